@@ -1,0 +1,80 @@
+// Package profile is the noun everyone shares: a frozen profile as a tree of call paths with metrics.
+//
+// Collectors build one, codecs write and read one (a folder per format below this package), the viewer
+// derives and prints from one. It imports nothing of ours and knows no format and no vendor.
+package profile
+
+// Profile is one collected profile: a tree, what is known of the devices, and what was lost.
+type Profile struct {
+	Root    *Node
+	Kinds   Kinds
+	Devices []Device
+}
+
+// Node is one frame of a call path with the metrics that were recorded at exactly that path.
+// A node's own values never include its children's: inclusive sums are the reader's business.
+type Node struct {
+	Name     string
+	Metrics  []Metric // in order of first recording; names are unique
+	Children []*Node  // in chronological order of first appearance
+}
+
+// Metric is one named value of a node. The unit, if any, is in the name: "time (ns)", "cpu_time (ns)".
+type Metric struct {
+	Name  string
+	Value Value
+}
+
+// Kind says how a metric's values combine along the tree.
+type Kind uint8
+
+const (
+	Exclusive Kind = iota // additive over runs, but not shown summed over a subtree
+	Inclusive             // additive; a parent's shown value is the sum over its subtree
+	Property              // not additive: the last value stands (device_id, device_type, "(pty)" metrics)
+)
+
+// Kinds holds the kind of every metric name in a profile. A name that is missing is Exclusive.
+type Kinds map[string]Kind
+
+// Device is one GPU that produced records. Clocks are in kHz, the bus width in bits.
+type Device struct {
+	Type            string // "CUDA", "HIP"
+	ID              string // ordinal within the process
+	Arch            string // "90", "gfx942"
+	BusWidth        int64
+	ClockRate       int64
+	MemoryClockRate int64
+	NumSMs          int64
+}
+
+// Child returns the child with that name, or nil.
+func (n *Node) Child(name string) *Node {
+	for _, c := range n.Children {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// Metric returns the value of a metric and whether the node has it.
+func (n *Node) Metric(name string) (Value, bool) {
+	for i := range n.Metrics {
+		if n.Metrics[i].Name == name {
+			return n.Metrics[i].Value, true
+		}
+	}
+	return Value{}, false
+}
+
+// Set stores a metric, replacing a value of the same name.
+func (n *Node) Set(name string, v Value) {
+	for i := range n.Metrics {
+		if n.Metrics[i].Name == name {
+			n.Metrics[i].Value = v
+			return
+		}
+	}
+	n.Metrics = append(n.Metrics, Metric{name, v})
+}

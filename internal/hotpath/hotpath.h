@@ -59,14 +59,17 @@ _Static_assert(sizeof(struct hp_node) == 16, "Go reads the node arena as 16-byte
 // One slot per (node, launch set, metric name): values are summed in place, so metrics cost no ring space.
 
 enum hp_metric_type { HP_INT = 1, HP_DOUBLE = 2 };
-enum hp_metric_flags { HP_M_PYTHON = 1 /* the node is a python call path */ };
+enum hp_metric_flags {
+  HP_M_PYTHON = 1,   // the node is a python call path
+  HP_M_PROPERTY = 2, // the name carries "(pty)": the last value stands
+};
 
 struct hp_slot {
   uint32_t node, set, name;
   uint8_t type, flags;
-  uint16_t order;      // unused, keeps the layout explicit
+  uint16_t reserved;
   uint32_t corr;       // the thread's last correlation id when the slot was made: its place in time
-  uint32_t reserved;
+  uint32_t reserved2;
   uint64_t value;      // int64 or double bits, updated atomically
 };
 _Static_assert(sizeof(struct hp_slot) == 32, "Go reads the slot arena as 32-byte slots");
@@ -131,6 +134,8 @@ struct hp_api {
 
   // ---- for the vendor room's callbacks ----
   void (*launch)(uint32_t corr, uint64_t func);
+  void (*launched)(void); // EXIT of a launch; only matters while some stream is captured
+  int (*capturing)(void); // number of stream captures in progress
   void (*graph_launch)(uint32_t corr, uint64_t exec);
   void (*node_created)(uint32_t graph, uint64_t node);
   void (*event)(int type, uint32_t corr, uint64_t func, uint64_t aux);

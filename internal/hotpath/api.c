@@ -1,0 +1,44 @@
+#include "buffer.h"
+#include "context.h"
+#include "hotpath.h"
+#include "launch.h"
+#include "paths.h"
+#include "scope.h"
+#include "thread.h"
+
+static void set_python_walker(uint32_t (*walk)(void)) { atomic_store(&hp_g.walker, walk); }
+
+static const struct hp_api table = {
+    .size = sizeof table,
+    .intern = hp_intern,
+    .text = hp_text,
+    .child = hp_child,
+    .node = hp_node_get,
+    .active = hp_active,
+    .wants_python = hp_wants_python,
+    .scope_enter = hp_scope_enter,
+    .scope_exit = hp_scope_exit,
+    .scope_node = hp_scope_node,
+    .state_enter = hp_state_enter,
+    .state_exit = hp_state_exit,
+    .op_enter = hp_op_enter,
+    .op_exit = hp_op_exit,
+    .metric_int = hp_metric_int,
+    .metric_double = hp_metric_double,
+    .metric_at = hp_metric_at,
+    .leaf = hp_leaf_now,
+    .set_python_walker = set_python_walker,
+    .launch = hp_launch,
+    .launched = hp_launched,
+    .capturing = hp_capturing,
+    .graph_launch = hp_graph_launch,
+    .node_created = hp_node_created,
+    .event = hp_event,
+    .capture = hp_capture,
+    .context_seen = hp_context_seen,
+    .context_gone = hp_context_gone,
+    .buffer_get = hp_buffer_get,
+    .buffer_done = hp_buffer_done,
+};
+
+const struct hp_api *hp_api(void) { return &table; }

@@ -1,0 +1,86 @@
+#define _GNU_SOURCE
+#include "buffer.h"
+#include "memory.h"
+#include "wake.h"
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum life { NONE, MAKING, FREE, LENT, FULL, DECODING };
+
+static struct slot {
+  _Atomic uint32_t life;
+  uint8_t *memory;
+  size_t valid;
+  uint64_t order;
+} slots[HP_BUFFERS];
+static _Atomic uint64_t orders, refused;
+
+static int claim(struct slot *s, uint32_t from, uint32_t to) {
+  return atomic_load_explicit(&s->life, memory_order_relaxed) == from &&
+         atomic_compare_exchange_strong_explicit(&s->life, &from, to, memory_order_acq_rel, memory_order_relaxed);
+}
+
+static int make(struct slot *s, uint32_t becomes) {
+  uint8_t *p = hp_reserve(hp_buffer_size);
+  if (!p) {
+    atomic_store(&s->life, NONE);
+    return 0;
+  }
+  madvise(p, hp_buffer_size, MADV_HUGEPAGE);
+  s->memory = p;
+  atomic_store_explicit(&s->life, becomes, memory_order_release);
+  return 1;
+}
+
+uint8_t *hp_buffer_get(size_t *size) {
+  *size = hp_buffer_size;
+  for (int i = 0; i < HP_BUFFERS; i++)
+    if (claim(&slots[i], FREE, LENT)) return slots[i].memory;
+  // Go is behind with its spares: one mmap here is better than losing records.
+  for (int i = 0; i < HP_BUFFERS; i++)
+    if (claim(&slots[i], NONE, MAKING) && make(&slots[i], LENT)) return slots[i].memory;
+  atomic_fetch_add_explicit(&refused, 1, memory_order_relaxed);
+  *size = 0;
+  return NULL;
+}
+
+void hp_buffer_done(uint8_t *buffer, size_t valid) {
+  for (int i = 0; i < HP_BUFFERS; i++) {
+    if (slots[i].memory != buffer || atomic_load(&slots[i].life) != LENT) continue;
+    slots[i].valid = valid;
+    slots[i].order = atomic_fetch_add(&orders, 1);
+    atomic_store_explicit(&slots[i].life, FULL, memory_order_release);
+    hp_kick();
+    return;
+  }
+}
+
+void hp_buffers_prepare(int want) {
+  int have = 0;
+  for (int i = 0; i < HP_BUFFERS; i++) have += atomic_load_explicit(&slots[i].life, memory_order_relaxed) == FREE;
+  for (int i = 0; i < HP_BUFFERS && have < want; i++) {
+    if (!claim(&slots[i], NONE, MAKING) || !make(&slots[i], DECODING)) continue;
+    for (size_t at = 0; at < hp_buffer_size; at += 4096) ((volatile uint8_t *)slots[i].memory)[at] = 0; // fault it in here, not on a launching thread
+    atomic_store_explicit(&slots[i].life, FREE, memory_order_release);
+    have++;
+  }
+}
+
+int hp_buffer_take(uint8_t **buffer, size_t *valid) {
+  int oldest = -1;
+  for (int i = 0; i < HP_BUFFERS; i++)
+    if (atomic_load_explicit(&slots[i].life, memory_order_acquire) == FULL && (oldest < 0 || slots[i].order < slots[oldest].order)) oldest = i;
+  if (oldest < 0) return -1;
+  atomic_store(&slots[oldest].life, DECODING);
+  *buffer = slots[oldest].memory;
+  *valid = slots[oldest].valid;
+  return oldest;
+}
+
+void hp_buffer_recycle(int index) {
+  memset(slots[index].memory, 0, slots[index].valid); // CUPTI was told that buffers come zeroed
+  atomic_store_explicit(&slots[index].life, FREE, memory_order_release);
+}
+
+uint64_t hp_buffers_refused(void) { return atomic_load(&refused); }

@@ -1,0 +1,22 @@
+// The pool of activity buffers: CUPTI takes one on an application thread, hands it back full, Go decodes
+// and returns it zeroed. Slots are found by scanning; there are few.
+#ifndef GOPROTON_BUFFER_H
+#define GOPROTON_BUFFER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HP_BUFFERS = 256 };
+static const size_t hp_buffer_size = (size_t)2 << 20; // ~9,700 kernel records
+
+// On application threads.
+uint8_t *hp_buffer_get(size_t *size);
+void hp_buffer_done(uint8_t *buffer, size_t valid);
+
+// For Go: make `free` buffers ready; take the oldest full one (its index, or -1); give it back zeroed.
+void hp_buffers_prepare(int free);
+int hp_buffer_take(uint8_t **buffer, size_t *valid);
+void hp_buffer_recycle(int index);
+uint64_t hp_buffers_refused(void);
+
+#endif

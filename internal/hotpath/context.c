@@ -1,0 +1,38 @@
+#include "context.h"
+#include <stdatomic.h>
+#include <stddef.h>
+
+static _Atomic(void *) known[HP_CONTEXTS];
+static _Atomic unsigned destroyed; // contexts so far: an address may come back as another context
+// Almost always the same context again.
+static __thread struct { void *ctx; unsigned destroyed; } last __attribute__((tls_model("initial-exec")));
+
+void hp_context_seen(void *ctx) {
+  unsigned now = atomic_load_explicit(&destroyed, memory_order_relaxed);
+  if ((ctx == last.ctx && now == last.destroyed) || !ctx) return;
+  last.ctx = ctx;
+  last.destroyed = now;
+  for (int i = 0; i < HP_CONTEXTS; i++) {
+    void *here = atomic_load(&known[i]);
+    if (here == ctx) return;
+    if (!here && atomic_compare_exchange_strong(&known[i], &here, ctx)) return;
+    if (here == ctx) return;
+  }
+}
+
+void hp_context_gone(void *ctx) {
+  atomic_fetch_add(&destroyed, 1);
+  for (int i = 0; i < HP_CONTEXTS; i++) {
+    void *here = ctx;
+    atomic_compare_exchange_strong(&known[i], &here, NULL);
+  }
+}
+
+int hp_contexts(void **out) {
+  int n = 0;
+  for (int i = 0; i < HP_CONTEXTS; i++) {
+    void *here = atomic_load(&known[i]);
+    if (here) out[n++] = here;
+  }
+  return n;
+}

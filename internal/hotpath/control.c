@@ -1,0 +1,67 @@
+#define _GNU_SOURCE
+#include "control.h"
+#include "paths.h"
+#include <pthread.h>
+
+// In a forked child only the forking thread lives on and Go is gone: everything here turns itself off.
+static void child_goes_silent(void) {
+  atomic_store(&hp_g.dead, 1);
+  atomic_store(&hp_g.launch_set, 0);
+}
+
+static int initialised;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void init(void) {
+  initialised = hp_paths_init();
+  pthread_atfork(NULL, NULL, child_goes_silent);
+}
+
+int hp_init(void) {
+  pthread_once(&once, init);
+  return initialised;
+}
+
+void hp_session_begins(int fresh) {
+  if (fresh) {
+    hp_paths_reset();
+    atomic_fetch_add(&hp_g.generation, 1);
+  }
+  atomic_fetch_add(&hp_g.epoch, 1);
+  atomic_store(&hp_g.main, hp_self());
+}
+
+void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int python) {
+  atomic_store(&hp_g.scope_set, scope_set);
+  atomic_store(&hp_g.shadow, (uint32_t)shadow);
+  atomic_store(&hp_g.python, (uint32_t)python);
+  atomic_store(&hp_g.launch_set, launch_set);
+}
+
+struct hp_thread *hp_first_thread(void) { return atomic_load(&hp_g.threads); }
+
+uint32_t hp_ring_ready(struct hp_thread *t, struct hp_record **first) {
+  uint32_t tail = atomic_load_explicit(&t->tail, memory_order_relaxed);
+  uint32_t n = atomic_load_explicit(&t->head, memory_order_acquire) - tail, at = tail & (HP_RING - 1);
+  *first = t->ring + at;
+  return n < HP_RING - at ? n : HP_RING - at;
+}
+
+void hp_ring_taken(struct hp_thread *t, uint32_t n) { atomic_fetch_add_explicit(&t->tail, n, memory_order_release); }
+
+void hp_thread_retire(struct hp_thread *t) {
+  if (atomic_load_explicit(&t->life, memory_order_acquire) != HP_EXITED) return;
+  if (atomic_load(&t->head) != atomic_load(&t->tail)) return;
+  t->own = t->state_depth = t->op_open = t->leaf_valid = 0;
+  struct hp_thread *me = t;
+  atomic_compare_exchange_strong(&hp_g.main, &me, NULL);
+  atomic_store_explicit(&t->life, HP_FREE, memory_order_release);
+}
+
+uint64_t hp_lost_records(void) {
+  uint64_t n = hp_paths_lost();
+  for (struct hp_thread *t = hp_first_thread(); t; t = t->next) n += atomic_load_explicit(&t->lost, memory_order_relaxed);
+  return n;
+}
+
+int hp_is_dead(void) { return (int)atomic_load(&hp_g.dead); }

@@ -1,0 +1,25 @@
+// What Go (the sessions and the drainer) may do to the hot path. Never called on a launching thread's
+// account, so these may take their time; they still take no lock that a launching thread could want.
+#ifndef GOPROTON_CONTROL_H
+#define GOPROTON_CONTROL_H
+
+#include "thread.h"
+
+// hp_init reserves memory and registers the fork guard. 0 when the system refuses.
+int hp_init(void);
+// hp_session_begins tells the threads that a session starts; the calling thread's scopes are the ones that
+// threads without scopes inherit. fresh: no session exists, so forget all call paths.
+void hp_session_begins(int fresh);
+// hp_set_active publishes which sessions listen. Zero sets switch the hot path off.
+void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int python);
+
+struct hp_thread *hp_first_thread(void);
+// hp_ring_ready returns the records from the thread's tail on that can be read in one piece.
+uint32_t hp_ring_ready(struct hp_thread *t, struct hp_record **first);
+void hp_ring_taken(struct hp_thread *t, uint32_t n);
+// hp_thread_retire hands an exited and fully drained thread's slot to the next thread.
+void hp_thread_retire(struct hp_thread *t);
+uint64_t hp_lost_records(void);
+int hp_is_dead(void);
+
+#endif

@@ -1,0 +1,204 @@
+// Package hotpath holds the only code that runs on the application's threads: C that keeps each thread's
+// open scopes, states and current op as one interned call-path id, and a ring per thread into which a
+// launch stores one 32-byte record. Nothing there locks, allocates or enters Go.
+//
+// This Go face is for one drainer and for the sessions: it publishes who listens, reads rings in batches,
+// and resolves ids. The cupti and hooks rooms reach the C through API, a table of function pointers.
+package hotpath
+
+/*
+#cgo CFLAGS: -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
+#include "buffer.h"
+#include "context.h"
+#include "control.h"
+#include "hotpath.h"
+#include "launch.h"
+#include "paths.h"
+#include "wake.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"time"
+	"unsafe"
+)
+
+// Record types and flags, as the C side writes them.
+const (
+	Launch         = C.HP_LAUNCH
+	GraphLaunch    = C.HP_GRAPH_LAUNCH
+	NodeCreated    = C.HP_NODE_CREATED
+	NodeCloned     = C.HP_NODE_CLONED
+	ExecDestroyed  = C.HP_EXEC_DESTROYED
+	GraphDestroyed = C.HP_GRAPH_DESTROYED
+	OpMetric       = C.HP_OP_METRIC
+	ModuleUnload   = C.HP_MODULE_UNLOAD
+	ExecCreated    = C.HP_EXEC_CREATED
+
+	FlagOp       = C.HP_F_OP
+	FlagDouble   = C.HP_F_DOUBLE
+	FlagProperty = C.HP_F_PROPERTY
+)
+
+// Record is one ring entry; the fields are those of struct hp_record.
+type Record struct {
+	Corr   uint32
+	Set    uint32
+	Node   uint32
+	PyNode uint32
+	Func   uint64
+	Op     uint32
+	Type   uint8
+	Flags  uint8
+	_      uint16
+}
+
+// Aux is the 64-bit value that a NodeCloned record stores where others keep their call paths.
+func (r *Record) Aux() uint64 { return uint64(r.PyNode)<<32 | uint64(r.Node) }
+
+// Node is one call-path node: its parent, its frame's name, and the scope set that sees it (0 = everyone).
+type Node struct{ Parent, Name, Set, Depth uint32 }
+
+// Slot is one summed metric of one node in one launch set.
+type Slot struct {
+	Node, Set, Name uint32
+	Type, Flags     uint8
+	_               uint16
+	Corr            uint32
+	_               uint32
+	Bits            uint64
+}
+
+// Slot flags and types.
+const (
+	SlotPython   = C.HP_M_PYTHON
+	SlotProperty = C.HP_M_PROPERTY
+	SlotInt      = C.HP_INT
+	SlotDouble   = C.HP_DOUBLE
+)
+
+var (
+	_ [unsafe.Sizeof(Record{})]byte = [32]byte{}
+	_ [unsafe.Sizeof(Node{})]byte   = [16]byte{}
+	_ [unsafe.Sizeof(Slot{})]byte   = [32]byte{}
+)
+
+// Init reserves the hot path's memory. It may be called more than once.
+func Init() error {
+	if C.hp_init() == 0 {
+		return errors.New("reserve address space for call paths: the system refused (is ulimit -v set? raise it or unset it)")
+	}
+	return nil
+}
+
+// API returns the table of functions (struct hp_api) that other rooms' C code calls.
+func API() unsafe.Pointer { return unsafe.Pointer(C.hp_api()) }
+
+// SessionBegins makes the calling thread's scopes the ones that other threads inherit. fresh forgets all
+// call paths; it is only allowed while no session exists.
+func SessionBegins(fresh bool) { C.hp_session_begins(boolint(fresh)) }
+
+// SetActive publishes the current sets; a zero launch set switches the hot path off.
+func SetActive(launchSet, scopeSet uint32, shadow, python bool) {
+	C.hp_set_active(C.uint32_t(launchSet), C.uint32_t(scopeSet), boolint(shadow), boolint(python))
+}
+
+func boolint(b bool) C.int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Drain hands every record that is ready to f, thread by thread in order of recording, and returns how
+// many there were. The slice is only valid during the call. thread identifies the ring.
+func Drain(f func(thread uintptr, records []Record)) int {
+	total := 0
+	for t := C.hp_first_thread(); t != nil; t = t.next {
+		for {
+			var first *C.struct_hp_record
+			n := C.hp_ring_ready(t, &first)
+			if n == 0 {
+				break
+			}
+			f(uintptr(unsafe.Pointer(t)), unsafe.Slice((*Record)(unsafe.Pointer(first)), int(n)))
+			C.hp_ring_taken(t, n)
+			total += int(n)
+		}
+		C.hp_thread_retire(t)
+	}
+	return total
+}
+
+// Lost returns how many records and call paths could not be stored since the process started.
+func Lost() uint64 { return uint64(C.hp_lost_records()) }
+
+// BuffersRefused returns how often an activity buffer could not be provided.
+func BuffersRefused() uint64 { return uint64(C.hp_buffers_refused()) }
+
+// Dead reports whether this process is a forked child, in which nothing of ours may run.
+func Dead() bool { return C.hp_is_dead() != 0 }
+
+// Capturing returns the number of stream captures in progress.
+func Capturing() bool { return C.hp_capturing() != 0 }
+
+// Wait sleeps until a thread rings or the time is over.
+func Wait(d time.Duration) { C.hp_wait(C.uint(d / time.Millisecond)) }
+
+// Kick ends a Wait.
+func Kick() { C.hp_kick() }
+
+// Nodes returns the arena of call-path nodes; index 0 is the root. Nodes never change once returned.
+func Nodes() []Node {
+	var n C.uint32_t
+	p := C.hp_nodes(&n)
+	return unsafe.Slice((*Node)(unsafe.Pointer(p)), int(n))
+}
+
+// Slots returns the arena of metric slots, index 0 unused. Values may still be growing.
+func Slots() []Slot {
+	var n C.uint32_t
+	p := C.hp_slots(&n)
+	return unsafe.Slice((*Slot)(unsafe.Pointer(p)), int(n))
+}
+
+// Text returns the text of an interned name.
+func Text(id uint32) string {
+	var n C.size_t
+	p := C.hp_text(C.uint32_t(id), &n)
+	return C.GoStringN(p, C.int(n))
+}
+
+// Intern returns the id of a text.
+func Intern(s string) uint32 {
+	return uint32(C.hp_intern((*C.char)(unsafe.Pointer(unsafe.StringData(s))), C.size_t(len(s))))
+}
+
+// Contexts returns the GPU contexts that launched something and still exist.
+func Contexts() []unsafe.Pointer {
+	var out [C.HP_CONTEXTS]unsafe.Pointer
+	n := C.hp_contexts(&out[0])
+	return append([]unsafe.Pointer(nil), out[:n]...)
+}
+
+// PrepareBuffers makes sure that that many activity buffers are ready to be lent out, faulted in.
+func PrepareBuffers(n int) { C.hp_buffers_prepare(C.int(n)) }
+
+// Buffer is one full activity buffer.
+type Buffer struct {
+	Data  unsafe.Pointer
+	Valid uintptr
+	index C.int
+}
+
+// TakeBuffer returns the oldest full buffer, if there is one. Recycle it after use.
+func TakeBuffer() (Buffer, bool) {
+	var p *C.uint8_t
+	var valid C.size_t
+	i := C.hp_buffer_take(&p, &valid)
+	return Buffer{unsafe.Pointer(p), uintptr(valid), i}, i >= 0
+}
+
+// Recycle zeroes the buffer and returns it to the pool.
+func (b Buffer) Recycle() { C.hp_buffer_recycle(b.index) }

@@ -1,0 +1,73 @@
+// What the vendor's callbacks record: launches, graph nodes, captures.
+#include "launch.h"
+#include "paths.h"
+#include "thread.h"
+
+static uint32_t load(_Atomic uint32_t *v) { return atomic_load_explicit(v, memory_order_relaxed); }
+
+static void close_op(struct hp_thread *t) {
+  t->op_open = 0;
+  t->op_func = 0;
+  t->leaf_valid = 0;
+}
+
+static void record_launch(uint8_t type, uint32_t corr, uint64_t func) {
+  if (__builtin_expect(load(&hp_g.dead), 0)) return;
+  struct hp_thread *t = hp_self();
+  if (__builtin_expect(!t, 0)) return;
+  struct hp_record r = {.corr = corr, .set = load(&hp_g.launch_set), .func = func, .type = type};
+  if (r.set) {
+    r.node = hp_leaf(t);
+    if (load(&hp_g.python)) r.pynode = hp_python_leaf(t);
+    if (t->op_open) r.op = t->op_seq, r.flags = HP_F_OP;
+  }
+  hp_push(t, r); // also with set 0: Go must know the id to tell "nobody asked" from "lost"
+  t->last_corr = corr;
+  if (__builtin_expect(load(&hp_g.capturing), 0)) {
+    t->launching.node = r.node, t->launching.pynode = r.pynode;
+    t->launching.op = r.op, t->launching.flags = r.flags, t->launching.inside = 1;
+  }
+  if (t->op_open && t->op_func == func && func) close_op(t);
+}
+
+void hp_launch(uint32_t corr, uint64_t func) { record_launch(HP_LAUNCH, corr, func); }
+void hp_graph_launch(uint32_t corr, uint64_t exec) { record_launch(HP_GRAPH_LAUNCH, corr, exec); }
+
+void hp_launched(void) {
+  if (load(&hp_g.dead)) return;
+  struct hp_thread *t = hp_self();
+  if (t) t->launching.inside = 0;
+}
+
+// hp_node_created records where a graph node was made: during a capture inside the launch that is being
+// captured, else (an explicitly built graph) wherever the thread stands.
+void hp_node_created(uint32_t graph, uint64_t node) {
+  if (load(&hp_g.dead)) return;
+  struct hp_thread *t = hp_self();
+  if (!t) return;
+  struct hp_record r = {.corr = graph, .set = load(&hp_g.launch_set), .func = node, .type = HP_NODE_CREATED};
+  if (t->launching.inside) {
+    r.node = t->launching.node, r.pynode = t->launching.pynode;
+    r.op = t->launching.op, r.flags = (uint8_t)t->launching.flags;
+  } else if (r.set) {
+    r.node = hp_leaf(t);
+    if (load(&hp_g.python)) r.pynode = hp_python_leaf(t);
+    if (t->op_open) r.op = t->op_seq, r.flags = HP_F_OP;
+  }
+  hp_push(t, r);
+}
+
+void hp_event(int type, uint32_t corr, uint64_t func, uint64_t aux) {
+  if (load(&hp_g.dead)) return;
+  struct hp_thread *t = hp_self();
+  if (t) hp_push(t, (struct hp_record){.corr = corr, .set = load(&hp_g.launch_set), .aux = aux, .func = func, .type = (uint8_t)type});
+}
+
+int hp_capturing(void) { return (int)load(&hp_g.capturing); }
+
+void hp_capture(int delta) {
+  uint32_t now = load(&hp_g.capturing), next;
+  do {
+    next = delta < 0 ? (now ? now - 1 : 0) : now + 1;
+  } while (!atomic_compare_exchange_weak(&hp_g.capturing, &now, next));
+}

@@ -1,0 +1,14 @@
+#ifndef GOPROTON_LAUNCH_H
+#define GOPROTON_LAUNCH_H
+
+#include <stdint.h>
+
+void hp_launch(uint32_t corr, uint64_t func);
+void hp_launched(void);
+void hp_graph_launch(uint32_t corr, uint64_t exec);
+void hp_node_created(uint32_t graph, uint64_t node);
+void hp_event(int type, uint32_t corr, uint64_t func, uint64_t aux);
+void hp_capture(int delta);
+int hp_capturing(void);
+
+#endif

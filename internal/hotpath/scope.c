@@ -1,0 +1,144 @@
+// What the program says about itself: scopes, states, ops and metrics.
+#include "scope.h"
+#include "paths.h"
+#include "thread.h"
+#include <string.h>
+
+static uint32_t load(_Atomic uint32_t *v) { return atomic_load_explicit(v, memory_order_relaxed); }
+
+int hp_active(void) { return load(&hp_g.launch_set) != 0 && !load(&hp_g.dead); }
+int hp_wants_python(void) { return hp_active() && load(&hp_g.python); }
+
+static struct hp_thread *on(void) { return hp_active() ? hp_self() : NULL; }
+
+// ---- scopes ----
+
+struct hp_token hp_scope_enter(uint32_t name) {
+  struct hp_thread *t = on();
+  if (!t || !name) return (struct hp_token){0, 0};
+  uint32_t node = hp_step(t, load(&t->scope), name, load(&hp_g.scope_set));
+  if (node == load(&t->scope)) return (struct hp_token){0, 0}; // out of room
+  atomic_store_explicit(&t->scope, node, memory_order_release);
+  t->own++;
+  t->leaf_valid = 0;
+  return (struct hp_token){node, t->generation};
+}
+
+int hp_scope_exit(struct hp_token token) {
+  if (load(&hp_g.dead)) return HP_OFF;
+  struct hp_thread *t = hp_self();
+  if (!t) return HP_OFF;
+  uint32_t now = load(&t->scope);
+  if (token.node && token.generation != t->generation) return HP_OFF; // its sessions are all gone
+  if (token.node && token.node != now) return HP_MISMATCH;
+  if (!now) return HP_EMPTY;
+  atomic_store_explicit(&t->scope, hp_node_get(now).parent, memory_order_release);
+  if (t->own) t->own--;
+  t->leaf_valid = 0;
+  return HP_OK;
+}
+
+uint32_t hp_scope_node(void) {
+  struct hp_thread *t = load(&hp_g.dead) ? NULL : hp_self();
+  return t ? load(&t->scope) : 0;
+}
+
+// ---- states ----
+
+int hp_state_enter(uint32_t name) {
+  struct hp_thread *t = load(&hp_g.dead) ? NULL : hp_self();
+  if (!t) return HP_OFF;
+  if (t->state_depth == HP_STATES) return HP_FULL;
+  t->state[t->state_depth++] = name;
+  t->leaf_valid = 0;
+  return HP_OK;
+}
+
+int hp_state_exit(void) {
+  struct hp_thread *t = load(&hp_g.dead) ? NULL : hp_self();
+  if (!t) return HP_OFF;
+  if (!t->state_depth) return HP_EMPTY;
+  t->state_depth--;
+  t->leaf_valid = 0;
+  return HP_OK;
+}
+
+// ---- ops ----
+
+uint32_t hp_op_enter(uint32_t name, uint64_t func) {
+  struct hp_thread *t = on();
+  if (!t || !name) return 0;
+  t->op_name = name;
+  t->op_func = func;
+  t->op_open = 1;
+  t->leaf_valid = 0;
+  if (!++t->op_seq) ++t->op_seq;
+  return t->op_seq;
+}
+
+void hp_op_exit(void) {
+  struct hp_thread *t = load(&hp_g.dead) ? NULL : hp_self();
+  if (!t || !t->op_open) return;
+  t->op_open = 0;
+  t->op_func = 0;
+  t->leaf_valid = 0;
+}
+
+// ---- metrics ----
+
+// python_metric_leaf is where python sessions see a metric: their call paths hold no scopes, so the
+// innermost scope's name stands between the Python frames and the state.
+static uint32_t python_metric_leaf(struct hp_thread *t) {
+  uint32_t (*walk)(void) = atomic_load_explicit(&hp_g.walker, memory_order_acquire);
+  uint32_t scope = load(&t->scope);
+  if (t->op_open || !scope) return hp_python_leaf(t);
+  uint32_t node = hp_step(t, walk ? walk() : 0, hp_node_get(scope).name, 0);
+  if (t->state_depth && t->state[t->state_depth - 1]) node = hp_step(t, node, t->state[t->state_depth - 1], 0);
+  return node;
+}
+
+void hp_leaf_now(uint32_t *node, uint32_t *pynode, uint32_t *set) {
+  *node = *pynode = *set = 0;
+  struct hp_thread *t = on();
+  if (!t) return;
+  *set = load(&hp_g.launch_set);
+  *node = hp_leaf(t);
+  if (load(&hp_g.python)) *pynode = python_metric_leaf(t);
+}
+
+static int slot_add(uint32_t node, uint32_t set, uint32_t name, int type, int flags, uint32_t corr, uint64_t bits) {
+  struct hp_slot key = {.node = node, .set = set, .name = name, .type = (uint8_t)type, .flags = (uint8_t)flags, .corr = corr};
+  return hp_slot_add(key, bits);
+}
+
+int hp_metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, int type, uint64_t bits) {
+  struct hp_thread *t = load(&hp_g.dead) ? NULL : hp_self();
+  if (!t || !set || !name) return HP_OFF;
+  int status = HP_OK;
+  if (load(&hp_g.shadow)) status = slot_add(node, set, name, type, 0, t->last_corr, bits);
+  if (status == HP_OK && pynode) status = slot_add(pynode, set, name, type, HP_M_PYTHON, t->last_corr, bits);
+  return status;
+}
+
+static int metric(uint32_t name, int type, uint64_t bits) {
+  struct hp_thread *t = on();
+  if (!t || !name) return HP_OFF;
+  if (__builtin_expect(t->op_open && load(&hp_g.capturing), 0)) {
+    // The launch may be on its way into a graph: Go decides whether the metric counts now or per replay.
+    uint8_t flags = (type == HP_DOUBLE ? HP_F_DOUBLE : 0) | (hp_metric_is_property(name) ? HP_F_PROPERTY : 0);
+    hp_push(t, (struct hp_record){.corr = name, .set = load(&hp_g.launch_set), .node = hp_leaf(t),
+                                  .pynode = load(&hp_g.python) ? hp_python_leaf(t) : 0,
+                                  .func = bits, .op = t->op_seq, .type = HP_OP_METRIC, .flags = flags});
+    return HP_OK;
+  }
+  uint32_t pynode = load(&hp_g.python) ? python_metric_leaf(t) : 0;
+  return hp_metric_at(hp_leaf(t), pynode, load(&hp_g.launch_set), name, type, bits);
+}
+
+int hp_metric_int(uint32_t name, int64_t value) { return metric(name, HP_INT, (uint64_t)value); }
+
+int hp_metric_double(uint32_t name, double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, 8);
+  return metric(name, HP_DOUBLE, bits);
+}

@@ -1,0 +1,20 @@
+#ifndef GOPROTON_SCOPE_H
+#define GOPROTON_SCOPE_H
+
+#include "hotpath.h"
+
+int hp_active(void);
+int hp_wants_python(void);
+struct hp_token hp_scope_enter(uint32_t name);
+int hp_scope_exit(struct hp_token token);
+uint32_t hp_scope_node(void);
+int hp_state_enter(uint32_t name);
+int hp_state_exit(void);
+uint32_t hp_op_enter(uint32_t name, uint64_t func);
+void hp_op_exit(void);
+int hp_metric_int(uint32_t name, int64_t value);
+int hp_metric_double(uint32_t name, double value);
+int hp_metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, int type, uint64_t bits);
+void hp_leaf_now(uint32_t *node, uint32_t *pynode, uint32_t *set);
+
+#endif

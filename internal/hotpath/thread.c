@@ -1,0 +1,127 @@
+#define _GNU_SOURCE
+#include "thread.h"
+#include "memory.h"
+#include "paths.h"
+#include "wake.h"
+#include <pthread.h>
+#include <string.h>
+
+struct hp_global hp_g;
+
+// Initial-exec: one load instead of a call to __tls_get_addr. A Go c-shared library is static-TLS anyway.
+static __thread struct hp_thread *self __attribute__((tls_model("initial-exec")));
+static pthread_key_t exit_key;
+static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
+
+static void thread_exits(void *p) {
+  struct hp_thread *t = p;
+  self = NULL;
+  atomic_store_explicit(&t->life, HP_EXITED, memory_order_release);
+}
+
+static void make_exit_key(void) { pthread_key_create(&exit_key, thread_exits); }
+
+static struct hp_thread *recycled(void) {
+  for (struct hp_thread *t = atomic_load(&hp_g.threads); t; t = t->next) {
+    uint32_t want = HP_FREE;
+    if (atomic_compare_exchange_strong(&t->life, &want, HP_LIVE)) return t;
+  }
+  return NULL;
+}
+
+static struct hp_thread *created(void) {
+  struct hp_thread *t = hp_reserve(sizeof *t);
+  if (!t) return NULL;
+  t->ring = hp_reserve(sizeof *t->ring * HP_RING);
+  if (!t->ring) return NULL;
+  t->next = atomic_load(&hp_g.threads);
+  while (!atomic_compare_exchange_weak(&hp_g.threads, &t->next, t)) {
+  }
+  return t;
+}
+
+static struct hp_thread *attach(void) {
+  pthread_once(&exit_once, make_exit_key);
+  struct hp_thread *t = recycled();
+  if (!t && !(t = created())) return NULL;
+  t->generation = atomic_load(&hp_g.generation) - 1; // never current: the first use resets and inherits
+  t->epoch = atomic_load(&hp_g.epoch) - 1;
+  pthread_setspecific(exit_key, t);
+  return self = t;
+}
+
+// catch_up brings a thread up to date after a session has started. A new generation means that all call
+// paths were forgotten. A thread with no scope of its own takes the main thread's, as upstream does when
+// a thread first meets a session.
+static void catch_up(struct hp_thread *t) {
+  uint32_t generation = atomic_load_explicit(&hp_g.generation, memory_order_acquire);
+  if (t->generation != generation) {
+    t->generation = generation;
+    atomic_store_explicit(&t->scope, 0, memory_order_relaxed);
+    t->own = t->op_open = t->last_corr = t->launching.inside = 0;
+    memset(&t->python, 0, sizeof t->python);
+    memset(t->memo, 0, sizeof t->memo);
+  }
+  struct hp_thread *main = atomic_load(&hp_g.main);
+  if (t->own == 0 && main && main != t && main->generation == generation)
+    atomic_store_explicit(&t->scope, atomic_load_explicit(&main->scope, memory_order_acquire), memory_order_relaxed);
+  t->leaf_valid = 0;
+  t->epoch = atomic_load_explicit(&hp_g.epoch, memory_order_acquire);
+}
+
+struct hp_thread *hp_self(void) {
+  struct hp_thread *t = self;
+  if (__builtin_expect(!t, 0) && !(t = attach())) return NULL;
+  if (__builtin_expect(t->epoch != atomic_load_explicit(&hp_g.epoch, memory_order_relaxed), 0)) catch_up(t);
+  return t;
+}
+
+void hp_push(struct hp_thread *t, struct hp_record r) {
+  uint32_t head = atomic_load_explicit(&t->head, memory_order_relaxed);
+  if (__builtin_expect(head - t->tail_seen >= HP_RING, 0)) {
+    t->tail_seen = atomic_load_explicit(&t->tail, memory_order_acquire);
+    if (head - t->tail_seen >= HP_RING) {
+      atomic_fetch_add_explicit(&t->lost, 1, memory_order_relaxed);
+      hp_kick();
+      return;
+    }
+  }
+  t->ring[head & (HP_RING - 1)] = r;
+  atomic_store_explicit(&t->head, head + 1, memory_order_release);
+  // Look up from the work now and then: a ring a quarter full is worth a wake-up call.
+  if (__builtin_expect(!(head & 2047), 0)) {
+    t->tail_seen = atomic_load_explicit(&t->tail, memory_order_acquire);
+    if (head - t->tail_seen > HP_RING / 4) hp_kick();
+  }
+}
+
+uint32_t hp_step(struct hp_thread *t, uint32_t parent, uint32_t name, uint32_t set) {
+  struct hp_memo *m = &t->memo[(parent * 0x9E3779B1u ^ name * 0x85EBCA6Bu ^ set) >> 7 & (HP_MEMO - 1)];
+  if (m->node && m->parent == parent && m->name == name && m->set == set) return m->node;
+  uint32_t node = hp_child(parent, name, set);
+  if (node) *m = (struct hp_memo){parent, name, set, node};
+  return node ? node : parent; // out of room: the parent is the best truth left, and the loss is counted
+}
+
+// below adds the frames that stand under the scopes: the innermost state, then the op.
+static uint32_t below(struct hp_thread *t, uint32_t node) {
+  if (t->state_depth && t->state[t->state_depth - 1]) node = hp_step(t, node, t->state[t->state_depth - 1], 0);
+  if (t->op_open) node = hp_step(t, node, t->op_name, 0);
+  return node;
+}
+
+uint32_t hp_leaf(struct hp_thread *t) {
+  if (t->leaf_valid) return t->leaf;
+  t->leaf = below(t, atomic_load_explicit(&t->scope, memory_order_relaxed));
+  t->leaf_valid = 1;
+  return t->leaf;
+}
+
+uint32_t hp_python_leaf(struct hp_thread *t) {
+  uint32_t (*walk)(void) = atomic_load_explicit(&hp_g.walker, memory_order_acquire);
+  uint32_t base = walk ? walk() : 0;
+  uint32_t state = t->state_depth ? t->state[t->state_depth - 1] : 0, op = t->op_open ? t->op_name : 0;
+  if (t->python.leaf && t->python.base == base && t->python.state == state && t->python.op == op) return t->python.leaf;
+  t->python.base = base, t->python.state = state, t->python.op = op;
+  return t->python.leaf = below(t, base);
+}

@@ -1,0 +1,69 @@
+// The state of one application thread: open scopes, states, the current op, and the ring Go drains.
+#ifndef GOPROTON_THREAD_H
+#define GOPROTON_THREAD_H
+
+#include "hotpath.h"
+#include <stdatomic.h>
+
+enum {
+  // 32 k records of 32 bytes: 1 MiB, touched as it fills. At 140 k launches a second with metrics a drainer
+  // that wakes every 10 ms leaves 20 times that room.
+  HP_RING = 1 << 15,
+  HP_STATES = 32,
+  HP_MEMO = 512,
+};
+
+// Life of a thread slot: LIVE while its thread runs, EXITED until Go has drained it, FREE for the next thread.
+enum hp_thread_life { HP_LIVE, HP_EXITED, HP_FREE };
+
+struct hp_memo { uint32_t parent, name, set, node; };
+
+struct hp_thread {
+  // Written by the owning thread.
+  _Alignas(64) _Atomic uint32_t head;
+  uint32_t tail_seen;
+  uint32_t epoch, generation;
+  _Atomic uint32_t scope;      // innermost open scope; other threads inherit from the main thread's
+  uint32_t own;                // scopes this thread opened itself
+  uint32_t leaf, leaf_valid;
+  uint32_t state_depth, state[HP_STATES];
+  uint32_t op_name, op_seq, op_open;
+  uint64_t op_func;
+  uint32_t last_corr;
+  struct { uint32_t node, pynode, op, flags, inside; } launching; // the launch in progress, during captures
+  struct { uint32_t base, state, op, leaf; } python;              // the last python leaf computed
+  _Atomic uint64_t lost;
+  struct hp_memo memo[HP_MEMO];
+  // Written by Go.
+  _Alignas(64) _Atomic uint32_t tail;
+  // Fixed after creation, but for life.
+  _Alignas(64) struct hp_record *ring;
+  struct hp_thread *next;
+  _Atomic uint32_t life;
+};
+
+// What the whole process shares. Go writes it through hotpath_ctl.h; threads only read.
+struct hp_global {
+  _Atomic uint32_t launch_set;   // 0 = no session is active
+  _Atomic uint32_t scope_set;    // which sessions see a scope entered now
+  _Atomic uint32_t shadow, python; // whether some active session has that context
+  _Atomic uint32_t epoch, generation;
+  _Atomic uint32_t dead;         // this process is a forked child
+  _Atomic uint32_t capturing;
+  _Atomic uint32_t op_seq_base;
+  _Atomic(uint32_t (*)(void)) walker;
+  _Atomic(struct hp_thread *) threads, main;
+};
+extern struct hp_global hp_g;
+
+// hp_self returns the calling thread's state, up to date with the sessions, or NULL when memory ran out.
+struct hp_thread *hp_self(void);
+// hp_push appends one record, or counts it as lost when Go is too far behind.
+void hp_push(struct hp_thread *t, struct hp_record r);
+// The call paths a launch on this thread would get now.
+uint32_t hp_leaf(struct hp_thread *t);
+uint32_t hp_python_leaf(struct hp_thread *t);
+// hp_step is hp_child through the thread's memo.
+uint32_t hp_step(struct hp_thread *t, uint32_t parent, uint32_t name, uint32_t set);
+
+#endif

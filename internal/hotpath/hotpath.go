@@ -39,6 +39,7 @@ const (
 	FlagOp       = C.HP_F_OP
 	FlagDouble   = C.HP_F_DOUBLE
 	FlagProperty = C.HP_F_PROPERTY
+	FlagCaptured = C.HP_F_CAPTURED
 )
 
 // Record is one ring entry; the fields are those of struct hp_record.

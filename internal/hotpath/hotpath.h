@@ -30,6 +30,7 @@ enum hp_flags {
   HP_F_OP = 1,        // node (and pynode) is an op's leaf: kernel time goes onto it, without a child of the kernel's name
   HP_F_DOUBLE = 2,    // HP_OP_METRIC: func holds a double, else an int64
   HP_F_PROPERTY = 4,  // HP_OP_METRIC: replaces instead of adding
+  HP_F_CAPTURED = 8,  // HP_NODE_CREATED: made by the launch this thread is in, which will bring no kernel itself
 };
 
 // 32 bytes, two to a cache line. HP_NODE_CLONED stores aux where node and pynode are.

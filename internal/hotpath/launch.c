@@ -48,7 +48,7 @@ void hp_node_created(uint32_t graph, uint64_t node) {
   struct hp_record r = {.corr = graph, .set = load(&hp_g.launch_set), .func = node, .type = HP_NODE_CREATED};
   if (t->launching.inside) {
     r.node = t->launching.node, r.pynode = t->launching.pynode;
-    r.op = t->launching.op, r.flags = (uint8_t)t->launching.flags;
+    r.op = t->launching.op, r.flags = (uint8_t)(t->launching.flags | HP_F_CAPTURED);
   } else if (r.set) {
     r.node = hp_leaf(t);
     if (load(&hp_g.python)) r.pynode = hp_python_leaf(t);

@@ -1,0 +1,215 @@
+// Package callpath joins kernels to the call paths that launched them. In go the records of the
+// application's threads (launches, graph captures, ops with metrics) and, later, kernels with the
+// correlation ids of those launches; out comes, for each kernel, where in the program it belongs.
+// One drainer owns a Resolver; nothing here locks.
+package callpath
+
+import (
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// Place is where work was asked for: a shadow call path, a python call path (0 if nobody wanted one), and
+// the set of sessions that were listening.
+type Place struct {
+	Set    uint32
+	Node   uint32
+	PyNode uint32
+	Op     bool // Node is an op's own leaf: the kernel's name adds no frame
+}
+
+// Captured is a kernel node of a graph: where it was captured, and the metrics of its op, which every
+// replay repeats.
+type Captured struct {
+	Place
+	Metrics []OpMetric
+}
+
+// OpMetric is one metric that a launch hook gave while a stream was being captured.
+type OpMetric struct {
+	Name     uint32 // interned raw name
+	Double   bool
+	Property bool
+	Bits     uint64
+}
+
+// Answer tells where a kernel belongs.
+type Answer struct {
+	Launch   Place
+	Captured *Captured // set when a graph replayed the kernel and its capture was seen
+	Graph    bool      // a graph launched it
+	Order    uint32    // correlation id of the launch: its place in time
+}
+
+type launch struct {
+	Place
+	graph bool
+	hits  uint32
+	seen  uint32 // drain cycle of the last kernel
+}
+
+// thread is what the resolver remembers of one application thread between records.
+type thread struct {
+	lastLaunch uint32
+	op         uint32 // op whose metrics are pending
+	pending    []OpMetric
+	place      Place // of the pending op
+}
+
+// Resolver holds launches that wait for their kernels, and the graphs that live.
+type Resolver struct {
+	launches map[uint32]launch
+	graphs   graphs
+	threads  map[uintptr]*thread
+	replays  []uint32 // graph launches in order, oldest first
+	cycle    uint32
+
+	// Metric receives metrics of ops that turned out not to be captured. Set it before use.
+	Metric func(p Place, order uint32, m OpMetric)
+	// ModuleUnloaded is called when cached kernel names may have gone stale.
+	ModuleUnloaded func()
+}
+
+// New returns an empty resolver.
+func New() *Resolver {
+	return &Resolver{launches: make(map[uint32]launch), threads: make(map[uintptr]*thread), graphs: newGraphs()}
+}
+
+// Add takes the records of one thread in the order in which they were made.
+func (r *Resolver) Add(id uintptr, records []hotpath.Record) {
+	t := r.threads[id]
+	if t == nil {
+		t = &thread{}
+		r.threads[id] = t
+	}
+	for i := range records {
+		r.add(t, &records[i])
+	}
+}
+
+func (r *Resolver) add(t *thread, rec *hotpath.Record) {
+	switch rec.Type {
+	case hotpath.Launch, hotpath.GraphLaunch:
+		if rec.Op != t.op {
+			r.settle(t)
+		}
+		graph := rec.Type == hotpath.GraphLaunch
+		r.launches[rec.Corr] = launch{Place: place(rec), graph: graph, seen: r.cycle}
+		t.lastLaunch = rec.Corr
+		if graph {
+			r.replays = append(r.replays, rec.Corr)
+		}
+	case hotpath.OpMetric:
+		if rec.Op != t.op {
+			r.settle(t)
+			t.op, t.place = rec.Op, place(rec)
+			t.place.Op = true
+		}
+		t.pending = append(t.pending, OpMetric{rec.Corr, rec.Flags&hotpath.FlagDouble != 0, rec.Flags&hotpath.FlagProperty != 0, rec.Func})
+	case hotpath.NodeCreated:
+		r.nodeCreated(t, rec)
+	case hotpath.NodeCloned:
+		r.graphs.clone(rec.Corr, rec.Func, rec.Aux())
+	case hotpath.ExecDestroyed:
+		r.graphs.execDestroyed(rec.Corr)
+	case hotpath.GraphDestroyed:
+		r.graphs.graphDestroyed(rec.Corr)
+	case hotpath.ModuleUnload:
+		if r.ModuleUnloaded != nil {
+			r.ModuleUnloaded()
+		}
+	}
+}
+
+func place(rec *hotpath.Record) Place {
+	return Place{rec.Set, rec.Node, rec.PyNode, rec.Flags&hotpath.FlagOp != 0}
+}
+
+func (r *Resolver) nodeCreated(t *thread, rec *hotpath.Record) {
+	c := &Captured{Place: place(rec)}
+	if rec.Flags&hotpath.FlagCaptured != 0 {
+		delete(r.launches, t.lastLaunch) // it went into the graph; no kernel will carry its id
+	}
+	if rec.Op != 0 && rec.Op == t.op {
+		c.Metrics = append(c.Metrics, t.pending...)
+		t.pending, t.op = nil, 0
+	}
+	r.graphs.created(rec.Corr, rec.Func, c)
+}
+
+// settle counts the pending op's metrics now: no graph node took them.
+func (r *Resolver) settle(t *thread) {
+	for _, m := range t.pending {
+		r.Metric(t.place, t.lastLaunch, m)
+	}
+	t.pending, t.op = t.pending[:0], 0
+}
+
+// SettleAll counts every pending op metric; for a flush, when nothing more is on its way.
+func (r *Resolver) SettleAll() {
+	for _, t := range r.threads {
+		r.settle(t)
+	}
+}
+
+// Resolve tells where a kernel belongs; false when the launch was never seen (its record was lost).
+func (r *Resolver) Resolve(k *record.Kernel) (Answer, bool) {
+	l, ok := r.launches[k.Correlation]
+	if !ok {
+		return Answer{}, false
+	}
+	a := Answer{Launch: l.Place, Graph: l.graph, Order: k.Correlation}
+	if !l.graph {
+		delete(r.launches, k.Correlation)
+		return a, true
+	}
+	l.hits++
+	l.seen = r.cycle
+	r.launches[k.Correlation] = l
+	if k.GraphNode != 0 {
+		a.Captured = r.graphs.find(k.GraphID, k.GraphNode)
+	}
+	return a, true
+}
+
+// Limits on what waits: a graph launch keeps its entry until its kernels have long stopped coming, or, if
+// none ever came (an empty graph, a failed launch), until so many newer ones were made.
+const (
+	settledCycles = 256
+	maxReplays    = 1 << 17
+)
+
+// NextCycle is called once per drain of activity buffers and forgets graph launches that are done.
+func (r *Resolver) NextCycle() {
+	r.cycle++
+	n := 0
+	for _, corr := range r.replays {
+		l, ok := r.launches[corr]
+		done := !ok || l.hits > 0 && r.cycle-l.seen > settledCycles || len(r.replays)-n > maxReplays
+		if !done {
+			break
+		}
+		delete(r.launches, corr)
+		n++
+	}
+	r.replays = append(r.replays[:0], r.replays[n:]...)
+}
+
+// Forget drops every launch that still waits. After a flush that synchronised all contexts nothing can
+// arrive for them any more. It returns how many there were.
+func (r *Resolver) Forget() int {
+	n := len(r.launches)
+	clear(r.launches)
+	r.replays = r.replays[:0]
+	return n
+}
+
+// Waiting returns the number of launches that wait for their kernels.
+func (r *Resolver) Waiting() int { return len(r.launches) }
+
+// GraphNodes returns the number of graph nodes remembered.
+func (r *Resolver) GraphNodes() int { return r.graphs.size() }
+
+// FreeDestroyed frees graphs whose destruction was seen before the previous call: between two calls every
+// record of theirs has been delivered. It reports whether any destroyed graph still waits.
+func (r *Resolver) FreeDestroyed() (waiting bool) { return r.graphs.free() }

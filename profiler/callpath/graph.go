@@ -1,0 +1,77 @@
+package callpath
+
+// graphs maps graph nodes to where they were captured. Capturing fills a graph; instantiating clones its
+// nodes into an executable graph, whose id and node ids the kernel records carry.
+type graphs struct {
+	graph map[uint32]map[uint64]*Captured
+	exec  map[uint32]map[uint64]*Captured
+	owner map[uint64]uint32 // node of a graph → the graph
+	dying []uint32          // executable graphs destroyed since the last free
+	dead  []uint32          // and before it
+}
+
+func newGraphs() graphs {
+	return graphs{map[uint32]map[uint64]*Captured{}, map[uint32]map[uint64]*Captured{}, map[uint64]uint32{}, nil, nil}
+}
+
+func put(m map[uint32]map[uint64]*Captured, id uint32, node uint64, c *Captured) {
+	nodes := m[id]
+	if nodes == nil {
+		nodes = make(map[uint64]*Captured)
+		m[id] = nodes
+	}
+	nodes[node] = c
+}
+
+func (g *graphs) created(graph uint32, node uint64, c *Captured) {
+	put(g.graph, graph, node, c)
+	g.owner[node] = graph
+}
+
+// clone gives an executable graph's node the place of the node it was copied from. The library also reports
+// the copy as created, with the instantiating thread's place: the clone's is the one that counts.
+func (g *graphs) clone(exec uint32, node, original uint64) {
+	if c := g.graph[g.owner[original]][original]; c != nil {
+		put(g.exec, exec, node, c)
+	}
+}
+
+func (g *graphs) find(exec uint32, node uint64) *Captured {
+	if c := g.exec[exec][node]; c != nil {
+		return c
+	}
+	return g.graph[exec][node] // a graph whose clones were not reported one by one
+}
+
+func (g *graphs) graphDestroyed(id uint32) { g.drop(id) }
+
+func (g *graphs) drop(graph uint32) {
+	for node := range g.graph[graph] {
+		if g.owner[node] == graph {
+			delete(g.owner, node)
+		}
+	}
+	delete(g.graph, graph)
+}
+
+func (g *graphs) execDestroyed(id uint32) { g.dying = append(g.dying, id) }
+
+func (g *graphs) free() bool {
+	for _, id := range g.dead {
+		delete(g.exec, id)
+		g.drop(id)
+	}
+	g.dead, g.dying = g.dying, nil
+	return len(g.dead) > 0
+}
+
+func (g *graphs) size() int {
+	n := 0
+	for _, m := range g.graph {
+		n += len(m)
+	}
+	for _, m := range g.exec {
+		n += len(m)
+	}
+	return n
+}

@@ -1,0 +1,110 @@
+package aggregate
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profile"
+)
+
+func (e *VectorSizeError) Error() string {
+	return fmt.Sprintf("Vector metric size mismatch for %s: current=%d, new=%d", e.Name, e.Old, e.New)
+}
+
+// Metric names that every reader of profiles knows.
+const (
+	TimeMetric       = "time (ns)"
+	CountMetric      = "count"
+	DeviceIDMetric   = "device_id"
+	DeviceTypeMetric = "device_type"
+)
+
+// Freeze copies the tree, with all metrics recorded so far, into a profile. deviceType is "CUDA" or "HIP".
+// The devices that appear are returned so that the caller can describe them.
+func (t *Tree) Freeze(deviceType string) (*profile.Profile, []uint32) {
+	f := freezer{kinds: profile.Kinds{}, devices: map[uint32]bool{}, deviceType: deviceType, slots: t.slotMetrics()}
+	p := &profile.Profile{Root: f.node(t.root), Kinds: f.kinds}
+	var devices []uint32
+	for d := range f.devices {
+		devices = append(devices, d)
+	}
+	sort.Slice(devices, func(i, j int) bool { return devices[i] < devices[j] })
+	return p, devices
+}
+
+type freezer struct {
+	kinds      profile.Kinds
+	devices    map[uint32]bool
+	deviceType string
+	slots      map[*node][]metric
+}
+
+// slotMetrics reads what the hot path has summed for this tree, by node.
+func (t *Tree) slotMetrics() map[*node][]metric {
+	out := make(map[*node][]metric)
+	for _, s := range hotpath.Slots()[1:] {
+		if (s.Flags&hotpath.SlotPython != 0) != t.Python || s.Set == 0 || !t.sets.Has(s.Set, t) {
+			continue
+		}
+		n := t.path(s.Node, s.Corr)
+		name, kind := MetricName(hotpath.Text(s.Name))
+		out[n] = append(out[n], metric{name: name, kind: kind, value: value(s.Type == hotpath.SlotDouble, s.Bits)})
+	}
+	return out
+}
+
+func (f *freezer) node(n *node) *profile.Node {
+	out := &profile.Node{Name: n.name}
+	f.times(out, n.times)
+	for i := range n.metrics {
+		f.metric(out, &n.metrics[i])
+	}
+	for i := range f.slots[n] {
+		f.metric(out, &f.slots[n][i])
+	}
+	// Chronological: by the first launch below each child. Kernels arrive in order of completion.
+	sorted := append([]*node(nil), n.children...)
+	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].order < sorted[j].order })
+	for _, c := range sorted {
+		out.Children = append(out.Children, f.node(c))
+	}
+	return out
+}
+
+// metric adds one metric to a node; two raw names may have become the same shown name.
+func (f *freezer) metric(out *profile.Node, m *metric) {
+	if _, known := f.kinds[m.name]; !known {
+		f.kinds[m.name] = m.kind
+	}
+	v := m.frozen()
+	if old, ok := out.Metric(m.name); ok && m.vector == nil {
+		v = sum(old, v, m.kind == profile.Property)
+	}
+	out.Set(m.name, v)
+}
+
+// times writes a node's time and count. A node that ran on several devices names the one with most time:
+// one path has room for one device id, and utilisation is then wrong by least.
+func (f *freezer) times(out *profile.Node, times []*deviceTime) {
+	if len(times) == 0 {
+		return
+	}
+	var nanos, count uint64
+	main := times[0]
+	for _, d := range times {
+		nanos += d.nanos
+		count += d.count
+		f.devices[d.device] = true
+		if d.nanos > main.nanos {
+			main = d
+		}
+	}
+	out.Set(CountMetric, profile.IntValue(int64(count)))
+	out.Set(DeviceIDMetric, profile.StringValue(strconv.Itoa(int(main.device))))
+	out.Set(DeviceTypeMetric, profile.StringValue(f.deviceType))
+	out.Set(TimeMetric, profile.IntValue(int64(nanos)))
+	f.kinds[TimeMetric], f.kinds[CountMetric] = profile.Inclusive, profile.Inclusive
+	f.kinds[DeviceIDMetric], f.kinds[DeviceTypeMetric] = profile.Property, profile.Property
+}

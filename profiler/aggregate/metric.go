@@ -1,0 +1,105 @@
+package aggregate
+
+import (
+	"math"
+	"strings"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profiler/callpath"
+)
+
+// metric is a user metric that Go itself sums: vectors, and the metrics of captured ops.
+type metric struct {
+	name   string
+	kind   profile.Kind
+	value  profile.Value
+	vector []float64
+	whole  bool // the vector holds integers
+}
+
+// MetricName splits a metric's raw name into the name to show and its kind. The marks "(exc)" and "(pty)"
+// are cut wherever they stand; a unit in parentheses stays.
+func MetricName(raw string) (string, profile.Kind) {
+	kind := profile.Inclusive
+	if strings.Contains(raw, "(exc)") {
+		raw, kind = strings.ReplaceAll(raw, "(exc)", ""), profile.Exclusive
+	}
+	if strings.Contains(raw, "(pty)") {
+		raw, kind = strings.ReplaceAll(raw, "(pty)", ""), profile.Property
+	}
+	return strings.TrimSpace(raw), kind
+}
+
+func (n *node) metric(raw string) *metric {
+	name, kind := MetricName(raw)
+	for i := range n.metrics {
+		if n.metrics[i].name == name {
+			return &n.metrics[i]
+		}
+	}
+	n.metrics = append(n.metrics, metric{name: name, kind: kind})
+	return &n.metrics[len(n.metrics)-1]
+}
+
+func (n *node) add(m callpath.OpMetric) {
+	to := n.metric(hotpath.Text(m.Name))
+	to.value = sum(to.value, value(m.Double, m.Bits), to.kind == profile.Property)
+}
+
+func value(double bool, bits uint64) profile.Value {
+	if double {
+		return profile.FloatValue(math.Float64frombits(bits))
+	}
+	return profile.IntValue(int64(bits))
+}
+
+// sum adds b to a, or replaces a; a mix of integer and float becomes float.
+func sum(a, b profile.Value, replace bool) profile.Value {
+	if replace {
+		return b
+	}
+	if a.Type() == profile.Int && b.Type() == profile.Int {
+		return profile.IntValue(a.Int() + b.Int())
+	}
+	x, _ := a.Float()
+	y, _ := b.Float()
+	return profile.FloatValue(x + y)
+}
+
+// AddVector adds a vector metric element by element at a place. The error is a change of length.
+func (t *Tree) AddVector(p callpath.Place, raw string, values []float64, whole bool) error {
+	m := t.at(p, lastOrder).metric(raw)
+	if m.vector == nil || m.kind == profile.Property {
+		m.vector, m.whole = append([]float64(nil), values...), whole
+		return nil
+	}
+	if len(m.vector) != len(values) {
+		return &VectorSizeError{m.name, len(m.vector), len(values)}
+	}
+	for i, v := range values {
+		m.vector[i] += v
+	}
+	m.whole = m.whole && whole
+	return nil
+}
+
+// VectorSizeError reports that a vector metric changed its length.
+type VectorSizeError struct {
+	Name     string
+	Old, New int
+}
+
+func (m *metric) frozen() profile.Value {
+	if m.vector == nil {
+		return m.value
+	}
+	if !m.whole {
+		return profile.FloatsValue(m.vector)
+	}
+	ints := make([]int64, len(m.vector))
+	for i, v := range m.vector {
+		ints[i] = int64(v)
+	}
+	return profile.IntsValue(ints)
+}

@@ -1,0 +1,162 @@
+package aggregate
+
+import (
+	"math"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profiler/callpath"
+)
+
+// lastOrder sorts frames that have no place in time behind all others.
+const lastOrder = math.MaxUint32
+
+// Tree is the growing call-path tree of one session's phase.
+type Tree struct {
+	Session int
+	Phase   int
+	Python  bool // call paths are python frames instead of scopes
+
+	sets  *Sets
+	root  *node
+	index []*node // by hotpath node id
+}
+
+type node struct {
+	name     string
+	parent   *node
+	children []*node
+	byName   map[string]*node // once there are many
+	order    uint32           // correlation id of the first launch below: the node's place in time
+	times    []*deviceTime
+	metrics  []metric
+}
+
+type deviceTime struct {
+	device       uint32
+	count, nanos uint64
+}
+
+// NewTree returns an empty tree that reads call paths for one session.
+func (s *Sets) NewTree(session, phase int, python bool) *Tree {
+	return &Tree{Session: session, Phase: phase, Python: python, sets: s, root: &node{name: "ROOT", order: 0}}
+}
+
+// manyChildren is where a map beats scanning names; most nodes have a handful of children.
+const manyChildren = 12
+
+func (n *node) child(name string, order uint32) *node {
+	c := n.lookup(name)
+	if c == nil {
+		c = &node{name: name, parent: n, order: order}
+		n.children = append(n.children, c)
+		if n.byName != nil {
+			n.byName[name] = c
+		}
+	}
+	for a := c; a != nil && order < a.order; a = a.parent {
+		a.order = order
+	}
+	return c
+}
+
+func (n *node) lookup(name string) *node {
+	if len(n.children) < manyChildren {
+		for _, c := range n.children {
+			if c.name == name {
+				return c
+			}
+		}
+		return nil
+	}
+	if n.byName == nil {
+		n.byName = make(map[string]*node, 2*manyChildren)
+		for _, c := range n.children {
+			n.byName[c.name] = c
+		}
+	}
+	return n.byName[name]
+}
+
+// on returns the node's accumulator for a device. Routes keep the pointer, so it must never move.
+func (n *node) on(device uint32) *deviceTime {
+	for _, d := range n.times {
+		if d.device == device {
+			return d
+		}
+	}
+	d := &deviceTime{device: device}
+	n.times = append(n.times, d)
+	return d
+}
+
+// path returns the tree's node of a hotpath call path, leaving out scopes that the session did not see.
+func (t *Tree) path(id, order uint32) *node {
+	if id == 0 {
+		return t.root
+	}
+	if int(id) < len(t.index) && t.index[id] != nil {
+		n := t.index[id]
+		for a := n; a != nil && order < a.order; a = a.parent {
+			a.order = order
+		}
+		return n
+	}
+	nodes := hotpath.Nodes()
+	if int(id) >= len(nodes) {
+		return t.root
+	}
+	if len(t.index) < len(nodes) {
+		t.index = append(t.index, make([]*node, len(nodes)-len(t.index))...)
+	}
+	n := t.path(nodes[id].Parent, order)
+	if t.sets.Sees(nodes[id].Set, t.Session) {
+		n = n.child(hotpath.Text(nodes[id].Name), order)
+	}
+	t.index[id] = n
+	return n
+}
+
+func (t *Tree) at(p callpath.Place, order uint32) *node {
+	if t.Python {
+		return t.path(p.PyNode, order)
+	}
+	return t.path(p.Node, order)
+}
+
+// leaf returns the node that a kernel's time goes onto.
+func (t *Tree) leaf(k cacheKey, order uint32) *node {
+	n := t.at(k.launch, order)
+	if !k.replayed {
+		if k.launch.Op {
+			return n
+		}
+		return n.child(kernelFrame(k.name, k.graph), order)
+	}
+	if k.captured == (callpath.Place{}) {
+		return n.child(kernelFrame(k.name, k.graph), order)
+	}
+	n = t.graft(n.child(CapturedAtFrame, order), k.captured, order)
+	if k.captured.Op {
+		return n
+	}
+	return n.child(k.name, order)
+}
+
+// graft repeats a captured call path below the place of a graph launch.
+func (t *Tree) graft(under *node, p callpath.Place, order uint32) *node {
+	id := p.Node
+	if t.Python {
+		id = p.PyNode
+	}
+	var chain []uint32
+	nodes := hotpath.Nodes()
+	for ; id != 0 && int(id) < len(nodes); id = nodes[id].Parent {
+		chain = append(chain, id)
+	}
+	for i := len(chain) - 1; i >= 0; i-- {
+		if n := nodes[chain[i]]; t.sets.Sees(n.Set, t.Session) {
+			under = under.child(hotpath.Text(n.Name), order)
+		}
+	}
+	return under
+}

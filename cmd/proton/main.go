@@ -1,0 +1,117 @@
+// Command proton profiles GPU programs and reads the profiles.
+//
+// It only wires: every subcommand is one file here, turns flags into values, calls a package that does the
+// work, and maps its error to an exit code. It is built without cgo, so that one static file runs anywhere.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	os.Exit(execute(os.Args, os.Stderr))
+}
+
+// commands are the subcommands, in the order of the help text.
+func commands() []*cobra.Command {
+	return []*cobra.Command{}
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "proton",
+		Short: "profile GPU programs and read the profiles",
+		Long: `proton profiles Triton, PyTorch and CUDA programs and reads the profiles.
+
+  proton run script.py                      profile a program, write script.hatchet
+  proton viewer -m util,tflop/s script.hatchet   print the tree
+  proton doctor                             say what is missing on this machine
+
+"proton [flags] script.py" is short for "proton run [flags] script.py".`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(commands()...)
+	return root
+}
+
+// execute runs one command line and returns the exit code: 0, what the command asked for with an exitError,
+// 2 for a command line that makes no sense, 1 for everything else.
+func execute(argv []string, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(expandShortForms(root, argv))
+	err := root.Execute()
+	if err == nil {
+		return 0
+	}
+	var exit *exitError
+	if errors.As(err, &exit) {
+		if exit.err != nil {
+			fmt.Fprintf(stderr, "proton: %v\n", exit.err)
+		}
+		return exit.code
+	}
+	fmt.Fprintf(stderr, "proton: %v\n", err)
+	return 1
+}
+
+// exitError asks for an exit code. Without err nothing is printed: the command has said it already.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// expandShortForms spells out the two short ways to call this program: by the name of the viewer, as users
+// of Proton have it in their fingers, and with a script where a subcommand would be.
+func expandShortForms(root *cobra.Command, argv []string) []string {
+	args := argv[1:]
+	if filepath.Base(argv[0]) == "proton-viewer" {
+		return append([]string{"viewer"}, args...)
+	}
+	if isUpstreamForm(root, args) {
+		return append([]string{"run"}, args...)
+	}
+	return args
+}
+
+// isUpstreamForm says whether args are "[flags of run] target…" rather than "subcommand …". A first word
+// that is neither a subcommand nor anything that could be run is left to cobra, which suggests the
+// subcommand that was meant.
+func isUpstreamForm(root *cobra.Command, args []string) bool {
+	run, _, err := root.Find([]string{"run"})
+	if err != nil || run == root || len(args) == 0 {
+		return false
+	}
+	if args[0] == "--" {
+		return true
+	}
+	if args[0] != "" && args[0][0] == '-' {
+		return args[0] != "-h" && args[0] != "--help" && args[0] != "--version"
+	}
+	for _, c := range root.Commands() {
+		if c.Name() == args[0] || c.HasAlias(args[0]) {
+			return false
+		}
+	}
+	if filepath.Ext(args[0]) == ".py" || filepath.Base(args[0]) == "pytest" {
+		return true
+	}
+	info, err := os.Stat(args[0])
+	return err == nil && info.Mode().IsRegular()
+}

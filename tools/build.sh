@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Builds everything into build/:
+#   proton, proton-viewer    the command, one static file, and its other name
+#   libproton.so             the runtime: injection library and Python extension module in one
+#   python/                  the goproton package, and bootstrap/ with the sitecustomize of "proton run"
+#   stub/                    libcupti and libcuda that replay a capture
+#   proton-replay            the host program that replays a capture
+#   proton-probe             what "proton doctor" asks the driver through
+set -eu
+cd "$(dirname "$0")/.."
+mkdir -p build
+version=$(git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$version" -o build/proton ./cmd/proton
+ln -sf proton build/proton-viewer
+if compgen -G 'cmd/libproton/*.go' >/dev/null; then
+  CGO_ENABLED=1 go build -trimpath -buildmode=c-shared -o build/libproton.so ./cmd/libproton
+fi
+if [ -d hooks/python/goproton ]; then
+  rm -rf build/python.new
+  mkdir -p build/python.new
+  cp -R hooks/python/goproton hooks/python/bootstrap build/python.new/
+  find build/python.new -name __pycache__ -prune -exec rm -rf {} +
+  rm -rf build/python && mv build/python.new build/python
+fi
+${CC:-cc} -std=c11 -O2 -Wall -Wextra -Werror -o build/proton-probe cmd/proton-probe/probe.c -ldl
+if [ -x tools/build-stub.sh ]; then # libcupti and libcuda of the replay, and its host program
+  tools/build-stub.sh build
+fi

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Fetches what the tests compare with, pinned, into .venv of this checkout. Run it as often as you like: what
+# is there stays, and two runs at once wait for each other. A download that fails is a warning that names the
+# tests which will be skipped, because tests must also run where a registry is out of reach.
+set -u
+cd "$(dirname "$0")/.."
+python=${PYTHON:-python3}
+mkdir -p .venv/oracles
+exec 9>.venv/oracles/.lock
+flock 9
+
+warn() { echo "oracles: $*" >&2; }
+
+if [ ! -x .venv/bin/python ] && ! "$python" -m venv .venv; then
+  warn "cannot make .venv with $python: the Python tests and the comparisons with upstream will be skipped (install python3-venv)"
+  exit 0
+fi
+pip=(.venv/bin/python -m pip --quiet --disable-pip-version-check --no-input)
+
+# A stamp holds the checksum of what was installed, so that a changed pin installs again.
+want=$(cksum <tools/requirements.txt)
+if [ "$(cat .venv/oracles/.requirements 2>/dev/null)" != "$want" ]; then
+  if "${pip[@]}" install --only-binary :all: -r tools/requirements.txt; then
+    echo "$want" >.venv/oracles/.requirements
+  else
+    warn "cannot install tools/requirements.txt: the Python tests and the comparison with proton-viewer will be skipped"
+  fi
+fi
+
+# fetch FOLDER WHEELS SKIPPED: wheels, without their dependencies, unpacked into one folder. It is moved into
+# place whole, so a folder that exists is complete.
+fetch() {
+  local dir=.venv/oracles/$1 skipped=$3
+  [ -d "$dir" ] && return
+  rm -rf "$dir.part"
+  if "${pip[@]}" install --no-deps --no-compile --only-binary :all: --target "$dir.part" ${2//,/ }; then
+    mv "$dir.part" "$dir"
+  else
+    rm -rf "$dir.part"
+    warn "cannot fetch $2: $skipped will be skipped"
+  fi
+}
+
+while read -r folder wheels skipped; do
+  case $folder in '' | '#'*) continue ;; esac
+  fetch "$folder" "$wheels" "$skipped"
+done <tools/oracles.txt

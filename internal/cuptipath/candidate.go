@@ -1,0 +1,95 @@
+// Package cuptipath finds the libcupti to profile with: where to look, in which order, and which one to take.
+//
+// Users have several: torch's wheels bring one, Triton bundles another, a CUDA toolkit has a third, and taking
+// a second one into a process that has one already is what makes half of CUPTI's functions return nothing.
+// In goes a description of the process (environment, memory map, Python's folders), out come candidates in
+// order of preference and a choice with its reason. The runtime opens the choice, the doctor prints both.
+package cuptipath
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+)
+
+// Origin says how a candidate was found. The order of the constants is the order of the search.
+type Origin int
+
+// The places that are searched.
+const (
+	FromProtonEnv Origin = iota // PROTON_CUPTI_PATH
+	FromProcess                 // mapped into the process already
+	FromTritonEnv               // TRITON_CUPTI_LIB_PATH
+	FromWheel                   // nvidia-cuda-cupti's wheel, as torch requires it
+	FromTriton                  // bundled with Triton
+	FromSystem                  // LD_LIBRARY_PATH, a CUDA toolkit, the system's folders
+)
+
+var originNames = [...]string{
+	FromProtonEnv: "PROTON_CUPTI_PATH",
+	FromProcess:   "already loaded",
+	FromTritonEnv: "TRITON_CUPTI_LIB_PATH",
+	FromWheel:     "Python wheel",
+	FromTriton:    "bundled with Triton",
+	FromSystem:    "system",
+}
+
+func (o Origin) String() string { return originNames[o] }
+
+// Candidate is one libcupti.
+type Candidate struct {
+	Path   string // absolute, as found; symbolic links are not resolved
+	Origin Origin
+	Major  int    // CUDA major version, read off the file name; 0 when the name does not tell
+	Reason string // why it cannot be used; "" when nothing speaks against it yet
+}
+
+var (
+	sonameVersion  = regexp.MustCompile(`^libcupti\.so\.(\d{2})(\.\d+)*$`)
+	releaseVersion = regexp.MustCompile(`^libcupti\.so\.(20\d\d)\.(\d+)(\.\d+)*$`)
+)
+
+// majorOf reads the CUDA major version off a file name: libcupti.so.12 says it, libcupti.so.2025.1.0 says the
+// release of CUPTI, and a plain libcupti.so is a link to one of them.
+func majorOf(path string) int {
+	if m := nameMajor(filepath.Base(path)); m != 0 {
+		return m
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return nameMajor(filepath.Base(target))
+	}
+	return 0
+}
+
+func nameMajor(name string) int {
+	if m := sonameVersion.FindStringSubmatch(name); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		return n
+	}
+	m := releaseVersion.FindStringSubmatch(name)
+	if m == nil {
+		return 0
+	}
+	year, _ := strconv.Atoi(m[1])
+	release, _ := strconv.Atoi(m[2])
+	switch { // 2022.3 came with CUDA 11.8, 2022.4 with 12.0, 2025.3 with 13.0
+	case year*10+release < 20224:
+		return 11
+	case year*10+release < 20253:
+		return 12
+	default:
+		return 13
+	}
+}
+
+// isLibrary says whether a file name is one that libcupti goes by. Files such as libcupti_static.a and the
+// libraries of samples in the same folders are not.
+func isLibrary(name string) bool {
+	return name == "libcupti.so" || nameMajor(name) != 0
+}
+
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}

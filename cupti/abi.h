@@ -400,10 +400,13 @@ enum cupti_flush_flag { FLUSH_COMPLETED = 0, FLUSH_FORCED = 1 };
 
 // Versions that matter, as GetVersion counts them: small integers before 13, then xxyyzz.
 enum cupti_version {
-  CUPTI_11_8 = 18, // also 12.0: the first headers of 12.0 did not bump it
+  CUPTI_11_8 = 18,
+  CUPTI_12_0 = 19,
+  CUPTI_12_3 = 21, // per-thread buffers, GetGraphExecId
   CUPTI_12_4 = 22,
-  CUPTI_12_6 = 24,
-  CUPTI_12_9 = 27,
+  CUPTI_12_6 = 24, // Finalize is safe with graphs
+  CUPTI_12_8 = 26,
+  CUPTI_12_9 = 27, // a request answered with NULL is a drop, not a crash
   CUPTI_13_0 = 130000,
 };
 

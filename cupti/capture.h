@@ -1,0 +1,108 @@
+// The capture format, as its writer (record*.c) and its player (stub/) share it. docs/formats.md describes
+// it field by field; internal/capture reads it in Go.
+//
+// A file is the magic and then events: {type u8, thread varint, length varint, payload}. An event is
+// written when what it tells of has finished, so the answers that a callback asked for stand before it and
+// a player never has to look ahead. Numbers are LEB128 varints; a string is the number of an EV_STRING
+// event, counted from 1, and 0 is none.
+#ifndef GOPROTON_CUPTI_CAPTURE_H
+#define GOPROTON_CUPTI_CAPTURE_H
+
+#include "abi.h"
+
+#define CAPTURE_MAGIC "PROTNCAP\001"
+enum { CAPTURE_MAGIC_SIZE = 9 };
+
+enum capture_event {
+  EV_STRING = 1,      // the bytes
+  EV_INFO = 2,        // cupti version, driver version, library, unix seconds, machine
+  EV_DEVICE = 3,      // ordinal, name, cc major, cc minor, SMs, clock, memory clock, bus width
+  EV_CALLBACK = 4,    // domain, cbid, site, correlation, context, context uid, symbol, result, out, params, config
+  EV_RESOURCE = 5,    // cbid, context, handle, shape, then by shape: module or graph fields
+  EV_NVTX = 6,        // cbid, message
+  EV_BUFFER = 7,      // stream id, buffer size, kinds {kind, record size, string fields}, the records
+  EV_ANSWER = 8,      // function, handle, result, value
+  EV_CUBIN = 9,       // hash, bytes
+  EV_SCOPE_ENTER = 16, // name, node, generation
+  EV_SCOPE_EXIT = 17, // node, generation
+  EV_STATE_ENTER = 18, // name (0: no state)
+  EV_STATE_EXIT = 19,
+  EV_OP_ENTER = 20,   // name, function
+  EV_OP_EXIT = 21,
+  EV_METRIC = 22,     // name, type, value bits
+  EV_METRIC_AT = 23,  // node, python node, set, name, type, value bits
+  EV_LEAF = 24,       // node, python node, set
+  EV_PYTHON = 25,     // count, frame names from the outermost in: the thread's call path from here on
+  EV_CONTROL = 26,    // method, parameters (JSON)
+  EV_END = 31,        // number of events before this one: the recording is whole
+};
+
+enum capture_shape { SHAPE_NONE = 0, SHAPE_MODULE = 1, SHAPE_GRAPH = 2 };
+
+enum capture_answer {
+  ANS_GRAPH_ID = 1,
+  ANS_NODE_ID = 2,
+  ANS_EXEC_ID = 3,
+  ANS_CONTEXT_ID = 4,
+  ANS_DEVICE_ID = 5,
+  ANS_DROPPED = 6, // handle 0; adds up
+};
+
+// How the arguments of a driver function look in memory: how many bytes to keep, where a pointer to an
+// output stands (its target is worth keeping, the pointer is not) and which words are pointers that mean
+// nothing in another process.
+struct params_shape {
+  uint32_t cbid;
+  uint8_t size;
+  int8_t out;      // offset of a pointer to an 8-byte output, -1: none
+  int8_t config;   // offset of a pointer to a cuda_launch_config, -1: none
+  uint64_t clear;  // bit i: the 8-byte word i is a pointer to be cleared
+};
+
+static const struct params_shape params_shapes[] = {
+    {CBID_cuLaunchKernel, 64, -1, -1, 1 << 6 | 1 << 7},
+    {CBID_cuLaunchKernel_ptsz, 64, -1, -1, 1 << 6 | 1 << 7},
+    {CBID_cuLaunchCooperativeKernel, 56, -1, -1, 1 << 6},
+    {CBID_cuLaunchCooperativeKernel_ptsz, 56, -1, -1, 1 << 6},
+    {CBID_cuLaunchKernelEx, 32, -1, 0, 1 << 0 | 1 << 2 | 1 << 3},
+    {CBID_cuLaunchKernelEx_ptsz, 32, -1, 0, 1 << 0 | 1 << 2 | 1 << 3},
+    {CBID_cuLaunch, 8, -1, -1, 0},
+    {CBID_cuLaunchGrid, 16, -1, -1, 0},
+    {CBID_cuLaunchGridAsync, 16, -1, -1, 0},
+    {CBID_cuGraphLaunch, 16, -1, -1, 0},
+    {CBID_cuGraphLaunch_ptsz, 16, -1, -1, 0},
+    {CBID_cuGraphInstantiate, 16, 0, -1, 1 << 0},
+    {CBID_cuGraphInstantiate_v2, 16, 0, -1, 1 << 0},
+    {CBID_cuGraphInstantiateWithFlags, 24, 0, -1, 1 << 0},
+    {CBID_cuGraphExecDestroy, 8, -1, -1, 0},
+    {CBID_cuGraphDestroy, 8, -1, -1, 0},
+    {CBID_cuStreamBeginCapture, 8, -1, -1, 0},
+    {CBID_cuStreamBeginCapture_ptsz, 8, -1, -1, 0},
+    {CBID_cuStreamBeginCapture_v2, 16, -1, -1, 0},
+    {CBID_cuStreamBeginCapture_v2_ptsz, 16, -1, -1, 0},
+    {CBID_cuStreamBeginCaptureToGraph, 16, -1, -1, 0},
+    {CBID_cuStreamBeginCaptureToGraph_ptsz, 16, -1, -1, 0},
+    {CBID_cuStreamEndCapture, 16, 8, -1, 1 << 1},
+    {CBID_cuStreamEndCapture_ptsz, 16, 8, -1, 1 << 1},
+    {CBID_cuModuleLoadData, 16, 0, -1, 1 << 0 | 1 << 1},
+    {CBID_cuModuleUnload, 8, -1, -1, 0},
+    {CBID_cuModuleGetFunction, 24, 0, -1, 1 << 0 | 1 << 2},
+};
+
+static inline const struct params_shape *params_shape_of(uint32_t domain, uint32_t cbid) {
+  if (domain != DOMAIN_DRIVER) return NULL;
+  for (size_t i = 0; i < sizeof params_shapes / sizeof params_shapes[0]; i++)
+    if (params_shapes[i].cbid == cbid) return &params_shapes[i];
+  return NULL;
+}
+
+// Where the records of a kind hold a pointer to a string; 0 is nowhere. The capture has the string's number there.
+static inline uint32_t kind_string_field(uint32_t kind) {
+  switch (kind) {
+  case ACT_KERNEL:
+  case ACT_CONCURRENT_KERNEL: return offsetof(struct cupti_kernel_prefix, name);
+  default: return 0;
+  }
+}
+
+#endif

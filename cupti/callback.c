@@ -1,0 +1,172 @@
+// Callbacks: they run on the application's threads, inside its driver calls. Per launch one comparison, one
+// or two loads and a ring store; no lock, no allocation, no Go.
+#include "runtime.h"
+#include <stdatomic.h>
+#include <string.h>
+
+static const struct hp_api *hp;
+static void *subscriber;
+static _Atomic uint64_t graphs_seen;
+
+void cupti_use_hotpath(const struct hp_api *api) { hp = api; }
+uint64_t cupti_graphs_seen(void) { return atomic_load(&graphs_seen); }
+
+static uint64_t handle(const void *p) { return (uint64_t)(uintptr_t)p; }
+
+// ---- driver API ----
+
+static void launch_enter(uint32_t cbid, const struct cupti_callback_data *d) {
+  const void *function = cbid == CBID_cuLaunchKernelEx || cbid == CBID_cuLaunchKernelEx_ptsz
+                             ? ((const struct cuda_params_launch_kernel_ex *)d->params)->function
+                             : ((const struct cuda_params_launch_kernel *)d->params)->function;
+  hp->launch(d->correlation_id, handle(function));
+}
+
+static int begins_capture(uint32_t cbid) {
+  switch (cbid) {
+  case CBID_cuStreamBeginCapture: case CBID_cuStreamBeginCapture_ptsz:
+  case CBID_cuStreamBeginCapture_v2: case CBID_cuStreamBeginCapture_v2_ptsz:
+  case CBID_cuStreamBeginCaptureToGraph: case CBID_cuStreamBeginCaptureToGraph_ptsz: return 1;
+  }
+  return 0;
+}
+
+static int ends_capture(uint32_t cbid) { return cbid == CBID_cuStreamEndCapture || cbid == CBID_cuStreamEndCapture_ptsz; }
+
+static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
+  if (d->site == SITE_EXIT) {
+    if (__builtin_expect(hp->capturing() != 0, 0)) {
+      if (ends_capture(cbid)) hp->capture(-1);
+      else hp->launched();
+    }
+    if (__builtin_expect(begins_capture(cbid), 0) && *(uint32_t *)d->return_value == CU_OK) hp->capture(+1);
+    return;
+  }
+  switch (cbid) {
+  case CBID_cuGraphLaunch: case CBID_cuGraphLaunch_ptsz:
+    hp->context_seen(d->context);
+    hp->graph_launch(d->correlation_id, handle(((const struct cuda_params_graph_launch *)d->params)->exec));
+    return;
+  default:
+    if (begins_capture(cbid) || ends_capture(cbid)) return;
+    hp->context_seen(d->context);
+    launch_enter(cbid, d);
+  }
+}
+
+// ---- resources ----
+
+static void graph_resource(uint32_t cbid, const struct cupti_graph_data *g) {
+  uint32_t graph = 0;
+  uint64_t node = 0, original = 0;
+  switch (cbid) {
+  case RES_GRAPHNODE_CREATED:
+    if (g->node_type != NODE_KERNEL || cupti.GetGraphNodeId(g->node, &node)) return;
+    if (cupti.GetGraphId(g->graph, &graph)) return;
+    hp->node_created(graph, node);
+    return;
+  case RES_GRAPHNODE_CLONED:
+    if (g->node_type != NODE_KERNEL || cupti.GetGraphNodeId(g->node, &node)) return;
+    if (cupti.GetGraphNodeId(g->original_node, &original) || cupti.GetGraphId(g->graph, &graph)) return;
+    hp->event(HP_NODE_CLONED, graph, node, original);
+    return;
+  case RES_GRAPH_DESTROY_STARTING:
+    if (!cupti.GetGraphId(g->graph, &graph)) hp->event(HP_GRAPH_DESTROYED, graph, 0, 0);
+    return;
+  case RES_GRAPHEXEC_CREATED:
+    atomic_fetch_add_explicit(&graphs_seen, 1, memory_order_relaxed);
+    return;
+  case RES_GRAPHEXEC_DESTROY_STARTING:
+    // Before 12.3 nobody tells an executable graph's id; its nodes then stay until the session ends.
+    if (cupti.GetGraphExecId && !cupti.GetGraphExecId(g->graph_exec, &graph)) hp->event(HP_EXEC_DESTROYED, graph, handle(g->graph_exec), 0);
+    return;
+  }
+}
+
+static void resource(uint32_t cbid, const struct cupti_resource_data *r) {
+  switch (cbid) {
+  case RES_CONTEXT_DESTROY_STARTING: hp->context_gone(r->context); return;
+  case RES_MODULE_UNLOAD_STARTING: hp->event(HP_MODULE_UNLOAD, 0, 0, 0); return;
+  default: graph_resource(cbid, r->descriptor);
+  }
+}
+
+// ---- NVTX ranges are scopes ----
+
+static void nvtx(uint32_t cbid, const struct cupti_nvtx_data *n) {
+  if (cbid == NVTX_RangePushA) {
+    const char *message = ((const struct nvtx_params_message *)n->params)->message;
+    if (!message) message = "";
+    hp->scope_enter(hp->intern(message, strlen(message)));
+  } else if (cbid == NVTX_RangePop) {
+    hp->scope_exit((struct hp_token){0, 0});
+  }
+}
+
+static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data) {
+  (void)user;
+  if (__builtin_expect(domain == DOMAIN_DRIVER, 1)) driver_call(cbid, data);
+  else if (domain == DOMAIN_RESOURCE) resource(cbid, data);
+  else if (domain == DOMAIN_NVTX) nvtx(cbid, data);
+}
+
+// ---- subscription ----
+
+uint32_t cupti_subscribe(char *holder, size_t holder_size) {
+  holder[0] = 0;
+  if (!cupti.Subscribe_v2) return cupti.Subscribe(&subscriber, on_callback, NULL);
+  struct cupti_subscriber_params p = {sizeof p, "goproton", holder, holder_size};
+  return cupti.Subscribe_v2(&subscriber, on_callback, NULL, &p);
+}
+
+uint32_t cupti_unsubscribe(void) {
+  uint32_t rc = subscriber ? cupti.Unsubscribe(subscriber) : 0;
+  subscriber = NULL;
+  return rc;
+}
+
+static const uint32_t driver_ids[] = {
+    CBID_cuLaunch, CBID_cuLaunchGrid, CBID_cuLaunchGridAsync, CBID_cuLaunchKernel, CBID_cuLaunchKernel_ptsz,
+    CBID_cuLaunchCooperativeKernel, CBID_cuLaunchCooperativeKernel_ptsz, CBID_cuLaunchCooperativeKernelMultiDevice,
+    CBID_cuLaunchKernelEx, CBID_cuLaunchKernelEx_ptsz, CBID_cuGraphLaunch, CBID_cuGraphLaunch_ptsz,
+    CBID_cuStreamBeginCapture, CBID_cuStreamBeginCapture_ptsz, CBID_cuStreamBeginCapture_v2,
+    CBID_cuStreamBeginCapture_v2_ptsz, CBID_cuStreamEndCapture, CBID_cuStreamEndCapture_ptsz,
+};
+// Unknown to older libraries: a refusal is no error.
+static const uint32_t newer_driver_ids[] = {CBID_cuStreamBeginCaptureToGraph, CBID_cuStreamBeginCaptureToGraph_ptsz};
+static const uint32_t resource_ids[] = {
+    RES_CONTEXT_DESTROY_STARTING, RES_MODULE_UNLOAD_STARTING, RES_GRAPH_DESTROY_STARTING, RES_GRAPHNODE_CREATED,
+    RES_GRAPHNODE_CLONED, RES_GRAPHEXEC_CREATED, RES_GRAPHEXEC_DESTROY_STARTING,
+};
+static const uint32_t nvtx_ids[] = {NVTX_RangePushA, NVTX_RangePop};
+
+static uint32_t enable_all(int on, uint32_t domain, const uint32_t *ids, size_t n) {
+  uint32_t first = 0;
+  for (size_t i = 0; i < n; i++) {
+    uint32_t rc = cupti.EnableCallback((uint32_t)on, subscriber, domain, ids[i]);
+    if (rc && !first) first = rc;
+  }
+  return first;
+}
+
+uint32_t cupti_listen(int on, int with_nvtx) {
+  uint32_t rc = enable_all(on, DOMAIN_DRIVER, driver_ids, sizeof driver_ids / sizeof *driver_ids);
+  enable_all(on, DOMAIN_DRIVER, newer_driver_ids, sizeof newer_driver_ids / sizeof *newer_driver_ids);
+  if (!rc) rc = enable_all(on, DOMAIN_RESOURCE, resource_ids, sizeof resource_ids / sizeof *resource_ids);
+  if (with_nvtx) enable_all(on, DOMAIN_NVTX, nvtx_ids, sizeof nvtx_ids / sizeof *nvtx_ids);
+  return rc;
+}
+
+// ---- activity buffers ----
+
+static void request(uint8_t **buffer, size_t *size, size_t *max_records) {
+  *buffer = hp->buffer_get(size);
+  *max_records = 0;
+}
+
+static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid) {
+  (void)context, (void)stream, (void)size;
+  if (buffer) hp->buffer_done(buffer, valid);
+}
+
+uint32_t cupti_register_buffers(void) { return cupti.ActivityRegisterCallbacks(request, complete); }

@@ -1,0 +1,206 @@
+// Package cupti collects on NVIDIA GPUs. It opens libcupti at run time, subscribes to the driver's launch
+// and graph callbacks (C, on the application's threads, see callback.c), has CUPTI fill pooled buffers with
+// kernel records, and decodes those into record.Kernel values. Nothing of CUPTI's spelling leaves this room.
+package cupti
+
+/*
+#cgo CFLAGS: -I${SRCDIR}/../internal/hotpath -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
+#cgo LDFLAGS: -ldl
+#include <stdlib.h>
+#include "runtime.h"
+
+static uint32_t set_kind(int on, uint32_t kind) { return on ? cupti.ActivityEnable(kind) : cupti.ActivityDisable(kind); }
+static uint32_t flush(uint32_t flag) { return cupti.ActivityFlushAll(flag); }
+static uint32_t finalize(void) { return cupti.Finalize(); }
+static uint32_t dropped(size_t *n) { return cupti.ActivityGetNumDroppedRecords(NULL, 0, n); }
+*/
+import "C"
+
+import (
+	"os"
+	"runtime"
+	"unsafe"
+
+	"github.com/goproton/goproton/internal/cuptipath"
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// Options say what to collect and where libcupti may be found.
+type Options struct {
+	WholeGraphs  bool           // time each graph launch as one unit instead of node by node
+	NVTX         bool           // NVTX push/pop ranges become scopes
+	SitePackages []string       // Python's package folders, to find the libcupti that torch or Triton brought
+	HotPath      unsafe.Pointer // struct hp_api of this process, or a recorder in front of it
+}
+
+// Collector is the process's one connection to CUPTI. It is either attached (subscribed, with buffers
+// registered) or not; while attached it may be listening.
+type Collector struct {
+	opts      Options
+	library   cuptipath.Candidate
+	version   uint32
+	attached  bool
+	listening bool
+}
+
+// Library tells which libcupti is in use: path and version as CUPTI counts it. Empty before Attach.
+func (c *Collector) Library() (path string, version uint32) { return c.library.Path, c.version }
+
+// Attached reports whether CUPTI is subscribed to.
+func (c *Collector) Attached() bool { return c.attached }
+
+// Attach opens the driver and libcupti and subscribes. An error is one sentence with the way out.
+func (c *Collector) Attach(opts Options) error {
+	if c.attached {
+		return nil
+	}
+	c.opts = opts
+	driver, err := loadDriver()
+	if err != nil {
+		return err
+	}
+	if err := c.loadLibrary(driver); err != nil {
+		return err
+	}
+	wrapForRecording()
+	C.cupti_use_hotpath((*C.struct_hp_api)(opts.HotPath))
+	var holder [256]C.char
+	if rc := C.cupti_subscribe(&holder[0], C.size_t(len(holder))); rc != 0 {
+		return c.refused("subscribe to CUPTI", uint32(rc), C.GoString(&holder[0]), driver)
+	}
+	c.tune()
+	if rc := C.cupti_register_buffers(); rc != 0 {
+		C.cupti_unsubscribe()
+		return c.refused("register activity buffers", uint32(rc), "", driver)
+	}
+	c.attached = true
+	if opts.NVTX {
+		routeNVTX(c.library.Path)
+	}
+	return nil
+}
+
+// tune sets what makes collection cheap. A library too old for a setting refuses it; that is no error.
+func (c *Collector) tune() {
+	C.cupti_set_u8(C.ATTR_PER_THREAD_BUFFER, 1) // no lock of CUPTI's between launching threads
+	C.cupti_set_u8(C.ATTR_ZEROED_OUT_BUFFER, 1) // our buffers come zeroed: no memset on the launching thread
+}
+
+// Listen switches callbacks and kernel records on or off. Callbacks come first and go last, so that a
+// kernel record without a launch record always means a loss.
+func (c *Collector) Listen(on bool) error {
+	if !c.attached || c.listening == on {
+		return nil
+	}
+	nvtx := boolint(c.opts.NVTX)
+	if !on {
+		c.setKinds(false)
+		C.cupti_listen(0, nvtx)
+		c.listening = false
+		return nil
+	}
+	if rc := C.cupti_listen(1, nvtx); rc != 0 {
+		return c.refused("enable launch callbacks", uint32(rc), "", 0)
+	}
+	if rc := c.setKinds(true); rc != 0 {
+		C.cupti_listen(0, nvtx)
+		return c.refused("enable kernel records", rc, "", 0)
+	}
+	c.listening = true
+	return nil
+}
+
+func (c *Collector) setKinds(on bool) uint32 {
+	rc := C.set_kind(boolint(on), C.ACT_CONCURRENT_KERNEL)
+	if c.opts.WholeGraphs && rc == 0 {
+		rc = C.set_kind(boolint(on), C.ACT_GRAPH_TRACE)
+	}
+	return uint32(rc)
+}
+
+func boolint(b bool) C.int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Synchronize waits for every context that launched something. It does nothing while a stream is being
+// captured: synchronising would invalidate the user's capture.
+func (c *Collector) Synchronize() {
+	if !c.attached || hotpath.Capturing() {
+		return
+	}
+	runtime.LockOSThread() // contexts are pushed onto the thread
+	defer runtime.UnlockOSThread()
+	for _, ctx := range hotpath.Contexts() {
+		C.cuda_synchronize(ctx)
+	}
+}
+
+// Flush asks CUPTI for the buffers it still holds: those whose records are all complete, or, forced, all.
+func (c *Collector) Flush(forced bool) {
+	if !c.attached {
+		return
+	}
+	flag := C.uint32_t(C.FLUSH_COMPLETED)
+	if forced {
+		flag = C.FLUSH_FORCED
+	}
+	C.flush(flag)
+}
+
+// Dropped returns how many records CUPTI itself has dropped since the last call.
+func (c *Collector) Dropped() uint64 {
+	var n C.size_t
+	if !c.attached || C.dropped(&n) != 0 {
+		return 0
+	}
+	return uint64(n)
+}
+
+// finalizeSafe is the first version whose cuptiFinalize survives processes that used CUDA graphs.
+const finalizeSafe = C.CUPTI_12_6
+
+// Detach leaves CUPTI to others. Without cuptiFinalize about 0.3 µs per launch would stay behind, so it is
+// called wherever it is safe.
+func (c *Collector) Detach() {
+	if !c.attached {
+		return
+	}
+	c.Listen(false)
+	C.cupti_unsubscribe()
+	if c.version >= finalizeSafe || C.cupti_graphs_seen() == 0 {
+		C.finalize()
+	}
+	c.attached = false
+}
+
+// Decode hands the kernels of one full buffer to f.
+func (c *Collector) Decode(b hotpath.Buffer, names *Names, f func(*record.Kernel)) {
+	const batch = 256
+	var out [batch]C.struct_cupti_kernel
+	var cursor unsafe.Pointer
+	for {
+		n := int(C.cupti_decode((*C.uint8_t)(b.Data), C.size_t(b.Valid), &cursor, &out[0], batch))
+		for i := range out[:n] {
+			r := &out[i]
+			k := record.Kernel{
+				Name: names.at(unsafe.Pointer(r.name)), Start: uint64(r.start), End: uint64(r.end),
+				Correlation: uint32(r.correlation), Device: uint32(r.device), Context: uint32(r.context),
+				Stream: uint32(r.stream), GraphID: uint32(r.graph), GraphNode: uint64(r.graph_node), Graph: r.whole_graph != 0,
+			}
+			f(&k)
+		}
+		if n < batch {
+			return
+		}
+	}
+}
+
+func routeNVTX(library string) {
+	if os.Getenv("NVTX_INJECTION64_PATH") == "" {
+		setenv("NVTX_INJECTION64_PATH", library)
+	}
+}

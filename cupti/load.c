@@ -1,0 +1,69 @@
+#define _GNU_SOURCE
+#include "runtime.h"
+#include <dlfcn.h>
+#include <string.h>
+
+struct cupti_table cupti;
+struct cuda_table cuda;
+
+// RTLD_LOCAL: a process can hold two libcuptis (torch's and Triton's), and neither may see the other's symbols.
+const char *cupti_load(const char *path, int *missing_symbol) {
+  struct cupti_table t;
+  memset(&t, 0, sizeof t);
+  *missing_symbol = 0;
+  void *lib = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+  if (!lib) return dlerror();
+#define F(name, required, arguments)                     \
+  *(void **)&t.name = dlsym(lib, "cupti" #name);         \
+  if (required && !t.name) {                             \
+    *missing_symbol = 1;                                 \
+    return "cupti" #name;                                \
+  }
+  CUPTI_FUNCTIONS(F)
+#undef F
+  cupti = t;
+  return NULL;
+}
+
+const char *cuda_load(int *missing_symbol) {
+  struct cuda_table t;
+  memset(&t, 0, sizeof t);
+  *missing_symbol = 0;
+  void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (!lib) return dlerror();
+#define F(name, required, arguments)         \
+  *(void **)&t.name = dlsym(lib, #name);     \
+  if (required && !t.name) {                 \
+    *missing_symbol = 1;                     \
+    return #name;                            \
+  }
+  CUDA_FUNCTIONS(F)
+#undef F
+  cuda = t;
+  return NULL;
+}
+
+int cuda_is_loaded(void) {
+  void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (lib) dlclose(lib);
+  return lib != NULL;
+}
+
+uint32_t cupti_set_u8(uint32_t attribute, uint8_t value) {
+  size_t size = sizeof value;
+  return cupti.ActivitySetAttribute(attribute, &size, &value);
+}
+
+uint32_t cupti_set_size(uint32_t attribute, size_t value) {
+  size_t size = sizeof value;
+  return cupti.ActivitySetAttribute(attribute, &size, &value);
+}
+
+uint32_t cuda_synchronize(void *context) {
+  void *popped;
+  uint32_t rc = cuda.cuCtxPushCurrent_v2(context);
+  if (rc) return rc;
+  rc = cuda.cuCtxSynchronize();
+  cuda.cuCtxPopCurrent_v2(&popped);
+  return rc;
+}

@@ -1,0 +1,67 @@
+package cupti
+
+// #include "abi.h"
+import "C"
+
+import "fmt"
+
+// Error is a refusal by CUPTI: what was being done, its code, and what to do about it.
+type Error struct {
+	Doing  string
+	Code   uint32
+	Text   string // CUPTI's own words
+	Remedy string
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("%s: CUPTI error %d", e.Doing, e.Code)
+	if e.Text != "" {
+		s += " (" + e.Text + ")"
+	}
+	if e.Remedy != "" {
+		s += ": " + e.Remedy
+	}
+	return s
+}
+
+func (c *Collector) refused(doing string, code uint32, holder string, driver int) error {
+	return &Error{Doing: doing, Code: code, Text: resultText(code), Remedy: c.remedy(code, holder, driver)}
+}
+
+func (c *Collector) remedy(code uint32, holder string, driver int) string {
+	switch code {
+	case C.RC_MULTIPLE_SUBSCRIBERS, C.RC_MAX_LIMIT_REACHED:
+		who := "another profiler (torch.profiler, Nsight Systems, Nsight Compute or compute-sanitizer)"
+		if holder != "" {
+			who = fmt.Sprintf("%q", holder)
+		}
+		return who + " holds CUPTI in this process, and CUPTI serves one at a time; stop it, or run without it"
+	case C.RC_NOT_INITIALIZED:
+		return fmt.Sprintf("%s (%s) may be newer than the driver (CUDA %s); set PROTON_CUPTI_PATH to an older libcupti, or update the driver",
+			c.library.Path, versionText(c.version), cudaVersion(driver))
+	case C.RC_INSUFFICIENT_PRIVILEGES, C.RC_VIRTUALIZED_PRIVILEGES:
+		return "this user may not profile (ERR_NVGPUCTRPERM); run as root, add CAP_SYS_ADMIN, or load the driver with NVreg_RestrictProfilingToAdminUsers=0"
+	case C.RC_INVALID_DEVICE, C.RC_NOT_SUPPORTED, C.RC_NOT_COMPATIBLE:
+		return "no GPU that this libcupti supports; see `proton doctor`"
+	case C.RC_VIRTUALIZED:
+		return "the GPU is virtualised and its host forbids profiling; ask for profiling to be enabled on the vGPU"
+	case C.RC_CONFIDENTIAL_COMPUTING:
+		return "the GPU runs in confidential-computing mode, which forbids profiling"
+	}
+	return "see `proton doctor`"
+}
+
+func cudaVersion(v int) string {
+	if v == 0 {
+		return "of unknown version"
+	}
+	return fmt.Sprintf("%d.%d", v/1000, v%1000/10)
+}
+
+// versionText says a CUPTI version the way people know it. Before 13 CUPTI counts in small integers.
+func versionText(v uint32) string {
+	if v >= C.CUPTI_13_0 {
+		return fmt.Sprintf("CUPTI %d.%d", v/10000, v/100%100)
+	}
+	return fmt.Sprintf("CUPTI API %d", v)
+}

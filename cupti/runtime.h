@@ -1,0 +1,44 @@
+// The C of the cupti room: the loaded library, the callbacks that run on application threads, and the
+// decoder that runs on Go's drainer.
+#ifndef GOPROTON_CUPTI_RUNTIME_H
+#define GOPROTON_CUPTI_RUNTIME_H
+
+#include "../internal/hotpath/hotpath.h"
+#include "abi.h"
+
+extern struct cupti_table cupti;
+extern struct cuda_table cuda;
+
+// ---- load.c: both return NULL on success, else dlerror's text or the missing symbol's name ----
+const char *cupti_load(const char *path, int *missing_symbol);
+const char *cuda_load(int *missing_symbol);
+// cuda_is_loaded tells whether the process itself has mapped the driver's library.
+int cuda_is_loaded(void);
+
+// ---- callback.c ----
+void cupti_use_hotpath(const struct hp_api *api);
+uint32_t cupti_subscribe(char *holder, size_t holder_size); // result code; on refusal the holder's name if known
+uint32_t cupti_register_buffers(void);
+// cupti_listen enables (or disables) the callbacks we need; returns the first error.
+uint32_t cupti_listen(int on, int nvtx);
+uint32_t cupti_unsubscribe(void);
+uint64_t cupti_graphs_seen(void);
+
+// ---- decode.c ----
+struct cupti_kernel {
+  uint64_t start, end;
+  const char *name;
+  uint64_t graph_node;
+  uint32_t correlation, device, context, stream, graph;
+  uint32_t whole_graph;
+};
+// cupti_decode fills `out` with up to `max` kernels, continuing at *cursor (NULL at first). Fewer than max
+// means that the buffer is done.
+int cupti_decode(uint8_t *buffer, size_t valid, void **cursor, struct cupti_kernel *out, int max);
+
+// ---- calls that Go makes through the tables ----
+uint32_t cupti_set_u8(uint32_t attribute, uint8_t value);
+uint32_t cupti_set_size(uint32_t attribute, size_t value);
+uint32_t cuda_synchronize(void *context);
+
+#endif

@@ -42,7 +42,11 @@ type Collector struct {
 	version   uint32
 	attached  bool
 	listening bool
+	names     names
 }
+
+// New returns a collector that is not attached yet.
+func New(opts Options) *Collector { return &Collector{opts: opts} }
 
 // Library tells which libcupti is in use: path and version as CUPTI counts it. Empty before Attach.
 func (c *Collector) Library() (path string, version uint32) { return c.library.Path, c.version }
@@ -51,11 +55,10 @@ func (c *Collector) Library() (path string, version uint32) { return c.library.P
 func (c *Collector) Attached() bool { return c.attached }
 
 // Attach opens the driver and libcupti and subscribes. An error is one sentence with the way out.
-func (c *Collector) Attach(opts Options) error {
+func (c *Collector) Attach() error {
 	if c.attached {
 		return nil
 	}
-	c.opts = opts
 	driver, err := loadDriver()
 	if err != nil {
 		return err
@@ -63,8 +66,8 @@ func (c *Collector) Attach(opts Options) error {
 	if err := c.loadLibrary(driver); err != nil {
 		return err
 	}
-	wrapForRecording()
-	C.cupti_use_hotpath((*C.struct_hp_api)(opts.HotPath))
+	wrapForRecording(c.library.Path)
+	C.cupti_use_hotpath((*C.struct_hp_api)(c.opts.HotPath))
 	var holder [256]C.char
 	if rc := C.cupti_subscribe(&holder[0], C.size_t(len(holder))); rc != 0 {
 		return c.refused("subscribe to CUPTI", uint32(rc), C.GoString(&holder[0]), driver)
@@ -75,7 +78,7 @@ func (c *Collector) Attach(opts Options) error {
 		return c.refused("register activity buffers", uint32(rc), "", driver)
 	}
 	c.attached = true
-	if opts.NVTX {
+	if c.opts.NVTX {
 		routeNVTX(c.library.Path)
 	}
 	return nil
@@ -178,7 +181,7 @@ func (c *Collector) Detach() {
 }
 
 // Decode hands the kernels of one full buffer to f.
-func (c *Collector) Decode(b hotpath.Buffer, names *Names, f func(*record.Kernel)) {
+func (c *Collector) Decode(b hotpath.Buffer, f func(*record.Kernel)) {
 	const batch = 256
 	var out [batch]C.struct_cupti_kernel
 	var cursor unsafe.Pointer
@@ -187,7 +190,7 @@ func (c *Collector) Decode(b hotpath.Buffer, names *Names, f func(*record.Kernel
 		for i := range out[:n] {
 			r := &out[i]
 			k := record.Kernel{
-				Name: names.at(unsafe.Pointer(r.name)), Start: uint64(r.start), End: uint64(r.end),
+				Name: c.names.at(unsafe.Pointer(r.name)), Start: uint64(r.start), End: uint64(r.end),
 				Correlation: uint32(r.correlation), Device: uint32(r.device), Context: uint32(r.context),
 				Stream: uint32(r.stream), GraphID: uint32(r.graph), GraphNode: uint64(r.graph_node), Graph: r.whole_graph != 0,
 			}
@@ -198,6 +201,12 @@ func (c *Collector) Decode(b hotpath.Buffer, names *Names, f func(*record.Kernel
 		}
 	}
 }
+
+// ModuleUnloaded tells that kernel names read so far may be stale.
+func (c *Collector) ModuleUnloaded() { c.names.forget() }
+
+// DeviceType is what profiles call the GPUs of this vendor.
+func (c *Collector) DeviceType() string { return "CUDA" }
 
 func routeNVTX(library string) {
 	if os.Getenv("NVTX_INJECTION64_PATH") == "" {

@@ -8,14 +8,14 @@ import "C"
 
 import "unsafe"
 
-// Names turns the pointers that records carry into strings. All records of a kernel share one pointer for
+// names turns the pointers that records carry into strings. All records of a kernel share one pointer for
 // as long as its module lives; afterwards the address may hold another name, so a hit is compared with
 // what stands there now (a memcmp of some dozen bytes, 100 times cheaper than a new string).
-type Names struct {
+type names struct {
 	known map[unsafe.Pointer]string
 }
 
-func (n *Names) at(p unsafe.Pointer) string {
+func (n *names) at(p unsafe.Pointer) string {
 	if p == nil {
 		return ""
 	}
@@ -40,8 +40,8 @@ func same(p unsafe.Pointer, s string) bool {
 	return *(*byte)(unsafe.Add(p, len(s))) == 0
 }
 
-// Forget drops all names, after a module was unloaded.
-func (n *Names) Forget() { clear(n.known) }
+// forget drops all names, after a module was unloaded.
+func (n *names) forget() { clear(n.known) }
 
 func setenv(name, value string) {
 	k, v := C.CString(name), C.CString(value)

@@ -1,4 +1,94 @@
 package cupti
 
-// wrapForRecording puts the recorder between CUPTI and us when PROTON_RECORD asks for it.
-func wrapForRecording() {}
+/*
+#include <stdlib.h>
+#include <string.h>
+#include "record.h"
+#include "runtime.h"
+
+static void wrap(const char *library) { record_wrap_cupti(&cupti, &cuda, library); }
+*/
+import "C"
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"unsafe"
+)
+
+// Recording is a capture being written: what CUPTI tells the profiler and what the program does, in the
+// format of internal/capture. There is one per process.
+type Recording struct{ path string }
+
+// Record begins a recording into a file. Call it before Attach, and give the workload's side of the profiler
+// the table that HotPath returns, so that it sees both.
+func Record(path string) (*Recording, error) {
+	name := C.CString(path)
+	defer C.free(unsafe.Pointer(name))
+	if errno := C.record_open(name); errno != 0 {
+		return nil, fmt.Errorf("record to %s: %w; set PROTON_RECORD to a file that can be written", path, syscall.Errno(errno))
+	}
+	return &Recording{path}, nil
+}
+
+// HotPath returns a struct hp_api that records and then calls the given one.
+func (r *Recording) HotPath(api unsafe.Pointer) unsafe.Pointer {
+	return unsafe.Pointer(C.record_wrap_hotpath((*C.struct_hp_api)(api)))
+}
+
+// Control notes a control call of the program that has returned: its method and parameters.
+func (r *Recording) Control(method, params string) {
+	m, p := C.CString(method), C.CString(params)
+	defer C.free(unsafe.Pointer(m))
+	defer C.free(unsafe.Pointer(p))
+	C.record_control(m, p)
+}
+
+// Close ends the recording and compresses the file in place.
+func (r *Recording) Close() error {
+	if errno := C.record_close(); errno != 0 {
+		return fmt.Errorf("record to %s: %w; the recording is incomplete: free some space and record again", r.path, syscall.Errno(errno))
+	}
+	return compress(r.path)
+}
+
+// compress replaces a file by its gzip form: a capture is mostly kernel records, which shrink tenfold.
+func compress(path string) error {
+	in, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("compress the recording: %w", err)
+	}
+	defer in.Close()
+	out, err := os.Create(path + ".part")
+	if err != nil {
+		return fmt.Errorf("compress the recording: %w; %s stays as it is, which is as good", err, path)
+	}
+	z, _ := gzip.NewWriterLevel(out, gzip.BestCompression)
+	_, err = io.Copy(z, in)
+	for _, finish := range []func() error{z.Close, out.Close} {
+		if e := finish(); err == nil {
+			err = e
+		}
+	}
+	if err == nil {
+		err = os.Rename(out.Name(), path)
+	}
+	if err != nil {
+		os.Remove(out.Name())
+		return fmt.Errorf("compress the recording: %w; %s stays as it is, which is as good", err, path)
+	}
+	return nil
+}
+
+// wrapForRecording puts the recorder between CUPTI and us while there is a recording.
+func wrapForRecording(library string) {
+	if C.record_on() == 0 {
+		return
+	}
+	name := C.CString(library)
+	defer C.free(unsafe.Pointer(name))
+	C.wrap(name)
+}

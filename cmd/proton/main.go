@@ -20,8 +20,11 @@ func main() {
 
 // commands are the subcommands, in the order of the help text.
 func commands() []*cobra.Command {
-	return []*cobra.Command{}
+	return []*cobra.Command{newRunCommand()}
 }
+
+// version is set by the build.
+var version = "unknown"
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
@@ -34,10 +37,21 @@ func newRoot() *cobra.Command {
   proton doctor                             say what is missing on this machine
 
 "proton [flags] script.py" is short for "proton run [flags] script.py".`,
+		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return &exitError{code: 2, err: unknownCommand(cmd, args[0])}
+		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &exitError{code: 2, err: fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+	})
 	root.AddCommand(commands()...)
 	return root
 }
@@ -60,6 +74,13 @@ func execute(argv []string, stderr io.Writer) int {
 	}
 	fmt.Fprintf(stderr, "proton: %v\n", err)
 	return 1
+}
+
+func unknownCommand(root *cobra.Command, word string) error {
+	if meant := root.SuggestionsFor(word); len(meant) > 0 {
+		return fmt.Errorf("there is no command or file %q; did you mean: proton %s", word, meant[0])
+	}
+	return fmt.Errorf("there is no command or file %q; see proton --help", word)
 }
 
 // exitError asks for an exit code. Without err nothing is printed: the command has said it already.

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goproton/goproton/internal/outname"
+	"github.com/goproton/goproton/internal/run"
+)
+
+const runLong = `Run a program and profile what it does on the GPU.
+
+TARGET is what you would type without proton:
+
+  proton run script.py --epochs 1         a Python script
+  proton run -- -m package.module args    a Python module (before TARGET, -m is --mode)
+  proton run pytest test_kernels.py       pytest
+  proton run -- python -X dev script.py   any command line
+  proton run ./program args               a CUDA program in any language: kernels only
+
+Flags come before TARGET; what follows belongs to the target. Its exit code, its death by a signal, its
+terminal and its files are as without proton. Child processes are profiled too, each into its own file.
+
+The profile is named after the target, or by --name, a template without suffix: %p is the process id, %h the
+host, %r the rank (torchrun, Slurm, MPI), %q{VAR} an environment variable, %% a percent sign. A second process
+that would write the same file writes NAME.pid<P> instead.
+
+Python is --python, else $PYTHON, else the python3 or python in PATH.
+
+Exit codes: the target's own, or
+    1  the profiler could not start
+    2  the command line makes no sense
+    3  the target succeeded but nothing was recorded (not with --allow-empty)
+  126  the target cannot be executed
+  127  there is no such target`
+
+func newRunCommand() *cobra.Command {
+	var options run.Options
+	cmd := &cobra.Command{
+		Use:   "run [flags] [--] TARGET [ARGS]…",
+		Short: "run a program and profile it",
+		Long:  runLong,
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			options.Target = args
+			if err := checkRun(&options); err != nil {
+				return &exitError{code: 2, err: err}
+			}
+			return profile(options)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false)
+	flags.SortFlags = false
+	flags.StringVarP(&options.Name, "name", "n", "", "write the profile to `NAME` plus suffix (default: named after the target; - is standard output)")
+	flags.StringVarP(&options.Backend, "backend", "b", "", "collect with `BACKEND`: cupti (default: what fits the machine), or replay, where TARGET is a capture")
+	flags.StringVarP(&options.Context, "context", "c", "shadow", "attribute kernels to scopes (shadow) or to Python call paths (python)")
+	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` of the backend, as proton.start takes it: periodic_flushing[:format=hatchet]")
+	flags.StringVarP(&options.Data, "data", "d", "tree", "collect a call-path tree (tree)")
+	flags.StringVarP(&options.Hook, "hook", "k", "triton", "name Triton kernels and count flops and bytes by their launch_metadata (triton), or not (none)")
+	flags.StringVar(&options.Graph, "graph", "node", "time CUDA graphs per kernel (node) or per launch, at less overhead (graph)")
+	flags.Float64Var(&options.Checkpoint, "checkpoint", 2, "rewrite the profile every `SECONDS`, so that a crash loses no more; 0 = only at the end")
+	flags.BoolVar(&options.AllowEmpty, "allow-empty", false, "exit with 0 when nothing was recorded and the target succeeded")
+	flags.StringVar(&options.Python, "python", "", "`INTERPRETER` for scripts and modules")
+	return cmd
+}
+
+// profile runs the target and turns its end into ours.
+func profile(options run.Options) error {
+	executable, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the parts of proton: %w", err)
+	}
+	result, err := run.Run(options, run.FindLayout(executable, os.Getenv), os.Getenv("PROTON_ROOT"), os.Stderr)
+	var notStarted *run.NotStartedError
+	switch {
+	case errors.As(err, &notStarted):
+		return &exitError{code: notStarted.Code, err: err}
+	case err != nil:
+		return err
+	case result.Signal != 0:
+		run.DieBy(result.Signal)
+		return &exitError{code: 128 + result.Signal} // only when something in our way ignores the signal
+	case result.Code != 0:
+		return &exitError{code: result.Code}
+	}
+	return nil
+}
+
+// checkRun refuses what cannot work before the target spends an hour, and spells values as the runtime knows
+// them.
+func checkRun(o *run.Options) error {
+	if len(o.Target) == 0 {
+		return errors.New("nothing to run: give a script, -- -m module, or a program; see proton run --help")
+	}
+	for _, choice := range []struct {
+		flag   string
+		value  *string
+		known  []string
+		reason string // what to add when the value is not known
+	}{
+		{"--context", &o.Context, []string{"shadow", "python"}, ""},
+		{"--data", &o.Data, []string{"tree"}, "traces are not there yet"},
+		{"--hook", &o.Hook, []string{"triton", "none", ""}, ""},
+		{"--graph", &o.Graph, []string{"node", "graph"}, ""},
+		{"--backend", &o.Backend, []string{"", "cupti", "replay"}, "other backends are not there yet"},
+	} {
+		*choice.value = strings.ToLower(*choice.value)
+		if slices.Contains(choice.known, *choice.value) {
+			continue
+		}
+		known := strings.Join(slices.DeleteFunc(slices.Clone(choice.known), func(s string) bool { return s == "" }), " or ")
+		if choice.reason != "" {
+			known += " (" + choice.reason + ")"
+		}
+		return fmt.Errorf("%s %q is not known: use %s", choice.flag, *choice.value, known)
+	}
+	if o.Hook == "none" {
+		o.Hook = ""
+	}
+	if o.Checkpoint < 0 {
+		return fmt.Errorf("--checkpoint %g is negative: give seconds, or 0 for none", o.Checkpoint)
+	}
+	if err := checkMode(*o); err != nil {
+		return err
+	}
+	return outname.Check(o.Name)
+}
+
+// checkMode catches "proton run -m module", in which -m is upstream's --mode and not Python's.
+func checkMode(o run.Options) error {
+	head, _, _ := strings.Cut(strings.ToLower(o.Mode), ":")
+	switch head {
+	case "", "periodic_flushing":
+		return nil
+	case "pcsampling":
+		return errors.New("--mode pcsampling is not there yet: leave it out to time kernels")
+	}
+	return fmt.Errorf("--mode %q is not known: to run a Python module, write: proton run -- -m %s", o.Mode, strings.Join(append([]string{o.Mode}, o.Target...), " "))
+}

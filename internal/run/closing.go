@@ -1,0 +1,156 @@
+package run
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+const maxProblems = 5 // more than that scrolls the closing line away
+
+// report writes what the runtimes complained about and then the closing line. It says whether nothing was
+// recorded.
+func (s summary) report(w io.Writer, options Options, root string) (empty bool) {
+	empty = s.Kernels == 0
+	problems := s.Problems
+	if empty && len(problems) > 0 {
+		problems = problems[1:] // the first is the reason in the closing line
+	}
+	for i, problem := range problems {
+		if i == maxProblems {
+			fmt.Fprintf(w, "proton: warning: and %d more like these\n", len(problems)-i)
+			break
+		}
+		fmt.Fprintf(w, "proton: warning: %s\n", problem)
+	}
+	for _, p := range s.Unfinished {
+		fmt.Fprintf(w, "proton: warning: process %d (%s) ended without finishing its profile: its file has what was recorded up to the last checkpoint\n", p.Pid, shorten(p.Command, 60))
+	}
+	if empty {
+		fmt.Fprintf(w, "proton: nothing was recorded: %s\n", s.whyEmpty(root))
+		return true
+	}
+	fmt.Fprintf(w, "proton: %s\n", s.line())
+	return false
+}
+
+// line is the closing line of a run that recorded something.
+func (s summary) line() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s of GPU time, %s dropped", count(s.Kernels, "kernel"), duration(s.GPUTimeNanos), grouped(s.Lost))
+	if s.Unattributed > 0 {
+		fmt.Fprintf(&b, ", %s without a call path", grouped(s.Unattributed))
+	}
+	if n := len(s.Processes); n > 1 {
+		fmt.Fprintf(&b, ", %s processes", grouped(int64(n)))
+	}
+	switch len(s.Files) {
+	case 0:
+		b.WriteString("; printed to standard output")
+	case 1:
+		fmt.Fprintf(&b, " in %s; see it with: proton viewer -m time/ms,time/%% %s", shown(s.Files[0]), quoted(shown(s.Files[0])))
+	default:
+		fmt.Fprintf(&b, " in %s files: %s; see the first with: proton viewer -m time/ms,time/%% %s", grouped(int64(len(s.Files))), someFiles(s.Files), quoted(shown(s.Files[0])))
+	}
+	return b.String()
+}
+
+// whyEmpty finds the most likely reason why no kernel was recorded, with what to do about it.
+func (s summary) whyEmpty(root string) string {
+	if len(s.Problems) > 0 {
+		return s.Problems[0]
+	}
+	if !hasNvidia(root) {
+		return "this machine has no NVIDIA GPU or no driver (no /dev/nvidiactl): the program ran without one; run proton doctor for details"
+	}
+	switch n := len(s.Processes); {
+	case n == 0:
+		return "no process of the target initialised CUDA while the profiler could see it: is this the program that launches kernels, and does it not start Python with -I or -E?"
+	case n == 1:
+		return fmt.Sprintf("process %d (%s) was watched and launched no kernel", s.Processes[0].Pid, shorten(s.Processes[0].Command, 60))
+	default:
+		return fmt.Sprintf("%d processes were watched and none launched a kernel", n)
+	}
+}
+
+// hasNvidia says whether there is a driver that could have run a kernel. Under WSL it is another device.
+func hasNvidia(root string) bool {
+	for _, path := range []string{"/dev/nvidiactl", "/dev/dxg", "/proc/driver/nvidia/version"} {
+		if _, err := os.Stat(filepath.Join("/", root, path)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func someFiles(files []string) string {
+	const enough = 4
+	names := make([]string, 0, enough+1)
+	for i, file := range files {
+		if i == enough {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, shown(file))
+	}
+	return strings.Join(names, ", ")
+}
+
+// shown makes a path relative where that is shorter to read: to a file below the current folder.
+func shown(path string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	relative, err := filepath.Rel(here, path)
+	if err != nil || strings.HasPrefix(relative, "..") {
+		return path
+	}
+	return relative
+}
+
+// quoted makes a path one word for a shell.
+func quoted(path string) string {
+	if strings.ContainsAny(path, " \t\n'\"\\$&|;<>()*?[]#~`!{}") {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
+}
+
+func shorten(text string, width int) string {
+	if runes := []rune(text); len(runes) > width {
+		return string(runes[:width-1]) + "…"
+	}
+	return text
+}
+
+func count(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return grouped(n) + " " + noun + "s"
+}
+
+// grouped writes a number with commas between thousands.
+func grouped(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// duration writes nanoseconds with four digits, in the unit that fits.
+func duration(nanos int64) string {
+	value := float64(nanos)
+	for _, unit := range []string{"ns", "us", "ms"} {
+		if value < 1000 {
+			return strconv.FormatFloat(value, 'g', 4, 64) + " " + unit
+		}
+		value /= 1000
+	}
+	return strconv.FormatFloat(value, 'f', 3, 64) + " s"
+}

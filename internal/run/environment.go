@@ -1,0 +1,125 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Config is what the runtime in a profiled process is told, as JSON in PROTON_RUN_CONFIG.
+type Config struct {
+	Name       string  `json:"name"` // template without suffix, absolute; "-" = standard output
+	Context    string  `json:"context"`
+	Backend    string  `json:"backend"`
+	Mode       string  `json:"mode"`
+	Data       string  `json:"data"`
+	Hook       string  `json:"hook"`
+	Graph      string  `json:"graph"`
+	Status     string  `json:"status"`     // folder for status files and claims
+	Checkpoint float64 `json:"checkpoint"` // seconds, 0 = none
+}
+
+// Layout is where the parts of an installation are.
+type Layout struct {
+	Library string // libproton.so
+	Python  string // folder of the goproton package; bootstrap/ with sitecustomize.py is in it
+	Probe   string // proton-probe, "" if there is none
+	Replay  string // proton-replay, "" if there is none
+	Stub    string // folder of the replaying libcupti and libcuda, "" if there is none
+}
+
+// FindLayout looks for the parts in PROTON_HOME if that is set, else beside the executable, as "make build"
+// leaves them, and in ../lib/goproton, as packages install them. PROTON_LIB names the library alone. What is
+// not there is left empty.
+func FindLayout(executable string, env func(string) string) Layout {
+	if real, err := filepath.EvalSymlinks(executable); err == nil {
+		executable = real
+	}
+	beside := filepath.Dir(executable)
+	folders := []string{beside, filepath.Join(beside, "../lib/goproton")}
+	if home := env("PROTON_HOME"); home != "" {
+		folders = []string{home}
+	}
+	part := func(name string) string {
+		for _, folder := range folders {
+			path, err := filepath.Abs(filepath.Join(folder, name))
+			if err != nil {
+				continue
+			}
+			if _, err := os.Stat(path); err == nil {
+				return path
+			}
+		}
+		return ""
+	}
+	layout := Layout{Library: part("libproton.so"), Python: part("python"), Probe: part("proton-probe"), Replay: part("proton-replay"), Stub: part("stub")}
+	if library := env("PROTON_LIB"); library != "" {
+		layout.Library = library
+	}
+	return layout
+}
+
+// environment adds to a list of variables what makes the runtime load itself: Python processes find our
+// sitecustomize first, and the CUDA driver loads the library into every other process that initialises it.
+func environment(base []string, config Config, layout Layout) (list, warnings []string, err error) {
+	switch {
+	case layout.Library == "":
+		return nil, nil, fmt.Errorf("find libproton.so: it is not beside the proton command: run make build, or set PROTON_LIB to its path")
+	case layout.Python == "":
+		return nil, nil, fmt.Errorf("find the goproton package: there is no python folder beside the proton command: run make build, or set PROTON_HOME to the folder that has it")
+	}
+	library, err := filepath.Abs(layout.Library)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make %s absolute: %w", layout.Library, err)
+	}
+	if _, err := os.Stat(library); err != nil {
+		return nil, nil, fmt.Errorf("find libproton.so: %w: run make build, or set PROTON_LIB to its path", err)
+	}
+	text, err := json.Marshal(config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("write PROTON_RUN_CONFIG: %w", err)
+	}
+	vars := variables{list: append([]string(nil), base...)}
+	vars.set("PROTON_RUN_CONFIG", string(text))
+	vars.set("PROTON_LIB", library)
+	vars.prepend("PYTHONPATH", filepath.Join(layout.Python, "bootstrap"), layout.Python)
+	if other := vars.get("CUDA_INJECTION64_PATH"); other != "" && other != library {
+		warnings = append(warnings, fmt.Sprintf("CUDA_INJECTION64_PATH is set to %s and stays so: programs that are not Python will not be profiled; unset it to profile them", other))
+	} else {
+		vars.set("CUDA_INJECTION64_PATH", library)
+	}
+	return vars.list, warnings, nil
+}
+
+// variables is a list as execve takes it.
+type variables struct{ list []string }
+
+func (v *variables) get(name string) string {
+	for _, entry := range v.list {
+		if value, found := strings.CutPrefix(entry, name+"="); found {
+			return value
+		}
+	}
+	return ""
+}
+
+func (v *variables) set(name, value string) {
+	kept := v.list[:0]
+	for _, entry := range v.list {
+		if !strings.HasPrefix(entry, name+"=") {
+			kept = append(kept, entry)
+		}
+	}
+	v.list = append(kept, name+"="+value)
+}
+
+// prepend puts folders in front of a search path. An empty old value adds nothing: an empty element would
+// mean the current directory.
+func (v *variables) prepend(name string, folders ...string) {
+	if old := v.get(name); old != "" {
+		folders = append(folders, old)
+	}
+	v.set(name, strings.Join(folders, string(os.PathListSeparator)))
+}

@@ -1,0 +1,106 @@
+// Package run profiles a program from outside: it works out what to start, prepares the environment that
+// makes the runtime load itself into the program and its children, stands aside while the program runs as if
+// nobody stood between it and the terminal, and tells at the end what was recorded and where.
+//
+// It never touches a GPU and contains no cgo. The runtime answers through small status files, one for each
+// profiled process.
+package run
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Exit codes of "proton run" beyond those of the target itself.
+const (
+	ExitEmpty         = 3   // the target succeeded, but nothing was recorded
+	ExitNotExecutable = 126 // as shells have it
+	ExitNotFound      = 127
+)
+
+// Options is a command line, parsed.
+type Options struct {
+	Name       string // template of the output path without suffix; "" = named after the target
+	Backend    string
+	Context    string
+	Data       string
+	Mode       string
+	Hook       string
+	Graph      string
+	Checkpoint float64 // seconds between checkpoints, 0 = none
+	AllowEmpty bool
+	Python     string // interpreter; "" = as the shell would find it
+	Target     []string
+}
+
+// Result is how a target ended.
+type Result struct {
+	Code   int // exit code, when no signal ended it
+	Signal int // number of the signal that ended it, else 0
+}
+
+// Run profiles one target and writes the closing line to stderr. The error is about not having been able to
+// start it; what the target itself did is in the result.
+func Run(options Options, layout Layout, root string, stderr io.Writer) (Result, error) {
+	command, err := Resolve(options.Target, options.Python)
+	if err != nil {
+		return Result{}, err
+	}
+	status, err := os.MkdirTemp("", "proton-run-")
+	if err != nil {
+		return Result{}, fmt.Errorf("make a folder for status files: %w", err)
+	}
+	defer os.RemoveAll(status)
+
+	config, err := newConfig(options, command, status)
+	if err != nil {
+		return Result{}, err
+	}
+	environment, warnings, err := environment(os.Environ(), config, layout)
+	if err != nil {
+		return Result{}, err
+	}
+	for _, warning := range warnings {
+		fmt.Fprintf(stderr, "proton: warning: %s\n", warning)
+	}
+	result, err := supervise(command, environment)
+	if err != nil {
+		return Result{}, err
+	}
+	summary, err := readSummary(status)
+	if err != nil {
+		return Result{}, err
+	}
+	empty := summary.report(stderr, options, root)
+	if empty && !options.AllowEmpty && result == (Result{}) {
+		result.Code = ExitEmpty
+	}
+	return result, nil
+}
+
+// newConfig fills in what a command line leaves open. The name becomes absolute because the target, or a
+// child of it, may change directory before its runtime opens the file.
+func newConfig(options Options, command Command, status string) (Config, error) {
+	name := options.Name
+	if name == "" {
+		name = strings.ReplaceAll(command.Name, "%", "%%")
+	}
+	if name != "-" {
+		absolute, err := filepath.Abs(name)
+		if err != nil {
+			return Config{}, fmt.Errorf("make output name %q absolute: %w", name, err)
+		}
+		folder := filepath.Dir(absolute)
+		if info, err := os.Stat(folder); !strings.Contains(folder, "%") && (err != nil || !info.IsDir()) {
+			return Config{}, fmt.Errorf("write profiles to %s: there is no such folder: make it, or give another --name", folder)
+		}
+		name = absolute
+	}
+	return Config{
+		Name: name, Context: options.Context, Backend: options.Backend, Mode: options.Mode, Data: options.Data,
+		Hook: options.Hook, Graph: options.Graph, Status: status, Checkpoint: options.Checkpoint,
+	}, nil
+}

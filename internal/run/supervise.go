@@ -1,0 +1,126 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"unsafe"
+)
+
+// fromTerminal are the signals that a terminal sends to its whole foreground process group, the target
+// included. They are passed on only where no terminal can have sent them.
+var fromTerminal = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP}
+
+// forOne are the signals that somebody sends to this process and means the target.
+var forOne = []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGCONT}
+
+// supervise runs a command with our own terminal, files, folder and process group and waits for its end. The
+// target is to behave as it would without us: it gets the signals that are meant for it, we stop when it
+// stops, and if somebody kills us it does not stay behind.
+func supervise(command Command, environment []string) (Result, error) {
+	// The kernel ties Pdeathsig to the thread that forked, not to the process.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	// Handlers first: a signal between the start of the target and ours would end us and not the target.
+	// Ignored signals stay ignored, for us and through exec for the target (nohup, background jobs).
+	signals := make(chan os.Signal, 16)
+	for _, s := range append(append([]os.Signal(nil), fromTerminal...), forOne...) {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	defer signal.Stop(signals)
+
+	process, err := os.StartProcess(command.Path, command.Args, &os.ProcAttr{
+		Env:   environment,
+		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
+		Sys:   &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+	})
+	if err != nil {
+		return Result{}, startError(command, err)
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go forward(process.Pid, signals, done)
+	return wait(process.Pid)
+}
+
+func startError(command Command, err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) && errors.Is(path.Err, syscall.ENOEXEC) {
+		return &NotStartedError{ExitNotExecutable, fmt.Errorf("start %s: it is neither a binary of this machine nor has a #! line: give the interpreter before it", command.Path)}
+	}
+	return notStarted("program", command.Path, err)
+}
+
+// forward passes signals on until done is closed.
+func forward(pid int, signals <-chan os.Signal, done <-chan struct{}) {
+	for {
+		select {
+		case <-done:
+			return
+		case s := <-signals:
+			if isFromTerminal(s) && inForeground() {
+				continue // the target has got it already
+			}
+			_ = syscall.Kill(pid, s.(syscall.Signal)) // fails only when the target is gone
+		}
+	}
+}
+
+func isFromTerminal(s os.Signal) bool {
+	for _, t := range fromTerminal {
+		if s == t {
+			return true
+		}
+	}
+	return false
+}
+
+// inForeground says whether we are in the foreground process group of a terminal.
+func inForeground() bool {
+	terminal, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	defer terminal.Close()
+	var group int32
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, terminal.Fd(), syscall.TIOCGPGRP, uintptr(unsafe.Pointer(&group)))
+	return errno == 0 && int(group) == syscall.Getpgrp()
+}
+
+// wait waits for the end of the target. When it is stopped we stop too, so that the shell that waits for us
+// sees a stopped job; when we are continued, forward hands the SIGCONT on.
+func wait(pid int) (Result, error) {
+	for {
+		var status syscall.WaitStatus
+		_, err := syscall.Wait4(pid, &status, syscall.WUNTRACED, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			return Result{}, fmt.Errorf("wait for process %d: %w", pid, err)
+		case status.Stopped():
+			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		case status.Signaled():
+			return Result{Signal: int(status.Signal())}, nil
+		case status.Exited():
+			return Result{Code: status.ExitStatus()}, nil
+		}
+	}
+}
+
+// DieBy ends this process by a signal, so that whoever waits for us sees the end that the target had. It
+// returns only if the signal did not end us.
+func DieBy(number int) {
+	// The target has dumped its core; ours would overwrite it and says nothing.
+	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
+	// Go's handlers would turn a SIGABRT or SIGSEGV into a stack trace and exit code 2, and os/signal has no
+	// way to the default action. All zero is SIG_DFL; struct sigaction of the kernel has at most 32 bytes.
+	var standard [4]uint64
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(number), uintptr(unsafe.Pointer(&standard)), 0, 8, 0, 0)
+	_ = syscall.Kill(os.Getpid(), syscall.Signal(number))
+}

@@ -1,0 +1,113 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Command is what to execute for a target.
+type Command struct {
+	Path string   // the executable
+	Args []string // with argv[0]
+	Name string   // what the profile is named after
+}
+
+// NotStartedError is a target that cannot be started, with the exit code that a shell would give.
+type NotStartedError struct {
+	Code int
+	err  error
+}
+
+func (e *NotStartedError) Error() string { return e.err.Error() }
+func (e *NotStartedError) Unwrap() error { return e.err }
+
+// Resolve turns the words after the flags into a command:
+//
+//	script.py args…    a Python script
+//	-m module args…    a Python module
+//	-c code args…      Python code
+//	pytest args…       pytest, of the interpreter that was asked for or as the shell would find it
+//	program args…      anything else that can be executed, a "python script.py" included
+func Resolve(target []string, python string) (Command, error) {
+	if len(target) == 0 {
+		return Command{}, errors.New("nothing to run: give a script, -- -m module, or a program")
+	}
+	first := target[0]
+	switch {
+	case first == "-m" || first == "-c":
+		if len(target) < 2 {
+			return Command{}, fmt.Errorf("nothing after %s: give a module, as in: proton run -- -m package.module", first)
+		}
+		name := target[1]
+		if first == "-c" {
+			name = "python"
+		}
+		return pythonCommand(python, target, name)
+	case filepath.Ext(first) == ".py":
+		if _, err := os.Stat(first); err != nil {
+			return Command{}, notStarted("script", first, err)
+		}
+		return pythonCommand(python, target, strings.TrimSuffix(filepath.Base(first), ".py"))
+	case first == "pytest":
+		if _, err := exec.LookPath(first); python != "" || err != nil {
+			return pythonCommand(python, append([]string{"-m"}, target...), "pytest")
+		}
+	}
+	path, err := exec.LookPath(first)
+	if err != nil {
+		return Command{}, notStarted("program", first, err)
+	}
+	return Command{Path: path, Args: target, Name: filepath.Base(first)}, nil
+}
+
+func pythonCommand(python string, args []string, name string) (Command, error) {
+	path, err := FindPython(python)
+	if err != nil {
+		return Command{}, err
+	}
+	return Command{Path: path, Args: append([]string{path}, args...), Name: name}, nil
+}
+
+// FindPython returns the interpreter that was asked for, else $PYTHON, else the python3 or python that the
+// shell would find, which in an activated virtual environment is its own.
+func FindPython(asked string) (string, error) {
+	if asked == "" {
+		asked = os.Getenv("PYTHON")
+	}
+	if asked != "" {
+		path, err := exec.LookPath(asked)
+		if err != nil {
+			return "", notStarted("Python interpreter", asked, err)
+		}
+		return path, nil
+	}
+	for _, name := range []string{"python3", "python"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", &NotStartedError{ExitNotFound, errors.New("find a Python interpreter: neither python3 nor python is in PATH: activate an environment, or give --python")}
+}
+
+func notStarted(kind, name string, err error) error {
+	var lookup *exec.Error
+	if errors.As(err, &lookup) {
+		err = lookup.Err
+	}
+	switch {
+	case errors.Is(err, exec.ErrDot):
+		return &NotStartedError{ExitNotFound, fmt.Errorf("find %s %s: it is only in the current folder: write ./%s", kind, name, name)}
+	case errors.Is(err, fs.ErrPermission):
+		return &NotStartedError{ExitNotExecutable, fmt.Errorf("start %s %s: it is not executable: chmod +x it, or give the interpreter before it", kind, name)}
+	case errors.Is(err, exec.ErrNotFound) && !strings.Contains(name, "/"):
+		return &NotStartedError{ExitNotFound, fmt.Errorf("find %s %s: there is none in PATH: check the spelling, or give its path", kind, name)}
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound):
+		return &NotStartedError{ExitNotFound, fmt.Errorf("find %s %s: there is no such file: check the spelling", kind, name)}
+	}
+	return &NotStartedError{ExitNotExecutable, fmt.Errorf("start %s %s: %w", kind, name, err)}
+}

@@ -1,0 +1,194 @@
+package hatchet
+
+import (
+	"errors"
+	"io"
+	"sort"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/atomicfile"
+)
+
+// Write writes p as upstream writes its files: indented by four, keys in alphabetical order, a newline
+// before and after.
+func Write(w io.Writer, p *profile.Profile) error {
+	return encode(w, p, true)
+}
+
+// Compact writes p on a single line without a newline, the form of data.get.
+func Compact(w io.Writer, p *profile.Profile) error {
+	return encode(w, p, false)
+}
+
+// WriteFile writes p to a file and replaces an older one in one step.
+func WriteFile(path string, p *profile.Profile) error {
+	return atomicfile.Write(path, func(w io.Writer) error { return Write(w, p) })
+}
+
+func encode(w io.Writer, p *profile.Profile, indent bool) error {
+	if p == nil || p.Root == nil {
+		return errors.New("encode profile: it has no root node; start a session before writing")
+	}
+	t := treeWriter{jsonWriter: jsonWriter{w: w, indent: indent}, kinds: p.Kinds}
+	if indent {
+		t.raw("\n")
+	}
+	t.open('[')
+	t.next(true)
+	t.node(p.Root, true)
+	t.next(false)
+	t.devices(p.Devices)
+	t.close(']')
+	if indent {
+		t.raw("\n")
+	}
+	return t.flush()
+}
+
+// treeWriter writes nodes as it walks; nothing but the buffer and the set of names it has met is kept.
+// That the root's metrics are the last thing in the root's object ("metrics" sorts after "children") is what
+// makes one pass enough: by then every inclusive metric of the tree is known.
+type treeWriter struct {
+	jsonWriter
+	kinds  profile.Kinds
+	zeros  map[string]bool // inclusive metrics met so far
+	vector map[string]bool // metrics that had a vector value somewhere
+	order  []int           // scratch of metrics
+}
+
+func (t *treeWriter) node(n *profile.Node, root bool) {
+	t.open('{')
+	t.next(true)
+	t.key("children")
+	t.children(n.Children)
+	t.next(false)
+	t.key("frame")
+	t.open('{')
+	t.next(true)
+	t.key("name")
+	t.str(n.Name)
+	t.next(false)
+	t.key("type")
+	t.raw(`"function"`)
+	t.close('}')
+	t.next(false)
+	t.key("metrics")
+	if root {
+		t.metrics(t.withZeros(n.Metrics))
+	} else {
+		t.metrics(n.Metrics)
+	}
+	t.close('}')
+}
+
+func (t *treeWriter) children(nodes []*profile.Node) {
+	if len(nodes) == 0 {
+		t.raw("[]")
+		return
+	}
+	t.open('[')
+	for i, c := range nodes {
+		t.next(i == 0)
+		t.node(c, false)
+	}
+	t.close(']')
+}
+
+func (t *treeWriter) metrics(list []profile.Metric) {
+	if len(list) == 0 {
+		t.raw("{}")
+		return
+	}
+	t.open('{')
+	for i, at := range t.sorted(list) {
+		m := &list[at]
+		t.note(m)
+		t.next(i == 0)
+		t.key(m.Name)
+		t.value(m.Value)
+	}
+	t.close('}')
+}
+
+// note remembers what the root has to say about a metric. A node repeats the few names of the tree, so the
+// maps are asked far more often than they grow.
+func (t *treeWriter) note(m *profile.Metric) {
+	switch m.Value.Type() {
+	case profile.Ints, profile.Floats:
+		if t.vector == nil {
+			t.vector = map[string]bool{}
+		}
+		t.vector[m.Name] = true
+	case profile.Int, profile.Float:
+		if t.zeros[m.Name] || t.kinds[m.Name] != profile.Inclusive {
+			return
+		}
+		if t.zeros == nil {
+			t.zeros = map[string]bool{}
+		}
+		t.zeros[m.Name] = true
+	}
+}
+
+// withZeros adds a zero for every inclusive metric to the root's own metrics. Vectors get none: upstream's
+// viewer adds up whatever the root names, and fails on a list.
+func (t *treeWriter) withZeros(own []profile.Metric) []profile.Metric {
+	all := append([]profile.Metric(nil), own...)
+	for i := range own {
+		delete(t.zeros, own[i].Name)
+	}
+	for name := range t.zeros {
+		if !t.vector[name] {
+			all = append(all, profile.Metric{Name: name, Value: profile.IntValue(0)})
+		}
+	}
+	return all
+}
+
+// sorted returns the positions of the metrics in order of name, by insertion: a node has a handful of them.
+func (t *treeWriter) sorted(list []profile.Metric) []int {
+	order := t.order[:0]
+	for i := range list {
+		order = append(order, i)
+	}
+	if len(list) > 32 {
+		sort.Slice(order, func(a, b int) bool { return list[order[a]].Name < list[order[b]].Name })
+	} else {
+		for i := 1; i < len(order); i++ {
+			for j := i; j > 0 && list[order[j]].Name < list[order[j-1]].Name; j-- {
+				order[j], order[j-1] = order[j-1], order[j]
+			}
+		}
+	}
+	t.order = order
+	return order
+}
+
+func (t *treeWriter) value(v profile.Value) {
+	switch v.Type() {
+	case profile.Int:
+		t.integer(v.Int())
+	case profile.Float:
+		f, _ := v.Float()
+		t.float(f)
+	case profile.String:
+		t.str(v.Str())
+	case profile.Ints:
+		t.list(len(v.Ints()), func(i int) { t.integer(v.Ints()[i]) })
+	case profile.Floats:
+		t.list(len(v.Floats()), func(i int) { t.float(v.Floats()[i]) })
+	}
+}
+
+func (t *treeWriter) list(n int, element func(i int)) {
+	if n == 0 {
+		t.raw("[]")
+		return
+	}
+	t.open('[')
+	for i := range n {
+		t.next(i == 0)
+		element(i)
+	}
+	t.close(']')
+}

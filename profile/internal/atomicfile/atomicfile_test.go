@@ -1,0 +1,121 @@
+package atomicfile
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func text(s string) func(io.Writer) error {
+	return func(w io.Writer) error { _, err := io.WriteString(w, s); return err }
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func only(t *testing.T, dir string, want int) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != want {
+		t.Errorf("%d entries in the folder, want %d: a temporary file was left", len(entries), want)
+	}
+}
+
+func TestWriteReplaces(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "p.hatchet")
+	for _, s := range []string{"first, longer", "second"} {
+		if err := Write(path, text(s)); err != nil {
+			t.Fatal(err)
+		}
+		if got := content(t, path); got != s {
+			t.Errorf("content %q, want %q", got, s)
+		}
+	}
+	only(t, dir, 1)
+}
+
+func TestFailureKeepsTheOldFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "p.hatchet")
+	if err := Write(path, text("old")); err != nil {
+		t.Fatal(err)
+	}
+	boom := errors.New("boom")
+	err := Write(path, func(w io.Writer) error {
+		io.WriteString(w, "half of the new one")
+		return boom
+	})
+	if !errors.Is(err, boom) {
+		t.Errorf("error %v, want the cause", err)
+	}
+	if got := content(t, path); got != "old" {
+		t.Errorf("content %q after a failed write, want the old one", got)
+	}
+	only(t, dir, 1)
+}
+
+func TestModeFollowsTheUmask(t *testing.T) {
+	dir := t.TempDir()
+	plain, ours := filepath.Join(dir, "plain"), filepath.Join(dir, "ours")
+	if err := os.WriteFile(plain, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(ours, text("")); err != nil {
+		t.Fatal(err)
+	}
+	a, _ := os.Stat(plain)
+	b, _ := os.Stat(ours)
+	if a.Mode() != b.Mode() {
+		t.Errorf("mode %v, want %v as any new file has", b.Mode(), a.Mode())
+	}
+}
+
+func TestLinkStaysAndTargetIsReplaced(t *testing.T) {
+	dir := t.TempDir()
+	target, link := filepath.Join(dir, "target"), filepath.Join(dir, "link")
+	if err := os.WriteFile(target, []byte("old"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, link); err != nil {
+		t.Skip("symbolic links are missing here:", err)
+	}
+	if err := Write(link, text("new")); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, target); got != "new" {
+		t.Errorf("target holds %q, want new", got)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is gone: %v %v", info, err)
+	}
+}
+
+func TestDeviceIsWrittenInPlace(t *testing.T) {
+	if _, err := os.Stat(os.DevNull); err != nil {
+		t.Skip("no", os.DevNull)
+	}
+	if err := Write(os.DevNull, text("x")); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
+		t.Fatalf("%s was replaced by a file", os.DevNull)
+	}
+}
+
+func TestFolderIsRefused(t *testing.T) {
+	if err := Write(t.TempDir(), text("x")); err == nil {
+		t.Error("a folder was accepted as a file name")
+	}
+}

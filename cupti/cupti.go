@@ -17,7 +17,6 @@ static uint32_t dropped(size_t *n) { return cupti.ActivityGetNumDroppedRecords(N
 import "C"
 
 import (
-	"os"
 	"runtime"
 	"unsafe"
 
@@ -209,7 +208,5 @@ func (c *Collector) ModuleUnloaded() { c.names.forget() }
 func (c *Collector) DeviceType() string { return "CUDA" }
 
 func routeNVTX(library string) {
-	if os.Getenv("NVTX_INJECTION64_PATH") == "" {
-		setenv("NVTX_INJECTION64_PATH", library)
-	}
+	setenv("NVTX_INJECTION64_PATH", library) // read by NVTX's header code at the program's first range
 }

@@ -1,9 +1,5 @@
 package cupti
 
-/*
-#include <stdlib.h>
-#include <string.h>
-*/
 import "C"
 
 import "unsafe"
@@ -42,10 +38,3 @@ func same(p unsafe.Pointer, s string) bool {
 
 // forget drops all names, after a module was unloaded.
 func (n *names) forget() { clear(n.known) }
-
-func setenv(name, value string) {
-	k, v := C.CString(name), C.CString(value)
-	defer C.free(unsafe.Pointer(k))
-	defer C.free(unsafe.Pointer(v))
-	C.setenv(k, v, 0) // os.Setenv would change Go's copy too late for a library that reads environ itself
-}

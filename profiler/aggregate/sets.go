@@ -14,10 +14,11 @@ type Sets struct {
 	scope  map[uint32][]int
 	byKey  map[string]uint32
 	next   uint32
+	trees  uint32 // made so far
 }
 
 func newSets() *Sets {
-	return &Sets{map[uint32][]*Tree{}, map[uint32][]int{}, map[string]uint32{}, 1}
+	return &Sets{launch: map[uint32][]*Tree{}, scope: map[uint32][]int{}, byKey: map[string]uint32{}, next: 1}
 }
 
 // Launch returns the number of a combination of trees; 0 for none.
@@ -28,7 +29,7 @@ func (s *Sets) Launch(trees []*Tree) uint32 {
 	var key strings.Builder
 	key.WriteString("launch")
 	for _, t := range trees {
-		fmt.Fprintf(&key, " %d/%d", t.Session, t.Phase)
+		fmt.Fprintf(&key, " %d", t.serial)
 	}
 	id, fresh := s.id(key.String())
 	if fresh {

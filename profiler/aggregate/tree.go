@@ -16,9 +16,10 @@ type Tree struct {
 	Phase   int
 	Python  bool // call paths are python frames instead of scopes
 
-	sets  *Sets
-	root  *node
-	index []*node // by hotpath node id
+	sets   *Sets
+	serial uint32 // tells trees of one phase apart: a cleared phase starts over with a new tree
+	root   *node
+	index  []*node // by hotpath node id
 }
 
 type node struct {
@@ -38,7 +39,8 @@ type deviceTime struct {
 
 // NewTree returns an empty tree that reads call paths for one session.
 func (s *Sets) NewTree(session, phase int, python bool) *Tree {
-	return &Tree{Session: session, Phase: phase, Python: python, sets: s, root: &node{name: "ROOT", order: 0}}
+	s.trees++
+	return &Tree{Session: session, Phase: phase, Python: python, sets: s, serial: s.trees, root: &node{name: "ROOT"}}
 }
 
 // manyChildren is where a map beats scanning names; most nodes have a handful of children.

@@ -5,6 +5,8 @@
 package callpath
 
 import (
+	"slices"
+
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profiler/record"
 )
@@ -195,13 +197,21 @@ func (r *Resolver) NextCycle() {
 	r.replays = append(r.replays[:0], r.replays[n:]...)
 }
 
-// Forget drops every launch that still waits. After a flush that synchronised all contexts nothing can
-// arrive for them any more. It returns how many there were.
-func (r *Resolver) Forget() int {
-	n := len(r.launches)
-	clear(r.launches)
-	r.replays = r.replays[:0]
-	return n
+// Mark begins a flush: launches added from now on survive the Forget that ends it.
+func (r *Resolver) Mark() (mark uint32) {
+	r.cycle++
+	return r.cycle
+}
+
+// Forget drops the launches from before a mark that still wait. After a flush that synchronised all
+// contexts in between nothing can arrive for them any more: they failed, or nobody timed them.
+func (r *Resolver) Forget(mark uint32) {
+	for corr, l := range r.launches {
+		if int32(l.seen-mark) < 0 {
+			delete(r.launches, corr)
+		}
+	}
+	r.replays = slices.DeleteFunc(r.replays, func(corr uint32) bool { _, ok := r.launches[corr]; return !ok })
 }
 
 // Waiting returns the number of launches that wait for their kernels.

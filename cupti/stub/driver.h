@@ -1,0 +1,41 @@
+// The fake driver's own objects.
+#ifndef GOPROTON_STUB_DRIVER_H
+#define GOPROTON_STUB_DRIVER_H
+
+#include "stub.h"
+
+struct context { uint32_t id, device; };
+struct stream { uint32_t id; struct graph *capture; struct context *context; };
+struct module { uint32_t id; struct function *functions; };
+struct function { struct function *next; char name[]; };
+struct node { uint64_t id; struct function *function; struct node *next; struct node *original; };
+struct graph { uint32_t id; struct node *first, **last; };
+struct exec { uint32_t id; struct node *first; };
+
+extern const struct stub_tracer *tracer; // never NULL
+
+// Handles that are alive, so that a stranger's pointer is never followed.
+void *object_new(size_t size, uint64_t id); // id 0: no id to be asked for
+void object_free(void *object);
+uint32_t next_id(void);
+
+struct context *current_context(void);
+uint32_t stream_id(const struct stream *s);
+
+// One driver call as CUPTI sees it: enter, then exit with the result.
+struct call {
+  struct cupti_callback_data data;
+  uint32_t cbid;
+  uint32_t result;
+  uint64_t cell;
+};
+void call_enter(struct call *c, uint32_t cbid, const char *name, const void *params, const char *symbol);
+uint32_t call_exit(struct call *c, uint32_t result);
+
+void resource(uint32_t cbid, void *descriptor);
+void run_kernel(const struct function *f, uint32_t correlation, uint32_t stream, uint32_t graph, uint64_t node);
+
+// graph.c: a kernel launched into a stream under capture becomes a node.
+void capture_kernel(struct graph *g, struct function *f);
+
+#endif

@@ -1,0 +1,118 @@
+// The fake driver's graphs: capture, instantiation with cloned nodes, launch, destruction.
+#include "driver.h"
+
+static struct node *add_node(struct node ***last, struct function *f, struct node *original) {
+  uint64_t id = (uint64_t)next_id() << 32 | 1; // does not fit 32 bits, as the real ones
+  struct node *n = object_new(sizeof *n, id);
+  *n = (struct node){.id = id, .function = f, .original = original};
+  **last = n;
+  *last = &n->next;
+  return n;
+}
+
+static void free_nodes(struct node *n) {
+  while (n) {
+    struct node *next = n->next;
+    object_free(n);
+    n = next;
+  }
+}
+
+static struct graph *new_graph(void) {
+  uint32_t id = next_id();
+  struct graph *g = object_new(sizeof *g, id);
+  g->id = id;
+  g->last = &g->first;
+  resource(RES_GRAPH_CREATED, &(struct cupti_graph_data){.graph = g});
+  return g;
+}
+
+void capture_kernel(struct graph *g, struct function *f) {
+  struct node *n = add_node(&g->last, f, NULL);
+  resource(RES_GRAPHNODE_CREATED, &(struct cupti_graph_data){.graph = g, .node = n, .node_type = NODE_KERNEL});
+}
+
+STUB_EXPORT uint32_t cuStreamBeginCapture_v2(void *stream, int mode) {
+  struct { void *stream; int mode; } p = {stream, mode};
+  struct call c;
+  call_enter(&c, CBID_cuStreamBeginCapture_v2, "cuStreamBeginCapture_v2", &p, NULL);
+  ((struct stream *)stream)->capture = new_graph();
+  return call_exit(&c, CU_OK);
+}
+
+STUB_EXPORT uint32_t cuStreamEndCapture(void *stream, void **graph) {
+  struct cuda_params_end_capture p = {stream, graph};
+  struct stream *s = stream;
+  struct call c;
+  call_enter(&c, CBID_cuStreamEndCapture, "cuStreamEndCapture", &p, NULL);
+  *graph = s->capture;
+  s->capture = NULL;
+  return call_exit(&c, CU_OK);
+}
+
+STUB_EXPORT uint32_t cuGraphCreate(void **graph, uint32_t flags) {
+  (void)flags;
+  *graph = new_graph();
+  return CU_OK;
+}
+
+// As cuGraphAddKernelNode, with the function instead of the vendor's parameter block.
+STUB_EXPORT uint32_t stub_cuda_add_kernel(void *graph, void *function) {
+  capture_kernel(graph, function);
+  return CU_OK;
+}
+
+STUB_EXPORT uint32_t cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags) {
+  struct cuda_params_graph_instantiate p = {exec, graph, flags};
+  struct graph *g = graph;
+  struct call c;
+  call_enter(&c, CBID_cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", &p, NULL);
+  uint32_t id = next_id();
+  struct exec *x = object_new(sizeof *x, id);
+  // Nodes are cloned into a graph object of the executable's id, which is gone again afterwards.
+  struct graph *clone = object_new(sizeof *clone, id);
+  struct node **last = &x->first;
+  x->id = id;
+  resource(RES_GRAPHEXEC_CREATE_STARTING, &(struct cupti_graph_data){.graph = g});
+  for (struct node *n = g->first; n; n = n->next) {
+    struct node *copy = add_node(&last, n->function, n);
+    struct cupti_graph_data d = {.graph = clone, .original_graph = g, .node = copy, .original_node = n, .node_type = NODE_KERNEL};
+    resource(RES_GRAPHNODE_CLONED, &d);
+  }
+  resource(RES_GRAPHEXEC_CREATED, &(struct cupti_graph_data){.graph = g, .graph_exec = x});
+  object_free(clone);
+  *exec = x;
+  return call_exit(&c, CU_OK);
+}
+
+STUB_EXPORT uint32_t cuGraphLaunch(void *exec, void *stream) {
+  struct cuda_params_graph_launch p = {exec, stream};
+  struct exec *x = exec;
+  struct context *context = current_context();
+  struct call c;
+  call_enter(&c, CBID_cuGraphLaunch, "cuGraphLaunch", &p, NULL);
+  struct stub_kernel whole = {.start = stub_cuda_now(), .correlation = c.data.correlation_id, .graph = x->id,
+                              .stream = stream_id(stream), .context = context ? context->id : 0,
+                              .device = context ? context->device : 0};
+  whole.end = whole.start + 1000;
+  if (!tracer->graph(&whole))
+    for (struct node *n = x->first; n; n = n->next)
+      run_kernel(n->function, c.data.correlation_id, stream_id(stream), x->id, n->id);
+  return call_exit(&c, CU_OK);
+}
+
+STUB_EXPORT uint32_t cuGraphExecDestroy(void *exec) {
+  struct exec *x = exec;
+  resource(RES_GRAPHEXEC_DESTROY_STARTING, &(struct cupti_graph_data){.graph_exec = x});
+  free_nodes(x->first);
+  object_free(x);
+  return CU_OK;
+}
+
+STUB_EXPORT uint32_t cuGraphDestroy(void *graph) {
+  struct graph *g = graph;
+  resource(RES_GRAPH_DESTROY_STARTING, &(struct cupti_graph_data){.graph = g});
+  free_nodes(g->first);
+  object_free(g);
+  return CU_OK;
+}

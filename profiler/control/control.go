@@ -1,0 +1,176 @@
+// Package control is the profiler as a service for other languages: method names and JSON in, JSON out.
+// hooks calls it for Python; libproton's C entry points call it for everything else.
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/goproton/goproton/profiler"
+)
+
+// Service answers control calls.
+type Service struct {
+	Manager *profiler.Manager
+	run     *run
+}
+
+// New returns a service over a new manager.
+func New() *Service { return &Service{Manager: profiler.NewManager()} }
+
+type params struct {
+	Name         string    `json:"name"`
+	Context      string    `json:"context"`
+	Data         string    `json:"data"`
+	Backend      string    `json:"backend"`
+	Mode         string    `json:"mode"`
+	Graph        string    `json:"graph"`
+	SitePackages []string  `json:"site_packages"`
+	Session      *int      `json:"session"`
+	Flushing     bool      `json:"flushing"`
+	OutputFormat string    `json:"output_format"`
+	Node         uint32    `json:"node"`
+	PyNode       uint32    `json:"pynode"`
+	Set          uint32    `json:"set"`
+	Phase        int       `json:"phase"`
+	UpToPhase    bool      `json:"clear_up_to_phase"`
+	Ints         []float64 `json:"ints"`
+	Floats       []float64 `json:"floats"`
+}
+
+func (p *params) id() int {
+	if p.Session == nil {
+		return 0
+	}
+	return *p.Session
+}
+
+// methods maps each control call to what does it.
+var methods = map[string]func(*Service, *params) (any, error){
+	"start":                  (*Service).start,
+	"activate":               func(s *Service, p *params) (any, error) { return nil, s.Manager.Activate(p.Session) },
+	"deactivate":             func(s *Service, p *params) (any, error) { return nil, s.Manager.Deactivate(p.Session, p.Flushing) },
+	"finalize":               (*Service).finalize,
+	"depth":                  (*Service).depth,
+	"status":                 func(s *Service, _ *params) (any, error) { return s.status(), nil },
+	"metric_vector":          (*Service).metricVector,
+	"data.get":               (*Service).dataGet,
+	"data.advance_phase":     (*Service).advancePhase,
+	"data.is_phase_complete": (*Service).phaseComplete,
+	"data.clear": func(s *Service, p *params) (any, error) {
+		return nil, s.Manager.ClearPhase(p.id(), p.Phase, p.UpToPhase)
+	},
+	"run.begin": (*Service).runBegin,
+	"run.end":   (*Service).runEnd,
+}
+
+// Call does one control call. It never panics and never fails without saying so in its answer.
+func (s *Service) Call(method string, request []byte) (answer []byte) {
+	defer func() {
+		if r := recover(); r != nil {
+			answer = errorJSON("RuntimeError", fmt.Sprintf("BUG: %s panicked: %v; please report this", method, r))
+		}
+	}()
+	do, ok := methods[method]
+	if !ok {
+		return errorJSON("ValueError", "unknown control call "+method)
+	}
+	var p params
+	if len(request) > 0 {
+		if err := json.Unmarshal(request, &p); err != nil {
+			return errorJSON("ValueError", fmt.Sprintf("read the arguments of %s: %v", method, err))
+		}
+	}
+	result, err := do(s, &p)
+	if err != nil {
+		return errorJSON(pythonKind(err), err.Error())
+	}
+	if result == nil {
+		return []byte("{}")
+	}
+	if raw, ok := result.([]byte); ok {
+		return raw
+	}
+	out, err := json.Marshal(result)
+	if err != nil {
+		return errorJSON("RuntimeError", err.Error())
+	}
+	return out
+}
+
+func errorJSON(kind, text string) []byte {
+	out, _ := json.Marshal(map[string]any{"error": map[string]string{"kind": kind, "text": text}})
+	return out
+}
+
+// pythonKind names the Python exception that an error becomes.
+func pythonKind(err error) string {
+	var argument *profiler.ArgumentError
+	var session *profiler.SessionError
+	var missing *profiler.NotImplementedError
+	switch {
+	case errors.As(err, &argument):
+		return "ValueError"
+	case errors.As(err, &session):
+		return "IndexError"
+	case errors.As(err, &missing):
+		return "NotImplementedError"
+	}
+	return "RuntimeError"
+}
+
+func (s *Service) start(p *params) (any, error) {
+	whole, err := wholeGraphs(p.Graph)
+	if err != nil {
+		return nil, err
+	}
+	id, err := s.Manager.Start(profiler.StartOptions{
+		Name: p.Name, Context: p.Context, Data: p.Data, Backend: p.Backend, Mode: p.Mode,
+		Source: profiler.SourceOptions{WholeGraphs: whole, SitePackages: p.SitePackages},
+	})
+	return map[string]any{"session": id, "problems": s.Manager.Problems()}, err
+}
+
+func wholeGraphs(graph string) (bool, error) {
+	switch graph {
+	case "", "node":
+		return false, nil
+	case "graph":
+		return true, nil
+	}
+	return false, &profiler.ArgumentError{Text: fmt.Sprintf("Unknown graph level: %s (node and graph are known)", graph)}
+}
+
+func (s *Service) finalize(p *params) (any, error) {
+	files, err := s.Manager.Finalize(p.Session, p.OutputFormat)
+	return map[string]any{"files": files, "problems": s.Manager.Problems()}, err
+}
+
+func (s *Service) depth(p *params) (any, error) {
+	n, err := s.Manager.Depth(p.id(), p.Node, p.PyNode)
+	return map[string]int{"depth": n}, err
+}
+
+func (s *Service) metricVector(p *params) (any, error) {
+	values, whole := p.Floats, false
+	if p.Ints != nil {
+		values, whole = p.Ints, true
+	}
+	return nil, s.Manager.AddVector(p.Node, p.PyNode, p.Set, p.Name, values, whole)
+}
+
+func (s *Service) dataGet(p *params) (any, error) {
+	raw, err := s.Manager.Data(p.id(), p.Phase)
+	return raw, err
+}
+
+func (s *Service) advancePhase(p *params) (any, error) {
+	n, err := s.Manager.AdvancePhase(p.id())
+	return map[string]int{"phase": n}, err
+}
+
+func (s *Service) phaseComplete(p *params) (any, error) {
+	done, err := s.Manager.PhaseComplete(p.id(), p.Phase)
+	return map[string]bool{"complete": done}, err
+}

@@ -1,0 +1,196 @@
+package control
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/goproton/goproton/internal/outname"
+	"github.com/goproton/goproton/profiler"
+)
+
+// runConfig is what `proton run` tells the processes below it, in PROTON_RUN_CONFIG.
+type runConfig struct {
+	Name         string   `json:"name"`
+	Context      string   `json:"context"`
+	Backend      string   `json:"backend"`
+	Mode         string   `json:"mode"`
+	Data         string   `json:"data"`
+	Graph        string   `json:"graph"`
+	Status       string   `json:"status"`
+	Checkpoint   float64  `json:"checkpoint"`
+	SitePackages []string `json:"site_packages"`
+}
+
+// run is the one session of a process below `proton run`.
+type run struct {
+	config  runConfig
+	session int
+	done    bool
+
+	mu    sync.Mutex // the drainer writes checkpoints while the program may be ending
+	files []string
+}
+
+func (r *run) setFiles(files []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.files = files
+}
+
+func (r *run) written() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string{}, r.files...)
+}
+
+// RunConfigured reports whether this process was started by `proton run`.
+func RunConfigured() bool { return os.Getenv("PROTON_RUN_CONFIG") != "" }
+
+func (s *Service) runBegin(p *params) (any, error) {
+	if s.run != nil {
+		return map[string]int{"session": s.run.session}, nil
+	}
+	var c runConfig
+	if err := json.Unmarshal([]byte(os.Getenv("PROTON_RUN_CONFIG")), &c); err != nil {
+		return nil, fmt.Errorf("read PROTON_RUN_CONFIG: %w; it is set by `proton run`", err)
+	}
+	whole, err := wholeGraphs(c.Graph)
+	if err != nil {
+		return nil, err
+	}
+	name, err := runName(c)
+	if err != nil {
+		return nil, err
+	}
+	id, err := s.Manager.Start(profiler.StartOptions{
+		Name: name, Context: c.Context, Data: c.Data, Backend: c.Backend, Mode: c.Mode,
+		Source: profiler.SourceOptions{WholeGraphs: whole, SitePackages: append(p.SitePackages, c.SitePackages...)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.run = &run{config: c, session: id}
+	if c.Checkpoint > 0 {
+		s.Manager.Checkpoint(c.Checkpoint, s.runCheckpoint)
+	}
+	return map[string]int{"session": id}, nil
+}
+
+// runName is the session's name: the template's, made absolute because the program may change its folder.
+// The name is claimed only when there is something to write: a launcher that never uses a GPU takes none.
+func runName(c runConfig) (string, error) {
+	host, _ := os.Hostname()
+	name, err := outname.Expand(c.Name, os.Getenv, os.Getpid(), host)
+	if err != nil || name == "" || name == "-" {
+		return name, err
+	}
+	return filepath.Abs(name)
+}
+
+func (s *Service) claim() error {
+	path := s.Manager.Name(s.run.session)
+	if path == "" || path == "-" || s.run.config.Status == "" {
+		return nil
+	}
+	claimed, err := outname.Claim(s.run.config.Status, path+".hatchet", os.Getpid())
+	if err != nil {
+		return err
+	}
+	s.Manager.Rename(s.run.session, strings.TrimSuffix(claimed, ".hatchet"))
+	return nil
+}
+
+// runCheckpoint leaves behind what there is, should the program be killed.
+func (s *Service) runCheckpoint() {
+	status := s.Manager.Status()
+	if status.Kernels > 0 {
+		if s.claim() == nil {
+			if files, err := s.Manager.WriteSoFar(); err == nil {
+				s.run.setFiles(files)
+			}
+		}
+		status = s.Manager.Status()
+	}
+	s.writeStatus(status, nil, false)
+}
+
+func (s *Service) runEnd(*params) (any, error) {
+	if s.run == nil || s.run.done {
+		return nil, nil
+	}
+	s.run.done = true
+	s.Manager.Flush()
+	status := s.Manager.Status()
+	var err error
+	if status.Kernels > 0 || s.Manager.HasMetrics(s.run.session) {
+		if err = s.claim(); err == nil {
+			var files []string
+			files, err = s.Manager.Finalize(&s.run.session, "")
+			s.run.setFiles(files)
+		}
+	} else {
+		s.Manager.Discard(s.run.session)
+	}
+	s.writeStatus(status, err, true)
+	return map[string]any{"files": s.run.written()}, err
+}
+
+type statusFile struct {
+	PID          int      `json:"pid"`
+	Command      string   `json:"command"`
+	Kernels      uint64   `json:"kernels"`
+	GPUTimeNanos uint64   `json:"gpu_time_ns"`
+	Lost         uint64   `json:"lost"`
+	Unattributed uint64   `json:"unattributed"`
+	Files        []string `json:"files"`
+	Problems     []string `json:"problems"`
+	GPU          string   `json:"gpu"`
+	UsedGPU      bool     `json:"used_gpu"`
+	Finished     bool     `json:"finished"`
+}
+
+// status is the JSON that control's "status" call answers and that status files hold.
+func (s *Service) status() statusFile {
+	return s.statusOf(s.Manager.Status(), nil, false)
+}
+
+func (s *Service) statusOf(st profiler.Status, err error, finished bool) statusFile {
+	f := statusFile{
+		PID: os.Getpid(), Command: command(), Kernels: st.Kernels, GPUTimeNanos: st.GPUNanos,
+		Lost: st.Loss.Records + st.Loss.Buffers, Unattributed: st.Loss.Unattributed,
+		Files: []string{}, Problems: append([]string{}, st.Problems...), GPU: st.GPU, UsedGPU: !st.Waiting, Finished: finished,
+	}
+	if s.run != nil {
+		f.Files = s.run.written()
+	}
+	if err != nil {
+		f.Problems = append(f.Problems, err.Error())
+	}
+	return f
+}
+
+// writeStatus tells `proton run` how this process stands. Failing to is not worth a word: the profile is
+// what counts, and the parent says when it heard nothing.
+func (s *Service) writeStatus(st profiler.Status, err error, finished bool) {
+	if s.run.config.Status == "" {
+		return
+	}
+	out, _ := json.Marshal(s.statusOf(st, err, finished))
+	path := filepath.Join(s.run.config.Status, fmt.Sprintf("%d.json", os.Getpid()))
+	if os.WriteFile(path+".part", out, 0o666) == nil {
+		os.Rename(path+".part", path)
+	}
+}
+
+// command is the process's command line, for messages.
+func command() string {
+	raw, err := os.ReadFile("/proc/self/cmdline")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(strings.ReplaceAll(string(raw), "\x00", " "))
+}

@@ -1,0 +1,171 @@
+package profiler
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profiler/aggregate"
+)
+
+// Finalize flushes, writes and ends a session, or all of them, and returns the files written. An unknown
+// id does nothing. When a file can't be written the session stays, so that a retry can succeed.
+func (m *Manager) Finalize(id *int, format string) (files []string, err error) {
+	m.control.Lock()
+	defer m.control.Unlock()
+	if err := checkFormat(format); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	sessions, err := m.selected(id)
+	m.mu.Unlock()
+	if err != nil || len(sessions) == 0 {
+		return nil, nil
+	}
+	m.flush()
+	for _, s := range sessions {
+		written, err := m.write(s)
+		files = append(files, written...)
+		if err != nil {
+			return files, err
+		}
+		m.end(s)
+	}
+	m.endIfLast()
+	return files, nil
+}
+
+// endIfLast stops everything once no session is left.
+func (m *Manager) endIfLast() {
+	m.mu.Lock()
+	last := len(m.sessions) == 0
+	m.mu.Unlock()
+	if last {
+		m.stopDrainer()
+		m.detach()
+	}
+}
+
+// checkFormat accepts what a tree can be written as.
+func checkFormat(format string) error {
+	switch strings.ToLower(format) {
+	case "", "hatchet":
+		return nil
+	case "hatchet_msgpack":
+		return &NotImplementedError{`output_format="hatchet_msgpack" is not there yet; use "hatchet"`}
+	case "chrome_trace":
+		return &ArgumentError{"Output format not supported"}
+	}
+	return &ArgumentError{"Unknown output format: " + format}
+}
+
+// end removes a session whose profile is written.
+func (m *Manager) end(s *session) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sessions = slices.DeleteFunc(m.sessions, func(x *session) bool { return x == s })
+	for _, t := range s.trees {
+		m.agg.Sets.Drop(t)
+	}
+	if err := m.publish(); err != nil {
+		m.problem(err)
+	}
+}
+
+func (m *Manager) detach() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.attached {
+		m.source.Detach()
+	}
+	m.attached, m.waiting, m.checkpoint = false, false, nil
+}
+
+// write freezes and writes every phase of a session that was not cleared.
+func (m *Manager) write(s *session) (files []string, err error) {
+	for _, phase := range s.phases() {
+		m.mu.Lock()
+		p := m.freeze(s.trees[phase])
+		m.mu.Unlock()
+		path := s.path(phase)
+		if path == "" {
+			if err := hatchet.Write(os.Stdout, p); err != nil {
+				return files, fmt.Errorf("write the profile to standard output: %w", err)
+			}
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return files, fmt.Errorf("make the folder of %s: %w", path, err)
+		}
+		if err := hatchet.WriteFile(path, p); err != nil {
+			return files, err
+		}
+		files = append(files, path)
+	}
+	return files, nil
+}
+
+func (s *session) phases() []int {
+	var phases []int
+	for n := range s.trees {
+		phases = append(phases, n)
+	}
+	sort.Ints(phases)
+	return phases
+}
+
+// path is where a phase goes: the plain name unless the session ever advanced. "" is standard output.
+func (s *session) path(phase int) string {
+	if s.name == "" || s.name == "-" {
+		return ""
+	}
+	if s.phase == 0 {
+		return s.name + ".hatchet"
+	}
+	return fmt.Sprintf("%s.part_%d.hatchet", s.name, phase)
+}
+
+// freeze copies a tree into a profile, with its devices and what was lost.
+func (m *Manager) freeze(t *aggregate.Tree) *profile.Profile {
+	deviceType := "CUDA"
+	if m.source != nil {
+		deviceType = m.source.DeviceType()
+	}
+	p, devices := t.Freeze(deviceType)
+	for _, d := range devices {
+		p.Devices = append(p.Devices, m.source.Device(d))
+	}
+	m.addLoss(p)
+	return p
+}
+
+// addLoss writes what was lost onto the <unattributed> frame: readers of the format ignore what they don't
+// know, and a person looking at the tree sees it.
+func (m *Manager) addLoss(p *profile.Profile) {
+	l := m.lossNow()
+	if l.Records+l.Buffers == 0 {
+		return
+	}
+	n := p.Root.Child(aggregate.UnattributedFrame)
+	if n == nil {
+		n = &profile.Node{Name: aggregate.UnattributedFrame}
+		p.Root.Children = append(p.Root.Children, n)
+	}
+	n.Set("lost_records", profile.IntValue(int64(l.Records)))
+	n.Set("dropped_activities", profile.IntValue(int64(l.Buffers)))
+	p.Kinds["lost_records"], p.Kinds["dropped_activities"] = profile.Exclusive, profile.Exclusive
+}
+
+func (m *Manager) lossNow() Loss {
+	l := m.loss
+	l.Records = hotpath.Lost() - min(hotpath.Lost(), m.base.records)
+	l.Buffers += hotpath.BuffersRefused() - m.base.refused
+	l.Unattributed, l.Untimed = m.agg.Unattributed, m.agg.Untimed
+	return l
+}

@@ -1,0 +1,132 @@
+package profiler
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profiler/callpath"
+)
+
+func (m *Manager) session(id int) (*session, error) {
+	if s := m.find(id); s != nil {
+		return s, nil
+	}
+	return nil, unknownSession(id)
+}
+
+// Data returns what a session's phase holds so far, as the compact form of the .hatchet format. It does
+// not flush: deactivate with flushing first to have everything.
+func (m *Manager) Data(id, phase int) ([]byte, error) {
+	p, err := m.Profile(id, phase)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = hatchet.Compact(&out, p)
+	return out.Bytes(), err
+}
+
+// Profile returns what a session's phase holds so far. It does not flush.
+func (m *Manager) Profile(id, phase int) (*profile.Profile, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, err := m.session(id)
+	if err != nil {
+		return nil, err
+	}
+	t := s.trees[phase]
+	if t == nil {
+		return nil, &SessionError{fmt.Sprintf("Phase %d has no data.", phase)}
+	}
+	m.drain()
+	return m.freeze(t), nil
+}
+
+// AdvancePhase begins the next phase and returns its number. Kernels launched before stay in the old one.
+func (m *Manager) AdvancePhase(id int) (int, error) {
+	m.control.Lock()
+	defer m.control.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, err := m.session(id)
+	if err != nil {
+		return 0, err
+	}
+	s.phase++
+	s.trees[s.phase] = m.agg.Sets.NewTree(s.id, s.phase, s.python)
+	return s.phase, m.publish()
+}
+
+// PhaseComplete reports whether nothing can be added to a phase any more: a later one was begun, and a
+// flush came after that.
+func (m *Manager) PhaseComplete(id, phase int) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, err := m.session(id)
+	if err != nil {
+		return false, err
+	}
+	return phase < s.flushed, nil
+}
+
+// ClearPhase drops what a phase (or every phase up to it) holds. The current phase starts over empty.
+func (m *Manager) ClearPhase(id, phase int, upTo bool) error {
+	m.control.Lock()
+	defer m.control.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, err := m.session(id)
+	if err != nil {
+		return err
+	}
+	for n, t := range s.trees {
+		if n == phase || upTo && n < phase {
+			m.agg.Sets.Drop(t)
+			delete(s.trees, n)
+		}
+	}
+	if s.trees[s.phase] == nil {
+		s.trees[s.phase] = m.agg.Sets.NewTree(s.id, s.phase, s.python)
+	}
+	return m.publish()
+}
+
+// Depth returns how many frames a call path has for a session: its scopes, or its Python frames.
+func (m *Manager) Depth(id int, node, pynode uint32) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, err := m.session(id)
+	if err != nil {
+		return 0, err
+	}
+	if s.python {
+		node = pynode
+	}
+	depth := 0
+	for nodes := hotpath.Nodes(); node != 0 && int(node) < len(nodes); node = nodes[node].Parent {
+		if m.agg.Sets.Sees(nodes[node].Set, s.id) {
+			depth++
+		}
+	}
+	return depth, nil
+}
+
+// AddVector adds a vector metric at a place that the hot path named.
+func (m *Manager) AddVector(node, pynode, set uint32, name string, values []float64, whole bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.sessions {
+		for _, t := range s.trees {
+			if !m.agg.Sets.Has(set, t) {
+				continue
+			}
+			if err := t.AddVector(callpath.Place{Set: set, Node: node, PyNode: pynode}, name, values, whole); err != nil {
+				return &ArgumentError{err.Error()}
+			}
+		}
+	}
+	return nil
+}

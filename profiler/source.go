@@ -1,0 +1,89 @@
+package profiler
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// Source is a vendor's collector: it makes launches reach the hot path and fills hotpath's buffers with
+// kernel records. cupti.Collector is one. Errors are one sentence with the way out.
+type Source interface {
+	Attach() error      // take the vendor library; no cost to the program yet
+	Listen(bool) error  // start or stop recording launches and kernels
+	Synchronize()       // wait for everything that was launched
+	Flush(forced bool)  // have the vendor library hand over its buffers; forced: unfinished ones too
+	Dropped() uint64    // records that the vendor library itself lost since the last call
+	Detach()            // leave the vendor library to others
+	Ready() bool        // whether attaching now finds the library that the program itself will use
+	AttachLater() error // arrange for the program's own GPU initialisation to call Manager.GPUStarts
+	Decode(hotpath.Buffer, func(*record.Kernel))
+	ModuleUnloaded()
+	DeviceType() string
+	Device(ordinal uint32) profile.Device
+	DeviceName(ordinal uint32) string
+}
+
+// SourceOptions is what a session asks of a source.
+type SourceOptions struct {
+	WholeGraphs  bool
+	SitePackages []string
+}
+
+var backends = struct {
+	sync.Mutex
+	make map[string]func(SourceOptions) Source
+}{make: map[string]func(SourceOptions) Source{}}
+
+// Register makes a backend known by name. Packages like profiler/nvidia call it from init.
+func Register(name string, make func(SourceOptions) Source) {
+	backends.Lock()
+	defer backends.Unlock()
+	backends.make[name] = make
+}
+
+// Backends returns the names of the registered backends.
+func Backends() []string {
+	backends.Lock()
+	defer backends.Unlock()
+	var names []string
+	for n := range backends.make {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// plannedBackends are upstream's that are not there yet, with the reason.
+var plannedBackends = map[string]string{
+	"instrumentation": "instrumentation inside kernels is not there yet; use the cupti backend for kernel times",
+	"rocprofiler":     "AMD GPUs are not supported yet",
+	"roctracer":       "AMD GPUs are not supported yet",
+	"xpupti":          "Intel GPUs are not supported yet",
+}
+
+func newSource(name string, o SourceOptions) (Source, error) {
+	name = strings.ToLower(name)
+	if name == "" {
+		name = "cupti"
+	}
+	if why, ok := plannedBackends[name]; ok {
+		return nil, &NotImplementedError{fmt.Sprintf("backend %q: %s", name, why)}
+	}
+	backends.Lock()
+	defer backends.Unlock()
+	f, ok := backends.make[name]
+	if !ok && slices.Contains([]string{"cupti"}, name) {
+		return nil, &NotImplementedError{"backend \"cupti\" is not built into this program; import github.com/goproton/goproton/profiler/nvidia"}
+	}
+	if !ok {
+		return nil, &ArgumentError{"Unknown profiler: " + name}
+	}
+	return f(o), nil
+}

@@ -1,0 +1,113 @@
+package profiler
+
+import "time"
+
+// Status is what a process can say about its profiling so far.
+type Status struct {
+	Kernels  uint64
+	GPUNanos uint64
+	Loss     Loss
+	Problems []string
+	GPU      string // product name of the first GPU, once one is attached
+	Attached bool
+	Waiting  bool // no GPU was initialised by the program yet
+}
+
+// Status returns totals over all sessions since the first of them started.
+func (m *Manager) Status() Status {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := Status{Kernels: m.agg.Kernels, GPUNanos: m.agg.Nanos, Loss: m.lossNow(), Attached: m.attached, Waiting: m.waiting}
+	s.Problems = append(s.Problems, m.problems...)
+	if m.attached {
+		s.GPU = m.source.DeviceName(0)
+	}
+	return s
+}
+
+// Checkpoint calls f from the drainer every so often while sessions run; see WriteSoFar.
+func (m *Manager) Checkpoint(every float64, f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.checkpoint, m.every = f, seconds(every)
+}
+
+// WriteSoFar writes what every session holds, without waiting for the GPU, and returns the files. Sessions
+// go on. It is what survives a program that is killed.
+func (m *Manager) WriteSoFar() (files []string, err error) {
+	m.mu.Lock()
+	if m.attached {
+		m.source.Flush(false)
+		m.drain()
+	}
+	sessions := append([]*session(nil), m.sessions...)
+	m.mu.Unlock()
+	for _, s := range sessions {
+		if s.path(0) == "" {
+			continue // standard output is written once, at the end
+		}
+		written, err := m.write(s)
+		files = append(files, written...)
+		if err != nil {
+			return files, err
+		}
+	}
+	return files, nil
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// Flush waits for everything that was launched and counts it.
+func (m *Manager) Flush() {
+	m.control.Lock()
+	defer m.control.Unlock()
+	m.flush()
+}
+
+// Name returns a session's output name, Rename changes it.
+func (m *Manager) Name(id int) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.find(id); s != nil {
+		return s.name
+	}
+	return ""
+}
+
+// Rename changes where a session will be written.
+func (m *Manager) Rename(id int, name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.find(id); s != nil {
+		s.name = name
+	}
+}
+
+// HasMetrics reports whether a session holds anything: kernels, or metrics of the program's own.
+func (m *Manager) HasMetrics(id int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.find(id)
+	if s == nil {
+		return false
+	}
+	for _, t := range s.trees {
+		if p, _ := t.Freeze(""); len(p.Root.Children) > 0 || len(p.Root.Metrics) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Discard ends a session without writing anything.
+func (m *Manager) Discard(id int) {
+	m.control.Lock()
+	defer m.control.Unlock()
+	m.mu.Lock()
+	s := m.find(id)
+	m.mu.Unlock()
+	if s != nil {
+		m.end(s)
+		m.endIfLast()
+	}
+}

@@ -50,12 +50,16 @@ func (m *Manager) drainLoop(stop, stopped chan struct{}) {
 		}
 		m.mu.Lock()
 		busy := m.drain() > 0
+		graphsWait := false
 		if time.Since(lastGraphs) > graphsEvery {
-			m.freeGraphs()
+			graphsWait = m.resolver.FreeDestroyed() && m.attached
 			lastGraphs = time.Now()
 		}
 		checkpoint, every := m.checkpoint, m.every
 		m.mu.Unlock()
+		if graphsWait {
+			m.collect(false) // their last records, so that the next round can free them
+		}
 		if pause = idleEvery; busy {
 			pause = drainEvery
 		}
@@ -100,16 +104,8 @@ func (m *Manager) kernel(k *record.Kernel) {
 	m.agg.AddUnattributed(k, m.lastSet)
 }
 
-// freeGraphs forgets graphs that the program destroyed, once their last records are in.
-func (m *Manager) freeGraphs() {
-	if m.resolver.FreeDestroyed() {
-		m.source.Flush(false)
-		m.drain()
-	}
-}
-
-// flush waits for everything that was launched and counts it. Call with control held, without mu: the
-// drainer must be able to work while the GPU finishes.
+// flush waits for everything that was launched and counts it. Call with control held, without mu: while the
+// vendor library works or hangs, the drainer must be able to go on and an exit to write what there is.
 func (m *Manager) flush() {
 	m.mu.Lock()
 	m.drain()
@@ -117,24 +113,35 @@ func (m *Manager) flush() {
 	m.mu.Unlock()
 	if attached {
 		m.source.Synchronize()
+		m.collect(false)
+		if m.launchesWait() {
+			m.collect(true)
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.drain()
+	m.resolver.SettleAll()
 	if attached {
-		m.source.Flush(false)
-		m.drain()
-		if m.resolver.Waiting() > 0 {
-			m.source.Flush(true)
-			m.drain()
-		}
 		m.loss.Buffers += m.source.Dropped()
 	}
-	m.resolver.SettleAll()
 	if attached && !hotpath.Capturing() {
 		m.resolver.Forget(mark)
 	}
 	for _, s := range m.sessions {
 		s.flushed = s.phase
 	}
+}
+
+// collect has the vendor library hand over its buffers and drains them. Call without mu.
+func (m *Manager) collect(forced bool) {
+	m.source.Flush(forced)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.drain()
+}
+
+func (m *Manager) launchesWait() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.resolver.Waiting() > 0
 }

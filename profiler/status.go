@@ -36,10 +36,17 @@ func (m *Manager) Checkpoint(every float64, f func()) {
 // go on. It is what survives a program that is killed.
 func (m *Manager) WriteSoFar() (files []string, err error) {
 	m.mu.Lock()
-	if m.attached {
-		m.source.Flush(false)
-		m.drain()
+	attached := m.attached
+	m.mu.Unlock()
+	if attached {
+		m.collect(false)
 	}
+	return m.WriteDrained()
+}
+
+// WriteDrained writes what every session holds without asking the vendor library for anything.
+func (m *Manager) WriteDrained() (files []string, err error) {
+	m.mu.Lock()
 	sessions := append([]*session(nil), m.sessions...)
 	m.mu.Unlock()
 	for _, s := range sessions {

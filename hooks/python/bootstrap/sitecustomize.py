@@ -1,0 +1,48 @@
+# `proton run` puts this folder first on PYTHONPATH, so Python imports this file before the program's first line.
+# It hands over to the sitecustomize that it hides, if there is one, then begins the profile. It is read by
+# whatever Python the program starts: old ones too, so the syntax is plain, and nothing here may print or raise.
+import os
+import sys
+
+
+def _hidden_sitecustomize(here):
+    """Runs the sitecustomize that would have run without us; its errors are its own."""
+    try:
+        from importlib.machinery import PathFinder
+        from importlib.util import module_from_spec
+    except ImportError:
+        return
+    spec = PathFinder.find_spec("sitecustomize", sys.path)
+    if spec is None or spec.loader is None or os.path.dirname(os.path.realpath(spec.origin or "")) == here:
+        return
+    module = module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+def _begin(root):
+    config = os.environ.get("PROTON_RUN_CONFIG")
+    if not config or sys.version_info < (3, 9) or sys.implementation.name != "cpython":
+        return
+    try:
+        import json
+        # This run's package, whatever else is installed; loaded by path, so that the folder stays off sys.path.
+        from importlib.util import module_from_spec, spec_from_file_location
+        spec = spec_from_file_location("goproton", os.path.join(root, "goproton", "__init__.py"),
+                                       submodule_search_locations=[os.path.join(root, "goproton")])
+        package = module_from_spec(spec)
+        sys.modules["goproton"] = package
+        spec.loader.exec_module(package)
+        from goproton import _run
+        _run.begin(json.loads(config))
+    except Exception as error:
+        sys.stderr.write("goproton: this process is not profiled: %r\n" % (error,))
+
+
+_here = os.path.dirname(os.path.realpath(__file__))
+# The program sees the sys.path it would have without us; its children inherit PYTHONPATH all the same.
+sys.path[:] = [folder for folder in sys.path if os.path.realpath(folder or ".") != _here]
+try:
+    _hidden_sitecustomize(_here)
+finally:
+    _begin(os.path.dirname(_here))

@@ -1,0 +1,108 @@
+"""Stands in for ``triton.profiler`` and ``triton._C.libproton``, without importing Triton.
+
+A finder at the front of ``sys.meta_path`` answers for those names with the modules of this package: the same module
+objects, under a second name in ``sys.modules``. What was imported under those names before is set aside and comes
+back on uninstall.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib.machinery import ModuleSpec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_OURS = __package__
+_PROFILER = "triton.profiler"
+_LIBPROTON = "triton._C.libproton"
+
+_set_aside: dict[str, ModuleType] = {}
+
+
+def installed() -> bool:
+    """Whether the names are ours at the moment."""
+    return _Finder in sys.meta_path
+
+
+def install() -> None:
+    """Takes the names over; see :func:`goproton.install`."""
+    if installed():
+        return
+    sys.meta_path.insert(0, _Finder)
+    for name in list(sys.modules):
+        if _covers(name):
+            _set_aside[name] = sys.modules.pop(name)
+    # Only where Triton's own was there: attributes of packages that were imported before us.
+    for name in (_PROFILER, _LIBPROTON):
+        if name in _set_aside:
+            importlib.import_module(name)
+
+
+def uninstall() -> None:
+    """Gives the names back."""
+    if not installed():
+        return
+    sys.meta_path.remove(_Finder)
+    for name in list(sys.modules):
+        if _covers(name):
+            del sys.modules[name]
+    for name in (_PROFILER, _LIBPROTON):
+        parent, _, child = name.rpartition(".")
+        package = sys.modules.get(parent)
+        if package is not None and child in vars(package):
+            delattr(package, child)
+            if name in _set_aside:
+                setattr(package, child, _set_aside[name])
+    sys.modules.update(_set_aside)
+    _set_aside.clear()
+
+
+def _covers(name: str) -> bool:
+    return name in (_PROFILER, _LIBPROTON) or name.startswith((_PROFILER + ".", _LIBPROTON + "."))
+
+
+class _Finder:
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if not _covers(name):
+            return None
+        ours = _ours(name)
+        if ours is None:
+            return None
+        return ModuleSpec(name, _Loader(ours), is_package=True)
+
+
+def _ours(name: str) -> str | None:
+    """The module of this package that goes by one of the covered names, None if there is no such module."""
+    if name == _LIBPROTON or name == _LIBPROTON + ".proton":
+        return f"{_OURS}._libproton"
+    if name.startswith(_LIBPROTON):
+        return None
+    ours = _OURS + name[len(_PROFILER):]
+    if ours == _OURS:
+        return ours
+    from importlib.util import find_spec
+    return ours if find_spec(ours) is not None else None
+
+
+class _Loader:
+    """Puts an existing module under a second name. Importing machinery allows a module to replace itself while it runs."""
+
+    def __init__(self, ours: str) -> None:
+        self.ours = ours
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        sys.modules[module.__name__] = importlib.import_module(self.ours)
+        if self.ours != _OURS:
+            return
+        # goproton.scope is a class, and also a module. If the second were imported as triton.profiler.scope, the
+        # import would bind the module over the class; one that is in sys.modules already is not bound again.
+        for name in ("flags", "profile", "scope", "state"):
+            sys.modules[f"{_PROFILER}.{name}"] = sys.modules[f"{_OURS}.{name}"]

@@ -1,0 +1,79 @@
+"""Runs something right after a module has been imported, without importing it."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable
+
+_waiting: dict[str, list[Callable[[], None]]] = {}
+
+
+def when_imported(name: str, callback: Callable[[], None]) -> None:
+    """Calls ``callback()`` once module ``name`` is there: now, or when its import has finished."""
+    if ready(name):
+        callback()
+        return
+    if not _waiting:
+        sys.meta_path.insert(0, _Watcher)
+    callbacks = _waiting.setdefault(name, [])
+    if callback not in callbacks:
+        callbacks.append(callback)
+
+
+def ready(name: str) -> bool:
+    """Whether a module has been imported, and completely."""
+    module = sys.modules.get(name)
+    return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
+
+
+class _Watcher:
+    """A finder that finds nothing itself: it lets the others find the module and runs the callbacks after it is executed."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name not in _waiting:
+            return None
+        spec = _found_by_others(name, path, target)
+        if spec is not None and spec.loader is not None:
+            _after_exec(spec.loader, name)
+        return spec
+
+
+def _found_by_others(name, path, target):
+    for finder in sys.meta_path:
+        find = getattr(finder, "find_spec", None)
+        if finder is _Watcher or find is None:
+            continue
+        spec = find(name, path, target)
+        if spec is not None:
+            return spec
+    return None
+
+
+def _after_exec(loader, name: str) -> None:
+    # An attribute on the loader object shadows its method: the loader keeps its type, which inspect and
+    # importlib.resources look at. A loader that is a class, or has no attributes, is left alone: no callback then.
+    if isinstance(loader, type):
+        return
+    original = loader.exec_module
+
+    def exec_module(module):
+        del loader.exec_module
+        original(module)
+        _run(name)
+
+    try:
+        loader.exec_module = exec_module
+    except AttributeError:
+        pass
+
+
+def _run(name: str) -> None:
+    callbacks = _waiting.pop(name, ())
+    if not _waiting and _Watcher in sys.meta_path:
+        sys.meta_path.remove(_Watcher)
+    for callback in callbacks:
+        callback()

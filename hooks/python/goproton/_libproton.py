@@ -1,0 +1,207 @@
+"""The functions of ``triton._C.libproton.proton``, over ``goproton._native``.
+
+Scripts and tests that talk to Triton's native module directly find its names, argument names and error classes here.
+Before a session was started everything is accepted and hits nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from . import _library
+from .metric import DOUBLE, INT64, VECTOR_DOUBLE, VECTOR_INT64, TensorMetric, plain
+from .profile import _MISSING_BACKENDS, _MISSING_DATA, _MISSING_FORMATS, _MISSING_MODES, _refuse, select_profiler
+from .state import COMPUTE_METADATA_SCOPE_NAME, COMPUTE_METADATA_SCOPE_PREFIX
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Mapping, Sequence
+
+metadata_scope_name = COMPUTE_METADATA_SCOPE_NAME
+metadata_scope_prefix = COMPUTE_METADATA_SCOPE_PREFIX
+metric_type_int64_index = INT64
+metric_type_double_index = DOUBLE
+metric_type_vector_int64_index = VECTOR_INT64
+metric_type_vector_double_index = VECTOR_DOUBLE
+
+# ``from triton._C.libproton import proton`` looks here.
+proton = sys.modules[__name__]
+
+# scope id -> the call path that was current inside it. Ids are only good while their scope is open, but a caller
+# may be late; the last few thousand are kept.
+_leaves: dict[int, tuple] = {}
+_KEPT = 4096
+
+
+def start(path: str, contextSourceName: str, dataName: str, profilerName: str, mode: str = "") -> int:
+    _refuse(_MISSING_BACKENDS, profilerName)
+    _refuse(_MISSING_DATA, dataName)
+    _refuse(_MISSING_MODES, mode.partition(":")[0])
+    _loaded()
+    return _library.call("start", name=path, context=contextSourceName, data=dataName, backend=profilerName, mode=mode,
+                         graph="")["session"]
+
+
+def activate(session: int, /) -> None:
+    _session_call("activate", session=session)
+
+
+def activate_all() -> None:
+    _session_call("activate", session=None)
+
+
+def deactivate(session: int, flushing: bool, /) -> None:
+    _session_call("deactivate", session=session, flushing=flushing)
+
+
+def deactivate_all(flushing: bool, /) -> None:
+    _session_call("deactivate", session=None, flushing=flushing)
+
+
+def finalize(session: int, output_format: str, /) -> None:
+    _refuse(_MISSING_FORMATS, output_format)
+    if _library.native is not None:
+        _library.call("finalize", session=session, output_format=output_format)
+
+
+def finalize_all(output_format: str, /) -> None:
+    _refuse(_MISSING_FORMATS, output_format)
+    if _library.native is not None:
+        _library.call("finalize", session=None, output_format=output_format)
+
+
+def record_scope() -> int:
+    return _loaded().record_scope()
+
+
+def enter_scope(scopeId: int, name: str, /) -> None:
+    native = _loaded()
+    native.enter_scope(name)
+    _remember(scopeId, native.leaf())
+
+
+def exit_scope(scopeId: int, name: str, /) -> None:
+    _loaded().exit_scope()
+
+
+def enter_op(scopeId: int, name: str, /) -> None:
+    native = _loaded()
+    native.enter_op(name)
+    _remember(scopeId, native.leaf())
+
+
+def exit_op(scopeId: int, name: str, /) -> None:
+    _loaded().exit_op()
+
+
+def enter_state(name: str, /) -> None:
+    _loaded().enter_state(name)
+
+
+def exit_state() -> None:
+    _loaded().exit_state()
+
+
+def add_metrics(scopeId: int, metrics: Mapping[str, Any], tensorMetrics: Mapping[str, TensorMetric] = {}) -> None:
+    native = _loaded()
+    if not native.active():
+        return
+    leaf = _leaves.get(scopeId)
+    if leaf is None:
+        raise IndexError(f"[PROTON] scope {scopeId} was never entered: call enter_scope or enter_op with it first")
+    if metrics:
+        native.add_metrics_at(leaf, {name: plain(name, value) for name, value in metrics.items()})
+    if tensorMetrics:
+        from . import _tensors
+        _tensors.add(leaf, {name: _tensor(name, metric) for name, metric in tensorMetrics.items()})
+
+
+def set_metric_kernels(tensorMetricKernel: int, scalarMetricKernel: int, stream: int,
+                       tensorMetricKernelNumThreads: int = 1, tensorMetricKernelSharedMemBytes: int = 0,
+                       scalarMetricKernelNumThreads: int = 1, scalarMetricKernelSharedMemBytes: int = 0) -> None:
+    """Accepted and not needed: tensor metrics are copied, not written by a kernel."""
+
+
+def get_context_depth(session: int, /) -> int:
+    node, pynode, _ = _loaded().leaf()
+    return _library.call("depth", session=session, node=node, pynode=pynode)["depth"]
+
+
+def get_data(sessionId: int, phase: int) -> str:
+    import json
+    answer = _session_call("data.get", session=sessionId, phase=phase)
+    return json.dumps(answer["data"] if isinstance(answer, dict) and "data" in answer else answer)
+
+
+def get_data_msgpack(sessionId: int, phase: int) -> bytes:
+    raise NotImplementedError("MessagePack data are not there yet; use get_data, which returns the same tree as JSON")
+
+
+def clear_data(sessionId: int, phase: int, clearUpToPhase: bool = False) -> None:
+    _session_call("data.clear", session=sessionId, phase=phase, clear_up_to_phase=clearUpToPhase)
+
+
+def advance_data_phase(sessionId: int) -> int:
+    return _session_call("data.advance_phase", session=sessionId)["phase"]
+
+
+def is_data_phase_complete(sessionId: int, phase: int) -> bool:
+    return _session_call("data.is_phase_complete", session=sessionId, phase=phase)["complete"]
+
+
+def get_available_profilers() -> list[str]:
+    return ["cupti", "rocprofiler", "roctracer", "instrumentation"]
+
+
+def select_profiler_from_triton_backend(tritonBackend: str) -> str:
+    return select_profiler(tritonBackend)
+
+
+def has_amd_pc_sampling_source_locations() -> bool:
+    return False
+
+
+# ---- intra-kernel profiling: accepted, and without effect while no session records it ----
+
+
+def init_function_metadata(functionId: int, name: str, scopeIdNames: Sequence[tuple[int, str]],
+                           scopeIdParents: Sequence[tuple[int, int]], metadataPath: str, /) -> None:
+    pass
+
+
+def destroy_function_metadata(functionId: int, /) -> None:
+    pass
+
+
+def enter_instrumented_op(stream: int, functionId: int, buffer: int, size: int, /) -> None:
+    pass
+
+
+def exit_instrumented_op(stream: int, functionId: int, buffer: int, size: int, /) -> None:
+    pass
+
+
+def _loaded():
+    native = _library.load()
+    if native is None:
+        raise RuntimeError(f"[PROTON] {_library.problem}")
+    return native
+
+
+def _session_call(method: str, **params: Any) -> Any:
+    _loaded()
+    return _library.call(method, **params)
+
+
+def _remember(scope_id: int, leaf: tuple) -> None:
+    if len(_leaves) >= _KEPT:
+        for old in list(_leaves)[:_KEPT // 2]:
+            _leaves.pop(old, None)
+    _leaves[scope_id] = leaf
+
+
+def _tensor(name: str, metric: TensorMetric) -> Any:
+    tensor = getattr(metric, "_tensor", None)
+    if tensor is None:
+        raise NotImplementedError(f"tensor metric {name!r} is only an address: pass the tensor itself to a scope's metrics")
+    return tensor

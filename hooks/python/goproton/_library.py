@@ -1,0 +1,116 @@
+"""Finds libproton.so and loads it as the extension module ``goproton._native``.
+
+One file is both the CUDA injection library and the extension module. Loading it starts the Go runtime, so that
+happens at the first ``start`` and never at import. Modules that gain from the native side arriving (scope, state) leave
+a callback with :func:`when_loaded`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any, Callable
+
+NAME = "goproton._native"
+
+# What this package calls. A library without one of these is another version of ours.
+REQUIRED = ("scope", "cpu_timed_scope", "enter_scope", "exit_scope", "enter_state", "exit_state", "enter_op", "exit_op",
+            "record_scope", "active", "leaf", "add_metrics", "add_metrics_at", "launch_enter", "launch_exit", "last_op",
+            "call")
+
+native: ModuleType | None = None
+problem: str | None = None
+
+_waiting: list[Callable[[ModuleType], None]] = []
+_forgetful: list[Callable[[], None]] = []
+
+
+def candidates() -> list[str]:
+    """The files that are tried, in order. PROTON_LIB, when set, is the only one: an explicit wish is not guessed around."""
+    explicit = os.environ.get("PROTON_LIB")
+    if explicit:
+        return [explicit]
+    here = os.path.dirname(os.path.abspath(__file__))
+    above = os.path.dirname(here)
+    return [os.path.join(folder, "libproton.so") for folder in (here, above, os.path.dirname(above))]
+
+
+def load() -> ModuleType | None:
+    """The native module, loading it if need be; None when that is not possible, with the reason in ``problem``.
+
+    A failure is remembered: the second call does not search again.
+    """
+    global problem
+    if native is not None or problem is not None:
+        return native
+    try:
+        module = _import()
+    except Exception as error:
+        problem = str(error)
+        return None
+    missing = [name for name in REQUIRED if not hasattr(module, name)]
+    if missing:
+        problem = (f"{getattr(module, '__file__', NAME)} does not have {', '.join(missing)}: it is another version of "
+                   "libproton.so; use the one that was built with this package")
+        return None
+    _adopt(module)
+    return module
+
+
+def when_loaded(callback: Callable[[ModuleType], None]) -> None:
+    """Calls ``callback(native)`` once the library is there: now, or when it gets loaded."""
+    if native is not None:
+        callback(native)
+    else:
+        _waiting.append(callback)
+
+
+def after_fork(callback: Callable[[], None]) -> None:
+    """Calls ``callback()`` in forked children. The native side is silent there; Python has to follow."""
+    _forgetful.append(callback)
+
+
+def call(method: str, **params: Any) -> Any:
+    """One control call into Go: a method and its JSON parameters, the JSON answer. Errors come as the exception Go names."""
+    import json
+    return json.loads(native.call(method, json.dumps(params)))
+
+
+def _import() -> ModuleType:
+    present = sys.modules.get(NAME)
+    if present is not None:
+        return present
+    if sys.implementation.name != "cpython":
+        raise ImportError(f"{sys.implementation.name} is not supported: run the program with CPython 3.9 or newer")
+    path = next((p for p in candidates() if os.path.exists(p)), None)
+    if path is None:
+        raise ImportError(f"libproton.so was not found (looked for {', '.join(candidates())}): set PROTON_LIB to its path")
+    import importlib.util
+    from importlib.machinery import ExtensionFileLoader
+    loader = ExtensionFileLoader(NAME, path)
+    spec = importlib.util.spec_from_file_location(NAME, path, loader=loader)
+    try:
+        module = importlib.util.module_from_spec(spec)
+        loader.exec_module(module)
+    except ImportError as error:
+        raise ImportError(f"loading {path}: {error}") from error
+    return module
+
+
+def _adopt(module: ModuleType) -> None:
+    global native
+    sys.modules[NAME] = module
+    native = module
+    os.register_at_fork(after_in_child=_in_child)
+    for callback in _waiting:
+        callback(module)
+    _waiting.clear()
+
+
+def _in_child() -> None:
+    for callback in _forgetful:
+        callback()

@@ -1,0 +1,117 @@
+"""What ``proton run`` does inside every Python process of the program it runs.
+
+The bootstrap's sitecustomize calls :func:`begin` before the program's first line. Nothing here may stop the program or
+write into its output: what goes wrong is left in the process's status file, which ``proton run`` reads.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from . import _dropin, _imports, _library
+from .flags import flags
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Processes that multiprocessing starts for itself. They run no work, but the second one forks the workers.
+_RESOURCE_TRACKER = "from multiprocessing.resource_tracker import main"
+_FORK_SERVER = "from multiprocessing.forkserver import main"
+
+
+def begin(config: dict[str, Any]) -> None:
+    """Starts the session that ``proton run`` asked for, in this process.
+
+    Args:
+        config: PROTON_RUN_CONFIG, decoded.
+    """
+    command = _command()
+    if any(_RESOURCE_TRACKER in word for word in command):
+        return
+    _dropin.install()
+    flags.command_line = True
+    if any(_FORK_SERVER in word for word in command):
+        # A session begun here would be silent in the forked workers, where the work is.
+        os.register_at_fork(after_in_child=lambda: _begin_session(config, command))
+        return
+    _begin_session(config, command)
+
+
+def _begin_session(config: dict[str, Any], command: list[str]) -> None:
+    try:
+        native = _library.load()
+        if native is None:
+            raise RuntimeError(_library.problem)
+        session = _library.call("run.begin").get("session")
+    except Exception as error:
+        _report(config, command, f"profiling Python code is off in this process: {error}")
+        return
+    if session is None:
+        return
+    flags.profiling_on = True
+    if config.get("hook") == "triton":
+        _imports.when_imported("triton", lambda: _hook(config, command, session))
+    import atexit
+    atexit.register(_end, config, command, os.getpid())
+
+
+def _hook(config: dict[str, Any], command: list[str], session: int) -> None:
+    try:
+        from .hooks import HookManager, LaunchHook
+        HookManager.register(LaunchHook(), session)
+    except Exception as error:
+        _report(config, command, f"launch metadata are missing, the hook did not fit this Triton: {error!r}")
+
+
+def _end(config: dict[str, Any], command: list[str], pid: int) -> None:
+    if os.getpid() != pid:
+        return  # a forked child that leaves through sys.exit: the session is its parent's
+    try:
+        from .profile import _flush_tensors
+        _flush_tensors()
+    except Exception as error:
+        print(f"goproton: tensor metrics that were not read yet are missing: {error!r}", file=sys.stderr)
+    try:
+        _library.call("run.end")
+    except Exception as error:
+        _report(config, command, f"writing the profile: {error}")
+    flags.profiling_on = False
+
+
+def _command() -> list[str]:
+    words = getattr(sys, "orig_argv", None)  # from Python 3.10 on
+    if words:
+        return list(words)
+    try:
+        with open("/proc/self/cmdline", "rb") as file:
+            return [word.decode(errors="replace") for word in file.read().split(b"\0")[:-1]]
+    except OSError:
+        return [sys.executable or "python"]
+
+
+def _report(config: dict[str, Any], command: list[str], problem: str) -> None:
+    """Leaves a sentence in this process's status file, or on standard error when there is none."""
+    folder = config.get("status")
+    try:
+        _write_status(folder, command, problem)
+    except (OSError, TypeError):
+        print(f"goproton: {problem}", file=sys.stderr)
+
+
+def _write_status(folder: str, command: list[str], problem: str) -> None:
+    import json
+    path = os.path.join(folder, f"{os.getpid()}.json")
+    status = {"pid": os.getpid(), "command": " ".join(command), "kernels": 0, "gpu_time_ns": 0, "lost": 0,
+              "unattributed": 0, "files": [], "problems": []}
+    try:
+        with open(path) as file:
+            status.update(json.load(file))
+    except (OSError, ValueError):
+        pass  # the runtime has not written one
+    status["problems"] = [*status["problems"], problem]
+    status["finished"] = True
+    with open(path + ".python", "w") as file:
+        json.dump(status, file)
+    os.replace(path + ".python", path)

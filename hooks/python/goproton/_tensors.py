@@ -1,0 +1,179 @@
+"""Metrics whose values are still on a GPU.
+
+The launching thread must not wait for the GPU, and the value is usually not computed yet when it hands us the tensor. So:
+
+1. copy the tensor into a slot of pinned host memory, asynchronously, on the stream that computes it;
+2. when a chunk of slots is full, record an event behind it on that stream;
+3. read a chunk, and add its values to the call paths they came from, once its event has passed: looked at when later
+   chunks fill up, and waited for when a session is flushed or finalized.
+
+Chunks are reused, so a million launches take a few hundred slots. A tensor that is handed over during a stream capture
+has no value yet and a different one at every replay: it is left out, and said once per metric name.
+"""
+
+from __future__ import annotations
+
+import sys
+from threading import Lock
+
+from . import _library
+from .metric import plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Mapping
+
+# Slots per chunk: large enough that the event behind it (about 2 us) costs nothing per value, small enough that the
+# memory of one chunk is a page.
+_SLOTS = 256
+# Full chunks that may wait for their event, per process. A GPU queue holds about a thousand launches, so this many
+# values behind means the stream is blocked; waiting then is the bound on memory.
+_WAITING = 64
+
+_lock = Lock()  # guards everything below
+_open: dict[tuple, _Chunk] = {}  # (device, stream, dtype) -> the chunk being filled
+_full: list[_Chunk] = []  # in the order they filled up
+_free: dict[Any, list[_Chunk]] = {}  # dtype -> chunks to use again
+_vectors: list[tuple] = []  # (leaf, name, pinned copy, event)
+_left_out: set[str] = set()
+
+
+class _Chunk:
+    """A row of pinned slots of one dtype, filled by one stream."""
+
+    __slots__ = ("values", "slots", "owners", "event")
+
+    def __init__(self, torch: Any, dtype: Any) -> None:
+        with torch.inference_mode(False):  # else slots made inside it could not be written outside
+            self.values = torch.empty(_SLOTS, dtype=dtype, pin_memory=True)
+            self.slots = list(self.values.split(1))  # made once: making a view costs as much as the copy
+        self.owners: list[tuple] = []
+        self.event = torch.cuda.Event()
+
+
+def add(leaf: tuple, metrics: Mapping[str, Any]) -> None:
+    """Adds device tensors to a call path, without waiting for their values.
+
+    Args:
+        leaf: what ``_native.leaf()`` gave when the metrics belonged to the current call path.
+        metrics: name -> tensor on a device. One element is a number, more are a vector.
+    """
+    torch = sys.modules["torch"]
+    for name, tensor in metrics.items():
+        if not getattr(tensor, "is_cuda", False):
+            _hand_over(leaf, name, tensor.tolist())  # no streams to speak of: the copy waits
+        elif torch.cuda.is_current_stream_capturing():
+            _leave_out(name)
+        elif tensor.numel() == 1:
+            _add_number(torch, leaf, name, tensor)
+        else:
+            _add_vector(torch, leaf, name, tensor)
+
+
+def flush() -> None:
+    """Waits for the values that are still on their way and adds them."""
+    with _lock:
+        chunks = _full + list(_open.values())
+        vectors = list(_vectors)
+        for (device, stream, _), chunk in _open.items():
+            _record(device, stream, chunk)
+        _full.clear()
+        _open.clear()
+        _vectors.clear()
+        for chunk in chunks:
+            chunk.event.synchronize()
+            _read(chunk)
+        for leaf, name, copy, event in vectors:
+            event.synchronize()
+            _hand_over(leaf, name, copy.tolist())
+
+
+def _add_number(torch: Any, leaf: tuple, name: str, tensor: Any) -> None:
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    if tensor.dim() > 1:
+        tensor = tensor.reshape(1)
+    device = tensor.device.index
+    key = (device, torch._C._cuda_getCurrentRawStream(device), tensor.dtype)
+    with _lock:
+        chunk = _open.get(key)
+        if chunk is None:
+            chunk = _open[key] = _chunk(torch, tensor.dtype)
+        chunk.slots[len(chunk.owners)].copy_(tensor, non_blocking=True)
+        chunk.owners.append((leaf, name))
+        if len(chunk.owners) == _SLOTS:
+            del _open[key]
+            _record(device, key[1], chunk)
+            _full.append(chunk)
+            _collect(wait=len(_full) > _WAITING)
+
+
+def _add_vector(torch: Any, leaf: tuple, name: str, tensor: Any) -> None:
+    # to() with non_blocking gives pinned memory from torch's own cache.
+    copy = tensor.detach().reshape(-1).to("cpu", non_blocking=True)
+    event = torch.cuda.Event()
+    event.record(torch.cuda.current_stream(tensor.device))
+    with _lock:
+        _vectors.append((leaf, name, copy, event))
+        if len(_vectors) > _WAITING:
+            leaf, name, copy, event = _vectors.pop(0)
+            event.synchronize()
+            _hand_over(leaf, name, copy.tolist())
+
+
+def _chunk(torch: Any, dtype: Any) -> _Chunk:
+    free = _free.get(dtype)
+    return free.pop() if free else _Chunk(torch, dtype)
+
+
+def _record(device: int, stream: int, chunk: _Chunk) -> None:
+    cuda = sys.modules["torch"].cuda
+    chunk.event.record(cuda.ExternalStream(stream, device=device) if stream else cuda.default_stream(device))
+
+
+def _collect(wait: bool) -> None:
+    """Reads the full chunks whose values have arrived, oldest first; with wait, the oldest in any case."""
+    while _full and (wait or _full[0].event.query()):
+        chunk = _full.pop(0)
+        chunk.event.synchronize()
+        _read(chunk)
+        wait = False
+
+
+def _read(chunk: _Chunk) -> None:
+    values = chunk.values.tolist()
+    for (leaf, name), value in zip(chunk.owners, values):
+        _hand_over(leaf, name, value)
+    chunk.owners.clear()
+    _free.setdefault(chunk.values.dtype, []).append(chunk)
+
+
+def _hand_over(leaf: tuple, name: str, value: Any) -> None:
+    try:
+        _library.native.add_metrics_at(leaf, {name: plain(name, value)})
+    except (TypeError, ValueError) as error:
+        _say_once(name, f"goproton: metric {name!r} from a tensor was left out: {error}")
+
+
+def _leave_out(name: str) -> None:
+    _say_once(name, f"goproton: metric {name!r} was left out of a CUDA graph: a tensor has no value while a stream is "
+                    "captured; give a number in launch_metadata, or measure outside the capture")
+
+
+def _say_once(name: str, text: str) -> None:
+    if name not in _left_out:
+        _left_out.add(name)
+        print(text, file=sys.stderr)
+
+
+_not_ours: list = []  # in a forked child: what belongs to the parent
+
+
+def _forget_in_child() -> None:
+    # Another thread may have held the lock. The GPU does not belong to the child, so its memory is kept, not freed.
+    global _lock, _open, _full, _free, _vectors
+    _not_ours.extend((_open, _full, _free, _vectors))
+    _lock, _open, _full, _free, _vectors = Lock(), {}, [], {}, []
+
+
+_library.after_fork(_forget_in_child)

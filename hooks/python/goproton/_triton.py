@@ -1,0 +1,125 @@
+"""Where Triton keeps its launch hooks, from Triton 3.0 to 3.9, found by looking and not by version.
+
+    3.0 - 3.3   one callable or None, class attributes of triton.compiler.CompiledKernel
+    3.4         one callable or None, attributes of triton.knobs.runtime
+    3.5 -       a chain with add and remove, attributes of triton.knobs.runtime
+
+Another tool may have put anything there, before or after us. What was there is called too and is put back.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+ENTER = "launch_enter_hook"
+EXIT = "launch_exit_hook"
+LOADED = "kernel_load_end_hook"
+UNLOAD = "kernel_unload_hook"
+
+
+def imported() -> bool:
+    """Whether Triton is there to be hooked."""
+    return _holder(ENTER) is not None
+
+
+def knows_function() -> bool:
+    """Whether a kernel's handle is loaded before its launch metadata are made.
+
+    Where it is, an op names the function it is about and ends with that launch, and no exit hook is needed.
+    """
+    launch_metadata = getattr(_compiled_kernel(), "launch_metadata", None)
+    code = getattr(launch_metadata, "__code__", None)
+    return code is not None and "_init_handles" in code.co_names
+
+
+def attach(slot: str, ours: Callable) -> Attachment | None:
+    """Puts ``ours`` into one of Triton's hook slots; None when this Triton does not have the slot."""
+    holder = _holder(slot)
+    if holder is None or not hasattr(holder, slot):
+        return None
+    present = getattr(holder, slot)
+    if hasattr(present, "add") and hasattr(present, "remove"):
+        present.add(ours)
+        return _InChain(holder, slot, present, ours)
+    return _Alone(holder, slot, present, ours)
+
+
+class Attachment:
+    """A hook of ours in a slot of Triton's."""
+
+    ours: Callable
+
+    def alive(self) -> bool:
+        """Whether Triton still calls it: another tool may have replaced the slot's value."""
+        raise NotImplementedError
+
+    def detach(self) -> None:
+        """Takes it out again, leaving what others did."""
+        raise NotImplementedError
+
+
+class _InChain(Attachment):
+
+    def __init__(self, holder: Any, slot: str, chain: Any, ours: Callable) -> None:
+        self.holder, self.slot, self.chain, self.ours = holder, slot, chain, ours
+
+    def alive(self) -> bool:
+        return getattr(self.holder, self.slot, None) is self.chain and self.ours in getattr(self.chain, "calls", (self.ours,))
+
+    def detach(self) -> None:
+        # From the chain we were added to, wherever it is now: knobs are copied and replaced as a whole in tests.
+        self.chain.remove(self.ours)
+
+
+class _Alone(Attachment):
+    """The only occupant of a slot, or one of two together with what was there before."""
+
+    def __init__(self, holder: Any, slot: str, before: Callable | None, ours: Callable) -> None:
+        self.holder, self.slot, self.before, self.ours = holder, slot, before, ours
+        self.put = ours if before is None else _Both(before, ours, reverse=slot == EXIT)
+        setattr(holder, slot, self.put)
+
+    def alive(self) -> bool:
+        return getattr(self.holder, self.slot, None) is self.put
+
+    def detach(self) -> None:
+        if self.alive():
+            setattr(self.holder, self.slot, self.before)
+        elif isinstance(self.put, _Both):
+            self.put.second = None  # someone wrapped us: stay as a passage to what was there before
+        # else someone replaced or wrapped our bare function, which does nothing while no session is active
+
+
+class _Both:
+    """Two hooks in a slot made for one. Not a function: a slot on a class would bind that to the instance."""
+
+    def __init__(self, first: Callable, second: Callable, reverse: bool) -> None:
+        self.first, self.second, self.reverse = first, second, reverse
+
+    def __call__(self, metadata: Any) -> None:
+        second = self.second
+        if second is not None and self.reverse:
+            second(metadata)
+        self.first(metadata)
+        if second is not None and not self.reverse:
+            second(metadata)
+
+
+def _holder(slot: str) -> Any:
+    """The object whose attribute the slot is, None when Triton is not imported or has no such slot."""
+    runtime = getattr(sys.modules.get("triton.knobs"), "runtime", None)
+    if runtime is not None:
+        return runtime
+    return _compiled_kernel() if slot in (ENTER, EXIT) else None
+
+
+def _compiled_kernel() -> Any:
+    for name in ("triton.compiler.compiler", "triton.compiler"):
+        found = getattr(sys.modules.get(name), "CompiledKernel", None)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,80 @@
+"""Reads a session's data while it lives, phase by phase.
+
+A session's data are cut into phases, numbered from 0. Nothing here waits for the GPU: call
+``deactivate(session, flushing=True)`` first to see everything that was launched.
+"""
+
+from __future__ import annotations
+
+from . import _library
+from .flags import flags
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def get(session: int | None = 0, phase: int = 0) -> list[dict[str, Any]] | None:
+    """The call-path tree of one phase, as the list that a .hatchet file holds: the root node and the devices.
+
+    Args:
+        session: from :func:`goproton.start`; None gives None.
+        phase: which phase.
+
+    Raises:
+        IndexError: no such session, or the phase has no data.
+        ValueError: under ``proton run``, for any session but 0.
+    """
+    if not _wanted(session, "Only one session can be retrieved when running from the command line."):
+        return None
+    answer = _library.call("data.get", session=session, phase=phase)
+    return answer["data"] if isinstance(answer, dict) and "data" in answer else answer
+
+
+def get_msgpack(session: int | None = 0, phase: int = 0) -> bytes | None:
+    """The same as MessagePack bytes; not in this version.
+
+    Raises:
+        NotImplementedError: always, for a session that is not None.
+    """
+    if not _wanted(session, "Only one session can be retrieved when running from the command line."):
+        return None
+    raise NotImplementedError("MessagePack data are not there yet; use data.get, which returns the same tree")
+
+
+def advance_phase(session: int | None = 0) -> int | None:
+    """Begins the next phase; everything from here on belongs to it.
+
+    Returns:
+        The new phase's number, None for session None.
+    """
+    if not _wanted(session, "Only one session can advance phase when running from the command line."):
+        return None
+    return _library.call("data.advance_phase", session=session)["phase"]
+
+
+def is_phase_complete(session: int | None = 0, phase: int = 0) -> bool:
+    """Whether a phase is over and all its GPU work has been taken in. False for session None."""
+    if not _wanted(session, "Only one session can check phase completion status when running from the command line."):
+        return False
+    return _library.call("data.is_phase_complete", session=session, phase=phase)["complete"]
+
+
+def clear(session: int | None = 0, phase: int = 0, clear_up_to_phase: bool = False) -> None:
+    """Drops the data of a phase. The current phase starts again empty.
+
+    Args:
+        session: from :func:`goproton.start`; None does nothing.
+        phase: which phase; one without data is fine.
+        clear_up_to_phase: drop all earlier phases too.
+    """
+    if _wanted(session, "Only one session can be cleared when running from the command line."):
+        _library.call("data.clear", session=session, phase=phase, clear_up_to_phase=clear_up_to_phase)
+
+
+def _wanted(session: int | None, text: str) -> bool:
+    if session is None:
+        return False
+    if flags.command_line and session != 0:
+        raise ValueError(text)
+    return _library.native is not None

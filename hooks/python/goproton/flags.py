@@ -1,0 +1,26 @@
+"""Process-wide switches, the same three that ``triton.profiler.flags`` has."""
+
+
+class Flags:
+    """What this process is doing. ``start`` and ``finalize`` write these; scripts may read them.
+
+    Attributes:
+        profiling_on: a session was started and not all were finalized.
+        instrumentation_on: kernels are compiled with intra-kernel records (never, in this version).
+        command_line: ``proton run`` owns the session; the script's own start and finalize are ignored.
+    """
+
+    __slots__ = ("profiling_on", "instrumentation_on", "command_line")
+
+    def __init__(self, profiling_on: bool = False, instrumentation_on: bool = False, command_line: bool = False) -> None:
+        self.profiling_on = profiling_on
+        self.instrumentation_on = instrumentation_on
+        self.command_line = command_line
+
+    def __repr__(self) -> str:
+        return (f"Flags(profiling_on={self.profiling_on}, instrumentation_on={self.instrumentation_on}, "
+                f"command_line={self.command_line})")
+
+
+# Not a dataclass: importing dataclasses costs more than the whole of this package.
+flags = Flags()

@@ -1,0 +1,191 @@
+"""What a hook is, and who calls which hook for which session."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from threading import RLock
+
+from .. import _imports, _library, _triton
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+
+class Hook:
+    """Called around every Triton kernel launch of the sessions it is registered for.
+
+    Attributes:
+        priority: hooks of higher priority are entered first and left last.
+    """
+
+    priority: int = 0
+
+    def init_handle(self, module: Any, function: Any, name: str, metadata_group: dict[str, str], hash: str) -> None:
+        """A kernel was loaded onto a device."""
+
+    def destroy_handle(self, module: Any, function: Any, name: str, metadata_group: dict[str, str], hash: str) -> None:
+        """A kernel is about to be unloaded: its function handle may be reused."""
+
+    def enter(self, metadata: Any) -> None:
+        """A kernel is about to be launched; ``metadata.get()`` evaluates the launch metadata (name, function, stream, ...)."""
+        raise NotImplementedError
+
+    def exit(self, metadata: Any) -> None:
+        """The launch has been made."""
+        raise NotImplementedError
+
+    def activate(self) -> None:
+        """Some session wants this hook, and none did before."""
+        raise NotImplementedError
+
+    def deactivate(self) -> None:
+        """No session wants this hook any more."""
+        raise NotImplementedError
+
+
+class HookManager:
+    """Which hooks are active, for which sessions, and how Triton calls them.
+
+    Attributes:
+        active_hooks: highest priority first.
+        session_hooks: session -> hook -> whether that session is active.
+    """
+
+    active_hooks: list[Hook] = []
+    session_hooks: dict[int, dict[Hook, bool]] = defaultdict(lambda: defaultdict(bool))
+
+    _lock = RLock()  # guards the two above and _attached; a hook's activate may call back into the manager
+    _attached: dict[str, _triton.Attachment] = {}
+
+    @staticmethod
+    def register(hook: Hook, session: int) -> None:
+        """Gives a session a hook, active at once."""
+        with HookManager._lock:
+            HookManager.session_hooks[session][hook] = True
+            HookManager._update()
+
+    @staticmethod
+    def activate(session: int | None = None) -> None:
+        """Turns the hooks of a session on; None means all sessions."""
+        HookManager._set(session, True)
+
+    @staticmethod
+    def deactivate(session: int | None = None) -> None:
+        """Turns the hooks of a session off, except for other sessions that want them; None means all sessions."""
+        HookManager._set(session, False)
+
+    @staticmethod
+    def unregister(session: int | None = None) -> None:
+        """Takes a session's hooks away; None means all sessions."""
+        with HookManager._lock:
+            if session is None:
+                HookManager.session_hooks.clear()
+            else:
+                HookManager.session_hooks.pop(session, None)
+            HookManager._update()
+
+    @staticmethod
+    def refresh() -> None:
+        """Looks again at how Triton has to call us: after a filter changed, or when another tool took a slot over."""
+        with HookManager._lock:
+            HookManager._update()
+
+    # ---- what Triton calls when more than the launch hook is active, or a filter is set ----
+
+    @staticmethod
+    def enter(metadata: Any) -> None:
+        """A launch begins: enters hooks by priority. If one raises, those entered before it are left again."""
+        hooks = list(HookManager.active_hooks)
+        for position, hook in enumerate(hooks):
+            try:
+                hook.enter(metadata)
+            except BaseException:
+                # Triton skips its exit hooks after an error, so nobody else would.
+                for entered in reversed(hooks[:position]):
+                    entered.exit(metadata)
+                raise
+
+    @staticmethod
+    def exit(metadata: Any) -> None:
+        """A launch was made: leaves hooks in the reverse order."""
+        for hook in reversed(list(HookManager.active_hooks)):
+            hook.exit(metadata)
+
+    @staticmethod
+    def init_handle(module: Any, function: Any, name: str, metadata_group: dict[str, str], hash: str) -> None:
+        for hook in list(HookManager.active_hooks):
+            hook.init_handle(module, function, name, metadata_group, hash)
+
+    @staticmethod
+    def destroy_handle(module: Any, function: Any, name: str, metadata_group: dict[str, str], hash: str) -> None:
+        for hook in reversed(list(HookManager.active_hooks)):
+            hook.destroy_handle(module, function, name, metadata_group, hash)
+
+    # ---- inside; the lock is held ----
+
+    @staticmethod
+    def _set(session: int | None, on: bool) -> None:
+        with HookManager._lock:
+            sessions = list(HookManager.session_hooks) if session is None else [session]
+            for one in sessions:
+                hooks = HookManager.session_hooks.get(one, {})
+                for hook in hooks:
+                    hooks[hook] = on
+            HookManager._update()
+
+    @staticmethod
+    def _update() -> None:
+        wanted = [hook for hooks in HookManager.session_hooks.values() for hook, on in hooks.items() if on]
+        for hook in [hook for hook in HookManager.active_hooks if hook not in wanted]:
+            HookManager.active_hooks.remove(hook)
+            hook.deactivate()
+        for hook in wanted:
+            if hook not in HookManager.active_hooks:
+                hook.activate()
+                HookManager.active_hooks.append(hook)
+        HookManager.active_hooks.sort(key=lambda hook: hook.priority, reverse=True)
+        if HookManager.active_hooks and not _imports.ready("triton"):
+            _imports.when_imported("triton", HookManager.refresh)
+        HookManager._attach(_heads(HookManager.active_hooks) if _triton.imported() else {})
+
+    @staticmethod
+    def _attach(heads: dict[str, Callable]) -> None:
+        attached = HookManager._attached
+        for slot, attachment in list(attached.items()):
+            if heads.get(slot) != attachment.ours or not attachment.alive():
+                attached.pop(slot).detach()
+        for slot, head in heads.items():
+            if slot not in attached:
+                attachment = _triton.attach(slot, head)
+                if attachment is not None:
+                    attached[slot] = attachment
+
+
+def _heads(hooks: list[Hook]) -> dict[str, Callable]:
+    """The functions that Triton is to call, by slot."""
+    if not hooks:
+        return {}
+    if len(hooks) == 1 and getattr(hooks[0], "native_heads", None):
+        heads = hooks[0].native_heads()
+        if heads:
+            return heads
+    return {
+        _triton.ENTER: HookManager.enter,
+        _triton.EXIT: HookManager.exit,
+        _triton.LOADED: HookManager.init_handle,
+        _triton.UNLOAD: HookManager.destroy_handle,
+    }
+
+
+def _forget_in_child() -> None:
+    # The lock may have been held by a thread that the child does not have.
+    HookManager._lock = RLock()
+    for attachment in HookManager._attached.values():
+        attachment.detach()
+    HookManager._attached.clear()
+    HookManager.active_hooks.clear()
+    HookManager.session_hooks.clear()
+
+
+_library.after_fork(_forget_in_child)

@@ -1,0 +1,149 @@
+"""Profiling modes as objects; each prints as the mode string that :func:`goproton.start` takes.
+
+This version profiles without a mode. The classes are here so that scripts which build them import and validate as
+usual; ``start`` then says what is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class _Named(Enum):
+    """Prints like the compiler's own enums: GRANULARITY.WARP."""
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}.{self.name}"
+
+
+METRIC_TYPE = _Named("METRIC_TYPE", {"CYCLE": "cycle"})
+BUFFER_STRATEGY = _Named("BUFFER_STRATEGY", {"CIRCULAR": "circular", "FLUSH": "flush"})
+BUFFER_TYPE = _Named("BUFFER_TYPE", {"SHARED": "shared", "GLOBAL": "global"})
+SAMPLING_STRATEGY = _Named("SAMPLING_STRATEGY", {"NONE": "none", "SELECTIVE": "selective"})
+GRANULARITY = _Named("GRANULARITY", {
+    name.upper(): name
+    for name in ("cta", "warp", "warp_2", "warp_4", "warp_8", "warp_group", "warp_group_2", "warp_group_4",
+                 "warp_group_8")
+})
+
+
+class Optimize(Enum):
+    """Optimisations of the code that records inside kernels."""
+    TIMESHIFT = "time_shift"
+    SCHED_STORES = "sched_stores"
+    SCHED_BARRIERS = "sched_barriers"
+    CLOCK32 = "clock32"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+def _words(enum: type[Enum]) -> dict[str, Enum]:
+    return {member.value: member for member in enum}
+
+
+metric_types = _words(METRIC_TYPE)
+buffer_strategies = _words(BUFFER_STRATEGY)
+buffer_types = _words(BUFFER_TYPE)
+sampling_strategies = _words(SAMPLING_STRATEGY)
+granularities = _words(GRANULARITY)
+optimizations = _words(Optimize)
+
+_FIELDS = {
+    "metric_type": metric_types,
+    "sampling_strategy": sampling_strategies,
+    "granularity": granularities,
+    "buffer_strategy": buffer_strategies,
+    "buffer_type": buffer_types,
+}
+
+
+@dataclass(frozen=True)
+class BaseMode:
+    """A mode with nothing but a name."""
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class PCSampling(BaseMode):
+    """Samples program counters.
+
+    Args:
+        interval: distance between samples, a positive integer.
+    """
+    name: str = field(default="pcsampling", init=False)
+    interval: int = 1000
+
+    def __post_init__(self) -> None:
+        if self.interval <= 0:
+            raise ValueError("Interval must be a positive integer.")
+
+    def __str__(self) -> str:
+        return f"{self.name}:interval={self.interval}"
+
+
+@dataclass(frozen=True)
+class InstrumentationMode(BaseMode):
+    """Options of intra-kernel profiling. Every choice may be given as the enum or as its word.
+
+    Args:
+        metric_type: "cycle".
+        sampling_strategy: "none", or "selective" with the warp ids in sampling_options.
+        sampling_options: comma-separated warp ids.
+        granularity: "cta", "warp", "warp_2/4/8", "warp_group", "warp_group_2/4/8".
+        buffer_strategy: "circular" or "flush".
+        buffer_type: "shared" or "global".
+        buffer_size: bytes, 0 for the default.
+        optimizations: list of :class:`Optimize`, or their words separated by commas.
+
+    Raises:
+        ValueError: a word that is not known.
+    """
+    metric_type: METRIC_TYPE = METRIC_TYPE.CYCLE
+    sampling_strategy: SAMPLING_STRATEGY = SAMPLING_STRATEGY.NONE
+    sampling_options: str = ""
+    granularity: GRANULARITY = GRANULARITY.WARP
+    buffer_strategy: BUFFER_STRATEGY = BUFFER_STRATEGY.CIRCULAR
+    buffer_type: BUFFER_TYPE = BUFFER_TYPE.SHARED
+    buffer_size: int = 0
+    optimizations: list[Optimize] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for name, words in _FIELDS.items():
+            value = getattr(self, name)
+            if isinstance(value, str):
+                if value not in words:
+                    raise ValueError(f"Unknown {name}: {value}")
+                object.__setattr__(self, name, words[value])
+        if isinstance(self.optimizations, str):
+            object.__setattr__(self, "optimizations", _parse_optimizations(self.optimizations))
+
+    def __str__(self) -> str:
+        options = ("metric_type", "sampling_strategy", "sampling_options", "granularity", "buffer_strategy",
+                   "buffer_type", "buffer_size")
+        parts = [self.name, *(f"{option}={getattr(self, option)}" for option in options)]
+        return ":".join(parts + ["optimizations=" + ",".join(map(str, self.optimizations))])
+
+
+@dataclass(frozen=True)
+class Default(InstrumentationMode):
+    """Intra-kernel profiling with the default instruction set."""
+    name: str = field(default="default", init=False)
+
+
+@dataclass(frozen=True)
+class MMA(InstrumentationMode):
+    """Intra-kernel profiling of matrix instructions."""
+    name: str = field(default="mma", init=False)
+
+
+def _parse_optimizations(text: str) -> list[Optimize]:
+    words = [word.strip() for word in text.split(",")] if text else []
+    for word in words:
+        if word not in optimizations:
+            raise ValueError(f"Unknown optimization: {word}")
+    return [optimizations[word] for word in words]

@@ -1,0 +1,248 @@
+"""Sessions: start, activate, deactivate, finalize, and the decorator that wraps the three."""
+
+from __future__ import annotations
+
+import sys
+
+from . import _library
+from .flags import flags
+from .scope import forget_open_scopes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    from .hooks import Hook
+    from .mode import BaseMode
+
+DEFAULT_PROFILE_NAME = "proton"
+
+# What this version does not do, refused here before anything is started.
+_AMD = "profiling AMD GPUs is not there yet; this version profiles NVIDIA GPUs (backend 'cupti')"
+_MISSING_BACKENDS = {
+    "rocprofiler": _AMD,
+    "roctracer": _AMD,
+    "instrumentation": "intra-kernel profiling (backend 'instrumentation') is not there yet; use backend 'cupti'",
+}
+_MISSING_DATA = {"trace": "data 'trace' is not there yet; use data 'tree'"}
+_MISSING_MODES = {"pcsampling": "mode 'pcsampling' is not there yet; leave mode out to time kernels"}
+_MISSING_FORMATS = {"hatchet_msgpack": "output format 'hatchet_msgpack' is not there yet; use 'hatchet'"}
+
+_PROFILERS = {"cuda": "cupti", "hip": "rocprofiler"}
+
+_said = False  # the sentence about a missing library was printed
+
+
+def start(name: str | None = None, *, context: str | None = "shadow", data: str | None = "tree",
+          backend: str | None = None, mode: str | BaseMode | None = None, hook: str | Hook | None = None) -> int | None:
+    """Starts a session, or activates the one that writes to the same file.
+
+    Args:
+        name: output path without suffix, relative to the current directory; "proton" by default. "" or "-" writes
+            to standard output.
+        context: "shadow" names work by the scopes around it, "python" by the Python call stack.
+        data: "tree".
+        backend: "cupti" (NVIDIA). By default what the installed torch was built for.
+        mode: a mode string or an object from :mod:`goproton.mode`.
+        hook: "triton" takes names and metrics from ``launch_metadata`` of Triton kernels; a
+            :class:`goproton.hooks.Hook` object is called around every Triton launch.
+
+    Returns:
+        The session's number. None when profiling is off: under ``proton run``, with TRITON_PROTON_DISABLE=1
+        (``triton.knobs.proton.disable``), or when libproton.so cannot be loaded, which is said once on standard error.
+
+    Raises:
+        ValueError: an unknown context, data, backend, mode or hook, or another mode than an existing session has.
+        RuntimeError: the GPU's profiling library cannot be used; the text says what to do.
+        NotImplementedError: a feature that this version does not have.
+    """
+    if flags.command_line or _disabled():
+        return None
+    backend = _select_backend() if backend is None else backend
+    _refuse(_MISSING_BACKENDS, backend)
+    _refuse(_MISSING_DATA, data)
+    mode = "" if mode is None else str(mode)
+    _refuse(_MISSING_MODES, mode.partition(":")[0])
+    hook = _resolve_hook(hook)
+    if _library.load() is None:
+        _say_off()
+        return None
+    session = _library.call("start", name=DEFAULT_PROFILE_NAME if name is None else name, context=context, data=data,
+                            backend=backend, mode=mode, graph="")["session"]
+    flags.profiling_on = True
+    if hook is not None:
+        from .hooks.hook import HookManager
+        HookManager.register(hook, session)
+    return session
+
+
+def activate(session: int | None = None) -> None:
+    """Lets a session collect again. Activating an active session does nothing.
+
+    Args:
+        session: from :func:`start`; None means all.
+
+    Raises:
+        ValueError: under ``proton run``, for any session but 0.
+        IndexError: there is no such session.
+    """
+    if flags.command_line and session != 0:
+        raise ValueError("Only one session can be activated when running from the command line.")
+    if _library.native is None:
+        return
+    _library.call("activate", session=session)
+    manager = _hook_manager()
+    if manager:
+        manager.activate(session)
+
+
+def deactivate(session: int | None = None, flushing: bool = False) -> None:
+    """Pauses a session; its data stay. While no session is active the profiler has no callbacks and costs nothing.
+
+    Args:
+        session: from :func:`start`; None means all.
+        flushing: wait for the GPU and take in everything launched so far, so that :mod:`goproton.data` sees it.
+
+    Raises:
+        ValueError: under ``proton run``, for any session but 0.
+        IndexError: there is no such session.
+    """
+    if flags.command_line and session != 0:
+        raise ValueError("Only one session can be deactivated when running from the command line.")
+    if _library.native is None:
+        return
+    manager = _hook_manager()
+    if manager:
+        manager.deactivate(session)
+    if flushing:
+        _flush_tensors()
+    _library.call("deactivate", session=session, flushing=flushing)
+
+
+def finalize(session: int | None = None, output_format: str | None = "") -> None:
+    """Ends a session and writes its file. An unknown session is ignored.
+
+    Under ``proton run`` nothing happens: the profile is written when the program ends.
+
+    Args:
+        session: from :func:`start`; None means all.
+        output_format: "" or "hatchet".
+
+    Raises:
+        ValueError: under ``proton run``, for any session but 0; or an unknown format, in which case the session lives on.
+        NotImplementedError: a format that this version does not write; the session lives on.
+    """
+    if flags.command_line:
+        if session is not None and session != 0:
+            raise ValueError("Only one session can be finalized when running from the command line.")
+        return
+    if _library.native is None:
+        return
+    _refuse(_MISSING_FORMATS, output_format)
+    # The hooks go last: a refused format must leave the session as it was.
+    _flush_tensors()
+    _library.call("finalize", session=session, output_format=output_format or "")
+    manager = _hook_manager()
+    if manager:
+        manager.unregister(session)
+    if session is None:
+        flags.profiling_on = False
+        forget_open_scopes()
+
+
+def profile(func: Callable | None = None, *, name: str | None = None, context: str | None = "shadow",
+            data: str | None = "tree", backend: str | None = None, mode: str | BaseMode | None = None,
+            hook: str | Hook | None = None) -> Callable:
+    """Decorator that profiles every call of a function into one session; :func:`finalize` writes the file.
+
+        @proton.profile
+        def train(): ...
+
+        @proton.profile(name="train", context="python")
+        def train(): ...
+
+    Args: as for :func:`start`.
+    """
+
+    def decorate(func: Callable) -> Callable:
+        from functools import wraps
+
+        @wraps(func)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            session = start(name, context=context, data=data, backend=backend, mode=mode, hook=hook)
+            try:
+                return func(*args, **kwargs)
+            finally:
+                if session is not None:
+                    deactivate(session)
+
+        return inside
+
+    return decorate if func is None else decorate(func)
+
+
+def select_profiler(triton_backend: str) -> str:
+    """The profiler for one of Triton's backends: cuda -> cupti, hip -> rocprofiler. ValueError for others."""
+    try:
+        return _PROFILERS[triton_backend]
+    except KeyError:
+        raise ValueError(f"No profiler registered for triton backend {triton_backend}") from None
+
+
+def _select_backend() -> str:
+    # torch says what it was built for without touching the GPU; asking Triton's driver would initialise CUDA.
+    torch_version = getattr(sys.modules.get("torch"), "version", None)
+    return select_profiler("hip" if getattr(torch_version, "hip", None) else "cuda")
+
+
+def _disabled() -> bool:
+    proton_knobs = getattr(sys.modules.get("triton.knobs"), "proton", None)
+    if proton_knobs is not None:
+        return bool(proton_knobs.disable)
+    import os
+    return os.environ.get("TRITON_PROTON_DISABLE", "").lower() in ("1", "true", "on", "yes", "y")
+
+
+def _refuse(missing: dict[str, str], value: str | None) -> None:
+    reason = missing.get(value.lower()) if isinstance(value, str) else None
+    if reason:
+        raise NotImplementedError(reason)
+
+
+def _resolve_hook(hook: str | Hook | None) -> Hook | None:
+    if hook is None:
+        return None
+    from .hooks import Hook, LaunchHook
+    if isinstance(hook, Hook):
+        return hook
+    if hook == "triton":
+        return LaunchHook()
+    raise ValueError(f"Unsupported hook: {hook!r}")
+
+
+def _hook_manager():
+    """HookManager if some session used a hook, without importing it for those that did not."""
+    module = sys.modules.get(f"{__package__}.hooks.hook")
+    return module.HookManager if module else None
+
+
+def _flush_tensors() -> None:
+    """Hands tensor metrics over whose values are still on their way from the GPU; waits for those."""
+    tensors = sys.modules.get(f"{__package__}._tensors")
+    if tensors:
+        tensors.flush()
+
+
+def _say_off() -> None:
+    global _said
+    if not _said:
+        _said = True
+        print(f"goproton: profiling is off: {_library.problem}", file=sys.stderr)
+
+
+def _stop_in_child() -> None:
+    flags.profiling_on = False
+    forget_open_scopes()
+
+
+_library.after_fork(_stop_in_child)

@@ -1,0 +1,208 @@
+"""Scopes: named frames that a program puts around the work it launches.
+
+A scope that was made before the library was loaded is a small Python object; once the library is there, calling
+``scope`` makes the native object, with no Python frame in between. The switch is the metaclass's ``__call__``: it is
+found on the type of ``scope``, so names that were imported before ``start`` take part.
+"""
+
+from __future__ import annotations
+
+from _thread import _local
+
+from . import _library
+from .flags import flags
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any, Callable, Mapping
+
+
+class _ScopeType(type):
+    """Type of ``scope``. Gets ``__call__ = <native scope>`` when the library arrives."""
+
+    def __instancecheck__(cls, thing: Any) -> bool:
+        return type.__instancecheck__(cls, thing) or isinstance(thing, cls.__dict__.get("_native", ()))
+
+
+class _TimedScopeType(_ScopeType):
+    """Type of ``cpu_timed_scope``: another metaclass, because ``__call__`` is one per metaclass."""
+
+
+class _DerivedScopeType(_ScopeType):
+    """Type of classes that users derive from ours: they keep Python's way of making objects."""
+
+    __call__ = type.__call__
+
+
+class scope(metaclass=_ScopeType):
+    """Names the work launched inside it; a context manager and a decorator.
+
+        with proton.scope("attention", {"tokens": 4096}):
+            ...
+
+        @proton.scope("step")
+        def step(): ...
+
+    Kernels launched by this thread inside the block appear below a frame of this name. Costs next to nothing while no
+    session is active.
+
+    Args:
+        name: the frame's text.
+        metrics: values added to the frame at entry: numbers, flat lists of numbers, or tensors (those on a GPU are
+            read without waiting for the GPU). A name ending in "(exc)" is not summed up the tree, one ending in
+            "(pty)" is set and not summed. A unit is part of the name: "latency (ns)".
+
+    Attributes:
+        id: number of the most recent entry, None before it or while nothing is profiled.
+
+    Raises:
+        ValueError: at entry, when a metric that was an integer on this frame becomes a float, or the reverse.
+        RuntimeError: at exit, when an inner scope is still open.
+    """
+
+    _made_by = "scope"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if type(cls) is not _TimedScopeType or "_made_by" not in cls.__dict__:
+            cls.__class__ = _DerivedScopeType
+
+    def __init__(self, name: str, metrics: Mapping[str, Any] | None = None) -> None:
+        self.name = name
+        self.metrics = metrics
+        self.id: int | None = None
+        self._open: list[Any] = []  # a stack: one object may be entered again inside itself
+
+    def __enter__(self):
+        inner = None
+        if flags.profiling_on:
+            inner = _made[self._made_by](self.name, self.metrics)
+            inner.__enter__()
+            self.id = inner.id
+        self._open.append(inner)
+        return self
+
+    def __exit__(self, exc_type, exc_value, traceback) -> None:
+        inner = self._open.pop()
+        if inner is not None:
+            inner.__exit__(exc_type, exc_value, traceback)
+
+    def __call__(self, func: Callable) -> Callable:
+        # A fresh scope per call: the decorated function may recurse and may run on several threads.
+        from functools import wraps
+
+        @wraps(func)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            if not flags.profiling_on:
+                return func(*args, **kwargs)
+            with type(self)(self.name, self.metrics):
+                return func(*args, **kwargs)
+
+        return inside
+
+
+class cpu_timed_scope(scope, metaclass=_TimedScopeType):
+    """A scope that also measures how long the CPU spent in it, as the metric ``cpu_time (ns)``, exclusive.
+
+    Args:
+        name: the frame's text.
+        metrics: as for :class:`scope`.
+
+    Raises:
+        ValueError: ``metrics`` has the key "cpu_time".
+    """
+
+    _made_by = "cpu_timed_scope"
+
+    def __init__(self, name: str, metrics: Mapping[str, Any] | None = None) -> None:
+        if metrics and "cpu_time" in metrics:
+            raise ValueError("The metric name 'cpu_time' is reserved.")
+        super().__init__(name, metrics)
+
+
+class _OpenScopes(_local):
+    """This thread's scopes opened with enter_scope, innermost last, and the run they belong to."""
+
+    def __init__(self) -> None:
+        self.run = 0
+        self.names: list[tuple[int, str]] = []
+
+
+_open_scopes = _OpenScopes()
+_run = 0  # counts finalize() calls: scopes left open by an earlier run are forgotten
+
+
+def forget_open_scopes() -> None:
+    """Called when all sessions are finalized: what is still open belongs to no later session."""
+    global _run
+    _run += 1
+
+
+def enter_scope(name: str, *, metrics: Mapping[str, Any] | None = None) -> int | None:
+    """Opens a scope without a ``with`` block; :func:`exit_scope` on the same thread closes it.
+
+    Args:
+        name: the frame's text.
+        metrics: as for :class:`scope`.
+
+    Returns:
+        The number of this entry (from 1, counting through the process), or None when nothing is profiled.
+    """
+    if not flags.profiling_on:
+        return None
+    mine = _open_scopes
+    if mine.run != _run:
+        mine.run, mine.names = _run, []
+    native = _library.native
+    number = native.record_scope()
+    native.enter_scope(name)
+    mine.names.append((number, name))
+    if metrics:
+        from .metric import add
+        add(metrics)
+    return number
+
+
+def exit_scope(name: str | None = None, *, metrics: Mapping[str, Any] | None = None) -> int | None:
+    """Closes the scope that :func:`enter_scope` opened last on this thread.
+
+    Args:
+        name: when given, must be that scope's name.
+        metrics: added to the scope before it closes.
+
+    Returns:
+        What enter_scope returned for it, or None when nothing is profiled.
+
+    Raises:
+        ValueError: the innermost scope has another name; it stays open.
+        IndexError: no scope is open on this thread.
+    """
+    if not flags.profiling_on:
+        return None
+    mine = _open_scopes
+    if mine.run != _run or not mine.names:
+        raise IndexError("exit_scope: no scope is open on this thread; each exit_scope needs an enter_scope before it")
+    number, innermost = mine.names[-1]
+    if name and name != innermost:
+        raise ValueError(f"Scope name mismatch: {name} != {innermost}")
+    if metrics:
+        from .metric import add
+        add(metrics)
+    mine.names.pop()
+    _library.native.exit_scope()
+    return number
+
+
+_made: dict[str, Any] = {}  # class name -> what makes a native scope of that kind
+
+
+def _use_native(native: ModuleType) -> None:
+    for ours, metaclass in ((scope, _ScopeType), (cpu_timed_scope, _TimedScopeType)):
+        theirs = getattr(native, ours._made_by)
+        _made[ours._made_by] = theirs
+        ours._native = (native.scope, native.cpu_timed_scope) if ours is scope else theirs
+        metaclass.__call__ = theirs
+
+
+_library.when_loaded(_use_native)

@@ -1,0 +1,78 @@
+package profiler
+
+import (
+	"runtime"
+	"sync"
+
+	"github.com/goproton/goproton/internal/hotpath"
+)
+
+// Options are the choices of a session in a Go program; the zero value is the usual one.
+type Options struct {
+	Backend     string // "cupti" (default); its package must be imported, see profiler/nvidia
+	WholeGraphs bool   // time each CUDA graph launch as one unit, at almost no cost
+}
+
+// Session is one profile being collected in a Go program.
+type Session struct {
+	id   int
+	done bool
+}
+
+var process = sync.OnceValue(NewManager)
+
+// Start begins a session whose profile will be written to name + ".hatchet". When the GPU library refuses,
+// the program runs on unprofiled; Problems tells why.
+func Start(name string, o Options) (*Session, error) {
+	id, err := process().Start(StartOptions{Name: name, Backend: o.Backend, Source: SourceOptions{WholeGraphs: o.WholeGraphs}})
+	if err != nil {
+		return nil, err
+	}
+	return &Session{id: id}, nil
+}
+
+// Problems returns, as sentences with the way out, why sessions may record less than was asked for.
+func Problems() []string { return process().Problems() }
+
+// Deactivate pauses the session; what was recorded stays. Activate resumes it.
+func (s *Session) Deactivate() error { return process().Deactivate(&s.id, false) }
+
+// Activate resumes a deactivated session.
+func (s *Session) Activate() error { return process().Activate(&s.id) }
+
+// Finalize waits for everything that was launched, writes the profile and ends the session. It returns the
+// files written. Calling it again does nothing.
+func (s *Session) Finalize() ([]string, error) {
+	if s.done {
+		return nil, nil
+	}
+	files, err := process().Finalize(&s.id, "")
+	s.done = err == nil
+	return files, err
+}
+
+// Scope opens a scope and returns what closes it. Kernels launched by this goroutine in between land below
+// it. Scopes belong to threads, so the goroutine stays on its thread until the scope is closed.
+//
+//	defer profiler.Scope("forward")()
+func Scope(name string) (end func()) {
+	runtime.LockOSThread()
+	token := hotpath.EnterScope(name)
+	return func() {
+		hotpath.ExitScope(token)
+		runtime.UnlockOSThread()
+	}
+}
+
+// Add adds a value to a metric of the innermost open scope, "(exc)" and "(pty)" marks included. Integer and
+// floating-point values of one metric can't be mixed.
+func Add[V int64 | float64](metric string, value V) error {
+	var err error
+	switch v := any(value).(type) {
+	case int64:
+		err = hotpath.AddInt(metric, v)
+	case float64:
+		err = hotpath.AddFloat(metric, v)
+	}
+	return err
+}

@@ -20,7 +20,7 @@ func main() {
 
 // commands are the subcommands, in the order of the help text.
 func commands() []*cobra.Command {
-	return []*cobra.Command{newRunCommand()}
+	return []*cobra.Command{newRunCommand(), newDoctorCommand()}
 }
 
 // version is set by the build.

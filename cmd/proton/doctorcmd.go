@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goproton/goproton/internal/doctor"
+	"github.com/goproton/goproton/internal/run"
+)
+
+const doctorLong = `Examine this machine: driver, GPUs, every libcupti and which one would be used, other profilers, permission
+to sample, Python, Triton and torch. Each finding that needs something comes with the fix.
+
+Exit codes: 0 when kernels can be timed, 1 when something is in the way.`
+
+func newDoctorCommand() *cobra.Command {
+	var asJSON bool
+	var python string
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "say what is missing on this machine",
+		Long:  doctorLong,
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return examine(cmd, python, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON; fields are added in later versions, never renamed")
+	cmd.Flags().StringVar(&python, "python", "", "`INTERPRETER` to ask (default: the one that proton run would use)")
+	return cmd
+}
+
+func examine(cmd *cobra.Command, python string, asJSON bool) error {
+	executable, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the parts of proton: %w", err)
+	}
+	layout := run.FindLayout(executable, os.Getenv)
+	interpreter, err := run.FindPython(python)
+	if err != nil && python != "" {
+		return err
+	}
+	report := doctor.Examine(doctor.Machine{
+		Root: os.Getenv("PROTON_ROOT"), Env: os.Getenv,
+		Probe: layout.Probe, Library: layout.Library, Python: interpreter,
+	})
+	if asJSON {
+		out := json.NewEncoder(cmd.OutOrStdout())
+		out.SetIndent("", "  ")
+		err = out.Encode(report)
+	} else {
+		err = report.WriteText(cmd.OutOrStdout())
+	}
+	if err != nil {
+		return fmt.Errorf("print the report: %w", err)
+	}
+	if !report.Healthy() {
+		return &exitError{code: 1}
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+// Package doctor examines a machine and says what profiling on it needs: each finding with its state and,
+// where something is missing, the fix. It reads files below /proc and /dev, asks the driver through
+// proton-probe and Python through one short command, and changes nothing. No cgo.
+package doctor
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// State says how bad a finding is.
+type State string
+
+// The states, as they are printed and written as JSON.
+const (
+	OK      State = "ok"
+	Note    State = "note"    // worth knowing
+	Warning State = "warning" // something will not work, kernel timing will
+	Problem State = "problem" // kernels will not be timed
+)
+
+// Finding is one thing that was looked at.
+type Finding struct {
+	Name  string `json:"name"`
+	State State  `json:"state"`
+	Text  string `json:"text"`
+	Fix   string `json:"fix,omitempty"`
+}
+
+// Report is everything that was found. Fields are added, never renamed.
+type Report struct {
+	Driver   Driver    `json:"driver"`
+	GPUs     []GPU     `json:"gpus"`
+	CUPTI    []Library `json:"libcupti"`
+	Python   Python    `json:"python"`
+	Findings []Finding `json:"findings"`
+}
+
+// Machine is what to examine. A test gives a folder as Root and its own programs.
+type Machine struct {
+	Root    string // before every path below /proc, /dev and the system's library folders
+	Env     func(string) string
+	Probe   string // path of proton-probe, "" if there is none
+	Library string // path of libproton.so, "" if there is none
+	Python  string // interpreter, "" if there is none
+	Timeout time.Duration
+}
+
+// Examine looks at everything, in the order in which things depend on each other.
+func Examine(m Machine) Report {
+	if m.Env == nil {
+		m.Env = func(string) string { return "" }
+	}
+	if m.Timeout == 0 {
+		m.Timeout = 30 * time.Second // the first cuInit of a machine with many GPUs takes seconds
+	}
+	r := Report{GPUs: []GPU{}, CUPTI: []Library{}} // written as [] and not as null
+	r.examineDriver(m)
+	r.examineGPUs(m)
+	r.examinePython(m)
+	r.examineCUPTI(m)
+	r.examineConflicts(m)
+	r.examineSampling(m)
+	r.examineRuntime(m)
+	return r
+}
+
+// Healthy says whether kernels can be timed on this machine.
+func (r Report) Healthy() bool {
+	for _, f := range r.Findings {
+		if f.State == Problem {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *Report) found(name string, state State, text, fix string) {
+	r.Findings = append(r.Findings, Finding{name, state, text, fix})
+}
+
+// examineRuntime looks at our own parts and switches.
+func (r *Report) examineRuntime(m Machine) {
+	switch {
+	case m.Library == "":
+		r.found("runtime", Problem, "libproton.so is not beside the proton command", "run make build, or set PROTON_LIB to its path")
+	default:
+		if _, err := os.Stat(m.Library); err != nil {
+			r.found("runtime", Problem, "libproton.so: "+err.Error(), "run make build, or set PROTON_LIB to its path")
+		} else {
+			r.found("runtime", OK, m.Library, "")
+		}
+	}
+	for _, name := range []string{"PROTON_DISABLE", "TRITON_PROTON_DISABLE"} {
+		if v := m.Env(name); v != "" && v != "0" {
+			r.found("runtime", Problem, name+"="+v+" switches profiling off", "unset "+name)
+		}
+	}
+}
+
+func (m Machine) path(path string) string { return filepath.Join("/", m.Root, path) }
+
+func (m Machine) read(path string) (string, error) {
+	text, err := os.ReadFile(m.path(path))
+	return string(text), err
+}
+
+func (m Machine) exists(path string) bool {
+	_, err := os.Stat(m.path(path))
+	return err == nil
+}
+
+// writable says whether a device can be opened as CUDA opens it.
+func (m Machine) writable(path string) bool {
+	f, err := os.OpenFile(m.path(path), os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	closeQuietly(f)
+	return true
+}
+
+func closeQuietly(c io.Closer) { _ = c.Close() }

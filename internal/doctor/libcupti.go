@@ -1,0 +1,73 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goproton/goproton/internal/cuptipath"
+)
+
+// Library is one libcupti that was found.
+type Library struct {
+	Path   string `json:"path"`
+	Origin string `json:"origin"`
+	Major  int    `json:"cuda_major,omitempty"`
+	API    int    `json:"api_version,omitempty"` // as cuptiGetVersion says it
+	Chosen bool   `json:"chosen"`
+	Reason string `json:"reason,omitempty"` // why chosen, or why it cannot be used
+}
+
+// examineCUPTI lists every libcupti, asks each for its version, and makes the choice that the runtime makes.
+// The runtime may choose another one only where the process has loaded one of its own by then.
+func (r *Report) examineCUPTI(m Machine) {
+	candidates := cuptipath.Search{Env: m.Env, SitePackages: r.Python.SitePackages, Root: m.Root}.Candidates()
+	answers := make([]probeAnswer, len(candidates))
+	for i, c := range candidates {
+		if c.Reason != "" || m.Probe == "" {
+			continue
+		}
+		answer, err := m.probe(c.Path)
+		switch {
+		case err != nil:
+			candidates[i].Reason = err.Error()
+		case !answer.CUPTI.Loaded:
+			candidates[i].Reason = answer.CUPTI.Error
+		}
+		answers[i] = answer
+	}
+	chosen, why, err := cuptipath.Choose(candidates, r.Driver.CUDAVersion)
+	for i, c := range candidates {
+		l := Library{Path: c.Path, Origin: c.Origin.String(), Major: c.Major, API: answers[i].CUPTI.Version, Reason: c.Reason}
+		if err == nil && c.Path == chosen.Path {
+			l.Chosen, l.Reason = true, why
+			r.judgeSubscription(answers[i], c)
+		}
+		r.CUPTI = append(r.CUPTI, l)
+	}
+	if err != nil {
+		remedy := cuptipath.Remedy(r.Driver.CUDAVersion / 1000)
+		r.found("libcupti", Problem, strings.TrimSuffix(err.Error(), ": "+remedy), remedy)
+	}
+}
+
+// judgeSubscription turns the status of a trial subscription with the chosen library into a finding.
+func (r *Report) judgeSubscription(answer probeAnswer, c cuptipath.Candidate) {
+	text := fmt.Sprintf("%s (%s)", c.Path, c.Origin)
+	if answer.CUPTI.Version != 0 {
+		text = fmt.Sprintf("%s (%s, API %d)", c.Path, c.Origin, answer.CUPTI.Version)
+	}
+	if !answer.Driver.Loaded || answer.Driver.Init != 0 || !answer.CUPTI.Loaded {
+		r.found("libcupti", OK, text, "") // without a driver a subscription says nothing
+		return
+	}
+	switch answer.CUPTI.Subscribe {
+	case 0:
+		r.found("libcupti", OK, text, "")
+	case 12, 39: // MAX_LIMIT_REACHED in old libraries, MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
+		r.found("libcupti", Problem, fmt.Sprintf("%s: another profiler holds CUPTI (error %d)", text, answer.CUPTI.Subscribe), "run outside nsys, ncu, compute-sanitizer and debuggers; unset CUDA_INJECTION64_PATH")
+	case 15:
+		r.found("libcupti", Problem, text+": it does not initialise with this driver (error 15), which it does when it is newer than the driver", cuptipath.Remedy(r.Driver.CUDAVersion/1000))
+	default:
+		r.found("libcupti", Problem, fmt.Sprintf("%s: subscribing fails with error %d", text, answer.CUPTI.Subscribe), "try another one with PROTON_CUPTI_PATH")
+	}
+}

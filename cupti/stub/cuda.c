@@ -292,11 +292,24 @@ STUB_EXPORT uint32_t cuModuleUnload(void *module) {
   return call_exit(&c, CU_OK);
 }
 
+// Names outlive their module: buffers that are still on their way point at them.
+static const char *keep_name(const char *name) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static struct kept { struct kept *next; char text[]; } *kept; // guarded by lock
+  struct kept *k = malloc(sizeof *k + strlen(name) + 1);
+  if (!k) abort();
+  strcpy(k->text, name);
+  pthread_mutex_lock(&lock);
+  k->next = kept;
+  kept = k;
+  pthread_mutex_unlock(&lock);
+  return k->text;
+}
+
 STUB_EXPORT uint32_t cuModuleGetFunction(void **function, void *module, const char *name) {
   struct module *m = module;
-  size_t length = strlen(name) + 1;
-  struct function *f = object_new(sizeof *f + length, 0);
-  memcpy(f->name, name, length);
+  struct function *f = object_new(sizeof *f, 0);
+  f->name = keep_name(name);
   f->next = m->functions;
   m->functions = f;
   *function = f;

@@ -7,7 +7,7 @@
 struct context { uint32_t id, device; };
 struct stream { uint32_t id; struct graph *capture; struct context *context; };
 struct module { uint32_t id; struct function *functions; };
-struct function { struct function *next; char name[]; };
+struct function { struct function *next; const char *name; };
 struct node { uint64_t id; struct function *function; struct node *next; struct node *original; };
 struct graph { uint32_t id; struct node *first, **last; };
 struct exec { uint32_t id; struct node *first; };

@@ -1,0 +1,172 @@
+// The fake libcupti's activity records: their sizes by version, per-thread buffers, delivery, drops.
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer.h"
+
+static cupti_request_fn request;
+static cupti_complete_fn complete;
+static _Atomic uint64_t dropped, delivered;
+
+// One per thread that ever emitted; they live as long as the process, as a late flush still wants them.
+struct buffer {
+  pthread_mutex_t lock; // guards the rest: the owner fills, a flush empties
+  uint8_t *bytes;
+  size_t size, used, records, max_records;
+  struct buffer *next;
+};
+static pthread_mutex_t buffers_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct buffer *buffers; // guarded by buffers_lock
+static _Thread_local struct buffer *mine;
+
+// ---- sizes -------------------------------------------------------------------------------------------
+
+enum { KINDS = 64 };
+static _Atomic uint32_t learnt[KINDS]; // from a capture
+
+uint32_t record_size(uint32_t kind) {
+  uint32_t known = kind < KINDS ? atomic_load(&learnt[kind]) : 0, version = stub_version();
+  if (known) return known;
+  switch (kind) {
+  case ACT_KERNEL:
+  case ACT_CONCURRENT_KERNEL:
+    return version < CUPTI_12_0 ? 200 : version < CUPTI_13_0 ? 208 : version < 130100 ? 216 : version < 130200 ? 224 : version < 130400 ? 232 : 248;
+  case ACT_GRAPH_TRACE: return version < CUPTI_12_3 ? 48 : 56;
+  }
+  return 0;
+}
+
+void learn_size(uint32_t kind, uint32_t size) {
+  if (kind < KINDS) atomic_store(&learnt[kind], size);
+}
+
+// ---- filling and emptying ----------------------------------------------------------------------------
+
+static struct buffer *my_buffer(void) {
+  if (mine) return mine;
+  struct buffer *b = calloc(1, sizeof *b);
+  if (!b) abort();
+  pthread_mutex_init(&b->lock, NULL);
+  pthread_mutex_lock(&buffers_lock);
+  b->next = buffers;
+  buffers = b;
+  pthread_mutex_unlock(&buffers_lock);
+  return mine = b;
+}
+
+static void hand_over(struct buffer *b) {
+  if (!b->bytes) return;
+  atomic_fetch_add(&delivered, b->records);
+  complete(NULL, 0, b->bytes, b->size, b->used);
+  b->bytes = NULL, b->size = b->used = b->records = 0;
+}
+
+static int make_room(struct buffer *b, uint32_t size) {
+  int full = b->used + size > b->size || (b->max_records && b->records == b->max_records);
+  if (b->bytes && !full) return 1;
+  hand_over(b);
+  request(&b->bytes, &b->size, &b->max_records);
+  if (b->bytes && b->size >= size) return 1;
+  b->bytes = NULL, b->size = 0;
+  return 0;
+}
+
+void emit(const void *record, uint32_t size) {
+  if (!request) return;
+  struct buffer *b = my_buffer();
+  pthread_mutex_lock(&b->lock);
+  if (make_room(b, size)) {
+    memcpy(b->bytes + b->used, record, size);
+    b->used += size, b->records++;
+  } else {
+    atomic_fetch_add(&dropped, 1);
+  }
+  pthread_mutex_unlock(&b->lock);
+}
+
+void flush_buffers(void) {
+  pthread_mutex_lock(&buffers_lock);
+  for (struct buffer *b = buffers; b; b = b->next) {
+    pthread_mutex_lock(&b->lock);
+    hand_over(b);
+    pthread_mutex_unlock(&b->lock);
+  }
+  pthread_mutex_unlock(&buffers_lock);
+}
+
+void forget_callbacks(void) { request = NULL, complete = NULL; }
+
+// ---- records of the fake driver ----------------------------------------------------------------------
+
+static void emit_kind(uint32_t kind, const struct stub_kernel *k) {
+  uint64_t bytes[32] = {0};
+  struct cupti_kernel_prefix r = {
+      .kind = kind, .start = k->start, .end = k->end, .device_id = k->device, .context_id = k->context,
+      .stream_id = k->stream, .grid = {1, 1, 1}, .block = {128, 1, 1}, .correlation_id = k->correlation, .name = k->name,
+      .graph_node_id = k->graph_node, .graph_id = k->graph};
+  memcpy(bytes, &r, sizeof r);
+  emit(bytes, record_size(kind));
+}
+
+void emit_kernel(const struct stub_kernel *k) {
+  if (replaying()) return;
+  if (kind_wanted(ACT_CONCURRENT_KERNEL)) emit_kind(ACT_CONCURRENT_KERNEL, k);
+  else if (kind_wanted(ACT_KERNEL)) emit_kind(ACT_KERNEL, k);
+}
+
+int emit_graph(const struct stub_kernel *k) {
+  if (!kind_wanted(ACT_GRAPH_TRACE) || replaying()) return 0;
+  uint64_t bytes[7] = {0};
+  struct cupti_graph_trace r = {.kind = ACT_GRAPH_TRACE, .correlation_id = k->correlation, .start = k->start, .end = k->end,
+                                .device_id = k->device, .graph_id = k->graph, .context_id = k->context, .stream_id = k->stream};
+  memcpy(bytes, &r, sizeof r);
+  emit(bytes, record_size(ACT_GRAPH_TRACE));
+  return 1;
+}
+
+void stub_emit(const struct stub_kernel *k) { emit_kernel(k); }
+void stub_lose(uint64_t records) { atomic_fetch_add(&dropped, records); }
+uint64_t stub_delivered(void) { return atomic_load(&delivered); }
+
+// ---- CUPTI's functions -------------------------------------------------------------------------------
+
+STUB_EXPORT uint32_t cuptiActivityRegisterCallbacks(cupti_request_fn r, cupti_complete_fn c) {
+  uint32_t result = stub_result("ActivityRegisterCallbacks");
+  if (result) return result;
+  if (!r || !c) return RC_INVALID_PARAMETER;
+  request = r, complete = c;
+  return RC_OK;
+}
+
+STUB_EXPORT uint32_t cuptiActivityFlushAll(uint32_t flag) {
+  (void)flag; // nothing of ours is ever incomplete
+  flush_buffers();
+  return stub_result("ActivityFlushAll");
+}
+
+STUB_EXPORT uint32_t cuptiActivityFlushPeriod(uint32_t milliseconds) { return (void)milliseconds, stub_result("ActivityFlushPeriod"); }
+
+STUB_EXPORT uint32_t cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record) {
+  if (!buffer || !record) return RC_INVALID_PARAMETER;
+  uint8_t *at = *record ? *record : buffer;
+  uint32_t kind;
+  if (*record) {
+    memcpy(&kind, at, sizeof kind);
+    at += record_size(kind);
+  }
+  if (at + sizeof kind > buffer + valid) return RC_MAX_LIMIT_REACHED;
+  memcpy(&kind, at, sizeof kind);
+  uint32_t size = record_size(kind);
+  if (!size) return RC_INVALID_KIND;
+  if (at + size > buffer + valid) return RC_MAX_LIMIT_REACHED;
+  *record = at;
+  return RC_OK;
+}
+
+STUB_EXPORT uint32_t cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream_id, size_t *out) {
+  (void)context, (void)stream_id;
+  *out = atomic_exchange(&dropped, 0);
+  return RC_OK;
+}

@@ -1,0 +1,193 @@
+#include "replay.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "map.h"
+
+// ---- answers -----------------------------------------------------------------------------------------
+
+static pthread_mutex_t answers_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct map answers; // (function, handle) to (result, value); guarded by answers_lock
+static struct map cubins;  // hash to (bytes, size); touched by the thread whose turn it is
+
+void play_answer(const struct cap_event *e) {
+  struct cap_cursor at = cap_open(e);
+  uint64_t function = cap_number(&at), handle = cap_number(&at); // declarators are evaluated in order
+  uint64_t result = cap_number(&at), value = cap_number(&at);
+  if (at.short_) return;
+  if (function == ANS_DROPPED) {
+    stub_lose(value);
+    return;
+  }
+  pthread_mutex_lock(&answers_lock);
+  map_put(&answers, function, handle, result, value);
+  pthread_mutex_unlock(&answers_lock);
+}
+
+int replayed_answer(enum capture_answer function, const void *handle, uint32_t *result, uint64_t *value) {
+  pthread_mutex_lock(&answers_lock);
+  const struct map_entry *e = map_get(&answers, function, (uintptr_t)handle);
+  if (e) *result = (uint32_t)e->value[0], *value = e->value[1];
+  pthread_mutex_unlock(&answers_lock);
+  return e != NULL;
+}
+
+// ---- callbacks ---------------------------------------------------------------------------------------
+
+static void *pointer(uint64_t value) { return (void *)(uintptr_t)value; }
+
+// The scratch cell that the two callbacks of one call share. Calls nest.
+static uint64_t *cell(uint32_t site) {
+  enum { NESTED = 16 };
+  static _Thread_local uint64_t cells[NESTED];
+  static _Thread_local unsigned depth;
+  if (site == SITE_ENTER) cells[++depth % NESTED] = 0;
+  uint64_t *c = &cells[depth % NESTED];
+  if (site == SITE_EXIT && depth) depth--;
+  return c;
+}
+
+// Memory as the vendor would show it: the arguments, and what they point at.
+struct arguments {
+  uint64_t words[32];
+  struct cuda_launch_config config;
+  uint64_t out;
+};
+
+static void read_arguments(struct arguments *a, uint32_t domain, uint32_t cbid, struct cap_cursor *at) {
+  const struct params_shape *shape = params_shape_of(domain, cbid);
+  memset(a, 0, sizeof *a);
+  a->out = cap_number(at);
+  uint64_t size = cap_number(at);
+  const uint8_t *bytes = cap_bytes(at, size);
+  if (bytes && size <= sizeof a->words) memcpy(a->words, bytes, size);
+  uint64_t config_size = cap_number(at);
+  const uint8_t *config = cap_bytes(at, config_size);
+  if (config && config_size == sizeof a->config) memcpy(&a->config, config, sizeof a->config);
+  if (shape && shape->out >= 0) a->words[shape->out / 8] = (uintptr_t)&a->out;
+  if (shape && shape->config >= 0) a->words[shape->config / 8] = (uintptr_t)&a->config;
+}
+
+void play_callback(const struct capture *c, const struct cap_event *e) {
+  struct cap_cursor at = cap_open(e);
+  struct arguments arguments;
+  uint32_t result;
+  uint32_t domain = (uint32_t)cap_number(&at);
+  uint32_t cbid = (uint32_t)cap_number(&at);
+  struct cupti_callback_data d = {.site = (uint32_t)cap_number(&at)};
+  d.correlation_id = (uint32_t)cap_number(&at);
+  d.context = pointer(cap_number(&at));
+  d.context_uid = (uint32_t)cap_number(&at);
+  d.symbol_name = cap_string(c, &at);
+  result = (uint32_t)cap_number(&at);
+  read_arguments(&arguments, domain, cbid, &at);
+  if (at.short_) return;
+  d.function_name = "replayed";
+  d.params = arguments.words;
+  d.return_value = &result;
+  d.correlation_data = cell(d.site);
+  stub_cuda_set_current(d.context);
+  deliver(domain, cbid, &d);
+}
+
+static void read_graph(struct cupti_graph_data *g, struct cap_cursor *at) {
+  g->graph = pointer(cap_number(at));
+  g->original_graph = pointer(cap_number(at));
+  g->node = pointer(cap_number(at));
+  g->original_node = pointer(cap_number(at));
+  g->node_type = (uint32_t)cap_number(at);
+  g->dependency = pointer(cap_number(at));
+  g->graph_exec = pointer(cap_number(at));
+}
+
+static void read_module(struct cupti_module_data *m, struct cap_cursor *at) {
+  m->module_id = (uint32_t)cap_number(at);
+  m->cubin_size = cap_number(at);
+  const struct map_entry *cubin = map_get(&cubins, cap_number(at), 0);
+  if (cubin) m->cubin = pointer(cubin->value[0]);
+  else m->cubin_size = 0; // it was not recorded, and must not be read
+}
+
+void play_resource(const struct capture *c, const struct cap_event *e) {
+  (void)c;
+  struct cap_cursor at = cap_open(e);
+  uint32_t cbid = (uint32_t)cap_number(&at);
+  struct cupti_resource_data d = {.context = pointer(cap_number(&at))};
+  d.handle = pointer(cap_number(&at));
+  struct cupti_graph_data graph = {0};
+  struct cupti_module_data module = {0};
+  switch (cap_number(&at)) {
+  case SHAPE_GRAPH: read_graph(&graph, &at), d.descriptor = &graph; break;
+  case SHAPE_MODULE: read_module(&module, &at), d.descriptor = &module; break;
+  }
+  if (at.short_) return;
+  stub_cuda_set_current(d.context);
+  deliver(DOMAIN_RESOURCE, cbid, &d);
+}
+
+void play_nvtx(const struct capture *c, const struct cap_event *e) {
+  struct cap_cursor at = cap_open(e);
+  uint32_t cbid = (uint32_t)cap_number(&at);
+  struct nvtx_params_message message = {cap_string(c, &at)};
+  struct cupti_nvtx_data d = {"replayed", &message, NULL};
+  if (!at.short_) deliver(DOMAIN_NVTX, cbid, &d);
+}
+
+void play_cubin(const struct cap_event *e) {
+  struct cap_cursor at = cap_open(e);
+  uint64_t hash = cap_number(&at);
+  if (!at.short_) map_put(&cubins, hash, 0, (uintptr_t)at.at, (uint64_t)(at.end - at.at));
+}
+
+// ---- buffers -----------------------------------------------------------------------------------------
+
+struct shape { uint32_t kind, size, string_field; };
+
+static const struct shape *shape_of(const struct shape *shapes, size_t n, uint32_t kind) {
+  for (size_t i = 0; i < n; i++)
+    if (shapes[i].kind == kind) return &shapes[i];
+  return NULL;
+}
+
+static void play_records(const struct capture *c, const struct shape *shapes, size_t n, const uint8_t *at, const uint8_t *end) {
+  uint64_t record[64];
+  uint32_t kind;
+  while ((size_t)(end - at) >= sizeof kind) {
+    memcpy(&kind, at, sizeof kind);
+    const struct shape *s = shape_of(shapes, n, kind);
+    if (!s || s->size < sizeof kind || s->size > sizeof record || s->size > (size_t)(end - at)) return;
+    memcpy(record, at, s->size);
+    if (s->string_field && s->string_field % 8 == 0 && s->string_field + 8 <= s->size) {
+      uint64_t *field = &record[s->string_field / 8];
+      *field = *field <= c->string_count ? (uintptr_t)c->strings[*field] : 0;
+    }
+    if (kind_ever_wanted(kind)) emit(record, s->size);
+    at += s->size;
+  }
+}
+
+void play_buffer(const struct capture *c, const struct cap_event *e) {
+  enum { KINDS = 64 };
+  struct shape shapes[KINDS];
+  struct cap_cursor at = cap_open(e);
+  cap_number(&at); // stream
+  cap_number(&at); // size of the recorded buffer: the profiler's may differ now
+  uint64_t n = cap_number(&at);
+  if (n > KINDS) return;
+  for (uint64_t i = 0; i < n; i++) {
+    shapes[i].kind = (uint32_t)cap_number(&at);
+    shapes[i].size = (uint32_t)cap_number(&at);
+    shapes[i].string_field = (uint32_t)cap_number(&at);
+    learn_size(shapes[i].kind, shapes[i].size);
+  }
+  if (at.short_) return;
+  play_records(c, shapes, n, at.at, at.end);
+  flush_buffers(); // one buffer handed over then is one or more handed over now
+}
+
+void forget_answers(void) {
+  map_free(&answers);
+  map_free(&cubins);
+}

@@ -1,0 +1,115 @@
+#include "replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "map.h"
+
+// Only the thread whose turn it is touches these.
+static const struct hp_api *api;
+static void (*control)(const char *method, const char *params);
+static struct map tokens; // recorded scope token to ours
+static struct map leaves; // recorded (node, python node), set to ours
+
+static _Thread_local uint32_t python_path;
+static uint32_t walk(void) { return python_path; }
+
+void program_begin(const struct hp_api *hot, void (*f)(const char *, const char *)) {
+  api = hot, control = f;
+  if (api) api->set_python_walker(walk);
+}
+
+void program_end(void) {
+  if (api) api->set_python_walker(NULL);
+  map_free(&tokens);
+  map_free(&leaves);
+  forget_answers();
+}
+
+static uint32_t name_of(const struct capture *c, struct cap_cursor *at) {
+  const char *text = cap_string(c, at);
+  return text ? api->intern(text, strlen(text)) : 0;
+}
+
+static void enter_scope(uint32_t name, struct cap_cursor *at) {
+  uint64_t node = cap_number(at), generation = cap_number(at);
+  if (at->short_) return;
+  struct hp_token token = api->scope_enter(name);
+  map_put(&tokens, node, generation, token.node, token.generation);
+}
+
+static void exit_scope(struct cap_cursor *at) {
+  uint64_t node = cap_number(at), generation = cap_number(at);
+  const struct map_entry *e = map_get(&tokens, node, generation);
+  if (at->short_) return;
+  if (e) api->scope_exit((struct hp_token){(uint32_t)e->value[0], (uint32_t)e->value[1]});
+  else if (!node) api->scope_exit((struct hp_token){0, 0});
+}
+
+static void metric(uint32_t name, struct cap_cursor *at) {
+  uint64_t type = cap_number(at), bits = cap_number(at);
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  if (at->short_) return;
+  if (type == HP_DOUBLE) api->metric_double(name, value);
+  else api->metric_int(name, (int64_t)bits);
+}
+
+static void metric_at(const struct capture *c, struct cap_cursor *at) {
+  uint64_t node = cap_number(at);
+  uint64_t pynode = cap_number(at);
+  uint64_t set = cap_number(at);
+  uint32_t name = name_of(c, at);
+  uint64_t type = cap_number(at);
+  uint64_t bits = cap_number(at);
+  const struct map_entry *e = map_get(&leaves, node << 32 | pynode, set);
+  if (at->short_ || !e) return;
+  api->metric_at((uint32_t)(e->value[0] >> 32), (uint32_t)e->value[0], (uint32_t)e->value[1], name, (int)type, bits);
+}
+
+static void leaf(struct cap_cursor *at) {
+  uint64_t node = cap_number(at);
+  uint64_t pynode = cap_number(at);
+  uint64_t set = cap_number(at);
+  uint32_t now[3];
+  if (at->short_) return;
+  api->leaf(&now[0], &now[1], &now[2]);
+  map_put(&leaves, node << 32 | pynode, set, (uint64_t)now[0] << 32 | now[1], now[2]);
+}
+
+static void python(const struct capture *c, struct cap_cursor *at) {
+  uint32_t node = 0;
+  for (uint64_t n = cap_number(at); n && !at->short_; n--) {
+    uint32_t name = name_of(c, at);
+    node = api->child(node, name, 0);
+  }
+  python_path = node;
+}
+
+static void call(const struct capture *c, struct cap_cursor *at) {
+  const char *method = cap_string(c, at);
+  const char *params = cap_string(c, at);
+  if (control && method) control(method, params ? params : "{}");
+}
+
+void play_program(const struct capture *c, const struct cap_event *e) {
+  struct cap_cursor at = cap_open(e);
+  if (!api) return;
+  switch (e->type) {
+  case EV_SCOPE_ENTER: enter_scope(name_of(c, &at), &at); break;
+  case EV_SCOPE_EXIT: exit_scope(&at); break;
+  case EV_STATE_ENTER: api->state_enter(name_of(c, &at)); break;
+  case EV_STATE_EXIT: api->state_exit(); break;
+  case EV_OP_ENTER: {
+    uint32_t name = name_of(c, &at);
+    api->op_enter(name, cap_number(&at));
+    break;
+  }
+  case EV_OP_EXIT: api->op_exit(); break;
+  case EV_METRIC: metric(name_of(c, &at), &at); break;
+  case EV_METRIC_AT: metric_at(c, &at); break;
+  case EV_LEAF: leaf(&at); break;
+  case EV_PYTHON: python(c, &at); break;
+  case EV_CONTROL: call(c, &at); break;
+  }
+}

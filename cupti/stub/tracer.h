@@ -1,0 +1,26 @@
+// What the parts of the fake libcupti know of each other.
+#ifndef GOPROTON_STUB_TRACER_H
+#define GOPROTON_STUB_TRACER_H
+
+#include "stub.h"
+
+// cupti.c
+uint32_t stub_version(void);
+void deliver(uint32_t domain, uint32_t cbid, const void *data); // to the subscriber, if it enabled that
+int kind_wanted(uint32_t kind);      // enabled now
+int kind_ever_wanted(uint32_t kind); // since the subscription: what was launched then still arrives
+
+// buffers.c
+uint32_t record_size(uint32_t kind); // 0: unknown
+void learn_size(uint32_t kind, uint32_t size);
+void emit(const void *record, uint32_t size); // size as record_size gives it
+void emit_kernel(const struct stub_kernel *k);
+int emit_graph(const struct stub_kernel *k);
+void flush_buffers(void);
+void forget_callbacks(void);
+
+// replay.c
+int replayed_answer(enum capture_answer function, const void *handle, uint32_t *result, uint64_t *value);
+int replaying(void);
+
+#endif

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Builds the fake libcuda and libcupti, and the program that replays a capture through them, into DIR (build):
+#   stub/libcuda.so.1, stub/libcupti.so       CUDA 13.0
+#   stub/cupti-12/libcupti.so, stub/cupti-11/  12.8 and 11.8: without the functions those lack
+#   proton-replay
+set -eu
+cd "$(dirname "$0")/.."
+out=${1:-build}/stub
+flags=(-std=c11 -O2 -g -fPIC -Wall -Wextra -Werror -fvisibility=hidden -Iinternal/hotpath ${STUB_CFLAGS:-})
+cc=${CC:-cc}
+s=cupti/stub
+mkdir -p "$out/cupti-12" "$out/cupti-11"
+
+# Linked under another name and renamed, because a running test may have the old file mapped.
+library() { # OUTPUT FLAGS AND SOURCES...
+  local target=$1
+  shift
+  "$cc" "${flags[@]}" -shared -o "$target.new" "$@" -pthread -ldl
+  mv "$target.new" "$target"
+}
+
+library "$out/libcuda.so.1" -Wl,-soname,libcuda.so.1 $s/{cuda,graph,common,capture_reader}.c
+tracer=($s/{cupti,buffers,replay,replay_gpu,replay_program,map,synthetic,common,capture_reader}.c -L"$out" -l:libcuda.so.1)
+library "$out/libcupti.so" -DSTUB_CUPTI=130000 -Wl,-rpath,'$ORIGIN' "${tracer[@]}"
+library "$out/cupti-12/libcupti.so" -DSTUB_CUPTI=26 -Wl,-rpath,'$ORIGIN/..' "${tracer[@]}"
+library "$out/cupti-11/libcupti.so" -DSTUB_CUPTI=18 -Wl,-rpath,'$ORIGIN/..' "${tracer[@]}"

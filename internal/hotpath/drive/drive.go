@@ -1,0 +1,188 @@
+// Package drive calls the hot path as an application would: through its table of functions, from threads
+// that Go does not own. Tests and benchmarks use it; it is a package because tests can't hold C.
+package drive
+
+/*
+#cgo CFLAGS: -I${SRCDIR}/.. -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
+#cgo LDFLAGS: -lpthread
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "hotpath.h"
+
+static const struct hp_api *hp;
+static void use(const void *api) { hp = api; }
+static uint32_t name(const char *s) { return hp->intern(s, strlen(s)); }
+static struct hp_token enter(const char *s) { return hp->scope_enter(name(s)); }
+static int leave(struct hp_token t) { return hp->scope_exit(t); }
+static int state(const char *s) { return s ? hp->state_enter(name(s)) : hp->state_exit(); }
+static uint32_t op(const char *s, uint64_t f) { return hp->op_enter(name(s), f); }
+static void op_exit(void) { hp->op_exit(); }
+static int metric_int(const char *s, int64_t v) { return hp->metric_int(name(s), v); }
+static int metric_double(const char *s, double v) { return hp->metric_double(name(s), v); }
+static void launch(uint32_t c, uint64_t f) { hp->launch(c, f); }
+static void launched(void) { hp->launched(); }
+static void graph_launch(uint32_t c) { hp->graph_launch(c, 1); }
+static void node_created(uint32_t g, uint64_t n) { hp->node_created(g, n); }
+static void event(int t, uint32_t c, uint64_t f, uint64_t a) { hp->event(t, c, f, a); }
+static void capture(int d) { hp->capture(d); }
+
+static uint32_t walk_result;
+static uint32_t walk(void) { return walk_result; }
+static uint32_t child(uint32_t p, const char *s) { return hp->child(p, name(s), 0); }
+static void walker(uint32_t path) { walk_result = path; hp->set_python_walker(walk); }
+
+struct job { uint32_t first, count; const char *scope; };
+
+static void *work(void *p) {
+	struct job *j = p;
+	struct hp_token t = {0, 0};
+	if (j->scope[0]) t = enter(j->scope);
+	for (uint32_t i = 0; i < j->count; i++) hp->launch(j->first + i, 1);
+	if (j->scope[0]) leave(t);
+	return NULL;
+}
+
+// Each thread enters its scope and launches; all run at once.
+static void threads(struct job *jobs, int n) {
+	pthread_t *t = calloc(n, sizeof *t);
+	for (int i = 0; i < n; i++) pthread_create(&t[i], NULL, work, &jobs[i]);
+	for (int i = 0; i < n; i++) pthread_join(t[i], NULL);
+	free(t);
+}
+
+static void launches(uint32_t first, uint32_t n) { for (uint32_t i = 0; i < n; i++) hp->launch(first + i, 1); }
+static void scopes(uint32_t nm, uint32_t n) { for (uint32_t i = 0; i < n; i++) hp->scope_exit(hp->scope_enter(nm)); }
+static void metrics(uint32_t nm, uint32_t n) { for (uint32_t i = 0; i < n; i++) hp->metric_int(nm, 1); }
+
+// What a forked child can still do: 0 when every call came back and did nothing.
+static int fork_and_use(void) {
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct hp_token t = enter("child");
+		launch(1, 1);
+		int active = hp->active();
+		metric_int("m", 1);
+		leave(t);
+		_exit(t.node || active ? 1 : 0);
+	}
+	int status = -1;
+	waitpid(pid, &status, 0);
+	return status;
+}
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/goproton/goproton/internal/hotpath"
+)
+
+func init() { C.use(hotpath.API()) }
+
+// Token closes a scope that Enter opened.
+type Token C.struct_hp_token
+
+func cstr(s string, f func(*C.char)) {
+	c := C.CString(s)
+	defer C.free(unsafe.Pointer(c))
+	f(c)
+}
+
+// Enter opens a scope on the calling thread.
+func Enter(s string) (t Token) {
+	cstr(s, func(c *C.char) { t = Token(C.enter(c)) })
+	return t
+}
+
+// Leave closes a scope; the zero Token closes the innermost. It returns the hot path's status.
+func Leave(t Token) int { return int(C.leave(C.struct_hp_token(t))) }
+
+// State enters a state, or with "" leaves the innermost.
+func State(s string) (rc int) {
+	if s == "" {
+		return int(C.state(nil))
+	}
+	cstr(s, func(c *C.char) { rc = int(C.state(c)) })
+	return rc
+}
+
+// Op opens an op that closes itself at the launch of function, if that is not 0.
+func Op(s string, function uint64) { cstr(s, func(c *C.char) { C.op(c, C.uint64_t(function)) }) }
+
+// OpExit closes the op.
+func OpExit() { C.op_exit() }
+
+// Int and Float add to a metric of the current leaf and return the hot path's status.
+func Int(s string, v int64) (rc int) {
+	cstr(s, func(c *C.char) { rc = int(C.metric_int(c, C.int64_t(v))) })
+	return rc
+}
+
+// Float is Int for floating-point values.
+func Float(s string, v float64) (rc int) {
+	cstr(s, func(c *C.char) { rc = int(C.metric_double(c, C.double(v))) })
+	return rc
+}
+
+// Launch is a launch's ENTER; Launched its EXIT.
+func Launch(corr uint32, function uint64) { C.launch(C.uint32_t(corr), C.uint64_t(function)) }
+
+// Launched is a launch's EXIT callback.
+func Launched() { C.launched() }
+
+// GraphLaunch, NodeCreated, Event and Capture are the graph callbacks.
+func GraphLaunch(corr uint32) { C.graph_launch(C.uint32_t(corr)) }
+
+// NodeCreated reports a kernel node.
+func NodeCreated(graph uint32, node uint64) { C.node_created(C.uint32_t(graph), C.uint64_t(node)) }
+
+// Event reports any other graph or module event.
+func Event(typ int, corr uint32, fn, aux uint64) {
+	C.event(C.int(typ), C.uint32_t(corr), C.uint64_t(fn), C.uint64_t(aux))
+}
+
+// Capture begins (+1) or ends (-1) a stream capture.
+func Capture(delta int) { C.capture(C.int(delta)) }
+
+// Python sets the call path that the python walker will return, outermost frame first.
+func Python(frames ...string) {
+	path := C.uint32_t(0)
+	for _, f := range frames {
+		cstr(f, func(c *C.char) { path = C.child(path, c) })
+	}
+	C.walker(path)
+}
+
+// Job is what one thread does: enter a scope ("" = none) and launch Count kernels from correlation id First.
+type Job struct {
+	First, Count uint32
+	Scope        string
+}
+
+// Threads runs the jobs on threads of their own, all at once.
+func Threads(jobs []Job) {
+	mem := (*C.struct_job)(C.calloc(C.size_t(len(jobs)), C.sizeof_struct_job))
+	defer C.free(unsafe.Pointer(mem))
+	for i, c := range unsafe.Slice(mem, len(jobs)) {
+		c.first, c.count, c.scope = C.uint32_t(jobs[i].First), C.uint32_t(jobs[i].Count), C.CString(jobs[i].Scope)
+		defer C.free(unsafe.Pointer(c.scope))
+		unsafe.Slice(mem, len(jobs))[i] = c
+	}
+	C.threads(mem, C.int(len(jobs)))
+}
+
+// Launches, Scopes and Metrics repeat one call n times in C, for benchmarks.
+func Launches(first, n uint32) { C.launches(C.uint32_t(first), C.uint32_t(n)) }
+
+// Scopes enters and leaves one scope n times.
+func Scopes(s string, n int) { C.scopes(C.uint32_t(hotpath.Intern(s)), C.uint32_t(n)) }
+
+// Metrics adds 1 to one metric n times.
+func Metrics(s string, n int) { C.metrics(C.uint32_t(hotpath.Intern(s)), C.uint32_t(n)) }
+
+// ForkAndUse forks and has the child call everything; it returns the child's wait status, 0 for success.
+func ForkAndUse() int { return int(C.fork_and_use()) }

@@ -1,0 +1,289 @@
+package hotpath_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/hotpath/drive"
+)
+
+// begin makes one shadow session active, as the profiler would, and pins the test to its thread.
+func begin(t *testing.T, python bool) {
+	t.Helper()
+	if err := hotpath.Init(); err != nil {
+		t.Fatal(err)
+	}
+	runtime.LockOSThread()
+	hotpath.Drain(func(uintptr, []hotpath.Record) {})
+	hotpath.SessionBegins(true)
+	hotpath.SetActive(1, 2, true, python)
+	t.Cleanup(func() {
+		hotpath.SetActive(0, 0, false, false)
+		runtime.UnlockOSThread()
+	})
+}
+
+func path(id uint32) string {
+	var frames []string
+	for nodes := hotpath.Nodes(); id != 0; id = nodes[id].Parent {
+		frames = append([]string{hotpath.Text(nodes[id].Name)}, frames...)
+	}
+	return strings.Join(frames, " > ")
+}
+
+// drained describes every record in the rings, one line each, in order.
+func drained() string {
+	var out strings.Builder
+	names := map[uint8]string{hotpath.Launch: "launch", hotpath.GraphLaunch: "graph launch", hotpath.NodeCreated: "node created",
+		hotpath.OpMetric: "op metric", hotpath.NodeCloned: "node cloned"}
+	hotpath.Drain(func(_ uintptr, rs []hotpath.Record) {
+		for _, r := range rs {
+			fmt.Fprintf(&out, "%s %d at %q", names[r.Type], r.Corr, path(r.Node))
+			if r.PyNode != 0 {
+				fmt.Fprintf(&out, " python %q", path(r.PyNode))
+			}
+			if r.Op != 0 {
+				fmt.Fprintf(&out, " op")
+			}
+			if r.Flags&hotpath.FlagCaptured != 0 {
+				fmt.Fprintf(&out, " captured")
+			}
+			out.WriteString("\n")
+		}
+	})
+	return out.String()
+}
+
+func expect(t *testing.T, want string) {
+	t.Helper()
+	if got := drained(); got != want {
+		t.Errorf("records differ\n--- got\n%s--- want\n%s", got, want)
+	}
+}
+
+func TestLaunchesCarryTheirCallPath(t *testing.T) {
+	begin(t, false)
+	drive.Launch(1, 10)
+	outer := drive.Enter("outer")
+	drive.Launch(2, 10)
+	inner := drive.Enter("inner")
+	drive.State("hot")
+	drive.Launch(3, 10)
+	drive.State("hotter")
+	drive.Launch(4, 10)
+	drive.State("")
+	drive.Launch(5, 10)
+	drive.State("")
+	drive.Leave(inner)
+	drive.Leave(outer)
+	drive.Launch(6, 10)
+	expect(t, `launch 1 at ""
+launch 2 at "outer"
+launch 3 at "outer > inner > hot"
+launch 4 at "outer > inner > hotter"
+launch 5 at "outer > inner > hot"
+launch 6 at ""
+`)
+}
+
+func TestScopesMustBalance(t *testing.T) {
+	begin(t, false)
+	a, b := drive.Enter("a"), drive.Enter("b")
+	for _, c := range []struct {
+		what string
+		got  int
+		want int
+	}{
+		{"outer before inner", drive.Leave(a), 3},
+		{"inner", drive.Leave(b), 0},
+		{"outer", drive.Leave(drive.Token{}), 0},
+		{"nothing", drive.Leave(drive.Token{}), 2},
+		{"a state that is not there", drive.State(""), 2},
+	} {
+		if c.got != c.want {
+			t.Errorf("leaving %s: status %d, want %d", c.what, c.got, c.want)
+		}
+	}
+	hotpath.SetActive(0, 0, false, false)
+	off := drive.Enter("nobody listens")
+	hotpath.SessionBegins(true)
+	if rc := drive.Leave(off); rc != 2 && rc != 1 {
+		t.Errorf("leaving a scope from before the session: status %d", rc)
+	}
+}
+
+func TestOpClosesItselfAtItsOwnLaunch(t *testing.T) {
+	begin(t, false)
+	drive.Enter("s")
+	drive.Op("add_4096", 77)
+	drive.Launch(1, 5) // some other kernel in between
+	drive.Launch(2, 77)
+	drive.Launch(3, 77)
+	drive.Op("explicit", 0)
+	drive.Launch(4, 77)
+	drive.OpExit()
+	drive.Launch(5, 77)
+	expect(t, `launch 1 at "s > add_4096" op
+launch 2 at "s > add_4096" op
+launch 3 at "s"
+launch 4 at "s > explicit" op
+launch 5 at "s"
+`)
+}
+
+func TestCaptureKeepsPlaceAndMetricsOfTheLaunch(t *testing.T) {
+	begin(t, false)
+	drive.Capture(+1)
+	drive.Enter("cap")
+	drive.Op("op", 9)
+	drive.Int("bytes", 8)
+	drive.Launch(1, 9)
+	drive.NodeCreated(3, 100)
+	drive.Launched()
+	drive.NodeCreated(3, 101) // added by hand, outside any launch
+	drive.Capture(-1)
+	drive.Int("bytes", 8) // eager again: a slot, not a record
+	expect(t, fmt.Sprintf(`op metric %d at "cap > op" op
+launch 1 at "cap > op" op
+node created 3 at "cap > op" op captured
+node created 3 at "cap"
+`, hotpath.Intern("bytes")))
+}
+
+func TestThreadsInheritTheMainThreadsScope(t *testing.T) {
+	begin(t, false)
+	drive.Enter("main")
+	drive.Threads([]drive.Job{{First: 1, Count: 1}})
+	expect(t, "launch 1 at \"main\"\n")
+	drive.Threads([]drive.Job{{First: 2, Count: 1, Scope: "own"}})
+	expect(t, "launch 2 at \"main > own\"\n")
+}
+
+func TestPythonCallPaths(t *testing.T) {
+	begin(t, true)
+	drive.Python("train.py:1@<module>", "train.py:9@step")
+	drive.Enter("scope")
+	drive.Launch(1, 1)
+	drive.Op("named", 0)
+	drive.Launch(2, 1)
+	expect(t, `launch 1 at "scope" python "train.py:1@<module> > train.py:9@step"
+launch 2 at "scope > named" python "train.py:1@<module> > train.py:9@step > named" op
+`)
+}
+
+func TestMetricsSumInPlace(t *testing.T) {
+	begin(t, false)
+	s := drive.Enter("s")
+	drive.Int("tokens", 3)
+	drive.Int("tokens", 4)
+	drive.Float("loss (exc)", 0.5)
+	drive.Float("best (pty)", 1)
+	drive.Float("best (pty)", 2)
+	if rc := drive.Float("tokens", 1); rc != 4 {
+		t.Errorf("an integer metric took a float: status %d", rc)
+	}
+	drive.Leave(s)
+	got := map[string]uint64{}
+	for _, sl := range hotpath.Slots()[1:] {
+		got[path(sl.Node)+" "+hotpath.Text(sl.Name)] = sl.Bits
+	}
+	want := map[string]uint64{"s tokens": 7, "s loss (exc)": 0x3fe0000000000000, "s best (pty)": 0x4000000000000000}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("slots %v, want %v", got, want)
+	}
+}
+
+func TestFullRingCountsWhatItLoses(t *testing.T) {
+	begin(t, false)
+	before := hotpath.Lost()
+	const ring, extra = 1 << 15, 1000
+	drive.Launches(1, ring+extra)
+	n := hotpath.Drain(func(uintptr, []hotpath.Record) {})
+	if lost := hotpath.Lost() - before; n != ring || lost != extra {
+		t.Errorf("%d records came out and %d were lost, want %d and %d", n, lost, ring, extra)
+	}
+}
+
+func TestManyThreadsLoseNothing(t *testing.T) {
+	begin(t, false)
+	const threads, each = 16, 10000
+	var jobs []drive.Job
+	for i := range uint32(threads) {
+		jobs = append(jobs, drive.Job{First: i*each + 1, Count: each, Scope: fmt.Sprintf("t%d", i)})
+	}
+	drive.Threads(jobs)
+	got := map[string]int{}
+	hotpath.Drain(func(_ uintptr, rs []hotpath.Record) {
+		for _, r := range rs {
+			got[path(r.Node)]++
+		}
+	})
+	for i := range threads {
+		if n := got[fmt.Sprintf("t%d", i)]; n != each {
+			t.Errorf("thread %d left %d records, want %d", i, n, each)
+		}
+	}
+}
+
+func TestManyDistinctScopes(t *testing.T) {
+	begin(t, false)
+	const n = 100_000
+	seen := make(map[uint32]bool, n)
+	for i := range uint32(n) {
+		s := drive.Enter(fmt.Sprintf("scope %d", i))
+		drive.Launch(i+1, 1)
+		drive.Leave(s)
+		if i%10_000 == 9_999 {
+			hotpath.Drain(func(_ uintptr, rs []hotpath.Record) {
+				for _, r := range rs {
+					seen[r.Node] = true
+				}
+			})
+		}
+	}
+	if len(seen) != n {
+		t.Errorf("%d distinct call paths, want %d", len(seen), n)
+	}
+}
+
+func TestForkedChildIsSilent(t *testing.T) {
+	begin(t, false)
+	if status := drive.ForkAndUse(); status != 0 {
+		t.Errorf("the child ended with wait status %#x", status)
+	}
+	drive.Launch(1, 1)
+	expect(t, "launch 1 at \"\"\n")
+}
+
+func BenchmarkLaunch(b *testing.B) {
+	benchmark(b, func(n int) { drive.Launches(1, uint32(n)) })
+}
+
+func BenchmarkScope(b *testing.B) {
+	benchmark(b, func(n int) { drive.Scopes("forward", n) })
+}
+
+func BenchmarkMetric(b *testing.B) {
+	benchmark(b, func(n int) { drive.Metrics("tokens", n) })
+}
+
+// benchmark drains between batches: a full ring would time the loss, not the push.
+func benchmark(b *testing.B, f func(n int)) {
+	hotpath.Init()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	hotpath.SessionBegins(true)
+	hotpath.SetActive(1, 2, true, false)
+	defer hotpath.SetActive(0, 0, false, false)
+	for done := 0; done < b.N; {
+		n := min(b.N-done, 16384)
+		f(n)
+		done += n
+		b.StopTimer()
+		hotpath.Drain(func(uintptr, []hotpath.Record) {})
+		b.StartTimer()
+	}
+}

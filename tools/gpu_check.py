@@ -1,0 +1,487 @@
+"""Correctness on a real GPU: kernel counts and times per call path against torch.profiler, and the corners
+that only hardware shows. Run by tools/gpu-check.sh with build/python on PYTHONPATH; prints one line a check.
+
+    python3 tools/gpu_check.py [NAME ...]
+"""
+import gc, json, os, subprocess, sys, tempfile, threading, time, traceback
+
+import torch
+import triton
+import triton.language as tl
+
+import goproton as proton
+
+TMP = tempfile.mkdtemp(prefix="gpu-check-")
+CHECKS = []
+
+
+def check(f):
+    CHECKS.append(f)
+    return f
+
+
+def metadata(grid, meta, args):
+    return {"name": f"add_{args['n']}", "flops32": args["n"], "bytes": 12 * args["n"], "shoes": 2}
+
+
+@triton.jit(launch_metadata=metadata)
+def add_kernel(x, y, z, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    tl.store(z + i, tl.load(x + i, mask=m) + tl.load(y + i, mask=m), mask=m)
+
+
+x, y = torch.randn(4096, device="cuda"), torch.randn(4096, device="cuda")
+z = torch.empty_like(x)
+a = torch.randn(2048, 2048, device="cuda", dtype=torch.float16)
+big = torch.randn(1 << 25, device="cuda")
+big_out = torch.empty_like(big)
+
+
+def add():
+    add_kernel[(4,)](x, y, z, 4096, B=1024)
+
+
+def profiled(body, **kw):
+    """Runs body in a session and returns the parsed .hatchet: (root, devices)."""
+    name = os.path.join(TMP, f"p{len(os.listdir(TMP))}")
+    proton.start(name, **kw)
+    body()
+    proton.finalize()
+    with open(name + ".hatchet") as f:
+        return json.load(f)
+
+
+def walk(node, path=()):
+    path = path + (node["frame"]["name"],)
+    yield path, node["metrics"]
+    for c in node["children"]:
+        yield from walk(c, path)
+
+
+def table(tree, metric="count"):
+    return {"/".join(p[1:]): m[metric] for p, m in walk(tree[0]) if metric in m and len(p) > 1}
+
+
+def total(tree, metric="count"):
+    return sum(table(tree, metric).values())
+
+
+def equal(got, want, what=""):
+    assert got == want, f"{what}: got {got}, want {want}"
+
+
+def kineto(body):
+    """Kernel counts and total times (ns) by name, from torch.profiler."""
+    from torch.profiler import ProfilerActivity, profile
+    with profile(activities=[ProfilerActivity.CUDA]) as p:
+        body()
+        torch.cuda.synchronize()
+    out = {}
+    for e in p.events():
+        if e.device_type == torch.autograd.DeviceType.CUDA and not e.name.startswith(("Memcpy", "Memset")):
+            n, t = out.get(e.name, (0, 0))
+            out[e.name] = (n + 1, t + e.time_range.elapsed_us() * 1000)
+    return out
+
+
+def demangled(name):
+    if not name.startswith("_Z"):
+        return name
+    return subprocess.run(["c++filt", name], capture_output=True, text=True).stdout.strip()
+
+
+# ---- the main comparison ----
+
+STEPS = {
+    "mm": lambda: [torch.mm(a, a) for _ in range(20)],
+    "stream": lambda: [torch.add(big, 1.0, out=big_out) for _ in range(20)],
+    "triton": lambda: [add() for _ in range(50)],
+    "mixed": lambda: [(add(), torch.mul(x, y, out=z), torch.softmax(x, 0)) for _ in range(25)],
+}
+
+
+@check
+def counts_and_times_match_torch_profiler():
+    for f in STEPS.values():
+        f()
+    torch.cuda.synchronize()
+
+    def body():
+        for name, f in STEPS.items():
+            with proton.scope(name):
+                f()
+    tree = profiled(body)
+    worst = 0
+    for name, f in STEPS.items():
+        want = kineto(f)
+        child = next(c for c in tree[0]["children"] if c["frame"]["name"] == name)
+        got = {demangled(c["frame"]["name"]): (c["metrics"]["count"], c["metrics"]["time (ns)"]) for c in child["children"]}
+        equal(sorted((k[:60], v[0]) for k, v in got.items()), sorted((k[:60], v[0]) for k, v in want.items()), name)
+        g, w = sum(v[1] for v in got.values()), sum(v[1] for v in want.values())
+        worst = max(worst, abs(g / w - 1)) if name in ("mm", "stream") else worst
+        print(f"    {name}: ours {g} ns, torch.profiler {w:.0f} ns, ratio {g / w:.4f}")
+    assert worst < 0.01, f"GPU-bound times differ by {worst:.2%}"
+
+
+@check
+def scopes_threads_and_streams():
+    def worker(k):
+        with proton.scope(f"t{k}"):
+            s = torch.cuda.Stream()
+            with torch.cuda.stream(s):
+                for _ in range(100):
+                    torch.mul(x, y)
+
+    def body():
+        ts = [threading.Thread(target=worker, args=(k,)) for k in range(8)]
+        [t.start() for t in ts]
+        [t.join() for t in ts]
+    tree = profiled(body)
+    equal(sorted((p.split("/")[0], n) for p, n in table(tree).items()), [(f"t{k}", 100) for k in range(8)])
+
+
+@check
+def autograd_threads():
+    def body():
+        with proton.scope("ones1"):
+            a1 = torch.ones((100, 100), device="cuda", requires_grad=True)
+        with proton.scope("plus"):
+            a2 = a1 * a1 * a1
+        with proton.scope("ones2"):
+            loss = torch.ones_like(a2)
+        with proton.scope("backward"):
+            a2.backward(loss)
+    for _ in range(2):  # the second session meets threads that exist already
+        tree = profiled(body)
+        equal([c["frame"]["name"] for c in tree[0]["children"]], ["ones1", "plus", "ones2", "backward"])
+
+
+@check
+def launch_hook():
+    def body():
+        with proton.scope("s"):
+            for _ in range(10):
+                add()
+            torch.mul(x, y)
+    tree = profiled(body, hook="triton")
+    m = {p: mm for p, mm in ((("/".join(p[1:])), mm) for p, mm in walk(tree[0]))}["s/add_4096"]
+    equal((m["count"], m["flops32"], m["bytes"], m["shoes"]), (10, 40960.0, 491520, 20))
+    assert m["time (ns)"] > 0
+    equal(tree[0]["metrics"].get("bytes"), 0, "root zeros")
+    equal(total(tree), 11)
+
+
+@check
+def python_context():
+    def inner():
+        add()
+        torch.mul(x, y)
+
+    def body():
+        for _ in range(5):
+            inner()
+    tree = profiled(body, context="python")
+    paths = list(table(tree))
+    for p in paths:
+        assert "gpu_check.py:" in p and "@inner/" in p and "@body/" in p, p
+    equal(total(tree), 10)
+    assert not any("goproton/" in p for p in paths), paths
+
+
+@check
+def python_context_with_hook():
+    tree = profiled(lambda: [add() for _ in range(5)], context="python", hook="triton")
+    t = table(tree)
+    equal(len(t), 1)
+    (path, n), = t.items()
+    assert path.endswith("/add_4096") and n == 5, t
+
+
+def captured(n=3):
+    g = torch.cuda.CUDAGraph()
+    s = torch.cuda.Stream()
+    with torch.cuda.stream(s):
+        add(), torch.mul(x, y, out=z)
+    torch.cuda.synchronize()
+    with torch.cuda.graph(g):
+        for i in range(n):
+            with proton.scope(f"iter{i}"):
+                add()
+                torch.mul(x, y, out=z)
+    return g
+
+
+@check
+def cuda_graph():
+    def body():
+        with proton.scope("capture"):
+            g = captured()
+        for _ in range(4):
+            with proton.scope("replay"):
+                g.replay()
+    tree = profiled(body)
+    t = table(tree)
+    inner = {p: n for p, n in t.items() if p.startswith("replay/<captured_at>")}
+    equal(len(inner), 6, list(t))
+    equal(set(inner.values()), {4})
+    assert any(p.startswith("replay/<captured_at>/capture/iter2/") for p in inner), list(inner)
+
+
+@check
+def cuda_graph_with_hook():
+    def body():
+        g = captured(1)
+        for _ in range(3):
+            with proton.scope("replay"):
+                g.replay()
+    tree = profiled(body, hook="triton")
+    rows = {"/".join(p[1:]): m for p, m in walk(tree[0])}
+    m = rows["replay/<captured_at>/iter0/add_4096"]
+    equal((m["count"], m["bytes"]), (3, 3 * 12 * 4096))
+    assert "iter0/add_4096" not in rows or "bytes" not in rows["iter0/add_4096"], rows.keys()
+
+
+@check
+def cuda_graph_before_start():
+    g = captured(2)
+
+    def body():
+        with proton.scope("replay"):
+            g.replay()
+    t = table(profiled(body))
+    assert sum(t.values()) >= 4 and any("add_kernel" in p for p in t), t
+
+
+@check
+def cuda_graph_level():
+    def body():
+        g = captured()
+        with proton.scope("replay"):
+            for _ in range(5):
+                g.replay()
+    import goproton._control as c  # noqa: the graph option travels with start
+    tree = profiled(body, **{"mode": None}) if not hasattr(proton, "start") else None
+    name = os.path.join(TMP, "graphlevel")
+    proton.start(name, graph="graph")
+    body()
+    proton.finalize()
+    t = table(json.load(open(name + ".hatchet")))
+    equal(t.get("replay/<graph>"), 5, t)
+
+
+@check
+def graphs_are_freed():
+    def body():
+        for _ in range(30):
+            g = captured(1)
+            g.replay()
+            del g
+            gc.collect()
+        torch.cuda.synchronize()
+    t = profiled(body)
+    assert total(t) >= 60
+
+
+@check
+def activate_deactivate_exact():
+    s = proton.start(os.path.join(TMP, "act"))
+    for i in range(50):
+        proton.deactivate(s)
+        torch.mul(x, y, out=z)
+        proton.activate(s)
+        torch.add(x, y, out=z)
+    proton.finalize()
+    t = table(json.load(open(os.path.join(TMP, "act.hatchet"))))
+    equal(sum(t.values()), 50, t)
+
+
+@check
+def two_sessions():
+    s0 = proton.start(os.path.join(TMP, "s0"))
+    with proton.scope("both-before"):
+        torch.mul(x, y)
+    s1 = proton.start(os.path.join(TMP, "s1"))
+    with proton.scope("both"):
+        torch.mul(x, y)
+    proton.deactivate(s0)
+    with proton.scope("only1"):
+        torch.mul(x, y)
+    proton.finalize(s0)
+    with proton.scope("late"):
+        torch.mul(x, y)
+    proton.finalize()
+    keys = [sorted(p.split("/")[0] for p in table(json.load(open(os.path.join(TMP, n + ".hatchet"))))) for n in ("s0", "s1")]
+    equal(keys, [["both", "both-before"], ["both", "late", "only1"]])
+
+
+@check
+def data_api():
+    s = proton.start(os.path.join(TMP, "data"))
+    with proton.scope("p0"):
+        torch.mul(x, y)
+    proton.deactivate(s, flushing=True)
+    equal(total(proton.data.get(s)), 1)
+    proton.activate(s)
+    equal(proton.data.advance_phase(s), 1)
+    with proton.scope("p1"):
+        torch.mul(x, y)
+    proton.deactivate(s, flushing=True)
+    equal((proton.data.is_phase_complete(s, 0), proton.data.is_phase_complete(s, 1)), (True, False))
+    equal(list(table(proton.data.get(s, 1)))[0].split("/")[0], "p1")
+    proton.data.clear(s, 0)
+    proton.finalize()
+
+
+@check
+def second_subscriber():
+    from torch.profiler import ProfilerActivity, profile
+    with profile(activities=[ProfilerActivity.CUDA]):
+        torch.mul(x, y)
+        proton.start(os.path.join(TMP, "second"))
+        with proton.scope("s"):
+            torch.mul(x, y)
+        proton.finalize()
+    torch.cuda.synchronize()
+    profiled(lambda: torch.mul(x, y))  # and afterwards all is well
+
+
+@check
+def forked_children_are_silent():
+    proton.start(os.path.join(TMP, "fork"))
+    torch.mul(x, y)
+    pid = os.fork()
+    if pid == 0:
+        with proton.scope("child"):
+            pass
+        proton.finalize()
+        os._exit(0)
+    for _ in range(100):
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.05)
+    assert done and status == 0, f"child hangs or failed: {status}"
+    torch.mul(x, y)
+    proton.finalize()
+    equal(total(json.load(open(os.path.join(TMP, "fork.hatchet")))), 2)
+
+
+@check
+def dataloader_workers():
+    class D(torch.utils.data.Dataset):
+        def __len__(self): return 64
+        def __getitem__(self, i): return torch.tensor(float(i))
+
+    def body():
+        for b in torch.utils.data.DataLoader(D(), batch_size=8, num_workers=2):
+            with proton.scope("step"):
+                b.cuda() * 2
+    equal(total(profiled(body)), 8)
+
+
+@check
+def unloaded_modules_and_new_names():
+    def body():
+        for i in range(20):
+            src = torch.cuda._compile_kernel(f'extern "C" __global__ void k{i}(float* p) {{ p[0] = {i}; }}', f"k{i}")
+            src((1, 1, 1), (1, 1, 1), (z,))
+            torch.cuda.synchronize()
+            del src
+            gc.collect()
+    t = table(profiled(body))
+    equal(sorted(t), sorted(f"k{i}" for i in range(20)))
+
+
+@check
+def several_gpus():
+    n = torch.cuda.device_count()
+    if n < 2:
+        print("    one GPU here: nothing to compare")
+        return
+
+    def body():
+        for d in range(n):
+            with proton.scope(f"gpu{d}"), torch.cuda.device(d):
+                w = torch.ones(1024, device=f"cuda:{d}")
+                for _ in range(10 + d):
+                    w.mul_(2)
+        # no synchronise here: the flush must wait for every device, not only the current one
+    tree = profiled(body)
+    for d in range(n):
+        rows = [m for p, m in walk(tree[0]) if f"gpu{d}" in p and m.get("device_id") == str(d)]
+        equal(sum(m["count"] for m in rows), 11 + d, f"gpu{d}")
+    equal(len(tree[1]["CUDA"]), n)
+
+
+@check
+def million_launches_flat_memory():
+    def rss():
+        return int(next(l for l in open("/proc/self/status") if l.startswith("VmRSS")).split()[1])
+    proton.start(os.path.join(TMP, "million"))
+    marks = []
+    for i in range(10):
+        for _ in range(100_000):
+            torch.mul(x, y, out=z)
+        torch.cuda.synchronize()
+        marks.append(rss())
+    proton.finalize()
+    equal(total(json.load(open(os.path.join(TMP, "million.hatchet")))), 1_000_000)
+    print(f"    resident memory in MiB: {[m // 1024 for m in marks]}")
+    assert marks[-1] - marks[2] < 8 << 10, "resident memory grows"
+
+
+@check
+def scope_cost():
+    proton.start(os.path.join(TMP, "cost"))
+    def one(n, f):
+        best = 1e9
+        for _ in range(5):
+            s = time.perf_counter()
+            f(n)
+            best = min(best, (time.perf_counter() - s) / n)
+        return best * 1e9
+    def scopes(n):
+        for _ in range(n):
+            with proton.scope("s"):
+                pass
+    def metrics(n):
+        for _ in range(n):
+            with proton.scope("s", {"w": 1}):
+                pass
+    on, met = one(200_000, scopes), one(100_000, metrics)
+    s = time.perf_counter()
+    for i in range(30_000):
+        with proton.scope(f"unique{i}"):
+            torch.mul(x, y, out=z)
+    run = time.perf_counter() - s
+    s = time.perf_counter()
+    proton.finalize()
+    fin = time.perf_counter() - s
+    off = one(200_000, scopes)
+    size = os.path.getsize(os.path.join(TMP, "cost.hatchet"))
+    print(f"    scope enter+exit {on:.0f} ns on, {off:.0f} ns off, {met:.0f} ns with a metric; 30k unique scopes: run {run:.2f} s, finalize {fin:.3f} s, {size} bytes")
+
+
+def main():
+    only = sys.argv[1:]
+    failed = 0
+    for f in CHECKS:
+        if only and f.__name__ not in only:
+            continue
+        began = time.time()
+        try:
+            f()
+            print(f"ok   {f.__name__} ({time.time() - began:.1f} s)", flush=True)
+        except Exception:
+            failed += 1
+            print(f"FAIL {f.__name__}\n{traceback.format_exc()}", flush=True)
+            try:
+                proton.finalize()
+            except Exception:
+                pass
+    print(f"{len(CHECKS) if not only else len(only)} checks, {failed} failed, on {torch.cuda.get_device_name()}, torch {torch.__version__}, triton {triton.__version__}")
+    sys.exit(failed > 0)
+
+
+main()

@@ -41,7 +41,7 @@ def _begin(root):
 
 _here = os.path.dirname(os.path.realpath(__file__))
 # The program sees the sys.path it would have without us; its children inherit PYTHONPATH all the same.
-sys.path[:] = [folder for folder in sys.path if os.path.realpath(folder or ".") != _here]
+sys.path[:] = [folder for folder in sys.path if os.path.realpath(folder or ".") not in (_here, os.path.dirname(_here))]
 try:
     _hidden_sitecustomize(_here)
 finally:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 
 from . import _library
-from .metric import DOUBLE, INT64, VECTOR_DOUBLE, VECTOR_INT64, TensorMetric, plain
-from .profile import _MISSING_BACKENDS, _MISSING_DATA, _MISSING_FORMATS, _MISSING_MODES, _refuse, select_profiler
+from .metric import DOUBLE, INT64, VECTOR_DOUBLE, VECTOR_INT64, TensorMetric
+from .profile import select_profiler, site_packages
 from .state import COMPUTE_METADATA_SCOPE_NAME, COMPUTE_METADATA_SCOPE_PREFIX
 
 TYPE_CHECKING = False
@@ -34,12 +34,8 @@ _KEPT = 4096
 
 
 def start(path: str, contextSourceName: str, dataName: str, profilerName: str, mode: str = "") -> int:
-    _refuse(_MISSING_BACKENDS, profilerName)
-    _refuse(_MISSING_DATA, dataName)
-    _refuse(_MISSING_MODES, mode.partition(":")[0])
-    _loaded()
-    return _library.call("start", name=path, context=contextSourceName, data=dataName, backend=profilerName, mode=mode,
-                         graph="")["session"]
+    return _session_call("start", name=path, context=contextSourceName, data=dataName, backend=profilerName, mode=mode,
+                         graph="", site_packages=site_packages())["session"]
 
 
 def activate(session: int, /) -> None:
@@ -59,13 +55,11 @@ def deactivate_all(flushing: bool, /) -> None:
 
 
 def finalize(session: int, output_format: str, /) -> None:
-    _refuse(_MISSING_FORMATS, output_format)
     if _library.native is not None:
         _library.call("finalize", session=session, output_format=output_format)
 
 
 def finalize_all(output_format: str, /) -> None:
-    _refuse(_MISSING_FORMATS, output_format)
     if _library.native is not None:
         _library.call("finalize", session=None, output_format=output_format)
 
@@ -110,10 +104,9 @@ def add_metrics(scopeId: int, metrics: Mapping[str, Any], tensorMetrics: Mapping
     if leaf is None:
         raise IndexError(f"[PROTON] scope {scopeId} was never entered: call enter_scope or enter_op with it first")
     if metrics:
-        native.add_metrics_at(leaf, {name: plain(name, value) for name, value in metrics.items()})
+        native.add_metrics_at(leaf, metrics)
     if tensorMetrics:
-        from . import _tensors
-        _tensors.add(leaf, {name: _tensor(name, metric) for name, metric in tensorMetrics.items()})
+        native.add_metrics_at(leaf, {name: _tensor(name, metric) for name, metric in tensorMetrics.items()})
 
 
 def set_metric_kernels(tensorMetricKernel: int, scalarMetricKernel: int, stream: int,
@@ -129,8 +122,7 @@ def get_context_depth(session: int, /) -> int:
 
 def get_data(sessionId: int, phase: int) -> str:
     import json
-    answer = _session_call("data.get", session=sessionId, phase=phase)
-    return json.dumps(answer["data"] if isinstance(answer, dict) and "data" in answer else answer)
+    return json.dumps(_session_call("data.get", session=sessionId, phase=phase))
 
 
 def get_data_msgpack(sessionId: int, phase: int) -> bytes:

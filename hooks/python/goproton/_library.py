@@ -20,7 +20,7 @@ NAME = "goproton._native"
 # What this package calls. A library without one of these is another version of ours.
 REQUIRED = ("scope", "cpu_timed_scope", "enter_scope", "exit_scope", "enter_state", "exit_state", "enter_op", "exit_op",
             "record_scope", "active", "leaf", "add_metrics", "add_metrics_at", "launch_enter", "launch_exit", "last_op",
-            "call")
+            "set_tensor_handler", "call")
 
 native: ModuleType | None = None
 problem: str | None = None
@@ -106,9 +106,17 @@ def _adopt(module: ModuleType) -> None:
     sys.modules[NAME] = module
     native = module
     os.register_at_fork(after_in_child=_in_child)
+    module.set_tensor_handler(_take_tensor)
     for callback in _waiting:
         callback(module)
     _waiting.clear()
+
+
+def _take_tensor(name: str, tensor: Any, leaf: tuple) -> None:
+    # The first tensor replaces this by the real thing: most programs have no tensor metrics.
+    from . import _tensors
+    native.set_tensor_handler(_tensors.take)
+    _tensors.take(name, tensor, leaf)
 
 
 def _in_child() -> None:

@@ -11,6 +11,7 @@ import sys
 
 from . import _dropin, _imports, _library
 from .flags import flags
+from .profile import site_packages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _begin_session(config: dict[str, Any], command: list[str]) -> None:
         native = _library.load()
         if native is None:
             raise RuntimeError(_library.problem)
-        session = _library.call("run.begin").get("session")
+        session = _library.call("run.begin", site_packages=site_packages()).get("session")
     except Exception as error:
         _report(config, command, f"profiling Python code is off in this process: {error}")
         return

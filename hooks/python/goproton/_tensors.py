@@ -21,7 +21,7 @@ from .metric import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Mapping
+    from typing import Any
 
 # Slots per chunk: large enough that the event behind it (about 2 us) costs nothing per value, small enough that the
 # memory of one chunk is a page.
@@ -51,23 +51,25 @@ class _Chunk:
         self.event = torch.cuda.Event()
 
 
-def add(leaf: tuple, metrics: Mapping[str, Any]) -> None:
-    """Adds device tensors to a call path, without waiting for their values.
+def take(name: str, tensor: Any, leaf: tuple) -> None:
+    """Adds a tensor to a call path, without waiting for its value. The native side calls this for every tensor metric.
 
     Args:
-        leaf: what ``_native.leaf()`` gave when the metrics belonged to the current call path.
-        metrics: name -> tensor on a device. One element is a number, more are a vector.
+        name: the metric.
+        tensor: anything with data_ptr. On a host, its value is added at once. One element is a number, more are a
+            vector.
+        leaf: what ``_native.leaf()`` gave when the metric belonged to the current call path.
     """
+    if not getattr(tensor, "is_cuda", False):
+        _library.native.add_metrics_at(leaf, {name: plain(name, tensor)})
+        return
     torch = sys.modules["torch"]
-    for name, tensor in metrics.items():
-        if not getattr(tensor, "is_cuda", False):
-            _hand_over(leaf, name, tensor.tolist())  # no streams to speak of: the copy waits
-        elif torch.cuda.is_current_stream_capturing():
-            _leave_out(name)
-        elif tensor.numel() == 1:
-            _add_number(torch, leaf, name, tensor)
-        else:
-            _add_vector(torch, leaf, name, tensor)
+    if torch.cuda.is_current_stream_capturing():
+        _leave_out(name)
+    elif tensor.numel() == 1:
+        _add_number(torch, leaf, name, tensor)
+    else:
+        _add_vector(torch, leaf, name, tensor)
 
 
 def flush() -> None:

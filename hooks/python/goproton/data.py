@@ -27,8 +27,7 @@ def get(session: int | None = 0, phase: int = 0) -> list[dict[str, Any]] | None:
     """
     if not _wanted(session, "Only one session can be retrieved when running from the command line."):
         return None
-    answer = _library.call("data.get", session=session, phase=phase)
-    return answer["data"] if isinstance(answer, dict) and "data" in answer else answer
+    return _library.call("data.get", session=session, phase=phase)
 
 
 def get_msgpack(session: int | None = 0, phase: int = 0) -> bytes | None:

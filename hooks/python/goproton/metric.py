@@ -7,8 +7,6 @@ tensor. Roofline metrics have one type whoever delivers them: ``flops``, ``flops
 
 from __future__ import annotations
 
-from . import _library
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Mapping
@@ -91,17 +89,6 @@ def split(metrics: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         else:
             host[name] = plain(name, value)
     return host, device
-
-
-def add(metrics: Mapping[str, Any]) -> None:
-    """Adds metrics to the innermost open scope, state or launch of this thread."""
-    native = _library.native
-    host, device = split(metrics)
-    if host:
-        native.add_metrics(host)
-    if device:
-        from . import _tensors
-        _tensors.add(native.leaf(), device)
 
 
 def transform_tensor_metrics(metrics: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, TensorMetric]]:

@@ -17,20 +17,9 @@ if TYPE_CHECKING:
 
 DEFAULT_PROFILE_NAME = "proton"
 
-# What this version does not do, refused here before anything is started.
-_AMD = "profiling AMD GPUs is not there yet; this version profiles NVIDIA GPUs (backend 'cupti')"
-_MISSING_BACKENDS = {
-    "rocprofiler": _AMD,
-    "roctracer": _AMD,
-    "instrumentation": "intra-kernel profiling (backend 'instrumentation') is not there yet; use backend 'cupti'",
-}
-_MISSING_DATA = {"trace": "data 'trace' is not there yet; use data 'tree'"}
-_MISSING_MODES = {"pcsampling": "mode 'pcsampling' is not there yet; leave mode out to time kernels"}
-_MISSING_FORMATS = {"hatchet_msgpack": "output format 'hatchet_msgpack' is not there yet; use 'hatchet'"}
-
 _PROFILERS = {"cuda": "cupti", "hip": "rocprofiler"}
 
-_said = False  # the sentence about a missing library was printed
+_said: set[str] = set()  # sentences that were printed on standard error
 
 
 def start(name: str | None = None, *, context: str | None = "shadow", data: str | None = "tree",
@@ -58,17 +47,15 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     """
     if flags.command_line or _disabled():
         return None
-    backend = _select_backend() if backend is None else backend
-    _refuse(_MISSING_BACKENDS, backend)
-    _refuse(_MISSING_DATA, data)
-    mode = "" if mode is None else str(mode)
-    _refuse(_MISSING_MODES, mode.partition(":")[0])
     hook = _resolve_hook(hook)
     if _library.load() is None:
-        _say_off()
+        _say(f"profiling is off: {_library.problem}")
         return None
-    session = _library.call("start", name=DEFAULT_PROFILE_NAME if name is None else name, context=context, data=data,
-                            backend=backend, mode=mode, graph="")["session"]
+    answer = _library.call("start", name=DEFAULT_PROFILE_NAME if name is None else name, context=context or "",
+                           data=data or "", backend=_select_backend() if backend is None else backend,
+                           mode="" if mode is None else str(mode), graph="", site_packages=site_packages())
+    _say_problems(answer)
+    session = answer["session"]
     flags.profiling_on = True
     if hook is not None:
         from .hooks.hook import HookManager
@@ -138,10 +125,9 @@ def finalize(session: int | None = None, output_format: str | None = "") -> None
         return
     if _library.native is None:
         return
-    _refuse(_MISSING_FORMATS, output_format)
-    # The hooks go last: a refused format must leave the session as it was.
     _flush_tensors()
-    _library.call("finalize", session=session, output_format=output_format or "")
+    # The hooks go last: a refused format must leave the session as it was.
+    _say_problems(_library.call("finalize", session=session, output_format=output_format or ""))
     manager = _hook_manager()
     if manager:
         manager.unregister(session)
@@ -203,12 +189,6 @@ def _disabled() -> bool:
     return os.environ.get("TRITON_PROTON_DISABLE", "").lower() in ("1", "true", "on", "yes", "y")
 
 
-def _refuse(missing: dict[str, str], value: str | None) -> None:
-    reason = missing.get(value.lower()) if isinstance(value, str) else None
-    if reason:
-        raise NotImplementedError(reason)
-
-
 def _resolve_hook(hook: str | Hook | None) -> Hook | None:
     if hook is None:
         return None
@@ -233,11 +213,21 @@ def _flush_tensors() -> None:
         tensors.flush()
 
 
-def _say_off() -> None:
-    global _said
-    if not _said:
-        _said = True
-        print(f"goproton: profiling is off: {_library.problem}", file=sys.stderr)
+def site_packages() -> list[str]:
+    """Where installed packages are: torch and Triton bring the CUPTI that fits them."""
+    return [folder for folder in sys.path if folder.rstrip("/").endswith(("site-packages", "dist-packages"))]
+
+
+def _say_problems(answer: dict[str, Any]) -> None:
+    """Says why a session records less than was asked for (no GPU, another profiler, ...), each sentence once."""
+    for problem in answer.get("problems") or ():
+        _say(problem)
+
+
+def _say(sentence: str) -> None:
+    if sentence not in _said:
+        _said.add(sentence)
+        print(f"goproton: {sentence}", file=sys.stderr)
 
 
 def _stop_in_child() -> None:

@@ -159,8 +159,7 @@ def enter_scope(name: str, *, metrics: Mapping[str, Any] | None = None) -> int |
     native.enter_scope(name)
     mine.names.append((number, name))
     if metrics:
-        from .metric import add
-        add(metrics)
+        native.add_metrics(metrics)
     return number
 
 
@@ -186,11 +185,11 @@ def exit_scope(name: str | None = None, *, metrics: Mapping[str, Any] | None = N
     number, innermost = mine.names[-1]
     if name and name != innermost:
         raise ValueError(f"Scope name mismatch: {name} != {innermost}")
+    native = _library.native
     if metrics:
-        from .metric import add
-        add(metrics)
+        native.add_metrics(metrics)
     mine.names.pop()
-    _library.native.exit_scope()
+    native.exit_scope()
     return number
 
 
@@ -201,7 +200,7 @@ def _use_native(native: ModuleType) -> None:
     for ours, metaclass in ((scope, _ScopeType), (cpu_timed_scope, _TimedScopeType)):
         theirs = getattr(native, ours._made_by)
         _made[ours._made_by] = theirs
-        ours._native = (native.scope, native.cpu_timed_scope) if ours is scope else theirs
+        ours._native = theirs
         metaclass.__call__ = theirs
 
 

@@ -54,7 +54,7 @@ func (a *Aggregator) Add(k *record.Kernel, at callpath.Answer) {
 	targets, ok := a.cache[key]
 	if !ok {
 		for _, t := range a.Sets.launch[at.Launch.Set] {
-			targets = append(targets, t.leaf(key, at.Order).on(k.Device))
+			targets = append(targets, t.leaf(key, launchOrder(at.Order)).on(k.Device))
 		}
 		a.cache[key] = targets
 	}
@@ -92,14 +92,14 @@ func (a *Aggregator) count(k *record.Kernel, targets []*deviceTime) {
 
 func (a *Aggregator) replayMetric(at callpath.Answer, key cacheKey, m callpath.OpMetric) {
 	for _, t := range a.Sets.launch[at.Launch.Set] {
-		t.leaf(key, at.Order).add(m)
+		t.leaf(key, launchOrder(at.Order)).add(m)
 	}
 }
 
 // AddMetric adds an op's metric that was held back during a capture and turned out to be eager.
 func (a *Aggregator) AddMetric(p callpath.Place, order uint32, m callpath.OpMetric) {
 	for _, t := range a.Sets.launch[p.Set] {
-		t.at(p, order).add(m)
+		t.at(p, metricOrder(order)).add(m)
 	}
 }
 

@@ -48,7 +48,7 @@ func (t *Tree) slotMetrics() map[*node][]metric {
 		if (s.Flags&hotpath.SlotPython != 0) != t.Python || s.Set == 0 || !t.sets.Has(s.Set, t) {
 			continue
 		}
-		n := t.path(s.Node, s.Corr)
+		n := t.path(s.Node, metricOrder(s.Corr))
 		name, kind := MetricName(hotpath.Text(s.Name))
 		out[n] = append(out[n], metric{name: name, kind: kind, value: value(s.Type == hotpath.SlotDouble, s.Bits)})
 	}

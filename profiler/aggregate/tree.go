@@ -8,7 +8,12 @@ import (
 )
 
 // lastOrder sorts frames that have no place in time behind all others.
-const lastOrder = math.MaxUint32
+const lastOrder = math.MaxUint64
+
+// launchOrder and metricOrder give an event's place in time from correlation ids, which count up through the
+// process: a metric comes after the launch that its thread made last.
+func launchOrder(corr uint32) uint64 { return uint64(corr) << 1 }
+func metricOrder(corr uint32) uint64 { return uint64(corr)<<1 | 1 }
 
 // Tree is the growing call-path tree of one session's phase.
 type Tree struct {
@@ -27,7 +32,7 @@ type node struct {
 	parent   *node
 	children []*node
 	byName   map[string]*node // once there are many
-	order    uint32           // correlation id of the first launch below: the node's place in time
+	order    uint64           // place in time of the first event below, see launchOrder
 	times    []*deviceTime
 	metrics  []metric
 }
@@ -46,7 +51,7 @@ func (s *Sets) NewTree(session, phase int, python bool) *Tree {
 // manyChildren is where a map beats scanning names; most nodes have a handful of children.
 const manyChildren = 12
 
-func (n *node) child(name string, order uint32) *node {
+func (n *node) child(name string, order uint64) *node {
 	c := n.lookup(name)
 	if c == nil {
 		c = &node{name: name, parent: n, order: order}
@@ -92,7 +97,7 @@ func (n *node) on(device uint32) *deviceTime {
 }
 
 // path returns the tree's node of a hotpath call path, leaving out scopes that the session did not see.
-func (t *Tree) path(id, order uint32) *node {
+func (t *Tree) path(id, order uint64) *node {
 	if id == 0 {
 		return t.root
 	}
@@ -118,7 +123,7 @@ func (t *Tree) path(id, order uint32) *node {
 	return n
 }
 
-func (t *Tree) at(p callpath.Place, order uint32) *node {
+func (t *Tree) at(p callpath.Place, order uint64) *node {
 	if t.Python {
 		return t.path(p.PyNode, order)
 	}
@@ -126,7 +131,7 @@ func (t *Tree) at(p callpath.Place, order uint32) *node {
 }
 
 // leaf returns the node that a kernel's time goes onto.
-func (t *Tree) leaf(k cacheKey, order uint32) *node {
+func (t *Tree) leaf(k cacheKey, order uint64) *node {
 	n := t.at(k.launch, order)
 	if !k.replayed {
 		if k.launch.Op {
@@ -145,7 +150,7 @@ func (t *Tree) leaf(k cacheKey, order uint32) *node {
 }
 
 // graft repeats a captured call path below the place of a graph launch.
-func (t *Tree) graft(under *node, p callpath.Place, order uint32) *node {
+func (t *Tree) graft(under *node, p callpath.Place, order uint64) *node {
 	id := p.Node
 	if t.Python {
 		id = p.PyNode

@@ -57,6 +57,14 @@ static void launches(uint32_t first, uint32_t n) { for (uint32_t i = 0; i < n; i
 static void scopes(uint32_t nm, uint32_t n) { for (uint32_t i = 0; i < n; i++) hp->scope_exit(hp->scope_enter(nm)); }
 static void metrics(uint32_t nm, uint32_t n) { for (uint32_t i = 0; i < n; i++) hp->metric_int(nm, 1); }
 
+// A buffer as the vendor library would fill and return it; what is in it is the test's business.
+static int buffer(void) {
+	size_t size;
+	uint8_t *b = hp->buffer_get(&size);
+	if (b) hp->buffer_done(b, 64);
+	return b != NULL;
+}
+
 // What a forked child can still do: 0 when every call came back and did nothing.
 static int fork_and_use(void) {
 	pid_t pid = fork();
@@ -183,6 +191,9 @@ func Scopes(s string, n int) { C.scopes(C.uint32_t(hotpath.Intern(s)), C.uint32_
 
 // Metrics adds 1 to one metric n times.
 func Metrics(s string, n int) { C.metrics(C.uint32_t(hotpath.Intern(s)), C.uint32_t(n)) }
+
+// Buffer takes an activity buffer from the pool and hands it back as full.
+func Buffer() bool { return C.buffer() != 0 }
 
 // ForkAndUse forks and has the child call everything; it returns the child's wait status, 0 for success.
 func ForkAndUse() int { return int(C.fork_and_use()) }

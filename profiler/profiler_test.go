@@ -1,0 +1,387 @@
+package profiler
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// fakeSource delivers the kernels that a test queues, one buffer per flush.
+type fakeSource struct {
+	queue   []record.Kernel
+	refuse  error
+	log     []string
+	dropped uint64
+}
+
+func (f *fakeSource) Attach() error { f.log = append(f.log, "attach"); return f.refuse }
+func (f *fakeSource) Listen(on bool) error {
+	f.log = append(f.log, fmt.Sprintf("listen %v", on))
+	return nil
+}
+func (f *fakeSource) Synchronize() {}
+func (f *fakeSource) Flush(bool) {
+	if len(f.queue) > 0 {
+		drive.Buffer()
+	}
+}
+func (f *fakeSource) Dropped() uint64    { n := f.dropped; f.dropped = 0; return n }
+func (f *fakeSource) Detach()            { f.log = append(f.log, "detach") }
+func (f *fakeSource) Ready() bool        { return true }
+func (f *fakeSource) AttachLater() error { return nil }
+func (f *fakeSource) Decode(_ hotpath.Buffer, to func(*record.Kernel)) {
+	for i := range f.queue {
+		to(&f.queue[i])
+	}
+	f.queue = nil
+}
+func (f *fakeSource) ModuleUnloaded()    {}
+func (f *fakeSource) DeviceType() string { return "CUDA" }
+func (f *fakeSource) Device(n uint32) profile.Device {
+	return profile.Device{Type: "CUDA", ID: fmt.Sprint(n), Arch: "90"}
+}
+func (f *fakeSource) DeviceName(uint32) string { return "fake" }
+
+func (f *fakeSource) kernel(corr uint32, name string, nanos uint64) {
+	f.queue = append(f.queue, record.Kernel{Correlation: corr, Name: name, Start: 1000, End: 1000 + nanos})
+}
+
+// stage returns a manager over a fake source, pinned to this thread.
+func stage(t *testing.T) (*Manager, *fakeSource) {
+	t.Helper()
+	f := &fakeSource{}
+	Register("fake", func(SourceOptions) Source { return f })
+	runtime.LockOSThread()
+	m := NewManager()
+	t.Cleanup(func() { m.Finalize(nil, ""); runtime.UnlockOSThread() })
+	return m, f
+}
+
+func start(t *testing.T, m *Manager, name string, o StartOptions) int {
+	t.Helper()
+	o.Name, o.Backend = filepath.Join(t.TempDir(), name), "fake"
+	id, err := m.Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// outline is a profile as indented text: one line a node, with its metrics.
+func outline(p *profile.Profile) string {
+	var out strings.Builder
+	var walk func(n *profile.Node, depth int)
+	walk = func(n *profile.Node, depth int) {
+		fmt.Fprintf(&out, "%s%s", strings.Repeat("  ", depth), n.Name)
+		for _, m := range n.Metrics {
+			if m.Name == "device_id" || m.Name == "device_type" {
+				continue
+			}
+			if f, ok := m.Value.Float(); ok {
+				fmt.Fprintf(&out, " %s=%v", m.Name, f)
+			} else {
+				fmt.Fprintf(&out, " %s=%v%v", m.Name, m.Value.Ints(), m.Value.Floats())
+			}
+		}
+		out.WriteString("\n")
+		for _, c := range n.Children {
+			walk(c, depth+1)
+		}
+	}
+	walk(p.Root, 0)
+	return out.String()
+}
+
+func (m *Manager) outline(t *testing.T, id, phase int) string {
+	t.Helper()
+	m.Flush()
+	p, err := m.Profile(id, phase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outline(p)
+}
+
+func same(t *testing.T, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("--- got\n%s--- want\n%s", got, want)
+	}
+}
+
+func TestKernelsMergeUnderTheirCallPath(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{})
+	drive.Launch(1, 1)
+	s := drive.Enter("forward")
+	drive.Int("tokens", 5)
+	drive.Launch(2, 1)
+	drive.Launch(3, 1)
+	drive.Leave(s)
+	// Completion order differs from launch order; the tree is chronological by launch.
+	f.kernel(3, "gemm", 30)
+	f.kernel(2, "gemm", 20)
+	f.kernel(1, "init", 10)
+	same(t, m.outline(t, id, 0), `ROOT
+  init count=1 time (ns)=10
+  forward tokens=5
+    gemm count=2 time (ns)=50
+`)
+}
+
+func TestLostLaunchesKeepTotalsRight(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{})
+	drive.Launch(1, 1)
+	f.kernel(1, "seen", 10)
+	f.kernel(99, "unseen", 5)
+	f.dropped = 7
+	same(t, m.outline(t, id, 0), `ROOT
+  seen count=1 time (ns)=10
+  <unattributed> lost_records=0 dropped_activities=7
+    unseen count=1 time (ns)=5
+`)
+}
+
+func TestDeactivatedSessionsSeeNothing(t *testing.T) {
+	m, f := stage(t)
+	a := start(t, m, "a", StartOptions{})
+	both := drive.Enter("both?")
+	b := start(t, m, "b", StartOptions{})
+	drive.Launch(1, 1)
+	m.Deactivate(&a, false)
+	onlyB := drive.Enter("only b")
+	drive.Launch(2, 1)
+	m.Deactivate(nil, false)
+	drive.Launch(3, 1)
+	m.Activate(&a)
+	drive.Launch(4, 1)
+	drive.Leave(onlyB)
+	drive.Leave(both)
+	for c := uint32(1); c <= 4; c++ {
+		f.kernel(c, fmt.Sprintf("k%d", c), 1)
+	}
+	same(t, m.outline(t, a, 0), `ROOT
+  both?
+    k1 count=1 time (ns)=1
+    k4 count=1 time (ns)=1
+`)
+	same(t, m.outline(t, b, 0), `ROOT
+  k1 count=1 time (ns)=1
+  only b
+    k2 count=1 time (ns)=1
+`)
+	same(t, strings.Join(f.log, ", "), "attach, listen true, listen true, listen true, listen false, listen true")
+}
+
+func TestGraphReplays(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{})
+	drive.Capture(+1)
+	cap := drive.Enter("cap")
+	drive.Op("add_4096", 7)
+	drive.Int("bytes", 100)
+	drive.Launch(1, 7)
+	drive.NodeCreated(5, 50)
+	drive.Launched()
+	drive.Launch(2, 8)
+	drive.NodeCreated(5, 51)
+	drive.Launched()
+	drive.Leave(cap)
+	drive.Capture(-1)
+	drive.Event(hotpath.NodeCloned, 6, 60, 50)
+	drive.Event(hotpath.NodeCloned, 6, 61, 51)
+	drive.Event(hotpath.GraphDestroyed, 5, 0, 0)
+	r := drive.Enter("replay")
+	for corr := uint32(10); corr < 13; corr++ {
+		drive.GraphLaunch(corr)
+		f.queue = append(f.queue,
+			record.Kernel{Correlation: corr, Name: "add_kernel", Start: 1, End: 3, GraphID: 6, GraphNode: 60},
+			record.Kernel{Correlation: corr, Name: "mul", Start: 1, End: 2, GraphID: 6, GraphNode: 61},
+			record.Kernel{Correlation: corr, Name: "stranger", Start: 1, End: 2, GraphID: 6, GraphNode: 99})
+	}
+	drive.Leave(r)
+	drive.Event(hotpath.ExecDestroyed, 6, 0, 0)
+	same(t, m.outline(t, id, 0), `ROOT
+  replay
+    <captured_at>
+      cap
+        add_4096 count=3 time (ns)=6 bytes=300
+        mul count=3 time (ns)=3
+    stranger count=3 time (ns)=3
+`)
+	if n := m.resolver.GraphNodes(); n != 2 {
+		t.Errorf("%d graph nodes before the executable graph is freed, want 2", n)
+	}
+	m.resolver.FreeDestroyed()
+	m.resolver.FreeDestroyed()
+	if n := m.resolver.GraphNodes(); n != 0 {
+		t.Errorf("%d graph nodes remembered after both graphs are gone", n)
+	}
+}
+
+func TestOpMetricsDuringAForeignCaptureCountOnce(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{})
+	drive.Capture(+1) // some other thread's stream
+	drive.Op("eager", 7)
+	drive.Int("bytes", 100)
+	drive.Launch(1, 7)
+	drive.Launched()
+	drive.Capture(-1)
+	f.kernel(1, "k", 5)
+	same(t, m.outline(t, id, 0), "ROOT\n  eager count=1 time (ns)=5 bytes=100\n")
+}
+
+func TestPythonAndShadowSessionsSideBySide(t *testing.T) {
+	m, f := stage(t)
+	shadow := start(t, m, "s", StartOptions{})
+	python := start(t, m, "p", StartOptions{Context: "Python"})
+	drive.Python("a.py:1@<module>", "a.py:2@f")
+	s := drive.Enter("scope")
+	drive.Int("m", 1)
+	drive.Launch(1, 1)
+	drive.Leave(s)
+	f.kernel(1, "k", 5)
+	same(t, m.outline(t, shadow, 0), "ROOT\n  scope m=1\n    k count=1 time (ns)=5\n")
+	same(t, m.outline(t, python, 0), `ROOT
+  a.py:1@<module>
+    a.py:2@f
+      scope m=1
+      k count=1 time (ns)=5
+`)
+}
+
+func TestPhases(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{})
+	drive.Launch(1, 1)
+	f.kernel(1, "first", 1)
+	if n, err := m.AdvancePhase(id); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	if done, _ := m.PhaseComplete(id, 0); done {
+		t.Error("phase 0 is complete before a flush")
+	}
+	drive.Launch(2, 1)
+	f.kernel(2, "second", 1)
+	same(t, m.outline(t, id, 0), "ROOT\n  first count=1 time (ns)=1\n")
+	same(t, m.outline(t, id, 1), "ROOT\n  second count=1 time (ns)=1\n")
+	if done, _ := m.PhaseComplete(id, 0); !done {
+		t.Error("phase 0 is not complete after a flush")
+	}
+	m.ClearPhase(id, 0, false)
+	if _, err := m.Profile(id, 0); err == nil || !strings.Contains(err.Error(), "Phase 0 has no data.") {
+		t.Errorf("a cleared phase: %v", err)
+	}
+	m.ClearPhase(id, 1, false)
+	same(t, m.outline(t, id, 1), "ROOT\n")
+	files, err := m.Finalize(&id, "")
+	if err != nil || len(files) != 1 || !strings.HasSuffix(files[0], ".part_1.hatchet") {
+		t.Errorf("files %v, %v", files, err)
+	}
+}
+
+func TestFinalizeWritesWhatTheFormatReads(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{})
+	drive.Launch(1, 1)
+	f.kernel(1, "k", 5)
+	files, err := m.Finalize(nil, "Hatchet")
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	p, err := hatchet.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := p.Root.Child("k"); n == nil || p.Kinds["time (ns)"] != profile.Inclusive || len(p.Devices) != 1 {
+		t.Errorf("read back %s, kinds %v, devices %v", outline(p), p.Kinds, p.Devices)
+	}
+	if files, err := m.Finalize(&id, ""); files != nil || err != nil {
+		t.Errorf("finalizing a session that is gone: %v, %v", files, err)
+	}
+	if last := f.log[len(f.log)-1]; last != "detach" {
+		t.Errorf("after the last session the source was left with %q", last)
+	}
+}
+
+func TestSessionThatCannotBeWrittenStays(t *testing.T) {
+	m, f := stage(t)
+	dir := t.TempDir()
+	blocked := filepath.Join(dir, "file")
+	os.WriteFile(blocked, nil, 0o666)
+	id, err := m.Start(StartOptions{Name: filepath.Join(blocked, "p"), Backend: "fake"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	drive.Launch(1, 1)
+	f.kernel(1, "k", 5)
+	if _, err := m.Finalize(&id, ""); err == nil {
+		t.Fatal("writing below a file succeeded")
+	}
+	m.Rename(id, filepath.Join(dir, "p"))
+	files, err := m.Finalize(&id, "")
+	if err != nil || len(files) != 1 {
+		t.Errorf("the retry gave %v, %v", files, err)
+	}
+}
+
+func TestArguments(t *testing.T) {
+	m, _ := stage(t)
+	for _, c := range []struct {
+		o    StartOptions
+		want string
+	}{
+		{StartOptions{Context: "shadows"}, "[PROTON] Unknown context source: shadows"},
+		{StartOptions{Data: "bush"}, "[PROTON] Unknown data: bush"},
+		{StartOptions{Backend: "cutty"}, "[PROTON] Unknown profiler: cutty"},
+		{StartOptions{Mode: "fast"}, "[PROTON] CuptiProfiler: unsupported mode: fast"},
+		{StartOptions{Mode: "pcsampling:interval=3"}, `mode="pcsampling" is not there yet; leave mode out to time kernels`},
+		{StartOptions{Data: "trace"}, `data="trace" is not there yet; use data="tree"`},
+	} {
+		if c.o.Backend == "" {
+			c.o.Backend = "fake"
+		}
+		if _, err := m.Start(c.o); err == nil || err.Error() != c.want {
+			t.Errorf("%+v: got %v, want %s", c.o, err, c.want)
+		}
+	}
+	bad := 42
+	if err := m.Activate(&bad); err == nil || err.Error() != "[PROTON] Session has not been initialized: 42" {
+		t.Errorf("activating an unknown session: %v", err)
+	}
+	id := start(t, m, "p", StartOptions{})
+	for format, want := range map[string]string{
+		"chrome_trace": "[PROTON] Output format not supported", "csv": "[PROTON] Unknown output format: csv",
+	} {
+		if _, err := m.Finalize(&id, format); err == nil || err.Error() != want {
+			t.Errorf("finalize as %s: %v", format, err)
+		}
+	}
+	if m.find(id) == nil {
+		t.Error("a refused format ended the session")
+	}
+}
+
+func TestRefusedSourceLeavesTheProgramAlone(t *testing.T) {
+	m, f := stage(t)
+	f.refuse = fmt.Errorf("another profiler holds CUPTI")
+	id := start(t, m, "p", StartOptions{})
+	s := drive.Enter("s")
+	drive.Int("tokens", 1)
+	drive.Leave(s)
+	if got := m.Problems(); len(got) != 1 || got[0] != "another profiler holds CUPTI" {
+		t.Errorf("problems: %q", got)
+	}
+	same(t, m.outline(t, id, 0), "ROOT\n  s tokens=1\n")
+}

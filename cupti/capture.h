@@ -76,6 +76,7 @@ static const struct params_shape params_shapes[] = {
     {CBID_cuGraphInstantiateWithFlags, 24, 0, -1, 1 << 0},
     {CBID_cuGraphExecDestroy, 8, -1, -1, 0},
     {CBID_cuGraphDestroy, 8, -1, -1, 0},
+    {CBID_cuLaunchCooperativeKernelMultiDevice, 16, -1, -1, 1 << 0},
     {CBID_cuStreamBeginCapture, 8, -1, -1, 0},
     {CBID_cuStreamBeginCapture_ptsz, 8, -1, -1, 0},
     {CBID_cuStreamBeginCapture_v2, 16, -1, -1, 0},

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -212,7 +211,6 @@ int record_open(const char *path) {
   put(CAPTURE_MAGIC, CAPTURE_MAGIC_SIZE);
   pthread_mutex_unlock(&file.lock);
   atomic_store_explicit(&on, 1, memory_order_release);
-  fprintf(stderr, "proton: recording to %s; this run is slower than usual, do not trust its host times\n", path);
   return 0;
 }
 

@@ -9,6 +9,9 @@
 static const struct hp_api *real;
 static struct hp_api wrapped;
 static uint32_t (*_Atomic walker)(void);
+_Thread_local int record_inside_callback;
+
+static int recording(void) { return record_on() && !record_inside_callback; }
 
 // ---- python call paths -------------------------------------------------------------------------------
 
@@ -55,7 +58,7 @@ static uint64_t name_of(uint32_t id) {
 
 static struct hp_token scope_enter(uint32_t name) {
   struct hp_token token = real->scope_enter(name);
-  if (!record_on()) return token;
+  if (!recording()) return token;
   struct event e = {0};
   event_number(&e, name_of(name));
   event_number(&e, token.node);
@@ -66,7 +69,7 @@ static struct hp_token scope_enter(uint32_t name) {
 
 static int scope_exit(struct hp_token token) {
   int status = real->scope_exit(token);
-  if (!record_on()) return status;
+  if (!recording()) return status;
   struct event e = {0};
   event_number(&e, token.node);
   event_number(&e, token.generation);
@@ -76,8 +79,8 @@ static int scope_exit(struct hp_token token) {
 
 static int state_enter(uint32_t name) {
   int status = real->state_enter(name);
+  if (!recording()) return status;
   struct event e = {0};
-  if (!record_on()) return status;
   event_number(&e, name_of(name));
   event_write(&e, EV_STATE_ENTER);
   return status;
@@ -85,6 +88,7 @@ static int state_enter(uint32_t name) {
 
 static int state_exit(void) {
   int status = real->state_exit();
+  if (!recording()) return status;
   struct event e = {0};
   event_write(&e, EV_STATE_EXIT);
   return status;
@@ -93,7 +97,7 @@ static int state_exit(void) {
 static uint32_t op_enter(uint32_t name, uint64_t func) {
   record_python_path();
   uint32_t op = real->op_enter(name, func);
-  if (!record_on()) return op;
+  if (!recording()) return op;
   struct event e = {0};
   event_number(&e, name_of(name));
   event_number(&e, func);
@@ -103,12 +107,13 @@ static uint32_t op_enter(uint32_t name, uint64_t func) {
 
 static void op_exit(void) {
   real->op_exit();
+  if (!recording()) return;
   struct event e = {0};
   event_write(&e, EV_OP_EXIT);
 }
 
 static void write_metric(uint32_t name, int type, uint64_t bits) {
-  if (!record_on()) return;
+  if (!recording()) return;
   struct event e = {0};
   event_number(&e, name_of(name));
   event_number(&e, (uint64_t)type);
@@ -134,7 +139,7 @@ static int metric_double(uint32_t name, double value) {
 
 static int metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, int type, uint64_t bits) {
   int status = real->metric_at(node, pynode, set, name, type, bits);
-  if (!record_on()) return status;
+  if (!recording()) return status;
   struct event e = {0};
   event_number(&e, node);
   event_number(&e, pynode);
@@ -149,7 +154,7 @@ static int metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name
 static void leaf(uint32_t *node, uint32_t *pynode, uint32_t *set) {
   record_python_path();
   real->leaf(node, pynode, set);
-  if (!record_on()) return;
+  if (!recording()) return;
   struct event e = {0};
   event_number(&e, *node);
   event_number(&e, *pynode);
@@ -158,7 +163,7 @@ static void leaf(uint32_t *node, uint32_t *pynode, uint32_t *set) {
 }
 
 void record_control(const char *method, const char *params_json) {
-  if (!record_on()) return;
+  if (!recording()) return;
   struct event e = {0};
   event_number(&e, record_cstring(method));
   event_number(&e, record_cstring(params_json));

@@ -2,6 +2,7 @@
 # Builds the fake libcuda and libcupti, and the program that replays a capture through them, into DIR (build):
 #   stub/libcuda.so.1, stub/libcupti.so       CUDA 13.0
 #   stub/cupti-12/libcupti.so, stub/cupti-11/  12.8 and 11.8: without the functions those lack
+#   stub/fake-program                        a program of the fake driver, to record and to profile
 #   proton-replay
 set -eu
 cd "$(dirname "$0")/.."
@@ -24,3 +25,5 @@ tracer=($s/{cupti,buffers,replay,replay_gpu,replay_program,map,synthetic,common,
 library "$out/libcupti.so" -DSTUB_CUPTI=130000 -Wl,-rpath,'$ORIGIN' "${tracer[@]}"
 library "$out/cupti-12/libcupti.so" -DSTUB_CUPTI=26 -Wl,-rpath,'$ORIGIN/..' "${tracer[@]}"
 library "$out/cupti-11/libcupti.so" -DSTUB_CUPTI=18 -Wl,-rpath,'$ORIGIN/..' "${tracer[@]}"
+"$cc" "${flags[@]}" -o "$out/../proton-replay" cmd/proton-replay/replay.c -ldl
+"$cc" "${flags[@]}" -o "$out/fake-program" $s/program.c -L"$out" -l:libcuda.so.1 -Wl,-rpath,'$ORIGIN' -pthread

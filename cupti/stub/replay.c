@@ -101,7 +101,7 @@ const char *stub_replay(const char *path, const struct hp_api *api, void (*contr
   const char *wrong = capture_read(&s.capture, path);
   if (wrong) return wrong;
   atomic_store(&playing, 1);
-  program_begin(api, control);
+  program_begin(&s.capture, api, control);
   wrong = play_all(&s);
   program_end();
   // The strings stay: kernel records on their way to the profiler point at them.

@@ -14,7 +14,7 @@ void play_cubin(const struct cap_event *e);
 void forget_answers(void);
 
 // replay_program.c: what the program did.
-void program_begin(const struct hp_api *api, void (*control)(const char *method, const char *params));
+void program_begin(const struct capture *c, const struct hp_api *api, void (*control)(const char *method, const char *params));
 void play_program(const struct capture *c, const struct cap_event *e);
 void program_end(void);
 

@@ -14,8 +14,19 @@ static struct map leaves; // recorded (node, python node), set to ours
 static _Thread_local uint32_t python_path;
 static uint32_t walk(void) { return python_path; }
 
-void program_begin(const struct hp_api *hot, void (*f)(const char *, const char *)) {
+// A capture of a program that has sessions of its own says when they begin. Of any other, all is profiled.
+static int starts_itself(const struct capture *c) {
+  for (size_t i = 0; i < c->count; i++) {
+    struct cap_cursor at = cap_open(&c->events[i]);
+    const char *method = c->events[i].type == EV_CONTROL ? cap_string(c, &at) : NULL;
+    if (method && (!strcmp(method, "start") || !strcmp(method, "run.begin"))) return 1;
+  }
+  return 0;
+}
+
+void program_begin(const struct capture *c, const struct hp_api *hot, void (*f)(const char *, const char *)) {
   api = hot, control = f;
+  if (control && !starts_itself(c)) control("start", "{}");
   if (api) api->set_python_walker(walk);
 }
 

@@ -1,0 +1,99 @@
+// A small CUDA program for the fake driver: what the profiler must cope with, in an order that tests know.
+//
+//   fake-program [LAUNCHES]
+//
+// LAUNCHES (10) of "alpha" on the main thread, as many of "beta" on each of two others, on streams of their
+// own; a graph of three nodes ("gamma", "delta", "gamma"), launched four times; "epsilon" through
+// cuLaunchKernelEx; a module that is unloaded and another of the same kernel name; at the end everything is
+// destroyed.
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../abi.h"
+
+uint32_t cuInit(uint32_t flags);
+uint32_t cuCtxCreate_v2(void **context, uint32_t flags, int device);
+uint32_t cuCtxDestroy_v2(void *context);
+uint32_t cuCtxSetCurrent(void *context);
+uint32_t cuModuleLoadData(void **module, const void *image);
+uint32_t cuModuleUnload(void *module);
+uint32_t cuModuleGetFunction(void **function, void *module, const char *name);
+uint32_t cuStreamCreate(void **stream, uint32_t flags);
+uint32_t cuLaunchKernel(void *f, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared,
+                        void *stream, void **params, void **extra);
+uint32_t cuLaunchKernelEx(const struct cuda_launch_config *config, void *f, void **params, void **extra);
+uint32_t cuStreamBeginCapture_v2(void *stream, int mode);
+uint32_t cuStreamEndCapture(void *stream, void **graph);
+uint32_t cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags);
+uint32_t cuGraphLaunch(void *exec, void *stream);
+uint32_t cuGraphExecDestroy(void *exec);
+uint32_t cuGraphDestroy(void *graph);
+
+static void *context;
+static int launches = 10;
+
+static void check(uint32_t result, const char *what) {
+  if (!result) return;
+  fprintf(stderr, "fake-program: %s: error %u\n", what, result);
+  exit(1);
+}
+
+static void *function(void *module, const char *name) {
+  void *f;
+  check(cuModuleGetFunction(&f, module, name), "cuModuleGetFunction");
+  return f;
+}
+
+static void launch(void *f, void *stream) {
+  check(cuLaunchKernel(f, 4, 1, 1, 128, 1, 1, 0, stream, NULL, NULL), "cuLaunchKernel");
+}
+
+static void *beta(void *module) {
+  void *stream, *f = function(module, "beta");
+  check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+  check(cuStreamCreate(&stream, 0), "cuStreamCreate");
+  for (int i = 0; i < launches; i++) launch(f, stream);
+  return NULL;
+}
+
+static void threads(void *modules[2]) {
+  pthread_t ids[2];
+  for (int i = 0; i < 2; i++)
+    if (pthread_create(&ids[i], NULL, beta, modules[i])) exit(1);
+  for (int i = 0; i < 2; i++) pthread_join(ids[i], NULL);
+}
+
+static void graph(void *module) {
+  void *stream, *g, *exec, *gamma = function(module, "gamma"), *delta = function(module, "delta");
+  check(cuStreamCreate(&stream, 0), "cuStreamCreate");
+  check(cuStreamBeginCapture_v2(stream, 0), "cuStreamBeginCapture");
+  launch(gamma, stream), launch(delta, stream), launch(gamma, stream);
+  check(cuStreamEndCapture(stream, &g), "cuStreamEndCapture");
+  check(cuGraphInstantiateWithFlags(&exec, g, 0), "cuGraphInstantiate");
+  for (int i = 0; i < 4; i++) check(cuGraphLaunch(exec, stream), "cuGraphLaunch");
+  check(cuGraphDestroy(g), "cuGraphDestroy");
+  check(cuGraphExecDestroy(exec), "cuGraphExecDestroy");
+}
+
+int main(int argc, char **argv) {
+  void *module, *modules[2];
+  if (argc > 1) launches = atoi(argv[1]);
+  check(cuInit(0), "cuInit");
+  check(cuCtxCreate_v2(&context, 0, 0), "cuCtxCreate");
+  check(cuModuleLoadData(&module, "first"), "cuModuleLoadData");
+  for (int i = 0; i < 2; i++) check(cuModuleLoadData(&modules[i], "of a thread"), "cuModuleLoadData");
+  void *alpha = function(module, "alpha");
+  for (int i = 0; i < launches; i++) launch(alpha, NULL);
+  threads(modules);
+  graph(module);
+  struct cuda_launch_config config = {.grid = {1, 1, 1}, .block = {32, 1, 1}};
+  check(cuLaunchKernelEx(&config, function(module, "epsilon"), NULL, NULL), "cuLaunchKernelEx");
+  check(cuModuleUnload(module), "cuModuleUnload");
+  check(cuModuleLoadData(&module, "second"), "cuModuleLoadData");
+  launch(function(module, "alpha"), NULL);
+  for (int i = 0; i < 2; i++) check(cuModuleUnload(modules[i]), "cuModuleUnload");
+  check(cuModuleUnload(module), "cuModuleUnload");
+  check(cuCtxDestroy_v2(context), "cuCtxDestroy");
+  return 0;
+}

@@ -20,7 +20,7 @@ func main() {
 
 // commands are the subcommands, in the order of the help text.
 func commands() []*cobra.Command {
-	return []*cobra.Command{newRunCommand(), newDoctorCommand()}
+	return []*cobra.Command{newRunCommand(), newViewerCommand(), newDoctorCommand()}
 }
 
 // version is set by the build.
@@ -60,7 +60,7 @@ func newRoot() *cobra.Command {
 // 2 for a command line that makes no sense, 1 for everything else.
 func execute(argv []string, stderr io.Writer) int {
 	root := newRoot()
-	root.SetArgs(expandShortForms(root, argv))
+	root.SetArgs(spellOutDiff(expandShortForms(root, argv)))
 	err := root.Execute()
 	if err == nil {
 		return 0

@@ -17,8 +17,8 @@ type jsonWriter struct {
 	level  int
 }
 
-// bufferSize is what is collected before a write. 64 KiB makes system calls vanish from the profile of a
-// write (measured: 4 KiB 61 ms, 64 KiB 24 ms for 30k nodes) and larger buffers gain nothing.
+// bufferSize is what is collected before a write. Measured for 33k nodes in 25 MB on two cores of an EPYC:
+// 4 KiB 88 ms, 64 KiB 60 ms, 512 KiB 59 ms; encoding alone is 26 ms, the rest is the kernel taking 25 MB.
 const bufferSize = 64 << 10
 
 const spaces = "                                                                                "

@@ -1,0 +1,31 @@
+// Package term answers what commands ask about the terminal they print to, so that everything below them can
+// take colour as a plain value.
+package term
+
+import (
+	"fmt"
+	"os"
+)
+
+// ColorModes are the values of a --color flag.
+const ColorModes = "auto, always or never"
+
+// Color turns a --color flag into a decision: "always", "never", or "auto", which means colour on a terminal
+// unless NO_COLOR is set to anything or TERM is "dumb" (https://no-color.org).
+func Color(mode string, out any, getenv func(string) string) (bool, error) {
+	switch mode {
+	case "always":
+		return true, nil
+	case "never":
+		return false, nil
+	case "auto", "":
+		return IsTerminal(out) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb", nil
+	}
+	return false, fmt.Errorf("read --color %q: use %s", mode, ColorModes)
+}
+
+// IsTerminal says whether out is a file that is a terminal.
+func IsTerminal(out any) bool {
+	f, ok := out.(*os.File)
+	return ok && isTerminal(f)
+}

@@ -1,0 +1,217 @@
+package viewer
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// metric is one shown column.
+type metric struct {
+	label string // "time/ms (inc)"
+	value func(r *row) float64
+	text  func(r *row) string // instead of value for properties and vectors
+	raw   bool                // a recorded sum, which is computed again after a filter
+}
+
+// seconds are the units that a time may be recorded in and asked for.
+var seconds = map[string]float64{"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+
+// rates are the derived metrics of the form amount per second: the recorded amount and the factor.
+var rates = func() map[string]rate {
+	all := map[string]rate{}
+	for _, width := range []string{"", "8", "16", "32", "64"} {
+		for prefix, factor := range map[string]float64{"": 1, "g": 1e9, "t": 1e12} {
+			all[prefix+"flop"+width+"/s"] = rate{"flops" + width, factor}
+		}
+	}
+	for prefix, factor := range map[string]float64{"": 1, "g": 1e9, "t": 1e12} {
+		all[prefix+"byte/s"] = rate{"bytes", factor}
+	}
+	return all
+}()
+
+type rate struct {
+	amount string
+	factor float64
+}
+
+// derive resolves the requested metrics and computes them for every row.
+func (t *table) derive(wanted []string, warn func(string)) error {
+	for _, w := range wanted {
+		m, err := t.resolve(strings.TrimSpace(w), warn)
+		if err != nil {
+			return err
+		}
+		t.metrics = append(t.metrics, m)
+	}
+	t.each(t.evaluate)
+	return nil
+}
+
+func (t *table) evaluate(r *row) {
+	r.cells = r.cells[:0]
+	for i := range t.metrics {
+		r.cells = append(r.cells, t.metrics[i].of(r))
+	}
+}
+
+func (m *metric) of(r *row) float64 {
+	if m.value == nil {
+		return missing
+	}
+	return m.value(r)
+}
+
+func (t *table) resolve(wanted string, warn func(string)) (metric, error) {
+	name := strings.ToLower(wanted)
+	if name == "util" {
+		return t.util(warn)
+	}
+	if r, ok := rates[name]; ok {
+		return t.rate(name, r)
+	}
+	base, unit, divided := strings.Cut(name, "/")
+	switch base {
+	case "time", "cpu_time", "avg_time", "avg_cpu_time":
+		if factor, ok := seconds[unit]; ok {
+			return t.time(name, base, factor)
+		}
+	}
+	if !divided || t.have(wanted) {
+		return t.recorded(wanted)
+	}
+	if unit != "%" {
+		return metric{}, fmt.Errorf("derive %s: unsupported unit %q; use s, ms, us or ns for times and %% for shares", wanted, unit)
+	}
+	return t.share(name, base)
+}
+
+func (t *table) rate(name string, r rate) (metric, error) {
+	amount, err := t.find(r.amount)
+	if err != nil {
+		return metric{}, t.hintWidths(r.amount, err)
+	}
+	elapsed, err := t.inSeconds("time")
+	if err != nil {
+		return metric{}, err
+	}
+	return metric{label: name + " (inc)", value: func(row *row) float64 {
+		return amount.of(row) / elapsed(row) / r.factor
+	}}, nil
+}
+
+// hintWidths names the widths that were recorded when plain flops were asked for, the commonest mistake.
+func (t *table) hintWidths(wanted string, err error) error {
+	if wanted != "flops" {
+		return err
+	}
+	for _, w := range []string{"8", "16", "32", "64"} {
+		if t.have("flops" + w) {
+			return fmt.Errorf("%w; this profile has flops%s: ask for flop%s/s, gflop%s/s or tflop%s/s", err, w, w, w, w)
+		}
+	}
+	return err
+}
+
+func (t *table) time(name, base string, factor float64) (metric, error) {
+	recorded, averaged := strings.CutPrefix(base, "avg_")
+	elapsed, err := t.inSeconds(recorded)
+	if err != nil {
+		return metric{}, err
+	}
+	value := func(r *row) float64 { return elapsed(r) / factor }
+	if averaged {
+		count, err := t.find("count")
+		if err != nil {
+			return metric{}, err
+		}
+		value = func(r *row) float64 { return elapsed(r) / count.of(r) / factor }
+	}
+	return metric{label: name + " (inc)", value: value}, nil
+}
+
+// inSeconds returns a recorded time in seconds.
+func (t *table) inSeconds(recorded string) (func(r *row) float64, error) {
+	src, err := t.find(recorded)
+	if err != nil {
+		return nil, err
+	}
+	unit, ok := seconds[src.unit()]
+	if !ok {
+		return nil, fmt.Errorf("read %q as a time: its name ends in no unit; record it as \"%s (ns)\"", src.name, recorded)
+	}
+	return func(r *row) float64 { return src.of(r) * unit }, nil
+}
+
+func (t *table) recorded(name string) (metric, error) {
+	src, err := t.find(name)
+	if err != nil {
+		return metric{}, err
+	}
+	m := metric{label: src.label(), value: src.of, raw: src.inclusive}
+	if t.columns[src.at].text {
+		m.value, m.text = nil, func(r *row) string { return text(r.node, src.name) }
+	}
+	return m, nil
+}
+
+// share is a percentage: of the root's sum for inclusive metrics, of the sum over all frames for others.
+func (t *table) share(name, base string) (metric, error) {
+	src, err := t.find(base)
+	if err != nil {
+		return metric{}, err
+	}
+	total, label := 0.0, name
+	if src.inclusive {
+		total, label = src.of(t.root), name+" (inc)"
+	} else {
+		t.each(func(r *row) {
+			if v := src.of(r); !math.IsNaN(v) {
+				total += v
+			}
+		})
+	}
+	return metric{label: label, value: func(r *row) float64 { return src.of(r) / total * 100 }}, nil
+}
+
+// text prints a value that is no number.
+func text(n *profile.Node, name string) string {
+	v, ok := n.Metric(name)
+	if !ok {
+		return fixed(missing)
+	}
+	var parts []string
+	switch v.Type() {
+	case profile.String:
+		return v.Str()
+	case profile.Ints:
+		for _, i := range v.Ints() {
+			parts = append(parts, fmt.Sprint(i))
+		}
+	case profile.Floats:
+		for _, f := range v.Floats() {
+			parts = append(parts, fixed(f))
+		}
+	default:
+		f, _ := v.Float()
+		return fixed(f)
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+// warnOfOverflow tells of byte counts below zero.
+func (t *table) warnOfOverflow(warn func(string)) {
+	for i := range t.metrics {
+		if t.metrics[i].label != "bytes (inc)" {
+			continue
+		}
+		negative := false
+		t.each(func(r *row) { negative = negative || r.cells[i] < 0 })
+		if negative {
+			warn("negative byte values: a 32 bit count in the launch metadata overflowed; compute bytes with Python integers or 64 bit tensors")
+		}
+	}
+}

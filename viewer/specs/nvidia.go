@@ -1,0 +1,81 @@
+package specs
+
+import "github.com/goproton/goproton/profile"
+
+// perClock holds flop per clock and SM for operands of 8, 16, 32 and 64 bits. The 32 bit figure is TF32 on the
+// tensor cores where there are any that do it, plain FP32 otherwise. A fused multiply-add counts as two.
+//
+// Each figure is the datasheet's rate divided by SMs and boost clock. GeForce boards of sm_75, sm_86 and
+// sm_120 run 16 bit and FP8 products with FP32 accumulation at half of what stands here; the figure is the
+// unit's full rate, which the professional boards reach and GeForce reaches with FP16 accumulation.
+var perClock = map[string][4]float64{
+	// Volta. NVIDIA Tesla V100 GPU Architecture whitepaper (WP-08608): 80 SMs, 1530 MHz, 125 TFLOPS FP16
+	// tensor, 15.7 FP32, 7.8 FP64. There is no 8 bit tensor path, so 8 bit data run at the FP16 rate.
+	"70": {1024, 1024, 128, 64},
+	// Xavier. Jetson AGX Xavier datasheet (DS-09654): 8 SMs, 1377 MHz, 22 TOPS INT8, 11 TFLOPS FP16, 1.4 FP32;
+	// FP64 from the throughput table of the CUDA C++ Programming Guide (compute capability 7.x).
+	"72": {2048, 1024, 128, 64},
+	// Turing. NVIDIA Turing GPU Architecture whitepaper (WP-09183) and T4 datasheet: 40 SMs, 1590 MHz,
+	// 130 TOPS INT8, 65 TFLOPS FP16 tensor, 8.1 FP32; FP64 is 1/32 of FP32.
+	"75": {2048, 1024, 128, 4},
+	// Ampere GA10x. NVIDIA Ampere GA102 whitepaper and A40 datasheet: 84 SMs, 1740 MHz, 299 TOPS INT8,
+	// 149.7 TFLOPS FP16 tensor, 74.8 TF32; FP64 is 1/64 of the 256 FP32 flop per SM.
+	"86": {2048, 1024, 512, 4},
+	// Orin. Jetson AGX Orin Series Technical Brief (2022): 16 SMs, 1300 MHz, 170 sparse INT8 TOPS, that is
+	// 85 dense, 42.5 TFLOPS FP16. TF32 at half the FP16 rate as on GA100, whose tensor cores it has.
+	"87": {4096, 2048, 1024, 4},
+	// Thor (sm_101 up to CUDA 12, sm_110 since). Jetson T5000 datasheet: 20 SMs, 1575 MHz, 1035 sparse FP8
+	// TFLOPS, that is 517 dense, half of it for FP16 and a quarter for TF32; FP64 is 1/64 of FP32.
+	"101": {16384, 8192, 4096, 4},
+	"110": {16384, 8192, 4096, 4},
+	// Blackwell Ultra. NVIDIA HGX B300 datasheet, per GPU: 9 PFLOPS sparse FP8, that is 4.5 dense, 2.25 FP16,
+	// 1.1 TF32, 1.25 TFLOPS FP64 (10 for eight GPUs) at 148 SMs and about 2.0 GHz.
+	"103": {16384, 8192, 4096, 4},
+	// Blackwell RTX. NVIDIA RTX Blackwell GPU Architecture whitepaper and RTX PRO 6000 Blackwell datasheet:
+	// 188 SMs, 2617 MHz, 1007 TFLOPS FP8 dense, 503.8 FP16, 251.9 TF32, 126 FP32; FP64 is 1/64 of FP32.
+	"120": {2048, 1024, 512, 4},
+	// DGX Spark (GB10). NVIDIA DGX Spark datasheet: 48 SMs, 2418 MHz, 1 PFLOPS sparse FP4, that is 500 dense,
+	// 250 for FP8; the narrower steps as on sm_120.
+	"121": {2048, 1024, 512, 4},
+}
+
+// nvidiaFlops returns the peak for the widths and architectures that are known.
+func nvidiaFlops(d profile.Device, width int) (float64, bool) {
+	share := float64(width) / 8
+	sms, kHz := float64(d.NumSMs), float64(d.ClockRate)
+	switch d.Arch {
+	case "80":
+		// NVIDIA A100 datasheet: 624 TOPS INT8, 312 TFLOPS FP16, 156 TF32 dense. A constant in Proton.
+		return 624e12 / share, true
+	case "89":
+		// NVIDIA Ada GPU Architecture whitepaper, GeForce RTX 4090: 330.3 TFLOPS FP8 with FP32 accumulation.
+		// A constant in Proton; other Ada boards are measured against the 4090.
+		return 330.3 * 1e12 / share, true
+	case "90":
+		// NVIDIA H100 datasheet, PCIe board: 114 SMs, 1755 MHz, 1513 TFLOPS FP8 dense, scaled to this board.
+		return sms / 114 * kHz / (1755 * 1e3) * 1513 * 1e12 / share, true
+	case "100":
+		// NVIDIA Blackwell architecture technical brief: 16384 FP8 flop per clock and SM (B200: 4.5 PFLOPS).
+		return sms * 16384 * (kHz / 1e3) * 1e6 / share, true
+	}
+	rates, ok := perClock[d.Arch]
+	if !ok {
+		return 0, false
+	}
+	for i, w := range Widths {
+		if w == width {
+			return rates[i] * sms * kHz * 1e3, true
+		}
+	}
+	return 0, false
+}
+
+// sharedMemoryBandwidth serves chips that share the host's memory, where a driver may report neither the bus
+// nor its clock.
+var sharedMemoryBandwidth = map[string]float64{
+	"72":  136.5e9, // Jetson AGX Xavier datasheet: 256 bit LPDDR4x-4266
+	"87":  204.8e9, // Jetson AGX Orin Series Technical Brief: 256 bit LPDDR5-6400
+	"101": 273e9,   // Jetson T5000 datasheet: 256 bit LPDDR5X
+	"110": 273e9,
+	"121": 273e9, // NVIDIA DGX Spark datasheet: 256 bit LPDDR5X
+}

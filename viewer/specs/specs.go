@@ -1,0 +1,80 @@
+// Package specs knows how fast a GPU can be: peak arithmetic per width of the operands and peak memory
+// bandwidth, from the facts that a profile holds about its devices. The viewer's roofline divides by these.
+//
+// All figures are dense: the double rates that vendors print for 2:4 sparse matrices are halved. Where
+// Triton's Proton knows a GPU, the formula gives exactly its number, so that utilisations agree; that is why
+// the 32 and 64 bit peaks of those GPUs are fixed fractions of the 8 bit peak. For all other GPUs every width
+// has its own figure.
+package specs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// Widths are the operand widths in bits for which peaks exist, in the order of the metrics flops8 to flops64.
+var Widths = [4]int{8, 16, 32, 64}
+
+// UnknownError says that nothing is known of a device.
+type UnknownError struct {
+	Type, Arch string
+}
+
+func (e *UnknownError) Error() string {
+	switch {
+	case e.Arch == "":
+		return fmt.Sprintf("the profile does not name the architecture of a %s device", e.Type)
+	case e.Type == cuda:
+		return fmt.Sprintf("no peak figures for CUDA architecture sm_%s", e.Arch)
+	}
+	return fmt.Sprintf("no peak figures for %s architecture %s", e.Type, e.Arch)
+}
+
+// The device types of a profile.
+const (
+	cuda = "CUDA"
+	hip  = "HIP"
+)
+
+// Flops returns the dense peak in flop/s for operands of width bits: 8, 16, 32 or 64.
+func Flops(d profile.Device, width int) (float64, error) {
+	switch d.Type {
+	case cuda:
+		if peak, ok := nvidiaFlops(d, width); ok {
+			return peak, nil
+		}
+	case hip:
+		if perCU, ok := amdFlops8[amdArch(d.Arch)]; ok {
+			return perCU * float64(d.NumSMs) * float64(d.ClockRate) * 1e3 / (float64(width) / 8), nil
+		}
+	}
+	return 0, &UnknownError{d.Type, d.Arch}
+}
+
+// Bandwidth returns the peak of the device's memory in byte/s.
+func Bandwidth(d profile.Device) (float64, error) {
+	switch d.Type {
+	case cuda:
+		// Two transfers per clock on every memory that CUDA GPUs have had; the driver reports the clock so
+		// that this holds for GDDR6X and HBM3e too (H200: 2 × 6016 bit × 3.201 GHz / 8 = 4.8 TB/s).
+		if peak := 2 * float64(d.BusWidth) * float64(d.MemoryClockRate) * 1e3 / 8; peak > 0 {
+			return peak, nil
+		}
+		if peak, ok := sharedMemoryBandwidth[d.Arch]; ok {
+			return peak, nil
+		}
+	case hip:
+		if peak, ok := amdBandwidth[amdArch(d.Arch)]; ok {
+			return peak, nil
+		}
+	}
+	return 0, &UnknownError{d.Type, d.Arch}
+}
+
+// amdArch drops the feature flags of a full target name: gfx942:sramecc+:xnack- is gfx942.
+func amdArch(arch string) string {
+	name, _, _ := strings.Cut(arch, ":")
+	return name
+}

@@ -1,0 +1,82 @@
+package specs
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// Boards with what their datasheets say, dense, in Tflop/s and Tbyte/s; 0 is a figure the datasheet lacks or,
+// for the generations where Proton's formula rules, differs from.
+var boards = []struct {
+	name  string
+	d     profile.Device
+	flops [4]float64
+	bytes float64
+}{
+	{"V100 SXM2", profile.Device{Type: "CUDA", Arch: "70", NumSMs: 80, ClockRate: 1530000, BusWidth: 4096, MemoryClockRate: 877000}, [4]float64{0, 125, 15.7, 7.8}, 0.9},
+	{"Jetson AGX Xavier", profile.Device{Type: "CUDA", Arch: "72", NumSMs: 8, ClockRate: 1377000}, [4]float64{22.6, 11.3, 1.41, 0}, 0.1365},
+	{"T4", profile.Device{Type: "CUDA", Arch: "75", NumSMs: 40, ClockRate: 1590000, BusWidth: 256, MemoryClockRate: 5001000}, [4]float64{130, 65, 8.1, 0.254}, 0.320},
+	{"A100 40GB", profile.Device{Type: "CUDA", Arch: "80", NumSMs: 108, ClockRate: 1410000, BusWidth: 5120, MemoryClockRate: 1215000}, [4]float64{624, 312, 156, 0}, 1.555},
+	{"A40", profile.Device{Type: "CUDA", Arch: "86", NumSMs: 84, ClockRate: 1740000, BusWidth: 384, MemoryClockRate: 7251000}, [4]float64{299.3, 149.7, 74.8, 0.585}, 0.696},
+	{"AGX Orin", profile.Device{Type: "CUDA", Arch: "87", NumSMs: 16, ClockRate: 1300000}, [4]float64{85, 42.5, 0, 0}, 0.2048},
+	{"RTX 4090", profile.Device{Type: "CUDA", Arch: "89", NumSMs: 128, ClockRate: 2520000, BusWidth: 384, MemoryClockRate: 10501000}, [4]float64{330.3, 165.2, 82.6, 0}, 1.008},
+	{"H100 PCIe", profile.Device{Type: "CUDA", Arch: "90", NumSMs: 114, ClockRate: 1755000, BusWidth: 5120, MemoryClockRate: 1593000}, [4]float64{1513, 756, 378, 0}, 2.039},
+	{"H200", profile.Device{Type: "CUDA", Arch: "90", NumSMs: 132, ClockRate: 1980000, BusWidth: 6016, MemoryClockRate: 3201000}, [4]float64{1976, 988, 494, 0}, 4.8},
+	{"B200", profile.Device{Type: "CUDA", Arch: "100", NumSMs: 148, ClockRate: 1860000, BusWidth: 8192, MemoryClockRate: 3900000}, [4]float64{4510, 2255, 1128, 0}, 8},
+	{"Jetson T5000", profile.Device{Type: "CUDA", Arch: "110", NumSMs: 20, ClockRate: 1575000}, [4]float64{517, 258.5, 0, 0}, 0.273},
+	{"Jetson T5000, CUDA 12", profile.Device{Type: "CUDA", Arch: "101", NumSMs: 20, ClockRate: 1575000}, [4]float64{517, 258.5, 0, 0}, 0.273},
+	{"B300", profile.Device{Type: "CUDA", Arch: "103", NumSMs: 148, ClockRate: 1860000}, [4]float64{4500, 2250, 1125, 0}, 0},
+	{"RTX PRO 6000 Blackwell", profile.Device{Type: "CUDA", Arch: "120", NumSMs: 188, ClockRate: 2617000, BusWidth: 512, MemoryClockRate: 14001000}, [4]float64{1007, 503.8, 251.9, 1.97}, 1.792},
+	{"DGX Spark", profile.Device{Type: "CUDA", Arch: "121", NumSMs: 48, ClockRate: 2418000}, [4]float64{238, 0, 0, 0}, 0.273},
+	{"MI250X", profile.Device{Type: "HIP", Arch: "gfx90a:sramecc+:xnack-", NumSMs: 220, ClockRate: 1700000}, [4]float64{383, 0, 0, 0}, 3.2},
+	{"MI300X", profile.Device{Type: "HIP", Arch: "gfx942", NumSMs: 304, ClockRate: 2100000}, [4]float64{2614.9, 1307.4, 653.7, 0}, 5.3},
+	{"MI300A sample", profile.Device{Type: "HIP", Arch: "gfx940", NumSMs: 228, ClockRate: 2100000}, [4]float64{1961, 980.6, 490.3, 0}, 5.3},
+	{"MI300X sample", profile.Device{Type: "HIP", Arch: "gfx941", NumSMs: 304, ClockRate: 2100000}, [4]float64{2614.9, 1307.4, 653.7, 0}, 5.3},
+	{"MI355X", profile.Device{Type: "HIP", Arch: "gfx950", NumSMs: 256, ClockRate: 2400000}, [4]float64{5033, 2516, 0, 0}, 8},
+}
+
+func TestPeaksAreTheDatasheets(t *testing.T) {
+	near := func(got, want float64) bool { return math.Abs(got-want) <= 0.02*want }
+	for _, b := range boards {
+		for i, w := range Widths {
+			got, err := Flops(b.d, w)
+			if err != nil {
+				t.Fatalf("%s: %v", b.name, err)
+			}
+			if want := b.flops[i] * 1e12; want > 0 && !near(got, want) {
+				t.Errorf("%s: %.4g flop/s for %d bits, the datasheet says %.4g", b.name, got, w, want)
+			}
+			if got <= 0 {
+				t.Errorf("%s: no peak for %d bits", b.name, w)
+			}
+		}
+		if b.bytes == 0 {
+			continue
+		}
+		got, err := Bandwidth(b.d)
+		if err != nil || !near(got, b.bytes*1e12) {
+			t.Errorf("%s: %.4g byte/s (%v), the datasheet says %.4g", b.name, got, err, b.bytes*1e12)
+		}
+	}
+}
+
+func TestUnknownPartsAreNamed(t *testing.T) {
+	for want, d := range map[string]profile.Device{
+		"no peak figures for CUDA architecture sm_200":                {Type: "CUDA", Arch: "200"},
+		"no peak figures for HIP architecture gfx1100":                {Type: "HIP", Arch: "gfx1100"},
+		"no peak figures for XPU architecture pvc":                    {Type: "XPU", Arch: "pvc"},
+		"the profile does not name the architecture of a CUDA device": {Type: "CUDA"},
+	} {
+		_, err := Flops(d, 16)
+		var unknown *UnknownError
+		if !errors.As(err, &unknown) || err.Error() != want {
+			t.Errorf("Flops: %v, want %s", err, want)
+		}
+		if _, err := Bandwidth(d); !errors.As(err, &unknown) {
+			t.Errorf("Bandwidth: %v, want %s", err, want)
+		}
+	}
+}

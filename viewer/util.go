@@ -1,0 +1,139 @@
+package viewer
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer/specs"
+)
+
+// roofline is what utilisation is computed from: the recorded amounts and, per device, how long one of each
+// takes at the peak. It is exclusive: only frames with a device of their own (kernels) have a value.
+type roofline struct {
+	widths  []width
+	bytes   int // column; -1 when none was recorded
+	elapsed func(r *row) float64
+	devices map[deviceKey]*peaks
+	find    func(key deviceKey) *peaks
+}
+
+type width struct {
+	bits   int
+	column int
+}
+
+type deviceKey struct{ typ, id string }
+
+// peaks of one device; NaN where a figure is unknown.
+type peaks struct {
+	flops     map[int]float64
+	bandwidth float64
+}
+
+// util is the larger of arithmetic and memory time at the peak, over the time it took. A profile with only
+// bytes or only flops gets a roofline of that one side.
+func (t *table) util(warn func(string)) (metric, error) {
+	roof := &roofline{bytes: -1, devices: map[deviceKey]*peaks{}}
+	for _, bits := range specs.Widths {
+		if at, ok := t.index["flops"+strconv.Itoa(bits)]; ok {
+			roof.widths = append(roof.widths, width{bits, at})
+		}
+	}
+	if at, ok := t.index["bytes"]; ok {
+		roof.bytes = at
+	}
+	if len(roof.widths) == 0 && roof.bytes < 0 {
+		return metric{}, errors.New("derive util: the profile has neither bytes nor flops8, flops16, flops32 or flops64; give kernels a launch_metadata function and profile with --hook triton")
+	}
+	if !t.have("device_id") {
+		return metric{}, errors.New("derive util: no frame of the profile names its device; profile with the cupti or rocprofiler backend")
+	}
+	var err error
+	if roof.elapsed, err = t.inSeconds("time"); err != nil {
+		return metric{}, err
+	}
+	warned := map[string]bool{}
+	roof.find = func(key deviceKey) *peaks {
+		return t.peaks(key, roof.widths, func(note string) {
+			if !warned[note] {
+				warned[note] = true
+				warn(note)
+			}
+		})
+	}
+	return metric{label: "util", value: roof.util}, nil
+}
+
+func (f *roofline) util(r *row) float64 {
+	id := r.property("device_id")
+	if id == "" {
+		return missing
+	}
+	key := deviceKey{r.property("device_type"), id}
+	p := f.devices[key]
+	if p == nil {
+		p = f.find(key)
+		f.devices[key] = p
+	}
+	arithmetic := 0.0
+	for _, w := range f.widths {
+		if flops := r.own[w.column]; !math.IsNaN(flops) && flops != 0 {
+			arithmetic += flops / p.flops[w.bits]
+		}
+	}
+	memory := 0.0
+	if f.bytes >= 0 && !math.IsNaN(r.own[f.bytes]) {
+		memory = r.own[f.bytes] / p.bandwidth
+	}
+	return math.Max(arithmetic, memory) / f.elapsed(r)
+}
+
+// peaks looks a device up. What is unknown is NaN, and said once.
+func (t *table) peaks(key deviceKey, widths []width, note func(string)) *peaks {
+	p := &peaks{flops: map[int]float64{}, bandwidth: missing}
+	for _, w := range widths {
+		p.flops[w.bits] = missing
+	}
+	d := t.device(key)
+	if d == nil {
+		note(fmt.Sprintf("util is nan on device %s: the profile does not describe it; profile again with proton run", key.id))
+		return p
+	}
+	for _, w := range widths {
+		if peak, err := specs.Flops(*d, w.bits); err == nil && peak > 0 {
+			p.flops[w.bits] = peak
+		} else {
+			note(unknownPeak(key.id, err))
+		}
+	}
+	if peak, err := specs.Bandwidth(*d); err == nil && peak > 0 {
+		p.bandwidth = peak
+	} else {
+		note(unknownPeak(key.id, err))
+	}
+	return p
+}
+
+func unknownPeak(id string, err error) string {
+	if err == nil {
+		err = errors.New("the profile lacks its clock or its number of multiprocessors")
+	}
+	return fmt.Sprintf("util is nan on device %s: %v; use tflop/s and gbyte/s instead", id, err)
+}
+
+// device finds a row's device. Metrics of the intra-kernel profiler name the type by number, so a type that
+// the profile does not have falls back to the ordinal alone.
+func (t *table) device(key deviceKey) *profile.Device {
+	if d := t.profile.Device(key.typ, key.id); d != nil {
+		return d
+	}
+	for i := range t.profile.Devices {
+		if d := &t.profile.Devices[i]; d.ID == key.id {
+			return d
+		}
+	}
+	return nil
+}

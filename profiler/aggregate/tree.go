@@ -97,7 +97,7 @@ func (n *node) on(device uint32) *deviceTime {
 }
 
 // path returns the tree's node of a hotpath call path, leaving out scopes that the session did not see.
-func (t *Tree) path(id, order uint64) *node {
+func (t *Tree) path(id uint32, order uint64) *node {
 	if id == 0 {
 		return t.root
 	}

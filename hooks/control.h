@@ -1,0 +1,13 @@
+// The C face of hooks.Control.
+#ifndef GOPROTON_CONTROL_H
+#define GOPROTON_CONTROL_H
+
+#include <stddef.h>
+
+// text is malloc'ed. kind names the Python exception to raise with it, "" for none.
+struct control_answer { char *text; size_t len; char kind[32]; };
+
+extern void goprotonControl(char *method, size_t method_len, char *params, size_t params_len, struct control_answer *answer);
+extern void goprotonReady(void); // returns once all init functions have run
+
+#endif

@@ -1,0 +1,76 @@
+// Package hooks is what runs inside the workload's Python: the extension module goproton._native (scopes,
+// the launch hook, Python call paths), written in C against CPython's C API, which it resolves at import, and
+// the one bridge over which Python controls sessions in Go.
+//
+// Scopes, launches and metrics go from C straight to the hot path and never enter Go. cmd/libproton hands
+// over the hot path's table with Init and answers control calls by setting Control.
+package hooks
+
+/*
+#cgo CFLAGS: -std=gnu11 -O2 -Wall -Wextra
+#cgo LDFLAGS: -ldl -lm -lpthread
+#include <stdlib.h>
+#include "control.h"
+void hooks_set_api(const void *api);
+*/
+import "C"
+
+import (
+	"encoding/json"
+	"fmt"
+	"unsafe"
+)
+
+// Control answers one control call of goproton._native: a method and its JSON parameters, a JSON result.
+// An error is what ErrorJSON returns. It is called on threads of the workload, several at a time.
+var Control func(method string, params []byte) []byte
+
+// Init hands over the hot path's table of functions, hotpath.API(). It must be called before Python imports
+// the module: from an init function of the library.
+func Init(api unsafe.Pointer) { C.hooks_set_api(api) }
+
+type failure struct {
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+}
+
+// ErrorJSON is the answer that makes Python raise the exception class kind (ValueError, IndexError,
+// RuntimeError, NotImplementedError, OSError, TypeError, KeyError) with text as its message.
+func ErrorJSON(kind, text string) []byte {
+	b, err := json.Marshal(map[string]failure{"error": {kind, text}})
+	if err != nil {
+		panic("BUG: two strings did not marshal: " + err.Error())
+	}
+	return b
+}
+
+// answer calls Control and takes an error apart, so that C needs no JSON.
+func answer(method string, params []byte) (result []byte, kind string) {
+	defer func() {
+		if p := recover(); p != nil {
+			result, kind = []byte(fmt.Sprintf("BUG: control call %s: %v; please report this", method, p)), "RuntimeError"
+		}
+	}()
+	if Control == nil {
+		return []byte("control call " + method + ": this library has no sessions; use the libproton.so of the goproton package"), "RuntimeError"
+	}
+	result = Control(method, params)
+	var e struct{ Error *failure }
+	if len(result) > 8 && string(result[:8]) == `{"error"` && json.Unmarshal(result, &e) == nil && e.Error != nil {
+		return []byte(e.Error.Text), e.Error.Kind
+	}
+	return result, ""
+}
+
+//export goprotonReady
+func goprotonReady() {}
+
+//export goprotonControl
+func goprotonControl(method *C.char, methodLen C.size_t, params *C.char, paramsLen C.size_t, out *C.struct_control_answer) {
+	text, kind := answer(C.GoStringN(method, C.int(methodLen)), C.GoBytes(unsafe.Pointer(params), C.int(paramsLen)))
+	out.text = (*C.char)(C.malloc(C.size_t(len(text) + 1)))
+	out.len = C.size_t(len(text))
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(out.text)), len(text)+1), append(text, 0))
+	name := unsafe.Slice((*byte)(unsafe.Pointer(&out.kind[0])), len(out.kind))
+	name[copy(name[:len(name)-1], kind)] = 0
+}

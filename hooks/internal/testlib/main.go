@@ -1,0 +1,122 @@
+// Command testlib is a libproton.so without sessions: the extension module on the real hot path, and control
+// calls that let a Python test switch recording on, launch imaginary kernels and read back what was recorded.
+package main
+
+import "C"
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/goproton/goproton/hooks"
+	"github.com/goproton/goproton/internal/hotpath"
+)
+
+func main() {}
+
+func init() {
+	if err := hotpath.Init(); err != nil {
+		panic(err)
+	}
+	hooks.Init(hotpath.API())
+	hooks.Control = control
+}
+
+type request struct {
+	Shadow, Python bool
+	Fresh          bool
+	Func           uint64
+	Kind, Text     string
+	Node           uint32
+}
+
+func control(method string, params []byte) []byte {
+	var r request
+	if err := json.Unmarshal(params, &r); err != nil {
+		return hooks.ErrorJSON("ValueError", err.Error())
+	}
+	switch method {
+	case "start":
+		hotpath.SessionBegins(r.Fresh)
+		hotpath.SetActive(1, 1, r.Shadow, r.Python)
+	case "finalize":
+		hotpath.SetActive(0, 0, false, false)
+	case "launch":
+		launch(r.Func)
+	case "path":
+		return reply(path(r.Node))
+	case "records":
+		return reply(records())
+	case "slots":
+		return reply(slots())
+	case "fail":
+		return hooks.ErrorJSON(r.Kind, r.Text)
+	case "panic":
+		panic("on purpose")
+	case "metric_vector":
+		vectors = append(vectors, append(json.RawMessage(nil), params...))
+	case "vectors":
+		return reply(vectors)
+	default:
+		return hooks.ErrorJSON("NotImplementedError", "no control call "+method)
+	}
+	return []byte("{}")
+}
+
+var vectors = []json.RawMessage{}
+
+func reply(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return hooks.ErrorJSON("RuntimeError", err.Error())
+	}
+	return b
+}
+
+// path is a call path's frames, root first.
+func path(id uint32) []string {
+	names := []string{}
+	for nodes := hotpath.Nodes(); id != 0; id = nodes[id].Parent {
+		names = append([]string{hotpath.Text(nodes[id].Name)}, names...)
+	}
+	return names
+}
+
+type launched struct {
+	Shadow, Python []string
+	Func           uint64
+	Op             bool
+	Type           uint8
+}
+
+// records drains what was launched since the last call, oldest first for each thread.
+func records() []launched {
+	all := []launched{}
+	hotpath.Drain(func(_ uintptr, records []hotpath.Record) {
+		for _, r := range records {
+			all = append(all, launched{path(r.Node), path(r.PyNode), r.Func, r.Flags&hotpath.FlagOp != 0, r.Type})
+		}
+	})
+	return all
+}
+
+type slot struct {
+	Path   []string
+	Name   string
+	Python bool
+	Value  string
+	Type   string
+}
+
+func slots() []slot {
+	all := []slot{}
+	for _, s := range hotpath.Slots()[1:] {
+		v := slot{Path: path(s.Node), Name: hotpath.Text(s.Name), Python: s.Flags&hotpath.SlotPython != 0, Type: "int"}
+		v.Value = fmt.Sprint(int64(s.Bits))
+		if s.Type == hotpath.SlotDouble {
+			v.Type, v.Value = "double", fmt.Sprint(double(s.Bits))
+		}
+		all = append(all, v)
+	}
+	return all
+}

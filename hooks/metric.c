@@ -1,0 +1,313 @@
+// Metric values: Python numbers, sequences and tensors as what the profile stores.
+#include "native.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- numbers ----
+
+static enum value_kind from_int(PyObject *v, struct number *out) {
+  int overflow = 0;
+  out->type = HP_INT;
+  out->i = py.PyLong_AsLongLongAndOverflow(v, &overflow);
+  if (!overflow) return out->i == -1 && py.PyErr_Occurred() ? VALUE_ERROR : VALUE_NUMBER;
+  out->type = HP_DOUBLE;
+  out->d = py.PyLong_AsDouble(v);
+  if (out->d == -1.0 && py.PyErr_Occurred()) { // beyond 1e308
+    py.PyErr_Clear();
+    out->d = overflow > 0 ? HUGE_VAL : -HUGE_VAL;
+  }
+  return VALUE_NUMBER;
+}
+
+static enum value_kind from_float(PyObject *v, struct number *out) {
+  out->type = HP_DOUBLE;
+  out->d = py.PyFloat_AsDouble(v);
+  return out->d == -1.0 && py.PyErr_Occurred() ? VALUE_ERROR : VALUE_NUMBER;
+}
+
+static enum value_kind through(PyObject *made, enum value_kind (*from)(PyObject *, struct number *), struct number *out) {
+  if (!made) return VALUE_ERROR;
+  enum value_kind kind = from(made, out);
+  py.Py_DecRef(made);
+  return kind;
+}
+
+static int type_has(PyObject *v, const char *method) { return py.PyObject_HasAttrString(py_type(v), method); }
+
+// numpy scalars, Fraction, Decimal and everything else with a conversion of its own. Integers first, so that
+// a 64-bit integer does not pass through a double; then __float__, never __int__, which would truncate.
+static enum value_kind from_other(PyObject *v, struct number *out) {
+  if (type_has(v, "__index__")) {
+    PyObject *i = py.PyNumber_Index(v);
+    if (i) return through(i, from_int, out);
+    if (!type_has(v, "__float__")) return VALUE_ERROR;
+    py.PyErr_Clear(); // numpy's bool has an __index__ that refuses
+  }
+  return type_has(v, "__float__") ? through(py.PyNumber_Float(v), from_float, out) : VALUE_NONE;
+}
+
+static int is_text_or_map(PyObject *v) {
+  return py_is(v, py.PyUnicode_Type) || py_is(v, py.PyBytes_Type) || py_is(v, py.PyDict_Type);
+}
+
+// An array without dimensions has a __len__ that raises: it is a number.
+static int is_sequence(PyObject *v) {
+  if (!type_has(v, "__len__") || !type_has(v, "__getitem__")) return 0;
+  if (py.PyObject_Size(v) >= 0) return 1;
+  py.PyErr_Clear();
+  return 0;
+}
+
+enum value_kind hooks_value(PyObject *v, struct number *out) {
+  PyObject *t = py_type(v);
+  if (t == py.PyLong_Type || t == py.PyBool_Type) return from_int(v, out);
+  if (t == py.PyFloat_Type) return from_float(v, out);
+  if (v == py._Py_NoneStruct || is_text_or_map(v)) return VALUE_NONE;
+  if (t == py.PyList_Type || t == py.PyTuple_Type) return VALUE_VECTOR;
+  if (py.PyType_IsSubtype(t, py.PyLong_Type)) return from_int(v, out);
+  if (py.PyType_IsSubtype(t, py.PyFloat_Type)) return from_float(v, out);
+  if (py.PyObject_HasAttrString(v, "data_ptr")) return VALUE_TENSOR;
+  return is_sequence(v) ? VALUE_VECTOR : from_other(v, out);
+}
+
+static void as_double(struct number *n) {
+  if (n->type == HP_DOUBLE) return;
+  n->d = (double)n->i;
+  n->type = HP_DOUBLE;
+}
+
+static void as_int(struct number *n) {
+  if (n->type == HP_INT) return;
+  double d = n->d;
+  n->type = HP_INT;
+  n->i = isnan(d) ? 0 : d >= 9223372036854775807.0 ? INT64_MAX : d <= -9223372036854775808.0 ? INT64_MIN : (int64_t)llround(d);
+}
+
+void hooks_number_for(enum name_kind kind, struct number *n) {
+  if (kind == NAME_FLOPS) as_double(n);
+  if (kind == NAME_BYTES) as_int(n);
+}
+
+// ---- vectors: JSON for Go, which keeps them beside the numbers ----
+
+struct text { char *at; size_t used, room; int failed; };
+
+static void put(struct text *t, const char *s, size_t n) {
+  if (t->used + n + 1 > t->room) {
+    size_t room = (t->room ? t->room : 256) * 2 + n;
+    char *bigger = realloc(t->at, room);
+    if (!bigger) t->failed = 1;
+    else t->at = bigger, t->room = room;
+  }
+  if (t->failed) return;
+  memcpy(t->at + t->used, s, n);
+  t->used += n;
+  t->at[t->used] = 0;
+}
+
+static void put_string(struct text *t, const char *s, size_t n) {
+  char escape[8];
+  put(t, "\"", 1);
+  for (size_t i = 0; i < n; i++) {
+    unsigned char c = (unsigned char)s[i];
+    if (c >= 0x20 && c != '"' && c != '\\') put(t, s + i, 1);
+    else put(t, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", c));
+  }
+  put(t, "\"", 1);
+}
+
+// JSON has no NaN and no infinity: null stands for both.
+static void put_number(struct text *t, struct number n) {
+  char s[40];
+  if (n.type == HP_INT) put(t, s, (size_t)snprintf(s, sizeof s, "%lld", (long long)n.i));
+  else if (isfinite(n.d)) put(t, s, (size_t)snprintf(s, sizeof s, "%.17g", n.d));
+  else put(t, "null", 4);
+}
+
+static int refuse_value(PyObject *key, PyObject *v) {
+  PyObject *name = py.PyObject_GetAttrString(py_type(v), "__name__");
+  if (name) {
+    py.PyErr_Format(py.PyExc_TypeError, "add metric %R: a value of type %S cannot be stored; give a number, a flat list of numbers or a tensor", key, name);
+    py.Py_DecRef(name);
+  }
+  return -1;
+}
+
+// vector_numbers converts the items of a tuple; the result is the caller's to free, NULL with an error set.
+static struct number *vector_numbers(PyObject *key, PyObject *items, py_ssize n, int *doubles) {
+  struct number *numbers = malloc((size_t)(n ? n : 1) * sizeof *numbers);
+  if (!numbers) return (void)py.PyErr_NoMemory(), NULL;
+  for (py_ssize i = 0; i < n; i++) {
+    PyObject *item = py.PyTuple_GetItem(items, i);
+    enum value_kind kind = hooks_value(item, &numbers[i]);
+    if (kind != VALUE_NUMBER) {
+      if (kind != VALUE_ERROR) refuse_value(key, item);
+      return free(numbers), NULL;
+    }
+    *doubles |= numbers[i].type == HP_DOUBLE;
+  }
+  return numbers;
+}
+
+static int send_vector(struct leaf at, struct name name, const struct number *numbers, py_ssize n, int doubles) {
+  struct text t = {0};
+  char head[120];
+  size_t len;
+  put(&t, head, (size_t)snprintf(head, sizeof head, "{\"node\":%u,\"pynode\":%u,\"set\":%u,\"name\":", at.node, at.pynode, at.set));
+  const char *s = hooks_hp->text(name.id, &len);
+  put_string(&t, s, len);
+  put(&t, doubles ? ",\"floats\":[" : ",\"ints\":[", doubles ? 11 : 9);
+  for (py_ssize i = 0; i < n; i++) {
+    struct number v = numbers[i];
+    if (doubles) as_double(&v);
+    if (i) put(&t, ",", 1);
+    put_number(&t, v);
+  }
+  put(&t, "]}", 2);
+  if (t.failed) return free(t.at), (void)py.PyErr_NoMemory(), -1;
+  PyObject *answer = hooks_call("metric_vector", 13, t.at, t.used);
+  free(t.at);
+  if (!answer) return -1;
+  py.Py_DecRef(answer);
+  return 0;
+}
+
+static int add_vector(PyObject *key, struct name name, PyObject *v, struct leaf at) {
+  PyObject *items = py.PySequence_Tuple(v);
+  if (!items) return -1;
+  py_ssize n = py.PyTuple_Size(items);
+  int doubles = name.kind == NAME_FLOPS, status = -1;
+  struct number *numbers = vector_numbers(key, items, n, &doubles);
+  if (numbers) {
+    if (name.kind == NAME_BYTES) {
+      for (py_ssize i = 0; i < n; i++) as_int(&numbers[i]);
+      doubles = 0;
+    }
+    status = send_vector(at, name, numbers, n, doubles);
+    free(numbers);
+  }
+  py.Py_DecRef(items);
+  return status;
+}
+
+// ---- tensors ----
+
+static PyObject *tensor_handler;
+
+PyObject *native_set_tensor_handler(PyObject *self, PyObject *handler) {
+  (void)self;
+  PyObject *old = tensor_handler;
+  tensor_handler = handler == py._Py_NoneStruct ? NULL : py_new_ref(handler);
+  if (old) py.Py_DecRef(old);
+  return py_none();
+}
+
+int hooks_tensor(PyObject *key, PyObject *tensor, struct leaf at) {
+  if (!tensor_handler) return refuse_value(key, tensor);
+  PyObject *tuple = hooks_leaf_tuple(at);
+  if (!tuple) return -1;
+  PyObject *handler = py_new_ref(tensor_handler);
+  PyObject *result = py.PyObject_CallFunctionObjArgs(handler, key, tensor, tuple, NULL);
+  py.Py_DecRef(handler);
+  py.Py_DecRef(tuple);
+  if (!result) return -1;
+  py.Py_DecRef(result);
+  return 0;
+}
+
+// ---- adding ----
+
+struct leaf hooks_leaf(void) {
+  struct leaf at;
+  hooks_hp->leaf(&at.node, &at.pynode, &at.set);
+  return at;
+}
+
+PyObject *hooks_leaf_tuple(struct leaf at) {
+  uint32_t parts[3] = {at.node, at.pynode, at.set};
+  PyObject *tuple = py.PyTuple_New(3);
+  for (int i = 0; tuple && i < 3; i++) {
+    PyObject *part = py.PyLong_FromUnsignedLong(parts[i]);
+    if (!part || py.PyTuple_SetItem(tuple, i, part)) return py.Py_DecRef(tuple), NULL;
+  }
+  return tuple;
+}
+
+static int status_error(int status, struct name name, PyObject *key, struct number v) {
+  if (status != HP_TYPE_CHANGED) return 0; // off, or out of space: the hot path counts what it loses
+  py.PyErr_Format(py.PyExc_ValueError, "Metric value type mismatch for valueId %u (%S): current=%s, new=%s", name.id, key,
+                  v.type == HP_INT ? "double" : "int64_t", v.type == HP_INT ? "int64_t" : "double");
+  return -1;
+}
+
+static int add_one(PyObject *key, PyObject *v, const struct leaf *at) {
+  struct name name = hooks_name(key);
+  if (!name.id) {
+    if (py_is(key, py.PyUnicode_Type)) return 0; // no space for names: counted as loss
+    return py.PyErr_Format(py.PyExc_TypeError, "add metric %R: the name of a metric must be a str", key), -1;
+  }
+  struct number n;
+  switch (hooks_value(v, &n)) {
+  case VALUE_ERROR: return -1;
+  case VALUE_NONE: return refuse_value(key, v);
+  case VALUE_VECTOR: return add_vector(key, name, v, at ? *at : hooks_leaf());
+  case VALUE_TENSOR: return hooks_tensor(key, v, at ? *at : hooks_leaf());
+  case VALUE_NUMBER: break;
+  }
+  hooks_number_for(name.kind, &n);
+  int status = at                 ? hooks_hp->metric_at(at->node, at->pynode, at->set, name.id, n.type, n.bits)
+               : n.type == HP_INT ? hooks_hp->metric_int(name.id, n.i)
+                                  : hooks_hp->metric_double(name.id, n.d);
+  return status_error(status, name, key, n);
+}
+
+static int add_dict(PyObject *dict, const struct leaf *at) {
+  PyObject *key, *value;
+  py_ssize position = 0;
+  int failed = 0;
+  while (!failed && py.PyDict_Next(dict, &position, &key, &value)) {
+    py.Py_IncRef(key); // a value's conversion may run Python code, which may change the dict
+    py.Py_IncRef(value);
+    failed = add_one(key, value, at);
+    py.Py_DecRef(key);
+    py.Py_DecRef(value);
+  }
+  return failed;
+}
+
+int hooks_add_metrics(PyObject *metrics, const struct leaf *at) {
+  if (py_is(metrics, py.PyDict_Type)) return add_dict(metrics, at);
+  PyObject *dict = py.PyDict_New();
+  if (!dict) return -1;
+  int failed = py.PyDict_Update(dict, metrics) || add_dict(dict, at);
+  py.Py_DecRef(dict);
+  return failed ? -1 : 0;
+}
+
+PyObject *native_add_metrics(PyObject *self, PyObject *metrics) {
+  (void)self;
+  if (!hooks_hp->active()) return py_none();
+  return hooks_add_metrics(metrics, NULL) ? NULL : py_none();
+}
+
+static int leaf_from(PyObject *tuple, struct leaf *at) {
+  uint32_t *part[3] = {&at->node, &at->pynode, &at->set};
+  if (!py_is(tuple, py.PyTuple_Type) || py.PyTuple_Size(tuple) != 3)
+    return py.PyErr_SetString(py.PyExc_TypeError, "add metrics at a leaf: pass the tuple that leaf() returned"), -1;
+  for (int i = 0; i < 3; i++) {
+    unsigned long v = py.PyLong_AsUnsignedLong(py.PyTuple_GetItem(tuple, i));
+    if (v == (unsigned long)-1 && py.PyErr_Occurred()) return -1;
+    *part[i] = (uint32_t)v;
+  }
+  return 0;
+}
+
+PyObject *native_add_metrics_at(PyObject *self, PyObject *const *args, py_ssize n) {
+  (void)self;
+  struct leaf at;
+  if (n != 2) return py.PyErr_SetString(py.PyExc_TypeError, "add_metrics_at takes a leaf and a dict"), NULL;
+  if (leaf_from(args[0], &at)) return NULL;
+  return hooks_add_metrics(args[1], &at) ? NULL : py_none();
+}

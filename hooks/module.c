@@ -1,0 +1,70 @@
+// The extension module goproton._native.
+#include "native.h"
+#include "control.h"
+#include <stdatomic.h>
+
+const struct hp_api *hooks_hp;
+
+int64_t hooks_next_id(void) {
+  static _Atomic int64_t last;
+  return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
+static PyObject *native_record_scope(PyObject *self, PyObject *unused) {
+  (void)self, (void)unused;
+  return py.PyLong_FromLongLong(hooks_next_id());
+}
+
+static PyObject *native_active(PyObject *self, PyObject *unused) {
+  (void)self, (void)unused;
+  return py.PyBool_FromLong(hooks_hp->active());
+}
+
+static PyObject *native_leaf(PyObject *self, PyObject *unused) {
+  (void)self, (void)unused;
+  return hooks_leaf_tuple(hooks_leaf());
+}
+
+static struct py_method methods[] = {
+    {"enter_scope", (void *)native_enter_scope, PY_O, "enter_scope(name, /)\n--\n\nOpens a scope on this thread; returns its call path's node, 0 while nothing is recorded."},
+    {"exit_scope", (void *)native_exit_scope, PY_NOARGS, "exit_scope()\n--\n\nLeaves this thread's innermost scope."},
+    {"enter_state", (void *)native_enter_state, PY_O, "enter_state(name, /)\n--\n\nEnters a state: one frame below all scopes."},
+    {"exit_state", (void *)native_exit_state, PY_NOARGS, "exit_state()\n--\n\nLeaves the innermost state; the outer one comes back."},
+    {"enter_op", (void *)native_enter_op, PY_FASTCALL, "enter_op(name, function=0, /)\n--\n\nThis thread's kernels land on a leaf of this name until exit_op or the launch of the function."},
+    {"exit_op", (void *)native_exit_op, PY_NOARGS, "exit_op()\n--\n\nCloses the op of this thread."},
+    {"last_op", (void *)native_last_op, PY_NOARGS, "last_op()\n--\n\n(number, name) of this thread's latest op, (0, None) before the first."},
+    {"record_scope", (void *)native_record_scope, PY_NOARGS, "record_scope()\n--\n\nThe next number of the counter that scopes draw from."},
+    {"active", (void *)native_active, PY_NOARGS, "active()\n--\n\nWhether some session is active in this process."},
+    {"leaf", (void *)native_leaf, PY_NOARGS, "leaf()\n--\n\nWhere a launch at this moment would go, as add_metrics_at takes it."},
+    {"add_metrics", (void *)native_add_metrics, PY_O, "add_metrics(metrics, /)\n--\n\nAdds values to the current leaf."},
+    {"add_metrics_at", (void *)native_add_metrics_at, PY_FASTCALL, "add_metrics_at(leaf, metrics, /)\n--\n\nAdds values to a leaf remembered earlier."},
+    {"set_tensor_handler", (void *)native_set_tensor_handler, PY_O, "set_tensor_handler(handler, /)\n--\n\nhandler(key, tensor, leaf) gets every tensor among metrics."},
+    {"launch_enter", (void *)native_launch_enter, PY_O, "launch_enter(metadata, /)\n--\n\nThe launch hook: names the kernel about to be launched and adds its metrics."},
+    {"launch_exit", (void *)native_launch_exit, PY_O, "launch_exit(metadata, /)\n--\n\nCloses what launch_enter opened; not needed when the metadata carry the function's handle."},
+    {"set_launch_filter", (void *)native_set_launch_filter, PY_O, "set_launch_filter(filter, /)\n--\n\nfilter(name) -> bool chooses which kernels get an op; None chooses all."},
+    {"call", (void *)native_call, PY_FASTCALL, "call(method, params, /)\n--\n\nOne control call: JSON in, JSON out."},
+    {"python_walker", (void *)native_python_walker, PY_NOARGS, "python_walker()\n--\n\nHow Python stacks are read: 'internal', or 'public: ' and the reason."},
+    {0},
+};
+
+static struct py_module definition = {
+    .head = {1, NULL},
+    .name = "goproton._native",
+    .doc = "The native side of goproton: scopes, the launch hook, and control of sessions.",
+    .size = -1,
+    .methods = methods,
+};
+
+__attribute__((visibility("default"))) PyObject *PyInit__native(void) {
+  if (!py_resolve(__builtin_return_address(0))) return NULL;
+  // Go's init functions run on a thread of their own after dlopen has returned; any call into Go waits for them.
+  if (!hooks_in_child()) goprotonReady();
+  if (!hooks_hp || hooks_hp->size != sizeof *hooks_hp)
+    return py.PyErr_SetString(py.PyExc_ImportError, "load goproton._native: the library's hot path is not set up; rebuild libproton.so from one source tree"), NULL;
+  if (!hooks_names_init()) return NULL;
+  PyObject *module = py.PyModule_Create2(&definition, 1013 /* PYTHON_API_VERSION of CPython 3 */);
+  if (module && !hooks_scope_types(module)) return py.Py_DecRef(module), NULL;
+  return module;
+}
+
+void hooks_set_api(const void *api) { hooks_hp = api; }

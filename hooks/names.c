@@ -1,0 +1,74 @@
+#include "native.h"
+#include <string.h>
+
+PyObject *hooks_str_get, *hooks_str_data, *hooks_str_extras, *hooks_str_name, *hooks_str_function;
+
+int hooks_names_init(void) {
+  return (hooks_str_get = py.PyUnicode_InternFromString("get")) && (hooks_str_data = py.PyUnicode_InternFromString("data")) &&
+         (hooks_str_extras = py.PyUnicode_InternFromString("extras")) && (hooks_str_name = py.PyUnicode_InternFromString("name")) &&
+         (hooks_str_function = py.PyUnicode_InternFromString("function"));
+}
+
+// Names are nearly always literals, the same object every time: one compare instead of hashing the text.
+// An entry holds a reference, so its address cannot come to mean another string. Guarded by the GIL.
+enum { CACHE_BITS = 10, LONGEST_CACHED = 200 };
+static struct { PyObject *text; struct name name; } cache[1 << CACHE_BITS];
+
+static size_t trimmed(const char *s, size_t n, const char **from) {
+  while (n && *s == ' ') s++, n--;
+  *from = s;
+  for (size_t i = 0; i < n; i++) // marks such as "(exc)" are no part of what a roofline metric is called
+    if (s[i] == '(') n = i;
+  while (n && s[n - 1] == ' ') n--;
+  return n;
+}
+
+static int is(const char *s, size_t n, const char *word) { return n == strlen(word) && !memcmp(s, word, n); }
+
+static enum name_kind kind_of(const char *s, size_t n) {
+  if (is(s, n, "name") || is(s, n, "function") || is(s, n, "stream")) return NAME_OWN;
+  n = trimmed(s, n, &s);
+  if (is(s, n, "bytes")) return NAME_BYTES;
+  if (is(s, n, "cpu_time")) return NAME_RESERVED;
+  if (is(s, n, "flops") || is(s, n, "flops8") || is(s, n, "flops16") || is(s, n, "flops32") || is(s, n, "flops64")) return NAME_FLOPS;
+  return NAME_METRIC;
+}
+
+static struct name intern(const char *s, size_t n) { return (struct name){hooks_hp->intern(s, n), kind_of(s, n)}; }
+
+// Lone surrogates have no UTF-8 form; they are written as escapes rather than refused.
+static struct name intern_escaped(PyObject *text) {
+  struct name name = {0, NAME_METRIC};
+  py.PyErr_Clear();
+  PyObject *bytes = py.PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
+  char *s;
+  py_ssize n;
+  if (bytes && !py.PyBytes_AsStringAndSize(bytes, &s, &n)) name = intern(s, (size_t)n);
+  else py.PyErr_Clear();
+  if (bytes) py.Py_DecRef(bytes);
+  return name;
+}
+
+struct name hooks_name(PyObject *text) {
+  size_t at = ((uintptr_t)text >> 4 ^ (uintptr_t)text >> (4 + CACHE_BITS)) & ((1 << CACHE_BITS) - 1);
+  if (cache[at].text == text) return cache[at].name;
+  if (!py_is(text, py.PyUnicode_Type)) return (struct name){0, NAME_METRIC};
+  py_ssize n;
+  const char *s = py.PyUnicode_AsUTF8AndSize(text, &n);
+  if (!s) return intern_escaped(text);
+  struct name name = intern(s, (size_t)n);
+  if (name.id && n <= LONGEST_CACHED) {
+    PyObject *old = cache[at].text;
+    py.Py_IncRef(text);
+    cache[at].text = text;
+    cache[at].name = name;
+    if (old) py.Py_DecRef(old);
+  }
+  return name;
+}
+
+PyObject *hooks_text(uint32_t id) {
+  size_t n;
+  const char *s = hooks_hp->text(id, &n);
+  return py.PyUnicode_DecodeUTF8(s, (py_ssize)n, "replace");
+}

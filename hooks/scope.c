@@ -1,0 +1,371 @@
+// The context managers `scope` and `cpu_timed_scope`, and the function forms of scopes and states.
+#include "native.h"
+#include "quickcall.h"
+#include <stdlib.h>
+#include <time.h>
+
+// One object may be entered again inside itself and, as a decorator, on several threads at once. So each entry
+// keeps what its own exit needs, and who entered. Guarded by the GIL.
+struct entry { struct hp_token token; const void *thread; int64_t start; };
+
+struct scope {
+  PyObject head;
+  PyObject *name, *metrics;
+  struct name text;       // of the name, when it is known already
+  int64_t id;             // 0 = None
+  uint32_t open, room;    // entries in use; room of `more`
+  struct entry first;     // nearly always the only one
+  struct entry *more;
+};
+
+static PyObject *scope_type, *timed_type;
+static uint32_t cpu_time_name;
+
+// The address of a thread-local variable is a thread identity that costs one instruction.
+static __thread char this_thread __attribute__((tls_model("initial-exec")));
+
+static int64_t nanos(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static struct entry *entry_at(struct scope *s, uint32_t i) { return i ? &s->more[i - 1] : &s->first; }
+
+static struct entry *push_entry(struct scope *s) {
+  if (s->open > s->room) {
+    uint32_t room = s->room ? s->room * 2 : 4;
+    struct entry *more = realloc(s->more, room * sizeof *more);
+    if (!more) return (void)py.PyErr_NoMemory(), NULL;
+    s->more = more;
+    s->room = room;
+  }
+  struct entry *e = entry_at(s, s->open++);
+  *e = (struct entry){.thread = &this_thread};
+  return e;
+}
+
+// pop_entry takes this thread's latest entry out; 0 when it has none.
+static int pop_entry(struct scope *s, struct entry *out) {
+  for (uint32_t i = s->open; i-- > 0;) {
+    struct entry *e = entry_at(s, i);
+    if (e->thread != &this_thread) continue;
+    *out = *e;
+    for (; i + 1 < s->open; i++) *entry_at(s, i) = *entry_at(s, i + 1);
+    s->open--;
+    return 1;
+  }
+  return 0;
+}
+
+// ---- making ----
+
+static void set_object(PyObject **where, PyObject *what) {
+  PyObject *old = *where;
+  py.Py_IncRef(what);
+  *where = what;
+  if (old) py.Py_DecRef(old);
+}
+
+static int reserved(PyObject *metrics) {
+  PyObject *key, *value;
+  py_ssize position = 0;
+  if (!py_is(metrics, py.PyDict_Type)) return 0;
+  while (py.PyDict_Next(metrics, &position, &key, &value))
+    if (hooks_name(key).kind == NAME_RESERVED) return 1;
+  return 0;
+}
+
+static int fill(struct scope *s, PyObject *name, PyObject *metrics) {
+  if (!name) return py.PyErr_SetString(py.PyExc_TypeError, "scope needs a name"), -1;
+  if (metrics && py_is(&s->head, timed_type) && reserved(metrics))
+    return py.PyErr_SetString(py.PyExc_ValueError, "The metric name 'cpu_time' is reserved."), -1;
+  set_object(&s->name, name);
+  set_object(&s->metrics, metrics ? metrics : py._Py_NoneStruct);
+  s->text = (struct name){0};
+  return 0;
+}
+
+// argument stores one argument given by keyword; -1 when there is no such parameter or it was given before.
+static int argument(PyObject *keyword, PyObject *value, PyObject **name, PyObject **metrics) {
+  PyObject **where = !py.PyUnicode_CompareWithASCIIString(keyword, "name")      ? name
+                     : !py.PyUnicode_CompareWithASCIIString(keyword, "metrics") ? metrics
+                                                                                : NULL;
+  if (where && !*where) return *where = value, 0;
+  py.PyErr_Format(py.PyExc_TypeError, "scope takes a name and metrics; argument %R does not fit", keyword);
+  return -1;
+}
+
+static int too_many(py_ssize n) {
+  if (n <= 2) return 0;
+  py.PyErr_Format(py.PyExc_TypeError, "scope takes a name and metrics, not %zd arguments", n);
+  return 1;
+}
+
+static int scope_init(PyObject *self, PyObject *args, PyObject *kwargs) {
+  py_ssize n = py.PyTuple_Size(args), position = 0;
+  PyObject *name = n > 0 ? py.PyTuple_GetItem(args, 0) : NULL, *metrics = n > 1 ? py.PyTuple_GetItem(args, 1) : NULL;
+  PyObject *key, *value;
+  if (too_many(n)) return -1;
+  while (kwargs && py.PyDict_Next(kwargs, &position, &key, &value))
+    if (argument(key, value, &name, &metrics)) return -1;
+  return fill((struct scope *)self, name, metrics);
+}
+
+// Both of a heap type's constructors give zeroed memory and count the type's new reference.
+static PyObject *scope_new(PyObject *type, PyObject *args, PyObject *kwargs) {
+  (void)args, (void)kwargs;
+  return py.PyType_GenericAlloc(type, 0);
+}
+
+// Python calls this for scope(...) instead of packing a tuple for scope_new and scope_init (see quickcall.c).
+static PyObject *scope_vectorcall(PyObject *type, PyObject *const *args, size_t flagged, PyObject *keywords) {
+  py_ssize n = (py_ssize)(flagged & ~((size_t)1 << (sizeof(size_t) * 8 - 1))), given = keywords ? py.PyTuple_Size(keywords) : 0;
+  PyObject *name = n > 0 ? args[0] : NULL, *metrics = n > 1 ? args[1] : NULL;
+  if (too_many(n)) return NULL;
+  for (py_ssize i = 0; i < given; i++)
+    if (argument(py.PyTuple_GetItem(keywords, i), args[n + i], &name, &metrics)) return NULL;
+  PyObject *self = py.PyType_GenericAlloc(type, 0);
+  if (self && fill((struct scope *)self, name, metrics)) return py.Py_DecRef(self), NULL;
+  return self;
+}
+
+static void scope_dealloc(PyObject *self) {
+  struct scope *s = (struct scope *)self;
+  PyObject *type = py_type(self);
+  if (s->name) py.Py_DecRef(s->name);
+  if (s->metrics) py.Py_DecRef(s->metrics);
+  free(s->more);
+  void (*release)(void *);
+  *(void **)&release = py.PyType_GetSlot(type, PY_TP_FREE);
+  release(self);
+  py.Py_DecRef(type);
+}
+
+// ---- entering and leaving ----
+
+static int enter_with_metrics(struct scope *s, struct entry *e) {
+  PyObject *metrics = py_new_ref(s->metrics);
+  struct hp_token token = e->token;
+  int failed = hooks_add_metrics(metrics, NULL); // may run Python code: e is not to be used afterwards
+  py.Py_DecRef(metrics);
+  if (!failed) return 0;
+  struct entry gone;
+  pop_entry(s, &gone);
+  hooks_hp->scope_exit(token);
+  return -1;
+}
+
+static PyObject *scope_enter(PyObject *self, PyObject *unused) {
+  (void)unused;
+  struct scope *s = (struct scope *)self;
+  struct entry *e = push_entry(s);
+  if (!e) return NULL;
+  if (hooks_hp->active()) {
+    if (!s->text.id) s->text = s->name ? hooks_name(s->name) : (struct name){0};
+    if (!s->text.id && !(s->name && py_is(s->name, py.PyUnicode_Type))) {
+      s->open--;
+      return py.PyErr_Format(py.PyExc_TypeError, "enter scope %R: the name must be a str", s->name ? s->name : py._Py_NoneStruct);
+    }
+    s->id = hooks_next_id();
+    e->token = hooks_hp->scope_enter(s->text.id);
+    if (py_type(self) == timed_type || (py_type(self) != scope_type && py_is(self, timed_type))) e->start = nanos();
+    if (s->metrics && s->metrics != py._Py_NoneStruct && e->token.node && enter_with_metrics(s, e)) return NULL;
+  }
+  return py_new_ref(self);
+}
+
+// unwind closes a scope that is not the innermost one, together with what was left open inside it.
+static int unwind(struct hp_token token) {
+  uint32_t at = hooks_hp->scope_node();
+  while (at && at != token.node) at = hooks_hp->node(at).parent;
+  if (!at) return 0;
+  while (hooks_hp->scope_exit(token) == HP_MISMATCH)
+    if (hooks_hp->scope_exit((struct hp_token){0, 0}) != HP_OK) return 0;
+  return 1;
+}
+
+static PyObject *unbalanced(struct scope *s, struct hp_token token, int exception) {
+  int inside = unwind(token);
+  if (exception) return py_none(); // an exception that skipped an exit_scope() matters more than the skipping
+  return py.PyErr_Format(py.PyExc_RuntimeError,
+                         inside ? "leave scope %R: a scope inside it was still open on this thread; leave scopes in reverse order"
+                                : "leave scope %R: it is no longer open on this thread; leave each scope once, in reverse order",
+                         s->name);
+}
+
+static PyObject *scope_exit(PyObject *self, PyObject *const *args, py_ssize n) {
+  struct scope *s = (struct scope *)self;
+  struct entry e;
+  if (!pop_entry(s, &e) || !e.token.node) return py_none();
+  if (e.start && hooks_hp->scope_node() == e.token.node) hooks_hp->metric_int(cpu_time_name, nanos() - e.start);
+  int status = hooks_hp->scope_exit(e.token);
+  if (status == HP_MISMATCH || status == HP_EMPTY) return unbalanced(s, e.token, n > 0 && args[0] != py._Py_NoneStruct);
+  return py_none();
+}
+
+// ---- as a decorator ----
+
+static const char decorator_source[] =
+    "def decorate(scope, function):\n"
+    "    from functools import wraps\n"
+    "    @wraps(function)\n"
+    "    def inside(*args, **kwargs):\n"
+    "        with scope:\n"
+    "            return function(*args, **kwargs)\n"
+    "    return inside\n";
+
+static PyObject *decorator(void) {
+  static PyObject *made;
+  if (made) return made;
+  PyObject *code = py.Py_CompileString(decorator_source, "<goproton>", 257 /* Py_file_input */);
+  PyObject *globals = code ? py.PyDict_New() : NULL;
+  if (globals && !py.PyDict_SetItemString(globals, "__builtins__", py.PyEval_GetBuiltins())) {
+    PyObject *done = py.PyEval_EvalCode(code, globals, globals), *key = done ? py.PyUnicode_InternFromString("decorate") : NULL;
+    if (key) made = py.PyDict_GetItemWithError(globals, key);
+    if (made) py.Py_IncRef(made);
+    if (key) py.Py_DecRef(key);
+    if (done) py.Py_DecRef(done);
+  }
+  if (globals) py.Py_DecRef(globals);
+  if (code) py.Py_DecRef(code);
+  return made;
+}
+
+static PyObject *scope_call(PyObject *self, PyObject *args, PyObject *kwargs) {
+  if (py.PyTuple_Size(args) != 1 || (kwargs && py.PyDict_Size(kwargs)) || !py.PyCallable_Check(py.PyTuple_GetItem(args, 0)))
+    return py.PyErr_SetString(py.PyExc_TypeError, "a scope used as a decorator takes one function"), NULL;
+  PyObject *decorate = decorator();
+  return decorate ? py.PyObject_CallFunctionObjArgs(decorate, self, py.PyTuple_GetItem(args, 0), NULL) : NULL;
+}
+
+// ---- attributes ----
+
+static PyObject *get_name(PyObject *self, void *closure) {
+  (void)closure;
+  struct scope *s = (struct scope *)self;
+  return s->name ? py_new_ref(s->name) : py_none();
+}
+
+static PyObject *get_metrics(PyObject *self, void *closure) {
+  (void)closure;
+  struct scope *s = (struct scope *)self;
+  return s->metrics ? py_new_ref(s->metrics) : py_none();
+}
+
+static PyObject *get_id(PyObject *self, void *closure) {
+  (void)closure;
+  struct scope *s = (struct scope *)self;
+  return s->id ? py.PyLong_FromLongLong(s->id) : py_none();
+}
+
+static int set_name(PyObject *self, PyObject *value, void *closure) {
+  (void)closure;
+  struct scope *s = (struct scope *)self;
+  if (!value) return py.PyErr_SetString(py.PyExc_AttributeError, "a scope's name cannot be deleted"), -1;
+  set_object(&s->name, value);
+  s->text = (struct name){0};
+  return 0;
+}
+
+static int set_metrics(PyObject *self, PyObject *value, void *closure) {
+  (void)closure;
+  set_object(&((struct scope *)self)->metrics, value ? value : py._Py_NoneStruct);
+  return 0;
+}
+
+static PyObject *scope_repr(PyObject *self) {
+  struct scope *s = (struct scope *)self;
+  return py.PyUnicode_FromFormat("<scope %R>", s->name ? s->name : py._Py_NoneStruct);
+}
+
+// ---- the types ----
+
+static struct py_method scope_methods[] = {
+    {"__enter__", (void *)scope_enter, PY_NOARGS, NULL},
+    {"__exit__", (void *)scope_exit, PY_FASTCALL, NULL},
+    {0},
+};
+
+static struct py_getset scope_attributes[] = {
+    {"name", get_name, set_name, "The frame's text.", NULL},
+    {"metrics", get_metrics, set_metrics, "What is added to the frame at entry, or None.", NULL},
+    {"id", get_id, NULL, "Number of the most recent entry that was recorded, or None.", NULL},
+    {0},
+};
+
+static struct py_slot scope_slots[] = {
+    {PY_TP_NEW, (void *)scope_new},
+    {PY_TP_INIT, (void *)scope_init},
+    {PY_TP_DEALLOC, (void *)scope_dealloc},
+    {PY_TP_CALL, (void *)scope_call},
+    {PY_TP_REPR, (void *)scope_repr},
+    {PY_TP_METHODS, scope_methods},
+    {PY_TP_GETSET, scope_attributes},
+    {PY_TP_DOC, (void *)"scope(name, metrics=None)\n--\n\nNames the work launched inside it; a context manager and a decorator."},
+    {0},
+};
+
+static struct py_slot timed_slots[] = {
+    {PY_TP_NEW, (void *)scope_new},
+    {PY_TP_INIT, (void *)scope_init},
+    {PY_TP_DEALLOC, (void *)scope_dealloc},
+    {PY_TP_DOC, (void *)"cpu_timed_scope(name, metrics=None)\n--\n\nA scope that also records the CPU time spent inside it."},
+    {0},
+};
+
+static struct py_spec scope_spec = {"goproton._native.scope", sizeof(struct scope), 0, PY_FLAG_DEFAULT | PY_FLAG_BASETYPE, scope_slots};
+static struct py_spec timed_spec = {"goproton._native.cpu_timed_scope", sizeof(struct scope), 0, PY_FLAG_DEFAULT | PY_FLAG_BASETYPE, timed_slots};
+
+int hooks_scope_types(PyObject *module) {
+  static const char cpu_time[] = "cpu_time (ns)(exc)";
+  cpu_time_name = hooks_hp->intern(cpu_time, sizeof cpu_time - 1);
+  if (!(scope_type = py.PyType_FromSpec(&scope_spec))) return 0;
+  PyObject *bases = py.PyTuple_New(1);
+  if (!bases || py.PyTuple_SetItem(bases, 0, py_new_ref(scope_type))) return 0;
+  timed_type = py.PyType_FromSpecWithBases(&timed_spec, bases);
+  py.Py_DecRef(bases);
+  if (!timed_type) return 0;
+  hooks_set_vectorcall(scope_type, scope_vectorcall);
+  hooks_set_vectorcall(timed_type, scope_vectorcall);
+  return !py.PyModule_AddObject(module, "scope", py_new_ref(scope_type)) &&
+         !py.PyModule_AddObject(module, "cpu_timed_scope", py_new_ref(timed_type));
+}
+
+// ---- function forms ----
+
+static uint32_t name_or_error(PyObject *name, const char *what) {
+  struct name text = hooks_name(name);
+  if (!text.id && !py_is(name, py.PyUnicode_Type)) py.PyErr_Format(py.PyExc_TypeError, "%s %R: the name must be a str", what, name);
+  return text.id;
+}
+
+PyObject *native_enter_scope(PyObject *self, PyObject *name) {
+  (void)self;
+  if (!hooks_hp->active()) return py.PyLong_FromUnsignedLong(0);
+  uint32_t text = name_or_error(name, "enter scope");
+  if (!text && py.PyErr_Occurred()) return NULL;
+  return py.PyLong_FromUnsignedLong(hooks_hp->scope_enter(text).node);
+}
+
+PyObject *native_exit_scope(PyObject *self, PyObject *unused) {
+  (void)self, (void)unused;
+  if (hooks_hp->scope_exit((struct hp_token){0, 0}) == HP_EMPTY && hooks_hp->active())
+    return py.PyErr_SetString(py.PyExc_RuntimeError, "leave a scope: none is open on this thread; each exit_scope needs an enter_scope before it"), NULL;
+  return py_none();
+}
+
+PyObject *native_enter_state(PyObject *self, PyObject *name) {
+  (void)self;
+  uint32_t text = name == py._Py_NoneStruct ? 0 : name_or_error(name, "enter state");
+  if (!text && py.PyErr_Occurred()) return NULL;
+  if (hooks_hp->state_enter(text) == HP_FULL)
+    return py.PyErr_SetString(py.PyExc_RuntimeError, "enter state: too many states are open on this thread; leave each state that was entered"), NULL;
+  return py_none();
+}
+
+PyObject *native_exit_state(PyObject *self, PyObject *unused) {
+  (void)self, (void)unused;
+  hooks_hp->state_exit();
+  return py_none();
+}

@@ -18,6 +18,7 @@ import "C"
 
 import (
 	"runtime"
+	"strings"
 	"unsafe"
 
 	"github.com/goproton/goproton/internal/cuptipath"
@@ -44,8 +45,21 @@ type Collector struct {
 	names     names
 }
 
-// New returns a collector that is not attached yet.
-func New(opts Options) *Collector { return &Collector{opts: opts} }
+// New returns a collector that is not attached yet. PROTON_GRAPH=graph asks for whole graphs where the
+// caller's interface, upstream's, has no word for it.
+func New(opts Options) *Collector {
+	opts.WholeGraphs = opts.WholeGraphs || getenv("PROTON_GRAPH") == "graph"
+	return &Collector{opts: opts}
+}
+
+// NVTXWanted tells whether Triton's knob leaves NVTX ranges on, as they are by default.
+func NVTXWanted() bool {
+	switch strings.ToLower(getenv("TRITON_ENABLE_NVTX")) {
+	case "0", "false", "off", "no", "n":
+		return false
+	}
+	return true
+}
 
 // Library tells which libcupti is in use: path and version as CUPTI counts it. Empty before Attach.
 func (c *Collector) Library() (path string, version uint32) { return c.library.Path, c.version }

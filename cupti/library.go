@@ -40,7 +40,7 @@ func loadDriver() (int, error) {
 
 // loadLibrary finds the libcupti to use and fills the table of functions.
 func (c *Collector) loadLibrary(driver int) error {
-	search := cuptipath.Search{Env: os.Getenv, SitePackages: c.opts.SitePackages}
+	search := cuptipath.Search{Env: getenv, SitePackages: c.opts.SitePackages}
 	if maps, err := os.Open("/proc/self/maps"); err == nil {
 		defer maps.Close()
 		search.Maps = maps

@@ -4,7 +4,6 @@
 package nvidia
 
 import (
-	"os"
 	"unsafe"
 
 	"github.com/goproton/goproton/cupti"
@@ -19,7 +18,7 @@ func init() {
 	profiler.Register("cupti", func(o profiler.SourceOptions) profiler.Source {
 		return cupti.New(cupti.Options{
 			WholeGraphs:  o.WholeGraphs,
-			NVTX:         os.Getenv("TRITON_ENABLE_NVTX") != "0",
+			NVTX:         cupti.NVTXWanted(),
 			SitePackages: o.SitePackages,
 			HotPath:      HotPath,
 		})

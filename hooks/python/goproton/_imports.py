@@ -12,8 +12,8 @@ _waiting: dict[str, list[Callable[[], None]]] = {}
 
 
 def when_imported(name: str, callback: Callable[[], None]) -> None:
-    """Calls ``callback()`` once module ``name`` is there: now, or when its import has finished."""
-    if ready(name):
+    """Calls ``callback()`` once module ``name`` is there: now, or when it has been executed."""
+    if name in sys.modules:
         callback()
         return
     if not _waiting:
@@ -21,12 +21,6 @@ def when_imported(name: str, callback: Callable[[], None]) -> None:
     callbacks = _waiting.setdefault(name, [])
     if callback not in callbacks:
         callbacks.append(callback)
-
-
-def ready(name: str) -> bool:
-    """Whether a module has been imported, and completely."""
-    module = sys.modules.get(name)
-    return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
 
 
 class _Watcher:

@@ -24,8 +24,10 @@ metric_type_double_index = DOUBLE
 metric_type_vector_int64_index = VECTOR_INT64
 metric_type_vector_double_index = VECTOR_DOUBLE
 
-# ``from triton._C.libproton import proton`` looks here.
+# This module is both triton._C.libproton and triton._C.libproton.proton: as the first it needs the second as an
+# attribute and a package's __path__.
 proton = sys.modules[__name__]
+__path__: list[str] = []
 
 # scope id -> the call path that was current inside it. Ids are only good while their scope is open, but a caller
 # may be late; the last few thousand are kept.

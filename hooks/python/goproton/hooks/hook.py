@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from threading import RLock
 
@@ -145,7 +146,7 @@ class HookManager:
                 hook.activate()
                 HookManager.active_hooks.append(hook)
         HookManager.active_hooks.sort(key=lambda hook: hook.priority, reverse=True)
-        if HookManager.active_hooks and not _imports.ready("triton"):
+        if HookManager.active_hooks and "triton" not in sys.modules:
             _imports.when_imported("triton", HookManager.refresh)
         HookManager._attach(_heads(HookManager.active_hooks) if _triton.imported() else {})
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from _thread import _local
 
 from .. import _library, _triton
+from ..state import COMPUTE_METADATA_SCOPE_NAME as COMPUTE_METADATA_SCOPE_NAME  # Triton 3.6 has it here
 from ..state import metadata_state
 from .hook import Hook, HookManager
 

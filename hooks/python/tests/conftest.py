@@ -1,0 +1,56 @@
+"""Fixtures: the native module, real or spied on, and subprocesses with a Triton of choice."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parent
+PACKAGE = TESTS.parent
+REPOSITORY = PACKAGE.parent.parent
+LIBRARY = Path(os.environ.get("PROTON_LIB") or REPOSITORY / "build" / "libproton.so")
+ORACLES = REPOSITORY / ".venv" / "oracles"
+
+# A GPU machine may be running these too: nothing here is to be collected from it.
+sys.path.insert(0, str(PACKAGE))
+
+
+def run_python(code, *argv, path=(), env=None, check=True, python=sys.executable, cwd=None):
+    """Runs code in a fresh interpreter that has this package, and `path`, on its search path."""
+    search = os.pathsep.join(map(str, [PACKAGE, TESTS, *path]))
+    full = {**os.environ, "PYTHONPATH": search, **(env or {})}
+    full.pop("PROTON_RUN_CONFIG", None) if not env or "PROTON_RUN_CONFIG" not in env else None
+    done = subprocess.run([python, "-c", code, *argv], env=full, cwd=cwd, capture_output=True, text=True, timeout=120)
+    if check:
+        assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture
+def library():
+    """Path of the built libproton.so."""
+    if not LIBRARY.exists():
+        pytest.skip(f"{LIBRARY} is not built; make build")
+    return str(LIBRARY)
+
+
+@pytest.fixture(params=["3.6.0", "3.9.0"])
+def triton(request):
+    """Folder of a real Triton, for PYTHONPATH."""
+    folder = ORACLES / f"triton-{request.param}"
+    if not folder.exists():
+        pytest.skip(f"{folder} is not there; make oracles")
+    return folder
+
+
+@pytest.fixture
+def proton(library, tmp_path, monkeypatch):
+    """The package with the real native module, in an empty folder; no session is left behind."""
+    monkeypatch.setenv("PROTON_LIB", library)
+    monkeypatch.chdir(tmp_path)
+    import goproton
+    yield goproton
+    goproton.flags.flags.command_line = False
+    goproton.finalize()

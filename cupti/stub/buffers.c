@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sizes.h"
 #include "tracer.h"
 
 static cupti_request_fn request;
@@ -31,9 +32,8 @@ uint32_t record_size(uint32_t kind) {
   if (known) return known;
   switch (kind) {
   case ACT_KERNEL:
-  case ACT_CONCURRENT_KERNEL:
-    return version < CUPTI_12_0 ? 200 : version < CUPTI_13_0 ? 208 : version < 130100 ? 216 : version < 130200 ? 224 : version < 130400 ? 232 : 248;
-  case ACT_GRAPH_TRACE: return version < CUPTI_12_3 ? 48 : 56;
+  case ACT_CONCURRENT_KERNEL: return kernel_record_size(version);
+  case ACT_GRAPH_TRACE: return graph_record_size(version);
   }
   return 0;
 }

@@ -1,0 +1,134 @@
+package abicheck
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// versions are the oldest CUPTI that we support, one of the middle (Triton 3.6 brings it) and the newest.
+var versions = []struct {
+	folder     string
+	driverless string // what a profiler gets on a machine without a driver
+}{
+	{"cupti-11.8", `
+without: cuptiGetErrorMessage
+without: cuptiSubscribe_v2
+without: cuptiGetGraphExecId
+GetVersion: 0 CUPTI_SUCCESS
+version: 18
+Subscribe: 15 CUPTI_ERROR_NOT_INITIALIZED
+EnableCallback: 1 CUPTI_ERROR_INVALID_PARAMETER
+SetAttribute: 15 CUPTI_ERROR_NOT_INITIALIZED
+RegisterCallbacks: 0 CUPTI_SUCCESS
+ActivityEnable: 15 CUPTI_ERROR_NOT_INITIALIZED
+FlushAll: 15 CUPTI_ERROR_NOT_INITIALIZED
+Unsubscribe: 1 CUPTI_ERROR_INVALID_PARAMETER
+`},
+	{"cupti-12.8", `
+without: cuptiSubscribe_v2
+GetVersion: 0 CUPTI_SUCCESS: CUPTI_SUCCESS
+version: 26
+Subscribe: 15 CUPTI_ERROR_NOT_INITIALIZED: CUPTI_ERROR_NOT_INITIALIZED
+EnableCallback: 1 CUPTI_ERROR_INVALID_PARAMETER: CUPTI_ERROR_INVALID_PARAMETER
+SetAttribute: 15 CUPTI_ERROR_NOT_INITIALIZED: CUPTI_ERROR_NOT_INITIALIZED
+RegisterCallbacks: 0 CUPTI_SUCCESS: CUPTI_SUCCESS
+ActivityEnable: 15 CUPTI_ERROR_NOT_INITIALIZED: CUPTI_ERROR_NOT_INITIALIZED
+FlushAll: 15 CUPTI_ERROR_NOT_INITIALIZED: CUPTI_ERROR_NOT_INITIALIZED
+Unsubscribe: 1 CUPTI_ERROR_INVALID_PARAMETER: CUPTI_ERROR_INVALID_PARAMETER
+`},
+	// From 13 on a library without a driver answers everything with 999: no version, no names of errors.
+	{"cupti-13.5", `
+GetVersion: 999 ?
+version: 0
+Subscribe: 999 ?
+EnableCallback: 999 ?
+SetAttribute: 999 ?
+RegisterCallbacks: 999 ?
+ActivityEnable: 999 ?
+FlushAll: 999 ?
+Unsubscribe: 999 ?
+`},
+}
+
+func oracle(t *testing.T, folder string) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("../../.venv/oracles", folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("needs the headers of %s: run tools/oracles.sh where PyPI can be reached", folder)
+	}
+	return dir
+}
+
+func compile(t *testing.T, source string, flags ...string) string {
+	t.Helper()
+	cc := os.Getenv("CC")
+	if cc == "" {
+		cc = "cc"
+	}
+	if _, err := exec.LookPath(cc); err != nil {
+		t.Skipf("needs a C compiler: %v", err)
+	}
+	program := filepath.Join(t.TempDir(), strings.TrimSuffix(source, ".c"))
+	args := append([]string{"-std=gnu11", "-w", "-o", program, filepath.Join("testdata", source)}, flags...)
+	if out, err := exec.Command(cc, append(args, "-ldl")...).CombinedOutput(); err != nil {
+		t.Fatalf("%s does not compile: %v\n%.4000s", source, err, out)
+	}
+	return program
+}
+
+// glob returns what matches a pattern in the parts of a folder of wheels: wheels put theirs at nvidia/<part>/<name>.
+func glob(t *testing.T, dir, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "nvidia", "*", pattern))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%s has no nvidia/*/%s (%v): remove it and run tools/oracles.sh again", dir, pattern, err)
+	}
+	return found
+}
+
+// TestABI compares every number in abi.h with the vendor's headers.
+func TestABI(t *testing.T) {
+	for _, v := range versions {
+		t.Run(v.folder, func(t *testing.T) {
+			var flags []string
+			for _, include := range glob(t, oracle(t, v.folder), "include") {
+				flags = append(flags, "-isystem", include)
+			}
+			out, err := exec.Command(compile(t, "check.c", flags...)).CombinedOutput()
+			if err != nil {
+				t.Errorf("abi.h does not say what the headers of %s say (%v):\n%s", v.folder, err, out)
+			}
+			t.Logf("%s", out)
+		})
+	}
+}
+
+// TestWithoutDriver loads real libraries where there is no driver: every function that the profiler needs is
+// there, none of them crashes, and what they answer is what the profiler's error texts are made for.
+func TestWithoutDriver(t *testing.T) {
+	load := compile(t, "load.c")
+	driver := exec.Command(load, "libcuda.so.1")
+	if driver.Run(); driver.ProcessState.ExitCode() != 1 { // 1: there is no such library
+		t.Skip("needs a machine without an NVIDIA driver, and this one has libcuda.so.1")
+	}
+	for _, v := range versions {
+		t.Run(v.folder, func(t *testing.T) {
+			library := glob(t, oracle(t, v.folder), "lib/libcupti.so.*")[0]
+			out, err := exec.Command(load, library).Output()
+			var exit *exec.ExitError
+			if errors.As(err, &exit) {
+				t.Fatalf("%s: %v\n%s%s", library, err, out, exit.Stderr)
+			}
+			if got, want := strings.TrimSpace(string(out)), strings.TrimSpace(v.driverless); got != want {
+				t.Errorf("%s answers\n%s\n\nwant\n%s", library, got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,423 @@
+// Compares cupti/abi.h with the vendor's own headers, number by number. Compiled by abicheck_test.go, once for
+// every version of the headers that is at hand; says what differs and returns 1, or prints how much it compared.
+#include <cuda.h>
+#include <cupti.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "../../abi.h"
+#include "../../stub/sizes.h"
+
+static int compared, wrong;
+
+static void same(const char *what, long long ours, long long theirs) {
+  compared++;
+  if (ours == theirs) return;
+  wrong++;
+  printf("%s: %lld in abi.h, %lld in the headers\n", what, ours, theirs);
+}
+
+#define VALUE(ours, theirs) same(#ours, (long long)(ours), (long long)(theirs))
+#define SIZE(ours, theirs) same("size of " #ours, sizeof(struct ours), sizeof(theirs))
+#define FIELD(ours, field, theirs, their_field)                                                        \
+  do {                                                                                                 \
+    same(#ours "." #field, offsetof(struct ours, field), offsetof(theirs, their_field));               \
+    same("size of " #ours "." #field, sizeof(((struct ours *)0)->field), sizeof(((theirs *)0)->their_field)); \
+  } while (0)
+// Where an array of ours stands for several fields of theirs, only the place is compared.
+#define PLACE(ours, field, theirs, their_field) \
+  same(#ours "." #field, offsetof(struct ours, field), offsetof(theirs, their_field))
+
+static void results(void) {
+  VALUE(RC_OK, CUPTI_SUCCESS);
+  VALUE(RC_INVALID_PARAMETER, CUPTI_ERROR_INVALID_PARAMETER);
+  VALUE(RC_INVALID_DEVICE, CUPTI_ERROR_INVALID_DEVICE);
+  VALUE(RC_INVALID_CONTEXT, CUPTI_ERROR_INVALID_CONTEXT);
+  VALUE(RC_INVALID_OPERATION, CUPTI_ERROR_INVALID_OPERATION);
+  VALUE(RC_OUT_OF_MEMORY, CUPTI_ERROR_OUT_OF_MEMORY);
+  VALUE(RC_HARDWARE, CUPTI_ERROR_HARDWARE);
+  VALUE(RC_PARAMETER_SIZE, CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT);
+  VALUE(RC_NOT_IMPLEMENTED, CUPTI_ERROR_API_NOT_IMPLEMENTED);
+  VALUE(RC_MAX_LIMIT_REACHED, CUPTI_ERROR_MAX_LIMIT_REACHED);
+  VALUE(RC_NOT_READY, CUPTI_ERROR_NOT_READY);
+  VALUE(RC_NOT_COMPATIBLE, CUPTI_ERROR_NOT_COMPATIBLE);
+  VALUE(RC_NOT_INITIALIZED, CUPTI_ERROR_NOT_INITIALIZED);
+  VALUE(RC_QUEUE_EMPTY, CUPTI_ERROR_QUEUE_EMPTY);
+  VALUE(RC_INVALID_KIND, CUPTI_ERROR_INVALID_KIND);
+  VALUE(RC_DISABLED, CUPTI_ERROR_DISABLED);
+  VALUE(RC_INVALID_MODULE, CUPTI_ERROR_INVALID_MODULE);
+  VALUE(RC_HARDWARE_BUSY, CUPTI_ERROR_HARDWARE_BUSY);
+  VALUE(RC_NOT_SUPPORTED, CUPTI_ERROR_NOT_SUPPORTED);
+  VALUE(RC_VIRTUALIZED, CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED);
+  VALUE(RC_INSUFFICIENT_PRIVILEGES, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);
+  VALUE(RC_OLD_PROFILER_API, CUPTI_ERROR_OLD_PROFILER_API_INITIALIZED);
+  VALUE(RC_LEGACY_PROFILER, CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED);
+  VALUE(RC_MULTIPLE_SUBSCRIBERS, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+  VALUE(RC_VIRTUALIZED_PRIVILEGES, CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES);
+  VALUE(RC_CONFIDENTIAL_COMPUTING, CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED);
+  VALUE(RC_CMP_DEVICE, CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED);
+#if CUPTI_API_VERSION >= 19
+  VALUE(RC_MIG_DEVICE, CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED);
+  VALUE(RC_SLI_DEVICE, CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED);
+  VALUE(RC_WSL_DEVICE, CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED);
+#endif
+  VALUE(RC_UNKNOWN, CUPTI_ERROR_UNKNOWN);
+  same("size of a result", sizeof(uint32_t), sizeof(CUptiResult));
+
+  VALUE(CU_OK, CUDA_SUCCESS);
+  VALUE(CU_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE);
+  VALUE(CU_NOT_INITIALIZED, CUDA_ERROR_NOT_INITIALIZED);
+  VALUE(CU_DEINITIALIZED, CUDA_ERROR_DEINITIALIZED);
+  VALUE(CU_NO_DEVICE, CUDA_ERROR_NO_DEVICE);
+  VALUE(CU_INVALID_DEVICE, CUDA_ERROR_INVALID_DEVICE);
+  VALUE(CU_INVALID_CONTEXT, CUDA_ERROR_INVALID_CONTEXT);
+  same("size of a driver result", sizeof(uint32_t), sizeof(CUresult));
+}
+
+static void domains(void) {
+  VALUE(DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API);
+  VALUE(DOMAIN_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API);
+  VALUE(DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_RESOURCE);
+  VALUE(DOMAIN_SYNCHRONIZE, CUPTI_CB_DOMAIN_SYNCHRONIZE);
+  VALUE(DOMAIN_NVTX, CUPTI_CB_DOMAIN_NVTX);
+#if CUPTI_API_VERSION >= 20
+  VALUE(DOMAIN_STATE, CUPTI_CB_DOMAIN_STATE);
+#endif
+  VALUE(SITE_ENTER, CUPTI_API_ENTER);
+  VALUE(SITE_EXIT, CUPTI_API_EXIT);
+  same("size of a domain", sizeof(uint32_t), sizeof(CUpti_CallbackDomain));
+  same("size of a callback id", sizeof(uint32_t), sizeof(CUpti_CallbackId));
+}
+
+#define RESOURCE(name) VALUE(RES_##name, CUPTI_CBID_RESOURCE_##name)
+static void resources(void) {
+  RESOURCE(CONTEXT_CREATED);
+  RESOURCE(CONTEXT_DESTROY_STARTING);
+  RESOURCE(STREAM_CREATED);
+  RESOURCE(STREAM_DESTROY_STARTING);
+  RESOURCE(CU_INIT_FINISHED);
+  RESOURCE(MODULE_LOADED);
+  RESOURCE(MODULE_UNLOAD_STARTING);
+  RESOURCE(MODULE_PROFILED);
+  RESOURCE(GRAPH_CREATED);
+  RESOURCE(GRAPH_DESTROY_STARTING);
+  RESOURCE(GRAPH_CLONED);
+  RESOURCE(GRAPHNODE_CREATE_STARTING);
+  RESOURCE(GRAPHNODE_CREATED);
+  RESOURCE(GRAPHNODE_DESTROY_STARTING);
+  RESOURCE(GRAPHNODE_DEPENDENCY_CREATED);
+  RESOURCE(GRAPHNODE_DEPENDENCY_DESTROY_STARTING);
+  RESOURCE(GRAPHEXEC_CREATE_STARTING);
+  RESOURCE(GRAPHEXEC_CREATED);
+  RESOURCE(GRAPHEXEC_DESTROY_STARTING);
+  RESOURCE(GRAPHNODE_CLONED);
+}
+
+#define DRIVER(name) VALUE(CBID_##name, CUPTI_DRIVER_TRACE_CBID_##name)
+static void driver_calls(void) {
+  DRIVER(cuCtxSynchronize);
+  DRIVER(cuModuleLoad);
+  DRIVER(cuModuleLoadData);
+  DRIVER(cuModuleLoadDataEx);
+  DRIVER(cuModuleLoadFatBinary);
+  DRIVER(cuModuleUnload);
+  DRIVER(cuModuleGetFunction);
+  DRIVER(cuLaunch);
+  DRIVER(cuLaunchGrid);
+  DRIVER(cuLaunchGridAsync);
+  DRIVER(cuStreamSynchronize);
+  DRIVER(cuLaunchKernel);
+  DRIVER(cuStreamSynchronize_ptsz);
+  DRIVER(cuLaunchKernel_ptsz);
+  DRIVER(cuLaunchCooperativeKernel);
+  DRIVER(cuLaunchCooperativeKernel_ptsz);
+  DRIVER(cuLaunchCooperativeKernelMultiDevice);
+  DRIVER(cuStreamBeginCapture);
+  DRIVER(cuStreamBeginCapture_ptsz);
+  DRIVER(cuStreamEndCapture);
+  DRIVER(cuStreamEndCapture_ptsz);
+  DRIVER(cuGraphInstantiate);
+  DRIVER(cuGraphLaunch);
+  DRIVER(cuGraphLaunch_ptsz);
+  DRIVER(cuGraphExecDestroy);
+  DRIVER(cuGraphDestroy);
+  DRIVER(cuStreamBeginCapture_v2);
+  DRIVER(cuStreamBeginCapture_v2_ptsz);
+  DRIVER(cuGraphExecUpdate);
+  DRIVER(cuGraphInstantiate_v2);
+  DRIVER(cuGraphInstantiateWithFlags);
+  DRIVER(cuLaunchKernelEx);
+  DRIVER(cuLaunchKernelEx_ptsz);
+#if CUPTI_API_VERSION >= 19
+  DRIVER(cuGraphInstantiateWithParams);
+  DRIVER(cuGraphInstantiateWithParams_ptsz);
+  DRIVER(cuLibraryLoadData);
+  DRIVER(cuLibraryLoadFromFile);
+  DRIVER(cuLibraryUnload);
+  DRIVER(cuLibraryGetKernel);
+  DRIVER(cuGraphExecUpdate_v2);
+#endif
+#if CUPTI_API_VERSION >= 22
+  DRIVER(cuStreamBeginCaptureToGraph);
+  DRIVER(cuStreamBeginCaptureToGraph_ptsz);
+#endif
+}
+
+static void nvtx(void) {
+  VALUE(NVTX_MarkA, CUPTI_CBID_NVTX_nvtxMarkA);
+  VALUE(NVTX_RangePushA, CUPTI_CBID_NVTX_nvtxRangePushA);
+  VALUE(NVTX_RangePushW, CUPTI_CBID_NVTX_nvtxRangePushW);
+  VALUE(NVTX_RangePushEx, CUPTI_CBID_NVTX_nvtxRangePushEx);
+  VALUE(NVTX_RangePop, CUPTI_CBID_NVTX_nvtxRangePop);
+  VALUE(NVTX_DomainRangePushEx, CUPTI_CBID_NVTX_nvtxDomainRangePushEx);
+  VALUE(NVTX_DomainRangePop, CUPTI_CBID_NVTX_nvtxDomainRangePop);
+}
+
+static void callback_data(void) {
+  FIELD(cupti_callback_data, site, CUpti_CallbackData, callbackSite);
+  FIELD(cupti_callback_data, function_name, CUpti_CallbackData, functionName);
+  FIELD(cupti_callback_data, params, CUpti_CallbackData, functionParams);
+  FIELD(cupti_callback_data, return_value, CUpti_CallbackData, functionReturnValue);
+  FIELD(cupti_callback_data, symbol_name, CUpti_CallbackData, symbolName);
+  FIELD(cupti_callback_data, context, CUpti_CallbackData, context);
+  FIELD(cupti_callback_data, context_uid, CUpti_CallbackData, contextUid);
+  FIELD(cupti_callback_data, correlation_data, CUpti_CallbackData, correlationData);
+  FIELD(cupti_callback_data, correlation_id, CUpti_CallbackData, correlationId);
+  SIZE(cupti_callback_data, CUpti_CallbackData);
+
+  FIELD(cupti_resource_data, context, CUpti_ResourceData, context);
+  FIELD(cupti_resource_data, handle, CUpti_ResourceData, resourceHandle.stream);
+  FIELD(cupti_resource_data, descriptor, CUpti_ResourceData, resourceDescriptor);
+  SIZE(cupti_resource_data, CUpti_ResourceData);
+
+  FIELD(cupti_module_data, module_id, CUpti_ModuleResourceData, moduleId);
+  FIELD(cupti_module_data, cubin_size, CUpti_ModuleResourceData, cubinSize);
+  FIELD(cupti_module_data, cubin, CUpti_ModuleResourceData, pCubin);
+  SIZE(cupti_module_data, CUpti_ModuleResourceData);
+
+  FIELD(cupti_graph_data, graph, CUpti_GraphData, graph);
+  FIELD(cupti_graph_data, original_graph, CUpti_GraphData, originalGraph);
+  FIELD(cupti_graph_data, node, CUpti_GraphData, node);
+  FIELD(cupti_graph_data, original_node, CUpti_GraphData, originalNode);
+  FIELD(cupti_graph_data, node_type, CUpti_GraphData, nodeType);
+  FIELD(cupti_graph_data, dependency, CUpti_GraphData, dependency);
+  FIELD(cupti_graph_data, graph_exec, CUpti_GraphData, graphExec);
+  SIZE(cupti_graph_data, CUpti_GraphData);
+  VALUE(NODE_KERNEL, CU_GRAPH_NODE_TYPE_KERNEL);
+  VALUE(NODE_MEMCPY, CU_GRAPH_NODE_TYPE_MEMCPY);
+  VALUE(NODE_MEMSET, CU_GRAPH_NODE_TYPE_MEMSET);
+  VALUE(NODE_HOST, CU_GRAPH_NODE_TYPE_HOST);
+  VALUE(NODE_GRAPH, CU_GRAPH_NODE_TYPE_GRAPH);
+
+  FIELD(cupti_nvtx_data, function_name, CUpti_NvtxData, functionName);
+  FIELD(cupti_nvtx_data, params, CUpti_NvtxData, functionParams);
+#if CUPTI_API_VERSION >= 19
+  FIELD(cupti_nvtx_data, return_value, CUpti_NvtxData, functionReturnValue);
+  SIZE(cupti_nvtx_data, CUpti_NvtxData);
+#endif
+#if CUPTI_API_VERSION >= 130000
+  FIELD(cupti_subscriber_params, size, CUpti_SubscriberParams, structSize);
+  FIELD(cupti_subscriber_params, name, CUpti_SubscriberParams, subscriberName);
+  FIELD(cupti_subscriber_params, old_name, CUpti_SubscriberParams, oldSubscriberName);
+  FIELD(cupti_subscriber_params, old_name_size, CUpti_SubscriberParams, oldSubscriberSize);
+#endif
+}
+
+static void launches(void) {
+#define LAUNCH(theirs)                                                      \
+  FIELD(cuda_params_launch_kernel, function, theirs, f);                    \
+  PLACE(cuda_params_launch_kernel, grid, theirs, gridDimX);                 \
+  PLACE(cuda_params_launch_kernel, block, theirs, blockDimX);               \
+  FIELD(cuda_params_launch_kernel, shared_bytes, theirs, sharedMemBytes);   \
+  FIELD(cuda_params_launch_kernel, stream, theirs, hStream);                \
+  FIELD(cuda_params_launch_kernel, kernel_params, theirs, kernelParams)
+  LAUNCH(cuLaunchKernel_params);
+  LAUNCH(cuLaunchKernel_ptsz_params);
+  LAUNCH(cuLaunchCooperativeKernel_params);
+  LAUNCH(cuLaunchCooperativeKernel_ptsz_params);
+  FIELD(cuda_params_launch_kernel, extra, cuLaunchKernel_params, extra);
+  SIZE(cuda_params_launch_kernel, cuLaunchKernel_params);
+
+#define LAUNCH_EX(theirs)                                                   \
+  FIELD(cuda_params_launch_kernel_ex, config, theirs, config);              \
+  FIELD(cuda_params_launch_kernel_ex, function, theirs, f);                 \
+  FIELD(cuda_params_launch_kernel_ex, kernel_params, theirs, kernelParams); \
+  FIELD(cuda_params_launch_kernel_ex, extra, theirs, extra);                \
+  SIZE(cuda_params_launch_kernel_ex, theirs)
+  LAUNCH_EX(cuLaunchKernelEx_params);
+  LAUNCH_EX(cuLaunchKernelEx_ptsz_params);
+
+  PLACE(cuda_launch_config, grid, CUlaunchConfig, gridDimX);
+  PLACE(cuda_launch_config, block, CUlaunchConfig, blockDimX);
+  FIELD(cuda_launch_config, shared_bytes, CUlaunchConfig, sharedMemBytes);
+  FIELD(cuda_launch_config, stream, CUlaunchConfig, hStream);
+  FIELD(cuda_launch_config, attributes, CUlaunchConfig, attrs);
+  FIELD(cuda_launch_config, num_attributes, CUlaunchConfig, numAttrs);
+  SIZE(cuda_launch_config, CUlaunchConfig);
+  FIELD(cuda_params_launch_old, function, cuLaunch_params, f);
+  FIELD(cuda_params_launch_old, function, cuLaunchGrid_params, f);
+  FIELD(cuda_params_launch_old, function, cuLaunchGridAsync_params, f);
+}
+
+static void other_params(void) {
+  FIELD(cuda_params_graph_launch, exec, cuGraphLaunch_params, hGraph);
+  FIELD(cuda_params_graph_launch, stream, cuGraphLaunch_params, hStream);
+  SIZE(cuda_params_graph_launch, cuGraphLaunch_ptsz_params);
+  FIELD(cuda_params_begin_capture, stream, cuStreamBeginCapture_params, hStream);
+  FIELD(cuda_params_begin_capture, stream, cuStreamBeginCapture_v2_params, hStream);
+#if CUPTI_API_VERSION >= 22
+  FIELD(cuda_params_begin_capture, stream, cuStreamBeginCaptureToGraph_params, hStream);
+#endif
+  FIELD(cuda_params_end_capture, stream, cuStreamEndCapture_params, hStream);
+  FIELD(cuda_params_end_capture, graph, cuStreamEndCapture_params, phGraph);
+  SIZE(cuda_params_end_capture, cuStreamEndCapture_ptsz_params);
+  FIELD(cuda_params_graph_instantiate, exec, cuGraphInstantiateWithFlags_params, phGraphExec);
+  FIELD(cuda_params_graph_instantiate, graph, cuGraphInstantiateWithFlags_params, hGraph);
+  FIELD(cuda_params_graph_instantiate, flags, cuGraphInstantiateWithFlags_params, flags);
+  FIELD(cuda_params_graph_instantiate, exec, cuGraphInstantiate_v2_params, phGraphExec);
+  FIELD(cuda_params_graph_instantiate, graph, cuGraphInstantiate_v2_params, hGraph);
+  FIELD(cuda_params_module_unload, module, cuModuleUnload_params, hmod);
+  FIELD(cuda_params_module_load_data, module, cuModuleLoadData_params, module);
+  FIELD(cuda_params_module_load_data, image, cuModuleLoadData_params, image);
+  FIELD(cuda_params_module_get_function, function, cuModuleGetFunction_params, hfunc);
+  FIELD(cuda_params_module_get_function, module, cuModuleGetFunction_params, hmod);
+  FIELD(cuda_params_module_get_function, name, cuModuleGetFunction_params, name);
+}
+
+#define KIND(name) VALUE(ACT_##name, CUPTI_ACTIVITY_KIND_##name)
+static void kinds(void) {
+  KIND(MEMCPY);
+  KIND(MEMSET);
+  KIND(KERNEL);
+  KIND(DRIVER);
+  KIND(RUNTIME);
+  KIND(DEVICE);
+  KIND(CONTEXT);
+  KIND(CONCURRENT_KERNEL);
+  KIND(NAME);
+  KIND(MARKER);
+  KIND(OVERHEAD);
+  KIND(MEMCPY2);
+  KIND(FUNCTION);
+  KIND(MODULE);
+  KIND(SYNCHRONIZATION);
+  KIND(EXTERNAL_CORRELATION);
+  KIND(GRAPH_TRACE);
+  same("size of a kind", sizeof(uint32_t), sizeof(CUpti_ActivityKind));
+
+  VALUE(ATTR_DEVICE_BUFFER_SIZE, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE);
+  VALUE(ATTR_DEVICE_BUFFER_SIZE_CDP, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE_CDP);
+  VALUE(ATTR_DEVICE_BUFFER_POOL_LIMIT, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT);
+  VALUE(ATTR_ZEROED_OUT_BUFFER, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER);
+  VALUE(ATTR_DEVICE_BUFFER_PRE_ALLOCATE, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE);
+  VALUE(ATTR_HOST_PINNED, CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED);
+#if CUPTI_API_VERSION >= 21
+  VALUE(ATTR_PER_THREAD_BUFFER, CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER);
+#endif
+  VALUE(FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+}
+
+// The newest record of each version is what its library writes.
+#if CUPTI_API_VERSION >= 130400
+typedef CUpti_ActivityKernel13 newest_kernel;
+#elif CUPTI_API_VERSION >= 130200
+typedef CUpti_ActivityKernel12 newest_kernel;
+#elif CUPTI_API_VERSION >= 130100
+typedef CUpti_ActivityKernel11 newest_kernel;
+#elif CUPTI_API_VERSION >= 130000
+typedef CUpti_ActivityKernel10 newest_kernel;
+#elif CUPTI_API_VERSION >= 19
+typedef CUpti_ActivityKernel9 newest_kernel;
+#else
+typedef CUpti_ActivityKernel8 newest_kernel;
+#endif
+#if CUPTI_API_VERSION >= 130400
+typedef CUpti_ActivityMemcpy7 newest_memcpy;
+#elif CUPTI_API_VERSION >= 130000
+typedef CUpti_ActivityMemcpy6 newest_memcpy;
+#else
+typedef CUpti_ActivityMemcpy5 newest_memcpy;
+#endif
+#if CUPTI_API_VERSION >= 21
+typedef CUpti_ActivityGraphTrace2 newest_graph;
+#else
+typedef CUpti_ActivityGraphTrace newest_graph;
+#endif
+
+static void records(void) {
+#define KERNEL(field, theirs) FIELD(cupti_kernel_prefix, field, newest_kernel, theirs)
+  KERNEL(kind, kind);
+  KERNEL(registers_per_thread, registersPerThread);
+  KERNEL(start, start);
+  KERNEL(end, end);
+  KERNEL(completed, completed);
+  KERNEL(device_id, deviceId);
+  KERNEL(context_id, contextId);
+  KERNEL(stream_id, streamId);
+  PLACE(cupti_kernel_prefix, grid, newest_kernel, gridX);
+  PLACE(cupti_kernel_prefix, block, newest_kernel, blockX);
+  KERNEL(static_shared, staticSharedMemory);
+  KERNEL(dynamic_shared, dynamicSharedMemory);
+  KERNEL(local_per_thread, localMemoryPerThread);
+  KERNEL(local_total, localMemoryTotal);
+  KERNEL(correlation_id, correlationId);
+  KERNEL(grid_id, gridId);
+  KERNEL(name, name);
+  KERNEL(queued, queued);
+  KERNEL(submitted, submitted);
+  KERNEL(launch_type, launchType);
+  KERNEL(shared_executed, sharedMemoryExecuted);
+  KERNEL(graph_node_id, graphNodeId);
+  KERNEL(shmem_limit, shmemLimitConfig);
+  KERNEL(graph_id, graphId);
+  same("size of a kernel record", kernel_record_size(CUPTI_API_VERSION), sizeof(newest_kernel));
+
+#define COPY(field, theirs) FIELD(cupti_memcpy_prefix, field, newest_memcpy, theirs)
+  COPY(kind, kind);
+  COPY(copy_kind, copyKind);
+  COPY(source_kind, srcKind);
+  COPY(target_kind, dstKind);
+  COPY(bytes, bytes);
+  COPY(start, start);
+  COPY(end, end);
+  COPY(device_id, deviceId);
+  COPY(context_id, contextId);
+  COPY(stream_id, streamId);
+  COPY(correlation_id, correlationId);
+
+#define GRAPH(field, theirs) FIELD(cupti_graph_trace, field, newest_graph, theirs)
+  GRAPH(kind, kind);
+  GRAPH(correlation_id, correlationId);
+  GRAPH(start, start);
+  GRAPH(end, end);
+  GRAPH(device_id, deviceId);
+  GRAPH(graph_id, graphId);
+  GRAPH(context_id, contextId);
+  GRAPH(stream_id, streamId);
+  same("size of a graph record", graph_record_size(CUPTI_API_VERSION), sizeof(newest_graph));
+}
+
+static void device_attributes(void) {
+  VALUE(DEV_CLOCK_RATE, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  VALUE(DEV_MULTIPROCESSORS, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  VALUE(DEV_MEMORY_CLOCK_RATE, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+  VALUE(DEV_BUS_WIDTH, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+  VALUE(DEV_CC_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  VALUE(DEV_CC_MINOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+}
+
+int main(void) {
+  results();
+  domains();
+  resources();
+  driver_calls();
+  nvtx();
+  callback_data();
+  launches();
+  other_params();
+  kinds();
+  records();
+  device_attributes();
+  printf("CUPTI %d: %d compared, %d differ\n", (int)CUPTI_API_VERSION, compared, wrong);
+  return wrong != 0;
+}

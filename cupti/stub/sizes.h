@@ -1,0 +1,17 @@
+// How long each version of CUPTI writes its records. abicheck/ compares this with the vendor's headers.
+#ifndef GOPROTON_STUB_SIZES_H
+#define GOPROTON_STUB_SIZES_H
+
+#include "../abi.h"
+
+static inline uint32_t kernel_record_size(uint32_t version) {
+  static const struct { uint32_t since, size; } sizes[] = {
+      {130400, 248}, {130200, 232}, {130100, 224}, {CUPTI_13_0, 216}, {CUPTI_12_0, 208}, {0, 200}};
+  size_t i = 0;
+  while (version < sizes[i].since) i++;
+  return sizes[i].size;
+}
+
+static inline uint32_t graph_record_size(uint32_t version) { return version < CUPTI_12_3 ? 48 : 56; }
+
+#endif

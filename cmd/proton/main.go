@@ -37,10 +37,11 @@ func newRoot() *cobra.Command {
   proton doctor                             say what is missing on this machine
 
 "proton [flags] script.py" is short for "proton run [flags] script.py".`,
-		Version:       version,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          cobra.ArbitraryArgs,
+		Version:                    version,
+		SilenceErrors:              true,
+		SilenceUsage:               true,
+		SuggestionsMinimumDistance: 2,
+		Args:                       cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cmd.Help()

@@ -17,17 +17,21 @@ CALLS = 10  # of each provider per shape
 TRIALS = 5  # of each configuration while autotuning
 
 
+def work(m, n, k):
+    """What one multiplication of float16 matrices has to do: flops16 for util, flops for tflop/s of any width."""
+    flops = 2 * m * n * k
+    return {"flops": flops, "flops16": flops, "bytes": (m * k + k * n + m * n) * 2}
+
+
 def launch_metadata(grid, metadata, args):
     """What one launch is called and what it has to do. Called by Triton for each launch while a hook listens."""
     x, y, z = (*grid, 1, 1)[:3]
     # Triton up to 3.4 gives the cluster's shape, later versions only its size.
     cx, cy, cz = getattr(metadata, "cluster_dims", (metadata.num_ctas, 1, 1))
-    m, n, k = args["M"], args["N"], args["K"]
     return {
         "name": f"matmul_<grid:{x}x{y}x{z}>_<cluster:{cx}x{cy}x{cz}>_<warps:{metadata.num_warps}>"
                 f"_<shared:{metadata.shared}>_<stages:{metadata.num_stages}>",
-        "flops16": 2 * m * n * k,
-        "bytes": (m * k + k * n + m * n) * args["a_ptr"].element_size(),
+        **work(args["M"], args["N"], args["K"]),
     }
 
 
@@ -100,9 +104,8 @@ def compare(m, n, k):
         b = torch.randn((k, n), device="cuda", dtype=torch.float16)
     with proton.scope(f"matmul_{m}_{n}_{k}"):
         # cuBLAS can't describe its launches, so the scope does, once per call.
-        work = {"flops16": 2 * m * n * k, "bytes": (m * k + k * n + m * n) * a.element_size()}
         for _ in range(CALLS):
-            with proton.scope("cublas", metrics=work):
+            with proton.scope("cublas", metrics=work(m, n, k)):
                 expected = torch.mm(a, b)
         for _ in range(CALLS):
             with proton.scope("triton"):

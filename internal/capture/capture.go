@@ -1,0 +1,223 @@
+// Package capture reads recordings of profiled runs (PROTON_RECORD): what CUPTI told the profiler and what
+// the program did, in the order in which it happened. docs/formats.md has the format field by field;
+// cupti/record_file.c writes it and cupti/stub plays it.
+//
+// In goes a file, compressed or not; out comes the machine it was made on and a list of events. The replay
+// uses it to check and unpack a file, people to look into one.
+package capture
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+const magic = "PROTNCAP\x01"
+
+// maxSize is where unpacking stops. A million launches are about 400 MB; a file that unpacks to more is no
+// recording that anybody would replay.
+const maxSize = 4 << 30
+
+// ErrNotCapture is matched by the error for a file that is no capture.
+var ErrNotCapture = errors.New("no capture")
+
+// Type is the kind of an event.
+type Type uint8
+
+// The kinds of events, numbered as in the file.
+const (
+	String     Type = 1
+	MachineOf  Type = 2
+	Device     Type = 3
+	Callback   Type = 4
+	Resource   Type = 5
+	NVTX       Type = 6
+	Buffer     Type = 7
+	Answer     Type = 8
+	Cubin      Type = 9
+	ScopeEnter Type = 16
+	ScopeExit  Type = 17
+	StateEnter Type = 18
+	StateExit  Type = 19
+	OpEnter    Type = 20
+	OpExit     Type = 21
+	Metric     Type = 22
+	MetricAt   Type = 23
+	Leaf       Type = 24
+	Python     Type = 25
+	Control    Type = 26
+	End        Type = 31
+)
+
+// Event is one thing that happened on one thread. Threads are numbered from 1 in order of appearance.
+type Event struct {
+	Type    Type
+	Thread  int
+	Payload []byte
+}
+
+// Machine is where and with what a capture was made.
+type Machine struct {
+	CUPTI    uint32 // as cuptiGetVersion counts
+	Driver   int    // 13000 is CUDA 13.0
+	Library  string // path of libcupti
+	Recorded time.Time
+	Arch     string // as uname -m
+	Devices  []GPU
+}
+
+// GPU is one device of the machine. Clocks are in kHz, the bus width in bits.
+type GPU struct {
+	Ordinal                             int
+	Name                                string
+	Major, Minor, SMs                   int
+	ClockRate, MemoryClockRate, BusBits int
+}
+
+// Capture is a recording.
+type Capture struct {
+	Machine Machine
+	Events  []Event  // all but strings
+	Strings []string // by number; 0 is no string
+	Whole   bool     // false: the program was killed, or the file was cut off
+}
+
+// Open reads the capture in a file.
+func Open(path string) (*Capture, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open capture: %w", err)
+	}
+	defer f.Close()
+	c, err := Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("read capture %s: %w", path, err)
+	}
+	return c, nil
+}
+
+// Unpack returns a reader of the plain form of a capture that may be compressed.
+func Unpack(r io.Reader) (io.Reader, error) {
+	buffered := bufio.NewReader(r)
+	head, err := buffered.Peek(2)
+	if err != nil || !bytes.Equal(head, []byte{0x1f, 0x8b}) {
+		return buffered, nil
+	}
+	z, err := gzip.NewReader(buffered)
+	if err != nil {
+		return nil, fmt.Errorf("%w: it is not properly compressed: record it again", ErrNotCapture)
+	}
+	return z, nil
+}
+
+// Read reads a capture, compressed or not. One that was cut off reads up to the cut.
+func Read(r io.Reader) (*Capture, error) {
+	plain, err := Unpack(r)
+	if err != nil {
+		return nil, err
+	}
+	all, err := io.ReadAll(io.LimitReader(plain, maxSize))
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fmt.Errorf("unpack: %w; the file is damaged: record it again", err)
+	}
+	rest, ok := bytes.CutPrefix(all, []byte(magic))
+	if !ok {
+		return nil, fmt.Errorf("%w: it does not begin as one; make one by running the program with PROTON_RECORD=FILE", ErrNotCapture)
+	}
+	c := &Capture{Strings: []string{""}}
+	if err := c.readEvents(rest); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Capture) readEvents(rest []byte) error {
+	for len(rest) > 0 {
+		in := cursor{rest: rest[1:]}
+		e := Event{Type: Type(rest[0]), Thread: int(in.number())}
+		length := in.number()
+		if in.short || length > uint64(len(in.rest)) {
+			return nil // cut off
+		}
+		e.Payload, rest = in.rest[:length], in.rest[length:]
+		if e.Thread < 0 || e.Thread > 65535 {
+			return fmt.Errorf("event %d: thread %d: the file is damaged: record it again", len(c.Events), e.Thread)
+		}
+		switch e.Type {
+		case String:
+			c.Strings = append(c.Strings, string(e.Payload))
+			continue
+		case End:
+			c.Whole = true
+		case MachineOf:
+			c.readMachine(e)
+		case Device:
+			c.readDevice(e)
+		}
+		c.Events = append(c.Events, e)
+	}
+	return nil
+}
+
+func (c *Capture) readMachine(e Event) {
+	in := cursor{rest: e.Payload}
+	m := Machine{CUPTI: uint32(in.number()), Driver: int(in.number()), Library: c.text(in.number()), Devices: c.Machine.Devices}
+	m.Recorded, m.Arch = time.Unix(int64(in.number()), 0).UTC(), c.text(in.number())
+	if !in.short && c.Machine.CUPTI == 0 { // a program that attaches again tells it again
+		c.Machine = m
+	}
+}
+
+func (c *Capture) readDevice(e Event) {
+	in := cursor{rest: e.Payload}
+	d := GPU{Ordinal: int(in.number()), Name: c.text(in.number())}
+	for _, figure := range []*int{&d.Major, &d.Minor, &d.SMs, &d.ClockRate, &d.MemoryClockRate, &d.BusBits} {
+		*figure = int(in.number())
+	}
+	if !in.short {
+		c.Machine.Devices = append(c.Machine.Devices, d)
+	}
+}
+
+// text is the string of a number, "" for none and for a number that is too large.
+func (c *Capture) text(number uint64) string {
+	if number >= uint64(len(c.Strings)) {
+		return ""
+	}
+	return c.Strings[number]
+}
+
+// cursor reads a payload. Past its end everything is 0 and short is set.
+type cursor struct {
+	rest  []byte
+	short bool
+}
+
+func (c *cursor) number() uint64 {
+	var value uint64
+	for shift := 0; shift < 64 && len(c.rest) > 0; shift += 7 {
+		b := c.rest[0]
+		c.rest = c.rest[1:]
+		value |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return value
+		}
+	}
+	c.short = true
+	return 0
+}
+
+func (c *cursor) bytes(n uint64) []byte {
+	if n > uint64(len(c.rest)) {
+		c.short = true
+		return nil
+	}
+	b := c.rest[:n]
+	c.rest = c.rest[n:]
+	return b
+}

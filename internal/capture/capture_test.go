@@ -1,0 +1,140 @@
+package capture
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"testing"
+)
+
+// file writes captures for tests.
+type file struct{ bytes.Buffer }
+
+func newFile() *file {
+	f := &file{}
+	f.WriteString(magic)
+	return f
+}
+
+func numbers(values ...uint64) []byte {
+	var b []byte
+	for _, v := range values {
+		b = binary.AppendUvarint(b, v)
+	}
+	return b
+}
+
+func (f *file) event(t Type, thread uint64, payload ...byte) *file {
+	f.WriteByte(byte(t))
+	f.Write(numbers(thread, uint64(len(payload))))
+	f.Write(payload)
+	return f
+}
+
+func (f *file) string(s string) *file { return f.event(String, 1, []byte(s)...) }
+
+// kernelRecord is a record of CUPTI 13.0 with its name's number in it.
+func kernelRecord(name, correlation int) []byte {
+	b := make([]byte, 216)
+	binary.LittleEndian.PutUint32(b, concurrentKernel)
+	binary.LittleEndian.PutUint64(b[startAt:], 1000)
+	binary.LittleEndian.PutUint64(b[endAt:], 1700)
+	binary.LittleEndian.PutUint32(b[corrAt:], uint32(correlation))
+	binary.LittleEndian.PutUint64(b[104:], uint64(name))
+	return b
+}
+
+func sample() *file {
+	f := newFile().string("/lib/libcupti.so.13").string("x86_64").string("NVIDIA H200").string("add").string("train")
+	f.event(MachineOf, 1, numbers(130000, 13000, 1, 1763700000, 2)...)
+	f.event(Device, 1, numbers(0, 3, 9, 0, 132, 1980000, 3201000, 6144)...)
+	f.event(ScopeEnter, 1, numbers(5, 7, 1)...)
+	f.event(Callback, 1, append(numbers(1, 307, 0, 41, 0x7f00, 1, 4, 0, 0, 64), append(make([]byte, 64), 0)...)...)
+	f.event(Callback, 1, numbers(1, 307, 1, 41, 0x7f00, 1, 4, 0, 0, 0, 0)...)
+	f.event(Buffer, 2, append(numbers(0, 4096, 1, concurrentKernel, 216, 104), kernelRecord(4, 41)...)...)
+	f.event(Python, 1, numbers(2, 5, 4)...)
+	f.event(ScopeExit, 1, numbers(7, 1)...)
+	f.event(End, 1, numbers(13)...)
+	return f
+}
+
+func TestReadAndDump(t *testing.T) {
+	const want = `1 machine: CUPTI 130000, CUDA 13.0, x86_64, 2025-11-21
+1 device 0: "NVIDIA H200", compute capability 9.0, 132 SMs
+1 scope "train" as 7.1
+1 callback 1:307 enter add, correlation 41, context #1
+1 callback 1:307 exit = 0 add, correlation 41, context #1
+2 buffer of 1 records
+    kernel add, correlation 41, 700 ns
+1 python train > add
+1 scope 7.1 ends
+1 end of 13 events
+`
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write(sample().Bytes())
+	z.Close()
+	for name, data := range map[string][]byte{"plain": sample().Bytes(), "gzip": packed.Bytes()} {
+		c, err := Read(bytes.NewReader(data))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var got strings.Builder
+		if err := c.Dump(&got); err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != want || !c.Whole {
+			t.Errorf("%s: whole %v, got\n%s\nwant\n%s", name, c.Whole, got.String(), want)
+		}
+		if d := c.Machine.Devices; len(d) != 1 || d[0].Name != "NVIDIA H200" || d[0].BusBits != 6144 {
+			t.Errorf("%s: devices %+v", name, d)
+		}
+	}
+}
+
+func TestCutOff(t *testing.T) {
+	data := sample().Bytes()
+	for cut := len(magic); cut < len(data); cut++ {
+		c, err := Read(bytes.NewReader(data[:cut]))
+		if err != nil || c.Whole {
+			t.Fatalf("cut at %d of %d: whole %v, %v", cut, len(data), c != nil && c.Whole, err)
+		}
+	}
+}
+
+func TestNotACapture(t *testing.T) {
+	for name, data := range map[string]string{"empty": "", "text": "hello", "gzip of nothing": "\x1f\x8b", "short": magic[:4]} {
+		if _, err := Read(strings.NewReader(data)); !errors.Is(err, ErrNotCapture) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	damaged := newFile().event(ScopeExit, 1<<40).Bytes()
+	if _, err := Read(bytes.NewReader(damaged)); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("thread out of range: %v", err)
+	}
+}
+
+// FuzzRead: whatever a file holds, reading and dumping end, and events account for no more bytes than it has.
+func FuzzRead(f *testing.F) {
+	f.Add(sample().Bytes())
+	f.Add(newFile().event(Buffer, 1, numbers(0, 0, 1, 10, 0, 104)...).Bytes())
+	f.Add([]byte(magic))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Read(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		total := 0
+		for _, e := range c.Events {
+			total += len(e.Payload)
+		}
+		if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) && total > len(data) {
+			t.Fatalf("%d bytes of events in a file of %d", total, len(data))
+		}
+		if err := c.Dump(new(bytes.Buffer)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

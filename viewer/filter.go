@@ -103,12 +103,14 @@ func (r *row) withChildren(filter func(c *row) *row, wanted bool) *row {
 // merge makes siblings of one name one row, as proton-viewer does after every filter. Their amounts add up
 // and what is derived from amounts is derived again; adding up ratios would be wrong.
 func (t *table) merge(r *row) {
+	first := make(map[string]*row, len(r.children))
 	kept := r.children[:0:0]
 	for _, c := range r.children {
-		if n := len(kept); n > 0 && kept[n-1].name == c.name {
-			t.absorb(kept[n-1], c)
+		if into := first[c.name]; into != nil {
+			t.absorb(into, c)
 			continue
 		}
+		first[c.name] = c
 		kept = append(kept, c)
 	}
 	r.children = kept
@@ -122,19 +124,6 @@ func (t *table) absorb(into, r *row) {
 		into.own[i] = add(into.own[i], r.own[i])
 		into.sum[i] = add(into.sum[i], r.sum[i])
 	}
-	into.children = mergeSorted(into.children, r.children)
+	into.children = append(into.children[:len(into.children):len(into.children)], r.children...)
 	t.evaluate(into)
-}
-
-// mergeSorted joins two lists in order of name.
-func mergeSorted(a, b []*row) []*row {
-	all := make([]*row, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		if b[0].name < a[0].name {
-			all, b = append(all, b[0]), b[1:]
-		} else {
-			all, a = append(all, a[0]), a[1:]
-		}
-	}
-	return append(append(all, a...), b...)
 }

@@ -39,8 +39,7 @@ type row struct {
 
 var missing = math.NaN()
 
-// newTable prunes a profile and turns it into rows. Siblings are in order of name, which is the order of
-// proton-viewer whatever the order in the file.
+// newTable prunes a profile and turns it into rows, in the order of the file.
 func newTable(p *profile.Profile) (*table, error) {
 	t := &table{index: map[string]int{}, profile: p}
 	root := prune(p.Root)
@@ -88,9 +87,16 @@ func (t *table) newRow(n *profile.Node) *row {
 		for i, c := range n.Children {
 			r.children[i] = t.newRow(c)
 		}
-		slices.SortStableFunc(r.children, func(a, b *row) int { return strings.Compare(a.name, b.name) })
 	}
 	return r
+}
+
+// sort puts siblings in order of name, which is the order of proton-viewer whatever the order in the file.
+// It comes after the sums: floating point sums depend on the order, and theirs is the file's.
+func (t *table) sort() {
+	t.each(func(r *row) {
+		slices.SortStableFunc(r.children, func(a, b *row) int { return strings.Compare(a.name, b.name) })
+	})
 }
 
 // sumUp computes the subtree sums of the inclusive columns.

@@ -7,7 +7,7 @@
 //  1. prune   metadata frames and empty frames go (frames.go)
 //  2. table   frames become rows with own values and subtree sums (table.go)
 //  3. derive  the requested metrics are computed for every row (derive.go, util.go)
-//  4. filter  include, exclude, threshold; raw sums are computed again (filter.go)
+//  4. filter  include, exclude, threshold; raw sums are computed again (filter.go); siblings are sorted
 //  5. diff    another profile that went through 1 to 4 is subtracted (diff.go)
 //  6. print   names are formatted, then tree and sorted list (names.go, tree.go, sorted.go)
 package viewer
@@ -92,5 +92,6 @@ func prepare(p *profile.Profile, o *Options) (*table, error) {
 	if err := t.filter(o.Include, o.Exclude, o.Threshold); err != nil {
 		return nil, err
 	}
+	t.sort()
 	return t, nil
 }

@@ -45,9 +45,14 @@ type Result struct {
 // Run profiles one target and writes the closing line to stderr. The error is about not having been able to
 // start it; what the target itself did is in the result.
 func Run(options Options, layout Layout, root string, stderr io.Writer) (Result, error) {
-	command, err := Resolve(options.Target, options.Python)
+	command, play, err := resolveTarget(options, layout)
 	if err != nil {
 		return Result{}, err
+	}
+	if play != nil {
+		defer play.Close()
+		options.Backend = "" // what collects is the backend that made the recording
+		fmt.Fprintf(stderr, "proton: %s\n", play.Describe())
 	}
 	status, err := os.MkdirTemp("", "proton-run-")
 	if err != nil {
@@ -65,6 +70,9 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	}
 	for _, warning := range warnings {
 		fmt.Fprintf(stderr, "proton: warning: %s\n", warning)
+	}
+	if play != nil {
+		environment = withReplay(environment, play)
 	}
 	result, err := supervise(command, environment)
 	if err != nil {

@@ -1,0 +1,112 @@
+// Package replay turns a capture into a program to run: proton-replay, which plays it through the real
+// profiler on a fake driver and a fake libcupti. No GPU and no Python is needed.
+//
+// In goes the path of a capture and where the parts are, out comes a command with its environment; the
+// capture, which is usually compressed, is unpacked into a temporary file for as long as the command runs.
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goproton/goproton/internal/capture"
+)
+
+// Parts are the files of an installation that a replay needs.
+type Parts struct {
+	Host    string // proton-replay
+	Library string // libproton.so
+	Stub    string // folder of the fake libcuda and libcupti
+}
+
+// Replay is a capture ready to be played. Close it when the command has ended.
+type Replay struct {
+	Path    string   // what to execute
+	Args    []string // with argv[0]
+	Env     []string // to be added to the environment, after what is there
+	Name    string   // what a profile of it is named after
+	Machine capture.Machine
+
+	folder string
+}
+
+// Prepare checks and unpacks a capture.
+func Prepare(path string, parts Parts) (*Replay, error) {
+	if parts.Host == "" || parts.Stub == "" || parts.Library == "" {
+		return nil, errors.New("find the parts of the replay: proton-replay, libproton.so and the stub folder are not beside the proton command: run make build")
+	}
+	c, err := capture.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Replay{Path: parts.Host, Machine: c.Machine, Name: nameOf(path)}
+	if r.folder, err = os.MkdirTemp("", "proton-replay-"); err != nil {
+		return nil, fmt.Errorf("unpack capture: %w", err)
+	}
+	plain := filepath.Join(r.folder, r.Name)
+	if err := unpack(path, plain); err != nil {
+		r.Close()
+		return nil, fmt.Errorf("unpack capture %s: %w", path, err)
+	}
+	r.Args = []string{parts.Host, plain}
+	r.Env = []string{
+		"PROTON_LIB=" + parts.Library,
+		"PROTON_CUPTI_PATH=" + filepath.Join(parts.Stub, "libcupti.so"),
+		"PROTON_STUB_CAPTURE=" + plain,
+		"PROTON_RECORD=", // a replay of a replay tells nothing new
+	}
+	return r, nil
+}
+
+// nameOf is the file's name without its folder and suffixes.
+func nameOf(path string) string {
+	name, _, _ := strings.Cut(filepath.Base(path), ".")
+	if name == "" {
+		return "capture"
+	}
+	return name
+}
+
+func unpack(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	plain, err := capture.Unpack(in)
+	if err != nil {
+		return err
+	}
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, plain)
+	if errors.Is(err, io.ErrUnexpectedEOF) { // cut off: what there is can be played
+		err = nil
+	}
+	if e := out.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// Describe says in one line what is being replayed.
+func (r *Replay) Describe() string {
+	gpu := "a GPU"
+	if len(r.Machine.Devices) > 0 && r.Machine.Devices[0].Name != "" {
+		gpu = r.Machine.Devices[0].Name
+	}
+	if n := len(r.Machine.Devices); n > 1 {
+		gpu = fmt.Sprintf("%d × %s", n, gpu)
+	}
+	return fmt.Sprintf("replaying what %s did on %s (CUPTI %d, CUDA %d.%d); no GPU is used", gpu, r.Machine.Recorded.Format("2006-01-02"),
+		r.Machine.CUPTI, r.Machine.Driver/1000, r.Machine.Driver%1000/10)
+}
+
+// Close removes the unpacked capture.
+func (r *Replay) Close() error { return os.RemoveAll(r.folder) }

@@ -45,25 +45,6 @@ assert runtime.launch_enter_hook.calls == [] and not HookManager.active_hooks an
     run_python(code, path=[triton])
 
 
-def test_unload_hook_where_triton_has_one(triton):
-    code = PRELUDE + """
-import triton
-dropped = []
-native.launch_unload = lambda *args: dropped.append(args)
-s = proton.start("p", hook="triton")
-unload = getattr(triton.knobs.runtime, "kernel_unload_hook", None)
-if unload is not None:
-    unload("module", 5, "name", {}, "hash")
-    assert dropped == [("module", 5, "name", {}, "hash")]
-proton.finalize()
-if unload is not None:
-    assert unload.calls == []
-print(unload is not None)
-"""
-    done = run_python(code, path=[triton])
-    assert done.stdout.strip() == str(triton.name == "triton-3.9.0")
-
-
 def test_triton_imported_after_start(triton):
     code = PRELUDE + """
 s = proton.start("p", hook="triton")
@@ -74,39 +55,6 @@ assert type(triton.__spec__.loader).__name__ == "SourceFileLoader" and "exec_mod
 assert not any(f.__module__.startswith("goproton") for f in sys.meta_path if isinstance(f, type))
 proton.finalize()
 assert triton.knobs.runtime.launch_enter_hook.calls == []
-"""
-    run_python(code, path=[triton])
-
-
-def test_filter_keeps_metadata_of_other_kernels_unevaluated(triton):
-    code = PRELUDE + """
-def forbidden(): raise AssertionError("metadata of a kernel that the filter rules out were evaluated")
-s = proton.start("p", hook="triton")
-LaunchHook().configure(include=".*foo", exclude=".*renamed")
-launch("foo_1"); launch("bar", metadata=forbidden); launch("xfoo", metadata=lambda: {"name": "renamed"})
-assert said("launch_enter") == [("launch_enter", "foo_1")], calls
-launch("foo_2", metadata=lambda: 1 / 0)
-assert said("launch_enter")[-1] == ("launch_enter", "foo_2")
-# The metadata functions ran under the state that the viewer hides.
-assert ("enter_state", "__proton_launch_metadata:xfoo") in calls
-assert len(said("enter_state")) == len(said("exit_state"))
-LaunchHook().configure()
-import triton
-assert triton.knobs.runtime.launch_enter_hook.calls == [native.launch_enter], "back to the fast path"
-proton.finalize()
-"""
-    run_python(code, path=[triton])
-
-
-def test_kernels_launched_by_metadata_functions_are_no_ops_of_their_own(triton):
-    code = PRELUDE + """
-s = proton.start("p", hook="triton")
-LaunchHook().configure(include=".*")
-def metadata():
-    launch("inner")
-    return {"flops": 1.0}
-launch("outer", metadata=metadata)
-assert said("launch_enter", "launch_exit") == [("launch_enter", "outer"), ("launch_exit", "outer")], calls
 """
     run_python(code, path=[triton])
 

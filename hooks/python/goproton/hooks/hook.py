@@ -88,11 +88,11 @@ class HookManager:
 
     @staticmethod
     def refresh() -> None:
-        """Looks again at how Triton has to call us: after a filter changed, or when another tool took a slot over."""
+        """Looks again at how Triton has to call us: after Triton was imported, or when another tool took a slot over."""
         with HookManager._lock:
             HookManager._update()
 
-    # ---- what Triton calls when more than the launch hook is active, or a filter is set ----
+    # ---- what Triton calls when other hooks than the launch hook are active ----
 
     @staticmethod
     def enter(metadata: Any) -> None:

@@ -1,26 +1,21 @@
 """The launch hook: names and metrics of Triton kernels, from their launch metadata.
 
-On its own and without a filter it is the native module's two functions that Triton calls, with no Python in between
-(a Python frame per launch costs as much as all the rest of the hook). With a filter, or beside other hooks,
-HookManager calls the methods below.
+While it is the only hook, Triton calls the native module's two functions directly: a Python frame per launch would cost
+as much as all the rest of the hook. Beside other hooks, HookManager calls the methods below.
 """
 
 from __future__ import annotations
 
 from _thread import _local
+from itertools import count
 
 from .. import _library, _triton
 from ..state import COMPUTE_METADATA_SCOPE_NAME as COMPUTE_METADATA_SCOPE_NAME  # Triton 3.6 has it here
-from ..state import metadata_state
-from .hook import Hook, HookManager
+from .hook import Hook
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from re import Pattern
     from typing import Any, Callable
-
-
-_here = _local()  # evaluating: this thread is inside a metadata function, for the filter
 
 
 class LaunchHook(Hook):
@@ -34,8 +29,7 @@ class LaunchHook(Hook):
     priority = 100
 
     _instance: LaunchHook | None = None
-    _include: Pattern | None = None
-    _exclude: Pattern | None = None
+    _filter: Callable[[str], bool] | None = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> LaunchHook:
         if cls._instance is None:
@@ -52,87 +46,72 @@ class LaunchHook(Hook):
         The compiled name is looked at first, so the metadata of a kernel that it rules out are never evaluated; then
         the name that the metadata give.
         """
-        import re
-        self._include = re.compile(include) if include else None
-        self._exclude = re.compile(exclude) if exclude else None
-        HookManager.refresh()
+        self._filter = _name_filter(include, exclude)
+        if _library.native is not None:
+            _library.native.set_launch_filter(self._filter)
 
     def activate(self) -> None:
-        pass
+        _library.native.set_launch_filter(self._filter)  # it may have been chosen before the library was loaded
 
     def deactivate(self) -> None:
         pass
 
     def enter(self, metadata: Any) -> None:
-        # A kernel that a metadata function launches is no launch of its own: it stays under the metadata state.
-        if getattr(_here, "evaluating", False) or metadata is not None and not self._chosen(metadata):
-            return
         _library.native.launch_enter(metadata)
 
     def exit(self, metadata: Any) -> None:
-        if getattr(_here, "evaluating", False):
-            return
         _library.native.launch_exit(metadata)
 
-    def destroy_handle(self, module: Any, function: Any, name: str, metadata_group: dict[str, str], hash: str) -> None:
-        unload = getattr(_library.native, "launch_unload", None)
-        if unload is not None:
-            unload(module, function, name, metadata_group, hash)
-
     def native_heads(self) -> dict[str, Callable] | None:
-        """What Triton may call directly while this is the only hook; None while a filter is set."""
-        if type(self) is not LaunchHook or self._include or self._exclude:
+        """What Triton may call directly while this is the only hook; None for classes derived from this one."""
+        if type(self) is not LaunchHook:
             return None
-        native = _library.native
-        heads = {_triton.ENTER: native.launch_enter}
+        heads = {_triton.ENTER: _library.native.launch_enter}
         if not _triton.knows_function():
-            heads[_triton.EXIT] = native.launch_exit
-        unload = getattr(native, "launch_unload", None)
-        if unload is not None:
-            heads[_triton.UNLOAD] = unload
+            heads[_triton.EXIT] = _library.native.launch_exit
         return heads
 
-    def _chosen(self, metadata: Any) -> bool:
-        if not (self._include or self._exclude):
-            return True
-        compiled = metadata.data.get("name")
-        if not self._matches(compiled):
-            return False
-        _here.evaluating = True
-        try:
-            with metadata_state(compiled):
-                given = metadata.get().get("name")
-        except Exception:
-            return True  # the native side meets the same error and reports it once
-        finally:
-            _here.evaluating = False
-        return given == compiled or self._matches(given)
 
-    def _matches(self, name: str | None) -> bool:
-        if name is None:
-            return True
-        if self._include and not self._include.match(name):
-            return False
-        return not (self._exclude and self._exclude.match(name))
+def _name_filter(include: str | None, exclude: str | None) -> Callable[[str], bool] | None:
+    if not include and not exclude:
+        return None
+    import re
+    wanted = re.compile(include).match if include else lambda name: True
+    unwanted = re.compile(exclude).match if exclude else lambda name: False
+    return lambda name: bool(wanted(name)) and not unwanted(name)
+
+
+class _Thread(_local):
+    """Numbers this thread, to tell its launches from those of other threads."""
+
+    _numbers = count(1)
+
+    def __init__(self) -> None:
+        self.number = next(self._numbers)
+
+
+_thread = _Thread()
 
 
 class _LastOp:
     """Reads like a ContextVar: the last launch of this thread that the hook named.
 
-    The value is asked for when it is read, so a launch pays nothing for it.
+    The value is made when it is read, so a launch pays nothing for it.
     """
 
-    def __init__(self, name: str, position: int) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self._position = position
 
     def get(self, default: Any = None) -> Any:
         """The value, or ``default`` when this thread has not launched a named kernel yet."""
         if _library.native is None:
             return default
         number, name = _library.native.last_op()
-        return (number, name)[self._position] if number else default
+        if not number:
+            return default
+        # The native number counts the launches of one thread.
+        return name if self.name == "op_name" else _thread.number << 32 | number
 
 
-id = _LastOp("id", 0)
-op_name = _LastOp("op_name", 1)
+id = _LastOp("id")
+op_name = _LastOp("op_name")

@@ -1,0 +1,419 @@
+"""What users' scripts rely on, against the real native module. No GPU is needed: scopes and metrics are host work.
+
+The cases are those of upstream's own test suite, by the names it gives them.
+"""
+
+import threading
+
+import pytest
+from trees import at, load, names, root_of
+
+
+def test_profile_single_session(proton, tmp_path):
+    first = proton.start("test0", context="shadow", data="tree")
+    proton.activate()
+    proton.deactivate()
+    proton.finalize()
+    assert (tmp_path / "test0.hatchet").exists()
+
+    second = proton.start("test1")
+    proton.activate(second)
+    proton.deactivate(second)
+    proton.finalize(second)
+    assert second == first + 1 and (tmp_path / "test1.hatchet").exists()
+
+    assert proton.start("test") == first + 2
+    proton.activate()
+    proton.finalize()
+    assert (tmp_path / "test.hatchet").exists()
+
+
+def test_default_name(proton, tmp_path):
+    proton.start()
+    proton.finalize()
+    assert (tmp_path / "proton.hatchet").exists()
+
+
+def test_profile_multiple_sessions(proton, tmp_path):
+    first, second = proton.start("test0"), proton.start("test1")
+    assert first != second
+    with proton.scope("both"):
+        pass
+    proton.deactivate(first)
+    with proton.scope("second only", {"m": 1}):
+        pass
+    proton.finalize()
+    assert names(load(tmp_path / "test0.hatchet")) == ["both"] or not names(load(tmp_path / "test0.hatchet"))
+    assert at(load(tmp_path / "test1.hatchet"), "second only")["metrics"] == {"m": 1}
+
+
+def test_same_file_is_the_same_session(proton):
+    first = proton.start("same")
+    proton.deactivate(first)
+    assert proton.start("same", context="python") == first
+    with proton.scope("x", {"m": 1}):
+        pass
+    assert names(root_of(proton.data.get(first))) == ["x"]
+
+
+def test_profile_decorator(proton, tmp_path):
+    @proton.profile(name="named")
+    def f(a):
+        with proton.scope("inside", {"calls": 1}):
+            return a + 1
+
+    @proton.profile
+    def g(a):
+        raise KeyError(a)
+
+    assert f(1) == 2 and f(2) == 3
+    with pytest.raises(KeyError):
+        g(1)
+    with proton.scope("outside", {"calls": 1}):
+        pass  # the decorated calls are over, one by an exception
+    proton.finalize()
+    root = load(tmp_path / "named.hatchet")
+    assert names(root) == ["inside"] and at(root, "inside")["metrics"] == {"calls": 2}
+    assert names(load(tmp_path / "proton.hatchet")) == []
+
+
+def test_scope(proton, tmp_path):
+    with proton.scope("before start"):
+        pass
+    proton.start("test")
+
+    @proton.scope("decorated", {"m": 1})
+    def f(n):
+        return f(n - 1) if n else "done"
+
+    with proton.scope("context") as s:
+        assert f(1) == "done"
+    number = proton.enter_scope("functions")
+    assert number > s.id
+    inner = proton.enter_scope("inner", metrics={"m": 2})
+    assert proton.exit_scope("inner") == inner == number + 1
+    assert proton.exit_scope(metrics={"late": 3}) == number
+    proton.finalize()
+    root = load(tmp_path / "test.hatchet")
+    assert at(root, "context", "decorated", "decorated")["metrics"] == {"m": 1}
+    assert at(root, "functions", "inner")["metrics"] == {"m": 2}
+    assert at(root, "functions")["metrics"] == {"late": 3}
+
+
+def test_scope_mismatches(proton):
+    session = proton.start("test")
+    with pytest.raises(IndexError, match="enter_scope"):
+        proton.exit_scope()
+    proton.enter_scope("a")
+    with pytest.raises(ValueError, match="^Scope name mismatch: b != a$"):
+        proton.exit_scope("b")
+    assert proton.context.depth(session) == 1
+    proton.exit_scope("a")
+    assert proton.context.depth(session) == 0
+
+
+def test_scope_metrics(proton, tmp_path):
+    session = proton.start("test")
+    for _ in range(2):
+        with proton.scope("test0", {"a": 1.0}):
+            pass
+
+    @proton.scope("test1", {"a": 1.0})
+    def f():
+        pass
+
+    f()
+    proton.deactivate(session)
+    with proton.scope("not seen", {"a": 1.0}):
+        pass
+    proton.activate(session)
+    proton.enter_scope("test2", metrics={"a": 1.0})
+    proton.exit_scope()
+    proton.enter_scope("test3")
+    proton.exit_scope(metrics={"a": 1.0})
+    proton.finalize()
+    root = load(tmp_path / "test.hatchet")
+    assert names(root) == ["test0", "test1", "test2", "test3"]
+    assert [child["metrics"]["a"] for child in root["children"]] == [2.0, 1.0, 1.0, 1.0]
+
+
+def test_scope_metrics_invalid(proton):
+    session = proton.start("test")
+    with proton.scope("test0", {"a": 1.0}):
+        pass
+    with pytest.raises(ValueError, match=r"Metric value type mismatch for valueId \d+ \(a\): current=double, new=int64_t"):
+        with proton.scope("test0", {"a": 1}):
+            pass
+    assert proton.context.depth(session) == 0
+    for value in ("text", None, 1j, [[1]], {"a": 1}):
+        with pytest.raises(TypeError):
+            with proton.scope("test1", {"b": value}):
+                pass
+    assert proton.context.depth(session) == 0
+
+
+def test_scope_properties(proton, tmp_path):
+    proton.start("test")
+    for value in (1.0, 2.0, 1.0):
+        with proton.scope("test0", {"a (pty)": value}):
+            pass
+    proton.finalize()
+    assert at(load(tmp_path / "test.hatchet"), "test0")["metrics"] == {"a": 1.0}
+
+
+def test_scope_exclusive(proton, tmp_path):
+    proton.start("test")
+    with proton.scope("test0", metrics={"a (exc)": 1.0}):
+        with proton.scope("test1", metrics={"b (exc)": 1.0}):
+            pass
+    proton.finalize()
+    root = load(tmp_path / "test.hatchet")
+    assert root["metrics"] == {}
+    assert at(root, "test0")["metrics"] == {"a": 1.0} and at(root, "test0", "test1")["metrics"] == {"b": 1.0}
+
+
+def test_scope_vector_metrics(proton, tmp_path):
+    proton.start("test")
+    for _ in range(2):
+        with proton.scope("test0", {"ints": [1, 2], "floats": (0.5, 1)}):
+            pass
+    proton.finalize()
+    assert at(load(tmp_path / "test.hatchet"), "test0")["metrics"] == {"ints": [2, 4], "floats": [1.0, 2.0]}
+
+
+def test_scope_multiple_threads(proton, tmp_path):
+    proton.start("test")
+
+    def work(first):
+        for i in range(50):
+            with proton.scope(f"scope_{first + i}", {"m": 1}):
+                pass
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in (0, 50)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    proton.finalize()
+    assert len(load(tmp_path / "test.hatchet")["children"]) == 100
+
+
+def test_cpu_timed_scope(proton, tmp_path):
+    proton.start("test")
+    with proton.cpu_timed_scope("outer", {"m": 1}):
+        with proton.cpu_timed_scope("inner"):
+            threading.Event().wait(0.002)
+
+    @proton.cpu_timed_scope("decorated")
+    def f():
+        return 1
+
+    assert f() == 1
+    with pytest.raises(ValueError, match="^The metric name 'cpu_time' is reserved.$"):
+        proton.cpu_timed_scope("x", {"cpu_time": 1.0})
+    proton.finalize()
+    root = load(tmp_path / "test.hatchet")
+    inner = at(root, "outer", "inner")["metrics"]["cpu_time (ns)"]
+    assert inner >= 2_000_000 and at(root, "outer")["metrics"]["cpu_time (ns)"] > inner
+    assert at(root, "outer")["metrics"]["m"] == 1
+    assert at(root, "decorated")["metrics"]["cpu_time (ns)"] > 0 and "cpu_time (ns)" not in root["metrics"]
+
+
+def test_state(proton, tmp_path):
+    proton.start("test")
+    with proton.scope("test0"):
+        with proton.state("state"):
+            with proton.scope("test1", {"a": 1.0}):
+                pass
+    proton.finalize()
+    assert at(load(tmp_path / "test.hatchet"), "test0", "test1", "state")["metrics"] == {"a": 1.0}
+
+
+def test_states_nest(proton, tmp_path):
+    # Upstream has one slot, which the inner state's exit clears.
+    proton.start("test")
+
+    @proton.state("inner")
+    def f():
+        proton.enter_scope("s", metrics={"a": 1})
+        proton.exit_scope()
+
+    with proton.state("outer"):
+        f()
+        proton.enter_scope("s", metrics={"a": 2})
+        proton.exit_scope()
+    proton.exit_state()
+    proton.finalize()
+    scope = at(load(tmp_path / "test.hatchet"), "s")
+    assert at(scope, "inner")["metrics"] == {"a": 1} and at(scope, "outer")["metrics"] == {"a": 2}
+
+
+def test_context_depth(proton):
+    session = proton.start("test")
+    assert proton.context.depth(session) == 0
+    with proton.scope("a"):
+        assert proton.context.depth(session) == 1
+        with proton.scope("b"):
+            assert proton.context.depth(session) == 2
+        assert proton.context.depth(session) == 1
+    assert proton.context.depth(session) == 0
+    proton.finalize()
+    assert proton.context.depth(session) is None
+
+
+def test_context_depth_of_python(proton):
+    session = proton.start("test", context="python")
+
+    def deeper():
+        return proton.context.depth(session)
+
+    here = proton.context.depth(session)
+    assert here > 3 and deeper() == here + 1
+
+
+def test_throw(proton):
+    for call in (proton.activate, proton.deactivate):
+        proton.start("test")
+        with pytest.raises(IndexError, match="Session has not been initialized: 999999"):
+            call(999999)
+    proton.finalize(999999)
+
+
+@pytest.mark.parametrize("arguments, error, text", [
+    ({"context": "nonesuch"}, ValueError, r"\[PROTON\] Unknown context source: nonesuch"),
+    ({"data": "nonesuch"}, ValueError, r"\[PROTON\] Unknown data: nonesuch"),
+    ({"backend": "nonesuch"}, ValueError, r"\[PROTON\] Unknown profiler: nonesuch"),
+    ({"mode": "nonesuch"}, ValueError, "unsupported mode: nonesuch"),
+    ({"hook": "nonesuch"}, ValueError, "^Unsupported hook: 'nonesuch'$"),
+    ({"backend": "instrumentation"}, NotImplementedError, "instrumentation"),
+    ({"backend": "rocprofiler"}, NotImplementedError, "AMD"),
+    ({"backend": "roctracer"}, NotImplementedError, "AMD"),
+    ({"data": "trace"}, NotImplementedError, "trace"),
+    ({"mode": "pcsampling"}, NotImplementedError, "pcsampling"),
+])
+def test_start_refuses(proton, arguments, error, text):
+    with pytest.raises(error, match=text):
+        proton.start("test", **arguments)
+    assert not proton.flags.flags.profiling_on
+
+
+def test_start_takes_names_in_any_case(proton):
+    assert proton.start("test", context="Shadow", data="TREE", backend="CUPTI") is not None
+
+
+def test_mode_object(proton):
+    with pytest.raises(NotImplementedError, match="pcsampling"):
+        proton.start("test", mode=proton.mode.PCSampling(interval=10))
+
+
+def test_profile_disable(proton, tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITON_PROTON_DISABLE", "1")
+    assert proton.start("test") is None
+    with proton.scope("x"):
+        pass
+    proton.deactivate()
+    proton.finalize()
+    assert not list(tmp_path.iterdir())
+
+
+def test_finalize_within_scope(proton, tmp_path):
+    first = proton.start("test0")
+    proton.enter_scope("open")
+    with proton.scope("a"), proton.state("s"):
+        proton.finalize()
+    assert (tmp_path / "test0.hatchet").exists()
+    second = proton.start("test1")
+    assert second == first + 1 and proton.context.depth(second) == 0
+    with pytest.raises(IndexError):
+        proton.exit_scope()
+
+
+def test_finalize_refuses_a_format_and_keeps_the_session(proton, tmp_path):
+    session = proton.start("test")
+    for wrong, error in (("nonesuch", ValueError), ("chrome_trace", ValueError), ("hatchet_msgpack", NotImplementedError)):
+        with pytest.raises(error):
+            proton.finalize(session, wrong)
+    assert proton.data.get(session)
+    proton.finalize(session, "Hatchet")
+    assert [p.name for p in tmp_path.iterdir()] == ["test.hatchet"]
+
+
+def test_data_api(proton):
+    session = proton.start("test")
+    assert proton.data.get(None) is None and proton.data.is_phase_complete(None) is False
+    with proton.scope("first", {"m": 1}):
+        pass
+    assert proton.data.is_phase_complete(session, 0) is False
+    assert proton.data.advance_phase(session) == 1
+    with proton.scope("second", {"m": 2}):
+        pass
+    proton.deactivate(session, flushing=True)
+    assert proton.data.is_phase_complete(session, 0) is True and proton.data.is_phase_complete(session, 1) is False
+    assert at(root_of(proton.data.get(session, 0)), "first")["metrics"] == {"m": 1}
+    assert names(root_of(proton.data.get(session, 1))) == ["second"]
+    proton.data.clear(session, 0)
+    with pytest.raises(IndexError, match="Phase 0 has no data"):
+        proton.data.get(session, 0)
+    proton.data.clear(session, 77)
+    with pytest.raises(NotImplementedError, match="MessagePack"):
+        proton.data.get_msgpack(session, 1)
+
+
+def test_calls_from_the_command_line_mode(proton):
+    session = proton.start("test")
+    proton.flags.flags.command_line = True
+    assert proton.start("other") is None
+    for call, what in ((proton.activate, "activated"), (proton.deactivate, "deactivated")):
+        for bad in (None, session + 1):
+            if bad != 0:
+                with pytest.raises(ValueError, match=f"^Only one session can be {what} when running from the command line.$"):
+                    call(bad)
+    with pytest.raises(ValueError, match="Only one session can be finalized"):
+        proton.finalize(session + 1)
+    proton.finalize()
+    assert proton.flags.flags.profiling_on, "the program's own finalize is ignored"
+    with pytest.raises(ValueError, match="Only one session can be retrieved"):
+        proton.data.get(session + 1)
+
+
+def test_python_context(proton, tmp_path):
+    proton.start("test", context="python")
+    with proton.scope("named", {"m": 1}):
+        pass
+    proton.finalize()
+    path, node = [], load(tmp_path / "test.hatchet")
+    while node["children"]:
+        node = node["children"][0]
+        path.append(node["frame"]["name"])
+    assert path[-1] == "named" and path[-2].endswith("@test_python_context"), path
+    assert "test_api.py:" in path[-2] and node["metrics"] == {"m": 1}
+
+
+def test_numbers_of_other_types(proton, tmp_path):
+    from fractions import Fraction
+    proton.start("test")
+    with proton.scope("s", {"half": Fraction(1, 2), "yes": True, "big": 1 << 63, "flops": 3, "bytes": 4.0}):
+        pass
+    proton.finalize()
+    metrics = at(load(tmp_path / "test.hatchet"), "s")["metrics"]
+    assert metrics == {"half": 0.5, "yes": 1, "big": float(1 << 63), "flops": 3.0, "bytes": 4}
+    assert isinstance(metrics["flops"], float) and isinstance(metrics["bytes"], int)
+
+
+def test_forked_child_is_silent(proton, tmp_path):
+    import os
+    proton.start("test", hook="triton")
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            with proton.scope("child", {"m": 1}):
+                proton.deactivate()
+                proton.finalize()
+            code = 0 if not proton.flags.flags.profiling_on else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert not (tmp_path / "test.hatchet").exists()
+    with proton.scope("parent", {"m": 1}):
+        pass
+    proton.finalize()
+    assert names(load(tmp_path / "test.hatchet")) == ["parent"]

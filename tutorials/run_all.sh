@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# Runs every tutorial on a machine with a GPU, torch and Triton, and views what it recorded:
+#
+#   tutorials/run_all.sh OUTDIR
+#
+# OUTDIR gets, for each tutorial, NAME.txt (the commands and what they printed) and the .hatchet files, and
+# machine.txt. tutorials/fill.py OUTDIR then puts the outputs into the README files. A tutorial that fails leaves
+# NAME.failed.txt instead, does not stop the others and makes the exit code 1.
+#
+# PROTON is the proton command (default: build/proton), PYTHON the interpreter. Parts that a machine may lack are
+# skipped with a word: nvcc for cpp, and for go both Go and a prebuilt build/tutorial-go.
+set -u -o pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(dirname "$here")
+[ $# = 1 ] || { echo "usage: tutorials/run_all.sh OUTDIR" >&2; exit 2; }
+mkdir -p "$1" && out=$(cd "$1" && pwd) || exit 1
+
+PROTON=$(realpath "${PROTON:-$root/build/proton}")
+export PYTHON=${PYTHON:-python3}
+[ -x "$PROTON" ] || { echo "run_all: there is no $PROTON: run make build, or set PROTON" >&2; exit 1; }
+parts=$(dirname "$PROTON")
+PATH=$PATH:/usr/local/cuda/bin # where nvcc is when nobody put it into PATH
+status=0
+
+# The words that a README has in its commands.
+proton() { "$PROTON" "$@"; }
+python() { PYTHONPATH="$parts/python${PYTHONPATH:+:$PYTHONPATH}" PROTON_LIB="${PROTON_LIB:-$parts/libproton.so}" "$PYTHON" "$@"; }
+
+# step COMMAND ARGS… prints a command as a person would type it, then runs it.
+step() {
+  local word line='$'
+  for word in "$@"; do
+    case $word in *[!A-Za-z0-9_./=,%:+-]*) word="'$word'" ;; esac
+    line+=" $word"
+  done
+  printf '%s\n' "$line"
+  "$@" 2>&1 || { local rc=$?; echo "exit code $rc"; return $rc; }
+  echo
+}
+
+# tutorial NAME runs the function steps_NAME in a copy of the tutorial's folder.
+tutorial() {
+  local name=$1
+  echo "== $name" >&2
+  rm -rf "${out:?}/$name" "$out/$name.txt" "$out/$name.failed.txt"
+  cp -R "$here/$name" "$out/$name"
+  if (cd "$out/$name" && "steps_$name") >"$out/$name.part"; then
+    mv "$out/$name.part" "$out/$name.txt"
+  else
+    mv "$out/$name.part" "$out/$name.failed.txt"
+    tail -n 20 "$out/$name.failed.txt" >&2
+    status=1
+  fi
+  find "$out/$name" -name '*.hatchet' -exec mv {} "$out/" \;
+  rm -rf "${out:?}/$name"
+}
+
+skip() { echo "== $1: skipped: $2" >&2; }
+
+steps_vecadd() {
+  step python vecadd.py &&
+    step proton viewer -m time/ms,gbyte/s vecadd.hatchet &&
+    step proton viewer -m cpu_time/ms -d 2 vecadd.hatchet &&
+    step proton viewer -m avg_time/us,count -i '.*add_kernel.*' vecadd.hatchet
+}
+
+steps_matmul() {
+  step proton run matmul.py &&
+    step proton viewer -m time/ms,time/% matmul.hatchet &&
+    step proton viewer -m util,tflop/s -i '.*matmul_4096_4096_4096' matmul.hatchet &&
+    step proton viewer -m util,tflop/s,time/us -e '<autotune>|inputs' matmul.hatchet
+}
+
+steps_dynamic_net() {
+  step proton run -c shadow -n dynamic_net.shadow dynamic_net.py &&
+    step proton viewer -m time/ms,count -t 0.3 dynamic_net.shadow.hatchet &&
+    step proton run -c python -n dynamic_net.python dynamic_net.py &&
+    step proton viewer -m time/ms,count -t 0.3 -f file_function_line dynamic_net.python.hatchet
+}
+
+steps_cuda_graph() {
+  step proton run cuda_graph.py &&
+    step proton viewer -m time/ms,count -e inputs cuda_graph.hatchet &&
+    step proton run --graph graph -n cuda_graph.whole cuda_graph.py &&
+    step proton viewer -m time/ms,count -e inputs cuda_graph.whole.hatchet
+}
+
+steps_cpp() {
+  step make &&
+    step proton run ./heat &&
+    step proton viewer -m time/ms,avg_time/us,count heat.hatchet
+}
+
+steps_go() {
+  if [ -x "$root/build/tutorial-go" ]; then
+    cp "$root/build/tutorial-go" tutorial-go
+  else
+    (cd "$here/go" && CGO_ENABLED=1 go build -o "$out/go/tutorial-go" .) || return
+  fi
+  step ./tutorial-go &&
+    step proton viewer -m time/ms,gbyte/s,count go.hatchet
+}
+
+# value COMMAND… is the first line that a command prints, or "none".
+value() { local line; line=$("$@" 2>/dev/null | head -n 1); echo "${line:-none}"; }
+module_version() { value "$PYTHON" -c "import $1; print($1.__version__)"; }
+
+{
+  echo "GPU: $(value nvidia-smi --query-gpu=name --format=csv,noheader)"
+  echo "driver: $(value nvidia-smi --query-gpu=driver_version --format=csv,noheader)"
+  echo "Python: $(value "$PYTHON" -c 'import platform; print(platform.python_version())')"
+  echo "torch: $(module_version torch)"
+  echo "Triton: $(module_version triton)"
+  echo "nvcc: $(nvcc --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p' | grep . || echo none)"
+  echo "GoProton: $(value "$PROTON" --version | sed 's/^proton version //')"
+  echo "date: $(date -u +%Y-%m-%d)"
+} >"$out/machine.txt"
+cat "$out/machine.txt" >&2
+
+tutorial vecadd
+tutorial matmul
+tutorial dynamic_net
+tutorial cuda_graph
+if command -v nvcc >/dev/null; then tutorial cpp; else skip cpp "there is no nvcc in PATH"; fi
+if [ -x "$root/build/tutorial-go" ] || command -v go >/dev/null; then
+  tutorial go
+else
+  skip go "there is neither Go nor build/tutorial-go: build it with CGO_ENABLED=1 go build -o build/tutorial-go ./tutorials/go"
+fi
+exit $status

@@ -2,7 +2,6 @@ package viewer
 
 import (
 	"bufio"
-	"fmt"
 	"math"
 )
 
@@ -13,7 +12,7 @@ func (t *table) printTree(out *bufio.Writer, depth int, color bool) {
 		p.paint = newPaint(t)
 	}
 	p.frame(t.root, "", "", 0)
-	if color {
+	if color && t.metrics[0].text == nil {
 		p.paint.legend(out, t.metrics[0].label)
 	}
 	out.WriteByte('\n')
@@ -37,7 +36,10 @@ func (p *treePrinter) frame(r *row, first, rest string, depth int) {
 		if i == 0 {
 			color = p.paint.forValue(r.cells[0])
 		}
-		fmt.Fprintf(p.out, "%s%s%s ", color, p.cell(r, i), p.paint.end)
+		p.out.WriteString(color)
+		p.out.WriteString(p.cell(r, i))
+		p.out.WriteString(p.paint.end)
+		p.out.WriteByte(' ')
 	}
 	p.out.WriteString(r.name)
 	p.out.WriteString(p.paint.end)

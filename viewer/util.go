@@ -29,6 +29,7 @@ type deviceKey struct{ typ, id string }
 
 // peaks of one device; NaN where a figure is unknown.
 type peaks struct {
+	known     bool // something is known of the device
 	flops     map[int]float64
 	bandwidth float64
 }
@@ -78,6 +79,9 @@ func (f *roofline) util(r *row) float64 {
 		p = f.find(key)
 		f.devices[key] = p
 	}
+	if !p.known {
+		return missing
+	}
 	arithmetic := 0.0
 	for _, w := range f.widths {
 		if flops := r.own[w.column]; !math.IsNaN(flops) && flops != 0 {
@@ -104,13 +108,13 @@ func (t *table) peaks(key deviceKey, widths []width, note func(string)) *peaks {
 	}
 	for _, w := range widths {
 		if peak, err := specs.Flops(*d, w.bits); err == nil && peak > 0 {
-			p.flops[w.bits] = peak
+			p.flops[w.bits], p.known = peak, true
 		} else {
 			note(unknownPeak(key.id, err))
 		}
 	}
 	if peak, err := specs.Bandwidth(*d); err == nil && peak > 0 {
-		p.bandwidth = peak
+		p.bandwidth, p.known = peak, true
 	} else {
 		note(unknownPeak(key.id, err))
 	}

@@ -57,7 +57,8 @@ func ReadFile(path string) (*profile.Profile, error) {
 
 type decoder struct {
 	*scanner
-	seen map[string]*metricFacts
+	seen    map[string]*metricFacts
+	metrics profile.Node // collects the metrics of one node, to be copied at their final size
 }
 
 // metricFacts is what decides a metric's kind besides the root.
@@ -83,7 +84,7 @@ func (d *decoder) node(depth int) *profile.Node {
 		case "frame":
 			named = d.frame(n) || named
 		case "metrics":
-			d.metrics(n)
+			d.readMetrics(n)
 		default:
 			d.skip(depth)
 		}
@@ -106,8 +107,8 @@ func (d *decoder) frame(n *profile.Node) (named bool) {
 	return named
 }
 
-func (d *decoder) metrics(n *profile.Node) {
-	n.Metrics = n.Metrics[:0:0]
+func (d *decoder) readMetrics(n *profile.Node) {
+	d.metrics.Metrics = d.metrics.Metrics[:0]
 	d.object("at the start of metrics", func(name string) {
 		at := d.offset()
 		v := d.value()
@@ -120,12 +121,16 @@ func (d *decoder) metrics(n *profile.Node) {
 			d.seen[name] = facts
 		}
 		facts.text = facts.text || v.Type() == profile.String
-		if len(n.Metrics) >= mostMetrics {
+		if len(d.metrics.Metrics) >= mostMetrics {
 			d.fail(at, "more than %d metrics on one node", mostMetrics)
 			return
 		}
-		n.Set(name, v)
+		d.metrics.Set(name, v)
 	})
+	n.Metrics = nil
+	if len(d.metrics.Metrics) > 0 {
+		n.Metrics = append(make([]profile.Metric, 0, len(d.metrics.Metrics)), d.metrics.Metrics...)
+	}
 }
 
 // mostMetrics bounds the metrics of one node: Set looks for an equal name among those before, so without a

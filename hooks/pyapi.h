@@ -72,6 +72,7 @@ struct py_module {
   X(double, PyFloat_AsDouble, (PyObject *))                                                    \
   X(PyObject *, PyNumber_Index, (PyObject *))                                                  \
   X(PyObject *, PyNumber_Float, (PyObject *))                                                  \
+  X(PyObject *, PyCFunction_NewEx, (struct py_method *, PyObject *, PyObject *))               \
   X(PyObject *, PyDict_New, (void))                                                            \
   X(int, PyDict_Next, (PyObject *, py_ssize *, PyObject **, PyObject **))                      \
   X(PyObject *, PyDict_GetItemWithError, (PyObject *, PyObject *))                             \

@@ -1,5 +1,7 @@
 #include "pyframes.h"
+#include "pywalk.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static char package[FRAME_TEXT]; // folder of the goproton package, with a slash at its end
@@ -42,17 +44,140 @@ static void find_package(void) {
   if (key) py.Py_DecRef(key);
 }
 
-static const char *walker; // what python_walker() says
+// ---- choosing a walker ----
+
+// Run once, under the GIL, before the first session. It yields code objects to find fields in, and calls
+// `agree` from the kinds of frames there are: nested, generator, coroutine, comprehension, callbacks from C,
+// names that are not ASCII, and another thread.
+static const char examination[] =
+    "def plain(): pass\n"
+    "\n"
+    "class Holder:\n"
+    "    def method(self):\n"
+    "        def inner(): return 1\n"
+    "        return inner\n"
+    "\n"
+    "samples = (plain.__code__, Holder.method.__code__, Holder().method().__code__)\n"
+    "\n"
+    "def leaf():\n"
+    "    return agree()\n"
+    "\n"
+    "def nested(n):\n"
+    "    if n == 0:\n"
+    "        return leaf()\n"
+    "    return nested(n - 1)\n"
+    "\n"
+    "def generator():\n"
+    "    yield nested(2)\n"
+    "    yield from (agree() for _ in range(2))\n"
+    "\n"
+    "async def coroutine():\n"
+    "    return agree()\n"
+    "\n"
+    "def gr\u00fc\u00df_\u540d():\n"
+    "    return [agree() for _ in range(2)]\n"
+    "\n"
+    "def run(coroutine):\n"
+    "    try:\n"
+    "        coroutine.send(None)\n"
+    "    except StopIteration as stop:\n"
+    "        return stop.value\n"
+    "\n"
+    "def stories():\n"
+    "    yield leaf()\n"
+    "    yield nested(30)\n"
+    "    yield from generator()\n"
+    "    yield run(coroutine())\n"
+    "    yield from gr\u00fc\u00df_\u540d()\n"
+    "    yield (lambda: agree())()\n"
+    "    yield max([1], key=lambda _: agree())\n"
+    "    yield from map(lambda _: agree(), range(2))\n"
+    "\n"
+    "def examine():\n"
+    "    for _ in stories():\n"
+    "        pass\n"
+    "    import _thread\n"
+    "    done = _thread.allocate_lock()\n"
+    "    done.acquire()\n"
+    "    def elsewhere():\n"
+    "        try:\n"
+    "            nested(3)\n"
+    "        finally:\n"
+    "            done.release()\n"
+    "    _thread.start_new_thread(elsewhere, ())\n"
+    "    if not done.acquire(True, 10):\n"
+    "        raise RuntimeError('no second thread ran')\n";
+
+static const char *reason;         // why the internal walker is not used
+enum { COMPARISONS = 13 };
+static int comparisons, differing; // of one examination
+
+static PyObject *agree(PyObject *self, PyObject *unused) {
+  (void)self, (void)unused;
+  static uint32_t quick[FRAMES_MAX], slow[FRAMES_MAX];
+  int n = pywalk_stack(quick, FRAMES_MAX), m = public_stack(slow, FRAMES_MAX);
+  int stored = n < FRAMES_MAX ? n : FRAMES_MAX;
+  comparisons++;
+  if (n != m || memcmp(quick, slow, (size_t)stored * sizeof *quick)) differing++;
+  return py_none();
+}
+
+static struct py_method agree_method = {"agree", (void *)agree, PY_NOARGS, NULL};
+
+static int run_function(PyObject *globals, const char *name) {
+  PyObject *key = py.PyUnicode_InternFromString(name), *f = key ? py.PyDict_GetItemWithError(globals, key) : NULL;
+  PyObject *result = f ? py.PyObject_CallFunctionObjArgs(f, NULL) : NULL;
+  if (key) py.Py_DecRef(key);
+  if (result) py.Py_DecRef(result);
+  return result != NULL;
+}
+
+static int examine(PyObject *globals) {
+  PyObject *key = py.PyUnicode_InternFromString("samples"), *samples = key ? py.PyDict_GetItemWithError(globals, key) : NULL;
+  if (key) py.Py_DecRef(key);
+  if (!samples || !layout_known(samples, &reason)) return 0;
+  comparisons = differing = 0;
+  if (!run_function(globals, "examine")) return reason = "the examination of the stack did not run", 0;
+  if (comparisons != COMPARISONS || differing) return reason = "the stack read directly differs from the one Python shows", 0;
+  return 1;
+}
+
+// internal_works compiles and runs the examination in a namespace of its own.
+static int internal_works(void) {
+  int works = 0;
+  reason = "the examination of the stack did not compile";
+  PyObject *code = py.Py_CompileString(examination, "<goproton \xE2\x9C\x93 examination>", 257 /* Py_file_input */);
+  PyObject *globals = code ? py.PyDict_New() : NULL, *function = globals ? py.PyCFunction_NewEx(&agree_method, NULL, NULL) : NULL;
+  if (function && !py.PyDict_SetItemString(globals, "__builtins__", py.PyEval_GetBuiltins()) &&
+      !py.PyDict_SetItemString(globals, "agree", function)) {
+    PyObject *done = py.PyEval_EvalCode(code, globals, globals);
+    if (done) py.Py_DecRef(done), works = examine(globals);
+  }
+  PyObject *all[] = {code, globals, function};
+  for (size_t i = 0; i < 3; i++)
+    if (all[i]) py.Py_DecRef(all[i]);
+  return works;
+}
+
+static enum { UNKNOWN, EXAMINING, INTERNAL, PUBLIC } walker;
 
 void hooks_walker_ready(void) {
-  if (walker) return;
+  if (walker != UNKNOWN) return;
+  walker = EXAMINING; // the examination lets other threads run
+  PyObject *type, *value, *traceback;
+  py.PyErr_Fetch(&type, &value, &traceback);
   find_package();
-  walker = "public";
-  hooks_hp->set_python_walker(public_walk);
+  const char *wish = getenv("PROTON_PYTHON_WALKER");
+  if (wish && !strcmp(wish, "public")) reason = "PROTON_PYTHON_WALKER asks for it", walker = PUBLIC;
+  else walker = internal_works() ? INTERNAL : PUBLIC;
+  py.PyErr_Clear();
+  py.PyErr_Restore(type, value, traceback);
+  hooks_hp->set_python_walker(walker == INTERNAL ? pywalk : public_walk);
 }
 
 PyObject *native_python_walker(PyObject *self, PyObject *unused) {
   (void)self, (void)unused;
   hooks_walker_ready();
-  return py.PyUnicode_FromFormat("%s", walker);
+  if (walker == INTERNAL) return py.PyUnicode_FromFormat("internal");
+  return py.PyUnicode_FromFormat("public: %s", reason);
 }

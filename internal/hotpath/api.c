@@ -8,6 +8,8 @@
 
 static void set_python_walker(uint32_t (*walk)(void)) { atomic_store(&hp_g.walker, walk); }
 
+static uint32_t generation(void) { return atomic_load_explicit(&hp_g.generation, memory_order_acquire); }
+
 static const struct hp_api table = {
     .size = sizeof table,
     .intern = hp_intern,
@@ -28,6 +30,7 @@ static const struct hp_api table = {
     .metric_at = hp_metric_at,
     .leaf = hp_leaf_now,
     .set_python_walker = set_python_walker,
+    .generation = generation,
     .launch = hp_launch,
     .launched = hp_launched,
     .capturing = hp_capturing,

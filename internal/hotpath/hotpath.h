@@ -132,6 +132,8 @@ struct hp_api {
   // The python room registers its stack walker here: returns the call path of the calling thread's Python
   // frames, 0 if it has none. Called on application threads, with or without the GIL.
   void (*set_python_walker)(uint32_t (*walk)(void));
+  // Changes whenever all call paths are forgotten: node ids kept from before mean nothing afterwards.
+  uint32_t (*generation)(void);
 
   // ---- for the vendor room's callbacks ----
   void (*launch)(uint32_t corr, uint64_t func);

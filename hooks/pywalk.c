@@ -1,0 +1,185 @@
+// Passes of a walk: 1 collect (frame, code, instruction) from the leaf to the root; 2 compare with this
+// thread's previous stack from the root, and keep the call path of what is unchanged; 3 name the rest.
+//
+// Nothing here takes a reference, allocates (but for one mmap per thread) or needs the GIL: a thread's own
+// frames change only while it runs Python code, and it runs us. What was seen by an earlier walk may be gone,
+// so it is compared by address and never followed.
+#define _GNU_SOURCE
+#include "pywalk.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+struct frame { const char *at, *code; uint64_t instr; };
+struct seen { struct frame frame; uint64_t print; uint64_t node; };
+struct named { const char *code; uint64_t instr, print; uint32_t name, known; };
+struct stepped { uint32_t parent, name, node, known; };
+
+enum { NAMES = 2048, STEPS = 1024 };
+
+struct thread {
+  uint32_t generation;
+  int depth, truncated;         // of the previous stack
+  struct seen was[FRAMES_MAX];  // root first
+  struct frame now[FRAMES_MAX]; // leaf first
+  struct named names[NAMES];
+  struct stepped steps[STEPS];
+  struct thread *next;
+  _Atomic int taken;
+};
+
+// ---- the state of a thread ----
+
+static _Atomic(struct thread *) threads;
+static __thread struct thread *self __attribute__((tls_model("initial-exec")));
+static pthread_key_t exit_key;
+static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
+
+static void thread_exits(void *p) {
+  self = NULL;
+  atomic_store_explicit(&((struct thread *)p)->taken, 0, memory_order_release);
+}
+
+static void make_exit_key(void) { pthread_key_create(&exit_key, thread_exits); }
+
+static struct thread *recycled(void) {
+  for (struct thread *t = atomic_load(&threads); t; t = t->next) {
+    int no = 0;
+    if (atomic_compare_exchange_strong(&t->taken, &no, 1)) return t->depth = 0, t;
+  }
+  return NULL;
+}
+
+static struct thread *attach(void) {
+  pthread_once(&exit_once, make_exit_key);
+  struct thread *t = recycled();
+  if (!t) {
+    t = mmap(NULL, sizeof *t, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (t == MAP_FAILED) return NULL;
+    atomic_store(&t->taken, 1);
+    t->next = atomic_load(&threads);
+    while (!atomic_compare_exchange_weak(&threads, &t->next, t)) {
+    }
+  }
+  pthread_setspecific(exit_key, t);
+  return self = t;
+}
+
+// ---- 1 collect ----
+
+static const char *current_frame(const void *thread_state) {
+  const char *p = pointer_at(thread_state, py_at.current);
+  return py_at.has_cframe && p ? pointer_at(p, py_at.in_cframe) : p;
+}
+
+// collect returns the number of frames, and FRAMES_MAX + 1 when there are more than it stored.
+static int collect(struct frame *now, const char *frame) {
+  int n = 0;
+  if (py_at.lasti_scale) { // 3.9, 3.10
+    for (; frame && n < FRAMES_MAX; frame = pointer_at(frame, py_at.previous), n++)
+      now[n] = (struct frame){frame, pointer_at(frame, py_at.code), (uint64_t)int_at(frame, py_at.instr)};
+    return n + (frame != NULL);
+  }
+  const struct layout at = py_at;
+  for (; frame && n < FRAMES_MAX; frame = pointer_at(frame, at.previous)) {
+    if (__builtin_expect((uint8_t)frame[at.owner] >= at.shim, 0)) continue;
+    // 3.14 keeps marks in the lowest bits of references.
+    now[n++] = (struct frame){frame, (const char *)(word_at(frame, at.code) & ~(uint64_t)7), word_at(frame, at.instr)};
+  }
+  return n + (frame != NULL);
+}
+
+// ---- 2 compare ----
+
+// fingerprint tells a code object from an earlier one at the same address (exec in a loop, torch.compile).
+// It is made of contents, because a new object's strings come back at old addresses too: the hash of the name,
+// length and end of the file name, size and both ends of the line table.
+static inline uint64_t fingerprint(const char *code) {
+  const char *name = pointer_at(code, py_at.name), *file = pointer_at(code, py_at.file), *table = pointer_at(code, py_at.table);
+  uint64_t length = word_at(file, STR_LENGTH), size = word_at(table, VAR_SIZE);
+  uint64_t h = word_at(name, STR_HASH) * 0x9E3779B97F4A7C15u + length;
+  // In a string that is not ASCII these bytes are elsewhere in its text or head: valid memory all the same.
+  if (length >= 8 && str_state(file) & STATE_COMPACT) h ^= word_at(file, py_at.ascii_data + length - 8) * 0xD6E8FEB86659FD93u;
+  h = (h ^ h >> 29) + ((uint64_t)(uint32_t)int_at(code, py_at.line) << 32 ^ size) * 0xC2B2AE3D27D4EB4Fu;
+  if (size >= 8) h ^= (word_at(table, BYTES_DATA) + (word_at(table, BYTES_DATA + size - 8) << 7)) * 0xBF58476D1CE4E5B9u;
+  return h;
+}
+
+static int unchanged(const struct seen *was, const struct frame *now) {
+  return was->frame.at == now->at && was->frame.code == now->code && was->frame.instr == now->instr && was->print == fingerprint(now->code);
+}
+
+// ---- 3 name ----
+
+static int line_of(const char *code, uint64_t instr) {
+  int64_t offset = py_at.lasti_scale ? (int64_t)(int)instr * py_at.lasti_scale : (int64_t)(instr - (uint64_t)(uintptr_t)(code + py_at.code_size));
+  int line = py.PyCode_Addr2Line((PyObject *)code, offset < 0 ? -1 : (int)offset); // reads the line table, nothing else
+  return line > 0 ? line : int_at(code, py_at.line);
+}
+
+static uint32_t make_name(const char *code, uint64_t instr) {
+  char file[FRAME_TEXT], name[FRAME_TEXT], text[FRAME_TEXT];
+  size_t file_len = layout_text((PyObject *)pointer_at(code, py_at.file), file, sizeof file);
+  size_t name_len = layout_text((PyObject *)pointer_at(code, py_at.name), name, sizeof name);
+  if (frame_hidden(file, file_len, name, name_len)) return 0;
+  return hooks_hp->intern(text, frame_text(text, file, file_len, line_of(code, instr), name, name_len));
+}
+
+static uint32_t name_of(struct thread *t, const struct frame *f, uint64_t print) {
+  uint64_t h = ((uint64_t)(uintptr_t)f->code >> 4) * 0x9E3779B97F4A7C15u ^ f->instr * 0xD6E8FEB86659FD93u;
+  struct named *e = &t->names[h >> 40 & (NAMES - 1)];
+  if (e->known && e->code == f->code && e->instr == f->instr && e->print == print) return e->name;
+  *e = (struct named){f->code, f->instr, print, make_name(f->code, f->instr), 1};
+  return e->name;
+}
+
+static uint32_t step(struct thread *t, uint32_t parent, uint32_t name) {
+  if (!name) return parent; // hidden
+  struct stepped *e = &t->steps[(parent * 0x9E3779B1u ^ name * 0x85EBCA6Bu) >> 9 & (STEPS - 1)];
+  if (e->known && e->parent == parent && e->name == name) return e->node;
+  uint32_t node = hooks_hp->child(parent, name, 0);
+  if (!node) return parent; // out of room: counted as loss there
+  *e = (struct stepped){parent, name, node, 1};
+  return node;
+}
+
+// ---- the walk ----
+
+// Call paths are forgotten when a first session starts: nodes kept from before mean nothing then.
+static void forget(struct thread *t, uint32_t generation) {
+  t->generation = generation;
+  t->depth = 0;
+  memset(t->steps, 0, sizeof t->steps);
+}
+
+uint32_t pywalk(void) {
+  const void *state = py.PyGILState_GetThisThreadState();
+  struct thread *t = self;
+  if (!state || (!t && !(t = attach()))) return 0;
+  uint32_t generation = hooks_hp->generation();
+  if (__builtin_expect(t->generation != generation, 0)) forget(t, generation);
+
+  int n = collect(t->now, current_frame(state)), truncated = n > FRAMES_MAX, same = 0;
+  if (truncated) n = FRAMES_MAX;
+  int both = truncated != t->truncated ? 0 : n < t->depth ? n : t->depth;
+  while (same < both && unchanged(&t->was[same], &t->now[n - 1 - same])) same++;
+
+  uint32_t node = same ? (uint32_t)t->was[same - 1].node : truncated ? step(t, 0, frames_truncated()) : 0;
+  for (int i = same; i < n; i++) {
+    const struct frame *f = &t->now[n - 1 - i];
+    uint64_t print = fingerprint(f->code);
+    node = step(t, node, name_of(t, f, print));
+    t->was[i] = (struct seen){*f, print, node};
+  }
+  t->depth = n;
+  t->truncated = truncated;
+  return node;
+}
+
+int pywalk_stack(uint32_t *names, int room) {
+  static struct frame now[FRAMES_MAX]; // for the self-check, under the GIL
+  const void *state = py.PyGILState_GetThisThreadState();
+  int n = state ? collect(now, current_frame(state)) : 0;
+  for (int i = 0; i < n && i < room && i < FRAMES_MAX; i++) names[i] = make_name(now[i].code, now[i].instr);
+  return n;
+}

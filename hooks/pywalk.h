@@ -1,0 +1,12 @@
+// The Python stack read straight from the interpreter's own structures, without the GIL.
+#ifndef GOPROTON_PYWALK_H
+#define GOPROTON_PYWALK_H
+
+#include "pylayout.h"
+
+// pywalk returns the call path of the calling thread's Python frames, 0 if it has none.
+uint32_t pywalk(void);
+// pywalk_stack is public_stack read the quick way, without any cache.
+int pywalk_stack(uint32_t *names, int room);
+
+#endif

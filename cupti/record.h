@@ -13,6 +13,8 @@
 int record_open(const char *path);
 // 1 between record_open and record_close, 0 in a forked child.
 int record_on(void);
+// 1 once CUPTI has been wrapped, which happens when the process turns out to use a GPU.
+int record_saw_gpu(void);
 // Writes what is buffered and ends the file. Later events are not recorded. 0, or the first errno of any write.
 int record_close(void);
 

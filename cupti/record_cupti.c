@@ -386,6 +386,8 @@ static uint32_t flush_all(uint32_t flag) {
   return real.ActivityFlushAll(flag);
 }
 
+int record_saw_gpu(void) { return real.GetVersion != NULL; }
+
 void record_wrap_cupti(struct cupti_table *table, const struct cuda_table *cuda, const char *library) {
   real = *table;
   if (cuda) driver = *cuda;

@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 	"unsafe"
 )
@@ -23,9 +25,20 @@ import (
 // format of internal/capture. There is one per process.
 type Recording struct{ path string }
 
-// Record begins a recording into a file. Call it before Attach, and give the workload's side of the profiler
-// the table that HotPath returns, so that it sees both.
+// recordOwner names the process that a file belongs to, for its children: they inherit PROTON_RECORD, and
+// would otherwise write over what their parent is writing.
+const recordOwner = "PROTON_RECORD_OWNER"
+
+// Record begins a recording into a file; in a child of a process that records, into FILE.pid<P>. Call it
+// before Attach, and give the workload's side of the profiler the table that HotPath returns, so that it
+// sees both.
 func Record(path string) (*Recording, error) {
+	pid := strconv.Itoa(os.Getpid())
+	if owner := getenv(recordOwner); owner != "" && owner != pid {
+		path += ".pid" + pid
+	} else {
+		setenv(recordOwner, pid)
+	}
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
 	if errno := C.record_open(name); errno != 0 {
@@ -33,6 +46,9 @@ func Record(path string) (*Recording, error) {
 	}
 	return &Recording{path}, nil
 }
+
+// Path is the file that is being written.
+func (r *Recording) Path() string { return r.path }
 
 // HotPath returns a struct hp_api that records and then calls the given one.
 func (r *Recording) HotPath(api unsafe.Pointer) unsafe.Pointer {
@@ -51,6 +67,9 @@ func (r *Recording) Control(method, params string) {
 func (r *Recording) Close() error {
 	if errno := C.record_close(); errno != 0 {
 		return fmt.Errorf("record to %s: %w; the recording is incomplete: free some space and record again", r.path, syscall.Errno(errno))
+	}
+	if C.record_saw_gpu() == 0 && strings.HasSuffix(r.path, ".pid"+strconv.Itoa(os.Getpid())) {
+		return os.Remove(r.path) // a helper process that never came near a GPU
 	}
 	return compress(r.path)
 }

@@ -3,7 +3,10 @@ package cupti
 // #include "abi.h"
 import "C"
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Error is a refusal by CUPTI: what was being done, its code, and what to do about it.
 type Error struct {
@@ -32,7 +35,7 @@ func (c *Collector) remedy(code uint32, holder string, driver int) string {
 	switch code {
 	case C.RC_MULTIPLE_SUBSCRIBERS, C.RC_MAX_LIMIT_REACHED:
 		who := "another profiler (torch.profiler, Nsight Systems, Nsight Compute or compute-sanitizer)"
-		if holder != "" {
+		if holder != "" && !strings.Contains(holder, "<not provided>") {
 			who = fmt.Sprintf("%q", holder)
 		}
 		return who + " holds CUPTI in this process, and CUPTI serves one at a time; stop it, or run without it"

@@ -1,0 +1,128 @@
+// Command libproton is the shared library that runs inside the workload: an injection library for the CUDA
+// driver, a Python extension module, and a few C entry points. Everything here is an entry: recover, look
+// up, call. The work is in the packages below.
+package main
+
+/*
+#include <stdlib.h>
+#include "entry.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+	"unsafe"
+
+	"github.com/goproton/goproton/cupti"
+	"github.com/goproton/goproton/hooks"
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profiler/control"
+	"github.com/goproton/goproton/profiler/nvidia"
+)
+
+var (
+	service   = control.New()
+	recording *cupti.Recording
+)
+
+func main() {}
+
+func init() {
+	// A guest's manners: two processors are plenty for one drainer, and the host's GOMAXPROCS is not ours.
+	runtime.GOMAXPROCS(2)
+	debug.SetGCPercent(400) // the heap is a few MB of call-path tree
+	if err := hotpath.Init(); err != nil {
+		say(err)
+		return
+	}
+	startRecording()
+	hooks.Init(nvidia.HotPath)
+	hooks.Control = call
+}
+
+// say is our one line on standard error.
+func say(what any) { fmt.Fprintf(os.Stderr, "proton: %v\n", what) }
+
+func startRecording() {
+	path := os.Getenv("PROTON_RECORD")
+	if path == "" {
+		return
+	}
+	r, err := cupti.Record(path)
+	if err != nil {
+		say(err)
+		return
+	}
+	say("recording to " + r.Path() + "; this run is slower than a profiled one")
+	recording = r
+	nvidia.HotPath = r.HotPath(nvidia.HotPath)
+}
+
+// call does one control call, for whoever asks.
+func call(method string, params []byte) []byte {
+	answer := service.Call(method, params)
+	if recording != nil {
+		recording.Control(method, string(params))
+	}
+	return answer
+}
+
+//export protonGPUStarts
+func protonGPUStarts() {
+	defer quietly()
+	if control.RunConfigured() && !service.Running() {
+		call("run.begin", nil)
+	}
+	service.Manager.GPUStarts()
+}
+
+// exitPatience is how long a process may be held up at its end. A hung driver must not hang the exit.
+const exitPatience = 5 * time.Second
+
+//export protonAtExit
+func protonAtExit() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer quietly()
+		service.AtExit()
+		closeRecording()
+	}()
+	select {
+	case <-done:
+	case <-time.After(exitPatience):
+		say(fmt.Sprintf("the GPU library did not answer within %v at exit; the profile holds what had arrived by then", exitPatience))
+		if err := service.WriteWhatThereIs(); err != nil {
+			say(err)
+		}
+	}
+}
+
+func closeRecording() {
+	if recording == nil {
+		return
+	}
+	if err := recording.Close(); err != nil {
+		say(err)
+	}
+	recording = nil
+}
+
+//export protonCall
+func protonCall(method, params *C.char) *C.char {
+	return C.CString(string(call(C.GoString(method), []byte(C.GoString(params)))))
+}
+
+//export protonHotpath
+func protonHotpath() unsafe.Pointer { return nvidia.HotPath }
+
+// quietly keeps a bug of ours out of the workload.
+func quietly() {
+	if r := recover(); r != nil {
+		say(fmt.Sprintf("BUG: %v; please report this", r))
+	}
+}

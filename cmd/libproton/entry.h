@@ -1,0 +1,14 @@
+// The C entry points of libproton.so. All of them return at once in a forked child, where Go is gone.
+#ifndef GOPROTON_ENTRY_H
+#define GOPROTON_ENTRY_H
+
+// Called by the CUDA driver in cuInit (CUDA_INJECTION64_PATH). 1 = go on.
+int InitializeInjection(void);
+// proton_call does one control call (see docs/architecture.md) and returns malloc'ed JSON for the caller to
+// free. proton_start is proton_call("start", json) and returns the session's id, or -1.
+char *proton_call(const char *method, const char *json);
+int proton_start(const char *json);
+// proton_hotpath returns the table of functions for programs that have scopes of their own.
+const void *proton_hotpath(void);
+
+#endif

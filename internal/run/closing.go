@@ -30,10 +30,14 @@ func (s summary) report(w io.Writer, options Options, root string) (empty bool) 
 		fmt.Fprintf(w, "proton: warning: process %d (%s) ended without finishing its profile: its file has what was recorded up to the last checkpoint\n", p.Pid, shorten(p.Command, 60))
 	}
 	if empty {
-		fmt.Fprintf(w, "proton: nothing was recorded: %s\n", s.whyEmpty(root))
+		fmt.Fprintf(w, "proton: nothing was recorded: %s\n", s.whyEmpty(root, options.isReplay()))
 		return true
 	}
-	fmt.Fprintf(w, "proton: %s\n", s.line())
+	prefix := ""
+	if options.isReplay() {
+		prefix = fmt.Sprintf("a replay of %s: ", s.GPU)
+	}
+	fmt.Fprintf(w, "proton: %s%s\n", prefix, s.line())
 	return false
 }
 
@@ -59,21 +63,36 @@ func (s summary) line() string {
 }
 
 // whyEmpty finds the most likely reason why no kernel was recorded, with what to do about it.
-func (s summary) whyEmpty(root string) string {
-	if len(s.Problems) > 0 {
+func (s summary) whyEmpty(root string, replay bool) string {
+	switch {
+	case len(s.Problems) > 0:
 		return s.Problems[0]
-	}
-	if !hasNvidia(root) {
+	case replay:
+		return "the capture has no kernel between its start and its end"
+	case !hasNvidia(root):
 		return "this machine has no NVIDIA GPU or no driver (no /dev/nvidiactl): the program ran without one; run proton doctor for details"
+	}
+	used := 0
+	for _, p := range s.Processes {
+		if p.UsedGPU {
+			used++
+		}
 	}
 	switch n := len(s.Processes); {
 	case n == 0:
-		return "no process of the target initialised CUDA while the profiler could see it: is this the program that launches kernels, and does it not start Python with -I or -E?"
-	case n == 1:
-		return fmt.Sprintf("process %d (%s) was watched and launched no kernel", s.Processes[0].Pid, shorten(s.Processes[0].Command, 60))
+		return "no process of the target could be watched: is this the program that launches kernels, and does it not start Python with -I or -E?"
+	case used == 0:
+		return fmt.Sprintf("%s watched and none used CUDA: is this the program that launches kernels?", were(n))
 	default:
-		return fmt.Sprintf("%d processes were watched and none launched a kernel", n)
+		return fmt.Sprintf("%s watched, %d used CUDA and launched no kernel while the profile was active", were(n), used)
 	}
+}
+
+func were(processes int) string {
+	if processes == 1 {
+		return "1 process was"
+	}
+	return grouped(int64(processes)) + " processes were"
 }
 
 // hasNvidia says whether there is a driver that could have run a kernel. Under WSL it is another device.

@@ -19,6 +19,8 @@ type Config struct {
 	Graph      string  `json:"graph"`
 	Status     string  `json:"status"`     // folder for status files and claims
 	Checkpoint float64 `json:"checkpoint"` // seconds, 0 = none
+
+	SitePackages []string `json:"site_packages,omitempty"` // where wheels with a libcupti may be
 }
 
 // Layout is where the parts of an installation are.

@@ -1,64 +1,37 @@
 package run
 
 import (
-	"bufio"
-	"compress/gzip"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
+
+	"github.com/goproton/goproton/internal/replay"
 )
 
 // isReplay says whether the target is a capture and not a program.
 func (o Options) isReplay() bool { return o.Backend == "replay" }
 
-// resolveReplay returns the command that plays a capture through the profiler. The capture is unpacked into
-// the run's own folder, because its readers map it.
-func resolveReplay(target []string, layout Layout, status string) (Command, error) {
-	switch {
-	case layout.Replay == "" || layout.Stub == "":
-		return Command{}, errors.New("find proton-replay and its stub folder: they are not beside the proton command: run make build")
-	case len(target) != 1:
-		return Command{}, fmt.Errorf("replay %s: one capture at a time: proton run --backend replay CAPTURE", strings.Join(target, " "))
+// resolveTarget returns what to execute, and the replay to close afterwards if the target is a capture.
+func resolveTarget(options Options, layout Layout) (Command, *replay.Replay, error) {
+	if !options.isReplay() {
+		command, err := Resolve(options.Target, options.Python)
+		return command, nil, err
 	}
-	plain := filepath.Join(status, "capture")
-	if err := unpack(target[0], plain); err != nil {
-		return Command{}, fmt.Errorf("read the capture: %w; captures are made with PROTON_RECORD=file", err)
+	if len(options.Target) != 1 {
+		return Command{}, nil, fmt.Errorf("replay %s: one capture at a time: proton run --backend replay CAPTURE", strings.Join(options.Target, " "))
 	}
-	name, _, _ := strings.Cut(filepath.Base(target[0]), ".")
-	return Command{Path: layout.Replay, Args: []string{layout.Replay, plain}, Name: name}, nil
+	play, err := replay.Prepare(options.Target[0], replay.Parts{Host: layout.Replay, Library: layout.Library, Stub: layout.Stub})
+	if err != nil {
+		return Command{}, nil, err
+	}
+	return Command{Path: play.Path, Args: play.Args, Name: play.Name}, play, nil
 }
 
-// unpack copies a file, decompressing it if it is compressed.
-func unpack(from, to string) error {
-	file, err := os.Open(from)
-	if err != nil {
-		return err
+// withReplay makes the profiler find the recorded GPU instead of this machine's.
+func withReplay(environment []string, play *replay.Replay) []string {
+	vars := variables{list: environment}
+	for _, entry := range play.Env {
+		name, value, _ := strings.Cut(entry, "=")
+		vars.set(name, value)
 	}
-	defer file.Close()
-	var in io.Reader = bufio.NewReader(file)
-	if magic, _ := in.(*bufio.Reader).Peek(2); string(magic) == "\x1f\x8b" {
-		if in, err = gzip.NewReader(in); err != nil {
-			return fmt.Errorf("%s: %w", from, err)
-		}
-	}
-	out, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		_ = out.Close()
-		return fmt.Errorf("%s: %w", from, err)
-	}
-	return out.Close()
-}
-
-// replayEnvironment makes the profiler find the recorded GPU instead of this machine's.
-func replayEnvironment(base []string, layout Layout, status string) []string {
-	vars := variables{list: base}
-	vars.set("PROTON_CUPTI_PATH", filepath.Join(layout.Stub, "libcupti.so"))
-	vars.set("PROTON_STUB_CAPTURE", filepath.Join(status, "capture"))
 	return vars.list
 }

@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/goproton/goproton/internal/cuptipath"
 )
 
 // Exit codes of "proton run" beyond those of the target itself.
@@ -51,12 +53,11 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	}
 	if play != nil {
 		defer play.Close()
-		options.Backend = "" // what collects is the backend that made the recording
 		fmt.Fprintf(stderr, "proton: %s\n", play.Describe())
 	}
 	status, err := os.MkdirTemp("", "proton-run-")
 	if err != nil {
-		return Result{}, fmt.Errorf("make a folder for status files: %w", err)
+		return Result{}, fmt.Errorf("make a folder for status files: %w; set TMPDIR to a folder that can be written", err)
 	}
 	defer os.RemoveAll(status)
 
@@ -78,6 +79,11 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	if err != nil {
 		return Result{}, err
 	}
+	return finish(options, result, status, root, stderr)
+}
+
+// finish tells what was recorded and decides on the exit code.
+func finish(options Options, result Result, status, root string, stderr io.Writer) (Result, error) {
 	summary, err := readSummary(status)
 	if err != nil {
 		return Result{}, err
@@ -107,8 +113,34 @@ func newConfig(options Options, command Command, status string) (Config, error) 
 		}
 		name = absolute
 	}
+	backend := options.Backend
+	if options.isReplay() {
+		backend = "" // what collects is the backend that made the recording
+	}
 	return Config{
-		Name: name, Context: options.Context, Backend: options.Backend, Mode: options.Mode, Data: options.Data,
-		Hook: options.Hook, Graph: options.Graph, Status: status, Checkpoint: options.Checkpoint,
+		Name:    strings.TrimSuffix(name, ".hatchet"), // people type it, and it would be there twice
+		Context: options.Context, Backend: backend, Mode: options.Mode, Data: options.Data,
+		Hook: options.Hook, Graph: options.Graph, Status: status, Checkpoint: options.Checkpoint, SitePackages: sitePackages(),
 	}, nil
+}
+
+// sitePackages are the folders in which a program that is not Python may find the libcupti of a wheel: those
+// of the active environment and of the user. A Python process tells its own, which are more.
+func sitePackages() []string {
+	var prefixes []string
+	for _, variable := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
+		if active := os.Getenv(variable); active != "" {
+			prefixes = append(prefixes, active)
+		}
+	}
+	if python, err := FindPython(""); err == nil {
+		prefixes = append(prefixes, filepath.Dir(filepath.Dir(python)))
+		if real, err := filepath.EvalSymlinks(python); err == nil {
+			prefixes = append(prefixes, filepath.Dir(filepath.Dir(real)))
+		}
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		prefixes = append(prefixes, filepath.Join(home, ".local"))
+	}
+	return appendNew(nil, cuptipath.SitePackages("", prefixes...))
 }

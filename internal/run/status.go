@@ -19,6 +19,8 @@ type Status struct {
 	Unattributed int64    `json:"unattributed"`
 	Files        []string `json:"files"`
 	Problems     []string `json:"problems"` // sentences with the fix
+	GPU          string   `json:"gpu"`      // product name of the first one
+	UsedGPU      bool     `json:"used_gpu"` // the process initialised CUDA
 	Finished     bool     `json:"finished"`
 }
 
@@ -29,6 +31,7 @@ type summary struct {
 	GPUTimeNanos int64
 	Lost         int64
 	Unattributed int64
+	GPU          string
 	Files        []string
 	Problems     []string // each once
 	Unfinished   []Status
@@ -65,6 +68,9 @@ func (s *summary) add(p Status) {
 	s.GPUTimeNanos += p.GPUTimeNanos
 	s.Lost += p.Lost
 	s.Unattributed += p.Unattributed
+	if s.GPU == "" {
+		s.GPU = p.GPU
+	}
 	s.Files = appendNew(s.Files, p.Files)
 	s.Problems = appendNew(s.Problems, p.Problems)
 	if !p.Finished && len(p.Files) > 0 {

@@ -135,11 +135,10 @@ def _record(device: int, stream: int, chunk: _Chunk) -> None:
 
 def _collect(wait: bool) -> None:
     """Reads the full chunks whose values have arrived, oldest first; with wait, the oldest in any case."""
-    while _full and (wait or _full[0].event.query()):
-        chunk = _full.pop(0)
-        chunk.event.synchronize()
-        _read(chunk)
-        wait = False
+    if wait:
+        _full[0].event.synchronize()
+    while _full and _full[0].event.query():
+        _read(_full.pop(0))
 
 
 def _read(chunk: _Chunk) -> None:

@@ -53,8 +53,6 @@ def plain(name: str, value: Any) -> Any:
         TypeError: the value is not a number or a flat sequence of numbers.
     """
     convert = ROOFLINE_TYPES.get(name)
-    if type(value) is int or type(value) is float:
-        return convert(value) if convert else value
     if hasattr(value, "tolist"):  # numpy scalars and arrays, tensors
         value = value.tolist()
         if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], list):

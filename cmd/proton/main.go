@@ -32,9 +32,9 @@ func newRoot() *cobra.Command {
 		Short: "profile GPU programs and read the profiles",
 		Long: `proton profiles Triton, PyTorch and CUDA programs and reads the profiles.
 
-  proton run script.py                      profile a program, write script.hatchet
+  proton run script.py                          profile a program, write script.hatchet
   proton viewer -m util,tflop/s script.hatchet   print the tree
-  proton doctor                             say what is missing on this machine
+  proton doctor                                 say what is missing on this machine
 
 "proton [flags] script.py" is short for "proton run [flags] script.py".`,
 		Version:                    version,

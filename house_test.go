@@ -1,0 +1,274 @@
+// Package goproton holds no code: its tests keep the rules of the house (docs/architecture.md).
+package goproton
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/goproton/goproton"
+
+var update = flag.Bool("update", false, "rewrite testdata/dependencies.txt")
+
+// arrows says which of our packages each room may import. A rule holds for the room and for what is below
+// it, unless a longer one does; a package may always import what is below itself.
+var arrows = map[string][]string{
+	"profile":            nil,
+	"profiler/record":    nil,
+	"internal":           {"internal"},
+	"profiler/callpath":  {"profiler/record", "internal"},
+	"profiler/aggregate": {"profiler/callpath", "profiler/record", "profile", "internal"},
+	"cupti":              {"profiler/record", "profile", "internal"},
+	"roctracer":          {"profiler/record", "profile", "internal"},
+	"hooks":              {"internal"},
+	"profiler":           {"profile", "internal"},
+	"profiler/nvidia":    {"profiler", "cupti", "internal"},
+	"tritonparse":        {"profile", "internal"},
+	"viewer":             {"profile", "tritonparse", "internal"},
+	"cmd/libproton":      {"profiler", "cupti", "roctracer", "hooks", "internal"},
+	"cmd/proton":         {"profile", "viewer", "tritonparse", "internal"}, // and none of it with cgo: see below
+	"tutorials":          {"profiler", "profile"},
+}
+
+const whyArrows = "imports point down only (docs/architecture.md), so that a room can be read, tested and replaced without those above it"
+
+type goPackage struct {
+	ImportPath string
+	Dir        string
+	Name       string
+	GoFiles    []string
+	CgoFiles   []string
+	Imports    []string
+	Deps       []string
+	Module     *struct{ Path string }
+}
+
+// list asks the go command about packages.
+func list(t *testing.T, environment []string, args ...string) []goPackage {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,Name,GoFiles,CgoFiles,Imports,Deps,Module"}, args...)...)
+	cmd.Env = append(os.Environ(), environment...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list %v: %v\n%s", args, err, stderr.String())
+	}
+	var packages []goPackage
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		err := decoder.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return packages
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+}
+
+// room is a package's path within the module, "" for one that is not ours.
+func room(importPath string) string {
+	rest, ours := strings.CutPrefix(importPath, module+"/")
+	if !ours {
+		return ""
+	}
+	return rest
+}
+
+func below(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+// rule returns the arrows of a package: those of the longest room that it is in.
+func rule(path string) (allowed []string, found bool) {
+	longest := ""
+	for r, may := range arrows {
+		if below(path, r) && len(r) > len(longest) {
+			longest, allowed, found = r, append([]string{r}, may...), true
+		}
+	}
+	return allowed, found
+}
+
+func TestImportsPointDown(t *testing.T) {
+	for _, p := range list(t, nil, "./...") {
+		from := room(p.ImportPath)
+		if from == "" {
+			continue // this folder
+		}
+		allowed, found := rule(from)
+		if !found {
+			t.Errorf("package %s is in no room: give it one in docs/architecture.md and in the table above", from)
+			continue
+		}
+		for _, imported := range p.Imports {
+			to := room(imported)
+			if to == "" || below(to, from) {
+				continue
+			}
+			if below(to, "cmd") || !slices.ContainsFunc(allowed, func(r string) bool { return below(to, r) }) {
+				t.Errorf("%s imports %s: %s", from, to, whyArrows)
+			}
+		}
+	}
+}
+
+// TestNounsStandAlone is the strictest arrow: the two packages that everything else shares.
+func TestNounsStandAlone(t *testing.T) {
+	for _, p := range list(t, nil, "./profile", "./profiler/record") {
+		for _, dep := range p.Deps {
+			if room(dep) != "" {
+				t.Errorf("%s needs %s: the nouns import nothing of ours, so that anybody can read a profile without the collector", room(p.ImportPath), room(dep))
+			}
+		}
+	}
+}
+
+// withoutCgo must build as static files, and must not reach C even where cgo is on.
+var withoutCgo = []string{"./viewer/...", "./profile/...", "./cmd/proton"}
+
+func TestCommandNeedsNoCgo(t *testing.T) {
+	const why = "one static file that runs on any machine, also far from the GPU, is what the command and the viewer are"
+	for _, p := range list(t, []string{"CGO_ENABLED=1"}, append([]string{"-deps"}, withoutCgo...)...) {
+		if room(p.ImportPath) != "" && len(p.CgoFiles) > 0 {
+			t.Errorf("cmd/proton or viewer reaches %s, which has C: %s", room(p.ImportPath), why)
+		}
+	}
+	cmd := exec.Command("go", append([]string{"build", "-o", t.TempDir() + string(filepath.Separator)}, withoutCgo...)...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("does not build with CGO_ENABLED=0: %s\n%s", why, out)
+	}
+}
+
+func TestPackageComments(t *testing.T) {
+	for _, p := range list(t, nil, "./...") {
+		var commented []string
+		for _, name := range append(p.GoFiles, p.CgoFiles...) {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if isPackageComment(file) {
+				commented = append(commented, name)
+			}
+		}
+		if len(p.GoFiles)+len(p.CgoFiles) > 0 && len(commented) != 1 {
+			t.Errorf("%s has package comments in %v, want one: a package says in one place what it is for, what goes in and what comes out", p.ImportPath, commented)
+		}
+	}
+}
+
+func isPackageComment(file *ast.File) bool {
+	return file.Doc != nil && strings.TrimSpace(file.Doc.Text()) != ""
+}
+
+// vendorRooms are where names of a vendor's library may appear, besides the C below them.
+var vendorRooms = []struct {
+	name  *regexp.Regexp
+	rooms []string
+}{
+	{regexp.MustCompile(`^"?(CUpti_|CUPTI_|cupti[A-Z])\w*"?$`), []string{"cupti", "cmd/proton-probe", "bench"}},
+	{regexp.MustCompile(`^"?(roctracer_|rocprofiler_)\w+"?$`), []string{"roctracer"}},
+}
+
+// TestVendorNamesStayInTheirRooms looks at identifiers and at strings that are nothing but a name; comments
+// and messages may say what a user will find in the vendor's manual.
+func TestVendorNamesStayInTheirRooms(t *testing.T) {
+	for _, path := range sources(t, ".go", ".c", ".h") {
+		if path == "house_test.go" {
+			continue
+		}
+		all := words(t, path)
+		for _, v := range vendorRooms {
+			if slices.ContainsFunc(v.rooms, func(r string) bool { return below(filepath.ToSlash(path), r) }) {
+				continue
+			}
+			if i := slices.IndexFunc(all, v.name.MatchString); i >= 0 {
+				t.Errorf("%s has %s: a vendor's spelling stays in %v, or every new version of its library is felt everywhere", path, all[i], v.rooms)
+			}
+		}
+	}
+}
+
+// sources are the files of the repository, not those that were built or downloaded into its folder.
+func sources(t *testing.T, suffixes ...string) []string {
+	t.Helper()
+	out, err := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard").Output()
+	if err != nil {
+		t.Skipf("this is not a git checkout, so its files are not known: %v", err)
+	}
+	var paths []string
+	for _, path := range strings.Fields(string(out)) {
+		if _, err := os.Stat(path); err == nil && slices.Contains(suffixes, filepath.Ext(path)) {
+			paths = append(paths, path)
+		}
+	}
+	if len(paths) == 0 {
+		t.Fatalf("no %v files in the repository", suffixes)
+	}
+	return paths
+}
+
+// words are the identifiers and string literals of a source. Go's scanner reads C well enough for that.
+func words(t *testing.T, path string) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	var s scanner.Scanner
+	files := token.NewFileSet()
+	s.Init(files.AddFile(path, files.Base(), len(text)), text, func(token.Position, string) {}, 0)
+	for {
+		_, kind, literal := s.Scan()
+		switch kind {
+		case token.EOF:
+			return list
+		case token.IDENT, token.STRING:
+			list = append(list, literal)
+		}
+	}
+}
+
+// TestDependencies keeps what ends up in the product on a list that somebody has looked at.
+func TestDependencies(t *testing.T) {
+	const golden = "testdata/dependencies.txt"
+	var have []string
+	for _, p := range list(t, []string{"CGO_ENABLED=1"}, "-deps", "./cmd/proton", "./cmd/libproton") {
+		if p.Module != nil && p.Module.Path != module && !slices.Contains(have, p.Module.Path) {
+			have = append(have, p.Module.Path)
+		}
+	}
+	slices.Sort(have)
+	text := strings.Join(have, "\n") + "\n"
+	if *update {
+		if err := os.WriteFile(golden, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text != string(want) {
+		t.Errorf("the product needs\n%s\nand %s says\n%s\nEvery dependency is code that users trust us with: if it is worth that, run go test . -update and say why in the commit", text, golden, want)
+	}
+}

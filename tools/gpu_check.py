@@ -3,7 +3,7 @@ that only hardware shows. Run by tools/gpu-check.sh with build/python on PYTHONP
 
     python3 tools/gpu_check.py [NAME ...]
 """
-import gc, json, os, subprocess, sys, tempfile, threading, time, traceback
+import concurrent.futures, faulthandler, gc, json, os, subprocess, sys, tempfile, threading, time, traceback
 
 import torch
 import triton
@@ -260,13 +260,11 @@ def cuda_graph_level():
         with proton.scope("replay"):
             for _ in range(5):
                 g.replay()
-    import goproton._control as c  # noqa: the graph option travels with start
-    tree = profiled(body, **{"mode": None}) if not hasattr(proton, "start") else None
-    name = os.path.join(TMP, "graphlevel")
-    proton.start(name, graph="graph")
-    body()
-    proton.finalize()
-    t = table(json.load(open(name + ".hatchet")))
+    os.environ["PROTON_GRAPH"] = "graph"
+    try:
+        t = table(profiled(body))
+    finally:
+        del os.environ["PROTON_GRAPH"]
     equal(t.get("replay/<graph>"), 5, t)
 
 
@@ -463,24 +461,43 @@ def scope_cost():
     print(f"    scope enter+exit {on:.0f} ns on, {off:.0f} ns off, {met:.0f} ns with a metric; 30k unique scopes: run {run:.2f} s, finalize {fin:.3f} s, {size} bytes")
 
 
+ALONE = {"scope_cost", "million_launches_flat_memory", "counts_and_times_match_torch_profiler"}  # they measure
+PATIENCE = 100  # seconds for one check
+
+
+def run_one(f):
+    faulthandler.dump_traceback_later(PATIENCE - 10, exit=True)
+    began = time.time()
+    try:
+        f()
+    except Exception:
+        print(f"FAIL {f.__name__}\n{traceback.format_exc()}", flush=True)
+        sys.exit(1)
+    print(f"ok   {f.__name__} ({time.time() - began:.1f} s)", flush=True)
+
+
+def run_in_child(name):
+    """A process of its own for every check: torch.profiler keeps CUPTI to itself once it was used."""
+    try:
+        r = subprocess.run([sys.executable, os.path.abspath(__file__), "--one", name], capture_output=True, text=True, timeout=PATIENCE)
+        return r.returncode, r.stdout + (r.stderr if r.returncode else "")
+    except subprocess.TimeoutExpired as e:
+        return 1, f"FAIL {name}: hangs\n{(e.stdout or b'').decode()}{(e.stderr or b'').decode()}"
+
+
 def main():
-    only = sys.argv[1:]
+    if sys.argv[1:2] == ["--one"]:
+        return run_one(next(f for f in CHECKS if f.__name__ == sys.argv[2]))
+    names = [f.__name__ for f in CHECKS if not sys.argv[1:] or f.__name__ in sys.argv[1:]]
     failed = 0
-    for f in CHECKS:
-        if only and f.__name__ not in only:
-            continue
-        began = time.time()
-        try:
-            f()
-            print(f"ok   {f.__name__} ({time.time() - began:.1f} s)", flush=True)
-        except Exception:
-            failed += 1
-            print(f"FAIL {f.__name__}\n{traceback.format_exc()}", flush=True)
-            try:
-                proton.finalize()
-            except Exception:
-                pass
-    print(f"{len(CHECKS) if not only else len(only)} checks, {failed} failed, on {torch.cuda.get_device_name()}, torch {torch.__version__}, triton {triton.__version__}")
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        together = [n for n in names if n not in ALONE]
+        results = list(zip(together, pool.map(run_in_child, together)))
+    results += [(n, run_in_child(n)) for n in names if n in ALONE]
+    for _, (code, text) in results:
+        print(text, end="")
+        failed += code != 0
+    print(f"{len(names) - failed} passed, {failed} failed, on {torch.cuda.get_device_name()}, torch {torch.__version__}, triton {triton.__version__}")
     sys.exit(failed > 0)
 
 

@@ -107,13 +107,13 @@ func (t *table) peaks(key deviceKey, widths []width, note func(string)) *peaks {
 		return p
 	}
 	for _, w := range widths {
-		if peak, err := specs.Flops(*d, w.bits); err == nil && peak > 0 {
+		if peak, err := specs.Flops(*d, w.bits); err == nil {
 			p.flops[w.bits], p.known = peak, true
 		} else {
 			note(unknownPeak(key.id, err))
 		}
 	}
-	if peak, err := specs.Bandwidth(*d); err == nil && peak > 0 {
+	if peak, err := specs.Bandwidth(*d); err == nil {
 		p.bandwidth, p.known = peak, true
 	} else {
 		note(unknownPeak(key.id, err))
@@ -122,9 +122,6 @@ func (t *table) peaks(key deviceKey, widths []width, note func(string)) *peaks {
 }
 
 func unknownPeak(id string, err error) string {
-	if err == nil {
-		err = errors.New("the profile lacks its clock or its number of multiprocessors")
-	}
 	return fmt.Sprintf("util is nan on device %s: %v; use tflop/s and gbyte/s instead", id, err)
 }
 

@@ -67,15 +67,15 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.BoolVarP(&f.list, "list", "l", false, "list the metrics that the profile holds")
-	flags.StringSliceVarP(&f.metrics, "metrics", "m", nil, "metrics to show, separated by commas; the first one rules -t, sorting and colour")
-	flags.StringVarP(&f.include, "include", "i", "", "show only paths through frames that match a regular expression from their start, '.*gemm'")
-	flags.StringVarP(&f.exclude, "exclude", "e", "", "leave out frames that match a regular expression from their start, and all below them")
-	flags.Float64VarP(&f.threshold, "threshold", "t", 0, "leave out frames below this value of the first metric")
-	flags.IntVarP(&f.depth, "depth", "d", viewer.DefaultDepth, "levels of the tree to print")
-	flags.StringVarP(&f.format, "format", "f", string(viewer.FullName), "form of file:line@function names: "+formatNames())
+	flags.StringArrayVarP(&f.metrics, "metrics", "m", nil, "metrics to show, `NAMES` separated by commas; the first rules -t, sorting and colour")
+	flags.StringVarP(&f.include, "include", "i", "", "show only paths through frames that match `REGEXP` from their start on, '.*gemm'")
+	flags.StringVarP(&f.exclude, "exclude", "e", "", "leave out frames that match `REGEXP` from their start on, and all below them")
+	flags.Float64VarP(&f.threshold, "threshold", "t", 0, "leave out frames with less than `VALUE` of the first metric")
+	flags.IntVarP(&f.depth, "depth", "d", viewer.DefaultDepth, "print `N` levels of the tree")
+	flags.StringVarP(&f.format, "format", "f", string(viewer.FullName), "`FORM` of file:line@function names: "+formatNames())
 	flags.BoolVar(&f.sorted, "print-sorted", false, "also print a list sorted by the first metric")
-	flags.StringVar(&f.diff, "diff-profile", "", "subtract the profile in this file (also -diff)")
-	flags.StringVar(&f.color, "color", "auto", "colour: "+term.ColorModes+"; auto respects NO_COLOR")
+	flags.StringVar(&f.diff, "diff-profile", "", "subtract the profile in `FILE` (also -diff FILE)")
+	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
 }
 
 func formatNames() string {
@@ -102,7 +102,7 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 		return viewer.List(stdout, p)
 	}
 	o := viewer.Options{
-		Metrics: f.metrics, Include: f.include, Exclude: f.exclude, Threshold: f.threshold, Depth: f.depth,
+		Metrics: splitNames(f.metrics), Include: f.include, Exclude: f.exclude, Threshold: f.threshold, Depth: f.depth,
 		Format: viewer.NameFormat(f.format), Sorted: f.sorted, Color: color,
 		Warn: func(note string) { fmt.Fprintf(stderr, "proton viewer: %s\n", note) },
 	}
@@ -112,6 +112,19 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 		}
 	}
 	return viewer.Render(stdout, p, o)
+}
+
+// splitNames takes apart lists at their commas, and at nothing else: names may hold spaces and quotes.
+func splitNames(lists []string) []string {
+	var names []string
+	for _, list := range lists {
+		for _, name := range strings.Split(list, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // readProfile reads a file, or standard input for "-".

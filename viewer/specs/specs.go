@@ -32,6 +32,16 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("no peak figures for %s architecture %s", e.Type, e.Arch)
 }
 
+// MissingError says that a device's peak is known per clock, but the profile lacks what to multiply it with.
+type MissingError struct {
+	Type, Arch string
+	Facts      string // names of fields in the device table
+}
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("the profile holds no %s for a %s device of architecture %s", e.Facts, e.Type, e.Arch)
+}
+
 // The device types of a profile.
 const (
 	cuda = "CUDA"
@@ -40,17 +50,22 @@ const (
 
 // Flops returns the dense peak in flop/s for operands of width bits: 8, 16, 32 or 64.
 func Flops(d profile.Device, width int) (float64, error) {
+	peak, known := 0.0, false
 	switch d.Type {
 	case cuda:
-		if peak, ok := nvidiaFlops(d, width); ok {
-			return peak, nil
-		}
+		peak, known = nvidiaFlops(d, width)
 	case hip:
-		if perCU, ok := amdFlops8[amdArch(d.Arch)]; ok {
-			return perCU * float64(d.NumSMs) * float64(d.ClockRate) * 1e3 / (float64(width) / 8), nil
-		}
+		var perCU float64
+		perCU, known = amdFlops8[amdArch(d.Arch)]
+		peak = perCU * float64(d.NumSMs) * float64(d.ClockRate) * 1e3 / (float64(width) / 8)
 	}
-	return 0, &UnknownError{d.Type, d.Arch}
+	switch {
+	case !known:
+		return 0, &UnknownError{d.Type, d.Arch}
+	case peak <= 0:
+		return 0, &MissingError{d.Type, d.Arch, "num_sms or clock_rate"}
+	}
+	return peak, nil
 }
 
 // Bandwidth returns the peak of the device's memory in byte/s.
@@ -65,6 +80,7 @@ func Bandwidth(d profile.Device) (float64, error) {
 		if peak, ok := sharedMemoryBandwidth[d.Arch]; ok {
 			return peak, nil
 		}
+		return 0, &MissingError{d.Type, d.Arch, "bus_width or memory_clock_rate"}
 	case hip:
 		if peak, ok := amdBandwidth[amdArch(d.Arch)]; ok {
 			return peak, nil

@@ -75,8 +75,20 @@ func TestUnknownPartsAreNamed(t *testing.T) {
 		if !errors.As(err, &unknown) || err.Error() != want {
 			t.Errorf("Flops: %v, want %s", err, want)
 		}
-		if _, err := Bandwidth(d); !errors.As(err, &unknown) {
-			t.Errorf("Bandwidth: %v, want %s", err, want)
+		if _, err := Bandwidth(d); err == nil {
+			t.Errorf("Bandwidth of %+v is known", d)
 		}
+	}
+}
+
+func TestMissingFactsAreNamed(t *testing.T) {
+	var missing *MissingError
+	for _, d := range []profile.Device{{Type: "CUDA", Arch: "90"}, {Type: "CUDA", Arch: "120"}, {Type: "HIP", Arch: "gfx942"}} {
+		if _, err := Flops(d, 16); !errors.As(err, &missing) || missing.Facts != "num_sms or clock_rate" {
+			t.Errorf("Flops of %+v: %v", d, err)
+		}
+	}
+	if _, err := Bandwidth(profile.Device{Type: "CUDA", Arch: "90"}); !errors.As(err, &missing) || missing.Facts != "bus_width or memory_clock_rate" {
+		t.Errorf("Bandwidth: %v", err)
 	}
 }

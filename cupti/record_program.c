@@ -34,12 +34,12 @@ static void write_path(uint32_t node) {
 }
 
 void record_python_path(void) {
-  static _Thread_local uint32_t last;
+  static _Thread_local uint32_t last, last_generation;
   uint32_t (*walk)(void) = atomic_load(&walker);
   if (!walk || !record_on()) return;
-  uint32_t node = walk();
-  if (node == last) return;
-  last = node;
+  uint32_t node = walk(), generation = real->generation();
+  if (node == last && generation == last_generation) return;
+  last = node, last_generation = generation;
   write_path(node);
 }
 

@@ -78,6 +78,15 @@ static const char *read_events(struct capture *c) {
   return NULL;
 }
 
+static const char *give_up(struct capture *c, const char *why) {
+  for (size_t i = 1; i <= c->string_count; i++) free(c->strings[i]);
+  free(c->strings);
+  free(c->events);
+  munmap((void *)(uintptr_t)c->bytes, c->size);
+  memset(c, 0, sizeof *c);
+  return why;
+}
+
 const char *capture_read(struct capture *c, const char *path) {
   struct stat s;
   memset(c, 0, sizeof *c);
@@ -93,8 +102,9 @@ const char *capture_read(struct capture *c, const char *path) {
   if (bytes == MAP_FAILED) return "it cannot be mapped into memory: free some";
   c->bytes = bytes;
   if (memcmp(c->bytes, CAPTURE_MAGIC, CAPTURE_MAGIC_SIZE))
-    return memcmp(c->bytes, "\037\213", 2) ? "it is no capture: record one with PROTON_RECORD"
-                                           : "it is compressed: gunzip it first";
+    return give_up(c, memcmp(c->bytes, "\037\213", 2) ? "it is no capture: record one with PROTON_RECORD"
+                                                      : "it is compressed: gunzip it first");
   c->strings = calloc(1, sizeof *c->strings);
-  return c->strings ? read_events(c) : "there is not enough memory for it";
+  const char *wrong = c->strings ? read_events(c) : "there is not enough memory for it";
+  return wrong ? give_up(c, wrong) : NULL;
 }

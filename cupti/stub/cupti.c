@@ -10,7 +10,7 @@
 
 // Which libcupti this is: built three times, so that missing symbols are really missing.
 #ifndef STUB_CUPTI
-#define STUB_CUPTI CUPTI_13_0
+#define STUB_CUPTI 130000
 #endif
 
 enum { DOMAINS = 7, CBIDS = 1024, KINDS = 64, ATTRIBUTES = 32 };

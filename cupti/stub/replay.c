@@ -20,6 +20,7 @@ struct sequence {
 struct player {
   struct sequence *sequence;
   uint32_t thread;
+  int wanted; // some event is its
   pthread_t id;
 };
 
@@ -83,17 +84,27 @@ static const char *play_all(struct sequence *s) {
     players[i] = (struct player){.sequence = s, .thread = i};
     pthread_cond_init(&s->turns[i], NULL);
   }
+  for (size_t i = 0; i < c->count; i++) players[c->events[i].thread].wanted = 1;
   // The first thread of a recording is the one that started the profiler: ours plays it. Threads end with
   // the capture and not with their last event, as most threads of a real program do.
   uint32_t first = c->count ? c->events[0].thread : 0;
   for (uint32_t i = 0; i <= c->threads; i++)
-    if (i != first && pthread_create(&players[i].id, NULL, player, &players[i])) abort();
+    if (players[i].wanted && i != first && pthread_create(&players[i].id, NULL, player, &players[i])) abort();
   player(&players[first]);
   for (uint32_t i = 0; i <= c->threads; i++)
-    if (i != first) pthread_join(players[i].id, NULL);
+    if (players[i].wanted && i != first) pthread_join(players[i].id, NULL);
   free(players);
   free(s->turns);
   return c->whole ? NULL : "the capture ends early: its program was killed, and what it did last is missing; record it again";
+}
+
+// The strings of a capture stay: kernel records on their way to the profiler point at them.
+static void keep_strings(char **strings) {
+  static struct kept { struct kept *next; char **strings; } *kept;
+  struct kept *k = malloc(sizeof *k);
+  if (!k) abort();
+  *k = (struct kept){kept, strings};
+  kept = k;
 }
 
 const char *stub_replay(const char *path, const struct hp_api *api, void (*control)(const char *, const char *)) {
@@ -104,7 +115,7 @@ const char *stub_replay(const char *path, const struct hp_api *api, void (*contr
   program_begin(&s.capture, api, control);
   wrong = play_all(&s);
   program_end();
-  // The strings stay: kernel records on their way to the profiler point at them.
+  keep_strings(s.capture.strings);
   free(s.capture.events);
   return wrong;
 }

@@ -62,6 +62,8 @@ class scope(metaclass=_ScopeType):
     """
 
     _made_by = "scope"
+    id: int | None = None
+    _open: Any = ()  # a list while entered under a session; one object may be entered again inside itself
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -71,22 +73,22 @@ class scope(metaclass=_ScopeType):
     def __init__(self, name: str, metrics: Mapping[str, Any] | None = None) -> None:
         self.name = name
         self.metrics = metrics
-        self.id: int | None = None
-        self._open: list[Any] = []  # a stack: one object may be entered again inside itself
 
     def __enter__(self):
-        inner = None
         if flags.profiling_on:
             inner = _made[self._made_by](self.name, self.metrics)
             inner.__enter__()
             self.id = inner.id
-        self._open.append(inner)
+            self._open = [*self._open, inner]
+        elif self._open:
+            self._open.append(None)
         return self
 
     def __exit__(self, exc_type, exc_value, traceback) -> None:
-        inner = self._open.pop()
-        if inner is not None:
-            inner.__exit__(exc_type, exc_value, traceback)
+        if self._open:
+            inner = self._open.pop()
+            if inner is not None:
+                inner.__exit__(exc_type, exc_value, traceback)
 
     def __call__(self, func: Callable) -> Callable:
         # A fresh scope per call: the decorated function may recurse and may run on several threads.
@@ -118,15 +120,21 @@ class cpu_timed_scope(scope, metaclass=_TimedScopeType):
     def __init__(self, name: str, metrics: Mapping[str, Any] | None = None) -> None:
         if metrics and "cpu_time" in metrics:
             raise ValueError("The metric name 'cpu_time' is reserved.")
-        super().__init__(name, metrics)
+        self.name = name
+        self.metrics = metrics
+
+
+class _Names(list):
+    """(number, name) of the scopes that enter_scope opened, innermost last."""
+
+    run = 0  # the value of _run they were opened under
 
 
 class _OpenScopes(_local):
-    """This thread's scopes opened with enter_scope, innermost last, and the run they belong to."""
+    """What enter_scope opened on this thread."""
 
     def __init__(self) -> None:
-        self.run = 0
-        self.names: list[tuple[int, str]] = []
+        self.names = _Names()
 
 
 _open_scopes = _OpenScopes()
@@ -151,13 +159,14 @@ def enter_scope(name: str, *, metrics: Mapping[str, Any] | None = None) -> int |
     """
     if not flags.profiling_on:
         return None
-    mine = _open_scopes
-    if mine.run != _run:
-        mine.run, mine.names = _run, []
+    open_scopes = _open_scopes.names
+    if open_scopes.run != _run:
+        open_scopes.clear()
+        open_scopes.run = _run
     native = _library.native
     number = native.record_scope()
     native.enter_scope(name)
-    mine.names.append((number, name))
+    open_scopes.append((number, name))
     if metrics:
         native.add_metrics(metrics)
     return number
@@ -179,16 +188,16 @@ def exit_scope(name: str | None = None, *, metrics: Mapping[str, Any] | None = N
     """
     if not flags.profiling_on:
         return None
-    mine = _open_scopes
-    if mine.run != _run or not mine.names:
+    open_scopes = _open_scopes.names
+    if open_scopes.run != _run or not open_scopes:
         raise IndexError("exit_scope: no scope is open on this thread; each exit_scope needs an enter_scope before it")
-    number, innermost = mine.names[-1]
+    number, innermost = open_scopes[-1]
     if name and name != innermost:
         raise ValueError(f"Scope name mismatch: {name} != {innermost}")
     native = _library.native
     if metrics:
         native.add_metrics(metrics)
-    mine.names.pop()
+    open_scopes.pop()
     native.exit_scope()
     return number
 

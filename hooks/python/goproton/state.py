@@ -29,19 +29,21 @@ class state:
         name: the frame's text.
     """
 
+    _open: Any = ()  # a list while entered under a session; one object may be entered again inside itself
+
     def __init__(self, name: str) -> None:
         self.name = name
-        self._open: list[bool] = []
 
     def __enter__(self):
-        on = flags.profiling_on
-        if on:
+        if flags.profiling_on:
             _library.native.enter_state(self.name)
-        self._open.append(on)
+            self._open = [*self._open, True]
+        elif self._open:
+            self._open.append(False)
         return self
 
     def __exit__(self, exc_type, exc_value, traceback) -> None:
-        if self._open.pop():
+        if self._open and self._open.pop():
             _library.native.exit_state()
 
     def __call__(self, func: Callable) -> Callable:

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // fromTerminal are the signals that a terminal sends to its whole foreground process group, the target
@@ -88,9 +90,8 @@ func inForeground() bool {
 		return false
 	}
 	defer terminal.Close()
-	var group int32
-	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, terminal.Fd(), syscall.TIOCGPGRP, uintptr(unsafe.Pointer(&group)))
-	return errno == 0 && int(group) == syscall.Getpgrp()
+	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
 }
 
 // wait waits for the end of the target. When it is stopped we stop too, so that the shell that waits for us

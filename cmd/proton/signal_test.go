@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const patience = 20 * time.Second // far more than needed, far less than a hung test run
+
+// watched is a growing output that can be waited on.
+type watched struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func (w *watched) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+func (w *watched) wait(t *testing.T, part string) {
+	t.Helper()
+	for end := time.Now().Add(patience); !strings.Contains(w.String(), part); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no %q within %s, only:\n%s", part, patience, w)
+		}
+	}
+}
+
+// supervised is a command line in which "proton run" stands before a shell script.
+func supervised(t *testing.T, command ...string) *exec.Cmd {
+	t.Helper()
+	home, err := filepath.Abs("testdata/fakehome")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), "PROTON_HOME="+home, "PROTON_ROOT="+t.TempDir())
+	cmd.Dir = t.TempDir()
+	return cmd
+}
+
+// waitFor ends a test whose command hangs.
+func waitFor(t *testing.T, cmd *exec.Cmd) error {
+	t.Helper()
+	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	return cmd.Wait()
+}
+
+// onTerminal starts a command with a terminal of its own, as the leader of a session. What it prints is
+// collected, what is written to the returned file is typed.
+func onTerminal(t *testing.T, cmd *exec.Cmd) (keyboard *os.File, screen *watched) {
+	t.Helper()
+	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("this machine has no pseudo terminals: %v", err)
+	}
+	t.Cleanup(func() { _ = keyboard.Close() })
+	if err := unix.IoctlSetPointerInt(int(keyboard.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(int(keyboard.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	terminal, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("this machine has no pseudo terminals: %v", err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // of use only when the test has failed by then
+	_ = terminal.Close()
+	screen = &watched{}
+	go func() { _, _ = io.Copy(screen, keyboard) }()
+	return keyboard, screen
+}
+
+// trapping counts the signals that arrive and ends with code 5 at the first of a second kind.
+const trapping = `trap 'n=$((n+1)); echo got $n' %s; trap 'exit 5' USR2; echo ready; while :; do sleep 0.02; done`
+
+func TestSignalsForOneReachTheTarget(t *testing.T) {
+	for name, number := range map[string]syscall.Signal{"TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "USR1": syscall.SIGUSR1, "INT": syscall.SIGINT} {
+		t.Run(name, func(t *testing.T) {
+			cmd := supervised(t, "proton", "run", "sh", "-c", fmt.Sprintf(trapping, name))
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal, whatever the test runner has
+			var out watched
+			cmd.Stdout, cmd.Stderr = &out, &out
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer cmd.Process.Kill() // of use only when the test has failed by then
+			out.wait(t, "ready")
+			_ = cmd.Process.Signal(number)
+			out.wait(t, "got 1")
+			_ = cmd.Process.Signal(syscall.SIGUSR2)
+			_ = waitFor(t, cmd)
+			if code := cmd.ProcessState.ExitCode(); code != 5 || strings.Contains(out.String(), "got 2") {
+				t.Errorf("exit code %d, want the target's 5; output:\n%s", code, &out)
+			}
+		})
+	}
+}
+
+// TestInterruptKeyReachesTheTargetOnce: the terminal tells the target itself, so nobody else must.
+func TestInterruptKeyReachesTheTargetOnce(t *testing.T) {
+	cmd := supervised(t, "proton", "run", "sh", "-c", "test -t 0 && test -t 1 && echo terminal; "+fmt.Sprintf(trapping, "INT"))
+	keyboard, screen := onTerminal(t, cmd)
+	screen.wait(t, "ready")
+	_, _ = keyboard.Write([]byte{3})
+	screen.wait(t, "got 1")
+	time.Sleep(200 * time.Millisecond) // a second one, if there is one, is on its way
+	_ = cmd.Process.Signal(syscall.SIGUSR2)
+	_ = waitFor(t, cmd)
+	if code := cmd.ProcessState.ExitCode(); code != 5 || strings.Contains(screen.String(), "got 2") || !strings.Contains(screen.String(), "terminal\r\n") {
+		t.Errorf("exit code %d, want the target's 5; screen:\n%s", code, screen)
+	}
+}
+
+// TestStopKeyStopsAndContinues: a shell sees a stopped job, fg continues it, and it ends as if nothing had been.
+func TestStopKeyStopsAndContinues(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("job control needs bash")
+	}
+	script := `set -m; proton run sh -c 'echo ready; sleep 0.3; echo done; exit 6'; echo stopped $?; fg; echo ended $?`
+	cmd := supervised(t, "bash", "--norc", "-c", script)
+	keyboard, screen := onTerminal(t, cmd)
+	screen.wait(t, "ready")
+	_, _ = keyboard.Write([]byte{26})
+	screen.wait(t, "ended")
+	_ = waitFor(t, cmd)
+	for _, want := range []string{"stopped 147", "done", "ended 6"} {
+		if !strings.Contains(screen.String(), want) {
+			t.Errorf("no %q on the screen:\n%s", want, screen)
+		}
+	}
+}
+
+// TestKilledWithoutWarning: whoever kills us, as a time limit does, means the target.
+func TestKilledWithoutWarning(t *testing.T) {
+	cmd := supervised(t, "proton", "run", "sh", "-c", "echo ready $$; exec sleep 60")
+	var out watched
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out.wait(t, "\n")
+	var pid int
+	if _, err := fmt.Sscanf(out.String(), "ready %d", &pid); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Process.Kill()
+	_ = waitFor(t, cmd)
+	for end := time.Now().Add(patience); alive(pid); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatalf("the target is still there %s after proton was killed", patience)
+		}
+	}
+}
+
+// alive says whether a process runs; one that only waits to be collected does not.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !bytes.Contains(stat, []byte(") Z "))
+}
+
+// TestTargetInheritsWhatWeWereGiven: ignored signals and open files pass through.
+func TestTargetInheritsWhatWeWereGiven(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "three")
+	if err := os.WriteFile(file, []byte("from file three\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := supervised(t, "sh", "-c", `trap '' INT; exec proton run --allow-empty sh -c 'cat <&3; grep SigIgn /proc/self/status' 3<`+file)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ignored uint64
+	text, mask, _ := strings.Cut(string(out), "SigIgn:")
+	if _, err := fmt.Sscanf(mask, "%x", &ignored); err != nil {
+		t.Fatalf("%v in:\n%s", err, out)
+	}
+	if text != "from file three\n" || ignored&(1<<(syscall.SIGINT-1)) == 0 {
+		t.Errorf("target said:\n%s", out)
+	}
+}

@@ -1,0 +1,73 @@
+package run
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestLine(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := func(name string) string { return filepath.Join(here, name) }
+	cases := []struct {
+		name string
+		of   summary
+		want string
+	}{
+		{"one file", summary{Kernels: 1, GPUTimeNanos: 999, Files: []string{file("a.hatchet")}, Processes: make([]Status, 1)},
+			"1 kernel, 999 ns of GPU time, 0 dropped in a.hatchet; see it with: proton viewer -m time/ms,time/% a.hatchet"},
+		{"losses, a path with a space elsewhere", summary{Kernels: 1000, GPUTimeNanos: 2_500_000_000, Lost: 12, Unattributed: 3, Files: []string{"/else where/a.hatchet"}, Processes: make([]Status, 1)},
+			"1,000 kernels, 2.500 s of GPU time, 12 dropped, 3 without a call path in /else where/a.hatchet; see it with: proton viewer -m time/ms,time/% '/else where/a.hatchet'"},
+		{"standard output", summary{Kernels: 2, GPUTimeNanos: 1_234_567}, "2 kernels, 1.235 ms of GPU time, 0 dropped; printed to standard output"},
+		{"many files", summary{Kernels: 5, Files: []string{file("1"), file("2"), file("3"), file("4"), file("5")}, Processes: make([]Status, 5)},
+			"5 kernels, 0 ns of GPU time, 0 dropped, 5 processes in 5 files: 1, 2, 3, 4, …; see the first with: proton viewer -m time/ms,time/% 1"},
+	}
+	for _, c := range cases {
+		if got := c.of.line(); got != c.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -100: "-100"} {
+		if got := grouped(n); got != want {
+			t.Errorf("grouped(%d): got %s, want %s", n, got, want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0 ns", 1000: "1 us", 1234: "1.234 us", 999_999: "1000 us", 12_345_678: "12.35 ms", 3_600_000_000_000: "3600.000 s"} {
+		if got := duration(n); got != want {
+			t.Errorf("duration(%d): got %s, want %s", n, got, want)
+		}
+	}
+	if got, want := quoted("it's"), `'it'\''s'`; got != want {
+		t.Errorf("quoted: got %s, want %s", got, want)
+	}
+}
+
+func TestReadSummary(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("7.json", `{"pid": 7, "kernels": 2, "lost": 1, "files": ["a"], "problems": ["p", "q"], "finished": true}`)
+	write("12.json", `{"pid": 12, "kernels": 3, "gpu": "NVIDIA H200", "files": ["b"], "problems": ["p"], "finished": false}`)
+	write("12.json.part", `{"pid"`)
+	write("claim-0011223344556677", "7")
+	s, err := readSummary(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Processes) != 2 || s.Kernels != 5 || s.Lost != 1 || len(s.Files) != 2 || len(s.Problems) != 2 || len(s.Unfinished) != 1 || s.GPU != "NVIDIA H200" {
+		t.Errorf("got %+v", s)
+	}
+	write("9.json", `{"pid": "nine"}`)
+	if _, err := readSummary(folder); err == nil {
+		t.Error("a status file with a wrong type: no error")
+	}
+}

@@ -119,14 +119,26 @@ static void ask_context(void *context) {
   get_device_id(context, &id);
 }
 
-static void ask_graph(const struct cupti_graph_data *g) {
+// Only what an event is about: CUPTI leaves the other handles of the descriptor as they happen to be.
+static void ask_graph(uint32_t cbid, const struct cupti_graph_data *g) {
   uint32_t id;
   uint64_t node;
-  if (g->graph) get_graph_id(g->graph, &id);
-  if (g->original_graph) get_graph_id(g->original_graph, &id);
-  if (g->node) get_node_id(g->node, &node);
-  if (g->original_node) get_node_id(g->original_node, &node);
-  if (g->graph_exec && real.GetGraphExecId) get_exec_id(g->graph_exec, &id);
+  switch (cbid) {
+  case RES_GRAPHNODE_CLONED:
+    if (g->original_node) get_node_id(g->original_node, &node);
+    // fall through
+  case RES_GRAPHNODE_CREATED:
+    if (g->node) get_node_id(g->node, &node);
+    // fall through
+  case RES_GRAPH_CREATED:
+  case RES_GRAPH_DESTROY_STARTING:
+    if (g->graph) get_graph_id(g->graph, &id);
+    return;
+  case RES_GRAPHEXEC_CREATED:
+  case RES_GRAPHEXEC_DESTROY_STARTING:
+    if (g->graph_exec && real.GetGraphExecId) get_exec_id(g->graph_exec, &id);
+    return;
+  }
 }
 
 // ---- callbacks ---------------------------------------------------------------------------------------
@@ -258,7 +270,7 @@ static void before_driver_call(uint32_t cbid, const struct cupti_callback_data *
 static void before_resource(uint32_t cbid, const struct cupti_resource_data *d) {
   record_python_path(); // an explicitly added node is attributed to the moment it is added
   if (cbid != RES_CONTEXT_DESTROY_STARTING) ask_context(d->context);
-  if (d->descriptor && resource_shape(cbid) == SHAPE_GRAPH) ask_graph(d->descriptor);
+  if (d->descriptor) ask_graph(cbid, d->descriptor);
 }
 
 static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data) {

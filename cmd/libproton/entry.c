@@ -11,15 +11,23 @@ static _Atomic int forked;
 
 static void child(void) { atomic_store(&forked, 1); }
 
-// Registered when the library is loaded, so that at exit it runs before the handlers of libraries that were
-// loaded earlier (the CUDA driver among them) and after Python's own, which has usually done the work.
+// Exit handlers run in reverse order of registration, and the GPU libraries must still be alive in ours: so
+// it is registered at the first launch, after all of theirs. The one registered at load time only serves
+// processes that never launched anything; by its turn the GPU libraries may be gone.
 static void at_exit(void) {
-  if (!atomic_load(&forked)) protonAtExit();
+  if (!atomic_load(&forked)) protonAtExit(1);
 }
+
+static void at_exit_without_gpu(void) {
+  if (!atomic_load(&forked)) protonAtExit(0);
+}
+
+static void register_exit(void) { atexit(at_exit); }
+void *exit_registrar(void) { return (void *)register_exit; }
 
 __attribute__((constructor)) static void loaded(void) {
   pthread_atfork(NULL, NULL, child);
-  atexit(at_exit);
+  atexit(at_exit_without_gpu);
 }
 
 int InitializeInjection(void) {

@@ -11,4 +11,7 @@ int proton_start(const char *json);
 // proton_hotpath returns the table of functions for programs that have scopes of their own.
 const void *proton_hotpath(void);
 
+// For main.go: the function to call at the first launch.
+void *exit_registrar(void);
+
 #endif

@@ -39,6 +39,7 @@ func init() {
 		say(err)
 		return
 	}
+	hotpath.OnFirstLaunch(C.exit_registrar())
 	startRecording()
 	hooks.Init(nvidia.HotPath)
 	hooks.Control = call
@@ -84,7 +85,10 @@ func protonGPUStarts() {
 const exitPatience = 5 * time.Second
 
 //export protonAtExit
-func protonAtExit() {
+func protonAtExit(gpuAlive C.int) {
+	if gpuAlive == 0 {
+		service.Manager.SourceGone()
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

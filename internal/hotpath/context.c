@@ -7,11 +7,17 @@ static _Atomic unsigned destroyed; // contexts so far: an address may come back 
 // Almost always the same context again.
 static __thread struct { void *ctx; unsigned destroyed; } last __attribute__((tls_model("initial-exec")));
 
+static _Atomic(void (*)(void)) first_use;
+
+void hp_on_first_context(void (*f)(void)) { atomic_store(&first_use, f); }
+
 void hp_context_seen(void *ctx) {
   unsigned now = atomic_load_explicit(&destroyed, memory_order_relaxed);
   if ((ctx == last.ctx && now == last.destroyed) || !ctx) return;
   last.ctx = ctx;
   last.destroyed = now;
+  void (*first)(void) = atomic_exchange(&first_use, NULL);
+  if (first) first();
   for (int i = 0; i < HP_CONTEXTS; i++) {
     void *here = atomic_load(&known[i]);
     if (here == ctx) return;

@@ -6,6 +6,9 @@ enum { HP_CONTEXTS = 64 };
 
 void hp_context_seen(void *ctx);
 void hp_context_gone(void *ctx);
+// hp_on_first_context has f called once, on the thread that first launches something. It is for what must
+// come after the GPU's own initialisation, like registering an exit handler that must run before its.
+void hp_on_first_context(void (*f)(void));
 int hp_contexts(void **out); // at most HP_CONTEXTS
 
 #endif

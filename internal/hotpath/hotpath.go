@@ -183,6 +183,9 @@ func Contexts() []unsafe.Pointer {
 	return append([]unsafe.Pointer(nil), out[:n]...)
 }
 
+// OnFirstLaunch has a C function void(void) called once, on the thread that first launches something.
+func OnFirstLaunch(f unsafe.Pointer) { C.hp_on_first_context((*[0]byte)(f)) }
+
 // PrepareBuffers makes sure that that many activity buffers are ready to be lent out, faulted in.
 func PrepareBuffers(n int) { C.hp_buffers_prepare(C.int(n)) }
 

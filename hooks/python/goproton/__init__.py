@@ -35,7 +35,8 @@ __all__ = [
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import context, data, hooks, language, metric, mode, proton, specs, viewer
+    from . import context as context, data as data, hooks as hooks, language as language, metric as metric
+    from . import mode as mode, proton as proton, specs as specs, viewer as viewer
 
 # Submodules that a plain profiling script never touches are imported when first asked for: together they
 # cost more than the rest of the package.

@@ -22,7 +22,7 @@ REQUIRED = ("scope", "cpu_timed_scope", "enter_scope", "exit_scope", "enter_stat
             "record_scope", "active", "leaf", "add_metrics", "add_metrics_at", "launch_enter", "launch_exit", "last_op",
             "set_tensor_handler", "set_launch_filter", "call")
 
-native: ModuleType | None = None
+native: Any = None  # the module; None until it is loaded
 problem: str | None = None
 
 _waiting: list[Callable[[ModuleType], None]] = []
@@ -93,6 +93,7 @@ def _import() -> ModuleType:
     from importlib.machinery import ExtensionFileLoader
     loader = ExtensionFileLoader(NAME, path)
     spec = importlib.util.spec_from_file_location(NAME, path, loader=loader)
+    assert spec is not None, "a loader was given"
     try:
         module = importlib.util.module_from_spec(spec)
         loader.exec_module(module)

@@ -69,11 +69,7 @@ def _hook(config: dict[str, Any], command: list[str], session: int) -> None:
 def _end(config: dict[str, Any], command: list[str], pid: int) -> None:
     if os.getpid() != pid:
         return  # a forked child that leaves through sys.exit: the session is its parent's
-    try:
-        from .profile import _flush_tensors
-        _flush_tensors()
-    except Exception as error:
-        print(f"goproton: tensor metrics that were not read yet are missing: {error!r}", file=sys.stderr)
+    # Handlers that were registered after this one have run: tensor metrics are in.
     try:
         _library.call("run.end")
     except Exception as error:
@@ -94,17 +90,16 @@ def _command() -> list[str]:
 
 def _report(config: dict[str, Any], command: list[str], problem: str) -> None:
     """Leaves a sentence in this process's status file, or on standard error when there is none."""
-    folder = config.get("status")
     try:
-        _write_status(folder, command, problem)
-    except (OSError, TypeError):
+        _write_status(config["status"], command, problem)
+    except (OSError, KeyError):
         print(f"goproton: {problem}", file=sys.stderr)
 
 
 def _write_status(folder: str, command: list[str], problem: str) -> None:
     import json
     path = os.path.join(folder, f"{os.getpid()}.json")
-    status = {"pid": os.getpid(), "command": " ".join(command), "kernels": 0, "gpu_time_ns": 0, "lost": 0,
+    status: dict[str, Any] = {"pid": os.getpid(), "command": " ".join(command), "kernels": 0, "gpu_time_ns": 0, "lost": 0,
               "unattributed": 0, "files": [], "problems": []}
     try:
         with open(path) as file:

@@ -13,6 +13,7 @@ has no value yet and a different one at every replay: it is left out, and said o
 
 from __future__ import annotations
 
+import atexit
 import sys
 from threading import Lock
 
@@ -88,6 +89,17 @@ def flush() -> None:
         for leaf, name, copy, event in vectors:
             event.synchronize()
             _hand_over(leaf, name, copy.tolist())
+
+
+def _flush_at_exit() -> None:
+    # The library writes unfinished sessions after Python is gone; the values have to be in by then.
+    try:
+        flush()
+    except Exception as error:
+        print(f"goproton: tensor metrics that were not read yet are missing: {error!r}", file=sys.stderr)
+
+
+atexit.register(_flush_at_exit)
 
 
 def _add_number(torch: Any, leaf: tuple, name: str, tensor: Any) -> None:

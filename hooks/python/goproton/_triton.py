@@ -68,7 +68,8 @@ class _InChain(Attachment):
         self.holder, self.slot, self.chain, self.ours = holder, slot, chain, ours
 
     def alive(self) -> bool:
-        return getattr(self.holder, self.slot, None) is self.chain and self.ours in getattr(self.chain, "calls", (self.ours,))
+        in_place = getattr(self.holder, self.slot, None) is self.chain
+        return in_place and self.ours in getattr(self.chain, "calls", (self.ours,))
 
     def detach(self) -> None:
         # From the chain we were added to, wherever it is now: knobs are copied and replaced as a whole in tests.
@@ -80,7 +81,7 @@ class _Alone(Attachment):
 
     def __init__(self, holder: Any, slot: str, before: Callable | None, ours: Callable) -> None:
         self.holder, self.slot, self.before, self.ours = holder, slot, before, ours
-        self.put = ours if before is None else _Both(before, ours, reverse=slot == EXIT)
+        self.put: Callable = ours if before is None else _Both(before, ours, reverse=slot == EXIT)
         setattr(holder, slot, self.put)
 
     def alive(self) -> bool:
@@ -97,7 +98,7 @@ class _Alone(Attachment):
 class _Both:
     """Two hooks in a slot made for one. Not a function: a slot on a class would bind that to the instance."""
 
-    def __init__(self, first: Callable, second: Callable, reverse: bool) -> None:
+    def __init__(self, first: Callable, second: Callable | None, reverse: bool) -> None:
         self.first, self.second, self.reverse = first, second, reverse
 
     def __call__(self, metadata: Any) -> None:

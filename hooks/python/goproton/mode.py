@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 
 class _Named(Enum):
@@ -17,15 +18,35 @@ class _Named(Enum):
         return f"{type(self).__name__}.{self.name}"
 
 
-METRIC_TYPE = _Named("METRIC_TYPE", {"CYCLE": "cycle"})
-BUFFER_STRATEGY = _Named("BUFFER_STRATEGY", {"CIRCULAR": "circular", "FLUSH": "flush"})
-BUFFER_TYPE = _Named("BUFFER_TYPE", {"SHARED": "shared", "GLOBAL": "global"})
-SAMPLING_STRATEGY = _Named("SAMPLING_STRATEGY", {"NONE": "none", "SELECTIVE": "selective"})
-GRANULARITY = _Named("GRANULARITY", {
-    name.upper(): name
-    for name in ("cta", "warp", "warp_2", "warp_4", "warp_8", "warp_group", "warp_group_2", "warp_group_4",
-                 "warp_group_8")
-})
+class METRIC_TYPE(_Named):
+    CYCLE = "cycle"
+
+
+class BUFFER_STRATEGY(_Named):
+    CIRCULAR = "circular"
+    FLUSH = "flush"
+
+
+class BUFFER_TYPE(_Named):
+    SHARED = "shared"
+    GLOBAL = "global"
+
+
+class SAMPLING_STRATEGY(_Named):
+    NONE = "none"
+    SELECTIVE = "selective"
+
+
+class GRANULARITY(_Named):
+    CTA = "cta"
+    WARP = "warp"
+    WARP_2 = "warp_2"
+    WARP_4 = "warp_4"
+    WARP_8 = "warp_8"
+    WARP_GROUP = "warp_group"
+    WARP_GROUP_2 = "warp_group_2"
+    WARP_GROUP_4 = "warp_group_4"
+    WARP_GROUP_8 = "warp_group_8"
 
 
 class Optimize(Enum):
@@ -39,7 +60,7 @@ class Optimize(Enum):
         return self.value
 
 
-def _words(enum: type[Enum]) -> dict[str, Enum]:
+def _words(enum: type[Any]) -> dict[str, Any]:
     return {member.value: member for member in enum}
 
 

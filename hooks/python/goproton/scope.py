@@ -62,13 +62,14 @@ class scope(metaclass=_ScopeType):
     """
 
     _made_by = "scope"
+    _native: Any = ()
     id: int | None = None
     _open: Any = ()  # a list while entered under a session; one object may be entered again inside itself
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if type(cls) is not _TimedScopeType or "_made_by" not in cls.__dict__:
-            cls.__class__ = _DerivedScopeType
+            cls.__class__ = _DerivedScopeType  # type: ignore[assignment, method-assign]
 
     def __init__(self, name: str, metrics: Mapping[str, Any] | None = None) -> None:
         self.name = name
@@ -210,7 +211,7 @@ def _use_native(native: ModuleType) -> None:
         theirs = getattr(native, ours._made_by)
         _made[ours._made_by] = theirs
         ours._native = theirs
-        metaclass.__call__ = theirs
+        metaclass.__call__ = theirs  # type: ignore[method-assign]
 
 
 _library.when_loaded(_use_native)

@@ -3,8 +3,8 @@
 For looking at a profile use ``proton viewer``, which needs none of this. These functions need pandas and
 llnl-hatchet, and import them when they are first called.
 
-Metric names: ``time/ms``, ``avg_time/us``, ``cpu_time/s``, ``tflop16/s``, ``gbyte/s``, ``util``, ``time/%``, or any raw name,
-without its unit and in any case. Columns that end in " (inc)" are summed over the subtree.
+Metric names: ``time/ms``, ``avg_time/us``, ``cpu_time/s``, ``tflop16/s``, ``gbyte/s``, ``util``, ``time/%``, or any raw
+name, without its unit and in any case. Columns that end in " (inc)" are summed over the subtree.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def match_available_metrics(metrics: str | list[str], inclusive_metrics: list[st
                 found.append(raw + " (inc)" if raw in inclusive_metrics else raw)
                 break
     if not found:
-        name = wanted[-1] if wanted else None
+        name = wanted[-1].lower() if wanted else ""
         raise RuntimeError(f"Metric {name} is not found. Use the --list flag to list available metrics")
     return found
 
@@ -207,12 +207,12 @@ class _Source:
         if metric == "util":
             return self._put("util", self._utilisation())
         if metric in _RATES:
-            counter, unit = _RATES[metric]
-            return self._put(f"{metric} (inc)", self.df[self.match(counter)] / self.seconds("time") / unit)
+            counter, factor = _RATES[metric]
+            return self._put(f"{metric} (inc)", self.df[self.match(counter)] / self.seconds("time") / factor)
         if metric in _TIMES:
-            name, average, unit = _TIMES[metric]
+            name, average, factor = _TIMES[metric]
             seconds = self.seconds(name)
-            return self._put(f"{metric} (inc)", (seconds / self.df["count (inc)"] if average else seconds) / unit)
+            return self._put(f"{metric} (inc)", (seconds / self.df["count (inc)"] if average else seconds) / factor)
         name, slash, unit = metric.partition("/")
         column = self.match(name)
         if not slash:
@@ -283,7 +283,7 @@ def format_frames(gf: hatchet.GraphFrame, format: str | None) -> hatchet.GraphFr
     Args:
         format: "full", "file_function_line", "function_line" or "file_function".
     """
-    shorten = _FORMATS.get(format)
+    shorten = _FORMATS.get(format or "full")
     if shorten:
         gf.dataframe["name"] = gf.dataframe["name"].apply(shorten)
     return gf

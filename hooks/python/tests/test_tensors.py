@@ -126,3 +126,12 @@ assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 proton.deactivate(session, flushing=True)
 assert metrics("s") == {"x": 1.0}
 """, library, tmp_path)
+
+
+def test_a_program_that_never_finalizes(library, tmp_path):
+    from trees import at, load
+    run("""
+with proton.scope("s", {"x": Tensor(1.0)}):
+    pass
+""", library, tmp_path)
+    assert at(load(tmp_path / "p.hatchet"), "s")["metrics"] == {"x": 1.0}

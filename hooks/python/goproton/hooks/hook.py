@@ -29,7 +29,7 @@ class Hook:
         """A kernel is about to be unloaded: its function handle may be reused."""
 
     def enter(self, metadata: Any) -> None:
-        """A kernel is about to be launched; ``metadata.get()`` evaluates the launch metadata (name, function, stream, ...)."""
+        """A kernel is about to be launched; ``metadata.get()`` evaluates its metadata: name, function, stream, ..."""
         raise NotImplementedError
 
     def exit(self, metadata: Any) -> None:
@@ -43,6 +43,10 @@ class Hook:
     def deactivate(self) -> None:
         """No session wants this hook any more."""
         raise NotImplementedError
+
+    def native_heads(self) -> dict[str, Callable] | None:
+        """Functions that Triton may call in place of HookManager's while this is the only hook, by slot; None for none."""
+        return None
 
 
 class HookManager:
@@ -153,25 +157,21 @@ class HookManager:
     @staticmethod
     def _attach(heads: dict[str, Callable]) -> None:
         attached = HookManager._attached
-        for slot, attachment in list(attached.items()):
-            if heads.get(slot) != attachment.ours or not attachment.alive():
+        for slot, present in list(attached.items()):
+            if heads.get(slot) != present.ours or not present.alive():
                 attached.pop(slot).detach()
         for slot, head in heads.items():
-            if slot not in attached:
-                attachment = _triton.attach(slot, head)
-                if attachment is not None:
-                    attached[slot] = attachment
+            added = None if slot in attached else _triton.attach(slot, head)
+            if added is not None:
+                attached[slot] = added
 
 
 def _heads(hooks: list[Hook]) -> dict[str, Callable]:
     """The functions that Triton is to call, by slot."""
     if not hooks:
         return {}
-    if len(hooks) == 1 and getattr(hooks[0], "native_heads", None):
-        heads = hooks[0].native_heads()
-        if heads:
-            return heads
-    return {
+    native = hooks[0].native_heads() if len(hooks) == 1 else None
+    return native or {
         _triton.ENTER: HookManager.enter,
         _triton.EXIT: HookManager.exit,
         _triton.LOADED: HookManager.init_handle,

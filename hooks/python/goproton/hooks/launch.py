@@ -63,7 +63,7 @@ class LaunchHook(Hook):
         _library.native.launch_exit(metadata)
 
     def native_heads(self) -> dict[str, Callable] | None:
-        """What Triton may call directly while this is the only hook; None for classes derived from this one."""
+        # A class derived from this one wants its own enter and exit called.
         if type(self) is not LaunchHook:
             return None
         heads = {_triton.ENTER: _library.native.launch_enter}

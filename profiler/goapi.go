@@ -28,6 +28,7 @@ func Start(name string, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	hotpath.InheritNothing()
 	return &Session{id: id}, nil
 }
 

@@ -31,6 +31,8 @@ void hp_session_begins(int fresh) {
   atomic_store(&hp_g.main, hp_self());
 }
 
+void hp_inherit_nothing(void) { atomic_store(&hp_g.main, NULL); }
+
 void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int python) {
   atomic_store(&hp_g.scope_set, scope_set);
   atomic_store(&hp_g.shadow, (uint32_t)shadow);

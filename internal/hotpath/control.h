@@ -10,6 +10,8 @@ int hp_init(void);
 // hp_session_begins tells the threads that a session starts; the calling thread's scopes are the ones that
 // threads without scopes inherit. fresh: no session exists, so forget all call paths.
 void hp_session_begins(int fresh);
+// hp_inherit_nothing ends that: threads without scopes stay without.
+void hp_inherit_nothing(void);
 // hp_set_active publishes which sessions listen. Zero sets switch the hot path off.
 void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int python);
 

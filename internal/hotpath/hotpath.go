@@ -100,6 +100,10 @@ func API() unsafe.Pointer { return unsafe.Pointer(C.hp_api()) }
 // call paths; it is only allowed while no session exists.
 func SessionBegins(fresh bool) { C.hp_session_begins(boolint(fresh)) }
 
+// InheritNothing ends what SessionBegins began: threads without scopes stay without. It is for Go programs,
+// where no thread is the main one: whatever goroutine the starting thread runs next would pass its scopes on.
+func InheritNothing() { C.hp_inherit_nothing() }
+
 // SetActive publishes the current sets; a zero launch set switches the hot path off.
 func SetActive(launchSet, scopeSet uint32, shadow, python bool) {
 	C.hp_set_active(C.uint32_t(launchSet), C.uint32_t(scopeSet), boolint(shadow), boolint(python))

@@ -26,4 +26,4 @@ library "$out/libcupti.so" -DSTUB_CUPTI=130000 -Wl,-rpath,'$ORIGIN' "${tracer[@]
 library "$out/cupti-12/libcupti.so" -DSTUB_CUPTI=26 -Wl,-rpath,'$ORIGIN/..' "${tracer[@]}"
 library "$out/cupti-11/libcupti.so" -DSTUB_CUPTI=18 -Wl,-rpath,'$ORIGIN/..' "${tracer[@]}"
 "$cc" "${flags[@]}" -o "$out/../proton-replay" cmd/proton-replay/replay.c -ldl
-"$cc" "${flags[@]}" -o "$out/fake-program" $s/program.c -L"$out" -l:libcuda.so.1 -Wl,-rpath,'$ORIGIN' -pthread
+"$cc" "${flags[@]}" -o "$out/fake-program" $s/program.c -L"$out" -l:libcuda.so.1 -Wl,-rpath,'$ORIGIN' -pthread -ldl

@@ -1,16 +1,24 @@
 // A small CUDA program for the fake driver: what the profiler must cope with, in an order that tests know.
 //
-//   fake-program [LAUNCHES]
+//   fake-program [LAUNCHES [SCENARIO]]
 //
 // LAUNCHES (10) of "alpha" on the main thread, as many of "beta" on each of two others, on streams of their
 // own; a graph of three nodes ("gamma", "delta", "gamma"), launched four times; "epsilon" through
 // cuLaunchKernelEx; a module that is unloaded and another of the same kernel name; at the end everything is
 // destroyed.
+//
+// A scenario comes before that and needs the fake libcupti (PROTON_CUPTI_PATH):
+//   unknown-graph   two records of a graph that was captured before anybody listened, and one of a launch
+//                   that nobody saw
+//   lost            CUPTI says that it lost five records
+//   overflow        LAUNCHES on each of four threads with nothing in between, faster than any GPU
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <dlfcn.h>
 
-#include "../abi.h"
+#include "stub.h"
 
 uint32_t cuInit(uint32_t flags);
 uint32_t cuCtxCreate_v2(void **context, uint32_t flags, int device);
@@ -76,10 +84,39 @@ static void graph(void *module) {
   check(cuGraphExecDestroy(exec), "cuGraphExecDestroy");
 }
 
+static void *of_cupti(const char *name) {
+  const char *path = getenv("PROTON_CUPTI_PATH");
+  void *lib = path ? dlopen(path, RTLD_LAZY) : NULL, *symbol = lib ? dlsym(lib, name) : NULL;
+  check(!symbol, "find the fake libcupti in PROTON_CUPTI_PATH");
+  return symbol;
+}
+
+static void scenario(const char *name) {
+  if (!strcmp(name, "unknown-graph")) {
+    void (*emit)(const struct stub_kernel *);
+    struct stub_kernel k = {.name = "stranger", .start = 5000, .end = 6000, .correlation = 900001, .graph = 4711, .graph_node = 1ull << 40};
+    *(void **)&emit = of_cupti("stub_emit");
+    emit(&k), k.graph_node++, emit(&k);
+    k.graph_node = 0, k.graph = 0, k.correlation = 900002, k.name = "orphan";
+    emit(&k);
+  } else if (!strcmp(name, "lost")) {
+    void (*lose)(uint64_t);
+    *(void **)&lose = of_cupti("stub_lose");
+    lose(5);
+  } else if (!strcmp(name, "overflow")) {
+    int (*synthetic)(uint64_t, unsigned);
+    *(void **)&synthetic = of_cupti("stub_synthetic");
+    check((uint32_t)synthetic((uint64_t)launches, 4), "launch");
+  } else {
+    check(1, "unknown scenario");
+  }
+}
+
 int main(int argc, char **argv) {
   void *module, *modules[2];
   if (argc > 1) launches = atoi(argv[1]);
   check(cuInit(0), "cuInit");
+  if (argc > 2) scenario(argv[2]);
   check(cuCtxCreate_v2(&context, 0, 0), "cuCtxCreate");
   check(cuModuleLoadData(&module, "first"), "cuModuleLoadData");
   for (int i = 0; i < 2; i++) check(cuModuleLoadData(&modules[i], "of a thread"), "cuModuleLoadData");

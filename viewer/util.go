@@ -47,10 +47,10 @@ func (t *table) util(warn func(string)) (metric, error) {
 		roof.bytes = at
 	}
 	if len(roof.widths) == 0 && roof.bytes < 0 {
-		return metric{}, errors.New("derive util: the profile has neither bytes nor flops8, flops16, flops32 or flops64; give kernels a launch_metadata function and profile with --hook triton")
+		return metric{}, errors.New("derive util: the profile has neither bytes nor flops8, flops16, flops32 or flops64; give kernels a launch_metadata function and profile with the triton launch hook")
 	}
 	if !t.have("device_id") {
-		return metric{}, errors.New("derive util: no frame of the profile names its device; profile with the cupti or rocprofiler backend")
+		return metric{}, errors.New("derive util: no frame of the profile names its device; profile GPU kernels, not CPU scopes alone")
 	}
 	var err error
 	if roof.elapsed, err = t.inSeconds("time"); err != nil {

@@ -116,7 +116,7 @@ struct hp_api {
 
   // An op: the leaf frame that a launch hook names. Until op_exit, kernels launched by this thread land on
   // it. If func is not 0 the op closes itself with the launch of that very CUfunction, and op_exit
-  // may be left out. Ops do not nest: entering replaces. Returns the op's sequence number, 0 when off.
+  // may be left out; its metrics wait for that launch and land where the kernel does. Ops do not nest: entering replaces. Returns the op's sequence number, 0 when off.
   uint32_t (*op_enter)(uint32_t name, uint64_t func);
   void (*op_exit)(void);
 

@@ -5,12 +5,6 @@
 
 static uint32_t load(_Atomic uint32_t *v) { return atomic_load_explicit(v, memory_order_relaxed); }
 
-static void close_op(struct hp_thread *t) {
-  t->op_open = 0;
-  t->op_func = 0;
-  t->leaf_valid = 0;
-}
-
 static void record_launch(uint8_t type, uint32_t corr, uint64_t func) {
   if (__builtin_expect(load(&hp_g.dead), 0)) return;
   struct hp_thread *t = hp_self();
@@ -21,13 +15,13 @@ static void record_launch(uint8_t type, uint32_t corr, uint64_t func) {
     if (load(&hp_g.python)) r.pynode = hp_python_leaf(t);
     if (t->op_open) r.op = t->op_seq, r.flags = HP_F_OP;
   }
-  hp_push(t, r); // also with set 0: Go must know the id to tell "nobody asked" from "lost"
   t->last_corr = corr;
+  if (t->op_open && t->op_func == func && func) hp_op_close(t, r.node, r.pynode);
+  hp_push(t, r); // also with set 0: Go must know the id to tell "nobody asked" from "lost"
   if (__builtin_expect(load(&hp_g.capturing), 0)) {
     t->launching.node = r.node, t->launching.pynode = r.pynode;
     t->launching.op = r.op, t->launching.flags = r.flags, t->launching.inside = 1;
   }
-  if (t->op_open && t->op_func == func && func) close_op(t);
 }
 
 void hp_launch(uint32_t corr, uint64_t func) { record_launch(HP_LAUNCH, corr, func); }

@@ -63,27 +63,6 @@ int hp_state_exit(void) {
   return HP_OK;
 }
 
-// ---- ops ----
-
-uint32_t hp_op_enter(uint32_t name, uint64_t func) {
-  struct hp_thread *t = on();
-  if (!t || !name) return 0;
-  t->op_name = name;
-  t->op_func = func;
-  t->op_open = 1;
-  t->leaf_valid = 0;
-  if (!++t->op_seq) ++t->op_seq;
-  return t->op_seq;
-}
-
-void hp_op_exit(void) {
-  struct hp_thread *t = load(&hp_g.dead) ? NULL : hp_self();
-  if (!t || !t->op_open) return;
-  t->op_open = 0;
-  t->op_func = 0;
-  t->leaf_valid = 0;
-}
-
 // ---- metrics ----
 
 // python_metric_leaf is where python sessions see a metric: their call paths hold no scopes, so the
@@ -120,18 +99,27 @@ int hp_metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, in
   return status;
 }
 
+// record_metric leaves it to Go whether a metric counts now or with every replay: while some stream is being
+// captured, the op's launch may be on its way into a graph.
+static int record_metric(struct hp_thread *t, uint32_t node, uint32_t pynode, uint32_t name, int type, uint64_t bits) {
+  uint8_t flags = (type == HP_DOUBLE ? HP_F_DOUBLE : 0) | (hp_metric_is_property(name) ? HP_F_PROPERTY : 0);
+  hp_push(t, (struct hp_record){.corr = name, .set = load(&hp_g.launch_set), .node = node, .pynode = pynode,
+                                .func = bits, .op = t->op_seq, .type = HP_OP_METRIC, .flags = flags});
+  return HP_OK;
+}
+
 static int metric(uint32_t name, int type, uint64_t bits) {
   struct hp_thread *t = on();
   if (!t || !name) return HP_OFF;
-  if (__builtin_expect(t->op_open && load(&hp_g.capturing), 0)) {
-    // The launch may be on its way into a graph: Go decides whether the metric counts now or per replay.
-    uint8_t flags = (type == HP_DOUBLE ? HP_F_DOUBLE : 0) | (hp_metric_is_property(name) ? HP_F_PROPERTY : 0);
-    hp_push(t, (struct hp_record){.corr = name, .set = load(&hp_g.launch_set), .node = hp_leaf(t),
-                                  .pynode = load(&hp_g.python) ? hp_python_leaf(t) : 0,
-                                  .func = bits, .op = t->op_seq, .type = HP_OP_METRIC, .flags = flags});
+  if (t->op_open && t->op_func && t->held_count < HP_OP_METRICS) {
+    // The launch to come knows the place: in a python session its call path is not the launch hook's.
+    t->held[t->held_count].name = name;
+    t->held[t->held_count].type = (uint32_t)type;
+    t->held[t->held_count++].bits = bits;
     return HP_OK;
   }
   uint32_t pynode = load(&hp_g.python) ? python_metric_leaf(t) : 0;
+  if (__builtin_expect(t->op_open && load(&hp_g.capturing), 0)) return record_metric(t, hp_leaf(t), pynode, name, type, bits);
   return hp_metric_at(hp_leaf(t), pynode, load(&hp_g.launch_set), name, type, bits);
 }
 
@@ -141,4 +129,58 @@ int hp_metric_double(uint32_t name, double value) {
   uint64_t bits;
   memcpy(&bits, &value, 8);
   return metric(name, HP_DOUBLE, bits);
+}
+
+// other_type converts a value whose metric was of the other type on this node before: a launch must not fail.
+static uint64_t other_type(uint32_t type, uint64_t bits) {
+  double d;
+  if (type == HP_INT) {
+    d = (double)(int64_t)bits;
+    memcpy(&bits, &d, 8);
+    return bits;
+  }
+  memcpy(&d, &bits, 8);
+  return (uint64_t)(int64_t)d;
+}
+
+// ---- ops ----
+
+static void release_held(struct hp_thread *t, uint32_t node, uint32_t pynode) {
+  uint32_t set = load(&hp_g.launch_set);
+  for (uint32_t i = 0; i < t->held_count && set; i++) {
+    uint32_t name = t->held[i].name, type = t->held[i].type;
+    if (load(&hp_g.capturing)) record_metric(t, node, pynode, name, (int)type, t->held[i].bits);
+    else if (hp_metric_at(node, pynode, set, name, (int)type, t->held[i].bits) == HP_TYPE_CHANGED)
+      hp_metric_at(node, pynode, set, name, type == HP_INT ? HP_DOUBLE : HP_INT, other_type(type, t->held[i].bits));
+  }
+  t->held_count = 0;
+}
+
+void hp_op_close(struct hp_thread *t, uint32_t node, uint32_t pynode) {
+  if (t->held_count) release_held(t, node, pynode);
+  t->op_open = 0;
+  t->op_func = 0;
+  t->leaf_valid = 0;
+}
+
+// abandon closes an op whose launch never came; what it brought still counts.
+static void abandon(struct hp_thread *t) {
+  hp_op_close(t, t->held_count ? hp_leaf(t) : 0, t->held_count && load(&hp_g.python) ? hp_python_leaf(t) : 0);
+}
+
+uint32_t hp_op_enter(uint32_t name, uint64_t func) {
+  struct hp_thread *t = on();
+  if (!t || !name) return 0;
+  if (t->op_open) abandon(t);
+  t->op_name = name;
+  t->op_func = func;
+  t->op_open = 1;
+  t->leaf_valid = 0;
+  if (!++t->op_seq) ++t->op_seq;
+  return t->op_seq;
+}
+
+void hp_op_exit(void) {
+  struct hp_thread *t = load(&hp_g.dead) ? NULL : hp_self();
+  if (t && t->op_open) abandon(t);
 }

@@ -174,6 +174,37 @@ launch 2 at "scope > named" python "train.py:1@<module> > train.py:9@step > name
 `)
 }
 
+func TestHeldMetricsLandWhereTheKernelDoes(t *testing.T) {
+	begin(t, true)
+	drive.Enter("s")
+	drive.Python("user.py:1@f", "hookchain.py:9@__call__") // the launch hook runs deeper than the launch
+	drive.Op("add_4096", 7)
+	drive.Int("bytes", 12)
+	drive.Int("flops", 1)
+	drive.Python("user.py:1@f")
+	drive.Launch(1, 7)
+	drive.Op("never launched", 8)
+	drive.Int("bytes", 5)
+	drive.OpExit()
+	drive.Op("add_4096", 7) // the same metric again, now of the other type
+	drive.Float("bytes", 3)
+	drive.Launch(2, 7)
+	expect(t, `launch 1 at "s > add_4096" python "user.py:1@f > add_4096" op
+launch 2 at "s > add_4096" python "user.py:1@f > add_4096" op
+`)
+	got := map[string]uint64{}
+	for _, sl := range hotpath.Slots()[1:] {
+		got[path(sl.Node)+" "+hotpath.Text(sl.Name)] += sl.Bits
+	}
+	want := map[string]uint64{
+		"s > add_4096 bytes": 15, "s > add_4096 flops": 1, "user.py:1@f > add_4096 bytes": 15, "user.py:1@f > add_4096 flops": 1,
+		"s > never launched bytes": 5, "user.py:1@f > never launched bytes": 5,
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("slots %v, want %v", got, want)
+	}
+}
+
 func TestMetricsSumInPlace(t *testing.T) {
 	begin(t, false)
 	s := drive.Enter("s")

@@ -58,7 +58,7 @@ static void catch_up(struct hp_thread *t) {
   if (t->generation != generation) {
     t->generation = generation;
     atomic_store_explicit(&t->scope, 0, memory_order_relaxed);
-    t->own = t->op_open = t->last_corr = t->launching.inside = 0;
+    t->own = t->op_open = t->held_count = t->last_corr = t->launching.inside = 0;
     memset(&t->python, 0, sizeof t->python);
     memset(t->memo, 0, sizeof t->memo);
   }

@@ -10,6 +10,7 @@ enum {
   // that wakes every 10 ms leaves 20 times that room.
   HP_RING = 1 << 15,
   HP_STATES = 32,
+  HP_OP_METRICS = 16,
   HP_MEMO = 512,
 };
 
@@ -29,6 +30,8 @@ struct hp_thread {
   uint32_t state_depth, state[HP_STATES];
   uint32_t op_name, op_seq, op_open;
   uint64_t op_func;
+  uint32_t held_count;         // metrics of the open op that wait for its launch
+  struct { uint32_t name, type; uint64_t bits; } held[HP_OP_METRICS];
   uint32_t last_corr;
   struct { uint32_t node, pynode, op, flags, inside; } launching; // the launch in progress, during captures
   struct { uint32_t base, state, op, leaf; } python;              // the last python leaf computed
@@ -63,6 +66,8 @@ void hp_push(struct hp_thread *t, struct hp_record r);
 // The call paths a launch on this thread would get now.
 uint32_t hp_leaf(struct hp_thread *t);
 uint32_t hp_python_leaf(struct hp_thread *t);
+// hp_op_close ends the op; metrics that still wait are added at the given place.
+void hp_op_close(struct hp_thread *t, uint32_t node, uint32_t pynode);
 // hp_step is hp_child through the thread's memo.
 uint32_t hp_step(struct hp_thread *t, uint32_t parent, uint32_t name, uint32_t set);
 

@@ -64,7 +64,7 @@ func oneGoroutine(device *gpu.Device) error {
 			return err
 		}
 	}
-	return expect(y, 2+1.0*rounds)
+	return expect(y, 2+rounds)
 }
 
 // step is one kernel that reads two vectors and writes one.
@@ -104,16 +104,16 @@ func work(device *gpu.Device, times int) error {
 		return err
 	}
 	for range times {
-		if err := y.AddScaled(1, x); err != nil {
+		if err := step(x, y); err != nil {
 			return err
 		}
 	}
-	return expect(y, 2+1.0*float32(times))
+	return expect(y, 2+float32(times))
 }
 
 // vectors returns one vector of ones and one of twos.
 func vectors(device *gpu.Device) (x, y gpu.Vector, err error) {
-	defer profiler.Scope("fill")()
+	defer profiler.Scope("vectors")()
 	if x, err = device.NewVector(numbers, 1); err != nil {
 		return x, y, err
 	}

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import atexit
 import sys
-from threading import Lock
+from threading import RLock
 
 from . import _library
 from .metric import plain
@@ -31,22 +31,23 @@ _SLOTS = 256
 # values behind means the stream is blocked; waiting then is the bound on memory.
 _WAITING = 64
 
-_lock = Lock()  # guards everything below
+_lock = RLock()  # guards everything below; a destructor that runs inside may come back here
 _open: dict[tuple, _Chunk] = {}  # (device, stream, dtype) -> the chunk being filled
 _full: list[_Chunk] = []  # in the order they filled up
-_free: dict[Any, list[_Chunk]] = {}  # dtype -> chunks to use again
+_free: dict[tuple, list[_Chunk]] = {}  # (device, dtype) -> chunks to use again
 _vectors: list[tuple] = []  # (leaf, name, pinned copy, event)
 _left_out: set[str] = set()
 
 
 class _Chunk:
-    """A row of pinned slots of one dtype, filled by one stream."""
+    """A row of pinned slots of one dtype, filled by one stream at a time. Its event belongs to one device for good."""
 
-    __slots__ = ("values", "slots", "owners", "event")
+    __slots__ = ("device", "values", "slots", "owners", "event")
 
-    def __init__(self, torch: Any, dtype: Any) -> None:
+    def __init__(self, torch: Any, device: int, dtype: Any) -> None:
+        self.device = device
         with torch.inference_mode(False):  # else slots made inside it could not be written outside
-            self.values = torch.empty(_SLOTS, dtype=dtype, pin_memory=True)
+            self.values = torch.empty(_SLOTS, dtype=dtype, device="cpu", pin_memory=True)
             self.slots = list(self.values.split(1))  # made once: making a view costs as much as the copy
         self.owners: list[tuple] = []
         self.event = torch.cuda.Event()
@@ -88,7 +89,7 @@ def flush() -> None:
             _read(chunk)
         for leaf, name, copy, event in vectors:
             event.synchronize()
-            _hand_over(leaf, name, copy.tolist())
+            _hand_over(leaf, name, _numbers(copy))
 
 
 def _flush_at_exit() -> None:
@@ -112,7 +113,7 @@ def _add_number(torch: Any, leaf: tuple, name: str, tensor: Any) -> None:
     with _lock:
         chunk = _open.get(key)
         if chunk is None:
-            chunk = _open[key] = _chunk(torch, tensor.dtype)
+            chunk = _open[key] = _chunk(torch, device, tensor.dtype)
         chunk.slots[len(chunk.owners)].copy_(tensor, non_blocking=True)
         chunk.owners.append((leaf, name))
         if len(chunk.owners) == _SLOTS:
@@ -132,12 +133,12 @@ def _add_vector(torch: Any, leaf: tuple, name: str, tensor: Any) -> None:
         if len(_vectors) > _WAITING:
             leaf, name, copy, event = _vectors.pop(0)
             event.synchronize()
-            _hand_over(leaf, name, copy.tolist())
+            _hand_over(leaf, name, _numbers(copy))
 
 
-def _chunk(torch: Any, dtype: Any) -> _Chunk:
-    free = _free.get(dtype)
-    return free.pop() if free else _Chunk(torch, dtype)
+def _chunk(torch: Any, device: int, dtype: Any) -> _Chunk:
+    free = _free.get((device, dtype))
+    return free.pop() if free else _Chunk(torch, device, dtype)
 
 
 def _record(device: int, stream: int, chunk: _Chunk) -> None:
@@ -154,11 +155,17 @@ def _collect(wait: bool) -> None:
 
 
 def _read(chunk: _Chunk) -> None:
-    values = chunk.values.tolist()
-    for (leaf, name), value in zip(chunk.owners, values):
+    for (leaf, name), value in zip(chunk.owners, _numbers(chunk.values)):
         _hand_over(leaf, name, value)
     chunk.owners.clear()
-    _free.setdefault(chunk.values.dtype, []).append(chunk)
+    _free.setdefault((chunk.device, chunk.values.dtype), []).append(chunk)
+
+
+def _numbers(copy: Any) -> list:
+    try:
+        return copy.tolist()
+    except (RuntimeError, NotImplementedError, TypeError):
+        return copy.double().tolist()  # 8 bit floats have no Python form of their own
 
 
 def _hand_over(leaf: tuple, name: str, value: Any) -> None:
@@ -186,7 +193,7 @@ def _forget_in_child() -> None:
     # Another thread may have held the lock. The GPU does not belong to the child, so its memory is kept, not freed.
     global _lock, _open, _full, _free, _vectors
     _not_ours.extend((_open, _full, _free, _vectors))
-    _lock, _open, _full, _free, _vectors = Lock(), {}, [], {}, []
+    _lock, _open, _full, _free, _vectors = RLock(), {}, [], {}, []
 
 
 _library.after_fork(_forget_in_child)

@@ -118,7 +118,7 @@ def land(stream=0):
 
 def make():
     torch = types.ModuleType("torch")
-    torch.empty = lambda n, dtype, pin_memory: Host(n, dtype)
+    torch.empty = lambda n, dtype, device, pin_memory: Host(n, dtype)
     torch.inference_mode = _Nothing
     torch.version = types.SimpleNamespace(hip=None)
     torch.cuda = types.SimpleNamespace(

@@ -106,59 +106,76 @@ static PyObject *evaluated(PyObject *lazy, PyObject *data, PyObject *kernel) {
 
 struct metric { struct name name; struct number value; PyObject *key, *tensor; };
 enum { FEW = 16 };
-struct metrics { struct metric few[FEW], *all; py_ssize n, room; int tensors; };
+struct launch {
+  PyObject *name;    // what the metadata call the kernel: a reference, or NULL
+  uint64_t function; // CUfunction, 0 when not known
+  struct metric few[FEW], *all;
+  py_ssize n, room;
+  int tensors;
+};
 
-// keep converts one item, if it is a metric: a real number or a tensor. Lists, strings and None are not.
-static void keep(struct metrics *m, PyObject *key, PyObject *value, PyObject *kernel) {
+static void keep_function(struct launch *l, PyObject *value) {
+  if (!py_is(value, py.PyLong_Type)) return;
+  l->function = py.PyLong_AsUnsignedLongLongMask(value);
+}
+
+// keep takes one item of the metadata. A metric is a real number or a tensor; lists, strings and None are not.
+static void keep(struct launch *l, PyObject *key, PyObject *value) {
   struct name name = hooks_name(key);
-  if (!name.id || name.kind == NAME_OWN || m->n == m->room) return;
-  struct metric *to = &m->all[m->n];
-  *to = (struct metric){.name = name};
+  if (name.kind == NAME_NAME) l->name = py_new_ref(value);
+  if (name.kind == NAME_FUNCTION) keep_function(l, value);
+  if (!name.id || name.kind >= NAME_NAME || l->n == l->room) return;
+  struct metric *to = &l->all[l->n];
+  to->name = name;
+  to->tensor = NULL;
   switch (hooks_value(value, &to->value)) {
   case VALUE_NUMBER:
     hooks_number_for(name.kind, &to->value);
-    m->n++;
+    l->n++;
     break;
   case VALUE_TENSOR:
     to->key = py_new_ref(key);
     to->tensor = py_new_ref(value);
-    m->tensors = 1;
-    m->n++;
+    l->tensors = 1;
+    l->n++;
     break;
-  case VALUE_ERROR: complain(kernel, "reading a metric"); break;
+  case VALUE_ERROR: complain(l->name, "reading a metric"); break;
   case VALUE_NONE:
   case VALUE_VECTOR: break;
   }
 }
 
-static void collect(struct metrics *m, PyObject *dict, PyObject *kernel) {
+static void collect(struct launch *l, PyObject *dict) {
   PyObject *key, *value;
   py_ssize position = 0, size = py.PyDict_Size(dict);
-  m->n = m->tensors = 0;
-  m->all = size > FEW ? malloc((size_t)size * sizeof *m->all) : NULL;
-  m->room = m->all ? size : FEW;
-  if (!m->all) m->all = m->few;
+  l->name = NULL;
+  l->function = 0;
+  l->n = l->tensors = 0;
+  l->all = size > FEW ? malloc((size_t)size * sizeof *l->all) : NULL;
+  l->room = l->all ? size : FEW;
+  if (!l->all) l->all = l->few;
   while (py.PyDict_Next(dict, &position, &key, &value)) {
     PyObject *t = py_type(value);
-    if (t == py.PyLong_Type || t == py.PyFloat_Type) {
-      keep(m, key, value, kernel);
+    if (t == py.PyLong_Type || t == py.PyFloat_Type || t == py.PyUnicode_Type) {
+      keep(l, key, value);
       continue;
     }
     py.Py_IncRef(key); // other conversions may run Python code
     py.Py_IncRef(value);
-    keep(m, key, value, kernel);
+    keep(l, key, value);
     py.Py_DecRef(key);
     py.Py_DecRef(value);
   }
 }
 
-static void release(struct metrics *m) {
-  for (py_ssize i = 0; m->tensors && i < m->n; i++) {
-    if (!m->all[i].tensor) continue;
-    py.Py_DecRef(m->all[i].tensor);
-    py.Py_DecRef(m->all[i].key);
+static void release(struct launch *l) {
+  for (py_ssize i = 0; l->tensors && i < l->n; i++) {
+    if (!l->all[i].tensor) continue;
+    py.Py_DecRef(l->all[i].tensor);
+    py.Py_DecRef(l->all[i].key);
   }
-  if (m->all != m->few) free(m->all);
+  if (l->name) py.Py_DecRef(l->name);
+  if (l->all != l->few) free(l->all);
 }
 
 // ---- 4 open the op ----
@@ -176,86 +193,78 @@ static void add_converted(const struct leaf *at, struct metric *m) {
   add_number(at, m->name.id, other);
 }
 
-static void add_numbers(struct metrics *m) {
+static void add_numbers(struct launch *l) {
   // During a capture the hot path itself must see that the metric belongs to an op. Otherwise the leaf is
   // looked up once: with a python session each look-up walks the stack.
   struct leaf at, *once = NULL;
-  if (m->n > 1 && !hooks_hp->capturing()) at = hooks_leaf(), once = &at;
-  for (py_ssize i = 0; i < m->n; i++)
-    if (!m->all[i].tensor) add_converted(once, &m->all[i]);
+  if (l->n > 1 && !hooks_hp->capturing()) at = hooks_leaf(), once = &at;
+  for (py_ssize i = 0; i < l->n; i++)
+    if (!l->all[i].tensor) add_converted(once, &l->all[i]);
 }
 
 // The handler may launch kernels of its own: it runs in the metadata state and with no op open.
-static int hand_over_tensors(struct metrics *m, uint32_t name, PyObject *kernel) {
+static int hand_over_tensors(struct launch *l, uint32_t name) {
   hooks_hp->op_enter(name, 0);
   struct leaf at = hooks_leaf();
   hooks_hp->op_exit();
   int entered = hooks_hp->state_enter(metadata_state) == HP_OK, ok = 1;
-  for (py_ssize i = 0; ok && i < m->n; i++)
-    if (m->all[i].tensor && hooks_tensor(m->all[i].key, m->all[i].tensor, at)) ok = complain(kernel, "handing over a tensor metric");
+  for (py_ssize i = 0; ok && i < l->n; i++)
+    if (l->all[i].tensor && hooks_tensor(l->all[i].key, l->all[i].tensor, at)) ok = complain(l->name, "handing over a tensor metric");
   if (entered) hooks_hp->state_exit();
   return ok;
 }
 
-static uint64_t function_of(PyObject *dict) {
-  PyObject *f = item(dict, hooks_str_function);
-  uint64_t handle = 0;
-  if (f && py_is(f, py.PyLong_Type)) {
-    handle = py.PyLong_AsUnsignedLongLongMask(f);
-    if (py.PyErr_Occurred()) py.PyErr_Clear();
-  }
-  if (f) py.Py_DecRef(f);
-  return handle;
-}
-
-// name_of is the name the metadata give; anything but a str is turned into one.
+// name_of is the name the metadata give, of whatever type, or the compiled name.
 static uint32_t name_of(PyObject *name, PyObject *kernel) {
   if (!name || name == py._Py_NoneStruct) return kernel ? hooks_name(kernel).id : 0;
-  if (py_is(name, py.PyUnicode_Type)) return hooks_name(name).id;
+  uint32_t id = hooks_name(name).id;
+  if (id || py_is(name, py.PyUnicode_Type)) return id;
   PyObject *text = py.PyObject_Str(name);
   if (!text) complain(kernel, "reading the name");
-  uint32_t id = text ? hooks_name(text).id : 0;
-  if (text) py.Py_DecRef(text);
+  else id = hooks_name(text).id, py.Py_DecRef(text);
   return id ? id : kernel ? hooks_name(kernel).id : 0;
 }
 
-static int open_op(PyObject *dict, PyObject *name, PyObject *kernel) {
-  struct metrics m;
-  collect(&m, dict, kernel);
-  uint32_t id = name_of(name, kernel);
-  int ok = !py.PyErr_Occurred() && (!id || !m.tensors || hand_over_tensors(&m, id, kernel));
-  if (ok && id && (here.op = hooks_hp->op_enter(id, function_of(dict)))) {
-    here.name = id;
-    add_numbers(&m);
-  }
-  release(&m);
+static int open_op(struct launch *l, PyObject *kernel) {
+  uint32_t id = name_of(l->name, kernel);
+  if (!id) return !py.PyErr_Occurred();
+  if (l->tensors && !hand_over_tensors(l, id)) return 0;
+  uint32_t op = hooks_hp->op_enter(id, l->function);
+  if (!op) return 1;
+  here.op = op;
+  here.name = id;
+  if (l->n) add_numbers(l);
+  return 1;
+}
+
+// ---- the hook: each returns 0 with an exception that is not an error, KeyboardInterrupt and the like ----
+
+static int enter_with(PyObject *dict, PyObject *kernel) {
+  struct launch l;
+  collect(&l, dict);
+  int yes = l.name == kernel ? 1 : chosen(l.name); // under the compiled name the filter was asked already
+  int ok = yes > 0 ? open_op(&l, kernel) : yes == 0;
+  release(&l);
   return ok;
 }
 
-// ---- the hook ----
-
-// enter_with opens the op that `dict` describes, if the filter agrees; 0 with KeyboardInterrupt and the like.
-static int enter_with(PyObject *dict, PyObject *kernel) {
-  PyObject *name = item(dict, hooks_str_name);
-  int yes = name == kernel ? 1 : chosen(name); // under the compiled name it was asked already
-  int ok = yes < 0 ? 0 : yes ? open_op(dict, name, kernel) : 1;
-  if (name) py.Py_DecRef(name);
+// enter_unevaluated is the whole of it: the compiled name decides whether the metadata are evaluated at all.
+static int enter_unevaluated(PyObject *lazy, PyObject *data, int plain) {
+  PyObject *kernel = data ? item(data, hooks_str_name) : NULL;
+  int yes = chosen(kernel), ok = yes == 0;
+  if (yes > 0) {
+    PyObject *dict = plain ? py_new_ref(data) : evaluated(lazy, data, kernel);
+    ok = dict && enter_with(dict, kernel);
+    if (dict) py.Py_DecRef(dict);
+  }
+  if (kernel) py.Py_DecRef(kernel);
   return ok;
 }
 
 static int enter(PyObject *lazy) {
   PyObject *data = py_type(lazy) == py.PyDict_Type ? py_new_ref(lazy) : raw_data(lazy);
-  PyObject *kernel = data ? item(data, hooks_str_name) : NULL;
-  int ok = chosen(kernel);
-  if (ok > 0) {
-    int plain = data == lazy || (data && nothing_queued(lazy));
-    PyObject *dict = plain ? py_new_ref(data) : evaluated(lazy, data, kernel);
-    ok = dict && enter_with(dict, kernel);
-    if (dict) py.Py_DecRef(dict);
-  } else {
-    ok = ok == 0;
-  }
-  if (kernel) py.Py_DecRef(kernel);
+  int plain = data == lazy || (data && nothing_queued(lazy));
+  int ok = plain && !filter ? enter_with(data, NULL) : enter_unevaluated(lazy, data, plain);
   if (data) py.Py_DecRef(data);
   return ok;
 }

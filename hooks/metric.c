@@ -48,8 +48,8 @@ static enum value_kind from_other(PyObject *v, struct number *out) {
   return type_has(v, "__float__") ? through(py.PyNumber_Float(v), from_float, out) : VALUE_NONE;
 }
 
-static int is_text_or_map(PyObject *v) {
-  return py_is(v, py.PyUnicode_Type) || py_is(v, py.PyBytes_Type) || py_is(v, py.PyDict_Type);
+static int never_a_number(PyObject *v) {
+  return py_is(v, py.PyUnicode_Type) || py_is(v, py.PyBytes_Type) || py_is(v, py.PyDict_Type) || py_is(v, py.PyComplex_Type);
 }
 
 // An array without dimensions has a __len__ that raises: it is a number.
@@ -64,7 +64,7 @@ enum value_kind hooks_value(PyObject *v, struct number *out) {
   PyObject *t = py_type(v);
   if (t == py.PyLong_Type || t == py.PyBool_Type) return from_int(v, out);
   if (t == py.PyFloat_Type) return from_float(v, out);
-  if (v == py._Py_NoneStruct || is_text_or_map(v)) return VALUE_NONE;
+  if (v == py._Py_NoneStruct || never_a_number(v)) return VALUE_NONE;
   if (t == py.PyList_Type || t == py.PyTuple_Type) return VALUE_VECTOR;
   if (py.PyType_IsSubtype(t, py.PyLong_Type)) return from_int(v, out);
   if (py.PyType_IsSubtype(t, py.PyFloat_Type)) return from_float(v, out);
@@ -281,7 +281,9 @@ int hooks_add_metrics(PyObject *metrics, const struct leaf *at) {
   if (py_is(metrics, py.PyDict_Type)) return add_dict(metrics, at);
   PyObject *dict = py.PyDict_New();
   if (!dict) return -1;
-  int failed = py.PyDict_Update(dict, metrics) || add_dict(dict, at);
+  int failed = py.PyDict_Update(dict, metrics);
+  if (failed && py.PyErr_ExceptionMatches(py.PyExc_AttributeError)) py.PyErr_Format(py.PyExc_TypeError, "add metrics %R: pass a dict of names and values", metrics);
+  failed = failed || add_dict(dict, at);
   py.Py_DecRef(dict);
   return failed ? -1 : 0;
 }

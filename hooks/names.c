@@ -1,12 +1,11 @@
 #include "native.h"
 #include <string.h>
 
-PyObject *hooks_str_get, *hooks_str_data, *hooks_str_extras, *hooks_str_name, *hooks_str_function;
+PyObject *hooks_str_get, *hooks_str_data, *hooks_str_extras, *hooks_str_name;
 
 int hooks_names_init(void) {
   return (hooks_str_get = py.PyUnicode_InternFromString("get")) && (hooks_str_data = py.PyUnicode_InternFromString("data")) &&
-         (hooks_str_extras = py.PyUnicode_InternFromString("extras")) && (hooks_str_name = py.PyUnicode_InternFromString("name")) &&
-         (hooks_str_function = py.PyUnicode_InternFromString("function"));
+         (hooks_str_extras = py.PyUnicode_InternFromString("extras")) && (hooks_str_name = py.PyUnicode_InternFromString("name"));
 }
 
 // Names are nearly always literals, the same object every time: one compare instead of hashing the text.
@@ -26,10 +25,12 @@ static size_t trimmed(const char *s, size_t n, const char **from) {
 static int is(const char *s, size_t n, const char *word) { return n == strlen(word) && !memcmp(s, word, n); }
 
 static enum name_kind kind_of(const char *s, size_t n) {
-  if (is(s, n, "name") || is(s, n, "function") || is(s, n, "stream")) return NAME_OWN;
+  if (is(s, n, "name")) return NAME_NAME;
+  if (is(s, n, "function")) return NAME_FUNCTION;
+  if (is(s, n, "stream")) return NAME_STREAM;
   n = trimmed(s, n, &s);
   if (is(s, n, "bytes")) return NAME_BYTES;
-  if (is(s, n, "cpu_time")) return NAME_RESERVED;
+  if (is(s, n, "cpu_time")) return NAME_CPU_TIME;
   if (is(s, n, "flops") || is(s, n, "flops8") || is(s, n, "flops16") || is(s, n, "flops32") || is(s, n, "flops64")) return NAME_FLOPS;
   return NAME_METRIC;
 }

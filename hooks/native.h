@@ -15,13 +15,14 @@ int hooks_in_child(void);
 
 // ---- names.c: Python strings as interned ids ----
 
-enum name_kind { NAME_METRIC, NAME_FLOPS, NAME_BYTES, NAME_OWN /* name, function, stream: not metrics */, NAME_RESERVED /* cpu_time */ };
+// The last three are what launch metadata say besides metrics.
+enum name_kind { NAME_METRIC, NAME_FLOPS, NAME_BYTES, NAME_CPU_TIME, NAME_NAME, NAME_FUNCTION, NAME_STREAM };
 struct name { uint32_t id; enum name_kind kind; };
 // hooks_name returns {0} when text is not a str or space ran out; no Python error is set.
 struct name hooks_name(PyObject *text);
 PyObject *hooks_text(uint32_t id); // new reference
 // Interned attribute names.
-extern PyObject *hooks_str_get, *hooks_str_data, *hooks_str_extras, *hooks_str_name, *hooks_str_function;
+extern PyObject *hooks_str_get, *hooks_str_data, *hooks_str_extras, *hooks_str_name;
 int hooks_names_init(void);
 
 // ---- metric.c: values ----

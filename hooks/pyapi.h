@@ -127,7 +127,8 @@ struct py_module {
 // Objects: the address of the symbol is the object.
 #define PY_OBJECTS(X)                                                                          \
   X(_Py_NoneStruct) X(PyBaseObject_Type) X(PyLong_Type) X(PyFloat_Type) X(PyBool_Type)         \
-  X(PyUnicode_Type) X(PyBytes_Type) X(PyList_Type) X(PyTuple_Type) X(PyDict_Type) X(PyCode_Type)
+  X(PyUnicode_Type) X(PyBytes_Type) X(PyList_Type) X(PyTuple_Type) X(PyDict_Type) X(PyCode_Type)         \
+  X(PyComplex_Type)
 
 // Exceptions: the symbol holds a pointer to the object.
 #define PY_EXCEPTIONS(X)                                                                       \

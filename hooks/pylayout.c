@@ -67,6 +67,19 @@ static uint16_t find_line(PyObject *samples) {
   return found;
 }
 
+// find_version believes co_version to be six ints after co_firstlineno when what stands there looks like
+// numbers that were given out one after the other.
+static uint16_t find_version(PyObject *samples) {
+  uint16_t at = py_at.line + 24;
+  unsigned v[3];
+  for (int i = 0; i < 3; i++) v[i] = (unsigned)int_at(py.PyTuple_GetItem(samples, i), at);
+  for (int i = 0; i < 3; i++) {
+    int apart = (int)(v[i] - v[(i + 1) % 3]);
+    if (!v[i] || !apart || apart < -16 || apart > 16) return 0;
+  }
+  return at;
+}
+
 static int code_known(PyObject *samples) {
   PyObject *size = py.PyObject_GetAttrString(py.PyCode_Type, "__basicsize__");
   if (!size) return py.PyErr_Clear(), 0;
@@ -76,6 +89,7 @@ static int code_known(PyObject *samples) {
   py_at.file = find_pointer(samples, "co_filename");
   py_at.table = find_pointer(samples, py_minor == 9 ? "co_lnotab" : "co_linetable");
   py_at.line = find_line(samples);
+  py_at.version = py_minor >= 12 && py_at.line ? find_version(samples) : 0;
   if (py.PyErr_Occurred()) py.PyErr_Clear();
   return py_at.name && py_at.file && py_at.table && py_at.line;
 }

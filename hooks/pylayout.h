@@ -15,6 +15,7 @@ struct layout {
   uint16_t code, previous, instr, owner;
   // Code objects: found by looking for what the attributes return.
   uint16_t name, file, table, line, code_size;
+  uint16_t version;      // 3.12 on: a number that no other code object of the process has had; 0: not there
   // Strings: found by trying known forms on known strings.
   uint8_t ascii_data, compact_data, kind_shift;
 };

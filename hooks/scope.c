@@ -72,7 +72,7 @@ static int reserved(PyObject *metrics) {
   py_ssize position = 0;
   if (!py_is(metrics, py.PyDict_Type)) return 0;
   while (py.PyDict_Next(metrics, &position, &key, &value))
-    if (hooks_name(key).kind == NAME_RESERVED) return 1;
+    if (hooks_name(key).kind == NAME_CPU_TIME) return 1;
   return 0;
 }
 

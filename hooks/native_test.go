@@ -1,0 +1,118 @@
+package hooks
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pythons finds one interpreter for each CPython version: on PATH, and unpacked under .pythons.
+func pythons(t *testing.T) map[string]string {
+	t.Helper()
+	var candidates []string
+	for _, name := range []string{"python3", "python3.9", "python3.10", "python3.11", "python3.12", "python3.13", "python3.14"} {
+		if path, err := exec.LookPath(name); err == nil {
+			candidates = append(candidates, path)
+		}
+	}
+	for _, pattern := range []string{"../.pythons/bin/python3.*", "../.pythons/*/bin/python3.*"} {
+		found, _ := filepath.Glob(pattern)
+		candidates = append(candidates, found...)
+	}
+	byVersion := map[string]string{}
+	for _, path := range candidates {
+		out, err := exec.Command(path, "-c", "import sys, threading; print('%d.%d' % sys.version_info[:2])").Output()
+		version := strings.TrimSpace(string(out))
+		if err != nil || byVersion[version] != "" {
+			continue // python3.9-config and the like
+		}
+		path, err = filepath.Abs(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byVersion[version] = path
+	}
+	if len(byVersion) == 0 {
+		t.Skip("no CPython found: install python3, or unpack one under .pythons/")
+	}
+	return byVersion
+}
+
+// testlib builds the library that the Python tests import.
+func testlib(t *testing.T, flags ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "testlib.so")
+	args := append(append([]string{"build", "-buildmode=c-shared"}, flags...), "-o", path, "./internal/testlib")
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		t.Fatalf("build the test library: %v\n%s", err, out)
+	}
+	return path
+}
+
+func runNative(t *testing.T, python, lib string, env ...string) {
+	t.Helper()
+	cmd := exec.Command(python, "testdata/native/test_native.py", lib)
+	cmd.Env = append(append(os.Environ(), "TEST_PYTHON="+python), env...)
+	cmd.WaitDelay = time.Second
+	timer := time.AfterFunc(3*time.Minute, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%s: %v\n%s", python, err, out)
+	}
+	t.Logf("%s", out)
+}
+
+func TestNativeModule(t *testing.T) {
+	all := pythons(t)
+	lib := testlib(t)
+	for version, python := range all {
+		t.Run(version, func(t *testing.T) { runNative(t, python, lib) })
+	}
+}
+
+// The walker through the public API stands in wherever the quick one does not know the interpreter.
+func TestNativeModulePublicWalker(t *testing.T) {
+	all := pythons(t)
+	lib := testlib(t)
+	for version, python := range all {
+		t.Run(version, func(t *testing.T) { runNative(t, python, lib, "PROTON_PYTHON_WALKER=public") })
+	}
+}
+
+func TestErrorJSON(t *testing.T) {
+	defer func(old func(string, []byte) []byte) { Control = old }(Control)
+	Control = func(method string, params []byte) []byte {
+		switch method {
+		case "fail":
+			return ErrorJSON("ValueError", `"quoted" and ü`)
+		case "panic":
+			panic("on purpose")
+		case "lookalike":
+			return []byte(`{"errors": 0}`)
+		}
+		return params
+	}
+	for _, c := range []struct{ method, text, kind string }{
+		{"fail", `"quoted" and ü`, "ValueError"},
+		{"panic", "BUG: control call panic: on purpose; please report this", "RuntimeError"},
+		{"lookalike", `{"errors": 0}`, ""},
+		{"echo", `{"a":1}`, ""},
+	} {
+		text, kind := answer(c.method, []byte(`{"a":1}`))
+		if string(text) != c.text || kind != c.kind {
+			t.Errorf("%s: got %q, %q, want %q, %q", c.method, text, kind, c.text, c.kind)
+		}
+	}
+	if !json.Valid(ErrorJSON("k", "\x00\"")) {
+		t.Error("an error is not JSON")
+	}
+	Control = nil
+	if _, kind := answer("start", nil); kind != "RuntimeError" {
+		t.Errorf("no Control: got kind %q, want RuntimeError", kind)
+	}
+}

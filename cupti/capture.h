@@ -56,39 +56,43 @@ struct params_shape {
   uint8_t size;
   int8_t out;      // offset of a pointer to an 8-byte output, -1: none
   int8_t config;   // offset of a pointer to a cuda_launch_config, -1: none
-  uint64_t clear;  // bit i: the 8-byte word i is a pointer to be cleared
+  uint32_t clear;  // bit i: the 4 bytes at 4*i are padding or half of a pointer, and to be cleared
 };
 
+#define POINTER(offset) (3u << (offset) / 4)
+#define PADDING(offset) (1u << (offset) / 4)
 static const struct params_shape params_shapes[] = {
-    {CBID_cuLaunchKernel, 64, -1, -1, 1 << 6 | 1 << 7},
-    {CBID_cuLaunchKernel_ptsz, 64, -1, -1, 1 << 6 | 1 << 7},
-    {CBID_cuLaunchCooperativeKernel, 56, -1, -1, 1 << 6},
-    {CBID_cuLaunchCooperativeKernel_ptsz, 56, -1, -1, 1 << 6},
-    {CBID_cuLaunchKernelEx, 32, -1, 0, 1 << 0 | 1 << 2 | 1 << 3},
-    {CBID_cuLaunchKernelEx_ptsz, 32, -1, 0, 1 << 0 | 1 << 2 | 1 << 3},
+    {CBID_cuLaunchKernel, 64, -1, -1, PADDING(36) | POINTER(48) | POINTER(56)},
+    {CBID_cuLaunchKernel_ptsz, 64, -1, -1, PADDING(36) | POINTER(48) | POINTER(56)},
+    {CBID_cuLaunchCooperativeKernel, 56, -1, -1, PADDING(36) | POINTER(48)},
+    {CBID_cuLaunchCooperativeKernel_ptsz, 56, -1, -1, PADDING(36) | POINTER(48)},
+    {CBID_cuLaunchKernelEx, 32, -1, 0, POINTER(0) | POINTER(16) | POINTER(24)},
+    {CBID_cuLaunchKernelEx_ptsz, 32, -1, 0, POINTER(0) | POINTER(16) | POINTER(24)},
     {CBID_cuLaunch, 8, -1, -1, 0},
     {CBID_cuLaunchGrid, 16, -1, -1, 0},
     {CBID_cuLaunchGridAsync, 16, -1, -1, 0},
     {CBID_cuGraphLaunch, 16, -1, -1, 0},
     {CBID_cuGraphLaunch_ptsz, 16, -1, -1, 0},
-    {CBID_cuGraphInstantiate, 16, 0, -1, 1 << 0},
-    {CBID_cuGraphInstantiate_v2, 16, 0, -1, 1 << 0},
-    {CBID_cuGraphInstantiateWithFlags, 24, 0, -1, 1 << 0},
+    {CBID_cuGraphInstantiate, 16, 0, -1, POINTER(0)},
+    {CBID_cuGraphInstantiate_v2, 16, 0, -1, POINTER(0)},
+    {CBID_cuGraphInstantiateWithFlags, 24, 0, -1, POINTER(0)},
     {CBID_cuGraphExecDestroy, 8, -1, -1, 0},
     {CBID_cuGraphDestroy, 8, -1, -1, 0},
-    {CBID_cuLaunchCooperativeKernelMultiDevice, 16, -1, -1, 1 << 0},
+    {CBID_cuLaunchCooperativeKernelMultiDevice, 16, -1, -1, POINTER(0)},
     {CBID_cuStreamBeginCapture, 8, -1, -1, 0},
     {CBID_cuStreamBeginCapture_ptsz, 8, -1, -1, 0},
-    {CBID_cuStreamBeginCapture_v2, 16, -1, -1, 0},
-    {CBID_cuStreamBeginCapture_v2_ptsz, 16, -1, -1, 0},
+    {CBID_cuStreamBeginCapture_v2, 12, -1, -1, 0},
+    {CBID_cuStreamBeginCapture_v2_ptsz, 12, -1, -1, 0},
     {CBID_cuStreamBeginCaptureToGraph, 16, -1, -1, 0},
     {CBID_cuStreamBeginCaptureToGraph_ptsz, 16, -1, -1, 0},
-    {CBID_cuStreamEndCapture, 16, 8, -1, 1 << 1},
-    {CBID_cuStreamEndCapture_ptsz, 16, 8, -1, 1 << 1},
-    {CBID_cuModuleLoadData, 16, 0, -1, 1 << 0 | 1 << 1},
+    {CBID_cuStreamEndCapture, 16, 8, -1, POINTER(8)},
+    {CBID_cuStreamEndCapture_ptsz, 16, 8, -1, POINTER(8)},
+    {CBID_cuModuleLoadData, 16, 0, -1, POINTER(0) | POINTER(8)},
     {CBID_cuModuleUnload, 8, -1, -1, 0},
-    {CBID_cuModuleGetFunction, 24, 0, -1, 1 << 0 | 1 << 2},
+    {CBID_cuModuleGetFunction, 24, 0, -1, POINTER(0) | POINTER(16)},
 };
+#undef POINTER
+#undef PADDING
 
 static inline const struct params_shape *params_shape_of(uint32_t domain, uint32_t cbid) {
   if (domain != DOMAIN_DRIVER) return NULL;

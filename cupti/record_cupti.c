@@ -144,7 +144,8 @@ static void ask_graph(uint32_t cbid, const struct cupti_graph_data *g) {
 // ---- callbacks ---------------------------------------------------------------------------------------
 
 static void write_params(struct event *e, const struct params_shape *shape, const struct cupti_callback_data *d) {
-  uint64_t words[8] = {0}, out = 0;
+  uint32_t words[16] = {0};
+  uint64_t out = 0;
   const uint8_t *params = d->params;
   const void *config = NULL;
   memcpy(words, params, shape->size);
@@ -154,7 +155,7 @@ static void write_params(struct event *e, const struct params_shape *shape, cons
     memcpy(&target, params + shape->out, sizeof target);
     if (target) out = *target;
   }
-  for (int i = 0; i < 8; i++)
+  for (int i = 0; i < 16; i++)
     if (shape->clear >> i & 1) words[i] = 0;
   event_number(e, out);
   event_number(e, shape->size);
@@ -163,7 +164,7 @@ static void write_params(struct event *e, const struct params_shape *shape, cons
   if (config) {
     struct cuda_launch_config c;
     memcpy(&c, config, sizeof c);
-    c.attributes = NULL, c.num_attributes = 0, c.reserved1 = 0;
+    c.attributes = NULL, c.num_attributes = 0, c.reserved0 = c.reserved1 = 0;
     event_bytes(e, &c, sizeof c);
   }
 }

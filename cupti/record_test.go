@@ -42,9 +42,10 @@ func buildRoundtrip(t *testing.T, sanitizers string) string {
 	return filepath.Join(dir, "roundtrip")
 }
 
-func play(t *testing.T, program, mode, file string) string {
+// play runs the program, perhaps below another: command... MODE FILE.
+func play(t *testing.T, mode, file string, command ...string) string {
 	t.Helper()
-	cmd := exec.Command(program, mode, file)
+	cmd := exec.Command(command[0], append(command[1:], mode, file)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -61,8 +62,8 @@ func TestReplayTellsWhatWasRecorded(t *testing.T) {
 		t.Run(sanitizers, func(t *testing.T) {
 			program := buildRoundtrip(t, sanitizers)
 			file := filepath.Join(t.TempDir(), "capture")
-			recorded := play(t, program, "record", file)
-			replayed := play(t, program, "replay", file)
+			recorded := play(t, "record", file, program)
+			replayed := play(t, "replay", file, program)
 			if recorded != replayed {
 				t.Errorf("recorded and replayed differ:\n%s", firstDifference(recorded, replayed))
 			}
@@ -70,6 +71,22 @@ func TestReplayTellsWhatWasRecorded(t *testing.T) {
 				t.Errorf("want 214 kernels, got %s", recorded[strings.LastIndex(recorded, "==")+1:])
 			}
 		})
+	}
+}
+
+// TestValgrind finds what the sanitizers do not: bytes in the file that nobody wrote.
+func TestValgrind(t *testing.T) {
+	valgrind, err := exec.LookPath("valgrind")
+	if err != nil {
+		t.Skip("needs valgrind")
+	}
+	if testing.Short() {
+		t.Skip("slow")
+	}
+	memcheck := []string{valgrind, "-q", "--error-exitcode=7", "--leak-check=full", buildRoundtrip(t, "")}
+	file := filepath.Join(t.TempDir(), "capture")
+	if play(t, "record", file, memcheck...) != play(t, "replay", file, memcheck...) {
+		t.Error("recorded and replayed differ")
 	}
 }
 
@@ -87,12 +104,12 @@ func firstDifference(a, b string) string {
 func TestDamagedCapture(t *testing.T) {
 	program := buildRoundtrip(t, "address,undefined")
 	file := filepath.Join(t.TempDir(), "capture")
-	play(t, program, "record", file)
+	play(t, "record", file, program)
 	good, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := play(t, program, "read", file); got != "whole\n" {
+	if got := play(t, "read", file, program); got != "whole\n" {
 		t.Errorf("the file itself: %s", got)
 	}
 	const head = 9 // the magic stays: it is what makes a file one of ours
@@ -109,6 +126,6 @@ func TestDamagedCapture(t *testing.T) {
 		if err := os.WriteFile(file, bad, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		play(t, program, "read", file)
+		play(t, "read", file, program)
 	}
 }

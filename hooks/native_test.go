@@ -84,6 +84,23 @@ func TestNativeModulePublicWalker(t *testing.T) {
 	}
 }
 
+// With every Python object from malloc, the address sanitizer also sees uses of freed objects.
+func TestNativeModuleWithAddressSanitizer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds everything a second time: run without -short")
+	}
+	out, err := exec.Command("gcc", "-print-file-name=libasan.so").Output()
+	asan := strings.TrimSpace(string(out))
+	if err != nil || !filepath.IsAbs(asan) {
+		t.Skip("gcc has no libasan: install libgcc's sanitizer libraries")
+	}
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3 on PATH")
+	}
+	runNative(t, python, testlib(t, "-asan"), "LD_PRELOAD="+asan, "ASAN_OPTIONS=detect_leaks=0", "PYTHONMALLOC=malloc")
+}
+
 func TestErrorJSON(t *testing.T) {
 	defer func(old func(string, []byte) []byte) { Control = old }(Control)
 	Control = func(method string, params []byte) []byte {

@@ -107,6 +107,7 @@ struct py_module {
   X(void, PyErr_Restore, (PyObject *, PyObject *, PyObject *))                                 \
   X(void, PyErr_Clear, (void))                                                                 \
   X(void, PySys_WriteStderr, (const char *, ...))                                              \
+  X(PyObject *, PyImport_ImportModule, (const char *))                                         \
   X(PyObject *, PyImport_GetModuleDict, (void))                                                \
   X(PyObject *, PyEval_GetBuiltins, (void))                                                    \
   X(PyObject *, PyEval_GetFrame, (void))                                                       \

@@ -6,6 +6,7 @@
 #define GOPROTON_PYFRAMES_H
 
 #include "native.h"
+#include <stdatomic.h>
 
 enum { FRAMES_MAX = 1024, FRAME_TEXT = 2048 };
 
@@ -15,6 +16,14 @@ size_t frame_text(char *room, const char *file, size_t file_len, int line, const
 // frame_hidden: frames of our own package and of Triton's hook chain are no part of the program.
 int frame_hidden(const char *file, size_t file_len, const char *name, size_t name_len);
 uint32_t frames_truncated(void); // id of "<truncated>", the root-most frame of a stack that is too deep
+
+// Python frees the states and frames of other threads when it ends. From the atexit callbacks on, only the
+// thread that ran them may be walked; this is its state, NULL before.
+extern _Atomic(void *) frames_last_thread;
+static inline int frames_gone(const void *state) {
+  const void *last = atomic_load_explicit(&frames_last_thread, memory_order_acquire);
+  return !state || (last && last != state);
+}
 
 // ---- pypublic.c: any thread; takes the GIL ----
 uint32_t public_walk(void);

@@ -42,7 +42,7 @@ int public_stack(uint32_t *names, int room) {
 uint32_t public_walk(void) {
   uint32_t names[FRAMES_MAX], node = 0;
   // A thread without Python state has no frames, and must not be given a state just to find that out.
-  if (!py.Py_IsInitialized() || !py.PyGILState_GetThisThreadState()) return 0;
+  if (!py.Py_IsInitialized() || frames_gone(py.PyGILState_GetThisThreadState())) return 0;
   int gil = py.PyGILState_Ensure();
   PyObject *type, *value, *traceback;
   py.PyErr_Fetch(&type, &value, &traceback);

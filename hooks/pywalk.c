@@ -7,7 +7,6 @@
 #define _GNU_SOURCE
 #include "pywalk.h"
 #include <pthread.h>
-#include <stdatomic.h>
 #include <sys/mman.h>
 
 struct frame { const char *at, *code; uint64_t instr; };
@@ -173,7 +172,7 @@ static void forget(struct thread *t, uint32_t generation) {
 uint32_t pywalk(void) {
   const void *state = py.PyGILState_GetThisThreadState();
   struct thread *t = self;
-  if (!state || (!t && !(t = attach()))) return 0;
+  if (frames_gone(state) || (!t && !(t = attach()))) return 0;
   uint32_t generation = hooks_hp->generation();
   if (__builtin_expect(t->generation != generation, 0)) forget(t, generation);
 

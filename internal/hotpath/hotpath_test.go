@@ -1,16 +1,6 @@
 package hotpath
 
-import (
-	"testing"
-)
-
-func names(t *testing.T, id uint32) (path []string) {
-	t.Helper()
-	for nodes := Nodes(); id != 0; id = nodes[id].Parent {
-		path = append([]string{Text(nodes[id].Name)}, path...)
-	}
-	return path
-}
+import "testing"
 
 func TestInternGivesOneIDPerText(t *testing.T) {
 	if err := Init(); err != nil {

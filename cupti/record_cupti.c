@@ -53,8 +53,8 @@ static void write_device(int ordinal) {
   event_write(&e, EV_DEVICE);
 }
 
-// Asked at start-up and at every flush until the driver answers: before cuInit it has no devices to tell of,
-// and callbacks, which come later, are no place to call the driver.
+// Asked at every flush until the driver answers: a flush is on a thread of ours, while attaching may happen
+// inside cuInit and callbacks are no place to call the driver.
 static void write_devices(void) {
   static int done;
   int count = 0;
@@ -269,7 +269,7 @@ static void before_driver_call(uint32_t cbid, const struct cupti_callback_data *
 }
 
 static void before_resource(uint32_t cbid, const struct cupti_resource_data *d) {
-  record_python_path(); // an explicitly added node is attributed to the moment it is added
+  if (cbid == RES_GRAPHNODE_CREATED) record_python_path(); // it is attributed to the moment it is made
   if (cbid != RES_CONTEXT_DESTROY_STARTING) ask_context(d->context);
   if (d->descriptor) ask_graph(cbid, d->descriptor);
 }
@@ -415,5 +415,4 @@ void record_wrap_cupti(struct cupti_table *table, const struct cuda_table *cuda,
   table->GetContextId = get_context_id;
   table->GetDeviceId = get_device_id;
   write_info(library);
-  write_devices();
 }

@@ -78,6 +78,8 @@ static void control(const char *method, const char *params) {
     int flushing = strstr(params, "\"flushing\": true") || strstr(params, "\"flushing\":true");
     snprintf(ours, sizeof ours, "{\"session\": %d, \"flushing\": %s}", session, flushing ? "true" : "false");
     if (session >= 0 && !ended) complain(call(method, ours));
+  } else if (!strcmp(method, "metric_vector")) {
+    if (session >= 0 && !ended) complain(call(method, params));
   }
 }
 

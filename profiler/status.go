@@ -25,23 +25,22 @@ func (m *Manager) Status() Status {
 	return s
 }
 
-// Checkpoint calls f from the drainer every so often while sessions run; see WriteSoFar.
+// Checkpoint calls f from the drainer every so often while sessions run: Collect and
+// WriteDrained leave behind what survives a program that is killed.
 func (m *Manager) Checkpoint(every float64, f func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.checkpoint, m.every = f, seconds(every)
 }
 
-// WriteSoFar writes what every session holds, without waiting for the GPU, and returns the files. Sessions
-// go on. It is what survives a program that is killed.
-func (m *Manager) WriteSoFar() (files []string, err error) {
+// Collect takes in what the vendor library has ready, without waiting for the GPU.
+func (m *Manager) Collect() {
 	m.mu.Lock()
 	attached := m.attached
 	m.mu.Unlock()
 	if attached {
 		m.collect(false)
 	}
-	return m.WriteDrained()
 }
 
 // WriteDrained writes what every session holds without asking the vendor library for anything.

@@ -75,10 +75,7 @@ func call(method string, params []byte) []byte {
 //export protonGPUStarts
 func protonGPUStarts() {
 	defer quietly()
-	if control.RunConfigured() && !service.Running() {
-		call("run.begin", nil)
-	}
-	service.Manager.GPUStarts()
+	service.GPUStarts()
 }
 
 // exitPatience is how long a process may be held up at its end. A hung driver must not hang the exit.

@@ -104,12 +104,25 @@ func (s *Service) claim() error {
 	return nil
 }
 
+// GPUStarts is called when the program initialises its GPU. The name is claimed here: of a program and its
+// helpers, the one that reached the GPU first gets the plain one.
+func (s *Service) GPUStarts() {
+	if RunConfigured() && s.run == nil {
+		s.Call("run.begin", nil)
+	}
+	s.Manager.GPUStarts()
+	if s.run != nil && s.Manager.Status().Attached {
+		s.claim()
+	}
+}
+
 // runCheckpoint leaves behind what there is, should the program be killed.
 func (s *Service) runCheckpoint() {
+	s.Manager.Collect()
 	status := s.Manager.Status()
 	if status.Kernels > 0 {
 		if s.claim() == nil {
-			if files, err := s.Manager.WriteSoFar(); err == nil {
+			if files, err := s.Manager.WriteDrained(); err == nil {
 				s.run.setFiles(files)
 			}
 		}

@@ -26,16 +26,6 @@ def imported() -> bool:
     return _holder(ENTER) is not None
 
 
-def knows_function() -> bool:
-    """Whether a kernel's handle is loaded before its launch metadata are made.
-
-    Where it is, an op names the function it is about and ends with that launch, and no exit hook is needed.
-    """
-    launch_metadata = getattr(_compiled_kernel(), "launch_metadata", None)
-    code = getattr(launch_metadata, "__code__", None)
-    return code is not None and "_init_handles" in code.co_names
-
-
 def attach(slot: str, ours: Callable) -> Attachment | None:
     """Puts ``ours`` into one of Triton's hook slots; None when this Triton does not have the slot."""
     holder = _holder(slot)

@@ -1,0 +1,85 @@
+"""Kernel launches on the fake driver of cupti/stub, whose fake libcupti reports them: a GPU program without a GPU.
+
+The interpreter must have been started with the stub's folder in LD_LIBRARY_PATH and PROTON_CUPTI_PATH.
+"""
+
+import ctypes
+
+cuda = ctypes.CDLL("libcuda.so.1")
+_context = ctypes.c_void_p()
+
+
+def _check(name, *arguments):
+    result = getattr(cuda, name)(*arguments)
+    assert result == 0, f"{name}: {result}"
+
+
+def init():
+    """Makes the context; a program's first use of the GPU."""
+    _check("cuInit", 0)
+    _check("cuCtxCreate_v2", ctypes.byref(_context), 0, 0)
+
+
+def use():
+    """Gives another thread the context."""
+    _check("cuCtxSetCurrent", _context)
+
+
+def synchronize():
+    _check("cuCtxSynchronize")
+
+
+_module = ctypes.c_void_p()
+
+
+def function(name):
+    """The handle of a kernel."""
+    if not _module:
+        _check("cuModuleLoadData", ctypes.byref(_module), ctypes.c_char_p(b"stub"))
+    handle = ctypes.c_void_p()
+    _check("cuModuleGetFunction", ctypes.byref(handle), _module, name.encode())
+    return handle.value
+
+
+def stream():
+    made = ctypes.c_void_p()
+    _check("cuStreamCreate", ctypes.byref(made), 0)
+    return made.value
+
+
+def launch(handle, on=None):
+    """Launches a kernel without any hook, as a library would."""
+    zero = ctypes.c_void_p()
+    _check("cuLaunchKernel", ctypes.c_void_p(handle), 4, 1, 1, 128, 1, 1, 0, ctypes.c_void_p(on), zero, zero)
+
+
+def launch_triton(handle, name, metadata=None, on=None, grid=1):
+    """Launches a kernel the way Triton does: metadata, enter hook, launch, exit hook."""
+    from triton import knobs
+    from triton.compiler import LazyDict
+    lazy = LazyDict({"name": name, "function": handle, "stream": on or 0})
+    if metadata:
+        lazy.add(metadata, ())
+    knobs.runtime.launch_enter_hook(lazy)
+    if grid:
+        launch(handle, on)
+    knobs.runtime.launch_exit_hook(lazy)
+
+
+class Graph:
+    """``with Graph(stream): ...`` captures; ``replay()`` launches what was captured."""
+
+    def __init__(self, on):
+        self.on, self.exec = ctypes.c_void_p(on), ctypes.c_void_p()
+
+    def __enter__(self):
+        _check("cuStreamBeginCapture_v2", self.on, 0)
+        return self
+
+    def __exit__(self, *exc):
+        graph = ctypes.c_void_p()
+        _check("cuStreamEndCapture", self.on, ctypes.byref(graph))
+        _check("cuGraphInstantiateWithFlags", ctypes.byref(self.exec), graph, ctypes.c_ulonglong(0))
+
+    def replay(self):
+        _check("cuGraphLaunch", self.exec, self.on)

@@ -1,0 +1,241 @@
+"""Kernels, scopes and launch metadata together, on the fake GPU: what lands where in the profile.
+
+The cases are those of upstream's test_profile, by the names it gives them.
+"""
+
+import pytest
+from conftest import LIBRARY, run_python
+from trees import at
+
+PRELUDE = """
+import sys, json, threading
+import fake_gpu as gpu
+import goproton as proton
+from trees import at, names, load
+
+def tree(session=0):
+    proton.deactivate(session, flushing=True)
+    root = proton.data.get(session)[0]
+    proton.activate(session)
+    return root
+
+def count(node, *path):
+    return at(node, *path)["metrics"].get("count", 0)
+"""
+
+
+@pytest.fixture
+def on_gpu(library, tmp_path):
+    stub = LIBRARY.parent / "stub"
+    if not (stub / "libcuda.so.1").exists():
+        pytest.skip(f"{stub} is not built; make build")
+
+    def run(code, path=()):
+        env = {"PROTON_LIB": library, "LD_LIBRARY_PATH": str(stub), "PROTON_CUPTI_PATH": str(stub / "libcupti.so")}
+        return run_python(PRELUDE + code, path=path, env=env, cwd=tmp_path)
+
+    return run
+
+
+def test_torch_and_deactivate(on_gpu):
+    on_gpu("""
+gpu.init()
+a, b = gpu.function("alpha"), gpu.function("beta")
+session = proton.start("p")
+with proton.scope("test"):
+    gpu.launch(a); gpu.launch(a)
+    proton.deactivate(session)
+    gpu.launch(b)
+    proton.activate(session)
+gpu.launch(b)
+proton.finalize()
+root = load("p.hatchet")
+assert count(root, "test", "alpha") == 2 and count(root, "beta") == 1 and names(at(root, "test")) == ["alpha"]
+assert at(root, "test", "alpha")["metrics"]["time (ns)"] > 0 and "device_id" not in root["metrics"]
+""")
+
+
+def test_started_before_the_gpu_is_used(on_gpu):
+    on_gpu("""
+session = proton.start("p")
+gpu.init()
+with proton.scope("test"):
+    gpu.launch(gpu.function("alpha"))
+assert count(tree(), "test", "alpha") == 1
+""")
+
+
+def test_hook_launch(on_gpu, triton):
+    on_gpu("""
+gpu.init()
+k = gpu.function("kernel")
+session = proton.start("p", hook="triton")
+with proton.scope("test0"):
+    for _ in range(2):
+        gpu.launch_triton(k, "kernel", lambda: {"name": "renamed", "flops32": 1.0, "extra_metric": 7.0})
+    gpu.launch(gpu.function("library"))
+    gpu.launch_triton(k, "kernel")
+root = tree()
+node = at(root, "test0", "renamed")
+assert node["children"] == [] and node["metrics"]["time (ns)"] > 0 and node["metrics"]["count"] == 2
+assert node["metrics"]["flops32"] == 2.0 and node["metrics"]["extra_metric"] == 14.0
+assert sorted(names(at(root, "test0"))) == ["kernel", "library", "renamed"]
+""", path=[triton])
+
+
+def test_hook_launch_context(on_gpu, triton):
+    # A kernel that a metadata function launches to compute a metric stands below the frame that the viewer hides.
+    on_gpu("""
+gpu.init()
+k, reduce = gpu.function("kernel"), gpu.function("reduce")
+session = proton.start("p", hook="triton")
+def metadata():
+    gpu.launch(reduce)
+    return {"name": "foo", "bytes": 4}
+with proton.scope("test0"):
+    gpu.launch_triton(k, "kernel", metadata)
+root = tree()
+assert count(root, "test0", "__proton_launch_metadata", "reduce") == 1
+assert at(root, "test0", "foo")["metrics"]["bytes"] == 4 and count(root, "test0", "foo") == 1
+""", path=[triton])
+
+
+def test_hook_launch_filter(on_gpu, triton):
+    on_gpu("""
+from goproton.hooks import LaunchHook
+gpu.init()
+LaunchHook().configure(include=".*foo")
+session = proton.start("p", hook="triton")
+def metadata(name):
+    assert name == "foo"
+    return {"name": "named_" + name}
+for name in ("foo", "bar"):
+    gpu.launch_triton(gpu.function(name), name, lambda: metadata(name))
+assert sorted(names(tree())) == ["bar", "named_foo"], names(tree())
+""", path=[triton])
+
+
+def test_hook_multiple_threads(on_gpu, triton):
+    on_gpu("""
+import goproton.hooks.launch as proton_launch
+gpu.init()
+session = proton.start("p", hook="triton")
+ids = []
+def work(name):
+    gpu.use()
+    handle = gpu.function(name)
+    for _ in range(100):
+        gpu.launch_triton(handle, name, lambda: {"name": name + "_named", "flops": 1})
+        ids.append(proton_launch.id.get())
+threads = [threading.Thread(target=work, args=(name,)) for name in ("foo", "bar")]
+[t.start() for t in threads]; [t.join() for t in threads]
+root = tree()
+assert count(root, "foo_named") == count(root, "bar_named") == 100 and len(set(ids)) == 200
+assert at(root, "foo_named")["metrics"]["flops"] == 100.0
+""", path=[triton])
+
+
+def test_a_metadata_error_does_not_reach_later_launches(on_gpu, triton):
+    done = on_gpu("""
+gpu.init()
+k = gpu.function("kernel")
+session = proton.start("p", hook="triton")
+gpu.launch_triton(k, "kernel", lambda: 1 / 0)
+gpu.launch_triton(k, "kernel", lambda: {"name": "good"})
+gpu.launch(gpu.function("library"))
+root = tree()
+assert (count(root, "kernel"), count(root, "good"), count(root, "library")) == (1, 1, 1), names(root)
+""", path=[triton])
+    assert done.stderr.count("ZeroDivisionError") == 1
+
+
+def test_cudagraph(on_gpu):
+    on_gpu("""
+gpu.init()
+a, b, s = gpu.function("alpha"), gpu.function("beta"), gpu.stream()
+session = proton.start("p")
+with proton.scope("capture"):
+    with gpu.Graph(s) as graph:
+        with proton.scope("iter"):
+            gpu.launch(a, s); gpu.launch(b, s)
+with proton.scope("replay"):
+    for _ in range(3):
+        graph.replay()
+root = tree()
+captured = at(root, "replay", "<captured_at>")
+assert count(captured, "capture", "iter", "alpha") == count(captured, "capture", "iter", "beta") == 3
+""")
+
+
+def test_multiple_sessions(on_gpu):
+    on_gpu("""
+gpu.init()
+a = gpu.function("alpha")
+one, two = proton.start("one"), proton.start("two")
+gpu.launch(a); gpu.launch(a)
+proton.finalize(one)
+gpu.launch(a)
+proton.finalize()
+assert count(load("one.hatchet"), "alpha") == 2 and count(load("two.hatchet"), "alpha") == 3
+""")
+
+
+def test_scope_backward(on_gpu):
+    # A thread that opened no scope stands where the main thread stood when it came.
+    on_gpu("""
+gpu.init()
+a = gpu.function("alpha")
+session = proton.start("p")
+def backward():
+    gpu.use()
+    with proton.scope("backward"):
+        gpu.launch(a)
+t = threading.Thread(target=backward)
+t.start(); t.join()
+assert count(tree(), "backward", "alpha") == 1
+""")
+
+
+def test_python_context(on_gpu):
+    on_gpu("""
+gpu.init()
+a = gpu.function("alpha")
+session = proton.start("p", context="python")
+def inner():
+    gpu.launch(a)
+def outer():
+    inner()
+outer()
+path, node = [], tree()
+while node["children"]:
+    [node] = node["children"]
+    path.append(node["frame"]["name"])
+assert path[-1] == "alpha" and any(f.endswith("@outer") for f in path) and any(f.endswith("@inner") for f in path), path
+assert all(":" in f and "@" in f for f in path[:-1])
+""")
+
+
+def test_state_around_kernels(on_gpu, triton):
+    on_gpu("""
+gpu.init()
+k = gpu.function("kernel")
+session = proton.start("p", hook="triton")
+with proton.scope("s"), proton.state("phase"):
+    gpu.launch_triton(k, "kernel", lambda: {"name": "named"})
+    gpu.launch(k)
+root = tree()
+assert count(root, "s", "phase", "named") == 1 and count(root, "s", "phase", "kernel") == 1
+""", path=[triton])
+
+
+def test_an_empty_grid_leaves_no_op_behind(on_gpu, triton):
+    # Triton calls its hooks and launches nothing; the next kernel belongs to somebody else.
+    on_gpu("""
+gpu.init()
+k = gpu.function("kernel")
+session = proton.start("p", hook="triton")
+gpu.launch_triton(k, "kernel", lambda: {"name": "empty"}, grid=0)
+gpu.launch(gpu.function("library"))
+root = tree()
+assert count(root, "library") == 1, names(root)
+""", path=[triton])

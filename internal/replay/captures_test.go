@@ -1,0 +1,87 @@
+package replay
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/hatchet"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden trees")
+
+// outline is a profile as a person would sketch it: indentation, a count, nanoseconds, the program's metrics.
+func outline(p *profile.Profile) string {
+	var out strings.Builder
+	var walk func(n *profile.Node, depth int)
+	walk = func(n *profile.Node, depth int) {
+		fmt.Fprintf(&out, "%s%.90s", strings.Repeat("  ", depth), n.Name)
+		for _, m := range n.Metrics {
+			if f, ok := m.Value.Float(); ok {
+				fmt.Fprintf(&out, "  %s %v", m.Name, f)
+			}
+		}
+		out.WriteByte('\n')
+		for _, c := range n.Children {
+			walk(c, depth+1)
+		}
+	}
+	walk(p.Root, 0)
+	return out.String()
+}
+
+// play replays a capture through the built profiler and returns its profile.
+func play(t *testing.T, capture, context string) *profile.Profile {
+	t.Helper()
+	dir := built(t)
+	r, err := Prepare(filepath.Join("../../testdata/captures", capture+".capture.gz"),
+		Parts{Host: dir + "/proton-replay", Library: dir + "/libproton.so", Stub: dir + "/stub"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	tmp := t.TempDir()
+	config, _ := json.Marshal(map[string]string{"name": tmp + "/out", "context": context, "status": tmp})
+	cmd := exec.Command(r.Path)
+	cmd.Args = r.Args
+	cmd.Env = append(append(os.Environ(), "PROTON_RUN_CONFIG="+string(config)), r.Env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	p, err := hatchet.ReadFile(tmp + "/out.hatchet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestRecordedRuns plays what an H200 did through the real profiler: callbacks, buffers, names, graphs.
+func TestRecordedRuns(t *testing.T) {
+	for _, c := range []struct{ capture, context string }{
+		{"vecadd", "shadow"}, {"matmul", "shadow"}, {"cuda_graph", "shadow"}, {"cuda_graph", "python"},
+		{"dynamic_net", "shadow"}, {"dynamic_net", "python"},
+	} {
+		t.Run(c.capture+"."+c.context, func(t *testing.T) {
+			got := outline(play(t, c.capture, c.context))
+			golden := filepath.Join("testdata", c.capture+"."+c.context+".txt")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatalf("%v; write it with -update", err)
+			}
+			if got != string(want) {
+				t.Errorf("%s differs; -update rewrites it\n--- got\n%s", golden, got)
+			}
+		})
+	}
+}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from _thread import allocate_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ REQUIRED = ("scope", "cpu_timed_scope", "enter_scope", "exit_scope", "enter_stat
 native: Any = None  # the module; None until it is loaded
 problem: str | None = None
 
+_lock = allocate_lock()  # held while loading
 _waiting: list[Callable[[ModuleType], None]] = []
 _forgetful: list[Callable[[], None]] = []
 
@@ -44,21 +46,27 @@ def load() -> ModuleType | None:
 
     A failure is remembered: the second call does not search again.
     """
+    if native is None and problem is None:
+        with _lock:
+            _load()
+    return native
+
+
+def _load() -> None:
     global problem
     if native is not None or problem is not None:
-        return native
+        return  # another thread was quicker
     try:
         module = _import()
     except Exception as error:
         problem = str(error)
-        return None
+        return
     missing = [name for name in REQUIRED if not hasattr(module, name)]
     if missing:
         problem = (f"{getattr(module, '__file__', NAME)} does not have {', '.join(missing)}: it is another version of "
                    "libproton.so; use the one that was built with this package")
-        return None
+        return
     _adopt(module)
-    return module
 
 
 def when_loaded(callback: Callable[[ModuleType], None]) -> None:

@@ -239,3 +239,76 @@ gpu.launch(gpu.function("library"))
 root = tree()
 assert count(root, "library") == 1, names(root)
 """, path=[triton])
+
+
+def test_cudagraph_with_launch_metadata(on_gpu, triton):
+    # Name and metrics of a captured launch count once per replay, on the kernel's own node.
+    on_gpu("""
+gpu.init()
+k, s = gpu.function("kernel"), gpu.stream()
+session = proton.start("p", hook="triton")
+metadata = lambda: {"name": "named", "flops": 2, "bytes": 5}
+with proton.scope("capture"):
+    with gpu.Graph(s) as graph:
+        gpu.launch_triton(k, "kernel", metadata, on=s)
+        gpu.launch_triton(k, "kernel", metadata, on=s)
+with proton.scope("replay"):
+    for _ in range(4):
+        graph.replay()
+node = at(tree(), "replay", "<captured_at>", "capture", "named")
+assert node["metrics"]["count"] == 8 and node["metrics"]["flops"] == 16.0 and node["metrics"]["bytes"] == 40, node
+""", path=[triton])
+
+
+def test_cudagraph_deactivate(on_gpu):
+    on_gpu("""
+gpu.init()
+a, b, s = gpu.function("alpha"), gpu.function("beta"), gpu.stream()
+session = proton.start("p")
+with gpu.Graph(s) as graph:
+    with proton.scope("scope_a"):
+        gpu.launch(a, s)
+    proton.deactivate(session)
+    with proton.scope("scope_b"):
+        gpu.launch(b, s)
+    proton.activate(session)
+graph.replay()
+captured = at(tree(), "<captured_at>")
+assert count(captured, "scope_a", "alpha") == 1 and "scope_b" not in names(captured), names(captured)
+""")
+
+
+def test_user_metrics_beside_kernels(on_gpu):
+    on_gpu("""
+gpu.init()
+a = gpu.function("alpha")
+session = proton.start("p")
+with proton.scope("s", {"tokens": 3, "list": [1.0, 2.0]}):
+    gpu.launch(a)
+with proton.cpu_timed_scope("t"):
+    gpu.launch(a)
+root = tree()
+assert at(root, "s")["metrics"] == {"tokens": 3, "list": [1.0, 2.0]} and count(root, "s", "alpha") == 1
+assert at(root, "t")["metrics"]["cpu_time (ns)"] > 0
+assert root["metrics"]["count"] == 0 and root["metrics"]["tokens"] == 0, root["metrics"]
+""")
+
+
+def test_phases(on_gpu):
+    on_gpu("""
+gpu.init()
+a = gpu.function("alpha")
+session = proton.start("p")
+gpu.launch(a)
+proton.data.advance_phase(session)
+gpu.launch(a); gpu.launch(a)
+proton.deactivate(session, flushing=True)
+assert proton.data.is_phase_complete(session, 0) and not proton.data.is_phase_complete(session, 1)
+assert count(proton.data.get(session, 0)[0], "alpha") == 1 and count(proton.data.get(session, 1)[0], "alpha") == 2
+proton.data.clear(session, 0)
+try:
+    proton.data.get(session, 0)
+    raise SystemExit("no error")
+except IndexError:
+    pass
+""")

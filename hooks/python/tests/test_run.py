@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import PACKAGE, REPOSITORY
+from conftest import LIBRARY, PACKAGE, REPOSITORY
 from trees import at, load
 
 
@@ -176,6 +176,33 @@ with proton.scope("a", metrics={"m": 1}), timed("t", {"v": [1, 2]}), proton.stat
     assert done.returncode == 0 and done.stderr == "", done.stderr
     assert at(load(tmp_path / "out.hatchet"), "a")["metrics"] == {"m": 1}
     assert at(load(tmp_path / "out.hatchet"), "a", "t")["metrics"]["v"] == [1, 2]
+
+
+KERNELS = """
+import os, sys
+sys.path.append(os.environ["GOPROTON_TESTS"])
+import fake_gpu as gpu
+import triton.profiler as proton
+gpu.init()
+with proton.scope("step"):
+    gpu.launch_triton(gpu.function("kernel"), "kernel", lambda: {"name": "named", "flops": 3})
+    gpu.launch(gpu.function("library"))
+"""
+
+
+def test_kernels_of_an_unchanged_script(run, triton, library, tmp_path, monkeypatch):
+    stub = LIBRARY.parent / "stub"
+    if not (stub / "libcuda.so.1").exists():
+        pytest.skip(f"{stub} is not built; make build")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(stub))
+    monkeypatch.setenv("PROTON_CUPTI_PATH", str(stub / "libcupti.so"))
+    done, status = run(KERNELS, library=library, path=[triton], hook="triton")
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    step = at(load(tmp_path / "out.hatchet"), "step")
+    assert at(step, "named")["metrics"]["flops"] == 3.0 and at(step, "named")["metrics"]["count"] == 1
+    assert at(step, "library")["metrics"]["count"] == 1
+    [one] = status.values()
+    assert one["kernels"] == 2 and one["finished"] and not one["problems"], one
 
 
 SCRIPT = """

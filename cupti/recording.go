@@ -17,13 +17,17 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"unsafe"
 )
 
 // Recording is a capture being written: what CUPTI tells the profiler and what the program does, in the
 // format of internal/capture. There is one per process.
-type Recording struct{ path string }
+type Recording struct {
+	path  string
+	close sync.Once
+}
 
 // recordOwner names the process that a file belongs to, for its children: they inherit PROTON_RECORD, and
 // would otherwise write over what their parent is writing.
@@ -44,7 +48,7 @@ func Record(path string) (*Recording, error) {
 	if errno := C.record_open(name); errno != 0 {
 		return nil, fmt.Errorf("record to %s: %w; set PROTON_RECORD to a file that can be written", path, syscall.Errno(errno))
 	}
-	return &Recording{path}, nil
+	return &Recording{path: path}, nil
 }
 
 // Path is the file that is being written.
@@ -63,8 +67,14 @@ func (r *Recording) Control(method, params string) {
 	C.record_control(m, p)
 }
 
-// Close ends the recording and compresses the file in place.
-func (r *Recording) Close() error {
+// Close ends the recording and compresses the file in place. Only the first of several calls does it, and
+// the others wait for it: a process has more than one exit handler.
+func (r *Recording) Close() (err error) {
+	r.close.Do(func() { err = r.finish() })
+	return err
+}
+
+func (r *Recording) finish() error {
 	if errno := C.record_close(); errno != 0 {
 		return fmt.Errorf("record to %s: %w; the recording is incomplete: free some space and record again", r.path, syscall.Errno(errno))
 	}
@@ -85,7 +95,8 @@ func compress(path string) error {
 	if err != nil {
 		return fmt.Errorf("compress the recording: %w; %s stays as it is, which is as good", err, path)
 	}
-	z, _ := gzip.NewWriterLevel(out, gzip.BestCompression)
+	// Of 87 MB of 180 000 launches level 3 makes 1.86 MB in 0.4 s, 6 makes 1.82 MB in 1.0 s, 9 takes 4.9 s.
+	z, _ := gzip.NewWriterLevel(out, 3)
 	_, err = io.Copy(z, in)
 	for _, finish := range []func() error{z.Close, out.Close} {
 		if e := finish(); err == nil {

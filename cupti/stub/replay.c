@@ -41,7 +41,7 @@ static void play(const struct capture *c, const struct cap_event *e) {
 // rings would overflow as no real program makes them. PROTON_STUB_PACE=0 plays at full speed.
 static void pace(size_t event) {
   enum { EVENTS = 1024 };
-  static const struct timespec pause = {0, 1000000};
+  static const struct timespec pause = {0, 3000000}; // a full ring is 32 of these, time for a drainer on a busy machine
   if (event % EVENTS == 0 && stub_number("PROTON_STUB_PACE", 1)) nanosleep(&pause, NULL);
 }
 

@@ -38,27 +38,31 @@ int replayed_answer(enum capture_answer function, const void *handle, uint32_t *
 
 static void *pointer(uint64_t value) { return (void *)(uintptr_t)value; }
 
-// The scratch cell that the two callbacks of one call share. Calls nest.
-static uint64_t *cell(uint32_t site) {
-  enum { NESTED = 16 };
-  static _Thread_local uint64_t cells[NESTED];
-  static _Thread_local unsigned depth;
-  if (site == SITE_ENTER) cells[++depth % NESTED] = 0;
-  uint64_t *c = &cells[depth % NESTED];
-  if (site == SITE_EXIT && depth) depth--;
-  return c;
-}
-
-// Memory as the vendor would show it: the arguments, and what they point at.
+// Memory as the vendor would show it: the arguments, what they point at, and the scratch cell that the two
+// callbacks of one call share.
 struct arguments {
   uint64_t words[32];
   struct cuda_launch_config config;
-  uint64_t out;
+  uint64_t out, cell;
 };
+
+// The calls that the thread is in: calls nest. Exit sees the arguments that enter saw.
+static struct arguments *arguments_of(uint32_t site) {
+  enum { NESTED = 16 };
+  static _Thread_local struct arguments calls[NESTED];
+  static _Thread_local unsigned depth;
+  if (site == SITE_ENTER) {
+    struct arguments *a = &calls[++depth % NESTED];
+    memset(a, 0, sizeof *a);
+    return a;
+  }
+  struct arguments *a = &calls[depth % NESTED];
+  if (depth) depth--;
+  return a;
+}
 
 static void read_arguments(struct arguments *a, uint32_t domain, uint32_t cbid, struct cap_cursor *at) {
   const struct params_shape *shape = params_shape_of(domain, cbid);
-  memset(a, 0, sizeof *a);
   a->out = cap_number(at);
   uint64_t size = cap_number(at);
   const uint8_t *bytes = cap_bytes(at, size);
@@ -72,7 +76,6 @@ static void read_arguments(struct arguments *a, uint32_t domain, uint32_t cbid, 
 
 void play_callback(const struct capture *c, const struct cap_event *e) {
   struct cap_cursor at = cap_open(e);
-  struct arguments arguments;
   uint32_t result;
   uint32_t domain = (uint32_t)cap_number(&at);
   uint32_t cbid = (uint32_t)cap_number(&at);
@@ -82,12 +85,13 @@ void play_callback(const struct capture *c, const struct cap_event *e) {
   d.context_uid = (uint32_t)cap_number(&at);
   d.symbol_name = cap_string(c, &at);
   result = (uint32_t)cap_number(&at);
-  read_arguments(&arguments, domain, cbid, &at);
+  struct arguments *arguments = arguments_of(d.site);
+  read_arguments(arguments, domain, cbid, &at);
   if (at.short_) return;
   d.function_name = "replayed";
-  d.params = arguments.words;
+  d.params = arguments->words;
   d.return_value = &result;
-  d.correlation_data = cell(d.site);
+  d.correlation_data = &arguments->cell;
   stub_cuda_set_current(d.context);
   deliver(domain, cbid, &d);
 }

@@ -129,6 +129,19 @@ func TestRecordAndReplay(t *testing.T) {
 	}
 }
 
+// TestRecordingOfAChild: a process below one that records does not write over its parent's file.
+func TestRecordingOfAChild(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "capture.gz")
+	fakeProgram(t, "node", "libcupti.so", []string{"PROTON_RECORD=" + file, "PROTON_RECORD_OWNER=1"})
+	found, err := filepath.Glob(file + "*")
+	if err != nil || len(found) != 1 || !strings.HasPrefix(found[0], file+".pid") {
+		t.Fatalf("it wrote %q (%v), want one file %s.pid<P>", found, err, file)
+	}
+	if c, err := capture.Open(found[0]); err != nil || !c.Whole || len(c.Machine.Devices) != 1 {
+		t.Errorf("%s: %+v, %v, want a whole capture of one device", found[0], c, err)
+	}
+}
+
 // TestReplayLeavesNothing: the unpacked capture goes with Close.
 func TestReplayLeavesNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "empty.capture")

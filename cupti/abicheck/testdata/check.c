@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "../../abi.h"
+#include "../../capture.h"
 #include "../../stub/sizes.h"
 
 static int compared, wrong;
@@ -284,6 +285,49 @@ static void other_params(void) {
   FIELD(cuda_params_module_get_function, name, cuModuleGetFunction_params, name);
 }
 
+// The recorder copies as many bytes of each parameter block as capture.h says: never more than there are.
+static void fits(const char *what, uint32_t cbid, size_t theirs) {
+  const struct params_shape *shape = params_shape_of(DOMAIN_DRIVER, cbid);
+  compared++;
+  if (shape && shape->size <= theirs) return;
+  wrong++;
+  printf("%s: %d bytes in capture.h, %zu in the headers\n", what, shape ? shape->size : 0, theirs);
+}
+
+#define FITS(name) fits(#name, CBID_##name, sizeof(name##_params))
+static void shapes(void) {
+  FITS(cuLaunchKernel);
+  FITS(cuLaunchKernel_ptsz);
+  FITS(cuLaunchCooperativeKernel);
+  FITS(cuLaunchCooperativeKernel_ptsz);
+  FITS(cuLaunchCooperativeKernelMultiDevice);
+  FITS(cuLaunchKernelEx);
+  FITS(cuLaunchKernelEx_ptsz);
+  FITS(cuLaunch);
+  FITS(cuLaunchGrid);
+  FITS(cuLaunchGridAsync);
+  FITS(cuGraphLaunch);
+  FITS(cuGraphLaunch_ptsz);
+  FITS(cuGraphInstantiate);
+  FITS(cuGraphInstantiate_v2);
+  FITS(cuGraphInstantiateWithFlags);
+  FITS(cuGraphExecDestroy);
+  FITS(cuGraphDestroy);
+  FITS(cuStreamBeginCapture);
+  FITS(cuStreamBeginCapture_ptsz);
+  FITS(cuStreamBeginCapture_v2);
+  FITS(cuStreamBeginCapture_v2_ptsz);
+  FITS(cuStreamEndCapture);
+  FITS(cuStreamEndCapture_ptsz);
+  FITS(cuModuleLoadData);
+  FITS(cuModuleUnload);
+  FITS(cuModuleGetFunction);
+#if CUPTI_API_VERSION >= 22
+  FITS(cuStreamBeginCaptureToGraph);
+  FITS(cuStreamBeginCaptureToGraph_ptsz);
+#endif
+}
+
 #define KIND(name) VALUE(ACT_##name, CUPTI_ACTIVITY_KIND_##name)
 static void kinds(void) {
   KIND(MEMCPY);
@@ -415,6 +459,7 @@ int main(void) {
   callback_data();
   launches();
   other_params();
+  shapes();
   kinds();
   records();
   device_attributes();

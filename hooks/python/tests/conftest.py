@@ -13,7 +13,7 @@ REPOSITORY = PACKAGE.parent.parent
 LIBRARY = Path(os.environ.get("PROTON_LIB") or REPOSITORY / "build" / "libproton.so")
 ORACLES = REPOSITORY / ".venv" / "oracles"
 
-# A GPU machine may be running these too: nothing here is to be collected from it.
+# Before an installed goproton: these are the tests of this source tree.
 sys.path.insert(0, str(PACKAGE))
 
 
@@ -21,7 +21,7 @@ def run_python(code, *argv, path=(), env=None, check=True, python=sys.executable
     """Runs code in a fresh interpreter that has this package, and `path`, on its search path."""
     search = os.pathsep.join(map(str, [PACKAGE, TESTS, *path]))
     full = {**os.environ, "PYTHONPATH": search, **(env or {})}
-    full.pop("PROTON_RUN_CONFIG", None) if not env or "PROTON_RUN_CONFIG" not in env else None
+    full.pop("PROTON_RUN_CONFIG", None)  # the tests themselves may be running under proton run
     done = subprocess.run([python, "-c", code, *argv], env=full, cwd=cwd, capture_output=True, text=True, timeout=120)
     if check:
         assert done.returncode == 0, done.stderr

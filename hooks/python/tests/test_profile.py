@@ -312,3 +312,24 @@ try:
 except IndexError:
     pass
 """)
+
+
+def test_do_bench_proton_s_own_helpers(on_gpu, triton):
+    # triton.testing measures through triton.profiler; under install() that is us.
+    if triton.name != "triton-3.9.0":
+        pytest.skip("3.6.0 does not have them")
+    on_gpu("""
+proton.install()
+from triton import testing
+gpu.init()
+a = gpu.function("alpha")
+with testing._proton_bench_session() as (theirs, session):
+    assert theirs is proton
+    for i in range(5):
+        with theirs.scope(f"proton.x.{i:08d}"):
+            for _ in range(i + 1):
+                gpu.launch(a)
+    theirs.deactivate(session, flushing=True)
+    times = testing._collect_proton_scope_times(theirs.data.get(session), "proton.x.")
+assert len(times) == 5 and all(t > 0 for t in times) and not proton.flags.flags.command_line
+""", path=[triton])

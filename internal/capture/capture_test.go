@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -90,6 +91,36 @@ func TestReadAndDump(t *testing.T) {
 		}
 		if d := c.Machine.Devices; len(d) != 1 || d[0].Name != "NVIDIA H200" || d[0].BusBits != 6144 {
 			t.Errorf("%s: devices %+v", name, d)
+		}
+	}
+}
+
+// TestRealCaptures reads the recordings of an H200 to the last field.
+func TestRealCaptures(t *testing.T) {
+	files, err := filepath.Glob("../../testdata/captures/*.capture.gz")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no captures in testdata: %v", err)
+	}
+	for _, file := range files {
+		c, err := Open(file)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if m := c.Machine; !c.Whole || len(m.Devices) == 0 || !strings.HasPrefix(m.Devices[0].Name, "NVIDIA") || m.CUPTI < 18 || m.Driver < 11000 {
+			t.Errorf("%s: whole %v, %+v", file, c.Whole, m)
+		}
+		var text strings.Builder
+		if err := c.Dump(&text); err != nil {
+			t.Fatal(err)
+		}
+		for _, bad := range []string{"(cut short)", "unknown event"} {
+			if at := strings.Index(text.String(), bad); at >= 0 {
+				t.Errorf("%s: %s: …%s", file, bad, text.String()[max(0, at-200):at])
+			}
+		}
+		if kernels := strings.Count(text.String(), "\n    kernel "); kernels < 50 {
+			t.Errorf("%s: %d kernels", file, kernels)
 		}
 	}
 }

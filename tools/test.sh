@@ -1,23 +1,24 @@
 #!/usr/bin/env bash
 # Every test that needs no GPU. Stops at the first step that fails, so the last lines are that step's own.
-set -eu
+set -euo pipefail
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=1
 root=$PWD
 
 step() { printf '\n== %s\n' "$*"; }
+gotest() { go test -json "$@" | python3 tools/gotest.py; }
 skip() { printf 'skipped: %s\n' "$*"; }
 
 step "lint"
 tools/lint.sh
 
 step "go test"
-go test ./...
+gotest ./...
 
 # The same tests where the race detector can see something: packages that have tests at all.
 step "go test -race"
 tested=$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...)
-go test -race -short $tested
+gotest -race -short $tested
 
 # C of ours runs in these; the address sanitizer is what finds a Go slice allocated by capacity.
 step "go test -asan"
@@ -28,7 +29,7 @@ elif ! echo 'int main(void){return 0;}' | ${CC:-cc} -fsanitize=address -x c - -o
   skip "-asan: ${CC:-cc} has no address sanitizer (install libasan)"
 else
   # The C runtime of the host leaks by design at exit; leaks of ours are counted by the tests themselves.
-  ASAN_OPTIONS=detect_leaks=0 go test -asan -short $withC
+  ASAN_OPTIONS=detect_leaks=0 gotest -asan -short $withC
 fi
 
 step "pytest"

@@ -90,9 +90,12 @@ def _command() -> list[str]:
 
 def _report(config: dict[str, Any], command: list[str], problem: str) -> None:
     """Leaves a sentence in this process's status file, or on standard error when there is none."""
+    folder = config.get("status")
     try:
-        _write_status(config["status"], command, problem)
-    except (OSError, KeyError):
+        if not folder:
+            raise OSError("no folder for status files")
+        _write_status(folder, command, problem)
+    except OSError:
         print(f"goproton: {problem}", file=sys.stderr)
 
 

@@ -115,6 +115,13 @@ def test_without_a_library_the_program_runs_and_the_status_says_why(run, tmp_pat
     assert one["command"].endswith("script.py")
 
 
+def test_without_a_status_folder_it_is_said_on_standard_error(run, tmp_path):
+    done, _ = run("print('ran')", library="/nonexistent/libproton.so", status="")
+    assert done.stdout == "ran\n" and done.returncode == 0
+    assert len(done.stderr.splitlines()) == 1 and "libproton.so was not found" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["script.py", "status"]
+
+
 def test_without_a_configuration_nothing_happens(tmp_path):
     env = {**os.environ, "PYTHONPATH": str(PACKAGE / "bootstrap")}
     env.pop("PROTON_RUN_CONFIG", None)

@@ -35,14 +35,16 @@ class Tensor:
 def test_roofline_scalar_metric_types():
     given = {"flops": 1, "flops16": Tensor(2), "bytes": 3.0, "flops32": [1, 2], "other": 4, "bytes ": 1.5}
     host, device = metric.transform_tensor_metrics(given)
-    assert device == {} and host == {"flops": 1.0, "flops16": 2.0, "bytes": 3, "flops32": [1.0, 2.0], "other": 4, "bytes ": 1.5}
-    types = {name: type(value[0] if isinstance(value, list) else value) for name, value in host.items()}
-    assert types == {"flops": float, "flops16": float, "bytes": int, "flops32": float, "other": int, "bytes ": float}
+    assert device == {}
+    assert host == {"flops": 1.0, "flops16": 2.0, "bytes": 3, "flops32": [1.0, 2.0], "other": 4, "bytes ": 1.5}
+    types = {name: type(value[0] if isinstance(value, list) else value).__name__ for name, value in host.items()}
+    assert " ".join(types.values()) == "float float int float int float"
 
 
 def test_device_tensors_become_tensor_metrics():
     host, device = metric.transform_tensor_metrics({
-        "x": Tensor([1.0, 2.0], "cuda", True), "n": Tensor(1, "cuda"), "flops": Tensor(1, "cuda"), "bytes": Tensor([1, 2], "cuda", True)})
+        "x": Tensor([1.0, 2.0], "cuda", True), "n": Tensor(1, "cuda"), "flops": Tensor(1, "cuda"),
+        "bytes": Tensor([1, 2], "cuda", True)})
     assert host == {}
     assert {name: (m.index, m.size, m.ptr) for name, m in device.items()} == {
         "x": (metric.VECTOR_DOUBLE, 2, 64), "n": (metric.INT64, 1, 64), "flops": (metric.DOUBLE, 1, 64),

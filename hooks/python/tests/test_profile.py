@@ -5,7 +5,6 @@ The cases are those of upstream's test_profile, by the names it gives them.
 
 import pytest
 from conftest import LIBRARY, run_python
-from trees import at
 
 PRELUDE = """
 import sys, json, threading

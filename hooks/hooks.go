@@ -7,7 +7,7 @@
 package hooks
 
 /*
-#cgo CFLAGS: -std=gnu11 -O2 -Wall -Wextra
+#cgo CFLAGS: -std=gnu11 -O2 -Wall -Wextra -fvisibility=hidden
 #cgo LDFLAGS: -ldl -lm -lpthread
 #include <stdlib.h>
 #include "control.h"

@@ -101,6 +101,45 @@ func TestNativeModuleWithAddressSanitizer(t *testing.T) {
 	runNative(t, python, testlib(t, "-asan"), "LD_PRELOAD="+asan, "ASAN_OPTIONS=detect_leaks=0", "PYTHONMALLOC=malloc")
 }
 
+const embedded = `
+import os, sys
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
+path = os.environ["EMBED_ARGUMENT"]
+loader = ExtensionFileLoader("goproton._native", path)
+n = loader.create_module(ModuleSpec("goproton._native", loader, origin=path))
+n.call("start", '{"Shadow": true, "Python": true}')
+with n.scope("a", {"m": 1}):
+    n.call("launch", "{}")
+assert '"Shadow":["a"]' in n.call("records", "{}")
+print(n.python_walker())
+`
+
+// The interpreter may be a library that its host loaded privately.
+func TestNativeModuleInPrivateLibpython(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3 on PATH")
+	}
+	out, err := exec.Command(python, "-c", "import sys, sysconfig as c; print(c.get_config_var('LIBDIR') + '/' + (c.get_config_var('INSTSONAME') or '')); print(sys.prefix)").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	library, home, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if _, err := os.Stat(library); err != nil || !strings.Contains(library, ".so") {
+		t.Skipf("python3 has no shared libpython (%s): use one that was built with --enable-shared", library)
+	}
+	host := filepath.Join(t.TempDir(), "embed")
+	if out, err := exec.Command("gcc", "-o", host, "testdata/embed/embed.c", "-ldl").CombinedOutput(); err != nil {
+		t.Fatalf("build the host: %v\n%s", err, out)
+	}
+	cmd := exec.Command(host, library, embedded, testlib(t))
+	cmd.Env = append(os.Environ(), "PYTHONHOME="+home)
+	got, err := cmd.CombinedOutput()
+	if err != nil || !strings.HasSuffix(string(got), "internal\n") {
+		t.Errorf("got %v, output %q, want internal", err, got)
+	}
+}
+
 func TestErrorJSON(t *testing.T) {
 	defer func(old func(string, []byte) []byte) { Control = old }(Control)
 	Control = func(method string, params []byte) []byte {

@@ -317,9 +317,8 @@ static struct py_slot timed_slots[] = {
 static struct py_spec scope_spec = {"goproton._native.scope", sizeof(struct scope), 0, PY_FLAG_DEFAULT | PY_FLAG_BASETYPE, scope_slots};
 static struct py_spec timed_spec = {"goproton._native.cpu_timed_scope", sizeof(struct scope), 0, PY_FLAG_DEFAULT | PY_FLAG_BASETYPE, timed_slots};
 
-int hooks_scope_types(PyObject *module) {
-  static const char cpu_time[] = "cpu_time (ns)(exc)";
-  cpu_time_name = hooks_hp->intern(cpu_time, sizeof cpu_time - 1);
+static int make_types(void) {
+  if (timed_type) return 1; // a second import in this process
   if (!(scope_type = py.PyType_FromSpec(&scope_spec))) return 0;
   PyObject *bases = py.PyTuple_New(1);
   if (!bases || py.PyTuple_SetItem(bases, 0, py_new_ref(scope_type))) return 0;
@@ -328,7 +327,13 @@ int hooks_scope_types(PyObject *module) {
   if (!timed_type) return 0;
   hooks_set_vectorcall(scope_type, scope_vectorcall);
   hooks_set_vectorcall(timed_type, scope_vectorcall);
-  return !py.PyModule_AddObject(module, "scope", py_new_ref(scope_type)) &&
+  return 1;
+}
+
+int hooks_scope_types(PyObject *module) {
+  static const char cpu_time[] = "cpu_time (ns)(exc)";
+  cpu_time_name = hooks_hp->intern(cpu_time, sizeof cpu_time - 1);
+  return make_types() && !py.PyModule_AddObject(module, "scope", py_new_ref(scope_type)) &&
          !py.PyModule_AddObject(module, "cpu_timed_scope", py_new_ref(timed_type));
 }
 

@@ -660,6 +660,25 @@ def test_launches_inside_metadata():
         check(slots(), {("s/st/outer!", "flops"): ("double", "5")})
 
 
+def test_metadata_of_another_make():
+    """No list of queued functions to look into: get() is asked every time."""
+    class Metadata:
+        data = {"name": "raw"}
+
+        def get(self):
+            return {"name": "cooked", "function": 1, "m": 1}
+
+    with session():
+        n.launch_enter(Metadata())
+        launch(1)
+        Metadata.get = lambda self: None
+        with stderr_lines() as lines:
+            n.launch_enter(Metadata())
+            launch()
+        n.launch_exit(None)
+        check((launches(), len(lines)), (["cooked", "raw"], 1))
+
+
 def test_launch_names_of_other_types():
     with session():
         for name in (3, None, "ü"):

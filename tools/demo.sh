@@ -4,8 +4,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
-out=$(mktemp -d)
-trap 'rm -rf "$out"' EXIT
+out=build/demo
+mkdir -p "$out"
 
 say() { printf '\n$ %s\n' "$*"; }
 
@@ -16,7 +16,7 @@ has_gpu() {
 }
 
 if has_gpu; then
-  say proton run tutorials/matmul/matmul.py
+  say build/proton run --name "$out/matmul" tutorials/matmul/matmul.py
   build/proton run --name "$out/matmul" tutorials/matmul/matmul.py
 else
   capture=$(ls testdata/captures/matmul*.capture* 2>/dev/null | head -n 1 || true)
@@ -25,8 +25,8 @@ else
     exit 1
   fi
   echo "No GPU with torch and Triton here: this is a replay of what an NVIDIA H200 did ($capture)."
-  say proton run --backend replay "$capture"
+  say build/proton run --backend replay --name "$out/matmul" "$capture"
   build/proton run --backend replay --name "$out/matmul" "$capture"
 fi
-say proton viewer -m util,tflop/s matmul.hatchet
+say build/proton viewer -m util,tflop/s "$out/matmul.hatchet"
 build/proton viewer -m util,tflop/s "$out/matmul.hatchet"

@@ -32,6 +32,10 @@ else
   ASAN_OPTIONS=detect_leaks=0 gotest -asan -short $withC
 fi
 
+step "demo"
+tools/demo.sh >build/demo.txt
+head -n 12 build/demo.txt
+
 step "pytest"
 if [ ! -d hooks/python/tests ]; then
   skip "Python tests: there are none"

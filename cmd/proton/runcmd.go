@@ -60,7 +60,7 @@ func newRunCommand() *cobra.Command {
 	flags.StringVarP(&options.Name, "name", "n", "", "write the profile to `NAME` plus suffix (default: named after the target; - is standard output)")
 	flags.StringVarP(&options.Backend, "backend", "b", "", "collect with `BACKEND`: cupti (default: what fits the machine), or replay, where TARGET is a capture")
 	flags.StringVarP(&options.Context, "context", "c", "shadow", "attribute kernels to scopes (shadow) or to Python call paths (python)")
-	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` of the backend, as proton.start takes it: periodic_flushing[:format=hatchet]")
+	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` of the backend, as proton.start takes it; there is none yet beside timing kernels")
 	flags.StringVarP(&options.Data, "data", "d", "tree", "collect a call-path tree (tree)")
 	flags.StringVarP(&options.Hook, "hook", "k", "triton", "name Triton kernels and count flops and bytes by their launch_metadata (triton), or not (none)")
 	flags.StringVar(&options.Graph, "graph", "node", "time CUDA graphs per kernel (node) or per launch, at less overhead (graph)")
@@ -132,14 +132,17 @@ func checkRun(o *run.Options) error {
 	return outname.Check(o.Name)
 }
 
-// checkMode catches "proton run -m module", in which -m is upstream's --mode and not Python's.
+// checkMode catches "proton run -m module", in which -m is upstream's --mode and not Python's, and modes that
+// the runtime would refuse only when the target has started.
 func checkMode(o run.Options) error {
 	head, _, _ := strings.Cut(strings.ToLower(o.Mode), ":")
 	switch head {
-	case "", "periodic_flushing":
+	case "":
 		return nil
 	case "pcsampling":
 		return errors.New("--mode pcsampling is not there yet: leave it out to time kernels")
+	case "periodic_flushing":
+		return errors.New("--mode periodic_flushing is not there yet: leave it out; --checkpoint keeps the profile on disk up to date")
 	}
 	return fmt.Errorf("--mode %q is not known: to run a Python module, write: proton run -- -m %s", o.Mode, strings.Join(append([]string{o.Mode}, o.Target...), " "))
 }

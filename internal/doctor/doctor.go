@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -93,10 +94,9 @@ func (r *Report) examineRuntime(m Machine) {
 			r.found("runtime", OK, m.Library, "")
 		}
 	}
-	for _, name := range []string{"PROTON_DISABLE", "TRITON_PROTON_DISABLE"} {
-		if v := m.Env(name); v != "" && v != "0" {
-			r.found("runtime", Problem, name+"="+v+" switches profiling off", "unset "+name)
-		}
+	const off = "TRITON_PROTON_DISABLE"
+	if v := strings.ToLower(m.Env(off)); v != "" && v != "0" && v != "false" && v != "off" {
+		r.found("runtime", Problem, off+"="+v+" makes every start of a session do nothing", "unset "+off)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 // a later one gets ".pid<P>" put before the suffix, and the same process always gets the same answer. The
 // processes of a run agree through files in statusDir, made so that only one of them can succeed.
 //
+// Where statusDir is gone the run is over, and this process, a daemon of it, takes a name that nobody else can.
 // An empty statusDir means that there is nobody to agree with; the path is returned as it is. So it is for
 // what is not a file: "-" and "" mean standard output, and a device such as /dev/null can be shared.
 func Claim(statusDir, path string, pid int) (string, error) {
@@ -23,6 +24,9 @@ func Claim(statusDir, path string, pid int) (string, error) {
 		return path, nil
 	}
 	mine, err := claimOne(statusDir, path, pid)
+	if errors.Is(err, fs.ErrNotExist) {
+		return withPid(path, pid), nil
+	}
 	if err != nil {
 		return "", fmt.Errorf("claim output file %s: %w", path, err)
 	}

@@ -96,8 +96,11 @@ func TestClaim(t *testing.T) {
 	if got, err := Claim("", "out", 9); got != "out" || err != nil {
 		t.Errorf("without a run: %s, %v", got, err)
 	}
-	if _, err := Claim(filepath.Join(status, "gone"), "out", 9); err == nil {
-		t.Error("a status folder that is not there: no error")
+	if got, err := Claim(filepath.Join(status, "gone"), "out", 9); got != "out.pid9" || err != nil {
+		t.Errorf("when the run is over: %s, %v", got, err)
+	}
+	if _, err := Claim(filepath.Join(status, "claim-of-nobody", "x\x00"), "out", 9); err == nil {
+		t.Error("a status folder that cannot be: no error")
 	}
 	left, _ := filepath.Glob(filepath.Join(status, "claim-*.*"))
 	if len(left) != 0 {

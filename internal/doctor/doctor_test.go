@@ -1,0 +1,115 @@
+package doctor
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// machine lays out files below a root and examines it without probe and Python.
+func machine(t *testing.T, env map[string]string, files map[string]string) Report {
+	t.Helper()
+	root := t.TempDir()
+	for path, text := range files {
+		path = filepath.Join(root, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Examine(Machine{Root: root, Env: func(name string) string { return env[name] }})
+}
+
+func (r Report) finding(name string) string {
+	for _, f := range r.Findings {
+		if f.Name == name {
+			return string(f.State) + ": " + f.Text
+		}
+	}
+	return "none"
+}
+
+const closedModule = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024\nGCC version:  gcc version 11.4.0\n"
+
+func TestDriverOfFiles(t *testing.T) {
+	cases := []struct {
+		name  string
+		files map[string]string
+		want  string
+	}{
+		{"nothing", nil, "problem: no NVIDIA driver is loaded (no /proc/driver/nvidia/version)"},
+		{"container without devices", map[string]string{"proc/driver/nvidia/version": closedModule},
+			"problem: driver 535.183.01 is loaded, but there is no /dev/nvidiactl here"},
+		{"not asked", map[string]string{"proc/driver/nvidia/version": closedModule, "dev/nvidiactl": ""},
+			"warning: driver 535.183.01; libcuda was not asked: there is no proton-probe beside the proton command"},
+		{"WSL", map[string]string{"dev/dxg": ""},
+			"warning: driver of unknown version; libcuda was not asked: there is no proton-probe beside the proton command"},
+	}
+	for _, c := range cases {
+		if got := machine(t, nil, c.files).finding("driver"); got != c.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
+		}
+	}
+	r := machine(t, nil, map[string]string{"proc/driver/nvidia/version": closedModule, "dev/nvidiactl": ""})
+	if r.Driver.CUDAVersion != 12020 || !r.Driver.Guessed {
+		t.Errorf("CUDA version of driver 535: %+v, want 12020, guessed", r.Driver)
+	}
+}
+
+func TestSampling(t *testing.T) {
+	const status = "Name:\tx\nCapEff:\t"
+	driver := map[string]string{"proc/driver/nvidia/version": closedModule, "dev/nvidiactl": ""}
+	cases := []struct{ name, caps, params, want string }{
+		{"administrator", "000001ffffffffff", "RmProfilingAdminOnly: 1\n", "ok: allowed: this process has CAP_SYS_ADMIN"},
+		{"everybody", "0000000000000000", "RmProfilingAdminOnly: 0\n", "ok: allowed for every user (RmProfilingAdminOnly: 0)"},
+		{"refused", "00000000a80425fb", "RmProfilingAdminOnly: 1\n", "warning: performance counters and PC sampling are for administrators only"},
+		{"hidden", "00000000a80425fb", "", "note: not known: the driver's parameters are not visible here"},
+	}
+	for _, c := range cases {
+		files := map[string]string{"proc/self/status": status + c.caps + "\n"}
+		for path, text := range driver {
+			files[path] = text
+		}
+		if c.params != "" {
+			files["proc/driver/nvidia/params"] = c.params
+		}
+		if got := machine(t, nil, files).finding("sampling"); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestConflicts(t *testing.T) {
+	for _, c := range []struct{ variable, value, want string }{
+		{"NSYS_PROFILING_SESSION_ID", "77", "Nsight Systems (NSYS_PROFILING_SESSION_ID)"},
+		{"LD_PRELOAD", "/opt/nsys/libToolsInjectionProxy64.so", "Nsight Systems (LD_PRELOAD)"},
+		{"CUDA_INJECTION64_PATH", "/opt/x.so", "/opt/x.so (CUDA_INJECTION64_PATH)"},
+		{"CUDA_INJECTION64_PATH", "/opt/libproton.so", ""},
+		{"KINETO_USE_DAEMON", "0", ""},
+	} {
+		got := machine(t, map[string]string{c.variable: c.value}, nil).finding("subscriber")
+		if c.want == "" && !strings.HasPrefix(got, "ok: ") || !strings.Contains(got, c.want) {
+			t.Errorf("%s=%s: got %s", c.variable, c.value, got)
+		}
+	}
+}
+
+func TestSmallFacts(t *testing.T) {
+	for version, want := range map[string]int{"580.95.05": 13000, "570.10": 12080, "470.1": 11000, "390.1": 0, "": 0} {
+		if got := cudaOfDriver(version); got != want {
+			t.Errorf("cudaOfDriver(%q): got %d, want %d", version, got, want)
+		}
+	}
+	for version, want := range map[string]bool{"3.8.18": false, "3.9.1": true, "3.14.0rc1": true, "3.15.0": false, "2.7.18": false, "": false} {
+		if got := supportedPython(version); got != want {
+			t.Errorf("supportedPython(%q): got %v", version, got)
+		}
+	}
+	gpus := []GPU{{Name: "A", Arch: "90", SMs: 132}, {Name: "B"}, {Name: "A", Arch: "90", SMs: 132}}
+	if got, want := gpuText(gpus), "2 × A (sm_90, 132 SMs), 1 × B"; got != want {
+		t.Errorf("gpuText: got %s, want %s", got, want)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -21,6 +22,9 @@ var roundtrip = []string{
 // buildRoundtrip compiles it with sanitizers, "" for none, or skips.
 func buildRoundtrip(t *testing.T, sanitizers string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("slow, and sanitizers of Go tests do not reach it")
+	}
 	cc := os.Getenv("CC")
 	if cc == "" {
 		cc = "cc"
@@ -42,15 +46,14 @@ func buildRoundtrip(t *testing.T, sanitizers string) string {
 	return filepath.Join(dir, "roundtrip")
 }
 
-// play runs the program, perhaps below another: command... MODE FILE.
-func play(t *testing.T, mode, file string, command ...string) string {
+func play(t *testing.T, program string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(command[0], append(command[1:], mode, file)...)
+	cmd := exec.Command(program, args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s: %v\n%.2000s\n%.4000s", mode, err, out, stderr.String())
+		t.Fatalf("%.200s: %v\n%.2000s\n%.8000s", args, err, out, stderr.String())
 	}
 	return string(out)
 }
@@ -62,8 +65,8 @@ func TestReplayTellsWhatWasRecorded(t *testing.T) {
 		t.Run(sanitizers, func(t *testing.T) {
 			program := buildRoundtrip(t, sanitizers)
 			file := filepath.Join(t.TempDir(), "capture")
-			recorded := play(t, "record", file, program)
-			replayed := play(t, "replay", file, program)
+			recorded := play(t, program, "record", file)
+			replayed := play(t, program, "replay", file)
 			if recorded != replayed {
 				t.Errorf("recorded and replayed differ:\n%s", firstDifference(recorded, replayed))
 			}
@@ -80,12 +83,11 @@ func TestValgrind(t *testing.T) {
 	if err != nil {
 		t.Skip("needs valgrind")
 	}
-	if testing.Short() {
-		t.Skip("slow")
+	program, file := buildRoundtrip(t, ""), filepath.Join(t.TempDir(), "capture")
+	memcheck := func(mode string) string {
+		return play(t, valgrind, "-q", "--error-exitcode=7", "--leak-check=full", program, mode, file)
 	}
-	memcheck := []string{valgrind, "-q", "--error-exitcode=7", "--leak-check=full", buildRoundtrip(t, "")}
-	file := filepath.Join(t.TempDir(), "capture")
-	if play(t, "record", file, memcheck...) != play(t, "replay", file, memcheck...) {
+	if memcheck("record") != memcheck("replay") {
 		t.Error("recorded and replayed differ")
 	}
 }
@@ -103,29 +105,27 @@ func firstDifference(a, b string) string {
 // TestDamagedCapture: the player survives files that lie.
 func TestDamagedCapture(t *testing.T) {
 	program := buildRoundtrip(t, "address,undefined")
-	file := filepath.Join(t.TempDir(), "capture")
-	play(t, "record", file, program)
-	good, err := os.ReadFile(file)
+	dir := t.TempDir()
+	files := []string{filepath.Join(dir, "good")}
+	play(t, program, "record", files[0])
+	good, err := os.ReadFile(files[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := play(t, "read", file, program); got != "whole\n" {
-		t.Errorf("the file itself: %s", got)
-	}
-	const head = 9 // the magic stays: it is what makes a file one of ours
-	rounds := 60
-	if testing.Short() {
-		rounds = 10
-	}
+	const head, rounds = 9, 300 // the magic stays: it is what makes a file one of ours
 	random := rand.New(rand.NewSource(1))
-	for range rounds {
+	for i := range rounds {
 		bad := bytes.Clone(good[:len(good)-random.Intn(len(good)/2)])
 		for range 1 + random.Intn(20) {
 			bad[head+random.Intn(len(bad)-head)] = byte(random.Intn(256))
 		}
-		if err := os.WriteFile(file, bad, 0o666); err != nil {
+		files = append(files, filepath.Join(dir, strconv.Itoa(i)))
+		if err := os.WriteFile(files[i+1], bad, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		play(t, "read", file, program)
+	}
+	out := strings.Split(play(t, program, append([]string{"read"}, files...)...), "\n")
+	if out[0] != "whole" || len(out) < rounds {
+		t.Errorf("the file itself is %q, and %d answers for %d files", out[0], len(out), len(files))
 	}
 }

@@ -1,4 +1,4 @@
-// roundtrip record FILE, roundtrip replay FILE, roundtrip read FILE: the recorder and the player without Go between them, for the
+// roundtrip record FILE, roundtrip replay FILE, roundtrip read FILE...: the recorder and the player without Go between them, for the
 // sanitizers. The first two print what a profiler was told, thread by thread; record_test.go wants the same text
 // twice. The third plays to nobody, for files that are damaged.
 #define _GNU_SOURCE
@@ -276,11 +276,15 @@ static void control(const char *method, const char *params) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3) return 2;
+  if (argc < 3) return 2;
   int recording = !strcmp(argv[1], "record");
   if (!strcmp(argv[1], "read")) {
-    const char *wrong = stub_replay(argv[2], NULL, NULL);
-    return printf("%s\n", wrong ? wrong : "whole"), 0;
+    for (int i = 2; i < argc; i++) {
+      fprintf(stderr, "%s\n", argv[i]); // the last one is the one that a sanitizer speaks of
+      const char *wrong = stub_replay(argv[i], NULL, NULL);
+      printf("%s\n", wrong ? wrong : "whole");
+    }
+    return 0;
   }
   if (recording) {
     if (record_open(argv[2])) return 3;

@@ -98,7 +98,7 @@ func TestConflicts(t *testing.T) {
 }
 
 func TestSmallFacts(t *testing.T) {
-	for version, want := range map[string]int{"580.95.05": 13000, "570.10": 12080, "470.1": 11000, "390.1": 0, "": 0} {
+	for version, want := range map[string]int{"580.95.05": 13000, "570.10": 12080, "470.1": 11040, "450.2": 11000, "390.1": 0, "": 0} {
 		if got := cudaOfDriver(version); got != want {
 			t.Errorf("cudaOfDriver(%q): got %d, want %d", version, got, want)
 		}

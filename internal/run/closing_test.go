@@ -55,15 +55,15 @@ func TestReadSummary(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("7.json", `{"pid": 7, "kernels": 2, "lost": 1, "files": ["a"], "problems": ["p", "q"], "finished": true}`)
-	write("12.json", `{"pid": 12, "kernels": 3, "gpu": "NVIDIA H200", "files": ["b"], "problems": ["p"], "finished": false}`)
+	write("7.json", `{"pid": 7, "kernels": 2, "lost": 1, "files": ["out.pid7.hatchet"], "problems": ["p", "q"], "finished": true}`)
+	write("12.json", `{"pid": 12, "kernels": 3, "gpu": "NVIDIA H200", "files": ["out.hatchet"], "problems": ["p"], "finished": false}`)
 	write("12.json.part", `{"pid"`)
 	write("claim-0011223344556677", "7")
 	s, err := readSummary(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Processes) != 2 || s.Kernels != 5 || s.Lost != 1 || len(s.Files) != 2 || len(s.Problems) != 2 || len(s.Unfinished) != 1 || s.GPU != "NVIDIA H200" {
+	if len(s.Processes) != 2 || s.Kernels != 5 || s.Lost != 1 || len(s.Files) != 2 || s.Files[0] != "out.hatchet" || len(s.Problems) != 2 || len(s.Unfinished) != 1 || s.GPU != "NVIDIA H200" {
 		t.Errorf("got %+v", s)
 	}
 	write("9.json", `{"pid": "nine"}`)

@@ -60,6 +60,7 @@ func readSummary(folder string) (summary, error) {
 	for _, p := range s.Processes {
 		s.add(p)
 	}
+	sort.Strings(s.Files) // the plain name before those with a process id
 	return s, nil
 }
 

@@ -8,10 +8,8 @@ int hooks_names_init(void) {
          (hooks_str_extras = py.PyUnicode_InternFromString("extras")) && (hooks_str_name = py.PyUnicode_InternFromString("name"));
 }
 
-// Names are nearly always literals, the same object every time: one compare instead of hashing the text.
-// An entry holds a reference, so its address cannot come to mean another string. Guarded by the GIL.
-enum { CACHE_BITS = 10, LONGEST_CACHED = 200 };
-static struct { PyObject *text; struct name name; } cache[1 << CACHE_BITS];
+struct cached_name hooks_names[1 << NAME_CACHE_BITS];
+enum { LONGEST_CACHED = 200 };
 
 static size_t trimmed(const char *s, size_t n, const char **from) {
   while (n && *s == ' ') s++, n--;
@@ -50,19 +48,17 @@ static struct name intern_escaped(PyObject *text) {
   return name;
 }
 
-struct name hooks_name(PyObject *text) {
-  size_t at = ((uintptr_t)text >> 4 ^ (uintptr_t)text >> (4 + CACHE_BITS)) & ((1 << CACHE_BITS) - 1);
-  if (cache[at].text == text) return cache[at].name;
+struct name hooks_name_slowly(PyObject *text) {
   if (!py_is(text, py.PyUnicode_Type)) return (struct name){0, NAME_METRIC};
   py_ssize n;
   const char *s = py.PyUnicode_AsUTF8AndSize(text, &n);
   if (!s) return intern_escaped(text);
   struct name name = intern(s, (size_t)n);
   if (name.id && n <= LONGEST_CACHED) {
-    PyObject *old = cache[at].text;
+    struct cached_name *cell = hooks_name_cell(text);
+    PyObject *old = cell->text;
     py.Py_IncRef(text);
-    cache[at].text = text;
-    cache[at].name = name;
+    *cell = (struct cached_name){text, name};
     if (old) py.Py_DecRef(old);
   }
   return name;

@@ -18,8 +18,22 @@ int hooks_in_child(void);
 // The last three are what launch metadata say besides metrics.
 enum name_kind { NAME_METRIC, NAME_FLOPS, NAME_BYTES, NAME_CPU_TIME, NAME_NAME, NAME_FUNCTION, NAME_STREAM };
 struct name { uint32_t id; enum name_kind kind; };
+
+// Names are nearly always literals, the same object every time: one compare instead of hashing the text.
+// An entry holds a reference, so its address cannot come to mean another string. Guarded by the GIL.
+enum { NAME_CACHE_BITS = 10 };
+struct cached_name { PyObject *text; struct name name; };
+extern struct cached_name hooks_names[1 << NAME_CACHE_BITS];
+static inline struct cached_name *hooks_name_cell(PyObject *text) {
+  return &hooks_names[((uintptr_t)text >> 4 ^ (uintptr_t)text >> (4 + NAME_CACHE_BITS)) & ((1 << NAME_CACHE_BITS) - 1)];
+}
+
+struct name hooks_name_slowly(PyObject *text);
 // hooks_name returns {0} when text is not a str or space ran out; no Python error is set.
-struct name hooks_name(PyObject *text);
+static inline struct name hooks_name(PyObject *text) {
+  struct cached_name *cell = hooks_name_cell(text);
+  return __builtin_expect(cell->text == text, 1) ? cell->name : hooks_name_slowly(text);
+}
 PyObject *hooks_text(uint32_t id); // new reference
 // Interned attribute names.
 extern PyObject *hooks_str_get, *hooks_str_data, *hooks_str_extras, *hooks_str_name;

@@ -102,28 +102,33 @@ static int collect(struct frame *now, const char *frame) {
 // It is made of contents, because a new object's strings come back at old addresses too: the hash of the name,
 // length, hash, middle and end of the file name, size and both ends of the line table.
 //
-// From 3.12 on code objects are numbered, and one number is quicker to compare: 22 frames in 55 instead of 130 ns.
-static inline uint64_t fingerprint(const char *code) {
+// From 3.12 on code objects are numbered, and one number is quicker to compare: 22 frames in 65 instead of 120 ns.
+struct file { const char *at; uint64_t print; }; // frames next to each other often share a file
+
+static inline uint64_t file_print(const char *file) {
+  unsigned state = str_state(file);
+  uint64_t length = word_at(file, STR_LENGTH), h = (word_at(file, STR_HASH) ^ length) * 0x9E3779B97F4A7C15u;
+  if (!(state & STATE_COMPACT)) return h;
+  // The last 16 bytes and 8 from the middle; of a short text, bytes of the object's head before it as well.
+  uint64_t bytes = length * (state & STATE_KIND), end = (state & STATE_ASCII ? py_at.ascii_data : py_at.compact_data) + bytes;
+  return h ^ (word_at(file, end - 8) ^ word_at(file, end - 16) << 9) * 0xD6E8FEB86659FD93u ^ word_at(file, end - 8 - bytes / 2) * 0x2545F4914F6CDD1Du;
+}
+
+static inline uint64_t fingerprint(const char *code, struct file *last) {
   if (py_at.version) {
     uint32_t version = (uint32_t)int_at(code, py_at.version);
     if (__builtin_expect(version != 0, 1)) return version; // 0: the numbers have run out
   }
   const char *name = pointer_at(code, py_at.name), *file = pointer_at(code, py_at.file), *table = pointer_at(code, py_at.table);
-  uint64_t length = word_at(file, STR_LENGTH), size = word_at(table, VAR_SIZE);
-  unsigned state = str_state(file);
-  uint64_t h = word_at(name, STR_HASH) * 0x9E3779B97F4A7C15u + (word_at(file, STR_HASH) ^ length);
-  if (state & STATE_COMPACT) {
-    // The last 16 bytes and 8 from the middle; of a short text, bytes of the object's head before it as well.
-    uint64_t bytes = length * (state & STATE_KIND), end = (state & STATE_ASCII ? py_at.ascii_data : py_at.compact_data) + bytes;
-    h ^= (word_at(file, end - 8) ^ word_at(file, end - 16) << 9) * 0xD6E8FEB86659FD93u ^ word_at(file, end - 8 - bytes / 2) * 0x2545F4914F6CDD1Du;
-  }
+  if (file != last->at) *last = (struct file){file, file_print(file)};
+  uint64_t size = word_at(table, VAR_SIZE), h = last->print + word_at(name, STR_HASH);
   h = (h ^ h >> 29) + ((uint64_t)(uint32_t)int_at(code, py_at.line) << 32 ^ size) * 0xC2B2AE3D27D4EB4Fu;
   if (size >= 8) h ^= (word_at(table, BYTES_DATA) + (word_at(table, BYTES_DATA + size - 8) << 7)) * 0xBF58476D1CE4E5B9u;
   return h;
 }
 
-static int unchanged(const struct seen *was, const struct frame *now) {
-  return was->frame.at == now->at && was->frame.code == now->code && was->frame.instr == now->instr && was->print == fingerprint(now->code);
+static inline int unchanged(const struct seen *was, const struct frame *now, struct file *last) {
+  return was->frame.at == now->at && was->frame.code == now->code && was->frame.instr == now->instr && was->print == fingerprint(now->code, last);
 }
 
 // ---- 3 name ----
@@ -179,12 +184,13 @@ uint32_t pywalk(void) {
   int n = collect(t->now, current_frame(state)), truncated = n > FRAMES_MAX, same = 0;
   if (truncated) n = FRAMES_MAX;
   int both = truncated != t->truncated ? 0 : n < t->depth ? n : t->depth;
-  while (same < both && unchanged(&t->was[same], &t->now[n - 1 - same])) same++;
+  struct file last = {0};
+  while (same < both && unchanged(&t->was[same], &t->now[n - 1 - same], &last)) same++;
 
   uint32_t node = same ? (uint32_t)t->was[same - 1].node : truncated ? step(t, 0, frames_truncated()) : 0;
   for (int i = same; i < n; i++) {
     const struct frame *f = &t->now[n - 1 - i];
-    uint64_t print = fingerprint(f->code);
+    uint64_t print = fingerprint(f->code, &last);
     node = step(t, node, name_of(t, f, print));
     t->was[i] = (struct seen){*f, print, node};
   }

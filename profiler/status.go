@@ -4,6 +4,7 @@ import "time"
 
 // Status is what a process can say about its profiling so far.
 type Status struct {
+	Sessions int
 	Kernels  uint64
 	GPUNanos uint64
 	Loss     Loss
@@ -17,7 +18,7 @@ type Status struct {
 func (m *Manager) Status() Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := Status{Kernels: m.agg.Kernels, GPUNanos: m.agg.Nanos, Loss: m.lossNow(), Attached: m.attached, Waiting: m.waiting}
+	s := Status{Sessions: len(m.sessions), Kernels: m.agg.Kernels, GPUNanos: m.agg.Nanos, Loss: m.lossNow(), Attached: m.attached, Waiting: m.waiting}
 	s.Problems = append(s.Problems, m.problems...)
 	if m.attached {
 		s.GPU = m.source.DeviceName(0)

@@ -5,10 +5,17 @@
 
 static uint32_t load(_Atomic uint32_t *v) { return atomic_load_explicit(v, memory_order_relaxed); }
 
+// foreign tells that the open op is about another kernel: its own launch failed, or its grid was empty. Only
+// once an op has been seen to close itself is the handle known to be comparable.
+static int foreign(const struct hp_thread *t, uint64_t func) {
+  return t->op_open && t->op_func && t->op_func != func && load(&hp_g.op_func_proven);
+}
+
 static void record_launch(uint8_t type, uint32_t corr, uint64_t func) {
   if (__builtin_expect(load(&hp_g.dead), 0)) return;
   struct hp_thread *t = hp_self();
   if (__builtin_expect(!t, 0)) return;
+  if (__builtin_expect(foreign(t, func), 0)) hp_op_abandon(t);
   struct hp_record r = {.corr = corr, .set = load(&hp_g.launch_set), .func = func, .type = type};
   if (r.set) {
     r.node = hp_leaf(t);
@@ -16,7 +23,10 @@ static void record_launch(uint8_t type, uint32_t corr, uint64_t func) {
     if (t->op_open) r.op = t->op_seq, r.flags = HP_F_OP;
   }
   t->last_corr = corr;
-  if (t->op_open && t->op_func == func && func) hp_op_close(t, r.node, r.pynode);
+  if (t->op_open && t->op_func == func && func) {
+    hp_op_close(t, r.node, r.pynode);
+    if (!load(&hp_g.op_func_proven)) atomic_store(&hp_g.op_func_proven, 1);
+  }
   hp_push(t, r); // also with set 0: Go must know the id to tell "nobody asked" from "lost"
   if (__builtin_expect(load(&hp_g.capturing), 0)) {
     t->launching.node = r.node, t->launching.pynode = r.pynode;

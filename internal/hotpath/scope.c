@@ -30,7 +30,13 @@ int hp_scope_exit(struct hp_token token) {
   if (!t) return HP_OFF;
   uint32_t now = load(&t->scope);
   if (token.node && token.generation != t->generation) return HP_OFF; // its sessions are all gone
-  if (token.node && token.node != now) return HP_MISMATCH;
+  if (token.node && token.node != now) {
+    if (hp_active()) return HP_MISMATCH;
+    // Every session ended inside the scope, with inner ones open: there is nobody left to be told.
+    atomic_store_explicit(&t->scope, hp_node_get(token.node).parent, memory_order_release);
+    t->leaf_valid = 0;
+    return HP_OFF;
+  }
   if (!now) return HP_EMPTY;
   atomic_store_explicit(&t->scope, hp_node_get(now).parent, memory_order_release);
   if (t->own) t->own--;
@@ -163,15 +169,14 @@ void hp_op_close(struct hp_thread *t, uint32_t node, uint32_t pynode) {
   t->leaf_valid = 0;
 }
 
-// abandon closes an op whose launch never came; what it brought still counts.
-static void abandon(struct hp_thread *t) {
+void hp_op_abandon(struct hp_thread *t) {
   hp_op_close(t, t->held_count ? hp_leaf(t) : 0, t->held_count && load(&hp_g.python) ? hp_python_leaf(t) : 0);
 }
 
 uint32_t hp_op_enter(uint32_t name, uint64_t func) {
   struct hp_thread *t = on();
   if (!t || !name) return 0;
-  if (t->op_open) abandon(t);
+  if (t->op_open) hp_op_abandon(t);
   t->op_name = name;
   t->op_func = func;
   t->op_open = 1;
@@ -182,5 +187,5 @@ uint32_t hp_op_enter(uint32_t name, uint64_t func) {
 
 void hp_op_exit(void) {
   struct hp_thread *t = load(&hp_g.dead) ? NULL : hp_self();
-  if (t && t->op_open) abandon(t);
+  if (t && t->op_open) hp_op_abandon(t);
 }

@@ -53,7 +53,7 @@ struct hp_global {
   _Atomic uint32_t epoch, generation;
   _Atomic uint32_t dead;         // this process is a forked child
   _Atomic uint32_t capturing;
-  _Atomic uint32_t op_seq_base;
+  _Atomic uint32_t op_func_proven; // some op closed itself: hooks name the very handle that launches use
   _Atomic(uint32_t (*)(void)) walker;
   _Atomic(struct hp_thread *) threads, main;
 };
@@ -68,6 +68,8 @@ uint32_t hp_leaf(struct hp_thread *t);
 uint32_t hp_python_leaf(struct hp_thread *t);
 // hp_op_close ends the op; metrics that still wait are added at the given place.
 void hp_op_close(struct hp_thread *t, uint32_t node, uint32_t pynode);
+// hp_op_abandon ends an op whose launch never came; what it brought still counts.
+void hp_op_abandon(struct hp_thread *t);
 // hp_step is hp_child through the thread's memo.
 uint32_t hp_step(struct hp_thread *t, uint32_t parent, uint32_t name, uint32_t set);
 

@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"math"
+	"strings"
 
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profiler/callpath"
@@ -66,6 +67,17 @@ func (n *node) child(name string, order uint64) *node {
 	return c
 }
 
+// metadataFrame is the state around work that is done only to compute a launch's metrics. With a kernel's
+// name after it, it is two frames, as upstream writes them.
+const metadataFrame = "__proton_launch_metadata"
+
+func (n *node) frame(name string, order uint64) *node {
+	if kernel, ok := strings.CutPrefix(name, metadataFrame+":"); ok {
+		return n.child(metadataFrame, order).child(kernel, order)
+	}
+	return n.child(name, order)
+}
+
 func (n *node) lookup(name string) *node {
 	if len(n.children) < manyChildren {
 		for _, c := range n.children {
@@ -117,7 +129,7 @@ func (t *Tree) path(id uint32, order uint64) *node {
 	}
 	n := t.path(nodes[id].Parent, order)
 	if t.sets.Sees(nodes[id].Set, t.Session) {
-		n = n.child(hotpath.Text(nodes[id].Name), order)
+		n = n.frame(hotpath.Text(nodes[id].Name), order)
 	}
 	t.index[id] = n
 	return n
@@ -162,7 +174,7 @@ func (t *Tree) graft(under *node, p callpath.Place, order uint64) *node {
 	}
 	for i := len(chain) - 1; i >= 0; i-- {
 		if n := nodes[chain[i]]; t.sets.Sees(n.Set, t.Session) {
-			under = under.child(hotpath.Text(n.Name), order)
+			under = under.frame(hotpath.Text(n.Name), order)
 		}
 	}
 	return under

@@ -143,8 +143,13 @@ func wholeGraphs(graph string) (bool, error) {
 }
 
 func (s *Service) finalize(p *params) (any, error) {
+	before := s.Manager.Status()
 	files, err := s.Manager.Finalize(p.Session, p.OutputFormat)
-	return map[string]any{"files": files, "problems": s.Manager.Problems()}, err
+	problems := s.Manager.Problems()
+	if before.Waiting && before.Sessions > 0 && len(problems) == 0 {
+		problems = append(problems, "no GPU work was recorded: the program did not initialise a GPU while the session ran; see `proton doctor`")
+	}
+	return map[string]any{"files": files, "problems": problems}, err
 }
 
 func (s *Service) depth(p *params) (any, error) {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 )
@@ -124,7 +125,10 @@ func isUpstreamForm(root *cobra.Command, args []string) bool {
 		return true
 	}
 	if args[0] != "" && args[0][0] == '-' {
-		return args[0] != "-h" && args[0] != "--help" && args[0] != "--version"
+		return !slices.Contains([]string{"-h", "--help", "-v", "--version"}, args[0])
+	}
+	if slices.Contains([]string{"help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0]) {
+		return false // cobra adds these when it executes
 	}
 	for _, c := range root.Commands() {
 		if c.Name() == args[0] || c.HasAlias(args[0]) {

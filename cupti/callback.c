@@ -15,43 +15,52 @@ static uint64_t handle(const void *p) { return (uint64_t)(uintptr_t)p; }
 
 // ---- driver API ----
 
-static void launch_enter(uint32_t cbid, const struct cupti_callback_data *d) {
-  const void *function = cbid == CBID_cuLaunchKernelEx || cbid == CBID_cuLaunchKernelEx_ptsz
-                             ? ((const struct cuda_params_launch_kernel_ex *)d->params)->function
-                             : ((const struct cuda_params_launch_kernel *)d->params)->function;
-  hp->launch(d->correlation_id, handle(function));
-}
+// What a driver function is to us, by its callback id.
+enum call { OTHER, LAUNCH, LAUNCH_EX, GRAPH, BEGIN_CAPTURE, END_CAPTURE };
+static const uint8_t call_of[1024] = {
+    [CBID_cuLaunch] = LAUNCH, [CBID_cuLaunchGrid] = LAUNCH, [CBID_cuLaunchGridAsync] = LAUNCH,
+    [CBID_cuLaunchKernel] = LAUNCH, [CBID_cuLaunchKernel_ptsz] = LAUNCH,
+    [CBID_cuLaunchCooperativeKernel] = LAUNCH, [CBID_cuLaunchCooperativeKernel_ptsz] = LAUNCH,
+    [CBID_cuLaunchCooperativeKernelMultiDevice] = LAUNCH,
+    [CBID_cuLaunchKernelEx] = LAUNCH_EX, [CBID_cuLaunchKernelEx_ptsz] = LAUNCH_EX,
+    [CBID_cuGraphLaunch] = GRAPH, [CBID_cuGraphLaunch_ptsz] = GRAPH,
+    [CBID_cuStreamBeginCapture] = BEGIN_CAPTURE, [CBID_cuStreamBeginCapture_ptsz] = BEGIN_CAPTURE,
+    [CBID_cuStreamBeginCapture_v2] = BEGIN_CAPTURE, [CBID_cuStreamBeginCapture_v2_ptsz] = BEGIN_CAPTURE,
+    [CBID_cuStreamBeginCaptureToGraph] = BEGIN_CAPTURE, [CBID_cuStreamBeginCaptureToGraph_ptsz] = BEGIN_CAPTURE,
+    [CBID_cuStreamEndCapture] = END_CAPTURE, [CBID_cuStreamEndCapture_ptsz] = END_CAPTURE,
+};
 
-static int begins_capture(uint32_t cbid) {
-  switch (cbid) {
-  case CBID_cuStreamBeginCapture: case CBID_cuStreamBeginCapture_ptsz:
-  case CBID_cuStreamBeginCapture_v2: case CBID_cuStreamBeginCapture_v2_ptsz:
-  case CBID_cuStreamBeginCaptureToGraph: case CBID_cuStreamBeginCaptureToGraph_ptsz: return 1;
-  }
-  return 0;
-}
-
-static int ends_capture(uint32_t cbid) { return cbid == CBID_cuStreamEndCapture || cbid == CBID_cuStreamEndCapture_ptsz; }
-
-static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
-  if (d->site == SITE_EXIT) {
-    if (__builtin_expect(hp->capturing() != 0, 0)) {
-      if (ends_capture(cbid)) hp->capture(-1);
-      else hp->launched();
-    }
-    if (__builtin_expect(begins_capture(cbid), 0) && *(uint32_t *)d->return_value == CU_OK) hp->capture(+1);
+static void call_enters(enum call call, const struct cupti_callback_data *d) {
+  switch (call) {
+  case LAUNCH:
+    hp->context_seen(d->context);
+    hp->launch(d->correlation_id, handle(((const struct cuda_params_launch_kernel *)d->params)->function));
     return;
-  }
-  switch (cbid) {
-  case CBID_cuGraphLaunch: case CBID_cuGraphLaunch_ptsz:
+  case LAUNCH_EX:
+    hp->context_seen(d->context);
+    hp->launch(d->correlation_id, handle(((const struct cuda_params_launch_kernel_ex *)d->params)->function));
+    return;
+  case GRAPH:
     hp->context_seen(d->context);
     hp->graph_launch(d->correlation_id, handle(((const struct cuda_params_graph_launch *)d->params)->exec));
     return;
-  default:
-    if (begins_capture(cbid) || ends_capture(cbid)) return;
-    hp->context_seen(d->context);
-    launch_enter(cbid, d);
+  default: return;
   }
+}
+
+static void call_exits(enum call call, const struct cupti_callback_data *d) {
+  if (call == BEGIN_CAPTURE) {
+    if (*(const uint32_t *)d->return_value == CU_OK) hp->capture(+1);
+  } else if (__builtin_expect(hp->capturing() != 0, 0)) {
+    if (call == END_CAPTURE) hp->capture(-1);
+    else hp->launched();
+  }
+}
+
+static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
+  enum call call = cbid < sizeof call_of ? call_of[cbid] : OTHER;
+  if (d->site == SITE_ENTER) call_enters(call, d);
+  else call_exits(call, d);
 }
 
 // ---- resources ----

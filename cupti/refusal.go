@@ -42,6 +42,8 @@ func (c *Collector) remedy(code uint32, holder string, driver int) string {
 	case C.RC_NOT_INITIALIZED:
 		return fmt.Sprintf("%s (%s) may be newer than the driver (CUDA %s); set PROTON_CUPTI_PATH to an older libcupti, or update the driver",
 			c.library.Path, versionText(c.version), cudaVersion(driver))
+	case C.RC_UNKNOWN: // what every function of CUPTI 13 says without a working driver
+		return "the NVIDIA driver does not work here, or is too old for " + c.library.Path + "; check nvidia-smi, and see `proton doctor`"
 	case C.RC_INSUFFICIENT_PRIVILEGES, C.RC_VIRTUALIZED_PRIVILEGES:
 		return "this user may not profile (ERR_NVGPUCTRPERM); run as root, add CAP_SYS_ADMIN, or load the driver with NVreg_RestrictProfilingToAdminUsers=0"
 	case C.RC_INVALID_DEVICE, C.RC_NOT_SUPPORTED, C.RC_NOT_COMPATIBLE:

@@ -429,6 +429,97 @@ def million_launches_flat_memory():
     assert marks[-1] - marks[2] < 8 << 10, "resident memory grows"
 
 
+def tensor_metadata(grid, meta, args):
+    return {"name": "add_tensor", "bytes": TOKENS, "flops32": 1.0}
+
+
+TOKENS = torch.full((), 7, device="cuda", dtype=torch.int64)
+
+
+@triton.jit(launch_metadata=tensor_metadata)
+def tensor_kernel(x, y, z, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    tl.store(z + i, tl.load(x + i, mask=m) + tl.load(y + i, mask=m), mask=m)
+
+
+def launch_seconds(kernel, n):
+    torch.cuda.synchronize()
+    s = time.perf_counter()
+    for _ in range(n):
+        kernel[(4,)](x, y, z, 4096, B=1024)
+    t = (time.perf_counter() - s) / n
+    torch.cuda.synchronize()
+    return t
+
+
+@check
+def device_tensor_metrics_do_not_synchronise():
+    def body():
+        with proton.scope("s", {"tokens": TOKENS}):
+            for _ in range(1000):
+                tensor_kernel[(4,)](x, y, z, 4096, B=1024)
+    rows = {"/".join(p[1:]): m for p, m in walk(profiled(body, hook="triton")[0])}
+    equal((rows["s/add_tensor"]["bytes"], rows["s/add_tensor"]["count"], rows["s"]["tokens"]), (7000, 1000, 7))
+    proton.start(os.path.join(TMP, "tensor"), hook="triton")
+    launch_seconds(tensor_kernel, 2000), launch_seconds(add_kernel, 2000)
+    with_tensor, without = launch_seconds(tensor_kernel, 5000), launch_seconds(add_kernel, 5000)
+    proton.finalize()
+    print(f"    launch with a device-tensor metric {with_tensor * 1e6:.1f} us, with number metrics {without * 1e6:.1f} us")
+
+
+@check
+def deactivated_costs_nothing():
+    bare = min(launch_seconds(add_kernel, 20_000) for _ in range(5))
+    s = proton.start(os.path.join(TMP, "idle"))
+    on = min(launch_seconds(add_kernel, 20_000) for _ in range(5))
+    proton.deactivate(s)
+    off = min(launch_seconds(add_kernel, 20_000) for _ in range(5))
+    proton.finalize()
+    after = min(launch_seconds(add_kernel, 20_000) for _ in range(5))
+    print(f"    launch: bare {bare * 1e6:.2f} us; active x{on / bare:.3f}, deactivated x{off / bare:.3f}, finalized x{after / bare:.3f}")
+
+
+@check
+def launch_latency_tail():
+    def tail(n=50_000):
+        out = []
+        for _ in range(n):
+            s = time.perf_counter_ns()
+            add_kernel[(4,)](x, y, z, 4096, B=1024)
+            out.append(time.perf_counter_ns() - s)
+        out.sort()
+        return [out[int(len(out) * q)] / 1000 for q in (0.5, 0.99, 0.999)]
+    tail(5000)
+    bare = tail()
+    proton.start(os.path.join(TMP, "tail"))
+    on = tail()
+    proton.finalize()
+    print("    launch latency p50/p99/p99.9 in us: bare " + "/".join(f"{v:.1f}" for v in bare) + ", profiled " + "/".join(f"{v:.1f}" for v in on))
+
+
+@check
+def unfinished_session_is_written_at_exit():
+    for ending, code in (("", 0), ("raise SystemExit(3)", 3), ("raise ValueError", 1), ("import threading, os; threading.Thread(target=lambda: os._exit, daemon=True).start()", 0)):
+        name = os.path.join(TMP, f"exit{code}{len(ending)}")
+        body = f"import torch, goproton as p\np.start({name!r})\n(torch.ones(8, device='cuda') * 2)\n{ending}\n"
+        r = subprocess.run([sys.executable, "-c", body], capture_output=True, text=True)
+        equal(r.returncode, code, r.stderr)
+        equal(total(json.load(open(name + ".hatchet"))), 2)
+
+
+@check
+def other_libcupti():
+    """Triton's own libcupti (CUDA 12.8) beside torch's: chosen by PROTON_CUPTI_PATH."""
+    import glob
+    for path in glob.glob(os.path.join(os.path.dirname(triton.__file__), "backends/nvidia/lib/cupti*/libcupti.so.1*")):
+        for name in ("launch_hook", "cuda_graph_with_hook", "scopes_threads_and_streams", "cuda_graph_level"):
+            r = subprocess.run([sys.executable, os.path.abspath(__file__), "--one", name], capture_output=True, text=True,
+                               env={**os.environ, "PROTON_CUPTI_PATH": path})
+            assert r.returncode == 0, f"{path} {name}: {r.stdout}{r.stderr}"
+        print(f"    {path}: ok")
+
+
 @check
 def scope_cost():
     proton.start(os.path.join(TMP, "cost"))
@@ -461,7 +552,7 @@ def scope_cost():
     print(f"    scope enter+exit {on:.0f} ns on, {off:.0f} ns off, {met:.0f} ns with a metric; 30k unique scopes: run {run:.2f} s, finalize {fin:.3f} s, {size} bytes")
 
 
-ALONE = {"scope_cost", "million_launches_flat_memory", "counts_and_times_match_torch_profiler"}  # they measure
+ALONE = {"scope_cost", "deactivated_costs_nothing", "launch_latency_tail", "device_tensor_metrics_do_not_synchronise", "million_launches_flat_memory", "counts_and_times_match_torch_profiler"}  # they measure
 PATIENCE = 100  # seconds for one check
 
 

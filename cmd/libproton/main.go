@@ -91,10 +91,10 @@ func protonAtExit(gpuAlive C.int) {
 		defer close(done)
 		defer quietly()
 		service.AtExit()
-		closeRecording()
 	}()
 	select {
 	case <-done:
+		closeRecording() // takes as long as it takes: it is our own disk, not the GPU
 	case <-time.After(exitPatience):
 		say(fmt.Sprintf("the GPU library did not answer within %v at exit; the profile holds what had arrived by then", exitPatience))
 		if err := service.WriteWhatThereIs(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/goproton/goproton/profiler"
 )
@@ -20,23 +21,23 @@ type Service struct {
 func New() *Service { return &Service{Manager: profiler.NewManager()} }
 
 type params struct {
-	Name         string    `json:"name"`
-	Context      string    `json:"context"`
-	Data         string    `json:"data"`
-	Backend      string    `json:"backend"`
-	Mode         string    `json:"mode"`
-	Graph        string    `json:"graph"`
-	SitePackages []string  `json:"site_packages"`
-	Session      *int      `json:"session"`
-	Flushing     bool      `json:"flushing"`
-	OutputFormat string    `json:"output_format"`
-	Node         uint32    `json:"node"`
-	PyNode       uint32    `json:"pynode"`
-	Set          uint32    `json:"set"`
-	Phase        int       `json:"phase"`
-	UpToPhase    bool      `json:"clear_up_to_phase"`
-	Ints         []float64 `json:"ints"`
-	Floats       []float64 `json:"floats"`
+	Name         string     `json:"name"`
+	Context      string     `json:"context"`
+	Data         string     `json:"data"`
+	Backend      string     `json:"backend"`
+	Mode         string     `json:"mode"`
+	Graph        string     `json:"graph"`
+	SitePackages []string   `json:"site_packages"`
+	Session      *int       `json:"session"`
+	Flushing     bool       `json:"flushing"`
+	OutputFormat string     `json:"output_format"`
+	Node         uint32     `json:"node"`
+	PyNode       uint32     `json:"pynode"`
+	Set          uint32     `json:"set"`
+	Phase        int        `json:"phase"`
+	UpToPhase    bool       `json:"clear_up_to_phase"`
+	Ints         []float64  `json:"ints"`
+	Floats       []*float64 `json:"floats"` // null is what JSON has for NaN and infinity
 }
 
 func (p *params) id() int {
@@ -158,11 +159,17 @@ func (s *Service) depth(p *params) (any, error) {
 }
 
 func (s *Service) metricVector(p *params) (any, error) {
-	values, whole := p.Floats, false
 	if p.Ints != nil {
-		values, whole = p.Ints, true
+		return nil, s.Manager.AddVector(p.Node, p.PyNode, p.Set, p.Name, p.Ints, true)
 	}
-	return nil, s.Manager.AddVector(p.Node, p.PyNode, p.Set, p.Name, values, whole)
+	values := make([]float64, len(p.Floats))
+	for i, v := range p.Floats {
+		values[i] = math.NaN()
+		if v != nil {
+			values[i] = *v
+		}
+	}
+	return nil, s.Manager.AddVector(p.Node, p.PyNode, p.Set, p.Name, values, false)
 }
 
 func (s *Service) dataGet(p *params) (any, error) {

@@ -45,10 +45,13 @@ type Collector struct {
 	names     names
 }
 
-// New returns a collector that is not attached yet. PROTON_GRAPH=graph asks for whole graphs where the
-// caller's interface, upstream's, has no word for it.
+// New returns a collector. PROTON_GRAPH=graph asks for whole graphs where the caller's interface, upstream's,
+// has no word for it.
 func New(opts Options) *Collector {
 	opts.WholeGraphs = opts.WholeGraphs || getenv("PROTON_GRAPH") == "graph"
+	if resident != nil {
+		return resident
+	}
 	return &Collector{opts: opts}
 }
 
@@ -67,11 +70,21 @@ func (c *Collector) Library() (path string, version uint32) { return c.library.P
 // Attached reports whether CUPTI is subscribed to.
 func (c *Collector) Attached() bool { return c.attached }
 
-// Attach opens the driver and libcupti and subscribes. An error is one sentence with the way out.
-func (c *Collector) Attach() error {
+// Attach opens the driver and libcupti and subscribes. early says that the program has not used its GPU yet.
+// An error is one sentence with the way out.
+func (c *Collector) Attach(early bool) error {
 	if c.attached {
+		c.stay()
 		return nil
 	}
+	late := c.refuseLateGraphs(early)
+	if err := c.attach(); err != nil {
+		return err
+	}
+	return late
+}
+
+func (c *Collector) attach() error {
 	driver, err := loadDriver()
 	if err != nil {
 		return err
@@ -112,7 +125,9 @@ func (c *Collector) Listen(on bool) error {
 	nvtx := boolint(c.opts.NVTX)
 	if !on {
 		c.setKinds(false)
-		C.cupti_listen(0, nvtx)
+		if !c.opts.WholeGraphs { // graph records go on, and must find that nobody asked for them
+			C.cupti_listen(0, nvtx)
+		}
 		c.listening = false
 		return nil
 	}
@@ -129,8 +144,8 @@ func (c *Collector) Listen(on bool) error {
 
 func (c *Collector) setKinds(on bool) uint32 {
 	rc := C.set_kind(boolint(on), C.ACT_CONCURRENT_KERNEL)
-	if c.opts.WholeGraphs && rc == 0 {
-		rc = C.set_kind(boolint(on), C.ACT_GRAPH_TRACE)
+	if on && c.opts.WholeGraphs && rc == 0 {
+		rc = C.set_kind(1, C.ACT_GRAPH_TRACE)
 	}
 	return uint32(rc)
 }
@@ -186,6 +201,10 @@ func (c *Collector) Detach() {
 		return
 	}
 	c.Listen(false)
+	if c.opts.WholeGraphs {
+		c.leave()
+		return
+	}
 	C.cupti_unsubscribe()
 	if c.version >= finalizeSafe || C.cupti_graphs_seen() == 0 {
 		C.finalize()

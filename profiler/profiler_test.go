@@ -23,7 +23,8 @@ type fakeSource struct {
 	dropped uint64
 }
 
-func (f *fakeSource) Attach() error { f.log = append(f.log, "attach"); return f.refuse }
+func (f *fakeSource) Attach(bool) error { f.log = append(f.log, "attach"); return f.refuse }
+func (f *fakeSource) Attached() bool    { return f.refuse == nil }
 func (f *fakeSource) Listen(on bool) error {
 	f.log = append(f.log, fmt.Sprintf("listen %v", on))
 	return nil

@@ -15,7 +15,8 @@ import (
 // Source is a vendor's collector: it makes launches reach the hot path and fills hotpath's buffers with
 // kernel records. cupti.Collector is one. Errors are one sentence with the way out.
 type Source interface {
-	Attach() error      // take the vendor library; no cost to the program yet
+	Attach(early bool) error // take the vendor library; early: the program has not used its GPU yet
+	Attached() bool
 	Listen(bool) error  // start or stop recording launches and kernels
 	Synchronize()       // wait for everything that was launched
 	Flush(forced bool)  // have the vendor library hand over its buffers; forced: unfinished ones too

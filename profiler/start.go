@@ -72,17 +72,17 @@ func (m *Manager) prepare(o StartOptions) error {
 		m.waiting = true
 		return nil
 	}
-	m.attach()
+	m.attach(false)
 	return nil
 }
 
-func (m *Manager) attach() {
+// attach takes the source into use. A source that came up with less than was asked for says so and works.
+func (m *Manager) attach(early bool) {
 	m.waiting = false
-	if err := m.source.Attach(); err != nil {
+	if err := m.source.Attach(early); err != nil {
 		m.problem(err)
-		return
 	}
-	m.attached = true
+	m.attached = m.source.Attached()
 }
 
 // GPUStarts is called on the thread that initialises the GPU, before the program can launch anything.
@@ -92,7 +92,7 @@ func (m *Manager) GPUStarts() {
 	if !m.waiting {
 		return
 	}
-	m.attach()
+	m.attach(true)
 	if err := m.publish(); err != nil {
 		m.problem(err)
 	}

@@ -186,7 +186,8 @@ def python_context():
     for p in paths:
         assert "gpu_check.py:" in p and "@inner/" in p and "@body/" in p, p
     equal(total(tree), 10)
-    assert not any("goproton/" in p for p in paths), paths
+    ours = os.path.dirname(proton.__file__)
+    assert not any(ours in p for p in paths), paths
 
 
 @check
@@ -254,18 +255,67 @@ def cuda_graph_before_start():
 
 
 @check
+def whole_graphs_under_proton_run():
+    """Graphs captured while active, while inactive, and launched after the session: none may crash the program."""
+    script = os.path.join(TMP, "whole.py")
+    with open(script, "w") as f:
+        f.write("""
+import torch
+import triton.profiler as proton
+x = torch.ones(4096, device="cuda"); z = torch.empty_like(x)
+def cap():
+    g = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(g):
+        for _ in range(20): torch.mul(x, x, out=z)
+    return g
+torch.mul(x, x, out=z); torch.cuda.synchronize()
+g = cap()
+with proton.scope("replay"):
+    for _ in range(5): g.replay()
+torch.cuda.synchronize()
+proton.deactivate(0)
+h = cap(); h.replay(); g.replay()
+proton.activate(0)
+with proton.scope("again"):
+    h.replay(); g.replay()
+torch.cuda.synchronize()
+""")
+    run = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(proton.__file__))), "proton")
+    r = subprocess.run([run, "run", "--graph", "graph", "-n", os.path.join(TMP, "whole"), script], capture_output=True, text=True)
+    equal(r.returncode, 0, r.stderr)
+    t = table(json.load(open(os.path.join(TMP, "whole.hatchet"))))
+    equal((t.get("replay/<graph>"), t.get("again/<graph>"), sum(n for p, n in t.items() if "<graph>" in p)), (5, 2, 7), t)
+
+
+@check
+def whole_graphs_asked_for_too_late():
+    g = captured()
+    g.replay()
+    os.environ["PROTON_GRAPH"] = "graph"
+    def body():
+        with proton.scope("replay"):
+            g.replay()
+    t = table(profiled(body))  # falls back to node by node, and says so
+    equal(sum(t.values()), 6, t)
+    g.replay()
+    torch.cuda.synchronize()
+
+
+@check
 def cuda_graph_level():
+    os.environ["PROTON_GRAPH"], os.environ["PROTON_GRAPH_LATE"] = "graph", "1"
     def body():
         g = captured()
         with proton.scope("replay"):
             for _ in range(5):
                 g.replay()
-    os.environ["PROTON_GRAPH"] = "graph"
-    try:
-        t = table(profiled(body))
-    finally:
-        del os.environ["PROTON_GRAPH"]
-    equal(t.get("replay/<graph>"), 5, t)
+        return g
+    for _ in range(3):
+        kept = []
+        t = table(profiled(lambda: kept.append(body())))
+        equal(t.get("replay/<graph>"), 5, t)
+        kept[0].replay()  # after the session
+        torch.cuda.synchronize()
 
 
 @check

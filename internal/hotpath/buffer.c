@@ -15,6 +15,7 @@ static struct slot {
   uint64_t order;
 } slots[HP_BUFFERS];
 static _Atomic uint64_t orders, refused;
+static _Atomic int discarding;
 
 static int claim(struct slot *s, uint32_t from, uint32_t to) {
   return atomic_load_explicit(&s->life, memory_order_relaxed) == from &&
@@ -49,6 +50,10 @@ void hp_buffer_done(uint8_t *buffer, size_t valid) {
   for (int i = 0; i < HP_BUFFERS; i++) {
     if (slots[i].memory != buffer || atomic_load(&slots[i].life) != LENT) continue;
     slots[i].valid = valid;
+    if (atomic_load(&discarding)) {
+      hp_buffer_recycle(i);
+      return;
+    }
     slots[i].order = atomic_fetch_add(&orders, 1);
     atomic_store_explicit(&slots[i].life, FULL, memory_order_release);
     hp_kick();
@@ -84,3 +89,5 @@ void hp_buffer_recycle(int index) {
 }
 
 uint64_t hp_buffers_refused(void) { return atomic_load(&refused); }
+
+void hp_buffers_discard(int on) { atomic_store(&discarding, on); }

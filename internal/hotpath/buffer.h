@@ -18,5 +18,7 @@ void hp_buffers_prepare(int free);
 int hp_buffer_take(uint8_t **buffer, size_t *valid);
 void hp_buffer_recycle(int index);
 uint64_t hp_buffers_refused(void);
+// hp_buffers_discard has full buffers emptied at once instead of kept for Go, while nobody drains.
+void hp_buffers_discard(int on);
 
 #endif

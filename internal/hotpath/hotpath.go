@@ -190,6 +190,9 @@ func Contexts() []unsafe.Pointer {
 // OnFirstLaunch has a C function void(void) called once, on the thread that first launches something.
 func OnFirstLaunch(f unsafe.Pointer) { C.hp_on_first_context((*[0]byte)(f)) }
 
+// DiscardBuffers has full buffers emptied at once instead of kept for TakeBuffer, while nobody drains.
+func DiscardBuffers(on bool) { C.hp_buffers_discard(boolint(on)) }
+
 // PrepareBuffers makes sure that that many activity buffers are ready to be lent out, faulted in.
 func PrepareBuffers(n int) { C.hp_buffers_prepare(C.int(n)) }
 

@@ -56,7 +56,14 @@ func (m *Manager) drainLoop(stop, stopped chan struct{}) {
 			lastGraphs = time.Now()
 		}
 		checkpoint, every := m.checkpoint, m.every
+		var first func()
+		if busy {
+			first, m.firstWork = m.firstWork, nil
+		}
 		m.mu.Unlock()
+		if first != nil {
+			first()
+		}
 		if graphsWait {
 			m.collect(false) // their last records, so that the next round can free them
 		}

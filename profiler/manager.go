@@ -36,6 +36,7 @@ type Manager struct {
 	draining chan struct{} // closed to end the drainer; nil when none runs
 	drained  chan struct{}
 
+	firstWork  func() // called by the drainer once, when something was launched
 	checkpoint func() // called by the drainer every checkpointEvery
 	every      time.Duration
 }

@@ -64,6 +64,13 @@ func (m *Manager) WriteDrained() (files []string, err error) {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
+// OnFirstWork has f called from the drainer once, soon after the first launch.
+func (m *Manager) OnFirstWork(f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.firstWork = f
+}
+
 // Flush waits for everything that was launched and counts it.
 func (m *Manager) Flush() {
 	m.control.Lock()

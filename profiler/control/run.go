@@ -74,6 +74,9 @@ func (s *Service) runBegin(p *params) (any, error) {
 		return nil, err
 	}
 	s.run = &run{config: c, session: id}
+	// Of a program and its helpers the one that launches first gets the plain name. A launcher like torchrun
+	// only looks at the GPUs, and gets none.
+	s.Manager.OnFirstWork(func() { s.claim() })
 	if c.Checkpoint > 0 {
 		s.Manager.Checkpoint(c.Checkpoint, s.runCheckpoint)
 	}
@@ -81,7 +84,6 @@ func (s *Service) runBegin(p *params) (any, error) {
 }
 
 // runName is the session's name: the template's, made absolute because the program may change its folder.
-// The name is claimed only when there is something to write: a launcher that never uses a GPU takes none.
 func runName(c runConfig) (string, error) {
 	host, _ := os.Hostname()
 	name, err := outname.Expand(c.Name, os.Getenv, os.Getpid(), host)
@@ -104,16 +106,12 @@ func (s *Service) claim() error {
 	return nil
 }
 
-// GPUStarts is called when the program initialises its GPU. The name is claimed here: of a program and its
-// helpers, the one that reached the GPU first gets the plain one.
+// GPUStarts is called when the program initialises its GPU.
 func (s *Service) GPUStarts() {
 	if RunConfigured() && s.run == nil {
 		s.Call("run.begin", nil)
 	}
 	s.Manager.GPUStarts()
-	if s.run != nil && s.Manager.Status().Attached {
-		s.claim()
-	}
 }
 
 // runCheckpoint leaves behind what there is, should the program be killed.

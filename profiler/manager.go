@@ -19,22 +19,23 @@ import (
 type Manager struct {
 	control sync.Mutex // held by every public method: sessions come and go one at a time
 
-	mu       sync.Mutex // guards all below; the drainer takes it for each drain
-	sessions []*session
-	nextID   int
-	source   Source
-	options  SourceOptions
-	backend  string
-	attached bool
-	waiting  bool // attached by GPUStarts, when the program initialises its GPU
-	problems []string
-	resolver *callpath.Resolver
-	agg      *aggregate.Aggregator
-	lastSet  uint32 // newest launch set that was not empty
-	loss     Loss
-	base     lossBase
-	draining chan struct{} // closed to end the drainer; nil when none runs
-	drained  chan struct{}
+	mu          sync.Mutex // guards all below; the drainer takes it for each drain
+	sessions    []*session
+	nextID      int
+	source      Source
+	options     SourceOptions
+	backend     string
+	attached    bool
+	gpuStarting bool // the program is initialising its GPU right now
+	waiting     bool // attached by GPUStarts, when the program initialises its GPU
+	problems    []string
+	resolver    *callpath.Resolver
+	agg         *aggregate.Aggregator
+	lastSet     uint32 // newest launch set that was not empty
+	loss        Loss
+	base        lossBase
+	draining    chan struct{} // closed to end the drainer; nil when none runs
+	drained     chan struct{}
 
 	firstWork  func() // called by the drainer once, when something was launched
 	checkpoint func() // called by the drainer every checkpointEvery

@@ -72,7 +72,7 @@ func (m *Manager) prepare(o StartOptions) error {
 		m.waiting = true
 		return nil
 	}
-	m.attach(false)
+	m.attach(m.gpuStarting)
 	return nil
 }
 
@@ -85,8 +85,12 @@ func (m *Manager) attach(early bool) {
 	m.attached = m.source.Attached()
 }
 
-// GPUStarts is called on the thread that initialises the GPU, before the program can launch anything.
-func (m *Manager) GPUStarts() {
+// GPUStarts is called on the thread that initialises the GPU, before the program can launch anything. begin may
+// start a session.
+func (m *Manager) GPUStarts(begin func()) {
+	m.setGPUStarting(true)
+	defer m.setGPUStarting(false)
+	begin()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.waiting {
@@ -96,6 +100,12 @@ func (m *Manager) GPUStarts() {
 	if err := m.publish(); err != nil {
 		m.problem(err)
 	}
+}
+
+func (m *Manager) setGPUStarting(on bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.gpuStarting = on
 }
 
 func (m *Manager) problem(err error) { m.problems = append(m.problems, err.Error()) }

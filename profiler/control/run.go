@@ -31,6 +31,8 @@ type run struct {
 	session int
 	done    bool
 
+	claimed sync.Once
+
 	mu    sync.Mutex // the drainer writes checkpoints while the program may be ending
 	files []string
 }
@@ -93,7 +95,13 @@ func runName(c runConfig) (string, error) {
 	return filepath.Abs(name)
 }
 
-func (s *Service) claim() error {
+// claim makes the session's name this process's own, once.
+func (s *Service) claim() (err error) {
+	s.run.claimed.Do(func() { err = s.claimName() })
+	return err
+}
+
+func (s *Service) claimName() error {
 	path := s.Manager.Name(s.run.session)
 	if path == "" || path == "-" || s.run.config.Status == "" {
 		return nil
@@ -108,10 +116,11 @@ func (s *Service) claim() error {
 
 // GPUStarts is called when the program initialises its GPU.
 func (s *Service) GPUStarts() {
-	if RunConfigured() && s.run == nil {
-		s.Call("run.begin", nil)
-	}
-	s.Manager.GPUStarts()
+	s.Manager.GPUStarts(func() {
+		if RunConfigured() && s.run == nil {
+			s.Call("run.begin", nil)
+		}
+	})
 }
 
 // runCheckpoint leaves behind what there is, should the program be killed.

@@ -121,9 +121,12 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 
 // ---- subscription ----
 
+// The first form of the call is the one that every version has. The second, of 13.0, is only asked who holds
+// the place when we are refused; should the holder have left in between, it subscribes.
 uint32_t cupti_subscribe(char *holder, size_t holder_size) {
   holder[0] = 0;
-  if (!cupti.Subscribe_v2) return cupti.Subscribe(&subscriber, on_callback, NULL);
+  uint32_t rc = cupti.Subscribe(&subscriber, on_callback, NULL);
+  if (rc != RC_MULTIPLE_SUBSCRIBERS || !cupti.Subscribe_v2) return rc;
   struct cupti_subscriber_params p = {sizeof p, "goproton", holder, holder_size};
   return cupti.Subscribe_v2(&subscriber, on_callback, NULL, &p);
 }

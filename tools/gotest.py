@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads "go test -json" and prints what a person wants of it: a line for each package, everything about a test that
-failed, and every skipped test with its reason, which plain "go test" swallows. The exit code is go's business: use
-pipefail."""
+failed, every skipped test with its reason, which plain "go test" swallows, and a closing line with the counts and
+the names of what failed. The exit code is go's business: use pipefail."""
 
 import json
 import re
@@ -9,6 +9,8 @@ import sys
 
 output: dict[tuple[str, str], list[str]] = {}
 skipped: list[str] = []
+failed: list[str] = []
+passed = 0
 module = "github.com/goproton/goproton"
 
 for line in sys.stdin:
@@ -27,14 +29,21 @@ for line in sys.stdin:
                 print(event["Output"], end="", flush=True)
     elif action == "output":
         output.setdefault(key, []).append(event["Output"])
-    elif action == "fail" and test:
+    elif action == "fail":
+        # A package fails with its tests, or by itself when it does not build, panics or runs out of time.
+        if test or not any(name.startswith(package + " ") for name in failed):
+            failed.append(f"{package} {test}")
         print("".join(output.pop(key, [])), end="", flush=True)
     elif action == "skip" and test:
         lines = [text.strip() for text in output.pop(key, []) if not re.match(r"\s*(===|---)", text)]
         reason = re.sub(r"^\S+\.go:\d+: ", "", " ".join(lines))
         skipped.append(f"skipped: {package.removeprefix(module + '/')} {test}: {reason}")
     elif action == "pass" and test:
+        passed += 1
         output.pop(key, None)
 
 for text in skipped:
     print(text)
+for name in failed:
+    print("FAIL:", name.removeprefix(module + "/").rstrip())
+print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")

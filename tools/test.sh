@@ -33,7 +33,7 @@ else
 fi
 
 step "demo"
-tools/demo.sh >build/demo.txt
+tools/demo.sh >build/demo.txt 2>&1 || { cat build/demo.txt; exit 1; }
 head -n 12 build/demo.txt
 
 step "pytest"

@@ -27,8 +27,9 @@ Flags come before TARGET; what follows belongs to the target. Its exit code, its
 terminal and its files are as without proton. Child processes are profiled too, each into its own file.
 
 The profile is named after the target, or by --name, a template without suffix: %p is the process id, %h the
-host, %r the rank (torchrun, Slurm, MPI), %q{VAR} an environment variable, %% a percent sign. A second process
-that would write the same file writes NAME.pid<P> instead.
+host, %r the rank (torchrun, Slurm, MPI), %q{VAR} an environment variable, %% a percent sign. A name that ends
+in / is a folder for profiles named after the target; folders are made. A second process that would write the
+same file writes NAME.pid<P> instead, and below a launcher (mpirun proton run …) the default is NAME.rank%r.
 
 Python is --python, else $PYTHON, else the python3 or python in PATH.
 
@@ -59,11 +60,11 @@ func newRunCommand() *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVarP(&options.Name, "name", "n", "", "write the profile to `NAME` plus suffix (default: named after the target; - is standard output)")
 	flags.StringVarP(&options.Backend, "backend", "b", "", "collect with `BACKEND`: cupti (default: what fits the machine), or replay, where TARGET is a capture")
-	flags.StringVarP(&options.Context, "context", "c", "shadow", "attribute kernels to scopes (shadow) or to Python call paths (python)")
+	flags.StringVarP(&options.Context, "context", "c", "shadow", "attribute kernels to scopes or to Python call paths, `CONTEXT`: shadow or python")
 	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` of the backend, as proton.start takes it; there is none yet beside timing kernels")
-	flags.StringVarP(&options.Data, "data", "d", "tree", "collect a call-path tree (tree)")
-	flags.StringVarP(&options.Hook, "hook", "k", "triton", "name Triton kernels and count flops and bytes by their launch_metadata (triton), or not (none)")
-	flags.StringVar(&options.Graph, "graph", "node", "time CUDA graphs per kernel (node) or per launch, at less overhead (graph)")
+	flags.StringVarP(&options.Data, "data", "d", "tree", "collect `DATA`: tree, a call-path tree")
+	flags.StringVarP(&options.Hook, "hook", "k", "triton", "`HOOK` of Triton: triton names kernels and counts flops and bytes by their launch_metadata, none does not")
+	flags.StringVar(&options.Graph, "graph", "node", "time CUDA graphs by `LEVEL`: node is per kernel, graph per launch, at less overhead")
 	flags.Float64Var(&options.Checkpoint, "checkpoint", 2, "rewrite the profile every `SECONDS`, so that a crash loses no more; 0 = only at the end")
 	flags.BoolVar(&options.AllowEmpty, "allow-empty", false, "exit with 0 when nothing was recorded and the target succeeded")
 	flags.StringVar(&options.Python, "python", "", "`INTERPRETER` for scripts and modules")
@@ -96,6 +97,9 @@ func profile(options run.Options) error {
 // them.
 func checkRun(o *run.Options) error {
 	if len(o.Target) == 0 {
+		if err := checkMode(*o); err != nil {
+			return err // "proton run -m module"
+		}
 		return errors.New("nothing to run: give a script, -- -m module, or a program; see proton run --help")
 	}
 	for _, choice := range []struct {

@@ -11,8 +11,15 @@ import (
 	"strings"
 )
 
-// rankVariables are what launchers set, the most specific first: torchrun, Slurm, Open MPI, MPICH and Intel MPI.
-var rankVariables = []string{"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "LOCAL_RANK"}
+// launchers are the variables that tell a process its rank, and how many there are, the most specific first:
+// torchrun, Slurm, Open MPI, MPICH and Intel MPI, and torchrun's numbers within a host.
+var launchers = []struct{ rank, ranks string }{
+	{"RANK", "WORLD_SIZE"},
+	{"SLURM_PROCID", "SLURM_NTASKS"},
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+	{"PMI_RANK", "PMI_SIZE"},
+	{"LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+}
 
 // Expand replaces what a template can hold: %h the host, %p the process id, %r the rank, %q{VAR} an
 // environment variable, and %% a percent sign. Without a rank %r is 0, as in a run of one process. What a
@@ -67,12 +74,25 @@ func expandOne(after string, env func(string) string, pid int, host string) (val
 
 // Rank returns the rank of this process as its launcher gave it, "0" without one.
 func Rank(env func(string) string) string {
-	for _, variable := range rankVariables {
-		if value := env(variable); value != "" {
+	for _, launcher := range launchers {
+		if value := env(launcher.rank); value != "" {
 			return value
 		}
 	}
 	return "0"
+}
+
+// Ranks returns how many processes the launcher of this one started, 1 without a launcher.
+func Ranks(env func(string) string) int {
+	for _, launcher := range launchers {
+		if env(launcher.rank) == "" {
+			continue
+		}
+		if ranks, err := strconv.Atoi(env(launcher.ranks)); err == nil {
+			return ranks
+		}
+	}
+	return 1
 }
 
 // Check says whether a template can be expanded anywhere: everything but the values of variables.

@@ -34,6 +34,24 @@ func TestExpand(t *testing.T) {
 	}
 }
 
+func TestRanks(t *testing.T) {
+	cases := []struct {
+		env  map[string]string
+		want int
+	}{
+		{nil, 1},
+		{map[string]string{"RANK": "0", "WORLD_SIZE": "8"}, 8},
+		{map[string]string{"WORLD_SIZE": "8"}, 1}, // left over: no process of a launcher
+		{map[string]string{"SLURM_PROCID": "3", "SLURM_NTASKS": "4", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2"}, 4},
+		{map[string]string{"PMI_RANK": "1", "PMI_SIZE": "many"}, 1},
+	}
+	for _, c := range cases {
+		if got := Ranks(func(name string) string { return c.env[name] }); got != c.want {
+			t.Errorf("%v: got %d ranks, want %d", c.env, got, c.want)
+		}
+	}
+}
+
 func TestRank(t *testing.T) {
 	for _, c := range []struct{ set, want string }{
 		{"", "0"}, {"RANK", "7"}, {"LOCAL_RANK", "7"}, {"SLURM_PROCID", "7"}, {"OMPI_COMM_WORLD_RANK", "7"}, {"PMI_RANK", "7"},

@@ -7,13 +7,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 const maxProblems = 5 // more than that scrolls the closing line away
 
 // report writes what the runtimes complained about and then the closing line. It says whether nothing was
 // recorded.
-func (s summary) report(w io.Writer, options Options, root string) (empty bool) {
+func (s summary) report(w io.Writer, options Options, root string, signal int) (empty bool) {
 	empty = s.Kernels == 0
 	problems := s.Problems
 	if empty && len(problems) > 0 {
@@ -30,7 +31,7 @@ func (s summary) report(w io.Writer, options Options, root string) (empty bool) 
 		fmt.Fprintf(w, "proton: warning: process %d (%s) ended without finishing its profile: its file has what was recorded up to the last checkpoint\n", p.Pid, shorten(p.Command, 60))
 	}
 	if empty {
-		fmt.Fprintf(w, "proton: nothing was recorded: %s\n", s.whyEmpty(root, options.isReplay()))
+		fmt.Fprintf(w, "proton: nothing was recorded: %s\n", s.whyEmpty(root, options.isReplay(), signal))
 		return true
 	}
 	prefix := ""
@@ -55,20 +56,27 @@ func (s summary) line() string {
 	case 0:
 		b.WriteString("; printed to standard output")
 	case 1:
-		fmt.Fprintf(&b, " in %s; see it with: proton viewer -m time/ms,time/%% %s", shown(s.Files[0]), quoted(shown(s.Files[0])))
+		fmt.Fprintf(&b, "; wrote %s; view: %s", shown(s.Files[0]), viewCommand(s.Files[0]))
 	default:
-		fmt.Fprintf(&b, " in %s files: %s; see the first with: proton viewer -m time/ms,time/%% %s", grouped(int64(len(s.Files))), someFiles(s.Files), quoted(shown(s.Files[0])))
+		fmt.Fprintf(&b, "; wrote %s files: %s; view the first: %s", grouped(int64(len(s.Files))), someFiles(s.Files), viewCommand(s.Files[0]))
 	}
 	return b.String()
 }
 
-// whyEmpty finds the most likely reason why no kernel was recorded, with what to do about it.
-func (s summary) whyEmpty(root string, replay bool) string {
+func viewCommand(file string) string {
+	return "proton viewer -m time/ms,time/% " + quoted(shown(file))
+}
+
+// whyEmpty finds the most likely reason why no kernel was recorded, with what to do about it. signal is what
+// ended the target, else 0.
+func (s summary) whyEmpty(root string, replay bool, signal int) string {
 	switch {
 	case len(s.Problems) > 0:
 		return s.Problems[0]
 	case replay:
 		return "the capture has no kernel between its start and its end"
+	case signal != 0 && len(s.Processes) == 0:
+		return fmt.Sprintf("signal %d (%s) ended the target before its first checkpoint: give a shorter --checkpoint", signal, syscall.Signal(signal))
 	case !hasNvidia(root):
 		return "this machine has no NVIDIA GPU or no driver (no /dev/nvidiactl): the program ran without one; run proton doctor for details"
 	}

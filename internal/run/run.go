@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/goproton/goproton/internal/cuptipath"
 )
@@ -69,6 +68,9 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	if err != nil {
 		return Result{}, err
 	}
+	if warning := unsetVariable(config.Name, os.Getenv); warning != "" {
+		warnings = append(warnings, warning)
+	}
 	for _, warning := range warnings {
 		fmt.Fprintf(stderr, "proton: warning: %s\n", warning)
 	}
@@ -88,38 +90,25 @@ func finish(options Options, result Result, status, root string, stderr io.Write
 	if err != nil {
 		return Result{}, err
 	}
-	empty := summary.report(stderr, options, root)
+	empty := summary.report(stderr, options, root, result.Signal)
 	if empty && !options.AllowEmpty && result == (Result{}) {
 		result.Code = ExitEmpty
 	}
 	return result, nil
 }
 
-// newConfig fills in what a command line leaves open. The name becomes absolute because the target, or a
-// child of it, may change directory before its runtime opens the file.
+// newConfig fills in what a command line leaves open.
 func newConfig(options Options, command Command, status string) (Config, error) {
-	name := options.Name
-	if name == "" {
-		name = strings.ReplaceAll(command.Name, "%", "%%")
-	}
-	if name != "-" {
-		absolute, err := filepath.Abs(name)
-		if err != nil {
-			return Config{}, fmt.Errorf("make output name %q absolute: %w", name, err)
-		}
-		folder := filepath.Dir(absolute)
-		if info, err := os.Stat(folder); !strings.Contains(folder, "%") && (err != nil || !info.IsDir()) {
-			return Config{}, fmt.Errorf("write profiles to %s: there is no such folder: make it, or give another --name", folder)
-		}
-		name = absolute
+	name, err := outputName(options.Name, command.Name, os.Getenv)
+	if err != nil {
+		return Config{}, err
 	}
 	backend := options.Backend
 	if options.isReplay() {
 		backend = "" // what collects is the backend that made the recording
 	}
 	return Config{
-		Name:    strings.TrimSuffix(name, ".hatchet"), // people type it, and it would be there twice
-		Context: options.Context, Backend: backend, Mode: options.Mode, Data: options.Data,
+		Name: name, Context: options.Context, Backend: backend, Mode: options.Mode, Data: options.Data,
 		Hook: options.Hook, Graph: options.Graph, Status: status, Checkpoint: options.Checkpoint, SitePackages: sitePackages(),
 	}, nil
 }

@@ -62,7 +62,29 @@ func Resolve(target []string, python string) (Command, error) {
 	if err != nil {
 		return Command{}, notStarted("program", first, err)
 	}
-	return Command{Path: path, Args: target, Name: filepath.Base(first)}, nil
+	name := filepath.Base(first)
+	if strings.HasPrefix(name, "python") {
+		name = pythonProgram(target[1:], name)
+	}
+	return Command{Path: path, Args: target, Name: name}, nil
+}
+
+// pythonProgram is what the arguments of an interpreter make it run: a script or a module. It is otherwise
+// where that is neither, as with -c.
+func pythonProgram(args []string, otherwise string) string {
+	for i := 0; i < len(args); i++ {
+		switch arg := args[i]; {
+		case arg == "-m" && i+1 < len(args):
+			return args[i+1]
+		case arg == "-W" || arg == "-X" || arg == "--check-hash-based-pycs":
+			i++ // what follows is its value
+		case arg == "-" || arg == "-c" || arg == "-m":
+			return otherwise
+		case !strings.HasPrefix(arg, "-"):
+			return strings.TrimSuffix(filepath.Base(arg), ".py")
+		}
+	}
+	return otherwise
 }
 
 func pythonCommand(python string, args []string, name string) (Command, error) {

@@ -1,0 +1,58 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goproton/goproton/internal/outname"
+)
+
+// outputName returns the template of the profiles' paths, without suffix, and makes its folder. It is absolute
+// because the target, or a child of it, may change directory before its runtime opens the file.
+func outputName(given, target string, env func(string) string) (string, error) {
+	if given == "-" {
+		return given, nil
+	}
+	name := strings.TrimSuffix(given, ".hatchet") // people type it, and it would be there twice
+	if name == "" || strings.HasSuffix(name, "/") {
+		name += literal(target)
+	}
+	if outname.Ranks(env) > 1 && !differsByProcess(name) {
+		// "mpirun proton run": the other ranks belong to other runs, which know nothing of this one.
+		name += ".rank%r"
+	}
+	if !filepath.IsAbs(name) {
+		here, err := os.Getwd()
+		if err != nil {
+			return "", fmt.Errorf("make output name %q absolute: %w; give --name an absolute path", name, err)
+		}
+		name = filepath.Join(literal(here), name)
+	}
+	// A folder that depends on the process is made by its runtime.
+	if folder := filepath.Dir(name); !strings.Contains(strings.ReplaceAll(folder, "%%", ""), "%") {
+		if err := os.MkdirAll(strings.ReplaceAll(folder, "%%", "%"), 0o777); err != nil {
+			return "", fmt.Errorf("make the folder of the profiles: %w; give another --name", err)
+		}
+	}
+	return name, nil
+}
+
+// literal writes a text so that it stands for itself in a template.
+func literal(text string) string { return strings.ReplaceAll(text, "%", "%%") }
+
+// differsByProcess says whether a template has something in it that tells the processes of a host apart.
+func differsByProcess(template string) bool {
+	fields := strings.ReplaceAll(template, "%%", "")
+	return strings.Contains(fields, "%p") || strings.Contains(fields, "%r") || strings.Contains(fields, "%q")
+}
+
+// unsetVariable is a warning about a name that cannot be expanded as things are: empty when all is well. It is
+// no error, because a launcher may set the variable for the processes that matter.
+func unsetVariable(template string, env func(string) string) string {
+	if _, err := outname.Expand(template, env, 1, "host"); err != nil {
+		return fmt.Sprintf("%v; a process in which it is missing is not profiled", err)
+	}
+	return ""
+}

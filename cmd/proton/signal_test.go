@@ -56,22 +56,20 @@ func supervised(t *testing.T, command ...string) *exec.Cmd {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), "PROTON_HOME="+home, "PROTON_ROOT="+t.TempDir())
 	cmd.Dir = t.TempDir()
-	heedSignals(t)
+	heedSignals()
 	return cmd
 }
 
 // heedSignals gives child processes the default action for signals that this one was started to ignore, as
-// under nohup or in the background of a script: proton leaves ignored signals ignored, as it should.
-func heedSignals(t *testing.T) {
-	t.Helper()
-	heard := make(chan os.Signal, 1)
-	t.Cleanup(func() { signal.Stop(heard) })
+// under nohup or in the background of a script: proton leaves ignored signals ignored, as it should. It is for
+// good, because signal.Ignored does not notice that signal.Stop ignores them again.
+var heedSignals = sync.OnceFunc(func() {
 	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGTSTP} {
 		if signal.Ignored(s) {
-			signal.Notify(heard, s) // exec turns a handler into the default action
+			signal.Notify(make(chan os.Signal, 1), s) // exec turns a handler into the default action
 		}
 	}
-}
+})
 
 // waitFor ends a test whose command hangs.
 func waitFor(t *testing.T, cmd *exec.Cmd) error {

@@ -1,0 +1,118 @@
+package goproton
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+var variable = regexp.MustCompile(`\b(PROTON|TRITON)_[A-Z0-9_]+\*?`)
+
+// TestVariablesAreDocumented compares README.md's table of environment variables with the product's sources.
+func TestVariablesAreDocumented(t *testing.T) {
+	table := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[A-Z].*?) \\|").FindAllStringSubmatch(readme(t), -1) {
+		for _, name := range variable.FindAllString(row[1], -1) {
+			table[name] = false
+		}
+	}
+	for _, path := range sources(t, ".go", ".c", ".h", ".py") {
+		if !inProduct(filepath.ToSlash(path)) {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range variable.FindAllString(string(text), -1) {
+			if entry, found := documented(table, name); found {
+				table[entry] = true
+			} else {
+				t.Errorf("%s has the environment variable %s, which README.md's table has not: what can't be looked up can't be used", path, name)
+				table[name] = true // once is enough
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		if !table[name] {
+			t.Errorf("README.md's table has %s, which no source reads", name)
+		}
+	}
+}
+
+func inProduct(path string) bool {
+	rooms := []string{"cmd", "cupti", "hooks", "internal", "profile", "profiler", "viewer"}
+	return slices.ContainsFunc(rooms, func(r string) bool { return below(path, r) }) &&
+		!strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "/testdata/") && !strings.Contains(path, "/tests/")
+}
+
+// documented finds a variable's entry: its own, or a prefix with a star.
+func documented(table map[string]bool, name string) (entry string, found bool) {
+	for entry := range table {
+		if prefix, star := strings.CutSuffix(entry, "*"); entry == name || star && strings.HasPrefix(name, prefix) {
+			return entry, true
+		}
+	}
+	return "", false
+}
+
+// TestReadmeShowsWhatDemoPrints runs the viewer commands of README.md on the profile that "make demo" makes
+// where there is no GPU.
+func TestReadmeShowsWhatDemoPrints(t *testing.T) {
+	const profile, capture = "build/demo/matmul", "testdata/captures/matmul.capture.gz"
+	if _, err := os.Stat("build/proton-replay"); err != nil {
+		t.Skip("there is no build/: run make build")
+	}
+	own := filepath.Join(t.TempDir(), "matmul")
+	if out, err := exec.Command("build/proton", "run", "--backend", "replay", "--name", own, capture).CombinedOutput(); err != nil {
+		t.Fatalf("replay %s: %v\n%s", capture, err, out)
+	}
+	shown := regexp.MustCompile("(?s)```console\n\\$ (build/proton viewer [^\n]*)\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
+	if len(shown) == 0 {
+		t.Fatal("README.md shows no output of build/proton viewer")
+	}
+	for _, m := range shown {
+		command, want := m[1], m[2]
+		out, err := exec.Command("sh", "-c", strings.ReplaceAll(command, profile, own)).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, out)
+		}
+		if got := strings.TrimRight(string(out), "\n") + "\n"; got != want {
+			t.Errorf("%s prints\n%s\nand README.md shows\n%s", command, got, want)
+		}
+	}
+}
+
+// TestLinksLeadSomewhere follows every link between files of the repository.
+func TestLinksLeadSomewhere(t *testing.T) {
+	code := regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
+	link := regexp.MustCompile(`\]\(([^)#\s]+)(#[^)\s]*)?\)`)
+	for _, path := range sources(t, ".md") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(string(text), ""), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
+				t.Errorf("%s links to %s, which is not there", path, m[1])
+			}
+		}
+	}
+}

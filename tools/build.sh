@@ -21,7 +21,11 @@ if [ -d hooks/python/goproton ]; then
   mkdir -p build/python.new
   cp -R hooks/python/goproton hooks/python/bootstrap build/python.new/
   find build/python.new -name __pycache__ -prune -exec rm -rf {} +
-  rm -rf build/python && mv build/python.new build/python
+  # Out of the way first, removed last: a program that is being profiled finds either the old or the new.
+  rm -rf build/python.old
+  if [ -d build/python ]; then mv build/python build/python.old; fi
+  mv build/python.new build/python
+  rm -rf build/python.old
 fi
 ${CC:-cc} -std=c11 -O2 -Wall -Wextra -Werror -o build/proton-probe cmd/proton-probe/probe.c -ldl
 if [ -x tools/build-stub.sh ]; then # libcupti and libcuda of the replay, and its host program

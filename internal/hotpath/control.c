@@ -54,10 +54,7 @@ void hp_ring_taken(struct hp_thread *t, uint32_t n) { atomic_fetch_add_explicit(
 void hp_thread_retire(struct hp_thread *t) {
   if (atomic_load_explicit(&t->life, memory_order_acquire) != HP_EXITED) return;
   if (atomic_load(&t->head) != atomic_load(&t->tail)) return;
-  t->own = t->state_depth = t->op_open = t->held_count = t->leaf_valid = 0;
-  struct hp_thread *me = t;
-  atomic_compare_exchange_strong(&hp_g.main, &me, NULL);
-  atomic_store_explicit(&t->life, HP_FREE, memory_order_release);
+  hp_thread_free(t);
 }
 
 uint64_t hp_lost_records(void) {

@@ -34,7 +34,6 @@ const (
 	GraphDestroyed = C.HP_GRAPH_DESTROYED
 	OpMetric       = C.HP_OP_METRIC
 	ModuleUnload   = C.HP_MODULE_UNLOAD
-	ExecCreated    = C.HP_EXEC_CREATED
 
 	FlagOp       = C.HP_F_OP
 	FlagDouble   = C.HP_F_DOUBLE
@@ -136,6 +135,15 @@ func Drain(f func(thread uintptr, records []Record)) int {
 	return total
 }
 
+// Threads returns how many slots for threads there are: those of living threads, and those that wait for one.
+func Threads() int {
+	n := 0
+	for t := C.hp_first_thread(); t != nil; t = t.next {
+		n++
+	}
+	return n
+}
+
 // Lost returns how many records and call paths could not be stored since the process started.
 func Lost() uint64 { return uint64(C.hp_lost_records()) }
 
@@ -145,7 +153,7 @@ func BuffersRefused() uint64 { return uint64(C.hp_buffers_refused()) }
 // Dead reports whether this process is a forked child, in which nothing of ours may run.
 func Dead() bool { return C.hp_is_dead() != 0 }
 
-// Capturing returns the number of stream captures in progress.
+// Capturing reports whether some stream is being captured.
 func Capturing() bool { return C.hp_capturing() != 0 }
 
 // Wait sleeps until a thread rings or the time is over.

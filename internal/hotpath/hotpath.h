@@ -23,7 +23,6 @@ enum hp_type {
   HP_GRAPH_DESTROYED = 6,// corr = graph id
   HP_OP_METRIC = 7,      // a metric of an op while some stream is being captured: corr = metric name id, func = value bits
   HP_MODULE_UNLOAD = 8,  // a module goes away: kernel name pointers seen before may be reused
-  HP_EXEC_CREATED = 9,   // corr = exec graph id, func = the executable graph's handle
 };
 
 enum hp_flags {

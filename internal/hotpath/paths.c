@@ -29,20 +29,28 @@ int hp_paths_init(void) {
   return hp_table_init(&node_index, 14) && hp_table_init(&name_index, 12) && hp_table_init(&slot_index, 12);
 }
 
+// filled is how far an arena is filled. Threads that find it full count one up and down again, so the count
+// itself may stand beyond the end.
+static uint32_t last_id(unsigned bits) { return (1u << bits) - 2; }
+
+static uint32_t filled(_Atomic uint32_t *count, unsigned bits) {
+  uint32_t n = atomic_load_explicit(count, memory_order_acquire);
+  return n <= last_id(bits) ? n : last_id(bits) + 1;
+}
+
 void hp_paths_reset(void) {
   hp_table_clear(&node_index);
   hp_table_clear(&slot_index);
-  hp_release(nodes, sizeof *nodes * atomic_load(&node_count));
-  hp_release(slots, sizeof *slots * atomic_load(&slot_count));
+  hp_release(nodes, sizeof *nodes * filled(&node_count, NODE_BITS));
+  hp_release(slots, sizeof *slots * filled(&slot_count, SLOT_BITS));
   atomic_store(&node_count, 1);
   atomic_store(&slot_count, 1);
-  atomic_store(&lost, 0);
 }
 
 // take claims one id of an arena, or 0 when it is full.
 static uint32_t take(_Atomic uint32_t *count, unsigned bits) {
   uint32_t id = atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
-  if (id < (1u << bits) - 1) return id;
+  if (id <= last_id(bits)) return id;
   atomic_fetch_sub_explicit(count, 1, memory_order_relaxed);
   atomic_fetch_add_explicit(&lost, 1, memory_order_relaxed);
   return 0;
@@ -109,7 +117,7 @@ struct hp_node hp_node_get(uint32_t id) {
 }
 
 const struct hp_node *hp_nodes(uint32_t *count) {
-  *count = atomic_load_explicit(&node_count, memory_order_acquire);
+  *count = filled(&node_count, NODE_BITS);
   return nodes;
 }
 
@@ -132,7 +140,11 @@ static uint32_t slot_of(struct hp_slot k) {
   if (id || !(id = take(&slot_count, SLOT_BITS))) return id;
   k.value = 0;
   k.flags |= hp_metric_is_property(k.name) ? HP_M_PROPERTY : 0;
+  // Go reads slots by their number, not through the index: the set comes last, and without one it is not there yet.
+  uint32_t set = k.set;
+  k.set = 0;
   slots[id] = k;
+  atomic_store_explicit((_Atomic uint32_t *)&slots[id].set, set, memory_order_release);
   return hp_table_put(&slot_index, hash, id) ? id : 0;
 }
 
@@ -165,7 +177,7 @@ int hp_slot_add(struct hp_slot key, uint64_t bits) {
 }
 
 const struct hp_slot *hp_slots(uint32_t *count) {
-  *count = atomic_load_explicit(&slot_count, memory_order_acquire);
+  *count = filled(&slot_count, SLOT_BITS);
   return slots;
 }
 

@@ -258,6 +258,22 @@ func TestManyThreadsLoseNothing(t *testing.T) {
 	}
 }
 
+// Between sessions nobody drains: what threads leave then must free itself.
+func TestThreadsThatComeAndGoUndrained(t *testing.T) {
+	begin(t, false)
+	run := func(n int) {
+		for range n {
+			drive.Threads([]drive.Job{{Scope: "short"}})
+		}
+	}
+	run(1)
+	before := hotpath.Threads()
+	run(500)
+	if n := hotpath.Threads(); n > before {
+		t.Errorf("500 threads, one at a time, took %d slots besides %d", n-before, before)
+	}
+}
+
 func TestManyDistinctScopes(t *testing.T) {
 	begin(t, false)
 	const n = 100_000

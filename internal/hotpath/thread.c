@@ -13,10 +13,19 @@ static __thread struct hp_thread *self __attribute__((tls_model("initial-exec"))
 static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
+void hp_thread_free(struct hp_thread *t) {
+  t->own = t->state_depth = t->op_open = t->held_count = t->leaf_valid = 0;
+  struct hp_thread *me = t;
+  atomic_compare_exchange_strong(&hp_g.main, &me, NULL);
+  atomic_store_explicit(&t->life, HP_FREE, memory_order_release);
+}
+
+// A thread with an empty ring needs nobody to drain it, and between sessions there is nobody.
 static void thread_exits(void *p) {
   struct hp_thread *t = p;
   self = NULL;
-  atomic_store_explicit(&t->life, HP_EXITED, memory_order_release);
+  if (atomic_load(&t->head) == atomic_load(&t->tail)) hp_thread_free(t);
+  else atomic_store_explicit(&t->life, HP_EXITED, memory_order_release);
 }
 
 static void make_exit_key(void) { pthread_key_create(&exit_key, thread_exits); }

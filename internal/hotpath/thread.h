@@ -14,7 +14,8 @@ enum {
   HP_MEMO = 512,
 };
 
-// Life of a thread slot: LIVE while its thread runs, EXITED until Go has drained it, FREE for the next thread.
+// Life of a thread slot: LIVE while its thread runs, EXITED until Go has drained it, if there is anything to
+// drain, FREE for the next thread.
 enum hp_thread_life { HP_LIVE, HP_EXITED, HP_FREE };
 
 struct hp_memo { uint32_t parent, name, set, node; };
@@ -45,7 +46,7 @@ struct hp_thread {
   _Atomic uint32_t life;
 };
 
-// What the whole process shares. Go writes it through hotpath_ctl.h; threads only read.
+// What the whole process shares. Go writes it through control.h; threads only read.
 struct hp_global {
   _Atomic uint32_t launch_set;   // 0 = no session is active
   _Atomic uint32_t scope_set;    // which sessions see a scope entered now
@@ -70,6 +71,8 @@ uint32_t hp_python_leaf(struct hp_thread *t);
 void hp_op_close(struct hp_thread *t, uint32_t node, uint32_t pynode);
 // hp_op_abandon ends an op whose launch never came; what it brought still counts.
 void hp_op_abandon(struct hp_thread *t);
+// hp_thread_free hands the slot of a thread that is gone, and whose ring is empty, to the next thread.
+void hp_thread_free(struct hp_thread *t);
 // hp_step is hp_child through the thread's memo.
 uint32_t hp_step(struct hp_thread *t, uint32_t parent, uint32_t name, uint32_t set);
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profile"
@@ -44,13 +45,16 @@ type freezer struct {
 // slotMetrics reads what the hot path has summed for this tree, by node.
 func (t *Tree) slotMetrics() map[*node][]metric {
 	out := make(map[*node][]metric)
-	for _, s := range hotpath.Slots()[1:] {
-		if (s.Flags&hotpath.SlotPython != 0) != t.Python || s.Set == 0 || !t.sets.Has(s.Set, t) {
+	slots := hotpath.Slots()
+	for i := range slots {
+		s := &slots[i]
+		set := atomic.LoadUint32(&s.Set) // written last: a slot without one is still being made
+		if set == 0 || (s.Flags&hotpath.SlotPython != 0) != t.Python || !t.sets.Has(set, t) {
 			continue
 		}
 		n := t.path(s.Node, metricOrder(s.Corr))
 		name, kind := MetricName(hotpath.Text(s.Name))
-		out[n] = append(out[n], metric{name: name, kind: kind, value: value(s.Type == hotpath.SlotDouble, s.Bits)})
+		out[n] = append(out[n], metric{name: name, kind: kind, value: value(s.Type == hotpath.SlotDouble, atomic.LoadUint64(&s.Bits))})
 	}
 	return out
 }

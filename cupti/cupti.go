@@ -157,17 +157,18 @@ func boolint(b bool) C.int {
 	return 0
 }
 
-// Synchronize waits for every context that launched something. It does nothing while a stream is being
-// captured: synchronising would invalidate the user's capture.
-func (c *Collector) Synchronize() {
+// Synchronize waits for every context that launched something. It does nothing, and says so, while a stream is
+// being captured: synchronising would invalidate the user's capture.
+func (c *Collector) Synchronize() bool {
 	if !c.attached || hotpath.Capturing() {
-		return
+		return false
 	}
 	runtime.LockOSThread() // contexts are pushed onto the thread
 	defer runtime.UnlockOSThread()
 	for _, ctx := range hotpath.Contexts() {
 		C.cuda_synchronize(ctx)
 	}
+	return true
 }
 
 // Flush asks CUPTI for the buffers it still holds: those whose records are all complete, or, forced, all.

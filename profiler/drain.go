@@ -1,6 +1,8 @@
 package profiler
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/goproton/goproton/internal/hotpath"
@@ -39,8 +41,8 @@ func (m *Manager) stopDrainer() {
 
 func (m *Manager) drainLoop(stop, stopped chan struct{}) {
 	defer close(stopped)
+	d := drainer{m: m, graphs: time.Now(), checkpoint: time.Now()}
 	pause := drainEvery
-	lastGraphs, lastCheckpoint := time.Now(), time.Now()
 	for {
 		hotpath.Wait(pause)
 		select {
@@ -48,38 +50,90 @@ func (m *Manager) drainLoop(stop, stopped chan struct{}) {
 			return
 		default:
 		}
-		m.mu.Lock()
-		busy := m.drain() > 0
-		graphsWait := false
-		if time.Since(lastGraphs) > graphsEvery {
-			graphsWait = m.resolver.FreeDestroyed() && m.attached
-			lastGraphs = time.Now()
-		}
-		checkpoint, every := m.checkpoint, m.every
-		var first func()
-		if busy {
-			first, m.firstWork = m.firstWork, nil
-		}
-		m.mu.Unlock()
-		if first != nil {
-			first()
-		}
-		if graphsWait {
-			m.collect(false) // their last records, so that the next round can free them
-		}
-		if pause = idleEvery; busy {
+		if pause = idleEvery; d.round() {
 			pause = drainEvery
 		}
-		if checkpoint != nil && time.Since(lastCheckpoint) > every {
-			began := time.Now()
-			checkpoint()
-			lastCheckpoint = time.Now()
-			// A large profile is written less often: never more than a twentieth of the time.
-			if cost := 20 * time.Since(began); cost > every {
-				lastCheckpoint = lastCheckpoint.Add(cost - every)
-			}
-		}
 	}
+}
+
+// drainer is what one drain loop remembers: when it last did what it does more rarely.
+type drainer struct {
+	m                  *Manager
+	graphs, checkpoint time.Time
+}
+
+// round does everything that is due and reports whether there was work. A bug of ours in it must not end the
+// program, whose goroutine this is not.
+func (d *drainer) round() (busy bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			d.m.bug(r)
+		}
+	}()
+	busy, graphsWait, first := d.drain()
+	if first != nil {
+		first()
+	}
+	if graphsWait {
+		d.m.collect(false) // their last records, so that the next round can free them
+	}
+	d.leaveCheckpoint()
+	return busy
+}
+
+func (d *drainer) drain() (busy, graphsWait bool, first func()) {
+	m := d.m
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	busy = m.drain() > 0
+	if time.Since(d.graphs) > graphsEvery {
+		graphsWait = m.resolver.FreeDestroyed() && m.attached
+		d.graphs = time.Now()
+	}
+	if busy {
+		first, m.firstWork = m.firstWork, nil
+	}
+	return busy, graphsWait, first
+}
+
+// leaveCheckpoint leaves a checkpoint when one is due. A large profile is written less often: never more than
+// a twentieth of the time.
+func (d *drainer) leaveCheckpoint() {
+	d.m.mu.Lock()
+	checkpoint, every := d.m.checkpoint, d.m.every
+	d.m.mu.Unlock()
+	if checkpoint == nil || time.Since(d.checkpoint) <= every {
+		return
+	}
+	began := time.Now()
+	checkpoint()
+	d.checkpoint = time.Now()
+	if cost := 20 * time.Since(began); cost > every {
+		d.checkpoint = d.checkpoint.Add(cost - every)
+	}
+}
+
+// bug notes a failure of our own, once.
+func (m *Manager) bug(what any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	text := fmt.Sprintf("BUG: the drainer panicked: %v; please report this", what)
+	if !slices.Contains(m.problems, text) {
+		m.problems = append(m.problems, text)
+	}
+}
+
+// discard empties rings and buffers of what belongs to no session: its call paths are about to be forgotten, or
+// were, and the strings that records point to may be gone. Call with mu held, without a drainer.
+func (m *Manager) discard() {
+	for {
+		buffer, ok := hotpath.TakeBuffer()
+		if !ok {
+			break
+		}
+		buffer.Recycle()
+	}
+	hotpath.Drain(func(uintptr, []hotpath.Record) {})
 }
 
 // drain empties rings and full buffers. A buffer is taken before the rings are read: the launches of all
@@ -116,10 +170,10 @@ func (m *Manager) kernel(k *record.Kernel) {
 func (m *Manager) flush() {
 	m.mu.Lock()
 	m.drain()
-	mark, attached := m.resolver.Mark(), m.attached
+	mark, attached, waited := m.resolver.Mark(), m.attached, false
 	m.mu.Unlock()
 	if attached {
-		m.source.Synchronize()
+		waited = m.source.Synchronize()
 		m.collect(false)
 		if m.launchesWait() {
 			m.collect(true)
@@ -131,7 +185,7 @@ func (m *Manager) flush() {
 	if attached {
 		m.loss.Buffers += m.source.Dropped()
 	}
-	if attached && !hotpath.Capturing() {
+	if waited {
 		m.resolver.Forget(mark)
 	}
 	for _, s := range m.sessions {

@@ -73,6 +73,7 @@ func (m *Manager) end(s *session) {
 	for _, t := range s.trees {
 		m.agg.Sets.Drop(t)
 	}
+	m.agg.Sets.End(s.id)
 	if err := m.publish(); err != nil {
 		m.problem(err)
 	}
@@ -86,22 +87,28 @@ func (m *Manager) SourceGone() {
 	m.attached, m.waiting = false, false
 }
 
+// detach leaves the source. Call with control held, without mu and without a drainer: should the vendor
+// library hang in there, an exit must still be able to write what there is.
 func (m *Manager) detach() {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.attached {
+	attached := m.attached
+	m.attached, m.waiting, m.checkpoint = false, false, nil
+	m.mu.Unlock()
+	if attached {
 		m.source.Detach()
 	}
-	m.attached, m.waiting, m.checkpoint = false, false, nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.discard()
 }
 
 // write freezes and writes every phase of a session that was not cleared.
 func (m *Manager) write(s *session) (files []string, err error) {
-	for _, phase := range s.phases() {
-		m.mu.Lock()
-		p := m.freeze(s.trees[phase])
-		m.mu.Unlock()
-		path := s.path(phase)
+	for _, phase := range m.phases(s) {
+		p, path := m.freezePhase(s, phase)
+		if p == nil {
+			continue // cleared since
+		}
 		if path == "" {
 			if err := hatchet.Write(os.Stdout, p); err != nil {
 				return files, fmt.Errorf("write the profile to standard output: %w", err)
@@ -119,7 +126,20 @@ func (m *Manager) write(s *session) (files []string, err error) {
 	return files, nil
 }
 
-func (s *session) phases() []int {
+// freezePhase freezes one phase and says where it goes; nil when the phase has been cleared.
+func (m *Manager) freezePhase(s *session, phase int) (p *profile.Profile, path string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := s.trees[phase]
+	if t == nil {
+		return nil, ""
+	}
+	return m.freeze(t), s.path(phase)
+}
+
+func (m *Manager) phases(s *session) []int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	var phases []int
 	for n := range s.trees {
 		phases = append(phases, n)
@@ -172,7 +192,7 @@ func (m *Manager) addLoss(p *profile.Profile) {
 
 func (m *Manager) lossNow() Loss {
 	l := m.loss
-	l.Records = hotpath.Lost() - min(hotpath.Lost(), m.base.records)
+	l.Records = hotpath.Lost() - m.base.records
 	l.Buffers += hotpath.BuffersRefused() - m.base.refused
 	l.Unattributed, l.Untimed = m.agg.Unattributed, m.agg.Untimed
 	return l

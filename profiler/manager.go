@@ -8,6 +8,7 @@ package profiler
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goproton/goproton/internal/hotpath"
@@ -17,7 +18,8 @@ import (
 
 // Manager owns all sessions of a process. Its methods may be called from any thread.
 type Manager struct {
-	control sync.Mutex // held by every public method: sessions come and go one at a time
+	control   sync.Mutex  // held by every public method: sessions come and go one at a time
+	attaching atomic.Bool // the source is being attached, with mu held
 
 	mu          sync.Mutex // guards all below; the drainer takes it for each drain
 	sessions    []*session
@@ -30,6 +32,7 @@ type Manager struct {
 	waiting     bool // attached by GPUStarts, when the program initialises its GPU
 	problems    []string
 	resolver    *callpath.Resolver
+	sets        *aggregate.Sets
 	agg         *aggregate.Aggregator
 	lastSet     uint32 // newest launch set that was not empty
 	loss        Loss
@@ -67,14 +70,16 @@ type session struct {
 
 // NewManager returns a manager without sessions.
 func NewManager() *Manager {
-	m := &Manager{}
+	m := &Manager{sets: aggregate.NewSets()}
 	m.reset()
 	return m
 }
 
+// reset forgets everything of former sessions, but for the numbers of their sets: a record that is still on its
+// way must reach nobody.
 func (m *Manager) reset() {
 	m.resolver = callpath.New()
-	m.agg = aggregate.New()
+	m.agg = aggregate.New(m.sets)
 	m.loss = Loss{}
 	m.base = lossBase{hotpath.Lost(), hotpath.BuffersRefused()}
 	m.resolver.Metric = m.agg.AddMetric

@@ -21,22 +21,38 @@ type fakeSource struct {
 	refuse  error
 	log     []string
 	dropped uint64
+
+	busy     bool   // a capture keeps Synchronize from waiting
+	onAttach func() // called inside Attach
+	late     func() // called once inside Detach
 }
 
-func (f *fakeSource) Attach(bool) error { f.log = append(f.log, "attach"); return f.refuse }
-func (f *fakeSource) Attached() bool    { return f.refuse == nil }
+func (f *fakeSource) Attach(bool) error {
+	f.log = append(f.log, "attach")
+	if f.onAttach != nil {
+		f.onAttach()
+	}
+	return f.refuse
+}
+func (f *fakeSource) Attached() bool { return f.refuse == nil }
 func (f *fakeSource) Listen(on bool) error {
 	f.log = append(f.log, fmt.Sprintf("listen %v", on))
 	return nil
 }
-func (f *fakeSource) Synchronize() {}
+func (f *fakeSource) Synchronize() bool { return !f.busy }
 func (f *fakeSource) Flush(bool) {
 	if len(f.queue) > 0 {
 		drive.Buffer()
 	}
 }
-func (f *fakeSource) Dropped() uint64    { n := f.dropped; f.dropped = 0; return n }
-func (f *fakeSource) Detach()            { f.log = append(f.log, "detach") }
+func (f *fakeSource) Dropped() uint64 { n := f.dropped; f.dropped = 0; return n }
+func (f *fakeSource) Detach() {
+	f.log = append(f.log, "detach")
+	if late := f.late; late != nil {
+		f.late = nil
+		late()
+	}
+}
 func (f *fakeSource) Ready() bool        { return true }
 func (f *fakeSource) AttachLater() error { return nil }
 func (f *fakeSource) Decode(_ hotpath.Buffer, to func(*record.Kernel)) {

@@ -18,7 +18,7 @@ type Source interface {
 	Attach(early bool) error // take the vendor library; early: the program has not used its GPU yet
 	Attached() bool
 	Listen(bool) error  // start or stop recording launches and kernels
-	Synchronize()       // wait for everything that was launched
+	Synchronize() bool  // wait for everything that was launched; false where waiting would do harm
 	Flush(forced bool)  // have the vendor library hand over its buffers; forced: unfinished ones too
 	Dropped() uint64    // records that the vendor library itself lost since the last call
 	Detach()            // leave the vendor library to others

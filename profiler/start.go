@@ -3,6 +3,7 @@ package profiler
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profiler/aggregate"
@@ -55,6 +56,7 @@ func (m *Manager) Start(o StartOptions) (int, error) {
 // prepare readies the hot path and the source for one more session.
 func (m *Manager) prepare(o StartOptions) error {
 	if len(m.sessions) == 0 {
+		m.discard()
 		m.reset()
 		source, err := newSource(o.Backend, o.Source)
 		if err != nil {
@@ -79,6 +81,8 @@ func (m *Manager) prepare(o StartOptions) error {
 // attach takes the source into use. A source that came up with less than was asked for says so and works.
 func (m *Manager) attach(early bool) {
 	m.waiting = false
+	m.attaching.Store(true)
+	defer m.attaching.Store(false)
 	if err := m.source.Attach(early); err != nil {
 		m.problem(err)
 	}
@@ -86,10 +90,18 @@ func (m *Manager) attach(early bool) {
 }
 
 // GPUStarts is called on the thread that initialises the GPU, before the program can launch anything. begin may
-// start a session.
+// start a session. While the source is being attached there is nothing to do, and nothing to wait for either:
+// attaching may be what initialises the GPU, or be waiting for the thread that does.
 func (m *Manager) GPUStarts(begin func()) {
-	m.setGPUStarting(true)
-	defer m.setGPUStarting(false)
+	for !m.mu.TryLock() {
+		if m.attaching.Load() {
+			return
+		}
+		time.Sleep(100 * time.Microsecond)
+	}
+	m.gpuStarting = true
+	m.mu.Unlock()
+	defer m.gpuStarted()
 	begin()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,10 +114,10 @@ func (m *Manager) GPUStarts(begin func()) {
 	}
 }
 
-func (m *Manager) setGPUStarting(on bool) {
+func (m *Manager) gpuStarted() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.gpuStarting = on
+	m.gpuStarting = false
 }
 
 func (m *Manager) problem(err error) { m.problems = append(m.problems, err.Error()) }

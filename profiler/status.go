@@ -50,7 +50,7 @@ func (m *Manager) WriteDrained() (files []string, err error) {
 	sessions := append([]*session(nil), m.sessions...)
 	m.mu.Unlock()
 	for _, s := range sessions {
-		if s.path(0) == "" {
+		if name := m.Name(s.id); name == "" || name == "-" {
 			continue // standard output is written once, at the end
 		}
 		written, err := m.write(s)

@@ -34,9 +34,10 @@ type cacheKey struct {
 	graph, replayed  bool
 }
 
-// New returns an empty aggregator.
-func New() *Aggregator {
-	return &Aggregator{Sets: newSets(), cache: make(map[cacheKey][]*deviceTime)}
+// New returns an empty aggregator. It clears the sets, which go on counting.
+func New(sets *Sets) *Aggregator {
+	sets.clear()
+	return &Aggregator{Sets: sets, cache: make(map[cacheKey][]*deviceTime)}
 }
 
 // Reset forgets routes; call it when trees come or go.
@@ -53,7 +54,7 @@ func (a *Aggregator) Add(k *record.Kernel, at callpath.Answer) {
 	}
 	targets, ok := a.cache[key]
 	if !ok {
-		for _, t := range a.Sets.launch[at.Launch.Set] {
+		for _, t := range a.Sets.trees(at.Launch.Set) {
 			targets = append(targets, t.leaf(key, launchOrder(at.Order)).on(k.Device))
 		}
 		a.cache[key] = targets
@@ -69,7 +70,7 @@ func (a *Aggregator) Add(k *record.Kernel, at callpath.Answer) {
 // AddUnattributed adds a kernel whose launch was lost, to every session that listens now.
 func (a *Aggregator) AddUnattributed(k *record.Kernel, set uint32) {
 	a.Unattributed++
-	for _, t := range a.Sets.launch[set] {
+	for _, t := range a.Sets.trees(set) {
 		n := t.root.child(UnattributedFrame, lastOrder).child(kernelFrame(k.Name, k.Graph), lastOrder)
 		a.count(k, []*deviceTime{n.on(k.Device)})
 	}
@@ -91,14 +92,14 @@ func (a *Aggregator) count(k *record.Kernel, targets []*deviceTime) {
 }
 
 func (a *Aggregator) replayMetric(at callpath.Answer, key cacheKey, m callpath.OpMetric) {
-	for _, t := range a.Sets.launch[at.Launch.Set] {
+	for _, t := range a.Sets.trees(at.Launch.Set) {
 		t.leaf(key, launchOrder(at.Order)).add(m)
 	}
 }
 
 // AddMetric adds an op's metric that was held back during a capture and turned out to be eager.
 func (a *Aggregator) AddMetric(p callpath.Place, order uint32, m callpath.OpMetric) {
-	for _, t := range a.Sets.launch[p.Set] {
+	for _, t := range a.Sets.trees(p.Set) {
 		t.at(p, metricOrder(order)).add(m)
 	}
 }

@@ -10,15 +10,28 @@ import (
 // trees (one per session, of its current phase) that get a launch; a scope set holds the sessions that
 // see a scope. Numbers are never reused, so a late record can't reach the wrong session.
 type Sets struct {
-	launch map[uint32][]*Tree
-	scope  map[uint32][]int
-	byKey  map[string]uint32
-	next   uint32
-	trees  uint32 // made so far
+	launch  map[uint32]launchSet
+	scope   map[uint32]scopeSet
+	byKey   map[string]uint32
+	next    uint32
+	serials uint32 // trees made so far
 }
 
-func newSets() *Sets {
-	return &Sets{launch: map[uint32][]*Tree{}, scope: map[uint32][]int{}, byKey: map[string]uint32{}, next: 1}
+type launchSet struct {
+	key   string
+	trees []*Tree
+}
+
+type scopeSet struct {
+	key      string // "" once a session of it has ended
+	sessions []int
+}
+
+// NewSets returns no sets at all.
+func NewSets() *Sets {
+	s := &Sets{next: 1}
+	s.clear()
+	return s
 }
 
 // Launch returns the number of a combination of trees; 0 for none.
@@ -33,7 +46,7 @@ func (s *Sets) Launch(trees []*Tree) uint32 {
 	}
 	id, fresh := s.id(key.String())
 	if fresh {
-		s.launch[id] = slices.Clone(trees)
+		s.launch[id] = launchSet{key.String(), slices.Clone(trees)}
 	}
 	return id
 }
@@ -41,9 +54,10 @@ func (s *Sets) Launch(trees []*Tree) uint32 {
 // Scope returns the number of a combination of sessions; 0 means everyone, so that it is never returned
 // for an empty combination either: with nobody listening no scope is recorded.
 func (s *Sets) Scope(sessions []int) uint32 {
-	id, fresh := s.id(fmt.Sprint("scope", sessions))
+	key := fmt.Sprint("scope", sessions)
+	id, fresh := s.id(key)
 	if fresh {
-		s.scope[id] = slices.Clone(sessions)
+		s.scope[id] = scopeSet{key, slices.Clone(sessions)}
 	}
 	return id
 }
@@ -60,24 +74,48 @@ func (s *Sets) id(key string) (id uint32, fresh bool) {
 
 // Sees reports whether a session sees scopes of a set.
 func (s *Sets) Sees(set uint32, session int) bool {
-	return set == 0 || slices.Contains(s.scope[set], session)
+	return set == 0 || slices.Contains(s.scope[set].sessions, session)
 }
 
 // Has reports whether a launch set includes a tree.
-func (s *Sets) Has(set uint32, t *Tree) bool { return slices.Contains(s.launch[set], t) }
+func (s *Sets) Has(set uint32, t *Tree) bool { return slices.Contains(s.trees(set), t) }
 
-// Drop forgets a tree: later records of its sets no longer reach it.
+func (s *Sets) trees(set uint32) []*Tree { return s.launch[set].trees }
+
+// Drop forgets a tree: later records of its sets no longer reach it. No set with it is asked for again, so one
+// without any other tree is forgotten altogether: phases may come and go for weeks.
 func (s *Sets) Drop(t *Tree) {
-	for id, trees := range s.launch {
-		if i := slices.Index(trees, t); i >= 0 {
-			s.launch[id] = slices.Delete(slices.Clone(trees), i, i+1)
+	for id, l := range s.launch {
+		i := slices.Index(l.trees, t)
+		if i < 0 {
+			continue
 		}
+		delete(s.byKey, l.key)
+		if len(l.trees) == 1 {
+			delete(s.launch, id)
+			continue
+		}
+		s.launch[id] = launchSet{l.key, slices.Delete(slices.Clone(l.trees), i, i+1)}
 	}
 }
 
-// Clear forgets every set; only while no session exists.
-func (s *Sets) Clear() {
-	clear(s.launch)
-	clear(s.scope)
-	clear(s.byKey)
+// End forgets a session: what it saw stays on the call paths of those it saw it with.
+func (s *Sets) End(session int) {
+	for id, c := range s.scope {
+		if !slices.Contains(c.sessions, session) {
+			continue
+		}
+		delete(s.byKey, c.key)
+		left := slices.DeleteFunc(slices.Clone(c.sessions), func(n int) bool { return n == session })
+		if len(left) == 0 {
+			delete(s.scope, id)
+			continue
+		}
+		s.scope[id] = scopeSet{sessions: slices.Clip(left)}
+	}
+}
+
+// clear forgets every set; only while no session exists.
+func (s *Sets) clear() {
+	s.launch, s.scope, s.byKey = map[uint32]launchSet{}, map[uint32]scopeSet{}, map[string]uint32{}
 }

@@ -45,8 +45,8 @@ type deviceTime struct {
 
 // NewTree returns an empty tree that reads call paths for one session.
 func (s *Sets) NewTree(session, phase int, python bool) *Tree {
-	s.trees++
-	return &Tree{Session: session, Phase: phase, Python: python, sets: s, serial: s.trees, root: &node{name: "ROOT"}}
+	s.serials++
+	return &Tree{Session: session, Phase: phase, Python: python, sets: s, serial: s.serials, root: &node{name: "ROOT"}}
 }
 
 // manyChildren is where a map beats scanning names; most nodes have a handful of children.

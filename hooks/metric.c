@@ -235,9 +235,10 @@ PyObject *hooks_leaf_tuple(struct leaf at) {
   return tuple;
 }
 
-static int status_error(int status, struct name name, PyObject *key, struct number v) {
+static int status_error(int status, PyObject *key, struct number v) {
   if (status != HP_TYPE_CHANGED) return 0; // off, or out of space: the hot path counts what it loses
-  py.PyErr_Format(py.PyExc_ValueError, "Metric value type mismatch for valueId %u (%S): current=%s, new=%s", name.id, key,
+  // Programs compare the text with that of Triton's profiler, where a metric of a program has one value, number 0.
+  py.PyErr_Format(py.PyExc_ValueError, "Metric value type mismatch for valueId 0 (%S): current=%s, new=%s", key,
                   v.type == HP_INT ? "double" : "int64_t", v.type == HP_INT ? "int64_t" : "double");
   return -1;
 }
@@ -260,7 +261,7 @@ static int add_one(PyObject *key, PyObject *v, const struct leaf *at) {
   int status = at                 ? hooks_hp->metric_at(at->node, at->pynode, at->set, name.id, n.type, n.bits)
                : n.type == HP_INT ? hooks_hp->metric_int(name.id, n.i)
                                   : hooks_hp->metric_double(name.id, n.d);
-  return status_error(status, name, key, n);
+  return status_error(status, key, n);
 }
 
 static int add_dict(PyObject *dict, const struct leaf *at) {

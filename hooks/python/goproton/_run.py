@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
+from _thread import allocate_lock, start_new_thread
 
 from . import _dropin, _imports, _library
 from .flags import flags
-from .profile import site_packages
+from .profile import flush_tensors, site_packages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 # Processes that multiprocessing starts for itself. They run no work, but the second one forks the workers.
 _RESOURCE_TRACKER = "from multiprocessing.resource_tracker import main"
 _FORK_SERVER = "from multiprocessing.forkserver import main"
+
+_PATIENCE = 5.0  # seconds that the end of a process may take
 
 
 def begin(config: dict[str, Any]) -> None:
@@ -54,8 +57,24 @@ def _begin_session(config: dict[str, Any], command: list[str]) -> None:
     flags.profiling_on = True
     if config.get("hook") == "triton":
         _imports.when_imported("triton", lambda: _hook(config, command, session))
-    import atexit
+    import atexit  # handlers run last in, first out: tensor metrics are in before _end
     atexit.register(_end, config, command, os.getpid())
+    _end_before_exit(config, command, os.getpid())
+
+
+def _end_before_exit(config: dict[str, Any], command: list[str], pid: int) -> None:
+    """Ends the profile of a process that leaves through os._exit, as workers of multiprocessing's fork server do."""
+    from functools import wraps
+    leave = os._exit
+
+    @wraps(leave)
+    def _exit(status: int) -> Any:
+        if os.getpid() == pid:
+            flush_tensors()
+        _end(config, command, pid)
+        leave(status)
+
+    os._exit = _exit
 
 
 def _hook(config: dict[str, Any], command: list[str], session: int) -> None:
@@ -68,12 +87,25 @@ def _hook(config: dict[str, Any], command: list[str], session: int) -> None:
 
 def _end(config: dict[str, Any], command: list[str], pid: int) -> None:
     if os.getpid() != pid:
-        return  # a forked child that leaves through sys.exit: the session is its parent's
-    # Handlers that were registered after this one have run: tensor metrics are in.
+        return  # a forked child: the session is its parent's
+    done = allocate_lock()
+    done.acquire()
+
+    def write() -> None:
+        try:
+            _library.call("run.end")
+        except Exception as error:
+            _report(config, command, f"writing the profile: {error}")
+        done.release()
+
+    # On a thread of its own, because writing waits for the GPU, and a GPU that hangs must not hang the exit.
     try:
-        _library.call("run.end")
-    except Exception as error:
-        _report(config, command, f"writing the profile: {error}")
+        start_new_thread(write, ())
+    except RuntimeError:
+        write()  # Python 3.12.0 starts no threads any more
+    if not done.acquire(True, _PATIENCE):
+        # After os._exit this is the last word; else the library's own exit handler writes what there is.
+        _report(config, command, f"the GPU did not answer within {_PATIENCE} s at exit: the profile holds what had arrived by then")
     flags.profiling_on = False
 
 

@@ -102,7 +102,7 @@ def deactivate(session: int | None = None, flushing: bool = False) -> None:
     if manager:
         manager.deactivate(session)
     if flushing:
-        _flush_tensors()
+        flush_tensors()
     _library.call("deactivate", session=session, flushing=flushing)
 
 
@@ -125,7 +125,7 @@ def finalize(session: int | None = None, output_format: str | None = "") -> None
         return
     if _library.native is None:
         return
-    _flush_tensors()
+    flush_tensors()
     # The hooks go last: a refused format must leave the session as it was.
     _say_problems(_library.call("finalize", session=session, output_format=output_format or ""))
     manager = _hook_manager()
@@ -206,7 +206,7 @@ def _hook_manager():
     return module.HookManager if module else None
 
 
-def _flush_tensors() -> None:
+def flush_tensors() -> None:
     """Hands tensor metrics over whose values are still on their way from the GPU; waits for those."""
     tensors = sys.modules.get(f"{__package__}._tensors")
     if tensors:

@@ -156,6 +156,58 @@ def test_multiprocessing(run, library, tmp_path, method):
     assert len(parents) == 1 and len(parents[0]["children"]) == 1
 
 
+def test_workers_of_the_fork_server_have_profiles(run, library, tmp_path):
+    done, status = run(f"METHOD = 'forkserver'\n{CHILDREN}", library=library, name=str(tmp_path / "out-%p"))
+    assert done.returncode == 0, done.stderr
+    children = [child for path in tmp_path.glob("out-*.hatchet") for child in load(path)["children"]]
+    assert sorted(child["metrics"]["m"] for child in children if child["frame"]["name"].startswith("work")) == [1, 2]
+
+
+def test_leaving_through_os_exit(run, library, tmp_path):
+    done, status = run("""
+import os
+import goproton as proton
+with proton.scope("work", {"m": 1}):
+    pass
+if os.fork() == 0:
+    os._exit(0)
+os.wait()
+os._exit(7)
+""", library=library)
+    assert (done.returncode, done.stderr) == (7, "")
+    assert at(load(tmp_path / "out.hatchet"), "work")["metrics"] == {"m": 1}
+    assert [one["finished"] for one in status.values()] == [True]
+
+
+HANGS_AT_THE_END = """
+import os, time
+import goproton as proton
+from goproton import _library, _run
+with proton.scope("work", {"m": 1}):
+    pass
+_run._PATIENCE = 0.2
+really = _library.call
+def call(method, **params):
+    if method == "run.end":
+        time.sleep(60)
+    return really(method, **params)
+_library.call = call
+"""
+
+
+def test_an_exit_does_not_wait_for_ever(run, library, tmp_path):
+    done, _ = run(HANGS_AT_THE_END, library=library)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert at(load(tmp_path / "out.hatchet"), "work")["metrics"] == {"m": 1}, "the library's own exit handler writes it"
+
+
+def test_os_exit_does_not_wait_for_ever(run, library):
+    done, status = run(HANGS_AT_THE_END + "os._exit(4)", library=library)
+    assert (done.returncode, done.stderr) == (4, "")
+    problems = [problem for one in status.values() for problem in one["problems"]]
+    assert any("did not answer within 0.2 s" in problem for problem in problems), status
+
+
 @pytest.mark.parametrize("python", ["2.7.18", "3.6.15", "3.8.18"])
 def test_pythons_that_are_too_old_are_left_alone(run, library, python):
     from pathlib import Path

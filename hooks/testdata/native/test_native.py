@@ -468,7 +468,7 @@ def test_metric_type_change():
     with session():
         with n.scope("a", {"m": 1.5}):
             pass
-        with raises(ValueError, r"^Metric value type mismatch for valueId \d+ \(m\): current=double, new=int64_t$"):
+        with raises(ValueError, r"^Metric value type mismatch for valueId 0 \(m\): current=double, new=int64_t$"):
             with n.scope("a", {"m": 1}):
                 raise AssertionError("the scope was entered")
         with raises(ValueError, "current=int64_t, new=double"):

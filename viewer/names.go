@@ -34,7 +34,7 @@ func (t *table) formatNames(f NameFormat) error {
 			return before(afterLast(name, "/"), ":") + "@" + before(afterLast(name, "@"), ":")
 		}
 	default:
-		return fmt.Errorf("format names as %q: no such format; use one of %v", f, NameFormats)
+		return fmt.Errorf("format names as %q: no such format; use full, file_function_line, function_line or file_function", f)
 	}
 	t.each(func(r *row) { r.name = shorten(r.name) })
 	return nil

@@ -125,7 +125,7 @@ func TestErrors(t *testing.T) {
 		{"scope", Options{Include: "nothing"}, "no frame is left after --include nothing"},
 		{"scope", Options{Exclude: "ROOT"}, "no frame is left after --exclude ROOT"},
 		{"scope", Options{Threshold: 1e9}, "no frame is left after --threshold 1e+09"},
-		{"scope", Options{Format: "short"}, "use one of [full file_function_line function_line file_function]"},
+		{"scope", Options{Format: "short"}, "use full, file_function_line, function_line or file_function"},
 		{"cpu_only", Options{Metrics: []string{"util"}}, "neither bytes nor flops8"},
 		{"cpu_only", Options{Metrics: []string{"avg_cpu_time/ms"}}, "Metric count is not found"},
 		{"cpu_only", Options{Metrics: []string{"gbyte/s"}}, "Metric bytes is not found"},

@@ -23,7 +23,12 @@ func newDoctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "say what is missing on this machine",
 		Long:  doctorLong,
-		Args:  cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return &exitError{code: 2, err: fmt.Errorf("proton doctor takes no %q: see proton doctor --help", args[0])}
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return examine(cmd, python, asJSON)
 		},

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -51,7 +53,7 @@ Without -m the tree shows time/ms. Metric names ignore case and units. What can 
   proton viewer -m time/ms --diff-profile before.hatchet after.hatchet`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("must specify a file to read, one; got %d: proton viewer [flags] FILE", len(args))
+				return &exitError{code: 2, err: fmt.Errorf("must specify one file to read, or - for standard input; got %d: proton viewer [flags] FILE", len(args))}
 			}
 			return nil
 		},
@@ -130,7 +132,12 @@ func splitNames(lists []string) []string {
 // readProfile reads a file, or standard input for "-".
 func readProfile(file string, stdin io.Reader) (*tree.Profile, error) {
 	if file != "-" {
-		return hatchet.ReadFile(file)
+		p, err := hatchet.ReadFile(file)
+		var cannot *fs.PathError
+		if errors.As(err, &cannot) {
+			return nil, fmt.Errorf("%w; give a .hatchet file, which proton run writes", err)
+		}
+		return p, err
 	}
 	p, err := hatchet.Read(stdin)
 	if err != nil {

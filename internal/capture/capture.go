@@ -91,7 +91,7 @@ type Capture struct {
 func Open(path string) (*Capture, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open capture: %w", err)
+		return nil, fmt.Errorf("open capture: %w; give the path of one, which a program leaves that runs with PROTON_RECORD=FILE", err)
 	}
 	defer f.Close()
 	c, err := Read(f)

@@ -134,6 +134,7 @@ uint32_t cupti_subscribe(char *holder, size_t holder_size) {
 uint32_t cupti_unsubscribe(void) {
   uint32_t rc = subscriber ? cupti.Unsubscribe(subscriber) : 0;
   subscriber = NULL;
+  while (hp->capturing()) hp->capture(-1); // nobody will tell of their end
   return rc;
 }
 
@@ -141,13 +142,15 @@ static const uint32_t driver_ids[] = {
     CBID_cuLaunch, CBID_cuLaunchGrid, CBID_cuLaunchGridAsync, CBID_cuLaunchKernel, CBID_cuLaunchKernel_ptsz,
     CBID_cuLaunchCooperativeKernel, CBID_cuLaunchCooperativeKernel_ptsz, CBID_cuLaunchCooperativeKernelMultiDevice,
     CBID_cuLaunchKernelEx, CBID_cuLaunchKernelEx_ptsz, CBID_cuGraphLaunch, CBID_cuGraphLaunch_ptsz,
+};
+static const uint32_t capture_ids[] = {
     CBID_cuStreamBeginCapture, CBID_cuStreamBeginCapture_ptsz, CBID_cuStreamBeginCapture_v2,
     CBID_cuStreamBeginCapture_v2_ptsz, CBID_cuStreamEndCapture, CBID_cuStreamEndCapture_ptsz,
 };
 // Unknown to older libraries: a refusal is no error.
-static const uint32_t newer_driver_ids[] = {CBID_cuStreamBeginCaptureToGraph, CBID_cuStreamBeginCaptureToGraph_ptsz};
+static const uint32_t newer_capture_ids[] = {CBID_cuStreamBeginCaptureToGraph, CBID_cuStreamBeginCaptureToGraph_ptsz};
 static const uint32_t resource_ids[] = {
-    RES_CONTEXT_DESTROY_STARTING, RES_MODULE_UNLOAD_STARTING, RES_GRAPH_DESTROY_STARTING, RES_GRAPHNODE_CREATED,
+    RES_MODULE_UNLOAD_STARTING, RES_GRAPH_DESTROY_STARTING, RES_GRAPHNODE_CREATED,
     RES_GRAPHNODE_CLONED, RES_GRAPHEXEC_CREATED, RES_GRAPHEXEC_DESTROY_STARTING,
 };
 static const uint32_t nvtx_ids[] = {NVTX_RangePushA, NVTX_RangePop};
@@ -161,11 +164,21 @@ static uint32_t enable_all(int on, uint32_t domain, const uint32_t *ids, size_t 
   return first;
 }
 
+#define ENABLE(on, domain, ids) enable_all(on, domain, ids, sizeof ids / sizeof *ids)
+
 uint32_t cupti_listen(int on, int with_nvtx) {
-  uint32_t rc = enable_all(on, DOMAIN_DRIVER, driver_ids, sizeof driver_ids / sizeof *driver_ids);
-  enable_all(on, DOMAIN_DRIVER, newer_driver_ids, sizeof newer_driver_ids / sizeof *newer_driver_ids);
-  if (!rc) rc = enable_all(on, DOMAIN_RESOURCE, resource_ids, sizeof resource_ids / sizeof *resource_ids);
-  if (with_nvtx) enable_all(on, DOMAIN_NVTX, nvtx_ids, sizeof nvtx_ids / sizeof *nvtx_ids);
+  static const uint32_t context_ids[] = {RES_CONTEXT_DESTROY_STARTING};
+  uint32_t rc = ENABLE(on, DOMAIN_DRIVER, driver_ids);
+  // A capture in progress must be seen to end: as long as one is, nothing waits for the GPU.
+  if (on || !hp->capturing()) {
+    uint32_t capture_rc = ENABLE(on, DOMAIN_DRIVER, capture_ids);
+    ENABLE(on, DOMAIN_DRIVER, newer_capture_ids);
+    if (!rc) rc = capture_rc;
+  }
+  if (!rc) rc = ENABLE(on, DOMAIN_RESOURCE, resource_ids);
+  // Contexts may go at any time, and a later flush must not touch them: this one stays until we leave.
+  if (on && !rc) rc = ENABLE(1, DOMAIN_RESOURCE, context_ids);
+  if (with_nvtx) ENABLE(on, DOMAIN_NVTX, nvtx_ids);
   return rc;
 }
 

@@ -207,6 +207,7 @@ func (c *Collector) Detach() {
 		return
 	}
 	C.cupti_unsubscribe()
+	hotpath.ForgetContexts()
 	if c.version >= finalizeSafe || C.cupti_graphs_seen() == 0 {
 		C.finalize()
 	}

@@ -19,7 +19,7 @@ int cuda_is_loaded(void);
 void cupti_use_hotpath(const struct hp_api *api);
 uint32_t cupti_subscribe(char *holder, size_t holder_size); // result code; on refusal the holder's name if known
 uint32_t cupti_register_buffers(void);
-// cupti_listen enables (or disables) the callbacks we need; returns the first error.
+// cupti_listen enables the callbacks we need, or disables what costs anything; returns the first error.
 uint32_t cupti_listen(int on, int nvtx);
 uint32_t cupti_unsubscribe(void);
 uint64_t cupti_graphs_seen(void);

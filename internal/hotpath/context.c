@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 static _Atomic(void *) known[HP_CONTEXTS];
-static _Atomic unsigned destroyed; // contexts so far: an address may come back as another context
+static _Atomic unsigned destroyed; // or forgotten, so far: an address may come back as another context
 // Almost always the same context again.
 static __thread struct { void *ctx; unsigned destroyed; } last __attribute__((tls_model("initial-exec")));
 
@@ -32,6 +32,11 @@ void hp_context_gone(void *ctx) {
     void *here = ctx;
     atomic_compare_exchange_strong(&known[i], &here, NULL);
   }
+}
+
+void hp_contexts_forget(void) {
+  atomic_fetch_add(&destroyed, 1); // every thread tells anew what it launches in
+  for (int i = 0; i < HP_CONTEXTS; i++) atomic_store(&known[i], NULL);
 }
 
 int hp_contexts(void **out) {

@@ -195,6 +195,9 @@ func Contexts() []unsafe.Pointer {
 	return append([]unsafe.Pointer(nil), out[:n]...)
 }
 
+// ForgetContexts forgets them, when nobody tells any more which of them still exist.
+func ForgetContexts() { C.hp_contexts_forget() }
+
 // OnFirstLaunch has a C function void(void) called once, on the thread that first launches something.
 func OnFirstLaunch(f unsafe.Pointer) { C.hp_on_first_context((*[0]byte)(f)) }
 

@@ -1,0 +1,70 @@
+// What callback.c has CUPTI call while sessions come and go, and what it makes of captures and contexts: it is
+// compiled in here, between a CUPTI that only remembers what is enabled and a hot path that only counts.
+#include "../callback.c"
+#include <stdio.h>
+
+struct cupti_table cupti;
+
+static unsigned char enabled[8][1024];
+static int captures, contexts_gone, failed;
+
+static uint32_t subscribe(void **s, cupti_callback_fn f, void *user) { (void)f, (void)user; return *s = &enabled, 0; }
+static uint32_t unsubscribe(void *s) { (void)s; memset(enabled, 0, sizeof enabled); return 0; }
+static uint32_t enable(uint32_t on, void *s, uint32_t domain, uint32_t cbid) { (void)s; enabled[domain][cbid] = (unsigned char)on; return 0; }
+
+static int capturing(void) { return captures; }
+static void capture(int delta) { captures += delta; }
+static void context_gone(void *c) { (void)c; contexts_gone++; }
+static void nothing(void) {}
+
+static void deliver(uint32_t domain, uint32_t cbid, const void *data) {
+  if (enabled[domain][cbid]) on_callback(NULL, domain, cbid, data);
+}
+
+static void driver_exit(uint32_t cbid) {
+  uint32_t ok = CU_OK;
+  struct cupti_callback_data d = {.site = SITE_EXIT, .return_value = &ok};
+  deliver(DOMAIN_DRIVER, cbid, &d);
+}
+
+static void context_destroyed(void) {
+  struct cupti_resource_data r = {0};
+  deliver(DOMAIN_RESOURCE, RES_CONTEXT_DESTROY_STARTING, &r);
+}
+
+static int per_launch(void) { return enabled[DOMAIN_DRIVER][CBID_cuLaunchKernel] + enabled[DOMAIN_DRIVER][CBID_cuGraphLaunch]; }
+
+static void expect(const char *what, int got, int want) {
+  if (got == want) return;
+  printf("%s: %d, want %d\n", what, got, want);
+  failed = 1;
+}
+
+int main(void) {
+  const struct hp_api api = {.capturing = capturing, .capture = capture, .context_gone = context_gone, .launched = nothing};
+  char holder[8];
+  cupti.Subscribe = subscribe, cupti.Unsubscribe = unsubscribe, cupti.EnableCallback = enable;
+  cupti_use_hotpath(&api);
+  cupti_subscribe(holder, sizeof holder);
+
+  cupti_listen(1, 1);
+  expect("launch callbacks of an active session", per_launch(), 2);
+  driver_exit(CBID_cuStreamBeginCapture_v2);
+  cupti_listen(0, 1);
+  expect("launch callbacks of a deactivated session", per_launch(), 0);
+  driver_exit(CBID_cuStreamEndCapture);
+  expect("captures in progress after one that ended while deactivated", captures, 0);
+
+  context_destroyed();
+  expect("contexts known to be gone, destroyed while deactivated", contexts_gone, 1);
+
+  cupti_listen(1, 1);
+  cupti_listen(0, 1);
+  expect("capture callbacks with nothing active and no capture", enabled[DOMAIN_DRIVER][CBID_cuStreamEndCapture], 0);
+
+  cupti_listen(1, 1);
+  driver_exit(CBID_cuStreamBeginCapture);
+  cupti_unsubscribe();
+  expect("captures in progress after leaving CUPTI", captures, 0);
+  return failed;
+}

@@ -1,9 +1,10 @@
 # make build       everything into build/
 # make test        every test that needs no GPU; fetches what it compares with into .venv
-# make lint        formatting, go vet, staticcheck
+# make lint        formatting, go vet, staticcheck, warnings of the C compilers
 # make demo        a profile and its tree; a replay of an H200 where there is no GPU
 # make gpu-check   correctness and overhead on a machine with a GPU, torch and triton
-.PHONY: all build test lint demo gpu-check oracles docs clean
+# make arm64-check builds for arm64 and replays the captures in an emulator
+.PHONY: all build test lint demo gpu-check arm64-check oracles docs clean
 
 all: build
 
@@ -21,6 +22,9 @@ demo: build
 
 gpu-check: build
 	tools/gpu-check.sh
+
+arm64-check: build
+	tools/arm64-check.sh
 
 oracles:
 	tools/oracles.sh

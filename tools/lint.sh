@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formatting, go vet and staticcheck, over everything that is committed or about to be.
+# Formatting, go vet, staticcheck and the C compilers' warnings, over everything that is committed or about to be.
 set -eu
 cd "$(dirname "$0")/.."
 staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -12,3 +12,7 @@ fi
 go vet ./...
 # Run from its own version, not from go.mod: the tool's dependencies are not the product's.
 go run "$staticcheck" ./...
+# A package that cgo has built before shows no warning again; an error it shows every time.
+for cc in "${CC:-cc}" $(command -v clang || true); do
+  CC=$cc CGO_ENABLED=1 CGO_CFLAGS='-O2 -g -Werror' go build ./...
+done

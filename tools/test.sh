@@ -2,6 +2,8 @@
 # Every test that needs no GPU. Stops at the first step that fails, so the last lines are that step's own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# What somebody has set for profiling their own programs is not what is tested.
+unset "${!PROTON_@}" "${!TRITON_@}" CUDA_INJECTION64_PATH NO_COLOR
 export CGO_ENABLED=1
 root=$PWD
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import sys
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +74,9 @@ class _Finder:
         ours = _ours(name)
         if ours is None:
             return None
-        return ModuleSpec(name, _Loader(ours), is_package=True)
+        original = find_spec(ours)
+        is_package = name == _LIBPROTON or original.submodule_search_locations is not None
+        return ModuleSpec(name, _Loader(ours), origin=original.origin, is_package=is_package)
 
 
 def _ours(name: str) -> str | None:
@@ -85,7 +88,6 @@ def _ours(name: str) -> str | None:
     ours = _OURS + name[len(_PROFILER):]
     if ours == _OURS:
         return ours
-    from importlib.util import find_spec
     return ours if find_spec(ours) is not None else None
 
 
@@ -97,6 +99,10 @@ class _Loader:
 
     def create_module(self, spec):
         return None
+
+    def get_code(self, name):
+        """For ``python -m triton.profiler.proton``."""
+        return find_spec(self.ours).loader.get_code(self.ours)
 
     def exec_module(self, module):
         sys.modules[module.__name__] = importlib.import_module(self.ours)

@@ -1,6 +1,6 @@
 """``python -m goproton.proton [flags] script.py``: the command-line form that ``triton.profiler.proton`` has.
 
-Runs a script or pytest in this process, inside one session. ``proton run`` does more: any executable, child
+Runs a script or pytest in this process, inside one session; ``import triton.profiler`` gives this package meanwhile. ``proton run`` does more: any executable, child
 processes, and a profile of programs that are killed.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
+from . import _dropin
 from .flags import flags
 from .profile import DEFAULT_PROFILE_NAME, finalize, start
 
@@ -21,9 +22,13 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> None:
     """Runs the command line and exits with the script's exit code."""
     options = _parse(argv)
-    # Under `proton run` the session exists already, and start returns None.
-    start(options.name, context=options.context, data=options.data, backend=options.backend, mode=options.mode,
-          hook=options.hook)
+    _dropin.install()
+    try:
+        # Under `proton run` the session exists already, and start returns None.
+        start(options.name, context=options.context, data=options.data, backend=options.backend, mode=options.mode,
+              hook=options.hook)
+    except (ValueError, RuntimeError) as error:  # NotImplementedError is one of the latter
+        sys.exit(f"proton: {error}")
     owner = not flags.command_line
     flags.command_line = True  # the script's own start and finalize are ignored
     try:

@@ -1,6 +1,7 @@
 """install() makes Triton's names ours; uninstall() gives them back."""
 
 from conftest import run_python
+from trees import at, load
 
 IMPORTS = """
 import triton.profiler as proton
@@ -97,3 +98,26 @@ except ModuleNotFoundError as error:
     assert error.name == "triton.profiler.nonesuch"
 """
     run_python(code, path=[triton])
+
+
+def test_triton_s_command_lines(triton, library, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("""
+import sys
+import triton.profiler as proton
+assert proton.__name__ == "goproton"
+with proton.scope("work", {"m": 1}):
+    pass
+""")
+    env = {"PROTON_LIB": library}
+    run = """
+import runpy, sys, goproton
+goproton.install()
+runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+"""
+    run_python(run, "triton.profiler.proton", "-n", "out", str(script), path=[triton], env=env, cwd=tmp_path)
+    assert at(load(tmp_path / "out.hatchet"), "work")["metrics"] == {"m": 1}
+    done = run_python(run, "triton.profiler.viewer", "--help", path=[triton], env=env, cwd=tmp_path)
+    assert "--diff-profile" in done.stdout
+    done = run_python(run, "triton.profiler.proton", "-d", "trace", str(script), path=[triton], env=env, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stderr) == (1, 'proton: data="trace" is not there yet; use data="tree"\n')

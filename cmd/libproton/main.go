@@ -83,24 +83,12 @@ const exitPatience = 5 * time.Second
 
 //export protonAtExit
 func protonAtExit(gpuAlive C.int) {
-	if gpuAlive == 0 {
-		service.Manager.SourceGone()
+	defer quietly()
+	if err := service.AtExit(gpuAlive == 0, exitPatience); err != nil {
+		say(err)
+		return
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer quietly()
-		service.AtExit()
-	}()
-	select {
-	case <-done:
-		closeRecording() // takes as long as it takes: it is our own disk, not the GPU
-	case <-time.After(exitPatience):
-		say(fmt.Sprintf("the GPU library did not answer within %v at exit; the profile holds what had arrived by then", exitPatience))
-		if err := service.WriteWhatThereIs(); err != nil {
-			say(err)
-		}
-	}
+	closeRecording() // takes as long as it takes: it is our own disk, not the GPU
 }
 
 func closeRecording() {

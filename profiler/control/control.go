@@ -15,6 +15,7 @@ import (
 type Service struct {
 	Manager *profiler.Manager
 	run     *run
+	gaveUp  bool // waiting for the GPU library at exit
 }
 
 // New returns a service over a new manager.

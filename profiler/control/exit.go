@@ -1,18 +1,65 @@
 package control
 
+import (
+	"fmt"
+	"time"
+)
+
 // Running reports whether the session of `proton run` exists in this process.
 func (s *Service) Running() bool { return s.run != nil }
 
-// AtExit writes what unfinished sessions have when the process ends.
-func (s *Service) AtExit() {
-	if s.run != nil {
-		s.runEnd(nil)
+// AtExit writes what unfinished sessions have when the process ends. A GPU library that hangs must not hang the
+// exit: after the given patience, what has been drained is written instead, and the error says so. sourceGone
+// tells that the GPU library may have been torn down already.
+func (s *Service) AtExit(sourceGone bool, patience time.Duration) error {
+	if s.gaveUp {
+		return nil // a process has two exit handlers
 	}
-	s.Manager.Finalize(nil, "")
+	ended := within(patience, func() error {
+		if sourceGone {
+			s.Manager.SourceGone()
+		}
+		if s.run != nil {
+			s.runEnd(nil)
+		}
+		s.Manager.Finalize(nil, "")
+		return nil
+	})
+	if ended != errImpatient {
+		return ended // nil, or a bug
+	}
+	s.gaveUp = true
+	// What hangs may hold the lock that this needs.
+	err := within(patience/2, func() error {
+		_, err := s.Manager.WriteDrained()
+		return err
+	})
+	switch err {
+	case nil:
+		return fmt.Errorf("the GPU library did not answer within %v at exit; the profile holds what had arrived by then", patience)
+	case errImpatient:
+		return fmt.Errorf("the GPU library did not answer within %v at exit; the profile is what the last checkpoint left, if anything", patience)
+	}
+	return fmt.Errorf("the GPU library did not answer within %v at exit: %w", patience, err)
 }
 
-// WriteWhatThereIs writes every session without asking the GPU library for anything.
-func (s *Service) WriteWhatThereIs() error {
-	_, err := s.Manager.WriteDrained()
-	return err
+var errImpatient = fmt.Errorf("it takes too long")
+
+// within runs f for as long as there is patience. A panic in f is an error.
+func within(patience time.Duration, f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				done <- fmt.Errorf("BUG: %v; please report this", r)
+			}
+		}()
+		done <- f()
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(patience):
+		return errImpatient
+	}
 }

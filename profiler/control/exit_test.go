@@ -1,0 +1,77 @@
+package control
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profiler"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// hanging is a source that never comes back from one of its functions.
+type hanging struct {
+	in   string
+	ever chan struct{}
+}
+
+func (h *hanging) at(function string) {
+	if h.in == function {
+		<-h.ever
+	}
+}
+
+func (h *hanging) Attach(bool) error  { return nil }
+func (h *hanging) Attached() bool     { return true }
+func (h *hanging) Synchronize() bool  { h.at("Synchronize"); return true }
+func (h *hanging) Flush(bool)         { h.at("Flush") }
+func (h *hanging) Dropped() uint64    { return 0 }
+func (h *hanging) Detach()            { h.at("Detach") }
+func (h *hanging) Ready() bool        { return true }
+func (h *hanging) AttachLater() error { return nil }
+func (h *hanging) ModuleUnloaded()    {}
+func (h *hanging) DeviceType() string { return "CUDA" }
+func (h *hanging) Listen(on bool) error {
+	if !on {
+		h.at("Listen")
+	}
+	return nil
+}
+func (h *hanging) Decode(hotpath.Buffer, func(*record.Kernel)) {}
+func (h *hanging) Device(uint32) profile.Device                { return profile.Device{} }
+func (h *hanging) DeviceName(uint32) string                    { return "" }
+
+// Whatever the GPU library hangs in, the process ends, and with a profile: the drained one or, in Listen and
+// Detach, the one that was written before.
+func TestExitOfAProcessWhoseGPULibraryHangs(t *testing.T) {
+	const patience = 200 * time.Millisecond
+	for _, in := range []string{"nothing", "Synchronize", "Flush", "Listen", "Detach"} {
+		t.Run(in, func(t *testing.T) {
+			h := &hanging{in: in, ever: make(chan struct{})}
+			profiler.Register("hanging", func(profiler.SourceOptions) profiler.Source { return h })
+			s := New()
+			name := filepath.Join(t.TempDir(), "p")
+			if _, err := s.Manager.Start(profiler.StartOptions{Name: name, Backend: "hanging"}); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			err := s.AtExit(false, patience)
+			again := s.AtExit(true, patience)
+			if d := time.Since(began); d > 3*patience {
+				t.Errorf("the exit took %v", d)
+			}
+			if hung := in != "nothing"; again != nil || hung != (err != nil && strings.Contains(err.Error(), "did not answer")) {
+				t.Errorf("at exit: %v, then %v", err, again)
+			}
+			if _, err := os.Stat(name + ".hatchet"); err != nil {
+				t.Errorf("no profile: %v", err)
+			}
+			close(h.ever)
+			s.Manager.Finalize(nil, "")
+		})
+	}
+}

@@ -12,7 +12,7 @@ from _thread import allocate_lock, start_new_thread
 
 from . import _dropin, _imports, _library
 from .flags import flags
-from .profile import flush_tensors, site_packages
+from .profile import disabled, flush_tensors, site_packages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ def begin(config: dict[str, Any]) -> None:
         return
     _dropin.install()
     flags.command_line = True
+    if disabled():
+        _report(config, command, "profiling Python code is off: TRITON_PROTON_DISABLE is set: unset it")
+        return
     if any(_FORK_SERVER in word for word in command):
         # A session begun here would be silent in the forked workers, where the work is.
         os.register_at_fork(after_in_child=lambda: _begin_session(config, command))

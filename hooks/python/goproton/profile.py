@@ -45,7 +45,7 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
         RuntimeError: the GPU's profiling library cannot be used; the text says what to do.
         NotImplementedError: a feature that this version does not have.
     """
-    if flags.command_line or _disabled():
+    if flags.command_line or disabled():
         return None
     hook = _resolve_hook(hook)
     if _library.load() is None:
@@ -181,7 +181,8 @@ def _select_backend() -> str:
     return select_profiler("hip" if getattr(torch_version, "hip", None) else "cuda")
 
 
-def _disabled() -> bool:
+def disabled() -> bool:
+    """Whether the user switched profiling off, with Triton's knob or its variable."""
     proton_knobs = getattr(sys.modules.get("triton.knobs"), "proton", None)
     if proton_knobs is not None:
         return bool(proton_knobs.disable)

@@ -179,6 +179,13 @@ os._exit(7)
     assert [one["finished"] for one in status.values()] == [True]
 
 
+def test_switched_off_by_triton_s_variable(run, library, tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITON_PROTON_DISABLE", "1")
+    done, status = run("import goproton\nwith goproton.scope('s', {'m': 1}): pass\n", library=library)
+    assert (done.returncode, done.stderr) == (0, "") and not list(tmp_path.glob("*.hatchet"))
+    assert [one["problems"] for one in status.values()] == [["profiling Python code is off: TRITON_PROTON_DISABLE is set: unset it"]]
+
+
 HANGS_AT_THE_END = """
 import os, time
 import goproton as proton

@@ -23,16 +23,26 @@ func put(m map[uint32]map[uint64]*Captured, id uint32, node uint64, c *Captured)
 	nodes[node] = c
 }
 
+// created notes where a node was made; a copy's place is its original's, see clone.
 func (g *graphs) created(graph uint32, node uint64, c *Captured) {
+	if original := g.exec[graph][node]; original != nil {
+		c = original
+	}
 	put(g.graph, graph, node, c)
 	g.owner[node] = graph
 }
 
-// clone gives an executable graph's node the place of the node it was copied from. The library also reports
-// the copy as created, with the instantiating thread's place: the clone's is the one that counts.
+// clone gives a copied node the place of the node it was copied from. The library also reports the copy as
+// created, with the place of the thread that instantiates: the original's is the one that counts, also for copies
+// of the copy, as of a child graph or a cloned one.
 func (g *graphs) clone(exec uint32, node, original uint64) {
-	if c := g.graph[g.owner[original]][original]; c != nil {
-		put(g.exec, exec, node, c)
+	c := g.graph[g.owner[original]][original]
+	if c == nil {
+		return
+	}
+	put(g.exec, exec, node, c)
+	if g.graph[exec][node] != nil {
+		g.graph[exec][node] = c
 	}
 }
 

@@ -29,7 +29,7 @@ static void record_launch(uint8_t type, uint32_t corr, uint64_t func) {
   }
   hp_push(t, r); // also with set 0: Go must know the id to tell "nobody asked" from "lost"
   if (__builtin_expect(load(&hp_g.capturing), 0)) {
-    t->launching.node = r.node, t->launching.pynode = r.pynode;
+    t->launching.corr = corr, t->launching.node = r.node, t->launching.pynode = r.pynode;
     t->launching.op = r.op, t->launching.flags = r.flags, t->launching.inside = 1;
   }
 }
@@ -43,6 +43,12 @@ void hp_launched(void) {
   if (t) t->launching.inside = 0;
 }
 
+// captured_now tells whether the launch that this thread is in is being captured. Its end is not told when all
+// captures, of other threads then, end before it.
+static int captured_now(const struct hp_thread *t) {
+  return t->launching.inside && t->launching.corr == t->last_corr && load(&hp_g.capturing);
+}
+
 // hp_node_created records where a graph node was made: during a capture inside the launch that is being
 // captured, else (an explicitly built graph) wherever the thread stands.
 void hp_node_created(uint32_t graph, uint64_t node) {
@@ -50,7 +56,7 @@ void hp_node_created(uint32_t graph, uint64_t node) {
   struct hp_thread *t = hp_self();
   if (!t) return;
   struct hp_record r = {.corr = graph, .set = load(&hp_g.launch_set), .func = node, .type = HP_NODE_CREATED};
-  if (t->launching.inside) {
+  if (captured_now(t)) {
     r.node = t->launching.node, r.pynode = t->launching.pynode;
     r.op = t->launching.op, r.flags = (uint8_t)(t->launching.flags | HP_F_CAPTURED);
   } else if (r.set) {

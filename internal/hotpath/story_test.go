@@ -152,6 +152,27 @@ node created 3 at "cap"
 `, hotpath.Intern("bytes")))
 }
 
+// The capture of another thread's stream ends inside this thread's launch: the launch's end is not told, and
+// nodes that this thread makes later are not the launch's.
+func TestALaunchThatOutlastsACaptureTakesNoLaterNode(t *testing.T) {
+	begin(t, false)
+	drive.Capture(+1)
+	s := drive.Enter("launch")
+	drive.Launch(1, 9)
+	drive.Leave(s)
+	drive.Capture(-1)
+	drive.NodeCreated(3, 100)
+	drive.Launch(2, 9)
+	drive.Capture(+1)
+	drive.NodeCreated(3, 101)
+	drive.Capture(-1)
+	expect(t, `launch 1 at "launch"
+node created 3 at ""
+launch 2 at ""
+node created 3 at ""
+`)
+}
+
 func TestThreadsInheritTheMainThreadsScope(t *testing.T) {
 	begin(t, false)
 	drive.Enter("main")

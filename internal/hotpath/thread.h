@@ -34,7 +34,7 @@ struct hp_thread {
   uint32_t held_count;         // metrics of the open op that wait for its launch
   struct { uint32_t name, type; uint64_t bits; } held[HP_OP_METRICS];
   uint32_t last_corr;
-  struct { uint32_t node, pynode, op, flags, inside; } launching; // the launch in progress, during captures
+  struct { uint32_t corr, node, pynode, op, flags, inside; } launching; // the launch in progress, during captures
   struct { uint32_t base, state, op, leaf; } python;              // the last python leaf computed
   _Atomic uint64_t lost;
   struct hp_memo memo[HP_MEMO];

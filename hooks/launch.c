@@ -4,11 +4,16 @@
 // add its metrics. Everything that can run user code comes before the op is open, so that no failure and no
 // kernel launched by the metadata function can end up in it.
 #include "native.h"
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 static PyObject *filter;        // callable(name) -> bool, or NULL
 static PyObject *complained;    // names of kernels that have had their warning
-static uint32_t metadata_state; // "__proton_launch_metadata"
+
+#define METADATA_FRAME "__proton_launch_metadata"
+enum { STATES = 256 }; // kernels of a program, roughly; a collision costs an intern, some 100 ns
+static _Atomic uint64_t states[STATES]; // name id << 32 | id of the state "__proton_launch_metadata:<name>"
 
 // Per thread: inside launch_enter, so that launches made by a metadata function are not hooked; the last op.
 static __thread struct { uint32_t inside, op, name; } here __attribute__((tls_model("initial-exec")));
@@ -87,10 +92,30 @@ static int nothing_queued(PyObject *lazy) {
   return none;
 }
 
+// metadata_state is the state of work that is done for a kernel's metadata. In the tree it becomes two
+// frames, as Triton's own profiler has them: the mark by which viewers hide the work, and the kernel's name.
+static uint32_t metadata_state(PyObject *kernel) {
+  static const char mark[] = METADATA_FRAME, prefix[] = METADATA_FRAME ":";
+  char text[512];
+  py_ssize n = 0;
+  uint32_t id = kernel ? hooks_name(kernel).id : 0;
+  _Atomic uint64_t *slot = &states[id % STATES];
+  uint64_t known = atomic_load_explicit(slot, memory_order_relaxed);
+  if (id && known >> 32 == id) return (uint32_t)known;
+  const char *name = id ? py.PyUnicode_AsUTF8AndSize(kernel, &n) : NULL;
+  if (id && !name) py.PyErr_Clear();
+  if (!name || (size_t)n > sizeof text - sizeof prefix) return hooks_hp->intern(mark, sizeof mark - 1);
+  memcpy(text, prefix, sizeof prefix - 1);
+  memcpy(text + sizeof prefix - 1, name, (size_t)n);
+  uint32_t state = hooks_hp->intern(text, sizeof prefix - 1 + (size_t)n);
+  if (state) atomic_store_explicit(slot, (uint64_t)id << 32 | state, memory_order_relaxed);
+  return state;
+}
+
 // evaluated returns lazy.get(), or `data` when that fails. Kernels that the metadata function launches get
 // the metadata state as their frame. NULL only with KeyboardInterrupt and the like.
 static PyObject *evaluated(PyObject *lazy, PyObject *data, PyObject *kernel) {
-  int entered = hooks_hp->state_enter(metadata_state) == HP_OK;
+  int entered = hooks_hp->state_enter(metadata_state(kernel)) == HP_OK;
   PyObject *all = py.PyObject_VectorcallMethod(hooks_str_get, &lazy, 1, NULL);
   if (entered) hooks_hp->state_exit();
   if (all && py_is(all, py.PyDict_Type)) return all;
@@ -203,11 +228,11 @@ static void add_numbers(struct launch *l) {
 }
 
 // The handler may launch kernels of its own: it runs in the metadata state and with no op open.
-static int hand_over_tensors(struct launch *l, uint32_t name) {
+static int hand_over_tensors(struct launch *l, uint32_t name, PyObject *kernel) {
   hooks_hp->op_enter(name, 0);
   struct leaf at = hooks_leaf();
   hooks_hp->op_exit();
-  int entered = hooks_hp->state_enter(metadata_state) == HP_OK, ok = 1;
+  int entered = hooks_hp->state_enter(metadata_state(kernel ? kernel : l->name)) == HP_OK, ok = 1;
   for (py_ssize i = 0; ok && i < l->n; i++)
     if (l->all[i].tensor && hooks_tensor(l->all[i].key, l->all[i].tensor, at)) ok = complain(l->name, "handing over a tensor metric");
   if (entered) hooks_hp->state_exit();
@@ -228,7 +253,7 @@ static uint32_t name_of(PyObject *name, PyObject *kernel) {
 static int open_op(struct launch *l, PyObject *kernel) {
   uint32_t id = name_of(l->name, kernel);
   if (!id) return !py.PyErr_Occurred();
-  if (l->tensors && !hand_over_tensors(l, id)) return 0;
+  if (l->tensors && !hand_over_tensors(l, id, kernel)) return 0;
   uint32_t op = hooks_hp->op_enter(id, l->function);
   if (!op) return 1;
   here.op = op;
@@ -271,9 +296,7 @@ static int enter(PyObject *lazy) {
 
 PyObject *native_launch_enter(PyObject *self, PyObject *lazy) {
   (void)self;
-  static const char state[] = "__proton_launch_metadata";
   if (lazy == py._Py_NoneStruct || here.inside || !hooks_hp->active()) return py_none();
-  if (!metadata_state) metadata_state = hooks_hp->intern(state, sizeof state - 1);
   here.inside = 1;
   int ok = enter(lazy);
   here.inside = 0;

@@ -83,7 +83,7 @@ assert sorted(names(at(root, "test0"))) == ["kernel", "library", "renamed"]
 
 
 def test_hook_launch_context(on_gpu, triton):
-    # A kernel that a metadata function launches to compute a metric stands below the frame that the viewer hides.
+    # What a metadata function launches stands below the frame that the viewer hides, and below the kernel it is for.
     on_gpu("""
 gpu.init()
 k, reduce = gpu.function("kernel"), gpu.function("reduce")
@@ -94,7 +94,7 @@ def metadata():
 with proton.scope("test0"):
     gpu.launch_triton(k, "kernel", metadata)
 root = tree()
-assert count(root, "test0", "__proton_launch_metadata", "reduce") == 1
+assert count(root, "test0", "__proton_launch_metadata", "kernel", "reduce") == 1
 assert at(root, "test0", "foo")["metrics"]["bytes"] == 4 and count(root, "test0", "foo") == 1
 """, path=[triton])
 

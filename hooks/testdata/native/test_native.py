@@ -557,7 +557,7 @@ def test_tensors_go_to_the_handler():
             n.launch_enter({"name": "k", "function": 5, "flops": t, "n": 1})
             launch(5)
             check(got, [("flops", t, ["k"])])
-            check(launches(), ["__proton_launch_metadata", "k"])
+            check(launches(), ["__proton_launch_metadata:k", "k"])
             check(slots()[("k", "n")], ("int", "1"))
         finally:
             n.set_tensor_handler(None)
@@ -656,7 +656,7 @@ def test_launches_inside_metadata():
             n.launch_enter(lazy("outer", metadata, function=1))
             launch(1)
             n.exit_state()
-        check(launches(), ["s/__proton_launch_metadata", "s/st/outer!"])
+        check(launches(), ["s/__proton_launch_metadata:outer", "s/st/outer!"])
         check(slots(), {("s/st/outer!", "flops"): ("double", "5")})
 
 

@@ -29,7 +29,7 @@ static void record_launch(uint8_t type, uint32_t corr, uint64_t func) {
   }
   hp_push(t, r); // also with set 0: Go must know the id to tell "nobody asked" from "lost"
   if (__builtin_expect(load(&hp_g.capturing), 0)) {
-    t->launching.corr = corr, t->launching.node = r.node, t->launching.pynode = r.pynode;
+    t->launching.corr = t->last_corr, t->launching.node = r.node, t->launching.pynode = r.pynode;
     t->launching.op = r.op, t->launching.flags = r.flags, t->launching.inside = 1;
   }
 }

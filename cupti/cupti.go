@@ -208,8 +208,8 @@ func (c *Collector) Detach() {
 	}
 	C.cupti_unsubscribe()
 	hotpath.ForgetContexts()
-	if c.version >= finalizeSafe || C.cupti_graphs_seen() == 0 {
-		C.finalize()
+	if (c.version >= finalizeSafe || C.cupti_graphs_seen() == 0) && C.finalize() == 0 {
+		hotpath.ReclaimBuffers()
 	}
 	c.attached = false
 }

@@ -91,3 +91,12 @@ void hp_buffer_recycle(int index) {
 uint64_t hp_buffers_refused(void) { return atomic_load(&refused); }
 
 void hp_buffers_discard(int on) { atomic_store(&discarding, on); }
+
+void hp_buffers_reclaim(void) {
+  for (int i = 0; i < HP_BUFFERS; i++) {
+    if (!claim(&slots[i], LENT, DECODING)) continue;
+    slots[i].valid = 0;
+    hp_release(slots[i].memory, hp_buffer_size); // zeroes whatever was begun in it
+    hp_buffer_recycle(i);
+  }
+}

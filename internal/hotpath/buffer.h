@@ -18,6 +18,8 @@ void hp_buffers_prepare(int free);
 int hp_buffer_take(uint8_t **buffer, size_t *valid);
 void hp_buffer_recycle(int index);
 uint64_t hp_buffers_refused(void);
+// hp_buffers_reclaim takes back what was lent and never returned. Only when the vendor library is gone.
+void hp_buffers_reclaim(void);
 // hp_buffers_discard has full buffers emptied at once instead of kept for Go, while nobody drains.
 void hp_buffers_discard(int on);
 

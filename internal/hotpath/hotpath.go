@@ -204,6 +204,10 @@ func OnFirstLaunch(f unsafe.Pointer) { C.hp_on_first_context((*[0]byte)(f)) }
 // DiscardBuffers has full buffers emptied at once instead of kept for TakeBuffer, while nobody drains.
 func DiscardBuffers(on bool) { C.hp_buffers_discard(boolint(on)) }
 
+// ReclaimBuffers takes back buffers that were lent and never returned, after the vendor library has gone:
+// otherwise some hundred sessions could use up the pool.
+func ReclaimBuffers() { C.hp_buffers_reclaim() }
+
 // PrepareBuffers makes sure that that many activity buffers are ready to be lent out, faulted in.
 func PrepareBuffers(n int) { C.hp_buffers_prepare(C.int(n)) }
 

@@ -316,6 +316,20 @@ func TestManyDistinctScopes(t *testing.T) {
 	}
 }
 
+func TestBuffersThatNeverCameBackAreReclaimed(t *testing.T) {
+	begin(t, false)
+	hotpath.ReclaimBuffers()
+	all := drive.KeepBuffers(1 << 20)
+	if more := drive.KeepBuffers(1); all == 0 || more != 0 {
+		t.Fatalf("a pool that gave %d buffers gave %d more", all, more)
+	}
+	hotpath.ReclaimBuffers()
+	if again := drive.KeepBuffers(1 << 20); again != all {
+		t.Errorf("%d buffers came back of %d", again, all)
+	}
+	hotpath.ReclaimBuffers()
+}
+
 func TestForkedChildIsSilent(t *testing.T) {
 	begin(t, false)
 	if status := drive.ForkAndUse(); status != 0 {

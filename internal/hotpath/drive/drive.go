@@ -65,6 +65,14 @@ static int buffer(void) {
 	return b != NULL;
 }
 
+// Takes buffers and keeps them, as a library that ends without returning them.
+static int keep_buffers(int n) {
+	size_t size;
+	int got = 0;
+	while (got < n && hp->buffer_get(&size)) got++;
+	return got;
+}
+
 // What a forked child can still do: 0 when every call came back and did nothing.
 static int fork_and_use(void) {
 	pid_t pid = fork();
@@ -194,6 +202,9 @@ func Metrics(s string, n int) { C.metrics(C.uint32_t(hotpath.Intern(s)), C.uint3
 
 // Buffer takes an activity buffer from the pool and hands it back as full.
 func Buffer() bool { return C.buffer() != 0 }
+
+// KeepBuffers takes up to n buffers, never gives them back, and returns how many it got.
+func KeepBuffers(n int) int { return int(C.keep_buffers(C.int(n))) }
 
 // ForkAndUse forks and has the child call everything; it returns the child's wait status, 0 for success.
 func ForkAndUse() int { return int(C.fork_and_use()) }

@@ -17,6 +17,8 @@ const (
 	spareBuffers = 3
 	// graphsEvery is how often destroyed graphs are freed: their last records must have arrived first.
 	graphsEvery = time.Second
+	// firstCheckpoint after the first work: a program that is killed early has been short.
+	firstCheckpoint = 250 * time.Millisecond
 )
 
 func (m *Manager) startDrainer() {
@@ -60,6 +62,7 @@ func (m *Manager) drainLoop(stop, stopped chan struct{}) {
 type drainer struct {
 	m                  *Manager
 	graphs, checkpoint time.Time
+	worked             bool
 }
 
 // round does everything that is due and reports whether there was work. A bug of ours in it must not end the
@@ -92,6 +95,10 @@ func (d *drainer) drain() (busy, graphsWait bool, first func()) {
 	}
 	if busy {
 		first, m.firstWork = m.firstWork, nil
+	}
+	if busy && !d.worked {
+		d.worked = true
+		d.checkpoint = time.Now().Add(firstCheckpoint - m.every)
 	}
 	return busy, graphsWait, first
 }

@@ -116,7 +116,7 @@ func (m *Manager) write(s *session) (files []string, err error) {
 			continue
 		}
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return files, fmt.Errorf("make the folder of %s: %w", path, err)
+			return files, fmt.Errorf("make the folder of %s: %w; give a name in a folder that can be written", path, err)
 		}
 		if err := hatchet.WriteFile(path, p); err != nil {
 			return files, err

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/hotpath/drive"
@@ -401,4 +402,18 @@ func TestRefusedSourceLeavesTheProgramAlone(t *testing.T) {
 		t.Errorf("problems: %q", got)
 	}
 	same(t, m.outline(t, id, 0), "ROOT\n  s tokens=1\n")
+}
+
+func TestFirstCheckpointComesSoonAfterTheFirstLaunch(t *testing.T) {
+	m, f := stage(t)
+	left := make(chan bool, 100)
+	start(t, m, "p", StartOptions{})
+	m.Checkpoint(3600, func() { left <- true })
+	drive.Launch(1, 1)
+	f.kernel(1, "k", 5)
+	select {
+	case <-left:
+	case <-time.After(10 * time.Second):
+		t.Error("a program that is killed within the hour leaves nothing")
+	}
 }

@@ -101,7 +101,7 @@ int hp_metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, in
   if (!t || !set || !name) return HP_OFF;
   int status = HP_OK;
   if (load(&hp_g.shadow)) status = slot_add(node, set, name, type, 0, t->last_corr, bits);
-  if (status == HP_OK && pynode) status = slot_add(pynode, set, name, type, HP_M_PYTHON, t->last_corr, bits);
+  if (status == HP_OK && load(&hp_g.python)) status = slot_add(pynode, set, name, type, HP_M_PYTHON, t->last_corr, bits);
   return status;
 }
 

@@ -247,6 +247,21 @@ func TestMetricsSumInPlace(t *testing.T) {
 	}
 }
 
+func TestPythonMetricsAtTheRootAreKept(t *testing.T) {
+	begin(t, true)
+	drive.Python() // a thread that runs no Python, outside any scope
+	drive.Int("m", 3)
+	n := 0
+	for _, sl := range hotpath.Slots()[1:] {
+		if sl.Flags&hotpath.SlotPython != 0 && sl.Node == 0 && sl.Bits == 3 {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d metrics at the root of the python call paths, want 1", n)
+	}
+}
+
 func TestFullRingCountsWhatItLoses(t *testing.T) {
 	begin(t, false)
 	before := hotpath.Lost()

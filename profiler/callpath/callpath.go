@@ -175,10 +175,12 @@ func (r *Resolver) Resolve(k *record.Kernel) (Answer, bool) {
 }
 
 // Limits on what waits: a graph launch keeps its entry until its kernels have long stopped coming, or, if
-// none ever came (an empty graph, a failed launch), until so many newer ones were made.
+// none ever came (an empty graph, a failed launch), until so many newer ones were made. Launches that failed
+// never get a kernel; once very many wait, those from long ago (256 buffers are 2.5 million kernels) go.
 const (
 	settledCycles = 256
 	maxReplays    = 1 << 17
+	maxWaiting    = 1 << 20
 )
 
 // NextCycle is called once per drain of activity buffers and forgets graph launches that are done.
@@ -195,6 +197,9 @@ func (r *Resolver) NextCycle() {
 		n++
 	}
 	r.replays = append(r.replays[:0], r.replays[n:]...)
+	if len(r.launches) > maxWaiting && r.cycle%settledCycles == 0 {
+		r.Forget(r.cycle - settledCycles)
+	}
 }
 
 // Mark begins a flush: launches added from now on survive the Forget that ends it.

@@ -64,9 +64,6 @@ func NVTXWanted() bool {
 	return true
 }
 
-// Library tells which libcupti is in use: path and version as CUPTI counts it. Empty before Attach.
-func (c *Collector) Library() (path string, version uint32) { return c.library.Path, c.version }
-
 // Attached reports whether CUPTI is subscribed to.
 func (c *Collector) Attached() bool { return c.attached }
 

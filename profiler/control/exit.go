@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// Running reports whether the session of `proton run` exists in this process.
-func (s *Service) Running() bool { return s.run != nil }
-
 // AtExit writes what unfinished sessions have when the process ends. A GPU library that hangs must not hang the
 // exit: after the given patience, what has been drained is written instead, and the error says so. sourceGone
 // tells that the GPU library may have been torn down already.

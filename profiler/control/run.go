@@ -31,7 +31,7 @@ type run struct {
 	session int
 	done    bool
 
-	claimed sync.Once
+	claim func() error // makes the session's name this process's own, once
 
 	mu    sync.Mutex // the drainer writes checkpoints while the program may be ending
 	files []string
@@ -75,10 +75,10 @@ func (s *Service) runBegin(p *params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.run = &run{config: c, session: id}
+	s.run = &run{config: c, session: id, claim: sync.OnceValue(s.claimName)}
 	// Of a program and its helpers the one that launches first gets the plain name. A launcher like torchrun
 	// only looks at the GPUs, and gets none.
-	s.Manager.OnFirstWork(func() { s.claim() })
+	s.Manager.OnFirstWork(func() { s.run.claim() })
 	if c.Checkpoint > 0 {
 		s.Manager.Checkpoint(c.Checkpoint, s.runCheckpoint)
 	}
@@ -93,12 +93,6 @@ func runName(c runConfig) (string, error) {
 		return name, err
 	}
 	return filepath.Abs(name)
-}
-
-// claim makes the session's name this process's own, once.
-func (s *Service) claim() (err error) {
-	s.run.claimed.Do(func() { err = s.claimName() })
-	return err
 }
 
 func (s *Service) claimName() error {
@@ -128,7 +122,7 @@ func (s *Service) runCheckpoint() {
 	s.Manager.Collect()
 	status := s.Manager.Status()
 	if status.Kernels > 0 {
-		if s.claim() == nil {
+		if s.run.claim() == nil {
 			if files, err := s.Manager.WriteDrained(); err == nil {
 				s.run.setFiles(files)
 			}
@@ -147,7 +141,7 @@ func (s *Service) runEnd(*params) (any, error) {
 	status := s.Manager.Status()
 	var err error
 	if status.Kernels > 0 || s.Manager.HasMetrics(s.run.session) {
-		if err = s.claim(); err == nil {
+		if err = s.run.claim(); err == nil {
 			var files []string
 			files, err = s.Manager.Finalize(&s.run.session, "")
 			s.run.setFiles(files)

@@ -219,10 +219,11 @@ static void add_converted(const struct leaf *at, struct metric *m) {
 }
 
 static void add_numbers(struct launch *l) {
-  // During a capture the hot path itself must see that the metric belongs to an op. Otherwise the leaf is
-  // looked up once: with a python session each look-up walks the stack.
+  // With a function handle the metrics wait in the op for their launch, which knows the call path best; during
+  // a capture, too, the hot path itself must see that they belong to an op. Otherwise the leaf is looked up once:
+  // with a python session each look-up walks the stack.
   struct leaf at, *once = NULL;
-  if (l->n > 1 && !hooks_hp->capturing()) at = hooks_leaf(), once = &at;
+  if (l->n > 1 && !l->function && !hooks_hp->capturing()) at = hooks_leaf(), once = &at;
   for (py_ssize i = 0; i < l->n; i++)
     if (!l->all[i].tensor) add_converted(once, &l->all[i]);
 }

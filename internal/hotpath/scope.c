@@ -146,7 +146,8 @@ static uint64_t other_type(uint32_t type, uint64_t bits) {
     return bits;
   }
   memcpy(&d, &bits, 8);
-  return (uint64_t)(int64_t)d;
+  if (!(d > -9e18 && d < 9e18)) return 0; // NaN, or more than an integer holds
+  return (uint64_t)(int64_t)(d < 0 ? d - 0.5 : d + 0.5);
 }
 
 // ---- ops ----

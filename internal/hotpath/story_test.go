@@ -206,7 +206,7 @@ func TestHeldMetricsLandWhereTheKernelDoes(t *testing.T) {
 	drive.Op("never launched", 8)
 	drive.Int("bytes", 5)
 	drive.OpExit()
-	drive.Op("add_4096", 7) // the same metric again, now of the other type
+	drive.Op("add_4096", 7)   // the same metric again, now of the other type
 	drive.Float("bytes", 2.6) // counts as the nearest integer
 	drive.Launch(2, 7)
 	expect(t, `launch 1 at "s > add_4096" python "user.py:1@f > add_4096" op

@@ -26,7 +26,6 @@ type Manager struct {
 	nextID      int
 	source      Source
 	options     SourceOptions
-	backend     string
 	attached    bool
 	gpuStarting bool // the program is initialising its GPU right now
 	waiting     bool // attached by GPUStarts, when the program initialises its GPU
@@ -40,9 +39,9 @@ type Manager struct {
 	draining    chan struct{} // closed to end the drainer; nil when none runs
 	drained     chan struct{}
 
-	firstWork  func() // called by the drainer once, when something was launched
-	checkpoint func() // called by the drainer every checkpointEvery
-	every      time.Duration
+	firstWork  func()        // called by the drainer once, when something was launched
+	checkpoint func()        // called by the drainer
+	every      time.Duration // between checkpoints
 }
 
 // Loss counts what could not be recorded.
@@ -52,9 +51,6 @@ type Loss struct {
 	Unattributed uint64 // kernels that were timed but whose launch is unknown
 	Untimed      uint64 // kernels that were counted but not timed
 }
-
-// Total says how many records are missing or incomplete.
-func (l Loss) Total() uint64 { return l.Records + l.Buffers + l.Unattributed + l.Untimed }
 
 type lossBase struct{ records, refused uint64 }
 

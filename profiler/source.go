@@ -3,7 +3,6 @@ package profiler
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 
@@ -47,18 +46,6 @@ func Register(name string, make func(SourceOptions) Source) {
 	backends.Lock()
 	defer backends.Unlock()
 	backends.make[name] = make
-}
-
-// Backends returns the names of the registered backends.
-func Backends() []string {
-	backends.Lock()
-	defer backends.Unlock()
-	var names []string
-	for n := range backends.make {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	return names
 }
 
 // plannedBackends are upstream's that are not there yet, with the reason.

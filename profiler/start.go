@@ -62,7 +62,7 @@ func (m *Manager) prepare(o StartOptions) error {
 		if err != nil {
 			return err
 		}
-		m.source, m.backend, m.options, m.problems = source, o.Backend, o.Source, nil
+		m.source, m.options, m.problems = source, o.Source, nil
 	} else if o.Source.WholeGraphs != m.options.WholeGraphs {
 		return &ArgumentError{"Cannot add a session with the same profiler but a different mode than existing sessions"}
 	}

@@ -9,25 +9,8 @@
 #include <string.h>
 
 #include "../record.h"
+#include "../stub/cuda_api.h"
 #include "../stub/stub.h"
-
-uint32_t cuInit(uint32_t flags);
-uint32_t cuCtxCreate_v2(void **context, uint32_t flags, int device);
-uint32_t cuCtxDestroy_v2(void *context);
-uint32_t cuCtxSetCurrent(void *context);
-uint32_t cuModuleLoadData(void **module, const void *image);
-uint32_t cuModuleUnload(void *module);
-uint32_t cuModuleGetFunction(void **function, void *module, const char *name);
-uint32_t cuStreamCreate(void **stream, uint32_t flags);
-uint32_t cuLaunchKernel(void *f, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared,
-                        void *stream, void **params, void **extra);
-uint32_t cuLaunchKernelEx(const struct cuda_launch_config *config, void *f, void **params, void **extra);
-uint32_t cuStreamBeginCapture_v2(void *stream, int mode);
-uint32_t cuStreamEndCapture(void *stream, void **graph);
-uint32_t cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags);
-uint32_t cuGraphLaunch(void *exec, void *stream);
-uint32_t cuGraphExecDestroy(void *exec);
-uint32_t cuGraphDestroy(void *graph);
 
 #define F(name, required, arguments) uint32_t cupti##name arguments;
 CUPTI_FUNCTIONS(F)

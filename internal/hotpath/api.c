@@ -17,7 +17,6 @@ static const struct hp_api table = {
     .child = hp_child,
     .node = hp_node_get,
     .active = hp_active,
-    .wants_python = hp_wants_python,
     .scope_enter = hp_scope_enter,
     .scope_exit = hp_scope_exit,
     .scope_node = hp_scope_node,

@@ -99,8 +99,6 @@ struct hp_api {
 
   // 1 when some session is active and this process is not a forked child. Costs one load.
   int (*active)(void);
-  // 1 when some active session wants python call paths.
-  int (*wants_python)(void);
 
   // Scopes of the calling thread. exit with a zeroed token pops whatever is innermost.
   struct hp_token (*scope_enter)(uint32_t name);

@@ -4,10 +4,7 @@
 #include "thread.h"
 #include <string.h>
 
-static uint32_t load(_Atomic uint32_t *v) { return atomic_load_explicit(v, memory_order_relaxed); }
-
-int hp_active(void) { return load(&hp_g.launch_set) != 0 && !load(&hp_g.dead); }
-int hp_wants_python(void) { return hp_active() && load(&hp_g.python); }
+int hp_active(void) { return hp_load(&hp_g.launch_set) != 0 && !hp_load(&hp_g.dead); }
 
 static struct hp_thread *on(void) { return hp_active() ? hp_self() : NULL; }
 
@@ -16,8 +13,8 @@ static struct hp_thread *on(void) { return hp_active() ? hp_self() : NULL; }
 struct hp_token hp_scope_enter(uint32_t name) {
   struct hp_thread *t = on();
   if (!t || !name) return (struct hp_token){0, 0};
-  uint32_t node = hp_step(t, load(&t->scope), name, load(&hp_g.scope_set));
-  if (node == load(&t->scope)) return (struct hp_token){0, 0}; // out of room
+  uint32_t node = hp_step(t, hp_load(&t->scope), name, hp_load(&hp_g.scope_set));
+  if (node == hp_load(&t->scope)) return (struct hp_token){0, 0}; // out of room
   atomic_store_explicit(&t->scope, node, memory_order_release);
   t->own++;
   t->leaf_valid = 0;
@@ -25,10 +22,9 @@ struct hp_token hp_scope_enter(uint32_t name) {
 }
 
 int hp_scope_exit(struct hp_token token) {
-  if (load(&hp_g.dead)) return HP_OFF;
-  struct hp_thread *t = hp_self();
+  struct hp_thread *t = hp_living();
   if (!t) return HP_OFF;
-  uint32_t now = load(&t->scope);
+  uint32_t now = hp_load(&t->scope);
   if (token.node && token.generation != t->generation) return HP_OFF; // its sessions are all gone
   if (token.node && token.node != now) {
     if (hp_active()) return HP_MISMATCH;
@@ -45,14 +41,14 @@ int hp_scope_exit(struct hp_token token) {
 }
 
 uint32_t hp_scope_node(void) {
-  struct hp_thread *t = load(&hp_g.dead) ? NULL : hp_self();
-  return t ? load(&t->scope) : 0;
+  struct hp_thread *t = hp_living();
+  return t ? hp_load(&t->scope) : 0;
 }
 
 // ---- states ----
 
 int hp_state_enter(uint32_t name) {
-  struct hp_thread *t = load(&hp_g.dead) ? NULL : hp_self();
+  struct hp_thread *t = hp_living();
   if (!t) return HP_OFF;
   if (t->state_depth == HP_STATES) return HP_FULL;
   t->state[t->state_depth++] = name;
@@ -61,7 +57,7 @@ int hp_state_enter(uint32_t name) {
 }
 
 int hp_state_exit(void) {
-  struct hp_thread *t = load(&hp_g.dead) ? NULL : hp_self();
+  struct hp_thread *t = hp_living();
   if (!t) return HP_OFF;
   if (!t->state_depth) return HP_EMPTY;
   t->state_depth--;
@@ -75,7 +71,7 @@ int hp_state_exit(void) {
 // innermost scope's name stands between the Python frames and the state.
 static uint32_t python_metric_leaf(struct hp_thread *t) {
   uint32_t (*walk)(void) = atomic_load_explicit(&hp_g.walker, memory_order_acquire);
-  uint32_t scope = load(&t->scope);
+  uint32_t scope = hp_load(&t->scope);
   if (t->op_open || !scope) return hp_python_leaf(t);
   uint32_t node = hp_step(t, walk ? walk() : 0, hp_node_get(scope).name, 0);
   if (t->state_depth && t->state[t->state_depth - 1]) node = hp_step(t, node, t->state[t->state_depth - 1], 0);
@@ -86,9 +82,9 @@ void hp_leaf_now(uint32_t *node, uint32_t *pynode, uint32_t *set) {
   *node = *pynode = *set = 0;
   struct hp_thread *t = on();
   if (!t) return;
-  *set = load(&hp_g.launch_set);
+  *set = hp_load(&hp_g.launch_set);
   *node = hp_leaf(t);
-  if (load(&hp_g.python)) *pynode = python_metric_leaf(t);
+  if (hp_load(&hp_g.python)) *pynode = python_metric_leaf(t);
 }
 
 static int slot_add(uint32_t node, uint32_t set, uint32_t name, int type, int flags, uint32_t corr, uint64_t bits) {
@@ -97,11 +93,11 @@ static int slot_add(uint32_t node, uint32_t set, uint32_t name, int type, int fl
 }
 
 int hp_metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, int type, uint64_t bits) {
-  struct hp_thread *t = load(&hp_g.dead) ? NULL : hp_self();
+  struct hp_thread *t = hp_living();
   if (!t || !set || !name) return HP_OFF;
   int status = HP_OK;
-  if (load(&hp_g.shadow)) status = slot_add(node, set, name, type, 0, t->last_corr, bits);
-  if (status == HP_OK && load(&hp_g.python)) status = slot_add(pynode, set, name, type, HP_M_PYTHON, t->last_corr, bits);
+  if (hp_load(&hp_g.shadow)) status = slot_add(node, set, name, type, 0, t->last_corr, bits);
+  if (status == HP_OK && hp_load(&hp_g.python)) status = slot_add(pynode, set, name, type, HP_M_PYTHON, t->last_corr, bits);
   return status;
 }
 
@@ -109,7 +105,7 @@ int hp_metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, in
 // captured, the op's launch may be on its way into a graph.
 static int record_metric(struct hp_thread *t, uint32_t node, uint32_t pynode, uint32_t name, int type, uint64_t bits) {
   uint8_t flags = (type == HP_DOUBLE ? HP_F_DOUBLE : 0) | (hp_metric_is_property(name) ? HP_F_PROPERTY : 0);
-  hp_push(t, (struct hp_record){.corr = name, .set = load(&hp_g.launch_set), .node = node, .pynode = pynode,
+  hp_push(t, (struct hp_record){.corr = name, .set = hp_load(&hp_g.launch_set), .node = node, .pynode = pynode,
                                 .func = bits, .op = t->op_seq, .type = HP_OP_METRIC, .flags = flags});
   return HP_OK;
 }
@@ -124,9 +120,9 @@ static int metric(uint32_t name, int type, uint64_t bits) {
     t->held[t->held_count++].bits = bits;
     return HP_OK;
   }
-  uint32_t pynode = load(&hp_g.python) ? python_metric_leaf(t) : 0;
-  if (__builtin_expect(t->op_open && load(&hp_g.capturing), 0)) return record_metric(t, hp_leaf(t), pynode, name, type, bits);
-  return hp_metric_at(hp_leaf(t), pynode, load(&hp_g.launch_set), name, type, bits);
+  uint32_t pynode = hp_load(&hp_g.python) ? python_metric_leaf(t) : 0;
+  if (__builtin_expect(t->op_open && hp_load(&hp_g.capturing), 0)) return record_metric(t, hp_leaf(t), pynode, name, type, bits);
+  return hp_metric_at(hp_leaf(t), pynode, hp_load(&hp_g.launch_set), name, type, bits);
 }
 
 int hp_metric_int(uint32_t name, int64_t value) { return metric(name, HP_INT, (uint64_t)value); }
@@ -153,10 +149,10 @@ static uint64_t other_type(uint32_t type, uint64_t bits) {
 // ---- ops ----
 
 static void release_held(struct hp_thread *t, uint32_t node, uint32_t pynode) {
-  uint32_t set = load(&hp_g.launch_set);
+  uint32_t set = hp_load(&hp_g.launch_set);
   for (uint32_t i = 0; i < t->held_count && set; i++) {
     uint32_t name = t->held[i].name, type = t->held[i].type;
-    if (load(&hp_g.capturing)) record_metric(t, node, pynode, name, (int)type, t->held[i].bits);
+    if (hp_load(&hp_g.capturing)) record_metric(t, node, pynode, name, (int)type, t->held[i].bits);
     else if (hp_metric_at(node, pynode, set, name, (int)type, t->held[i].bits) == HP_TYPE_CHANGED)
       hp_metric_at(node, pynode, set, name, type == HP_INT ? HP_DOUBLE : HP_INT, other_type(type, t->held[i].bits));
   }
@@ -171,7 +167,7 @@ void hp_op_close(struct hp_thread *t, uint32_t node, uint32_t pynode) {
 }
 
 void hp_op_abandon(struct hp_thread *t) {
-  hp_op_close(t, t->held_count ? hp_leaf(t) : 0, t->held_count && load(&hp_g.python) ? hp_python_leaf(t) : 0);
+  hp_op_close(t, t->held_count ? hp_leaf(t) : 0, t->held_count && hp_load(&hp_g.python) ? hp_python_leaf(t) : 0);
 }
 
 uint32_t hp_op_enter(uint32_t name, uint64_t func) {
@@ -187,6 +183,6 @@ uint32_t hp_op_enter(uint32_t name, uint64_t func) {
 }
 
 void hp_op_exit(void) {
-  struct hp_thread *t = load(&hp_g.dead) ? NULL : hp_self();
+  struct hp_thread *t = hp_living();
   if (t && t->op_open) hp_op_abandon(t);
 }

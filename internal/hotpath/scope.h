@@ -4,7 +4,6 @@
 #include "hotpath.h"
 
 int hp_active(void);
-int hp_wants_python(void);
 struct hp_token hp_scope_enter(uint32_t name);
 int hp_scope_exit(struct hp_token token);
 uint32_t hp_scope_node(void);

@@ -60,8 +60,14 @@ struct hp_global {
 };
 extern struct hp_global hp_g;
 
+static inline uint32_t hp_load(_Atomic uint32_t *v) { return atomic_load_explicit(v, memory_order_relaxed); }
+
 // hp_self returns the calling thread's state, up to date with the sessions, or NULL when memory ran out.
 struct hp_thread *hp_self(void);
+// hp_living is hp_self, but NULL in a forked child.
+static inline struct hp_thread *hp_living(void) {
+  return __builtin_expect(hp_load(&hp_g.dead), 0) ? NULL : hp_self();
+}
 // hp_push appends one record, or counts it as lost when Go is too far behind.
 void hp_push(struct hp_thread *t, struct hp_record r);
 // The call paths a launch on this thread would get now.

@@ -19,6 +19,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"unsafe"
+
+	// The C here includes hotpath.h, which Go's build cache does not know of a folder that is not this package's:
+	// without this import a change of the table would leave this package as it was compiled before.
+	_ "github.com/goproton/goproton/internal/hotpath"
 )
 
 // Control answers one control call of goproton._native: a method and its JSON parameters, a JSON result.

@@ -4,12 +4,29 @@
 // derives and prints from one. It imports nothing of ours and knows no format and no vendor.
 package profile
 
-// Profile is one collected profile: a tree, what is known of the devices, and what was lost.
+// Profile is one collected profile: a tree, what is known of the devices and of the run, and, where it was
+// recorded, what happened when.
 type Profile struct {
-	Root    *Node
-	Kinds   Kinds
-	Devices []Device
+	Root     *Node
+	Kinds    Kinds
+	Devices  []Device
+	Info     Info
+	Timeline *Timeline // nil in a profile that has sums only
 }
+
+// Info are facts of the run that made a profile: which process of which machine, when. Keys are lower case.
+type Info map[string]string
+
+// Keys of Info that every reader knows. Numbers are decimal.
+const (
+	InfoName  = "name"  // of the session
+	InfoHost  = "host"  // host name
+	InfoPID   = "pid"   // process id
+	InfoRank  = "rank"  // of a distributed run, 0 to world size - 1
+	InfoWorld = "world" // number of ranks
+	InfoStart = "start" // when the session started, in ns since 1970
+	InfoTool  = "tool"  // what recorded it: "goproton 0.1", "triton"
+)
 
 // Node is one frame of a call path with the metrics that were recorded at exactly that path.
 // A node's own values never include its children's: inclusive sums are the reader's business.
@@ -17,6 +34,7 @@ type Node struct {
 	Name     string
 	Metrics  []Metric // in order of first recording; names are unique
 	Children []*Node  // in chronological order of first appearance
+	Times    *Sketch  // how long the kernels at exactly this path ran, in ns; nil when it was not collected
 }
 
 // Metric is one named value of a node. The unit, if any, is in the name: "time (ns)", "cpu_time (ns)".

@@ -1,18 +1,14 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/term"
-	tree "github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/hatchet"
 	"github.com/goproton/goproton/viewer"
 )
 
@@ -127,23 +123,6 @@ func splitNames(lists []string) []string {
 		}
 	}
 	return names
-}
-
-// readProfile reads a file, or standard input for "-".
-func readProfile(file string, stdin io.Reader) (*tree.Profile, error) {
-	if file != "-" {
-		p, err := hatchet.ReadFile(file)
-		var cannot *fs.PathError
-		if errors.As(err, &cannot) {
-			return nil, fmt.Errorf("%w; give a .hatchet file, which proton run writes", err)
-		}
-		return p, err
-	}
-	p, err := hatchet.Read(stdin)
-	if err != nil {
-		return nil, fmt.Errorf("read profile from standard input: %w; pipe a .hatchet file into this command", err)
-	}
-	return p, nil
 }
 
 // spellOutDiff turns proton-viewer's -diff, which is no flag of one letter, into --diff-profile.

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/formats"
+)
+
+// readProfile reads a file of any format, or standard input for "-".
+func readProfile(file string, stdin io.Reader) (*tree.Profile, error) {
+	if file != "-" {
+		p, err := formats.ReadFile(file)
+		if err != nil && formats.NotThere(err) {
+			return nil, fmt.Errorf("%w; give a profile, for example the .hatchet file that proton run writes", err)
+		}
+		return p, err
+	}
+	p, err := formats.Read(stdin)
+	if err != nil {
+		return nil, fmt.Errorf("read profile from standard input: %w; pipe a profile into this command", err)
+	}
+	return p, nil
+}

@@ -1,0 +1,101 @@
+package profile
+
+// Timeline is what happened when: lanes, and on them slices, with arrows between them. All times are in ns since
+// 1970, on one clock. Readers build one; Collectors stream to a TraceWriter instead, since a trace outgrows memory.
+type Timeline struct {
+	Lanes  []Lane
+	Slices []Slice // in any order
+	Flows  []Flow
+}
+
+// TraceWriter takes a timeline piece by piece; every format that can hold one has one. A lane comes before
+// what lies on it. The first error sticks and is returned by every later call.
+type TraceWriter interface {
+	Lane(Lane) error
+	Slice(*Slice) error // must not be kept after the call
+	Flow(Flow) error
+}
+
+// Lane is a row of the timeline.
+type Lane struct {
+	ID      int // names the lane within its timeline
+	Kind    LaneKind
+	Name    string // as shown: "CPU Thread 0", "GPU 0 Stream 7"
+	Device  string // ordinal of the GPU; "" for a thread
+	Context uint32 // CUPTI's id of the context; 0 for a thread
+	Stream  uint32 // CUPTI's id of the stream; 0 for a thread
+	Thread  int64  // the system's thread id; 0 when it is not known, and for streams
+	Process string // which process, in a timeline merged of several: "rank 3"; else ""
+}
+
+// LaneKind says what a lane shows.
+type LaneKind uint8
+
+const (
+	ThreadLane LaneKind = iota // scopes and launches of a CPU thread
+	GraphLane                  // scopes that were open when the kernels of a stream were captured into a graph
+	StreamLane                 // kernels and copies of a GPU stream
+)
+
+// Slice is one thing that took time on a lane.
+type Slice struct {
+	Lane     int // its id
+	Kind     SliceKind
+	Name     string
+	Start    int64    // ns since 1970
+	Duration int64    // ns; never negative
+	Path     []string // call path from the root to this frame, both included; shared between slices, do not change
+	Metrics  []Metric // bytes of a copy, user metrics of a scope
+	ID       uint64   // what flows and other tools call it: a scope's id, a launch's correlation id; 0 for none
+}
+
+// SliceKind says what a slice is.
+type SliceKind uint8
+
+const (
+	ScopeSlice  SliceKind = iota // a scope, state or op of the program
+	LaunchSlice                  // the call that launched something, on the CPU
+	KernelSlice
+	GraphSlice // a whole graph, where kernels within were not timed
+	CopySlice  // a memory copy
+	FillSlice  // a memset
+	SyncSlice  // the CPU waited for the GPU
+	OtherSlice
+)
+
+// Flow is an arrow from a launch to what it started.
+type Flow struct {
+	ID       uint64
+	From, To int   // lanes
+	Start    int64 // when it leaves From: within a slice there
+	End      int64 // when it reaches To: the start of a slice there
+}
+
+// Lane, Slice and Flow append: a Timeline is the TraceWriter that keeps everything.
+func (t *Timeline) Lane(l Lane) error { t.Lanes = append(t.Lanes, l); return nil }
+
+// Slice is described with Lane.
+func (t *Timeline) Slice(s *Slice) error { t.Slices = append(t.Slices, *s); return nil }
+
+// Flow is described with Lane.
+func (t *Timeline) Flow(f Flow) error { t.Flows = append(t.Flows, f); return nil }
+
+// WriteTrace hands a timeline to a writer, lanes first.
+func (t *Timeline) WriteTrace(w TraceWriter) error {
+	for _, l := range t.Lanes {
+		if err := w.Lane(l); err != nil {
+			return err
+		}
+	}
+	for i := range t.Slices {
+		if err := w.Slice(&t.Slices[i]); err != nil {
+			return err
+		}
+	}
+	for _, f := range t.Flows {
+		if err := w.Flow(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -14,37 +14,45 @@ const (
 )
 
 // Value is one metric value: an integer, a float, a string, or a vector of numbers.
-// The zero Value is the integer 0. Values are copied freely and kept by the hundred thousand, so the rare
-// vectors lie behind a pointer.
+// The zero Value is the integer 0. Values are copied freely and kept by the million, so one takes three words:
+// whatever is no number lies behind ref.
 type Value struct {
 	_    [0]func() // not comparable with ==
-	typ  Type
-	bits uint64 // of an Int or a Float
-	str  string
-	vec  *vector
+	bits uint64    // of an Int or a Float
+	ref  any       // nil: an Int; isFloat; a string; []int64; []float64
 }
 
-type vector struct {
-	ints []int64
-	flts []float64
-}
+// isFloat takes no room and is never allocated.
+type isFloat struct{}
 
 // IntValue, FloatValue, StringValue, IntsValue and FloatsValue make values.
-func IntValue(v int64) Value        { return Value{typ: Int, bits: uint64(v)} }
-func FloatValue(v float64) Value    { return Value{typ: Float, bits: math.Float64bits(v)} }
-func StringValue(v string) Value    { return Value{typ: String, str: v} }
-func IntsValue(v []int64) Value     { return Value{typ: Ints, vec: &vector{ints: v}} }
-func FloatsValue(v []float64) Value { return Value{typ: Floats, vec: &vector{flts: v}} }
+func IntValue(v int64) Value        { return Value{bits: uint64(v)} }
+func FloatValue(v float64) Value    { return Value{bits: math.Float64bits(v), ref: isFloat{}} }
+func StringValue(v string) Value    { return Value{ref: v} }
+func IntsValue(v []int64) Value     { return Value{ref: v} }
+func FloatsValue(v []float64) Value { return Value{ref: v} }
 
 // Type returns the value's type.
-func (v Value) Type() Type { return v.typ }
+func (v Value) Type() Type {
+	switch v.ref.(type) {
+	case nil:
+		return Int
+	case isFloat:
+		return Float
+	case string:
+		return String
+	case []int64:
+		return Ints
+	}
+	return Floats
+}
 
 // Int returns an integer value, or a float truncated; 0 for other types.
 func (v Value) Int() int64 {
-	switch v.typ {
-	case Int:
+	switch v.ref.(type) {
+	case nil:
 		return int64(v.bits)
-	case Float:
+	case isFloat:
 		return int64(math.Float64frombits(v.bits))
 	}
 	return 0
@@ -52,30 +60,29 @@ func (v Value) Int() int64 {
 
 // Float returns a number as float64; ok is false for strings and vectors.
 func (v Value) Float() (f float64, ok bool) {
-	switch v.typ {
-	case Int:
+	switch v.ref.(type) {
+	case nil:
 		return float64(int64(v.bits)), true
-	case Float:
+	case isFloat:
 		return math.Float64frombits(v.bits), true
 	}
 	return 0, false
 }
 
 // Str returns a string value, "" for other types.
-func (v Value) Str() string { return v.str }
+func (v Value) Str() string {
+	s, _ := v.ref.(string)
+	return s
+}
 
 // Ints and Floats return a vector; nil for other types.
 func (v Value) Ints() []int64 {
-	if v.vec == nil {
-		return nil
-	}
-	return v.vec.ints
+	list, _ := v.ref.([]int64)
+	return list
 }
 
 // Floats is described with Ints.
 func (v Value) Floats() []float64 {
-	if v.vec == nil {
-		return nil
-	}
-	return v.vec.flts
+	list, _ := v.ref.([]float64)
+	return list
 }

@@ -53,8 +53,8 @@ func TestValues(t *testing.T) {
 
 // A tree of a million kernels holds some five million values.
 func TestValueIsSmall(t *testing.T) {
-	if size := unsafe.Sizeof(Value{}); size > 40 {
-		t.Errorf("a value takes %d bytes, want at most 40", size)
+	if size := unsafe.Sizeof(Value{}); size > 24 {
+		t.Errorf("a value takes %d bytes, want at most 24", size)
 	}
 }
 

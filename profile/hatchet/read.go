@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/goproton/goproton/profile"
 )
 
 // Read reads one profile. What it cannot understand is a *FormatError with the place in the file.
 func Read(r io.Reader) (*profile.Profile, error) {
-	d := decoder{scanner: newScanner(r), seen: map[string]*metricFacts{}}
+	d := newDecoder(r)
 	p := &profile.Profile{}
 	elements := 0
 	d.array("at the start of a .hatchet file", func() {
@@ -55,14 +56,36 @@ func ReadFile(path string) (*profile.Profile, error) {
 	return p, nil
 }
 
+// decoder turns text into nodes. Nodes, their metrics and their lists of children are cut from slabs: a tree of a
+// million nodes is some ten thousand allocations, not four million.
 type decoder struct {
 	*scanner
 	seen    map[string]*metricFacts
-	metrics profile.Node // collects the metrics of one node, to be copied at their final size
+	texts   map[string]profile.Value // see text
+	metrics []profile.Metric         // of one node, to be copied at their final size
+	pending []*profile.Node          // children of the nodes that are still open, the innermost's last
+	visits  int                      // nodes with metrics so far
+	start   metricFacts              // stands before the first metric of every node
+
+	nodeSlab     slab[profile.Node]
+	metricSlab   slab[profile.Metric]
+	childrenSlab slab[*profile.Node]
 }
 
-// metricFacts is what decides a metric's kind besides the root.
-type metricFacts struct{ text bool }
+func newDecoder(r io.Reader) *decoder {
+	return &decoder{scanner: newScanner(r), seen: map[string]*metricFacts{}, texts: map[string]profile.Value{}}
+}
+
+// metricFacts is what is known of a metric. Names and texts are told by guessing first: a node names its metrics
+// in the order of the node before it, and gives the same device as that.
+type metricFacts struct {
+	name  string
+	text  bool          // some value is text, which decides the kind besides the root
+	last  profile.Value // the last text
+	next  *metricFacts  // what came behind it the last time
+	visit int           // the last node that had it, and where in its list
+	at    int
+}
 
 func (d *decoder) node(depth int) *profile.Node {
 	d.peek()
@@ -71,76 +94,119 @@ func (d *decoder) node(depth int) *profile.Node {
 		d.fail(start, "call paths of more than %d frames", maxDepth)
 		return nil
 	}
-	n := &profile.Node{}
+	n := &d.nodeSlab.cut(1)[0]
 	named := false
-	d.object("at the start of a node", func(key string) {
-		switch key {
+	d.expect('{', "at the start of a node")
+	for more := d.begin('}'); more; more = d.more('}') {
+		switch key := d.str(aKey); string(key) { // the key is gone after the colon: it may lie in the next buffer
 		case "children":
-			d.array("at the start of children", func() {
-				if c := d.node(depth + 1); c != nil {
-					n.Children = append(n.Children, c)
-				}
-			})
+			d.colon()
+			d.children(n, depth)
 		case "frame":
+			d.colon()
 			named = d.frame(n) || named
 		case "metrics":
+			d.colon()
 			d.readMetrics(n)
 		default:
+			d.colon()
 			d.skip(depth)
 		}
-	})
+	}
 	if d.err == nil && !named {
 		d.fail(start, "a node without a frame name")
 	}
 	return n
 }
 
+func (d *decoder) children(n *profile.Node, depth int) {
+	first := len(d.pending)
+	d.expect('[', "at the start of children")
+	for more := d.begin(']'); more; more = d.more(']') {
+		if c := d.node(depth + 1); c != nil {
+			d.pending = append(d.pending, c)
+		}
+	}
+	own := d.pending[first:]
+	if len(n.Children) > 0 { // the key came twice
+		n.Children = append(n.Children, own...)
+	} else if len(own) > 0 {
+		n.Children = d.childrenSlab.cut(len(own))
+		copy(n.Children, own)
+	}
+	clear(own)
+	d.pending = d.pending[:first]
+}
+
 func (d *decoder) frame(n *profile.Node) (named bool) {
-	d.object("at the start of a frame", func(key string) {
-		if key != "name" {
+	d.expect('{', "at the start of a frame")
+	for more := d.begin('}'); more; more = d.more('}') {
+		name := string(d.str(aKey)) == "name"
+		d.colon()
+		if !name {
 			d.skip(0)
-			return
+			continue
 		}
 		n.Name = d.intern(d.str("a name in quotes"))
 		named = d.err == nil
-	})
+	}
 	return named
 }
 
 func (d *decoder) readMetrics(n *profile.Node) {
-	d.metrics.Metrics = d.metrics.Metrics[:0]
-	d.object("at the start of metrics", func(name string) {
+	d.visits++
+	d.metrics = d.metrics[:0]
+	facts := &d.start
+	d.expect('{', "at the start of metrics")
+	for more := d.begin('}'); more; more = d.more('}') {
+		facts = d.metric(d.str(aKey), facts)
+		d.colon()
 		at := d.offset()
-		v := d.value()
-		if d.err != nil {
+		v := d.value(facts)
+		switch {
+		case d.err != nil:
 			return
-		}
-		facts := d.seen[name]
-		if facts == nil {
-			facts = &metricFacts{}
-			d.seen[name] = facts
-		}
-		facts.text = facts.text || v.Type() == profile.String
-		if len(d.metrics.Metrics) >= mostMetrics {
+		case facts.visit == d.visits:
+			d.metrics[facts.at].Value = v
+		case len(d.metrics) >= mostMetrics:
 			d.fail(at, "more than %d metrics on one node", mostMetrics)
 			return
+		default:
+			facts.visit, facts.at = d.visits, len(d.metrics)
+			d.metrics = append(d.metrics, profile.Metric{Name: facts.name, Value: v})
 		}
-		d.metrics.Set(name, v)
-	})
+	}
 	n.Metrics = nil
-	if len(d.metrics.Metrics) > 0 {
-		n.Metrics = append(make([]profile.Metric, 0, len(d.metrics.Metrics)), d.metrics.Metrics...)
+	if len(d.metrics) > 0 {
+		n.Metrics = d.metricSlab.cut(len(d.metrics))
+		copy(n.Metrics, d.metrics)
 	}
 }
 
-// mostMetrics bounds the metrics of one node: Set looks for an equal name among those before, so without a
-// bound a hostile file could keep the reader busy for hours. Upstream's fullest node has 24.
+// mostMetrics bounds the metrics of one node. Readers look metrics up one by one, so without a bound a hostile file
+// could keep them busy for hours. Upstream's fullest node has 24.
 const mostMetrics = 4096
 
-func (d *decoder) value() profile.Value {
+// metric finds the facts of a metric, given those of the one before it.
+func (d *decoder) metric(key []byte, before *metricFacts) *metricFacts {
+	if guess := before.next; guess != nil && guess.name == string(key) {
+		return guess
+	}
+	name := d.intern(key)
+	facts := d.seen[name]
+	if facts == nil {
+		facts = &metricFacts{name: name}
+		d.seen[name] = facts
+	}
+	before.next = facts
+	return facts
+}
+
+func (d *decoder) value(facts *metricFacts) profile.Value {
 	switch d.peek() {
 	case '"':
-		return profile.StringValue(d.intern(d.str("a string")))
+		facts.text = true
+		return d.textValue(facts)
 	case '[':
 		return d.vector()
 	case '{':
@@ -148,6 +214,22 @@ func (d *decoder) value() profile.Value {
 		return profile.Value{}
 	}
 	return d.scalar()
+}
+
+// textValue reads a string. A text that comes again is the same value, not a copy.
+func (d *decoder) textValue(facts *metricFacts) profile.Value {
+	text := d.str("a string")
+	if d.err != nil || facts.last.Type() == profile.String && facts.last.Str() == string(text) {
+		return facts.last
+	}
+	v, known := d.texts[string(text)]
+	if !known {
+		raw := string(text)
+		v = profile.StringValue(strings.ToValidUTF8(raw, "\uFFFD"))
+		d.texts[raw] = v
+	}
+	facts.last = v
+	return v
 }
 
 // vector reads a list of numbers; one float makes all of them floats.
@@ -229,7 +311,7 @@ func (d *decoder) deviceFact(dev *profile.Device, fact string) {
 		return
 	}
 	at := d.offset()
-	v := d.value()
+	v := d.value(&metricFacts{})
 	f, number := v.Float()
 	if !number && d.err == nil {
 		d.fail(at, "%s of a device is no number", fact)

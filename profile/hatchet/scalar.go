@@ -13,6 +13,9 @@ import (
 // (null) is NaN, so that it is neither shown as zero nor added up as one.
 func (s *scanner) scalar() profile.Value {
 	s.peek()
+	if v, ok := s.shortInt(); ok {
+		return profile.IntValue(v)
+	}
 	start := s.offset()
 	token := s.token()
 	if s.err != nil {
@@ -45,13 +48,33 @@ func (s *scanner) scalar() profile.Value {
 	return profile.FloatValue(f)
 }
 
+// shortInt consumes what nearly all values are: a whole number of up to 18 digits that ends within the buffer.
+func (s *scanner) shortInt() (v int64, ok bool) {
+	rest := s.buf[s.pos:s.end]
+	for i, c := range rest {
+		if c < '0' || c > '9' {
+			if i == 0 || i > 18 || i > 1 && rest[0] == '0' || inToken(c) {
+				break
+			}
+			s.pos += i
+			return v, true
+		}
+		v = v*10 + int64(c-'0') // meaningless after 18 digits, and not used
+	}
+	return 0, false
+}
+
+// inToken says whether a byte may stand within a number or a word.
+func inToken(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '+' || c == '.'
+}
+
 // token consumes the letters, digits and signs of one scalar.
 func (s *scanner) token() []byte {
 	s.text = s.text[:0]
 	for {
 		for i := s.pos; i < s.end; i++ {
-			c := s.buf[i]
-			if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '+' || c == '.' {
+			if inToken(s.buf[i]) {
 				continue
 			}
 			token := s.buf[s.pos:i]

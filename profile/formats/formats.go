@@ -1,17 +1,14 @@
 // Package formats opens any profile and writes any format: the one door to the codecs below package profile.
 //
 // Reading goes by what a file holds, never by its name: compression first (gzip, zstd), then the format's own
-// first bytes. Writing goes by name: "hatchet", or the end of the path that is asked for.
+// first bytes. Writing goes by name: "hatchet", or the end of the path that is asked for. Codecs know nothing
+// of compression, files and parts; they read a stream and write one.
 package formats
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -19,23 +16,34 @@ import (
 	"github.com/goproton/goproton/profile/hatchet"
 )
 
-// Format is one file format.
+// Format is one file format. What a codec has to bring is Sniff and Read, and Write if it writes; Holds and
+// Loses must be honest, because `proton convert` tells users by them what gets lost.
 type Format struct {
-	Name     string   // as users say it: "hatchet"
-	Suffixes []string // ends of file names, the usual one first: ".hatchet"
-	About    string   // half a line for --help
-	Sniff    func(head []byte) bool
-	Read     func(r io.Reader) (*profile.Profile, error)
-	Write    func(w io.Writer, p *profile.Profile) error // nil for a format that is only read
-	Loses    func(p *profile.Profile) []string           // what the format cannot hold of p, one clause each
+	Name     string      // as users say it: "hatchet"
+	Suffixes []string    // ends of file names, the usual one first: ".hatchet". Without .gz or .zst
+	About    string      // half a line for --list and --help
+	Holds    Holds       // what there is a place for
+	Packed   Compression // by default; the path may say otherwise
+
+	// Sniff says by the first bytes of a file (4096, or all of a shorter one, decompressed) whether it is in
+	// this format. At most one format may say yes.
+	Sniff func(head []byte) bool
+	Read  func(r io.Reader) (*profile.Profile, error)
+	Write func(w io.Writer, p *profile.Profile) error // uncompressed; nil for a format that is only read
+
+	// WriteMetric writes one metric, "" for the usual one. Only for formats that hold no more than one.
+	WriteMetric func(w io.Writer, p *profile.Profile, metric string) error
+
+	// Loses tells what gets lost of p besides what Holds says, one clause each; nil for nothing.
+	Loses func(p *profile.Profile) []string
 }
 
-// all in the order in which they are tried and listed.
+// all in the order in which they are listed and tried.
 var all = []*Format{
 	{
 		Name: "hatchet", Suffixes: []string{".hatchet"}, About: "JSON tree of Proton, proton-viewer and llnl-hatchet",
-		Sniff: func(head []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(head, " \r\n\t"), []byte("[")) },
-		Read:  hatchet.Read, Write: hatchet.Write,
+		Holds: Tree | Floats | Text | Vectors | Kinds | Devices | Info | Times,
+		Sniff: sniffHatchet, Read: hatchet.Read, Write: hatchet.Write,
 	},
 }
 
@@ -44,63 +52,89 @@ func All() []*Format { return all }
 
 // ByName finds a format by its name.
 func ByName(name string) (*Format, error) {
-	var names []string
 	for _, f := range all {
 		if f.Name == name {
 			return f, nil
 		}
-		names = append(names, f.Name)
 	}
-	return nil, fmt.Errorf("there is no format %q; there are %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("there is no format %q; there are %s", name, names())
 }
 
-// headSize is how much of a file a format sees before it says whether the file is its own.
-const headSize = 4096
-
-// Read reads a profile in any format.
-func Read(r io.Reader) (*profile.Profile, error) {
-	buffered := bufio.NewReaderSize(r, 64<<10)
-	head, err := buffered.Peek(headSize)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
+// list joins what a function says of every format, "" for those it passes over.
+func list(say func(*Format) string) string {
+	var words []string
 	for _, f := range all {
-		if f.Sniff(head) {
-			return f.Read(buffered)
+		if word := say(f); word != "" {
+			words = append(words, word)
 		}
 	}
-	return all[0].Read(buffered) // its error says what is there instead
+	return strings.Join(words, ", ")
 }
 
-// ReadFile reads the profile in a file.
-func ReadFile(path string) (*profile.Profile, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read profile: %w", err)
-	}
-	defer f.Close()
-	p, err := Read(f)
-	if err != nil {
-		return nil, fmt.Errorf("read profile %s: %w", path, err)
-	}
-	return p, nil
-}
+func names() string { return list(func(f *Format) string { return f.Name }) }
 
-// ByPath finds the format that the end of a path asks for; nil if it asks for none.
+// ByPath finds the format that the end of a path asks for, with or without .gz or .zst behind it; nil if it
+// asks for none.
 func ByPath(path string) *Format {
-	base := filepath.Base(path)
+	f, _, _ := splitPath(path)
+	return f
+}
+
+// splitPath takes "dir/run.hatchet.gz" apart: the format, what is left without its suffix, the compression.
+func splitPath(path string) (f *Format, stem string, c Compression) {
+	plain, c := cutCompression(path)
 	for _, f := range all {
 		for _, s := range f.Suffixes {
-			if strings.HasSuffix(base, s) {
-				return f
+			if stem, found := strings.CutSuffix(plain, s); found && filepath.Base(plain) != s {
+				return f, stem, c
 			}
+		}
+	}
+	return nil, plain, c
+}
+
+// bySniffing finds the format of a file by its first bytes; nil if none knows it.
+func bySniffing(head []byte) *Format {
+	for _, f := range all {
+		if f.Sniff(head) {
+			return f
 		}
 	}
 	return nil
 }
 
-// NotThere says whether an error of ReadFile is that the file could not be opened, rather than understood.
-func NotThere(err error) bool {
-	var cannot *fs.PathError
-	return errors.As(err, &cannot)
+// sniffHatchet knows a JSON array of objects by its first key: a trace may be one too.
+func sniffHatchet(head []byte) bool {
+	rest, found := cutToken(head, '[')
+	if !found {
+		return false
+	}
+	inner, object := cutToken(rest, '{')
+	if !object {
+		_, empty := cutToken(rest, ']')
+		return empty || len(bytes.TrimLeft(rest, space)) == 0
+	}
+	inner = bytes.TrimLeft(inner, space)
+	if len(inner) == 0 || inner[0] == '}' {
+		return true
+	}
+	if inner[0] != '"' {
+		return false
+	}
+	key, _, _ := bytes.Cut(inner[1:], []byte{'"'})
+	switch string(key) {
+	case "name", "cat", "ph", "ts", "dur", "pid", "tid", "args", "id", "s", "bp", "cname", "tts", "sf", "displayTimeUnit":
+		return false // keys of a trace event
+	}
+	return true
+}
+
+const space = " \r\n\t"
+
+func cutToken(text []byte, token byte) (rest []byte, found bool) {
+	text = bytes.TrimLeft(text, space)
+	if len(text) == 0 || text[0] != token {
+		return text, false
+	}
+	return text[1:], true
 }

@@ -1,0 +1,126 @@
+package formats
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// Holds says what a format has a place for. A frame's name and its whole, additive numbers every format has,
+// unless it lacks Tree.
+type Holds uint16
+
+const (
+	Tree     Holds = 1 << iota // call paths with numbers of their own; without it only what a timeline tells of them
+	Floats                     // fractions
+	Text                       // metrics that are strings
+	Vectors                    // metrics that are lists of numbers
+	Kinds                      // whether a metric adds up over a subtree, and properties that are numbers
+	Devices                    // what is known of the GPUs
+	Info                       // facts of the run
+	Times                      // distributions of kernel times
+	Timeline                   // what happened when
+)
+
+// holdings names every bit for lists.
+var holdings = []struct {
+	bit  Holds
+	name string
+}{
+	{Tree, "tree"}, {Floats, "fractions"}, {Text, "text"}, {Vectors, "vectors"}, {Kinds, "kinds"},
+	{Devices, "devices"}, {Info, "info"}, {Times, "distributions"}, {Timeline, "timeline"},
+}
+
+func (h Holds) String() string {
+	var list []string
+	for _, each := range holdings {
+		if h&each.bit != 0 {
+			list = append(list, each.name)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// Drops tells what is lost of p when it is written in this format, one clause each: first what the format has
+// no place for at all, then what its codec says.
+func (f *Format) Drops(p *profile.Profile) []string {
+	var list []string
+	note := func(place Holds, n int, one, many string, names ...string) {
+		if n > 0 && f.Holds&place == 0 {
+			list = append(list, counted(n, one, many, names))
+		}
+	}
+	u := use(p)
+	if f.Holds&Tree != 0 {
+		note(Text, len(u.text), "text metric", "text metrics", u.text...)
+		note(Vectors, len(u.vectors), "vector metric", "vector metrics", u.vectors...)
+		note(Floats, len(u.fractions), "metric's fractions", "metrics' fractions", u.fractions...)
+		note(Kinds, len(u.kinds), "metric's kind", "metrics' kinds", u.kinds...)
+	}
+	note(Devices, len(p.Devices), "device's facts", "devices' facts")
+	note(Info, len(p.Info), "fact of the run", "facts of the run", slices.Sorted(maps.Keys(p.Info))...)
+	note(Times, u.times, "distribution of kernel times", "distributions of kernel times")
+	if p.Timeline != nil {
+		note(Timeline, 1, fmt.Sprintf("timeline of %d slices", len(p.Timeline.Slices)), "")
+	}
+	if f.Loses != nil {
+		list = append(list, f.Loses(p)...)
+	}
+	return list
+}
+
+// uses are the names of the metrics of a profile that not every format has a place for, sorted.
+type uses struct {
+	text, vectors, fractions, kinds []string
+	times                           int
+}
+
+func use(p *profile.Profile) uses {
+	text, vectors, fractions, kinds := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	var u uses
+	p.Root.Walk(func(n *profile.Node, _ int) bool {
+		if n.Times != nil {
+			u.times++
+		}
+		for _, m := range n.Metrics {
+			switch v := m.Value; v.Type() {
+			case profile.String:
+				text[m.Name] = true
+			case profile.Ints, profile.Floats:
+				vectors[m.Name] = true
+			default:
+				if x, _ := v.Float(); v.Type() == profile.Float && x != math.Trunc(x) {
+					fractions[m.Name] = true
+				}
+				if p.Kinds[m.Name] != profile.Inclusive {
+					kinds[m.Name] = true
+				}
+			}
+		}
+		return true
+	})
+	sorted := func(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
+	u.text, u.vectors, u.fractions, u.kinds = sorted(text), sorted(vectors), sorted(fractions), sorted(kinds)
+	return u
+}
+
+// counted writes "3 vector metrics (a, b, …)".
+func counted(n int, one, many string, names []string) string {
+	what := one
+	if n != 1 {
+		what = many
+	}
+	text := fmt.Sprintf("%d %s", n, what)
+	const most = 4
+	if len(names) > most {
+		names = append(slices.Clone(names[:most]), "…")
+	}
+	if len(names) > 0 {
+		text += " (" + strings.Join(names, ", ") + ")"
+	}
+	return text
+}

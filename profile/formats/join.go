@@ -1,0 +1,159 @@
+package formats
+
+import (
+	"fmt"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// join adds a later part of a session to the earlier ones: numbers add up, of properties the last value
+// stands, frames meet by name. It takes over what it needs of the part.
+func join(sum, part *profile.Profile) error {
+	if sum.Root.Name != part.Root.Name {
+		return fmt.Errorf("its root is %q, that of the parts before %q", part.Root.Name, sum.Root.Name)
+	}
+	if sum.Kinds == nil {
+		sum.Kinds = profile.Kinds{}
+	}
+	for name, kind := range part.Kinds {
+		// A part that has no zero at the root, because nothing was recorded in it, must not hide that another has.
+		sum.Kinds[name] = max(sum.Kinds[name], kind)
+	}
+	for _, d := range part.Devices {
+		if sum.Device(d.Type, d.ID) == nil {
+			sum.Devices = append(sum.Devices, d)
+		}
+	}
+	if sum.Info == nil {
+		sum.Info = part.Info
+	}
+	joinTimelines(sum, part.Timeline)
+	return joinNodes(sum.Root, part.Root, sum.Kinds)
+}
+
+// joinNodes adds a tree to another one, without recursion: a tree may be as deep as its file was.
+func joinNodes(into, from *profile.Node, kinds profile.Kinds) error {
+	type pair struct{ into, from *profile.Node }
+	pending := []pair{{into, from}}
+	for len(pending) > 0 {
+		p := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if err := joinMetrics(p.into, p.from, kinds); err != nil {
+			return err
+		}
+		byName := make(map[string]*profile.Node, len(p.into.Children))
+		for _, c := range p.into.Children {
+			if byName[c.Name] == nil {
+				byName[c.Name] = c
+			}
+		}
+		for _, c := range p.from.Children {
+			if known := byName[c.Name]; known != nil {
+				pending = append(pending, pair{known, c})
+				continue
+			}
+			p.into.Children = append(p.into.Children, c)
+		}
+	}
+	return nil
+}
+
+func joinMetrics(into, from *profile.Node, kinds profile.Kinds) error {
+	for _, m := range from.Metrics {
+		old, known := into.Metric(m.Name)
+		if !known || kinds[m.Name] == profile.Property {
+			into.Set(m.Name, m.Value)
+			continue
+		}
+		v, err := add(old, m.Value)
+		if err != nil {
+			return fmt.Errorf("metric %q of %s: %w", m.Name, into.Name, err)
+		}
+		into.Set(m.Name, v)
+	}
+	if into.Times == nil {
+		into.Times = from.Times
+	} else {
+		into.Times.Merge(from.Times)
+	}
+	return nil
+}
+
+// add sums two values of one metric; vectors element by element; of text the last stands.
+func add(a, b profile.Value) (profile.Value, error) {
+	x, aNumber := a.Float()
+	y, bNumber := b.Float()
+	switch {
+	case a.Type() == profile.Int && b.Type() == profile.Int:
+		return profile.IntValue(a.Int() + b.Int()), nil
+	case aNumber && bNumber:
+		return profile.FloatValue(x + y), nil
+	case a.Type() == profile.String || b.Type() == profile.String || aNumber != bNumber:
+		return b, nil
+	}
+	v, w := numbers(a), numbers(b)
+	if len(v) != len(w) {
+		return a, fmt.Errorf("a vector of %d numbers, and of %d in an earlier part", len(w), len(v))
+	}
+	if a.Type() == profile.Ints && b.Type() == profile.Ints {
+		sum := make([]int64, len(v))
+		for i := range sum {
+			sum[i] = a.Ints()[i] + b.Ints()[i]
+		}
+		return profile.IntsValue(sum), nil
+	}
+	for i := range v {
+		v[i] += w[i]
+	}
+	return profile.FloatsValue(v), nil
+}
+
+// numbers returns a copy of a vector as floats.
+func numbers(v profile.Value) []float64 {
+	list := append([]float64(nil), v.Floats()...)
+	for _, i := range v.Ints() {
+		list = append(list, float64(i))
+	}
+	return list
+}
+
+// joinTimelines appends a timeline. Lanes that show the same thing become one, whatever number each part gave it.
+func joinTimelines(sum *profile.Profile, part *profile.Timeline) {
+	if part == nil || sum.Timeline == nil {
+		if sum.Timeline == nil {
+			sum.Timeline = part
+		}
+		return
+	}
+	t := sum.Timeline
+	known := map[profile.Lane]int{}
+	next := 0
+	for _, l := range t.Lanes {
+		next = max(next, l.ID+1)
+		id := l.ID
+		l.ID = 0
+		known[l] = id
+	}
+	ids := map[int]int{}
+	for _, l := range part.Lanes {
+		was := l.ID
+		l.ID = 0
+		id, found := known[l]
+		if !found {
+			id = next
+			next++
+			known[l] = id
+			l.ID = id
+			t.Lanes = append(t.Lanes, l)
+		}
+		ids[was] = id
+	}
+	for _, s := range part.Slices {
+		s.Lane = ids[s.Lane]
+		t.Slices = append(t.Slices, s)
+	}
+	for _, f := range part.Flows {
+		f.From, f.To = ids[f.From], ids[f.To]
+		t.Flows = append(t.Flows, f)
+	}
+}

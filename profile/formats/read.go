@@ -1,0 +1,78 @@
+package formats
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// headSize is how much of a file a format sees before it says whether the file is its own.
+const headSize = 4096
+
+// Read reads a profile in any format, packed or not.
+func Read(r io.Reader) (*profile.Profile, error) { return ReadAs(r, nil) }
+
+// ReadAs reads a profile in one format, whatever it looks like; nil for any.
+func ReadAs(r io.Reader, f *Format) (*profile.Profile, error) {
+	u, err := unpack(r)
+	defer u.Close()
+	if err != nil {
+		return nil, err
+	}
+	head, err := u.Peek(headSize)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if f == nil {
+		if f = bySniffing(head); f == nil {
+			return nil, unknown(head)
+		}
+	}
+	p, err := f.Read(u)
+	if err != nil && u.layers > 0 && !errors.Is(err, ErrBomb) {
+		return nil, fmt.Errorf("%w (bytes are counted in the unpacked data)", err)
+	}
+	return p, err
+}
+
+// unknown says what was found instead of a profile.
+func unknown(head []byte) error {
+	if len(head) == 0 {
+		return errors.New("byte 0: there is nothing in it; it is cut off or empty")
+	}
+	return fmt.Errorf("byte 0: it starts with %q, which is no format that proton reads (%s)", head[:min(len(head), 16)], names())
+}
+
+// ReadFile reads the profile in a file. If there is no such file but its parts are there, as a session with
+// phases writes them, it reads all of them as one: run.part_0.hatchet, run.part_1.hatchet … for run.hatchet. A part
+// that is named itself is read alone.
+func ReadFile(path string) (*profile.Profile, error) { return ReadFileAs(path, nil) }
+
+// ReadFileAs reads a file in one format, whatever it looks like; nil for any.
+func ReadFileAs(path string, f *Format) (*profile.Profile, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if parts := partsOf(path); len(parts) > 0 {
+			return ReadParts(parts, f)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read profile: %w", err)
+	}
+	defer file.Close()
+	p, err := ReadAs(file, f)
+	if err != nil {
+		return nil, fmt.Errorf("read profile %s: %w", path, err)
+	}
+	return p, nil
+}
+
+// NotThere says whether an error of ReadFile is that the file could not be opened, rather than understood.
+func NotThere(err error) bool {
+	var cannot *fs.PathError
+	return errors.As(err, &cannot)
+}

@@ -1,129 +1,153 @@
 package viewer
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 )
 
-// filter applies the three filters, one after another. Each leaves the tree without the frames it drops;
-// recorded sums are computed again, derived values stay what they were, so that a share remains a share of
-// the whole.
-func (t *table) filter(include, exclude string, threshold float64) error {
-	if include != "" {
-		re, err := compile("include", include)
+// filter gives every frame its row. The frames that match are found first; then one loop from the root down decides
+// for each frame, since its parent's fate is known by then.
+func (b *builder) filter(o *Options) error {
+	var patterns []*pattern
+	for _, f := range []struct{ flag, text string }{
+		{"include", o.Include}, {"exclude", o.Exclude}, {"focus", o.Focus}, {"trim", o.Trim}, {"hide", o.Hide},
+	} {
+		p, err := compile(f.flag, f.text)
 		if err != nil {
 			return err
 		}
-		if err := t.keep(func(r *row) *row { return onPathThrough(r, re) }, "--include "+include); err != nil {
-			return err
-		}
+		patterns = append(patterns, p)
 	}
-	if exclude != "" {
-		re, err := compile("exclude", exclude)
-		if err != nil {
-			return err
+	include, exclude, focus, trim, hide := patterns[0], patterns[1], patterns[2], patterns[3], patterns[4]
+	b.assign(include, exclude, focus, trim, hide)
+	if include.given() || exclude.given() || focus.given() {
+		for i := range b.frames {
+			if b.frames[i].counts {
+				return nil
+			}
 		}
-		if err := t.keep(func(r *row) *row { return without(r, re) }, "--exclude "+exclude); err != nil {
-			return err
-		}
-	}
-	if threshold != 0 {
-		return t.keep(func(r *row) *row { return above(r, threshold) }, fmt.Sprintf("--threshold %g", threshold))
+		return fmt.Errorf("no frame is left after%s%s%s; use a wider filter, or none to see what there is", include, exclude, focus)
 	}
 	return nil
 }
 
-// compile anchors a pattern at the start of the name, and only there: so does proton-viewer.
-func compile(flag, pattern string) (*regexp.Regexp, error) {
-	re, err := regexp.Compile(`\A(?:` + pattern + `)`)
+// assign decides for every frame which row it belongs to, and makes the rows.
+func (b *builder) assign(include, exclude, focus, trim, hide *pattern) {
+	n := len(b.frames)
+	through := b.through(include, exclude)
+	onPath := b.above(through) // frames that lead to one that counts
+	focused := make([]bool, n)
+	trimmed := make([]bool, n)
+	merged := focus.given() || hide.given() // frames of different callers may now be siblings of one name
+	rowOf := map[sibling]int32{}
+	b.rows = make([]rowFrame, 0, n)
+	b.rows = append(b.rows, rowFrame{b.frames[0].node, -1})
+	for i := range b.frames {
+		f := &b.frames[i]
+		up := int32(0) // row of the caller
+		if i > 0 {
+			up = b.frames[f.parent].row
+			focused[i] = focused[f.parent]
+			trimmed[i] = trimmed[f.parent]
+		}
+		focused[i] = focused[i] || !focus.given() || focus.match(f.node.Name)
+		f.counts = through[i] && focused[i]
+		switch {
+		case i == 0:
+			f.row, f.itself = 0, true
+		case !onPath[i] || up < 0:
+			f.row, f.counts = -1, false
+		case !focused[i], trimmed[i], hide.match(f.node.Name):
+			f.row = up
+		default:
+			f.row, f.itself = b.rowFor(f, up, merged, rowOf), true
+		}
+		trimmed[i] = trimmed[i] || trim.match(f.node.Name) && f.row > 0
+	}
+}
+
+// sibling names a row among the children of another.
+type sibling struct {
+	parent int32
+	name   string
+}
+
+// rowFor makes a new row below another, or finds the one of the same name if equal names are merged.
+func (b *builder) rowFor(f *frame, parent int32, merged bool, rowOf map[sibling]int32) int32 {
+	key := sibling{parent, f.node.Name}
+	if merged {
+		if row, ok := rowOf[key]; ok {
+			return row
+		}
+		rowOf[key] = int32(len(b.rows))
+	}
+	b.rows = append(b.rows, rowFrame{f.node, parent})
+	return int32(len(b.rows) - 1)
+}
+
+// through says which frames lie on or below one that include matches, and not on or below one that exclude does.
+func (b *builder) through(include, exclude *pattern) []bool {
+	through := make([]bool, len(b.frames))
+	dropped := make([]bool, len(b.frames))
+	for i := range b.frames {
+		f := &b.frames[i]
+		inside, out := false, false
+		if f.parent >= 0 {
+			inside, out = through[f.parent], dropped[f.parent]
+		}
+		dropped[i] = out || exclude.match(f.node.Name)
+		through[i] = !dropped[i] && (inside || !include.given() || include.match(f.node.Name))
+	}
+	return through
+}
+
+// above adds the frames above those that are given.
+func (b *builder) above(given []bool) []bool {
+	all := make([]bool, len(given))
+	for i := len(given) - 1; i >= 0; i-- {
+		if all[i] = all[i] || given[i]; all[i] && i > 0 {
+			all[b.frames[i].parent] = true
+		}
+	}
+	return all
+}
+
+// pattern is a filter's regular expression. Trees repeat few names many times, so answers are kept.
+type pattern struct {
+	flag   string
+	re     *regexp.Regexp // nil when the filter was not asked for
+	answer map[string]bool
+}
+
+func compile(flag, text string) (*pattern, error) {
+	if text == "" {
+		return &pattern{}, nil
+	}
+	re, err := regexp.Compile(text)
 	if err != nil {
-		var syntax interface{ Error() string } = err
-		if _, own := regexp.Compile(pattern); own != nil {
-			syntax = own
-		}
-		return nil, fmt.Errorf("read --%s %q: %v; write a regular expression such as '.*gemm.*' (Go syntax, no look-around)", flag, pattern, syntax)
+		return nil, fmt.Errorf("read --%s %q: %v; write a regular expression such as 'gemm|matmul' (Go syntax, no look-around)", flag, text, err)
 	}
-	return re, nil
+	return &pattern{flag, re, map[string]bool{}}, nil
 }
 
-// keep replaces the tree by what a filter returns of it.
-func (t *table) keep(filter func(r *row) *row, flag string) error {
-	root := filter(t.root)
-	if root == nil {
-		return errors.New("no frame is left after " + flag + "; use a wider filter, or none to see what there is")
+func (p *pattern) given() bool { return p.re != nil }
+
+func (p *pattern) match(name string) bool {
+	if p.re == nil {
+		return false
 	}
-	t.root = root
-	t.merge(root)
-	t.sumUp(root)
-	for i := range t.metrics {
-		if m := &t.metrics[i]; m.raw {
-			t.each(func(r *row) { r.cells[i] = m.value(r) })
-		}
+	yes, known := p.answer[name]
+	if !known {
+		yes = p.re.MatchString(name)
+		p.answer[name] = yes
 	}
-	return nil
+	return yes
 }
 
-// onPathThrough keeps matching frames with all that is above and below them.
-func onPathThrough(r *row, re *regexp.Regexp) *row {
-	if re.MatchString(r.name) {
-		return r
+// String is the flag as it was given.
+func (p *pattern) String() string {
+	if p.re == nil {
+		return ""
 	}
-	return r.withChildren(func(c *row) *row { return onPathThrough(c, re) }, false)
-}
-
-// without drops matching frames with all that is below them.
-func without(r *row, re *regexp.Regexp) *row {
-	if re.MatchString(r.name) {
-		return nil
-	}
-	return r.withChildren(func(c *row) *row { return without(c, re) }, true)
-}
-
-// above keeps frames whose first metric reaches the threshold, with all that is above them.
-func above(r *row, threshold float64) *row {
-	return r.withChildren(func(c *row) *row { return above(c, threshold) }, r.cells[0] >= threshold)
-}
-
-// withChildren filters a row's children; the row itself stays if it is wanted or a child is.
-func (r *row) withChildren(filter func(c *row) *row, wanted bool) *row {
-	kept := r.children[:0:0]
-	for _, c := range r.children {
-		if c = filter(c); c != nil {
-			kept = append(kept, c)
-		}
-	}
-	if len(kept) == 0 && !wanted {
-		return nil
-	}
-	r.children = kept
-	return r
-}
-
-// merge makes siblings of one name one row, as proton-viewer does after every filter. Their amounts add up
-// and what is derived from amounts is derived again; adding up ratios would be wrong.
-func (t *table) merge(r *row) {
-	first := make(map[string]*row, len(r.children))
-	kept := r.children[:0:0]
-	for _, c := range r.children {
-		if into := first[c.name]; into != nil {
-			t.absorb(into, c)
-			continue
-		}
-		first[c.name] = c
-		kept = append(kept, c)
-	}
-	r.children = kept
-	for _, c := range r.children {
-		t.merge(c)
-	}
-}
-
-func (t *table) absorb(into, r *row) {
-	for i := range into.own {
-		into.own[i] = add(into.own[i], r.own[i])
-		into.sum[i] = add(into.sum[i], r.sum[i])
-	}
-	into.children = append(into.children[:len(into.children):len(into.children)], r.children...)
-	t.evaluate(into)
+	return fmt.Sprintf(" --%s %s", p.flag, p.re)
 }

@@ -6,6 +6,15 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
+// frame is one node of the profile, and where its values go.
+type frame struct {
+	node   *profile.Node
+	parent int32 // -1 for the root
+	row    int32 // that it belongs to; -1 when it is left out
+	counts bool  // its amounts count for the row; otherwise it is there for what is below it
+	itself bool  // the row is this frame's, not that of a caller it was folded into
+}
+
 // metadataFrame is the frame under which the work that launch metadata itself causes is collected: reductions
 // that count tokens, copies of their results. It is no work of the program's.
 const metadataFrame = "__proton_launch_metadata"
@@ -15,27 +24,49 @@ func isMetadata(name string) bool {
 	return ok && (rest == "" || rest[0] == ':')
 }
 
-// prune returns a copy of the tree without metadata frames, without frames that have neither metrics nor
-// children, and without frames that lost all of their children to that. The root always stays.
-func prune(root *profile.Node) *profile.Node {
-	if kept := pruneNode(root); kept != nil {
-		return kept
+// collect lists the nodes below root, parents first, without metadata frames and without frames that have nothing
+// recorded at or below them. The root always stays.
+func collect(root *profile.Node) []frame {
+	var all []frame
+	type step struct {
+		node   *profile.Node
+		parent int32
 	}
-	return &profile.Node{Name: root.Name, Metrics: root.Metrics}
-}
-
-func pruneNode(n *profile.Node) *profile.Node {
-	if isMetadata(n.Name) || len(n.Metrics) == 0 && len(n.Children) == 0 {
-		return nil
-	}
-	kept := &profile.Node{Name: n.Name, Metrics: n.Metrics}
-	for _, c := range n.Children {
-		if c = pruneNode(c); c != nil {
-			kept.Children = append(kept.Children, c)
+	for pending := []step{{root, -1}}; len(pending) > 0; {
+		s := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		at := int32(len(all))
+		all = append(all, frame{node: s.node, parent: s.parent})
+		for i := len(s.node.Children) - 1; i >= 0; i-- {
+			if c := s.node.Children[i]; !isMetadata(c.Name) {
+				pending = append(pending, step{c, at})
+			}
 		}
 	}
-	if len(kept.Children) == 0 && len(n.Children) > 0 {
-		return nil
+	return withoutEmpty(all)
+}
+
+// withoutEmpty drops frames with nothing recorded at or below them.
+func withoutEmpty(all []frame) []frame {
+	used := make([]bool, len(all))
+	used[0] = true
+	for i := len(all) - 1; i > 0; i-- {
+		n := all[i].node
+		if used[i] = used[i] || len(n.Metrics) > 0 || n.Times != nil; used[i] {
+			used[all[i].parent] = true
+		}
+	}
+	moved := make([]int32, len(all))
+	kept := all[:0]
+	for i := range all {
+		if used[i] {
+			moved[i] = int32(len(kept))
+			f := all[i]
+			if f.parent >= 0 {
+				f.parent = moved[f.parent]
+			}
+			kept = append(kept, f)
+		}
 	}
 	return kept
 }

@@ -2,111 +2,172 @@ package viewer
 
 import (
 	"errors"
+	"iter"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/goproton/goproton/profile"
 )
 
-// table is a profile as rows and columns. A column is a metric as it was recorded; what the user asked for
-// is computed from columns into the rows' cells.
-type table struct {
-	root    *row
-	columns []column
-	index   map[string]int // name → position in columns
-	profile *profile.Profile
-	metrics []metric // what is shown, see derive
+// Table is a profile as rows and columns: what was asked for, computed and filtered. Views, reports and
+// comparisons start from one. It shares nodes with the profile and changes nothing in it.
+type Table struct {
+	Columns []Column
+	Root    *Row
+	Total   []float64 // by column: the value of the whole program, before filters; NaN for text
+	Notes   []string  // what the reader should know, a line each: a GPU without peaks, for example
+	Profile *profile.Profile
 }
 
-// column is one recorded metric.
-type column struct {
-	name string
-	kind profile.Kind
-	text bool // some value is no number: property strings, vectors
+// Column is one metric that was asked for.
+type Column struct {
+	Name      string // as it was asked for, in lower case: "time", "tflop16/s", "loss"
+	Exact     string // with the unit spelled out: "time/ms" for "time"; gives the same column for another profile
+	Label     string // for people: "time", "flop16/s"
+	Unit      string // of the values: "ms", "Tflop/s", "%"; "" for counts and ratios
+	Inclusive bool   // values are of the whole subtree; otherwise of the frame alone
+	Additive  bool   // values of disjoint parts add up: amounts do, rates, averages and text do not
+	Text      bool   // values are text: see Table.Text
 }
 
-// row is one frame.
-type row struct {
-	name     string
-	children []*row
-	node     *profile.Node // for values that are no numbers
-	own      []float64     // by column; NaN where the frame has none
-	sum      []float64     // over the subtree, for inclusive columns; NaN where no frame has one
-	cells    []float64     // by shown metric
-	side     side          // in a diff
+// Row is one frame, or several of one name that a filter made one.
+type Row struct {
+	Name     string        // as recorded; see Table.Label for what people read
+	Node     *profile.Node // the first frame of the profile that became this row
+	Parent   *Row          // nil for the root
+	Depth    int           // 0 for the root
+	Children []*Row
+	Hidden   []*Row    // children that Options.Threshold or Depth left out
+	Values   []float64 // by column; NaN where there is none
+	Own      []float64 // by column: the same of the frame alone, without what is below it
+
+	id int // position in the table's slabs
 }
 
 var missing = math.NaN()
 
-// newTable prunes a profile and turns it into rows, in the order of the file.
-func newTable(p *profile.Profile) (*table, error) {
-	t := &table{index: map[string]int{}, profile: p}
-	root := prune(p.Root)
-	t.findColumns(root)
-	if len(t.columns) == 0 {
-		return nil, errors.New("no metrics found in the profile; check that the program launched GPU work while it was profiled")
+// ErrNoMetrics says that a profile has nothing to show.
+var ErrNoMetrics = errors.New("no metrics found in the profile; check that the program launched GPU work while it was profiled")
+
+// NewTable computes the metrics that were asked for, for every frame that the filters leave.
+func NewTable(p *profile.Profile, o Options) (*Table, error) {
+	b := &builder{profile: p, frames: collect(p.Root)}
+	b.survey()
+	if len(b.recorded) == 0 {
+		return nil, ErrNoMetrics
 	}
-	t.root = t.newRow(root)
-	t.sumUp(t.root)
+	if err := b.resolve(o.Metrics); err != nil {
+		return nil, err
+	}
+	if err := b.filter(&o); err != nil {
+		return nil, err
+	}
+	b.addUp()
+	t := &Table{Profile: p}
+	b.derive(t, o.BaseUnits)
+	b.link(t)
+	t.Notes = b.notes
+	if err := t.cut(&o); err != nil {
+		return nil, err
+	}
 	return t, nil
 }
 
-// findColumns collects columns in order of first appearance from the root down, so inclusive metrics, which
-// the root names, come first in a file's own order.
-func (t *table) findColumns(root *profile.Node) {
-	root.Walk(func(n *profile.Node, _ int) bool {
-		for i := range n.Metrics {
-			m := &n.Metrics[i]
-			at, known := t.index[m.Name]
-			if !known {
-				at = len(t.columns)
-				t.index[m.Name] = at
-				t.columns = append(t.columns, column{name: m.Name, kind: t.profile.Kinds[m.Name]})
+// All yields every shown row, parents first and siblings in order.
+func (t *Table) All() iter.Seq[*Row] { return t.Root.All() }
+
+// All yields the row and all shown rows below it, parents first and siblings in order.
+func (r *Row) All() iter.Seq[*Row] {
+	return func(yield func(*Row) bool) {
+		for pending := []*Row{r}; len(pending) > 0; {
+			next := pending[len(pending)-1]
+			pending = pending[:len(pending)-1]
+			if !yield(next) {
+				return
 			}
-			if _, number := m.Value.Float(); !number {
-				t.columns[at].text = true
+			for _, c := range slices.Backward(next.Children) {
+				pending = append(pending, c)
 			}
 		}
-		return true
-	})
+	}
 }
 
-func (t *table) newRow(n *profile.Node) *row {
-	r := &row{name: n.Name, node: n, own: make([]float64, len(t.columns))}
-	for i := range r.own {
-		r.own[i] = missing
+// Path returns the names from the root to the row, both included.
+func (r *Row) Path() []string {
+	var path []string
+	for ; r != nil; r = r.Parent {
+		path = append(path, r.Name)
 	}
-	for i := range n.Metrics {
-		if v, number := n.Metrics[i].Value.Float(); number {
-			r.own[t.index[n.Metrics[i].Name]] = v
+	slices.Reverse(path)
+	return path
+}
+
+// Share returns a row's part of the whole program's value of a column, 0 to 1; NaN where that means nothing.
+func (t *Table) Share(r *Row, column int) float64 {
+	if !t.Columns[column].Additive {
+		return missing
+	}
+	return r.Values[column] / t.Total[column]
+}
+
+// Text returns a row's value of a column that holds text, "" where there is none.
+func (t *Table) Text(r *Row, column int) string {
+	return textOf(r.Node, t.Columns[column].Name)
+}
+
+// Label returns a row's name as people read it.
+func (t *Table) Label(r *Row) string { return r.Name }
+
+// builder is a table in the making. Frames and rows are flat lists in which parents come before their children,
+// so that every pass is a loop and a tree of any depth is safe.
+type builder struct {
+	profile  *profile.Profile
+	frames   []frame
+	recorded []recorded     // every metric of the profile
+	index    map[string]int // name → position in recorded
+	amounts  []amount       // what the columns are computed from
+	columns  []column
+	rows     []rowFrame
+	own, sum []float64 // by row and amount; NaN where there is none
+	total    []float64 // by amount: of all frames, before filters
+	notes    []string
+}
+
+// rowFrame is a row in the making.
+type rowFrame struct {
+	node   *profile.Node
+	parent int32 // -1 for the root
+}
+
+// addUp fills own with what the frames of each row recorded, and sum with the sums over subtrees.
+func (b *builder) addUp() {
+	k := len(b.amounts)
+	b.own = make([]float64, k*len(b.rows))
+	for i := range b.own {
+		b.own[i] = missing
+	}
+	b.total = slices.Repeat([]float64{missing}, k)
+	for i := range b.frames {
+		f := &b.frames[i]
+		for a := range b.amounts {
+			v := b.amounts[a].of(f.node)
+			if v != v {
+				continue
+			}
+			b.total[a] = add(b.total[a], v)
+			if f.counts && b.amounts[a].inclusive || f.itself && !b.amounts[a].inclusive {
+				cell := &b.own[int(f.row)*k+a]
+				*cell = add(*cell, v)
+			}
 		}
 	}
-	if len(n.Children) > 0 {
-		r.children = make([]*row, len(n.Children))
-		for i, c := range n.Children {
-			r.children[i] = t.newRow(c)
-		}
-	}
-	return r
-}
-
-// sort puts siblings in order of name, which is the order of proton-viewer whatever the order in the file.
-// It comes after the sums: floating point sums depend on the order, and theirs is the file's.
-func (t *table) sort() {
-	t.each(func(r *row) {
-		slices.SortStableFunc(r.children, func(a, b *row) int { return strings.Compare(a.name, b.name) })
-	})
-}
-
-// sumUp computes the subtree sums of the inclusive columns.
-func (t *table) sumUp(r *row) {
-	r.sum = append(r.sum[:0], r.own...)
-	for _, c := range r.children {
-		t.sumUp(c)
-		for i := range t.columns {
-			if t.columns[i].kind == profile.Inclusive {
-				r.sum[i] = add(r.sum[i], c.sum[i])
+	b.sum = slices.Clone(b.own)
+	for i := len(b.rows) - 1; i > 0; i-- {
+		parent := int(b.rows[i].parent)
+		for a := range b.amounts {
+			if b.amounts[a].inclusive {
+				cell := &b.sum[parent*k+a]
+				*cell = add(*cell, b.sum[i*k+a])
 			}
 		}
 	}
@@ -115,26 +176,37 @@ func (t *table) sumUp(r *row) {
 // add is a sum in which a missing value counts as nothing and two missing values stay missing.
 func add(a, b float64) float64 {
 	switch {
-	case math.IsNaN(a):
+	case a != a:
 		return b
-	case math.IsNaN(b):
+	case b != b:
 		return a
 	}
 	return a + b
 }
 
-// each calls visit for every row, parents first.
-func (t *table) each(visit func(r *row)) { t.root.each(visit) }
-
-func (r *row) each(visit func(r *row)) {
-	visit(r)
-	for _, c := range r.children {
-		c.each(visit)
+// link makes rows of the row frames, in slabs: a million rows are a handful of allocations.
+func (b *builder) link(t *Table) {
+	rows := make([]Row, len(b.rows))
+	counts := make([]int32, len(b.rows))
+	for i := 1; i < len(rows); i++ {
+		counts[b.rows[i].parent]++
 	}
-}
-
-// property returns a text value of a frame, "" if it has none.
-func (r *row) property(name string) string {
-	v, _ := r.node.Metric(name)
-	return v.Str()
+	children := make([]*Row, len(rows))
+	for i := range rows {
+		r, f := &rows[i], &b.rows[i]
+		r.Name, r.Node, r.id = f.node.Name, f.node, i
+		r.Children, children = children[:0:counts[i]], children[counts[i]:]
+		if f.parent >= 0 {
+			r.Parent = &rows[f.parent]
+			r.Depth = r.Parent.Depth + 1
+			r.Parent.Children = append(r.Parent.Children, r)
+		}
+	}
+	k := len(t.Columns)
+	values, own := b.evaluate(b.sum), b.evaluate(b.own)
+	for i := range rows {
+		rows[i].Values = values[i*k : (i+1)*k : (i+1)*k]
+		rows[i].Own = own[i*k : (i+1)*k : (i+1)*k]
+	}
+	t.Root = &rows[0]
 }

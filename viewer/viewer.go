@@ -1,97 +1,42 @@
-// Package viewer turns a profile into what people read: a tree of call paths with the metrics they asked for,
-// derived ones such as tflop16/s and roofline utilisation included. It is given a profile and a writer by
-// `proton viewer` and knows neither flags nor files nor terminals.
+// Package viewer turns a profile into what people read: rows and columns with the metrics they asked for, and views
+// of those. It is given a profile and a writer by `proton viewer` and knows neither flags nor files nor terminals.
 //
-// Without colour its text is proton-viewer's, byte for byte, and the passes are in its order:
+// The passes, in order:
 //
-//  1. prune   metadata frames and empty frames go (frames.go)
-//  2. table   frames become rows with own values and subtree sums (table.go)
-//  3. derive  the requested metrics are computed for every row (derive.go, util.go)
-//  4. filter  include, exclude, threshold; raw sums are computed again (filter.go); siblings are sorted
-//  5. diff    another profile that went through 1 to 4 is subtracted (diff.go)
-//  6. print   names are formatted, then tree and sorted list (names.go, tree.go, sorted.go)
+//  1. collect  frames of the profile in a flat list, without what is no work of the program's (frames.go)
+//  2. filter   include, exclude, focus, trim and hide say which row each frame's values go to (filter.go)
+//  3. resolve  the names that were asked for become columns over recorded amounts (metrics.go, stats.go, roofline.go)
+//  4. sum      amounts are added up per row and over subtrees (table.go)
+//  5. derive   every column is computed from the sums of its row; units that nobody chose are chosen (units.go)
+//  6. cut      rows below the threshold or too deep are hidden, siblings sorted (cut.go)
+//  7. print    one file per view (views.go lists them)
+//
+// Ratios are always computed from sums, never summed, and a sum is taken over what the filters left. Shares are
+// parts of the whole program, whatever the filters left of it.
+//
+// The text of Triton's proton-viewer is package compat, below this one.
 package viewer
 
-import (
-	"bufio"
-	"errors"
-	"io"
-
-	"github.com/goproton/goproton/profile"
-)
-
-// Options say what to show of a profile. The zero value shows the whole tree with its time.
+// Options say what to make of a profile. The zero value is everything, with its time.
 type Options struct {
-	// Metrics in the order of their columns; the first rules threshold, sorting and colour. None means the
-	// first that the profile has of time/ms, cycles, cpu_time/ms and any other.
+	// Metrics in the order of their columns, see docs/viewer.md; the first rules threshold, sorting and colour.
+	// None means the first that the profile has of time, cycles, cpu_time and any other.
 	Metrics []string
 
-	Include   string     // keep paths through frames that match this regular expression from their start on
-	Exclude   string     // drop frames that match, and what is below them
-	Threshold float64    // keep frames with at least this much of the first metric, and their ancestors; 0 keeps all
-	Depth     int        // frames deeper than this are not printed; 0 means DefaultDepth
-	Format    NameFormat // how names of the form file:line@function are shortened
-	Sorted    bool       // print a list sorted by the first metric below the tree
+	// Filters choose the work that counts; each is a regular expression (Go's) found anywhere in a frame's name.
+	Include string // only paths through a frame that matches
+	Exclude string // no path through a frame that matches
+	Focus   string // only paths through a frame that matches, and without what is above the first that does
+	Trim    string // what is below a frame that matches counts as that frame's own
+	Hide    string // frames that match count as their caller's own
 
-	// Diff is subtracted from the profile, path by path, after both were derived and filtered.
-	Diff *profile.Profile
+	// Cuts choose the rows that are shown; what they hide still counts for the rows above.
+	Threshold float64 // rows with less than this much of the first metric, in its unit; 0 hides nothing
+	Depth     int     // rows deeper than this, the root has depth 0; 0 hides nothing
 
-	Color bool              // colour by value, and print a legend
-	Warn  func(note string) // told of what the reader should know; nil for nobody
-}
+	Sort string // of siblings: "" as they happened first, "name", or a metric, the largest first
 
-// DefaultDepth is the depth down to which a tree is printed.
-const DefaultDepth = 100
-
-// Render prints a profile.
-func Render(w io.Writer, p *profile.Profile, o Options) error {
-	if o.Warn == nil {
-		o.Warn = func(string) {}
-	}
-	if o.Depth == 0 {
-		o.Depth = DefaultDepth
-	}
-	t, err := prepare(p, &o)
-	if err != nil {
-		return err
-	}
-	if o.Diff != nil {
-		other, err := prepare(o.Diff, &o)
-		if err != nil {
-			return err
-		}
-		t.subtract(other)
-	}
-	if err := t.formatNames(o.Format); err != nil {
-		return err
-	}
-	out := bufio.NewWriterSize(w, 64<<10)
-	t.printTree(out, o.Depth, o.Color)
-	if o.Sorted {
-		t.printSorted(out)
-	}
-	t.warnOfOverflow(o.Warn)
-	return out.Flush()
-}
-
-// prepare runs the passes up to the filters.
-func prepare(p *profile.Profile, o *Options) (*table, error) {
-	if o.Include != "" && o.Exclude != "" {
-		return nil, errors.New("cannot specify both include and exclude; run the viewer once with each")
-	}
-	t, err := newTable(p)
-	if err != nil {
-		return nil, err
-	}
-	if len(o.Metrics) == 0 {
-		o.Metrics = []string{t.defaultMetric()}
-	}
-	if err := t.derive(o.Metrics, o.Warn); err != nil {
-		return nil, err
-	}
-	if err := t.filter(o.Include, o.Exclude, o.Threshold); err != nil {
-		return nil, err
-	}
-	t.sort()
-	return t, nil
+	// BaseUnits gives ns, flop/s, byte/s where a name leaves the unit open, for output that programs read.
+	// Otherwise such a column gets the unit in which its values are easy to read.
+	BaseUnits bool
 }

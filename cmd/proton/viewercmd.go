@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/term"
-	"github.com/goproton/goproton/viewer"
+	"github.com/goproton/goproton/viewer/compat"
 )
 
 // viewerFlags are the flags of `proton viewer` as they were given.
@@ -69,8 +69,8 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	flags.StringVarP(&f.include, "include", "i", "", "show only paths through frames that match `REGEXP` from their start on, '.*gemm'")
 	flags.StringVarP(&f.exclude, "exclude", "e", "", "leave out frames that match `REGEXP` from their start on, and all below them")
 	flags.Float64VarP(&f.threshold, "threshold", "t", 0, "leave out frames with less than `VALUE` of the first metric")
-	flags.IntVarP(&f.depth, "depth", "d", viewer.DefaultDepth, "print `N` levels of the tree")
-	flags.StringVarP(&f.format, "format", "f", string(viewer.FullName), "`FORM` of file:line@function names: "+formatNames())
+	flags.IntVarP(&f.depth, "depth", "d", compat.DefaultDepth, "print `N` levels of the tree")
+	flags.StringVarP(&f.format, "format", "f", string(compat.FullName), "`FORM` of file:line@function names: "+formatNames())
 	flags.BoolVar(&f.sorted, "print-sorted", false, "also print a list sorted by the first metric")
 	flags.StringVar(&f.diff, "diff-profile", "", "subtract the profile in `FILE` (also -diff FILE)")
 	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
@@ -78,7 +78,7 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 
 func formatNames() string {
 	var names []string
-	for _, n := range viewer.NameFormats {
+	for _, n := range compat.NameFormats {
 		names = append(names, string(n))
 	}
 	return strings.Join(names, ", ")
@@ -97,11 +97,11 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 		return err
 	}
 	if f.list {
-		return viewer.List(stdout, p)
+		return compat.List(stdout, p)
 	}
-	o := viewer.Options{
+	o := compat.Options{
 		Metrics: splitNames(f.metrics), Include: f.include, Exclude: f.exclude, Threshold: f.threshold, Depth: f.depth,
-		Format: viewer.NameFormat(f.format), Sorted: f.sorted, Color: color,
+		Format: compat.NameFormat(f.format), Sorted: f.sorted, Color: color,
 		Warn: func(note string) { fmt.Fprintf(stderr, "proton viewer: %s\n", note) },
 	}
 	if f.diff != "" {
@@ -109,7 +109,7 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 			return err
 		}
 	}
-	return viewer.Render(stdout, p, o)
+	return compat.Render(stdout, p, o)
 }
 
 // splitNames takes apart lists at their commas, and at nothing else: names may hold spaces and quotes.

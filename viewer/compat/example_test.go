@@ -1,18 +1,18 @@
-package viewer_test
+package compat_test
 
 import (
 	"os"
 
 	"github.com/goproton/goproton/profile/hatchet"
-	"github.com/goproton/goproton/viewer"
+	"github.com/goproton/goproton/viewer/compat"
 )
 
 func ExampleRender() {
-	p, err := hatchet.ReadFile("testdata/profiles/scope.hatchet")
+	p, err := hatchet.ReadFile("../testdata/profiles/scope.hatchet")
 	if err != nil {
 		panic(err)
 	}
-	err = viewer.Render(os.Stdout, p, viewer.Options{Metrics: []string{"util", "time/us", "tflop32/s"}})
+	err = compat.Render(os.Stdout, p, compat.Options{Metrics: []string{"util", "time/us", "tflop32/s"}})
 	if err != nil {
 		panic(err)
 	}

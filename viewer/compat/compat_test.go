@@ -1,4 +1,4 @@
-package viewer
+package compat
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func load(t testing.TB, name string) *profile.Profile {
 	t.Helper()
-	p, err := hatchet.ReadFile(filepath.Join("testdata/profiles", name+".hatchet"))
+	p, err := hatchet.ReadFile(filepath.Join("../testdata/profiles", name+".hatchet"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func checkGolden(t *testing.T, name, got string) {
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatalf("%v; run go test ./viewer -update and read what it wrote", err)
+		t.Fatalf("%v; run go test ./viewer/compat -update and read what it wrote", err)
 	}
 	if got != string(want) {
 		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)

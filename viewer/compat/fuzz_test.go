@@ -1,4 +1,4 @@
-package viewer
+package compat
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 // FuzzRender prints whatever the reader accepts with whatever a user may type; any answer but a panic is right.
 func FuzzRender(f *testing.F) {
-	paths, err := filepath.Glob("testdata/profiles/*.hatchet")
+	paths, err := filepath.Glob("../testdata/profiles/*.hatchet")
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -1,0 +1,98 @@
+// Package compat prints a profile exactly as Triton's proton-viewer does, for scripts and goldens that know its text:
+// the tree with its glyphs and precision, the sorted list, differences, the list of metrics. `proton viewer --compat`
+// and a program called proton-viewer end here. It is another program's behaviour, so it changes only when that does;
+// what people read by default is package viewer.
+//
+// Without colour its text is proton-viewer's, byte for byte, and the passes are in its order:
+//
+//  1. prune   metadata frames and empty frames go (frames.go)
+//  2. table   frames become rows with own values and subtree sums (table.go)
+//  3. derive  the requested metrics are computed for every row (derive.go, util.go)
+//  4. filter  include, exclude, threshold; raw sums are computed again (filter.go); siblings are sorted
+//  5. diff    another profile that went through 1 to 4 is subtracted (diff.go)
+//  6. print   names are formatted, then tree and sorted list (names.go, tree.go, sorted.go)
+package compat
+
+import (
+	"bufio"
+	"errors"
+	"io"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// Options say what to show of a profile. The zero value shows the whole tree with its time.
+type Options struct {
+	// Metrics in the order of their columns; the first rules threshold, sorting and colour. None means the
+	// first that the profile has of time/ms, cycles, cpu_time/ms and any other.
+	Metrics []string
+
+	Include   string     // keep paths through frames that match this regular expression from their start on
+	Exclude   string     // drop frames that match, and what is below them
+	Threshold float64    // keep frames with at least this much of the first metric, and their ancestors; 0 keeps all
+	Depth     int        // frames deeper than this are not printed; 0 means DefaultDepth
+	Format    NameFormat // how names of the form file:line@function are shortened
+	Sorted    bool       // print a list sorted by the first metric below the tree
+
+	// Diff is subtracted from the profile, path by path, after both were derived and filtered.
+	Diff *profile.Profile
+
+	Color bool              // colour by value, and print a legend
+	Warn  func(note string) // told of what the reader should know; nil for nobody
+}
+
+// DefaultDepth is the depth down to which a tree is printed.
+const DefaultDepth = 100
+
+// Render prints a profile.
+func Render(w io.Writer, p *profile.Profile, o Options) error {
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	if o.Depth == 0 {
+		o.Depth = DefaultDepth
+	}
+	t, err := prepare(p, &o)
+	if err != nil {
+		return err
+	}
+	if o.Diff != nil {
+		other, err := prepare(o.Diff, &o)
+		if err != nil {
+			return err
+		}
+		t.subtract(other)
+	}
+	if err := t.formatNames(o.Format); err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(w, 64<<10)
+	t.printTree(out, o.Depth, o.Color)
+	if o.Sorted {
+		t.printSorted(out)
+	}
+	t.warnOfOverflow(o.Warn)
+	return out.Flush()
+}
+
+// prepare runs the passes up to the filters.
+func prepare(p *profile.Profile, o *Options) (*table, error) {
+	if o.Include != "" && o.Exclude != "" {
+		return nil, errors.New("cannot specify both include and exclude; run the viewer once with each")
+	}
+	t, err := newTable(p)
+	if err != nil {
+		return nil, err
+	}
+	if len(o.Metrics) == 0 {
+		o.Metrics = []string{t.defaultMetric()}
+	}
+	if err := t.derive(o.Metrics, o.Warn); err != nil {
+		return nil, err
+	}
+	if err := t.filter(o.Include, o.Exclude, o.Threshold); err != nil {
+		return nil, err
+	}
+	t.sort()
+	return t, nil
+}

@@ -1,0 +1,129 @@
+package compat
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+)
+
+// filter applies the three filters, one after another. Each leaves the tree without the frames it drops;
+// recorded sums are computed again, derived values stay what they were, so that a share remains a share of
+// the whole.
+func (t *table) filter(include, exclude string, threshold float64) error {
+	if include != "" {
+		re, err := compile("include", include)
+		if err != nil {
+			return err
+		}
+		if err := t.keep(func(r *row) *row { return onPathThrough(r, re) }, "--include "+include); err != nil {
+			return err
+		}
+	}
+	if exclude != "" {
+		re, err := compile("exclude", exclude)
+		if err != nil {
+			return err
+		}
+		if err := t.keep(func(r *row) *row { return without(r, re) }, "--exclude "+exclude); err != nil {
+			return err
+		}
+	}
+	if threshold != 0 {
+		return t.keep(func(r *row) *row { return above(r, threshold) }, fmt.Sprintf("--threshold %g", threshold))
+	}
+	return nil
+}
+
+// compile anchors a pattern at the start of the name, and only there: so does proton-viewer.
+func compile(flag, pattern string) (*regexp.Regexp, error) {
+	re, err := regexp.Compile(`\A(?:` + pattern + `)`)
+	if err != nil {
+		var syntax interface{ Error() string } = err
+		if _, own := regexp.Compile(pattern); own != nil {
+			syntax = own
+		}
+		return nil, fmt.Errorf("read --%s %q: %v; write a regular expression such as '.*gemm.*' (Go syntax, no look-around)", flag, pattern, syntax)
+	}
+	return re, nil
+}
+
+// keep replaces the tree by what a filter returns of it.
+func (t *table) keep(filter func(r *row) *row, flag string) error {
+	root := filter(t.root)
+	if root == nil {
+		return errors.New("no frame is left after " + flag + "; use a wider filter, or none to see what there is")
+	}
+	t.root = root
+	t.merge(root)
+	t.sumUp(root)
+	for i := range t.metrics {
+		if m := &t.metrics[i]; m.raw {
+			t.each(func(r *row) { r.cells[i] = m.value(r) })
+		}
+	}
+	return nil
+}
+
+// onPathThrough keeps matching frames with all that is above and below them.
+func onPathThrough(r *row, re *regexp.Regexp) *row {
+	if re.MatchString(r.name) {
+		return r
+	}
+	return r.withChildren(func(c *row) *row { return onPathThrough(c, re) }, false)
+}
+
+// without drops matching frames with all that is below them.
+func without(r *row, re *regexp.Regexp) *row {
+	if re.MatchString(r.name) {
+		return nil
+	}
+	return r.withChildren(func(c *row) *row { return without(c, re) }, true)
+}
+
+// above keeps frames whose first metric reaches the threshold, with all that is above them.
+func above(r *row, threshold float64) *row {
+	return r.withChildren(func(c *row) *row { return above(c, threshold) }, r.cells[0] >= threshold)
+}
+
+// withChildren filters a row's children; the row itself stays if it is wanted or a child is.
+func (r *row) withChildren(filter func(c *row) *row, wanted bool) *row {
+	kept := r.children[:0:0]
+	for _, c := range r.children {
+		if c = filter(c); c != nil {
+			kept = append(kept, c)
+		}
+	}
+	if len(kept) == 0 && !wanted {
+		return nil
+	}
+	r.children = kept
+	return r
+}
+
+// merge makes siblings of one name one row, as proton-viewer does after every filter. Their amounts add up
+// and what is derived from amounts is derived again; adding up ratios would be wrong.
+func (t *table) merge(r *row) {
+	first := make(map[string]*row, len(r.children))
+	kept := r.children[:0:0]
+	for _, c := range r.children {
+		if into := first[c.name]; into != nil {
+			t.absorb(into, c)
+			continue
+		}
+		first[c.name] = c
+		kept = append(kept, c)
+	}
+	r.children = kept
+	for _, c := range r.children {
+		t.merge(c)
+	}
+}
+
+func (t *table) absorb(into, r *row) {
+	for i := range into.own {
+		into.own[i] = add(into.own[i], r.own[i])
+		into.sum[i] = add(into.sum[i], r.sum[i])
+	}
+	into.children = append(into.children[:len(into.children):len(into.children)], r.children...)
+	t.evaluate(into)
+}

@@ -1,0 +1,168 @@
+package viewer
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/hatchet"
+)
+
+func load(t testing.TB, name string) *profile.Profile {
+	t.Helper()
+	p, err := hatchet.ReadFile(filepath.Join("testdata/profiles", name+".hatchet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// sketch prints a table in a form for tests: a line per row, indented by depth.
+func sketch(t *Table) string {
+	var b strings.Builder
+	for r := range t.All() {
+		fmt.Fprintf(&b, "%s%s", strings.Repeat(" ", r.Depth), r.Name)
+		for i, c := range t.Columns {
+			if c.Text {
+				fmt.Fprintf(&b, " %s=%s", c.Label, t.Text(r, i))
+				continue
+			}
+			fmt.Fprintf(&b, " %s=%.4g%s", c.Label, r.Values[i], c.Unit)
+			if r.Own[i] != r.Values[i] && !math.IsNaN(r.Own[i]) {
+				fmt.Fprintf(&b, "(own %.4g)", r.Own[i])
+			}
+		}
+		if len(r.Hidden) > 0 {
+			fmt.Fprintf(&b, " +%d", len(r.Hidden))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// tree builds a profile of lines such as "  gemm time=5 count=1", indented by two blanks a level. Times are in ns.
+func tree(lines string) *profile.Profile {
+	root := &profile.Node{Name: "ROOT"}
+	path := []*profile.Node{root}
+	for line := range strings.Lines(lines) {
+		text := strings.TrimSpace(line)
+		if text == "" {
+			continue
+		}
+		depth := (len(line) - len(strings.TrimLeft(line, " "))) / 2
+		words := strings.Fields(text)
+		n := &profile.Node{Name: words[0]}
+		for _, w := range words[1:] {
+			name, value, _ := strings.Cut(w, "=")
+			if name == "time" {
+				name = "time (ns)"
+			}
+			var v float64
+			if _, err := fmt.Sscan(value, &v); err != nil {
+				n.Set(name, profile.StringValue(value))
+				continue
+			}
+			n.Set(name, profile.FloatValue(v))
+		}
+		up := path[depth]
+		up.Children = append(up.Children, n)
+		path = append(path[:depth+1], n)
+	}
+	return &profile.Profile{Root: root, Kinds: profile.Kinds{"time (ns)": profile.Inclusive, "count": profile.Inclusive}}
+}
+
+const network = `
+forward
+  attention
+    gemm time=60 count=2
+    softmax time=20 count=1
+  mlp
+    gemm time=100 count=2
+backward
+  attention
+    gemm time=120 count=2 note=slow
+  <clear> time=700 count=1
+`
+
+func TestTables(t *testing.T) {
+	time := []string{"time"}
+	tests := []struct {
+		name string
+		o    Options
+		want string
+	}{
+		{"everything", Options{}, `
+			ROOT time=1000ns
+			 forward time=180ns
+			  attention time=80ns
+			   gemm time=60ns
+			   softmax time=20ns
+			  mlp time=100ns
+			   gemm time=100ns
+			 backward time=820ns
+			  attention time=120ns
+			   gemm time=120ns
+			  <clear> time=700ns`},
+		{"ratios derive from sums", Options{Metrics: []string{"avg_time", "time/%", "note"}, Exclude: "backward"}, `
+			ROOT avg_time=36ns time=18% note=
+			 forward avg_time=36ns time=18% note=
+			  attention avg_time=26.67ns time=8% note=
+			   gemm avg_time=30ns time=6% note=
+			   softmax avg_time=20ns time=2% note=
+			  mlp avg_time=50ns time=10% note=
+			   gemm avg_time=50ns time=10% note=`},
+		{"include", Options{Metrics: time, Include: "soft"}, `
+			ROOT time=20ns
+			 forward time=20ns
+			  attention time=20ns
+			   softmax time=20ns`},
+		{"focus", Options{Metrics: time, Focus: "attention"}, `
+			ROOT time=200ns
+			 attention time=200ns
+			  gemm time=180ns
+			  softmax time=20ns`},
+		{"trim", Options{Metrics: time, Trim: "ward"}, `
+			ROOT time=1000ns
+			 forward time=180ns
+			 backward time=820ns`},
+		{"hide", Options{Metrics: time, Hide: "ward"}, `
+			ROOT time=1000ns
+			 attention time=200ns
+			  gemm time=180ns
+			  softmax time=20ns
+			 mlp time=100ns
+			  gemm time=100ns
+			 <clear> time=700ns`},
+		{"threshold", Options{Metrics: time, Threshold: 100}, `
+			ROOT time=1000ns
+			 forward time=180ns +1
+			  mlp time=100ns
+			   gemm time=100ns
+			 backward time=820ns
+			  attention time=120ns
+			   gemm time=120ns
+			  <clear> time=700ns`},
+		{"depth and sort", Options{Metrics: time, Depth: 2, Sort: "time"}, `
+			ROOT time=1000ns
+			 backward time=820ns
+			  <clear> time=700ns
+			  attention time=120ns +1
+			 forward time=180ns
+			  mlp time=100ns +1
+			  attention time=80ns +2`},
+	}
+	for _, test := range tests {
+		table, err := NewTable(tree(network), test.o)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		want := strings.ReplaceAll(test.want, "\t", "")[1:] + "\n"
+		if got := sketch(table); got != want {
+			t.Errorf("%s: got\n%swant\n%s", test.name, got, want)
+		}
+	}
+}

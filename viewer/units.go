@@ -1,0 +1,89 @@
+package viewer
+
+import (
+	"math"
+	"strings"
+)
+
+// unit is one way to write a quantity down.
+type unit struct {
+	name   string  // as users ask for it, in lower case: "us", "tflop/s"
+	label  string  // as people read it: "us", "Tflop/s"
+	factor float64 // what one of it is in the base unit
+}
+
+// quantity is a kind of value with its units from the smallest to the largest.
+type quantity struct {
+	units []unit
+	base  unit // in which output for programs is given when the unit was left open
+	from  int  // the smallest unit that fit chooses; the bare one of a rate has no name to ask for it by
+}
+
+// byName finds a unit.
+func (q *quantity) byName(name string) (unit, bool) {
+	for _, u := range q.units {
+		if u.name == name {
+			return u, true
+		}
+	}
+	return unit{}, false
+}
+
+// names lists the units, for messages.
+func (q *quantity) names() string {
+	var all []string
+	for _, u := range q.units {
+		all = append(all, u.name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// comfortable is the largest number that a unit which nobody asked for may lead to: four digits before the point
+// leave room for the small values of the same column behind it.
+const comfortable = 10_000
+
+// fit chooses the smallest unit in which the largest value keeps four digits before its point, so that the small
+// values of a column keep as many as possible.
+func (q *quantity) fit(largest float64) unit {
+	for _, u := range q.units[q.from:] {
+		if math.Abs(largest)/u.factor < comfortable {
+			return u
+		}
+	}
+	return q.units[len(q.units)-1]
+}
+
+// times are in seconds.
+var times = quantity{
+	units: []unit{{"ns", "ns", 1e-9}, {"us", "us", 1e-6}, {"ms", "ms", 1e-3}, {"s", "s", 1}},
+	base:  unit{"ns", "ns", 1e-9},
+}
+
+// prefixed makes the units of a quantity that has decimal prefixes.
+func prefixed(name, label string, prefixes string) quantity {
+	q := quantity{}
+	factor := 1.0
+	for i, p := range " kMGTPE" {
+		if i > 0 {
+			factor *= 1000
+		}
+		if !strings.ContainsRune(prefixes, p) {
+			continue
+		}
+		prefix := strings.TrimSpace(string(p))
+		q.units = append(q.units, unit{strings.ToLower(prefix) + name, prefix + label, factor})
+	}
+	q.base, q.from = q.units[0], 1
+	return q
+}
+
+// flopRate is the arithmetic rate on operands of a width ("16", or "" for any).
+func flopRate(width string) quantity { return prefixed("flop"+width+"/s", "flop/s", " kMGTP") }
+
+// The other quantities. Amounts of work are asked for as "flops16/gflop", data as "bytes/mb".
+var (
+	byteRate    = prefixed("byte/s", "B/s", " kMGT")
+	flopAmount  = prefixed("flop", "flop", " kMGTPE")
+	byteAmount  = prefixed("b", "B", " kMGTP")
+	percentUnit = unit{"%", "%", 0.01}
+)

@@ -1,0 +1,69 @@
+package viewer
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// View is one way to print a table. Each has a file of its own.
+type View struct {
+	Name  string
+	About string // half a line for --help
+
+	prepare func(o *Options)                                  // what the view wants of the table; may be nil
+	print   func(out *bufio.Writer, t *Table, p *Paper) error // whole lines; the writer's errors are looked at once, after it
+}
+
+// views in the order in which they are listed; the first is what is shown when nobody says.
+var views = []View{
+	{"tree", "call paths from the program's start down to its kernels", nil, printTree},
+}
+
+// Views lists the views.
+func Views() []View { return views }
+
+// Paper is what a view is printed on.
+type Paper struct {
+	Width int  // columns that a line may take; 0 for any number
+	Color bool // terminal colours
+	ASCII bool // no characters outside ASCII but those of names
+	All   bool // print every row, however small
+}
+
+// Render prints a view of a profile and returns what the reader should know besides, a line each.
+func Render(w io.Writer, p *profile.Profile, view string, o Options, paper Paper) (notes []string, err error) {
+	v, err := viewByName(view)
+	if err != nil {
+		return nil, err
+	}
+	if v.prepare != nil {
+		v.prepare(&o)
+	}
+	t, err := NewTable(p, o)
+	if err != nil {
+		return nil, err
+	}
+	out := bufio.NewWriterSize(w, 64<<10)
+	if err := v.print(out, t, &paper); err != nil {
+		return nil, err
+	}
+	return t.Notes, out.Flush()
+}
+
+func viewByName(name string) (*View, error) {
+	if name == "" {
+		return &views[0], nil
+	}
+	var names []string
+	for i := range views {
+		if views[i].Name == name {
+			return &views[i], nil
+		}
+		names = append(names, views[i].Name)
+	}
+	return nil, fmt.Errorf("there is no view %q; there are %s", name, strings.Join(names, ", "))
+}

@@ -1,6 +1,8 @@
 package profile
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -103,6 +105,33 @@ func mergeBuckets(a, b []Bucket) []Bucket {
 	}
 	return append(append(all, a...), b...)
 }
+
+// Check says what is wrong with a sketch that was not made by Add and Merge alone, such as one from a file.
+func (s *Sketch) Check() error {
+	var sum uint64
+	for i, b := range s.Buckets {
+		if b.Count == 0 || i > 0 && b.Index <= s.Buckets[i-1].Index || b.Index > lastBucket {
+			return fmt.Errorf("bucket %d is empty or out of order", i)
+		}
+		if sum += b.Count; sum < b.Count {
+			return errors.New("the buckets count more than 64 bits can hold")
+		}
+	}
+	switch {
+	case sum != s.Count:
+		return fmt.Errorf("the buckets count %d values and count says %d", sum, s.Count)
+	case s.Count == 0 && (s.Min != 0 || s.Max != 0 || s.Mean != 0 || s.M2 != 0):
+		return errors.New("it has no values, but facts about them")
+	case s.Count > 0 && (BucketOf(s.Min) != s.Buckets[0].Index || BucketOf(s.Max) != s.Buckets[len(s.Buckets)-1].Index || s.Min > s.Max):
+		return errors.New("min and max do not lie in the first and the last bucket")
+	case !(s.Mean >= 0) || !(s.M2 >= 0) || math.IsInf(s.Mean, 0) || math.IsInf(s.M2, 0):
+		return errors.New("mean and m2 are no numbers from 0 on")
+	}
+	return nil
+}
+
+// lastBucket is the one of the largest value.
+var lastBucket = BucketOf(math.MaxUint64)
 
 // Clone returns a copy that shares nothing; nil of nil.
 func (s *Sketch) Clone() *Sketch {

@@ -86,6 +86,11 @@ func (j *jsonWriter) integer(v int64) {
 	j.spill()
 }
 
+func (j *jsonWriter) unsigned(v uint64) {
+	j.buf = strconv.AppendUint(j.buf, v, 10)
+	j.spill()
+}
+
 // float writes the shortest text that reads back as v, and always one that reads back as a float: 4096.0.
 // JSON has no NaN and no infinity; both become null, as upstream writes them.
 func (j *jsonWriter) float(v float64) {

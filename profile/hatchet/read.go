@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"strings"
 
@@ -34,7 +35,9 @@ func Read(r io.Reader) (*profile.Profile, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
+	p.Info = d.runInfo
 	p.Kinds = d.kinds(p.Root)
+	maps.Copy(p.Kinds, d.told)
 	return p, nil
 }
 
@@ -66,6 +69,8 @@ type decoder struct {
 	pending []*profile.Node          // children of the nodes that are still open, the innermost's last
 	visits  int                      // nodes with metrics so far
 	start   metricFacts              // stands before the first metric of every node
+	runInfo profile.Info
+	told    profile.Kinds // by the root's key of that name
 
 	nodeSlab     slab[profile.Node]
 	metricSlab   slab[profile.Metric]
@@ -108,6 +113,11 @@ func (d *decoder) node(depth int) *profile.Node {
 		case "metrics":
 			d.colon()
 			d.readMetrics(n)
+		case "times":
+			d.colon()
+			n.Times = d.times()
+		case "info", "kinds":
+			d.rootKey(string(key), depth)
 		default:
 			d.colon()
 			d.skip(depth)
@@ -136,6 +146,18 @@ func (d *decoder) children(n *profile.Node, depth int) {
 	}
 	clear(own)
 	d.pending = d.pending[:first]
+}
+
+// rootKey reads what only the root has a meaning for.
+func (d *decoder) rootKey(key string, depth int) {
+	switch d.colon(); {
+	case depth > 0:
+		d.skip(depth)
+	case key == "info":
+		d.runInfo = d.info()
+	default:
+		d.told = d.kindExceptions()
+	}
 }
 
 func (d *decoder) frame(n *profile.Node) (named bool) {

@@ -3,6 +3,7 @@ package hatchet
 import (
 	"errors"
 	"io"
+	"slices"
 	"sort"
 
 	"github.com/goproton/goproton/profile"
@@ -29,13 +30,13 @@ func encode(w io.Writer, p *profile.Profile, indent bool) error {
 	if p == nil || p.Root == nil {
 		return errors.New("encode profile: it has no root node; start a session before writing")
 	}
-	t := treeWriter{jsonWriter: jsonWriter{w: w, indent: indent}, kinds: p.Kinds}
+	t := treeWriter{jsonWriter: jsonWriter{w: w, indent: indent}, kinds: p.Kinds, seen: map[string]*seen{}}
 	if indent {
 		t.raw("\n")
 	}
 	t.open('[')
 	t.next(true)
-	t.node(p.Root, true)
+	t.node(p.Root, p)
 	t.next(false)
 	t.devices(p.Devices)
 	t.close(']')
@@ -46,17 +47,27 @@ func encode(w io.Writer, p *profile.Profile, indent bool) error {
 }
 
 // treeWriter writes nodes as it walks; nothing but the buffer and the set of names it has met is kept.
-// That the root's metrics are the last thing in the root's object ("metrics" sorts after "children") is what
-// makes one pass enough: by then every inclusive metric of the tree is known.
+// That the root's metrics and the kinds come after its children ("metrics" and "kinds" sort after "children") is
+// what makes one pass enough: by then every metric of the tree is known.
 type treeWriter struct {
 	jsonWriter
-	kinds  profile.Kinds
-	zeros  map[string]bool // inclusive metrics met so far
-	vector map[string]bool // metrics that had a vector value somewhere
-	order  []int           // scratch of metrics
+	kinds profile.Kinds
+	seen  map[string]*seen // metrics met so far
+	order []int            // scratch of metrics
 }
 
-func (t *treeWriter) node(n *profile.Node, root bool) {
+// seen is what the root has to know about a metric.
+type seen struct {
+	inclusive            bool // by its kind
+	text, vector, number bool // had such a value somewhere
+}
+
+// zero says whether the root gets a zero for the metric. Vectors get none: upstream's viewer adds up whatever the
+// root names, and fails on a list.
+func (s *seen) zero() bool { return s.inclusive && s.number && !s.vector }
+
+// node writes a node and what is below it; whole is the profile if n is its root.
+func (t *treeWriter) node(n *profile.Node, whole *profile.Profile) {
 	t.open('{')
 	t.next(true)
 	t.key("children")
@@ -71,13 +82,16 @@ func (t *treeWriter) node(n *profile.Node, root bool) {
 	t.key("type")
 	t.raw(`"function"`)
 	t.close('}')
+	metrics := n.Metrics
+	if whole != nil {
+		t.info(whole.Info)
+		t.kindExceptions(n)
+		metrics = t.withZeros(metrics)
+	}
 	t.next(false)
 	t.key("metrics")
-	if root {
-		t.metrics(t.withZeros(n.Metrics))
-	} else {
-		t.metrics(n.Metrics)
-	}
+	t.metrics(metrics)
+	t.times(n.Times)
 	t.close('}')
 }
 
@@ -89,7 +103,7 @@ func (t *treeWriter) children(nodes []*profile.Node) {
 	t.open('[')
 	for i, c := range nodes {
 		t.next(i == 0)
-		t.node(c, false)
+		t.node(c, nil)
 	}
 	t.close(']')
 }
@@ -111,34 +125,28 @@ func (t *treeWriter) metrics(list []profile.Metric) {
 }
 
 // note remembers what the root has to say about a metric. A node repeats the few names of the tree, so the
-// maps are asked far more often than they grow.
+// map is asked far more often than it grows.
 func (t *treeWriter) note(m *profile.Metric) {
+	s := t.seen[m.Name]
+	if s == nil {
+		s = &seen{inclusive: t.kinds[m.Name] == profile.Inclusive}
+		t.seen[m.Name] = s
+	}
 	switch m.Value.Type() {
+	case profile.String:
+		s.text = true
 	case profile.Ints, profile.Floats:
-		if t.vector == nil {
-			t.vector = map[string]bool{}
-		}
-		t.vector[m.Name] = true
-	case profile.Int, profile.Float:
-		if t.zeros[m.Name] || t.kinds[m.Name] != profile.Inclusive {
-			return
-		}
-		if t.zeros == nil {
-			t.zeros = map[string]bool{}
-		}
-		t.zeros[m.Name] = true
+		s.vector = true
+	default:
+		s.number = true
 	}
 }
 
-// withZeros adds a zero for every inclusive metric to the root's own metrics. Vectors get none: upstream's
-// viewer adds up whatever the root names, and fails on a list.
+// withZeros adds a zero for every inclusive metric to the root's own metrics.
 func (t *treeWriter) withZeros(own []profile.Metric) []profile.Metric {
-	all := append([]profile.Metric(nil), own...)
-	for i := range own {
-		delete(t.zeros, own[i].Name)
-	}
-	for name := range t.zeros {
-		if !t.vector[name] {
+	all := slices.Clone(own)
+	for name, s := range t.seen {
+		if s.zero() && !slices.ContainsFunc(own, func(m profile.Metric) bool { return m.Name == name }) {
 			all = append(all, profile.Metric{Name: name, Value: profile.IntValue(0)})
 		}
 	}

@@ -106,7 +106,7 @@ func TestRootZeros(t *testing.T) {
 	if err := Compact(&out, p); err != nil {
 		t.Fatal(err)
 	}
-	if want := `"name":"ROOT","type":"function"},"metrics":{"inc":0,"own":7}}`; !strings.Contains(out.String(), want) {
+	if want := `"name":"ROOT","type":"function"},"kinds":{"v":"inclusive"},"metrics":{"inc":0,"own":7}}`; !strings.Contains(out.String(), want) {
 		t.Errorf("root of %s\nshould hold %s", out.String(), want)
 	}
 }

@@ -1,0 +1,208 @@
+package hatchet
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// What upstream has no place for goes into keys of the node object beside "frame" and "metrics", which hatchet
+// and proton-viewer skip: "info" and "kinds" at the root, "times" at any node, each only where there is something.
+
+// info writes the facts of the run.
+func (t *treeWriter) info(info profile.Info) {
+	t.strings("info", slices.Sorted(maps.Keys(info)), func(key string) string { return info[key] })
+}
+
+// kindExceptions writes the kinds of the metrics that a reader, with nothing but the root's zeros to go by,
+// would get wrong: an exclusive metric of the root itself, a property that is a number, a vector that adds up.
+func (t *treeWriter) kindExceptions(root *profile.Node) {
+	for i := range root.Metrics {
+		t.note(&root.Metrics[i])
+	}
+	var wrong []string
+	for name, seen := range t.seen {
+		if !seen.text && seen.told(name, root) != t.kinds[name] {
+			wrong = append(wrong, name)
+		}
+	}
+	slices.Sort(wrong)
+	t.strings("kinds", wrong, func(name string) string { return kindNames[t.kinds[name]] })
+}
+
+// told is the kind that the file shows without the key "kinds".
+func (s *seen) told(name string, root *profile.Node) profile.Kind {
+	if name == deviceID || name == deviceType {
+		return profile.Property
+	}
+	own, has := root.Metric(name)
+	if _, number := own.Float(); has && number || !has && s.zero() {
+		return profile.Inclusive
+	}
+	return profile.Exclusive
+}
+
+var kindNames = [...]string{profile.Exclusive: "exclusive", profile.Inclusive: "inclusive", profile.Property: "property"}
+
+// strings writes a member that is an object of strings, unless it is empty.
+func (t *treeWriter) strings(member string, keys []string, value func(key string) string) {
+	if len(keys) == 0 {
+		return
+	}
+	t.next(false)
+	t.key(member)
+	t.open('{')
+	for i, key := range keys {
+		t.next(i == 0)
+		t.key(key)
+		t.str(value(key))
+	}
+	t.close('}')
+}
+
+// times writes a distribution on one line, also in an indented file: a bucket is two numbers, and a busy node has a
+// hundred of them.
+func (t *treeWriter) times(s *profile.Sketch) {
+	if s == nil || s.Count == 0 {
+		return
+	}
+	t.next(false)
+	t.key("times")
+	indent := t.indent
+	t.indent = false
+	defer func() { t.indent = indent }()
+	t.open('{')
+	for i, fact := range []struct {
+		name  string
+		value uint64
+	}{{"count", s.Count}, {"min", s.Min}, {"max", s.Max}} {
+		t.next(i == 0)
+		t.key(fact.name)
+		t.unsigned(fact.value)
+	}
+	t.next(false)
+	t.key("mean")
+	t.float(s.Mean)
+	t.next(false)
+	t.key("m2")
+	t.float(s.M2)
+	t.next(false)
+	t.key("buckets")
+	t.list(len(s.Buckets), func(i int) {
+		low, _ := profile.BucketBounds(s.Buckets[i].Index)
+		t.buf = append(t.buf, '[')
+		t.unsigned(low)
+		t.buf = append(t.buf, ',')
+		t.unsigned(s.Buckets[i].Count)
+		t.buf = append(t.buf, ']')
+	})
+	t.close('}')
+}
+
+// info reads the facts of the run.
+func (d *decoder) info() profile.Info {
+	info := profile.Info{}
+	d.object("at the start of info", func(key string) { info[key] = d.intern(d.str("a string")) })
+	return info
+}
+
+// kindExceptions reads the kinds that the root's zeros do not tell.
+func (d *decoder) kindExceptions() profile.Kinds {
+	kinds := profile.Kinds{}
+	d.object("at the start of kinds", func(name string) {
+		at := d.offset()
+		word := string(d.str("a kind"))
+		kind := slices.Index(kindNames[:], word)
+		if kind < 0 {
+			d.fail(at, "%q is no kind of a metric: exclusive, inclusive or property", clip([]byte(word)))
+			return
+		}
+		kinds[name] = profile.Kind(kind)
+	})
+	return kinds
+}
+
+// times reads a distribution and makes sure that it is one, so that nobody else has to.
+func (d *decoder) times() *profile.Sketch {
+	d.peek()
+	start := d.offset()
+	s := &profile.Sketch{}
+	d.object("at the start of times", func(key string) {
+		switch key {
+		case "count":
+			s.Count = d.unsigned()
+		case "min":
+			s.Min = d.unsigned()
+		case "max":
+			s.Max = d.unsigned()
+		case "mean":
+			s.Mean = d.finite()
+		case "m2":
+			s.M2 = d.finite()
+		case "buckets":
+			s.Buckets = d.buckets()
+		default:
+			d.skip(0)
+		}
+	})
+	if d.err == nil {
+		if err := s.Check(); err != nil {
+			d.fail(start, "times of a node: %v", err)
+		}
+	}
+	return s
+}
+
+func (d *decoder) buckets() []profile.Bucket {
+	var list []profile.Bucket
+	d.array("at the start of buckets", func() {
+		var pair [2]uint64
+		n := 0
+		d.peek()
+		start := d.offset()
+		d.array("at the start of a bucket", func() {
+			v := d.unsigned()
+			if n < 2 {
+				pair[n] = v
+			}
+			n++
+		})
+		index := profile.BucketOf(pair[0])
+		if low, _ := profile.BucketBounds(index); d.err == nil && (n != 2 || low != pair[0]) {
+			d.fail(start, "a bucket of times is [lower bound, count], and none begins at %d", pair[0])
+		}
+		list = append(list, profile.Bucket{Index: index, Count: pair[1]})
+	})
+	return list
+}
+
+// unsigned reads a whole number. Beyond 63 bits it was read as a float, which holds every bucket's bound exactly.
+func (d *decoder) unsigned() uint64 {
+	d.peek()
+	at := d.offset()
+	v := d.scalar()
+	f, _ := v.Float()
+	switch {
+	case d.err != nil:
+	case v.Type() == profile.Int && v.Int() >= 0:
+		return uint64(v.Int())
+	case f >= 0 && f < math.MaxUint64 && f == math.Trunc(f):
+		return uint64(f)
+	default:
+		d.fail(at, "expected a whole number from 0 on")
+	}
+	return 0
+}
+
+func (d *decoder) finite() float64 {
+	d.peek()
+	at := d.offset()
+	v := d.scalar()
+	f, number := v.Float()
+	if d.err == nil && (!number || math.IsNaN(f) || math.IsInf(f, 0)) {
+		d.fail(at, "expected a number")
+	}
+	return f
+}

@@ -99,3 +99,21 @@ func (t *Timeline) WriteTrace(w TraceWriter) error {
 	}
 	return nil
 }
+
+// First returns the time of the first thing in the timeline; 0 when it is empty.
+func (t *Timeline) First() int64 {
+	first, found := int64(0), false
+	see := func(at int64) {
+		if !found || at < first {
+			first, found = at, true
+		}
+	}
+	for i := range t.Slices {
+		see(t.Slices[i].Start)
+	}
+	for i := range t.Flows {
+		see(t.Flows[i].Start)
+		see(t.Flows[i].End)
+	}
+	return first
+}

@@ -1,0 +1,35 @@
+// Package chrometrace writes and reads .chrome_trace files: timelines as Chrome's trace event JSON, which
+// Perfetto, chrome://tracing and Triton's Proton speak. docs/formats.md describes the file field by field.
+//
+// The Writer takes a timeline piece by piece in the memory of one buffer, so that a collector can stream into it
+// for hours. The reader takes our files, those of Triton's Proton (main's, and 3.6's one document per stream),
+// and, as far as they hold slices, those of torch.profiler and others.
+package chrometrace
+
+import "github.com/goproton/goproton/profile"
+
+// Lanes are threads of the trace; upstream keeps their ids in bands, and so do we.
+const (
+	firstThread = 0
+	firstGraph  = 100_000
+	firstStream = 200_000
+	bandWidth   = 100_000
+)
+
+// categories are the "cat" of slices.
+var categories = [...]string{
+	profile.ScopeSlice:  "scope",
+	profile.LaunchSlice: "launch",
+	profile.KernelSlice: "kernel",
+	profile.GraphSlice:  "graph",
+	profile.CopySlice:   "memcpy",
+	profile.FillSlice:   "memset",
+	profile.SyncSlice:   "sync",
+	profile.OtherSlice:  "other",
+}
+
+// scopeWithMetrics is the category of a scope that has metrics, as upstream writes it.
+const scopeWithMetrics = "metric"
+
+// bytesMetric is the size of a copy or fill; it stands among the arguments, with the rate beside it.
+const bytesMetric = "bytes"

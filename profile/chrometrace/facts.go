@@ -1,0 +1,78 @@
+package chrometrace
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// What otherData says first in a file of ours.
+const (
+	formatKey     = "goproton_trace"
+	formatVersion = "1"
+)
+
+// kindNames are the words for the kinds of metrics.
+var kindNames = [...]string{profile.Exclusive: "exclusive", profile.Inclusive: "inclusive", profile.Property: "property"}
+
+// deviceTable writes the devices as a .hatchet file does: type → ordinal → facts.
+func (t *Writer) deviceTable() {
+	if len(t.devices) == 0 {
+		return
+	}
+	sorted := slices.Clone(t.devices)
+	slices.SortStableFunc(sorted, func(a, b profile.Device) int {
+		if c := strings.Compare(a.Type, b.Type); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	t.buf = append(t.buf, `,"devices":{`...)
+	for i := range sorted {
+		d := &sorted[i]
+		if i == 0 || sorted[i-1].Type != d.Type {
+			if i > 0 {
+				t.buf = append(t.buf, "},"...)
+			}
+			t.buf = append(appendString(t.buf, d.Type), ":{"...)
+		} else {
+			t.buf = append(t.buf, ',')
+		}
+		t.buf = append(appendString(t.buf, d.ID), `:{"arch":`...)
+		t.buf = appendString(t.buf, d.Arch)
+		t.fact(`,"bus_width":`, d.BusWidth)
+		t.fact(`,"clock_rate":`, d.ClockRate)
+		t.fact(`,"memory_clock_rate":`, d.MemoryClockRate)
+		t.fact(`,"num_sms":`, d.NumSMs)
+		t.buf = append(t.buf, '}')
+	}
+	t.buf = append(t.buf, "}}"...)
+}
+
+func (t *Writer) fact(key string, v int64) {
+	t.buf = append(t.buf, key...)
+	t.buf = strconv.AppendInt(t.buf, v, 10)
+}
+
+// kindTable writes the kinds of the metrics.
+func (t *Writer) kindTable() {
+	names := make([]string, 0, len(t.kinds))
+	for name, kind := range t.kinds {
+		if int(kind) < len(kindNames) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	slices.Sort(names)
+	t.buf = append(t.buf, `,"metricKinds":{`...)
+	for _, name := range names {
+		t.buf = append(appendString(t.buf, name), `:"`...)
+		t.buf = append(t.buf, kindNames[t.kinds[name]]...)
+		t.buf = append(t.buf, `",`...)
+	}
+	t.buf[len(t.buf)-1] = '}'
+}

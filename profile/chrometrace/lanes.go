@@ -1,0 +1,88 @@
+package chrometrace
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// laneTable gives every lane a thread id of the trace, unique in its process, and every process its id.
+type laneTable struct {
+	lanes     map[int]*writtenLane
+	processes map[string]int
+	taken     map[threadID]bool
+	threads   map[int]int // next thread of each process
+}
+
+type threadID struct{ pid, tid int }
+
+// writtenLane is what the writer keeps of a lane: where its events belong, as text.
+type writtenLane struct {
+	threadID
+	place []byte // `,"pid":0,"tid":200007,"ts":`
+}
+
+func newLaneTable() laneTable {
+	return laneTable{map[int]*writtenLane{}, map[string]int{}, map[threadID]bool{}, map[int]int{}}
+}
+
+// add places a lane; newProcess says that it is the first one of its process.
+func (t *laneTable) add(l profile.Lane) (w *writtenLane, newProcess bool, err error) {
+	if t.lanes[l.ID] != nil {
+		return nil, false, fmt.Errorf("lane %d (%s) is described twice", l.ID, l.Name)
+	}
+	pid, known := t.processes[l.Process]
+	if !known {
+		pid = len(t.processes)
+		t.processes[l.Process] = pid
+	}
+	id := threadID{pid, t.preferred(pid, l)}
+	for t.taken[id] {
+		id.tid++
+	}
+	if l.Kind == profile.GraphLane && id.tid >= firstStream || l.Kind == profile.ThreadLane && id.tid >= firstGraph {
+		return nil, false, fmt.Errorf("lane %d (%s) is one too many: a trace has room for %d of a kind", l.ID, l.Name, bandWidth)
+	}
+	t.taken[id] = true
+	w = &writtenLane{threadID: id, place: fmt.Appendf(nil, `,"pid":%d,"tid":%d,"ts":`, id.pid, id.tid)}
+	t.lanes[l.ID] = w
+	return w, !known, nil
+}
+
+// perDevice is the share of a band that starts at each GPU. Upstream's id of a lane is the band plus the stream's id,
+// whatever the GPU, which is what ours is on GPU 0.
+const perDevice = 1000
+
+// preferred is the id a lane gets unless another has it: a second context's stream of the same id, say.
+func (t *laneTable) preferred(pid int, l profile.Lane) int {
+	if l.Kind == profile.ThreadLane {
+		t.threads[pid]++
+		return firstThread + t.threads[pid] - 1
+	}
+	tid := firstStream
+	if l.Kind == profile.GraphLane {
+		tid = firstGraph
+	}
+	if device, err := strconv.Atoi(l.Device); err == nil && device > 0 && device < bandWidth/perDevice {
+		tid += perDevice * device
+	}
+	if l.Stream < perDevice {
+		tid += int(l.Stream)
+	}
+	return tid
+}
+
+// laneName is what viewers show at the left.
+func laneName(l *profile.Lane, tid int) string {
+	switch {
+	case l.Name != "":
+		return l.Name
+	case l.Kind == profile.ThreadLane:
+		return fmt.Sprintf("CPU Thread %d", tid)
+	case l.Kind == profile.GraphLane:
+		return fmt.Sprintf("Graph: GPU %s Stream %d", l.Device, l.Stream)
+	default:
+		return fmt.Sprintf("GPU %s Stream %d", l.Device, l.Stream)
+	}
+}

@@ -1,0 +1,24 @@
+package chrometrace
+
+import (
+	"errors"
+	"io"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// ErrNoTimeline says that a profile has sums only. Times cannot be made up from them.
+var ErrNoTimeline = errors.New("this profile has no timeline; record one with proton run -d trace")
+
+// Write writes a profile's timeline. Its first moment is the file's base.
+func Write(w io.Writer, p *profile.Profile) error {
+	if p.Timeline == nil {
+		return ErrNoTimeline
+	}
+	t := NewWriter(w, p.Timeline.First(), &Options{Process: p.Info[profile.InfoName], Info: p.Info})
+	t.Facts(p.Devices, p.Kinds)
+	if err := p.Timeline.WriteTrace(t); err != nil {
+		return err
+	}
+	return t.Close()
+}

@@ -110,13 +110,13 @@ func (t *Table) Share(r *Row, column int) float64 {
 	return r.Values[column] / t.Total[column]
 }
 
-// Text returns a row's value of a column that holds text, "" where there is none.
+// Text returns a row's value of a column that holds text, as it may be printed; "" where there is none.
 func (t *Table) Text(r *Row, column int) string {
-	return textOf(r.Node, t.Columns[column].Name)
+	return printable(textOf(r.Node, t.Columns[column].Name))
 }
 
-// Label returns a row's name as people read it.
-func (t *Table) Label(r *Row) string { return r.Name }
+// Label returns a row's name as people read it, and as it may be printed.
+func (t *Table) Label(r *Row) string { return printable(r.Name) }
 
 // builder is a table in the making. Frames and rows are flat lists in which parents come before their children,
 // so that every pass is a loop and a tree of any depth is safe.

@@ -21,7 +21,13 @@ type View struct {
 // views in the order in which they are listed; the first is what is shown when nobody says.
 var views = []View{
 	{"tree", "call paths from the program's start down to its kernels", nil, printTree},
+	{"flame", "the same as a flame graph: a line per level, as wide as the share of the first metric", nil, printFlame},
+	{"csv", "a line per row, for spreadsheets and data frames", baseUnits, printCSV},
+	{"json", "rows and columns as a document of a promised layout, for programs", baseUnits, printJSON},
 }
+
+// baseUnits is for output that programs read: its units must not depend on the values.
+func baseUnits(o *Options) { o.BaseUnits = true }
 
 // Views lists the views.
 func Views() []View { return views }

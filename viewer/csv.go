@@ -1,0 +1,81 @@
+package viewer
+
+import (
+	"bufio"
+	"encoding/csv"
+	"strconv"
+	"strings"
+)
+
+// printCSV prints a line per row for spreadsheets and data frames. docs/viewer.md promises its columns.
+func printCSV(out *bufio.Writer, t *Table, _ *Paper) error {
+	w := csv.NewWriter(out)
+	line := []string{"id", "parent", "depth", "name", "path"}
+	for i := range t.Columns {
+		line = append(line, exactLabel(&t.Columns[i]))
+	}
+	if err := w.Write(line); err != nil {
+		return err
+	}
+	err := walk(t, func(at step) error {
+		line = append(line[:0], strconv.Itoa(at.id), "", strconv.Itoa(at.row.Depth), t.Label(at.row), strings.Join(at.path, ";"))
+		if at.parent >= 0 {
+			line[1] = strconv.Itoa(at.parent)
+		}
+		for i := range t.Columns {
+			switch v := at.row.Values[i]; {
+			case t.Columns[i].Text:
+				line = append(line, t.Text(at.row, i))
+			case finite(v):
+				line = append(line, decimal(v))
+			default:
+				line = append(line, "")
+			}
+		}
+		return w.Write(line)
+	}, func(r *Row) string { return strings.ReplaceAll(t.Label(r), ";", ",") })
+	if err != nil {
+		return err
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// decimal prints a number with the fifteen digits that a float64 surely holds: a time that went through seconds and
+// back is 8064 again, not 8064.000000000001.
+func decimal(v float64) string { return strconv.FormatFloat(v, 'g', 15, 64) }
+
+// exactLabel is a column's name with its unit: "time (ns)".
+func exactLabel(c *Column) string {
+	if c.Unit == "" {
+		return c.Label
+	}
+	return c.Label + " (" + c.Unit + ")"
+}
+
+// step is a row on the way through a table.
+type step struct {
+	row    *Row
+	id     int      // rows are counted from 0 in the order in which they are visited
+	parent int      // -1 for the root
+	path   []string // from the root to the row, valid during the visit
+}
+
+// walk visits all shown rows, parents first. The path is made of what name says of each row.
+func walk(t *Table, visit func(at step) error, name func(r *Row) string) error {
+	var path []string
+	var ids []int // of the rows on the path
+	id := 0
+	for r := range t.All() {
+		path, ids = append(path[:r.Depth], name(r)), append(ids[:r.Depth], id)
+		at := step{row: r, id: id, parent: -1, path: path}
+		if r.Depth > 0 {
+			at.parent = ids[r.Depth-1]
+		}
+		if err := visit(at); err != nil {
+			return err
+		}
+		id++
+	}
+	return nil
+}

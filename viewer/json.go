@@ -1,0 +1,133 @@
+package viewer
+
+import (
+	"bufio"
+	"maps"
+	"slices"
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Schema names the layout of the json view. Keys are added to it without notice; one that is renamed, goes away or
+// changes its meaning makes the number grow.
+const Schema = "goproton.table/1"
+
+// printJSON prints a document that docs/viewer.md promises: a line per column and a line per row, so that it can also
+// be read and compared line by line, and never a NaN.
+func printJSON(out *bufio.Writer, t *Table, _ *Paper) error {
+	j := jsonText{}
+	j.raw(`{"schema":`).text(Schema).raw(",\n\"info\":{")
+	for i, key := range slices.Sorted(maps.Keys(t.Profile.Info)) {
+		j.comma(i).text(key).raw(":").text(t.Profile.Info[key])
+	}
+	j.raw("},\n\"notes\":[")
+	for i, note := range t.Notes {
+		j.comma(i).text(note)
+	}
+	j.raw("],\n\"columns\":[")
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		j.comma(i).raw("\n{\"name\":").text(c.Exact).raw(`,"label":`).text(c.Label).raw(`,"unit":`).text(c.Unit)
+		j.raw(`,"inclusive":`).truth(c.Inclusive).raw(`,"additive":`).truth(c.Additive).raw(`,"text":`).truth(c.Text)
+		j.raw(`,"total":`).number(t.Total[i]).raw("}")
+	}
+	j.raw("\n],\n\"rows\":[")
+	err := walk(t, func(at step) error {
+		j.comma(at.id).raw("\n{\"id\":").whole(at.id).raw(`,"parent":`)
+		if at.parent < 0 {
+			j.raw("null")
+		} else {
+			j.whole(at.parent)
+		}
+		j.raw(`,"depth":`).whole(at.row.Depth).raw(`,"name":`).text(at.row.Name).raw(`,"label":`).text(t.Label(at.row))
+		j.raw(`,"path":[`)
+		for i, name := range at.path {
+			j.comma(i).text(name)
+		}
+		j.raw(`],"values":[`).values(t, at.row, at.row.Values).raw(`],"own":[`).values(t, at.row, at.row.Own)
+		j.raw(`],"hidden":`).whole(len(at.row.Hidden)).raw("}")
+		_, err := out.Write(j)
+		j = j[:0]
+		return err
+	}, func(r *Row) string { return r.Name })
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(*j.raw("\n]}\n"))
+	return err
+}
+
+// jsonText is JSON in the making. Its methods append and return it, so that a line of output is a line of code.
+type jsonText []byte
+
+func (j *jsonText) raw(s string) *jsonText { *j = append(*j, s...); return j }
+
+func (j *jsonText) comma(i int) *jsonText {
+	if i > 0 {
+		*j = append(*j, ',')
+	}
+	return j
+}
+
+func (j *jsonText) whole(v int) *jsonText { *j = strconv.AppendInt(*j, int64(v), 10); return j }
+
+func (j *jsonText) truth(v bool) *jsonText { *j = strconv.AppendBool(*j, v); return j }
+
+// number prints null for what JSON has no number for.
+func (j *jsonText) number(v float64) *jsonText {
+	if !finite(v) {
+		return j.raw("null")
+	}
+	return j.raw(decimal(v))
+}
+
+func (j *jsonText) values(t *Table, r *Row, values []float64) *jsonText {
+	for i := range t.Columns {
+		j.comma(i)
+		if !t.Columns[i].Text {
+			j.number(values[i])
+		} else if text := textOf(r.Node, t.Columns[i].Name); text != "" {
+			j.text(text)
+		} else {
+			j.raw("null")
+		}
+	}
+	return j
+}
+
+// text prints a string. Besides what JSON demands it escapes what must not reach a terminal, see printable.
+func (j *jsonText) text(s string) *jsonText {
+	b := append(*j, '"')
+	for i := 0; i < len(s); {
+		r, size := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(s[i:])
+		}
+		switch {
+		case r == '"' || r == '\\':
+			b = append(b, '\\', byte(r))
+		case r == '\n':
+			b = append(b, `\n`...)
+		case r == '\t':
+			b = append(b, `\t`...)
+		case r >= ' ' && r < 0x7f, r >= 0x80 && unicode.IsPrint(r):
+			b = utf8.AppendRune(b, r)
+		default:
+			b = appendEscape(b, r)
+		}
+		i += size
+	}
+	*j = append(b, '"')
+	return j
+}
+
+// appendEscape writes \uXXXX, and two of them for what lies beyond sixteen bits.
+func appendEscape(b []byte, r rune) []byte {
+	if r > 0xffff {
+		r -= 0x10000
+		return appendEscape(appendEscape(b, 0xd800+r>>10), 0xdc00+r&0x3ff)
+	}
+	const hex = "0123456789abcdef"
+	return append(b, '\\', 'u', hex[r>>12], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+}

@@ -1,0 +1,191 @@
+package viewer
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/profile"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// goldens are pictures of a profile, one file each, named VIEW.WHAT.txt.
+var goldens = []struct {
+	view, name, profile string
+	o                   Options
+	paper               Paper
+}{
+	{"flame", "matmul36.80", "matmul_triton36", Options{}, Paper{Width: 80}},
+	{"flame", "matmul36.ascii.120", "matmul_triton36", Options{}, Paper{Width: 120, ASCII: true}},
+	{"flame", "matmul36.depth1", "matmul_triton36", Options{Depth: 1}, Paper{}},
+	{"flame", "python.color", "python", Options{}, Paper{Width: 60, Color: true}},
+	{"flame", "cpu_only", "cpu_only", Options{}, Paper{Width: 40}},
+	{"flame", "names.count", "names", Options{Metrics: []string{"count"}}, Paper{Width: 80}},
+	{"csv", "layers", "layers_main", Options{Metrics: []string{"time", "count", "gbyte/s", "device_id"}, Depth: 3}, Paper{}},
+	{"json", "layers", "layers_main", Options{Metrics: []string{"time", "count", "gbyte/s", "device_id"}, Depth: 3}, Paper{}},
+	{"json", "vector", "vector", Options{Metrics: []string{"time", "bins", "weights", "label"}}, Paper{}},
+}
+
+func TestGoldenViews(t *testing.T) {
+	for _, g := range goldens {
+		t.Run(g.view+"."+g.name, func(t *testing.T) {
+			var out bytes.Buffer
+			notes, err := Render(&out, load(t, g.profile), g.view, g.o, g.paper)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, note := range notes {
+				out.WriteString("note: " + note + "\n")
+			}
+			checkGolden(t, g.view+"."+g.name+".txt", out.String())
+		})
+	}
+}
+
+func checkGolden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v; run go test ./viewer -update and read what it wrote", err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+	}
+}
+
+// rudeNames are frames that a terminal, a spreadsheet or a parser might take for something else.
+var rudeNames = []string{"\x1b[2J\x1b]0;title\a", "\u009b31m", "a\r\nb\tc", "quote\" comma, semicolon;", "\u202egnp.exe", "cut \xe6\x97", "<script>", "", "\U000e0001", "日本語"}
+
+func rudeProfile() *profile.Profile {
+	p := &profile.Profile{Root: &profile.Node{Name: "ROOT"}, Kinds: profile.Kinds{"time (ns)": profile.Inclusive}, Info: profile.Info{"host": "a\x1bb"}}
+	for i, name := range rudeNames {
+		n := &profile.Node{Name: name}
+		n.Set("time (ns)", profile.IntValue(int64(1000+i)))
+		n.Set("loss", profile.FloatValue([]float64{math.NaN(), math.Inf(1), math.Inf(-1), 0.5}[i%4]))
+		n.Set("note", profile.StringValue(name))
+		p.Root.Children = append(p.Root.Children, n)
+	}
+	return p
+}
+
+// TestNothingReachesATerminalRaw looks for what moves a cursor or turns text around in the output of every view.
+func TestNothingReachesATerminalRaw(t *testing.T) {
+	for _, v := range Views() {
+		var out bytes.Buffer
+		if _, err := Render(&out, rudeProfile(), v.Name, Options{Metrics: []string{"time", "loss", "note"}}, Paper{Width: 80}); err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range out.String() {
+			if r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e || r == 0xe0001) {
+				t.Errorf("%s prints %q raw: %q", v.Name, r, out.String()[max(i-20, 0):i+1])
+				break
+			}
+		}
+	}
+}
+
+type tableDocument struct {
+	Schema  string
+	Info    map[string]string
+	Columns []struct{ Name, Unit string }
+	Rows    []struct {
+		ID, Depth, Hidden int
+		Parent            *int
+		Name              string
+		Path              []string
+		Values, Own       []any
+	}
+}
+
+// TestJSONIsWhatItPromises reads the document with an ordinary reader and compares it with the table.
+func TestJSONIsWhatItPromises(t *testing.T) {
+	p := rudeProfile()
+	o := Options{Metrics: []string{"time", "loss", "note"}}
+	var out bytes.Buffer
+	if _, err := Render(&out, p, "json", o, Paper{}); err != nil {
+		t.Fatal(err)
+	}
+	var doc tableDocument
+	if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	if doc.Schema != "goproton.table/1" || doc.Info["host"] != "a\x1bb" || doc.Columns[0].Name != "time/ns" || doc.Columns[0].Unit != "ns" {
+		t.Errorf("head is %+v", doc)
+	}
+	for i, name := range rudeNames {
+		r := doc.Rows[i+1]
+		name = strings.ToValidUTF8(name, "\uFFFD")
+		if strings.ToValidUTF8(r.Name, "") != r.Name || r.Name != name && !strings.Contains(name, "\uFFFD") || r.Parent == nil || *r.Parent != 0 || len(r.Path) != 2 || r.Path[1] != r.Name {
+			t.Errorf("row %d is %+v, want %q below 0", i+1, r, name)
+		}
+		if want := 1000 + float64(i); r.Values[0] != want || r.Own[0] != want {
+			t.Errorf("%q has %v ns, want %g", name, r.Values, want)
+		}
+		if loss := r.Values[1]; i%4 == 3 && loss != 0.5 || i%4 != 3 && loss != nil {
+			t.Errorf("%q has loss %v; NaN and infinities are null", name, loss)
+		}
+	}
+	if root := doc.Rows[0]; root.Parent != nil || root.Values[0] != 10045.0 || root.Values[2] != nil {
+		t.Errorf("root is %+v", root)
+	}
+}
+
+func TestCSVIsWhatItPromises(t *testing.T) {
+	var out bytes.Buffer
+	if _, err := Render(&out, rudeProfile(), "csv", Options{Metrics: []string{"time", "loss"}}, Paper{}); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(&out).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"id", "parent", "depth", "name", "path", "time (ns)", "loss"}; !slices.Equal(lines[0], want) {
+		t.Errorf("head is %v, want %v", lines[0], want)
+	}
+	if want := []string{"0", "", "0", "ROOT", "ROOT", "10045", ""}; !slices.Equal(lines[1], want) {
+		t.Errorf("root is %q, want %q", lines[1], want)
+	}
+	if want := []string{"4", "0", "1", `quote" comma, semicolon;`, `ROOT;quote" comma, semicolon,`, "1003", "0.5"}; !slices.Equal(lines[5], want) {
+		t.Errorf("row is %q, want %q", lines[5], want)
+	}
+}
+
+func TestFlameNeedsWidthsThatAddUp(t *testing.T) {
+	for metrics, want := range map[string]string{"avg_time": "must add up", "device_id": "must add up", "tokens": ""} {
+		_, err := Render(&bytes.Buffer{}, load(t, "scope"), "flame", Options{Metrics: []string{metrics}}, Paper{})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("flame of %s: %v, want …%s…", metrics, err, want)
+		}
+	}
+}
+
+// TestFlameLinesAreAsWideAsThePaper, whatever the names and the shares: a line that wraps ruins the picture.
+func TestFlameLinesAreAsWideAsThePaper(t *testing.T) {
+	p := load(t, "names")
+	for width := 20; width < 200; width += 7 {
+		var out bytes.Buffer
+		if _, err := Render(&out, p, "flame", Options{}, Paper{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > width {
+				t.Errorf("%d columns on a paper of %d: %s", n, width, line)
+			}
+		}
+	}
+}

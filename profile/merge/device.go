@@ -1,0 +1,338 @@
+package merge
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// The metrics that say where a node ran.
+const (
+	deviceIDMetric   = "device_id"
+	deviceTypeMetric = "device_type"
+)
+
+// deviceTable knows the devices of all sources. Ordinals are those of a process, so a device is one (host, rank,
+// type, ordinal); files that say neither host nor rank, such as repeated runs on one machine, share theirs as long
+// as the facts agree.
+//
+// In the merged profile a device of one rank is called "rank3:0" (where only hosts differ "nodeA:0", where both
+// are needed "nodeA.rank3:0", where neither does "0" as ever). What ran on several devices names the set of them,
+// "rank0-7:0", and the set is an entry of the device table too, with the facts that all members share: that is
+// what utilisation is computed from, here and in readers that know nothing of merging.
+type deviceTable struct {
+	devices []device
+	known   map[place][]deviceID // more than one where facts differ
+	sets    []set                // by setID; 0 is the empty set
+	memo    map[set]setID        // adding a device to a set
+}
+
+type (
+	deviceID int32
+	setID    int32
+)
+
+// place is where a device is.
+type place struct{ host, rank, typ, ordinal string }
+
+type device struct {
+	place
+	facts profile.Device // without Type and ID; zero where the profile does not describe it
+}
+
+// set is a set of devices: another one, and one more.
+type set struct {
+	rest setID
+	last deviceID
+}
+
+func newDeviceTable() deviceTable {
+	return deviceTable{known: map[place][]deviceID{}, sets: make([]set, 1), memo: map[set]setID{}}
+}
+
+// intern finds or makes a device. Facts that one file lacks are taken from another.
+func (t *deviceTable) intern(at place, facts profile.Device) deviceID {
+	facts.Type, facts.ID = "", ""
+	for _, id := range t.known[at] {
+		switch d := &t.devices[id]; {
+		case d.facts == (profile.Device{}):
+			d.facts = facts
+			return id
+		case facts == d.facts || facts == (profile.Device{}):
+			return id
+		}
+	}
+	id := deviceID(len(t.devices))
+	t.devices = append(t.devices, device{at, facts})
+	t.known[at] = append(t.known[at], id)
+	return id
+}
+
+// with adds a device to a set.
+func (t *deviceTable) with(s setID, id deviceID) setID {
+	if known, ok := t.memo[set{s, id}]; ok {
+		return known
+	}
+	result := s
+	if !t.contains(s, id) {
+		result = setID(len(t.sets))
+		t.sets = append(t.sets, set{s, id})
+	}
+	t.memo[set{s, id}] = result
+	return result
+}
+
+func (t *deviceTable) contains(s setID, id deviceID) bool {
+	for ; s != 0; s = t.sets[s].rest {
+		if t.sets[s].last == id {
+			return true
+		}
+	}
+	return false
+}
+
+// sourceDevices are the devices as one file calls them.
+type sourceDevices struct {
+	table  *deviceTable
+	source Source
+	facts  []profile.Device
+	found  map[[2]string][]deviceID // by type and name
+}
+
+func (t *deviceTable) source(p *profile.Profile, s Source) *sourceDevices {
+	return &sourceDevices{t, s, p.Devices, map[[2]string][]deviceID{}}
+}
+
+// find returns the devices behind a node's device_type and device_id: one, or the members of a set if the file
+// was merged before.
+func (d *sourceDevices) find(typ, name string) []deviceID {
+	key := [2]string{typ, name}
+	if ids, ok := d.found[key]; ok {
+		return ids
+	}
+	var ids []deviceID
+	for _, member := range d.members(name) {
+		facts := profile.Device{Type: typ}
+		if at := slices.IndexFunc(d.facts, func(f profile.Device) bool { return f.ID == member && (f.Type == typ || typ == "") }); at >= 0 {
+			facts = d.facts[at]
+		}
+		where := placeOf(member)
+		if where.host == "" && where.rank == "" {
+			where.host, where.rank = d.source.Host, d.source.Rank
+		}
+		where.typ = strings.Clone(facts.Type)
+		facts.Arch = strings.Clone(facts.Arch)
+		ids = append(ids, d.table.intern(where, facts))
+	}
+	d.found[key] = ids
+	return ids
+}
+
+// members takes the name of a set apart if it is one: if all members are in the file's device table.
+func (d *sourceDevices) members(name string) []string {
+	var all []string
+	for _, part := range strings.Split(name, ",") {
+		var first, last int
+		var ordinal string
+		if n, _ := fmt.Sscanf(part, "rank%d-%d:%s", &first, &last, &ordinal); n == 3 && first <= last && last-first < 1<<20 {
+			for rank := first; rank <= last; rank++ {
+				all = append(all, fmt.Sprintf("rank%d:%s", rank, ordinal))
+			}
+			continue
+		}
+		all = append(all, part)
+	}
+	here := map[string]bool{}
+	for _, f := range d.facts {
+		here[f.ID] = true
+	}
+	if len(all) < 2 || slices.ContainsFunc(all, func(m string) bool { return !here[m] }) {
+		return []string{strings.Clone(name)}
+	}
+	return all
+}
+
+// placeOf reads what String of a place writes.
+func placeOf(name string) place {
+	prefix, ordinal, ok := cutLast(name, ":")
+	if !ok {
+		return place{ordinal: name}
+	}
+	host, rank, ok := cutLast("."+prefix, ".rank")
+	if _, err := strconv.Atoi(rank); !ok || err != nil {
+		return place{host: prefix, ordinal: ordinal}
+	}
+	return place{host: strings.TrimPrefix(host, "."), rank: rank, ordinal: ordinal}
+}
+
+func cutLast(s, mark string) (before, after string, ok bool) {
+	at := strings.LastIndex(s, mark)
+	if at < 0 {
+		return s, "", false
+	}
+	return s[:at], s[at+len(mark):], true
+}
+
+// deviceNames calls devices and sets by name and lists those that were called.
+type deviceNames struct {
+	*deviceTable
+	byHost, byRank bool
+	single         []string // by deviceID
+	memo           map[setID]string
+	listed         []profile.Device
+}
+
+// names decides what the devices are called, and lists them in order of rank, host, type and ordinal.
+func (t *deviceTable) names() *deviceNames {
+	n := &deviceNames{deviceTable: t, single: make([]string, len(t.devices)), memo: map[setID]string{}}
+	hosts, ranks := map[string]bool{}, map[string]bool{}
+	hostOf := map[string]string{}
+	for _, d := range t.devices {
+		hosts[d.host], ranks[d.rank] = true, true
+		if h, seen := hostOf[d.rank]; seen && h != d.host {
+			n.byHost = true // one rank on two hosts, or no ranks at all
+		}
+		hostOf[d.rank] = d.host
+	}
+	n.byRank = len(ranks) > 1
+	ids := make([]deviceID, len(t.devices))
+	for i := range ids {
+		ids[i] = deviceID(i)
+	}
+	slices.SortStableFunc(ids, n.compare)
+	taken := map[[2]string]int{}
+	for _, id := range ids {
+		d := &t.devices[id]
+		name := n.name(d.place)
+		taken[[2]string{d.typ, name}]++
+		if nth := taken[[2]string{d.typ, name}]; nth > 1 { // equal but for its facts
+			name = fmt.Sprintf("%s#%d", name, nth)
+		}
+		n.single[id] = name
+		listed := d.facts
+		listed.Type, listed.ID = d.typ, name
+		n.listed = append(n.listed, listed)
+	}
+	return n
+}
+
+func (n *deviceNames) name(p place) string {
+	var prefix []string
+	if n.byHost && p.host != "" {
+		prefix = append(prefix, p.host)
+	}
+	if n.byRank && p.rank != "" {
+		prefix = append(prefix, "rank"+p.rank)
+	}
+	if len(prefix) == 0 {
+		return p.ordinal
+	}
+	return strings.Join(prefix, ".") + ":" + p.ordinal
+}
+
+func (n *deviceNames) compare(x, y deviceID) int {
+	a, b := n.devices[x], n.devices[y]
+	return cmp.Or(compareNumbers(a.rank, b.rank), cmp.Compare(a.host, b.host), cmp.Compare(a.typ, b.typ), compareNumbers(a.ordinal, b.ordinal),
+		cmp.Compare(a.facts.Arch, b.facts.Arch), cmp.Compare(a.facts.NumSMs, b.facts.NumSMs), cmp.Compare(a.facts.ClockRate, b.facts.ClockRate))
+}
+
+// compareNumbers orders decimal numbers by value, and before other texts.
+func compareNumbers(a, b string) int {
+	x, xerr := strconv.Atoi(a)
+	y, yerr := strconv.Atoi(b)
+	switch {
+	case xerr == nil && yerr == nil:
+		return cmp.Compare(x, y)
+	case xerr == nil:
+		return -1
+	case yerr == nil:
+		return 1
+	}
+	return cmp.Compare(a, b)
+}
+
+// set returns the name of a set and sees to it that it is listed.
+func (n *deviceNames) set(s setID) string {
+	if name, ok := n.memo[s]; ok {
+		return name
+	}
+	var ids []deviceID
+	for at := s; at != 0; at = n.sets[at].rest {
+		ids = append(ids, n.sets[at].last)
+	}
+	slices.SortFunc(ids, n.compare)
+	name := n.setName(ids)
+	n.memo[s] = name
+	if d := n.shared(ids, name); !slices.ContainsFunc(n.listed, func(l profile.Device) bool { return l.Type == d.Type && l.ID == name }) {
+		n.listed = append(n.listed, d)
+	}
+	return name
+}
+
+// longestSet is how long the name of a set may be: it stands at every node.
+const longestSet = 48
+
+func (n *deviceNames) setName(ids []deviceID) string {
+	var parts []string
+	for i := 0; i < len(ids); {
+		first := n.devices[ids[i]]
+		end := i + 1
+		for n.byRank && !n.byHost && end < len(ids) && n.follows(ids[end-1], ids[end]) {
+			end++
+		}
+		if end-i > 1 {
+			last := n.devices[ids[end-1]]
+			parts = append(parts, fmt.Sprintf("rank%s-%s:%s", first.rank, last.rank, first.ordinal))
+		} else {
+			parts = append(parts, n.single[ids[i]])
+		}
+		i = end
+	}
+	name := strings.Join(parts, ",")
+	if len(name) > longestSet && len(parts) > 2 {
+		return fmt.Sprintf("%s…%s (%d)", n.single[ids[0]], n.single[ids[len(ids)-1]], len(ids))
+	}
+	return name
+}
+
+// follows says whether b is the same ordinal of the next rank.
+func (n *deviceNames) follows(a, b deviceID) bool {
+	x, y := n.devices[a], n.devices[b]
+	first, err1 := strconv.Atoi(x.rank)
+	second, err2 := strconv.Atoi(y.rank)
+	return err1 == nil && err2 == nil && second == first+1 && x.ordinal == y.ordinal && n.single[a] == n.name(x.place) && n.single[b] == n.name(y.place)
+}
+
+// shared are the facts that all members of a set have; others stay unknown.
+func (n *deviceNames) shared(ids []deviceID, name string) profile.Device {
+	var all profile.Device
+	for i, id := range ids {
+		d := n.devices[id]
+		if i == 0 {
+			all = d.facts
+			all.Type = d.typ
+			continue
+		}
+		if d.typ != all.Type {
+			all.Type += separator + d.typ
+		}
+		keep(&all.Arch, d.facts.Arch)
+		keep(&all.BusWidth, d.facts.BusWidth)
+		keep(&all.ClockRate, d.facts.ClockRate)
+		keep(&all.MemoryClockRate, d.facts.MemoryClockRate)
+		keep(&all.NumSMs, d.facts.NumSMs)
+	}
+	all.ID = name
+	return all
+}
+
+func keep[T comparable](have *T, other T) {
+	if *have != other {
+		var unknown T
+		*have = unknown
+	}
+}

@@ -1,0 +1,198 @@
+// Package merge adds profiles up: ranks of a distributed run, hosts, repeated runs.
+//
+// A Merger takes one profile after another and keeps only the sum, so a thousand of them merge in the memory of
+// their union. What is known per node:
+//
+//   - amounts (inclusive and exclusive metrics) add up; a sum that leaves 64 bits becomes a float;
+//   - properties that agree stay; those that differ become the text of their distinct values, sorted;
+//   - device_id names the device, or the set of devices, that all of it ran on: see deviceTable;
+//   - distributions of kernel times merge exactly (profile.Sketch);
+//   - with a label on the source, chosen amounts are also kept per source, as metrics of their own: see Column.
+//
+// Apart from the order of siblings and the rounding of floats the result does not depend on the order of the
+// inputs, and merged profiles merge again to what merging all at once would have given.
+package merge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// Options say what a merged profile keeps. The zero value keeps sums only.
+type Options struct {
+	// Columns are the metrics that are kept per labelled source, by name without unit; none means
+	// DefaultColumns, "*" all amounts.
+	Columns  []string
+	Timeline bool              // keep what happened when, in lanes per source; needs memory for all of it
+	Note     func(note string) // told of what the reader should know; nil for nobody
+}
+
+// DefaultColumns are what people compare between ranks. A profile has one or two of them.
+var DefaultColumns = []string{"time", "cycles", "cpu_time"}
+
+// Source says where a profile comes from.
+type Source struct {
+	File       string // what errors and notes call it
+	Label      string // of its columns, "rank3"; "" for none. Made of letters, digits, and _ . -
+	Host, Rank string // tell equal device ordinals apart; "" where unknown
+}
+
+// Merger adds profiles up. It is not safe for concurrent use.
+type Merger struct {
+	options  Options
+	root     *node
+	metrics  map[string]*metric
+	devices  deviceTable
+	info     infoUnion
+	timeline *timelineUnion
+	labels   map[string]string // label → first file
+	count    int
+}
+
+// metric is what is known of one metric name.
+type metric struct {
+	name     string
+	property bool
+	kind     profile.Kind
+	file     string // that said so first
+	noted    bool
+	columns  map[string]string // label → name of the column; nil for a metric without
+}
+
+// New returns an empty Merger.
+func New(o Options) *Merger {
+	if o.Note == nil {
+		o.Note = func(string) {}
+	}
+	if len(o.Columns) == 0 {
+		o.Columns = DefaultColumns
+	}
+	m := &Merger{options: o, metrics: map[string]*metric{}, devices: newDeviceTable(), labels: map[string]string{}}
+	if o.Timeline {
+		m.timeline = &timelineUnion{}
+	}
+	return m
+}
+
+// Len returns how many profiles were added.
+func (m *Merger) Len() int { return m.count }
+
+// Add adds a profile up, which it does not keep. A profile that contradicts the others about what a metric is
+// gets an error, and nothing of it is added.
+func (m *Merger) Add(p *profile.Profile, s Source) error {
+	found, err := m.checkMetrics(p, s)
+	if err != nil {
+		return err
+	}
+	for name, seen := range found {
+		m.learn(name, seen, s)
+	}
+	if first, used := m.labels[s.Label]; used && s.Label != "" {
+		m.options.Note(fmt.Sprintf("%s and %s are both %s: their columns are added up; --by file keeps them apart", first, s.File, s.Label))
+	} else {
+		m.labels[s.Label] = s.File
+	}
+	if m.root == nil {
+		m.root = &node{out: &profile.Node{Name: strings.Clone(p.Root.Name)}}
+	}
+	a := adder{Merger: m, source: s, devices: m.devices.source(p, s)}
+	a.tree(m.root, p.Root)
+	m.info.add(p.Info)
+	if m.timeline != nil && p.Timeline != nil {
+		m.timeline.add(p.Timeline, s)
+	}
+	m.count++
+	return nil
+}
+
+// checkMetrics collects what a profile says of its metrics and compares it with what is known.
+func (m *Merger) checkMetrics(p *profile.Profile, s Source) (map[string]metric, error) {
+	found := map[string]metric{}
+	p.Root.Walk(func(n *profile.Node, _ int) bool {
+		for i := range n.Metrics {
+			v := &n.Metrics[i]
+			f, known := found[v.Name]
+			if !known {
+				f.kind = p.Kinds[v.Name]
+				f.property = f.kind == profile.Property
+			}
+			if text := v.Value.Type() == profile.String; !known || text && !f.property {
+				f.property = f.property || text
+				found[v.Name] = f
+			}
+		}
+		return true
+	})
+	for name, f := range found {
+		if have := m.metrics[name]; have != nil && have.property != f.property {
+			return nil, fmt.Errorf("metric %q is %s in %s and %s in %s; leave one of the files out",
+				name, role(have.property), have.file, role(f.property), s.File)
+		}
+	}
+	return found, nil
+}
+
+func role(property bool) string {
+	if property {
+		return "a property"
+	}
+	return "an amount"
+}
+
+func (m *Merger) learn(name string, seen metric, s Source) {
+	have := m.metrics[name]
+	if have == nil {
+		name = strings.Clone(name) // not to hold on to the text of a whole file
+		have = &metric{name: name, property: seen.property, kind: seen.kind, file: s.File}
+		if !seen.property && m.hasColumns(name) {
+			have.columns = map[string]string{}
+		}
+		m.metrics[name] = have
+		return
+	}
+	if have.kind == seen.kind || have.property {
+		return
+	}
+	// Files of Triton's main branch do not say which of their metrics are inclusive.
+	if !have.noted {
+		m.options.Note(fmt.Sprintf("metric %q is %s in %s and %s in %s: taken as inclusive", name, kindName(have.kind), have.file, kindName(seen.kind), s.File))
+		have.noted = true
+	}
+	have.kind = profile.Inclusive
+}
+
+func kindName(k profile.Kind) string {
+	return [...]string{"exclusive", "inclusive", "a property"}[k]
+}
+
+func (m *Merger) hasColumns(name string) bool {
+	if _, _, column := SplitColumn(name); column {
+		return false // of a profile that was merged before
+	}
+	base, _, _ := strings.Cut(name, " (")
+	return slices.Contains(m.options.Columns, base) || slices.Contains(m.options.Columns, "*")
+}
+
+// Profile returns the merged profile; nil if nothing was added. The Merger is spent.
+func (m *Merger) Profile() *profile.Profile {
+	if m.root == nil {
+		return nil
+	}
+	p := &profile.Profile{Kinds: profile.Kinds{}, Info: m.info.result()}
+	for name, known := range m.metrics {
+		p.Kinds[name] = known.kind
+		for _, column := range known.columns {
+			p.Kinds[column] = known.kind
+		}
+	}
+	names := m.devices.names()
+	m.root.finish(names)
+	p.Root, p.Devices = m.root.out, names.listed
+	if m.timeline != nil {
+		p.Timeline = m.timeline.result()
+	}
+	return p
+}

@@ -1,0 +1,210 @@
+package merge
+
+import (
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// node is a node of the sum with what its final form has no place for.
+type node struct {
+	out      *profile.Node
+	children []*node
+	index    map[string]*node // of children, once there are many
+	spread   map[int]*spread  // values of properties that differ, by position in out.Metrics
+	columns  []columnValue
+	devices  setID
+}
+
+// columnValue is an amount of one source. A source's values are added one after another, so they lie at the end.
+type columnValue struct {
+	metric *metric
+	label  string
+	value  profile.Value
+}
+
+// fewChildren is how many names are compared one by one before a map pays.
+const fewChildren = 8
+
+// adder adds one profile.
+type adder struct {
+	*Merger
+	source  Source
+	devices *sourceDevices
+}
+
+type pair struct {
+	into *node
+	from *profile.Node
+}
+
+// tree adds a tree node by node. It does not recurse: paths may be thousands of frames long.
+func (a *adder) tree(into *node, from *profile.Node) {
+	for pending := []pair{{into, from}}; len(pending) > 0; {
+		p := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		a.node(p.into, p.from)
+		next := 0
+		for _, c := range p.from.Children {
+			child, at := p.into.child(c.Name, next)
+			next = at + 1
+			pending = append(pending, pair{child, c})
+		}
+	}
+}
+
+// child finds or makes a child. Sources usually have the same children in the same order, so it is looked for
+// at the guessed position first.
+func (n *node) child(name string, guess int) (*node, int) {
+	if guess < len(n.children) && n.children[guess].out.Name == name {
+		return n.children[guess], guess
+	}
+	if n.index != nil {
+		if c := n.index[name]; c != nil {
+			return c, guess
+		}
+	} else {
+		for i, c := range n.children {
+			if c.out.Name == name {
+				return c, i
+			}
+		}
+	}
+	c := &node{out: &profile.Node{Name: strings.Clone(name)}}
+	n.children = append(n.children, c)
+	if n.index != nil {
+		n.index[c.out.Name] = c
+	} else if len(n.children) > fewChildren {
+		n.index = make(map[string]*node, 2*len(n.children))
+		for _, c := range n.children {
+			n.index[c.out.Name] = c
+		}
+	}
+	return c, len(n.children) - 1
+}
+
+func (a *adder) node(into *node, from *profile.Node) {
+	for i := range from.Metrics {
+		a.metric(into, from, &from.Metrics[i], i)
+	}
+	if from.Times != nil {
+		if into.out.Times == nil {
+			into.out.Times = &profile.Sketch{}
+		}
+		into.out.Times.Merge(from.Times)
+	}
+}
+
+func (a *adder) metric(into *node, from *profile.Node, v *profile.Metric, guess int) {
+	known := a.metrics[v.Name]
+	at, added := into.slot(known.name, guess)
+	have := &into.out.Metrics[at].Value
+	switch {
+	case known.name == deviceIDMetric:
+		typ, _ := from.Metric(deviceTypeMetric)
+		for _, id := range a.devices.find(typ.Str(), text(v.Value)) {
+			into.devices = a.Merger.devices.with(into.devices, id)
+		}
+		return
+	case added:
+		*have = cloned(v.Value)
+	case known.property:
+		into.differ(at, v.Value)
+	default:
+		*have = sum(*have, v.Value)
+	}
+	if known.columns != nil && a.source.Label != "" {
+		a.column(into, known, v.Value)
+	}
+}
+
+// slot finds or makes the place of a metric.
+func (n *node) slot(name string, guess int) (at int, added bool) {
+	metrics := n.out.Metrics
+	if guess < len(metrics) && metrics[guess].Name == name {
+		return guess, false
+	}
+	for i := range metrics {
+		if metrics[i].Name == name {
+			return i, false
+		}
+	}
+	n.out.Metrics = append(metrics, profile.Metric{Name: name})
+	return len(metrics), true
+}
+
+// column adds to the value of this source, which is among the last if it is there: a file may have siblings of
+// one name, and two files one label.
+func (a *adder) column(into *node, known *metric, v profile.Value) {
+	if known.columns[a.source.Label] == "" {
+		known.columns[a.source.Label] = Column(known.name, a.source.Label)
+	}
+	for i := len(into.columns) - 1; i >= 0 && into.columns[i].label == a.source.Label; i-- {
+		if c := &into.columns[i]; c.metric == known {
+			c.value = sum(c.value, v)
+			return
+		}
+	}
+	into.columns = append(into.columns, columnValue{known, a.source.Label, cloned(v)})
+}
+
+// differ notes one more value of a property.
+func (n *node) differ(at int, v profile.Value) {
+	s := n.spread[at]
+	if s == nil {
+		if same(n.out.Metrics[at].Value, v) {
+			return
+		}
+		if n.spread == nil {
+			n.spread = map[int]*spread{}
+		}
+		s = &spread{}
+		s.addText(text(n.out.Metrics[at].Value))
+		n.spread[at] = s
+	}
+	s.addText(text(v))
+}
+
+// finish gives a tree its final form: children, names of devices, columns.
+func (n *node) finish(names *deviceNames) {
+	for pending := []*node{n}; len(pending) > 0; {
+		n := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		for i := range n.out.Metrics {
+			if m := &n.out.Metrics[i]; m.Name == deviceIDMetric {
+				m.Value = profile.StringValue(names.set(n.devices))
+			}
+		}
+		for at, s := range n.spread {
+			n.out.Metrics[at].Value = profile.StringValue(s.String())
+		}
+		n.finishColumns()
+		n.out.Children = make([]*profile.Node, len(n.children))
+		for i, c := range n.children {
+			n.out.Children[i] = c.out
+			pending = append(pending, c)
+		}
+		n.children, n.index, n.columns = nil, nil, nil
+	}
+}
+
+// finishColumns appends the columns. Two files of one label may lie apart, and a file that was merged before
+// brings columns of its own, hence the sum.
+func (n *node) finishColumns() {
+	if len(n.columns) == 0 {
+		return
+	}
+	at := make(map[string]int, len(n.out.Metrics)+len(n.columns))
+	for i := range n.out.Metrics {
+		at[n.out.Metrics[i].Name] = i
+	}
+	for _, c := range n.columns {
+		name := c.metric.columns[c.label]
+		if i, twice := at[name]; twice {
+			n.out.Metrics[i].Value = sum(n.out.Metrics[i].Value, c.value)
+			continue
+		}
+		at[name] = len(n.out.Metrics)
+		n.out.Metrics = append(n.out.Metrics, profile.Metric{Name: name, Value: c.value})
+	}
+}

@@ -1,0 +1,126 @@
+package merge
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// By says what the columns of a merged profile stand for.
+type By string
+
+// The ways to tell sources apart. None keeps no columns.
+const (
+	None   By = ""
+	ByRank By = "rank"
+	ByHost By = "host"
+	ByRun  By = "run"
+	ByFile By = "file"
+)
+
+// Identifier says where profiles come from: from the facts in them, else from the names of their files.
+type Identifier struct {
+	By   By
+	Note func(note string)
+
+	count  int
+	labels map[string]string // label → file, for ByFile
+}
+
+// ranks are the ways in which file names say a rank: train.rank3.hatchet, train-rank_3, out.r3.hatchet.
+var ranks = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)(?:^|[^a-z])rank[-_.=]?(\d+)(?:[^0-9]|$)`),
+	regexp.MustCompile(`(?:^|[._-])r(\d+)(?:[._-]|$)`),
+}
+
+// processName is the form that proton run gives to files of several processes: {name}.{host}.{rank}.{pid}.
+var processName = regexp.MustCompile(`^.+\.([^.]+)\.(\d+)\.(\d+)$`)
+
+// Identify describes the source of the next profile.
+func (i *Identifier) Identify(file string, p *profile.Profile) (Source, error) {
+	s := Source{File: file, Host: p.Info[profile.InfoHost], Rank: p.Info[profile.InfoRank]}
+	order := i.count
+	i.count++
+	base := filepath.Base(file)
+	if ext := filepath.Ext(base); ext != "" && strings.IndexFunc(ext[1:], func(r rune) bool { return r < '0' || r > '9' }) >= 0 {
+		base = strings.TrimSuffix(base, ext)
+	}
+	fromName(&s, base)
+	if p.Info[InfoMerged] != "" && p.Info[profile.InfoRank] == "" && i.By == ByRank {
+		return s, nil // has columns of its own, or none that could be told apart
+	}
+	switch i.By {
+	case None:
+	case ByRank:
+		if s.Rank == "" {
+			s.Rank = strconv.Itoa(order)
+			i.note(fmt.Sprintf("%s says no rank, neither inside nor in its name: taken as rank %d from its place on the command line", file, order))
+		}
+		s.Label = "rank" + label(s.Rank)
+	case ByHost:
+		if s.Host == "" {
+			s.Host = "host" + strconv.Itoa(order)
+			i.note(fmt.Sprintf("%s does not say its host: taken as %s", file, s.Host))
+		}
+		s.Label = label(s.Host)
+	case ByRun:
+		s.Label = "run" + strconv.Itoa(order+1)
+	case ByFile:
+		s.Label = i.unique(label(base), file)
+	default:
+		return s, fmt.Errorf("keep columns by %q: use rank, host, run or file", i.By)
+	}
+	return s, nil
+}
+
+// fromName fills in what only the file's name says.
+func fromName(s *Source, base string) {
+	if m := processName.FindStringSubmatch(base); m != nil {
+		if s.Host == "" {
+			s.Host = m[1]
+		}
+		if s.Rank == "" {
+			s.Rank = number(m[2])
+		}
+	}
+	for _, re := range ranks {
+		if m := re.FindStringSubmatch(base); m != nil && s.Rank == "" {
+			s.Rank = number(m[1])
+		}
+	}
+}
+
+// number drops leading zeros: rank 03 is rank 3.
+func number(digits string) string {
+	if n := strings.TrimLeft(digits, "0"); n != "" {
+		return n
+	}
+	return "0"
+}
+
+// unique makes labels of files of one name in different folders differ.
+func (i *Identifier) unique(label, file string) string {
+	if i.labels == nil {
+		i.labels = map[string]string{}
+	}
+	for n, name := 1, label; ; n++ {
+		if _, taken := i.labels[name]; !taken {
+			i.labels[name] = file
+			if name != label {
+				i.note(fmt.Sprintf("%s is called %s: %s has the same name", file, name, i.labels[label]))
+			}
+			return name
+		}
+		name = label + "-" + strconv.Itoa(n+1)
+	}
+}
+
+func (i *Identifier) note(text string) {
+	if i.Note != nil {
+		i.Note(text)
+	}
+}

@@ -1,0 +1,59 @@
+package merge
+
+import "github.com/goproton/goproton/profile"
+
+// timelineUnion puts the lanes of all sources below each other, numbered anew. Times stay what they are: ns since
+// 1970 on each host's own clock.
+type timelineUnion struct {
+	all   profile.Timeline
+	flows uint64 // ids in use
+}
+
+func (u *timelineUnion) add(t *profile.Timeline, s Source) {
+	lanes := make(map[int]int, len(t.Lanes))
+	for _, l := range t.Lanes {
+		lanes[l.ID] = len(u.all.Lanes)
+		l.ID = len(u.all.Lanes)
+		l.Process = process(s, l.Process)
+		u.all.Lanes = append(u.all.Lanes, l)
+	}
+	largest := uint64(0)
+	renumber := func(id *uint64) {
+		if largest = max(largest, *id); *id != 0 {
+			*id += u.flows
+		}
+	}
+	for _, slice := range t.Slices {
+		slice.Lane = lanes[slice.Lane]
+		renumber(&slice.ID)
+		u.all.Slices = append(u.all.Slices, slice)
+	}
+	for _, f := range t.Flows {
+		f.From, f.To = lanes[f.From], lanes[f.To]
+		renumber(&f.ID)
+		u.all.Flows = append(u.all.Flows, f)
+	}
+	u.flows += largest
+}
+
+// process is what a source's lanes are grouped under.
+func process(s Source, within string) string {
+	name := s.Label
+	switch {
+	case name == "" && s.Rank != "":
+		name = "rank" + s.Rank
+	case name == "":
+		name = s.File
+	}
+	if within != "" {
+		return name + "/" + within
+	}
+	return name
+}
+
+func (u *timelineUnion) result() *profile.Timeline {
+	if len(u.all.Lanes) == 0 {
+		return nil
+	}
+	return &u.all
+}

@@ -45,6 +45,7 @@ type Merger struct {
 	options  Options
 	root     *node
 	metrics  map[string]*metric
+	columns  []string // names by columnID
 	devices  deviceTable
 	info     infoUnion
 	timeline *timelineUnion
@@ -59,7 +60,7 @@ type metric struct {
 	kind     profile.Kind
 	file     string // that said so first
 	noted    bool
-	columns  map[string]string // label → name of the column; nil for a metric without
+	columns  map[string]columnID // by label; nil for a metric without
 }
 
 // New returns an empty Merger.
@@ -148,7 +149,7 @@ func (m *Merger) learn(name string, seen metric, s Source) {
 		name = strings.Clone(name) // not to hold on to the text of a whole file
 		have = &metric{name: name, property: seen.property, kind: seen.kind, file: s.File}
 		if !seen.property && m.hasColumns(name) {
-			have.columns = map[string]string{}
+			have.columns = map[string]columnID{}
 		}
 		m.metrics[name] = have
 		return
@@ -184,12 +185,12 @@ func (m *Merger) Profile() *profile.Profile {
 	p := &profile.Profile{Kinds: profile.Kinds{}, Info: m.info.result()}
 	for name, known := range m.metrics {
 		p.Kinds[name] = known.kind
-		for _, column := range known.columns {
-			p.Kinds[column] = known.kind
+		for _, id := range known.columns {
+			p.Kinds[m.columns[id]] = known.kind
 		}
 	}
 	names := m.devices.names()
-	m.root.finish(names)
+	m.root.finish(names, m.columns)
 	p.Root, p.Devices = m.root.out, names.listed
 	if m.timeline != nil {
 		p.Timeline = m.timeline.result()

@@ -1,6 +1,8 @@
 package merge
 
 import (
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/profile"
@@ -16,11 +18,31 @@ type node struct {
 	devices  setID
 }
 
-// columnValue is an amount of one source. A source's values are added one after another, so they lie at the end.
+// columnValue is an amount of one source. A thousand ranks of ten thousand nodes have ten million of these, so it
+// takes two words. A source's values are added one after another and lie at the end.
 type columnValue struct {
-	metric *metric
-	label  string
-	value  profile.Value
+	bits   uint64
+	column columnID
+	float  bool
+}
+
+// columnID is a position in Merger.columns, which holds the names.
+type columnID int32
+
+func (c columnValue) value() profile.Value {
+	if c.float {
+		return profile.FloatValue(math.Float64frombits(c.bits))
+	}
+	return profile.IntValue(int64(c.bits))
+}
+
+func (c *columnValue) set(v profile.Value) {
+	if c.float = v.Type() == profile.Float; c.float {
+		f, _ := v.Float()
+		c.bits = math.Float64bits(f)
+		return
+	}
+	c.bits = uint64(v.Int())
 }
 
 // fewChildren is how many names are compared one by one before a map pays.
@@ -113,8 +135,8 @@ func (a *adder) metric(into *node, from *profile.Node, v *profile.Metric, guess 
 	default:
 		*have = sum(*have, v.Value)
 	}
-	if known.columns != nil && a.source.Label != "" {
-		a.column(into, known, v.Value)
+	if _, number := v.Value.Float(); number && known.columns != nil && a.source.Label != "" {
+		a.column(into, a.columnID(known), v.Value)
 	}
 }
 
@@ -133,19 +155,29 @@ func (n *node) slot(name string, guess int) (at int, added bool) {
 	return len(metrics), true
 }
 
-// column adds to the value of this source, which is among the last if it is there: a file may have siblings of
-// one name, and two files one label.
-func (a *adder) column(into *node, known *metric, v profile.Value) {
-	if known.columns[a.source.Label] == "" {
-		known.columns[a.source.Label] = Column(known.name, a.source.Label)
+// columnID finds or makes the column of a metric for this source.
+func (a *adder) columnID(known *metric) columnID {
+	id, ok := known.columns[a.source.Label]
+	if !ok {
+		id = columnID(len(a.Merger.columns))
+		a.Merger.columns = append(a.Merger.columns, Column(known.name, a.source.Label))
+		known.columns[a.source.Label] = id
 	}
-	for i := len(into.columns) - 1; i >= 0 && into.columns[i].label == a.source.Label; i-- {
-		if c := &into.columns[i]; c.metric == known {
-			c.value = sum(c.value, v)
+	return id
+}
+
+// column adds to the value of this source. It is among the last if it is there: a file may have siblings of one
+// name.
+func (a *adder) column(into *node, id columnID, v profile.Value) {
+	for i := len(into.columns) - 1; i >= 0 && i >= len(into.columns)-len(into.out.Metrics); i-- {
+		if c := &into.columns[i]; c.column == id {
+			c.set(sum(c.value(), v))
 			return
 		}
 	}
-	into.columns = append(into.columns, columnValue{known, a.source.Label, cloned(v)})
+	c := columnValue{column: id}
+	c.set(v)
+	into.columns = append(into.columns, c)
 }
 
 // differ notes one more value of a property.
@@ -166,7 +198,7 @@ func (n *node) differ(at int, v profile.Value) {
 }
 
 // finish gives a tree its final form: children, names of devices, columns.
-func (n *node) finish(names *deviceNames) {
+func (n *node) finish(names *deviceNames, columns []string) {
 	for pending := []*node{n}; len(pending) > 0; {
 		n := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
@@ -178,7 +210,7 @@ func (n *node) finish(names *deviceNames) {
 		for at, s := range n.spread {
 			n.out.Metrics[at].Value = profile.StringValue(s.String())
 		}
-		n.finishColumns()
+		n.finishColumns(columns)
 		n.out.Children = make([]*profile.Node, len(n.children))
 		for i, c := range n.children {
 			n.out.Children[i] = c.out
@@ -190,21 +222,22 @@ func (n *node) finish(names *deviceNames) {
 
 // finishColumns appends the columns. Two files of one label may lie apart, and a file that was merged before
 // brings columns of its own, hence the sum.
-func (n *node) finishColumns() {
+func (n *node) finishColumns(names []string) {
 	if len(n.columns) == 0 {
 		return
 	}
+	n.out.Metrics = slices.Grow(n.out.Metrics, len(n.columns))
 	at := make(map[string]int, len(n.out.Metrics)+len(n.columns))
 	for i := range n.out.Metrics {
 		at[n.out.Metrics[i].Name] = i
 	}
 	for _, c := range n.columns {
-		name := c.metric.columns[c.label]
+		name := names[c.column]
 		if i, twice := at[name]; twice {
-			n.out.Metrics[i].Value = sum(n.out.Metrics[i].Value, c.value)
+			n.out.Metrics[i].Value = sum(n.out.Metrics[i].Value, c.value())
 			continue
 		}
 		at[name] = len(n.out.Metrics)
-		n.out.Metrics = append(n.out.Metrics, profile.Metric{Name: name, Value: c.value})
+		n.out.Metrics = append(n.out.Metrics, profile.Metric{Name: name, Value: c.value()})
 	}
 }

@@ -45,10 +45,7 @@ func (i *Identifier) Identify(file string, p *profile.Profile) (Source, error) {
 	s := Source{File: file, Host: p.Info[profile.InfoHost], Rank: p.Info[profile.InfoRank]}
 	order := i.count
 	i.count++
-	base := filepath.Base(file)
-	if ext := filepath.Ext(base); ext != "" && strings.IndexFunc(ext[1:], func(r rune) bool { return r < '0' || r > '9' }) >= 0 {
-		base = strings.TrimSuffix(base, ext)
-	}
+	base := stem(filepath.Base(file))
 	fromName(&s, base)
 	if p.Info[InfoMerged] != "" && p.Info[profile.InfoRank] == "" && i.By == ByRank {
 		return s, nil // has columns of its own, or none that could be told apart
@@ -75,6 +72,16 @@ func (i *Identifier) Identify(file string, p *profile.Profile) (Source, error) {
 		return s, fmt.Errorf("keep columns by %q: use rank, host, run or file", i.By)
 	}
 	return s, nil
+}
+
+// stem drops the suffixes of format and compression, but no number: train.host.3.4242 has none.
+func stem(base string) string {
+	base = strings.TrimSuffix(strings.TrimSuffix(base, ".gz"), ".zst")
+	ext := filepath.Ext(base)
+	if _, err := strconv.Atoi(strings.TrimPrefix(ext, ".")); err != nil && ext != base {
+		return strings.TrimSuffix(base, ext)
+	}
+	return base
 }
 
 // fromName fills in what only the file's name says.

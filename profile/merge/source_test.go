@@ -21,6 +21,7 @@ func TestSourcesOfFiles(t *testing.T) {
 		{ByRank, "RANK0.pb.gz", nil, "rank0", "0", ""},
 		{ByRank, "train.r3.hatchet", nil, "rank3", "3", ""},
 		{ByRank, "train.gpu-17.5.4242.hatchet", nil, "rank5", "5", "gpu-17"},
+		{ByRank, "train.gpu-17.5.4242.hatchet.gz", nil, "rank5", "5", "gpu-17"},
 		{ByRank, "train.gpu-17.5.4242", nil, "rank5", "5", "gpu-17"},
 		{ByRank, "franks5.hatchet", nil, "rank0", "0", ""},
 		{ByHost, "train.gpu-17.5.4242.hatchet", nil, "gpu-17", "5", "gpu-17"},

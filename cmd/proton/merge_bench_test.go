@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/profile/merge"
+)
+
+// BenchmarkMergeThousandFiles merges a thousand files of 10,000 nodes, reading included, once per run:
+//
+//	go test ./cmd/proton -run '^$' -bench MergeThousandFiles -benchtime 1x
+//
+// It reports the largest resident memory of the process, which holds the sum and one file at a time.
+func BenchmarkMergeThousandFiles(b *testing.B) {
+	const files, nodes = 1000, 10_000
+	for _, by := range []merge.By{merge.None, merge.ByRank} {
+		b.Run("by="+string(by), func(b *testing.B) {
+			file := filepath.Join(b.TempDir(), "rank.hatchet")
+			if err := writeRank(file, nodes); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				m, who := merge.New(merge.Options{}), merge.Identifier{By: by}
+				for range files {
+					if err := addFile(m, &who, file, nil); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if p := m.Profile(); len(p.Root.Children) != 10 {
+					b.Fatalf("the merged root has %d children", len(p.Root.Children))
+				}
+			}
+			var usage unix.Rusage
+			if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err == nil {
+				b.ReportMetric(float64(usage.Maxrss)/1024, "peak-MiB")
+			}
+		})
+	}
+}
+
+// writeRank writes a profile with ten children to a node, of scopes, kernels and what those recorded.
+func writeRank(file string, nodes int) error {
+	p := &tree.Profile{Root: &tree.Node{Name: "ROOT"}, Kinds: tree.Kinds{"time (ns)": tree.Inclusive, "count": tree.Inclusive},
+		Devices: []tree.Device{{Type: "CUDA", ID: "0", Arch: "90", NumSMs: 132}}}
+	queue := []*tree.Node{p.Root}
+	for made := 0; made < nodes; made++ {
+		parent := queue[made/10]
+		n := &tree.Node{Name: fmt.Sprintf("module_%d/kernel_%d_%s", made%977, made%10, strings.Repeat("x", 20))}
+		n.Set("time (ns)", tree.IntValue(int64(1000+made)))
+		n.Set("count", tree.IntValue(1))
+		n.Set("device_id", tree.StringValue("0"))
+		n.Set("device_type", tree.StringValue("CUDA"))
+		parent.Children = append(parent.Children, n)
+		queue = append(queue, n)
+	}
+	target, err := formats.TargetOf(file, nil)
+	if err != nil {
+		return err
+	}
+	return target.WriteFile(file, p)
+}
+
+func TestFilesOfTheMergeBenchmark(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rank.hatchet")
+	if err := writeRank(file, 200); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Size() < 10_000 {
+		t.Fatalf("the benchmark's file is not what it says: %v %v", info, err)
+	}
+	m, who := merge.New(merge.Options{}), merge.Identifier{}
+	for range 3 {
+		if err := addFile(m, &who, file, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nodes, sum := 0, int64(0)
+	m.Profile().Root.Walk(func(n *tree.Node, _ int) bool {
+		nodes++
+		v, _ := n.Metric("time (ns)")
+		sum += v.Int()
+		return true
+	})
+	if want := int64(3 * (200*1000 + 199*200/2)); nodes != 201 || sum != want {
+		t.Errorf("merged to %d nodes and %d ns, want 201 and %d", nodes, sum, want)
+	}
+}

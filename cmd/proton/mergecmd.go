@@ -1,0 +1,213 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goproton/goproton/internal/term"
+	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/profile/merge"
+	"github.com/goproton/goproton/viewer/imbalance"
+)
+
+// mergeFlags are the flags of `proton merge` as they were given.
+type mergeFlags struct {
+	output     string
+	format     string
+	by         string
+	columns    []string
+	timeline   bool
+	skipBroken bool
+	imbalance  bool
+	metric     string
+	threshold  string
+	depth      int
+	ascii      bool
+	color      string
+}
+
+func newMergeCommand() *cobra.Command {
+	var f mergeFlags
+	cmd := &cobra.Command{
+		Use:   "merge [flags] FILE…",
+		Short: "add up the profiles of ranks, hosts or runs",
+		Long: `merge adds profiles up, call path by call path: the ranks of a distributed run, its hosts, repeated runs. It
+reads one file after another and keeps only the sum, so a thousand ranks merge in the memory of one profile.
+
+Amounts add up, distributions of kernel times merge exactly, properties that differ become the list of their
+values. A GPU of one rank is called rank3:0 from then on, what ran on several rank0-7:0.
+
+--by keeps the time of every source beside the sum, as metrics of their own that every format holds and the
+viewer shows: "time@rank3 (ns)". --imbalance prints from them how unevenly the sources spent their time; it
+reads a file that was merged before as well. The rank of a file is what the profile says, else what its name
+says (train.rank3.hatchet, train.r3.hatchet, NAME.HOST.RANK.PID.hatchet), else its place on the command line.
+
+A file that cannot be read or contradicts the others is named and left out, and the exit code is 1 unless
+--skip-broken is given. FILE may be - for standard input.`,
+		Example: `  proton merge rank*.hatchet -o all.hatchet
+  proton merge --by rank train.*.hatchet -o all.hatchet.zst
+  proton merge --imbalance train.*.hatchet
+  proton merge --by file before.hatchet after.hatchet -o both.pb.gz`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return &exitError{code: 2, err: fmt.Errorf("must specify the files to merge: proton merge FILE… -o OUT")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *mergeFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.output, "output", "o", "", "write the merged profile to `OUT`; its suffix chooses the format, - is standard output")
+	flags.StringVar(&f.format, "to", "", "write it in this `FORMAT` whatever the suffix (hatchet for standard output)")
+	flags.StringVar(&f.by, "by", "", "keep columns per `SOURCE`: rank, host, run or file")
+	flags.StringSliceVar(&f.columns, "columns", nil, "metrics `NAMES` to keep columns of, * for all amounts (default time, cycles, cpu_time)")
+	flags.BoolVar(&f.timeline, "timeline", false, "keep the timelines too, a process per source; needs memory for all of them")
+	flags.BoolVar(&f.skipBroken, "skip-broken", false, "exit with 0 even if files had to be left out")
+	flags.BoolVar(&f.imbalance, "imbalance", false, "print min, median and max per source and call path (by rank unless --by says otherwise)")
+	flags.StringVarP(&f.metric, "metric", "m", "", "the `NAME` that --imbalance is about (default time)")
+	flags.StringVarP(&f.threshold, "threshold", "t", "1%", "with --imbalance: leave out call paths with less than `SHARE` of the largest source's total")
+	flags.IntVarP(&f.depth, "depth", "d", 0, "with --imbalance: print `N` levels of the tree")
+	flags.BoolVar(&f.ascii, "ascii", false, "with --imbalance: draw the tree with ASCII characters")
+	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
+}
+
+func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	target, view, err := f.check(stdout)
+	if err != nil {
+		return &exitError{code: 2, err: err}
+	}
+	note := func(text string) { fmt.Fprintf(stderr, "proton merge: %s\n", text) }
+	p, broken := f.merge(files, stdin, note)
+	if p == nil {
+		return fmt.Errorf("merge: none of the %d files could be read; see above", len(files))
+	}
+	if f.output != "" {
+		for _, lost := range target.Format.Drops(p) {
+			note(fmt.Sprintf("%s has no place for %s", target.Format.Name, lost))
+		}
+		if err := f.write(target, p, stdout); err != nil {
+			return err
+		}
+	}
+	if f.imbalance {
+		if err := imbalance.Write(stdout, p, view); err != nil {
+			return err
+		}
+	}
+	if broken > 0 {
+		note(fmt.Sprintf("merged %d of %d files", len(files)-broken, len(files)))
+		if !f.skipBroken {
+			return &exitError{code: 1}
+		}
+	}
+	return nil
+}
+
+// check makes sense of the flags before anything is read: a thousand files take a while.
+func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o imbalance.Options, err error) {
+	if f.output == "" && !f.imbalance {
+		return t, o, fmt.Errorf("say where to: -o OUT writes the merged profile, --imbalance prints how even it is")
+	}
+	if f.output == "-" && f.imbalance {
+		return t, o, fmt.Errorf("--imbalance and -o - both want standard output; write the profile to a file")
+	}
+	if f.imbalance && f.by == "" {
+		f.by = string(merge.ByRank)
+	}
+	switch merge.By(f.by) {
+	case merge.None, merge.ByRank, merge.ByHost, merge.ByRun, merge.ByFile:
+	default:
+		return t, o, fmt.Errorf("read --by %q: use rank, host, run or file", f.by)
+	}
+	if f.metric != "" && len(f.columns) == 0 {
+		f.columns = []string{f.metric}
+	}
+	o = imbalance.Options{Metric: f.metric, Depth: f.depth, ASCII: f.ascii}
+	if o.Threshold, err = readShare(f.threshold); err != nil {
+		return t, o, fmt.Errorf("read --threshold: %w", err)
+	}
+	if o.Color, err = term.Color(f.color, stdout, os.Getenv); err != nil {
+		return t, o, err
+	}
+	if f.output != "" {
+		t, err = outputTarget(f.output, f.format)
+	}
+	return t, o, err
+}
+
+// merge reads and adds up one file after another. It returns how many were left out.
+func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (p *tree.Profile, broken int) {
+	merged := merge.New(merge.Options{Columns: f.columns, Timeline: f.timeline, Note: note})
+	who := merge.Identifier{By: merge.By(f.by), Note: note}
+	for _, file := range files {
+		if err := addFile(merged, &who, file, stdin); err != nil {
+			broken++
+			note(fmt.Sprintf("%v; left out", err))
+		}
+	}
+	return merged.Profile(), broken
+}
+
+func addFile(merged *merge.Merger, who *merge.Identifier, file string, stdin io.Reader) error {
+	p, err := readProfile(file, stdin)
+	if err != nil {
+		return err
+	}
+	source, err := who.Identify(file, p)
+	if err != nil {
+		return err
+	}
+	return merged.Add(p, source)
+}
+
+func (f *mergeFlags) write(target formats.Target, p *tree.Profile, stdout io.Writer) error {
+	if f.output == "-" {
+		return target.Write(stdout, p)
+	}
+	return target.WriteFile(f.output, p)
+}
+
+// outputTarget finds the format for -o and --to.
+func outputTarget(path, format string) (formats.Target, error) {
+	if format == "" && path == "-" {
+		format = "hatchet"
+	}
+	var wanted *formats.Format
+	if format != "" {
+		var err error
+		if wanted, err = formats.ByName(format); err != nil {
+			return formats.Target{}, err
+		}
+	}
+	t, err := formats.TargetOf(path, wanted)
+	if err == nil && t.Format.Write == nil {
+		err = fmt.Errorf("%s is read only; choose another format for %s", t.Format.Name, path)
+	}
+	return t, err
+}
+
+// readShare reads "5%" or "0.05".
+func readShare(text string) (float64, error) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	var v float64
+	if n, err := fmt.Sscanf(number, "%g", &v); n != 1 || err != nil || v < 0 || v != v {
+		return 0, fmt.Errorf("%q is no share; write 5%% or 0.05", text)
+	}
+	if percent {
+		v /= 100
+	}
+	return v, nil
+}

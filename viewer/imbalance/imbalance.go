@@ -1,0 +1,265 @@
+// Package imbalance shows how unevenly the sources of a merged profile spent their time: per call path the
+// smallest, the median and the largest source, which one that is, and what the others lose by waiting for it.
+// It reads the columns that package profile/merge keeps.
+package imbalance
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/merge"
+	"github.com/goproton/goproton/viewer/internal/grid"
+)
+
+// Options say what to show. The zero value shows all of the time.
+type Options struct {
+	Metric    string  // by name without unit; "" for the first of merge.DefaultColumns that is there
+	Threshold float64 // leave out call paths whose largest source has less than this share of the root's
+	Depth     int     // levels to show; 0 for all
+	ASCII     bool
+	Color     bool
+}
+
+// Stat is one call path's amounts, summed over its subtree, by source. A source that never came there counts
+// with 0: waiting for nothing is what the others do meanwhile.
+type Stat struct {
+	Name                 string
+	Children             []*Stat // the most lost first
+	Sources              []float64
+	Present              int // sources that have the path
+	Min, Median, Max     float64
+	Mean                 float64
+	MinSource, MaxSource string // the first of equals
+}
+
+// Factor is the largest source over the mean of all, the field's measure of imbalance: 1 is even.
+func (s *Stat) Factor() float64 { return s.Max / s.Mean }
+
+// Lost is how much shorter the path would take with the same work spread evenly.
+func (s *Stat) Lost() float64 { return s.Max - s.Mean }
+
+// Table is a profile's imbalance.
+type Table struct {
+	Metric string   // as recorded
+	Labels []string // of the sources, in natural order
+	Root   *Stat
+
+	inclusive bool
+}
+
+// New computes the imbalance of a metric.
+func New(p *profile.Profile, metric string) (*Table, error) {
+	t, err := columns(p, metric)
+	if err != nil {
+		return nil, err
+	}
+	at := make(map[string]int, len(t.Labels))
+	for i, label := range t.Labels {
+		at[merge.Column(t.Metric, label)] = i
+	}
+	t.inclusive = p.Kinds[merge.Column(t.Metric, t.Labels[0])] == profile.Inclusive
+	t.Root, _ = t.stat(p.Root, at)
+	return t, nil
+}
+
+// columns finds the metric and its sources.
+func columns(p *profile.Profile, wanted string) (*Table, error) {
+	labels := map[string]map[string]bool{}
+	p.Root.Walk(func(n *profile.Node, _ int) bool {
+		for i := range n.Metrics {
+			metric, label, ok := merge.SplitColumn(n.Metrics[i].Name)
+			if !ok {
+				continue
+			}
+			if labels[metric] == nil {
+				labels[metric] = map[string]bool{}
+			}
+			labels[metric][label] = true
+		}
+		return true
+	})
+	for _, name := range append([]string{wanted}, merge.DefaultColumns...) {
+		for metric, all := range labels {
+			if base, _, _ := strings.Cut(metric, " ("); strings.EqualFold(base, name) || metric == name {
+				t := &Table{Metric: metric}
+				for label := range all {
+					t.Labels = append(t.Labels, label)
+				}
+				slices.SortFunc(t.Labels, natural)
+				return t, nil
+			}
+		}
+		if wanted != "" {
+			return nil, fmt.Errorf("the profile keeps no %q per source; merge with --by rank --columns %s", wanted, wanted)
+		}
+	}
+	return nil, errors.New("the profile keeps nothing per source; merge the profiles of all ranks with --by rank (or host, run, file)")
+}
+
+// stat computes a subtree's amounts from the leaves up, and says which sources came there. Readers bound the
+// depth of a tree.
+func (t *Table) stat(n *profile.Node, at map[string]int) (s *Stat, seen []bool) {
+	s, seen = &Stat{Name: n.Name, Sources: make([]float64, len(t.Labels))}, make([]bool, len(t.Labels))
+	for i := range n.Metrics {
+		if source, ok := at[n.Metrics[i].Name]; ok {
+			if v, number := n.Metrics[i].Value.Float(); number && !math.IsNaN(v) {
+				s.Sources[source] += v
+				seen[source] = true
+			}
+		}
+	}
+	for _, c := range n.Children {
+		child, below := t.stat(c, at)
+		if child.Present == 0 {
+			continue // a frame without any of the metric below it
+		}
+		s.Children = append(s.Children, child)
+		for i := range seen {
+			if seen[i] = seen[i] || below[i]; t.inclusive {
+				s.Sources[i] += child.Sources[i]
+			}
+		}
+	}
+	for _, came := range seen {
+		if came {
+			s.Present++
+		}
+	}
+	slices.SortStableFunc(s.Children, func(a, b *Stat) int { return cmp.Compare(b.Lost(), a.Lost()) })
+	s.measure(t.Labels)
+	return s, seen
+}
+
+func (s *Stat) measure(labels []string) {
+	order := make([]int, len(labels))
+	sum := 0.0
+	for i, v := range s.Sources {
+		order[i] = i
+		sum += v
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.Sources[a], s.Sources[b]) })
+	first, last, middle := order[0], order[len(order)-1], len(order)/2
+	for i := len(order) - 1; i >= 0 && s.Sources[order[i]] == s.Sources[last]; i-- {
+		s.MaxSource = labels[order[i]]
+	}
+	s.Min, s.MinSource, s.Max = s.Sources[first], labels[first], s.Sources[last]
+	s.Median = s.Sources[order[middle]]
+	if len(order)%2 == 0 {
+		s.Median = (s.Sources[order[middle-1]] + s.Median) / 2
+	}
+	s.Mean = sum / float64(len(labels))
+}
+
+// Write prints the imbalance of a profile as a tree.
+func Write(w io.Writer, p *profile.Profile, o Options) error {
+	t, err := New(p, o.Metric)
+	if err != nil {
+		return err
+	}
+	v := view{Table: t, Options: o, glyphs: grid.Glyphs(o.ASCII), size: 1}
+	base, rest, _ := strings.Cut(t.Metric, " (")
+	unit := strings.TrimSuffix(rest, ")")
+	if unit == "ns" {
+		unit, v.size = grid.TimeUnit(t.Root.Max)
+	}
+	v.places = grid.PlacesFor(t.Root.Max / v.size)
+	head := base
+	if unit != "" {
+		head += " in " + unit
+	}
+	fmt.Fprintf(w, "%s, %s\n\n", head, count(t.Labels))
+	v.lines = []grid.Line{{Cells: grid.Plain("min", "by", "median", "max", "by", "max/mean", "lost", "sources"), Name: "call path"}}
+	v.row(t.Root, "", "", 1)
+	if err := grid.Write(w, v.lines, 1, 4); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nlost: max - mean, what an even spread of the same work would save\n")
+	if v.hidden > 0 {
+		fmt.Fprintf(w, "not shown: %d below %g %% of the largest source's total\n", v.hidden, o.Threshold*100)
+	}
+	return nil
+}
+
+func count(labels []string) string {
+	if len(labels) == 1 {
+		return "1 source: " + labels[0]
+	}
+	return fmt.Sprintf("%d sources: %s to %s", len(labels), labels[0], labels[len(labels)-1])
+}
+
+type view struct {
+	*Table
+	Options
+	glyphs grid.Branches
+	size   float64
+	places int
+	lines  []grid.Line
+	hidden int
+}
+
+// The colours of imbalance: a factor from 1.1 on is worth a look, from 1.5 on it hurts.
+const (
+	yellow = "\x1b[33m"
+	red    = "\x1b[31m"
+)
+
+func (v *view) row(s *Stat, before, below string, depth int) {
+	amount := func(x float64) string { return grid.Places(x/v.size, v.places) }
+	cells := grid.Plain(amount(s.Min), s.MinSource, amount(s.Median), amount(s.Max), s.MaxSource,
+		grid.Places(s.Factor(), 2), amount(s.Lost()), fmt.Sprintf("%d/%d", s.Present, len(v.Labels)))
+	switch f := s.Factor(); {
+	case v.Color && f >= 1.5:
+		cells[5].Color = red
+	case v.Color && f >= 1.1:
+		cells[5].Color = yellow
+	}
+	v.lines = append(v.lines, grid.Line{Cells: cells, Name: before + s.Name})
+	if depth == v.Depth {
+		return
+	}
+	var shown []*Stat
+	for _, c := range s.Children {
+		if c.Max < v.Threshold*v.Root.Max {
+			v.hidden += c.size()
+			continue
+		}
+		shown = append(shown, c)
+	}
+	for i, c := range shown {
+		first, rest := v.glyphs.Of(below, i, len(shown))
+		v.row(c, first, rest, depth+1)
+	}
+}
+
+func (s *Stat) size() int {
+	n := 1
+	for _, c := range s.Children {
+		n += c.size()
+	}
+	return n
+}
+
+// natural orders rank2 before rank10.
+func natural(a, b string) int {
+	head := func(s string) (string, int) {
+		at := len(s)
+		for at > 0 && s[at-1] >= '0' && s[at-1] <= '9' {
+			at--
+		}
+		n, err := strconv.Atoi(s[at:])
+		if err != nil {
+			return s, -1
+		}
+		return s[:at], n
+	}
+	x, m := head(a)
+	y, n := head(b)
+	return cmp.Or(cmp.Compare(x, y), cmp.Compare(m, n), cmp.Compare(a, b))
+}

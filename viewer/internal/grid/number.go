@@ -1,0 +1,73 @@
+package grid
+
+import (
+	"math"
+	"strconv"
+)
+
+// Missing is printed for a value that is not there.
+const Missing = "·"
+
+// Fixed prints a number with four significant digits and no exponent where one can do without: 0.1234, 12.34,
+// 12345.
+func Fixed(v float64) string {
+	if math.IsNaN(v) {
+		return Missing
+	}
+	return strconv.FormatFloat(v, 'f', decimals(v), 64)
+}
+
+func decimals(v float64) int {
+	size := math.Abs(v)
+	if size == 0 || math.IsInf(v, 0) {
+		return 0
+	}
+	return min(max(3-int(math.Floor(math.Log10(size)+1e-9)), 0), 6)
+}
+
+// Places prints a number with that many decimals.
+func Places(v float64, n int) string {
+	if math.IsNaN(v) {
+		return Missing
+	}
+	return strconv.FormatFloat(v, 'f', n, 64)
+}
+
+// PlacesFor is how many decimals a column needs whose largest value is this one, for four digits there.
+func PlacesFor(largest float64) int { return decimals(largest) }
+
+// Signed prints a change with its sign; one that rounds to nothing has none.
+func Signed(v float64, places int) string {
+	s := Places(v, places)
+	if zero, err := strconv.ParseFloat(s, 64); err == nil && zero == 0 {
+		return Places(0, places)
+	}
+	if v > 0 {
+		return "+" + s
+	}
+	return s
+}
+
+// Percent prints a change as a percentage.
+func Percent(share float64) string {
+	switch {
+	case math.IsNaN(share):
+		return Missing
+	case math.IsInf(share, 0):
+		return "new"
+	}
+	return Signed(share*100, 1) + "%"
+}
+
+// TimeUnit picks the unit in which a time of that many ns reads best, and how many ns it has.
+func TimeUnit(ns float64) (name string, size float64) {
+	switch {
+	case math.Abs(ns) >= 1e9:
+		return "s", 1e9
+	case math.Abs(ns) >= 1e6:
+		return "ms", 1e6
+	case math.Abs(ns) >= 1e3:
+		return "us", 1e3
+	}
+	return "ns", 1
+}

@@ -47,8 +47,8 @@ func (i *Identifier) Identify(file string, p *profile.Profile) (Source, error) {
 	i.count++
 	base := stem(filepath.Base(file))
 	fromName(&s, base)
-	if p.Info[InfoMerged] != "" && p.Info[profile.InfoRank] == "" && i.By == ByRank {
-		return s, nil // has columns of its own, or none that could be told apart
+	if hasColumns(p) || p.Info[InfoMerged] != "" && s.Rank == "" && i.By == ByRank {
+		return s, nil // it was merged before: it has columns of its own, or none that could be told apart
 	}
 	switch i.By {
 	case None:
@@ -72,6 +72,15 @@ func (i *Identifier) Identify(file string, p *profile.Profile) (Source, error) {
 		return s, fmt.Errorf("keep columns by %q: use rank, host, run or file", i.By)
 	}
 	return s, nil
+}
+
+func hasColumns(p *profile.Profile) bool {
+	for name := range p.Kinds {
+		if _, _, ok := SplitColumn(name); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // stem drops the suffixes of format and compression, but no number: train.host.3.4242 has none.

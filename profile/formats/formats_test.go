@@ -126,7 +126,7 @@ func TestBombs(t *testing.T) {
 func TestUnknownFiles(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                 "nothing in it",
-		"PK\x03\x04":       `it starts with "PK\x03\x04"`,
+		"PK\x03\x04":       "a zip archive",
 		"not a profile":    "no format that proton reads",
 		"\x1f\x8b":         "unpack gzip",
 		"\x28\xb5\x2f\xfd": "cut off",

@@ -44,6 +44,9 @@ func unknown(head []byte) error {
 	if len(head) == 0 {
 		return errors.New("byte 0: there is nothing in it; it is cut off or empty")
 	}
+	if is := stranger(head); is != "" {
+		return errors.New("byte 0: " + is)
+	}
 	return fmt.Errorf("byte 0: it starts with %q, which is no format that proton reads (%s)", head[:min(len(head), 16)], names())
 }
 

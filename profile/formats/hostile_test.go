@@ -1,0 +1,237 @@
+package formats
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// TestStrangers hands over what people hand over by mistake. Each is told what it is and what to do.
+func TestStrangers(t *testing.T) {
+	for name, test := range map[string]struct{ in, want string }{
+		"nothing":            {"", "byte 0: there is nothing in it"},
+		"a library":          {"\x7fELF\x02\x01\x01\x00", "run it under proton run"},
+		"a screenshot":       {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "a picture (PNG)"},
+		"a login page":       {"\n<!DOCTYPE html><html><title>Sign in</title>", "it may be an error page"},
+		"an nsys export":     {"SQLite format 3\x00\x10\x00", "reports of Nsight hold no call paths"},
+		"a checkpoint":       {"PK\x03\x04\x00\x00\x08\x08", "torch.save"},
+		"PowerShell's >":     {"\xff\xfe[\x00{\x00", "UTF-16"},
+		"an editor's work":   {"\xef\xbb\xbf[{}]", "byte order mark"},
+		"our own recording":  {"PROTNCAP\x01", "proton run --backend replay"},
+		"the program itself": {"#!/usr/bin/env python3\nimport torch\n", "a script"},
+		"a log":              {"2026-11-21 09:15:02 INFO step 12 loss 3.14\n", `it starts with "2026-11-21 09:15"`},
+		"a list of numbers":  {"[1, 2, 3]", "no format that proton reads"},
+		"xz":                 {"\xfd7zXZ\x00\x00\x04", "unxz"},
+	} {
+		p, err := Read(strings.NewReader(test.in))
+		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "byte 0: ") {
+			t.Errorf("%s: read %v, error %v, want byte 0: …%s…", name, p, err, test.want)
+		}
+		if err != nil && strings.ContainsAny(err.Error(), "\x00\x1b\n\r\x7f") {
+			t.Errorf("%s: the error holds what must not reach a terminal: %q", name, err)
+		}
+	}
+}
+
+// repeated is a text many times over, made while it is read: what is measured is the reader, not the test.
+type repeated struct {
+	text string
+	left int // bytes
+}
+
+func repeat(text string, times int) io.Reader { return &repeated{text, len(text) * times} }
+
+func (r *repeated) Read(p []byte) (n int, err error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	for n < len(p) && r.left > 0 {
+		at := (len(r.text) - r.left%len(r.text)) % len(r.text)
+		k := copy(p[n:min(len(p), n+r.left)], r.text[at:])
+		n, r.left = n+k, r.left-k
+	}
+	return n, nil
+}
+
+// story is a file in pieces, strings and readers.
+func story(pieces ...any) io.Reader {
+	var all []io.Reader
+	for _, p := range pieces {
+		if s, ok := p.(string); ok {
+			p = strings.NewReader(s)
+		}
+		all = append(all, p.(io.Reader))
+	}
+	return io.MultiReader(all...)
+}
+
+const (
+	million = 1_000_000
+	root    = `"frame":{"name":"ROOT"}`
+)
+
+// kernel is a tree of one kernel with these metrics.
+func kernel(metrics string) io.Reader {
+	return strings.NewReader(`[{` + root + `,"children":[{"frame":{"name":"k"},"metrics":{` + metrics + `}}]}]`)
+}
+
+// TestHostileTrees reads .hatchet files that mean harm, or come from a program that went wrong. Each is one clear error
+// with a place, or is read as what it says; and none may cost more memory than a small multiple of its size.
+func TestHostileTrees(t *testing.T) {
+	first := func(p *profile.Profile) *profile.Node { return p.Root.Children[0] }
+	value := func(want float64) func(p *profile.Profile) error {
+		return func(p *profile.Profile) error {
+			v, ok := first(p).Metric("x")
+			if got, _ := v.Float(); !ok || got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+				return fmt.Errorf("x is %v (%v), want %v", got, ok, want)
+			}
+			return nil
+		}
+	}
+	name := func(want string) func(p *profile.Profile) error {
+		return func(p *profile.Profile) error {
+			if got := first(p).Name; got != want {
+				return fmt.Errorf("the frame is called %.40q, want %.40q", got, want)
+			}
+			return nil
+		}
+	}
+	named := func(json string) io.Reader {
+		return story(`[{`+root+`,"children":[{"frame":{"name":"`, json, `"}}]}]`)
+	}
+	tests := []struct {
+		name  string
+		file  io.Reader
+		error string                         // in the error, or
+		check func(p *profile.Profile) error // what must be true of the profile
+		most  int                            // MB that reading it may allocate, freed or not
+	}{
+		{"a call path a million frames deep", story("[", repeat(`{"frame":{"name":"f"},"children":[`, million)),
+			"byte 340035: call paths of more than 10000 frames", nil, 20},
+		{"a million brackets", story("[", repeat("[", million)), "byte 0: it starts with", nil, 2},
+		{"a million brackets where nobody looks", story(`[{"x":`, repeat("[", million)), "nested more than 10000 levels deep", nil, 20},
+		{"a million siblings", story(`[{`+root+`,"children":[{"frame":{"name":"k"}}`, repeat(`,{"frame":{"name":"k"}}`, million-1), `]}]`),
+			"", func(p *profile.Profile) error {
+				if n := len(p.Root.Children); n != million {
+					return fmt.Errorf("%d children", n)
+				}
+				return nil
+			}, 160},
+		{"a million names", story(`[{`+root+`,"metrics":{`, differentMetrics(million), `"last":1}}]`), "more than 4096 metrics on one node", nil, 4},
+		{"a list of a million numbers", kernelOf(story(`"x":[0`, repeat(",1", million), `]`)), "", func(p *profile.Profile) error {
+			if v, _ := first(p).Metric("x"); len(v.Ints()) != million+1 {
+				return fmt.Errorf("%d numbers", len(v.Ints()))
+			}
+			return nil
+		}, 200},
+
+		{"a negative time", kernel(`"x":-864`), "", value(-864), 1},
+		{"not a number, Python's way", kernel(`"x":NaN`), "", value(math.NaN()), 1},
+		{"nothing", kernel(`"x":null`), "", value(math.NaN()), 1},
+		{"more than a float holds", kernel(`"x":1e999`), "", value(math.Inf(1)), 1},
+		{"more than an integer holds", kernel(`"x":123456789012345678901234567890`), "", value(123456789012345678901234567890), 1},
+		{"a number of a million digits", kernelOf(story(`"x":`, repeat("9", million))), "a number of more than 4096 characters", nil, 2},
+		{"a metric twice", kernel(`"x":1,"x":2`), "", value(2), 1},
+		{"half a number", kernel(`"x":1.`), `byte 75: expected a value, found "1."`, nil, 1},
+		{"hexadecimal", kernel(`"x":0x10`), "byte 75: expected a value", nil, 1},
+
+		{"half a surrogate pair", named(`\ud83d`), "", name("\uFFFD"), 1},
+		{"a surrogate pair the wrong way around", named(`\ude00\ud83d!`), "", name("\uFFFD\uFFFD!"), 1},
+		{"bytes that are no UTF-8", named("a\xff\xfeb"), "", name("a\uFFFDb"), 1},
+		{"a name of ten million letters", named(strings.Repeat("k", 10*million)), "", name(strings.Repeat("k", 10*million)), 80},
+		{"a name that is never closed", story(`[{"frame":{"name":"`, repeat("k", 10*million)), "byte 18: the string that starts here never ends", nil, 70},
+		{"a name that clears the screen", named("\x1b[2J"), "byte 56: control character 0x1b inside a string", nil, 1},
+		{"the same, escaped", named(`\u001b[2J`), "", name("\x1b[2J"), 1},
+		{"a NUL", named("\x00"), "byte 56: control character 0x00", nil, 1},
+		{"no name", story(`[{"children":[]}]`), "byte 1: a node without a frame name", nil, 1},
+
+		{"a line of JSON after another", story(`[{`+root+`}]`, "\n", `[{`+root+`}]`), "byte 28: expected the end of the file", nil, 1},
+		{"an endless tail", story(`[{`+root+`}]`, repeat(" ", 10*million), "x"), "byte 10000027: expected the end of the file", nil, 1},
+		{"a device table of lists", story(`[{` + root + `},[]]`), "byte 27: expected '{' at the start of the device table", nil, 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			start := time.Now()
+			p, err := Read(test.file)
+			took := time.Since(start)
+			runtime.ReadMemStats(&after)
+			switch {
+			case test.error != "" && (err == nil || !strings.Contains(err.Error(), test.error)):
+				t.Errorf("error %v, want …%s…", err, test.error)
+			case test.error == "" && err != nil:
+				t.Error(err)
+			case test.check != nil:
+				if err := test.check(p); err != nil {
+					t.Error(err)
+				}
+			}
+			if mb := int(after.TotalAlloc-before.TotalAlloc) >> 20; mb > test.most {
+				t.Errorf("reading it allocated %d MB, want at most %d", mb, test.most)
+			}
+			if took > 20*time.Second {
+				t.Errorf("reading it took %s", took)
+			}
+		})
+	}
+}
+
+func kernelOf(metrics io.Reader) io.Reader {
+	return story(`[{`+root+`,"children":[{"frame":{"name":"k"},"metrics":{`, metrics, `}}]}]`)
+}
+
+func differentMetrics(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"metric %d":1,`, i)
+	}
+	return b.String()
+}
+
+// TestNoFormatPanicsOnDamage cuts and changes a file of every format that is written, everywhere, and reads what is left.
+// Whatever comes of it, profile or error, it comes soon and without a panic.
+func TestNoFormatPanicsOnDamage(t *testing.T) {
+	for _, f := range All() {
+		if f.Write == nil {
+			continue
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			var whole bytes.Buffer
+			if err := f.Write(&whole, small()); err != nil {
+				t.Skipf("%s cannot hold the sample: %v", f.Name, err)
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			reads := 0
+			try := func(data []byte) {
+				reads++
+				if _, err := ReadAs(bytes.NewReader(data), f); err != nil && strings.ContainsAny(err.Error(), "\x1b\x00") {
+					t.Errorf("the error holds what must not reach a terminal: %q", err)
+				}
+			}
+			dice := rand.New(rand.NewPCG(1, 2))
+			for n := range whole.Len() {
+				try(whole.Bytes()[:n])
+				changed := bytes.Clone(whole.Bytes())
+				changed[n] = byte(dice.Uint32())
+				try(changed)
+				changed[n], changed[dice.IntN(len(changed))] = 0xff, byte(dice.Uint32()) // lengths become enormous
+				try(changed)
+				try(append(changed[:n:n], whole.Bytes()[dice.IntN(whole.Len()):]...))
+			}
+			runtime.ReadMemStats(&after)
+			if each := int(after.TotalAlloc-before.TotalAlloc) / reads; each > 4<<20 {
+				t.Errorf("a damaged file of %d bytes takes %d KB on average", whole.Len(), each>>10)
+			}
+		})
+	}
+}

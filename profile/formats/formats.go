@@ -14,6 +14,7 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profile/msgpack"
 )
 
 // Format is one file format. What a codec has to bring is Sniff and Read, and Write if it writes; Holds and
@@ -44,6 +45,11 @@ var all = []*Format{
 		Name: "hatchet", Suffixes: []string{".hatchet"}, About: "JSON tree of Proton, proton-viewer and llnl-hatchet",
 		Holds: Tree | Floats | Text | Vectors | Kinds | Devices | Info | Times,
 		Sniff: sniffHatchet, Read: hatchet.Read, Write: hatchet.Write,
+	},
+	{
+		Name: "hatchet_msgpack", Suffixes: []string{".hatchet_msgpack"}, About: "the same tree in MessagePack",
+		Holds: Tree | Floats | Text | Vectors | Kinds | Devices | Info | Times,
+		Sniff: msgpack.Sniff, Read: msgpack.Read, Write: msgpack.Write,
 	},
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/rootkinds"
 )
 
 // What upstream has no place for goes into keys of the node object beside "frame" and "metrics", which hatchet
@@ -16,35 +17,10 @@ func (t *treeWriter) info(info profile.Info) {
 	t.strings("info", slices.Sorted(maps.Keys(info)), func(key string) string { return info[key] })
 }
 
-// kindExceptions writes the kinds of the metrics that a reader, with nothing but the root's zeros to go by,
-// would get wrong: an exclusive metric of the root itself, a property that is a number, a vector that adds up.
+// kindExceptions writes the kinds that a reader, with nothing but the root's zeros to go by, would get wrong.
 func (t *treeWriter) kindExceptions(root *profile.Node) {
-	for i := range root.Metrics {
-		t.note(&root.Metrics[i])
-	}
-	var wrong []string
-	for name, seen := range t.seen {
-		if !seen.text && seen.told(name, root) != t.kinds[name] {
-			wrong = append(wrong, name)
-		}
-	}
-	slices.Sort(wrong)
-	t.strings("kinds", wrong, func(name string) string { return kindNames[t.kinds[name]] })
+	t.strings("kinds", t.seen.Exceptions(root), func(name string) string { return rootkinds.Word(t.kinds[name]) })
 }
-
-// told is the kind that the file shows without the key "kinds".
-func (s *seen) told(name string, root *profile.Node) profile.Kind {
-	if name == deviceID || name == deviceType {
-		return profile.Property
-	}
-	own, has := root.Metric(name)
-	if _, number := own.Float(); has && number || !has && s.zero() {
-		return profile.Inclusive
-	}
-	return profile.Exclusive
-}
-
-var kindNames = [...]string{profile.Exclusive: "exclusive", profile.Inclusive: "inclusive", profile.Property: "property"}
 
 // strings writes a member that is an object of strings, unless it is empty.
 func (t *treeWriter) strings(member string, keys []string, value func(key string) string) {
@@ -114,12 +90,12 @@ func (d *decoder) kindExceptions() profile.Kinds {
 	d.object("at the start of kinds", func(name string) {
 		at := d.offset()
 		word := string(d.str("a kind"))
-		kind := slices.Index(kindNames[:], word)
-		if kind < 0 {
+		kind, ok := rootkinds.Kind(word)
+		if !ok {
 			d.fail(at, "%q is no kind of a metric: exclusive, inclusive or property", clip([]byte(word)))
 			return
 		}
-		kinds[name] = profile.Kind(kind)
+		kinds[name] = kind
 	})
 	return kinds
 }

@@ -3,11 +3,11 @@ package hatchet
 import (
 	"errors"
 	"io"
-	"slices"
 	"sort"
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/atomicfile"
+	"github.com/goproton/goproton/profile/internal/rootkinds"
 )
 
 // Write writes p as upstream writes its files: indented by four, keys in alphabetical order, a newline
@@ -30,7 +30,7 @@ func encode(w io.Writer, p *profile.Profile, indent bool) error {
 	if p == nil || p.Root == nil {
 		return errors.New("encode profile: it has no root node; start a session before writing")
 	}
-	t := treeWriter{jsonWriter: jsonWriter{w: w, indent: indent}, kinds: p.Kinds, seen: map[string]*seen{}}
+	t := treeWriter{jsonWriter: jsonWriter{w: w, indent: indent}, kinds: p.Kinds, seen: rootkinds.New(p.Kinds)}
 	if indent {
 		t.raw("\n")
 	}
@@ -52,19 +52,9 @@ func encode(w io.Writer, p *profile.Profile, indent bool) error {
 type treeWriter struct {
 	jsonWriter
 	kinds profile.Kinds
-	seen  map[string]*seen // metrics met so far
-	order []int            // scratch of metrics
+	seen  *rootkinds.Seen // metrics met so far
+	order []int           // scratch of metrics
 }
-
-// seen is what the root has to know about a metric.
-type seen struct {
-	inclusive            bool // by its kind
-	text, vector, number bool // had such a value somewhere
-}
-
-// zero says whether the root gets a zero for the metric. Vectors get none: upstream's viewer adds up whatever the
-// root names, and fails on a list.
-func (s *seen) zero() bool { return s.inclusive && s.number && !s.vector }
 
 // node writes a node and what is below it; whole is the profile if n is its root.
 func (t *treeWriter) node(n *profile.Node, whole *profile.Profile) {
@@ -86,7 +76,7 @@ func (t *treeWriter) node(n *profile.Node, whole *profile.Profile) {
 	if whole != nil {
 		t.info(whole.Info)
 		t.kindExceptions(n)
-		metrics = t.withZeros(metrics)
+		metrics = t.seen.WithZeros(metrics)
 	}
 	t.next(false)
 	t.key("metrics")
@@ -116,41 +106,12 @@ func (t *treeWriter) metrics(list []profile.Metric) {
 	t.open('{')
 	for i, at := range t.sorted(list) {
 		m := &list[at]
-		t.note(m)
+		t.seen.Note(m)
 		t.next(i == 0)
 		t.key(m.Name)
 		t.value(m.Value)
 	}
 	t.close('}')
-}
-
-// note remembers what the root has to say about a metric. A node repeats the few names of the tree, so the
-// map is asked far more often than it grows.
-func (t *treeWriter) note(m *profile.Metric) {
-	s := t.seen[m.Name]
-	if s == nil {
-		s = &seen{inclusive: t.kinds[m.Name] == profile.Inclusive}
-		t.seen[m.Name] = s
-	}
-	switch m.Value.Type() {
-	case profile.String:
-		s.text = true
-	case profile.Ints, profile.Floats:
-		s.vector = true
-	default:
-		s.number = true
-	}
-}
-
-// withZeros adds a zero for every inclusive metric to the root's own metrics.
-func (t *treeWriter) withZeros(own []profile.Metric) []profile.Metric {
-	all := slices.Clone(own)
-	for name, s := range t.seen {
-		if s.zero() && !slices.ContainsFunc(own, func(m profile.Metric) bool { return m.Name == name }) {
-			all = append(all, profile.Metric{Name: name, Value: profile.IntValue(0)})
-		}
-	}
-	return all
 }
 
 // sorted returns the positions of the metrics in order of name, by insertion: a node has a handful of them.

@@ -1,0 +1,23 @@
+// Package msgpack reads and writes .hatchet_msgpack files: the trees of package hatchet in MessagePack, a third of the
+// size and made in a fraction of the time. data.get_msgpack hands out the same bytes.
+//
+// The layout is upstream's to the byte: a map per node with frame, metrics and children in this order, numbers in
+// their shortest form, floats always in eight bytes. The tree is the one of our JSON; upstream leaves out
+// leaves without metrics here, and only here. docs/formats.md describes the file field by field.
+package msgpack
+
+import "fmt"
+
+// FormatError says where and why a file is not a .hatchet_msgpack file.
+type FormatError struct {
+	Offset int64 // of the byte that could not be understood, from 0
+	Reason string
+}
+
+func (e *FormatError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
+
+// maxDepth bounds the call paths that are read and written, as in package hatchet.
+const maxDepth = 10_000
+
+// mostMetrics bounds the metrics of one node, as in package hatchet.
+const mostMetrics = 4096

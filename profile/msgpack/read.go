@@ -1,0 +1,334 @@
+package msgpack
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/rootkinds"
+)
+
+// Read reads one profile. What it cannot understand is a *FormatError with the place in the file.
+func Read(r io.Reader) (*profile.Profile, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	return Decode(data)
+}
+
+// ReadFile reads the profile in a file.
+func ReadFile(path string) (*profile.Profile, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read profile: %w", err)
+	}
+	p, err := Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("read profile %s: %w", path, err)
+	}
+	return p, nil
+}
+
+// Decode reads the profile in data.
+func Decode(data []byte) (*profile.Profile, error) {
+	d := decoder{wire: wire{data: data, names: map[string]string{}}}
+	p := &profile.Profile{}
+	switch n := d.array("a tree and a device table"); {
+	case d.err != nil:
+	case n < 1 || n > 2:
+		d.fail(0, "an array of %d; a .hatchet_msgpack file has a tree and a device table", n)
+	default:
+		p.Root = d.node(0)
+		if n == 2 {
+			p.Devices = d.devices()
+		}
+	}
+	if d.err == nil && d.pos < len(data) {
+		d.fail(d.pos, "%d bytes behind the end of the profile", len(data)-d.pos)
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	p.Info = d.info
+	p.Kinds = rootkinds.Tell(p.Root)
+	maps.Copy(p.Kinds, d.kinds)
+	return p, nil
+}
+
+// Sniff says by its first bytes whether a file is one of ours: an array of one or two whose first is a map with the
+// keys of a node.
+func Sniff(head []byte) bool {
+	if len(head) < 3 || head[0]&^3 != 0x90 || head[0] == 0x90 || head[0] == 0x93 || head[1]&0xf0 != 0x80 || head[1] == 0x80 {
+		return false
+	}
+	d := wire{data: head, pos: 2, names: map[string]string{}}
+	switch d.str("a key") {
+	case "frame", "metrics", "children":
+		return true
+	}
+	return false
+}
+
+type decoder struct {
+	wire
+	info  profile.Info  // of the root
+	kinds profile.Kinds // by the root's key of that name
+	list  []profile.Metric
+	index map[string]int // where a name is in list
+}
+
+func (d *decoder) node(depth int) *profile.Node {
+	start := d.pos
+	if depth > maxDepth {
+		d.fail(start, "call paths of more than %d frames", maxDepth)
+		return nil
+	}
+	n := &profile.Node{}
+	named := false
+	for range d.mapping("a node") {
+		switch key := d.str("a key of a node"); {
+		case d.err != nil:
+			return nil
+		case key == "frame":
+			named = d.frame(n) || named
+		case key == "metrics":
+			d.metrics(n)
+		case key == "children":
+			d.children(n, depth)
+		case key == "times":
+			n.Times = d.times()
+		case key == "info" && depth == 0:
+			d.readInfo()
+		case key == "kinds" && depth == 0:
+			d.readKinds()
+		default:
+			d.skip(0)
+		}
+	}
+	if d.err == nil && !named {
+		d.fail(start, "a node without a frame name")
+	}
+	return n
+}
+
+func (d *decoder) frame(n *profile.Node) (named bool) {
+	for range d.mapping("a frame") {
+		if d.str("a key of a frame") != "name" {
+			d.skip(0)
+			continue
+		}
+		n.Name = d.str("a frame's name")
+		named = d.err == nil
+	}
+	return named
+}
+
+func (d *decoder) children(n *profile.Node, depth int) {
+	for range d.array("children") {
+		if d.err != nil {
+			return
+		}
+		if c := d.node(depth + 1); c != nil {
+			n.Children = append(n.Children, c)
+		}
+	}
+}
+
+// metrics reads the metrics of a node. A name that comes twice, as upstream writes a user's "count", counts with its
+// last value.
+func (d *decoder) metrics(n *profile.Node) {
+	start := d.pos
+	count := d.mapping("metrics")
+	if count > mostMetrics {
+		d.fail(start, "%d metrics on one node; %d are the most", count, mostMetrics)
+	}
+	if d.index == nil {
+		d.index = map[string]int{}
+	}
+	d.list = d.list[:0]
+	clear(d.index)
+	for range count {
+		name := d.str("a metric's name")
+		v := d.value()
+		if d.err != nil {
+			return
+		}
+		if at, twice := d.index[name]; twice {
+			d.list[at].Value = v
+			continue
+		}
+		d.index[name] = len(d.list)
+		d.list = append(d.list, profile.Metric{Name: name, Value: v})
+	}
+	n.Metrics = append([]profile.Metric(nil), d.list...)
+}
+
+func (d *decoder) value() profile.Value {
+	switch d.kind() {
+	case textKind:
+		return profile.StringValue(d.str("text"))
+	case arrayKind:
+		return d.vector()
+	}
+	return d.number("a number, a string or an array")
+}
+
+// vector reads an array of numbers; one float makes all of them floats.
+func (d *decoder) vector() profile.Value {
+	n := d.array("a vector")
+	list, whole := make([]profile.Value, 0, min(n, 1<<10)), true
+	for range n {
+		v := d.number("a number of a vector")
+		if d.err != nil {
+			return profile.Value{}
+		}
+		whole = whole && v.Type() == profile.Int
+		list = append(list, v)
+	}
+	if whole {
+		ints := make([]int64, len(list))
+		for i, v := range list {
+			ints[i] = v.Int()
+		}
+		return profile.IntsValue(ints)
+	}
+	floats := make([]float64, len(list))
+	for i, v := range list {
+		floats[i], _ = v.Float()
+	}
+	return profile.FloatsValue(floats)
+}
+
+func (d *decoder) readInfo() {
+	d.info = profile.Info{}
+	for range d.mapping("info") {
+		key := d.str("a key of info")
+		d.info[key] = d.str("a string of info")
+	}
+}
+
+func (d *decoder) readKinds() {
+	d.kinds = profile.Kinds{}
+	for range d.mapping("kinds") {
+		name, at := d.str("a metric's name"), d.pos
+		word := d.str("a kind")
+		kind, ok := rootkinds.Kind(word)
+		if !ok && d.err == nil {
+			d.fail(at, "%.40q is no kind of a metric: exclusive, inclusive or property", word)
+		}
+		d.kinds[name] = kind
+	}
+}
+
+// times reads a distribution and makes sure that it is one.
+func (d *decoder) times() *profile.Sketch {
+	start := d.pos
+	s := &profile.Sketch{}
+	for range d.mapping("times") {
+		switch key := d.str("a key of times"); key {
+		case "count":
+			s.Count = d.unsigned()
+		case "min":
+			s.Min = d.unsigned()
+		case "max":
+			s.Max = d.unsigned()
+		case "mean":
+			s.Mean, _ = d.number("a mean").Float()
+		case "m2":
+			s.M2, _ = d.number("a sum of squares").Float()
+		case "buckets":
+			s.Buckets = d.buckets()
+		default:
+			d.skip(0)
+		}
+	}
+	if d.err == nil {
+		if err := s.Check(); err != nil {
+			d.fail(start, "times of a node: %v", err)
+		}
+	}
+	return s
+}
+
+func (d *decoder) buckets() []profile.Bucket {
+	var list []profile.Bucket
+	for range d.array("buckets") {
+		start := d.pos
+		if n := d.array("a bucket"); n != 2 && d.err == nil {
+			d.fail(start, "a bucket of times is [lower bound, count], not %d numbers", n)
+		}
+		low, count := d.unsigned(), d.unsigned()
+		if d.err != nil {
+			return nil
+		}
+		index := profile.BucketOf(low)
+		if bound, _ := profile.BucketBounds(index); bound != low {
+			d.fail(start, "no bucket of times begins at %d", low)
+		}
+		list = append(list, profile.Bucket{Index: index, Count: count})
+	}
+	return list
+}
+
+func (d *decoder) devices() []profile.Device {
+	var list []profile.Device
+	for range d.mapping("the device table") {
+		typ := d.str("a device type")
+		for range d.mapping("a device type") {
+			dev := profile.Device{Type: typ, ID: d.str("a device's ordinal")}
+			for range d.mapping("a device") {
+				d.deviceFact(&dev)
+			}
+			if d.err != nil {
+				return nil
+			}
+			list = append(list, dev)
+		}
+	}
+	return list
+}
+
+func (d *decoder) deviceFact(dev *profile.Device) {
+	var into *int64
+	switch d.str("a device's fact") {
+	case "arch":
+		dev.Arch = d.str("an architecture")
+		return
+	case "bus_width":
+		into = &dev.BusWidth
+	case "clock_rate":
+		into = &dev.ClockRate
+	case "memory_clock_rate":
+		into = &dev.MemoryClockRate
+	case "num_sms":
+		into = &dev.NumSMs
+	default:
+		d.skip(0)
+		return
+	}
+	v := d.number("a device's number")
+	if f, _ := v.Float(); !math.IsNaN(f) { // nil leaves the fact unknown
+		*into = v.Int()
+	}
+}
+
+// unsigned reads a whole number. Beyond 63 bits it was read as a float, which holds every bucket's bound exactly.
+func (d *decoder) unsigned() uint64 {
+	at := d.pos
+	v := d.number("a whole number from 0 on")
+	f, _ := v.Float()
+	switch {
+	case d.err != nil:
+	case v.Type() == profile.Int && v.Int() >= 0:
+		return uint64(v.Int())
+	case f >= 0 && f < math.MaxUint64 && f == math.Trunc(f):
+		return uint64(f)
+	default:
+		d.fail(at, "expected a whole number from 0 on")
+	}
+	return 0
+}

@@ -1,0 +1,236 @@
+package msgpack
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// wire reads the values of MessagePack one by one. The first error sticks; after it every method returns a zero
+// value and no containers have members, so callers check err only where they loop over something else or decide.
+type wire struct {
+	data  []byte
+	pos   int
+	err   error
+	names map[string]string // a tree repeats a few names thousands of times
+}
+
+func (w *wire) fail(at int, format string, args ...any) {
+	if w.err == nil {
+		w.err = &FormatError{int64(at), fmt.Sprintf(format, args...)}
+	}
+}
+
+// kind tells what comes next.
+type kind uint8
+
+const (
+	otherKind kind = iota
+	numberKind
+	textKind
+	arrayKind
+	mapKind
+)
+
+func (w *wire) kind() kind {
+	if w.pos >= len(w.data) {
+		return otherKind
+	}
+	switch c := w.data[w.pos]; {
+	case c < 0x80 || c >= 0xe0 || c >= 0xca && c <= 0xd3 || c == 0xc0 || c == 0xc2 || c == 0xc3:
+		return numberKind
+	case c < 0x90 || c == 0xde || c == 0xdf:
+		return mapKind
+	case c < 0xa0 || c == 0xdc || c == 0xdd:
+		return arrayKind
+	case c < 0xc0 || c >= 0xd9 && c <= 0xdb:
+		return textKind
+	}
+	return otherKind
+}
+
+// want fails unless a value of a kind comes next.
+func (w *wire) want(k kind, what string) bool {
+	switch {
+	case w.err != nil:
+		return false
+	case w.pos >= len(w.data):
+		w.fail(w.pos, "the file ends where %s should be; it is cut off or empty", what)
+		return false
+	case w.kind() != k:
+		w.fail(w.pos, "expected %s, found byte 0x%02x", what, w.data[w.pos])
+		return false
+	}
+	return true
+}
+
+// uint reads n bytes as one number.
+func (w *wire) uint(n int) uint64 {
+	if len(w.data)-w.pos < n {
+		w.fail(w.pos, "the file ends inside a value; it is cut off")
+		w.pos = len(w.data)
+		return 0
+	}
+	b := w.data[w.pos : w.pos+n]
+	w.pos += n
+	switch n {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(binary.BigEndian.Uint16(b))
+	case 4:
+		return uint64(binary.BigEndian.Uint32(b))
+	}
+	return binary.BigEndian.Uint64(b)
+}
+
+// container reads the head of an array or a map whose members take at least size bytes each. A count that the
+// file cannot hold is an error here, before anybody allocates for it.
+func (w *wire) container(k kind, short, long byte, size int, what string) int {
+	if !w.want(k, what) {
+		return 0
+	}
+	start := w.pos
+	n := 0
+	switch c := byte(w.uint(1)); c {
+	case long:
+		n = int(w.uint(2))
+	case long + 1:
+		n = int(w.uint(4))
+	default:
+		n = int(c &^ short)
+	}
+	if left := len(w.data) - w.pos; n > left/size {
+		w.fail(start, "%s with %d members, and the file has %d more bytes; it is cut off", what, n, left)
+		return 0
+	}
+	return n
+}
+
+func (w *wire) array(what string) int   { return w.container(arrayKind, 0x90, 0xdc, 1, what) }
+func (w *wire) mapping(what string) int { return w.container(mapKind, 0x80, 0xde, 2, what) }
+
+func (w *wire) str(what string) string {
+	if !w.want(textKind, what) {
+		return ""
+	}
+	start := w.pos
+	n := 0
+	switch c := byte(w.uint(1)); c {
+	case 0xd9:
+		n = int(w.uint(1))
+	case 0xda:
+		n = int(w.uint(2))
+	case 0xdb:
+		n = int(w.uint(4))
+	default:
+		n = int(c & 31)
+	}
+	if n > len(w.data)-w.pos {
+		w.fail(start, "%s of %d bytes, and the file has %d more; it is cut off", what, n, len(w.data)-w.pos)
+		return ""
+	}
+	text := w.data[w.pos : w.pos+n]
+	w.pos += n
+	if s, known := w.names[string(text)]; known {
+		return s
+	}
+	s := strings.ToValidUTF8(string(text), "\uFFFD")
+	w.names[string(text)] = s
+	return s
+}
+
+// number reads a number; nil has no value and is NaN, truth is 1.
+func (w *wire) number(what string) profile.Value {
+	if !w.want(numberKind, what) {
+		return profile.Value{}
+	}
+	c := byte(w.uint(1))
+	switch {
+	case c < 0x80:
+		return profile.IntValue(int64(c))
+	case c >= 0xe0:
+		return profile.IntValue(int64(int8(c)))
+	}
+	switch c {
+	case 0xc0:
+		return profile.FloatValue(math.NaN())
+	case 0xc2, 0xc3:
+		return profile.IntValue(int64(c - 0xc2))
+	case 0xca:
+		return profile.FloatValue(float64(math.Float32frombits(uint32(w.uint(4)))))
+	case 0xcb:
+		return profile.FloatValue(math.Float64frombits(w.uint(8)))
+	case 0xcc, 0xcd, 0xce:
+		return profile.IntValue(int64(w.uint(1 << (c - 0xcc))))
+	case 0xcf:
+		v := w.uint(8)
+		if v > math.MaxInt64 {
+			return profile.FloatValue(float64(v))
+		}
+		return profile.IntValue(int64(v))
+	case 0xd0:
+		return profile.IntValue(int64(int8(w.uint(1))))
+	case 0xd1:
+		return profile.IntValue(int64(int16(w.uint(2))))
+	case 0xd2:
+		return profile.IntValue(int64(int32(w.uint(4))))
+	}
+	return profile.IntValue(int64(w.uint(8)))
+}
+
+// skip consumes a value of any shape.
+func (w *wire) skip(depth int) {
+	if depth > maxDepth {
+		w.fail(w.pos, "nested more than %d levels deep", maxDepth)
+	}
+	switch w.kind() {
+	case numberKind:
+		w.number("a value")
+	case textKind:
+		w.str("a value")
+	case arrayKind:
+		for range w.array("a value") {
+			if w.skip(depth + 1); w.err != nil {
+				return
+			}
+		}
+	case mapKind:
+		for range w.mapping("a value") {
+			w.skip(depth + 1)
+			if w.skip(depth + 1); w.err != nil {
+				return
+			}
+		}
+	default:
+		w.skipBytes()
+	}
+}
+
+// skipBytes consumes binary data or an extension, which no profile of ours has.
+func (w *wire) skipBytes() {
+	if w.pos >= len(w.data) {
+		w.want(numberKind, "a value")
+		return
+	}
+	start := w.pos
+	n := 0
+	switch c := byte(w.uint(1)); c {
+	case 0xc4, 0xc5, 0xc6:
+		n = int(w.uint(1 << (c - 0xc4)))
+	case 0xc7, 0xc8, 0xc9:
+		n = int(w.uint(1<<(c-0xc7))) + 1
+	case 0xd4, 0xd5, 0xd6, 0xd7, 0xd8:
+		n = 1<<(c-0xd4) + 1
+	default:
+		w.fail(start, "byte 0x%02x is no MessagePack", c)
+	}
+	if n > len(w.data)-w.pos {
+		w.fail(start, "%d bytes, and the file has %d more; it is cut off", n, len(w.data)-w.pos)
+		return
+	}
+	w.pos += n
+}

@@ -1,0 +1,150 @@
+package pprofile
+
+import (
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// message is as much of a message's description as is needed to tell a profile.proto from other bytes: which of
+// its fields hold messages, which numbers, alone or packed, and which text.
+type message struct {
+	name    string
+	nested  map[protowire.Number]*message
+	numbers []protowire.Number
+	text    []protowire.Number
+}
+
+var (
+	valueTypeMessage = &message{name: "sample type", numbers: []protowire.Number{1, 2}}
+	profileMessage   = &message{
+		name: "profile",
+		nested: map[protowire.Number]*message{
+			1:  valueTypeMessage,
+			2:  {name: "sample", nested: map[protowire.Number]*message{3: {name: "label"}}, numbers: []protowire.Number{1, 2}},
+			3:  {name: "mapping"},
+			4:  {name: "location", nested: map[protowire.Number]*message{4: {name: "line"}}},
+			5:  {name: "function"},
+			11: {name: "period type"},
+		},
+		numbers: []protowire.Number{7, 8, 9, 10, 12, 13, 14, 15},
+		text:    []protowire.Number{6},
+	}
+)
+
+// FormatError says what is wrong with a file and where in it, counted after decompression.
+type FormatError struct {
+	Offset int
+	What   string
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("decode pprof profile: byte %d: %s", e.Offset, e.What)
+}
+
+// check reads the outline of a profile. pprof's own decoder says that something is malformed; this one says where.
+func check(data []byte) error {
+	budget := mostMessages
+	if err := checkMessage(data, profileMessage, &budget); err != nil {
+		return err
+	}
+	return nil
+}
+
+// checkMessage steps through the fields of a message. It goes at most three deep: the nesting is the description's,
+// not the data's.
+func checkMessage(data []byte, m *message, budget *int) *FormatError {
+	if *budget--; *budget < 0 {
+		return &FormatError{0, fmt.Sprintf("more than %d samples, locations and labels; have pprof cut the profile", mostMessages)}
+	}
+	for at := 0; at < len(data); {
+		number, wire, n := protowire.ConsumeTag(data[at:])
+		if n < 0 {
+			return &FormatError{at, "no field of a " + m.name + " starts here; give a profile that pprof reads"}
+		}
+		size := protowire.ConsumeFieldValue(number, wire, data[at+n:])
+		if size < 0 {
+			return &FormatError{at, fmt.Sprintf("field %d of a %s goes past its end; the file is cut off or no pprof profile", number, m.name)}
+		}
+		if wire == protowire.BytesType {
+			content, _ := protowire.ConsumeBytes(data[at+n:])
+			if err := checkContent(content, m, number, budget); err != nil {
+				err.Offset += at + n + size - len(content)
+				return err
+			}
+		}
+		at += n + size
+	}
+	return nil
+}
+
+func checkContent(content []byte, m *message, number protowire.Number, budget *int) *FormatError {
+	if nested := m.nested[number]; nested != nil {
+		return checkMessage(content, nested, budget)
+	}
+	if !slices.Contains(m.numbers, number) {
+		return nil // text, or a field of a later version
+	}
+	for at := 0; at < len(content); {
+		_, n := protowire.ConsumeVarint(content[at:])
+		if n < 0 {
+			return &FormatError{at, fmt.Sprintf("no number in field %d of a %s; give a profile that pprof reads", number, m.name)}
+		}
+		at += n
+	}
+	return nil
+}
+
+// Sniff says whether a file that starts with head is a profile.proto. The format has no magic, so all fields that
+// lie in the head whole have to be fields of a profile, whatever their order. That tells it from a Perfetto
+// trace, whose only field has the number and the type of a profile's first one.
+func Sniff(head []byte) bool {
+	fields := 0
+	for at := 0; at < len(head); fields++ {
+		number, wire, n := protowire.ConsumeTag(head[at:])
+		if n < 0 {
+			return fields > 0 && at+10 > len(head) // a tag is cut off
+		}
+		if !belongs(number, wire) {
+			return false
+		}
+		size := protowire.ConsumeFieldValue(number, wire, head[at+n:])
+		if size < 0 {
+			return fields > 0
+		}
+		if number == 1 && !isValueType(head[at+n:at+n+size]) {
+			return false
+		}
+		at += n + size
+	}
+	return fields > 0
+}
+
+func belongs(number protowire.Number, wire protowire.Type) bool {
+	if profileMessage.nested[number] != nil || slices.Contains(profileMessage.text, number) {
+		return wire == protowire.BytesType
+	}
+	return slices.Contains(profileMessage.numbers, number) && (wire == protowire.VarintType || number == 13 && wire == protowire.BytesType)
+}
+
+// isValueType knows a sample type by its two small numbers, places of words in the string table.
+func isValueType(field []byte) bool {
+	content, n := protowire.ConsumeBytes(field)
+	if n < 0 || len(content) == 0 {
+		return false
+	}
+	for len(content) > 0 {
+		number, wire, n := protowire.ConsumeTag(content)
+		if n < 0 || number > 2 || wire != protowire.VarintType {
+			return false
+		}
+		content = content[n:]
+		_, n = protowire.ConsumeVarint(content)
+		if n < 0 {
+			return false
+		}
+		content = content[n:]
+	}
+	return true
+}

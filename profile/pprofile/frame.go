@@ -1,0 +1,129 @@
+package pprofile
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	pprof "github.com/google/pprof/profile"
+	"github.com/ianlancetaylor/demangle"
+)
+
+// gpuMapping is the mapping that kernels lie in. pprof's -show, -hide and -focus look at the names of mappings too,
+// so that -show='\[gpu\]' leaves kernels only and -hide='\[gpu\]' scopes only.
+const gpuMapping = "[gpu]"
+
+// fileLineFunction is the form of Python's frames.
+var fileLineFunction = regexp.MustCompile(`(?s)^(.+):(\d+)@(.+)$`)
+
+// splitFrame takes such a frame apart. A name that would not come back as it was (a line 007) is none.
+func splitFrame(name string) (file string, line int64, function string, ok bool) {
+	parts := fileLineFunction.FindStringSubmatch(name)
+	if parts == nil {
+		return "", 0, "", false
+	}
+	line, err := strconv.ParseInt(parts[2], 10, 64)
+	if err != nil || strconv.FormatInt(line, 10) != parts[2] {
+		return "", 0, "", false
+	}
+	return parts[1], line, parts[3], true
+}
+
+// frames makes functions and locations out of frame names, each once.
+type frames struct {
+	p         *pprof.Profile
+	gpu       *pprof.Mapping
+	functions map[functionKey]*pprof.Function
+	locations map[locationKey]*pprof.Location
+}
+
+type functionKey struct{ name, file string }
+
+type locationKey struct {
+	frame  string
+	kernel bool
+}
+
+func (f *frames) location(name string, kernel bool) *pprof.Location {
+	key := locationKey{name, kernel}
+	if l := f.locations[key]; l != nil {
+		return l
+	}
+	l := &pprof.Location{ID: uint64(len(f.p.Location) + 1)}
+	if file, line, function, ok := splitFrame(name); ok {
+		l.Line = []pprof.Line{{Function: f.function(function, file), Line: line}}
+	} else {
+		l.Line = []pprof.Line{{Function: f.function(name, "")}}
+	}
+	if kernel {
+		l.Mapping = f.gpuMapping()
+	}
+	f.p.Location = append(f.p.Location, l)
+	f.locations[key] = l
+	return l
+}
+
+func (f *frames) function(name, file string) *pprof.Function {
+	key := functionKey{name, file}
+	if fn := f.functions[key]; fn != nil {
+		return fn
+	}
+	fn := &pprof.Function{ID: uint64(len(f.p.Function) + 1), Name: shortName(name), SystemName: name, Filename: file}
+	f.p.Function = append(f.p.Function, fn)
+	f.functions[key] = fn
+	return fn
+}
+
+// gpuMapping is made when there is a kernel. It comes after the mapping that names the profile: pprof's first one.
+func (f *frames) gpuMapping() *pprof.Mapping {
+	if f.gpu == nil {
+		f.gpu = &pprof.Mapping{ID: uint64(len(f.p.Mapping) + 1), File: gpuMapping, HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}
+		f.p.Mapping = append(f.p.Mapping, f.gpu)
+	}
+	return f.gpu
+}
+
+// shortName demangles as pprof does: without parameters and template arguments. The mangled name stays beside it.
+func shortName(name string) string {
+	if !strings.HasPrefix(name, "_Z") && !strings.HasPrefix(name, "_R") {
+		return name
+	}
+	return demangle.Filter(name, demangle.NoParams, demangle.NoTemplateParams, demangle.MaxLength(12))
+}
+
+// frameNames is what a location is called in a tree, outermost first: several where functions were inlined.
+func frameNames(l *pprof.Location) []string {
+	if len(l.Line) == 0 {
+		return []string{addressName(l)}
+	}
+	names := make([]string, 0, len(l.Line))
+	for i := len(l.Line) - 1; i >= 0; i-- {
+		names = append(names, lineName(l, &l.Line[i]))
+	}
+	return names
+}
+
+func lineName(l *pprof.Location, line *pprof.Line) string {
+	fn := line.Function
+	if fn == nil {
+		return addressName(l)
+	}
+	name := fn.SystemName
+	if name == "" {
+		name = fn.Name
+	}
+	if fn.Filename == "" {
+		return name
+	}
+	return fmt.Sprintf("%s:%d@%s", fn.Filename, line.Line, name)
+}
+
+// addressName names code that nothing is known of but where it was.
+func addressName(l *pprof.Location) string {
+	if l.Mapping == nil || l.Mapping.File == "" {
+		return fmt.Sprintf("%#x", l.Address)
+	}
+	return fmt.Sprintf("%s+%#x", filepath.Base(l.Mapping.File), l.Address-l.Mapping.Start+l.Mapping.Offset)
+}

@@ -1,0 +1,138 @@
+package pprofile
+
+import (
+	"strconv"
+	"strings"
+
+	pprof "github.com/google/pprof/profile"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// zeroLabel names the metrics that a node has a zero of, where pprof cannot tell a zero from nothing.
+const zeroLabel = "zero"
+
+// labelNames are the labels that are called otherwise than their metrics: what users type after -tagroot.
+var labelNames = map[string]string{"device_id": "device", "stream_id": "stream"}
+
+// idUnit is the unit of labels that number something. pprof shows no unit that it does not know, but it drops a
+// 0 that has none.
+const idUnit = "id"
+
+// labelKind says what a label was before it became text.
+type labelKind string
+
+const (
+	textLabel   labelKind = "string"
+	intLabel    labelKind = "int"
+	floatLabel  labelKind = "float"
+	intsLabel   labelKind = "ints"
+	floatsLabel labelKind = "floats"
+)
+
+var kindOfType = map[profile.Type]labelKind{
+	profile.Int: intLabel, profile.Float: floatLabel, profile.String: textLabel, profile.Ints: intsLabel, profile.Floats: floatsLabel,
+}
+
+// labelName is what a metric's label is called.
+func labelName(metric string, kinds profile.Kinds) string {
+	short, renamed := labelNames[metric]
+	if _, taken := kinds[short]; renamed && !taken {
+		return short
+	}
+	return metric
+}
+
+// setLabel attaches a value. Whole numbers, also those in text such as device_id's, become numbers: pprof's
+// -tagfocus=device=0 compares with numbers only.
+func setLabel(s *pprof.Sample, key string, v profile.Value) {
+	n, whole := wholeNumber(v)
+	if !whole {
+		if s.Label == nil {
+			s.Label = map[string][]string{}
+		}
+		s.Label[key] = []string{labelText(v)}
+		return
+	}
+	if s.NumLabel == nil {
+		s.NumLabel, s.NumUnit = map[string][]int64{}, map[string][]string{}
+	}
+	s.NumLabel[key], s.NumUnit[key] = []int64{n}, []string{idUnit}
+}
+
+// wholeNumber accepts text only in the form that the number is written in, so that it comes back the same.
+func wholeNumber(v profile.Value) (n int64, ok bool) {
+	switch v.Type() {
+	case profile.Int:
+		return v.Int(), true
+	case profile.String:
+		n, err := strconv.ParseInt(v.Str(), 10, 64)
+		return n, err == nil && strconv.FormatInt(n, 10) == v.Str()
+	}
+	return 0, false
+}
+
+func labelText(v profile.Value) string {
+	switch v.Type() {
+	case profile.Int:
+		return strconv.FormatInt(v.Int(), 10)
+	case profile.Float:
+		f, _ := v.Float()
+		return floatText(f)
+	case profile.Ints:
+		return listText(v.Ints(), func(n int64) string { return strconv.FormatInt(n, 10) })
+	case profile.Floats:
+		return listText(v.Floats(), floatText)
+	}
+	return v.Str()
+}
+
+func floatText(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+
+func listText[T any](list []T, text func(T) string) string {
+	parts := make([]string, len(list))
+	for i, v := range list {
+		parts[i] = text(v)
+	}
+	return "[" + strings.Join(parts, " ") + "]"
+}
+
+// labelValue reads a label's text back. Text that is not what the kind says stays text.
+func labelValue(text string, kind labelKind) profile.Value {
+	switch kind {
+	case intLabel:
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return profile.IntValue(n)
+		}
+	case floatLabel:
+		if f, err := strconv.ParseFloat(text, 64); err == nil {
+			return profile.FloatValue(f)
+		}
+	case intsLabel:
+		if list, ok := parseList(text, func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }); ok {
+			return profile.IntsValue(list)
+		}
+	case floatsLabel:
+		if list, ok := parseList(text, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }); ok {
+			return profile.FloatsValue(list)
+		}
+	}
+	return profile.StringValue(text)
+}
+
+func parseList[T any](text string, parse func(string) (T, error)) (list []T, ok bool) {
+	text, open := strings.CutPrefix(text, "[")
+	text, closed := strings.CutSuffix(text, "]")
+	if !open || !closed {
+		return nil, false
+	}
+	list = []T{}
+	for _, word := range strings.Fields(text) {
+		v, err := parse(word)
+		if err != nil {
+			return nil, false
+		}
+		list = append(list, v)
+	}
+	return list, true
+}

@@ -1,0 +1,208 @@
+package pprofile
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	pprof "github.com/google/pprof/profile"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// mostStackFrames bounds all stacks together. A stack repeats its callers, so a small file whose tree is deep and
+// bushy could ask for any amount.
+const mostStackFrames = 1 << 27
+
+// New turns a tree into a pprof profile: a sample for every node that has metrics of its own, and for every leaf.
+// Samples are in the order of the tree, parents first, so that reading them back finds children in their order.
+func New(p *profile.Profile) (*pprof.Profile, error) {
+	if p == nil || p.Root == nil {
+		return nil, errors.New("encode pprof profile: it has no root node; start a session before writing")
+	}
+	if err := checkStacks(p.Root); err != nil {
+		return nil, err
+	}
+	w := newWriter(p)
+	p.Root.Walk(func(n *profile.Node, depth int) bool {
+		w.node(n, depth)
+		return true
+	})
+	comment, err := w.facts.comment()
+	if err != nil {
+		return nil, err
+	}
+	w.out.Comments = []string{comment}
+	return w.out, nil
+}
+
+func checkStacks(root *profile.Node) error {
+	frames := 0
+	root.Walk(func(_ *profile.Node, depth int) bool {
+		frames += depth
+		return frames <= mostStackFrames
+	})
+	if frames > mostStackFrames {
+		return fmt.Errorf("encode pprof profile: its stacks have more than %d frames together; write another format, .hatchet for example", mostStackFrames)
+	}
+	return nil
+}
+
+type writer struct {
+	p       *profile.Profile
+	out     *pprof.Profile
+	columns *columns
+	frames  frames
+	facts   *facts
+	rank    profile.Value
+	ranked  bool
+	labels  map[string]string // by metric
+	zeros   []string          // scratch of one node
+	path    []*pprof.Location // of the node that is visited, outermost first, without the root
+	stacks  []*pprof.Location // room for the stacks to come
+	values  []int64           // room for the values to come
+}
+
+func newWriter(p *profile.Profile) *writer {
+	w := &writer{p: p, columns: newColumns(p), facts: newFacts(p), labels: map[string]string{}}
+	w.out = &pprof.Profile{
+		SampleType: w.columns.types(),
+		// Every kernel is recorded. The type is never left out: pprof cannot merge profiles without one.
+		PeriodType: &pprof.ValueType{Type: "kernels", Unit: "count"}, Period: 1,
+		Mapping: []*pprof.Mapping{nameMapping(p)},
+	}
+	w.out.DefaultSampleType = w.out.SampleType[0].Type
+	for i, c := range w.columns.list {
+		st := w.out.SampleType[i]
+		w.facts.Samples[st.Type] = c.facts()
+		if c.metric == timeMetric {
+			w.out.DefaultSampleType = st.Type
+		}
+	}
+	w.frames = frames{p: w.out, functions: map[functionKey]*pprof.Function{}, locations: map[locationKey]*pprof.Location{}}
+	if text, given := p.Info[profile.InfoRank]; given {
+		w.rank, w.ranked = profile.StringValue(text), true
+		w.facts.label(profile.InfoRank, profile.InfoRank, textLabel)
+	}
+	w.times()
+	return w
+}
+
+// nameMapping is the first mapping, whose file pprof shows as the profile's name. Nothing lies in it: -focus would
+// otherwise find every frame by the profile's name.
+func nameMapping(p *profile.Profile) *pprof.Mapping {
+	name := p.Info[profile.InfoName]
+	if name == "" {
+		name = "proton"
+	}
+	return &pprof.Mapping{ID: 1, File: name, HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}
+}
+
+// times says when the run was: by its timeline if it has one.
+func (w *writer) times() {
+	if start, err := strconv.ParseInt(w.p.Info[profile.InfoStart], 10, 64); err == nil {
+		w.out.TimeNanos = start
+	}
+	if w.p.Timeline == nil || len(w.p.Timeline.Slices) == 0 {
+		return
+	}
+	first := w.p.Timeline.Slices[0].Start
+	last := first
+	for i := range w.p.Timeline.Slices {
+		s := &w.p.Timeline.Slices[i]
+		first, last = min(first, s.Start), max(last, s.Start+s.Duration)
+	}
+	if w.out.TimeNanos == 0 {
+		w.out.TimeNanos = first
+	}
+	w.out.DurationNanos = last - first
+}
+
+func (w *writer) node(n *profile.Node, depth int) {
+	if depth > 0 {
+		w.path = append(w.path[:depth-1], w.frames.location(n.Name, isKernel(n)))
+	}
+	if depth == 0 && !tells(n, w.p.Kinds) || depth > 0 && len(n.Metrics) == 0 && len(n.Children) > 0 {
+		return
+	}
+	s := &pprof.Sample{Location: w.stack(depth), Value: w.row()}
+	w.fill(s, n, depth == 0)
+	w.out.Sample = append(w.out.Sample, s)
+}
+
+// isKernel tells kernels from scopes: what ran on a device.
+func isKernel(n *profile.Node) bool {
+	_, is := n.Metric("device_id")
+	return is
+}
+
+// tells says whether the root has more than the zeros that .hatchet files tell the kinds of metrics by.
+func tells(root *profile.Node, kinds profile.Kinds) bool {
+	return slices.ContainsFunc(root.Metrics, func(m profile.Metric) bool { return !isKindZero(&m, kinds) })
+}
+
+func isKindZero(m *profile.Metric, kinds profile.Kinds) bool {
+	f, number := m.Value.Float()
+	return number && f == 0 && kinds[m.Name] == profile.Inclusive
+}
+
+// stack is the path, innermost first. Stacks are cut from large pieces: there are as many as nodes.
+func (w *writer) stack(depth int) []*pprof.Location {
+	if len(w.stacks) < depth {
+		w.stacks = make([]*pprof.Location, max(depth, 16<<10))
+	}
+	stack := w.stacks[:depth:depth]
+	w.stacks = w.stacks[depth:]
+	for i := range depth {
+		stack[i] = w.path[depth-1-i]
+	}
+	return stack
+}
+
+func (w *writer) row() []int64 {
+	n := len(w.out.SampleType)
+	if len(w.values) < n {
+		w.values = make([]int64, n*1024)
+	}
+	row := w.values[:n:n]
+	w.values = w.values[n:]
+	return row
+}
+
+func (w *writer) fill(s *pprof.Sample, n *profile.Node, root bool) {
+	w.zeros = w.zeros[:0]
+	for i := range n.Metrics {
+		m := &n.Metrics[i]
+		if root && isKindZero(m, w.p.Kinds) {
+			continue
+		}
+		at := w.columns.of(m)
+		if at < 0 {
+			setLabel(s, w.label(m), m.Value)
+			continue
+		}
+		if s.Value[at], _ = w.columns.list[at].whole(m.Value); s.Value[at] == 0 {
+			w.zeros = append(w.zeros, m.Name)
+		}
+	}
+	if len(w.zeros) > 0 {
+		slices.Sort(w.zeros)
+		setLabel(s, zeroLabel, profile.StringValue(strings.Join(w.zeros, ",")))
+	}
+	if w.ranked {
+		setLabel(s, profile.InfoRank, w.rank)
+	}
+}
+
+// label returns the label of a metric and notes what it was.
+func (w *writer) label(m *profile.Metric) string {
+	key, known := w.labels[m.Name]
+	if !known {
+		key = labelName(m.Name, w.p.Kinds)
+		w.labels[m.Name] = key
+	}
+	w.facts.label(key, m.Name, kindOfType[m.Value.Type()])
+	return key
+}

@@ -1,0 +1,76 @@
+// Package pprofile reads and writes profile.proto, the format of pprof and of most continuous profilers.
+//
+// Write turns a tree into samples: one per node, its call path as the stack, every additive metric a sample type,
+// everything else about the node a label. Read turns any pprof profile, ours or another tool's, into a tree.
+// New, Parse and Tree are the halves of that, for the pprof driver that is embedded in the command.
+//
+// What profile.proto has no field for (devices, kinds of metrics, facts of the run) travels in one comment that pprof
+// hides, so that a tree comes back from a file as it was, also after pprof has merged or filtered it. Loses says what
+// does not. docs/formats.md describes the mapping field by field.
+package pprofile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	pprof "github.com/google/pprof/profile"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// Write writes p as a profile.proto. Files of pprof are compressed with gzip; that is the caller's business.
+func Write(w io.Writer, p *profile.Profile) error {
+	pp, err := New(p)
+	if err != nil {
+		return err
+	}
+	return pp.WriteUncompressed(w)
+}
+
+// Read reads a profile.proto that is not compressed.
+func Read(r io.Reader) (*profile.Profile, error) {
+	pp, err := Parse(r)
+	if err != nil {
+		return nil, err
+	}
+	return Tree(pp)
+}
+
+// Bounds of what the reader accepts. A profile of a million call paths, 20 frames deep, has 60 MB.
+const (
+	mostBytes    = 1 << 30 // of a file
+	mostMessages = 1 << 25 // samples, locations, labels …: an empty one is two bytes in a file and a hundred in memory
+	mostFrames   = 10_000  // of a call path, as in every format
+	mostNodes    = 1 << 25 // of a tree
+)
+
+// Parse reads a profile.proto as pprof sees it. What it cannot understand is a *FormatError with the place in the
+// file.
+func Parse(r io.Reader) (*pprof.Profile, error) {
+	var data bytes.Buffer
+	n, err := io.Copy(&data, io.LimitReader(r, mostBytes+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case n > mostBytes:
+		return nil, &FormatError{mostBytes, "the profile has more than 1 GiB; have pprof cut it"}
+	case n == 0:
+		return nil, &FormatError{0, "there is nothing in it; profile again"}
+	}
+	if err := check(data.Bytes()); err != nil {
+		return nil, err
+	}
+	pp, err := pprof.ParseUncompressed(data.Bytes())
+	if err == nil {
+		err = pp.CheckValid()
+	}
+	if err == nil && len(pp.SampleType) == 0 {
+		err = errors.New("it has no sample types")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decode pprof profile: %w", err)
+	}
+	return pp, nil
+}

@@ -1,0 +1,216 @@
+package pprofile
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	pprof "github.com/google/pprof/profile"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// Names that have a meaning of their own here.
+const (
+	countMetric   = "count"
+	timeMetric    = "time (ns)"
+	cpuTimeMetric = "cpu_time (ns)"
+)
+
+// units are pprof's words for the units in the names of metrics. pprof scales those of time and bytes.
+var units = map[string]string{
+	"ns": "nanoseconds", "us": "microseconds", "ms": "milliseconds", "s": "seconds",
+	"B": "bytes", "bytes": "bytes", "KB": "kilobytes", "MB": "megabytes", "GB": "gigabytes",
+}
+
+// sampleType turns the name of a metric into a sample type: "time (ns)" into time/nanoseconds.
+func sampleType(metric string) (name, unit string) {
+	if open := strings.LastIndex(metric, " ("); open > 0 && strings.HasSuffix(metric, ")") {
+		name, unit = metric[:open], metric[open+2:len(metric)-1]
+		if known := units[unit]; known != "" {
+			unit = known
+		}
+		return name, unit
+	}
+	switch {
+	case metric == "bytes":
+		return metric, "bytes"
+	case strings.HasPrefix(metric, "flops"):
+		return metric, "flop"
+	}
+	return metric, "count"
+}
+
+// metricName is the way back, for profiles of other tools: cpu/nanoseconds becomes "cpu (ns)".
+func metricName(st *pprof.ValueType) string {
+	if st.Unit == "" || st.Unit == "count" || st.Unit == st.Type {
+		return st.Type
+	}
+	for _, short := range []string{"ns", "us", "ms", "s"} {
+		if units[short] == st.Unit {
+			return st.Type + " (" + short + ")"
+		}
+	}
+	return st.Type + " (" + st.Unit + ")"
+}
+
+// notAdditive finds metrics that make no sense as a sum, whatever their kind says: averages, extremes, shares, rates.
+// pprof adds up everything that it is given.
+var notAdditive = regexp.MustCompile(`(?i)^(avg|mean|min|max|median|p\d+|std(dev)?)_|(^|_)(util|ratio|rate|share|intensity)$|/s$|%$`)
+
+// column is a metric that becomes a sample type.
+type column struct {
+	metric string
+	float  bool    // some value is a float
+	scale  float64 // what its values are multiplied with
+	unit   string  // if scale made it another
+	sum    float64 // of the values' magnitudes
+}
+
+// columns are the metrics that become sample types, in their order: the number of kernels first, since that is
+// what pprof's -mean divides by, then times, then the others by name.
+type columns struct {
+	list  []column
+	index map[string]int // by metric; -1 for one that becomes a label
+}
+
+// mostDistorted is how much of a value rounding may take. A metric with a value that would lose more, a loss of 0.31, is
+// not counted in whole numbers at all: it becomes a label and keeps its digits.
+const mostDistorted = 1e-3
+
+func newColumns(p *profile.Profile) *columns {
+	seen := map[string]*column{}
+	labels := map[string]bool{}
+	p.Root.Walk(func(n *profile.Node, depth int) bool {
+		for i := range n.Metrics {
+			m := &n.Metrics[i]
+			if typ := m.Value.Type(); typ != profile.Int && typ != profile.Float || depth == 0 && isKindZero(m, p.Kinds) {
+				continue
+			}
+			c := seen[m.Name]
+			if c == nil {
+				c = newColumn(m.Name)
+				seen[m.Name] = c
+				labels[m.Name] = p.Kinds[m.Name] == profile.Property || notAdditive.MatchString(m.Name)
+			}
+			if c.add(m.Value) > mostDistorted {
+				labels[m.Name] = true
+			}
+		}
+		return true
+	})
+	return sortedColumns(seen, labels)
+}
+
+func sortedColumns(seen map[string]*column, labels map[string]bool) *columns {
+	c := &columns{index: make(map[string]int, len(seen))}
+	for name, col := range seen {
+		c.index[name] = -1
+		if !labels[name] {
+			col.fit()
+			c.list = append(c.list, *col)
+		}
+	}
+	rank := func(name string) int {
+		if i := slices.Index([]string{countMetric, timeMetric, cpuTimeMetric}, name); i >= 0 {
+			return i
+		}
+		return 3
+	}
+	slices.SortFunc(c.list, func(a, b column) int {
+		return cmp.Or(cmp.Compare(rank(a.metric), rank(b.metric)), strings.Compare(a.metric, b.metric))
+	})
+	for i := range c.list {
+		c.index[c.list[i].metric] = i
+	}
+	return c
+}
+
+// newColumn makes fractions of seconds nanoseconds; other fractions have no smaller unit.
+func newColumn(metric string) *column {
+	c := &column{metric: metric, scale: 1}
+	for suffix, nanos := range map[string]float64{" (s)": 1e9, " (ms)": 1e6, " (us)": 1e3} {
+		if strings.HasSuffix(metric, suffix) {
+			c.scale, c.unit = nanos, "nanoseconds"
+		}
+	}
+	return c
+}
+
+// add takes note of a value and returns the share of it that rounding would take.
+func (c *column) add(v profile.Value) (distorted float64) {
+	f, _ := v.Float()
+	f = math.Abs(f * c.scale)
+	if math.IsNaN(f) || math.IsInf(f, 0) || f == 0 {
+		c.float = c.float || v.Type() == profile.Float
+		return 0
+	}
+	c.sum += f
+	if v.Type() == profile.Int {
+		return 0
+	}
+	c.float = true
+	return math.Abs(f-math.RoundToEven(f)) / f
+}
+
+// fit keeps sums within 63 bits: a day of training has more than 9.2e18 flops. Whole numbers of seconds stay seconds.
+func (c *column) fit() {
+	if !c.float && c.unit != "" {
+		c.sum, c.scale, c.unit = c.sum/c.scale, 1, ""
+	}
+	for _, prefix := range []string{"kilo", "mega", "giga", "tera", "peta", "exa"} {
+		if c.sum < math.MaxInt64/2 {
+			return
+		}
+		_, unit := sampleType(c.metric)
+		c.sum, c.scale, c.unit = c.sum/1000, c.scale/1000, prefix+unit
+	}
+}
+
+// whole rounds a number to what a sample can hold, and says how far off that is.
+func (c *column) whole(v profile.Value) (n int64, off float64) {
+	if v.Type() == profile.Int && c.scale == 1 {
+		return v.Int(), 0
+	}
+	f, _ := v.Float()
+	f *= c.scale
+	if math.IsNaN(f) || math.Abs(f) >= math.MaxInt64 {
+		return 0, math.NaN()
+	}
+	n = int64(math.RoundToEven(f))
+	return n, math.Abs(f-float64(n)) / c.scale
+}
+
+// of returns which value of a sample a metric is; -1 for one that is a label.
+func (c *columns) of(m *profile.Metric) int {
+	at, known := c.index[m.Name]
+	if t := m.Value.Type(); !known || t != profile.Int && t != profile.Float {
+		return -1
+	}
+	return at
+}
+
+// types lists the sample types. Two metrics that differ only in unit keep their whole names, since pprof finds
+// a sample type by its name alone. A profile without any number gets a count: pprof refuses one without types.
+func (c *columns) types() []*pprof.ValueType {
+	if len(c.list) == 0 {
+		return []*pprof.ValueType{{Type: countMetric, Unit: "count"}}
+	}
+	taken := map[string]int{}
+	for i := range c.list {
+		name, _ := sampleType(c.list[i].metric)
+		taken[name]++
+	}
+	list := make([]*pprof.ValueType, len(c.list))
+	for i := range c.list {
+		name, unit := sampleType(c.list[i].metric)
+		if taken[name] > 1 {
+			name = c.list[i].metric
+		}
+		unit = cmp.Or(c.list[i].unit, unit)
+		list[i] = &pprof.ValueType{Type: name, Unit: unit}
+	}
+	return list
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
 	"github.com/goproton/goproton/profile/msgpack"
+	"github.com/goproton/goproton/profile/pprofile"
 )
 
 // Format is one file format. What a codec has to bring is Sniff and Read, and Write if it writes; Holds and
@@ -50,6 +51,11 @@ var all = []*Format{
 		Name: "hatchet_msgpack", Suffixes: []string{".hatchet_msgpack"}, About: "the same tree in MessagePack",
 		Holds: Tree | Floats | Text | Vectors | Kinds | Devices | Info | Times,
 		Sniff: msgpack.Sniff, Read: msgpack.Read, Write: msgpack.Write,
+	},
+	{
+		Name: "pprof", Suffixes: []string{".pprof", ".pb"}, About: "profile.proto of pprof and most continuous profilers",
+		Holds: Tree | Floats | Text | Vectors | Kinds | Devices | Info, Packed: Gzip,
+		Sniff: pprofile.Sniff, Read: pprofile.Read, Write: pprofile.Write, Loses: pprofile.Loses,
 	},
 }
 

@@ -1,7 +1,9 @@
 package pprofile
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -98,15 +100,15 @@ func checkContent(content []byte, m *message, number protowire.Number, budget *i
 
 // Sniff says whether a file that starts with head is a profile.proto. The format has no magic, so all fields that
 // lie in the head whole have to be fields of a profile, whatever their order. That tells it from a Perfetto
-// trace, whose only field has the number and the type of a profile's first one.
+// trace, whose only field has the number and the type of a profile's first one. No writer begins with a number.
 func Sniff(head []byte) bool {
 	fields := 0
 	for at := 0; at < len(head); fields++ {
 		number, wire, n := protowire.ConsumeTag(head[at:])
 		if n < 0 {
-			return fields > 0 && at+10 > len(head) // a tag is cut off
+			return fields > 0 && errors.Is(protowire.ParseError(n), io.ErrUnexpectedEOF)
 		}
-		if !belongs(number, wire) {
+		if !belongs(number, wire) || fields == 0 && wire != protowire.BytesType {
 			return false
 		}
 		size := protowire.ConsumeFieldValue(number, wire, head[at+n:])

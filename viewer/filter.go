@@ -40,8 +40,7 @@ func (b *builder) assign(include, exclude, focus, trim, hide *pattern) {
 	trimmed := make([]bool, n)
 	merged := focus.given() || hide.given() // frames of different callers may now be siblings of one name
 	rowOf := map[sibling]int32{}
-	b.rows = make([]rowFrame, 0, n)
-	b.rows = append(b.rows, rowFrame{b.frames[0].node, -1})
+	b.sums.rows = append(make([]rowFrame, 0, n), rowFrame{b.frames[0].node, -1})
 	for i := range b.frames {
 		f := &b.frames[i]
 		up := int32(0) // row of the caller
@@ -79,10 +78,10 @@ func (b *builder) rowFor(f *frame, parent int32, merged bool, rowOf map[sibling]
 		if row, ok := rowOf[key]; ok {
 			return row
 		}
-		rowOf[key] = int32(len(b.rows))
+		rowOf[key] = int32(len(b.sums.rows))
 	}
-	b.rows = append(b.rows, rowFrame{f.node, parent})
-	return int32(len(b.rows) - 1)
+	b.sums.rows = append(b.sums.rows, rowFrame{f.node, parent})
+	return int32(len(b.sums.rows) - 1)
 }
 
 // through says which frames lie on or below one that include matches, and not on or below one that exclude does.

@@ -2,10 +2,13 @@ package viewer
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer/specs"
 )
 
 // recorded is one metric of the profile.
@@ -19,16 +22,30 @@ type recorded struct {
 type amount struct {
 	name      string
 	inclusive bool // added up over subtrees
-	of        func(n *profile.Node) float64
+	property  bool // not added up at all: the first value stands
+	of        func(f *frame) float64
+}
+
+// add adds a value of another frame.
+func (a *amount) add(sum, v float64) float64 {
+	if a.property && !math.IsNaN(sum) {
+		return sum
+	}
+	return add(sum, v)
 }
 
 // column is a Column and how it is computed from its amounts.
 type column struct {
 	Column
-	value func(a []float64) float64 // in base units; nil for text
-	open  *quantity                 // of which a unit is still to be chosen; nil when it is fixed
-	unit  unit
-	share bool // of the total
+	// How it is computed from the amounts of a row, in base units. One of these is set; none for recorded text.
+	value func(a []float64) float64
+	stat  func(s *profile.Sketch) float64
+	word  func(a []float64) string
+
+	recorded string    // the metric's name in the profile, of recorded text
+	open     *quantity // of which a unit is still to be chosen; nil when it is fixed
+	unit     unit
+	share    bool // of the total
 }
 
 // survey lists the metrics of the profile in the order of their first appearance from the root down, so inclusive
@@ -59,12 +76,8 @@ func (b *builder) survey() {
 // and a scope then has no rate.
 func alwaysInclusive(name string) bool {
 	base := baseName(name)
-	return base == "time" || base == "count" || base == "bytes" || base == "cycles" || isFlops(base)
-}
-
-func isFlops(name string) bool {
-	width, ok := strings.CutPrefix(name, "flops")
-	return ok && (width == "" || slices.Contains(widths, width))
+	_, flops := flopsType(base)
+	return flops || slices.Contains([]string{"time", "count", "bytes", "cycles"}, base)
 }
 
 // widths of operands in bits, as they stand in the names of metrics.
@@ -98,36 +111,55 @@ func (b *builder) find(wanted string) (recorded, bool) {
 
 // amount returns the position of a recorded metric among the amounts.
 func (b *builder) amount(r recorded) int {
-	return b.computed(r.name, r.inclusive, func(n *profile.Node) float64 {
-		v, ok := n.Metric(r.name)
-		if f, number := v.Float(); ok && number {
-			return f
-		}
-		return missing
-	})
+	at := b.computed(r.name, r.inclusive, func(f *frame) float64 { return number(f.node, r.name) })
+	b.sums.amounts[at].property = b.profile.Kinds[r.name] == profile.Property
+	return at
 }
 
-// computed returns the position of an amount that is made of others, and adds it if it is new.
-func (b *builder) computed(name string, inclusive bool, of func(n *profile.Node) float64) int {
-	if at := slices.IndexFunc(b.amounts, func(a amount) bool { return a.name == name }); at >= 0 {
+// number is a recorded number, NaN if there is none.
+func number(n *profile.Node, metric string) float64 {
+	for i := range n.Metrics {
+		if m := &n.Metrics[i]; m.Name == metric {
+			if v, ok := m.Value.Float(); ok {
+				return v
+			}
+			break
+		}
+	}
+	return missing
+}
+
+// computed returns the position of an amount, and adds it if it is new.
+func (b *builder) computed(name string, inclusive bool, of func(f *frame) float64) int {
+	s := &b.sums
+	if at := slices.IndexFunc(s.amounts, func(a amount) bool { return a.name == name }); at >= 0 {
 		return at
 	}
-	b.amounts = append(b.amounts, amount{name, inclusive, of})
-	return len(b.amounts) - 1
+	s.amounts = append(s.amounts, amount{name: name, inclusive: inclusive, of: of})
+	return len(s.amounts) - 1
 }
 
-// resolve turns names into columns.
+// resolve turns names into columns, and chooses what shares are of: the first that adds up, else the time.
 func (b *builder) resolve(wanted []string) error {
 	if len(wanted) == 0 {
 		wanted = []string{b.defaultMetric()}
 	}
 	for _, w := range wanted {
-		c, err := b.column(strings.TrimSpace(w))
+		w = strings.TrimSpace(w)
+		c, err := b.column(w)
 		if err != nil {
 			return err
 		}
-		c.Name = strings.ToLower(strings.TrimSpace(w))
-		b.columns = append(b.columns, c)
+		c.Name = strings.ToLower(w)
+		b.sums.columns = append(b.sums.columns, c)
+		if c.Additive && c.Inclusive && b.sums.weight.value == nil {
+			b.sums.weight = weight{c.Label, c.value}
+		}
+	}
+	if b.sums.weight.value == nil {
+		if elapsed, err := b.seconds("time"); err == nil {
+			b.sums.weight = weight{"time", elapsed.of}
+		}
 	}
 	return nil
 }
@@ -138,7 +170,7 @@ func (b *builder) column(name string) (column, error) {
 		return b.plain(b.recorded[at]), nil
 	}
 	name = strings.ToLower(name)
-	for _, read := range []func(string) (column, bool, error){b.timeColumn, b.rateColumn, b.recordedColumn} {
+	for _, read := range []func(string) (column, bool, error){b.timeColumn, b.statColumn, b.rateColumn, b.roofColumn, b.amountColumn, b.recordedColumn} {
 		if c, ok, err := read(name); ok || err != nil {
 			return c, err
 		}
@@ -187,7 +219,7 @@ func (b *builder) recordedColumn(name string) (column, bool, error) {
 func (b *builder) plain(r recorded) column {
 	c := column{Column: Column{Label: baseName(r.name), Exact: r.name, Unit: recordedUnit(r.name), Inclusive: r.inclusive, Additive: true}, unit: unit{factor: 1}}
 	if r.text {
-		c.Text, c.Additive = true, false
+		c.Text, c.Additive, c.recorded = true, false, r.name
 		return c
 	}
 	at := b.amount(r)
@@ -208,7 +240,7 @@ func (b *builder) timeColumn(name string) (column, bool, error) {
 	if err != nil {
 		return column{}, true, err
 	}
-	c := column{Column: Column{Label: base, Inclusive: b.amounts[elapsed.at].inclusive, Additive: !averaged}, value: elapsed.of}
+	c := column{Column: Column{Label: base, Inclusive: b.sums.amounts[elapsed.at].inclusive, Additive: !averaged}, value: elapsed.of}
 	if averaged {
 		count, ok := b.find("count")
 		if !ok {
@@ -259,8 +291,8 @@ func (b *builder) rateColumn(name string) (column, bool, error) {
 	}
 	u, _ := q.byName(name)
 	var amounts []int
-	for _, metric := range of {
-		if r, ok := b.find(metric); ok {
+	for _, r := range b.recorded {
+		if of(baseName(r.name)) && !r.text {
 			amounts = append(amounts, b.amount(r))
 		}
 	}
@@ -283,25 +315,49 @@ func (b *builder) rateColumn(name string) (column, bool, error) {
 	return c, true, nil
 }
 
-// rateOf takes the name of a rate apart: its quantity, what it is of, and the metrics that add up to it.
-func rateOf(name string) (q quantity, label string, of []string, ok bool) {
+// rateOf takes the name of a rate apart: its quantity, its label, and which metrics add up to it. flop/s is of
+// operands of any type, flop16/s of any that are 16 bits wide.
+func rateOf(name string) (q quantity, label string, of func(metric string) bool, ok bool) {
 	if _, ok := byteRate.byName(name); ok {
-		return byteRate, "byte/s", []string{"bytes"}, true
+		return byteRate, "byte/s", func(metric string) bool { return metric == "bytes" }, true
 	}
 	for _, width := range append([]string{""}, widths...) {
 		q = flopRate(width)
 		if _, ok := q.byName(name); !ok {
 			continue
 		}
-		of = []string{"flops" + width}
-		if width == "" { // of any width
-			for _, w := range widths {
-				of = append(of, "flops"+w)
-			}
+		of = func(metric string) bool {
+			dtype, ok := flopsType(metric)
+			return ok && (width == "" || strconv.Itoa(specs.Bits(dtype)) == width)
 		}
 		return q, "flop" + width + "/s", of, true
 	}
 	return quantity{}, "", nil, false
+}
+
+// amountColumn reads bytes and flops, whose units are easier on the eye than twelve digits.
+func (b *builder) amountColumn(name string) (column, bool, error) {
+	base, wanted, fixed := strings.Cut(name, "/")
+	_, flops := flopsType(base)
+	if !flops && base != "bytes" || wanted == "%" {
+		return column{}, false, nil
+	}
+	r, ok := b.find(base)
+	if !ok || r.text {
+		return column{}, false, nil
+	}
+	q := &byteAmount
+	if flops {
+		q = &flopAmount
+	}
+	u, known := q.byName(wanted)
+	if fixed && !known {
+		return column{}, true, fmt.Errorf("%s: unknown unit; use %s", name, q.names())
+	}
+	c := b.plain(r)
+	c.Exact = ""
+	c.in(q, u, fixed)
+	return c, true, nil
 }
 
 // shareColumn is a percentage of the whole program's value.
@@ -340,39 +396,32 @@ func valueText(v profile.Value) string {
 	return fmt.Sprint(f)
 }
 
-// derive computes totals, chooses open units and finishes the columns.
+// derive chooses open units, and finishes the columns and the totals.
 func (b *builder) derive(t *Table, baseUnits bool) {
-	k := len(b.amounts)
-	for i := range b.columns {
-		c := &b.columns[i]
-		if c.Text {
-			t.Total = append(t.Total, missing)
-			t.Columns = append(t.Columns, c.Column)
-			continue
-		}
+	s := &b.sums
+	for i := range s.columns {
+		c := &s.columns[i]
 		if c.open != nil {
 			c.unit = c.open.base
 			if !baseUnits {
-				largest := 0.0
-				for r := range b.rows {
-					if v := c.value(b.sum[r*k : (r+1)*k]); v > largest && finite(v) {
-						largest = v
-					}
-				}
-				c.unit = c.open.fit(largest)
+				c.unit = c.open.fit(s.largest(c))
 			}
 			c.Unit, c.Exact = c.unit.label, b.exact(c)
 		}
 		if c.Exact == "" {
 			c.Exact = c.Name
 		}
-		total := c.value(b.total)
+		total := missing
+		if c.value != nil {
+			total = c.value(s.whole)
+		}
 		if c.share {
 			c.unit.factor *= total
 		}
 		t.Total = append(t.Total, total/c.unit.factor)
 		t.Columns = append(t.Columns, c.Column)
 	}
+	t.ShareOf = s.weight.label
 }
 
 // exact is the name of a column with its unit.
@@ -382,22 +431,3 @@ func (b *builder) exact(c *column) string {
 	}
 	return c.Name + "/" + c.unit.name
 }
-
-// evaluate computes every column of every row from its amounts.
-func (b *builder) evaluate(amounts []float64) []float64 {
-	n, k := len(b.columns), len(b.amounts)
-	values := make([]float64, n*len(b.rows))
-	for i := range b.columns {
-		c := &b.columns[i]
-		for r := range b.rows {
-			v := missing
-			if c.value != nil {
-				v = c.value(amounts[r*k:(r+1)*k]) / c.unit.factor
-			}
-			values[r*n+i] = v
-		}
-	}
-	return values
-}
-
-func finite(v float64) bool { return v-v == 0 }

@@ -14,9 +14,13 @@ import (
 type Table struct {
 	Columns []Column
 	Root    *Row
-	Total   []float64 // by column: the value of the whole program, before filters; NaN for text
+	Total   []float64 // by column: the value of the whole program, before filters; NaN where there is none
+	ShareOf string    // label of the metric that Row.Share is a part of; "" when no metric adds up
 	Notes   []string  // what the reader should know, a line each: a GPU without peaks, for example
 	Profile *profile.Profile
+
+	sums  *sums // what the rows were made of
+	names *namer
 }
 
 // Column is one metric that was asked for.
@@ -30,18 +34,19 @@ type Column struct {
 	Text      bool   // values are text: see Table.Text
 }
 
-// Row is one frame, or several of one name that a filter made one.
+// Row is one frame, or several of one name that a filter or a grouping made one.
 type Row struct {
 	Name     string        // as recorded; see Table.Label for what people read
 	Node     *profile.Node // the first frame of the profile that became this row
 	Parent   *Row          // nil for the root
 	Depth    int           // 0 for the root
 	Children []*Row
-	Hidden   []*Row    // children that Options.Threshold or Depth left out
+	Hidden   []*Row    // children that a cut left out
 	Values   []float64 // by column; NaN where there is none
 	Own      []float64 // by column: the same of the frame alone, without what is below it
+	Share    float64   // 0 to 1, of the whole program's ShareOf; NaN where there is none
 
-	id int // position in the table's slabs
+	id int // position in the table's sums
 }
 
 var missing = math.NaN()
@@ -51,10 +56,17 @@ var ErrNoMetrics = errors.New("no metrics found in the profile; check that the p
 
 // NewTable computes the metrics that were asked for, for every frame that the filters leave.
 func NewTable(p *profile.Profile, o Options) (*Table, error) {
+	names, err := newNamer(o.Names)
+	if err != nil {
+		return nil, err
+	}
 	b := &builder{profile: p, frames: collect(p.Root)}
 	b.survey()
 	if len(b.recorded) == 0 {
 		return nil, ErrNoMetrics
+	}
+	if b.overrides, err = parsePeaks(o.Peaks); err != nil {
+		return nil, err
 	}
 	if err := b.resolve(o.Metrics); err != nil {
 		return nil, err
@@ -63,9 +75,11 @@ func NewTable(p *profile.Profile, o Options) (*Table, error) {
 		return nil, err
 	}
 	b.addUp()
-	t := &Table{Profile: p}
+	b.sums.total()
+	b.sums.group(o.Group)
+	t := &Table{Profile: p, sums: &b.sums, names: names}
 	b.derive(t, o.BaseUnits)
-	b.link(t)
+	t.link()
 	t.Notes = b.notes
 	if err := t.cut(&o); err != nil {
 		return nil, err
@@ -102,7 +116,8 @@ func (r *Row) Path() []string {
 	return path
 }
 
-// Share returns a row's part of the whole program's value of a column, 0 to 1; NaN where that means nothing.
+// Share returns a row's part of the whole program's value of a column, 0 to 1; NaN where that means nothing. Row.Share
+// is that of the column that shares are shown of.
 func (t *Table) Share(r *Row, column int) float64 {
 	if !t.Columns[column].Additive {
 		return missing
@@ -112,25 +127,37 @@ func (t *Table) Share(r *Row, column int) float64 {
 
 // Text returns a row's value of a column that holds text, as it may be printed; "" where there is none.
 func (t *Table) Text(r *Row, column int) string {
-	return printable(textOf(r.Node, t.Columns[column].Name))
+	c := &t.sums.columns[column]
+	switch {
+	case c.word != nil:
+		return c.word(t.sums.of(t.sums.sum, r.id))
+	case c.Text:
+		return printable(textOf(r.Node, c.recorded))
+	}
+	return ""
 }
 
-// Label returns a row's name as people read it, and as it may be printed.
-func (t *Table) Label(r *Row) string { return printable(r.Name) }
+// Label returns a row's name as people read it, and as it may be printed: C++ names demangled and short, and so on,
+// as Options.Names says.
+func (t *Table) Label(r *Row) string { return t.names.label(r.Name) }
 
-// builder is a table in the making. Frames and rows are flat lists in which parents come before their children,
-// so that every pass is a loop and a tree of any depth is safe.
+// builder is a table in the making. Frames and rows are flat lists in which parents come before their children, so
+// that every pass is a loop and a tree of any depth is safe.
 type builder struct {
-	profile  *profile.Profile
-	frames   []frame
-	recorded []recorded     // every metric of the profile
-	index    map[string]int // name → position in recorded
-	amounts  []amount       // what the columns are computed from
-	columns  []column
-	rows     []rowFrame
-	own, sum []float64 // by row and amount; NaN where there is none
-	total    []float64 // by amount: of all frames, before filters
-	notes    []string
+	profile   *profile.Profile
+	frames    []frame
+	recorded  []recorded     // every metric of the profile
+	index     map[string]int // name → position in recorded
+	roof      *roofline      // nil when no column needs it
+	overrides map[string]peak
+	sums      sums
+	notes     []string
+}
+
+// weight is what shares are of.
+type weight struct {
+	label string
+	value func(a []float64) float64 // nil when no metric adds up
 }
 
 // rowFrame is a row in the making.
@@ -139,74 +166,29 @@ type rowFrame struct {
 	parent int32 // -1 for the root
 }
 
-// addUp fills own with what the frames of each row recorded, and sum with the sums over subtrees.
-func (b *builder) addUp() {
-	k := len(b.amounts)
-	b.own = make([]float64, k*len(b.rows))
-	for i := range b.own {
-		b.own[i] = missing
-	}
-	b.total = slices.Repeat([]float64{missing}, k)
-	for i := range b.frames {
-		f := &b.frames[i]
-		for a := range b.amounts {
-			v := b.amounts[a].of(f.node)
-			if v != v {
-				continue
-			}
-			b.total[a] = add(b.total[a], v)
-			if f.counts && b.amounts[a].inclusive || f.itself && !b.amounts[a].inclusive {
-				cell := &b.own[int(f.row)*k+a]
-				*cell = add(*cell, v)
-			}
-		}
-	}
-	b.sum = slices.Clone(b.own)
-	for i := len(b.rows) - 1; i > 0; i-- {
-		parent := int(b.rows[i].parent)
-		for a := range b.amounts {
-			if b.amounts[a].inclusive {
-				cell := &b.sum[parent*k+a]
-				*cell = add(*cell, b.sum[i*k+a])
-			}
-		}
-	}
-}
-
-// add is a sum in which a missing value counts as nothing and two missing values stay missing.
-func add(a, b float64) float64 {
-	switch {
-	case a != a:
-		return b
-	case b != b:
-		return a
-	}
-	return a + b
-}
-
 // link makes rows of the row frames, in slabs: a million rows are a handful of allocations.
-func (b *builder) link(t *Table) {
-	rows := make([]Row, len(b.rows))
-	counts := make([]int32, len(b.rows))
+func (t *Table) link() {
+	s := t.sums
+	rows := make([]Row, len(s.rows))
+	counts := make([]int32, len(s.rows))
 	for i := 1; i < len(rows); i++ {
-		counts[b.rows[i].parent]++
+		counts[s.rows[i].parent]++
 	}
 	children := make([]*Row, len(rows))
+	k := len(t.Columns)
+	values, own := s.evaluate(s.sum, s.sumTimes), s.evaluate(s.own, s.ownTimes)
 	for i := range rows {
-		r, f := &rows[i], &b.rows[i]
+		r, f := &rows[i], &s.rows[i]
 		r.Name, r.Node, r.id = f.node.Name, f.node, i
+		r.Values = values[i*k : (i+1)*k : (i+1)*k]
+		r.Own = own[i*k : (i+1)*k : (i+1)*k]
+		r.Share = s.share(i)
 		r.Children, children = children[:0:counts[i]], children[counts[i]:]
 		if f.parent >= 0 {
 			r.Parent = &rows[f.parent]
 			r.Depth = r.Parent.Depth + 1
 			r.Parent.Children = append(r.Parent.Children, r)
 		}
-	}
-	k := len(t.Columns)
-	values, own := b.evaluate(b.sum), b.evaluate(b.own)
-	for i := range rows {
-		rows[i].Values = values[i*k : (i+1)*k : (i+1)*k]
-		rows[i].Own = own[i*k : (i+1)*k : (i+1)*k]
 	}
 	t.Root = &rows[0]
 }

@@ -166,3 +166,56 @@ func TestTables(t *testing.T) {
 		}
 	}
 }
+
+const recursive = `
+main
+  fib time=1 count=1
+    fib time=2 count=1
+      add time=5 count=1
+    add time=7 count=1
+other
+  add time=10 count=1 tag=x
+`
+
+func TestGroupings(t *testing.T) {
+	tests := []struct {
+		name string
+		o    Options
+		want string
+	}{
+		{"by name, recursion once", Options{Group: ByName}, `
+			ROOT time=25ns
+			 main time=15ns
+			 fib time=15ns(own 3)
+			 add time=22ns
+			 other time=10ns`},
+		{"by caller", Options{Group: ByCaller}, `
+			ROOT time=25ns
+			 fib time=3ns
+			  main time=1ns
+			  fib time=2ns
+			   main time=2ns
+			 add time=22ns
+			  fib time=12ns
+			   fib time=5ns
+			    main time=5ns
+			   main time=7ns
+			  other time=10ns`},
+		{"by name after a filter", Options{Group: ByName, Exclude: "other", Sort: "time", Metrics: []string{"time", "avg_time", "count"}}, `
+			ROOT time=15ns avg_time=3.75ns count=4
+			 main time=15ns avg_time=3.75ns count=4
+			 fib time=15ns(own 3) avg_time=3.75ns(own 1.5) count=4(own 2)
+			 add time=12ns avg_time=6ns count=2`},
+	}
+	for _, test := range tests {
+		table, err := NewTable(tree(recursive), test.o)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		want := strings.ReplaceAll(test.want, "\t", "")[1:] + "\n"
+		if got := sketch(table); got != want {
+			t.Errorf("%s: got\n%swant\n%s", test.name, got, want)
+		}
+	}
+}

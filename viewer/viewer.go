@@ -34,6 +34,10 @@ type Options struct {
 	Threshold float64 // rows with less than this much of the first metric, in its unit; 0 hides nothing
 	Depth     int     // rows deeper than this, the root has depth 0; 0 hides nothing
 
+	Group Grouping   // what a row is
+	Peaks []string   // --peak: "flops16=990T", "bytes=4.8T", "flops32=fp32"; what is not named is looked up by GPU
+	Names NameFormat // how Table.Label shortens names
+
 	Sort string // of siblings: "" as they happened first, "name", or a metric, the largest first
 
 	// BaseUnits gives ns, flop/s, byte/s where a name leaves the unit open, for output that programs read.

@@ -1,0 +1,184 @@
+package viewer
+
+import "github.com/goproton/goproton/profile"
+
+// Grouping says what a row is.
+type Grouping uint8
+
+const (
+	ByPath   Grouping = iota // a call path
+	ByName                   // a frame's name, whoever called it; the rows are children of the root
+	ByCaller                 // a frame's name, if it has something of its own, and below it whoever called it
+)
+
+// group puts rows together that have something in common.
+func (s *sums) group(by Grouping) {
+	switch by {
+	case ByName:
+		s.byName()
+	case ByCaller:
+		s.byCaller()
+	}
+}
+
+// byName makes one row of all rows of a name. What a frame has with all below it counts once where it calls itself.
+func (s *sums) byName() {
+	g := s.regroup()
+	rowOf := make([]int32, len(s.rows))
+	for i := 1; i < len(s.rows); i++ {
+		rowOf[i] = g.child(0, s.rows[i].node)
+	}
+	outermost := s.outermost(rowOf, len(g.rows))
+	g.allocate()
+	for i := 1; i < len(s.rows); i++ {
+		to := int(rowOf[i])
+		s.addTo(s.of(g.own, to), s.of(s.own, i))
+		if outermost[i] {
+			s.addTo(s.of(g.sum, to), s.of(s.sum, i))
+		}
+		if s.wantTimes {
+			g.ownPile.put(to, s.ownTimes[i])
+			if outermost[i] {
+				g.sumPile.put(to, s.sumTimes[i])
+			}
+		}
+	}
+	g.done()
+}
+
+// outermost says which rows are not below another one of the same group.
+func (s *sums) outermost(groupOf []int32, groups int) []bool {
+	first, next := make([]int32, len(s.rows)), make([]int32, len(s.rows)) // children as lists; 0 ends one
+	for i := len(s.rows) - 1; i > 0; i-- {
+		parent := s.rows[i].parent
+		next[i], first[parent] = first[parent], int32(i)
+	}
+	answer := make([]bool, len(s.rows))
+	open := make([]int32, groups) // how many rows of a group are above
+	for i := first[0]; i != 0; {
+		answer[i] = open[groupOf[i]] == 0
+		if first[i] != 0 {
+			open[groupOf[i]]++
+			i = first[i]
+			continue
+		}
+		for i != 0 && next[i] == 0 {
+			if i = s.rows[i].parent; i != 0 {
+				open[groupOf[i]]--
+			}
+		}
+		if i != 0 {
+			i = next[i]
+		}
+	}
+	return answer
+}
+
+// maxCallers bounds the callers below a frame. It keeps a hostile profile's rows times depth within memory; deeper
+// callers count for the last one.
+const maxCallers = 256
+
+// byCaller turns call paths around.
+func (s *sums) byCaller() {
+	g := s.regroup()
+	ends := make([]int32, len(s.rows)) // the row of the outermost caller; 0 where there is nothing
+	for i := 1; i < len(s.rows); i++ {
+		if !s.hasOwn(i) {
+			continue
+		}
+		at := int32(0)
+		for up, n := int32(i), 0; up > 0 && n <= maxCallers; up, n = s.rows[up].parent, n+1 {
+			at = g.child(at, s.rows[up].node)
+		}
+		ends[i] = at
+	}
+	g.allocate()
+	for i := 1; i < len(s.rows); i++ {
+		if ends[i] == 0 {
+			continue
+		}
+		s.addTo(s.of(g.own, int(ends[i])), s.of(s.own, i))
+		if s.wantTimes {
+			g.ownPile.put(int(ends[i]), s.ownTimes[i])
+		}
+	}
+	g.done()
+	s.total()
+}
+
+// hasOwn says whether a row has a part of what shares are of; without shares, whether it has anything.
+func (s *sums) hasOwn(row int) bool {
+	own := s.of(s.own, row)
+	if s.weight.value != nil {
+		v := s.weight.value(own)
+		return v == v && v != 0
+	}
+	for _, v := range own {
+		if v == v {
+			return true
+		}
+	}
+	return false
+}
+
+// addTo adds amounts to others.
+func (s *sums) addTo(to, from []float64) {
+	for a := range s.amounts {
+		to[a] = s.amounts[a].add(to[a], from[a])
+	}
+}
+
+// regrouping is a new set of rows in the making, below the same root.
+type regrouping struct {
+	from             *sums
+	rows             []rowFrame
+	rowOf            map[sibling]int32
+	own, sum         []float64
+	ownPile, sumPile *pile
+}
+
+func (s *sums) regroup() *regrouping {
+	return &regrouping{from: s, rows: []rowFrame{s.rows[0]}, rowOf: map[sibling]int32{}}
+}
+
+// child finds or makes the row of a frame's name below another.
+func (g *regrouping) child(parent int32, n *profile.Node) int32 {
+	key := sibling{parent, n.Name}
+	row, known := g.rowOf[key]
+	if !known {
+		row = int32(len(g.rows))
+		g.rowOf[key] = row
+		g.rows = append(g.rows, rowFrame{n, parent})
+	}
+	return row
+}
+
+// allocate makes room for the amounts of all rows. The root keeps what it has.
+func (g *regrouping) allocate() {
+	g.own, g.sum = none(len(g.from.amounts)*len(g.rows)), none(len(g.from.amounts)*len(g.rows))
+	g.from.addTo(g.from.of(g.own, 0), g.from.of(g.from.own, 0))
+	g.from.addTo(g.from.of(g.sum, 0), g.from.of(g.from.sum, 0))
+	if g.from.wantTimes {
+		g.ownPile, g.sumPile = newPile(len(g.rows)), newPile(len(g.rows))
+		g.ownPile.put(0, g.from.ownTimes[0])
+		g.sumPile.put(0, g.from.sumTimes[0])
+	}
+}
+
+// done puts the new rows in the place of the old ones.
+func (g *regrouping) done() {
+	s := g.from
+	s.rows, s.own, s.sum = g.rows, g.own, g.sum
+	if s.wantTimes {
+		s.ownTimes, s.sumTimes = g.ownPile.sketches, g.sumPile.sketches
+	}
+}
+
+// none is a list of numbers that are missing.
+func none(count int) []float64 {
+	list := make([]float64, count)
+	for i := range list {
+		list[i] = missing
+	}
+	return list
+}

@@ -1,0 +1,103 @@
+package viewer
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+)
+
+// NameFormat is how names of frames are shortened. The forms with file, function and line mean something for names
+// such as /path/file.py:12@function and leave others alone.
+type NameFormat string
+
+// The formats. The empty one is ShortName.
+const (
+	ShortName        NameFormat = "short"              // file:line@function; C++ without namespaces, parameters and what templates repeat
+	FullName         NameFormat = "full"               // C++ demangled, and nothing left out
+	MangledName      NameFormat = "mangled"            // as recorded
+	FileFunctionLine NameFormat = "file_function_line" // file:line@function
+	FunctionLine     NameFormat = "function_line"      // line@function
+	FileFunction     NameFormat = "file_function"      // file@function
+)
+
+// NameFormats are all formats, for help texts.
+var NameFormats = []NameFormat{ShortName, FullName, MangledName, FileFunctionLine, FunctionLine, FileFunction}
+
+// namer turns recorded names into what people read. It remembers: demangling takes microseconds, and trees repeat
+// few names many times.
+type namer struct {
+	format NameFormat
+	known  map[string]string
+}
+
+func newNamer(f NameFormat) (*namer, error) {
+	if f == "" {
+		f = ShortName
+	}
+	for _, known := range NameFormats {
+		if f == known {
+			return &namer{f, map[string]string{}}, nil
+		}
+	}
+	var all []string
+	for _, f := range NameFormats {
+		all = append(all, string(f))
+	}
+	return nil, fmt.Errorf("format names as %q: no such format; use %s", f, strings.Join(all, ", "))
+}
+
+func (n *namer) label(name string) string {
+	label, known := n.known[name]
+	if !known {
+		label = printable(n.shorten(name))
+		n.known[name] = label
+	}
+	return label
+}
+
+// location is the name of a line of a program: /path/file.py:12@function.
+var location = regexp.MustCompile(`^(.*):(\d+)@(.*)$`)
+
+func (n *namer) shorten(name string) string {
+	if n.format == MangledName {
+		return name
+	}
+	if m := location.FindStringSubmatch(name); m != nil {
+		file, line, function := path.Base(m[1]), m[2], m[3]
+		switch n.format {
+		case ShortName, FileFunctionLine:
+			return file + ":" + line + "@" + function
+		case FunctionLine:
+			return line + "@" + function
+		case FileFunction:
+			return file + "@" + function
+		}
+		return name
+	}
+	full := demangled(name)
+	if n.format == FullName || full == name && !looksLikeCxx(name) {
+		return full
+	}
+	return shortCxx(full)
+}
+
+// maxDemangled bounds what a mangled name may grow to, as a power of two: substitutions can double it every few bytes.
+const maxDemangled = 14
+
+// demangled is a C++ or Rust name in the clear; other names stay as they are.
+func demangled(name string) string {
+	if !strings.HasPrefix(name, "_Z") && !strings.HasPrefix(name, "_R") {
+		return name
+	}
+	return demangle.Filter(name, demangle.NoClones, demangle.MaxLength(maxDemangled))
+}
+
+// looksLikeCxx says whether a name is a C++ function that somebody else has demangled already. Names of scopes such
+// as aten::add are none.
+func looksLikeCxx(name string) bool {
+	return strings.HasPrefix(name, "void ") && strings.ContainsAny(name, "(<") ||
+		strings.HasSuffix(name, ")") && strings.Contains(name, "::") && strings.Contains(name, "(") && !strings.Contains(name, " (")
+}

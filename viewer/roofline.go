@@ -1,0 +1,377 @@
+package viewer
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer/specs"
+)
+
+// The roofline model: a frame that does F flops on B bytes cannot take less than max(F/peak flop/s, B/peak byte/s).
+// That least time is an amount like any other: it adds up over kernels. So for a subtree, with T its time,
+//
+//	util        Σ least time / T         how much of the time the work needs at least
+//	attainable  Σ F / Σ least time       the rate that the work could reach: the roof at its intensity
+//	intensity   Σ F / Σ B
+//	bound       compute if Σ F/peak ≥ Σ B/peak, else memory
+//
+// For a single kernel these are the textbook's. Work that says neither its flops nor its bytes has no least time,
+// and its time still counts below the line: util of a subtree is what is known to be needed, a lower bound.
+type roofline struct {
+	flops   []flopsOf // recorded metrics that count flops
+	bytes   *recorded // nil when none was recorded
+	devices []ceilings
+	of      map[deviceKey]int32
+	noted   map[string]bool
+
+	compute, memory, least int // amounts, in seconds
+}
+
+// flopsOf is a recorded metric and the type of operands it counts.
+type flopsOf struct {
+	metric recorded
+	dtype  string // "" when its name does not say
+}
+
+type deviceKey struct{ typ, id string }
+
+// ceilings are a device's peaks; NaN where a figure is unknown.
+type ceilings struct {
+	flops []float64 // by position in roofline.flops
+	bytes float64
+}
+
+// roofColumn reads util, intensity, attainable, bound and roof_time.
+func (b *builder) roofColumn(name string) (column, bool, error) {
+	base, wanted, fixed := strings.Cut(name, "/")
+	if !slices.Contains([]string{"util", "intensity", "attainable", "bound", "roof_time"}, base) {
+		return column{}, false, nil
+	}
+	if err := b.needRoofline(base); err != nil {
+		return column{}, true, err
+	}
+	c, err := b.roofValue(base)
+	if err != nil {
+		return column{}, true, err
+	}
+	c.Label, c.Inclusive = base, true
+	var units quantity
+	switch base {
+	case "attainable":
+		units = flopRate("")
+	case "roof_time":
+		units = times
+	case "util":
+		units = quantity{units: []unit{percentUnit}}
+		if !fixed {
+			return c, true, nil
+		}
+	default:
+		if fixed {
+			return column{}, true, fmt.Errorf("%s: %s has no unit", name, base)
+		}
+		return c, true, nil
+	}
+	u, known := units.byName(wanted)
+	if fixed && !known {
+		return column{}, true, fmt.Errorf("%s: unknown unit; use %s", name, units.names())
+	}
+	c.in(&units, u, fixed)
+	return c, true, nil
+}
+
+func (b *builder) roofValue(name string) (column, error) {
+	r := b.roof
+	switch name {
+	case "util":
+		elapsed, err := b.seconds("time")
+		return column{value: func(a []float64) float64 { return a[r.least] / elapsed.of(a) }, unit: unit{factor: 1}}, err
+	case "attainable":
+		flops := b.allFlops()
+		return column{value: func(a []float64) float64 { return flops(a) / a[r.least] }}, nil
+	case "intensity":
+		if r.bytes == nil || len(r.flops) == 0 {
+			return column{}, errors.New("intensity: needs both flops and bytes, and the profile has only one of them; let launch_metadata return both")
+		}
+		flops, bytes := b.allFlops(), b.amount(*r.bytes)
+		c := column{value: func(a []float64) float64 { return flops(a) / a[bytes] }, unit: unit{factor: 1}}
+		c.Unit = "flop/B"
+		return c, nil
+	case "roof_time":
+		return column{Column: Column{Additive: true}, value: func(a []float64) float64 { return a[r.least] }}, nil
+	}
+	return column{Column: Column{Text: true}, word: r.bound}, nil
+}
+
+// bound says what a row's work is limited by.
+func (r *roofline) bound(a []float64) string {
+	switch compute, memory := a[r.compute], a[r.memory]; {
+	case math.IsNaN(a[r.least]) || a[r.least] == 0:
+		return ""
+	case math.IsNaN(memory) || compute >= memory:
+		return "compute"
+	}
+	return "memory"
+}
+
+// allFlops adds up the flops of all types.
+func (b *builder) allFlops() func(a []float64) float64 {
+	var at []int
+	for _, f := range b.flops() {
+		at = append(at, b.amount(f.metric))
+	}
+	return func(a []float64) float64 {
+		sum := missing
+		for _, i := range at {
+			sum = add(sum, a[i])
+		}
+		return sum
+	}
+}
+
+// flops lists the recorded metrics that count flops: flops, flops8 … flops64, flops_bf16 and so on.
+func (b *builder) flops() []flopsOf {
+	var list []flopsOf
+	for _, r := range b.recorded {
+		if dtype, ok := flopsType(r.name); ok && !r.text {
+			list = append(list, flopsOf{r, dtype})
+		}
+	}
+	return list
+}
+
+// flopsType says whether a metric counts flops and on which type of operands; "" if its name does not say.
+func flopsType(metric string) (dtype string, ok bool) {
+	rest, ok := strings.CutPrefix(strings.ToLower(metric), "flops")
+	if !ok || rest == "" {
+		return "", ok
+	}
+	if dtype, ok := strings.CutPrefix(rest, "_"); ok {
+		return dtype, specs.Bits(dtype) > 0
+	}
+	if slices.Contains(widths, rest) {
+		bits, _ := strconv.Atoi(rest)
+		return specs.OfWidth(bits), true
+	}
+	return "", false
+}
+
+// needRoofline adds the amounts that rooflines are made of.
+func (b *builder) needRoofline(asked string) error {
+	if b.roof != nil {
+		return nil
+	}
+	r := &roofline{flops: b.flops(), of: map[deviceKey]int32{}, noted: map[string]bool{}}
+	if bytes, ok := b.find("bytes"); ok && !bytes.text {
+		r.bytes = &bytes
+	}
+	if len(r.flops) == 0 && r.bytes == nil {
+		return fmt.Errorf("%s: the profile has neither flops nor bytes; give kernels a launch_metadata function and profile with the triton hook, or say flops16 and bytes in a scope's metrics", asked)
+	}
+	b.roof = r
+	b.findDevices()
+	sum := func(times func(f *frame) (compute, memory float64), pick func(compute, memory float64) float64) func(f *frame) float64 {
+		return func(f *frame) float64 { return pick(times(f)) }
+	}
+	r.compute = b.computed("compute time", true, sum(r.times, func(c, _ float64) float64 { return c }))
+	r.memory = b.computed("memory time", true, sum(r.times, func(_, m float64) float64 { return m }))
+	r.least = b.computed("least time", true, sum(r.times, func(c, m float64) float64 {
+		if math.IsNaN(c) || m > c {
+			return m
+		}
+		return c
+	}))
+	return nil
+}
+
+// times are the seconds that a frame's arithmetic and its memory traffic take at the peaks of its device.
+func (r *roofline) times(f *frame) (compute, memory float64) {
+	compute, memory = missing, missing
+	if f.device < 0 {
+		return compute, memory
+	}
+	d := &r.devices[f.device]
+	for i := range r.flops {
+		if v := number(f.node, r.flops[i].metric.name); v > 0 {
+			compute = add(compute, v/d.flops[i])
+		}
+	}
+	if r.bytes != nil {
+		if v := number(f.node, r.bytes.name); v > 0 {
+			memory = v / d.bytes
+		}
+	}
+	return compute, memory
+}
+
+// findDevices gives every frame its device: its own, or else the one of the work below it, since scopes say how many
+// flops they are and not where; or else its caller's.
+func (b *builder) findDevices() {
+	for i := range b.frames {
+		f := &b.frames[i]
+		f.device = -1
+		id, _ := f.node.Metric("device_id")
+		if id.Str() == "" {
+			continue
+		}
+		typ, _ := f.node.Metric("device_type")
+		f.device = b.ceilings(deviceKey{typ.Str(), id.Str()})
+	}
+	for i := len(b.frames) - 1; i > 0; i-- {
+		if up := &b.frames[b.frames[i].parent]; b.frames[i].device >= 0 && up.device < 0 {
+			up.device = b.frames[i].device
+		}
+	}
+	for i := range b.frames[1:] {
+		if f := &b.frames[i+1]; f.device < 0 {
+			f.device = b.frames[f.parent].device
+		}
+	}
+}
+
+// ceilings returns the position of a device's peaks, looked up once.
+func (b *builder) ceilings(key deviceKey) int32 {
+	r := b.roof
+	if at, ok := r.of[key]; ok {
+		return at
+	}
+	at := int32(len(r.devices))
+	r.of[key] = at
+	d := b.device(key)
+	c := ceilings{bytes: missing}
+	for _, f := range r.flops {
+		c.flops = append(c.flops, b.peakFlops(d, key, f))
+	}
+	if r.bytes != nil {
+		c.bytes = b.peakBytes(d, key)
+	}
+	r.devices = append(r.devices, c)
+	return at
+}
+
+// device finds a device. Metrics of the intra-kernel profiler name the type by number, so a type that the profile
+// does not have falls back to the ordinal alone.
+func (b *builder) device(key deviceKey) *profile.Device {
+	if d := b.profile.Device(key.typ, key.id); d != nil {
+		return d
+	}
+	for i := range b.profile.Devices {
+		if d := &b.profile.Devices[i]; d.ID == key.id {
+			return d
+		}
+	}
+	return nil
+}
+
+// peakFlops is the peak for what a metric counts: what the user says, or what is known of the part.
+func (b *builder) peakFlops(d *profile.Device, key deviceKey, f flopsOf) float64 {
+	dtype := f.dtype
+	if given, ok := b.overrides[strings.ToLower(f.metric.name)]; ok {
+		if given.dtype == "" {
+			return given.value
+		}
+		dtype = given.dtype
+	}
+	if given, ok := b.overrides[dtype]; ok && given.dtype == "" {
+		return given.value
+	}
+	if dtype == "" {
+		b.note("flops do not say the type of their operands, so they have no peak: record flops16 or flops_bf16 instead, or say --peak flops=bf16")
+		return missing
+	}
+	if d == nil {
+		b.noDevice(key)
+		return missing
+	}
+	peak, err := specs.Peak(*d, dtype)
+	if err != nil {
+		b.unknownPeak(key, err)
+		return missing
+	}
+	return peak
+}
+
+func (b *builder) peakBytes(d *profile.Device, key deviceKey) float64 {
+	if given, ok := b.overrides["bytes"]; ok {
+		return given.value
+	}
+	if d == nil {
+		b.noDevice(key)
+		return missing
+	}
+	peak, err := specs.Bandwidth(*d)
+	if err != nil {
+		b.unknownPeak(key, err)
+		return missing
+	}
+	return peak
+}
+
+func (b *builder) noDevice(key deviceKey) {
+	b.note(fmt.Sprintf("no roofline for device %s: the profile does not describe it; give its peaks with --peak flops16=990T,bytes=4.8T", key.id))
+}
+
+func (b *builder) unknownPeak(key deviceKey, err error) {
+	b.note(fmt.Sprintf("no roofline for device %s: %v; give them with --peak flops16=990T,bytes=4.8T", key.id, err))
+}
+
+// note tells the reader something, once.
+func (b *builder) note(text string) {
+	if !slices.Contains(b.notes, text) {
+		b.notes = append(b.notes, text)
+	}
+}
+
+// peak is what --peak says of one metric: a rate, or a type of operands whose rate is known.
+type peak struct {
+	value float64
+	dtype string
+}
+
+// parsePeaks reads flops16=990T, bytes=4.8T, flops32=fp32, bf16=990T.
+func parsePeaks(list []string) (map[string]peak, error) {
+	peaks := map[string]peak{}
+	for _, text := range list {
+		what, value, ok := strings.Cut(strings.ToLower(strings.TrimSpace(text)), "=")
+		_, flops := flopsType(what)
+		if !ok || what != "bytes" && !flops && specs.Bits(what) == 0 {
+			return nil, fmt.Errorf("read --peak %s: write bytes=4.8T, flops16=990T or another flops metric or type (%s)", text, strings.Join(specs.DTypes, ", "))
+		}
+		if specs.Bits(value) > 0 && what != "bytes" {
+			peaks[what] = peak{dtype: value}
+			continue
+		}
+		v, err := parseRate(value)
+		if err != nil {
+			return nil, fmt.Errorf("read --peak %s: %w", text, err)
+		}
+		peaks[what] = peak{value: v}
+	}
+	return peaks, nil
+}
+
+// parseRate reads 990T, 4.8t, 1e15.
+func parseRate(text string) (float64, error) {
+	factor := 1.0
+	if at := strings.IndexByte("kmgtpe", lastByte(text)); at >= 0 && text != "" {
+		factor = math.Pow(1000, float64(at+1))
+		text = text[:len(text)-1]
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v > 0) || !finite(v) {
+		return 0, errors.New("write the rate per second as a number with k, M, G, T or P behind it: 990T")
+	}
+	return v * factor, nil
+}
+
+func lastByte(s string) byte {
+	if s == "" {
+		return 0
+	}
+	return s[len(s)-1]
+}

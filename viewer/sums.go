@@ -1,0 +1,159 @@
+package viewer
+
+import (
+	"slices"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// sums are rows with the amounts that every column is computed from. Ratios derive from these and are never summed.
+type sums struct {
+	columns  []column
+	amounts  []amount
+	rows     []rowFrame
+	own, sum []float64 // by row and amount: of the row itself, and with all below it; NaN where there is none
+	whole    []float64 // by amount: of all frames, before filters
+	weight   weight
+
+	// How long kernels took, by row; nil unless a column asks. A sketch may be the profile's own: never changed.
+	wantTimes          bool
+	ownTimes, sumTimes []*profile.Sketch
+}
+
+// of returns the amounts of a row.
+func (s *sums) of(slab []float64, row int) []float64 {
+	k := len(s.amounts)
+	return slab[row*k : (row+1)*k]
+}
+
+// share is a row's part of the whole.
+func (s *sums) share(row int) float64 {
+	if s.weight.value == nil {
+		return missing
+	}
+	return s.weight.value(s.of(s.sum, row)) / s.weight.value(s.whole)
+}
+
+// addUp gives every row what its frames recorded.
+func (b *builder) addUp() {
+	s := &b.sums
+	k := len(s.amounts)
+	s.own, s.whole = none(k*len(s.rows)), none(k)
+	for i := range b.frames {
+		f := &b.frames[i]
+		for a := range s.amounts {
+			v := s.amounts[a].of(f)
+			if v != v {
+				continue
+			}
+			s.whole[a] = s.amounts[a].add(s.whole[a], v)
+			if f.counts && s.amounts[a].inclusive || f.itself && !s.amounts[a].inclusive {
+				cell := &s.own[int(f.row)*k+a]
+				*cell = s.amounts[a].add(*cell, v)
+			}
+		}
+	}
+	if s.wantTimes {
+		all := newPile(len(s.rows))
+		for i := range b.frames {
+			if f := &b.frames[i]; f.counts {
+				all.put(int(f.row), f.node.Times)
+			}
+		}
+		s.ownTimes = all.sketches
+	}
+}
+
+// total computes the sums over subtrees.
+func (s *sums) total() {
+	s.sum = slices.Clone(s.own)
+	for i := len(s.rows) - 1; i > 0; i-- {
+		parent, child := s.of(s.sum, int(s.rows[i].parent)), s.of(s.sum, i)
+		for a := range s.amounts {
+			if s.amounts[a].inclusive {
+				parent[a] = add(parent[a], child[a])
+			}
+		}
+	}
+	if !s.wantTimes {
+		return
+	}
+	all := newPile(len(s.rows))
+	copy(all.sketches, s.ownTimes)
+	for i := len(s.rows) - 1; i > 0; i-- {
+		all.put(int(s.rows[i].parent), all.sketches[i])
+	}
+	s.sumTimes = all.sketches
+}
+
+// evaluate computes every column of every row from its amounts.
+func (s *sums) evaluate(slab []float64, times []*profile.Sketch) []float64 {
+	n := len(s.columns)
+	values := make([]float64, n*len(s.rows))
+	for i := range s.columns {
+		c := &s.columns[i]
+		for r := range s.rows {
+			v := missing
+			switch {
+			case c.value != nil:
+				v = c.value(s.of(slab, r)) / c.unit.factor
+			case c.stat != nil && times[r] != nil:
+				v = c.stat(times[r]) / c.unit.factor
+			}
+			values[r*n+i] = v
+		}
+	}
+	return values
+}
+
+// largest is the largest value of a column, in its base unit.
+func (s *sums) largest(c *column) float64 {
+	largest := 0.0
+	for r := range s.rows {
+		v := missing
+		switch {
+		case c.value != nil:
+			v = c.value(s.of(s.sum, r))
+		case c.stat != nil && s.sumTimes[r] != nil:
+			v = c.stat(s.sumTimes[r])
+		}
+		if v > largest && finite(v) {
+			largest = v
+		}
+	}
+	return largest
+}
+
+// add is a sum in which a missing value counts as nothing and two missing values stay missing.
+func add(a, b float64) float64 {
+	switch {
+	case a != a:
+		return b
+	case b != b:
+		return a
+	}
+	return a + b
+}
+
+// pile merges sketches by row. It shares the first one of a row and copies only when a second comes.
+type pile struct {
+	sketches []*profile.Sketch
+	copied   []bool
+}
+
+func newPile(rows int) *pile {
+	return &pile{make([]*profile.Sketch, rows), make([]bool, rows)}
+}
+
+func (p *pile) put(row int, s *profile.Sketch) {
+	switch {
+	case s == nil || s.Count == 0:
+	case p.sketches[row] == nil:
+		p.sketches[row] = s
+	default:
+		if !p.copied[row] {
+			p.sketches[row], p.copied[row] = p.sketches[row].Clone(), true
+		}
+		p.sketches[row].Merge(s)
+	}
+}

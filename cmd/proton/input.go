@@ -10,14 +10,19 @@ import (
 
 // readProfile reads a file of any format, or standard input for "-".
 func readProfile(file string, stdin io.Reader) (*tree.Profile, error) {
+	return readProfileAs(file, stdin, nil)
+}
+
+// readProfileAs reads a file of one format, nil for any.
+func readProfileAs(file string, stdin io.Reader, f *formats.Format) (*tree.Profile, error) {
 	if file != "-" {
-		p, err := formats.ReadFile(file)
+		p, err := formats.ReadFileAs(file, f)
 		if err != nil && formats.NotThere(err) {
 			return nil, fmt.Errorf("%w; give a profile, for example the .hatchet file that proton run writes", err)
 		}
 		return p, err
 	}
-	p, err := formats.Read(stdin)
+	p, err := formats.ReadAs(stdin, f)
 	if err != nil {
 		return nil, fmt.Errorf("read profile from standard input: %w; pipe a profile into this command", err)
 	}

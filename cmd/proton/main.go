@@ -21,7 +21,7 @@ func main() {
 
 // commands are the subcommands, in the order of the help text.
 func commands() []*cobra.Command {
-	return []*cobra.Command{newRunCommand(), newViewerCommand(), newMergeCommand(), newDoctorCommand()}
+	return []*cobra.Command{newRunCommand(), newViewerCommand(), newMergeCommand(), newConvertCommand(), newDoctorCommand()}
 }
 
 // version is set by the build.

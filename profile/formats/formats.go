@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/collapsed"
 	"github.com/goproton/goproton/profile/hatchet"
 	"github.com/goproton/goproton/profile/msgpack"
 	"github.com/goproton/goproton/profile/pprofile"
@@ -33,11 +34,13 @@ type Format struct {
 	Read  func(r io.Reader) (*profile.Profile, error)
 	Write func(w io.Writer, p *profile.Profile) error // uncompressed; nil for a format that is only read
 
-	// WriteMetric writes one metric, "" for the usual one. Only for formats that hold no more than one.
-	WriteMetric func(w io.Writer, p *profile.Profile, metric string) error
-
 	// Loses tells what gets lost of p besides what Holds says, one clause each; nil for nothing.
 	Loses func(p *profile.Profile) []string
+
+	// WriteMetric and LosesMetric are Write and Loses of one metric, "" for the usual one, instead of them: for a
+	// format that holds a single metric.
+	WriteMetric func(w io.Writer, p *profile.Profile, metric string) error
+	LosesMetric func(p *profile.Profile, metric string) []string
 }
 
 // all in the order in which they are listed and tried.
@@ -56,6 +59,12 @@ var all = []*Format{
 		Name: "pprof", Suffixes: []string{".pprof", ".pb"}, About: "profile.proto of pprof and most continuous profilers",
 		Holds: Tree | Floats | Text | Vectors | Kinds | Devices | Info, Packed: Gzip,
 		Sniff: pprofile.Sniff, Read: pprofile.Read, Write: pprofile.Write, Loses: pprofile.Loses,
+	},
+	{
+		Name: "collapsed", Suffixes: []string{".collapsed", ".folded"}, About: "folded stacks of one metric, for flamegraph.pl and others",
+		Holds: Tree,
+		Sniff: collapsed.Sniff, Read: collapsed.Read, Write: collapsed.Write,
+		WriteMetric: collapsed.WriteMetric, LosesMetric: collapsed.Loses,
 	},
 }
 

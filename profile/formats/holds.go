@@ -47,7 +47,11 @@ func (h Holds) String() string {
 
 // Drops tells what is lost of p when it is written in this format, one clause each: first what the format has
 // no place for at all, then what its codec says.
-func (f *Format) Drops(p *profile.Profile) []string {
+func (f *Format) Drops(p *profile.Profile) []string { return Target{Format: f}.Drops(p) }
+
+// Drops tells what is lost of p when it is written so.
+func (t Target) Drops(p *profile.Profile) []string {
+	f := t.Format
 	var list []string
 	note := func(place Holds, n int, one, many string, names ...string) {
 		if n > 0 && f.Holds&place == 0 {
@@ -67,7 +71,10 @@ func (f *Format) Drops(p *profile.Profile) []string {
 	if p.Timeline != nil {
 		note(Timeline, 1, fmt.Sprintf("timeline of %d slices", len(p.Timeline.Slices)), "")
 	}
-	if f.Loses != nil {
+	switch {
+	case f.LosesMetric != nil:
+		list = append(list, f.LosesMetric(p, t.Metric)...)
+	case f.Loses != nil:
 		list = append(list, f.Loses(p)...)
 	}
 	return list

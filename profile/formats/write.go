@@ -38,6 +38,16 @@ func written() string {
 	})
 }
 
+// TargetNamed reads a target off a name that users give: "hatchet", "hatchet.gz".
+func TargetNamed(name string) (Target, error) {
+	plain, c := cutCompression(name)
+	f, err := ByName(plain)
+	if err != nil {
+		return Target{}, err
+	}
+	return Target{Format: f, Compression: max(c, f.Packed)}, nil
+}
+
 // Write writes a profile.
 func (t Target) Write(w io.Writer, p *profile.Profile) error {
 	if t.Format.Write == nil {

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/formats"
+)
+
+// convertFlags are the flags of `proton convert` as they were given.
+type convertFlags struct {
+	out    string
+	to     string
+	from   string
+	metric string
+	strict bool
+	force  bool
+	list   bool
+}
+
+func newConvertCommand() *cobra.Command {
+	var f convertFlags
+	cmd := &cobra.Command{
+		Use:   "convert [flags] FILE… -o OUT",
+		Short: "write a profile in another format",
+		Long: `convert reads a profile of any format and writes it in another one. The format that is read is told by what
+the file holds, gzip and zstd included; the one that is written by the end of OUT, where .gz or .zst may
+follow, or by --to. FILE and OUT may be - for standard input and output.
+
+What the other format has no place for is dropped, and each such thing is one line on standard error.
+With --strict nothing is written then.
+
+A profile in parts (run.part_0.hatchet, run.part_1.hatchet …) is read as one: by the name of the whole,
+run.hatchet, or by all its parts. Several runs are merged by proton merge instead.`,
+		Example: `  proton convert run.hatchet -o run.hatchet_msgpack.zst
+  proton convert run.hatchet -o run.folded --metric bytes
+  proton convert run.part_*.hatchet -o run.hatchet
+  proton convert --list`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 && !f.list {
+				return &exitError{code: 2, err: errors.New("must specify a file to read, or - for standard input: proton convert FILE -o OUT")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.list {
+				return listFormats(cmd.OutOrStdout())
+			}
+			return f.run(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.out, "output", "o", "-", "file to write, `OUT`; - for standard output")
+	flags.StringVar(&f.to, "to", "", "write `FORMAT`, with .gz or .zst behind it if you like: "+formatNamesToWrite())
+	flags.StringVar(&f.from, "from", "", "read `FORMAT`, whatever the file looks like")
+	flags.StringVar(&f.metric, "metric", "", "write the metric `NAME`, where the format holds only one")
+	flags.BoolVar(&f.strict, "strict", false, "fail instead of dropping anything")
+	flags.BoolVarP(&f.force, "force", "f", false, "replace OUT if it exists")
+	flags.BoolVarP(&f.list, "list", "l", false, "list the formats and what each holds")
+	return cmd
+}
+
+func formatNamesToWrite() string {
+	var names []string
+	for _, f := range formats.All() {
+		if f.Write != nil {
+			names = append(names, f.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func (f *convertFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	target, err := f.target()
+	if err != nil {
+		return err
+	}
+	if err := f.mayWrite(); err != nil {
+		return err
+	}
+	p, err := f.read(files, stdin)
+	if err != nil {
+		return err
+	}
+	drops := target.Drops(p)
+	for _, d := range drops {
+		fmt.Fprintf(stderr, "proton convert: drops: %s\n", d)
+	}
+	if f.strict && len(drops) > 0 {
+		return fmt.Errorf("%s does not hold all of the profile, and --strict is given; see proton convert --list", target.Format.Name)
+	}
+	if f.out == "-" {
+		return f.explain(target.Write(stdout, p))
+	}
+	return f.explain(target.WriteFile(f.out, p))
+}
+
+// explain says of what an error is; those of files say it already.
+func (f *convertFlags) explain(err error) error {
+	var file *fs.PathError
+	if err == nil || f.out != "-" || errors.As(err, &file) {
+		return err
+	}
+	return fmt.Errorf("write to standard output: %w", err)
+}
+
+// target is what is to be written, by --to or else by the name of the file.
+func (f *convertFlags) target() (formats.Target, error) {
+	var target formats.Target
+	var err error
+	switch {
+	case f.to != "":
+		target, err = formats.TargetNamed(f.to)
+		if byPath, pathErr := formats.TargetOf(f.out, target.Format); err == nil && pathErr == nil {
+			target.Compression = max(target.Compression, byPath.Compression)
+		}
+	case f.out == "-":
+		err = errors.New("say the format that is to be written to standard output: --to FORMAT, or a file: -o OUT")
+	default:
+		if target, err = formats.TargetOf(f.out, nil); err != nil {
+			err = fmt.Errorf("%w: --to FORMAT", err)
+		}
+	}
+	if err != nil {
+		return target, &exitError{code: 2, err: err}
+	}
+	target.Metric = f.metric
+	return target, nil
+}
+
+// mayWrite refuses to replace a file that nobody said to replace. Devices and pipes are written to as they are.
+func (f *convertFlags) mayWrite() error {
+	if f.out == "-" || f.force {
+		return nil
+	}
+	info, err := os.Stat(f.out)
+	if err == nil && info.Mode().IsRegular() {
+		return fmt.Errorf("%s exists; give -f to replace it", f.out)
+	}
+	return nil
+}
+
+func (f *convertFlags) read(files []string, stdin io.Reader) (*tree.Profile, error) {
+	var from *formats.Format
+	if f.from != "" {
+		var err error
+		if from, err = formats.ByName(f.from); err != nil {
+			return nil, &exitError{code: 2, err: err}
+		}
+	}
+	if len(files) == 1 {
+		return readProfileAs(files[0], stdin, from)
+	}
+	parts, err := formats.SortParts(files)
+	if err != nil {
+		return nil, &exitError{code: 2, err: err}
+	}
+	return formats.ReadParts(parts, from)
+}
+
+// listFormats prints what each format is called and what it holds.
+func listFormats(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "FORMAT\tFILES\tHOLDS\tWHAT IT IS")
+	for _, f := range formats.All() {
+		about := f.About
+		if f.Write == nil {
+			about += " (read only)"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", f.Name, strings.Join(f.Suffixes, " "), f.Holds, about)
+	}
+	return table.Flush()
+}

@@ -1,0 +1,277 @@
+// Package collapsed reads and writes folded stacks, the text that flame graph tools share: one line per call path,
+// its frames from the root on with ';' between them, a space, and a whole number.
+//
+// A file holds one metric and does not say which. Frames are written as they are, except that ';', control
+// characters and a '%' that would read as one of them become %3B, %0A and so on; docs/formats.md has the rules.
+package collapsed
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/stacks"
+)
+
+// Metric is what the numbers of a file that was read are called.
+const Metric = "samples"
+
+// Write writes the time of the kernels, or if there is none the first metric that adds up.
+func Write(w io.Writer, p *profile.Profile) error { return WriteMetric(w, p, "") }
+
+// WriteMetric writes one metric, by its name with or without the unit: "time (ns)" or "time".
+func WriteMetric(w io.Writer, p *profile.Profile, metric string) error {
+	if p == nil || p.Root == nil {
+		return errors.New("encode profile: it has no root node; start a session before writing")
+	}
+	metric, err := choose(p, metric)
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriterSize(w, 64<<10)
+	lines := 0
+	stacks.Each(p.Root, func(path []string, n *profile.Node) {
+		size, ok := whole(n, metric)
+		if !ok {
+			return
+		}
+		lines++
+		for i, frame := range path {
+			if i > 0 {
+				b.WriteByte(';')
+			}
+			b.WriteString(escape(frame))
+		}
+		b.WriteByte(' ')
+		b.Write(strconv.AppendInt(nil, size, 10))
+		b.WriteByte('\n')
+	})
+	if lines == 0 {
+		return fmt.Errorf("no frame has more than 0 of %s, so there is no stack to write", metric)
+	}
+	return b.Flush() // has the first error of any write
+}
+
+// choose finds the metric to write.
+func choose(p *profile.Profile, wanted string) (string, error) {
+	metrics := stacks.Additive(p)
+	for _, m := range metrics {
+		base, _, _ := strings.Cut(m, " (")
+		if wanted == "" || m == wanted || strings.EqualFold(base, wanted) {
+			return m, nil
+		}
+	}
+	if len(metrics) == 0 {
+		return "", errors.New("collapsed stacks need a metric whose numbers add up, and the profile has none")
+	}
+	return "", fmt.Errorf("the profile has no metric %q whose numbers add up; it has %s", wanted, strings.Join(metrics, ", "))
+}
+
+// whole returns the size of a node's stack in whole numbers.
+func whole(n *profile.Node, metric string) (size int64, ok bool) {
+	v, ok := stacks.Size(n, metric)
+	if !ok || v.Type() == profile.Int {
+		return v.Int(), ok
+	}
+	f, _ := v.Float()
+	f = math.Round(f)
+	return int64(f), f >= 1 && f < math.MaxInt64
+}
+
+// Loses tells what is lost of p when one metric is written, "" for the usual one, besides text, vectors and the
+// like: the other metrics, and what has no line.
+func Loses(p *profile.Profile, metric string) []string {
+	metric, err := choose(p, metric)
+	if err != nil {
+		return nil // it cannot be written at all
+	}
+	lost := []string{"the name of the metric"}
+	others := slices.DeleteFunc(stacks.Additive(p), func(m string) bool { return m == metric })
+	if len(others) > 0 {
+		lost = append(lost, fmt.Sprintf("all metrics but %s (%s)", metric, strings.Join(others, ", ")))
+	}
+	if n := stacks.Sizeless(p, []string{metric}); n > 0 {
+		lost = append(lost, fmt.Sprintf("%d values of %s that are below zero or no number", n, metric))
+	}
+	if n := bare(p.Root, metric); n > 0 {
+		lost = append(lost, fmt.Sprintf("%d leaves without a value of %s", n, metric))
+	}
+	return lost
+}
+
+// bare counts the leaves that have no line.
+func bare(root *profile.Node, metric string) (count int) {
+	root.Walk(func(n *profile.Node, _ int) bool {
+		if _, ok := whole(n, metric); !ok && len(n.Children) == 0 {
+			count++
+		}
+		return true
+	})
+	return count
+}
+
+// escape writes a frame so that it stays one frame of one line.
+func escape(frame string) string {
+	plain := true
+	for i := range len(frame) {
+		if mustEscape(frame[i]) || frame[i] == '%' && escaped(frame[i:]) {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return frame
+	}
+	var b strings.Builder
+	for i := range len(frame) {
+		if c := frame[i]; mustEscape(c) || c == '%' && escaped(frame[i:]) {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func mustEscape(c byte) bool { return c == ';' || c < ' ' || c == 0x7f }
+
+// escaped says whether a text begins with something that unescape would change.
+func escaped(text string) bool {
+	if len(text) < 3 || text[0] != '%' {
+		return false
+	}
+	c, err := strconv.ParseUint(text[1:3], 16, 8)
+	return err == nil && (mustEscape(byte(c)) || c == '%') && text[1:3] == strings.ToUpper(text[1:3])
+}
+
+func unescape(frame string) string {
+	if !strings.Contains(frame, "%") {
+		return frame
+	}
+	var b strings.Builder
+	for i := 0; i < len(frame); i++ {
+		if frame[i] == '%' && escaped(frame[i:]) {
+			c, _ := strconv.ParseUint(frame[i+1:i+3], 16, 8)
+			b.WriteByte(byte(c))
+			i += 2
+		} else {
+			b.WriteByte(frame[i])
+		}
+	}
+	return b.String()
+}
+
+// FormatError says where and why a file holds no folded stacks.
+type FormatError struct {
+	Offset int64 // of the line that could not be understood, from 0
+	Reason string
+}
+
+func (e *FormatError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
+
+// Read reads folded stacks of any tool. Their numbers become the metric "samples".
+func Read(r io.Reader) (*profile.Profile, error) {
+	lines := bufio.NewReaderSize(r, 64<<10)
+	t, names := stacks.NewTree(), map[string]string{}
+	var offset int64
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if text := strings.TrimRight(line, "\r\n"); text != "" {
+			if reason := add(t, names, text); reason != "" {
+				return nil, &FormatError{offset, reason}
+			}
+		}
+		offset += int64(len(line))
+		if err != nil {
+			break
+		}
+	}
+	if len(t.Root.Children) == 0 {
+		return nil, &FormatError{0, "the file holds no stacks; it is cut off or empty"}
+	}
+	return t.Profile(), nil
+}
+
+// add takes one line in; what is wrong with it comes back.
+func add(t *stacks.Tree, names map[string]string, line string) (reason string) {
+	at := strings.LastIndexByte(line, ' ')
+	if at < 0 {
+		return fmt.Sprintf("expected frames, a space and a number, found %.60q", line)
+	}
+	size, ok := parseSize(line[at+1:])
+	if !ok {
+		return fmt.Sprintf("expected a number at the end of the line, found %.60q", line[at+1:])
+	}
+	frames := line[:at]
+	if n := strings.Count(frames, ";") + 1; n > stacks.MaxDepth {
+		return fmt.Sprintf("a call path of %d frames; %d are the most", n, stacks.MaxDepth)
+	}
+	n := t.Root
+	for frame := range strings.SplitSeq(frames, ";") {
+		name, known := names[frame]
+		if !known {
+			name = unescape(strings.Clone(frame))
+			names[strings.Clone(frame)] = name
+		}
+		n = t.Child(n, name)
+	}
+	stacks.Add(n, Metric, size)
+	return ""
+}
+
+func parseSize(text string) (profile.Value, bool) {
+	if strings.Trim(text, "0123456789.") != "" {
+		return profile.Value{}, false
+	}
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return profile.IntValue(i), true
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	return profile.FloatValue(f), err == nil
+}
+
+// Sniff says by its first bytes whether a file holds folded stacks: text, every line of it ends in a number, and
+// there is a ';' somewhere. So a file of nothing but single frames is not known, nor is a log taken for one.
+func Sniff(head []byte) bool {
+	for _, c := range head {
+		if c < '\t' || c > '\r' && c < ' ' {
+			return false
+		}
+	}
+	text := bytes.TrimLeft(head, "\r\n")
+	if len(text) == 0 || looksLikeJSON(text) || bytes.IndexByte(text, ';') < 0 {
+		return false
+	}
+	for len(text) > 0 {
+		line, rest, ended := bytes.Cut(text, []byte("\n"))
+		if !ended && len(head) >= 4096 {
+			return true // the last line goes on behind the head
+		}
+		line = bytes.TrimRight(line, "\r")
+		at := bytes.LastIndexByte(line, ' ')
+		if _, ok := parseSize(string(line[at+1:])); len(line) > 0 && (at < 0 || !ok) {
+			return false
+		}
+		text = rest
+	}
+	return true
+}
+
+// looksLikeJSON tells "[{", "{\"" and the like from a frame called "[unknown]".
+func looksLikeJSON(text []byte) bool {
+	if text[0] != '[' && text[0] != '{' {
+		return false
+	}
+	rest := bytes.TrimLeft(text[1:], " \t\r\n")
+	return len(rest) == 0 || bytes.IndexByte([]byte(`[{]}"'0123456789-`), rest[0]) >= 0
+}

@@ -1,0 +1,175 @@
+package collapsed
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/profiletest"
+	"github.com/goproton/goproton/profile/internal/stacks"
+)
+
+// sizes is what folded stacks hold of a metric, computed without this package: call paths with their sums, in order.
+func sizes(p *profile.Profile, metric string) string {
+	t := stacks.NewTree()
+	stacks.Each(p.Root, func(path []string, n *profile.Node) {
+		if v, _ := n.Metric(metric); v.Int() > 0 {
+			at := t.Root
+			for _, name := range path {
+				at = t.Child(at, name)
+			}
+			stacks.Add(at, Metric, v)
+		}
+	})
+	return profiletest.Text(t.Profile())
+}
+
+func TestRoundTrip(t *testing.T) {
+	written := 0
+	for seed := range uint64(500) {
+		p := profiletest.Random(seed)
+		var file bytes.Buffer
+		if err := WriteMetric(&file, p, "time (ns)"); err != nil {
+			continue // no such metric in this one
+		}
+		written++
+		back, err := Read(iotest.HalfReader(bytes.NewReader(file.Bytes())))
+		if err != nil {
+			t.Fatalf("profile %d: %v\n%s", seed, err, file.String())
+		}
+		if got, want := profiletest.Text(back), sizes(p, "time (ns)"); got != want {
+			t.Fatalf("profile %d:\n%s\nread back as\n%s\nwant\n%s", seed, file.String(), got, want)
+		}
+		if !Sniff(file.Bytes()[:min(file.Len(), 4096)]) && strings.Contains(file.String(), ";") {
+			t.Errorf("profile %d is not known by its head:\n%s", seed, file.String())
+		}
+	}
+	if written < 100 {
+		t.Errorf("only %d of 500 profiles could be written", written)
+	}
+}
+
+func TestEscapes(t *testing.T) {
+	for frame, want := range map[string]string{
+		"plain": "plain", "a;b": "a%3Bb", "100%": "100%", "%3B": "%253B", "%3b": "%3b", "%41": "%41", "%25": "%2525",
+		"two\nlines\r": "two%0Alines%0D", "é": "é", "": "", "%": "%", "a%0": "a%0", "\x7f\x00": "%7F%00",
+	} {
+		if got := escape(frame); got != want {
+			t.Errorf("%q is written as %q, want %q", frame, got, want)
+		}
+		if got := unescape(want); got != frame {
+			t.Errorf("%q is read as %q, want %q", want, got, frame)
+		}
+	}
+}
+
+func TestReadOfOtherTools(t *testing.T) {
+	p, err := Read(strings.NewReader("\r\n[unknown];main 3\r\nmain;f 2.5\nmain;f 1\n\nmain 4"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `"ROOT"
+  "[unknown]"
+    "main" "samples"=3
+  "main" "samples"=4
+    "f" "samples"=3.5.
+kind "samples" 1
+`
+	if got := profiletest.Text(p); !strings.HasPrefix(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	for in, want := range map[string]string{
+		"":             "byte 0: the file holds no stacks",
+		"a;b":          "byte 0: expected frames, a space and a number",
+		"a 1\nb;c x\n": `byte 4: expected a number at the end of the line, found "x"`,
+		"a -1":         `found "-1"`,
+		"a NaN":        `found "NaN"`,
+		"a 1e3":        `found "1e3"`,
+		"a 1.2.3":      `found "1.2.3"`,
+		strings.Repeat(";", stacks.MaxDepth) + " 1": "frames; 10000 are the most",
+	} {
+		var bad *FormatError
+		if _, err := Read(strings.NewReader(in)); !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: error %v, want …%s…", in, err, want)
+		}
+	}
+	boom := errors.New("boom")
+	if _, err := Read(io.MultiReader(strings.NewReader("a 1\n"), iotest.ErrReader(boom))); !errors.Is(err, boom) {
+		t.Errorf("error %v, want the stream's own", err)
+	}
+}
+
+func TestWhichMetric(t *testing.T) {
+	n := &profile.Node{Name: "k"}
+	n.Set("bytes", profile.IntValue(5))
+	n.Set("cpu_time (ns)", profile.FloatValue(1.6))
+	n.Set("low", profile.IntValue(-1))
+	n.Set("id", profile.IntValue(7))
+	p := &profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{n, {Name: "bare"}}}, Kinds: profile.Kinds{"id": profile.Property}}
+	for metric, want := range map[string]string{"": "ROOT;k 5\n", "bytes": "ROOT;k 5\n", "CPU_Time": "ROOT;k 2\n", "cpu_time (ns)": "ROOT;k 2\n"} {
+		var out strings.Builder
+		if err := WriteMetric(&out, p, metric); err != nil || out.String() != want {
+			t.Errorf("metric %q is written as %q, %v; want %q", metric, out.String(), err, want)
+		}
+	}
+	if err := WriteMetric(io.Discard, p, "id"); err == nil || !strings.Contains(err.Error(), "it has bytes, cpu_time (ns), low") {
+		t.Errorf("a property: error %v", err)
+	}
+	if err := WriteMetric(io.Discard, p, "low"); err == nil || !strings.Contains(err.Error(), "no frame has more than 0 of low") {
+		t.Errorf("nothing above zero: error %v", err)
+	}
+	if err := Write(io.Discard, &profile.Profile{Root: &profile.Node{}}); err == nil || !strings.Contains(err.Error(), "has none") {
+		t.Errorf("no metrics: error %v", err)
+	}
+	got := strings.Join(Loses(p, "low"), "; ")
+	want := "the name of the metric; all metrics but low (bytes, cpu_time (ns)); 1 values of low that are below zero or no number; 2 leaves without a value of low"
+	if got != want {
+		t.Errorf("loses %s\nwant %s", got, want)
+	}
+}
+
+func TestSniff(t *testing.T) {
+	for _, head := range []string{"a 1\na;b 2", "[unknown];main 3\n", "\n\na b;c 4\n\n", strings.Repeat("a;", 3000), "{anonymous}::f;g 1\n"} {
+		if !Sniff([]byte(head)[:min(len(head), 4096)]) {
+			t.Errorf("%.40q is not known", head)
+		}
+	}
+	for _, head := range []string{"", "a;b", "a 1", "a;b 1\nmore", "12:00; x 1\n12:01; y\n", "[1", "[{'frame': 12", `{"a": 12`, "\n[\n    {\n", "\n\x0b\x08\x01 1\n", "\x92\x83 1", "a 1x", strings.Repeat("a", 5000)} {
+		if Sniff([]byte(head)[:min(len(head), 4096)]) {
+			t.Errorf("%.40q is taken for folded stacks", head)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte("ROOT;a;b 3\nROOT;a 4\n"))
+	f.Add([]byte("[unknown];x%3By%25 1.5\r\n; 2\n"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		p, err := Read(bytes.NewReader(in))
+		if err != nil {
+			return
+		}
+		var out bytes.Buffer
+		if err := Write(&out, p); err != nil {
+			return // all numbers are zero
+		}
+		again, err := Read(bytes.NewReader(out.Bytes()))
+		if out.Len() == 0 {
+			return // nothing but what rounds to zero
+		}
+		if err != nil {
+			t.Fatalf("what we wrote cannot be read: %v\n%s", err, out.String())
+		}
+		var second bytes.Buffer
+		if err := Write(&second, again); err != nil || second.String() != out.String() {
+			t.Fatalf("round trip (error %v):\n%s\nbecame\n%s", err, out.String(), second.String())
+		}
+	})
+}

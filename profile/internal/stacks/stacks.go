@@ -1,0 +1,139 @@
+// Package stacks turns a tree into call stacks with values and back, for the formats that know nothing else.
+package stacks
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// MaxDepth bounds the stacks that are read: the trees made of them are walked by recursion.
+const MaxDepth = 10_000
+
+// Each calls visit for every node, with its call path from the root on, both included. The path is only valid
+// during the call.
+func Each(root *profile.Node, visit func(path []string, n *profile.Node)) {
+	var path []string
+	root.Walk(func(n *profile.Node, depth int) bool {
+		path = append(path[:depth], n.Name)
+		visit(path, n)
+		return true
+	})
+}
+
+// Additive returns the names of the metrics that can be shown as sizes of stacks: numbers that add up. Those
+// of kernels come first, then the others by name.
+func Additive(p *profile.Profile) []string {
+	numbers := map[string]bool{}
+	p.Root.Walk(func(n *profile.Node, _ int) bool {
+		for i := range n.Metrics {
+			m := &n.Metrics[i]
+			if v, number := m.Value.Float(); number && v != 0 && p.Kinds[m.Name] != profile.Property {
+				numbers[m.Name] = true
+			}
+		}
+		return true
+	})
+	names := make([]string, 0, len(numbers))
+	for name := range numbers {
+		names = append(names, name)
+	}
+	place := func(name string) int {
+		if at := slices.Index([]string{"time (ns)", "count"}, name); at >= 0 {
+			return at
+		}
+		return 2
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if d := place(a) - place(b); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	return names
+}
+
+// Size returns the value of a metric at a node as the size of a stack; ok is false where there is none, or none
+// that could be one: zero, below zero, NaN, infinite.
+func Size(n *profile.Node, metric string) (v profile.Value, ok bool) {
+	v, _ = n.Metric(metric)
+	f, number := v.Float()
+	return v, number && f > 0 && !math.IsInf(f, 1)
+}
+
+// Sizeless counts the values of additive metrics that cannot be the size of a stack, other than zero.
+func Sizeless(p *profile.Profile, metrics []string) (count int) {
+	p.Root.Walk(func(n *profile.Node, _ int) bool {
+		for _, name := range metrics {
+			v, has := n.Metric(name)
+			if f, number := v.Float(); has && number && f != 0 {
+				if _, ok := Size(n, name); !ok {
+					count++
+				}
+			}
+		}
+		return true
+	})
+	return count
+}
+
+// Tree collects stacks into a tree. Frames of one name below one frame are one.
+type Tree struct {
+	Root  *profile.Node
+	below map[edge]*profile.Node
+}
+
+type edge struct {
+	parent *profile.Node
+	name   string
+}
+
+// NewTree makes a tree with nothing but a root.
+func NewTree() *Tree {
+	return &Tree{Root: &profile.Node{Name: "ROOT"}, below: map[edge]*profile.Node{}}
+}
+
+// Child finds or makes a frame below another one.
+func (t *Tree) Child(parent *profile.Node, name string) *profile.Node {
+	n := t.below[edge{parent, name}]
+	if n == nil {
+		n = &profile.Node{Name: name}
+		t.below[edge{parent, name}] = n
+		parent.Children = append(parent.Children, n)
+	}
+	return n
+}
+
+// Add adds to a metric of a node; whole numbers stay whole.
+func Add(n *profile.Node, metric string, v profile.Value) {
+	old, has := n.Metric(metric)
+	switch {
+	case !has:
+	case old.Type() == profile.Int && v.Type() == profile.Int:
+		v = profile.IntValue(old.Int() + v.Int())
+	default:
+		a, _ := old.Float()
+		b, _ := v.Float()
+		v = profile.FloatValue(a + b)
+	}
+	n.Set(metric, v)
+}
+
+// Profile ends the collecting. Where all stacks begin with one frame, that is the root, as in the files that
+// we write; else the root is ROOT. Every metric is inclusive: it came as the size of a stack.
+func (t *Tree) Profile() *profile.Profile {
+	root := t.Root
+	if len(root.Children) == 1 && len(root.Metrics) == 0 {
+		root = root.Children[0]
+	}
+	p := &profile.Profile{Root: root, Kinds: profile.Kinds{}}
+	root.Walk(func(n *profile.Node, _ int) bool {
+		for i := range n.Metrics {
+			p.Kinds[n.Metrics[i].Name] = profile.Inclusive
+		}
+		return true
+	})
+	return p
+}

@@ -1,0 +1,186 @@
+// Package cubin reads NVIDIA's GPU binaries without any library of NVIDIA's: which functions a module holds, what they need,
+// and which source line, through which inlined calls, each instruction came from.
+//
+// In goes the image that the driver was given, or a file of Triton's cache. Samples of a kernel are addresses within a
+// function; Function.Frames turns one into source lines. What is broken in a file costs what depends on it: a
+// bad line table leaves Lines empty and an error in LineError, and the functions stay known.
+package cubin
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// File is one module.
+type File struct {
+	SM        int // compute capability: 90 for 9.0
+	Functions []Function
+	PTX       []string // the PTX that the code was assembled from, by line; nil without line information
+	LineError error    // why there are no source lines, if there was something to read
+}
+
+// Function is a kernel or a device function that was not inlined.
+type Function struct {
+	Name  string
+	Index int    // in the symbol table: the functionIndex of PC samples
+	Size  uint64 // of the code in bytes
+	Code  []byte // instructions
+	Entry bool   // a kernel, as opposed to a device function
+
+	Registers   int    // per thread
+	Shared      uint64 // bytes of static shared memory per block
+	Frame       uint64 // bytes of local memory per thread: arrays that are indexed, and spills
+	LocalLoads  int    // instructions that read local memory; spills are the usual cause
+	LocalStores int    // instructions that write it
+	MaxThreads  int    // per block, as the source declares it; 0 if it does not
+
+	Lines    []Row // by source line, in order of address; nil when compiled without line information
+	PTXLines []Row // by line of File.PTX
+
+	section int
+	offset  uint64 // of the first instruction in the section
+}
+
+const (
+	machineCUDA = 190
+	typeInfo    = 0x70000000 // sections .nv.info
+	entryBit    = 0x10       // of a symbol's "other" byte: STO_CUDA_ENTRY
+)
+
+// Read reads the module in an image.
+func Read(image []byte) (*File, error) {
+	e, err := elf.NewFile(patched(image))
+	if err != nil {
+		return nil, fmt.Errorf("read cubin: %w", err)
+	}
+	if e.Machine != machineCUDA || e.Class != elf.ELFCLASS64 {
+		return nil, fmt.Errorf("read cubin: this is a %s file for %s, no 64 bit cubin", e.Class, e.Machine)
+	}
+	r := reader{image: image, elf: e, file: &File{SM: architecture(image)}}
+	if err := r.functions(); err != nil {
+		return nil, fmt.Errorf("read cubin: %w", err)
+	}
+	r.resources()
+	r.file.LineError = errors.Join(r.source(), r.ptx())
+	return r.file, nil
+}
+
+// patched lets debug/elf read older cubins: before ABI version 8 the field e_version holds the toolkit's version, and
+// debug/elf refuses everything but 1 there.
+type patched []byte
+
+func (p patched) ReadAt(b []byte, off int64) (int, error) {
+	const versionAt = 20
+	n, err := bytes.NewReader(p).ReadAt(b, off)
+	for i, v := range []byte{1, 0, 0, 0} {
+		if at := versionAt + int64(i) - off; at >= 0 && at < int64(n) {
+			b[at] = v
+		}
+	}
+	return n, err
+}
+
+// architecture reads the target from the ELF flags, which lie at byte 48. ABI version 8 (toolkits 12.8 and newer)
+// moved it up by a byte.
+func architecture(image []byte) int {
+	const abiVersion, flags = 8, 48
+	if image[abiVersion] >= 8 {
+		return int(image[flags+1])
+	}
+	return int(image[flags])
+}
+
+// reader is a file in the making.
+type reader struct {
+	image []byte
+	elf   *elf.File
+	file  *File
+	names []string // of the symbols, by index
+}
+
+// functions finds them in the symbol table.
+func (r *reader) functions() error {
+	symbols, err := r.elf.Symbols()
+	if err != nil {
+		return fmt.Errorf("its symbols: %w", err)
+	}
+	r.names = make([]string, len(symbols)+1) // Symbols leaves out the first, which is empty
+	for i, s := range symbols {
+		r.names[i+1] = s.Name
+		if elf.ST_TYPE(s.Info) != elf.STT_FUNC || int(s.Section) >= len(r.elf.Sections) {
+			continue
+		}
+		f := Function{Name: s.Name, Index: i + 1, Size: s.Size, Entry: s.Other&entryBit != 0, section: int(s.Section), offset: s.Value}
+		f.Code = r.code(s)
+		f.LocalLoads, f.LocalStores = localAccesses(f.Code)
+		r.file.Functions = append(r.file.Functions, f)
+	}
+	return nil
+}
+
+// code is a function's part of the image; nil if the symbol points outside.
+func (r *reader) code(s elf.Symbol) []byte {
+	section := r.elf.Sections[s.Section]
+	if section.Type == elf.SHT_NOBITS || s.Value > section.Size || s.Size > section.Size-s.Value {
+		return nil
+	}
+	from := section.Offset + s.Value
+	if from > uint64(len(r.image)) || s.Size > uint64(len(r.image))-from {
+		return nil
+	}
+	return r.image[from : from+s.Size]
+}
+
+// InstructionSize is that of every instruction since compute capability 7.0.
+const InstructionSize = 16
+
+// localAccesses counts instructions by their opcode, the low twelve bits: LDL is 0x983, STL is 0x387.
+func localAccesses(code []byte) (loads, stores int) {
+	for ; len(code) >= InstructionSize; code = code[InstructionSize:] {
+		switch (uint16(code[0]) | uint16(code[1])<<8) & 0xfff {
+		case 0x983:
+			loads++
+		case 0x387:
+			stores++
+		}
+	}
+	return loads, stores
+}
+
+// Function returns the function with that name, nil if there is none.
+func (f *File) Function(name string) *Function {
+	for i := range f.Functions {
+		if f.Functions[i].Name == name {
+			return &f.Functions[i]
+		}
+	}
+	return nil
+}
+
+// section returns a section's bytes, nil if there is none of that name.
+func (r *reader) section(name string) []byte {
+	s := r.elf.Section(name)
+	if s == nil || s.Type == elf.SHT_NOBITS || s.Offset > uint64(len(r.image)) || s.FileSize > uint64(len(r.image))-s.Offset {
+		return nil
+	}
+	return r.image[s.Offset : s.Offset+s.FileSize]
+}
+
+// ptx reads the lines of the PTX that the instructions were made of. The text is embedded line by line, each ended
+// by a zero byte.
+func (r *reader) ptx() error {
+	text := r.section(".nv_debug_ptx_txt")
+	if text == nil {
+		return nil
+	}
+	r.file.PTX = strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
+	return r.lines(".nv_debug_line_sass", func(f *Function) *[]Row { return &f.PTXLines })
+}
+
+// source reads the lines of the source.
+func (r *reader) source() error {
+	return r.lines(".debug_line", func(f *Function) *[]Row { return &f.Lines })
+}

@@ -26,6 +26,8 @@ const (
 	InfoWorld = "world" // number of ranks
 	InfoStart = "start" // when the session started, in ns since 1970
 	InfoTool  = "tool"  // what recorded it: "goproton 0.1", "triton"
+
+	InfoIncomplete = "incomplete" // a sentence on what is missing, from a reader that could not read all of a file
 )
 
 // Node is one frame of a call path with the metrics that were recorded at exactly that path.

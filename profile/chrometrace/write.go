@@ -16,9 +16,22 @@ func Write(w io.Writer, p *profile.Profile) error {
 		return ErrNoTimeline
 	}
 	t := NewWriter(w, p.Timeline.First(), &Options{Process: p.Info[profile.InfoName], Info: p.Info})
-	t.Facts(p.Devices, p.Kinds)
+	t.Facts(p.Devices, kindsIn(p))
 	if err := p.Timeline.WriteTrace(t); err != nil {
 		return err
 	}
 	return t.Close()
+}
+
+// kindsIn are the kinds of the metrics in a timeline; the tree has others, which a reader makes anew.
+func kindsIn(p *profile.Profile) profile.Kinds {
+	kinds := profile.Kinds{}
+	for i := range p.Timeline.Slices {
+		for _, m := range p.Timeline.Slices[i].Metrics {
+			if kind, known := p.Kinds[m.Name]; known {
+				kinds[m.Name] = kind
+			}
+		}
+	}
+	return kinds
 }

@@ -161,6 +161,10 @@ func (t *Writer) meta(name string, w *writtenLane) {
 func (t *Writer) laneFacts(l *profile.Lane, w *writtenLane) {
 	t.buf = append(t.buf, `"name":`...)
 	t.buf = appendString(t.buf, laneName(l, w.tid))
+	if l.Process != "" {
+		t.buf = append(t.buf, `,"process":`...)
+		t.buf = appendString(t.buf, l.Process)
+	}
 	if l.Kind == profile.ThreadLane {
 		if l.Thread != 0 {
 			t.buf = append(t.buf, `,"thread":`...)

@@ -1,0 +1,381 @@
+package chrometrace
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/jsonscan"
+)
+
+const upstream = "../../testdata/upstream"
+
+func read(t *testing.T, text string) *profile.Profile {
+	t.Helper()
+	p, err := Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return p
+}
+
+func readFile(t *testing.T, path string) *profile.Profile {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read(t, string(text))
+}
+
+func written(t *testing.T, p *profile.Profile) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Write(&out, p); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// renumber gives lanes the numbers that a reader does: those of their place.
+func renumber(t *profile.Timeline) *profile.Timeline {
+	place := map[int]int{}
+	var r profile.Timeline
+	for i, l := range t.Lanes {
+		place[l.ID] = i
+		l.ID = i
+		r.Lanes = append(r.Lanes, l)
+	}
+	for _, s := range t.Slices {
+		s.Lane = place[s.Lane]
+		r.Slices = append(r.Slices, s)
+	}
+	for _, f := range t.Flows {
+		f.From, f.To = place[f.From], place[f.To]
+		r.Flows = append(r.Flows, f)
+	}
+	return &r
+}
+
+func TestRoundTrip(t *testing.T) {
+	want := sample()
+	got := read(t, written(t, want))
+	if w := renumber(want.Timeline); !reflect.DeepEqual(got.Timeline, w) {
+		t.Errorf("the timeline came back as\n%+v\nwant\n%+v", got.Timeline, w)
+	}
+	if !reflect.DeepEqual(got.Info, want.Info) || !reflect.DeepEqual(got.Devices, want.Devices) {
+		t.Errorf("came back: %+v %+v", got.Info, got.Devices)
+	}
+	for name, kind := range map[string]profile.Kind{"loss": profile.Property, "tokens": profile.Inclusive, "flops": profile.Inclusive} {
+		if got.Kinds[name] != kind {
+			t.Errorf("%s is of kind %d, want %d", name, got.Kinds[name], kind)
+		}
+	}
+}
+
+// A timeline of any shape comes back as it was, to the nanosecond.
+func TestRandomTimelinesRoundTrip(t *testing.T) {
+	for seed := range uint64(200) {
+		want := randomProfile(rand.New(rand.NewPCG(seed, 1)))
+		text := written(t, want)
+		got := read(t, text)
+		if w := renumber(want.Timeline); !reflect.DeepEqual(got.Timeline, w) {
+			t.Fatalf("seed %d came back as\n%+v\nwant\n%+v\nfrom\n%s", seed, got.Timeline, w, text)
+		}
+		second := written(t, got) // has the kinds that the reader made up
+		if third := written(t, read(t, second)); third != second {
+			t.Fatalf("seed %d: the third file differs:\n%s\nwant\n%s", seed, third, second)
+		}
+	}
+}
+
+func randomProfile(r *rand.Rand) *profile.Profile {
+	names := []string{"ROOT", "forward", "größer", `"`, "gemm\n<float>", "", "a.b", "relu"}
+	name := func() string { return names[r.IntN(len(names))] }
+	t := &profile.Timeline{}
+	processes := []string{"", "rank 1", "rank 2"}[:1+r.IntN(3)]
+	for i := range 1 + r.IntN(6) {
+		l := profile.Lane{ID: i*3 + 1, Kind: profile.LaneKind(r.IntN(3)), Name: fmt.Sprint("lane ", i), Process: processes[r.IntN(len(processes))]}
+		if l.Kind == profile.ThreadLane {
+			l.Thread = r.Int64N(1 << 40)
+		} else {
+			l.Device, l.Context, l.Stream = fmt.Sprint(r.IntN(2)), r.Uint32N(3), r.Uint32()>>r.IntN(32)
+		}
+		t.Lanes = append(t.Lanes, l)
+	}
+	lane := func() int { return t.Lanes[r.IntN(len(t.Lanes))].ID }
+	values := []profile.Value{profile.IntValue(-3), profile.FloatValue(2), profile.FloatValue(1e-9), profile.FloatValue(3.7e20),
+		profile.StringValue("12"), profile.IntsValue([]int64{1, -2}), profile.FloatsValue([]float64{0.5, 1})}
+	for range 1 + r.IntN(20) {
+		s := profile.Slice{Lane: lane(), Kind: profile.SliceKind(r.IntN(len(categories))), Name: name(), ID: r.Uint64() >> r.IntN(64),
+			Start: start + r.Int64N(1e15), Duration: r.Int64N(1e12)}
+		for range r.IntN(4) {
+			s.Path = append(s.Path, name())
+		}
+		if s.Kind == profile.CopySlice && r.IntN(2) == 0 {
+			s.Metrics = append(s.Metrics, profile.Metric{Name: bytesMetric, Value: profile.IntValue(r.Int64N(1e12))})
+		}
+		for i := range r.IntN(3) {
+			s.Metrics = append(s.Metrics, profile.Metric{Name: fmt.Sprint("m", i), Value: values[r.IntN(len(values))]})
+		}
+		t.Slices = append(t.Slices, s)
+	}
+	for i := range r.IntN(4) {
+		at := start + r.Int64N(1e9)
+		t.Flows = append(t.Flows, profile.Flow{ID: uint64(i), From: lane(), To: lane(), Start: at, End: at + r.Int64N(1e6)})
+	}
+	return &profile.Profile{Timeline: t}
+}
+
+func TestUpstreamFiles(t *testing.T) {
+	for _, test := range []struct {
+		file                   string
+		lanes, slices, flows   int
+		kernels, scopes, calls int
+	}{
+		{"triton-3.6.0/trace.chrome_trace", 3, 11, 0, 11, 0, 0},
+		{"triton-3.6.0/tracehook.chrome_trace", 3, 11, 0, 11, 0, 0},
+		{"triton-3.9.0/trace.chrome_trace", 6, 22, 9, 11, 11, 0},
+		{"triton-3.9.0/tracehook.chrome_trace", 6, 26, 9, 15, 11, 0},
+		{"torch-2.11.kineto.json", 4, 21, 3, 2, 8, 3},
+	} {
+		p := readFile(t, filepath.Join(upstream, test.file))
+		count := map[profile.SliceKind]int{}
+		for _, s := range p.Timeline.Slices {
+			count[s.Kind]++
+		}
+		got := []int{len(p.Timeline.Lanes), len(p.Timeline.Slices), len(p.Timeline.Flows), count[profile.KernelSlice], count[profile.ScopeSlice],
+			count[profile.LaunchSlice]}
+		want := []int{test.lanes, test.slices, test.flows, test.kernels, test.scopes, test.calls}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: lanes, slices, arrows, kernels, scopes, launches are %v, want %v", test.file, got, want)
+		}
+		golden(t, strings.ReplaceAll(test.file, "/", ".")+".txt", []byte(describe(p)))
+	}
+}
+
+// describe prints what was read, for people and golden files.
+func describe(p *profile.Profile) string {
+	var b strings.Builder
+	for _, l := range p.Timeline.Lanes {
+		fmt.Fprintf(&b, "lane %d %s: %q device %q context %d stream %d thread %d process %q\n", l.ID,
+			[]string{"thread", "graph", "stream"}[l.Kind], l.Name, l.Device, l.Context, l.Stream, l.Thread, l.Process)
+	}
+	first := p.Timeline.First()
+	fmt.Fprintf(&b, "from %d ns\n", first)
+	for _, s := range p.Timeline.Slices {
+		fmt.Fprintf(&b, "%12d ns +%d lane %d %s %s id %d %v\n", s.Start-first, s.Duration, s.Lane, categories[s.Kind], clip(s.Name), s.ID, metricsText(s.Metrics))
+	}
+	for _, f := range p.Timeline.Flows {
+		fmt.Fprintf(&b, "flow %d lane %d at %d -> lane %d at %d\n", f.ID, f.From, f.Start-first, f.To, f.End-first)
+	}
+	p.Root.Walk(func(n *profile.Node, depth int) bool {
+		fmt.Fprintf(&b, "%s%s %v\n", strings.Repeat("  ", depth), clip(n.Name), metricsText(n.Metrics))
+		return true
+	})
+	return b.String()
+}
+
+func clip(name string) string {
+	if len(name) > 40 {
+		return name[:40] + "…"
+	}
+	return name
+}
+
+func metricsText(list []profile.Metric) string {
+	var b strings.Builder
+	for _, m := range list {
+		fmt.Fprintf(&b, " %s=%s", m.Name, appendValue(nil, m.Value))
+	}
+	return strings.TrimPrefix(b.String(), " ")
+}
+
+// What is cut off at any byte is read as far as it goes, and says so.
+func TestCutOffAtAnyByte(t *testing.T) {
+	for _, text := range []string{written(t, sample()), upstreamText(t, "triton-3.9.0/trace.chrome_trace"), upstreamText(t, "triton-3.6.0/trace.chrome_trace")} {
+		end := len(strings.TrimRight(text, "\n"))
+		most := 0
+		for n := range end {
+			p, err := Read(strings.NewReader(text[:n]))
+			if err != nil {
+				var wrong *jsonscan.Error
+				if most > 0 || n > 0 && errors.As(err, &wrong) && !wrong.Cut {
+					t.Fatalf("cut to %d of %d bytes: %v", n, len(text), err)
+				}
+				continue
+			}
+			if p.Info[profile.InfoIncomplete] == "" && !strings.HasSuffix(text[:n], "}\n") && !strings.HasSuffix(text[:n], "}") {
+				t.Fatalf("cut to %d bytes, and nobody says so: %q", n, text[max(n-40, 0):n])
+			}
+			if len(p.Timeline.Slices) < most {
+				t.Fatalf("cut to %d bytes, %d slices; there were %d in less", n, len(p.Timeline.Slices), most)
+			}
+			most = len(p.Timeline.Slices)
+		}
+		if most < 9 {
+			t.Errorf("at most %d slices were read", most)
+		}
+	}
+}
+
+func upstreamText(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(upstream, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestOtherTraces(t *testing.T) {
+	p := read(t, `[
+		{"ph":"B","name":"outer","pid":"host","tid":"main","ts":10},
+		{"ph":"B","name":"inner","pid":"host","tid":"main","ts":"12.5"},
+		{"ph":"i","name":"instant","pid":"host","tid":"main","ts":13},
+		{"ph":"E","pid":"host","tid":"main","ts":1.35e1},
+		{"ph":"C","name":"counter","pid":"host","ts":13,"args":{"n":1}},
+		{"ph":"E","pid":"host","tid":"main","ts":20},
+		{"ph":"E","pid":"host","tid":"main","ts":21},
+		{"ph":"s","id":"0x1f","cat":"x","pid":"host","tid":"main","ts":11},
+		{"ph":"f","id":"0x1f","cat":"x","pid":"host","tid":2,"ts":12.3456},
+		"nonsense",
+		{"ph":"B","name":"open","pid":"host","tid":"main","ts":22},
+		{"ph":"X","name":"late","pid":"host","tid":"main","ts":23,"dur":-4,"args":"text"},
+	]`)
+	golden(t, "other.txt", []byte(describe(p)))
+}
+
+func TestBadTraces(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                            "there are no trace events",
+		`{}`:                          "there are no trace events",
+		`{"traceEvents":3}`:           "byte 15: expected '[' at the start of the events, found '3'",
+		`7`:                           "byte 0: expected '{' or '[' at the start of a trace, found '7'",
+		`{"traceEvents":[{"ph":1 2}]`: "byte 24: expected ',' or '}', found '2'",
+		`[{"ph":"X","ts":true}]`:      "byte 16: expected a time in microseconds",
+		`[{"ph":"X","args":{"call_stack":["` + strings.Repeat(`a","`, deepest) + `"]}}]`: "a call path of more than 10000 frames",
+		`[{"x":` + strings.Repeat(`[`, 20_000):                                           "nested more than 10000 levels deep",
+	} {
+		_, err := Read(strings.NewReader(text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60s: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestMicrosecondsAreReadExactly(t *testing.T) {
+	for text, want := range map[string]int64{
+		"0": 0, "0.0": 0, "1": 1000, "1.5": 1500, "1.001": 1001, "4396966732493.777": 4396966732493777, "-2.5": -2500,
+		"0.0004": 0, "0.0005": 1, "0.0014999": 1, "1.9999": 2000, "1e3": 1000000, "1.5e-1": 150, "1e300": farAway, "123456789012345.678": 123456789012345678,
+		"12345678901234567": farAway,
+	} {
+		if got, ok := parseMicros([]byte(text)); !ok || got != want {
+			t.Errorf("%s us is %d ns, want %d", text, got, want)
+		}
+	}
+	for _, text := range []string{"", "-", "x", "1.x", "nan"} {
+		if got, ok := parseMicros([]byte(text)); ok {
+			t.Errorf("%q us is %d ns", text, got)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	var out bytes.Buffer
+	if err := Write(&out, sample()); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(out.Bytes())
+	for _, pattern := range []string{upstream + "/*/*.chrome_trace", upstream + "/*.json"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			f.Fatalf("no files %s: %v", pattern, err)
+		}
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(text)
+		}
+	}
+	f.Add([]byte(`[{"ph":"B","name":"a","ts":1},{"ph":"E","ts":2},{"ph":"s","id":1,"ts":1},{"ph":"t","id":"1.2","ts":-1e99}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := Read(bytes.NewReader(text))
+		if err != nil {
+			return
+		}
+		var out bytes.Buffer
+		if err := Write(&out, p); err != nil {
+			t.Fatalf("what was read cannot be written: %v", err)
+		}
+		if _, err := Read(&out); err != nil && len(p.Timeline.Slices) > 0 {
+			t.Fatalf("what was written cannot be read: %v", err)
+		}
+	})
+}
+
+// bigTrace is a million events: kernels, launches, and arrows of two events each.
+func bigTrace(b testing.TB, rounds int) []byte {
+	var out bytes.Buffer
+	w := NewWriter(&out, start, nil)
+	w.Lane(profile.Lane{ID: 1, Kind: profile.ThreadLane})
+	w.Lane(profile.Lane{ID: 2, Kind: profile.StreamLane, Device: "0", Stream: 7})
+	for i := range rounds {
+		kernel := benchKernel(i)
+		launch := kernel
+		launch.Lane, launch.Kind, launch.Name, launch.Start, launch.Path = 1, profile.LaunchSlice, "cuLaunchKernel", kernel.Start-9000, kernel.Path[:5]
+		w.Slice(&launch)
+		w.Flow(profile.Flow{ID: kernel.ID, From: 1, To: 2, Start: launch.Start, End: kernel.Start})
+		w.Slice(&kernel)
+	}
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func BenchmarkRead(b *testing.B) {
+	text := bigTrace(b, 250_000)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Read(bytes.NewReader(text)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// A million events are half a million slices and a quarter of a million arrows.
+func TestMemoryOfAMillionEvents(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 160 MB")
+	}
+	text := bigTrace(t, 250_000)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	p, err := Read(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	runtime.KeepAlive(text)
+	kept := int64(after.HeapAlloc - before.HeapAlloc)
+	t.Logf("%d slices of %d MB of JSON are kept in %d MB, after %d MB of allocations", len(p.Timeline.Slices), len(text)>>20, kept>>20,
+		(after.TotalAlloc-before.TotalAlloc)>>20)
+	if kept > 120<<20 {
+		t.Errorf("a million events are kept in %d bytes, want at most 120 MB", kept)
+	}
+	runtime.KeepAlive(p)
+}

@@ -1,0 +1,274 @@
+package chrometrace
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/jsonscan"
+)
+
+// event is what we take of one, in the order of the format's description.
+type event struct {
+	phase     byte
+	name, cat string
+	pid, tid  ident
+	start     int64 // ns
+	duration  int64
+	id        flowID
+
+	path        []string
+	callID      uint64 // scope_id or correlation
+	metrics     []profile.Metric
+	bytes       int64
+	hasBytes    bool
+	shownName   string // args.name of metadata
+	laneFacts   laneFacts
+	sawLaneFact bool
+}
+
+// ident is a process or thread id, which some writers make a text.
+type ident struct {
+	number int64
+	text   string
+}
+
+// readEvent reads one event into d.e.
+func (d *reader) readEvent() {
+	d.e = event{metrics: d.e.metrics[:0]}
+	d.Expect('{', "at the start of an event")
+	for more := d.Begin('}'); more; more = d.More('}') {
+		read := d.eventKey(d.Str(jsonscan.AKey))
+		d.Colon()
+		if d.Err != nil {
+			return
+		}
+		read(d)
+	}
+}
+
+// eventKey returns what reads the value of a key. A switch takes half the time of a map here.
+func (d *reader) eventKey(key []byte) func(*reader) {
+	switch string(key) {
+	case "ph":
+		return (*reader).phase
+	case "name":
+		return func(d *reader) { d.e.name = d.text() }
+	case "cat":
+		return func(d *reader) { d.e.cat = d.text() }
+	case "pid":
+		return func(d *reader) { d.e.pid = d.ident() }
+	case "tid":
+		return func(d *reader) { d.e.tid = d.ident() }
+	case "ts":
+		return func(d *reader) { d.e.start = d.micros() }
+	case "dur":
+		return func(d *reader) { d.e.duration = max(d.micros(), 0) }
+	case "id":
+		return func(d *reader) { d.e.id = d.flowID() }
+	case "args":
+		return (*reader).args
+	}
+	return (*reader).skipValue
+}
+
+func (d *reader) skipValue() { d.Skip(0) }
+
+func (d *reader) phase() {
+	if text := d.text(); len(text) > 0 {
+		d.e.phase = text[0]
+	}
+}
+
+func (d *reader) args() {
+	if d.Peek() != '{' {
+		d.Skip(0)
+		return
+	}
+	d.Expect('{', "")
+	for more := d.Begin('}'); more; more = d.More('}') {
+		read := d.argKey(d.Str(jsonscan.AKey))
+		d.Colon()
+		if d.Err != nil {
+			return
+		}
+		read(d)
+	}
+}
+
+func (d *reader) argKey(key []byte) func(*reader) {
+	switch string(key) {
+	case "call_stack":
+		return func(d *reader) { d.e.path = d.callStack() }
+	case "scope_id", "correlation":
+		return func(d *reader) { d.e.callID = d.whole() }
+	case "bytes":
+		return func(d *reader) { d.e.bytes, d.e.hasBytes = int64(d.whole()), true }
+	case "metrics":
+		return (*reader).metrics
+	case "name":
+		return func(d *reader) { d.e.shownName = d.text() }
+	case "device":
+		return func(d *reader) { d.e.laneFacts.device, d.e.sawLaneFact = d.text(), true }
+	case "context":
+		return func(d *reader) { d.e.laneFacts.context = uint32(d.whole()) }
+	case "stream":
+		return func(d *reader) { d.e.laneFacts.stream = uint32(d.whole()) }
+	case "thread":
+		return func(d *reader) { d.e.laneFacts.thread = int64(d.whole()) }
+	case "process":
+		return func(d *reader) { d.e.laneFacts.process = d.text() }
+	}
+	return (*reader).skipValue
+}
+
+// text reads a string, or a number as it is written; "" for anything else.
+func (d *reader) text() string {
+	switch c := d.Peek(); {
+	case c == '"':
+		return d.Intern(d.Str("a text"))
+	case c == '-' || c >= '0' && c <= '9':
+		return d.Intern(d.Token())
+	}
+	d.Skip(0)
+	return ""
+}
+
+// ident reads a process or thread id.
+func (d *reader) ident() ident {
+	if c := d.Peek(); c == '"' {
+		text := d.Intern(d.Str("an id"))
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return ident{number: n}
+		}
+		return ident{text: text}
+	} else if c == '{' || c == '[' {
+		d.Skip(0)
+		return ident{}
+	}
+	return ident{number: d.Scalar().Int()}
+}
+
+// whole reads a number that is not negative; 0 for anything else.
+func (d *reader) whole() uint64 {
+	switch d.Peek() {
+	case '{', '[':
+		d.Skip(0)
+		return 0
+	case '"':
+		n, _ := strconv.ParseUint(string(d.Str("a number")), 10, 64)
+		return n
+	}
+	start := d.Offset()
+	token := d.Token()
+	n, err := strconv.ParseUint(string(token), 10, 64)
+	if err != nil {
+		f, err := strconv.ParseFloat(string(token), 64)
+		if err != nil && len(token) == 0 {
+			d.Fail(start, "expected a number")
+		}
+		if f > 0 && f < math.MaxUint64 {
+			n = uint64(f)
+		}
+	}
+	return n
+}
+
+// micros reads a time or duration in microseconds as ns.
+func (d *reader) micros() int64 {
+	var token []byte
+	start := d.Offset()
+	switch d.Peek() {
+	case '"':
+		token = d.Str("a time")
+	case '{', '[':
+		d.Unexpected("a time in microseconds")
+		return 0
+	default:
+		token = d.Token()
+	}
+	ns, ok := parseMicros(token)
+	if !ok {
+		d.Fail(start, "expected a time in microseconds")
+	}
+	return ns
+}
+
+// parseMicros turns decimal microseconds into ns without the rounding of floating point.
+func parseMicros(token []byte) (ns int64, ok bool) {
+	digits, negative := token, false
+	if len(digits) > 0 && digits[0] == '-' {
+		digits, negative = digits[1:], true
+	}
+	const mostDigits = 15 // so that the whole number times 1000 fits
+	i := 0
+	for ; i < len(digits) && i <= mostDigits && digits[i] >= '0' && digits[i] <= '9'; i++ {
+		ns = ns*10 + int64(digits[i]-'0')
+	}
+	if i == 0 || i > mostDigits {
+		return parseMicrosFloat(token)
+	}
+	ns *= 1000
+	if i < len(digits) {
+		if digits[i] != '.' {
+			return parseMicrosFloat(token)
+		}
+		scale := int64(100)
+		for _, c := range digits[i+1:] {
+			if c < '0' || c > '9' {
+				return parseMicrosFloat(token)
+			}
+			ns += int64(c-'0') * scale
+			if scale /= 10; scale == 0 && c >= '5' && len(digits) > i+4 {
+				break
+			}
+		}
+		if len(digits) > i+4 && digits[i+4] >= '5' && digits[i+4] <= '9' { // the first digit that is not shown
+			ns++
+		}
+	}
+	if negative {
+		ns = -ns
+	}
+	return ns, true
+}
+
+// parseMicrosFloat reads the rare forms: exponents, more digits than a time has.
+func parseMicrosFloat(token []byte) (int64, bool) {
+	us, err := strconv.ParseFloat(string(token), 64)
+	if err != nil && !math.IsInf(us, 0) || math.IsNaN(us) {
+		return 0, false
+	}
+	return int64(math.Round(min(max(us*1000, -farAway), farAway))), true
+}
+
+// metrics reads the metrics of a scope or kernel.
+func (d *reader) metrics() {
+	if d.Peek() != '{' {
+		d.Skip(0)
+		return
+	}
+	d.Expect('{', "")
+	for more := d.Begin('}'); more; more = d.More('}') {
+		at := d.Offset()
+		name := d.Intern(d.Str("a metric's name in quotes"))
+		d.Colon()
+		if d.Err != nil {
+			return
+		}
+		v, ok := d.value()
+		if !d.ours {
+			name = d.metricKind(name)
+		}
+		if len(d.e.metrics) >= mostMetrics {
+			d.Fail(at, "more than %d metrics on one event", mostMetrics)
+		}
+		if ok && !slices.ContainsFunc(d.e.metrics, func(m profile.Metric) bool { return m.Name == name }) {
+			d.e.metrics = append(d.e.metrics, profile.Metric{Name: name, Value: v})
+		}
+	}
+}
+
+// mostMetrics bounds the metrics of one event, as .hatchet files bound those of a node.
+const mostMetrics = 4096

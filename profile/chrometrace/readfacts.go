@@ -1,0 +1,123 @@
+package chrometrace
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// facts reads otherData: of our files, the facts of the run. Others keep there what they like.
+func (d *reader) facts() {
+	if d.Peek() != '{' {
+		d.Skip(0)
+		return
+	}
+	d.Object("", func(key string) {
+		if d.Peek() != '"' {
+			d.Skip(0)
+			return
+		}
+		value := string(d.Str("a fact"))
+		switch {
+		case key == formatKey:
+			d.ours = true
+		case d.ours:
+			d.info[key] = value
+		}
+	})
+}
+
+// kindTable reads the kinds of metrics.
+func (d *reader) kindTable() {
+	if d.Peek() != '{' {
+		d.Skip(0)
+		return
+	}
+	d.Object("", func(name string) {
+		if kind := slices.Index(kindNames[:], d.text()); kind >= 0 {
+			d.kinds[name] = profile.Kind(kind)
+		}
+	})
+}
+
+// deviceTable reads our devices: type → ordinal → facts.
+func (d *reader) deviceTable() {
+	d.objects(func(typ string) {
+		d.objects(func(id string) {
+			device := profile.Device{Type: typ, ID: id}
+			d.objects(func(fact string) {
+				switch fact {
+				case "arch":
+					device.Arch = d.text()
+				case "bus_width":
+					device.BusWidth = int64(d.whole())
+				case "clock_rate":
+					device.ClockRate = int64(d.whole())
+				case "memory_clock_rate":
+					device.MemoryClockRate = int64(d.whole())
+				case "num_sms":
+					device.NumSMs = int64(d.whole())
+				default:
+					d.Skip(0)
+				}
+			})
+			d.addDevice(device)
+		})
+	})
+}
+
+// objects reads an object's members, and skips what is none.
+func (d *reader) objects(member func(key string)) {
+	if d.Peek() != '{' {
+		d.Skip(0)
+		return
+	}
+	d.Object("", member)
+}
+
+// mostDevices bounds the table; a machine has sixteen.
+const mostDevices = 4096
+
+func (d *reader) addDevice(device profile.Device) {
+	if len(d.devices) < mostDevices {
+		d.devices = append(d.devices, device)
+	}
+}
+
+// deviceProperties reads Kineto's devices. It does not say what drives their memory, nor their clocks.
+func (d *reader) deviceProperties() {
+	if d.Peek() != '[' {
+		d.Skip(0)
+		return
+	}
+	d.Array("", func() {
+		device := profile.Device{Type: "CUDA"}
+		var major, minor uint64
+		d.objects(func(fact string) {
+			switch fact {
+			case "id":
+				device.ID = d.text()
+			case "name":
+				if strings.Contains(d.text(), "AMD") {
+					device.Type = "HIP"
+				}
+			case "computeMajor":
+				major = d.whole()
+			case "computeMinor":
+				minor = d.whole()
+			case "numSms":
+				device.NumSMs = int64(d.whole())
+			default:
+				d.Skip(0)
+			}
+		})
+		if device.Type == "CUDA" && major > 0 {
+			device.Arch = strconv.FormatUint(major*10+minor, 10)
+		}
+		if device.ID != "" {
+			d.addDevice(device)
+		}
+	})
+}

@@ -1,0 +1,80 @@
+package chrometrace
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// flowID names an arrow: a number, or a text. Ours after the first process are "process.number".
+type flowID struct {
+	process int64
+	number  uint64
+	text    string
+}
+
+func (d *reader) flowID() flowID {
+	if d.Peek() != '"' {
+		return flowID{number: d.whole()}
+	}
+	text := d.Intern(d.Str("an id"))
+	process, number, dotted := strings.Cut(text, ".")
+	if dotted {
+		p, err := strconv.ParseInt(process, 10, 64)
+		n, wrong := strconv.ParseUint(number, 10, 64)
+		if err == nil && wrong == nil {
+			return flowID{process: p, number: n}
+		}
+	}
+	if n, err := strconv.ParseUint(text, 0, 64); err == nil { // also "0x1f", as Chrome writes them
+		return flowID{number: n}
+	}
+	return flowID{text: text}
+}
+
+// flowTable holds the ends of arrows until the other end comes; which of them comes first is up to the writer.
+type flowTable struct {
+	starts, ends map[flowKey][]flowEnd
+}
+
+type flowKey struct {
+	cat string
+	id  flowID
+}
+
+type flowEnd struct {
+	lane int
+	at   int64
+}
+
+func newFlowTable() flowTable {
+	return flowTable{map[flowKey][]flowEnd{}, map[flowKey][]flowEnd{}}
+}
+
+// flow takes one end of an arrow. Upstream uses an id again for every kernel of a launch, so ends are
+// matched in the order in which they come.
+func (d *reader) flow() {
+	e := &d.e
+	key := flowKey{e.cat, e.id}
+	here := flowEnd{d.lanes.at(e.pid, e.tid).id, e.start}
+	mine, others := d.flows.starts, d.flows.ends
+	if e.phase != 's' {
+		mine, others = others, mine
+	}
+	waiting := others[key]
+	if len(waiting) == 0 {
+		mine[key] = append(mine[key], here)
+		return
+	}
+	from, to := here, waiting[0]
+	if e.phase != 's' {
+		from, to = to, from
+	}
+	if len(waiting) == 1 {
+		delete(others, key)
+	} else {
+		others[key] = waiting[1:]
+	}
+	d.t.Flows = append(d.t.Flows, profile.Flow{ID: e.id.number, From: from.lane, To: to.lane, Start: from.at, End: to.at})
+}

@@ -1,0 +1,73 @@
+package chrometrace
+
+import "slices"
+
+// pathTable keeps every call path once: a trace says the same ones again and again.
+type pathTable struct {
+	next  map[pathStep]int32
+	nodes []pathNode // of the tree of paths; the first is above all roots
+}
+
+type pathStep struct {
+	parent int32
+	name   string
+}
+
+type pathNode struct {
+	pathStep
+	depth int32
+	path  []string // made when it is first asked for
+}
+
+func newPathTable() pathTable {
+	return pathTable{map[pathStep]int32{}, []pathNode{{}}}
+}
+
+// child finds or makes the path one frame longer.
+func (t *pathTable) child(parent int32, name string) int32 {
+	step := pathStep{parent, name}
+	id, found := t.next[step]
+	if !found {
+		id = int32(len(t.nodes))
+		t.nodes = append(t.nodes, pathNode{pathStep: step, depth: t.nodes[parent].depth + 1})
+		t.next[step] = id
+	}
+	return id
+}
+
+// path returns the frames, the outermost first.
+func (t *pathTable) path(id int32) []string {
+	n := &t.nodes[id]
+	if n.path == nil && n.depth > 0 {
+		path := make([]string, 0, n.depth)
+		for ; id != 0; id = t.nodes[id].parent {
+			path = append(path, t.nodes[id].name)
+		}
+		slices.Reverse(path)
+		n.path = path
+	}
+	return n.path
+}
+
+// deepest is the longest call path that is read; .hatchet files have the same bound.
+const deepest = 10_000
+
+// callStack reads a call path.
+func (d *reader) callStack() []string {
+	if d.Peek() != '[' {
+		d.Skip(0)
+		return nil
+	}
+	at := d.Offset()
+	id := int32(0)
+	d.Expect('[', "")
+	for more := d.Begin(']'); more; more = d.More(']') {
+		if id = d.paths.child(id, d.text()); d.paths.nodes[id].depth > deepest {
+			d.Fail(at, "a call path of more than %d frames", deepest)
+		}
+	}
+	if d.Err != nil {
+		return nil
+	}
+	return d.paths.path(id)
+}

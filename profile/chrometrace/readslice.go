@@ -1,0 +1,105 @@
+package chrometrace
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// take puts the event that was read where it belongs.
+func (d *reader) take() {
+	e := &d.e
+	switch e.phase {
+	case 'X':
+		d.slice(e.duration)
+	case 'B':
+		if l := d.lanes.at(e.pid, e.tid); len(l.open) < mostOpen {
+			l.open = append(l.open, len(d.t.Slices))
+			d.slice(0)
+		}
+	case 'E':
+		d.lanes.at(e.pid, e.tid).close(d.t, e.start)
+	case 's', 'f', 't':
+		d.flow()
+	case 'M':
+		d.metadata()
+	}
+}
+
+// mostOpen bounds the slices that are open at once on a lane: what a broken file never closes piles up.
+const mostOpen = 10_000
+
+func (d *reader) slice(duration int64) {
+	e := &d.e
+	l := d.lanes.at(e.pid, e.tid)
+	s := profile.Slice{
+		Lane: l.id, Kind: kindOf(e.cat, e.name), Name: e.name, Start: e.start, Duration: duration, Path: e.path, ID: e.callID,
+	}
+	if e.cat == scopeWithMetrics && !d.ours && len(e.path) > 0 {
+		s.Name = e.path[len(e.path)-1] // upstream adds the metrics to the name
+	}
+	if e.hasBytes && (s.Kind == profile.CopySlice || s.Kind == profile.FillSlice) {
+		s.Metrics = append(s.Metrics, profile.Metric{Name: bytesMetric, Value: profile.IntValue(e.bytes)})
+	}
+	s.Metrics = append(s.Metrics, e.metrics...)
+	switch s.Kind {
+	case profile.KernelSlice, profile.CopySlice, profile.FillSlice, profile.GraphSlice:
+		l.gpu = true
+		if e.sawLaneFact {
+			l.laneFacts = e.laneFacts
+		}
+	}
+	l.last = max(l.last, e.start+duration)
+	d.t.Slices = append(d.t.Slices, s)
+}
+
+// kindOf tells by category what a slice is; by name too among a vendor's calls, which Kineto does not tell apart.
+func kindOf(cat, name string) profile.SliceKind {
+	if kind, ok := kindsByCategory[cat]; ok {
+		return kind
+	}
+	if !slices.Contains(vendorCalls, cat) {
+		return profile.ScopeSlice
+	}
+	switch {
+	case strings.Contains(name, "Synchronize"):
+		return profile.SyncSlice
+	case strings.Contains(name, "Launch"), strings.Contains(name, "Memcpy"), strings.Contains(name, "Memset"):
+		return profile.LaunchSlice
+	}
+	return profile.OtherSlice
+}
+
+// kindsByCategory has our categories, and Kineto's. Of what is in none of them, nothing is known but that it is
+// named and took time: a scope.
+var kindsByCategory = func() map[string]profile.SliceKind {
+	kinds := map[string]profile.SliceKind{
+		scopeWithMetrics: profile.ScopeSlice,
+		"gpu_memcpy":     profile.CopySlice,
+		"gpu_memset":     profile.FillSlice,
+		"cuda_sync":      profile.OtherSlice, // what the GPU saw of a wait that the call shows
+		"overhead":       profile.OtherSlice,
+		"Trace":          profile.OtherSlice,
+	}
+	for kind, cat := range categories {
+		kinds[cat] = profile.SliceKind(kind)
+	}
+	return kinds
+}()
+
+var vendorCalls = []string{"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "privateuse1_runtime", "runtime"}
+
+func (d *reader) metadata() {
+	e := &d.e
+	switch e.name {
+	case "process_name":
+		d.lanes.processes[e.pid] = e.shownName
+	case "thread_name":
+		l := d.lanes.at(e.pid, e.tid)
+		l.name = strings.TrimSpace(e.shownName)
+		if d.ours {
+			l.laneFacts, l.described = e.laneFacts, true
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package chrometrace
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// value reads the value of a metric; ok is false for one that is none. Upstream writes all of them as text: "3",
+// "0.500000", "[1,2,3]".
+func (d *reader) value() (v profile.Value, ok bool) {
+	switch d.Peek() {
+	case '"':
+		text := d.Intern(d.Str("a text"))
+		if !d.ours {
+			return parseValue(text), true
+		}
+		return profile.StringValue(text), true
+	case '[':
+		return d.vector()
+	case '{':
+		d.Skip(0)
+		return profile.Value{}, false
+	}
+	return d.Scalar(), true
+}
+
+// vector reads a list of numbers; one float makes all of them floats.
+func (d *reader) vector() (profile.Value, bool) {
+	list, numbers := []profile.Value{}, true
+	d.Array("at the start of a list", func() {
+		if c := d.Peek(); c == '"' || c == '[' || c == '{' {
+			d.Skip(0)
+			numbers = false
+			return
+		}
+		list = append(list, d.Scalar())
+	})
+	if !numbers {
+		return profile.Value{}, false
+	}
+	return numbersOf(list), true
+}
+
+func numbersOf(list []profile.Value) profile.Value {
+	ints, floats := make([]int64, len(list)), make([]float64, len(list))
+	whole := true
+	for i, v := range list {
+		ints[i] = v.Int()
+		floats[i], _ = v.Float()
+		whole = whole && v.Type() == profile.Int
+	}
+	if whole {
+		return profile.IntsValue(ints)
+	}
+	return profile.FloatsValue(floats)
+}
+
+// parseValue reads a metric that upstream wrote as text.
+func parseValue(text string) profile.Value {
+	if v, ok := parseNumber(text); ok {
+		return v
+	}
+	inner, isList := strings.CutPrefix(text, "[")
+	inner, closed := strings.CutSuffix(inner, "]")
+	if !isList || !closed {
+		return profile.StringValue(text)
+	}
+	var list []profile.Value
+	for part := range strings.SplitSeq(inner, ",") {
+		v, ok := parseNumber(strings.TrimSpace(part))
+		if !ok {
+			return profile.StringValue(text)
+		}
+		list = append(list, v)
+	}
+	return numbersOf(list)
+}
+
+func parseNumber(text string) (profile.Value, bool) {
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return profile.IntValue(i), true
+	}
+	if text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
+		return profile.Value{}, false // no "inf", "nan", "0x"
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	return profile.FloatValue(f), err == nil
+}
+
+// metricKind takes the kind off a metric's name as upstream's traces have it.
+func (d *reader) metricKind(name string) string {
+	for _, suffix := range []struct {
+		text string
+		kind profile.Kind
+	}{{"(exc)", profile.Exclusive}, {"(pty)", profile.Property}} {
+		if short, found := strings.CutSuffix(name, suffix.text); found {
+			short = strings.TrimRight(short, " ")
+			d.kinds[short] = suffix.kind
+			return short
+		}
+	}
+	return name
+}

@@ -1,0 +1,218 @@
+package profile
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Metrics that a tree has of the slices of a timeline, as a session has them that sums up at once.
+const (
+	timeMetric       = "time (ns)" // of kernels, graphs, copies and fills
+	countMetric      = "count"     // of the same
+	bytesMetric      = "bytes"     // of copies and fills
+	syncTimeMetric   = "sync_time (ns)"
+	syncCountMetric  = "sync_count"
+	cpuTimeMetric    = "cpu_time (ns)" // of scopes
+	deviceIDMetric   = "device_id"
+	deviceTypeMetric = "device_type"
+)
+
+// rootName is what the root is called in a timeline without call paths.
+const rootName = "ROOT"
+
+// Summarize makes the profile's tree from its timeline: at its call path, each kernel, copy and fill with its time and count
+// and with the distribution of its times, each scope with its metrics and the time it took on the CPU, and each wait.
+// Kinds that are known already stay. Launches are no frames: what they started is.
+//
+// Slices without a call path, as torch.profiler writes them, get one: a thread's slices from those around them, a
+// GPU's from the launch of the same ID or from the one an arrow comes from.
+func (p *Profile) Summarize() {
+	s := summary{p: p, lanes: map[int]*Lane{}, children: map[childKey]*Node{}, seen: map[string]bool{}}
+	for i := range p.Timeline.Lanes {
+		s.lanes[p.Timeline.Lanes[i].ID] = &p.Timeline.Lanes[i]
+	}
+	if p.Kinds == nil {
+		p.Kinds = Kinds{}
+	}
+	p.Root = &Node{Name: rootName}
+	paths := newPlaces(p.Timeline, s.lanes)
+	for _, i := range byStart(p.Timeline.Slices) {
+		sl := &p.Timeline.Slices[i]
+		s.add(sl, paths.of(i))
+	}
+	s.finish()
+}
+
+// byStart lists slices in the order in which they began, the longer first, so that children of the tree come in the
+// order of their first appearance, and a slice after those around it.
+func byStart(list []Slice) []int {
+	order := make([]int, len(list))
+	sorted := true
+	for i := range order {
+		order[i] = i
+		sorted = sorted && (i == 0 || startsBefore(&list[i-1], &list[i]) <= 0)
+	}
+	if !sorted {
+		slices.SortStableFunc(order, func(a, b int) int { return startsBefore(&list[a], &list[b]) })
+	}
+	return order
+}
+
+func startsBefore(a, b *Slice) int {
+	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Duration, a.Duration))
+}
+
+// summary is a tree in the making.
+type summary struct {
+	p        *Profile
+	lanes    map[int]*Lane
+	children map[childKey]*Node
+	seen     map[string]bool // inclusive metrics that are there
+}
+
+type childKey struct {
+	parent *Node
+	name   string
+}
+
+// node finds or makes the frame at a path below the root.
+func (s *summary) node(path []string) *Node {
+	n := s.p.Root
+	if len(path) > 0 && path[0] == n.Name {
+		path = path[1:]
+	}
+	for _, name := range path {
+		key := childKey{n, name}
+		child := s.children[key]
+		if child == nil {
+			child = &Node{Name: name}
+			n.Children = append(n.Children, child)
+			s.children[key] = child
+		}
+		n = child
+	}
+	return n
+}
+
+// add sums up one slice at its path.
+func (s *summary) add(sl *Slice, path []string) {
+	switch sl.Kind {
+	case KernelSlice, GraphSlice, CopySlice, FillSlice:
+		n := s.node(path)
+		s.sum(n, timeMetric, IntValue(sl.Duration), Inclusive)
+		s.sum(n, countMetric, IntValue(1), Inclusive)
+		s.device(n, sl)
+		s.metrics(n, sl.Metrics)
+		if n.Times == nil {
+			n.Times = &Sketch{}
+		}
+		n.Times.Add(uint64(max(sl.Duration, 0)))
+	case SyncSlice:
+		n := s.node(path)
+		s.sum(n, syncTimeMetric, IntValue(sl.Duration), Inclusive)
+		s.sum(n, syncCountMetric, IntValue(1), Inclusive)
+	case ScopeSlice:
+		if l := s.lanes[sl.Lane]; l != nil && l.Kind != ThreadLane {
+			return // the kernels of a captured scope say where they belong, and its time is theirs
+		}
+		n := s.node(path)
+		if !hasMetric(sl.Metrics, cpuTimeMetric) {
+			s.sum(n, cpuTimeMetric, IntValue(sl.Duration), Exclusive)
+		}
+		s.metrics(n, sl.Metrics)
+	}
+}
+
+func hasMetric(list []Metric, name string) bool {
+	return slices.ContainsFunc(list, func(m Metric) bool { return m.Name == name })
+}
+
+// metrics adds the metrics of a slice. Numbers whose kind is not known are inclusive, as metrics of scopes are.
+func (s *summary) metrics(n *Node, list []Metric) {
+	for _, m := range list {
+		kind := Inclusive
+		switch m.Value.Type() {
+		case String:
+			kind = Property
+		case Ints, Floats: // readers of trees cannot add them up
+			kind = Exclusive
+		}
+		s.sum(n, m.Name, m.Value, kind)
+	}
+}
+
+// sum adds a value to a node's metric, or replaces it where values do not add up.
+func (s *summary) sum(n *Node, name string, v Value, kind Kind) {
+	if known, ok := s.p.Kinds[name]; ok {
+		kind = known
+	} else {
+		s.p.Kinds[name] = kind
+	}
+	old, ok := n.Metric(name)
+	if ok && kind != Property {
+		v = plus(old, v)
+	}
+	n.Set(name, v)
+	if kind == Inclusive {
+		s.seen[name] = true
+	}
+}
+
+// plus adds two values of one metric; of values that do not fit each other, the later stands.
+func plus(a, b Value) Value {
+	x, isNumber := a.Float()
+	y, alsoNumber := b.Float()
+	switch {
+	case a.Type() == Int && b.Type() == Int:
+		if sum := a.Int() + b.Int(); (sum < a.Int()) == (b.Int() < 0) {
+			return IntValue(sum)
+		}
+		return FloatValue(x + y) // it overflowed
+	case isNumber && alsoNumber:
+		return FloatValue(x + y)
+	case a.Type() == Ints && b.Type() == Ints && len(a.Ints()) == len(b.Ints()):
+		sum := slices.Clone(a.Ints())
+		for i, v := range b.Ints() {
+			sum[i] += v
+		}
+		return IntsValue(sum)
+	case a.Type() == Floats && b.Type() == Floats && len(a.Floats()) == len(b.Floats()):
+		sum := slices.Clone(a.Floats())
+		for i, v := range b.Floats() {
+			sum[i] += v
+		}
+		return FloatsValue(sum)
+	}
+	return b
+}
+
+// device says on which GPU a frame ran; of several, the last.
+func (s *summary) device(n *Node, sl *Slice) {
+	l := s.lanes[sl.Lane]
+	if l == nil || l.Device == "" {
+		return
+	}
+	s.sum(n, deviceIDMetric, StringValue(l.Device), Property)
+	for i := range s.p.Devices {
+		if s.p.Devices[i].ID == l.Device {
+			s.sum(n, deviceTypeMetric, StringValue(s.p.Devices[i].Type), Property)
+			return
+		}
+	}
+}
+
+// finish forgets the kinds of metrics that no node has, as no tree names them.
+func (s *summary) finish() {
+	used := map[string]bool{}
+	s.p.Root.Walk(func(n *Node, _ int) bool {
+		for i := range n.Metrics {
+			used[n.Metrics[i].Name] = true
+		}
+		return true
+	})
+	for name := range s.p.Kinds {
+		if !used[name] {
+			delete(s.p.Kinds, name)
+		}
+	}
+}

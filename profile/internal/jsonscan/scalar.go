@@ -1,0 +1,263 @@
+package jsonscan
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// Scalar reads a number or a word: true, false, null, and Python's NaN and Infinity. What has no value
+// (null) is NaN, so that it is neither shown as zero nor added up as one.
+func (s *Scanner) Scalar() profile.Value {
+	s.Peek()
+	if v, ok := s.shortInt(); ok {
+		return profile.IntValue(v)
+	}
+	start := s.Offset()
+	token := s.Token()
+	if s.Err != nil {
+		return profile.Value{}
+	}
+	if len(token) == 0 {
+		s.Unexpected("a value")
+		return profile.Value{}
+	}
+	if v, ok := parseInt(token); ok {
+		return profile.IntValue(v)
+	}
+	switch string(token) {
+	case "true":
+		return profile.IntValue(1)
+	case "false":
+		return profile.IntValue(0)
+	case "null", "NaN":
+		return profile.FloatValue(math.NaN())
+	case "Infinity":
+		return profile.FloatValue(math.Inf(1))
+	case "-Infinity":
+		return profile.FloatValue(math.Inf(-1))
+	}
+	// Out of range is ±Inf from ParseFloat together with an error; as a measurement that is fine.
+	f, err := strconv.ParseFloat(string(token), 64)
+	if !isNumber(token) || err != nil && !math.IsInf(f, 0) {
+		s.Fail(start, "expected a value, found %q", Clip(token))
+	}
+	return profile.FloatValue(f)
+}
+
+// shortInt consumes what nearly all values are: a whole number of up to 18 digits that ends within the buffer.
+func (s *Scanner) shortInt() (v int64, ok bool) {
+	rest := s.buf[s.pos:s.end]
+	for i, c := range rest {
+		if c < '0' || c > '9' {
+			if i == 0 || i > 18 || i > 1 && rest[0] == '0' || inToken(c) {
+				break
+			}
+			s.pos += i
+			return v, true
+		}
+		v = v*10 + int64(c-'0') // meaningless after 18 digits, and not used
+	}
+	return 0, false
+}
+
+// inToken says whether a byte may stand within a number or a word.
+func inToken(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '+' || c == '.'
+}
+
+// Token consumes the letters, digits and signs of one scalar.
+func (s *Scanner) Token() []byte {
+	s.text = s.text[:0]
+	for {
+		for i := s.pos; i < s.end; i++ {
+			if inToken(s.buf[i]) {
+				continue
+			}
+			token := s.buf[s.pos:i]
+			s.pos = i
+			if len(s.text) == 0 {
+				return token
+			}
+			s.text = append(s.text, token...)
+			return s.text
+		}
+		s.text = append(s.text, s.buf[s.pos:s.end]...)
+		s.pos = s.end
+		if len(s.text) > longestScalar {
+			s.Fail(s.Offset(), "a number of more than %d characters", longestScalar)
+			return nil
+		}
+		if !s.fill() {
+			return s.text
+		}
+	}
+}
+
+// longestScalar bounds a number that crosses the buffer; a float64 written in full has 1077 characters.
+const longestScalar = 4096
+
+// parseInt reads an integer that fits; ok is false for everything else.
+func parseInt(token []byte) (v int64, ok bool) {
+	digits := token
+	if len(digits) > 0 && digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) == 0 || len(digits) > 19 || len(digits) > 1 && digits[0] == '0' {
+		return 0, false
+	}
+	var u uint64 // 19 digits always fit in 64 bits without a sign
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		u = u*10 + uint64(c-'0')
+	}
+	switch {
+	case len(digits) == len(token):
+		return int64(u), u <= math.MaxInt64
+	case u <= math.MaxInt64+1:
+		return int64(-u), true
+	}
+	return 0, false
+}
+
+// isNumber says whether a token is a number by JSON's grammar; ParseFloat alone also takes "1.", ".5", "0x1p4".
+func isNumber(token []byte) bool {
+	rest := token
+	if len(rest) > 0 && rest[0] == '-' {
+		rest = rest[1:]
+	}
+	n := digits(rest)
+	if n == 0 || n > 1 && rest[0] == '0' {
+		return false
+	}
+	rest = rest[n:]
+	if len(rest) > 0 && rest[0] == '.' {
+		n = digits(rest[1:])
+		if n == 0 {
+			return false
+		}
+		rest = rest[1+n:]
+	}
+	if len(rest) > 0 && (rest[0] == 'e' || rest[0] == 'E') {
+		rest = rest[1:]
+		if len(rest) > 0 && (rest[0] == '+' || rest[0] == '-') {
+			rest = rest[1:]
+		}
+		n = digits(rest)
+		if n == 0 {
+			return false
+		}
+		rest = rest[n:]
+	}
+	return len(rest) == 0
+}
+
+func digits(text []byte) int {
+	for i, c := range text {
+		if c < '0' || c > '9' {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// Clip shortens what an error quotes.
+func Clip(token []byte) []byte {
+	if len(token) > 40 {
+		return token[:40]
+	}
+	return token
+}
+
+// unescape reads what follows a backslash and appends it to text.
+func (s *Scanner) unescape() bool {
+	at := s.Offset() - 1
+	c, _ := s.byte()
+	switch c {
+	case '"', '\\', '/':
+	case 'b':
+		c = '\b'
+	case 'f':
+		c = '\f'
+	case 'n':
+		c = '\n'
+	case 'r':
+		c = '\r'
+	case 't':
+		c = '\t'
+	case 'u':
+		return s.unicode(at)
+	default:
+		s.Fail(at, "unknown escape in a string")
+		return false
+	}
+	s.text = append(s.text, c)
+	return true
+}
+
+// unicode reads \uXXXX after its 'u', and the second half of a surrogate pair. Half a pair alone becomes U+FFFD.
+func (s *Scanner) unicode(at int64) bool {
+	r, ok := s.hex4()
+	for ok && utf16.IsSurrogate(r) {
+		if next := s.ahead(2); string(next) != `\u` {
+			r = utf8.RuneError
+			break
+		}
+		s.pos += 2
+		second, good := s.hex4()
+		if pair := utf16.DecodeRune(r, second); !good || pair != utf8.RuneError {
+			r, ok = pair, good
+			break
+		}
+		s.text = utf8.AppendRune(s.text, utf8.RuneError)
+		r = second // it may begin a pair of its own
+	}
+	if !ok {
+		s.Fail(at, `expected four hexadecimal digits after \u`)
+		return false
+	}
+	s.text = utf8.AppendRune(s.text, r)
+	return true
+}
+
+// ahead returns the next n bytes without consuming them, fewer at the end of the stream.
+func (s *Scanner) ahead(n int) []byte {
+	if s.end-s.pos < n {
+		left := copy(s.buf, s.buf[s.pos:s.end])
+		s.base += int64(s.pos)
+		s.pos, s.end = 0, left
+		for s.end < n {
+			got, err := s.r.Read(s.buf[s.end:])
+			s.end += got
+			if err != nil || got == 0 {
+				break // if it was an error, the next fill meets it again
+			}
+		}
+	}
+	return s.buf[s.pos:min(s.pos+n, s.end)]
+}
+
+func (s *Scanner) hex4() (rune, bool) {
+	var r rune
+	for range 4 {
+		c, ok := s.byte()
+		switch {
+		case !ok:
+			return 0, false
+		case c >= '0' && c <= '9':
+			r = r<<4 | rune(c-'0')
+		case c >= 'a' && c <= 'f':
+			r = r<<4 | rune(c-'a'+10)
+		case c >= 'A' && c <= 'F':
+			r = r<<4 | rune(c-'A'+10)
+		default:
+			return 0, false
+		}
+	}
+	return r, true
+}

@@ -1,0 +1,313 @@
+// Package jsonscan reads JSON text piece by piece from a stream, in the memory of one buffer: what the readers of
+// .hatchet files and of traces are made of. It checks the grammar where it reads, and says where a file is wrong.
+package jsonscan
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+	"strings"
+	"unicode/utf8"
+)
+
+// Error says where and why a file could not be understood.
+type Error struct {
+	Offset int64 // of the byte that could not be understood, from 0
+	Reason string
+	Cut    bool // the file ended there; what comes before may be of use
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
+
+// Scanner reads JSON text piece by piece from a stream. The first error sticks; after it every method returns
+// a zero value, so callers check err only where they loop or decide.
+type Scanner struct {
+	r     io.Reader
+	buf   []byte
+	pos   int    // next byte to read in buf
+	end   int    // end of what is read
+	base  int64  // offset of buf[0] in the stream
+	ended bool   // nothing comes after end
+	Err   error  // the first; it sticks
+	text  []byte // the last string or number that did not lie in one piece in buf
+
+	names map[string]string // see Intern
+}
+
+// MaxDepth bounds the nesting of values that are skipped.
+const MaxDepth = 10_000
+
+// longestString bounds a string, which must fit in memory to be read.
+const longestString = 64 << 20
+
+// New returns a scanner at the start of a stream.
+func New(r io.Reader) *Scanner {
+	return &Scanner{r: r, buf: make([]byte, 64<<10), names: map[string]string{}}
+}
+
+// Offset is where the next byte lies in the stream.
+func (s *Scanner) Offset() int64 { return s.base + int64(s.pos) }
+
+// Fail makes an error stick.
+func (s *Scanner) Fail(at int64, format string, args ...any) {
+	if s.Err == nil {
+		s.Err = &Error{Offset: at, Reason: fmt.Sprintf(format, args...), Cut: s.ended && s.pos >= s.end}
+	}
+}
+
+// fill reads more bytes; false at the end of the stream or after an error.
+func (s *Scanner) fill() bool {
+	if s.Err != nil {
+		return false
+	}
+	s.base += int64(s.end)
+	s.pos, s.end = 0, 0
+	for empty := 0; empty < 100; empty++ {
+		n, err := s.r.Read(s.buf)
+		s.end = n
+		if n > 0 {
+			return true
+		}
+		if errors.Is(err, io.EOF) {
+			s.ended = true
+			return false
+		}
+		if err != nil {
+			s.Err = fmt.Errorf("byte %d: %w", s.base, err)
+			return false
+		}
+	}
+	s.Err = fmt.Errorf("byte %d: %w", s.base, io.ErrNoProgress)
+	return false
+}
+
+// Peek skips white space and returns the next byte without consuming it; 0 at the end.
+func (s *Scanner) Peek() byte {
+	if s.pos < s.end && s.buf[s.pos] > ' ' {
+		return s.buf[s.pos]
+	}
+	return s.peekBehindSpace()
+}
+
+// peekBehindSpace is the rest of peek. Two thirds of an indented file are spaces, so they are taken eight at a time.
+func (s *Scanner) peekBehindSpace() byte {
+	for s.Err == nil {
+		for s.pos < s.end {
+			switch c := s.buf[s.pos]; c {
+			case ' ':
+				s.pos += leadingSpaces(s.buf[s.pos:s.end])
+			case '\n', '\r', '\t':
+				s.pos++
+			default:
+				return c
+			}
+		}
+		if !s.fill() {
+			return 0
+		}
+	}
+	return 0
+}
+
+// leadingSpaces counts the spaces at the start of text, of which there is one at least.
+func leadingSpaces(text []byte) int {
+	n := 0
+	for ; len(text)-n >= 8; n += 8 {
+		if other := binary.LittleEndian.Uint64(text[n:]) ^ 0x2020202020202020; other != 0 {
+			return n + bits.TrailingZeros64(other)/8
+		}
+	}
+	for n < len(text) && text[n] == ' ' {
+		n++
+	}
+	return n
+}
+
+// Expect consumes one byte of structure.
+func (s *Scanner) Expect(want byte, where string) {
+	switch c := s.Peek(); {
+	case s.Err != nil:
+	case c == want:
+		s.pos++
+	default:
+		s.Unexpected(fmt.Sprintf("'%c' %s", want, where))
+	}
+}
+
+// Unexpected reports what lies at the current position instead of what was wanted.
+func (s *Scanner) Unexpected(want string) {
+	c := s.Peek()
+	switch {
+	case c == 0 && s.pos >= s.end:
+		s.Fail(s.Offset(), "the file ends where %s should be; it is cut off or empty", want)
+	case c < ' ' || c >= utf8.RuneSelf:
+		s.Fail(s.Offset(), "expected %s, found byte 0x%02x", want, c)
+	default:
+		s.Fail(s.Offset(), "expected %s, found '%c'", want, c)
+	}
+}
+
+// Object calls member for every key; member must consume the value. It is for the rare objects; those of which a
+// file has millions are read with begin, str, colon and more.
+func (s *Scanner) Object(where string, member func(key string)) {
+	s.Expect('{', where)
+	for more := s.Begin('}'); more; more = s.More('}') {
+		key := s.Intern(s.Str(AKey))
+		if s.Colon(); s.Err != nil {
+			return
+		}
+		member(key)
+	}
+}
+
+// Begin says whether an object or an array that has just been opened has members, and closes it if it has none.
+func (s *Scanner) Begin(closing byte) bool {
+	if s.Peek() == closing {
+		s.pos++
+		return false
+	}
+	return s.Err == nil
+}
+
+// AKey is what Str is told to want for a key.
+const AKey = "a key in quotes"
+
+// Colon consumes the colon after a key.
+func (s *Scanner) Colon() { s.Expect(':', "after a key") }
+
+// Intern returns the one copy of a string. A tree repeats a few kernel names thousands of times.
+func (s *Scanner) Intern(text []byte) string {
+	if name, ok := s.names[string(text)]; ok {
+		return name
+	}
+	if s.Err != nil {
+		return ""
+	}
+	raw := string(text)
+	name := strings.ToValidUTF8(raw, "\uFFFD")
+	s.names[raw] = name
+	return name
+}
+
+// Array calls element for every element; element must consume it.
+func (s *Scanner) Array(where string, element func()) {
+	s.Expect('[', where)
+	for more := s.Begin(']'); more; more = s.More(']') {
+		element()
+	}
+}
+
+// More consumes a comma (true) or the closing bracket (false); false after an error.
+func (s *Scanner) More(closing byte) bool {
+	switch s.Peek() {
+	case ',':
+		s.pos++
+		return s.Err == nil
+	case closing:
+		s.pos++
+		return false
+	}
+	if s.Err == nil {
+		s.Unexpected(fmt.Sprintf("',' or '%c'", closing))
+	}
+	return false
+}
+
+// Str reads a string. The result is valid until the next call that scans.
+func (s *Scanner) Str(want string) []byte {
+	if s.Peek() != '"' {
+		if s.Err == nil {
+			s.Unexpected(want)
+		}
+		return nil
+	}
+	start := s.Offset()
+	s.pos++
+	rest := s.buf[s.pos:s.end]
+	if n := plainText(rest); n < len(rest) && rest[n] == '"' { // the common case: whole in the buffer, nothing to unescape
+		s.pos += n + 1
+		return rest[:n]
+	}
+	return s.longString(start)
+}
+
+// plainText counts the bytes of a string before a quote, a backslash or a control character, or before the end.
+func plainText(text []byte) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	n := 0
+	for ; len(text)-n >= 8; n += 8 {
+		// A byte's top bit is set in found if it is one of the three. What lies behind the first such byte may be
+		// wrong, because of the borrow of the subtractions, but only the first one is asked for.
+		eight := binary.LittleEndian.Uint64(text[n:])
+		quote, backslash := eight^('"'*ones), eight^('\\'*ones)
+		found := ((quote-ones)&^quote | (backslash-ones)&^backslash | (eight-' '*ones)&^eight) & tops
+		if found != 0 {
+			return n + bits.TrailingZeros64(found)/8
+		}
+	}
+	for n < len(text) && text[n] != '"' && text[n] != '\\' && text[n] >= ' ' {
+		n++
+	}
+	return n
+}
+
+// longString reads a string piece by piece into text.
+func (s *Scanner) longString(start int64) []byte {
+	s.text = s.text[:0]
+	for {
+		n := plainText(s.buf[s.pos:s.end])
+		s.text = append(s.text, s.buf[s.pos:s.pos+n]...)
+		s.pos += n
+		if len(s.text) > longestString {
+			s.Fail(start, "a string of more than %d bytes", longestString)
+			return nil
+		}
+		c, ok := s.byte()
+		switch {
+		case !ok:
+			s.Fail(start, "the string that starts here never ends; the file is cut off")
+			return nil
+		case c == '"':
+			return s.text
+		case c == '\\':
+			if !s.unescape() {
+				return nil
+			}
+		case c < ' ':
+			s.Fail(s.Offset()-1, "control character 0x%02x inside a string", c)
+			return nil
+		default: // the first byte of a fresh buffer
+			s.text = append(s.text, c)
+		}
+	}
+}
+
+// byte consumes one byte as it is.
+func (s *Scanner) byte() (byte, bool) {
+	if s.pos >= s.end && !s.fill() {
+		return 0, false
+	}
+	c := s.buf[s.pos]
+	s.pos++
+	return c, true
+}
+
+// Skip consumes a value of any shape.
+func (s *Scanner) Skip(depth int) {
+	if depth > MaxDepth {
+		s.Fail(s.Offset(), "nested more than %d levels deep", MaxDepth)
+		return
+	}
+	switch s.Peek() {
+	case '{':
+		s.Object("", func(string) { s.Skip(depth + 1) })
+	case '[':
+		s.Array("", func() { s.Skip(depth + 1) })
+	case '"':
+		s.Str("a string")
+	default:
+		s.Scalar()
+	}
+}

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -27,7 +28,7 @@ const rootName = "ROOT"
 // Slices without a call path, as torch.profiler writes them, get one: a thread's slices from those around them, a
 // GPU's from the launch of the same ID or from the one an arrow comes from.
 func (p *Profile) Summarize() {
-	s := summary{p: p, lanes: map[int]*Lane{}, children: map[childKey]*Node{}, seen: map[string]bool{}}
+	s := summary{p: p, lanes: map[int]*Lane{}, children: map[childKey]*Node{}}
 	for i := range p.Timeline.Lanes {
 		s.lanes[p.Timeline.Lanes[i].ID] = &p.Timeline.Lanes[i]
 	}
@@ -41,6 +42,48 @@ func (p *Profile) Summarize() {
 		s.add(sl, paths.of(i))
 	}
 	s.finish()
+}
+
+// BeyondTimeline counts the metrics of the profile's tree that Summarize would not make of its timeline.
+func (p *Profile) BeyondTimeline() int {
+	again := &Profile{Kinds: maps.Clone(p.Kinds), Devices: p.Devices, Timeline: p.Timeline}
+	again.Summarize()
+	type pair struct{ mine, made *Node }
+	beyond := 0
+	for pending := []pair{{p.Root, again.Root}}; len(pending) > 0; {
+		at := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		made := make(map[string]*Node)
+		if at.made != nil {
+			for _, c := range at.made.Children {
+				made[c.Name] = c
+			}
+		}
+		for _, m := range at.mine.Metrics {
+			if at.made != nil {
+				if v, found := at.made.Metric(m.Name); found && equal(v, m.Value) {
+					continue
+				}
+			}
+			if v, number := m.Value.Float(); number && v == 0 {
+				continue // the root's zeros
+			}
+			beyond++
+		}
+		for _, c := range at.mine.Children {
+			pending = append(pending, pair{c, made[c.Name]})
+		}
+	}
+	return beyond
+}
+
+func equal(a, b Value) bool {
+	x, isNumber := a.Float()
+	y, alsoNumber := b.Float()
+	if isNumber || alsoNumber {
+		return isNumber && alsoNumber && (x == y || x != x && y != y)
+	}
+	return a.Str() == b.Str() && slices.Equal(a.Ints(), b.Ints()) && slices.Equal(a.Floats(), b.Floats())
 }
 
 // byStart lists slices in the order in which they began, the longer first, so that children of the tree come in the
@@ -67,7 +110,6 @@ type summary struct {
 	p        *Profile
 	lanes    map[int]*Lane
 	children map[childKey]*Node
-	seen     map[string]bool // inclusive metrics that are there
 }
 
 type childKey struct {
@@ -153,9 +195,6 @@ func (s *summary) sum(n *Node, name string, v Value, kind Kind) {
 		v = plus(old, v)
 	}
 	n.Set(name, v)
-	if kind == Inclusive {
-		s.seen[name] = true
-	}
 }
 
 // plus adds two values of one metric; of values that do not fit each other, the later stands.

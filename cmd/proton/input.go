@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 
 	tree "github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
@@ -20,11 +21,20 @@ func readProfileAs(file string, stdin io.Reader, f *formats.Format) (*tree.Profi
 		if err != nil && formats.NotThere(err) {
 			return nil, fmt.Errorf("%w; give a profile, for example the .hatchet file that proton run writes", err)
 		}
+		warnIncomplete(file, p)
 		return p, err
 	}
 	p, err := formats.ReadAs(stdin, f)
 	if err != nil {
 		return nil, fmt.Errorf("read profile from standard input: %w; pipe a profile into this command", err)
 	}
+	warnIncomplete("standard input", p)
 	return p, nil
+}
+
+// warnIncomplete says on standard error that what is shown is not all there was.
+func warnIncomplete(file string, p *tree.Profile) {
+	if p != nil && p.Info[tree.InfoIncomplete] != "" {
+		fmt.Fprintf(os.Stderr, "proton: %s: %s\n", file, p.Info[tree.InfoIncomplete])
+	}
 }

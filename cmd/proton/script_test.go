@@ -35,6 +35,11 @@ func setUpStory(env *testscript.Env) error {
 	if err := os.Mkdir(root, 0o755); err != nil {
 		return err
 	}
+	upstream, err := filepath.Abs("../../testdata/upstream")
+	if err != nil {
+		return err
+	}
+	env.Setenv("UPSTREAM", upstream) // what the peers wrote
 	env.Setenv("PROTON_HOME", home)
 	env.Setenv("PROTON_ROOT", root)
 	env.Setenv("PYTHONDONTWRITEBYTECODE", "1")

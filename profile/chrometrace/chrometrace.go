@@ -6,7 +6,11 @@
 // and, as far as they hold slices, those of torch.profiler and others.
 package chrometrace
 
-import "github.com/goproton/goproton/profile"
+import (
+	"bytes"
+
+	"github.com/goproton/goproton/profile"
+)
 
 // Lanes are threads of the trace; upstream keeps their ids in bands, and so do we.
 const (
@@ -33,3 +37,32 @@ const scopeWithMetrics = "metric"
 
 // bytesMetric is the size of a copy or fill; it stands among the arguments, with the rate beside it.
 const bytesMetric = "bytes"
+
+// Sniff says by the first bytes of a file whether it is a trace: an object with a key that traces have, or
+// a list of events.
+func Sniff(head []byte) bool {
+	head = bytes.TrimLeft(head, " \r\n\t")
+	if len(head) == 0 {
+		return false
+	}
+	if head[0] == '{' {
+		for _, key := range []string{`"traceEvents"`, `"baseTimeNanoseconds"`, `"deviceProperties"`, `"` + formatKey + `"`} {
+			if bytes.Contains(head, []byte(key)) {
+				return true
+			}
+		}
+		return false
+	}
+	inner, found := bytes.CutPrefix(head, []byte("["))
+	inner, object := bytes.CutPrefix(bytes.TrimLeft(inner, " \r\n\t"), []byte("{"))
+	inner, quoted := bytes.CutPrefix(bytes.TrimLeft(inner, " \r\n\t"), []byte(`"`))
+	key, _, closed := bytes.Cut(inner, []byte(`"`))
+	if !found || !object || !quoted || !closed {
+		return false
+	}
+	switch string(key) {
+	case "ph", "name", "cat", "ts", "dur", "pid", "tid", "args", "id", "s", "bp", "cname", "tts", "sf":
+		return true
+	}
+	return false
+}

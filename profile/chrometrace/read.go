@@ -128,8 +128,8 @@ func plus(a, b int64) int64 {
 	return min(max(a, -farAway), farAway) + min(max(b, -farAway), farAway)
 }
 
-// farAway is further than any time is: 73 years on both sides of 1970, doubled.
-const farAway = 1 << 62
+// farAway is further than any time is, 73 years, and leaves room for a sum of three.
+const farAway = 1 << 61
 
 func (d *reader) eventList() {
 	d.events = true

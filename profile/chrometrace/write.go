@@ -2,6 +2,7 @@ package chrometrace
 
 import (
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/goproton/goproton/profile"
@@ -9,6 +10,17 @@ import (
 
 // ErrNoTimeline says that a profile has sums only. Times cannot be made up from them.
 var ErrNoTimeline = errors.New("this profile has no timeline; record one with proton run -d trace")
+
+// Loses says what a trace does not hold of a profile: what the tree has beyond the timeline.
+func Loses(p *profile.Profile) []string {
+	if p.Timeline == nil {
+		return nil // Write refuses it
+	}
+	if n := p.BeyondTimeline(); n > 0 {
+		return []string{fmt.Sprintf("%d values of the tree that its timeline does not tell", n)}
+	}
+	return nil
+}
 
 // Write writes a profile's timeline. Its first moment is the file's base.
 func Write(w io.Writer, p *profile.Profile) error {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/chrometrace"
 	"github.com/goproton/goproton/profile/collapsed"
 	"github.com/goproton/goproton/profile/hatchet"
 	"github.com/goproton/goproton/profile/msgpack"
@@ -65,6 +66,11 @@ var all = []*Format{
 		Holds: Tree,
 		Sniff: collapsed.Sniff, Read: collapsed.Read, Write: collapsed.Write,
 		WriteMetric: collapsed.WriteMetric, LosesMetric: collapsed.Loses,
+	},
+	{
+		Name: "chrome_trace", Suffixes: []string{".chrome_trace"}, About: "timeline as JSON, for Perfetto and chrome://tracing",
+		Holds: Floats | Text | Vectors | Kinds | Devices | Info | Times | Timeline,
+		Sniff: chrometrace.Sniff, Read: chrometrace.Read, Write: chrometrace.Write, Loses: chrometrace.Loses,
 	},
 }
 

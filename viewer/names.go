@@ -49,6 +49,15 @@ func newNamer(f NameFormat) (*namer, error) {
 	return nil, fmt.Errorf("format names as %q: no such format; use %s", f, strings.Join(all, ", "))
 }
 
+// Labels returns a function that shortens names as Table.Label does.
+func Labels(f NameFormat) (func(name string) string, error) {
+	n, err := newNamer(f)
+	if err != nil {
+		return nil, err
+	}
+	return n.label, nil
+}
+
 func (n *namer) label(name string) string {
 	label, known := n.known[name]
 	if !known {

@@ -21,6 +21,7 @@ type Table struct {
 
 	sums  *sums // what the rows were made of
 	names *namer
+	roofs []Roof
 }
 
 // Column is one metric that was asked for.
@@ -77,7 +78,7 @@ func NewTable(p *profile.Profile, o Options) (*Table, error) {
 	b.addUp()
 	b.sums.total()
 	b.sums.group(o.Group)
-	t := &Table{Profile: p, sums: &b.sums, names: names}
+	t := &Table{Profile: p, sums: &b.sums, names: names, roofs: b.roofs()}
 	b.derive(t, o.BaseUnits)
 	t.link()
 	t.Notes = b.notes

@@ -33,7 +33,9 @@ type Format struct {
 	// this format. At most one format may say yes.
 	Sniff func(head []byte) bool
 	Read  func(r io.Reader) (*profile.Profile, error)
-	Write func(w io.Writer, p *profile.Profile) error // uncompressed; nil for a format that is only read
+	// ReadAt reads a file that is not packed with several processors; nil where Read is all there is.
+	ReadAt func(r io.ReaderAt, size int64) (*profile.Profile, error)
+	Write  func(w io.Writer, p *profile.Profile) error // uncompressed; nil for a format that is only read
 
 	// Loses tells what gets lost of p besides what Holds says, one clause each; nil for nothing.
 	Loses func(p *profile.Profile) []string
@@ -49,7 +51,7 @@ var all = []*Format{
 	{
 		Name: "hatchet", Suffixes: []string{".hatchet"}, About: "JSON tree of Proton, proton-viewer and llnl-hatchet",
 		Holds: Tree | Floats | Text | Vectors | Kinds | Devices | Info | Times,
-		Sniff: sniffHatchet, Read: hatchet.Read, Write: hatchet.Write,
+		Sniff: sniffHatchet, Read: hatchet.Read, ReadAt: hatchet.ReadAt, Write: hatchet.Write,
 	},
 	{
 		Name: "hatchet_msgpack", Suffixes: []string{".hatchet_msgpack"}, About: "the same tree in MessagePack",

@@ -18,6 +18,7 @@ func Read(r io.Reader) (*profile.Profile, error) { return ReadAs(r, nil) }
 
 // ReadAs reads a profile in one format, whatever it looks like; nil for any.
 func ReadAs(r io.Reader, f *Format) (*profile.Profile, error) {
+	file, size := plainFile(r)
 	u, err := unpack(r)
 	defer u.Close()
 	if err != nil {
@@ -32,11 +33,30 @@ func ReadAs(r io.Reader, f *Format) (*profile.Profile, error) {
 			return nil, unknown(head)
 		}
 	}
+	if file != nil && u.layers == 0 && f.ReadAt != nil {
+		return f.ReadAt(file, size)
+	}
 	p, err := f.Read(u)
 	if err != nil && u.layers > 0 && !errors.Is(err, ErrBomb) {
 		return nil, fmt.Errorf("%w (bytes are counted in the unpacked data)", err)
 	}
 	return p, err
+}
+
+// plainFile returns r as what can be read at several places at once, nil if it is anything but a file at its start.
+func plainFile(r io.Reader) (io.ReaderAt, int64) {
+	f, ok := r.(*os.File)
+	if !ok {
+		return nil, 0
+	}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 { // those of /proc say 0
+		return nil, 0
+	}
+	if at, err := f.Seek(0, io.SeekCurrent); err != nil || at != 0 {
+		return nil, 0
+	}
+	return f, info.Size()
 }
 
 // unknown says what was found instead of a profile.

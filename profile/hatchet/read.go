@@ -26,7 +26,7 @@ func Read(r io.Reader) (*profile.Profile, error) {
 			d.fail(d.offset(), "a third element; a .hatchet file has a tree and a device table")
 		}
 	})
-	if d.peek() != 0 || d.pos < d.end {
+	if !d.atEnd() {
 		d.unexpected("the end of the file")
 	}
 	if d.err == nil && p.Root == nil {
@@ -35,10 +35,15 @@ func Read(r io.Reader) (*profile.Profile, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
+	d.finish(p)
+	return p, nil
+}
+
+// finish fills in what is known when everything has been read.
+func (d *decoder) finish(p *profile.Profile) {
 	p.Info = d.runInfo
 	p.Kinds = d.kinds(p.Root)
 	maps.Copy(p.Kinds, d.told)
-	return p, nil
 }
 
 // ReadFile reads the profile in a file.
@@ -48,7 +53,7 @@ func ReadFile(path string) (*profile.Profile, error) {
 		return nil, fmt.Errorf("read profile: %w", err)
 	}
 	defer f.Close()
-	p, err := Read(f)
+	p, err := readFile(f)
 	var bad *FormatError
 	if errors.As(err, &bad) {
 		return nil, fmt.Errorf("read profile %s: %w; give a .hatchet file that proton or Triton wrote", path, err)
@@ -57,6 +62,14 @@ func ReadFile(path string) (*profile.Profile, error) {
 		return nil, fmt.Errorf("read profile %s: %w", path, err)
 	}
 	return p, nil
+}
+
+// readFile reads plain files in pieces and whatever else can be opened as a stream.
+func readFile(f *os.File) (*profile.Profile, error) {
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > 0 { // those of /proc say 0
+		return ReadAt(f, info.Size())
+	}
+	return Read(f)
 }
 
 // decoder turns text into nodes. Nodes, their metrics and their lists of children are cut from slabs: a tree of a
@@ -71,6 +84,10 @@ type decoder struct {
 	start   metricFacts              // stands before the first metric of every node
 	runInfo profile.Info
 	told    profile.Kinds // by the root's key of that name
+
+	limit   int64      // where the next piece of the file begins, see pieces.go; 0 when there is none
+	open    []openNode // at the limit, the innermost first
+	deepest int        // depth so far
 
 	nodeSlab     slab[profile.Node]
 	metricSlab   slab[profile.Metric]
@@ -95,14 +112,31 @@ type metricFacts struct {
 func (d *decoder) node(depth int) *profile.Node {
 	d.peek()
 	start := d.offset()
+	if start == d.limit && d.limit > 0 && d.err == nil {
+		d.err = errLimit
+	}
 	if depth > maxDepth {
 		d.fail(start, "call paths of more than %d frames", maxDepth)
+	}
+	if d.err != nil {
 		return nil
 	}
+	d.deepest = max(d.deepest, depth)
 	n := &d.nodeSlab.cut(1)[0]
-	named := false
 	d.expect('{', "at the start of a node")
-	for more := d.begin('}'); more; more = d.more('}') {
+	named := d.members(n, depth, d.begin('}'))
+	switch {
+	case d.err == errLimit:
+		d.open = append(d.open, openNode{n, named})
+	case d.err == nil && !named:
+		d.fail(start, "a node without a frame name")
+	}
+	return n
+}
+
+// members reads the keys of a node and says whether its name was among them.
+func (d *decoder) members(n *profile.Node, depth int, more bool) (named bool) {
+	for ; more; more = d.more('}') {
 		switch key := d.str(aKey); string(key) { // the key is gone after the colon: it may lie in the next buffer
 		case "children":
 			d.colon()
@@ -123,16 +157,18 @@ func (d *decoder) node(depth int) *profile.Node {
 			d.skip(depth)
 		}
 	}
-	if d.err == nil && !named {
-		d.fail(start, "a node without a frame name")
-	}
-	return n
+	return named
 }
 
 func (d *decoder) children(n *profile.Node, depth int) {
-	first := len(d.pending)
 	d.expect('[', "at the start of children")
-	for more := d.begin(']'); more; more = d.more(']') {
+	d.siblings(n, depth, d.begin(']'))
+}
+
+// siblings reads children up to the bracket behind the last one.
+func (d *decoder) siblings(n *profile.Node, depth int, more bool) {
+	first := len(d.pending)
+	for ; more; more = d.more(']') {
 		if c := d.node(depth + 1); c != nil {
 			d.pending = append(d.pending, c)
 		}

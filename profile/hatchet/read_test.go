@@ -288,6 +288,9 @@ func FuzzRead(f *testing.F) {
 		if (err == nil) != (slowErr == nil) || err != nil && err.Error() != slowErr.Error() {
 			t.Fatalf("whole: %v; byte by byte: %v", err, slowErr)
 		}
+		if starts := nodeStarts(in); len(starts) > 0 {
+			compareWithRead(t, in, starts[len(starts)/2:])
+		}
 		if err != nil {
 			return
 		}

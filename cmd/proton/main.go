@@ -21,7 +21,9 @@ func main() {
 
 // commands are the subcommands, in the order of the help text.
 func commands() []*cobra.Command {
-	return []*cobra.Command{newRunCommand(), newViewerCommand(), newMergeCommand(), newConvertCommand(), newDoctorCommand()}
+	return []*cobra.Command{
+		newRunCommand(), newViewerCommand(), newDiffCommand(), newMergeCommand(), newConvertCommand(), newDoctorCommand(),
+	}
 }
 
 // version is set by the build.

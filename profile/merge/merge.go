@@ -26,8 +26,9 @@ type Options struct {
 	// Columns are the metrics that are kept per labelled source, by name without unit; none means
 	// DefaultColumns, "*" all amounts.
 	Columns  []string
-	Timeline bool              // keep what happened when, in lanes per source; needs memory for all of it
-	Note     func(note string) // told of what the reader should know; nil for nobody
+	Timeline bool                     // keep what happened when, in lanes per source; needs memory for all of it
+	Rename   func(name string) string // what a frame is called in the sum; nil for what it is called
+	Note     func(note string)        // told of what the reader should know; nil for nobody
 }
 
 // DefaultColumns are what people compare between ranks. A profile has one or two of them.
@@ -76,6 +77,17 @@ func New(o Options) *Merger {
 		m.timeline = &timelineUnion{}
 	}
 	return m
+}
+
+// Fold returns a copy of a profile in which siblings of one name are one node, after they were renamed.
+func Fold(p *profile.Profile, rename func(name string) string) (*profile.Profile, error) {
+	m := New(Options{Rename: rename})
+	if err := m.Add(p, Source{}); err != nil {
+		return nil, err
+	}
+	folded := m.Profile()
+	folded.Info = p.Info
+	return folded, nil
 }
 
 // Len returns how many profiles were added.

@@ -68,7 +68,11 @@ func (a *adder) tree(into *node, from *profile.Node) {
 		a.node(p.into, p.from)
 		next := 0
 		for _, c := range p.from.Children {
-			child, at := p.into.child(c.Name, next)
+			name := c.Name
+			if a.options.Rename != nil {
+				name = a.options.Rename(name)
+			}
+			child, at := p.into.child(name, next)
 			next = at + 1
 			pending = append(pending, pair{child, c})
 		}

@@ -220,7 +220,7 @@ func (v *view) row(s *Stat, before, below string, depth int) {
 	case v.Color && f >= 1.1:
 		cells[5].Color = yellow
 	}
-	v.lines = append(v.lines, grid.Line{Cells: cells, Name: before + s.Name})
+	v.lines = append(v.lines, grid.Line{Cells: cells, Name: before + grid.Clean(s.Name)})
 	if depth == v.Depth {
 		return
 	}

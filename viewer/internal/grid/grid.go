@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -106,4 +107,14 @@ func Plain(texts ...string) []Cell {
 		cells[i].Text = t
 	}
 	return cells
+}
+
+// Clean is a name as it may be sent to a terminal: without characters that move the cursor or turn text around.
+func Clean(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return utf8.RuneError
+	}, name)
 }

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/viewer/compare"
+)
+
+// diffFlags are the flags of `proton diff` as they were given.
+type diffFlags struct {
+	metrics   []string
+	rename    []string
+	include   string
+	exclude   string
+	threshold string
+	depth     int
+	sort      string
+	view      string
+	output    string
+	ascii     bool
+	color     string
+}
+
+func newDiffCommand() *cobra.Command {
+	var f diffFlags
+	cmd := &cobra.Command{
+		Use:   "diff [flags] A B [C…]",
+		Short: "compare profiles call path by call path",
+		Long: `diff puts profiles side by side: for every call path and metric the value in A, in B, and what changed from A to
+B. Further profiles are compared with A too.
+
+Amounts are added up first, and rates, averages and utilisation are derived from the sums of each side, then
+compared. Frames that only some of the profiles have are marked. Frames that changed their names are matched
+with --rename, which replaces parts of names by a regular expression; frames that then have the same name below
+the same caller become one.
+
+One of the profiles may be - for standard input. The views: tree, table (leaves only, the largest change first),
+json, csv, and pprof, a profile.proto whose values are B-A and which go tool pprof shows like -diff_base.`,
+		Example: `  proton diff before.hatchet after.hatchet
+  proton diff -m time/ms,tflop16/s -t 1% before.hatchet after.hatchet
+  proton diff --rename '_<grid:[^>]*>=' --rename ':[0-9]+@=@' v1.hatchet v2.hatchet
+  proton diff --view pprof -o diff.pb.gz before.hatchet after.hatchet`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return &exitError{code: 2, err: fmt.Errorf("must specify two or more profiles to compare; got %d: proton diff A B", len(args))}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *diffFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringArrayVarP(&f.metrics, "metrics", "m", nil, "metrics to compare, `NAMES` separated by commas (default time); the first rules -t and --sort")
+	flags.StringArrayVar(&f.rename, "rename", nil, "replace in the names of frames, `REGEXP=TEXT`; may be given again")
+	flags.StringVarP(&f.include, "include", "i", "", "only paths through frames that match `REGEXP`")
+	flags.StringVarP(&f.exclude, "exclude", "e", "", "no frames that match `REGEXP`, and nothing below them")
+	flags.StringVarP(&f.threshold, "threshold", "t", "0", "hide what changed by less than `CHANGE`: 5%, 2ms, or a number in the unit of the first metric")
+	flags.IntVarP(&f.depth, "depth", "d", 0, "print `N` levels below the root")
+	flags.StringVar(&f.sort, "sort", "change", "siblings by `ORDER`: change, percent, name or none")
+	flags.StringVar(&f.view, "view", "tree", "`VIEW`: tree, table, json, csv or pprof")
+	flags.StringVarP(&f.output, "output", "o", "", "write to `OUT` instead of standard output")
+	flags.BoolVar(&f.ascii, "ascii", false, "draw the tree with ASCII characters")
+	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
+}
+
+func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	o, cut, err := f.check()
+	if err != nil {
+		return &exitError{code: 2, err: err}
+	}
+	inputs, err := readInputs(files, stdin)
+	if err != nil {
+		return err
+	}
+	d, err := compare.New(inputs, o)
+	if err != nil {
+		return err
+	}
+	for _, note := range d.Notes {
+		fmt.Fprintf(stderr, "proton diff: %s\n", note)
+	}
+	if f.view == "pprof" && len(files) > 2 {
+		return &exitError{code: 2, err: fmt.Errorf("--view pprof holds the difference of two profiles; got %d", len(files))}
+	}
+	if err := d.Cut(cut); err != nil {
+		return &exitError{code: 2, err: err}
+	}
+	return writeOutput(f.output, stdout, func(w io.Writer) error { return f.write(w, d) })
+}
+
+func (f *diffFlags) check() (o compare.Options, c compare.Cut, err error) {
+	o = compare.Options{Metrics: splitNames(f.metrics), Include: f.include, Exclude: f.exclude, BaseUnits: f.view == "json" || f.view == "csv"}
+	if o.Rename, err = parseRenames(f.rename); err != nil {
+		return o, c, err
+	}
+	c = compare.Cut{Depth: f.depth, Sort: compare.Sort(f.sort)}
+	if c.Threshold, err = compare.ParseThreshold(f.threshold); err != nil {
+		return o, c, err
+	}
+	switch f.view {
+	case "tree", "table", "json", "csv", "pprof":
+	default:
+		return o, c, fmt.Errorf("there is no view %q; there are tree, table, json, csv, pprof", f.view)
+	}
+	if _, err := term.Color(f.color, nil, os.Getenv); err != nil {
+		return o, c, err
+	}
+	return o, c, nil
+}
+
+func (f *diffFlags) write(w io.Writer, d *compare.Diff) error {
+	paper := compare.Paper{ASCII: f.ascii}
+	var err error
+	if paper.Color, err = term.Color(f.color, w, os.Getenv); err != nil {
+		return err
+	}
+	switch f.view {
+	case "table":
+		return d.WriteTable(w, paper)
+	case "json":
+		return d.WriteJSON(w)
+	case "csv":
+		return d.WriteCSV(w)
+	case "pprof":
+		return d.WritePprof(w)
+	}
+	return d.WriteTree(w, paper)
+}
+
+func parseRenames(texts []string) ([]compare.Rename, error) {
+	var all []compare.Rename
+	for _, text := range texts {
+		r, err := compare.ParseRename(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// readInputs reads the profiles that are to be compared.
+func readInputs(files []string, stdin io.Reader) ([]compare.Input, error) {
+	var all []compare.Input
+	fromStdin := false
+	for _, file := range files {
+		if file == "-" && fromStdin {
+			return nil, fmt.Errorf("standard input holds one profile; - was given twice")
+		}
+		fromStdin = fromStdin || file == "-"
+		p, err := readProfile(file, stdin)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, compare.Input{Name: file, Profile: p})
+	}
+	return all, nil
+}
+
+// writeOutput hands a command's writer its -o file, or standard output for "" and "-".
+func writeOutput(path string, stdout io.Writer, write func(w io.Writer) error) error {
+	if path == "" || path == "-" {
+		return write(stdout)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}

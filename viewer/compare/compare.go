@@ -1,0 +1,294 @@
+// Package compare puts two or more profiles side by side, call path by call path.
+//
+// The passes, in order:
+//
+//  1. fold   frames are renamed, siblings of one name become one and their amounts are added up (fold.go)
+//  2. table  every profile becomes a table of the viewer: amounts are summed, then rates derived from the sums
+//  3. match  rows of equal paths become one row with a value per profile
+//  4. cut    rows that changed too little are hidden, siblings sorted (cut.go)
+//  5. print  a file per output: tree.go, csv.go, json.go, pprof.go
+//
+// The order of 1 and 2 matters. A rate belongs to the work and the time of one side; adding up the rates of two
+// frames that became one, or subtracting rates and then filtering, as other tools do, gives numbers that no kernel
+// ever ran at.
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer"
+)
+
+// Input is a profile and what people call it.
+type Input struct {
+	Name    string
+	Profile *profile.Profile
+}
+
+// Options say what to compare. The zero value compares the time of all frames.
+type Options struct {
+	Metrics []string // as in viewer.Options
+	Rename  []Rename // applied in order to the name of every frame
+	Include string   // only paths through frames that match this regular expression
+	Exclude string   // no path through frames that match
+
+	BaseUnits bool // as in viewer.Options: units that do not depend on the values, for programs
+}
+
+// Diff is the comparison of two or more profiles, the first of which the others are compared with.
+type Diff struct {
+	Names    []string // of the profiles
+	Profiles []*profile.Profile
+	Columns  []Column
+	Root     *Row
+	Notes    []string // what the reader should know, a line each
+}
+
+// Column is one metric.
+type Column struct {
+	viewer.Column
+	Better Direction
+}
+
+// Direction says which way a metric should go.
+type Direction int8
+
+// The directions. Amounts of work are neither good nor bad.
+const (
+	Lower   Direction = -1
+	Neutral Direction = 0
+	Higher  Direction = 1
+)
+
+// Row is one call path.
+type Row struct {
+	Name     string // as matched, after renaming
+	Label    string // for people
+	Parent   *Row
+	Children []*Row
+	Hidden   int         // rows below this one that Cut left out
+	In       []bool      // which profiles have it
+	Values   [][]float64 // by column and profile; NaN where there is none
+}
+
+// New compares profiles.
+func New(inputs []Input, o Options) (*Diff, error) {
+	if len(inputs) < 2 {
+		return nil, errors.New("compare profiles: two are needed")
+	}
+	filter, err := newFilter(o.Include, o.Exclude)
+	if err != nil {
+		return nil, err
+	}
+	d := &Diff{}
+	for _, in := range inputs {
+		p, err := fold(in.Profile, o.Rename, filter)
+		if err != nil {
+			return nil, fmt.Errorf("compare %s: %w", in.Name, err)
+		}
+		d.Names, d.Profiles = append(d.Names, in.Name), append(d.Profiles, p)
+	}
+	if d.empty() {
+		return nil, errors.New("no frame is left after the filters in any of the profiles; use wider ones")
+	}
+	shareMetrics(d.Profiles)
+	tables, err := d.tables(o.Metrics, o.BaseUnits)
+	if err != nil {
+		return nil, err
+	}
+	for i := range tables[0].Columns {
+		c := tables[0].Columns[i]
+		d.Columns = append(d.Columns, Column{c, direction(&c)})
+	}
+	rows := make([]*viewer.Row, len(tables))
+	for i, t := range tables {
+		rows[i] = t.Root
+	}
+	d.Root = d.match(rows, tables)
+	return d, nil
+}
+
+func (d *Diff) empty() bool {
+	for _, p := range d.Profiles {
+		if len(p.Root.Children) > 0 || len(p.Root.Metrics) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// tables computes the metrics of all profiles, in the units that suit the first.
+func (d *Diff) tables(metrics []string, baseUnits bool) ([]*viewer.Table, error) {
+	var all []*viewer.Table
+	said := map[string]bool{}
+	for i, p := range d.Profiles {
+		t, err := viewer.NewTable(p, viewer.Options{Metrics: metrics, BaseUnits: baseUnits})
+		if err != nil {
+			return nil, fmt.Errorf("compare %s: %w", d.Names[i], err)
+		}
+		if i == 0 {
+			metrics = nil
+			for _, c := range t.Columns {
+				if c.Text {
+					return nil, fmt.Errorf("compare %s: it is text; choose metrics that are numbers", c.Name)
+				}
+				metrics = append(metrics, c.Exact)
+			}
+		}
+		for _, note := range t.Notes {
+			if !said[note] {
+				said[note] = true
+				d.Notes = append(d.Notes, note)
+			}
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// direction tells by name and unit: times should go down, rates up.
+func direction(c *viewer.Column) Direction {
+	switch c.Unit {
+	case "ns", "us", "ms", "s":
+		return Lower
+	}
+	switch label := strings.ToLower(c.Label); {
+	case strings.Contains(label, "cycles"):
+		return Lower
+	case strings.HasSuffix(label, "/s"), strings.HasPrefix(label, "util"):
+		return Higher
+	}
+	return Neutral
+}
+
+// match makes one row of the rows of a path; nil stands for a profile that has none.
+func (d *Diff) match(rows []*viewer.Row, tables []*viewer.Table) *Row {
+	r := &Row{In: make([]bool, len(rows)), Values: make([][]float64, len(d.Columns))}
+	for c := range r.Values {
+		r.Values[c] = make([]float64, len(rows))
+	}
+	for i, in := range rows {
+		if r.In[i] = in != nil; r.In[i] && r.Name == "" {
+			r.Name, r.Label = in.Name, tables[i].Label(in)
+		}
+		for c := range r.Values {
+			r.Values[c][i] = math.NaN()
+			if in != nil {
+				r.Values[c][i] = in.Values[c]
+			}
+		}
+	}
+	for _, group := range pairUp(rows) {
+		child := d.match(group, tables)
+		child.Parent = r
+		r.Children = append(r.Children, child)
+	}
+	return r
+}
+
+// pairUp groups the children of rows by name. They come in the order of the first profile; those that only a
+// later one has stand behind the sibling that they follow there.
+func pairUp(rows []*viewer.Row) [][]*viewer.Row {
+	type entry struct {
+		group     []*viewer.Row
+		followers []*entry
+	}
+	var start entry
+	byName := map[string]*entry{}
+	for i, r := range rows {
+		if r == nil {
+			continue
+		}
+		fresh := map[*entry][]*entry{} // by the entry they stand behind
+		anchor := &start
+		for _, c := range r.Children {
+			e := byName[c.Name]
+			if e == nil {
+				e = &entry{group: make([]*viewer.Row, len(rows))}
+				byName[c.Name] = e
+				fresh[anchor] = append(fresh[anchor], e)
+			} else {
+				anchor = e
+			}
+			e.group[i] = c
+		}
+		for anchor, entries := range fresh {
+			anchor.followers = append(entries, anchor.followers...)
+		}
+	}
+	var groups [][]*viewer.Row
+	for pending := []*entry{&start}; len(pending) > 0; {
+		e := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if e.group != nil {
+			groups = append(groups, e.group)
+		}
+		for i := len(e.followers) - 1; i >= 0; i-- {
+			pending = append(pending, e.followers[i])
+		}
+	}
+	return groups
+}
+
+// Change is how much more of a column a profile has than the first one. What adds up is 0 where a path is
+// missing; a rate of nothing is no number.
+func (d *Diff) Change(r *Row, column, profile int) float64 {
+	return subtract(d.value(r, column, profile), d.value(r, column, 0))
+}
+
+// subtract returns a-b without the digits that neither has: units are factors like 1e-9, so that 1100 ns may be
+// 1100.0000000000002, which would leave a difference of 99.9999999999999 to 1000.
+func subtract(a, b float64) float64 {
+	d := a - b
+	largest := max(math.Abs(a), math.Abs(b))
+	if d == 0 || largest-largest != 0 || largest < 1e-290 {
+		return d
+	}
+	step := math.Pow10(int(math.Floor(math.Log10(largest))) - 13)
+	return math.Round(d/step) * step
+}
+
+// Relative is Change as a part of the first profile's value; infinite for what is new.
+func (d *Diff) Relative(r *Row, column, profile int) float64 {
+	change, base := d.Change(r, column, profile), math.Abs(d.value(r, column, 0))
+	if change == 0 {
+		return 0
+	}
+	return change / base
+}
+
+func (d *Diff) value(r *Row, column, profile int) float64 {
+	v := r.Values[column][profile]
+	if math.IsNaN(v) && d.Columns[column].Additive {
+		return 0
+	}
+	return v
+}
+
+// Path returns the names from the root to the row.
+func (r *Row) Path() []string {
+	n := 0
+	for at := r; at != nil; at = at.Parent {
+		n++
+	}
+	path := make([]string, n)
+	for at := r; at != nil; at = at.Parent {
+		n--
+		path[n] = at.Name
+	}
+	return path
+}
+
+// Walk calls visit for a row and all below it, parents first.
+func (r *Row) Walk(visit func(r *Row, depth int)) { r.walk(visit, 0) }
+
+func (r *Row) walk(visit func(r *Row, depth int), depth int) {
+	visit(r, depth)
+	for _, c := range r.Children {
+		c.walk(visit, depth+1)
+	}
+}

@@ -1,0 +1,72 @@
+package compare
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// WriteCSV prints a line per call path for spreadsheets and data frames. docs/compare.md promises its columns.
+func (d *Diff) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	line := []string{"path", "name", "depth", "in"}
+	for _, c := range d.Columns {
+		line = append(line, c.Exact+" "+Letter(0))
+		for i := 1; i < len(d.Names); i++ {
+			line = append(line, c.Exact+" "+Letter(i), fmt.Sprintf("%s %s-%s", c.Exact, Letter(i), Letter(0)), fmt.Sprintf("%s %s/%s-1", c.Exact, Letter(i), Letter(0)))
+		}
+	}
+	err := out.Write(line)
+	d.Root.Walk(func(r *Row, depth int) {
+		if err != nil {
+			return
+		}
+		line = append(line[:0], csvPath(r), r.Name, strconv.Itoa(depth), in(r))
+		for c := range d.Columns {
+			line = append(line, decimal(r.Values[c][0]))
+			for i := 1; i < len(d.Names); i++ {
+				line = append(line, decimal(r.Values[c][i]), decimal(d.Change(r, c, i)), decimal(d.Relative(r, c, i)))
+			}
+		}
+		err = out.Write(line)
+	})
+	if err != nil {
+		return err
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// csvPath joins names as the viewer's csv does.
+func csvPath(r *Row) string {
+	path := r.Path()
+	for i, name := range path {
+		path[i] = strings.ReplaceAll(name, ";", ",")
+	}
+	return strings.Join(path, ";")
+}
+
+// in lists the letters of the profiles that have a row: "AB".
+func in(r *Row) string {
+	var b strings.Builder
+	for i, has := range r.In {
+		if has {
+			if b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(Letter(i))
+		}
+	}
+	return b.String()
+}
+
+// decimal prints a number with the digits that a float64 surely holds, and nothing for what is none.
+func decimal(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', 15, 64)
+}

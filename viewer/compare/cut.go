@@ -1,0 +1,140 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Cut says which rows are shown, and in which order. The zero value shows all, in the order in which things
+// happened.
+type Cut struct {
+	Threshold Threshold
+	Depth     int  // rows deeper than this, the root has depth 0; 0 hides nothing
+	Sort      Sort // of siblings
+}
+
+// Sort is an order of siblings.
+type Sort string
+
+// The orders. Those by change put the largest first, whichever its sign.
+const (
+	AsHappened Sort = ""
+	ByName     Sort = "name"
+	ByChange   Sort = "change"
+	ByRelative Sort = "percent"
+)
+
+// Threshold is the smallest change of the first column that is shown.
+type Threshold struct {
+	Amount   float64
+	Unit     string // of Amount, for times; "" for that of the column
+	Relative bool   // Amount is a part of the first profile's value
+}
+
+// timeUnits in ns.
+var timeUnits = map[string]float64{"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
+
+// ParseThreshold reads "5%", "2ms", or a number in the unit of the first column.
+func ParseThreshold(text string) (Threshold, error) {
+	var t Threshold
+	number := strings.TrimSpace(text)
+	if n, ok := strings.CutSuffix(number, "%"); ok {
+		t.Relative, number = true, n
+	} else {
+		end := strings.TrimRight(number, "nuµms")
+		t.Unit, number = number[len(end):], end
+	}
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if _, known := timeUnits[t.Unit]; err != nil || v < 0 || v != v || t.Unit != "" && !known {
+		return t, fmt.Errorf("read --threshold %q: write a change such as 5%%, 2ms or 0.5 (in the unit of the first metric)", text)
+	}
+	if t.Amount = v; t.Relative {
+		t.Amount /= 100
+	}
+	return t, nil
+}
+
+// Cut hides rows and sorts what stays. A row stays with all above it when it reaches the threshold.
+func (d *Diff) Cut(c Cut) error {
+	order, err := d.order(c.Sort)
+	if err != nil {
+		return err
+	}
+	scale := 1.0
+	if unit := c.Threshold.Unit; unit != "" {
+		own, isTime := timeUnits[d.Columns[0].Unit]
+		if !isTime {
+			return fmt.Errorf("read --threshold in %s: the first metric, %s, is no time; give a number or a percentage", unit, d.Columns[0].Name)
+		}
+		scale = timeUnits[unit] / own
+	}
+	reaches := func(r *Row) bool {
+		if c.Threshold.Relative {
+			return d.largest(r, d.Relative) >= c.Threshold.Amount
+		}
+		return d.largest(r, d.Change) >= c.Threshold.Amount*scale
+	}
+	d.cut(d.Root, 0, c.Depth, reaches, order)
+	return nil
+}
+
+// cut returns how many rows of a subtree are hidden, and whether the row itself stays.
+func (d *Diff) cut(r *Row, depth, deepest int, reaches func(*Row) bool, order func(a, b *Row) int) (stays bool) {
+	kept := r.Children[:0:0]
+	for _, c := range r.Children {
+		if d.cut(c, depth+1, deepest, reaches, order) && (deepest == 0 || depth < deepest) {
+			kept = append(kept, c)
+			r.Hidden += c.Hidden
+		} else {
+			r.Hidden += c.size() + c.Hidden
+		}
+	}
+	if order != nil {
+		slices.SortStableFunc(kept, order)
+	}
+	r.Children = kept
+	return len(kept) > 0 || reaches(r)
+}
+
+func (r *Row) size() int {
+	n := 0
+	r.Walk(func(*Row, int) { n++ })
+	return n
+}
+
+// largest is the largest size of a change of the first column. A change that is no number counts as large where
+// one side has a value and the other none.
+func (d *Diff) largest(r *Row, change func(r *Row, column, profile int) float64) float64 {
+	largest := 0.0
+	for i := 1; i < len(d.Names); i++ {
+		v := math.Abs(change(r, 0, i))
+		if math.IsNaN(v) && math.IsNaN(r.Values[0][0]) != math.IsNaN(r.Values[0][i]) {
+			v = math.Inf(1)
+		}
+		if v > largest {
+			largest = v
+		}
+	}
+	return largest
+}
+
+func (d *Diff) order(s Sort) (func(a, b *Row) int, error) {
+	by := func(change func(r *Row, column, profile int) float64) func(a, b *Row) int {
+		return func(a, b *Row) int { return cmp.Compare(d.largest(b, change), d.largest(a, change)) }
+	}
+	switch s {
+	case AsHappened, "none":
+		return nil, nil
+	case ByName:
+		return func(a, b *Row) int { return cmp.Compare(a.Name, b.Name) }, nil
+	case ByChange:
+		return by(d.Change), nil
+	case ByRelative:
+		return by(d.Relative), nil
+	}
+	return nil, fmt.Errorf("read --sort %q: use change, percent, name or none", s)
+}

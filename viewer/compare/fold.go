@@ -1,0 +1,138 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/merge"
+)
+
+// Rename replaces what matches in the names of frames, so that frames which changed their names between two
+// versions are compared with each other: line numbers, launch parameters, a module that moved.
+type Rename struct {
+	Pattern     *regexp.Regexp
+	Replacement string // with $1 for what the first parentheses matched
+}
+
+// ParseRename reads "pattern=replacement". The last = counts, since patterns hold them more often.
+func ParseRename(text string) (Rename, error) {
+	at := strings.LastIndex(text, "=")
+	if at <= 0 {
+		return Rename{}, fmt.Errorf("read --rename %q: write 'pattern=replacement', such as '_<grid:[^>]*>=' to cut something off", text)
+	}
+	re, err := regexp.Compile(text[:at])
+	if err != nil {
+		return Rename{}, fmt.Errorf("read --rename %q: %w; write a regular expression of Go's syntax before the last =", text, err)
+	}
+	return Rename{re, text[at+1:]}, nil
+}
+
+// rename applies all renames to a name. One that would leave nothing is not applied.
+func rename(all []Rename) func(string) string {
+	if len(all) == 0 {
+		return nil
+	}
+	done := map[string]string{}
+	return func(name string) string {
+		if to, ok := done[name]; ok {
+			return to
+		}
+		to := name
+		for _, r := range all {
+			if next := r.Pattern.ReplaceAllString(to, r.Replacement); next != "" {
+				to = next
+			}
+		}
+		done[name] = to
+		return to
+	}
+}
+
+// filter chooses frames by their name after renaming.
+type filter struct{ include, exclude *regexp.Regexp }
+
+func newFilter(include, exclude string) (f filter, err error) {
+	for _, each := range []struct {
+		flag, pattern string
+		to            **regexp.Regexp
+	}{{"include", include, &f.include}, {"exclude", exclude, &f.exclude}} {
+		if each.pattern == "" {
+			continue
+		}
+		if *each.to, err = regexp.Compile(each.pattern); err != nil {
+			return f, fmt.Errorf("read --%s %q: %w; write a regular expression such as 'gemm|matmul' (Go syntax, no look-around)", each.flag, each.pattern, err)
+		}
+	}
+	return f, nil
+}
+
+// fold returns a renamed and filtered copy of a profile in which siblings have different names.
+func fold(p *profile.Profile, renames []Rename, f filter) (*profile.Profile, error) {
+	folded, err := merge.Fold(p, rename(renames))
+	if err != nil {
+		return nil, err
+	}
+	if f.include != nil || f.exclude != nil {
+		if !f.keep(folded.Root, false) {
+			folded.Root.Metrics, folded.Root.Times, folded.Root.Children = nil, nil, nil
+		}
+	}
+	return folded, nil
+}
+
+// keep cuts a tree down and says whether anything of it is left. Frames above a match lose what they have of
+// their own.
+func (f filter) keep(n *profile.Node, below bool) bool {
+	if f.exclude != nil && f.exclude.MatchString(n.Name) {
+		return false
+	}
+	below = below || f.include == nil || f.include.MatchString(n.Name)
+	n.Children = slices.DeleteFunc(n.Children, func(c *profile.Node) bool { return !f.keep(c, below) })
+	if !below {
+		n.Metrics, n.Times = nil, nil
+	}
+	return below || len(n.Children) > 0
+}
+
+// shareMetrics makes every profile know the numeric metrics of all, with no value, and what kind they are: a
+// column may be there on one side only, and Triton's main branch does not say which metrics are inclusive.
+func shareMetrics(profiles []*profile.Profile) {
+	kinds := map[string]profile.Kind{}
+	known := make([]map[string]bool, len(profiles))
+	for i, p := range profiles {
+		known[i] = map[string]bool{}
+		p.Root.Walk(func(n *profile.Node, _ int) bool {
+			for m := range n.Metrics {
+				name := n.Metrics[m].Name
+				if known[i][name] {
+					continue
+				}
+				known[i][name] = true
+				if _, number := n.Metrics[m].Value.Float(); number {
+					kinds[name] = strongest(kinds[name], p.Kinds[name])
+				}
+			}
+			return true
+		})
+	}
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		for i, p := range profiles {
+			p.Kinds[name] = kinds[name]
+			if !known[i][name] {
+				p.Root.Set(name, profile.FloatValue(math.NaN()))
+			}
+		}
+	}
+}
+
+func strongest(a, b profile.Kind) profile.Kind {
+	if a == profile.Inclusive || b == profile.Inclusive {
+		return profile.Inclusive
+	}
+	return max(a, b)
+}

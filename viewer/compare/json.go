@@ -1,0 +1,100 @@
+package compare
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+)
+
+// Document is the layout of the JSON output. docs/compare.md promises it: fields are added, not renamed. It streams
+// row by row, so Rows is here for readers only.
+type Document struct {
+	Version  int          `json:"version"` // of this layout: 1
+	Profiles []string     `json:"profiles"`
+	Columns  []JSONColumn `json:"columns"`
+	Notes    []string     `json:"notes,omitempty"`
+	Rows     []JSONRow    `json:"rows"`
+}
+
+// JSONColumn describes a metric.
+type JSONColumn struct {
+	Metric    string `json:"metric"` // with its unit: "time/ms"
+	Unit      string `json:"unit"`
+	Inclusive bool   `json:"inclusive"`
+	Additive  bool   `json:"additive"`
+	Better    string `json:"better,omitempty"` // "lower" or "higher"
+}
+
+// JSONRow is a call path; parents come before their children.
+type JSONRow struct {
+	Path   []string    `json:"path"`
+	In     []bool      `json:"in"`      // by profile
+	Values [][]*number `json:"values"`  // by column and profile; null where there is none
+	Change [][]*number `json:"change"`  // by column, of the second profile and those after it
+	Ratio  [][]*number `json:"percent"` // the same in percent; null where the first has nothing
+}
+
+// number is a float64 that is written with the digits it surely holds.
+type number float64
+
+// MarshalJSON writes 8064 rather than 8064.000000000001.
+func (n number) MarshalJSON() ([]byte, error) { return []byte(decimal(float64(n))), nil }
+
+func nullable(v float64) *number {
+	if v-v != 0 {
+		return nil
+	}
+	n := number(v)
+	return &n
+}
+
+// WriteJSON prints the comparison as one document, a row to a line.
+func (d *Diff) WriteJSON(w io.Writer) error {
+	out := bufio.NewWriterSize(w, 64<<10)
+	head := Document{Version: 1, Profiles: d.Names, Notes: d.Notes}
+	for _, c := range d.Columns {
+		head.Columns = append(head.Columns, JSONColumn{c.Exact, c.Unit, c.Inclusive, c.Additive, map[Direction]string{Lower: "lower", Higher: "higher"}[c.Better]})
+	}
+	text, err := json.Marshal(head)
+	if err != nil {
+		return err
+	}
+	out.Write(text[:len(text)-len("null}")]) // up to the rows
+	out.WriteString("[")
+	first := true
+	d.Root.Walk(func(r *Row, _ int) {
+		if err != nil {
+			return
+		}
+		if text, err = json.Marshal(d.jsonRow(r)); err != nil {
+			return
+		}
+		if !first {
+			out.WriteByte(',')
+		}
+		first = false
+		out.WriteByte('\n')
+		out.Write(text)
+	})
+	if err != nil {
+		return err
+	}
+	out.WriteString("\n]}\n")
+	return out.Flush()
+}
+
+func (d *Diff) jsonRow(r *Row) JSONRow {
+	row := JSONRow{Path: r.Path(), In: r.In}
+	for c := range d.Columns {
+		var values, change, percent []*number
+		for i := range d.Names {
+			values = append(values, nullable(r.Values[c][i]))
+			if i > 0 {
+				change = append(change, nullable(d.Change(r, c, i)))
+				percent = append(percent, nullable(100*d.Relative(r, c, i)))
+			}
+		}
+		row.Values, row.Change, row.Ratio = append(row.Values, values), append(row.Change, change), append(row.Ratio, percent)
+	}
+	return row
+}

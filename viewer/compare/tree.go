@@ -1,0 +1,181 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/viewer/internal/grid"
+)
+
+// Paper is what a comparison is printed on.
+type Paper struct {
+	Color bool // slower red, faster green
+	ASCII bool
+}
+
+// The colours of changes for the worse and for the better.
+const (
+	worse  = "\x1b[31m"
+	better = "\x1b[32m"
+)
+
+// WriteTree prints the comparison as a tree, a line per call path.
+func (d *Diff) WriteTree(w io.Writer, p Paper) error {
+	t := text{Diff: d, Paper: p, glyphs: grid.Glyphs(p.ASCII)}
+	t.head("call path")
+	t.tree(d.Root, "", "")
+	return t.write(w)
+}
+
+// WriteTable prints a line per call path with something of its own to compare: those at which the tree ends. The
+// most changed stands first.
+func (d *Diff) WriteTable(w io.Writer, p Paper) error {
+	t := text{Diff: d, Paper: p, glyphs: grid.Glyphs(p.ASCII)}
+	t.head("call path")
+	var rows []*Row
+	d.Root.Walk(func(r *Row, _ int) {
+		if len(r.Children) == 0 {
+			rows = append(rows, r)
+		}
+	})
+	slices.SortStableFunc(rows, func(a, b *Row) int { return cmp.Compare(d.largest(b, d.Change), d.largest(a, d.Change)) })
+	for _, r := range rows {
+		path := r.Path()
+		t.line(r, grid.Clean(strings.Join(path[min(1, len(path)-1):], " > ")))
+	}
+	return t.write(w)
+}
+
+// text is a comparison in the making of its lines.
+type text struct {
+	*Diff
+	Paper
+	glyphs grid.Branches
+	places []int // decimals by column
+	lines  []grid.Line
+}
+
+// Letter is what a profile is called in headings: A, B, … and P27 after Z.
+func Letter(profile int) string {
+	if profile < 26 {
+		return string(rune('A' + profile))
+	}
+	return fmt.Sprintf("P%d", profile+1)
+}
+
+// head makes the two lines of headings: metrics, and below them the profiles.
+func (t *text) head(last string) {
+	delta, percent := "Δ", "Δ%"
+	if t.ASCII {
+		delta, percent = "diff", "diff%"
+	}
+	var metrics, columns []string
+	for c := range t.Columns {
+		name := t.Columns[c].Exact
+		group := []string{Letter(0)}
+		for i := 1; i < len(t.Names); i++ {
+			group = append(group, Letter(i))
+			if len(t.Names) == 2 {
+				group = append(group, delta)
+			}
+			group = append(group, percent)
+		}
+		metrics = append(append(metrics, name), make([]string, len(group)-1)...)
+		columns = append(columns, group...)
+		t.places = append(t.places, t.placesOf(c))
+	}
+	t.lines = append(t.lines, grid.Line{Cells: grid.Plain(metrics...)}, grid.Line{Cells: grid.Plain(columns...), Name: last})
+}
+
+// placesOf is how many decimals a column needs: none for whole numbers.
+func (t *text) placesOf(column int) int {
+	largest, whole := 0.0, true
+	t.Root.Walk(func(r *Row, _ int) {
+		for _, v := range r.Values[column] {
+			if v-v == 0 {
+				largest, whole = max(largest, math.Abs(v)), whole && v == math.Trunc(v)
+			}
+		}
+	})
+	if whole {
+		return 0
+	}
+	return grid.PlacesFor(largest)
+}
+
+func (t *text) tree(r *Row, before, below string) {
+	t.line(r, before+grid.Clean(r.Label))
+	for i, c := range r.Children {
+		first, rest := t.glyphs.Of(below, i, len(r.Children))
+		t.tree(c, first, rest)
+	}
+}
+
+func (t *text) line(r *Row, name string) {
+	var cells []grid.Cell
+	for c := range t.Columns {
+		cells = append(cells, grid.Cell{Text: grid.Places(r.Values[c][0], t.places[c])})
+		for i := 1; i < len(t.Names); i++ {
+			cells = append(cells, grid.Cell{Text: grid.Places(r.Values[c][i], t.places[c])})
+			color := t.color(r, c, i)
+			if len(t.Names) == 2 {
+				cells = append(cells, grid.Cell{Text: grid.Signed(t.Change(r, c, i), t.places[c]), Color: color})
+			}
+			cells = append(cells, grid.Cell{Text: grid.Percent(t.Relative(r, c, i)), Color: color})
+		}
+	}
+	t.lines = append(t.lines, grid.Line{Cells: cells, Name: name + t.mark(r)})
+}
+
+// noticed is the change from which on a number is coloured.
+const noticed = 0.01
+
+func (t *text) color(r *Row, column, profile int) string {
+	v := t.Relative(r, column, profile)
+	if !t.Color || math.IsNaN(v) || math.Abs(v) < noticed || t.Columns[column].Better == Neutral {
+		return ""
+	}
+	if (v > 0) == (t.Columns[column].Better == Higher) {
+		return better
+	}
+	return worse
+}
+
+// mark says which profiles have a row that not all have.
+func (t *text) mark(r *Row) string {
+	var have []string
+	for i, in := range r.In {
+		if in {
+			have = append(have, Letter(i))
+		}
+	}
+	if len(have) == len(r.In) {
+		return ""
+	}
+	arrow := "▶"
+	if r.In[0] {
+		arrow = "◀"
+	}
+	if t.ASCII {
+		arrow = map[string]string{"▶": ">", "◀": "<"}[arrow]
+	}
+	return "  " + arrow + " only in " + strings.Join(have, ", ")
+}
+
+func (t *text) write(w io.Writer) error {
+	for i, name := range t.Names {
+		fmt.Fprintf(w, "%s  %s\n", Letter(i), grid.Clean(name))
+	}
+	fmt.Fprintln(w)
+	if err := grid.Write(w, t.lines); err != nil {
+		return err
+	}
+	if t.Root.Hidden > 0 {
+		fmt.Fprintf(w, "\nnot shown: %d that changed less or lie deeper\n", t.Root.Hidden)
+	}
+	return nil
+}

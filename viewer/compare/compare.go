@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/profile"
@@ -178,7 +179,7 @@ func (d *Diff) match(rows []*viewer.Row, tables []*viewer.Table) *Row {
 		for c := range r.Values {
 			r.Values[c][i] = math.NaN()
 			if in != nil {
-				r.Values[c][i] = in.Values[c]
+				r.Values[c][i] = snap(in.Values[c])
 			}
 		}
 	}
@@ -240,8 +241,20 @@ func (d *Diff) Change(r *Row, column, profile int) float64 {
 	return subtract(d.value(r, column, profile), d.value(r, column, 0))
 }
 
-// subtract returns a-b without the digits that neither has: units are factors like 1e-9, so that 1100 ns may be
-// 1100.0000000000002, which would leave a difference of 99.9999999999999 to 1000.
+// snap drops the digits that come of units being factors like 1e-9, where 1100 ns may be 1100.0000000000002: a
+// frame that is gone shall have changed by -100 % and not by nearly that.
+func snap(v float64) float64 {
+	if v-v != 0 {
+		return v
+	}
+	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 15, 64), 64)
+	if err != nil {
+		return v
+	}
+	return short
+}
+
+// subtract returns a-b without the digits that neither has: 1.1-1 is 0.1 and not 0.10000000000000009.
 func subtract(a, b float64) float64 {
 	d := a - b
 	largest := max(math.Abs(a), math.Abs(b))
@@ -249,7 +262,7 @@ func subtract(a, b float64) float64 {
 		return d
 	}
 	step := math.Pow10(int(math.Floor(math.Log10(largest))) - 13)
-	return math.Round(d/step) * step
+	return snap(math.Round(d/step) * step)
 }
 
 // Relative is Change as a part of the first profile's value; infinite for what is new.

@@ -128,6 +128,11 @@ func (t *text) line(r *Row, name string) {
 			cells = append(cells, grid.Cell{Text: grid.Percent(t.Relative(r, c, i)), Color: color})
 		}
 	}
+	if t.ASCII {
+		for i := range cells {
+			cells[i].Text = strings.ReplaceAll(cells[i].Text, grid.Missing, "-")
+		}
+	}
 	t.lines = append(t.lines, grid.Line{Cells: cells, Name: name + t.mark(r)})
 }
 

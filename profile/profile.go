@@ -12,6 +12,7 @@ type Profile struct {
 	Devices  []Device
 	Info     Info
 	Timeline *Timeline // nil in a profile that has sums only
+	Sampling *Sampling // nil in a profile without instruction samples
 }
 
 // Info are facts of the run that made a profile: which process of which machine, when. Keys are lower case.
@@ -34,9 +35,10 @@ const (
 // A node's own values never include its children's: inclusive sums are the reader's business.
 type Node struct {
 	Name     string
-	Metrics  []Metric // in order of first recording; names are unique
-	Children []*Node  // in chronological order of first appearance
-	Times    *Sketch  // how long the kernels at exactly this path ran, in ns; nil when it was not collected
+	Metrics  []Metric          // in order of first recording; names are unique
+	Children []*Node           // in chronological order of first appearance
+	Times    *Sketch           // how long the kernels at exactly this path ran, in ns; nil when it was not collected
+	Samples  []FunctionSamples // of the kernels at exactly this path; nil without instruction sampling
 }
 
 // Metric is one named value of a node. The unit, if any, is in the name: "time (ns)", "cpu_time (ns)".

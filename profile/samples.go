@@ -1,0 +1,82 @@
+package profile
+
+// Sampling is what instruction sampling recorded besides the tree: what the numbers of nodes' Samples mean, and how
+// far to trust them.
+type Sampling struct {
+	Mode    string   // "continuous" or "serialized"
+	Period  uint64   // cycles between two samples of one multiprocessor
+	Reasons []string // why a warp did not go on, by number: "long_scoreboard". "selected" means that it did
+
+	Total       uint64 // samples taken in kernels of the program, whether they found a node or not
+	Dropped     uint64 // samples that the hardware lost
+	NonUser     uint64 // samples in kernels of the driver's own
+	Apportioned uint64 // samples of functions launched from several call paths, shared out by kernel time
+	BufferFull  bool   // the hardware's buffer was full at times: an unknown number of samples is missing
+
+	Functions []SampledFunction
+}
+
+// SampledFunction is a function of the GPU that samples fell in.
+type SampledFunction struct {
+	Name   string // as the linker knows it
+	Module string // hash of the module that it is in, in hexadecimal; "" when it is not known
+	Index  int    // in the module's symbol table
+
+	SM          int    // compute capability, 90 for 9.0; 0, and so all below, when the module was not seen
+	Size        uint64 // of the code in bytes
+	Registers   int    // per thread
+	Shared      uint64 // bytes of static shared memory per block
+	Frame       uint64 // bytes of local memory per thread
+	LocalLoads  int    // instructions that read local memory; spills are the usual cause
+	LocalStores int
+
+	Places []Place // of every sampled instruction that has line information, in order of offset
+}
+
+// Place says where an instruction comes from.
+type Place struct {
+	Offset uint64
+	Frames []SourceFrame // innermost first; the function's own line is the last
+}
+
+// SourceFrame is a line of the source, in a chain of inlined calls.
+type SourceFrame struct {
+	File string
+	Line int
+	Func string // "" if the compiler did not say
+}
+
+// FunctionSamples are the samples of one function at one call path.
+type FunctionSamples struct {
+	Function int         // position in Sampling.Functions
+	PCs      []PCSamples // in order of offset
+}
+
+// PCSamples are the samples of one instruction.
+type PCSamples struct {
+	Offset uint64 // in bytes from the start of the function
+	Stalls []Stall
+}
+
+// Stall counts samples of one reason.
+type Stall struct {
+	Reason    uint16 // position in Sampling.Reasons
+	Samples   uint64
+	NotIssued uint64 // of them, those in which the scheduler issued nothing at all: they cost time
+}
+
+// At returns the frames of an instruction; nil if there is no line information.
+func (f *SampledFunction) At(offset uint64) []SourceFrame {
+	for low, high := 0, len(f.Places); low < high; {
+		mid := int(uint(low+high) >> 1)
+		switch p := &f.Places[mid]; {
+		case p.Offset == offset:
+			return p.Frames
+		case p.Offset < offset:
+			low = mid + 1
+		default:
+			high = mid
+		}
+	}
+	return nil
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/goproton/goproton/profile/chrometrace"
 	"github.com/goproton/goproton/profile/collapsed"
 	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profile/literal"
 	"github.com/goproton/goproton/profile/msgpack"
 	"github.com/goproton/goproton/profile/pprofile"
 )
@@ -57,6 +58,11 @@ var all = []*Format{
 		Name: "hatchet_msgpack", Suffixes: []string{".hatchet_msgpack"}, About: "the same tree in MessagePack",
 		Holds: Tree | Floats | Text | Vectors | Kinds | Devices | Info | Times,
 		Sniff: msgpack.Sniff, Read: msgpack.Read, Write: msgpack.Write,
+	},
+	{
+		Name: "literal", Suffixes: []string{".literal", ".hatchet_literal"}, About: "Python literal for hatchet.GraphFrame.from_literal",
+		Holds: Tree | Floats | Text | Vectors | Kinds | Devices | Info | Times,
+		Sniff: literal.Sniff, Read: literal.Read, Write: literal.Write, Loses: literal.Loses,
 	},
 	{
 		Name: "pprof", Suffixes: []string{".pprof", ".pb"}, About: "profile.proto of pprof and most continuous profilers",

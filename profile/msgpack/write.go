@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/atomicfile"
@@ -282,7 +283,9 @@ func (e *encoder) header(n int, short, long byte) {
 
 // str writes a string. Bytes that are no UTF-8 become U+FFFD: Python's reader would refuse the whole file.
 func (e *encoder) str(s string) {
-	s = strings.ToValidUTF8(s, "\uFFFD")
+	if !utf8.ValidString(s) {
+		s = string([]rune(s))
+	}
 	switch n := len(s); {
 	case n < 32:
 		e.buf = append(e.buf, 0xa0|byte(n))

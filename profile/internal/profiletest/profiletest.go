@@ -197,8 +197,8 @@ func Reduce(p *profile.Profile, name func(string) string, value func(metric stri
 	})
 }
 
-// Valid replaces what is no UTF-8 in a text.
-func Valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+// Valid replaces every byte that is no UTF-8 in a text, as all codecs do.
+func Valid(s string) string { return string([]rune(s)) }
 
 // ValidText does so for values that are text.
 func ValidText(_ string, v profile.Value) (profile.Value, bool) {

@@ -1,0 +1,30 @@
+// Package literal reads and writes hatchet literals: trees as Python source, which ast.literal_eval turns into what
+// hatchet.GraphFrame.from_literal takes.
+//
+// A node has frame, metrics and children as in a .hatchet file, and the same further keys; the device table, which
+// has its own place there, is a key of the root here. We write Python's spelling and read it and JSON's, several
+// roots, and what hatchet's own to_literal gives.
+package literal
+
+import "fmt"
+
+// FormatError says where and why a file is not a hatchet literal.
+type FormatError struct {
+	Offset int64 // of the byte that could not be understood, from 0
+	Reason string
+}
+
+func (e *FormatError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
+
+// maxDepth and mostMetrics bound what is read, as in package hatchet.
+const (
+	maxDepth    = 10_000
+	mostMetrics = 4096
+)
+
+// pythonDepth is how many frames Python can read below each other: its parser takes 200 open brackets, and a frame
+// needs two ("too many nested parentheses", CPython 3.11 and 3.13).
+const pythonDepth = 98
+
+// inclusiveMark ends the names of metrics that hatchet has summed over the subtree already.
+const inclusiveMark = " (inc)"

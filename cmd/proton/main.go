@@ -22,7 +22,7 @@ func main() {
 // commands are the subcommands, in the order of the help text.
 func commands() []*cobra.Command {
 	return []*cobra.Command{
-		newRunCommand(), newViewerCommand(), newDiffCommand(), newMergeCommand(), newConvertCommand(), newDoctorCommand(),
+		newRunCommand(), newViewerCommand(), newDiffCommand(), newMergeCommand(), newPprofCommand(), newConvertCommand(), newDoctorCommand(),
 	}
 }
 

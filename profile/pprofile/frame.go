@@ -3,7 +3,6 @@ package pprofile
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -15,20 +14,24 @@ import (
 // so that -show='\[gpu\]' leaves kernels only and -hide='\[gpu\]' scopes only.
 const gpuMapping = "[gpu]"
 
-// fileLineFunction is the form of Python's frames.
-var fileLineFunction = regexp.MustCompile(`(?s)^(.+):(\d+)@(.+)$`)
-
-// splitFrame takes such a frame apart. A name that would not come back as it was (a line 007) is none.
+// splitFrame takes a frame of Python apart: file:line@function. A name that would not come back as it was (a line 007)
+// is none.
 func splitFrame(name string) (file string, line int64, function string, ok bool) {
-	parts := fileLineFunction.FindStringSubmatch(name)
-	if parts == nil {
-		return "", 0, "", false
+	for end := max(len(name)-1, 0); ; {
+		at := strings.LastIndexByte(name[:end], '@')
+		if at < 0 {
+			return "", 0, "", false
+		}
+		colon := strings.LastIndexByte(name[:at], ':')
+		if colon <= 0 {
+			return "", 0, "", false
+		}
+		line, err := strconv.ParseInt(name[colon+1:at], 10, 64)
+		if err == nil && line >= 0 && strconv.FormatInt(line, 10) == name[colon+1:at] {
+			return name[:colon], line, name[at+1:], true
+		}
+		end = at
 	}
-	line, err := strconv.ParseInt(parts[2], 10, 64)
-	if err != nil || strconv.FormatInt(line, 10) != parts[2] {
-		return "", 0, "", false
-	}
-	return parts[1], line, parts[3], true
 }
 
 // frames makes functions and locations out of frame names, each once.

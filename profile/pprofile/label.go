@@ -4,8 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	pprof "github.com/google/pprof/profile"
-
 	"github.com/goproton/goproton/profile"
 )
 
@@ -43,21 +41,28 @@ func labelName(metric string, kinds profile.Kinds) string {
 	return metric
 }
 
-// setLabel attaches a value. Whole numbers, also those in text such as device_id's, become numbers: pprof's
+// labelSet are the labels of a sample.
+type labelSet struct {
+	text    map[string][]string
+	numbers map[string][]int64
+	units   map[string][]string
+}
+
+// add attaches a value. Whole numbers, also those in text such as device_id's, become numbers: pprof's
 // -tagfocus=device=0 compares with numbers only.
-func setLabel(s *pprof.Sample, key string, v profile.Value) {
+func (l *labelSet) add(key string, v profile.Value) {
 	n, whole := wholeNumber(v)
 	if !whole {
-		if s.Label == nil {
-			s.Label = map[string][]string{}
+		if l.text == nil {
+			l.text = map[string][]string{}
 		}
-		s.Label[key] = []string{labelText(v)}
+		l.text[key] = []string{labelText(v)}
 		return
 	}
-	if s.NumLabel == nil {
-		s.NumLabel, s.NumUnit = map[string][]int64{}, map[string][]string{}
+	if l.numbers == nil {
+		l.numbers, l.units = map[string][]int64{}, map[string][]string{}
 	}
-	s.NumLabel[key], s.NumUnit[key] = []int64{n}, []string{idUnit}
+	l.numbers[key], l.units[key] = []int64{n}, []string{idUnit}
 }
 
 // wholeNumber accepts text only in the form that the number is written in, so that it comes back the same.

@@ -60,13 +60,15 @@ type writer struct {
 	ranked  bool
 	labels  map[string]string // by metric
 	zeros   []string          // scratch of one node
+	key     []byte            // scratch of one node
+	shared  map[string]*labelSet
 	path    []*pprof.Location // of the node that is visited, outermost first, without the root
 	stacks  []*pprof.Location // room for the stacks to come
 	values  []int64           // room for the values to come
 }
 
 func newWriter(p *profile.Profile) *writer {
-	w := &writer{p: p, columns: newColumns(p), facts: newFacts(p), labels: map[string]string{}}
+	w := &writer{p: p, columns: newColumns(p), facts: newFacts(p), labels: map[string]string{}, shared: map[string]*labelSet{}}
 	w.out = &pprof.Profile{
 		SampleType: w.columns.types(),
 		// Every kernel is recorded. The type is never left out: pprof cannot merge profiles without one.
@@ -128,7 +130,8 @@ func (w *writer) node(n *profile.Node, depth int) {
 		return
 	}
 	s := &pprof.Sample{Location: w.stack(depth), Value: w.row()}
-	w.fill(s, n, depth == 0)
+	labels := w.fill(s.Value, n, depth == 0)
+	s.Label, s.NumLabel, s.NumUnit = labels.text, labels.numbers, labels.units
 	w.out.Sample = append(w.out.Sample, s)
 }
 
@@ -171,8 +174,10 @@ func (w *writer) row() []int64 {
 	return row
 }
 
-func (w *writer) fill(s *pprof.Sample, n *profile.Node, root bool) {
-	w.zeros = w.zeros[:0]
+// fill puts the numbers of a node into a row and returns its labels. Most nodes have the same few, which share
+// their maps: three maps to a sample would be most of the time that New takes.
+func (w *writer) fill(row []int64, n *profile.Node, root bool) *labelSet {
+	w.zeros, w.key = w.zeros[:0], w.key[:0]
 	for i := range n.Metrics {
 		m := &n.Metrics[i]
 		if root && isKindZero(m, w.p.Kinds) {
@@ -180,20 +185,51 @@ func (w *writer) fill(s *pprof.Sample, n *profile.Node, root bool) {
 		}
 		at := w.columns.of(m)
 		if at < 0 {
-			setLabel(s, w.label(m), m.Value)
+			w.key = appendLabel(w.key, m)
 			continue
 		}
-		if s.Value[at], _ = w.columns.list[at].whole(m.Value); s.Value[at] == 0 {
+		if row[at], _ = w.columns.list[at].whole(m.Value); row[at] == 0 {
 			w.zeros = append(w.zeros, m.Name)
 		}
 	}
+	slices.Sort(w.zeros)
+	for _, name := range w.zeros {
+		w.key = append(append(w.key, 'z'), name...)
+	}
+	if known := w.shared[string(w.key)]; known != nil {
+		return known
+	}
+	set := w.labelSet(n)
+	w.shared[string(w.key)] = set
+	return set
+}
+
+// appendLabel writes a label so that equal ones give equal keys.
+func appendLabel(key []byte, m *profile.Metric) []byte {
+	key = append(append(key, 'l'), m.Name...)
+	key = append(key, 0, byte(m.Value.Type()))
+	if m.Value.Type() == profile.String {
+		key = append(key, m.Value.Str()...)
+	} else {
+		key = append(key, labelText(m.Value)...)
+	}
+	return append(key, 0)
+}
+
+func (w *writer) labelSet(n *profile.Node) *labelSet {
+	set := &labelSet{}
+	for i := range n.Metrics {
+		if m := &n.Metrics[i]; w.columns.of(m) < 0 && (n != w.p.Root || !isKindZero(m, w.p.Kinds)) {
+			set.add(w.label(m), m.Value)
+		}
+	}
 	if len(w.zeros) > 0 {
-		slices.Sort(w.zeros)
-		setLabel(s, zeroLabel, profile.StringValue(strings.Join(w.zeros, ",")))
+		set.add(zeroLabel, profile.StringValue(strings.Join(w.zeros, ",")))
 	}
 	if w.ranked {
-		setLabel(s, profile.InfoRank, w.rank)
+		set.add(profile.InfoRank, w.rank)
 	}
+	return set
 }
 
 // label returns the label of a metric and notes what it was.

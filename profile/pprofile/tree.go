@@ -3,6 +3,7 @@ package pprofile
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -44,9 +45,19 @@ type reader struct {
 	root    *node
 	nodes   int
 	edges   map[edge]*node
-	names   map[*pprof.Location][]string
+	frames  map[*pprof.Location][]frame
+	byName  map[string]frame
 	path    []*node // of the sample before, outermost first
 	stack   []*pprof.Location
+	last    *pprof.Sample // whose labels are these:
+	labels  []profile.Metric
+	text    string // equal for equal labels
+}
+
+// frame is a name that is compared by number.
+type frame struct {
+	id   int
+	name string
 }
 
 // node is a node while the tree is built.
@@ -59,12 +70,12 @@ type node struct {
 
 type edge struct {
 	parent *node
-	name   string
+	frame  int
 }
 
 func newReader(pp *pprof.Profile, f *facts) *reader {
 	r := &reader{
-		pp: pp, ours: f != nil, facts: f, edges: map[edge]*node{}, names: make(map[*pprof.Location][]string, len(pp.Location)),
+		pp: pp, ours: f != nil, facts: f, edges: make(map[edge]*node, len(pp.Sample)), frames: make(map[*pprof.Location][]frame, len(pp.Location)), byName: map[string]frame{},
 		out: &profile.Profile{Kinds: profile.Kinds{}, Root: &profile.Node{Name: "ROOT"}},
 	}
 	if r.ours {
@@ -111,15 +122,21 @@ func (r *reader) sample(s *pprof.Sample) error {
 	if err != nil {
 		return err
 	}
-	labels := r.labels(s)
+	if r.last == nil || !sameLabels(s, r.last) {
+		r.last, r.labels = s, r.readLabels(s)
+		r.text = labelsText(r.labels)
+	}
 	if r.ours {
-		text := labelsText(labels)
-		if n, err = r.variant(n, text); err != nil {
+		if n, err = r.variant(n, r.text); err != nil {
 			return err
 		}
 	}
-	r.fill(n, s, labels)
+	r.fill(n, s, r.labels)
 	return nil
+}
+
+func sameLabels(a, b *pprof.Sample) bool {
+	return maps.EqualFunc(a.Label, b.Label, slices.Equal) && maps.EqualFunc(a.NumLabel, b.NumLabel, slices.Equal)
 }
 
 // walk finds or makes the node of a stack. Our samples are in the order of the tree, so most of a stack is the one
@@ -131,19 +148,19 @@ func (r *reader) walk(stack []*pprof.Location) (*node, error) {
 	}
 	depth := 0 // frames of the locations that are the same
 	for _, l := range stack[len(stack)-same:] {
-		depth += len(r.frameNames(l))
+		depth += len(r.framesOf(l))
 	}
 	n := r.root
 	if r.path = r.path[:depth]; depth > 0 {
 		n = r.path[depth-1]
 	}
 	for i := len(stack) - 1 - same; i >= 0; i-- {
-		for _, name := range r.frameNames(stack[i]) {
+		for _, f := range r.framesOf(stack[i]) {
 			if len(r.path) >= mostFrames {
 				return nil, fmt.Errorf("decode pprof profile: call paths of more than %d frames", mostFrames)
 			}
 			var err error
-			if n, err = r.child(n, name); err != nil {
+			if n, err = r.child(n, f); err != nil {
 				return nil, err
 			}
 			r.path = append(r.path, n)
@@ -153,21 +170,29 @@ func (r *reader) walk(stack []*pprof.Location) (*node, error) {
 	return n, nil
 }
 
-func (r *reader) frameNames(l *pprof.Location) []string {
-	names, known := r.names[l]
-	if !known {
-		names = frameNames(l)
-		r.names[l] = names
+func (r *reader) framesOf(l *pprof.Location) []frame {
+	list, known := r.frames[l]
+	if known {
+		return list
 	}
-	return names
+	for _, name := range frameNames(l) {
+		f, known := r.byName[name]
+		if !known {
+			f = frame{len(r.byName), name}
+			r.byName[name] = f
+		}
+		list = append(list, f)
+	}
+	r.frames[l] = list
+	return list
 }
 
-func (r *reader) child(parent *node, name string) (*node, error) {
-	key := edge{parent, name}
+func (r *reader) child(parent *node, f frame) (*node, error) {
+	key := edge{parent, f.id}
 	if n := r.edges[key]; n != nil {
 		return n, nil
 	}
-	n, err := r.add(parent, name)
+	n, err := r.add(parent, f.name)
 	r.edges[key] = n
 	return n, err
 }
@@ -176,7 +201,13 @@ func (r *reader) add(parent *node, name string) (*node, error) {
 	if r.nodes++; r.nodes > mostNodes {
 		return nil, fmt.Errorf("decode pprof profile: more than %d call paths", mostNodes)
 	}
-	n := &node{Node: &profile.Node{Name: name}}
+	made := &struct { // one allocation
+		node
+		tree profile.Node
+	}{}
+	n := &made.node
+	n.Node = &made.tree
+	n.Name = name
 	parent.Children = append(parent.Children, n.Node)
 	return n, nil
 }
@@ -210,6 +241,9 @@ func (r *reader) variant(n *node, labels string) (*node, error) {
 }
 
 func (r *reader) fill(n *node, s *pprof.Sample, labels []profile.Metric) {
+	if room := countNonZero(s.Value) + len(labels); n.Metrics == nil && room > 0 {
+		n.Metrics = make([]profile.Metric, 0, room)
+	}
 	for i, v := range s.Value {
 		if v != 0 {
 			r.addValue(n.Node, i, v)
@@ -231,6 +265,16 @@ func (r *reader) fill(n *node, s *pprof.Sample, labels []profile.Metric) {
 	if !first && !r.ours {
 		dropDisagreeing(n.Node, labels, r.out.Kinds)
 	}
+}
+
+func countNonZero(row []int64) int {
+	n := 0
+	for _, v := range row {
+		if v != 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // addValue adds a value of a sample to its metric.
@@ -267,8 +311,8 @@ func dropDisagreeing(n *profile.Node, labels []profile.Metric, kinds profile.Kin
 	})
 }
 
-// labels returns the labels of a sample as metrics, by name. The rank of a profile of one rank is told by its facts.
-func (r *reader) labels(s *pprof.Sample) []profile.Metric {
+// readLabels returns the labels of a sample as metrics, by name. The rank of a profile of one rank is told by its facts.
+func (r *reader) readLabels(s *pprof.Sample) []profile.Metric {
 	if len(s.Label)+len(s.NumLabel) == 0 {
 		return nil
 	}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goproton/goproton/viewer/pprofui"
+)
+
+func newPprofCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "pprof [-FORMAT | -http=HOST:PORT] [flags] FILE...",
+		Short: "look at profiles with pprof: reports, a shell, web pages",
+		Long: `pprof is Go's pprof on any profile that proton reads: .hatchet, MessagePack, traces and pprof files, compressed
+or not, - for standard input. Several files are added up. All of pprof's flags are there; without -http and without
+a format it is pprof's shell. It reads nothing from the network and writes nothing to your home.
+
+Pages in the browser
+  -http=:0                 serve them at a free port of this machine; Ctrl-C ends it. A HOST serves others too
+  --no-open                do not open a browser
+
+Formats
+  -top  -tree  -traces     the largest frames; callers and callees of each; every call path
+  -peek=REGEXP             callers and callees of some frames
+  -list=REGEXP             the source of Python functions with the time of each line
+  -tags                    the labels: device, device_type, rank, and every metric that does not add up
+  -svg  -png  -dot         the graph of calls (svg and png need Graphviz)
+  -proto  -raw             the profile itself, as a pprof file or as text
+
+Which numbers
+  -sample_index=NAME       time (the default), count, cpu_time, bytes, flops16 or any other metric that adds up
+  -mean                    per kernel: divided by count
+  -unit=ms                 for times and bytes; otherwise each in its own
+  -base=FILE               subtract a profile; -diff_base=FILE also makes percentages relative to it
+  -cum                     sort by what is below a frame, not by the frame's own
+
+Which frames
+  -focus=REGEXP -ignore=REGEXP       call paths that go through a frame, or do not
+  -show=REGEXP  -hide=REGEXP         only these frames, or all but these: '\[gpu\]' are the kernels
+  -show_from=REGEXP                  from this frame down
+  -tagfocus=device=1 -tagignore=…    by label
+  -tagroot=device,rank               labels as frames at the root; -tagroot=file with several files
+  -lines                             Python frames by line; by default all lines of a function are one frame
+  -nodecount=N -nodefraction=F       how many frames, and from which share on
+
+The manual of pprof's own flags is at github.com/google/pprof/blob/main/doc/README.md.`,
+		Example: `  proton pprof -http=:0 train.hatchet
+  proton pprof -top -cum train.hatchet
+  proton pprof -top -show='\[gpu\]' -sample_index=bytes train.hatchet
+  proton pprof -top -diff_base=before.hatchet after.hatchet
+  proton pprof -http=:0 -tagroot=rank rank*.hatchet`,
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := pprofui.Run(args, cmd.InOrStdin(), cmd.ErrOrStderr())
+			switch {
+			case pprofui.WantsHelp(err):
+				return cmd.Help()
+			case errors.Is(err, pprofui.ErrUsage):
+				return &exitError{code: 2, err: err}
+			case err != nil:
+				return fmt.Errorf("pprof: %w", err)
+			}
+			return nil
+		},
+	}
+}

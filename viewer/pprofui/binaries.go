@@ -1,0 +1,36 @@
+package pprofui
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/google/pprof/driver"
+)
+
+// wantsBinaries matches flags that look into programs.
+var wantsBinaries = regexp.MustCompile(`^--?(disasm|symbolize|tools|buildid)(=|$)`)
+
+// binaries returns what opens programs for the driver: nothing, unless the command line names a program or asks for
+// one. Otherwise the driver would look for a dozen tools and start some of them, for each call 20 ms or more, to find
+// no program in a profile of kernels and Python.
+func binaries(args []string) driver.ObjTool {
+	wanted := slices.ContainsFunc(args, func(arg string) bool {
+		return wantsBinaries.MatchString(arg) || arg != "" && arg[0] != '-' && isProgram(arg)
+	})
+	if wanted {
+		return nil // the driver's own
+	}
+	return noBinaries{}
+}
+
+type noBinaries struct{}
+
+func (noBinaries) Open(file string, _, _, _ uint64, _ string) (driver.ObjFile, error) {
+	return nil, fmt.Errorf("open %s: machine code is not looked at; for that of a program give it before the profile: proton pprof PROGRAM FILE", file)
+}
+
+func (noBinaries) Disasm(file string, _, _ uint64, _ bool) ([]driver.Inst, error) {
+	return nil, errors.New("disassemble " + file + ": no program was given")
+}

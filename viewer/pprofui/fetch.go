@@ -1,0 +1,231 @@
+package pprofui
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/profile/pprofile"
+)
+
+// inputs are the profiles of a command line, read before the driver asks for them: it would say of a file that
+// it cannot read that it could not fetch it, and go on with the others.
+type inputs struct {
+	mu   sync.Mutex
+	read map[string][]*pprof.Profile // by file, one for each time that it is named: the driver changes them
+}
+
+// Fetch hands out a profile. It names no source, so that the driver takes it for a local one and saves no copy.
+func (r *run) Fetch(file string, _, _ time.Duration) (*pprof.Profile, string, error) {
+	r.inputs.mu.Lock()
+	defer r.inputs.mu.Unlock()
+	left := r.inputs.read[file]
+	if len(left) == 0 {
+		return nil, "", fmt.Errorf("read profile %s: it was not asked for on the command line", file)
+	}
+	r.inputs.read[file] = left[1:]
+	return left[0], "", nil
+}
+
+// load reads everything that a command line names.
+func (r *run) load(files []string) error {
+	if len(files) > 1 && isProgram(files[0]) {
+		files = files[1:] // pprof's optional first argument: the program that was profiled
+	}
+	bases := r.bases()
+	all := append(slices.Clone(files), bases...)
+	if err := r.checkNames(all); err != nil {
+		return err
+	}
+	profiles := make([]*pprof.Profile, len(all))
+	errs := make([]error, len(all))
+	var wait sync.WaitGroup
+	room := make(chan struct{}, 4) // at once, to bound the memory of a thousand ranks' trees
+	for i, file := range all {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			room <- struct{}{}
+			profiles[i], errs[i] = readFile(file, r.stdin)
+			<-room
+		}()
+	}
+	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if len(files) > 1 {
+		labelFiles(files, profiles[:len(files)])
+	}
+	r.nameTagFrames(profiles)
+	align(profiles)
+	r.inputs.read = map[string][]*pprof.Profile{}
+	for i, file := range all {
+		r.inputs.read[file] = append(r.inputs.read[file], profiles[i])
+	}
+	return r.prepare()
+}
+
+func (r *run) bases() []string {
+	var list []string
+	for _, b := range append(slices.Clone(*r.flags.base), *r.flags.diff...) {
+		if *b != "" {
+			list = append(list, *b)
+		}
+	}
+	return list
+}
+
+func (r *run) checkNames(files []string) error {
+	stdin := 0
+	for _, file := range files {
+		if u, err := url.Parse(file); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+			return fmt.Errorf("%s: proton pprof reads files only; get it with curl -o profile.pb.gz '%s'", file, file)
+		}
+		if file == "-" {
+			stdin++
+		}
+	}
+	if stdin > 1 {
+		return fmt.Errorf("standard input holds one profile, and - is given %d times", stdin)
+	}
+	if stdin == 1 && !r.flags.report() && r.flags.given("http") == "" {
+		return errors.New("the profile comes through standard input, so pprof's shell has nothing to read commands from; add -top, -tree or -http=:0")
+	}
+	return nil
+}
+
+// readFile reads any format. What is pprof's already is left as it is, with all that a tree would not keep.
+func readFile(file string, stdin io.Reader) (*pprof.Profile, error) {
+	var direct *pprof.Profile
+	either := &formats.Format{Read: func(in io.Reader) (p *profile.Profile, err error) {
+		buffered := bufio.NewReader(in)
+		head, err := buffered.Peek(4096)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if pprofile.Sniff(head) {
+			direct, err = pprofile.Parse(buffered)
+			return nil, err
+		}
+		return formats.Read(buffered)
+	}}
+	var p *profile.Profile
+	var err error
+	if file == "-" {
+		p, err = formats.ReadAs(stdin, either)
+	} else if _, missing := os.Stat(file); missing != nil {
+		p, err = formats.ReadFile(file) // its parts may be there
+	} else {
+		p, err = formats.ReadFileAs(file, either)
+	}
+	switch {
+	case err != nil && formats.NotThere(err):
+		return nil, fmt.Errorf("%w; give a profile, for example the .hatchet file that proton run writes", err)
+	case err != nil:
+		return nil, err
+	case direct != nil:
+		return direct, nil
+	}
+	return convert(p, file)
+}
+
+// convert turns a tree into samples. A profile that does not know its name is called by its file's.
+func convert(p *profile.Profile, file string) (*pprof.Profile, error) {
+	if p.Info[profile.InfoName] == "" && file != "-" {
+		if p.Info == nil {
+			p.Info = profile.Info{}
+		}
+		p.Info[profile.InfoName] = filepath.Base(file)
+	}
+	pp, err := pprofile.New(p)
+	if err != nil {
+		return nil, fmt.Errorf("read profile %s: %w", file, err)
+	}
+	return pp, nil
+}
+
+// labelFiles tells the samples of several files apart: -tagroot=file puts a frame for each below the root.
+func labelFiles(files []string, profiles []*pprof.Profile) {
+	bases := map[string]int{}
+	for _, file := range files {
+		bases[filepath.Base(file)]++
+	}
+	for i, file := range files {
+		if base := filepath.Base(file); bases[base] == 1 {
+			file = base
+		}
+		for _, s := range profiles[i].Sample {
+			s.Label = with(s.Label, "file", []string{file})
+		}
+	}
+}
+
+// align gives all profiles all sample types. The driver would keep the ones that every profile has: a rank that
+// timed nothing on its CPU would take cpu_time from all others.
+func align(profiles []*pprof.Profile) {
+	var all []*pprof.ValueType
+	for _, p := range profiles {
+		for _, st := range p.SampleType {
+			if !slices.ContainsFunc(all, func(o *pprof.ValueType) bool { return o.Type == st.Type }) {
+				all = append(all, st)
+			}
+		}
+	}
+	for _, p := range profiles {
+		p.PeriodType, p.Period = profiles[0].PeriodType, profiles[0].Period
+		if len(p.SampleType) != len(all) {
+			extend(p, all)
+		}
+	}
+}
+
+func extend(p *pprof.Profile, all []*pprof.ValueType) {
+	from := make([]int, len(all))
+	types := make([]*pprof.ValueType, len(all))
+	for i, st := range all {
+		types[i] = &pprof.ValueType{Type: st.Type, Unit: st.Unit}
+		from[i] = slices.IndexFunc(p.SampleType, func(o *pprof.ValueType) bool { return o.Type == st.Type })
+		if from[i] >= 0 {
+			types[i].Unit = p.SampleType[from[i]].Unit
+		}
+	}
+	for _, s := range p.Sample {
+		values := make([]int64, len(all))
+		for i, at := range from {
+			if at >= 0 {
+				values[i] = s.Value[at]
+			}
+		}
+		s.Value = values
+	}
+	p.SampleType = types
+}
+
+// isProgram knows executables by their first bytes, as the driver does.
+func isProgram(file string) bool {
+	f, err := os.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 4)
+	if _, err := io.ReadFull(f, head); err != nil {
+		return false
+	}
+	return slices.ContainsFunc([]string{"\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe"}, func(magic string) bool {
+		return strings.HasPrefix(string(head), magic)
+	})
+}

@@ -1,0 +1,124 @@
+package pprofui
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// flags is a driver.FlagSet that says what is wrong with a command line instead of printing 120 lines, takes flags
+// after files too, and knows --no-open.
+type flags struct {
+	set    *flag.FlagSet
+	args   []string
+	noOpen *bool
+	base   *[]*string                 // files to subtract
+	diff   *[]*string                 // files to compare with
+	ready  func(files []string) error // called with the files once all flags are known
+	err    error
+}
+
+func newFlags(args []string) *flags {
+	f := &flags{set: flag.NewFlagSet("pprof", flag.ContinueOnError), args: args}
+	f.set.SetOutput(io.Discard)
+	f.set.Usage = func() {}
+	f.noOpen = f.set.Bool("no-open", false, "with -http: do not open a browser")
+	return f
+}
+
+func (f *flags) Bool(name string, def bool, usage string) *bool { return f.set.Bool(name, def, usage) }
+
+func (f *flags) Int(name string, def int, usage string) *int { return f.set.Int(name, def, usage) }
+
+func (f *flags) Float64(name string, def float64, usage string) *float64 {
+	return f.set.Float64(name, def, usage)
+}
+
+// String is described with Bool. The driver's symbolizer looks for binaries and complains when there are none;
+// our frames have their names.
+func (f *flags) String(name, def, usage string) *string {
+	if name == "symbolize" {
+		def = "none"
+	}
+	return f.set.String(name, def, usage)
+}
+
+// StringList collects the values of a flag that may be given several times.
+func (f *flags) StringList(name, def, usage string) *[]*string {
+	list := &[]*string{}
+	if def != "" {
+		*list = append(*list, &def)
+	}
+	switch name {
+	case "base":
+		f.base = list
+	case "diff_base":
+		f.diff = list
+	}
+	f.set.Func(name, usage, func(value string) error {
+		*list = append(*list, &value)
+		return nil
+	})
+	return list
+}
+
+// ExtraUsage and AddExtraUsage are for texts that we do not print.
+func (f *flags) ExtraUsage() string { return "" }
+
+// AddExtraUsage is described with ExtraUsage.
+func (f *flags) AddExtraUsage(string) {}
+
+// Parse returns the files. Without any the driver gives up, and f.err says why.
+func (f *flags) Parse(func()) []string {
+	files, err := f.parse()
+	switch {
+	case err != nil:
+		f.err = fmt.Errorf("%w; %w", err, ErrUsage)
+	case len(files) == 0:
+		f.err = fmt.Errorf("which profile? proton pprof [-top|-http=:0|…] FILE…; %w", ErrUsage)
+	default:
+		f.err = f.ready(files)
+	}
+	if f.err != nil {
+		return nil
+	}
+	return files
+}
+
+// parse takes flags and files in any order, up to --.
+func (f *flags) parse() (files []string, err error) {
+	for rest := f.args; ; {
+		if err := f.set.Parse(rest); err != nil {
+			return nil, err
+		}
+		parsed := len(rest) - f.set.NArg()
+		ended := parsed > 0 && rest[parsed-1] == "--"
+		if rest = f.set.Args(); ended || len(rest) == 0 {
+			return append(files, rest...), nil
+		}
+		files, rest = append(files, rest[0]), rest[1:]
+	}
+}
+
+// given returns the value of a flag.
+func (f *flags) given(name string) string {
+	if known := f.set.Lookup(name); known != nil {
+		return known.Value.String()
+	}
+	return ""
+}
+
+// report says whether a flag asks for a report, so that neither shell nor pages are wanted. The driver describes
+// exactly those flags with these words.
+func (f *flags) report() bool {
+	asked := false
+	f.set.Visit(func(g *flag.Flag) {
+		asked = asked || strings.HasPrefix(g.Usage, "Generate a report in ") && g.Value.String() != "false"
+	})
+	return asked
+}
+
+// WantsHelp says whether an error of Run is that the command line asks for help.
+func WantsHelp(err error) bool { return errors.Is(err, flag.ErrHelp) }

@@ -1,0 +1,75 @@
+// Package pprofui is pprof's driver on our profiles: its reports, its shell and its web pages, for any file that
+// package formats reads.
+//
+// The driver is a library of google/pprof; what is here are its ends: flags that say what is wrong with them, a
+// reader of files instead of URLs, a terminal, and a web server that prints where it is, stays on this machine,
+// writes nothing to the user's home and ends with an interrupt. Called by `proton pprof`.
+//
+// The driver keeps its configuration in global variables: one Run to a process.
+package pprofui
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/google/pprof/driver"
+)
+
+// ErrUsage is wrapped by errors about the command line.
+var ErrUsage = errors.New("see proton pprof --help")
+
+// Run does what a command line of pprof asks for. Reports go to os.Stdout, which is the driver's choice; what is
+// said besides goes to stderr.
+func Run(args []string, stdin io.Reader, stderr io.Writer) error {
+	r := &run{stdin: stdin, stderr: stderr}
+	r.flags = newFlags(args)
+	r.flags.ready = r.load
+	shell := newShell(stdin, stderr)
+	err := driver.PProf(&driver.Options{
+		Flagset: r.flags, Fetch: r, UI: shell, Obj: binaries(args), HTTPServer: r.serve, HTTPTransport: offline{},
+	})
+	if r.config != "" {
+		if removed := os.RemoveAll(r.config); err == nil {
+			err = removed
+		}
+	}
+	if r.flags.err != nil {
+		return r.flags.err
+	}
+	return explained(err)
+}
+
+// run is one command line on its way through the driver.
+type run struct {
+	stdin  io.Reader
+	stderr io.Writer
+	flags  *flags
+	inputs inputs
+
+	environment []string // as it was before the temporary folder stood in it
+	config      string   // temporary folder that stands for the user's configuration; "" without a web server
+}
+
+// explained adds to the driver's errors what to do about them.
+func explained(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case strings.Contains(err.Error(), "failed to execute dot"):
+		return fmt.Errorf("%w; graphs are drawn by Graphviz: install it, or look at -top, -tree and -http=:0, which need nothing", err)
+	case strings.HasPrefix(err.Error(), "sample_index"):
+		return fmt.Errorf("%w; -raw lists the sample types", err)
+	}
+	return err
+}
+
+// offline is the transport of a program that does not use the network.
+type offline struct{}
+
+func (offline) RoundTrip(r *http.Request) (*http.Response, error) {
+	return nil, fmt.Errorf("fetch %s: proton pprof reads files only", r.URL)
+}

@@ -1,0 +1,183 @@
+package pprofui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/pprof/driver"
+)
+
+// prepare gets ready for the web server before the driver looks where the user's configuration is. Named views
+// that users save in the pages live as long as the server: in a temporary folder, which starts with those that pprof
+// itself has saved.
+func (r *run) prepare() error {
+	if r.flags.given("http") == "" {
+		return nil
+	}
+	r.environment = os.Environ()
+	saved := pprofSettings()
+	folder, err := os.MkdirTemp("", "proton-pprof-")
+	if err != nil {
+		return fmt.Errorf("make room for the web pages' settings: %w", err)
+	}
+	r.config = folder
+	variable := "XDG_CONFIG_HOME"
+	switch runtime.GOOS {
+	case "darwin", "ios":
+		variable = "HOME"
+	case "windows":
+		variable = "AppData"
+	}
+	if err := os.Setenv(variable, folder); err != nil {
+		return err
+	}
+	if len(saved) > 0 {
+		return writeSettings(saved)
+	}
+	return nil
+}
+
+// pprofSettings are the views that the user has saved with pprof.
+func pprofSettings() []byte {
+	folder, err := os.UserConfigDir()
+	if err != nil {
+		return nil
+	}
+	saved, err := os.ReadFile(filepath.Join(folder, "pprof", "settings.json"))
+	if err != nil {
+		return nil
+	}
+	return saved
+}
+
+func writeSettings(saved []byte) error {
+	folder, err := os.UserConfigDir() // now the temporary one
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(folder, "pprof"), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, "pprof", "settings.json"), saved, 0o600)
+}
+
+// serve runs the driver's pages until an interrupt.
+func (r *run) serve(args *driver.HTTPServerArgs) error {
+	listener, err := net.Listen("tcp", args.Hostport)
+	if err != nil {
+		return fmt.Errorf("serve the web pages: %w; with -http=:0 a free port is found", err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	address := fmt.Sprintf("http://%s", net.JoinHostPort(args.Host, fmt.Sprint(port)))
+	server := &http.Server{Handler: pages(args), ReadHeaderTimeout: 10 * time.Second}
+
+	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	go func() {
+		<-interrupted.Done()
+		// Pages are made in a moment; a second is for those that are on their way.
+		ending, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = server.Shutdown(ending)
+	}()
+
+	r.announce(address, args.Host, port)
+	if !*r.flags.noOpen && r.flags.given("no_browser") != "true" {
+		openBrowser(address, r.environment)
+	}
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the web pages: %w", err)
+	}
+	return nil
+}
+
+func (r *run) announce(address, host string, port int) {
+	fmt.Fprintf(r.stderr, "Serving web UI on %s (Ctrl-C ends it)\n", address)
+	if os.Getenv("SSH_CONNECTION") != "" && isLoopback(host) {
+		name, err := os.Hostname()
+		if err != nil {
+			name = "THIS-MACHINE"
+		}
+		fmt.Fprintf(r.stderr, "From your own machine: ssh -L %d:localhost:%d %s, then the same address\n", port, port, name)
+	}
+}
+
+// pages serves the driver's handlers at the root, and below /ui, where pprof itself has them.
+func pages(args *driver.HTTPServerArgs) http.Handler {
+	args.Handlers["/graph"] = graphPage(args.Handlers["/graph"])
+	local := isLoopback(args.Host)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A page of another site may point its own name at this machine and read what is served here, source files
+		// included; its requests carry that name.
+		if local && !isLocalRequest(r) {
+			http.Error(w, "only for this machine; start proton pprof with -http=HOST:PORT to serve others", http.StatusForbidden)
+			return
+		}
+		path := strings.TrimPrefix(r.URL.Path, "/ui")
+		if path == "" {
+			path = "/"
+		}
+		page := args.Handlers[path]
+		if page == nil {
+			http.NotFound(w, r)
+			return
+		}
+		page.ServeHTTP(w, r)
+	})
+}
+
+func isLocalRequest(r *http.Request) bool {
+	from, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil || !isLoopback(from) {
+		return false
+	}
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return isLoopback(strings.Trim(host, "[]"))
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// graphPage says what to do where the driver would only say that it could not execute dot.
+func graphPage(graph http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := exec.LookPath("dot"); err == nil {
+			graph.ServeHTTP(w, r)
+			return
+		}
+		query := ""
+		if r.URL.RawQuery != "" {
+			query = "?" + r.URL.Query().Encode()
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(http.StatusNotImplemented)
+		fmt.Fprintf(w, noDotPage, query, query, query)
+	})
+}
+
+// noDotPage takes the query three times, which Encode leaves without anything that HTML minds but the &.
+const noDotPage = `<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>No graph</title>
+<style>body{font:16px/1.5 sans-serif;max-width:40em;margin:3em auto;padding:0 1em}code{background:#8882;padding:.1em .3em}</style></head>
+<body><h1>The graph needs Graphviz</h1>
+<p>The program <code>dot</code> draws it, and it is not on this machine's <code>PATH</code>. Install it, for example with
+<code>apt install graphviz</code> or <code>brew install graphviz</code>, and load this page again.</p>
+<p>The same numbers without it: <a href="flamegraph%s">flame graph</a>, <a href="top%s">top</a>, <a href="peek%s">callers and callees</a>.</p>
+</body></html>
+`

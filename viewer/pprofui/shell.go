@@ -1,0 +1,83 @@
+package pprofui
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	xterm "golang.org/x/term"
+
+	"github.com/goproton/goproton/internal/term"
+)
+
+// shell is the driver.UI: messages on stderr, and commands from a terminal, with history and completion, or from
+// a pipe.
+type shell struct {
+	stdin    io.Reader
+	lines    *bufio.Reader
+	stderr   io.Writer
+	terminal *xterm.Terminal // nil unless a person types
+	complete func(string) string
+}
+
+func newShell(stdin io.Reader, stderr io.Writer) *shell {
+	s := &shell{stdin: stdin, lines: bufio.NewReader(stdin), stderr: stderr}
+	if term.IsTerminal(stdin) && term.IsTerminal(stderr) {
+		s.terminal = xterm.NewTerminal(readWriter{stdin, stderr}, "")
+		s.terminal.AutoCompleteCallback = s.onKey
+	}
+	return s
+}
+
+type readWriter struct {
+	io.Reader
+	io.Writer
+}
+
+// ReadLine reads a command. The terminal is raw only for as long as one is typed, so that an interrupt stops a
+// report that takes long.
+func (s *shell) ReadLine(prompt string) (string, error) {
+	if s.terminal == nil {
+		return s.lines.ReadString('\n')
+	}
+	in := int(s.stdin.(*os.File).Fd())
+	before, err := xterm.MakeRaw(in)
+	if err != nil {
+		return "", fmt.Errorf("read a command: %w", err)
+	}
+	defer func() { _ = xterm.Restore(in, before) }()
+	s.terminal.SetPrompt(prompt)
+	line, err := s.terminal.ReadLine()
+	return line, err
+}
+
+func (s *shell) onKey(line string, pos int, key rune) (newLine string, newPos int, ok bool) {
+	if key != '\t' || s.complete == nil || pos != len(line) {
+		return "", 0, false
+	}
+	line = s.complete(line)
+	return line, len(line), true
+}
+
+// Print and PrintErr write to stderr: stdout is for reports.
+func (s *shell) Print(args ...interface{}) {
+	text := fmt.Sprint(args...)
+	if strings.HasPrefix(text, "Serving web UI on ") {
+		return // it may name port 0; the server says where it really is
+	}
+	fmt.Fprintln(s.stderr, strings.TrimSuffix(text, "\n"))
+}
+
+// PrintErr is described with Print.
+func (s *shell) PrintErr(args ...interface{}) { s.Print(args...) }
+
+// IsTerminal says whether a report on stdout would be seen: then the driver puts binary ones into files.
+func (s *shell) IsTerminal() bool { return term.IsTerminal(os.Stdout) }
+
+// WantBrowser says no: the server opens one itself, when it listens.
+func (s *shell) WantBrowser() bool { return false }
+
+// SetAutoComplete takes the driver's completer.
+func (s *shell) SetAutoComplete(complete func(string) string) { s.complete = complete }

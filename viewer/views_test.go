@@ -50,6 +50,31 @@ func TestGoldenViews(t *testing.T) {
 	}
 }
 
+// TestDocumentedFlame keeps the picture in docs/viewer.md.
+func TestDocumentedFlame(t *testing.T) {
+	const page, begin, end = "../docs/viewer.md", "<!-- flame: written by go test ./viewer -update -->\n```\n", "```\n<!-- end of flame -->"
+	picture, err := os.ReadFile("testdata/flame.matmul36.80.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	old, after, closed := strings.Cut(rest, end)
+	switch {
+	case !found || !closed:
+		t.Fatalf("%s has no place for the picture: %s…%s", page, begin, end)
+	case *update:
+		if err := os.WriteFile(page, []byte(before+begin+string(picture)+end+after), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	case old != string(picture):
+		t.Errorf("%s shows\n%s\nwhich is now\n%s\nrun go test ./viewer -update", page, old, picture)
+	}
+}
+
 func checkGolden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/bits"
 	"strings"
-	"unicode/utf8"
 )
 
 // FormatError says where and why a file is not a .hatchet file.
@@ -128,7 +127,7 @@ func (s *scanner) unexpected(want string) {
 	switch {
 	case c == 0 && s.pos >= s.end:
 		s.fail(s.offset(), "the file ends where %s should be; it is cut off or empty", want)
-	case c < ' ' || c >= utf8.RuneSelf:
+	case c < ' ' || c >= 0x7f:
 		s.fail(s.offset(), "expected %s, found byte 0x%02x", want, c)
 	default:
 		s.fail(s.offset(), "expected %s, found '%c'", want, c)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -151,7 +152,7 @@ func (t *table) recorded(name string) (metric, error) {
 	if err != nil {
 		return metric{}, err
 	}
-	m := metric{label: src.label(), value: src.of, raw: src.inclusive}
+	m := metric{label: term.Printable(src.label()), value: src.of, raw: src.inclusive}
 	if t.columns[src.at].text {
 		m.value, m.text = nil, func(r *row) string { return text(r.node, src.name) }
 	}
@@ -186,7 +187,7 @@ func text(n *profile.Node, name string) string {
 	var parts []string
 	switch v.Type() {
 	case profile.String:
-		return v.Str()
+		return term.Printable(v.Str())
 	case profile.Ints:
 		for _, i := range v.Ints() {
 			parts = append(parts, fmt.Sprint(i))

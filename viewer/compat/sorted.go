@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/goproton/goproton/internal/term"
 )
 
 const (
@@ -31,7 +33,7 @@ func (t *table) printSorted(out *bufio.Writer) {
 		if t.metrics[0].text != nil {
 			value = print.cell(r, 0)
 		}
-		name := clipName(r.name)
+		name := clipName(term.Printable(r.name))
 		fmt.Fprintf(out, "%s%*s %s\n", name, max(nameColumn-utf8.RuneCountInString(name), 0), "", value)
 	}
 }

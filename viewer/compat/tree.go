@@ -3,6 +3,8 @@ package compat
 import (
 	"bufio"
 	"math"
+
+	"github.com/goproton/goproton/internal/term"
 )
 
 // printTree prints a line per frame down to a depth, then an empty line. With colour a legend follows.
@@ -41,7 +43,7 @@ func (p *treePrinter) frame(r *row, first, rest string, depth int) {
 		p.out.WriteString(p.paint.end)
 		p.out.WriteByte(' ')
 	}
-	p.out.WriteString(r.name)
+	p.out.WriteString(term.Printable(r.name))
 	p.out.WriteString(p.paint.end)
 	p.out.WriteString(p.paint.mark(r.side))
 	p.out.WriteByte('\n')

@@ -108,6 +108,12 @@ func list(say func(*Format) string) string {
 
 func names() string { return list(func(f *Format) string { return f.Name }) }
 
+// Stem is a path without the suffixes of its format and compression.
+func Stem(path string) string {
+	_, stem, _ := splitPath(path)
+	return stem
+}
+
 // ByPath finds the format that the end of a path asks for, with or without .gz or .zst behind it; nil if it
 // asks for none.
 func ByPath(path string) *Format {

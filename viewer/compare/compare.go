@@ -37,13 +37,16 @@ type Options struct {
 	Include string   // only paths through frames that match this regular expression
 	Exclude string   // no path through frames that match
 
-	BaseUnits bool // as in viewer.Options: units that do not depend on the values, for programs
+	BaseUnits bool            // as in viewer.Options: units that do not depend on the values, for programs
+	Group     viewer.Grouping // as in viewer.Options
+	Peaks     []string        // as in viewer.Options
 }
 
 // Diff is the comparison of two or more profiles, the first of which the others are compared with.
 type Diff struct {
 	Names    []string // of the profiles
 	Profiles []*profile.Profile
+	Tables   []*viewer.Table // of the profiles
 	Columns  []Column
 	Root     *Row
 	Notes    []string // what the reader should know, a line each
@@ -71,9 +74,10 @@ type Row struct {
 	Label    string // for people
 	Parent   *Row
 	Children []*Row
-	Hidden   int         // rows below this one that Cut left out
-	In       []bool      // which profiles have it
-	Values   [][]float64 // by column and profile; NaN where there is none
+	Hidden   int           // rows below this one that Cut left out
+	In       []bool        // which profiles have it
+	Sides    []*viewer.Row // its rows in Diff.Tables; nil where a profile does not have it
+	Values   [][]float64   // by column and profile; NaN where there is none
 }
 
 // New compares profiles.
@@ -97,10 +101,11 @@ func New(inputs []Input, o Options) (*Diff, error) {
 		return nil, errors.New("no frame is left after the filters in any of the profiles; use wider ones")
 	}
 	shareMetrics(d.Profiles)
-	tables, err := d.tables(o.Metrics, o.BaseUnits)
+	tables, err := d.tables(&o)
 	if err != nil {
 		return nil, err
 	}
+	d.Tables = tables
 	for i := range tables[0].Columns {
 		c := tables[0].Columns[i]
 		d.Columns = append(d.Columns, Column{c, direction(&c)})
@@ -123,11 +128,12 @@ func (d *Diff) empty() bool {
 }
 
 // tables computes the metrics of all profiles, in the units that suit the first.
-func (d *Diff) tables(metrics []string, baseUnits bool) ([]*viewer.Table, error) {
+func (d *Diff) tables(o *Options) ([]*viewer.Table, error) {
 	var all []*viewer.Table
+	metrics := o.Metrics
 	said := map[string]bool{}
 	for i, p := range d.Profiles {
-		t, err := viewer.NewTable(p, viewer.Options{Metrics: metrics, BaseUnits: baseUnits})
+		t, err := viewer.NewTable(p, viewer.Options{Metrics: metrics, BaseUnits: o.BaseUnits, Group: o.Group, Peaks: o.Peaks})
 		if err != nil {
 			return nil, fmt.Errorf("compare %s: %w", d.Names[i], err)
 		}
@@ -168,7 +174,7 @@ func direction(c *viewer.Column) Direction {
 
 // match makes one row of the rows of a path; nil stands for a profile that has none.
 func (d *Diff) match(rows []*viewer.Row, tables []*viewer.Table) *Row {
-	r := &Row{In: make([]bool, len(rows)), Values: make([][]float64, len(d.Columns))}
+	r := &Row{In: make([]bool, len(rows)), Sides: rows, Values: make([][]float64, len(d.Columns))}
 	for c := range r.Values {
 		r.Values[c] = make([]float64, len(rows))
 	}

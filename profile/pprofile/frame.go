@@ -73,7 +73,12 @@ func (f *frames) function(name, file string) *pprof.Function {
 	if fn := f.functions[key]; fn != nil {
 		return fn
 	}
-	fn := &pprof.Function{ID: uint64(len(f.p.Function) + 1), Name: shortName(name), SystemName: name, Filename: file}
+	fn := &pprof.Function{ID: uint64(len(f.p.Function) + 1), Name: shortName(name), Filename: file}
+	// A name that pprof sees only once is demangled already. One that is also the system's it cleans of what look like
+	// template arguments: <lambda>, <module> and the <grid:…> of a Triton kernel.
+	if fn.Name != name {
+		fn.SystemName = name
+	}
 	f.p.Function = append(f.p.Function, fn)
 	f.functions[key] = fn
 	return fn

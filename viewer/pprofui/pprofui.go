@@ -29,8 +29,10 @@ func Run(args []string, stdin io.Reader, stderr io.Writer) error {
 	r.flags = newFlags(args)
 	r.flags.ready = r.load
 	shell := newShell(stdin, stderr)
+	objects := binaries(args)
+	r.binaries = objects == nil
 	err := driver.PProf(&driver.Options{
-		Flagset: r.flags, Fetch: r, UI: shell, Obj: binaries(args), HTTPServer: r.serve, HTTPTransport: offline{},
+		Flagset: r.flags, Fetch: r, UI: shell, Obj: objects, HTTPServer: r.serve, HTTPTransport: offline{},
 	})
 	if r.config != "" {
 		if removed := os.RemoveAll(r.config); err == nil {
@@ -45,13 +47,13 @@ func Run(args []string, stdin io.Reader, stderr io.Writer) error {
 
 // run is one command line on its way through the driver.
 type run struct {
-	stdin  io.Reader
-	stderr io.Writer
-	flags  *flags
-	inputs inputs
-
-	environment []string // as it was before the temporary folder stood in it
-	config      string   // temporary folder that stands for the user's configuration; "" without a web server
+	stdin       io.Reader
+	stderr      io.Writer
+	flags       *flags
+	binaries    bool // whether the driver looks into programs
+	inputs      inputs
+	environment []string // as it was before a temporary folder came to stand in it
+	config      string   // that folder, instead of the user's configuration; "" without web pages
 }
 
 // explained adds to the driver's errors what to do about them.

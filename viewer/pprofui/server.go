@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"net"
 	"net/http"
 	"os"
@@ -80,7 +81,7 @@ func (r *run) serve(args *driver.HTTPServerArgs) error {
 	}
 	port := listener.Addr().(*net.TCPAddr).Port
 	address := fmt.Sprintf("http://%s", net.JoinHostPort(args.Host, fmt.Sprint(port)))
-	server := &http.Server{Handler: pages(args), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: pages(args, r.binaries), ReadHeaderTimeout: 10 * time.Second}
 
 	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -114,8 +115,11 @@ func (r *run) announce(address, host string, port int) {
 }
 
 // pages serves the driver's handlers at the root, and below /ui, where pprof itself has them.
-func pages(args *driver.HTTPServerArgs) http.Handler {
+func pages(args *driver.HTTPServerArgs, binaries bool) http.Handler {
 	args.Handlers["/graph"] = graphPage(args.Handlers["/graph"])
+	if !binaries {
+		args.Handlers["/disasm"] = http.HandlerFunc(disasmPage)
+	}
 	local := isLoopback(args.Host)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A page of another site may point its own name at this machine and read what is served here, source files
@@ -161,23 +165,29 @@ func graphPage(graph http.Handler) http.Handler {
 			graph.ServeHTTP(w, r)
 			return
 		}
-		query := ""
-		if r.URL.RawQuery != "" {
-			query = "?" + r.URL.Query().Encode()
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.WriteHeader(http.StatusNotImplemented)
-		fmt.Fprintf(w, noDotPage, query, query, query)
+		note(w, r, `<h1>The graph needs Graphviz</h1>
+<p>The program <code>dot</code> draws it, and it is not on this machine's <code>PATH</code>. Install it, for example with
+<code>apt install graphviz</code> or <code>brew install graphviz</code>, and load this page again.</p>`)
 	})
 }
 
-// noDotPage takes the query three times, which Encode leaves without anything that HTML minds but the &.
-const noDotPage = `<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>No graph</title>
-<style>body{font:16px/1.5 sans-serif;max-width:40em;margin:3em auto;padding:0 1em}code{background:#8882;padding:.1em .3em}</style></head>
-<body><h1>The graph needs Graphviz</h1>
-<p>The program <code>dot</code> draws it, and it is not on this machine's <code>PATH</code>. Install it, for example with
-<code>apt install graphviz</code> or <code>brew install graphviz</code>, and load this page again.</p>
-<p>The same numbers without it: <a href="flamegraph%s">flame graph</a>, <a href="top%s">top</a>, <a href="peek%s">callers and callees</a>.</p>
-</body></html>
-`
+// disasmPage stands for the driver's when no program was given: that one would print to the terminal.
+func disasmPage(w http.ResponseWriter, r *http.Request) {
+	note(w, r, `<h1>There is no machine code here</h1>
+<p>Profiles of GPU programs do not hold any. For that of a compiled program give the program before its profile:
+<code>proton pprof -http=:0 PROGRAM FILE</code></p>`)
+}
+
+// note answers with a page that leads back to what there is, with the same filters.
+func note(w http.ResponseWriter, r *http.Request, text string) {
+	query := html.EscapeString("?" + r.URL.Query().Encode())
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(http.StatusNotImplemented)
+	fmt.Fprintf(w, `<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>proton pprof</title>
+<style>:root{color-scheme:light dark}body{font:16px/1.5 sans-serif;max-width:40em;margin:3em auto;padding:0 1em}code{background:#8882;padding:.1em .3em}</style></head>
+<body>%s
+<p>Without it: <a href="flamegraph%s">flame graph</a>, <a href="top%s">top</a>, <a href="peek%s">callers and callees</a>,
+<a href="source%s">source</a>.</p></body></html>
+`, text, query, query, query, query)
+}

@@ -98,9 +98,45 @@ enum cupti_cbid_resource {
   RES_GRAPHNODE_CLONED = 20,
 };
 
+// Functions that copy or fill memory, and those that wait for the GPU: F(name, number). Left out are forms from
+// before CUDA 3.2. The last of a list may be newer than the library at hand.
+#define CUDA_COPY_CALLS(F) \
+  F(cuMemsetD8Async, 216) F(cuMemsetD16Async, 218) F(cuMemsetD32Async, 220) F(cuMemsetD2D8Async, 222) \
+  F(cuMemsetD2D16Async, 224) F(cuMemsetD2D32Async, 226) F(cuMemsetD8_v2, 249) F(cuMemsetD16_v2, 250) \
+  F(cuMemsetD32_v2, 251) F(cuMemsetD2D8_v2, 252) F(cuMemsetD2D16_v2, 253) F(cuMemsetD2D32_v2, 254) \
+  F(cuMemcpyHtoD_v2, 276) F(cuMemcpyHtoDAsync_v2, 277) F(cuMemcpyDtoH_v2, 278) F(cuMemcpyDtoHAsync_v2, 279) \
+  F(cuMemcpyDtoD_v2, 280) F(cuMemcpyDtoDAsync_v2, 281) F(cuMemcpyAtoH_v2, 282) F(cuMemcpyAtoHAsync_v2, 283) \
+  F(cuMemcpyAtoD_v2, 284) F(cuMemcpyDtoA_v2, 285) F(cuMemcpyAtoA_v2, 286) F(cuMemcpy2D_v2, 287) \
+  F(cuMemcpy2DUnaligned_v2, 288) F(cuMemcpy2DAsync_v2, 289) F(cuMemcpy3D_v2, 290) F(cuMemcpy3DAsync_v2, 291) \
+  F(cuMemcpyHtoA_v2, 292) F(cuMemcpyHtoAAsync_v2, 293) F(cuMemcpy, 305) F(cuMemcpyAsync, 306) \
+  F(cuMemcpyPeer, 318) F(cuMemcpyPeerAsync, 319) F(cuMemcpy3DPeer, 320) F(cuMemcpy3DPeerAsync, 321) \
+  F(cuMemcpyHtoD_v2_ptds, 397) F(cuMemcpyDtoH_v2_ptds, 398) F(cuMemcpyDtoD_v2_ptds, 399) \
+  F(cuMemcpyDtoA_v2_ptds, 400) F(cuMemcpyAtoD_v2_ptds, 401) F(cuMemcpyHtoA_v2_ptds, 402) \
+  F(cuMemcpyAtoH_v2_ptds, 403) F(cuMemcpyAtoA_v2_ptds, 404) F(cuMemcpy2D_v2_ptds, 405) \
+  F(cuMemcpy2DUnaligned_v2_ptds, 406) F(cuMemcpy3D_v2_ptds, 407) F(cuMemcpy_ptds, 408) \
+  F(cuMemcpyPeer_ptds, 409) F(cuMemcpy3DPeer_ptds, 410) F(cuMemsetD8_v2_ptds, 411) \
+  F(cuMemsetD16_v2_ptds, 412) F(cuMemsetD32_v2_ptds, 413) F(cuMemsetD2D8_v2_ptds, 414) \
+  F(cuMemsetD2D16_v2_ptds, 415) F(cuMemsetD2D32_v2_ptds, 416) F(cuMemcpyAsync_ptsz, 418) \
+  F(cuMemcpyHtoAAsync_v2_ptsz, 419) F(cuMemcpyAtoHAsync_v2_ptsz, 420) F(cuMemcpyHtoDAsync_v2_ptsz, 421) \
+  F(cuMemcpyDtoHAsync_v2_ptsz, 422) F(cuMemcpyDtoDAsync_v2_ptsz, 423) F(cuMemcpy2DAsync_v2_ptsz, 424) \
+  F(cuMemcpy3DAsync_v2_ptsz, 425) F(cuMemcpyPeerAsync_ptsz, 426) F(cuMemcpy3DPeerAsync_ptsz, 427) \
+  F(cuMemsetD8Async_ptsz, 428) F(cuMemsetD16Async_ptsz, 429) F(cuMemsetD32Async_ptsz, 430) \
+  F(cuMemsetD2D8Async_ptsz, 431) F(cuMemsetD2D16Async_ptsz, 432) F(cuMemsetD2D32Async_ptsz, 433) \
+  F(cuMemcpyBatchAsync, 776) F(cuMemcpyBatchAsync_ptsz, 777) F(cuMemcpy3DBatchAsync, 778) \
+  F(cuMemcpy3DBatchAsync_ptsz, 779) F(cuMemcpyBatchAsync_v2, 796) F(cuMemcpyBatchAsync_v2_ptsz, 797) \
+  F(cuMemcpy3DBatchAsync_v2, 798) F(cuMemcpy3DBatchAsync_v2_ptsz, 799) F(cuMemcpyWithAttributesAsync, 837) \
+  F(cuMemcpyWithAttributesAsync_ptsz, 838) F(cuMemcpy3DWithAttributesAsync, 839) \
+  F(cuMemcpy3DWithAttributesAsync_ptsz, 840)
+#define CUDA_SYNC_CALLS(F) \
+  F(cuCtxSynchronize, 17) F(cuEventSynchronize, 121) F(cuStreamSynchronize, 126) \
+  F(cuStreamSynchronize_ptsz, 440) F(cuCtxSynchronize_v2, 800)
+
 // Driver API functions. The numbers never changed since each was introduced.
 enum cupti_cbid_driver {
-  CBID_cuCtxSynchronize = 17,
+#define F(name, number) CBID_##name = number,
+  CUDA_COPY_CALLS(F)
+  CUDA_SYNC_CALLS(F)
+#undef F
   CBID_cuModuleLoad = 18,
   CBID_cuModuleLoadData = 19,
   CBID_cuModuleLoadDataEx = 20,
@@ -110,9 +146,7 @@ enum cupti_cbid_driver {
   CBID_cuLaunch = 115,
   CBID_cuLaunchGrid = 116,
   CBID_cuLaunchGridAsync = 117,
-  CBID_cuStreamSynchronize = 126,
   CBID_cuLaunchKernel = 307,
-  CBID_cuStreamSynchronize_ptsz = 440,
   CBID_cuLaunchKernel_ptsz = 442,
   CBID_cuLaunchCooperativeKernel = 477,
   CBID_cuLaunchCooperativeKernel_ptsz = 478,
@@ -468,7 +502,7 @@ ABI_AT(cupti_kernel_prefix, shmem_limit, 152);
 ABI_AT(cupti_kernel_prefix, graph_id, 156);
 ABI_SIZE(cupti_kernel_prefix, 160);
 
-// ACT_MEMCPY, the prefix up to the correlation id.
+// ACT_MEMCPY, as 11.1 and every later version have it.
 struct cupti_memcpy_prefix {
   uint32_t kind;
   uint8_t copy_kind, source_kind, target_kind, flags;
@@ -476,6 +510,12 @@ struct cupti_memcpy_prefix {
   uint64_t start, end;
   uint32_t device_id, context_id, stream_id;
   uint32_t correlation_id;
+  uint32_t runtime_correlation_id;
+  uint32_t padding;
+  void *reserved0;
+  uint64_t graph_node_id;
+  uint32_t graph_id;
+  uint32_t reserved1;
 };
 ABI_AT(cupti_memcpy_prefix, copy_kind, 4);
 ABI_AT(cupti_memcpy_prefix, bytes, 8);
@@ -485,7 +525,91 @@ ABI_AT(cupti_memcpy_prefix, device_id, 32);
 ABI_AT(cupti_memcpy_prefix, context_id, 36);
 ABI_AT(cupti_memcpy_prefix, stream_id, 40);
 ABI_AT(cupti_memcpy_prefix, correlation_id, 44);
-ABI_SIZE(cupti_memcpy_prefix, 48);
+ABI_AT(cupti_memcpy_prefix, graph_node_id, 64);
+ABI_AT(cupti_memcpy_prefix, graph_id, 72);
+ABI_SIZE(cupti_memcpy_prefix, 80);
+
+enum cupti_copy_kind {
+  COPY_HTOD = 1, COPY_DTOH = 2, COPY_HTOA = 3, COPY_ATOH = 4, COPY_ATOA = 5, COPY_ATOD = 6, COPY_DTOA = 7,
+  COPY_DTOD = 8, COPY_HTOH = 9, COPY_PTOP = 10,
+};
+
+// ACT_MEMCPY2, between two GPUs.
+struct cupti_memcpy_peer_prefix {
+  uint32_t kind;
+  uint8_t copy_kind, source_kind, target_kind, flags;
+  uint64_t bytes;
+  uint64_t start, end;
+  uint32_t device_id, context_id, stream_id;
+  uint32_t source_device_id, source_context_id, target_device_id, target_context_id;
+  uint32_t correlation_id;
+  void *reserved0;
+  uint64_t graph_node_id;
+  uint32_t graph_id;
+  uint32_t reserved1;
+};
+ABI_AT(cupti_memcpy_peer_prefix, copy_kind, 4);
+ABI_AT(cupti_memcpy_peer_prefix, bytes, 8);
+ABI_AT(cupti_memcpy_peer_prefix, start, 16);
+ABI_AT(cupti_memcpy_peer_prefix, end, 24);
+ABI_AT(cupti_memcpy_peer_prefix, device_id, 32);
+ABI_AT(cupti_memcpy_peer_prefix, stream_id, 40);
+ABI_AT(cupti_memcpy_peer_prefix, source_device_id, 44);
+ABI_AT(cupti_memcpy_peer_prefix, target_device_id, 52);
+ABI_AT(cupti_memcpy_peer_prefix, correlation_id, 60);
+ABI_AT(cupti_memcpy_peer_prefix, graph_node_id, 72);
+ABI_AT(cupti_memcpy_peer_prefix, graph_id, 80);
+ABI_SIZE(cupti_memcpy_peer_prefix, 88);
+
+// ACT_MEMSET
+struct cupti_memset_prefix {
+  uint32_t kind;
+  uint32_t value;
+  uint64_t bytes;
+  uint64_t start, end;
+  uint32_t device_id, context_id, stream_id;
+  uint32_t correlation_id;
+  uint16_t flags, memory_kind;
+  uint32_t padding;
+  void *reserved0;
+  uint64_t graph_node_id;
+  uint32_t graph_id;
+  uint32_t reserved1;
+};
+ABI_AT(cupti_memset_prefix, bytes, 8);
+ABI_AT(cupti_memset_prefix, start, 16);
+ABI_AT(cupti_memset_prefix, end, 24);
+ABI_AT(cupti_memset_prefix, device_id, 32);
+ABI_AT(cupti_memset_prefix, context_id, 36);
+ABI_AT(cupti_memset_prefix, stream_id, 40);
+ABI_AT(cupti_memset_prefix, correlation_id, 44);
+ABI_AT(cupti_memset_prefix, graph_node_id, 64);
+ABI_AT(cupti_memset_prefix, graph_id, 72);
+ABI_SIZE(cupti_memset_prefix, 80);
+
+// ACT_SYNCHRONIZATION: times are of the waiting thread. It names no device.
+struct cupti_sync_prefix {
+  uint32_t kind;
+  uint32_t type; // enum cupti_sync_type
+  uint64_t start, end;
+  uint32_t correlation_id;
+  uint32_t context_id, stream_id, event_id;
+};
+ABI_AT(cupti_sync_prefix, type, 4);
+ABI_AT(cupti_sync_prefix, start, 8);
+ABI_AT(cupti_sync_prefix, end, 16);
+ABI_AT(cupti_sync_prefix, correlation_id, 24);
+ABI_AT(cupti_sync_prefix, context_id, 28);
+ABI_AT(cupti_sync_prefix, stream_id, 32);
+ABI_AT(cupti_sync_prefix, event_id, 36);
+ABI_SIZE(cupti_sync_prefix, 40);
+
+enum cupti_sync_type {
+  SYNC_EVENT = 1,
+  SYNC_STREAM_WAITS = 2, // the stream waits for an event, nobody else does
+  SYNC_STREAM = 3,
+  SYNC_CONTEXT = 4,
+};
 
 // ACT_GRAPH_TRACE, as 11.8 has it; later versions append the device the graph ended on.
 struct cupti_graph_trace {

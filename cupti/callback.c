@@ -7,6 +7,7 @@
 static const struct hp_api *hp;
 static void *subscriber;
 static _Atomic uint64_t graphs_seen;
+static _Atomic int copies_wanted;
 
 void cupti_use_hotpath(const struct hp_api *api) { hp = api; }
 uint64_t cupti_graphs_seen(void) { return atomic_load(&graphs_seen); }
@@ -16,7 +17,7 @@ static uint64_t handle(const void *p) { return (uint64_t)(uintptr_t)p; }
 // ---- driver API ----
 
 // What a driver function is to us, by its callback id.
-enum call { OTHER, LAUNCH, LAUNCH_EX, GRAPH, BEGIN_CAPTURE, END_CAPTURE };
+enum call { OTHER, LAUNCH, LAUNCH_EX, GRAPH, BEGIN_CAPTURE, END_CAPTURE, WORK };
 static const uint8_t call_of[1024] = {
     [CBID_cuLaunch] = LAUNCH, [CBID_cuLaunchGrid] = LAUNCH, [CBID_cuLaunchGridAsync] = LAUNCH,
     [CBID_cuLaunchKernel] = LAUNCH, [CBID_cuLaunchKernel_ptsz] = LAUNCH,
@@ -28,6 +29,9 @@ static const uint8_t call_of[1024] = {
     [CBID_cuStreamBeginCapture_v2] = BEGIN_CAPTURE, [CBID_cuStreamBeginCapture_v2_ptsz] = BEGIN_CAPTURE,
     [CBID_cuStreamBeginCaptureToGraph] = BEGIN_CAPTURE, [CBID_cuStreamBeginCaptureToGraph_ptsz] = BEGIN_CAPTURE,
     [CBID_cuStreamEndCapture] = END_CAPTURE, [CBID_cuStreamEndCapture_ptsz] = END_CAPTURE,
+#define F(name, number) [number] = WORK,
+    CUDA_COPY_CALLS(F) CUDA_SYNC_CALLS(F)
+#undef F
 };
 
 static void call_enters(enum call call, const struct cupti_callback_data *d) {
@@ -44,38 +48,48 @@ static void call_enters(enum call call, const struct cupti_callback_data *d) {
     hp->context_seen(d->context);
     hp->graph_launch(d->correlation_id, handle(((const struct cuda_params_graph_launch *)d->params)->exec));
     return;
+  case WORK:
+    if (cupti_own_call) return;
+    hp->context_seen(d->context);
+    hp->work(d->correlation_id);
+    return;
   default: return;
   }
 }
 
-static void call_exits(enum call call, const struct cupti_callback_data *d) {
-  if (call == BEGIN_CAPTURE) {
-    if (*(const uint32_t *)d->return_value == CU_OK) hp->capture(+1);
-  } else if (__builtin_expect(hp->capturing() != 0, 0)) {
-    if (call == END_CAPTURE) hp->capture(-1);
-    else hp->launched();
-  }
+// Out of line, as all that is rare: what a launch goes through is then short and saves no registers for the rest.
+#define RARE __attribute__((noinline))
+
+RARE static void call_exits(enum call call, uint32_t cbid, const struct cupti_callback_data *d) {
+  if (call == BEGIN_CAPTURE && *(const uint32_t *)d->return_value == CU_OK) hp->capture(+1);
+  else if (call == END_CAPTURE) hp->capture(-1);
+  else if (call != BEGIN_CAPTURE && (call != WORK || !cupti_own_call)) hp->launched(d->correlation_id, cbid);
 }
 
 static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
   enum call call = cbid < sizeof call_of ? call_of[cbid] : OTHER;
   if (d->site == SITE_ENTER) call_enters(call, d);
-  else call_exits(call, d);
+  else if (call == BEGIN_CAPTURE || __builtin_expect(atomic_load_explicit(hp->exits_matter, memory_order_relaxed) != 0, 0)) call_exits(call, cbid, d);
 }
 
 // ---- resources ----
+
+// Copies in graphs are looked up only where somebody wants them.
+static int node_wanted(uint32_t type) {
+  return type == NODE_KERNEL || ((type == NODE_MEMCPY || type == NODE_MEMSET) && atomic_load_explicit(&copies_wanted, memory_order_relaxed));
+}
 
 static void graph_resource(uint32_t cbid, const struct cupti_graph_data *g) {
   uint32_t graph = 0;
   uint64_t node = 0, original = 0;
   switch (cbid) {
   case RES_GRAPHNODE_CREATED:
-    if (g->node_type != NODE_KERNEL || cupti.GetGraphNodeId(g->node, &node)) return;
+    if (!node_wanted(g->node_type) || cupti.GetGraphNodeId(g->node, &node)) return;
     if (cupti.GetGraphId(g->graph, &graph)) return;
     hp->node_created(graph, node);
     return;
   case RES_GRAPHNODE_CLONED:
-    if (g->node_type != NODE_KERNEL || cupti.GetGraphNodeId(g->node, &node)) return;
+    if (!node_wanted(g->node_type) || cupti.GetGraphNodeId(g->node, &node)) return;
     if (cupti.GetGraphNodeId(g->original_node, &original) || cupti.GetGraphId(g->graph, &graph)) return;
     hp->event(HP_NODE_CLONED, graph, node, original);
     return;
@@ -92,7 +106,7 @@ static void graph_resource(uint32_t cbid, const struct cupti_graph_data *g) {
   }
 }
 
-static void resource(uint32_t cbid, const struct cupti_resource_data *r) {
+RARE static void resource(uint32_t cbid, const struct cupti_resource_data *r) {
   switch (cbid) {
   case RES_CONTEXT_DESTROY_STARTING: hp->context_gone(r->context); return;
   case RES_MODULE_UNLOAD_STARTING: hp->event(HP_MODULE_UNLOAD, 0, 0, 0); return;
@@ -102,7 +116,7 @@ static void resource(uint32_t cbid, const struct cupti_resource_data *r) {
 
 // ---- NVTX ranges are scopes ----
 
-static void nvtx(uint32_t cbid, const struct cupti_nvtx_data *n) {
+RARE static void nvtx(uint32_t cbid, const struct cupti_nvtx_data *n) {
   if (cbid == NVTX_RangePushA) {
     const char *message = ((const struct nvtx_params_message *)n->params)->message;
     if (!message) message = "";
@@ -180,6 +194,43 @@ uint32_t cupti_listen(int on, int with_nvtx) {
   if (on && !rc) rc = ENABLE(1, DOMAIN_RESOURCE, context_ids);
   if (with_nvtx) ENABLE(on, DOMAIN_NVTX, nvtx_ids);
   return rc;
+}
+
+uint32_t cupti_listen_work(int copies, int waits) {
+#define F(name, number) number,
+  static const uint32_t copy_ids[] = {CUDA_COPY_CALLS(F)}, wait_ids[] = {CUDA_SYNC_CALLS(F)};
+#undef F
+  static int copies_on, waits_on;
+  atomic_store(&copies_wanted, copies);
+  // Of a list, an older library refuses what it does not know; the first is known to all.
+  uint32_t rc = 0;
+  if (copies != copies_on) {
+    rc = cupti.EnableCallback((uint32_t)copies, subscriber, DOMAIN_DRIVER, copy_ids[0]);
+    ENABLE(copies, DOMAIN_DRIVER, copy_ids);
+    copies_on = copies;
+  }
+  if (waits != waits_on) {
+    uint32_t wait_rc = cupti.EnableCallback((uint32_t)waits, subscriber, DOMAIN_DRIVER, wait_ids[0]);
+    ENABLE(waits, DOMAIN_DRIVER, wait_ids);
+    waits_on = waits;
+    if (!rc) rc = wait_rc;
+  }
+  return rc;
+}
+
+const char *cupti_call_name(uint32_t cbid) {
+  switch (cbid) {
+#define F(name, number) case number: return #name;
+  CUDA_COPY_CALLS(F)
+  CUDA_SYNC_CALLS(F)
+#undef F
+#define F(name) case CBID_##name: return #name;
+  F(cuLaunch) F(cuLaunchGrid) F(cuLaunchGridAsync) F(cuLaunchKernel) F(cuLaunchKernel_ptsz) F(cuLaunchCooperativeKernel)
+  F(cuLaunchCooperativeKernel_ptsz) F(cuLaunchCooperativeKernelMultiDevice) F(cuLaunchKernelEx) F(cuLaunchKernelEx_ptsz)
+  F(cuGraphLaunch) F(cuGraphLaunch_ptsz)
+#undef F
+  }
+  return "";
 }
 
 // ---- activity buffers ----

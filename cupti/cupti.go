@@ -1,6 +1,6 @@
 // Package cupti collects on NVIDIA GPUs. It opens libcupti at run time, subscribes to the driver's launch
 // and graph callbacks (C, on the application's threads, see callback.c), has CUPTI fill pooled buffers with
-// kernel records, and decodes those into record.Kernel values. Nothing of CUPTI's spelling leaves this room.
+// kernel records, and decodes those into record.Activity values. Nothing of CUPTI's spelling leaves this room.
 package cupti
 
 /*
@@ -35,14 +35,16 @@ type Options struct {
 }
 
 // Collector is the process's one connection to CUPTI. It is either attached (subscribed, with buffers
-// registered) or not; while attached it may be listening.
+// registered) or not; while attached it may be told to record.
 type Collector struct {
-	opts      Options
-	library   cuptipath.Candidate
-	version   uint32
-	attached  bool
-	listening bool
-	names     names
+	opts     Options
+	library  cuptipath.Candidate
+	version  uint32
+	attached bool
+	kinds    record.Kinds // what Listen asked for
+	enabled  record.Kinds // what CUPTI was told to record; graphs stay
+	names    names
+	calls    map[uint32]string // names of driver functions
 }
 
 // New returns a collector. PROTON_GRAPH=graph asks for whole graphs where the caller's interface, upstream's,
@@ -113,38 +115,83 @@ func (c *Collector) tune() {
 	C.cupti_set_u8(C.ATTR_ZEROED_OUT_BUFFER, 1) // our buffers come zeroed: no memset on the launching thread
 }
 
-// Listen switches callbacks and kernel records on or off. Callbacks come first and go last, so that a
-// kernel record without a launch record always means a loss.
-func (c *Collector) Listen(on bool) error {
-	if !c.attached || c.listening == on {
+// Listen says what to record: kernels and, if wanted, copies, fills and waits; with an empty set nothing.
+// Callbacks come first and go last, so that a record without a launch always means a loss.
+func (c *Collector) Listen(kinds record.Kinds) error {
+	if !c.attached || c.kinds == kinds {
 		return nil
 	}
 	nvtx := boolint(c.opts.NVTX)
-	if !on {
-		c.setKinds(false)
+	was := c.kinds
+	c.kinds = kinds
+	if kinds == 0 {
+		c.setKinds(0)
+		C.cupti_listen_work(0, 0)
 		if !c.opts.WholeGraphs { // graph records go on, and must find that nobody asked for them
 			C.cupti_listen(0, nvtx)
 		}
-		c.listening = false
 		return nil
 	}
-	if rc := C.cupti_listen(1, nvtx); rc != 0 {
-		return c.refused("enable launch callbacks", uint32(rc), "", 0)
+	if was == 0 {
+		if rc := C.cupti_listen(1, nvtx); rc != 0 {
+			c.kinds = 0
+			return c.refused("enable launch callbacks", uint32(rc), "", 0)
+		}
 	}
-	if rc := c.setKinds(true); rc != 0 {
+	work := C.cupti_listen_work(boolint(kinds.Has(record.Copy) || kinds.Has(record.Fill)), boolint(kinds.Has(record.Sync)))
+	doing, rc := c.setKinds(kinds)
+	if rc != 0 && doing == "kernel" {
+		C.cupti_listen_work(0, 0)
 		C.cupti_listen(0, nvtx)
+		c.kinds, c.enabled = 0, 0
 		return c.refused("enable kernel records", rc, "", 0)
 	}
-	c.listening = true
+	if rc == 0 && work != 0 {
+		doing, rc = "copy", uint32(work)
+	}
+	if rc != 0 {
+		return c.refused("enable "+doing+" records", rc, "", 0)
+	}
 	return nil
 }
 
-func (c *Collector) setKinds(on bool) uint32 {
-	rc := C.set_kind(boolint(on), C.ACT_CONCURRENT_KERNEL)
-	if on && c.opts.WholeGraphs && rc == 0 {
-		rc = C.set_kind(1, C.ACT_GRAPH_TRACE)
+// activities are CUPTI's kinds of record, in the order in which they are enabled.
+var activities = []struct {
+	kind record.Kind
+	act  uint32
+	name string
+}{
+	{record.Kernel, C.ACT_CONCURRENT_KERNEL, "kernel"},
+	{record.Copy, C.ACT_MEMCPY, "memcpy"},
+	{record.Copy, C.ACT_MEMCPY2, "peer memcpy"},
+	{record.Fill, C.ACT_MEMSET, "memset"},
+	{record.Sync, C.ACT_SYNCHRONIZATION, "synchronization"},
+}
+
+// setKinds enables and disables records until those of the given kinds are on. It returns the first that was
+// refused, and CUPTI's code.
+func (c *Collector) setKinds(kinds record.Kinds) (refused string, rc uint32) {
+	for _, a := range activities {
+		on := kinds.Has(a.kind)
+		if on == c.enabled.Has(a.kind) {
+			continue
+		}
+		code := uint32(C.set_kind(boolint(on), C.uint32_t(a.act)))
+		if code != 0 && rc == 0 {
+			refused, rc = a.name, code
+		}
+		if a.kind == record.Kernel && code != 0 {
+			return refused, rc
+		}
 	}
-	return uint32(rc)
+	if kinds != 0 && c.opts.WholeGraphs && !c.enabled.Has(record.Graph) {
+		if code := uint32(C.set_kind(1, C.ACT_GRAPH_TRACE)); code != 0 && rc == 0 {
+			refused, rc = "kernel", code
+		}
+		c.enabled |= record.KindsOf(record.Graph)
+	}
+	c.enabled = kinds | c.enabled&record.KindsOf(record.Graph)
+	return refused, rc
 }
 
 func boolint(b bool) C.int {
@@ -198,7 +245,7 @@ func (c *Collector) Detach() {
 	if !c.attached {
 		return
 	}
-	c.Listen(false)
+	c.Listen(0)
 	if c.opts.WholeGraphs {
 		c.leave()
 		return
@@ -208,22 +255,22 @@ func (c *Collector) Detach() {
 	if (c.version >= finalizeSafe || C.cupti_graphs_seen() == 0) && C.finalize() == 0 {
 		hotpath.ReclaimBuffers()
 	}
-	c.attached = false
+	c.attached, c.enabled = false, 0
 }
 
-// Decode hands the kernels of one full buffer to f.
-func (c *Collector) Decode(b hotpath.Buffer, f func(*record.Kernel)) {
+// Decode hands what is in one full buffer to f.
+func (c *Collector) Decode(b hotpath.Buffer, f func(*record.Activity)) {
 	const batch = 256
-	var out [batch]C.struct_cupti_kernel
+	var out [batch]C.struct_cupti_activity
 	var cursor unsafe.Pointer
 	for {
 		n := int(C.cupti_decode((*C.uint8_t)(b.Data), C.size_t(b.Valid), &cursor, &out[0], batch))
 		for i := range out[:n] {
 			r := &out[i]
-			k := record.Kernel{
-				Name: c.names.at(unsafe.Pointer(r.name)), Start: uint64(r.start), End: uint64(r.end),
+			k := record.Activity{
+				Kind: record.Kind(r.kind), Name: c.nameOf(r), Start: uint64(r.start), End: uint64(r.end),
 				Correlation: uint32(r.correlation), Device: uint32(r.device), Context: uint32(r.context),
-				Stream: uint32(r.stream), GraphID: uint32(r.graph), GraphNode: uint64(r.graph_node), Graph: r.whole_graph != 0,
+				Stream: uint32(r.stream), GraphID: uint32(r.graph), GraphNode: uint64(r.graph_node), Bytes: uint64(r.bytes),
 			}
 			f(&k)
 		}
@@ -231,6 +278,55 @@ func (c *Collector) Decode(b hotpath.Buffer, f func(*record.Kernel)) {
 			return
 		}
 	}
+}
+
+// What copies and waits are called, by CUPTI's numbers.
+var (
+	copyNames = []string{
+		C.COPY_HTOD: "<memcpy HtoD>", C.COPY_DTOH: "<memcpy DtoH>", C.COPY_HTOA: "<memcpy HtoA>", C.COPY_ATOH: "<memcpy AtoH>",
+		C.COPY_ATOA: "<memcpy AtoA>", C.COPY_ATOD: "<memcpy AtoD>", C.COPY_DTOA: "<memcpy DtoA>", C.COPY_DTOD: "<memcpy DtoD>",
+		C.COPY_HTOH: "<memcpy HtoH>", C.COPY_PTOP: "<memcpy PtoP>",
+	}
+	syncNames = []string{C.SYNC_EVENT: "<sync event>", C.SYNC_STREAM: "<sync stream>", C.SYNC_CONTEXT: "<sync context>"}
+)
+
+func (c *Collector) nameOf(r *C.struct_cupti_activity) string {
+	named := func(names []string, otherwise string) string {
+		if int(r.detail) < len(names) && names[r.detail] != "" {
+			return names[r.detail]
+		}
+		return otherwise
+	}
+	switch r.kind {
+	case C.ACTIVITY_COPY:
+		return named(copyNames, "<memcpy>")
+	case C.ACTIVITY_FILL:
+		return "<memset>"
+	case C.ACTIVITY_SYNC:
+		return named(syncNames, "<sync>")
+	}
+	return c.names.at(unsafe.Pointer(r.name))
+}
+
+// Call names the driver function that the hot path knows by that number, and tells whether it waits for the GPU.
+func (c *Collector) Call(function uint32) (name string, waits bool) {
+	name, known := c.calls[function]
+	if !known {
+		name = C.GoString(C.cupti_call_name(C.uint32_t(function)))
+		if c.calls == nil {
+			c.calls = make(map[uint32]string)
+		}
+		c.calls[function] = name
+	}
+	return name, strings.Contains(name, "Synchronize")
+}
+
+// ClockAhead measures how far the clock that records are in is ahead of the hot path's, in ns.
+func (c *Collector) ClockAhead() int64 {
+	if !c.attached {
+		return 0
+	}
+	return int64(C.cupti_clock_ahead())
 }
 
 // ModuleUnloaded tells that kernel names read so far may be stale.

@@ -21,24 +21,35 @@ uint32_t cupti_subscribe(char *holder, size_t holder_size); // result code; on r
 uint32_t cupti_register_buffers(void);
 // cupti_listen enables the callbacks we need, or disables what costs anything; returns the first error.
 uint32_t cupti_listen(int on, int nvtx);
+// cupti_listen_work does the same for calls that copy or fill memory, and for those that wait.
+uint32_t cupti_listen_work(int copies, int waits);
+// The name of a driver function by its callback id, "" if it is none of ours.
+const char *cupti_call_name(uint32_t cbid);
 uint32_t cupti_unsubscribe(void);
 uint64_t cupti_graphs_seen(void);
 
 // ---- decode.c ----
-struct cupti_kernel {
+struct cupti_activity {
   uint64_t start, end;
-  const char *name;
-  uint64_t graph_node;
+  const char *name; // of a kernel
+  uint64_t graph_node, bytes;
   uint32_t correlation, device, context, stream, graph;
-  uint32_t whole_graph;
+  uint16_t kind;   // enum activity_kind
+  uint16_t detail; // enum cupti_copy_kind, enum cupti_sync_type
 };
-// cupti_decode fills `out` with up to `max` kernels, continuing at *cursor (NULL at first). Fewer than max
+// In the order of record.Kind.
+enum activity_kind { ACTIVITY_KERNEL, ACTIVITY_GRAPH, ACTIVITY_COPY, ACTIVITY_FILL, ACTIVITY_SYNC };
+// cupti_decode fills `out` with up to `max` activities, continuing at *cursor (NULL at first). Fewer than max
 // means that the buffer is done.
-int cupti_decode(uint8_t *buffer, size_t valid, void **cursor, struct cupti_kernel *out, int max);
+int cupti_decode(uint8_t *buffer, size_t valid, void **cursor, struct cupti_activity *out, int max);
 
 // ---- calls that Go makes through the tables ----
 uint32_t cupti_set_u8(uint32_t attribute, uint8_t value);
 uint32_t cupti_set_size(uint32_t attribute, size_t value);
 uint32_t cuda_synchronize(void *context);
+// Set while this thread waits for the GPU on our own account: no part of the program.
+extern __thread int cupti_own_call __attribute__((tls_model("initial-exec")));
+// How far CUPTI's clock, which records are in, is ahead of the hot path's, in ns.
+int64_t cupti_clock_ahead(void);
 
 #endif

@@ -1,5 +1,7 @@
 package profiler
 
+import "github.com/goproton/goproton/internal/hotpath"
+
 // Activate resumes a session, or all of them. Activating an active session changes nothing.
 func (m *Manager) Activate(id *int) error { return m.setActive(id, true) }
 
@@ -24,8 +26,25 @@ func (m *Manager) setActive(id *int, on bool) error {
 	if err != nil {
 		return err
 	}
+	var stopped []*session
 	for _, s := range sessions {
+		if s.active && !on && s.trace {
+			stopped = append(stopped, s)
+		}
 		s.active = on
 	}
-	return m.publish()
+	err = m.publish()
+	m.cut(stopped)
+	return err
+}
+
+// cut ends what is open on the timelines of sessions that just stopped listening. Call with mu held.
+func (m *Manager) cut(sessions []*session) {
+	if len(sessions) == 0 {
+		return
+	}
+	m.drain()
+	for _, s := range sessions {
+		s.trees[s.phase].Timeline.Cut(hotpath.Now())
+	}
 }

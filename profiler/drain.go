@@ -17,6 +17,8 @@ const (
 	spareBuffers = 3
 	// graphsEvery is how often destroyed graphs are freed: their last records must have arrived first.
 	graphsEvery = time.Second
+	// phasesEvery is how often complete phases are looked for, and traces flushed.
+	phasesEvery = time.Second
 	// firstCheckpoint after the first work: a program that is killed early has been short.
 	firstCheckpoint = 250 * time.Millisecond
 )
@@ -62,6 +64,7 @@ func (m *Manager) drainLoop(stop, stopped chan struct{}) {
 type drainer struct {
 	m                  *Manager
 	graphs, checkpoint time.Time
+	phases             time.Time
 	worked             bool
 }
 
@@ -80,6 +83,7 @@ func (d *drainer) round() (busy bool) {
 	if graphsWait {
 		d.m.collect(false) // their last records, so that the next round can free them
 	}
+	d.writePhases()
 	d.leaveCheckpoint()
 	return busy
 }
@@ -153,7 +157,7 @@ func (m *Manager) drain() int {
 		if !ok {
 			break
 		}
-		m.source.Decode(buffer, m.kernel)
+		m.source.Decode(buffer, m.activity)
 		buffer.Recycle()
 		m.resolver.NextCycle()
 		work++
@@ -164,12 +168,29 @@ func (m *Manager) drain() int {
 	return work
 }
 
-func (m *Manager) kernel(k *record.Kernel) {
+func (m *Manager) activity(k *record.Activity) {
+	if m.agg.Sets.Timelines() && k.Timed() {
+		m.onOurClock(k)
+	}
 	if at, ok := m.resolver.Resolve(k); ok {
-		m.agg.Add(k, at)
+		m.agg.Add(k, &at)
 		return
 	}
 	m.agg.AddUnattributed(k, m.lastSet)
+}
+
+// clockNoise is what two readings of one clock may differ by.
+const clockNoise = 1000
+
+// onOurClock moves an activity from the source's clock to the one that the program's threads read, should they differ.
+func (m *Manager) onOurClock(k *record.Activity) {
+	if !m.measured {
+		if m.measured, m.ahead = true, m.source.ClockAhead(); m.ahead < clockNoise && m.ahead > -clockNoise {
+			m.ahead = 0
+		}
+	}
+	k.Start -= uint64(m.ahead)
+	k.End -= uint64(m.ahead)
 }
 
 // flush waits for everything that was launched and counts it. Call with control held, without mu: while the

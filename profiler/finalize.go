@@ -1,16 +1,12 @@
 package profiler
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
 
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/hatchet"
 	"github.com/goproton/goproton/profiler/aggregate"
 )
 
@@ -19,18 +15,19 @@ import (
 func (m *Manager) Finalize(id *int, format string) (files []string, err error) {
 	m.control.Lock()
 	defer m.control.Unlock()
-	if err := checkFormat(format); err != nil {
-		return nil, err
-	}
 	m.mu.Lock()
 	sessions, err := m.selected(id)
 	m.mu.Unlock()
+	if err != nil {
+		sessions = nil
+	}
+	formats, err := formatsFor(sessions, format)
 	if err != nil || len(sessions) == 0 {
-		return nil, nil
+		return nil, err
 	}
 	m.flush()
-	for _, s := range sessions {
-		written, err := m.write(s)
+	for i, s := range sessions {
+		written, err := m.write(s, formats[i], true)
 		files = append(files, written...)
 		if err != nil {
 			return files, err
@@ -39,6 +36,23 @@ func (m *Manager) Finalize(id *int, format string) (files []string, err error) {
 	}
 	m.endIfLast()
 	return files, nil
+}
+
+// formatsFor finds the format of each session. Where one cannot be written as asked none is, so that all can be tried
+// again; where there is no session the word is still checked.
+func formatsFor(sessions []*session, wanted string) ([]string, error) {
+	if len(sessions) == 0 {
+		sessions = []*session{{trace: strings.ToLower(wanted) == traceFormat}}
+	}
+	var formats []string
+	for _, s := range sessions {
+		format, err := s.formatFor(wanted)
+		if err != nil {
+			return nil, err
+		}
+		formats = append(formats, format)
+	}
+	return formats, nil
 }
 
 // endIfLast stops everything once no session is left.
@@ -52,26 +66,13 @@ func (m *Manager) endIfLast() {
 	}
 }
 
-// checkFormat accepts what a tree can be written as.
-func checkFormat(format string) error {
-	switch strings.ToLower(format) {
-	case "", "hatchet":
-		return nil
-	case "hatchet_msgpack":
-		return &NotImplementedError{`output_format="hatchet_msgpack" is not there yet; use "hatchet"`}
-	case "chrome_trace":
-		return &ArgumentError{"Output format not supported"}
-	}
-	return &ArgumentError{"Unknown output format: " + format}
-}
-
 // end removes a session whose profile is written.
 func (m *Manager) end(s *session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sessions = slices.DeleteFunc(m.sessions, func(x *session) bool { return x == s })
-	for _, t := range s.trees {
-		m.agg.Sets.Drop(t)
+	for phase := range s.trees {
+		m.drop(s, phase)
 	}
 	m.agg.Sets.End(s.id)
 	if err := m.publish(); err != nil {
@@ -102,39 +103,44 @@ func (m *Manager) detach() {
 	m.discard()
 }
 
-// write freezes and writes every phase of a session that was not cleared.
-func (m *Manager) write(s *session) (files []string, err error) {
+// write writes every phase of a session that was not cleared. last says that the session ends with it.
+func (m *Manager) write(s *session, format string, last bool) (files []string, err error) {
+	files = m.alreadyWritten(s)
 	for _, phase := range m.phases(s) {
-		p, path := m.freezePhase(s, phase)
-		if p == nil {
-			continue // cleared since
-		}
-		if path == "" {
-			if err := hatchet.Write(os.Stdout, p); err != nil {
-				return files, fmt.Errorf("write the profile to standard output: %w", err)
-			}
-			continue
-		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return files, fmt.Errorf("make the folder of %s: %w; give a name in a folder that can be written", path, err)
-		}
-		if err := hatchet.WriteFile(path, p); err != nil {
+		path, err := m.writePhase(s, phase, format, last)
+		if err != nil {
 			return files, err
 		}
-		files = append(files, path)
+		if path != "" {
+			files = append(files, path)
+		}
 	}
 	return files, nil
 }
 
-// freezePhase freezes one phase and says where it goes; nil when the phase has been cleared.
-func (m *Manager) freezePhase(s *session, phase int) (p *profile.Profile, path string) {
+func (m *Manager) alreadyWritten(s *session) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return slices.Clone(s.written)
+}
+
+// writePhase writes one phase and returns its file, "" for standard output, or when the phase was cleared. A tree is
+// frozen under the lock and written without; a trace is already written but for its end.
+func (m *Manager) writePhase(s *session, phase int, format string, last bool) (path string, err error) {
+	m.mu.Lock()
 	t := s.trees[phase]
 	if t == nil {
-		return nil, ""
+		m.mu.Unlock()
+		return "", nil
 	}
-	return m.freeze(t), s.path(phase)
+	path = s.path(phase, format)
+	if s.trace {
+		defer m.mu.Unlock()
+		return path, m.writeTrace(s, t, path, hotpath.Now(), last)
+	}
+	p := m.freeze(s, t)
+	m.mu.Unlock()
+	return path, writeTree(path, format, p)
 }
 
 func (m *Manager) phases(s *session) []int {
@@ -148,24 +154,14 @@ func (m *Manager) phases(s *session) []int {
 	return phases
 }
 
-// path is where a phase goes: the plain name unless the session ever advanced. "" is standard output.
-func (s *session) path(phase int) string {
-	if s.name == "" || s.name == "-" {
-		return ""
-	}
-	if s.phase == 0 {
-		return s.name + ".hatchet"
-	}
-	return fmt.Sprintf("%s.part_%d.hatchet", s.name, phase)
-}
-
 // freeze copies a tree into a profile, with its devices and what was lost.
-func (m *Manager) freeze(t *aggregate.Tree) *profile.Profile {
+func (m *Manager) freeze(s *session, t *aggregate.Tree) *profile.Profile {
 	deviceType := "CUDA"
 	if m.source != nil {
 		deviceType = m.source.DeviceType()
 	}
 	p, devices := t.Freeze(deviceType)
+	p.Info = s.info
 	for _, d := range devices {
 		p.Devices = append(p.Devices, m.source.Device(d))
 	}

@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/callpath"
+	"github.com/goproton/goproton/profiler/record"
 )
 
 // Manager owns all sessions of a process. Its methods may be called from any thread.
@@ -26,6 +28,7 @@ type Manager struct {
 	nextID      int
 	source      Source
 	options     SourceOptions
+	mode        string // of all sessions
 	attached    bool
 	gpuStarting bool // the program is initialising its GPU right now
 	waiting     bool // attached by GPUStarts, when the program initialises its GPU
@@ -34,6 +37,8 @@ type Manager struct {
 	sets        *aggregate.Sets
 	agg         *aggregate.Aggregator
 	lastSet     uint32 // newest launch set that was not empty
+	ahead       int64  // of the source's clock, where a timeline needs it
+	measured    bool   // ahead
 	loss        Loss
 	base        lossBase
 	draining    chan struct{} // closed to end the drainer; nil when none runs
@@ -55,13 +60,23 @@ type Loss struct {
 type lossBase struct{ records, refused uint64 }
 
 type session struct {
-	id      int
-	name    string
-	python  bool
-	active  bool
-	phase   int
-	trees   map[int]*aggregate.Tree
-	flushed int // phases below this are complete
+	id       int
+	name     string
+	python   bool
+	trace    bool         // it keeps a timeline
+	times    bool         // it keeps distributions of kernel times
+	also     record.Kinds // what it asked for besides kernels
+	periodic string       // format in which complete phases are written at once; "" = at the end
+	format   string       // to write in unless another is asked for
+	info     profile.Info
+
+	active   bool
+	phase    int
+	trees    map[int]*aggregate.Tree
+	traces   map[int]*traceFile // by phase, of a session with a timeline
+	flushed  int                // phases below this are complete
+	advanced time.Time          // when the current phase began
+	written  []string           // files of phases that are written and cleared
 }
 
 // NewManager returns a manager without sessions.
@@ -79,8 +94,10 @@ func (m *Manager) reset() {
 	m.loss = Loss{}
 	m.base = lossBase{hotpath.Lost(), hotpath.BuffersRefused()}
 	m.resolver.Metric = m.agg.AddMetric
+	m.resolver.Event = m.agg.Event
 	m.resolver.ModuleUnloaded = func() { m.source.ModuleUnloaded() }
 	m.lastSet = 0
+	m.measured = false
 }
 
 func (m *Manager) find(id int) *session {
@@ -107,34 +124,58 @@ func (m *Manager) selected(id *int) ([]*session, error) {
 func (m *Manager) publish() error {
 	var trees []*aggregate.Tree
 	var ids []int
-	shadow, python := false, false
+	var kinds record.Kinds
+	l := hotpath.Listeners{}
 	for _, s := range m.sessions {
 		if !s.active {
 			continue
 		}
 		trees = append(trees, s.trees[s.phase])
 		ids = append(ids, s.id)
-		shadow = shadow || !s.python
-		python = python || s.python
+		kinds |= record.KindsOf(record.Kernel) | s.also
+		l.Shadow = l.Shadow || !s.python
+		l.Python = l.Python || s.python
+		l.Timeline = l.Timeline || s.trace
 	}
 	m.agg.Reset()
 	if len(trees) == 0 {
-		err := m.listen(false)
-		hotpath.SetActive(0, 0, false, false)
+		err := m.listen(0)
+		hotpath.SetActive(l)
 		return err
 	}
-	set := m.agg.Sets.Launch(trees)
-	m.lastSet = set
-	hotpath.SetActive(set, m.agg.Sets.Scope(ids), shadow, python)
-	return m.listen(true)
+	l.LaunchSet, l.ScopeSet = m.agg.Sets.Launch(trees), m.agg.Sets.Scope(ids)
+	m.lastSet = l.LaunchSet
+	hotpath.SetActive(l)
+	return m.listen(kinds)
 }
 
-func (m *Manager) listen(on bool) error {
+func (m *Manager) listen(kinds record.Kinds) error {
 	if !m.attached {
 		return nil
 	}
-	if on {
+	if kinds != 0 {
 		hotpath.PrepareBuffers(spareBuffers)
 	}
-	return m.source.Listen(on)
+	return m.source.Listen(kinds)
+}
+
+// newTree begins the current phase of a session. Call with mu held.
+func (m *Manager) newTree(s *session, now uint64) *aggregate.Tree {
+	o := aggregate.TreeOptions{Session: s.id, Phase: s.phase, Python: s.python, Times: s.times, Also: s.also}
+	if s.trace {
+		o.Timeline = m.newTrace(s, now)
+	}
+	t := m.agg.Sets.NewTree(o)
+	s.trees[s.phase] = t
+	return t
+}
+
+// drop forgets a phase and what it holds. Call with mu held.
+func (m *Manager) drop(s *session, phase int) {
+	m.agg.Sets.Drop(s.trees[phase])
+	delete(s.trees, phase)
+	if f := s.traces[phase]; f != nil {
+		f.discard()
+		delete(s.traces, phase)
+	}
 }

@@ -2,11 +2,15 @@ package profiler
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profile/msgpack"
+	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/callpath"
 )
 
@@ -29,6 +33,18 @@ func (m *Manager) Data(id, phase int) ([]byte, error) {
 	return out.Bytes(), err
 }
 
+// DataMsgpack is Data in the .hatchet_msgpack format.
+func (m *Manager) DataMsgpack(id, phase int) ([]byte, error) {
+	p, err := m.Profile(id, phase)
+	if err != nil {
+		return nil, err
+	}
+	return msgpack.Encode(p), nil
+}
+
+// ErrTimeline is returned where a session with a timeline is asked for its tree. The text is upstream's.
+var ErrTimeline = errors.New("[PROTON] Only TreeData is supported for getData() for now")
+
 // Profile returns what a session's phase holds so far. It does not flush.
 func (m *Manager) Profile(id, phase int) (*profile.Profile, error) {
 	m.mu.Lock()
@@ -37,12 +53,15 @@ func (m *Manager) Profile(id, phase int) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.trace {
+		return nil, ErrTimeline
+	}
 	t := s.trees[phase]
 	if t == nil {
 		return nil, &SessionError{fmt.Sprintf("Phase %d has no data.", phase)}
 	}
 	m.drain()
-	return m.freeze(t), nil
+	return m.freeze(s, t), nil
 }
 
 // AdvancePhase begins the next phase and returns its number. Kernels launched before stay in the old one.
@@ -55,9 +74,21 @@ func (m *Manager) AdvancePhase(id int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	before := s.trees[s.phase]
 	s.phase++
-	s.trees[s.phase] = m.agg.Sets.NewTree(s.id, s.phase, s.python)
+	m.begin(s, before)
+	s.advanced = time.Now()
 	return s.phase, m.publish()
+}
+
+// begin begins the session's current phase; what is open on a timeline goes on in it. Call with mu held.
+func (m *Manager) begin(s *session, before *aggregate.Tree) {
+	m.drain()
+	now := hotpath.Now()
+	t := m.newTree(s, now)
+	if t.Timeline != nil {
+		t.Timeline.Continue(before.Timeline, now)
+	}
 }
 
 // PhaseComplete reports whether nothing can be added to a phase any more: a later one was begun, and a
@@ -82,14 +113,14 @@ func (m *Manager) ClearPhase(id, phase int, upTo bool) error {
 	if err != nil {
 		return err
 	}
-	for n, t := range s.trees {
+	current := s.trees[s.phase]
+	for n := range s.trees {
 		if n == phase || upTo && n < phase {
-			m.agg.Sets.Drop(t)
-			delete(s.trees, n)
+			m.drop(s, n)
 		}
 	}
 	if s.trees[s.phase] == nil {
-		s.trees[s.phase] = m.agg.Sets.NewTree(s.id, s.phase, s.python)
+		m.begin(s, current)
 	}
 	return m.publish()
 }

@@ -18,10 +18,11 @@ import (
 
 // fakeSource delivers the kernels that a test queues, one buffer per flush.
 type fakeSource struct {
-	queue   []record.Kernel
+	queue   []record.Activity
 	refuse  error
 	log     []string
 	dropped uint64
+	ahead   int64
 
 	busy     bool   // a capture keeps Synchronize from waiting
 	onAttach func() // called inside Attach
@@ -36,10 +37,14 @@ func (f *fakeSource) Attach(bool) error {
 	return f.refuse
 }
 func (f *fakeSource) Attached() bool { return f.refuse == nil }
-func (f *fakeSource) Listen(on bool) error {
-	f.log = append(f.log, fmt.Sprintf("listen %v", on))
+func (f *fakeSource) Listen(kinds record.Kinds) error {
+	f.log = append(f.log, fmt.Sprintf("listen %v", kinds != 0))
 	return nil
 }
+func (f *fakeSource) Call(function uint32) (string, bool) {
+	return map[uint32]string{307: "launch", 277: "copy", 126: "wait"}[function], function == 126
+}
+func (f *fakeSource) ClockAhead() int64 { return f.ahead }
 func (f *fakeSource) Synchronize() bool { return !f.busy }
 func (f *fakeSource) Flush(bool) {
 	if len(f.queue) > 0 {
@@ -56,7 +61,7 @@ func (f *fakeSource) Detach() {
 }
 func (f *fakeSource) Ready() bool        { return true }
 func (f *fakeSource) AttachLater() error { return nil }
-func (f *fakeSource) Decode(_ hotpath.Buffer, to func(*record.Kernel)) {
+func (f *fakeSource) Decode(_ hotpath.Buffer, to func(*record.Activity)) {
 	for i := range f.queue {
 		to(&f.queue[i])
 	}
@@ -70,7 +75,7 @@ func (f *fakeSource) Device(n uint32) profile.Device {
 func (f *fakeSource) DeviceName(uint32) string { return "fake" }
 
 func (f *fakeSource) kernel(corr uint32, name string, nanos uint64) {
-	f.queue = append(f.queue, record.Kernel{Correlation: corr, Name: name, Start: 1000, End: 1000 + nanos})
+	f.queue = append(f.queue, record.Activity{Correlation: corr, Name: name, Start: 1000, End: 1000 + nanos})
 }
 
 // stage returns a manager over a fake source, pinned to this thread.
@@ -223,9 +228,9 @@ func TestGraphReplays(t *testing.T) {
 	for corr := uint32(10); corr < 13; corr++ {
 		drive.GraphLaunch(corr)
 		f.queue = append(f.queue,
-			record.Kernel{Correlation: corr, Name: "add_kernel", Start: 1, End: 3, GraphID: 6, GraphNode: 60},
-			record.Kernel{Correlation: corr, Name: "mul", Start: 1, End: 2, GraphID: 6, GraphNode: 61},
-			record.Kernel{Correlation: corr, Name: "stranger", Start: 1, End: 2, GraphID: 6, GraphNode: 99})
+			record.Activity{Correlation: corr, Name: "add_kernel", Start: 1, End: 3, GraphID: 6, GraphNode: 60},
+			record.Activity{Correlation: corr, Name: "mul", Start: 1, End: 2, GraphID: 6, GraphNode: 61},
+			record.Activity{Correlation: corr, Name: "stranger", Start: 1, End: 2, GraphID: 6, GraphNode: 99})
 	}
 	drive.Leave(r)
 	drive.Event(hotpath.ExecDestroyed, 6, 0, 0)
@@ -365,7 +370,6 @@ func TestArguments(t *testing.T) {
 		{StartOptions{Backend: "cutty"}, "[PROTON] Unknown profiler: cutty"},
 		{StartOptions{Mode: "fast"}, "[PROTON] CuptiProfiler: unsupported mode: fast"},
 		{StartOptions{Mode: "pcsampling:interval=3"}, `mode="pcsampling" is not there yet; leave mode out to time kernels`},
-		{StartOptions{Data: "trace"}, `data="trace" is not there yet; use data="tree"`},
 	} {
 		if c.o.Backend == "" {
 			c.o.Backend = "fake"

@@ -2,21 +2,29 @@ package profiler
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profiler/aggregate"
+	"github.com/goproton/goproton/profiler/record"
 )
 
 // StartOptions are the arguments of a start, in upstream's words.
 type StartOptions struct {
 	Name    string // output path without suffix; "" or "-" writes to standard output
 	Context string // "shadow" (default) or "python"
-	Data    string // "tree" (default)
+	Data    string // "tree" (default) or "trace"
 	Backend string // "cupti" (default)
-	Mode    string
-	Source  SourceOptions
+	Mode    string // "" or "periodic_flushing[:format=…]"
+	Format  string // to write in when finalize names none; "" is what the data are usually written in
+	NoStats bool   // leave out the distributions of kernel times
+
+	// Activities are what to record beside kernels, which are always: a list of kernel, memcpy, memset and sync with
+	// commas between. By default a tree has kernels only, and a trace has all.
+	Activities string
+	Source     SourceOptions
 }
 
 // Start begins a session, or activates the living one of the same name, and returns its id. A GPU library
@@ -32,7 +40,7 @@ func (m *Manager) Start(o StartOptions) (int, error) {
 			return s.id, m.publish()
 		}
 	}
-	python, err := o.check()
+	s, err := o.session()
 	if err != nil {
 		return 0, err
 	}
@@ -42,8 +50,9 @@ func (m *Manager) Start(o StartOptions) (int, error) {
 	if err := m.prepare(o); err != nil {
 		return 0, err
 	}
-	s := &session{id: m.nextID, name: o.Name, python: python, active: true, trees: map[int]*aggregate.Tree{}}
-	s.trees[0] = m.agg.Sets.NewTree(s.id, 0, python)
+	now := hotpath.Now()
+	s.id, s.info, s.active = m.nextID, infoOf(o.Name, now), true
+	m.newTree(s, now)
 	m.nextID++
 	m.sessions = append(m.sessions, s)
 	if err := m.publish(); err != nil {
@@ -62,8 +71,8 @@ func (m *Manager) prepare(o StartOptions) error {
 		if err != nil {
 			return err
 		}
-		m.source, m.options, m.problems = source, o.Source, nil
-	} else if o.Source.WholeGraphs != m.options.WholeGraphs {
+		m.source, m.options, m.mode, m.problems = source, o.Source, strings.ToLower(o.Mode), nil
+	} else if o.Source.WholeGraphs != m.options.WholeGraphs || strings.ToLower(o.Mode) != m.mode {
 		return &ArgumentError{"Cannot add a session with the same profiler but a different mode than existing sessions"}
 	}
 	hotpath.SessionBegins(len(m.sessions) == 0)
@@ -129,33 +138,92 @@ func (m *Manager) Problems() []string {
 	return append([]string(nil), m.problems...)
 }
 
-func (o *StartOptions) check() (python bool, err error) {
+// problemOnce is problem for what would be said again and again.
+func (m *Manager) problemOnce(text string) {
+	if !slices.Contains(m.problems, text) {
+		m.problems = append(m.problems, text)
+	}
+}
+
+// session checks the options and makes a session of them, which has no number and no phase yet.
+func (o *StartOptions) session() (*session, error) {
+	s := &session{name: o.Name, times: !o.NoStats, trees: map[int]*aggregate.Tree{}, traces: map[int]*traceFile{}}
 	switch strings.ToLower(o.Context) {
 	case "", "shadow":
 	case "python":
-		python = true
+		s.python = true
 	default:
-		return false, &ArgumentError{"Unknown context source: " + o.Context}
+		return nil, &ArgumentError{"Unknown context source: " + o.Context}
 	}
 	switch strings.ToLower(o.Data) {
 	case "", "tree":
 	case "trace":
-		return false, &NotImplementedError{`data="trace" is not there yet; use data="tree"`}
+		s.trace, s.times = true, false
 	default:
-		return false, &ArgumentError{"Unknown data: " + o.Data}
+		return nil, &ArgumentError{"Unknown data: " + o.Data}
 	}
-	return python, o.checkMode()
+	var err error
+	if s.also, err = o.activities(s.trace); err != nil {
+		return nil, err
+	}
+	if err := o.setMode(s); err != nil {
+		return nil, err
+	}
+	s.format, err = s.formatFor(o.Format)
+	return s, err
 }
 
-func (o *StartOptions) checkMode() error {
-	kind, _, _ := strings.Cut(strings.ToLower(o.Mode), ":")
+// activityKinds are the words for what can be recorded.
+var activityKinds = map[string]record.Kinds{
+	"kernel": 0, // always
+	"memcpy": record.KindsOf(record.Copy),
+	"memset": record.KindsOf(record.Fill),
+	"sync":   record.KindsOf(record.Sync),
+}
+
+func (o *StartOptions) activities(trace bool) (kinds record.Kinds, err error) {
+	if o.Activities == "" {
+		if trace {
+			kinds = record.KindsOf(record.Copy, record.Fill, record.Sync)
+		}
+		return kinds, nil
+	}
+	for _, word := range strings.Split(o.Activities, ",") {
+		kind, known := activityKinds[strings.ToLower(strings.TrimSpace(word))]
+		if !known {
+			return 0, &ArgumentError{fmt.Sprintf("Unknown activity: %s (kernel, memcpy, memset and sync are known)", word)}
+		}
+		kinds |= kind
+	}
+	return kinds, nil
+}
+
+func (o *StartOptions) setMode(s *session) error {
+	kind, options, _ := strings.Cut(strings.ToLower(o.Mode), ":")
 	switch kind {
 	case "":
 		return nil
 	case "pcsampling":
 		return &NotImplementedError{`mode="pcsampling" is not there yet; leave mode out to time kernels`}
 	case "periodic_flushing":
-		return &NotImplementedError{`mode="periodic_flushing" is not there yet; data.advance_phase and data.clear bound memory`}
+		return s.flushPeriodically(options)
 	}
 	return &ArgumentError{fmt.Sprintf("CuptiProfiler: unsupported mode: %s", o.Mode)}
+}
+
+// flushPeriodically reads the options of the mode: format=hatchet, hatchet_msgpack or chrome_trace.
+func (s *session) flushPeriodically(options string) (err error) {
+	format := ""
+	if options != "" {
+		key, value, _ := strings.Cut(options, "=")
+		if key != "format" {
+			return &ArgumentError{"CuptiProfiler: unsupported option key: " + key}
+		}
+		if value != traceFormat && treeCodecs[value].write == nil {
+			return &ArgumentError{"CuptiProfiler: unsupported format: " + value}
+		}
+		format = value
+	}
+	s.periodic, err = s.formatFor(format)
+	return err
 }

@@ -53,7 +53,11 @@ func (m *Manager) WriteDrained() (files []string, err error) {
 		if name := m.Name(s.id); name == "" || name == "-" {
 			continue // standard output is written once, at the end
 		}
-		written, err := m.write(s)
+		format, err := s.formatFor("")
+		if err != nil {
+			return files, err
+		}
+		written, err := m.write(s, format, false)
 		files = append(files, written...)
 		if err != nil {
 			return files, err
@@ -106,7 +110,10 @@ func (m *Manager) HasMetrics(id int) bool {
 		return false
 	}
 	for _, t := range s.trees {
-		if p, _ := t.Freeze(""); len(p.Root.Children) > 0 || len(p.Root.Metrics) > 0 {
+		if t.Timeline != nil && t.Timeline.Slices() > 0 {
+			return true
+		}
+		if p, _ := t.Freeze(""); t.Timeline == nil && len(p.Root.Children) > 0 || len(p.Root.Metrics) > 0 {
 			return true
 		}
 	}

@@ -61,8 +61,11 @@ func newRunCommand() *cobra.Command {
 	flags.StringVarP(&options.Name, "name", "n", "", "write the profile to `NAME` plus suffix (default: named after the target; - is standard output)")
 	flags.StringVarP(&options.Backend, "backend", "b", "", "collect with `BACKEND`: cupti (default: what fits the machine), or replay, where TARGET is a capture")
 	flags.StringVarP(&options.Context, "context", "c", "shadow", "attribute kernels to scopes or to Python call paths, `CONTEXT`: shadow or python")
-	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` of the backend, as proton.start takes it; there is none yet beside timing kernels")
-	flags.StringVarP(&options.Data, "data", "d", "tree", "collect `DATA`: tree, a call-path tree")
+	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` as proton.start takes it: periodic_flushing[:format=FORMAT] writes each phase when it is over")
+	flags.StringVarP(&options.Data, "data", "d", "tree", "collect `DATA`: tree, a call-path tree, or trace, a timeline")
+	flags.StringVar(&options.Format, "format", "", "write `FORMAT`: hatchet (default) or hatchet_msgpack for a tree, chrome_trace for a trace")
+	flags.StringVar(&options.Activities, "activities", "", "record `KINDS` of work beside kernels, with commas: memcpy, memset, sync (default: all in a trace, kernel alone in a tree)")
+	flags.BoolVar(&options.NoStats, "no-stats", false, "leave out the distribution of kernel times at each place")
 	flags.StringVarP(&options.Hook, "hook", "k", "triton", "`HOOK` of Triton: triton names kernels and counts flops and bytes by their launch_metadata, none does not")
 	flags.StringVar(&options.Graph, "graph", "node", "time CUDA graphs by `LEVEL`: node is per kernel, graph per launch, at less overhead")
 	flags.Float64Var(&options.Checkpoint, "checkpoint", 2, "rewrite the profile every `SECONDS`, so that a crash loses no more; 0 = only at the end")
@@ -109,7 +112,8 @@ func checkRun(o *run.Options) error {
 		reason string // what to add when the value is not known
 	}{
 		{"--context", &o.Context, []string{"shadow", "python"}, ""},
-		{"--data", &o.Data, []string{"tree"}, "traces are not there yet"},
+		{"--data", &o.Data, []string{"tree", "trace"}, ""},
+		{"--format", &o.Format, formatsOf(o.Data), "of --data " + o.Data},
 		{"--hook", &o.Hook, []string{"triton", "none", ""}, ""},
 		{"--graph", &o.Graph, []string{"node", "graph"}, ""},
 		{"--backend", &o.Backend, []string{"", "cupti", "replay"}, "other backends are not there yet"},
@@ -133,20 +137,37 @@ func checkRun(o *run.Options) error {
 	if err := checkMode(*o); err != nil {
 		return err
 	}
+	for _, kind := range strings.Split(o.Activities, ",") {
+		if !slices.Contains([]string{"", "kernel", "memcpy", "memset", "sync"}, strings.ToLower(strings.TrimSpace(kind))) {
+			return fmt.Errorf("--activities %q is not known: use kernel, memcpy, memset or sync, with commas between", kind)
+		}
+	}
 	return outname.Check(o.Name)
+}
+
+// formatsOf lists what a kind of data can be written as.
+func formatsOf(data string) []string {
+	if strings.EqualFold(data, "trace") {
+		return []string{"", "chrome_trace"}
+	}
+	return []string{"", "hatchet", "hatchet_msgpack"}
 }
 
 // checkMode catches "proton run -m module", in which -m is upstream's --mode and not Python's, and modes that
 // the runtime would refuse only when the target has started.
 func checkMode(o run.Options) error {
-	head, _, _ := strings.Cut(strings.ToLower(o.Mode), ":")
+	head, option, _ := strings.Cut(strings.ToLower(o.Mode), ":")
 	switch head {
 	case "":
 		return nil
 	case "pcsampling":
 		return errors.New("--mode pcsampling is not there yet: leave it out to time kernels")
 	case "periodic_flushing":
-		return errors.New("--mode periodic_flushing is not there yet: leave it out; --checkpoint keeps the profile on disk up to date")
+		formats := formatsOf(o.Data)
+		if format := strings.TrimPrefix(option, "format="); option != "" && !slices.Contains(formats[1:], format) {
+			return fmt.Errorf("--mode %s: the format of --data %s is %s", o.Mode, o.Data, strings.Join(formats[1:], " or "))
+		}
+		return nil
 	}
 	return fmt.Errorf("--mode %q is not known: to run a Python module, write: proton run -- -m %s", o.Mode, strings.Join(append([]string{o.Mode}, o.Target...), " "))
 }

@@ -7,6 +7,7 @@
 static void child_goes_silent(void) {
   atomic_store(&hp_g.dead, 1);
   atomic_store(&hp_g.launch_set, 0);
+  atomic_fetch_and(&hp_g.watch, ~HP_TRACING);
 }
 
 static int initialised;
@@ -33,10 +34,12 @@ void hp_session_begins(int fresh) {
 
 void hp_inherit_nothing(void) { atomic_store(&hp_g.main, NULL); }
 
-void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int python) {
+void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int python, int tracing) {
   atomic_store(&hp_g.scope_set, scope_set);
   atomic_store(&hp_g.shadow, (uint32_t)shadow);
   atomic_store(&hp_g.python, (uint32_t)python);
+  if (tracing) atomic_fetch_or(&hp_g.watch, HP_TRACING);
+  else atomic_fetch_and(&hp_g.watch, ~HP_TRACING);
   atomic_store(&hp_g.launch_set, launch_set);
 }
 

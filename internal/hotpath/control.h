@@ -13,7 +13,7 @@ void hp_session_begins(int fresh);
 // hp_inherit_nothing ends that: threads without scopes stay without.
 void hp_inherit_nothing(void);
 // hp_set_active publishes which sessions listen. Zero sets switch the hot path off.
-void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int python);
+void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int python, int tracing);
 
 struct hp_thread *hp_first_thread(void);
 // hp_ring_ready returns the records from the thread's tail on that can be read in one piece.

@@ -35,10 +35,17 @@ const (
 	OpMetric       = C.HP_OP_METRIC
 	ModuleUnload   = C.HP_MODULE_UNLOAD
 
+	Begin     = C.HP_BEGIN
+	End       = C.HP_END
+	CallEnd   = C.HP_CALL_END
+	ThreadIs  = C.HP_THREAD
+	MetricWas = C.HP_METRIC
+
 	FlagOp       = C.HP_F_OP
 	FlagDouble   = C.HP_F_DOUBLE
 	FlagProperty = C.HP_F_PROPERTY
 	FlagCaptured = C.HP_F_CAPTURED
+	FlagTimed    = C.HP_F_TIMED
 )
 
 // Record is one ring entry; the fields are those of struct hp_record.
@@ -103,10 +110,20 @@ func SessionBegins(fresh bool) { C.hp_session_begins(boolint(fresh)) }
 // where no thread is the main one: whatever goroutine the starting thread runs next would pass its scopes on.
 func InheritNothing() { C.hp_inherit_nothing() }
 
-// SetActive publishes the current sets; a zero launch set switches the hot path off.
-func SetActive(launchSet, scopeSet uint32, shadow, python bool) {
-	C.hp_set_active(C.uint32_t(launchSet), C.uint32_t(scopeSet), boolint(shadow), boolint(python))
+// Listeners is what active sessions want, together. Without a launch set the hot path is off.
+type Listeners struct {
+	LaunchSet, ScopeSet uint32
+	Shadow, Python      bool // which contexts
+	Timeline            bool // when things happen: time stamps, and records of what opens and closes
 }
+
+// SetActive publishes who listens.
+func SetActive(l Listeners) {
+	C.hp_set_active(C.uint32_t(l.LaunchSet), C.uint32_t(l.ScopeSet), boolint(l.Shadow), boolint(l.Python), boolint(l.Timeline))
+}
+
+// Now is the time on the hot path's clock, in ns since 1970.
+func Now() uint64 { return uint64(C.hp_now()) }
 
 func boolint(b bool) C.int {
 	if b {

@@ -9,6 +9,7 @@
 #ifndef GOPROTON_HOTPATH_H
 #define GOPROTON_HOTPATH_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,13 +24,21 @@ enum hp_type {
   HP_GRAPH_DESTROYED = 6,// corr = graph id
   HP_OP_METRIC = 7,      // a metric of an op while some stream is being captured: corr = metric name id, func = value bits
   HP_MODULE_UNLOAD = 8,  // a module goes away: kernel name pointers seen before may be reused
+
+  // Only while some session wants a timeline; func is the time, in ns of CLOCK_REALTIME, unless said otherwise.
+  HP_BEGIN = 9,          // a scope, state or op opens: node
+  HP_END = 10,           // it closes: node
+  HP_CALL_END = 11,      // the call that made a launch returns: corr, op = the vendor's number of the function
+  HP_THREAD = 12,        // whose ring this is from here on: func = the system's thread id
+  HP_METRIC = 13,        // a metric was added: corr = metric name id, node, op, func = value bits
 };
 
 enum hp_flags {
   HP_F_OP = 1,        // node (and pynode) is an op's leaf: kernel time goes onto it, without a child of the kernel's name
-  HP_F_DOUBLE = 2,    // HP_OP_METRIC: func holds a double, else an int64
-  HP_F_PROPERTY = 4,  // HP_OP_METRIC: replaces instead of adding
+  HP_F_DOUBLE = 2,    // HP_OP_METRIC, HP_METRIC: func holds a double, else an int64
+  HP_F_PROPERTY = 4,  // the same: replaces instead of adding
   HP_F_CAPTURED = 8,  // HP_NODE_CREATED: made by the launch this thread is in, which will bring no kernel itself
+  HP_F_TIMED = 16,    // HP_LAUNCH, HP_GRAPH_LAUNCH: func is the time of the call instead of the handle
 };
 
 // 32 bytes, two to a cache line. HP_NODE_CLONED stores aux where node and pynode are.
@@ -134,7 +143,9 @@ struct hp_api {
 
   // ---- for the vendor room's callbacks ----
   void (*launch)(uint32_t corr, uint64_t func);
-  void (*launched)(void); // EXIT of a launch; only matters while some stream is captured
+  void (*work)(uint32_t corr); // a call that makes the GPU work without a kernel (a copy, a fill), or waits for it
+  void (*launched)(uint32_t corr, uint32_t function); // EXIT of those and of launches; needed while exits_matter
+  const _Atomic uint32_t *exits_matter; // not 0: some stream is being captured, or somebody wants a timeline
   int (*capturing)(void); // number of stream captures in progress
   void (*graph_launch)(uint32_t corr, uint64_t exec);
   void (*node_created)(uint32_t graph, uint64_t node);

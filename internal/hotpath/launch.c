@@ -9,40 +9,74 @@ static int foreign(const struct hp_thread *t, uint64_t func) {
   return t->op_open && t->op_func && t->op_func != func && hp_load(&hp_g.op_func_proven);
 }
 
+// begin_call is the time of a launch, for timelines: it stands where otherwise the function does.
+__attribute__((cold, noinline)) static uint64_t begin_call(struct hp_thread *t) {
+  hp_announce(t);
+  return hp_now();
+}
+
+// remember_call keeps the launch in progress, which during a capture may become a graph node.
+__attribute__((cold, noinline)) static void remember_call(struct hp_thread *t, struct hp_record r) {
+  t->launching.corr = r.corr, t->launching.node = r.node, t->launching.pynode = r.pynode;
+  t->launching.op = r.op, t->launching.flags = r.flags & HP_F_OP, t->launching.inside = 1;
+}
+
 static void record_launch(uint8_t type, uint32_t corr, uint64_t func) {
   struct hp_thread *t = hp_living();
   if (__builtin_expect(!t, 0)) return;
   if (__builtin_expect(foreign(t, func), 0)) hp_op_abandon(t);
   struct hp_record r = {.corr = corr, .set = hp_load(&hp_g.launch_set), .func = func, .type = type};
+  if (__builtin_expect(hp_tracing(), 0)) r.func = begin_call(t), r.flags = HP_F_TIMED;
   if (r.set) {
     r.node = hp_leaf(t);
     if (hp_load(&hp_g.python)) r.pynode = hp_python_leaf(t);
-    if (t->op_open) r.op = t->op_seq, r.flags = HP_F_OP;
+    if (t->op_open) r.op = t->op_seq, r.flags |= HP_F_OP;
   }
   t->last_corr = corr;
   if (t->op_open && t->op_func == func && func) {
+    t->seen.op_over = t->seen.op, t->seen.op = 0; // on a timeline it ends with the call
     hp_op_close(t, r.node, r.pynode);
     if (!hp_load(&hp_g.op_func_proven)) atomic_store(&hp_g.op_func_proven, 1);
   }
   hp_push(t, r); // also with set 0: Go must know the id to tell "nobody asked" from "lost"
-  if (__builtin_expect(hp_load(&hp_g.capturing), 0)) {
-    t->launching.corr = t->last_corr, t->launching.node = r.node, t->launching.pynode = r.pynode;
-    t->launching.op = r.op, t->launching.flags = r.flags, t->launching.inside = 1;
-  }
+  if (__builtin_expect(hp_load(&hp_g.watch), 0)) remember_call(t, r);
 }
 
 void hp_launch(uint32_t corr, uint64_t func) { record_launch(HP_LAUNCH, corr, func); }
 void hp_graph_launch(uint32_t corr, uint64_t exec) { record_launch(HP_GRAPH_LAUNCH, corr, exec); }
 
-void hp_launched(void) {
+// A copy or a wait is nobody's op: it closes none, and stands below the open one with a frame of its own.
+void hp_work(uint32_t corr) {
   struct hp_thread *t = hp_living();
-  if (t) t->launching.inside = 0;
+  if (!t) return;
+  struct hp_record r = {.corr = corr, .set = hp_load(&hp_g.launch_set), .type = HP_LAUNCH};
+  if (hp_tracing()) r.func = begin_call(t), r.flags = HP_F_TIMED;
+  if (r.set) {
+    r.node = hp_leaf(t);
+    if (hp_load(&hp_g.python)) r.pynode = hp_python_leaf(t);
+    if (t->op_open) r.op = t->op_seq;
+  }
+  t->last_corr = corr;
+  hp_push(t, r);
+  if (hp_captures()) remember_call(t, r);
+}
+
+void hp_launched(uint32_t corr, uint32_t function) {
+  struct hp_thread *t = hp_living();
+  if (!t) return;
+  t->launching.inside = 0;
+  if (!hp_tracing()) return;
+  uint64_t now = hp_now();
+  struct hp_record r = {.corr = corr, .set = hp_load(&hp_g.launch_set), .func = now, .op = function, .type = HP_CALL_END};
+  hp_push(t, r);
+  if (t->seen.op_over) hp_push_frame(t, HP_END, t->seen.op_over);
+  t->seen.op_over = 0;
 }
 
 // captured_now tells whether the launch that this thread is in is being captured. Its end is not told when all
 // captures, of other threads then, end before it.
 static int captured_now(const struct hp_thread *t) {
-  return t->launching.inside && t->launching.corr == t->last_corr && hp_load(&hp_g.capturing);
+  return t->launching.inside && t->launching.corr == t->last_corr && hp_captures();
 }
 
 // hp_node_created records where a graph node was made: during a capture inside the launch that is being
@@ -67,11 +101,11 @@ void hp_event(int type, uint32_t corr, uint64_t func, uint64_t aux) {
   if (t) hp_push(t, (struct hp_record){.corr = corr, .set = hp_load(&hp_g.launch_set), .aux = aux, .func = func, .type = (uint8_t)type});
 }
 
-int hp_capturing(void) { return (int)hp_load(&hp_g.capturing); }
+int hp_capturing(void) { return (int)hp_captures(); }
 
 void hp_capture(int delta) {
-  uint32_t now = hp_load(&hp_g.capturing), next;
+  uint32_t now = hp_load(&hp_g.watch), next;
   do {
-    next = delta < 0 ? (now ? now - 1 : 0) : now + 1;
-  } while (!atomic_compare_exchange_weak(&hp_g.capturing, &now, next));
+    next = delta < 0 ? (now & ~HP_TRACING ? now - 1 : now) : now + 1;
+  } while (!atomic_compare_exchange_weak(&hp_g.watch, &now, next));
 }

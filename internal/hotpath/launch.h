@@ -4,7 +4,8 @@
 #include <stdint.h>
 
 void hp_launch(uint32_t corr, uint64_t func);
-void hp_launched(void);
+void hp_work(uint32_t corr);
+void hp_launched(uint32_t corr, uint32_t function);
 void hp_graph_launch(uint32_t corr, uint64_t exec);
 void hp_node_created(uint32_t graph, uint64_t node);
 void hp_event(int type, uint32_t corr, uint64_t func, uint64_t aux);

@@ -18,6 +18,7 @@ struct hp_token hp_scope_enter(uint32_t name) {
   atomic_store_explicit(&t->scope, node, memory_order_release);
   t->own++;
   t->leaf_valid = 0;
+  if (__builtin_expect(hp_tracing(), 0)) hp_push_frame(t, HP_BEGIN, node);
   return (struct hp_token){node, t->generation};
 }
 
@@ -37,6 +38,7 @@ int hp_scope_exit(struct hp_token token) {
   atomic_store_explicit(&t->scope, hp_node_get(now).parent, memory_order_release);
   if (t->own) t->own--;
   t->leaf_valid = 0;
+  if (__builtin_expect(hp_tracing(), 0)) hp_push_frame(t, HP_END, now);
   return HP_OK;
 }
 
@@ -51,8 +53,13 @@ int hp_state_enter(uint32_t name) {
   struct hp_thread *t = hp_living();
   if (!t) return HP_OFF;
   if (t->state_depth == HP_STATES) return HP_FULL;
-  t->state[t->state_depth++] = name;
+  t->state[t->state_depth] = name;
+  t->seen.state[t->state_depth++] = 0;
   t->leaf_valid = 0;
+  if (__builtin_expect(name && hp_tracing(), 0)) {
+    uint32_t node = t->seen.state[t->state_depth - 1] = hp_step(t, hp_load(&t->scope), name, 0);
+    hp_push_frame(t, HP_BEGIN, node);
+  }
   return HP_OK;
 }
 
@@ -60,8 +67,9 @@ int hp_state_exit(void) {
   struct hp_thread *t = hp_living();
   if (!t) return HP_OFF;
   if (!t->state_depth) return HP_EMPTY;
-  t->state_depth--;
+  uint32_t seen = t->seen.state[--t->state_depth];
   t->leaf_valid = 0;
+  if (__builtin_expect(seen && hp_tracing(), 0)) hp_push_frame(t, HP_END, seen);
   return HP_OK;
 }
 
@@ -110,6 +118,13 @@ static int record_metric(struct hp_thread *t, uint32_t node, uint32_t pynode, ui
   return HP_OK;
 }
 
+// show_metric tells timelines of a metric, whose slice it belongs to: that of a scope, or, in an op, of its kernel.
+static void show_metric(struct hp_thread *t, uint32_t node, uint32_t name, int type, uint64_t bits) {
+  uint8_t flags = (type == HP_DOUBLE ? HP_F_DOUBLE : 0) | (hp_metric_is_property(name) ? HP_F_PROPERTY : 0);
+  hp_push(t, (struct hp_record){.corr = name, .set = hp_load(&hp_g.launch_set), .node = node, .func = bits,
+                                .op = t->op_open ? t->op_seq : 0, .type = HP_METRIC, .flags = flags});
+}
+
 static int metric(uint32_t name, int type, uint64_t bits) {
   struct hp_thread *t = on();
   if (!t || !name) return HP_OFF;
@@ -121,7 +136,8 @@ static int metric(uint32_t name, int type, uint64_t bits) {
     return HP_OK;
   }
   uint32_t pynode = hp_load(&hp_g.python) ? python_metric_leaf(t) : 0;
-  if (__builtin_expect(t->op_open && hp_load(&hp_g.capturing), 0)) return record_metric(t, hp_leaf(t), pynode, name, type, bits);
+  if (__builtin_expect(t->op_open && hp_captures(), 0)) return record_metric(t, hp_leaf(t), pynode, name, type, bits);
+  if (__builtin_expect(hp_tracing(), 0)) show_metric(t, hp_leaf(t), name, type, bits);
   return hp_metric_at(hp_leaf(t), pynode, hp_load(&hp_g.launch_set), name, type, bits);
 }
 
@@ -152,8 +168,12 @@ static void release_held(struct hp_thread *t, uint32_t node, uint32_t pynode) {
   uint32_t set = hp_load(&hp_g.launch_set);
   for (uint32_t i = 0; i < t->held_count && set; i++) {
     uint32_t name = t->held[i].name, type = t->held[i].type;
-    if (hp_load(&hp_g.capturing)) record_metric(t, node, pynode, name, (int)type, t->held[i].bits);
-    else if (hp_metric_at(node, pynode, set, name, (int)type, t->held[i].bits) == HP_TYPE_CHANGED)
+    if (hp_captures()) {
+      record_metric(t, node, pynode, name, (int)type, t->held[i].bits);
+      continue;
+    }
+    if (hp_tracing()) show_metric(t, node, name, (int)type, t->held[i].bits);
+    if (hp_metric_at(node, pynode, set, name, (int)type, t->held[i].bits) == HP_TYPE_CHANGED)
       hp_metric_at(node, pynode, set, name, type == HP_INT ? HP_DOUBLE : HP_INT, other_type(type, t->held[i].bits));
   }
   t->held_count = 0;
@@ -164,6 +184,8 @@ void hp_op_close(struct hp_thread *t, uint32_t node, uint32_t pynode) {
   t->op_open = 0;
   t->op_func = 0;
   t->leaf_valid = 0;
+  if (__builtin_expect(t->seen.op && hp_tracing(), 0)) hp_push_frame(t, HP_END, t->seen.op);
+  t->seen.op = 0;
 }
 
 void hp_op_abandon(struct hp_thread *t) {
@@ -179,6 +201,7 @@ uint32_t hp_op_enter(uint32_t name, uint64_t func) {
   t->op_open = 1;
   t->leaf_valid = 0;
   if (!++t->op_seq) ++t->op_seq;
+  if (__builtin_expect(hp_tracing(), 0)) hp_push_frame(t, HP_BEGIN, t->seen.op = hp_leaf(t));
   return t->op_seq;
 }
 

@@ -19,9 +19,9 @@ func begin(t *testing.T, python bool) {
 	runtime.LockOSThread()
 	hotpath.Drain(func(uintptr, []hotpath.Record) {})
 	hotpath.SessionBegins(true)
-	hotpath.SetActive(1, 2, true, python)
+	hotpath.SetActive(hotpath.Listeners{LaunchSet: 1, ScopeSet: 2, Shadow: true, Python: python})
 	t.Cleanup(func() {
-		hotpath.SetActive(0, 0, false, false)
+		hotpath.SetActive(hotpath.Listeners{})
 		runtime.UnlockOSThread()
 	})
 }
@@ -107,7 +107,7 @@ func TestScopesMustBalance(t *testing.T) {
 			t.Errorf("leaving %s: status %d, want %d", c.what, c.got, c.want)
 		}
 	}
-	hotpath.SetActive(0, 0, false, false)
+	hotpath.SetActive(hotpath.Listeners{})
 	off := drive.Enter("nobody listens")
 	hotpath.SessionBegins(true)
 	if rc := drive.Leave(off); rc != 2 && rc != 1 {
@@ -372,8 +372,8 @@ func benchmark(b *testing.B, f func(n int)) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	hotpath.SessionBegins(true)
-	hotpath.SetActive(1, 2, true, false)
-	defer hotpath.SetActive(0, 0, false, false)
+	hotpath.SetActive(hotpath.Listeners{LaunchSet: 1, ScopeSet: 2, Shadow: true})
+	defer hotpath.SetActive(hotpath.Listeners{})
 	for done := 0; done < b.N; {
 		n := min(b.N-done, 16384)
 		f(n)

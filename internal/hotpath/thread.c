@@ -5,6 +5,9 @@
 #include "wake.h"
 #include <pthread.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 struct hp_global hp_g;
 
@@ -55,6 +58,7 @@ static struct hp_thread *attach(void) {
   if (!t && !(t = created())) return NULL;
   t->generation = atomic_load(&hp_g.generation) - 1; // never current: the first use resets and inherits
   t->epoch = atomic_load(&hp_g.epoch) - 1;
+  t->seen.announced = t->epoch; // never current either: another thread may have had this ring
   pthread_setspecific(exit_key, t);
   return self = t;
 }
@@ -69,6 +73,8 @@ static void catch_up(struct hp_thread *t) {
     atomic_store_explicit(&t->scope, 0, memory_order_relaxed);
     t->own = t->op_open = t->held_count = t->last_corr = t->launching.inside = 0;
     memset(&t->python, 0, sizeof t->python);
+    memset(&t->seen.state, 0, sizeof t->seen.state);
+    t->seen.op = t->seen.op_over = 0;
     memset(t->memo, 0, sizeof t->memo);
   }
   struct hp_thread *main = atomic_load(&hp_g.main);
@@ -102,6 +108,23 @@ void hp_push(struct hp_thread *t, struct hp_record r) {
     t->tail_seen = atomic_load_explicit(&t->tail, memory_order_acquire);
     if (head - t->tail_seen > HP_RING / 4) hp_kick();
   }
+}
+
+uint64_t hp_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void hp_announce(struct hp_thread *t) {
+  if (t->seen.announced == t->epoch) return;
+  t->seen.announced = t->epoch;
+  hp_push(t, (struct hp_record){.set = hp_load(&hp_g.launch_set), .func = (uint64_t)syscall(SYS_gettid), .type = HP_THREAD});
+}
+
+void hp_push_frame(struct hp_thread *t, int type, uint32_t node) {
+  hp_announce(t);
+  hp_push(t, (struct hp_record){.set = hp_load(&hp_g.launch_set), .node = node, .func = hp_now(), .type = (uint8_t)type});
 }
 
 uint32_t hp_step(struct hp_thread *t, uint32_t parent, uint32_t name, uint32_t set) {

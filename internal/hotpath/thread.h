@@ -36,6 +36,9 @@ struct hp_thread {
   uint32_t last_corr;
   struct { uint32_t corr, node, pynode, op, flags, inside; } launching; // the launch in progress, during captures
   struct { uint32_t base, state, op, leaf; } python;              // the last python leaf computed
+  // What a timeline shows as open: the node of each state (0: it began unseen), of the op, and of an op that
+  // closed itself and ends with the call that its launch is in.
+  struct { uint32_t state[HP_STATES], op, op_over, announced; } seen;
   _Atomic uint64_t lost;
   struct hp_memo memo[HP_MEMO];
   // Written by Go.
@@ -53,7 +56,7 @@ struct hp_global {
   _Atomic uint32_t shadow, python; // whether some active session has that context
   _Atomic uint32_t epoch, generation;
   _Atomic uint32_t dead;         // this process is a forked child
-  _Atomic uint32_t capturing;
+  _Atomic uint32_t watch;        // stream captures in progress, and HP_TRACING; not 0: ends of calls matter
   _Atomic uint32_t op_func_proven; // some op closed itself: hooks name the very handle that launches use
   _Atomic(uint32_t (*)(void)) walker;
   _Atomic(struct hp_thread *) threads, main;
@@ -61,6 +64,10 @@ struct hp_global {
 extern struct hp_global hp_g;
 
 static inline uint32_t hp_load(_Atomic uint32_t *v) { return atomic_load_explicit(v, memory_order_relaxed); }
+
+#define HP_TRACING 0x80000000u // some active session wants a timeline
+static inline uint32_t hp_tracing(void) { return hp_load(&hp_g.watch) & HP_TRACING; }
+static inline uint32_t hp_captures(void) { return hp_load(&hp_g.watch) & ~HP_TRACING; }
 
 // hp_self returns the calling thread's state, up to date with the sessions, or NULL when memory ran out.
 struct hp_thread *hp_self(void);
@@ -79,6 +86,12 @@ void hp_op_close(struct hp_thread *t, uint32_t node, uint32_t pynode);
 void hp_op_abandon(struct hp_thread *t);
 // hp_thread_free hands the slot of a thread that is gone, and whose ring is empty, to the next thread.
 void hp_thread_free(struct hp_thread *t);
+// hp_now is the clock that activity records are in: ns of CLOCK_REALTIME.
+uint64_t hp_now(void);
+// hp_push_frame records that a frame opens (HP_BEGIN) or closes (HP_END). Call it while tracing.
+void hp_push_frame(struct hp_thread *t, int type, uint32_t node);
+// hp_announce says once, before the first record of a timeline, which thread this is.
+void hp_announce(struct hp_thread *t);
 // hp_step is hp_child through the thread's memo.
 uint32_t hp_step(struct hp_thread *t, uint32_t parent, uint32_t name, uint32_t set);
 

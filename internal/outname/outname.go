@@ -95,6 +95,20 @@ func Ranks(env func(string) string) int {
 	return 1
 }
 
+// Launched returns this process's rank and how many there are, where a launcher started it.
+func Launched(env func(string) string) (rank, ranks int, ok bool) {
+	for _, launcher := range launchers {
+		rank, err := strconv.Atoi(env(launcher.rank))
+		if err != nil {
+			continue
+		}
+		if ranks, err := strconv.Atoi(env(launcher.ranks)); err == nil && ranks > 0 {
+			return rank, ranks, true
+		}
+	}
+	return 0, 0, false
+}
+
 // Check says whether a template can be expanded anywhere: everything but the values of variables.
 func Check(template string) error {
 	_, err := Expand(template, func(string) string { return "x" }, 1, "host")

@@ -64,6 +64,9 @@ func (s summary) line() string {
 }
 
 func viewCommand(file string) string {
+	if strings.HasSuffix(file, ".chrome_trace") {
+		return "ui.perfetto.dev, or proton viewer -m time/ms,time/% " + quoted(shown(file))
+	}
 	return "proton viewer -m time/ms,time/% " + quoted(shown(file))
 }
 

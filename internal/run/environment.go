@@ -17,6 +17,9 @@ type Config struct {
 	Data       string  `json:"data"`
 	Hook       string  `json:"hook"`
 	Graph      string  `json:"graph"`
+	Stats      bool    `json:"stats"`
+	Activities string  `json:"activities"`
+	Format     string  `json:"format"`
 	Status     string  `json:"status"`     // folder for status files and claims
 	Checkpoint float64 `json:"checkpoint"` // seconds, 0 = none
 

@@ -15,7 +15,10 @@ func outputName(given, target string, env func(string) string) (string, error) {
 	if given == "-" {
 		return given, nil
 	}
-	name := strings.TrimSuffix(given, ".hatchet") // people type it, and it would be there twice
+	name := given
+	for _, suffix := range []string{".hatchet", ".hatchet_msgpack", ".chrome_trace"} {
+		name = strings.TrimSuffix(name, suffix) // people type it, and it would be there twice
+	}
 	if name == "" || strings.HasSuffix(name, "/") {
 		name += literal(target)
 	}

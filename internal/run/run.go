@@ -31,6 +31,9 @@ type Options struct {
 	Mode       string
 	Hook       string
 	Graph      string
+	NoStats    bool    // no distributions of kernel times
+	Activities string  // what to record besides kernels; "" = as the data want it
+	Format     string  // of the files; "" = as the data want it
 	Checkpoint float64 // seconds between checkpoints, 0 = none
 	AllowEmpty bool
 	Python     string // interpreter; "" = as the shell would find it
@@ -109,7 +112,7 @@ func newConfig(options Options, command Command, status string) (Config, error) 
 	}
 	return Config{
 		Name: name, Context: options.Context, Backend: backend, Mode: options.Mode, Data: options.Data,
-		Hook: options.Hook, Graph: options.Graph, Status: status, Checkpoint: options.Checkpoint, SitePackages: sitePackages(),
+		Hook: options.Hook, Graph: options.Graph, Stats: !options.NoStats, Activities: options.Activities, Format: options.Format, Status: status, Checkpoint: options.Checkpoint, SitePackages: sitePackages(),
 	}, nil
 }
 

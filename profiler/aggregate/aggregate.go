@@ -1,6 +1,7 @@
-// Package aggregate adds kernels up. In go kernels with the place that launched them (from callpath) and
-// metric slots (from hotpath); out comes one frozen profile.Profile per session and phase. Kernels under the
-// same call path merge; every node keeps time and count per device. The drainer owns everything here.
+// Package aggregate puts activities where they belong. In go kernels, copies and waits with the place that
+// asked for them (from callpath), and metric slots (from hotpath); out comes, per session and phase, one frozen
+// profile.Profile, in which activities under the same call path merge, or one timeline, in which each is shown.
+// The drainer owns everything here.
 package aggregate
 
 import (
@@ -15,51 +16,67 @@ const (
 	GraphFrame        = "<graph>"        // a whole graph timed as one
 )
 
-// Aggregator routes kernels to the trees of the sessions that listened when they were launched.
+// Aggregator routes activities to the trees of the sessions that listened when they were asked for.
 type Aggregator struct {
 	Sets  *Sets
-	cache map[cacheKey][]*deviceTime
+	cache map[cacheKey]route
 
-	Kernels      uint64 // kernels added
+	Kernels      uint64 // kernels and whole graphs added
 	Nanos        uint64 // their time
-	Unattributed uint64 // kernels whose launch was never seen
-	Untimed      uint64 // kernels counted without a time
+	Unattributed uint64 // those whose launch was never seen
+	Untimed      uint64 // those counted without a time
 }
 
-// cacheKey names everything that decides where a kernel lands.
+// cacheKey names everything that decides where an activity lands.
 type cacheKey struct {
 	launch, captured callpath.Place
 	name             string
 	device           uint32
-	graph, replayed  bool
+	kind             record.Kind
+	replayed         bool
+}
+
+// route is where activities of one key go: onto sums, and into timelines.
+type route struct {
+	sums  []*total
+	shown []shown
+}
+
+type shown struct {
+	in   *Timeline
+	node *node
 }
 
 // New returns an empty aggregator. It clears the sets, which go on counting.
 func New(sets *Sets) *Aggregator {
 	sets.clear()
-	return &Aggregator{Sets: sets, cache: make(map[cacheKey][]*deviceTime)}
+	return &Aggregator{Sets: sets, cache: make(map[cacheKey]route)}
 }
 
 // Reset forgets routes; call it when trees come or go.
 func (a *Aggregator) Reset() { clear(a.cache) }
 
-// Add adds one kernel at the place that the resolver found.
-func (a *Aggregator) Add(k *record.Kernel, at callpath.Answer) {
+// Add adds one activity at the place that the resolver found.
+func (a *Aggregator) Add(k *record.Activity, at *callpath.Answer) {
 	if at.Launch.Set == 0 {
-		return // launched while no session was active
+		return // asked for while no session was active
 	}
-	key := cacheKey{launch: at.Launch, name: k.Name, device: k.Device, graph: k.Graph, replayed: at.Graph}
+	key := cacheKey{launch: at.Launch, name: k.Name, device: k.Device, kind: k.Kind, replayed: at.Graph}
 	if at.Captured != nil {
 		key.captured = at.Captured.Place
 	}
-	targets, ok := a.cache[key]
+	r, ok := a.cache[key]
 	if !ok {
-		for _, t := range a.Sets.trees(at.Launch.Set) {
-			targets = append(targets, t.leaf(key, launchOrder(at.Order)).on(k.Device))
-		}
-		a.cache[key] = targets
+		r = a.route(key, launchOrder(at.Order))
+		a.cache[key] = r
 	}
-	a.count(k, targets)
+	a.count(k)
+	for _, t := range r.sums {
+		t.add(k)
+	}
+	for _, s := range r.shown {
+		s.in.activity(k, at, s.node)
+	}
 	if at.Captured != nil {
 		for _, m := range at.Captured.Metrics {
 			a.replayMetric(at, key, m)
@@ -67,33 +84,64 @@ func (a *Aggregator) Add(k *record.Kernel, at callpath.Answer) {
 	}
 }
 
-// AddUnattributed adds a kernel whose launch was lost, to every session that listens now.
-func (a *Aggregator) AddUnattributed(k *record.Kernel, set uint32) {
-	a.Unattributed++
+func (a *Aggregator) route(key cacheKey, order uint64) (r route) {
+	for _, t := range a.Sets.trees(key.launch.Set) {
+		if !t.wants(key.kind) {
+			continue
+		}
+		leaf := t.leaf(key, order)
+		if t.Timeline != nil {
+			r.shown = append(r.shown, shown{t.Timeline, leaf})
+		} else {
+			r.sums = append(r.sums, leaf.on(key.device, key.kind, t.Times))
+		}
+	}
+	return r
+}
+
+// AddUnattributed adds an activity whose call is unknown, to every session that listens now. A wait is the
+// program's own, and known by its call or not at all.
+func (a *Aggregator) AddUnattributed(k *record.Activity, set uint32) {
+	if k.Kind == record.Sync {
+		return
+	}
+	a.count(k)
+	if isKernel(k.Kind) {
+		a.Unattributed++
+	}
 	for _, t := range a.Sets.trees(set) {
-		n := t.root.child(UnattributedFrame, lastOrder).child(kernelFrame(k.Name, k.Graph), lastOrder)
-		a.count(k, []*deviceTime{n.on(k.Device)})
+		if !t.wants(k.Kind) {
+			continue
+		}
+		n := t.root.child(UnattributedFrame, lastOrder).child(frameOf(k.Name, k.Kind), lastOrder)
+		if t.Timeline != nil {
+			t.Timeline.activity(k, &callpath.Answer{}, n)
+		} else {
+			n.on(k.Device, k.Kind, t.Times).add(k)
+		}
 	}
 }
 
-func (a *Aggregator) count(k *record.Kernel, targets []*deviceTime) {
+func isKernel(k record.Kind) bool { return k == record.Kernel || k == record.Graph }
+
+// count keeps the totals that a run's closing line tells.
+func (a *Aggregator) count(k *record.Activity) {
+	if !isKernel(k.Kind) {
+		return
+	}
 	a.Kernels++
-	var nanos uint64
 	if k.Timed() {
-		nanos = k.Duration()
-		a.Nanos += nanos
+		a.Nanos += k.Duration()
 	} else {
 		a.Untimed++
 	}
-	for _, d := range targets {
-		d.count++
-		d.nanos += nanos
-	}
 }
 
-func (a *Aggregator) replayMetric(at callpath.Answer, key cacheKey, m callpath.OpMetric) {
+func (a *Aggregator) replayMetric(at *callpath.Answer, key cacheKey, m callpath.OpMetric) {
 	for _, t := range a.Sets.trees(at.Launch.Set) {
-		t.leaf(key, launchOrder(at.Order)).add(m)
+		if t.Timeline == nil {
+			t.leaf(key, launchOrder(at.Order)).add(m)
+		}
 	}
 }
 
@@ -104,8 +152,8 @@ func (a *Aggregator) AddMetric(p callpath.Place, order uint32, m callpath.OpMetr
 	}
 }
 
-func kernelFrame(name string, graph bool) string {
-	if graph {
+func frameOf(name string, kind record.Kind) string {
+	if kind == record.Graph {
 		return GraphFrame
 	}
 	return name

@@ -11,12 +11,12 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
-func kernel(name string, device uint32, nanos uint64) *record.Kernel {
-	return &record.Kernel{Name: name, Device: device, Start: 10, End: 10 + nanos}
+func kernel(name string, device uint32, nanos uint64) *record.Activity {
+	return &record.Activity{Name: name, Device: device, Start: 10, End: 10 + nanos}
 }
 
-func launched(set, corr uint32) callpath.Answer {
-	return callpath.Answer{Launch: callpath.Place{Set: set}, Order: corr}
+func launched(set, corr uint32) *callpath.Answer {
+	return &callpath.Answer{Launch: callpath.Place{Set: set}, Order: corr}
 }
 
 // outline is a frozen tree in one line: name{metrics}(children).
@@ -58,7 +58,7 @@ func stage(t *testing.T) (*Aggregator, *Tree, uint32) {
 		t.Fatal(err)
 	}
 	a := New(NewSets())
-	tree := a.Sets.NewTree(0, 0, false)
+	tree := a.Sets.NewTree(TreeOptions{})
 	return a, tree, a.Sets.Launch([]*Tree{tree})
 }
 
@@ -161,7 +161,7 @@ func TestMetricName(t *testing.T) {
 
 func TestSets(t *testing.T) {
 	s := NewSets()
-	one, other := s.NewTree(0, 0, false), s.NewTree(1, 0, false)
+	one, other := s.NewTree(TreeOptions{}), s.NewTree(TreeOptions{Session: 1})
 	both, alone := s.Launch([]*Tree{one, other}), s.Launch([]*Tree{one})
 	if s.Launch([]*Tree{one, other}) != both || both == alone || s.Launch(nil) != 0 {
 		t.Error("sets of the same trees, and only those, have the same number")
@@ -181,7 +181,7 @@ func TestSets(t *testing.T) {
 		t.Errorf("%d sets are left when everybody has left", n)
 	}
 	New(s)
-	if again := s.Launch([]*Tree{s.NewTree(0, 0, false)}); again <= b {
+	if again := s.Launch([]*Tree{s.NewTree(TreeOptions{})}); again <= b {
 		t.Errorf("after a clear the number %d was given out again", again)
 	}
 }

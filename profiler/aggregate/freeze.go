@@ -8,6 +8,7 @@ import (
 
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profiler/record"
 )
 
 func (e *VectorSizeError) Error() string {
@@ -20,6 +21,9 @@ const (
 	CountMetric      = "count"
 	DeviceIDMetric   = "device_id"
 	DeviceTypeMetric = "device_type"
+	BytesMetric      = "bytes"          // moved by copies, as by kernels that say so
+	SyncTimeMetric   = "sync_time (ns)" // the program waited: no GPU time
+	SyncCountMetric  = "sync_count"
 )
 
 // Freeze copies the tree, with all metrics recorded so far, into a profile. deviceType is "CUDA" or "HIP".
@@ -61,7 +65,7 @@ func (t *Tree) slotMetrics() map[*node][]metric {
 
 func (f *freezer) node(n *node) *profile.Node {
 	out := &profile.Node{Name: n.name}
-	f.times(out, n.times)
+	f.totals(out, n.totals)
 	for i := range n.metrics {
 		f.metric(out, &n.metrics[i])
 	}
@@ -89,26 +93,46 @@ func (f *freezer) metric(out *profile.Node, m *metric) {
 	out.Set(m.name, v)
 }
 
-// times writes a node's time and count. A node that ran on several devices names the one with most time:
-// one path has room for one device id, and utilisation is then wrong by least.
-func (f *freezer) times(out *profile.Node, times []*deviceTime) {
-	if len(times) == 0 {
-		return
-	}
-	var nanos, count uint64
-	main := times[0]
-	for _, d := range times {
-		nanos += d.nanos
-		count += d.count
-		f.devices[d.device] = true
-		if d.nanos > main.nanos {
-			main = d
+// totals writes a node's time, count and distribution. A node that ran on several devices names the one with most
+// time: one path has room for one device id, and utilisation is then wrong by least.
+func (f *freezer) totals(out *profile.Node, totals []*total) {
+	var gpu, waits total
+	main := (*total)(nil)
+	for _, t := range totals {
+		if t.kind == record.Sync {
+			waits.count += t.count
+			waits.nanos += t.nanos
+			continue
+		}
+		gpu.count += t.count
+		gpu.nanos += t.nanos
+		gpu.bytes += t.bytes
+		f.devices[t.device] = true
+		if main == nil || t.nanos > main.nanos {
+			main = t
+		}
+		if out.Times == nil {
+			out.Times = t.times.Clone()
+		} else {
+			out.Times.Merge(t.times)
 		}
 	}
-	out.Set(CountMetric, profile.IntValue(int64(count)))
-	out.Set(DeviceIDMetric, profile.StringValue(strconv.Itoa(int(main.device))))
-	out.Set(DeviceTypeMetric, profile.StringValue(f.deviceType))
-	out.Set(TimeMetric, profile.IntValue(int64(nanos)))
-	f.kinds[TimeMetric], f.kinds[CountMetric] = profile.Inclusive, profile.Inclusive
-	f.kinds[DeviceIDMetric], f.kinds[DeviceTypeMetric] = profile.Property, profile.Property
+	if main != nil {
+		f.set(out, CountMetric, profile.IntValue(int64(gpu.count)), profile.Inclusive)
+		f.set(out, DeviceIDMetric, profile.StringValue(strconv.Itoa(int(main.device))), profile.Property)
+		f.set(out, DeviceTypeMetric, profile.StringValue(f.deviceType), profile.Property)
+		f.set(out, TimeMetric, profile.IntValue(int64(gpu.nanos)), profile.Inclusive)
+	}
+	if gpu.bytes > 0 {
+		f.set(out, BytesMetric, profile.IntValue(int64(gpu.bytes)), profile.Inclusive)
+	}
+	if waits.count > 0 {
+		f.set(out, SyncCountMetric, profile.IntValue(int64(waits.count)), profile.Inclusive)
+		f.set(out, SyncTimeMetric, profile.IntValue(int64(waits.nanos)), profile.Inclusive)
+	}
+}
+
+func (f *freezer) set(out *profile.Node, name string, v profile.Value, kind profile.Kind) {
+	out.Set(name, v)
+	f.kinds[name] = kind
 }

@@ -15,6 +15,8 @@ type Sets struct {
 	byKey   map[string]uint32
 	next    uint32
 	serials uint32 // trees made so far
+
+	timelines []*Tree // those that show a timeline
 }
 
 type launchSet struct {
@@ -82,9 +84,13 @@ func (s *Sets) Has(set uint32, t *Tree) bool { return slices.Contains(s.trees(se
 
 func (s *Sets) trees(set uint32) []*Tree { return s.launch[set].trees }
 
+// Timelines reports whether some tree shows a timeline.
+func (s *Sets) Timelines() bool { return len(s.timelines) > 0 }
+
 // Drop forgets a tree: later records of its sets no longer reach it. No set with it is asked for again, so one
 // without any other tree is forgotten altogether: phases may come and go for weeks.
 func (s *Sets) Drop(t *Tree) {
+	s.timelines = slices.DeleteFunc(s.timelines, func(x *Tree) bool { return x == t })
 	for id, l := range s.launch {
 		i := slices.Index(l.trees, t)
 		if i < 0 {
@@ -117,5 +123,6 @@ func (s *Sets) End(session int) {
 
 // clear forgets every set; only while no session exists.
 func (s *Sets) clear() {
+	s.timelines = nil
 	s.launch, s.scope, s.byKey = map[uint32]launchSet{}, map[uint32]scopeSet{}, map[string]uint32{}
 }

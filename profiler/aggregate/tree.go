@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/callpath"
+	"github.com/goproton/goproton/profiler/record"
 )
 
 // lastOrder sorts frames that have no place in time behind all others.
@@ -16,11 +18,19 @@ const lastOrder = math.MaxUint64
 func launchOrder(corr uint32) uint64 { return uint64(corr) << 1 }
 func metricOrder(corr uint32) uint64 { return uint64(corr)<<1 | 1 }
 
+// TreeOptions say what a tree is for.
+type TreeOptions struct {
+	Session  int
+	Phase    int
+	Python   bool         // call paths are python frames instead of scopes
+	Times    bool         // keep how long the kernels of a node ran, as a distribution
+	Also     record.Kinds // what the session asked for besides kernels
+	Timeline *Timeline    // where every activity is shown; nil: they are summed in the tree
+}
+
 // Tree is the growing call-path tree of one session's phase.
 type Tree struct {
-	Session int
-	Phase   int
-	Python  bool // call paths are python frames instead of scopes
+	TreeOptions
 
 	sets   *Sets
 	serial uint32 // tells trees of one phase apart: a cleared phase starts over with a new tree
@@ -34,20 +44,45 @@ type node struct {
 	children []*node
 	byName   map[string]*node // once there are many
 	order    uint64           // place in time of the first event below, see launchOrder
-	times    []*deviceTime
+	totals   []*total
 	metrics  []metric
+	path     []string // names from the root to here, once a timeline has asked
 }
 
-type deviceTime struct {
+// total sums the activities of one node on one device.
+type total struct {
 	device       uint32
+	kind         record.Kind
 	count, nanos uint64
+	bytes        uint64          // of copies and fills
+	times        *profile.Sketch // nil when the session does not want distributions
+}
+
+func (t *total) add(k *record.Activity) {
+	t.count++
+	t.bytes += k.Bytes
+	if !k.Timed() {
+		return
+	}
+	nanos := k.Duration()
+	t.nanos += nanos
+	if t.times != nil {
+		t.times.Add(nanos)
+	}
 }
 
 // NewTree returns an empty tree that reads call paths for one session.
-func (s *Sets) NewTree(session, phase int, python bool) *Tree {
+func (s *Sets) NewTree(o TreeOptions) *Tree {
 	s.serials++
-	return &Tree{Session: session, Phase: phase, Python: python, sets: s, serial: s.serials, root: &node{name: "ROOT"}}
+	t := &Tree{TreeOptions: o, sets: s, serial: s.serials, root: &node{name: "ROOT"}}
+	if o.Timeline != nil {
+		o.Timeline.tree = t
+		s.timelines = append(s.timelines, t)
+	}
+	return t
 }
+
+func (t *Tree) wants(k record.Kind) bool { return isKernel(k) || t.Also.Has(k) }
 
 // manyChildren is where a map beats scanning names; most nodes have a handful of children.
 const manyChildren = 12
@@ -96,16 +131,30 @@ func (n *node) lookup(name string) *node {
 	return n.byName[name]
 }
 
-// on returns the node's accumulator for a device. Routes keep the pointer, so it must never move.
-func (n *node) on(device uint32) *deviceTime {
-	for _, d := range n.times {
-		if d.device == device {
-			return d
+// on returns the node's sum for a kind of activity on a device. Routes keep the pointer, so it must never move.
+func (n *node) on(device uint32, kind record.Kind, times bool) *total {
+	for _, t := range n.totals {
+		if t.device == device && t.kind == kind {
+			return t
 		}
 	}
-	d := &deviceTime{device: device}
-	n.times = append(n.times, d)
-	return d
+	t := &total{device: device, kind: kind}
+	if times && kind != record.Sync {
+		t.times = &profile.Sketch{}
+	}
+	n.totals = append(n.totals, t)
+	return t
+}
+
+// names returns the node's call path, root and node included. It is shared.
+func (n *node) names() []string {
+	if n.path == nil {
+		if n.parent != nil {
+			n.path = append(n.path, n.parent.names()...)
+		}
+		n.path = append(n.path, n.name)
+	}
+	return n.path
 }
 
 // path returns the tree's node of a hotpath call path, leaving out scopes that the session did not see.
@@ -149,10 +198,10 @@ func (t *Tree) leaf(k cacheKey, order uint64) *node {
 		if k.launch.Op {
 			return n
 		}
-		return n.child(kernelFrame(k.name, k.graph), order)
+		return n.child(frameOf(k.name, k.kind), order)
 	}
 	if k.captured == (callpath.Place{}) {
-		return n.child(kernelFrame(k.name, k.graph), order)
+		return n.child(frameOf(k.name, k.kind), order)
 	}
 	n = t.graft(n.child(CapturedAtFrame, order), k.captured, order)
 	if k.captured.Op {

@@ -41,6 +41,12 @@ type Answer struct {
 	Captured *Captured // set when a graph replayed the kernel and its capture was seen
 	Graph    bool      // a graph launched it
 	Order    uint32    // correlation id of the launch: its place in time
+
+	// Only while some session wants a timeline:
+	Thread   uintptr    // which thread's ring the launch was in
+	ThreadID int64      // whose that was
+	Called   uint64     // when the call began, in ns since 1970; 0 when that is not known
+	Metrics  []OpMetric // of the op that the launch was the first of
 }
 
 type launch struct {
@@ -50,17 +56,30 @@ type launch struct {
 	seen  uint32 // drain cycle of the last kernel
 }
 
+// timed is what timelines want to know of a launch. It is kept apart from it, so that without a timeline the map of
+// launches, which can hold a million, has no pointer for the garbage collector to follow.
+type timed struct {
+	thread  uintptr
+	tid     int64
+	called  uint64
+	metrics []OpMetric
+}
+
 // thread is what the resolver remembers of one application thread between records.
 type thread struct {
 	lastLaunch uint32
 	op         uint32 // op whose metrics are pending
 	pending    []OpMetric
-	place      Place // of the pending op
+	place      Place      // of the pending op
+	shown      []OpMetric // of the op shownOf, for timelines: its launch takes them
+	shownOf    uint32
+	tid        int64 // the system's, where a timeline has asked
 }
 
 // Resolver holds launches that wait for their kernels, and the graphs that live.
 type Resolver struct {
 	launches map[uint32]launch
+	timed    map[uint32]timed // of those launches, where a timeline wants it
 	graphs   graphs
 	threads  map[uintptr]*thread
 	replays  []uint32 // graph launches in order, oldest first
@@ -68,13 +87,15 @@ type Resolver struct {
 
 	// Metric receives metrics of ops that turned out not to be captured. Set it before use.
 	Metric func(p Place, order uint32, m OpMetric)
+	// Event receives what only timelines need: what opens and closes on a thread, and metrics. Set it before use.
+	Event func(thread uintptr, rec *hotpath.Record)
 	// ModuleUnloaded is called when cached kernel names may have gone stale.
 	ModuleUnloaded func()
 }
 
 // New returns an empty resolver.
 func New() *Resolver {
-	return &Resolver{launches: make(map[uint32]launch), threads: make(map[uintptr]*thread), graphs: newGraphs()}
+	return &Resolver{launches: make(map[uint32]launch), timed: make(map[uint32]timed), threads: make(map[uintptr]*thread), graphs: newGraphs()}
 }
 
 // Add takes the records of one thread in the order in which they were made.
@@ -85,17 +106,21 @@ func (r *Resolver) Add(id uintptr, records []hotpath.Record) {
 		r.threads[id] = t
 	}
 	for i := range records {
-		r.add(t, &records[i])
+		r.add(id, t, &records[i])
 	}
 }
 
-func (r *Resolver) add(t *thread, rec *hotpath.Record) {
+func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 	switch rec.Type {
 	case hotpath.Launch, hotpath.GraphLaunch:
 		if rec.Op != t.op {
 			r.settle(t)
 		}
 		graph := rec.Type == hotpath.GraphLaunch
+		if rec.Flags&hotpath.FlagTimed != 0 {
+			r.timed[rec.Corr] = timed{thread: id, tid: t.tid, called: rec.Func, metrics: t.shownTo(rec.Op)}
+			r.Event(id, rec)
+		}
 		r.launches[rec.Corr] = launch{Place: place(rec), graph: graph, seen: r.cycle}
 		t.lastLaunch = rec.Corr
 		if graph {
@@ -107,7 +132,7 @@ func (r *Resolver) add(t *thread, rec *hotpath.Record) {
 			t.op, t.place = rec.Op, place(rec)
 			t.place.Op = true
 		}
-		t.pending = append(t.pending, OpMetric{rec.Corr, rec.Flags&hotpath.FlagDouble != 0, rec.Flags&hotpath.FlagProperty != 0, rec.Func})
+		t.pending = append(t.pending, metricOf(rec))
 	case hotpath.NodeCreated:
 		r.nodeCreated(t, rec)
 	case hotpath.NodeCloned:
@@ -116,11 +141,49 @@ func (r *Resolver) add(t *thread, rec *hotpath.Record) {
 		r.graphs.execDestroyed(rec.Corr)
 	case hotpath.GraphDestroyed:
 		r.graphs.graphDestroyed(rec.Corr)
+	case hotpath.MetricWas:
+		if rec.Op != 0 {
+			t.show(rec)
+			return
+		}
+		r.Event(id, rec)
+	case hotpath.ThreadIs:
+		t.tid = int64(rec.Func)
+		r.Event(id, rec)
+	case hotpath.Begin, hotpath.End, hotpath.CallEnd:
+		r.Event(id, rec)
 	case hotpath.ModuleUnload:
 		if r.ModuleUnloaded != nil {
 			r.ModuleUnloaded()
 		}
 	}
+}
+
+func metricOf(rec *hotpath.Record) OpMetric {
+	return OpMetric{rec.Corr, rec.Flags&hotpath.FlagDouble != 0, rec.Flags&hotpath.FlagProperty != 0, rec.Func}
+}
+
+// maxShown bounds the metrics of an op that never launches anything.
+const maxShown = 64
+
+// show keeps a metric of an op for the slice of its kernel.
+func (t *thread) show(rec *hotpath.Record) {
+	if t.shownOf != rec.Op {
+		t.shown, t.shownOf = nil, rec.Op
+	}
+	if len(t.shown) < maxShown {
+		t.shown = append(t.shown, metricOf(rec))
+	}
+}
+
+// shownTo gives an op's metrics to its first launch.
+func (t *thread) shownTo(op uint32) []OpMetric {
+	if op == 0 || op != t.shownOf {
+		return nil
+	}
+	metrics := t.shown
+	t.shown = nil
+	return metrics
 }
 
 func place(rec *hotpath.Record) Place {
@@ -130,7 +193,7 @@ func place(rec *hotpath.Record) Place {
 func (r *Resolver) nodeCreated(t *thread, rec *hotpath.Record) {
 	c := &Captured{Place: place(rec)}
 	if rec.Flags&hotpath.FlagCaptured != 0 {
-		delete(r.launches, t.lastLaunch) // it went into the graph; no kernel will carry its id
+		r.drop(t.lastLaunch) // it went into the graph; no kernel will carry its id
 	}
 	if rec.Op != 0 && rec.Op == t.op {
 		c.Metrics = append(c.Metrics, t.pending...)
@@ -155,14 +218,18 @@ func (r *Resolver) SettleAll() {
 }
 
 // Resolve tells where a kernel belongs; false when the launch was never seen (its record was lost).
-func (r *Resolver) Resolve(k *record.Kernel) (Answer, bool) {
+func (r *Resolver) Resolve(k *record.Activity) (Answer, bool) {
 	l, ok := r.launches[k.Correlation]
 	if !ok {
 		return Answer{}, false
 	}
 	a := Answer{Launch: l.Place, Graph: l.graph, Order: k.Correlation}
+	if len(r.timed) > 0 {
+		t := r.timed[k.Correlation]
+		a.Thread, a.ThreadID, a.Called, a.Metrics = t.thread, t.tid, t.called, t.metrics
+	}
 	if !l.graph {
-		delete(r.launches, k.Correlation)
+		r.drop(k.Correlation)
 		return a, true
 	}
 	l.hits++
@@ -174,6 +241,11 @@ func (r *Resolver) Resolve(k *record.Kernel) (Answer, bool) {
 	return a, true
 }
 
+func (r *Resolver) drop(corr uint32) {
+	delete(r.launches, corr)
+	delete(r.timed, corr)
+}
+
 // Limits on what waits: a graph launch keeps its entry until its kernels have long stopped coming, or, if
 // none ever came (an empty graph, a failed launch), until so many newer ones were made. Launches that failed
 // never get a kernel; once very many wait, those from long ago (256 buffers are 2.5 million kernels) go.
@@ -181,6 +253,7 @@ const (
 	settledCycles = 256
 	maxReplays    = 1 << 17
 	maxWaiting    = 1 << 20
+	settledPhase  = 2
 )
 
 // NextCycle is called once per drain of activity buffers and forgets graph launches that are done.
@@ -193,7 +266,7 @@ func (r *Resolver) NextCycle() {
 		if !done {
 			break
 		}
-		delete(r.launches, corr)
+		r.drop(corr)
 		n++
 	}
 	r.replays = append(r.replays[:0], r.replays[n:]...)
@@ -213,7 +286,7 @@ func (r *Resolver) Mark() (mark uint32) {
 func (r *Resolver) Forget(mark uint32) {
 	for corr, l := range r.launches {
 		if int32(l.seen-mark) < 0 {
-			delete(r.launches, corr)
+			r.drop(corr)
 		}
 	}
 	r.replays = slices.DeleteFunc(r.replays, func(corr uint32) bool { _, ok := r.launches[corr]; return !ok })
@@ -221,6 +294,25 @@ func (r *Resolver) Forget(mark uint32) {
 
 // Waiting returns the number of launches that wait for their kernels.
 func (r *Resolver) Waiting() int { return len(r.launches) }
+
+// Waits reports whether some launch of the given sets waits for its kernel, or for more of them.
+func (r *Resolver) Waits(of func(set uint32) bool) bool {
+	answers := make(map[uint32]bool)
+	for _, l := range r.launches {
+		if l.graph && l.hits > 0 && r.cycle-l.seen > settledPhase {
+			continue
+		}
+		wanted, known := answers[l.Set]
+		if !known {
+			wanted = of(l.Set)
+			answers[l.Set] = wanted
+		}
+		if wanted {
+			return true
+		}
+	}
+	return false
+}
 
 // GraphNodes returns the number of graph nodes remembered.
 func (r *Resolver) GraphNodes() int { return r.graphs.size() }

@@ -62,7 +62,7 @@ func play(t *testing.T, r *Resolver, out *strings.Builder, line string) {
 	case "free":
 		fmt.Fprintf(out, "free: more to come %v\n", r.FreeDestroyed())
 	case "kernel":
-		out.WriteString(resolved(r, &record.Kernel{Correlation: n[0], GraphID: n[1], GraphNode: uint64(n[2])}))
+		out.WriteString(resolved(r, &record.Activity{Correlation: n[0], GraphID: n[1], GraphNode: uint64(n[2])}))
 	case "flush":
 		mark := r.Mark()
 		r.SettleAll()
@@ -80,7 +80,7 @@ func play(t *testing.T, r *Resolver, out *strings.Builder, line string) {
 	}
 }
 
-func resolved(r *Resolver, k *record.Kernel) string {
+func resolved(r *Resolver, k *record.Activity) string {
 	a, ok := r.Resolve(k)
 	if !ok {
 		return fmt.Sprintf("kernel of %d: unknown\n", k.Correlation)

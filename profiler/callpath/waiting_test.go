@@ -29,7 +29,7 @@ func TestFailedLaunchesDoNotPileUp(t *testing.T) {
 	for range settledCycles {
 		r.NextCycle()
 	}
-	if _, ok := r.Resolve(&record.Kernel{Correlation: 1 << 30}); !ok {
+	if _, ok := r.Resolve(&record.Activity{Correlation: 1 << 30}); !ok {
 		t.Error("a launch that may still get its kernel was forgotten")
 	}
 }

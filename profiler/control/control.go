@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"strings"
 
 	"github.com/goproton/goproton/profiler"
 )
@@ -29,6 +31,8 @@ type params struct {
 	Mode         string     `json:"mode"`
 	Graph        string     `json:"graph"`
 	SitePackages []string   `json:"site_packages"`
+	Stats        *bool      `json:"stats"`
+	Activities   string     `json:"activities"`
 	Session      *int       `json:"session"`
 	Flushing     bool       `json:"flushing"`
 	OutputFormat string     `json:"output_format"`
@@ -58,6 +62,7 @@ var methods = map[string]func(*Service, *params) (any, error){
 	"status":                 func(s *Service, _ *params) (any, error) { return s.status(), nil },
 	"metric_vector":          (*Service).metricVector,
 	"data.get":               (*Service).dataGet,
+	"data.get_msgpack":       (*Service).dataGetMsgpack,
 	"data.advance_phase":     (*Service).advancePhase,
 	"data.is_phase_complete": (*Service).phaseComplete,
 	"data.clear": func(s *Service, p *params) (any, error) {
@@ -129,9 +134,22 @@ func (s *Service) start(p *params) (any, error) {
 	}
 	id, err := s.Manager.Start(profiler.StartOptions{
 		Name: p.Name, Context: p.Context, Data: p.Data, Backend: p.Backend, Mode: p.Mode,
+		Activities: p.Activities, NoStats: noStats(p.Stats),
 		Source: profiler.SourceOptions{WholeGraphs: whole, SitePackages: p.SitePackages},
 	})
 	return map[string]any{"session": id, "problems": s.Manager.Problems()}, err
+}
+
+// noStats decides on distributions of kernel times: what is asked for, else what PROTON_STATS says, else yes.
+func noStats(asked *bool) bool {
+	if asked != nil {
+		return !*asked
+	}
+	switch strings.ToLower(os.Getenv("PROTON_STATS")) {
+	case "0", "false", "off", "no":
+		return true
+	}
+	return false
 }
 
 func wholeGraphs(graph string) (bool, error) {
@@ -176,6 +194,12 @@ func (s *Service) metricVector(p *params) (any, error) {
 func (s *Service) dataGet(p *params) (any, error) {
 	raw, err := s.Manager.Data(p.id(), p.Phase)
 	return raw, err
+}
+
+// dataGetMsgpack answers with bytes, which JSON has in base64.
+func (s *Service) dataGetMsgpack(p *params) (any, error) {
+	raw, err := s.Manager.DataMsgpack(p.id(), p.Phase)
+	return map[string][]byte{"msgpack": raw}, err
 }
 
 func (s *Service) advancePhase(p *params) (any, error) {

@@ -25,25 +25,27 @@ func (h *hanging) at(function string) {
 	}
 }
 
-func (h *hanging) Attach(bool) error  { return nil }
-func (h *hanging) Attached() bool     { return true }
-func (h *hanging) Synchronize() bool  { h.at("Synchronize"); return true }
-func (h *hanging) Flush(bool)         { h.at("Flush") }
-func (h *hanging) Dropped() uint64    { return 0 }
-func (h *hanging) Detach()            { h.at("Detach") }
-func (h *hanging) Ready() bool        { return true }
-func (h *hanging) AttachLater() error { return nil }
-func (h *hanging) ModuleUnloaded()    {}
-func (h *hanging) DeviceType() string { return "CUDA" }
-func (h *hanging) Listen(on bool) error {
-	if !on {
+func (h *hanging) Attach(bool) error          { return nil }
+func (h *hanging) Attached() bool             { return true }
+func (h *hanging) Synchronize() bool          { h.at("Synchronize"); return true }
+func (h *hanging) Flush(bool)                 { h.at("Flush") }
+func (h *hanging) Dropped() uint64            { return 0 }
+func (h *hanging) Detach()                    { h.at("Detach") }
+func (h *hanging) Ready() bool                { return true }
+func (h *hanging) AttachLater() error         { return nil }
+func (h *hanging) ModuleUnloaded()            {}
+func (h *hanging) DeviceType() string         { return "CUDA" }
+func (h *hanging) Call(uint32) (string, bool) { return "", false }
+func (h *hanging) ClockAhead() int64          { return 0 }
+func (h *hanging) Listen(kinds record.Kinds) error {
+	if kinds == 0 {
 		h.at("Listen")
 	}
 	return nil
 }
-func (h *hanging) Decode(hotpath.Buffer, func(*record.Kernel)) {}
-func (h *hanging) Device(uint32) profile.Device                { return profile.Device{} }
-func (h *hanging) DeviceName(uint32) string                    { return "" }
+func (h *hanging) Decode(hotpath.Buffer, func(*record.Activity)) {}
+func (h *hanging) Device(uint32) profile.Device                  { return profile.Device{} }
+func (h *hanging) DeviceName(uint32) string                      { return "" }
 
 // Whatever the GPU library hangs in, the process ends, and with a profile: the drained one or, in Listen and
 // Detach, the one that was written before.

@@ -20,6 +20,9 @@ type runConfig struct {
 	Mode         string   `json:"mode"`
 	Data         string   `json:"data"`
 	Graph        string   `json:"graph"`
+	Stats        *bool    `json:"stats"`
+	Activities   string   `json:"activities"`
+	Format       string   `json:"format"`
 	Status       string   `json:"status"`
 	Checkpoint   float64  `json:"checkpoint"`
 	SitePackages []string `json:"site_packages"`
@@ -70,6 +73,7 @@ func (s *Service) runBegin(p *params) (any, error) {
 	}
 	id, err := s.Manager.Start(profiler.StartOptions{
 		Name: name, Context: c.Context, Data: c.Data, Backend: c.Backend, Mode: c.Mode,
+		Activities: c.Activities, NoStats: noStats(c.Stats), Format: c.Format,
 		Source: profiler.SourceOptions{WholeGraphs: whole, SitePackages: append(p.SitePackages, c.SitePackages...)},
 	})
 	if err != nil {

@@ -2,22 +2,48 @@
 // names that no vendor owns. It imports nothing of ours.
 package record
 
-// Kernel is one kernel that ran, or, when Graph is set, one whole graph that was timed as a unit.
-// Times are nanoseconds on the collector's clock; Start == End == 0 means that no time could be taken.
-type Kernel struct {
-	Name        string // as the compiler mangled it; "" for a whole graph
+// Kind says what an Activity was.
+type Kind uint8
+
+const (
+	Kernel Kind = iota
+	Graph       // a whole graph that was timed as a unit
+	Copy        // of memory
+	Fill        // of memory
+	Sync        // the program waited for the GPU: no GPU time
+)
+
+// Kinds is a set of kinds.
+type Kinds uint8
+
+// KindsOf returns the set of some kinds.
+func KindsOf(kinds ...Kind) (set Kinds) {
+	for _, k := range kinds {
+		set |= 1 << k
+	}
+	return set
+}
+
+// Has reports whether a kind is in the set.
+func (s Kinds) Has(k Kind) bool { return s>>k&1 != 0 }
+
+// Activity is one thing that took time on the GPU, or that made the program wait for it.
+// Times are nanoseconds since 1970; Start == End == 0 means that no time could be taken.
+type Activity struct {
+	Kind        Kind
+	Name        string // of a kernel as the compiler mangled it, of others what to call them: "<memcpy HtoD>"; "" for a whole graph
 	Start, End  uint64
-	Correlation uint32 // joins the kernel to the launch that asked for it
+	Correlation uint32 // joins it to the call that asked for it
 	Device      uint32 // ordinal within the process
 	Context     uint32
 	Stream      uint32
-	GraphID     uint32 // executable graph the kernel belongs to; 0 = launched on its own
+	GraphID     uint32 // executable graph it belongs to; 0 = launched on its own
 	GraphNode   uint64
-	Graph       bool
+	Bytes       uint64 // of a copy or fill
 }
 
 // Timed reports whether the record carries a usable time.
-func (k *Kernel) Timed() bool { return k.End > k.Start }
+func (a *Activity) Timed() bool { return a.End > a.Start }
 
-// Duration returns the kernel's time in nanoseconds.
-func (k *Kernel) Duration() uint64 { return k.End - k.Start }
+// Duration returns the time it took, in nanoseconds.
+func (a *Activity) Duration() uint64 { return a.End - a.Start }

@@ -38,9 +38,9 @@ func control(method string, params []byte) []byte {
 	switch method {
 	case "start":
 		hotpath.SessionBegins(r.Fresh)
-		hotpath.SetActive(1, 1, r.Shadow, r.Python)
+		hotpath.SetActive(hotpath.Listeners{LaunchSet: 1, ScopeSet: 1, Shadow: r.Shadow, Python: r.Python})
 	case "finalize":
-		hotpath.SetActive(0, 0, false, false)
+		hotpath.SetActive(hotpath.Listeners{})
 	case "launch":
 		launch(r.Func)
 	case "path":

@@ -23,6 +23,7 @@ def get(session: int | None = 0, phase: int = 0) -> list[dict[str, Any]] | None:
 
     Raises:
         IndexError: no such session, or the phase has no data.
+        RuntimeError: the session keeps a trace, which is only in its file.
         ValueError: under ``proton run``, for any session but 0.
     """
     if not _wanted(session, "Only one session can be retrieved when running from the command line."):
@@ -31,14 +32,14 @@ def get(session: int | None = 0, phase: int = 0) -> list[dict[str, Any]] | None:
 
 
 def get_msgpack(session: int | None = 0, phase: int = 0) -> bytes | None:
-    """The same as MessagePack bytes; not in this version.
+    """The same as MessagePack bytes: what a .hatchet_msgpack file holds.
 
-    Raises:
-        NotImplementedError: always, for a session that is not None.
+    Args and errors: as for :func:`get`.
     """
     if not _wanted(session, "Only one session can be retrieved when running from the command line."):
         return None
-    raise NotImplementedError("MessagePack data are not there yet; use data.get, which returns the same tree")
+    import base64
+    return base64.b64decode(_library.call("data.get_msgpack", session=session, phase=phase)["msgpack"])
 
 
 def advance_phase(session: int | None = 0) -> int | None:

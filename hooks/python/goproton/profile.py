@@ -10,7 +10,7 @@ from .scope import forget_open_scopes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable
+    from typing import Any, Callable, Sequence
 
     from .hooks import Hook
     from .mode import BaseMode
@@ -23,18 +23,25 @@ _said: set[str] = set()  # sentences that were printed on standard error
 
 
 def start(name: str | None = None, *, context: str | None = "shadow", data: str | None = "tree",
-          backend: str | None = None, mode: str | BaseMode | None = None, hook: str | Hook | None = None) -> int | None:
+          backend: str | None = None, mode: str | BaseMode | None = None, hook: str | Hook | None = None, *,
+          stats: bool | None = None, activities: str | Sequence[str] | None = None) -> int | None:
     """Starts a session, or activates the one that writes to the same file.
 
     Args:
         name: output path without suffix, relative to the current directory; "proton" by default. "" or "-" writes
             to standard output.
         context: "shadow" names work by the scopes around it, "python" by the Python call stack.
-        data: "tree".
+        data: "tree" adds up what runs at the same place; "trace" keeps what happened when, as a timeline that is
+            written while the program runs.
         backend: "cupti" (NVIDIA). By default what the installed torch was built for.
-        mode: a mode string or an object from :mod:`goproton.mode`.
+        mode: a mode string or an object from :mod:`goproton.mode`. "periodic_flushing[:format=hatchet]" writes a phase
+            as soon as it is over and all its work has arrived, and frees its memory.
         hook: "triton" takes names and metrics from ``launch_metadata`` of Triton kernels; a
             :class:`goproton.hooks.Hook` object is called around every Triton launch.
+        stats: keep the distribution of kernel times at each place of a tree, for median and percentiles; by default
+            yes, unless PROTON_STATS=0. Triton's profiler has no such argument, nor the next.
+        activities: what to record besides kernels, of "memcpy", "memset" and "sync"; by default all in a trace and none
+            in a tree.
 
     Returns:
         The session's number. None when profiling is off: under ``proton run``, with TRITON_PROTON_DISABLE=1
@@ -53,7 +60,8 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
         return None
     answer = _library.call("start", name=DEFAULT_PROFILE_NAME if name is None else name, context=context or "",
                            data=data or "", backend=_select_backend() if backend is None else backend,
-                           mode="" if mode is None else str(mode), graph="", site_packages=site_packages())
+                           mode="" if mode is None else str(mode), graph="", site_packages=site_packages(), stats=stats,
+                           activities=_comma_separated(activities))
     _say_problems(answer)
     session = answer["session"]
     flags.profiling_on = True
@@ -113,11 +121,12 @@ def finalize(session: int | None = None, output_format: str | None = "") -> None
 
     Args:
         session: from :func:`start`; None means all.
-        output_format: "" or "hatchet".
+        output_format: "hatchet" or "hatchet_msgpack" for a tree, "chrome_trace" for a trace; "" is what the data are
+            usually written in.
 
     Raises:
-        ValueError: under ``proton run``, for any session but 0; or an unknown format, in which case the session lives on.
-        NotImplementedError: a format that this version does not write; the session lives on.
+        ValueError: under ``proton run``, for any session but 0; or a format that is unknown or of the other kind of data,
+            in which case all sessions live on.
     """
     if flags.command_line:
         if session is not None and session != 0:
@@ -165,6 +174,10 @@ def profile(func: Callable | None = None, *, name: str | None = None, context: s
         return inside
 
     return decorate if func is None else decorate(func)
+
+
+def _comma_separated(words: str | Sequence[str] | None) -> str:
+    return words if isinstance(words, str) else ",".join(words or ())
 
 
 def select_profiler(triton_backend: str) -> str:

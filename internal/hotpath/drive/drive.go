@@ -23,7 +23,15 @@ static void op_exit(void) { hp->op_exit(); }
 static int metric_int(const char *s, int64_t v) { return hp->metric_int(name(s), v); }
 static int metric_double(const char *s, double v) { return hp->metric_double(name(s), v); }
 static void launch(uint32_t c, uint64_t f) { hp->launch(c, f); }
-static void launched(void) { hp->launched(); }
+static void launched(void) { hp->launched(0, 0); }
+static void returned(uint32_t c, uint32_t f) { hp->launched(c, f); }
+static void copies(uint32_t c) { hp->work(c); }
+static void calls(uint32_t first, uint32_t n) {
+	for (uint32_t i = 0; i < n; i++) {
+		hp->launch(first + i, 1);
+		if (*hp->exits_matter) hp->launched(first + i, 307);
+	}
+}
 static void graph_launch(uint32_t c) { hp->graph_launch(c, 1); }
 static void node_created(uint32_t g, uint64_t n) { hp->node_created(g, n); }
 static void event(int t, uint32_t c, uint64_t f, uint64_t a) { hp->event(t, c, f, a); }
@@ -149,6 +157,15 @@ func Launch(corr uint32, function uint64) { C.launch(C.uint32_t(corr), C.uint64_
 
 // Launched is a launch's EXIT callback.
 func Launched() { C.launched() }
+
+// Returned is the EXIT callback of a call of the vendor's function with that number; Work the ENTER of a copy.
+func Returned(corr, function uint32) { C.returned(C.uint32_t(corr), C.uint32_t(function)) }
+
+// Work is described with Returned.
+func Work(corr uint32) { C.copies(C.uint32_t(corr)) }
+
+// Calls is Launches with the EXIT of each.
+func Calls(first, n uint32) { C.calls(C.uint32_t(first), C.uint32_t(n)) }
 
 // GraphLaunch, NodeCreated, Event and Capture are the graph callbacks.
 func GraphLaunch(corr uint32) { C.graph_launch(C.uint32_t(corr)) }

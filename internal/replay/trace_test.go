@@ -1,0 +1,189 @@
+package replay
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+)
+
+// traceEvent is one of a trace file's.
+type traceEvent struct {
+	Ph, Cat, Name string
+	Tid           int
+	Ts, Dur       float64
+	ID            int
+	Args          struct {
+		Name        string
+		CallStack   []string `json:"call_stack"`
+		Correlation uint32
+		Bytes       int64
+	}
+}
+
+// playTrace replays a capture into a trace and returns its events.
+func playTrace(t *testing.T, capture, context string) []traceEvent {
+	t.Helper()
+	dir := built(t)
+	r, err := Prepare(filepath.Join("../../testdata/captures", capture+".capture.gz"),
+		Parts{Host: dir + "/proton-replay", Library: dir + "/libproton.so", Stub: dir + "/stub"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	tmp := t.TempDir()
+	config, _ := json.Marshal(map[string]string{"name": tmp + "/out", "context": context, "data": "trace", "status": tmp})
+	cmd := exec.Command(r.Path)
+	cmd.Args = r.Args
+	cmd.Env = append(append(os.Environ(), "PROTON_RUN_CONFIG="+string(config)), r.Env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(tmp + "/out.chrome_trace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ TraceEvents []traceEvent }
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	return file.TraceEvents
+}
+
+// traceOutline is a trace as text: on each lane of a thread what follows what and what lies in what, on each stream how
+// many of what ran; then how many arrows lead from where to where. Times are left out: those of threads are of the
+// replaying host.
+func traceOutline(events []traceEvent) string {
+	name, slices := map[int]string{}, map[int][]traceEvent{}
+	from, arrows := map[int]string{}, map[string]int{}
+	var ids []int
+	for _, e := range events {
+		switch {
+		case e.Name == "thread_name":
+			name[e.Tid] = e.Args.Name
+			ids = append(ids, e.Tid)
+		case e.Ph == "X":
+			slices[e.Tid] = append(slices[e.Tid], e)
+		case e.Ph == "s":
+			from[e.ID] = name[e.Tid]
+		case e.Ph == "f":
+			arrows[from[e.ID]+" to "+name[e.Tid]]++
+		}
+	}
+	sort.Ints(ids)
+	var out strings.Builder
+	for _, id := range ids {
+		fmt.Fprintf(&out, "%s\n", name[id])
+		if strings.HasPrefix(name[id], "GPU") {
+			out.WriteString(byPath(slices[id]))
+		} else {
+			out.WriteString(nest(slices[id]).text("  "))
+		}
+	}
+	var lines []string
+	for way, n := range arrows {
+		lines = append(lines, fmt.Sprintf("%d arrows from %s\n", n, way))
+	}
+	sort.Strings(lines)
+	return out.String() + strings.Join(lines, "")
+}
+
+// slice is a slice with those that lie in it.
+type slice struct {
+	line   string
+	end    float64
+	inside []*slice
+}
+
+// nest builds the slices of a lane as they lie in each other.
+func nest(list []traceEvent) *slice {
+	sort.SliceStable(list, func(i, j int) bool {
+		return list[i].Ts < list[j].Ts || list[i].Ts == list[j].Ts && list[i].Dur > list[j].Dur
+	})
+	open := []*slice{{}}
+	for _, e := range list {
+		for len(open) > 1 && open[len(open)-1].end <= e.Ts && e.Dur > 0 {
+			open = open[:len(open)-1]
+		}
+		s := &slice{line: e.Name, end: e.Ts + e.Dur}
+		around := open[len(open)-1]
+		around.inside = append(around.inside, s)
+		open = append(open, s)
+	}
+	return open[0]
+}
+
+// text is what lies in a slice; equal ones in a row are one with their number.
+func (s *slice) text(indent string) string {
+	var out strings.Builder
+	for i := 0; i < len(s.inside); {
+		first, below, n := s.inside[i].line, s.inside[i].text(indent+"  "), 1
+		for i+n < len(s.inside) && s.inside[i+n].line == first && s.inside[i+n].text(indent+"  ") == below {
+			n++
+		}
+		out.WriteString(indent + first)
+		if n > 1 {
+			fmt.Fprintf(&out, " ×%d", n)
+		}
+		out.WriteString("\n" + below)
+		i += n
+	}
+	return out.String()
+}
+
+// byPath counts what ran on a stream by call path, in order of the first.
+func byPath(list []traceEvent) string {
+	count := map[string]int{}
+	var paths []string
+	sort.SliceStable(list, func(i, j int) bool { return list[i].Ts < list[j].Ts })
+	for _, e := range list {
+		path := strings.Join(e.Args.CallStack, " > ")
+		if count[path]++; count[path] == 1 {
+			paths = append(paths, path)
+		}
+	}
+	var out strings.Builder
+	for _, path := range paths {
+		fmt.Fprintf(&out, "  %d %s\n", count[path], path)
+	}
+	return out.String()
+}
+
+// TestRecordedTraces plays what an H200 did as a trace. Beyond the outline: what was launched starts after its
+// launch, also in a replay.
+func TestRecordedTraces(t *testing.T) {
+	for _, c := range []struct{ capture, context string }{{"vecadd", "shadow"}, {"cuda_graph", "shadow"}, {"cuda_graph", "python"}} {
+		t.Run(c.capture+"."+c.context, func(t *testing.T) {
+			events := playTrace(t, c.capture, c.context)
+			launched := map[uint32]float64{}
+			for _, e := range events {
+				if e.Cat == "launch" {
+					launched[e.Args.Correlation] = e.Ts
+				}
+			}
+			for _, e := range events {
+				if at, ok := launched[e.Args.Correlation]; e.Cat == "kernel" && (!ok || e.Ts < at || e.Dur <= 0) {
+					t.Errorf("kernel %s starts at %f for %f, its launch at %f (%v)", e.Name, e.Ts, e.Dur, at, ok)
+				}
+			}
+			got := traceOutline(events)
+			golden := filepath.Join("testdata", c.capture+"."+c.context+".trace.txt")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatalf("%v; write it with -update", err)
+			}
+			if got != string(want) {
+				t.Errorf("%s differs; -update rewrites it\n--- got\n%s", golden, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,227 @@
+package aggregate
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profiler/callpath"
+)
+
+// threadLane is one application thread: what is open on it, the outermost first.
+type threadLane struct {
+	id    int // of its lane; -1 until something is shown on it
+	tid   int64
+	open  []openFrame
+	calls []openCall
+	last  uint64 // time of its last record
+}
+
+// openFrame is a scope, state or op.
+type openFrame struct {
+	hot     uint32 // its node in the hot path
+	node    *node
+	start   uint64
+	metrics []profile.Metric
+}
+
+// openCall is a call of the vendor's library, from its launch record to its end.
+type openCall struct {
+	corr  uint32
+	start uint64
+	node  *node
+}
+
+// No program nests deeper: what a stream of records with gaps piles up is cut off here.
+const (
+	maxOpen  = 10000
+	maxCalls = 16
+)
+
+// Event shows one record of a thread on the timelines that it concerns.
+func (a *Aggregator) Event(ring uintptr, rec *hotpath.Record) {
+	switch rec.Type {
+	case hotpath.Launch, hotpath.GraphLaunch, hotpath.Begin:
+		for _, t := range a.Sets.trees(rec.Set) {
+			if t.Timeline != nil {
+				t.Timeline.begin(ring, rec)
+			}
+		}
+	default: // of what was begun: whoever saw that
+		for _, t := range a.Sets.timelines {
+			t.Timeline.end(ring, rec)
+		}
+	}
+}
+
+func (t *Timeline) begin(ring uintptr, rec *hotpath.Record) {
+	th := t.thread(ring)
+	th.last = rec.Func
+	if rec.Type != hotpath.Begin {
+		if len(th.calls) == maxCalls { // their ends were lost
+			th.calls = th.calls[:0]
+		}
+		at := callpath.Place{Node: rec.Node, PyNode: rec.PyNode}
+		th.calls = append(th.calls, openCall{corr: rec.Corr, start: rec.Func, node: t.tree.at(at, launchOrder(rec.Corr))})
+		return
+	}
+	nodes := hotpath.Nodes()
+	if int(rec.Node) >= len(nodes) || !t.tree.sets.Sees(nodes[rec.Node].Set, t.tree.Session) || len(th.open) == maxOpen {
+		return
+	}
+	th.open = append(th.open, openFrame{hot: rec.Node, node: t.tree.path(rec.Node, lastOrder), start: rec.Func})
+}
+
+func (t *Timeline) end(ring uintptr, rec *hotpath.Record) {
+	th := t.thread(ring)
+	switch rec.Type {
+	case hotpath.ThreadIs:
+		t.becomes(th, int64(rec.Func))
+	case hotpath.End:
+		th.last = rec.Func
+		t.closeFrame(th, rec.Node, rec.Func)
+	case hotpath.CallEnd:
+		th.last = rec.Func
+		t.endCall(th, rec)
+	case hotpath.MetricWas:
+		th.addMetric(rec)
+	}
+}
+
+func (t *Timeline) thread(ring uintptr) *threadLane {
+	th := t.threads[ring]
+	if th == nil {
+		th = &threadLane{id: -1}
+		t.threads[ring] = th
+	}
+	return th
+}
+
+// becomes says which thread writes to a ring: rings are used again.
+func (t *Timeline) becomes(th *threadLane, tid int64) {
+	if th.tid == tid {
+		return
+	}
+	t.closeFrom(th, 0, th.last)
+	*th = threadLane{id: -1, tid: tid}
+}
+
+// laneOf describes a thread's lane the first time that something is shown on it.
+func (t *Timeline) laneOf(th *threadLane) int {
+	if th.id < 0 {
+		th.id = t.lane(profile.Lane{Kind: profile.ThreadLane, Name: "CPU Thread " + strconv.Itoa(t.threadLanes), Thread: th.tid})
+		t.threadLanes++
+	}
+	return th.id
+}
+
+func (t *Timeline) sortedThreads() []*threadLane {
+	list := make([]*threadLane, 0, len(t.threads))
+	for _, th := range t.threads {
+		list = append(list, th)
+	}
+	slices.SortFunc(list, func(a, b *threadLane) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.tid, b.tid)) })
+	return list
+}
+
+// closeFrame closes the innermost frame of that node. Scopes within it end with it; a scope that was opened
+// inside a state but does not lie below it goes on, in a slice of its own, so that slices nest on their lane.
+func (t *Timeline) closeFrame(th *threadLane, hot uint32, now uint64) {
+	i := len(th.open) - 1
+	for i >= 0 && th.open[i].hot != hot {
+		i--
+	}
+	if i < 0 {
+		return // opened before the session listened
+	}
+	var goOn []openFrame
+	for _, f := range th.open[i+1:] {
+		if !isBelow(f.hot, hot) {
+			goOn = append(goOn, openFrame{hot: f.hot, node: f.node, start: now})
+		}
+	}
+	t.closeFrom(th, i, now)
+	th.open = append(th.open, goOn...)
+}
+
+func isBelow(node, above uint32) bool {
+	nodes := hotpath.Nodes()
+	for ; node != 0 && int(node) < len(nodes); node = nodes[node].Parent {
+		if node == above {
+			return true
+		}
+	}
+	return false
+}
+
+// closeFrom closes the frames from the i-th on. The outermost comes first: of slices that begin and end together,
+// viewers put the later one inside.
+func (t *Timeline) closeFrom(th *threadLane, i int, now uint64) {
+	for at := i; at < len(th.open); at++ {
+		f := &th.open[at]
+		t.scopes++
+		t.slice = profile.Slice{
+			Lane: t.laneOf(th), Kind: profile.ScopeSlice, Name: f.node.name, Start: int64(f.start), Duration: since(f.start, now),
+			Path: f.node.names(), Metrics: f.metrics, ID: t.scopes,
+		}
+		t.write(&t.slice)
+		*f = openFrame{}
+	}
+	th.open = th.open[:i]
+}
+
+// since is a duration, which a clock that was set back must not make negative.
+func since(start, now uint64) int64 {
+	if now < start {
+		return 0
+	}
+	return int64(now - start)
+}
+
+func (t *Timeline) endCall(th *threadLane, rec *hotpath.Record) {
+	i := len(th.calls) - 1
+	for i >= 0 && th.calls[i].corr != rec.Corr {
+		i--
+	}
+	if i < 0 {
+		return
+	}
+	c := th.calls[i]
+	th.calls = th.calls[:i]
+	name, waits := t.call(rec.Op)
+	kind := profile.LaunchSlice
+	if waits {
+		kind = profile.SyncSlice
+	}
+	t.slice = profile.Slice{
+		Lane: t.laneOf(th), Kind: kind, Name: name, Start: int64(c.start), Duration: since(c.start, rec.Func),
+		Path: c.node.names(), ID: uint64(c.corr),
+	}
+	t.write(&t.slice)
+}
+
+// addMetric adds a metric to the innermost frame of its node.
+func (th *threadLane) addMetric(rec *hotpath.Record) {
+	for i := len(th.open) - 1; i >= 0; i-- {
+		f := &th.open[i]
+		if f.hot != rec.Node {
+			continue
+		}
+		f.metrics = withMetric(f.metrics, callpath.OpMetric{Name: rec.Corr, Double: rec.Flags&hotpath.FlagDouble != 0, Bits: rec.Func})
+		return
+	}
+}
+
+func withMetric(list []profile.Metric, m callpath.OpMetric) []profile.Metric {
+	name, kind := MetricName(hotpath.Text(m.Name))
+	v := value(m.Double, m.Bits)
+	for i := range list {
+		if list[i].Name == name {
+			list[i].Value = sum(list[i].Value, v, kind == profile.Property)
+			return list
+		}
+	}
+	return append(list, profile.Metric{Name: name, Value: v})
+}

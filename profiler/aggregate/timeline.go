@@ -1,0 +1,80 @@
+package aggregate
+
+import "github.com/goproton/goproton/profile"
+
+// Call tells the name of a vendor's function, and whether it waits for the GPU instead of giving it work.
+type Call func(function uint32) (name string, waits bool)
+
+// Timeline turns what one session's phase hears into slices, lanes and arrows, and hands each on as soon as it is
+// complete. What it keeps is bounded by what is open: the scopes and calls of each thread, and for each stream
+// the graph scopes around its last kernel; besides that a lane per thread and stream, and the names of call paths.
+type Timeline struct {
+	tree *Tree
+	out  profile.TraceWriter
+	call Call
+	err  error // the first of the writer's
+
+	lanes       int // described so far
+	threadLanes int
+	threads     map[uintptr]*threadLane
+	streams     map[streamKey]*streamLane
+	slices      uint64 // written so far, and scopes and arrows among them
+	scopes      uint64
+	flows       uint64
+	slice       profile.Slice // reused: a writer does not keep it
+}
+
+// NewTimeline returns a timeline that streams to a writer.
+func NewTimeline(out profile.TraceWriter, call Call) *Timeline {
+	return &Timeline{out: out, call: call, threads: map[uintptr]*threadLane{}, streams: map[streamKey]*streamLane{}}
+}
+
+// Slices returns how many slices there were.
+func (t *Timeline) Slices() uint64 { return t.slices }
+
+// Err returns the first error of the writer. Nothing is shown after it.
+func (t *Timeline) Err() error { return t.err }
+
+// Cut ends what is open on the threads: the session stops listening, or its phase is over.
+func (t *Timeline) Cut(now uint64) {
+	for _, th := range t.sortedThreads() {
+		t.closeFrom(th, 0, now)
+	}
+}
+
+// Finish is Cut at the very end, when no activity is on its way any more.
+func (t *Timeline) Finish(now uint64) {
+	t.Cut(now)
+	for _, s := range t.sortedStreams() {
+		t.closeGraph(s, 0)
+	}
+}
+
+// Continue takes over what is open in the timeline of the phase before, which is cut.
+func (t *Timeline) Continue(before *Timeline, now uint64) {
+	for ring, th := range before.threads {
+		mine := &threadLane{id: -1, tid: th.tid, last: now}
+		for _, f := range th.open {
+			mine.open = append(mine.open, openFrame{hot: f.hot, node: t.tree.path(f.hot, lastOrder), start: now})
+		}
+		t.threads[ring] = mine
+	}
+	before.Cut(now)
+}
+
+func (t *Timeline) write(s *profile.Slice) {
+	if t.err != nil {
+		return
+	}
+	t.slices++
+	t.err = t.out.Slice(s)
+}
+
+func (t *Timeline) lane(l profile.Lane) (id int) {
+	l.ID = t.lanes
+	t.lanes++
+	if t.err == nil {
+		t.err = t.out.Lane(l)
+	}
+	return l.ID
+}

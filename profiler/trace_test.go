@@ -1,0 +1,415 @@
+package profiler
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// event is one of a trace file's.
+type event struct {
+	Ph, Cat, Name string
+	Pid, Tid      int
+	Ts, Dur       float64
+	ID            int
+	Args          struct {
+		Name      string
+		CallStack []string `json:"call_stack"`
+		Metrics   map[string]any
+		Bytes     int64
+	}
+}
+
+func readTrace(t *testing.T, path string) []event {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ TraceEvents []event }
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatalf("%s: %v\n%.2000s", path, err, text)
+	}
+	return file.TraceEvents
+}
+
+// lanes is a trace as text: its lanes, and on each the slices, indented as they nest; arrows last. A slice that
+// reaches out of the one that it begins in is an error.
+func lanes(t *testing.T, events []event) string {
+	t.Helper()
+	name := map[int]string{}
+	slices := map[int][]event{}
+	var ids []int
+	var arrows []string
+	for _, e := range events {
+		switch {
+		case e.Name == "thread_name":
+			name[e.Tid] = e.Args.Name
+			ids = append(ids, e.Tid)
+		case e.Ph == "X":
+			slices[e.Tid] = append(slices[e.Tid], e)
+		case e.Ph == "s":
+			arrows = append(arrows, fmt.Sprintf("arrow %d leaves %s\n", e.ID, name[e.Tid]))
+		case e.Ph == "f":
+			arrows = append(arrows, fmt.Sprintf("arrow %d reaches %s\n", e.ID, name[e.Tid]))
+		}
+	}
+	sort.Ints(ids)
+	var out strings.Builder
+	for _, id := range ids {
+		fmt.Fprintf(&out, "%s\n", name[id])
+		nested(t, &out, slices[id])
+	}
+	return out.String() + strings.Join(arrows, "")
+}
+
+func nested(t *testing.T, out *strings.Builder, list []event) {
+	t.Helper()
+	sort.SliceStable(list, func(i, j int) bool {
+		return list[i].Ts < list[j].Ts || list[i].Ts == list[j].Ts && list[i].Dur > list[j].Dur
+	})
+	var open []event
+	for _, e := range list {
+		for len(open) > 0 && open[len(open)-1].Ts+open[len(open)-1].Dur <= e.Ts+1e-6 && e.Dur > 0 {
+			open = open[:len(open)-1]
+		}
+		if len(open) > 0 && e.Ts+e.Dur > open[len(open)-1].Ts+open[len(open)-1].Dur+1e-3 {
+			t.Errorf("%s (%f for %f) reaches out of %s", e.Name, e.Ts, e.Dur, open[len(open)-1].Name)
+		}
+		open = append(open, e)
+		fmt.Fprintf(out, "%s%s [%s]", strings.Repeat("  ", len(open)), e.Name, strings.Join(e.Args.CallStack, " "))
+		if len(e.Args.Metrics) > 0 {
+			fmt.Fprintf(out, " %v", e.Args.Metrics)
+		}
+		if e.Args.Bytes > 0 {
+			fmt.Fprintf(out, " %d bytes", e.Args.Bytes)
+		}
+		out.WriteString("\n")
+	}
+}
+
+// ran queues what the GPU did for a launch, from now on.
+func (f *fakeSource) ran(corr uint32, kind record.Kind, name string, stream uint32) {
+	now := hotpath.Now()
+	f.queue = append(f.queue, record.Activity{Kind: kind, Correlation: corr, Name: name, Start: now, End: now + 100, Stream: stream, Bytes: map[record.Kind]uint64{record.Copy: 4096}[kind]})
+}
+
+// call launches a kernel and returns from it.
+func (f *fakeSource) call(corr uint32, name string) {
+	drive.Launch(corr, 1)
+	drive.Returned(corr, 307)
+	f.ran(corr, record.Kernel, name, 7)
+}
+
+func finalize(t *testing.T, m *Manager, id int, format string) []string {
+	t.Helper()
+	files, err := m.Finalize(&id, format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestTraceShowsWhatHappened(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{Data: "trace"})
+	outer := drive.Enter("outer")
+	inner := drive.Enter("inner")
+	drive.Int("tokens", 3)
+	drive.Int("tokens", 4)
+	f.call(1, "plain")
+	drive.Leave(inner)
+	drive.State("state")
+	drive.Op("named", 5)
+	drive.Float("flops", 2)
+	drive.Launch(2, 5) // the op closes itself, and ends with the call
+	drive.Returned(2, 307)
+	f.ran(2, record.Kernel, "compiled_name", 8)
+	drive.State("")
+	drive.Work(3)
+	drive.Returned(3, 277)
+	f.ran(3, record.Copy, "<memcpy HtoD>", 7)
+	drive.Work(4)
+	drive.Returned(4, 126)
+	f.ran(4, record.Sync, "<sync stream>", 7)
+	f.ran(99, record.Kernel, "stranger", 7)
+	drive.Enter("open at the end")
+	files := finalize(t, m, id, "")
+	drive.Leave(drive.Token{})
+	drive.Leave(outer)
+	if len(files) != 1 || !strings.HasSuffix(files[0], "p.chrome_trace") {
+		t.Fatalf("wrote %q", files)
+	}
+	same(t, lanes(t, readTrace(t, files[0])), `CPU Thread 0
+  outer [ROOT outer]
+    inner [ROOT outer inner] map[tokens:7]
+      launch [ROOT outer inner]
+    state [ROOT outer state]
+      named [ROOT outer state named]
+        launch [ROOT outer state named]
+    copy [ROOT outer]
+    wait [ROOT outer]
+    open at the end [ROOT outer open at the end]
+GPU 0 Stream 7
+  plain [ROOT outer inner plain]
+  <memcpy HtoD> [ROOT outer <memcpy HtoD>] 4096 bytes
+  stranger [ROOT <unattributed> stranger]
+GPU 0 Stream 8
+  named [ROOT outer state named] map[flops:2]
+arrow 1 leaves CPU Thread 0
+arrow 1 reaches GPU 0 Stream 7
+arrow 2 leaves CPU Thread 0
+arrow 2 reaches GPU 0 Stream 8
+arrow 3 leaves CPU Thread 0
+arrow 3 reaches GPU 0 Stream 7
+`)
+}
+
+func TestTraceOfAGraph(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{Data: "trace"})
+	drive.Capture(+1)
+	c := drive.Enter("captured")
+	for i, op := range []string{"first", "second"} {
+		o := drive.Enter(op)
+		drive.Launch(uint32(10+i), 1)
+		drive.NodeCreated(5, uint64(50+i))
+		drive.Launched()
+		drive.Leave(o)
+	}
+	drive.Leave(c)
+	drive.Capture(-1)
+	drive.Event(hotpath.NodeCloned, 6, 60, 50)
+	drive.Event(hotpath.NodeCloned, 6, 61, 51)
+	for corr := uint32(20); corr < 22; corr++ {
+		s := drive.Enter("replay")
+		drive.GraphLaunch(corr)
+		drive.Returned(corr, 307)
+		drive.Leave(s)
+		for i, stream := range []uint32{7, 7, 7, 9} {
+			now := hotpath.Now()
+			f.queue = append(f.queue, record.Activity{Correlation: corr, Name: "k", Start: now, End: now + 1, Stream: stream, GraphID: 6, GraphNode: uint64(60 + min(i/2, 1))})
+		}
+	}
+	replay := `  <captured_at> [ROOT replay <captured_at>]
+    captured [ROOT replay <captured_at> captured]
+      first [ROOT replay <captured_at> captured first]
+      second [ROOT replay <captured_at> captured second]
+`
+	other := strings.ReplaceAll(replay, "      first [ROOT replay <captured_at> captured first]\n", "")
+	first, second := "  k [ROOT replay <captured_at> captured first k]\n", "  k [ROOT replay <captured_at> captured second k]\n"
+	got := lanes(t, readTrace(t, finalize(t, m, id, "chrome_trace")[0]))
+	got = got[strings.Index(got, "Graph:"):]
+	same(t, got, "Graph: GPU 0 Stream 7\n"+replay+replay+"Graph: GPU 0 Stream 9\n"+other+other+
+		"GPU 0 Stream 7\n"+first+first+second+first+first+second+"GPU 0 Stream 9\n"+second+second+`arrow 1 leaves CPU Thread 0
+arrow 1 reaches GPU 0 Stream 7
+arrow 2 leaves CPU Thread 0
+arrow 2 reaches GPU 0 Stream 9
+arrow 3 leaves CPU Thread 0
+arrow 3 reaches GPU 0 Stream 7
+arrow 4 leaves CPU Thread 0
+arrow 4 reaches GPU 0 Stream 9
+`)
+}
+
+// A tree that did not ask for copies has none because a trace beside it did; neither is disturbed by the other's end.
+func TestTreeAndTraceAtOnce(t *testing.T) {
+	m, f := stage(t)
+	tree := start(t, m, "tree", StartOptions{})
+	copies := start(t, m, "copies", StartOptions{Activities: "memcpy, SYNC"})
+	trace := start(t, m, "trace", StartOptions{Data: "trace"})
+	s := drive.Enter("s")
+	f.call(1, "k")
+	drive.Work(2)
+	drive.Returned(2, 277)
+	f.ran(2, record.Copy, "<memcpy DtoH>", 7)
+	drive.Work(3)
+	f.ran(3, record.Sync, "<sync stream>", 7)
+	drive.Work(4)
+	f.ran(4, record.Fill, "<memset>", 7)
+	drive.Leave(s)
+	got := lanes(t, readTrace(t, finalize(t, m, trace, "")[0]))
+	if !strings.Contains(got, "<memcpy DtoH>") || !strings.Contains(got, "<memset>") {
+		t.Errorf("the trace is\n%s", got)
+	}
+	same(t, m.outline(t, tree, 0), "ROOT\n  s\n    k count=1 time (ns)=100\n")
+	same(t, m.outline(t, copies, 0), `ROOT
+  s
+    k count=1 time (ns)=100
+    <memcpy DtoH> count=1 time (ns)=100 bytes=4096
+    <sync stream> sync_count=1 sync_time (ns)=100
+`)
+	s = drive.Enter("s")
+	f.call(5, "k")
+	drive.Leave(s)
+	same(t, m.outline(t, tree, 0), "ROOT\n  s\n    k count=2 time (ns)=200\n")
+}
+
+func TestPhasesOfATrace(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{Data: "trace"})
+	s := drive.Enter("across")
+	f.call(1, "early")
+	if _, err := m.AdvancePhase(id); err != nil {
+		t.Fatal(err)
+	}
+	f.call(2, "late")
+	drive.Leave(s)
+	files := finalize(t, m, id, "")
+	if len(files) != 2 || !strings.HasSuffix(files[1], "p.part_1.chrome_trace") {
+		t.Fatalf("wrote %q", files)
+	}
+	for i, kernel := range []string{"early", "late"} {
+		same(t, lanes(t, readTrace(t, files[i])), fmt.Sprintf(`CPU Thread 0
+  across [ROOT across]
+    launch [ROOT across]
+GPU 0 Stream 7
+  %s [ROOT across %s]
+arrow 1 leaves CPU Thread 0
+arrow 1 reaches GPU 0 Stream 7
+`, kernel, kernel))
+	}
+}
+
+func TestDeactivatedTraceShowsNothing(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{Data: "trace"})
+	s := drive.Enter("cut off")
+	if err := m.Deactivate(&id, false); err != nil {
+		t.Fatal(err)
+	}
+	drive.Leave(s)
+	drive.Leave(drive.Enter("unseen"))
+	if err := m.Activate(&id); err != nil {
+		t.Fatal(err)
+	}
+	f.call(1, "k")
+	got := lanes(t, readTrace(t, finalize(t, m, id, "")[0]))
+	if !strings.HasPrefix(got, "CPU Thread 0\n  cut off [ROOT cut off]\n  launch [ROOT]\nGPU") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// What is on disk while the program runs is a whole trace, at first under a name of its own.
+func TestTraceOfAKilledProgram(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{Data: "trace"})
+	folder := filepath.Dir(m.Name(id))
+	f.call(1, "k")
+	var parts []string
+	for range 100 {
+		if parts, _ = filepath.Glob(folder + "/*"); len(parts) > 0 {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if len(parts) != 1 || !strings.Contains(parts[0], "p.chrome_trace.") || len(readTrace(t, parts[0])) == 0 {
+		t.Fatalf("after some seconds there is %q", parts)
+	}
+	files, err := m.WriteDrained()
+	if err != nil || len(files) != 1 || len(readTrace(t, files[0])) == 0 {
+		t.Fatalf("a checkpoint wrote %q, %v", files, err)
+	}
+	f.call(2, "k")
+	m.Flush()
+	if after := finalize(t, m, id, ""); len(after) != 1 || after[0] != files[0] {
+		t.Errorf("the checkpoint was %q, the end is %q", files, after)
+	}
+	if left, _ := filepath.Glob(folder + "/*"); len(left) != 1 {
+		t.Errorf("left are %q", left)
+	}
+	if got := lanes(t, readTrace(t, files[0])); strings.Count(got, "k [ROOT k]") != 2 {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestTraceIsOnTheProgramsClock(t *testing.T) {
+	m, f := stage(t)
+	f.ahead = 1e9
+	id := start(t, m, "p", StartOptions{Data: "trace"})
+	drive.Launch(1, 1)
+	drive.Returned(1, 307)
+	f.ran(1, record.Kernel, "k", 7)
+	f.queue[0].Start += 1e9
+	f.queue[0].End += 1e9
+	for _, e := range readTrace(t, finalize(t, m, id, "")[0]) {
+		if e.Name == "k" && (e.Ts < 0 || e.Ts > 5e5) {
+			t.Errorf("the kernel starts %f us after the session", e.Ts)
+		}
+	}
+}
+
+func TestPeriodicFlushing(t *testing.T) {
+	for _, c := range []struct {
+		o      StartOptions
+		suffix string
+	}{
+		{StartOptions{Mode: "periodic_flushing"}, "hatchet"},
+		{StartOptions{Mode: "periodic_flushing:format=hatchet_msgpack"}, "hatchet_msgpack"},
+		{StartOptions{Mode: "periodic_flushing", Data: "trace"}, "chrome_trace"},
+	} {
+		t.Run(c.suffix, func(t *testing.T) {
+			m, f := stage(t)
+			id := start(t, m, "p", c.o)
+			name := m.Name(id)
+			f.call(1, "k")
+			if _, err := m.AdvancePhase(id); err != nil {
+				t.Fatal(err)
+			}
+			first := name + ".part_0." + c.suffix
+			for range 100 {
+				if _, err := os.Stat(first); err == nil {
+					break
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			m.Flush()
+			if _, err := m.Profile(id, 0); err == nil {
+				t.Error("the phase that is written is still there")
+			}
+			f.call(2, "k")
+			files := finalize(t, m, id, "")
+			if want := []string{first, name + ".part_1." + c.suffix}; fmt.Sprint(files) != fmt.Sprint(want) {
+				t.Errorf("wrote %q, want %q", files, want)
+			}
+		})
+	}
+}
+
+func TestTraceArguments(t *testing.T) {
+	m, _ := stage(t)
+	for _, c := range []struct {
+		o    StartOptions
+		want string
+	}{
+		{StartOptions{Activities: "kernel,memmove"}, "[PROTON] Unknown activity: memmove (kernel, memcpy, memset and sync are known)"},
+		{StartOptions{Mode: "periodic_flushing:every=3"}, "[PROTON] CuptiProfiler: unsupported option key: every"},
+		{StartOptions{Mode: "periodic_flushing:format=csv"}, "[PROTON] CuptiProfiler: unsupported format: csv"},
+		{StartOptions{Mode: "periodic_flushing:format=chrome_trace"}, "[PROTON] Output format not supported"},
+		{StartOptions{Data: "trace", Format: "hatchet"}, "[PROTON] Output format not supported"},
+	} {
+		c.o.Backend = "fake"
+		if _, err := m.Start(c.o); err == nil || err.Error() != c.want {
+			t.Errorf("%+v: got %v, want %s", c.o, err, c.want)
+		}
+	}
+	id := start(t, m, "p", StartOptions{Data: "trace"})
+	if _, err := m.Finalize(&id, "hatchet_msgpack"); err == nil || err.Error() != "[PROTON] Output format not supported" {
+		t.Errorf("a trace as a tree: %v", err)
+	}
+	if _, err := m.Data(id, 0); err == nil || !strings.Contains(err.Error(), "Only TreeData is supported for getData() for now") {
+		t.Errorf("the tree of a trace: %v", err)
+	}
+	if _, err := m.Start(StartOptions{Name: "other", Backend: "fake", Mode: "periodic_flushing"}); err == nil {
+		t.Error("another mode beside a session was accepted")
+	}
+}

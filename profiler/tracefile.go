@@ -1,0 +1,139 @@
+package profiler
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/chrometrace"
+	"github.com/goproton/goproton/profiler/aggregate"
+)
+
+// traceFile is where the timeline of one phase streams to. It has a name of its own until the phase is written, or
+// a checkpoint asks for it, and is a whole trace after every flush: a program may be killed at any time.
+type traceFile struct {
+	file   *os.File // nil until something is written
+	writer *chrometrace.Writer
+	beside func() string // where it will be: asked when the file is made
+	placed string        // where a checkpoint has put it
+}
+
+// newTraceFile makes a trace that begins now. Its file comes with its first flush: most processes below `proton run`
+// have none to write.
+func newTraceFile(beside func() string, now uint64, info profile.Info) *traceFile {
+	f := &traceFile{beside: beside}
+	f.writer = chrometrace.NewWriter(f, int64(now), &chrometrace.Options{Process: info[profile.InfoName], Info: info, Sealed: true})
+	return f
+}
+
+// Write makes the file when the first events come.
+func (f *traceFile) Write(b []byte) (int, error) {
+	if f.file == nil {
+		if err := f.create(); err != nil {
+			return 0, err
+		}
+	}
+	return f.file.Write(b)
+}
+
+// Seek is for the writer, which writes over the end of the document.
+func (f *traceFile) Seek(offset int64, whence int) (int64, error) { return f.file.Seek(offset, whence) }
+
+func (f *traceFile) create() (err error) {
+	path := f.beside()
+	if path == "" { // standard output, at the end
+		f.file, err = os.CreateTemp("", "proton-*"+traceSuffix)
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return fmt.Errorf("make the folder of %s: %w; give a name in a folder that can be written", path, err)
+	}
+	// Not hidden: when the process is killed before its first checkpoint, this is what it leaves.
+	f.file, err = os.OpenFile(path+"."+strconv.Itoa(os.Getpid())+".part", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+	return err
+}
+
+// checkpoint puts the file, as far as it has come, where the phase will be written.
+func (f *traceFile) checkpoint(path string) error {
+	if err := f.writer.Flush(); err != nil || f.placed == path || path == "" {
+		return err
+	}
+	from := f.file.Name()
+	if f.placed != "" {
+		from = f.placed
+	}
+	if err := os.Rename(from, path); err != nil {
+		return fmt.Errorf("write trace: %w", err)
+	}
+	f.placed = path
+	return nil
+}
+
+// finish ends the document and puts the file in its place; "" is standard output.
+func (f *traceFile) finish(path string) error {
+	if err := f.writer.Close(); err != nil {
+		return err
+	}
+	defer f.close()
+	if path != "" {
+		return f.checkpoint(path)
+	}
+	defer os.Remove(f.file.Name())
+	if _, err := f.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	_, err := io.Copy(os.Stdout, f.file)
+	return err
+}
+
+// discard forgets a phase that was cleared.
+func (f *traceFile) discard() {
+	if f.file == nil {
+		return
+	}
+	f.close()
+	if f.placed == "" {
+		os.Remove(f.file.Name())
+	}
+}
+
+func (f *traceFile) close() { f.file.Close() }
+
+// newTrace makes the timeline of a session's current phase, and its file.
+func (m *Manager) newTrace(s *session, now uint64) *aggregate.Timeline {
+	phase := s.phase
+	f := newTraceFile(func() string { return s.path(phase, traceFormat) }, now, s.info)
+	s.traces[phase] = f
+	return aggregate.NewTimeline(f.writer, m.source.Call)
+}
+
+// writeTrace brings a phase's trace to where it is to be written; last ends it. Call with mu held.
+func (m *Manager) writeTrace(s *session, t *aggregate.Tree, path string, now uint64, last bool) error {
+	f := s.traces[t.Phase]
+	if last {
+		t.Timeline.Finish(now)
+	}
+	frozen := m.freeze(s, t)
+	f.writer.Facts(frozen.Devices, frozen.Kinds)
+	if err := t.Timeline.Err(); err != nil {
+		return err
+	}
+	if last {
+		return f.finish(path)
+	}
+	return f.checkpoint(path)
+}
+
+// flushTraces has every trace on disk up to now, so that a kill costs little. Call with mu held.
+func (m *Manager) flushTraces() {
+	for _, s := range m.sessions {
+		for phase, f := range s.traces {
+			if s.trees[phase].Timeline.Slices() > 0 && f.writer.Flush() != nil {
+				m.problemOnce(fmt.Sprintf("the trace is incomplete: %v", s.trees[phase].Timeline.Err()))
+			}
+		}
+	}
+}

@@ -206,8 +206,8 @@ func TestNoFormatPanicsOnDamage(t *testing.T) {
 		}
 		t.Run(f.Name, func(t *testing.T) {
 			var whole bytes.Buffer
-			if err := f.Write(&whole, small()); err != nil {
-				t.Skipf("%s cannot hold the sample: %v", f.Name, err)
+			if err := f.Write(&whole, timed()); err != nil {
+				t.Fatal(err)
 			}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -234,4 +234,108 @@ func TestNoFormatPanicsOnDamage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// timed is small with a timeline, so that every format has something to hold.
+func timed() *profile.Profile {
+	p := small()
+	path := []string{"ROOT", "step", "gemm"}
+	p.Timeline = &profile.Timeline{
+		Lanes: []profile.Lane{{ID: 1, Name: "CPU Thread 0", Thread: 77}, {ID: 2, Kind: profile.StreamLane, Name: "GPU 0 Stream 7", Device: "0", Stream: 7}},
+		Slices: []profile.Slice{
+			{Lane: 1, Kind: profile.ScopeSlice, Name: "step", Start: 1000, Duration: 900, Path: path[:2], ID: 5},
+			{Lane: 1, Kind: profile.LaunchSlice, Name: "cuLaunchKernel", Start: 1100, Duration: 50, Path: path[:2], ID: 9},
+			{Lane: 2, Kind: profile.KernelSlice, Name: "gemm", Start: 1200, Duration: 864, Path: path, ID: 9},
+		},
+		Flows: []profile.Flow{{ID: 9, From: 1, To: 2, Start: 1110, End: 1200}},
+	}
+	return p
+}
+
+// TestHostileFilesOfEveryFormat reads files that claim more than they hold, or hold more than they should. What comes of
+// it is a profile of bounded depth, or an error; both soon and in memory that is bounded by the size of the file. (An empty
+// message of a protobuf is two bytes, and a struct of 80 when it is decoded.)
+func TestHostileFilesOfEveryFormat(t *testing.T) {
+	const mostDepth = 10_000
+	lengths := []string{"\xdb\xff\xff\xff\xff", "\xdd\xff\xff\xff\xff", "\xdf\xff\xff\xff\xff", "\xc6\xff\xff\xff\xff"}
+	trace := func(events ...any) io.Reader {
+		return story(append(append([]any{`{"traceEvents":[`}, events...), "]}")...)
+	}
+	files := []struct {
+		format, name string
+		file         io.Reader
+		size         int
+		error        string // in the error; "" where a profile may come of it
+	}{
+		{"hatchet_msgpack", "a path a million frames deep", story("\x92", repeat("\x81\xa8children\x91", million)), 11 * million, "byte"},
+		{"hatchet_msgpack", "a million arrays in one another", repeat("\x91", million), million, "byte"},
+		{"hatchet_msgpack", "a string of 4 GB", story("\x92\x81", lengths[0]), 10, "byte"},
+		{"hatchet_msgpack", "4 G children", story("\x92\x81\xa8children", lengths[1]), 20, "byte"},
+		{"hatchet_msgpack", "4 G metrics", story("\x92\x81\xa7metrics", lengths[2]), 20, "byte"},
+		{"hatchet_msgpack", "binary of 4 GB", story("\x92\x81\xa1x", lengths[3]), 10, "byte"},
+
+		{"literal", "a path a million frames deep", story("[", repeat(`{'frame': {'name': 'f'}, 'children': [`, million)), 38 * million, "byte"},
+		{"literal", "a million parentheses", repeat("(", million), million, "byte"},
+		{"literal", "a number of a million digits", story(`[{'metrics': {'time': `, repeat("9", million)), million, "byte"},
+
+		{"pprof", "a string of 2^60 bytes", strings.NewReader("\x32\xff\xff\xff\xff\xff\xff\xff\xff\x0f"), 10, ""},
+		{"pprof", "a sample at a million places", story("\x12\xc4\x84\x3d\x0a\xc0\x84\x3d", repeat("\x01", million)), million, ""},
+		{"pprof", "a million empty samples", repeat("\x12\x00", million), 2 * million, ""},
+		{"pprof", "a million empty locations", repeat("\x22\x00", million), 2 * million, ""},
+
+		{"collapsed", "a path a million frames deep", story(repeat("f;", million), "f 1\n"), 2 * million, "byte"},
+		{"collapsed", "a line of ten million letters", story(repeat("k", 10*million), " 1\n"), 10 * million, ""},
+		{"collapsed", "a million paths", repeat("a;b 1\n", million), 6 * million, ""},
+		{"collapsed", "more than an integer holds", story("a;b 123456789012345678901234567890\n"), 40, ""},
+		{"collapsed", "less than nothing", story("a;b -5\n"), 40, ""},
+
+		{"chrome_trace", "a million brackets", trace(repeat("[", million)), million, "byte"},
+		{"chrome_trace", "arguments a million levels deep", trace(`{"ph":"X","name":"k","ts":1,"dur":1,"pid":1,"tid":1,"args":`, repeat(`{"a":`, million)), 5 * million, "byte"},
+		{"chrome_trace", "a million scopes that never end", trace(repeat(`{"ph":"B","name":"f","ts":1,"pid":1,"tid":1},`, million), `{"ph":"M"}`), 46 * million, ""},
+		{"chrome_trace", "a million lanes", trace(manyLanes(million/10), `{"ph":"M"}`), 7 * million, ""},
+		{"chrome_trace", "times beyond measure", trace(`{"ph":"X","name":"k","ts":-1e300,"dur":1e300,"pid":1,"tid":1}`), 70, ""},
+		{"chrome_trace", "a call path a million frames deep", trace(`{"ph":"X","name":"k","ts":1,"dur":1,"pid":1,"tid":1,"args":{"call_stack":["a"`, repeat(`,"a"`, million), `]}}`), 4 * million, ""},
+	}
+	for _, test := range files {
+		t.Run(test.format+"/"+test.name, func(t *testing.T) {
+			f, err := ByName(test.format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			start := time.Now()
+			p, err := ReadAs(test.file, f)
+			took := time.Since(start)
+			runtime.ReadMemStats(&after)
+			switch {
+			case err == nil && test.error != "":
+				t.Errorf("no error, want …%s…", test.error)
+			case err != nil && !strings.Contains(err.Error(), test.error):
+				t.Errorf("error %v, want …%s…", err, test.error)
+			case err == nil:
+				p.Root.Walk(func(_ *profile.Node, depth int) bool {
+					if depth == mostDepth+1 {
+						t.Errorf("the tree is more than %d frames deep", mostDepth)
+					}
+					return depth <= mostDepth
+				})
+			}
+			if used, most := after.TotalAlloc-before.TotalAlloc, uint64(32<<20+100*test.size); used > most {
+				t.Errorf("%d bytes take %d MB, more than 100 times as much", test.size, used>>20)
+			}
+			if took > 20*time.Second {
+				t.Errorf("it took %s", took)
+			}
+			t.Logf("%s, %d MB: %v", took.Round(time.Millisecond), (after.TotalAlloc-before.TotalAlloc)>>20, err)
+		})
+	}
+}
+
+func manyLanes(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `{"ph":"X","name":"k","ts":%d,"dur":1,"pid":%d,"tid":1},`, i, i)
+	}
+	return b.String()
 }

@@ -33,7 +33,7 @@ func collectLess() {
 // commands are the subcommands, in the order of the help text.
 func commands() []*cobra.Command {
 	return []*cobra.Command{
-		newRunCommand(), newViewerCommand(), newDiffCommand(), newMergeCommand(), newPprofCommand(), newConvertCommand(), newDoctorCommand(),
+		newRunCommand(), newViewerCommand(), newReportCommand(), newDiffCommand(), newMergeCommand(), newPprofCommand(), newConvertCommand(), newDoctorCommand(),
 	}
 }
 

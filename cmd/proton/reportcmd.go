@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/viewer/compare"
+	"github.com/goproton/goproton/viewer/report"
+)
+
+// reportFlags are the flags of `proton report` as they were given.
+type reportFlags struct {
+	output string
+	title  string
+	peaks  []string
+	rename []string
+	svg    string
+	force  bool
+	open   bool
+}
+
+func newReportCommand() *cobra.Command {
+	var f reportFlags
+	cmd := &cobra.Command{
+		Use:   "report [flags] FILE [OTHER]",
+		Short: "write a profile as a page for the browser",
+		Long: `report writes a profile as one HTML file to explore in a browser: summary, flame graph, table, roofline and,
+when the profile has one, timeline. The file needs nothing else and asks nothing of any network, so it can be
+mailed, attached to an issue, or kept beside the code. Press ? on the page for its keys. --svg writes one static
+picture instead, for documents.
+
+With two files the page compares them: FILE is before (A), OTHER is after (B).
+
+Without -o the page is written to the current folder, under the name of the profile with .html behind it. A
+file that is there already is replaced if it is such a page, and left alone otherwise unless -f is given. FILE
+may be - for standard input, and -o - is standard output.`,
+		Example: `  proton report matmul.hatchet
+  proton report train.trace.json.gz -o train.html --open
+  proton report before.hatchet after.hatchet -o change.html
+  proton report --svg roofline matmul.hatchet -o roofline.svg`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return &exitError{code: 2, err: fmt.Errorf("must specify one profile, or two to compare; got %d: proton report FILE [OTHER] [-o PAGE]", len(args))}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.output, "output", "o", "", "write the page to `PAGE`, - is standard output (default NAME.html in the current folder)")
+	flags.StringVar(&f.title, "title", "", "`TEXT` at the top of the page (default the name of the profile)")
+	flags.StringArrayVar(&f.peaks, "peak", nil, "a peak for the roofline, `METRIC=RATE`: flops16=990T, bytes=4.8T, flops32=fp32")
+	flags.StringArrayVar(&f.rename, "rename", nil, "with two profiles: replace in the names of frames, `REGEXP=TEXT`; may be given again")
+	flags.StringVar(&f.svg, "svg", "", "write a static picture instead, `KIND`: "+strings.Join(pictures(), " or "))
+	flags.BoolVarP(&f.force, "force", "f", false, "replace a file that is no report")
+	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
+	return cmd
+}
+
+func (f *reportFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	renames, err := f.check(files)
+	if err != nil {
+		return &exitError{code: 2, err: err}
+	}
+	var sources []report.Source
+	for _, file := range files {
+		p, err := readProfile(file, stdin)
+		if err != nil {
+			return err
+		}
+		sources = append(sources, report.Source{Name: reportName(file), Profile: p})
+	}
+	output := f.output
+	if output == "" {
+		output = f.defaultName(files)
+	}
+	var page bytes.Buffer
+	if err := f.write(&page, sources, report.Options{Title: f.title, Version: version, Peaks: f.peaks, Rename: renames}); err != nil {
+		return fmt.Errorf("report on %s: %w", strings.Join(files, " and "), err)
+	}
+	if output == "-" {
+		_, err := stdout.Write(page.Bytes())
+		return err
+	}
+	if err := f.save(output, page.Bytes()); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "proton report: wrote %s (%s)\n", output, size(page.Len()))
+	if f.open {
+		return openBrowser(output)
+	}
+	return nil
+}
+
+// check makes sense of the flags before anything is read.
+func (f *reportFlags) check(files []string) (renames []compare.Rename, err error) {
+	if f.svg != "" && report.Pictures[f.svg] == nil {
+		return nil, fmt.Errorf("there is no picture %q; use --svg %s", f.svg, strings.Join(pictures(), " or "))
+	}
+	if f.svg != "" && len(files) > 1 {
+		return nil, errors.New("--svg draws one profile; leave it out for a page that compares two")
+	}
+	return parseRenames(f.rename)
+}
+
+// pictures names the static pictures.
+func pictures() []string { return slices.Sorted(maps.Keys(report.Pictures)) }
+
+func (f *reportFlags) write(w io.Writer, sources []report.Source, o report.Options) error {
+	if f.svg != "" {
+		return report.Pictures[f.svg](w, sources[0], o)
+	}
+	return report.Write(w, sources, o)
+}
+
+// reportName is what a page calls a file.
+func reportName(file string) string {
+	if file == "-" {
+		return "standard input"
+	}
+	return filepath.Base(file)
+}
+
+// defaultName is where a page goes when nobody says: the current folder.
+func (f *reportFlags) defaultName(files []string) string {
+	var stems []string
+	for _, file := range files {
+		stem := "report"
+		if file != "-" {
+			stem = formats.Stem(filepath.Base(file))
+		}
+		stems = append(stems, stem)
+	}
+	if f.svg != "" {
+		return stems[0] + "." + f.svg + ".svg"
+	}
+	return strings.Join(stems, "-vs-") + ".html"
+}
+
+// save writes a page, unless that would destroy something else.
+func (f *reportFlags) save(path string, page []byte) error {
+	if !f.force {
+		if err := ours(path); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(path, page, 0o644); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
+
+// ours returns an error if there is a file that report did not write. What is no file, such as /dev/null, loses nothing.
+func ours(path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	defer file.Close()
+	start := make([]byte, 4096)
+	n, err := io.ReadFull(file, start)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("write report: %w", err)
+	}
+	if n > 0 && !report.Is(start[:n]) {
+		return fmt.Errorf("%s is there and is no report of ours; choose another name with -o, or replace it with -f", path)
+	}
+	return nil
+}
+
+// size writes a number of bytes for people.
+func size(n int) string {
+	if n < 1_000_000 {
+		return fmt.Sprintf("%d kB", (n+500)/1000)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
+// openBrowser asks the system to show a file, and does not wait for it.
+func openBrowser(path string) error {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	command := []string{"xdg-open", absolute}
+	switch runtime.GOOS {
+	case "darwin":
+		command[0] = "open"
+	case "windows":
+		command = []string{"rundll32", "url.dll,FileProtocolHandler", absolute}
+	}
+	if err := exec.Command(command[0], command[1:]...).Start(); err != nil {
+		return fmt.Errorf("open the browser: %w; open %s yourself", err, absolute)
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/goproton/goproton/viewer"
+)
+
+// names numbers strings in order of first use.
+type names struct {
+	all         []string
+	labels      []string // as short as the viewer has them; "" where that is the string itself
+	index       map[string]uint64
+	full, short func(name string) string
+}
+
+func newNames() (*names, error) {
+	full, err := viewer.Labels(viewer.FullName)
+	if err != nil {
+		return nil, err
+	}
+	short, err := viewer.Labels(viewer.ShortName)
+	return &names{all: []string{}, labels: []string{}, index: map[string]uint64{}, full: full, short: short}, err
+}
+
+// of numbers the name of a frame, as it was recorded.
+func (n *names) of(name string) uint64 {
+	if at, ok := n.index[name]; ok {
+		return at
+	}
+	at := uint64(len(n.all))
+	n.index[name] = at
+	full, short := clean(n.full(name)), clean(n.short(name))
+	if short == full {
+		short = ""
+	}
+	n.all, n.labels = append(n.all, full), append(n.labels, short)
+	return at
+}
+
+// words numbers the values of a column of text.
+type words struct {
+	all   []string
+	index map[string]float64
+}
+
+func (w *words) of(text string) float64 {
+	if text == "" {
+		return missing
+	}
+	at, known := w.index[text]
+	if !known {
+		at = float64(len(w.all))
+		w.index[text] = at
+		w.all = append(w.all, clean(text))
+	}
+	return at
+}
+
+// longest is how much of a name a page keeps: templates of C++ grow beyond what anybody reads.
+const longest = 4000
+
+// clean makes a name safe to look at. Markup needs nothing, since the page never parses a name; but control and
+// direction characters would let a name pretend to be another one, or turn the line around it, so they are spelled
+// out, and what is no UTF-8 becomes replacement characters.
+func clean(name string) string {
+	name = strings.ToValidUTF8(name, "\uFFFD")
+	if len(name) > longest {
+		cut := longest
+		for !utf8.RuneStart(name[cut]) {
+			cut--
+		}
+		name = name[:cut] + fmt.Sprintf("… (%d bytes more)", len(name)-cut)
+	}
+	if strings.IndexFunc(name, unseen) < 0 {
+		return name
+	}
+	var b strings.Builder
+	for _, r := range name {
+		if unseen(r) {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// unseen says whether a character has no shape of its own but changes how others look.
+func unseen(r rune) bool {
+	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
+}

@@ -1,0 +1,211 @@
+// Package report writes a profile, or the comparison of two, as one HTML page that a person explores in a browser:
+// summary, flame graph, table, roofline, timeline. `proton report` calls it.
+//
+// The page is one file that needs nothing else: scripts and styles (web/) are embedded, the data is packed beside
+// them (pack.go), and a policy in its head forbids the browser every request and every script but this one. What is
+// shown is computed here, by package viewer; the page only sorts, searches and draws. No name of a profile is ever
+// parsed as markup: names travel inside the packed data and become text nodes.
+package report
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer"
+	"github.com/goproton/goproton/viewer/compare"
+)
+
+// Source is a profile and what to call it, its file's name for example.
+type Source struct {
+	Name    string
+	Profile *profile.Profile
+}
+
+// Options say how a page is made. The zero value is fine.
+type Options struct {
+	Title   string   // of the page; "" is the source's name
+	Version string   // of the program, as the page names it
+	Peaks   []string // as in viewer.Options
+
+	Rename []compare.Rename // names of frames before two profiles are compared
+}
+
+// Marker is what every page that this package writes has near its beginning.
+const Marker = "GoProton report"
+
+// Is says whether a file that starts so is a page or a picture that this package has written.
+func Is(start []byte) bool {
+	start = start[:min(len(start), 1024)]
+	return bytes.Contains(start, []byte(`content="`+Marker+`"`)) || bytes.Contains(start, []byte(`data-generator="`+Marker+`"`))
+}
+
+var missing = math.NaN()
+
+var errNothingAdds = errors.New("no metric adds up over frames, such as time or count, so there is nothing to draw them by")
+
+// Write writes the page of one profile, or of the comparison of two.
+func Write(w io.Writer, sources []Source, o Options) error {
+	b, err := newBuilder()
+	if err != nil {
+		return err
+	}
+	switch len(sources) {
+	case 1:
+		err = b.single(sources[0], o)
+	case 2:
+		err = b.compare(sources[0], sources[1], o)
+	default:
+		return fmt.Errorf("a report is of one profile or of two, not of %d", len(sources))
+	}
+	if err != nil {
+		return err
+	}
+	return b.write(w, o)
+}
+
+// single fills a page with one profile.
+func (b *builder) single(s Source, o Options) error {
+	b.Title = s.Name
+	metrics := wanted(s.Profile)
+	tree, err := tableOf(s.Profile, metrics, viewer.ByPath, o.Peaks)
+	if err != nil {
+		return err
+	}
+	kernels, err := tableOf(s.Profile, metrics, viewer.ByName, o.Peaks)
+	if err != nil {
+		return err
+	}
+	b.note(tree.Notes...)
+	b.addFile(s)
+	b.Columns, b.Metrics = b.columnsOf(tree, metrics)
+	if len(b.Metrics) == 0 {
+		return errNothingAdds
+	}
+	noDevices := namesNoDevice(s.Profile)
+	b.addTree(rowsOf(tree), noDevices)
+	columns, _ := b.columnsOf(kernels, metrics)
+	b.addKernels(kernelsOf(rowsOf(kernels), noDevices), columns)
+	b.addRoofline(tree)
+	if t := s.Profile.Timeline; t != nil && len(t.Slices) > 0 {
+		b.Timeline = b.packTimeline(t)
+	}
+	return nil
+}
+
+// builder is a page in the making.
+type builder struct {
+	head
+	packer
+	names *names
+	words map[string]*words // of columns that hold text
+}
+
+// newBuilder starts a page. What the page reads as a list is one, also when it is empty.
+func newBuilder() (*builder, error) {
+	n, err := newNames()
+	return &builder{head: head{Notes: []string{}, Metrics: []metric{}}, names: n, words: map[string]*words{}}, err
+}
+
+func (b *builder) note(notes ...string) {
+	for _, n := range notes {
+		if !slices.Contains(b.Notes, n) {
+			b.Notes = append(b.Notes, clean(n))
+		}
+	}
+}
+
+func (b *builder) addFile(s Source) {
+	f := file{Name: clean(s.Name), Info: profile.Info{}, Devices: []device{}}
+	for key, value := range s.Profile.Info {
+		f.Info[clean(key)] = clean(value)
+	}
+	for _, d := range s.Profile.Devices {
+		f.Devices = append(f.Devices, device{clean(d.Type), clean(d.ID), clean(d.Arch), d.NumSMs, d.ClockRate, d.MemoryClockRate, d.BusWidth})
+	}
+	b.Files = append(b.Files, f)
+}
+
+// rowsOf lists the rows of a table, parents first.
+func rowsOf(t *viewer.Table) []row {
+	var all []row
+	for r := range t.All() {
+		all = append(all, row{new: r, name: r.Name, depth: r.Depth})
+	}
+	return all
+}
+
+// addTree packs the frames.
+func (b *builder) addTree(all []row, noDevices bool) {
+	name, depth, kinds := make([]uint64, len(all)), make([]uint64, len(all)), make([]uint64, len(all))
+	for i := range all {
+		r := &all[i]
+		name[i], depth[i] = b.names.of(r.name), uint64(r.depth)
+		kinds[i] = uint64(kindOf(r.node(), noDevices))
+	}
+	depthAt, kindAt := b.whole(depth), b.whole(kinds)
+	b.Tree = rows{Count: len(all), Name: b.whole(name), Depth: &depthAt, Kind: &kindAt, Side: b.sides(all), Values: b.values(b.Columns, all)}
+}
+
+// sides packs which profile has a row, if there are two.
+func (b *builder) sides(all []row) *section {
+	if !b.Diff {
+		return nil
+	}
+	sides := make([]uint64, len(all))
+	for i := range all {
+		sides[i] = uint64(all[i].side)
+	}
+	s := b.whole(sides)
+	return &s
+}
+
+// values packs columns.
+func (b *builder) values(columns []column, all []row) []section {
+	var packed []section
+	for c := range columns {
+		values := make([]float64, len(all))
+		for i := range all {
+			values[i] = columns[c].of(&all[i])
+		}
+		if columns[c].recorded {
+			packed = append(packed, b.measured(values))
+		} else {
+			packed = append(packed, b.derived(values))
+		}
+	}
+	return packed
+}
+
+// kernelsOf are the rows of a table grouped by name that stand for kernels.
+func kernelsOf(all []row, noDevices bool) []row {
+	return slices.DeleteFunc(all, func(r row) bool { return kindOf(r.node(), noDevices) != kernelKind })
+}
+
+// addKernels packs one row for each kernel, the largest first.
+func (b *builder) addKernels(all []row, columns []column) {
+	main := columns[b.Metrics[0].Column]
+	slices.SortStableFunc(all, func(x, y row) int { return descending(main.of(&x), main.of(&y)) })
+	name := make([]uint64, len(all))
+	for i := range all {
+		name[i] = b.names.of(all[i].name)
+	}
+	b.Flat = rows{Count: len(all), Name: b.whole(name), Side: b.sides(all), Values: b.values(columns, all)}
+}
+
+// descending puts the largest first and what has no value last.
+func descending(a, b float64) int {
+	switch {
+	case a != a && b != b:
+		return 0
+	case a != a || a < b:
+		return 1
+	case b != b || a > b:
+		return -1
+	}
+	return 0
+}

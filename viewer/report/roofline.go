@@ -1,0 +1,73 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer"
+)
+
+// rooflineHead is what the roofline plot draws besides the kernels, which are the rows of the flat table.
+type rooflineHead struct {
+	Roofs []roof `json:"roofs"`
+}
+
+// roof is the two ceilings of one kind of device.
+type roof struct {
+	Device   string    `json:"device"`
+	Bytes    float64   `json:"bytes"` // per second
+	Ceilings []ceiling `json:"ceilings"`
+}
+
+type ceiling struct {
+	DType    string  `json:"dtype"`
+	Rate     float64 `json:"rate"`
+	Recorded bool    `json:"recorded"`
+}
+
+// addRoofline adds the plot when there is something to place on it: kernels with an intensity, and a roof.
+func (b *builder) addRoofline(t *viewer.Table) {
+	if b.column("intensity") < 0 || b.column("flop/s") < 0 {
+		return
+	}
+	h := &rooflineHead{}
+	for _, r := range t.Roofs() {
+		if math.IsNaN(r.Bytes) || len(r.Ceilings) == 0 {
+			continue
+		}
+		next := roof{Device: clean(deviceName(r.Device)), Bytes: r.Bytes}
+		for _, c := range r.Ceilings {
+			next.Ceilings = append(next.Ceilings, ceiling{clean(c.DType), c.Rate, c.Recorded})
+		}
+		if !h.has(next) {
+			h.Roofs = append(h.Roofs, next)
+		}
+	}
+	if len(h.Roofs) > 0 {
+		b.Roofline = h
+	}
+}
+
+// has says whether an equal device is there already: the eight GPUs of a machine share one roof.
+func (h *rooflineHead) has(r roof) bool {
+	for _, o := range h.Roofs {
+		if o.Device == r.Device && o.Bytes == r.Bytes {
+			return true
+		}
+	}
+	return false
+}
+
+// deviceName describes a kind of device.
+func deviceName(d profile.Device) string {
+	name := d.Arch
+	if d.Type == "CUDA" {
+		name = "sm_" + d.Arch
+	}
+	if d.NumSMs > 0 {
+		name += fmt.Sprintf(", %d multiprocessors", d.NumSMs)
+	}
+	return strings.TrimSpace(name)
+}

@@ -1,0 +1,226 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// timelineHead describes lanes, the rows that they take, and where each row's slices are.
+type timelineHead struct {
+	Span       int64      `json:"span"`  // ns from the first start to the last end
+	Start      string     `json:"start"` // the first start, in ns since 1970
+	Lanes      []laneHead `json:"lanes"`
+	Rows       []rowHead  `json:"rows"`
+	PathName   section    `json:"pathName"`   // call paths as a trie: the string of each frame …
+	PathParent section    `json:"pathParent"` // … and the frame above it plus 1
+	Flows      flowHead   `json:"flows"`
+}
+
+type laneHead struct {
+	Name    string           `json:"name"`
+	Process string           `json:"process,omitempty"`
+	Kind    profile.LaneKind `json:"kind"`
+	Row     int              `json:"row"` // its first
+	Rows    int              `json:"rows"`
+}
+
+// rowHead is one row of a lane: slices that do not overlap, in order of start.
+type rowHead struct {
+	Count    int     `json:"count"`
+	Start    section `json:"start"` // since the start before it, the first since the timeline's
+	Duration section `json:"duration"`
+	Name     section `json:"name"`
+	Kind     section `json:"kind"`
+	Path     section `json:"path"` // a frame of the trie plus 1, 0 for none
+	Bytes    section `json:"bytes"`
+}
+
+// flowHead are arrows from slice to slice: a row and a position in it for both ends.
+type flowHead struct {
+	Count   int     `json:"count"`
+	FromRow section `json:"fromRow"`
+	From    section `json:"from"`
+	ToRow   section `json:"toRow"`
+	To      section `json:"to"`
+}
+
+const (
+	maxSlices = 1_000_000 // what a browser draws without a hitch; some 8 MB of page
+	maxRows   = 200       // of a lane; what is nested deeper shares the last
+)
+
+// packTimeline writes a timeline's slices, row by row.
+func (b *builder) packTimeline(t *profile.Timeline) *timelineHead {
+	slicesByLane, first, last := b.sortSlices(t)
+	h := &timelineHead{Start: fmt.Sprint(first), Span: last - first}
+	paths := pathTrie{names: b.names, index: map[pathStep]uint64{}, cached: map[*string]cachedPath{}}
+	rowsOf := map[int][]*laneRow{}
+	lanes := slices.Clone(t.Lanes)
+	slices.SortStableFunc(lanes, func(a, b profile.Lane) int {
+		return cmp.Or(cmp.Compare(a.Process, b.Process), cmp.Compare(a.Kind, b.Kind))
+	})
+	for _, lane := range lanes {
+		all := slicesByLane[lane.ID]
+		if len(all) == 0 {
+			continue
+		}
+		list := stack(all)
+		for i, r := range list {
+			r.number = len(h.Rows) + i
+		}
+		rowsOf[lane.ID] = list
+		h.Lanes = append(h.Lanes, laneHead{clean(lane.Name), clean(lane.Process), lane.Kind, len(h.Rows), len(list)})
+		for _, r := range list {
+			h.Rows = append(h.Rows, b.packRow(r, first, &paths))
+		}
+	}
+	h.PathName, h.PathParent = b.whole(paths.name), b.whole(paths.parent)
+	h.Flows = b.packFlows(t.Flows, rowsOf, first)
+	return h
+}
+
+// sortSlices puts slices below their lanes, in order of start and the longer first.
+func (b *builder) sortSlices(t *profile.Timeline) (byLane map[int][]*profile.Slice, first, last int64) {
+	all := make([]*profile.Slice, len(t.Slices))
+	for i := range t.Slices {
+		all[i] = &t.Slices[i]
+	}
+	slices.SortStableFunc(all, func(a, b *profile.Slice) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Duration, a.Duration))
+	})
+	if len(all) > maxSlices {
+		b.note(fmt.Sprintf("the timeline shows the first %d of %d slices; convert the profile to Perfetto's format to see all of them", maxSlices, len(all)))
+		all = all[:maxSlices]
+	}
+	byLane = map[int][]*profile.Slice{}
+	for i, s := range all {
+		if i == 0 {
+			first = s.Start
+		}
+		last = max(last, end(s))
+		byLane[s.Lane] = append(byLane[s.Lane], s)
+	}
+	return byLane, first, max(last, first)
+}
+
+func end(s *profile.Slice) int64 { return s.Start + max(s.Duration, 0) }
+
+// laneRow is one row of a lane in the making.
+type laneRow struct {
+	slices []*profile.Slice
+	end    int64
+	number int
+}
+
+// stack spreads slices over rows: each lies below every slice that is still running when it starts, which puts
+// nested scopes below each other and kernels that overlap side by side.
+func stack(all []*profile.Slice) []*laneRow {
+	var list []*laneRow
+	for _, s := range all {
+		at := len(list)
+		for at > 0 && list[at-1].end <= s.Start {
+			at--
+		}
+		at = min(at, maxRows-1)
+		if at == len(list) {
+			list = append(list, &laneRow{})
+		}
+		list[at].slices = append(list[at].slices, s)
+		list[at].end = max(list[at].end, end(s))
+	}
+	return list
+}
+
+func (b *builder) packRow(r *laneRow, from int64, paths *pathTrie) rowHead {
+	n := len(r.slices)
+	var starts, durations, names, kinds, path []uint64
+	moved := make([]float64, n)
+	for i, s := range r.slices {
+		starts = append(starts, uint64(s.Start-from))
+		from = s.Start
+		durations = append(durations, uint64(max(s.Duration, 0)))
+		names = append(names, b.names.of(s.Name))
+		kinds = append(kinds, uint64(s.Kind))
+		path = append(path, paths.of(s.Path))
+		moved[i] = bytesOf(s)
+	}
+	return rowHead{n, b.whole(starts), b.whole(durations), b.whole(names), b.whole(kinds), b.whole(path), b.measured(moved)}
+}
+
+func bytesOf(s *profile.Slice) float64 {
+	for i := range s.Metrics {
+		if m := &s.Metrics[i]; m.Name == "bytes" {
+			if v, ok := m.Value.Float(); ok {
+				return v
+			}
+		}
+	}
+	return missing
+}
+
+// packFlows finds the slices at both ends of each arrow; an arrow without one of them is left out.
+func (b *builder) packFlows(flows []profile.Flow, rowsOf map[int][]*laneRow, first int64) flowHead {
+	var fromRow, from, toRow, to []uint64
+	for _, f := range flows {
+		r, at, ok := sliceAt(rowsOf[f.From], f.Start)
+		r2, at2, ok2 := sliceAt(rowsOf[f.To], f.End)
+		if ok && ok2 {
+			fromRow, from = append(fromRow, uint64(r)), append(from, uint64(at))
+			toRow, to = append(toRow, uint64(r2)), append(to, uint64(at2))
+		}
+	}
+	return flowHead{len(from), b.whole(fromRow), b.whole(from), b.whole(toRow), b.whole(to)}
+}
+
+// sliceAt finds the deepest slice of a lane that is running at a time.
+func sliceAt(list []*laneRow, at int64) (row, position int, found bool) {
+	for _, r := range slices.Backward(list) {
+		i, _ := slices.BinarySearchFunc(r.slices, at, func(s *profile.Slice, t int64) int {
+			return cmp.Or(cmp.Compare(s.Start, t), -1) // the first that starts later
+		})
+		if i > 0 && end(r.slices[i-1]) >= at {
+			return r.number, i - 1, true
+		}
+	}
+	return 0, 0, false
+}
+
+// pathTrie numbers call paths; 0 is none.
+type pathTrie struct {
+	names        *names
+	name, parent []uint64
+	index        map[pathStep]uint64
+	cached       map[*string]cachedPath // slices share paths
+}
+
+type pathStep struct{ parent, name uint64 }
+
+type cachedPath struct {
+	length int
+	id     uint64
+}
+
+func (t *pathTrie) of(path []string) uint64 {
+	if len(path) == 0 {
+		return 0
+	}
+	if c, ok := t.cached[&path[0]]; ok && c.length == len(path) {
+		return c.id
+	}
+	id := uint64(0)
+	for _, frame := range path {
+		step := pathStep{id, t.names.of(frame)}
+		at, known := t.index[step]
+		if !known {
+			t.parent, t.name = append(t.parent, id), append(t.name, step.name)
+			at = uint64(len(t.name))
+			t.index[step] = at
+		}
+		id = at
+	}
+	t.cached[&path[0]] = cachedPath{len(path), id}
+	return id
+}

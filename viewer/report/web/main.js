@@ -1,0 +1,206 @@
+// The page as a whole: tabs, search, theme, keys. A new tab is one more entry in the list of views.
+
+const views = [
+  {id: "summary", name: "Summary", make: (panel) => new Summary(panel), there: () => true},
+  {id: "flame", name: "Flame graph", make: (panel) => new Flame(panel), there: () => true},
+  {id: "table", name: "Table", make: (panel) => new Table(panel), there: () => true},
+  {id: "roofline", name: "Roofline", make: (panel) => new Roofline(panel), there: (report) => Boolean(report.roofline)},
+  {id: "timeline", name: "Timeline", make: (panel) => new Timeline(panel), there: (report) => Boolean(report.timeline)},
+];
+const made = {};
+
+async function main() {
+  const data = byID("data");
+  state.report = await readReport(data);
+  data.remove();
+  state.metric = state.report.metrics[0];
+  applyTheme(storedTheme());
+  for (const c of state.report.columns) prepareColumn(c);
+  byID("subtitle").textContent = subtitle(state.report);
+  buildTabs();
+  listenToSearch();
+  document.addEventListener("keydown", globalKey);
+  byID("theme").addEventListener("click", nextTheme);
+  byID("help-button").addEventListener("click", openHelp);
+  addEventListener("hashchange", () => showTab(location.hash.slice(1)));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => applyTheme(state.theme));
+  watch((changed) => {
+    if (changed.has("tab")) showTab(state.tab);
+    if (changed.has("metric")) showFound();
+  });
+  showTab(location.hash.slice(1) || "summary");
+  document.documentElement.dataset.ready = "";
+}
+
+function subtitle(report) {
+  const parts = [];
+  if (report.diff) parts.push(`A: ${report.files[0].name}`, `B: ${report.files[1].name}`);
+  const {info = {}, devices} = report.files.at(-1);
+  if (devices?.length) parts.push(deviceNames(devices));
+  if (info.host) parts.push(info.host);
+  if (info.rank) parts.push(`rank ${info.rank}${info.world ? ` of ${info.world}` : ""}`);
+  if (info.start) parts.push(startText(info.start));
+  return parts.length ? parts.join(" · ") : "Proton report";
+}
+
+function buildTabs() {
+  const bar = byID("tabs"), main = byID("main");
+  for (const view of views.filter((v) => v.there(state.report))) {
+    bar.append(make("button", {type: "button", role: "tab", id: "tab-" + view.id, "aria-controls": "panel-" + view.id, "aria-selected": "false", tabindex: "-1",
+      onclick: () => change({tab: view.id})}, view.name));
+    main.append(make("section", {role: "tabpanel", id: "panel-" + view.id, "aria-labelledby": "tab-" + view.id, hidden: true}));
+  }
+  bar.addEventListener("keydown", (e) => {
+    const all = [...bar.children], at = all.indexOf(document.activeElement);
+    const to = {ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: all.length - 1}[e.key];
+    if (to === undefined) return;
+    const tab = all[(to + all.length) % all.length];
+    tab.focus();
+    tab.click();
+    e.preventDefault();
+  });
+}
+
+/** showTab shows a view and makes it when it is shown for the first time. */
+function showTab(id) {
+  const view = views.find((v) => v.id === id && v.there(state.report)) ?? views[0];
+  for (const tab of byID("tabs").children) {
+    const chosen = tab.id === "tab-" + view.id;
+    tab.setAttribute("aria-selected", String(chosen));
+    tab.tabIndex = chosen ? 0 : -1;
+    if (chosen) tab.scrollIntoView({block: "nearest", inline: "nearest"});
+    byID(tab.getAttribute("aria-controls")).hidden = !chosen;
+  }
+  hideTip();
+  state.tab = view.id;
+  if (location.hash.slice(1) !== view.id) history.replaceState(null, "", "#" + view.id);
+  made[view.id] ??= view.make(byID("panel-" + view.id));
+  made[view.id].show();
+}
+
+function listenToSearch() {
+  const input = byID("search");
+  let timer = 0;
+  input.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => search(input.value), 60);
+  });
+  input.addEventListener("keydown", (e) => {
+    if (e.key === "Enter") {
+      search(input.value);
+      nextMatch();
+    } else if (e.key === "Escape") {
+      input.value = "";
+      search("");
+      input.blur();
+    } else return;
+    e.preventDefault();
+    e.stopPropagation();
+  });
+}
+
+function search(query) {
+  if (query === state.query) return;
+  change({query, matches: findNames(state.report.strings, query)});
+  showFound();
+}
+
+function showFound() {
+  const {report, matches, metric} = state;
+  const box = byID("found");
+  if (!matches) return (box.textContent = "");
+  const {frames, share: part} = countMatches(report.tree, matches, report.tree.values[metric.column]);
+  box.textContent = frames ? `${digits(frames)} ${frames === 1 ? "frame" : "frames"}, ${percent(part)}` : "nothing found";
+}
+
+/** nextMatch goes to the next frame that the search has found, in the view that is shown. */
+function nextMatch() {
+  if (!state.matches) return;
+  if (made[state.tab].nextMatch) return made[state.tab].nextMatch();
+  const {tree} = state.report;
+  for (let step = 1; step <= tree.count; step++) {
+    const node = (state.node + step) % tree.count;
+    if (!state.matches[tree.name[node]]) continue;
+    if (state.tab === "summary" || state.tab === "roofline") change({tab: "flame"});
+    if (made[state.tab].choose && state.tab === "flame") made.flame.choose(node);
+    else change({node});
+    return;
+  }
+}
+
+const themeIcons = {
+  system: "M2.5 3h11v8h-11zM6 13.5h4M8 11v2.5",
+  light: "M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6M8 1.5v1.2M8 13.3v1.2M1.5 8h1.2M13.3 8h1.2M3.4 3.4l.9.9M11.7 11.7l.9.9M12.6 3.4l-.9.9M4.3 11.7l-.9.9",
+  dark: "M13.5 9.5A6 6 0 0 1 6.5 2.5a5.8 5.8 0 1 0 7 7",
+};
+
+function storedTheme() {
+  try {
+    return localStorage.getItem("proton-report-theme") ?? "system";
+  } catch {
+    return "system"; // some browsers give files no storage
+  }
+}
+
+function applyTheme(theme) {
+  if (!themeIcons[theme]) theme = "system";
+  const isDark = theme === "dark" || (theme === "system" && matchMedia("(prefers-color-scheme: dark)").matches);
+  document.documentElement.dataset.theme = isDark ? "dark" : "light";
+  readColours();
+  const button = byID("theme");
+  button.replaceChildren(icon(themeIcons[theme]));
+  button.setAttribute("aria-label", `Theme: ${theme === "system" ? "as the system" : theme}`);
+  state.theme = null; // the system's may have changed below the same name
+  change({theme});
+}
+
+function nextTheme() {
+  const all = Object.keys(themeIcons);
+  const theme = all[(all.indexOf(state.theme) + 1) % all.length];
+  applyTheme(theme);
+  try {
+    localStorage.setItem("proton-report-theme", theme);
+  } catch {
+    // then it lasts as long as the page
+  }
+  say(byID("theme").getAttribute("aria-label"));
+}
+
+const help = [
+  ["Everywhere", [["1 … 5", "go to a tab"], ["/", "search; Enter goes to the next match, Esc clears"], ["t", "theme: as the system, light, dark"], ["?", "this help"]]],
+  ["Flame graph", [["click, Enter", "zoom to a frame; again to zoom out"], ["Esc, Backspace", "zoom out one level"], ["↑ ↓", "caller, largest callee"], ["← →", "frames beside it"], ["Home", "the root"]]],
+  ["Table", [["↑ ↓ PgUp PgDn Home End", "move between rows"], ["→ ←", "expand, collapse, go to the caller"], ["Enter", "show in the flame graph"], ["click on a heading", "sort down, up, and as it ran"]]],
+  ["Timeline", [["drag, a d, Shift-wheel", "move"], ["Ctrl-wheel, pinch, w s, + −", "zoom"], ["← →", "slice before, slice after"], ["↑ ↓", "row above, row below"], ["Enter, double click", "zoom to the slice"], ["Esc", "show all"]]],
+  ["Roofline", [["Tab", "from kernel to kernel, the largest first"], ["Enter, click", "show in the flame graph"]]],
+];
+
+function openHelp() {
+  const dialog = byID("help");
+  const close = make("button", {type: "button", class: "button", onclick: () => dialog.close()}, "Close");
+  dialog.replaceChildren(make("header", {}, make("h2", {id: "help-title", text: "Help"}), close));
+  for (const [title, keys] of help) {
+    const list = make("dl");
+    for (const [key, text] of keys) list.append(make("dt", {}, make("kbd", {text: key})), make("dd", {text}));
+    dialog.append(make("h3", {text: title}), list);
+  }
+  dialog.showModal();
+}
+
+function globalKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || byID("help").open) return;
+  if (event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement) return;
+  const tabs = [...byID("tabs").children];
+  if (event.key === "/") byID("search").focus();
+  else if (event.key === "?") openHelp();
+  else if (event.key === "t") nextTheme();
+  else if (event.key >= "1" && event.key <= String(tabs.length)) {
+    tabs[event.key - 1].click();
+    tabs[event.key - 1].focus();
+  } else return;
+  event.preventDefault();
+}
+
+main().catch((error) => {
+  byID("main").replaceChildren(make("p", {class: "notice", text: `This report cannot be shown: ${error.message}`}));
+  throw error;
+});

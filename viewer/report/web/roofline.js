@@ -1,0 +1,245 @@
+// The roofline: arithmetic intensity against the rate that kernels reach, both logarithmic, below the two ceilings
+// of the device. One dot for each kernel; its area is its share of the time.
+
+const plotMargin = {left: 64, right: 24, top: 20, bottom: 44};
+const mostDots = 1500; // more than that are too small to tell apart
+
+class Roofline {
+  constructor(panel) {
+    const {roofs} = state.report.roofline;
+    this.roof = 0;
+    this.dtype = this.commonType();
+    this.draw = animationFrame(() => this.paint());
+    this.bar = make("div", {class: "bar"});
+    this.stage = make("div", {class: "stage plot"});
+    this.details = make("aside", {class: "details", "aria-label": "Kernels outside of the plot and the chosen kernel", tabindex: "0"});
+    if (roofs.length > 1) this.bar.append(choice("Device", roofs.map((r, i) => [String(i), r.device]), "0", (i) => this.set({roof: Number(i), dtype: roofs[i].ceilings[0].dtype})));
+    this.typeChoice = make("span");
+    this.bar.append(this.typeChoice, make("div", {class: "legend"}, legendDot("compute", "bound by compute"), legendDot("memory", "bound by memory"),
+      make("span", {text: "area: share of " + state.metric.label}), state.report.diff && make("span", {text: "dashed: in A"})));
+    panel.append(this.bar, make("div", {class: "split"}, this.stage, this.details));
+    new ResizeObserver(() => this.draw()).observe(this.stage);
+    this.set({});
+    this.describe(-1);
+    watch((changed) => {
+      if (["matches", "theme", "tab", "metric"].some((k) => changed.has(k)) && state.tab === "roofline") this.draw();
+    });
+  }
+
+  show() {
+    this.draw();
+  }
+
+  /** commonType is the type that the profile counts the most operations of. */
+  commonType() {
+    const {columns, tree, roofline} = state.report;
+    const counted = (dtype) => {
+      const width = dtype.match(/\d+/)?.[0];
+      const c = columns.find((o) => !o.role && (o.name === "flops_" + dtype || o.name === "flops" + width));
+      return c ? tree.values[c.index][0] || 0 : 0;
+    };
+    const recorded = roofline.roofs[0].ceilings.filter((c) => c.recorded).map((c) => c.dtype);
+    return recorded.sort((a, b) => counted(b) - counted(a))[0] ?? roofline.roofs[0].ceilings[0].dtype;
+  }
+
+  set(parts) {
+    Object.assign(this, parts);
+    const {ceilings} = state.report.roofline.roofs[this.roof];
+    this.typeChoice.replaceChildren(choice("Ceiling", ceilings.map((c) => [c.dtype, `${c.dtype}, ${quantity(c.rate, "flop/s")}${c.recorded ? "" : " (not in this profile)"}`]), this.dtype,
+      (dtype) => this.set({dtype})));
+    this.draw();
+  }
+
+  /** dots lists the kernels that have a place, the largest first, so that small ones lie on top. */
+  dots(roof, main) {
+    const {report, metric} = state, {flat, columns} = report;
+    const index = (name, role) => columns.findIndex((c) => c.name === name && (c.role ?? "") === role);
+    const of = (role) => ({x: flat.values[index("intensity", role)], y: flat.values[index("flop/s", role)]});
+    const now = of(""), before = report.diff ? of("old") : null, bound = columns.find((c) => c.name === "bound" && !c.role);
+    const time = flat.values[metric.column], total = report.tree.values[metric.column][0];
+    const all = [], ridge = main.rate / roof.bytes;
+    for (let i = 0; i < flat.count; i++) {
+      all.push({i, x: now.x[i], y: now.y[i], share: time[i] / total || 0, bound: bound ? bound.texts[flat.values[bound.index][i]] ?? "" : now.x[i] < ridge ? "memory" : "compute",
+        x0: before?.x[i], y0: before?.y[i]});
+    }
+    const placed = all.filter((d) => d.x > 0 && d.y > 0 && Number.isFinite(d.x)).sort((a, b) => b.share - a.share);
+    this.left = all.filter((d) => !placed.includes(d));
+    return placed.slice(0, mostDots);
+  }
+
+  paint() {
+    const width = this.stage.clientWidth, height = this.stage.clientHeight;
+    if (state.tab !== "roofline" || width < 50 || height < 50) return;
+    const roof = state.report.roofline.roofs[this.roof];
+    const main = roof.ceilings.find((c) => c.dtype === this.dtype);
+    const dots = this.dots(roof, main);
+    const scale = plotScale(dots, roof, main, width, height);
+    const svg = draw("svg", {viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Roofline of ${roof.device}: ${dots.length} kernels`});
+    svg.append(arrowHead(), ...plotGrid(scale, width, height), ...this.ceilings(roof, main, scale));
+    const marks = dots.map((d) => this.dot(d, scale));
+    svg.append(...marks.flat(), ...plotLabels(dots, scale, width));
+    this.stage.replaceChildren(svg);
+    if (!dots.length) this.stage.replaceChildren(empty("No kernel to place", "A kernel needs flops, bytes and time. Give it a launch_metadata function that returns them."));
+    this.describe(-1);
+  }
+
+  /** ceilings draws the slope of the memory, and the flat tops: of the chosen type, and faintly of those recorded. */
+  ceilings(roof, main, scale) {
+    const parts = [];
+    const right = scale.x1, left = scale.x0;
+    for (const c of roof.ceilings.filter((o) => o.recorded && o !== main)) {
+      const ridge = Math.max(left, c.rate / roof.bytes);
+      if (c.rate > scale.y1 || ridge > right) continue;
+      parts.push(draw("path", {class: "ceiling other", d: `M${scale.x(ridge)} ${scale.y(c.rate)}H${scale.x(right)}`}),
+        draw("text", {class: "ceiling-label other", x: scale.x(right) - 6, y: scale.y(c.rate) - 6, "text-anchor": "end"}, `${c.dtype} ${quantity(c.rate, "flop/s")}`));
+    }
+    const ridge = main.rate / roof.bytes, start = Math.max(left, scale.y0 / roof.bytes);
+    parts.push(draw("path", {class: "ceiling", d: `M${scale.x(start)} ${scale.y(start * roof.bytes)}L${scale.x(Math.min(ridge, right))} ${scale.y(Math.min(ridge, right) * roof.bytes)}H${scale.x(right)}`}));
+    parts.push(draw("text", {class: "ceiling-label", x: scale.x(right) - 6, y: scale.y(main.rate) - 8, "text-anchor": "end"}, `${main.dtype} ${quantity(main.rate, "flop/s")}`));
+    const from = Math.sqrt(start * Math.min(ridge, right)), x = scale.x(from), y = scale.y(from * roof.bytes);
+    const angle = (Math.atan2(scale.y(2 * from * roof.bytes) - y, scale.x(2 * from) - x) * 180) / Math.PI;
+    parts.push(draw("text", {class: "ceiling-label", x, y: y - 8, "text-anchor": "middle", transform: `rotate(${angle} ${x} ${y})`}, `memory ${quantity(roof.bytes, "B/s")}`));
+    return parts;
+  }
+
+  dot(d, scale) {
+    const {report} = state, name = report.strings[report.flat.name[d.i]];
+    const faint = state.matches && !state.matches[report.flat.name[d.i]];
+    const radius = dotRadius(d.share);
+    const parts = [];
+    if (d.x0 > 0 && d.y0 > 0) {
+      const a = [scale.x(d.x0), scale.y(d.y0)], b = [scale.x(d.x), scale.y(d.y)];
+      parts.push(draw("circle", {class: `point old ${d.bound}`, cx: a[0], cy: a[1], r: radius}));
+      if (Math.hypot(a[0] - b[0], a[1] - b[1]) > radius + 6) parts.push(draw("path", {class: "move", d: `M${a}L${b}`}));
+    }
+    const circle = draw("circle", {class: `point ${d.bound}${faint ? " faint" : ""}`, cx: scale.x(d.x), cy: scale.y(d.y), r: radius, tabindex: "0", role: "button",
+      "aria-label": `${name}: ${dotPairs(d).map((p) => p.join(" ")).join(", ")}`});
+    circle.addEventListener("pointermove", (e) => showTip(e.clientX, e.clientY, name, dotPairs(d)));
+    circle.addEventListener("pointerleave", hideTip);
+    circle.addEventListener("focus", () => this.describe(d.i));
+    circle.addEventListener("click", () => this.describe(d.i));
+    circle.addEventListener("keydown", (e) => {
+      if (e.key === "Enter") openFrame(largestFrame(report.flat.name[d.i]));
+    });
+    parts.push(circle);
+    return parts;
+  }
+
+  /** describe fills the panel: the chosen kernel, or what is not on the plot. */
+  describe(i) {
+    const {report, metric} = state, {flat, strings} = report;
+    for (const c of this.stage.querySelectorAll(".chosen")) c.classList.remove("chosen");
+    if (i >= 0) {
+      document.activeElement?.classList?.add("chosen");
+      this.details.classList.remove("idle");
+      this.details.replaceChildren(make("span", {class: "kind", text: "kernel"}), make("h2", {class: "name", text: strings[flat.name[i]]}),
+        valuesOf(flat, i),
+        make("div", {class: "actions"}, make("button", {type: "button", class: "button", onclick: () => openFrame(largestFrame(flat.name[i]))}, "Show in flame graph")));
+      return;
+    }
+    const left = (this.left ?? []).sort((a, b) => b.share - a.share);
+    const box = [make("h2", {text: "Not on the plot"})];
+    if (!left.length) box.push(make("p", {class: "muted", text: "Nothing: every kernel says its flops and bytes. Click a dot for its numbers."}));
+    else {
+      box.push(make("p", {class: "muted", text: `${digits(left.length)} ${left.length === 1 ? "kernel does" : "kernels do"} not say both flops and bytes: ${percent(left.reduce((sum, d) => sum + d.share, 0))} of ${metric.label}.`}));
+      const list = make("dl");
+      for (const d of left.slice(0, 12)) list.append(make("dt", {class: "name", text: label(flat.name[d.i])}), make("dd", {text: percent(d.share)}));
+      box.push(list);
+    }
+    this.details.classList.toggle("idle", !left.length);
+    this.details.replaceChildren(...box);
+  }
+}
+
+function dotRadius(share) {
+  return 4 + 22 * Math.sqrt(Math.max(0, Math.min(1, share)));
+}
+
+function dotPairs(d) {
+  const {report, metric} = state, util = report.util >= 0 ? report.flat.values[report.util][d.i] : NaN;
+  const pairs = [["intensity", quantity(d.x, "flop/B")], ["reached", quantity(d.y, "flop/s")], ["utilisation", percent(util / 100)], ["bound by", d.bound],
+    [metric.label, quantity(report.flat.values[metric.column][d.i], metric.unit)], ["share of all", percent(d.share)]];
+  if (d.y0 > 0) pairs.splice(2, 0, ["reached in A", quantity(d.y0, "flop/s")]);
+  return pairs;
+}
+
+function legendDot(kind, text) {
+  const dot = make("i");
+  dot.style.background = `var(--${kind})`;
+  dot.style.borderRadius = "50%";
+  return make("span", {}, dot, text);
+}
+
+/** plotScale spans all dots and the ridge, rounded to whole powers of ten or a half of one. */
+function plotScale(dots, roof, main, width, height) {
+  const xs = [main.rate / roof.bytes], ys = [main.rate];
+  for (const d of dots) {
+    xs.push(d.x);
+    ys.push(d.y);
+    if (d.x0 > 0 && d.y0 > 0) {
+      xs.push(d.x0);
+      ys.push(d.y0);
+    }
+  }
+  const x0 = Math.min(...xs) / 2.5, x1 = Math.max(...xs) * 4, y0 = Math.min(...ys) / 3, y1 = Math.max(...ys) * 2.2;
+  const lx = Math.log(x1 / x0), ly = Math.log(y1 / y0);
+  const w = width - plotMargin.left - plotMargin.right, h = height - plotMargin.top - plotMargin.bottom;
+  return {x0, x1, y0, y1, x: (v) => plotMargin.left + (Math.log(v / x0) / lx) * w, y: (v) => plotMargin.top + h - (Math.log(v / y0) / ly) * h};
+}
+
+function plotGrid(scale, width, height) {
+  const parts = [];
+  const bottom = height - plotMargin.bottom;
+  for (const [v, major] of logTicks(scale.x0, scale.x1)) {
+    parts.push(draw("path", {class: major ? "gridline" : "minor", d: `M${scale.x(v)} ${plotMargin.top}V${bottom}`}));
+    if (major) parts.push(draw("text", {x: scale.x(v), y: bottom + 17, "text-anchor": "middle"}, v >= 10000 || v < 0.001 ? v.toExponential(0) : String(Number(v.toPrecision(2)))));
+  }
+  for (const [v, major] of logTicks(scale.y0, scale.y1)) {
+    parts.push(draw("path", {class: major ? "gridline" : "minor", d: `M${plotMargin.left} ${scale.y(v)}H${width - plotMargin.right}`}));
+    if (major) parts.push(draw("text", {x: plotMargin.left - 8, y: scale.y(v) + 4, "text-anchor": "end"}, shortRate(v)));
+  }
+  parts.push(draw("text", {x: width - plotMargin.right, y: height - 8, "text-anchor": "end"}, "arithmetic intensity, flop/B"), draw("text", {x: 8, y: 13}, "flop/s"));
+  return parts;
+}
+
+function shortRate(v) {
+  const [factor, unit] = scaleFor("flop/s", v);
+  return digits(v / factor) + " " + unit.replace("flop/s", "");
+}
+
+/** logTicks lists 1 to 9 times the powers of ten; 2 and 5 have numbers too where there are few powers. */
+function logTicks(from, to) {
+  const ticks = [], numbered = to / from > 1000 ? [1] : [1, 2, 5];
+  for (let power = Math.floor(Math.log10(from)); power <= Math.log10(to); power++) {
+    for (let i = 1; i < 10; i++) {
+      const v = i * 10 ** power;
+      if (v >= from && v <= to) ticks.push([v, numbered.includes(i)]);
+    }
+  }
+  return ticks;
+}
+
+/** plotLabels names the largest dots, where a name does not run into another one or out of the plot. */
+function plotLabels(dots, scale, width) {
+  const parts = [], taken = dots.slice(0, 200).map((d) => {
+    const x = scale.x(d.x), y = scale.y(d.y), r = dotRadius(d.share) * 0.8;
+    return {left: x - r, right: x + r, top: y - r, bottom: y + r};
+  });
+  for (const d of dots.slice(0, 40)) {
+    if (d.share < 0.01 || parts.length >= 12) break;
+    const text = fit(label(state.report.flat.name[d.i]), 26), w = text.length * 6.6, r = dotRadius(d.share) + 5;
+    const x = scale.x(d.x), y = scale.y(d.y);
+    const spots = [[x + r, y + 4], [x - r - w, y + 4], [x - w / 2, y - r - 1], [x - w / 2, y + r + 11]];
+    const spot = spots.find(([left, base]) => left > plotMargin.left && left + w < width - plotMargin.right &&
+      !taken.some((t) => left < t.right && left + w > t.left && base - 11 < t.bottom && base + 3 > t.top));
+    if (!spot) continue;
+    taken.push({left: spot[0], right: spot[0] + w, top: spot[1] - 11, bottom: spot[1] + 3});
+    parts.push(draw("text", {class: "dot-label", x: spot[0], y: spot[1]}, text));
+  }
+  return parts;
+}
+
+function arrowHead() {
+  const path = draw("path", {d: "M0 0 6 3 0 6z", fill: "currentColor"});
+  return draw("defs", {}, draw("marker", {id: "arrow", viewBox: "0 0 6 6", refX: 6, refY: 3, markerWidth: 6, markerHeight: 6, orient: "auto"}, path));
+}

@@ -1,0 +1,188 @@
+// The summary: what there is, what is large, and where it ran.
+
+class Summary {
+  constructor(panel) {
+    this.page = make("div", {class: "page"});
+    panel.append(this.page);
+    this.fill();
+    watch((changed) => {
+      if (changed.has("metric")) this.fill();
+    });
+  }
+
+  show() {}
+
+  fill() {
+    const {report} = state;
+    this.page.replaceChildren(
+      make("h2", {class: "unseen"}, "Summary"),
+      report.diff ? diffTiles() : tiles(),
+      ...(report.diff ? [changesCard()] : [kernelsCard()]),
+      make("div", {class: "columns"}, ...report.files.map(fileCard)),
+      ...(report.notes.length ? [notesCard()] : []));
+  }
+}
+
+function tile(name, value, text = "") {
+  const [number, ...unit] = value.split(" ");
+  return make("div", {class: "tile"}, make("dt", {text: name}), make("dd", {}, number, " ", make("small", {text: unit.join(" ")})), text && make("p", {text}));
+}
+
+function rootValue(name) {
+  const {report} = state;
+  const c = report.columns.find((o) => o.name === name && !o.role);
+  return c ? report.tree.values[c.index][0] : NaN;
+}
+
+function tiles() {
+  const {report, metric} = state, {tree, flat} = report;
+  const box = make("dl", {class: "tiles"});
+  box.append(tile(metric.label, quantity(tree.values[metric.column][0], metric.unit), `over ${digits(tree.count)} frames`));
+  const launches = rootValue("count");
+  if (launches > 0) box.append(tile("Kernel launches", digits(launches), `${digits(flat.count)} different kernels`));
+  else box.append(tile("Kernels", digits(flat.count)));
+  if (report.util >= 0) box.append(utilTile());
+  const devices = report.files[0].devices ?? [];
+  if (devices.length) box.append(tile("Devices", digits(devices.length), deviceNames(devices)));
+  if (report.timeline) box.append(...timelineTiles(report.timeline));
+  return box;
+}
+
+function utilTile() {
+  const util = rootValue("util");
+  return tile("Utilisation", percent(util / 100), Number.isNaN(util) ? "not known" : "of the roofline");
+}
+
+function timelineTiles(timeline) {
+  const streams = timeline.lanes.filter((l) => l.kind === 2);
+  const all = [tile("Wall time", quantity(timeline.span, "ns"), `${digits(timeline.rows.reduce((n, r) => n + r.count, 0))} slices`)];
+  if (streams.length) {
+    const busy = Math.max(...streams.map((l) => timeline.rows[l.row].busy.at(-1)));
+    all.push(tile("Busiest stream", percent(busy / timeline.span), "of the wall time"));
+  }
+  return all;
+}
+
+function deviceNames(devices) {
+  const names = devices.map((d) => (d.type === "CUDA" ? "sm_" + d.arch : d.arch) || d.type);
+  return [...new Set(names)].join(", ");
+}
+
+/** kernelsCard lists the kernels that take the most. */
+function kernelsCard() {
+  const {report, metric} = state, {flat, tree} = report;
+  if (!flat.count) return make("section", {class: "card"}, make("header", {}, make("h2", {text: "Kernels"})), make("p", {text: "The profile has no kernels."}));
+  const values = flat.values[metric.column], total = tree.values[metric.column][0];
+  const order = Array.from({length: flat.count}, (_, i) => i).sort((a, b) => (values[b] || 0) - (values[a] || 0)).slice(0, 12);
+  const extra = report.columns.filter((c) => c.shown && !c.role && c.index !== metric.column && c.name !== "cpu_time");
+  const head = make("tr", {}, make("th", {class: "wide", scope: "col", text: "Kernel"}), th(metric.label), th("share"), ...extra.map((c) => th(c.label)));
+  const body = make("tbody", {}, ...order.map((i) => make("tr", {},
+    make("td", {class: "wide"}, kernelLink(i), share(values[i] / total)),
+    td(quantity(values[i], metric.unit)), td(percent(values[i] / total)),
+    ...extra.map((c) => td(valueText(flat.values[c.index][i], c))))));
+  const shown = order.reduce((sum, i) => sum + (values[i] || 0), 0) / total;
+  const note = flat.count > order.length ? `${order.length} of ${digits(flat.count)}, ${percent(shown)} of ${metric.label}` : "";
+  return make("section", {class: "card"},
+    make("header", {}, make("h2", {text: "Top kernels"}), make("span", {class: "muted", text: note})),
+    make("div", {class: "scroll"}, make("table", {class: "plain"}, make("thead", {}, head), body)));
+}
+
+function th(text) {
+  return make("th", {class: "number", scope: "col", text});
+}
+
+function td(text, kind = "") {
+  return make("td", {class: "number " + kind, text});
+}
+
+function share(part) {
+  const bar = make("i");
+  bar.style.width = Math.max(0, Math.min(1, part || 0)) * 100 + "%";
+  return make("span", {class: "share", "aria-hidden": "true"}, bar);
+}
+
+/** kernelLink leads to the largest frame of a kernel. */
+function kernelLink(i) {
+  const {report} = state, name = report.strings[report.flat.name[i]];
+  return make("button", {type: "button", class: "link name", title: name, onclick: () => {
+    const node = largestFrame(report.flat.name[i]);
+    if (node >= 0) change({node, zoom: 0, tab: "flame"});
+  }}, label(report.flat.name[i]));
+}
+
+/** largestFrame finds the frame of that name with the largest value of the metric. */
+function largestFrame(name) {
+  const {tree} = state.report, values = tree.values[state.metric.column];
+  let best = -1;
+  for (let i = 0; i < tree.count; i++) {
+    if (tree.name[i] === name && (best < 0 || (values[i] || 0) > (values[best] || 0))) best = i;
+  }
+  return best;
+}
+
+function diffTiles() {
+  const {report, metric} = state, {values, side, count} = report.tree;
+  const box = make("dl", {class: "tiles"});
+  const delta = values[metric.delta][0], ratio = values[metric.ratio][0] / 100;
+  box.append(tile(`${metric.label} in A`, quantity(values[metric.old][0], metric.unit)), tile(`${metric.label} in B`, quantity(values[metric.column][0], metric.unit)));
+  const changed = tile("Change, B − A", quantity(delta, metric.unit, true), percent(ratio, true));
+  changed.classList.add(delta > 0 ? "more" : "less");
+  box.append(changed);
+  let gone = 0, added = 0;
+  for (let i = 0; i < count; i++) {
+    gone += side[i] === 1;
+    added += side[i] === 2;
+  }
+  box.append(tile("Frames only in A", digits(gone)), tile("Frames only in B", digits(added)));
+  return box;
+}
+
+/** changesCard lists the kernels that changed the most. */
+function changesCard() {
+  const {report, metric} = state, {flat} = report;
+  const delta = flat.values[metric.delta];
+  const by = (sign) => Array.from({length: flat.count}, (_, i) => i).filter((i) => delta[i] * sign > 0).sort((a, b) => sign * (delta[b] - delta[a])).slice(0, 8);
+  const largest = Math.max(...[...by(1), ...by(-1)].map((i) => Math.abs(delta[i])), 0);
+  return make("div", {class: "columns"},
+    changesTable("More in B", by(1), largest, "No kernel has more."), changesTable("Less in B", by(-1), largest, "No kernel has less."));
+}
+
+function changesTable(title, order, largest, none) {
+  const {report, metric} = state, {flat} = report;
+  if (!order.length) return make("section", {class: "card"}, make("header", {}, make("h2", {text: title})), make("p", {text: none}));
+  const rows = order.map((i) => {
+    const d = flat.values[metric.delta][i], kind = d > 0 ? "more" : "less";
+    return make("tr", {}, make("td", {class: "wide"}, kernelLink(i), share(Math.abs(d) / largest)),
+      td(quantity(d, metric.unit, true), kind), td(sideWord(flat.side[i]) || percent(flat.values[metric.ratio][i] / 100, true), kind));
+  });
+  return make("section", {class: "card"}, make("header", {}, make("h2", {text: title})), make("div", {class: "scroll"},
+    make("table", {class: "plain"}, make("thead", {}, make("tr", {}, make("th", {class: "wide", scope: "col", text: "Kernel"}), th(metric.label), th("change"))), make("tbody", {}, ...rows))));
+}
+
+function sideWord(side) {
+  return ["", "gone", "new"][side];
+}
+
+function fileCard(file, i) {
+  const list = make("dl", {class: "facts"});
+  const add = (key, value) => value && list.append(make("dt", {text: key}), make("dd", {text: value}));
+  add("file", file.name);
+  for (const d of file.devices ?? []) {
+    add(`device ${d.id}`, [d.type, d.type === "CUDA" ? "sm_" + d.arch : d.arch, d.sms && `${d.sms} multiprocessors`, d.clock && `${digits(d.clock / 1e6)} GHz`,
+      d.memory && `memory ${digits(d.memory / 1e6)} GHz × ${d.bus} bit`].filter(Boolean).join(" · "));
+  }
+  for (const key of Object.keys(file.info ?? {}).sort()) add(key, key === "start" ? startText(file.info[key]) : file.info[key]);
+  add("report by", state.report.made);
+  return make("section", {class: "card"}, make("header", {}, make("h2", {text: state.report.diff ? `Run ${"AB"[i]}` : "Run"})), list);
+}
+
+/** startText writes ns since 1970 as a time, in UTC, so that a report reads the same everywhere. */
+function startText(ns) {
+  const date = new Date(Number(ns) / 1e6);
+  return Number.isNaN(date.getTime()) ? ns : date.toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");
+}
+
+function notesCard() {
+  return make("section", {class: "card"}, make("header", {}, make("h2", {text: "Notes"})),
+    make("ul", {class: "notes"}, ...state.report.notes.map((text) => make("li", {text}))));
+}

@@ -1,0 +1,383 @@
+// The table: call paths as a tree, or one row for each kernel. Only the rows in sight are elements.
+
+const tableRow = 28, tableHead = 34;
+
+class Table {
+  constructor(panel) {
+    const {report} = state;
+    this.mode = "tree";
+    this.shown = report.columns.filter((c) => c.shown);
+    this.sort = {tree: {column: null, down: true}, flat: {column: report.columns[state.metric.column], down: true}};
+    this.open = new Uint8Array(report.tree.count);
+    this.children = new Map(); // by frame: its children in order, as long as the order stands
+    this.draw = animationFrame(() => this.paint());
+    for (const c of report.columns) prepareColumn(c);
+    this.build(panel);
+    this.openHotPath();
+    this.list();
+    watch((changed) => this.changed(changed));
+  }
+
+  build(panel) {
+    this.menu = make("details", {class: "menu"}, make("summary", {class: "button"}, "Columns"), this.menuList());
+    this.note = make("span", {class: "muted", "aria-live": "polite"});
+    this.treeButtons = make("span", {class: "choice"},
+      make("button", {type: "button", class: "button", onclick: () => this.openAll(1)}, "Expand all"),
+      make("button", {type: "button", class: "button", onclick: () => this.openAll(0)}, "Collapse all"));
+    panel.append(make("div", {class: "bar"},
+      segments("Rows", [["tree", "Call tree"], ["flat", "Kernels"]], this.mode, (mode) => this.setMode(mode)),
+      metricChoice("Share of"), this.treeButtons, this.note, make("span", {class: "end"}, this.menu)));
+    this.head = make("div", {class: "row head", role: "row", "aria-rowindex": "1"});
+    this.inner = make("div", {class: "inner", role: "presentation"}, this.head);
+    this.grid = make("div", {class: "grid", role: "treegrid", "aria-label": "Frames", tabindex: "0"}, this.inner);
+    panel.append(this.grid);
+    this.grid.addEventListener("scroll", () => this.draw());
+    this.grid.addEventListener("keydown", (e) => this.key(e));
+    new ResizeObserver(() => this.draw()).observe(this.grid);
+    document.addEventListener("click", (e) => {
+      if (!this.menu.contains(e.target)) this.menu.open = false;
+    });
+  }
+
+  menuList() {
+    const list = make("div");
+    for (const c of state.report.columns) {
+      const box = make("input", {type: "checkbox", checked: this.shown.includes(c), onchange: () => {
+        this.shown = state.report.columns.filter((o) => (o === c ? box.checked : this.shown.includes(o)));
+        this.list();
+      }});
+      list.append(make("label", {title: c.about ?? ""}, box, fullLabel(c)));
+    }
+    return list;
+  }
+
+  changed(changed) {
+    if (changed.has("metric")) {
+      this.children.clear();
+      this.list();
+    }
+    if (changed.has("matches")) {
+      if (state.matches) this.openMatches();
+      this.list();
+    }
+    if (changed.has("node") || (changed.has("tab") && state.tab === "table")) this.reveal(state.node);
+    if (changed.has("tab") || changed.has("theme") || changed.has("node")) this.draw();
+  }
+
+  show() {
+    this.reveal(state.node);
+    this.draw();
+  }
+
+  setMode(mode) {
+    this.mode = mode;
+    this.treeButtons.hidden = mode !== "tree";
+    this.grid.scrollTop = 0;
+    this.list();
+  }
+
+  get data() {
+    return this.mode === "tree" ? state.report.tree : state.report.flat;
+  }
+
+  /** openHotPath opens what leads to large parts of the time, as long as all of it fits a screen. */
+  openHotPath() {
+    const {tree} = state.report, values = tree.values[state.metric.column];
+    this.open[0] = 1;
+    let rows = 1;
+    const queue = [0];
+    for (let i = 0; i < queue.length && rows < 30; i++) {
+      childrenOf(tree, queue[i], (c) => {
+        rows++;
+        if (values[c] >= values[0] * 0.05 && tree.end[c] > c + 1) queue.push(c);
+      });
+      this.open[queue[i]] = 1;
+    }
+  }
+
+  openAll(open) {
+    this.open.fill(open);
+    this.open[0] = 1;
+    this.list();
+  }
+
+  /** list finds the rows to show, from the top. */
+  list() {
+    this.rows = this.mode === "tree" ? this.treeRows() : this.flatRows();
+    this.fillHead();
+    const all = this.data.count;
+    this.note.textContent = this.rows.length === all ? `${digits(all)} rows` : `${digits(this.rows.length)} of ${digits(all)} rows`;
+    this.grid.setAttribute("aria-rowcount", this.rows.length + 1);
+    this.grid.setAttribute("aria-colcount", this.shown.length + 1);
+    this.draw();
+  }
+
+  treeRows() {
+    const {tree} = state.report, keep = state.matches && this.keepMatches();
+    const rows = [];
+    const pending = [0];
+    while (pending.length) {
+      const node = pending.pop();
+      if (keep && !keep[node]) continue;
+      rows.push(node);
+      if (!this.open[node]) continue;
+      const children = this.ordered(node);
+      for (let i = children.length - 1; i >= 0; i--) pending.push(children[i]);
+    }
+    return rows;
+  }
+
+  /** keepMatches says which frames match, lead to one that does, or lie below one. */
+  keepMatches() {
+    const {tree} = state.report, {matches} = state;
+    const keep = new Uint8Array(tree.count), leads = leadsToMatch(tree, matches);
+    for (let i = 0; i < tree.count; i++) {
+      const below = i > 0 && keep[tree.parent[i]] === 1;
+      keep[i] = below || matches[tree.name[i]] ? 1 : leads[i] ? 2 : 0;
+    }
+    return keep;
+  }
+
+  /** openMatches opens what leads to a match. */
+  openMatches() {
+    const {tree} = state.report;
+    leadsToMatch(tree, state.matches).forEach((leads, i) => {
+      if (leads) this.open[i] = 1;
+    });
+  }
+
+  ordered(node) {
+    let children = this.children.get(node);
+    if (!children) {
+      children = [];
+      childrenOf(state.report.tree, node, (c) => children.push(c));
+      this.order(children, state.report.tree, this.sort.tree);
+      this.children.set(node, children);
+    }
+    return children;
+  }
+
+  flatRows() {
+    const {flat} = state.report;
+    const rows = [];
+    for (let i = 0; i < flat.count; i++) if (!state.matches || state.matches[flat.name[i]]) rows.push(i);
+    this.order(rows, flat, this.sort.flat);
+    return rows;
+  }
+
+  /** order sorts rows by a column, or by name; without a value they come last. */
+  order(rows, data, {column, down}) {
+    if (column === null) return;
+    const sign = down ? -1 : 1;
+    if (column === "name" || column.texts) {
+      const text = column === "name" ? (i) => state.report.strings[data.name[i]] : (i) => column.texts[data.values[column.index][i]] ?? "";
+      rows.sort((a, b) => -sign * text(a).localeCompare(text(b)));
+      return;
+    }
+    const values = data.values[column.index];
+    rows.sort((a, b) => (Number.isNaN(values[a]) - Number.isNaN(values[b])) || sign * (values[a] - values[b]) || a - b);
+  }
+
+  fillHead() {
+    const {column, down} = this.sort[this.mode];
+    const cells = [["name", this.mode === "tree" ? "Frame" : "Kernel", "first"], ...this.shown.map((c) => [c, heading(c), c.texts ? "value words" : "value"])];
+    this.head.replaceChildren(...cells.map(([c, text, kind], i) => {
+      const sorted = column === c;
+      return make("div", {class: kind, role: "columnheader", "aria-colindex": i + 1, title: c.about ?? "", "aria-sort": sorted ? (down ? "descending" : "ascending") : "none"},
+        make("button", {type: "button", onclick: () => this.sortBy(c)}, text, sorted ? (down ? " ▾" : " ▴") : ""));
+    }));
+    const first = innerWidth < 700 ? "170px" : "minmax(300px, 1fr)";
+    this.grid.style.setProperty("--grid-columns", [first, ...this.shown.map((c) => c.width + "px")].join(" "));
+    this.inner.style.minWidth = (innerWidth < 700 ? 170 : 300) + this.shown.reduce((sum, c) => sum + c.width, 0) + "px";
+  }
+
+  /** sortBy sorts down, then up, and a tree then as it ran. */
+  sortBy(column) {
+    const now = this.sort[this.mode];
+    if (now.column !== column) this.sort[this.mode] = {column, down: true};
+    else if (now.down) this.sort[this.mode] = {column, down: false};
+    else this.sort[this.mode] = {column: this.mode === "tree" ? null : column, down: true};
+    this.children.clear();
+    this.list();
+    const s = this.sort[this.mode];
+    say(s.column ? `sorted by ${s.column === "name" ? "name" : s.column.label}, ${s.down ? "descending" : "ascending"}` : "in the order in which it ran");
+    this.head.querySelectorAll("button")[s.column === "name" ? 0 : this.shown.indexOf(column) + 1]?.focus();
+  }
+
+  paint() {
+    if (state.tab !== "table") return;
+    const {grid, inner, rows} = this;
+    inner.style.height = tableHead + rows.length * tableRow + "px";
+    const from = Math.max(0, Math.floor((grid.scrollTop - tableHead) / tableRow) - 6);
+    const to = Math.min(rows.length, from + Math.ceil(grid.clientHeight / tableRow) + 14);
+    const elements = [this.head];
+    for (let i = from; i < to; i++) elements.push(this.rowElement(rows[i], i));
+    inner.replaceChildren(...elements);
+    if (!rows.length) inner.append(empty("Nothing found", state.matches ? "No frame has all words of the search in its name." : "The profile has no kernels."));
+  }
+
+  rowElement(at, index) {
+    const {data} = this, isTree = this.mode === "tree";
+    const row = make("div", {class: "row", role: "row", id: `row-${index}`, "aria-rowindex": index + 2, "aria-selected": String(at === this.chosen)});
+    row.style.top = tableHead + index * tableRow + "px";
+    if (isTree) {
+      row.setAttribute("aria-level", data.depth[at] + 1);
+      if (data.end[at] > at + 1) row.setAttribute("aria-expanded", String(this.isOpen(index)));
+    }
+    row.append(this.nameCell(at, index), ...this.shown.map((c, i) => valueCell(data, at, c, i + 2)));
+    row.addEventListener("click", () => this.choose(index));
+    if (isTree) row.addEventListener("dblclick", () => this.toggle(index));
+    return row;
+  }
+
+  nameCell(at, index) {
+    const {data} = this, isTree = this.mode === "tree", name = state.report.strings[data.name[at]];
+    const cell = make("div", {class: "first", role: "rowheader", "aria-colindex": "1", title: name});
+    if (isTree) {
+      cell.style.paddingLeft = 6 + Math.min(data.depth[at], 40) * (innerWidth < 700 ? 8 : 16) + "px";
+      cell.append(data.end[at] > at + 1 ? this.twist(index) : make("span", {class: "twist", "aria-hidden": "true"}));
+    }
+    const dot = make("i", {class: "dot" + (!isTree || data.kind[at] === 2 ? " kernel" : ""), title: kinds[isTree ? data.kind[at] : 2]});
+    dot.style.background = dotColour(isTree ? data.kind[at] : 2);
+    const side = data.side ? sideName(data.side[at]) : "";
+    cell.append(dot, marked(label(data.name[at]), state.query));
+    if (side) cell.append(make("span", {class: "tag " + (data.side[at] === 2 ? "more" : "less"), text: side}));
+    return cell;
+  }
+
+  twist(index) {
+    return make("button", {type: "button", class: "twist", tabindex: "-1", "aria-label": this.isOpen(index) ? "Collapse" : "Expand", onclick: (e) => {
+      e.stopPropagation();
+      this.toggle(index);
+    }}, icon("m5 3 6 5-6 5"));
+  }
+
+  /** isOpen says whether the rows below a row are shown. */
+  isOpen(index) {
+    const {tree} = state.report;
+    return index + 1 < this.rows.length && tree.parent[this.rows[index + 1]] === this.rows[index];
+  }
+
+  toggle(index) {
+    const node = this.rows[index];
+    this.open[node] = this.isOpen(index) ? 0 : 1;
+    this.list();
+  }
+
+  choose(index) {
+    const at = this.rows[index];
+    this.chosen = at;
+    this.grid.setAttribute("aria-activedescendant", `row-${index}`);
+    if (this.mode === "tree") change({node: at});
+    this.draw();
+  }
+
+  /** reveal opens what leads to a frame and scrolls to it. */
+  reveal(node) {
+    if (this.mode !== "tree") return;
+    const {tree} = state.report;
+    this.chosen = node;
+    const path = pathOf(tree, node).slice(0, -1);
+    if (path.some((n) => !this.open[n])) {
+      for (const n of path) this.open[n] = 1;
+      this.list();
+    }
+    const index = this.rows.indexOf(node);
+    if (index >= 0) this.scrollTo(index);
+  }
+
+  scrollTo(index) {
+    const y = index * tableRow, {grid} = this;
+    if (y < grid.scrollTop) grid.scrollTop = y;
+    else if (y + tableRow + tableHead > grid.scrollTop + grid.clientHeight) grid.scrollTop = y + tableRow + tableHead - grid.clientHeight;
+    this.grid.setAttribute("aria-activedescendant", `row-${index}`);
+  }
+
+  key(event) {
+    if (event.target !== this.grid) return;
+    const at = this.rows.indexOf(this.chosen), page = Math.max(1, Math.floor(this.grid.clientHeight / tableRow) - 2);
+    const step = {ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity}[event.key];
+    if (step !== undefined) this.go(Math.max(0, Math.min(this.rows.length - 1, (at < 0 ? 0 : at) + step)));
+    else if (this.mode === "tree" && at >= 0 && this.treeKey(event.key, at)) this.draw();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  treeKey(key, at) {
+    const {tree} = state.report, node = this.rows[at], open = this.isOpen(at), inner = tree.end[node] > node + 1;
+    if (key === "ArrowRight" && inner && !open) this.toggle(at);
+    else if (key === "ArrowRight" && open) this.go(at + 1);
+    else if (key === "ArrowLeft" && open) this.toggle(at);
+    else if (key === "ArrowLeft" && node > 0) this.go(this.rows.indexOf(tree.parent[node]));
+    else if (key === "Enter") change({zoom: node, tab: "flame"});
+    else return ["ArrowRight", "ArrowLeft"].includes(key);
+    return true;
+  }
+
+  go(index) {
+    if (index < 0 || !this.rows.length) return;
+    this.choose(index);
+    this.scrollTo(index);
+  }
+}
+
+/** leadsToMatch says which frames have a match below them. */
+function leadsToMatch(tree, matches) {
+  const leads = new Uint8Array(tree.count);
+  for (let i = tree.count - 1; i > 0; i--) if (leads[i] || matches[tree.name[i]]) leads[tree.parent[i]] = 1;
+  return leads;
+}
+
+/** prepareColumn gives a column the unit and width that suit its largest value. */
+function prepareColumn(column) {
+  const {tree, flat} = state.report;
+  let largest = 0, whole = true;
+  for (const values of [tree.values[column.index], flat.values[column.index]]) {
+    for (const v of values) {
+      if (!Number.isFinite(v)) continue;
+      if (Math.abs(v) > largest) largest = Math.abs(v);
+      if (whole && !Number.isInteger(v)) whole = false;
+    }
+  }
+  column.largest = largest;
+  column.scale = column.unit === "%" ? [1, "%"] : scaleFor(column.unit, largest);
+  const top = largest / column.scale[0];
+  column.decimals = whole && column.scale[0] === 1 ? 0 : top >= 1000 ? 1 : top >= 100 ? 2 : 3;
+  column.width = Math.max(column.role === "share" ? 110 : 78, Math.min(170, heading(column).length * 6.8 + 26));
+}
+
+function heading(column) {
+  const unit = column.scale?.[1] ?? "";
+  if (unit.endsWith(column.label.replace("byte/s", "B/s"))) return unit; // "Tflop/s" says what it is
+  if (unit === "%") return column.label.includes("%") ? column.label : `${column.label} %`;
+  return unit ? `${column.label} (${unit})` : column.label;
+}
+
+function fullLabel(column) {
+  return column.about ? `${column.label}: ${column.about}` : column.label;
+}
+
+function valueCell(data, at, column, index) {
+  const v = data.values[column.index][at];
+  if (column.texts) return make("div", {class: "value words", role: "gridcell", "aria-colindex": index, text: column.texts[v] ?? ""});
+  const [text, unit] = column.role === "ratio" && !Number.isFinite(v) && data.side[at] ? [sideWord(data.side[at]), ""] : cellText(v, column);
+  const cell = make("div", {class: "value", role: "gridcell", "aria-colindex": index});
+  if (column.role === "share" || column.index === state.metric.delta) cell.append(...shareBar(v, column));
+  cell.append(make("span", {}, text, unit ? make("small", {text: " " + unit}) : ""));
+  return cell;
+}
+
+/** shareBar is a bar behind a number; of changes it says more or less by the sign of the number and its colour. */
+function shareBar(v, column) {
+  const whole = column.role === "share" ? 100 : column.largest;
+  if (!(Math.abs(v) > 0) || !whole) return [];
+  const bar = make("i", {class: column.role === "delta" ? (v > 0 ? "more" : "less") : ""});
+  bar.style.width = Math.min(100, (Math.abs(v) / whole) * 100) + "%";
+  return [bar];
+}
+
+function dotColour(kind) {
+  const [hue, , saturation] = kindHues[kind];
+  return `hsl(${hue} ${Math.min(saturation, 70)}% ${dark ? 62 : 48}%)`;
+}

@@ -602,7 +602,260 @@ def scope_cost():
     print(f"    scope enter+exit {on:.0f} ns on, {off:.0f} ns off, {met:.0f} ns with a metric; 30k unique scopes: run {run:.2f} s, finalize {fin:.3f} s, {size} bytes")
 
 
-ALONE = {"scope_cost", "deactivated_costs_nothing", "launch_latency_tail", "device_tensor_metrics_do_not_synchronise", "million_launches_flat_memory", "counts_and_times_match_torch_profiler"}  # they measure
+# ---- traces ----
+
+def trace(body, **kw):
+    """Runs body in a session with a timeline and returns the events of its file."""
+    name = os.path.join(TMP, f"t{len(os.listdir(TMP))}")
+    proton.start(name, data="trace", **kw)
+    body()
+    proton.finalize()
+    with open(name + ".chrome_trace") as f:
+        return json.load(f)["traceEvents"]
+
+
+def of(events, *categories):
+    return [e for e in events if e["ph"] == "X" and e.get("cat") in categories]
+
+
+def copies():
+    """Every kind of copy and fill that a program makes, on two streams."""
+    host, pinned, t = torch.ones(1 << 16), torch.ones(1 << 16).pin_memory(), torch.empty(1 << 16, device="cuda")
+    other = torch.cuda.Stream()
+    with proton.scope("copies"):
+        for _ in range(5):
+            t.copy_(host)
+            t.copy_(pinned, non_blocking=True)
+            pinned.copy_(t, non_blocking=True)
+            t.cpu()
+            t.clone()
+        with torch.cuda.stream(other):
+            for _ in range(5):
+                t.copy_(pinned, non_blocking=True)
+                torch.zeros(1 << 20, device="cuda", dtype=torch.uint8)
+                torch.cuda.current_stream().synchronize()
+        torch.cuda.synchronize()
+
+
+def kineto_work(body):
+    """Counts by kind of work, from torch.profiler."""
+    from torch.profiler import ProfilerActivity, profile
+    with profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU]) as p:
+        body()
+        torch.cuda.synchronize()
+    out = {}
+    for e in p.events():
+        if e.device_type == torch.autograd.DeviceType.CUDA:
+            kind = " ".join(e.name.split()[:2]) if e.name.startswith(("Memcpy", "Memset")) else "kernel"
+            out[kind] = out.get(kind, 0) + 1
+    return out
+
+
+@check
+def trace_counts_match_torch_profiler():
+    def body():
+        copies()
+        for f in STEPS.values():
+            f()
+        torch.cuda.synchronize()
+    body()
+    events = trace(body)
+    got = {"kernel": len(of(events, "kernel"))}
+    for e in of(events, "copy"):
+        kind = "Memcpy " + e["name"].strip("<>").split()[1]
+        got[kind] = got.get(kind, 0) + 1
+    if of(events, "fill"):
+        got["Memset (Device)"] = len(of(events, "fill"))
+    want = kineto_work(body)
+    print(f"    ours {got}, torch.profiler {want}; unattributed: {sum('<unattributed>' in e['args'].get('call_stack', ()) for e in of(events, 'kernel', 'copy', 'fill'))}")
+    equal(got, want)
+    lost = [e["name"] for e in of(events, "copy", "fill") if "copies" not in e["args"]["call_stack"]]
+    assert not lost, f"copies without their scope: {lost}"
+    assert all(e["args"]["bytes"] > 0 for e in of(events, "copy", "fill"))
+    names = sorted({e["name"] for e in of(events, "launch", "sync")})
+    print(f"    calls: {names}")
+
+
+@check
+def trace_clocks_and_arrows():
+    def body():
+        for i in range(200):
+            with proton.scope(f"step{i % 3}"):
+                add()
+                torch.mul(x, y, out=z)
+            torch.cuda.synchronize()
+    add()
+    events = trace(body)
+    calls = {e["args"]["correlation"]: e for e in of(events, "launch")}
+    kernels = of(events, "kernel")
+    equal(len(kernels), 400)
+    early = [e for e in kernels if e["ts"] < calls[e["args"]["correlation"]]["ts"]]
+    after_call = sorted(e["ts"] - calls[e["args"]["correlation"]]["ts"] for e in kernels)
+    waits = {}
+    for s in of(events, "sync"):
+        waits[s["ts"] + s["dur"]] = s
+    # The kernel that a wait was for ended before the wait did: the other side of the skew.
+    late = []
+    for end in sorted(waits):
+        before = [k["ts"] + k["dur"] for k in kernels if k["ts"] < end]
+        if before:
+            late.append(end - max(before))
+    print(f"    kernel start after the start of its call: min {after_call[0]:.2f}, median {after_call[200]:.2f} us; "
+          f"end of the wait after the end of the kernel: min {min(late):.2f}, median {sorted(late)[len(late) // 2]:.2f} us")
+    assert not early, f"{len(early)} kernels start before their launch, by up to {max(calls[e['args']['correlation']]['ts'] - e['ts'] for e in early):.2f} us"
+    assert min(late) > -5, "a wait ends before what it waited for"
+    heads = {e["id"]: e for e in events if e["ph"] == "s"}
+    tails = {e["id"]: e for e in events if e["ph"] == "f"}
+    equal((len(heads), len(tails)), (400, 400))
+    starts = {(k["tid"], k["ts"]) for k in kernels}
+    begins = {(c["tid"], c["ts"]) for c in calls.values()}
+    assert all((e["tid"], e["ts"]) in starts for e in tails.values()) and all((e["tid"], e["ts"]) in begins for e in heads.values())
+    for tid in {e["tid"] for e in of(events, "scope")}:  # slices of a thread lie in each other or apart
+        stack = []
+        for e in sorted((e for e in of(events, "scope", "metric", "launch", "sync") if e["tid"] == tid), key=lambda e: (e["ts"], -e["dur"])):
+            while stack and stack[-1] <= e["ts"] + 1e-4:
+                stack.pop()
+            assert not stack or e["ts"] + e["dur"] <= stack[-1] + 1e-3, e
+            stack.append(e["ts"] + e["dur"])
+
+
+@check
+def trace_of_a_graph():
+    def body():
+        with proton.scope("capture"):
+            g = torch.cuda.CUDAGraph()
+            t, u = torch.ones(1 << 16, device="cuda"), torch.empty(1 << 16, device="cuda")
+            with torch.cuda.graph(g):
+                for i in range(2):
+                    with proton.scope(f"iter{i}"):
+                        add()
+                        u.copy_(t)
+        for _ in range(4):
+            with proton.scope("replay"):
+                g.replay()
+        torch.cuda.synchronize()
+    add()
+    events = trace(body)
+    replayed = [e for e in of(events, "kernel", "copy") if "<captured_at>" in e["args"]["call_stack"]]
+    print(f"    {len(replayed)} replayed: {sorted({e['args']['call_stack'][-1][:30] for e in replayed})}")
+    equal(len(replayed), 16)
+    lanes = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    scopes = [e["name"] for e in sorted(of(events, "scope"), key=lambda e: e["ts"]) if lanes[e["tid"]].startswith("Graph")]
+    equal((scopes.count("<captured_at>"), scopes.count("iter0"), scopes.count("iter1")), (4, 4, 4))
+    launches = {e["args"]["correlation"] for e in of(events, "launch") if e["name"].startswith("cuGraphLaunch")}
+    equal(len(launches), 4)
+
+
+@check
+def copies_in_a_tree():
+    rows = {"/".join(p[1:]): m for p, m in walk(profiled(copies, activities=["memcpy", "memset", "sync"])[0])}
+    for p, m in rows.items():
+        if "<" in p:
+            print(f"    {p}: {m.get('count', m.get('sync_count'))}, {m.get('bytes', 0)} bytes, {m.get('time (ns)', m.get('sync_time (ns)'))} ns")
+    equal(rows["copies/<memcpy HtoD>"]["count"], 15)
+    equal(rows["copies/<memcpy HtoD>"]["bytes"], 15 * 4 << 16)
+    equal(rows["copies/<memcpy DtoH>"]["count"], 10)
+    assert rows["copies/<sync context>"]["sync_count"] >= 1 and rows["copies/<sync context>"]["sync_time (ns)"] > 0
+    equal(total(profiled(copies)), sum(m.get("count", 0) for p, m in rows.items() if "<mem" not in p), "kernels without asking for copies")
+
+
+@check
+def distributions_of_kernel_times():
+    def body():
+        with proton.scope("s"):
+            for _ in range(100):
+                torch.add(big, 1.0, out=big_out)
+    tree = profiled(body)
+    nodes = [tree[0]]
+    for n in nodes:
+        nodes += n["children"]
+    with_times = [n for n in nodes if "times" in n]
+    equal(len(with_times), 1)
+    equal(with_times[0]["metrics"]["count"], 100)
+    print(f"    info {tree[0].get('info')}, times {str(with_times[0]['times'])[:150]}")
+    nodes = [profiled(body, stats=False)[0]]
+    for n in nodes:
+        nodes += n["children"]
+    assert not any("times" in n for n in nodes)
+
+
+@check
+def trace_of_a_killed_program():
+    script = os.path.join(TMP, "killed.py")
+    with open(script, "w") as f:
+        f.write("import torch, os, time, signal\nx = torch.ones(8, device='cuda')\nfor i in range(3000): x.mul_(2)\n"
+                "torch.cuda.synchronize(); time.sleep(4); os.kill(os.getpid(), signal.SIGKILL)\n")
+    run = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(proton.__file__))), "proton")
+    r = subprocess.run([run, "run", "-d", "trace", "-n", os.path.join(TMP, "killed"), script], capture_output=True, text=True)
+    events = json.load(open(os.path.join(TMP, "killed.chrome_trace")))["traceEvents"]
+    print(f"    {r.stderr.strip().splitlines()[-1]}: {len(of(events, 'kernel'))} kernels")
+    assert len(of(events, "kernel")) >= 3000
+
+
+@check
+def trace_million_launches_flat_memory():
+    def rss():
+        return int(next(l for l in open("/proc/self/status") if l.startswith("VmRSS")).split()[1])
+    name = os.path.join(TMP, "tmillion")
+    proton.start(name, data="trace")
+    marks = []
+    for i in range(10):
+        with proton.scope("part"):
+            for _ in range(100_000):
+                torch.mul(x, y, out=z)
+            torch.cuda.synchronize()
+        marks.append(rss())
+    began = time.perf_counter()
+    proton.finalize()
+    took = time.perf_counter() - began
+    size = os.path.getsize(name + ".chrome_trace")
+    kernels = sum(line.count('"cat":"kernel"') for line in open(name + ".chrome_trace"))
+    print(f"    resident memory in MiB: {[m // 1024 for m in marks]}; {size >> 20} MiB of trace, {kernels} kernels, finalize {took:.3f} s")
+    equal(kernels, 1_000_000)
+    assert marks[-1] - marks[2] < 8 << 10, "resident memory grows"
+
+
+@check
+def trace_and_stats_overhead():
+    """One loop of Triton launches, and one of torch operators, in a process of its own for each profiler."""
+    for variant in ("bare", "tree", "tree-no-stats", "tree-copies", "trace", "triton-tree", "triton-trace") * 2:
+        r = subprocess.run([sys.executable, os.path.abspath(__file__), "--loop", variant], capture_output=True, text=True)
+        print(f"    {variant:14s} {r.stdout.strip() or r.stderr[-300:]}")
+
+
+def loop(variant):
+    """What trace_and_stats_overhead measures, us per launch: best of 7."""
+    profiler = proton
+    if variant.startswith("triton"):
+        import triton.profiler as profiler
+    for warm in (add, lambda: torch.mul(x, y, out=z)):
+        for _ in range(1000):
+            warm()
+    name = os.path.join(TMP, "loop")
+    how = {"bare": None, "tree": {}, "tree-no-stats": {"stats": False}, "tree-copies": {"activities": "memcpy,memset,sync"},
+           "trace": {"data": "trace"}, "triton-tree": {}, "triton-trace": {"data": "trace"}}[variant]
+    if how is not None:
+        profiler.start(name, **how)
+
+    def best(f, n=20_000):
+        times = []
+        for _ in range(7):
+            torch.cuda.synchronize()
+            began = time.perf_counter()
+            with profiler.scope("loop"):
+                for _ in range(n):
+                    f()
+            times.append((time.perf_counter() - began) / n * 1e6)
+        return min(times)
+    kernel, op = best(add), best(lambda: torch.mul(x, y, out=z))
+    began = time.perf_counter()
+    if how is not None:
+        profiler.finalize()
+    print(f"triton launch {kernel:.3f} us, torch.mul {op:.3f} us, finalize {time.perf_counter() - began:.3f} s")
+
+
+ALONE = {"scope_cost", "deactivated_costs_nothing", "launch_latency_tail", "device_tensor_metrics_do_not_synchronise", "million_launches_flat_memory", "counts_and_times_match_torch_profiler",
+         "trace_clocks_and_arrows", "trace_million_launches_flat_memory", "trace_and_stats_overhead"}  # they measure
 PATIENCE = 100  # seconds for one check
 
 
@@ -627,6 +880,8 @@ def run_in_child(name):
 
 
 def main():
+    if sys.argv[1:2] == ["--loop"]:
+        return loop(sys.argv[2])
     if sys.argv[1:2] == ["--one"]:
         return run_one(next(f for f in CHECKS if f.__name__ == sys.argv[2]))
     names = [f.__name__ for f in CHECKS if not sys.argv[1:] or f.__name__ in sys.argv[1:]]

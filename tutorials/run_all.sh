@@ -3,7 +3,7 @@
 #
 #   tutorials/run_all.sh OUTDIR
 #
-# OUTDIR gets, for each tutorial, NAME.txt (the commands and what they printed) and the .hatchet files, and
+# OUTDIR gets, for each tutorial, NAME.txt (the commands and what they printed) and its profiles, and
 # machine.txt. tutorials/fill.py OUTDIR then puts the outputs into the README files. A tutorial that fails leaves
 # NAME.failed.txt instead, does not stop the others and makes the exit code 1.
 #
@@ -51,7 +51,7 @@ tutorial() {
     tail -n 20 "$out/$name.failed.txt" >&2
     status=1
   fi
-  find "$out/$name" -name '*.hatchet' -exec mv {} "$out/" \;
+  find "$out/$name" \( -name '*.hatchet' -o -name '*.chrome_trace' \) -exec mv {} "$out/" \;
   rm -rf "${out:?}/$name"
 }
 
@@ -83,6 +83,13 @@ steps_cuda_graph() {
     step proton viewer -m time/ms,count -e inputs cuda_graph.hatchet &&
     step proton run --graph graph -n cuda_graph.whole cuda_graph.py &&
     step proton viewer -m time/ms,count -e inputs cuda_graph.whole.hatchet
+}
+
+steps_overlap() {
+  step proton run -d trace overlap.py &&
+    step proton viewer -m time/ms,count overlap.chrome_trace &&
+    step proton run --activities memcpy,sync -n overlap.tree overlap.py &&
+    step proton viewer -m time/ms,gbyte/s,count overlap.tree.hatchet
 }
 
 steps_cpp() {
@@ -121,6 +128,7 @@ tutorial vecadd
 tutorial matmul
 tutorial dynamic_net
 tutorial cuda_graph
+tutorial overlap
 if command -v nvcc >/dev/null; then tutorial cpp; else skip cpp "there is no nvcc in PATH"; fi
 if [ -x "$root/build/tutorial-go" ] || command -v go >/dev/null; then
   tutorial go

@@ -45,3 +45,17 @@ while read -r folder wheels skipped; do
   case $folder in '' | '#'*) continue ;; esac
   fetch "$folder" "$wheels" "$skipped"
 done <tools/oracles.txt
+
+# Packages of npm, as tools/npm/package-lock.json has them. No script of theirs is run.
+want=$(cksum <tools/npm/package-lock.json)
+if [ "$(cat .venv/oracles/npm/.lock 2>/dev/null)" != "$want" ]; then
+  rm -rf .venv/oracles/npm
+  mkdir -p .venv/oracles/npm
+  cp tools/npm/package.json tools/npm/package-lock.json .venv/oracles/npm
+  if (cd .venv/oracles/npm && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null); then
+    echo "$want" >.venv/oracles/npm/.lock
+  else
+    rm -rf .venv/oracles/npm
+    warn "cannot install tools/npm (is npm there?): comparisons with speedscope's importer will be skipped"
+  fi
+fi

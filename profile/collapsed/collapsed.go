@@ -199,7 +199,7 @@ func Read(r io.Reader) (*profile.Profile, error) {
 	if len(t.Root.Children) == 0 {
 		return nil, &FormatError{0, "the file holds no stacks; it is cut off or empty"}
 	}
-	return t.Profile(), nil
+	return t.Profile(false), nil
 }
 
 // add takes one line in; what is wrong with it comes back.

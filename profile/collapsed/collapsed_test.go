@@ -25,7 +25,7 @@ func sizes(p *profile.Profile, metric string) string {
 			stacks.Add(at, Metric, v)
 		}
 	})
-	return profiletest.Text(t.Profile())
+	return profiletest.Text(t.Profile(false))
 }
 
 func TestRoundTrip(t *testing.T) {

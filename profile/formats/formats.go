@@ -19,6 +19,7 @@ import (
 	"github.com/goproton/goproton/profile/literal"
 	"github.com/goproton/goproton/profile/msgpack"
 	"github.com/goproton/goproton/profile/pprofile"
+	"github.com/goproton/goproton/profile/speedscope"
 )
 
 // Format is one file format. What a codec has to bring is Sniff and Read, and Write if it writes; Holds and
@@ -74,6 +75,11 @@ var all = []*Format{
 		Holds: Tree,
 		Sniff: collapsed.Sniff, Read: collapsed.Read, Write: collapsed.Write,
 		WriteMetric: collapsed.WriteMetric, LosesMetric: collapsed.Loses,
+	},
+	{
+		Name: "speedscope", Suffixes: []string{".speedscope.json", ".speedscope"}, About: "flame graphs of speedscope.app, one per metric and lane",
+		Holds: Tree | Floats | Timeline,
+		Sniff: speedscope.Sniff, Read: speedscope.Read, Write: speedscope.Write, Loses: speedscope.Loses,
 	},
 	{
 		Name: "chrome_trace", Suffixes: []string{".chrome_trace"}, About: "timeline as JSON, for Perfetto and chrome://tracing",

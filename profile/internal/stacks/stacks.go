@@ -121,11 +121,11 @@ func Add(n *profile.Node, metric string, v profile.Value) {
 	n.Set(metric, v)
 }
 
-// Profile ends the collecting. Where all stacks begin with one frame, that is the root, as in the files that
-// we write; else the root is ROOT. Every metric is inclusive: it came as the size of a stack.
-func (t *Tree) Profile() *profile.Profile {
+// Profile ends the collecting. Where all stacks begin with one frame, that is the root, as in the files that we
+// write, unless there must be a ROOT above it. Every metric is inclusive: it came as the size of a stack.
+func (t *Tree) Profile(keepRoot bool) *profile.Profile {
 	root := t.Root
-	if len(root.Children) == 1 && len(root.Metrics) == 0 {
+	if !keepRoot && len(root.Children) == 1 && len(root.Metrics) == 0 {
 		root = root.Children[0]
 	}
 	p := &profile.Profile{Root: root, Kinds: profile.Kinds{}}

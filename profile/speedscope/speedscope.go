@@ -1,0 +1,132 @@
+// Package speedscope reads and writes the JSON of speedscope.app: the tree as one sampled profile per metric that
+// adds up, with the right unit, and each lane of a timeline as an evented profile.
+//
+// docs/formats.md describes the file field by field.
+package speedscope
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/stacks"
+)
+
+const schema = "https://www.speedscope.app/file-format-schema.json"
+
+// exporter is how a file says that it is ours: then the name of a sampled profile is the name of a metric.
+const exporter = "goproton"
+
+// FormatError says where and why a file is not one of speedscope's.
+type FormatError struct {
+	Offset int64 // of the value that could not be understood, from 0
+	Reason string
+}
+
+func (e *FormatError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
+
+// frame is how a file names a frame.
+type frame struct {
+	Name string `json:"name"`
+	File string `json:"file"`
+	Line int    `json:"line"`
+}
+
+// splitFrame takes "dir/file.py:7@func" apart, as far as joinFrame makes the same of it.
+func splitFrame(name string) frame {
+	at := strings.LastIndexByte(name, '@')
+	if at < 0 {
+		return frame{Name: name}
+	}
+	colon := strings.LastIndexByte(name[:at], ':')
+	if colon <= 0 {
+		return frame{Name: name}
+	}
+	line, err := strconv.Atoi(name[colon+1 : at])
+	f := frame{Name: name[at+1:], File: name[:colon], Line: line}
+	if err != nil || line <= 0 || joinFrame(f) != name {
+		return frame{Name: name}
+	}
+	return f
+}
+
+func joinFrame(f frame) string {
+	if f.File == "" || f.Line <= 0 {
+		return f.Name
+	}
+	return f.File + ":" + strconv.Itoa(f.Line) + "@" + f.Name
+}
+
+// units by what stands in brackets behind a metric's name, and how many ns they are.
+var units = []struct {
+	inName, inFile string
+	nanos          float64
+}{
+	{"ns", "nanoseconds", 1}, {"us", "microseconds", 1e3}, {"ms", "milliseconds", 1e6}, {"s", "seconds", 1e9},
+}
+
+// unitOf returns the unit in a file of a metric.
+func unitOf(metric string) string {
+	if metric == "bytes" {
+		return "bytes"
+	}
+	_, unit, _ := strings.Cut(strings.TrimSuffix(metric, ")"), "(")
+	for _, u := range units {
+		if unit == u.inName {
+			return u.inFile
+		}
+	}
+	return "none"
+}
+
+// metricOf returns what a value of another program's file is, and the factor that makes it so.
+func metricOf(unit string) (metric string, factor float64, ok bool) {
+	for _, u := range units {
+		if unit == u.inFile {
+			return "time (ns)", u.nanos, true
+		}
+	}
+	switch unit {
+	case "bytes":
+		return "bytes", 1, true
+	case "none":
+		return "samples", 1, true
+	}
+	return "", 0, false
+}
+
+// Loses tells what is lost of p besides text, vectors and the like.
+func Loses(p *profile.Profile) []string {
+	var lost []string
+	metrics := stacks.Additive(p)
+	if n := stacks.Sizeless(p, metrics); n > 0 {
+		lost = append(lost, fmt.Sprintf("%d values that are below zero or no number", n))
+	}
+	if n := bare(p.Root, metrics); n > 0 {
+		lost = append(lost, fmt.Sprintf("%d leaves without a number", n))
+	}
+	if t := p.Timeline; t != nil {
+		lost = append(lost, fmt.Sprintf("what is known of %d lanes and %d slices besides names and times", len(t.Lanes), len(t.Slices)))
+		if _, n := rowsOf(t); n > 0 {
+			lost = append(lost, fmt.Sprintf("%d slices that overlap more than %d others", n, mostRows))
+		}
+		if len(t.Flows) > 0 {
+			lost = append(lost, fmt.Sprintf("%d arrows of the timeline", len(t.Flows)))
+		}
+	}
+	return lost
+}
+
+// bare counts the leaves that no stack ends in.
+func bare(root *profile.Node, metrics []string) (count int) {
+	root.Walk(func(n *profile.Node, _ int) bool {
+		sized := slices.ContainsFunc(metrics, func(m string) bool { _, ok := stacks.Size(n, m); return ok })
+		if !sized && len(n.Children) == 0 {
+			count++
+		}
+		return true
+	})
+	return count
+}

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/profile"
@@ -37,6 +38,9 @@ func collect(root *profile.Node) []frame {
 		s := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
 		at := int32(len(all))
+		if len(all) == cap(all) {
+			all = slices.Grow(all, len(all)+64) // append would grow a large list by a quarter at a time and leave four times its size behind
+		}
 		all = append(all, frame{node: s.node, parent: s.parent})
 		for i := len(s.node.Children) - 1; i >= 0; i-- {
 			if c := s.node.Children[i]; !isMetadata(c.Name) {

@@ -43,14 +43,14 @@ func printJSON(out *bufio.Writer, t *Table, _ *Paper) error {
 		j.raw(`,"depth":`).whole(at.row.Depth).raw(`,"name":`).text(at.row.Name).raw(`,"label":`).text(t.Label(at.row))
 		j.raw(`,"path":[`)
 		for i, name := range at.path {
-			j.comma(i).text(name)
+			j.comma(i).raw(name)
 		}
 		j.raw(`],"values":[`).values(t, at.row, at.row.Values).raw(`],"own":[`).values(t, at.row, at.row.Own)
 		j.raw(`],"hidden":`).whole(len(at.row.Hidden)).raw("}")
 		_, err := out.Write(j)
 		j = j[:0]
 		return err
-	}, func(r *Row) string { return r.Name })
+	}, func(r *Row) string { return string(*(&jsonText{}).text(r.Name)) })
 	if err != nil {
 		return err
 	}
@@ -99,26 +99,33 @@ func (j *jsonText) values(t *Table, r *Row, values []float64) *jsonText {
 // text prints a string. Besides what JSON demands it escapes what must not reach a terminal, see printable.
 func (j *jsonText) text(s string) *jsonText {
 	b := append(*j, '"')
+	plain := 0 // where what needs no escape begins
 	for i := 0; i < len(s); {
-		r, size := rune(s[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(s[i:])
+		c := s[i]
+		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
+			i++
+			continue
 		}
-		switch {
-		case r == '"' || r == '\\':
-			b = append(b, '\\', byte(r))
-		case r == '\n':
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r >= 0x80 && unicode.IsPrint(r) && (r != utf8.RuneError || size > 1) {
+			i += size
+			continue
+		}
+		b = append(b, s[plain:i]...)
+		switch r {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
 			b = append(b, `\n`...)
-		case r == '\t':
+		case '\t':
 			b = append(b, `\t`...)
-		case r >= ' ' && r < 0x7f, r >= 0x80 && unicode.IsPrint(r):
-			b = utf8.AppendRune(b, r)
 		default:
 			b = appendEscape(b, r)
 		}
 		i += size
+		plain = i
 	}
-	*j = append(b, '"')
+	*j = append(append(b, s[plain:]...), '"')
 	return j
 }
 

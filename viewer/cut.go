@@ -7,8 +7,19 @@ import (
 	"strings"
 )
 
-// cut hides rows below the threshold, with all that is below them unless some of it reaches the threshold, and
-// those that are too deep; it sorts what stays.
+// What the views for people leave out unless told otherwise: rows with a small part of what is shown, and all but the
+// largest of many siblings. What fits a screen is shown whole; of larger trees, the first part of elideBelow is taken
+// that leaves a few screens, or else the last.
+var elideBelow = []float64{0.005, 0.01, 0.02}
+
+const (
+	elideBeyond = 40
+	fitsScreen  = 50
+	fewScreens  = 150
+)
+
+// cut hides rows: those below the threshold, with all that is below them unless some of it reaches the threshold; those
+// that are too deep; those beyond the top; the long tail. It sorts what stays.
 func (t *Table) cut(o *Options) error {
 	order, err := t.order(o.Sort)
 	if err != nil {
@@ -18,6 +29,10 @@ func (t *Table) cut(o *Options) error {
 	for r := range t.All() {
 		rows = append(rows, r)
 	}
+	tail := o.elide && o.Threshold == 0 && o.Depth == 0 && o.Top == 0 && len(rows) > fitsScreen
+	if tail {
+		t.tail = t.smallest(rows)
+	}
 	keep := make([]bool, len(rows))
 	for i := len(rows) - 1; i >= 0; i-- { // children come after their parents
 		r := rows[i]
@@ -25,13 +40,87 @@ func (t *Table) cut(o *Options) error {
 		if order != nil {
 			slices.SortStableFunc(r.Children, order)
 		}
-		tooDeep := o.Depth > 0 && r.Depth > o.Depth
+		if o.Top > 0 && r == t.Root {
+			t.top(o.Top)
+		}
+		if tail {
+			t.hideTail(r)
+		}
+		tooDeep := o.Depth > 0 && r.Depth >= o.Depth
 		keep[r.id] = !tooDeep && (o.Threshold == 0 || r.Values[0] >= o.Threshold || len(r.Children) > 0)
 	}
 	if o.Threshold != 0 && !keep[t.Root.id] {
 		return fmt.Errorf("no frame is left after --threshold %g; the largest has %.4g %s", o.Threshold, t.Root.Values[0], t.Columns[0].Unit)
 	}
 	return nil
+}
+
+// smallest is the part of what is shown below which rows are left out.
+func (t *Table) smallest(rows []*Row) float64 {
+	for _, part := range elideBelow {
+		count := 0
+		for _, r := range rows {
+			if r.Share >= part*t.Root.Share {
+				count++
+			}
+		}
+		if count <= fewScreens {
+			return part
+		}
+	}
+	return elideBelow[len(elideBelow)-1]
+}
+
+// hideTail leaves the small ones of a row's children out, but never a single one: the line that says so is as long.
+func (t *Table) hideTail(r *Row) {
+	least := t.tail * t.Root.Share
+	if len(r.Children) > elideBeyond {
+		shares := make([]float64, len(r.Children))
+		for i, c := range r.Children {
+			shares[i] = orZero(c.Share)
+		}
+		slices.Sort(shares)
+		least = max(least, shares[len(shares)-elideBeyond])
+	}
+	room := elideBeyond // among equals the first stay
+	kept, hidden := divide(slices.Clone(r.Children), func(c *Row) bool {
+		if t.ShareOf != "" && orZero(c.Share) < least || room == 0 {
+			return false
+		}
+		room--
+		return true
+	})
+	if len(hidden) > 1 {
+		r.Children, r.Hidden = kept, append(r.Hidden, hidden...)
+		t.elided += len(hidden)
+	}
+}
+
+// top keeps the n rows below the root that have most of their own.
+func (t *Table) top(n int) {
+	all := t.Root.Children
+	var largest []*Row
+	if t.ShareOf != "" {
+		largest, _ = divide(slices.Clone(all), func(r *Row) bool { return t.ownShare(r) > 0 })
+		slices.SortStableFunc(largest, func(a, b *Row) int { return descending(t.ownShare(a), t.ownShare(b)) })
+	} else {
+		largest = slices.Clone(all)
+	}
+	chosen := map[*Row]bool{}
+	for _, r := range largest[:min(n, len(largest))] {
+		chosen[r] = true
+	}
+	for _, r := range largest[min(n, len(largest)):] {
+		t.Root.Hidden = append(t.Root.Hidden, r)
+	}
+	t.Root.Children, _ = divide(all, func(r *Row) bool { return chosen[r] })
+}
+
+func orZero(v float64) float64 {
+	if v != v {
+		return 0
+	}
+	return v
 }
 
 // divide splits a list in two, each in the old order.
@@ -50,17 +139,29 @@ func divide(rows []*Row, keep func(r *Row) bool) (kept, hidden []*Row) {
 // order compares siblings; nil leaves them as they are.
 func (t *Table) order(by string) (func(a, b *Row) int, error) {
 	switch by = strings.ToLower(by); by {
-	case "", "time-of-day", "chronological":
+	case "", "chronological":
 		return nil, nil
 	case "name":
 		return func(a, b *Row) int { return strings.Compare(a.Name, b.Name) }, nil
+	case "own", "share", strings.ToLower(t.ShareOf):
+		if t.ShareOf == "" {
+			return nil, nil
+		}
+		return func(a, b *Row) int {
+			if by == "own" {
+				if own := descending(t.ownShare(a), t.ownShare(b)); own != 0 {
+					return own
+				}
+			}
+			return descending(a.Share, b.Share)
+		}, nil
 	}
 	for i := range t.Columns {
-		if c := &t.Columns[i]; !c.Text && (c.Name == by || c.Label == by) {
+		if c := &t.Columns[i]; !c.Text && (c.Name == by || c.Label == by || c.Exact == by) {
 			return func(a, b *Row) int { return descending(a.Values[i], b.Values[i]) }, nil
 		}
 	}
-	return nil, fmt.Errorf("sort by %q: sort by name, or by a metric that is shown: add it to -m", by)
+	return nil, fmt.Errorf("sort by %q: sort by chronological, name, own, or a metric that is shown: add it to -m", by)
 }
 
 // descending puts the largest first and what has no value last.

@@ -7,9 +7,16 @@ import "strings"
 //
 //	void at::native::elementwise_kernel<4, at::native::AddFunctor<float>, std::array<char*, 3ul> >(int, …)
 //	elementwise_kernel<4, AddFunctor<float>, array<char*, 3>>
+//
+// Templates within templates are left out from the depth on at which that makes the name readable.
 func shortCxx(name string) string {
-	c := cxx{in: name}
-	short := c.scope(0)
+	short := ""
+	for nesting := maxNesting; nesting > 0; nesting-- {
+		c := cxx{in: name, nesting: nesting}
+		if short = c.scope(0); len(short) <= longName {
+			break
+		}
+	}
 	if short == "" {
 		return name
 	}
@@ -18,12 +25,15 @@ func shortCxx(name string) string {
 
 // cxx reads a demangled name.
 type cxx struct {
-	in string
-	at int
+	in      string
+	at      int
+	nesting int // of templates that are written out
 }
 
-// maxNesting bounds the templates within templates that are read; what is deeper is left out.
-const maxNesting = 40
+const (
+	maxNesting = 4
+	longName   = 110
+)
 
 // scope reads a name, or a list of template arguments, up to the bracket that closes it. What stands before the last
 // "::" is dropped, and so is what stands before a blank: a return type at the top, nothing that matters in arguments.
@@ -38,9 +48,10 @@ func (c *cxx) scope(depth int) string {
 		case ch == '<' && !c.operator():
 			c.at++
 			inside := c.scope(depth + 1)
-			if depth < maxNesting {
-				part.WriteString("<" + inside + ">")
+			if depth >= c.nesting {
+				inside = "..."
 			}
+			part.WriteString("<" + inside + ">")
 			continue
 		case ch == '>' && !c.operator():
 			if depth == 0 {

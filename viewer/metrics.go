@@ -164,9 +164,10 @@ func (b *builder) resolve(wanted []string) error {
 	return nil
 }
 
-// column reads one name. A recorded metric of exactly that name comes first, since names may hold anything.
+// column reads one name. A recorded metric of exactly that name comes first, since names may hold anything; only
+// bytes and flops get units that they were not recorded in.
 func (b *builder) column(name string) (column, error) {
-	if at, ok := b.index[name]; ok {
+	if at, ok := b.index[name]; ok && !scaled(strings.ToLower(name)) {
 		return b.plain(b.recorded[at]), nil
 	}
 	name = strings.ToLower(name)
@@ -179,11 +180,6 @@ func (b *builder) column(name string) (column, error) {
 		return b.shareColumn(of)
 	}
 	return column{}, b.unknown(name)
-}
-
-// unknown is the error for a name that means nothing here.
-func (b *builder) unknown(name string) error {
-	return fmt.Errorf("there is no metric %s; see --list for those of this profile", name)
 }
 
 // defaultMetric is what is shown when nothing was asked for.
@@ -290,29 +286,39 @@ func (b *builder) rateColumn(name string) (column, bool, error) {
 		return column{}, false, nil
 	}
 	u, _ := q.byName(name)
-	var amounts []int
-	for _, r := range b.recorded {
-		if of(baseName(r.name)) && !r.text {
-			amounts = append(amounts, b.amount(r))
-		}
+	found := slices.DeleteFunc(slices.Clone(b.recorded), func(r recorded) bool { return r.text || !of(baseName(r.name)) })
+	if len(found) == 0 {
+		return column{}, true, b.noAmount(name, label)
 	}
-	if len(amounts) == 0 {
-		return column{}, true, b.unknown(name)
+	var amount func(a []float64) float64
+	if label == "flop/s" {
+		amount = b.allFlops()
+	} else {
+		amount = b.sumOf(found)
 	}
 	elapsed, err := b.seconds("time")
 	if err != nil {
 		return column{}, true, err
 	}
 	c := column{Column: Column{Label: label, Inclusive: true}}
-	c.value = func(a []float64) float64 {
-		sum := missing
-		for _, at := range amounts {
-			sum = add(sum, a[at])
-		}
-		return sum / elapsed.of(a)
-	}
+	c.value = func(a []float64) float64 { return amount(a) / elapsed.of(a) }
 	c.in(&q, u, u.factor != 1)
 	return c, true, nil
+}
+
+// sumOf adds up recorded metrics.
+func (b *builder) sumOf(list []recorded) func(a []float64) float64 {
+	var at []int
+	for _, r := range list {
+		at = append(at, b.amount(r))
+	}
+	return func(a []float64) float64 {
+		sum := missing
+		for _, i := range at {
+			sum = add(sum, a[i])
+		}
+		return sum
+	}
 }
 
 // rateOf takes the name of a rate apart: its quantity, its label, and which metrics add up to it. flop/s is of
@@ -335,20 +341,25 @@ func rateOf(name string) (q quantity, label string, of func(metric string) bool,
 	return quantity{}, "", nil, false
 }
 
+// scaled says whether a metric is an amount that is shown in units of its own.
+func scaled(metric string) bool {
+	_, flops := flopsType(metric)
+	return flops || metric == "bytes"
+}
+
 // amountColumn reads bytes and flops, whose units are easier on the eye than twelve digits.
 func (b *builder) amountColumn(name string) (column, bool, error) {
 	base, wanted, fixed := strings.Cut(name, "/")
-	_, flops := flopsType(base)
-	if !flops && base != "bytes" || wanted == "%" {
+	if !scaled(base) || wanted == "%" {
 		return column{}, false, nil
 	}
 	r, ok := b.find(base)
 	if !ok || r.text {
 		return column{}, false, nil
 	}
-	q := &byteAmount
-	if flops {
-		q = &flopAmount
+	q := &flopAmount
+	if base == "bytes" {
+		q = &byteAmount
 	}
 	u, known := q.byName(wanted)
 	if fixed && !known {

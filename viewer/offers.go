@@ -1,7 +1,12 @@
 package viewer
 
 import (
+	"fmt"
+	"io"
 	"slices"
+	"strings"
+
+	"github.com/mattn/go-runewidth"
 
 	"github.com/goproton/goproton/profile"
 )
@@ -19,16 +24,62 @@ type Metric struct {
 func Metrics(p *profile.Profile) []Metric {
 	b := &builder{profile: p, frames: collect(p.Root)}
 	b.survey()
+	return b.metrics()
+}
+
+func (b *builder) metrics() []Metric {
+	b.trying = true
+	defer func() { b.trying = false }()
 	var all []Metric
 	for _, r := range b.recorded {
-		all = append(all, Metric{Name: baseName(r.name), Inclusive: r.inclusive && !r.text, Text: r.text})
+		all = append(all, Metric{Name: baseName(r.name), About: aboutRecorded(r), Inclusive: r.inclusive && !r.text, Text: r.text})
 	}
 	for _, d := range derived {
-		if c, err := b.column(d.name); err == nil && !slices.ContainsFunc(all, func(m Metric) bool { return m.Name == d.name }) {
+		c, err := b.column(d.name)
+		if err == nil && !slices.ContainsFunc(all, func(m Metric) bool { return m.Name == d.name }) {
 			all = append(all, Metric{Name: d.name, About: d.about, Inclusive: c.Inclusive, Text: c.Text, Derived: true})
 		}
 	}
 	return all
+}
+
+func aboutRecorded(r recorded) string {
+	about := "of the frame itself"
+	switch {
+	case r.text:
+		return "text"
+	case r.inclusive:
+		about = "with all below"
+	}
+	if unit := recordedUnit(r.name); unit != "" {
+		about += ", in " + unit
+	}
+	return about
+}
+
+// List prints what a profile can be asked for.
+func List(w io.Writer, p *profile.Profile) error {
+	all := Metrics(p)
+	if len(all) == 0 {
+		return ErrNoMetrics
+	}
+	width := 0
+	for _, m := range all {
+		width = max(width, runewidth.StringWidth(printable(m.Name)))
+	}
+	var b strings.Builder
+	b.WriteString("recorded\n")
+	wasDerived := false
+	for _, m := range all {
+		if m.Derived && !wasDerived {
+			wasDerived = true
+			b.WriteString("derived\n")
+		}
+		fmt.Fprintf(&b, "  %s  %s\n", pad(printable(m.Name), width, false), m.About)
+	}
+	b.WriteString("any of them with /% for the share of the whole program, times with /s /ms /us /ns, rates with a prefix: gflop/s, tbyte/s\n")
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // derived are the computed metrics by the names that leave their unit open.
@@ -41,14 +92,16 @@ var derived = []struct{ name, about string }{
 	{"flop32/s", "arithmetic rate on 32 bit operands"},
 	{"flop64/s", "arithmetic rate on 64 bit operands"},
 	{"byte/s", "memory rate"},
-	{"util", "least time at the roofline over the time taken"},
-	{"bound", "what the roofline is set by: compute or memory"},
-	{"intensity", "arithmetic intensity: flops per byte"},
-	{"attainable", "arithmetic rate at the roofline"},
-	{"roof_time", "least time at the roofline"},
 	{"min_time", "shortest kernel"},
-	{"median_time", "median kernel"},
-	{"p95_time", "95th percentile of kernels"},
+	{"median_time", "median of kernel times; p90_time, p99.9_time and so on likewise"},
+	{"mean_time", "mean of kernel times"},
+	{"p95_time", "a kernel time that 95 of 100 stay below"},
+	{"p99_time", "a kernel time that 99 of 100 stay below"},
 	{"max_time", "longest kernel"},
-	{"stddev_time", "standard deviation of kernels"},
+	{"stddev_time", "standard deviation of kernel times"},
+	{"util", "least time that the work needs at the GPU's peaks, over the time taken; 1 is the roof"},
+	{"roof_time", "that least time"},
+	{"attainable", "arithmetic rate at the roof"},
+	{"intensity", "flop per byte"},
+	{"bound", "what limits it at the roof: compute or memory"},
 }

@@ -119,20 +119,29 @@ func (r *roofline) bound(a []float64) string {
 	return "memory"
 }
 
-// allFlops adds up the flops of all types.
+// allFlops is the amount that counts flops of all types. A frame that says both, flops and flops16, means the same
+// work: the first is the total, the second says of what.
 func (b *builder) allFlops() func(a []float64) float64 {
-	var at []int
-	for _, f := range b.flops() {
-		at = append(at, b.amount(f.metric))
-	}
-	return func(a []float64) float64 {
-		sum := missing
-		for _, i := range at {
-			sum = add(sum, a[i])
+	list := b.flops()
+	at := b.computed("flops of all types", true, func(f *frame) float64 {
+		typed, total := missing, missing
+		for i := range list {
+			if v := number(f.node, list[i].metric.name); list[i].plain() {
+				total = v
+			} else {
+				typed = add(typed, v)
+			}
 		}
-		return sum
-	}
+		if !math.IsNaN(total) {
+			return total
+		}
+		return typed
+	})
+	return func(a []float64) float64 { return a[at] }
 }
+
+// plain is the metric that does not say the type of its operands.
+func (f *flopsOf) plain() bool { return f.dtype == "" }
 
 // flops lists the recorded metrics that count flops: flops, flops8 … flops64, flops_bf16 and so on.
 func (b *builder) flops() []flopsOf {
@@ -175,38 +184,63 @@ func (b *builder) needRoofline(asked string) error {
 	}
 	b.roof = r
 	b.findDevices()
-	sum := func(times func(f *frame) (compute, memory float64), pick func(compute, memory float64) float64) func(f *frame) float64 {
-		return func(f *frame) float64 { return pick(times(f)) }
-	}
-	r.compute = b.computed("compute time", true, sum(r.times, func(c, _ float64) float64 { return c }))
-	r.memory = b.computed("memory time", true, sum(r.times, func(_, m float64) float64 { return m }))
-	r.least = b.computed("least time", true, sum(r.times, func(c, m float64) float64 {
-		if math.IsNaN(c) || m > c {
-			return m
-		}
-		return c
-	}))
+	r.compute = b.computed("compute time", true, r.computeTime)
+	r.memory = b.computed("memory time", true, r.memoryTime)
+	r.least = b.computed("least time", true, r.leastTime)
 	return nil
 }
 
-// times are the seconds that a frame's arithmetic and its memory traffic take at the peaks of its device.
-func (r *roofline) times(f *frame) (compute, memory float64) {
-	compute, memory = missing, missing
-	if f.device < 0 {
-		return compute, memory
-	}
-	d := &r.devices[f.device]
+// computeTime are the seconds that a frame's flops take at the peaks of its device: NaN if it has none or if the peak
+// of any is unknown.
+func (r *roofline) computeTime(f *frame) float64 {
+	sum, plain := missing, missing
 	for i := range r.flops {
-		if v := number(f.node, r.flops[i].metric.name); v > 0 {
-			compute = add(compute, v/d.flops[i])
+		v := number(f.node, r.flops[i].metric.name)
+		if !(v > 0) {
+			continue
+		}
+		needed := v / r.devices[f.device].flops[i]
+		switch {
+		case r.flops[i].plain():
+			plain = needed
+		case math.IsNaN(needed):
+			return missing
+		default:
+			sum = add(sum, needed)
 		}
 	}
-	if r.bytes != nil {
-		if v := number(f.node, r.bytes.name); v > 0 {
-			memory = v / d.bytes
-		}
+	if math.IsNaN(sum) { // nothing says the type
+		return plain
 	}
-	return compute, memory
+	return sum
+}
+
+// memoryTime are the seconds that a frame's bytes take at the bandwidth of its device.
+func (r *roofline) memoryTime(f *frame) float64 {
+	if r.bytes == nil {
+		return missing
+	}
+	if v := number(f.node, r.bytes.name); v > 0 {
+		return v / r.devices[f.device].bytes
+	}
+	return missing
+}
+
+// leastTime is the larger of the two, or the one there is. Work of which a peak is unknown has none: half of the truth
+// would pass for a low utilisation.
+func (r *roofline) leastTime(f *frame) float64 {
+	compute, memory := r.computeTime(f), r.memoryTime(f)
+	switch {
+	case math.IsNaN(compute) && r.hasFlops(f), math.IsNaN(memory) && r.bytes != nil && number(f.node, r.bytes.name) > 0:
+		return missing
+	case math.IsNaN(compute) || memory > compute:
+		return memory
+	}
+	return compute
+}
+
+func (r *roofline) hasFlops(f *frame) bool {
+	return slices.ContainsFunc(r.flops, func(of flopsOf) bool { return number(f.node, of.metric.name) > 0 })
 }
 
 // findDevices gives every frame its device: its own, or else the one of the work below it, since scopes say how many
@@ -226,6 +260,9 @@ func (b *builder) findDevices() {
 		if up := &b.frames[b.frames[i].parent]; b.frames[i].device >= 0 && up.device < 0 {
 			up.device = b.frames[i].device
 		}
+	}
+	if root := &b.frames[0]; root.device < 0 {
+		root.device = b.ceilings(deviceKey{}) // nothing names a device: other profilers' files
 	}
 	for i := range b.frames[1:] {
 		if f := &b.frames[i+1]; f.device < 0 {
@@ -255,13 +292,13 @@ func (b *builder) ceilings(key deviceKey) int32 {
 }
 
 // device finds a device. Metrics of the intra-kernel profiler name the type by number, so a type that the profile
-// does not have falls back to the ordinal alone.
+// does not have falls back to the ordinal alone; where nothing names a device, the only one there is must be meant.
 func (b *builder) device(key deviceKey) *profile.Device {
 	if d := b.profile.Device(key.typ, key.id); d != nil {
 		return d
 	}
 	for i := range b.profile.Devices {
-		if d := &b.profile.Devices[i]; d.ID == key.id {
+		if d := &b.profile.Devices[i]; d.ID == key.id || key.id == "" && len(b.profile.Devices) == 1 {
 			return d
 		}
 	}
@@ -281,7 +318,9 @@ func (b *builder) peakFlops(d *profile.Device, key deviceKey, f flopsOf) float64
 		return given.value
 	}
 	if dtype == "" {
-		b.note("flops do not say the type of their operands, so they have no peak: record flops16 or flops_bf16 instead, or say --peak flops=bf16")
+		if len(b.roof.flops) == 1 {
+			b.note("flops do not say the type of their operands, so they have no peak: record flops16 or flops_bf16 instead, or say --peak flops=bf16")
+		}
 		return missing
 	}
 	if d == nil {
@@ -313,11 +352,18 @@ func (b *builder) peakBytes(d *profile.Device, key deviceKey) float64 {
 }
 
 func (b *builder) noDevice(key deviceKey) {
-	b.note(fmt.Sprintf("no roofline for device %s: the profile does not describe it; give its peaks with --peak flops16=990T,bytes=4.8T", key.id))
+	b.note(fmt.Sprintf("no roofline for device %s: the profile does not describe it; give its peaks with --peak flops16=990T,bytes=4.8T", orUnknown(key.id)))
 }
 
 func (b *builder) unknownPeak(key deviceKey, err error) {
-	b.note(fmt.Sprintf("no roofline for device %s: %v; give them with --peak flops16=990T,bytes=4.8T", key.id, err))
+	b.note(fmt.Sprintf("no roofline for device %s: %v; give them with --peak flops16=990T,bytes=4.8T", orUnknown(key.id), err))
+}
+
+func orUnknown(id string) string {
+	if id == "" {
+		return "(unnamed)"
+	}
+	return printable(id)
 }
 
 // note tells the reader something, once.

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"math"
 	"slices"
 
 	"github.com/goproton/goproton/profile"
@@ -45,6 +46,9 @@ func (b *builder) addUp() {
 			v := s.amounts[a].of(f)
 			if v != v {
 				continue
+			}
+			if v < 0 && s.amounts[a].name == "bytes" {
+				b.note("negative bytes: a 32 bit count in the launch metadata overflowed; compute bytes with Python integers or 64 bit tensors")
 			}
 			s.whole[a] = s.amounts[a].add(s.whole[a], v)
 			if f.counts && s.amounts[a].inclusive || f.itself && !s.amounts[a].inclusive {
@@ -106,7 +110,7 @@ func (s *sums) evaluate(slab []float64, times []*profile.Sketch) []float64 {
 	return values
 }
 
-// largest is the largest value of a column, in its base unit.
+// largest is the largest value of a column whatever its sign, in its base unit.
 func (s *sums) largest(c *column) float64 {
 	largest := 0.0
 	for r := range s.rows {
@@ -117,7 +121,7 @@ func (s *sums) largest(c *column) float64 {
 		case c.stat != nil && s.sumTimes[r] != nil:
 			v = c.stat(s.sumTimes[r])
 		}
-		if v > largest && finite(v) {
+		if v = math.Abs(v); v > largest && finite(v) {
 			largest = v
 		}
 	}

@@ -19,9 +19,11 @@ type Table struct {
 	Notes   []string  // what the reader should know, a line each: a GPU without peaks, for example
 	Profile *profile.Profile
 
-	sums  *sums // what the rows were made of
-	names *namer
-	roofs []Roof
+	sums   *sums // what the rows were made of
+	names  *namer
+	roofs  []Roof
+	elided int     // rows that were left out though nobody asked for it
+	tail   float64 // those with less than this part of what is shown
 }
 
 // Column is one metric that was asked for.
@@ -153,6 +155,7 @@ type builder struct {
 	overrides map[string]peak
 	sums      sums
 	notes     []string
+	trying    bool // metrics are tried, not asked for: no need for long errors
 }
 
 // weight is what shares are of.

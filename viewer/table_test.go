@@ -62,7 +62,7 @@ func tree(lines string) *profile.Profile {
 			}
 			var v float64
 			if _, err := fmt.Sscan(value, &v); err != nil {
-				n.Set(name, profile.StringValue(value))
+				n.Set(name, profile.StringValue(strings.Trim(value, "'")))
 				continue
 			}
 			n.Set(name, profile.FloatValue(v))
@@ -145,7 +145,7 @@ func TestTables(t *testing.T) {
 			  attention time=120ns
 			   gemm time=120ns
 			  <clear> time=700ns`},
-		{"depth and sort", Options{Metrics: time, Depth: 2, Sort: "time"}, `
+		{"depth and sort", Options{Metrics: time, Depth: 3, Sort: "time"}, `
 			ROOT time=1000ns
 			 backward time=820ns
 			  <clear> time=700ns

@@ -1,17 +1,58 @@
 package viewer
 
-import (
-	"bufio"
-	"fmt"
-)
+import "bufio"
 
-// printTree prints a line per row.
+// printTree prints call paths from the top down, a line each.
 func printTree(out *bufio.Writer, t *Table, p *Paper) error {
-	for r := range t.All() {
-		for _, v := range r.Values {
-			fmt.Fprintf(out, "%10.3f ", v)
-		}
-		fmt.Fprintf(out, "%*s%s\n", 2*r.Depth, "", t.Label(r))
-	}
+	l := newLines(out, t, p)
+	l.addColumns(func(r *Row) []float64 { return r.Values })
+	l.measure()
+	l.header()
+	l.branches(t.Root)
+	l.footer()
 	return nil
+}
+
+// branch is a row that is still to be printed, or the rows that are not shown.
+type branch struct {
+	row           *Row
+	hidden        []*Row
+	first, follow string // what stands before its name, and before those below it
+}
+
+// branches prints a row and what is below it. It does not recurse: call paths may be thousands deep.
+func (l *lines) branches(root *Row) {
+	for pending := []branch{{row: root}}; len(pending) > 0; {
+		b := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if b.row == nil {
+			l.rest(b.hidden, b.first)
+			continue
+		}
+		l.row(b.row, b.first)
+		b.follow = l.short(b.follow)
+		last := branch{hidden: b.row.Hidden, first: b.follow + l.marks.last, follow: b.follow + l.marks.below}
+		if len(b.row.Hidden) > 0 {
+			pending = append(pending, last)
+		}
+		for i := len(b.row.Children) - 1; i >= 0; i-- {
+			next := branch{first: b.follow + l.marks.child, follow: b.follow + l.marks.through}
+			if i == len(b.row.Children)-1 && len(b.row.Hidden) == 0 {
+				next.first, next.follow = last.first, last.follow
+			}
+			next.row = b.row.Children[i]
+			pending = append(pending, next)
+		}
+	}
+}
+
+// deepest is how many columns of branches are drawn; call paths of thousands of frames would be nothing but branches.
+const deepest = 300
+
+// short is an indentation, or its end if it is too long.
+func (l *lines) short(indent string) string {
+	if len(indent) <= deepest || len([]rune(indent)) <= deepest {
+		return indent
+	}
+	return l.marks.dots + lastSteps(indent, deepest-30)
 }

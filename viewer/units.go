@@ -73,7 +73,10 @@ func prefixed(name, label string, prefixes string) quantity {
 		prefix := strings.TrimSpace(string(p))
 		q.units = append(q.units, unit{strings.ToLower(prefix) + name, prefix + label, factor})
 	}
-	q.base, q.from = q.units[0], 1
+	q.base = q.units[0]
+	if strings.HasSuffix(name, "/s") {
+		q.from = 1
+	}
 	return q
 }
 

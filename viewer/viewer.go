@@ -32,13 +32,15 @@ type Options struct {
 
 	// Cuts choose the rows that are shown; what they hide still counts for the rows above.
 	Threshold float64 // rows with less than this much of the first metric, in its unit; 0 hides nothing
-	Depth     int     // rows deeper than this, the root has depth 0; 0 hides nothing
+	Depth     int     // levels that are shown, the root is the first; 0 shows all
+	Top       int     // of the rows below the root, only so many: those with most of their own; 0 shows all
+	elide     bool    // the long tail, which views for people leave out
 
 	Group Grouping   // what a row is
 	Peaks []string   // --peak: "flops16=990T", "bytes=4.8T", "flops32=fp32"; what is not named is looked up by GPU
 	Names NameFormat // how Table.Label shortens names
 
-	Sort string // of siblings: "" as they happened first, "name", or a metric, the largest first
+	Sort string // of siblings: "" or "chronological", "name", or the largest first: "share", "own", a shown metric
 
 	// BaseUnits gives ns, flop/s, byte/s where a name leaves the unit open, for output that programs read.
 	// Otherwise such a column gets the unit in which its values are easy to read.

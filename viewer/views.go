@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -20,7 +21,11 @@ type View struct {
 
 // views in the order in which they are listed; the first is what is shown when nobody says.
 var views = []View{
-	{"tree", "call paths from the program's start down to its kernels", nil, printTree},
+	{"tree", "call paths from the program's start down to its kernels", wantTail, printTree},
+	{"flat", "frames by name, what each has of its own and with all below it; what calls itself counts once", wantFlat, printFlat},
+	{"top", "the frames with most of their own", wantTop, printFlat},
+	{"bottom-up", "frames by name, their callers below them", wantBottomUp, printTree},
+	{"table", "the tree as a table with borders", nil, printTable},
 	{"flame", "the same as a flame graph: a line per level, as wide as the share of the first metric", nil, printFlame},
 	{"csv", "a line per row, for spreadsheets and data frames", baseUnits, printCSV},
 	{"json", "rows and columns as a document of a promised layout, for programs", baseUnits, printJSON},
@@ -28,6 +33,9 @@ var views = []View{
 
 // baseUnits is for output that programs read: its units must not depend on the values.
 func baseUnits(o *Options) { o.BaseUnits = true }
+
+// wantTail is for people: what is small may be left out.
+func wantTail(o *Options) { o.elide = true }
 
 // Views lists the views.
 func Views() []View { return views }
@@ -49,6 +57,7 @@ func Render(w io.Writer, p *profile.Profile, view string, o Options, paper Paper
 	if v.prepare != nil {
 		v.prepare(&o)
 	}
+	o.elide = o.elide && !paper.All
 	t, err := NewTable(p, o)
 	if err != nil {
 		return nil, err
@@ -70,6 +79,9 @@ func viewByName(name string) (*View, error) {
 			return &views[i], nil
 		}
 		names = append(names, views[i].Name)
+	}
+	if name == "source" {
+		return nil, errors.New("the source view needs instruction samples, which no profile has yet; tree, flat and bottom-up go down to kernels")
 	}
 	return nil, fmt.Errorf("there is no view %q; there are %s", name, strings.Join(names, ", "))
 }

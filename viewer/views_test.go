@@ -25,12 +25,12 @@ var goldens = []struct {
 }{
 	{"flame", "matmul36.80", "matmul_triton36", Options{}, Paper{Width: 80}},
 	{"flame", "matmul36.ascii.120", "matmul_triton36", Options{}, Paper{Width: 120, ASCII: true}},
-	{"flame", "matmul36.depth1", "matmul_triton36", Options{Depth: 1}, Paper{}},
+	{"flame", "matmul36.depth1", "matmul_triton36", Options{Depth: 2}, Paper{}},
 	{"flame", "python.color", "python", Options{}, Paper{Width: 60, Color: true}},
 	{"flame", "cpu_only", "cpu_only", Options{}, Paper{Width: 40}},
 	{"flame", "names.count", "names", Options{Metrics: []string{"count"}}, Paper{Width: 80}},
-	{"csv", "layers", "layers_main", Options{Metrics: []string{"time", "count", "gbyte/s", "device_id"}, Depth: 3}, Paper{}},
-	{"json", "layers", "layers_main", Options{Metrics: []string{"time", "count", "gbyte/s", "device_id"}, Depth: 3}, Paper{}},
+	{"csv", "layers", "layers_main", Options{Metrics: []string{"time", "count", "gbyte/s", "device_id"}, Depth: 4}, Paper{}},
+	{"json", "layers", "layers_main", Options{Metrics: []string{"time", "count", "gbyte/s", "device_id"}, Depth: 4}, Paper{}},
 	{"json", "vector", "vector", Options{Metrics: []string{"time", "bins", "weights", "label"}}, Paper{}},
 }
 

@@ -118,7 +118,7 @@ func (e *exitError) Unwrap() error { return e.err }
 func expandShortForms(root *cobra.Command, argv []string) []string {
 	args := argv[1:]
 	if filepath.Base(argv[0]) == "proton-viewer" {
-		return append([]string{"viewer"}, args...)
+		return append([]string{"viewer", "--compat"}, args...)
 	}
 	if isUpstreamForm(root, args) {
 		return append([]string{"run"}, args...)

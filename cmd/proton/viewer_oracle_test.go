@@ -97,7 +97,7 @@ func compareWithUpstream(t *testing.T, version string) {
 
 func runViewer(run oracleRun, stdout, stderr *bytes.Buffer) error {
 	cmd := newViewerCommand()
-	args := spellOutDiff(append([]string{"viewer"}, run.Args...))[1:]
+	args := spellOutDiff(append([]string{"viewer", "--compat"}, run.Args...))[1:]
 	if run.TTY {
 		args = append(args, "--color=always")
 	}

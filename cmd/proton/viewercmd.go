@@ -4,49 +4,70 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/goproton/goproton/internal/term"
+	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compat"
 )
 
 // viewerFlags are the flags of `proton viewer` as they were given.
 type viewerFlags struct {
-	list      bool
-	metrics   []string
-	include   string
-	exclude   string
-	threshold float64
-	depth     int
-	format    string
-	sorted    bool
-	diff      string
-	color     string
+	list     bool
+	metrics  []string
+	view     string
+	flat     bool
+	bottomUp bool
+	o        viewer.Options
+	format   string
+	mangled  bool
+	full     bool
+	sorted   bool
+	diff     string
+	compat   bool
+	color    string
+	paper    viewer.Paper
+	noPager  bool
+}
+
+// flagsOfProtonViewer are those that --compat knows.
+var flagsOfProtonViewer = []string{
+	"list", "metrics", "include", "exclude", "threshold", "depth", "format", "print-sorted", "diff-profile", "color", "compat", "no-pager", "help",
 }
 
 func newViewerCommand() *cobra.Command {
 	var f viewerFlags
 	cmd := &cobra.Command{
 		Use:   "viewer [flags] FILE",
-		Short: "print a profile as a tree",
-		Long: `viewer prints a .hatchet profile, ours or Triton's, as a tree of call paths with the metrics you ask for.
-FILE may be - for standard input. Called as proton-viewer, this program is this command.
+		Short: "print a profile: its tree, its hottest frames, and more",
+		Long: `viewer prints a profile as people read it: a tree of call paths with the metrics you ask for, their units, and each
+frame's share of the time. FILE is any format that we read, or - for standard input.
 
-Without -m the tree shows time/ms. Metric names ignore case and units. What can be asked for:
+Metrics, any number of them, separated by commas; names ignore case. A name without a unit gets one that fits.
 
-  time/s /ms /us /ns              time over the subtree; avg_time/…: per kernel launch
-  cpu_time/…, avg_cpu_time/…      time on the CPU of a cpu_timed_scope
-  flop/s, gflop/s, tflop/s        arithmetic rate; flop8/s … tflop64/s for one operand width
-  byte/s, gbyte/s, tbyte/s        memory rate
-  util                            roofline utilisation: the larger of arithmetic and memory time at the
-                                  GPU's dense peak, over the time taken
-  NAME/%                          share of the root (inclusive metrics) or of the sum over all frames
-  NAME                            any recorded metric: see --list`,
-		Example: `  proton viewer -m util,tflop16/s,time/ms matmul.hatchet
-  proton viewer -m time/% -t 5 -i '.*attention.*' train.hatchet
-  proton viewer -m time/ms --diff-profile before.hatchet after.hatchet`,
+  time, cpu_time, avg_time        /s /ms /us /ns; avg_time: per kernel launch
+  min_time, median_time, p95_time, p99_time, max_time, stddev_time
+                                  of single kernels, of the whole subtree; any percentile: p99.9_time
+  flop/s, flop8/s … flop64/s      arithmetic rate, of all operands or of one width; kflop/s … pflop/s
+  byte/s                          memory rate; kbyte/s … tbyte/s
+  util                            least time that the work needs at the GPU's peaks, over the time taken
+  intensity, attainable, bound, roof_time
+                                  flop per byte; rate at the roof; compute or memory; that least time
+  NAME/%                          share of the whole program
+  NAME                            any recorded metric: see --list
+
+Called as proton-viewer, this program prints what Triton's proton-viewer does: that is --compat.`,
+		Example: `  proton viewer -m util,tflop/s,time matmul.hatchet
+  proton viewer --top 20 train.hatchet
+  proton viewer --bottom-up --focus '^backward$' train.hatchet
+  proton viewer -m time,p50_time,p99_time,max_time --flat train.hatchet
+  proton viewer -m util,bound,intensity,attainable --peak flops32=fp32 train.hatchet
+  proton viewer --view json train.hatchet | jq '.rows[0]'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return &exitError{code: 2, err: fmt.Errorf("must specify one file to read, or - for standard input; got %d: proton viewer [flags] FILE", len(args))}
@@ -54,6 +75,9 @@ Without -m the tree shows time/ms. Metric names ignore case and units. What can 
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd.Flags()); err != nil {
+				return &exitError{code: 2, err: err}
+			}
 			return f.run(args[0], cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -64,44 +88,163 @@ Without -m the tree shows time/ms. Metric names ignore case and units. What can 
 func (f *viewerFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVarP(&f.list, "list", "l", false, "list the metrics that the profile holds")
-	flags.StringArrayVarP(&f.metrics, "metrics", "m", nil, "metrics to show, `NAMES` separated by commas; the first rules -t, sorting and colour")
-	flags.StringVarP(&f.include, "include", "i", "", "show only paths through frames that match `REGEXP` from their start on, '.*gemm'")
-	flags.StringVarP(&f.exclude, "exclude", "e", "", "leave out frames that match `REGEXP` from their start on, and all below them")
-	flags.Float64VarP(&f.threshold, "threshold", "t", 0, "leave out frames with less than `VALUE` of the first metric")
-	flags.IntVarP(&f.depth, "depth", "d", compat.DefaultDepth, "print `N` levels of the tree")
-	flags.StringVarP(&f.format, "format", "f", string(compat.FullName), "`FORM` of file:line@function names: "+formatNames())
-	flags.BoolVar(&f.sorted, "print-sorted", false, "also print a list sorted by the first metric")
-	flags.StringVar(&f.diff, "diff-profile", "", "subtract the profile in `FILE` (also -diff FILE)")
+	flags.BoolVarP(&f.list, "list", "l", false, "list the metrics that the profile can be asked for")
+	flags.StringArrayVarP(&f.metrics, "metrics", "m", nil, "metrics to show, `NAMES` separated by commas; the first rules -t, the order and colour")
+
+	flags.StringVar(&f.view, "view", "", "what to print, `NAME`: "+viewNames()+" (default tree)")
+	flags.BoolVar(&f.flat, "flat", false, "frames by name: the flat view; or its rows in the view that is asked for")
+	flags.IntVar(&f.o.Top, "top", 0, "the `N` frames with most of their own: the top view")
+	flags.BoolVar(&f.bottomUp, "bottom-up", false, "frames by name, their callers below: the bottom-up view; or its rows in the view that is asked for")
+
+	flags.StringVarP(&f.o.Include, "include", "i", "", "count only paths through frames that match `REGEXP`")
+	flags.StringVarP(&f.o.Exclude, "exclude", "e", "", "count no path through frames that match `REGEXP`")
+	flags.StringVar(&f.o.Focus, "focus", "", "as -i, and begin the tree at the frames that match `REGEXP`")
+	flags.StringVar(&f.o.Trim, "trim", "", "end the tree at the frames that match `REGEXP`; what is below counts as theirs")
+	flags.StringVar(&f.o.Hide, "hide", "", "leave out the frames that match `REGEXP`; what they have counts as their callers'")
+	flags.Float64VarP(&f.o.Threshold, "threshold", "t", 0, "hide rows with less than `VALUE` of the first metric, in the unit shown")
+	flags.IntVarP(&f.o.Depth, "depth", "d", 0, "show `N` levels of the tree (default all)")
+	flags.BoolVar(&f.paper.All, "all", false, "show every row, however small")
+	flags.StringVar(&f.o.Sort, "sort", "", "`ORDER` of siblings: chronological, name, own, or a shown metric, the largest first")
+
+	flags.StringVarP(&f.format, "format", "f", "", "`FORM` of names: "+formatNames()+" (default short)")
+	flags.BoolVar(&f.full, "full-names", false, "whole paths, C++ names with everything: -f full")
+	flags.BoolVar(&f.mangled, "mangled", false, "names as recorded, C++ mangled: -f mangled")
+	flags.StringSliceVar(&f.o.Peaks, "peak", nil, "`PEAKS` of the GPU for the roofline: flops16=990T,bytes=4.8T; or of which type flops are: flops32=fp32")
+
+	flags.IntVar(&f.paper.Width, "width", 0, "cut names so that lines have `N` columns (default: the terminal's; not cut where there is none)")
 	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
+	flags.BoolVar(&f.paper.ASCII, "ascii", false, "draw with ASCII characters only")
+	flags.BoolVar(&f.noPager, "no-pager", false, "do not page on a terminal; otherwise $PAGER does, or less")
+
+	flags.BoolVar(&f.compat, "compat", false, "print exactly what Triton's proton-viewer does")
+	flags.BoolVar(&f.sorted, "print-sorted", false, "also print the flat view; in --compat proton-viewer's sorted list")
+	flags.StringVar(&f.diff, "diff-profile", "", "subtract the profile in `FILE` (also -diff FILE), in proton-viewer's text; proton diff does it better")
+}
+
+func viewNames() string {
+	var names []string
+	for _, v := range viewer.Views() {
+		names = append(names, v.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 func formatNames() string {
 	var names []string
-	for _, n := range compat.NameFormats {
+	for _, n := range viewer.NameFormats {
 		names = append(names, string(n))
 	}
 	return strings.Join(names, ", ")
 }
 
-func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer) error {
-	if f.depth < 1 {
-		return fmt.Errorf("read --depth %d: a tree has at least 1 level", f.depth)
+// check refuses flags that mean nothing together, and spells out the short ones.
+func (f *viewerFlags) check(flags *pflag.FlagSet) error {
+	if flags.Changed("depth") && f.o.Depth < 1 {
+		return fmt.Errorf("read --depth %d: a tree has at least 1 level", f.o.Depth)
 	}
+	if flags.Changed("top") && f.o.Top < 1 {
+		return fmt.Errorf("read --top %d: show at least 1 frame", f.o.Top)
+	}
+	if f.diff != "" {
+		f.compat = true
+	}
+	if f.compat {
+		var foreign []string
+		flags.Visit(func(flag *pflag.Flag) {
+			if !slices.Contains(flagsOfProtonViewer, flag.Name) {
+				foreign = append(foreign, "--"+flag.Name)
+			}
+		})
+		if len(foreign) > 0 {
+			return fmt.Errorf("%s: proton-viewer has no such flag, and --compat prints what it does; leave out --compat (as proton-viewer: say --compat=false)", strings.Join(foreign, ", "))
+		}
+		return nil
+	}
+	return f.chooseView(flags)
+}
+
+func (f *viewerFlags) chooseView(flags *pflag.FlagSet) error {
+	short := []struct {
+		given bool
+		view  string
+		group viewer.Grouping
+	}{{f.flat, "flat", viewer.ByName}, {flags.Changed("top"), "top", viewer.ByName}, {f.bottomUp, "bottom-up", viewer.ByCaller}}
+	asked := f.view
+	for _, s := range short {
+		if !s.given {
+			continue
+		}
+		if f.o.Group != viewer.ByPath && f.o.Group != s.group {
+			return fmt.Errorf("--bottom-up and --flat or --top: rows are either; ask for one")
+		}
+		f.o.Group = s.group
+		if asked == "" {
+			f.view = s.view
+		}
+	}
+	for _, s := range []struct {
+		given bool
+		form  viewer.NameFormat
+	}{{f.full, viewer.FullName}, {f.mangled, viewer.MangledName}} {
+		if !s.given {
+			continue
+		}
+		if f.format != "" && f.format != string(s.form) {
+			return fmt.Errorf("names are either %s or %s: ask for one", f.format, s.form)
+		}
+		f.format = string(s.form)
+	}
+	return nil
+}
+
+func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer) error {
 	color, err := term.Color(f.color, stdout, os.Getenv)
 	if err != nil {
 		return err
+	}
+	f.paper.Color = color
+	if f.paper.Width == 0 {
+		f.paper.Width = term.Width(stdout)
 	}
 	p, err := readProfile(file, stdin)
 	if err != nil {
 		return err
 	}
+	return term.Paged(stdout, !f.noPager, os.LookupEnv, func(out io.Writer) error {
+		if f.compat {
+			return f.printCompat(p, stdin, out, stderr)
+		}
+		if f.list {
+			return viewer.List(out, p)
+		}
+		return f.print(p, out, stderr)
+	})
+}
+
+func (f *viewerFlags) print(p *tree.Profile, out, stderr io.Writer) error {
+	f.o.Metrics, f.o.Names = splitNames(f.metrics), viewer.NameFormat(f.format)
+	notes, err := viewer.Render(out, p, f.view, f.o, f.paper)
+	if err == nil && f.sorted {
+		fmt.Fprintln(out)
+		_, err = viewer.Render(out, p, "flat", f.o, f.paper)
+	}
+	if err != nil {
+		return err
+	}
+	for _, n := range notes {
+		fmt.Fprintf(stderr, "proton viewer: %s\n", n)
+	}
+	return nil
+}
+
+// printCompat prints what proton-viewer prints.
+func (f *viewerFlags) printCompat(p *tree.Profile, stdin io.Reader, out, stderr io.Writer) (err error) {
 	if f.list {
-		return compat.List(stdout, p)
+		return compat.List(out, p)
 	}
 	o := compat.Options{
-		Metrics: splitNames(f.metrics), Include: f.include, Exclude: f.exclude, Threshold: f.threshold, Depth: f.depth,
-		Format: compat.NameFormat(f.format), Sorted: f.sorted, Color: color,
+		Metrics: splitNames(f.metrics), Include: f.o.Include, Exclude: f.o.Exclude, Threshold: f.o.Threshold, Depth: f.o.Depth,
+		Format: compat.NameFormat(f.format), Sorted: f.sorted, Color: f.paper.Color,
 		Warn: func(note string) { fmt.Fprintf(stderr, "proton viewer: %s\n", note) },
 	}
 	if f.diff != "" {
@@ -109,7 +252,7 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 			return err
 		}
 	}
-	return compat.Render(stdout, p, o)
+	return compat.Render(out, p, o)
 }
 
 // splitNames takes apart lists at their commas, and at nothing else: names may hold spaces and quotes.

@@ -1,0 +1,294 @@
+package viewer
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// lines is what tree, flat, top and bottom-up have in common: a header, and a line per row with its numbers in columns,
+// its share with a bar, and its name last, since names are long.
+type lines struct {
+	out     *bufio.Writer
+	table   *Table
+	paper   *Paper
+	marks   *marks
+	columns []printed
+	share   func(r *Row) float64 // nil when no metric adds up
+	bars    bool
+	percent bool // beside the bars; not when a column already is that share
+	widest  float64
+	shown   map[*Row]bool
+}
+
+// printed is one column of text, flushed right; left when it holds words.
+type printed struct {
+	label, unit string
+	form        form
+	value       func(r *Row) float64
+	beside      func(r *Row) float64 // of a column that is to have the same form; may be nil
+	word        func(r *Row) string
+	sum         bool // values of hidden rows may be added up
+	width       int
+}
+
+// marks are the characters that lines are drawn with.
+type marks struct {
+	child, last, through, below string
+	dots                        string
+	full                        string
+	parts                       []string // of a bar's cell, from an eighth up; none where there is only the whole
+}
+
+var (
+	unicodeLines = marks{"├─ ", "└─ ", "│  ", "   ", "…", "█", []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"}}
+	asciiLines   = marks{"|- ", "`- ", "|  ", "   ", "...", "#", nil}
+)
+
+const barCells = 10
+
+func newLines(out *bufio.Writer, t *Table, p *Paper) *lines {
+	l := &lines{out: out, table: t, paper: p, marks: &unicodeLines}
+	if p.ASCII {
+		l.marks = &asciiLines
+	}
+	if t.ShareOf != "" {
+		l.share = func(r *Row) float64 { return r.Share }
+	}
+	return l
+}
+
+// addColumns takes over the columns of the table, by the values that a function picks.
+func (l *lines) addColumns(values func(r *Row) []float64) {
+	for i := range l.table.Columns {
+		c := &l.table.Columns[i]
+		shown := printed{label: c.Label, unit: c.Unit}
+		if c.Text {
+			shown.word = func(r *Row) string { return l.table.Text(r, i) }
+		} else {
+			shown.sum = c.Additive && c.Inclusive
+			shown.value = func(r *Row) float64 { return values(r)[i] }
+		}
+		l.columns = append(l.columns, shown)
+	}
+}
+
+// measure finds out how wide the columns are.
+func (l *lines) measure() {
+	for i := range l.columns {
+		c := &l.columns[i]
+		c.width = max(runewidth.StringWidth(c.label), runewidth.StringWidth(c.unit))
+		if c.word != nil {
+			for r := range l.table.All() {
+				c.width = max(c.width, runewidth.StringWidth(c.word(r)))
+			}
+			continue
+		}
+		values := func(yield func(v float64) bool) {
+			for r := range l.table.All() {
+				if !yield(c.value(r)) || c.beside != nil && !yield(c.beside(r)) {
+					return
+				}
+			}
+		}
+		c.form = formFor(values)
+		lowest, highest := 0.0, 0.0
+		for v := range values {
+			if finite(v) {
+				lowest, highest = min(lowest, v), max(highest, v)
+			}
+		}
+		c.width = max(c.width, len(c.form.text(lowest)), len(c.form.text(highest)))
+	}
+	if l.share == nil {
+		return
+	}
+	l.percent = true
+	for i := range l.table.Columns {
+		c := &l.table.Columns[i]
+		l.percent = l.percent && !(c.Unit == "%" && c.Label == l.table.ShareOf)
+	}
+	for r := range l.table.All() {
+		if s := l.share(r); finite(s) {
+			l.widest = max(l.widest, s)
+		}
+	}
+	l.bars = l.widest > 0
+}
+
+// header prints what the columns are, and in which unit.
+func (l *lines) header() {
+	units, of := false, ""
+	for i := range l.columns {
+		units = units || l.columns[i].unit != ""
+	}
+	if l.bars && l.percent && (len(l.table.Columns) == 0 || l.table.Columns[0].Label != l.table.ShareOf) {
+		of = "of " + l.table.ShareOf
+		units = true
+	}
+	var names, below strings.Builder
+	for i := range l.columns {
+		c := &l.columns[i]
+		names.WriteString(pad(c.label, c.width, c.word == nil) + "  ")
+		below.WriteString(pad(c.unit, c.width, c.word == nil) + "  ")
+	}
+	if l.bars && l.percent {
+		names.WriteString(" share")
+		below.WriteString(of)
+	}
+	l.line(l.faint(strings.TrimRight(names.String(), " ")))
+	if units {
+		l.line(l.faint(strings.TrimRight(below.String(), " ")))
+	}
+}
+
+func (l *lines) line(text string) {
+	l.out.WriteString(text)
+	l.out.WriteByte('\n')
+}
+
+// row prints a line; indent stands before the name.
+func (l *lines) row(r *Row, indent string) {
+	share := missing
+	if l.share != nil {
+		share = l.share(r)
+	}
+	heat := l.heat(share)
+	var b strings.Builder
+	for i := range l.columns {
+		c := &l.columns[i]
+		text := ""
+		if c.word != nil {
+			text = pad(c.word(r), c.width, false)
+		} else {
+			text = pad(c.form.text(c.value(r)), c.width, true)
+		}
+		if i == 0 {
+			text = l.painted(text, heat)
+		}
+		b.WriteString(text + "  ")
+	}
+	l.writeShare(&b, share, heat)
+	l.finish(&b, indent, l.table.Label(r), "")
+}
+
+// rest prints a line for rows that are not shown, with their sums.
+func (l *lines) rest(hidden []*Row, indent string) {
+	var b strings.Builder
+	for i := range l.columns {
+		c := &l.columns[i]
+		text := ""
+		if c.sum {
+			sum := missing
+			for _, r := range hidden {
+				sum = add(sum, c.value(r))
+			}
+			text = c.form.text(sum)
+		}
+		b.WriteString(pad(text, c.width, true) + "  ")
+	}
+	share := missing
+	if l.share != nil {
+		for _, r := range hidden {
+			share = add(share, l.share(r))
+		}
+	}
+	if l.bars {
+		if l.percent {
+			b.WriteString(pad(percent(share), len("100.0%"), true) + " ")
+		}
+		b.WriteString(strings.Repeat(" ", barCells+1))
+	}
+	l.finish(&b, indent, fmt.Sprintf("%s %d more", l.marks.dots, len(hidden)), faint)
+}
+
+func (l *lines) writeShare(b *strings.Builder, share float64, heat string) {
+	if !l.bars {
+		return
+	}
+	if l.percent {
+		b.WriteString(pad(percent(share), len("100.0%"), true) + " ")
+	}
+	b.WriteString(l.painted(pad(l.bar(share/l.widest), barCells, false), heat) + " ")
+}
+
+// finish writes the name, cut to the paper's width, and ends the line. Numbers are never cut, and every name keeps
+// some letters: of the branches of a deep tree only the last ones are drawn.
+func (l *lines) finish(b *strings.Builder, indent, name, color string) {
+	if l.paper.Width > 0 {
+		room := max(l.paper.Width-runewidth.StringWidth(plain(b.String())), leastName+leastBranches)
+		if runewidth.StringWidth(indent) > room-leastName {
+			indent = l.marks.dots + lastSteps(indent, room-leastName-len([]rune(l.marks.dots)))
+		}
+		name = runewidth.Truncate(name, room-runewidth.StringWidth(indent), l.marks.dots)
+	}
+	b.WriteString(l.painted(indent, faint) + l.painted(name, color))
+	l.line(strings.TrimRight(b.String(), " "))
+}
+
+const (
+	leastName     = 16
+	leastBranches = 4
+)
+
+// lastSteps is the end of an indentation: whole steps of three columns.
+func lastSteps(indent string, columns int) string {
+	runes := []rune(indent)
+	return string(runes[max(len(runes)-max(columns, 3)/3*3, 0):])
+}
+
+// bar draws a part of barCells.
+func (l *lines) bar(part float64) string {
+	if !(part > 0) || math.IsInf(part, 0) {
+		return ""
+	}
+	eighths := int(math.Round(min(part, 1) * barCells * 8))
+	text := strings.Repeat(l.marks.full, eighths/8)
+	switch rest := eighths % 8; {
+	case l.marks.parts == nil && rest >= 4:
+		text += l.marks.full
+	case l.marks.parts != nil && rest > 0:
+		text += l.marks.parts[rest-1]
+	}
+	return text
+}
+
+// pad fills a text up with blanks, before it if it is to stand right.
+func pad(text string, width int, right bool) string {
+	blanks := strings.Repeat(" ", max(width-runewidth.StringWidth(text), 0))
+	if right {
+		return blanks + text
+	}
+	return text + blanks
+}
+
+// footer explains what stands above it, as far as it needs it.
+func (l *lines) footer() {
+	var notes []string
+	if l.table.elided > 0 {
+		notes = append(notes, fmt.Sprintf("%s: rows with less than %s of what is shown, and all but the %d largest of many siblings; --all shows them",
+			l.marks.dots, percent(l.table.tail), elideBeyond))
+	}
+	if whole := l.table.Root.Share; l.share != nil && l.bars && whole < 0.9995 {
+		notes = append(notes, fmt.Sprintf("the filters leave %s of the program's %s; shares are of all of it", percent(whole), l.table.ShareOf))
+	}
+	if l.paper.Color && l.bars {
+		var b strings.Builder
+		for i, s := range heats {
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			fmt.Fprintf(&b, "%s %s%.0f%%", l.painted(l.marks.full, s.color), ">", 100*s.from)
+		}
+		notes = append(notes, b.String())
+	}
+	if len(notes) > 0 {
+		l.line("")
+	}
+	for _, n := range notes {
+		l.line(l.faint(n))
+	}
+}

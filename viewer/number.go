@@ -1,0 +1,63 @@
+package viewer
+
+import (
+	"math"
+	"strconv"
+)
+
+// nothing is printed where a row has no value, and where a value is not finite: no time, no rate.
+const nothing = "-"
+
+// form is how the numbers of one column are printed: all with the same decimals, so that they align.
+type form struct {
+	decimals int
+	exponent bool // some are too large to be written out
+}
+
+// formFor chooses a column's form by its values: whole numbers have no decimals, others enough for a thousandth of
+// the largest to be seen.
+func formFor(values func(yield func(v float64) bool)) form {
+	largest, whole := 0.0, true
+	for v := range values {
+		if finite(v) {
+			largest = max(largest, math.Abs(v))
+			whole = whole && v == math.Trunc(v)
+		}
+	}
+	switch {
+	case largest >= 1e15:
+		return form{exponent: true}
+	case whole:
+		return form{}
+	case largest >= 10_000:
+		return form{decimals: 1}
+	case largest >= 1000:
+		return form{decimals: 2}
+	case largest >= 0.1:
+		return form{decimals: 3}
+	case largest < 1e-12:
+		return form{exponent: true}
+	}
+	return form{decimals: 2 - int(math.Floor(math.Log10(largest)))}
+}
+
+func (f form) text(v float64) string {
+	switch {
+	case !finite(v):
+		return nothing
+	case f.exponent:
+		return strconv.FormatFloat(v, 'g', 5, 64)
+	}
+	if s := strconv.FormatFloat(v, 'f', f.decimals, 64); s[0] != '-' || v < -math.Pow10(-f.decimals)/2 {
+		return s
+	}
+	return strconv.FormatFloat(0, 'f', f.decimals, 64) // not -0.00
+}
+
+// percent prints a share.
+func percent(share float64) string {
+	if !finite(share) {
+		return nothing
+	}
+	return form{decimals: 1}.text(100*share) + "%"
+}

@@ -1,0 +1,107 @@
+package viewer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// errNotHere is enough for who only tries whether a metric can be computed.
+var errNotHere = errors.New("not in this profile")
+
+// unknown is the error for a name that means nothing here: what was meant, perhaps, and what there is.
+func (b *builder) unknown(name string) error {
+	if b.trying {
+		return errNotHere
+	}
+	base, unit, divided := strings.Cut(name, "/")
+	if _, ok := b.find(base); ok && divided {
+		return fmt.Errorf("%s: unknown unit %q of %s; times have s, ms, us and ns, amounts a prefix (flops16/gflop, bytes/mb), and what adds up has %%", name, unit, base)
+	}
+	var recorded, computed, near []string
+	for _, m := range b.metrics() {
+		if m.Derived {
+			computed = append(computed, m.Name)
+		} else {
+			recorded = append(recorded, m.Name)
+		}
+		if alike(name, m.Name) || divided && alike(base, m.Name) {
+			near = append(near, m.Name)
+		}
+	}
+	meant := ""
+	if len(near) > 0 {
+		meant = "; did you mean " + or(near) + "?"
+	}
+	has := "recorded are " + strings.Join(recorded, ", ")
+	if len(computed) > 0 {
+		has += "; computed are " + strings.Join(computed, ", ")
+	}
+	return fmt.Errorf("there is no metric %s in this profile%s %s (see --list)", name, punctuated(meant), has)
+}
+
+func punctuated(meant string) string {
+	if meant == "" {
+		return ":"
+	}
+	return meant
+}
+
+// noAmount is the error for a rate of something that was not recorded.
+func (b *builder) noAmount(name, label string) error {
+	of := strings.TrimSuffix(label, "/s")
+	var have []string
+	for _, f := range b.flops() {
+		have = append(have, baseName(f.metric.name))
+	}
+	switch {
+	case of == "byte":
+		return fmt.Errorf("%s: nothing in the profile says its bytes; give kernels a launch_metadata function that returns bytes, and profile with the triton hook", name)
+	case len(have) > 0:
+		return fmt.Errorf("%s: the profile has no flops%s, it has %s; flop/s takes all of them", name, strings.TrimPrefix(of, "flop"), strings.Join(have, ", "))
+	}
+	return fmt.Errorf("%s: nothing in the profile says its flops; give kernels a launch_metadata function that returns flops16 or the like, and profile with the triton hook", name)
+}
+
+// alike says whether one name may have been meant by the other: few letters differ, or one begins the other.
+func alike(typed, name string) bool {
+	if len(typed) >= 3 && (strings.HasPrefix(name, typed) || strings.HasPrefix(typed, name) || strings.HasSuffix(name, typed)) {
+		return true
+	}
+	return distance(typed, name) <= max(1, max(len(typed), len(name))/3)
+}
+
+// distance is Levenshtein's: the letters to insert, delete or replace. Names longer than maxCompared are unlike.
+func distance(a, b string) int {
+	const maxCompared = 64
+	if len(a) > maxCompared || len(b) > maxCompared {
+		return maxCompared
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		left, diagonal := i+1, i
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			here := min(row[j+1]+1, left+1, diagonal+cost)
+			diagonal, row[j], left = row[j+1], left, here
+		}
+		row[len(b)] = left
+	}
+	return row[len(b)]
+}
+
+// or joins names with commas and a last "or".
+func or(names []string) string {
+	names = slices.Compact(names)
+	if len(names) == 1 {
+		return names[0]
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}

@@ -22,6 +22,7 @@ type facts struct {
 	Kinds   map[string]string             `json:"kinds,omitempty"`
 	Samples map[string]sampleFacts        `json:"samples,omitempty"` // by sample type
 	Labels  map[string]labelFacts         `json:"labels,omitempty"`
+	Origins bool                          `json:"origins,omitempty"` // whether labels rank and source stand for parts of a merged profile
 	Devices map[string]map[string]devInfo `json:"devices,omitempty"` // by type and ordinal
 	Info    map[string]string             `json:"info,omitempty"`
 }
@@ -121,6 +122,7 @@ func (f *facts) merge(o *facts) {
 			delete(f.Info, key)
 		}
 	}
+	f.Origins = f.Origins && o.Origins
 	f.Kinds = joined(f.Kinds, o.Kinds)
 	f.Samples = joined(f.Samples, o.Samples)
 	f.Labels = joined(f.Labels, o.Labels)

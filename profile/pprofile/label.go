@@ -1,6 +1,7 @@
 package pprofile
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 
@@ -63,6 +64,10 @@ func (l *labelSet) add(key string, v profile.Value) {
 		l.numbers, l.units = map[string][]int64{}, map[string][]string{}
 	}
 	l.numbers[key], l.units[key] = []int64{n}, []string{idUnit}
+}
+
+func (l *labelSet) clone() *labelSet {
+	return &labelSet{maps.Clone(l.text), maps.Clone(l.numbers), maps.Clone(l.units)}
 }
 
 // wholeNumber accepts text only in the form that the number is written in, so that it comes back the same.

@@ -62,13 +62,14 @@ type writer struct {
 	zeros   []string          // scratch of one node
 	key     []byte            // scratch of one node
 	shared  map[string]*labelSet
-	path    []*pprof.Location // of the node that is visited, outermost first, without the root
-	stacks  []*pprof.Location // room for the stacks to come
-	values  []int64           // room for the values to come
+	origins map[originKey]*labelSet // labels with a rank besides
+	path    []*pprof.Location       // of the node that is visited, outermost first, without the root
+	stacks  []*pprof.Location       // room for the stacks to come
+	values  []int64                 // room for the values to come
 }
 
 func newWriter(p *profile.Profile) *writer {
-	w := &writer{p: p, columns: newColumns(p), facts: newFacts(p), labels: map[string]string{}, shared: map[string]*labelSet{}}
+	w := &writer{p: p, columns: newColumns(p), facts: newFacts(p), labels: map[string]string{}, shared: map[string]*labelSet{}, origins: map[originKey]*labelSet{}}
 	w.out = &pprof.Profile{
 		SampleType: w.columns.types(),
 		// Every kernel is recorded. The type is never left out: pprof cannot merge profiles without one.
@@ -129,10 +130,18 @@ func (w *writer) node(n *profile.Node, depth int) {
 	if depth == 0 && !tells(n, w.p.Kinds) || depth > 0 && len(n.Metrics) == 0 && len(n.Children) > 0 {
 		return
 	}
-	s := &pprof.Sample{Location: w.stack(depth), Value: w.row()}
-	labels := w.fill(s.Value, n, depth == 0)
-	s.Label, s.NumLabel, s.NumUnit = labels.text, labels.numbers, labels.units
-	w.out.Sample = append(w.out.Sample, s)
+	stack, row := w.stack(depth), w.row()
+	labels := w.fill(row, n, depth == 0)
+	if len(w.columns.parts) > 0 && w.split(stack, row, labels, n) {
+		return
+	}
+	w.sample(stack, row, labels)
+}
+
+func (w *writer) sample(stack []*pprof.Location, row []int64, labels *labelSet) {
+	w.out.Sample = append(w.out.Sample, &pprof.Sample{
+		Location: stack, Value: row, Label: labels.text, NumLabel: labels.numbers, NumUnit: labels.units,
+	})
 }
 
 // isKernel tells kernels from scopes: what ran on a device.
@@ -184,6 +193,9 @@ func (w *writer) fill(row []int64, n *profile.Node, root bool) *labelSet {
 			continue
 		}
 		at := w.columns.of(m)
+		if at < 0 && w.columns.parts[m.Name] != nil {
+			continue
+		}
 		if at < 0 {
 			w.key = appendLabel(w.key, m)
 			continue
@@ -219,7 +231,7 @@ func appendLabel(key []byte, m *profile.Metric) []byte {
 func (w *writer) labelSet(n *profile.Node) *labelSet {
 	set := &labelSet{}
 	for i := range n.Metrics {
-		if m := &n.Metrics[i]; w.columns.of(m) < 0 && (n != w.p.Root || !isKindZero(m, w.p.Kinds)) {
+		if m := &n.Metrics[i]; w.columns.of(m) < 0 && w.columns.parts[m.Name] == nil && (n != w.p.Root || !isKindZero(m, w.p.Kinds)) {
 			set.add(w.label(m), m.Value)
 		}
 	}

@@ -247,6 +247,44 @@ info map[host:a]
 	}
 }
 
+// The columns of a merged profile become samples of their ranks, and columns again.
+func TestRankColumns(t *testing.T) {
+	kernel := &profile.Node{Name: "gemm"}
+	for name, v := range map[string]int64{
+		"time (ns)": 100, "time@rank0 (ns)": 60, "time@rank12 (ns)": 30, "count": 4, "count@rank0": 3, "count@rank12": 1, "time@before (ns)": 10,
+	} {
+		kernel.Set(name, profile.IntValue(v))
+	}
+	kernel.Set("device_id", profile.StringValue("rank0-12:0"))
+	p := &profile.Profile{
+		Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{{Name: "step", Children: []*profile.Node{kernel}}}},
+		Kinds: profile.Kinds{
+			"time (ns)": profile.Inclusive, "time@rank0 (ns)": profile.Inclusive, "time@rank12 (ns)": profile.Inclusive, "time@before (ns)": profile.Inclusive,
+			"count": profile.Inclusive, "count@rank0": profile.Inclusive, "count@rank12": profile.Inclusive, "device_id": profile.Property,
+		},
+	}
+	pp, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var have []string
+	for _, s := range pp.Sample {
+		have = append(have, fmt.Sprint(s.Value, s.Label, s.NumLabel))
+	}
+	slices.Sort(have)
+	want := []string{
+		"[0 10] map[device:[rank0-12:0] source:[before]] map[]",
+		"[1 30] map[device:[rank0-12:0]] map[rank:[12]]",
+		"[3 60] map[device:[rank0-12:0]] map[rank:[0]]",
+	}
+	if !slices.Equal(have, want) {
+		t.Errorf("samples\n%q\nwant\n%q", have, want)
+	}
+	if have, want := dump(reread(t, p)), dump(p); have != want {
+		t.Errorf("comes back as\n%s\nwas\n%s", have, want)
+	}
+}
+
 // The golden file shows what pprof sees: sample types, labels, functions, mappings, the comment.
 func TestWhatPprofSees(t *testing.T) {
 	scope := &profile.Node{Name: "/home/u/train.py:31@forward"}

@@ -5,11 +5,13 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	pprof "github.com/google/pprof/profile"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/merge"
 )
 
 // Names that have a meaning of their own here.
@@ -73,8 +75,19 @@ type column struct {
 // what pprof's -mean divides by, then times, then the others by name.
 type columns struct {
 	list  []column
-	index map[string]int // by metric; -1 for one that becomes a label
+	index map[string]int   // by metric; -1 for one that becomes a label
+	parts map[string]*part // by metric
 }
+
+// part is a metric of a merged profile that holds what one rank or run has of another metric: "time@rank3 (ns)".
+// It becomes the same sample type as that one, in a sample of its own with the rank as a label.
+type part struct {
+	column int // of the whole
+	of     origin
+}
+
+// origin is a rank or run as a label: 3 of "rank", or "before" of "source".
+type origin struct{ key, value string }
 
 // mostDistorted is how much of a value rounding may take. A metric with a value that would lose more, a loss of 0.31, is
 // not counted in whole numbers at all: it becomes a label and keeps its digits.
@@ -105,10 +118,12 @@ func newColumns(p *profile.Profile) *columns {
 }
 
 func sortedColumns(seen map[string]*column, labels map[string]bool) *columns {
-	c := &columns{index: make(map[string]int, len(seen))}
+	c := &columns{index: make(map[string]int, len(seen)), parts: map[string]*part{}}
 	for name, col := range seen {
 		c.index[name] = -1
-		if !labels[name] {
+		if whole, source, is := merge.SplitColumn(name); is && seen[whole] != nil && !labels[whole] && !labels[name] {
+			c.parts[name] = &part{of: originOf(source)}
+		} else if !labels[name] {
 			col.fit()
 			c.list = append(c.list, *col)
 		}
@@ -125,7 +140,35 @@ func sortedColumns(seen map[string]*column, labels map[string]bool) *columns {
 	for i := range c.list {
 		c.index[c.list[i].metric] = i
 	}
+	for name, p := range c.parts {
+		whole, _, _ := merge.SplitColumn(name)
+		p.column = c.index[whole]
+	}
 	return c
+}
+
+// originOf makes a number of a rank: "rank3" is 3 of rank.
+func originOf(source string) origin {
+	if digits, is := strings.CutPrefix(source, profile.InfoRank); is {
+		if n, err := strconv.ParseUint(digits, 10, 32); err == nil && strconv.FormatUint(n, 10) == digits {
+			return origin{profile.InfoRank, digits}
+		}
+	}
+	return origin{sourceLabel, source}
+}
+
+// sourceLabel is the label of runs and hosts in a merged profile.
+const sourceLabel = "source"
+
+// source is the way back; ok is false for any other label.
+func (o origin) source() (name string, ok bool) {
+	switch o.key {
+	case profile.InfoRank:
+		return profile.InfoRank + o.value, true
+	case sourceLabel:
+		return o.value, true
+	}
+	return "", false
 }
 
 // newColumn makes fractions of seconds nanoseconds; other fractions have no smaller unit.

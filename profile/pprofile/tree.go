@@ -52,6 +52,7 @@ type reader struct {
 	last    *pprof.Sample // whose labels are these:
 	labels  []profile.Metric
 	text    string // equal for equal labels
+	source  string // the rank or run that the sample is a part of, in a merged profile
 }
 
 // frame is a name that is compared by number.
@@ -123,7 +124,8 @@ func (r *reader) sample(s *pprof.Sample) error {
 		return err
 	}
 	if r.last == nil || !sameLabels(s, r.last) {
-		r.last, r.labels = s, r.readLabels(s)
+		r.last = s
+		r.source, r.labels = r.takeOrigin(r.readLabels(s))
 		r.text = labelsText(r.labels)
 	}
 	if r.ours {
@@ -132,6 +134,9 @@ func (r *reader) sample(s *pprof.Sample) error {
 		}
 	}
 	r.fill(n, s, r.labels)
+	if r.source != "" {
+		r.addPart(n.Node, s, r.source)
+	}
 	return nil
 }
 
@@ -246,7 +251,7 @@ func (r *reader) fill(n *node, s *pprof.Sample, labels []profile.Metric) {
 	}
 	for i, v := range s.Value {
 		if v != 0 {
-			r.addValue(n.Node, i, v)
+			addValue(n.Node, r.metrics[i], v)
 		}
 	}
 	first := !n.filled
@@ -278,8 +283,7 @@ func countNonZero(row []int64) int {
 }
 
 // addValue adds a value of a sample to its metric.
-func (r *reader) addValue(n *profile.Node, column int, v int64) {
-	m := r.metrics[column]
+func addValue(n *profile.Node, m sampleFacts, v int64) {
 	have, _ := n.Metric(m.Metric)
 	if m.Float {
 		f, _ := have.Float()
@@ -294,7 +298,7 @@ func (r *reader) zeros(n *profile.Node, list string) {
 	for _, name := range strings.Split(list, ",") {
 		at := slices.IndexFunc(r.metrics, func(m sampleFacts) bool { return m.Metric == name })
 		if _, has := n.Metric(name); at >= 0 && !has {
-			r.addValue(n, at, 0)
+			addValue(n, r.metrics[at], 0)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/goproton/goproton/profile"
 )
@@ -88,6 +89,9 @@ func ReadFileAs(path string, f *Format) (*profile.Profile, error) {
 	}
 	defer file.Close()
 	p, err := ReadAs(file, f)
+	if err != nil && (strings.HasSuffix(path, ".nsys-rep") || strings.HasSuffix(path, ".ncu-rep")) {
+		return nil, fmt.Errorf("read profile %s: it is a report of Nsight, which holds no call paths to show; record the program with proton run", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read profile %s: %w", path, err)
 	}

@@ -42,8 +42,11 @@ type openNode struct {
 
 // ReadAt reads one profile from the first size bytes of r, with all processors.
 func ReadAt(r io.ReaderAt, size int64) (*profile.Profile, error) {
-	pieces := min(int64(runtime.GOMAXPROCS(0)), size/smallestPiece, mostPieces)
-	return readPieces(r, size, cuts(r, size, pieces))
+	var at []int64
+	if pieces := min(int64(runtime.GOMAXPROCS(0)), size/smallestPiece, mostPieces); pieces > 1 {
+		at = cuts(r, size, pieces)
+	}
+	return readPieces(r, size, at)
 }
 
 func readPieces(r io.ReaderAt, size int64, cuts []int64) (*profile.Profile, error) {

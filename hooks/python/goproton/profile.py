@@ -23,7 +23,7 @@ _said: set[str] = set()  # sentences that were printed on standard error
 
 
 def start(name: str | None = None, *, context: str | None = "shadow", data: str | None = "tree",
-          backend: str | None = None, mode: str | BaseMode | None = None, hook: str | Hook | None = None, *,
+          backend: str | None = None, mode: str | BaseMode | None = None, hook: str | Hook | None = None,
           stats: bool | None = None, activities: str | Sequence[str] | None = None) -> int | None:
     """Starts a session, or activates the one that writes to the same file.
 

@@ -129,6 +129,9 @@ func TestPprofPages(t *testing.T) {
 		}
 	}
 	follow(t, address, seen)
+	if status, body := get(t, address+"/download"); status != http.StatusOK || !strings.HasPrefix(body, "\x1f\x8b") {
+		t.Errorf("the download has status %d and starts with %q", status, body[:min(len(body), 4)])
+	}
 	refuses(t, address)
 	interrupt()
 }
@@ -306,6 +309,9 @@ func totals(p *tree.Profile) map[string]int64 {
 	sums := map[string]int64{}
 	var path []string
 	p.Root.Walk(func(n *tree.Node, depth int) bool {
+		if tree.IsLaunchMetadata(n.Name) {
+			return false // the viewer does not count it
+		}
 		path = append(path[:depth], byLine(demangle.Filter(n.Name, demangle.NoParams, demangle.NoTemplateParams)))
 		v, has := n.Metric("time (ns)")
 		if f, _ := v.Float(); !has || f == 0 || f != f {
@@ -381,5 +387,32 @@ func TestPprofLeavesForeignProfilesAlone(t *testing.T) {
 	}
 	if back.String() != p.String() {
 		t.Errorf("comes out as\n%s\nwas\n%s", back, p)
+	}
+}
+
+// Somebody at a terminal has pprof's shell, with completion, and is left with a sane terminal.
+func TestPprofShell(t *testing.T) {
+	file, err := filepath.Abs(pytree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("proton", "pprof", file)
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "TERM=xterm")
+	keyboard, screen := onTerminal(t, cmd)
+	typed := func(text, want string) {
+		t.Helper()
+		if _, err := keyboard.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+		screen.wait(t, want)
+	}
+	screen.wait(t, "(pprof) ")
+	typed("top\r", "51.58%  add_kernel")
+	typed("peek add_ke\t", "peek add_kernel")
+	typed("\r", "| add_kernel")
+	typed("nonsense\r", `unrecognized command: "nonsense"`)
+	typed("quit\r", "quit")
+	if err := waitFor(t, cmd); err != nil {
+		t.Errorf("%v: %s", err, screen)
 	}
 }

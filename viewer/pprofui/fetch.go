@@ -69,6 +69,9 @@ func (r *run) load(files []string) error {
 	if len(files) > 1 {
 		labelFiles(files, profiles[:len(files)])
 	}
+	for _, p := range profiles {
+		dropMetadata(p)
+	}
 	r.nameTagFrames(profiles)
 	align(profiles)
 	r.inputs.read = map[string][]*pprof.Profile{}
@@ -155,6 +158,23 @@ func convert(p *profile.Profile, file string) (*pprof.Profile, error) {
 		return nil, fmt.Errorf("read profile %s: %w", file, err)
 	}
 	return pp, nil
+}
+
+// dropMetadata takes away what launch metadata cost, as the viewer does, so that both show the same totals.
+func dropMetadata(p *pprof.Profile) {
+	metadata := map[*pprof.Location]bool{}
+	for _, l := range p.Location {
+		for _, line := range l.Line {
+			if line.Function != nil && profile.IsLaunchMetadata(line.Function.Name) {
+				metadata[l] = true
+			}
+		}
+	}
+	if len(metadata) > 0 {
+		p.Sample = slices.DeleteFunc(p.Sample, func(s *pprof.Sample) bool {
+			return slices.ContainsFunc(s.Location, func(l *pprof.Location) bool { return metadata[l] })
+		})
+	}
 }
 
 // labelFiles tells the samples of several files apart: -tagroot=file puts a frame for each below the root.

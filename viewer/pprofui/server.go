@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/driver"
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/klauspost/compress/gzip"
 )
 
 // prepare gets ready for the web server before the driver looks where the user's configuration is. Named views
@@ -81,7 +83,12 @@ func (r *run) serve(args *driver.HTTPServerArgs) error {
 	}
 	port := listener.Addr().(*net.TCPAddr).Port
 	address := fmt.Sprintf("http://%s", net.JoinHostPort(args.Host, fmt.Sprint(port)))
-	server := &http.Server{Handler: pages(args, r.binaries), ReadHeaderTimeout: 10 * time.Second}
+	// The flame graph of 100,000 call paths is 44 MB of text, and may come through ssh.
+	small, err := gzhttp.NewWrapper(gzhttp.ContentTypes([]string{"text/html"}), gzhttp.CompressionLevel(gzip.BestSpeed))
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: small(pages(args, r.binaries)), ReadHeaderTimeout: 10 * time.Second}
 
 	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

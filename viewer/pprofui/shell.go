@@ -48,9 +48,11 @@ func (s *shell) ReadLine(prompt string) (string, error) {
 		return "", fmt.Errorf("read a command: %w", err)
 	}
 	defer func() { _ = xterm.Restore(in, before) }()
+	if width, height, err := xterm.GetSize(in); err == nil && width > 0 {
+		_ = s.terminal.SetSize(width, height) // fails for a terminal without columns only
+	}
 	s.terminal.SetPrompt(prompt)
-	line, err := s.terminal.ReadLine()
-	return line, err
+	return s.terminal.ReadLine()
 }
 
 func (s *shell) onKey(line string, pos int, key rune) (newLine string, newPos int, ok bool) {

@@ -33,7 +33,8 @@ func collectLess() {
 // commands are the subcommands, in the order of the help text.
 func commands() []*cobra.Command {
 	return []*cobra.Command{
-		newRunCommand(), newViewerCommand(), newReportCommand(), newDiffCommand(), newMergeCommand(), newPprofCommand(), newConvertCommand(), newDoctorCommand(),
+		newRunCommand(), newViewerCommand(), newReportCommand(), newDiffCommand(), newMergeCommand(), newGateCommand(), newPprofCommand(),
+		newConvertCommand(), newDoctorCommand(),
 	}
 }
 

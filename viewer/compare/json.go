@@ -2,6 +2,7 @@ package compare
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"io"
 )
@@ -55,7 +56,7 @@ func (d *Diff) WriteJSON(w io.Writer) error {
 	for _, c := range d.Columns {
 		head.Columns = append(head.Columns, JSONColumn{c.Exact, c.Unit, c.Inclusive, c.Additive, map[Direction]string{Lower: "lower", Higher: "higher"}[c.Better]})
 	}
-	text, err := json.Marshal(head)
+	text, err := marshal(head)
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (d *Diff) WriteJSON(w io.Writer) error {
 		if err != nil {
 			return
 		}
-		if text, err = json.Marshal(d.jsonRow(r)); err != nil {
+		if text, err = marshal(d.jsonRow(r)); err != nil {
 			return
 		}
 		if !first {
@@ -81,6 +82,15 @@ func (d *Diff) WriteJSON(w io.Writer) error {
 	}
 	out.WriteString("\n]}\n")
 	return out.Flush()
+}
+
+// marshal leaves the < and > of C++ names as they are.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 func (d *Diff) jsonRow(r *Row) JSONRow {

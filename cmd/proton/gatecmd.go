@@ -1,0 +1,191 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/viewer/compare"
+	"github.com/goproton/goproton/viewer/gate"
+)
+
+// gateFlags are the flags of `proton gate` as they were given.
+type gateFlags struct {
+	baseline   []string
+	failOn     []string
+	alpha      float64
+	minTime    time.Duration
+	onNew      string
+	onVanished string
+	strict     bool
+	rename     []string
+	include    string
+	exclude    string
+	all        bool
+	json       string
+	markdown   string
+	color      string
+}
+
+// The exit codes of a gate.
+const (
+	gateFailed    = 1
+	gateUsage     = 2
+	gateUndecided = 3
+)
+
+func newGateCommand() *cobra.Command {
+	var f gateFlags
+	cmd := &cobra.Command{
+		Use:   "gate [flags] --baseline OLD… -- NEW…",
+		Short: "fail when a program became slower",
+		Long: `gate compares runs from before a change with runs from after it, call path by call path, and fails when a rule is
+broken. Give each side several runs of the same program, five or more: then a statistical test decides, and
+identical code fails with a chance of at most --alpha, however many call paths there are. With fewer than three
+runs a side the rules alone decide, and the report says so.
+
+Rules, --fail-on:
+  time > 5%                    grew by more than 5 %
+  tflop16/s < -3%              fell by more than 3 %
+  time > +2ms                  grew by more than 2 ms: with a sign it is a change
+  time > 120ms                 is more than 120 ms now: without a sign it is a limit
+  … @ total                    the whole program only
+  … @ 'forward/.*gemm'         call paths only (frames joined by /) in which the regular expression is found
+
+Metrics are those of proton viewer. A change that is no larger than what two runs of the baseline typically differ
+by never fails. Call paths that only one side has are listed; --on-new and --on-vanished make them fail.
+
+Exit codes:
+  0  every rule was kept
+  1  a rule was broken
+  2  the command line makes no sense
+  3  nothing could be decided: a file cannot be read, nothing in common, a rule that could never fail,
+     or too few runs with --strict`,
+		Example: `  proton gate --fail-on 'time > 5%' --baseline base*.hatchet -- new*.hatchet
+  proton gate --fail-on 'time > 2% @ total' --fail-on 'tflop16/s < -3% @ gemm' --baseline base*.hatchet -- new*.hatchet
+  proton gate --baseline base*.hatchet --markdown="$GITHUB_STEP_SUMMARY" -- new*.hatchet`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			before, after, err := f.sides(args, cmd.ArgsLenAtDash())
+			if err != nil {
+				return &exitError{code: gateUsage, err: err}
+			}
+			return f.run(before, after, cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *gateFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringArrayVar(&f.baseline, "baseline", nil, "runs from before: this `FILE`, and what else stands before --")
+	flags.StringArrayVar(&f.failOn, "fail-on", []string{"time > 5%"}, "a `RULE`; may be given again")
+	flags.Float64Var(&f.alpha, "alpha", gate.DefaultAlpha, "`CHANCE` of failing anything although nothing changed")
+	flags.DurationVar(&f.minTime, "min-time", 10*time.Microsecond, "do not look at call paths that take less than `TIME` per run")
+	flags.StringVar(&f.onNew, "on-new", "report", "call paths that only the new runs have: `WHAT` to do, report or fail")
+	flags.StringVar(&f.onVanished, "on-vanished", "report", "call paths that only the baseline has: `WHAT` to do, report or fail")
+	flags.BoolVar(&f.strict, "strict", false, "exit with 3 when there are too few runs for a test")
+	flags.StringArrayVar(&f.rename, "rename", nil, "replace in the names of frames, `REGEXP=TEXT`, as in proton diff; may be given again")
+	flags.StringVarP(&f.include, "include", "i", "", "only paths through frames that match `REGEXP`")
+	flags.StringVarP(&f.exclude, "exclude", "e", "", "no frames that match `REGEXP`, and nothing below them")
+	flags.BoolVar(&f.all, "all", false, "print every call path, not only those that failed")
+	flags.StringVar(&f.json, "json", "", "write the report as JSON to `FILE`; without one instead of the text")
+	flags.StringVar(&f.markdown, "markdown", "", "write the report as Markdown to `FILE`; without one instead of the text")
+	flags.Lookup("json").NoOptDefVal = "-"
+	flags.Lookup("markdown").NoOptDefVal = "-"
+	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
+}
+
+// sides tells baseline from new runs: "--baseline A B -- C D", or "--baseline A C" and "--baseline A --baseline B C D".
+func (f *gateFlags) sides(args []string, dash int) (before, after []string, err error) {
+	before, after = f.baseline, args
+	if dash >= 0 {
+		before, after = append(before[:len(before):len(before)], args[:dash]...), args[dash:]
+	}
+	switch {
+	case len(f.baseline) == 0:
+		return nil, nil, errors.New("say what to compare with: --baseline OLD… -- NEW…")
+	case len(after) == 0:
+		return nil, nil, errors.New("there are no new runs: --baseline OLD… -- NEW…")
+	case dash < 0 && len(before) == 1 && len(after) > 1:
+		// The shell makes "--baseline base1 base2 new1" of base*; taking base2 for a new run would hide everything.
+		return nil, nil, fmt.Errorf("say where the new runs begin: --baseline %s … -- %s", before[0], after[len(after)-1])
+	}
+	return before, after, nil
+}
+
+func (f *gateFlags) run(before, after []string, stdin io.Reader, stdout io.Writer) error {
+	o, err := f.options()
+	if err != nil {
+		return &exitError{code: gateUsage, err: err}
+	}
+	color, err := term.Color(f.color, stdout, os.Getenv)
+	if err != nil {
+		return &exitError{code: gateUsage, err: err}
+	}
+	inputs, err := readInputs(append(before[:len(before):len(before)], after...), stdin)
+	if err != nil {
+		return &exitError{code: gateUndecided, err: err}
+	}
+	report, err := gate.Run(inputs[:len(before)], inputs[len(before):], o)
+	if err != nil {
+		return &exitError{code: gateUndecided, err: err}
+	}
+	report.FailOnNew(f.onNew == "fail")
+	report.FailOnVanished(f.onVanished == "fail")
+	if err := f.write(report, stdout, gate.Paper{Color: color, All: f.all}); err != nil {
+		return &exitError{code: gateUndecided, err: err}
+	}
+	if report.Failed {
+		return &exitError{code: gateFailed}
+	}
+	return nil
+}
+
+func (f *gateFlags) options() (o gate.Options, err error) {
+	o = gate.Options{Alpha: f.alpha, MinTime: float64(f.minTime), Strict: f.strict, Compare: compare.Options{Include: f.include, Exclude: f.exclude}}
+	if !(f.alpha > 0 && f.alpha < 1) {
+		return o, fmt.Errorf("read --alpha %g: it is a chance, such as 0.05", f.alpha)
+	}
+	for flag, what := range map[string]string{"new": f.onNew, "vanished": f.onVanished} {
+		if what != "report" && what != "fail" {
+			return o, fmt.Errorf("read --on-%s %q: use report or fail", flag, what)
+		}
+	}
+	if f.json == "-" && f.markdown == "-" {
+		return o, errors.New("--json and --markdown both want standard output; give one of them a file, --markdown=FILE")
+	}
+	for _, text := range f.failOn {
+		r, err := gate.ParseRule(text)
+		if err != nil {
+			return o, err
+		}
+		o.Rules = append(o.Rules, r)
+	}
+	o.Compare.Rename, err = parseRenames(f.rename)
+	return o, err
+}
+
+func (f *gateFlags) write(report *gate.Report, stdout io.Writer, p gate.Paper) error {
+	for _, each := range []struct {
+		to    string
+		write func(io.Writer) error
+	}{{f.json, report.WriteJSON}, {f.markdown, report.WriteMarkdown}} {
+		if each.to == "" {
+			continue
+		}
+		if err := writeOutput(each.to, stdout, each.write); err != nil {
+			return err
+		}
+	}
+	if f.json == "-" || f.markdown == "-" {
+		return nil
+	}
+	return report.WriteText(stdout, p)
+}

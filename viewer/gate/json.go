@@ -1,0 +1,105 @@
+package gate
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// Document is the layout of the JSON report. docs/compare.md promises it: fields are added, not renamed.
+type Document struct {
+	Version  int            `json:"version"` // of this layout: 1
+	Verdict  string         `json:"verdict"` // "pass" or "fail"
+	Tested   bool           `json:"tested"`
+	Alpha    float64        `json:"alpha"`
+	Before   []string       `json:"before"`
+	After    []string       `json:"after"`
+	Rules    []JSONRule     `json:"rules"`
+	New      []JSONOneSided `json:"new"`
+	Vanished []JSONOneSided `json:"vanished"`
+	Small    int            `json:"too_short"`
+	Caveats  []string       `json:"caveats"`
+}
+
+// JSONRule is what came of a rule.
+type JSONRule struct {
+	Rule    string     `json:"rule"`
+	Metric  string     `json:"metric"`
+	Unit    string     `json:"unit"`
+	Verdict string     `json:"verdict"`
+	Gaps    int        `json:"without_value"`
+	Paths   []JSONPath `json:"paths"` // all that were compared, in the order of the tree
+}
+
+// JSONPath is what came of a rule for a call path.
+type JSONPath struct {
+	Path     []string   `json:"path"` // without the root; empty for the whole program
+	Outcome  Outcome    `json:"outcome"`
+	Before   JSONSample `json:"before"`
+	After    JSONSample `json:"after"`
+	Change   float64    `json:"change"`
+	Percent  *float64   `json:"percent"` // null where there was nothing before
+	Noise    *float64   `json:"noise"`   // null for a single run; so are the others
+	P        *float64   `json:"p"`
+	Adjusted *float64   `json:"p_adjusted"`
+}
+
+// JSONSample is one side.
+type JSONSample struct {
+	Values []float64 `json:"values"`
+	Median float64   `json:"median"`
+	Low    *float64  `json:"low"` // of the median's confidence interval; null where it has no end
+	High   *float64  `json:"high"`
+}
+
+// JSONOneSided is a call path of one side.
+type JSONOneSided struct {
+	Path []string `json:"path"`
+	Time *float64 `json:"time_ns"`
+}
+
+// WriteJSON prints a report for programs.
+func (r *Report) WriteJSON(w io.Writer) error {
+	d := Document{Version: 1, Verdict: word(r.Failed), Tested: r.Tested, Alpha: r.Alpha, Before: r.Before, After: r.After, Rules: []JSONRule{},
+		New: oneSided(r.New), Vanished: oneSided(r.Vanished), Small: r.Small, Caveats: append([]string{}, r.Caveats...)}
+	for i := range r.Rules {
+		rule := &r.Rules[i]
+		j := JSONRule{Rule: rule.Rule.Text, Metric: rule.Metric, Unit: rule.Unit, Verdict: word(rule.Failed), Gaps: rule.Gaps}
+		for k := range rule.Verdicts {
+			v := &rule.Verdicts[k]
+			j.Paths = append(j.Paths, JSONPath{Path: append([]string{}, v.Path...), Outcome: v.Outcome, Before: sampleOf(v.Before), After: sampleOf(v.After),
+				Change: v.Change, Percent: number(100 * v.Relative), Noise: number(v.Noise), P: number(v.P), Adjusted: number(v.Adjusted)})
+		}
+		d.Rules = append(d.Rules, j)
+	}
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", " ")
+	return out.Encode(d)
+}
+
+func word(failed bool) string {
+	if failed {
+		return "fail"
+	}
+	return "pass"
+}
+
+func sampleOf(s Sample) JSONSample {
+	return JSONSample{s.Values, s.Median, number(s.Lo), number(s.Hi)}
+}
+
+func oneSided(list []OneSided) []JSONOneSided {
+	all := []JSONOneSided{}
+	for _, at := range list {
+		all = append(all, JSONOneSided{append([]string{}, at.Path...), number(at.Time)})
+	}
+	return all
+}
+
+// number is null for what is no number.
+func number(v float64) *float64 {
+	if v-v != 0 {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,98 @@
+package gate
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/goproton/goproton/viewer/internal/grid"
+)
+
+// manyRows bounds the table of all call paths: a comment on a pull request holds 64 KiB.
+const manyRows = 100
+
+// WriteMarkdown prints a report for the page of a pull request: what failed in a table, all else folded away.
+func (r *Report) WriteMarkdown(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	icon, word := "✅", "passed"
+	if r.Failed {
+		icon, word = "❌", "failed"
+	}
+	fmt.Fprintf(out, "### %s Performance gate %s\n\n%s.\n", icon, word, capital(r.headline()))
+	for i := range r.Rules {
+		rule := &r.Rules[i]
+		icon := "✅"
+		if rule.Failed {
+			icon = "❌"
+		}
+		fmt.Fprintf(out, "\n%s %s: %s\n\n", icon, code(rule.Rule.Text), rule.summary())
+		writeRows(out, rule, rule.shown(false))
+	}
+	for i := range r.Rules {
+		rule := &r.Rules[i]
+		all := rule.shown(true)
+		fmt.Fprintf(out, "\n<details><summary>All call paths for %s</summary>\n\n", html(rule.Rule.Text))
+		writeRows(out, rule, all[:min(len(all), manyRows)])
+		if len(all) > manyRows {
+			fmt.Fprintf(out, "\n… and %d more: <code>proton gate --json</code> has all.\n", len(all)-manyRows)
+		}
+		fmt.Fprintf(out, "\n</details>\n")
+	}
+	markdownOneSided(out, "New", r.New)
+	markdownOneSided(out, "Vanished", r.Vanished)
+	if r.Small > 0 {
+		fmt.Fprintf(out, "\nNot looked at: %s too short to matter.\n", paths(r.Small))
+	}
+	for _, c := range r.Caveats {
+		fmt.Fprintf(out, "\n> %s\n", html(c))
+	}
+	return out.Flush()
+}
+
+func writeRows(out *bufio.Writer, rule *RuleReport, rows []*Verdict) {
+	if len(rows) == 0 {
+		return
+	}
+	out.WriteString("| | call path | before | after | change | | noise | p |\n|---|---|--:|--:|--:|--:|--:|--:|\n")
+	icons := map[Outcome]string{Fail: "❌", Pass: "", Noise: "noise", Insignificant: "chance"}
+	for _, v := range rows {
+		name := "**the whole program**"
+		if len(v.Path) > 0 {
+			name = code(Name(v.Path))
+		}
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", icons[v.Outcome], name, amount(v.Before.Median, rule.Unit),
+			amount(v.After.Median, rule.Unit), change(v.Change, rule.Unit), grid.Percent(v.Relative), v.noise(), probability(v.Adjusted))
+	}
+}
+
+func markdownOneSided(out *bufio.Writer, what string, list []OneSided) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\n<details><summary>%s: %s</summary>\n\n", what, paths(len(list)))
+	for _, at := range list[:min(len(list), manyRows)] {
+		time := ""
+		if !math.IsNaN(at.Time) {
+			time = ", " + amount(at.Time, "ns")
+		}
+		fmt.Fprintf(out, "- %s%s\n", code(Name(at.Path)), time)
+	}
+	if len(list) > manyRows {
+		fmt.Fprintf(out, "- … and %d more\n", len(list)-manyRows)
+	}
+	out.WriteString("\n</details>\n")
+}
+
+// code is text in a code span that cannot end a cell of a table, the span, or the document.
+func code(text string) string {
+	return "<code>" + strings.ReplaceAll(html(text), "|", "&#124;") + "</code>"
+}
+
+var htmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "`", "&#96;", "*", "&#42;", "_", "&#95;", "[", "&#91;", "@", "&#64;", "\n", " ")
+
+// html escapes what Markdown or HTML would make something of, mentions of people included.
+func html(text string) string { return htmlEscapes.Replace(grid.Clean(text)) }
+
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

@@ -1,0 +1,222 @@
+package gate
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/viewer/internal/grid"
+)
+
+// Paper is what a report is printed on.
+type Paper struct {
+	Color bool
+	All   bool // every call path, not only those that fail
+}
+
+const (
+	red   = "\x1b[31m"
+	green = "\x1b[32m"
+)
+
+// WriteText prints a report for people.
+func (r *Report) WriteText(w io.Writer, p Paper) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "%s: %s\n", p.word(r.Failed), r.headline())
+	for i := range r.Rules {
+		rule := &r.Rules[i]
+		fmt.Fprintf(out, "\n%s: %s (%s)\n", p.word(rule.Failed), rule.Rule.Text, rule.summary())
+		if err := out.Flush(); err != nil {
+			return err
+		}
+		if rows := rule.shown(p.All); len(rows) > 0 {
+			if err := grid.Write(out, r.lines(rule, rows, p)); err != nil {
+				return err
+			}
+		}
+	}
+	p.oneSided(out, "new", r.New, r.NewFail)
+	p.oneSided(out, "vanished", r.Vanished, r.VanishedFail)
+	if r.Small > 0 || len(r.Caveats) > 0 {
+		out.WriteByte('\n')
+	}
+	if r.Small > 0 {
+		fmt.Fprintf(out, "not looked at: %s too short to matter\n", paths(r.Small))
+	}
+	for _, c := range r.Caveats {
+		fmt.Fprintf(out, "note: %s\n", c)
+	}
+	return out.Flush()
+}
+
+func (p Paper) word(failed bool) string {
+	word, color := "pass", green
+	if failed {
+		word, color = "FAIL", red
+	}
+	if !p.Color {
+		return word
+	}
+	return color + word + grid.End
+}
+
+// headline says what was compared, and how.
+func (r *Report) headline() string {
+	failed := 0
+	for i := range r.Rules {
+		if r.Rules[i].Failed {
+			failed++
+		}
+	}
+	how := fmt.Sprintf("tested at alpha %g", r.Alpha)
+	if !r.Tested {
+		how = "not tested"
+	}
+	what := fmt.Sprintf("%s before, %s after, %s", runs(len(r.Before)), runs(len(r.After)), how)
+	verdict := fmt.Sprintf("%s kept", count(len(r.Rules), "rule"))
+	if failed > 0 {
+		verdict = fmt.Sprintf("%d of %s broken", failed, count(len(r.Rules), "rule"))
+	}
+	if r.NewFail && len(r.New) > 0 {
+		verdict += ", new call paths"
+	}
+	if r.VanishedFail && len(r.Vanished) > 0 {
+		verdict += ", vanished call paths"
+	}
+	return verdict + "; " + what
+}
+
+func runs(n int) string  { return count(n, "run") }
+func paths(n int) string { return count(n, "call path") }
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// summary counts the outcomes of a rule.
+func (r *RuleReport) summary() string {
+	by := map[Outcome]int{}
+	for i := range r.Verdicts {
+		by[r.Verdicts[i].Outcome]++
+	}
+	text := paths(len(r.Verdicts))
+	for _, each := range []struct {
+		n    int
+		what string
+	}{{by[Fail], "failed"}, {by[Noise], "beyond it but inside the noise"}, {by[Insignificant], "beyond it but maybe by chance"}, {r.Gaps, "without it in some run"}} {
+		if each.n > 0 {
+			text += fmt.Sprintf(", %d %s", each.n, each.what)
+		}
+	}
+	return text
+}
+
+// shown are the verdicts to print: the whole program's and those that failed, the largest change first; or all, in the
+// order of the tree.
+func (r *RuleReport) shown(all bool) []*Verdict {
+	var rows []*Verdict
+	for i := range r.Verdicts {
+		if v := &r.Verdicts[i]; all || v.Outcome == Fail || len(v.Path) == 0 {
+			rows = append(rows, v)
+		}
+	}
+	if !all {
+		slices.SortStableFunc(rows, func(a, b *Verdict) int {
+			return cmp.Or(cmp.Compare(min(len(a.Path), 1), min(len(b.Path), 1)), cmp.Compare(math.Abs(b.Change), math.Abs(a.Change)))
+		})
+	}
+	return rows
+}
+
+func (r *Report) lines(rule *RuleReport, rows []*Verdict, p Paper) []grid.Line {
+	lines := []grid.Line{{Cells: grid.Plain("", "before", "after", "change", "", "noise", "p"), Name: "call path"}}
+	for _, v := range rows {
+		cells := grid.Plain(string(v.Outcome), amount(v.Before.Median, rule.Unit), amount(v.After.Median, rule.Unit),
+			change(v.Change, rule.Unit), grid.Percent(v.Relative), v.noise(), probability(v.Adjusted))
+		switch {
+		case v.Outcome == Fail && p.Color:
+			cells[0].Color = red
+		case v.Outcome != Fail && !p.All:
+			cells[0].Text = ""
+		}
+		lines = append(lines, grid.Line{Cells: cells, Name: grid.Clean(Name(v.Path))})
+	}
+	return lines
+}
+
+// noise is printed as a part of the baseline's median.
+func (v *Verdict) noise() string {
+	if math.IsNaN(v.Noise) || v.Before.Median == 0 {
+		return grid.Missing
+	}
+	return fmt.Sprintf("±%.1f%%", 100*v.Noise/math.Abs(v.Before.Median))
+}
+
+func probability(p float64) string {
+	switch {
+	case math.IsNaN(p):
+		return grid.Missing
+	case p < 0.001:
+		return "<0.001"
+	}
+	return fmt.Sprintf("%.3f", p)
+}
+
+// amount prints a value with its unit, chosen for it where the metric leaves it open.
+func amount(v float64, unit string) string {
+	size, prefix := 1.0, ""
+	switch unit {
+	case "ns", "us", "ms", "s":
+		prefix, size = grid.TimeUnit(v * timeUnits[unit])
+		return grid.Fixed(v*timeUnits[unit]/size) + " " + prefix
+	case "":
+		return grid.Fixed(v)
+	case "flop", "flop/s", "B", "B/s":
+		for _, p := range []string{"P", "T", "G", "M", "k"} {
+			if math.Abs(v) >= prefixes[p] {
+				size, prefix = prefixes[p], p
+				break
+			}
+		}
+	}
+	return grid.Fixed(v/size) + " " + prefix + unit
+}
+
+func change(v float64, unit string) string {
+	if v > 0 {
+		return "+" + amount(v, unit)
+	}
+	return amount(v, unit)
+}
+
+// fewNames is how many call paths of one side are named.
+const fewNames = 10
+
+func (p Paper) oneSided(out *bufio.Writer, what string, list []OneSided, fails bool) {
+	if len(list) == 0 {
+		return
+	}
+	verdict := ""
+	if fails {
+		verdict = p.word(true) + ": "
+	}
+	fmt.Fprintf(out, "\n%s%s: %s\n", verdict, what, paths(len(list)))
+	for i, at := range list {
+		if i == fewNames && !p.All {
+			fmt.Fprintf(out, "  … and %d more\n", len(list)-i)
+			return
+		}
+		time := ""
+		if !math.IsNaN(at.Time) {
+			time = "  " + amount(at.Time, "ns")
+		}
+		fmt.Fprintf(out, "  %s%s\n", grid.Clean(strings.Join(at.Path, " > ")), time)
+	}
+}

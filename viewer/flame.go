@@ -13,8 +13,8 @@ import (
 const defaultWidth = 80
 
 // printFlame prints a flame graph that grows downwards: a line per level, each frame below its caller and as wide as
-// its share of the first metric. What is left of a caller's width is its own. Siblings too narrow to be drawn stand
-// together as one block that says how many they are, where that has a place.
+// its share of the first metric. What is left of a caller's width is its own. Siblings too narrow to be drawn become one
+// block at the end, with the frames below them added up by name: that of thirty-two equal layers looks as each does.
 func printFlame(out *bufio.Writer, t *Table, p *Paper) error {
 	if c := &t.Columns[0]; c.Text || !c.Additive {
 		return fmt.Errorf("draw a flame graph of %s: widths must add up; put an amount first in -m, such as time, count or bytes", c.Name)
@@ -28,14 +28,18 @@ func printFlame(out *bufio.Writer, t *Table, p *Paper) error {
 	}
 	f.width = max(f.width, narrowestFlame)
 	f.weigh()
-	whole := f.weight(t.Root)
-	if !(whole > 0) {
+	f.whole = f.weight(t.Root)
+	if !(f.whole > 0) {
 		return fmt.Errorf("draw a flame graph of %s: the frames that are shown have none", t.Columns[0].Name)
 	}
-	level := []box{{row: t.Root, right: f.width - 1, weight: whole}}
+	level := []box{{block: block{rows: []*Row{t.Root}, weight: f.whole}, right: f.width - 1}}
 	for len(level) > 0 {
 		f.line(level)
-		level = f.below(level)
+		var next []box
+		for i := range level {
+			next = f.below(next, &level[i])
+		}
+		level = next
 	}
 	return nil
 }
@@ -55,16 +59,28 @@ type flame struct {
 	marks flameMarks
 	color bool
 	width int
+	whole float64          // weight of the root
 	wider map[*Row]float64 // rows whose children weigh more than their own value says
 }
 
-// box is what is drawn of a row: the columns from left to right, its edge at left included, the next one's at right
-// not. Without a row it stands for several siblings.
+// block is what is drawn as one: a frame, frames of one name, or frames that are too narrow to be drawn alone.
+type block struct {
+	rows   []*Row
+	hidden int // of them, by a threshold or a depth; nothing below them is drawn
+	weight float64
+	mixed  bool // the names differ
+}
+
+func (b *block) add(o *block) {
+	b.rows = append(b.rows, o.rows...)
+	b.hidden += o.hidden
+	b.weight += o.weight
+}
+
+// box is a block and where it is drawn: its edge at left, that of the next one at right.
 type box struct {
-	row         *Row
+	block
 	left, right int
-	weight      float64
-	rest        int // how many siblings it stands for
 }
 
 // weigh finds the rows that must be drawn wider than their value, so that no child sticks out: of exclusive metrics,
@@ -100,55 +116,58 @@ func (f *flame) weight(r *Row) float64 {
 	return 0
 }
 
-// below lays out what stands below a level.
-func (f *flame) below(level []box) []box {
-	var next []box
-	for _, b := range level {
-		if b.row != nil {
-			next = f.children(next, b)
-		}
-	}
-	return next
-}
-
-// children lays out what stands below a box; rows that a threshold or a depth hides are as narrow as they come. Edges
-// are the rounded places where a child would begin and end on a paper of any precision, so that errors do not pile up.
-func (f *flame) children(boxes []box, b box) []box {
+// below lays out what stands below a box. Edges are the rounded places where a block would begin and end on a paper of
+// any precision, so that errors do not pile up.
+func (f *flame) below(boxes []box, b *box) []box {
 	sum, scale := 0.0, float64(b.right-b.left)/b.weight
 	place := func() int { return min(b.left+int(math.Round(sum*scale)), b.right) }
-	var narrow box
-	flush := func() {
-		if narrow.right > narrow.left {
-			boxes = append(boxes, narrow)
+	draw := func(c *block) {
+		left := place()
+		sum += c.weight
+		if right := place(); right > left {
+			boxes = append(boxes, box{*c, left, right})
 		}
-		narrow = box{}
 	}
-	add := func(c *Row, hidden bool) {
-		left, w := place(), f.weight(c)
-		sum += w
-		right := place()
-		if !hidden && right-left >= narrowestBox {
-			flush()
-			boxes = append(boxes, box{row: c, left: left, right: right, weight: w})
-			return
+	var narrow block
+	for _, c := range f.callees(&b.block) {
+		if c.hidden > 0 || c.weight*scale < narrowestBox {
+			narrow.mixed = narrow.mixed || len(narrow.rows) > 0 || c.mixed
+			narrow.add(c)
+			continue
 		}
-		if narrow.rest == 0 {
-			narrow.left = left
-		}
-		narrow.right, narrow.weight, narrow.rest = right, narrow.weight+w, narrow.rest+1
+		draw(c)
 	}
-	for _, c := range b.row.Children {
-		add(c, false)
-	}
-	for _, c := range b.row.Hidden {
-		add(c, true)
-	}
-	flush()
+	draw(&narrow)
 	return boxes
 }
 
 // narrowestBox is an edge and two letters of a name.
 const narrowestBox = 3
+
+// callees adds up the frames below a block by name, in the order in which they first come; hidden ones are one block.
+func (f *flame) callees(b *block) []*block {
+	var all []*block
+	byName := map[string]*block{}
+	hidden := &block{mixed: true}
+	for _, r := range b.rows[:len(b.rows)-b.hidden] {
+		for _, c := range r.Children {
+			known := byName[c.Name]
+			if known == nil {
+				known = &block{}
+				byName[c.Name] = known
+				all = append(all, known)
+			}
+			known.rows, known.weight = append(known.rows, c), known.weight+f.weight(c)
+		}
+		for _, c := range r.Hidden {
+			hidden.rows, hidden.weight, hidden.hidden = append(hidden.rows, c), hidden.weight+f.weight(c), hidden.hidden+1
+		}
+	}
+	if hidden.hidden > 0 {
+		all = append(all, hidden)
+	}
+	return all
+}
 
 // line draws one level.
 func (f *flame) line(level []box) {
@@ -159,7 +178,7 @@ func (f *flame) line(level []box) {
 			at++
 		}
 		f.blanks(b.left - at)
-		f.box(b)
+		f.box(&b)
 		at, open = b.right, true
 	}
 	f.out.WriteString(f.marks.edge)
@@ -173,31 +192,35 @@ func (f *flame) blanks(n int) {
 }
 
 // box draws the left edge and the inside of a box.
-func (f *flame) box(b box) {
+func (f *flame) box(b *box) {
 	f.out.WriteString(f.marks.edge)
 	room := b.right - b.left - 1
 	label := f.label(b, room)
-	if f.color && b.row != nil {
-		f.out.WriteString(flameColor(b.row.Name))
+	colored := f.color && !b.mixed
+	if colored {
+		f.out.WriteString(flameColor(b.rows[0].Name))
 	}
 	f.out.WriteString(label)
 	f.blanks(room - runewidth.StringWidth(label))
-	if f.color && b.row != nil {
+	if colored {
 		f.out.WriteString("\x1b[0m")
 	}
 }
 
 // label says as much as there is room for: name, value and share, name and share, a cut name.
-func (f *flame) label(b box, room int) string {
-	share := fmt.Sprintf("%.1f%%", 100*b.weight/f.weight(f.table.Root))
-	if b.row == nil {
-		return firstThatFits(room, fmt.Sprintf("%s%d more %s", f.marks.dots, b.rest, share), fmt.Sprintf("%s%d", f.marks.dots, b.rest), f.marks.dots)
+func (f *flame) label(b *box, room int) string {
+	share := fmt.Sprintf("%.1f%%", 100*b.weight/f.whole)
+	if b.mixed {
+		n := fmt.Sprint(f.marks.dots, len(b.rows))
+		frames := n + " frames"
+		if len(b.rows) == 1 {
+			frames = n + " frame"
+		}
+		return firstThatFits(room, frames+" "+share, n+" "+share, n, f.marks.dots)
 	}
-	name, full := f.table.Label(b.row), ""
-	if v := b.row.Values[0]; finite(v) {
-		full = fmt.Sprintf("%s %s %s", name, strings.TrimSpace(fmt.Sprintf("%.4g %s", v, f.table.Columns[0].Unit)), share)
-	}
-	if full != "" && runewidth.StringWidth(full) <= room {
+	name := f.table.Label(b.rows[0])
+	full := fmt.Sprintf("%s %s %s", name, strings.TrimSpace(fmt.Sprintf("%.4g %s", b.weight, f.table.Columns[0].Unit)), share)
+	if runewidth.StringWidth(full) <= room {
 		return full
 	}
 	if left := room - len(share) - 1; left >= 8 || left >= runewidth.StringWidth(name) {
@@ -207,6 +230,9 @@ func (f *flame) label(b box, room int) string {
 }
 
 func (f *flame) cut(name string, room int) string {
+	if room < 1 {
+		return "" // Truncate would return the dots
+	}
 	return runewidth.Truncate(name, room, f.marks.dots)
 }
 

@@ -41,9 +41,25 @@ fetch() {
   fi
 }
 
+# fetch_npm FOLDER PACKAGE/PATH SKIPPED: one folder of a package of npm's registry, as npm packs it.
+fetch_npm() {
+  local dir=.venv/oracles/$1 name=${2%%:*} inside=package/${2#*:} skipped=$3 packed
+  [ -d "$dir" ] && return
+  rm -rf "$dir.part" && mkdir "$dir.part"
+  if packed=$(cd "$dir.part" && npm pack --silent "$name") && tar -xzf "$dir.part/$packed" -C "$dir.part" "$inside"; then
+    mv "$dir.part/$inside" "$dir"
+  else
+    warn "cannot fetch $name from npm: $skipped will be skipped"
+  fi
+  rm -rf "$dir.part"
+}
+
 while read -r folder wheels skipped; do
   case $folder in '' | '#'*) continue ;; esac
-  fetch "$folder" "$wheels" "$skipped"
+  case $wheels in
+    npm:*) fetch_npm "$folder" "${wheels#npm:}" "$skipped" ;;
+    *) fetch "$folder" "$wheels" "$skipped" ;;
+  esac
 done <tools/oracles.txt
 
 # Packages of npm, as tools/npm/package-lock.json has them. No script of theirs is run.

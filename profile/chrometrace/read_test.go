@@ -14,6 +14,7 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/jsonscan"
+	"github.com/goproton/goproton/profile/internal/tracetest"
 )
 
 const upstream = "../../testdata/upstream"
@@ -45,30 +46,10 @@ func written(t *testing.T, p *profile.Profile) string {
 	return out.String()
 }
 
-// renumber gives lanes the numbers that a reader does: those of their place.
-func renumber(t *profile.Timeline) *profile.Timeline {
-	place := map[int]int{}
-	var r profile.Timeline
-	for i, l := range t.Lanes {
-		place[l.ID] = i
-		l.ID = i
-		r.Lanes = append(r.Lanes, l)
-	}
-	for _, s := range t.Slices {
-		s.Lane = place[s.Lane]
-		r.Slices = append(r.Slices, s)
-	}
-	for _, f := range t.Flows {
-		f.From, f.To = place[f.From], place[f.To]
-		r.Flows = append(r.Flows, f)
-	}
-	return &r
-}
-
 func TestRoundTrip(t *testing.T) {
-	want := sample()
+	want := tracetest.Sample()
 	got := read(t, written(t, want))
-	if w := renumber(want.Timeline); !reflect.DeepEqual(got.Timeline, w) {
+	if w := tracetest.Renumber(want.Timeline); !reflect.DeepEqual(got.Timeline, w) {
 		t.Errorf("the timeline came back as\n%+v\nwant\n%+v", got.Timeline, w)
 	}
 	if !reflect.DeepEqual(got.Info, want.Info) || !reflect.DeepEqual(got.Devices, want.Devices) {
@@ -84,10 +65,10 @@ func TestRoundTrip(t *testing.T) {
 // A timeline of any shape comes back as it was, to the nanosecond.
 func TestRandomTimelinesRoundTrip(t *testing.T) {
 	for seed := range uint64(200) {
-		want := randomProfile(rand.New(rand.NewPCG(seed, 1)))
+		want := tracetest.Random(rand.New(rand.NewPCG(seed, 1)))
 		text := written(t, want)
 		got := read(t, text)
-		if w := renumber(want.Timeline); !reflect.DeepEqual(got.Timeline, w) {
+		if w := tracetest.Renumber(want.Timeline); !reflect.DeepEqual(got.Timeline, w) {
 			t.Fatalf("seed %d came back as\n%+v\nwant\n%+v\nfrom\n%s", seed, got.Timeline, w, text)
 		}
 		second := written(t, got) // has the kinds that the reader made up
@@ -95,44 +76,6 @@ func TestRandomTimelinesRoundTrip(t *testing.T) {
 			t.Fatalf("seed %d: the third file differs:\n%s\nwant\n%s", seed, third, second)
 		}
 	}
-}
-
-func randomProfile(r *rand.Rand) *profile.Profile {
-	names := []string{"ROOT", "forward", "größer", `"`, "gemm\n<float>", "", "a.b", "relu"}
-	name := func() string { return names[r.IntN(len(names))] }
-	t := &profile.Timeline{}
-	processes := []string{"", "rank 1", "rank 2"}[:1+r.IntN(3)]
-	for i := range 1 + r.IntN(6) {
-		l := profile.Lane{ID: i*3 + 1, Kind: profile.LaneKind(r.IntN(3)), Name: fmt.Sprint("lane ", i), Process: processes[r.IntN(len(processes))]}
-		if l.Kind == profile.ThreadLane {
-			l.Thread = r.Int64N(1 << 40)
-		} else {
-			l.Device, l.Context, l.Stream = fmt.Sprint(r.IntN(2)), r.Uint32N(3), r.Uint32()>>r.IntN(32)
-		}
-		t.Lanes = append(t.Lanes, l)
-	}
-	lane := func() int { return t.Lanes[r.IntN(len(t.Lanes))].ID }
-	values := []profile.Value{profile.IntValue(-3), profile.FloatValue(2), profile.FloatValue(1e-9), profile.FloatValue(3.7e20),
-		profile.StringValue("12"), profile.IntsValue([]int64{1, -2}), profile.FloatsValue([]float64{0.5, 1})}
-	for range 1 + r.IntN(20) {
-		s := profile.Slice{Lane: lane(), Kind: profile.SliceKind(r.IntN(len(categories))), Name: name(), ID: r.Uint64() >> r.IntN(64),
-			Start: start + r.Int64N(1e15), Duration: r.Int64N(1e12)}
-		for range r.IntN(4) {
-			s.Path = append(s.Path, name())
-		}
-		if s.Kind == profile.CopySlice && r.IntN(2) == 0 {
-			s.Metrics = append(s.Metrics, profile.Metric{Name: bytesMetric, Value: profile.IntValue(r.Int64N(1e12))})
-		}
-		for i := range r.IntN(3) {
-			s.Metrics = append(s.Metrics, profile.Metric{Name: fmt.Sprint("m", i), Value: values[r.IntN(len(values))]})
-		}
-		t.Slices = append(t.Slices, s)
-	}
-	for i := range r.IntN(4) {
-		at := start + r.Int64N(1e9)
-		t.Flows = append(t.Flows, profile.Flow{ID: uint64(i), From: lane(), To: lane(), Start: at, End: at + r.Int64N(1e6)})
-	}
-	return &profile.Profile{Timeline: t}
 }
 
 func TestUpstreamFiles(t *testing.T) {
@@ -201,7 +144,7 @@ func metricsText(list []profile.Metric) string {
 
 // What is cut off at any byte is read as far as it goes, and says so.
 func TestCutOffAtAnyByte(t *testing.T) {
-	for _, text := range []string{written(t, sample()), upstreamText(t, "triton-3.9.0/trace.chrome_trace"), upstreamText(t, "triton-3.6.0/trace.chrome_trace")} {
+	for _, text := range []string{written(t, tracetest.Sample()), upstreamText(t, "triton-3.9.0/trace.chrome_trace"), upstreamText(t, "triton-3.6.0/trace.chrome_trace")} {
 		end := len(strings.TrimRight(text, "\n"))
 		most := 0
 		for n := range end {
@@ -291,7 +234,7 @@ func TestMicrosecondsAreReadExactly(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	var out bytes.Buffer
-	if err := Write(&out, sample()); err != nil {
+	if err := Write(&out, tracetest.Sample()); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(out.Bytes())
@@ -327,7 +270,7 @@ func FuzzRead(f *testing.F) {
 // bigTrace is a million events: kernels, launches, and arrows of two events each.
 func bigTrace(b testing.TB, rounds int) []byte {
 	var out bytes.Buffer
-	w := NewWriter(&out, start, nil)
+	w := NewWriter(&out, tracetest.Start, nil)
 	w.Lane(profile.Lane{ID: 1, Kind: profile.ThreadLane})
 	w.Lane(profile.Lane{ID: 2, Kind: profile.StreamLane, Device: "0", Stream: 7})
 	for i := range rounds {

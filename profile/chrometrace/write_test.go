@@ -16,13 +16,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/tracetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestWriteGolden(t *testing.T) {
 	var out bytes.Buffer
-	if err := Write(&out, sample()); err != nil {
+	if err := Write(&out, tracetest.Sample()); err != nil {
 		t.Fatal(err)
 	}
 	if !json.Valid(out.Bytes()) {
@@ -103,7 +104,7 @@ func TestTimesNeverBeginBeforeTheBase(t *testing.T) {
 	} {
 		start, duration := w.since(test.start, test.duration)
 		if start != uint64(test.wantStart) || duration != uint64(test.wantDuration) {
-			t.Errorf("%d for %d ns became %d for %d", test.start, test.duration, start, duration)
+			t.Errorf("%d for %d ns became %d for %d", test.start, test.duration, tracetest.Start, duration)
 		}
 	}
 	w = NewWriter(io.Discard, math.MinInt64, nil)
@@ -159,7 +160,7 @@ func TestSealedFileIsWholeAfterEveryWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	w := NewWriter(f, start, &Options{Sealed: true})
+	w := NewWriter(f, tracetest.Start, &Options{Sealed: true})
 	events := func() int {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -172,9 +173,9 @@ func TestSealedFileIsWholeAfterEveryWrite(t *testing.T) {
 		return len(doc.TraceEvents)
 	}
 	w.Lane(profile.Lane{ID: 1})
-	w.Facts(sample().Devices, sample().Kinds)
+	w.Facts(tracetest.Sample().Devices, tracetest.Sample().Kinds)
 	for i := range 3 {
-		if err := w.Slice(&profile.Slice{Lane: 1, Name: "step", Start: start + int64(i)}); err != nil {
+		if err := w.Slice(&profile.Slice{Lane: 1, Name: "step", Start: tracetest.Start + int64(i)}); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Flush(); err != nil {
@@ -200,13 +201,13 @@ func TestSealingNeedsAFile(t *testing.T) {
 }
 
 func TestSliceDoesNotAllocate(t *testing.T) {
-	w := NewWriter(io.Discard, start, nil)
+	w := NewWriter(io.Discard, tracetest.Start, nil)
 	w.Lane(profile.Lane{ID: 1})
-	s := &sample().Timeline.Slices[5]
+	s := &tracetest.Sample().Timeline.Slices[5]
 	s.Lane = 1
 	if n := testing.AllocsPerRun(1000, func() {
 		w.Slice(s)
-		w.Flow(profile.Flow{ID: 1, From: 1, To: 1, Start: start, End: start})
+		w.Flow(profile.Flow{ID: 1, From: 1, To: 1, Start: tracetest.Start, End: tracetest.Start})
 	}); n > 0 {
 		t.Errorf("%v allocations per slice and flow", n)
 	}
@@ -214,7 +215,7 @@ func TestSliceDoesNotAllocate(t *testing.T) {
 
 // benchKernel is a typical kernel event: 243 bytes of JSON.
 func benchKernel(i int) profile.Slice {
-	return profile.Slice{Lane: 2, Kind: profile.KernelSlice, Name: "triton_poi_fused_add_relu_3", Start: start + int64(i)*7321, Duration: 5432, ID: uint64(i), Path: []string{
+	return profile.Slice{Lane: 2, Kind: profile.KernelSlice, Name: "triton_poi_fused_add_relu_3", Start: tracetest.Start + int64(i)*7321, Duration: 5432, ID: uint64(i), Path: []string{
 		"ROOT", "train_step", "forward", "layer_12", "attention", "triton_poi_fused_add_relu_3"}}
 }
 
@@ -248,7 +249,7 @@ func (w *wrapping) Write(p []byte) (int, error) {
 // benchmarkWrite writes a kernel with its launch and arrow per round: four events.
 func benchmarkWrite(b *testing.B, to io.Writer) {
 	count := &counting{w: to}
-	w := NewWriter(count, start, nil)
+	w := NewWriter(count, tracetest.Start, nil)
 	w.Lane(profile.Lane{ID: 1, Kind: profile.ThreadLane})
 	w.Lane(profile.Lane{ID: 2, Kind: profile.StreamLane, Device: "0", Stream: 7})
 	kernel := benchKernel(0)
@@ -257,7 +258,7 @@ func benchmarkWrite(b *testing.B, to io.Writer) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	for i := range b.N {
-		kernel.Start, kernel.ID = start+int64(i)*7321, uint64(i)
+		kernel.Start, kernel.ID = tracetest.Start+int64(i)*7321, uint64(i)
 		launch.Start, launch.ID = kernel.Start-9000, kernel.ID
 		w.Slice(&launch)
 		w.Flow(profile.Flow{ID: kernel.ID, From: 1, To: 2, Start: launch.Start, End: kernel.Start})

@@ -1,0 +1,125 @@
+package perfetto
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// A track's description says what it is, to people and to our reader: key="value" pairs. The first word says of what.
+const (
+	laneFact    = "lane"
+	spillFact   = "overlap" // of a track beside a lane's own
+	gpuFact     = "gpu"
+	processFact = "process"
+)
+
+// factList writes a description.
+type factList []byte
+
+func (f *factList) add(key, value string) {
+	*f = append(append(append(*f, ' '), key...), '=')
+	*f = strconv.AppendQuote(*f, value)
+}
+
+func (f *factList) number(key string, v int64) {
+	if v != 0 {
+		f.add(key, strconv.FormatInt(v, 10))
+	}
+}
+
+// parseFacts calls fact for every pair of a description of ours; it returns the first word.
+func parseFacts(text string, fact func(key, value string)) string {
+	word, rest, _ := strings.Cut(text, " ")
+	for rest != "" {
+		key, quoted, found := strings.Cut(rest, "=")
+		value, err := strconv.QuotedPrefix(quoted)
+		if !found || err != nil {
+			return word
+		}
+		rest = strings.TrimPrefix(quoted[len(value):], " ")
+		if text, err := strconv.Unquote(value); err == nil {
+			fact(key, text)
+		}
+	}
+	return word
+}
+
+var laneKinds = [...]string{profile.ThreadLane: "thread", profile.GraphLane: "graph", profile.StreamLane: "stream"}
+
+func describeLane(l *profile.Lane) string {
+	f := factList(laneFact)
+	if int(l.Kind) < len(laneKinds) {
+		f.add("kind", laneKinds[l.Kind])
+	}
+	f.add("name", l.Name)
+	if l.Device != "" {
+		f.add("device", l.Device)
+	}
+	f.number("context", int64(l.Context))
+	f.number("stream", int64(l.Stream))
+	f.number("thread", l.Thread)
+	if l.Process != "" {
+		f.add("process", l.Process)
+	}
+	return string(f)
+}
+
+func readLane(l *profile.Lane, key, value string) {
+	number, _ := strconv.ParseInt(value, 10, 64)
+	switch key {
+	case "kind":
+		for kind, name := range laneKinds {
+			if name == value {
+				l.Kind = profile.LaneKind(kind)
+			}
+		}
+	case "name":
+		l.Name = value
+	case "device":
+		l.Device = value
+	case "context":
+		l.Context = uint32(number)
+	case "stream":
+		l.Stream = uint32(number)
+	case "thread":
+		l.Thread = number
+	case "process":
+		l.Process = value
+	}
+}
+
+func describeDevice(d *profile.Device) string {
+	f := factList(gpuFact)
+	f.add("type", d.Type)
+	f.add("id", d.ID)
+	f.add("arch", d.Arch)
+	f.number("bus_width", d.BusWidth)
+	f.number("clock_rate", d.ClockRate)
+	f.number("memory_clock_rate", d.MemoryClockRate)
+	f.number("num_sms", d.NumSMs)
+	return string(f)
+}
+
+func readDevice(d *profile.Device, key, value string) {
+	number, _ := strconv.ParseInt(value, 10, 64)
+	switch key {
+	case "type":
+		d.Type = value
+	case "id":
+		d.ID = value
+	case "arch":
+		d.Arch = value
+	case "bus_width":
+		d.BusWidth = number
+	case "clock_rate":
+		d.ClockRate = number
+	case "memory_clock_rate":
+		d.MemoryClockRate = number
+	case "num_sms":
+		d.NumSMs = number
+	}
+}
+
+var kindNames = [...]string{profile.Exclusive: "exclusive", profile.Inclusive: "inclusive", profile.Property: "property"}

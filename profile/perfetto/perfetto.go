@@ -1,0 +1,153 @@
+// Package perfetto writes and reads Perfetto protobuf traces: timelines as the track events that ui.perfetto.dev and its
+// trace_processor are made for. docs/formats.md describes the file field by field.
+//
+// Compared with a .chrome_trace it takes a sixth of the room and loads faster, streams stand grouped under their GPU, and
+// metrics keep their types. A trace is a list of packets; the packet's text is protobuf, written and read field by field,
+// since a dozen of Perfetto's thousand message types are all that a timeline needs.
+package perfetto
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// Fields of the messages, as perfetto_trace.proto numbers them.
+const (
+	tracePacket = 1 // of Trace
+
+	packetClockSnapshot   = 6
+	packetTimestamp       = 8
+	packetSequenceID      = 10
+	packetTrackEvent      = 11
+	packetInternedData    = 12
+	packetSequenceFlags   = 13
+	packetStateCleared    = 41
+	packetTimestampClock  = 58
+	packetDefaults        = 59
+	packetTrackDescriptor = 60
+
+	snapshotClocks       = 1
+	snapshotPrimaryClock = 2
+	clockID              = 1
+	clockTimestamp       = 2
+	clockIncremental     = 3
+	clockMultiplier      = 4
+
+	defaultsTrackEvent = 11 // of TracePacketDefaults; its clock has the packet's number
+	defaultTrack       = 11 // of TrackEventDefaults
+
+	trackUUID          = 1
+	trackName          = 2
+	trackProcess       = 3
+	trackThread        = 4
+	trackParent        = 5
+	trackStaticName    = 10
+	trackChildOrdering = 11
+	trackOrderRank     = 12
+	trackDescription   = 14
+	trackMerge         = 15
+	trackMergeKey      = 17
+
+	processPID    = 1
+	processName   = 6
+	processLabels = 8
+	threadPID     = 1
+	threadTID     = 2
+	threadName    = 5
+
+	eventCategoryIID = 3
+	eventAnnotations = 4
+	eventType        = 9
+	eventNameIID     = 10
+	eventTrack       = 11
+	eventCategory    = 22
+	eventName        = 23
+	eventFlowsOld    = 36
+	eventEndsOld     = 42
+	eventFlows       = 47
+	eventEnds        = 48
+
+	annotationNameIID   = 1
+	annotationBool      = 2
+	annotationUint      = 3
+	annotationInt       = 4
+	annotationDouble    = 5
+	annotationString    = 6
+	annotationName      = 10
+	annotationDict      = 11
+	annotationArray     = 12
+	annotationStringIID = 17
+
+	internedCategories = 1
+	internedNames      = 2
+	internedKeys       = 3
+	internedStrings    = 29
+	internedIID        = 1
+	internedText       = 2
+)
+
+// Values of their enumerations.
+const (
+	stateCleared = 1 // sequence flags
+	needsState   = 2
+
+	realtime = 1 // clocks
+	boottime = 6
+	// From firstLocalClock on, a clock belongs to its sequence.
+	firstLocalClock = 64
+
+	sliceBegin = 1
+	sliceEnd   = 2
+
+	explicitOrder = 3
+	mergeByKey    = 3
+)
+
+// categories are the categories of slices, the same as in .chrome_trace files.
+var categories = [...]string{
+	profile.ScopeSlice:  "scope",
+	profile.LaunchSlice: "launch",
+	profile.KernelSlice: "kernel",
+	profile.GraphSlice:  "graph",
+	profile.CopySlice:   "memcpy",
+	profile.FillSlice:   "memset",
+	profile.SyncSlice:   "sync",
+	profile.OtherSlice:  "other",
+}
+
+// Names of debug annotations.
+const (
+	keyCallStack   = "call_stack"
+	keyScope       = "scope_id"
+	keyCorrelation = "correlation"
+	keyBytes       = "bytes"
+	keyRate        = "GB/s"
+	keyMetrics     = "metrics"
+)
+
+// firstFields are what packets begin with, and how it is written.
+var firstFields = map[protowire.Number]protowire.Type{
+	packetClockSnapshot: protowire.BytesType, packetTimestamp: protowire.VarintType, packetSequenceID: protowire.VarintType,
+	packetTrackEvent: protowire.BytesType, packetInternedData: protowire.BytesType, packetSequenceFlags: protowire.VarintType,
+	packetStateCleared: protowire.VarintType, packetTimestampClock: protowire.VarintType, packetDefaults: protowire.BytesType,
+	packetTrackDescriptor: protowire.BytesType,
+	// What other writers begin with: their configuration, a marker, who they are, the first packet's flag, the trace's id.
+	33: protowire.BytesType, 36: protowire.BytesType, 3: protowire.VarintType, 79: protowire.VarintType, 87: protowire.VarintType, 89: protowire.BytesType,
+}
+
+// Sniff says by the first bytes of a file whether it is a Perfetto trace. A pprof profile starts with the same byte, but
+// not its first message.
+func Sniff(head []byte) bool {
+	field, kind, n := protowire.ConsumeTag(head)
+	if n < 0 || field != tracePacket || kind != protowire.BytesType {
+		return false
+	}
+	size, m := protowire.ConsumeVarint(head[n:])
+	if m < 0 || size == 0 {
+		return false
+	}
+	field, kind, k := protowire.ConsumeTag(head[n+m:])
+	known, ok := firstFields[field]
+	return k > 0 && ok && kind == known
+}

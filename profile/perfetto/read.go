@@ -1,0 +1,150 @@
+package perfetto
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// Read reads a trace: its timeline, and the tree that it amounts to. What is neither a track nor an event of one
+// (scheduling, counters, logs) is skipped. A file that was cut off is read as far as it goes; Info then has
+// profile.InfoIncomplete. What is no trace is an error with the place in the file.
+func Read(r io.Reader) (*profile.Profile, error) {
+	d := newReader(r)
+	err := d.packets()
+	cut := errors.Is(err, io.ErrUnexpectedEOF) && len(d.t.Slices) > 0
+	if errors.Is(err, io.ErrUnexpectedEOF) && !cut {
+		return nil, fmt.Errorf("byte %d: the file ends within its first packets; it is cut off or no Perfetto trace", d.offset)
+	}
+	if err != nil && !cut {
+		return nil, fmt.Errorf("byte %d: %w", d.offset, err)
+	}
+	if len(d.t.Slices) == 0 && len(d.tracks.byUUID) == 0 {
+		return nil, errors.New("byte 0: there are no track events in it; give a trace that proton or Perfetto's SDK wrote")
+	}
+	p := d.profile()
+	if cut {
+		p.Info[profile.InfoIncomplete] = fmt.Sprintf("the file is cut off at byte %d; %d slices were read", d.offset, len(d.t.Slices))
+	}
+	p.Summarize()
+	if len(p.Info) == 0 {
+		p.Info = nil
+	}
+	return p, nil
+}
+
+// reader reads the packets of one file.
+type reader struct {
+	in     *bufio.Reader
+	offset int64 // of the packet that is being read
+	next   int64
+	packet bytes.Buffer
+
+	t         *profile.Timeline
+	sequences map[uint64]*sequenceState
+	tracks    trackTable
+	strings   map[string]string // one copy of each text
+	paths     map[string][]string
+	key       []byte
+	flows     []flowPoint
+	clocks    clockTable
+}
+
+func newReader(r io.Reader) *reader {
+	return &reader{
+		in: bufio.NewReaderSize(r, 64<<10), t: &profile.Timeline{}, sequences: map[uint64]*sequenceState{},
+		tracks: newTrackTable(), strings: map[string]string{}, paths: map[string][]string{}, clocks: newClockTable(),
+	}
+}
+
+// largestPacket bounds one packet, which is read as a whole. Perfetto's own writers stay below a few hundred kilobytes.
+const largestPacket = 64 << 20
+
+// packets reads the file. An error other than io.ErrUnexpectedEOF, which a cut off file has, says what is wrong at offset.
+func (d *reader) packets() error {
+	for {
+		d.offset = d.next
+		if _, err := d.in.Peek(1); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		tag, err := d.varint()
+		if err != nil {
+			return err
+		}
+		field, kind := protowire.DecodeTag(tag)
+		if kind != protowire.BytesType || field < 1 {
+			return fmt.Errorf("field %d is not written as a list of packets is; this is no Perfetto trace", field)
+		}
+		size, err := d.varint()
+		if err != nil {
+			return err
+		}
+		if size > largestPacket {
+			return fmt.Errorf("a packet of %d bytes, and at most %d are read; this is no Perfetto trace", size, largestPacket)
+		}
+		d.packet.Reset()
+		n, err := io.CopyN(&d.packet, d.in, int64(size)) // grows with what comes, not with what is promised
+		d.next += n
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				return io.ErrUnexpectedEOF
+			}
+			return err
+		}
+		if field != tracePacket {
+			continue
+		}
+		if err := d.readPacket(d.packet.Bytes()); err != nil {
+			return err
+		}
+	}
+}
+
+func (d *reader) varint() (uint64, error) {
+	var v uint64
+	for shift := 0; shift < 64; shift += 7 {
+		c, err := d.in.ReadByte()
+		if errors.Is(err, io.EOF) {
+			return 0, io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return 0, err
+		}
+		d.next++
+		v |= uint64(c&0x7f) << shift
+		if c < 0x80 {
+			return v, nil
+		}
+	}
+	return 0, errors.New("a number of more than 64 bits; this is no Perfetto trace")
+}
+
+// text returns the one copy of a string, as valid UTF-8.
+func (d *reader) text(b []byte) string {
+	if s, found := d.strings[string(b)]; found {
+		return s
+	}
+	raw := string(b)
+	s := strings.ToValidUTF8(raw, "\uFFFD")
+	d.strings[raw] = s
+	return s
+}
+
+// profile puts together what was read.
+func (d *reader) profile() *profile.Profile {
+	p := &profile.Profile{Info: profile.Info{}, Kinds: profile.Kinds{}, Timeline: d.t}
+	d.closeAll()
+	d.tracks.describe(d.t, p)
+	d.joinFlows()
+	return p
+}

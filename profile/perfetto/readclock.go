@@ -1,0 +1,116 @@
+package perfetto
+
+import "math"
+
+// clockTable turns the times of packets into those of the wall clock. Snapshots say what several clocks showed at
+// one moment; some of a writer's own count from the packet before.
+type clockTable struct {
+	offsets map[uint64]int64 // of the shared clocks: what to add
+	local   map[[2]uint64]*localClock
+}
+
+// localClock belongs to one sequence.
+type localClock struct {
+	offset      int64
+	last        uint64
+	incremental bool
+	multiplier  uint64
+}
+
+func newClockTable() clockTable {
+	return clockTable{map[uint64]int64{}, map[[2]uint64]*localClock{}}
+}
+
+// reading is what one clock showed.
+type reading struct {
+	id, time    uint64
+	incremental bool
+	multiplier  uint64
+}
+
+func (t *clockTable) snapshot(sequence uint64, message []byte) error {
+	var list []reading
+	err := fields(message, func(f field) error {
+		if f.number != snapshotClocks {
+			return nil
+		}
+		r := reading{multiplier: 1}
+		err := fields(f.b, func(f field) error {
+			switch f.number {
+			case clockID:
+				r.id = f.v
+			case clockTimestamp:
+				r.time = f.v
+			case clockIncremental:
+				r.incremental = f.v != 0
+			case clockMultiplier:
+				r.multiplier = max(f.v, 1)
+			}
+			return nil
+		})
+		if r.id >= firstLocalClock {
+			r.time *= r.multiplier
+		}
+		list = append(list, r)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	wall, found := t.wall(list)
+	if !found {
+		return nil
+	}
+	for _, r := range list {
+		offset := wall - int64(r.time)
+		if r.id < firstLocalClock {
+			if _, known := t.offsets[r.id]; !known { // the clocks drift apart; one offset keeps durations right
+				t.offsets[r.id] = offset
+			}
+			continue
+		}
+		t.local[[2]uint64{sequence, r.id}] = &localClock{offset: offset, last: r.time, incremental: r.incremental, multiplier: r.multiplier}
+	}
+	return nil
+}
+
+// wall returns the wall clock's time at a snapshot: from the clock itself or another that is known already. In a trace without
+// one, boot time stands for it.
+func (t *clockTable) wall(list []reading) (int64, bool) {
+	for _, r := range list {
+		if r.id == realtime {
+			return int64(r.time), true
+		}
+	}
+	for _, r := range list {
+		if offset, known := t.offsets[r.id]; known {
+			return int64(r.time) + offset, true
+		}
+	}
+	for _, r := range list {
+		if r.id == boottime {
+			return int64(r.time), true
+		}
+	}
+	return 0, false
+}
+
+// at returns the wall clock's time of a packet, kept within what can be added up.
+func (t *clockTable) at(sequence, clock, time uint64) int64 {
+	if clock >= firstLocalClock {
+		if c := t.local[[2]uint64{sequence, clock}]; c != nil {
+			time *= c.multiplier
+			if c.incremental {
+				c.last += time
+				time = c.last
+			}
+			return near(int64(time) + c.offset)
+		}
+	}
+	if clock == 0 {
+		clock = boottime
+	}
+	return near(int64(time) + t.offsets[clock])
+}
+
+func near(time int64) int64 { return min(max(time, 0), math.MaxInt64/4) }

@@ -1,0 +1,179 @@
+package perfetto
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// layout gives every process, GPU and lane its track, and every slice a place on one.
+type layout struct {
+	t         *profile.Timeline
+	processes []*processTrack
+	lanes     []*laneTracks
+	byID      map[int]*laneTracks
+	nextUUID  uint64
+}
+
+// processTrack is a process; its threads stand below it, and its GPUs, with their streams.
+type processTrack struct {
+	uuid uint64
+	name string
+	pid  int64
+	gpus map[string]uint64 // track of each GPU
+}
+
+// laneTracks are the tracks of a lane: on one track slices nest or follow each other, so a slice that overlaps
+// another without lying in it goes to the next.
+type laneTracks struct {
+	lane    *profile.Lane
+	process *processTrack
+	slices  []int32 // in the order in which they began, the outer first
+	tracks  []uint64
+	place   []int32 // which of the tracks, for each of the slices
+}
+
+func newLayout(p *profile.Profile) *layout {
+	l := &layout{t: p.Timeline, byID: map[int]*laneTracks{}}
+	byName := map[string]*processTrack{}
+	for i := range l.t.Lanes {
+		lane := &l.t.Lanes[i]
+		process := byName[lane.Process]
+		if process == nil {
+			process = l.process(p, lane.Process)
+			byName[lane.Process] = process
+		}
+		lt := &laneTracks{lane: lane, process: process, tracks: []uint64{l.uuid()}}
+		l.lanes = append(l.lanes, lt)
+		if l.byID[lane.ID] == nil {
+			l.byID[lane.ID] = lt
+		}
+	}
+	for i := range l.t.Slices {
+		if lane := l.byID[l.t.Slices[i].Lane]; lane != nil {
+			lane.slices = append(lane.slices, int32(i))
+		}
+	}
+	for _, lane := range l.lanes {
+		lane.nest(l)
+	}
+	return l
+}
+
+func (l *layout) uuid() uint64 { l.nextUUID++; return l.nextUUID }
+
+// process makes the track of a process. Its id is the real one where a profile has one process.
+func (l *layout) process(p *profile.Profile, name string) *processTrack {
+	t := &processTrack{uuid: l.uuid(), name: name, pid: int64(len(l.processes) + 1), gpus: map[string]uint64{}}
+	if name == "" {
+		t.name = cmp.Or(p.Info[profile.InfoName], "Trace")
+		if pid, err := strconv.ParseInt(p.Info[profile.InfoPID], 10, 32); err == nil && pid > 0 {
+			t.pid = pid
+		}
+	}
+	l.processes = append(l.processes, t)
+	return t
+}
+
+// nest sorts the slices of a lane and puts each on the first track where it lies within what is open or after it.
+func (lt *laneTracks) nest(l *layout) {
+	all := l.t.Slices
+	slices.SortStableFunc(lt.slices, func(a, b int32) int {
+		x, y := &all[a], &all[b]
+		return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(y.Duration, x.Duration))
+	})
+	open := [][]int64{nil} // ends of what is open on each track, the innermost last
+	lt.place = make([]int32, len(lt.slices))
+	for i, s := range lt.slices {
+		start, end := span(&all[s])
+		at := 0
+		for ; at < len(open); at++ {
+			o := open[at]
+			for len(o) > 0 && o[len(o)-1] <= start {
+				o = o[:len(o)-1]
+			}
+			open[at] = o
+			if len(o) == 0 || end <= o[len(o)-1] {
+				break
+			}
+		}
+		if at == len(open) {
+			if len(open) == mostTracks { // its end is shown too early, by another slice's
+				at--
+			} else {
+				open = append(open, nil)
+				lt.tracks = append(lt.tracks, l.uuid())
+			}
+		}
+		open[at] = append(open[at], end)
+		lt.place[i] = int32(at)
+	}
+}
+
+// mostTracks bounds the tracks of a lane. More kernels than this never run at once on a stream, where they run one after
+// the other; a lane of made-up slices may need any number.
+const mostTracks = 1024
+
+// span is when a slice begins and ends. Times are unsigned in the file.
+func span(s *profile.Slice) (start, end int64) {
+	start = max(s.Start, 0)
+	return start, max(s.Start+max(s.Duration, 0), start)
+}
+
+// at finds the slice of a lane that an arrow touches: the innermost around that time. It does not look far: arrows
+// begin and end where slices begin.
+func (lt *laneTracks) at(t *profile.Timeline, time int64) (slice int32, found bool) {
+	const far = 64
+	i, _ := slices.BinarySearchFunc(lt.slices, time, func(s int32, time int64) int {
+		if t.Slices[s].Start <= time {
+			return -1
+		}
+		return 1
+	})
+	for look := i - 1; look >= 0 && look >= i-far; look-- {
+		s := &t.Slices[lt.slices[look]]
+		if s.Start == time || s.Start+s.Duration > time {
+			return lt.slices[look], true
+		}
+	}
+	return 0, false
+}
+
+// flowEnd is one end of an arrow at a slice.
+type flowEnd struct {
+	slice int32
+	ends  bool
+	id    uint64
+}
+
+// flowEnds finds the slices of all arrows, sorted by slice. An arrow keeps its id if no other has it; ids of zero and those
+// given twice, as upstream does, are replaced.
+func (l *layout) flowEnds() (list []flowEnd) {
+	used := map[uint64]bool{0: true}
+	largest := uint64(0)
+	for _, f := range l.t.Flows {
+		largest = max(largest, f.ID)
+	}
+	for _, f := range l.t.Flows {
+		from, to := l.byID[f.From], l.byID[f.To]
+		if from == nil || to == nil {
+			continue
+		}
+		a, found := from.at(l.t, f.Start)
+		b, alsoFound := to.at(l.t, f.End)
+		if !found || !alsoFound {
+			continue
+		}
+		id := f.ID
+		for used[id] {
+			largest++
+			id = largest
+		}
+		used[id] = true
+		list = append(list, flowEnd{a, false, id}, flowEnd{b, true, id})
+	}
+	slices.SortFunc(list, func(a, b flowEnd) int { return cmp.Or(cmp.Compare(a.slice, b.slice), cmp.Compare(a.id, b.id)) })
+	return list
+}

@@ -1,0 +1,275 @@
+package perfetto
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sort"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// ErrNoTimeline says that a profile has sums only. Times cannot be made up from them.
+var ErrNoTimeline = errors.New("this profile has no timeline; record one with proton run -d trace")
+
+// Packets come in two sequences: were the threads described among the events, every event of a stream would be
+// said to have come from the last of them.
+const (
+	trackSequence = 1
+	eventSequence = 2
+)
+
+// Write writes a profile's timeline. It is in memory as a whole, since begin and end of slices must come in order.
+func Write(w io.Writer, p *profile.Profile) error {
+	if p.Timeline == nil {
+		return ErrNoTimeline
+	}
+	t := &writer{
+		encoder: encoder{w: w, buf: make([]byte, 0, bufferSize+4096)}, p: p, layout: newLayout(p),
+		names: newTable(internedNames), cats: newTable(internedCategories), keys: newTable(internedKeys), texts: newTable(internedStrings),
+	}
+	t.flows = t.flowEnds()
+	t.clocks()
+	t.descriptors()
+	for _, lane := range t.lanes {
+		t.lane(lane)
+	}
+	if err := t.flush(); err != nil {
+		return fmt.Errorf("write trace: %w", err)
+	}
+	return nil
+}
+
+type writer struct {
+	encoder
+	*layout
+	p     *profile.Profile
+	flows []flowEnd
+
+	names, cats, keys, texts table
+}
+
+// clocks says that times are those of the wall clock, and that the trace counts in it too. The other clock, which readers
+// take for granted, is made the same.
+func (t *writer) clocks() {
+	first := uint64(max(t.t.First(), 0))
+	packet := t.begin(tracePacket)
+	snapshot := t.begin(packetClockSnapshot)
+	for _, clock := range []uint64{realtime, boottime} {
+		c := t.begin(snapshotClocks)
+		t.uint(clockID, clock)
+		t.uint(clockTimestamp, first)
+		t.end(c)
+	}
+	t.uint(snapshotPrimaryClock, realtime)
+	t.end(snapshot)
+	t.uint(packetSequenceID, eventSequence)
+	t.end(packet)
+
+	packet = t.begin(tracePacket)
+	t.uint(packetSequenceID, eventSequence)
+	t.uint(packetSequenceFlags, stateCleared)
+	defaults := t.begin(packetDefaults)
+	t.uint(packetTimestampClock, realtime)
+	t.end(defaults)
+	t.end(packet)
+}
+
+// descriptors names the tracks: processes, below them threads, and GPUs with their streams.
+func (t *writer) descriptors() {
+	for i, process := range t.processes {
+		t.track(process.uuid, 0, func() {
+			inner := t.begin(trackProcess)
+			t.uint(processPID, uint64(process.pid))
+			t.text(processName, process.name)
+			t.end(inner)
+			if i == 0 {
+				t.text(trackDescription, t.facts())
+			}
+		})
+		if i > 0 {
+			continue
+		}
+		for j := range t.p.Devices {
+			d := &t.p.Devices[j]
+			process.gpus[d.ID] = t.gpu(process, d.ID, describeDevice(d))
+		}
+	}
+	for rank, lane := range t.lanes {
+		t.laneDescriptors(lane, rank)
+	}
+}
+
+// facts are the facts of the run and the kinds of the metrics.
+func (t *writer) facts() string {
+	f := factList(processFact)
+	for _, key := range slices.Sorted(maps.Keys(t.p.Info)) {
+		f.add("info."+key, t.p.Info[key])
+	}
+	used := map[string]bool{}
+	for i := range t.t.Slices {
+		for _, m := range t.t.Slices[i].Metrics {
+			used[m.Name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.p.Kinds)) {
+		if kind := t.p.Kinds[name]; used[name] && int(kind) < len(kindNames) {
+			f.add("kind."+kindNames[kind], name)
+		}
+	}
+	return string(f)
+}
+
+func (t *writer) track(uuid, parent uint64, rest func()) {
+	packet := t.begin(tracePacket)
+	t.uint(packetSequenceID, trackSequence)
+	track := t.begin(packetTrackDescriptor)
+	t.uint(trackUUID, uuid)
+	if parent != 0 {
+		t.uint(trackParent, parent)
+	}
+	rest()
+	t.end(track)
+	t.packetEnd(packet)
+}
+
+func (t *writer) packetEnd(packet int) {
+	t.end(packet)
+	if len(t.buf) >= bufferSize {
+		t.flush()
+	}
+}
+
+// gpu makes the track that the streams of a GPU stand below.
+func (t *writer) gpu(process *processTrack, id, description string) uint64 {
+	uuid := t.uuid()
+	t.track(uuid, process.uuid, func() {
+		t.text(trackName, "GPU "+id)
+		t.uint(trackChildOrdering, explicitOrder)
+		if description != "" {
+			t.text(trackDescription, description)
+		}
+	})
+	return uuid
+}
+
+// laneDescriptors names the tracks of a lane. Those beside the first have the same name and key, by which the UI shows
+// them as one.
+func (t *writer) laneDescriptors(lane *laneTracks, rank int) {
+	l, parent := lane.lane, lane.process.uuid
+	if l.Kind == profile.ThreadLane {
+		t.track(lane.tracks[0], parent, func() { t.thread(lane, rank) })
+		parent = lane.tracks[0]
+	} else if l.Device != "" {
+		if lane.process.gpus[l.Device] == 0 {
+			lane.process.gpus[l.Device] = t.gpu(lane.process, l.Device, "")
+		}
+		parent = lane.process.gpus[l.Device]
+	}
+	for i, uuid := range lane.tracks {
+		if i == 0 && l.Kind == profile.ThreadLane {
+			continue
+		}
+		t.track(uuid, parent, func() {
+			t.text(trackName, l.Name)
+			t.uint(trackOrderRank, uint64(rank))
+			t.uint(trackMerge, mergeByKey)
+			t.uint(trackMergeKey, uint64(rank)+1)
+			if i == 0 {
+				t.text(trackDescription, describeLane(l))
+				return
+			}
+			f := factList(spillFact)
+			f.number("of", int64(lane.tracks[0]))
+			t.text(trackDescription, string(f))
+		})
+	}
+}
+
+// madeUpThread is where the ids begin of threads whose own is not known: beyond those that Linux gives.
+const madeUpThread = 1 << 23
+
+func (t *writer) thread(lane *laneTracks, rank int) {
+	l := lane.lane
+	inner := t.begin(trackThread)
+	t.uint(threadPID, uint64(lane.process.pid))
+	tid := uint64(madeUpThread + rank)
+	if l.Thread > 0 && l.Thread < madeUpThread {
+		tid = uint64(l.Thread)
+	}
+	t.uint(threadTID, tid)
+	t.text(threadName, l.Name)
+	t.end(inner)
+	t.text(trackDescription, describeLane(l))
+}
+
+// lane writes the events of a lane, track by track: on one track in the order in which they nest.
+func (t *writer) lane(lane *laneTracks) {
+	type open struct{ end int64 }
+	for track := range lane.tracks {
+		var stack []open
+		for i, at := range lane.slices {
+			if lane.place[i] != int32(track) {
+				continue
+			}
+			s := &t.t.Slices[at]
+			start, end := span(s)
+			for len(stack) > 0 && stack[len(stack)-1].end <= start {
+				t.sliceEnd(lane.tracks[track], stack[len(stack)-1].end)
+				stack = stack[:len(stack)-1]
+			}
+			t.slice(lane.tracks[track], at, start)
+			stack = append(stack, open{end})
+		}
+		for i := len(stack) - 1; i >= 0; i-- {
+			t.sliceEnd(lane.tracks[track], stack[i].end)
+		}
+	}
+}
+
+func (t *writer) sliceEnd(track uint64, at int64) {
+	packet := t.begin(tracePacket)
+	t.uint(packetTimestamp, uint64(at))
+	t.uint(packetSequenceID, eventSequence)
+	t.uint(packetSequenceFlags, needsState)
+	event := t.begin(packetTrackEvent)
+	t.uint(eventType, sliceEnd)
+	t.uint(eventTrack, track)
+	t.end(event)
+	t.packetEnd(packet)
+}
+
+// slice writes the beginning of a slice with all that is known of it. What is named for the first time is
+// declared in the same packet.
+func (t *writer) slice(track uint64, at int32, start int64) {
+	s := &t.t.Slices[at]
+	kind := s.Kind
+	if int(kind) >= len(categories) {
+		kind = profile.OtherSlice
+	}
+	packet := t.begin(tracePacket)
+	t.uint(packetTimestamp, uint64(start))
+	t.uint(packetSequenceID, eventSequence)
+	t.uint(packetSequenceFlags, needsState)
+	event := t.begin(packetTrackEvent)
+	t.uint(eventType, sliceBegin)
+	t.uint(eventTrack, track)
+	t.uint(eventCategoryIID, t.cats.of(categories[kind]))
+	t.uint(eventNameIID, t.names.of(s.Name))
+	t.annotations(s, kind)
+	i := sort.Search(len(t.flows), func(i int) bool { return t.flows[i].slice >= at })
+	for ; i < len(t.flows) && t.flows[i].slice == at; i++ {
+		field := protowire.Number(eventFlows)
+		if t.flows[i].ends {
+			field = eventEnds
+		}
+		t.fixed(field, t.flows[i].id)
+	}
+	t.end(event)
+	t.declare()
+	t.packetEnd(packet)
+}

@@ -117,3 +117,24 @@ func (t *Timeline) First() int64 {
 	}
 	return first
 }
+
+// FlowIDs returns an id for every flow that no other one has and that is not 0: its own, if it is such. Triton gives
+// one id to all arrows of a launch, which Perfetto takes for a mistake.
+func (t *Timeline) FlowIDs() []uint64 {
+	used := map[uint64]bool{0: true}
+	largest := uint64(0)
+	for i := range t.Flows {
+		largest = max(largest, t.Flows[i].ID)
+	}
+	ids := make([]uint64, len(t.Flows))
+	for i := range t.Flows {
+		id := t.Flows[i].ID
+		for used[id] {
+			largest++
+			id = largest
+		}
+		used[id] = true
+		ids[i] = id
+	}
+	return ids
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/goproton/goproton/profile"
 )
@@ -29,7 +30,12 @@ func Write(w io.Writer, p *profile.Profile) error {
 	}
 	t := NewWriter(w, p.Timeline.First(), &Options{Process: p.Info[profile.InfoName], Info: p.Info})
 	t.Facts(p.Devices, kindsIn(p))
-	if err := p.Timeline.WriteTrace(t); err != nil {
+	timeline := *p.Timeline
+	timeline.Flows = slices.Clone(timeline.Flows)
+	for i, id := range p.Timeline.FlowIDs() {
+		timeline.Flows[i].ID = id
+	}
+	if err := timeline.WriteTrace(t); err != nil {
 		return err
 	}
 	return t.Close()

@@ -18,6 +18,7 @@ import (
 	"github.com/goproton/goproton/profile/hatchet"
 	"github.com/goproton/goproton/profile/literal"
 	"github.com/goproton/goproton/profile/msgpack"
+	"github.com/goproton/goproton/profile/perfetto"
 	"github.com/goproton/goproton/profile/pprofile"
 	"github.com/goproton/goproton/profile/speedscope"
 )
@@ -85,6 +86,11 @@ var all = []*Format{
 		Name: "chrome_trace", Suffixes: []string{".chrome_trace"}, About: "timeline as JSON, for Perfetto and chrome://tracing",
 		Holds: Floats | Text | Vectors | Kinds | Devices | Info | Times | Timeline,
 		Sniff: chrometrace.Sniff, Read: chrometrace.Read, Write: chrometrace.Write, Loses: chrometrace.Loses,
+	},
+	{
+		Name: "perfetto", Suffixes: []string{".perfetto", ".pftrace", ".perfetto-trace"}, About: "timeline as Perfetto's own trace, smaller and typed",
+		Holds: Floats | Text | Vectors | Kinds | Devices | Info | Times | Timeline,
+		Sniff: perfetto.Sniff, Read: perfetto.Read, Write: perfetto.Write, Loses: perfetto.Loses,
 	},
 }
 

@@ -148,31 +148,19 @@ type flowEnd struct {
 	id    uint64
 }
 
-// flowEnds finds the slices of all arrows, sorted by slice. An arrow keeps its id if no other has it; ids of zero and those
-// given twice, as upstream does, are replaced.
+// flowEnds finds the slices of all arrows, sorted by slice.
 func (l *layout) flowEnds() (list []flowEnd) {
-	used := map[uint64]bool{0: true}
-	largest := uint64(0)
-	for _, f := range l.t.Flows {
-		largest = max(largest, f.ID)
-	}
-	for _, f := range l.t.Flows {
+	ids := l.t.FlowIDs()
+	for i, f := range l.t.Flows {
 		from, to := l.byID[f.From], l.byID[f.To]
 		if from == nil || to == nil {
 			continue
 		}
 		a, found := from.at(l.t, f.Start)
 		b, alsoFound := to.at(l.t, f.End)
-		if !found || !alsoFound {
-			continue
+		if found && alsoFound {
+			list = append(list, flowEnd{a, false, ids[i]}, flowEnd{b, true, ids[i]})
 		}
-		id := f.ID
-		for used[id] {
-			largest++
-			id = largest
-		}
-		used[id] = true
-		list = append(list, flowEnd{a, false, id}, flowEnd{b, true, id})
 	}
 	slices.SortFunc(list, func(a, b flowEnd) int { return cmp.Or(cmp.Compare(a.slice, b.slice), cmp.Compare(a.id, b.id)) })
 	return list

@@ -16,6 +16,21 @@ import (
 // ErrNoTimeline says that a profile has sums only. Times cannot be made up from them.
 var ErrNoTimeline = errors.New("this profile has no timeline; record one with proton run -d trace")
 
+// Loses says what a trace does not hold of a profile: what the tree has beyond the timeline, and arrows that touch
+// no slice.
+func Loses(p *profile.Profile) (list []string) {
+	if p.Timeline == nil {
+		return nil // Write refuses it
+	}
+	if n := p.BeyondTimeline(); n > 0 {
+		list = append(list, fmt.Sprintf("%d values of the tree that its timeline does not tell", n))
+	}
+	if n := len(p.Timeline.Flows) - len(newLayout(p).flowEnds())/2; n > 0 {
+		list = append(list, fmt.Sprintf("%d arrows that do not touch a slice at both ends", n))
+	}
+	return list
+}
+
 // Packets come in two sequences: were the threads described among the events, every event of a stream would be
 // said to have come from the last of them.
 const (

@@ -36,6 +36,9 @@ func Query(t *testing.T, root string, trace []byte, queries ...string) []Answer 
 // TryQuery is Query that returns what trace_processor finds wrong with the trace.
 func TryQuery(t *testing.T, root string, trace []byte, queries ...string) (loaded string, answers []Answer) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("trace_processor takes two seconds to load a trace")
+	}
 	engine := filepath.Join(root, ".venv/oracles/trace-processor")
 	if _, err := os.Stat(engine); err != nil {
 		t.Skip("trace_processor is not there: tools/oracles.sh fetches it")

@@ -112,3 +112,24 @@ func Renumber(t *profile.Timeline) *profile.Timeline {
 	}
 	return &r
 }
+
+// Many returns a larger timeline of lanes that have names of their own, full of slices that begin and end at the
+// same moments.
+func Many(r *rand.Rand) *profile.Profile {
+	t := &profile.Timeline{}
+	for lane := range 8 {
+		l := profile.Lane{ID: lane, Kind: profile.LaneKind(lane % 3), Name: fmt.Sprint("lane ", lane)}
+		if l.Kind == profile.ThreadLane {
+			l.Thread = int64(lane + 100)
+		} else {
+			l.Device, l.Stream = fmt.Sprint(lane%2), uint32(lane)
+		}
+		t.Lanes = append(t.Lanes, l)
+		for i := range 40 {
+			t.Slices = append(t.Slices, profile.Slice{
+				Lane: lane, Kind: profile.SliceKind(r.IntN(8)), Name: fmt.Sprintf("slice %d of %d", i, lane), Start: Start + r.Int64N(40), Duration: r.Int64N(12),
+			})
+		}
+	}
+	return &profile.Profile{Timeline: t}
+}

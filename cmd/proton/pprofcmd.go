@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,6 +53,7 @@ The manual of pprof's own flags is at github.com/google/pprof/blob/main/doc/READ
   proton pprof -top -diff_base=before.hatchet after.hatchet
   proton pprof -http=:0 -tagroot=rank rank*.hatchet`,
 		DisableFlagParsing: true,
+		ValidArgsFunction:  completePprof,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := pprofui.Run(args, cmd.InOrStdin(), cmd.ErrOrStderr())
 			switch {
@@ -65,4 +67,27 @@ The manual of pprof's own flags is at github.com/google/pprof/blob/main/doc/READ
 			return nil
 		},
 	}
+}
+
+// pprofFlags are the flags of pprof that the shell completes. Those that end in = want a value.
+var pprofFlags = []string{
+	"-http=", "--no-open",
+	"-top", "-tree", "-traces", "-peek=", "-list=", "-weblist=", "-tags", "-comments", "-svg", "-png", "-dot", "-callgrind", "-proto", "-raw", "-output=",
+	"-sample_index=", "-mean", "-unit=", "-base=", "-diff_base=", "-normalize", "-cum", "-flat",
+	"-focus=", "-ignore=", "-show=", "-hide=", "-show_from=", "-prune_from=", "-tagfocus=", "-tagignore=", "-tagshow=", "-taghide=", "-tagroot=", "-tagleaf=",
+	"-functions", "-lines", "-files", "-filefunctions", "-addresses", "-nodecount=", "-nodefraction=", "-edgefraction=", "-source_path=", "-trim_path=", "-symbolize=",
+}
+
+// completePprof stands for cobra's completion, which does not know pprof's flags. Other words are files.
+func completePprof(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	if !strings.HasPrefix(word, "-") {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var list []string
+	for _, flag := range pprofFlags {
+		if strings.HasPrefix(flag, word) {
+			list = append(list, flag)
+		}
+	}
+	return list, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }

@@ -99,28 +99,37 @@ func checkContent(content []byte, m *message, number protowire.Number, budget *i
 }
 
 // Sniff says whether a file that starts with head is a profile.proto. The format has no magic, so all fields that
-// lie in the head whole have to be fields of a profile, whatever their order. That tells it from a Perfetto
-// trace, whose only field has the number and the type of a profile's first one. No writer begins with a number.
+// lie in the head whole have to be fields of a profile, in whatever order, and one at least a message such as profiles
+// have. That tells it from a Perfetto trace, whose only field has the number and the type of a profile's first one.
 func Sniff(head []byte) bool {
-	fields := 0
-	for at := 0; at < len(head); fields++ {
+	messages := 0
+	for at := 0; at < len(head); {
 		number, wire, n := protowire.ConsumeTag(head[at:])
 		if n < 0 {
-			return fields > 0 && errors.Is(protowire.ParseError(n), io.ErrUnexpectedEOF)
-		}
-		if !belongs(number, wire) || fields == 0 && wire != protowire.BytesType {
-			return false
+			return messages > 0 && errors.Is(protowire.ParseError(n), io.ErrUnexpectedEOF)
 		}
 		size := protowire.ConsumeFieldValue(number, wire, head[at+n:])
-		if size < 0 {
-			return fields > 0
+		if !belongs(number, wire) || size < 0 {
+			return messages > 0 && belongs(number, wire)
 		}
-		if number == 1 && !isValueType(head[at+n:at+n+size]) {
-			return false
+		if nested := profileMessage.nested[number]; nested != nil {
+			if !isMessage(head[at+n:at+n+size], number, nested) {
+				return false
+			}
+			messages++
 		}
 		at += n + size
 	}
-	return fields > 0
+	return messages > 0
+}
+
+func isMessage(field []byte, number protowire.Number, m *message) bool {
+	content, n := protowire.ConsumeBytes(field)
+	if number == 1 || number == 11 {
+		return n >= 0 && isValueType(content)
+	}
+	budget := mostMessages
+	return n >= 0 && checkMessage(content, m, &budget) == nil
 }
 
 func belongs(number protowire.Number, wire protowire.Type) bool {
@@ -131,11 +140,7 @@ func belongs(number protowire.Number, wire protowire.Type) bool {
 }
 
 // isValueType knows a sample type by its two small numbers, places of words in the string table.
-func isValueType(field []byte) bool {
-	content, n := protowire.ConsumeBytes(field)
-	if n < 0 || len(content) == 0 {
-		return false
-	}
+func isValueType(content []byte) bool {
 	for len(content) > 0 {
 		number, wire, n := protowire.ConsumeTag(content)
 		if n < 0 || number > 2 || wire != protowire.VarintType {

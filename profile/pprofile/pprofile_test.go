@@ -479,6 +479,30 @@ func TestGoProfile(t *testing.T) {
 	}
 }
 
+// The profiler of the Go runtime writes the time before everything else.
+func TestGoCPUProfile(t *testing.T) {
+	var b bytes.Buffer
+	if err := rpprof.StartCPUProfile(&b); err != nil {
+		t.Skip(err) // these tests are being profiled
+	}
+	rpprof.StopCPUProfile()
+	zip, err := gzip.NewReader(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(zip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !Sniff(data[:min(len(data), 4096)]) {
+		t.Errorf("not recognised: % x", data[:min(len(data), 32)])
+	}
+	p, err := Read(bytes.NewReader(data))
+	if err != nil || p.Kinds["cpu (ns)"] != profile.Inclusive {
+		t.Errorf("read %v, %v", p, err)
+	}
+}
+
 func TestSniff(t *testing.T) {
 	p := examples(t)["viewer/testdata/profiles/scope"]
 	data := encode(t, p)

@@ -70,7 +70,7 @@ func (r *run) load(files []string) error {
 		labelFiles(files, profiles[:len(files)])
 	}
 	for _, p := range profiles {
-		dropMetadata(p)
+		dropUnseen(p)
 	}
 	r.nameTagFrames(profiles)
 	align(profiles)
@@ -160,8 +160,9 @@ func convert(p *profile.Profile, file string) (*pprof.Profile, error) {
 	return pp, nil
 }
 
-// dropMetadata takes away what launch metadata cost, as the viewer does, so that both show the same totals.
-func dropMetadata(p *pprof.Profile) {
+// dropUnseen takes away what the viewer does not show either: the work of launch metadata, so that both have the
+// same totals, and call paths that nothing was recorded at, which -traces would list with a 0 each.
+func dropUnseen(p *pprof.Profile) {
 	metadata := map[*pprof.Location]bool{}
 	for _, l := range p.Location {
 		for _, line := range l.Line {
@@ -170,11 +171,10 @@ func dropMetadata(p *pprof.Profile) {
 			}
 		}
 	}
-	if len(metadata) > 0 {
-		p.Sample = slices.DeleteFunc(p.Sample, func(s *pprof.Sample) bool {
-			return slices.ContainsFunc(s.Location, func(l *pprof.Location) bool { return metadata[l] })
-		})
-	}
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *pprof.Sample) bool {
+		empty := len(s.Label)+len(s.NumLabel) == 0 && !slices.ContainsFunc(s.Value, func(v int64) bool { return v != 0 })
+		return empty || len(metadata) > 0 && slices.ContainsFunc(s.Location, func(l *pprof.Location) bool { return metadata[l] })
+	})
 }
 
 // labelFiles tells the samples of several files apart: -tagroot=file puts a frame for each below the root.

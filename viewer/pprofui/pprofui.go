@@ -63,6 +63,8 @@ func explained(err error) error {
 		return nil
 	case strings.Contains(err.Error(), "failed to execute dot"):
 		return fmt.Errorf("%w; graphs are drawn by Graphviz: install it, or look at -top, -tree and -http=:0, which need nothing", err)
+	case strings.Contains(err.Error(), "could not split http address"):
+		return fmt.Errorf("%w; for example -http=:8080, or -http=:0 for any port", err)
 	case strings.HasPrefix(err.Error(), "sample_index"):
 		return fmt.Errorf("%w; -raw lists the sample types", err)
 	}

@@ -100,6 +100,9 @@ func Loses(p *profile.Profile, metric string) []string {
 	if n := stacks.Sizeless(p, []string{metric}); n > 0 {
 		lost = append(lost, fmt.Sprintf("%d values of %s that are below zero or no number", n, metric))
 	}
+	if n := stacks.Twins(p.Root); n > 0 {
+		lost = append(lost, fmt.Sprintf("%d frames beside one of the same name, which become one", n))
+	}
 	if n := bare(p.Root, metric); n > 0 {
 		lost = append(lost, fmt.Sprintf("%d leaves without a value of %s", n, metric))
 	}

@@ -54,7 +54,7 @@ var all = []*Format{
 	{
 		Name: "hatchet", Suffixes: []string{".hatchet"}, About: "JSON tree of Proton, proton-viewer and llnl-hatchet",
 		Holds: Tree | Floats | Text | Vectors | Kinds | Devices | Info | Times,
-		Sniff: sniffHatchet, Read: hatchet.Read, ReadAt: hatchet.ReadAt, Write: hatchet.Write,
+		Sniff: sniffHatchet, Read: hatchet.Read, ReadAt: hatchet.ReadAt, Write: hatchet.Write, Loses: hatchet.Loses,
 	},
 	{
 		Name: "hatchet_msgpack", Suffixes: []string{".hatchet_msgpack"}, About: "the same tree in MessagePack",
@@ -73,7 +73,7 @@ var all = []*Format{
 	},
 	{
 		Name: "collapsed", Suffixes: []string{".collapsed", ".folded"}, About: "folded stacks of one metric, for flamegraph.pl and others",
-		Holds: Tree,
+		Holds: Tree | Bytes,
 		Sniff: collapsed.Sniff, Read: collapsed.Read, Write: collapsed.Write,
 		WriteMetric: collapsed.WriteMetric, LosesMetric: collapsed.Loses,
 	},

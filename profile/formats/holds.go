@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goproton/goproton/profile"
 )
@@ -24,6 +25,8 @@ const (
 	Info                       // facts of the run
 	Times                      // distributions of kernel times
 	Timeline                   // what happened when
+	Samples                    // instruction samples
+	Bytes                      // names and texts that are no UTF-8
 )
 
 // holdings names every bit for lists.
@@ -33,6 +36,7 @@ var holdings = []struct {
 }{
 	{Tree, "tree"}, {Floats, "fractions"}, {Text, "text"}, {Vectors, "vectors"}, {Kinds, "kinds"},
 	{Devices, "devices"}, {Info, "info"}, {Times, "distributions"}, {Timeline, "timeline"},
+	{Samples, "instruction samples"}, {Bytes, "names as bytes"},
 }
 
 func (h Holds) String() string {
@@ -43,6 +47,28 @@ func (h Holds) String() string {
 		}
 	}
 	return strings.Join(list, ", ")
+}
+
+// Table is what every format holds as a table of Markdown, for docs/formats.md.
+func Table() string {
+	var b strings.Builder
+	b.WriteString("| format | files |")
+	for _, each := range holdings {
+		fmt.Fprintf(&b, " %s |", each.name)
+	}
+	b.WriteString("\n|---|---|" + strings.Repeat(":-:|", len(holdings)) + "\n")
+	for _, f := range all {
+		fmt.Fprintf(&b, "| %s | `%s` |", f.Name, strings.Join(f.Suffixes, "`, `"))
+		for _, each := range holdings {
+			if f.Holds&each.bit != 0 {
+				b.WriteString(" ● |")
+			} else {
+				b.WriteString("  |")
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
 }
 
 // Drops tells what is lost of p when it is written in this format, one clause each: first what the format has
@@ -68,6 +94,8 @@ func (t Target) Drops(p *profile.Profile) []string {
 	note(Devices, len(p.Devices), "device's facts", "devices' facts")
 	note(Info, len(p.Info), "fact of the run", "facts of the run", slices.Sorted(maps.Keys(p.Info))...)
 	note(Times, u.times, "distribution of kernel times", "distributions of kernel times")
+	note(Samples, u.samples, "frame's instruction samples", "frames' instruction samples")
+	note(Bytes, u.broken, "name that is no UTF-8, repaired", "names that are no UTF-8, repaired")
 	if p.Timeline != nil {
 		note(Timeline, 1, fmt.Sprintf("timeline of %d slices", len(p.Timeline.Slices)), "")
 	}
@@ -83,20 +111,30 @@ func (t Target) Drops(p *profile.Profile) []string {
 // uses are the names of the metrics of a profile that not every format has a place for, sorted.
 type uses struct {
 	text, vectors, fractions, kinds []string
-	times                           int
+
+	times, samples, broken int // nodes with a distribution, with samples, names or texts that are no UTF-8
 }
 
 func use(p *profile.Profile) uses {
 	text, vectors, fractions, kinds := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	var u uses
 	p.Root.Walk(func(n *profile.Node, _ int) bool {
-		if n.Times != nil {
+		if n.Times != nil && n.Times.Count > 0 {
 			u.times++
+		}
+		if n.Samples != nil {
+			u.samples++
+		}
+		if !utf8.ValidString(n.Name) {
+			u.broken++
 		}
 		for _, m := range n.Metrics {
 			switch v := m.Value; v.Type() {
 			case profile.String:
 				text[m.Name] = true
+				if !utf8.ValidString(v.Str()) {
+					u.broken++
+				}
 			case profile.Ints, profile.Floats:
 				vectors[m.Name] = true
 			default:

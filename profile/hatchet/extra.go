@@ -1,6 +1,7 @@
 package hatchet
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -11,6 +12,25 @@ import (
 
 // What upstream has no place for goes into keys of the node object beside "frame" and "metrics", which hatchet
 // and proton-viewer skip: "info" and "kinds" at the root, "times" at any node, each only where there is something.
+
+// Loses tells what a file cannot hold of p: JSON has no infinity.
+func Loses(p *profile.Profile) []string {
+	infinite := 0
+	p.Root.Walk(func(n *profile.Node, _ int) bool {
+		for i := range n.Metrics {
+			v := n.Metrics[i].Value
+			f, _ := v.Float()
+			if math.IsInf(f, 0) || slices.ContainsFunc(v.Floats(), func(f float64) bool { return math.IsInf(f, 0) }) {
+				infinite++
+			}
+		}
+		return true
+	})
+	if infinite == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d infinite values, which become none", infinite)}
+}
 
 // info writes the facts of the run.
 func (t *treeWriter) info(info profile.Info) {

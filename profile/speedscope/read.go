@@ -107,7 +107,7 @@ func (d *decoder) file() (f *file, err error) {
 		switch key {
 		case "exporter":
 			return d.value(&f.exporter)
-		case "baseTimeNanoseconds":
+		case "startTimeNanoseconds":
 			return d.value(&f.base)
 		case "shared":
 			return d.object("shared", func(key string) error {

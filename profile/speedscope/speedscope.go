@@ -104,6 +104,9 @@ func Loses(p *profile.Profile) []string {
 	if n := stacks.Sizeless(p, metrics); n > 0 {
 		lost = append(lost, fmt.Sprintf("%d values that are below zero or no number", n))
 	}
+	if n := stacks.Twins(p.Root); n > 0 {
+		lost = append(lost, fmt.Sprintf("%d frames beside one of the same name, which become one", n))
+	}
 	if n := bare(p.Root, metrics); n > 0 {
 		lost = append(lost, fmt.Sprintf("%d leaves without a number", n))
 	}

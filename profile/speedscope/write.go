@@ -34,7 +34,7 @@ func Write(w io.Writer, p *profile.Profile) error {
 	base := earliest(p.Timeline)
 	if p.Timeline != nil {
 		// Not of the schema, which allows more: the times since 1970 do not fit into JavaScript's numbers.
-		fmt.Fprintf(e, `,"baseTimeNanoseconds":%d`, base)
+		fmt.Fprintf(e, `,"startTimeNanoseconds":%d`, base)
 	}
 	e.shared(p, metrics, rows)
 	e.raw(`,"profiles":[`)

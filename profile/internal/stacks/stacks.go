@@ -79,6 +79,22 @@ func Sizeless(p *profile.Profile, metrics []string) (count int) {
 	return count
 }
 
+// Twins counts the frames that stand beside an earlier one of the same name: of stacks, both are one.
+func Twins(root *profile.Node) (count int) {
+	names := map[string]bool{}
+	root.Walk(func(n *profile.Node, _ int) bool {
+		if len(n.Children) > 1 {
+			clear(names)
+			for _, c := range n.Children {
+				names[c.Name] = true
+			}
+			count += len(n.Children) - len(names)
+		}
+		return true
+	})
+	return count
+}
+
 // Tree collects stacks into a tree. Frames of one name below one frame are one.
 type Tree struct {
 	Root  *profile.Node

@@ -53,6 +53,9 @@ func random(seed uint64) *profile.Profile {
 		if v.Type() == profile.Int {
 			v = profile.IntValue(v.Int() % (1 << 53))
 		}
+		if f, _ := v.Float(); v.Type() == profile.Float && f == 0 {
+			v = profile.FloatValue(0) // pprof has no -0
+		}
 		return v, true
 	})
 	return p

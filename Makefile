@@ -31,7 +31,7 @@ oracles:
 
 # Rewrites docs/cli from the commands.
 docs:
-	go test ./cmd/proton -run '^TestPages$$' -update
+	go test ./cmd/proton -run '^(TestPages|TestViewerPageShowsWhatViewerPrints)$$' -update
 
 clean:
 	rm -rf build

@@ -95,6 +95,9 @@ func (l *lines) measure() {
 			}
 		}
 		c.form = formFor(values)
+		if c.unit == percentUnit.label {
+			c.form.decimals = min(c.form.decimals, 2)
+		}
 		lowest, highest := 0.0, 0.0
 		for v := range values {
 			if finite(v) {

@@ -87,12 +87,13 @@ func Peak(d profile.Device, dtype string) (float64, error) {
 	switch dtype {
 	case "fp8", "int8":
 		return Flops(d, 8)
-	case "bf16":
-		if slices.Contains(noBF16, arch) {
+	case "fp16", "bf16":
+		switch {
+		case dtype == "bf16" && slices.Contains(noBF16, arch):
 			return Peak(d, "fp32")
+		case arch == "gfx90a": // as fast as 8 bit: AMD Instinct MI250X datasheet, 383 TFLOPS FP16 and BF16, 383 TOPS INT8
+			return Flops(d, 8)
 		}
-		return Flops(d, 16)
-	case "fp16":
 		return Flops(d, 16)
 	case "tf32":
 		if slices.Contains(noTF32, arch) {

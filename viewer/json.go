@@ -87,7 +87,7 @@ func (j *jsonText) values(t *Table, r *Row, values []float64) *jsonText {
 		j.comma(i)
 		if !t.Columns[i].Text {
 			j.number(values[i])
-		} else if text := textOf(r.Node, t.Columns[i].Name); text != "" {
+		} else if text := t.rawText(r, i); text != "" {
 			j.text(text)
 		} else {
 			j.raw("null")

@@ -129,13 +129,16 @@ func (t *Table) Share(r *Row, column int) float64 {
 }
 
 // Text returns a row's value of a column that holds text, as it may be printed; "" where there is none.
-func (t *Table) Text(r *Row, column int) string {
+func (t *Table) Text(r *Row, column int) string { return printable(t.rawText(r, column)) }
+
+// rawText is Text for output that has an escape for everything.
+func (t *Table) rawText(r *Row, column int) string {
 	c := &t.sums.columns[column]
 	switch {
 	case c.word != nil:
 		return c.word(t.sums.of(t.sums.sum, r.id))
 	case c.Text:
-		return printable(textOf(r.Node, c.recorded))
+		return textOf(r.Node, c.recorded)
 	}
 	return ""
 }

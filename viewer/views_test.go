@@ -31,6 +31,7 @@ var goldens = []struct {
 	{"flame", "names.count", "names", Options{Metrics: []string{"count"}}, Paper{Width: 80}},
 	{"csv", "layers", "layers_main", Options{Metrics: []string{"time", "count", "gbyte/s", "device_id"}, Depth: 4}, Paper{}},
 	{"json", "layers", "layers_main", Options{Metrics: []string{"time", "count", "gbyte/s", "device_id"}, Depth: 4}, Paper{}},
+	{"json", "roofline.top", "roofline", Options{Metrics: []string{"util", "bound", "time"}, Top: 3}, Paper{}},
 	{"json", "vector", "vector", Options{Metrics: []string{"time", "bins", "weights", "label"}}, Paper{}},
 }
 

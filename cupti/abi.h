@@ -99,8 +99,8 @@ enum cupti_cbid_resource {
 };
 
 // Functions that copy or fill memory, and those that wait for the GPU: F(name, number). Left out are forms from
-// before CUDA 3.2. The last of a list may be newer than the library at hand.
-#define CUDA_COPY_CALLS(F) \
+// before CUDA 3.2. The lists name the oldest version that abicheck/ has found their functions in.
+#define CUDA_COPY_CALLS_11_8(F) \
   F(cuMemsetD8Async, 216) F(cuMemsetD16Async, 218) F(cuMemsetD32Async, 220) F(cuMemsetD2D8Async, 222) \
   F(cuMemsetD2D16Async, 224) F(cuMemsetD2D32Async, 226) F(cuMemsetD8_v2, 249) F(cuMemsetD16_v2, 250) \
   F(cuMemsetD32_v2, 251) F(cuMemsetD2D8_v2, 252) F(cuMemsetD2D16_v2, 253) F(cuMemsetD2D32_v2, 254) \
@@ -114,22 +114,27 @@ enum cupti_cbid_resource {
   F(cuMemcpyDtoA_v2_ptds, 400) F(cuMemcpyAtoD_v2_ptds, 401) F(cuMemcpyHtoA_v2_ptds, 402) \
   F(cuMemcpyAtoH_v2_ptds, 403) F(cuMemcpyAtoA_v2_ptds, 404) F(cuMemcpy2D_v2_ptds, 405) \
   F(cuMemcpy2DUnaligned_v2_ptds, 406) F(cuMemcpy3D_v2_ptds, 407) F(cuMemcpy_ptds, 408) \
-  F(cuMemcpyPeer_ptds, 409) F(cuMemcpy3DPeer_ptds, 410) F(cuMemsetD8_v2_ptds, 411) \
-  F(cuMemsetD16_v2_ptds, 412) F(cuMemsetD32_v2_ptds, 413) F(cuMemsetD2D8_v2_ptds, 414) \
-  F(cuMemsetD2D16_v2_ptds, 415) F(cuMemsetD2D32_v2_ptds, 416) F(cuMemcpyAsync_ptsz, 418) \
-  F(cuMemcpyHtoAAsync_v2_ptsz, 419) F(cuMemcpyAtoHAsync_v2_ptsz, 420) F(cuMemcpyHtoDAsync_v2_ptsz, 421) \
-  F(cuMemcpyDtoHAsync_v2_ptsz, 422) F(cuMemcpyDtoDAsync_v2_ptsz, 423) F(cuMemcpy2DAsync_v2_ptsz, 424) \
-  F(cuMemcpy3DAsync_v2_ptsz, 425) F(cuMemcpyPeerAsync_ptsz, 426) F(cuMemcpy3DPeerAsync_ptsz, 427) \
-  F(cuMemsetD8Async_ptsz, 428) F(cuMemsetD16Async_ptsz, 429) F(cuMemsetD32Async_ptsz, 430) \
-  F(cuMemsetD2D8Async_ptsz, 431) F(cuMemsetD2D16Async_ptsz, 432) F(cuMemsetD2D32Async_ptsz, 433) \
+  F(cuMemcpyPeer_ptds, 409) F(cuMemcpy3DPeer_ptds, 410) F(cuMemsetD8_v2_ptds, 411) F(cuMemsetD16_v2_ptds, 412) \
+  F(cuMemsetD32_v2_ptds, 413) F(cuMemsetD2D8_v2_ptds, 414) F(cuMemsetD2D16_v2_ptds, 415) \
+  F(cuMemsetD2D32_v2_ptds, 416) F(cuMemcpyAsync_ptsz, 418) F(cuMemcpyHtoAAsync_v2_ptsz, 419) \
+  F(cuMemcpyAtoHAsync_v2_ptsz, 420) F(cuMemcpyHtoDAsync_v2_ptsz, 421) F(cuMemcpyDtoHAsync_v2_ptsz, 422) \
+  F(cuMemcpyDtoDAsync_v2_ptsz, 423) F(cuMemcpy2DAsync_v2_ptsz, 424) F(cuMemcpy3DAsync_v2_ptsz, 425) \
+  F(cuMemcpyPeerAsync_ptsz, 426) F(cuMemcpy3DPeerAsync_ptsz, 427) F(cuMemsetD8Async_ptsz, 428) \
+  F(cuMemsetD16Async_ptsz, 429) F(cuMemsetD32Async_ptsz, 430) F(cuMemsetD2D8Async_ptsz, 431) \
+  F(cuMemsetD2D16Async_ptsz, 432) F(cuMemsetD2D32Async_ptsz, 433)
+#define CUDA_COPY_CALLS_12_8(F) \
   F(cuMemcpyBatchAsync, 776) F(cuMemcpyBatchAsync_ptsz, 777) F(cuMemcpy3DBatchAsync, 778) \
-  F(cuMemcpy3DBatchAsync_ptsz, 779) F(cuMemcpyBatchAsync_v2, 796) F(cuMemcpyBatchAsync_v2_ptsz, 797) \
-  F(cuMemcpy3DBatchAsync_v2, 798) F(cuMemcpy3DBatchAsync_v2_ptsz, 799) F(cuMemcpyWithAttributesAsync, 837) \
+  F(cuMemcpy3DBatchAsync_ptsz, 779)
+#define CUDA_COPY_CALLS_13_5(F) \
+  F(cuMemcpyBatchAsync_v2, 796) F(cuMemcpyBatchAsync_v2_ptsz, 797) F(cuMemcpy3DBatchAsync_v2, 798) \
+  F(cuMemcpy3DBatchAsync_v2_ptsz, 799) F(cuMemcpyWithAttributesAsync, 837) \
   F(cuMemcpyWithAttributesAsync_ptsz, 838) F(cuMemcpy3DWithAttributesAsync, 839) \
   F(cuMemcpy3DWithAttributesAsync_ptsz, 840)
-#define CUDA_SYNC_CALLS(F) \
-  F(cuCtxSynchronize, 17) F(cuEventSynchronize, 121) F(cuStreamSynchronize, 126) \
-  F(cuStreamSynchronize_ptsz, 440) F(cuCtxSynchronize_v2, 800)
+#define CUDA_COPY_CALLS(F) CUDA_COPY_CALLS_11_8(F) CUDA_COPY_CALLS_12_8(F) CUDA_COPY_CALLS_13_5(F)
+#define CUDA_SYNC_CALLS_11_8(F) \
+  F(cuCtxSynchronize, 17) F(cuEventSynchronize, 121) F(cuStreamSynchronize, 126) F(cuStreamSynchronize_ptsz, 440)
+#define CUDA_SYNC_CALLS_13_5(F) F(cuCtxSynchronize_v2, 800)
+#define CUDA_SYNC_CALLS(F) CUDA_SYNC_CALLS_11_8(F) CUDA_SYNC_CALLS_13_5(F)
 
 // Driver API functions. The numbers never changed since each was introduced.
 enum cupti_cbid_driver {

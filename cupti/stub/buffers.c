@@ -34,6 +34,9 @@ uint32_t record_size(uint32_t kind) {
   case ACT_KERNEL:
   case ACT_CONCURRENT_KERNEL: return kernel_record_size(version);
   case ACT_GRAPH_TRACE: return graph_record_size(version);
+  case ACT_MEMCPY: return memcpy_record_size(version);
+  case ACT_MEMSET: return memset_record_size(version);
+  case ACT_SYNCHRONIZATION: return sync_record_size(version);
   }
   return 0;
 }
@@ -124,6 +127,25 @@ int emit_graph(const struct stub_kernel *k) {
   memcpy(bytes, &r, sizeof r);
   emit(bytes, record_size(ACT_GRAPH_TRACE));
   return 1;
+}
+
+void emit_work(const struct stub_work *w) {
+  if (!kind_wanted(w->kind) || replaying()) return;
+  uint64_t bytes[32] = {0};
+  if (w->kind == ACT_MEMCPY) {
+    struct cupti_memcpy_prefix r = {.kind = w->kind, .copy_kind = (uint8_t)w->detail, .bytes = w->bytes, .start = w->start, .end = w->end,
+                                    .context_id = w->context, .stream_id = w->stream, .correlation_id = w->correlation};
+    memcpy(bytes, &r, sizeof r);
+  } else if (w->kind == ACT_MEMSET) {
+    struct cupti_memset_prefix r = {.kind = w->kind, .bytes = w->bytes, .start = w->start, .end = w->end,
+                                    .context_id = w->context, .stream_id = w->stream, .correlation_id = w->correlation};
+    memcpy(bytes, &r, sizeof r);
+  } else {
+    struct cupti_sync_prefix r = {.kind = w->kind, .type = w->detail, .start = w->start, .end = w->end,
+                                  .context_id = w->context, .stream_id = w->stream, .correlation_id = w->correlation};
+    memcpy(bytes, &r, sizeof r);
+  }
+  emit(bytes, record_size(w->kind));
 }
 
 void stub_emit(const struct stub_kernel *k) { emit_kernel(k); }

@@ -12,8 +12,9 @@
 
 static void no_call(uint32_t domain, uint32_t cbid, const void *data) { (void)domain, (void)cbid, (void)data; }
 static void no_kernel(const struct stub_kernel *k) { (void)k; }
+static void no_work(const struct stub_work *work) { (void)work; }
 static int no_graph(const struct stub_kernel *k) { return (void)k, 0; }
-static const struct stub_tracer untraced = {no_call, no_kernel, no_graph};
+static const struct stub_tracer untraced = {no_call, no_kernel, no_work, no_graph};
 const struct stub_tracer *tracer = &untraced;
 
 void stub_cuda_trace(const struct stub_tracer *t) { tracer = t ? t : &untraced; }
@@ -327,8 +328,6 @@ STUB_EXPORT uint32_t cuStreamCreate(void **stream, uint32_t flags) {
   return CU_OK;
 }
 
-STUB_EXPORT uint32_t cuStreamSynchronize(void *stream) { return (void)stream, CU_OK; }
-
 uint32_t stream_id(const struct stream *s) { return s ? s->id : 7; } // 7 is what CUPTI calls the default stream
 
 uint64_t stub_cuda_now(void) {
@@ -360,6 +359,39 @@ void run_kernel(const struct function *f, uint32_t correlation, uint32_t stream,
                           .correlation = correlation, .stream = stream, .graph = graph,
                           .context = context ? context->id : 0, .device = context ? context->device : 0};
   tracer->kernel(&k);
+}
+
+// ---- copies, fills and waits: they take the time of a kernel -------------------------------------------
+
+static uint32_t work(uint32_t cbid, const char *name, uint32_t kind, uint32_t detail, uint64_t bytes, void *stream) {
+  void *params[4] = {stream};
+  struct context *context = current_context();
+  struct call c;
+  call_enter(&c, cbid, name, params, NULL);
+  uint64_t duration = kernel_duration(), start = next_start(duration);
+  struct stub_work w = {.kind = kind, .detail = detail, .start = start, .end = start + duration, .bytes = bytes,
+                        .correlation = c.data.correlation_id, .context = context ? context->id : 0, .stream = stream_id(stream)};
+  tracer->work(&w);
+  return call_exit(&c, CU_OK);
+}
+
+STUB_EXPORT uint32_t cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
+  (void)to, (void)from;
+  return work(CBID_cuMemcpyHtoDAsync_v2, "cuMemcpyHtoDAsync_v2", ACT_MEMCPY, COPY_HTOD, bytes, stream);
+}
+
+STUB_EXPORT uint32_t cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
+  (void)to, (void)from;
+  return work(CBID_cuMemcpyDtoHAsync_v2, "cuMemcpyDtoHAsync_v2", ACT_MEMCPY, COPY_DTOH, bytes, stream);
+}
+
+STUB_EXPORT uint32_t cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream) {
+  (void)to, (void)value;
+  return work(CBID_cuMemsetD8Async, "cuMemsetD8Async", ACT_MEMSET, 0, bytes, stream);
+}
+
+STUB_EXPORT uint32_t cuStreamSynchronize(void *stream) {
+  return work(CBID_cuStreamSynchronize, "cuStreamSynchronize", ACT_SYNCHRONIZATION, SYNC_STREAM, 0, stream);
 }
 
 static uint32_t launch(struct call *c, struct function *f, struct stream *s) {

@@ -30,7 +30,7 @@ static atomic_uchar kinds[KINDS], kinds_ever[KINDS];
 static void trace(uint32_t domain, uint32_t cbid, const void *data) {
   if (!replaying()) deliver(domain, cbid, data); // the fake driver is silent while a capture plays
 }
-static const struct stub_tracer to_us = {trace, emit_kernel, emit_graph};
+static const struct stub_tracer to_us = {trace, emit_kernel, emit_work, emit_graph};
 
 __attribute__((constructor)) static void attach(void) { stub_cuda_trace(&to_us); }
 

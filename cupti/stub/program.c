@@ -11,6 +11,7 @@
 //   unknown-graph   two records of a graph that was captured before anybody listened, and one of a launch
 //                   that nobody saw
 //   lost            CUPTI says that it lost five records
+//   copies          two copies to the GPU and one back, a fill, and a wait, after "alpha"; without libcupti too
 //   overflow        LAUNCHES on each of four threads with nothing in between, faster than any GPU
 #include <pthread.h>
 #include <stdio.h>
@@ -90,9 +91,18 @@ static void scenario(const char *name) {
     int (*synthetic)(uint64_t, unsigned);
     *(void **)&synthetic = of_cupti("stub_synthetic");
     check((uint32_t)synthetic((uint64_t)launches, 4), "launch");
-  } else {
+  } else if (strcmp(name, "copies")) {
     check(1, "unknown scenario");
   }
+}
+
+static void copies(void) {
+  static char host[4096];
+  check(cuMemcpyHtoDAsync_v2(1, host, sizeof host, NULL), "cuMemcpyHtoDAsync");
+  check(cuMemcpyHtoDAsync_v2(1, host, sizeof host, NULL), "cuMemcpyHtoDAsync");
+  check(cuMemsetD8Async(1, 0, 100, NULL), "cuMemsetD8Async");
+  check(cuMemcpyDtoHAsync_v2(host, 1, 1000, NULL), "cuMemcpyDtoHAsync");
+  check(cuStreamSynchronize(NULL), "cuStreamSynchronize");
 }
 
 int main(int argc, char **argv) {
@@ -105,6 +115,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < 2; i++) check(cuModuleLoadData(&modules[i], "of a thread"), "cuModuleLoadData");
   void *alpha = function(module, "alpha");
   for (int i = 0; i < launches; i++) launch(alpha, NULL);
+  if (argc > 2 && !strcmp(argv[2], "copies")) copies();
   threads(modules);
   graph(module);
   struct cuda_launch_config config = {.grid = {1, 1, 1}, .block = {32, 1, 1}};

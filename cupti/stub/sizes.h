@@ -14,4 +14,9 @@ static inline uint32_t kernel_record_size(uint32_t version) {
 
 static inline uint32_t graph_record_size(uint32_t version) { return version < CUPTI_12_3 ? 48 : 56; }
 
+// The versions in between those that abicheck/ has are taken to be like the older of their neighbours.
+static inline uint32_t memcpy_record_size(uint32_t version) { return version >= 130400 ? 112 : version >= CUPTI_12_8 ? 96 : 88; }
+static inline uint32_t memset_record_size(uint32_t version) { return version >= 130400 ? 104 : 88; }
+static inline uint32_t sync_record_size(uint32_t version) { return version >= CUPTI_12_8 ? 56 : 40; }
+
 #endif

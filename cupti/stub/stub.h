@@ -33,9 +33,17 @@ struct stub_kernel {
   uint32_t correlation, device, context, stream, graph;
 };
 
+// A copy, a fill or a wait.
+struct stub_work {
+  uint32_t kind, detail; // of the activity record: ACT_MEMCPY and its direction, …
+  uint64_t start, end, bytes;
+  uint32_t correlation, context, stream;
+};
+
 struct stub_tracer {
   void (*call)(uint32_t domain, uint32_t cbid, const void *data);
   void (*kernel)(const struct stub_kernel *kernel);
+  void (*work)(const struct stub_work *work);
   // A whole graph launch; 1 when it is recorded as one, and its kernels are not to be told.
   int (*graph)(const struct stub_kernel *graph);
 };

@@ -16,6 +16,7 @@ void learn_size(uint32_t kind, uint32_t size);
 void emit(const void *record, uint32_t size); // size as record_size gives it
 void emit_kernel(const struct stub_kernel *k);
 int emit_graph(const struct stub_kernel *k);
+void emit_work(const struct stub_work *w);
 void flush_buffers(void);
 void forget_callbacks(void);
 

@@ -9,6 +9,8 @@ import (
 	"sort"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/profile/hatchet"
 )
 
 // traceEvent is one of a trace file's.
@@ -26,11 +28,10 @@ type traceEvent struct {
 }
 
 // playTrace replays a capture into a trace and returns its events.
-func playTrace(t *testing.T, capture, context string) []traceEvent {
+func playTrace(t *testing.T, path, context string) []traceEvent {
 	t.Helper()
 	dir := built(t)
-	r, err := Prepare(filepath.Join("../../testdata/captures", capture+".capture.gz"),
-		Parts{Host: dir + "/proton-replay", Library: dir + "/libproton.so", Stub: dir + "/stub"})
+	r, err := Prepare(path, Parts{Host: dir + "/proton-replay", Library: dir + "/libproton.so", Stub: dir + "/stub"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +159,7 @@ func byPath(list []traceEvent) string {
 func TestRecordedTraces(t *testing.T) {
 	for _, c := range []struct{ capture, context string }{{"vecadd", "shadow"}, {"cuda_graph", "shadow"}, {"cuda_graph", "python"}} {
 		t.Run(c.capture+"."+c.context, func(t *testing.T) {
-			events := playTrace(t, c.capture, c.context)
+			events := playTrace(t, filepath.Join("../../testdata/captures", c.capture+".capture.gz"), c.context)
 			launched := map[uint32]float64{}
 			for _, e := range events {
 				if e.Cat == "launch" {
@@ -183,6 +184,55 @@ func TestRecordedTraces(t *testing.T) {
 			}
 			if got != string(want) {
 				t.Errorf("%s differs; -update rewrites it\n--- got\n%s", golden, got)
+			}
+		})
+	}
+}
+
+// TestCopiesAreRecordedAndReplayed: copies, fills and waits, as each version of the library writes them, in a tree that
+// asks for them, in a capture, and in the trace that is made of it.
+func TestCopiesAreRecordedAndReplayed(t *testing.T) {
+	for _, libcupti := range []string{"libcupti.so", "cupti-12/libcupti.so", "cupti-11/libcupti.so"} {
+		t.Run(filepath.Dir(libcupti), func(t *testing.T) {
+			build, dir := built(t), t.TempDir()
+			config, _ := json.Marshal(map[string]string{"name": dir + "/out", "status": dir, "activities": "memcpy,memset,sync"})
+			cmd := exec.Command(filepath.Join(build, "stub/fake-program"), "2", "copies")
+			cmd.Env = append(os.Environ(), "PROTON_RUN_CONFIG="+string(config), "PROTON_RECORD="+dir+"/copies.capture.gz",
+				"PROTON_CUPTI_PATH="+filepath.Join(build, "stub", libcupti), "CUDA_INJECTION64_PATH="+filepath.Join(build, "libproton.so"))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			p, err := hatchet.ReadFile(dir + "/out.hatchet")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for frame, want := range map[string]string{
+				"alpha": "count=3", "<memcpy HtoD>": "count=2 bytes=8192", "<memset>": "count=1 bytes=100",
+				"<memcpy DtoH>": "count=1 bytes=1000", "<sync stream>": "sync_count=1",
+			} {
+				n := p.Root.Child(frame)
+				if n == nil {
+					t.Errorf("there is no %s", frame)
+					continue
+				}
+				var got []string
+				for _, name := range []string{"count", "bytes", "sync_count"} {
+					if v, ok := n.Metric(name); ok {
+						got = append(got, fmt.Sprintf("%s=%d", name, v.Int()))
+					}
+				}
+				if strings.Join(got, " ") != want {
+					t.Errorf("%s has %s, want %s", frame, got, want)
+				}
+			}
+			got := traceOutline(playTrace(t, dir+"/copies.capture.gz", "shadow"))
+			for _, want := range []string{
+				"  cuLaunchKernel ×2\n  cuMemcpyHtoDAsync_v2 ×2\n  cuMemsetD8Async\n  cuMemcpyDtoHAsync_v2\n  cuStreamSynchronize\n",
+				"  2 ROOT > <memcpy HtoD>\n  1 ROOT > <memset>\n  1 ROOT > <memcpy DtoH>\n",
+			} {
+				if !strings.Contains(got, want) {
+					t.Errorf("the trace has not\n%sbut\n%s", want, got)
+				}
 			}
 		})
 	}

@@ -116,7 +116,17 @@ static void resources(void) {
 
 #define DRIVER(name) VALUE(CBID_##name, CUPTI_DRIVER_TRACE_CBID_##name)
 static void driver_calls(void) {
-  DRIVER(cuCtxSynchronize);
+#define F(name, number) DRIVER(name);
+  CUDA_COPY_CALLS_11_8(F)
+  CUDA_SYNC_CALLS_11_8(F)
+#if CUPTI_API_VERSION >= 26
+  CUDA_COPY_CALLS_12_8(F)
+#endif
+#if CUPTI_API_VERSION >= 130500
+  CUDA_COPY_CALLS_13_5(F)
+  CUDA_SYNC_CALLS_13_5(F)
+#endif
+#undef F
   DRIVER(cuModuleLoad);
   DRIVER(cuModuleLoadData);
   DRIVER(cuModuleLoadDataEx);
@@ -126,9 +136,7 @@ static void driver_calls(void) {
   DRIVER(cuLaunch);
   DRIVER(cuLaunchGrid);
   DRIVER(cuLaunchGridAsync);
-  DRIVER(cuStreamSynchronize);
   DRIVER(cuLaunchKernel);
-  DRIVER(cuStreamSynchronize_ptsz);
   DRIVER(cuLaunchKernel_ptsz);
   DRIVER(cuLaunchCooperativeKernel);
   DRIVER(cuLaunchCooperativeKernel_ptsz);
@@ -377,10 +385,21 @@ typedef CUpti_ActivityKernel8 newest_kernel;
 #endif
 #if CUPTI_API_VERSION >= 130400
 typedef CUpti_ActivityMemcpy7 newest_memcpy;
-#elif CUPTI_API_VERSION >= 130000
+#elif CUPTI_API_VERSION >= 26
 typedef CUpti_ActivityMemcpy6 newest_memcpy;
 #else
 typedef CUpti_ActivityMemcpy5 newest_memcpy;
+#endif
+typedef CUpti_ActivityMemcpyPtoP4 newest_peer;
+#if CUPTI_API_VERSION >= 130400
+typedef CUpti_ActivityMemset5 newest_memset;
+#else
+typedef CUpti_ActivityMemset4 newest_memset;
+#endif
+#if CUPTI_API_VERSION >= 26
+typedef CUpti_ActivitySynchronization2 newest_sync;
+#else
+typedef CUpti_ActivitySynchronization newest_sync;
 #endif
 #if CUPTI_API_VERSION >= 21
 typedef CUpti_ActivityGraphTrace2 newest_graph;
@@ -428,6 +447,63 @@ static void records(void) {
   COPY(context_id, contextId);
   COPY(stream_id, streamId);
   COPY(correlation_id, correlationId);
+  COPY(graph_node_id, graphNodeId);
+  COPY(graph_id, graphId);
+  same("size of a memcpy record", memcpy_record_size(CUPTI_API_VERSION), sizeof(newest_memcpy));
+  VALUE(COPY_HTOD, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD);
+  VALUE(COPY_DTOH, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH);
+  VALUE(COPY_HTOA, CUPTI_ACTIVITY_MEMCPY_KIND_HTOA);
+  VALUE(COPY_ATOH, CUPTI_ACTIVITY_MEMCPY_KIND_ATOH);
+  VALUE(COPY_ATOA, CUPTI_ACTIVITY_MEMCPY_KIND_ATOA);
+  VALUE(COPY_ATOD, CUPTI_ACTIVITY_MEMCPY_KIND_ATOD);
+  VALUE(COPY_DTOA, CUPTI_ACTIVITY_MEMCPY_KIND_DTOA);
+  VALUE(COPY_DTOD, CUPTI_ACTIVITY_MEMCPY_KIND_DTOD);
+  VALUE(COPY_HTOH, CUPTI_ACTIVITY_MEMCPY_KIND_HTOH);
+  VALUE(COPY_PTOP, CUPTI_ACTIVITY_MEMCPY_KIND_PTOP);
+
+#define PEER(field, theirs) FIELD(cupti_memcpy_peer_prefix, field, newest_peer, theirs)
+  PEER(kind, kind);
+  PEER(copy_kind, copyKind);
+  PEER(bytes, bytes);
+  PEER(start, start);
+  PEER(end, end);
+  PEER(device_id, deviceId);
+  PEER(context_id, contextId);
+  PEER(stream_id, streamId);
+  PEER(source_device_id, srcDeviceId);
+  PEER(target_device_id, dstDeviceId);
+  PEER(correlation_id, correlationId);
+  PEER(graph_node_id, graphNodeId);
+  PEER(graph_id, graphId);
+
+#define FILL(field, theirs) FIELD(cupti_memset_prefix, field, newest_memset, theirs)
+  FILL(kind, kind);
+  FILL(value, value);
+  FILL(bytes, bytes);
+  FILL(start, start);
+  FILL(end, end);
+  FILL(device_id, deviceId);
+  FILL(context_id, contextId);
+  FILL(stream_id, streamId);
+  FILL(correlation_id, correlationId);
+  FILL(graph_node_id, graphNodeId);
+  FILL(graph_id, graphId);
+  same("size of a memset record", memset_record_size(CUPTI_API_VERSION), sizeof(newest_memset));
+
+#define SYNC(field, theirs) FIELD(cupti_sync_prefix, field, newest_sync, theirs)
+  SYNC(kind, kind);
+  SYNC(type, type);
+  SYNC(start, start);
+  SYNC(end, end);
+  SYNC(correlation_id, correlationId);
+  SYNC(context_id, contextId);
+  SYNC(stream_id, streamId);
+  SYNC(event_id, cudaEventId);
+  same("size of a synchronization record", sync_record_size(CUPTI_API_VERSION), sizeof(newest_sync));
+  VALUE(SYNC_EVENT, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE);
+  VALUE(SYNC_STREAM_WAITS, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT);
+  VALUE(SYNC_STREAM, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE);
+  VALUE(SYNC_CONTEXT, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE);
 
 #define GRAPH(field, theirs) FIELD(cupti_graph_trace, field, newest_graph, theirs)
   GRAPH(kind, kind);

@@ -263,11 +263,12 @@ func (c *Collector) Decode(b hotpath.Buffer, f func(*record.Activity)) {
 	const batch = 256
 	var out [batch]C.struct_cupti_activity
 	var cursor unsafe.Pointer
+	var k record.Activity // one for all: f keeps none
 	for {
 		n := int(C.cupti_decode((*C.uint8_t)(b.Data), C.size_t(b.Valid), &cursor, &out[0], batch))
 		for i := range out[:n] {
 			r := &out[i]
-			k := record.Activity{
+			k = record.Activity{
 				Kind: record.Kind(r.kind), Name: c.nameOf(r), Start: uint64(r.start), End: uint64(r.end),
 				Correlation: uint32(r.correlation), Device: uint32(r.device), Context: uint32(r.context),
 				Stream: uint32(r.stream), GraphID: uint32(r.graph), GraphNode: uint64(r.graph_node), Bytes: uint64(r.bytes),

@@ -267,9 +267,9 @@ static int add_one(PyObject *key, PyObject *v, const struct leaf *at) {
 static int add_dict(PyObject *dict, const struct leaf *at) {
   PyObject *key, *value;
   struct leaf now;
-  // One look-up for all: with a python session each walks the stack. During a capture the hot path itself
-  // must see whether a metric belongs to an op.
-  if (!at && py.PyDict_Size(dict) > 1 && !hooks_hp->capturing()) now = hooks_leaf(), at = &now;
+  // One look-up for all: with a python session each walks the stack. During a capture, and for a timeline, the hot
+  // path itself must see whether a metric belongs to an op.
+  if (!at && py.PyDict_Size(dict) > 1 && !*hooks_hp->exits_matter) now = hooks_leaf(), at = &now;
   py_ssize position = 0;
   int failed = 0;
   while (!failed && py.PyDict_Next(dict, &position, &key, &value)) {

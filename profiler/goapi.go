@@ -11,6 +11,10 @@ import (
 type Options struct {
 	Backend     string // "cupti" (default); its package must be imported, see profiler/nvidia
 	WholeGraphs bool   // time each CUDA graph launch as one unit, at almost no cost
+	Trace       bool   // keep a timeline, written while the program runs, instead of sums
+	Format      string // of the file: "hatchet" (default) or "hatchet_msgpack"; of a trace, "chrome_trace"
+	Activities  string // what to record beside kernels: "memcpy,memset,sync"; by default all in a trace, none else
+	NoStats     bool   // leave out the distributions of kernel times
 }
 
 // Session is one profile being collected in a Go program.
@@ -21,10 +25,17 @@ type Session struct {
 
 var process = sync.OnceValue(NewManager)
 
-// Start begins a session whose profile will be written to name + ".hatchet". When the GPU library refuses,
-// the program runs on unprofiled; Problems tells why.
+// Start begins a session whose profile will be written to name + ".hatchet", a trace to name + ".chrome_trace". When the
+// GPU library refuses, the program runs on unprofiled; Problems tells why.
 func Start(name string, o Options) (*Session, error) {
-	id, err := process().Start(StartOptions{Name: name, Backend: o.Backend, Source: SourceOptions{WholeGraphs: o.WholeGraphs}})
+	data := "tree"
+	if o.Trace {
+		data = "trace"
+	}
+	id, err := process().Start(StartOptions{
+		Name: name, Backend: o.Backend, Data: data, Format: o.Format, Activities: o.Activities, NoStats: o.NoStats,
+		Source: SourceOptions{WholeGraphs: o.WholeGraphs},
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -154,6 +154,11 @@ func (m *Manager) AddVector(node, pynode, set uint32, name string, values []floa
 			if !m.agg.Sets.Has(set, t) {
 				continue
 			}
+			if t.Timeline != nil {
+				m.drain() // so that the scope is there
+				t.Timeline.AddVector(node, name, values, whole)
+				continue
+			}
 			if err := t.AddVector(callpath.Place{Set: set, Node: node, PyNode: pynode}, name, values, whole); err != nil {
 				return &ArgumentError{err.Error()}
 			}

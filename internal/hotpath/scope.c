@@ -100,13 +100,26 @@ static int slot_add(uint32_t node, uint32_t set, uint32_t name, int type, int fl
   return hp_slot_add(key, bits);
 }
 
-int hp_metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, int type, uint64_t bits) {
-  struct hp_thread *t = hp_living();
-  if (!t || !set || !name) return HP_OFF;
+static int add_at(struct hp_thread *t, uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, int type, uint64_t bits) {
+  if (!set || !name) return HP_OFF;
   int status = HP_OK;
   if (hp_load(&hp_g.shadow)) status = slot_add(node, set, name, type, 0, t->last_corr, bits);
   if (status == HP_OK && hp_load(&hp_g.python)) status = slot_add(pynode, set, name, type, HP_M_PYTHON, t->last_corr, bits);
   return status;
+}
+
+// show_metric tells timelines of a metric, whose slice it belongs to: that of a scope, or, in an op, of its kernel.
+static void show_metric(struct hp_thread *t, uint32_t node, uint32_t name, int type, uint64_t bits, uint32_t op) {
+  uint8_t flags = (type == HP_DOUBLE ? HP_F_DOUBLE : 0) | (hp_metric_is_property(name) ? HP_F_PROPERTY : 0);
+  hp_push(t, (struct hp_record){.corr = name, .set = hp_load(&hp_g.launch_set), .node = node, .func = bits,
+                                .op = op, .type = HP_METRIC, .flags = flags});
+}
+
+int hp_metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, int type, uint64_t bits) {
+  struct hp_thread *t = hp_living();
+  if (!t) return HP_OFF;
+  if (__builtin_expect(hp_tracing() && set && name, 0)) show_metric(t, node, name, type, bits, 0);
+  return add_at(t, node, pynode, set, name, type, bits);
 }
 
 // record_metric leaves it to Go whether a metric counts now or with every replay: while some stream is being
@@ -116,13 +129,6 @@ static int record_metric(struct hp_thread *t, uint32_t node, uint32_t pynode, ui
   hp_push(t, (struct hp_record){.corr = name, .set = hp_load(&hp_g.launch_set), .node = node, .pynode = pynode,
                                 .func = bits, .op = t->op_seq, .type = HP_OP_METRIC, .flags = flags});
   return HP_OK;
-}
-
-// show_metric tells timelines of a metric, whose slice it belongs to: that of a scope, or, in an op, of its kernel.
-static void show_metric(struct hp_thread *t, uint32_t node, uint32_t name, int type, uint64_t bits) {
-  uint8_t flags = (type == HP_DOUBLE ? HP_F_DOUBLE : 0) | (hp_metric_is_property(name) ? HP_F_PROPERTY : 0);
-  hp_push(t, (struct hp_record){.corr = name, .set = hp_load(&hp_g.launch_set), .node = node, .func = bits,
-                                .op = t->op_open ? t->op_seq : 0, .type = HP_METRIC, .flags = flags});
 }
 
 static int metric(uint32_t name, int type, uint64_t bits) {
@@ -137,8 +143,8 @@ static int metric(uint32_t name, int type, uint64_t bits) {
   }
   uint32_t pynode = hp_load(&hp_g.python) ? python_metric_leaf(t) : 0;
   if (__builtin_expect(t->op_open && hp_captures(), 0)) return record_metric(t, hp_leaf(t), pynode, name, type, bits);
-  if (__builtin_expect(hp_tracing(), 0)) show_metric(t, hp_leaf(t), name, type, bits);
-  return hp_metric_at(hp_leaf(t), pynode, hp_load(&hp_g.launch_set), name, type, bits);
+  if (__builtin_expect(hp_tracing(), 0)) show_metric(t, hp_leaf(t), name, type, bits, t->op_open ? t->op_seq : 0);
+  return add_at(t, hp_leaf(t), pynode, hp_load(&hp_g.launch_set), name, type, bits);
 }
 
 int hp_metric_int(uint32_t name, int64_t value) { return metric(name, HP_INT, (uint64_t)value); }
@@ -172,9 +178,9 @@ static void release_held(struct hp_thread *t, uint32_t node, uint32_t pynode) {
       record_metric(t, node, pynode, name, (int)type, t->held[i].bits);
       continue;
     }
-    if (hp_tracing()) show_metric(t, node, name, (int)type, t->held[i].bits);
-    if (hp_metric_at(node, pynode, set, name, (int)type, t->held[i].bits) == HP_TYPE_CHANGED)
-      hp_metric_at(node, pynode, set, name, type == HP_INT ? HP_DOUBLE : HP_INT, other_type(type, t->held[i].bits));
+    if (hp_tracing()) show_metric(t, node, name, (int)type, t->held[i].bits, t->op_seq);
+    if (add_at(t, node, pynode, set, name, (int)type, t->held[i].bits) == HP_TYPE_CHANGED)
+      add_at(t, node, pynode, set, name, type == HP_INT ? HP_DOUBLE : HP_INT, other_type(type, t->held[i].bits));
   }
   t->held_count = 0;
 }

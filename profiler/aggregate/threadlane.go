@@ -67,8 +67,10 @@ func (t *Timeline) begin(ring uintptr, rec *hotpath.Record) {
 		th.calls = append(th.calls, openCall{corr: rec.Corr, start: rec.Func, node: t.tree.at(at, launchOrder(rec.Corr))})
 		return
 	}
-	nodes := hotpath.Nodes()
-	if int(rec.Node) >= len(nodes) || !t.tree.sets.Sees(nodes[rec.Node].Set, t.tree.Session) || len(th.open) == maxOpen {
+	if int(rec.Node) >= len(t.nodes) {
+		t.nodes = hotpath.Nodes()
+	}
+	if int(rec.Node) >= len(t.nodes) || !t.tree.sets.Sees(t.nodes[rec.Node].Set, t.tree.Session) || len(th.open) == maxOpen {
 		return
 	}
 	th.open = append(th.open, openFrame{hot: rec.Node, node: t.tree.path(rec.Node, lastOrder), start: rec.Func})
@@ -211,6 +213,20 @@ func (th *threadLane) addMetric(rec *hotpath.Record) {
 		}
 		f.metrics = withMetric(f.metrics, callpath.OpMetric{Name: rec.Corr, Double: rec.Flags&hotpath.FlagDouble != 0, Bits: rec.Func})
 		return
+	}
+}
+
+// AddVector shows a vector metric on the innermost open frame of a node.
+func (t *Timeline) AddVector(hot uint32, raw string, values []float64, whole bool) {
+	name, _ := MetricName(raw)
+	m := metric{vector: values, whole: whole}
+	for _, th := range t.sortedThreads() {
+		for i := len(th.open) - 1; i >= 0; i-- {
+			if f := &th.open[i]; f.hot == hot {
+				f.metrics = append(f.metrics, profile.Metric{Name: name, Value: m.frozen()})
+				return
+			}
+		}
 	}
 }
 

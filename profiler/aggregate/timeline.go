@@ -1,6 +1,9 @@
 package aggregate
 
-import "github.com/goproton/goproton/profile"
+import (
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profile"
+)
 
 // Call tells the name of a vendor's function, and whether it waits for the GPU instead of giving it work.
 type Call func(function uint32) (name string, waits bool)
@@ -21,7 +24,8 @@ type Timeline struct {
 	slices      uint64 // written so far, and scopes and arrows among them
 	scopes      uint64
 	flows       uint64
-	slice       profile.Slice // reused: a writer does not keep it
+	slice       profile.Slice  // reused: a writer does not keep it
+	nodes       []hotpath.Node // the arena as far as it was filled when last looked at; asking is a call into C
 }
 
 // NewTimeline returns a timeline that streams to a writer.

@@ -147,7 +147,8 @@ def finalize(session: int | None = None, output_format: str | None = "") -> None
 
 def profile(func: Callable | None = None, *, name: str | None = None, context: str | None = "shadow",
             data: str | None = "tree", backend: str | None = None, mode: str | BaseMode | None = None,
-            hook: str | Hook | None = None) -> Callable:
+            hook: str | Hook | None = None, stats: bool | None = None,
+            activities: str | Sequence[str] | None = None) -> Callable:
     """Decorator that profiles every call of a function into one session; :func:`finalize` writes the file.
 
         @proton.profile
@@ -164,7 +165,8 @@ def profile(func: Callable | None = None, *, name: str | None = None, context: s
 
         @wraps(func)
         def inside(*args: Any, **kwargs: Any) -> Any:
-            session = start(name, context=context, data=data, backend=backend, mode=mode, hook=hook)
+            session = start(name, context=context, data=data, backend=backend, mode=mode, hook=hook, stats=stats,
+                            activities=activities)
             try:
                 return func(*args, **kwargs)
             finally:

@@ -1,5 +1,7 @@
 """install() makes Triton's names ours; uninstall() gives them back."""
 
+import json
+
 from conftest import run_python
 from trees import at, load
 
@@ -119,5 +121,7 @@ runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
     assert at(load(tmp_path / "out.hatchet"), "work")["metrics"] == {"m": 1}
     done = run_python(run, "triton.profiler.viewer", "--help", path=[triton], env=env, cwd=tmp_path)
     assert "--diff-profile" in done.stdout
-    done = run_python(run, "triton.profiler.proton", "-d", "trace", str(script), path=[triton], env=env, cwd=tmp_path, check=False)
-    assert (done.returncode, done.stderr) == (1, 'proton: data="trace" is not there yet; use data="tree"\n')
+    done = run_python(run, "triton.profiler.proton", "-d", "trace", "-n", "out", str(script), path=[triton], env=env, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    events = json.loads((tmp_path / "out.chrome_trace").read_text())["traceEvents"]
+    assert [e["args"]["metrics"] for e in events if e["name"] == "work"] == [{"m": 1}]

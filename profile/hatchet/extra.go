@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/jsonscan"
 	"github.com/goproton/goproton/profile/internal/rootkinds"
 )
 
@@ -100,19 +101,19 @@ func (t *treeWriter) times(s *profile.Sketch) {
 // info reads the facts of the run.
 func (d *decoder) info() profile.Info {
 	info := profile.Info{}
-	d.object("at the start of info", func(key string) { info[key] = d.intern(d.str("a string")) })
+	d.Object("at the start of info", func(key string) { info[key] = d.Intern(d.Str("a string")) })
 	return info
 }
 
 // kindExceptions reads the kinds that the root's zeros do not tell.
 func (d *decoder) kindExceptions() profile.Kinds {
 	kinds := profile.Kinds{}
-	d.object("at the start of kinds", func(name string) {
-		at := d.offset()
-		word := string(d.str("a kind"))
+	d.Object("at the start of kinds", func(name string) {
+		at := d.Offset()
+		word := string(d.Str("a kind"))
 		kind, ok := rootkinds.Kind(word)
 		if !ok {
-			d.fail(at, "%q is no kind of a metric: exclusive, inclusive or property", clip([]byte(word)))
+			d.Fail(at, "%q is no kind of a metric: exclusive, inclusive or property", jsonscan.Clip([]byte(word)))
 			return
 		}
 		kinds[name] = kind
@@ -122,10 +123,10 @@ func (d *decoder) kindExceptions() profile.Kinds {
 
 // times reads a distribution and makes sure that it is one, so that nobody else has to.
 func (d *decoder) times() *profile.Sketch {
-	d.peek()
-	start := d.offset()
+	d.Peek()
+	start := d.Offset()
 	s := &profile.Sketch{}
-	d.object("at the start of times", func(key string) {
+	d.Object("at the start of times", func(key string) {
 		switch key {
 		case "count":
 			s.Count = d.unsigned()
@@ -140,12 +141,12 @@ func (d *decoder) times() *profile.Sketch {
 		case "buckets":
 			s.Buckets = d.buckets()
 		default:
-			d.skip(0)
+			d.Skip(0)
 		}
 	})
-	if d.err == nil {
+	if d.Err == nil {
 		if err := s.Check(); err != nil {
-			d.fail(start, "times of a node: %v", err)
+			d.Fail(start, "times of a node: %v", err)
 		}
 	}
 	return s
@@ -153,12 +154,12 @@ func (d *decoder) times() *profile.Sketch {
 
 func (d *decoder) buckets() []profile.Bucket {
 	var list []profile.Bucket
-	d.array("at the start of buckets", func() {
+	d.Array("at the start of buckets", func() {
 		var pair [2]uint64
 		n := 0
-		d.peek()
-		start := d.offset()
-		d.array("at the start of a bucket", func() {
+		d.Peek()
+		start := d.Offset()
+		d.Array("at the start of a bucket", func() {
 			v := d.unsigned()
 			if n < 2 {
 				pair[n] = v
@@ -166,8 +167,8 @@ func (d *decoder) buckets() []profile.Bucket {
 			n++
 		})
 		index := profile.BucketOf(pair[0])
-		if low, _ := profile.BucketBounds(index); d.err == nil && (n != 2 || low != pair[0]) {
-			d.fail(start, "a bucket of times is [lower bound, count], and none begins at %d", pair[0])
+		if low, _ := profile.BucketBounds(index); d.Err == nil && (n != 2 || low != pair[0]) {
+			d.Fail(start, "a bucket of times is [lower bound, count], and none begins at %d", pair[0])
 		}
 		list = append(list, profile.Bucket{Index: index, Count: pair[1]})
 	})
@@ -176,29 +177,29 @@ func (d *decoder) buckets() []profile.Bucket {
 
 // unsigned reads a whole number. Beyond 63 bits it was read as a float, which holds every bucket's bound exactly.
 func (d *decoder) unsigned() uint64 {
-	d.peek()
-	at := d.offset()
-	v := d.scalar()
+	d.Peek()
+	at := d.Offset()
+	v := d.Scalar()
 	f, _ := v.Float()
 	switch {
-	case d.err != nil:
+	case d.Err != nil:
 	case v.Type() == profile.Int && v.Int() >= 0:
 		return uint64(v.Int())
 	case f >= 0 && f < math.MaxUint64 && f == math.Trunc(f):
 		return uint64(f)
 	default:
-		d.fail(at, "expected a whole number from 0 on")
+		d.Fail(at, "expected a whole number from 0 on")
 	}
 	return 0
 }
 
 func (d *decoder) finite() float64 {
-	d.peek()
-	at := d.offset()
-	v := d.scalar()
+	d.Peek()
+	at := d.Offset()
+	v := d.Scalar()
 	f, number := v.Float()
-	if d.err == nil && (!number || math.IsNaN(f) || math.IsInf(f, 0)) {
-		d.fail(at, "expected a number")
+	if d.Err == nil && (!number || math.IsNaN(f) || math.IsInf(f, 0)) {
+		d.Fail(at, "expected a number")
 	}
 	return f
 }

@@ -8,6 +8,11 @@
 // writer puts the zeros there and the reader takes every number at the root as inclusive.
 package hatchet
 
+import "github.com/goproton/goproton/profile/internal/jsonscan"
+
+// FormatError says where and why a file is not a .hatchet file.
+type FormatError = jsonscan.Error
+
 // Names that have a fixed meaning in a file.
 const (
 	deviceID   = "device_id"

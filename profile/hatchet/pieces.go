@@ -122,7 +122,7 @@ func readAndJoin(r io.ReaderAt, size int64, cuts []int64) (*profile.Profile, err
 			end = cuts[i]
 		}
 		d := newDecoder(io.NewSectionReader(r, start, end-start))
-		d.base = start
+		d.StartAt(start)
 		if i < len(cuts) {
 			d.limit = end
 		}
@@ -138,7 +138,7 @@ func (p *piece) read(first bool) {
 		p.tail()
 		return
 	}
-	p.from.expect('[', "at the start of a .hatchet file")
+	p.from.Expect('[', "at the start of a .hatchet file")
 	p.root = p.from.node(0)
 }
 
@@ -146,11 +146,11 @@ func (p *piece) read(first bool) {
 func (p *piece) tail() {
 	d := p.from
 	last := d.limit == 0
-	for more := true; d.err == nil; more = d.more(']') {
+	for more := true; d.Err == nil; more = d.More(']') {
 		switch {
 		case last && more && len(p.outer) > 0 && d.deviceTableAhead():
 			p.devices = d.devices()
-			d.expect(']', "at the end of a .hatchet file")
+			d.Expect(']', "at the end of a .hatchet file")
 			p.whole = d.atEnd()
 			return
 		case last && !more && d.atEnd(): // that was the last bracket of a file without a device table
@@ -159,24 +159,24 @@ func (p *piece) tail() {
 		}
 		var o outerNode
 		d.siblings(&o.Node, -1, more)
-		if d.err == nil {
+		if d.Err == nil {
 			d.runInfo, d.told = nil, nil
-			o.named = d.members(&o.Node, 0, d.more('}'))
-			o.closed = d.err == nil
+			o.named = d.members(&o.Node, 0, d.More('}'))
+			o.closed = d.Err == nil
 			o.runInfo, o.told = d.runInfo, d.told
 		}
 		p.outer = append(p.outer, o)
 	}
 }
 
-func (d *decoder) atEnd() bool { return d.peek() == 0 && d.pos >= d.end && d.err == nil }
+func (d *decoder) atEnd() bool { return d.Peek() == 0 && d.Ended() && d.Err == nil }
 
 // deviceTableAhead tells the second element of a file from another node, by its first key.
 func (d *decoder) deviceTableAhead() bool {
-	if d.peek() != '{' {
+	if d.Peek() != '{' {
 		return false
 	}
-	text := bytes.TrimLeft(d.ahead(512)[1:], " \r\n\t")
+	text := bytes.TrimLeft(d.Ahead(512)[1:], " \r\n\t")
 	switch key, _, _ := bytes.Cut(bytes.TrimPrefix(text, []byte{'"'}), []byte{'"'}); string(key) {
 	case "children", "frame", "metrics", "times", "info", "kinds":
 		return false
@@ -190,7 +190,7 @@ func join(pieces []piece) (*profile.Profile, error) {
 	all := pieces[0].from
 	for i := range pieces {
 		p, last := &pieces[i], i == len(pieces)-1
-		if last != p.whole || !last && p.from.err != errLimit || len(open)+p.from.deepest > maxDepth {
+		if last != p.whole || !last && p.from.Err != errLimit || len(open)+p.from.deepest > maxDepth {
 			return nil, errPieces
 		}
 		for j := range p.outer {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/jsonscan"
 )
 
 // Read reads one profile. What it cannot understand is a *FormatError with the place in the file.
@@ -16,24 +17,24 @@ func Read(r io.Reader) (*profile.Profile, error) {
 	d := newDecoder(r)
 	p := &profile.Profile{}
 	elements := 0
-	d.array("at the start of a .hatchet file", func() {
+	d.Array("at the start of a .hatchet file", func() {
 		switch elements++; elements {
 		case 1:
 			p.Root = d.node(0)
 		case 2:
 			p.Devices = d.devices()
 		default:
-			d.fail(d.offset(), "a third element; a .hatchet file has a tree and a device table")
+			d.Fail(d.Offset(), "a third element; a .hatchet file has a tree and a device table")
 		}
 	})
 	if !d.atEnd() {
-		d.unexpected("the end of the file")
+		d.Unexpected("the end of the file")
 	}
-	if d.err == nil && p.Root == nil {
-		d.fail(0, "the file holds no tree; profile again")
+	if d.Err == nil && p.Root == nil {
+		d.Fail(0, "the file holds no tree; profile again")
 	}
-	if d.err != nil {
-		return nil, d.err
+	if d.Err != nil {
+		return nil, d.Err
 	}
 	d.finish(p)
 	return p, nil
@@ -75,7 +76,7 @@ func readFile(f *os.File) (*profile.Profile, error) {
 // decoder turns text into nodes. Nodes, their metrics and their lists of children are cut from slabs: a tree of a
 // million nodes is some ten thousand allocations, not four million.
 type decoder struct {
-	*scanner
+	*jsonscan.Scanner
 	seen    map[string]*metricFacts
 	texts   map[string]profile.Value // see text
 	metrics []profile.Metric         // of one node, to be copied at their final size
@@ -95,7 +96,7 @@ type decoder struct {
 }
 
 func newDecoder(r io.Reader) *decoder {
-	return &decoder{scanner: newScanner(r), seen: map[string]*metricFacts{}, texts: map[string]profile.Value{}}
+	return &decoder{Scanner: jsonscan.New(r), seen: map[string]*metricFacts{}, texts: map[string]profile.Value{}}
 }
 
 // metricFacts is what is known of a metric. Names and texts are told by guessing first: a node names its metrics
@@ -110,65 +111,65 @@ type metricFacts struct {
 }
 
 func (d *decoder) node(depth int) *profile.Node {
-	d.peek()
-	start := d.offset()
-	if start == d.limit && d.limit > 0 && d.err == nil {
-		d.err = errLimit
+	d.Peek()
+	start := d.Offset()
+	if start == d.limit && d.limit > 0 && d.Err == nil {
+		d.Err = errLimit
 	}
 	if depth > maxDepth {
-		d.fail(start, "call paths of more than %d frames", maxDepth)
+		d.Fail(start, "call paths of more than %d frames", maxDepth)
 	}
-	if d.err != nil {
+	if d.Err != nil {
 		return nil
 	}
 	d.deepest = max(d.deepest, depth)
 	n := &d.nodeSlab.cut(1)[0]
-	d.expect('{', "at the start of a node")
-	named := d.members(n, depth, d.begin('}'))
+	d.Expect('{', "at the start of a node")
+	named := d.members(n, depth, d.Begin('}'))
 	switch {
-	case d.err == errLimit:
+	case d.Err == errLimit:
 		d.open = append(d.open, openNode{n, named})
-	case d.err == nil && !named:
-		d.fail(start, "a node without a frame name")
+	case d.Err == nil && !named:
+		d.Fail(start, "a node without a frame name")
 	}
 	return n
 }
 
 // members reads the keys of a node and says whether its name was among them.
 func (d *decoder) members(n *profile.Node, depth int, more bool) (named bool) {
-	for ; more; more = d.more('}') {
-		switch key := d.str(aKey); string(key) { // the key is gone after the colon: it may lie in the next buffer
+	for ; more; more = d.More('}') {
+		switch key := d.Str(jsonscan.AKey); string(key) { // the key is gone after the colon: it may lie in the next buffer
 		case "children":
-			d.colon()
+			d.Colon()
 			d.children(n, depth)
 		case "frame":
-			d.colon()
+			d.Colon()
 			named = d.frame(n) || named
 		case "metrics":
-			d.colon()
+			d.Colon()
 			d.readMetrics(n)
 		case "times":
-			d.colon()
+			d.Colon()
 			n.Times = d.times()
 		case "info", "kinds":
 			d.rootKey(string(key), depth)
 		default:
-			d.colon()
-			d.skip(depth)
+			d.Colon()
+			d.Skip(depth)
 		}
 	}
 	return named
 }
 
 func (d *decoder) children(n *profile.Node, depth int) {
-	d.expect('[', "at the start of children")
-	d.siblings(n, depth, d.begin(']'))
+	d.Expect('[', "at the start of children")
+	d.siblings(n, depth, d.Begin(']'))
 }
 
 // siblings reads children up to the bracket behind the last one.
 func (d *decoder) siblings(n *profile.Node, depth int, more bool) {
 	first := len(d.pending)
-	for ; more; more = d.more(']') {
+	for ; more; more = d.More(']') {
 		if c := d.node(depth + 1); c != nil {
 			d.pending = append(d.pending, c)
 		}
@@ -186,9 +187,9 @@ func (d *decoder) siblings(n *profile.Node, depth int, more bool) {
 
 // rootKey reads what only the root has a meaning for.
 func (d *decoder) rootKey(key string, depth int) {
-	switch d.colon(); {
+	switch d.Colon(); {
 	case depth > 0:
-		d.skip(depth)
+		d.Skip(depth)
 	case key == "info":
 		d.runInfo = d.info()
 	default:
@@ -197,16 +198,16 @@ func (d *decoder) rootKey(key string, depth int) {
 }
 
 func (d *decoder) frame(n *profile.Node) (named bool) {
-	d.expect('{', "at the start of a frame")
-	for more := d.begin('}'); more; more = d.more('}') {
-		name := string(d.str(aKey)) == "name"
-		d.colon()
+	d.Expect('{', "at the start of a frame")
+	for more := d.Begin('}'); more; more = d.More('}') {
+		name := string(d.Str(jsonscan.AKey)) == "name"
+		d.Colon()
 		if !name {
-			d.skip(0)
+			d.Skip(0)
 			continue
 		}
-		n.Name = d.intern(d.str("a name in quotes"))
-		named = d.err == nil
+		n.Name = d.Intern(d.Str("a name in quotes"))
+		named = d.Err == nil
 	}
 	return named
 }
@@ -215,19 +216,19 @@ func (d *decoder) readMetrics(n *profile.Node) {
 	d.visits++
 	d.metrics = d.metrics[:0]
 	facts := &d.start
-	d.expect('{', "at the start of metrics")
-	for more := d.begin('}'); more; more = d.more('}') {
-		facts = d.metric(d.str(aKey), facts)
-		d.colon()
-		at := d.offset()
+	d.Expect('{', "at the start of metrics")
+	for more := d.Begin('}'); more; more = d.More('}') {
+		facts = d.metric(d.Str(jsonscan.AKey), facts)
+		d.Colon()
+		at := d.Offset()
 		v := d.value(facts)
 		switch {
-		case d.err != nil:
+		case d.Err != nil:
 			return
 		case facts.visit == d.visits:
 			d.metrics[facts.at].Value = v
 		case len(d.metrics) >= mostMetrics:
-			d.fail(at, "more than %d metrics on one node", mostMetrics)
+			d.Fail(at, "more than %d metrics on one node", mostMetrics)
 			return
 		default:
 			facts.visit, facts.at = d.visits, len(d.metrics)
@@ -250,7 +251,7 @@ func (d *decoder) metric(key []byte, before *metricFacts) *metricFacts {
 	if guess := before.next; guess != nil && guess.name == string(key) {
 		return guess
 	}
-	name := d.intern(key)
+	name := d.Intern(key)
 	facts := d.seen[name]
 	if facts == nil {
 		facts = &metricFacts{name: name}
@@ -261,23 +262,23 @@ func (d *decoder) metric(key []byte, before *metricFacts) *metricFacts {
 }
 
 func (d *decoder) value(facts *metricFacts) profile.Value {
-	switch d.peek() {
+	switch d.Peek() {
 	case '"':
 		facts.text = true
 		return d.textValue(facts)
 	case '[':
 		return d.vector()
 	case '{':
-		d.unexpected("a number, a string or a list")
+		d.Unexpected("a number, a string or a list")
 		return profile.Value{}
 	}
-	return d.scalar()
+	return d.Scalar()
 }
 
 // textValue reads a string. A text that comes again is the same value, not a copy.
 func (d *decoder) textValue(facts *metricFacts) profile.Value {
-	text := d.str("a string")
-	if d.err != nil || facts.last.Type() == profile.String && facts.last.Str() == string(text) {
+	text := d.Str("a string")
+	if d.Err != nil || facts.last.Type() == profile.String && facts.last.Str() == string(text) {
 		return facts.last
 	}
 	v, known := d.texts[string(text)]
@@ -294,12 +295,12 @@ func (d *decoder) textValue(facts *metricFacts) profile.Value {
 func (d *decoder) vector() profile.Value {
 	var list []profile.Value
 	whole := true
-	d.array("at the start of a list", func() {
-		if c := d.peek(); c == '"' || c == '[' || c == '{' {
-			d.unexpected("a number")
+	d.Array("at the start of a list", func() {
+		if c := d.Peek(); c == '"' || c == '[' || c == '{' {
+			d.Unexpected("a number")
 			return
 		}
-		v := d.scalar()
+		v := d.Scalar()
 		whole = whole && v.Type() == profile.Int
 		list = append(list, v)
 	})
@@ -340,10 +341,10 @@ func (d *decoder) kinds(root *profile.Node) profile.Kinds {
 // devices reads type → ordinal → facts. Facts that we have no use for are skipped.
 func (d *decoder) devices() []profile.Device {
 	var list []profile.Device
-	d.object("at the start of the device table", func(typ string) {
-		d.object("at the start of a device type", func(id string) {
+	d.Object("at the start of the device table", func(typ string) {
+		d.Object("at the start of a device type", func(id string) {
 			dev := profile.Device{Type: typ, ID: id}
-			d.object("at the start of a device", func(fact string) { d.deviceFact(&dev, fact) })
+			d.Object("at the start of a device", func(fact string) { d.deviceFact(&dev, fact) })
 			list = append(list, dev)
 		})
 	})
@@ -365,14 +366,14 @@ func (d *decoder) deviceFact(dev *profile.Device, fact string) {
 	case "num_sms":
 		into = &dev.NumSMs
 	default:
-		d.skip(0)
+		d.Skip(0)
 		return
 	}
-	at := d.offset()
+	at := d.Offset()
 	v := d.value(&metricFacts{})
 	f, number := v.Float()
-	if !number && d.err == nil {
-		d.fail(at, "%s of a device is no number", fact)
+	if !number && d.Err == nil {
+		d.Fail(at, "%s of a device is no number", fact)
 	}
 	if f == f { // null leaves the fact unknown
 		*into = v.Int()
@@ -381,14 +382,14 @@ func (d *decoder) deviceFact(dev *profile.Device, fact string) {
 
 // deviceArch accepts "90" and 90.
 func (d *decoder) deviceArch(dev *profile.Device) {
-	if d.peek() == '"' {
-		dev.Arch = d.intern(d.str("an architecture"))
+	if d.Peek() == '"' {
+		dev.Arch = d.Intern(d.Str("an architecture"))
 		return
 	}
-	at := d.offset()
-	v := d.scalar()
-	if v.Type() != profile.Int && d.err == nil {
-		d.fail(at, "arch of a device is neither text nor a whole number")
+	at := d.Offset()
+	v := d.Scalar()
+	if v.Type() != profile.Int && d.Err == nil {
+		d.Fail(at, "arch of a device is neither text nor a whole number")
 	}
 	dev.Arch = fmt.Sprint(v.Int())
 }

@@ -1,8 +1,8 @@
 // Package perfetto writes and reads Perfetto protobuf traces: timelines as the track events that ui.perfetto.dev and its
 // trace_processor are made for. docs/formats.md describes the file field by field.
 //
-// Compared with a .chrome_trace it takes a sixth of the room and loads faster, streams stand grouped under their GPU, and
-// metrics keep their types. A trace is a list of packets; the packet's text is protobuf, written and read field by field,
+// Compared with a .chrome_trace it takes a third to a fifth of the room, streams stand grouped under their GPU, and metrics
+// keep their types. A trace is a list of packets; the packet's text is protobuf, written and read field by field,
 // since a dozen of Perfetto's thousand message types are all that a timeline needs.
 package perfetto
 

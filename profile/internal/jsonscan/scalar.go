@@ -204,7 +204,7 @@ func (s *Scanner) unescape() bool {
 func (s *Scanner) unicode(at int64) bool {
 	r, ok := s.hex4()
 	for ok && utf16.IsSurrogate(r) {
-		if next := s.ahead(2); string(next) != `\u` {
+		if next := s.Ahead(2); string(next) != `\u` {
 			r = utf8.RuneError
 			break
 		}
@@ -225,8 +225,8 @@ func (s *Scanner) unicode(at int64) bool {
 	return true
 }
 
-// ahead returns the next n bytes without consuming them, fewer at the end of the stream.
-func (s *Scanner) ahead(n int) []byte {
+// Ahead returns the next n bytes without consuming them, fewer at the end of the stream.
+func (s *Scanner) Ahead(n int) []byte {
 	if s.end-s.pos < n {
 		left := copy(s.buf, s.buf[s.pos:s.end])
 		s.base += int64(s.pos)

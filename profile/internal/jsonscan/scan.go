@@ -9,7 +9,6 @@ import (
 	"io"
 	"math/bits"
 	"strings"
-	"unicode/utf8"
 )
 
 // Error says where and why a file could not be understood.
@@ -47,8 +46,14 @@ func New(r io.Reader) *Scanner {
 	return &Scanner{r: r, buf: make([]byte, 64<<10), names: map[string]string{}}
 }
 
+// StartAt says where the stream lies in the file, for offsets and errors. It comes before anything is read.
+func (s *Scanner) StartAt(offset int64) { s.base = offset }
+
 // Offset is where the next byte lies in the stream.
 func (s *Scanner) Offset() int64 { return s.base + int64(s.pos) }
+
+// Ended says whether everything read so far is consumed: behind Peek's 0, whether that was the end.
+func (s *Scanner) Ended() bool { return s.pos >= s.end }
 
 // Fail makes an error stick.
 func (s *Scanner) Fail(at int64, format string, args ...any) {
@@ -142,7 +147,7 @@ func (s *Scanner) Unexpected(want string) {
 	switch {
 	case c == 0 && s.pos >= s.end:
 		s.Fail(s.Offset(), "the file ends where %s should be; it is cut off or empty", want)
-	case c < ' ' || c >= utf8.RuneSelf:
+	case c < ' ' || c >= 0x7f:
 		s.Fail(s.Offset(), "expected %s, found byte 0x%02x", want, c)
 	default:
 		s.Fail(s.Offset(), "expected %s, found '%c'", want, c)

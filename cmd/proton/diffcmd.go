@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compare"
 )
 
@@ -20,6 +21,7 @@ type diffFlags struct {
 	threshold string
 	depth     int
 	sort      string
+	format    string
 	view      string
 	output    string
 	ascii     bool
@@ -69,6 +71,7 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.StringVarP(&f.threshold, "threshold", "t", "0", "hide what changed by less than `CHANGE`: 5%, 2ms, or a number in the unit of the first metric")
 	flags.IntVarP(&f.depth, "depth", "d", 0, "print `N` levels below the root")
 	flags.StringVar(&f.sort, "sort", "change", "siblings by `ORDER`: change, percent, name or none")
+	flags.StringVarP(&f.format, "format", "f", string(viewer.ShortName), "`FORM` of names in tree and table: "+formatNames())
 	flags.StringVar(&f.view, "view", "tree", "`VIEW`: tree, table, json, csv or pprof")
 	flags.StringVarP(&f.output, "output", "o", "", "write to `OUT` instead of standard output")
 	flags.BoolVar(&f.ascii, "ascii", false, "draw the tree with ASCII characters")
@@ -101,7 +104,7 @@ func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Write
 }
 
 func (f *diffFlags) check() (o compare.Options, c compare.Cut, err error) {
-	o = compare.Options{Metrics: splitNames(f.metrics), Include: f.include, Exclude: f.exclude, BaseUnits: f.view == "json" || f.view == "csv"}
+	o = compare.Options{Metrics: splitNames(f.metrics), Include: f.include, Exclude: f.exclude, Names: viewer.NameFormat(f.format), BaseUnits: f.view == "json" || f.view == "csv"}
 	if o.Rename, err = parseRenames(f.rename); err != nil {
 		return o, c, err
 	}

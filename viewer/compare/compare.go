@@ -37,9 +37,10 @@ type Options struct {
 	Include string   // only paths through frames that match this regular expression
 	Exclude string   // no path through frames that match
 
-	BaseUnits bool            // as in viewer.Options: units that do not depend on the values, for programs
-	Group     viewer.Grouping // as in viewer.Options
-	Peaks     []string        // as in viewer.Options
+	BaseUnits bool              // as in viewer.Options: units that do not depend on the values, for programs
+	Group     viewer.Grouping   // as in viewer.Options
+	Peaks     []string          // as in viewer.Options
+	Names     viewer.NameFormat // of labels, as in viewer.Options
 }
 
 // Diff is the comparison of two or more profiles, the first of which the others are compared with.
@@ -133,7 +134,7 @@ func (d *Diff) tables(o *Options) ([]*viewer.Table, error) {
 	metrics := o.Metrics
 	said := map[string]bool{}
 	for i, p := range d.Profiles {
-		t, err := viewer.NewTable(p, viewer.Options{Metrics: metrics, BaseUnits: o.BaseUnits, Group: o.Group, Peaks: o.Peaks})
+		t, err := viewer.NewTable(p, viewer.Options{Metrics: metrics, BaseUnits: o.BaseUnits, Group: o.Group, Peaks: o.Peaks, Names: o.Names})
 		if err != nil {
 			return nil, fmt.Errorf("compare %s: %w", d.Names[i], err)
 		}
@@ -289,7 +290,12 @@ func (d *Diff) value(r *Row, column, profile int) float64 {
 }
 
 // Path returns the names from the root to the row.
-func (r *Row) Path() []string {
+func (r *Row) Path() []string { return r.path(func(at *Row) string { return at.Name }) }
+
+// Labels returns the same for people.
+func (r *Row) Labels() []string { return r.path(func(at *Row) string { return at.Label }) }
+
+func (r *Row) path(what func(*Row) string) []string {
 	n := 0
 	for at := r; at != nil; at = at.Parent {
 		n++
@@ -297,7 +303,7 @@ func (r *Row) Path() []string {
 	path := make([]string, n)
 	for at := r; at != nil; at = at.Parent {
 		n--
-		path[n] = at.Name
+		path[n] = what(at)
 	}
 	return path
 }

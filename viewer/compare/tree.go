@@ -44,7 +44,7 @@ func (d *Diff) WriteTable(w io.Writer, p Paper) error {
 	})
 	slices.SortStableFunc(rows, func(a, b *Row) int { return cmp.Compare(d.largest(b, d.Change), d.largest(a, d.Change)) })
 	for _, r := range rows {
-		path := r.Path()
+		path := r.Labels()
 		t.line(r, grid.Clean(strings.Join(path[min(1, len(path)-1):], " > ")))
 	}
 	return t.write(w)

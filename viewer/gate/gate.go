@@ -72,6 +72,7 @@ type RuleReport struct {
 // Verdict is what came of one rule for one call path.
 type Verdict struct {
 	Path          []string // without the root; empty for the whole program
+	Label         string   // the same for people
 	Before, After Sample
 	Change        float64
 	Relative      float64 // infinite where there was nothing before
@@ -101,8 +102,9 @@ const (
 
 // OneSided is a call path that only one side has.
 type OneSided struct {
-	Path []string
-	Time float64 // median in ns; NaN for a profile without times
+	Path  []string
+	Label string  // for people
+	Time  float64 // median in ns; NaN for a profile without times
 }
 
 // Run decides. Errors that wrap ErrNotComparable say that nothing could be decided.
@@ -215,24 +217,25 @@ func (g *gate) caveats(r *Report) error {
 // row is a call path that both sides have.
 type row struct {
 	*compare.Row
-	path []string
+	path   []string // without the root
+	labels []string // the same for people
 }
 
 // rows sorts call paths into those that are compared and the others.
 func (g *gate) rows(r *Report) ([]row, error) {
 	var all []row
 	g.diff.Root.Walk(func(at *compare.Row, depth int) {
-		path := at.Path()[1:]
+		path, labels := at.Path()[1:], at.Labels()[1:]
 		before, after := slices.Contains(at.In[:g.n], true), slices.Contains(at.In[g.n:], true)
 		switch {
 		case g.pooledTime(at) < g.MinTime:
 			r.Small++
 		case !after:
-			r.Vanished = append(r.Vanished, OneSided{path, g.medianTime(at, 0, g.n)})
+			r.Vanished = append(r.Vanished, OneSided{path, Name(labels), g.medianTime(at, 0, g.n)})
 		case !before:
-			r.New = append(r.New, OneSided{path, g.medianTime(at, g.n, g.n+g.m)})
+			r.New = append(r.New, OneSided{path, Name(labels), g.medianTime(at, g.n, g.n+g.m)})
 		default:
-			all = append(all, row{at, path})
+			all = append(all, row{at, path, labels})
 		}
 	})
 	if len(all) <= 1 && len(r.New)+len(r.Vanished) > 0 {
@@ -272,7 +275,7 @@ func (g *gate) rule(rule *Rule, rows []row) (RuleReport, error) {
 		return report, notComparable("%v", err)
 	}
 	for _, r := range rows {
-		if !rule.In(r.path) {
+		if !rule.In(r.path) && !rule.In(r.labels) {
 			continue
 		}
 		values := g.values(r.Row, column)
@@ -280,7 +283,7 @@ func (g *gate) rule(rule *Rule, rows []row) (RuleReport, error) {
 			report.Gaps++
 			continue
 		}
-		v := Verdict{Path: r.path, Before: g.sample(values[:g.n]), After: g.sample(values[g.n:]), P: math.NaN(), Adjusted: math.NaN(), Outcome: Pass}
+		v := Verdict{Path: r.path, Label: Name(r.labels), Before: g.sample(values[:g.n]), After: g.sample(values[g.n:]), P: math.NaN(), Adjusted: math.NaN(), Outcome: Pass}
 		v.Change = v.After.Median - v.Before.Median
 		v.Relative = relative(v.Before.Median, v.After.Median)
 		v.Noise = noise(values[:g.n])
@@ -400,7 +403,7 @@ func ranksAbove(a, b []float64) (n float64) {
 	return n
 }
 
-// Name is a call path in one line.
+// Name is a call path in one line, of names or labels.
 func Name(path []string) string {
 	if len(path) == 0 {
 		return "the whole program"

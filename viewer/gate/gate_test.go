@@ -208,7 +208,7 @@ func TestNoiseFloorAndSmallPaths(t *testing.T) {
 	if fmt.Sprint(outcomes) != "map[a:noise b:fail the whole program:fail]" || report.Small != 1 {
 		t.Errorf("outcomes %v, %d small", outcomes, report.Small)
 	}
-	if fmt.Sprint(report.New, report.Vanished) != "[{[new] 7000}] [{[old] 5500}]" {
+	if fmt.Sprint(report.New, report.Vanished) != "[{[new] new 7000}] [{[old] old 5500}]" {
 		t.Errorf("new %v, vanished %v", report.New, report.Vanished)
 	}
 	if report.Tested || len(report.Caveats) != 1 || !strings.Contains(report.Caveats[0], "2 + 2 runs are too few for a test at alpha 0.05 (it needs 3 + 3)") {
@@ -275,7 +275,7 @@ func TestNothingIsDecidedSilently(t *testing.T) {
 		want          string
 	}{
 		{steady("x", one), steady("y", one), Options{Rules: rules(t, "time > 5% @ 'gemm'")}, "could never fail: no call path that both sides have matches 'gemm'"},
-		{steady("x", one), steady("y", one), Options{Rules: rules(t, "tflop/s < -5%")}, "there is no metric tflop/s"},
+		{steady("x", one), steady("y", one), Options{Rules: rules(t, "tflop/s < -5%")}, "nothing in the profile says its flops"},
 		{steady("x", one), steady("y", one), Options{Rules: rules(t, "time > +5")}, "say the unit of the amount, such as 5ms"},
 		{steady("x", one), steady("y", map[string]int64{"c": 5}), Options{Rules: rules(t, "time > 5%")}, "no call path of the baseline is in the new runs"},
 		{steady("x", one, one), steady("y", one, one), Options{Rules: rules(t, "time > 5%"), Strict: true}, "2 + 2 runs are too few"},

@@ -60,7 +60,7 @@ func writeRows(out *bufio.Writer, rule *RuleReport, rows []*Verdict) {
 	for _, v := range rows {
 		name := "**the whole program**"
 		if len(v.Path) > 0 {
-			name = code(Name(v.Path))
+			name = code(v.Label)
 		}
 		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", icons[v.Outcome], name, amount(v.Before.Median, rule.Unit),
 			amount(v.After.Median, rule.Unit), change(v.Change, rule.Unit), grid.Percent(v.Relative), v.noise(), probability(v.Adjusted))
@@ -77,7 +77,7 @@ func markdownOneSided(out *bufio.Writer, what string, list []OneSided) {
 		if !math.IsNaN(at.Time) {
 			time = ", " + amount(at.Time, "ns")
 		}
-		fmt.Fprintf(out, "- %s%s\n", code(Name(at.Path)), time)
+		fmt.Fprintf(out, "- %s%s\n", code(at.Label), time)
 	}
 	if len(list) > manyRows {
 		fmt.Fprintf(out, "- … and %d more\n", len(list)-manyRows)

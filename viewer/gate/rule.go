@@ -17,7 +17,8 @@ import (
 //	time > 120ms               is more than 120 ms now: without a sign it is a limit, whatever it was before
 //	util < 0.4                 is less than 0.4 now
 //	time > 2% @ total          the whole program only
-//	time > 10% @ 'forward/.*gemm'  call paths only, joined with /, in which the regular expression is found
+//	time > 10% @ 'forward/.*gemm'  call paths only, joined with /, in which the regular expression is found: of names
+//	                           as recorded, or as reports show them
 //
 // A rule of a change that would hold where nothing changed, such as time > -5%, is refused.
 type Rule struct {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
@@ -146,7 +145,7 @@ func (r *Report) lines(rule *RuleReport, rows []*Verdict, p Paper) []grid.Line {
 		case v.Outcome != Fail && !p.All:
 			cells[0].Text = ""
 		}
-		lines = append(lines, grid.Line{Cells: cells, Name: grid.Clean(Name(v.Path))})
+		lines = append(lines, grid.Line{Cells: cells, Name: grid.Clean(v.Label)})
 	}
 	return lines
 }
@@ -217,6 +216,6 @@ func (p Paper) oneSided(out *bufio.Writer, what string, list []OneSided, fails b
 		if !math.IsNaN(at.Time) {
 			time = "  " + amount(at.Time, "ns")
 		}
-		fmt.Fprintf(out, "  %s%s\n", grid.Clean(strings.Join(at.Path, " > ")), time)
+		fmt.Fprintf(out, "  %s%s\n", grid.Clean(at.Label), time)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/merge"
+	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
@@ -23,6 +25,7 @@ type Options struct {
 	Metric    string  // by name without unit; "" for the first of merge.DefaultColumns that is there
 	Threshold float64 // leave out call paths whose largest source has less than this share of the root's
 	Depth     int     // levels to show; 0 for all
+	Names     viewer.NameFormat
 	ASCII     bool
 	Color     bool
 }
@@ -86,7 +89,8 @@ func columns(p *profile.Profile, wanted string) (*Table, error) {
 		return true
 	})
 	for _, name := range append([]string{wanted}, merge.DefaultColumns...) {
-		for metric, all := range labels {
+		for _, metric := range slices.Sorted(maps.Keys(labels)) {
+			all := labels[metric]
 			if base, _, _ := strings.Cut(metric, " ("); strings.EqualFold(base, name) || metric == name {
 				t := &Table{Metric: metric}
 				for label := range all {
@@ -169,6 +173,9 @@ func Write(w io.Writer, p *profile.Profile, o Options) error {
 	if unit == "ns" {
 		unit, v.size = grid.TimeUnit(t.Root.Max)
 	}
+	if v.label, err = viewer.Labels(o.Names); err != nil {
+		return err
+	}
 	v.places = grid.PlacesFor(t.Root.Max / v.size)
 	head := base
 	if unit != "" {
@@ -200,6 +207,7 @@ type view struct {
 	glyphs grid.Branches
 	size   float64
 	places int
+	label  func(name string) string
 	lines  []grid.Line
 	hidden int
 }
@@ -220,7 +228,7 @@ func (v *view) row(s *Stat, before, below string, depth int) {
 	case v.Color && f >= 1.1:
 		cells[5].Color = yellow
 	}
-	v.lines = append(v.lines, grid.Line{Cells: cells, Name: before + grid.Clean(s.Name)})
+	v.lines = append(v.lines, grid.Line{Cells: cells, Name: before + grid.Clean(v.label(s.Name))})
 	if depth == v.Depth {
 		return
 	}

@@ -49,6 +49,7 @@ func newRoot() *cobra.Command {
 
   proton run script.py                          profile a program, write script.hatchet
   proton viewer -m util,tflop/s script.hatchet   print the tree
+  proton diff before.hatchet after.hatchet      say what changed
   proton doctor                                 say what is missing on this machine
 
 "proton [flags] script.py" is short for "proton run [flags] script.py".`,

@@ -209,7 +209,7 @@ func TestTableOfFormats(t *testing.T) {
 
 // FuzzRead reads files of any format, packed or not, as every command does.
 func FuzzRead(f *testing.F) {
-	p := tidied(profiletest.Random(1))
+	p := tidied(random(profiletest.Small[2]))
 	for _, format := range All() {
 		var file bytes.Buffer
 		if format.Write == nil || format.Write(&file, p) != nil {

@@ -308,7 +308,7 @@ func TestLosesReadability(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for seed := range uint64(5) {
+	for _, seed := range profiletest.Small {
 		f.Add([]byte(source(f, profiletest.Random(seed))))
 	}
 	f.Add([]byte(`[{"frame":{"name":u"\ud83d\ude00" r'\x'},"metrics":{"a (inc)":[1,2.5e-3],"b":np.float64(None),"c":NaN}},{'frame':{'name':'''x'''}}] # end`))

@@ -271,7 +271,7 @@ func TestPythonReadsTheSameTree(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for seed := range uint64(5) {
+	for _, seed := range profiletest.Small {
 		f.Add(Encode(profiletest.Random(seed)))
 	}
 	f.Add(Encode(scope(f)))

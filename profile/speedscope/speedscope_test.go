@@ -333,7 +333,7 @@ func readable(seed uint64) *profile.Profile {
 func TestSpeedscopeImportsIt(t *testing.T) {
 	var documents []document
 	var profiles []*profile.Profile
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		p := readable(seed)
 		p.Timeline = timeline(seed)
 		var out strings.Builder
@@ -386,7 +386,7 @@ func covered(list []*profile.Slice) (sum float64) {
 func TestSpeedscopeImportsCollapsed(t *testing.T) {
 	var documents []document
 	var profiles []*profile.Profile
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		p := readable(seed)
 		var out strings.Builder
 		if err := collapsed.WriteMetric(&out, p, "time (ns)"); err != nil {
@@ -413,15 +413,17 @@ func TestSpeedscopeImportsCollapsed(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for seed := range uint64(6) {
+	for _, seed := range profiletest.Small {
 		p := profiletest.Random(seed)
 		p.Timeline = timeline(seed)
+		p.Timeline.Slices = p.Timeline.Slices[:min(5, len(p.Timeline.Slices))]
 		var out bytes.Buffer
 		if err := Write(&out, p); err == nil {
 			f.Add(out.Bytes())
 		}
 	}
 	f.Add([]byte(`{"shared":{"frames":[{"name":"f","file":"x","line":3}]},"profiles":[{"type":"evented","unit":"seconds","events":[{"type":"O","frame":0,"at":0},{"type":"C","frame":0,"at":1.5}]}]}`))
+	f.Add([]byte(`{"profiles":[{"type":"evented","unit":"seconds"}]}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		p, err := Read(bytes.NewReader(in))
 		if err != nil {

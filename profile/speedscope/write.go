@@ -24,13 +24,13 @@ func Write(w io.Writer, p *profile.Profile) error {
 	}
 	metrics := stacks.Additive(p)
 	metrics = slices.DeleteFunc(metrics, func(m string) bool { return !drawable(p.Root, m) })
-	if len(metrics) == 0 && p.Timeline == nil {
+	rows, _ := rowsOf(p.Timeline)
+	if len(metrics) == 0 && len(rows) == 0 {
 		return errors.New("speedscope needs a metric whose numbers add up, or a timeline, and the profile has neither")
 	}
 	e := encoder{Writer: bufio.NewWriterSize(w, 64<<10), frames: map[string]int{}}
 	e.raw(`{"$schema":"` + schema + `","exporter":"` + exporter + `","name":`)
 	e.str(cmp.Or(p.Info[profile.InfoName], p.Root.Name))
-	rows, _ := rowsOf(p.Timeline)
 	base := earliest(p.Timeline)
 	if p.Timeline != nil {
 		// Not of the schema, which allows more: the times since 1970 do not fit into JavaScript's numbers.

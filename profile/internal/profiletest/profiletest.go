@@ -42,6 +42,10 @@ func Random(seed uint64) *profile.Profile {
 	return g.p
 }
 
+// Small are seeds of Random that make a root alone, with and without metrics, and trees of some nodes: a fuzzer does more
+// with little.
+var Small = []uint64{4, 5, 21, 25, 0}
+
 // metricTypes are the metrics of random profiles.
 var metricTypes = map[string]profile.Type{
 	"time (ns)": profile.Int, "count": profile.Int, "bytes": profile.Int, "größe (inc)": profile.Int, "a\"b\\": profile.Float,

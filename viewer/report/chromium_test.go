@@ -205,6 +205,7 @@ type page struct {
 	t       testing.TB
 	c       *chromium
 	session string
+	target  string
 
 	// Guarded by c.mu.
 	complaints []string // errors and warnings of the console
@@ -226,7 +227,7 @@ func (c *chromium) open(t testing.TB, file string, s screen) *page {
 	p.must(c.call("", "Target.createTarget", map[string]any{"url": "about:blank"}))(&target)
 	attached := struct{ SessionID string }{}
 	p.must(c.call("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}))(&attached)
-	p.session = attached.SessionID
+	p.session, p.target = attached.SessionID, target.TargetID
 	c.mu.Lock()
 	c.pages[p.session] = p
 	c.mu.Unlock()
@@ -248,12 +249,27 @@ func (c *chromium) open(t testing.TB, file string, s screen) *page {
 		t.Fatal(err)
 	}
 	p.do("Page.navigate", map[string]any{"url": "file://" + path})
-	t.Cleanup(func() {
-		p.silent()
-		c.call("", "Target.closeTarget", map[string]any{"targetId": target.TargetID})
-	})
+	t.Cleanup(p.close)
 	p.wait(`document.documentElement?.dataset.ready === ""`)
 	return p
+}
+
+// close closes the tab; once it was closed it does nothing.
+func (p *page) close() {
+	p.t.Helper()
+	if p.target == "" {
+		return
+	}
+	p.silent()
+	p.c.call("", "Target.closeTarget", map[string]any{"targetId": p.target})
+	p.target = ""
+}
+
+// forget drops the complaints so far: they were provoked.
+func (p *page) forget() {
+	p.c.mu.Lock()
+	defer p.c.mu.Unlock()
+	p.complaints = nil
 }
 
 // event is called with c.mu held.

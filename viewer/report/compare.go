@@ -25,13 +25,14 @@ func (b *builder) compare(a, z Source, o Options) error {
 	b.note(tree.Notes...)
 	b.addFile(a)
 	b.addFile(z)
-	b.Columns, b.Metrics = diffColumns(tree, metrics)
+	has := func(i int) bool { return hasAny(tree.Tables[0], i) || hasAny(tree.Tables[1], i) }
+	b.Columns, b.Metrics = diffColumns(tree, metrics, has)
 	if len(b.Metrics) == 0 {
 		return errNothingAdds
 	}
 	noDevices := namesNoDevice(a.Profile) || namesNoDevice(z.Profile)
 	b.addTree(diffRows(tree), noDevices)
-	columns, _ := diffColumns(kernels, metrics)
+	columns, _ := diffColumns(kernels, metrics, has)
 	b.addKernels(kernelsOf(diffRows(kernels), noDevices), columns)
 	b.addRoofline(tree.Tables[1])
 	return nil
@@ -81,8 +82,11 @@ func diffRows(d *compare.Diff) []row {
 
 // diffColumns turns each column of a comparison into four: what B has, what A has, the change, and the change as a
 // part of A.
-func diffColumns(d *compare.Diff, metrics []viewer.Metric) (columns []column, rules []metric) {
+func diffColumns(d *compare.Diff, metrics []viewer.Metric, has func(column int) bool) (columns []column, rules []metric) {
 	for i := range d.Columns {
+		if !has(i) {
+			continue
+		}
 		c := &d.Columns[i].Column
 		factor := 1.0
 		now := column{Name: c.Name, Unit: unitOf(c), About: metrics[i].About, recorded: c.Additive && !metrics[i].Derived}

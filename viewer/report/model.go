@@ -152,7 +152,7 @@ var importance = []struct {
 	{"time", true, false}, {"cpu_time", true, true}, {"cycles", true, false}, {"count", true, true}, {"avg_time", true, true},
 	{"avg_cpu_time", false, false}, {"min_time", false, false}, {"median_time", false, false}, {"p95_time", false, true},
 	{"max_time", false, false}, {"stddev_time", false, false}, {"util", true, true}, {"bound", true, true}, {"flop/s", true, true},
-	{"attainable", false, false}, {"byte/s", true, true}, {"intensity", false, true}, {"roof_time", false, false},
+	{"attainable", false, false}, {"byte/s", true, true}, {"intensity", false, true},
 	{"flop8/s", false, false}, {"flop16/s", false, false}, {"flop32/s", false, false}, {"flop64/s", false, false},
 	{"bytes", false, false},
 }
@@ -173,9 +173,21 @@ func rank(name string) int {
 // wanted lists the metrics of a page. What names a device is no number to compare.
 func wanted(p *profile.Profile) []viewer.Metric {
 	all := viewer.Metrics(p)
-	all = slices.DeleteFunc(all, func(m viewer.Metric) bool { return m.Name == "device_id" || m.Name == "device_type" })
+	rates := 0 // with a width of their own: where there is one, it says the same as flop/s
+	for _, m := range all {
+		if isWidthRate(m.Name) {
+			rates++
+		}
+	}
+	all = slices.DeleteFunc(all, func(m viewer.Metric) bool {
+		return m.Name == "device_id" || m.Name == "device_type" || m.Name == "roof_time" || rates == 1 && isWidthRate(m.Name)
+	})
 	sortByImportance(all)
 	return all
+}
+
+func isWidthRate(name string) bool {
+	return strings.HasPrefix(name, "flop") && strings.HasSuffix(name, "/s") && name != "flop/s"
 }
 
 func sortByImportance(all []viewer.Metric) {
@@ -214,7 +226,7 @@ func unitOf(c *viewer.Column) string {
 var labels = map[string]string{
 	"time": "GPU time", "avg_time": "per launch", "cpu_time": "CPU time", "avg_cpu_time": "CPU per launch", "count": "launches",
 	"util": "utilisation", "bound": "bound by", "median_time": "median", "p95_time": "p95", "min_time": "shortest", "max_time": "longest",
-	"stddev_time": "std dev", "roof_time": "least time",
+	"stddev_time": "std dev",
 }
 
 func labelOf(c *viewer.Column) string {
@@ -224,9 +236,12 @@ func labelOf(c *viewer.Column) string {
 	return c.Label
 }
 
-// columnsOf turns the columns of a table into those of a page for one profile.
-func (b *builder) columnsOf(t *viewer.Table, metrics []viewer.Metric) (columns []column, rules []metric) {
+// columnsOf turns the columns of a table into those of a page for one profile, without those that have nothing.
+func (b *builder) columnsOf(t *viewer.Table, metrics []viewer.Metric, has func(column int) bool) (columns []column, rules []metric) {
 	for i := range t.Columns {
+		if !has(i) {
+			continue
+		}
 		c := &t.Columns[i]
 		col := column{Name: c.Name, Label: labelOf(c), Unit: unitOf(c), About: metrics[i].About, recorded: c.Additive && !metrics[i].Derived,
 			of: func(r *row) float64 { return r.new.Values[i] }}
@@ -249,6 +264,16 @@ func (b *builder) columnsOf(t *viewer.Table, metrics []viewer.Metric) (columns [
 		}
 	}
 	return columns, rules
+}
+
+// hasAny says whether any row has a value of a column: the utilisation of an unknown GPU has none.
+func hasAny(t *viewer.Table, column int) bool {
+	for r := range t.All() {
+		if v := r.Values[column]; v == v || t.Columns[column].Text && t.Text(r, column) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 func shareColumn(t *viewer.Table, i int, of column) column {

@@ -34,6 +34,9 @@ func (n *names) of(name string) uint64 {
 	at := uint64(len(n.all))
 	n.index[name] = at
 	full, short := clean(n.full(name)), clean(n.short(name))
+	if strings.TrimSpace(full) == "" {
+		full, short = nameless, nameless
+	}
 	if short == full {
 		short = ""
 	}
@@ -62,6 +65,9 @@ func (w *words) of(text string) float64 {
 
 // longest is how much of a name a page keeps: templates of C++ grow beyond what anybody reads.
 const longest = 4000
+
+// nameless stands for names that would leave nothing to see or to press.
+const nameless = "(no name)"
 
 // clean makes a name safe to look at. Markup needs nothing, since the page never parses a name; but control and
 // direction characters would let a name pretend to be another one, or turn the line around it, so they are spelled

@@ -82,13 +82,14 @@ func (b *builder) single(s Source, o Options) error {
 	}
 	b.note(tree.Notes...)
 	b.addFile(s)
-	b.Columns, b.Metrics = b.columnsOf(tree, metrics)
-	if len(b.Metrics) == 0 {
+	all := rowsOf(tree)
+	has := func(i int) bool { return hasAny(tree, i) }
+	if b.Columns, b.Metrics = b.columnsOf(tree, metrics, has); len(b.Metrics) == 0 {
 		return errNothingAdds
 	}
 	noDevices := namesNoDevice(s.Profile)
-	b.addTree(rowsOf(tree), noDevices)
-	columns, _ := b.columnsOf(kernels, metrics)
+	b.addTree(all, noDevices)
+	columns, _ := b.columnsOf(kernels, metrics, has)
 	b.addKernels(kernelsOf(rowsOf(kernels), noDevices), columns)
 	b.addRoofline(tree)
 	if t := s.Profile.Timeline; t != nil && len(t.Slices) > 0 {
@@ -173,12 +174,22 @@ func (b *builder) values(columns []column, all []row) []section {
 			values[i] = columns[c].of(&all[i])
 		}
 		if columns[c].recorded {
-			packed = append(packed, b.measured(values))
+			packed = append(packed, b.measured(snap(values)))
 		} else {
 			packed = append(packed, b.derived(values))
 		}
 	}
 	return packed
+}
+
+// snap undoes what units do to whole numbers: 960 ns are 9.6e-07 s and then 960.0000000000001 ns.
+func snap(values []float64) []float64 {
+	for i, v := range values {
+		if whole := math.Round(v); math.Abs(v-whole) <= 1e-9*math.Abs(v) {
+			values[i] = whole
+		}
+	}
+	return values
 }
 
 // kernelsOf are the rows of a table grouped by name that stand for kernels.

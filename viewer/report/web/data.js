@@ -127,9 +127,11 @@ function readSlices(row, section) {
     at = start[i] += at;
     busy[i + 1] = busy[i] + duration[i];
   }
+  const kind = section(row.kind);
   return {
-    ...row, start, duration, busy,
-    name: section(row.name), kind: section(row.kind), path: section(row.path), bytes: section(row.bytes),
+    ...row, start, duration, busy, kind,
+    works: kind.some((k) => k >= 2 && k <= 5), // kernels, graphs, copies, fills; not scopes that a tool shows on a stream
+    name: section(row.name), path: section(row.path), bytes: section(row.bytes),
   };
 }
 

@@ -264,6 +264,7 @@ class Flame {
   }
 
   key(event) {
+    hideTip();
     const {tree} = state.report, {node} = state;
     const to = {
       ArrowUp: () => tree.parent[node],

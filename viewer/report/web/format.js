@@ -68,7 +68,7 @@ function cellText(v, column) {
   if (Number.isInteger(v) && factor === 1) return [sign + digits(v), ""];
   if (!Number.isFinite(v) || Math.abs(scaled) >= 1e6) return [sign + digits(scaled), ""];
   const decimals = column.unit === "%" ? 1 : column.decimals;
-  if (Math.abs(scaled) < 0.5 * 10 ** -decimals) return ["0", ""];
+  if (Math.abs(scaled) < 0.5 * 10 ** -decimals) return [v > 0 && column.unit === "%" && !column.signed ? "<0.1" : "0", ""];
   return [sign + scaled.toFixed(decimals).replace(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, ",").replace("-", "−"), ""];
 }
 

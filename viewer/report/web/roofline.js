@@ -77,7 +77,7 @@ class Roofline {
     const svg = draw("svg", {viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Roofline of ${roof.device}: ${dots.length} kernels`});
     svg.append(arrowHead(), ...plotGrid(scale, width, height), ...this.ceilings(roof, main, scale));
     const marks = dots.map((d) => this.dot(d, scale));
-    svg.append(...marks.flat(), ...plotLabels(dots, scale, width));
+    svg.append(...marks.flat(), ...plotLabels(dots, scale, width, ceilingPlaces(roof, main, scale)));
     this.stage.replaceChildren(svg);
     if (!dots.length) this.stage.replaceChildren(empty("No kernel to place", "A kernel needs flops, bytes and time. Give it a launch_metadata function that returns them."));
     this.describe(-1);
@@ -220,11 +220,12 @@ function logTicks(from, to) {
 }
 
 /** plotLabels names the largest dots, where a name does not run into another one or out of the plot. */
-function plotLabels(dots, scale, width) {
+function plotLabels(dots, scale, width, ceilings) {
   const parts = [], taken = dots.slice(0, 200).map((d) => {
     const x = scale.x(d.x), y = scale.y(d.y), r = dotRadius(d.share) * 0.8;
     return {left: x - r, right: x + r, top: y - r, bottom: y + r};
   });
+  taken.push(...ceilings);
   for (const d of dots.slice(0, 40)) {
     if (d.share < 0.01 || parts.length >= 12) break;
     const text = fit(label(state.report.flat.name[d.i]), 26), w = text.length * 6.6, r = dotRadius(d.share) + 5;
@@ -237,6 +238,19 @@ function plotLabels(dots, scale, width) {
     parts.push(draw("text", {class: "dot-label", x: spot[0], y: spot[1]}, text));
   }
   return parts;
+}
+
+/** ceilingPlaces are the boxes along the ceilings that names keep off, those of the ceilings' own names included. */
+function ceilingPlaces(roof, main, scale) {
+  const ridge = Math.min(main.rate / roof.bytes, scale.x1), top = scale.y(main.rate);
+  const places = [{left: scale.x(ridge), right: scale.x(scale.x1), top: top - 2, bottom: top + 2}, {left: scale.x(scale.x1) - 170, right: scale.x(scale.x1), top: top - 22, bottom: top}];
+  const start = Math.max(scale.x0, scale.y0 / roof.bytes), steps = 60;
+  for (let i = 0; i <= steps; i++) {
+    const v = start * (ridge / start) ** (i / steps), x = scale.x(v), y = scale.y(v * roof.bytes);
+    const named = Math.abs(i / steps - 0.5) < 0.15 ? 16 : 3;
+    places.push({left: x - named, right: x + 3, top: y - named, bottom: y + 3});
+  }
+  return places;
 }
 
 function arrowHead() {

@@ -57,8 +57,8 @@ function timelineTiles(timeline) {
   const streams = timeline.lanes.filter((l) => l.kind === 2);
   const all = [tile("Wall time", quantity(timeline.span, "ns"), `${digits(timeline.rows.reduce((n, r) => n + r.count, 0))} slices`)];
   if (streams.length) {
-    const busy = Math.max(...streams.map((l) => timeline.rows[l.row].busy.at(-1)));
-    all.push(tile("Busiest stream", percent(busy / timeline.span), "of the wall time"));
+    const busy = Math.max(...streams.map((l) => laneBusy(timeline.rows, l, 0, timeline.span)));
+    all.push(tile("Busiest stream", percent(busy), "of the wall time"));
   }
   return all;
 }

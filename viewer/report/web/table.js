@@ -46,7 +46,7 @@ class Table {
         this.shown = state.report.columns.filter((o) => (o === c ? box.checked : this.shown.includes(o)));
         this.list();
       }});
-      list.append(make("label", {title: c.about ?? ""}, box, fullLabel(c)));
+      list.append(make("label", {title: c.about ?? ""}, box, c.label));
     }
     return list;
   }
@@ -352,10 +352,6 @@ function heading(column) {
   if (unit.endsWith(column.label.replace("byte/s", "B/s"))) return unit; // "Tflop/s" says what it is
   if (unit === "%") return column.label.includes("%") ? column.label : `${column.label} %`;
   return unit ? `${column.label} (${unit})` : column.label;
-}
-
-function fullLabel(column) {
-  return column.about ? `${column.label}: ${column.about}` : column.label;
 }
 
 function valueCell(data, at, column, index) {

@@ -189,7 +189,7 @@ class Timeline {
     context.fillStyle = css.text;
     const name = lane.process ? `${lane.process} · ${lane.name}` : lane.name;
     context.fillText(name, 8, y + laneTitle / 2);
-    const busy = busyBetween(rows[lane.row], this.view.from, this.view.to) / (this.view.to - this.view.from);
+    const busy = laneBusy(rows, lane, this.view.from, this.view.to);
     context.fillStyle = css.muted;
     context.fillText(`${percent(busy)} busy`, 16 + context.measureText(name).width, y + laneTitle / 2);
     for (let i = 0; i < lane.rows; i++) {
@@ -235,8 +235,9 @@ class Timeline {
   /** clippedText draws as much of a text as there is room for. */
   clippedText(context, text, x, y, room) {
     if (room < 12) return;
-    const letters = Math.floor(room / 6.2);
-    context.fillText(text.length > letters ? text.slice(0, Math.max(1, letters - 1)) + "…" : text, x, y, room + 4);
+    const letters = Math.floor(room / 6.8);
+    if (letters < text.length && letters < 3) return;
+    context.fillText(text.length > letters ? text.slice(0, letters - 1) + "…" : text, x, y);
   }
 
   outline(context, x, y, w) {
@@ -486,6 +487,16 @@ function busyBetween(row, from, to) {
   return until(to) - until(from);
 }
 
+/** laneBusy is the share of a range of time in which a lane works. */
+function laneBusy(rows, lane, from, to) {
+  let sum = 0;
+  for (const row of rows.slice(lane.row, lane.row + lane.rows).filter((r) => r.works || lane.kind !== 2)) {
+    sum += busyBetween(row, from, to);
+    if (lane.kind !== 2) break; // what is called counts for its caller
+  }
+  return Math.min(1, sum / (to - from || 1));
+}
+
 /** overallBusy is the share of each pixel's time in which some stream works, of threads where there are no streams. */
 function overallBusy(timeline, width) {
   const streams = timeline.lanes.filter((l) => l.kind === 2);
@@ -493,7 +504,7 @@ function overallBusy(timeline, width) {
   for (const lane of streams.length ? streams : timeline.lanes) {
     for (let x = 0; x < width; x++) {
       const from = (x / width) * timeline.span, to = ((x + 1) / width) * timeline.span;
-      share[x] = Math.min(1, share[x] + busyBetween(timeline.rows[lane.row], from, to) / (to - from || 1));
+      share[x] = Math.min(1, share[x] + laneBusy(timeline.rows, lane, from, to));
     }
   }
   return share;

@@ -82,6 +82,9 @@ func TestMain(m *testing.M) {
 
 func browser(t testing.TB) *chromium {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes seconds, and the race detector sees nothing of it")
+	}
 	path := browserPath(t)
 	shared.once.Do(func() { shared.browser, shared.err = startChromium(path) })
 	if shared.err != nil {

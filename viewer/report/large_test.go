@@ -11,9 +11,6 @@ import (
 // TestLarge opens a tree of 100,000 frames and a timeline of 100,000 slices, and says how long that takes. It asserts
 // only that it works: machines differ.
 func TestLarge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	c := browser(t)
 	path := pageOf(t, "large", withTimeline(model(100_000, 1), 100_000))
 	info, err := os.Stat(path)

@@ -50,9 +50,18 @@ var errNothingAdds = errors.New("no metric adds up over frames, such as time or 
 
 // Write writes the page of one profile, or of the comparison of two.
 func Write(w io.Writer, sources []Source, o Options) error {
-	b, err := newBuilder()
+	b, err := build(sources, o)
 	if err != nil {
 		return err
+	}
+	return b.write(w, o)
+}
+
+// build computes and packs what a page shows.
+func build(sources []Source, o Options) (*builder, error) {
+	b, err := newBuilder()
+	if err != nil {
+		return nil, err
 	}
 	switch len(sources) {
 	case 1:
@@ -60,12 +69,9 @@ func Write(w io.Writer, sources []Source, o Options) error {
 	case 2:
 		err = b.compare(sources[0], sources[1], o)
 	default:
-		return fmt.Errorf("a report is of one profile or of two, not of %d", len(sources))
+		err = fmt.Errorf("a report is of one profile or of two, not of %d", len(sources))
 	}
-	if err != nil {
-		return err
-	}
-	return b.write(w, o)
+	return b, err
 }
 
 // single fills a page with one profile.

@@ -44,7 +44,11 @@ func Roofline(w io.Writer, s Source, o Options) error {
 	}
 	p.names()
 	if p.left > 0 {
-		p.svg.text(roofLeft, roofHeight-10, fmt.Sprintf("not drawn: %d kernels that do not say both flops and bytes, %s of the time", p.left, quantity(p.leftShare*100, "%")), "class", "quiet")
+		kernels := "kernels that do"
+		if p.left == 1 {
+			kernels = "kernel that does"
+		}
+		p.svg.text(roofLeft, roofHeight-10, fmt.Sprintf("not drawn: %d %s not say both flops and bytes, %s of the time", p.left, kernels, quantity(p.leftShare*100, "%")), "class", "quiet")
 	}
 	return p.svg.close()
 }
@@ -90,7 +94,7 @@ func (a area) meets(b area) bool {
 	return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom
 }
 
-// roof takes the first device with both ceilings, and of its types the one that the profile counts, the fastest last.
+// roof takes the first device with both ceilings, and of its types the first that the profile counts.
 func (p *plot) roof(t *viewer.Table) error {
 	for _, r := range t.Roofs() {
 		if !math.IsNaN(r.Bytes) && len(r.Ceilings) > 0 {

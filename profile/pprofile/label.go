@@ -11,6 +11,9 @@ import (
 // zeroLabel names the metrics that a node has a zero of, where pprof cannot tell a zero from nothing.
 const zeroLabel = "zero"
 
+// zeroSeparator stands between these names while they are one text: no name has it.
+const zeroSeparator = "\x00"
+
 // labelNames are the labels that are called otherwise than their metrics: what users type after -tagroot.
 var labelNames = map[string]string{"device_id": "device", "stream_id": "stream"}
 

@@ -1,11 +1,11 @@
 package pprofile
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	pprof "github.com/google/pprof/profile"
 
@@ -85,7 +85,7 @@ func newWriter(p *profile.Profile) *writer {
 		}
 	}
 	w.frames = frames{p: w.out, functions: map[functionKey]*pprof.Function{}, locations: map[locationKey]*pprof.Location{}}
-	if text, given := p.Info[profile.InfoRank]; given {
+	if text, given := p.Info[profile.InfoRank]; given && len(w.columns.parts) == 0 {
 		w.rank, w.ranked = profile.StringValue(text), true
 		w.facts.label(profile.InfoRank, profile.InfoRank, textLabel)
 	}
@@ -131,7 +131,7 @@ func (w *writer) node(n *profile.Node, depth int) {
 		return
 	}
 	stack, row := w.stack(depth), w.row()
-	labels := w.fill(row, n, depth == 0)
+	labels := w.fill(row, n)
 	if len(w.columns.parts) > 0 && w.split(stack, row, labels, n) {
 		return
 	}
@@ -185,28 +185,23 @@ func (w *writer) row() []int64 {
 
 // fill puts the numbers of a node into a row and returns its labels. Most nodes have the same few, which share
 // their maps: three maps to a sample would be most of the time that New takes.
-func (w *writer) fill(row []int64, n *profile.Node, root bool) *labelSet {
+func (w *writer) fill(row []int64, n *profile.Node) *labelSet {
 	w.zeros, w.key = w.zeros[:0], w.key[:0]
 	for i := range n.Metrics {
 		m := &n.Metrics[i]
-		if root && isKindZero(m, w.p.Kinds) {
-			continue
-		}
 		at := w.columns.of(m)
-		if at < 0 && w.columns.parts[m.Name] != nil {
-			continue
-		}
-		if at < 0 {
+		switch {
+		case w.isLabel(n, m):
 			w.key = appendLabel(w.key, m)
-			continue
-		}
-		if row[at], _ = w.columns.list[at].whole(m.Value); row[at] == 0 {
-			w.zeros = append(w.zeros, m.Name)
+		case at >= 0 && (n != w.p.Root || !isKindZero(m, w.p.Kinds)):
+			if row[at], _ = w.columns.list[at].whole(m.Value); row[at] == 0 {
+				w.zeros = append(w.zeros, m.Name)
+			}
 		}
 	}
 	slices.Sort(w.zeros)
 	for _, name := range w.zeros {
-		w.key = append(append(w.key, 'z'), name...)
+		w.key = appendText(append(w.key, zeroLabel...), name)
 	}
 	if known := w.shared[string(w.key)]; known != nil {
 		return known
@@ -216,30 +211,38 @@ func (w *writer) fill(row []int64, n *profile.Node, root bool) *labelSet {
 	return set
 }
 
-// appendLabel writes a label so that equal ones give equal keys.
+func (w *writer) isLabel(n *profile.Node, m *profile.Metric) bool {
+	return w.columns.of(m) < 0 && w.columns.parts[m.Name] == nil && (n != w.p.Root || !isKindZero(m, w.p.Kinds))
+}
+
+// appendLabel writes a label so that equal ones, and only those, give equal keys.
 func appendLabel(key []byte, m *profile.Metric) []byte {
-	key = append(append(key, 'l'), m.Name...)
-	key = append(key, 0, byte(m.Value.Type()))
+	key = append(appendText(key, m.Name), byte(m.Value.Type()))
 	if m.Value.Type() == profile.String {
-		key = append(key, m.Value.Str()...)
-	} else {
-		key = append(key, labelText(m.Value)...)
+		return appendText(key, m.Value.Str())
 	}
-	return append(key, 0)
+	return appendText(key, labelText(m.Value))
+}
+
+func appendText(key []byte, text string) []byte {
+	return append(binary.AppendUvarint(key, uint64(len(text))), text...)
 }
 
 func (w *writer) labelSet(n *profile.Node) *labelSet {
 	set := &labelSet{}
 	for i := range n.Metrics {
-		if m := &n.Metrics[i]; w.columns.of(m) < 0 && w.columns.parts[m.Name] == nil && (n != w.p.Root || !isKindZero(m, w.p.Kinds)) {
+		if m := &n.Metrics[i]; w.isLabel(n, m) {
 			set.add(w.label(m), m.Value)
 		}
 	}
-	if len(w.zeros) > 0 {
-		set.add(zeroLabel, profile.StringValue(strings.Join(w.zeros, ",")))
-	}
 	if w.ranked {
 		set.add(profile.InfoRank, w.rank)
+	}
+	if len(w.zeros) > 0 {
+		if set.text == nil {
+			set.text = map[string][]string{}
+		}
+		set.text[zeroLabel] = slices.Clone(w.zeros)
 	}
 	return set
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	pprof "github.com/google/pprof/profile"
 	"github.com/klauspost/compress/gzip"
@@ -282,6 +283,74 @@ func TestRankColumns(t *testing.T) {
 	}
 	if have, want := dump(reread(t, p)), dump(p); have != want {
 		t.Errorf("comes back as\n%s\nwas\n%s", have, want)
+	}
+}
+
+// One rank merged with --by rank keeps its rank as a fact and has a column of its own.
+func TestRankColumnOfOneRank(t *testing.T) {
+	kernel := &profile.Node{Name: "gemm"}
+	kernel.Set("time (ns)", profile.IntValue(100))
+	kernel.Set("time@rank0 (ns)", profile.IntValue(100))
+	kernel.Set("count", profile.IntValue(4))
+	p := &profile.Profile{
+		Root:  &profile.Node{Name: "ROOT", Children: []*profile.Node{kernel}},
+		Kinds: profile.Kinds{"time (ns)": profile.Inclusive, "time@rank0 (ns)": profile.Inclusive, "count": profile.Inclusive}, Info: profile.Info{"rank": "0"},
+	}
+	if have, want := dump(reread(t, p)), dump(p); have != want {
+		t.Errorf("comes back as\n%s\nwas\n%s", have, want)
+	}
+}
+
+// Names and texts with anything in them, and several zeros on a node.
+func TestOddNames(t *testing.T) {
+	root := &profile.Node{Name: "ROOT"}
+	for i, text := range []string{"a\x00\x01b", "a", "ü", "a,b", "l"} {
+		n := &profile.Node{Name: fmt.Sprint("n", i)}
+		n.Set("x,y", profile.IntValue(0))
+		n.Set("z", profile.IntValue(int64(i/3)))
+		n.Set("note", profile.StringValue(text))
+		n.Set(text, profile.StringValue("v"))
+		root.Children = append(root.Children, n)
+	}
+	p := &profile.Profile{Root: root, Kinds: profile.Kinds{"note": profile.Property, "x,y": profile.Inclusive, "z": profile.Exclusive}}
+	for _, n := range root.Children {
+		for _, m := range n.Metrics[2:] {
+			p.Kinds[m.Name] = profile.Property
+		}
+	}
+	if have, want := dump(reread(t, p)), dump(p); have != want {
+		t.Errorf("comes back as\n%s\nwas\n%s", have, want)
+	}
+}
+
+// A few bytes must not ask for a lot of work: two locations of many inlined frames, called in turn.
+func TestInlinedFramesAreWalkedOnce(t *testing.T) {
+	fn := &pprof.Function{ID: 1, Name: "f", Filename: "f.c"}
+	pp := &pprof.Profile{SampleType: []*pprof.ValueType{{Type: "n", Unit: "count"}}, Function: []*pprof.Function{fn}}
+	for id := range uint64(2) {
+		l := &pprof.Location{ID: id + 1}
+		for i := range int64(4000) {
+			l.Line = append(l.Line, pprof.Line{Function: fn, Line: i})
+		}
+		pp.Location = append(pp.Location, l)
+	}
+	for i := range 200_000 {
+		pp.Sample = append(pp.Sample, &pprof.Sample{Location: pp.Location[i%2 : i%2+1], Value: []int64{1}})
+	}
+	start := time.Now()
+	p, err := Tree(pp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took > 5*time.Second { // 800 million steps one by one take a minute
+		t.Errorf("took %s", took)
+	}
+	leaf := p.Root
+	for len(leaf.Children) > 0 {
+		leaf = leaf.Children[0]
+	}
+	if n, _ := leaf.Metric("n"); n.Int() != 200_000 {
+		t.Errorf("counts %d", n.Int())
 	}
 }
 

@@ -43,41 +43,54 @@ type reader struct {
 	metrics []sampleFacts // of each sample type
 	out     *profile.Profile
 	root    *node
-	nodes   int
-	edges   map[edge]*node
-	frames  map[*pprof.Location][]frame
-	byName  map[string]frame
-	path    []*node // of the sample before, outermost first
-	stack   []*pprof.Location
-	last    *pprof.Sample // whose labels are these:
-	labels  []profile.Metric
-	text    string // equal for equal labels
-	source  string // the rank or run that the sample is a part of, in a merged profile
+
+	nodes, entered int // so far
+	steps          map[step]*node
+	variants       map[variant]*node
+	calls          map[*pprof.Location]*call
+	names          map[string]*call  // of single frames
+	inlined        map[string]*call  // of several, by all names
+	stack          []*pprof.Location // of the sample before
+	path           []*node           // that it led through, outermost first
+
+	last   *pprof.Sample // whose labels these are:
+	labels []profile.Metric
+	text   string // equal for equal labels
+	source string // the rank or run that the sample is a part of, in a merged profile
 }
 
-// frame is a name that is compared by number.
-type frame struct {
-	id   int
-	name string
+// call is what a location calls: a frame, or several, outermost first, where functions were inlined.
+type call struct {
+	name   string  // of a frame
+	frames []*call // of several; of one, itself
+}
+
+// step is a call from a node.
+type step struct {
+	from *node
+	call *call
 }
 
 // node is a node while the tree is built.
 type node struct {
 	*profile.Node
-	labels  string // canonical text of the labels of its sample
-	filled  bool
-	sibling *node // the next of the same name and other labels
+	parent *node
+	depth  int
+	labels string // of its sample, as text
+	filled bool
 }
 
-type edge struct {
-	parent *node
-	frame  int
+type variant struct {
+	first  *node
+	labels string
 }
 
 func newReader(pp *pprof.Profile, f *facts) *reader {
 	r := &reader{
-		pp: pp, ours: f != nil, facts: f, edges: make(map[edge]*node, len(pp.Sample)), frames: make(map[*pprof.Location][]frame, len(pp.Location)), byName: map[string]frame{},
-		out: &profile.Profile{Kinds: profile.Kinds{}, Root: &profile.Node{Name: "ROOT"}},
+		pp: pp, ours: f != nil, facts: f,
+		out:   &profile.Profile{Kinds: profile.Kinds{}, Root: &profile.Node{Name: "ROOT"}},
+		steps: make(map[step]*node, len(pp.Sample)), variants: map[variant]*node{},
+		calls: make(map[*pprof.Location]*call, len(pp.Location)), names: make(map[string]*call, len(pp.Location)), inlined: map[string]*call{},
 	}
 	if r.ours {
 		r.out.Root.Name, r.out.Kinds, r.out.Devices, r.out.Info = f.Root, f.kinds(), f.devices(), f.Info
@@ -123,6 +136,9 @@ func (r *reader) sample(s *pprof.Sample) error {
 	if err != nil {
 		return err
 	}
+	if len(s.Label)+len(s.NumLabel) > mostMetrics {
+		return fmt.Errorf("decode pprof profile: more than %d labels on one sample", mostMetrics)
+	}
 	if r.last == nil || !sameLabels(s, r.last) {
 		r.last = s
 		r.source, r.labels = r.takeOrigin(r.readLabels(s))
@@ -145,104 +161,118 @@ func sameLabels(a, b *pprof.Sample) bool {
 }
 
 // walk finds or makes the node of a stack. Our samples are in the order of the tree, so most of a stack is the one
-// before.
+// before. A location costs one look however many functions were inlined into it.
 func (r *reader) walk(stack []*pprof.Location) (*node, error) {
 	same := 0
 	for same < len(stack) && same < len(r.stack) && stack[len(stack)-1-same] == r.stack[len(r.stack)-1-same] {
 		same++
 	}
-	depth := 0 // frames of the locations that are the same
-	for _, l := range stack[len(stack)-same:] {
-		depth += len(r.framesOf(l))
-	}
 	n := r.root
-	if r.path = r.path[:depth]; depth > 0 {
-		n = r.path[depth-1]
+	if r.path = r.path[:same]; same > 0 {
+		n = r.path[same-1]
 	}
 	for i := len(stack) - 1 - same; i >= 0; i-- {
-		for _, f := range r.framesOf(stack[i]) {
-			if len(r.path) >= mostFrames {
-				return nil, fmt.Errorf("decode pprof profile: call paths of more than %d frames", mostFrames)
-			}
+		key := step{n, r.call(stack[i])}
+		next := r.steps[key]
+		if next == nil {
 			var err error
-			if n, err = r.child(n, f); err != nil {
+			if next, err = r.enter(n, key.call); err != nil {
 				return nil, err
 			}
-			r.path = append(r.path, n)
+			r.steps[key] = next // again, unless functions were inlined
 		}
+		r.path, n = append(r.path, next), next
 	}
 	r.stack = stack
 	return n, nil
 }
 
-func (r *reader) framesOf(l *pprof.Location) []frame {
-	list, known := r.frames[l]
-	if known {
-		return list
+// call returns what a location calls, the same for all locations that call the same.
+func (r *reader) call(l *pprof.Location) *call {
+	if c := r.calls[l]; c != nil {
+		return c
 	}
-	for _, name := range frameNames(l) {
-		f, known := r.byName[name]
-		if !known {
-			f = frame{len(r.byName), name}
-			r.byName[name] = f
+	names := frameNames(l)
+	c := r.named(names[0])
+	if len(names) > 1 {
+		var key []byte
+		for _, name := range names {
+			key = appendText(key, name)
 		}
-		list = append(list, f)
+		if c = r.inlined[string(key)]; c == nil {
+			c = &call{}
+			for _, name := range names {
+				c.frames = append(c.frames, r.named(name))
+			}
+			r.inlined[string(key)] = c
+		}
 	}
-	r.frames[l] = list
-	return list
+	r.calls[l] = c
+	return c
 }
 
-func (r *reader) child(parent *node, f frame) (*node, error) {
-	key := edge{parent, f.id}
-	if n := r.edges[key]; n != nil {
-		return n, nil
+// named returns the call of a single frame.
+func (r *reader) named(name string) *call {
+	c := r.names[name]
+	if c == nil {
+		c = &call{name: name}
+		c.frames = []*call{c}
+		r.names[name] = c
 	}
-	n, err := r.add(parent, f.name)
-	r.edges[key] = n
-	return n, err
+	return c
+}
+
+// enter walks from a node down through what a location calls.
+func (r *reader) enter(n *node, c *call) (*node, error) {
+	if r.entered += len(c.frames); r.entered > mostStackFrames {
+		return nil, fmt.Errorf("decode pprof profile: its stacks have more than %d frames together; have pprof cut it", mostStackFrames)
+	}
+	for _, f := range c.frames {
+		key := step{n, f}
+		next := r.steps[key]
+		if next == nil {
+			var err error
+			if next, err = r.add(n, f.name); err != nil {
+				return nil, err
+			}
+			r.steps[key] = next
+		}
+		n = next
+	}
+	return n, nil
 }
 
 func (r *reader) add(parent *node, name string) (*node, error) {
 	if r.nodes++; r.nodes > mostNodes {
 		return nil, fmt.Errorf("decode pprof profile: more than %d call paths", mostNodes)
 	}
+	if parent.depth >= mostFrames {
+		return nil, fmt.Errorf("decode pprof profile: call paths of more than %d frames", mostFrames)
+	}
 	made := &struct { // one allocation
 		node
 		tree profile.Node
 	}{}
 	n := &made.node
-	n.Node = &made.tree
+	n.Node, n.parent, n.depth = &made.tree, parent, parent.depth+1
 	n.Name = name
 	parent.Children = append(parent.Children, n.Node)
 	return n, nil
 }
 
-// variant returns the node with those labels among those that a path has led to: the first that has none yet.
-func (r *reader) variant(n *node, labels string) (*node, error) {
-	for ; ; n = n.sibling {
-		if !n.filled {
-			n.labels = labels
-			return n, nil
-		}
-		if n.labels == labels || n == r.root {
-			return n, nil
-		}
-		if n.sibling == nil {
-			break
-		}
+// variant returns the node of a path with those labels. The first that come have the path's own node, others a sibling.
+func (r *reader) variant(first *node, labels string) (*node, error) {
+	if !first.filled || first.labels == labels || first == r.root {
+		first.labels = labels
+		return first, nil
 	}
-	// The siblings of a path share its parent, the node before it on the path.
-	parent := r.root
-	if len(r.path) > 1 {
-		parent = r.path[len(r.path)-2]
+	key := variant{first, labels}
+	if n := r.variants[key]; n != nil {
+		return n, nil
 	}
-	made, err := r.add(parent, n.Name)
-	if err != nil {
-		return nil, err
-	}
-	made.labels = labels
-	n.sibling = made
-	return made, nil
+	n, err := r.add(first.parent, first.Name)
+	r.variants[key] = n
+	return n, err
 }
 
 func (r *reader) fill(n *node, s *pprof.Sample, labels []profile.Metric) {
@@ -295,7 +325,7 @@ func addValue(n *profile.Node, m sampleFacts, v int64) {
 
 // zeros restores the metrics that were recorded as zero.
 func (r *reader) zeros(n *profile.Node, list string) {
-	for _, name := range strings.Split(list, ",") {
+	for _, name := range strings.SplitN(list, zeroSeparator, len(r.metrics)+1) {
 		at := slices.IndexFunc(r.metrics, func(m sampleFacts) bool { return m.Metric == name })
 		if _, has := n.Metric(name); at >= 0 && !has {
 			addValue(n, r.metrics[at], 0)
@@ -322,7 +352,11 @@ func (r *reader) readLabels(s *pprof.Sample) []profile.Metric {
 	}
 	list := make([]profile.Metric, 0, len(s.Label)+len(s.NumLabel))
 	for key, texts := range s.Label {
-		list = append(list, r.labelMetric(key, strings.Join(texts, ", "), textLabel))
+		between := ", "
+		if r.ours && key == zeroLabel {
+			between = zeroSeparator
+		}
+		list = append(list, r.labelMetric(key, strings.Join(texts, between), textLabel))
 	}
 	for key, numbers := range s.NumLabel {
 		if len(numbers) == 1 {
@@ -330,7 +364,7 @@ func (r *reader) readLabels(s *pprof.Sample) []profile.Metric {
 		}
 	}
 	slices.SortFunc(list, func(a, b profile.Metric) int { return strings.Compare(a.Name, b.Name) })
-	if rank, known := r.out.Info[profile.InfoRank]; known && r.ours {
+	if rank, known := r.out.Info[profile.InfoRank]; known && r.ours && !r.facts.Origins {
 		list = slices.DeleteFunc(list, func(m profile.Metric) bool {
 			return m.Name == profile.InfoRank && labelText(m.Value) == rank
 		})

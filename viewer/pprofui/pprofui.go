@@ -9,6 +9,7 @@
 package pprofui
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,9 @@ func Run(args []string, stdin io.Reader, stderr io.Writer) error {
 	err := driver.PProf(&driver.Options{
 		Flagset: r.flags, Fetch: r, UI: shell, Obj: objects, HTTPServer: r.serve, HTTPTransport: offline{},
 	})
+	if r.stop != nil {
+		r.stop()
+	}
 	if r.config != "" {
 		if removed := os.RemoveAll(r.config); err == nil {
 			err = removed
@@ -53,7 +57,9 @@ type run struct {
 	binaries    bool // whether the driver looks into programs
 	inputs      inputs
 	environment []string // as it was before a temporary folder came to stand in it
-	config      string   // that folder, instead of the user's configuration; "" without web pages
+	interrupted context.Context
+	stop        func() // waiting for an interrupt
+	config      string // that folder, instead of the user's configuration; "" without web pages
 }
 
 // explained adds to the driver's errors what to do about them.

@@ -28,6 +28,7 @@ func (r *run) prepare() error {
 	if r.flags.given("http") == "" {
 		return nil
 	}
+	r.interrupted, r.stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // the folder goes in any case
 	r.environment = os.Environ()
 	saved := pprofSettings()
 	folder, err := os.MkdirTemp("", "proton-pprof-")
@@ -90,22 +91,22 @@ func (r *run) serve(args *driver.HTTPServerArgs) error {
 	}
 	server := &http.Server{Handler: small(pages(args, r.binaries)), ReadHeaderTimeout: 10 * time.Second}
 
-	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	go func() {
-		<-interrupted.Done()
-		// Pages are made in a moment; a second is for those that are on their way.
-		ending, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = server.Shutdown(ending)
-	}()
-
 	r.announce(address, args.Host, port)
 	if !*r.flags.noOpen && r.flags.given("no_browser") != "true" {
 		openBrowser(address, r.environment)
 	}
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
 		return fmt.Errorf("serve the web pages: %w", err)
+	case <-r.interrupted.Done():
+	}
+	// Pages are made in a moment; a second is for those that are on their way.
+	ending, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if err := server.Shutdown(ending); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("end the web pages: %w", err)
 	}
 	return nil
 }

@@ -28,5 +28,5 @@ else
   say build/proton run --backend replay --name "$out/matmul" "$capture"
   build/proton run --backend replay --name "$out/matmul" "$capture"
 fi
-say build/proton viewer -m util,tflop/s "$out/matmul.hatchet"
-build/proton viewer -m util,tflop/s "$out/matmul.hatchet"
+say build/proton viewer -m util,flop/s,time "$out/matmul.hatchet"
+build/proton viewer -m util,flop/s,time "$out/matmul.hatchet"

@@ -59,30 +59,30 @@ skip() { echo "== $1: skipped: $2" >&2; }
 
 steps_vecadd() {
   step python vecadd.py &&
-    step proton viewer -m time/ms,gbyte/s vecadd.hatchet &&
-    step proton viewer -m cpu_time/ms -d 2 vecadd.hatchet &&
-    step proton viewer -m avg_time/us,count -i '.*add_kernel.*' vecadd.hatchet
+    step proton viewer -m time,byte/s vecadd.hatchet &&
+    step proton viewer -m cpu_time -d 2 vecadd.hatchet &&
+    step proton viewer -m avg_time,count -i add_kernel vecadd.hatchet
 }
 
 steps_matmul() {
   step proton run matmul.py &&
-    step proton viewer -m time/ms,time/% matmul.hatchet &&
-    step proton viewer -m util,tflop/s -i '.*matmul_4096_4096_4096' matmul.hatchet &&
-    step proton viewer -m util,tflop/s,time/us -e '<autotune>|inputs' matmul.hatchet
+    step proton viewer matmul.hatchet &&
+    step proton viewer -m util,flop/s,bound -i matmul_4096_4096_4096 matmul.hatchet &&
+    step proton viewer -m util,flop/s,time -e '<autotune>|inputs' matmul.hatchet
 }
 
 steps_dynamic_net() {
   step proton run -c shadow -n dynamic_net.shadow dynamic_net.py &&
     step proton viewer -m time/ms,count -t 0.3 dynamic_net.shadow.hatchet &&
     step proton run -c python -n dynamic_net.python dynamic_net.py &&
-    step proton viewer -m time/ms,count -t 0.3 -f file_function_line dynamic_net.python.hatchet
+    step proton viewer -m time/ms,count -t 0.3 dynamic_net.python.hatchet
 }
 
 steps_cuda_graph() {
   step proton run cuda_graph.py &&
-    step proton viewer -m time/ms,count -e inputs cuda_graph.hatchet &&
+    step proton viewer -m time,count -e inputs cuda_graph.hatchet &&
     step proton run --graph graph -n cuda_graph.whole cuda_graph.py &&
-    step proton viewer -m time/ms,count -e inputs cuda_graph.whole.hatchet
+    step proton viewer -m time,count -e inputs cuda_graph.whole.hatchet
 }
 
 steps_overlap() {
@@ -95,7 +95,7 @@ steps_overlap() {
 steps_cpp() {
   step make &&
     step proton run ./heat &&
-    step proton viewer -m time/ms,avg_time/us,count heat.hatchet
+    step proton viewer -m time,avg_time,count heat.hatchet
 }
 
 steps_go() {
@@ -105,7 +105,7 @@ steps_go() {
     (cd "$here/go" && CGO_ENABLED=1 go build -o "$out/go/tutorial-go" .) || return
   fi
   step ./tutorial-go &&
-    step proton viewer -m time/ms,gbyte/s,count go.hatchet
+    step proton viewer -m time,byte/s,count go.hatchet
 }
 
 # value COMMAND… is the first line that a command prints, or "none".

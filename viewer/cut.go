@@ -29,7 +29,8 @@ func (t *Table) cut(o *Options) error {
 	for r := range t.All() {
 		rows = append(rows, r)
 	}
-	tail := o.elide && o.Threshold == 0 && o.Depth == 0 && o.Top == 0 && len(rows) > fitsScreen
+	t.cutAsked = o.Threshold != 0 || o.Depth > 0
+	tail := o.elide && !t.cutAsked && o.Top == 0 && len(rows) > fitsScreen
 	if tail {
 		t.tail = t.smallest(rows)
 	}

@@ -56,7 +56,7 @@ func printFlat(out *bufio.Writer, t *Table, p *Paper) error {
 	for _, r := range t.Root.Children {
 		l.row(r, "")
 	}
-	if len(t.Root.Hidden) > 0 {
+	if len(t.Root.Hidden) > 0 && !t.cutAsked {
 		l.rest(t.Root.Hidden, "")
 	}
 	l.footer()

@@ -139,7 +139,7 @@ func (b *builder) computed(name string, inclusive bool, of func(f *frame) float6
 	return len(s.amounts) - 1
 }
 
-// resolve turns names into columns, and chooses what shares are of: the first that adds up, else the time.
+// resolve turns names into columns.
 func (b *builder) resolve(wanted []string) error {
 	if len(wanted) == 0 {
 		wanted = []string{b.defaultMetric()}
@@ -152,16 +152,26 @@ func (b *builder) resolve(wanted []string) error {
 		}
 		c.Name = strings.ToLower(w)
 		b.sums.columns = append(b.sums.columns, c)
-		if c.Additive && c.Inclusive && b.sums.weight.value == nil {
-			b.sums.weight = weight{c.Label, c.value}
-		}
 	}
-	if b.sums.weight.value == nil {
-		if elapsed, err := b.seconds("time"); err == nil {
-			b.sums.weight = weight{"time", elapsed.of}
-		}
-	}
+	b.sums.weight = b.weigh()
 	return nil
+}
+
+// weigh chooses what shares are of: the first metric if it adds up, else the time, else the first that does.
+func (b *builder) weigh() weight {
+	adds := func(c *column) bool { return c.Additive && c.Inclusive }
+	first := &b.sums.columns[0]
+	if !adds(first) {
+		if elapsed, err := b.seconds("time"); err == nil {
+			return weight{"time", elapsed.of}
+		}
+	}
+	for i := range b.sums.columns {
+		if c := &b.sums.columns[i]; adds(c) {
+			return weight{c.Label, c.value}
+		}
+	}
+	return weight{}
 }
 
 // column reads one name. A recorded metric of exactly that name comes first, since names may hold anything; only

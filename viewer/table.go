@@ -19,11 +19,12 @@ type Table struct {
 	Notes   []string  // what the reader should know, a line each: a GPU without peaks, for example
 	Profile *profile.Profile
 
-	sums   *sums // what the rows were made of
-	names  *namer
-	roofs  []Roof
-	elided int     // rows that were left out though nobody asked for it
-	tail   float64 // those with less than this part of what is shown
+	sums     *sums // what the rows were made of
+	names    *namer
+	roofs    []Roof
+	cutAsked bool    // a threshold or a depth hides rows: who asked for that need not be told
+	elided   int     // rows that were left out though nobody asked for it
+	tail     float64 // those with less than this part of what is shown
 }
 
 // Column is one metric that was asked for.

@@ -31,13 +31,17 @@ func (l *lines) branches(root *Row) {
 		}
 		l.row(b.row, b.first)
 		b.follow = l.short(b.follow)
-		last := branch{hidden: b.row.Hidden, first: b.follow + l.marks.last, follow: b.follow + l.marks.below}
-		if len(b.row.Hidden) > 0 {
+		hidden := b.row.Hidden
+		if l.table.cutAsked {
+			hidden = nil
+		}
+		last := branch{hidden: hidden, first: b.follow + l.marks.last, follow: b.follow + l.marks.below}
+		if len(hidden) > 0 {
 			pending = append(pending, last)
 		}
 		for i := len(b.row.Children) - 1; i >= 0; i-- {
 			next := branch{first: b.follow + l.marks.child, follow: b.follow + l.marks.through}
-			if i == len(b.row.Children)-1 && len(b.row.Hidden) == 0 {
+			if i == len(b.row.Children)-1 && len(hidden) == 0 {
 				next.first, next.follow = last.first, last.follow
 			}
 			next.row = b.row.Children[i]

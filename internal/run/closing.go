@@ -65,9 +65,9 @@ func (s summary) line() string {
 
 func viewCommand(file string) string {
 	if strings.HasSuffix(file, ".chrome_trace") {
-		return "ui.perfetto.dev, or proton viewer -m time/ms,time/% " + quoted(shown(file))
+		return "ui.perfetto.dev, or proton viewer " + quoted(shown(file))
 	}
-	return "proton viewer -m time/ms,time/% " + quoted(shown(file))
+	return "proton viewer " + quoted(shown(file))
 }
 
 // whyEmpty finds the most likely reason why no kernel was recorded, with what to do about it. signal is what

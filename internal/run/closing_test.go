@@ -18,12 +18,12 @@ func TestLine(t *testing.T) {
 		want string
 	}{
 		{"one file", summary{Kernels: 1, GPUTimeNanos: 999, Files: []string{file("a.hatchet")}, Processes: make([]Status, 1)},
-			"1 kernel, 999 ns of GPU time, 0 dropped; wrote a.hatchet; view: proton viewer -m time/ms,time/% a.hatchet"},
+			"1 kernel, 999 ns of GPU time, 0 dropped; wrote a.hatchet; view: proton viewer a.hatchet"},
 		{"losses, a path with a space elsewhere", summary{Kernels: 1000, GPUTimeNanos: 2_500_000_000, Lost: 12, Unattributed: 3, Files: []string{"/else where/a.hatchet"}, Processes: make([]Status, 1)},
-			"1,000 kernels, 2.500 s of GPU time, 12 dropped, 3 without a call path; wrote /else where/a.hatchet; view: proton viewer -m time/ms,time/% '/else where/a.hatchet'"},
+			"1,000 kernels, 2.500 s of GPU time, 12 dropped, 3 without a call path; wrote /else where/a.hatchet; view: proton viewer '/else where/a.hatchet'"},
 		{"standard output", summary{Kernels: 2, GPUTimeNanos: 1_234_567}, "2 kernels, 1.235 ms of GPU time, 0 dropped; printed to standard output"},
 		{"many files", summary{Kernels: 5, Files: []string{file("1"), file("2"), file("3"), file("4"), file("5")}, Processes: make([]Status, 5)},
-			"5 kernels, 0 ns of GPU time, 0 dropped, 5 processes; wrote 5 files: 1, 2, 3, 4, …; view the first: proton viewer -m time/ms,time/% 1"},
+			"5 kernels, 0 ns of GPU time, 0 dropped, 5 processes; wrote 5 files: 1, 2, 3, 4, …; view the first: proton viewer 1"},
 	}
 	for _, c := range cases {
 		if got := c.of.line(); got != c.want {

@@ -37,14 +37,14 @@ type Options struct {
 // Collector is the process's one connection to CUPTI. It is either attached (subscribed, with buffers
 // registered) or not; while attached it may be told to record.
 type Collector struct {
-	opts     Options
-	library  cuptipath.Candidate
-	version  uint32
-	attached bool
-	kinds    record.Kinds // what Listen asked for
-	enabled  record.Kinds // what CUPTI was told to record; graphs stay
-	names    names
-	calls    map[uint32]string // names of driver functions
+	opts         Options
+	library      cuptipath.Candidate
+	version      uint32
+	attached     bool
+	kinds, calls record.Kinds // what Listen asked for
+	enabled      record.Kinds // what CUPTI was told to record; graphs stay
+	names        names
+	callNames    map[uint32]string // of driver functions
 }
 
 // New returns a collector. PROTON_GRAPH=graph asks for whole graphs where the caller's interface, upstream's,
@@ -115,15 +115,15 @@ func (c *Collector) tune() {
 	C.cupti_set_u8(C.ATTR_ZEROED_OUT_BUFFER, 1) // our buffers come zeroed: no memset on the launching thread
 }
 
-// Listen says what to record: kernels and, if wanted, copies, fills and waits; with an empty set nothing.
-// Callbacks come first and go last, so that a record without a launch always means a loss.
-func (c *Collector) Listen(kinds record.Kinds) error {
-	if !c.attached || c.kinds == kinds {
+// Listen says what to record: kernels and, if wanted, copies, fills and waits, and the calls that ask for these; with
+// an empty set of kinds nothing. Callbacks come first and go last, so that a record without a launch always means a loss.
+func (c *Collector) Listen(kinds, calls record.Kinds) error {
+	if !c.attached || c.kinds == kinds && c.calls == calls {
 		return nil
 	}
 	nvtx := boolint(c.opts.NVTX)
 	was := c.kinds
-	c.kinds = kinds
+	c.kinds, c.calls = kinds, calls
 	if kinds == 0 {
 		c.setKinds(0)
 		C.cupti_listen_work(0, 0)
@@ -138,7 +138,7 @@ func (c *Collector) Listen(kinds record.Kinds) error {
 			return c.refused("enable launch callbacks", uint32(rc), "", 0)
 		}
 	}
-	work := C.cupti_listen_work(boolint(kinds.Has(record.Copy) || kinds.Has(record.Fill)), boolint(kinds.Has(record.Sync)))
+	work := C.cupti_listen_work(boolint(calls.Has(record.Copy) || calls.Has(record.Fill)), boolint(calls.Has(record.Sync)))
 	doing, rc := c.setKinds(kinds)
 	if rc != 0 && doing == "kernel" {
 		C.cupti_listen_work(0, 0)
@@ -245,7 +245,7 @@ func (c *Collector) Detach() {
 	if !c.attached {
 		return
 	}
-	c.Listen(0)
+	c.Listen(0, 0)
 	if c.opts.WholeGraphs {
 		c.leave()
 		return
@@ -311,13 +311,13 @@ func (c *Collector) nameOf(r *C.struct_cupti_activity) string {
 
 // Call names the driver function that the hot path knows by that number, and tells whether it waits for the GPU.
 func (c *Collector) Call(function uint32) (name string, waits bool) {
-	name, known := c.calls[function]
+	name, known := c.callNames[function]
 	if !known {
 		name = C.GoString(C.cupti_call_name(C.uint32_t(function)))
-		if c.calls == nil {
-			c.calls = make(map[uint32]string)
+		if c.callNames == nil {
+			c.callNames = make(map[uint32]string)
 		}
-		c.calls[function] = name
+		c.callNames[function] = name
 	}
 	return name, strings.Contains(name, "Synchronize")
 }

@@ -124,7 +124,7 @@ func (m *Manager) selected(id *int) ([]*session, error) {
 func (m *Manager) publish() error {
 	var trees []*aggregate.Tree
 	var ids []int
-	var kinds record.Kinds
+	var activities, calls record.Kinds
 	l := hotpath.Listeners{}
 	for _, s := range m.sessions {
 		if !s.active {
@@ -132,31 +132,36 @@ func (m *Manager) publish() error {
 		}
 		trees = append(trees, s.trees[s.phase])
 		ids = append(ids, s.id)
-		kinds |= record.KindsOf(record.Kernel) | s.also
+		calls |= s.also
+		wanted := record.KindsOf(record.Kernel) | s.also
+		if s.trace {
+			wanted &^= record.KindsOf(record.Sync) // a wait is shown by its call
+		}
+		activities |= wanted
 		l.Shadow = l.Shadow || !s.python
 		l.Python = l.Python || s.python
 		l.Timeline = l.Timeline || s.trace
 	}
 	m.agg.Reset()
 	if len(trees) == 0 {
-		err := m.listen(0)
+		err := m.listen(0, 0)
 		hotpath.SetActive(l)
 		return err
 	}
 	l.LaunchSet, l.ScopeSet = m.agg.Sets.Launch(trees), m.agg.Sets.Scope(ids)
 	m.lastSet = l.LaunchSet
 	hotpath.SetActive(l)
-	return m.listen(kinds)
+	return m.listen(activities, calls)
 }
 
-func (m *Manager) listen(kinds record.Kinds) error {
+func (m *Manager) listen(activities, calls record.Kinds) error {
 	if !m.attached {
 		return nil
 	}
-	if kinds != 0 {
+	if activities != 0 {
 		hotpath.PrepareBuffers(spareBuffers)
 	}
-	return m.source.Listen(kinds)
+	return m.source.Listen(activities, calls)
 }
 
 // newTree begins the current phase of a session. Call with mu held.

@@ -37,7 +37,7 @@ func (f *fakeSource) Attach(bool) error {
 	return f.refuse
 }
 func (f *fakeSource) Attached() bool { return f.refuse == nil }
-func (f *fakeSource) Listen(kinds record.Kinds) error {
+func (f *fakeSource) Listen(kinds, _ record.Kinds) error {
 	f.log = append(f.log, fmt.Sprintf("listen %v", kinds != 0))
 	return nil
 }

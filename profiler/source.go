@@ -16,13 +16,13 @@ import (
 type Source interface {
 	Attach(early bool) error // take the vendor library; early: the program has not used its GPU yet
 	Attached() bool
-	Listen(record.Kinds) error // record launches and activities of these kinds; none: stop
-	Synchronize() bool         // wait for everything that was launched; false where waiting would do harm
-	Flush(forced bool)         // have the vendor library hand over its buffers; forced: unfinished ones too
-	Dropped() uint64           // records that the vendor library itself lost since the last call
-	Detach()                   // leave the vendor library to others
-	Ready() bool               // whether attaching now finds the library that the program itself will use
-	AttachLater() error        // arrange for the program's own GPU initialisation to call Manager.GPUStarts
+	Listen(activities, calls record.Kinds) error // record these, and calls that ask for those; no activities: stop
+	Synchronize() bool                           // wait for everything that was launched; false where waiting would do harm
+	Flush(forced bool)                           // have the vendor library hand over its buffers; forced: unfinished ones too
+	Dropped() uint64                             // records that the vendor library itself lost since the last call
+	Detach()                                     // leave the vendor library to others
+	Ready() bool                                 // whether attaching now finds the library that the program itself will use
+	AttachLater() error                          // arrange for the program's own GPU initialisation to call Manager.GPUStarts
 	Decode(hotpath.Buffer, func(*record.Activity))
 	Call(function uint32) (name string, waits bool) // of a function that the hot path recorded by number
 	ClockAhead() int64                              // how far the clock of records is ahead of hotpath.Now, in ns

@@ -661,17 +661,17 @@ def trace_counts_match_torch_profiler():
     body()
     events = trace(body)
     got = {"kernel": len(of(events, "kernel"))}
-    for e in of(events, "copy"):
+    for e in of(events, "memcpy"):
         kind = "Memcpy " + e["name"].strip("<>").split()[1]
         got[kind] = got.get(kind, 0) + 1
-    if of(events, "fill"):
-        got["Memset (Device)"] = len(of(events, "fill"))
+    if of(events, "memset"):
+        got["Memset (Device)"] = len(of(events, "memset"))
     want = kineto_work(body)
     print(f"    ours {got}, torch.profiler {want}; unattributed: {sum('<unattributed>' in e['args'].get('call_stack', ()) for e in of(events, 'kernel', 'copy', 'fill'))}")
     equal(got, want)
-    lost = [e["name"] for e in of(events, "copy", "fill") if "copies" not in e["args"]["call_stack"]]
+    lost = [e["name"] for e in of(events, "memcpy", "memset") if "copies" not in e["args"]["call_stack"]]
     assert not lost, f"copies without their scope: {lost}"
-    assert all(e["args"]["bytes"] > 0 for e in of(events, "copy", "fill"))
+    assert all(e["args"]["bytes"] > 0 for e in of(events, "memcpy", "memset"))
     names = sorted({e["name"] for e in of(events, "launch", "sync")})
     print(f"    calls: {names}")
 
@@ -736,7 +736,7 @@ def trace_of_a_graph():
         torch.cuda.synchronize()
     add()
     events = trace(body)
-    replayed = [e for e in of(events, "kernel", "copy") if "<captured_at>" in e["args"]["call_stack"]]
+    replayed = [e for e in of(events, "kernel", "memcpy") if "<captured_at>" in e["args"]["call_stack"]]
     print(f"    {len(replayed)} replayed: {sorted({e['args']['call_stack'][-1][:30] for e in replayed})}")
     equal(len(replayed), 16)
     lanes = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
@@ -818,7 +818,7 @@ def trace_million_launches_flat_memory():
 @check
 def trace_and_stats_overhead():
     """One loop of Triton launches, and one of torch operators, in a process of its own for each profiler."""
-    for variant in ("bare", "tree", "tree-no-stats", "tree-copies", "trace", "triton-tree", "triton-trace") * 2:
+    for variant in ("bare", "tree", "tree-no-stats", "tree-memcpy", "tree-memset", "tree-sync", "trace", "trace-kernels", "triton-tree", "triton-trace") * 2:
         r = subprocess.run([sys.executable, os.path.abspath(__file__), "--loop", variant], capture_output=True, text=True)
         print(f"    {variant:14s} {r.stdout.strip() or r.stderr[-300:]}")
 
@@ -832,8 +832,9 @@ def loop(variant):
         for _ in range(1000):
             warm()
     name = os.path.join(TMP, "loop")
-    how = {"bare": None, "tree": {}, "tree-no-stats": {"stats": False}, "tree-copies": {"activities": "memcpy,memset,sync"},
-           "trace": {"data": "trace"}, "triton-tree": {}, "triton-trace": {"data": "trace"}}[variant]
+    how = {"bare": None, "tree": {}, "tree-no-stats": {"stats": False}, "tree-memcpy": {"activities": "memcpy"},
+           "tree-memset": {"activities": "memset"}, "tree-sync": {"activities": "sync"}, "trace": {"data": "trace"},
+           "trace-kernels": {"data": "trace", "activities": "kernel"}, "triton-tree": {}, "triton-trace": {"data": "trace"}}[variant]
     if how is not None:
         profiler.start(name, **how)
 

@@ -37,7 +37,7 @@ func (h *hanging) ModuleUnloaded()            {}
 func (h *hanging) DeviceType() string         { return "CUDA" }
 func (h *hanging) Call(uint32) (string, bool) { return "", false }
 func (h *hanging) ClockAhead() int64          { return 0 }
-func (h *hanging) Listen(kinds record.Kinds) error {
+func (h *hanging) Listen(kinds, _ record.Kinds) error {
 	if kinds == 0 {
 		h.at("Listen")
 	}

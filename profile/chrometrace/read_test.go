@@ -197,6 +197,24 @@ func TestOtherTraces(t *testing.T) {
 	golden(t, "other.txt", []byte(describe(p)))
 }
 
+// Upstream traces warps inside a kernel in the same form: blocks are processes, warps are threads, and a call path leaves out the
+// scope itself. Such times are no time on the CPU, and no sum over warps is a kernel's time.
+func TestTraceOfWarps(t *testing.T) {
+	p := read(t, `{"displayTimeUnit":"ns","traceEvents":[
+		{"ph":"X","cname":"rail_idle","name":"load","cat":"matmul","pid":"matmul Core3 CTA0","tid":"warp 1 (line 0)","ts":0.018,"dur":0.240,
+		 "args":{"Frequency (MHz)":1000.0,"call_stack":["ROOT","matmul"],"Init Time (ns)":17}}]}`)
+	l, s := p.Timeline.Lanes[0], p.Timeline.Slices[0]
+	if l.Kind != profile.StreamLane || l.Name != "matmul Core3 CTA0 warp 1 (line 0)" {
+		t.Errorf("the lane is %+v", l)
+	}
+	if s.Start != 18 || s.Duration != 240 || !reflect.DeepEqual(s.Path, []string{"ROOT", "matmul", "load"}) {
+		t.Errorf("the slice is %+v", s)
+	}
+	if len(p.Root.Children) != 0 {
+		t.Errorf("the tree is\n%s", describe(p))
+	}
+}
+
 func TestBadTraces(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                            "there are no trace events",

@@ -19,6 +19,7 @@ type event struct {
 	id        flowID
 
 	path        []string
+	pathID      int32  // of the call path in the table
 	callID      uint64 // scope_id or correlation
 	metrics     []profile.Metric
 	bytes       int64
@@ -100,7 +101,7 @@ func (d *reader) args() {
 func (d *reader) argKey(key []byte) func(*reader) {
 	switch string(key) {
 	case "call_stack":
-		return func(d *reader) { d.e.path = d.callStack() }
+		return (*reader).callStack
 	case "scope_id", "correlation":
 		return func(d *reader) { d.e.callID = d.whole() }
 	case "bytes":

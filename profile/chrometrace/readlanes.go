@@ -3,6 +3,7 @@ package chrometrace
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,8 +120,12 @@ func (l *readLane) guess(lane *profile.Lane) {
 		}
 		return
 	}
-	if l.gpu {
+	switch {
+	case l.gpu:
 		l.guessStream(lane)
+		return
+	case warps.MatchString(l.pid.text): // upstream's traces of what happens inside a kernel
+		lane.Kind, lane.Name = profile.StreamLane, l.pid.text+" "+l.tid.text
 		return
 	}
 	lane.Thread = max(l.tid.number, 0)
@@ -128,6 +133,9 @@ func (l *readLane) guess(lane *profile.Lane) {
 		lane.Name = cmp.Or(l.tid.text, fmt.Sprintf("Thread %d", l.tid.number))
 	}
 }
+
+// warps is the process that upstream makes of a block of threads.
+var warps = regexp.MustCompile(` Core[0-9]+ CTA[0-9]+$`)
 
 // guessStream completes a GPU's lane. 3.6.0 says nothing of it but the stream, in place of a thread id.
 func (l *readLane) guessStream(lane *profile.Lane) {

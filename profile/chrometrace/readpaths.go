@@ -53,10 +53,10 @@ func (t *pathTable) path(id int32) []string {
 const deepest = 10_000
 
 // callStack reads a call path.
-func (d *reader) callStack() []string {
+func (d *reader) callStack() {
 	if d.Peek() != '[' {
 		d.Skip(0)
-		return nil
+		return
 	}
 	at := d.Offset()
 	id := int32(0)
@@ -66,8 +66,7 @@ func (d *reader) callStack() []string {
 			d.Fail(at, "a call path of more than %d frames", deepest)
 		}
 	}
-	if d.Err != nil {
-		return nil
+	if d.Err == nil {
+		d.e.path, d.e.pathID = d.paths.path(id), id
 	}
-	return d.paths.path(id)
 }

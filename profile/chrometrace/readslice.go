@@ -30,6 +30,9 @@ func (d *reader) take() {
 // mostOpen bounds the slices that are open at once on a lane: what a broken file never closes piles up.
 const mostOpen = 10_000
 
+// selfNamed are the categories of upstream whose call paths end in the slice itself.
+var selfNamed = map[string]bool{"scope": true, scopeWithMetrics: true, "kernel": true}
+
 func (d *reader) slice(duration int64) {
 	e := &d.e
 	l := d.lanes.at(e.pid, e.tid)
@@ -38,6 +41,9 @@ func (d *reader) slice(duration int64) {
 	}
 	if e.cat == scopeWithMetrics && !d.ours && len(e.path) > 0 {
 		s.Name = e.path[len(e.path)-1] // upstream adds the metrics to the name
+	}
+	if !d.ours && !selfNamed[e.cat] && len(s.Path) > 0 {
+		s.Path = d.paths.path(d.paths.child(e.pathID, e.name)) // traces of warps leave the scope itself out
 	}
 	if e.hasBytes && (s.Kind == profile.CopySlice || s.Kind == profile.FillSlice) {
 		s.Metrics = append(s.Metrics, profile.Metric{Name: bytesMetric, Value: profile.IntValue(e.bytes)})

@@ -239,7 +239,8 @@ func (b *builder) timeColumn(name string) (column, bool, error) {
 	base, wanted, fixed := strings.Cut(name, "/")
 	of, averaged := strings.CutPrefix(base, "avg_")
 	u, known := times.byName(wanted)
-	if of != "time" && of != "cpu_time" || fixed && !known {
+	kind, source, split := strings.Cut(of, "@") // time@rank3: of one source of a merged profile
+	if kind != "time" && kind != "cpu_time" || fixed && !known {
 		return column{}, false, nil
 	}
 	elapsed, err := b.seconds(of)
@@ -248,9 +249,13 @@ func (b *builder) timeColumn(name string) (column, bool, error) {
 	}
 	c := column{Column: Column{Label: base, Inclusive: b.sums.amounts[elapsed.at].inclusive, Additive: !averaged}, value: elapsed.of}
 	if averaged {
-		count, ok := b.find("count")
+		counted := "count"
+		if split {
+			counted += "@" + source
+		}
+		count, ok := b.find(counted)
 		if !ok {
-			return column{}, true, b.unknown("count")
+			return column{}, true, b.unknown(counted)
 		}
 		n := b.amount(count)
 		c.value = func(a []float64) float64 { return elapsed.of(a) / a[n] }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,7 @@ type gateFlags struct {
 	baseline   []string
 	failOn     []string
 	alpha      float64
-	minTime    time.Duration
+	minTime    string
 	onNew      string
 	onVanished string
 	strict     bool
@@ -87,7 +88,7 @@ func (f *gateFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.baseline, "baseline", nil, "runs from before: this `FILE`, and what else stands before --")
 	flags.StringArrayVar(&f.failOn, "fail-on", []string{"time > 5%"}, "a `RULE`; may be given again")
 	flags.Float64Var(&f.alpha, "alpha", gate.DefaultAlpha, "`CHANCE` of failing anything although nothing changed")
-	flags.DurationVar(&f.minTime, "min-time", 10*time.Microsecond, "do not look at call paths that take less than `TIME` per run")
+	flags.StringVar(&f.minTime, "min-time", "0.1%", "do not look at call paths that take less than `TIME` per run, 0.1% of the whole program's or 10us")
 	flags.StringVar(&f.onNew, "on-new", "report", "call paths that only the new runs have: `WHAT` to do, report or fail")
 	flags.StringVar(&f.onVanished, "on-vanished", "report", "call paths that only the baseline has: `WHAT` to do, report or fail")
 	flags.BoolVar(&f.strict, "strict", false, "exit with 3 when there are too few runs for a test")
@@ -149,7 +150,7 @@ func (f *gateFlags) run(before, after []string, stdin io.Reader, stdout io.Write
 }
 
 func (f *gateFlags) options() (o gate.Options, err error) {
-	o = gate.Options{Alpha: f.alpha, MinTime: float64(f.minTime), Strict: f.strict, Compare: compare.Options{Include: f.include, Exclude: f.exclude}}
+	o = gate.Options{Alpha: f.alpha, Strict: f.strict, Compare: compare.Options{Include: f.include, Exclude: f.exclude}}
 	if !(f.alpha > 0 && f.alpha < 1) {
 		return o, fmt.Errorf("read --alpha %g: it is a chance, such as 0.05", f.alpha)
 	}
@@ -157,6 +158,9 @@ func (f *gateFlags) options() (o gate.Options, err error) {
 		if what != "report" && what != "fail" {
 			return o, fmt.Errorf("read --on-%s %q: use report or fail", flag, what)
 		}
+	}
+	if o.MinTime, err = readLeast(f.minTime); err != nil {
+		return o, err
 	}
 	if f.json == "-" && f.markdown == "-" {
 		return o, errors.New("--json and --markdown both want standard output; give one of them a file, --markdown=FILE")
@@ -170,6 +174,22 @@ func (f *gateFlags) options() (o gate.Options, err error) {
 	}
 	o.Compare.Rename, err = parseRenames(f.rename)
 	return o, err
+}
+
+// readLeast reads a time or a share of the whole program's.
+func readLeast(text string) (gate.Least, error) {
+	if strings.HasSuffix(text, "%") {
+		share, err := readShare(text)
+		if err != nil {
+			return gate.Least{}, fmt.Errorf("read --min-time: %w", err)
+		}
+		return gate.Least{Share: share}, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return gate.Least{}, fmt.Errorf("read --min-time %q: write a time such as 10us, or a share of the whole program's such as 0.1%%", text)
+	}
+	return gate.Least{Nanos: float64(d)}, nil
 }
 
 func (f *gateFlags) write(report *gate.Report, stdout io.Writer, p gate.Paper) error {

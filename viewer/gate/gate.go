@@ -31,8 +31,13 @@ type Options struct {
 	Rules   []Rule
 	Compare compare.Options // renames and filters; its metrics are those of the rules
 	Alpha   float64         // chance of failing anything although nothing changed; 0 means DefaultAlpha
-	MinTime float64         // in ns: call paths that take less, in the median of all runs, are not looked at
+	MinTime Least           // call paths that take less, in the median of all runs, are not looked at
 	Strict  bool            // too few runs for a test are an error
+}
+
+// Least is a least time: in ns, or as a share of the whole program's.
+type Least struct {
+	Nanos, Share float64
 }
 
 // DefaultAlpha is the usual one.
@@ -199,7 +204,7 @@ func hasTime(inputs []compare.Input) bool {
 // caveats says what the verdict is worth.
 func (g *gate) caveats(r *Report) error {
 	r.Caveats = append(r.Caveats, g.diff.Notes...)
-	if r.Tested {
+	if r.Tested || !slices.ContainsFunc(g.Rules, func(rule Rule) bool { return rule.Kind != Limit }) {
 		return nil
 	}
 	need := 1
@@ -224,11 +229,12 @@ type row struct {
 // rows sorts call paths into those that are compared and the others.
 func (g *gate) rows(r *Report) ([]row, error) {
 	var all []row
+	least := max(g.MinTime.Nanos, g.MinTime.Share*g.pooledTime(g.diff.Root))
 	g.diff.Root.Walk(func(at *compare.Row, depth int) {
 		path, labels := at.Path()[1:], at.Labels()[1:]
 		before, after := slices.Contains(at.In[:g.n], true), slices.Contains(at.In[g.n:], true)
 		switch {
-		case g.pooledTime(at) < g.MinTime:
+		case at.Parent != nil && g.pooledTime(at) < least:
 			r.Small++
 		case !after:
 			r.Vanished = append(r.Vanished, OneSided{path, Name(labels), g.medianTime(at, 0, g.n)})

@@ -197,7 +197,7 @@ func steady(name string, times ...map[string]int64) []compare.Input {
 func TestNoiseFloorAndSmallPaths(t *testing.T) {
 	before := steady("base", map[string]int64{"a": 100_000, "b": 1_000_000, "tiny": 100, "old": 5000}, map[string]int64{"a": 120_000, "b": 1_000_000, "tiny": 100, "old": 6000})
 	after := steady("new", map[string]int64{"a": 125_000, "b": 1_100_000, "tiny": 500, "new": 7000}, map[string]int64{"a": 125_000, "b": 1_100_000, "tiny": 500, "new": 7000})
-	report, err := Run(before, after, Options{Rules: rules(t, "time > 5%"), MinTime: 1000})
+	report, err := Run(before, after, Options{Rules: rules(t, "time > 5%"), MinTime: Least{Nanos: 1000}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func printJSON(out *bufio.Writer, t *Table, _ *Paper) error {
 		for i, name := range at.path {
 			j.comma(i).raw(name)
 		}
-		j.raw(`],"values":[`).values(t, at.row, at.row.Values).raw(`],"own":[`).values(t, at.row, at.row.Own)
+		j.raw(`],"values":[`).values(t, at.row, at.row.Values, false).raw(`],"own":[`).values(t, at.row, at.row.Own, true)
 		j.raw(`],"hidden":`).whole(len(at.row.Hidden)).raw("}")
 		_, err := out.Write(j)
 		j = j[:0]
@@ -82,11 +82,13 @@ func (j *jsonText) number(v float64) *jsonText {
 	return j.raw(decimal(v))
 }
 
-func (j *jsonText) values(t *Table, r *Row, values []float64) *jsonText {
+func (j *jsonText) values(t *Table, r *Row, values []float64, own bool) *jsonText {
 	for i := range t.Columns {
 		j.comma(i)
-		if !t.Columns[i].Text {
+		if c := &t.Columns[i]; !c.Text {
 			j.number(values[i])
+		} else if own && c.Inclusive {
+			j.raw("null") // a word about the subtree
 		} else if text := t.rawText(r, i); text != "" {
 			j.text(text)
 		} else {

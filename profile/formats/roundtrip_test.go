@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -196,14 +197,25 @@ func TestNamesAndSuffixesDiffer(t *testing.T) {
 	}
 }
 
+var update = flag.Bool("update", false, "rewrite the table in docs/formats.md")
+
 // TestTableOfFormats compares docs/formats.md with the registry, so that the page does not promise what is not so.
 func TestTableOfFormats(t *testing.T) {
-	page, err := os.ReadFile("../../docs/formats.md")
+	const path = "../../docs/formats.md"
+	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(page), Table()) {
-		t.Errorf("docs/formats.md does not have the table of what each format holds:\n%s", Table())
+	head, rest, found := strings.Cut(string(page), "| format | files |")
+	_, tail, ended := strings.Cut(rest, "|\n\n")
+	if want := head + Table() + "\n" + tail; !found || !ended {
+		t.Fatalf("%s has no table of formats", path)
+	} else if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if string(page) != want {
+		t.Errorf("%s does not have the table of what each format holds; run go test ./profile/formats -run TestTableOfFormats -update:\n%s", path, Table())
 	}
 }
 

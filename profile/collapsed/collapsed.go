@@ -97,16 +97,9 @@ func Loses(p *profile.Profile, metric string) []string {
 	if len(others) > 0 {
 		lost = append(lost, fmt.Sprintf("all metrics but %s (%s)", metric, strings.Join(others, ", ")))
 	}
-	if n := stacks.Sizeless(p, []string{metric}); n > 0 {
-		lost = append(lost, fmt.Sprintf("%d values of %s that are below zero or no number", n, metric))
-	}
-	if n := stacks.Twins(p.Root); n > 0 {
-		lost = append(lost, fmt.Sprintf("%d frames beside one of the same name, which become one", n))
-	}
-	if n := bare(p.Root, metric); n > 0 {
-		lost = append(lost, fmt.Sprintf("%d leaves without a value of %s", n, metric))
-	}
-	return lost
+	lost = stacks.Clause(lost, stacks.Sizeless(p, []string{metric}), "value", "values", " of "+metric+" below zero or no number")
+	lost = stacks.Clause(lost, stacks.Twins(p.Root), "frame", "frames", " beside one of the same name, which become one")
+	return stacks.Clause(lost, bare(p.Root, metric), "leaf", "leaves", " without a value of "+metric)
 }
 
 // bare counts the leaves that have no line.

@@ -27,8 +27,11 @@ func Loses(p *profile.Profile) []string {
 		}
 		return true
 	})
-	if infinite == 0 {
+	switch infinite {
+	case 0:
 		return nil
+	case 1:
+		return []string{"1 infinite value, which becomes none"}
 	}
 	return []string{fmt.Sprintf("%d infinite values, which become none", infinite)}
 }

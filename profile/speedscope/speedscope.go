@@ -98,28 +98,19 @@ func metricOf(unit string) (metric string, factor float64, ok bool) {
 }
 
 // Loses tells what is lost of p besides text, vectors and the like.
-func Loses(p *profile.Profile) []string {
-	var lost []string
+func Loses(p *profile.Profile) (lost []string) {
 	metrics := stacks.Additive(p)
-	if n := stacks.Sizeless(p, metrics); n > 0 {
-		lost = append(lost, fmt.Sprintf("%d values that are below zero or no number", n))
+	lost = stacks.Clause(lost, stacks.Sizeless(p, metrics), "value", "values", " below zero or no number")
+	lost = stacks.Clause(lost, stacks.Twins(p.Root), "frame", "frames", " beside one of the same name, which become one")
+	lost = stacks.Clause(lost, bare(p.Root, metrics), "leaf", "leaves", " without a number")
+	t := p.Timeline
+	if t == nil {
+		return lost
 	}
-	if n := stacks.Twins(p.Root); n > 0 {
-		lost = append(lost, fmt.Sprintf("%d frames beside one of the same name, which become one", n))
-	}
-	if n := bare(p.Root, metrics); n > 0 {
-		lost = append(lost, fmt.Sprintf("%d leaves without a number", n))
-	}
-	if t := p.Timeline; t != nil {
-		lost = append(lost, fmt.Sprintf("what is known of %d lanes and %d slices besides names and times", len(t.Lanes), len(t.Slices)))
-		if _, n := rowsOf(t); n > 0 {
-			lost = append(lost, fmt.Sprintf("%d slices that overlap more than %d others", n, mostRows))
-		}
-		if len(t.Flows) > 0 {
-			lost = append(lost, fmt.Sprintf("%d arrows of the timeline", len(t.Flows)))
-		}
-	}
-	return lost
+	_, leftOut := rowsOf(t)
+	lost = stacks.Clause(lost, len(t.Slices), "slice's", "slices'", " kind, metrics, call path and device")
+	lost = stacks.Clause(lost, leftOut, "slice", "slices", fmt.Sprintf(" overlapping more than %d others", mostRows))
+	return stacks.Clause(lost, len(t.Flows), "arrow", "arrows", " of the timeline")
 }
 
 // bare counts the leaves that no stack ends in.

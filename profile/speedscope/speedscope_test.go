@@ -220,8 +220,8 @@ func TestLoses(t *testing.T) {
 		p.Timeline.Slices = append(p.Timeline.Slices, profile.Slice{Start: i, Duration: mostRows * 2})
 	}
 	got := Loses(p)
-	want := []string{"2 values that are below zero or no number", "1 leaves without a number",
-		"what is known of 1 lanes and 103 slices besides names and times", "3 slices that overlap more than 100 others", "1 arrows of the timeline"}
+	want := []string{"2 values below zero or no number", "1 leaf without a number", "103 slices' kind, metrics, call path and device",
+		"3 slices overlapping more than 100 others", "1 arrow of the timeline"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("loses %q\nwant  %q", got, want)
 	}

@@ -4,6 +4,7 @@ package stacks
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/profile"
@@ -81,10 +82,9 @@ func Sizeless(p *profile.Profile, metrics []string) (count int) {
 
 // Twins counts the frames that stand beside an earlier one of the same name: of stacks, both are one.
 func Twins(root *profile.Node) (count int) {
-	names := map[string]bool{}
 	root.Walk(func(n *profile.Node, _ int) bool {
 		if len(n.Children) > 1 {
-			clear(names)
+			names := make(map[string]bool, len(n.Children))
 			for _, c := range n.Children {
 				names[c.Name] = true
 			}
@@ -93,6 +93,17 @@ func Twins(root *profile.Node) (count int) {
 		return true
 	})
 	return count
+}
+
+// Clause writes "1 leaf without a number" or "3 leaves …", and adds it to a list if there is any.
+func Clause(list []string, n int, one, many, rest string) []string {
+	switch n {
+	case 0:
+		return list
+	case 1:
+		return append(list, "1 "+one+rest)
+	}
+	return append(list, strconv.Itoa(n)+" "+many+rest)
 }
 
 // Tree collects stacks into a tree. Frames of one name below one frame are one.

@@ -29,8 +29,8 @@ func printFlame(out *bufio.Writer, t *Table, p *Paper) error {
 	f.width = max(f.width, narrowestFlame)
 	f.weigh()
 	f.whole = f.weight(t.Root)
-	if !(f.whole > 0) {
-		return fmt.Errorf("draw a flame graph of %s: the frames that are shown have none", t.Columns[0].Name)
+	if !(f.whole > 0) || !finite(f.whole) {
+		return fmt.Errorf("draw a flame graph of %s: the frames that are shown add up to %g", t.Columns[0].Name, f.whole)
 	}
 	level := []box{{block: block{rows: []*Row{t.Root}, weight: f.whole}, right: f.width - 1}}
 	for len(level) > 0 {
@@ -119,8 +119,9 @@ func (f *flame) weight(r *Row) float64 {
 // below lays out what stands below a box. Edges are the rounded places where a block would begin and end on a paper of
 // any precision, so that errors do not pile up.
 func (f *flame) below(boxes []box, b *box) []box {
-	sum, scale := 0.0, float64(b.right-b.left)/b.weight
-	place := func() int { return min(b.left+int(math.Round(sum*scale)), b.right) }
+	columns := func(weight float64) float64 { return weight / b.weight * float64(b.right-b.left) }
+	sum := 0.0
+	place := func() int { return min(b.left+int(math.Round(columns(sum))), b.right) }
 	draw := func(c *block) {
 		left := place()
 		sum += c.weight
@@ -130,7 +131,7 @@ func (f *flame) below(boxes []box, b *box) []box {
 	}
 	var narrow block
 	for _, c := range f.callees(&b.block) {
-		if c.hidden > 0 || c.weight*scale < narrowestBox {
+		if c.hidden > 0 || columns(c.weight) < narrowestBox {
 			narrow.mixed = narrow.mixed || len(narrow.rows) > 0 || c.mixed
 			narrow.add(c)
 			continue

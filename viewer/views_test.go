@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -191,6 +192,23 @@ func TestFlameNeedsWidthsThatAddUp(t *testing.T) {
 		_, err := Render(&bytes.Buffer{}, load(t, "scope"), "flame", Options{Metrics: []string{metrics}}, Paper{})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("flame of %s: %v, want …%s…", metrics, err, want)
+		}
+	}
+}
+
+// TestFlameOfExtremes draws widths whose sums or quotients leave the range of numbers.
+func TestFlameOfExtremes(t *testing.T) {
+	for _, values := range [][]float64{{math.MaxFloat64, math.MaxFloat64}, {5e-324, 5e-324}, {-1, math.Inf(1)}, {math.NaN()}} {
+		p := &profile.Profile{Root: &profile.Node{Name: "ROOT"}, Kinds: profile.Kinds{"time (ns)": profile.Inclusive}}
+		for _, v := range values {
+			n := &profile.Node{Name: fmt.Sprint("k", len(p.Root.Children))}
+			n.Set("time (ns)", profile.FloatValue(v))
+			p.Root.Children = append(p.Root.Children, n)
+		}
+		var out bytes.Buffer
+		_, err := Render(&out, p, "flame", Options{Metrics: []string{"time/s"}}, Paper{Width: 40})
+		if err == nil && strings.Count(out.String(), "\n") != 2 || err != nil && !strings.Contains(err.Error(), "add up to") {
+			t.Errorf("%g: %v\n%s", values, err, out.String())
 		}
 	}
 }

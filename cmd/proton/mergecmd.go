@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -202,8 +204,8 @@ func outputTarget(path, format string) (formats.Target, error) {
 // readShare reads "5%" or "0.05".
 func readShare(text string) (float64, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
-	var v float64
-	if n, err := fmt.Sscanf(number, "%g", &v); n != 1 || err != nil || v < 0 || v != v {
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
 		return 0, fmt.Errorf("%q is no share; write 5%% or 0.05", text)
 	}
 	if percent {

@@ -15,6 +15,7 @@ package merge
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -100,8 +101,8 @@ func (m *Merger) Add(p *profile.Profile, s Source) error {
 	if err != nil {
 		return err
 	}
-	for name, seen := range found {
-		m.learn(name, seen, s)
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		m.learn(name, found[name], s)
 	}
 	if first, used := m.labels[s.Label]; used && s.Label != "" {
 		m.options.Note(fmt.Sprintf("%s and %s are both %s: their columns are added up; --by file keeps them apart", first, s.File, s.Label))
@@ -139,7 +140,8 @@ func (m *Merger) checkMetrics(p *profile.Profile, s Source) (map[string]metric, 
 		}
 		return true
 	})
-	for name, f := range found {
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		f := found[name]
 		if have := m.metrics[name]; have != nil && have.property != f.property {
 			return nil, fmt.Errorf("metric %q is %s in %s and %s in %s; leave one of the files out",
 				name, role(have.property), have.file, role(f.property), s.File)

@@ -3,6 +3,7 @@ package gate
 import (
 	"encoding/json"
 	"io"
+	"strconv"
 )
 
 // Document is the layout of the JSON report. docs/compare.md promises it: fields are added, not renamed.
@@ -67,7 +68,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 		for k := range rule.Verdicts {
 			v := &rule.Verdicts[k]
 			j.Paths = append(j.Paths, JSONPath{Path: append([]string{}, v.Path...), Outcome: v.Outcome, Before: sampleOf(v.Before), After: sampleOf(v.After),
-				Change: v.Change, Percent: number(100 * v.Relative), Noise: number(v.Noise), P: number(v.P), Adjusted: number(v.Adjusted)})
+				Change: digits(v.Change), Percent: number(100 * v.Relative), Noise: number(v.Noise), P: number(v.P), Adjusted: number(v.Adjusted)})
 		}
 		d.Rules = append(d.Rules, j)
 	}
@@ -85,7 +86,7 @@ func word(failed bool) string {
 }
 
 func sampleOf(s Sample) JSONSample {
-	return JSONSample{s.Values, s.Median, number(s.Lo), number(s.Hi)}
+	return JSONSample{s.Values, digits(s.Median), number(s.Lo), number(s.Hi)}
 }
 
 func oneSided(list []OneSided) []JSONOneSided {
@@ -101,5 +102,15 @@ func number(v float64) *float64 {
 	if v-v != 0 {
 		return nil
 	}
+	v = digits(v)
 	return &v
+}
+
+// digits keeps twelve: those behind differ between processors, which round a sum of products once or twice.
+func digits(v float64) float64 {
+	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 12, 64), 64)
+	if err != nil {
+		return v
+	}
+	return short
 }

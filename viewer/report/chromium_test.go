@@ -103,6 +103,9 @@ func startChromium(path string) (*chromium, error) {
 		"--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-pipe", "--user-data-dir="+home, "about:blank")
 	// What was fetched brings its own libraries along, beside it.
 	cmd.Env = append(os.Environ(), "HOME="+home, "LD_LIBRARY_PATH="+filepath.Join(filepath.Dir(path), "lib")+":"+os.Getenv("LD_LIBRARY_PATH"))
+	if config := fontConfig(filepath.Dir(path), home); config != "" {
+		cmd.Env = append(cmd.Env, "FONTCONFIG_FILE="+config)
+	}
 	commandsRead, commandsWrite, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -131,6 +134,19 @@ func startChromium(path string) (*chromium, error) {
 		return nil, fmt.Errorf("start %s: %w\n%s", path, err, stderr.String())
 	}
 	return c, nil
+}
+
+// fontConfig names the fonts that were fetched with a browser, on a machine that has none of its own; else it is "".
+func fontConfig(browser, home string) string {
+	if _, err := os.Stat("/etc/fonts/fonts.conf"); err == nil {
+		return ""
+	}
+	config := filepath.Join(home, "fonts.conf")
+	text := fmt.Sprintf("<?xml version=\"1.0\"?><fontconfig><dir>%s</dir><cachedir>%s</cachedir></fontconfig>", filepath.Join(browser, "fonts"), home)
+	if os.WriteFile(config, []byte(text), 0o644) != nil {
+		return ""
+	}
+	return config
 }
 
 // listen hands out answers and events until the browser is gone.

@@ -113,7 +113,7 @@ func (p *plot) dots(t *viewer.Table, noDevices bool) {
 	for _, r := range kernelsOf(rowsOf(t), noDevices) {
 		v := r.new.Values
 		share := v[timeColumn] / t.Total[timeColumn]
-		if !(v[intensityColumn] > 0) || !(v[rateColumn] > 0) || math.IsInf(v[intensityColumn], 0) {
+		if !placeable(v[intensityColumn]) || !placeable(v[rateColumn]) {
 			p.left++
 			p.leftShare += positive(share)
 			continue
@@ -125,6 +125,10 @@ func (p *plot) dots(t *viewer.Table, noDevices bool) {
 	}
 	slices.SortStableFunc(p.points, func(a, b point) int { return descending(a.share, b.share) })
 }
+
+// placeable says whether a value has a place on a logarithmic axis; what is larger or smaller than any machine's is
+// an error of the profile's.
+func placeable(v float64) bool { return v > 1e-12 && v < 1e30 }
 
 // scale spans the dots and the ridge with some air, and places the dots.
 func (p *plot) scale() {

@@ -62,7 +62,7 @@ class Roofline {
       all.push({i, x: now.x[i], y: now.y[i], share: time[i] / total || 0, bound: bound ? bound.texts[flat.values[bound.index][i]] ?? "" : now.x[i] < ridge ? "memory" : "compute",
         x0: before?.x[i], y0: before?.y[i]});
     }
-    const placed = all.filter((d) => d.x > 0 && d.y > 0 && Number.isFinite(d.x)).sort((a, b) => b.share - a.share);
+    const placed = all.filter((d) => placeable(d.x) && placeable(d.y)).sort((a, b) => b.share - a.share);
     this.left = all.filter((d) => !placed.includes(d));
     return placed.slice(0, mostDots);
   }
@@ -107,7 +107,7 @@ class Roofline {
     const faint = state.matches && !state.matches[report.flat.name[d.i]];
     const radius = dotRadius(d.share);
     const parts = [];
-    if (d.x0 > 0 && d.y0 > 0) {
+    if (placeable(d.x0) && placeable(d.y0)) {
       const a = [scale.x(d.x0), scale.y(d.y0)], b = [scale.x(d.x), scale.y(d.y)];
       parts.push(draw("circle", {class: `point old ${d.bound}`, cx: a[0], cy: a[1], r: radius}));
       if (Math.hypot(a[0] - b[0], a[1] - b[1]) > radius + 6) parts.push(draw("path", {class: "move", d: `M${a}L${b}`}));
@@ -151,6 +151,11 @@ class Roofline {
   }
 }
 
+/** placeable says whether a value has a place on a logarithmic axis; what no machine reaches is an error of the profile's. */
+function placeable(v) {
+  return v > 1e-12 && v < 1e30;
+}
+
 function dotRadius(share) {
   return 4 + 22 * Math.sqrt(Math.max(0, Math.min(1, share)));
 }
@@ -159,7 +164,7 @@ function dotPairs(d) {
   const {report, metric} = state, util = report.util >= 0 ? report.flat.values[report.util][d.i] : NaN;
   const pairs = [["intensity", quantity(d.x, "flop/B")], ["reached", quantity(d.y, "flop/s")], ["utilisation", percent(util / 100)], ["bound by", d.bound],
     [metric.label, quantity(report.flat.values[metric.column][d.i], metric.unit)], ["share of all", percent(d.share)]];
-  if (d.y0 > 0) pairs.splice(2, 0, ["reached in A", quantity(d.y0, "flop/s")]);
+  if (placeable(d.y0)) pairs.splice(2, 0, ["reached in A", quantity(d.y0, "flop/s")]);
   return pairs;
 }
 
@@ -176,7 +181,7 @@ function plotScale(dots, roof, main, width, height) {
   for (const d of dots) {
     xs.push(d.x);
     ys.push(d.y);
-    if (d.x0 > 0 && d.y0 > 0) {
+    if (placeable(d.x0) && placeable(d.y0)) {
       xs.push(d.x0);
       ys.push(d.y0);
     }

@@ -1,6 +1,7 @@
 package profiler
 
 import (
+	"errors"
 	"slices"
 	"sort"
 	"strings"
@@ -11,7 +12,8 @@ import (
 )
 
 // Finalize flushes, writes and ends a session, or all of them, and returns the files written. An unknown
-// id does nothing. When a file can't be written the session stays, so that a retry can succeed.
+// id does nothing. When a file can't be written the session stays, so that a retry can succeed; not so a trace, whose
+// file has been open all along: what is in it is all there will be.
 func (m *Manager) Finalize(id *int, format string) (files []string, err error) {
 	m.control.Lock()
 	defer m.control.Unlock()
@@ -26,16 +28,18 @@ func (m *Manager) Finalize(id *int, format string) (files []string, err error) {
 		return nil, err
 	}
 	m.flush()
+	var failed error
 	for i, s := range sessions {
 		written, err := m.write(s, formats[i], true)
 		files = append(files, written...)
-		if err != nil {
-			return files, err
+		if err != nil && !s.trace {
+			return files, errors.Join(failed, err)
 		}
+		failed = errors.Join(failed, err)
 		m.end(s)
 	}
 	m.endIfLast()
-	return files, nil
+	return files, failed
 }
 
 // formatsFor finds the format of each session. Where one cannot be written as asked none is, so that all can be tried

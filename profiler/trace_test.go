@@ -413,3 +413,27 @@ func TestTraceArguments(t *testing.T) {
 		t.Error("another mode beside a session was accepted")
 	}
 }
+
+// A trace that cannot be written says so while the program runs and when it ends, and ends.
+func TestTraceThatCannotBeWritten(t *testing.T) {
+	m, f := stage(t)
+	id, err := m.Start(StartOptions{Name: "/dev/null/trace", Backend: "fake", Data: "trace"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.call(1, "k")
+	m.Flush()
+	m.mu.Lock()
+	m.flushTraces()
+	m.flushTraces()
+	m.mu.Unlock()
+	if p := m.Problems(); len(p) != 1 || !strings.Contains(p[0], "the trace is incomplete: write trace: make the folder of /dev/null/trace.chrome_trace") {
+		t.Errorf("problems: %q", p)
+	}
+	if files, err := m.Finalize(&id, ""); err == nil || len(files) != 0 {
+		t.Errorf("finalize: %q, %v", files, err)
+	}
+	if m.find(id) != nil {
+		t.Error("the session lives on")
+	}
+}

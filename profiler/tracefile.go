@@ -131,8 +131,11 @@ func (m *Manager) writeTrace(s *session, t *aggregate.Tree, path string, now uin
 func (m *Manager) flushTraces() {
 	for _, s := range m.sessions {
 		for phase, f := range s.traces {
-			if s.trees[phase].Timeline.Slices() > 0 && f.writer.Flush() != nil {
-				m.problemOnce(fmt.Sprintf("the trace is incomplete: %v", s.trees[phase].Timeline.Err()))
+			if s.trees[phase].Timeline.Slices() == 0 {
+				continue
+			}
+			if err := f.writer.Flush(); err != nil {
+				m.problemOnce(fmt.Sprintf("the trace is incomplete: %v", err))
 			}
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// bufferSize is what is collected before a write; with one event more it is all that a Writer holds.
-// Measured for kernels of 230 bytes into a file on two cores of an EPYC: see BenchmarkWriteFile.
+// bufferSize is what is collected before a write; with one event more it is all that a Writer holds. A sealed trace
+// is written once more with each flush, by the few hundred bytes of its end, which are nothing beside this.
 const bufferSize = 256 << 10
 
 // Options are what a Writer may know of the run.

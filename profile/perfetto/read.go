@@ -54,6 +54,7 @@ type reader struct {
 	paths     map[string][]string
 	key       []byte
 	flows     []flowPoint
+	e         event
 	clocks    clockTable
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// event is a track event as it is read.
+// event is a track event as it is read; the next one uses its memory again.
 type event struct {
 	kind           uint64
 	track          uint64
@@ -22,7 +22,8 @@ type event struct {
 }
 
 func (d *reader) readEvent(state *sequenceState, at int64, message []byte) error {
-	e := event{track: state.track}
+	d.e = event{track: state.track, flows: d.e.flows[:0], ends: d.e.ends[:0], metrics: d.e.metrics[:0]}
+	e := &d.e
 	err := fields(message, func(f field) error {
 		switch f.number {
 		case eventType:
@@ -42,7 +43,7 @@ func (d *reader) readEvent(state *sequenceState, at int64, message []byte) error
 		case eventEnds, eventEndsOld:
 			e.ends = append(e.ends, f.v)
 		case eventAnnotations:
-			return d.annotation(state, &e, f.b)
+			return d.annotation(state, e, f.b)
 		}
 		return nil
 	})
@@ -51,7 +52,7 @@ func (d *reader) readEvent(state *sequenceState, at int64, message []byte) error
 	}
 	switch e.kind {
 	case sliceBegin:
-		d.begin(&e, at)
+		d.begin(e, at)
 	case sliceEnd:
 		d.end(d.tracks.at(e.track), at)
 	}

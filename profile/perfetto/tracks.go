@@ -100,8 +100,9 @@ func (lt *laneTracks) nest(l *layout) {
 			}
 		}
 		if at == len(open) {
-			if len(open) == mostTracks { // its end is shown too early, by another slice's
+			if len(open) == mostTracks {
 				at--
+				end = open[at][len(open[at])-1]
 			} else {
 				open = append(open, nil)
 				lt.tracks = append(lt.tracks, l.uuid())
@@ -112,9 +113,18 @@ func (lt *laneTracks) nest(l *layout) {
 	}
 }
 
-// mostTracks bounds the tracks of a lane. More kernels than this never run at once on a stream, where they run one after
-// the other; a lane of made-up slices may need any number.
+// mostTracks bounds the tracks of a lane, and so the search for a free one. On a stream kernels run one after the other; of
+// made-up slices that overlap by the thousand, the last are cut off where those around them end.
 const mostTracks = 1024
+
+// onTrack lists the slices of one track each.
+func (lt *laneTracks) onTrack() [][]int32 {
+	lists := make([][]int32, len(lt.tracks))
+	for i, at := range lt.place {
+		lists[at] = append(lists[at], lt.slices[i])
+	}
+	return lists
+}
 
 // span is when a slice begins and ends. Times are unsigned in the file.
 func span(s *profile.Slice) (start, end int64) {

@@ -224,24 +224,23 @@ func (t *writer) thread(lane *laneTracks, rank int) {
 
 // lane writes the events of a lane, track by track: on one track in the order in which they nest.
 func (t *writer) lane(lane *laneTracks) {
-	type open struct{ end int64 }
-	for track := range lane.tracks {
-		var stack []open
-		for i, at := range lane.slices {
-			if lane.place[i] != int32(track) {
-				continue
+	for i, list := range lane.onTrack() {
+		track := lane.tracks[i]
+		var open []int64 // ends, the innermost last
+		for _, at := range list {
+			start, end := span(&t.t.Slices[at])
+			for len(open) > 0 && open[len(open)-1] <= start {
+				t.sliceEnd(track, open[len(open)-1])
+				open = open[:len(open)-1]
 			}
-			s := &t.t.Slices[at]
-			start, end := span(s)
-			for len(stack) > 0 && stack[len(stack)-1].end <= start {
-				t.sliceEnd(lane.tracks[track], stack[len(stack)-1].end)
-				stack = stack[:len(stack)-1]
+			t.slice(track, at, start)
+			if len(open) > 0 {
+				end = min(end, open[len(open)-1]) // of the last track only
 			}
-			t.slice(lane.tracks[track], at, start)
-			stack = append(stack, open{end})
+			open = append(open, end)
 		}
-		for i := len(stack) - 1; i >= 0; i-- {
-			t.sliceEnd(lane.tracks[track], stack[i].end)
+		for i := len(open) - 1; i >= 0; i-- {
+			t.sliceEnd(track, open[i])
 		}
 	}
 }

@@ -40,3 +40,23 @@ func TestSumsAreRefused(t *testing.T) {
 		t.Errorf("a profile of sums was written: %v", err)
 	}
 }
+
+// Slices that overlap by the thousand keep their beginnings and names; only the ends of the last are cut.
+func TestTooManyOverlaps(t *testing.T) {
+	timeline := &profile.Timeline{Lanes: []profile.Lane{{ID: 1, Name: "made up"}}}
+	const n = mostTracks + 5
+	for i := range int64(n) {
+		timeline.Slices = append(timeline.Slices, profile.Slice{Lane: 1, Name: fmt.Sprint(i), Start: 1000 + i, Duration: 10_000})
+	}
+	got := read(t, written(t, &profile.Profile{Timeline: timeline})).Timeline
+	if len(got.Slices) != n || len(got.Lanes) != 1 {
+		t.Fatalf("%d slices on %d lanes, want %d on 1", len(got.Slices), len(got.Lanes), n)
+	}
+	for _, s := range got.Slices {
+		i := s.Start - 1000
+		end := min(s.Start+10_000, 1000+mostTracks-1+10_000)
+		if s.Name != fmt.Sprint(i) || s.Start+s.Duration != end {
+			t.Errorf("slice %d is %q to %d, want it to end at %d", i, s.Name, s.Start+s.Duration, end)
+		}
+	}
+}

@@ -100,7 +100,7 @@ func (blanks) Read(p []byte) (int, error) {
 }
 
 func TestBombs(t *testing.T) {
-	const size = 400 << 20
+	const size = 300 << 20
 	var z, g bytes.Buffer
 	zw, _ := zstd.NewWriter(&z)
 	gw := gzip.NewWriter(&g)
@@ -260,6 +260,16 @@ func TestJoin(t *testing.T) {
 	tl := sum.Timeline
 	if len(tl.Lanes) != 3 || len(tl.Slices) != 4 || tl.Slices[2].Lane != 1 || tl.Slices[3].Lane != tl.Lanes[2].ID || tl.Flows[1].To != tl.Lanes[2].ID {
 		t.Errorf("joined timelines %+v", tl)
+	}
+	cut := part(profile.IntsValue([]int64{1, 1}), "1")
+	sum.Info, cut.Info = profile.Info{"pid": "1"}, profile.Info{"pid": "2", profile.InfoIncomplete: "cut off"}
+	if err := join(sum, cut); err != nil || sum.Info["pid"] != "1" || sum.Info[profile.InfoIncomplete] != "cut off" {
+		t.Errorf("joined facts %v, error %v", sum.Info, err)
+	}
+	sampled := part(profile.IntsValue([]int64{1, 1}), "1")
+	sampled.Sampling = &profile.Sampling{}
+	if err := join(sum, sampled); err == nil || !strings.Contains(err.Error(), "instruction samples") {
+		t.Errorf("instruction samples: error %v", err)
 	}
 	if err := join(sum, part(profile.IntsValue([]int64{1}), "2")); err == nil || !strings.Contains(err.Error(), `metric "v" of step`) {
 		t.Errorf("vectors of different lengths: error %v", err)

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goproton/goproton/profile"
@@ -24,11 +25,22 @@ func join(sum, part *profile.Profile) error {
 			sum.Devices = append(sum.Devices, d)
 		}
 	}
-	if sum.Info == nil {
-		sum.Info = part.Info
+	if sum.Sampling != nil || part.Sampling != nil {
+		// Samples name functions and reasons by their place in a table of each part.
+		return errors.New("it has instruction samples, which are not added up over parts; read each part by itself")
 	}
+	joinInfo(sum, part)
 	joinTimelines(sum, part.Timeline)
 	return joinNodes(sum.Root, part.Root, sum.Kinds)
+}
+
+// joinInfo keeps the facts of the first part, and that any part is incomplete.
+func joinInfo(sum, part *profile.Profile) {
+	if sum.Info == nil {
+		sum.Info = part.Info
+	} else if why := part.Info[profile.InfoIncomplete]; why != "" {
+		sum.Info[profile.InfoIncomplete] = why
+	}
 }
 
 // joinNodes adds a tree to another one, without recursion: a tree may be as deep as its file was.

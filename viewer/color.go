@@ -1,7 +1,5 @@
 package viewer
 
-import "regexp"
-
 const (
 	faint    = "\x1b[2m"
 	endColor = "\x1b[0m"
@@ -36,8 +34,3 @@ func (l *lines) painted(text, color string) string {
 }
 
 func (l *lines) faint(text string) string { return l.painted(text, faint) }
-
-var sequence = regexp.MustCompile("\x1b\\[[0-9;]*m")
-
-// plain is a text without colours, to be measured.
-func plain(text string) string { return sequence.ReplaceAllString(text, "") }

@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"math"
 	"strings"
@@ -21,7 +22,8 @@ type lines struct {
 	bars    bool
 	percent bool // beside the bars; not when a column already is that share
 	widest  float64
-	shown   map[*Row]bool
+
+	text, number []byte // of the line that is being made
 }
 
 // printed is one column of text, flushed right; left when it holds words.
@@ -80,10 +82,10 @@ func (l *lines) addColumns(values func(r *Row) []float64) {
 func (l *lines) measure() {
 	for i := range l.columns {
 		c := &l.columns[i]
-		c.width = max(runewidth.StringWidth(c.label), runewidth.StringWidth(c.unit))
+		c.width = max(columnsOf(c.label), columnsOf(c.unit))
 		if c.word != nil {
 			for r := range l.table.All() {
-				c.width = max(c.width, runewidth.StringWidth(c.word(r)))
+				c.width = max(c.width, columnsOf(c.word(r)))
 			}
 			continue
 		}
@@ -160,27 +162,26 @@ func (l *lines) row(r *Row, indent string) {
 		share = l.share(r)
 	}
 	heat := l.heat(share)
-	var b strings.Builder
 	for i := range l.columns {
 		c := &l.columns[i]
-		text := ""
-		if c.word != nil {
-			text = pad(c.word(r), c.width, false)
-		} else {
-			text = pad(c.form.text(c.value(r)), c.width, true)
-		}
+		color := ""
 		if i == 0 {
-			text = l.painted(text, heat)
+			color = heat
 		}
-		b.WriteString(text + "  ")
+		if c.word != nil {
+			l.cell(c.word(r), c.width, false, color)
+		} else {
+			l.number = c.form.append(l.number[:0], c.value(r))
+			l.cell(string(l.number), c.width, true, color)
+		}
+		l.text = append(l.text, "  "...)
 	}
-	l.writeShare(&b, share, heat)
-	l.finish(&b, indent, l.table.Label(r), "")
+	l.shareCell(share, true, heat)
+	l.finish(indent, l.table.Label(r), "")
 }
 
 // rest prints a line for rows that are not shown, with their sums.
 func (l *lines) rest(hidden []*Row, indent string) {
-	var b strings.Builder
 	for i := range l.columns {
 		c := &l.columns[i]
 		text := ""
@@ -191,7 +192,8 @@ func (l *lines) rest(hidden []*Row, indent string) {
 			}
 			text = c.form.text(sum)
 		}
-		b.WriteString(pad(text, c.width, true) + "  ")
+		l.cell(text, c.width, true, "")
+		l.text = append(l.text, "  "...)
 	}
 	share := missing
 	if l.share != nil {
@@ -199,37 +201,96 @@ func (l *lines) rest(hidden []*Row, indent string) {
 			share = add(share, l.share(r))
 		}
 	}
-	if l.bars {
-		if l.percent {
-			b.WriteString(pad(percent(share), len("100.0%"), true) + " ")
-		}
-		b.WriteString(strings.Repeat(" ", barCells+1))
-	}
-	l.finish(&b, indent, fmt.Sprintf("%s %d more", l.marks.dots, len(hidden)), faint)
+	l.shareCell(share, false, "")
+	l.finish(indent, fmt.Sprintf("%s %d more", l.marks.dots, len(hidden)), faint)
 }
 
-func (l *lines) writeShare(b *strings.Builder, share float64, heat string) {
+// cell adds a text to the line, filled up to a width and in a colour.
+func (l *lines) cell(text string, width int, right bool, color string) {
+	blanks := max(width-columnsOf(text), 0)
+	colored := l.paper.Color && color != "" && text != ""
+	if colored {
+		l.text = append(l.text, color...)
+	}
+	if right {
+		l.blanks(blanks)
+	}
+	l.text = append(l.text, text...)
+	if !right {
+		l.blanks(blanks)
+	}
+	if colored {
+		l.text = append(l.text, endColor...)
+	}
+}
+
+func (l *lines) blanks(count int) {
+	for range count {
+		l.text = append(l.text, ' ')
+	}
+}
+
+// shareCell adds a row's share and its bar.
+func (l *lines) shareCell(share float64, bar bool, heat string) {
 	if !l.bars {
 		return
 	}
 	if l.percent {
-		b.WriteString(pad(percent(share), len("100.0%"), true) + " ")
+		l.cell(percent(share), percentWidth, true, "")
+		l.blanks(1)
 	}
-	b.WriteString(l.painted(pad(l.bar(share/l.widest), barCells, false), heat) + " ")
+	drawn := ""
+	if bar {
+		drawn = l.bar(share / l.widest)
+	}
+	l.cell(drawn, barCells, false, heat)
+	l.blanks(1)
 }
 
-// finish writes the name, cut to the paper's width, and ends the line. Numbers are never cut, and every name keeps
+const percentWidth = len("100.0%")
+
+// finish adds the name, cut to the paper's width, and prints the line. Numbers are never cut, and every name keeps
 // some letters: of the branches of a deep tree only the last ones are drawn.
-func (l *lines) finish(b *strings.Builder, indent, name, color string) {
+func (l *lines) finish(indent, name, color string) {
 	if l.paper.Width > 0 {
-		room := max(l.paper.Width-runewidth.StringWidth(plain(b.String())), leastName+leastBranches)
-		if runewidth.StringWidth(indent) > room-leastName {
-			indent = l.marks.dots + lastSteps(indent, room-leastName-len([]rune(l.marks.dots)))
+		room := max(l.paper.Width-l.before(), leastName+leastBranches)
+		if columnsOf(indent) > room-leastName {
+			indent = l.marks.dots + lastSteps(indent, room-leastName-columnsOf(l.marks.dots))
 		}
-		name = runewidth.Truncate(name, room-runewidth.StringWidth(indent), l.marks.dots)
+		if left := room - columnsOf(indent); columnsOf(name) > left {
+			name = runewidth.Truncate(name, left, l.marks.dots)
+		}
 	}
-	b.WriteString(l.painted(indent, faint) + l.painted(name, color))
-	l.line(strings.TrimRight(b.String(), " "))
+	l.cell(indent, 0, false, faint)
+	l.cell(name, 0, false, color)
+	l.out.Write(bytes.TrimRight(l.text, " "))
+	l.out.WriteByte('\n')
+	l.text = l.text[:0]
+}
+
+// before is how many columns stand before the names.
+func (l *lines) before() int {
+	columns := 0
+	for i := range l.columns {
+		columns += l.columns[i].width + 2
+	}
+	if l.bars {
+		columns += barCells + 1
+		if l.percent {
+			columns += percentWidth + 1
+		}
+	}
+	return columns
+}
+
+// columnsOf is how many columns of a terminal a text takes.
+func columnsOf(text string) int {
+	for i := range len(text) {
+		if text[i] >= 0x80 {
+			return runewidth.StringWidth(text)
+		}
+	}
+	return len(text)
 }
 
 const (
@@ -261,7 +322,7 @@ func (l *lines) bar(part float64) string {
 
 // pad fills a text up with blanks, before it if it is to stand right.
 func pad(text string, width int, right bool) string {
-	blanks := strings.Repeat(" ", max(width-runewidth.StringWidth(text), 0))
+	blanks := strings.Repeat(" ", max(width-columnsOf(text), 0))
 	if right {
 		return blanks + text
 	}

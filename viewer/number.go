@@ -41,17 +41,19 @@ func formFor(values func(yield func(v float64) bool)) form {
 	return form{decimals: 2 - int(math.Floor(math.Log10(largest)))}
 }
 
-func (f form) text(v float64) string {
+func (f form) text(v float64) string { return string(f.append(nil, v)) }
+
+// append adds the number to a text.
+func (f form) append(b []byte, v float64) []byte {
 	switch {
 	case !finite(v):
-		return nothing
+		return append(b, nothing...)
 	case f.exponent:
-		return strconv.FormatFloat(v, 'g', 5, 64)
+		return strconv.AppendFloat(b, v, 'g', 5, 64)
+	case v < 0 && v > -math.Pow10(-f.decimals)/2:
+		v = 0 // not -0.00
 	}
-	if s := strconv.FormatFloat(v, 'f', f.decimals, 64); s[0] != '-' || v < -math.Pow10(-f.decimals)/2 {
-		return s
-	}
-	return strconv.FormatFloat(0, 'f', f.decimals, 64) // not -0.00
+	return strconv.AppendFloat(b, v, 'f', f.decimals, 64)
 }
 
 // percent prints a share.

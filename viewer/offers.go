@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mattn/go-runewidth"
-
 	"github.com/goproton/goproton/profile"
 )
 
@@ -65,7 +63,7 @@ func List(w io.Writer, p *profile.Profile) error {
 	}
 	width := 0
 	for _, m := range all {
-		width = max(width, runewidth.StringWidth(printable(m.Name)))
+		width = max(width, columnsOf(printable(m.Name)))
 	}
 	var b strings.Builder
 	b.WriteString("recorded\n")

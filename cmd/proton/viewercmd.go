@@ -210,49 +210,51 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 	if err != nil {
 		return err
 	}
-	return term.Paged(stdout, !f.noPager, os.LookupEnv, func(out io.Writer) error {
+	var notes []string // for standard error, once a pager has left the screen
+	err = term.Paged(stdout, !f.noPager, os.LookupEnv, func(out io.Writer) (err error) {
 		if f.compat {
-			return f.printCompat(p, stdin, out, stderr)
+			notes, err = f.printCompat(p, stdin, out)
+		} else {
+			notes, err = f.print(p, out)
 		}
-		if f.list {
-			return viewer.List(out, p)
-		}
-		return f.print(p, out, stderr)
+		return err
 	})
+	for _, n := range notes {
+		fmt.Fprintf(stderr, "proton viewer: %s\n", n)
+	}
+	return err
 }
 
-func (f *viewerFlags) print(p *tree.Profile, out, stderr io.Writer) error {
+func (f *viewerFlags) print(p *tree.Profile, out io.Writer) ([]string, error) {
+	if f.list {
+		return nil, viewer.List(out, p)
+	}
 	f.o.Metrics, f.o.Names = splitNames(f.metrics), viewer.NameFormat(f.format)
 	notes, err := viewer.Render(out, p, f.view, f.o, f.paper)
 	if err == nil && f.sorted {
 		fmt.Fprintln(out)
 		_, err = viewer.Render(out, p, "flat", f.o, f.paper)
 	}
-	if err != nil {
-		return err
-	}
-	for _, n := range notes {
-		fmt.Fprintf(stderr, "proton viewer: %s\n", n)
-	}
-	return nil
+	return notes, err
 }
 
 // printCompat prints what proton-viewer prints.
-func (f *viewerFlags) printCompat(p *tree.Profile, stdin io.Reader, out, stderr io.Writer) (err error) {
+func (f *viewerFlags) printCompat(p *tree.Profile, stdin io.Reader, out io.Writer) (notes []string, err error) {
 	if f.list {
-		return compat.List(out, p)
+		return nil, compat.List(out, p)
 	}
 	o := compat.Options{
 		Metrics: splitNames(f.metrics), Include: f.o.Include, Exclude: f.o.Exclude, Threshold: f.o.Threshold, Depth: f.o.Depth,
 		Format: compat.NameFormat(f.format), Sorted: f.sorted, Color: f.paper.Color,
-		Warn: func(note string) { fmt.Fprintf(stderr, "proton viewer: %s\n", note) },
+		Warn: func(note string) { notes = append(notes, note) },
 	}
 	if f.diff != "" {
 		if o.Diff, err = readProfile(f.diff, stdin); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return compat.Render(out, p, o)
+	err = compat.Render(out, p, o)
+	return notes, err
 }
 
 // splitNames takes apart lists at their commas, and at nothing else: names may hold spaces and quotes.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 )
@@ -30,6 +31,8 @@ func Paged(out io.Writer, wanted bool, getenv func(string) (string, bool), print
 	if err := cmd.Start(); err != nil {
 		return print(out)
 	}
+	signal.Ignore(os.Interrupt) // the pager knows what to do with it
+	defer signal.Reset(os.Interrupt)
 	err = print(in)
 	in.Close()
 	cmd.Wait() //nolint:errcheck // less exits with 2 and more when it is interrupted; what matters is what was printed

@@ -21,6 +21,15 @@ func TestTraceProcessor(t *testing.T) {
 		named.Process = "train.py"
 		named.Compare(t, []byte(written(t, tracetest.Sample())), tracetest.Sample())
 	})
+	t.Run("two processes", func(t *testing.T) {
+		named, p := expect, tracetest.Sample()
+		named.Process = "train.py"
+		p.Timeline.Lanes[3].Process = "rank 1"
+		p.Timeline.Lanes = append(p.Timeline.Lanes, profile.Lane{ID: 6, Process: "rank 1", Name: "CPU Thread 0", Thread: 4711})
+		p.Timeline.Slices = append(p.Timeline.Slices, profile.Slice{Lane: 6, Kind: profile.LaunchSlice, Name: "cuMemcpyAsync", Start: tracetest.Start, Duration: 90})
+		p.Timeline.Flows = append(p.Timeline.Flows, profile.Flow{ID: 9, From: 6, To: 4, Start: tracetest.Start, End: tracetest.Start + 31_000})
+		named.Compare(t, []byte(written(t, p)), p)
+	})
 	t.Run("upstream", func(t *testing.T) {
 		p := readFile(t, upstream+"/triton-3.9.0/tracehook.chrome_trace")
 		expect.Compare(t, []byte(written(t, p)), p)

@@ -2,16 +2,14 @@ package chrometrace
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/goproton/goproton/profile"
 )
 
-// flowID names an arrow: a number, or a text. Ours after the first process are "process.number".
+// flowID names an arrow: a number, or a text.
 type flowID struct {
-	process int64
-	number  uint64
-	text    string
+	number uint64
+	text   string
 }
 
 func (d *reader) flowID() flowID {
@@ -19,14 +17,6 @@ func (d *reader) flowID() flowID {
 		return flowID{number: d.whole()}
 	}
 	text := d.Intern(d.Str("an id"))
-	process, number, dotted := strings.Cut(text, ".")
-	if dotted {
-		p, err := strconv.ParseInt(process, 10, 64)
-		n, wrong := strconv.ParseUint(number, 10, 64)
-		if err == nil && wrong == nil {
-			return flowID{process: p, number: n}
-		}
-	}
 	if n, err := strconv.ParseUint(text, 0, 64); err == nil { // also "0x1f", as Chrome writes them
 		return flowID{number: n}
 	}

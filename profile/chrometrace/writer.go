@@ -290,7 +290,8 @@ func (t *Writer) metrics(list []profile.Metric) {
 	t.buf = append(t.buf, ',')
 }
 
-// Flow writes both ends of an arrow.
+// Flow writes both ends of an arrow. Its ID must be the trace's only one, whatever process it is of: Perfetto takes
+// arrows of one id for one that goes on.
 func (t *Writer) Flow(f profile.Flow) error {
 	if t.err != nil {
 		return t.err
@@ -299,26 +300,18 @@ func (t *Writer) Flow(f profile.Flow) error {
 	if from == nil || to == nil {
 		return t.fail(fmt.Errorf("flow %d goes from lane %d to lane %d; one of them was not described before it", f.ID, f.From, f.To))
 	}
-	t.flowEnd(`{"ph":"s","cat":"flow","name":"launch->kernel"`, f.ID, f.Start, from, from)
-	t.flowEnd(`{"ph":"f","cat":"flow","name":"launch->kernel"`, f.ID, f.End, to, from)
+	t.flowEnd(`{"ph":"s","cat":"flow","name":"launch->kernel"`, f.ID, f.Start, from)
+	t.flowEnd(`{"ph":"f","cat":"flow","name":"launch->kernel"`, f.ID, f.End, to)
 	return t.done()
 }
 
-// flowEnd writes one end. An id must be unique in the file, so after the first process it is "process.id", with the
-// process that the arrow leaves.
-func (t *Writer) flowEnd(head string, id uint64, at int64, lane, from *writtenLane) {
+func (t *Writer) flowEnd(head string, id uint64, at int64, lane *writtenLane) {
 	t.event(head)
 	t.buf = append(t.buf, lane.place...)
 	start, _ := t.since(at, 0)
 	t.buf = appendMicros(t.buf, start)
 	t.buf = append(t.buf, `,"id":`...)
-	if from.pid > 0 {
-		t.buf = append(t.buf, '"')
-		t.buf = append(strconv.AppendInt(t.buf, int64(from.pid), 10), '.')
-		t.buf = append(strconv.AppendUint(t.buf, id, 10), '"')
-	} else {
-		t.buf = strconv.AppendUint(t.buf, id, 10)
-	}
+	t.buf = strconv.AppendUint(t.buf, id, 10)
 	t.buf = append(t.buf, `,"bp":"e"}`...)
 }
 

@@ -180,7 +180,7 @@ func (m *Manager) drop(s *session, phase int) {
 	m.agg.Sets.Drop(s.trees[phase])
 	delete(s.trees, phase)
 	if f := s.traces[phase]; f != nil {
-		f.discard()
+		f.close()
 		delete(s.traces, phase)
 	}
 }

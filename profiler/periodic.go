@@ -1,7 +1,12 @@
 package profiler
 
 import (
+	"maps"
+	"slices"
 	"time"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profiler/aggregate"
 )
 
 // phasePatience is how long a phase is waited for whose launches do not all bring a kernel: some fail.
@@ -40,13 +45,13 @@ type phaseOf struct {
 	phase int
 }
 
-// periodicPhases lists the phases that could be written. Call with mu held.
+// periodicPhases lists the phases that could be written, in order. Call with mu held.
 func (m *Manager) periodicPhases() (list []phaseOf) {
 	for _, s := range m.sessions {
 		if s.periodic == "" || s.name == "" || s.name == "-" {
 			continue
 		}
-		for phase := range s.trees {
+		for _, phase := range slices.Sorted(maps.Keys(s.trees)) {
 			if phase < s.phase {
 				list = append(list, phaseOf{s, phase})
 			}
@@ -55,24 +60,32 @@ func (m *Manager) periodicPhases() (list []phaseOf) {
 	return list
 }
 
-// writeComplete writes and clears a phase if nothing can be added to it any more.
+// writeComplete writes and clears a phase if nothing can be added to it any more. Only the writing of a tree is done
+// without the lock: somebody may finalize the session meanwhile.
 func (m *Manager) writeComplete(s *session, phase int) error {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	t := s.trees[phase]
-	complete := t != nil && (!m.resolver.Waits(func(set uint32) bool { return m.agg.Sets.Has(set, t) }) || time.Since(s.advanced) > phasePatience)
-	m.mu.Unlock()
-	if !complete {
+	if t == nil || m.resolver.Waits(func(set uint32) bool { return m.agg.Sets.Has(set, t) }) && time.Since(s.advanced) < phasePatience {
 		return nil
 	}
-	path, err := m.writePhase(s, phase, s.periodic, true)
-	if err != nil {
+	path := s.path(phase, s.periodic)
+	if err := m.writeNow(s, t, path); err != nil {
 		return err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if s.trees[phase] == t && path != "" {
+	if s.trees[phase] == t {
 		m.drop(s, phase)
 		s.written = append(s.written, path)
 	}
 	return nil
+}
+
+func (m *Manager) writeNow(s *session, t *aggregate.Tree, path string) error {
+	if s.trace {
+		return m.writeTrace(s, t, path, hotpath.Now(), true)
+	}
+	p := m.freeze(s, t)
+	m.mu.Unlock()
+	defer m.mu.Lock()
+	return writeTree(path, s.periodic, p)
 }

@@ -169,7 +169,9 @@ func (o *StartOptions) session() (*session, error) {
 	if err := o.setMode(s); err != nil {
 		return nil, err
 	}
-	s.format, err = s.formatFor(o.Format)
+	if s.format, err = s.formatFor(o.Format); s.periodic != "" {
+		s.periodic = s.format // all parts are alike
+	}
 	return s, err
 }
 

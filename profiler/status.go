@@ -110,10 +110,13 @@ func (m *Manager) HasMetrics(id int) bool {
 		return false
 	}
 	for _, t := range s.trees {
-		if t.Timeline != nil && t.Timeline.Slices() > 0 {
-			return true
+		if t.Timeline != nil {
+			if t.Timeline.Slices() > 0 {
+				return true
+			}
+			continue
 		}
-		if p, _ := t.Freeze(""); t.Timeline == nil && len(p.Root.Children) > 0 || len(p.Root.Metrics) > 0 {
+		if p, _ := t.Freeze(""); len(p.Root.Children) > 0 || len(p.Root.Metrics) > 0 {
 			return true
 		}
 	}

@@ -149,6 +149,9 @@ func TestTraceShowsWhatHappened(t *testing.T) {
 	if len(files) != 1 || !strings.HasSuffix(files[0], "p.chrome_trace") {
 		t.Fatalf("wrote %q", files)
 	}
+	if text, _ := os.ReadFile(files[0]); !strings.Contains(string(text), `"arch":"90"`) || !strings.Contains(string(text), `"tokens":"inclusive"`) {
+		t.Error("the file tells nothing of the GPU, or of the metrics")
+	}
 	same(t, lanes(t, readTrace(t, files[0])), `CPU Thread 0
   outer [ROOT outer]
     inner [ROOT outer inner] map[tokens:7]
@@ -435,5 +438,27 @@ func TestTraceThatCannotBeWritten(t *testing.T) {
 	}
 	if m.find(id) != nil {
 		t.Error("the session lives on")
+	}
+}
+
+// What was written before the disk was full stays, and the error says where.
+func TestTraceOnAFullDisk(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{Data: "trace"})
+	f.call(1, "k")
+	m.Flush()
+	m.mu.Lock()
+	m.flushTraces()
+	m.sessions[0].traces[0].file.Close() // every write fails from now on
+	m.mu.Unlock()
+	f.call(2, "k")
+	_, err := m.Finalize(&id, "")
+	if err == nil || !strings.Contains(err.Error(), ".part has what was written until then") {
+		t.Fatalf("finalize: %v", err)
+	}
+	_, left, _ := strings.Cut(err.Error(), "; ")
+	left, _, _ = strings.Cut(left, " has what")
+	if got := lanes(t, readTrace(t, left)); !strings.Contains(got, "  k [ROOT k]") {
+		t.Errorf("left is\n%s", got)
 	}
 }

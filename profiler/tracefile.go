@@ -18,7 +18,7 @@ type traceFile struct {
 	file   *os.File // nil until something is written
 	writer *chrometrace.Writer
 	beside func() string // where it will be: asked when the file is made
-	placed string        // where a checkpoint has put it
+	placed string        // where it has been put, and is to stay
 }
 
 // newTraceFile makes a trace that begins now. Its file comes with its first flush: most processes below `proton run`
@@ -81,7 +81,6 @@ func (f *traceFile) finish(path string) error {
 	if path != "" {
 		return f.checkpoint(path)
 	}
-	defer os.Remove(f.file.Name())
 	if _, err := f.file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
@@ -89,18 +88,27 @@ func (f *traceFile) finish(path string) error {
 	return err
 }
 
-// discard forgets a phase that was cleared.
-func (f *traceFile) discard() {
+// failed keeps what was written of a trace that came to grief, and says where it is.
+func (f *traceFile) failed(err error) error {
+	if f.file == nil {
+		return err
+	}
+	if f.placed == "" {
+		f.placed = f.file.Name()
+	}
+	return fmt.Errorf("%w; %s has what was written until then", err, f.placed)
+}
+
+// close lets go of the file, and removes it unless it has been put where it is to stay.
+func (f *traceFile) close() {
 	if f.file == nil {
 		return
 	}
-	f.close()
+	f.file.Close()
 	if f.placed == "" {
 		os.Remove(f.file.Name())
 	}
 }
-
-func (f *traceFile) close() { f.file.Close() }
 
 // newTrace makes the timeline of a session's current phase, and its file.
 func (m *Manager) newTrace(s *session, now uint64) *aggregate.Timeline {
@@ -116,15 +124,18 @@ func (m *Manager) writeTrace(s *session, t *aggregate.Tree, path string, now uin
 	if last {
 		t.Timeline.Finish(now)
 	}
-	frozen := m.freeze(s, t)
-	f.writer.Facts(frozen.Devices, frozen.Kinds)
-	if err := t.Timeline.Err(); err != nil {
-		return err
+	var devices []profile.Device
+	for _, d := range t.Timeline.Devices() {
+		devices = append(devices, m.source.Device(d))
 	}
-	if last {
-		return f.finish(path)
+	f.writer.Facts(devices, t.Kinds())
+	if !last {
+		return f.checkpoint(path)
 	}
-	return f.checkpoint(path)
+	if err := f.finish(path); err != nil {
+		return f.failed(err)
+	}
+	return nil
 }
 
 // flushTraces has every trace on disk up to now, so that a kill costs little. Call with mu held.

@@ -63,6 +63,17 @@ func (t *Tree) slotMetrics() map[*node][]metric {
 	return out
 }
 
+// Kinds returns the kinds of the metrics that the program has added so far.
+func (t *Tree) Kinds() profile.Kinds {
+	kinds := profile.Kinds{}
+	for _, list := range t.slotMetrics() {
+		for _, m := range list {
+			kinds[m.name] = m.kind
+		}
+	}
+	return kinds
+}
+
 func (f *freezer) node(n *node) *profile.Node {
 	out := &profile.Node{Name: n.name}
 	f.totals(out, n.totals)

@@ -1,6 +1,8 @@
 package aggregate
 
 import (
+	"slices"
+
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profile"
 )
@@ -38,6 +40,18 @@ func (t *Timeline) Slices() uint64 { return t.slices }
 
 // Err returns the first error of the writer. Nothing is shown after it.
 func (t *Timeline) Err() error { return t.err }
+
+// Devices lists the GPUs that something was shown on.
+func (t *Timeline) Devices() []uint32 {
+	var list []uint32
+	for key := range t.streams {
+		if !slices.Contains(list, key.device) {
+			list = append(list, key.device)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
 
 // Cut ends what is open on the threads: the session stops listening, or its phase is over.
 func (t *Timeline) Cut(now uint64) {

@@ -200,6 +200,18 @@ func TestRooflineShowsKernelsAndCeilings(t *testing.T) {
 	}
 }
 
+// TestRooflineOnAPhone: the panel that opens takes room from the plot, which is drawn again and must keep the choice.
+func TestRooflineOnAPhone(t *testing.T) {
+	p := openModel(t, phone)
+	p.click("#tab-roofline")
+	p.click("#panel-roofline circle.point")
+	for range 3 {
+		p.wait(`new Promise((ok) => requestAnimationFrame(() => requestAnimationFrame(() => ok(true))))`)
+		p.wait(`document.querySelector("#panel-roofline .details").checkVisibility() && document.querySelectorAll("#panel-roofline circle.chosen").length === 1`)
+	}
+	p.shoot("narrow-roofline-chosen")
+}
+
 func TestTimelineZoomsPansAndFollowsArrows(t *testing.T) {
 	p := openModel(t, desk)
 	p.click("#tab-timeline")

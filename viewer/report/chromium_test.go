@@ -32,13 +32,12 @@ type chromium struct {
 }
 
 type message struct {
-	ID        int             `json:"id,omitempty"`
-	Method    string          `json:"method,omitempty"`
-	Session   string          `json:"sessionId,omitempty"`
-	Params    json.RawMessage `json:"params,omitempty"`
-	Result    json.RawMessage `json:"result,omitempty"`
-	Error     *protocolError  `json:"error,omitempty"`
-	arguments any
+	ID      int             `json:"id,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Session string          `json:"sessionId,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *protocolError  `json:"error,omitempty"`
 }
 
 type protocolError struct{ Message string }

@@ -208,7 +208,8 @@ func load(t testing.TB, name string) *profile.Profile {
 
 func TestPagesAreStable(t *testing.T) {
 	p := withTimeline(model(300, 1), 300)
-	if written(t, p) != written(t, p) {
+	first, second := written(t, p), written(t, p)
+	if first != second {
 		t.Error("the same profile makes two different pages")
 	}
 }

@@ -73,9 +73,9 @@ type flame struct {
 }
 
 type flameBox struct {
-	row         *viewer.Row
-	x, w        float64
-	depth, left int
+	row   *viewer.Row
+	x, w  float64
+	depth int
 }
 
 // weigh gives every row its value, or those of its children where they are more: user metrics need not add up.

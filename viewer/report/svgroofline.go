@@ -16,6 +16,7 @@ const (
 	roofLeft, roofRight             = 70.0, 24.0
 	roofTop, roofBottom             = 48.0, 52.0
 	roofLabels                      = 14 // kernels that are named
+	roofNameLetters                 = 34
 	roofSmallest, roofLargestRadius = 4.0, 22.0
 )
 
@@ -92,6 +93,16 @@ type area struct{ left, top, right, bottom float64 }
 
 func (a area) meets(b area) bool {
 	return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom
+}
+
+// fitMiddle cuts a name in its middle: what tells the variants of a kernel apart stands at both ends.
+func fitMiddle(name string, letters int) string {
+	runes := []rune(name)
+	if len(runes) <= letters {
+		return name
+	}
+	tail := letters / 3
+	return string(runes[:letters-tail-1]) + "…" + string(runes[len(runes)-tail:])
 }
 
 // roof takes the first device with both ceilings, and of its types the first that the profile counts.
@@ -260,7 +271,7 @@ func (p *plot) names() {
 		if named == roofLabels {
 			return
 		}
-		text := fit(d.name, 230, 12)
+		text := fitMiddle(d.name, roofNameLetters)
 		w, r := widthOf(text, 12), d.r+5
 		for _, at := range [][2]float64{{d.x + r, d.y + 4}, {d.x - r - w, d.y + 4}, {d.x - w/2, d.y - r - 1}, {d.x - w/2, d.y + r + 10}} {
 			a := labelArea(at[0], at[1], text)

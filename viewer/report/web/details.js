@@ -58,7 +58,8 @@ function pathList(frames) {
 function copyButton(text) {
   return make("button", {type: "button", class: "button", onclick: (e) => {
     const button = e.currentTarget;
-    navigator.clipboard.writeText(text).then(() => {
+    const copying = navigator.clipboard?.writeText(text) ?? Promise.reject(); // some browsers give files no clipboard
+    copying.then(() => {
       button.textContent = "Copied";
       setTimeout(() => (button.textContent = "Copy call path"), 1500);
     }, () => (button.textContent = "Copying is not allowed here"));

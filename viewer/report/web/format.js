@@ -20,13 +20,13 @@ function scaleFor(unit, size) {
   return best;
 }
 
-/** digits prints four significant digits; whole numbers below a million as they are. */
-function digits(v) {
+/** digits prints four significant digits, and counts as they are. */
+function digits(v, count = true) {
   const size = Math.abs(v);
   if (!Number.isFinite(v)) return Number.isNaN(v) ? "–" : v > 0 ? "∞" : "−∞";
   if (size === 0) return "0";
   if (size >= 1e15 || size < 1e-4) return v.toExponential(2).replace("-", "−");
-  const text = Number.isInteger(v) ? v.toFixed(0) : size >= 1000 ? v.toFixed(0) : v.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : size >= 0.1 ? 3 : 5);
+  const text = count && Number.isInteger(v) ? v.toFixed(0) : size >= 1000 ? v.toFixed(0) : v.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : size >= 0.1 ? 3 : 5);
   const [whole, fraction] = text.split(".");
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",").replace("-", "−");
   return fraction === undefined ? grouped : `${grouped}.${fraction}`;
@@ -37,7 +37,7 @@ function quantity(v, unit, signed = false) {
   if (Number.isNaN(v)) return "–";
   const [factor, label] = scaleFor(unit, v);
   const sign = signed && v > 0 ? "+" : "";
-  return sign + digits(v / factor) + (label === "%" ? " %" : label ? " " + label : "");
+  return sign + digits(v / factor, factor === 1) + (label === "%" ? " %" : label ? " " + label : "");
 }
 
 /** valueText prints a value of a column: words, a share, or a number with its unit. */

@@ -8,6 +8,7 @@ class Roofline {
   constructor(panel) {
     const {roofs} = state.report.roofline;
     this.roof = 0;
+    this.chosen = -1; // row of the flat table
     this.dtype = this.commonType();
     this.draw = animationFrame(() => this.paint());
     this.bar = make("div", {class: "bar"});
@@ -20,7 +21,6 @@ class Roofline {
     panel.append(this.bar, make("div", {class: "split"}, this.stage, this.details));
     new ResizeObserver(() => this.draw()).observe(this.stage);
     this.set({});
-    this.describe(-1);
     watch((changed) => {
       if (["matches", "theme", "tab", "metric"].some((k) => changed.has(k)) && state.tab === "roofline") this.draw();
     });
@@ -78,9 +78,11 @@ class Roofline {
     svg.append(arrowHead(), ...plotGrid(scale, width, height), ...this.ceilings(roof, main, scale));
     const marks = dots.map((d) => this.dot(d, scale));
     svg.append(...marks.flat(), ...plotLabels(dots, scale, width, ceilingPlaces(roof, main, scale)));
+    const focused = document.activeElement?.dataset?.kernel;
     this.stage.replaceChildren(svg);
+    if (focused) svg.querySelector(`[data-kernel="${focused}"]`)?.focus();
     if (!dots.length) this.stage.replaceChildren(empty("No kernel to place", "A kernel needs flops, bytes and time. Give it a launch_metadata function that returns them."));
-    this.describe(-1);
+    this.describe(this.chosen);
   }
 
   /** ceilings draws the slope of the memory, and the flat tops: of the chosen type, and faintly of those recorded. */
@@ -112,7 +114,7 @@ class Roofline {
       parts.push(draw("circle", {class: `point old ${d.bound}`, cx: a[0], cy: a[1], r: radius}));
       if (Math.hypot(a[0] - b[0], a[1] - b[1]) > radius + 6) parts.push(draw("path", {class: "move", d: `M${a}L${b}`}));
     }
-    const circle = draw("circle", {class: `point ${d.bound}${faint ? " faint" : ""}`, cx: scale.x(d.x), cy: scale.y(d.y), r: radius, tabindex: "0", role: "button",
+    const circle = draw("circle", {class: `point ${d.bound}${faint ? " faint" : ""}`, cx: scale.x(d.x), cy: scale.y(d.y), r: radius, tabindex: "0", role: "button", "data-kernel": d.i,
       "aria-label": `${name}: ${dotPairs(d).map((p) => p.join(" ")).join(", ")}`});
     circle.addEventListener("pointermove", (e) => showTip(e.clientX, e.clientY, name, dotPairs(d)));
     circle.addEventListener("pointerleave", hideTip);
@@ -128,9 +130,9 @@ class Roofline {
   /** describe fills the panel: the chosen kernel, or what is not on the plot. */
   describe(i) {
     const {report, metric} = state, {flat, strings} = report;
-    for (const c of this.stage.querySelectorAll(".chosen")) c.classList.remove("chosen");
+    this.chosen = i;
+    for (const c of this.stage.querySelectorAll("[data-kernel]")) c.classList.toggle("chosen", c.dataset.kernel === String(i));
     if (i >= 0) {
-      document.activeElement?.classList?.add("chosen");
       this.details.classList.remove("idle");
       this.details.replaceChildren(make("span", {class: "kind", text: "kernel"}), make("h2", {class: "name", text: strings[flat.name[i]]}),
         valuesOf(flat, i),
@@ -143,7 +145,7 @@ class Roofline {
     else {
       box.push(make("p", {class: "muted", text: `${digits(left.length)} ${left.length === 1 ? "kernel does" : "kernels do"} not say both flops and bytes: ${percent(left.reduce((sum, d) => sum + d.share, 0))} of ${metric.label}.`}));
       const list = make("dl");
-      for (const d of left.slice(0, 12)) list.append(make("dt", {class: "name", text: label(flat.name[d.i])}), make("dd", {text: percent(d.share)}));
+      for (const d of left.slice(0, 12)) list.append(make("dt", {class: "name", title: strings[flat.name[d.i]], text: label(flat.name[d.i])}), make("dd", {text: percent(d.share)}));
       box.push(list);
     }
     this.details.classList.toggle("idle", !left.length);
@@ -233,7 +235,7 @@ function plotLabels(dots, scale, width, ceilings) {
   taken.push(...ceilings);
   for (const d of dots.slice(0, 40)) {
     if (d.share < 0.01 || parts.length >= 12) break;
-    const text = fit(label(state.report.flat.name[d.i]), 26), w = text.length * 6.6, r = dotRadius(d.share) + 5;
+    const text = fitMiddle(label(state.report.flat.name[d.i]), width < 600 ? 20 : 30), w = text.length * 6.6, r = dotRadius(d.share) + 5;
     const x = scale.x(d.x), y = scale.y(d.y);
     const spots = [[x + r, y + 4], [x - r - w, y + 4], [x - w / 2, y - r - 1], [x - w / 2, y + r + 11]];
     const spot = spots.find(([left, base]) => left > plotMargin.left && left + w < width - plotMargin.right &&
@@ -243,6 +245,12 @@ function plotLabels(dots, scale, width, ceilings) {
     parts.push(draw("text", {class: "dot-label", x: spot[0], y: spot[1]}, text));
   }
   return parts;
+}
+
+/** fitMiddle cuts a name in its middle: what tells the variants of a kernel apart stands at both ends. */
+function fitMiddle(text, letters) {
+  const tail = Math.floor(letters / 3);
+  return text.length <= letters ? text : text.slice(0, letters - tail - 1) + "…" + text.slice(-tail);
 }
 
 /** ceilingPlaces are the boxes along the ceilings that names keep off, those of the ceilings' own names included. */

@@ -32,6 +32,7 @@ type Options struct {
 	NVTX         bool           // NVTX push/pop ranges become scopes
 	SitePackages []string       // Python's package folders, to find the libcupti that torch or Triton brought
 	HotPath      unsafe.Pointer // struct hp_api of this process, or a recorder in front of it
+	Sampling     record.SamplingOptions
 }
 
 // Collector is the process's one connection to CUPTI. It is either attached (subscribed, with buffers

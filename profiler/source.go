@@ -32,10 +32,23 @@ type Source interface {
 	DeviceName(ordinal uint32) string
 }
 
+// Sampler is a Source that can sample instructions, if SourceOptions.Sampling asked for it. Samples begin and end with
+// Listen; Synchronize and then Flush make Samples complete. None of its methods is called on a thread of the program.
+type Sampler interface {
+	// Samples hands over what was collected since the last call.
+	Samples(func(*record.Sample))
+	// Function tells which function a launch named by its handle; false if it is not known, or not for sure.
+	Function(handle uint64) (record.Function, bool)
+	// Image is the binary that a module was loaded from, nil if it was not seen or not kept.
+	Image(module uint64) []byte
+	SamplingFacts() record.SamplingFacts
+}
+
 // SourceOptions is what a session asks of a source.
 type SourceOptions struct {
 	WholeGraphs  bool
 	SitePackages []string
+	Sampling     record.SamplingOptions
 }
 
 var backends = struct {

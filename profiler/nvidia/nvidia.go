@@ -17,6 +17,7 @@ var HotPath unsafe.Pointer = hotpath.API()
 func init() {
 	profiler.Register("cupti", func(o profiler.SourceOptions) profiler.Source {
 		return cupti.New(cupti.Options{
+			Sampling:     o.Sampling,
 			WholeGraphs:  o.WholeGraphs,
 			NVTX:         cupti.NVTXWanted(),
 			SitePackages: o.SitePackages,

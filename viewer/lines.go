@@ -333,8 +333,7 @@ func pad(text string, width int, right bool) string {
 func (l *lines) footer() {
 	var notes []string
 	if l.table.elided > 0 {
-		notes = append(notes, fmt.Sprintf("%s: rows with less than %s of what is shown, and all but the %d largest of many siblings; --all shows them",
-			l.marks.dots, percent(l.table.tail), elideBeyond))
+		notes = append(notes, l.marks.dots+": "+l.elision()+"; --all shows them")
 	}
 	if whole := l.table.Root.Share; l.share != nil && l.bars && whole < 0.9995 {
 		notes = append(notes, fmt.Sprintf("the filters leave %s of the program's %s; shares are of all of it", percent(whole), l.table.ShareOf))
@@ -355,4 +354,13 @@ func (l *lines) footer() {
 	for _, n := range notes {
 		l.line(l.faint(n))
 	}
+}
+
+// elision says which rows were left out.
+func (l *lines) elision() string {
+	most := fmt.Sprintf("all but the %d largest of many siblings", elideBeyond)
+	if l.share == nil {
+		return most
+	}
+	return fmt.Sprintf("rows with less than %s of what is shown, and %s", percent(l.table.tail), most)
 }

@@ -129,6 +129,9 @@ func number(n *profile.Node, metric string) float64 {
 	return missing
 }
 
+// ours begins the names of amounts that are made of recorded ones: no recorded name does.
+const ours = "\x00"
+
 // computed returns the position of an amount, and adds it if it is new.
 func (b *builder) computed(name string, inclusive bool, of func(f *frame) float64) int {
 	s := &b.sums

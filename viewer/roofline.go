@@ -123,7 +123,7 @@ func (r *roofline) bound(a []float64) string {
 // work: the first is the total, the second says of what.
 func (b *builder) allFlops() func(a []float64) float64 {
 	list := b.flops()
-	at := b.computed("flops of all types", true, func(f *frame) float64 {
+	at := b.computed(ours+"flops of all types", true, func(f *frame) float64 {
 		typed, total := missing, missing
 		for i := range list {
 			if v := number(f.node, list[i].metric.name); list[i].plain() {
@@ -184,9 +184,9 @@ func (b *builder) needRoofline(asked string) error {
 	}
 	b.roof = r
 	b.findDevices()
-	r.compute = b.computed("compute time", true, r.computeTime)
-	r.memory = b.computed("memory time", true, r.memoryTime)
-	r.least = b.computed("least time", true, r.leastTime)
+	r.compute = b.computed(ours+"compute time", true, r.computeTime)
+	r.memory = b.computed(ours+"memory time", true, r.memoryTime)
+	r.least = b.computed(ours+"least time", true, r.leastTime)
 	return nil
 }
 

@@ -4,12 +4,13 @@
 // The passes, in order:
 //
 //  1. collect  frames of the profile in a flat list, without what is no work of the program's (frames.go)
-//  2. filter   include, exclude, focus, trim and hide say which row each frame's values go to (filter.go)
-//  3. resolve  the names that were asked for become columns over recorded amounts (metrics.go, stats.go, roofline.go)
-//  4. sum      amounts are added up per row and over subtrees (table.go)
-//  5. derive   every column is computed from the sums of its row; units that nobody chose are chosen (units.go)
-//  6. cut      rows below the threshold or too deep are hidden, siblings sorted (cut.go)
-//  7. print    one file per view (views.go lists them)
+//  2. resolve  the names that were asked for become columns over recorded amounts (metrics.go, stats.go, roofline.go)
+//  3. filter   include, exclude, focus, trim and hide say which row each frame's values go to (filter.go)
+//  4. sum      amounts are added up per row and over subtrees (sums.go)
+//  5. group    rows of one name, or call paths turned around, become one row (group.go)
+//  6. derive   every column is computed from the sums of its row; units that nobody chose are chosen (metrics.go, units.go)
+//  7. cut      rows below the threshold, too deep or in the long tail are hidden, siblings sorted (cut.go)
+//  8. print    one file per view (views.go lists them)
 //
 // Ratios are always computed from sums, never summed, and a sum is taken over what the filters left. Shares are
 // parts of the whole program, whatever the filters left of it.

@@ -1,7 +1,7 @@
 """Profiling modes as objects; each prints as the mode string that :func:`goproton.start` takes.
 
-This version profiles without a mode. The classes are here so that scripts which build them import and validate as
-usual; ``start`` then says what is missing.
+This version has one mode, the string "periodic_flushing[:format=...]". The classes are here so that scripts which build
+them import and validate as usual; ``start`` then says what is missing.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ func (b *builder) compare(a, z Source, o Options) error {
 	noDevices := namesNoDevice(a.Profile) || namesNoDevice(z.Profile)
 	b.addTree(diffRows(tree), noDevices)
 	columns, _ := diffColumns(kernels, metrics, has)
-	b.addKernels(kernelsOf(diffRows(kernels), noDevices), columns)
+	b.addKernels(kernelsOf(diffRows(kernels), kernelNames(tree.Profiles...)), columns)
 	b.addRoofline(tree.Tables[1])
 	return nil
 }

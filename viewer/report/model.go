@@ -144,11 +144,23 @@ func namesNoDevice(p *profile.Profile) bool {
 	return !found
 }
 
+// kernelNames are the names that kernels of the profiles have. A scope may have the same.
+func kernelNames(profiles ...*profile.Profile) map[string]bool {
+	found := map[string]bool{}
+	for _, p := range profiles {
+		noDevices := namesNoDevice(p)
+		p.Root.Walk(func(n *profile.Node, _ int) bool {
+			if kindOf(n, noDevices) == kernelKind {
+				found[n.Name] = true
+			}
+			return true
+		})
+	}
+	return found
+}
+
 // importance orders columns, and says which are there from the start. What is not named comes last, on request.
-var importance = []struct {
-	name       string
-	shown, tip bool
-}{
+var importance = []standing{
 	{"time", true, false}, {"cpu_time", true, true}, {"cycles", true, false}, {"count", true, true}, {"avg_time", true, true},
 	{"avg_cpu_time", false, false}, {"min_time", false, false}, {"median_time", false, false}, {"p95_time", false, true},
 	{"max_time", false, false}, {"stddev_time", false, false}, {"util", true, true}, {"bound", true, true}, {"flop/s", true, true},
@@ -157,13 +169,13 @@ var importance = []struct {
 	{"bytes", false, false},
 }
 
+type standing struct {
+	name       string
+	shown, tip bool // see column
+}
+
 func rank(name string) int {
-	at := slices.IndexFunc(importance, func(i struct {
-		name       string
-		shown, tip bool
-	}) bool {
-		return i.name == name
-	})
+	at := slices.IndexFunc(importance, func(s standing) bool { return s.name == name })
 	if at < 0 {
 		return len(importance)
 	}

@@ -96,7 +96,7 @@ func (b *builder) single(s Source, o Options) error {
 	noDevices := namesNoDevice(s.Profile)
 	b.addTree(all, noDevices)
 	columns, _ := b.columnsOf(kernels, metrics, has)
-	b.addKernels(kernelsOf(rowsOf(kernels), noDevices), columns)
+	b.addKernels(kernelsOf(rowsOf(kernels), kernelNames(s.Profile)), columns)
 	b.addRoofline(tree)
 	if t := s.Profile.Timeline; t != nil && len(t.Slices) > 0 {
 		b.Timeline = b.packTimeline(t)
@@ -199,8 +199,8 @@ func snap(values []float64) []float64 {
 }
 
 // kernelsOf are the rows of a table grouped by name that stand for kernels.
-func kernelsOf(all []row, noDevices bool) []row {
-	return slices.DeleteFunc(all, func(r row) bool { return kindOf(r.node(), noDevices) != kernelKind })
+func kernelsOf(all []row, names map[string]bool) []row {
+	return slices.DeleteFunc(all, func(r row) bool { return !names[r.name] })
 }
 
 // addKernels packs one row for each kernel, the largest first.

@@ -168,6 +168,19 @@ func TestPageHasTheViewersNumbers(t *testing.T) {
 	}
 }
 
+// TestScopesMayBeNamedLikeKernels: the launch hook of Triton names both after the function.
+func TestScopesMayBeNamedLikeKernels(t *testing.T) {
+	p := model(50, 1)
+	p.Root.Children = []*profile.Node{{Name: "flash_fwd_kernel", Children: p.Root.Children}}
+	h, array := unpacked(t, written(t, p))
+	for _, at := range array(h.Flat.Name) {
+		if h.Strings[int(at)] == "flash_fwd_kernel" {
+			return
+		}
+	}
+	t.Error("the kernel flash_fwd_kernel is not in the list of kernels")
+}
+
 func TestComparisonHasTheDifferences(t *testing.T) {
 	h, array := unpacked(t, written(t, load(t, "before"), load(t, "after")))
 	if !h.Diff || len(h.Files) != 2 {

@@ -11,7 +11,7 @@ import (
 // h200 is the GPU of the samples.
 var h200 = profile.Device{Type: "CUDA", ID: "0", Arch: "90", BusWidth: 6016, ClockRate: 1980000, MemoryClockRate: 3201000, NumSMs: 132}
 
-var kernelNames = []string{
+var sampleKernels = []string{
 	"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3>>(int, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3>)",
 	"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x256x64_warpgroupsize2x1x1_execute_segment_k_off_kernel__5x_cublas",
 	"flash_fwd_kernel", "layer_norm_fwd", "_rope_kernel", "silu_and_mul", "triton_poi_fused_add_mul_3", "reduce_kernel<512, 1>",
@@ -44,7 +44,7 @@ func model(n int, faster float64) *profile.Profile {
 				for _, part := range []string{"attention", "mlp"} {
 					pt := add(l, part)
 					for k := range 4 + r.IntN(5) {
-						kernel(add(pt, kernelNames[(k*3+len(part)+layer%2)%len(kernelNames)]), r, faster)
+						kernel(add(pt, sampleKernels[(k*3+len(part)+layer%2)%len(sampleKernels)]), r, faster)
 					}
 				}
 			}
@@ -93,7 +93,7 @@ func withTimeline(p *profile.Profile, n int) *profile.Profile {
 		path := []string{"ROOT", name, "forward"}
 		for k := range 40 {
 			id := uint64(len(t.Slices))
-			kernelPath := append(append([]string{}, path...), kernelNames[k%len(kernelNames)])
+			kernelPath := append(append([]string{}, path...), sampleKernels[k%len(sampleKernels)])
 			launch := cpu + int64(1000+r.IntN(3000))
 			t.Slices = append(t.Slices, profile.Slice{Lane: 1, Kind: profile.LaunchSlice, Name: "cuLaunchKernel", Start: launch, Duration: 2500, Path: path, ID: id})
 			gpu = max(gpu+int64(r.IntN(3000)), launch+4000)

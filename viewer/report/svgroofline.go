@@ -30,7 +30,7 @@ func Roofline(w io.Writer, s Source, o Options) error {
 	if err := p.roof(t); err != nil {
 		return err
 	}
-	p.dots(t, namesNoDevice(s.Profile))
+	p.dots(t, kernelNames(s.Profile))
 	if len(p.points) == 0 {
 		return errors.New("draw a roofline: no kernel says both its flops and its bytes; give kernels a launch_metadata function that returns them, and profile with the triton hook")
 	}
@@ -120,8 +120,8 @@ func (p *plot) roof(t *viewer.Table) error {
 }
 
 // dots finds the kernels, the largest first, so that small ones lie on top.
-func (p *plot) dots(t *viewer.Table, noDevices bool) {
-	for _, r := range kernelsOf(rowsOf(t), noDevices) {
+func (p *plot) dots(t *viewer.Table, names map[string]bool) {
+	for _, r := range kernelsOf(rowsOf(t), names) {
 		v := r.new.Values
 		share := v[timeColumn] / t.Total[timeColumn]
 		if !placeable(v[intensityColumn]) || !placeable(v[rateColumn]) {

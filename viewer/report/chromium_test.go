@@ -379,9 +379,11 @@ func (p *page) text(selector string) string {
 
 type spot struct{ X, Y float64 }
 
-// place is a point of an element, as parts of its size from its upper left corner.
+// place is a point of an element, as parts of its size from its upper left corner. It waits for the element: much is
+// drawn with the next frame of the screen.
 func (p *page) place(selector string, x, y float64) spot {
 	p.t.Helper()
+	p.wait(fmt.Sprintf(`(() => { const box = document.querySelector(%q)?.getBoundingClientRect(); return box !== undefined && box.width * box.height > 0; })()`, selector))
 	found, ok := p.eval(fmt.Sprintf(`(() => {
 		const e = document.querySelector(%q);
 		if (!e) return null;

@@ -104,6 +104,7 @@ class Table {
   /** list finds the rows to show, from the top. */
   list() {
     this.rows = this.mode === "tree" ? this.treeRows() : this.flatRows();
+    this.inner.style.height = tableHead + this.rows.length * tableRow + "px"; // now: a caller may scroll before the next frame
     this.fillHead();
     const all = this.data.count;
     this.note.textContent = this.rows.length === all ? `${digits(all)} rows` : `${digits(this.rows.length)} of ${digits(all)} rows`;
@@ -207,7 +208,6 @@ class Table {
   paint() {
     if (state.tab !== "table") return;
     const {grid, inner, rows} = this;
-    inner.style.height = tableHead + rows.length * tableRow + "px";
     const from = Math.max(0, Math.floor((grid.scrollTop - tableHead) / tableRow) - 6);
     const to = Math.min(rows.length, from + Math.ceil(grid.clientHeight / tableRow) + 14);
     const elements = [this.head];

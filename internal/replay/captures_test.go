@@ -65,7 +65,7 @@ func play(t *testing.T, capture, context string) *profile.Profile {
 func TestRecordedRuns(t *testing.T) {
 	for _, c := range []struct{ capture, context string }{
 		{"vecadd", "shadow"}, {"matmul", "shadow"}, {"cuda_graph", "shadow"}, {"cuda_graph", "python"},
-		{"dynamic_net", "shadow"}, {"dynamic_net", "python"},
+		{"dynamic_net", "shadow"}, {"dynamic_net", "python"}, {"overlap", "shadow"},
 	} {
 		t.Run(c.capture+"."+c.context, func(t *testing.T) {
 			got := outline(play(t, c.capture, c.context))

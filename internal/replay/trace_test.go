@@ -157,7 +157,9 @@ func byPath(list []traceEvent) string {
 // TestRecordedTraces plays what an H200 did as a trace. Beyond the outline: what was launched starts after its
 // launch, also in a replay.
 func TestRecordedTraces(t *testing.T) {
-	for _, c := range []struct{ capture, context string }{{"vecadd", "shadow"}, {"cuda_graph", "shadow"}, {"cuda_graph", "python"}} {
+	for _, c := range []struct{ capture, context string }{
+		{"vecadd", "shadow"}, {"cuda_graph", "shadow"}, {"cuda_graph", "python"}, {"overlap", "shadow"},
+	} {
 		t.Run(c.capture+"."+c.context, func(t *testing.T) {
 			events := playTrace(t, filepath.Join("../../testdata/captures", c.capture+".capture.gz"), c.context)
 			launched := map[uint32]float64{}

@@ -162,6 +162,7 @@ func (m *Manager) drain() int {
 		m.resolver.NextCycle()
 		work++
 	}
+	m.drainSamples()
 	if m.attached && work > 0 {
 		hotpath.PrepareBuffers(spareBuffers)
 	}
@@ -215,6 +216,10 @@ func (m *Manager) flush() {
 	}
 	if waited {
 		m.resolver.Forget(mark)
+	}
+	if waited && m.sampler != nil {
+		m.drainSamples()
+		m.agg.Settle()
 	}
 	for _, s := range m.sessions {
 		s.flushed = s.phase

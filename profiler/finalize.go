@@ -144,6 +144,9 @@ func (m *Manager) writePhase(s *session, phase int, format string, last bool) (p
 	}
 	p := m.freeze(s, t)
 	m.mu.Unlock()
+	if err := m.describe(s, p, path); err != nil {
+		return path, err
+	}
 	return path, writeTree(path, format, p)
 }
 
@@ -160,17 +163,23 @@ func (m *Manager) phases(s *session) []int {
 
 // freeze copies a tree into a profile, with its devices and what was lost.
 func (m *Manager) freeze(s *session, t *aggregate.Tree) *profile.Profile {
-	deviceType := "CUDA"
-	if m.source != nil {
-		deviceType = m.source.DeviceType()
-	}
-	p, devices := t.Freeze(deviceType)
+	p, devices := m.freezeTree(t)
 	p.Info = s.info
 	for _, d := range devices {
 		p.Devices = append(p.Devices, m.source.Device(d))
 	}
 	m.addLoss(p)
 	return p
+}
+
+func (m *Manager) freezeTree(t *aggregate.Tree) (*profile.Profile, []uint32) {
+	switch {
+	case m.source == nil:
+		return t.Freeze("CUDA")
+	case m.sampler != nil:
+		return m.freezeSampled(t)
+	}
+	return t.Freeze(m.source.DeviceType())
 }
 
 // addLoss writes what was lost onto the <unattributed> frame: readers of the format ignore what they don't

@@ -36,9 +36,11 @@ type Manager struct {
 	resolver    *callpath.Resolver
 	sets        *aggregate.Sets
 	agg         *aggregate.Aggregator
-	lastSet     uint32 // newest launch set that was not empty
-	ahead       int64  // of the source's clock, where a timeline needs it
-	measured    bool   // ahead
+	sampler     Sampler // while instructions are sampled
+	images      *images // of what it sampled
+	lastSet     uint32  // newest launch set that was not empty
+	ahead       int64   // of the source's clock, where a timeline needs it
+	measured    bool    // ahead
 	loss        Loss
 	base        lossBase
 	draining    chan struct{} // closed to end the drainer; nil when none runs
@@ -68,7 +70,11 @@ type session struct {
 	also     record.Kinds // what it asked for besides kernels
 	periodic string       // format in which complete phases are written at once; "" = at the end
 	format   string       // to write in unless another is asked for
-	info     profile.Info
+
+	sampling   record.SamplingOptions
+	keepImages bool // write the sampled modules beside the profile
+
+	info profile.Info
 
 	active   bool
 	phase    int
@@ -91,6 +97,7 @@ func NewManager() *Manager {
 func (m *Manager) reset() {
 	m.resolver = callpath.New()
 	m.agg = aggregate.New(m.sets)
+	m.sampler, m.images = nil, nil
 	m.loss = Loss{}
 	m.base = lossBase{hotpath.Lost(), hotpath.BuffersRefused()}
 	m.resolver.Metric = m.agg.AddMetric
@@ -177,7 +184,7 @@ func (m *Manager) newTree(s *session, now uint64) *aggregate.Tree {
 
 // drop forgets a phase and what it holds. Call with mu held.
 func (m *Manager) drop(s *session, phase int) {
-	m.agg.Sets.Drop(s.trees[phase])
+	m.agg.Drop(s.trees[phase])
 	delete(s.trees, phase)
 	if f := s.traces[phase]; f != nil {
 		f.close()

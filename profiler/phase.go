@@ -47,21 +47,29 @@ var ErrTimeline = errors.New("[PROTON] Only TreeData is supported for getData() 
 
 // Profile returns what a session's phase holds so far. It does not flush.
 func (m *Manager) Profile(id, phase int) (*profile.Profile, error) {
+	p, images, err := m.snapshot(id, phase)
+	if err == nil && p.Sampling != nil {
+		images.describe(p)
+	}
+	return p, err
+}
+
+func (m *Manager) snapshot(id, phase int) (*profile.Profile, *images, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s, err := m.session(id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if s.trace {
-		return nil, ErrTimeline
+		return nil, nil, ErrTimeline
 	}
 	t := s.trees[phase]
 	if t == nil {
-		return nil, &SessionError{fmt.Sprintf("Phase %d has no data.", phase)}
+		return nil, nil, &SessionError{fmt.Sprintf("Phase %d has no data.", phase)}
 	}
 	m.drain()
-	return m.freeze(s, t), nil
+	return m.freeze(s, t), m.images, nil
 }
 
 // AdvancePhase begins the next phase and returns its number. Kernels launched before stay in the old one.

@@ -17,7 +17,7 @@ type StartOptions struct {
 	Context string // "shadow" (default) or "python"
 	Data    string // "tree" (default) or "trace"
 	Backend string // "cupti" (default)
-	Mode    string // "" or "periodic_flushing[:format=…]"
+	Mode    string // "", "periodic_flushing[:format=…]" or "pcsampling[:…]", see record.ParseSampling
 	Format  string // to write in when finalize names none; "" is what the data are usually written in
 	NoStats bool   // leave out the distributions of kernel times
 
@@ -47,6 +47,7 @@ func (m *Manager) Start(o StartOptions) (int, error) {
 	if err := hotpath.Init(); err != nil {
 		return 0, err
 	}
+	o.Source.Sampling = s.sampling
 	if err := m.prepare(o); err != nil {
 		return 0, err
 	}
@@ -72,6 +73,9 @@ func (m *Manager) prepare(o StartOptions) error {
 			return err
 		}
 		m.source, m.options, m.mode, m.problems = source, o.Source, strings.ToLower(o.Mode), nil
+		if err := m.beginSampling(o.Source.Sampling); err != nil {
+			return err
+		}
 	} else if o.Source.WholeGraphs != m.options.WholeGraphs || strings.ToLower(o.Mode) != m.mode {
 		return &ArgumentError{"Cannot add a session with the same profiler but a different mode than existing sessions"}
 	}
@@ -135,7 +139,8 @@ func (m *Manager) problem(err error) { m.problems = append(m.problems, err.Error
 func (m *Manager) Problems() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return append([]string(nil), m.problems...)
+	_, problems := m.samplingStatus()
+	return append(slices.Clone(m.problems), problems...)
 }
 
 // problemOnce is problem for what would be said again and again.
@@ -201,14 +206,14 @@ func (o *StartOptions) activities(trace bool) (kinds record.Kinds, err error) {
 }
 
 func (o *StartOptions) setMode(s *session) error {
-	kind, options, _ := strings.Cut(strings.ToLower(o.Mode), ":")
-	switch kind {
+	kind, options, _ := strings.Cut(o.Mode, ":")
+	switch strings.ToLower(kind) {
 	case "":
 		return nil
 	case "pcsampling":
-		return &NotImplementedError{`mode="pcsampling" is not there yet; leave mode out to time kernels`}
+		return s.sampleInstructions(options)
 	case "periodic_flushing":
-		return s.flushPeriodically(options)
+		return s.flushPeriodically(strings.ToLower(options))
 	}
 	return &ArgumentError{fmt.Sprintf("CuptiProfiler: unsupported mode: %s", o.Mode)}
 }

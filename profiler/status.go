@@ -11,6 +11,7 @@ type Status struct {
 	Problems []string
 	GPU      string // product name of the first GPU, once one is attached
 	Attached bool
+	Sampling SamplingStatus
 	Waiting  bool // no GPU was initialised by the program yet
 }
 
@@ -19,7 +20,9 @@ func (m *Manager) Status() Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := Status{Sessions: len(m.sessions), Kernels: m.agg.Kernels, GPUNanos: m.agg.Nanos, Loss: m.lossNow(), Attached: m.attached, Waiting: m.waiting}
-	s.Problems = append(s.Problems, m.problems...)
+	sampling, problems := m.samplingStatus()
+	s.Sampling = sampling
+	s.Problems = append(append(s.Problems, m.problems...), problems...)
 	if m.attached {
 		s.GPU = m.source.DeviceName(0)
 	}

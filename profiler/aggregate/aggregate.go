@@ -18,8 +18,9 @@ const (
 
 // Aggregator routes activities to the trees of the sessions that listened when they were asked for.
 type Aggregator struct {
-	Sets  *Sets
-	cache map[cacheKey]route
+	Sets     *Sets
+	Sampling *Sampling // nil while nobody samples
+	cache    map[cacheKey]route
 
 	Kernels      uint64 // kernels and whole graphs added
 	Nanos        uint64 // their time
@@ -32,14 +33,16 @@ type cacheKey struct {
 	launch, captured callpath.Place
 	name             string
 	device           uint32
+	function         uint32 // its number while instructions are sampled, else 0
 	kind             record.Kind
 	replayed         bool
 }
 
 // route is where activities of one key go: onto sums, and into timelines.
 type route struct {
-	sums  []*total
-	shown []shown
+	sums     []*total
+	shown    []shown
+	launcher *launcher // while instructions are sampled
 }
 
 type shown struct {
@@ -58,17 +61,27 @@ func (a *Aggregator) Reset() { clear(a.cache) }
 
 // Add adds one activity at the place that the resolver found.
 func (a *Aggregator) Add(k *record.Activity, at *callpath.Answer) {
-	if at.Launch.Set == 0 {
+	if at.Launch.Set == 0 && a.Sampling == nil {
 		return // asked for while no session was active
 	}
 	key := cacheKey{launch: at.Launch, name: k.Name, device: k.Device, kind: k.Kind, replayed: at.Graph}
 	if at.Captured != nil {
 		key.captured = at.Captured.Place
 	}
+	if a.Sampling != nil {
+		key.function = a.Sampling.functionOf(k, at)
+	}
 	r, ok := a.cache[key]
 	if !ok {
 		r = a.route(key, launchOrder(at.Order))
 		a.cache[key] = r
+	}
+	if r.launcher != nil {
+		r.launcher.add(k)
+		a.Sampling.remember(k, r.launcher)
+	}
+	if at.Launch.Set == 0 {
+		return
 	}
 	a.count(k)
 	for _, t := range r.sums {
@@ -96,6 +109,9 @@ func (a *Aggregator) route(key cacheKey, order uint64) (r route) {
 			r.sums = append(r.sums, leaf.on(key.device, key.kind, t.Times))
 		}
 	}
+	if key.function != 0 {
+		r.launcher = a.launcher(key, order)
+	}
 	return r
 }
 
@@ -108,6 +124,9 @@ func (a *Aggregator) AddUnattributed(k *record.Activity, set uint32) {
 	a.count(k)
 	if isKernel(k.Kind) {
 		a.Unattributed++
+	}
+	if a.Sampling != nil && k.Kind == record.Kernel {
+		a.stranger(k, set).add(k)
 	}
 	for _, t := range a.Sets.trees(set) {
 		if !t.wants(k.Kind) {

@@ -31,12 +31,26 @@ const (
 func (t *Tree) Freeze(deviceType string) (*profile.Profile, []uint32) {
 	f := freezer{kinds: profile.Kinds{}, devices: map[uint32]bool{}, deviceType: deviceType, slots: t.slotMetrics()}
 	p := &profile.Profile{Root: f.node(t.root), Kinds: f.kinds}
+	return p, f.seen()
+}
+
+// FreezeSampled is Freeze for a tree whose kernels are sampled: nodes have their samples, and Profile.Sampling names
+// the functions and counts. What the sampler can tell besides is for the caller to add.
+func (a *Aggregator) FreezeSampled(t *Tree, deviceType string) (*profile.Profile, []uint32) {
+	f := freezer{kinds: profile.Kinds{}, devices: map[uint32]bool{}, deviceType: deviceType, slots: t.slotMetrics()}
+	f.samples = a.newSampleFreezer(t)
+	p := &profile.Profile{Root: f.node(t.root), Kinds: f.kinds}
+	f.samples.finish(p)
+	return p, f.seen()
+}
+
+func (f *freezer) seen() []uint32 {
 	var devices []uint32
 	for d := range f.devices {
 		devices = append(devices, d)
 	}
 	sort.Slice(devices, func(i, j int) bool { return devices[i] < devices[j] })
-	return p, devices
+	return devices
 }
 
 type freezer struct {
@@ -44,6 +58,7 @@ type freezer struct {
 	devices    map[uint32]bool
 	deviceType string
 	slots      map[*node][]metric
+	samples    *sampleFreezer // nil while instructions are not sampled
 }
 
 // slotMetrics reads what the hot path has summed for this tree, by node.
@@ -77,6 +92,9 @@ func (t *Tree) Kinds() profile.Kinds {
 func (f *freezer) node(n *node) *profile.Node {
 	out := &profile.Node{Name: n.name}
 	f.totals(out, n.totals)
+	if f.samples != nil {
+		f.samples.node(out, n)
+	}
 	for i := range n.metrics {
 		f.metric(out, &n.metrics[i])
 	}

@@ -36,6 +36,8 @@ type Tree struct {
 	serial uint32 // tells trees of one phase apart: a cleared phase starts over with a new tree
 	root   *node
 	index  []*node // by hotpath node id
+
+	settled *shares // of samples, nil while there are none
 }
 
 type node struct {
@@ -46,7 +48,8 @@ type node struct {
 	order    uint64           // place in time of the first event below, see launchOrder
 	totals   []*total
 	metrics  []metric
-	path     []string // names from the root to here, once a timeline has asked
+	samples  map[uint32]tallies // of instructions, by number of the function
+	path     []string           // names from the root to here, once a timeline has asked
 }
 
 // total sums the activities of one node on one device.

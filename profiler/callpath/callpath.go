@@ -24,7 +24,8 @@ type Place struct {
 // replay repeats.
 type Captured struct {
 	Place
-	Metrics []OpMetric
+	Metrics  []OpMetric
+	Function uint32 // see Resolver.Function; 0 if it is not known
 }
 
 // OpMetric is one metric that a launch hook gave while a stream was being captured.
@@ -41,6 +42,7 @@ type Answer struct {
 	Captured *Captured // set when a graph replayed the kernel and its capture was seen
 	Graph    bool      // a graph launched it
 	Order    uint32    // correlation id of the launch: its place in time
+	Function uint32    // see Resolver.Function; 0 if it is not known
 
 	// Only while some session wants a timeline:
 	Thread   uintptr    // which thread's ring the launch was in
@@ -78,24 +80,28 @@ type thread struct {
 
 // Resolver holds launches that wait for their kernels, and the graphs that live.
 type Resolver struct {
-	launches map[uint32]launch
-	timed    map[uint32]timed // of those launches, where a timeline wants it
-	graphs   graphs
-	threads  map[uintptr]*thread
-	replays  []uint32 // graph launches in order, oldest first
-	cycle    uint32
+	launches  map[uint32]launch
+	functions map[uint32]uint32 // of those launches, where instructions are sampled
+	timed     map[uint32]timed  // of those launches, where a timeline wants it
+	graphs    graphs
+	threads   map[uintptr]*thread
+	replays   []uint32 // graph launches in order, oldest first
+	cycle     uint32
 
 	// Metric receives metrics of ops that turned out not to be captured. Set it before use.
 	Metric func(p Place, order uint32, m OpMetric)
 	// Event receives what only timelines need: what opens and closes on a thread, and metrics. Set it before use.
 	Event func(thread uintptr, rec *hotpath.Record)
+	// Function numbers the function that a launch names by its handle, 0 if it is not known; nil unless instructions
+	// are sampled. Set it before use.
+	Function func(handle uint64) uint32
 	// ModuleUnloaded is called when cached kernel names may have gone stale.
 	ModuleUnloaded func()
 }
 
 // New returns an empty resolver.
 func New() *Resolver {
-	return &Resolver{launches: make(map[uint32]launch), timed: make(map[uint32]timed), threads: make(map[uintptr]*thread), graphs: newGraphs()}
+	return &Resolver{launches: make(map[uint32]launch), functions: make(map[uint32]uint32), timed: make(map[uint32]timed), threads: make(map[uintptr]*thread), graphs: newGraphs()}
 }
 
 // Add takes the records of one thread in the order in which they were made.
@@ -122,6 +128,9 @@ func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 			r.Event(id, rec)
 		}
 		r.launches[rec.Corr] = launch{Place: place(rec), graph: graph, seen: r.cycle}
+		if r.Function != nil && !graph && rec.Func != 0 {
+			r.functions[rec.Corr] = r.Function(rec.Func)
+		}
 		t.lastLaunch = rec.Corr
 		if graph {
 			r.replays = append(r.replays, rec.Corr)
@@ -193,6 +202,7 @@ func place(rec *hotpath.Record) Place {
 func (r *Resolver) nodeCreated(t *thread, rec *hotpath.Record) {
 	c := &Captured{Place: place(rec)}
 	if rec.Flags&hotpath.FlagCaptured != 0 {
+		c.Function = r.functions[t.lastLaunch]
 		r.drop(t.lastLaunch) // it went into the graph; no kernel will carry its id
 	}
 	if rec.Op != 0 && rec.Op == t.op {
@@ -224,6 +234,9 @@ func (r *Resolver) Resolve(k *record.Activity) (Answer, bool) {
 		return Answer{}, false
 	}
 	a := Answer{Launch: l.Place, Graph: l.graph, Order: k.Correlation}
+	if r.Function != nil {
+		a.Function = r.functions[k.Correlation]
+	}
 	if len(r.timed) > 0 {
 		t := r.timed[k.Correlation]
 		a.Thread, a.ThreadID, a.Called, a.Metrics = t.thread, t.tid, t.called, t.metrics
@@ -236,14 +249,23 @@ func (r *Resolver) Resolve(k *record.Activity) (Answer, bool) {
 	l.seen = r.cycle
 	r.launches[k.Correlation] = l
 	if k.GraphNode != 0 {
-		a.Captured = r.graphs.find(k.GraphID, k.GraphNode)
+		if a.Captured = r.graphs.find(k.GraphID, k.GraphNode); a.Captured != nil {
+			a.Function = a.Captured.Function
+		}
 	}
 	return a, true
+}
+
+// Launched tells where a launch was made whose kernel has not been resolved yet.
+func (r *Resolver) Launched(correlation uint32) (Answer, bool) {
+	l, ok := r.launches[correlation]
+	return Answer{Launch: l.Place, Graph: l.graph, Order: correlation}, ok
 }
 
 func (r *Resolver) drop(corr uint32) {
 	delete(r.launches, corr)
 	delete(r.timed, corr)
+	delete(r.functions, corr)
 }
 
 // Limits on what waits: a graph launch keeps its entry until its kernels have long stopped coming, or, if

@@ -36,6 +36,10 @@ const (
 	Serialized              // one kernel at a time; a sample knows its launch
 )
 
+func (m SamplingMode) String() string {
+	return [...]string{"none", "continuous", "serialized"}[m]
+}
+
 // SamplingOptions is what to sample. Zero values leave the choice to the source.
 type SamplingOptions struct {
 	Mode           SamplingMode

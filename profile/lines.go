@@ -1,0 +1,109 @@
+package profile
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Metrics of instruction samples. A sample that is not stalled is one of a warp that was chosen to go on.
+const (
+	SamplesMetric        = "num_samples"
+	StalledSamplesMetric = "num_stalled_samples"
+	StalledMetricPrefix  = "stalled_" // before the reason
+	SelectedReason       = "selected"
+)
+
+// AddLines shows the samples of every node as metrics: below the node a frame for the line of the function itself,
+// below that those of the inlined calls, and the samples at the innermost, so that inclusive sums are right everywhere.
+// Samples whose place is not known stay on the node.
+func (p *Profile) AddLines() {
+	if p.Sampling == nil {
+		return
+	}
+	var sampled []*Node
+	p.Root.Walk(func(n *Node, _ int) bool {
+		if len(n.Samples) > 0 {
+			sampled = append(sampled, n)
+		}
+		return true
+	})
+	for _, n := range sampled {
+		p.Sampling.addLines(n)
+	}
+	if len(sampled) == 0 {
+		return
+	}
+	p.Kinds[SamplesMetric], p.Kinds[StalledSamplesMetric] = Inclusive, Inclusive
+	for _, reason := range p.Sampling.Reasons {
+		p.Kinds[StalledMetricPrefix+reason] = Inclusive
+	}
+}
+
+func (s *Sampling) addLines(n *Node) {
+	sums := map[*Node]*stallSums{}
+	var order []*Node
+	for _, of := range n.Samples {
+		f := &s.Functions[of.Function]
+		for _, pc := range of.PCs {
+			at := n
+			for _, frame := range slices.Backward(f.At(pc.Offset)) {
+				at = at.childNamed(frame.String())
+			}
+			if sums[at] == nil {
+				sums[at] = &stallSums{byReason: make([]uint64, len(s.Reasons))}
+				order = append(order, at)
+			}
+			sums[at].add(s, pc.Stalls)
+		}
+	}
+	for _, at := range order {
+		sums[at].set(at, s.Reasons)
+	}
+}
+
+func (n *Node) childNamed(name string) *Node {
+	if c := n.Child(name); c != nil {
+		return c
+	}
+	c := &Node{Name: name}
+	n.Children = append(n.Children, c)
+	return c
+}
+
+// String is the name of the line's frame in a tree.
+func (f SourceFrame) String() string {
+	if f.Func == "" {
+		return fmt.Sprintf("%s:%d", f.File, f.Line)
+	}
+	return fmt.Sprintf("%s:%d@%s", f.File, f.Line, f.Func)
+}
+
+// stallSums are the samples of one line.
+type stallSums struct {
+	all, stalled uint64
+	byReason     []uint64
+}
+
+func (t *stallSums) add(s *Sampling, stalls []Stall) {
+	for _, stall := range stalls {
+		t.all += stall.Samples
+		if int(stall.Reason) >= len(t.byReason) {
+			t.stalled += stall.Samples
+			continue
+		}
+		t.byReason[stall.Reason] += stall.Samples
+		if s.Reasons[stall.Reason] != SelectedReason {
+			t.stalled += stall.Samples
+		}
+	}
+}
+
+func (t *stallSums) set(n *Node, reasons []string) {
+	n.Set(SamplesMetric, IntValue(int64(t.all)))
+	n.Set(StalledSamplesMetric, IntValue(int64(t.stalled)))
+	for i, samples := range t.byReason {
+		if samples > 0 {
+			n.Set(StalledMetricPrefix+reasons[i], IntValue(int64(samples)))
+		}
+	}
+}

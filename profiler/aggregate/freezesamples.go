@@ -1,0 +1,105 @@
+package aggregate
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// sampleFreezer copies samples into a profile.
+type sampleFreezer struct {
+	of       *Sampling
+	settled  *shares
+	sofar    *shares // of the period that has not ended
+	out      profile.Sampling
+	position map[uint32]int // of functions, by number, in out.Functions
+}
+
+func (a *Aggregator) newSampleFreezer(t *Tree) *sampleFreezer {
+	return &sampleFreezer{of: a.Sampling, settled: t.shares(), sofar: a.sofar(t), position: map[uint32]int{}}
+}
+
+// node gives a node's samples to its copy.
+func (f *sampleFreezer) node(out *profile.Node, n *node) {
+	f.add(out, n.samples, f.sofar.nodes[n])
+}
+
+// add adds samples of the same functions from several sources.
+func (f *sampleFreezer) add(out *profile.Node, sources ...map[uint32]tallies) {
+	byFunction := map[uint32]tallies{}
+	for _, source := range sources {
+		for function, samples := range source {
+			talliesOf(byFunction, function).addAll(samples)
+		}
+	}
+	for _, number := range slices.SortedFunc(maps.Keys(byFunction), f.of.byIdentity) {
+		if samples := byFunction[number]; len(samples) > 0 {
+			out.Samples = append(out.Samples, profile.FunctionSamples{Function: f.function(number), PCs: f.pcs(samples)})
+		}
+	}
+}
+
+// byIdentity orders functions in a way that is the same in every run.
+func (s *Sampling) byIdentity(a, b uint32) int {
+	x, y := s.function(a), s.function(b)
+	return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Module, y.Module), cmp.Compare(x.Index, y.Index))
+}
+
+// function returns a function's position in the profile.
+func (f *sampleFreezer) function(number uint32) int {
+	if at, ok := f.position[number]; ok {
+		return at
+	}
+	from := f.of.function(number)
+	f.position[number] = len(f.out.Functions)
+	f.out.Functions = append(f.out.Functions, profile.SampledFunction{Name: from.Name, Module: ModuleName(from.Module), Index: int(from.Index)})
+	return f.position[number]
+}
+
+// ModuleName is a module's hash as profiles and files have it.
+func ModuleName(hash uint64) string {
+	const digits = 16
+	text := strconv.FormatUint(hash, 16)
+	return "0000000000000000"[:digits-len(text)] + text
+}
+
+func (f *sampleFreezer) pcs(samples tallies) (out []profile.PCSamples) {
+	for _, key := range samples.keys() {
+		if len(out) == 0 || out[len(out)-1].Offset != key.offset {
+			out = append(out, profile.PCSamples{Offset: key.offset})
+		}
+		n := samples[key]
+		f.out.Total += n.samples
+		at := &out[len(out)-1]
+		at.Stalls = append(at.Stalls, profile.Stall{Reason: key.reason, Samples: n.samples, NotIssued: n.notIssued})
+	}
+	return out
+}
+
+// finish adds what belongs to no launch, and the sums.
+func (f *sampleFreezer) finish(p *profile.Profile) {
+	loose := map[uint32]tallies{}
+	for _, source := range []map[uint32]tallies{f.settled.loose, f.sofar.loose} {
+		for number, samples := range source {
+			talliesOf(loose, number).addAll(samples)
+		}
+	}
+	for _, number := range slices.SortedFunc(maps.Keys(loose), f.of.byIdentity) {
+		under := child(child(p.Root, UnattributedFrame), f.of.function(number).Name)
+		f.add(under, map[uint32]tallies{number: loose[number]})
+	}
+	f.out.Apportioned = f.settled.apportioned + f.sofar.apportioned
+	p.Sampling = &f.out
+}
+
+func child(n *profile.Node, name string) *profile.Node {
+	c := n.Child(name)
+	if c == nil {
+		c = &profile.Node{Name: name}
+		n.Children = append(n.Children, c)
+	}
+	return c
+}

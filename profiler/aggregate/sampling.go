@@ -1,0 +1,318 @@
+package aggregate
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/goproton/goproton/profiler/callpath"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// Sampling brings samples to the call paths that launched what was sampled. A sample of a continuous sampler names a
+// function and nothing else, and it comes late: so samples are kept by function, and beside them who launched the
+// function and how long it then ran, until everything that was launched is known to have run and to have been sampled.
+// Then Settle gives each launcher its share. A function with one launcher, the usual case, is shared with nobody.
+type Sampling struct {
+	Serialized bool // samples name their launches
+
+	Taken       uint64 // samples so far
+	Apportioned uint64 // of them, those that Settle shared out among several places
+	Unlaunched  uint64 // and those of functions that nobody was seen to launch
+
+	functions []*function       // by number - 1
+	byCode    map[code]uint32   // numbers of those whose module is known
+	byName    map[string]uint32 // and of those that are only known by name
+	launchers map[cacheKey]*launcher
+	recent    recent // launches that a sample may still name
+}
+
+// code tells functions of one name apart.
+type code struct {
+	module uint64
+	index  uint32
+}
+
+// function is one function of the GPU in the current period: since the last Settle.
+type function struct {
+	record.Function
+	launchers []*launcher
+	samples   tallies // that nobody has yet
+	set       uint32  // who listened when the last of them came
+}
+
+// launcher is a place that launches a function.
+type launcher struct {
+	count, nanos uint64
+	to           []target // none: no session listened, or those that did are gone
+}
+
+// target is where the samples of a launcher go in one tree.
+type target struct {
+	tree *Tree
+	node *node
+}
+
+// pcReason is an instruction of a function and why warps waited there.
+type pcReason struct {
+	offset uint64
+	reason uint16
+}
+
+// tally counts samples.
+type tally struct{ samples, notIssued uint64 }
+
+type tallies map[pcReason]tally
+
+func (t tallies) add(key pcReason, n tally) {
+	old := t[key]
+	t[key] = tally{old.samples + n.samples, old.notIssued + n.notIssued}
+}
+
+func (t tallies) total() (n uint64) {
+	for _, c := range t {
+		n += c.samples
+	}
+	return n
+}
+
+func (t tallies) addAll(other tallies) {
+	for key, n := range other {
+		t.add(key, n)
+	}
+}
+
+// keys are in order of offset and reason.
+func (t tallies) keys() []pcReason {
+	return slices.SortedFunc(maps.Keys(t), func(a, b pcReason) int {
+		return cmp.Or(cmp.Compare(a.offset, b.offset), cmp.Compare(a.reason, b.reason))
+	})
+}
+
+// talliesOf returns those of a function, to be added to.
+func talliesOf(of map[uint32]tallies, function uint32) tallies {
+	if of[function] == nil {
+		of[function] = tallies{}
+	}
+	return of[function]
+}
+
+// NewSampling returns what brings samples to the trees of one aggregator.
+func NewSampling(serialized bool) *Sampling {
+	return &Sampling{Serialized: serialized, byCode: map[code]uint32{}, byName: map[string]uint32{}, launchers: map[cacheKey]*launcher{}, recent: newRecent()}
+}
+
+// Number returns the number of a function, from 1.
+func (s *Sampling) Number(f record.Function) uint32 {
+	key := code{f.Module, f.Index}
+	if n, ok := s.byCode[key]; ok {
+		return n
+	}
+	n := s.number(f)
+	s.byCode[key] = n
+	return n
+}
+
+// named returns the number of a function of which nothing but the name is known.
+func (s *Sampling) named(name string) uint32 {
+	if n, ok := s.byName[name]; ok {
+		return n
+	}
+	n := s.number(record.Function{Name: name})
+	s.byName[name] = n
+	return n
+}
+
+func (s *Sampling) number(f record.Function) uint32 {
+	s.functions = append(s.functions, &function{Function: f})
+	return uint32(len(s.functions))
+}
+
+func (s *Sampling) function(number uint32) *function { return s.functions[number-1] }
+
+// functionOf returns the number of the function that an activity ran, 0 for what is no kernel.
+func (s *Sampling) functionOf(k *record.Activity, at *callpath.Answer) uint32 {
+	switch {
+	case k.Kind != record.Kernel:
+		return 0
+	case at.Function != 0:
+		return at.Function
+	}
+	return s.named(k.Name)
+}
+
+// launcher returns the one of a key, whose function is known.
+func (a *Aggregator) launcher(key cacheKey, order uint64) *launcher {
+	s := a.Sampling
+	if l := s.launchers[key]; l != nil {
+		return l
+	}
+	l := &launcher{}
+	for _, t := range a.Sets.trees(key.launch.Set) {
+		l.to = append(l.to, target{t, t.leaf(key, order)})
+	}
+	s.take(key, l)
+	return l
+}
+
+func (s *Sampling) take(key cacheKey, l *launcher) {
+	s.launchers[key] = l
+	f := s.function(key.function)
+	f.launchers = append(f.launchers, l)
+}
+
+// stranger returns the launcher of kernels whose launch was lost.
+func (a *Aggregator) stranger(k *record.Activity, set uint32) *launcher {
+	s := a.Sampling
+	key := cacheKey{launch: callpath.Place{Set: set}, name: k.Name, function: s.named(k.Name), kind: record.Graph} // no kernel has such a key
+	if l := s.launchers[key]; l != nil {
+		return l
+	}
+	l := &launcher{}
+	for _, t := range a.Sets.trees(set) {
+		l.to = append(l.to, target{t, t.root.child(UnattributedFrame, lastOrder).child(k.Name, lastOrder)})
+	}
+	s.take(key, l)
+	return l
+}
+
+func (l *launcher) add(k *record.Activity) {
+	l.count++
+	if k.Timed() {
+		l.nanos += k.Duration()
+	}
+}
+
+// AddSample takes a sample. waiting finds the launch of a serialized sample when its kernel has not been seen yet; set
+// is who gets samples of functions that were never seen launching.
+func (a *Aggregator) AddSample(r *record.Sample, set uint32, waiting func(correlation uint32) (callpath.Answer, bool)) {
+	s := a.Sampling
+	for _, stall := range r.Stalls {
+		s.Taken += uint64(stall.Samples)
+	}
+	number := s.Number(record.Function{Module: r.Module, Index: r.Index, Name: r.Function})
+	if l := a.launcherOf(r, number, waiting); l != nil {
+		for _, to := range l.to {
+			to.node.tallies(number).take(r)
+		}
+		return
+	}
+	f := s.function(number)
+	if f.samples == nil {
+		f.samples = tallies{}
+	}
+	f.samples.take(r)
+	f.set = set
+}
+
+func (t tallies) take(r *record.Sample) {
+	for _, stall := range r.Stalls {
+		t.add(pcReason{r.Offset, stall.Reason}, tally{uint64(stall.Samples), uint64(min(stall.NotIssued, stall.Samples))})
+	}
+}
+
+// remember keeps who launched a kernel for serialized samples, which may come after it.
+func (s *Sampling) remember(k *record.Activity, l *launcher) {
+	if s.Serialized {
+		s.recent.add(k.Correlation, l)
+	}
+}
+
+// launcherOf finds the launch that a serialized sample names. Its kernel's record may come before or after it.
+func (a *Aggregator) launcherOf(r *record.Sample, number uint32, waiting func(uint32) (callpath.Answer, bool)) *launcher {
+	if r.Correlation == 0 {
+		return nil
+	}
+	if l := a.Sampling.recent.find(r.Correlation); l != nil {
+		return l
+	}
+	at, ok := waiting(r.Correlation)
+	if !ok || at.Graph {
+		return nil
+	}
+	l := a.launcher(cacheKey{launch: at.Launch, name: r.Function, function: number}, launchOrder(at.Order))
+	a.Sampling.recent.add(r.Correlation, l)
+	return l
+}
+
+// tallies returns a node's samples of one function, to be added to.
+func (n *node) tallies(function uint32) tallies {
+	if n.samples == nil {
+		n.samples = map[uint32]tallies{}
+	}
+	return talliesOf(n.samples, function)
+}
+
+// Drop forgets a tree.
+func (a *Aggregator) Drop(t *Tree) {
+	a.Sets.Drop(t)
+	if a.Sampling != nil {
+		a.Sampling.drop(t)
+		a.Reset()
+	}
+}
+
+// drop forgets a tree. What ran for nobody else any more still counts when samples are shared out, but one launcher
+// per function is enough for it.
+func (s *Sampling) drop(t *Tree) {
+	for _, f := range s.functions {
+		var gone *launcher
+		left := f.launchers[:0]
+		for _, l := range f.launchers {
+			l.forget(t)
+			if len(l.to) > 0 {
+				left = append(left, l)
+				continue
+			}
+			if gone == nil {
+				gone = &launcher{}
+				left = append(left, gone)
+			}
+			gone.join(l)
+		}
+		clear(f.launchers[len(left):])
+		f.launchers = left
+	}
+	for key, l := range s.launchers {
+		if len(l.to) == 0 {
+			delete(s.launchers, key)
+		}
+	}
+}
+
+func (l *launcher) forget(t *Tree) {
+	kept := l.to[:0]
+	for _, to := range l.to {
+		if to.tree != t {
+			kept = append(kept, to)
+		}
+	}
+	clear(l.to[len(kept):])
+	l.to = kept
+}
+
+// recent remembers the launchers of the last kernels by correlation id.
+type recent struct {
+	byID map[uint32]*launcher
+	ids  []uint32 // a ring
+	next int
+}
+
+// mostRecent is far more than a buffer of kernel records holds (9,500), which is what can lie between a kernel's
+// record and its samples.
+const mostRecent = 1 << 16
+
+func newRecent() recent { return recent{byID: map[uint32]*launcher{}} }
+
+func (r *recent) add(id uint32, l *launcher) {
+	if len(r.ids) < mostRecent {
+		r.ids = append(r.ids, id)
+	} else {
+		delete(r.byID, r.ids[r.next])
+		r.ids[r.next] = id
+		r.next = (r.next + 1) % mostRecent
+	}
+	r.byID[id] = l
+}
+
+func (r *recent) find(id uint32) *launcher { return r.byID[id] }

@@ -1,0 +1,250 @@
+package aggregate
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// shares is what one tree gets of the samples of a period.
+type shares struct {
+	apportioned uint64                       // samples of functions that not only one node of it launched
+	loose       map[uint32]tallies           // of functions that nobody was seen to launch, by number
+	nodes       map[*node]map[uint32]tallies // nil: nodes get theirs at once
+}
+
+// Settle gives the samples of the period that ends to those who launched the sampled functions. Call it when
+// everything that was launched has run, its kernels were added, and its samples too.
+func (a *Aggregator) Settle() {
+	s := a.Sampling
+	s.count()
+	a.share((*Tree).shares)
+	for _, f := range s.functions {
+		f.launchers, f.samples = nil, nil
+	}
+	clear(s.launchers)
+	s.recent = newRecent()
+	a.Reset() // routes hold launchers
+}
+
+// count keeps the totals that a run's closing line tells.
+func (s *Sampling) count() {
+	byName := s.launchersByName()
+	for _, f := range s.functions {
+		switch from := append(slices.Clip(f.launchers), byName[f.Name]...); {
+		case len(from) == 0:
+			s.Unlaunched += f.samples.total()
+		case len(merged(from)) > 1:
+			s.Apportioned += f.samples.total()
+		}
+	}
+}
+
+// shares returns what the tree has for good.
+func (t *Tree) shares() *shares {
+	if t.settled == nil {
+		t.settled = &shares{loose: map[uint32]tallies{}}
+	}
+	return t.settled
+}
+
+// sofar returns what a tree would get if the period ended now.
+func (a *Aggregator) sofar(t *Tree) *shares {
+	out := &shares{loose: map[uint32]tallies{}, nodes: map[*node]map[uint32]tallies{}}
+	a.share(func(x *Tree) *shares {
+		if x == t {
+			return out
+		}
+		return nil
+	})
+	return out
+}
+
+// share hands out the samples of every function. of returns what a tree gets, nil for one that is of no interest.
+func (a *Aggregator) share(of func(*Tree) *shares) {
+	byName := a.Sampling.launchersByName()
+	for i, f := range a.Sampling.functions {
+		if len(f.samples) == 0 {
+			continue
+		}
+		from := append(slices.Clip(f.launchers), byName[f.Name]...)
+		if len(from) > 0 {
+			f.apportion(uint32(i+1), merged(from), of)
+			continue
+		}
+		for _, t := range a.Sets.trees(f.set) {
+			if out := of(t); out != nil {
+				talliesOf(out.loose, uint32(i+1)).addAll(f.samples)
+			}
+		}
+	}
+}
+
+// launchersByName returns those of functions that are only known by name: any function of that name may be theirs.
+func (s *Sampling) launchersByName() map[string][]*launcher {
+	out := map[string][]*launcher{}
+	for name, number := range s.byName {
+		if l := s.function(number).launchers; len(l) > 0 {
+			out[name] = l
+		}
+	}
+	return out
+}
+
+// merged joins launchers that lead to the same nodes: there are more routes than places.
+func merged(from []*launcher) []*launcher {
+	if len(from) < 2 {
+		return from
+	}
+	var out []*launcher
+	seen := map[*node][]*launcher{} // by the node in the first tree; nil for those that lead nowhere
+	for _, l := range from {
+		var first *node
+		if len(l.to) > 0 {
+			first = l.to[0].node
+		}
+		same := slices.IndexFunc(seen[first], func(x *launcher) bool { return slices.Equal(x.to, l.to) })
+		if same < 0 {
+			own := *l
+			seen[first] = append(seen[first], &own)
+			out = append(out, &own)
+			continue
+		}
+		seen[first][same].join(l)
+	}
+	return out
+}
+
+func (l *launcher) join(other *launcher) {
+	l.count += other.count
+	l.nanos += other.nanos
+}
+
+// apportion shares a function's samples, instruction by instruction and reason by reason.
+func (f *function) apportion(number uint32, from []*launcher, of func(*Tree) *shares) {
+	by := newDivider(weights(from))
+	var working []uint64
+	apportioned := ambiguous(from)
+	for _, key := range f.samples.keys() {
+		n := f.samples[key]
+		working = append(working[:0], by.divide(n.samples-n.notIssued)...)
+		waiting := by.divide(n.notIssued)
+		for i, l := range from {
+			got := tally{working[i] + waiting[i], waiting[i]}
+			if got.samples == 0 {
+				continue
+			}
+			for _, to := range l.to {
+				out := of(to.tree)
+				if out == nil {
+					continue
+				}
+				out.give(to.node, number, key, got)
+				if apportioned[to.tree] {
+					out.apportioned += got.samples
+				}
+			}
+		}
+	}
+}
+
+func (s *shares) give(n *node, function uint32, key pcReason, got tally) {
+	if s.nodes == nil {
+		n.tallies(function).add(key, got)
+		return
+	}
+	if s.nodes[n] == nil {
+		s.nodes[n] = map[uint32]tallies{}
+	}
+	talliesOf(s.nodes[n], function).add(key, got)
+}
+
+// ambiguous returns the trees that cannot be sure of their samples of a function: those in which several nodes
+// launched it, or which did not have all its launches.
+func ambiguous(from []*launcher) map[*Tree]bool {
+	nodes, launches := map[*Tree]*node{}, map[*Tree]int{}
+	out := map[*Tree]bool{}
+	for _, l := range from {
+		for _, to := range l.to {
+			launches[to.tree]++
+			if n := nodes[to.tree]; n != nil && n != to.node {
+				out[to.tree] = true
+			}
+			nodes[to.tree] = to.node
+		}
+	}
+	for t, n := range launches {
+		out[t] = out[t] || n < len(from)
+	}
+	return out
+}
+
+// weights are by kernel time; where no kernel could be timed by launches, and where no kernel was seen equal.
+func weights(from []*launcher) []uint64 {
+	for _, weight := range []func(*launcher) uint64{
+		func(l *launcher) uint64 { return l.nanos },
+		func(l *launcher) uint64 { return l.count },
+		func(*launcher) uint64 { return 1 },
+	} {
+		var out []uint64
+		some := uint64(0)
+		for _, l := range from {
+			w := weight(l)
+			out = append(out, w)
+			some |= w
+		}
+		if some != 0 {
+			return out
+		}
+	}
+	return nil
+}
+
+// divider divides whole numbers by weights. Each gets what it is due rounded down or up, and nothing is lost. What
+// rounding takes from one is remembered for the next number, so that many small numbers add up right as well: with
+// each on its own, those with the least weight would get nothing of a thousand ones.
+type divider struct {
+	weights []uint64
+	total   uint64
+	owed    []int64 // in parts of total
+	order   []int
+	out     []uint64
+}
+
+// mostWeight keeps sums of weights, and what is owed, within an int64.
+const mostWeight = 1 << 60
+
+func newDivider(weights []uint64) *divider {
+	d := &divider{weights: slices.Clone(weights), owed: make([]int64, len(weights)), order: make([]int, len(weights)), out: make([]uint64, len(weights))}
+	for _, w := range weights {
+		d.total += min(w, mostWeight/uint64(len(weights)))
+	}
+	for i := range d.weights {
+		d.weights[i] = min(d.weights[i], mostWeight/uint64(len(weights)))
+		d.order[i] = i
+	}
+	return d
+}
+
+// divide returns the parts of n. They are overwritten by the next call.
+func (d *divider) divide(n uint64) []uint64 {
+	left := n
+	for i, w := range d.weights {
+		high, low := bits.Mul64(n, w)
+		whole, rest := bits.Div64(high, low, d.total)
+		d.out[i] = whole
+		d.owed[i] += int64(rest)
+		left -= whole
+	}
+	if left == 0 {
+		return d.out
+	}
+	slices.SortFunc(d.order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(d.owed[b], d.owed[a]), cmp.Compare(a, b))
+	})
+	for _, i := range d.order[:left] {
+		d.out[i]++
+		d.owed[i] -= int64(d.total)
+	}
+	return d.out
+}

@@ -1,0 +1,157 @@
+package aggregate
+
+import (
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/goproton/goproton/profiler/callpath"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// What is divided is never lost or doubled, no part is off by one or more from what it is due, and many small numbers
+// add up to what their sum would have given, but for a few.
+func TestDivisionLosesNothingAndIsFairInTheLongRun(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for round := range 300 {
+		weights := make([]uint64, 1+random.IntN(12))
+		total := uint64(0)
+		for i := range weights {
+			weights[i] = random.Uint64() >> (8 + random.IntN(56))
+			total += weights[i]
+		}
+		if total == 0 {
+			continue
+		}
+		d := newDivider(weights)
+		sums, all := make([]uint64, len(weights)), uint64(0)
+		for range 400 {
+			n := uint64(random.IntN(5))
+			if random.IntN(50) == 0 {
+				n = random.Uint64() >> 20
+			}
+			all += n
+			left := n
+			for i, part := range d.divide(n) {
+				left -= part
+				sums[i] += part
+				if off := offBy(part, n, weights[i], total); off > 1 {
+					t.Fatalf("round %d: %d of %d for %d of %d", round, part, n, weights[i], total)
+				}
+			}
+			if left != 0 {
+				t.Fatalf("round %d: parts of %d lack %d", round, n, int64(left))
+			}
+		}
+		for i := range sums {
+			if off := offBy(sums[i], all, weights[i], total); off > float64(len(weights)) {
+				t.Errorf("round %d: %d of %d for %d of %d: off by %.1f", round, sums[i], all, weights[i], total, off)
+			}
+		}
+	}
+}
+
+// offBy is how far part is from n*weight/total.
+func offBy(part, n, weight, total uint64) float64 {
+	due := new(big.Rat).SetFrac(new(big.Int).Mul(new(big.Int).SetUint64(n), new(big.Int).SetUint64(weight)), new(big.Int).SetUint64(total))
+	due.Sub(due, new(big.Rat).SetInt(new(big.Int).SetUint64(part)))
+	off, _ := due.Abs(due).Float64()
+	return off
+}
+
+func TestHugeWeightsDoNotOverflow(t *testing.T) {
+	d := newDivider([]uint64{1 << 63, 1 << 63, 1 << 63})
+	for range 10 {
+		parts := d.divide(3)
+		if parts[0] != 1 || parts[1] != 1 || parts[2] != 1 {
+			t.Fatal(parts)
+		}
+	}
+}
+
+// sampled is a stage whose kernels are sampled.
+func sampled(t *testing.T, serialized bool) (*Aggregator, *Tree, uint32) {
+	a, tree, set := stage(t)
+	a.Sampling = NewSampling(serialized)
+	return a, tree, set
+}
+
+func nobodyWaits(uint32) (callpath.Answer, bool) { return callpath.Answer{}, false }
+
+// take adds n samples of a function, half of them of each of two reasons.
+func take(a *Aggregator, set, n uint32, f record.Function) {
+	a.AddSample(&record.Sample{Module: f.Module, Index: f.Index, Function: f.Name, Offset: 16,
+		Stalls: []record.Stall{{Reason: 0, Samples: n / 2}, {Reason: 1, Samples: n - n/2, NotIssued: n / 4}}}, set, nobodyWaits)
+}
+
+func counts(n map[uint32]tallies) (samples, notIssued uint64) {
+	for _, of := range n {
+		for _, c := range of {
+			samples += c.samples
+			notIssued += c.notIssued
+		}
+	}
+	return samples, notIssued
+}
+
+func TestSamplesAreNotSettledTwice(t *testing.T) {
+	a, tree, set := sampled(t, false)
+	f := record.Function{Module: 7, Index: 3, Name: "k"}
+	at := launched(set, 1)
+	at.Function = a.Sampling.Number(f)
+	a.Add(kernel("k", 0, 100), at)
+	take(a, set, 10, f)
+	for range 2 { // looking changes nothing
+		if p, _ := a.FreezeSampled(tree, "CUDA"); p.Sampling.Total != 10 || p.Sampling.Apportioned != 0 {
+			t.Fatalf("%+v", p.Sampling)
+		}
+	}
+	a.Settle()
+	a.Settle()
+	a.Add(kernel("k", 0, 100), at)
+	take(a, set, 5, f)
+	if p, _ := a.FreezeSampled(tree, "CUDA"); p.Sampling.Total != 15 || len(p.Root.Child("k").Samples) != 1 {
+		t.Fatalf("%+v", p.Sampling)
+	}
+}
+
+// Two functions of one name are two: each sample finds its own launches.
+func TestFunctionsOfOneNameAreToldApart(t *testing.T) {
+	a, tree, set := sampled(t, false)
+	scopes := []*node{tree.root.child("a", 1), tree.root.child("b", 2)}
+	for i, n := range []uint32{10, 30} {
+		f := record.Function{Module: uint64(i + 1), Index: 3, Name: "k"}
+		l := &launcher{count: 1, nanos: 5, to: []target{{tree, scopes[i].child("k", 1)}}}
+		a.Sampling.take(cacheKey{function: a.Sampling.Number(f), launch: callpath.Place{Node: uint32(i)}}, l)
+		take(a, set, n, f)
+	}
+	a.Settle()
+	for i, want := range []uint64{10, 30} {
+		if got, _ := counts(scopes[i].child("k", 1).samples); got != want {
+			t.Errorf("scope %d has %d samples, want %d", i, got, want)
+		}
+	}
+	if a.Sampling.Apportioned != 0 || a.Sampling.Taken != 40 {
+		t.Errorf("%d apportioned, %d taken", a.Sampling.Apportioned, a.Sampling.Taken)
+	}
+}
+
+// A phase that is dropped takes its share with it: what is left does not get more than was its own.
+func TestADroppedTreeKeepsItsShare(t *testing.T) {
+	a, first, set := sampled(t, false)
+	second := a.Sets.NewTree(TreeOptions{Phase: 1})
+	later := a.Sets.Launch([]*Tree{second})
+	f := record.Function{Module: 7, Index: 3, Name: "k"}
+	for i, s := range []uint32{set, later} {
+		at := launched(s, uint32(i+1))
+		at.Function = a.Sampling.Number(f)
+		a.Add(kernel("k", 0, uint64(100+200*i)), at)
+	}
+	a.Drop(first)
+	take(a, later, 40, f)
+	a.Settle()
+	p, _ := a.FreezeSampled(second, "CUDA")
+	if p.Sampling.Total != 30 || p.Sampling.Apportioned != 30 {
+		t.Errorf("%d samples, %d apportioned, want 30 of 40 for 300 of 400 ns", p.Sampling.Total, p.Sampling.Apportioned)
+	}
+}

@@ -1,0 +1,100 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Intervals between samples in cycles: powers of two between these can be had, others are rounded.
+const (
+	leastInterval = 1 << 5
+	mostInterval  = 1 << 31
+)
+
+// ParseSampling reads the options of the mode "pcsampling": "interval=65536:collection=serialized:kernels=matmul.*",
+// in any order but for kernels, which may hold colons and so comes last. "" is all defaults. keepImages says whether the
+// binaries of sampled functions are to lie beside the profile.
+func ParseSampling(text string) (o SamplingOptions, keepImages bool, err error) {
+	o, keepImages = SamplingOptions{Mode: Continuous}, true
+	for rest := text; rest != ""; {
+		var option string
+		if strings.HasPrefix(strings.ToLower(rest), "kernels=") {
+			option, rest = rest, ""
+		} else {
+			option, rest, _ = strings.Cut(rest, ":")
+		}
+		key, value, _ := strings.Cut(option, "=")
+		if err := o.set(strings.ToLower(key), value, &keepImages); err != nil {
+			return SamplingOptions{}, false, err
+		}
+	}
+	return o, keepImages, nil
+}
+
+func (o *SamplingOptions) set(key, value string, keepImages *bool) (err error) {
+	switch key {
+	case "interval":
+		o.Interval, err = interval(value)
+	case "collection":
+		switch strings.ToLower(value) {
+		case "continuous":
+			o.Mode = Continuous
+		case "serialized":
+			o.Mode = Serialized
+		default:
+			return fmt.Errorf("unsupported collection: %s; continuous and serialized are known", value)
+		}
+	case "kernels":
+		var pattern *regexp.Regexp
+		if pattern, err = regexp.Compile(value); err != nil {
+			return fmt.Errorf("kernels=%s is no regular expression: %w", value, err)
+		}
+		o.Kernels = pattern.MatchString
+	case "buffer":
+		o.HardwareBuffer, err = bytes(key, value)
+	case "scratch":
+		o.ScratchBuffer, err = bytes(key, value)
+	case "cubins":
+		switch strings.ToLower(value) {
+		case "keep":
+			*keepImages = true
+		case "drop":
+			*keepImages = false
+		default:
+			return fmt.Errorf("unsupported cubins: %s; keep and drop are known", value)
+		}
+	default:
+		return fmt.Errorf("unsupported option key: %s; interval, collection, buffer, scratch, cubins and kernels are known", key)
+	}
+	return err
+}
+
+func interval(value string) (uint64, error) {
+	n, err := strconv.ParseUint(value, 10, 64)
+	if err != nil || n < leastInterval || n > mostInterval {
+		return 0, fmt.Errorf("interval=%s is no number of cycles from %d to %d", value, leastInterval, mostInterval)
+	}
+	return n, nil
+}
+
+var errSize = errors.New("want a number of bytes, or one with K, M or G behind it")
+
+// bytes reads a size: "64M". Below 1 MiB no sampler works, above 64 GiB it is a slip.
+func bytes(key, value string) (uint64, error) {
+	const least, most = 1 << 20, 1 << 36
+	digits, shift := value, 0
+	if i := strings.IndexAny(strings.ToUpper(value), "KMG"); i >= 0 && i == len(value)-1 {
+		digits, shift = value[:i], 10*(1+strings.Index("KMG", strings.ToUpper(value[i:])))
+	}
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("%s=%s: %w", key, value, errSize)
+	}
+	if n > most>>shift || n<<shift < least {
+		return 0, fmt.Errorf("%s=%s: it must be from 1M to 64G", key, value)
+	}
+	return n << shift, nil
+}

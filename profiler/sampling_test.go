@@ -1,16 +1,22 @@
 package profiler
 
 import (
+	"bytes"
+	"flag"
 	"os"
-	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 
+	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/record"
 )
+
+var update = flag.Bool("update", false, "rewrite golden files")
 
 // fakeSampler is a fakeSource that also samples what a test says. A function's handle is its index in the symbol table.
 type fakeSampler struct {
@@ -57,7 +63,324 @@ func (f *fakeSampler) function(handle, module uint64, name string) record.Functi
 
 // launch launches a kernel within a scope.
 func (f *fakeSampler) launch(scope string, corr uint32, handle uint64, nanos uint64) {
-	defer drive.Scope(scope)()
+	s := drive.Enter(scope)
 	drive.Launch(corr, handle)
+	drive.Leave(s)
 	f.kernel(corr, f.functions[handle].Name, nanos)
+}
+
+func startSampling(t *testing.T, m *Manager, name, options string) int {
+	t.Helper()
+	return start(t, m, name, StartOptions{Mode: "pcsampling" + options})
+}
+
+func TestSamplesOfOneCallPathAreExact(t *testing.T) {
+	m, f := samplingStage(t)
+	id := startSampling(t, m, "p", "")
+	gemm, other := f.function(3, 7, "gemm"), f.function(4, 7, "other")
+	f.launch("forward", 1, 3, 100)
+	f.launch("forward", 2, 3, 50)
+	f.launch("backward", 3, 4, 10)
+	f.sample(gemm, 16, 1, 3)
+	f.sample(gemm, 16, 1, 0)
+	f.sample(gemm, 32, 0, 2)
+	f.sample(other, 0, 0, 1)
+	f.facts.Dropped, f.facts.NonUser = 5, 6
+	same(t, m.outline(t, id, 0), `ROOT
+  forward
+    gemm count=2 time (ns)=150 num_samples=7 num_stalled_samples=5 stalled_long_scoreboard=5 stalled_selected=2
+  backward
+    other count=1 time (ns)=10 num_samples=1 num_stalled_samples=1 stalled_long_scoreboard=1
+`)
+	p, err := m.Profile(id, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := p.Sampling
+	if s.Mode != "continuous" || s.Period != 65536 || s.Total != 8 || s.Dropped != 5 || s.NonUser != 6 || s.Apportioned != 0 {
+		t.Errorf("%+v", s)
+	}
+	if got := m.Status().Sampling; got.Samples != 8 || got.Apportioned != 0 || got.Unlaunched != 0 {
+		t.Errorf("%+v", got)
+	}
+	pcs := p.Root.Child("forward").Child("gemm").Samples[0]
+	if f := s.Functions[pcs.Function]; f.Name != "gemm" || f.Module != "0000000000000007" || f.Index != 3 {
+		t.Errorf("%+v", f)
+	}
+	if want := []profile.Stall{{Reason: 0, Samples: 3, NotIssued: 1}, {Reason: 1, Samples: 2}}; len(pcs.PCs) != 2 || pcs.PCs[0].Offset != 16 || !slices.Equal(pcs.PCs[0].Stalls, want) {
+		t.Errorf("%+v", pcs)
+	}
+}
+
+func TestSamplesOfSeveralCallPathsAreSharedByKernelTime(t *testing.T) {
+	m, f := samplingStage(t)
+	id := startSampling(t, m, "p", "")
+	gemm := f.function(3, 7, "gemm")
+	f.launch("long", 1, 3, 900)
+	f.launch("short", 2, 3, 100)
+	for offset := range uint64(100) { // single samples: the short launches must get theirs too
+		f.sample(gemm, 16*offset, 0, 1)
+	}
+	same(t, m.outline(t, id, 0), `ROOT
+  long
+    gemm count=1 time (ns)=900 num_samples=90 num_stalled_samples=90 stalled_long_scoreboard=90
+  short
+    gemm count=1 time (ns)=100 num_samples=10 num_stalled_samples=10 stalled_long_scoreboard=10
+`)
+	p, _ := m.Profile(id, 0)
+	if p.Sampling.Apportioned != 100 || m.Status().Sampling.Apportioned != 100 {
+		t.Errorf("%d apportioned in the profile, %d in the status, want 100", p.Sampling.Apportioned, m.Status().Sampling.Apportioned)
+	}
+}
+
+// Samples come late: those of a period belong to its phases by kernel time, and a flush ends the period.
+func TestPhasesShareThePeriodsSamples(t *testing.T) {
+	m, f := samplingStage(t)
+	id := startSampling(t, m, "p", "")
+	gemm := f.function(3, 7, "gemm")
+	f.launch("s", 1, 3, 300)
+	m.AdvancePhase(id)
+	f.launch("s", 2, 3, 100)
+	f.sample(gemm, 0, 0, 8)
+	m.Flush()
+	m.AdvancePhase(id)
+	f.launch("s", 3, 3, 1000)
+	f.sample(gemm, 0, 0, 5)
+	m.Flush()
+	for phase, want := range []string{
+		"count=1 time (ns)=300 num_samples=6 num_stalled_samples=6 stalled_long_scoreboard=6",
+		"count=1 time (ns)=100 num_samples=2 num_stalled_samples=2 stalled_long_scoreboard=2",
+		"count=1 time (ns)=1000 num_samples=5 num_stalled_samples=5 stalled_long_scoreboard=5",
+	} {
+		same(t, m.outline(t, id, phase), "ROOT\n  s\n    gemm "+want+"\n")
+	}
+}
+
+func TestSamplesOfWhatNobodyLaunched(t *testing.T) {
+	m, f := samplingStage(t)
+	id := startSampling(t, m, "p", "")
+	f.function(3, 7, "gemm")
+	f.launch("s", 1, 3, 300)
+	f.sample(record.Function{Module: 9, Index: 1, Name: "stranger"}, 0, 2, 0)
+	same(t, m.outline(t, id, 0), `ROOT
+  s
+    gemm count=1 time (ns)=300
+  <unattributed>
+    stranger num_samples=2 num_stalled_samples=0 stalled_selected=2
+`)
+	if got := m.Status().Sampling.Unlaunched; got != 2 {
+		t.Errorf("%d samples of functions that nobody launched, want 2", got)
+	}
+}
+
+// A launch hook's name replaces the kernel's, and a graph replays what was captured: samples go where times go.
+func TestSamplesFollowOpsAndGraphs(t *testing.T) {
+	m, f := samplingStage(t)
+	id := startSampling(t, m, "p", "")
+	add, mul := f.function(7, 1, "add_kernel"), f.function(8, 1, "mul")
+	drive.Capture(+1)
+	drive.Op("add_4096", 7)
+	drive.Launch(1, 7)
+	drive.NodeCreated(5, 50)
+	drive.Launched()
+	drive.Launch(2, 8)
+	drive.NodeCreated(5, 51)
+	drive.Launched()
+	drive.Capture(-1)
+	drive.Event(hotpath.NodeCloned, 6, 60, 50)
+	drive.Event(hotpath.NodeCloned, 6, 61, 51)
+	drive.GraphLaunch(10)
+	f.queue = append(f.queue,
+		record.Activity{Correlation: 10, Name: "add_kernel", Start: 1, End: 3, GraphID: 6, GraphNode: 60},
+		record.Activity{Correlation: 10, Name: "mul", Start: 1, End: 2, GraphID: 6, GraphNode: 61},
+		record.Activity{Correlation: 10, Name: "added by hand", Start: 1, End: 2, GraphID: 6, GraphNode: 99})
+	f.sample(add, 0, 0, 4)
+	f.sample(mul, 0, 0, 5)
+	f.sample(record.Function{Module: 3, Index: 1, Name: "added by hand"}, 0, 0, 6)
+	same(t, m.outline(t, id, 0), `ROOT
+  <captured_at>
+    add_4096 count=1 time (ns)=2 num_samples=4 num_stalled_samples=4 stalled_long_scoreboard=4
+    mul count=1 time (ns)=1 num_samples=5 num_stalled_samples=5 stalled_long_scoreboard=5
+  added by hand count=1 time (ns)=1 num_samples=6 num_stalled_samples=6 stalled_long_scoreboard=6
+`)
+}
+
+// Every session has all samples of what was launched while it was active, by its own kind of call path.
+func TestSessionsShareASampler(t *testing.T) {
+	m, f := samplingStage(t)
+	a := startSampling(t, m, "a", "")
+	b := start(t, m, "b", StartOptions{Mode: "pcsampling", Context: "python"})
+	gemm := f.function(3, 7, "gemm")
+	drive.Python("main.py:1@main", "model.py:2@forward")
+	f.launch("x", 1, 3, 100)
+	f.launch("y", 2, 3, 100)
+	drive.Python()
+	m.Deactivate(&b, false)
+	f.launch("x", 3, 3, 200)
+	f.sample(gemm, 0, 0, 40)
+	same(t, m.outline(t, a, 0), `ROOT
+  x
+    gemm count=2 time (ns)=300 num_samples=30 num_stalled_samples=30 stalled_long_scoreboard=30
+  y
+    gemm count=1 time (ns)=100 num_samples=10 num_stalled_samples=10 stalled_long_scoreboard=10
+`)
+	same(t, m.outline(t, b, 0), `ROOT
+  main.py:1@main
+    model.py:2@forward
+      gemm count=2 time (ns)=200 num_samples=20 num_stalled_samples=20 stalled_long_scoreboard=20
+`)
+	if _, err := m.Start(StartOptions{Name: "c", Backend: "fake"}); err == nil {
+		t.Error("a session of another mode was added")
+	}
+}
+
+func TestClearingForgetsSamplesOfThePast(t *testing.T) {
+	m, f := samplingStage(t)
+	id := startSampling(t, m, "p", "")
+	gemm := f.function(3, 7, "gemm")
+	f.launch("s", 1, 3, 100)
+	f.sample(gemm, 0, 0, 4)
+	m.Flush()
+	m.ClearPhase(id, 0, false)
+	f.launch("s", 2, 3, 100)
+	f.sample(gemm, 0, 0, 1)
+	same(t, m.outline(t, id, 0), "ROOT\n  s\n    gemm count=1 time (ns)=100 num_samples=1 num_stalled_samples=1 stalled_long_scoreboard=1\n")
+}
+
+// Serialized samples name their launch: no sharing, whichever of the two records comes first.
+func TestSerializedSamplesAreExact(t *testing.T) {
+	m, f := samplingStage(t)
+	f.facts.Mode = record.Serialized
+	id := startSampling(t, m, "p", ":collection=serialized")
+	if f.asked.Mode != record.Serialized {
+		t.Fatalf("asked the source for %v", f.asked.Mode)
+	}
+	gemm := f.function(3, 7, "gemm")
+	of := func(corr, n uint32) {
+		f.sample(gemm, 16, 0, n)
+		f.samples[len(f.samples)-1].Correlation = corr
+	}
+	f.launch("a", 1, 3, 100)
+	f.launch("b", 2, 3, 100)
+	of(1, 9) // before its kernel
+	m.Collect()
+	of(2, 4) // after
+	m.Collect()
+	want := `ROOT
+  a
+    gemm count=1 time (ns)=100 num_samples=9 num_stalled_samples=9 stalled_long_scoreboard=9
+  b
+    gemm count=1 time (ns)=100 num_samples=4 num_stalled_samples=4 stalled_long_scoreboard=4
+`
+	same(t, m.outline(t, id, 0), want)
+	if got := m.Status().Sampling; got.Apportioned != 0 || got.Samples != 13 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The lines are those of a real binary: samples in an inlined helper stand below the kernel's line that called it.
+func TestLinesOfARealBinary(t *testing.T) {
+	image, err := os.ReadFile("../internal/cubin/testdata/inlined.sm90.cubin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := cubin.Read(image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, f := samplingStage(t)
+	id := startSampling(t, m, "p", "")
+	hash := record.HashImage(image)
+	f.images = map[uint64][]byte{hash: image, 5: []byte("no cubin")}
+	kernel := &file.Functions[0]
+	for i := range file.Functions {
+		if file.Functions[i].Entry {
+			kernel = &file.Functions[i]
+		}
+	}
+	f.functions[1] = record.Function{Module: hash, Index: uint32(kernel.Index), Name: kernel.Name}
+	broken := f.function(2, 5, "broken")
+	f.launch("s", 1, 1, 10)
+	f.launch("s", 2, 2, 10)
+	f.sample(broken, 0, 0, 2)
+	n := uint32(0)
+	for offset := uint64(0); offset < kernel.Size; offset += cubin.InstructionSize {
+		f.sample(f.functions[1], offset, 0, 1)
+		n++
+	}
+	got := m.outline(t, id, 0)
+	same(t, got, golden(t, "testdata/lines.txt", got))
+	name := m.Name(id)
+	files, err := m.Finalize(&id, "")
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	kept, err := os.ReadFile(name + ".cubins/" + aggregate.ModuleName(hash) + ".cubin")
+	if err != nil || !bytes.Equal(kept, image) {
+		t.Errorf("the sampled module was not kept: %v", err)
+	}
+	p, err := hatchet.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := int64(0)
+	p.Root.Walk(func(n *profile.Node, _ int) bool {
+		v, _ := n.Metric(profile.SamplesMetric)
+		sum += v.Int()
+		return true
+	})
+	if sum != int64(n)+2 {
+		t.Errorf("%d samples in the file, want %d", sum, n+2)
+	}
+}
+
+func TestCubinsCanBeLeftOut(t *testing.T) {
+	m, f := samplingStage(t)
+	id := startSampling(t, m, "p", ":cubins=drop")
+	f.images = map[uint64][]byte{7: []byte("image")}
+	f.sample(f.function(3, 7, "gemm"), 0, 1, 0)
+	f.launch("s", 1, 3, 100)
+	name := m.Name(id)
+	if _, err := m.Finalize(&id, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(name + ".cubins"); err == nil {
+		t.Error("modules were kept")
+	}
+}
+
+func TestSamplingRefusals(t *testing.T) {
+	m, _ := samplingStage(t)
+	Register("timer", func(SourceOptions) Source { return &fakeSource{} })
+	for _, c := range []struct{ mode, data, backend, want string }{
+		{":interval=3", "", "fake", "[PROTON] CuptiProfiler: interval=3 is no number of cycles from 32 to 2147483648"},
+		{":speed=3", "", "fake", "[PROTON] CuptiProfiler: unsupported option key: speed; interval, collection, buffer, scratch, cubins and kernels are known"},
+		{":collection=often", "", "fake", "[PROTON] CuptiProfiler: unsupported collection: often; continuous and serialized are known"},
+		{":kernels=a:b(", "", "fake", "[PROTON] CuptiProfiler: kernels=a:b( is no regular expression: error parsing regexp: missing closing ): `a:b(`"},
+		{":buffer=12", "", "fake", "[PROTON] CuptiProfiler: buffer=12: it must be from 1M to 64G"},
+		{"", "trace", "fake", `[PROTON] mode="pcsampling" adds up samples: use data="tree", or leave mode out for a timeline`},
+		{"", "", "timer", `[PROTON] mode="pcsampling": this backend cannot sample instructions; leave mode out to time kernels`},
+	} {
+		_, err := m.Start(StartOptions{Name: "x", Mode: "pcsampling" + c.mode, Data: c.data, Backend: c.backend})
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%+v: got %v", c, err)
+		}
+	}
+	if got := m.Status().Sampling; got.Mode != "" {
+		t.Errorf("a status of sampling without any: %+v", got)
+	}
+}
+
+func golden(t *testing.T, path, got string) string {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(want)
 }

@@ -38,7 +38,7 @@ func (b *builder) unknown(name string) error {
 	if len(computed) > 0 {
 		has += "; computed are " + strings.Join(computed, ", ")
 	}
-	return fmt.Errorf("there is no metric %s in this profile%s %s (see --list)", name, punctuated(meant), has)
+	return fmt.Errorf("there is no metric %s in this profile%s %s (proton viewer --list shows them all)", name, punctuated(meant), has)
 }
 
 func punctuated(meant string) string {

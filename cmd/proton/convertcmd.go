@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -64,7 +63,7 @@ run.hatchet, or by all its parts. Several runs are merged by proton merge instea
 	flags.StringVar(&f.from, "from", "", "read `FORMAT`, whatever the file looks like")
 	flags.StringVar(&f.metric, "metric", "", "write the metric `NAME`, where the format holds only one")
 	flags.BoolVar(&f.strict, "strict", false, "fail instead of dropping anything")
-	flags.BoolVarP(&f.force, "force", "f", false, "replace OUT if it exists")
+	registerForce(cmd, &f.force)
 	flags.BoolVarP(&f.list, "list", "l", false, "list the formats and what each holds")
 	return cmd
 }
@@ -84,7 +83,7 @@ func (f *convertFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wr
 	if err != nil {
 		return err
 	}
-	if err := f.mayWrite(); err != nil {
+	if err := mayWrite(f.out, f.force); err != nil {
 		return err
 	}
 	p, err := f.read(files, stdin)
@@ -135,18 +134,6 @@ func (f *convertFlags) target() (formats.Target, error) {
 	}
 	target.Metric = f.metric
 	return target, nil
-}
-
-// mayWrite refuses to replace a file that nobody said to replace. Devices and pipes are written to as they are.
-func (f *convertFlags) mayWrite() error {
-	if f.out == "-" || f.force {
-		return nil
-	}
-	info, err := os.Stat(f.out)
-	if err == nil && info.Mode().IsRegular() {
-		return fmt.Errorf("%s exists; give -f to replace it", f.out)
-	}
-	return nil
 }
 
 func (f *convertFlags) read(files []string, stdin io.Reader) (*tree.Profile, error) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +26,7 @@ type diffFlags struct {
 	format    string
 	view      string
 	output    string
+	force     bool
 	ascii     bool
 	color     string
 }
@@ -42,11 +45,12 @@ with --rename, which replaces parts of names by a regular expression; frames tha
 the same caller become one.
 
 One of the profiles may be - for standard input. The views: tree, table (leaves only, the largest change first),
-json, csv, and pprof, a profile.proto whose values are B-A and which go tool pprof shows like -diff_base.`,
+json, csv, and pprof, a profile.proto whose values are B-A and which go tool pprof shows like -diff_base. An OUT
+that ends in .json, .csv, .pprof or .pb.gz chooses its view by itself.`,
 		Example: `  proton diff before.hatchet after.hatchet
   proton diff -m time/ms,tflop16/s -t 1% before.hatchet after.hatchet
   proton diff --rename '_<grid:[^>]*>=' --rename ':[0-9]+@=@' v1.hatchet v2.hatchet
-  proton diff --view pprof -o diff.pb.gz before.hatchet after.hatchet`,
+  proton diff -o diff.pb.gz before.hatchet after.hatchet`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return &exitError{code: 2, err: fmt.Errorf("must specify two or more profiles to compare; got %d: proton diff A B", len(args))}
@@ -72,8 +76,9 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.IntVarP(&f.depth, "depth", "d", 0, "print `N` levels below the root")
 	flags.StringVar(&f.sort, "sort", "change", "siblings by `ORDER`: change, percent, name or none")
 	flags.StringVarP(&f.format, "format", "f", string(viewer.ShortName), "`FORM` of names in tree and table: "+formatNames())
-	flags.StringVar(&f.view, "view", "tree", "`VIEW`: tree, table, json, csv or pprof")
+	flags.StringVar(&f.view, "view", "", "`VIEW`: tree, table, json, csv or pprof (default by the end of OUT, else tree)")
 	flags.StringVarP(&f.output, "output", "o", "", "write to `OUT` instead of standard output")
+	registerForce(cmd, &f.force)
 	flags.BoolVar(&f.ascii, "ascii", false, "draw the tree with ASCII characters")
 	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
 }
@@ -82,6 +87,12 @@ func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Write
 	o, cut, err := f.check()
 	if err != nil {
 		return &exitError{code: 2, err: err}
+	}
+	if f.view == "pprof" && len(files) > 2 {
+		return &exitError{code: 2, err: fmt.Errorf("--view pprof holds the difference of two profiles; got %d", len(files))}
+	}
+	if err := mayWrite(f.output, f.force); err != nil {
+		return err
 	}
 	inputs, err := readInputs(files, stdin)
 	if err != nil {
@@ -94,9 +105,6 @@ func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Write
 	for _, note := range d.Notes {
 		fmt.Fprintf(stderr, "proton diff: %s\n", note)
 	}
-	if f.view == "pprof" && len(files) > 2 {
-		return &exitError{code: 2, err: fmt.Errorf("--view pprof holds the difference of two profiles; got %d", len(files))}
-	}
 	if err := d.Cut(cut); err != nil {
 		return &exitError{code: 2, err: err}
 	}
@@ -104,6 +112,15 @@ func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Write
 }
 
 func (f *diffFlags) check() (o compare.Options, c compare.Cut, err error) {
+	if f.view == "" {
+		f.view = viewOf(f.output)
+	}
+	if f.depth < 0 {
+		return o, c, fmt.Errorf("read --depth %d: give the number of levels below the root", f.depth)
+	}
+	if err := checkFrames(f.include, f.exclude, f.format); err != nil {
+		return o, c, err
+	}
 	o = compare.Options{Metrics: splitNames(f.metrics), Include: f.include, Exclude: f.exclude, Names: viewer.NameFormat(f.format), BaseUnits: f.view == "json" || f.view == "csv"}
 	if o.Rename, err = parseRenames(f.rename); err != nil {
 		return o, c, err
@@ -121,6 +138,19 @@ func (f *diffFlags) check() (o compare.Options, c compare.Cut, err error) {
 		return o, c, err
 	}
 	return o, c, nil
+}
+
+// viewOf is the view that a file's name asks for: text in a diff.pb.gz would help nobody.
+func viewOf(output string) string {
+	switch path.Ext(strings.TrimSuffix(output, ".gz")) {
+	case ".json":
+		return "json"
+	case ".csv":
+		return "csv"
+	case ".pprof", ".pb":
+		return "pprof"
+	}
+	return "tree"
 }
 
 func (f *diffFlags) write(w io.Writer, d *compare.Diff) error {
@@ -170,20 +200,4 @@ func readInputs(files []string, stdin io.Reader) ([]compare.Input, error) {
 		all = append(all, compare.Input{Name: file, Profile: p})
 	}
 	return all, nil
-}
-
-// writeOutput hands a command's writer its -o file, or standard output for "" and "-".
-func writeOutput(path string, stdout io.Writer, write func(w io.Writer) error) error {
-	if path == "" || path == "-" {
-		return write(stdout)
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	err = write(f)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	return err
 }

@@ -172,6 +172,9 @@ func (f *gateFlags) options() (o gate.Options, err error) {
 		}
 		o.Rules = append(o.Rules, r)
 	}
+	if err := checkFrames(f.include, f.exclude, ""); err != nil {
+		return o, err
+	}
 	o.Compare.Rename, err = parseRenames(f.rename)
 	return o, err
 }

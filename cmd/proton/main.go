@@ -48,7 +48,8 @@ func newRoot() *cobra.Command {
 		Long: `proton profiles Triton, PyTorch and CUDA programs and reads the profiles.
 
   proton run script.py                          profile a program, write script.hatchet
-  proton viewer -m util,tflop/s script.hatchet   print the tree
+  proton viewer -m util,tflop/s script.hatchet  print the tree
+  proton report --open script.hatchet           explore it in the browser
   proton diff before.hatchet after.hatchet      say what changed
   proton doctor                                 say what is missing on this machine
 

@@ -20,6 +20,7 @@ import (
 // mergeFlags are the flags of `proton merge` as they were given.
 type mergeFlags struct {
 	output     string
+	force      bool
 	format     string
 	by         string
 	columns    []string
@@ -73,6 +74,7 @@ func (f *mergeFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "", "write the merged profile to `OUT`; its suffix chooses the format, - is standard output")
+	registerForce(cmd, &f.force)
 	flags.StringVar(&f.format, "to", "", "write it in this `FORMAT` whatever the suffix (hatchet for standard output)")
 	flags.StringVar(&f.by, "by", "", "keep columns per `SOURCE`: rank, host, run or file")
 	flags.StringSliceVar(&f.columns, "columns", nil, "metrics `NAMES` to keep columns of, * for all amounts (default time, cycles, cpu_time)")
@@ -90,6 +92,9 @@ func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writ
 	target, view, err := f.check(stdout)
 	if err != nil {
 		return &exitError{code: 2, err: err}
+	}
+	if err := mayWrite(f.output, f.force); err != nil {
+		return err
 	}
 	note := func(text string) { fmt.Fprintf(stderr, "proton merge: %s\n", text) }
 	p, broken := f.merge(files, stdin, note)
@@ -125,6 +130,9 @@ func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o imbalance.Opti
 	}
 	if f.output == "-" && f.imbalance {
 		return t, o, fmt.Errorf("--imbalance and -o - both want standard output; write the profile to a file")
+	}
+	if f.depth < 0 {
+		return t, o, fmt.Errorf("read --depth %d: give the number of levels below the root", f.depth)
 	}
 	if f.imbalance && f.by == "" {
 		f.by = string(merge.ByRank)

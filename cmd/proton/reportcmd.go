@@ -45,8 +45,8 @@ picture instead, for documents.
 With two files the page compares them: FILE is before (A), OTHER is after (B).
 
 Without -o the page is written to the current folder, under the name of the profile with .html behind it. A
-file that is there already is replaced if it is such a page, and left alone otherwise unless -f is given. FILE
-may be - for standard input, and -o - is standard output.`,
+file that is there already is replaced if it is such a page, and left alone otherwise unless --force is given.
+FILE may be - for standard input, and -o - is standard output.`,
 		Example: `  proton report matmul.hatchet
   proton report train.trace.json.gz -o train.html --open
   proton report before.hatchet after.hatchet -o change.html
@@ -68,7 +68,7 @@ may be - for standard input, and -o - is standard output.`,
 	flags.StringSliceVar(&f.peaks, "peak", nil, "`PEAKS` of the GPU for the roofline: flops16=990T,bytes=4.8T; or of which type flops are: flops32=fp32")
 	flags.StringArrayVar(&f.rename, "rename", nil, "with two profiles: replace in the names of frames, `REGEXP=TEXT`; may be given again")
 	flags.StringVar(&f.svg, "svg", "", "write a static picture instead, `KIND`: "+strings.Join(pictures(), " or "))
-	flags.BoolVarP(&f.force, "force", "f", false, "replace a file that is no report")
+	flags.BoolVar(&f.force, "force", false, "replace a file that is no report")
 	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
 	return cmd
 }
@@ -115,6 +115,9 @@ func (f *reportFlags) check(files []string) (renames []compare.Rename, err error
 	}
 	if f.svg != "" && len(files) > 1 {
 		return nil, errors.New("--svg draws one profile; leave it out for a page that compares two")
+	}
+	if f.svg == "" && strings.EqualFold(filepath.Ext(f.output), ".svg") {
+		return nil, fmt.Errorf("%s is the name of a picture; say which with --svg %s", f.output, strings.Join(pictures(), " or "))
 	}
 	return parseRenames(f.rename)
 }
@@ -186,7 +189,7 @@ func ours(path string) error {
 		return fmt.Errorf("write report: %w", err)
 	}
 	if n > 0 && !report.Is(start[:n]) {
-		return fmt.Errorf("%s is there and is no report of ours; choose another name with -o, or replace it with -f", path)
+		return fmt.Errorf("%s is there and is no report of ours; choose another name with -o, or replace it with --force", path)
 	}
 	return nil
 }

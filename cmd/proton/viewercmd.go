@@ -145,6 +145,9 @@ func (f *viewerFlags) check(flags *pflag.FlagSet) error {
 	if flags.Changed("top") && f.o.Top < 1 {
 		return fmt.Errorf("read --top %d: show at least 1 frame", f.o.Top)
 	}
+	if _, err := term.Color(f.color, nil, os.Getenv); err != nil {
+		return err
+	}
 	if f.diff != "" {
 		f.compat = true
 	}
@@ -194,7 +197,10 @@ func (f *viewerFlags) chooseView(flags *pflag.FlagSet) error {
 		}
 		f.format = string(s.form)
 	}
-	return nil
+	if f.view != "" && !slices.ContainsFunc(viewer.Views(), func(v viewer.View) bool { return v.Name == f.view }) && f.view != "source" {
+		return fmt.Errorf("there is no view %q; there are %s", f.view, viewNames())
+	}
+	return checkFrames(f.o.Include, f.o.Exclude, f.format)
 }
 
 func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer) error {

@@ -275,7 +275,7 @@ func TestProgramsCanReadIt(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
 		t.Fatalf("%v in\n%s", err, out.String())
 	}
-	if len(doc.Rows) != 5 || doc.Version != 1 || len(doc.Columns) != 2 || doc.Columns[0].Better != "lower" || doc.Columns[1].Better != "higher" {
+	if len(doc.Rows) != 5 || doc.Schema != "goproton.diff/1" || len(doc.Columns) != 2 || doc.Columns[0].Better != "lower" || doc.Columns[1].Better != "higher" {
 		t.Fatalf("read %+v", doc)
 	}
 	a := doc.Rows[2]

@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/goproton/goproton/internal/term"
 )
 
 // WriteCSV prints a line per call path for spreadsheets and data frames. docs/compare.md promises its columns.
@@ -24,7 +26,7 @@ func (d *Diff) WriteCSV(w io.Writer) error {
 		if err != nil {
 			return
 		}
-		line = append(line[:0], csvPath(r), r.Name, strconv.Itoa(depth), in(r))
+		line = append(line[:0], csvPath(r), term.Printable(r.Name), strconv.Itoa(depth), in(r))
 		for c := range d.Columns {
 			line = append(line, decimal(r.Values[c][0]))
 			for i := 1; i < len(d.Names); i++ {
@@ -44,7 +46,7 @@ func (d *Diff) WriteCSV(w io.Writer) error {
 func csvPath(r *Row) string {
 	path := r.Path()
 	for i, name := range path {
-		path[i] = strings.ReplaceAll(name, ";", ",")
+		path[i] = strings.ReplaceAll(term.Printable(name), ";", ",")
 	}
 	return strings.Join(path, ";")
 }

@@ -10,7 +10,7 @@ import (
 // Document is the layout of the JSON output. docs/compare.md promises it: fields are added, not renamed. It streams
 // row by row, so Rows is here for readers only.
 type Document struct {
-	Version  int          `json:"version"` // of this layout: 1
+	Schema   string       `json:"schema"` // of this layout: "goproton.diff/1"
 	Profiles []string     `json:"profiles"`
 	Columns  []JSONColumn `json:"columns"`
 	Notes    []string     `json:"notes,omitempty"`
@@ -19,7 +19,7 @@ type Document struct {
 
 // JSONColumn describes a metric.
 type JSONColumn struct {
-	Metric    string `json:"metric"` // with its unit: "time/ms"
+	Name      string `json:"name"` // with its unit: "time/ms"
 	Unit      string `json:"unit"`
 	Inclusive bool   `json:"inclusive"`
 	Additive  bool   `json:"additive"`
@@ -52,7 +52,7 @@ func nullable(v float64) *number {
 // WriteJSON prints the comparison as one document, a row to a line.
 func (d *Diff) WriteJSON(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 64<<10)
-	head := Document{Version: 1, Profiles: d.Names, Notes: d.Notes}
+	head := Document{Schema: "goproton.diff/1", Profiles: d.Names, Notes: d.Notes}
 	for _, c := range d.Columns {
 		head.Columns = append(head.Columns, JSONColumn{c.Exact, c.Unit, c.Inclusive, c.Additive, map[Direction]string{Lower: "lower", Higher: "higher"}[c.Better]})
 	}

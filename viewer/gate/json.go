@@ -8,7 +8,7 @@ import (
 
 // Document is the layout of the JSON report. docs/compare.md promises it: fields are added, not renamed.
 type Document struct {
-	Version  int            `json:"version"` // of this layout: 1
+	Schema   string         `json:"schema"`  // of this layout: "goproton.gate/1"
 	Verdict  string         `json:"verdict"` // "pass" or "fail"
 	Tested   bool           `json:"tested"`
 	Alpha    float64        `json:"alpha"`
@@ -60,7 +60,7 @@ type JSONOneSided struct {
 
 // WriteJSON prints a report for programs.
 func (r *Report) WriteJSON(w io.Writer) error {
-	d := Document{Version: 1, Verdict: word(r.Failed), Tested: r.Tested, Alpha: r.Alpha, Before: r.Before, After: r.After, Rules: []JSONRule{},
+	d := Document{Schema: "goproton.gate/1", Verdict: word(r.Failed), Tested: r.Tested, Alpha: r.Alpha, Before: r.Before, After: r.After, Rules: []JSONRule{},
 		New: oneSided(r.New), Vanished: oneSided(r.Vanished), Small: r.Small, Caveats: append([]string{}, r.Caveats...)}
 	for i := range r.Rules {
 		rule := &r.Rules[i]

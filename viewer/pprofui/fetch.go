@@ -15,6 +15,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profile/pprofile"
@@ -71,6 +72,7 @@ func (r *run) load(files []string) error {
 	}
 	for _, p := range profiles {
 		dropUnseen(p)
+		spellOut(p)
 	}
 	r.nameTagFrames(profiles)
 	align(profiles)
@@ -175,6 +177,41 @@ func dropUnseen(p *pprof.Profile) {
 		empty := len(s.Label)+len(s.NumLabel) == 0 && !slices.ContainsFunc(s.Value, func(v int64) bool { return v != 0 })
 		return empty || len(metadata) > 0 && slices.ContainsFunc(s.Location, func(l *pprof.Location) bool { return metadata[l] })
 	})
+}
+
+// spellOut writes out the control characters of names and labels: pprof's reports go to the terminal as they are.
+func spellOut(p *pprof.Profile) {
+	for _, f := range p.Function {
+		f.Name, f.SystemName, f.Filename = term.Printable(f.Name), term.Printable(f.SystemName), term.Printable(f.Filename)
+	}
+	for _, m := range p.Mapping {
+		m.File, m.BuildID = term.Printable(m.File), term.Printable(m.BuildID)
+	}
+	for i, c := range p.Comments {
+		if !strings.HasPrefix(c, "#") { // these are for programs, and no report prints them
+			p.Comments[i] = term.Printable(c)
+		}
+	}
+	for _, st := range p.SampleType {
+		st.Type, st.Unit = term.Printable(st.Type), term.Printable(st.Unit)
+	}
+	for _, s := range p.Sample {
+		s.Label = printableLabels(s.Label)
+	}
+}
+
+// printableLabels makes a copy only where it must: samples with equal labels share theirs.
+func printableLabels(labels map[string][]string) map[string][]string {
+	for key, values := range labels {
+		printable := slices.Clone(values)
+		for i, v := range values {
+			printable[i] = term.Printable(v)
+		}
+		if name := term.Printable(key); name != key || !slices.Equal(printable, values) {
+			labels = with(without(labels, key), name, printable)
+		}
+	}
+	return labels
 }
 
 // labelFiles tells the samples of several files apart: -tagroot=file puts a frame for each below the root.

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goproton/goproton/viewer"
+)
+
+// registerForce is the flag without which a file that is there stays there. It has no short form: -f is the format of
+// names in viewer and diff.
+func registerForce(cmd *cobra.Command, force *bool) {
+	cmd.Flags().BoolVar(force, "force", false, "replace OUT if it exists")
+}
+
+// mayWrite refuses to replace a file that nobody said to replace: `proton merge *.hatchet -o all.hatchet` a second
+// time would count everything twice, and a swapped -o would cost a profile. Devices and pipes are written to as they are.
+func mayWrite(path string, force bool) error {
+	if path == "" || path == "-" || force {
+		return nil
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		return fmt.Errorf("%s exists; give --force to replace it, or another name", path)
+	}
+	return nil
+}
+
+// writeOutput hands a command's writer its -o file, or standard output for "" and "-".
+func writeOutput(path string, stdout io.Writer, write func(w io.Writer) error) error {
+	if path == "" || path == "-" {
+		return write(stdout)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// checkFrames makes sense of what the commands say of frames alike, before anything is read.
+func checkFrames(include, exclude, format string) error {
+	for _, f := range []struct{ flag, pattern string }{{"include", include}, {"exclude", exclude}} {
+		if _, err := regexp.Compile(f.pattern); err != nil {
+			return fmt.Errorf("read --%s %q: %w; write a regular expression such as 'gemm|matmul' (Go syntax, no look-around)", f.flag, f.pattern, err)
+		}
+	}
+	if format != "" && !slices.Contains(viewer.NameFormats, viewer.NameFormat(format)) {
+		return fmt.Errorf("read --format %q: use %s", format, formatNames())
+	}
+	return nil
+}

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/goproton/goproton/profile"
 )
@@ -161,9 +160,7 @@ func TestHostileTrees(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			start := time.Now()
 			p, err := Read(test.file)
-			took := time.Since(start)
 			runtime.ReadMemStats(&after)
 			switch {
 			case test.error != "" && (err == nil || !strings.Contains(err.Error(), test.error)):
@@ -177,9 +174,6 @@ func TestHostileTrees(t *testing.T) {
 			}
 			if mb := int(after.TotalAlloc-before.TotalAlloc) >> 20; mb > test.most {
 				t.Errorf("reading it allocated %d MB, want at most %d", mb, test.most)
-			}
-			if took > 20*time.Second {
-				t.Errorf("reading it took %s", took)
 			}
 		})
 	}
@@ -304,9 +298,7 @@ func TestHostileFilesOfEveryFormat(t *testing.T) {
 			}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			start := time.Now()
 			p, err := ReadAs(test.file, f)
-			took := time.Since(start)
 			runtime.ReadMemStats(&after)
 			switch {
 			case err == nil && test.error != "":
@@ -324,10 +316,7 @@ func TestHostileFilesOfEveryFormat(t *testing.T) {
 			if used, most := after.TotalAlloc-before.TotalAlloc, uint64(32<<20+100*test.size); used > most {
 				t.Errorf("%d bytes take %d MB, more than 100 times as much", test.size, used>>20)
 			}
-			if took > 20*time.Second {
-				t.Errorf("it took %s", took)
-			}
-			t.Logf("%s, %d MB: %v", took.Round(time.Millisecond), (after.TotalAlloc-before.TotalAlloc)>>20, err)
+			t.Logf("%d MB: %v", (after.TotalAlloc-before.TotalAlloc)>>20, err)
 		})
 	}
 }

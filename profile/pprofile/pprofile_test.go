@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	pprof "github.com/google/pprof/profile"
 	"github.com/klauspost/compress/gzip"
@@ -323,7 +322,8 @@ func TestOddNames(t *testing.T) {
 	}
 }
 
-// A few bytes must not ask for a lot of work: two locations of many inlined frames, called in turn.
+// A few bytes must not ask for a lot of work: two locations of many inlined frames, called in turn. One by one these are
+// 800 million steps, which the reader would refuse.
 func TestInlinedFramesAreWalkedOnce(t *testing.T) {
 	fn := &pprof.Function{ID: 1, Name: "f", Filename: "f.c"}
 	pp := &pprof.Profile{SampleType: []*pprof.ValueType{{Type: "n", Unit: "count"}}, Function: []*pprof.Function{fn}}
@@ -337,13 +337,9 @@ func TestInlinedFramesAreWalkedOnce(t *testing.T) {
 	for i := range 200_000 {
 		pp.Sample = append(pp.Sample, &pprof.Sample{Location: pp.Location[i%2 : i%2+1], Value: []int64{1}})
 	}
-	start := time.Now()
 	p, err := Tree(pp)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if took := time.Since(start); took > 5*time.Second { // 800 million steps one by one take a minute
-		t.Errorf("took %s", took)
 	}
 	leaf := p.Root
 	for len(leaf.Children) > 0 {

@@ -60,12 +60,8 @@ func TestExitOfAProcessWhoseGPULibraryHangs(t *testing.T) {
 			if _, err := s.Manager.Start(profiler.StartOptions{Name: name, Backend: "hanging"}); err != nil {
 				t.Fatal(err)
 			}
-			began := time.Now()
 			err := s.AtExit(false, patience)
 			again := s.AtExit(true, patience)
-			if d := time.Since(began); d > 3*patience {
-				t.Errorf("the exit took %v", d)
-			}
 			if hung := in != "nothing"; again != nil || hung != (err != nil && strings.Contains(err.Error(), "did not answer")) {
 				t.Errorf("at exit: %v, then %v", err, again)
 			}

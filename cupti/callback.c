@@ -1,6 +1,6 @@
 // Callbacks: they run on the application's threads, inside its driver calls. Per launch one comparison, one
 // or two loads and a ring store; no lock, no allocation, no Go.
-#include "runtime.h"
+#include "sampling.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -133,16 +133,52 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
   else if (domain == DOMAIN_NVTX) nvtx(cbid, data);
 }
 
+// ---- the same while instructions are sampled ----
+
+static void call_sampled(uint32_t cbid, const struct cupti_callback_data *d) {
+  enum call call = cbid < sizeof call_of ? call_of[cbid] : OTHER;
+  switch (cbid) {
+  case CBID_cuModuleUnload: case CBID_cuLibraryUnload:
+    // Here and not in the resource's callback: the driver holds no lock yet.
+    if (d->site == SITE_ENTER) sampling_before_unload();
+    else code_unloading();
+    return;
+  case CBID_cuModuleLoad: case CBID_cuModuleLoadData: case CBID_cuModuleLoadDataEx: case CBID_cuModuleLoadFatBinary:
+  case CBID_cuModuleGetFunction: case CBID_cuLibraryLoadData: case CBID_cuLibraryLoadFromFile: case CBID_cuLibraryGetKernel:
+  case CBID_cuLibraryGetModule: case CBID_cuKernelGetFunction:
+    if (d->site == SITE_ENTER) code_call_enters();
+    else code_call_exits(cbid, d);
+    return;
+  }
+  if (d->site != SITE_ENTER || (call != LAUNCH && call != LAUNCH_EX && call != GRAPH)) return;
+  sampling_context_used(d->context);
+  if (call == LAUNCH) code_launched(handle(((const struct cuda_params_launch_kernel *)d->params)->function), d->symbol_name);
+  if (call == LAUNCH_EX) code_launched(handle(((const struct cuda_params_launch_kernel_ex *)d->params)->function), d->symbol_name);
+}
+
+static void on_sampled_callback(void *user, uint32_t domain, uint32_t cbid, const void *data) {
+  if (domain == DOMAIN_DRIVER) {
+    call_sampled(cbid, data);
+  } else if (domain == DOMAIN_RESOURCE) {
+    const struct cupti_resource_data *r = data;
+    if (cbid == RES_MODULE_LOADED && r->descriptor) code_module_loaded(r->descriptor);
+    if (cbid == RES_CONTEXT_DESTROY_STARTING) sampling_context_gone(r->context);
+    if (cbid == RES_MODULE_LOADED) return;
+  }
+  on_callback(user, domain, cbid, data);
+}
+
 // ---- subscription ----
 
 // The first form of the call is the one that every version has. The second, of 13.0, is only asked who holds
 // the place when we are refused; should the holder have left in between, it subscribes.
-uint32_t cupti_subscribe(char *holder, size_t holder_size) {
+uint32_t cupti_subscribe(int sampling, char *holder, size_t holder_size) {
+  cupti_callback_fn callback = sampling ? on_sampled_callback : on_callback;
   holder[0] = 0;
-  uint32_t rc = cupti.Subscribe(&subscriber, on_callback, NULL);
+  uint32_t rc = cupti.Subscribe(&subscriber, callback, NULL);
   if (rc != RC_MULTIPLE_SUBSCRIBERS || !cupti.Subscribe_v2) return rc;
   struct cupti_subscriber_params p = {sizeof p, "goproton", holder, holder_size};
-  return cupti.Subscribe_v2(&subscriber, on_callback, NULL, &p);
+  return cupti.Subscribe_v2(&subscriber, callback, NULL, &p);
 }
 
 uint32_t cupti_unsubscribe(void) {
@@ -216,6 +252,22 @@ uint32_t cupti_listen_work(int copies, int waits) {
     if (!rc) rc = wait_rc;
   }
   return rc;
+}
+
+// From the beginning to the end: a module that is loaded while nobody listens may be sampled later.
+uint32_t cupti_listen_code(void) {
+  static const uint32_t ids[] = {
+      CBID_cuModuleLoad, CBID_cuModuleLoadData, CBID_cuModuleLoadDataEx, CBID_cuModuleLoadFatBinary, CBID_cuModuleUnload,
+      CBID_cuModuleGetFunction,
+  };
+  static const uint32_t newer[] = { // than 11.8
+      CBID_cuLibraryLoadData, CBID_cuLibraryLoadFromFile, CBID_cuLibraryUnload, CBID_cuLibraryGetKernel,
+      CBID_cuLibraryGetModule, CBID_cuKernelGetFunction,
+  };
+  static const uint32_t resources[] = {RES_MODULE_LOADED};
+  uint32_t rc = ENABLE(1, DOMAIN_DRIVER, ids);
+  ENABLE(1, DOMAIN_DRIVER, newer);
+  return rc ? rc : ENABLE(1, DOMAIN_RESOURCE, resources);
 }
 
 const char *cupti_call_name(uint32_t cbid) {

@@ -45,6 +45,7 @@ type Collector struct {
 	kinds, calls record.Kinds // what Listen asked for
 	enabled      record.Kinds // what CUPTI was told to record; graphs stay
 	names        names
+	sampler      *sampler          // nil: instructions are not sampled
 	callNames    map[uint32]string // of driver functions
 }
 
@@ -95,11 +96,16 @@ func (c *Collector) attach() error {
 	wrapForRecording(c.library.Path)
 	C.cupti_use_hotpath((*C.struct_hp_api)(c.opts.HotPath))
 	var holder [256]C.char
-	if rc := C.cupti_subscribe(&holder[0], C.size_t(len(holder))); rc != 0 {
+	sampling := c.opts.Sampling.Mode != record.NoSampling
+	if rc := C.cupti_subscribe(boolint(sampling), &holder[0], C.size_t(len(holder))); rc != 0 {
 		return c.refused("subscribe to CUPTI", uint32(rc), C.GoString(&holder[0]), driver)
 	}
 	c.tune()
+	if sampling {
+		c.startSampler()
+	}
 	if rc := C.cupti_register_buffers(); rc != 0 {
+		c.endSampler()
 		C.cupti_unsubscribe()
 		return c.refused("register activity buffers", uint32(rc), "", driver)
 	}
@@ -126,6 +132,7 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 	was := c.kinds
 	c.kinds, c.calls = kinds, calls
 	if kinds == 0 {
+		c.sampler.run(false)
 		c.setKinds(0)
 		C.cupti_listen_work(0, 0)
 		if !c.opts.WholeGraphs { // graph records go on, and must find that nobody asked for them
@@ -139,6 +146,7 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 			return c.refused("enable launch callbacks", uint32(rc), "", 0)
 		}
 	}
+	c.sampler.run(true)
 	work := C.cupti_listen_work(boolint(calls.Has(record.Copy) || calls.Has(record.Fill)), boolint(calls.Has(record.Sync)))
 	doing, rc := c.setKinds(kinds)
 	if rc != 0 && doing == "kernel" {
@@ -213,6 +221,7 @@ func (c *Collector) Synchronize() bool {
 	for _, ctx := range hotpath.Contexts() {
 		C.cuda_synchronize(ctx)
 	}
+	c.sampler.synchronized()
 	return true
 }
 
@@ -221,6 +230,7 @@ func (c *Collector) Flush(forced bool) {
 	if !c.attached {
 		return
 	}
+	c.sampler.flush()
 	flag := C.uint32_t(C.FLUSH_COMPLETED)
 	if forced {
 		flag = C.FLUSH_FORCED
@@ -247,6 +257,7 @@ func (c *Collector) Detach() {
 		return
 	}
 	c.Listen(0, 0)
+	c.endSampler()
 	if c.opts.WholeGraphs {
 		c.leave()
 		return

@@ -7,6 +7,8 @@
 struct cupti_table cupti;
 struct cuda_table cuda;
 __thread int cupti_own_call;
+struct cupti_sampling_table cupti_sampling;
+static void *library; // libcupti
 
 // RTLD_LOCAL: a process can hold two libcuptis (torch's and Triton's), and neither may see the other's symbols.
 const char *cupti_load(const char *path, int *missing_symbol) {
@@ -24,6 +26,18 @@ const char *cupti_load(const char *path, int *missing_symbol) {
   CUPTI_FUNCTIONS(F)
 #undef F
   cupti = t;
+  library = lib;
+  return NULL;
+}
+
+const char *cupti_sampling_load(void) {
+  struct cupti_sampling_table t;
+#define F(name, arguments)                       \
+  *(void **)&t.name = dlsym(library, "cupti" #name); \
+  if (!t.name) return "cupti" #name;
+  CUPTI_SAMPLING_FUNCTIONS(F)
+#undef F
+  cupti_sampling = t;
   return NULL;
 }
 

@@ -17,12 +17,15 @@ int cuda_is_loaded(void);
 
 // ---- callback.c ----
 void cupti_use_hotpath(const struct hp_api *api);
-uint32_t cupti_subscribe(char *holder, size_t holder_size); // result code; on refusal the holder's name if known
+// The result code; on refusal the holder's name if known. sampling: instructions are going to be sampled.
+uint32_t cupti_subscribe(int sampling, char *holder, size_t holder_size);
 uint32_t cupti_register_buffers(void);
 // cupti_listen enables the callbacks we need, or disables what costs anything; returns the first error.
 uint32_t cupti_listen(int on, int nvtx);
 // cupti_listen_work does the same for calls that copy or fill memory, and for those that wait.
 uint32_t cupti_listen_work(int copies, int waits);
+// cupti_listen_code enables what shows modules and functions, for good.
+uint32_t cupti_listen_code(void);
 // The name of a driver function by its callback id, "" if it is none of ours.
 const char *cupti_call_name(uint32_t cbid);
 uint32_t cupti_unsubscribe(void);

@@ -2,6 +2,7 @@
 // every version of the headers that is at hand; says what differs and returns 1, or prints how much it compared.
 #include <cuda.h>
 #include <cupti.h>
+#include <cupti_pcsampling.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -293,6 +294,95 @@ static void other_params(void) {
   FIELD(cuda_params_module_get_function, name, cuModuleGetFunction_params, name);
 }
 
+static void sampling(void) {
+  FIELD(cuda_params_load, handle, cuModuleLoad_params, module);
+  FIELD(cuda_params_load, handle, cuModuleLoadDataEx_params, module);
+  FIELD(cuda_params_load, handle, cuModuleLoadFatBinary_params, module);
+#if CUPTI_API_VERSION >= 19
+  DRIVER(cuLibraryGetModule);
+  DRIVER(cuKernelGetFunction);
+  FIELD(cuda_params_load, handle, cuLibraryLoadData_params, library);
+  FIELD(cuda_params_load, handle, cuLibraryLoadFromFile_params, library);
+  FIELD(cuda_params_module_get_function, function, cuLibraryGetKernel_params, pKernel);
+  FIELD(cuda_params_module_get_function, module, cuLibraryGetKernel_params, library);
+  FIELD(cuda_params_module_get_function, name, cuLibraryGetKernel_params, name);
+  FIELD(cuda_params_get, handle, cuKernelGetFunction_params, pFunc);
+  FIELD(cuda_params_get, of, cuKernelGetFunction_params, kernel);
+  FIELD(cuda_params_get, handle, cuLibraryGetModule_params, pMod);
+  FIELD(cuda_params_get, of, cuLibraryGetModule_params, library);
+  FIELD(cuda_params_module_unload, module, cuLibraryUnload_params, library);
+#endif
+#define SAMPLING(ours, theirs) VALUE(SAMPLING_##ours, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_##theirs)
+  SAMPLING(PERIOD, SAMPLING_PERIOD);
+  SAMPLING(REASONS, STALL_REASON);
+  SAMPLING(SCRATCH_BUFFER, SCRATCH_BUFFER_SIZE);
+  SAMPLING(HARDWARE_BUFFER, HARDWARE_BUFFER_SIZE);
+  SAMPLING(MODE, COLLECTION_MODE);
+  SAMPLING(START_STOP, ENABLE_START_STOP_CONTROL);
+  SAMPLING(FORMAT, OUTPUT_DATA_FORMAT);
+  SAMPLING(DATA_BUFFER, SAMPLING_DATA_BUFFER);
+#if CUPTI_API_VERSION >= 19
+  SAMPLING(WORKER_SLEEP, WORKER_THREAD_PERIODIC_SLEEP_SPAN);
+#endif
+  VALUE(SAMPLING_CONTINUOUS, CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS);
+  VALUE(SAMPLING_SERIALIZED, CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED);
+  VALUE(REASON_NAME, CUPTI_STALL_REASON_STRING_SIZE);
+  FIELD(cupti_sampling_params, context, CUpti_PCSamplingEnableParams, ctx);
+  same("size of cupti_sampling_params", sizeof(struct cupti_sampling_params), CUpti_PCSamplingStopParamsSize);
+  FIELD(cupti_sampling_reasons_params, count, CUpti_PCSamplingGetNumStallReasonsParams, numStallReasons);
+  VALUE(REASONS_NUMBER_PARAMS, CUpti_PCSamplingGetNumStallReasonsParamsSize);
+  FIELD(cupti_sampling_reasons_params, number, CUpti_PCSamplingGetStallReasonsParams, numStallReasons);
+  FIELD(cupti_sampling_reasons_params, indices, CUpti_PCSamplingGetStallReasonsParams, stallReasonIndex);
+  FIELD(cupti_sampling_reasons_params, names, CUpti_PCSamplingGetStallReasonsParams, stallReasons);
+  same("size of cupti_sampling_reasons_params", sizeof(struct cupti_sampling_reasons_params), CUpti_PCSamplingGetStallReasonsParamsSize);
+  FIELD(cupti_sampling_setting, attribute, CUpti_PCSamplingConfigurationInfo, attributeType);
+  FIELD(cupti_sampling_setting, status, CUpti_PCSamplingConfigurationInfo, attributeStatus);
+  FIELD(cupti_sampling_setting, u32, CUpti_PCSamplingConfigurationInfo, attributeData.samplingPeriodData.samplingPeriod);
+  FIELD(cupti_sampling_setting, size, CUpti_PCSamplingConfigurationInfo, attributeData.hardwareBufferSizeData.hardwareBufferSize);
+  FIELD(cupti_sampling_setting, pointer, CUpti_PCSamplingConfigurationInfo, attributeData.samplingDataBufferData.samplingDataBuffer);
+  FIELD(cupti_sampling_setting, reasons.count, CUpti_PCSamplingConfigurationInfo, attributeData.stallReasonData.stallReasonCount);
+  FIELD(cupti_sampling_setting, reasons.indices, CUpti_PCSamplingConfigurationInfo, attributeData.stallReasonData.pStallReasonIndex);
+  SIZE(cupti_sampling_setting, CUpti_PCSamplingConfigurationInfo);
+  FIELD(cupti_sampling_settings_params, count, CUpti_PCSamplingConfigurationInfoParams, numAttributes);
+  FIELD(cupti_sampling_settings_params, settings, CUpti_PCSamplingConfigurationInfoParams, pPCSamplingConfigurationInfo);
+  same("size of cupti_sampling_settings_params", sizeof(struct cupti_sampling_settings_params), CUpti_PCSamplingConfigurationInfoParamsSize);
+  FIELD(cupti_sampling_stall, reason, CUpti_PCSamplingStallReason, pcSamplingStallReasonIndex);
+  FIELD(cupti_sampling_stall, samples, CUpti_PCSamplingStallReason, samples);
+  SIZE(cupti_sampling_stall, CUpti_PCSamplingStallReason);
+  FIELD(cupti_sampling_pc, module, CUpti_PCSamplingPCData, cubinCrc);
+  FIELD(cupti_sampling_pc, offset, CUpti_PCSamplingPCData, pcOffset);
+  FIELD(cupti_sampling_pc, function, CUpti_PCSamplingPCData, functionIndex);
+  FIELD(cupti_sampling_pc, name, CUpti_PCSamplingPCData, functionName);
+  FIELD(cupti_sampling_pc, stall_count, CUpti_PCSamplingPCData, stallReasonCount);
+  FIELD(cupti_sampling_pc, stalls, CUpti_PCSamplingPCData, stallReason);
+#if CUPTI_API_VERSION >= 22
+  FIELD(cupti_sampling_pc, correlation_id, CUpti_PCSamplingPCData, correlationId);
+  SIZE(cupti_sampling_pc, CUpti_PCSamplingPCData);
+#else
+  VALUE(SAMPLING_PC_BEFORE_12_4, sizeof(CUpti_PCSamplingPCData));
+#endif
+  FIELD(cupti_sampling_data, capacity, CUpti_PCSamplingData, collectNumPcs);
+  FIELD(cupti_sampling_data, total_samples, CUpti_PCSamplingData, totalSamples);
+  FIELD(cupti_sampling_data, dropped_samples, CUpti_PCSamplingData, droppedSamples);
+  FIELD(cupti_sampling_data, count, CUpti_PCSamplingData, totalNumPcs);
+  FIELD(cupti_sampling_data, remaining, CUpti_PCSamplingData, remainingNumPcs);
+  FIELD(cupti_sampling_data, range_id, CUpti_PCSamplingData, rangeId);
+  FIELD(cupti_sampling_data, pcs, CUpti_PCSamplingData, pPcData);
+  FIELD(cupti_sampling_data, non_user_samples, CUpti_PCSamplingData, nonUsrKernelsTotalSamples);
+#if CUPTI_API_VERSION >= 19
+  FIELD(cupti_sampling_data, hardware_buffer_full, CUpti_PCSamplingData, hardwareBufferFull);
+  SIZE(cupti_sampling_data, CUpti_PCSamplingData);
+#else
+  VALUE(SAMPLING_DATA_BEFORE_12_0, sizeof(CUpti_PCSamplingData));
+#endif
+  FIELD(cupti_crc_params, image_size, CUpti_GetCubinCrcParams, cubinSize);
+  FIELD(cupti_crc_params, image, CUpti_GetCubinCrcParams, cubin);
+  FIELD(cupti_crc_params, crc, CUpti_GetCubinCrcParams, cubinCrc);
+  SIZE(cupti_crc_params, CUpti_GetCubinCrcParams);
+  FIELD(cupti_sampling_data_params, data, CUpti_PCSamplingGetDataParams, pcSamplingData);
+  same("size of cupti_sampling_data_params", sizeof(struct cupti_sampling_data_params), CUpti_PCSamplingGetDataParamsSize);
+}
+
 // The recorder copies as many bytes of each parameter block as capture.h says: never more than there are.
 static void fits(const char *what, uint32_t cbid, size_t theirs) {
   const struct params_shape *shape = params_shape_of(DOMAIN_DRIVER, cbid);
@@ -535,6 +625,7 @@ int main(void) {
   callback_data();
   launches();
   other_params();
+  sampling();
   shapes();
   kinds();
   records();

@@ -1,0 +1,577 @@
+// Collecting samples. One thread of ours makes every call that CUPTI's sampling has: it is configured, started and read
+// on no thread of the program, since CUPTI refuses to be configured in a callback and reading takes milliseconds. The
+// program waits for that thread in three places, never longer than a limit: at its first launch in a context, before it
+// unloads code, and when a session ends.
+//
+// How data come: the GPU writes samples into a buffer of its own, a worker of CUPTI's wakes every WORKER_MS, adds them up
+// by instruction, and GetData hands over the sums so far. What a round reads was therefore sampled up to two periods
+// before, and all has been read only when rounds stay empty for that long.
+//
+// In serialized mode the worker puts the instructions of each kernel into the buffer that was configured. Once that is full
+// it goes on to add up, and what a sample belongs to is lost (seen on an H200, CUPTI 13.0): so it is large, and read often.
+#define _GNU_SOURCE
+#include "sampling.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+  CONTEXTS = 32,
+  PCS = 8192,              // per call of GetData
+  CONTINUOUS_PCS = 1024,   // of the configured buffer
+  SERIALIZED_PCS = 65536,
+  WORKER_MS = 20,
+  ROUND_MS = 100,
+  SERIALIZED_ROUND_MS = 10,
+  COOL_MS = 300, // rounds keep this far from loads and unloads of code: CUPTI reads names of code that may be going away
+  COOL_LIMIT_MS = 2000, // unless there is no end of them
+  CONFIGURE_LIMIT_MS = 10000, // Enable takes 0.3 to 0.8 s
+  UNLOAD_LIMIT_MS = 300,
+  FINISH_LIMIT_MS = 2000, // where other threads go on launching
+  BATCH = 256 << 10,
+  BATCHES_MAX = 1024, // 256 MiB: half a minute without anybody who takes them
+  INDICES = 1024, // of reasons, as CUPTI numbers them
+};
+
+enum state { FREE, NEW, READY, RUNNING, REFUSED };
+
+struct context {
+  void *handle;
+  enum state state;
+  uint16_t reason_of[INDICES]; // 0: none, else 1 + 2 * its number, and one more for the part "not issued"
+  struct cupti_sampling_data configured; // filled by CUPTI's worker, and by Disable
+};
+
+static struct {
+  pthread_mutex_t lock;      // guards what follows, but never held while CUPTI is called
+  pthread_cond_t wake, done; // for the thread; for those who wait for it
+  pthread_t thread;
+  int alive, quit;
+  struct sampling_options options;
+  struct context contexts[CONTEXTS];
+  int wanted;                     // whether samplers are to run
+  struct request {
+    uint64_t asked, answered;
+  } updates, rests, unloads; // of samplers' states; to read everything; to read what is about to be unloaded
+  int reading; // a round is in progress
+  struct sampling_facts facts;
+  struct sampled_batch *first, **last;
+  size_t batches;
+} s = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static atomic_int began;           // not in a forked child
+static _Atomic uint32_t generation; // of contexts
+static atomic_int busy;             // something was launched since the last round
+
+// The thread's own.
+static struct cupti_sampling_data data;
+
+// ---- time and waiting ----
+
+static uint64_t now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void wait_until(pthread_cond_t *cond, uint64_t ms) {
+  struct timespec t = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+  pthread_cond_timedwait(cond, &s.lock, &t);
+}
+
+static void pause_ms(unsigned ms) {
+  struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
+  nanosleep(&t, NULL);
+}
+
+// ---- reasons: CUPTI's long names and theirs indices to ours ----
+
+// "smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued" is the part of "long_scoreboard" in which nothing was
+// issued. Two others are counts of samples and no reasons.
+static int short_reason(const char *name, char out[REASON_NAME]) {
+  static const char prefix[] = "smsp__pcsamp_", stalled[] = "warps_issue_stalled_", suffix[] = "_not_issued";
+  if (!strncmp(name, prefix, sizeof prefix - 1)) name += sizeof prefix - 1;
+  if (!strncmp(name, stalled, sizeof stalled - 1)) name += sizeof stalled - 1;
+  else if (!strcmp(name, "sample_count") || !strcmp(name, "samples_data_dropped")) return -1;
+  strcpy(out, name);
+  size_t n = strlen(out);
+  int not_issued = n > sizeof suffix - 1 && !strcmp(out + n - (sizeof suffix - 1), suffix);
+  if (not_issued) out[n - (sizeof suffix - 1)] = 0;
+  return not_issued;
+}
+
+static int reason_number(const char *name) {
+  uint32_t i = 0;
+  while (i < s.facts.reason_count && strcmp(s.facts.reasons[i], name)) i++;
+  if (i == SAMPLING_REASONS_MAX) return -1;
+  if (i == s.facts.reason_count) s.facts.reasons[s.facts.reason_count++] = code_intern(name);
+  return (int)i;
+}
+
+// Fills in what the context's reasons are to us, and which of them to collect.
+static size_t learn_reasons(struct context *c, uint32_t *indices, char **names, size_t count, uint32_t *wanted) {
+  size_t n = 0;
+  char name[REASON_NAME];
+  pthread_mutex_lock(&s.lock);
+  for (size_t i = 0; i < count; i++) {
+    names[i][REASON_NAME - 1] = 0;
+    int not_issued = short_reason(names[i], name);
+    int number = not_issued < 0 || indices[i] >= INDICES ? -1 : reason_number(name);
+    if (number < 0) continue;
+    c->reason_of[indices[i]] = (uint16_t)(1 + 2 * number + not_issued);
+    wanted[n++] = indices[i];
+  }
+  pthread_mutex_unlock(&s.lock);
+  return n;
+}
+
+// ---- configuration ----
+
+static size_t pc_size(void) { return s.options.version < CUPTI_12_4 ? (size_t)SAMPLING_PC_BEFORE_12_4 : sizeof(struct cupti_sampling_pc); }
+
+static int make_data(struct cupti_sampling_data *d, size_t pcs) {
+  enum { STALLS = 2 * SAMPLING_REASONS_MAX };
+  uint8_t *array = calloc(pcs, pc_size()); // of this size untouched pages, which most stay
+  struct cupti_sampling_stall *stalls = calloc(pcs * STALLS, sizeof *stalls);
+  *d = (struct cupti_sampling_data){.size = sizeof *d, .capacity = pcs, .pcs = array};
+  if (s.options.version < CUPTI_12_0) d->size = SAMPLING_DATA_BEFORE_12_0;
+  if (!array || !stalls) return 0;
+  for (size_t i = 0; i < pcs; i++) {
+    struct cupti_sampling_pc *pc = (void *)(array + i * pc_size());
+    pc->size = pc_size();
+    pc->stalls = stalls + i * STALLS;
+  }
+  return 1;
+}
+
+static void free_data(struct cupti_sampling_data *d) {
+  if (d->pcs) free(((struct cupti_sampling_pc *)d->pcs)->stalls);
+  free(d->pcs);
+  d->pcs = NULL;
+}
+
+// Line by line statistics need some thousand samples of a kernel: 2^15 cycles on 132 multiprocessors at 2 GHz are
+// 8 million a second. Smaller GPUs sample more often for the same.
+static uint32_t exponent_for_current(void) {
+  int device, sms = 0;
+  if (s.options.exponent) return s.options.exponent;
+  if (!cuda.cuCtxGetDevice(&device)) cuda.cuDeviceGetAttribute(&sms, DEV_MULTIPROCESSORS, device);
+  return sms > 96 ? 15 : sms > 40 ? 14 : 13;
+}
+
+struct attempt {
+  const char *doing;
+  uint32_t rc;
+};
+
+static uint32_t simple(uint32_t (*call)(struct cupti_sampling_params *), void *context) {
+  struct cupti_sampling_params p = {sizeof p, NULL, context};
+  return call(&p);
+}
+
+static struct attempt set_reasons(struct context *c, uint32_t wanted[], size_t *n) {
+  static char names[2 * SAMPLING_REASONS_MAX][REASON_NAME];
+  static uint32_t indices[2 * SAMPLING_REASONS_MAX];
+  char *pointers[2 * SAMPLING_REASONS_MAX];
+  size_t count = 0;
+  struct cupti_sampling_reasons_params p = {.size = REASONS_NUMBER_PARAMS, .context = c->handle, .count = &count};
+  uint32_t rc = cupti_sampling.PCSamplingGetNumStallReasons(&p);
+  if (rc) return (struct attempt){"count the reasons of stalls", rc};
+  if (count > 2 * SAMPLING_REASONS_MAX) count = 2 * SAMPLING_REASONS_MAX;
+  for (size_t i = 0; i < count; i++) pointers[i] = names[i];
+  p = (struct cupti_sampling_reasons_params){.size = sizeof p, .context = c->handle, .number = count, .indices = indices, .names = pointers};
+  rc = cupti_sampling.PCSamplingGetStallReasons(&p);
+  *n = rc ? 0 : learn_reasons(c, indices, pointers, count, wanted);
+  return (struct attempt){"list the reasons of stalls", rc};
+}
+
+static struct attempt set_up(struct context *c) {
+  uint32_t wanted[2 * SAMPLING_REASONS_MAX], exponent = exponent_for_current();
+  size_t n = 0;
+  uint32_t rc = simple(cupti_sampling.PCSamplingEnable, c->handle);
+  if (rc) return (struct attempt){"sample instructions", rc};
+  struct attempt reasons = set_reasons(c, wanted, &n);
+  if (reasons.rc) return reasons;
+  struct cupti_sampling_setting settings[] = {
+      {.attribute = SAMPLING_PERIOD, .u32 = exponent},
+      {.attribute = SAMPLING_REASONS, .reasons = {n, wanted}},
+      {.attribute = SAMPLING_SCRATCH_BUFFER, .size = s.options.scratch_buffer ? s.options.scratch_buffer : 64 << 20},
+      {.attribute = SAMPLING_HARDWARE_BUFFER, .size = s.options.hardware_buffer ? s.options.hardware_buffer : 128 << 20},
+      {.attribute = SAMPLING_DATA_BUFFER, .pointer = &c->configured},
+      {.attribute = SAMPLING_MODE, .u32 = s.options.mode},
+      {.attribute = SAMPLING_START_STOP, .u32 = 1},
+      {.attribute = SAMPLING_WORKER_SLEEP, .u32 = WORKER_MS}, // unknown to 11.8
+  };
+  struct cupti_sampling_settings_params p = {sizeof p, NULL, c->handle, sizeof settings / sizeof *settings, settings};
+  if (s.options.version < CUPTI_12_0) p.count--;
+  rc = cupti_sampling.PCSamplingSetConfigurationAttribute(&p);
+  if (!rc) s.facts.exponent = exponent;
+  return (struct attempt){"configure sampling", rc};
+}
+
+static void configure(struct context *c) {
+  void *popped;
+  struct attempt a = {"allocate memory for samples", RC_OUT_OF_MEMORY};
+  int pushed = !cuda.cuCtxPushCurrent_v2(c->handle);
+  if (make_data(&c->configured, s.options.mode == SAMPLING_SERIALIZED ? SERIALIZED_PCS : CONTINUOUS_PCS)) a = set_up(c);
+  if (pushed) cuda.cuCtxPopCurrent_v2(&popped);
+  pthread_mutex_lock(&s.lock);
+  if (c->state == NEW) c->state = a.rc ? REFUSED : READY;
+  if (a.rc && !s.facts.refused) s.facts.refused = a.rc, s.facts.refused_doing = a.doing;
+  pthread_mutex_unlock(&s.lock);
+}
+
+// ---- samples ----
+
+static void keep(struct sampled_batch *b) {
+  pthread_mutex_lock(&s.lock);
+  if (!s.last) s.last = &s.first;
+  *s.last = b, s.last = &b->next, s.batches++;
+  pthread_mutex_unlock(&s.lock);
+}
+
+static struct sampled *room_for(struct sampled_batch **b, size_t stalls) {
+  size_t size = (sizeof(struct sampled) + stalls * sizeof(struct sampled_stall) + 7) & ~(size_t)7;
+  if (*b && (*b)->used + size > (*b)->capacity) keep(*b), *b = NULL;
+  if (!*b) {
+    *b = s.batches < BATCHES_MAX ? malloc(sizeof **b + BATCH) : NULL;
+    if (!*b) return NULL;
+    **b = (struct sampled_batch){.capacity = BATCH};
+  }
+  struct sampled *out = (void *)((*b)->bytes + (*b)->used);
+  (*b)->used += size;
+  return out;
+}
+
+// Names belong to the library's user, says its guide, yet every call hands out the same pointers again: they are not freed.
+static const char *name_of(const struct cupti_sampling_pc *pc) {
+  static const char *known;
+  if (!pc->name) return NULL;
+  if (known && !strcmp(known, pc->name)) return known;
+  return known = code_intern(pc->name);
+}
+
+// A module that was loaded before our hash was registered has CUPTI's own number; should its image be known from an
+// earlier session, it gets our name. 0 when it is not.
+static uint64_t module_of(const struct cupti_sampling_pc *pc) {
+  static uint64_t module, answer;
+  static uint64_t at_events;
+  size_t size;
+  if (module == pc->module && at_events == code_events()) return answer;
+  module = pc->module, at_events = code_events();
+  if (code_image(module, &size)) answer = module;
+  else answer = code_by_crc(module);
+  return answer;
+}
+
+static void take_pc(const struct context *c, const struct cupti_sampling_pc *pc, struct sampled_batch **b) {
+  struct sampled_stall stalls[SAMPLING_REASONS_MAX];
+  uint8_t place[SAMPLING_REASONS_MAX];
+  uint32_t n = 0, all = 0;
+  uint64_t module = module_of(pc);
+  memset(place, 0xff, sizeof place);
+  for (size_t i = 0; i < pc->stall_count; i++) {
+    const struct cupti_sampling_stall *from = &pc->stalls[i];
+    uint16_t known = from->reason < INDICES ? c->reason_of[from->reason] : 0;
+    if (!known || !from->samples) continue;
+    uint32_t reason = (uint32_t)(known - 1) / 2;
+    if (place[reason] == 0xff) {
+      place[reason] = (uint8_t)n;
+      stalls[n++] = (struct sampled_stall){reason, 0, 0};
+    }
+    if ((known - 1) & 1) stalls[place[reason]].not_issued += from->samples;
+    else stalls[place[reason]].samples += from->samples, all += from->samples;
+  }
+  if (!n) return;
+  struct sampled *out = room_for(b, n);
+  if (!module) s.facts.unseen += all;
+  if (!out) {
+    s.facts.lost += all;
+    return;
+  }
+  *out = (struct sampled){.module = module ? module : pc->module, .offset = pc->offset, .name = name_of(pc), .function = pc->function, .stall_count = n};
+  if (pc_size() > SAMPLING_PC_BEFORE_12_4) out->correlation = pc->correlation_id;
+  memcpy(out->stalls, stalls, n * sizeof *stalls);
+}
+
+static void take(const struct context *c, struct cupti_sampling_data *d) {
+  struct sampled_batch *b = NULL;
+  for (size_t i = 0; i < d->count && i < d->capacity; i++) {
+    struct cupti_sampling_pc *pc = (void *)((uint8_t *)d->pcs + i * pc_size());
+    take_pc(c, pc, &b);
+  }
+  if (b) keep(b);
+  pthread_mutex_lock(&s.lock);
+  s.facts.total += d->total_samples;
+  s.facts.dropped += d->dropped_samples;
+  s.facts.non_user += d->non_user_samples;
+  if (d->size > SAMPLING_DATA_BEFORE_12_0 && d->hardware_buffer_full) s.facts.buffer_full = 1;
+  pthread_mutex_unlock(&s.lock);
+}
+
+// Reads what a context has, and tells whether that was anything.
+static int read_context(const struct context *c) {
+  enum { ROUNDS = 64 };
+  int any = 0;
+  for (int i = 0; i < ROUNDS; i++) {
+    struct cupti_sampling_data_params p = {sizeof p, NULL, c->handle, &data};
+    data.count = data.remaining = 0;
+    data.total_samples = data.dropped_samples = data.non_user_samples = 0;
+    data.hardware_buffer_full = 0;
+    uint32_t rc = cupti_sampling.PCSamplingGetData(&p);
+    if (rc == RC_OUT_OF_MEMORY) data.hardware_buffer_full = 1;
+    else if (rc) return any;
+    take(c, &data);
+    any |= data.count > 0;
+    if (!data.count && !data.remaining) return any;
+  }
+  return any;
+}
+
+// ---- the thread ----
+
+static int in_use(const struct context *c) { return c->state == READY || c->state == RUNNING; }
+
+// Brings one context to the state that is wanted; lock held at both ends.
+static void update(struct context *c) {
+  if (c->state == NEW) {
+    pthread_mutex_unlock(&s.lock);
+    configure(c);
+    pthread_mutex_lock(&s.lock);
+  }
+  int start = s.wanted && c->state == READY, stop = !s.wanted && c->state == RUNNING;
+  if (!start && !stop) return;
+  void *handle = c->handle;
+  pthread_mutex_unlock(&s.lock);
+  uint32_t rc = simple(start ? cupti_sampling.PCSamplingStart : cupti_sampling.PCSamplingStop, handle);
+  pthread_mutex_lock(&s.lock);
+  if (!in_use(c)) return;
+  c->state = start ? RUNNING : READY;
+  if (rc && !s.facts.refused) s.facts.refused = rc, s.facts.refused_doing = start ? "start sampling" : "stop sampling";
+}
+
+// Reads all contexts; lock held at both ends.
+static int read_all(void) {
+  int any = 0;
+  for (int i = 0; i < CONTEXTS; i++) {
+    struct context *c = &s.contexts[i];
+    if (!in_use(c)) continue;
+    s.reading = 1;
+    pthread_mutex_unlock(&s.lock);
+    any |= read_context(c);
+    pthread_mutex_lock(&s.lock);
+    s.reading = 0;
+    pthread_cond_broadcast(&s.done);
+  }
+  return any;
+}
+
+// Reads what has been executed: rounds over two periods of CUPTI's worker, and then until nothing comes, or until the
+// limit where the GPU has not come to rest. Lock held at both ends.
+static void read_rest(int to_rest) {
+  enum { EMPTY = 3 };
+  uint64_t limit = now_ms() + (to_rest ? FINISH_LIMIT_MS : 0);
+  for (int rounds = 0, empty = 0; !s.quit && (rounds < EMPTY || (empty < EMPTY && now_ms() < limit)); rounds++) {
+    empty = read_all() ? 0 : empty + 1;
+    pthread_mutex_unlock(&s.lock);
+    pause_ms(WORKER_MS + 5);
+    pthread_mutex_lock(&s.lock);
+  }
+}
+
+static unsigned round_ms(void) { return s.options.mode == SAMPLING_SERIALIZED ? SERIALIZED_ROUND_MS : ROUND_MS; }
+
+// A round, unless code was loaded or unloaded just now; lock held at both ends.
+static void read_round(uint64_t *next) {
+  static uint64_t events, cooling_since;
+  uint64_t now = now_ms();
+  if (code_events() != events) {
+    events = code_events();
+    if (!cooling_since) cooling_since = now;
+    if (now - cooling_since < COOL_LIMIT_MS) {
+      *next = now + COOL_MS;
+      return;
+    }
+  }
+  cooling_since = 0;
+  read_all();
+  *next = now_ms() + round_ms();
+}
+
+static void answer(struct request *r, uint64_t upto) {
+  r->answered = upto;
+  pthread_cond_broadcast(&s.done);
+}
+
+static void *collect(void *unused) {
+  (void)unused;
+  cupti_own_call = 1;
+  uint64_t next = now_ms() + ROUND_MS;
+  pthread_mutex_lock(&s.lock);
+  while (!s.quit) {
+    uint64_t update_upto = s.updates.asked, rest_upto = s.rests.asked, unload_upto = s.unloads.asked;
+    if (update_upto != s.updates.answered) {
+      for (int i = 0; i < CONTEXTS; i++) update(&s.contexts[i]);
+      answer(&s.updates, update_upto);
+    } else if (unload_upto != s.unloads.answered || rest_upto != s.rests.answered) {
+      int to_rest = rest_upto != s.rests.answered;
+      atomic_store(&busy, 0);
+      read_rest(to_rest);
+      answer(&s.unloads, unload_upto);
+      if (to_rest) answer(&s.rests, rest_upto);
+    } else if (now_ms() >= next) {
+      read_round(&next);
+    } else {
+      wait_until(&s.wake, next);
+    }
+  }
+  pthread_mutex_unlock(&s.lock);
+  return NULL;
+}
+
+// ---- what others ask of it ----
+
+static void in_child(void) { atomic_store(&began, 0); }
+static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
+
+static int start_thread(void) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before); // signals are the program's
+  int rc = pthread_create(&s.thread, NULL, collect, NULL);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (!rc) pthread_setname_np(s.thread, "proton-sampling");
+  return rc;
+}
+
+int sampling_begin(const struct sampling_options *o) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_condattr_t monotonic;
+  pthread_once(&once, watch_forks);
+  pthread_mutex_init(&s.lock, NULL);
+  memset(s.contexts, 0, sizeof s.contexts);
+  s.options = *o, s.quit = 0, s.wanted = 0, s.facts = (struct sampling_facts){0};
+  if (!data.pcs && !make_data(&data, PCS)) return RC_OUT_OF_MEMORY;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&s.wake, &monotonic);
+  pthread_cond_init(&s.done, &monotonic);
+  if (start_thread()) return RC_OUT_OF_MEMORY;
+  atomic_fetch_add(&generation, 1);
+  atomic_store(&began, 1);
+  return RC_OK;
+}
+
+// Has the thread do something, and waits; lock held.
+static void ask(struct request *r, unsigned limit_ms) {
+  uint64_t mine = ++r->asked, limit = now_ms() + limit_ms;
+  pthread_cond_signal(&s.wake);
+  while (r->answered < mine && now_ms() < limit && atomic_load(&began)) wait_until(&s.done, limit);
+}
+
+static int any_context(void) {
+  for (int i = 0; i < CONTEXTS; i++)
+    if (s.contexts[i].state != FREE) return 1;
+  return 0;
+}
+
+void sampling_run(int on) {
+  if (!atomic_load(&began)) return;
+  pthread_mutex_lock(&s.lock);
+  s.wanted = on;
+  if (any_context()) ask(&s.updates, CONFIGURE_LIMIT_MS);
+  pthread_mutex_unlock(&s.lock);
+}
+
+void sampling_finish(void) {
+  if (!atomic_load(&began)) return;
+  pthread_mutex_lock(&s.lock);
+  if (any_context()) ask(&s.rests, 2 * FINISH_LIMIT_MS);
+  pthread_mutex_unlock(&s.lock);
+}
+
+static void leave_contexts(void) {
+  for (int i = 0; i < CONTEXTS; i++) {
+    struct context *c = &s.contexts[i];
+    if (in_use(c)) {
+      simple(cupti_sampling.PCSamplingDisable, c->handle);
+      take(c, &c->configured);
+    }
+    free_data(&c->configured);
+    c->state = FREE;
+  }
+}
+
+void sampling_end(void) {
+  if (!atomic_exchange(&began, 0)) return;
+  pthread_mutex_lock(&s.lock);
+  s.quit = 1;
+  pthread_cond_signal(&s.wake);
+  pthread_mutex_unlock(&s.lock);
+  pthread_join(s.thread, NULL);
+  leave_contexts();
+  atomic_fetch_add(&generation, 1);
+}
+
+// ---- callbacks ----
+
+static struct context *context_of(void *handle) {
+  struct context *vacant = NULL;
+  for (int i = 0; i < CONTEXTS; i++) {
+    struct context *c = &s.contexts[i];
+    if (c->state != FREE && c->handle == handle) return c;
+    if (c->state == FREE && !vacant) vacant = c;
+  }
+  if (vacant) *vacant = (struct context){.handle = handle, .state = NEW};
+  return vacant;
+}
+
+void sampling_context_used(void *handle) {
+  static __thread struct { void *handle; uint32_t generation; } last;
+  if (!atomic_load_explicit(&busy, memory_order_relaxed)) atomic_store_explicit(&busy, 1, memory_order_relaxed);
+  uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
+  if ((last.handle == handle && last.generation == now) || !handle || cupti_own_call || !atomic_load(&began)) return;
+  last.handle = handle, last.generation = now;
+  pthread_mutex_lock(&s.lock);
+  struct context *c = context_of(handle);
+  if (c && c->state == NEW) ask(&s.updates, CONFIGURE_LIMIT_MS);
+  pthread_mutex_unlock(&s.lock);
+}
+
+void sampling_context_gone(void *handle) {
+  if (!atomic_load(&began) || cupti_own_call) return;
+  uint64_t limit = now_ms() + FINISH_LIMIT_MS;
+  atomic_fetch_add(&generation, 1);
+  pthread_mutex_lock(&s.lock);
+  for (int i = 0; i < CONTEXTS; i++)
+    if (s.contexts[i].state != FREE && s.contexts[i].handle == handle) s.contexts[i].state = FREE;
+  while (s.reading && now_ms() < limit) wait_until(&s.done, limit); // CUPTI may be at its data
+  pthread_mutex_unlock(&s.lock);
+}
+
+void sampling_before_unload(void) {
+  if (!atomic_load(&began) || cupti_own_call || !atomic_load(&busy)) return;
+  pthread_mutex_lock(&s.lock);
+  if (any_context()) ask(&s.unloads, UNLOAD_LIMIT_MS);
+  pthread_mutex_unlock(&s.lock);
+}
+
+// ---- results ----
+
+struct sampled_batch *sampling_take(void) {
+  pthread_mutex_lock(&s.lock);
+  struct sampled_batch *b = s.first;
+  s.first = NULL, s.last = &s.first, s.batches = 0;
+  pthread_mutex_unlock(&s.lock);
+  return b;
+}
+
+void sampling_facts(struct sampling_facts *out) {
+  pthread_mutex_lock(&s.lock);
+  *out = s.facts;
+  pthread_mutex_unlock(&s.lock);
+}

@@ -1,0 +1,283 @@
+package cupti
+
+/*
+#include <stdlib.h>
+#include "sampling.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"math/bits"
+	"runtime"
+	"unsafe"
+
+	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// sampler is the Go face of sampling.c and code.c. All its methods may be called on nil, which does nothing.
+type sampler struct {
+	kernels  func(string) bool
+	synced   bool // the GPU was waited for, and nothing collected since
+	problems []string
+
+	names     map[*C.char]name             // strings of code.c stay where they are
+	functions map[uint64]record.Function   // by handle, those that are known for sure
+	modules   map[uint64]map[string]uint32 // symbols, by hash of the image
+	named     map[string][]record.Function // all functions that were loaded, by name
+	seen      int                          // modules that named knows
+	ambiguous map[uint64]bool              // handles
+	mode      record.SamplingMode
+}
+
+type name struct {
+	text   string
+	wanted bool
+}
+
+// startSampler readies sampling. That it fails is a problem to report, and no reason not to time kernels.
+func (c *Collector) startSampler() {
+	s := &sampler{
+		kernels: c.opts.Sampling.Kernels, mode: c.opts.Sampling.Mode,
+		names: map[*C.char]name{}, functions: map[uint64]record.Function{}, modules: map[uint64]map[string]uint32{},
+		named: map[string][]record.Function{}, ambiguous: map[uint64]bool{},
+	}
+	c.sampler = s
+	if missing := C.cupti_sampling_load(); missing != nil {
+		s.problem("sample instructions: %s has no %s; set PROTON_CUPTI_PATH to a libcupti of CUDA 11.8 or newer", c.library.Path, C.GoString(missing))
+		return
+	}
+	if s.mode == record.Serialized && c.version < C.CUPTI_12_4 {
+		s.problem("sample instructions of one kernel at a time: %s (%s) does not tell launches apart; use a libcupti of CUDA 12.4 or newer, or collection=continuous", c.library.Path, versionText(c.version))
+		return
+	}
+	if rc := C.code_register(); rc != 0 {
+		s.problem("%v", c.refused("name modules by their content", uint32(rc), "", 0))
+	}
+	if rc := C.cupti_listen_code(); rc != 0 {
+		s.problem("%v", c.refused("enable callbacks of modules", uint32(rc), "", 0))
+	}
+	o := C.struct_sampling_options{
+		mode: C.SAMPLING_CONTINUOUS, exponent: C.uint32_t(exponent(c.opts.Sampling.Interval)), version: C.uint32_t(c.version),
+		hardware_buffer: C.size_t(c.opts.Sampling.HardwareBuffer), scratch_buffer: C.size_t(c.opts.Sampling.ScratchBuffer),
+	}
+	if s.mode == record.Serialized {
+		o.mode = C.SAMPLING_SERIALIZED
+	}
+	if rc := C.sampling_begin(&o); rc != 0 {
+		s.problem("sample instructions: no memory or no thread for it")
+	}
+}
+
+// endSampler takes samplers off, and keeps what they collected.
+func (c *Collector) endSampler() {
+	if c.sampler != nil {
+		C.sampling_end()
+	}
+}
+
+// exponent is the nearest power of two that CUPTI takes, 0 for the default.
+func exponent(cycles uint64) int {
+	if cycles == 0 {
+		return 0
+	}
+	n := bits.Len64(cycles) - 1
+	if n < 63 && cycles-1<<n > 1<<(n+1)-cycles {
+		n++
+	}
+	return min(max(n, 5), 31)
+}
+
+func (s *sampler) problem(format string, args ...any) {
+	s.problems = append(s.problems, fmt.Sprintf(format, args...))
+}
+
+func (s *sampler) run(on bool) {
+	if s != nil {
+		C.sampling_run(boolint(on))
+	}
+}
+
+func (s *sampler) synchronized() {
+	if s != nil {
+		s.synced = true
+	}
+}
+
+// flush makes samples complete, if the GPU was waited for: that takes some periods of CUPTI's worker.
+func (s *sampler) flush() {
+	if s != nil && s.synced {
+		C.sampling_finish()
+		s.synced = false
+	}
+}
+
+// Samples hands over what was collected since the last call.
+func (c *Collector) Samples(f func(*record.Sample)) {
+	s := c.sampler
+	if s == nil {
+		return
+	}
+	var out record.Sample // one for all: f keeps none
+	for b := C.sampling_take(); b != nil; {
+		s.decode(b, &out, f)
+		next := b.next
+		C.free(unsafe.Pointer(b))
+		b = next
+	}
+}
+
+func (s *sampler) decode(b *C.struct_sampled_batch, out *record.Sample, f func(*record.Sample)) {
+	at, end := unsafe.Pointer(b), uintptr(b.used)
+	at = unsafe.Add(at, C.sizeof_struct_sampled_batch)
+	for done := uintptr(0); done < end; {
+		r := (*C.struct_sampled)(unsafe.Add(at, done))
+		stalls := unsafe.Slice((*C.struct_sampled_stall)(unsafe.Add(unsafe.Pointer(r), C.sizeof_struct_sampled)), r.stall_count)
+		done += (C.sizeof_struct_sampled + uintptr(len(stalls))*C.sizeof_struct_sampled_stall + 7) &^ 7
+		n := s.nameAt(r.name)
+		if !n.wanted {
+			continue
+		}
+		*out = record.Sample{
+			Module: uint64(r.module), Function: n.text, Index: uint32(r.function), Offset: uint64(r.offset),
+			Correlation: uint32(r.correlation), Stalls: out.Stalls[:0],
+		}
+		for i := range stalls {
+			out.Stalls = append(out.Stalls, record.Stall{
+				Reason: uint16(stalls[i].reason), Samples: uint32(stalls[i].samples), NotIssued: uint32(stalls[i].not_issued),
+			})
+		}
+		f(out)
+	}
+	runtime.KeepAlive(b)
+}
+
+func (s *sampler) nameAt(p *C.char) name {
+	if n, ok := s.names[p]; ok {
+		return n
+	}
+	n := name{wanted: true}
+	if p != nil {
+		n.text = C.GoString(p)
+	}
+	if s.kernels != nil {
+		n.wanted = s.kernels(n.text)
+	}
+	s.names[p] = n
+	return n
+}
+
+// Function tells which function a launch named by its handle.
+func (c *Collector) Function(handle uint64) (record.Function, bool) {
+	s := c.sampler
+	if s == nil {
+		return record.Function{}, false
+	}
+	is := C.code_function(C.uint64_t(handle))
+	if is.name == nil {
+		return record.Function{}, false
+	}
+	f := record.Function{Module: uint64(is.module), Name: s.nameAt(is.name).text}
+	if known, ok := s.functions[handle]; ok && known.Name == f.Name && (f.Module == 0 || known.Module == f.Module) {
+		return known, true
+	}
+	f, ok := s.find(handle, f)
+	if ok {
+		s.functions[handle] = f
+	}
+	return f, ok
+}
+
+// find completes what is known of a function: by its module, or else by its name if only one module has it.
+func (s *sampler) find(handle uint64, f record.Function) (record.Function, bool) {
+	s.learnModules()
+	if f.Module != 0 {
+		index, ok := s.modules[f.Module][f.Name]
+		f.Index = index
+		return f, ok
+	}
+	switch all := s.named[f.Name]; len(all) {
+	case 0:
+		return f, false
+	case 1:
+		return all[0], true
+	}
+	s.ambiguous[handle] = true
+	return f, false
+}
+
+// learnModules reads the symbols of what was loaded since the last time.
+func (s *sampler) learnModules() {
+	var hashes [64]C.uint64_t
+	for {
+		n := int(C.code_modules(C.size_t(s.seen), &hashes[0], C.size_t(len(hashes))))
+		for _, hash := range hashes[:n] {
+			s.learnModule(uint64(hash))
+		}
+		s.seen += n
+		if n < len(hashes) {
+			return
+		}
+	}
+}
+
+func (s *sampler) learnModule(hash uint64) {
+	symbols, err := cubin.Symbols(imageOf(hash))
+	if err != nil { // its samples still carry names
+		return
+	}
+	s.modules[hash] = symbols
+	for name, index := range symbols {
+		s.named[name] = append(s.named[name], record.Function{Module: hash, Index: index, Name: name})
+	}
+}
+
+// imageOf is the image in C's memory, which stays.
+func imageOf(hash uint64) []byte {
+	var size C.size_t
+	p := C.code_image(C.uint64_t(hash), &size)
+	return unsafe.Slice((*byte)(p), int(size))
+}
+
+// Image is the binary that a module was loaded from, nil if it was not seen or not kept.
+func (c *Collector) Image(module uint64) []byte {
+	if c.sampler == nil {
+		return nil
+	}
+	return imageOf(module)
+}
+
+// SamplingFacts is what is known of all samples so far.
+func (c *Collector) SamplingFacts() record.SamplingFacts {
+	s := c.sampler
+	if s == nil {
+		return record.SamplingFacts{}
+	}
+	var f C.struct_sampling_facts
+	C.sampling_facts(&f)
+	facts := record.SamplingFacts{
+		Mode: s.mode, Total: uint64(f.total), Dropped: uint64(f.dropped), NonUser: uint64(f.non_user), BufferFull: f.buffer_full != 0,
+		Ambiguous: uint64(len(s.ambiguous)), Problems: s.problems[:len(s.problems):len(s.problems)],
+	}
+	if f.exponent > 0 {
+		facts.Period = 1 << f.exponent
+	}
+	for _, reason := range f.reasons[:f.reason_count] {
+		facts.Reasons = append(facts.Reasons, C.GoString(reason))
+	}
+	if f.refused != 0 {
+		facts.Problems = append(facts.Problems, c.refused(C.GoString(f.refused_doing), uint32(f.refused), "", 0).Error()+"; kernels are timed without samples")
+	}
+	if f.unseen > 0 {
+		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples fell in modules that were loaded before sampling began: "+
+			"their source lines are not known; begin before the first launch, as `proton run -m pcsampling` does", f.unseen))
+	}
+	if f.lost > 0 {
+		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples were lost: nobody took them in time", f.lost))
+	}
+	if n := C.code_not_kept(); n > 0 {
+		facts.Problems = append(facts.Problems, fmt.Sprintf("the code of %d modules was not kept: more than 512 MiB were loaded", n))
+	}
+	return facts
+}

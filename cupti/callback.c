@@ -1,6 +1,6 @@
 // Callbacks: they run on the application's threads, inside its driver calls. Per launch one comparison, one
 // or two loads and a ring store; no lock, no allocation, no Go.
-#include "sampling.h"
+#include "runtime.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -126,54 +126,18 @@ RARE static void nvtx(uint32_t cbid, const struct cupti_nvtx_data *n) {
   }
 }
 
-static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data) {
+void cupti_on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data) {
   (void)user;
   if (__builtin_expect(domain == DOMAIN_DRIVER, 1)) driver_call(cbid, data);
   else if (domain == DOMAIN_RESOURCE) resource(cbid, data);
   else if (domain == DOMAIN_NVTX) nvtx(cbid, data);
 }
 
-// ---- the same while instructions are sampled ----
-
-static void call_sampled(uint32_t cbid, const struct cupti_callback_data *d) {
-  enum call call = cbid < sizeof call_of ? call_of[cbid] : OTHER;
-  switch (cbid) {
-  case CBID_cuModuleUnload: case CBID_cuLibraryUnload:
-    // Here and not in the resource's callback: the driver holds no lock yet.
-    if (d->site == SITE_ENTER) sampling_before_unload();
-    else code_unloading();
-    return;
-  case CBID_cuModuleLoad: case CBID_cuModuleLoadData: case CBID_cuModuleLoadDataEx: case CBID_cuModuleLoadFatBinary:
-  case CBID_cuModuleGetFunction: case CBID_cuLibraryLoadData: case CBID_cuLibraryLoadFromFile: case CBID_cuLibraryGetKernel:
-  case CBID_cuLibraryGetModule: case CBID_cuKernelGetFunction:
-    if (d->site == SITE_ENTER) code_call_enters();
-    else code_call_exits(cbid, d);
-    return;
-  }
-  if (d->site != SITE_ENTER || (call != LAUNCH && call != LAUNCH_EX && call != GRAPH)) return;
-  sampling_context_used(d->context);
-  if (call == LAUNCH) code_launched(handle(((const struct cuda_params_launch_kernel *)d->params)->function), d->symbol_name);
-  if (call == LAUNCH_EX) code_launched(handle(((const struct cuda_params_launch_kernel_ex *)d->params)->function), d->symbol_name);
-}
-
-static void on_sampled_callback(void *user, uint32_t domain, uint32_t cbid, const void *data) {
-  if (domain == DOMAIN_DRIVER) {
-    call_sampled(cbid, data);
-  } else if (domain == DOMAIN_RESOURCE) {
-    const struct cupti_resource_data *r = data;
-    if (cbid == RES_MODULE_LOADED && r->descriptor) code_module_loaded(r->descriptor);
-    if (cbid == RES_CONTEXT_DESTROY_STARTING) sampling_context_gone(r->context);
-    if (cbid == RES_MODULE_LOADED) return;
-  }
-  on_callback(user, domain, cbid, data);
-}
-
 // ---- subscription ----
 
 // The first form of the call is the one that every version has. The second, of 13.0, is only asked who holds
 // the place when we are refused; should the holder have left in between, it subscribes.
-uint32_t cupti_subscribe(int sampling, char *holder, size_t holder_size) {
-  cupti_callback_fn callback = sampling ? on_sampled_callback : on_callback;
+uint32_t cupti_subscribe(cupti_callback_fn callback, char *holder, size_t holder_size) {
   holder[0] = 0;
   uint32_t rc = cupti.Subscribe(&subscriber, callback, NULL);
   if (rc != RC_MULTIPLE_SUBSCRIBERS || !cupti.Subscribe_v2) return rc;

@@ -7,10 +7,13 @@ package cupti
 #cgo CFLAGS: -I${SRCDIR}/../internal/hotpath -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
 #cgo LDFLAGS: -ldl
 #include <stdlib.h>
-#include "runtime.h"
+#include "sampling.h"
 
 static uint32_t set_kind(int on, uint32_t kind) { return on ? cupti.ActivityEnable(kind) : cupti.ActivityDisable(kind); }
 static uint32_t flush(uint32_t flag) { return cupti.ActivityFlushAll(flag); }
+static uint32_t subscribe(int sampling, char *holder, size_t size) {
+	return cupti_subscribe(sampling ? cupti_on_sampled_callback : cupti_on_callback, holder, size);
+}
 static uint32_t finalize(void) { return cupti.Finalize(); }
 static uint32_t dropped(size_t *n) { return cupti.ActivityGetNumDroppedRecords(NULL, 0, n); }
 */
@@ -97,7 +100,7 @@ func (c *Collector) attach() error {
 	C.cupti_use_hotpath((*C.struct_hp_api)(c.opts.HotPath))
 	var holder [256]C.char
 	sampling := c.opts.Sampling.Mode != record.NoSampling
-	if rc := C.cupti_subscribe(boolint(sampling), &holder[0], C.size_t(len(holder))); rc != 0 {
+	if rc := C.subscribe(boolint(sampling), &holder[0], C.size_t(len(holder))); rc != 0 {
 		return c.refused("subscribe to CUPTI", uint32(rc), C.GoString(&holder[0]), driver)
 	}
 	c.tune()

@@ -17,8 +17,10 @@ int cuda_is_loaded(void);
 
 // ---- callback.c ----
 void cupti_use_hotpath(const struct hp_api *api);
-// The result code; on refusal the holder's name if known. sampling: instructions are going to be sampled.
-uint32_t cupti_subscribe(int sampling, char *holder, size_t holder_size);
+void cupti_on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data);
+// cupti_subscribe has CUPTI call cupti_on_callback, or what stands before it, and returns the result code; on refusal
+// the holder's name, if it is known, too.
+uint32_t cupti_subscribe(cupti_callback_fn callback, char *holder, size_t holder_size);
 uint32_t cupti_register_buffers(void);
 // cupti_listen enables the callbacks we need, or disables what costs anything; returns the first error.
 uint32_t cupti_listen(int on, int nvtx);

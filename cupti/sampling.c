@@ -268,7 +268,12 @@ static uint64_t module_of(const struct cupti_sampling_pc *pc) {
   return answer;
 }
 
-static void take_pc(const struct context *c, const struct cupti_sampling_pc *pc, struct sampled_batch **b) {
+struct taking {
+  struct sampled_batch *batch;
+  uint64_t lost, unseen;
+};
+
+static void take_pc(const struct context *c, const struct cupti_sampling_pc *pc, struct taking *t) {
   struct sampled_stall stalls[SAMPLING_REASONS_MAX];
   uint8_t place[SAMPLING_REASONS_MAX];
   uint32_t n = 0, all = 0;
@@ -287,10 +292,10 @@ static void take_pc(const struct context *c, const struct cupti_sampling_pc *pc,
     else stalls[place[reason]].samples += from->samples, all += from->samples;
   }
   if (!n) return;
-  struct sampled *out = room_for(b, n);
-  if (!module) s.facts.unseen += all;
+  struct sampled *out = room_for(&t->batch, n);
+  if (!module) t->unseen += all;
   if (!out) {
-    s.facts.lost += all;
+    t->lost += all;
     return;
   }
   *out = (struct sampled){.module = module ? module : pc->module, .offset = pc->offset, .name = name_of(pc), .function = pc->function, .stall_count = n};
@@ -299,13 +304,15 @@ static void take_pc(const struct context *c, const struct cupti_sampling_pc *pc,
 }
 
 static void take(const struct context *c, struct cupti_sampling_data *d) {
-  struct sampled_batch *b = NULL;
+  struct taking t = {0};
   for (size_t i = 0; i < d->count && i < d->capacity; i++) {
     struct cupti_sampling_pc *pc = (void *)((uint8_t *)d->pcs + i * pc_size());
-    take_pc(c, pc, &b);
+    take_pc(c, pc, &t);
   }
-  if (b) keep(b);
+  if (t.batch) keep(t.batch);
   pthread_mutex_lock(&s.lock);
+  s.facts.lost += t.lost;
+  s.facts.unseen += t.unseen;
   s.facts.total += d->total_samples;
   s.facts.dropped += d->dropped_samples;
   s.facts.non_user += d->non_user_samples;

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/bits"
 	"runtime"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/goproton/goproton/internal/cubin"
@@ -19,7 +20,7 @@ import (
 // sampler is the Go face of sampling.c and code.c. All its methods may be called on nil, which does nothing.
 type sampler struct {
 	kernels  func(string) bool
-	synced   bool // the GPU was waited for, and nothing collected since
+	synced   atomic.Bool // the GPU was waited for, and nothing collected since
 	problems []string
 
 	names     map[*C.char]name             // strings of code.c stay where they are
@@ -101,15 +102,14 @@ func (s *sampler) run(on bool) {
 
 func (s *sampler) synchronized() {
 	if s != nil {
-		s.synced = true
+		s.synced.Store(true)
 	}
 }
 
 // flush makes samples complete, if the GPU was waited for: that takes some periods of CUPTI's worker.
 func (s *sampler) flush() {
-	if s != nil && s.synced {
+	if s != nil && s.synced.Swap(false) {
 		C.sampling_finish()
-		s.synced = false
 	}
 }
 

@@ -9,6 +9,9 @@ extern struct cupti_sampling_table cupti_sampling;
 // Fills the table from the library that cupti_load opened; NULL, or the name of a function that it lacks.
 const char *cupti_sampling_load(void);
 
+// ---- callback_sampled.c ----
+void cupti_on_sampled_callback(void *user, uint32_t domain, uint32_t cbid, const void *data);
+
 // ---- code.c: modules, functions and their handles ----
 
 // code_hash names an image by its content, as record.HashImage does.

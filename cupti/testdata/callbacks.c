@@ -19,7 +19,7 @@ static void context_gone(void *c) { (void)c; contexts_gone++; }
 static void returned(uint32_t corr, uint32_t function) { (void)corr, (void)function; }
 
 static void deliver(uint32_t domain, uint32_t cbid, const void *data) {
-  if (enabled[domain][cbid]) on_callback(NULL, domain, cbid, data);
+  if (enabled[domain][cbid]) cupti_on_callback(NULL, domain, cbid, data);
 }
 
 static void driver_exit(uint32_t cbid) {
@@ -48,7 +48,7 @@ int main(void) {
   char holder[8];
   cupti.Subscribe = subscribe, cupti.Unsubscribe = unsubscribe, cupti.EnableCallback = enable;
   cupti_use_hotpath(&api);
-  cupti_subscribe(holder, sizeof holder);
+  cupti_subscribe(cupti_on_callback, holder, sizeof holder);
 
   cupti_listen(1, 1);
   expect("launch callbacks of an active session", per_launch(), 2);

@@ -1,0 +1,51 @@
+// What callbacks have to do besides while instructions are sampled: code is watched as it comes and goes, and contexts
+// get a sampler before their first launch. Other sessions subscribe without it, and pay nothing.
+#include "sampling.h"
+
+static uint64_t function_of(uint32_t cbid, const struct cupti_callback_data *d) {
+  const void *f = cbid == CBID_cuLaunchKernelEx || cbid == CBID_cuLaunchKernelEx_ptsz
+                      ? ((const struct cuda_params_launch_kernel_ex *)d->params)->function
+                      : ((const struct cuda_params_launch_kernel *)d->params)->function;
+  return (uint64_t)(uintptr_t)f;
+}
+
+static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
+  int enters = d->site == SITE_ENTER;
+  switch (cbid) {
+  case CBID_cuLaunch: case CBID_cuLaunchGrid: case CBID_cuLaunchGridAsync: case CBID_cuLaunchKernel:
+  case CBID_cuLaunchKernel_ptsz: case CBID_cuLaunchCooperativeKernel: case CBID_cuLaunchCooperativeKernel_ptsz:
+  case CBID_cuLaunchKernelEx: case CBID_cuLaunchKernelEx_ptsz:
+    if (!enters) return;
+    sampling_context_used(d->context);
+    code_launched(function_of(cbid, d), d->symbol_name);
+    return;
+  case CBID_cuLaunchCooperativeKernelMultiDevice: case CBID_cuGraphLaunch: case CBID_cuGraphLaunch_ptsz:
+    if (enters) sampling_context_used(d->context);
+    return;
+  case CBID_cuModuleUnload: case CBID_cuLibraryUnload:
+    // Here and not in the resource's callback: the driver holds no lock yet.
+    if (enters) sampling_before_unload();
+    else code_unloading();
+    return;
+  case CBID_cuModuleLoad: case CBID_cuModuleLoadData: case CBID_cuModuleLoadDataEx: case CBID_cuModuleLoadFatBinary:
+  case CBID_cuModuleGetFunction: case CBID_cuLibraryLoadData: case CBID_cuLibraryLoadFromFile: case CBID_cuLibraryGetKernel:
+  case CBID_cuLibraryGetModule: case CBID_cuKernelGetFunction:
+    if (enters) code_call_enters();
+    else code_call_exits(cbid, d);
+    return;
+  }
+}
+
+void cupti_on_sampled_callback(void *user, uint32_t domain, uint32_t cbid, const void *data) {
+  if (domain == DOMAIN_DRIVER) {
+    driver_call(cbid, data);
+  } else if (domain == DOMAIN_RESOURCE) {
+    const struct cupti_resource_data *r = data;
+    if (cbid == RES_CONTEXT_DESTROY_STARTING) sampling_context_gone(r->context);
+    if (cbid == RES_MODULE_LOADED) {
+      if (r->descriptor) code_module_loaded(r->descriptor);
+      return;
+    }
+  }
+  cupti_on_callback(user, domain, cbid, data);
+}

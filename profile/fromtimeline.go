@@ -192,37 +192,9 @@ func (s *summary) sum(n *Node, name string, v Value, kind Kind) {
 	}
 	old, ok := n.Metric(name)
 	if ok && kind != Property {
-		v = plus(old, v)
+		v = Sum(old, v)
 	}
 	n.Set(name, v)
-}
-
-// plus adds two values of one metric; of values that do not fit each other, the later stands.
-func plus(a, b Value) Value {
-	x, isNumber := a.Float()
-	y, alsoNumber := b.Float()
-	switch {
-	case a.Type() == Int && b.Type() == Int:
-		if sum := a.Int() + b.Int(); (sum < a.Int()) == (b.Int() < 0) {
-			return IntValue(sum)
-		}
-		return FloatValue(x + y) // it overflowed
-	case isNumber && alsoNumber:
-		return FloatValue(x + y)
-	case a.Type() == Ints && b.Type() == Ints && len(a.Ints()) == len(b.Ints()):
-		sum := slices.Clone(a.Ints())
-		for i, v := range b.Ints() {
-			sum[i] += v
-		}
-		return IntsValue(sum)
-	case a.Type() == Floats && b.Type() == Floats && len(a.Floats()) == len(b.Floats()):
-		sum := slices.Clone(a.Floats())
-		for i, v := range b.Floats() {
-			sum[i] += v
-		}
-		return FloatsValue(sum)
-	}
-	return b
 }
 
 // device says on which GPU a frame ran; of several, the last.

@@ -115,19 +115,6 @@ func TestCallPathsOfSlicesThatHaveNone(t *testing.T) {
 	}
 }
 
-func TestSumsThatOverflowBecomeFloats(t *testing.T) {
-	v := plus(IntValue(1<<62), IntValue(1<<62))
-	if f, _ := v.Float(); v.Type() != Float || f != 1<<63 {
-		t.Errorf("the sum is %v", f)
-	}
-	if v := plus(IntValue(-1), IntValue(0)); v.Type() != Int || v.Int() != -1 {
-		t.Errorf("-1 + 0 is %d", v.Int())
-	}
-	if v := plus(IntsValue([]int64{1}), IntsValue([]int64{1, 2})); len(v.Ints()) != 2 {
-		t.Errorf("of lists that do not fit, %v is left", v.Ints())
-	}
-}
-
 func TestFlowIDsAreUnique(t *testing.T) {
 	timeline := &Timeline{Flows: []Flow{{ID: 1}, {ID: 1}, {ID: 0}, {ID: 5}, {ID: 6}}}
 	if got := timeline.FlowIDs(); !reflect.DeepEqual(got, []uint64{1, 7, 8, 5, 6}) {

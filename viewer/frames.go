@@ -2,7 +2,6 @@ package viewer
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/goproton/goproton/profile"
 )
@@ -15,15 +14,6 @@ type frame struct {
 	counts bool  // its amounts count for the row; otherwise it is there for what is below it
 	device int32 // in the roofline, if there is one; -1 for none
 	itself bool  // the row is this frame's, not that of a caller it was folded into
-}
-
-// metadataFrame is the frame under which the work that launch metadata itself causes is collected: reductions
-// that count tokens, copies of their results. It is no work of the program's.
-const metadataFrame = "__proton_launch_metadata"
-
-func isMetadata(name string) bool {
-	rest, ok := strings.CutPrefix(name, metadataFrame)
-	return ok && (rest == "" || rest[0] == ':')
 }
 
 // collect lists the nodes below root, parents first, without metadata frames and without frames that have nothing
@@ -43,7 +33,7 @@ func collect(root *profile.Node) []frame {
 		}
 		all = append(all, frame{node: s.node, parent: s.parent})
 		for i := len(s.node.Children) - 1; i >= 0; i-- {
-			if c := s.node.Children[i]; !isMetadata(c.Name) {
+			if c := s.node.Children[i]; !profile.IsLaunchMetadata(c.Name) {
 				pending = append(pending, step{c, at})
 			}
 		}

@@ -57,7 +57,7 @@ func FuzzViews(f *testing.F) {
 
 // profileOf makes a profile of any bytes, so that bytes which are no file lead beyond the readers too.
 func profileOf(tape []byte) *profile.Profile {
-	names := append([]string{"time (ns)", "count", "bytes", "flops16", "cpu_time (ns)", "device_id", metadataFrame}, rudeNames...)
+	names := append([]string{"time (ns)", "count", "bytes", "flops16", "cpu_time (ns)", "device_id", "__proton_launch_metadata"}, rudeNames...)
 	values := []profile.Value{profile.IntValue(864), profile.IntValue(-1), profile.FloatValue(math.NaN()), profile.FloatValue(math.Inf(1)), profile.FloatValue(math.MaxFloat64),
 		profile.FloatValue(5e-324), profile.IntValue(math.MaxInt64), profile.StringValue("\x1b[2J"), profile.IntsValue([]int64{1, 2}), profile.FloatsValue(nil)}
 	p := &profile.Profile{Root: &profile.Node{Name: "ROOT"}, Kinds: profile.Kinds{}, Devices: []profile.Device{{Type: "CUDA", ID: "0", Arch: "90"}}}

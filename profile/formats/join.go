@@ -91,42 +91,13 @@ func joinMetrics(into, from *profile.Node, kinds profile.Kinds) error {
 	return nil
 }
 
-// add sums two values of one metric; vectors element by element; of text the last stands.
+// add sums two values of one metric. A vector that changed its length counts other things than before.
 func add(a, b profile.Value) (profile.Value, error) {
-	x, aNumber := a.Float()
-	y, bNumber := b.Float()
-	switch {
-	case a.Type() == profile.Int && b.Type() == profile.Int:
-		return profile.IntValue(a.Int() + b.Int()), nil
-	case aNumber && bNumber:
-		return profile.FloatValue(x + y), nil
-	case a.Type() == profile.String || b.Type() == profile.String || aNumber != bNumber:
-		return b, nil
+	v, w := len(a.Ints())+len(a.Floats()), len(b.Ints())+len(b.Floats())
+	if v != 0 && w != 0 && v != w {
+		return a, fmt.Errorf("a vector of %d numbers, and of %d in an earlier part", w, v)
 	}
-	v, w := numbers(a), numbers(b)
-	if len(v) != len(w) {
-		return a, fmt.Errorf("a vector of %d numbers, and of %d in an earlier part", len(w), len(v))
-	}
-	if a.Type() == profile.Ints && b.Type() == profile.Ints {
-		sum := make([]int64, len(v))
-		for i := range sum {
-			sum[i] = a.Ints()[i] + b.Ints()[i]
-		}
-		return profile.IntsValue(sum), nil
-	}
-	for i := range v {
-		v[i] += w[i]
-	}
-	return profile.FloatsValue(v), nil
-}
-
-// numbers returns a copy of a vector as floats.
-func numbers(v profile.Value) []float64 {
-	list := append([]float64(nil), v.Floats()...)
-	for _, i := range v.Ints() {
-		list = append(list, float64(i))
-	}
-	return list
+	return profile.Sum(a, b), nil
 }
 
 // joinTimelines appends a timeline. Lanes that show the same thing become one, whatever number each part gave it.

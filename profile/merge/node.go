@@ -137,7 +137,7 @@ func (a *adder) metric(into *node, from *profile.Node, v *profile.Metric, guess 
 	case known.property:
 		into.differ(at, v.Value)
 	default:
-		*have = sum(*have, v.Value)
+		*have = profile.Sum(*have, v.Value)
 	}
 	if _, number := v.Value.Float(); number && known.columns != nil && a.source.Label != "" {
 		a.column(into, a.columnID(known), v.Value)
@@ -175,7 +175,7 @@ func (a *adder) columnID(known *metric) columnID {
 func (a *adder) column(into *node, id columnID, v profile.Value) {
 	for i := len(into.columns) - 1; i >= 0 && i >= len(into.columns)-len(into.out.Metrics); i-- {
 		if c := &into.columns[i]; c.column == id {
-			c.set(sum(c.value(), v))
+			c.set(profile.Sum(c.value(), v))
 			return
 		}
 	}
@@ -238,7 +238,7 @@ func (n *node) finishColumns(names []string) {
 	for _, c := range n.columns {
 		name := names[c.column]
 		if i, twice := at[name]; twice {
-			n.out.Metrics[i].Value = sum(n.out.Metrics[i].Value, c.value())
+			n.out.Metrics[i].Value = profile.Sum(n.out.Metrics[i].Value, c.value())
 			continue
 		}
 		at[name] = len(n.out.Metrics)

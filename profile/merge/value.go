@@ -2,68 +2,12 @@ package merge
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/profile"
 )
-
-// sum adds two amounts. Integers stay integers unless the sum leaves 64 bits; vectors add element by element, as
-// long as the longer one; a value of no number (NaN) counts as nothing.
-func sum(a, b profile.Value) profile.Value {
-	if vector(a) && vector(b) {
-		return sumVectors(a, b)
-	}
-	if a.Type() == profile.Int && b.Type() == profile.Int {
-		x, y := a.Int(), b.Int()
-		if s := x + y; (s > x) == (y > 0) {
-			return profile.IntValue(s)
-		}
-	}
-	x, xok := a.Float()
-	y, yok := b.Float()
-	switch {
-	case !yok || math.IsNaN(y):
-		return a
-	case !xok || math.IsNaN(x):
-		return cloned(b)
-	}
-	return profile.FloatValue(x + y)
-}
-
-func vector(v profile.Value) bool { return v.Type() == profile.Ints || v.Type() == profile.Floats }
-
-func sumVectors(a, b profile.Value) profile.Value {
-	if a.Type() == profile.Ints && b.Type() == profile.Ints {
-		x, y := a.Ints(), b.Ints()
-		all := make([]int64, max(len(x), len(y)))
-		copy(all, x)
-		for i, v := range y {
-			all[i] += v
-		}
-		return profile.IntsValue(all)
-	}
-	x, y := floats(a), floats(b)
-	all := make([]float64, max(len(x), len(y)))
-	copy(all, x)
-	for i, v := range y {
-		all[i] += v
-	}
-	return profile.FloatsValue(all)
-}
-
-func floats(v profile.Value) []float64 {
-	if v.Type() == profile.Floats {
-		return v.Floats()
-	}
-	all := make([]float64, len(v.Ints()))
-	for i, n := range v.Ints() {
-		all[i] = float64(n)
-	}
-	return all
-}
 
 // cloned is a value that shares no memory with the profile it comes from.
 func cloned(v profile.Value) profile.Value {

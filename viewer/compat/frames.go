@@ -1,19 +1,8 @@
 package compat
 
 import (
-	"strings"
-
 	"github.com/goproton/goproton/profile"
 )
-
-// metadataFrame is the frame under which the work that launch metadata itself causes is collected: reductions
-// that count tokens, copies of their results. It is no work of the program's.
-const metadataFrame = "__proton_launch_metadata"
-
-func isMetadata(name string) bool {
-	rest, ok := strings.CutPrefix(name, metadataFrame)
-	return ok && (rest == "" || rest[0] == ':')
-}
 
 // prune returns a copy of the tree without metadata frames, without frames that have neither metrics nor
 // children, and without frames that lost all of their children to that. The root always stays.
@@ -25,7 +14,7 @@ func prune(root *profile.Node) *profile.Node {
 }
 
 func pruneNode(n *profile.Node) *profile.Node {
-	if isMetadata(n.Name) || len(n.Metrics) == 0 && len(n.Children) == 0 {
+	if profile.IsLaunchMetadata(n.Name) || len(n.Metrics) == 0 && len(n.Children) == 0 {
 		return nil
 	}
 	kept := &profile.Node{Name: n.Name, Metrics: n.Metrics}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/profiler/record"
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/outname"
@@ -61,7 +62,7 @@ func newRunCommand() *cobra.Command {
 	flags.StringVarP(&options.Name, "name", "n", "", "write the profile to `NAME` plus suffix (default: named after the target; - is standard output)")
 	flags.StringVarP(&options.Backend, "backend", "b", "", "collect with `BACKEND`: cupti (default: what fits the machine), or replay, where TARGET is a capture")
 	flags.StringVarP(&options.Context, "context", "c", "shadow", "attribute kernels to scopes or to Python call paths, `CONTEXT`: shadow or python")
-	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` as proton.start takes it: periodic_flushing[:format=FORMAT] writes each phase when it is over")
+	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` as proton.start takes it: pcsampling[:interval=CYCLES][:collection=serialized][:kernels=REGEX] samples instructions, periodic_flushing[:format=FORMAT] writes each phase when it is over")
 	flags.StringVarP(&options.Data, "data", "d", "tree", "collect `DATA`: tree, a call-path tree, or trace, a timeline")
 	flags.StringVar(&options.Format, "format", "", "write `FORMAT`: hatchet (default) or hatchet_msgpack for a tree, chrome_trace for a trace")
 	flags.StringVar(&options.Activities, "activities", "", "record `KINDS` of work beside kernels, with commas: memcpy, memset, sync (default: all in a trace, kernel alone in a tree)")
@@ -156,15 +157,21 @@ func formatsOf(data string) []string {
 // checkMode catches "proton run -m module", in which -m is upstream's --mode and not Python's, and modes that
 // the runtime would refuse only when the target has started.
 func checkMode(o run.Options) error {
-	head, option, _ := strings.Cut(strings.ToLower(o.Mode), ":")
-	switch head {
+	head, option, _ := strings.Cut(o.Mode, ":")
+	switch strings.ToLower(head) {
 	case "":
 		return nil
 	case "pcsampling":
-		return errors.New("--mode pcsampling is not there yet: leave it out to time kernels")
+		if strings.EqualFold(o.Data, "trace") {
+			return errors.New("--mode pcsampling adds up samples: use --data tree")
+		}
+		if _, _, err := record.ParseSampling(option); err != nil {
+			return fmt.Errorf("--mode pcsampling: %w", err)
+		}
+		return nil
 	case "periodic_flushing":
 		formats := formatsOf(o.Data)
-		if format := strings.TrimPrefix(option, "format="); option != "" && !slices.Contains(formats[1:], format) {
+		if format := strings.TrimPrefix(strings.ToLower(option), "format="); option != "" && !slices.Contains(formats[1:], format) {
 			return fmt.Errorf("--mode %s: the format of --data %s is %s", o.Mode, o.Data, strings.Join(formats[1:], " or "))
 		}
 		return nil

@@ -49,6 +49,7 @@ func (s summary) line() string {
 	if s.Unattributed > 0 {
 		fmt.Fprintf(&b, ", %s without a call path", grouped(s.Unattributed))
 	}
+	b.WriteString(s.Sampling.clause())
 	if n := len(s.Processes); n > 1 {
 		fmt.Fprintf(&b, ", %s processes", grouped(int64(n)))
 	}
@@ -61,6 +62,43 @@ func (s summary) line() string {
 		fmt.Fprintf(&b, "; wrote %s files: %s; view the first: %s", grouped(int64(len(s.Files))), someFiles(s.Files), viewCommand(s.Files[0]))
 	}
 	return b.String()
+}
+
+// clause is what the closing line says of instruction samples: how many, and how far to trust them.
+func (s Sampling) clause() string {
+	if s.Period == 0 {
+		return ""
+	}
+	var doubts []string
+	for _, doubt := range []struct {
+		samples int64
+		what    string
+	}{
+		{s.Apportioned, "shared among call paths by kernel time"},
+		{s.Unlaunched, "of functions not seen launching"},
+		{s.Dropped, "lost by the GPU"},
+	} {
+		if doubt.samples > 0 {
+			doubts = append(doubts, share(doubt.samples, s.Samples+s.Dropped)+" "+doubt.what)
+		}
+	}
+	if s.BufferFull {
+		doubts = append(doubts, "more missing as the GPU's buffer was full: use a longer interval or a larger buffer")
+	}
+	text := ", " + count(s.Samples, "sample")
+	if len(doubts) > 0 {
+		text += " (" + strings.Join(doubts, ", ") + ")"
+	}
+	return text
+}
+
+// share is a part in percent; a small one is not called 0 %.
+func share(part, whole int64) string {
+	percent := 100 * float64(part) / float64(max(whole, part))
+	if percent < 0.1 {
+		return "< 0.1 %"
+	}
+	return fmt.Sprintf("%.1f %%", percent)
 }
 
 func viewCommand(file string) string {

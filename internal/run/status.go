@@ -17,11 +17,31 @@ type Status struct {
 	GPUTimeNanos int64    `json:"gpu_time_ns"`
 	Lost         int64    `json:"lost"`
 	Unattributed int64    `json:"unattributed"`
+	Sampling     Sampling `json:"sampling"`
 	Files        []string `json:"files"`
 	Problems     []string `json:"problems"` // sentences with the fix
 	GPU          string   `json:"gpu"`      // product name of the first one
 	UsedGPU      bool     `json:"used_gpu"` // the process initialised CUDA
 	Finished     bool     `json:"finished"`
+}
+
+// Sampling is what the instruction samples of a process came to.
+type Sampling struct {
+	Period      int64 `json:"period"` // cycles between two of them; 0 when nothing was sampled
+	Samples     int64 `json:"samples"`
+	Apportioned int64 `json:"apportioned"` // shared out by kernel time: several call paths launched their function
+	Unlaunched  int64 `json:"unlaunched"`  // of functions that were not seen launching
+	Dropped     int64 `json:"dropped"`     // lost by the hardware
+	BufferFull  bool  `json:"buffer_full"` // an unknown number is missing
+}
+
+func (s *Sampling) add(o Sampling) {
+	s.Period = max(s.Period, o.Period)
+	s.Samples += o.Samples
+	s.Apportioned += o.Apportioned
+	s.Unlaunched += o.Unlaunched
+	s.Dropped += o.Dropped
+	s.BufferFull = s.BufferFull || o.BufferFull
 }
 
 // summary is what all processes of a run said.
@@ -31,6 +51,7 @@ type summary struct {
 	GPUTimeNanos int64
 	Lost         int64
 	Unattributed int64
+	Sampling     Sampling
 	GPU          string
 	Files        []string
 	Problems     []string // each once
@@ -69,6 +90,7 @@ func (s *summary) add(p Status) {
 	s.GPUTimeNanos += p.GPUTimeNanos
 	s.Lost += p.Lost
 	s.Unattributed += p.Unattributed
+	s.Sampling.add(p.Sampling)
 	if s.GPU == "" {
 		s.GPU = p.GPU
 	}

@@ -108,6 +108,7 @@ type outerNode struct {
 	closed       bool // and its end
 	runInfo      profile.Info
 	told         profile.Kinds
+	sampling     *profile.Sampling
 }
 
 func readAndJoin(r io.ReaderAt, size int64, cuts []int64) (*profile.Profile, error) {
@@ -160,10 +161,10 @@ func (p *piece) tail() {
 		var o outerNode
 		d.siblings(&o.Node, -1, more)
 		if d.Err == nil {
-			d.runInfo, d.told = nil, nil
+			d.runInfo, d.told, d.sampling = nil, nil, nil
 			o.named = d.members(&o.Node, 0, d.More('}'))
 			o.closed = d.Err == nil
-			o.runInfo, o.told = d.runInfo, d.told
+			o.runInfo, o.told, o.sampling = d.runInfo, d.told, d.sampling
 		}
 		p.outer = append(p.outer, o)
 	}
@@ -178,7 +179,7 @@ func (d *decoder) deviceTableAhead() bool {
 	}
 	text := bytes.TrimLeft(d.Ahead(512)[1:], " \r\n\t")
 	switch key, _, _ := bytes.Cut(bytes.TrimPrefix(text, []byte{'"'}), []byte{'"'}); string(key) {
-	case "children", "frame", "metrics", "times", "info", "kinds":
+	case "children", "frame", "metrics", "times", "samples", "info", "kinds", "sampling":
 		return false
 	}
 	return true
@@ -216,7 +217,9 @@ func join(pieces []piece) (*profile.Profile, error) {
 		return nil, errPieces
 	}
 	whole := &profile.Profile{Root: pieces[0].root, Devices: pieces[len(pieces)-1].devices}
-	all.finish(whole)
+	if err := all.finish(whole); err != nil {
+		return nil, err
+	}
 	return whole, nil
 }
 
@@ -227,6 +230,9 @@ func (d *decoder) addRoot(o *outerNode) {
 	}
 	if o.told != nil {
 		d.told = o.told
+	}
+	if o.sampling != nil {
+		d.sampling = o.sampling
 	}
 }
 
@@ -242,11 +248,15 @@ func (o *outerNode) addTo(n *openNode) bool {
 	if o.Times != nil {
 		n.Times = o.Times
 	}
+	if o.Samples != nil {
+		n.Samples = o.Samples
+	}
 	return n.named || !o.closed
 }
 
-// addSeen adds what decides the kinds.
+// addSeen adds what decides the kinds, and whether there are samples.
 func (d *decoder) addSeen(o *decoder) {
+	d.sampled = d.sampled || o.sampled
 	for name, facts := range o.seen {
 		if known := d.seen[name]; known != nil {
 			known.text = known.text || facts.text

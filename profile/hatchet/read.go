@@ -36,15 +36,19 @@ func Read(r io.Reader) (*profile.Profile, error) {
 	if d.Err != nil {
 		return nil, d.Err
 	}
-	d.finish(p)
+	if err := d.finish(p); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 
 // finish fills in what is known when everything has been read.
-func (d *decoder) finish(p *profile.Profile) {
+func (d *decoder) finish(p *profile.Profile) error {
 	p.Info = d.runInfo
 	p.Kinds = d.kinds(p.Root)
 	maps.Copy(p.Kinds, d.told)
+	p.Sampling = d.sampling
+	return d.checkSamples(p)
 }
 
 // ReadFile reads the profile in a file.
@@ -85,6 +89,9 @@ type decoder struct {
 	start   metricFacts              // stands before the first metric of every node
 	runInfo profile.Info
 	told    profile.Kinds // by the root's key of that name
+
+	sampling *profile.Sampling // by the root's key of that name
+	sampled  bool              // some node has samples
 
 	limit   int64      // where the next piece of the file begins, see pieces.go; 0 when there is none
 	open    []openNode // at the limit, the innermost first
@@ -151,7 +158,10 @@ func (d *decoder) members(n *profile.Node, depth int, more bool) (named bool) {
 		case "times":
 			d.Colon()
 			n.Times = d.times()
-		case "info", "kinds":
+		case "samples":
+			d.Colon()
+			n.Samples = d.samples()
+		case "info", "kinds", "sampling":
 			d.rootKey(string(key), depth)
 		default:
 			d.Colon()
@@ -192,6 +202,8 @@ func (d *decoder) rootKey(key string, depth int) {
 		d.Skip(depth)
 	case key == "info":
 		d.runInfo = d.info()
+	case key == "sampling":
+		d.sampling = d.samplingTable()
 	default:
 		d.told = d.kindExceptions()
 	}

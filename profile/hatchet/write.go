@@ -30,7 +30,7 @@ func encode(w io.Writer, p *profile.Profile, indent bool) error {
 	if p == nil || p.Root == nil {
 		return errors.New("encode profile: it has no root node; start a session before writing")
 	}
-	t := treeWriter{jsonWriter: jsonWriter{w: w, indent: indent}, kinds: p.Kinds, seen: rootkinds.New(p.Kinds)}
+	t := treeWriter{jsonWriter: jsonWriter{w: w, indent: indent}, kinds: p.Kinds, seen: rootkinds.New(p.Kinds), sampling: p.Sampling}
 	if indent {
 		t.raw("\n")
 	}
@@ -53,7 +53,9 @@ type treeWriter struct {
 	jsonWriter
 	kinds profile.Kinds
 	seen  *rootkinds.Seen // metrics met so far
-	order []int           // scratch of metrics
+
+	sampling *profile.Sampling // what nodes' samples mean; nil: there are none
+	order    []int             // scratch of metrics
 }
 
 // node writes a node and what is below it; whole is the profile if n is its root.
@@ -81,6 +83,10 @@ func (t *treeWriter) node(n *profile.Node, whole *profile.Profile) {
 	t.next(false)
 	t.key("metrics")
 	t.metrics(metrics)
+	t.samples(n.Samples)
+	if whole != nil {
+		t.samplingTable()
+	}
 	t.times(n.Times)
 	t.close('}')
 }

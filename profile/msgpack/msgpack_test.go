@@ -275,6 +275,9 @@ func FuzzRead(f *testing.F) {
 		f.Add(Encode(profiletest.Random(seed)))
 	}
 	f.Add(Encode(scope(f)))
+	sampled := profiletest.Random(4)
+	profiletest.Sample(sampled, 4)
+	f.Add(Encode(sampled))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		p, err := Decode(in)
 		if err != nil {

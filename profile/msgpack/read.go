@@ -9,6 +9,7 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/rootkinds"
+	"github.com/goproton/goproton/profile/internal/sampletable"
 )
 
 // Read reads one profile. What it cannot understand is a *FormatError with the place in the file.
@@ -53,7 +54,12 @@ func Decode(data []byte) (*profile.Profile, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
-	p.Info = d.info
+	p.Info, p.Sampling = d.info, d.sampling
+	if d.sampled {
+		if err := sampletable.Check(p); err != nil {
+			return nil, &FormatError{int64(len(data)), err.Error()}
+		}
+	}
 	p.Kinds = rootkinds.Tell(p.Root)
 	maps.Copy(p.Kinds, d.kinds)
 	return p, nil
@@ -78,6 +84,10 @@ type decoder struct {
 	info  profile.Info  // of the root
 	kinds profile.Kinds // by the root's key of that name
 	list  []profile.Metric
+
+	sampling *profile.Sampling // by the root's key of that name
+	sampled  bool              // some node has samples
+
 	index map[string]int // where a name is in list
 }
 
@@ -101,6 +111,10 @@ func (d *decoder) node(depth int) *profile.Node {
 			d.children(n, depth)
 		case key == "times":
 			n.Times = d.times()
+		case key == "samples":
+			n.Samples = d.samples()
+		case key == "sampling" && depth == 0:
+			d.readSampling()
 		case key == "info" && depth == 0:
 			d.readInfo()
 		case key == "kinds" && depth == 0:

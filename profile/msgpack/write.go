@@ -15,6 +15,7 @@ import (
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/atomicfile"
 	"github.com/goproton/goproton/profile/internal/rootkinds"
+	"github.com/goproton/goproton/profile/internal/sampletable"
 )
 
 // Write writes p.
@@ -53,10 +54,12 @@ type encoder struct {
 	kinds profile.Kinds
 	seen  *rootkinds.Seen
 	list  []ranked // scratch of sorted
+
+	sampling *profile.Sampling // what nodes' samples mean; nil: there are none
 }
 
 func newEncoder(w io.Writer, p *profile.Profile) *encoder {
-	return &encoder{w: w, kinds: p.Kinds, seen: rootkinds.NewOf(p)}
+	return &encoder{w: w, kinds: p.Kinds, seen: rootkinds.NewOf(p), sampling: p.Sampling}
 }
 
 func (e *encoder) flush() error {
@@ -90,6 +93,13 @@ func (e *encoder) node(n *profile.Node, whole *profile.Profile) {
 	if times {
 		keys++
 	}
+	sampled := e.sampling != nil && len(n.Samples) > 0
+	if sampled {
+		keys++
+	}
+	if whole != nil && e.sampling != nil {
+		keys++
+	}
 	e.mapping(keys)
 	e.str("frame")
 	e.mapping(2)
@@ -107,6 +117,13 @@ func (e *encoder) node(n *profile.Node, whole *profile.Profile) {
 	if whole != nil {
 		e.strings("info", slices.Sorted(maps.Keys(whole.Info)), func(key string) string { return whole.Info[key] })
 		e.strings("kinds", exceptions, func(name string) string { return rootkinds.Word(e.kinds[name]) })
+	}
+	if sampled {
+		e.samples(n.Samples)
+	}
+	if whole != nil && e.sampling != nil {
+		e.str("sampling")
+		e.object(sampletable.Table(e.sampling))
 	}
 	if times {
 		e.times(n.Times)

@@ -164,11 +164,23 @@ type statusFile struct {
 	GPUTimeNanos uint64   `json:"gpu_time_ns"`
 	Lost         uint64   `json:"lost"`
 	Unattributed uint64   `json:"unattributed"`
+	Sampling     sampling `json:"sampling"`
 	Files        []string `json:"files"`
 	Problems     []string `json:"problems"`
 	GPU          string   `json:"gpu"`
 	UsedGPU      bool     `json:"used_gpu"`
 	Finished     bool     `json:"finished"`
+}
+
+// sampling is what the instruction samples of a process came to; internal/run reads it.
+type sampling struct {
+	Period      uint64 `json:"period"`
+	Samples     uint64 `json:"samples"`
+	Apportioned uint64 `json:"apportioned"`
+	Unlaunched  uint64 `json:"unlaunched"`
+	Dropped     uint64 `json:"dropped"`
+	NonUser     uint64 `json:"non_user"`
+	BufferFull  bool   `json:"buffer_full"`
 }
 
 // status is the JSON that control's "status" call answers and that status files hold.
@@ -180,6 +192,10 @@ func (s *Service) statusOf(st profiler.Status, err error, finished bool) statusF
 	f := statusFile{
 		PID: os.Getpid(), Command: command(), Kernels: st.Kernels, GPUTimeNanos: st.GPUNanos,
 		Lost: st.Loss.Records + st.Loss.Buffers, Unattributed: st.Loss.Unattributed,
+		Sampling: sampling{
+			st.Sampling.Period, st.Sampling.Samples, st.Sampling.Apportioned, st.Sampling.Unlaunched,
+			st.Sampling.Dropped, st.Sampling.NonUser, st.Sampling.BufferFull,
+		},
 		Files: []string{}, Problems: append([]string{}, st.Problems...), GPU: st.GPU, UsedGPU: !st.Waiting, Finished: finished,
 	}
 	if s.run != nil {

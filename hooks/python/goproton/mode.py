@@ -1,7 +1,7 @@
 """Profiling modes as objects; each prints as the mode string that :func:`goproton.start` takes.
 
-This version has one mode, the string "periodic_flushing[:format=...]". The classes are here so that scripts which build
-them import and validate as usual; ``start`` then says what is missing.
+:class:`PCSampling` is there; "periodic_flushing" is a plain string. The modes of intra-kernel profiling are here so that
+scripts which build them import and validate as usual; ``start`` then says what is missing.
 """
 
 from __future__ import annotations
@@ -91,20 +91,43 @@ class BaseMode:
 
 @dataclass(frozen=True)
 class PCSampling(BaseMode):
-    """Samples program counters.
+    """Samples instructions: where in a kernel the time goes, and what warps wait for there.
 
     Args:
-        interval: distance between samples, a positive integer.
+        interval: cycles between two samples of a multiprocessor, rounded to a power of two; None (the default) leaves
+            it to the profiler, which takes what the GPU can deliver without loss. Upstream's default is 1000.
+        collection: "continuous" lets kernels run as they would; "serialized" runs one at a time, which is slow and
+            knows for every sample its launch.
+        kernels: regular expression; only functions with a match anywhere in their name are sampled.
+        buffer: bytes on the GPU for samples, None for the default.
+        scratch: bytes on the host for CUPTI to decode them, None for the default.
+        cubins: "keep" writes the binaries of sampled functions beside the profile, for the viewer; "drop" does not.
+
+    Raises:
+        ValueError: a value that cannot be had.
     """
     name: str = field(default="pcsampling", init=False)
-    interval: int = 1000
+    interval: int | None = None
+    collection: str = "continuous"
+    kernels: str | None = None
+    buffer: int | None = None
+    scratch: int | None = None
+    cubins: str = "keep"
 
     def __post_init__(self) -> None:
-        if self.interval <= 0:
+        if self.interval is not None and self.interval <= 0:
             raise ValueError("Interval must be a positive integer.")
+        for option, words in (("collection", ("continuous", "serialized")), ("cubins", ("keep", "drop"))):
+            if getattr(self, option) not in words:
+                raise ValueError(f"Unknown {option}: {getattr(self, option)}")
 
     def __str__(self) -> str:
-        return f"{self.name}:interval={self.interval}"
+        options = {"interval": self.interval, "collection": self.collection, "buffer": self.buffer,
+                   "scratch": self.scratch, "cubins": self.cubins, "kernels": self.kernels}  # kernels comes last
+        defaults = {"collection": "continuous", "cubins": "keep"}
+        given = (f"{option}={value}" for option, value in options.items()
+                 if value is not None and value != defaults.get(option))
+        return ":".join((self.name, *given))
 
 
 @dataclass(frozen=True)

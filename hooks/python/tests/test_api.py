@@ -289,7 +289,8 @@ def test_throw(proton):
     ({"activities": ["memmove"]}, ValueError, r"\[PROTON\] Unknown activity: memmove"),
     ({"mode": "periodic_flushing:every=3"}, ValueError, "unsupported option key: every"),
     ({"mode": "periodic_flushing:format=csv"}, ValueError, "unsupported format: csv"),
-    ({"mode": "pcsampling"}, NotImplementedError, "pcsampling"),
+    ({"mode": "pcsampling:interval=3"}, ValueError, "interval=3 is no number of cycles from 32 to 2147483648"),
+    ({"mode": "pcsampling", "data": "trace"}, ValueError, 'use data="tree"'),
 ])
 def test_start_refuses(proton, arguments, error, text):
     with pytest.raises(error, match=text):
@@ -302,7 +303,7 @@ def test_start_takes_names_in_any_case(proton):
 
 
 def test_mode_object(proton):
-    with pytest.raises(NotImplementedError, match="pcsampling"):
+    with pytest.raises(ValueError, match="interval=10 is no number of cycles"):
         proton.start("test", mode=proton.mode.PCSampling(interval=10))
 
 

@@ -68,6 +68,9 @@ def test_plain_refuses(value):
 
 def test_modes_print_as_upstream_s():
     assert str(mode.PCSampling(interval=5)) == "pcsampling:interval=5"
+    assert str(mode.PCSampling()) == "pcsampling"
+    assert (str(mode.PCSampling(kernels="a:b", collection="serialized", buffer=1 << 26, cubins="drop"))
+            == "pcsampling:collection=serialized:buffer=67108864:cubins=drop:kernels=a:b")
     assert str(mode.BaseMode("x")) == "x"
     text = ("default:metric_type=METRIC_TYPE.CYCLE:sampling_strategy=SAMPLING_STRATEGY.SELECTIVE:sampling_options=0,1:"
             "granularity=GRANULARITY.WARP_2:buffer_strategy=BUFFER_STRATEGY.CIRCULAR:buffer_type=BUFFER_TYPE.GLOBAL:"
@@ -79,6 +82,7 @@ def test_modes_print_as_upstream_s():
 
 @pytest.mark.parametrize("make, text", [
     (lambda: mode.PCSampling(interval=0), "Interval must be a positive integer."),
+    (lambda: mode.PCSampling(collection="often"), "Unknown collection: often"),
     (lambda: mode.Default(granularity="block"), "Unknown granularity: block"),
     (lambda: mode.Default(optimizations="faster"), "Unknown optimization: faster"),
 ])

@@ -150,9 +150,18 @@ func Text(p *profile.Profile) string {
 		if s := n.Times; s != nil && s.Count > 0 {
 			fmt.Fprintf(&b, " times %d %d..%d %v %v %v", s.Count, s.Min, s.Max, s.Mean, s.M2, s.Buckets)
 		}
+		for _, f := range n.Samples {
+			fmt.Fprintf(&b, " samples %d %v", f.Function, f.PCs)
+		}
 		b.WriteByte('\n')
 		return true
 	})
+	if s := p.Sampling; s != nil {
+		fmt.Fprintf(&b, "sampling %q %d %q %d %d %d %d %v\n", s.Mode, s.Period, s.Reasons, s.Total, s.Dropped, s.NonUser, s.Apportioned, s.BufferFull)
+		for _, f := range s.Functions {
+			fmt.Fprintf(&b, "  %+v\n", f)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		fmt.Fprintf(&b, "kind %q %d\n", name, kinds[name])
 	}

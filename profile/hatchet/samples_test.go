@@ -1,0 +1,145 @@
+package hatchet
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/profiletest"
+)
+
+func TestSamplesRoundTrip(t *testing.T) {
+	for seed := range uint64(300) {
+		p, want := profiletest.Random(seed), profiletest.Random(seed)
+		profiletest.Sample(p, seed)
+		profiletest.Sample(want, seed)
+		profiletest.Reduce(want, profiletest.Valid, profiletest.Finite)
+		var pretty, compact, again bytes.Buffer
+		if err := errors.Join(Write(&pretty, p), Compact(&compact, p)); err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range []*bytes.Buffer{&pretty, &compact} {
+			back, err := Read(bytes.NewReader(form.Bytes()))
+			if err != nil {
+				t.Fatalf("profile %d: %v\n%s", seed, err, form)
+			}
+			if got, want := profiletest.Text(back), profiletest.Text(want); got != want {
+				t.Fatalf("profile %d: read back\n%s\nwant\n%s\nfrom\n%s", seed, got, want, form)
+			}
+			again.Reset()
+			if err := Write(&again, back); err != nil || again.String() != pretty.String() {
+				t.Fatalf("profile %d: a file that is read and written changes (error %v)", seed, err)
+			}
+		}
+	}
+}
+
+// A file that is read in pieces has samples in all of them, and the table in the last.
+func TestSamplesInPieces(t *testing.T) {
+	p := profiletest.Random(2)
+	for range 200 {
+		c := profiletest.Random(2).Root
+		c.Name = "part"
+		p.Root.Children = append(p.Root.Children, c)
+	}
+	profiletest.Sample(p, 3)
+	var out bytes.Buffer
+	if err := Write(&out, p); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := Read(bytes.NewReader(out.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pieces := int64(2); pieces < 9; pieces++ {
+		r := bytes.NewReader(out.Bytes())
+		var at []int64
+		for i := int64(1); i < pieces; i++ {
+			from := r.Size() / pieces * i
+			at = append(at, from+int64(nodeStart(out.Bytes()[from:])))
+		}
+		got, err := readAndJoin(r, r.Size(), at)
+		if err != nil {
+			t.Fatalf("%d pieces: %v", pieces, err)
+		}
+		if profiletest.Text(got) != profiletest.Text(whole) {
+			t.Errorf("%d pieces read otherwise", pieces)
+		}
+	}
+}
+
+func sampledProfile() *profile.Profile {
+	line := func(n int, name string) profile.SourceFrame {
+		return profile.SourceFrame{File: "/src/k.py", Line: n, Func: name}
+	}
+	k := &profile.Node{Name: "matmul", Samples: []profile.FunctionSamples{{PCs: []profile.PCSamples{
+		{Offset: 16, Stalls: []profile.Stall{{Reason: 0, Samples: 9, NotIssued: 4}, {Reason: 1, Samples: 3}}},
+		{Offset: 48, Stalls: []profile.Stall{{Reason: 0, Samples: 1}}},
+	}}}}
+	p := &profile.Profile{
+		Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{k}}, Kinds: profile.Kinds{},
+		Sampling: &profile.Sampling{
+			Mode: "continuous", Period: 65536, Reasons: []string{"long_scoreboard", "selected"}, Total: 13, Apportioned: 2,
+			Functions: []profile.SampledFunction{{Name: "matmul", Module: "00c0ffee00000000", Index: 7, SM: 90, Size: 640, Registers: 64,
+				Places: []profile.Place{
+					{Offset: 16, Frames: []profile.SourceFrame{line(12, "matmul")}},
+					{Offset: 48, Frames: []profile.SourceFrame{line(3, "cdiv"), line(12, "matmul")}},
+				}}},
+		},
+	}
+	p.AddLines()
+	return p
+}
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+func TestSamplesAsTheyStand(t *testing.T) {
+	var out bytes.Buffer
+	if err := Write(&out, sampledProfile()); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("testdata", "samples.hatchet")
+	if *update {
+		if err := os.WriteFile(path, out.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(out.Bytes(), want) {
+		t.Errorf("error %v\n%s", err, out.String())
+	}
+}
+
+func TestBrokenSamples(t *testing.T) {
+	var good bytes.Buffer
+	if err := Compact(&good, sampledProfile()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ from, to, want string }{
+		{`"samples":[[0,16`, `"samples":[[1,16`, `samples of frame "matmul" are of function 1, and the root's key "sampling" has 1`},
+		{`"samples":[[0,16,2,0,9,4,1`, `"samples":[[0,16,2,0,9,4,2`, `have reason 2, and the root's key "sampling" has 2`},
+		{`"samples":[[0,16,2`, `"samples":[[0,16,9`, "samples of a function: it ends within an instruction"},
+		{`"samples":[[0,16,2,0,9,4`, `"samples":[[0,16,2,0,9,10`, "0, 9, 10 are no reason, its samples and those not issued"},
+		{`48,1,0,1,0]]`, `16,1,0,1,0]]`, "offset 16 is not behind offset 16"},
+		{`"samples":[[0`, `"samples":[[-1`, "expected a whole number from 0 on"},
+		{`"samples":[[0`, `"samples":[[`, "expected"},
+		{`"places":[16,1,48`, `"places":[16,0,48`, `places of function "matmul": there is no frame 0`},
+		{`"frames":[0,12,1,0`, `"frames":[0,12,1,1`, "sampling: frame 1 names what is not there"},
+		{`"frames":[0,12,1,0`, `"frames":[9,12,1,0`, "sampling: frame 1 names what is not there"},
+		{`"sampling":{`, `"was":{`, `and the root's key "sampling" has 0`},
+	} {
+		if !strings.Contains(good.String(), c.from) {
+			t.Fatalf("%s is not in %s", c.from, good.String())
+		}
+		_, err := Read(strings.NewReader(strings.Replace(good.String(), c.from, c.to, 1)))
+		var bad *FormatError
+		if !errors.As(err, &bad) || !strings.Contains(bad.Reason, c.want) {
+			t.Errorf("%s: got %v, want %s", c.to, err, c.want)
+		}
+	}
+}

@@ -29,6 +29,8 @@ type diffFlags struct {
 	force     bool
 	ascii     bool
 	color     string
+	width     int
+	noPager   bool
 }
 
 func newDiffCommand() *cobra.Command {
@@ -81,6 +83,8 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	registerForce(cmd, &f.force)
 	flags.BoolVar(&f.ascii, "ascii", false, "draw the tree with ASCII characters")
 	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
+	flags.IntVar(&f.width, "width", 0, widthUsage)
+	flags.BoolVar(&f.noPager, "no-pager", false, noPagerUsage)
 }
 
 func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writer) error {
@@ -108,7 +112,26 @@ func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Write
 	if err := d.Cut(cut); err != nil {
 		return &exitError{code: 2, err: err}
 	}
-	return writeOutput(f.output, stdout, func(w io.Writer) error { return f.write(w, d) })
+	return f.publish(d, stdout)
+}
+
+// publish writes to the file that -o names, or for people: coloured, cut and paged as their terminal wants it.
+func (f *diffFlags) publish(d *compare.Diff, stdout io.Writer) (err error) {
+	paper := compare.Paper{ASCII: f.ascii, Width: f.width}
+	write := func(w io.Writer) error { return f.write(w, d, paper) }
+	if f.output != "" && f.output != "-" {
+		if paper.Color, err = term.Color(f.color, nil, os.Getenv); err != nil {
+			return err
+		}
+		return writeOutput(f.output, stdout, write)
+	}
+	if paper.Color, err = term.Color(f.color, stdout, os.Getenv); err != nil {
+		return err
+	}
+	if paper.Width == 0 {
+		paper.Width = term.Width(stdout)
+	}
+	return term.Paged(stdout, !f.noPager && f.view != "pprof", os.LookupEnv, write)
 }
 
 func (f *diffFlags) check() (o compare.Options, c compare.Cut, err error) {
@@ -153,12 +176,7 @@ func viewOf(output string) string {
 	return "tree"
 }
 
-func (f *diffFlags) write(w io.Writer, d *compare.Diff) error {
-	paper := compare.Paper{ASCII: f.ascii}
-	var err error
-	if paper.Color, err = term.Color(f.color, w, os.Getenv); err != nil {
-		return err
-	}
+func (f *diffFlags) write(w io.Writer, d *compare.Diff, paper compare.Paper) error {
 	switch f.view {
 	case "table":
 		return d.WriteTable(w, paper)

@@ -32,6 +32,7 @@ type mergeFlags struct {
 	depth      int
 	ascii      bool
 	color      string
+	width      int
 }
 
 func newMergeCommand() *cobra.Command {
@@ -86,6 +87,7 @@ func (f *mergeFlags) register(cmd *cobra.Command) {
 	flags.IntVarP(&f.depth, "depth", "d", 0, "with --imbalance: print `N` levels of the tree")
 	flags.BoolVar(&f.ascii, "ascii", false, "with --imbalance: draw the tree with ASCII characters")
 	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
+	flags.IntVar(&f.width, "width", 0, "with --imbalance: "+widthUsage)
 }
 
 func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writer) error {
@@ -145,7 +147,10 @@ func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o imbalance.Opti
 	if f.metric != "" && len(f.columns) == 0 {
 		f.columns = []string{f.metric}
 	}
-	o = imbalance.Options{Metric: f.metric, Depth: f.depth, ASCII: f.ascii}
+	o = imbalance.Options{Metric: f.metric, Depth: f.depth, ASCII: f.ascii, Width: f.width}
+	if o.Width == 0 {
+		o.Width = term.Width(stdout)
+	}
 	if o.Threshold, err = readShare(f.threshold); err != nil {
 		return t, o, fmt.Errorf("read --threshold: %w", err)
 	}

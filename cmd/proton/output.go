@@ -12,6 +12,12 @@ import (
 	"github.com/goproton/goproton/viewer"
 )
 
+// What the flags of commands that print for people say of themselves.
+const (
+	widthUsage   = "cut names so that lines have `N` columns (default: the terminal's; not cut where there is none)"
+	noPagerUsage = "do not page on a terminal; otherwise $PAGER does, or less"
+)
+
 // registerForce is the flag without which a file that is there stays there. It has no short form: -f is the format of
 // names in viewer and diff.
 func registerForce(cmd *cobra.Command, force *bool) {

@@ -111,10 +111,10 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.mangled, "mangled", false, "names as recorded, C++ mangled: -f mangled")
 	flags.StringSliceVar(&f.o.Peaks, "peak", nil, "`PEAKS` of the GPU for the roofline: flops16=990T,bytes=4.8T; or of which type flops are: flops32=fp32")
 
-	flags.IntVar(&f.paper.Width, "width", 0, "cut names so that lines have `N` columns (default: the terminal's; not cut where there is none)")
+	flags.IntVar(&f.paper.Width, "width", 0, widthUsage)
 	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
 	flags.BoolVar(&f.paper.ASCII, "ascii", false, "draw with ASCII characters only")
-	flags.BoolVar(&f.noPager, "no-pager", false, "do not page on a terminal; otherwise $PAGER does, or less")
+	flags.BoolVar(&f.noPager, "no-pager", false, noPagerUsage)
 
 	flags.BoolVar(&f.compat, "compat", false, "print exactly what Triton's proton-viewer does")
 	flags.BoolVar(&f.sorted, "print-sorted", false, "also print the flat view; in --compat proton-viewer's sorted list")

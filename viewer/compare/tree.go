@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
@@ -15,6 +16,7 @@ import (
 type Paper struct {
 	Color bool // slower red, faster green
 	ASCII bool
+	Width int // of the lines, in which names are cut; 0 for all of them
 }
 
 // The colours of changes for the worse and for the better.
@@ -45,7 +47,7 @@ func (d *Diff) WriteTable(w io.Writer, p Paper) error {
 	slices.SortStableFunc(rows, func(a, b *Row) int { return cmp.Compare(d.largest(b, d.Change), d.largest(a, d.Change)) })
 	for _, r := range rows {
 		path := r.Labels()
-		t.line(r, grid.Clean(strings.Join(path[min(1, len(path)-1):], " > ")))
+		t.line(r, "", term.Printable(strings.Join(path[min(1, len(path)-1):], " > ")))
 	}
 	return t.write(w)
 }
@@ -108,14 +110,14 @@ func (t *text) placesOf(column int) int {
 }
 
 func (t *text) tree(r *Row, before, below string) {
-	t.line(r, before+grid.Clean(r.Label))
+	t.line(r, before, term.Printable(r.Label))
 	for i, c := range r.Children {
 		first, rest := t.glyphs.Of(below, i, len(r.Children))
 		t.tree(c, first, rest)
 	}
 }
 
-func (t *text) line(r *Row, name string) {
+func (t *text) line(r *Row, branches, name string) {
 	var cells []grid.Cell
 	for c := range t.Columns {
 		cells = append(cells, grid.Cell{Text: grid.Places(r.Values[c][0], t.places[c])})
@@ -133,7 +135,7 @@ func (t *text) line(r *Row, name string) {
 			cells[i].Text = strings.ReplaceAll(cells[i].Text, grid.Missing, "-")
 		}
 	}
-	t.lines = append(t.lines, grid.Line{Cells: cells, Name: name + t.mark(r)})
+	t.lines = append(t.lines, grid.Line{Cells: cells, Indent: branches, Name: name, Mark: t.mark(r)})
 }
 
 // noticed is the change from which on a number is coloured.
@@ -173,10 +175,10 @@ func (t *text) mark(r *Row) string {
 
 func (t *text) write(w io.Writer) error {
 	for i, name := range t.Names {
-		fmt.Fprintf(w, "%s  %s\n", Letter(i), grid.Clean(name))
+		fmt.Fprintf(w, "%s  %s\n", Letter(i), term.Printable(name))
 	}
 	fmt.Fprintln(w)
-	if err := grid.Write(w, t.lines); err != nil {
+	if err := (grid.Paper{Width: t.Width, Dots: t.glyphs.Dots}).Write(w, t.lines); err != nil {
 		return err
 	}
 	if t.Root.Hidden > 0 {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
@@ -93,6 +94,6 @@ func code(text string) string {
 var htmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "`", "&#96;", "*", "&#42;", "_", "&#95;", "[", "&#91;", "@", "&#64;", "\n", " ")
 
 // html escapes what Markdown or HTML would make something of, mentions of people included.
-func html(text string) string { return htmlEscapes.Replace(grid.Clean(text)) }
+func html(text string) string { return htmlEscapes.Replace(term.Printable(text)) }
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

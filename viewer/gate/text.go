@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
@@ -33,7 +34,7 @@ func (r *Report) WriteText(w io.Writer, p Paper) error {
 			return err
 		}
 		if rows := rule.shown(p.All); len(rows) > 0 {
-			if err := grid.Write(out, r.lines(rule, rows, p)); err != nil {
+			if err := (grid.Paper{}).Write(out, r.lines(rule, rows, p)); err != nil {
 				return err
 			}
 		}
@@ -145,7 +146,7 @@ func (r *Report) lines(rule *RuleReport, rows []*Verdict, p Paper) []grid.Line {
 		case v.Outcome != Fail && !p.All:
 			cells[0].Text = ""
 		}
-		lines = append(lines, grid.Line{Cells: cells, Name: grid.Clean(v.Label)})
+		lines = append(lines, grid.Line{Cells: cells, Name: term.Printable(v.Label)})
 	}
 	return lines
 }
@@ -216,6 +217,6 @@ func (p Paper) oneSided(out *bufio.Writer, what string, list []OneSided, fails b
 		if !math.IsNaN(at.Time) {
 			time = "  " + amount(at.Time, "ns")
 		}
-		fmt.Fprintf(out, "  %s%s\n", grid.Clean(at.Label), time)
+		fmt.Fprintf(out, "  %s%s\n", term.Printable(at.Label), time)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/merge"
 	"github.com/goproton/goproton/viewer"
@@ -28,6 +29,7 @@ type Options struct {
 	Names     viewer.NameFormat
 	ASCII     bool
 	Color     bool
+	Width     int // of the lines, in which names are cut; 0 for all of them
 }
 
 // Stat is one call path's amounts, summed over its subtree, by source. A source that never came there counts
@@ -184,7 +186,7 @@ func Write(w io.Writer, p *profile.Profile, o Options) error {
 	fmt.Fprintf(w, "%s, %s\n\n", head, count(t.Labels))
 	v.lines = []grid.Line{{Cells: grid.Plain("min", "by", "median", "max", "by", "max/mean", "lost", "sources"), Name: "call path"}}
 	v.row(t.Root, "", "", 1)
-	if err := grid.Write(w, v.lines, 1, 4); err != nil {
+	if err := (grid.Paper{Width: o.Width, Dots: v.glyphs.Dots}).Write(w, v.lines, 1, 4); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "\nlost: max - mean, what an even spread of the same work would save\n")
@@ -228,7 +230,7 @@ func (v *view) row(s *Stat, before, below string, depth int) {
 	case v.Color && f >= 1.1:
 		cells[5].Color = yellow
 	}
-	v.lines = append(v.lines, grid.Line{Cells: cells, Name: before + grid.Clean(v.label(s.Name))})
+	v.lines = append(v.lines, grid.Line{Cells: cells, Indent: before, Name: term.Printable(v.label(s.Name))})
 	if depth == v.Depth {
 		return
 	}

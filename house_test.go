@@ -40,7 +40,7 @@ var arrows = map[string][]string{
 	"tritonparse":        {"profile", "internal"},
 	"viewer":             {"profile", "tritonparse", "internal"},
 	"cmd/libproton":      {"profiler", "cupti", "roctracer", "hooks", "internal"},
-	"cmd/proton":         {"profile", "viewer", "tritonparse", "internal"}, // and none of it with cgo: see below
+	"cmd/proton":         {"profile", "viewer", "tritonparse", "profiler/record", "internal"}, // and none of it with cgo: see below
 	"tutorials":          {"profiler", "profile"},
 }
 

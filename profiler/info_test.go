@@ -53,5 +53,6 @@ func TestDistributions(t *testing.T) {
 		if p.Info[profile.InfoName] != "p" {
 			t.Errorf("info %v", p.Info)
 		}
+		m.Finalize(nil, "") // two managers would share the rings
 	}
 }

@@ -3,10 +3,12 @@ package formats
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -266,13 +268,46 @@ func TestJoin(t *testing.T) {
 	if err := join(sum, cut); err != nil || sum.Info["pid"] != "1" || sum.Info[profile.InfoIncomplete] != "cut off" {
 		t.Errorf("joined facts %v, error %v", sum.Info, err)
 	}
-	sampled := part(profile.IntsValue([]int64{1, 1}), "1")
-	sampled.Sampling = &profile.Sampling{}
-	if err := join(sum, sampled); err == nil || !strings.Contains(err.Error(), "instruction samples") {
-		t.Errorf("instruction samples: error %v", err)
-	}
 	if err := join(sum, part(profile.IntsValue([]int64{1}), "2")); err == nil || !strings.Contains(err.Error(), `metric "v" of step`) {
 		t.Errorf("vectors of different lengths: error %v", err)
+	}
+}
+
+// Parts name functions and reasons by places in their own tables.
+func TestJoinSamples(t *testing.T) {
+	part := func(name string, functions, reasons []string, samples uint64) *profile.Profile {
+		n := &profile.Node{Name: name}
+		p := &profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{n}}, Kinds: profile.Kinds{}}
+		p.Sampling = &profile.Sampling{Mode: "continuous", Period: 32, Reasons: reasons, Total: samples * uint64(len(functions))}
+		for i, f := range functions {
+			p.Sampling.Functions = append(p.Sampling.Functions, profile.SampledFunction{Name: f, Module: "01"})
+			n.Samples = append(n.Samples, profile.FunctionSamples{Function: i, PCs: []profile.PCSamples{
+				{Offset: 16, Stalls: []profile.Stall{{Reason: 0, Samples: samples + uint64(i)}}}}})
+		}
+		return p
+	}
+	sum := part("k", []string{"f", "g"}, []string{"wait", "selected"}, 10)
+	for _, p := range []*profile.Profile{
+		part("k", []string{"g", "h", "f"}, []string{"selected", "wait"}, 100),
+		{Root: &profile.Node{Name: "ROOT"}}, // a phase in which nothing was sampled
+		part("only here", []string{"h"}, []string{"selected"}, 1000),
+	} {
+		if err := join(sum, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	sum.Root.Walk(func(n *profile.Node, _ int) bool {
+		for _, f := range n.Samples {
+			for _, s := range f.PCs[0].Stalls {
+				got = append(got, fmt.Sprintf("%s %s %s %d", n.Name, sum.Sampling.Functions[f.Function].Name, sum.Sampling.Reasons[s.Reason], s.Samples))
+			}
+		}
+		return true
+	})
+	want := []string{"k f wait 10", "k f selected 102", "k g wait 11", "k g selected 100", "k h selected 101", "only here h selected 1000"}
+	if !slices.Equal(got, want) || sum.Sampling.Total != 1320 {
+		t.Errorf("total %d\ngot  %q\nwant %q", sum.Sampling.Total, got, want)
 	}
 }
 

@@ -1,10 +1,10 @@
 package formats
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/sampleunion"
 )
 
 // join adds a later part of a session to the earlier ones: numbers add up, of properties the last value
@@ -25,11 +25,8 @@ func join(sum, part *profile.Profile) error {
 			sum.Devices = append(sum.Devices, d)
 		}
 	}
-	if sum.Sampling != nil || part.Sampling != nil {
-		// Samples name functions and reasons by their place in a table of each part.
-		return errors.New("it has instruction samples, which are not added up over parts; read each part by itself")
-	}
 	joinInfo(sum, part)
+	joinSampling(sum, part)
 	joinTimelines(sum, part.Timeline)
 	return joinNodes(sum.Root, part.Root, sum.Kinds)
 }
@@ -41,6 +38,22 @@ func joinInfo(sum, part *profile.Profile) {
 	} else if why := part.Info[profile.InfoIncomplete]; why != "" {
 		sum.Info[profile.InfoIncomplete] = why
 	}
+}
+
+// joinSampling has both use the same numbers for functions and reasons: each names them by the place in a table of its own.
+func joinSampling(sum, part *profile.Profile) {
+	var all sampleunion.Union
+	for _, p := range []*profile.Profile{sum, part} {
+		source, _ := all.Add(p.Sampling)
+		if source.Same() {
+			continue
+		}
+		p.Root.Walk(func(n *profile.Node, _ int) bool {
+			n.Samples = source.Join(nil, n.Samples)
+			return true
+		})
+	}
+	sum.Sampling = all.Result()
 }
 
 // joinNodes adds a tree to another one, without recursion: a tree may be as deep as its file was.
@@ -88,6 +101,7 @@ func joinMetrics(into, from *profile.Node, kinds profile.Kinds) error {
 	} else {
 		into.Times.Merge(from.Times)
 	}
+	into.Samples = sampleunion.Join(into.Samples, from.Samples)
 	return nil
 }
 

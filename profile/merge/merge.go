@@ -7,6 +7,7 @@
 //   - properties that agree stay; those that differ become the text of their distinct values, sorted;
 //   - device_id names the device, or the set of devices, that all of it ran on: see deviceTable;
 //   - distributions of kernel times merge exactly (profile.Sketch);
+//   - instruction samples add up per instruction: functions are told apart by module and symbol, not by name;
 //   - with a label on the source, chosen amounts are also kept per source, as metrics of their own: see Column.
 //
 // Apart from the order of siblings and the rounding of floats the result does not depend on the order of the
@@ -20,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/sampleunion"
 )
 
 // Options say what a merged profile keeps. The zero value keeps sums only.
@@ -51,6 +53,7 @@ type Merger struct {
 	devices  deviceTable
 	info     infoUnion
 	timeline *timelineUnion
+	samples  sampleunion.Union
 	labels   map[string]string // label → first file
 	count    int
 }
@@ -112,7 +115,12 @@ func (m *Merger) Add(p *profile.Profile, s Source) error {
 	if m.root == nil {
 		m.root = &node{out: &profile.Node{Name: strings.Clone(p.Root.Name)}}
 	}
-	a := adder{Merger: m, source: s, devices: m.devices.source(p, s)}
+	samples, uneven := m.samples.Add(p.Sampling)
+	if uneven {
+		m.options.Note(fmt.Sprintf("%s was sampled every %d cycles and others every %d: their samples are added up but do not stand for the same time",
+			s.File, p.Sampling.Period, m.samples.Result().Period))
+	}
+	a := adder{Merger: m, source: s, devices: m.devices.source(p, s), samples: samples}
 	a.tree(m.root, p.Root)
 	m.info.add(p.Info)
 	if m.timeline != nil && p.Timeline != nil {
@@ -205,7 +213,7 @@ func (m *Merger) Profile() *profile.Profile {
 	}
 	names := m.devices.names()
 	m.root.finish(names, m.columns)
-	p.Root, p.Devices = m.root.out, names.listed
+	p.Root, p.Devices, p.Sampling = m.root.out, names.listed, m.samples.Result()
 	if m.timeline != nil {
 		p.Timeline = m.timeline.result()
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/sampleunion"
 )
 
 // node is a node of the sum with what its final form has no place for.
@@ -53,6 +54,7 @@ type adder struct {
 	*Merger
 	source  Source
 	devices *sourceDevices
+	samples *sampleunion.Source
 }
 
 type pair struct {
@@ -119,6 +121,7 @@ func (a *adder) node(into *node, from *profile.Node) {
 		}
 		into.out.Times.Merge(from.Times)
 	}
+	into.out.Samples = a.samples.Join(into.out.Samples, from.Samples)
 }
 
 func (a *adder) metric(into *node, from *profile.Node, v *profile.Metric, guess int) {

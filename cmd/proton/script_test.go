@@ -39,7 +39,12 @@ func setUpStory(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
+	traces, err := filepath.Abs("../../tritonparse/testdata")
+	if err != nil {
+		return err
+	}
 	env.Setenv("UPSTREAM", upstream) // what the peers wrote
+	env.Setenv("TRACES", traces)
 	env.Setenv("PROTON_HOME", home)
 	env.Setenv("PROTON_ROOT", root)
 	env.Setenv("PYTHONDONTWRITEBYTECODE", "1")

@@ -1,0 +1,311 @@
+package tritonparse
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/tritonparse/ndjson"
+)
+
+// Kernel is one kernel of a trace.
+type Kernel struct {
+	Name         string `json:"name"`
+	Launches     int    `json:"launches"`
+	Compilations int    `json:"compilations"`
+}
+
+// Launch is one launch of a kernel.
+type Launch struct {
+	ID   int             `json:"id"`   // among the launches of its kernel in the file, from 0
+	Line int             `json:"line"` // of the record in the file, from 0, blank lines not counted
+	Grid json.RawMessage `json:"grid,omitempty"`
+	Hash string          `json:"hash,omitempty"`
+	Args json.RawMessage `json:"args,omitempty"`
+}
+
+// Info is what a trace holds.
+type Info struct {
+	Records  map[string]int  `json:"records"` // by type
+	Kernels  []Kernel        `json:"kernels"`
+	Launches []Launch        `json:"launches,omitempty"` // those that were asked for
+	Total    int             `json:"-"`                  // launches of the kernel that was asked for
+	Damaged  int             `json:"damaged"`
+	Damages  []ndjson.Damage `json:"damages,omitempty"`
+}
+
+// InfoOptions says which launches are listed.
+type InfoOptions struct {
+	Kernel string // "" for none
+	Filter Filter
+	Args   bool
+}
+
+// ReadInfo reads a raw or parsed trace. It holds one record at a time.
+func ReadInfo(path string, o InfoOptions) (*Info, error) {
+	r, err := ndjson.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	info := &Info{Records: map[string]int{}}
+	kernels := map[string]*Kernel{}
+	var members []jsontext.Member
+	for {
+		rec, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		members, err = jsontext.AppendMembers(members[:0], rec.Text)
+		if err != nil {
+			r.Report(rec, "not a record: "+err.Error())
+			continue
+		}
+		info.add(kernels, members, rec, o)
+	}
+	info.Damages, info.Damaged = r.Damages()
+	for _, k := range kernels {
+		info.Kernels = append(info.Kernels, *k)
+	}
+	slices.SortFunc(info.Kernels, func(a, b Kernel) int { return cmp.Compare(a.Name, b.Name) })
+	if len(info.Records) == 0 {
+		return info, fmt.Errorf("%s holds no record of a trace; is it a raw or parsed trace of TritonParse?", path)
+	}
+	if o.Kernel != "" && kernels[o.Kernel] == nil {
+		return info, fmt.Errorf("no kernel %q in %s%s", o.Kernel, path, suggestion(o.Kernel, info.Kernels))
+	}
+	return info, nil
+}
+
+func member(members []jsontext.Member, name string) []byte {
+	for _, m := range members {
+		if m.Name == name {
+			return m.Value
+		}
+	}
+	return nil
+}
+
+// kernelName of a compilation or launch record.
+func kernelName(members []jsontext.Member) string {
+	if name := member(members, "name"); name != nil {
+		return jsontext.Text(name)
+	}
+	return jsontext.Text(jsontext.Get(member(members, "payload"), "metadata", "name"))
+}
+
+func (info *Info) add(kernels map[string]*Kernel, members []jsontext.Member, rec ndjson.Record, o InfoOptions) {
+	kind := jsontext.Text(member(members, "event_type"))
+	info.Records[kind]++
+	if kind != "compilation" && kind != "launch" {
+		return
+	}
+	name := kernelName(members)
+	k := kernels[name]
+	if k == nil {
+		k = &Kernel{Name: name}
+		kernels[name] = k
+	}
+	if kind == "compilation" {
+		k.Compilations++
+		return
+	}
+	id := k.Launches
+	k.Launches++
+	if name != o.Kernel {
+		return
+	}
+	info.Total++
+	if !o.Filter.Match(members) {
+		return
+	}
+	l := Launch{ID: id, Line: rec.Index, Hash: jsontext.Text(jsontext.Get(member(members, "compilation_metadata"), "hash"))}
+	l.Grid = bytes.Clone(member(members, "grid"))
+	if o.Args {
+		l.Args = bytes.Clone(member(members, "extracted_args"))
+	}
+	info.Launches = append(info.Launches, l)
+}
+
+// suggestion names the kernel that was perhaps meant.
+func suggestion(name string, kernels []Kernel) string {
+	best, distance := "", 1+len(name)/2
+	for _, k := range kernels {
+		if d := editDistance(name, k.Name, distance); d < distance {
+			best, distance = k.Name, d
+		}
+	}
+	if best == "" {
+		return "; proton trace info without --kernel lists them"
+	}
+	return fmt.Sprintf("; did you mean %s?", best)
+}
+
+// editDistance of two names, or limit if it is not below.
+func editDistance(a, b string, limit int) int {
+	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return limit
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return min(row[len(b)], limit)
+}
+
+// Filter is conditions that all hold: M=16, num_warps=4, x_ptr.shape=[64, 64].
+type Filter []condition
+
+type condition struct {
+	path  []string
+	value []byte // JSON in its canonical form
+}
+
+// ParseFilter reads conditions with commas between them. A value is JSON where it can be, else text.
+func ParseFilter(s string) (Filter, error) {
+	var f Filter
+	for _, part := range splitOutside(s) {
+		key, value, ok := strings.Cut(part, "=")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		path, err := filterPath(key)
+		if !ok || err != nil {
+			return nil, fmt.Errorf("read the filter %q: write NAME=VALUE, with commas between several, such as 'M=16,x_ptr.shape=[64, 64]'", strings.TrimSpace(part))
+		}
+		f = append(f, condition{path, filterValue(value)})
+	}
+	return f, nil
+}
+
+// splitOutside splits at commas that are in no brackets and no quotes.
+func splitOutside(s string) []string {
+	var parts []string
+	depth, quoted, from := 0, false, 0
+	for i, c := range s {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[':
+			depth++
+		case c == ']':
+			depth--
+		case c == ',' && depth == 0:
+			parts = append(parts, s[from:i])
+			from = i + 1
+		}
+	}
+	if parts = append(parts, s[from:]); strings.TrimSpace(s) == "" {
+		return nil
+	}
+	return parts
+}
+
+// filterPath takes name.field[2] apart.
+func filterPath(key string) ([]string, error) {
+	var path []string
+	for _, name := range strings.Split(key, ".") {
+		name, index, indexed := strings.Cut(name, "[")
+		if name == "" {
+			return nil, fmt.Errorf("no name in %q", key)
+		}
+		path = append(path, name)
+		for indexed {
+			var n, rest string
+			n, rest, indexed = strings.Cut(index, "]")
+			if _, err := strconv.ParseUint(n, 10, 31); err != nil || !indexed {
+				return nil, fmt.Errorf("no index in %q", key)
+			}
+			path = append(path, "["+n)
+			_, index, indexed = strings.Cut(rest, "[")
+		}
+	}
+	return path, nil
+}
+
+func filterValue(s string) []byte {
+	switch s {
+	case "True":
+		s = "true"
+	case "False":
+		s = "false"
+	case "None":
+		s = "null"
+	}
+	if s == "" || jsontext.Valid([]byte(s)) != nil {
+		return jsontext.Quote(s)
+	}
+	return jsontext.Form{}.Append(nil, []byte(s))
+}
+
+// Match says whether a launch fulfils all conditions.
+func (f Filter) Match(launch []jsontext.Member) bool {
+	for _, c := range f {
+		if !c.match(launch) {
+			return false
+		}
+	}
+	return true
+}
+
+// match looks where a name may be: among the options of the compilation, the arguments, and the record's own members.
+func (c condition) match(launch []jsontext.Member) bool {
+	for _, place := range []string{"compilation_metadata", "extracted_args", "extracted_inductor_args"} {
+		if v := follow(member(launch, place), c.path); v != nil {
+			return c.equal(v)
+		}
+	}
+	if v := follow(member(launch, c.path[0]), c.path[1:]); v != nil {
+		return c.equal(v)
+	}
+	return false
+}
+
+func follow(v []byte, path []string) []byte {
+	for _, step := range path {
+		if index, ok := strings.CutPrefix(step, "["); ok {
+			n, _ := strconv.Atoi(index)
+			elements := jsontext.Elements(v)
+			if n >= len(elements) {
+				return nil
+			}
+			v = elements[n]
+		} else {
+			v = jsontext.Get(v, step)
+		}
+	}
+	return v
+}
+
+func (c condition) equal(v []byte) bool {
+	if inner := jsontext.Get(v, "value"); inner != nil {
+		v = inner
+	}
+	text := jsontext.Form{}.Append(nil, v)
+	if bytes.Equal(text, c.value) {
+		return true
+	}
+	a, errA := strconv.ParseFloat(string(text), 64)
+	b, errB := strconv.ParseFloat(string(c.value), 64)
+	return errA == nil && errB == nil && a == b
+}

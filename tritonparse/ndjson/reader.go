@@ -1,0 +1,398 @@
+// Package ndjson reads files of one JSON record per line, as tritonparse writes them: plain, as gzip members or as zstd
+// frames, told apart by their first bytes and never by the file's name. What is damaged costs itself only.
+package ndjson
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// MaxRecord bounds one line. tritonparse cuts each file of a compilation at 10 MiB and a compilation has fewer than ten
+// of them; escapes may double that.
+const MaxRecord = 256 << 20
+
+// MaxDamages is how many damages are kept by place; more are only counted.
+const MaxDamages = 100
+
+// Damage is a piece of a file that could not be read.
+type Damage struct {
+	File   string `json:"file"`
+	Offset int64  `json:"offset"`         // in the file, of the member, frame or line
+	Line   int    `json:"line,omitempty"` // from 1, where it is known
+	What   string `json:"what"`
+}
+
+func (d Damage) String() string {
+	if d.Line > 0 {
+		return fmt.Sprintf("%s: line %d (byte %d): %s", d.File, d.Line, d.Offset, d.What)
+	}
+	return fmt.Sprintf("%s: byte %d: %s", d.File, d.Offset, d.What)
+}
+
+// Record is one line that is not blank.
+type Record struct {
+	Text   []byte // without the line's end; valid until the next call of Next
+	Line   int    // from 1, blank lines counted
+	Index  int    // from 0, blank lines not counted
+	Offset int64  // of the line in a plain file; of its member or frame in a compressed one
+}
+
+// Reader reads the records of one file.
+type Reader struct {
+	name    string
+	file    io.ReaderAt
+	size    int64
+	close   func() error
+	next    int64 // where the next member, frame or plain text begins
+	piece   *piece
+	lines   *bufio.Reader
+	line    []byte // of the record being put together
+	skip    bool   // the rest of a line that is too long
+	number  int
+	index   int
+	damages []Damage
+	count   int
+
+	gzip *gzip.Reader
+	zstd *zstd.Decoder
+}
+
+// piece is a stretch of the file that is decoded in one go.
+type piece struct {
+	start  int64
+	end    func() int64 // where it ended, once it has been read
+	plain  bool
+	offset int64 // of the next line, in plain text
+}
+
+// Open opens a file for reading.
+func Open(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	r := NewReader(f, info.Size(), path)
+	r.close = f.Close
+	return r, nil
+}
+
+// NewReader reads what file holds; name is for damages.
+func NewReader(file io.ReaderAt, size int64, name string) *Reader {
+	return &Reader{name: name, file: file, size: size, lines: bufio.NewReaderSize(nil, 256<<10)}
+}
+
+// Close closes the file.
+func (r *Reader) Close() error {
+	if r.zstd != nil {
+		r.zstd.Close()
+	}
+	if r.close != nil {
+		return r.close()
+	}
+	return nil
+}
+
+// Damages are the first MaxDamages damages, and how many there are.
+func (r *Reader) Damages() ([]Damage, int) { return r.damages, r.count }
+
+// Report adds a damage that the reader cannot see: a record that is not the JSON that it should be.
+func (r *Reader) Report(rec Record, what string) {
+	r.damage(Damage{Offset: rec.Offset, Line: rec.Line, What: what})
+}
+
+func (r *Reader) damage(d Damage) {
+	r.count++
+	if len(r.damages) < MaxDamages {
+		d.File = r.name
+		r.damages = append(r.damages, d)
+	}
+}
+
+// Next returns the next record, or io.EOF. Other errors come from the disk.
+func (r *Reader) Next() (Record, error) {
+	for {
+		if r.piece == nil {
+			more, err := r.nextPiece()
+			if err != nil {
+				return Record{}, err
+			}
+			if !more {
+				return r.lastLine()
+			}
+		}
+		offset := r.piece.start
+		if r.piece.plain {
+			offset = r.piece.offset
+		}
+		part, err := r.lines.ReadSlice('\n')
+		if r.piece.plain {
+			r.piece.offset += int64(len(part))
+		}
+		r.keep(part, offset)
+		switch {
+		case err == nil:
+			if rec, ok := r.finish(offset); ok {
+				return rec, nil
+			}
+		case errors.Is(err, bufio.ErrBufferFull): // the line goes on
+		case errors.Is(err, io.EOF):
+			// A line may go on in the next member.
+			r.next = r.piece.end()
+			r.piece = nil
+		default:
+			if isDisk(err) {
+				return Record{}, fmt.Errorf("read %s: %w", r.name, err)
+			}
+			r.damage(Damage{Offset: r.piece.start, What: "cut or damaged: " + err.Error()})
+			r.line, r.skip = r.line[:0], false
+			r.next = r.resync(r.piece.start + 2)
+			r.piece = nil
+		}
+	}
+}
+
+func isDisk(err error) bool {
+	var path *os.PathError
+	return errors.As(err, &path)
+}
+
+// keep adds to the line that is being put together, as far as there is place.
+func (r *Reader) keep(part []byte, offset int64) {
+	if r.skip {
+		return
+	}
+	if len(r.line)+len(part) > MaxRecord {
+		r.damage(Damage{Offset: offset, Line: r.number + 1, What: fmt.Sprintf("a line of more than %d MiB", MaxRecord>>20)})
+		r.line, r.skip = nil, true
+		return
+	}
+	r.line = append(r.line, part...)
+}
+
+// finish ends the line that was put together.
+func (r *Reader) finish(offset int64) (Record, bool) {
+	text := bytes.TrimSpace(r.line)
+	r.line = r.line[:0]
+	r.number++
+	if r.skip {
+		r.skip = false
+		r.index++
+		return Record{}, false
+	}
+	if len(text) == 0 {
+		return Record{}, false
+	}
+	rec := Record{Text: text, Line: r.number, Index: r.index, Offset: offset}
+	r.index++
+	return rec, true
+}
+
+// lastLine is a line without an end.
+func (r *Reader) lastLine() (Record, error) {
+	if len(r.line) == 0 && !r.skip {
+		return Record{}, io.EOF
+	}
+	if rec, ok := r.finish(r.size - int64(len(r.line))); ok {
+		return rec, nil
+	}
+	return Record{}, io.EOF
+}
+
+var (
+	gzipMagic = []byte{0x1f, 0x8b, 8}
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+)
+
+// nextPiece starts to decode what begins at r.next.
+func (r *Reader) nextPiece() (bool, error) {
+	for r.next < r.size {
+		var head [4]byte
+		n, err := r.file.ReadAt(head[:], r.next)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return false, fmt.Errorf("read %s: %w", r.name, err)
+		}
+		start := r.next
+		switch {
+		case bytes.HasPrefix(head[:n], gzipMagic):
+			err = r.startGzip(start)
+		case bytes.Equal(head[:n], zstdMagic):
+			err = r.startZstd(start)
+		case start == 0:
+			if head[0] == 0x1f && head[1] == 0x8b {
+				err = errors.New("a gzip member of an unknown method")
+				break
+			}
+			r.lines.Reset(io.NewSectionReader(r.file, 0, r.size))
+			r.piece = &piece{plain: true, end: func() int64 { return r.size }}
+			return true, nil
+		default:
+			err = errors.New("neither a gzip member nor a zstd frame begins here")
+		}
+		if err == nil {
+			return true, nil
+		}
+		if isDisk(err) {
+			return false, fmt.Errorf("read %s: %w", r.name, err)
+		}
+		r.damage(Damage{Offset: start, What: "cut or damaged: " + err.Error()})
+		r.line = r.line[:0]
+		r.next = r.resync(start + 2)
+	}
+	return false, nil
+}
+
+func (r *Reader) startGzip(start int64) error {
+	in := &counting{r: bufio.NewReaderSize(io.NewSectionReader(r.file, start, r.size-start), 64<<10)}
+	var err error
+	if r.gzip == nil {
+		r.gzip, err = gzip.NewReader(in)
+	} else {
+		err = r.gzip.Reset(in)
+	}
+	if err != nil {
+		return err
+	}
+	r.gzip.Multistream(false)
+	r.lines.Reset(r.gzip)
+	r.piece = &piece{start: start, end: func() int64 { return start + in.n }}
+	return nil
+}
+
+// counting counts what a decoder has taken. It reads single bytes too, so that no decoder takes more than it needs.
+type counting struct {
+	r *bufio.Reader
+	n int64
+}
+
+func (c *counting) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+func (c *counting) ReadByte() (byte, error) {
+	b, err := c.r.ReadByte()
+	if err == nil {
+		c.n++
+	}
+	return b, err
+}
+
+func (r *Reader) startZstd(start int64) error {
+	end, err := r.zstdEnd(start)
+	if err != nil {
+		// What is there of the frame may hold whole lines.
+		end = r.size
+	}
+	in := io.NewSectionReader(r.file, start, end-start)
+	if r.zstd == nil {
+		// One goroutine: a trace is read beside what works on it. 64 MiB of window is more than any writer of ours takes.
+		r.zstd, err = zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
+	} else {
+		err = r.zstd.Reset(in)
+	}
+	if err != nil {
+		return err
+	}
+	r.lines.Reset(r.zstd)
+	r.piece = &piece{start: start, end: func() int64 { return end }}
+	return nil
+}
+
+// zstdEnd finds the end of a frame by the sizes of its blocks (RFC 8878, 3.1.1), without decoding it.
+func (r *Reader) zstdEnd(start int64) (int64, error) {
+	var head [zstd.HeaderMaxSize]byte
+	n, _ := r.file.ReadAt(head[:], start)
+	var h zstd.Header
+	if err := h.Decode(head[:n]); err != nil {
+		return 0, err
+	}
+	at := start + int64(h.HeaderSize)
+	for {
+		var block [3]byte
+		if _, err := r.file.ReadAt(block[:], at); err != nil {
+			return 0, io.ErrUnexpectedEOF
+		}
+		bits := int64(block[0]) | int64(block[1])<<8 | int64(block[2])<<16
+		size := bits >> 3
+		switch bits >> 1 & 3 {
+		case 1:
+			size = 1
+		case 3:
+			return 0, errors.New("a block of a reserved kind")
+		}
+		at += 3 + size
+		if bits&1 != 0 {
+			break
+		}
+	}
+	if h.HasCheckSum {
+		at += 4
+	}
+	if at > r.size {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return at, nil
+}
+
+// resync finds the next place at or after from where a member or frame begins that holds records. Three or four bytes
+// of magic also turn up by chance, so what is found must decode to the beginning of an object.
+func (r *Reader) resync(from int64) int64 {
+	const overlap = 3
+	buf := make([]byte, 256<<10)
+	for from < r.size {
+		n, err := r.file.ReadAt(buf, from)
+		text := buf[:n]
+		for i := 0; i < len(text); i++ {
+			j := bytes.IndexAny(text[i:], "\x1f\x28")
+			if j < 0 {
+				break
+			}
+			i += j
+			if (bytes.HasPrefix(text[i:], gzipMagic) || bytes.HasPrefix(text[i:], zstdMagic)) && r.beginsObject(from+int64(i)) {
+				return from + int64(i)
+			}
+		}
+		if err != nil || n <= overlap {
+			break
+		}
+		from += int64(n - overlap)
+	}
+	return r.size
+}
+
+func (r *Reader) beginsObject(at int64) bool {
+	in := bufio.NewReaderSize(io.NewSectionReader(r.file, at, r.size-at), 4<<10)
+	var first [1]byte
+	head, _ := in.Peek(1)
+	if len(head) == 1 && head[0] == gzipMagic[0] {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return false
+		}
+		_, err = io.ReadFull(z, first[:])
+		return err == nil && first[0] == '{'
+	}
+	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
+	if err != nil {
+		return false
+	}
+	defer z.Close()
+	_, err = io.ReadFull(z, first[:])
+	return err == nil && first[0] == '{'
+}

@@ -1,0 +1,179 @@
+package ndjson
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+func packGzip(t testing.TB, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func packZstd(t testing.TB, text string) []byte {
+	t.Helper()
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.EncodeAll([]byte(text), nil)
+}
+
+func record(i int) string { return fmt.Sprintf(`{"event_type":"launch","n":%d}`, i) }
+
+// read returns the numbers of the records that come out, as text, and the damages.
+func read(t testing.TB, file []byte) ([]string, []Damage) {
+	t.Helper()
+	r := NewReader(bytes.NewReader(file), int64(len(file)), "trace")
+	defer r.Close()
+	var texts []string
+	for {
+		rec, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			d, _ := r.Damages()
+			return texts, d
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Index != len(texts) {
+			t.Fatalf("record %d has index %d", len(texts), rec.Index)
+		}
+		texts = append(texts, string(rec.Text))
+	}
+}
+
+// TestForms reads five records in every framing that a writer uses.
+func TestForms(t *testing.T) {
+	var want []string
+	forms := map[string][]byte{}
+	for i := range 5 {
+		line := record(i) + "\n"
+		want = append(want, record(i))
+		forms["plain"] = append(forms["plain"], line...)
+		forms["crlf and blank lines"] = append(forms["crlf and blank lines"], "\r\n"+record(i)+"\r\n"...)
+		forms["gzip members"] = append(forms["gzip members"], packGzip(t, line)...)
+		forms["zstd frames"] = append(forms["zstd frames"], packZstd(t, line)...)
+		forms["mixed"] = append(forms["mixed"], packGzip(t, line[:7])...)
+		forms["mixed"] = append(forms["mixed"], packZstd(t, line[7:])...)
+	}
+	forms["whole gzip"] = packGzip(t, string(forms["plain"]))
+	forms["whole zstd, no end of line"] = packZstd(t, strings.TrimSuffix(string(forms["plain"]), "\n"))
+	for name, file := range forms {
+		got, damages := read(t, file)
+		if fmt.Sprint(got) != fmt.Sprint(want) || len(damages) != 0 {
+			t.Errorf("%s: got %q, damages %v", name, got, damages)
+		}
+	}
+}
+
+// TestDamageCostsItself cuts or spoils the third of five members at every place: the others must all come out.
+func TestDamageCostsItself(t *testing.T) {
+	for name, pack := range map[string]func(testing.TB, string) []byte{"gzip": packGzip, "zstd": packZstd} {
+		var parts [][]byte
+		for i := range 5 {
+			parts = append(parts, pack(t, record(i)+"\n"))
+		}
+		for cut := 4; cut < len(parts[2]); cut++ {
+			file := bytes.Join([][]byte{parts[0], parts[1], parts[2][:cut], parts[3], parts[4]}, nil)
+			checkOthers(t, fmt.Sprintf("%s cut at %d", name, cut), file)
+		}
+	}
+	spoilt := packGzip(t, record(2)+"\n")
+	spoilt[len(spoilt)-5] ^= 0xff // of the checksum
+	file := bytes.Join([][]byte{packGzip(t, record(0)+"\n"), packGzip(t, record(1)+"\n"), spoilt, packGzip(t, record(3)+"\n"), packGzip(t, record(4)+"\n")}, nil)
+	checkOthers(t, "checksum", file)
+}
+
+func checkOthers(t *testing.T, name string, file []byte) {
+	t.Helper()
+	r := NewReader(bytes.NewReader(file), int64(len(file)), "trace")
+	defer r.Close()
+	found := map[string]bool{}
+	for {
+		rec, err := r.Next()
+		if err != nil {
+			break
+		}
+		found[string(rec.Text)] = true
+	}
+	for _, i := range []int{0, 1, 3, 4} {
+		if !found[record(i)] {
+			t.Fatalf("%s: record %d is lost; found %v", name, i, found)
+		}
+	}
+	if _, n := r.Damages(); n == 0 {
+		t.Errorf("%s: no damage is told", name)
+	}
+}
+
+func TestLongLine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs 256 MiB")
+	}
+	file := append([]byte(record(0)+"\n"), bytes.Repeat([]byte("x"), MaxRecord+1)...)
+	file = append(file, "\n"+record(1)+"\n"...)
+	r := NewReader(bytes.NewReader(file), int64(len(file)), "trace")
+	var got []string
+	for {
+		rec, err := r.Next()
+		if err != nil {
+			break
+		}
+		got = append(got, string(rec.Text))
+	}
+	d, n := r.Damages()
+	if len(got) != 2 || got[1] != record(1) || n != 1 || d[0].Line != 2 {
+		t.Errorf("got %v, damages %v", got, d)
+	}
+}
+
+func TestOpenSaysWhy(t *testing.T) {
+	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "regular file") {
+		t.Errorf("a folder: %v", err)
+	}
+	if _, err := Open("no-such-file"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+// FuzzReader looks for panics and endless loops, and that what is plain comes out line by line.
+func FuzzReader(f *testing.F) {
+	f.Add([]byte(record(0) + "\n" + record(1)))
+	f.Add(append(packGzip(f, record(0)+"\n"), packZstd(f, record(1)+"\n")...))
+	cut := packZstd(f, record(0)+"\n")
+	f.Add(append(cut[:len(cut)-3], packGzip(f, record(1)+"\n")...))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		r := NewReader(bytes.NewReader(file), int64(len(file)), "fuzz")
+		defer r.Close()
+		total := 0
+		for range 1000 {
+			rec, err := r.Next()
+			if err != nil {
+				return
+			}
+			if len(rec.Text) == 0 || bytes.IndexByte(rec.Text, '\n') >= 0 {
+				t.Fatalf("record %q", rec.Text)
+			}
+			if total += len(rec.Text); total > 16<<20 {
+				return // a small file that unpacks to much
+			}
+		}
+	})
+}

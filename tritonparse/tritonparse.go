@@ -1,0 +1,195 @@
+// Package tritonparse reads TritonParse traces: what Triton compiled and launched, process by process. It lists what a
+// trace holds and parses raw traces into the form that TritonParse's website and tools open, with every line of every
+// intermediate representation mapped to the Python line that it came from.
+package tritonparse
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Prefix begins the name of every raw trace.
+const Prefix = "dedicated_log_triton_trace_"
+
+// FileName is what the name of a raw trace says. Its parts may be missing in every combination: names have grown over time.
+type FileName struct {
+	Rank, PID       int // valid if HasRank, HasPID
+	HasRank, HasPID bool
+	Host            string
+}
+
+// The parts are peeled off from the right, so that a user name such as a_pid_12_ is no part of it.
+var (
+	hostPart = regexp.MustCompile(`(?s)^(.*)_host_([a-zA-Z0-9-]+)_$`)
+	pidPart  = regexp.MustCompile(`(?s)^(.*)_pid_([0-9]+)_$`)
+	rankPart = regexp.MustCompile(`(?s)^(.*)_rank_([0-9]+)_$`)
+	noRank   = regexp.MustCompile(`(?s)^(.*)_rank_none_$`)
+)
+
+// extensions of raw traces, longest first; the compression is told by the first bytes.
+var extensions = []string{".bin.ndjson", ".ndjson"}
+
+// trimExtension cuts what follows the name proper, and says whether it is that of a trace.
+func trimExtension(name string) (string, bool) {
+	for _, packed := range []string{".gz", ".zst"} {
+		name = strings.TrimSuffix(name, packed)
+	}
+	for _, e := range extensions {
+		if stem, ok := strings.CutSuffix(name, e); ok {
+			return stem, true
+		}
+	}
+	return name, false
+}
+
+// IsRaw says whether a file of this name is a raw trace. Stores by source put something before the prefix.
+func IsRaw(name string) bool {
+	name = filepath.Base(name)
+	_, trace := trimExtension(name)
+	return trace && strings.Contains(name, Prefix) && !strings.Contains(name, "_mapped.ndjson")
+}
+
+// ParseName takes a file's name apart.
+func ParseName(path string) FileName {
+	var f FileName
+	name, _ := trimExtension(filepath.Base(path))
+	if m := hostPart.FindStringSubmatch(name); m != nil {
+		f.Host, name = m[2], m[1]+"_"
+	}
+	if m := pidPart.FindStringSubmatch(name); m != nil {
+		if n, err := strconv.Atoi(m[2]); err == nil {
+			f.PID, f.HasPID = n, true
+		}
+		name = m[1] + "_"
+	}
+	if noRank.MatchString(name) {
+		return f
+	}
+	if m := rankPart.FindStringSubmatch(name); m != nil {
+		if n, err := strconv.Atoi(m[2]); err == nil {
+			f.Rank, f.HasRank = n, true
+		}
+	}
+	return f
+}
+
+// Bucket is the files of one rank, in the order in which they are read.
+type Bucket struct {
+	HasRank bool
+	Rank    int
+	Files   []string
+}
+
+// Key names the bucket in log_file_list.json.
+func (b Bucket) Key() string {
+	if b.HasRank {
+		return fmt.Sprintf("rank_%d", b.Rank)
+	}
+	return "rank_none"
+}
+
+// Folder is where the bucket's output goes below the output folder.
+func (b Bucket) Folder() string {
+	if b.HasRank {
+		return b.Key()
+	}
+	return ""
+}
+
+// Buckets sorts raw traces by rank. A process writes its first records before it knows its rank, into a file without one:
+// unless preInit is false such a file joins the rank that the same process on the same host has later. warn gets what is odd.
+func Buckets(files []string, preInit bool, warn func(string)) []Bucket {
+	type process struct {
+		host string
+		pid  int
+	}
+	files = slices.Sorted(slices.Values(files))
+	names := map[string]FileName{}
+	ranks := map[process]int{}
+	for _, f := range files {
+		n := ParseName(f)
+		names[f] = n
+		if !n.HasRank || !n.HasPID {
+			continue
+		}
+		p := process{n.Host, n.PID}
+		if r, ok := ranks[p]; !ok {
+			ranks[p] = n.Rank
+		} else if r != n.Rank {
+			warn(fmt.Sprintf("%s: process %d on host %q has rank %d by its first file; files without a rank go there", f, n.PID, n.Host, r))
+		}
+	}
+	buckets := map[int]*Bucket{}
+	for _, f := range files {
+		n := names[f]
+		rank, has := n.Rank, n.HasRank
+		if !has && preInit && n.HasPID {
+			rank, has = ranks[process{n.Host, n.PID}]
+		}
+		key := -1
+		if has {
+			key = rank
+		}
+		if buckets[key] == nil {
+			buckets[key] = &Bucket{HasRank: has, Rank: rank}
+		}
+		buckets[key].Files = append(buckets[key].Files, f)
+	}
+	var all []Bucket
+	for _, b := range buckets {
+		slices.SortStableFunc(b.Files, func(x, y string) int {
+			nx, ny := names[x], names[y]
+			return cmp.Or(cmp.Compare(nx.Host, ny.Host), cmp.Compare(pidOf(nx), pidOf(ny)), cmp.Compare(x, y))
+		})
+		all = append(all, *b)
+	}
+	slices.SortFunc(all, func(a, b Bucket) int {
+		switch {
+		case a.HasRank != b.HasRank:
+			if a.HasRank {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Rank, b.Rank)
+	})
+	return all
+}
+
+func pidOf(n FileName) int {
+	if n.HasPID {
+		return n.PID
+	}
+	return -1
+}
+
+// RawFiles are the raw traces that source names: a file, whatever its name, or those of a folder.
+func RawFiles(source string) ([]string, error) {
+	info, err := os.Stat(source)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{source}, nil
+	}
+	entries, err := os.ReadDir(source)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && IsRaw(e.Name()) {
+			files = append(files, filepath.Join(source, e.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("no raw trace in %s; their names begin with %s and end with .ndjson, .bin.ndjson, or one of these and .gz or .zst", source, Prefix)
+	}
+	return files, nil
+}

@@ -1,0 +1,93 @@
+package tritonparse
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestParseName(t *testing.T) {
+	for name, want := range map[string]string{
+		"dedicated_log_triton_trace_me_rank_3_pid_12_host_a-b_.ndjson":           "rank 3 pid 12 host a-b",
+		"dedicated_log_triton_trace_me_rank_none_pid_12_host_h_.bin.ndjson":      "pid 12 host h",
+		"dedicated_log_triton_trace_me_rank_0_pid_7_.ndjson.gz":                  "rank 0 pid 7",
+		"dedicated_log_triton_trace_me_rank_0_.bin.ndjson.zst":                   "rank 0",
+		"dedicated_log_triton_trace_me_.ndjson":                                  "",
+		"dedicated_log_triton_trace_a_rank_9_b_rank_1_pid_2_host_h_.ndjson":      "rank 1 pid 2 host h",
+		"dedicated_log_triton_trace_a_pid_12_x_rank_none_pid_5_host_h_.ndjson":   "pid 5 host h",
+		"log.source.dedicated_log_triton_trace_u_rank_2_pid_4_host_h_.ndjson":    "rank 2 pid 4 host h",
+		"dedicated_log_triton_trace_u_rank_2_pid_99999999999999999999_.ndjson":   "rank 2",
+		"dedicated_log_triton_trace_u_rank_none_.ndjson":                         "",
+		"dedicated_log_triton_trace_rank_4_x_rank_none_pid_1_host_h_.bin.ndjson": "pid 1 host h",
+	} {
+		f := ParseName(name)
+		var parts []string
+		if f.HasRank {
+			parts = append(parts, fmt.Sprint("rank ", f.Rank))
+		}
+		if f.HasPID {
+			parts = append(parts, fmt.Sprint("pid ", f.PID))
+		}
+		if f.Host != "" {
+			parts = append(parts, "host "+f.Host)
+		}
+		if got := strings.Join(parts, " "); got != want || !IsRaw(name) {
+			t.Errorf("%s: got %q, want %q; raw %v", name, got, want, IsRaw(name))
+		}
+	}
+}
+
+func TestBuckets(t *testing.T) {
+	name := func(s string) string { return Prefix + "u_" + s + "_.ndjson" }
+	files := []string{
+		name("rank_none_pid_1_host_b"), name("rank_1_pid_1_host_b"), name("rank_0_pid_1_host_a"),
+		name("rank_none_pid_1_host_c"), name("rank_none_pid_2"), name("rank_1_pid_9_host_a"),
+	}
+	show := func(preInit bool) string {
+		var parts []string
+		for _, b := range Buckets(files, preInit, func(w string) { t.Error(w) }) {
+			for i, f := range b.Files {
+				b.Files[i] = strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), Prefix+"u_"), "_.ndjson")
+			}
+			parts = append(parts, b.Key()+": "+strings.Join(b.Files, " "))
+		}
+		return strings.Join(parts, "\n")
+	}
+	want := "rank_0: rank_0_pid_1_host_a\n" +
+		"rank_1: rank_1_pid_9_host_a rank_1_pid_1_host_b rank_none_pid_1_host_b\n" +
+		"rank_none: rank_none_pid_2 rank_none_pid_1_host_c"
+	if got := show(true); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	want = "rank_0: rank_0_pid_1_host_a\n" +
+		"rank_1: rank_1_pid_9_host_a rank_1_pid_1_host_b\n" +
+		"rank_none: rank_none_pid_2 rank_none_pid_1_host_b rank_none_pid_1_host_c"
+	if got := show(false); got != want {
+		t.Errorf("without attribution: got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestReadInfo(t *testing.T) {
+	const file = "testdata/dedicated_log_triton_trace_complex_.ndjson.gz"
+	for filter, want := range map[string]int{
+		"": 1553, "M=16,a_ptr.shape=[16, 16]": 442, "a_ptr.shape[0]=16": 991, "num_warps=1.0,a_ptr.dtype=torch.float16": 1553, "M=17": 0, "nothing=1": 0,
+	} {
+		f, err := ParseFilter(filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := ReadInfo(file, InfoOptions{Kernel: "matmul_kernel", Filter: f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(info.Launches) != want || info.Total != 1553 {
+			t.Errorf("%q: %d of %d launches, want %d", filter, len(info.Launches), info.Total, want)
+		}
+	}
+	for _, filter := range []string{"M", "=1", "a[x]=1", "a[1=2", ".b=1"} {
+		if _, err := ParseFilter(filter); err == nil {
+			t.Errorf("filter %q is taken", filter)
+		}
+	}
+}

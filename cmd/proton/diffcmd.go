@@ -18,6 +18,7 @@ import (
 type diffFlags struct {
 	metrics   []string
 	rename    []string
+	peaks     []string
 	include   string
 	exclude   string
 	threshold string
@@ -72,6 +73,7 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.SortFlags = false
 	flags.StringArrayVarP(&f.metrics, "metrics", "m", nil, "metrics to compare, `NAMES` separated by commas (default time); the first rules -t and --sort")
 	flags.StringArrayVar(&f.rename, "rename", nil, "replace in the names of frames, `REGEXP=TEXT`; may be given again")
+	flags.StringSliceVar(&f.peaks, "peak", nil, peakUsage)
 	flags.StringVarP(&f.include, "include", "i", "", "only paths through frames that match `REGEXP`")
 	flags.StringVarP(&f.exclude, "exclude", "e", "", "no frames that match `REGEXP`, and nothing below them")
 	flags.StringVarP(&f.threshold, "threshold", "t", "0", "hide what changed by less than `CHANGE`: 5%, 2ms, or a number in the unit of the first metric")
@@ -144,7 +146,7 @@ func (f *diffFlags) check() (o compare.Options, c compare.Cut, err error) {
 	if err := checkFrames(f.include, f.exclude, f.format); err != nil {
 		return o, c, err
 	}
-	o = compare.Options{Metrics: splitNames(f.metrics), Include: f.include, Exclude: f.exclude, Names: viewer.NameFormat(f.format), BaseUnits: f.view == "json" || f.view == "csv"}
+	o = compare.Options{Metrics: splitNames(f.metrics), Include: f.include, Exclude: f.exclude, Peaks: f.peaks, Names: viewer.NameFormat(f.format), BaseUnits: f.view == "json" || f.view == "csv"}
 	if o.Rename, err = parseRenames(f.rename); err != nil {
 		return o, c, err
 	}

@@ -25,6 +25,7 @@ type gateFlags struct {
 	onVanished string
 	strict     bool
 	rename     []string
+	peaks      []string
 	include    string
 	exclude    string
 	all        bool
@@ -93,6 +94,7 @@ func (f *gateFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.onVanished, "on-vanished", "report", "call paths that only the baseline has: `WHAT` to do, report or fail")
 	flags.BoolVar(&f.strict, "strict", false, "exit with 3 when there are too few runs for a test")
 	flags.StringArrayVar(&f.rename, "rename", nil, "replace in the names of frames, `REGEXP=TEXT`, as in proton diff; may be given again")
+	flags.StringSliceVar(&f.peaks, "peak", nil, peakUsage)
 	flags.StringVarP(&f.include, "include", "i", "", "only paths through frames that match `REGEXP`")
 	flags.StringVarP(&f.exclude, "exclude", "e", "", "no frames that match `REGEXP`, and nothing below them")
 	flags.BoolVar(&f.all, "all", false, "print every call path, not only those that failed")
@@ -150,7 +152,7 @@ func (f *gateFlags) run(before, after []string, stdin io.Reader, stdout io.Write
 }
 
 func (f *gateFlags) options() (o gate.Options, err error) {
-	o = gate.Options{Alpha: f.alpha, Strict: f.strict, Compare: compare.Options{Include: f.include, Exclude: f.exclude}}
+	o = gate.Options{Alpha: f.alpha, Strict: f.strict, Compare: compare.Options{Include: f.include, Exclude: f.exclude, Peaks: f.peaks}}
 	if !(f.alpha > 0 && f.alpha < 1) {
 		return o, fmt.Errorf("read --alpha %g: it is a chance, such as 0.05", f.alpha)
 	}

@@ -15,6 +15,7 @@ import (
 // What the flags of commands that print for people say of themselves.
 const (
 	widthUsage   = "cut names so that lines have `N` columns (default: the terminal's; not cut where there is none)"
+	peakUsage    = "`PEAKS` of the GPU for the roofline: flops16=990T,bytes=4.8T; or of which type flops are: flops32=fp32"
 	noPagerUsage = "do not page on a terminal; otherwise $PAGER does, or less"
 )
 

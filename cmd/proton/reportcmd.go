@@ -65,7 +65,7 @@ FILE may be - for standard input, and -o - is standard output.`,
 	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "", "write the page to `PAGE`, - is standard output (default NAME.html in the current folder)")
 	flags.StringVar(&f.title, "title", "", "`TEXT` at the top of the page (default the name of the profile)")
-	flags.StringSliceVar(&f.peaks, "peak", nil, "`PEAKS` of the GPU for the roofline: flops16=990T,bytes=4.8T; or of which type flops are: flops32=fp32")
+	flags.StringSliceVar(&f.peaks, "peak", nil, peakUsage)
 	flags.StringArrayVar(&f.rename, "rename", nil, "with two profiles: replace in the names of frames, `REGEXP=TEXT`; may be given again")
 	flags.StringVar(&f.svg, "svg", "", "write a static picture instead, `KIND`: "+strings.Join(pictures(), " or "))
 	flags.BoolVar(&f.force, "force", false, "replace a file that is no report")

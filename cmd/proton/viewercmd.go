@@ -109,7 +109,7 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	flags.StringVarP(&f.format, "format", "f", "", "`FORM` of names: "+formatNames()+" (default short)")
 	flags.BoolVar(&f.full, "full-names", false, "whole paths, C++ names with everything: -f full")
 	flags.BoolVar(&f.mangled, "mangled", false, "names as recorded, C++ mangled: -f mangled")
-	flags.StringSliceVar(&f.o.Peaks, "peak", nil, "`PEAKS` of the GPU for the roofline: flops16=990T,bytes=4.8T; or of which type flops are: flops32=fp32")
+	flags.StringSliceVar(&f.o.Peaks, "peak", nil, peakUsage)
 
 	flags.IntVar(&f.paper.Width, "width", 0, widthUsage)
 	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")

@@ -17,12 +17,8 @@ var updatePages = flag.Bool("update", false, "rewrite docs/cli from the commands
 func TestPages(t *testing.T) {
 	folder := filepath.Join("..", "..", "docs", "cli")
 	root := newRoot()
-	want := map[string]string{"proton.md": page(root)}
-	for _, cmd := range root.Commands() {
-		if cmd.IsAvailableCommand() && cmd.Name() != "help" {
-			want["proton_"+cmd.Name()+".md"] = page(cmd)
-		}
-	}
+	want := map[string]string{}
+	addPages(want, root)
 	if *updatePages {
 		writePages(t, folder, want)
 	}
@@ -43,6 +39,20 @@ func TestPages(t *testing.T) {
 			t.Errorf("docs/cli/%s belongs to no command: remove it", entry.Name())
 		}
 	}
+}
+
+// addPages adds the page of a command and those of its subcommands.
+func addPages(pages map[string]string, cmd *cobra.Command) {
+	pages[pageName(cmd)] = page(cmd)
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() && sub.Name() != "help" {
+			addPages(pages, sub)
+		}
+	}
+}
+
+func pageName(cmd *cobra.Command) string {
+	return strings.ReplaceAll(cmd.CommandPath(), " ", "_") + ".md"
 }
 
 func writePages(t *testing.T, folder string, pages map[string]string) {
@@ -75,7 +85,7 @@ func page(cmd *cobra.Command) string {
 	var list []string
 	for _, sub := range cmd.Commands() {
 		if sub.IsAvailableCommand() && sub.Name() != "help" {
-			list = append(list, fmt.Sprintf("- [%s](proton_%s.md): %s", sub.CommandPath(), sub.Name(), sub.Short))
+			list = append(list, fmt.Sprintf("- [%s](%s): %s", sub.CommandPath(), pageName(sub), sub.Short))
 		}
 	}
 	if len(list) > 0 {

@@ -153,8 +153,10 @@ func TestUpstreamSkipsExtraKeys(t *testing.T) {
 		leaf := p.Root.Children[len(p.Root.Children)-1]
 		leaf.Times.Add(7)
 		leaf.Set("time (ns)", profile.IntValue(7_000_000))
+		profiletest.Sample(p, seed)
+		leaf.Samples = []profile.FunctionSamples{{PCs: []profile.PCSamples{{Offset: 16, Stalls: []profile.Stall{{Samples: 3}}}}}}
 		full := writeTo(t, filepath.Join(dir, "with"+string(rune('a'+seed))), p)
-		for _, key := range []string{`"times"`, `"info"`} {
+		for _, key := range []string{`"times"`, `"info"`, `"samples"`, `"sampling"`} {
 			if !bytes.Contains(full, []byte(key)) {
 				t.Fatalf("profile %d has no %s", seed, key)
 			}

@@ -37,8 +37,9 @@ type code struct {
 type function struct {
 	record.Function
 	launchers []*launcher
-	samples   tallies // that nobody has yet
-	set       uint32  // who listened when the last of them came
+	before    []*launcher // those of the period before
+	samples   tallies     // that nobody has yet
+	set       uint32      // who listened when the last of them came
 }
 
 // launcher is a place that launches a function.
@@ -256,28 +257,32 @@ func (a *Aggregator) Drop(t *Tree) {
 // per function is enough for it.
 func (s *Sampling) drop(t *Tree) {
 	for _, f := range s.functions {
-		var gone *launcher
-		left := f.launchers[:0]
-		for _, l := range f.launchers {
-			l.forget(t)
-			if len(l.to) > 0 {
-				left = append(left, l)
-				continue
-			}
-			if gone == nil {
-				gone = &launcher{}
-				left = append(left, gone)
-			}
-			gone.join(l)
-		}
-		clear(f.launchers[len(left):])
-		f.launchers = left
+		f.launchers, f.before = forget(f.launchers, t), forget(f.before, t)
 	}
 	for key, l := range s.launchers {
 		if len(l.to) == 0 {
 			delete(s.launchers, key)
 		}
 	}
+}
+
+func forget(launchers []*launcher, t *Tree) []*launcher {
+	var gone *launcher
+	left := launchers[:0]
+	for _, l := range launchers {
+		l.forget(t)
+		if len(l.to) > 0 {
+			left = append(left, l)
+			continue
+		}
+		if gone == nil {
+			gone = &launcher{}
+			left = append(left, gone)
+		}
+		gone.join(l)
+	}
+	clear(launchers[len(left):])
+	return left
 }
 
 func (l *launcher) forget(t *Tree) {

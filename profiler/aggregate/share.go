@@ -20,6 +20,9 @@ func (a *Aggregator) Settle() {
 	s.count()
 	a.share((*Tree).shares)
 	for _, f := range s.functions {
+		if len(f.launchers) > 0 {
+			f.before = f.launchers
+		}
 		f.launchers, f.samples = nil, nil
 	}
 	clear(s.launchers)
@@ -31,7 +34,7 @@ func (a *Aggregator) Settle() {
 func (s *Sampling) count() {
 	byName := s.launchersByName()
 	for _, f := range s.functions {
-		switch from := append(slices.Clip(f.launchers), byName[f.Name]...); {
+		switch from := f.from(byName); {
 		case len(from) == 0:
 			s.Unlaunched += f.samples.total()
 		case len(merged(from)) > 1:
@@ -67,8 +70,7 @@ func (a *Aggregator) share(of func(*Tree) *shares) {
 		if len(f.samples) == 0 {
 			continue
 		}
-		from := append(slices.Clip(f.launchers), byName[f.Name]...)
-		if len(from) > 0 {
+		if from := f.from(byName); len(from) > 0 {
 			f.apportion(uint32(i+1), merged(from), of)
 			continue
 		}
@@ -78,6 +80,15 @@ func (a *Aggregator) share(of func(*Tree) *shares) {
 			}
 		}
 	}
+}
+
+// from returns who launched a function. Samples may be later than the end of their period, and launches earlier than its
+// beginning: another thread goes on while a flush waits. Then those who launched it the last time did.
+func (f *function) from(byName map[string][]*launcher) []*launcher {
+	if from := append(slices.Clip(f.launchers), byName[f.Name]...); len(from) > 0 {
+		return from
+	}
+	return f.before
 }
 
 // launchersByName returns those of functions that are only known by name: any function of that name may be theirs.

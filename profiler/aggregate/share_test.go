@@ -115,6 +115,27 @@ func TestSamplesAreNotSettledTwice(t *testing.T) {
 	}
 }
 
+// Samples that come after the end of their period go to who launched the function the last time, also through a phase
+// that was dropped since.
+func TestLateSamplesFindTheirLaunch(t *testing.T) {
+	a, tree, set := sampled(t, false)
+	f := record.Function{Module: 7, Index: 3, Name: "k"}
+	at := launched(set, 1)
+	at.Function = a.Sampling.Number(f)
+	a.Add(kernel("k", 0, 100), at)
+	a.Settle()
+	a.Settle() // a period in which it was not launched
+	take(a, set, 10, f)
+	if p, _ := a.FreezeSampled(tree, "CUDA"); len(p.Root.Child("k").Samples) != 1 || p.Root.Child(UnattributedFrame) != nil {
+		t.Error("late samples were not given to the last launch")
+	}
+	a.Drop(tree)
+	a.Settle()
+	if a.Sampling.Unlaunched != 0 || a.Sampling.Taken != 10 {
+		t.Errorf("%d unlaunched, %d taken", a.Sampling.Unlaunched, a.Sampling.Taken)
+	}
+}
+
 // Two functions of one name are two: each sample finds its own launches.
 func TestFunctionsOfOneNameAreToldApart(t *testing.T) {
 	a, tree, set := sampled(t, false)

@@ -23,6 +23,9 @@ enum capture_event {
   EV_BUFFER = 7,      // stream id, buffer size, kinds {kind, record size, string fields}, the records
   EV_ANSWER = 8,      // function, handle, result, value
   EV_CUBIN = 9,       // hash, bytes
+  EV_REASONS = 10,    // context, count, {index, name}: why a sampled warp may not go on
+  EV_SAMPLES = 11,    // context, result, total, dropped, non-user, buffer full, count, {module, function, offset, name,
+                      // correlation, count, {reason, samples}}
   EV_SCOPE_ENTER = 16, // name, node, generation
   EV_SCOPE_EXIT = 17, // node, generation
   EV_STATE_ENTER = 18, // name (0: no state)
@@ -87,9 +90,18 @@ static const struct params_shape params_shapes[] = {
     {CBID_cuStreamBeginCaptureToGraph_ptsz, 16, -1, -1, 0},
     {CBID_cuStreamEndCapture, 16, 8, -1, POINTER(8)},
     {CBID_cuStreamEndCapture_ptsz, 16, 8, -1, POINTER(8)},
+    {CBID_cuModuleLoad, 16, 0, -1, POINTER(0) | POINTER(8)},
     {CBID_cuModuleLoadData, 16, 0, -1, POINTER(0) | POINTER(8)},
+    {CBID_cuModuleLoadDataEx, 16, 0, -1, POINTER(0) | POINTER(8)},
+    {CBID_cuModuleLoadFatBinary, 16, 0, -1, POINTER(0) | POINTER(8)},
     {CBID_cuModuleUnload, 8, -1, -1, 0},
     {CBID_cuModuleGetFunction, 24, 0, -1, POINTER(0) | POINTER(16)},
+    {CBID_cuLibraryLoadData, 16, 0, -1, POINTER(0) | POINTER(8)},
+    {CBID_cuLibraryLoadFromFile, 16, 0, -1, POINTER(0) | POINTER(8)},
+    {CBID_cuLibraryUnload, 8, -1, -1, 0},
+    {CBID_cuLibraryGetKernel, 24, 0, -1, POINTER(0) | POINTER(16)},
+    {CBID_cuLibraryGetModule, 16, 0, -1, POINTER(0)},
+    {CBID_cuKernelGetFunction, 16, 0, -1, POINTER(0)},
 };
 #undef POINTER
 #undef PADDING
@@ -99,6 +111,12 @@ static inline const struct params_shape *params_shape_of(uint32_t domain, uint32
   for (size_t i = 0; i < sizeof params_shapes / sizeof params_shapes[0]; i++)
     if (params_shapes[i].cbid == cbid) return &params_shapes[i];
   return NULL;
+}
+
+// Where the arguments of a function hold a pointer to a name, which the event has as its symbol; 0 is nowhere.
+static inline uint32_t params_name_field(uint32_t domain, uint32_t cbid) {
+  if (domain != DOMAIN_DRIVER || (cbid != CBID_cuModuleGetFunction && cbid != CBID_cuLibraryGetKernel)) return 0;
+  return offsetof(struct cuda_params_module_get_function, name);
 }
 
 // Where the records of a kind hold a pointer to a string; 0 is nowhere. The capture has the string's number there.

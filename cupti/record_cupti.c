@@ -8,6 +8,7 @@
 
 #include "record_file.h"
 #include "record_program.h"
+#include "record_sampling.h"
 
 // The originals, and what the profiler registered. Written at start-up and by Subscribe and
 // ActivityRegisterCallbacks, before CUPTI can call anything.
@@ -174,6 +175,14 @@ static void write_params(struct event *e, const struct params_shape *shape, cons
   }
 }
 
+static const char *name_in(uint32_t domain, uint32_t cbid, const struct cupti_callback_data *d) {
+  const char *name;
+  uint32_t field = params_name_field(domain, cbid);
+  if (!field || !d->params) return d->symbol_name;
+  memcpy(&name, (const uint8_t *)d->params + field, sizeof name);
+  return name;
+}
+
 static void write_callback(uint32_t domain, uint32_t cbid, const struct cupti_callback_data *d) {
   const struct params_shape *shape = params_shape_of(domain, cbid);
   struct event e = {0};
@@ -183,7 +192,7 @@ static void write_callback(uint32_t domain, uint32_t cbid, const struct cupti_ca
   event_number(&e, d->correlation_id);
   event_number(&e, (uintptr_t)d->context);
   event_number(&e, d->context_uid);
-  event_number(&e, record_cstring(d->symbol_name));
+  event_number(&e, record_cstring(name_in(domain, cbid, d)));
   event_number(&e, d->site == SITE_EXIT && d->return_value ? *(const uint32_t *)d->return_value : 0);
   if (shape && d->params) {
     write_params(&e, shape, d);
@@ -202,11 +211,18 @@ static uint64_t hash_image(const void *bytes, size_t length) {
   return h;
 }
 
+// Most captures need no code, and code is large. Samples need what they fell in: of that what is small, as Triton's is.
+static int cubin_wanted(size_t size) {
+  enum { SMALL = 256 << 10 };
+  const char *wanted = getenv("PROTON_RECORD_CUBINS");
+  if (!wanted || !*wanted) return record_samples() && size <= SMALL;
+  return strcmp(wanted, "0") != 0;
+}
+
 static uint64_t write_cubin(const struct cupti_module_data *m) {
   if (!m->cubin || !m->cubin_size) return 0;
   uint64_t hash = hash_image(m->cubin, m->cubin_size);
-  const char *wanted = getenv("PROTON_RECORD_CUBINS"); // most captures need no code, and code is large
-  if (wanted && *wanted && strcmp(wanted, "0") && record_is_new(hash, 1)) {
+  if (cubin_wanted(m->cubin_size) && record_is_new(hash, 1)) {
     struct event e = {0};
     event_number(&e, hash);
     event_bytes(&e, m->cubin, m->cubin_size);

@@ -2,6 +2,7 @@ package cupti
 
 /*
 #include <stdlib.h>
+#include "record_sampling.h"
 #include "sampling.h"
 */
 import "C"
@@ -49,6 +50,7 @@ func (c *Collector) startSampler() {
 		s.problem("sample instructions: %s has no %s; set PROTON_CUPTI_PATH to a libcupti of CUDA 11.8 or newer", c.library.Path, C.GoString(missing))
 		return
 	}
+	C.record_wrap_sampling(&C.cupti_sampling)
 	if s.mode == record.Serialized && c.version < C.CUPTI_12_4 {
 		s.problem("sample instructions of one kernel at a time: %s (%s) does not tell launches apart; use a libcupti of CUDA 12.4 or newer, or collection=continuous", c.library.Path, versionText(c.version))
 		return

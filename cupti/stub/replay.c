@@ -32,7 +32,8 @@ static void play(const struct capture *c, const struct cap_event *e) {
   case EV_BUFFER: play_buffer(c, e); return;
   case EV_ANSWER: play_answer(e); return;
   case EV_CUBIN: play_cubin(e); return;
-  case EV_INFO: case EV_DEVICE: case EV_END: return;
+  case EV_SAMPLES: play_samples(c, e); return;
+  case EV_INFO: case EV_DEVICE: case EV_REASONS: case EV_END: return;
   default: play_program(c, e);
   }
 }

@@ -12,6 +12,8 @@ void play_buffer(const struct capture *c, const struct cap_event *e);
 void play_answer(const struct cap_event *e);
 void play_cubin(const struct cap_event *e);
 void forget_answers(void);
+// sampling.c: samples, for whoever asks next.
+void play_samples(const struct capture *c, const struct cap_event *e);
 
 // replay_program.c: what the program did.
 void program_begin(const struct capture *c, const struct hp_api *api, void (*control)(const char *method, const char *params));

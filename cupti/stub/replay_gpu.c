@@ -61,7 +61,7 @@ static struct arguments *arguments_of(uint32_t site) {
   return a;
 }
 
-static void read_arguments(struct arguments *a, uint32_t domain, uint32_t cbid, struct cap_cursor *at) {
+static void read_arguments(struct arguments *a, uint32_t domain, uint32_t cbid, const char *symbol, struct cap_cursor *at) {
   const struct params_shape *shape = params_shape_of(domain, cbid);
   a->out = cap_number(at);
   uint64_t size = cap_number(at);
@@ -71,6 +71,8 @@ static void read_arguments(struct arguments *a, uint32_t domain, uint32_t cbid, 
   const uint8_t *config = cap_bytes(at, config_size);
   if (config && config_size == sizeof a->config) memcpy(&a->config, config, sizeof a->config);
   if (shape && shape->out >= 0) a->words[shape->out / 8] = (uintptr_t)&a->out;
+  uint32_t name = params_name_field(domain, cbid);
+  if (name) a->words[name / 8] = (uintptr_t)symbol;
   if (shape && shape->config >= 0) a->words[shape->config / 8] = (uintptr_t)&a->config;
 }
 
@@ -86,7 +88,7 @@ void play_callback(const struct capture *c, const struct cap_event *e) {
   d.symbol_name = cap_string(c, &at);
   result = (uint32_t)cap_number(&at);
   struct arguments *arguments = arguments_of(d.site);
-  read_arguments(arguments, domain, cbid, &at);
+  read_arguments(arguments, domain, cbid, d.symbol_name, &at);
   if (at.short_) return;
   d.function_name = "replayed";
   d.params = arguments->words;

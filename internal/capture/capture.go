@@ -40,6 +40,8 @@ const (
 	Buffer     Type = 7
 	Answer     Type = 8
 	Cubin      Type = 9
+	Reasons    Type = 10
+	Samples    Type = 11
 	ScopeEnter Type = 16
 	ScopeExit  Type = 17
 	StateEnter Type = 18

@@ -68,6 +68,10 @@ func (d *dumper) describe(t Type, in *cursor) string {
 		return fmt.Sprintf("answer %d for %s: result %d, %d", function, d.handle(handle), in.number(), in.number())
 	case Cubin:
 		return fmt.Sprintf("cubin %016x, %d bytes", in.number(), len(in.rest))
+	case Reasons:
+		return fmt.Sprintf("reasons of stalls, context %s: %d", d.handle(in.number()), in.number())
+	case Samples:
+		return d.samples(in)
 	case ScopeEnter:
 		return fmt.Sprintf("scope %s as %d.%d", str(), in.number(), in.number())
 	case ScopeExit:
@@ -141,6 +145,19 @@ func (d *dumper) resource(in *cursor) string {
 			} else if n != 0 {
 				text += ", " + what + " " + d.handle(n)
 			}
+		}
+	}
+	return text
+}
+
+func (d *dumper) samples(in *cursor) string {
+	text := fmt.Sprintf("samples, context %s: result %d, %d in all, %d dropped, %d not the program's, buffer full %d", d.handle(in.number()),
+		in.number(), in.number(), in.number(), in.number(), in.number())
+	for n := in.number(); n > 0 && !in.short; n-- {
+		text += fmt.Sprintf("\n    module %016x function %d at %#x", in.number(), in.number(), in.number())
+		text += fmt.Sprintf(" %s, correlation %d:", d.capture.text(in.number()), in.number())
+		for stalls := in.number(); stalls > 0 && !in.short; stalls-- {
+			text += fmt.Sprintf(" %d*%d", in.number(), in.number())
 		}
 	}
 	return text

@@ -419,7 +419,18 @@ static void shapes(void) {
   FITS(cuStreamEndCapture_ptsz);
   FITS(cuModuleLoadData);
   FITS(cuModuleUnload);
+  FITS(cuModuleLoad);
+  FITS(cuModuleLoadDataEx);
+  FITS(cuModuleLoadFatBinary);
   FITS(cuModuleGetFunction);
+#if CUPTI_API_VERSION >= 19
+  FITS(cuLibraryLoadData);
+  FITS(cuLibraryLoadFromFile);
+  FITS(cuLibraryUnload);
+  FITS(cuLibraryGetKernel);
+  FITS(cuLibraryGetModule);
+  FITS(cuKernelGetFunction);
+#endif
 #if CUPTI_API_VERSION >= 22
   FITS(cuStreamBeginCaptureToGraph);
   FITS(cuStreamBeginCaptureToGraph_ptsz);

@@ -70,6 +70,21 @@ type Device struct {
 	NumSMs          int64
 }
 
+// Number returns where a fact that is a number is kept, by its name in files; nil for a name that means none.
+func (d *Device) Number(fact string) *int64 {
+	switch fact {
+	case "bus_width":
+		return &d.BusWidth
+	case "clock_rate":
+		return &d.ClockRate
+	case "memory_clock_rate":
+		return &d.MemoryClockRate
+	case "num_sms":
+		return &d.NumSMs
+	}
+	return nil
+}
+
 // Child returns the child with that name, or nil.
 func (n *Node) Child(name string) *Node {
 	for _, c := range n.Children {

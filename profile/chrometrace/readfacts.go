@@ -48,18 +48,11 @@ func (d *reader) deviceTable() {
 		d.objects(func(id string) {
 			device := profile.Device{Type: typ, ID: id}
 			d.objects(func(fact string) {
-				switch fact {
-				case "arch":
+				if fact == "arch" {
 					device.Arch = d.text()
-				case "bus_width":
-					device.BusWidth = int64(d.whole())
-				case "clock_rate":
-					device.ClockRate = int64(d.whole())
-				case "memory_clock_rate":
-					device.MemoryClockRate = int64(d.whole())
-				case "num_sms":
-					device.NumSMs = int64(d.whole())
-				default:
+				} else if into := device.Number(fact); into != nil {
+					*into = int64(d.whole())
+				} else {
 					d.Skip(0)
 				}
 			})

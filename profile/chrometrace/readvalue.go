@@ -40,21 +40,7 @@ func (d *reader) vector() (profile.Value, bool) {
 	if !numbers {
 		return profile.Value{}, false
 	}
-	return numbersOf(list), true
-}
-
-func numbersOf(list []profile.Value) profile.Value {
-	ints, floats := make([]int64, len(list)), make([]float64, len(list))
-	whole := true
-	for i, v := range list {
-		ints[i] = v.Int()
-		floats[i], _ = v.Float()
-		whole = whole && v.Type() == profile.Int
-	}
-	if whole {
-		return profile.IntsValue(ints)
-	}
-	return profile.FloatsValue(floats)
+	return profile.VectorValue(list), true
 }
 
 // parseValue reads a metric that upstream wrote as text.
@@ -75,7 +61,7 @@ func parseValue(text string) profile.Value {
 		}
 		list = append(list, v)
 	}
-	return numbersOf(list)
+	return profile.VectorValue(list)
 }
 
 func parseNumber(text string) (profile.Value, bool) {

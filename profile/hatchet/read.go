@@ -306,28 +306,14 @@ func (d *decoder) textValue(facts *metricFacts) profile.Value {
 // vector reads a list of numbers; one float makes all of them floats.
 func (d *decoder) vector() profile.Value {
 	var list []profile.Value
-	whole := true
 	d.Array("at the start of a list", func() {
 		if c := d.Peek(); c == '"' || c == '[' || c == '{' {
 			d.Unexpected("a number")
 			return
 		}
-		v := d.Scalar()
-		whole = whole && v.Type() == profile.Int
-		list = append(list, v)
+		list = append(list, d.Scalar())
 	})
-	if whole {
-		ints := make([]int64, len(list))
-		for i, v := range list {
-			ints[i] = v.Int()
-		}
-		return profile.IntsValue(ints)
-	}
-	floats := make([]float64, len(list))
-	for i, v := range list {
-		floats[i], _ = v.Float()
-	}
-	return profile.FloatsValue(floats)
+	return profile.VectorValue(list)
 }
 
 // kinds decides by what the file can tell: text never adds up, numbers that the root names are inclusive,
@@ -364,20 +350,12 @@ func (d *decoder) devices() []profile.Device {
 }
 
 func (d *decoder) deviceFact(dev *profile.Device, fact string) {
-	var into *int64
-	switch fact {
-	case "arch":
+	if fact == "arch" {
 		d.deviceArch(dev)
 		return
-	case "bus_width":
-		into = &dev.BusWidth
-	case "clock_rate":
-		into = &dev.ClockRate
-	case "memory_clock_rate":
-		into = &dev.MemoryClockRate
-	case "num_sms":
-		into = &dev.NumSMs
-	default:
+	}
+	into := dev.Number(fact)
+	if into == nil {
 		d.Skip(0)
 		return
 	}

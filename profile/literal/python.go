@@ -116,19 +116,9 @@ func (p *python) value() profile.Value {
 
 // vector reads a list of numbers; one float makes all of them floats.
 func (p *python) vector() profile.Value {
-	var ints []int64
-	var floats []float64
-	whole := true
-	p.list("a vector", func() {
-		v := p.number()
-		f, _ := v.Float()
-		whole = whole && v.Type() == profile.Int
-		ints, floats = append(ints, v.Int()), append(floats, f)
-	})
-	if whole {
-		return profile.IntsValue(ints)
-	}
-	return profile.FloatsValue(floats)
+	var list []profile.Value
+	p.list("a vector", func() { list = append(list, p.number()) })
+	return profile.VectorValue(list)
 }
 
 // number reads a number or a word for one, also as numpy prints it: np.float64(1.5).

@@ -192,20 +192,12 @@ func (d *decoder) rootKey(key string) {
 }
 
 func (d *decoder) deviceFact(dev *profile.Device, fact string) {
-	var into *int64
-	switch fact {
-	case "arch":
+	if fact == "arch" {
 		dev.Arch = d.str("an architecture")
 		return
-	case "bus_width":
-		into = &dev.BusWidth
-	case "clock_rate":
-		into = &dev.ClockRate
-	case "memory_clock_rate":
-		into = &dev.MemoryClockRate
-	case "num_sms":
-		into = &dev.NumSMs
-	default:
+	}
+	into := dev.Number(fact)
+	if into == nil {
 		d.skip(0)
 		return
 	}

@@ -194,27 +194,15 @@ func (d *decoder) value() profile.Value {
 // vector reads an array of numbers; one float makes all of them floats.
 func (d *decoder) vector() profile.Value {
 	n := d.array("a vector")
-	list, whole := make([]profile.Value, 0, min(n, 1<<10)), true
+	list := make([]profile.Value, 0, min(n, 1<<10))
 	for range n {
 		v := d.number("a number of a vector")
 		if d.err != nil {
 			return profile.Value{}
 		}
-		whole = whole && v.Type() == profile.Int
 		list = append(list, v)
 	}
-	if whole {
-		ints := make([]int64, len(list))
-		for i, v := range list {
-			ints[i] = v.Int()
-		}
-		return profile.IntsValue(ints)
-	}
-	floats := make([]float64, len(list))
-	for i, v := range list {
-		floats[i], _ = v.Float()
-	}
-	return profile.FloatsValue(floats)
+	return profile.VectorValue(list)
 }
 
 func (d *decoder) readInfo() {
@@ -307,20 +295,13 @@ func (d *decoder) devices() []profile.Device {
 }
 
 func (d *decoder) deviceFact(dev *profile.Device) {
-	var into *int64
-	switch d.str("a device's fact") {
-	case "arch":
+	fact := d.str("a device's fact")
+	if fact == "arch" {
 		dev.Arch = d.str("an architecture")
 		return
-	case "bus_width":
-		into = &dev.BusWidth
-	case "clock_rate":
-		into = &dev.ClockRate
-	case "memory_clock_rate":
-		into = &dev.MemoryClockRate
-	case "num_sms":
-		into = &dev.NumSMs
-	default:
+	}
+	into := dev.Number(fact)
+	if into == nil {
 		d.skip(0)
 		return
 	}

@@ -103,7 +103,6 @@ func describeDevice(d *profile.Device) string {
 }
 
 func readDevice(d *profile.Device, key, value string) {
-	number, _ := strconv.ParseInt(value, 10, 64)
 	switch key {
 	case "type":
 		d.Type = value
@@ -111,14 +110,10 @@ func readDevice(d *profile.Device, key, value string) {
 		d.ID = value
 	case "arch":
 		d.Arch = value
-	case "bus_width":
-		d.BusWidth = number
-	case "clock_rate":
-		d.ClockRate = number
-	case "memory_clock_rate":
-		d.MemoryClockRate = number
-	case "num_sms":
-		d.NumSMs = number
+	default:
+		if into := d.Number(key); into != nil {
+			*into, _ = strconv.ParseInt(value, 10, 64)
+		}
 	}
 }
 

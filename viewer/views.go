@@ -81,7 +81,7 @@ func viewByName(name string) (*View, error) {
 		names = append(names, views[i].Name)
 	}
 	if name == "source" {
-		return nil, errors.New("the source view needs instruction samples, which no profile has yet; tree, flat and bottom-up go down to kernels")
+		return nil, errors.New("the source of a kernel is shown by proton viewer --source; views are of call paths")
 	}
 	return nil, fmt.Errorf("there is no view %q; there are %s", name, strings.Join(names, ", "))
 }

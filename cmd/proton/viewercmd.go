@@ -33,6 +33,7 @@ type viewerFlags struct {
 	color    string
 	paper    viewer.Paper
 	noPager  bool
+	samples  sourceFlags
 }
 
 // flagsOfProtonViewer are those that --compat knows.
@@ -61,15 +62,19 @@ Metrics, any number of them, separated by commas; names ignore case. A name with
   NAME/%                          share of the whole program
   NAME                            any recorded metric: see --list
 
+Profiles of proton run -m pcsampling have instruction samples. --source shows them beside the lines of the hottest
+kernel's source, --sass beside its instructions; docs/sampling.md says what the numbers mean.
+
 Called as proton-viewer, this program prints what Triton's proton-viewer does: that is --compat.`,
 		Example: `  proton viewer -m util,tflop/s,time matmul.hatchet
   proton viewer --top 20 train.hatchet
   proton viewer --bottom-up --focus '^backward$' train.hatchet
   proton viewer -m time,p50_time,p99_time,max_time --flat train.hatchet
   proton viewer -m util,bound,intensity,attainable --peak flops32=fp32 train.hatchet
-  proton viewer --view json train.hatchet | jq '.rows[0]'`,
+  proton viewer --view json train.hatchet | jq '.rows[0]'
+  proton viewer --source matmul sampled.hatchet`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
+			if args = f.samples.kernelOf(args); len(args) != 1 {
 				return &exitError{code: 2, err: fmt.Errorf("must specify one file to read, or - for standard input; got %d: proton viewer [flags] FILE", len(args))}
 			}
 			return nil
@@ -78,6 +83,7 @@ Called as proton-viewer, this program prints what Triton's proton-viewer does: t
 			if err := f.check(cmd.Flags()); err != nil {
 				return &exitError{code: 2, err: err}
 			}
+			args = f.samples.kernelOf(args)
 			return f.run(args[0], cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -95,6 +101,8 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.flat, "flat", false, "frames by name: the flat view; or its rows in the view that is asked for")
 	flags.IntVar(&f.o.Top, "top", 0, "the `N` frames with most of their own: the top view")
 	flags.BoolVar(&f.bottomUp, "bottom-up", false, "frames by name, their callers below: the bottom-up view; or its rows in the view that is asked for")
+
+	f.samples.register(flags)
 
 	flags.StringVarP(&f.o.Include, "include", "i", "", "count only paths through frames that match `REGEXP`")
 	flags.StringVarP(&f.o.Exclude, "exclude", "e", "", "count no path through frames that match `REGEXP`")
@@ -163,6 +171,9 @@ func (f *viewerFlags) check(flags *pflag.FlagSet) error {
 		}
 		return nil
 	}
+	if err := f.samples.check(flags, f.view); err != nil {
+		return err
+	}
 	return f.chooseView(flags)
 }
 
@@ -172,6 +183,12 @@ func (f *viewerFlags) chooseView(flags *pflag.FlagSet) error {
 		view  string
 		group viewer.Grouping
 	}{{f.flat, "flat", viewer.ByName}, {flags.Changed("top"), "top", viewer.ByName}, {f.bottomUp, "bottom-up", viewer.ByCaller}}
+	if f.samples.json {
+		if f.view != "" && f.view != "json" {
+			return fmt.Errorf("--json is --view json, and not --view %s: ask for one", f.view)
+		}
+		f.view = "json"
+	}
 	asked := f.view
 	for _, s := range short {
 		if !s.given {
@@ -218,7 +235,9 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 	}
 	var notes []string // for standard error, once a pager has left the screen
 	err = term.Paged(stdout, !f.noPager, os.LookupEnv, func(out io.Writer) (err error) {
-		if f.compat {
+		if f.samples.asked() {
+			notes, err = f.printSamples(file, p, out)
+		} else if f.compat {
 			notes, err = f.printCompat(p, stdin, out)
 		} else {
 			notes, err = f.print(p, out)

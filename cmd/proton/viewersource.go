@@ -1,0 +1,150 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer/source"
+)
+
+// sourceFlags are those of `proton viewer` that show instruction samples.
+type sourceFlags struct {
+	source, sass kernelFlag
+	paths        []string
+	context      int
+	unfold       bool
+	byPath       bool
+	json         bool
+}
+
+// kernelFlag is a flag that may have a kernel's name or not: --source, --source=matmul. `--source matmul FILE` is taken
+// apart by kernelOf.
+type kernelFlag struct {
+	asked   bool
+	pattern string
+}
+
+// hottest is what the flag says where no kernel is named.
+const hottest = "the hottest"
+
+func (k *kernelFlag) String() string { return k.pattern }
+func (k *kernelFlag) Type() string   { return "KERNEL" }
+
+func (k *kernelFlag) Set(pattern string) error {
+	k.asked = true
+	if k.pattern = pattern; pattern == hottest {
+		k.pattern = ""
+	}
+	return nil
+}
+
+func (f *sourceFlags) register(flags *pflag.FlagSet) {
+	for _, k := range []struct {
+		name, about string
+		value       *kernelFlag
+	}{
+		{"source", "samples by line of the source, of the kernels that match the regular expression `KERNEL`", &f.source},
+		{"sass", "samples by instruction, of the kernels that match `KERNEL`", &f.sass},
+	} {
+		flags.Var(k.value, k.name, k.about)
+		flags.Lookup(k.name).NoOptDefVal = hottest
+	}
+	flags.StringArrayVar(&f.paths, "source-path", nil, "sources were moved, `OLD=NEW`; or a folder to search them in")
+	flags.IntVar(&f.context, "context", 2, "show `N` lines around those with samples")
+	flags.BoolVar(&f.unfold, "unfold", false, "show the lines of functions that were inlined")
+	flags.BoolVar(&f.byPath, "by-path", false, "show a kernel once for each call path that it was launched from")
+	flags.BoolVar(&f.json, "json", false, "for programs: --view json; of samples, with --source and --sass")
+}
+
+// without are the flags that mean nothing without instruction samples; with, the other ones that mean something with
+// them.
+var (
+	onlyOfSamples = []string{"source-path", "context", "unfold", "by-path"}
+	alsoOfSamples = []string{"source", "sass", "include", "exclude", "json", "view", "width", "color", "ascii", "all", "no-pager", "help"}
+)
+
+func (f *sourceFlags) asked() bool { return f.source.asked || f.sass.asked }
+
+// check refuses flags that mean nothing together.
+func (f *sourceFlags) check(flags *pflag.FlagSet, view string) error {
+	if f.source.asked && f.sass.asked {
+		return errors.New("--source and --sass show the same samples in two ways: ask for one")
+	}
+	if f.context < 0 {
+		return fmt.Errorf("read --context %d: lines around a line are 0 or more", f.context)
+	}
+	var foreign string
+	flags.Visit(func(flag *pflag.Flag) {
+		own := slices.Contains(onlyOfSamples, flag.Name)
+		switch {
+		case !f.asked() && own:
+			foreign = fmt.Sprintf("--%s: it is for --source and --sass", flag.Name)
+		case f.asked() && !own && !slices.Contains(alsoOfSamples, flag.Name):
+			foreign = fmt.Sprintf("--%s: it means nothing with --source and --sass, which have -i, -e, --by-path and --all", flag.Name)
+		}
+	})
+	switch {
+	case foreign != "":
+		return errors.New(foreign)
+	case f.asked() && view != "" && view != "json":
+		return fmt.Errorf("--view %s: --source and --sass print text, or with --json a document", view)
+	}
+	return f.files("", nil).CheckMoves()
+}
+
+// kernelOf takes the kernel's name off the arguments: `proton viewer --source matmul FILE`.
+func (f *sourceFlags) kernelOf(args []string) []string {
+	if len(args) != 2 || !f.asked() || f.source.pattern+f.sass.pattern != "" && f.source.pattern+f.sass.pattern != args[0] {
+		return args
+	}
+	if f.source.asked {
+		f.source.pattern = args[0]
+	} else {
+		f.sass.pattern = args[0]
+	}
+	return args[1:]
+}
+
+// files finds sources where they were, beside the profile and in the current folder.
+func (f *sourceFlags) files(file string, p *tree.Profile) *source.Files {
+	files := &source.Files{Moves: f.paths, Near: []string{"."}}
+	if file != "" && file != "-" {
+		files.Near = append(files.Near, filepath.Dir(file))
+	}
+	if p != nil {
+		if ns, err := strconv.ParseInt(p.Info[tree.InfoStart], 10, 64); err == nil {
+			files.Since = time.Unix(0, ns)
+		}
+	}
+	return files
+}
+
+// printSamples prints what --source and --sass ask for.
+func (f *viewerFlags) printSamples(file string, p *tree.Profile, out io.Writer) ([]string, error) {
+	sf := &f.samples
+	s, err := source.Collect(p, source.Options{Kernel: sf.source.pattern + sf.sass.pattern, Include: f.o.Include, Exclude: f.o.Exclude, ByPath: sf.byPath})
+	if err != nil {
+		return nil, fmt.Errorf("show the samples of %s: %w", file, err)
+	}
+	l := source.Listing{Paper: f.paper, Unfold: sf.unfold, Context: sf.context, Files: sf.files(file, p)}
+	l.Modules = &source.Modules{Profile: file, Env: os.LookupEnv}
+	json := sf.json || f.view == "json"
+	switch {
+	case sf.sass.asked && json:
+		return source.PrintSASSJSON(out, s, l)
+	case sf.sass.asked:
+		return source.PrintSASS(out, s, l)
+	case json:
+		return source.PrintJSON(out, s, l)
+	}
+	return source.Print(out, s, l)
+}

@@ -1,0 +1,181 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goproton/goproton/internal/cubin"
+)
+
+// Code is the text of a function's instructions.
+type Code struct {
+	Tool   string            // what disassembled it; "" if nothing did, and only opcodes are known
+	Text   map[uint64]string // by offset within the function
+	Labels map[uint64]string // of the instructions that branches lead to
+}
+
+// Code disassembles a function. Without a disassembler it still tells the operations, and why it has no more.
+func (m *Modules) Code(module *Module) (*Code, error) {
+	tool, err := m.disassembler()
+	if err == nil {
+		var out []byte
+		if out, err = m.run(tool, module.File, module.Function.Index); err == nil {
+			code := parseDisassembly(out, module.Function.Name, module.Function.Size)
+			if len(code.Text) > 0 {
+				code.Tool = tool
+				return code, nil
+			}
+			err = fmt.Errorf("%s says nothing about the function", tool)
+		}
+	}
+	return operations(module.Function), err
+}
+
+// disassembler finds nvdisasm.
+func (m *Modules) disassembler() (string, error) {
+	if tool, set := m.Env("PROTON_NVDISASM"); set {
+		if tool == "" {
+			return "", errors.New("PROTON_NVDISASM is empty, so nvdisasm is not used")
+		}
+		if !executable(tool) {
+			return "", fmt.Errorf("PROTON_NVDISASM names %s, which is no program", tool)
+		}
+		return tool, nil
+	}
+	if path, set := m.Env("PATH"); set {
+		for _, folder := range filepath.SplitList(path) {
+			if tool := filepath.Join(folder, "nvdisasm"); filepath.IsAbs(tool) && executable(tool) {
+				return tool, nil
+			}
+		}
+	}
+	if tool, set := m.Env("TRITON_NVDISASM_PATH"); set && executable(tool) {
+		return tool, nil
+	}
+	cuda, _ := m.Env("CUDA_HOME")
+	path, _ := m.Env("CUDA_PATH")
+	for _, folder := range []string{cuda, path, "/usr/local/cuda"} {
+		if tool := filepath.Join(folder, "bin", "nvdisasm"); folder != "" && executable(tool) {
+			return tool, nil
+		}
+	}
+	return "", errors.New("no nvdisasm in PATH, CUDA_HOME or PROTON_NVDISASM, so instructions have no operands; CUDA's toolkit has it, and Triton: triton/backends/nvidia/bin")
+}
+
+func executable(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+const (
+	patience      = 20 * time.Second // for nvdisasm, which takes a second for a kernel of 2 MB
+	longestOutput = 128 << 20
+)
+
+func (m *Modules) run(tool, file string, index int) ([]byte, error) {
+	if m.Run != nil {
+		return m.Run(tool, file, index)
+	}
+	absolute, err := filepath.Abs(file) // the name of a file must not be taken for an option
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, tool, "-c", "-fun", strconv.Itoa(index), absolute)
+	cmd.WaitDelay = time.Second
+	var out, complaints limited
+	out.left, complaints.left = longestOutput, 1<<10
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	err = cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%s took longer than %s", tool, patience)
+	case err != nil:
+		said, _, _ := strings.Cut(strings.TrimSpace(complaints.String()), "\n")
+		return nil, fmt.Errorf("%s: %w: %s", tool, err, said)
+	}
+	return out.Bytes(), nil
+}
+
+// limited keeps the beginning of what is written to it.
+type limited struct {
+	bytes.Buffer
+	left int
+}
+
+func (l *limited) Write(b []byte) (int, error) {
+	kept := b[:min(len(b), l.left)]
+	l.left -= len(kept)
+	l.Buffer.Write(kept)
+	return len(b), nil
+}
+
+var _ io.Writer = &limited{}
+
+var instruction = regexp.MustCompile(`^\s*/\*([0-9a-f]{1,16})\*/\s+(.*?)\s*;?\s*(?:/\*.*)?$`)
+
+// parseDisassembly reads nvdisasm's text. A function that lies within a kernel's section, as those that only one
+// kernel calls do, begins at its label, and addresses go on from the kernel's.
+func parseDisassembly(text []byte, function string, size uint64) *Code {
+	code := &Code{Text: map[uint64]string{}, Labels: map[uint64]string{}}
+	inside, started := false, false
+	base, label := uint64(0), ""
+	for len(text) > 0 {
+		var b []byte
+		b, text, _ = bytes.Cut(text, []byte{'\n'})
+		if len(b) > 4096 {
+			continue
+		}
+		line := strings.TrimRight(string(b), " \r")
+		if name, is := strings.CutSuffix(line, ":"); is && !strings.HasPrefix(line, " ") {
+			switch {
+			case name == function:
+				inside, started = true, false
+			case strings.HasPrefix(name, ".L"):
+				label = name
+			}
+			continue
+		}
+		m := instruction.FindStringSubmatch(line)
+		if m == nil || !inside {
+			continue
+		}
+		address, err := strconv.ParseUint(m[1], 16, 64)
+		if err != nil {
+			continue
+		}
+		if !started {
+			base, started = address, true
+		}
+		if address < base || address-base >= size {
+			inside = false
+			continue
+		}
+		code.Text[address-base] = m[2]
+		if label != "" {
+			code.Labels[address-base] = label
+			label = ""
+		}
+	}
+	return code
+}
+
+// operations are the names of the instructions without their operands, from the code itself.
+func operations(f *cubin.Function) *Code {
+	code := &Code{Text: map[uint64]string{}}
+	for pc := uint64(0); pc+cubin.InstructionSize <= uint64(len(f.Code)); pc += cubin.InstructionSize {
+		code.Text[pc] = cubin.Operation(f.Code[pc:])
+	}
+	return code
+}

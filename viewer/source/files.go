@@ -1,0 +1,172 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Files finds the texts of sources, which may have been moved, changed or deleted since the profile was made.
+type Files struct {
+	Moves []string  // OLD=NEW, folders; or one folder, to look for the ends of paths in
+	Near  []string  // folders that are searched where a file is not where it was
+	Since time.Time // the profile's: a file that is newer may have other lines; zero if that is not known
+
+	texts map[string]*Text
+}
+
+// Text is a file of the source, as far as it could be read.
+type Text struct {
+	Path    string // where it was found
+	Changed bool   // it is newer than the profile
+	Err     error  // why there is no text
+	lines   []string
+}
+
+// Line returns a line, counted from 1, and whether there is one.
+func (t *Text) Line(number int) (string, bool) {
+	if number < 1 || number > len(t.lines) {
+		return "", false
+	}
+	return t.lines[number-1], true
+}
+
+// Lines is how many lines the text has.
+func (t *Text) Lines() int { return len(t.lines) }
+
+// CheckMoves returns an error if a move leads to no folder.
+func (f *Files) CheckMoves() error {
+	for _, m := range f.Moves {
+		old, folder, both := strings.Cut(m, "=")
+		if !both {
+			folder = m
+		}
+		if both && old == "" || folder == "" {
+			return fmt.Errorf("read --source-path %q: say OLD=NEW, or a folder to search", m)
+		}
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			return fmt.Errorf("read --source-path %q: %s is no folder", m, folder)
+		}
+	}
+	return nil
+}
+
+// Text returns the text of a file by the path that the compiler recorded.
+func (f *Files) Text(recorded string) *Text {
+	if t := f.texts[recorded]; t != nil {
+		return t
+	}
+	t := f.find(recorded)
+	if f.texts == nil {
+		f.texts = map[string]*Text{}
+	}
+	f.texts[recorded] = t
+	return t
+}
+
+func (f *Files) find(recorded string) *Text {
+	if !isSource(recorded) {
+		return &Text{Err: errors.New("its name is not that of a source file")}
+	}
+	err := fmt.Errorf("%s: %w", recorded, os.ErrNotExist)
+	for _, candidate := range f.candidates(recorded) {
+		t, failed := f.read(candidate)
+		if failed == nil {
+			return t
+		}
+		if !errors.Is(failed, os.ErrNotExist) && !errors.Is(failed, syscall.ENOTDIR) {
+			err = failed
+		}
+	}
+	return &Text{Err: err}
+}
+
+// candidates are the places where a file may be, the likeliest first.
+func (f *Files) candidates(recorded string) []string {
+	var all []string
+	for _, m := range f.Moves {
+		old, folder, both := strings.Cut(m, "=")
+		if !both {
+			all = append(all, ends(m, recorded)...)
+		} else if rest, below := strings.CutPrefix(recorded, strings.TrimSuffix(old, "/")+"/"); below {
+			all = append(all, filepath.Join(folder, rest))
+		}
+	}
+	if filepath.IsAbs(recorded) {
+		all = append(all, recorded)
+	}
+	for _, folder := range f.Near {
+		all = append(all, ends(folder, recorded)...)
+	}
+	return all
+}
+
+// ends puts ever shorter ends of a path below a folder: for /home/a/src/k.py home/a/src/k.py, a/src/k.py, src/k.py, k.py.
+func ends(folder, recorded string) []string {
+	parts := strings.Split(strings.Trim(recorded, "/"), "/")
+	if slices.Contains(parts, "..") || len(parts) > 64 {
+		return nil
+	}
+	var all []string
+	for i := range parts {
+		all = append(all, filepath.Join(append([]string{folder}, parts[i:]...)...))
+	}
+	return all
+}
+
+// extensions of what compilers for GPUs read. A profile names files as it likes and reports are given to others: what is no
+// source, keys and settings for example, is left alone.
+var extensions = []string{
+	".py", ".pyx", ".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp", ".cl", ".hip",
+	".ptx", ".ll", ".mlir", ".ttir", ".ttgir", ".llir", ".rs", ".go", ".jl", ".mojo", ".f90", ".cuf",
+}
+
+func isSource(file string) bool {
+	extension := strings.ToLower(filepath.Ext(file))
+	return slices.Contains(extensions, extension) || extension == "" && strings.Contains(file, "/include/")
+}
+
+// largest file that is read: the sources of kernels are smaller by far.
+const largest = 8 << 20
+
+func (f *Files) read(file string) (*Text, error) {
+	h, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not stop us
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	info, err := h.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || !isSource(info.Name()) {
+		return nil, fmt.Errorf("%s is no regular file", file)
+	}
+	if info.Size() > largest {
+		return nil, fmt.Errorf("%s has %d MB; sources of up to %d MB are shown", file, info.Size()>>20, largest>>20)
+	}
+	b, err := io.ReadAll(io.LimitReader(h, largest))
+	if err != nil {
+		return nil, err
+	}
+	t := &Text{Path: file, Changed: !f.Since.IsZero() && info.ModTime().After(f.Since)}
+	t.lines = splitLines(b)
+	return t, nil
+}
+
+func splitLines(b []byte) []string {
+	var lines []string
+	for len(b) > 0 {
+		line, rest, _ := bytes.Cut(b, []byte{'\n'})
+		lines = append(lines, string(bytes.TrimSuffix(line, []byte{'\r'})))
+		b = rest
+	}
+	return lines
+}

@@ -1,0 +1,154 @@
+package source
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// The document that programs read. Fields are added, never renamed.
+type (
+	jsonDocument struct {
+		Sampling jsonSampling `json:"sampling"`
+		Samples  uint64       `json:"samples"` // of the call paths that count
+		Kernels  []jsonKernel `json:"kernels"`
+		Notes    []string     `json:"notes,omitempty"`
+	}
+	jsonSampling struct {
+		Mode        string `json:"mode,omitempty"`
+		Period      uint64 `json:"period_cycles,omitempty"`
+		Total       uint64 `json:"total"`
+		Dropped     uint64 `json:"dropped"`
+		NonUser     uint64 `json:"non_user"`
+		Apportioned uint64 `json:"apportioned"`
+		BufferFull  bool   `json:"buffer_full"`
+	}
+	jsonCounts struct {
+		Samples   uint64            `json:"samples"`
+		Share     float64           `json:"share"` // of the kernel; of all samples where it stands for a kernel
+		Stalled   uint64            `json:"stalled"`
+		NotIssued uint64            `json:"not_issued"`
+		Reasons   map[string]uint64 `json:"reasons"`
+	}
+	jsonKernel struct {
+		Name     string `json:"name"`
+		Function string `json:"function"`
+		Module   string `json:"module,omitempty"`
+		jsonCounts
+		Advice      string     `json:"advice,omitempty"`
+		SM          int        `json:"sm,omitempty"`
+		Size        uint64     `json:"size,omitempty"`
+		Registers   int        `json:"registers,omitempty"`
+		Shared      uint64     `json:"shared,omitempty"`
+		Frame       uint64     `json:"frame,omitempty"`
+		LocalLoads  int        `json:"local_loads,omitempty"`
+		LocalStores int        `json:"local_stores,omitempty"`
+		Paths       []jsonPath `json:"paths"`
+
+		Files        []jsonFile        `json:"files,omitempty"`
+		Unplaced     uint64            `json:"without_line,omitempty"`
+		Instructions []jsonInstruction `json:"instructions,omitempty"`
+	}
+	jsonPath struct {
+		Frames  []string `json:"frames"`
+		Samples uint64   `json:"samples"`
+	}
+	jsonFile struct {
+		File    string     `json:"file"`
+		Found   string     `json:"found,omitempty"` // where the text was read
+		Changed bool       `json:"changed,omitempty"`
+		Lines   []jsonLine `json:"lines"`
+	}
+	jsonLine struct {
+		File string  `json:"file,omitempty"` // of what was inlined; a line of the function is in its file
+		Line int     `json:"line"`
+		Func string  `json:"function,omitempty"`
+		Text *string `json:"text,omitempty"`
+		jsonCounts
+		Inlined []jsonLine `json:"inlined,omitempty"`
+	}
+	jsonInstruction struct {
+		Offset uint64      `json:"offset"`
+		Text   string      `json:"text,omitempty"`
+		Places []jsonPlace `json:"places,omitempty"` // innermost first
+		jsonCounts
+	}
+	jsonPlace struct {
+		File string `json:"file"`
+		Line int    `json:"line"`
+		Func string `json:"function,omitempty"`
+	}
+)
+
+// PrintJSON prints the source of the chosen kernels as a document for programs.
+func PrintJSON(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
+	doc, p := s.document(), newPrinter(io.Discard, s, &l)
+	for _, k := range s.Kernels {
+		j := s.jsonKernel(k)
+		lines := merged(k.Lines)
+		for i, line := range lines {
+			text := l.Files.Text(line.File)
+			if i == 0 || lines[i-1].File != line.File {
+				j.Files = append(j.Files, jsonFile{File: line.File, Found: text.Path, Changed: text.Changed})
+				p.found(line.File, text, lines[i:i+1])
+			}
+			f := &j.Files[len(j.Files)-1]
+			f.Lines = append(f.Lines, s.jsonLine(line, k, l.Files, ""))
+		}
+		doc.Kernels = append(doc.Kernels, j)
+	}
+	doc.Notes = append(doc.Notes, p.notes...)
+	return nil, write(w, doc)
+}
+
+func write(w io.Writer, doc *jsonDocument) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	if err := e.Encode(doc); err != nil {
+		return fmt.Errorf("write samples as JSON: %w", err)
+	}
+	return nil
+}
+
+func (s *Samples) document() *jsonDocument {
+	f := s.Facts
+	return &jsonDocument{
+		Sampling: jsonSampling{f.Mode, f.Period, f.Total, f.Dropped, f.NonUser, f.Apportioned, f.BufferFull},
+		Samples:  s.Total, Kernels: []jsonKernel{}, Notes: s.Notes(),
+	}
+}
+
+func (s *Samples) jsonKernel(k *Kernel) jsonKernel {
+	f := k.Function
+	j := jsonKernel{
+		Name: k.Name, Function: f.Name, Module: f.Module, jsonCounts: s.jsonCounts(k.Counts, s.Total), Advice: s.Advice(k), SM: f.SM, Size: f.Size,
+		Registers: f.Registers, Shared: f.Shared, Frame: f.Frame, LocalLoads: f.LocalLoads, LocalStores: f.LocalStores, Unplaced: k.Unplaced.Samples,
+	}
+	for _, p := range k.Paths {
+		j.Paths = append(j.Paths, jsonPath(p))
+	}
+	return j
+}
+
+func (s *Samples) jsonCounts(c Counts, of uint64) jsonCounts {
+	j := jsonCounts{c.Samples, c.Share(of), c.Stalled, c.NotIssued, map[string]uint64{}}
+	for i, n := range c.Reasons {
+		if n > 0 {
+			j.Reasons[s.reasons[i]] += n
+		}
+	}
+	return j
+}
+
+// jsonLine is a line with what was inlined there; around is the file that a reader knows it is in.
+func (s *Samples) jsonLine(l *Line, k *Kernel, files *Files, file string) jsonLine {
+	j := jsonLine{File: file, Line: l.Number, Func: l.Func, jsonCounts: s.jsonCounts(l.Counts, k.Samples)}
+	if text, found := files.Text(l.File).Line(l.Number); found {
+		j.Text = &text
+	}
+	for _, inlined := range l.Inlined {
+		j.Inlined = append(j.Inlined, s.jsonLine(inlined, k, files, inlined.File))
+	}
+	return j
+}

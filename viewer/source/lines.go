@@ -1,0 +1,95 @@
+package source
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// Line is a line of the source with the samples of all instructions that were made of it.
+type Line struct {
+	File    string
+	Number  int
+	Func    string  // the function that the line is in; "" if the compiler did not say
+	Counts          // with what was inlined at the line
+	Own     uint64  // without
+	Inlined []*Line // lines of functions that were inlined here, most samples first
+}
+
+// deepestInlined bounds what a file can make us nest; the deepest chain of real code that we have seen has 9 places.
+const deepestInlined = 64
+
+// place turns samples of instructions into those of lines.
+func (k *Kernel) place() {
+	top := &Line{}
+	for i := range k.PCs {
+		frames := k.Function.At(k.PCs[i].Offset)
+		if len(frames) > 0 && frames[len(frames)-1].Line < 1 {
+			frames = nil // what compilers add of their own has line 0
+		}
+		if len(frames) == 0 {
+			k.Unplaced.Add(k.PCs[i].Counts)
+			continue
+		}
+		line := top
+		for f := len(frames) - 1; f >= max(0, len(frames)-deepestInlined); f-- {
+			line = line.below(frames[f])
+			line.Add(k.PCs[i].Counts)
+		}
+		line.Own += k.PCs[i].Samples
+	}
+	top.sort()
+	k.Lines = top.Inlined
+	slices.SortStableFunc(k.Lines, func(a, b *Line) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Number, b.Number))
+	})
+}
+
+// below finds or adds the line of an inlined call.
+func (l *Line) below(f profile.SourceFrame) *Line {
+	for _, c := range l.Inlined {
+		if c.Number == f.Line && c.File == f.File && c.Func == f.Func {
+			return c
+		}
+	}
+	c := &Line{File: f.File, Number: f.Line, Func: f.Func}
+	l.Inlined = append(l.Inlined, c)
+	return c
+}
+
+func (l *Line) sort() {
+	slices.SortStableFunc(l.Inlined, func(a, b *Line) int {
+		return cmp.Or(cmp.Compare(b.Samples, a.Samples), cmp.Compare(a.File, b.File), cmp.Compare(a.Number, b.Number))
+	})
+	for _, c := range l.Inlined {
+		c.sort()
+	}
+}
+
+// merged are the lines of the function with each number once: code of a file that was inlined into the function, as
+// macros and generated code are, may say another function there.
+func merged(lines []*Line) []*Line {
+	var all []*Line
+	for _, l := range lines {
+		if n := len(all); n > 0 && all[n-1].Number == l.Number && all[n-1].File == l.File {
+			all[n-1].Add(l.Counts)
+			all[n-1].Own += l.Own
+			all[n-1].Inlined = append(all[n-1].Inlined, l.Inlined...)
+			continue
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// Hottest is the line of the function with most samples, nil without line information.
+func (k *Kernel) Hottest() *Line {
+	var hottest *Line
+	for _, l := range k.Lines {
+		if hottest == nil || l.Samples > hottest.Samples {
+			hottest = l
+		}
+	}
+	return hottest
+}

@@ -1,0 +1,139 @@
+package source
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/profile"
+)
+
+// Modules finds the modules that functions were in: those that the collector kept beside the profile, or Triton's.
+type Modules struct {
+	Profile string                                             // its file; modules are looked for in NAME.cubins beside it
+	Env     func(string) (string, bool)                        // the environment
+	Run     func(tool, file string, index int) ([]byte, error) // the disassembler; nil runs it
+
+	cached map[uint64][]string // files of Triton's cache by hash, once they were asked for
+}
+
+// Module is one that was found, with the function that was asked for.
+type Module struct {
+	File     string
+	Function *cubin.Function
+	Offset   uint64 // of the function within its section
+}
+
+// largestModule that is read. The largest of cuBLAS have some hundred MB.
+const largestModule = 1 << 30
+
+// Find returns the module of a function.
+func (m *Modules) Find(f *profile.SampledFunction) (*Module, error) {
+	if f.Module == "" || filepath.Base(f.Module) != f.Module {
+		return nil, errors.New("the profile does not say which module the function was in")
+	}
+	for _, file := range m.beside(f.Module + ".cubin") {
+		image, err := readModule(file)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return in(file, image, f)
+	}
+	for _, file := range m.triton(f) {
+		if image, err := readModule(file); err == nil && fmt.Sprintf("%016x", hash(image)) == f.Module {
+			return in(file, image, f)
+		}
+	}
+	return nil, fmt.Errorf("%s.cubin is neither beside the profile nor in Triton's cache; keep the folder NAME.cubins with NAME.hatchet", f.Module)
+}
+
+func in(file string, image []byte, f *profile.SampledFunction) (*Module, error) {
+	module, err := cubin.Read(image)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	function := module.Function(f.Name)
+	for i := range module.Functions {
+		if x := &module.Functions[i]; x.Index == f.Index && x.Name == f.Name {
+			function = x
+		}
+	}
+	if function == nil {
+		return nil, fmt.Errorf("%s has no function %q: it is not the module that was sampled", file, f.Name)
+	}
+	return &Module{File: file, Function: function}, nil
+}
+
+// beside are the places beside the profile where a module may lie. Files of phases and of ranks have more in their name
+// than the session's, so shorter ones are tried too: for run.part_1.hatchet run.part_1.cubins, run.cubins.
+func (m *Modules) beside(name string) []string {
+	var files []string
+	if m.Profile == "" || m.Profile == "-" {
+		return nil
+	}
+	folder, base := filepath.Split(m.Profile)
+	for {
+		dot := strings.LastIndexByte(base, '.')
+		if dot <= 0 {
+			return files
+		}
+		base = base[:dot]
+		files = append(files, filepath.Join(folder, base+".cubins", name))
+	}
+}
+
+// triton lists the files of Triton's cache that have a function's name.
+func (m *Modules) triton(f *profile.SampledFunction) []string {
+	if strings.ContainsAny(f.Name, `/*?[\`) || len(f.Name) > 200 {
+		return nil
+	}
+	folder, set := m.Env("TRITON_CACHE_DIR")
+	if !set {
+		home, _ := m.Env("HOME")
+		if folder = filepath.Join(home, ".triton", "cache"); home == "" {
+			return nil
+		}
+	}
+	files, _ := filepath.Glob(filepath.Join(folder, "*", f.Name+".cubin")) //nolint:errcheck // a folder with brackets in its name costs the cache
+	return files
+}
+
+func readModule(file string) ([]byte, error) {
+	h, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	if info, err := h.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > largestModule {
+		return nil, fmt.Errorf("%s is no module: no regular file of up to %d MB", file, largestModule>>20)
+	}
+	return io.ReadAll(io.LimitReader(h, largestModule))
+}
+
+// hash is how collectors name a module by its content. record.HashImage is the same; a test compares them, for this
+// package stands apart from those that collect.
+func hash(image []byte) uint64 {
+	h := uint64(len(image)) ^ 14695981039346656037
+	mix := func(word uint64) {
+		h = (h ^ word) * 1099511628211
+		h ^= h >> 32
+	}
+	for ; len(image) >= 8; image = image[8:] {
+		mix(binary.LittleEndian.Uint64(image))
+	}
+	if len(image) > 0 {
+		var rest [8]byte
+		copy(rest[:], image)
+		mix(binary.LittleEndian.Uint64(rest[:]))
+	}
+	return h
+}

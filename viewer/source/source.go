@@ -1,0 +1,342 @@
+// Package source shows where inside a kernel the time goes: its instruction samples by line of the source, with what was
+// inlined there, and by instruction.
+//
+// In goes a profile with samples, from `proton viewer --source` and `--sass` and from the report; source texts and
+// disassembly come from files that may be gone (files.go, disassemble.go), and each that is missing costs its text
+// only. The passes:
+//
+//  1. collect  samples of every function, over the call paths that the filters leave (source.go); files that have lines
+//     as frames and no samples of instructions, such as Triton's, are read from those (fromtree.go)
+//  2. place    samples of instructions become those of lines, through the chain of inlined calls (lines.go)
+//  3. advise   the reasons for which warps stood still become a sentence (stalls.go, advice.go)
+//  4. print    listing.go, sasslisting.go, json.go
+package source
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer"
+)
+
+// Options say which samples count and which kernels are shown.
+type Options struct {
+	Kernel  string // regular expression (Go's) found anywhere in the name; "" is the one kernel with most samples
+	Include string // only call paths through a frame that matches
+	Exclude string // no call path through a frame that matches
+	ByPath  bool   // kernels launched from several call paths are shown once for each
+}
+
+// Samples are the instruction samples of a profile.
+type Samples struct {
+	Facts   *profile.Sampling
+	Total   uint64    // of the call paths that count
+	Kernels []*Kernel // those asked for, most samples first
+	Others  []*Kernel // the others that have samples
+	reasons []string
+	label   func(name string) string // as people read it
+}
+
+// Kernel is a function of the GPU with its samples.
+type Kernel struct {
+	Function *profile.SampledFunction
+	Name     string // as people read it
+	Counts
+	Paths    []Path        // that it was launched from, most samples first
+	PCs      []Instruction // that were sampled, in order of offset
+	Lines    []*Line       // of the function itself, by file and number
+	Unplaced Counts        // of instructions without line information
+	Twins    int           // other functions of the same name, which the compiler made for other arguments
+}
+
+// Path is a call path that kernels were launched from.
+type Path struct {
+	Frames  []string // from below the root to above the kernel
+	Samples uint64
+}
+
+// Instruction is one that was sampled.
+type Instruction struct {
+	Offset uint64
+	Counts
+}
+
+// Counts are samples by what kept the warp from going on.
+type Counts struct {
+	Samples   uint64
+	Stalled   uint64 // in which the warp did not issue its instruction
+	NotIssued uint64 // of those, in which no other warp of the scheduler did either
+	Reasons   []uint64
+}
+
+// selected is the reason of samples that found the warp at work.
+const selected = "selected"
+
+// ErrNoSamples is returned for profiles without instruction samples.
+var ErrNoSamples = errors.New("the profile has no instruction samples; record them with: proton run -m pcsampling PROGRAM")
+
+// Collect gathers the samples of a profile.
+func Collect(p *profile.Profile, o Options) (*Samples, error) {
+	filter, err := newFilter(o)
+	if err != nil {
+		return nil, err
+	}
+	if !hasInstructions(p) {
+		if p = fromTree(p); p == nil {
+			return nil, ErrNoSamples
+		}
+	}
+	label, err := viewer.Labels(viewer.ShortName)
+	if err != nil {
+		return nil, err
+	}
+	s := &Samples{Facts: p.Sampling, reasons: append(slices.Clone(p.Sampling.Reasons), "unknown"), label: label}
+	g := gatherer{s: s, byPath: o.ByPath, kernels: map[kernelKey]*gathered{}}
+	filter.walk(p.Root, func(n *profile.Node, path []string) { g.add(n, path) })
+	g.finish()
+	if s.Total == 0 {
+		if filter.include != nil || filter.exclude != nil {
+			return nil, errors.New("no instruction samples are left by the filters; leave out -i and -e to see which kernels have some")
+		}
+		return nil, ErrNoSamples
+	}
+	return s, s.choose(o.Kernel)
+}
+
+// hasInstructions says whether a profile has samples of single instructions.
+func hasInstructions(p *profile.Profile) (has bool) {
+	if p.Sampling == nil || len(p.Sampling.Functions) == 0 {
+		return false
+	}
+	p.Root.Walk(func(n *profile.Node, _ int) bool {
+		has = has || len(n.Samples) > 0
+		return !has
+	})
+	return has
+}
+
+// choose parts the kernels that were asked for from the others.
+func (s *Samples) choose(pattern string) error {
+	if pattern == "" {
+		s.Kernels, s.Others = s.Kernels[:1], s.Kernels[1:]
+		return nil
+	}
+	wanted, err := regexp.Compile(pattern)
+	if err != nil {
+		return fmt.Errorf("read the kernel's name %q: %w", pattern, err)
+	}
+	var chosen, others []*Kernel
+	for _, k := range s.Kernels {
+		if wanted.MatchString(k.Function.Name) || wanted.MatchString(k.Name) {
+			chosen = append(chosen, k)
+		} else {
+			others = append(others, k)
+		}
+	}
+	if len(chosen) == 0 {
+		return fmt.Errorf("no kernel with samples matches %q; those with most are %s", pattern, names(others, 5))
+	}
+	s.Kernels, s.Others = chosen, others
+	return nil
+}
+
+// names lists the first kernels.
+func names(kernels []*Kernel, most int) string {
+	text := ""
+	for i, k := range kernels {
+		if i == most {
+			return text + fmt.Sprintf(" and %d more", len(kernels)-i)
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += k.Name
+	}
+	return text
+}
+
+// filter says which call paths count.
+type filter struct {
+	include, exclude *regexp.Regexp
+}
+
+func newFilter(o Options) (f filter, err error) {
+	if o.Include != "" {
+		if f.include, err = regexp.Compile(o.Include); err != nil {
+			return f, fmt.Errorf("read include %q: %w", o.Include, err)
+		}
+	}
+	if o.Exclude != "" {
+		if f.exclude, err = regexp.Compile(o.Exclude); err != nil {
+			return f, fmt.Errorf("read exclude %q: %w", o.Exclude, err)
+		}
+	}
+	return f, nil
+}
+
+// walk visits the nodes with samples whose paths count.
+func (f filter) walk(root *profile.Node, visit func(n *profile.Node, path []string)) {
+	var path []string
+	var in []bool // whether the path down to there goes through a frame that matches
+	root.Walk(func(n *profile.Node, depth int) bool {
+		path, in = append(path[:depth], n.Name), in[:depth]
+		if f.exclude != nil && f.exclude.MatchString(n.Name) {
+			return false
+		}
+		in = append(in, f.include == nil || depth > 0 && in[depth-1] || f.include.MatchString(n.Name))
+		if in[depth] && len(n.Samples) > 0 {
+			visit(n, path)
+		}
+		return true
+	})
+}
+
+// kernelKey tells the kernels of a listing apart.
+type kernelKey struct {
+	function int
+	path     *profile.Node // nil unless every call path stands for itself
+}
+
+// gathered is a kernel whose samples are still added up.
+type gathered struct {
+	*Kernel
+	at    map[uint64]int // positions in PCs
+	first int            // in order of the tree
+}
+
+type gatherer struct {
+	s       *Samples
+	byPath  bool
+	kernels map[kernelKey]*gathered
+}
+
+// add takes over what a node has.
+func (g *gatherer) add(n *profile.Node, path []string) {
+	frames := slices.Clone(path[min(1, len(path)):max(len(path)-1, min(1, len(path)))])
+	for i := range n.Samples {
+		fs := &n.Samples[i]
+		if fs.Function < 0 || fs.Function >= len(g.s.Facts.Functions) {
+			continue
+		}
+		key := kernelKey{function: fs.Function}
+		if g.byPath {
+			key.path = n
+		}
+		k := g.kernels[key]
+		if k == nil {
+			k = &gathered{Kernel: &Kernel{Function: &g.s.Facts.Functions[fs.Function]}, at: map[uint64]int{}, first: len(g.kernels)}
+			g.kernels[key] = k
+		}
+		before := k.Samples
+		for j := range fs.PCs {
+			k.add(&fs.PCs[j], g.s.reasons)
+		}
+		if k.Samples > before {
+			k.Paths = append(k.Paths, Path{frames, k.Samples - before})
+		}
+	}
+}
+
+// add takes over the samples of one instruction.
+func (k *gathered) add(pc *profile.PCSamples, reasons []string) {
+	at, known := k.at[pc.Offset]
+	if !known {
+		at = len(k.PCs)
+		k.at[pc.Offset] = at
+		k.PCs = append(k.PCs, Instruction{Offset: pc.Offset})
+	}
+	var c Counts
+	c.Reasons = make([]uint64, len(reasons))
+	for _, stall := range pc.Stalls {
+		r := min(int(stall.Reason), len(reasons)-1)
+		c.Reasons[r] += stall.Samples
+		c.Samples += stall.Samples
+		if reasons[r] != selected {
+			c.Stalled += stall.Samples
+			c.NotIssued += stall.NotIssued
+		}
+	}
+	k.PCs[at].Add(c)
+	k.Counts.Add(c)
+}
+
+// Add adds other samples.
+func (c *Counts) Add(o Counts) {
+	c.Samples += o.Samples
+	c.Stalled += o.Stalled
+	c.NotIssued += o.NotIssued
+	if c.Reasons == nil {
+		c.Reasons = make([]uint64, len(o.Reasons))
+	}
+	for i, n := range o.Reasons {
+		c.Reasons[i] += n
+	}
+}
+
+// finish brings the kernels into their order and their samples to lines.
+func (g *gatherer) finish() {
+	var all []*gathered
+	functions := map[string]map[*profile.SampledFunction]bool{}
+	for _, k := range g.kernels {
+		if k.Samples == 0 {
+			continue
+		}
+		all = append(all, k)
+		g.s.Total += k.Samples
+		if functions[k.Function.Name] == nil {
+			functions[k.Function.Name] = map[*profile.SampledFunction]bool{}
+		}
+		functions[k.Function.Name][k.Function] = true
+	}
+	slices.SortFunc(all, func(a, b *gathered) int {
+		return cmp.Or(cmp.Compare(b.Samples, a.Samples), cmp.Compare(a.Function.Name, b.Function.Name), cmp.Compare(a.first, b.first))
+	})
+	for _, k := range all {
+		k.Name = g.s.label(k.Function.Name)
+		k.Twins = len(functions[k.Function.Name]) - 1
+		slices.SortFunc(k.PCs, func(a, b Instruction) int { return cmp.Compare(a.Offset, b.Offset) })
+		slices.SortStableFunc(k.Paths, func(a, b Path) int { return cmp.Compare(b.Samples, a.Samples) })
+		k.place()
+		g.s.Kernels = append(g.s.Kernels, k.Kernel)
+	}
+}
+
+// Share is the part that these samples are of others.
+func (c Counts) Share(of uint64) float64 {
+	if of == 0 {
+		return 0
+	}
+	return float64(c.Samples) / float64(of)
+}
+
+// Stall is one reason with its samples.
+type Stall struct {
+	Name    string
+	Samples uint64
+}
+
+// Stalls are the reasons that a warp stood still for, most samples first, without those in which it went on.
+func (s *Samples) Stalls(c Counts) []Stall {
+	var all []Stall
+	for i, n := range c.Reasons {
+		if n > 0 && s.reasons[i] != selected {
+			all = append(all, Stall{s.reasons[i], n})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Stall) int { return cmp.Compare(b.Samples, a.Samples) })
+	return all
+}
+
+// Of returns how many samples have a reason.
+func (s *Samples) Of(c Counts, reason string) (n uint64) {
+	for i, name := range s.reasons {
+		if name == reason && i < len(c.Reasons) {
+			n += c.Reasons[i]
+		}
+	}
+	return n
+}

@@ -1,0 +1,306 @@
+package source
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mattn/go-runewidth"
+
+	"github.com/goproton/goproton/internal/term"
+)
+
+// row is a printed line of a listing: numbers on the left, text on the right.
+type row struct {
+	counts Counts
+	number string // of the line, or offset of the instruction
+	text   string
+	after  string // stands in a column of its own, behind the text
+	mark   bool
+	gap    bool // lines that are left out
+	color  string
+}
+
+// source prints the lines of a kernel.
+func (p *printer) source(k *Kernel) {
+	if len(k.Lines) == 0 {
+		p.line("")
+		p.line("  no line information: its compiler was not asked for any (nvcc -lineinfo), or the module is unknown; --sass shows its instructions")
+		return
+	}
+	lines := merged(k.Lines)
+	for len(lines) > 0 {
+		file := lines[0].File
+		n := slices.IndexFunc(lines, func(l *Line) bool { return l.File != file })
+		if n < 0 {
+			n = len(lines)
+		}
+		p.file(k, file, lines[:n])
+		lines = lines[n:]
+	}
+	if k.Unplaced.Samples > 0 {
+		p.line("")
+		p.line(fmt.Sprintf("%d samples (%s) are of instructions without line information", k.Unplaced.Samples, percent(k.Unplaced.Share(k.Samples))))
+	}
+}
+
+// file prints the lines of a kernel that are in one file.
+func (p *printer) file(k *Kernel, file string, lines []*Line) {
+	text := p.Files.Text(file)
+	p.line("")
+	p.line(p.faint(p.found(file, text, lines)))
+	p.rows(k.Samples, "line", p.sourceRows(k, text, lines))
+}
+
+// found says where a file is, and warns if it is not what was compiled.
+func (p *printer) found(file string, text *Text, lines []*Line) string {
+	shown := term.Printable(file)
+	switch {
+	case text.Err != nil:
+		p.note(fmt.Sprintf("no text of %s; if it was moved, say where: --source-path OLD=NEW", shown))
+		return shown + " (not found)"
+	case text.Changed:
+		p.note(fmt.Sprintf("%s is newer than the profile: its lines may have moved since", term.Printable(text.Path)))
+	case lines[len(lines)-1].Number > text.Lines():
+		p.note(fmt.Sprintf("%s has %d lines, and the profile has samples in line %d: it is not the file that was compiled", term.Printable(text.Path), text.Lines(), lines[len(lines)-1].Number))
+	}
+	if text.Path != file {
+		return shown + " (found at " + term.Printable(text.Path) + ")"
+	}
+	return shown
+}
+
+// sourceRows are the lines of one file, with what surrounds them and what was inlined there.
+func (p *printer) sourceRows(k *Kernel, text *Text, lines []*Line) []row {
+	var rows []row
+	next := 1 // the first line that was not printed yet
+	for i, l := range lines {
+		hidden := Counts{}
+		if !p.All && l.Samples > 0 && l.Share(k.Samples) < cold {
+			continue
+		}
+		from, to := max(l.Number-p.Context, next), l.Number+p.Context
+		for _, other := range lines[:i] {
+			if other.Number >= next && other.Number < from {
+				hidden.Add(other.Counts)
+			}
+		}
+		if from-next <= 2 && next > 1 && hidden.Samples == 0 {
+			from = next
+		}
+		if text.Err != nil {
+			from, to = l.Number, l.Number
+		}
+		for from < l.Number && from > next && isBlank(text, from) {
+			from++
+		}
+		if next > 1 && from > next || hidden.Samples > 0 {
+			rows = append(rows, p.gap(hidden))
+		}
+		for n := from; n < l.Number; n++ {
+			rows = append(rows, p.sourceRow(k, text, lines, n)...)
+		}
+		rows = append(rows, p.sourceRow(k, text, lines, l.Number)...)
+		next = l.Number + 1
+		if i+1 < len(lines) {
+			to = min(to, lines[i+1].Number-1)
+		}
+		for to > next && isBlank(text, to) {
+			to--
+		}
+		for ; next <= min(to, text.Lines()); next++ {
+			rows = append(rows, p.sourceRow(k, text, lines, next)...)
+		}
+	}
+	hidden := Counts{}
+	for _, l := range lines {
+		if l.Number >= next {
+			hidden.Add(l.Counts)
+		}
+	}
+	if hidden.Samples > 0 {
+		rows = append(rows, p.gap(hidden))
+	}
+	return rows
+}
+
+func isBlank(text *Text, number int) bool {
+	line, _ := text.Line(number)
+	return strings.TrimSpace(line) == ""
+}
+
+// gap stands for what is left out.
+func (p *printer) gap(hidden Counts) row {
+	return row{counts: hidden, gap: true, number: p.marks.gap}
+}
+
+// sourceRow is a line of the file, and what was inlined there.
+func (p *printer) sourceRow(k *Kernel, text *Text, lines []*Line, number int) []row {
+	shown, _ := text.Line(number)
+	r := row{number: fmt.Sprint(number), text: printable(shown)}
+	i, sampled := slices.BinarySearchFunc(lines, number, func(l *Line, n int) int { return l.Number - n })
+	if !sampled {
+		r.color = faint
+		return []row{r}
+	}
+	l := lines[i]
+	r.counts, r.mark = l.Counts, l.Share(k.Samples) >= hot
+	if text.Err != nil {
+		r.text = term.Printable(l.Func)
+	}
+	rows := []row{r}
+	indent := leading(r.text)
+	if p.Unfold {
+		return p.unfolded(rows, l.Inlined, indent+"  ")
+	}
+	return p.folded(rows, k, l, indent+"  ")
+}
+
+// folded adds a row for each function that was inlined at a line.
+func (p *printer) folded(rows []row, k *Kernel, l *Line, indent string) []row {
+	type callee struct {
+		name   string
+		counts Counts
+	}
+	var callees []callee
+	for _, inlined := range l.Inlined {
+		name := p.callee(k, inlined)
+		at := slices.IndexFunc(callees, func(c callee) bool { return c.name == name })
+		if at < 0 {
+			at = len(callees)
+			callees = append(callees, callee{name: name})
+		}
+		callees[at].counts.Add(inlined.Counts)
+	}
+	for _, c := range callees {
+		if c.counts.Share(k.Samples) >= cold/2 || p.All {
+			rows = append(rows, row{counts: c.counts, text: indent + p.marks.inlined + " " + c.name, color: faint})
+		}
+	}
+	return rows
+}
+
+// unfolded adds the lines of what was inlined.
+func (p *printer) unfolded(rows []row, inlined []*Line, indent string) []row {
+	for _, l := range inlined {
+		place := fmt.Sprintf("%s:%d", term.Printable(path.Base(l.File)), l.Number)
+		text, found := p.Files.Text(l.File).Line(l.Number)
+		if text = strings.TrimSpace(printable(text)); !found || text == "" {
+			text = term.Printable(l.Func)
+		}
+		rows = append(rows, row{counts: l.Counts, text: indent + p.marks.inlined + " " + place + "  " + text, color: faint})
+		rows = p.unfolded(rows, l.Inlined, indent+"  ")
+	}
+	return rows
+}
+
+// callee is what an inlined function is called in a folded row.
+func (p *printer) callee(k *Kernel, l *Line) string {
+	file := term.Printable(path.Base(l.File))
+	name := l.Func
+	if name == "" || name == k.Function.Name { // Triton's compiler gives what it inlines the kernel's name
+		name = enclosing(p.Files.Text(l.File), l.Number)
+	}
+	if name == "" {
+		return file
+	}
+	return p.s.label(name) + " in " + file
+}
+
+var definition = regexp.MustCompile(`^( *)def +(\w+)`)
+
+// enclosing is the Python function that a line is in; "" if there is none.
+func enclosing(text *Text, number int) string {
+	line, found := text.Line(number)
+	if !found {
+		return ""
+	}
+	indent := len(leading(line))
+	for n := number; n > 0 && n > number-1000; n-- {
+		line, _ := text.Line(n)
+		if m := definition.FindStringSubmatch(line); m != nil && (len(m[1]) < indent || n == number) {
+			return m[2]
+		}
+	}
+	return ""
+}
+
+// printable is a line of source as it may be sent to a terminal, with blanks for tabs.
+func printable(line string) string {
+	if strings.Contains(line, "\t") {
+		var b strings.Builder
+		column := 0
+		for _, r := range line {
+			if r != '\t' {
+				b.WriteRune(r)
+				column++
+				continue
+			}
+			b.WriteString("    "[column%4:])
+			column += 4 - column%4
+		}
+		line = b.String()
+	}
+	const longest = 400 // of a line; minified code has megabytes in one
+	if len(line) > longest {
+		line = strings.ToValidUTF8(line[:longest], "") + "…"
+	}
+	return term.Printable(strings.TrimRight(line, " "))
+}
+
+// leading is the indentation of a line.
+func leading(line string) string { return line[:len(line)-len(strings.TrimLeft(line, " "))] }
+
+// rows prints rows under a header. The stalls stand beside the numbers, the text last, since it is long.
+func (p *printer) rows(of uint64, what string, rows []row) {
+	count, stalls, number, text := len("samples"), len("stalls"), len(what), 0
+	widest := uint64(1)
+	for i := range rows {
+		r := &rows[i]
+		if r.counts.Samples > 0 {
+			count = max(count, len(fmt.Sprint(r.counts.Samples)))
+			stalls = max(stalls, runewidth.StringWidth(p.mix(r.counts, 2)))
+		}
+		if !r.gap {
+			widest = max(widest, r.counts.Samples)
+		}
+		number, text = max(number, runewidth.StringWidth(r.number)), max(text, runewidth.StringWidth(r.text))
+	}
+	header := padLeft("samples", count) + "   share" + strings.Repeat(" ", barCells+2) + pad("stalls", stalls) + "  " + padLeft(what, number+2)
+	p.line(p.faint(header))
+	before := count + 8 + barCells + 2 + stalls + 2 + number + 4
+	for i := range rows {
+		r := &rows[i]
+		line := p.numbers(r, of, widest, count, stalls)
+		mark := " "
+		if r.mark {
+			mark = p.painted(p.marks.hot, red)
+		}
+		line += mark + " " + p.faint(padLeft(r.number, number)) + "  "
+		body := r.text
+		if r.after != "" {
+			body = pad(body, text) + "  " + r.after
+		}
+		if p.Width > 0 {
+			body = p.fit(body, min(before, p.Width-20))
+		}
+		p.line(line + p.painted(body, r.color))
+	}
+}
+
+// numbers are the cells of a row on the left.
+func (p *printer) numbers(r *row, of, widest uint64, count, stalls int) string {
+	if r.counts.Samples == 0 {
+		return strings.Repeat(" ", count+8+barCells+2+stalls+2)
+	}
+	share := r.counts.Share(of)
+	bar := ""
+	if !r.gap {
+		bar = p.bar(float64(r.counts.Samples) / float64(widest))
+	}
+	color := heat(share)
+	return p.painted(padLeft(fmt.Sprint(r.counts.Samples), count), color) + "  " + padLeft(percent(share), 6) + " " +
+		p.painted(pad(bar, barCells), color) + " " + pad(p.mix(r.counts, 2), stalls) + "  "
+}

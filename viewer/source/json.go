@@ -9,6 +9,7 @@ import (
 // The document that programs read. Fields are added, never renamed.
 type (
 	jsonDocument struct {
+		Schema   string       `json:"schema"` // of this layout: "goproton.samples/1"
 		Sampling jsonSampling `json:"sampling"`
 		Samples  uint64       `json:"samples"` // of the call paths that count
 		Kernels  []jsonKernel `json:"kernels"`
@@ -114,6 +115,7 @@ func write(w io.Writer, doc *jsonDocument) error {
 func (s *Samples) document() *jsonDocument {
 	f := s.Facts
 	return &jsonDocument{
+		Schema:   "goproton.samples/1",
 		Sampling: jsonSampling{f.Mode, f.Period, f.Total, f.Dropped, f.NonUser, f.Apportioned, f.BufferFull},
 		Samples:  s.Total, Kernels: []jsonKernel{}, Notes: s.Notes(),
 	}

@@ -152,7 +152,7 @@ func (p *printer) mix(c Counts, most int) string {
 	var parts []string
 	for i, stall := range p.s.Stalls(c) {
 		share := float64(stall.Samples) / float64(c.Samples)
-		if i == most || i > 0 && share < 0.05 && most < math.MaxInt || share < 0.01 {
+		if i >= most || i > 0 && share < 0.05 && most < math.MaxInt || share < 0.01 {
 			break
 		}
 		parts = append(parts, fmt.Sprintf("%s %.0f%%", term.Printable(stall.Name), 100*share))

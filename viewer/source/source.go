@@ -269,7 +269,7 @@ func (c *Counts) Add(o Counts) {
 	c.Samples += o.Samples
 	c.Stalled += o.Stalled
 	c.NotIssued += o.NotIssued
-	if c.Reasons == nil {
+	if c.Reasons == nil && o.Reasons != nil {
 		c.Reasons = make([]uint64, len(o.Reasons))
 	}
 	for i, n := range o.Reasons {

@@ -255,25 +255,22 @@ func leading(line string) string { return line[:len(line)-len(strings.TrimLeft(l
 
 // rows prints rows under a header. The stalls stand beside the numbers, the text last, since it is long.
 func (p *printer) rows(of uint64, what string, rows []row) {
-	count, stalls, number, text := len("samples"), len("stalls"), len(what), 0
+	count, number, text := len("samples"), len(what), 0
 	widest := uint64(1)
 	for i := range rows {
 		r := &rows[i]
-		if r.counts.Samples > 0 {
-			count = max(count, len(fmt.Sprint(r.counts.Samples)))
-			stalls = max(stalls, runewidth.StringWidth(p.mix(r.counts, 2)))
-		}
+		count = max(count, len(fmt.Sprint(r.counts.Samples)))
 		if !r.gap {
 			widest = max(widest, r.counts.Samples)
 		}
 		number, text = max(number, runewidth.StringWidth(r.number)), max(text, runewidth.StringWidth(r.text))
 	}
-	header := padLeft("samples", count) + "   share" + strings.Repeat(" ", barCells+2) + pad("stalls", stalls) + "  " + padLeft(what, number+2)
-	p.line(p.faint(header))
+	most, stalls := p.stallColumn(rows, count+8+barCells+2+2+number+4)
 	before := count + 8 + barCells + 2 + stalls + 2 + number + 4
+	p.line(p.faint(padLeft("samples", count) + "   share" + strings.Repeat(" ", barCells+2) + pad("stalls"[:min(stalls, len("stalls"))], stalls) + "  " + padLeft(what, number+2)))
 	for i := range rows {
 		r := &rows[i]
-		line := p.numbers(r, of, widest, count, stalls)
+		line := p.numbers(r, of, widest, count, most, stalls)
 		mark := " "
 		if r.mark {
 			mark = p.painted(p.marks.hot, red)
@@ -290,8 +287,26 @@ func (p *printer) rows(of uint64, what string, rows []row) {
 	}
 }
 
+// stallColumn says how many reasons each row has room for, and how wide they are: two, or fewer on narrow paper, where
+// the text comes first.
+func (p *printer) stallColumn(rows []row, others int) (most, width int) {
+	const leastText = 44
+	for most = 2; most > 0; most-- {
+		width = len("stalls")
+		for i := range rows {
+			if rows[i].counts.Samples > 0 {
+				width = max(width, runewidth.StringWidth(p.mix(rows[i].counts, most)))
+			}
+		}
+		if p.Width <= 0 || p.Width-others-width >= leastText {
+			return most, width
+		}
+	}
+	return 0, 0
+}
+
 // numbers are the cells of a row on the left.
-func (p *printer) numbers(r *row, of, widest uint64, count, stalls int) string {
+func (p *printer) numbers(r *row, of, widest uint64, count, most, stalls int) string {
 	if r.counts.Samples == 0 {
 		return strings.Repeat(" ", count+8+barCells+2+stalls+2)
 	}
@@ -302,5 +317,5 @@ func (p *printer) numbers(r *row, of, widest uint64, count, stalls int) string {
 	}
 	color := heat(share)
 	return p.painted(padLeft(fmt.Sprint(r.counts.Samples), count), color) + "  " + padLeft(percent(share), 6) + " " +
-		p.painted(pad(bar, barCells), color) + " " + pad(p.mix(r.counts, 2), stalls) + "  "
+		p.painted(pad(bar, barCells), color) + " " + pad(p.mix(r.counts, most), stalls) + "  "
 }

@@ -123,14 +123,14 @@ func (p *printer) near(k *Kernel, offset, hottest uint64) bool {
 	if p.All {
 		return true
 	}
-	reach := uint64(p.Context) * cubin.InstructionSize
+	reach := uint64(min(p.Context, mostContext)) * cubin.InstructionSize
 	from, _ := slices.BinarySearchFunc(k.PCs, offset-min(offset, reach), func(pc Instruction, offset uint64) int {
 		if pc.Offset < offset {
 			return -1
 		}
 		return 1
 	})
-	for i := from; i < len(k.PCs) && k.PCs[i].Offset <= offset+reach; i++ {
+	for i := from; i < len(k.PCs) && k.PCs[i].Offset-min(offset, k.PCs[i].Offset) <= reach; i++ {
 		if k.PCs[i].Share(k.Samples) >= cold || 2*k.PCs[i].Samples >= hottest {
 			return true
 		}

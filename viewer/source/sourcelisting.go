@@ -72,6 +72,9 @@ func (p *printer) found(file string, text *Text, lines []*Line) string {
 	return shown
 }
 
+// mostContext bounds the lines around a line, which a reader may ask for without limit.
+const mostContext = 1 << 20
+
 // sourceRows are the lines of one file, with what surrounds them and what was inlined there.
 func (p *printer) sourceRows(k *Kernel, text *Text, lines []*Line) []row {
 	var rows []row
@@ -81,7 +84,11 @@ func (p *printer) sourceRows(k *Kernel, text *Text, lines []*Line) []row {
 		if !p.All && l.Samples > 0 && l.Share(k.Samples) < cold {
 			continue
 		}
-		from, to := max(l.Number-p.Context, next), l.Number+p.Context
+		around := min(p.Context, mostContext)
+		from, to := max(l.Number-around, next), min(l.Number+around, text.Lines())
+		if l.Number > text.Lines() { // another file than was compiled
+			from = l.Number
+		}
 		for _, other := range lines[:i] {
 			if other.Number >= next && other.Number < from {
 				hidden.Add(other.Counts)
@@ -110,7 +117,7 @@ func (p *printer) sourceRows(k *Kernel, text *Text, lines []*Line) []row {
 		for to > next && isBlank(text, to) {
 			to--
 		}
-		for ; next <= min(to, text.Lines()); next++ {
+		for ; next <= to; next++ {
 			rows = append(rows, p.sourceRow(k, text, lines, next)...)
 		}
 	}

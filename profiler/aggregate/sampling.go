@@ -27,10 +27,10 @@ type Sampling struct {
 	recent    recent // launches that a sample may still name
 }
 
-// code tells functions of one name apart.
+// code tells functions of one name apart. Within a module names are unique: the place in its symbol table adds nothing.
 type code struct {
 	module uint64
-	index  uint32
+	name   string
 }
 
 // function is one function of the GPU in the current period: since the last Settle.
@@ -105,7 +105,7 @@ func NewSampling(serialized bool) *Sampling {
 
 // Number returns the number of a function, from 1.
 func (s *Sampling) Number(f record.Function) uint32 {
-	key := code{f.Module, f.Index}
+	key := code{f.Module, f.Name}
 	if n, ok := s.byCode[key]; ok {
 		return n
 	}

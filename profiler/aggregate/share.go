@@ -32,9 +32,9 @@ func (a *Aggregator) Settle() {
 
 // count keeps the totals that a run's closing line tells.
 func (s *Sampling) count() {
-	byName := s.launchersByName()
+	by := s.launchersByName()
 	for _, f := range s.functions {
-		switch from := f.from(byName); {
+		switch from := f.from(by); {
 		case len(from) == 0:
 			s.Unlaunched += f.samples.total()
 		case len(merged(from)) > 1:
@@ -65,12 +65,12 @@ func (a *Aggregator) sofar(t *Tree) *shares {
 
 // share hands out the samples of every function. of returns what a tree gets, nil for one that is of no interest.
 func (a *Aggregator) share(of func(*Tree) *shares) {
-	byName := a.Sampling.launchersByName()
+	by := a.Sampling.launchersByName()
 	for i, f := range a.Sampling.functions {
 		if len(f.samples) == 0 {
 			continue
 		}
-		if from := f.from(byName); len(from) > 0 {
+		if from := f.from(by); len(from) > 0 {
 			f.apportion(uint32(i+1), merged(from), of)
 			continue
 		}
@@ -84,22 +84,35 @@ func (a *Aggregator) share(of func(*Tree) *shares) {
 
 // from returns who launched a function. Samples may be later than the end of their period, and launches earlier than its
 // beginning: another thread goes on while a flush waits. Then those who launched it the last time did.
-func (f *function) from(byName map[string][]*launcher) []*launcher {
-	if from := append(slices.Clip(f.launchers), byName[f.Name]...); len(from) > 0 {
+func (f *function) from(by byName) []*launcher {
+	from := append(slices.Clip(f.launchers), by.unknown[f.Name]...)
+	if f.Module == 0 {
+		from = by.all[f.Name]
+	}
+	if len(from) > 0 {
 		return from
 	}
 	return f.before
 }
 
-// launchersByName returns those of functions that are only known by name: any function of that name may be theirs.
-func (s *Sampling) launchersByName() map[string][]*launcher {
-	out := map[string][]*launcher{}
-	for name, number := range s.byName {
-		if l := s.function(number).launchers; len(l) > 0 {
-			out[name] = l
+// byName are launchers of functions of one name.
+type byName struct {
+	unknown map[string][]*launcher // their module is not known: any function of that name may be theirs
+	all     map[string][]*launcher
+}
+
+func (s *Sampling) launchersByName() byName {
+	by := byName{map[string][]*launcher{}, map[string][]*launcher{}}
+	for _, f := range s.functions {
+		if len(f.launchers) == 0 {
+			continue
+		}
+		by.all[f.Name] = append(by.all[f.Name], f.launchers...)
+		if f.Module == 0 {
+			by.unknown[f.Name] = append(by.unknown[f.Name], f.launchers...)
 		}
 	}
-	return out
+	return by
 }
 
 // merged joins launchers that lead to the same nodes: there are more routes than places.

@@ -157,6 +157,23 @@ func TestFunctionsOfOneNameAreToldApart(t *testing.T) {
 	}
 }
 
+// Where the module of a launch or of a sample is not known, names have to do.
+func TestNamesDoWhereModulesAreUnknown(t *testing.T) {
+	for _, c := range []struct{ launched, sampled uint64 }{{0, 7}, {7, 0}, {0, 0}} {
+		a, tree, set := sampled(t, false)
+		at := launched(set, 1)
+		if c.launched != 0 {
+			at.Function = a.Sampling.Number(record.Function{Module: c.launched, Index: 3, Name: "k"})
+		}
+		a.Add(kernel("k", 0, 100), at)
+		take(a, set, 10, record.Function{Module: c.sampled, Index: 4, Name: "k"})
+		a.Settle()
+		if p, _ := a.FreezeSampled(tree, "CUDA"); len(p.Root.Child("k").Samples) != 1 || a.Sampling.Apportioned+a.Sampling.Unlaunched != 0 {
+			t.Errorf("launched in module %d, sampled in %d: %+v", c.launched, c.sampled, a.Sampling)
+		}
+	}
+}
+
 // A phase that is dropped takes its share with it: what is left does not get more than was its own.
 func TestADroppedTreeKeepsItsShare(t *testing.T) {
 	a, first, set := sampled(t, false)

@@ -47,10 +47,11 @@ type functionKey struct{ name, file string }
 type locationKey struct {
 	frame  string
 	kernel bool
+	outer  *pprof.Location // what it was inlined in
 }
 
 func (f *frames) location(name string, kernel bool) *pprof.Location {
-	key := locationKey{name, kernel}
+	key := locationKey{frame: name, kernel: kernel}
 	if l := f.locations[key]; l != nil {
 		return l
 	}

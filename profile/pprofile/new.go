@@ -27,6 +27,7 @@ func New(p *profile.Profile) (*pprof.Profile, error) {
 	}
 	w := newWriter(p)
 	p.Root.Walk(func(n *profile.Node, depth int) bool {
+		w.inlines.enter(p, n, depth)
 		w.node(n, depth)
 		return true
 	})
@@ -64,8 +65,9 @@ type writer struct {
 	shared  map[string]*labelSet
 	origins map[originKey]*labelSet // labels with a rank besides
 	path    []*pprof.Location       // of the node that is visited, outermost first, without the root
-	stacks  []*pprof.Location       // room for the stacks to come
-	values  []int64                 // room for the values to come
+	inlines inlines
+	stacks  []*pprof.Location // room for the stacks to come
+	values  []int64           // room for the values to come
 }
 
 func newWriter(p *profile.Profile) *writer {
@@ -125,7 +127,7 @@ func (w *writer) times() {
 
 func (w *writer) node(n *profile.Node, depth int) {
 	if depth > 0 {
-		w.path = append(w.path[:depth-1], w.frames.location(n.Name, isKernel(n)))
+		w.path = append(w.path[:depth-1], w.location(n, depth))
 	}
 	if depth == 0 && !tells(n, w.p.Kinds) || depth > 0 && len(n.Metrics) == 0 && len(n.Children) > 0 {
 		return
@@ -160,15 +162,27 @@ func isKindZero(m *profile.Metric, kinds profile.Kinds) bool {
 	return number && f == 0 && kinds[m.Name] == profile.Inclusive
 }
 
+func (w *writer) location(n *profile.Node, depth int) *pprof.Location {
+	if w.inlines.within(depth) > 0 {
+		return w.frames.inlined(n.Name, w.path[depth-2])
+	}
+	return w.frames.location(n.Name, isKernel(n) || w.inlines.isLine(depth))
+}
+
 // stack is the path, innermost first. Stacks are cut from large pieces: there are as many as nodes.
 func (w *writer) stack(depth int) []*pprof.Location {
-	if len(w.stacks) < depth {
-		w.stacks = make([]*pprof.Location, max(depth, 16<<10))
+	within := w.inlines.within(depth)
+	n := depth - within
+	if len(w.stacks) < n {
+		w.stacks = make([]*pprof.Location, max(n, 16<<10))
 	}
-	stack := w.stacks[:depth:depth]
-	w.stacks = w.stacks[depth:]
-	for i := range depth {
-		stack[i] = w.path[depth-1-i]
+	stack := w.stacks[:n:n]
+	w.stacks = w.stacks[n:]
+	for i := range n {
+		stack[i] = w.path[n-1-i]
+	}
+	if within > 0 {
+		stack[0] = w.path[depth-1] // it has the lines around it
 	}
 	return stack
 }

@@ -111,9 +111,7 @@ func (t *Table) top(n int) {
 	for _, r := range largest[:min(n, len(largest))] {
 		chosen[r] = true
 	}
-	for _, r := range largest[min(n, len(largest)):] {
-		t.Root.Hidden = append(t.Root.Hidden, r)
-	}
+	t.Root.Hidden = append(t.Root.Hidden, largest[min(n, len(largest)):]...)
 	t.Root.Children, _ = divide(all, func(r *Row) bool { return chosen[r] })
 }
 

@@ -76,21 +76,30 @@ const readBuffer = 64 << 10
 func unpack(r io.Reader) (*unpacker, error) {
 	u := &unpacker{in: countingReader{r: r}}
 	u.Reader = bufio.NewReaderSize(&u.in, readBuffer)
+	if err := u.peel(); err != nil {
+		u.Close()
+		return nil, err
+	}
+	return u, nil
+}
+
+// peel opens one layer after another, down to what is packed.
+func (u *unpacker) peel() error {
 	for {
 		head, err := u.Peek(4)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return u, err
+			return err
 		}
 		c := sniffCompression(head)
 		if c == Plain {
-			return u, nil
+			return nil
 		}
 		if u.layers++; u.layers > mostLayers {
-			return u, fmt.Errorf("it is compressed more than %d times; unpack it first", mostLayers)
+			return fmt.Errorf("it is compressed more than %d times; unpack it first", mostLayers)
 		}
 		layer, err := u.layer(c)
 		if err != nil {
-			return u, fmt.Errorf("unpack %s: %w", c, err)
+			return fmt.Errorf("unpack %s: %w", c, err)
 		}
 		u.Reader = bufio.NewReaderSize(&boundedReader{r: layer, in: &u.in, packed: c}, readBuffer)
 	}

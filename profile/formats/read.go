@@ -21,10 +21,10 @@ func Read(r io.Reader) (*profile.Profile, error) { return ReadAs(r, nil) }
 func ReadAs(r io.Reader, f *Format) (*profile.Profile, error) {
 	file, size := plainFile(r)
 	u, err := unpack(r)
-	defer u.Close()
 	if err != nil {
 		return nil, err
 	}
+	defer u.Close()
 	head, err := u.Peek(headSize)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err

@@ -164,7 +164,7 @@ func TestErrorsOfTheStreamPass(t *testing.T) {
 	if _, err := Read(io.MultiReader(strings.NewReader("\x92"), iotest.ErrReader(boom))); !errors.Is(err, boom) {
 		t.Errorf("read: error %v, want the stream's own", err)
 	}
-	if err := Write(full{}, scope(t)); !errors.Is(err, boom1) {
+	if err := Write(full{}, scope(t)); !errors.Is(err, errFull) {
 		t.Errorf("write: error %v, want the stream's own", err)
 	}
 	if err := Write(io.Discard, &profile.Profile{}); err == nil {
@@ -172,11 +172,11 @@ func TestErrorsOfTheStreamPass(t *testing.T) {
 	}
 }
 
-var boom1 = errors.New("disk full")
+var errFull = errors.New("disk full")
 
 type full struct{}
 
-func (full) Write([]byte) (int, error) { return 0, boom1 }
+func (full) Write([]byte) (int, error) { return 0, errFull }
 
 func TestFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.hatchet_msgpack")

@@ -52,6 +52,14 @@ func (c *Collector) remedy(code uint32, holder string, driver int) string {
 		return "the GPU is virtualised and its host forbids profiling; ask for profiling to be enabled on the vGPU"
 	case C.RC_CONFIDENTIAL_COMPUTING:
 		return "the GPU runs in confidential-computing mode, which forbids profiling"
+	case C.RC_MIG_DEVICE:
+		return "the GPU is partitioned (MIG), where this libcupti cannot sample; use a whole GPU (nvidia-smi -mig 0)"
+	case C.RC_OLD_PROFILER_API, C.RC_LEGACY_PROFILER, C.RC_HARDWARE_BUSY:
+		return "another profiler uses the GPU's counters (ncu, DCGM's profiling metrics, or another context that samples); stop it: dcgmi profile --pause"
+	case C.RC_CMP_DEVICE, C.RC_SLI_DEVICE, C.RC_WSL_DEVICE:
+		return "this kind of GPU or system (CMP, SLI or WSL) has no sampling"
+	case C.RC_INVALID_OPERATION:
+		return "the context may be sampled already, by us or another tool, or CUPTI does not take these settings; try without interval= and buffer="
 	}
 	return "see `proton doctor`"
 }

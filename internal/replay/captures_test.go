@@ -39,6 +39,13 @@ func outline(p *profile.Profile) string {
 // play replays a capture through the built profiler and returns its profile.
 func play(t *testing.T, capture, context string) *profile.Profile {
 	t.Helper()
+	p, _ := playMode(t, capture, context, "")
+	return p
+}
+
+// playMode does it in a mode of the profiler, and returns what problems the profiler told, too.
+func playMode(t *testing.T, capture, context, mode string) (*profile.Profile, []string) {
+	t.Helper()
 	dir := built(t)
 	r, err := Prepare(filepath.Join("../../testdata/captures", capture+".capture.gz"),
 		Parts{Host: dir + "/proton-replay", Library: dir + "/libproton.so", Stub: dir + "/stub"})
@@ -47,7 +54,7 @@ func play(t *testing.T, capture, context string) *profile.Profile {
 	}
 	defer r.Close()
 	tmp := t.TempDir()
-	config, _ := json.Marshal(map[string]string{"name": tmp + "/out", "context": context, "status": tmp})
+	config, _ := json.Marshal(map[string]string{"name": tmp + "/out", "context": context, "mode": mode, "status": tmp})
 	cmd := exec.Command(r.Path)
 	cmd.Args = r.Args
 	cmd.Env = append(append(os.Environ(), "PROTON_RUN_CONFIG="+string(config)), r.Env...)
@@ -58,7 +65,25 @@ func play(t *testing.T, capture, context string) *profile.Profile {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return p, problemsIn(t, tmp)
+}
+
+// problemsIn reads the status files of a folder.
+func problemsIn(t *testing.T, dir string) (problems []string) {
+	t.Helper()
+	files, _ := filepath.Glob(filepath.Join(dir, "[0-9]*.json"))
+	for _, file := range files {
+		var status struct{ Problems []string }
+		b, err := os.ReadFile(file)
+		if err == nil {
+			err = json.Unmarshal(b, &status)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		problems = append(problems, status.Problems...)
+	}
+	return problems
 }
 
 // TestRecordedRuns plays what an H200 did through the real profiler: callbacks, buffers, names, graphs.
@@ -68,20 +93,25 @@ func TestRecordedRuns(t *testing.T) {
 		{"dynamic_net", "shadow"}, {"dynamic_net", "python"}, {"overlap", "shadow"},
 	} {
 		t.Run(c.capture+"."+c.context, func(t *testing.T) {
-			got := outline(play(t, c.capture, c.context))
-			golden := filepath.Join("testdata", c.capture+"."+c.context+".txt")
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o666); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatalf("%v; write it with -update", err)
-			}
-			if got != string(want) {
-				t.Errorf("%s differs; -update rewrites it\n--- got\n%s", golden, got)
-			}
+			golden(t, c.capture+"."+c.context+".txt", outline(play(t, c.capture, c.context)))
 		})
+	}
+}
+
+// golden compares a text with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v; write it with -update", err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; -update rewrites it\n--- got\n%s", file, got)
 	}
 }

@@ -60,7 +60,7 @@ func ParseThreshold(text string) (Threshold, error) {
 
 // Cut hides rows and sorts what stays. A row stays with all above it when it reaches the threshold.
 func (d *Diff) Cut(c Cut) error {
-	order, err := d.order(c.Sort)
+	sort, err := d.sorter(c.Sort)
 	if err != nil {
 		return err
 	}
@@ -78,24 +78,22 @@ func (d *Diff) Cut(c Cut) error {
 		}
 		return d.largest(r, d.Change) >= c.Threshold.Amount*scale
 	}
-	d.cut(d.Root, 0, c.Depth, reaches, order)
+	d.cut(d.Root, 0, c.Depth, reaches, sort)
 	return nil
 }
 
 // cut returns how many rows of a subtree are hidden, and whether the row itself stays.
-func (d *Diff) cut(r *Row, depth, deepest int, reaches func(*Row) bool, order func(a, b *Row) int) (stays bool) {
+func (d *Diff) cut(r *Row, depth, deepest int, reaches func(*Row) bool, sort func(siblings []*Row)) (stays bool) {
 	kept := r.Children[:0:0]
 	for _, c := range r.Children {
-		if d.cut(c, depth+1, deepest, reaches, order) && (deepest == 0 || depth < deepest) {
+		if d.cut(c, depth+1, deepest, reaches, sort) && (deepest == 0 || depth < deepest) {
 			kept = append(kept, c)
 			r.Hidden += c.Hidden
 		} else {
 			r.Hidden += c.size() + c.Hidden
 		}
 	}
-	if order != nil {
-		slices.SortStableFunc(kept, order)
-	}
+	sort(kept)
 	r.Children = kept
 	return len(kept) > 0 || reaches(r)
 }
@@ -122,19 +120,34 @@ func (d *Diff) largest(r *Row, change func(r *Row, column, profile int) float64)
 	return largest
 }
 
-func (d *Diff) order(s Sort) (func(a, b *Row) int, error) {
-	by := func(change func(r *Row, column, profile int) float64) func(a, b *Row) int {
-		return func(a, b *Row) int { return cmp.Compare(d.largest(b, change), d.largest(a, change)) }
-	}
+func (d *Diff) sorter(s Sort) (func(siblings []*Row), error) {
 	switch s {
 	case AsHappened, "none":
-		return nil, nil
+		return func([]*Row) {}, nil
 	case ByName:
-		return func(a, b *Row) int { return cmp.Compare(a.Name, b.Name) }, nil
+		return func(siblings []*Row) {
+			slices.SortStableFunc(siblings, func(a, b *Row) int { return cmp.Compare(a.Name, b.Name) })
+		}, nil
 	case ByChange:
-		return by(d.Change), nil
+		return func(siblings []*Row) { d.sortBy(siblings, d.Change) }, nil
 	case ByRelative:
-		return by(d.Relative), nil
+		return func(siblings []*Row) { d.sortBy(siblings, d.Relative) }, nil
 	}
 	return nil, fmt.Errorf("read --sort %q: use change, percent, name or none", s)
+}
+
+// sortBy puts the largest change first. A change is not cheap to tell, so it is told once a row and not once a comparison.
+func (d *Diff) sortBy(rows []*Row, change func(r *Row, column, profile int) float64) {
+	type ranked struct {
+		row *Row
+		by  float64
+	}
+	list := make([]ranked, len(rows))
+	for i, r := range rows {
+		list[i] = ranked{r, d.largest(r, change)}
+	}
+	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(b.by, a.by) })
+	for i := range list {
+		rows[i] = list[i].row
+	}
 }

@@ -1,11 +1,9 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/internal/term"
@@ -44,7 +42,7 @@ func (d *Diff) WriteTable(w io.Writer, p Paper) error {
 			rows = append(rows, r)
 		}
 	})
-	slices.SortStableFunc(rows, func(a, b *Row) int { return cmp.Compare(d.largest(b, d.Change), d.largest(a, d.Change)) })
+	d.sortBy(rows, d.Change)
 	for _, r := range rows {
 		path := r.Labels()
 		t.line(r, "", term.Printable(strings.Join(path[min(1, len(path)-1):], " > ")))

@@ -133,19 +133,22 @@ func boolint(b bool) C.int {
 }
 
 // Drain hands every record that is ready to f, thread by thread in order of recording, and returns how
-// many there were. The slice is only valid during the call. thread identifies the ring.
+// many there were. The slice is only valid during the call. thread identifies the ring. Of each thread it takes what
+// was there at the beginning, and at most a ring in all: one that records scopes faster than f takes them would
+// otherwise keep it for ever.
 func Drain(f func(thread uintptr, records []Record)) int {
 	total := 0
 	for t := C.hp_first_thread(); t != nil; t = t.next {
-		for {
+		for left := C.uint32_t(C.HP_RING); left > 0; {
 			var first *C.struct_hp_record
-			n := C.hp_ring_ready(t, &first)
+			n := min(C.hp_ring_ready(t, &first), left)
 			if n == 0 {
 				break
 			}
 			f(uintptr(unsafe.Pointer(t)), unsafe.Slice((*Record)(unsafe.Pointer(first)), int(n)))
 			C.hp_ring_taken(t, n)
 			total += int(n)
+			left -= n
 		}
 		C.hp_thread_retire(t)
 	}

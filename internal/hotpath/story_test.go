@@ -367,6 +367,22 @@ func BenchmarkMetric(b *testing.B) {
 }
 
 // benchmark drains between batches: a full ring would time the loss, not the push.
+// A thread that records faster than the drainer takes must not keep it from the other threads, nor its caller.
+func TestDrainEndsWhileAThreadRecordsOn(t *testing.T) {
+	begin(t, false)
+	hotpath.SetActive(hotpath.Listeners{LaunchSet: 1, ScopeSet: 2, Shadow: true, Timeline: true})
+	drive.Leave(drive.Enter("on and on"))
+	calls := 0
+	hotpath.Drain(func(uintptr, []hotpath.Record) {
+		if calls++; calls <= 1<<16 { // what is more would never end
+			drive.Leave(drive.Enter("on and on"))
+		}
+	})
+	if calls > 1<<16 {
+		t.Error("it drained for as long as there was something")
+	}
+}
+
 func benchmark(b *testing.B, f func(n int)) {
 	hotpath.Init()
 	runtime.LockOSThread()

@@ -3,7 +3,6 @@ package profiler
 import (
 	"errors"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/goproton/goproton/internal/hotpath"
@@ -109,45 +108,43 @@ func (m *Manager) detach() {
 
 // write writes every phase of a session that was not cleared. last says that the session ends with it.
 func (m *Manager) write(s *session, format string, last bool) (files []string, err error) {
-	files = m.alreadyWritten(s)
 	for _, phase := range m.phases(s) {
-		path, err := m.writePhase(s, phase, format, last)
-		if err != nil {
-			return files, err
-		}
-		if path != "" {
+		path, failed := m.writePhase(s, phase, format, last)
+		err = errors.Join(err, failed)
+		if failed == nil && path != "" {
 			files = append(files, path)
 		}
 	}
-	return files, nil
+	return files, err
 }
 
-func (m *Manager) alreadyWritten(s *session) []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(s.written)
-}
-
-// writePhase writes one phase and returns its file, "" for standard output, or when the phase was cleared. A tree is
-// frozen under the lock and written without; a trace is already written but for its end.
+// writePhase writes one phase, if that has not been done, and returns its file, "" for standard output, or when the
+// phase was cleared.
 func (m *Manager) writePhase(s *session, phase int, format string, last bool) (path string, err error) {
-	m.mu.Lock()
-	t := s.trees[phase]
-	if t == nil {
-		m.mu.Unlock()
-		return "", nil
+	path, p, err := m.frozen(s, phase, format, last)
+	if p == nil || err != nil {
+		return path, err
 	}
-	path = s.path(phase, format)
-	if s.trace {
-		defer m.mu.Unlock()
-		return path, m.writeTrace(s, t, path, hotpath.Now(), last)
-	}
-	p := m.freeze(s, t)
-	m.mu.Unlock()
 	if err := m.describe(s, p, path); err != nil {
 		return path, err
 	}
 	return path, writeTree(path, format, p)
+}
+
+// frozen is the part of writePhase that needs the lock. It copies a tree; a trace it finishes, which is written but
+// for its end.
+func (m *Manager) frozen(s *session, phase int, format string, last bool) (path string, p *profile.Profile, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := s.trees[phase]
+	if t == nil {
+		return s.written[phase], nil, nil
+	}
+	path = s.path(phase, format)
+	if s.trace {
+		return path, nil, m.writeTrace(s, t, path, hotpath.Now(), last)
+	}
+	return path, m.freeze(s, t), nil
 }
 
 func (m *Manager) phases(s *session) []int {
@@ -157,7 +154,10 @@ func (m *Manager) phases(s *session) []int {
 	for n := range s.trees {
 		phases = append(phases, n)
 	}
-	sort.Ints(phases)
+	for n := range s.written {
+		phases = append(phases, n)
+	}
+	slices.Sort(phases)
 	return phases
 }
 

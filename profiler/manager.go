@@ -39,8 +39,9 @@ type Manager struct {
 	sampler     Sampler // while instructions are sampled
 	images      *images // of what it sampled
 	lastSet     uint32  // newest launch set that was not empty
-	ahead       int64   // of the source's clock, where a timeline needs it
-	measured    bool    // ahead
+	recording   record.Kinds
+	ahead       int64 // of the source's clock, where a timeline needs it
+	measured    bool  // ahead
 	loss        Loss
 	base        lossBase
 	draining    chan struct{} // closed to end the drainer; nil when none runs
@@ -64,6 +65,7 @@ type lossBase struct{ records, refused uint64 }
 type session struct {
 	id       int
 	name     string
+	folder   string // that a relative name is in, if files are written meanwhile: the program may go to another
 	python   bool
 	trace    bool         // it keeps a timeline
 	times    bool         // it keeps distributions of kernel times
@@ -76,13 +78,13 @@ type session struct {
 
 	info profile.Info
 
-	active   bool
-	phase    int
-	trees    map[int]*aggregate.Tree
-	traces   map[int]*traceFile // by phase, of a session with a timeline
-	flushed  int                // phases below this are complete
-	advanced time.Time          // when the current phase began
-	written  []string           // files of phases that are written and cleared
+	active  bool
+	phase   int
+	trees   map[int]*aggregate.Tree
+	traces  map[int]*traceFile // by phase, of a session with a timeline
+	flushed int                // phases below this are complete
+	over    map[int]time.Time  // when each of the phases before the current one ended
+	written map[int]string     // files of phases that are written and no longer kept
 }
 
 // NewManager returns a manager without sessions.
@@ -102,9 +104,16 @@ func (m *Manager) reset() {
 	m.base = lossBase{hotpath.Lost(), hotpath.BuffersRefused()}
 	m.resolver.Metric = m.agg.AddMetric
 	m.resolver.Event = m.agg.Event
+	m.resolver.Alone = m.alone
 	m.resolver.ModuleUnloaded = func() { m.source.ModuleUnloaded() }
 	m.lastSet = 0
 	m.measured = false
+}
+
+// alone tells whether no activity comes for a call of a vendor's function.
+func (m *Manager) alone(function uint32) bool {
+	_, waits := m.source.Call(function)
+	return waits && !m.recording.Has(record.Sync)
 }
 
 func (m *Manager) find(id int) *session {
@@ -162,6 +171,7 @@ func (m *Manager) publish() error {
 }
 
 func (m *Manager) listen(activities, calls record.Kinds) error {
+	m.recording = activities
 	if !m.attached {
 		return nil
 	}
@@ -186,6 +196,7 @@ func (m *Manager) newTree(s *session, now uint64) *aggregate.Tree {
 func (m *Manager) drop(s *session, phase int) {
 	m.agg.Drop(s.trees[phase])
 	delete(s.trees, phase)
+	delete(s.over, phase)
 	if f := s.traces[phase]; f != nil {
 		f.close()
 		delete(s.traces, phase)

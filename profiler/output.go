@@ -57,11 +57,18 @@ func (s *session) path(phase int, format string) string {
 	if s.name == "" || s.name == "-" {
 		return ""
 	}
-	if s.phase == 0 {
-		return s.name + "." + format
+	name := s.name
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(s.folder, name)
 	}
-	return fmt.Sprintf("%s.part_%d.%s", s.name, phase, format)
+	if s.phase == 0 {
+		return name + "." + format
+	}
+	return fmt.Sprintf("%s.part_%d.%s", name, phase, format)
 }
+
+// streams tells whether files are written while the session goes on, without being asked for.
+func (s *session) streams() bool { return s.trace || s.periodic != "" }
 
 // writeTree writes one frozen phase; path "" is standard output.
 func writeTree(path, format string, p *profile.Profile) error {

@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"maps"
+	"os"
 	"slices"
 	"time"
 
@@ -13,20 +14,15 @@ import (
 const phasePatience = 30 * time.Second
 
 // writePhases writes the phases of sessions with periodic flushing whose activities have all arrived, and clears them;
-// and has traces on disk up to now.
+// and has traces on disk up to now. A trace, which is on disk anyway, keeps no complete phase open either: each has a
+// file and a buffer of 256 KiB.
 func (d *drainer) writePhases() {
 	if time.Since(d.phases) < phasesEvery {
 		return
 	}
 	d.phases = time.Now()
 	m := d.m
-	m.mu.Lock()
-	m.flushTraces()
-	waiting := m.periodicPhases()
-	if waiting != nil {
-		m.resolver.Mark() // graph launches that brought nothing between two marks are done
-	}
-	m.mu.Unlock()
+	waiting := m.phasesToWrite()
 	if waiting == nil {
 		return
 	}
@@ -45,10 +41,13 @@ type phaseOf struct {
 	phase int
 }
 
-// periodicPhases lists the phases that could be written, in order. Call with mu held.
-func (m *Manager) periodicPhases() (list []phaseOf) {
+// phasesToWrite flushes traces and lists the phases that could be written, in order.
+func (m *Manager) phasesToWrite() (list []phaseOf) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.flushTraces()
 	for _, s := range m.sessions {
-		if s.periodic == "" || s.name == "" || s.name == "-" {
+		if !s.streams() || s.name == "" || s.name == "-" {
 			continue
 		}
 		for _, phase := range slices.Sorted(maps.Keys(s.trees)) {
@@ -56,6 +55,9 @@ func (m *Manager) periodicPhases() (list []phaseOf) {
 				list = append(list, phaseOf{s, phase})
 			}
 		}
+	}
+	if list != nil {
+		m.resolver.Mark() // graph launches that brought nothing between two marks are done
 	}
 	return list
 }
@@ -66,18 +68,36 @@ func (m *Manager) writeComplete(s *session, phase int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := s.trees[phase]
-	if t == nil || m.resolver.Waits(func(set uint32) bool { return m.agg.Sets.Has(set, t) }) && time.Since(s.advanced) < phasePatience {
+	if t == nil || m.expectsMore(s, t) {
 		return nil
 	}
-	path := s.path(phase, s.periodic)
+	path := s.path(phase, s.format)
 	if err := m.writeNow(s, t, path); err != nil {
 		return err
 	}
 	if s.trees[phase] == t {
 		m.drop(s, phase)
-		s.written = append(s.written, path)
+		s.written[phase] = path
 	}
 	return nil
+}
+
+// expectsMore tells whether something may still come for a phase. Only who asked for early files does not wait for ever.
+func (m *Manager) expectsMore(s *session, t *aggregate.Tree) bool {
+	if s.periodic != "" && time.Since(s.over[t.Phase]) >= phasePatience {
+		return false
+	}
+	return m.resolver.Waits(func(set uint32) bool { return m.agg.Sets.Has(set, t) })
+}
+
+// forgetWritten removes the files of phases that were written before the program had to say.
+func (s *session) forgetWritten(of func(phase int) bool) {
+	for phase, path := range s.written {
+		if of(phase) {
+			os.Remove(path)
+			delete(s.written, phase)
+		}
+	}
 }
 
 func (m *Manager) writeNow(s *session, t *aggregate.Tree, path string) error {
@@ -87,5 +107,5 @@ func (m *Manager) writeNow(s *session, t *aggregate.Tree, path string) error {
 	p := m.freeze(s, t)
 	m.mu.Unlock()
 	defer m.mu.Lock()
-	return writeTree(path, s.periodic, p)
+	return writeTree(path, s.format, p)
 }

@@ -83,9 +83,9 @@ func (m *Manager) AdvancePhase(id int) (int, error) {
 		return 0, err
 	}
 	before := s.trees[s.phase]
+	s.over[s.phase] = time.Now()
 	s.phase++
 	m.begin(s, before)
-	s.advanced = time.Now()
 	return s.phase, m.publish()
 }
 
@@ -122,10 +122,14 @@ func (m *Manager) ClearPhase(id, phase int, upTo bool) error {
 		return err
 	}
 	current := s.trees[s.phase]
+	cleared := func(n int) bool { return n == phase || upTo && n < phase }
 	for n := range s.trees {
-		if n == phase || upTo && n < phase {
+		if cleared(n) {
 			m.drop(s, n)
 		}
+	}
+	if s.periodic == "" { // else parts are what was asked for
+		s.forgetWritten(cleared)
 	}
 	if s.trees[s.phase] == nil {
 		m.begin(s, current)

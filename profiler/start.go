@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -152,7 +153,10 @@ func (m *Manager) problemOnce(text string) {
 
 // session checks the options and makes a session of them, which has no number and no phase yet.
 func (o *StartOptions) session() (*session, error) {
-	s := &session{name: o.Name, times: !o.NoStats, trees: map[int]*aggregate.Tree{}, traces: map[int]*traceFile{}}
+	s := &session{
+		name: o.Name, times: !o.NoStats, trees: map[int]*aggregate.Tree{}, traces: map[int]*traceFile{},
+		over: map[int]time.Time{}, written: map[int]string{},
+	}
 	switch strings.ToLower(o.Context) {
 	case "", "shadow":
 	case "python":
@@ -176,6 +180,9 @@ func (o *StartOptions) session() (*session, error) {
 	}
 	if s.format, err = s.formatFor(o.Format); s.periodic != "" {
 		s.periodic = s.format // all parts are alike
+	}
+	if s.streams() {
+		s.folder, _ = os.Getwd() // where there is none, names are what they are then
 	}
 	return s, err
 }

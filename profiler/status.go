@@ -1,6 +1,9 @@
 package profiler
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Status is what a process can say about its profiling so far.
 type Status struct {
@@ -56,17 +59,10 @@ func (m *Manager) WriteDrained() (files []string, err error) {
 		if name := m.Name(s.id); name == "" || name == "-" {
 			continue // standard output is written once, at the end
 		}
-		format, err := s.formatFor("")
-		if err != nil {
-			return files, err
-		}
-		written, err := m.write(s, format, false)
-		files = append(files, written...)
-		if err != nil {
-			return files, err
-		}
+		written, failed := m.write(s, s.format, false)
+		files, err = append(files, written...), errors.Join(err, failed)
 	}
-	return files, nil
+	return files, err
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -109,8 +105,8 @@ func (m *Manager) HasMetrics(id int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.find(id)
-	if s == nil {
-		return false
+	if s == nil || len(s.written) > 0 {
+		return s != nil
 	}
 	for _, t := range s.trees {
 		if t.Timeline != nil {

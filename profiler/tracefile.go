@@ -19,6 +19,7 @@ type traceFile struct {
 	writer *chrometrace.Writer
 	beside func() string // where it will be: asked when the file is made
 	placed string        // where it has been put, and is to stay
+	closed bool
 }
 
 // newTraceFile makes a trace that begins now. Its file comes with its first flush: most processes below `proton run`
@@ -31,6 +32,9 @@ func newTraceFile(beside func() string, now uint64, info profile.Info) *traceFil
 
 // Write makes the file when the first events come.
 func (f *traceFile) Write(b []byte) (int, error) {
+	if f.closed {
+		return 0, os.ErrClosed
+	}
 	if f.file == nil {
 		if err := f.create(); err != nil {
 			return 0, err
@@ -101,6 +105,7 @@ func (f *traceFile) failed(err error) error {
 
 // close lets go of the file, and removes it unless it has been put where it is to stay.
 func (f *traceFile) close() {
+	f.closed = true
 	if f.file == nil {
 		return
 	}
@@ -142,7 +147,7 @@ func (m *Manager) writeTrace(s *session, t *aggregate.Tree, path string, now uin
 func (m *Manager) flushTraces() {
 	for _, s := range m.sessions {
 		for phase, f := range s.traces {
-			if s.trees[phase].Timeline.Slices() == 0 {
+			if f.closed || s.trees[phase].Timeline.Slices() == 0 {
 				continue
 			}
 			if err := f.writer.Flush(); err != nil {

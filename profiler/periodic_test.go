@@ -1,0 +1,146 @@
+package profiler
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goproton/goproton/internal/hotpath/drive"
+)
+
+// appears waits until a file is there.
+func appears(path string) bool {
+	for range 100 {
+		if _, err := os.Stat(path); err == nil {
+			return true
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return false
+}
+
+func advance(t *testing.T, m *Manager, id int) {
+	t.Helper()
+	if _, err := m.AdvancePhase(id); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// No activity comes for the waits of a trace, which shows them by their calls.
+func TestWaitsDoNotHoldUpAPhase(t *testing.T) {
+	m, _ := stage(t)
+	id := start(t, m, "p", StartOptions{Mode: "periodic_flushing", Data: "trace"})
+	drive.Work(1)
+	drive.Returned(1, 126)
+	advance(t, m, id)
+	if !appears(m.Name(id) + ".part_0.chrome_trace") {
+		t.Error("the phase is not written")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := m.resolver.Waiting(); n != 0 {
+		t.Errorf("%d calls wait for an activity", n)
+	}
+}
+
+// Patience counts from the end of a phase, however often others end after it.
+func TestPatienceIsWithEachPhase(t *testing.T) {
+	m, _ := stage(t)
+	id := start(t, m, "p", StartOptions{Mode: "periodic_flushing"})
+	drive.Launch(1, 1) // fails
+	advance(t, m, id)
+	m.mu.Lock()
+	m.sessions[0].over[0] = time.Now().Add(-phasePatience)
+	m.mu.Unlock()
+	advance(t, m, id)
+	if !appears(m.Name(id) + ".part_0.hatchet") {
+		t.Error("the phase waits with the next one")
+	}
+}
+
+// A trace keeps a file and a buffer for what can still come, and not for every phase that ever was.
+func TestCompletePhasesOfATraceAreClosed(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{Data: "trace"})
+	name := m.Name(id)
+	f.call(1, "first")
+	advance(t, m, id)
+	f.call(2, "second")
+	advance(t, m, id)
+	if !appears(name+".part_0.chrome_trace") || !appears(name+".part_1.chrome_trace") {
+		t.Fatal("the phases are still open")
+	}
+	m.Flush()
+	m.mu.Lock()
+	open := len(m.sessions[0].traces)
+	m.mu.Unlock()
+	if open != 1 {
+		t.Errorf("%d files are open", open)
+	}
+	if err := m.ClearPhase(id, 0, false); err != nil {
+		t.Fatal(err)
+	}
+	files := finalize(t, m, id, "")
+	left, _ := filepath.Glob(filepath.Dir(name) + "/*")
+	if want := []string{name + ".part_1.chrome_trace", name + ".part_2.chrome_trace"}; fmt.Sprint(files) != fmt.Sprint(want) || len(left) != 2 {
+		t.Errorf("wrote %q, want %q; left are %q", files, want, left)
+	}
+}
+
+// One phase that cannot be written does not take the others with it.
+func TestPhasesBesideOneThatCannotBeWritten(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{Data: "trace"})
+	drive.Launch(1, 1) // holds the phase open
+	m.mu.Lock()
+	m.flushTraces()
+	m.sessions[0].traces[0].writer.Flush()
+	m.sessions[0].traces[0].file.Close()
+	m.mu.Unlock()
+	advance(t, m, id)
+	f.call(2, "k")
+	files, err := m.Finalize(&id, "")
+	if err == nil || len(files) != 1 || !strings.HasSuffix(files[0], ".part_1.chrome_trace") {
+		t.Fatalf("finalize: %q, %v", files, err)
+	}
+	if got := lanes(t, readTrace(t, files[0])); !strings.Contains(got, "  k [ROOT k]") {
+		t.Errorf("the other phase is\n%s", got)
+	}
+}
+
+// A checkpoint writes what it can.
+func TestCheckpointBesideATraceThatCannotBeWritten(t *testing.T) {
+	m, f := stage(t)
+	if _, err := m.Start(StartOptions{Name: "/dev/null/trace", Backend: "fake", Data: "trace"}); err != nil {
+		t.Fatal(err)
+	}
+	start(t, m, "tree", StartOptions{})
+	f.call(1, "k")
+	if files, err := m.WriteDrained(); err == nil || len(files) != 1 || !strings.HasSuffix(files[0], "tree.hatchet") {
+		t.Errorf("wrote %q, %v", files, err)
+	}
+}
+
+// A program may change its folder; what is written while it runs stays together where it began.
+func TestTraceOfAProgramThatChangesItsFolder(t *testing.T) {
+	m, f := stage(t)
+	home := t.TempDir()
+	t.Chdir(home)
+	id, err := m.Start(StartOptions{Name: "p", Backend: "fake", Data: "trace"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.call(1, "k")
+	m.Flush()
+	m.mu.Lock()
+	m.flushTraces()
+	m.mu.Unlock()
+	t.Chdir(t.TempDir())
+	files := finalize(t, m, id, "")
+	if len(files) != 1 || files[0] != filepath.Join(home, "p.chrome_trace") {
+		t.Errorf("wrote %q", files)
+	}
+}

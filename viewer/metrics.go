@@ -399,6 +399,7 @@ func (b *builder) shareColumn(of string) (column, error) {
 		return column{}, fmt.Errorf("%s/%%: a share needs an amount that adds up, such as time, count or bytes; %s is none", of, of)
 	}
 	c.open, c.unit, c.Unit, c.share = nil, percentUnit, "%", true
+	c.Exact = "" // not that of the amount: the name that was asked for
 	return c, nil
 }
 

@@ -103,6 +103,7 @@ func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writ
 	if p == nil {
 		return fmt.Errorf("merge: none of the %d files could be read; see above", len(files))
 	}
+	f.missing(p, note)
 	if f.output != "" {
 		for _, lost := range target.Format.Drops(p) {
 			note(fmt.Sprintf("%s has no place for %s", target.Format.Name, lost))
@@ -174,6 +175,25 @@ func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (
 		}
 	}
 	return merged.Profile(), broken
+}
+
+// missing says which of the metrics that columns were asked of no file has.
+func (f *mergeFlags) missing(p *tree.Profile, note func(string)) {
+	if f.by == "" || f.imbalance { // which says so itself
+		return
+	}
+	kept := map[string]bool{"*": true}
+	for name := range p.Kinds {
+		if metric, _, ok := merge.SplitColumn(name); ok {
+			base, _, _ := strings.Cut(metric, " (")
+			kept[base] = true
+		}
+	}
+	for _, name := range f.columns {
+		if !kept[name] {
+			note(fmt.Sprintf("no file has a metric %q that adds up: no columns of it; proton viewer --list shows a file's metrics", name))
+		}
+	}
 }
 
 func addFile(merged *merge.Merger, who *merge.Identifier, file string, stdin io.Reader) error {

@@ -385,3 +385,13 @@ func TestPprofShowsTheSameDifference(t *testing.T) {
 		}
 	}
 }
+
+// A share of a recorded amount is a share on both sides: in the second profile the amount itself was taken once.
+func TestSharesAreSharesOnBothSides(t *testing.T) {
+	d := diff(t, Options{Metrics: []string{"count/%", "flops16/%", "time/%"}}, tree("a 10 1", "b 30 3"), tree("a 10 1", "b 30 3", "c 60 6"))
+	for c, column := range d.Columns {
+		if values := d.Root.Values[c]; values[0] != 100 || values[1] != 100 {
+			t.Errorf("%s of the whole programs is %v, want 100 and 100", column.Exact, values)
+		}
+	}
+}

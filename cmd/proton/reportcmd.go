@@ -16,9 +16,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	tree "github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/viewer/compare"
 	"github.com/goproton/goproton/viewer/report"
+	"github.com/goproton/goproton/viewer/source"
 )
 
 // reportFlags are the flags of `proton report` as they were given.
@@ -30,6 +32,7 @@ type reportFlags struct {
 	svg    string
 	force  bool
 	open   bool
+	paths  []string
 }
 
 func newReportCommand() *cobra.Command {
@@ -38,7 +41,7 @@ func newReportCommand() *cobra.Command {
 		Use:   "report [flags] FILE [OTHER]",
 		Short: "write a profile as a page for the browser",
 		Long: `report writes a profile as one HTML file to explore in a browser: summary, flame graph, table, roofline and,
-when the profile has one, timeline. The file needs nothing else and asks nothing of any network, so it can be
+when the profile has them, timeline and the source of kernels with their instruction samples. The file needs nothing else and asks nothing of any network, so it can be
 mailed, attached to an issue, or kept beside the code. Press ? on the page for its keys. --svg writes one static
 picture instead, for documents.
 
@@ -68,6 +71,7 @@ FILE may be - for standard input, and -o - is standard output.`,
 	flags.StringSliceVar(&f.peaks, "peak", nil, peakUsage)
 	flags.StringArrayVar(&f.rename, "rename", nil, "with two profiles: replace in the names of frames, `REGEXP=TEXT`; may be given again")
 	flags.StringVar(&f.svg, "svg", "", "write a static picture instead, `KIND`: "+strings.Join(pictures(), " or "))
+	flags.StringArrayVar(&f.paths, "source-path", nil, "for instruction samples: sources were moved, `OLD=NEW`; or a folder to search them in")
 	flags.BoolVar(&f.force, "force", false, "replace a file that is no report")
 	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
 	return cmd
@@ -91,7 +95,7 @@ func (f *reportFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wri
 		output = f.defaultName(files)
 	}
 	var page bytes.Buffer
-	if err := f.write(&page, sources, report.Options{Title: f.title, Version: version, Peaks: f.peaks, Rename: renames}); err != nil {
+	if err := f.write(&page, sources, report.Options{Title: f.title, Version: version, Peaks: f.peaks, Rename: renames, Texts: f.texts(files[0], sources[0].Profile)}); err != nil {
 		return fmt.Errorf("report on %s: %w", strings.Join(files, " and "), err)
 	}
 	if output == "-" {
@@ -108,8 +112,17 @@ func (f *reportFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wri
 	return nil
 }
 
+// texts is what the Source tab shows beside samples.
+func (f *reportFlags) texts(file string, p *tree.Profile) *report.Texts {
+	sources := sourceFlags{paths: f.paths}
+	return &report.Texts{Files: sources.files(file, p), Modules: &source.Modules{Profile: file, Env: os.LookupEnv}}
+}
+
 // check makes sense of the flags before anything is read.
 func (f *reportFlags) check(files []string) (renames []compare.Rename, err error) {
+	if err := (&source.Files{Moves: f.paths}).CheckMoves(); err != nil {
+		return nil, err
+	}
 	if f.svg != "" && report.Pictures[f.svg] == nil {
 		return nil, fmt.Errorf("there is no picture %q; use --svg %s", f.svg, strings.Join(pictures(), " or "))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compare"
+	"github.com/goproton/goproton/viewer/source"
 )
 
 // head is what a page knows besides its arrays.
@@ -26,6 +27,7 @@ type head struct {
 	Flat     rows          `json:"flat"`
 	Roofline *rooflineHead `json:"roofline,omitempty"`
 	Timeline *timelineHead `json:"timeline,omitempty"`
+	Source   *source.Page  `json:"source,omitempty"`
 }
 
 // file is one profile that went into a page.

@@ -1,5 +1,5 @@
 // Package report writes a profile, or the comparison of two, as one HTML page that a person explores in a browser:
-// summary, flame graph, table, roofline, timeline. `proton report` calls it.
+// summary, flame graph, table, roofline, timeline, source. `proton report` calls it.
 //
 // The page is one file that needs nothing else: scripts and styles (web/) are embedded, the data is packed beside
 // them (pack.go), and a policy in its head forbids the browser every request and every script but this one. What is
@@ -31,6 +31,8 @@ type Options struct {
 	Title   string   // of the page; "" is the source's name
 	Version string   // of the program, as the page names it
 	Peaks   []string // as in viewer.Options
+
+	Texts *Texts // what may be read beside a profile with instruction samples
 
 	Rename []compare.Rename // names of frames before two profiles are compared
 }
@@ -101,7 +103,8 @@ func (b *builder) single(s Source, o Options) error {
 	if t := s.Profile.Timeline; t != nil && len(t.Slices) > 0 {
 		b.Timeline = b.packTimeline(t)
 	}
-	return nil
+	b.Source, err = sourceOf(s.Profile, o.Texts)
+	return err
 }
 
 // builder is a page in the making.

@@ -19,8 +19,12 @@ type Files struct {
 	Near  []string  // folders that are searched where a file is not where it was
 	Since time.Time // the profile's: a file that is newer may have other lines; zero if that is not known
 
+	none  bool
 	texts map[string]*Text
 }
+
+// NoFiles finds no texts.
+func NoFiles() *Files { return &Files{none: true} }
 
 // Text is a file of the source, as far as it could be read.
 type Text struct {
@@ -72,6 +76,9 @@ func (f *Files) Text(recorded string) *Text {
 }
 
 func (f *Files) find(recorded string) *Text {
+	if f.none {
+		return &Text{Err: os.ErrNotExist}
+	}
 	if !isSource(recorded) {
 		return &Text{Err: errors.New("its name is not that of a source file")}
 	}

@@ -95,20 +95,23 @@ func (p *printer) head(k *Kernel) {
 
 // launch says how much of a kernel's samples a call path has.
 func (p *printer) launch(k *Kernel, launched Path) string {
-	var names []string
-	for _, name := range launched.Frames {
-		names = append(names, p.frame(name))
-	}
-	text := strings.Join(names, " > ")
-	if text == "" {
-		text = "outside of all scopes"
-	} else {
-		text = "in " + text
-	}
+	text := p.launched(launched)
 	if len(k.Paths) > 1 {
 		text = percent(float64(launched.Samples)/float64(k.Samples)) + " " + text
 	}
 	return text
+}
+
+// launched names a call path.
+func (p *printer) launched(at Path) string {
+	var names []string
+	for _, name := range at.Frames {
+		names = append(names, p.frame(name))
+	}
+	if len(names) == 0 {
+		return "outside of all scopes"
+	}
+	return "in " + strings.Join(names, " > ")
 }
 
 // frame is the short name of a frame.

@@ -50,10 +50,7 @@ func (p *printer) instructions(k *Kernel) {
 	function, code := p.code(k)
 	var rows []row
 	hidden, gap := Counts{}, false
-	place, hottest := "", uint64(0)
-	for i := range k.PCs {
-		hottest = max(hottest, k.PCs[i].Samples)
-	}
+	place, hottest := "", k.hottestInstruction()
 	for _, offset := range p.offsets(k, function, code) {
 		c := k.at(offset)
 		if !p.near(k, offset, hottest) {
@@ -116,6 +113,15 @@ func (p *printer) offsets(k *Kernel, function *cubin.Function, code *Code) []uin
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// hottestInstruction is how many samples the instruction with most has.
+func (k *Kernel) hottestInstruction() uint64 {
+	hottest := uint64(0)
+	for i := range k.PCs {
+		hottest = max(hottest, k.PCs[i].Samples)
+	}
+	return hottest
 }
 
 // near says whether an instruction is shown: it or one close to it has many samples, of all or beside the hottest.

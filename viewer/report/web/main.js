@@ -6,6 +6,7 @@ const views = [
   {id: "table", name: "Table", make: (panel) => new Table(panel), there: () => true},
   {id: "roofline", name: "Roofline", make: (panel) => new Roofline(panel), there: (report) => Boolean(report.roofline)},
   {id: "timeline", name: "Timeline", make: (panel) => new Timeline(panel), there: (report) => Boolean(report.timeline)},
+  {id: "source", name: "Source", make: (panel) => new Source(panel), there: (report) => report.source?.kernels.length > 0},
 ];
 const made = {};
 
@@ -168,10 +169,11 @@ function nextTheme() {
 }
 
 const help = [
-  ["Everywhere", [["1 … 5", "go to a tab"], ["/", "search; Enter goes to the next match, Esc clears"], ["t", "theme: as the system, light, dark"], ["?", "this help"]]],
+  ["Everywhere", [["1 … 6", "go to a tab"], ["/", "search; Enter goes to the next match, Esc clears"], ["t", "theme: as the system, light, dark"], ["?", "this help"]]],
   ["Flame graph", [["click, Enter", "zoom to a frame; again to zoom out"], ["Esc, Backspace", "zoom out one level"], ["↑ ↓", "caller, largest callee"], ["← →", "frames beside it"], ["Home", "the root"]]],
   ["Table", [["↑ ↓ PgUp PgDn Home End", "move between rows"], ["→ ←", "expand, collapse, go to the caller"], ["Enter", "show in the flame graph"], ["click on a heading", "sort down, up, and as it ran"]]],
   ["Timeline", [["drag, a d, Shift-wheel", "move"], ["Ctrl-wheel, pinch, w s, + −", "zoom"], ["← →", "slice before, slice after"], ["↑ ↓", "row above, row below"], ["Enter, double click", "zoom to the slice"], ["Esc", "show all"]]],
+  ["Source", [["↑ ↓", "line before, line after, with its reasons"], ["Enter", "show what was inlined there"]]],
   ["Roofline", [["Tab", "from kernel to kernel, the largest first"], ["Enter, click", "show in the flame graph"]]],
 ];
 

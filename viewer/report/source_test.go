@@ -1,0 +1,151 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer/source"
+)
+
+const cubins = "../../internal/cubin/testdata/"
+
+// withSamples gives a profile the samples of two real kernels, planted by line, and writes their modules beside it.
+func withSamples(t testing.TB, p *profile.Profile) (*profile.Profile, *Texts) {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "run.cubins"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	p.Sampling = &profile.Sampling{Mode: "continuous", Period: 1 << 16, Reasons: []string{"long_scoreboard", "math_pipe_throttle", "selected", "wait"}, Dropped: 7, Total: 1}
+	scope := &profile.Node{Name: "sampled"}
+	p.Root.Children = append(p.Root.Children, scope)
+	for i, k := range []struct{ file, name string }{{"matmul.sm80.cubin", "matmul"}, {"inlined.sm90.cubin", "inlined"}} {
+		image, err := os.ReadFile(cubins + k.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "run.cubins", k.name+".cubin"), image, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		module, err := cubin.Read(image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := module.Function(k.name)
+		sf := profile.SampledFunction{Name: k.name, Module: k.name, Index: f.Index, SM: module.SM, Size: f.Size, Registers: f.Registers}
+		fs := profile.FunctionSamples{Function: i}
+		for pc := uint64(0); pc < f.Size; pc += cubin.InstructionSize {
+			var frames []profile.SourceFrame
+			for _, frame := range f.Frames(pc) {
+				frames = append(frames, profile.SourceFrame(frame))
+			}
+			if frames == nil {
+				continue
+			}
+			sf.Places = append(sf.Places, profile.Place{Offset: pc, Frames: frames})
+			at := profile.PCSamples{Offset: pc, Stalls: []profile.Stall{{Reason: 3, Samples: 1 + pc/16%3}, {Reason: 2, Samples: 1}}}
+			switch frames[len(frames)-1].Line {
+			case 48, 49:
+				at.Stalls[0] = profile.Stall{Reason: 0, Samples: 20, NotIssued: 19}
+			case 50:
+				at.Stalls = append(at.Stalls, profile.Stall{Reason: 1, Samples: 90})
+			}
+			fs.PCs = append(fs.PCs, at)
+		}
+		p.Sampling.Functions = append(p.Sampling.Functions, sf)
+		scope.Children = append(scope.Children, &profile.Node{Name: k.name, Samples: []profile.FunctionSamples{fs}})
+	}
+	none := func(name string) (string, bool) { return "", name == "PROTON_NVDISASM" }
+	return p, &Texts{
+		Files:   &source.Files{Moves: []string{"/home/user=" + cubins, "/opt=/nowhere"}},
+		Modules: &source.Modules{Profile: filepath.Join(folder, "run.hatchet"), Env: none},
+	}
+}
+
+func sampledPage(t *testing.T) string {
+	t.Helper()
+	p, texts := withSamples(t, model(300, 1))
+	path := filepath.Join(t.TempDir(), "page.html")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := Write(f, []Source{{Name: "run.hatchet", Profile: p}}, Options{Version: "test", Texts: texts}); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestSourceShowsWhereWarpsWait(t *testing.T) {
+	path := sampledPage(t)
+	p := browser(t).open(t, path, desk)
+	p.click("#tab-source")
+	head := p.text("#panel-source .source-head")
+	for _, want := range []string{"matmul", "168 registers", "in sampled", "Hint: in ", "long_scoreboard", "kernels.py:", "the hardware lost 7 samples", "every 65536 cycles"} {
+		if !strings.Contains(head, want) {
+			t.Errorf("the head does not say %q: %s", want, head)
+		}
+	}
+	p.click("#panel-source .bar > button")
+	p.wait(`document.activeElement.classList.contains("hot") && document.activeElement.querySelector(".text").textContent.trim().startsWith("x = tl.load(pa")`)
+	p.shoot("wide-source")
+	p.keys("ArrowDown", "ArrowDown")
+	p.wait(`document.activeElement.querySelector(".text").textContent.trim() === "acc = tl.dot(x, y, acc)"`)
+	p.mouse("mouseMoved", p.place("#panel-source .line.hot .text", 0.1, 0.5), nil)
+	p.wait(`!document.getElementById("tip").hidden && document.getElementById("tip").textContent.includes("long_scoreboard: the warp waits for data")`)
+	p.shoot("wide-source-tip")
+
+	p.eval(`(() => { const s = document.querySelector("#panel-source select"); s.value = "1"; s.dispatchEvent(new Event("change")); })()`)
+	p.wait(`document.querySelector("#panel-source h2").textContent === "inlined" && document.querySelectorAll("#panel-source .line.inlined").length === 0`)
+	p.eval(`[...document.querySelectorAll("#panel-source .line")].find((l) => l.textContent.includes("twice(v)")).querySelector(".twist").click()`)
+	p.wait(`document.querySelector("#panel-source .line.inlined .text").textContent.trim() === "return act(act(v))"`)
+	p.shoot("wide-source-inlined")
+
+	p.eval(`[...document.querySelectorAll("#panel-source .segments button")].find((b) => b.textContent === "Instructions").click()`)
+	p.wait(`[...document.querySelectorAll("#panel-source .line")].some((l) => l.textContent.includes("FMUL") && l.textContent.includes("kernels.py:25 > kernels.py:18 > kernels.py:13"))`)
+	p.shoot("wide-source-instructions")
+	p.keys("/")
+	p.keys(strings.Split("mufu", "")...)
+	p.keys("Enter")
+	p.wait(`document.querySelector("#panel-source .line.found .text").textContent === "MUFU"`)
+}
+
+// TestSourceIsReadable: contrast, names for screen readers, and widths, as TestReadable for the other tabs.
+func TestSourceIsReadable(t *testing.T) {
+	path := sampledPage(t)
+	for _, s := range []screen{desk, {width: 1280, height: 800, dark: true}, phone} {
+		p := browser(t).open(t, path, s)
+		p.click("#tab-source")
+		if wide := p.eval(`document.documentElement.scrollWidth`).(float64); wide > float64(s.width) {
+			t.Errorf("at %d pixels it is %v wide", s.width, wide)
+		}
+		if bad := p.eval(poorContrast).([]any); len(bad) > 0 {
+			t.Errorf("%s: too little contrast: %v", shotName(s), bad)
+		}
+		if bad := p.eval(unlabelled).([]any); len(bad) > 0 {
+			t.Errorf("no name for a screen reader: %v", bad)
+		}
+		p.shoot(shotName(s) + "-source-read")
+	}
+}
+
+func TestNoSourceWithoutSamples(t *testing.T) {
+	page, err := sourceOf(model(100, 1), nil)
+	if page != nil || err != nil {
+		t.Errorf("%v, %v", page, err)
+	}
+	p, _ := withSamples(t, model(100, 1))
+	if page, err = sourceOf(p, nil); err != nil || len(page.Kernels) != 2 || page.Kernels[0].Code != nil {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	for _, row := range page.Kernels[0].Files[0].Rows {
+		if row.Text != "matmul" {
+			t.Errorf("line %s is %q, and no file may be read", row.Number, row.Text)
+		}
+	}
+}

@@ -20,7 +20,6 @@ type Modules struct {
 	Env     func(string) (string, bool)                        // the environment
 	Run     func(tool, file string, index int) ([]byte, error) // the disassembler; nil runs it
 
-	cached map[uint64][]string // files of Triton's cache by hash, once they were asked for
 }
 
 // Module is one that was found, with the function that was asked for.

@@ -24,20 +24,20 @@ func (a *Aggregator) newSampleFreezer(t *Tree) *sampleFreezer {
 
 // node gives a node's samples to its copy.
 func (f *sampleFreezer) node(out *profile.Node, n *node) {
-	f.add(out, n.samples, f.sofar.nodes[n])
+	cells := map[uint32][]cell{}
+	for number, s := range n.samples {
+		cells[number] = s.cells()
+	}
+	for number, more := range f.sofar.nodes[n] {
+		cells[number] = joinCells(cells[number], more)
+	}
+	f.add(out, cells)
 }
 
-// add adds samples of the same functions from several sources.
-func (f *sampleFreezer) add(out *profile.Node, sources ...map[uint32]tallies) {
-	byFunction := map[uint32]tallies{}
-	for _, source := range sources {
-		for function, samples := range source {
-			talliesOf(byFunction, function).addAll(samples)
-		}
-	}
-	for _, number := range slices.SortedFunc(maps.Keys(byFunction), f.of.byIdentity) {
-		if samples := byFunction[number]; len(samples) > 0 {
-			out.Samples = append(out.Samples, profile.FunctionSamples{Function: f.function(number), PCs: f.pcs(samples)})
+func (f *sampleFreezer) add(out *profile.Node, cells map[uint32][]cell) {
+	for _, number := range slices.SortedFunc(maps.Keys(cells), f.of.byIdentity) {
+		if len(cells[number]) > 0 {
+			out.Samples = append(out.Samples, profile.FunctionSamples{Function: f.function(number), PCs: f.pcs(cells[number])})
 		}
 	}
 }
@@ -66,30 +66,27 @@ func ModuleName(hash uint64) string {
 	return "0000000000000000"[:digits-len(text)] + text
 }
 
-func (f *sampleFreezer) pcs(samples tallies) (out []profile.PCSamples) {
-	for _, key := range samples.keys() {
-		if len(out) == 0 || out[len(out)-1].Offset != key.offset {
-			out = append(out, profile.PCSamples{Offset: key.offset})
+func (f *sampleFreezer) pcs(cells []cell) (out []profile.PCSamples) {
+	for _, c := range cells {
+		if len(out) == 0 || out[len(out)-1].Offset != c.offset {
+			out = append(out, profile.PCSamples{Offset: c.offset})
 		}
-		n := samples[key]
-		f.out.Total += n.samples
+		f.out.Total += c.samples
 		at := &out[len(out)-1]
-		at.Stalls = append(at.Stalls, profile.Stall{Reason: key.reason, Samples: n.samples, NotIssued: n.notIssued})
+		at.Stalls = append(at.Stalls, profile.Stall{Reason: c.reason, Samples: c.samples, NotIssued: c.notIssued})
 	}
 	return out
 }
 
 // finish adds what belongs to no launch, and the sums.
 func (f *sampleFreezer) finish(p *profile.Profile) {
-	loose := map[uint32]tallies{}
-	for _, source := range []map[uint32]tallies{f.settled.loose, f.sofar.loose} {
-		for number, samples := range source {
-			talliesOf(loose, number).addAll(samples)
-		}
+	loose := maps.Clone(f.settled.loose)
+	for number, cells := range f.sofar.loose {
+		loose[number] = joinCells(loose[number], cells)
 	}
 	for _, number := range slices.SortedFunc(maps.Keys(loose), f.of.byIdentity) {
 		under := child(child(p.Root, UnattributedFrame), f.of.function(number).Name)
-		f.add(under, map[uint32]tallies{number: loose[number]})
+		f.add(under, map[uint32][]cell{number: loose[number]})
 	}
 	f.out.Apportioned = f.settled.apportioned + f.sofar.apportioned
 	p.Sampling = &f.out

@@ -2,7 +2,6 @@ package aggregate
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/goproton/goproton/profiler/callpath"
@@ -77,25 +76,50 @@ func (t tallies) total() (n uint64) {
 	return n
 }
 
-func (t tallies) addAll(other tallies) {
-	for key, n := range other {
-		t.add(key, n)
-	}
+// cell is one of the tallies.
+type cell struct {
+	pcReason
+	tally
 }
 
-// keys are in order of offset and reason.
-func (t tallies) keys() []pcReason {
-	return slices.SortedFunc(maps.Keys(t), func(a, b pcReason) int {
-		return cmp.Or(cmp.Compare(a.offset, b.offset), cmp.Compare(a.reason, b.reason))
-	})
+func (k pcReason) compare(other pcReason) int {
+	if c := cmp.Compare(k.offset, other.offset); c != 0 {
+		return c
+	}
+	return cmp.Compare(k.reason, other.reason)
 }
 
-// talliesOf returns those of a function, to be added to.
-func talliesOf(of map[uint32]tallies, function uint32) tallies {
-	if of[function] == nil {
-		of[function] = tallies{}
+// cells are in order of offset and reason.
+func (t tallies) cells() []cell {
+	out := make([]cell, 0, len(t))
+	for key, n := range t {
+		out = append(out, cell{key, n})
 	}
-	return of[function]
+	slices.SortFunc(out, func(a, b cell) int { return a.compare(b.pcReason) })
+	return out
+}
+
+// joinCells adds up two lists that are in order. It changes neither, but may return one of them.
+func joinCells(a, b []cell) []cell {
+	if len(a) == 0 {
+		return b
+	}
+	if len(b) == 0 {
+		return a
+	}
+	out := make([]cell, 0, max(len(a), len(b)))
+	for len(a) > 0 && len(b) > 0 {
+		switch c := a[0].compare(b[0].pcReason); {
+		case c < 0:
+			out, a = append(out, a[0]), a[1:]
+		case c > 0:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			sum := tally{a[0].samples + b[0].samples, a[0].notIssued + b[0].notIssued}
+			out, a, b = append(out, cell{a[0].pcReason, sum}), a[1:], b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
 }
 
 // NewSampling returns what brings samples to the trees of one aggregator.
@@ -194,7 +218,7 @@ func (a *Aggregator) AddSample(r *record.Sample, set uint32, waiting func(correl
 	number := s.Number(record.Function{Module: r.Module, Index: r.Index, Name: r.Function})
 	if l := a.launcherOf(r, number, waiting); l != nil {
 		for _, to := range l.to {
-			to.node.tallies(number).take(r)
+			to.node.exact(number).take(r)
 		}
 		return
 	}
@@ -236,12 +260,30 @@ func (a *Aggregator) launcherOf(r *record.Sample, number uint32, waiting func(ui
 	return l
 }
 
-// tallies returns a node's samples of one function, to be added to.
-func (n *node) tallies(function uint32) tallies {
+// nodeSamples are the samples of one function at one node.
+type nodeSamples struct {
+	shared []cell  // by Settle
+	exact  tallies // of launches that they name
+}
+
+func (s *nodeSamples) cells() []cell { return joinCells(s.shared, s.exact.cells()) }
+
+func (n *node) sampled(function uint32) *nodeSamples {
 	if n.samples == nil {
-		n.samples = map[uint32]tallies{}
+		n.samples = map[uint32]*nodeSamples{}
 	}
-	return talliesOf(n.samples, function)
+	if n.samples[function] == nil {
+		n.samples[function] = &nodeSamples{}
+	}
+	return n.samples[function]
+}
+
+func (n *node) exact(function uint32) tallies {
+	s := n.sampled(function)
+	if s.exact == nil {
+		s.exact = tallies{}
+	}
+	return s.exact
 }
 
 // Drop forgets a tree.

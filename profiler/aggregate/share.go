@@ -8,9 +8,9 @@ import (
 
 // shares is what one tree gets of the samples of a period.
 type shares struct {
-	apportioned uint64                       // samples of functions that not only one node of it launched
-	loose       map[uint32]tallies           // of functions that nobody was seen to launch, by number
-	nodes       map[*node]map[uint32]tallies // nil: nodes get theirs at once
+	apportioned uint64                      // samples of functions that not only one node of it launched
+	loose       map[uint32][]cell           // of functions that nobody was seen to launch, by number
+	nodes       map[*node]map[uint32][]cell // nil: nodes get theirs at once
 }
 
 // Settle gives the samples of the period that ends to those who launched the sampled functions. Call it when
@@ -46,14 +46,14 @@ func (s *Sampling) count() {
 // shares returns what the tree has for good.
 func (t *Tree) shares() *shares {
 	if t.settled == nil {
-		t.settled = &shares{loose: map[uint32]tallies{}}
+		t.settled = &shares{loose: map[uint32][]cell{}}
 	}
 	return t.settled
 }
 
 // sofar returns what a tree would get if the period ended now.
 func (a *Aggregator) sofar(t *Tree) *shares {
-	out := &shares{loose: map[uint32]tallies{}, nodes: map[*node]map[uint32]tallies{}}
+	out := &shares{loose: map[uint32][]cell{}, nodes: map[*node]map[uint32][]cell{}}
 	a.share(func(x *Tree) *shares {
 		if x == t {
 			return out
@@ -74,9 +74,10 @@ func (a *Aggregator) share(of func(*Tree) *shares) {
 			f.apportion(uint32(i+1), merged(from), of)
 			continue
 		}
+		cells := f.samples.cells()
 		for _, t := range a.Sets.trees(f.set) {
 			if out := of(t); out != nil {
-				talliesOf(out.loose, uint32(i+1)).addAll(f.samples)
+				out.loose[uint32(i+1)] = joinCells(out.loose[uint32(i+1)], cells)
 			}
 		}
 	}
@@ -146,41 +147,60 @@ func (l *launcher) join(other *launcher) {
 
 // apportion shares a function's samples, instruction by instruction and reason by reason.
 func (f *function) apportion(number uint32, from []*launcher, of func(*Tree) *shares) {
-	by := newDivider(weights(from))
-	var working []uint64
 	apportioned := ambiguous(from)
-	for _, key := range f.samples.keys() {
-		n := f.samples[key]
-		working = append(working[:0], by.divide(n.samples-n.notIssued)...)
-		waiting := by.divide(n.notIssued)
-		for i, l := range from {
-			got := tally{working[i] + waiting[i], waiting[i]}
-			if got.samples == 0 {
+	for i, cells := range divided(f.samples.cells(), weights(from)) {
+		for _, to := range from[i].to {
+			out := of(to.tree)
+			if out == nil {
 				continue
 			}
-			for _, to := range l.to {
-				out := of(to.tree)
-				if out == nil {
-					continue
-				}
-				out.give(to.node, number, key, got)
-				if apportioned[to.tree] {
-					out.apportioned += got.samples
-				}
+			out.give(to.node, number, cells)
+			if apportioned[to.tree] {
+				out.apportioned += sumOf(cells)
 			}
 		}
 	}
 }
 
-func (s *shares) give(n *node, function uint32, key pcReason, got tally) {
+// divided returns the part of each weight.
+func divided(cells []cell, weights []uint64) [][]cell {
+	if len(weights) == 1 {
+		return [][]cell{cells}
+	}
+	by := newDivider(weights)
+	parts := make([][]cell, len(weights))
+	working := make([]uint64, len(weights))
+	for _, c := range cells {
+		copy(working, by.divide(c.samples-c.notIssued))
+		for i, waiting := range by.divide(c.notIssued) {
+			if n := working[i] + waiting; n > 0 {
+				parts[i] = append(parts[i], cell{c.pcReason, tally{n, waiting}})
+			}
+		}
+	}
+	return parts
+}
+
+func sumOf(cells []cell) (n uint64) {
+	for i := range cells {
+		n += cells[i].samples
+	}
+	return n
+}
+
+func (s *shares) give(n *node, function uint32, cells []cell) {
+	if len(cells) == 0 {
+		return
+	}
 	if s.nodes == nil {
-		n.tallies(function).add(key, got)
+		has := n.sampled(function)
+		has.shared = joinCells(has.shared, cells)
 		return
 	}
 	if s.nodes[n] == nil {
-		s.nodes[n] = map[uint32]tallies{}
+		s.nodes[n] = map[uint32][]cell{}
 	}
-	talliesOf(s.nodes[n], function).add(key, got)
+	s.nodes[n][function] = joinCells(s.nodes[n][function], cells)
 }
 
 // ambiguous returns the trees that cannot be sure of their samples of a function: those in which several nodes
@@ -260,15 +280,35 @@ func (d *divider) divide(n uint64) []uint64 {
 		d.owed[i] += int64(rest)
 		left -= whole
 	}
-	if left == 0 {
-		return d.out
-	}
-	slices.SortFunc(d.order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(d.owed[b], d.owed[a]), cmp.Compare(a, b))
-	})
-	for _, i := range d.order[:left] {
+	for _, i := range d.mostOwed(int(left)) {
 		d.out[i]++
 		d.owed[i] -= int64(d.total)
 	}
 	return d.out
+}
+
+// mostOwed returns those n who are owed most; of equals the first.
+func (d *divider) mostOwed(n int) []int {
+	const few = 4 // looking for each costs less than sorting
+	if n > few {
+		slices.SortFunc(d.order, d.compare)
+		return d.order[:n]
+	}
+	for i := range n {
+		most := i
+		for j := i + 1; j < len(d.order); j++ {
+			if d.compare(d.order[j], d.order[most]) < 0 {
+				most = j
+			}
+		}
+		d.order[i], d.order[most] = d.order[most], d.order[i]
+	}
+	return d.order[:n]
+}
+
+func (d *divider) compare(a, b int) int {
+	if c := cmp.Compare(d.owed[b], d.owed[a]); c != 0 {
+		return c
+	}
+	return cmp.Compare(a, b)
 }

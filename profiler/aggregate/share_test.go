@@ -1,10 +1,12 @@
 package aggregate
 
 import (
+	"fmt"
 	"math/big"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profiler/callpath"
 	"github.com/goproton/goproton/profiler/record"
 )
@@ -84,14 +86,11 @@ func take(a *Aggregator, set, n uint32, f record.Function) {
 		Stalls: []record.Stall{{Reason: 0, Samples: n / 2}, {Reason: 1, Samples: n - n/2, NotIssued: n / 4}}}, set, nobodyWaits)
 }
 
-func counts(n map[uint32]tallies) (samples, notIssued uint64) {
-	for _, of := range n {
-		for _, c := range of {
-			samples += c.samples
-			notIssued += c.notIssued
-		}
+func samplesOf(n *node) (samples uint64) {
+	for _, of := range n.samples {
+		samples += sumOf(of.cells())
 	}
-	return samples, notIssued
+	return samples
 }
 
 func TestSamplesAreNotSettledTwice(t *testing.T) {
@@ -148,7 +147,7 @@ func TestFunctionsOfOneNameAreToldApart(t *testing.T) {
 	}
 	a.Settle()
 	for i, want := range []uint64{10, 30} {
-		if got, _ := counts(scopes[i].child("k", 1).samples); got != want {
+		if got := samplesOf(scopes[i].child("k", 1)); got != want {
 			t.Errorf("scope %d has %d samples, want %d", i, got, want)
 		}
 	}
@@ -191,5 +190,37 @@ func TestADroppedTreeKeepsItsShare(t *testing.T) {
 	p, _ := a.FreezeSampled(second, "CUDA")
 	if p.Sampling.Total != 30 || p.Sampling.Apportioned != 30 {
 		t.Errorf("%d samples, %d apportioned, want 30 of 40 for 300 of 400 ns", p.Sampling.Total, p.Sampling.Apportioned)
+	}
+}
+
+// A function of 64 KiB, sampled at each instruction for 20 reasons, launched from 1 and from 100 call paths.
+func BenchmarkSettle(b *testing.B) {
+	for _, paths := range []int{1, 100} {
+		b.Run(fmt.Sprintf("paths=%d", paths), func(b *testing.B) {
+			if err := hotpath.Init(); err != nil {
+				b.Fatal(err)
+			}
+			a := New(NewSets())
+			a.Sampling = NewSampling(false)
+			tree := a.Sets.NewTree(TreeOptions{})
+			set := a.Sets.Launch([]*Tree{tree})
+			f := record.Function{Module: 7, Index: 3, Name: "k"}
+			r := record.Sample{Module: f.Module, Index: f.Index, Function: f.Name}
+			for reason := range uint16(20) {
+				r.Stalls = append(r.Stalls, record.Stall{Reason: reason, Samples: 3 + uint32(reason), NotIssued: 2})
+			}
+			for b.Loop() {
+				for i := range paths {
+					at := launched(set, uint32(i+1))
+					at.Function = a.Sampling.Number(f)
+					at.Launch.Op, at.Launch.PyNode = false, uint32(i)
+					a.Add(kernel(fmt.Sprint("k", i), 0, uint64(100+i)), at)
+				}
+				for r.Offset = 0; r.Offset < 64<<10; r.Offset += 16 {
+					a.AddSample(&r, set, nobodyWaits)
+				}
+				a.Settle()
+			}
+		})
 	}
 }

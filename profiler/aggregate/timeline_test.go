@@ -35,6 +35,7 @@ func newPipeline(tb testing.TB, o TreeOptions) *pipeline {
 	}
 	p := &pipeline{Resolver: callpath.New(), agg: New(NewSets()), now: 1e18}
 	p.Metric, p.Event = p.agg.AddMetric, p.agg.Event
+	p.Alone = func(uint32) bool { return false }
 	p.set = p.agg.Sets.Launch([]*Tree{p.agg.Sets.NewTree(o)})
 	return p
 }

@@ -48,8 +48,8 @@ type node struct {
 	order    uint64           // place in time of the first event below, see launchOrder
 	totals   []*total
 	metrics  []metric
-	samples  map[uint32]tallies // of instructions, by number of the function
-	path     []string           // names from the root to here, once a timeline has asked
+	samples  map[uint32]*nodeSamples // of instructions, by number of the function
+	path     []string                // names from the root to here, once a timeline has asked
 }
 
 // total sums the activities of one node on one device.

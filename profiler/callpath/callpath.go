@@ -95,7 +95,7 @@ type Resolver struct {
 	// Function numbers the function that a launch names by its handle, 0 if it is not known; nil unless instructions
 	// are sampled. Set it before use.
 	Function func(handle uint64) uint32
-	// Alone tells whether a vendor's function brings no activity: it waits, and nobody sums that. Set it before use.
+	// Alone tells whether a vendor's function brings no activity: it waits, and nobody sums that.
 	Alone func(function uint32) bool
 	// ModuleUnloaded is called when cached kernel names may have gone stale.
 	ModuleUnloaded func()
@@ -165,7 +165,7 @@ func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 		r.Event(id, rec)
 	case hotpath.CallEnd:
 		r.Event(id, rec)
-		if r.Alone(rec.Op) {
+		if r.Alone != nil && r.Alone(rec.Op) {
 			r.drop(rec.Corr)
 		}
 	case hotpath.ModuleUnload:

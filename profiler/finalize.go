@@ -31,11 +31,10 @@ func (m *Manager) Finalize(id *int, format string) (files []string, err error) {
 	for i, s := range sessions {
 		written, err := m.write(s, formats[i], true)
 		files = append(files, written...)
-		if err != nil && !s.trace {
-			return files, errors.Join(failed, err)
-		}
 		failed = errors.Join(failed, err)
-		m.end(s)
+		if err == nil || s.trace {
+			m.end(s)
+		}
 	}
 	m.endIfLast()
 	return files, failed

@@ -86,9 +86,10 @@ func protonAtExit(gpuAlive C.int) {
 	defer quietly()
 	if err := service.AtExit(gpuAlive == 0, exitPatience); err != nil {
 		say(err)
-		return
 	}
-	closeRecording() // takes as long as it takes: it is our own disk, not the GPU
+	if !service.GaveUp() {
+		closeRecording() // takes as long as it takes: it is our own disk, not the GPU
+	}
 }
 
 func closeRecording() {

@@ -105,14 +105,7 @@ func (s *streamLane) lane(kind profile.LaneKind, prefix string) profile.Lane {
 // openGraph makes the open graph scopes of a stream those that the kernel was captured in: those that stay are
 // left open, the others end with the last kernel that was in them.
 func (t *Timeline) openGraph(s *streamLane, k *record.Activity, leaf *node) {
-	var frames []*node
-	for n := leaf.parent; n != nil; n = n.parent {
-		frames = append(frames, n)
-		if n.name == CapturedAtFrame {
-			break
-		}
-	}
-	slices.Reverse(frames)
+	frames := captureFrames(leaf)
 	same := 0
 	for same < len(frames) && same < len(s.frames) && frames[same] == s.frames[same].node {
 		same++
@@ -122,6 +115,18 @@ func (t *Timeline) openGraph(s *streamLane, k *record.Activity, leaf *node) {
 		s.frames = append(s.frames, graphFrame{n, k.Start})
 	}
 	s.last = max(s.last, k.End)
+}
+
+// captureFrames are the frames above a leaf from where it was captured on; none if that was in no session.
+func captureFrames(leaf *node) (frames []*node) {
+	for n := leaf.parent; n != nil; n = n.parent {
+		frames = append(frames, n)
+		if n.name == CapturedAtFrame {
+			slices.Reverse(frames)
+			return frames
+		}
+	}
+	return nil
 }
 
 // closeGraph ends the graph scopes from the i-th on, the outermost first.

@@ -87,6 +87,9 @@ type Resolver struct {
 	threads   map[uintptr]*thread
 	replays   []uint32 // graph launches in order, oldest first
 	cycle     uint32
+	marks     [2]uint32 // cycles of the last two marks
+	crowded   uint32    // cycle when launches were last too many
+	limit     int       // of launches
 
 	// Metric receives metrics of ops that turned out not to be captured. Set it before use.
 	Metric func(p Place, order uint32, m OpMetric)
@@ -126,10 +129,13 @@ func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 		}
 		graph := rec.Type == hotpath.GraphLaunch
 		if rec.Flags&hotpath.FlagTimed != 0 {
-			r.timed[rec.Corr] = timed{thread: id, tid: t.tid, called: rec.Func, metrics: t.shownTo(rec.Op)}
+			r.timed[rec.Corr] = timed{thread: id, tid: t.tid, called: rec.Func, metrics: t.shownTo(rec)}
 			r.Event(id, rec)
 		}
 		r.launches[rec.Corr] = launch{Place: place(rec), graph: graph, seen: r.cycle}
+		if len(r.launches) > max(r.limit, maxWaiting+maxWaiting/2) {
+			r.thinOut()
+		}
 		if r.Function != nil && !graph && rec.Func != 0 {
 			r.functions[rec.Corr] = r.Function(rec.Func)
 		}
@@ -192,9 +198,9 @@ func (t *thread) show(rec *hotpath.Record) {
 	}
 }
 
-// shownTo gives an op's metrics to its first launch.
-func (t *thread) shownTo(op uint32) []OpMetric {
-	if op == 0 || op != t.shownOf {
+// shownTo gives an op's metrics to its first launch. A copy in the op is none.
+func (t *thread) shownTo(rec *hotpath.Record) []OpMetric {
+	if rec.Flags&hotpath.FlagOp == 0 || rec.Op != t.shownOf {
 		return nil
 	}
 	metrics := t.shown
@@ -212,7 +218,7 @@ func (r *Resolver) nodeCreated(t *thread, rec *hotpath.Record) {
 		c.Function = r.functions[t.lastLaunch]
 		r.drop(t.lastLaunch) // it went into the graph; no kernel will carry its id
 	}
-	if rec.Op != 0 && rec.Op == t.op {
+	if c.Op && rec.Op == t.op {
 		c.Metrics = append(c.Metrics, t.pending...)
 		t.pending, t.op = nil, 0
 	}
@@ -282,7 +288,6 @@ const (
 	settledCycles = 256
 	maxReplays    = 1 << 17
 	maxWaiting    = 1 << 20
-	settledPhase  = 2
 )
 
 // NextCycle is called once per drain of activity buffers and forgets graph launches that are done.
@@ -304,9 +309,18 @@ func (r *Resolver) NextCycle() {
 	}
 }
 
+// thinOut bounds the launches of a program that has no kernels to count cycles by: that polls, say, or fails on and
+// on. Each time it forgets those from before the last time.
+func (r *Resolver) thinOut() {
+	r.Forget(r.crowded)
+	r.cycle++
+	r.crowded, r.limit = r.cycle, len(r.launches)+maxWaiting/2
+}
+
 // Mark begins a flush: launches added from now on survive the Forget that ends it.
 func (r *Resolver) Mark() (mark uint32) {
 	r.cycle++
+	r.marks = [2]uint32{r.marks[1], r.cycle}
 	return r.cycle
 }
 
@@ -324,11 +338,12 @@ func (r *Resolver) Forget(mark uint32) {
 // Waiting returns the number of launches that wait for their kernels.
 func (r *Resolver) Waiting() int { return len(r.launches) }
 
-// Waits reports whether some launch of the given sets waits for its kernel, or for more of them.
+// Waits reports whether some launch of the given sets waits for its kernel, or for more of them: a graph's have all
+// come when none came between two marks. Buffers of other threads tell nothing about them.
 func (r *Resolver) Waits(of func(set uint32) bool) bool {
 	answers := make(map[uint32]bool)
 	for _, l := range r.launches {
-		if l.graph && l.hits > 0 && r.cycle-l.seen > settledPhase {
+		if l.graph && l.hits > 0 && int32(l.seen-r.marks[0]) < 0 {
 			continue
 		}
 		wanted, known := answers[l.Set]

@@ -7,6 +7,57 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
+// Where no kernel ever comes there are no cycles either.
+func TestLaunchesWithoutAnyKernelDoNotPileUp(t *testing.T) {
+	r := New()
+	rec := []hotpath.Record{{Set: 1, Type: hotpath.Launch}}
+	for range 4 * maxWaiting {
+		rec[0].Corr++
+		r.Add(1, rec)
+		if r.Waiting() > 2*maxWaiting+1 {
+			t.Fatalf("%d launches wait", r.Waiting())
+		}
+	}
+	if _, ok := r.Resolve(&record.Activity{Correlation: rec[0].Corr - maxWaiting/2}); !ok {
+		t.Error("a launch that may still get its kernel was forgotten")
+	}
+}
+
+// What other threads' kernels fill buffers with says nothing of a graph that still runs.
+func TestAGraphIsCompleteBetweenMarks(t *testing.T) {
+	r := New()
+	all := func(uint32) bool { return true }
+	r.Mark()
+	r.Mark()
+	r.Add(1, []hotpath.Record{{Corr: 1, Set: 1, Type: hotpath.GraphLaunch}})
+	r.Resolve(&record.Activity{Correlation: 1})
+	for range 10 {
+		r.NextCycle()
+	}
+	if r.Mark(); !r.Waits(all) {
+		t.Error("a graph whose kernels may still come is complete")
+	}
+	if r.Mark(); r.Waits(all) {
+		t.Error("a graph is waited for after nothing came between two marks")
+	}
+}
+
+// A copy in an op does not get what was said of its kernel.
+func TestMetricsOfAnOpGoToItsKernel(t *testing.T) {
+	r := New()
+	r.Event = func(uintptr, *hotpath.Record) {}
+	r.Add(1, []hotpath.Record{
+		{Type: hotpath.MetricWas, Op: 3, Corr: 1},
+		{Type: hotpath.Launch, Corr: 1, Set: 1, Op: 3, Flags: hotpath.FlagTimed},
+		{Type: hotpath.Launch, Corr: 2, Set: 1, Op: 3, Flags: hotpath.FlagTimed | hotpath.FlagOp},
+	})
+	for corr, want := range map[uint32]int{1: 0, 2: 1} {
+		if a, _ := r.Resolve(&record.Activity{Correlation: corr}); len(a.Metrics) != want {
+			t.Errorf("call %d has the metrics %v", corr, a.Metrics)
+		}
+	}
+}
+
 // TestFailedLaunchesDoNotPileUp: without a flush, launches whose kernels never come are forgotten in the end,
 // and launches from just now are not.
 func TestFailedLaunchesDoNotPileUp(t *testing.T) {

@@ -18,6 +18,7 @@ type Service struct {
 	Manager *profiler.Manager
 	run     *run
 	gaveUp  bool // waiting for the GPU library at exit
+	failed  bool // to write a profile at exit
 }
 
 // New returns a service over a new manager.

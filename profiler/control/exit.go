@@ -7,7 +7,7 @@ import (
 
 // AtExit writes what unfinished sessions have when the process ends. A GPU library that hangs must not hang the
 // exit: after the given patience, what has been drained is written instead, and the error says so. sourceGone
-// tells that the GPU library may have been torn down already.
+// tells that the GPU library may have been torn down already. What cannot be written is an error, once.
 func (s *Service) AtExit(sourceGone bool, patience time.Duration) error {
 	if s.gaveUp {
 		return nil // a process has two exit handlers
@@ -19,11 +19,17 @@ func (s *Service) AtExit(sourceGone bool, patience time.Duration) error {
 		if s.run != nil {
 			s.runEnd(nil)
 		}
-		s.Manager.Finalize(nil, "")
+		if _, err := s.Manager.Finalize(nil, ""); s.run == nil { // else `proton run` says it, from the status file
+			return err
+		}
 		return nil
 	})
 	if ended != errImpatient {
-		return ended // nil, or a bug
+		if s.failed {
+			return nil // said by the first handler
+		}
+		s.failed = ended != nil
+		return ended
 	}
 	s.gaveUp = true
 	// What hangs may hold the lock that this needs.
@@ -39,6 +45,9 @@ func (s *Service) AtExit(sourceGone bool, patience time.Duration) error {
 	}
 	return fmt.Errorf("the GPU library did not answer within %v at exit: %w", patience, err)
 }
+
+// GaveUp tells whether an exit did not wait for the GPU library any longer: its threads may hold any lock.
+func (s *Service) GaveUp() bool { return s.gaveUp }
 
 var errImpatient = fmt.Errorf("it takes too long")
 

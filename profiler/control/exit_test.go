@@ -73,3 +73,28 @@ func TestExitOfAProcessWhoseGPULibraryHangs(t *testing.T) {
 		})
 	}
 }
+
+// A profile that cannot be written at exit is worth a sentence, and takes no other with it.
+func TestExitWithAProfileThatCannotBeWritten(t *testing.T) {
+	profiler.Register("hanging", func(profiler.SourceOptions) profiler.Source { return &hanging{} })
+	s := New()
+	name := filepath.Join(t.TempDir(), "p")
+	for _, name := range []string{"/dev/null/p", name} {
+		if _, err := s.Manager.Start(profiler.StartOptions{Name: name, Backend: "hanging"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := s.AtExit(false, time.Minute)
+	if err == nil || !strings.Contains(err.Error(), "/dev/null/p.hatchet") {
+		t.Errorf("at exit: %v", err)
+	}
+	if again := s.AtExit(true, time.Minute); again != nil {
+		t.Errorf("it is said twice: %v", again)
+	}
+	if _, err := os.Stat(name + ".hatchet"); err != nil {
+		t.Errorf("the other profile: %v", err)
+	}
+	for id := range 2 {
+		s.Manager.Discard(id)
+	}
+}

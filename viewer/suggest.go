@@ -30,6 +30,9 @@ func (b *builder) unknown(name string) error {
 			near = append(near, m.Name)
 		}
 	}
+	if prefix, ok := strings.CutSuffix(name, "b/s"); ok && slices.Contains(computed, "byte/s") {
+		near = append(near, prefix+"byte/s") // GB/s is what people write
+	}
 	meant := ""
 	if len(near) > 0 {
 		meant = "; did you mean " + or(near) + "?"

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/hotpath/drive"
 )
 
@@ -142,5 +143,22 @@ func TestTraceOfAProgramThatChangesItsFolder(t *testing.T) {
 	files := finalize(t, m, id, "")
 	if len(files) != 1 || files[0] != filepath.Join(home, "p.chrome_trace") {
 		t.Errorf("wrote %q", files)
+	}
+}
+
+// A vector that is added twice to a slice is one metric of it.
+func TestVectorsOfASliceAddUp(t *testing.T) {
+	m, _ := stage(t)
+	id := start(t, m, "p", StartOptions{Data: "trace"})
+	s := drive.Enter("s")
+	node := uint32(len(hotpath.Nodes()) - 1)
+	for range 2 {
+		if err := m.AddVector(node, 0, m.lastSet, "v", []float64{1, 2}, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	drive.Leave(s)
+	if got := lanes(t, readTrace(t, finalize(t, m, id, "")[0])); !strings.Contains(got, "s [ROOT s] map[v:[2 4]]") {
+		t.Errorf("got\n%s", got)
 	}
 }

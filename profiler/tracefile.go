@@ -46,6 +46,9 @@ func (f *traceFile) Write(b []byte) (int, error) {
 // Seek is for the writer, which writes over the end of the document.
 func (f *traceFile) Seek(offset int64, whence int) (int64, error) { return f.file.Seek(offset, whence) }
 
+// Truncate is for the writer too, when a write has failed.
+func (f *traceFile) Truncate(size int64) error { return f.file.Truncate(size) }
+
 func (f *traceFile) create() (err error) {
 	path := f.beside()
 	if path == "" { // standard output, at the end

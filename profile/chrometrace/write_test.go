@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"unicode/utf8"
 
@@ -191,6 +192,45 @@ func TestSealedFileIsWholeAfterEveryWrite(t *testing.T) {
 	}
 	if err := w.Close(); err != nil || events() != 7 {
 		t.Errorf("closed twice: %v, %d events", err, events())
+	}
+}
+
+// smallDisk has room for some bytes of a file.
+type smallDisk struct {
+	*os.File
+	room int64
+}
+
+func (d smallDisk) Write(p []byte) (int, error) {
+	at, err := d.Seek(0, io.SeekCurrent)
+	if err != nil || at+int64(len(p)) <= d.room {
+		n, _ := d.File.Write(p)
+		return n, err
+	}
+	n, _ := d.File.Write(p[:d.room-at])
+	return n, syscall.ENOSPC
+}
+
+// A disk that is full in the middle of a write leaves what was there before it, as a whole document.
+func TestSealedFileIsWholeOnAFullDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.chrome_trace")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w := NewWriter(smallDisk{f, 1200}, tracetest.Start, &Options{Sealed: true})
+	w.Lane(profile.Lane{ID: 1})
+	w.Facts(tracetest.Sample().Devices, nil)
+	for err == nil {
+		w.Slice(&profile.Slice{Lane: 1, Name: "step", Start: tracetest.Start})
+		w.Slice(&profile.Slice{Lane: 1, Name: "step", Start: tracetest.Start})
+		err = w.Flush()
+	}
+	text, _ := os.ReadFile(path)
+	var doc struct{ TraceEvents []json.RawMessage }
+	if bad := json.Unmarshal(text, &doc); bad != nil || len(doc.TraceEvents) < 6 || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("%v, %v; left is\n%s", err, bad, text)
 	}
 }
 

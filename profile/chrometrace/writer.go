@@ -320,8 +320,10 @@ func (t *Writer) Flush() error {
 	if t.err != nil {
 		return t.err
 	}
+	var end int64 // of what was written before
 	if t.sealLen > 0 {
-		if _, err := t.seeker.Seek(-t.sealLen, io.SeekCurrent); err != nil {
+		var err error
+		if end, err = t.seeker.Seek(-t.sealLen, io.SeekCurrent); err != nil {
 			return t.fail(err)
 		}
 	}
@@ -339,9 +341,26 @@ func (t *Writer) Flush() error {
 	_, err := t.w.Write(t.buf)
 	t.buf = t.buf[:0]
 	if err != nil {
+		if end > 0 {
+			t.sealAt(end)
+		}
 		return t.fail(err)
 	}
 	return nil
+}
+
+// sealAt ends the document after what was written before a write that failed, most often on a full disk: where
+// something was before there is still room. What has become of the rest is cut off, where that can be done.
+func (t *Writer) sealAt(end int64) {
+	t.buf = append(t.buf, "\n]}\n"...) // the shortest end there is
+	if _, err := t.seeker.Seek(end, io.SeekStart); err != nil {
+		return
+	}
+	t.w.Write(t.buf)
+	if file, ok := t.w.(interface{ Truncate(int64) error }); ok {
+		file.Truncate(end + int64(len(t.buf)))
+	}
+	t.buf = t.buf[:0]
 }
 
 // Close ends the document and writes it all; it does not close the destination. A second Close does nothing.

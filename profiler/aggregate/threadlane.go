@@ -218,12 +218,11 @@ func (th *threadLane) addMetric(rec *hotpath.Record) {
 
 // AddVector shows a vector metric on the innermost open frame of a node.
 func (t *Timeline) AddVector(hot uint32, raw string, values []float64, whole bool) {
-	name, _ := MetricName(raw)
 	m := metric{vector: values, whole: whole}
 	for _, th := range t.sortedThreads() {
 		for i := len(th.open) - 1; i >= 0; i-- {
 			if f := &th.open[i]; f.hot == hot {
-				f.metrics = append(f.metrics, profile.Metric{Name: name, Value: m.frozen()})
+				f.metrics = withValue(f.metrics, raw, m.frozen())
 				return
 			}
 		}
@@ -231,13 +230,21 @@ func (t *Timeline) AddVector(hot uint32, raw string, values []float64, whole boo
 }
 
 func withMetric(list []profile.Metric, m callpath.OpMetric) []profile.Metric {
-	name, kind := MetricName(hotpath.Text(m.Name))
-	v := value(m.Double, m.Bits)
+	return withValue(list, hotpath.Text(m.Name), value(m.Double, m.Bits))
+}
+
+// withValue adds to the metric of a raw name, of which a slice has one.
+func withValue(list []profile.Metric, raw string, v profile.Value) []profile.Metric {
+	name, kind := MetricName(raw)
 	for i := range list {
-		if list[i].Name == name {
-			list[i].Value = sum(list[i].Value, v, kind == profile.Property)
-			return list
+		if list[i].Name != name {
+			continue
 		}
+		if kind != profile.Property {
+			v = profile.Sum(list[i].Value, v)
+		}
+		list[i].Value = v
+		return list
 	}
 	return append(list, profile.Metric{Name: name, Value: v})
 }

@@ -86,15 +86,14 @@ func PrintJSON(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
 	doc, p := s.document(), newPrinter(io.Discard, s, &l)
 	for _, k := range s.Kernels {
 		j := s.jsonKernel(k)
-		lines := merged(k.Lines)
-		for i, line := range lines {
-			text := l.Files.Text(line.File)
-			if i == 0 || lines[i-1].File != line.File {
-				j.Files = append(j.Files, jsonFile{File: line.File, Found: text.Path, Changed: text.Changed})
-				p.found(line.File, text, lines[i:i+1])
+		for _, lines := range k.files() {
+			text := l.Files.Text(lines[0].File)
+			p.found(lines[0].File, text, lines)
+			f := jsonFile{File: lines[0].File, Found: text.Path, Changed: text.Changed}
+			for _, line := range lines {
+				f.Lines = append(f.Lines, s.jsonLine(line, k, l.Files, ""))
 			}
-			f := &j.Files[len(j.Files)-1]
-			f.Lines = append(f.Lines, s.jsonLine(line, k, l.Files, ""))
+			j.Files = append(j.Files, f)
 		}
 		doc.Kernels = append(doc.Kernels, j)
 	}

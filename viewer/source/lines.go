@@ -78,18 +78,25 @@ func merged(lines []*Line) []*Line {
 			all[n-1].Inlined = append(all[n-1].Inlined, l.Inlined...)
 			continue
 		}
-		all = append(all, l)
+		one := *l // the kernel's own stay as they are
+		one.Reasons, one.Inlined = slices.Clone(l.Reasons), slices.Clone(l.Inlined)
+		all = append(all, &one)
 	}
 	return all
 }
 
-// Hottest is the line of the function with most samples, nil without line information.
-func (k *Kernel) Hottest() *Line {
-	var hottest *Line
-	for _, l := range k.Lines {
-		if hottest == nil || l.Samples > hottest.Samples {
-			hottest = l
+// files are the lines of the function by file, that with most samples first.
+func (k *Kernel) files() [][]*Line {
+	var all [][]*Line
+	sums := map[string]uint64{}
+	for _, l := range merged(k.Lines) {
+		if n := len(all); n > 0 && all[n-1][0].File == l.File {
+			all[n-1] = append(all[n-1], l)
+		} else {
+			all = append(all, []*Line{l})
 		}
+		sums[l.File] += l.Samples
 	}
-	return hottest
+	slices.SortStableFunc(all, func(a, b []*Line) int { return cmp.Compare(sums[b[0].File], sums[a[0].File]) })
+	return all
 }

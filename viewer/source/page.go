@@ -119,14 +119,9 @@ func (p *printer) pageKernel(k *Kernel) PageKernel {
 		}
 		j.Paths = append(j.Paths, PagePath{p.launched(launched), launched.Samples})
 	}
-	lines := merged(k.Lines)
-	for from, i := 0, 1; i <= len(lines); i++ {
-		if i == len(lines) || lines[i].File != lines[from].File {
-			text := p.Files.Text(lines[from].File)
-			name := p.found(lines[from].File, text, lines[from:i])
-			j.Files = append(j.Files, PageFile{name, p.pageLines(k, text, lines[from:i])})
-			from = i
-		}
+	for _, lines := range k.files() {
+		text := p.Files.Text(lines[0].File)
+		j.Files = append(j.Files, PageFile{p.found(lines[0].File, text, lines), p.pageLines(k, text, lines)})
 	}
 	if !k.fromLines() && p.Modules != nil {
 		j.Code = p.pageCode(k)

@@ -55,7 +55,7 @@ type Kernel struct {
 
 // Path is a call path that kernels were launched from.
 type Path struct {
-	Frames  []string // from below the root to above the kernel
+	Frames  []string // from below the root to above the kernel, or to the name that a hook gave it
 	Samples uint64
 }
 
@@ -216,7 +216,7 @@ type gatherer struct {
 
 // add takes over what a node has.
 func (g *gatherer) add(n *profile.Node, path []string) {
-	frames := slices.Clone(path[min(1, len(path)):max(len(path)-1, min(1, len(path)))])
+	from := min(1, len(path))
 	for i := range n.Samples {
 		fs := &n.Samples[i]
 		if fs.Function < 0 || fs.Function >= len(g.s.Facts.Functions) {
@@ -236,7 +236,11 @@ func (g *gatherer) add(n *profile.Node, path []string) {
 			k.add(&fs.PCs[j], g.s.reasons)
 		}
 		if k.Samples > before {
-			k.Paths = append(k.Paths, Path{frames, k.Samples - before})
+			to := len(path)
+			if n.Name == k.Function.Name { // otherwise a hook renamed the launch
+				to--
+			}
+			k.Paths = append(k.Paths, Path{slices.Clone(path[from:max(from, to)]), k.Samples - before})
 		}
 	}
 }

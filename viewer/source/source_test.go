@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/goproton/goproton/internal/cubin"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profiler/record"
 	"github.com/goproton/goproton/viewer"
 )
@@ -241,6 +243,38 @@ func TestListings(t *testing.T) {
 			}
 			golden(t, name, slash(b.Bytes()))
 		})
+	}
+}
+
+// TestRecorded prints what an H200 did: testdata/captures has the program and the capture of its run.
+func TestRecorded(t *testing.T) {
+	p, err := formats.ReadFile("testdata/hotline.hatchet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := func(name string) (string, bool) { return "", name == "PROTON_NVDISASM" }
+	for name, test := range map[string]struct {
+		kernel string
+		print  func(io.Writer, *Samples, Listing) ([]string, error)
+	}{
+		"hotline.hot_line.txt": {"hot_line", Print}, "hotline.helpers.txt": {"helpers", Print},
+		"hotline.hot_line.sass.txt": {"hot_line", PrintSASS},
+	} {
+		s, err := Collect(p, Options{Kernel: test.kernel})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := Listing{Context: 1, Modules: &Modules{Profile: "testdata/hotline.hatchet", Env: none}}
+		l.Files = &Files{Moves: []string{"/tmp/goproton=../../testdata/captures"}}
+		var b bytes.Buffer
+		notes, err := test.print(&b, s, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range notes {
+			fmt.Fprintf(&b, "(note) %s\n", n)
+		}
+		golden(t, name, bytes.ReplaceAll(b.Bytes(), []byte("../../testdata/captures"), []byte("/found")))
 	}
 }
 

@@ -30,15 +30,17 @@ func (p *printer) source(k *Kernel) {
 		p.line("  no line information: its compiler was not asked for any (nvcc -lineinfo), or the module is unknown; --sass shows its instructions")
 		return
 	}
-	lines := merged(k.Lines)
-	for len(lines) > 0 {
-		file := lines[0].File
-		n := slices.IndexFunc(lines, func(l *Line) bool { return l.File != file })
-		if n < 0 {
-			n = len(lines)
+	for _, lines := range k.files() {
+		sum := Counts{}
+		for _, l := range lines {
+			sum.Add(l.Counts)
 		}
-		p.file(k, file, lines[:n])
-		lines = lines[n:]
+		if !p.All && sum.Share(k.Samples) < cold {
+			p.line("")
+			p.line(fmt.Sprintf("%d samples (%s) are of %s", sum.Samples, percent(sum.Share(k.Samples)), term.Printable(lines[0].File)))
+			continue
+		}
+		p.file(k, lines[0].File, lines)
 	}
 	if k.Unplaced.Samples > 0 {
 		p.line("")

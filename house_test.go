@@ -141,7 +141,7 @@ func TestNounsStandAlone(t *testing.T) {
 }
 
 // withoutCgo must build as static files, and must not reach C even where cgo is on.
-var withoutCgo = []string{"./viewer/...", "./profile/...", "./cmd/proton"}
+var withoutCgo = []string{"./viewer/...", "./profile/...", "./tritonparse/...", "./cmd/proton"}
 
 func TestCommandNeedsNoCgo(t *testing.T) {
 	const why = "one static file that runs on any machine, also far from the GPU, is what the command and the viewer are"

@@ -22,7 +22,8 @@ func newTraceCommand() *cobra.Command {
 		Short: "read TritonParse traces: what was compiled and launched",
 		Long: `trace reads what TritonParse records: every compilation with all its intermediate representations, and every
 launch with its arguments. Raw traces are read as they are written: plain, as gzip members or as zstd frames.`,
-		Example: `  proton trace info logs/dedicated_log_triton_trace_me_.ndjson
+		Example: `  proton trace parse logs -o parsed
+  proton trace info logs/dedicated_log_triton_trace_me_.ndjson
   proton trace info trace.ndjson.gz --kernel matmul_kernel --args-list 'M=1024,a_ptr.shape=[1024, 512]'`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -32,7 +33,7 @@ launch with its arguments. Raw traces are read as they are written: plain, as gz
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(newTraceInfoCommand())
+	cmd.AddCommand(newTraceParseCommand(), newTraceInfoCommand())
 	return cmd
 }
 

@@ -1,0 +1,90 @@
+package tritonparse
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/goproton/goproton/tritonparse/jsontext"
+)
+
+// Stage is one artifact of a backend's compiler.
+type Stage struct {
+	Name    string // the end of the artifact's file name: ttir, ptx …
+	Display string // how it is shown; Name in capitals if empty
+	Order   int    // place among the stages
+	Text    bool   // it can be shown
+	Syntax  string // how it is shown: mlir, llvm, ptx, asm, json, plaintext
+	Parser  string // of package sourcemap; "" for stages whose lines are not mapped
+}
+
+// Backend is what a trace of one of Triton's backends is made of.
+type Backend struct {
+	Name   string // metadata.backend_name
+	Stages []Stage
+}
+
+var backends = struct {
+	sync.RWMutex
+	byName map[string]Backend
+}{byName: map[string]Backend{}}
+
+// Register adds a backend. Whoever maintains one outside of this module calls it from an init function; a representation
+// that needs a parser of its own registers it in sourcemap.Parsers.
+func Register(b Backend) {
+	backends.Lock()
+	defer backends.Unlock()
+	name := strings.ToLower(b.Name)
+	if _, ok := backends.byName[name]; ok || name == "" {
+		panic(fmt.Sprintf("tritonparse: backend %q is registered already, or has no name", b.Name))
+	}
+	backends.byName[name] = b
+}
+
+func backendFor(name string) (Backend, bool) {
+	backends.RLock()
+	defer backends.RUnlock()
+	b, ok := backends.byName[strings.ToLower(name)]
+	return b, ok
+}
+
+// unknownBackend maps what can be mapped of a backend that nobody registered, as tritonparse does.
+var unknownBackend = Backend{Stages: []Stage{
+	{Name: "ttir", Parser: "mlir"}, {Name: "ttgir", Parser: "mlir"}, {Name: "ptx", Parser: "ptx"}, {Name: "amdgcn", Parser: "amdgcn"}, {Name: "sass", Parser: "sass"},
+}}
+
+func init() {
+	Register(Backend{"cuda", []Stage{
+		{"ttir", "", 10, true, "mlir", "mlir"},
+		{"ttgir", "", 20, true, "mlir", "mlir"},
+		{"llir", "", 30, true, "llvm", "llvm_dbg"},
+		{"ptx", "", 40, true, "ptx", "ptx"},
+		{"cubin", "", 50, false, "plaintext", ""},
+		{"sass", "", 60, true, "asm", "sass"},
+		{"json", "", 100, true, "json", ""},
+	}})
+	Register(Backend{"hip", []Stage{
+		{"ttir", "", 10, true, "mlir", "mlir"},
+		{"ttgir", "", 20, true, "mlir", "mlir"},
+		{"llir", "", 30, true, "llvm", "llvm_dbg"},
+		{"amdgcn", "", 40, true, "asm", "amdgcn"},
+		{"json", "", 100, true, "json", ""},
+	}})
+}
+
+// appendStages writes payload.ir_stages.
+func (b Backend) appendStages(out []byte) []byte {
+	out = append(out, '[')
+	for i, s := range b.Stages {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		display := s.Display
+		if display == "" {
+			display = strings.ToUpper(s.Name)
+		}
+		out = fmt.Appendf(out, `{"name":%s,"extension":%s,"display_name":%s,"display_order":%d,"is_text":%t,"supports_source_mapping":%t,"syntax_id":%s}`,
+			jsontext.Quote(s.Name), jsontext.Quote("."+s.Name), jsontext.Quote(display), s.Order, s.Text, s.Parser != "", jsontext.Quote(s.Syntax))
+	}
+	return append(out, ']')
+}

@@ -1,0 +1,27 @@
+package tritonparse_test
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/sourcemap"
+)
+
+// init is all that a backend needs that is maintained elsewhere: its stages, and a parser for what is its own.
+func init() {
+	sourcemap.Parsers["toy"] = func(text string, _ *sourcemap.Files, _ bool) []sourcemap.Entry {
+		var entries []sourcemap.Entry
+		for i, line := range strings.Split(text, "\n") {
+			number, _, _ := strings.Cut(line, " ")
+			if n, err := strconv.Atoi(number); err == nil {
+				entries = append(entries, sourcemap.Entry{Frame: sourcemap.Frame{File: "/k.py", Line: n, Column: 1}, Own: i + 1})
+			}
+		}
+		return entries
+	}
+	tritonparse.Register(tritonparse.Backend{Name: "toychip", Stages: []tritonparse.Stage{
+		{Name: "ttir", Order: 10, Text: true, Syntax: "mlir", Parser: "mlir"},
+		{Name: "toy", Display: "Toy", Order: 20, Text: true, Syntax: "plaintext", Parser: "toy"},
+	}})
+}

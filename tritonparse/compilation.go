@@ -1,0 +1,179 @@
+package tritonparse
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/tritonparse/sourcemap"
+)
+
+// compilation is what is made of one compilation record; it holds no reference to the record.
+type compilation struct {
+	hash, name string
+	file       string // of output, for a compilation of Inductor's; "" for the common one
+	line       []byte // the record with maps and stages, without its end: the occurrence id follows
+}
+
+// readCompilation maps the lines of all that was compiled.
+func readCompilation(members []jsontext.Member, compat bool) compilation {
+	payload := member(members, "payload")
+	parts, err := jsontext.Members(payload)
+	if err != nil {
+		return compilation{}
+	}
+	metadata := member(parts, "metadata")
+	c := compilation{hash: jsontext.Text(jsontext.Get(metadata, "hash")), name: jsontext.Text(jsontext.Get(metadata, "name"))}
+	c.file = inductorFile(member(parts, "pt_info"))
+	backend, known := backendFor(jsontext.Text(jsontext.Get(metadata, "backend_name")))
+	if !known {
+		backend = unknownBackend
+	}
+	texts := artifacts(member(parts, "file_content"))
+	stages := make([]sourcemap.Stage, 0, len(backend.Stages))
+	for _, s := range backend.Stages {
+		if text := texts[s.Name]; s.Parser != "" && text != "" {
+			stages = append(stages, sourcemap.Stage{Name: s.Name, Parser: s.Parser, Text: text})
+		}
+	}
+	source := member(parts, "python_source")
+	python := sourcemap.Python{File: jsontext.Text(jsontext.Get(source, "file_path")), Has: len(source) > 0 && source[0] == '{'}
+	maps := sourcemap.New(stages, python, compat)
+
+	var out []byte
+	for _, m := range parts {
+		value := m.Value
+		switch m.Name {
+		case "ir_stages", "source_mappings":
+			continue
+		case "metadata":
+			value = withBaseWarps(value, texts["ttgir"])
+		}
+		out = appendMember(out, m.Name, value)
+	}
+	if known {
+		out = appendMember(out, "ir_stages", backend.appendStages(nil))
+	}
+	out = appendMember(out, "source_mappings", maps.AppendJSON(nil))
+	c.line = append(withMember(members, "payload", append(out, '}')), ',')
+	return c
+}
+
+// appendMember adds a member to an object that is being written.
+func appendMember(out []byte, name string, value []byte) []byte {
+	if len(out) == 0 {
+		out = append(out, '{')
+	} else {
+		out = append(out, ',')
+	}
+	out = append(out, jsontext.Quote(name)...)
+	out = append(out, ':')
+	return append(out, value...)
+}
+
+// withMember writes an object with another value for one member, without the brace at its end.
+func withMember(members []jsontext.Member, name string, value []byte) []byte {
+	var out []byte
+	for _, m := range members {
+		if m.Name == "occurrence_id" {
+			continue
+		}
+		v := m.Value
+		if m.Name == name {
+			v = value
+		}
+		out = appendMember(out, m.Name, v)
+	}
+	return out
+}
+
+// artifacts are the texts by the end of their names. What stands there instead of a text that could not be had is none.
+func artifacts(content []byte) map[string]string {
+	texts := map[string]string{}
+	members, err := jsontext.Members(content)
+	if err != nil {
+		return texts
+	}
+	for _, m := range members {
+		_, end, ok := cutLast(m.Name, ".")
+		text := jsontext.Text(m.Value)
+		if !ok || isExcuse(text) {
+			continue
+		}
+		texts[end] = text
+	}
+	return texts
+}
+
+// cutLast cuts at the last dot, so that names of kernels may have some.
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+func isExcuse(text string) bool {
+	for _, p := range []string{"<file too large", "<error", "<nvdisasm failed"} {
+		if strings.HasPrefix(text, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// inductorFile names the output of a compilation that torch.compile asked for.
+func inductorFile(info []byte) string {
+	if len(info) == 0 || info[0] != '{' || len(bytes.TrimSpace(info)) == 2 {
+		return ""
+	}
+	part := func(name, missing string) string {
+		v := jsontext.Get(info, name)
+		if v == nil || string(v) == "null" {
+			return missing
+		}
+		if v[0] == '"' {
+			return fileSafe(jsontext.Text(v))
+		}
+		return fileSafe(string(v))
+	}
+	return fmt.Sprintf("f%s_fc%s_a%s_cai%s.ndjson.gz", part("frame_id", "None"), part("frame_compile_id", "None"), part("attempt", "0"), part("compiled_autograd_id", "-"))
+}
+
+// fileSafe keeps what a trace says from becoming a path.
+func fileSafe(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '/' || r == '\\' || r < ' ' {
+			return '_'
+		}
+		return r
+	}, s)
+}
+
+var ttgirWarps = regexp.MustCompile(`"ttg\.num-warps"\s*=\s*(\d+)`)
+
+// withBaseWarps adds num_warps_base where the kernel's groups of warps do different work: num_warps counts all of them.
+func withBaseWarps(metadata []byte, ttgir string) []byte {
+	m := ttgirWarps.FindStringSubmatch(ttgir)
+	total, err := strconv.Atoi(string(jsontext.Get(metadata, "num_warps")))
+	if m == nil || err != nil {
+		return metadata
+	}
+	base, err := strconv.Atoi(m[1])
+	if err != nil || base == total {
+		return metadata
+	}
+	members, err := jsontext.Members(metadata)
+	if err != nil {
+		return metadata
+	}
+	var out []byte
+	for _, p := range members {
+		out = appendMember(out, p.Name, p.Value)
+	}
+	return append(appendMember(out, "num_warps_base", strconv.AppendInt(nil, int64(base), 10)), '}')
+}

@@ -1,0 +1,186 @@
+package tritonparse
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+const oracleScript = `
+import sys
+sys.path.insert(0, sys.argv[1])
+from tritonparse.parse.utils import unified_parse
+unified_parse(sys.argv[2], out=sys.argv[3], overwrite=True)
+`
+
+// notYet are the events that tritonparse derives and we do not yet.
+var notYet = map[string]bool{"ir_analysis": true, "roofline": true, "autotune_analysis": true, "autotune_summary": true}
+
+// TestAsTritonparse parses each sample with tritonparse and with us: the events must be the same, in the same order.
+func TestAsTritonparse(t *testing.T) {
+	python, oracle := "../.venv/bin/python", "../.venv/oracles/tritonparse-0.6.0"
+	for _, need := range []string{python, oracle} {
+		if _, err := os.Stat(need); err != nil {
+			t.Skipf("no %s: run tools/oracles.sh", need)
+		}
+	}
+	for _, name := range []string{"complex", "findhao", "handmade"} {
+		t.Run(name, func(t *testing.T) {
+			raw := t.TempDir()
+			plain(t, name, filepath.Join(raw, Prefix+name+"_.ndjson"))
+			theirs := filepath.Join(t.TempDir(), "out")
+			if out, err := exec.Command(python, "-c", oracleScript, oracle, raw, theirs).CombinedOutput(); err != nil {
+				t.Fatalf("tritonparse: %v\n%s", err, out)
+			}
+			ours := t.TempDir()
+			if _, err := Parse(raw, ours, Options{Compat: true}); err != nil {
+				t.Fatal(err)
+			}
+			compareFolders(t, ours, theirs)
+		})
+	}
+}
+
+// plain unpacks a sample: tritonparse names the output of packed ones differently.
+func plain(t *testing.T, name, to string) {
+	t.Helper()
+	in := "testdata/" + Prefix + name + "_.ndjson"
+	text, err := os.ReadFile(in)
+	if errors.Is(err, os.ErrNotExist) {
+		text, err = unpack(in + ".gz")
+	}
+	if err == nil {
+		err = os.WriteFile(to, text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func unpack(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(bufio.NewReader(f))
+	if err != nil {
+		return nil, err
+	}
+	z.Multistream(false) // browsers read one member only, so all must be in it
+	return io.ReadAll(z)
+}
+
+func compareFolders(t *testing.T, ours, theirs string) {
+	t.Helper()
+	list := func(folder string) []string {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	a, b := list(ours), list(theirs)
+	if !reflect.DeepEqual(a, b) {
+		t.Fatalf("files: ours %q, theirs %q", a, b)
+	}
+	for _, name := range a {
+		x, y := readEvents(t, filepath.Join(ours, name)), readEvents(t, filepath.Join(theirs, name))
+		if len(x) != len(y) {
+			t.Fatalf("%s: %d events, theirs %d", name, len(x), len(y))
+		}
+		for i := range x {
+			if d := firstDifference(fmt.Sprintf("%s event %d", name, i), x[i], y[i]); d != "" {
+				t.Fatal(d)
+			}
+		}
+	}
+}
+
+// readEvents reads a file of events, or of one JSON value.
+func readEvents(t *testing.T, path string) []any {
+	t.Helper()
+	var r io.Reader
+	if strings.HasSuffix(path, ".gz") {
+		text, err := unpack(path)
+		if err != nil {
+			t.Fatal(path, err)
+		}
+		r = strings.NewReader(string(text))
+	} else {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		r = f
+	}
+	var events []any
+	decoder := json.NewDecoder(r)
+	decoder.UseNumber()
+	for {
+		var v any
+		err := decoder.Decode(&v)
+		if errors.Is(err, io.EOF) {
+			return events
+		}
+		if err != nil {
+			t.Fatal(path, err)
+		}
+		if m, ok := v.(map[string]any); ok {
+			kind, _ := m["event_type"].(string)
+			if notYet[kind] {
+				continue
+			}
+			if kind == "launch_diff" {
+				delete(m, "occurrence_id") // counts the events that are not yet there
+			}
+		}
+		events = append(events, v)
+	}
+}
+
+// firstDifference says where two values differ; members have no order.
+func firstDifference(path string, a, b any) string {
+	x, okX := a.(map[string]any)
+	y, okY := b.(map[string]any)
+	if okX && okY {
+		names := map[string]bool{}
+		for k := range x {
+			names[k] = true
+		}
+		for k := range y {
+			names[k] = true
+		}
+		var sorted []string
+		for k := range names {
+			sorted = append(sorted, k)
+		}
+		sort.Strings(sorted)
+		for _, k := range sorted {
+			if d := firstDifference(path+"."+k, x[k], y[k]); d != "" {
+				return d
+			}
+		}
+		return ""
+	}
+	if reflect.DeepEqual(a, b) {
+		return ""
+	}
+	return fmt.Sprintf("%s: ours %.300v, theirs %.300v", path, a, b)
+}

@@ -1,0 +1,206 @@
+package tritonparse
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/klauspost/compress/flate"
+)
+
+// chunkSize is how much of one kernel is compressed in one go. Chunks end at a byte's boundary, so those of one kernel can
+// be put behind each other into one gzip member, in whatever order they were made: browsers read only the first member.
+const chunkSize = 256 << 10
+
+// heldBytes bounds what waits in memory for its chunk to be full, over all kernels.
+const heldBytes = 48 << 20
+
+// spill is a file of compressed chunks, in the order in which they became full.
+type spill struct {
+	file *os.File
+	mu   sync.Mutex
+	at   int64
+	err  error
+	free chan *flate.Writer // also bounds how many chunks are compressed at a time
+	wg   sync.WaitGroup
+}
+
+// chunk is one stretch of one kernel's records, in the spill once it is compressed.
+type chunk struct {
+	at, packed int64
+	size       int64
+	sum        uint32
+}
+
+func newSpill(folder string) (*spill, error) {
+	f, err := os.CreateTemp(folder, ".chunks-*")
+	if err != nil {
+		return nil, err
+	}
+	s := &spill{file: f, free: make(chan *flate.Writer, runtime.GOMAXPROCS(0))}
+	for range cap(s.free) {
+		w, err := flate.NewWriter(io.Discard, 5)
+		if err != nil {
+			return nil, err
+		}
+		s.free <- w
+	}
+	return s, nil
+}
+
+func (s *spill) close() {
+	s.wg.Wait()
+	s.file.Close()
+	os.Remove(s.file.Name())
+}
+
+// add compresses text, which belongs to the spill from now on, beside what else goes on.
+func (s *spill) add(text []byte) *chunk {
+	c := &chunk{size: int64(len(text))}
+	w := <-s.free
+	s.wg.Add(1)
+	go func() {
+		defer s.wg.Done()
+		packed, err := deflate(w, text)
+		c.sum = crc32.ChecksumIEEE(text)
+		s.free <- w
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if err == nil && s.err == nil {
+			_, err = s.file.WriteAt(packed, s.at)
+		}
+		if err != nil && s.err == nil {
+			s.err = err
+		}
+		c.at, c.packed = s.at, int64(len(packed))
+		s.at += c.packed
+	}()
+	return c
+}
+
+// sink is a slice to write to.
+type sink []byte
+
+func (s *sink) Write(p []byte) (int, error) {
+	*s = append(*s, p...)
+	return len(p), nil
+}
+
+func deflate(w *flate.Writer, text []byte) ([]byte, error) {
+	out := make(sink, 0, len(text)/8)
+	w.Reset(&out)
+	if _, err := w.Write(text); err != nil {
+		return nil, err
+	}
+	err := w.Flush()
+	return out, err
+}
+
+// gzipFile writes one gzip member from chunks and text.
+type gzipFile struct {
+	file  *os.File
+	spill *spill
+	held  []byte
+	sum   uint32
+	size  int64
+	err   error
+}
+
+func newGzipFile(path string, s *spill) (*gzipFile, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	g := &gzipFile{file: f, spill: s}
+	g.write([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255})
+	return g, nil
+}
+
+func (g *gzipFile) write(p []byte) {
+	if g.err == nil {
+		_, g.err = g.file.Write(p)
+	}
+}
+
+// text adds text.
+func (g *gzipFile) text(p []byte) {
+	if g.held = append(g.held, p...); len(g.held) >= chunkSize {
+		g.flush()
+	}
+}
+
+func (g *gzipFile) flush() {
+	if len(g.held) == 0 || g.err != nil {
+		return
+	}
+	w := <-g.spill.free
+	packed, err := deflate(w, g.held)
+	g.spill.free <- w
+	if err != nil {
+		g.err = err
+		return
+	}
+	g.write(packed)
+	g.count(crc32.ChecksumIEEE(g.held), int64(len(g.held)))
+	g.held = g.held[:0]
+}
+
+func (g *gzipFile) count(sum uint32, size int64) {
+	g.sum = combineCRC(g.sum, sum, size)
+	g.size += size
+}
+
+// chunk adds what is in the spill.
+func (g *gzipFile) chunk(c *chunk) {
+	g.flush()
+	if g.err != nil {
+		return
+	}
+	_, g.err = io.Copy(g.file, io.NewSectionReader(g.spill.file, c.at, c.packed))
+	g.count(c.sum, c.size)
+}
+
+func (g *gzipFile) close() error {
+	g.flush()
+	end := []byte{3, 0} // an empty last block
+	end = binary.LittleEndian.AppendUint32(end, g.sum)
+	g.write(binary.LittleEndian.AppendUint32(end, uint32(g.size)))
+	if err := g.file.Close(); g.err == nil {
+		g.err = err
+	}
+	if g.err != nil {
+		return fmt.Errorf("write %s: %w", g.file.Name(), g.err)
+	}
+	return nil
+}
+
+// combineCRC is the checksum of two texts behind each other, from theirs: the first is multiplied by x to the power of
+// the second's bits, modulo the polynomial.
+func combineCRC(a, b uint32, size int64) uint32 {
+	power := uint32(0x00800000) // x^8, its highest bit being x^0
+	for n := size; n > 0; n >>= 1 {
+		if n&1 != 0 {
+			a = multiplyCRC(a, power)
+		}
+		power = multiplyCRC(power, power)
+	}
+	return a ^ b
+}
+
+func multiplyCRC(a, b uint32) uint32 {
+	var product uint32
+	for bit := uint32(1 << 31); bit != 0; bit >>= 1 {
+		if a&bit != 0 {
+			product ^= b
+		}
+		carry := b & 1
+		if b >>= 1; carry != 0 {
+			b ^= crc32.IEEE
+		}
+	}
+	return product
+}

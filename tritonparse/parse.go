@@ -1,0 +1,487 @@
+package tritonparse
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/tritonparse/ndjson"
+)
+
+// Options says how traces are parsed.
+type Options struct {
+	Compat    bool // maps and differences as tritonparse 0.6.0 has them
+	NoPreInit bool // files without a rank stay without one
+	Rank      *int // only this rank; nil for all. -1 is the files without a rank
+	Warn      func(string)
+}
+
+// Result is what was written and what was not read.
+type Result struct {
+	Files        []string // below the output folder
+	Compilations int
+	Launches     int
+	Dropped      int // launches that do not say what they launched
+	Damaged      int
+	Damages      []ndjson.Damage
+}
+
+// Parse reads the raw traces of source, a file or a folder, and writes what TritonParse's website opens into folder, which
+// must exist.
+func Parse(source, folder string, o Options) (*Result, error) {
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	files, err := RawFiles(source)
+	if err != nil {
+		return nil, err
+	}
+	buckets, err := chooseRank(Buckets(files, !o.NoPreInit, o.Warn), o.Rank)
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{}
+	index := &object{}
+	index.at("tritonparse_url_prefix").text = []byte(`""`)
+	for _, b := range buckets {
+		p := &parser{options: o, bucket: b, result: result, folder: filepath.Join(folder, b.Folder())}
+		names, err := p.run()
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			result.Files = append(result.Files, filepath.Join(b.Folder(), n))
+		}
+		listFiles(index.at(b.Key()), b, names)
+	}
+	if result.Compilations+result.Launches == 0 {
+		return result, fmt.Errorf("no compilation and no launch in %s; is it a raw trace of TritonParse?", source)
+	}
+	var indented strings.Builder
+	encoder := json.NewEncoder(&indented)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(json.RawMessage(index.appendJSON(nil))); err != nil {
+		return nil, err
+	}
+	result.Files = append(result.Files, "log_file_list.json")
+	return result, os.WriteFile(filepath.Join(folder, "log_file_list.json"), []byte(strings.TrimSuffix(indented.String(), "\n")), 0o644)
+}
+
+func chooseRank(buckets []Bucket, rank *int) ([]Bucket, error) {
+	if rank == nil {
+		return buckets, nil
+	}
+	var names []string
+	for _, b := range buckets {
+		if b.HasRank && b.Rank == *rank || !b.HasRank && *rank < 0 {
+			return []Bucket{b}, nil
+		}
+		names = append(names, b.Key())
+	}
+	return nil, fmt.Errorf("no trace of that rank; there are %s", strings.Join(names, ", "))
+}
+
+// listFiles writes a bucket's entry of log_file_list.json.
+func listFiles(o *object, b Bucket, names []string) {
+	regular := []byte{'['}
+	mapped := ""
+	for _, n := range names {
+		if strings.Contains(strings.ToLower(n), "mapped") {
+			mapped = n
+			continue
+		}
+		if len(regular) > 1 {
+			regular = append(regular, ',')
+		}
+		regular = append(regular, jsontext.Quote(n)...)
+	}
+	o.at("regular_files").text = append(regular, ']')
+	if mapped != "" {
+		o.at("mapped_file").text = jsontext.Quote(mapped)
+	}
+	o.at("rank_suffix").text = jsontext.Quote("")
+}
+
+// parser parses the files of one rank.
+type parser struct {
+	options Options
+	bucket  Bucket
+	folder  string
+	result  *Result
+
+	spill    *spill
+	interner interner
+	kernels  map[string]*kernel
+	order    []*kernel
+	ids      int // occurrence ids given
+	launches int
+	held     int // bytes of launches that are in memory
+	sessions sessions
+}
+
+// kernel is all that is known of one compilation: its hash is what launches say.
+type kernel struct {
+	hash, name string
+	file       string
+	compiled   *chunk
+	first      launch // of a kernel that is only launched
+	chunks     []*chunk
+	buffer     []byte
+	total      int
+	global     []valueRange // places among all launches
+	diff       launchDiff
+}
+
+// batch is some records of one file, read together.
+type batch struct {
+	reader  *ndjson.Reader
+	text    []byte
+	records []ndjson.Record
+	ends    []int
+	parsed  []parsed
+	done    chan struct{}
+}
+
+// parsed is one record, ready to be numbered.
+type parsed struct {
+	kind        string
+	compilation compilation
+	launch      launch
+	err         error
+}
+
+// batchBytes is how much is handed to a worker at once.
+const batchBytes = 512 << 10
+
+func (p *parser) run() ([]string, error) {
+	if err := os.MkdirAll(p.folder, 0o755); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.spill, err = newSpill(p.folder); err != nil {
+		return nil, err
+	}
+	defer p.spill.close()
+	p.kernels = map[string]*kernel{}
+	for _, f := range p.bucket.Files {
+		if err := p.readFile(f); err != nil {
+			return nil, err
+		}
+	}
+	return p.writeAll()
+}
+
+// readFile reads on one goroutine, parses on one for each core, and numbers the records in their order on this one.
+func (p *parser) readFile(path string) error {
+	r, err := ndjson.Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	workers := runtime.GOMAXPROCS(0)
+	work, ordered := make(chan *batch, workers), make(chan *batch, 2*workers)
+	var readErr error
+	go func() {
+		defer close(ordered)
+		defer close(work)
+		for {
+			b, err := readBatch(r)
+			if len(b.ends) > 0 {
+				ordered <- b
+				work <- b
+			}
+			if err != nil {
+				if err != io.EOF {
+					readErr = err
+				}
+				return
+			}
+		}
+	}()
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for b := range work {
+				b.parse(&p.interner, p.options.Compat)
+				close(b.done)
+			}
+		}()
+	}
+	type bad struct {
+		rec ndjson.Record
+		err error
+	}
+	var wrong []bad
+	for b := range ordered {
+		<-b.done
+		for i := range b.parsed {
+			if b.parsed[i].err != nil {
+				wrong = append(wrong, bad{b.records[i], b.parsed[i].err})
+				continue
+			}
+			p.take(&b.parsed[i])
+		}
+		if p.spill.failed() != nil {
+			break
+		}
+	}
+	for range ordered {
+	}
+	wg.Wait()
+	for _, w := range wrong {
+		r.Report(w.rec, "not a record: "+w.err.Error())
+	}
+	damages, n := r.Damages()
+	p.result.Damaged += n
+	p.result.Damages = append(p.result.Damages, damages...)
+	if err := p.spill.failed(); err != nil {
+		return err
+	}
+	return readErr
+}
+
+func (s *spill) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+func readBatch(r *ndjson.Reader) (*batch, error) {
+	b := &batch{reader: r, done: make(chan struct{})}
+	for len(b.text) < batchBytes {
+		rec, err := r.Next()
+		if err != nil {
+			return b, err
+		}
+		b.text = append(b.text, rec.Text...)
+		b.ends = append(b.ends, len(b.text))
+		rec.Text = nil
+		b.records = append(b.records, rec)
+	}
+	return b, nil
+}
+
+func (b *batch) parse(in *interner, compat bool) {
+	b.parsed = make([]parsed, len(b.ends))
+	var members []jsontext.Member
+	from := 0
+	for i, end := range b.ends {
+		text := b.text[from:end]
+		from = end
+		var err error
+		if members, err = jsontext.AppendMembers(members[:0], text); err != nil {
+			b.parsed[i].err = err
+			continue
+		}
+		b.parsed[i] = parseRecord(in, text, members, compat)
+	}
+	b.text = nil
+}
+
+func parseRecord(in *interner, text []byte, members []jsontext.Member, compat bool) parsed {
+	p := parsed{kind: jsontext.Text(member(members, "event_type"))}
+	switch p.kind {
+	case "compilation":
+		p.compilation = readCompilation(members, compat)
+	case "launch":
+		p.launch = readLaunch(in, text, members)
+	}
+	return p
+}
+
+// take numbers a record and gives it to its kernel.
+func (p *parser) take(r *parsed) {
+	switch r.kind {
+	case "compilation":
+		p.takeCompilation(&r.compilation)
+	case "launch":
+		p.takeLaunch(&r.launch)
+	}
+}
+
+func (p *parser) kernel(hash string) *kernel {
+	k := p.kernels[hash]
+	if k == nil {
+		k = &kernel{hash: hash}
+		p.kernels[hash] = k
+		p.order = append(p.order, k)
+	}
+	return k
+}
+
+func (p *parser) nextID() int {
+	p.ids++
+	return p.ids - 1
+}
+
+func (p *parser) takeCompilation(c *compilation) {
+	if c.hash == "" {
+		return
+	}
+	k := p.kernel(c.hash)
+	if k.compiled != nil {
+		return // another process compiled or loaded it first
+	}
+	k.name, k.file = c.name, c.file
+	line := append(c.line, `"occurrence_id":`...)
+	line = strconv.AppendInt(line, int64(p.nextID()), 10)
+	k.compiled = p.spill.add(append(line, "}\n"...))
+	k.first = launch{}
+	p.result.Compilations++
+}
+
+func (p *parser) takeLaunch(l *launch) {
+	id, index := p.nextID(), p.launches
+	p.launches++
+	p.result.Launches++
+	if l.hash == "" {
+		p.result.Dropped++
+		return
+	}
+	k := p.kernel(l.hash)
+	if k.total == 0 && k.compiled == nil {
+		k.first = *l
+	}
+	if k.name == "" {
+		k.name = l.name
+	}
+	k.total++
+	if n := len(k.global); n > 0 && k.global[n-1].end == index-1 {
+		k.global[n-1].end = index
+	} else {
+		k.global = append(k.global, valueRange{index, index})
+	}
+	k.diff.add(l.slots)
+	before := len(k.buffer)
+	k.buffer = append(k.buffer, l.line...)
+	k.buffer = fmt.Appendf(k.buffer, `"launch_group_hash":"%s","occurrence_id":%d`, l.group, id)
+	if kind := p.sessions.kind(l); kind != "" {
+		k.buffer = fmt.Appendf(k.buffer, `,"autotune_launch_type":"%s"`, kind)
+	}
+	k.buffer = append(k.buffer, "}\n"...)
+	p.held += len(k.buffer) - before
+	if len(k.buffer) >= chunkSize {
+		p.pack(k)
+	}
+	for p.held > heldBytes {
+		p.pack(slices.MaxFunc(p.order, func(a, b *kernel) int { return len(a.buffer) - len(b.buffer) }))
+	}
+}
+
+// pack moves a kernel's launches out of memory.
+func (p *parser) pack(k *kernel) {
+	p.held -= len(k.buffer)
+	k.chunks = append(k.chunks, p.spill.add(k.buffer))
+	k.buffer = make([]byte, 0, len(k.buffer)+len(k.buffer)/16)
+}
+
+// mappedName is the output of all that has no file of its own.
+func (p *parser) mappedName() string {
+	stem, _ := trimExtension(filepath.Base(p.bucket.Files[0]))
+	return stem + "_mapped.ndjson.gz"
+}
+
+// writeAll writes kernel by kernel; those that are only launched come first, as in tritonparse.
+func (p *parser) writeAll() ([]string, error) {
+	p.spill.wg.Wait()
+	files := map[string]*gzipFile{}
+	slices.SortStableFunc(p.order, func(a, b *kernel) int { return a.rank() - b.rank() })
+	for _, k := range p.order {
+		name := k.file
+		if name == "" {
+			name = p.mappedName()
+		}
+		f := files[name]
+		if f == nil {
+			var err error
+			if f, err = newGzipFile(filepath.Join(p.folder, name), p.spill); err != nil {
+				return nil, err
+			}
+			files[name] = f
+		}
+		p.writeKernel(f, k)
+	}
+	var names []string
+	for name, f := range files {
+		if err := f.close(); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+func (k *kernel) rank() int {
+	if k.compiled == nil {
+		return 0
+	}
+	return 1
+}
+
+func (p *parser) writeKernel(f *gzipFile, k *kernel) {
+	if k.compiled != nil {
+		f.chunk(k.compiled)
+	} else {
+		f.text(k.fake(p.nextID()))
+	}
+	for _, c := range k.chunks {
+		f.chunk(c)
+	}
+	f.text(k.buffer)
+	if k.total == 0 {
+		return
+	}
+	diffs, sames := k.diff.result(p.options.Compat)
+	line := fmt.Appendf(nil, `{"event_type":"launch_diff","hash":%s,"name":%s,"total_launches":%d,"launch_index_map":`, jsontext.Quote(k.hash), jsontext.Quote(k.name), k.total)
+	line = appendRanges(line, k.global)
+	line = append(line, `,"diffs":`...)
+	line = diffs.appendJSON(line)
+	line = append(line, `,"sames":`...)
+	line = sames.appendJSON(line)
+	f.text(fmt.Appendf(line, ",\"occurrence_id\":%d}\n", p.nextID()))
+}
+
+// fake is the compilation of a kernel whose compilation was not traced, as far as a launch tells it.
+func (k *kernel) fake(id int) []byte {
+	value := func(slotName string, path ...string) []byte {
+		for _, s := range k.first.slots {
+			if s.name == slotName && !s.isArg {
+				for _, l := range s.value.leaves {
+					if slices.Equal(l.path, path) {
+						return []byte(l.text)
+					}
+				}
+			}
+		}
+		return []byte("null")
+	}
+	var out []byte
+	out = appendMember(out, "event_type", []byte(`"compilation"`))
+	out = appendMember(out, "is_fake", []byte("true"))
+	out = appendMember(out, "fake_reason", jsontext.Quote("No compilation event found; inferred from launch event"))
+	for _, name := range []string{"pid", "timestamp", "stack"} {
+		out = appendMember(out, name, value(name))
+	}
+	var metadata []byte
+	metadata = appendMember(metadata, "hash", jsontext.Quote(k.hash))
+	metadata = appendMember(metadata, "name", jsontext.Quote(k.name))
+	for _, name := range []string{"num_warps", "num_stages", "num_ctas", "maxnreg", "cluster_dims"} {
+		metadata = appendMember(metadata, name, value("compilation_metadata", name))
+	}
+	payload := appendMember(nil, "metadata", append(metadata, '}'))
+	payload = appendMember(payload, "file_content", []byte("{}"))
+	payload = appendMember(payload, "file_path", []byte("{}"))
+	out = appendMember(out, "payload", append(payload, '}'))
+	return fmt.Appendf(out, ",\"occurrence_id\":%d}\n", id)
+}

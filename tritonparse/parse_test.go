@@ -1,0 +1,173 @@
+package tritonparse
+
+import (
+	"bytes"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// traces writes raw traces into a folder.
+func traces(t *testing.T, files map[string][]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, lines := range files {
+		if err := os.WriteFile(filepath.Join(dir, Prefix+name+"_.ndjson"), []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func compiled(hash, backend string) string {
+	return fmt.Sprintf(`{"event_type":"compilation","pid":1,"stack":[],"timestamp":"t","payload":{"metadata":{"hash":%q,"name":"k","num_warps":8,"backend_name":%q},`+
+		`"file_content":{"a.b.ttir":"#loc1 = loc(\"/k.py\":3:1)\n%%0 = x loc(#loc1)\n","a.b.toy":"3 add\n4 mul\n","a.b.ttgir":"\"ttg.num-warps\" = 4","a.b.llir":"<file too large: 9 bytes>"},`+
+		`"python_source":{"file_path":"/k.py"}}}`, hash, backend)
+}
+
+func launched(hash string, i int) string {
+	return fmt.Sprintf(`{"event_type":"launch","pid":%d,"name":"k","function":%d,"grid":[1],"compilation_metadata":{"hash":%q,"num_warps":4},"extracted_args":{"n":{"type":"int","value":%d}},"stack":[],"timestamp":"t%d"}`,
+		i, i, hash, i%2, i)
+}
+
+// parsedEvents parses and reads one output.
+func parsedEvents(t *testing.T, dir, file string, o Options) []any {
+	t.Helper()
+	out := t.TempDir()
+	if _, err := Parse(dir, out, o); err != nil {
+		t.Fatal(err)
+	}
+	return readEvents(t, filepath.Join(out, file))
+}
+
+func at(v any, path ...string) any {
+	for _, p := range path {
+		m, _ := v.(map[string]any)
+		v = m[p]
+	}
+	return v
+}
+
+// TestProcessesOfOneRank: a kernel that two processes compiled is one; ids go on over all files of a rank.
+func TestProcessesOfOneRank(t *testing.T) {
+	dir := traces(t, map[string][]string{
+		"u_rank_none_pid_1_host_h": {compiled("aa", "cuda")},
+		"u_rank_0_pid_1_host_h":    {launched("aa", 0), launched("aa", 1)},
+		"u_rank_0_pid_2_host_h":    {compiled("aa", "cuda"), launched("aa", 2), launched("bb", 3)},
+	})
+	events := parsedEvents(t, dir, "rank_0/"+Prefix+"u_rank_0_pid_1_host_h__mapped.ndjson.gz", Options{})
+	var got []string
+	for _, e := range events {
+		got = append(got, fmt.Sprint(at(e, "event_type"), " ", at(e, "is_fake"), " ", at(e, "occurrence_id")))
+	}
+	// The file without a rank comes behind the one with it, by name; the compilation of bb was not traced.
+	want := "compilation true 5\nlaunch <nil> 4\nlaunch_diff <nil> <nil>\ncompilation <nil> 2\nlaunch <nil> 0\nlaunch <nil> 1\nlaunch <nil> 3\nlaunch_diff <nil> <nil>"
+	if g := strings.Join(got, "\n"); g != want {
+		t.Errorf("got\n%s\nwant\n%s", g, want)
+	}
+	diff := events[len(events)-1]
+	if s := fmt.Sprint(at(diff, "launch_index_map"), at(diff, "diffs", "extracted_args", "n", "diffs", "value")); s !=
+		"[map[end:2 start:0]] map[diff_type:distribution values:[map[count:2 launches:[map[end:0 start:0] map[end:2 start:2]] value:0] map[count:1 launches:[map[end:1 start:1]] value:1]]]" {
+		t.Error(s)
+	}
+}
+
+// TestSameBytesTwice: output depends on the trace alone, however many cores work on it.
+func TestSameBytesTwice(t *testing.T) {
+	var first []byte
+	for range 3 {
+		out := t.TempDir()
+		if _, err := Parse("testdata/"+Prefix+"complex_.ndjson.gz", out, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		text, err := unpack(filepath.Join(out, Prefix+"complex__mapped.ndjson.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = text
+		}
+		if !bytes.Equal(first, text) {
+			t.Fatal("two runs differ")
+		}
+	}
+}
+
+// TestBackendFromOutside registers a backend with a representation of its own, as somebody else's package would.
+func TestBackendFromOutside(t *testing.T) {
+	name := Prefix + "u__mapped.ndjson.gz"
+	stages := at(parsedEvents(t, traces(t, map[string][]string{"u": {compiled("aa", "hip")}}), name, Options{})[0], "payload")
+	if at(stages, "source_mappings", "toy") != nil || at(stages, "metadata", "num_warps_base") == nil || at(stages, "source_mappings", "ttir", "2") == nil {
+		t.Errorf("as hip: %v", stages)
+	}
+	payload := at(parsedEvents(t, traces(t, map[string][]string{"u": {compiled("aa", "toychip")}}), name, Options{})[0], "payload")
+	toy := at(payload, "source_mappings", "toy", "1")
+	if fmt.Sprint(at(toy, "line"), at(toy, "ttir_lines")) != "3[2]" || fmt.Sprint(at(payload, "source_mappings", "python", "3", "toy_lines")) != "[1]" {
+		t.Errorf("as toychip: %v", payload)
+	}
+}
+
+// TestDamagedRecords: what is no record costs itself and is named with its line.
+func TestDamagedRecords(t *testing.T) {
+	dir := traces(t, map[string][]string{"u": {compiled("aa", "cuda"), launched("aa", 0)[:80], launched("aa", 1), `{"event_type":"launch","x":"\ud800"}`, "[]"}})
+	result, err := Parse(dir, t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Launches != 1 || result.Damaged != 3 || result.Damages[0].Line != 2 || result.Damages[2].Line != 5 {
+		t.Errorf("%+v", result)
+	}
+}
+
+// TestLongTexts: they are counted in code points, and the hash is that of the whole record.
+func TestLongTexts(t *testing.T) {
+	long := strings.Repeat("é", maxText+1)
+	line := strings.Replace(launched("aa", 0), `"num_warps":4`, `"num_warps":4,"asm":{"x":"`+long+`","y":"`+long[:2*maxText]+`"}`, 1)
+	launch := parsedEvents(t, traces(t, map[string][]string{"u": {line}}), Prefix+"u__mapped.ndjson.gz", Options{})[1]
+	if got := at(launch, "compilation_metadata", "asm", "x"); got != "<4097 chars omitted>" {
+		t.Errorf("%.40v", got)
+	}
+	if got, _ := at(launch, "compilation_metadata", "asm", "y").(string); got != long[:2*maxText] {
+		t.Errorf("%.40v", got)
+	}
+}
+
+func TestRankThatIsNotThere(t *testing.T) {
+	seven := 7
+	_, err := Parse(traces(t, map[string][]string{"u_rank_1": {launched("aa", 0)}}), t.TempDir(), Options{Rank: &seven})
+	if err == nil || !strings.Contains(err.Error(), "rank_1") {
+		t.Error(err)
+	}
+}
+
+func TestCombineCRC(t *testing.T) {
+	text := []byte("the quick brown fox")
+	for i := range text {
+		got := combineCRC(crc32.ChecksumIEEE(text[:i]), crc32.ChecksumIEEE(text[i:]), int64(len(text)-i))
+		if got != crc32.ChecksumIEEE(text) {
+			t.Fatalf("cut at %d: %08x", i, got)
+		}
+	}
+}
+
+// FuzzParse looks for panics: whatever a record says, it is parsed or named.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(compiled("aa", "cuda") + "\n" + launched("aa", 0)))
+	f.Add([]byte(`{"event_type":"launch","extracted_args":{},"stack":null,"compilation_metadata":{"hash":"x"}}`))
+	f.Add([]byte(`{"event_type":"compilation","payload":{"metadata":[],"file_content":3,"python_source":"","pt_info":{"frame_id":null,"attempt":"../x"}}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		dir, out := t.TempDir(), t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, Prefix+"u_.ndjson"), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		result, err := Parse(dir, out, Options{})
+		if err == nil {
+			for _, name := range result.Files {
+				readEvents(t, filepath.Join(out, name))
+			}
+		}
+	})
+}

@@ -1,0 +1,183 @@
+package sourcemap
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var (
+	llvmFile     = regexp.MustCompile(`^!(\d+) = (?:distinct )?!DIFile\((.*)\)`)
+	llvmScope    = regexp.MustCompile(`^!(\d+) = (?:distinct )?!DI(Subprogram|LexicalBlockFile|LexicalBlock)\((.*)\)`)
+	llvmLocation = regexp.MustCompile(`^!(\d+) = (distinct )?!DILocation\(line: (\d+)(?:, column: (\d+))?, scope: !(\d+)(?:, inlinedAt: !(\d+))?`)
+	llvmDebug    = regexp.MustCompile(`!dbg !(\d+)`)
+	llvmRecord   = regexp.MustCompile(`^\s*#dbg_\w+\(.*, !(\d+)\)\s*$`)
+	llvmField    = regexp.MustCompile(`\b(filename|directory|scope|file|line): ("(?:[^"\\]|\\.)*"|!?\d+)`)
+)
+
+// llvmNodes are the tables of a module's debug metadata, by number.
+type llvmNodes struct {
+	files     map[string]string
+	scopes    map[string]llvmBlock
+	locations map[string]llvmPlace
+}
+
+type llvmBlock struct {
+	file, scope string
+	line        int
+	function    bool
+}
+
+type llvmPlace struct {
+	line, column int
+	scope, at    string
+}
+
+// LLVM reads LLVM IR: every instruction names its place with !dbg, and a place the place that it was inlined at.
+func LLVM(text string, _ *Files, compat bool) []Entry {
+	lines := strings.Split(text, "\n")
+	n := readLLVMNodes(lines, compat)
+	if len(n.locations) == 0 {
+		return nil
+	}
+	var entries []Entry
+	for i, l := range lines {
+		if strings.HasPrefix(l, "!") {
+			continue
+		}
+		m := llvmDebug.FindStringSubmatch(l)
+		if m == nil && !compat {
+			m = llvmRecord.FindStringSubmatch(l)
+		}
+		if m == nil {
+			continue
+		}
+		if e, ok := n.entry(m[1], strings.HasPrefix(l, "define"), compat); ok {
+			e.Own = i + 1
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
+func readLLVMNodes(lines []string, compat bool) llvmNodes {
+	n := llvmNodes{map[string]string{}, map[string]llvmBlock{}, map[string]llvmPlace{}}
+	for _, l := range lines {
+		if !strings.HasPrefix(l, "!") {
+			continue
+		}
+		if m := llvmLocation.FindStringSubmatch(l); m != nil {
+			if compat && m[2] != "" {
+				continue
+			}
+			line, _ := strconv.Atoi(m[3])
+			column, _ := strconv.Atoi(m[4])
+			n.locations[m[1]] = llvmPlace{line, column, m[5], m[6]}
+		} else if m := llvmScope.FindStringSubmatch(l); m != nil {
+			f := llvmFields(m[3], compat)
+			line, _ := strconv.Atoi(f["line"])
+			n.scopes[m[1]] = llvmBlock{strings.TrimPrefix(f["file"], "!"), strings.TrimPrefix(f["scope"], "!"), line, m[2] == "Subprogram"}
+		} else if m := llvmFile.FindStringSubmatch(l); m != nil {
+			f := llvmFields(m[2], compat)
+			n.files[m[1]] = joinPath(f["directory"], f["filename"])
+		}
+	}
+	return n
+}
+
+func llvmFields(text string, compat bool) map[string]string {
+	fields := map[string]string{}
+	for _, m := range llvmField.FindAllStringSubmatch(text, -1) {
+		v := m[2]
+		if strings.HasPrefix(v, `"`) {
+			v = v[1 : len(v)-1]
+			if !compat {
+				v = unescape(v)
+			}
+		}
+		if _, ok := fields[m[1]]; !ok {
+			fields[m[1]] = v
+		}
+	}
+	return fields
+}
+
+func joinPath(directory, name string) string {
+	if directory == "" || strings.HasPrefix(name, "/") {
+		return name
+	}
+	return strings.TrimSuffix(directory, "/") + "/" + name
+}
+
+// file of a scope; blocks without one have that of what is around them.
+func (n llvmNodes) file(scope string) string {
+	for range maxFrames {
+		s, ok := n.scopes[scope]
+		if !ok {
+			return ""
+		}
+		if f := n.files[s.file]; f != "" {
+			return f
+		}
+		scope = s.scope
+	}
+	return ""
+}
+
+// compatClimb is how far tritonparse follows inlined code.
+const compatClimb = 32
+
+func (n llvmNodes) entry(id string, define, compat bool) (Entry, bool) {
+	if s, ok := n.scopes[id]; ok && define && s.function {
+		f := n.file(id)
+		return Entry{Frame: Frame{f, s.line, 0}, Kind: "subprogram"}, f != ""
+	}
+	l, ok := n.locations[id]
+	if !ok {
+		return Entry{}, false
+	}
+	file := n.file(l.scope)
+	if file == "" || !compat && l.line == 0 {
+		return Entry{}, false
+	}
+	e := Entry{Frame: Frame{file, l.line, l.column}}
+	if l.at != "" {
+		e.Inlined, e.HasIDs, e.Callee, e.Caller = true, true, id, l.at
+		e.Outer = n.outer(l, compat)
+	}
+	return e, true
+}
+
+// outer climbs to the place where no more is inlined. Where a place on the way is missing, tritonparse stays where it
+// is; we say nothing.
+func (n llvmNodes) outer(l llvmPlace, compat bool) Frame {
+	most := maxFrames
+	if compat {
+		most = compatClimb
+	}
+	for range most {
+		if l.at == "" {
+			break
+		}
+		next, ok := n.locations[l.at]
+		if !ok {
+			if !compat {
+				return Frame{}
+			}
+			break
+		}
+		l = next
+	}
+	f := n.file(l.scope)
+	if f == "" {
+		return Frame{}
+	}
+	return Frame{f, l.line, l.column}
+}
+
+func sortedByLine(entries []Entry) []Entry {
+	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Own, b.Own) })
+	return entries
+}

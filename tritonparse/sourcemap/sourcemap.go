@@ -1,0 +1,329 @@
+// Package sourcemap finds the Python line that each line of a compiler's intermediate representations came from, and by
+// these the lines of the other representations.
+//
+// There are two readings. Compat gives what tritonparse 0.6.0 gives, mistakes included, for tools that compare with it.
+// The correct one follows inlined code to its caller in every representation, knows fused, ranged and aliased locations,
+// and has no entries for lines that are no code.
+package sourcemap
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/tritonparse/jsontext"
+)
+
+// Frame is a place in a source file.
+type Frame struct {
+	File         string
+	Line, Column int
+}
+
+// Entry says where one line of a representation came from.
+type Entry struct {
+	Frame
+	Own     int  // the line itself, from 1
+	Inlined bool // the code was inlined: Frame is in the callee
+	Outer   Frame
+	// What the representation calls it; all for readers of tritonparse's files.
+	HasIDs         bool
+	Callee, Caller string
+	Alias, ID      string
+	Kind           string
+
+	others []others
+}
+
+// others are the lines of another stage that came from the same place.
+type others struct {
+	stage string
+	lines []int
+}
+
+// Parser reads the text of one representation. Files are those seen in the stages before, for base names.
+type Parser func(text string, files *Files, compat bool) []Entry
+
+// Parsers by the name that a stage's adapter uses.
+var Parsers = map[string]Parser{"mlir": MLIR, "llvm_dbg": LLVM, "ptx": PTX, "amdgcn": AMDGCN, "sass": SASS}
+
+// Stage is one representation to be mapped.
+type Stage struct {
+	Name   string // also the end of the artifact's file name, and of the members of the map
+	Parser string
+	Text   string
+	sass   bool
+}
+
+// Python is the kernel's own source; without a File there is none.
+type Python struct {
+	File string
+	Has  bool
+}
+
+// Map is the maps of all stages.
+type Map struct {
+	stages  []Stage
+	entries [][]Entry
+	python  []pythonLine
+}
+
+type pythonLine struct {
+	line   int
+	stages []others
+}
+
+// New maps the stages, which come in the order of the compiler.
+func New(stages []Stage, python Python, compat bool) *Map {
+	m := &Map{}
+	files := &Files{}
+	for _, s := range stages {
+		parse := Parsers[s.Parser]
+		if parse == nil {
+			continue
+		}
+		entries := parse(s.Text, files, compat)
+		if len(entries) == 0 {
+			continue
+		}
+		s.sass = s.Parser == "sass"
+		for _, e := range entries {
+			files.Add(e.File)
+		}
+		m.stages = append(m.stages, s)
+		m.entries = append(m.entries, entries)
+	}
+	for i := range m.stages {
+		for j := range m.stages {
+			if i != j {
+				m.join(i, j, compat)
+			}
+		}
+	}
+	if python.Has {
+		m.byPython(python, compat)
+	}
+	return m
+}
+
+// Entries are those of a stage, by its name.
+func (m *Map) Entries(stage string) []Entry {
+	for i, s := range m.stages {
+		if s.Name == stage {
+			return m.entries[i]
+		}
+	}
+	return nil
+}
+
+// place is what must be equal for two lines to have come from the same code.
+type place struct {
+	Frame
+	outer Frame
+}
+
+// join gives every line of stage i the lines of stage j of the same place. Listings of machine code know no columns, and
+// often no callers: then only file and line count.
+func (m *Map) join(i, j int, compat bool) {
+	columns := !m.stages[i].sass && !m.stages[j].sass
+	callers := !compat && hasCallers(m.entries[i]) && hasCallers(m.entries[j])
+	key := func(e *Entry) place {
+		p := place{Frame: e.Frame}
+		if callers && e.Inlined {
+			p.outer = Frame{File: e.Outer.File, Line: e.Outer.Line}
+		}
+		if !columns {
+			p.Column = 0
+		}
+		return p
+	}
+	lines := map[place][]int{}
+	for k := range m.entries[j] {
+		e := &m.entries[j][k]
+		p := key(e)
+		lines[p] = append(lines[p], e.Own)
+	}
+	for _, l := range lines {
+		slices.Sort(l)
+	}
+	for k := range m.entries[i] {
+		e := &m.entries[i][k]
+		if l := lines[key(e)]; len(l) > 0 {
+			e.others = append(e.others, others{m.stages[j].Name, l})
+		}
+	}
+}
+
+func hasCallers(entries []Entry) bool {
+	return slices.ContainsFunc(entries, func(e Entry) bool { return e.Inlined })
+}
+
+// byPython turns the maps around. In tritonparse's reading a line is only a number, whatever its file; the correct one
+// takes lines of the kernel's own file.
+func (m *Map) byPython(python Python, compat bool) {
+	at := map[int]int{}
+	for i, s := range m.stages {
+		for _, e := range m.entries[i] {
+			where := e.Frame
+			if e.Inlined && e.Outer.File != "" {
+				where = e.Outer
+			}
+			if !compat && where.File != python.File {
+				continue
+			}
+			k, ok := at[where.Line]
+			if !ok {
+				k = len(m.python)
+				at[where.Line] = k
+				m.python = append(m.python, pythonLine{line: where.Line})
+			}
+			p := &m.python[k]
+			if n := len(p.stages); n == 0 || p.stages[n-1].stage != s.Name {
+				p.stages = append(p.stages, others{stage: s.Name})
+			}
+			last := &p.stages[len(p.stages)-1]
+			last.lines = append(last.lines, e.Own)
+		}
+	}
+	if !compat {
+		slices.SortFunc(m.python, func(a, b pythonLine) int { return cmp.Compare(a.line, b.line) })
+	}
+}
+
+// AppendJSON writes the maps as payload.source_mappings has them.
+func (m *Map) AppendJSON(out []byte) []byte {
+	out = append(out, '{')
+	for i, s := range m.stages {
+		out = append(out, jsontext.Quote(s.Name)...)
+		out = append(out, ":{"...)
+		for k := range m.entries[i] {
+			if k > 0 {
+				out = append(out, ',')
+			}
+			out = m.entries[i][k].appendJSON(out, s.Name)
+		}
+		out = append(out, "},"...)
+	}
+	out = append(out, `"python":{`...)
+	for k, p := range m.python {
+		if k > 0 {
+			out = append(out, ',')
+		}
+		out = p.appendJSON(out)
+	}
+	return append(out, "}}"...)
+}
+
+func (e *Entry) appendJSON(out []byte, stage string) []byte {
+	text := func(name, value string) {
+		out = append(out, `,"`...)
+		out = append(out, name...)
+		out = append(out, `":`...)
+		out = append(out, jsontext.Quote(value)...)
+	}
+	number := func(name string, value int) {
+		out = append(out, `,"`...)
+		out = append(out, name...)
+		out = append(out, `":`...)
+		out = strconv.AppendInt(out, int64(value), 10)
+	}
+	out = append(out, '"')
+	out = strconv.AppendInt(out, int64(e.Own), 10)
+	out = append(out, `":{"file":`...)
+	out = append(out, jsontext.Quote(e.File)...)
+	number("line", e.Line)
+	number("column", e.Column)
+	number(stage+"_line", e.Own)
+	if e.Inlined {
+		out = append(out, `,"is_callsite":true`...)
+		if e.HasIDs {
+			text("callsite_callee", e.Callee)
+			text("callsite_caller", e.Caller)
+		}
+		if e.Outer.File != "" {
+			text("inlined_at_file", e.Outer.File)
+			number("inlined_at_line", e.Outer.Line)
+		}
+	}
+	if e.Kind != "" {
+		text("kind", e.Kind)
+	}
+	if e.Alias != "" {
+		text("alias_name", e.Alias)
+	}
+	if e.ID != "" {
+		text("loc_id", e.ID)
+	}
+	for _, o := range e.others {
+		out = append(out, `,"`...)
+		out = append(out, o.stage...)
+		out = append(out, `_lines":[`...)
+		for i, l := range o.lines {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = strconv.AppendInt(out, int64(l), 10)
+		}
+		out = append(out, ']')
+	}
+	return append(out, '}')
+}
+
+// appendJSON writes line numbers as text: readers of tritonparse's files expect them so here, and only here.
+func (p pythonLine) appendJSON(out []byte) []byte {
+	out = append(out, '"')
+	out = strconv.AppendInt(out, int64(p.line), 10)
+	out = append(out, `":{`...)
+	for i, s := range p.stages {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, '"')
+		out = append(out, s.stage...)
+		out = append(out, `_lines":[`...)
+		for k, l := range s.lines {
+			if k > 0 {
+				out = append(out, ',')
+			}
+			out = append(out, '"')
+			out = strconv.AppendInt(out, int64(l), 10)
+			out = append(out, '"')
+		}
+		out = append(out, ']')
+	}
+	return append(out, '}')
+}
+
+// Files finds whole paths for base names, which is all that the comments of assembly have.
+type Files struct {
+	seen map[string]bool
+	byID map[string]string // base name to the first path that has it
+}
+
+// Add makes a path known.
+func (f *Files) Add(path string) {
+	if f.seen[path] {
+		return
+	}
+	if f.seen == nil {
+		f.seen, f.byID = map[string]bool{}, map[string]string{}
+	}
+	f.seen[path] = true
+	if b := base(path); f.byID[b] == "" {
+		f.byID[b] = path
+	}
+}
+
+// Resolve returns the first path that ends with a base name, and the name itself where there is none.
+func (f *Files) Resolve(name string) string {
+	if strings.HasPrefix(name, "/") {
+		return name
+	}
+	if p := f.byID[base(name)]; p != "" {
+		return p
+	}
+	return name
+}
+
+func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -42,12 +43,13 @@ func (p *Profile) AddLines() {
 func (s *Sampling) addLines(n *Node) {
 	sums := map[*Node]*stallSums{}
 	var order []*Node
+	lines := lineFrames{}
 	for _, of := range n.Samples {
 		f := &s.Functions[of.Function]
 		for _, pc := range of.PCs {
 			at := n
 			for _, frame := range slices.Backward(f.At(pc.Offset)) {
-				at = at.childNamed(frame.String())
+				at = lines.below(at, frame)
 			}
 			if sums[at] == nil {
 				sums[at] = &stallSums{byReason: make([]uint64, len(s.Reasons))}
@@ -59,15 +61,57 @@ func (s *Sampling) addLines(n *Node) {
 	for _, at := range order {
 		sums[at].set(at, s.Reasons)
 	}
+	lines.sort()
 }
 
-func (n *Node) childNamed(name string) *Node {
-	if c := n.Child(name); c != nil {
-		return c
+// lineFrames are the frames that were added, with the nodes that they are below.
+type lineFrames map[*Node]lineFrame
+
+type lineFrame struct {
+	SourceFrame
+	below *Node
+}
+
+func (l lineFrames) below(n *Node, f SourceFrame) *Node {
+	name := f.String()
+	c := n.Child(name)
+	if c == nil {
+		c = &Node{Name: name}
+		n.Children = append(n.Children, c)
 	}
-	c := &Node{Name: name}
-	n.Children = append(n.Children, c)
+	l[c] = lineFrame{f, n}
 	return c
+}
+
+// sort puts lines in the order of the source, behind what else is below their nodes.
+func (l lineFrames) sort() {
+	sorted := map[*Node]bool{}
+	for _, f := range l {
+		if sorted[f.below] {
+			continue
+		}
+		sorted[f.below] = true
+		slices.SortStableFunc(f.below.Children, func(a, b *Node) int { return l.compare(a, b) })
+	}
+}
+
+func (l lineFrames) compare(a, b *Node) int {
+	x, line := l[a]
+	y, other := l[b]
+	switch {
+	case !line || !other:
+		return boolInt(line) - boolInt(other)
+	case x.File != y.File:
+		return cmp.Compare(x.File, y.File)
+	}
+	return cmp.Or(cmp.Compare(x.Line, y.Line), cmp.Compare(x.Func, y.Func))
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // String is the name of the line's frame in a tree.

@@ -1,0 +1,53 @@
+package profile
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Lines come in the order of the source, behind the scopes that a launch hook's op may have below it; the samples lie at
+// the innermost line, and those without a place on the kernel.
+func TestAddLines(t *testing.T) {
+	frame := func(line int, name string) SourceFrame { return SourceFrame{File: "k.py", Line: line, Func: name} }
+	k := &Node{Name: "k", Children: []*Node{{Name: "scope"}}}
+	p := &Profile{Root: &Node{Name: "ROOT", Children: []*Node{k}}, Kinds: Kinds{}, Sampling: &Sampling{
+		Reasons: []string{"wait", "selected"},
+		Functions: []SampledFunction{{Places: []Place{
+			{Offset: 0, Frames: []SourceFrame{frame(20, "k")}},
+			{Offset: 16, Frames: []SourceFrame{frame(3, "f"), frame(9, "k")}},
+			{Offset: 32, Frames: []SourceFrame{frame(9, "k")}},
+			{Offset: 48, Frames: []SourceFrame{frame(3, "f"), frame(20, "k")}},
+		}}, {}},
+	}}
+	for i, f := range []FunctionSamples{{Function: 0}, {Function: 1}} {
+		for offset := range uint64(5) {
+			f.PCs = append(f.PCs, PCSamples{Offset: 16 * offset, Stalls: []Stall{{Reason: 0, Samples: 1 + offset}, {Reason: 1, Samples: uint64(10 * i)}}})
+		}
+		k.Samples = append(k.Samples, f)
+	}
+	p.AddLines()
+	var b strings.Builder
+	p.Root.Walk(func(n *Node, depth int) bool {
+		fmt.Fprintf(&b, "%*s%s", 2*depth, "", n.Name)
+		for _, m := range n.Metrics {
+			fmt.Fprintf(&b, " %s=%d", m.Name, m.Value.Int())
+		}
+		b.WriteByte('\n')
+		return true
+	})
+	const want = `ROOT
+  k num_samples=70 num_stalled_samples=20 stalled_wait=20 stalled_selected=50
+    scope
+    k.py:9@k num_samples=3 num_stalled_samples=3 stalled_wait=3
+      k.py:3@f num_samples=2 num_stalled_samples=2 stalled_wait=2
+    k.py:20@k num_samples=1 num_stalled_samples=1 stalled_wait=1
+      k.py:3@f num_samples=4 num_stalled_samples=4 stalled_wait=4
+`
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+	if p.Kinds["num_samples"] != Inclusive || p.Kinds["stalled_selected"] != Inclusive {
+		t.Errorf("kinds %v", p.Kinds)
+	}
+}

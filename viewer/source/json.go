@@ -123,7 +123,7 @@ func (s *Samples) document() *jsonDocument {
 func (s *Samples) jsonKernel(k *Kernel) jsonKernel {
 	f := k.Function
 	j := jsonKernel{
-		Name: k.Name, Function: f.Name, Module: f.Module, jsonCounts: s.jsonCounts(k.Counts, s.Total), Advice: s.Advice(k), SM: f.SM, Size: f.Size,
+		Name: k.Name, Function: f.Name, Module: f.Module, jsonCounts: s.jsonCounts(k.Counts, s.All), Advice: s.Advice(k), SM: f.SM, Size: f.Size,
 		Registers: f.Registers, Shared: f.Shared, Frame: f.Frame, LocalLoads: f.LocalLoads, LocalStores: f.LocalStores, Unplaced: k.Unplaced.Samples,
 	}
 	for _, p := range k.Paths {

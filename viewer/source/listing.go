@@ -73,7 +73,7 @@ func Print(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
 
 // head says what a kernel is, where it was launched, and where its time goes.
 func (p *printer) head(k *Kernel) {
-	share := fmt.Sprintf("%d samples, %s of all", k.Samples, percent(k.Share(p.s.Total)))
+	share := fmt.Sprintf("%d samples, %s of all", k.Samples, percent(k.Share(p.s.All)))
 	p.line(p.bold(term.Printable(k.Name)) + ": " + share)
 	for _, fact := range k.facts() {
 		p.line("  " + p.fit(fact, 2))
@@ -174,7 +174,7 @@ func (p *printer) others() {
 			parts = append(parts, fmt.Sprintf("%d more", len(p.s.Others)-i))
 			break
 		}
-		parts = append(parts, term.Printable(k.Name)+" "+percent(k.Share(p.s.Total)))
+		parts = append(parts, term.Printable(k.Name)+" "+percent(k.Share(p.s.All)))
 	}
 	p.line("")
 	p.wrapped("not shown: "+strings.Join(parts, ", "), "")

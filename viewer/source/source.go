@@ -34,6 +34,7 @@ type Options struct {
 // Samples are the instruction samples of a profile.
 type Samples struct {
 	Facts   *profile.Sampling
+	All     uint64    // of the whole profile; shares of kernels are parts of it
 	Total   uint64    // of the call paths that count
 	Kernels []*Kernel // those asked for, most samples first
 	Others  []*Kernel // the others that have samples
@@ -97,6 +98,7 @@ func Collect(p *profile.Profile, o Options) (*Samples, error) {
 	s := &Samples{Facts: p.Sampling, reasons: append(slices.Clone(p.Sampling.Reasons), "unknown"), label: label}
 	g := gatherer{s: s, byPath: o.ByPath, kernels: map[kernelKey]*gathered{}}
 	filter.walk(p.Root, func(n *profile.Node, path []string) { g.add(n, path) })
+	s.All = total(p)
 	g.finish()
 	if s.Total == 0 {
 		if filter.include != nil || filter.exclude != nil {
@@ -105,6 +107,23 @@ func Collect(p *profile.Profile, o Options) (*Samples, error) {
 		return nil, ErrNoSamples
 	}
 	return s, s.choose(o.Kernel)
+}
+
+// total counts all samples of known functions.
+func total(p *profile.Profile) (sum uint64) {
+	filter{}.walk(p.Root, func(n *profile.Node, _ []string) {
+		for _, f := range n.Samples {
+			if f.Function < 0 || f.Function >= len(p.Sampling.Functions) {
+				continue
+			}
+			for _, pc := range f.PCs {
+				for _, stall := range pc.Stalls {
+					sum += stall.Samples
+				}
+			}
+		}
+	})
+	return sum
 }
 
 // hasInstructions says whether a profile has samples of single instructions.

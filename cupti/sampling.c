@@ -35,6 +35,7 @@ enum {
   BATCH = 256 << 10,
   BATCHES_MAX = 1024, // 256 MiB: half a minute without anybody who takes them
   INDICES = 1024, // of reasons, as CUPTI numbers them
+  RESTARTS = 8,
 };
 
 enum state { FREE, NEW, READY, RUNNING, REFUSED };
@@ -44,6 +45,7 @@ struct context {
   enum state state;
   uint16_t reason_of[INDICES]; // 0: none, else 1 + 2 * its number, and one more for the part "not issued"
   struct cupti_sampling_data configured; // filled by CUPTI's worker, and by Disable
+  int full, restarts;                    // the hardware's buffer was full
 };
 
 static struct {
@@ -321,7 +323,7 @@ static void take(const struct context *c, struct cupti_sampling_data *d) {
 }
 
 // Reads what a context has, and tells whether that was anything.
-static int read_context(const struct context *c) {
+static int read_context(struct context *c) {
   enum { ROUNDS = 64 };
   int any = 0;
   for (int i = 0; i < ROUNDS; i++) {
@@ -330,9 +332,11 @@ static int read_context(const struct context *c) {
     data.total_samples = data.dropped_samples = data.non_user_samples = 0;
     data.hardware_buffer_full = 0;
     uint32_t rc = cupti_sampling.PCSamplingGetData(&p);
+    if (rc && rc != RC_OUT_OF_MEMORY) return any;
     if (rc == RC_OUT_OF_MEMORY) data.hardware_buffer_full = 1;
-    else if (rc) return any;
+    c->full |= data.hardware_buffer_full;
     take(c, &data);
+    if (rc) return any;
     any |= data.count > 0;
     if (!data.count && !data.remaining) return any;
   }
@@ -361,6 +365,20 @@ static void update(struct context *c) {
   if (rc && !s.facts.refused) s.facts.refused = rc, s.facts.refused_doing = start ? "start sampling" : "stop sampling";
 }
 
+// Once the hardware's buffer was full, nothing more is sampled until the context is set up anew; lock held at both ends.
+static void restart(struct context *c) {
+  c->full = 0;
+  if (!in_use(c) || c->restarts++ == RESTARTS) return;
+  pthread_mutex_unlock(&s.lock);
+  simple(cupti_sampling.PCSamplingDisable, c->handle);
+  take(c, &c->configured);
+  free_data(&c->configured);
+  pthread_mutex_lock(&s.lock);
+  if (!in_use(c)) return;
+  c->state = NEW;
+  s.updates.asked++;
+}
+
 // Reads all contexts; lock held at both ends.
 static int read_all(void) {
   int any = 0;
@@ -371,6 +389,7 @@ static int read_all(void) {
     pthread_mutex_unlock(&s.lock);
     any |= read_context(c);
     pthread_mutex_lock(&s.lock);
+    if (c->full) restart(c);
     s.reading = 0;
     pthread_cond_broadcast(&s.done);
   }

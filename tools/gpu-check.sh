@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The one script for a machine with an NVIDIA GPU, torch and triton: correctness, then the overhead table.
 #   tools/gpu-check.sh [OUTDIR]        all of it
-#   CHECKS="a b" ROUNDS=0 tools/gpu-check.sh    some checks, no overhead
+#   CHECKS="a b" ROUNDS=0 tools/gpu-check.sh    some checks, no sampling, no overhead
+#   SOAK=600 ROUNDS=0 tools/gpu-check.sh        with a long soak of sampling
 # Needs build/ (make build); Go itself is not needed.
 set -u
 cd "$(dirname "$0")/.."
@@ -17,6 +18,10 @@ failed=0
 if [ -n "${CHECKS-all}" ]; then
   # shellcheck disable=SC2086 # a list of names
   python3 tools/gpu_check.py ${CHECKS-} 2>&1 | tee "$out/checks.txt"
+  [ "${PIPESTATUS[0]}" -eq 0 ] || failed=1
+fi
+if [ "${CHECKS-all}" = all ]; then # instruction sampling
+  python3 tools/gpu_check_sampling.py 2>&1 | tee "$out/sampling.txt"
   [ "${PIPESTATUS[0]}" -eq 0 ] || failed=1
 fi
 if [ "${ROUNDS:-5}" -gt 0 ]; then

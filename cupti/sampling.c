@@ -556,12 +556,30 @@ static struct context *context_of(void *handle) {
   return vacant;
 }
 
+// Registered at a launch, after all handlers of the CUDA libraries, this runs before theirs: then nobody calls them any
+// more. The session's own handler, which reads what there is, has run by then.
+static void at_exit(void) {
+  struct timespec limit;
+  if (!atomic_exchange(&began, 0)) return;
+  pthread_mutex_lock(&s.lock);
+  s.quit = 1;
+  pthread_cond_signal(&s.wake);
+  pthread_mutex_unlock(&s.lock);
+  clock_gettime(CLOCK_REALTIME, &limit);
+  limit.tv_sec++;
+  pthread_timedjoin_np(s.thread, NULL, &limit);
+}
+
+static void watch_exit(void) { atexit(at_exit); }
+
 void sampling_context_used(void *handle) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
   static __thread struct { void *handle; uint32_t generation; } last;
   if (!atomic_load_explicit(&busy, memory_order_relaxed)) atomic_store_explicit(&busy, 1, memory_order_relaxed);
   uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
   if ((last.handle == handle && last.generation == now) || !handle || cupti_own_call || !atomic_load(&began)) return;
   last.handle = handle, last.generation = now;
+  pthread_once(&once, watch_exit);
   pthread_mutex_lock(&s.lock);
   struct context *c = context_of(handle);
   if (c && c->state == NEW) ask(&s.updates, CONFIGURE_LIMIT_MS);

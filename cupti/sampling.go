@@ -235,6 +235,11 @@ func (s *sampler) learnModule(hash uint64) {
 	}
 }
 
+// hashInC is record.HashImage as CUPTI gets it.
+func hashInC(image []byte) uint64 {
+	return uint64(C.code_hash(unsafe.Pointer(unsafe.SliceData(image)), C.size_t(len(image))))
+}
+
 // imageOf is the image in C's memory, which stays.
 func imageOf(hash uint64) []byte {
 	var size C.size_t

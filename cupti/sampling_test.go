@@ -1,0 +1,73 @@
+package cupti
+
+import (
+	"debug/elf"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// TestHashesAgree: C, which hashes images for CUPTI, and Go call the same image the same, whatever its length.
+func TestHashesAgree(t *testing.T) {
+	image := make([]byte, 100)
+	for i := range image {
+		image[i] = byte(i * 37)
+	}
+	seen := map[uint64]int{}
+	for n := range image {
+		want := record.HashImage(image[:n])
+		if got := hashInC(image[:n]); got != want {
+			t.Errorf("%d bytes: %016x in C, %016x in Go", n, got, want)
+		}
+		if other, twice := seen[want]; twice {
+			t.Errorf("%d and %d bytes have one hash", n, other)
+		}
+		seen[want] = n
+	}
+}
+
+func TestIntervalIsRoundedToAPowerOfTwo(t *testing.T) {
+	for cycles, want := range map[uint64]int{0: 0, 1: 5, 32: 5, 33: 5, 1000: 10, 1535: 10, 1537: 11, 32768: 15, 60000: 16, 1 << 31: 31, 1 << 40: 31, 1<<64 - 1: 31} {
+		if got := exponent(cycles); got != want {
+			t.Errorf("%d cycles: 2^%d, want 2^%d", cycles, got, want)
+		}
+	}
+}
+
+// TestSymbols: the cheap reader finds what the thorough one finds.
+func TestSymbols(t *testing.T) {
+	files, err := filepath.Glob("../internal/cubin/testdata/*.cubin*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cubins in ../internal/cubin/testdata (%v)", err)
+	}
+	read := 0
+	for _, file := range files {
+		image, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := cubin.Read(image)
+		if err != nil {
+			continue // compressed, or damaged on purpose
+		}
+		read++
+		got, err := cubin.Symbols(image)
+		if err != nil || len(got) != len(want.Functions) {
+			t.Errorf("%s: %d functions (%v), want %d", file, len(got), err, len(want.Functions))
+		}
+		for _, f := range want.Functions {
+			if got[f.Name] != uint32(f.Index) {
+				t.Errorf("%s: %s is symbol %d, want %d", file, f.Name, got[f.Name], f.Index)
+			}
+		}
+	}
+	if read == 0 {
+		t.Error("none of the cubins could be read")
+	}
+	if _, err := cubin.Symbols([]byte(elf.ELFMAG)); err == nil {
+		t.Error("four bytes have symbols")
+	}
+}

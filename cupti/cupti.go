@@ -155,7 +155,8 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 	if rc != 0 && doing == "kernel" {
 		C.cupti_listen_work(0, 0)
 		C.cupti_listen(0, nvtx)
-		c.kinds, c.enabled = 0, 0
+		c.kinds = 0
+		c.setKinds(0) // what came before the refusal
 		return c.refused("enable kernel records", rc, "", 0)
 	}
 	if rc == 0 && work != 0 {
@@ -197,10 +198,12 @@ func (c *Collector) setKinds(kinds record.Kinds) (refused string, rc uint32) {
 		}
 	}
 	if kinds != 0 && c.opts.WholeGraphs && !c.enabled.Has(record.Graph) {
-		if code := uint32(C.set_kind(1, C.ACT_GRAPH_TRACE)); code != 0 && rc == 0 {
+		code := uint32(C.set_kind(1, C.ACT_GRAPH_TRACE))
+		if code == 0 {
+			c.enabled |= record.KindsOf(record.Graph)
+		} else if rc == 0 {
 			refused, rc = "kernel", code
 		}
-		c.enabled |= record.KindsOf(record.Graph)
 	}
 	c.enabled = kinds | c.enabled&record.KindsOf(record.Graph)
 	return refused, rc

@@ -570,15 +570,15 @@ func FuzzSource(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	s, err := Collect(model(f), Options{Kernel: "matmul"})
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Add(kernels)
 	f.Add([]byte("\t\x1b[31m\xff\u202e\r\n" + strings.Repeat("x", 1000)))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		files := sources()
 		files.texts = map[string]*Text{"/home/user/kernels.py": {Path: "kernels.py", lines: splitLines(text)}}
-		s, err := Collect(model(t), Options{Kernel: "matmul"})
-		if err != nil {
-			t.Fatal(err)
-		}
 		var b bytes.Buffer
 		if _, err := Print(&b, s, Listing{Context: 3, Unfold: true, Files: files, Paper: viewer.Paper{Width: 70}}); err != nil {
 			t.Fatal(err)

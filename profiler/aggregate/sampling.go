@@ -1,9 +1,6 @@
 package aggregate
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/goproton/goproton/profiler/callpath"
 	"github.com/goproton/goproton/profiler/record"
 )
@@ -19,9 +16,8 @@ type Sampling struct {
 	Apportioned uint64 // of them, those that Settle shared out among several places
 	Unlaunched  uint64 // and those of functions that nobody was seen to launch
 
-	functions []*function       // by number - 1
-	byCode    map[code]uint32   // numbers of those whose module is known
-	byName    map[string]uint32 // and of those that are only known by name
+	functions []*function // by number - 1
+	numbers   map[code]uint32
 	launchers map[cacheKey]*launcher
 	recent    recent // launches that a sample may still name
 }
@@ -53,104 +49,21 @@ type target struct {
 	node *node
 }
 
-// pcReason is an instruction of a function and why warps waited there.
-type pcReason struct {
-	offset uint64
-	reason uint16
-}
-
-// tally counts samples.
-type tally struct{ samples, notIssued uint64 }
-
-type tallies map[pcReason]tally
-
-func (t tallies) add(key pcReason, n tally) {
-	old := t[key]
-	t[key] = tally{old.samples + n.samples, old.notIssued + n.notIssued}
-}
-
-func (t tallies) total() (n uint64) {
-	for _, c := range t {
-		n += c.samples
-	}
-	return n
-}
-
-// cell is one of the tallies.
-type cell struct {
-	pcReason
-	tally
-}
-
-func (k pcReason) compare(other pcReason) int {
-	if c := cmp.Compare(k.offset, other.offset); c != 0 {
-		return c
-	}
-	return cmp.Compare(k.reason, other.reason)
-}
-
-// cells are in order of offset and reason.
-func (t tallies) cells() []cell {
-	out := make([]cell, 0, len(t))
-	for key, n := range t {
-		out = append(out, cell{key, n})
-	}
-	slices.SortFunc(out, func(a, b cell) int { return a.compare(b.pcReason) })
-	return out
-}
-
-// joinCells adds up two lists that are in order. It changes neither, but may return one of them.
-func joinCells(a, b []cell) []cell {
-	if len(a) == 0 {
-		return b
-	}
-	if len(b) == 0 {
-		return a
-	}
-	out := make([]cell, 0, max(len(a), len(b)))
-	for len(a) > 0 && len(b) > 0 {
-		switch c := a[0].compare(b[0].pcReason); {
-		case c < 0:
-			out, a = append(out, a[0]), a[1:]
-		case c > 0:
-			out, b = append(out, b[0]), b[1:]
-		default:
-			sum := tally{a[0].samples + b[0].samples, a[0].notIssued + b[0].notIssued}
-			out, a, b = append(out, cell{a[0].pcReason, sum}), a[1:], b[1:]
-		}
-	}
-	return append(append(out, a...), b...)
-}
-
 // NewSampling returns what brings samples to the trees of one aggregator.
 func NewSampling(serialized bool) *Sampling {
-	return &Sampling{Serialized: serialized, byCode: map[code]uint32{}, byName: map[string]uint32{}, launchers: map[cacheKey]*launcher{}, recent: newRecent()}
+	return &Sampling{Serialized: serialized, numbers: map[code]uint32{}, launchers: map[cacheKey]*launcher{}, recent: newRecent()}
 }
 
-// Number returns the number of a function, from 1.
+// Number returns the number of a function, from 1. One whose module is not known has module 0.
 func (s *Sampling) Number(f record.Function) uint32 {
 	key := code{f.Module, f.Name}
-	if n, ok := s.byCode[key]; ok {
-		return n
+	n, ok := s.numbers[key]
+	if !ok {
+		s.functions = append(s.functions, &function{Function: f})
+		n = uint32(len(s.functions))
+		s.numbers[key] = n
 	}
-	n := s.number(f)
-	s.byCode[key] = n
 	return n
-}
-
-// named returns the number of a function of which nothing but the name is known.
-func (s *Sampling) named(name string) uint32 {
-	if n, ok := s.byName[name]; ok {
-		return n
-	}
-	n := s.number(record.Function{Name: name})
-	s.byName[name] = n
-	return n
-}
-
-func (s *Sampling) number(f record.Function) uint32 {
-	s.functions = append(s.functions, &function{Function: f})
-	return uint32(len(s.functions))
 }
 
 func (s *Sampling) function(number uint32) *function { return s.functions[number-1] }
@@ -163,7 +76,7 @@ func (s *Sampling) functionOf(k *record.Activity, at *callpath.Answer) uint32 {
 	case at.Function != 0:
 		return at.Function
 	}
-	return s.named(k.Name)
+	return s.Number(record.Function{Name: k.Name})
 }
 
 // launcher returns the one of a key, whose function is known.
@@ -189,7 +102,7 @@ func (s *Sampling) take(key cacheKey, l *launcher) {
 // stranger returns the launcher of kernels whose launch was lost.
 func (a *Aggregator) stranger(k *record.Activity, set uint32) *launcher {
 	s := a.Sampling
-	key := cacheKey{launch: callpath.Place{Set: set}, name: k.Name, function: s.named(k.Name), kind: record.Graph} // no kernel has such a key
+	key := cacheKey{launch: callpath.Place{Set: set}, name: k.Name, function: s.Number(record.Function{Name: k.Name}), kind: record.Graph} // no kernel has such a key
 	if l := s.launchers[key]; l != nil {
 		return l
 	}
@@ -228,12 +141,6 @@ func (a *Aggregator) AddSample(r *record.Sample, set uint32, waiting func(correl
 	}
 	f.samples.take(r)
 	f.set = set
-}
-
-func (t tallies) take(r *record.Sample) {
-	for _, stall := range r.Stalls {
-		t.add(pcReason{r.Offset, stall.Reason}, tally{uint64(stall.Samples), uint64(min(stall.NotIssued, stall.Samples))})
-	}
 }
 
 // remember keeps who launched a kernel for serialized samples, which may come after it.

@@ -181,13 +181,6 @@ func divided(cells []cell, weights []uint64) [][]cell {
 	return parts
 }
 
-func sumOf(cells []cell) (n uint64) {
-	for i := range cells {
-		n += cells[i].samples
-	}
-	return n
-}
-
 func (s *shares) give(n *node, function uint32, cells []cell) {
 	if len(cells) == 0 {
 		return

@@ -46,7 +46,7 @@ type leaf struct {
 }
 
 // internBudget bounds the bytes that spans are made of. A trace of one process has a few hundred kilobytes.
-const internBudget = 64 << 20
+const internBudget = 24 << 20
 
 // interner shares spans between the workers.
 type interner struct {

@@ -72,7 +72,7 @@ func Parse(source, folder string, o Options) (*Result, error) {
 		return nil, err
 	}
 	result.Files = append(result.Files, "log_file_list.json")
-	return result, os.WriteFile(filepath.Join(folder, "log_file_list.json"), []byte(strings.TrimSuffix(indented.String(), "\n")), 0o644)
+	return result, os.WriteFile(filepath.Join(folder, "log_file_list.json"), []byte(indented.String()), 0o644)
 }
 
 func chooseRank(buckets []Bucket, rank *int) ([]Bucket, error) {

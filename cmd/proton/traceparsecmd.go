@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -103,6 +104,7 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 	if err := os.Chmod(part, 0o755); err != nil {
 		return err
 	}
+	collectMore()
 	result, err := tritonparse.Parse(source, part, options)
 	if result != nil {
 		warnDamages(stderr, "proton trace parse", result.Damages, result.Damaged)
@@ -125,6 +127,14 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 		return err
 	}
 	return f.print(stdout, result)
+}
+
+// collectMore takes back collectLess: a trace of any size goes through a fixed part of memory, and that part should be
+// small. 191 MB took 280 MB resident before.
+func collectMore() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(150)
+	}
 }
 
 // mayReplace refuses to remove what is read, and folders that hold other things than a parsed trace.

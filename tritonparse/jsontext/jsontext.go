@@ -488,7 +488,7 @@ func Quote(s string) []byte { return Form{}.AppendText(nil, s) }
 // appendNumber writes a number as Python does after it has read it: whole numbers of 64 bits as they are, all others as
 // the shortest decimal of a double.
 func appendNumber(out, text []byte) []byte {
-	if bytes.IndexAny(text, ".eE") < 0 {
+	if !bytes.ContainsAny(text, ".eE") {
 		if len(text) < 19 || fits(text) {
 			if string(text) == "-0" {
 				text = text[1:]

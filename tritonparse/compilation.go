@@ -15,7 +15,10 @@ import (
 type compilation struct {
 	hash, name string
 	file       string // of output, for a compilation of Inductor's; "" for the common one
-	line       []byte // the record with maps and stages, without its end: the occurrence id follows
+	tuned      tuning
+	// What the analysis of a session shows, of a compilation by the autotuner.
+	parameters, stack, source []byte
+	line                      []byte // the record with maps and stages, without its end: the occurrence id follows
 }
 
 // readCompilation maps the lines of all that was compiled.
@@ -43,6 +46,8 @@ func readCompilation(members []jsontext.Member, compat bool) compilation {
 	python := sourcemap.Python{File: jsontext.Text(jsontext.Get(source, "file_path")), Has: len(source) > 0 && source[0] == '{'}
 	maps := sourcemap.New(stages, python, compat)
 
+	c.tune(member(members, "stack"), metadata, source)
+
 	var out []byte
 	for _, m := range parts {
 		value := m.Value
@@ -60,6 +65,29 @@ func readCompilation(members []jsontext.Member, compat bool) compilation {
 	out = appendMember(out, "source_mappings", maps.AppendJSON(nil))
 	c.line = append(withMember(members, "payload", append(out, '}')), ',')
 	return c
+}
+
+// tune finds out whether the autotuner compiled it.
+func (c *compilation) tune(stack, metadata, source []byte) {
+	if stack == nil {
+		return
+	}
+	if c.tuned = readTuning(stack); c.tuned.session == "" {
+		return
+	}
+	c.stack, c.source = bytes.Clone(stack), null
+	if source != nil {
+		c.source = bytes.Clone(source)
+	}
+	for _, name := range []string{"num_warps", "num_stages", "num_ctas", "maxnreg"} {
+		if v := jsontext.Get(metadata, name); v != nil && string(v) != "null" {
+			c.parameters = appendMember(c.parameters, name, v)
+		}
+	}
+	if c.parameters == nil {
+		c.parameters = []byte{'{'}
+	}
+	c.parameters = append(c.parameters, '}')
 }
 
 // appendMember adds a member to an object that is being written.

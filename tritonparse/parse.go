@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -129,15 +130,16 @@ type parser struct {
 
 // kernel is all that is known of one compilation: its hash is what launches say.
 type kernel struct {
-	hash, name string
-	file       string
-	compiled   *chunk
-	first      launch // of a kernel that is only launched
-	chunks     []*chunk
-	buffer     []byte
-	total      int
-	global     []valueRange // places among all launches
-	diff       launchDiff
+	hash, name                string
+	file                      string
+	compiled                  *chunk
+	parameters, stack, source []byte // of a compilation by the autotuner
+	first                     launch // of a kernel that is only launched
+	chunks                    []*chunk
+	buffer                    []byte
+	total                     int
+	global                    []valueRange // places among all launches
+	diff                      launchDiff
 }
 
 // batch is some records of one file, read together.
@@ -328,11 +330,13 @@ func (p *parser) takeCompilation(c *compilation) {
 	if c.hash == "" {
 		return
 	}
+	p.sessions.compilation(c)
 	k := p.kernel(c.hash)
 	if k.compiled != nil {
 		return // another process compiled or loaded it first
 	}
 	k.name, k.file = c.name, c.file
+	k.parameters, k.stack, k.source = c.parameters, c.stack, c.source
 	line := append(c.line, `"occurrence_id":`...)
 	line = strconv.AppendInt(line, int64(p.nextID()), 10)
 	k.compiled = p.spill.add(append(line, "}\n"...))
@@ -365,7 +369,7 @@ func (p *parser) takeLaunch(l *launch) {
 	before := len(k.buffer)
 	k.buffer = append(k.buffer, l.line...)
 	k.buffer = fmt.Appendf(k.buffer, `"launch_group_hash":"%s","occurrence_id":%d`, l.group, id)
-	if kind := p.sessions.kind(l); kind != "" {
+	if kind := p.sessions.launch(l, id); kind != "" {
 		k.buffer = fmt.Appendf(k.buffer, `,"autotune_launch_type":"%s"`, kind)
 	}
 	k.buffer = append(k.buffer, "}\n"...)
@@ -411,6 +415,7 @@ func (p *parser) writeAll() ([]string, error) {
 		}
 		p.writeKernel(f, k)
 	}
+	p.writeAnalyses(files)
 	var names []string
 	for name, f := range files {
 		if err := f.close(); err != nil {
@@ -420,6 +425,21 @@ func (p *parser) writeAll() ([]string, error) {
 	}
 	slices.Sort(names)
 	return names, nil
+}
+
+// writeAnalyses adds what is known of the autotuner to the common output, or where that is not there, to the first.
+func (p *parser) writeAnalyses(files map[string]*gzipFile) {
+	lines := p.analyses()
+	if len(lines) == 0 || len(files) == 0 {
+		return
+	}
+	f := files[p.mappedName()]
+	if f == nil {
+		f = files[slices.Min(slices.Collect(maps.Keys(files)))]
+	}
+	for _, l := range lines {
+		f.text(l)
+	}
 }
 
 func (k *kernel) rank() int {

@@ -254,7 +254,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	if _, err := Render(nil, load(t, "scope"), "pie", Options{}, Paper{}); err == nil || !strings.Contains(err.Error(), "there are tree, flat, top") {
 		t.Errorf("view pie: %v", err)
 	}
-	if _, err := Render(nil, load(t, "scope"), "source", Options{}, Paper{}); err == nil || !strings.Contains(err.Error(), "instruction samples") {
+	if _, err := Render(nil, load(t, "scope"), "source", Options{}, Paper{}); err == nil || !strings.Contains(err.Error(), "proton viewer --source") {
 		t.Errorf("view source: %v", err)
 	}
 }

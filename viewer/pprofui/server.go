@@ -111,15 +111,17 @@ func (r *run) serve(args *driver.HTTPServerArgs) error {
 	return nil
 }
 
+// announce says where the pages are in one write, so that who waits for the address has read all of it.
 func (r *run) announce(address, host string, port int) {
-	fmt.Fprintf(r.stderr, "Serving web UI on %s (Ctrl-C ends it)\n", address)
+	text := fmt.Sprintf("Serving web UI on %s (Ctrl-C ends it)\n", address)
 	if os.Getenv("SSH_CONNECTION") != "" && isLoopback(host) {
 		name, err := os.Hostname()
 		if err != nil {
 			name = "THIS-MACHINE"
 		}
-		fmt.Fprintf(r.stderr, "From your own machine: ssh -L %d:localhost:%d %s, then the same address\n", port, port, name)
+		text += fmt.Sprintf("From your own machine: ssh -L %d:localhost:%d %s, then the same address\n", port, port, name)
 	}
+	fmt.Fprint(r.stderr, text)
 }
 
 // pages serves the driver's handlers at the root, and below /ui, where pprof itself has them.

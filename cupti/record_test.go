@@ -25,12 +25,18 @@ func buildRoundtrip(t *testing.T, sanitizers string) string {
 	if testing.Short() {
 		t.Skip("slow, and sanitizers of Go tests do not reach it")
 	}
+	return buildWith(t, sanitizers, roundtrip...)
+}
+
+// buildWith compiles some files to a program, with sanitizers, or skips where there are none.
+func buildWith(t *testing.T, sanitizers string, files ...string) string {
+	t.Helper()
 	cc := os.Getenv("CC")
 	if cc == "" {
 		cc = "cc"
 	}
 	dir := t.TempDir()
-	args := []string{"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-I../internal/hotpath", "-o", filepath.Join(dir, "roundtrip")}
+	args := []string{"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-I../internal/hotpath", "-o", filepath.Join(dir, "program")}
 	if sanitizers != "" {
 		probe := exec.Command(cc, "-fsanitize="+sanitizers, "-x", "c", "-o", filepath.Join(dir, "probe"), "-")
 		probe.Stdin = strings.NewReader("int main(void){return 0;}")
@@ -39,11 +45,11 @@ func buildRoundtrip(t *testing.T, sanitizers string) string {
 		}
 		args = append(args, "-fsanitize="+sanitizers, "-fno-sanitize-recover=all")
 	}
-	args = append(append(args, roundtrip...), "-pthread", "-ldl")
+	args = append(append(args, files...), "-pthread", "-ldl")
 	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%s does not compile: %v\n%.4000s", strings.Join(roundtrip, " "), err, out)
+		t.Fatalf("%s does not compile: %v\n%.4000s", strings.Join(files, " "), err, out)
 	}
-	return filepath.Join(dir, "roundtrip")
+	return filepath.Join(dir, "program")
 }
 
 func play(t *testing.T, program string, args ...string) string {

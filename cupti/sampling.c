@@ -38,7 +38,7 @@ enum {
   RESTARTS = 8,
 };
 
-enum state { FREE, NEW, READY, RUNNING, REFUSED };
+enum state { FREE, GONE, NEW, READY, RUNNING, REFUSED }; // GONE: destroyed; its memory may be in use until that is over
 
 struct context {
   void *handle;
@@ -59,7 +59,7 @@ static struct {
   struct request {
     uint64_t asked, answered;
   } updates, rests, unloads; // of samplers' states; to read everything; to read what is about to be unloaded
-  int reading; // a round is in progress
+  int calling; // CUPTI is being called about a context, which must not go away meanwhile
   struct sampling_facts facts;
   struct sampled_batch *first, **last;
   size_t batches;
@@ -347,19 +347,31 @@ static int read_context(struct context *c) {
 
 static int in_use(const struct context *c) { return c->state == READY || c->state == RUNNING; }
 
+// Lets go of the lock for calls of CUPTI, and takes it again.
+static void calls(int begin) {
+  if (begin) {
+    s.calling = 1;
+    pthread_mutex_unlock(&s.lock);
+    return;
+  }
+  pthread_mutex_lock(&s.lock);
+  s.calling = 0;
+  pthread_cond_broadcast(&s.done);
+}
+
 // Brings one context to the state that is wanted; lock held at both ends.
 static void update(struct context *c) {
   if (c->state == NEW) {
-    pthread_mutex_unlock(&s.lock);
+    calls(1);
     configure(c);
-    pthread_mutex_lock(&s.lock);
+    calls(0);
   }
   int start = s.wanted && c->state == READY, stop = !s.wanted && c->state == RUNNING;
   if (!start && !stop) return;
   void *handle = c->handle;
-  pthread_mutex_unlock(&s.lock);
+  calls(1);
   uint32_t rc = simple(start ? cupti_sampling.PCSamplingStart : cupti_sampling.PCSamplingStop, handle);
-  pthread_mutex_lock(&s.lock);
+  calls(0);
   if (!in_use(c)) return;
   c->state = start ? RUNNING : READY;
   if (rc && !s.facts.refused) s.facts.refused = rc, s.facts.refused_doing = start ? "start sampling" : "stop sampling";
@@ -369,11 +381,11 @@ static void update(struct context *c) {
 static void restart(struct context *c) {
   c->full = 0;
   if (!in_use(c) || c->restarts++ == RESTARTS) return;
-  pthread_mutex_unlock(&s.lock);
+  calls(1);
   simple(cupti_sampling.PCSamplingDisable, c->handle);
   take(c, &c->configured);
   free_data(&c->configured);
-  pthread_mutex_lock(&s.lock);
+  calls(0);
   if (!in_use(c)) return;
   c->state = NEW;
   s.updates.asked++;
@@ -385,13 +397,10 @@ static int read_all(void) {
   for (int i = 0; i < CONTEXTS; i++) {
     struct context *c = &s.contexts[i];
     if (!in_use(c)) continue;
-    s.reading = 1;
-    pthread_mutex_unlock(&s.lock);
+    calls(1);
     any |= read_context(c);
-    pthread_mutex_lock(&s.lock);
+    calls(0);
     if (c->full) restart(c);
-    s.reading = 0;
-    pthread_cond_broadcast(&s.done);
   }
   return any;
 }
@@ -501,7 +510,7 @@ static void ask(struct request *r, unsigned limit_ms) {
 
 static int any_context(void) {
   for (int i = 0; i < CONTEXTS; i++)
-    if (s.contexts[i].state != FREE) return 1;
+    if (s.contexts[i].state > GONE) return 1;
   return 0;
 }
 
@@ -549,10 +558,13 @@ static struct context *context_of(void *handle) {
   struct context *vacant = NULL;
   for (int i = 0; i < CONTEXTS; i++) {
     struct context *c = &s.contexts[i];
-    if (c->state != FREE && c->handle == handle) return c;
-    if (c->state == FREE && !vacant) vacant = c;
+    if (c->state > GONE && c->handle == handle) return c;
+    if (c->state <= GONE && (!vacant || c->state < vacant->state)) vacant = c;
   }
-  if (vacant) *vacant = (struct context){.handle = handle, .state = NEW};
+  if (vacant) {
+    free_data(&vacant->configured);
+    *vacant = (struct context){.handle = handle, .state = NEW};
+  }
   return vacant;
 }
 
@@ -592,8 +604,8 @@ void sampling_context_gone(void *handle) {
   atomic_fetch_add(&generation, 1);
   pthread_mutex_lock(&s.lock);
   for (int i = 0; i < CONTEXTS; i++)
-    if (s.contexts[i].state != FREE && s.contexts[i].handle == handle) s.contexts[i].state = FREE;
-  while (s.reading && now_ms() < limit) wait_until(&s.done, limit); // CUPTI may be at its data
+    if (s.contexts[i].state > GONE && s.contexts[i].handle == handle) s.contexts[i].state = GONE;
+  while (s.calling && now_ms() < limit) wait_until(&s.done, limit); // CUPTI may be at its data
   pthread_mutex_unlock(&s.lock);
 }
 

@@ -71,3 +71,20 @@ func TestSymbols(t *testing.T) {
 		t.Error("four bytes have symbols")
 	}
 }
+
+// TestSamplesOfABusyProgram: threads launch, load, unload and destroy contexts while samples are collected; none is lost
+// or doubled, under each sanitizer.
+func TestSamplesOfABusyProgram(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow, and sanitizers of Go tests do not reach it")
+	}
+	for _, sanitizers := range []string{"address,undefined", "thread"} {
+		t.Run(sanitizers, func(t *testing.T) {
+			program := buildWith(t, sanitizers, "sampling.c", "code.c", "callback_sampled.c", "testdata/sampling.c")
+			got := play(t, program)
+			if want := "samples complete, half of them not issued: yes, reasons 2 wait selected\n"; got != want {
+				t.Errorf("got %swant %s", got, want)
+			}
+		})
+	}
+}

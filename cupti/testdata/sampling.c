@@ -1,0 +1,117 @@
+// sampling.c, code.c and callback_sampled.c between a CUPTI that makes up samples and threads that launch, load, unload
+// and destroy contexts: compiled with sanitizers by sampling_test.go. Every sample must come out once.
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../sampling.h"
+
+struct cupti_sampling_table cupti_sampling;
+struct cuda_table cuda;
+__thread int cupti_own_call;
+void cupti_on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data) { (void)user, (void)domain, (void)cbid, (void)data; }
+
+enum { THREADS = 4, ROUNDS = 60 };
+static _Atomic uint64_t made, pending;
+static atomic_int enabled, running;
+
+static uint32_t enable(struct cupti_sampling_params *p) { return p->context ? (usleep(2000), atomic_fetch_add(&enabled, 1), 0) : 3; }
+static uint32_t disable(struct cupti_sampling_params *p) { return (void)p, atomic_fetch_sub(&enabled, 1), 0; }
+static uint32_t start(struct cupti_sampling_params *p) { return (void)p, atomic_fetch_add(&running, 1), 0; }
+static uint32_t stop(struct cupti_sampling_params *p) { return (void)p, atomic_fetch_sub(&running, 1), 0; }
+static uint32_t count_reasons(struct cupti_sampling_reasons_params *p) { return *p->count = 4, 0; }
+static uint32_t reasons(struct cupti_sampling_reasons_params *p) {
+  static const char *const names[] = {"smsp__pcsamp_sample_count", "smsp__pcsamp_warps_issue_stalled_wait", "smsp__pcsamp_warps_issue_stalled_wait_not_issued",
+                                      "smsp__pcsamp_warps_issue_stalled_selected"};
+  for (size_t i = 0; i < p->number; i++) p->indices[i] = (uint32_t)i, strcpy(p->names[i], names[i]);
+  return 0;
+}
+static uint32_t configure(struct cupti_sampling_settings_params *p) { return (void)p, 0; }
+static uint32_t no_crc(struct cupti_crc_params *p) { return (void)p, 27; }
+
+static uint32_t get(struct cupti_sampling_data_params *p) {
+  uint64_t n = atomic_exchange(&pending, 0);
+  struct cupti_sampling_pc *pc = p->data->pcs;
+  p->data->count = n != 0, p->data->total_samples = n;
+  if (!n) return 0;
+  pc->module = 1, pc->offset = 16, pc->function = 9, pc->name = "kernel", pc->stall_count = 3;
+  pc->stalls[0] = (struct cupti_sampling_stall){1, (uint32_t)n};
+  pc->stalls[1] = (struct cupti_sampling_stall){2, (uint32_t)n / 2};
+  pc->stalls[2] = (struct cupti_sampling_stall){0, 1000}; // no reason, and not to be counted
+  return 0;
+}
+
+static void call(uint32_t cbid, uint32_t site, void *context, const void *params) {
+  uint32_t ok = CU_OK;
+  struct cupti_callback_data d = {.site = site, .params = params, .return_value = &ok, .symbol_name = "kernel", .context = context};
+  cupti_on_sampled_callback(NULL, DOMAIN_DRIVER, cbid, &d);
+}
+
+static void *program(void *argument) {
+  uintptr_t me = 1 + (uintptr_t)argument;
+  for (uintptr_t i = 0; i < ROUNDS; i++) {
+    void *context = (void *)(i % 20 == 19 ? 1000 + me : 1 + me % 2), *module = (void *)(me << 16 | i), *function = (void *)(me << 24 | i);
+    uint64_t image[8] = {me, i % 7};
+    struct cupti_module_data m = {.cubin_size = sizeof image, .cubin = (char *)image};
+    struct cupti_resource_data r = {.context = context, .descriptor = &m};
+    struct cuda_params_module_load_data load = {&module, image};
+    struct cuda_params_module_get_function find = {&function, module, "kernel"};
+    struct cuda_params_launch_kernel launch = {.function = function};
+    struct cuda_params_module_unload unload = {module};
+    call(CBID_cuModuleLoadData, SITE_ENTER, context, &load);
+    cupti_on_sampled_callback(NULL, DOMAIN_RESOURCE, RES_MODULE_LOADED, &r);
+    call(CBID_cuModuleLoadData, SITE_EXIT, context, &load);
+    call(CBID_cuModuleGetFunction, SITE_ENTER, context, &find);
+    call(CBID_cuModuleGetFunction, SITE_EXIT, context, &find);
+    call(CBID_cuLaunchKernel, SITE_ENTER, context, &launch);
+    struct code_function f = code_function((uintptr_t)function);
+    size_t size;
+    if (f.module != code_hash(image, sizeof image) || strcmp(f.name, "kernel") || !code_image(f.module, &size) || size != sizeof image) exit(2);
+    atomic_fetch_add(&made, 10), atomic_fetch_add(&pending, 10);
+    if (i % 15 == 7) call(CBID_cuModuleUnload, SITE_ENTER, context, &unload), call(CBID_cuModuleUnload, SITE_EXIT, context, &unload);
+    if (i % 20 == 19) cupti_on_sampled_callback(NULL, DOMAIN_RESOURCE, RES_CONTEXT_DESTROY_STARTING, &r);
+    usleep(1000);
+  }
+  return NULL;
+}
+
+static void take(uint64_t *samples, uint64_t *not_issued) {
+  for (struct sampled_batch *b = sampling_take(), *next; b; b = next) {
+    for (size_t at = 0; at < b->used;) {
+      const struct sampled *s = (const void *)(b->bytes + at);
+      if (s->module != 1 || s->offset != 16 || s->function != 9 || strcmp(s->name, "kernel") || s->stall_count != 1) exit(3);
+      *samples += s->stalls[0].samples, *not_issued += s->stalls[0].not_issued;
+      at += (sizeof *s + s->stall_count * sizeof *s->stalls + 7) & ~(size_t)7;
+    }
+    next = b->next;
+    free(b);
+  }
+}
+
+int main(void) {
+  uint64_t samples = 0, not_issued = 0;
+  pthread_t threads[THREADS];
+  cupti_sampling = (struct cupti_sampling_table){enable, disable, start, stop, count_reasons, reasons, configure, configure, get, NULL, no_crc};
+  cuda.cuCtxPushCurrent_v2 = (uint32_t(*)(void *))(void *)no_crc; // a context that cannot be made current
+  cuda.cuCtxGetDevice = (uint32_t(*)(int *))(void *)no_crc;
+  for (int session = 0; session < 2; session++) {
+    struct sampling_options o = {.mode = SAMPLING_CONTINUOUS, .version = CUPTI_13_0};
+    if (sampling_begin(&o)) return 1;
+    sampling_run(1);
+    for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, program, (void *)i);
+    for (int i = 0; i < 5; i++) usleep(10000), take(&samples, &not_issued);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    sampling_finish();
+    sampling_run(0);
+    sampling_end();
+    take(&samples, &not_issued);
+  }
+  struct sampling_facts f;
+  sampling_facts(&f);
+  printf("samples %s, half of them not issued: %s, reasons %u %s %s\n", samples == atomic_load(&made) ? "complete" : "missing",
+         not_issued <= samples / 2 && not_issued > samples / 2 - 2000 ? "yes" : "no", f.reason_count, f.reasons[0], f.reasons[1]);
+  return 0;
+}

@@ -90,7 +90,7 @@ static void pause_ms(unsigned ms) {
   nanosleep(&t, NULL);
 }
 
-// ---- reasons: CUPTI's long names and theirs indices to ours ----
+// ---- reasons: from CUPTI's names and numbers to ours ----
 
 // "smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued" is the part of "long_scoreboard" in which nothing was
 // issued. Two others are counts of samples and no reasons.

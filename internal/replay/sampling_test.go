@@ -99,3 +99,19 @@ func TestRefusedSamplingTimesKernels(t *testing.T) {
 		}
 	}
 }
+
+// TestSamplesOfOlderLibraries: before CUDA 12.4 samples lie closer together and do not know their launch.
+func TestSamplesOfOlderLibraries(t *testing.T) {
+	want, _ := playMode(t, "hotline", "shadow", "pcsampling")
+	for _, version := range []string{"18", "20"} {
+		t.Setenv("PROTON_STUB_VERSION", version)
+		got, problems := playMode(t, "hotline", "shadow", "pcsampling")
+		if sampled(got) != sampled(want) {
+			t.Errorf("CUPTI %s: got\n%s\nwant\n%s\n%s", version, sampled(got), sampled(want), problems)
+		}
+		got, problems = playMode(t, "hotline_serialized", "shadow", "pcsampling:collection=serialized")
+		if samplesOf(got.Root) != 0 || !strings.Contains(strings.Join(problems, "\n"), "collection=continuous") {
+			t.Errorf("CUPTI %s: %v samples of single launches, %q", version, samplesOf(got.Root), problems)
+		}
+	}
+}

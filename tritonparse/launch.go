@@ -225,13 +225,12 @@ func (l *launch) addArguments(in *interner, m jsontext.Member) bool {
 
 // groupHash puts the record's canonical text together from its parts, sorted by name, and hashes it.
 func groupHash(slots []slot, arguments []byte) string {
-	h := sha256.New()
 	sorted := slices.Clone(slots)
-	slices.SortStableFunc(sorted, func(a, b slot) int {
-		if c := strings.Compare(a.name, b.name); c != 0 {
-			return c
+	slices.SortFunc(sorted, func(a, b slot) int { // no two are equal
+		if a.name == b.name {
+			return strings.Compare(a.argument, b.argument)
 		}
-		return strings.Compare(a.argument, b.argument)
+		return strings.Compare(a.name, b.name)
 	})
 	text := make([]byte, 0, 8<<10)
 	text = append(text, '{')
@@ -266,8 +265,8 @@ func groupHash(slots []slot, arguments []byte) string {
 	if inArguments {
 		text = append(text, '}')
 	}
-	h.Write(append(text, '}'))
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	sum := sha256.Sum256(append(text, '}'))
+	return hex.EncodeToString(sum[:8])
 }
 
 func appendName(text []byte, name string) []byte {

@@ -68,7 +68,10 @@ steps_matmul() {
   step proton run matmul.py &&
     step proton viewer matmul.hatchet &&
     step proton viewer -m util,flop/s,bound -i matmul_4096_4096_4096 matmul.hatchet &&
-    step proton viewer -m util,flop/s,time -e '<autotune>|inputs' matmul.hatchet
+    step proton viewer -m util,flop/s,time -e '<autotune>|inputs' matmul.hatchet &&
+    step proton run -m pcsampling -n sampled matmul.py &&
+    step proton viewer -m num_samples,num_stalled_samples -i ".*matmul.*" -t 1000 sampled.hatchet &&
+    step proton viewer --source sampled.hatchet
 }
 
 steps_dynamic_net() {

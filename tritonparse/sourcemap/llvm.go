@@ -145,27 +145,40 @@ func (n llvmNodes) entry(id string, define, compat bool) (Entry, bool) {
 	e := Entry{Frame: Frame{file, l.line, l.column}}
 	if l.at != "" {
 		e.Inlined, e.HasIDs, e.Callee, e.Caller = true, true, id, l.at
-		e.Outer = n.outer(l, compat)
+		if compat {
+			e.Outer = n.outer(l)
+		} else if e.Callers = n.callers(l); len(e.Callers) > 0 {
+			e.Outer = e.Callers[len(e.Callers)-1]
+		}
 	}
 	return e, true
 }
 
-// outer climbs to the place where no more is inlined. Where a place on the way is missing, tritonparse stays where it
-// is; we say nothing.
-func (n llvmNodes) outer(l llvmPlace, compat bool) Frame {
-	most := maxFrames
-	if compat {
-		most = compatClimb
-	}
-	for range most {
-		if l.at == "" {
-			break
-		}
+// callers are the places that a place was inlined at, the innermost call first; none if one of them, or the file of the
+// last, is missing.
+func (n llvmNodes) callers(l llvmPlace) []Frame {
+	var frames []Frame
+	for l.at != "" && len(frames) < maxFrames {
 		next, ok := n.locations[l.at]
 		if !ok {
-			if !compat {
-				return Frame{}
-			}
+			return nil
+		}
+		l = next
+		if f := n.file(l.scope); f != "" {
+			frames = append(frames, Frame{f, l.line, l.column})
+		} else if l.at == "" {
+			return nil
+		}
+	}
+	return frames
+}
+
+// outer climbs to the place where no more is inlined, as tritonparse does: where a place on the way is missing it stays
+// where it is.
+func (n llvmNodes) outer(l llvmPlace) Frame {
+	for range compatClimb {
+		next, ok := n.locations[l.at]
+		if l.at == "" || !ok {
 			break
 		}
 		l = next

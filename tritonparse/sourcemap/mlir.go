@@ -225,7 +225,7 @@ func inlined(frames []Frame) (Entry, bool) {
 	}
 	e := Entry{Frame: frames[0]}
 	if len(frames) > 1 {
-		e.Inlined, e.Outer = true, frames[len(frames)-1]
+		e.Inlined, e.Outer, e.Callers = true, frames[len(frames)-1], frames[1:]
 	}
 	return e, true
 }

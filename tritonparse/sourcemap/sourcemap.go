@@ -27,6 +27,7 @@ type Entry struct {
 	Own     int  // the line itself, from 1
 	Inlined bool // the code was inlined: Frame is in the callee
 	Outer   Frame
+	Callers []Frame // where it was inlined, the innermost call first, Outer last; not in the compat reading
 	// What the representation calls it; all for readers of tritonparse's files.
 	HasIDs         bool
 	Callee, Caller string

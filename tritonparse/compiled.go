@@ -1,0 +1,250 @@
+package tritonparse
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/tritonparse/ndjson"
+	"github.com/goproton/goproton/tritonparse/sourcemap"
+)
+
+// Compilation is one compilation of a trace, or what launches tell of one that was not traced.
+type Compilation struct {
+	Hash     string // Triton's compile hash, 64 hexadecimal digits
+	Name     string // of the kernel, as compiled
+	PID      int
+	File     string // of the trace that the record is in
+	Line     int    // of the record in the file, from 0, blank lines not counted
+	Inferred bool   // made from the first launch: there are options, but no texts and no source
+	Launches int    // of this hash, in all files
+
+	Metadata json.RawMessage // what it was compiled with and what came out: num_warps, shared, target …
+	PTInfo   json.RawMessage // torch.compile's numbers, nil outside of it
+	Backend  string          // metadata's backend_name: cuda, hip
+
+	// By stage, which is what follows the last dot of the artifact's name: ttir, ttgir, llir, ptx, sass, json …
+	Texts     map[string]string
+	TextNames map[string]string // the artifact's whole name
+	Excuses   map[string]string // what stands in a text's place when it could not be had
+	Paths     map[string]string // where the file was on the machine that compiled it, also cubin and source
+
+	Python *PythonSource // nil if it was not recorded
+	Stack  []Frame       // outermost first
+	Raw    []byte        // the record; the launch's if Inferred
+	Extra  *Extension    // nil in traces that GoProton did not write
+
+	maps     *sourcemap.Map
+	mapsOnce sync.Once
+}
+
+// PythonSource is the source of a kernel function.
+type PythonSource struct {
+	File          string
+	Start, End    int // lines of Code in File, from 1; a function's decorators are part of it
+	FunctionStart int // where the function, with its decorators, begins: Start, unless Code is the whole file
+	FunctionEnd   int
+	Code          string
+}
+
+// Frame is a frame of a Python stack.
+type Frame struct {
+	File string
+	Line int
+	Name string // of the function
+	Code string // of the line, where it is known
+}
+
+// Int is a number of the metadata, such as num_warps.
+func (c *Compilation) Int(name string) (int, bool) {
+	n, err := strconv.Atoi(string(jsontext.Get(c.Metadata, name)))
+	return n, err == nil
+}
+
+// Stages are those that there is a text of, in the order of the compiler; what the backend does not know comes last.
+func (c *Compilation) Stages() []string {
+	var names []string
+	backend, ok := backendFor(c.Backend)
+	if !ok {
+		backend = unknownBackend
+	}
+	for _, s := range backend.Stages {
+		if _, ok := c.Texts[s.Name]; ok {
+			names = append(names, s.Name)
+		}
+	}
+	known := len(names)
+	for name := range c.Texts {
+		if !slices.Contains(names[:known], name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names[known:])
+	return names
+}
+
+// Maps are the source maps of all stages, in the correct reading: Entry.Callers has the chain of inlined calls. They are
+// made at the first call; several goroutines may call it.
+func (c *Compilation) Maps() *sourcemap.Map {
+	c.mapsOnce.Do(func() {
+		python := sourcemap.Python{Has: c.Python != nil}
+		if c.Python != nil {
+			python.File = c.Python.File
+		}
+		c.maps = sourcemap.New(mappedStages(c.Backend, c.Texts), python, false)
+	})
+	return c.maps
+}
+
+// Cubin is the file with the machine code, "" if it is not on this machine: beside the trace, or where it was compiled.
+func (c *Compilation) Cubin() string {
+	var places []string
+	if c.Extra != nil && filepath.IsLocal(c.Extra.Cubin) {
+		places = append(places, filepath.Join(filepath.Dir(c.File), c.Extra.Cubin))
+	}
+	places = append(places, c.Paths["cubin"], c.Paths["hsaco"])
+	for _, p := range places {
+		if info, err := os.Stat(p); p != "" && err == nil && info.Mode().IsRegular() {
+			return p
+		}
+	}
+	return ""
+}
+
+// mappedStages are the texts whose lines can be mapped.
+func mappedStages(backendName string, texts map[string]string) []sourcemap.Stage {
+	backend, ok := backendFor(backendName)
+	if !ok {
+		backend = unknownBackend
+	}
+	var stages []sourcemap.Stage
+	for _, s := range backend.Stages {
+		if text := texts[s.Name]; s.Parser != "" && text != "" {
+			stages = append(stages, sourcemap.Stage{Name: s.Name, Parser: s.Parser, Text: text})
+		}
+	}
+	return stages
+}
+
+// newCompilation keeps nothing of the record's memory. Without texts it has neither those nor Raw.
+func newCompilation(file string, rec ndjson.Record, members []jsontext.Member, texts bool) *Compilation {
+	c := &Compilation{File: file, Line: rec.Index, PID: int(integer(member(members, "pid")))}
+	c.Inferred = string(member(members, "is_fake")) == "true"
+	c.Stack = readStack(member(members, "stack"))
+	c.Extra = decode[Extension](member(members, "goproton"))
+	if texts {
+		c.Raw = bytes.Clone(rec.Text)
+	}
+	payload, err := jsontext.Members(member(members, "payload"))
+	if err != nil {
+		return c
+	}
+	c.setMetadata(member(payload, "metadata"))
+	c.PTInfo = bytes.Clone(member(payload, "pt_info"))
+	c.Paths = byStage(member(payload, "file_path"))
+	c.Python = readPython(member(payload, "python_source"), texts)
+	if texts {
+		c.readTexts(member(payload, "file_content"))
+	}
+	return c
+}
+
+func (c *Compilation) setMetadata(raw []byte) {
+	c.Metadata = bytes.Clone(raw)
+	c.Hash, c.Name = jsontext.Text(jsontext.Get(raw, "hash")), jsontext.Text(jsontext.Get(raw, "name"))
+	c.Backend = jsontext.Text(jsontext.Get(raw, "backend_name"))
+}
+
+func (c *Compilation) readTexts(content []byte) {
+	c.Texts, c.TextNames, c.Excuses = map[string]string{}, map[string]string{}, map[string]string{}
+	members, err := jsontext.Members(content)
+	if err != nil {
+		return
+	}
+	for _, m := range members {
+		_, stage, ok := cutLast(m.Name, ".")
+		if !ok {
+			continue
+		}
+		c.TextNames[stage] = m.Name
+		if text := jsontext.Text(m.Value); isExcuse(text) {
+			c.Excuses[stage] = text
+		} else {
+			c.Texts[stage] = text
+		}
+	}
+}
+
+// byStage decodes an object of artifacts whose values are texts.
+func byStage(raw []byte) map[string]string {
+	members, err := jsontext.Members(raw)
+	if err != nil {
+		return nil
+	}
+	values := map[string]string{}
+	for _, m := range members {
+		if _, stage, ok := cutLast(m.Name, "."); ok {
+			values[stage] = jsontext.Text(m.Value)
+		}
+	}
+	return values
+}
+
+func readPython(raw []byte, code bool) *PythonSource {
+	members, err := jsontext.Members(raw)
+	if err != nil {
+		return nil
+	}
+	p := &PythonSource{}
+	for _, m := range members {
+		n := int(integer(m.Value))
+		switch m.Name {
+		case "file_path":
+			p.File = jsontext.Text(m.Value)
+		case "start_line":
+			p.Start = n
+		case "end_line":
+			p.End = n
+		case "function_start_line":
+			p.FunctionStart = n
+		case "function_end_line":
+			p.FunctionEnd = n
+		case "code":
+			if code {
+				p.Code = jsontext.Text(m.Value)
+			}
+		}
+	}
+	if p.FunctionStart == 0 {
+		p.FunctionStart = p.Start
+	}
+	if p.FunctionEnd == 0 {
+		p.FunctionEnd = p.End
+	}
+	return p
+}
+
+func readStack(raw []byte) []Frame {
+	if len(raw) == 0 || raw[0] != '[' {
+		return nil
+	}
+	elements := jsontext.Elements(raw)
+	frames := make([]Frame, 0, len(elements))
+	for _, e := range elements {
+		members, err := jsontext.Members(e)
+		if err != nil {
+			continue
+		}
+		frames = append(frames, Frame{
+			File: jsontext.Text(member(members, "filename")), Line: int(integer(member(members, "line"))),
+			Name: jsontext.Text(member(members, "name")), Code: strings.TrimSpace(jsontext.Text(member(members, "loc"))),
+		})
+	}
+	return frames
+}

@@ -1,0 +1,324 @@
+package tritonparse
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/tritonparse/ndjson"
+)
+
+// Trace is an index of a trace, raw or parsed: it keeps the compilations and reads the launches again when they are asked
+// for. Its methods may be called from several goroutines.
+type Trace struct {
+	Source  string         // as it was given
+	Files   []string       // that it consists of, in the order in which they are read
+	Records map[string]int // by type
+
+	compilations []*Compilation
+	byHash       map[string]*Compilation
+	damages      []ndjson.Damage
+	damaged      int
+}
+
+// OpenOptions says how much is kept of a trace.
+type OpenOptions struct {
+	NoTexts bool                         // neither texts and sources nor records of compilations
+	Keep    func(hash, name string) bool // compilations that are kept; nil for all
+}
+
+// Open reads a trace once: a file, a folder of raw traces, or a folder that Parse wrote. In a folder that has both, the raw
+// ones are taken. What is damaged is skipped, see Damages; it is an error if nothing else is there.
+func Open(source string, o OpenOptions) (*Trace, error) {
+	files, err := traceFiles(source)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trace{Source: source, Files: files, Records: map[string]int{}, byHash: map[string]*Compilation{}}
+	x := indexer{trace: t, options: o}
+	for _, f := range files {
+		if err := x.readFile(f); err != nil {
+			return nil, err
+		}
+	}
+	if len(t.Records) == 0 {
+		return nil, fmt.Errorf("%s holds no record of a trace; is it a raw or parsed trace of TritonParse?%s", source, t.firstDamage())
+	}
+	return t, nil
+}
+
+func (t *Trace) firstDamage() string {
+	if len(t.damages) == 0 {
+		return ""
+	}
+	return " " + t.damages[0].String()
+}
+
+// Compilations are the first real one of each hash, and for hashes without one what is inferred from a launch, in the order
+// of their first record.
+func (t *Trace) Compilations() []*Compilation { return t.compilations }
+
+// Compilation is the one of a hash, nil if there is none.
+func (t *Trace) Compilation(hash string) *Compilation { return t.byHash[hash] }
+
+// Damages are the first ndjson.MaxDamages damages of each file, and how many there are.
+func (t *Trace) Damages() ([]ndjson.Damage, int) { return t.damages, t.damaged }
+
+// EachLaunch hands the launches over, file by file and in their order, on the caller's goroutine. A record is valid during
+// the call. What is damaged is left out. An error of do ends it and is returned.
+func (t *Trace) EachLaunch(do func(*LaunchRecord) error) error {
+	for _, f := range t.Files {
+		if err := eachLaunch(f, do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func eachLaunch(file string, do func(*LaunchRecord) error) error {
+	r, err := ndjson.Open(file)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	ids := map[string]int{}
+	return readOrdered(r, func(rec ndjson.Record, members []jsontext.Member) *LaunchRecord {
+		if jsontext.Text(member(members, "event_type")) != "launch" {
+			return nil
+		}
+		return newLaunch(file, rec, members)
+	}, func(l **LaunchRecord) error {
+		if *l == nil {
+			return nil
+		}
+		(*l).ID = ids[(*l).Name]
+		ids[(*l).Name]++
+		return do(*l)
+	})
+}
+
+// LaunchAt is the launch that a line of a file holds, counted as `proton trace info` counts them: from 0, without blank
+// lines. file is one of Files, or the end of its path; "" if the trace has only one. It reads as far as that line.
+func (t *Trace) LaunchAt(file string, line int) (*LaunchRecord, error) {
+	path, err := t.file(file)
+	if err != nil {
+		return nil, err
+	}
+	r, err := ndjson.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	ids := map[string]int{}
+	for {
+		rec, err := r.Next()
+		if errors.Is(err, io.EOF) || err == nil && rec.Index > line {
+			return nil, noLaunch(path, line, rec.Index, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		members, err := jsontext.Members(rec.Text)
+		if err != nil {
+			if rec.Index == line {
+				return nil, fmt.Errorf("record %d of %s is damaged: %w", line, path, err)
+			}
+			continue
+		}
+		kind := jsontext.Text(member(members, "event_type"))
+		name := kernelName(members)
+		if rec.Index == line {
+			if kind != "launch" {
+				return nil, fmt.Errorf("record %d of %s is no launch but of type %q; proton trace info --kernel NAME lists launches with their lines", line, path, kind)
+			}
+			rec.Text = bytes.Clone(rec.Text)
+			members, _ = jsontext.Members(rec.Text)
+			l := newLaunch(path, rec, members)
+			l.ID = ids[name]
+			return l, nil
+		}
+		if kind == "launch" {
+			ids[name]++
+		}
+	}
+}
+
+func noLaunch(path string, line, next int, err error) error {
+	if err == nil && line >= 0 {
+		return fmt.Errorf("record %d of %s is damaged; the next that can be read is %d", line, path, next)
+	}
+	return fmt.Errorf("%s has no record %d; proton trace info --kernel NAME lists launches with their lines", path, line)
+}
+
+// file finds one of the trace's files by the end of its path.
+func (t *Trace) file(name string) (string, error) {
+	var found []string
+	for _, f := range t.Files {
+		if f == name {
+			return f, nil
+		}
+		if name == "" || strings.HasSuffix(filepath.ToSlash(f), "/"+filepath.ToSlash(filepath.Clean(name))) {
+			found = append(found, f)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1 && name == "":
+		return "", fmt.Errorf("%s has %d files; say which one the line is of: %s", t.Source, len(found), strings.Join(baseNames(found), ", "))
+	case len(found) > 1:
+		return "", fmt.Errorf("%s has %d files %s; give more of the path", t.Source, len(found), name)
+	}
+	return "", fmt.Errorf("%s has no file %s; it has %s", t.Source, name, strings.Join(baseNames(t.Files), ", "))
+}
+
+func baseNames(paths []string) []string {
+	var names []string
+	for _, p := range paths {
+		names = append(names, filepath.Base(p))
+	}
+	return names
+}
+
+// traceFiles are the files of a raw trace, or else of a parsed one.
+func traceFiles(source string) ([]string, error) {
+	info, err := os.Stat(source)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{source}, nil
+	}
+	if files, err := RawFiles(source); err == nil {
+		var ordered []string
+		for _, b := range Buckets(files, true, func(string) {}) {
+			ordered = append(ordered, b.Files...)
+		}
+		return ordered, nil
+	}
+	var files []string
+	err = filepath.WalkDir(source, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != source && !strings.HasPrefix(d.Name(), "rank_"):
+			return filepath.SkipDir
+		}
+		if _, trace := trimExtension(d.Name()); trace && d.Type().IsRegular() {
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("no trace in %s: neither raw ones, whose names begin with %s, nor what proton trace parse writes", source, Prefix)
+	}
+	return files, err
+}
+
+// indexer builds the index.
+type indexer struct {
+	trace   *Trace
+	options OpenOptions
+	seen    sync.Map // hashes of launches that were taken: only the first of each is kept
+}
+
+// entry is what a worker makes of a record.
+type entry struct {
+	kind        string
+	compilation *Compilation
+	hash, name  string // of a launch
+	inferred    *Compilation
+}
+
+func (x *indexer) readFile(file string) error {
+	r, err := ndjson.Open(file)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	err = readOrdered(r, func(rec ndjson.Record, members []jsontext.Member) entry { return x.parse(file, rec, members) }, x.take)
+	damages, n := r.Damages()
+	x.trace.damages = append(x.trace.damages, damages...)
+	x.trace.damaged += n
+	return err
+}
+
+func (x *indexer) parse(file string, rec ndjson.Record, members []jsontext.Member) entry {
+	e := entry{kind: jsontext.Text(member(members, "event_type"))}
+	switch e.kind {
+	case "compilation":
+		metadata := jsontext.Get(member(members, "payload"), "metadata")
+		if x.keeps(jsontext.Text(jsontext.Get(metadata, "hash")), jsontext.Text(jsontext.Get(metadata, "name"))) {
+			e.compilation = newCompilation(file, rec, members, !x.options.NoTexts)
+		}
+	case "launch":
+		metadata := member(members, "compilation_metadata")
+		e.hash, e.name = jsontext.Text(jsontext.Get(metadata, "hash")), jsontext.Text(member(members, "name"))
+		if _, seen := x.seen.Load(e.hash); !seen && e.hash != "" && x.keeps(e.hash, e.name) {
+			e.inferred = inferred(file, rec, members, metadata, !x.options.NoTexts)
+		}
+	}
+	return e
+}
+
+func (x *indexer) keeps(hash, name string) bool {
+	return x.options.Keep == nil || x.options.Keep(hash, name)
+}
+
+// inferred is the compilation of a launch, as far as the launch tells it.
+func inferred(file string, rec ndjson.Record, members []jsontext.Member, metadata []byte, raw bool) *Compilation {
+	c := &Compilation{File: file, Line: rec.Index, PID: int(integer(member(members, "pid"))), Inferred: true}
+	c.Stack = readStack(member(members, "stack"))
+	c.setMetadata(metadata)
+	if c.Name == "" {
+		c.Name = jsontext.Text(member(members, "name"))
+	}
+	if raw {
+		c.Raw = bytes.Clone(rec.Text)
+	}
+	return c
+}
+
+func (x *indexer) take(e *entry) error {
+	t := x.trace
+	t.Records[e.kind]++
+	c := e.compilation
+	if c == nil && e.hash == "" {
+		return nil
+	}
+	if c == nil {
+		c = e.inferred
+		x.seen.Store(e.hash, true)
+	}
+	if c != nil {
+		t.keep(c)
+	}
+	if c := t.byHash[e.hash]; c != nil && e.kind == "launch" {
+		c.Launches++
+	}
+	return nil
+}
+
+// keep adds a compilation, unless one of its hash is there that says as much.
+func (t *Trace) keep(c *Compilation) {
+	was := t.byHash[c.Hash]
+	switch {
+	case was == nil || c.Hash == "":
+		t.compilations = append(t.compilations, c)
+		if c.Hash != "" {
+			t.byHash[c.Hash] = c
+		}
+	case was.Inferred && !c.Inferred:
+		c.Launches = was.Launches
+		t.compilations[slices.Index(t.compilations, was)] = c
+		t.byHash[c.Hash] = c
+	}
+}

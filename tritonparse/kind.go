@@ -4,37 +4,61 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/goproton/goproton/tritonparse/jsontext"
 )
 
-// ofOneLaunch are the members of an argument that say where its data are and what they hold. Launches that differ in
-// nothing else are of one kind.
-func ofOneLaunch(name string) bool {
-	switch name {
-	case "data_ptr", "min", "max", "mean", "std", "tensor_capture_error", "tensor_hash", "blob_path", "blob_size",
-		"blob_size_uncompressed", "compression", "compression_ratio", "serialization_method", "deduplicated", "error":
-		return true
-	}
-	return false
-}
-
-var kindForm = jsontext.Form{ASCII: true, Drop: ofOneLaunch}
-
-// LaunchKind names what launches of one specialisation with the same grid and the same arguments have in common,
-// addresses and values of tensors apart: 16 hexadecimal digits of a SHA-256. hash is Triton's compile hash, the rest are
-// the members of a launch record; nil, for a record without them, counts as null.
-func LaunchKind(hash string, grid, extractedArgs json.RawMessage) string {
-	text := make([]byte, 0, 1<<10)
-	text = append(append(text, hash...), '\n')
-	text = append(appendForKind(text, grid), '\n')
-	sum := sha256.Sum256(appendForKind(text, extractedArgs))
+// LaunchKind names what launches of one specialisation with the same arguments have in common: 16 hexadecimal digits.
+// Where tensors lie, what is in them and where their contents are kept does not count; their shapes, types and strides do,
+// and every other argument by its value. Arguments count by name, not by their order.
+//
+// It is the beginning of SHA-256 over Triton's compile hash, the grid and the arguments, each of the latter two behind a
+// line's end and in the canonical form of Python's json (names sorted, no blanks, ASCII), null where there is none.
+// grid and arguments are as in a launch record (grid, extracted_args) and must be valid JSON, or empty.
+func LaunchKind(hash string, grid, arguments json.RawMessage) string {
+	text := append(make([]byte, 0, 4<<10), hash...)
+	text = append(text, '\n')
+	text = appendCanonical(text, grid)
+	text = append(text, '\n')
+	text = appendArguments(text, arguments)
+	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
-func appendForKind(text []byte, value json.RawMessage) []byte {
-	if len(value) == 0 {
-		return append(text, "null"...)
+// kindForm leaves out of each argument what belongs to one launch only. Names of arguments are not looked at: a
+// kernel may well have one that is called mean.
+var kindForm = jsontext.Form{ASCII: true, Drop: func(name string) bool { return ofOneLaunch[name] }}
+
+var ofOneLaunch = map[string]bool{
+	"data_ptr": true, "min": true, "max": true, "mean": true, "std": true, "tensor_capture_error": true,
+	"tensor_hash": true, "blob_path": true, "blob_size": true, "blob_size_uncompressed": true, "compression": true,
+	"compression_ratio": true, "serialization_method": true, "deduplicated": true, "error": true,
+}
+
+func appendCanonical(out, raw []byte) []byte {
+	if len(raw) == 0 {
+		return append(out, "null"...)
 	}
-	return kindForm.Append(text, value)
+	return kindForm.Append(out, raw)
+}
+
+func appendArguments(out, raw []byte) []byte {
+	var room [32]jsontext.Member
+	members, err := jsontext.AppendMembers(room[:0], raw)
+	if err != nil {
+		return appendCanonical(out, raw)
+	}
+	slices.SortFunc(members, func(a, b jsontext.Member) int { return strings.Compare(a.Name, b.Name) })
+	out = append(out, '{')
+	for i, m := range members {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = kindForm.AppendText(out, m.Name)
+		out = append(out, ':')
+		out = kindForm.Append(out, m.Value)
+	}
+	return append(out, '}')
 }

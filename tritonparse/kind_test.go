@@ -2,34 +2,37 @@ package tritonparse
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
+// TestLaunchKind: the hashes are those of Python's hashlib over json.dumps(…, sort_keys=True, separators=(",", ":")).
 func TestLaunchKind(t *testing.T) {
-	grid := json.RawMessage(`[128, 1]`)
-	kind := func(args string) string { return LaunchKind("ab12", grid, json.RawMessage(args)) }
-	first := kind(`{"x": {"type":"tensor","shape":[4],"data_ptr":"0x10"}, "n": {"type":"int","value":7}}`)
-
-	// Python: sha256('ab12\n[128,1]\n{"n": …}'.encode()).hexdigest()[:16] with json.dumps(value, sort_keys=True, separators=(",", ":")).
-	if want := "e824f44ffbd10c43"; first != want {
-		t.Errorf("kind %s, Python makes it %s", first, want)
-	}
-	for _, same := range []string{
-		`{"n":{"value":7,"type":"int"},"x":{"type":"tensor","shape":[4],"data_ptr":"0x20","min":1,"tensor_hash":"ff","error":null}}`,
+	const args = `{"x":{"type":"tensor","shape":[64, 64],"dtype":"torch.float16","data_ptr":"0x7f00","min":0.5,"tensor_hash":"aa"},` +
+		`"n":{"type":"float","value":1e-05},"é":{"type":"str","value":"\u00e9\ud83d\ude00"},"mean":{"type":"int","value":3}}`
+	for _, c := range []struct{ what, hash, grid, args, want string }{
+		{"all", "ab", "[1, 2]", args, "eb4a81d0c549ffa4"},
+		{"nothing", "", "", "", "291de76fc18a0a2e"},
+		{"no arguments", "ab", "[1]", "{}", "a769b80f04770d8f"},
 	} {
-		if kind(same) != first {
-			t.Errorf("another kind for %s", same)
+		if got := LaunchKind(c.hash, json.RawMessage(c.grid), json.RawMessage(c.args)); got != c.want {
+			t.Errorf("%s: %s, want %s", c.what, got, c.want)
 		}
 	}
-	for _, other := range []string{
-		`{"x":{"type":"tensor","shape":[5],"data_ptr":"0x10"},"n":{"type":"int","value":7}}`,
-		`{"x":{"type":"tensor","shape":[4],"data_ptr":"0x10"},"n":{"type":"int","value":8}}`,
-	} {
-		if kind(other) == first {
-			t.Errorf("the same kind for %s", other)
+	kind := func(change ...string) string {
+		return LaunchKind("ab", json.RawMessage("[1,2]"), json.RawMessage(strings.NewReplacer(change...).Replace(args)))
+	}
+	for _, same := range [][]string{{"0x7f00", "0x8000"}, {`"min":0.5,`, ""}, {`"tensor_hash":"aa"`, `"blob_path":"/b","error":"disk full"`}} {
+		if kind(same...) != kind() {
+			t.Errorf("%q makes another kind", same)
 		}
 	}
-	if LaunchKind("ab12", nil, nil) != LaunchKind("ab12", json.RawMessage("null"), json.RawMessage("null")) {
+	for _, other := range [][]string{{"64, 64", "64, 65"}, {`"value":3`, `"value":4`}, {"1e-05", "2e-05"}, {`"x":`, `"y":`}} {
+		if kind(other...) == kind() {
+			t.Errorf("%q makes no other kind", other)
+		}
+	}
+	if LaunchKind("ab", nil, nil) != LaunchKind("ab", json.RawMessage("null"), json.RawMessage("null")) {
 		t.Error("a missing member does not count as null")
 	}
 }

@@ -27,21 +27,22 @@ var update = flag.Bool("update", false, "rewrite testdata/dependencies.txt")
 // arrows says which of our packages each room may import. A rule holds for the room and for what is below
 // it, unless a longer one does; a package may always import what is below itself.
 var arrows = map[string][]string{
-	"profile":            nil,
-	"profiler/record":    nil,
-	"internal":           {"internal"},
-	"profiler/callpath":  {"profiler/record", "internal"},
-	"profiler/aggregate": {"profiler/callpath", "profiler/record", "profile", "internal"},
-	"cupti":              {"profiler/record", "profile", "internal"},
-	"roctracer":          {"profiler/record", "profile", "internal"},
-	"hooks":              {"internal"},
-	"profiler":           {"profile", "internal"},
-	"profiler/nvidia":    {"profiler", "cupti", "internal"},
-	"tritonparse":        {"profile", "internal"},
-	"viewer":             {"profile", "tritonparse", "internal"},
-	"cmd/libproton":      {"profiler", "cupti", "roctracer", "hooks", "internal"},
-	"cmd/proton":         {"profile", "viewer", "tritonparse", "profiler/record", "internal"}, // and none of it with cgo: see below
-	"tutorials":          {"profiler", "profile"},
+	"profile":              nil,
+	"profiler/record":      nil,
+	"internal":             {"internal"},
+	"profiler/callpath":    {"profiler/record", "internal"},
+	"profiler/launchkinds": {"profile", "internal"},
+	"profiler/aggregate":   {"profiler/callpath", "profiler/launchkinds", "profiler/record", "profile", "internal"},
+	"cupti":                {"profiler/record", "profile", "internal"},
+	"roctracer":            {"profiler/record", "profile", "internal"},
+	"hooks":                {"internal"},
+	"profiler":             {"profile", "internal"},
+	"profiler/nvidia":      {"profiler", "cupti", "internal"},
+	"tritonparse":          {"profile", "internal"},
+	"viewer":               {"profile", "tritonparse", "internal"},
+	"cmd/libproton":        {"profiler", "cupti", "roctracer", "hooks", "internal"},
+	"cmd/proton":           {"profile", "viewer", "tritonparse", "profiler/record", "internal"}, // and none of it with cgo: see below
+	"tutorials":            {"profiler", "profile"},
 }
 
 const whyArrows = "imports point down only (docs/architecture.md), so that a room can be read, tested and replaced without those above it"

@@ -37,6 +37,7 @@ enum capture_event {
   EV_LEAF = 24,       // node, python node, set
   EV_PYTHON = 25,     // count, frame names from the outermost in: the thread's call path from here on
   EV_CONTROL = 26,    // method, parameters (JSON)
+  EV_TAG = 27,        // tag, function: of what kind the thread's next launch of it is
   EV_END = 31,        // number of events before this one: the recording is whole
 };
 

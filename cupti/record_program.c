@@ -151,6 +151,15 @@ static int metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name
   return status;
 }
 
+static void tag_launch(uint32_t tag, uint64_t func) {
+  real->tag_launch(tag, func);
+  if (!recording()) return;
+  struct event e = {0};
+  event_number(&e, tag);
+  event_number(&e, func);
+  event_write(&e, EV_TAG);
+}
+
 static void leaf(uint32_t *node, uint32_t *pynode, uint32_t *set) {
   record_python_path();
   real->leaf(node, pynode, set);
@@ -183,6 +192,7 @@ const struct hp_api *record_wrap_hotpath(const struct hp_api *api) {
   wrapped.metric_double = metric_double;
   wrapped.metric_at = metric_at;
   wrapped.leaf = leaf;
+  wrapped.tag_launch = tag_launch;
   wrapped.set_python_walker = set_python_walker;
   return &wrapped;
 }

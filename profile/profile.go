@@ -13,6 +13,8 @@ type Profile struct {
 	Info     Info
 	Timeline *Timeline // nil in a profile that has sums only
 	Sampling *Sampling // nil in a profile without instruction samples
+
+	Launches []LaunchKind // what Node.Launches tells apart; nil in a profile of a run that was not traced
 }
 
 // Info are facts of the run that made a profile: which process of which machine, when. Keys are lower case.
@@ -27,6 +29,7 @@ const (
 	InfoWorld = "world" // number of ranks
 	InfoStart = "start" // when the session started, in ns since 1970
 	InfoTool  = "tool"  // what recorded it: "goproton 0.1", "triton"
+	InfoTrace = "trace" // folder of the TritonParse trace that was recorded beside it, as the user gave it
 
 	InfoIncomplete = "incomplete" // a sentence on what is missing, from a reader that could not read all of a file
 )
@@ -39,6 +42,7 @@ type Node struct {
 	Children []*Node           // in chronological order of first appearance
 	Times    *Sketch           // how long the kernels at exactly this path ran, in ns; nil when it was not collected
 	Samples  []FunctionSamples // of the kernels at exactly this path; nil without instruction sampling
+	Launches []LaunchTimes     // of the traced launches at exactly this path, in order of kind and device; nil without a trace
 }
 
 // Metric is one named value of a node. The unit, if any, is in the name: "time (ns)", "cpu_time (ns)".

@@ -163,7 +163,7 @@ func (m *Manager) phases(s *session) []int {
 // freeze copies a tree into a profile, with its devices and what was lost.
 func (m *Manager) freeze(s *session, t *aggregate.Tree) *profile.Profile {
 	p, devices := m.freezeTree(t)
-	p.Info = s.info
+	p.Info = m.infoFor(s)
 	for _, d := range devices {
 		p.Devices = append(p.Devices, m.source.Device(d))
 	}

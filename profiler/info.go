@@ -1,6 +1,7 @@
 package profiler
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -28,5 +29,22 @@ func infoOf(name string, now uint64) profile.Info {
 	if rank, ranks, ok := outname.Launched(os.Getenv); ok {
 		info[profile.InfoRank], info[profile.InfoWorld] = strconv.Itoa(rank), strconv.Itoa(ranks)
 	}
+	return info
+}
+
+// TraceFolder has profiles name the folder of the TritonParse trace that is being recorded beside them.
+func (m *Manager) TraceFolder(folder string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.traceFolder = folder
+}
+
+// infoFor returns the facts that a session's profile tells. Call with mu held.
+func (m *Manager) infoFor(s *session) profile.Info {
+	if m.traceFolder == "" {
+		return s.info
+	}
+	info := maps.Clone(s.info)
+	info[profile.InfoTrace] = m.traceFolder
 	return info
 }

@@ -38,6 +38,7 @@ type Manager struct {
 	agg         *aggregate.Aggregator
 	sampler     Sampler // while instructions are sampled
 	images      *images // of what it sampled
+	traceFolder string  // where the run is traced to; "" while it is not
 	lastSet     uint32  // newest launch set that was not empty
 	recording   record.Kinds
 	ahead       int64 // of the source's clock, where a timeline needs it

@@ -80,6 +80,8 @@ static void control(const char *method, const char *params) {
     if (session >= 0 && !ended) complain(call(method, ours));
   } else if (!strcmp(method, "metric_vector")) {
     if (session >= 0 && !ended) complain(call(method, params));
+  } else if (!strcmp(method, "launch_kind") || !strcmp(method, "trace_folder")) {
+    complain(call(method, params)); // they belong to the process, not to a session
   }
 }
 

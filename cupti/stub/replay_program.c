@@ -89,6 +89,11 @@ static void leaf(struct cap_cursor *at) {
   map_put(&leaves, node << 32 | pynode, set, (uint64_t)now[0] << 32 | now[1], now[2]);
 }
 
+static void tag(struct cap_cursor *at) {
+  uint64_t number = cap_number(at), function = cap_number(at);
+  if (!at->short_ && api->tag_launch) api->tag_launch((uint32_t)number, function);
+}
+
 static void python(const struct capture *c, struct cap_cursor *at) {
   uint32_t node = 0;
   for (uint64_t n = cap_number(at); n && !at->short_; n--) {
@@ -143,6 +148,7 @@ void play_program(const struct capture *c, const struct cap_event *e) {
   case EV_METRIC_AT: metric_at(c, &at); break;
   case EV_LEAF: leaf(&at); break;
   case EV_PYTHON: python(c, &at); break;
+  case EV_TAG: tag(&at); break;
   case EV_CONTROL: call(c, &at); break;
   }
 }

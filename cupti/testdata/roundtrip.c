@@ -106,11 +106,14 @@ static int metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name
 }
 static void leaf(uint32_t *node, uint32_t *pynode, uint32_t *set) { *node = 41, *pynode = 42, *set = 43; }
 
+static void tag_launch(uint32_t tag, uint64_t func) { say("tag %u for %d\n", tag, func == 77); }
+
 static const struct hp_api hot = {
     .size = sizeof hot, .intern = intern, .text = text_of, .child = child, .node = node_of, .generation = generation,
     .scope_enter = scope_enter, .scope_exit = scope_exit, .state_enter = state_enter, .state_exit = state_exit,
     .op_enter = op_enter, .op_exit = op_exit, .metric_int = metric_int, .metric_double = metric_double,
-    .metric_at = metric_at, .leaf = leaf, .set_python_walker = set_walker};
+    .metric_at = metric_at, .leaf = leaf, .set_python_walker = set_walker,
+    .tag_launch = tag_launch};
 
 // ---- a profiler that only says what it is told --------------------------------------------------------
 
@@ -237,6 +240,7 @@ static void program(void) {
   cuModuleGetFunction(&alpha, module, "alpha");
   hp->state_enter(named("busy"));
   hp->op_enter(named("matmul"), 77);
+  hp->tag_launch(3, 77);
   cuLaunchKernel(alpha, 1, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL);
   hp->op_exit();
   hp->leaf(&node, &pynode, &set);

@@ -53,6 +53,7 @@ const (
 	Leaf       Type = 24
 	Python     Type = 25
 	Control    Type = 26
+	Tag        Type = 27
 	End        Type = 31
 )
 

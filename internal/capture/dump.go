@@ -98,6 +98,8 @@ func (d *dumper) describe(t Type, in *cursor) string {
 		return "python " + strings.Join(frames, " > ")
 	case Control:
 		return fmt.Sprintf("control %s %s", d.capture.text(in.number()), d.capture.text(in.number()))
+	case Tag:
+		return fmt.Sprintf("the next launch of %[2]s is of kind %[1]d", in.number(), d.handle(in.number()))
 	case End:
 		return fmt.Sprintf("end of %d events", in.number())
 	}

@@ -43,6 +43,7 @@ static const struct hp_api table = {
     .context_gone = hp_context_gone,
     .buffer_get = hp_buffer_get,
     .buffer_done = hp_buffer_done,
+    .tag_launch = hp_tag_launch,
 };
 
 const struct hp_api *hp_api(void) { return &table; }

@@ -58,7 +58,7 @@ type Record struct {
 	Op     uint32
 	Type   uint8
 	Flags  uint8
-	_      uint16
+	Tag    uint16 // of Launch and NodeCreated: what kind of launch it is; 0 if nobody said
 }
 
 // Aux is the 64-bit value that a NodeCloned record stores where others keep their call paths.
@@ -76,6 +76,9 @@ type Slot struct {
 	_               uint32
 	Bits            uint64
 }
+
+// Others is the tag of launches whose kind found no number of its own.
+const Others = C.HP_OTHERS
 
 // Slot flags and types.
 const (

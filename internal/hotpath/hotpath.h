@@ -53,7 +53,7 @@ struct hp_record {
   uint32_t op;       // sequence number of the op on this thread, 0 = none
   uint8_t type;      // enum hp_type
   uint8_t flags;     // enum hp_flags
-  uint16_t reserved;
+  uint16_t tag;      // HP_LAUNCH, HP_NODE_CREATED: what kind of launch it is, see tag_launch; 0 = nobody said
 };
 _Static_assert(sizeof(struct hp_record) == 32, "Go reads rings as 32-byte records");
 
@@ -82,6 +82,8 @@ struct hp_slot {
   uint64_t value;      // int64 or double bits, updated atomically
 };
 _Static_assert(sizeof(struct hp_slot) == 32, "Go reads the slot arena as 32-byte slots");
+
+enum { HP_OTHERS = 65535 };
 
 enum hp_status {
   HP_OK = 0,
@@ -157,6 +159,11 @@ struct hp_api {
   // Activity buffers: pooled, pre-faulted, zeroed. get returns NULL when the pool is exhausted (counted).
   uint8_t *(*buffer_get)(size_t *size);
   void (*buffer_done)(uint8_t *buffer, size_t valid);
+
+  // The calling thread's next launch of CUfunction func carries that tag, and so do the graph nodes that it makes;
+  // launches of other functions in between carry none. Tags are 1 to 65534, HP_OTHERS stands for all that found no
+  // number, and 0 takes back what was said before.
+  void (*tag_launch)(uint32_t tag, uint64_t func);
 };
 
 // The one table of this process. Never NULL; safe before any session and in forked children.

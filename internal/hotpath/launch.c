@@ -15,10 +15,26 @@ __attribute__((cold, noinline)) static uint64_t begin_call(struct hp_thread *t) 
   return hp_now();
 }
 
+void hp_tag_launch(uint32_t tag, uint64_t func) {
+  struct hp_thread *t = hp_load(&hp_g.launch_set) ? hp_living() : NULL;
+  if (!t) return;
+  t->tag = tag < HP_OTHERS ? tag : HP_OTHERS;
+  t->tag_func = func;
+}
+
+// take_tag gives a launch the tag that is meant for it. It counts once: the next launch may have other arguments.
+static uint16_t take_tag(struct hp_thread *t, uint64_t func) {
+  if (t->tag_func != func) return 0;
+  uint16_t tag = (uint16_t)t->tag;
+  t->tag = 0;
+  return tag;
+}
+
 // remember_call keeps the launch in progress, which during a capture may become a graph node.
 __attribute__((cold, noinline)) static void remember_call(struct hp_thread *t, struct hp_record r) {
   t->launching.corr = r.corr, t->launching.node = r.node, t->launching.pynode = r.pynode;
   t->launching.op = r.op, t->launching.flags = r.flags & HP_F_OP, t->launching.inside = 1;
+  t->launching.tag = r.tag;
 }
 
 static void record_launch(uint8_t type, uint32_t corr, uint64_t func) {
@@ -32,6 +48,7 @@ static void record_launch(uint8_t type, uint32_t corr, uint64_t func) {
     if (hp_load(&hp_g.python)) r.pynode = hp_python_leaf(t);
     if (t->op_open) r.op = t->op_seq, r.flags |= HP_F_OP;
   }
+  if (__builtin_expect(t->tag, 0)) r.tag = take_tag(t, func);
   t->last_corr = corr;
   if (t->op_open && t->op_func == func && func) {
     t->seen.op_over = t->seen.op, t->seen.op = 0; // on a timeline it ends with the call
@@ -87,7 +104,7 @@ void hp_node_created(uint32_t graph, uint64_t node) {
   struct hp_record r = {.corr = graph, .set = hp_load(&hp_g.launch_set), .func = node, .type = HP_NODE_CREATED};
   if (captured_now(t)) {
     r.node = t->launching.node, r.pynode = t->launching.pynode;
-    r.op = t->launching.op, r.flags = (uint8_t)(t->launching.flags | HP_F_CAPTURED);
+    r.op = t->launching.op, r.flags = (uint8_t)(t->launching.flags | HP_F_CAPTURED), r.tag = (uint16_t)t->launching.tag;
   } else if (r.set) {
     r.node = hp_leaf(t);
     if (hp_load(&hp_g.python)) r.pynode = hp_python_leaf(t);

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 void hp_launch(uint32_t corr, uint64_t func);
+void hp_tag_launch(uint32_t tag, uint64_t func);
 void hp_work(uint32_t corr);
 void hp_launched(uint32_t corr, uint32_t function);
 void hp_graph_launch(uint32_t corr, uint64_t exec);

@@ -51,6 +51,9 @@ func drained() string {
 			if r.Flags&hotpath.FlagCaptured != 0 {
 				fmt.Fprintf(&out, " captured")
 			}
+			if r.Tag != 0 {
+				fmt.Fprintf(&out, " kind %d", r.Tag)
+			}
 			out.WriteString("\n")
 		}
 	})
@@ -150,6 +153,63 @@ launch 1 at "cap > op" op
 node created 3 at "cap > op" op captured
 node created 3 at "cap"
 `, hotpath.Intern("bytes")))
+}
+
+func TestATagBelongsToTheNextLaunchOfItsFunction(t *testing.T) {
+	begin(t, false)
+	drive.Tag(7, 10)
+	drive.Launch(1, 99) // a kernel that a hook launches in between
+	drive.Launch(2, 10)
+	drive.Launch(3, 10)
+	drive.Tag(8, 10) // its grid was empty
+	drive.Tag(9, 11)
+	drive.Launch(4, 11)
+	drive.Tag(8, 10)
+	drive.Tag(0, 10)
+	drive.Launch(5, 10)
+	drive.Tag(65535+7, 10)
+	drive.GraphLaunch(6)
+	drive.Work(7)
+	drive.Launch(8, 10)
+	expect(t, `launch 1 at ""
+launch 2 at "" kind 7
+launch 3 at ""
+launch 4 at "" kind 9
+launch 5 at ""
+graph launch 6 at ""
+launch 7 at ""
+launch 8 at "" kind 65535
+`)
+	hotpath.SetActive(hotpath.Listeners{})
+	drive.Tag(7, 10)
+	hotpath.SetActive(hotpath.Listeners{LaunchSet: 1, ScopeSet: 2, Shadow: true})
+	drive.Launch(9, 10)
+	drive.Tag(7, 10)
+	hotpath.SessionBegins(true)
+	drive.Launch(10, 10)
+	expect(t, "launch 9 at \"\"\nlaunch 10 at \"\"\n")
+}
+
+func TestGraphNodesAreOfTheKindThatWasCaptured(t *testing.T) {
+	begin(t, false)
+	drive.Capture(+1)
+	drive.Op("op", 9)
+	drive.Tag(7, 9)
+	drive.Launch(1, 9)
+	drive.NodeCreated(3, 100)
+	drive.Launched()
+	drive.Launch(2, 9)
+	drive.NodeCreated(3, 101)
+	drive.Launched()
+	drive.Tag(8, 9)
+	drive.NodeCreated(3, 102) // added by hand, outside any launch
+	drive.Capture(-1)
+	expect(t, `launch 1 at "op" op kind 7
+node created 3 at "op" op captured kind 7
+launch 2 at ""
+node created 3 at "" captured
+node created 3 at ""
+`)
 }
 
 // The capture of another thread's stream ends inside this thread's launch: the launch's end is not told, and
@@ -356,6 +416,10 @@ func TestForkedChildIsSilent(t *testing.T) {
 
 func BenchmarkLaunch(b *testing.B) {
 	benchmark(b, func(n int) { drive.Launches(1, uint32(n)) })
+}
+
+func BenchmarkTaggedLaunch(b *testing.B) {
+	benchmark(b, func(n int) { drive.TaggedLaunches(1, uint32(n)) })
 }
 
 func BenchmarkScope(b *testing.B) {

@@ -17,7 +17,7 @@ static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
 void hp_thread_free(struct hp_thread *t) {
-  t->own = t->state_depth = t->op_open = t->held_count = t->leaf_valid = 0;
+  t->own = t->state_depth = t->op_open = t->held_count = t->leaf_valid = t->tag = 0;
   t->seen.op = t->seen.op_over = 0;
   struct hp_thread *me = t;
   atomic_compare_exchange_strong(&hp_g.main, &me, NULL);
@@ -72,7 +72,7 @@ static void catch_up(struct hp_thread *t) {
   if (t->generation != generation) {
     t->generation = generation;
     atomic_store_explicit(&t->scope, 0, memory_order_relaxed);
-    t->own = t->op_open = t->held_count = t->last_corr = t->launching.inside = 0;
+    t->own = t->op_open = t->held_count = t->last_corr = t->launching.inside = t->tag = 0;
     memset(&t->python, 0, sizeof t->python);
     memset(&t->seen.state, 0, sizeof t->seen.state);
     t->seen.op = t->seen.op_over = 0;

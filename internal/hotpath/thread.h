@@ -31,10 +31,12 @@ struct hp_thread {
   uint32_t state_depth, state[HP_STATES];
   uint32_t op_name, op_seq, op_open;
   uint64_t op_func;
+  uint32_t tag;                // of the next launch of tag_func; 0 = none
+  uint64_t tag_func;
   uint32_t held_count;         // metrics of the open op that wait for its launch
   struct { uint32_t name, type; uint64_t bits; } held[HP_OP_METRICS];
   uint32_t last_corr;
-  struct { uint32_t corr, node, pynode, op, flags, inside; } launching; // the launch in progress, during captures
+  struct { uint32_t corr, node, pynode, op, flags, inside, tag; } launching; // the launch in progress, during captures
   struct { uint32_t base, state, op, leaf; } python;              // the last python leaf computed
   // What a timeline shows as open: the node of each state (0: it began unseen), of the op, and of an op that
   // closed itself and ends with the call that its launch is in.

@@ -311,6 +311,42 @@ func TestJoinSamples(t *testing.T) {
 	}
 }
 
+// Parts name kinds of launches by places in their own lists.
+func TestJoinLaunches(t *testing.T) {
+	part := func(name string, nanos uint64, ids ...string) *profile.Profile {
+		n := &profile.Node{Name: name}
+		p := &profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{n}}, Kinds: profile.Kinds{}}
+		for i, id := range ids {
+			p.Launches = append(p.Launches, profile.LaunchKind{ID: id, Kernel: "k", PID: 1, Function: 2})
+			times := &profile.Sketch{}
+			times.Add(nanos)
+			n.Launches = append(n.Launches, profile.LaunchTimes{Kind: i, Count: 1, Nanos: nanos, Least: nanos, Most: nanos, Times: times})
+		}
+		return p
+	}
+	sum := part("k", 10, "a", "b")
+	for _, p := range []*profile.Profile{
+		part("k", 100, "c", "b", "a"),
+		{Root: &profile.Node{Name: "ROOT"}}, // a phase in which nothing was launched
+		part("only here", 1000, "c"),
+	} {
+		if err := join(sum, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	sum.Root.Walk(func(n *profile.Node, _ int) bool {
+		for _, l := range n.Launches {
+			got = append(got, fmt.Sprintf("%s %s %d×%d..%d=%d/%d", n.Name, sum.Launches[l.Kind].ID, l.Count, l.Least, l.Most, l.Nanos, l.Times.Count))
+		}
+		return true
+	})
+	want := []string{"k a 2×10..100=110/2", "k b 2×10..100=110/2", "k c 1×100..100=100/1", "only here c 1×1000..1000=1000/1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("\ngot  %q\nwant %q", got, want)
+	}
+}
+
 func TestDropsNamesWhatHasNoPlace(t *testing.T) {
 	p := small()
 	n := p.Root.Child("step")
@@ -320,6 +356,7 @@ func TestDropsNamesWhatHasNoPlace(t *testing.T) {
 	n.Times = &profile.Sketch{}
 	n.Times.Add(1)
 	n.Samples = []profile.FunctionSamples{{}}
+	n.Launches = []profile.LaunchTimes{{}}
 	n.Name = "\xff"
 	p.Info = profile.Info{"host": "a", "pid": "1"}
 	p.Devices = []profile.Device{{}, {}}
@@ -327,7 +364,7 @@ func TestDropsNamesWhatHasNoPlace(t *testing.T) {
 	got := (&Format{Holds: Tree, Loses: func(*profile.Profile) []string { return []string{"its own"} }}).Drops(p)
 	want := []string{"1 text metric (device_id)", "1 vector metric (v)", "1 metric's fractions (f)", "2 metrics' kinds (f, whole)",
 		"2 devices' facts", "2 facts of the run (host, pid)", "1 distribution of kernel times",
-		"1 frame's instruction samples", "1 name that is no UTF-8, repaired", "1 timeline of 3 slices", "its own"}
+		"1 frame's instruction samples", "1 frame's launches by kind", "1 name that is no UTF-8, repaired", "1 timeline of 3 slices", "its own"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

@@ -26,6 +26,7 @@ const (
 	Times                      // distributions of kernel times
 	Timeline                   // what happened when
 	Samples                    // instruction samples
+	Launches                   // traced launches by kind
 	Bytes                      // names and texts that are no UTF-8
 )
 
@@ -36,7 +37,7 @@ var holdings = []struct {
 }{
 	{Tree, "tree"}, {Floats, "fractions"}, {Text, "text"}, {Vectors, "vectors"}, {Kinds, "kinds"},
 	{Devices, "devices"}, {Info, "info"}, {Times, "distributions"}, {Timeline, "timeline"},
-	{Samples, "instruction samples"}, {Bytes, "names as bytes"},
+	{Samples, "instruction samples"}, {Launches, "launches"}, {Bytes, "names as bytes"},
 }
 
 func (h Holds) String() string {
@@ -95,6 +96,7 @@ func (t Target) Drops(p *profile.Profile) []string {
 	note(Info, len(p.Info), "fact of the run", "facts of the run", slices.Sorted(maps.Keys(p.Info))...)
 	note(Times, u.times, "distribution of kernel times", "distributions of kernel times")
 	note(Samples, u.samples, "frame's instruction samples", "frames' instruction samples")
+	note(Launches, u.launches, "frame's launches by kind", "frames' launches by kind")
 	note(Bytes, u.broken, "name that is no UTF-8, repaired", "names that are no UTF-8, repaired")
 	if p.Timeline != nil {
 		note(Timeline, 1, fmt.Sprintf("timeline of %d slices", len(p.Timeline.Slices)), "")
@@ -112,7 +114,7 @@ func (t Target) Drops(p *profile.Profile) []string {
 type uses struct {
 	text, vectors, fractions, kinds []string
 
-	times, samples, broken int // nodes with a distribution, with samples, names or texts that are no UTF-8
+	times, samples, launches, broken int // nodes with a distribution, samples, launches; names or texts that are no UTF-8
 }
 
 func use(p *profile.Profile) uses {
@@ -124,6 +126,9 @@ func use(p *profile.Profile) uses {
 		}
 		if n.Samples != nil {
 			u.samples++
+		}
+		if n.Launches != nil {
+			u.launches++
 		}
 		if !utf8.ValidString(n.Name) {
 			u.broken++

@@ -123,7 +123,7 @@ func TestHostileTrees(t *testing.T) {
 					return fmt.Errorf("%d children", n)
 				}
 				return nil
-			}, 160},
+			}, 190},
 		{"a million names", story(`[{`+root+`,"metrics":{`, differentMetrics(million), `"last":1}}]`), "more than 4096 metrics on one node", nil, 4},
 		{"a list of a million numbers", kernelOf(story(`"x":[0`, repeat(",1", million), `]`)), "", func(p *profile.Profile) error {
 			if v, _ := first(p).Metric("x"); len(v.Ints()) != million+1 {

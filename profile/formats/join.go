@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/launchunion"
 	"github.com/goproton/goproton/profile/internal/sampleunion"
 )
 
@@ -27,6 +28,7 @@ func join(sum, part *profile.Profile) error {
 	}
 	joinInfo(sum, part)
 	joinSampling(sum, part)
+	joinLaunches(sum, part)
 	joinTimelines(sum, part.Timeline)
 	return joinNodes(sum.Root, part.Root, sum.Kinds)
 }
@@ -54,6 +56,21 @@ func joinSampling(sum, part *profile.Profile) {
 		})
 	}
 	sum.Sampling = all.Result()
+}
+
+// joinLaunches has both use the same numbers for kinds of launches.
+func joinLaunches(sum, part *profile.Profile) {
+	if len(part.Launches) == 0 {
+		return
+	}
+	var all launchunion.Union
+	all.Add(sum.Launches)
+	source := all.Add(part.Launches)
+	part.Root.Walk(func(n *profile.Node, _ int) bool {
+		n.Launches = source.Join(nil, n.Launches)
+		return true
+	})
+	sum.Launches = all.Result()
 }
 
 // joinNodes adds a tree to another one, without recursion: a tree may be as deep as its file was.
@@ -102,6 +119,7 @@ func joinMetrics(into, from *profile.Node, kinds profile.Kinds) error {
 		into.Times.Merge(from.Times)
 	}
 	into.Samples = sampleunion.Join(into.Samples, from.Samples)
+	into.Launches = launchunion.Join(into.Launches, from.Launches)
 	return nil
 }
 

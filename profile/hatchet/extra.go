@@ -13,7 +13,7 @@ import (
 
 // What upstream has no place for goes into keys of the node object beside "frame" and "metrics", which hatchet
 // and proton-viewer skip: "info" and "kinds" at the root, "times" at any node, each only where there is something.
-// Instruction samples have two more, see samples.go.
+// Instruction samples have two more, see samples.go, and so have traced launches, see launches.go.
 
 // Loses tells what a file cannot hold of p: JSON has no infinity.
 func Loses(p *profile.Profile) []string {

@@ -109,6 +109,7 @@ type outerNode struct {
 	runInfo      profile.Info
 	told         profile.Kinds
 	sampling     *profile.Sampling
+	launched     []profile.LaunchKind
 }
 
 func readAndJoin(r io.ReaderAt, size int64, cuts []int64) (*profile.Profile, error) {
@@ -161,10 +162,10 @@ func (p *piece) tail() {
 		var o outerNode
 		d.siblings(&o.Node, -1, more)
 		if d.Err == nil {
-			d.runInfo, d.told, d.sampling = nil, nil, nil
+			d.runInfo, d.told, d.sampling, d.launched = nil, nil, nil, nil
 			o.named = d.members(&o.Node, 0, d.More('}'))
 			o.closed = d.Err == nil
-			o.runInfo, o.told, o.sampling = d.runInfo, d.told, d.sampling
+			o.runInfo, o.told, o.sampling, o.launched = d.runInfo, d.told, d.sampling, d.launched
 		}
 		p.outer = append(p.outer, o)
 	}
@@ -179,7 +180,7 @@ func (d *decoder) deviceTableAhead() bool {
 	}
 	text := bytes.TrimLeft(d.Ahead(512)[1:], " \r\n\t")
 	switch key, _, _ := bytes.Cut(bytes.TrimPrefix(text, []byte{'"'}), []byte{'"'}); string(key) {
-	case "children", "frame", "metrics", "times", "samples", "info", "kinds", "sampling":
+	case "children", "frame", "metrics", "times", "samples", "info", "kinds", "sampling", "launches", "launch_kinds":
 		return false
 	}
 	return true
@@ -234,6 +235,9 @@ func (d *decoder) addRoot(o *outerNode) {
 	if o.sampling != nil {
 		d.sampling = o.sampling
 	}
+	if o.launched != nil {
+		d.launched = o.launched
+	}
 }
 
 // addTo completes a node; false if it does not become one.
@@ -251,12 +255,16 @@ func (o *outerNode) addTo(n *openNode) bool {
 	if o.Samples != nil {
 		n.Samples = o.Samples
 	}
+	if o.Launches != nil {
+		n.Launches = o.Launches
+	}
 	return n.named || !o.closed
 }
 
-// addSeen adds what decides the kinds, and whether there are samples.
+// addSeen adds what decides the kinds, whether there are samples, and which kinds of launches are named.
 func (d *decoder) addSeen(o *decoder) {
 	d.sampled = d.sampled || o.sampled
+	d.lastKind = max(d.lastKind, o.lastKind)
 	for name, facts := range o.seen {
 		if known := d.seen[name]; known != nil {
 			known.text = known.text || facts.text

@@ -47,7 +47,10 @@ func (d *decoder) finish(p *profile.Profile) error {
 	p.Info = d.runInfo
 	p.Kinds = d.kinds(p.Root)
 	maps.Copy(p.Kinds, d.told)
-	p.Sampling = d.sampling
+	p.Sampling, p.Launches = d.sampling, d.launched
+	if err := d.checkLaunches(p); err != nil {
+		return err
+	}
 	return d.checkSamples(p)
 }
 
@@ -93,6 +96,9 @@ type decoder struct {
 	sampling *profile.Sampling // by the root's key of that name
 	sampled  bool              // some node has samples
 
+	launched []profile.LaunchKind // by the root's key launch_kinds
+	lastKind int                  // the largest that a node names; -1: none
+
 	limit   int64      // where the next piece of the file begins, see pieces.go; 0 when there is none
 	open    []openNode // at the limit, the innermost first
 	deepest int        // depth so far
@@ -103,7 +109,7 @@ type decoder struct {
 }
 
 func newDecoder(r io.Reader) *decoder {
-	return &decoder{Scanner: jsonscan.New(r), seen: map[string]*metricFacts{}, texts: map[string]profile.Value{}}
+	return &decoder{Scanner: jsonscan.New(r), seen: map[string]*metricFacts{}, texts: map[string]profile.Value{}, lastKind: -1}
 }
 
 // metricFacts is what is known of a metric. Names and texts are told by guessing first: a node names its metrics
@@ -161,7 +167,10 @@ func (d *decoder) members(n *profile.Node, depth int, more bool) (named bool) {
 		case "samples":
 			d.Colon()
 			n.Samples = d.samples()
-		case "info", "kinds", "sampling":
+		case "launches":
+			d.Colon()
+			n.Launches = d.launches()
+		case "info", "kinds", "sampling", "launch_kinds":
 			d.rootKey(string(key), depth)
 		default:
 			d.Colon()
@@ -204,6 +213,8 @@ func (d *decoder) rootKey(key string, depth int) {
 		d.runInfo = d.info()
 	case key == "sampling":
 		d.sampling = d.samplingTable()
+	case key == "launch_kinds":
+		d.launched = d.launchKinds()
 	default:
 		d.told = d.kindExceptions()
 	}

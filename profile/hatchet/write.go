@@ -78,8 +78,10 @@ func (t *treeWriter) node(n *profile.Node, whole *profile.Profile) {
 	if whole != nil {
 		t.info(whole.Info)
 		t.kindExceptions(n)
+		t.launchKinds(whole.Launches)
 		metrics = t.seen.WithZeros(metrics)
 	}
+	t.launches(n.Launches)
 	t.next(false)
 	t.key("metrics")
 	t.metrics(metrics)

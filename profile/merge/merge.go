@@ -8,6 +8,7 @@
 //   - device_id names the device, or the set of devices, that all of it ran on: see deviceTable;
 //   - distributions of kernel times merge exactly (profile.Sketch);
 //   - instruction samples add up per instruction: functions are told apart by module and symbol, not by name;
+//   - traced launches add up per kind: kinds are told apart by arguments, compiled kernel, process and handle;
 //   - with a label on the source, chosen amounts are also kept per source, as metrics of their own: see Column.
 //
 // Apart from the order of siblings and the rounding of floats the result does not depend on the order of the
@@ -21,6 +22,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/launchunion"
 	"github.com/goproton/goproton/profile/internal/sampleunion"
 )
 
@@ -54,6 +56,7 @@ type Merger struct {
 	info     infoUnion
 	timeline *timelineUnion
 	samples  sampleunion.Union
+	launches launchunion.Union
 	labels   map[string]string // label → first file
 	count    int
 }
@@ -120,7 +123,7 @@ func (m *Merger) Add(p *profile.Profile, s Source) error {
 		m.options.Note(fmt.Sprintf("%s was sampled every %d cycles and others every %d: their samples are added up but do not stand for the same time",
 			s.File, p.Sampling.Period, m.samples.Result().Period))
 	}
-	a := adder{Merger: m, source: s, devices: m.devices.source(p, s), samples: samples}
+	a := adder{Merger: m, source: s, devices: m.devices.source(p, s), samples: samples, launches: m.launches.Add(p.Launches)}
 	a.tree(m.root, p.Root)
 	m.info.add(p.Info)
 	if m.timeline != nil && p.Timeline != nil {
@@ -214,6 +217,7 @@ func (m *Merger) Profile() *profile.Profile {
 	names := m.devices.names()
 	m.root.finish(names, m.columns)
 	p.Root, p.Devices, p.Sampling = m.root.out, names.listed, m.samples.Result()
+	p.Launches = m.launches.Result()
 	if m.timeline != nil {
 		p.Timeline = m.timeline.result()
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/launchunion"
 	"github.com/goproton/goproton/profile/internal/sampleunion"
 )
 
@@ -52,9 +53,10 @@ const fewChildren = 8
 // adder adds one profile.
 type adder struct {
 	*Merger
-	source  Source
-	devices *sourceDevices
-	samples *sampleunion.Source
+	source   Source
+	devices  *sourceDevices
+	samples  *sampleunion.Source
+	launches launchunion.Source
 }
 
 type pair struct {
@@ -122,6 +124,7 @@ func (a *adder) node(into *node, from *profile.Node) {
 		into.out.Times.Merge(from.Times)
 	}
 	into.out.Samples = a.samples.Join(into.out.Samples, from.Samples)
+	into.out.Launches = a.launches.Join(into.out.Launches, from.Launches)
 }
 
 func (a *adder) metric(into *node, from *profile.Node, v *profile.Metric, guess int) {

@@ -278,6 +278,9 @@ func FuzzRead(f *testing.F) {
 	sampled := profiletest.Random(4)
 	profiletest.Sample(sampled, 4)
 	f.Add(Encode(sampled))
+	launched := profiletest.Random(4)
+	profiletest.Launch(launched, 4)
+	f.Add(Encode(launched))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		p, err := Decode(in)
 		if err != nil {

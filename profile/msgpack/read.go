@@ -36,7 +36,7 @@ func ReadFile(path string) (*profile.Profile, error) {
 
 // Decode reads the profile in data.
 func Decode(data []byte) (*profile.Profile, error) {
-	d := decoder{wire: wire{data: data, names: map[string]string{}}}
+	d := decoder{wire: wire{data: data, names: map[string]string{}}, lastKind: -1}
 	p := &profile.Profile{}
 	switch n := d.array("a tree and a device table"); {
 	case d.err != nil:
@@ -54,7 +54,10 @@ func Decode(data []byte) (*profile.Profile, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
-	p.Info, p.Sampling = d.info, d.sampling
+	p.Info, p.Sampling, p.Launches = d.info, d.sampling, d.launched
+	if err := d.checkLaunches(); err != nil {
+		return nil, err
+	}
 	if d.sampled {
 		if err := sampletable.Check(p); err != nil {
 			return nil, &FormatError{int64(len(data)), err.Error()}
@@ -88,6 +91,9 @@ type decoder struct {
 	sampling *profile.Sampling // by the root's key of that name
 	sampled  bool              // some node has samples
 
+	launched []profile.LaunchKind // by the root's key launch_kinds
+	lastKind int                  // the largest that a node names; -1: none
+
 	index map[string]int // where a name is in list
 }
 
@@ -113,6 +119,10 @@ func (d *decoder) node(depth int) *profile.Node {
 			n.Times = d.times()
 		case key == "samples":
 			n.Samples = d.samples()
+		case key == "launches":
+			n.Launches = d.launches()
+		case key == "launch_kinds" && depth == 0:
+			d.readLaunchKinds()
 		case key == "sampling" && depth == 0:
 			d.readSampling()
 		case key == "info" && depth == 0:

@@ -100,6 +100,12 @@ func (e *encoder) node(n *profile.Node, whole *profile.Profile) {
 	if whole != nil && e.sampling != nil {
 		keys++
 	}
+	if len(n.Launches) > 0 {
+		keys++
+	}
+	if whole != nil && len(whole.Launches) > 0 {
+		keys++
+	}
 	e.mapping(keys)
 	e.str("frame")
 	e.mapping(2)
@@ -124,6 +130,12 @@ func (e *encoder) node(n *profile.Node, whole *profile.Profile) {
 	if whole != nil && e.sampling != nil {
 		e.str("sampling")
 		e.object(sampletable.Table(e.sampling))
+	}
+	if whole != nil && len(whole.Launches) > 0 {
+		e.launchKinds(whole.Launches)
+	}
+	if len(n.Launches) > 0 {
+		e.launches(n.Launches)
 	}
 	if times {
 		e.times(n.Times)

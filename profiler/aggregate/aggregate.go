@@ -34,6 +34,7 @@ type cacheKey struct {
 	name             string
 	device           uint32
 	function         uint32 // its number while instructions are sampled, else 0
+	tag              uint16 // of the launch
 	kind             record.Kind
 	replayed         bool
 }
@@ -41,6 +42,7 @@ type cacheKey struct {
 // route is where activities of one key go: onto sums, and into timelines.
 type route struct {
 	sums     []*total
+	launches []*launchTotal // where the launch is tagged
 	shown    []shown
 	launcher *launcher // while instructions are sampled
 }
@@ -64,7 +66,7 @@ func (a *Aggregator) Add(k *record.Activity, at *callpath.Answer) {
 	if at.Launch.Set == 0 && a.Sampling == nil {
 		return // asked for while no session was active
 	}
-	key := cacheKey{launch: at.Launch, name: k.Name, device: k.Device, kind: k.Kind, replayed: at.Graph}
+	key := cacheKey{launch: at.Launch, name: k.Name, device: k.Device, tag: tagOf(k, at), kind: k.Kind, replayed: at.Graph}
 	if at.Captured != nil {
 		key.captured = at.Captured.Place
 	}
@@ -87,6 +89,9 @@ func (a *Aggregator) Add(k *record.Activity, at *callpath.Answer) {
 	for _, t := range r.sums {
 		t.add(k)
 	}
+	for _, l := range r.launches {
+		l.add(k)
+	}
 	for _, s := range r.shown {
 		s.in.activity(k, at, s.node)
 	}
@@ -107,6 +112,9 @@ func (a *Aggregator) route(key cacheKey, order uint64) (r route) {
 			r.shown = append(r.shown, shown{t.Timeline, leaf})
 		} else {
 			r.sums = append(r.sums, leaf.on(key.device, key.kind, t.Times))
+			if key.tag != 0 {
+				r.launches = append(r.launches, leaf.launch(key.tag, key.device, t.Times))
+			}
 		}
 	}
 	if key.function != 0 {

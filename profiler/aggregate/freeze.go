@@ -31,6 +31,7 @@ const (
 func (t *Tree) Freeze(deviceType string) (*profile.Profile, []uint32) {
 	f := freezer{kinds: profile.Kinds{}, devices: map[uint32]bool{}, deviceType: deviceType, slots: t.slotMetrics()}
 	p := &profile.Profile{Root: f.node(t.root), Kinds: f.kinds}
+	p.Launches = f.launches.kinds
 	return p, f.seen()
 }
 
@@ -40,6 +41,7 @@ func (a *Aggregator) FreezeSampled(t *Tree, deviceType string) (*profile.Profile
 	f := freezer{kinds: profile.Kinds{}, devices: map[uint32]bool{}, deviceType: deviceType, slots: t.slotMetrics()}
 	f.samples = a.newSampleFreezer(t)
 	p := &profile.Profile{Root: f.node(t.root), Kinds: f.kinds}
+	p.Launches = f.launches.kinds
 	f.samples.finish(p)
 	return p, f.seen()
 }
@@ -58,6 +60,7 @@ type freezer struct {
 	devices    map[uint32]bool
 	deviceType string
 	slots      map[*node][]metric
+	launches   launchFreezer
 	samples    *sampleFreezer // nil while instructions are not sampled
 }
 
@@ -92,6 +95,7 @@ func (t *Tree) Kinds() profile.Kinds {
 func (f *freezer) node(n *node) *profile.Node {
 	out := &profile.Node{Name: n.name}
 	f.totals(out, n.totals)
+	f.launches.node(out, n)
 	if f.samples != nil {
 		f.samples.node(out, n)
 	}

@@ -47,6 +47,7 @@ type node struct {
 	byName   map[string]*node // once there are many
 	order    uint64           // place in time of the first event below, see launchOrder
 	totals   []*total
+	launches map[launchKey]*launchTotal
 	metrics  []metric
 	samples  map[uint32]*nodeSamples // of instructions, by number of the function
 	path     []string                // names from the root to here, once a timeline has asked

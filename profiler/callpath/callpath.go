@@ -26,6 +26,7 @@ type Captured struct {
 	Place
 	Metrics  []OpMetric
 	Function uint32 // see Resolver.Function; 0 if it is not known
+	Tag      uint16 // of the launch that was captured
 }
 
 // OpMetric is one metric that a launch hook gave while a stream was being captured.
@@ -43,6 +44,7 @@ type Answer struct {
 	Graph    bool      // a graph launched it
 	Order    uint32    // correlation id of the launch: its place in time
 	Function uint32    // see Resolver.Function; 0 if it is not known
+	Tag      uint16    // what kind of launch it was, see package launchkinds; 0 if nobody said
 
 	// Only while some session wants a timeline:
 	Thread   uintptr    // which thread's ring the launch was in
@@ -54,6 +56,7 @@ type Answer struct {
 type launch struct {
 	Place
 	graph bool
+	tag   uint16
 	hits  uint32
 	seen  uint32 // drain cycle of the last kernel
 }
@@ -132,7 +135,7 @@ func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 			r.timed[rec.Corr] = timed{thread: id, tid: t.tid, called: rec.Func, metrics: t.shownTo(rec)}
 			r.Event(id, rec)
 		}
-		r.launches[rec.Corr] = launch{Place: place(rec), graph: graph, seen: r.cycle}
+		r.launches[rec.Corr] = launch{Place: place(rec), graph: graph, tag: rec.Tag, seen: r.cycle}
 		if len(r.launches) > max(r.limit, maxWaiting+maxWaiting/2) {
 			r.thinOut()
 		}
@@ -213,7 +216,7 @@ func place(rec *hotpath.Record) Place {
 }
 
 func (r *Resolver) nodeCreated(t *thread, rec *hotpath.Record) {
-	c := &Captured{Place: place(rec)}
+	c := &Captured{Place: place(rec), Tag: rec.Tag}
 	if rec.Flags&hotpath.FlagCaptured != 0 {
 		c.Function = r.functions[t.lastLaunch]
 		r.drop(t.lastLaunch) // it went into the graph; no kernel will carry its id
@@ -246,7 +249,7 @@ func (r *Resolver) Resolve(k *record.Activity) (Answer, bool) {
 	if !ok {
 		return Answer{}, false
 	}
-	a := Answer{Launch: l.Place, Graph: l.graph, Order: k.Correlation}
+	a := Answer{Launch: l.Place, Graph: l.graph, Order: k.Correlation, Tag: l.tag}
 	if r.Function != nil {
 		a.Function = r.functions[k.Correlation]
 	}
@@ -258,12 +261,13 @@ func (r *Resolver) Resolve(k *record.Activity) (Answer, bool) {
 		r.drop(k.Correlation)
 		return a, true
 	}
+	a.Tag = 0 // the graph's own launch is of no kind; its nodes are
 	l.hits++
 	l.seen = r.cycle
 	r.launches[k.Correlation] = l
 	if k.GraphNode != 0 {
 		if a.Captured = r.graphs.find(k.GraphID, k.GraphNode); a.Captured != nil {
-			a.Function = a.Captured.Function
+			a.Function, a.Tag = a.Captured.Function, a.Captured.Tag
 		}
 	}
 	return a, true

@@ -12,6 +12,7 @@ import (
 // script plays lines against a resolver, all on one thread, and returns what came out of it:
 //
 //	launch CORR NODE OP         graph-launch CORR NODE      (OP 0: none)
+//	tagged CORR NODE KIND       node-of GRAPH ID NODE KIND
 //	metric NAME VALUE OP        created GRAPH ID NODE OP captured|by-hand
 //	cloned EXEC ID ORIGINAL     graph-gone ID    exec-gone ID    free    unload
 //	kernel CORR EXEC ID         flush            cycles N        waiting    nodes
@@ -41,6 +42,10 @@ func play(t *testing.T, r *Resolver, out *strings.Builder, line string) {
 	switch f[0] {
 	case "launch":
 		add(hotpath.Record{Type: hotpath.Launch, Corr: n[0], Node: n[1], Op: n[2], Flags: flags(n[2])})
+	case "tagged":
+		add(hotpath.Record{Type: hotpath.Launch, Corr: n[0], Node: n[1], Tag: uint16(n[2])})
+	case "node-of":
+		add(hotpath.Record{Type: hotpath.NodeCreated, Flags: hotpath.FlagCaptured, Corr: n[0], Func: uint64(n[1]), Node: n[2], Tag: uint16(n[3])})
 	case "graph-launch":
 		add(hotpath.Record{Type: hotpath.GraphLaunch, Corr: n[0], Node: n[1]})
 	case "metric":
@@ -97,6 +102,9 @@ func resolved(r *Resolver, k *record.Activity) string {
 		for _, m := range c.Metrics {
 			s += fmt.Sprintf(" %d=%d", m.Name, m.Bits)
 		}
+	}
+	if a.Tag != 0 {
+		s += fmt.Sprintf(" kind %d", a.Tag)
 	}
 	return s + "\n"
 }
@@ -219,6 +227,23 @@ kernel of 2: at 22 by a graph
 waiting: 2
 waiting: 1
 waiting: 0`},
+		{"launches and captured nodes are of a kind", `
+tagged 1 21 7
+kernel 1 0 0
+tagged 2 22 8
+node-of 3 30 22 8
+node-of 3 31 23 0
+cloned 4 40 30
+cloned 4 41 31
+tagged 9 50 9
+graph-launch 9 50
+kernel 9 4 40
+kernel 9 4 41
+kernel 9 0 0`, `
+kernel of 1: at 21 kind 7
+kernel of 9: at 50 by a graph captured at 22 kind 8
+kernel of 9: at 50 by a graph captured at 23
+kernel of 9: at 50 by a graph`},
 		{"modules that go", `unload`, `names are stale`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profiler"
+	"github.com/goproton/goproton/profiler/launchkinds"
 )
 
 // Service answers control calls.
@@ -41,6 +42,10 @@ type params struct {
 	PyNode       uint32     `json:"pynode"`
 	Set          uint32     `json:"set"`
 	Phase        int        `json:"phase"`
+	ID           string     `json:"id"`
+	Kernel       string     `json:"kernel"`
+	Hash         string     `json:"hash"`
+	Function     uint64     `json:"function"`
 	UpToPhase    bool       `json:"clear_up_to_phase"`
 	Ints         []float64  `json:"ints"`
 	Floats       []*float64 `json:"floats"` // null is what JSON has for NaN and infinity
@@ -69,8 +74,10 @@ var methods = map[string]func(*Service, *params) (any, error){
 	"data.clear": func(s *Service, p *params) (any, error) {
 		return nil, s.Manager.ClearPhase(p.id(), p.Phase, p.UpToPhase)
 	},
-	"run.begin": (*Service).runBegin,
-	"run.end":   (*Service).runEnd,
+	"launch_kind":  func(_ *Service, p *params) (any, error) { return launchKind(p), nil },
+	"trace_folder": func(s *Service, p *params) (any, error) { s.Manager.TraceFolder(p.Name); return nil, nil },
+	"run.begin":    (*Service).runBegin,
+	"run.end":      (*Service).runEnd,
 }
 
 // Call does one control call. It never panics and never fails without saying so in its answer.
@@ -176,6 +183,11 @@ func (s *Service) finalize(p *params) (any, error) {
 func (s *Service) depth(p *params) (any, error) {
 	n, err := s.Manager.Depth(p.id(), p.Node, p.PyNode)
 	return map[string]int{"depth": n}, err
+}
+
+// launchKind answers with the number that launches of a kind are tagged with.
+func launchKind(p *params) map[string]uint32 {
+	return map[string]uint32{"tag": launchkinds.Register(launchkinds.Kind{ID: p.ID, Kernel: p.Kernel, Hash: p.Hash, Function: p.Function})}
 }
 
 func (s *Service) metricVector(p *params) (any, error) {

@@ -23,6 +23,7 @@ static void op_exit(void) { hp->op_exit(); }
 static int metric_int(const char *s, int64_t v) { return hp->metric_int(name(s), v); }
 static int metric_double(const char *s, double v) { return hp->metric_double(name(s), v); }
 static void launch(uint32_t c, uint64_t f) { hp->launch(c, f); }
+static void tag(uint32_t n, uint64_t f) { hp->tag_launch(n, f); }
 static void launched(void) { hp->launched(0, 0); }
 static void returned(uint32_t c, uint32_t f) { hp->launched(c, f); }
 static void copies(uint32_t c) { hp->work(c); }
@@ -61,6 +62,7 @@ static void threads(struct job *jobs, int n) {
 	free(t);
 }
 
+static void tagged(uint32_t first, uint32_t n) { for (uint32_t i = 0; i < n; i++) hp->tag_launch(7, 1), hp->launch(first + i, 1); }
 static void launches(uint32_t first, uint32_t n) { for (uint32_t i = 0; i < n; i++) hp->launch(first + i, 1); }
 static void scopes(uint32_t nm, uint32_t n) { for (uint32_t i = 0; i < n; i++) hp->scope_exit(hp->scope_enter(nm)); }
 static void metrics(uint32_t nm, uint32_t n) { for (uint32_t i = 0; i < n; i++) hp->metric_int(nm, 1); }
@@ -155,6 +157,9 @@ func Float(s string, v float64) (rc int) {
 // Launch is a launch's ENTER; Launched its EXIT.
 func Launch(corr uint32, function uint64) { C.launch(C.uint32_t(corr), C.uint64_t(function)) }
 
+// Tag says of what kind the next launch of a function is.
+func Tag(tag uint32, function uint64) { C.tag(C.uint32_t(tag), C.uint64_t(function)) }
+
 // Launched is a launch's EXIT callback.
 func Launched() { C.launched() }
 
@@ -210,6 +215,9 @@ func Threads(jobs []Job) {
 
 // Launches, Scopes and Metrics repeat one call n times in C, for benchmarks.
 func Launches(first, n uint32) { C.launches(C.uint32_t(first), C.uint32_t(n)) }
+
+// TaggedLaunches is Launches with a tag for each.
+func TaggedLaunches(first, n uint32) { C.tagged(C.uint32_t(first), C.uint32_t(n)) }
 
 // Scopes enters and leaves one scope n times.
 func Scopes(s string, n int) { C.scopes(C.uint32_t(hotpath.Intern(s)), C.uint32_t(n)) }

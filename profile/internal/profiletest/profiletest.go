@@ -153,6 +153,7 @@ func Text(p *profile.Profile) string {
 		for _, f := range n.Samples {
 			fmt.Fprintf(&b, " samples %d %v", f.Function, f.PCs)
 		}
+		b.WriteString(launchesText(n.Launches))
 		b.WriteByte('\n')
 		return true
 	})
@@ -161,6 +162,9 @@ func Text(p *profile.Profile) string {
 		for _, f := range s.Functions {
 			fmt.Fprintf(&b, "  %+v\n", f)
 		}
+	}
+	for _, k := range p.Launches {
+		fmt.Fprintf(&b, "launch kind %+v\n", k)
 	}
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		fmt.Fprintf(&b, "kind %q %d\n", name, kinds[name])

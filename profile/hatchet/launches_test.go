@@ -1,0 +1,137 @@
+package hatchet
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/profiletest"
+)
+
+func TestLaunchesRoundTrip(t *testing.T) {
+	for seed := range uint64(300) {
+		p, want := profiletest.Random(seed), profiletest.Random(seed)
+		profiletest.Launch(p, seed)
+		profiletest.Launch(want, seed)
+		profiletest.Reduce(want, profiletest.Valid, profiletest.Finite)
+		var pretty, compact, again bytes.Buffer
+		if err := errors.Join(Write(&pretty, p), Compact(&compact, p)); err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range []*bytes.Buffer{&pretty, &compact} {
+			back, err := Read(bytes.NewReader(form.Bytes()))
+			if err != nil {
+				t.Fatalf("profile %d: %v\n%s", seed, err, form)
+			}
+			if got, want := profiletest.Text(back), profiletest.Text(want); got != want {
+				t.Fatalf("profile %d: read back\n%s\nwant\n%s\nfrom\n%s", seed, got, want, form)
+			}
+			again.Reset()
+			if err := Write(&again, back); err != nil || again.String() != pretty.String() {
+				t.Fatalf("profile %d: a file that is read and written changes (error %v)", seed, err)
+			}
+		}
+	}
+}
+
+// A file that is read in pieces has launches in all of them, and their kinds in the last.
+func TestLaunchesInPieces(t *testing.T) {
+	p := profiletest.Random(2)
+	for range 200 {
+		c := profiletest.Random(2).Root
+		c.Name = "part"
+		p.Root.Children = append(p.Root.Children, c)
+	}
+	profiletest.Launch(p, 3)
+	var out bytes.Buffer
+	if err := Write(&out, p); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := Read(bytes.NewReader(out.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := bytes.NewReader(out.Bytes())
+	for pieces := int64(2); pieces < 9; pieces++ {
+		var at []int64
+		for i := int64(1); i < pieces; i++ {
+			from := r.Size() / pieces * i
+			at = append(at, from+int64(nodeStart(out.Bytes()[from:])))
+		}
+		got, err := readAndJoin(r, r.Size(), at)
+		if err != nil {
+			t.Fatalf("%d pieces: %v", pieces, err)
+		}
+		if profiletest.Text(got) != profiletest.Text(whole) {
+			t.Errorf("%d pieces read otherwise", pieces)
+		}
+	}
+}
+
+func launchedProfile() *profile.Profile {
+	times := &profile.Sketch{}
+	for _, ns := range []uint64{9000, 9100, 9150} {
+		times.Add(ns)
+	}
+	hash := strings.Repeat("0123456789abcdef", 4)
+	k := &profile.Node{Name: "matmul", Launches: []profile.LaunchTimes{
+		{Kind: 0, Count: 3, Nanos: 27250, Least: 9000, Most: 9150, Times: times},
+		{Kind: 1, Device: 1, Count: 1, Nanos: 51000, Least: 51000, Most: 51000},
+	}}
+	k.Set("time (ns)", profile.IntValue(78250))
+	k.Set("count", profile.IntValue(4))
+	return &profile.Profile{
+		Root:  &profile.Node{Name: "ROOT", Children: []*profile.Node{k}},
+		Kinds: profile.Kinds{"time (ns)": profile.Inclusive, "count": profile.Inclusive},
+		Info:  profile.Info{profile.InfoTrace: "traces"},
+		Launches: []profile.LaunchKind{
+			{ID: "00c0ffee00000000", Kernel: "matmul", Hash: hash, PID: 17, Function: 0x55d0_c0ff_ee00},
+			{PID: 17},
+		},
+	}
+}
+
+func TestLaunchesAsTheyStand(t *testing.T) {
+	var out bytes.Buffer
+	if err := Write(&out, launchedProfile()); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("testdata", "launches.hatchet")
+	if *update {
+		if err := os.WriteFile(path, out.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(out.Bytes(), want) {
+		t.Errorf("error %v\n%s", err, out.String())
+	}
+}
+
+func TestBrokenLaunches(t *testing.T) {
+	var good bytes.Buffer
+	if err := Compact(&good, launchedProfile()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ from, to, want string }{
+		{`"kind":1`, `"kind":2`, `launches of kind 2, and the root's key "launch_kinds" has 2`},
+		{`"kind":1`, `"kind":-1`, "expected a whole number from 0 on"},
+		{`"kind":1`, `"kind":4294967296`, "expected a whole number below 2147483648"},
+		{`"max":9150,"min":9000`, `"max":8,"min":9000`, "launches of a node: the shortest took 9000 ns and the longest 8"},
+		{`"count":3,"device"`, `"count":2,"device"`, "launches of a node: 2 launches have 3 times"},
+		{`"launches":[`, `"launches":[7,`, "expected"},
+		{`"launch_kinds":[`, `"launch_kinds":[7,`, "expected"},
+	} {
+		text := strings.Replace(good.String(), c.from, c.to, 1)
+		if text == good.String() {
+			t.Fatalf("the file has no %s", c.from)
+		}
+		if _, err := Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %s", c.to, err, c.want)
+		}
+	}
+}

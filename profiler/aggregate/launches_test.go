@@ -1,0 +1,104 @@
+package aggregate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profiler/callpath"
+	"github.com/goproton/goproton/profiler/launchkinds"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// launches prints the tagged launches of a frozen tree, a line each.
+func launches(p *profile.Profile) string {
+	var b strings.Builder
+	p.Root.Walk(func(n *profile.Node, _ int) bool {
+		for _, l := range n.Launches {
+			k := p.Launches[l.Kind]
+			fmt.Fprintf(&b, "%s: %q of %q on %d: %d in %d ns, %d..%d", n.Name, k.ID, k.Kernel, l.Device, l.Count, l.Nanos, l.Least, l.Most)
+			if l.Times != nil {
+				fmt.Fprintf(&b, ", %d timed", l.Times.Count)
+			}
+			b.WriteByte('\n')
+		}
+		return true
+	})
+	return b.String()
+}
+
+// kind registers one and returns its tag.
+func kind(t *testing.T, id string) uint16 {
+	t.Helper()
+	return uint16(launchkinds.Register(launchkinds.Kind{ID: id, Kernel: "matmul", Hash: "ab", Function: 1}))
+}
+
+func tagged(set, corr uint32, tag uint16) *callpath.Answer {
+	at := launched(set, corr)
+	at.Tag = tag
+	return at
+}
+
+func TestLaunchesOfAKindAddUp(t *testing.T) {
+	a, tree, set := stage(t)
+	small, large := kind(t, "small"), kind(t, "large")
+	a.Add(kernel("matmul", 0, 9), tagged(set, 1, large))
+	a.Add(kernel("matmul", 0, 3), tagged(set, 2, small))
+	a.Add(kernel("matmul", 0, 4), tagged(set, 3, small))
+	a.Add(kernel("matmul", 0, 0), tagged(set, 4, small)) // counted, but not timed
+	a.Add(kernel("matmul", 1, 8), tagged(set, 5, small))
+	a.Add(kernel("matmul", 0, 100), launched(set, 6)) // its hook did not run
+	a.Add(kernel("add", 0, 1), tagged(set, 7, hotpath.Others))
+	a.Add(&record.Activity{Kind: record.Copy, Name: "copy", Start: 1, End: 9}, tagged(set, 8, small))
+	p, _ := tree.Freeze("CUDA")
+	want := `matmul: "small" of "matmul" on 0: 3 in 7 ns, 3..4
+matmul: "small" of "matmul" on 1: 1 in 8 ns, 8..8
+matmul: "large" of "matmul" on 0: 1 in 9 ns, 9..9
+add: "" of "" on 0: 1 in 1 ns, 1..1
+`
+	if got := launches(p); got != want {
+		t.Errorf("--- got\n%s--- want\n%s", got, want)
+	}
+	frozen(t, tree, "ROOT(matmul{count=6 device_id=0 time (ns)=124} add{count=1 device_id=0 time (ns)=1})")
+}
+
+// Replays count under the kind of the launch that was captured; a graph that is timed as one is of no kind.
+func TestReplaysAreOfTheCapturedKind(t *testing.T) {
+	a, _, _ := stage(t)
+	tree := a.Sets.NewTree(TreeOptions{Times: true})
+	set := a.Sets.Launch([]*Tree{tree})
+	at := tagged(set, 1, kind(t, "captured"))
+	at.Graph, at.Captured = true, &callpath.Captured{Place: callpath.Place{Set: set}, Tag: at.Tag}
+	for range 3 {
+		a.Add(kernel("matmul", 0, 5), at)
+	}
+	whole := launched(set, 2)
+	whole.Graph = true
+	a.Add(&record.Activity{Kind: record.Graph, Start: 1, End: 100}, whole)
+	p, _ := tree.Freeze("CUDA")
+	if got, want := launches(p), "matmul: \"captured\" of \"matmul\" on 0: 3 in 15 ns, 5..5, 3 timed\n"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// While instructions are sampled, launches of several kinds are still one launcher: what it runs is one function.
+func TestKindsDoNotApportionSamples(t *testing.T) {
+	a, tree, set := stage(t)
+	a.Sampling = NewSampling(false)
+	for i, id := range []string{"x", "y", "z"} {
+		at := tagged(set, uint32(i+1), kind(t, id))
+		at.Function = a.Sampling.Number(record.Function{Module: 5, Name: "matmul"})
+		a.Add(kernel("matmul", 0, 5), at)
+	}
+	a.AddSample(&record.Sample{Module: 5, Function: "matmul", Stalls: []record.Stall{{Samples: 7}}}, set, nil)
+	a.Settle()
+	p, _ := a.FreezeSampled(tree, "CUDA")
+	if p.Sampling.Apportioned != 0 || a.Sampling.Apportioned != 0 {
+		t.Errorf("%d of 7 samples were apportioned, of a function with one place", p.Sampling.Apportioned)
+	}
+	if n := strings.Count(launches(p), "\n"); n != 3 {
+		t.Errorf("%d kinds of launches, want 3", n)
+	}
+}

@@ -1,0 +1,74 @@
+// Package launchkinds numbers the kinds of launches that a trace tells apart: the launches of one compiled kernel with
+// the same arguments. Who traces asks for a number once per kind, off the hot path, and tags launches with it
+// (tag_launch of struct hp_api); package aggregate sums kernel times by number, and profiles name the kinds again.
+package launchkinds
+
+import (
+	"os"
+	"sync"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profile"
+)
+
+// Kind is what the launches of one number have in common. ID, Hash and Function tell kinds apart.
+type Kind struct {
+	ID       string // as tritonparse.LaunchKind makes it
+	Kernel   string // the kernel's name, as compiled
+	Hash     string // Triton's compile hash
+	Function uint64 // the CUfunction handle
+}
+
+type identity struct {
+	id, hash string
+	function uint64
+}
+
+var (
+	mu      sync.RWMutex // guards what follows
+	kinds   []Kind       // by number - 1
+	numbers = map[identity]uint32{}
+)
+
+// Register returns the number of a kind, the same for the same kind as long as the process lives. When there is no
+// number left, after 65534 kinds, it is hotpath.Others, which all further kinds share.
+func Register(k Kind) uint32 {
+	key := identity{k.ID, k.Hash, k.Function}
+	mu.RLock()
+	n, known := numbers[key]
+	mu.RUnlock()
+	if known {
+		return n
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if n, known := numbers[key]; known {
+		return n
+	}
+	if len(kinds) == hotpath.Others-1 {
+		return hotpath.Others
+	}
+	kinds = append(kinds, k)
+	numbers[key] = uint32(len(kinds))
+	return uint32(len(kinds))
+}
+
+// Of describes the launches that carry a tag, as profiles do. Those that share the last number, and those whose number
+// nobody registered, have no ID.
+func Of(tag uint16) profile.LaunchKind {
+	mu.RLock()
+	defer mu.RUnlock()
+	if tag == 0 || int(tag) > len(kinds) {
+		return profile.LaunchKind{PID: os.Getpid()}
+	}
+	k := kinds[tag-1]
+	return profile.LaunchKind{ID: k.ID, Kernel: k.Kernel, Hash: k.Hash, PID: os.Getpid(), Function: k.Function}
+}
+
+// Forget drops every kind. Only tests may: launches may be tagged with their numbers.
+func Forget() {
+	mu.Lock()
+	defer mu.Unlock()
+	kinds = nil
+	clear(numbers)
+}

@@ -1,6 +1,7 @@
 package tritonparse
 
 import (
+	"bytes"
 	"fmt"
 	"hash/maphash"
 	"slices"
@@ -9,36 +10,31 @@ import (
 )
 
 // launchDiff finds what is the same in all launches of a kernel and what is not. It holds one record per distinct value,
-// not per launch: a value that stays as it was costs a pointer's comparison.
+// not per launch; a value that stays as it was costs nothing, not even a look.
 type launchDiff struct {
 	n      int
-	slots  []*slotRuns
-	byName map[slotKey]*slotRuns
+	leaves []leafRuns // in the order of their first launch
+	shape  *shape     // of the last launch
+	places []int32    // of its leaves among ours
+	base   *template  // of the last launch
+	dirty  []int32    // its leaves that differed from the template's
 }
 
-type slotKey struct {
-	name, argument string
-	isArg          bool
-}
-
-// slotRuns are the runs of equal values of one member or argument.
-type slotRuns struct {
-	key    slotKey
-	value  *span // of the run that goes on
-	from   int   // where that began
-	until  int   // the launch after its last
-	leaves []*leafValues
-	byPath map[string]*leafValues
+// leafRuns are the runs of equal values of one leaf.
+type leafRuns struct {
+	place   *place
+	current []byte // value of the run that goes on
+	owned   bool   // current may be written over
+	from    int    // where that run began; -1 if the last launch had no such leaf
+	values  *leafValues
 }
 
 // leafValues are the distinct values of one leaf.
 type leafValues struct {
-	path   []string // below the member or argument
 	count  int
 	values []*leafValue
 	byText map[string]*leafValue
 	seen   map[uint64]struct{} // of leaves that are only counted
-	only   bool                // such a leaf
 }
 
 type leafValue struct {
@@ -50,53 +46,112 @@ type leafValue struct {
 type valueRange struct{ start, end int }
 
 // add takes the next launch.
-func (d *launchDiff) add(slots []slot) {
-	for _, s := range slots {
-		key := slotKey{s.name, s.argument, s.isArg}
-		r := d.byName[key]
-		if r == nil {
-			if d.byName == nil {
-				d.byName = map[slotKey]*slotRuns{}
+func (d *launchDiff) add(l *launch) {
+	if l.shape != d.shape {
+		d.reshape(l.shape)
+	}
+	if l.template != d.base {
+		next := 0
+		for i := range l.leaves {
+			text := l.leaves[i].text
+			if next < len(l.changes) && int(l.changes[next].leaf) == i {
+				text = l.changes[next].text
+				next++
+				d.set(int32(i), text, false)
+			} else {
+				d.set(int32(i), text, true)
 			}
-			r = &slotRuns{key: key, byPath: map[string]*leafValues{}}
-			d.byName[key] = r
-			d.slots = append(d.slots, r)
 		}
-		if r.value == s.value && r.until == d.n {
-			r.until++
-			continue
+		d.base = l.template
+	} else {
+		next := 0
+		for _, i := range d.dirty {
+			for next < len(l.changes) && l.changes[next].leaf < i {
+				next++
+			}
+			if next == len(l.changes) || l.changes[next].leaf != i {
+				d.set(i, l.leaves[i].text, true)
+			}
 		}
-		r.close()
-		r.value, r.from, r.until = s.value, d.n, d.n+1
+		for i := range l.changes {
+			d.set(l.changes[i].leaf, l.changes[i].text, false)
+		}
+	}
+	d.dirty = d.dirty[:0]
+	for i := range l.changes {
+		d.dirty = append(d.dirty, l.changes[i].leaf)
 	}
 	d.n++
 }
 
-func (r *slotRuns) close() {
-	if r.value == nil {
+// set says what the i-th leaf of the shape is in the launch that is being added. A text that stays need not be copied.
+func (d *launchDiff) set(i int32, text []byte, stays bool) {
+	r := &d.leaves[d.places[i]]
+	if r.from >= 0 {
+		if bytes.Equal(r.current, text) {
+			return
+		}
+		r.close(d.n)
+	}
+	r.from = d.n
+	switch {
+	case stays:
+		r.current, r.owned = text, false
+	case r.owned:
+		r.current = append(r.current[:0], text...)
+	default:
+		r.current, r.owned = bytes.Clone(text), true
+	}
+}
+
+// reshape prepares for launches with other members than the last one.
+func (d *launchDiff) reshape(s *shape) {
+	known := map[string]int32{}
+	for i := range d.leaves {
+		known[d.leaves[i].place.id] = int32(i)
+	}
+	if d.leaves == nil {
+		d.leaves = make([]leafRuns, 0, len(s.places))
+	}
+	present := make([]bool, len(d.leaves)+len(s.places))
+	d.places = make([]int32, len(s.places))
+	for i, p := range s.places {
+		at, ok := known[p.id]
+		if !ok {
+			at = int32(len(d.leaves))
+			d.leaves = append(d.leaves, leafRuns{place: p, from: -1})
+		}
+		d.places[i] = at
+		present[at] = true
+	}
+	for i := range d.leaves {
+		if !present[i] {
+			d.leaves[i].close(d.n)
+		}
+	}
+	d.shape, d.base, d.dirty = s, nil, d.dirty[:0]
+}
+
+// close ends the run that goes on before the launch until.
+func (r *leafRuns) close(until int) {
+	if r.from < 0 {
 		return
 	}
-	for _, l := range r.value.leaves {
-		id := strings.Join(l.path, "\x00")
-		v := r.byPath[id]
-		if v == nil {
-			v = &leafValues{path: l.path, byText: map[string]*leafValue{}, only: onlyCounted(r.key.flat(l.path))}
-			r.byPath[id] = v
-			r.leaves = append(r.leaves, v)
-		}
-		v.add(l.text, r.from, r.until)
+	if r.values == nil {
+		r.values = &leafValues{}
 	}
-	r.value = nil
+	r.values.add(r.current, r.from, until, r.place.counted)
+	r.from = -1
 }
 
 // flat is the name that tritonparse gives to a leaf.
-func (k slotKey) flat(path []string) string {
-	name := k.name
-	if k.isArg {
-		name += "." + k.argument
+func (p *place) flat() string {
+	name := p.member
+	if p.isArg {
+		name += "." + p.argument
 	}
-	if len(path) > 0 {
-		name += "." + strings.Join(path, ".")
+	if len(p.path) > 0 {
+		name += "." + strings.Join(p.path, ".")
 	}
 	return name
 }
@@ -113,24 +168,19 @@ func onlyCounted(flat string) bool {
 
 var seed = maphash.MakeSeed()
 
-func (v *leafValues) add(text string, from, until int) {
+func (v *leafValues) add(text []byte, from, until int, counted bool) {
 	v.count += until - from
-	if v.only && len(v.values) > 0 && v.values[0].text != text {
+	if counted && len(v.values) > 0 && v.values[0].text != string(text) {
 		// Addresses may be new in every launch: 64 bits of each are enough to count them.
 		if v.seen == nil {
 			v.seen = map[uint64]struct{}{maphash.String(seed, v.values[0].text): {}}
 		}
-		v.seen[maphash.String(seed, text)] = struct{}{}
+		v.seen[maphash.Bytes(seed, text)] = struct{}{}
 		return
 	}
-	u := v.byText[text]
-	if u == nil {
-		u = &leafValue{text: text}
-		v.byText[text] = u
-		v.values = append(v.values, u)
-	}
+	u := v.find(text)
 	u.count += until - from
-	if v.only {
+	if counted {
 		return
 	}
 	if n := len(u.ranges); n > 0 && u.ranges[n-1].end == from-1 {
@@ -140,6 +190,31 @@ func (v *leafValues) add(text string, from, until int) {
 	}
 }
 
+// find finds or makes a value. Most leaves have one or two.
+func (v *leafValues) find(text []byte) *leafValue {
+	const few = 4
+	if v.byText == nil {
+		for _, u := range v.values {
+			if u.text == string(text) {
+				return u
+			}
+		}
+	} else if u := v.byText[string(text)]; u != nil {
+		return u
+	}
+	u := &leafValue{text: string(text)}
+	v.values = append(v.values, u)
+	if v.byText != nil {
+		v.byText[u.text] = u
+	} else if len(v.values) > few {
+		v.byText = map[string]*leafValue{}
+		for _, u := range v.values {
+			v.byText[u.text] = u
+		}
+	}
+	return u
+}
+
 // same says whether all launches have one value. For tritonparse a leaf that some launches do not have is the same too.
 func (v *leafValues) same(total int, compat bool) bool {
 	return v.distinct() == 1 && (compat || v.count == total)
@@ -147,8 +222,8 @@ func (v *leafValues) same(total int, compat bool) bool {
 
 func (v *leafValues) distinct() int { return max(len(v.values), len(v.seen)) }
 
-func (v *leafValues) appendJSON(out []byte) []byte {
-	if v.only && v.distinct() > 1 {
+func (v *leafValues) appendJSON(out []byte, counted bool) []byte {
+	if counted && v.distinct() > 1 {
 		return fmt.Appendf(out, `{"diff_type":"summary","summary_text":"Varies across %d unique values"}`, v.distinct())
 	}
 	out = append(out, `{"diff_type":"distribution","values":[`...)
@@ -233,43 +308,66 @@ func (o *object) appendJSON(out []byte) []byte {
 // result puts what is the same and what differs into two objects.
 func (d *launchDiff) result(compat bool) (diffs, sames *object) {
 	diffs, sames = &object{}, &object{}
-	for _, r := range d.slots {
-		r.close()
-		if r.key.isArg {
-			r.argument(d.n, compat, diffs, sames)
+	for _, group := range d.members() {
+		if group[0].place.isArg {
+			d.argument(group, compat, diffs, sames)
 			continue
 		}
-		for _, v := range r.leaves {
-			path := append([]string{r.key.name}, v.path...)
-			if v.same(d.n, compat) {
-				sames.at(path...).text = []byte(v.values[0].text)
+		for _, r := range group {
+			path := append([]string{r.place.member}, r.place.path...)
+			if r.values.same(d.n, compat) {
+				sames.at(path...).text = []byte(r.values.values[0].text)
 			} else {
-				diffs.at(path...).text = v.appendJSON(nil)
+				diffs.at(path...).text = r.values.appendJSON(nil, r.place.counted)
 			}
 		}
 	}
 	return diffs, sames
 }
 
+// members are the leaves of each member or argument, all runs ended.
+func (d *launchDiff) members() [][]*leafRuns {
+	type key struct {
+		member, argument string
+		isArg            bool
+	}
+	var groups [][]*leafRuns
+	index := map[key]int{}
+	for i := range d.leaves {
+		r := &d.leaves[i]
+		r.close(d.n)
+		k := key{r.place.member, r.place.argument, r.place.isArg}
+		at, ok := index[k]
+		if !ok {
+			at = len(groups)
+			index[k] = at
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], r)
+	}
+	return groups
+}
+
 // argument keeps what differs in an argument together with what does not.
-func (r *slotRuns) argument(total int, compat bool, diffs, sames *object) {
-	differs := slices.ContainsFunc(r.leaves, func(v *leafValues) bool { return !v.same(total, compat) })
+func (d *launchDiff) argument(group []*leafRuns, compat bool, diffs, sames *object) {
+	p := group[0].place
+	differs := slices.ContainsFunc(group, func(r *leafRuns) bool { return !r.values.same(d.n, compat) })
 	if !differs {
-		for _, v := range r.leaves {
-			sames.at(append([]string{r.key.name, r.key.argument}, v.path...)...).text = []byte(v.values[0].text)
+		for _, r := range group {
+			sames.at(append([]string{p.member, p.argument}, r.place.path...)...).text = []byte(r.values.values[0].text)
 		}
 		return
 	}
-	o := diffs.at(r.key.name, r.key.argument)
+	o := diffs.at(p.member, p.argument)
 	o.at("diff_type").text = []byte(`"argument_diff"`)
 	o.at("sames")
 	o.at("diffs")
-	for _, v := range r.leaves {
-		name := strings.Join(v.path, ".")
-		if v.same(total, compat) {
-			o.at("sames", name).text = []byte(v.values[0].text)
+	for _, r := range group {
+		name := strings.Join(r.place.path, ".")
+		if r.values.same(d.n, compat) {
+			o.at("sames", name).text = []byte(r.values.values[0].text)
 		} else {
-			o.at("diffs", name).text = v.appendJSON(nil)
+			o.at("diffs", name).text = r.values.appendJSON(nil, r.place.counted)
 		}
 	}
 }

@@ -134,7 +134,7 @@ type kernel struct {
 	file                      string
 	compiled                  *chunk
 	parameters, stack, source []byte // of a compilation by the autotuner
-	first                     launch // of a kernel that is only launched
+	inferred                  []byte // the compilation, as far as a launch tells it, of a kernel that is only launched
 	chunks                    []*chunk
 	buffer                    []byte
 	total                     int
@@ -149,14 +149,14 @@ type batch struct {
 	records []ndjson.Record
 	ends    []int
 	parsed  []parsed
+	changes []change
 	done    chan struct{}
 }
 
-// parsed is one record, ready to be numbered.
+// parsed is one record, ready to be numbered: a launch, a compilation, an error, or none of them.
 type parsed struct {
-	kind        string
-	compilation compilation
 	launch      launch
+	compilation *compilation
 	err         error
 }
 
@@ -213,8 +213,9 @@ func (p *parser) readFile(path string) error {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
+			reader := launchReader{in: &p.interner}
 			for b := range work {
-				b.parse(&p.interner, p.options.Compat)
+				b.parse(&reader, p.options.Compat)
 				close(b.done)
 			}
 		}()
@@ -273,40 +274,37 @@ func readBatch(r *ndjson.Reader) (*batch, error) {
 	return b, nil
 }
 
-func (b *batch) parse(in *interner, compat bool) {
+func (b *batch) parse(r *launchReader, compat bool) {
 	b.parsed = make([]parsed, len(b.ends))
 	var members []jsontext.Member
 	from := 0
 	for i, end := range b.ends {
 		text := b.text[from:end]
 		from = end
-		var err error
-		if members, err = jsontext.AppendMembers(members[:0], text); err != nil {
-			b.parsed[i].err = err
+		into := &b.parsed[i]
+		var ok bool
+		if into.launch, b.changes, ok = r.reread(text, b.changes); ok {
 			continue
 		}
-		b.parsed[i] = parseRecord(in, text, members, compat)
+		if members, into.err = jsontext.AppendMembers(members[:0], text); into.err != nil {
+			continue
+		}
+		switch jsontext.Text(member(members, "event_type")) {
+		case "compilation":
+			c := readCompilation(members, compat)
+			into.compilation = &c
+		case "launch":
+			into.launch = r.read(text, members)
+		}
 	}
-	b.text = nil
-}
-
-func parseRecord(in *interner, text []byte, members []jsontext.Member, compat bool) parsed {
-	p := parsed{kind: jsontext.Text(member(members, "event_type"))}
-	switch p.kind {
-	case "compilation":
-		p.compilation = readCompilation(members, compat)
-	case "launch":
-		p.launch = readLaunch(in, text, members)
-	}
-	return p
 }
 
 // take numbers a record and gives it to its kernel.
 func (p *parser) take(r *parsed) {
-	switch r.kind {
-	case "compilation":
-		p.takeCompilation(&r.compilation)
-	case "launch":
+	switch {
+	case r.compilation != nil:
+		p.takeCompilation(r.compilation)
+	case r.launch.template != nil:
 		p.takeLaunch(&r.launch)
 	}
 }
@@ -340,7 +338,7 @@ func (p *parser) takeCompilation(c *compilation) {
 	line := append(c.line, `"occurrence_id":`...)
 	line = strconv.AppendInt(line, int64(p.nextID()), 10)
 	k.compiled = p.spill.add(append(line, "}\n"...))
-	k.first = launch{}
+	k.inferred = nil
 	p.result.Compilations++
 }
 
@@ -354,7 +352,7 @@ func (p *parser) takeLaunch(l *launch) {
 	}
 	k := p.kernel(l.hash)
 	if k.total == 0 && k.compiled == nil {
-		k.first = *l
+		k.inferred = infer(l)
 	}
 	if k.name == "" {
 		k.name = l.name
@@ -365,12 +363,13 @@ func (p *parser) takeLaunch(l *launch) {
 	} else {
 		k.global = append(k.global, valueRange{index, index})
 	}
-	k.diff.add(l.slots)
+	k.diff.add(l)
 	before := len(k.buffer)
-	k.buffer = append(k.buffer, l.line...)
-	k.buffer = fmt.Appendf(k.buffer, `"launch_group_hash":"%s","occurrence_id":%d`, l.group, id)
+	k.buffer = l.appendLine(k.buffer)
+	k.buffer = append(append(append(k.buffer, `"launch_group_hash":"`...), l.group[:]...), `","occurrence_id":`...)
+	k.buffer = strconv.AppendInt(k.buffer, int64(id), 10)
 	if kind := p.sessions.launch(l, id); kind != "" {
-		k.buffer = fmt.Appendf(k.buffer, `,"autotune_launch_type":"%s"`, kind)
+		k.buffer = append(append(append(k.buffer, `,"autotune_launch_type":"`...), kind...), '"')
 	}
 	k.buffer = append(k.buffer, "}\n"...)
 	p.held += len(k.buffer) - before
@@ -453,7 +452,7 @@ func (p *parser) writeKernel(f *gzipFile, k *kernel) {
 	if k.compiled != nil {
 		f.chunk(k.compiled)
 	} else {
-		f.text(k.fake(p.nextID()))
+		f.text(fmt.Appendf(k.inferred, "\"occurrence_id\":%d}\n", p.nextID()))
 	}
 	for _, c := range k.chunks {
 		f.chunk(c)
@@ -472,19 +471,13 @@ func (p *parser) writeKernel(f *gzipFile, k *kernel) {
 	f.text(fmt.Appendf(line, ",\"occurrence_id\":%d}\n", p.nextID()))
 }
 
-// fake is the compilation of a kernel whose compilation was not traced, as far as a launch tells it.
-func (k *kernel) fake(id int) []byte {
-	value := func(slotName string, path ...string) []byte {
-		for _, s := range k.first.slots {
-			if s.name == slotName && !s.isArg {
-				for _, l := range s.value.leaves {
-					if slices.Equal(l.path, path) {
-						return []byte(l.text)
-					}
-				}
-			}
+// infer makes a compilation that was not traced, as far as a launch tells it, without its end.
+func infer(l *launch) []byte {
+	value := func(member string, path ...string) []byte {
+		if v := l.value(member, path...); v != nil {
+			return v
 		}
-		return []byte("null")
+		return null
 	}
 	var out []byte
 	out = appendMember(out, "event_type", []byte(`"compilation"`))
@@ -494,14 +487,13 @@ func (k *kernel) fake(id int) []byte {
 		out = appendMember(out, name, value(name))
 	}
 	var metadata []byte
-	metadata = appendMember(metadata, "hash", jsontext.Quote(k.hash))
-	metadata = appendMember(metadata, "name", jsontext.Quote(k.name))
+	metadata = appendMember(metadata, "hash", jsontext.Quote(l.hash))
+	metadata = appendMember(metadata, "name", jsontext.Quote(l.name))
 	for _, name := range []string{"num_warps", "num_stages", "num_ctas", "maxnreg", "cluster_dims"} {
 		metadata = appendMember(metadata, name, value("compilation_metadata", name))
 	}
 	payload := appendMember(nil, "metadata", append(metadata, '}'))
 	payload = appendMember(payload, "file_content", []byte("{}"))
 	payload = appendMember(payload, "file_path", []byte("{}"))
-	out = appendMember(out, "payload", append(payload, '}'))
-	return fmt.Appendf(out, ",\"occurrence_id\":%d}\n", id)
+	return append(appendMember(out, "payload", append(payload, '}')), ',')
 }

@@ -171,3 +171,12 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func readFile(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

@@ -70,16 +70,19 @@ type session struct {
 	winner    []int
 	selected  launchID
 	groups    []*tunedGroup // distinct launches
-	byGroup   map[string]*tunedGroup
+	byGroup   map[group]*tunedGroup
 }
 
-type launchID struct{ group, hash string }
+type launchID struct {
+	group group
+	hash  string
+}
 
 // tunedGroup is the launches that are alike.
 type tunedGroup struct {
 	launchID
-	last  int // occurrence id
-	slots []slot
+	last   int // occurrence id
+	launch launch
 }
 
 func (s *sessions) get(t tuning) *session {
@@ -88,7 +91,7 @@ func (s *sessions) get(t tuning) *session {
 		if s.byID == nil {
 			s.byID = map[string]*session{}
 		}
-		u = &session{id: t.session, stack: t.user, byGroup: map[string]*tunedGroup{}}
+		u = &session{id: t.session, stack: t.user, byGroup: map[group]*tunedGroup{}}
 		s.byID[t.session] = u
 		s.order = append(s.order, u)
 	}
@@ -117,17 +120,17 @@ func (s *sessions) compilation(c *compilation) {
 
 // launch counts a launch into its session and says what the autotuner used it for; "" outside of it.
 func (s *sessions) launch(l *launch, id int) string {
-	if l.stack == nil {
+	t := l.tuning()
+	if t == nil {
 		return ""
 	}
-	t := l.stack.tuned
 	if t.session == "" {
 		if t.benchmark {
 			return "benchmark"
 		}
 		return ""
 	}
-	u := s.get(t)
+	u := s.get(*t)
 	if u.name == "" {
 		u.name = l.name
 	}
@@ -153,7 +156,7 @@ func (u *session) group(l *launch, id int) {
 		u.byGroup[l.group] = g
 		u.groups = append(u.groups, g)
 	}
-	g.last, g.slots = id, l.slots
+	g.last, g.launch = id, l.keep()
 }
 
 // analyses writes autotune_analysis for each session in which something was chosen, and how often each kernel was.
@@ -212,7 +215,7 @@ func (p *parser) analysis(u *session) []byte {
 	out = appendMember(out, "session_id", jsontext.Quote(u.id))
 	out = appendMember(out, "session_stack", u.stack)
 	out = appendMember(out, "name", textOrNull(u.name))
-	out = appendMember(out, "selected_hash", textOrNull(u.selected.group))
+	out = appendMember(out, "selected_hash", textOrNull(u.selected.group.String()))
 	out = appendMember(out, "winner_compilation_hash", textOrNull(u.selected.hash))
 	out = appendMember(out, "possible_groups", p.possibleGroups(u))
 	out = appendMember(out, "compilation_analysis", p.compilationAnalysis(u))
@@ -270,8 +273,8 @@ func (p *parser) launchAnalysis(u *session) []byte {
 	var hashes []string
 	var diff launchDiff
 	for _, g := range u.groups {
-		hashes = append(hashes, g.group)
-		diff.add(g.slots)
+		hashes = append(hashes, g.group.String())
+		diff.add(&g.launch)
 	}
 	diffs, sames := diff.result(p.options.Compat)
 	params := appendMember(nil, "sames", sames.appendJSON(nil))

@@ -19,6 +19,7 @@ const maxDepth = 512
 type Member struct {
 	Name  string
 	Value []byte
+	At    int // where the value begins in the object's text
 }
 
 // SyntaxError says where a text stops being JSON.
@@ -42,15 +43,15 @@ func AppendMembers(members []Member, text []byte) ([]Member, error) {
 		return members, wrong(at, "not an object")
 	}
 	first := len(members)
-	end, err := object(text, at, 0, func(name, value []byte) {
+	end, err := object(text, at, 0, func(name, value []byte, at int) {
 		n := Text(name)
 		for i := first; i < len(members); i++ {
 			if members[i].Name == n {
-				members[i].Value = value
+				members[i].Value, members[i].At = value, at
 				return
 			}
 		}
-		members = append(members, Member{n, value})
+		members = append(members, Member{n, value, at})
 	})
 	if err != nil {
 		return members, err
@@ -87,6 +88,9 @@ func Valid(text []byte) error {
 	return nil
 }
 
+// End checks the value that begins at i, below so many objects and lists, and returns where it ends.
+func End(text []byte, i, depth int) (int, error) { return value(text, i, depth) }
+
 func space(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
 		i++
@@ -117,7 +121,7 @@ func value(b []byte, i, depth int) (int, error) {
 	return i, wrong(i, "not a value")
 }
 
-func object(b []byte, i, depth int, member func(name, value []byte)) (int, error) {
+func object(b []byte, i, depth int, member func(name, value []byte, at int)) (int, error) {
 	if depth > maxDepth {
 		return i, wrong(i, "nested too deep")
 	}
@@ -142,7 +146,7 @@ func object(b []byte, i, depth int, member func(name, value []byte)) (int, error
 			return end, err
 		}
 		if member != nil {
-			member(name, b[i:end])
+			member(name, b[i:end], i)
 		}
 		i = space(b, end)
 		if i >= len(b) {
@@ -367,7 +371,7 @@ func Get(text []byte, path ...string) []byte {
 			return nil
 		}
 		var found []byte
-		if _, err := object(text, 0, 0, func(n, v []byte) {
+		if _, err := object(text, 0, 0, func(n, v []byte, _ int) {
 			if Text(n) == name {
 				found = v
 			}
@@ -383,6 +387,24 @@ func Get(text []byte, path ...string) []byte {
 type Form struct {
 	ASCII bool                   // \uXXXX for what is not ASCII, as Python's json writes it; else as it is, as orjson does
 	Drop  func(name string) bool // members that are left out, at any depth
+}
+
+// Canonical says of a valid value whether it is a scalar that every Form writes as it stands.
+func Canonical(raw []byte) bool {
+	switch c := raw[0]; c {
+	case '"':
+		for _, c := range raw[1 : len(raw)-1] {
+			if !plain[c] || c == 0x7f {
+				return false
+			}
+		}
+		return true
+	case 't', 'f', 'n':
+		return true
+	case '{', '[':
+		return false
+	}
+	return len(raw) < 19 && !bytes.ContainsAny(raw, ".eE") && string(raw) != "-0"
 }
 
 // Append writes a valid value: members sorted by their names, no blanks, numbers as Python writes them.

@@ -1,0 +1,158 @@
+"""How long `proton trace parse` takes beside tritonparse 0.6.0, on the same trace, in one run.
+
+    python3 bench/trace.py [--proton build/proton] [--peer .venv/bin/python] [--rounds 3] [--cores 0,1] [--keep FOLDER] [COPIES ...]
+
+The trace is the complex sample of tritonparse's own tests, repeated COPIES times, each copy with hashes, times and a script
+name of its own; 25 copies, the default, are 191 MB, 125 compilations and 38,925 launches. --vary gives every launch other
+addresses besides, as a program has that allocates. Each cell is the median over rounds of a process's wall time and of
+its processor time, and its peak resident memory as the system counts it (wait4). Both sides run with their defaults on
+the same cores; tritonparse runs --peer-rounds times, and not at all above --peer-limit copies. With --check the events of
+both are compared: hashes, sessions, differences and, by --compat, maps. tools/oracles.sh fetches tritonparse and Triton,
+whose FileCheck tritonparse uses. Nothing else should run on the machine meanwhile.
+"""
+import argparse, glob, gzip, json, os, re, shutil, statistics, subprocess, sys, tempfile
+
+from viewer import HERE, ROOT, machine, measure, megabytes
+import time
+
+PREFIX = "dedicated_log_triton_trace_"
+SAMPLE = os.path.join(ROOT, "tritonparse/testdata", PREFIX + "complex_.ndjson.gz")
+HASHES = [b"72d67842", b"e3f91167", b"e648e0ca", b"707cff48", b"b04777ad"]  # how the five hashes of the sample begin
+SCRIPT = b"test_complex_kernels.py"
+PEER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from tritonparse.parse.utils import unified_parse
+unified_parse(sys.argv[2], out=sys.argv[3], overwrite=True)
+"""
+INFO = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from tritonparse.info.parse_helper import parse_and_compress_raw_log
+from tritonparse.info.kernel_query import list_kernels
+"""
+
+
+def write(path, copies, vary):
+    """Writes the sample that many times."""
+    with gzip.open(SAMPLE) as f:
+        text = f.read()
+    addresses = re.compile(rb'"data_ptr":"0x([0-9a-f]+)"')
+    launch = 0
+
+    def move(found):
+        return b'"data_ptr":"0x%x"' % (int(found[1], 16) + launch * 4096)
+
+    with open(path, "wb") as out:
+        for i in range(copies):
+            copy = text
+            for h in HASHES:
+                copy = copy.replace(h, b"%04x" % i + h[4:])
+            copy = copy.replace(b"T01:15:", b"T%02d:%02d:" % (i // 60 % 24, i % 60)).replace(SCRIPT, b"test_complex_%04d.py" % i)
+            if vary:
+                lines = []
+                for line in copy.splitlines(keepends=True):
+                    launch += 1
+                    lines.append(addresses.sub(move, line))
+                copy = b"".join(lines)
+            out.write(copy)
+
+
+def repeat(rounds, command, environment):
+    """Runs a command that writes a folder, its last argument; medians of wall and processor time, most memory."""
+    runs = []
+    for _ in range(rounds):
+        shutil.rmtree(command[-1], ignore_errors=True)
+        before = os.times()
+        wall, memory = measure(command, environment)
+        after = os.times()
+        runs.append((wall, after.children_user + after.children_system - before.children_user - before.children_system, memory))
+    walls, processors, memories = zip(*runs)
+    return statistics.median(walls), statistics.median(processors), max(memories)
+
+
+def events(folder):
+    """Yields the events of a parsed trace as one compares them."""
+    for path in sorted(glob.glob(os.path.join(folder, "*.gz"))):
+        with gzip.open(path) as f:
+            for line in f:
+                event = json.loads(line)
+                yield event
+
+
+def compare(ours, theirs):
+    """Counts the events that are equal; ends the program at the first that is not."""
+    counts = {}
+    a, b = events(ours), events(theirs)
+    while True:
+        x, y = next(a, None), next(b, None)
+        if x != y:
+            sys.exit(f"the events differ:\n{json.dumps(x)[:2000]}\n{json.dumps(y)[:2000]}")
+        if x is None:
+            return counts
+        counts[x["event_type"]] = counts.get(x["event_type"], 0) + 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("copies", metavar="COPIES", nargs="*", type=int, default=[25])
+    parser.add_argument("--proton", default=os.path.join(ROOT, "build/proton"))
+    parser.add_argument("--peer", default=os.path.join(ROOT, ".venv/bin/python"), help="interpreter for tritonparse")
+    parser.add_argument("--oracle", default=os.path.join(ROOT, ".venv/oracles/tritonparse-0.6.0"))
+    parser.add_argument("--triton", default=os.path.join(ROOT, ".venv/oracles/triton-3.6.0"), help="wheel whose FileCheck tritonparse finds")
+    parser.add_argument("--peer-limit", type=int, default=50, help="copies up to which tritonparse is run")
+    parser.add_argument("--peer-rounds", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--cores", default="0,1")
+    parser.add_argument("--vary", action="store_true")
+    parser.add_argument("--check", action="store_true", help="compare what both write")
+    parser.add_argument("--keep", metavar="FOLDER", help="leave the traces there, and use those that are there")
+    o = parser.parse_args()
+    os.sched_setaffinity(0, {int(c) for c in o.cores.split(",")})
+    folder = o.keep or tempfile.mkdtemp(prefix="bench-trace-")
+    environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1", TRITONPARSE_ANALYSIS="all")
+    filecheck = os.path.join(o.triton, "triton/FileCheck")
+    if os.path.exists(filecheck):
+        environment["FILECHECK_PATH"] = filecheck
+    there = os.path.exists(o.peer) and os.path.isdir(o.oracle)
+    if not there:
+        print(f"no {o.peer} or no {o.oracle}: only proton is measured; run tools/oracles.sh", file=sys.stderr)
+    try:
+        print(machine())
+        print("| trace | proton trace parse | tritonparse 0.6.0 | wall | processor | memory | written |\n|---|---|---|---|---|---|---|")
+        for copies in o.copies:
+            raw = os.path.join(folder, f"{'varied' if o.vary else 'same'}-{copies}")
+            file = os.path.join(raw, PREFIX + "big_.ndjson")
+            if not os.path.exists(file):
+                os.makedirs(raw, exist_ok=True)
+                write(file, copies, o.vary)
+            print(row(o, raw, file, environment, there and copies <= o.peer_limit), flush=True)
+    finally:
+        if not o.keep:
+            shutil.rmtree(folder)
+
+
+def row(o, raw, file, environment, both):
+    outputs = tempfile.mkdtemp(prefix="bench-trace-out-")
+    try:
+        ours, theirs = os.path.join(outputs, "ours"), os.path.join(outputs, "theirs")
+        wall, processor, memory = repeat(o.rounds, [o.proton, "trace", "parse", raw, "-o", ours], environment)
+        cells = [megabytes(os.path.getsize(file)), f"{wall:.2f} s, {processor:.2f} s, {megabytes(memory)}", "not run", "", "", "", megabytes(size(ours))]
+        if both:
+            their_wall, their_processor, their_memory = repeat(o.peer_rounds, [o.peer, "-c", PEER, o.oracle, raw, theirs], environment)
+            cells[2:] = [f"{their_wall:.1f} s, {their_processor:.1f} s, {megabytes(their_memory)}", f"1 : {their_wall / wall:.1f}",
+                         f"1 : {their_processor / processor:.1f}", f"1 : {their_memory / memory:.1f}", f"{megabytes(size(ours))}, theirs {megabytes(size(theirs))}"]
+            if o.check:
+                subprocess.run([o.proton, "trace", "parse", raw, "-o", ours, "--force", "--compat", "tritonparse"], check=True, stdout=subprocess.DEVNULL)
+                cells.append(f"equal: {compare(ours, theirs)}")
+        return "| " + " | ".join(cells) + " |"
+    finally:
+        shutil.rmtree(outputs)
+
+
+def size(folder):
+    return sum(os.path.getsize(f) for f in glob.glob(os.path.join(folder, "*")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+package tritonparse
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/tritonparse/jsontext"
+)
+
+// plainly works a launch out from its record alone, value by value: what the templates are measured against.
+func plainly(text []byte) (group, []string) {
+	var record []byte
+	members, _ := jsontext.Members(text)
+	for _, m := range members {
+		if !isOurs(m.Name) {
+			record = appendMember(record, m.Name, m.Value)
+		}
+	}
+	if record = append(record, '}'); record[0] != '{' {
+		record = append([]byte{'{'}, record...)
+	}
+	var leaves []string
+	var walk func(path string, raw []byte)
+	walk = func(path string, raw []byte) {
+		if raw[0] != '{' {
+			leaves = append(leaves, path+" = "+string(diffForm.Append(nil, shrink(nil, raw))))
+			return
+		}
+		members, _ := jsontext.Members(raw)
+		for _, m := range members {
+			walk(path+"\x00"+m.Name, m.Value)
+		}
+	}
+	walk("", record)
+	return groupOf(hashForm.Append(nil, record)), leaves
+}
+
+func (l *launch) plain() []string {
+	var leaves []string
+	l.each(func(p *place, text []byte) {
+		path := "\x00" + p.member
+		if p.isArg {
+			path += "\x00" + p.argument
+		}
+		for _, name := range p.path {
+			path += "\x00" + name
+		}
+		leaves = append(leaves, path+" = "+string(text))
+	})
+	return leaves
+}
+
+// checkReread reads the second record by the first and compares with what it says alone. It says whether the template did.
+func checkReread(t *testing.T, first, second []byte) bool {
+	t.Helper()
+	r := launchReader{in: &interner{}}
+	var launches []launch
+	for _, text := range [][]byte{first, second} {
+		members, err := jsontext.Members(text)
+		if err != nil {
+			return false
+		}
+		launches = append(launches, launchReader{in: r.in}.alone(text, members))
+	}
+	r.in.keep(templateKey(second), launches[0].template)
+	l, _, ok := r.reread(second, nil)
+	if ok {
+		launches = append(launches, l)
+	}
+	wantGroup, want := plainly(second)
+	for _, l := range launches[1:] {
+		if got := l.plain(); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("%s\nafter %s\n got %q\nwant %q", second, first, got, want)
+		}
+		if l.group != wantGroup {
+			t.Fatalf("%s\nafter %s\n has group %s, not %s", second, first, l.group, wantGroup)
+		}
+		if a, b := l.appendLine(nil), launches[1].appendLine(nil); !bytes.Equal(a, b) {
+			t.Fatalf("%s\nafter %s\nis written as %s\nnot %s", second, first, a, b)
+		}
+	}
+	return ok
+}
+
+// alone takes a launch apart without a template, and keeps none.
+func (r launchReader) alone(text []byte, members []jsontext.Member) launch {
+	t := newTemplate(r.in, text, members)
+	return launch{template: t, text: text, group: t.group, rewritten: t.rewritten}
+}
+
+// TestTemplates reads each launch of the samples by the one before.
+func TestTemplates(t *testing.T) {
+	for _, name := range []string{"complex_.ndjson.gz", "handmade_.ndjson"} {
+		var before []byte
+		same, all := 0, 0
+		for _, line := range sampleLines(t, name) {
+			if !bytes.Contains(line, []byte(`"event_type":"launch"`)) {
+				continue
+			}
+			if before != nil {
+				all++
+				if checkReread(t, before, line) {
+					same++
+				}
+			}
+			before = line
+		}
+		if name == "complex_.ndjson.gz" && same < all-20 {
+			t.Errorf("%d of %d launches were read by a template", same, all)
+		}
+	}
+}
+
+func sampleLines(t *testing.T, name string) [][]byte {
+	t.Helper()
+	path := t.TempDir() + "/sample"
+	plain(t, strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), "_.ndjson"), path)
+	text := readFile(t, path)
+	return bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+}
+
+// FuzzTemplate reads one record by another: what comes out must be what the record says alone.
+func FuzzTemplate(f *testing.F) {
+	for _, change := range [][2]string{
+		{`"function":7`, `"function":"0x7"`}, {`"grid":[1]`, `"grid":[ 1, 2.0 ]`}, {`"value":1`, `"value":{"a":1}`}, {`"value":1`, `"value":12`},
+		{`"n":`, `"m":`}, {`"stack":[]`, `"stack":[{"pid":3,"name":"]\"["}]`}, {`"t7"`, `"\u00e9é"`}, {`"t7"`, `null`}, {`4}`, `4.50}`}, {`4}`, `{}}`},
+		{`"t7"`, `"` + strings.Repeat("x", 2*maxText) + `"`}, {`"name"`, `"function":1,"name"`}, {`}`, `,"occurrence_id":3}`},
+	} {
+		line := launched("aa", 7)
+		f.Add([]byte(line), []byte(strings.Replace(line, change[0], change[1], 1)))
+		f.Add([]byte(strings.Replace(line, change[0], change[1], 1)), []byte(line))
+	}
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		first, second = bytes.TrimSpace(first), bytes.TrimSpace(second)
+		if jsontext.Valid(second) != nil || len(second) == 0 || second[0] != '{' {
+			return
+		}
+		checkReread(t, first, second)
+	})
+}

@@ -20,8 +20,9 @@ type Stage struct {
 
 // Backend is what a trace of one of Triton's backends is made of.
 type Backend struct {
-	Name   string // metadata.backend_name
-	Stages []Stage
+	Name     string // metadata.backend_name
+	Stages   []Stage
+	Analyses []Analysis // besides those that every backend has
 }
 
 var backends = struct {
@@ -51,10 +52,12 @@ func backendFor(name string) (Backend, bool) {
 // unknownBackend maps what can be mapped of a backend that nobody registered, as tritonparse does.
 var unknownBackend = Backend{Stages: []Stage{
 	{Name: "ttir", Parser: "mlir"}, {Name: "ttgir", Parser: "mlir"}, {Name: "ptx", Parser: "ptx"}, {Name: "amdgcn", Parser: "amdgcn"}, {Name: "sass", Parser: "sass"},
-}}
+}, Analyses: []Analysis{amdAnalysis}}
+
+var amdAnalysis = Analysis{"amd_buffer_ops", []string{"ttgir", "amdgcn"}, amdBufferOps}
 
 func init() {
-	Register(Backend{"cuda", []Stage{
+	Register(Backend{Name: "cuda", Stages: []Stage{
 		{"ttir", "", 10, true, "mlir", "mlir"},
 		{"ttgir", "", 20, true, "mlir", "mlir"},
 		{"llir", "", 30, true, "llvm", "llvm_dbg"},
@@ -63,11 +66,19 @@ func init() {
 		{"sass", "", 60, true, "asm", "sass"},
 		{"json", "", 100, true, "json", ""},
 	}})
-	Register(Backend{"hip", []Stage{
+	Register(Backend{Name: "hip", Stages: []Stage{
 		{"ttir", "", 10, true, "mlir", "mlir"},
 		{"ttgir", "", 20, true, "mlir", "mlir"},
 		{"llir", "", 30, true, "llvm", "llvm_dbg"},
 		{"amdgcn", "", 40, true, "asm", "amdgcn"},
+		{"json", "", 100, true, "json", ""},
+	}, Analyses: []Analysis{amdAnalysis}})
+	Register(Backend{Name: "cann", Stages: []Stage{ // Ascend's NPUs
+		{"ttir", "", 10, true, "mlir", "mlir"},
+		{"ttadapter", "TTAdapter", 20, true, "mlir", "mlir"},
+		{"mlirbc", "", 30, false, "plaintext", ""},
+		{"bcmlir", "", 40, true, "mlir", "mlir"},
+		{"npubin", "", 50, false, "plaintext", ""},
 		{"json", "", 100, true, "json", ""},
 	}})
 }

@@ -19,10 +19,12 @@ type compilation struct {
 	// What the analysis of a session shows, of a compilation by the autotuner.
 	parameters, stack, source []byte
 	line                      []byte // the record with maps and stages, without its end: the occurrence id follows
+	analysis                  []byte // the event that follows the launches; nil if there is none
+	template                  *workTemplate
 }
 
 // readCompilation maps the lines of all that was compiled.
-func readCompilation(members []jsontext.Member, compat bool) compilation {
+func readCompilation(members []jsontext.Member, o *Options) compilation {
 	payload := member(members, "payload")
 	parts, err := jsontext.Members(payload)
 	if err != nil {
@@ -44,9 +46,9 @@ func readCompilation(members []jsontext.Member, compat bool) compilation {
 	}
 	source := member(parts, "python_source")
 	python := sourcemap.Python{File: jsontext.Text(jsontext.Get(source, "file_path")), Has: len(source) > 0 && source[0] == '{'}
-	maps := sourcemap.New(stages, python, compat)
+	maps := sourcemap.New(stages, python, o.Compat)
 
-	c.tune(member(members, "stack"), metadata, source)
+	c.tune(member(members, "stack"), metadata, source, o.Compat)
 
 	var out []byte
 	for _, m := range parts {
@@ -64,30 +66,40 @@ func readCompilation(members []jsontext.Member, compat bool) compilation {
 	}
 	out = appendMember(out, "source_mappings", maps.AppendJSON(nil))
 	c.line = append(withMember(members, "payload", append(out, '}')), ',')
+	if text := texts["ttir"]; known && text != "" && o.wants(rooflineName) {
+		c.template = newWorkTemplate(text, metadata, o.Compat)
+	}
+	c.analysis = irAnalysis(c.hash, backend, &Artifacts{c.name, metadata, texts, maps, readPython(source, true), o, jsontext.Text(jsontext.Get(metadata, "backend_name"))})
 	return c
 }
 
-// tune finds out whether the autotuner compiled it.
-func (c *compilation) tune(stack, metadata, source []byte) {
+// tune finds out whether the autotuner compiled it, and keeps what it chose between.
+func (c *compilation) tune(stack, metadata, source []byte, compat bool) {
+	c.parameters = tunedParameters(func(name string) []byte { return jsontext.Get(metadata, name) })
 	if stack == nil {
 		return
 	}
-	if c.tuned = readTuning(stack); c.tuned.session == "" {
+	if c.tuned = readTuning(stack).seenBy(compat); c.tuned.session == "" {
 		return
 	}
 	c.stack, c.source = bytes.Clone(stack), null
 	if source != nil {
 		c.source = bytes.Clone(source)
 	}
+}
+
+// tunedParameters is an object of the options that configurations may differ in, without those that have no value.
+func tunedParameters(get func(string) []byte) []byte {
+	var out []byte
 	for _, name := range []string{"num_warps", "num_stages", "num_ctas", "maxnreg"} {
-		if v := jsontext.Get(metadata, name); v != nil && string(v) != "null" {
-			c.parameters = appendMember(c.parameters, name, v)
+		if v := get(name); v != nil && string(v) != "null" {
+			out = appendMember(out, name, v)
 		}
 	}
-	if c.parameters == nil {
-		c.parameters = []byte{'{'}
+	if out == nil {
+		out = []byte{'{'}
 	}
-	c.parameters = append(c.parameters, '}')
+	return append(out, '}')
 }
 
 // appendMember adds a member to an object that is being written.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -19,10 +18,16 @@ import (
 
 // Options says how traces are parsed.
 type Options struct {
-	Compat    bool // maps and differences as tritonparse 0.6.0 has them
-	NoPreInit bool // files without a rank stay without one
-	Rank      *int // only this rank; nil for all. -1 is the files without a rank
-	Warn      func(string)
+	Compat    bool     // maps and differences as tritonparse 0.6.0 has them
+	NoPreInit bool     // files without a rank stay without one
+	Rank      *int     // only this rank; nil for all. -1 is the files without a rank
+	Analyses  []string // which to make, see AnalysisNames; nil for all
+
+	Procedures    []Procedure // to look for; the built-in ones if nil
+	OwnProcedures bool        // these are somebody's own, to be looked for on every backend
+	FileCheck     string      // the program that checks what we cannot; "" for none
+
+	Warn func(string)
 }
 
 // Result is what was written and what was not read.
@@ -40,6 +45,12 @@ type Result struct {
 func Parse(source, folder string, o Options) (*Result, error) {
 	if o.Warn == nil {
 		o.Warn = func(string) {}
+	}
+	if o.Procedures == nil {
+		var err error
+		if o.Procedures, err = ReadProcedures(""); err != nil {
+			return nil, err
+		}
 	}
 	files, err := RawFiles(source)
 	if err != nil {
@@ -132,14 +143,15 @@ type parser struct {
 type kernel struct {
 	hash, name                string
 	file                      string
-	compiled                  *chunk
-	parameters, stack, source []byte // of a compilation by the autotuner
-	inferred                  []byte // the compilation, as far as a launch tells it, of a kernel that is only launched
+	compiled, analysis        *chunk
+	parameters, stack, source []byte     // of a compilation by the autotuner
+	inferred                  *inference // of a kernel that is only launched
 	chunks                    []*chunk
 	buffer                    []byte
 	total                     int
 	global                    []valueRange // places among all launches
 	diff                      launchDiff
+	work                      roofline
 }
 
 // batch is some records of one file, read together.
@@ -153,10 +165,11 @@ type batch struct {
 	done    chan struct{}
 }
 
-// parsed is one record, ready to be numbered: a launch, a compilation, an error, or none of them.
+// parsed is one record, ready to be numbered: a launch, a compilation, what the autotuner says, an error, or none of them.
 type parsed struct {
 	launch      launch
 	compilation *compilation
+	tuned       *tuneResult
 	err         error
 }
 
@@ -215,7 +228,7 @@ func (p *parser) readFile(path string) error {
 			defer wg.Done()
 			reader := launchReader{in: &p.interner}
 			for b := range work {
-				b.parse(&reader, p.options.Compat)
+				b.parse(&reader, &p.options)
 				close(b.done)
 			}
 		}()
@@ -274,7 +287,7 @@ func readBatch(r *ndjson.Reader) (*batch, error) {
 	return b, nil
 }
 
-func (b *batch) parse(r *launchReader, compat bool) {
+func (b *batch) parse(r *launchReader, o *Options) {
 	b.parsed = make([]parsed, len(b.ends))
 	var members []jsontext.Member
 	from := 0
@@ -291,10 +304,13 @@ func (b *batch) parse(r *launchReader, compat bool) {
 		}
 		switch jsontext.Text(member(members, "event_type")) {
 		case "compilation":
-			c := readCompilation(members, compat)
+			c := readCompilation(members, o)
 			into.compilation = &c
 		case "launch":
 			into.launch = r.read(text, members)
+		case "autotune":
+			t := readTuneResult(members, o.Compat)
+			into.tuned = &t
 		}
 	}
 }
@@ -306,6 +322,8 @@ func (p *parser) take(r *parsed) {
 		p.takeCompilation(r.compilation)
 	case r.launch.template != nil:
 		p.takeLaunch(&r.launch)
+	case r.tuned != nil:
+		p.sessions.result(r.tuned)
 	}
 }
 
@@ -339,6 +357,10 @@ func (p *parser) takeCompilation(c *compilation) {
 	line = strconv.AppendInt(line, int64(p.nextID()), 10)
 	k.compiled = p.spill.add(append(line, "}\n"...))
 	k.inferred = nil
+	k.work.template = c.template
+	if c.analysis != nil {
+		k.analysis = p.spill.add(c.analysis)
+	}
 	p.result.Compilations++
 }
 
@@ -346,13 +368,14 @@ func (p *parser) takeLaunch(l *launch) {
 	id, index := p.nextID(), p.launches
 	p.launches++
 	p.result.Launches++
+	use := p.sessions.launch(l, id, p.options.Compat)
 	if l.hash == "" {
 		p.result.Dropped++
 		return
 	}
 	k := p.kernel(l.hash)
 	if k.total == 0 && k.compiled == nil {
-		k.inferred = infer(l)
+		k.inferred = infer(l, p.options.Compat)
 	}
 	if k.name == "" {
 		k.name = l.name
@@ -364,12 +387,13 @@ func (p *parser) takeLaunch(l *launch) {
 		k.global = append(k.global, valueRange{index, index})
 	}
 	k.diff.add(l)
+	k.work.add(l, index, id, p.options.Compat)
 	before := len(k.buffer)
 	k.buffer = l.appendLine(k.buffer)
 	k.buffer = append(append(append(k.buffer, `"launch_group_hash":"`...), l.group[:]...), `","occurrence_id":`...)
 	k.buffer = strconv.AppendInt(k.buffer, int64(id), 10)
-	if kind := p.sessions.launch(l, id); kind != "" {
-		k.buffer = append(append(append(k.buffer, `,"autotune_launch_type":"`...), kind...), '"')
+	if use != "" {
+		k.buffer = append(append(append(k.buffer, `,"autotune_launch_type":"`...), use...), '"')
 	}
 	k.buffer = append(k.buffer, "}\n"...)
 	p.held += len(k.buffer) - before
@@ -400,10 +424,7 @@ func (p *parser) writeAll() ([]string, error) {
 	files := map[string]*gzipFile{}
 	slices.SortStableFunc(p.order, func(a, b *kernel) int { return a.rank() - b.rank() })
 	for _, k := range p.order {
-		name := k.file
-		if name == "" {
-			name = p.mappedName()
-		}
+		name := p.output(k)
 		f := files[name]
 		if f == nil {
 			var err error
@@ -426,19 +447,22 @@ func (p *parser) writeAll() ([]string, error) {
 	return names, nil
 }
 
-// writeAnalyses adds what is known of the autotuner to the common output, or where that is not there, to the first.
+// writeAnalyses adds what is known of the autotuner's sessions, each to the output that its kernels are in.
 func (p *parser) writeAnalyses(files map[string]*gzipFile) {
-	lines := p.analyses()
-	if len(lines) == 0 || len(files) == 0 {
-		return
+	for _, a := range p.analyses() {
+		f := files[a.file]
+		for _, event := range a.events {
+			f.text(p.numbered(event))
+		}
 	}
-	f := files[p.mappedName()]
-	if f == nil {
-		f = files[slices.Min(slices.Collect(maps.Keys(files)))]
+}
+
+// output is the file that a kernel is written to.
+func (p *parser) output(k *kernel) string {
+	if k.file == "" {
+		return p.mappedName()
 	}
-	for _, l := range lines {
-		f.text(l)
-	}
+	return k.file
 }
 
 func (k *kernel) rank() int {
@@ -448,19 +472,24 @@ func (k *kernel) rank() int {
 	return 1
 }
 
+// writeKernel writes all events of a kernel but those of the autotuner's sessions, which may have several.
 func (p *parser) writeKernel(f *gzipFile, k *kernel) {
 	if k.compiled != nil {
 		f.chunk(k.compiled)
 	} else {
-		f.text(fmt.Appendf(k.inferred, "\"occurrence_id\":%d}\n", p.nextID()))
+		f.text(fmt.Appendf(k.inferred.line, "\"occurrence_id\":%d}\n", p.nextID()))
 	}
 	for _, c := range k.chunks {
 		f.chunk(c)
 	}
 	f.text(k.buffer)
+	if k.analysis != nil {
+		f.chunk(k.analysis)
+	}
 	if k.total == 0 {
 		return
 	}
+	p.writeRoofline(f, k)
 	diffs, sames := k.diff.result(p.options.Compat)
 	line := fmt.Appendf(nil, `{"event_type":"launch_diff","hash":%s,"name":%s,"total_launches":%d,"launch_index_map":`, jsontext.Quote(k.hash), jsontext.Quote(k.name), k.total)
 	line = appendRanges(line, k.global)
@@ -469,31 +498,4 @@ func (p *parser) writeKernel(f *gzipFile, k *kernel) {
 	line = append(line, `,"sames":`...)
 	line = sames.appendJSON(line)
 	f.text(fmt.Appendf(line, ",\"occurrence_id\":%d}\n", p.nextID()))
-}
-
-// infer makes a compilation that was not traced, as far as a launch tells it, without its end.
-func infer(l *launch) []byte {
-	value := func(member string, path ...string) []byte {
-		if v := l.value(member, path...); v != nil {
-			return v
-		}
-		return null
-	}
-	var out []byte
-	out = appendMember(out, "event_type", []byte(`"compilation"`))
-	out = appendMember(out, "is_fake", []byte("true"))
-	out = appendMember(out, "fake_reason", jsontext.Quote("No compilation event found; inferred from launch event"))
-	for _, name := range []string{"pid", "timestamp", "stack"} {
-		out = appendMember(out, name, value(name))
-	}
-	var metadata []byte
-	metadata = appendMember(metadata, "hash", jsontext.Quote(l.hash))
-	metadata = appendMember(metadata, "name", jsontext.Quote(l.name))
-	for _, name := range []string{"num_warps", "num_stages", "num_ctas", "maxnreg", "cluster_dims"} {
-		metadata = appendMember(metadata, name, value("compilation_metadata", name))
-	}
-	payload := appendMember(nil, "metadata", append(metadata, '}'))
-	payload = appendMember(payload, "file_content", []byte("{}"))
-	payload = appendMember(payload, "file_path", []byte("{}"))
-	return append(appendMember(out, "payload", append(payload, '}')), ',')
 }

@@ -64,7 +64,7 @@ func TestProcessesOfOneRank(t *testing.T) {
 		got = append(got, fmt.Sprint(at(e, "event_type"), " ", at(e, "is_fake"), " ", at(e, "occurrence_id")))
 	}
 	// The file without a rank comes behind the one with it, by name; the compilation of bb was not traced.
-	want := "compilation true 5\nlaunch <nil> 4\nlaunch_diff <nil> <nil>\ncompilation <nil> 2\nlaunch <nil> 0\nlaunch <nil> 1\nlaunch <nil> 3\nlaunch_diff <nil> <nil>"
+	want := "compilation true 5\nlaunch <nil> 4\nlaunch_diff <nil> 6\ncompilation <nil> 2\nlaunch <nil> 0\nlaunch <nil> 1\nlaunch <nil> 3\nroofline <nil> 7\nlaunch_diff <nil> 8"
 	if g := strings.Join(got, "\n"); g != want {
 		t.Errorf("got\n%s\nwant\n%s", g, want)
 	}

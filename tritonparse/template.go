@@ -58,6 +58,7 @@ type place struct {
 	isArg    bool
 	path     []string // below the member or argument
 	counted  bool     // it differs so often that only the number of its values is shown
+	work     bool     // the work of a launch may depend on it
 	id       string
 }
 
@@ -424,7 +425,7 @@ func (in *interner) place(p place) *place {
 	if in.size.shapes += 100 + 2*len(p.id); in.size.shapes > internBudget || in.places == nil {
 		in.places, in.shapes, in.size.shapes = map[string]*place{}, map[string]*shape{}, 0
 	}
-	p.counted = onlyCounted(p.flat())
+	p.counted, p.work = onlyCounted(p.flat()), p.matters()
 	in.places[p.id] = &p
 	return &p
 }

@@ -1,6 +1,7 @@
 package tritonparse
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -17,9 +18,17 @@ type tuning struct {
 	session   string // "" outside of the autotuner
 	benchmark bool
 	user      []byte // the frames before the autotuner's
+	inductor  bool   // it is Inductor's, which tritonparse does not know
 }
 
-const autotuner = "triton/runtime/autotuner.py"
+// autotuner is Triton's, inductorTuner torch.compile's.
+const (
+	autotuner     = "triton/runtime/autotuner.py"
+	inductorTuner = "torch/_inductor/runtime/triton_heuristics.py"
+)
+
+// benchmarks are Inductor's functions that time configurations, some of which call the launcher through others.
+var benchmarks = []string{"bench", "benchmark_all_configs", "autotune_to_one_config", "coordinate_descent_tuning", "_coordinate_descent_tuning"}
 
 // readTuning finds the autotuner in a stack. A session is a call site: the frames above the autotuner's.
 func readTuning(stack []byte) tuning {
@@ -31,7 +40,11 @@ func readTuning(stack []byte) tuning {
 	for _, f := range frames {
 		file, name := jsontext.Text(jsontext.Get(f, "filename")), jsontext.Text(jsontext.Get(f, "name"))
 		inside := strings.Contains(file, autotuner)
-		t.benchmark = t.benchmark || inside && name == "_bench"
+		inductor := strings.Contains(file, inductorTuner)
+		t.benchmark = t.benchmark || inside && name == "_bench" || inductor && slices.Contains(benchmarks, name)
+		if !found && inductor && (name == "run" || slices.Contains(benchmarks, name)) {
+			found, t.inductor = true, true
+		}
 		found = found || inside && (name == "run" || name == "_bench")
 		if !found {
 			user = append(user, file+":"+string(jsontext.Get(f, "line"))+":"+name)
@@ -54,6 +67,35 @@ func readTuning(stack []byte) tuning {
 	return t
 }
 
+// seenBy is the tuning as one of both readings has it.
+func (t tuning) seenBy(compat bool) tuning {
+	if compat && (t.inductor || t.session == "") {
+		return tuning{known: true}
+	}
+	return t
+}
+
+// tuneResult is what an autotune record says: how long each configuration took, and which was chosen.
+type tuneResult struct {
+	tuned                       tuning
+	best, timings, took, cached []byte
+}
+
+func readTuneResult(members []jsontext.Member, compat bool) tuneResult {
+	r := tuneResult{}
+	if stack := member(members, "stack"); stack != nil {
+		r.tuned = readTuning(stack).seenBy(compat)
+	}
+	get := func(name string) []byte {
+		if v := member(members, name); v != nil {
+			return bytes.Clone(v)
+		}
+		return null
+	}
+	r.best, r.timings, r.took, r.cached = get("best_config"), get("configs_timings"), get("duration"), get("cache_hit")
+	return r
+}
+
 // sessions are the autotuner's, by call site, in the order of their first record.
 type sessions struct {
 	byID  map[string]*session
@@ -62,7 +104,8 @@ type sessions struct {
 
 // session is all that the autotuner did for one call site.
 type session struct {
-	id, name  string
+	id        string
+	inductor  bool
 	stack     []byte
 	compiled  []string // hashes, in the order of their compilations
 	hashes    []string // the same, and those of launches
@@ -71,6 +114,8 @@ type session struct {
 	selected  launchID
 	groups    []*tunedGroup // distinct launches
 	byGroup   map[group]*tunedGroup
+	result    *tuneResult
+	inferred  map[string]bool // those of compiled that were not traced
 }
 
 type launchID struct {
@@ -81,6 +126,7 @@ type launchID struct {
 // tunedGroup is the launches that are alike.
 type tunedGroup struct {
 	launchID
+	name   string
 	last   int // occurrence id
 	launch launch
 }
@@ -91,7 +137,7 @@ func (s *sessions) get(t tuning) *session {
 		if s.byID == nil {
 			s.byID = map[string]*session{}
 		}
-		u = &session{id: t.session, stack: t.user, byGroup: map[group]*tunedGroup{}}
+		u = &session{id: t.session, inductor: t.inductor, stack: t.user, byGroup: map[group]*tunedGroup{}}
 		s.byID[t.session] = u
 		s.order = append(s.order, u)
 	}
@@ -113,76 +159,164 @@ func (s *sessions) compilation(c *compilation) {
 	u := s.get(c.tuned)
 	u.compiled = addNew(u.compiled, c.hash)
 	u.hashes = addNew(u.hashes, c.hash)
-	if u.name == "" {
-		u.name = c.name
+}
+
+// inferred counts kernels that are only launched as compiled in the session of their first launch, before all others, as
+// tritonparse does.
+func (s *sessions) inferred(kernels []*kernel) {
+	var first []*session
+	for _, k := range kernels {
+		if k.inferred == nil || k.inferred.tuned.session == "" {
+			continue
+		}
+		u := s.get(k.inferred.tuned)
+		at := 0
+		for at < len(u.compiled) && u.inferred[u.compiled[at]] {
+			at++
+		}
+		u.compiled = slices.Insert(u.compiled, at, k.hash)
+		if u.inferred == nil {
+			u.inferred = map[string]bool{}
+			first = append(first, u)
+		}
+		u.inferred[k.hash] = true
+	}
+	rest := slices.DeleteFunc(slices.Clone(s.order), func(u *session) bool { return u.inferred != nil })
+	s.order = append(first, rest...)
+}
+
+// result keeps what an autotune record says of its session.
+func (s *sessions) result(r *tuneResult) {
+	if r.tuned.session != "" {
+		s.get(r.tuned).result = r
 	}
 }
 
 // launch counts a launch into its session and says what the autotuner used it for; "" outside of it.
-func (s *sessions) launch(l *launch, id int) string {
-	t := l.tuning()
-	if t == nil {
+func (s *sessions) launch(l *launch, id int, compat bool) string {
+	tuned := l.tuning()
+	if tuned == nil {
 		return ""
 	}
+	t := tuned.seenBy(compat)
 	if t.session == "" {
 		if t.benchmark {
 			return "benchmark"
 		}
 		return ""
 	}
-	u := s.get(*t)
-	if u.name == "" {
-		u.name = l.name
-	}
+	u := s.get(t)
 	u.group(l, id)
-	if !t.benchmark {
-		u.selected = launchID{l.group, l.hash}
-		u.winner = append(u.winner, id)
-		if len(u.benchmark) > 0 {
-			return "winner"
+	if t.benchmark {
+		u.benchmark = append(u.benchmark, id)
+		if l.hash != "" {
+			u.hashes = addNew(u.hashes, l.hash)
 		}
-		return "cached_winner"
+		return "benchmark"
 	}
-	u.benchmark = append(u.benchmark, id)
-	u.hashes = addNew(u.hashes, l.hash)
-	return "benchmark"
+	u.winner = append(u.winner, id)
+	if l.hash != "" {
+		u.selected = launchID{l.group, l.hash}
+	}
+	switch {
+	case len(u.benchmark) > 0:
+		return "winner"
+	case u.inductor: // all of Inductor's launches come from there, also those of kernels that it never tunes
+		return ""
+	}
+	return "cached_winner"
 }
 
 // group keeps one launch of those that are alike, the last.
 func (u *session) group(l *launch, id int) {
 	g := u.byGroup[l.group]
 	if g == nil {
-		g = &tunedGroup{launchID: launchID{l.group, l.hash}}
+		g = &tunedGroup{launchID: launchID{l.group, l.hash}, name: jsontext.Text(l.value("compilation_metadata", "name"))}
 		u.byGroup[l.group] = g
 		u.groups = append(u.groups, g)
 	}
 	g.last, g.launch = id, l.keep()
 }
 
+// configurations are the compilations that a session chose from. tritonparse takes those that it compiled; one that was
+// compiled elsewhere, as Inductor's are, was timed no less.
+func (u *session) configurations(compat bool) []string {
+	if compat {
+		return u.compiled
+	}
+	all := slices.Clone(u.compiled)
+	for _, h := range u.hashes {
+		all = addNew(all, h)
+	}
+	return all
+}
+
+// chose says whether the session chose between configurations, and did not only launch what was chosen before.
+func (u *session) chose(compat bool) bool {
+	return len(u.benchmark) >= 2 || len(u.configurations(compat)) >= 2 || !compat && u.result != nil
+}
+
+// sessionEvents are those of one output, without their ends.
+type sessionEvents struct {
+	file   string
+	events [][]byte
+}
+
 // analyses writes autotune_analysis for each session in which something was chosen, and how often each kernel was.
-func (p *parser) analyses() [][]byte {
-	var lines [][]byte
-	runs := map[string]int{}
-	var winners []string
+func (p *parser) analyses() []*sessionEvents {
+	compat := p.options.Compat
+	p.sessions.inferred(p.order)
+	var files []*sessionEvents
 	for _, u := range p.sessions.order {
-		if len(u.benchmark) < 2 && len(u.hashes) < 2 {
+		if !u.chose(compat) {
 			continue
 		}
-		lines = append(lines, p.analysis(u))
-		if hash := u.selected.hash; hash != "" {
-			winners = addNew(winners, hash)
-			runs[hash]++
+		slices.SortFunc(u.groups, func(a, b *tunedGroup) int { return a.last - b.last })
+		name, ok := p.sessionOutput(u)
+		if !ok {
+			continue
+		}
+		i := slices.IndexFunc(files, func(f *sessionEvents) bool { return f.file == name })
+		if i < 0 {
+			i = len(files)
+			files = append(files, &sessionEvents{file: name})
+		}
+		files[i].events = append(files[i].events, p.analysis(u))
+	}
+	if counts := p.winnerCounts(); counts != nil {
+		for _, f := range files {
+			f.events = append(f.events, slices.Clip(counts)) // each gets a number of its own
 		}
 	}
-	if len(lines) == 0 {
+	return files
+}
+
+// winnerCounts is in how many sessions each kernel was chosen; nil if in none.
+func (p *parser) winnerCounts() []byte {
+	counts := &object{}
+	runs := map[string]int{}
+	for _, u := range p.sessions.order {
+		if u.selected.hash == "" || u.inductor && !u.chose(p.options.Compat) {
+			continue
+		}
+		runs[u.selected.hash]++
+		counts.at(u.selected.hash).text = strconv.AppendInt(nil, int64(runs[u.selected.hash]), 10)
+	}
+	if len(runs) == 0 {
 		return nil
 	}
-	counts := &object{}
-	for _, w := range winners {
-		counts.at(w).text = strconv.AppendInt(nil, int64(runs[w]), 10)
+	return append([]byte(`{"event_type":"autotune_summary","winner_run_counts":`), counts.appendJSON(nil)...)
+}
+
+// sessionOutput is where the session's first kernel is written; there may be none that is.
+func (p *parser) sessionOutput(u *session) (string, bool) {
+	if hashes := u.configurations(p.options.Compat); len(hashes) > 0 && p.kernels[hashes[0]] != nil {
+		return p.output(p.kernels[hashes[0]]), true
 	}
-	out := append([]byte(`{"event_type":"autotune_summary","winner_run_counts":`), counts.appendJSON(nil)...)
-	return append(lines, p.numbered(out))
+	if len(u.groups) > 0 && p.kernels[u.groups[0].hash] != nil {
+		return p.output(p.kernels[u.groups[0].hash]), true
+	}
+	return "", false
 }
 
 // numbered ends an event.
@@ -211,72 +345,119 @@ func appendTexts(out []byte, texts []string) []byte {
 }
 
 func (p *parser) analysis(u *session) []byte {
+	compat := p.options.Compat
+	hashes := u.configurations(compat)
+	name := ""
+	if len(hashes) > 0 {
+		name = p.kernels[hashes[0]].name
+	} else if len(u.groups) > 0 {
+		name = u.groups[0].name
+	}
 	out := appendMember(nil, "event_type", []byte(`"autotune_analysis"`))
 	out = appendMember(out, "session_id", jsontext.Quote(u.id))
 	out = appendMember(out, "session_stack", u.stack)
-	out = appendMember(out, "name", textOrNull(u.name))
+	out = appendMember(out, "name", textOrNull(name))
 	out = appendMember(out, "selected_hash", textOrNull(u.selected.group.String()))
 	out = appendMember(out, "winner_compilation_hash", textOrNull(u.selected.hash))
 	out = appendMember(out, "possible_groups", p.possibleGroups(u))
-	out = appendMember(out, "compilation_analysis", p.compilationAnalysis(u))
-	out = appendMember(out, "launch_analysis", p.launchAnalysis(u))
+	out = appendMember(out, "compilation_analysis", p.compilationAnalysis(hashes))
+	diffs, sames := u.differences(compat)
+	out = appendMember(out, "launch_analysis", u.launchAnalysis(diffs, sames))
 	out = appendMember(out, "cache_usage", strconv.AppendBool(nil, len(u.benchmark) == 0))
 	out = appendMember(out, "launch_ranges", fmt.Appendf(nil, `{"benchmark":%q,"winner":%q}`, idRanges(u.benchmark), idRanges(u.winner)))
 	out = appendMember(out, "launch_occurrence_ids", fmt.Appendf(nil, `{"benchmark":%s,"winner":%s}`, appendInts(nil, u.benchmark), appendInts(nil, u.winner)))
-	return p.numbered(out)
+	if len(u.groups) > 0 {
+		out = appendMember(out, "autotune_args_summary", p.argumentsSummary(u, hashes, sames))
+	}
+	if r := u.result; r != nil {
+		result := appendMember(nil, "best_config", r.best)
+		result = appendMember(result, "configs_timings", r.timings)
+		result = appendMember(result, "benchmark_duration", r.took)
+		out = appendMember(out, "autotune_result", append(appendMember(result, "cache_hit", r.cached), '}'))
+	}
+	return out
 }
 
-// possibleGroups are the sets of configurations that the winner was chosen from, in whatever session.
+// possibleGroups are the sets of configurations that the winner was chosen from: the session's own, or where it only
+// launched what was chosen before, those of the sessions that had it among theirs.
 func (p *parser) possibleGroups(u *session) []byte {
+	compat := p.options.Compat
 	out := []byte{'['}
+	if own := u.configurations(compat); len(own) > 0 {
+		return append(appendTexts(out, own), ']')
+	}
 	seen := map[string]bool{}
 	for _, other := range p.sessions.order {
-		key := strings.Join(other.hashes, "|")
-		if len(other.hashes) == 0 || seen[key] || !slices.Contains(other.hashes, u.selected.hash) {
+		group := other.configurations(compat)
+		key := strings.Join(group, "|")
+		if len(group) < 2 || seen[key] || !slices.Contains(group, u.selected.hash) {
 			continue
 		}
 		seen[key] = true
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = appendTexts(out, other.hashes)
+		out = appendTexts(out, group)
 	}
 	return append(out, ']')
 }
 
 // compilationAnalysis is null where all was compiled before.
-func (p *parser) compilationAnalysis(u *session) []byte {
-	if len(u.compiled) == 0 {
+func (p *parser) compilationAnalysis(hashes []string) []byte {
+	if len(hashes) == 0 {
 		return null
 	}
 	configs := []byte{'['}
-	for i, hash := range u.compiled {
+	for i, hash := range hashes {
 		if i > 0 {
 			configs = append(configs, ',')
 		}
-		configs = fmt.Appendf(configs, `{"compilation_config_params":%s,"compilation_hash":%s}`, p.kernels[hash].parameters, jsontext.Quote(hash))
+		configs = fmt.Appendf(configs, `{"compilation_config_params":%s,"compilation_hash":%s}`, p.kernels[hash].tunedParameters(), jsontext.Quote(hash))
 	}
-	first := p.kernels[u.compiled[0]]
-	common := appendMember(nil, "stack", first.stack)
-	common = append(appendMember(common, "python_source", first.source), '}')
+	first := p.kernels[hashes[0]]
+	stack, source := first.stack, first.source
+	if first.inferred != nil {
+		stack = first.inferred.stack
+	}
+	if stack == nil {
+		stack = null
+	}
+	if source == nil {
+		source = null
+	}
+	common := appendMember(nil, "stack", stack)
+	common = append(appendMember(common, "python_source", source), '}')
 	out := appendMember(nil, "configs", append(configs, ']'))
-	out = appendMember(out, "compilation_hashes", appendTexts(nil, u.compiled))
+	out = appendMember(out, "compilation_hashes", appendTexts(nil, hashes))
 	return append(appendMember(out, "common_info", common), '}')
 }
 
-// launchAnalysis compares the launches that differ; it is null where there were none.
-func (p *parser) launchAnalysis(u *session) []byte {
+// tunedParameters are those of the compilation, or of the launch that it was inferred from.
+func (k *kernel) tunedParameters() []byte {
+	if k.inferred != nil {
+		return k.inferred.parameters
+	}
+	return k.parameters
+}
+
+// differences compares the launches that differ.
+func (u *session) differences(compat bool) (diffs, sames *object) {
+	var diff launchDiff
+	for _, g := range u.groups {
+		diff.add(&g.launch)
+	}
+	return diff.result(compat)
+}
+
+// launchAnalysis is null where there were no launches.
+func (u *session) launchAnalysis(diffs, sames *object) []byte {
 	if len(u.groups) == 0 {
 		return null
 	}
-	slices.SortFunc(u.groups, func(a, b *tunedGroup) int { return a.last - b.last })
 	var hashes []string
-	var diff launchDiff
 	for _, g := range u.groups {
 		hashes = append(hashes, g.group.String())
-		diff.add(&g.launch)
 	}
-	diffs, sames := diff.result(p.options.Compat)
 	params := appendMember(nil, "sames", sames.appendJSON(nil))
 	params = append(appendMember(params, "diffs", diffs.appendJSON(nil)), '}')
 	out := appendMember(nil, "launch_group_hashes", appendTexts(nil, hashes))

@@ -1,0 +1,352 @@
+package tritonparse
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/tritonparse/jsontext"
+)
+
+// defaultProcedures are tritonparse's own, as it ships them (LICENSE beside them): ways in which AMD's compiler schedules
+// the warps of a matrix multiplication against each other.
+//
+//go:embed procedures/default_procedure_checks.json
+var defaultProcedures []byte
+
+// Procedure is a pattern in TTGIR that says that the compiler did something to a kernel.
+type Procedure struct {
+	Name       string
+	Message    string
+	Patterns   string // lines of CHECK, CHECK-NOT …, as LLVM's FileCheck reads them
+	Attributes []procedureAttribute
+	display    json.RawMessage // the attributes as they were given
+}
+
+// procedureAttribute is a number or text that is shown with a procedure, and where it is found.
+type procedureAttribute struct {
+	Key     string   `json:"key"`
+	Type    string   `json:"type"`
+	Source  string   `json:"source"`          // module_attrs, ir_content, computed
+	Rule    string   `json:"extract_rule"`    // regex, count, dot_shape
+	Pattern string   `json:"extract_pattern"` // for regex and count
+	Group   int      `json:"extract_group"`   // of regex
+	Field   string   `json:"extract_field"`   // of dot_shape
+	Compute string   `json:"compute_rule"`    // pp_clusters, tile_size_bits
+	From    []string `json:"compute_from"`
+	pattern *regexp.Regexp
+}
+
+// ReadProcedures reads a file in tritonparse's format of procedure checks; it returns the built-in ones for "".
+func ReadProcedures(path string) ([]Procedure, error) {
+	if path == "" {
+		return parseProcedures(defaultProcedures)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	checks, err := parseProcedures(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return checks, nil
+}
+
+func parseProcedures(text []byte) ([]Procedure, error) {
+	var file struct {
+		Procedures []struct {
+			Name     string          `json:"name"`
+			Message  string          `json:"message"`
+			Patterns string          `json:"pattern_checks"`
+			Display  json.RawMessage `json:"display_attributes"`
+		} `json:"procedures"`
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, err
+	}
+	var checks []Procedure
+	for i, p := range file.Procedures {
+		if p.Name == "" || p.Patterns == "" {
+			return nil, fmt.Errorf("procedure %d needs a name and pattern_checks", i)
+		}
+		c := Procedure{Name: p.Name, Message: p.Message, Patterns: p.Patterns, display: p.Display}
+		if len(p.Display) > 0 {
+			if err := json.Unmarshal(p.Display, &c.Attributes); err != nil {
+				return nil, fmt.Errorf("procedure %s: display_attributes: %w", p.Name, err)
+			}
+		} else {
+			c.display = json.RawMessage("[]")
+		}
+		for k := range c.Attributes {
+			if err := c.Attributes[k].compile(); err != nil {
+				return nil, fmt.Errorf("procedure %s: attribute %s: %w", p.Name, c.Attributes[k].Key, err)
+			}
+		}
+		checks = append(checks, c)
+	}
+	if len(checks) == 0 {
+		return nil, errors.New("no procedures in it")
+	}
+	return checks, nil
+}
+
+func (a *procedureAttribute) compile() (err error) {
+	if a.Group == 0 {
+		a.Group = 1
+	}
+	if a.Rule != "regex" {
+		return nil
+	}
+	if a.pattern, err = regexp.Compile(a.Pattern); err == nil && a.pattern.NumSubexp() < a.Group {
+		err = fmt.Errorf("the pattern has no group %d", a.Group)
+	}
+	return err
+}
+
+// procedureChecks looks for procedures in TTGIR. Without a file of checks the built-in ones are looked for in AMD's kernels
+// only, as they are about these. With Compat it is as tritonparse does it: for all, by FileCheck.
+func procedureChecks(a *Artifacts) []Finding {
+	o := a.options
+	if !o.Compat && !o.OwnProcedures && a.backend != "hip" || len(o.Procedures) == 0 {
+		return nil
+	}
+	ttgir := a.Texts["ttgir"]
+	var out []byte
+	for i := range o.Procedures {
+		p := &o.Procedures[i]
+		r := p.check(ttgir, o)
+		tile := dotShape(a.Texts["ttir"])
+		for _, name := range tile.names {
+			if r.attributes.values[name] == nil {
+				r.attributes.at(name).text = tile.values[name].text
+			}
+		}
+		out = appendMember(out, p.Name, r.appendJSON(nil))
+	}
+	return []Finding{{"procedure_checks", json.RawMessage(append(out, '}'))}}
+}
+
+// procedureResult is what one check found.
+type procedureResult struct {
+	check      *Procedure
+	detected   bool
+	pattern    string
+	details    []string
+	err        string
+	module     []byte
+	attributes *object
+	method     string
+}
+
+func (p *Procedure) check(ttgir string, o *Options) procedureResult {
+	r := procedureResult{check: p, pattern: p.Patterns, details: []string{}, module: null, attributes: &object{}, method: "filecheck"}
+	directives := p.directives()
+	program := o.FileCheck
+	if o.Compat && program == "" {
+		r.details = []string{}
+		r.err = "FileCheck binary not available. Set FILECHECK_PATH env var or install Triton."
+		return r
+	}
+	r.details = directives
+	r.pattern = "; " + strings.Join(directives, "\n; ")
+	r.module, r.attributes = p.attributes(ttgir)
+	if !o.Compat {
+		checks, err := readChecks(directives)
+		if err == nil {
+			r.method = "proton"
+			r.detected, r.err = checks.match(ttgir)
+			return r
+		}
+		if program == "" {
+			r.err = err.Error() + "; install LLVM's FileCheck, or set FILECHECK_PATH to it"
+			return r
+		}
+	}
+	r.detected, r.err = runFileCheck(program, r.pattern, ttgir)
+	return r
+}
+
+// directives are the lines that check something.
+func (p *Procedure) directives() []string {
+	lines := []string{}
+	for _, l := range strings.Split(p.Patterns, "\n") {
+		if l = strings.TrimSpace(l); strings.HasPrefix(l, "CHECK") {
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
+
+func (r procedureResult) appendJSON(out []byte) []byte {
+	out = appendMember(out, "procedure_name", jsontext.Quote(r.check.Name))
+	out = appendMember(out, "detected", strconv.AppendBool(nil, r.detected))
+	out = appendMember(out, "check_pattern", jsontext.Quote(r.pattern))
+	out = appendMember(out, "match_details", appendTexts(nil, r.details))
+	out = appendMember(out, "error_message", textOrNull(r.err))
+	out = appendMember(out, "message", jsontext.Quote(r.check.Message))
+	out = appendMember(out, "module_attributes", r.module)
+	out = appendMember(out, "attributes", r.attributes.appendJSON(nil))
+	out = appendMember(out, "display_attributes", compact(r.check.display))
+	return append(appendMember(out, "detection_method", jsontext.Quote(r.method)), '}')
+}
+
+func compact(raw json.RawMessage) []byte {
+	var out []byte
+	for i, e := range jsontext.Elements(raw) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = jsontext.Form{}.Append(out, e)
+	}
+	return append(append([]byte{'['}, out...), ']')
+}
+
+var moduleAttributes = regexp.MustCompile(`module\s+attributes\s*\{([^}]+)\}`)
+
+// attributes finds what is shown with a procedure: first what stands in the text, then what is computed from that.
+func (p *Procedure) attributes(ttgir string) (module []byte, found *object) {
+	module, found = null, &object{}
+	if m := moduleAttributes.FindStringSubmatch(ttgir); m != nil {
+		module = jsontext.Quote(strings.TrimSpace(m[1]))
+	}
+	shape := dotShape(ttgir)
+	for i := range p.Attributes {
+		p.Attributes[i].extract(ttgir, shape, found)
+	}
+	for _, a := range p.Attributes {
+		if a.Source != "computed" || found.values[a.Key] != nil {
+			continue
+		}
+		for _, need := range a.From {
+			if found.values[need] != nil {
+				continue
+			}
+			declared := false
+			for i := range p.Attributes {
+				if p.Attributes[i].Key == need {
+					declared = true
+					p.Attributes[i].extract(ttgir, shape, found)
+				}
+			}
+			if v := shape.values[need]; v != nil && !declared {
+				found.at(need).text = v.text
+			}
+		}
+		if v, ok := a.compute(found, ttgir); ok {
+			found.at(a.Key).text = strconv.AppendInt(nil, int64(v), 10)
+		}
+	}
+	return module, found
+}
+
+func (a *procedureAttribute) extract(text string, shape, found *object) {
+	switch {
+	case a.Source != "module_attrs" && a.Source != "ir_content":
+	case a.Rule == "regex" && a.Pattern != "":
+		if m := a.pattern.FindStringSubmatch(text); m != nil {
+			v := jsontext.Quote(m[a.Group])
+			if _, err := strconv.Atoi(m[a.Group]); err == nil && a.Type == "number" {
+				v = []byte(m[a.Group])
+			}
+			found.at(a.Key).text = v
+		}
+	case a.Rule == "count" && a.Pattern != "" && a.Source == "ir_content":
+		found.at(a.Key).text = strconv.AppendInt(nil, int64(strings.Count(text, a.Pattern)), 10)
+	case a.Rule == "dot_shape" && a.Source == "ir_content":
+		field := a.Field
+		if field == "" {
+			field = a.Key
+		}
+		if v := shape.values[field]; v != nil {
+			found.at(a.Key).text = v.text
+		}
+	}
+}
+
+// number is a value that was found.
+func (o *object) number(name string) (int, bool) {
+	v := o.values[name]
+	if v == nil {
+		return 0, false
+	}
+	n, err := strconv.Atoi(string(v.text))
+	return n, err == nil
+}
+
+func (a *procedureAttribute) compute(found *object, text string) (int, bool) {
+	count := func(name, pattern string) int {
+		if n, ok := found.number(name); ok {
+			return n
+		}
+		return strings.Count(text, pattern)
+	}
+	switch a.Compute {
+	case "pp_clusters":
+		warps, ok := found.number("num_warps")
+		if m := ttgirWarps.FindStringSubmatch(text); !ok && m != nil {
+			warps, _ = strconv.Atoi(m[1])
+		}
+		barriers := count("cond_barrier_count", "amdgpu.cond_barrier")
+		switch {
+		case warps == 4 && barriers == 0:
+			return 1, true
+		case warps == 8 && barriers > 0 && count("dot_count", "tt.dot") >= 4:
+			return 4, true
+		case warps == 8 && barriers > 0:
+			return 2, true
+		}
+	case "tile_size_bits":
+		m, okM := found.number("tile_m")
+		n, okN := found.number("tile_n")
+		k, okK := found.number("tile_k")
+		dtype := found.values["input_dtype"]
+		if !okM || !okN || !okK || dtype == nil {
+			return 0, false
+		}
+		bits, ok := typeBits(jsontext.Text(dtype.text))
+		return m * n * k * bits, ok
+	}
+	return 0, false
+}
+
+var dotOperation = regexp.MustCompile(`tt\.dot[^:]*:\s*tensor<(\d+)x(\d+)x([a-zA-Z0-9]+)[^*]*\*\s*tensor<(\d+)x(\d+)x([a-zA-Z0-9]+)[^-]*->\s*tensor<(\d+)x(\d+)x([a-zA-Z0-9]+)`)
+
+// dotShape is the shape of the first tt.dot; empty if there is none.
+func dotShape(text string) *object {
+	o := &object{}
+	if m := dotOperation.FindStringSubmatch(text); m != nil {
+		o.at("tile_m").text = []byte(m[7])
+		o.at("tile_n").text = []byte(m[8])
+		o.at("tile_k").text = []byte(m[2])
+		o.at("input_dtype").text = jsontext.Quote(m[3])
+		o.at("output_dtype").text = jsontext.Quote(m[9])
+	}
+	return o
+}
+
+// typeSizes are looked for in this order, as parts of the name: bf16 is found as f16.
+var typeSizes = []struct {
+	name string
+	bits int
+}{
+	{"f16", 16}, {"bf16", 16}, {"f32", 32}, {"f64", 64}, {"fp16", 16}, {"bfloat16", 16}, {"fp32", 32}, {"fp64", 64},
+	{"i8", 8}, {"i16", 16}, {"i32", 32}, {"i64", 64}, {"int8", 8}, {"int16", 16}, {"int32", 32}, {"int64", 64},
+	{"f8e4m3fnuz", 8}, {"f8e5m2fnuz", 8}, {"f8e4m3fn", 8}, {"f8e5m2", 8},
+}
+
+// typeBits is the size of an element type as tritonparse finds it.
+func typeBits(name string) (int, bool) {
+	name = strings.ToLower(strings.TrimSpace(name))
+	for _, t := range typeSizes {
+		if strings.Contains(name, t.name) {
+			return t.bits, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,398 @@
+package tritonparse
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/tritonparse/ttir"
+)
+
+// workTemplate is what a kernel's TTIR says of its work, before any launch.
+type workTemplate struct {
+	compat    compatWork
+	module    *ttir.Module // nil with Compat
+	constants map[int]bool // positions of arguments that are compiled in
+}
+
+func newWorkTemplate(text string, metadata []byte, compat bool) *workTemplate {
+	if compat {
+		return &workTemplate{compat: readCompatWork(text)}
+	}
+	t := &workTemplate{module: ttir.Parse(text), constants: map[int]bool{}}
+	constants, _ := jsontext.Members(jsontext.Get(metadata, "src_constants"))
+	for _, m := range constants { // (4,)
+		if n, err := strconv.Atoi(strings.Trim(m.Name, "(,)")); err == nil {
+			t.constants[n] = true
+		}
+	}
+	return t
+}
+
+// roofline is how much one kernel moves and computes, launch by launch. Launches of one grid with the same arguments are
+// one kind; which launch is of which kind is kept in a few bytes each.
+type roofline struct {
+	template *workTemplate
+	kinds    []*workKind
+	byKey    map[string]int
+	base     *template      // of the last launch
+	known    map[string]int // kinds of its launches, by what they do not share with it
+	key      []byte
+	log      []byte // runs of launches, see run.append
+	run      workRun
+	last     workRun // the last of log
+}
+
+// workKind is what launches have in common that do the same work.
+type workKind struct {
+	grid      []byte // as it was given
+	dims      []int64
+	arguments []boundArgument
+	fromArgs  int64 // bytes of tensors
+	hasArgs   bool
+}
+
+// boundArgument is an argument that the work may depend on.
+type boundArgument struct {
+	name string
+	facts
+}
+
+// workRun is launches of one kind, each with the index and the id after its predecessor's.
+type workRun struct{ kind, index, id, count int }
+
+// add takes a launch with its place among all launches and its occurrence id.
+func (r *roofline) add(l *launch, index, id int, compat bool) {
+	kind := r.kind(l, compat)
+	if n := &r.run; n.count > 0 && n.kind == kind && n.index+n.count == index && n.id+n.count == id {
+		n.count++
+		return
+	}
+	r.flush()
+	r.run = workRun{kind, index, id, 1}
+}
+
+func (r *roofline) flush() {
+	if r.run.count == 0 {
+		return
+	}
+	r.log = binary.AppendUvarint(r.log, uint64(r.run.kind))
+	r.log = binary.AppendUvarint(r.log, uint64(r.run.index-r.last.index))
+	r.log = binary.AppendUvarint(r.log, uint64(r.run.id-r.last.id))
+	r.log = binary.AppendUvarint(r.log, uint64(r.run.count))
+	r.last, r.run = r.run, workRun{}
+}
+
+// each calls f with every launch.
+func (r *roofline) each(f func(kind, index, id int)) {
+	r.flush()
+	log := r.log
+	next := func() int {
+		v, n := binary.Uvarint(log)
+		log = log[n:]
+		return int(v)
+	}
+	index, id := 0, 0
+	for len(log) > 0 {
+		kind := next()
+		index += next()
+		id += next()
+		for i := range next() {
+			f(kind, index+i, id+i)
+		}
+	}
+}
+
+// kind finds or makes the kind of a launch. Launches of one template are told apart by what of them matters here.
+func (r *roofline) kind(l *launch, compat bool) int {
+	if r.base != l.template {
+		r.base = l.template
+		clear(r.known)
+	}
+	key := r.key[:0]
+	for _, c := range l.changes {
+		if l.shape.places[c.leaf].work {
+			key = binary.AppendUvarint(key, uint64(c.leaf))
+			key = binary.AppendUvarint(key, uint64(len(c.text)))
+			key = append(key, c.text...)
+		}
+	}
+	r.key = key
+	if k, ok := r.known[string(key)]; ok {
+		return k
+	}
+	if r.known == nil || len(r.known) >= maxKnown {
+		r.known = map[string]int{}
+	}
+	k := r.newKind(newWorkKind(l, compat))
+	r.known[string(key)] = k
+	return k
+}
+
+// maxKnown is how many kinds of one template are found without a look at all arguments.
+const maxKnown = 1 << 12
+
+// newKind finds the kind that is equal, or takes the new one.
+func (r *roofline) newKind(k *workKind) int {
+	key := k.key()
+	if i, ok := r.byKey[key]; ok {
+		return i
+	}
+	if r.byKey == nil {
+		r.byKey = map[string]int{}
+	}
+	r.byKey[key] = len(r.kinds)
+	r.kinds = append(r.kinds, k)
+	return len(r.kinds) - 1
+}
+
+func newWorkKind(l *launch, compat bool) *workKind {
+	k := &workKind{}
+	arguments := &object{}
+	l.each(func(p *place, text []byte) {
+		switch {
+		case p.isArg && p.work:
+			arguments.at(append([]string{p.argument}, p.path...)...).text = text
+		case p.isGrid() && text[0] == '[':
+			k.grid = bytes.Clone(text)
+			k.dims = wholeNumbers(text)
+		}
+	})
+	for _, name := range arguments.names {
+		f := readFacts(arguments.values[name].appendJSON(nil))
+		bytes, ok := f.bytes, f.isTensor
+		if !compat {
+			bytes, ok = f.distinct, f.distinct >= 0
+			k.arguments = append(k.arguments, boundArgument{name, f})
+		}
+		if !ok {
+			continue
+		}
+		k.hasArgs = true
+		if strings.HasPrefix(name, "in_out_ptr") { // Inductor's name for what is read and written
+			k.fromArgs += bytes
+		}
+		k.fromArgs += bytes
+	}
+	return k
+}
+
+// key is equal for equal kinds.
+func (k *workKind) key() string {
+	key := fmt.Appendf(nil, "%s %v %d", k.grid, k.hasArgs, k.fromArgs)
+	for _, a := range k.arguments {
+		key = fmt.Appendf(key, " %q %v %d %v %v", a.name, a.isNumber, a.number, a.shape, a.strides)
+	}
+	return string(key)
+}
+
+// matters says whether the work of a launch may depend on what stands at a place.
+func (p *place) matters() bool {
+	if !p.isArg {
+		return p.isGrid()
+	}
+	return p.member == "extracted_args" && (len(p.path) == 0 || p.path[len(p.path)-1] != "data_ptr")
+}
+
+func (p *place) isGrid() bool { return !p.isArg && p.member == "grid" && len(p.path) == 0 }
+
+// programs is how many there are.
+func (k *workKind) programs() (int64, bool) {
+	if len(k.dims) == 0 {
+		return 0, false
+	}
+	n := int64(1)
+	for _, d := range k.dims {
+		if d < 0 || d > 0 && n > math.MaxInt64/d {
+			return 0, false
+		}
+		n *= d
+	}
+	return n, true
+}
+
+// estimate is what one kind of launch does; numbers that are not known are negative.
+type estimate struct {
+	programs, fromIR, fromArgs, flops int64
+	work                              ttir.Work // of all programs
+	notes                             []string
+}
+
+func (e *estimate) moved() int64 {
+	switch {
+	case e.fromIR < 0:
+		return e.fromArgs
+	case e.fromArgs < 0:
+		return e.fromIR
+	}
+	return min(e.fromIR, e.fromArgs)
+}
+
+// summary is what stands before the launches.
+type summary struct {
+	gemm                      bool
+	bytes, load, store, flops int64 // of one program; negative where not known
+	notes                     []string
+}
+
+// maxNotes is how many notes there are to a kernel.
+const maxNotes = 20
+
+// write adds the event of a kernel. Nothing is written without TTIR, of a backend that nobody registered, or if nobody asked.
+func (p *parser) writeRoofline(f *gzipFile, k *kernel) {
+	r := &k.work
+	if r.template == nil || k.total == 0 {
+		return
+	}
+	estimates := make([]estimate, len(r.kinds))
+	var s summary
+	if p.options.Compat {
+		s = r.template.compat.summary()
+		for i, kind := range r.kinds {
+			estimates[i] = r.template.compat.estimate(kind)
+		}
+	} else {
+		s = r.estimates(estimates)
+	}
+	number := func(n int64) []byte {
+		if n < 0 {
+			return null
+		}
+		return strconv.AppendInt(nil, n, 10)
+	}
+	out := fmt.Appendf(nil, `{"event_type":"roofline","hash":%s,"name":%s,"roofline":{"is_gemm":%t,"estimation_method":"ttir_static_x_launch","bytes_moved_per_cta":%s,"flops_per_cta":%s,"per_launch":[`,
+		jsontext.Quote(k.hash), jsontext.Quote(k.name), s.gemm, number(s.bytes), number(s.flops))
+	first := true
+	r.each(func(kind, index, id int) {
+		if !first {
+			out = append(out, ',')
+		}
+		first = false
+		e, grid := &estimates[kind], r.kinds[kind].grid
+		if grid == nil {
+			grid = null
+		}
+		out = fmt.Appendf(out, `{"launch_index":%d,"occurrence_id":%d,"grid":%s,"num_ctas":%s,"bytes_moved":%s,"bytes_from_ir_x_grid":%s,"bytes_from_args":%s,"flops":%s,"arithmetic_intensity":`,
+			index, id, grid, number(e.programs), number(e.moved()), number(e.fromIR), number(e.fromArgs), number(e.flops))
+		if moved := e.moved(); e.flops >= 0 && moved > 0 {
+			out = jsontext.AppendFloat(out, float64(e.flops)/float64(moved))
+		} else {
+			out = append(out, null...)
+		}
+		out = append(out, '}')
+		f.text(out)
+		out = out[:0]
+	})
+	out = append(out, ']')
+	if s.bytes >= 0 {
+		out = fmt.Appendf(out, `,"bytes_breakdown_per_cta":{"load":%d,"store":%d}`, s.load, s.store)
+	}
+	if len(s.notes) > maxNotes {
+		s.notes = append(s.notes[:maxNotes:maxNotes], "... (truncated)")
+	}
+	if len(s.notes) > 0 {
+		out = append(append(out, `,"notes":`...), appendTexts(nil, s.notes)...)
+	}
+	f.text(p.numbered(append(out, '}')))
+}
+
+// estimates counts every kind of launch by the loops of the kernel, and returns what the first launch's programs do.
+func (r *roofline) estimates(all []estimate) summary {
+	s := summary{bytes: -1, flops: -1}
+	differ := false
+	for i, kind := range r.kinds {
+		all[i] = r.template.estimate(kind)
+		e := &all[i]
+		for _, n := range e.notes {
+			if !slices.Contains(s.notes, n) {
+				s.notes = append(s.notes, n)
+			}
+		}
+		s.gemm = s.gemm || e.work.Dots > 0
+		if e.programs <= 0 {
+			continue
+		}
+		load, store := e.work.Loaded/e.programs, e.work.Stored/e.programs
+		if s.bytes >= 0 && (s.load != load || s.store != store) {
+			differ = true
+			continue
+		}
+		s.load, s.store, s.bytes, s.flops = load, store, load+store, e.flops/e.programs
+	}
+	if differ {
+		s.notes = append(s.notes, "figures of one program are those of the first launch: they depend on the arguments")
+	}
+	return s
+}
+
+// estimate counts one kind of launch.
+func (t *workTemplate) estimate(k *workKind) estimate {
+	e := estimate{programs: -1, fromIR: -1, fromArgs: -1, flops: -1}
+	if k.hasArgs {
+		e.fromArgs = k.fromArgs
+	}
+	n, ok := k.programs()
+	if !ok {
+		e.notes = []string{"the grid is not known"}
+		return e
+	}
+	e.programs = n
+	launch := ttir.Launch{Grid: [3]int64{1, 1, 1}, Arguments: t.bind(k.arguments)}
+	copy(launch.Grid[:], k.dims)
+	total := t.module.Count(launch)
+	e.work, e.notes = total.Work, total.Notes
+	if total.Masked {
+		e.notes = append(e.notes, "masked elements count as moved")
+	}
+	e.fromIR = e.work.Loaded + e.work.Stored
+	if e.flops = e.work.Dots; e.flops == 0 {
+		e.flops = e.work.Flops
+	}
+	return e
+}
+
+// bind gives the kernel's parameters their values: by name where the text has names, else by position.
+func (t *workTemplate) bind(arguments []boundArgument) map[string]int64 {
+	parameters := t.module.Parameters()
+	values := map[string]int64{}
+	byName := map[string]int64{}
+	var order []int64 // of parameters that arguments are expected to have; only whole numbers matter
+	var known []bool
+	push := func(v int64, ok bool) { order, known = append(order, v), append(known, ok) }
+	for i, a := range arguments {
+		if a.isNumber {
+			byName[a.name] = a.number
+		}
+		for d, n := range a.shape {
+			byName[fmt.Sprintf("%s.shape.%d", a.name, d)] = n
+		}
+		for d, n := range a.strides {
+			byName[fmt.Sprintf("%s.stride.%d", a.name, d)] = n
+		}
+		if t.constants[i] {
+			continue
+		}
+		push(a.number, a.isNumber)
+		for _, n := range slices.Concat(a.shape, a.strides) {
+			push(n, true)
+		}
+	}
+	positional := len(order) == len(parameters)
+	for i, p := range parameters {
+		name := p.Label
+		if _, ok := byName[name]; !ok {
+			name = p.Name
+		}
+		if v, ok := byName[name]; ok {
+			values[p.Name] = v
+		} else if positional && p.Integer && known[i] {
+			values[p.Name] = order[i]
+		}
+	}
+	return values
+}

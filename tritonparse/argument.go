@@ -2,6 +2,8 @@ package tritonparse
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -51,6 +53,21 @@ type Blob struct {
 	Uncompressed int64
 	Compression  string // gzip or none
 	Error        string // why it was not kept; nothing else is set then
+}
+
+// Find is the blob's file on this machine, "" if it is not there: where it was written, or below the folder that the trace
+// is in, where a trace that was moved has it.
+func (b *Blob) Find(trace string) string {
+	places := []string{b.Path}
+	if name := filepath.Base(b.Path); len(b.Hash) >= 2 {
+		places = append(places, filepath.Join(filepath.Dir(trace), "saved_tensors", b.Hash[:2], name))
+	}
+	for _, p := range places {
+		if info, err := os.Stat(p); p != "" && err == nil && info.Mode().IsRegular() {
+			return p
+		}
+	}
+	return ""
 }
 
 // Storage is what a tensor of triton_kernels is kept in.

@@ -75,18 +75,23 @@ func (c *Compilation) Stages() []string {
 		backend = unknownBackend
 	}
 	for _, s := range backend.Stages {
-		if _, ok := c.Texts[s.Name]; ok {
+		if c.hasText(s.Name) {
 			names = append(names, s.Name)
 		}
 	}
 	known := len(names)
-	for name := range c.Texts {
-		if !slices.Contains(names[:known], name) {
+	for name := range c.TextNames {
+		if c.hasText(name) && !slices.Contains(names[:known], name) {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names[known:])
 	return names
+}
+
+// hasText also knows of texts that were not kept.
+func (c *Compilation) hasText(stage string) bool {
+	return c.TextNames[stage] != "" && c.Excuses[stage] == ""
 }
 
 // Maps are the source maps of all stages, in the correct reading: Entry.Callers has the chain of inlined calls. They are
@@ -149,9 +154,7 @@ func newCompilation(file string, rec ndjson.Record, members []jsontext.Member, t
 	c.PTInfo = bytes.Clone(member(payload, "pt_info"))
 	c.Paths = byStage(member(payload, "file_path"))
 	c.Python = readPython(member(payload, "python_source"), texts)
-	if texts {
-		c.readTexts(member(payload, "file_content"))
-	}
+	c.readTexts(member(payload, "file_content"), texts)
 	return c
 }
 
@@ -161,8 +164,11 @@ func (c *Compilation) setMetadata(raw []byte) {
 	c.Backend = jsontext.Text(jsontext.Get(raw, "backend_name"))
 }
 
-func (c *Compilation) readTexts(content []byte) {
-	c.Texts, c.TextNames, c.Excuses = map[string]string{}, map[string]string{}, map[string]string{}
+func (c *Compilation) readTexts(content []byte, keep bool) {
+	c.TextNames, c.Excuses = map[string]string{}, map[string]string{}
+	if keep {
+		c.Texts = map[string]string{}
+	}
 	members, err := jsontext.Members(content)
 	if err != nil {
 		return
@@ -173,13 +179,17 @@ func (c *Compilation) readTexts(content []byte) {
 			continue
 		}
 		c.TextNames[stage] = m.Name
-		if text := jsontext.Text(m.Value); isExcuse(text) {
-			c.Excuses[stage] = text
-		} else {
-			c.Texts[stage] = text
+		switch short := len(m.Value) < maxExcuse; {
+		case short && isExcuse(jsontext.Text(m.Value)):
+			c.Excuses[stage] = jsontext.Text(m.Value)
+		case keep:
+			c.Texts[stage] = jsontext.Text(m.Value)
 		}
 	}
 }
+
+// maxExcuse is more than what tritonparse writes instead of a text.
+const maxExcuse = 4 << 10
 
 // byStage decodes an object of artifacts whose values are texts.
 func byStage(raw []byte) map[string]string {

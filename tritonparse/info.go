@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +24,9 @@ type Kernel struct {
 
 // Launch is one launch of a kernel.
 type Launch struct {
-	ID   int             `json:"id"`   // among the launches of its kernel in the file, from 0
-	Line int             `json:"line"` // of the record in the file, from 0, blank lines not counted
+	File string          `json:"file,omitempty"` // if the trace has several
+	ID   int             `json:"id"`             // among the launches of its kernel in the file, from 0
+	Line int             `json:"line"`           // of the record in the file, from 0, blank lines not counted
 	Grid json.RawMessage `json:"grid,omitempty"`
 	Hash string          `json:"hash,omitempty"`
 	Args json.RawMessage `json:"args,omitempty"`
@@ -36,6 +38,7 @@ type Info struct {
 	Kernels  []Kernel        `json:"kernels"`
 	Launches []Launch        `json:"launches,omitempty"` // those that were asked for
 	Total    int             `json:"-"`                  // launches of the kernel that was asked for
+	Files    int             `json:"-"`
 	Damaged  int             `json:"damaged"`
 	Damages  []ndjson.Damage `json:"damages,omitempty"`
 }
@@ -47,32 +50,19 @@ type InfoOptions struct {
 	Args   bool
 }
 
-// ReadInfo reads a raw or parsed trace. It holds one record at a time.
+// ReadInfo reads a raw or parsed trace, a file or a folder. It holds one record at a time.
 func ReadInfo(path string, o InfoOptions) (*Info, error) {
-	r, err := ndjson.Open(path)
+	files, err := Files(path)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	info := &Info{Records: map[string]int{}}
+	info := &Info{Records: map[string]int{}, Files: len(files)}
 	kernels := map[string]*Kernel{}
-	var members []jsontext.Member
-	for {
-		rec, err := r.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
+	for _, f := range files {
+		if err := info.readFile(f, kernels, o); err != nil {
 			return nil, err
 		}
-		members, err = jsontext.AppendMembers(members[:0], rec.Text)
-		if err != nil {
-			r.Report(rec, "not a record: "+err.Error())
-			continue
-		}
-		info.add(kernels, members, rec, o)
 	}
-	info.Damages, info.Damaged = r.Damages()
 	for _, k := range kernels {
 		info.Kernels = append(info.Kernels, *k)
 	}
@@ -84,6 +74,34 @@ func ReadInfo(path string, o InfoOptions) (*Info, error) {
 		return info, fmt.Errorf("no kernel %q in %s%s", o.Kernel, path, suggestion(o.Kernel, info.Kernels))
 	}
 	return info, nil
+}
+
+func (info *Info) readFile(path string, kernels map[string]*Kernel, o InfoOptions) error {
+	r, err := ndjson.Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	ids := map[string]int{}
+	var members []jsontext.Member
+	for {
+		rec, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		members, err = jsontext.AppendMembers(members[:0], rec.Text)
+		if err != nil {
+			r.Report(rec, "not a record: "+err.Error())
+			continue
+		}
+		info.add(kernels, ids, path, members, rec, o)
+	}
+	damages, n := r.Damages()
+	info.Damages, info.Damaged = append(info.Damages, damages...), info.Damaged+n
+	return nil
 }
 
 func member(members []jsontext.Member, name string) []byte {
@@ -103,7 +121,7 @@ func kernelName(members []jsontext.Member) string {
 	return jsontext.Text(jsontext.Get(member(members, "payload"), "metadata", "name"))
 }
 
-func (info *Info) add(kernels map[string]*Kernel, members []jsontext.Member, rec ndjson.Record, o InfoOptions) {
+func (info *Info) add(kernels map[string]*Kernel, ids map[string]int, path string, members []jsontext.Member, rec ndjson.Record, o InfoOptions) {
 	kind := jsontext.Text(member(members, "event_type"))
 	info.Records[kind]++
 	if kind != "compilation" && kind != "launch" {
@@ -119,7 +137,8 @@ func (info *Info) add(kernels map[string]*Kernel, members []jsontext.Member, rec
 		k.Compilations++
 		return
 	}
-	id := k.Launches
+	id := ids[name]
+	ids[name]++
 	k.Launches++
 	if name != o.Kernel {
 		return
@@ -129,6 +148,9 @@ func (info *Info) add(kernels map[string]*Kernel, members []jsontext.Member, rec
 		return
 	}
 	l := Launch{ID: id, Line: rec.Index, Hash: jsontext.Text(jsontext.Get(member(members, "compilation_metadata"), "hash"))}
+	if info.Files > 1 {
+		l.File = filepath.Base(path)
+	}
 	l.Grid = bytes.Clone(member(members, "grid"))
 	if o.Args {
 		l.Args = bytes.Clone(member(members, "extracted_args"))

@@ -31,14 +31,14 @@ type Trace struct {
 
 // OpenOptions says how much is kept of a trace.
 type OpenOptions struct {
-	NoTexts bool                         // neither texts and sources nor records of compilations
+	NoTexts bool                         // neither texts and sources nor records of compilations; Stages are known
 	Keep    func(hash, name string) bool // compilations that are kept; nil for all
 }
 
 // Open reads a trace once: a file, a folder of raw traces, or a folder that Parse wrote. In a folder that has both, the raw
 // ones are taken. What is damaged is skipped, see Damages; it is an error if nothing else is there.
 func Open(source string, o OpenOptions) (*Trace, error) {
-	files, err := traceFiles(source)
+	files, err := Files(source)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func eachLaunch(file string, do func(*LaunchRecord) error) error {
 	}
 	defer r.Close()
 	ids := map[string]int{}
-	return readOrdered(r, func(rec ndjson.Record, members []jsontext.Member) *LaunchRecord {
+	return ndjson.Ordered(r, func(rec ndjson.Record, members []jsontext.Member) *LaunchRecord {
 		if jsontext.Text(member(members, "event_type")) != "launch" {
 			return nil
 		}
@@ -102,6 +102,56 @@ func eachLaunch(file string, do func(*LaunchRecord) error) error {
 		(*l).ID = ids[(*l).Name]
 		ids[(*l).Name]++
 		return do(*l)
+	})
+}
+
+// Unknown is the error for a kernel that is not in the trace, with what was perhaps meant.
+func (t *Trace) Unknown(kernel string) error {
+	var kernels []Kernel
+	for _, c := range t.compilations {
+		kernels = append(kernels, Kernel{Name: c.Name})
+	}
+	return fmt.Errorf("no kernel %q in %s%s", kernel, t.Source, suggestion(kernel, kernels))
+}
+
+// EachCompilation reads the real compilations again, with texts and records, and hands them over one by one: the way to those
+// of a trace that was opened without texts. do may keep what it gets. An error of do ends it and is returned.
+func (t *Trace) EachCompilation(do func(*Compilation) error) error {
+	wanted := map[string]map[int]*Compilation{}
+	for _, c := range t.compilations {
+		if wanted[c.File] == nil {
+			wanted[c.File] = map[int]*Compilation{}
+		}
+		wanted[c.File][c.Line] = c
+	}
+	for _, f := range t.Files {
+		if err := eachCompilation(f, wanted[f], do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func eachCompilation(file string, wanted map[int]*Compilation, do func(*Compilation) error) error {
+	if len(wanted) == 0 {
+		return nil
+	}
+	r, err := ndjson.Open(file)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return ndjson.Ordered(r, func(rec ndjson.Record, members []jsontext.Member) *Compilation {
+		if wanted[rec.Index] == nil || jsontext.Text(member(members, "event_type")) != "compilation" {
+			return nil
+		}
+		return newCompilation(file, rec, members, true)
+	}, func(c **Compilation) error {
+		if *c == nil {
+			return nil
+		}
+		(*c).Launches = wanted[(*c).Line].Launches
+		return do(*c)
 	})
 }
 
@@ -188,8 +238,9 @@ func baseNames(paths []string) []string {
 	return names
 }
 
-// traceFiles are the files of a raw trace, or else of a parsed one.
-func traceFiles(source string) ([]string, error) {
+// Files are the files that a trace consists of, in the order in which they are read: a file itself, whatever its name; the
+// raw traces of a folder; or, where there are none, what Parse wrote there.
+func Files(source string) ([]string, error) {
 	info, err := os.Stat(source)
 	if err != nil {
 		return nil, err
@@ -244,7 +295,7 @@ func (x *indexer) readFile(file string) error {
 		return err
 	}
 	defer r.Close()
-	err = readOrdered(r, func(rec ndjson.Record, members []jsontext.Member) entry { return x.parse(file, rec, members) }, x.take)
+	err = ndjson.Ordered(r, func(rec ndjson.Record, members []jsontext.Member) entry { return x.parse(file, rec, members) }, x.take)
 	damages, n := r.Damages()
 	x.trace.damages = append(x.trace.damages, damages...)
 	x.trace.damaged += n

@@ -33,7 +33,7 @@ launch with its arguments. Raw traces are read as they are written: plain, as gz
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(newTraceParseCommand(), newTraceInfoCommand())
+	cmd.AddCommand(newTraceInfoCommand(), newTraceParseCommand(), newTraceCatCommand(), newTraceExtractCommand())
 	return cmd
 }
 
@@ -50,18 +50,26 @@ type traceInfoFlags struct {
 	filter string
 	args   bool
 	json   bool
+
+	compilations bool
+	kinds        bool
 }
 
 func newTraceInfoCommand() *cobra.Command {
 	var f traceInfoFlags
 	cmd := &cobra.Command{
-		Use:   "info [flags] FILE",
-		Short: "list the kernels of a trace, or the launches of one",
-		Long: `info lists the kernels of a raw or parsed trace with how often each was compiled and launched, or, with --kernel,
-the launches of one. A launch has an id, its place among those of its kernel in this file, and a line, the place
-of its record in this file, from 0.`,
+		Use:   "info [flags] TRACE",
+		Short: "list the kernels, compilations, kinds of launches and launches of a trace",
+		Long: `info lists the kernels of a trace, a file or a folder, raw or parsed, with how often each was compiled and launched,
+or, with --kernel, the launches of one. A launch has an id, its place among those of its kernel in its file, and a line,
+the place of its record in its file, from 0.
+
+--compilations lists what was compiled, with what it takes of the GPU; registers are known where the cubin is beside
+the trace or still where it was compiled. --kinds counts the launches that have compilation, grid and arguments in
+common; where tensors lie and what is in them does not count.`,
 		Example: `  proton trace info logs/dedicated_log_triton_trace_me_.ndjson
   proton trace info trace.ndjson.gz --kernel matmul_kernel --args
+  proton trace info trace.ndjson.gz --kinds --kernel matmul_kernel
   proton trace info trace.ndjson.gz --kernel matmul_kernel --args-list 'num_warps=4,a_ptr.shape[0]=64' --json`,
 		Args: oneTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -73,17 +81,25 @@ of its record in this file, from 0.`,
 	flags.StringVar(&f.kernel, "kernel", "", "list the launches of the kernel `NAME`")
 	flags.StringVar(&f.filter, "args-list", "", "only launches that fulfil `FILTER`: NAME=VALUE of compile options and arguments, with commas between several; NAME may go on with .field and [index]")
 	flags.BoolVar(&f.args, "args", false, "with --kernel, show the arguments")
+	flags.BoolVar(&f.compilations, "compilations", false, "list the compilations, with --kernel those of that kernel")
+	flags.BoolVar(&f.kinds, "kinds", false, "count the launches by what they have in common, with --kernel those of that kernel")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }
 
 func (f *traceInfoFlags) run(path string, stdout, stderr io.Writer) error {
-	if f.kernel == "" && (f.filter != "" || f.args) {
+	if f.compilations && f.kinds {
+		return &exitError{code: 2, err: errors.New("--compilations and --kinds are two lists; give one of them")}
+	}
+	if f.kernel == "" && !f.kinds && (f.filter != "" || f.args) {
 		return &exitError{code: 2, err: errors.New("--args-list and --args need --kernel NAME")}
 	}
 	filter, err := tritonparse.ParseFilter(f.filter)
 	if err != nil {
 		return &exitError{code: 2, err: err}
+	}
+	if f.compilations || f.kinds {
+		return f.runLists(path, filter, stdout, stderr)
 	}
 	info, err := tritonparse.ReadInfo(path, tritonparse.InfoOptions{Kernel: f.kernel, Filter: filter, Args: f.args})
 	if info != nil {
@@ -94,10 +110,7 @@ func (f *traceInfoFlags) run(path string, stdout, stderr io.Writer) error {
 	}
 	switch {
 	case f.json:
-		encoder := json.NewEncoder(stdout)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(info)
+		return printJSON(stdout, info)
 	case f.kernel != "":
 		return f.printLaunches(stdout, info)
 	}
@@ -120,7 +133,9 @@ func printKernels(w io.Writer, info *tritonparse.Info) error {
 	fmt.Fprintln(t, "KERNEL\tCOMPILATIONS\tLAUNCHES\tIDS")
 	for _, k := range info.Kernels {
 		ids := "-"
-		if k.Launches > 0 {
+		if k.Launches > 0 && info.Files > 1 {
+			ids = "in each file from 0"
+		} else if k.Launches > 0 {
 			ids = fmt.Sprintf("0-%d", k.Launches-1)
 		}
 		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", term.Printable(k.Name), k.Compilations, k.Launches, ids)
@@ -130,6 +145,9 @@ func printKernels(w io.Writer, info *tritonparse.Info) error {
 
 func (f *traceInfoFlags) printLaunches(w io.Writer, info *tritonparse.Info) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if info.Files > 1 {
+		fmt.Fprint(t, "FILE\t")
+	}
 	fmt.Fprint(t, "ID\tLINE\tGRID\tHASH")
 	if f.args {
 		fmt.Fprint(t, "\tARGUMENTS")
@@ -143,9 +161,12 @@ func (f *traceInfoFlags) printLaunches(w io.Writer, info *tritonparse.Info) erro
 		if l.Hash != "" {
 			hash = term.Printable(l.Hash[:min(12, len(l.Hash))])
 		}
+		if info.Files > 1 {
+			fmt.Fprintf(t, "%s\t", term.Printable(l.File))
+		}
 		fmt.Fprintf(t, "%d\t%d\t%s\t%s", l.ID, l.Line, term.Printable(grid), hash)
 		if f.args {
-			fmt.Fprintf(t, "\t%s", term.Printable(briefArguments(l.Args)))
+			fmt.Fprintf(t, "\t%s", term.Printable(briefArguments(tritonparse.ReadArguments(l.Args))))
 		}
 		fmt.Fprintln(t)
 	}
@@ -156,35 +177,22 @@ func (f *traceInfoFlags) printLaunches(w io.Writer, info *tritonparse.Info) erro
 	return err
 }
 
+// printJSON prints a value for programs: fields are added, not renamed.
+func printJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}
+
 // briefArguments shows arguments in a line: x_ptr=float16[64,64] M=64.
-func briefArguments(args json.RawMessage) string {
+func briefArguments(args []tritonparse.Argument) string {
 	if len(args) == 0 {
 		return "-"
 	}
-	members, err := jsontext.Members(args)
-	if err != nil {
-		return "-"
-	}
 	var parts []string
-	for _, m := range members {
-		parts = append(parts, m.Name+"="+briefArgument(m.Value))
+	for i := range args {
+		parts = append(parts, args[i].Name+"="+args[i].Brief())
 	}
 	return strings.Join(parts, " ")
-}
-
-func briefArgument(v []byte) string {
-	canonical := func(v []byte) string { return string(jsontext.Form{}.Append(nil, v)) }
-	if value := jsontext.Get(v, "value"); value != nil {
-		return canonical(value)
-	}
-	if shape := jsontext.Get(v, "shape"); shape != nil {
-		return strings.TrimPrefix(jsontext.Text(jsontext.Get(v, "dtype")), "torch.") + canonical(shape)
-	}
-	if repr := jsontext.Text(jsontext.Get(v, "repr")); repr != "" {
-		return repr
-	}
-	if kind := jsontext.Text(jsontext.Get(v, "type")); kind != "" {
-		return kind
-	}
-	return canonical(v)
 }

@@ -1,4 +1,4 @@
-package tritonparse
+package ndjson
 
 import (
 	"errors"
@@ -8,26 +8,28 @@ import (
 	"sync/atomic"
 
 	"github.com/goproton/goproton/tritonparse/jsontext"
-	"github.com/goproton/goproton/tritonparse/ndjson"
 )
 
-// errStop ends a reading early and is no error.
-var errStop = errors.New("enough")
+// ErrStop ends a reading early and is no error.
+var ErrStop = errors.New("enough")
+
+// batchBytes is how much is handed to a worker at once.
+const batchBytes = 512 << 10
 
 // work is some records of one file on their way through a worker.
 type work[T any] struct {
 	text    []byte
-	records []ndjson.Record
+	records []Record
 	ends    []int
 	results []T
 	errs    []error
 	done    chan struct{}
 }
 
-// readOrdered reads on one goroutine, has parse take records apart on one for each core, and hands the results over in
-// the order of the file on the caller's. What parse gets is valid until take has returned. Records that are no JSON are
-// reported to the reader. It ends early, without an error, when take returns errStop.
-func readOrdered[T any](r *ndjson.Reader, parse func(rec ndjson.Record, members []jsontext.Member) T, take func(*T) error) error {
+// Ordered reads on one goroutine, has parse take records apart on one for each core, and hands the results over in
+// the order of the file on the caller's. A record is valid until take has returned, members only while parse runs. Records
+// that are no JSON are reported to the reader. It ends early, without an error, when take returns ErrStop.
+func Ordered[T any](r *Reader, parse func(rec Record, members []jsontext.Member) T, take func(*T) error) error {
 	workers := runtime.GOMAXPROCS(0)
 	todo, ordered := make(chan *work[T], workers), make(chan *work[T], 2*workers)
 	var stop atomic.Bool
@@ -60,7 +62,7 @@ func readOrdered[T any](r *ndjson.Reader, parse func(rec ndjson.Record, members 
 		})
 	}
 	type bad struct {
-		rec ndjson.Record
+		rec Record
 		err error
 	}
 	var wrong []bad
@@ -84,13 +86,13 @@ func readOrdered[T any](r *ndjson.Reader, parse func(rec ndjson.Record, members 
 	for _, b := range wrong { // the reader is ours again
 		r.Report(b.rec, "not a record: "+b.err.Error())
 	}
-	if taken != nil && !errors.Is(taken, errStop) {
+	if taken != nil && !errors.Is(taken, ErrStop) {
 		return taken
 	}
 	return readErr
 }
 
-func (w *work[T]) read(r *ndjson.Reader) error {
+func (w *work[T]) read(r *Reader) error {
 	for len(w.text) < batchBytes {
 		rec, err := r.Next()
 		if err != nil {
@@ -104,7 +106,7 @@ func (w *work[T]) read(r *ndjson.Reader) error {
 	return nil
 }
 
-func (w *work[T]) parse(parse func(ndjson.Record, []jsontext.Member) T) {
+func (w *work[T]) parse(parse func(Record, []jsontext.Member) T) {
 	w.results, w.errs = make([]T, len(w.ends)), make([]error, len(w.ends))
 	var members []jsontext.Member
 	from := 0

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/spf13/cobra"
+
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/excerpt"
+)
+
+type traceCatFlags struct {
+	kernels string
+	hashes  []string
+	types   []string
+	lines   string
+	filter  string
+	options excerpt.Options
+	output  string
+	force   bool
+}
+
+func newTraceCatCommand() *cobra.Command {
+	var f traceCatFlags
+	cmd := &cobra.Command{
+		Use:   "cat [flags] TRACE",
+		Short: "print records of a trace, or write a smaller trace",
+		Long: `cat prints the records of a trace, a file or a folder, raw or parsed: all of them, or those that fulfil every
+condition. Without --pretty the result is a trace again, one record to a line, as it was written. OUT is compressed
+if its name ends with .gz or .zst.
+
+Lines are counted as trace info counts them: from 0, blank ones not counted. When some launches of a compilation are left
+out, so are the records of a parsed trace that sum launches up (launch_diff, roofline, autotune_analysis,
+autotune_summary), unless --type names them.`,
+		Example: `  proton trace cat trace.ndjson.gz --lines 0,5-7 --no-ir --pretty
+  proton trace cat logs --kernel 'matmul*' --most 10 -o small.ndjson.gz
+  proton trace cat trace.bin.ndjson --kernel softmax --args-list 'n_cols=781' --type launch --with-compilations -o one.ndjson.zst`,
+		Args: oneTrace,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.kernels, "kernel", "", kernelsUsage)
+	flags.StringSliceVar(&f.hashes, "hash", nil, "only records of compilations whose hash begins with `HASH`")
+	flags.StringSliceVar(&f.types, "type", nil, "only records of `TYPE`: compilation, launch, autotune, launch_diff …")
+	flags.StringVar(&f.lines, "lines", "", "only the lines `LIST` of each file, such as 1,3,5-10,-5,20-")
+	flags.StringVar(&f.filter, "args-list", "", "of launches, only those that fulfil `FILTER`, as in trace info")
+	flags.IntVar(&f.options.Most, "most", 0, "at most `N` launches of each compilation")
+	flags.BoolVar(&f.options.Compilations, "with-compilations", false, "also the compilations that the launches name")
+	flags.BoolVar(&f.options.NoIR, "no-ir", false, "leave out the texts of representations, sources and source maps")
+	flags.BoolVar(&f.options.Pretty, "pretty", false, "spread each record over several lines, to be read by people")
+	flags.StringVarP(&f.output, "output", "o", "", "write to `OUT` instead of standard output")
+	registerForce(cmd, &f.force)
+	return cmd
+}
+
+const kernelsUsage = "only kernels that match one of `NAMES`, with commas between several; *, ? and [seq] as in a shell"
+
+func (f *traceCatFlags) check() (err error) {
+	o := &f.options
+	if o.Kernels, err = tritonparse.ParseNames(f.kernels); err != nil {
+		return err
+	}
+	if o.Lines, err = excerpt.ParseLines(f.lines); err != nil {
+		return err
+	}
+	if o.Filter, err = tritonparse.ParseFilter(f.filter); err != nil {
+		return err
+	}
+	if o.Most < 0 {
+		return fmt.Errorf("--most %d: give a number of launches, 1 or more", o.Most)
+	}
+	o.Hashes, o.Types = f.hashes, f.types
+	return nil
+}
+
+func (f *traceCatFlags) run(source string, stdout, stderr io.Writer) error {
+	if err := f.check(); err != nil {
+		return &exitError{code: 2, err: err}
+	}
+	files, err := tritonparse.Files(source)
+	if err != nil {
+		return err
+	}
+	if err := mayWrite(f.output, f.force); err != nil {
+		return err
+	}
+	var result *excerpt.Result
+	write := func(w io.Writer) error {
+		buffered := bufio.NewWriterSize(w, 64<<10)
+		var err error
+		if result, err = excerpt.Write(buffered, files, f.options); err != nil {
+			return err
+		}
+		warnDamages(stderr, "proton trace cat", result.Damages, result.Damaged)
+		if len(result.Records) == 0 {
+			return fmt.Errorf("no record of %s fulfils all conditions; proton trace info lists what there is", source)
+		}
+		return buffered.Flush()
+	}
+	if f.output == "" || f.output == "-" {
+		return write(stdout)
+	}
+	if err := writeTrace(f.output, write); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "%s: %s\n", f.output, countRecords(result.Records))
+	return err
+}
+
+// countRecords says how many records there are: 2 compilations, 31 launches, 3 others.
+func countRecords(records map[string]int) string {
+	others := 0
+	for kind, n := range records {
+		if kind != "compilation" && kind != "launch" {
+			others += n
+		}
+	}
+	parts := []string{plural(records["compilation"], "compilation"), plural(records["launch"], "launch")}
+	if others > 0 {
+		parts = append(parts, plural(others, "other record"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func plural(n int, what string) string {
+	switch {
+	case n == 1:
+		return "1 " + what
+	case strings.HasSuffix(what, "ch"):
+		return fmt.Sprintf("%d %ses", n, what)
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// writeTrace writes a file, packed as its name says. It appears when all is written; what was there stays until then.
+func writeTrace(path string, write func(w io.Writer) error) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return writeOutput(path, nil, func(w io.Writer) error { return packed(path, w, write) })
+	}
+	part, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".part-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(part.Name())
+	err = packed(path, part, write)
+	if err := errors.Join(err, part.Chmod(0o644), part.Close()); err != nil {
+		return err
+	}
+	return os.Rename(part.Name(), path)
+}
+
+func packed(path string, w io.Writer, write func(w io.Writer) error) error {
+	var z io.WriteCloser
+	switch {
+	case strings.HasSuffix(path, ".gz"):
+		z = gzip.NewWriter(w)
+	case strings.HasSuffix(path, ".zst"):
+		var err error
+		if z, err = zstd.NewWriter(w); err != nil {
+			return err
+		}
+	default:
+		return write(w)
+	}
+	err := write(z)
+	return errors.Join(err, z.Close())
+}

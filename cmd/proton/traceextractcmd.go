@@ -1,0 +1,178 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/extract"
+)
+
+type traceExtractFlags struct {
+	pick   tracePick
+	out    string
+	stages []string
+	args   bool
+	blobs  bool
+	force  bool
+	json   bool
+}
+
+func newTraceExtractCommand() *cobra.Command {
+	var f traceExtractFlags
+	cmd := &cobra.Command{
+		Use:   "extract [flags] TRACE -o DIR",
+		Short: "write representations, sources, machine code and tensors of a trace into files",
+		Long: `extract writes the texts of compilations into files named after the kernel, the beginning of the compile hash and
+the representation: matmul_kernel.72d67842.ptx. The Python source is one of them, and the cubin if it is beside the trace
+or still where it was compiled.
+
+--args adds the arguments, one entry for each kind of launch. --blobs copies the tensors that were recorded, in the
+folders that a trace has beside it.`,
+		Example: `  proton trace extract trace.ndjson.gz -o ir
+  proton trace extract logs --kernel 'matmul*' --stages ttgir,ptx,python -o ir
+  proton trace extract trace.bin.ndjson --line 1557 --args --blobs -o one`,
+		Args: oneTrace,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.out, "output", "o", "", "folder to write into, `DIR`; made if it is not there")
+	f.pick.register(cmd)
+	flags.StringSliceVar(&f.stages, "stages", nil, "only `STAGES`: ttir, ttgir, llir, ptx, sass, json …, python, cubin")
+	flags.BoolVar(&f.args, "args", false, "also arguments, as JSON")
+	flags.BoolVar(&f.blobs, "blobs", false, "also recorded tensors")
+	flags.BoolVar(&f.force, "force", false, "replace files in DIR")
+	flags.BoolVar(&f.json, "json", false, "list what was written as JSON")
+	return cmd
+}
+
+// tracePick is how commands are told which compilations of a trace they are about.
+type tracePick struct {
+	kernels string
+	hash    string
+	line    int
+	file    string
+}
+
+func (p *tracePick) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&p.kernels, "kernel", "", kernelsUsage)
+	flags.StringVar(&p.hash, "hash", "", "only the compilation whose hash begins with `HASH`")
+	flags.IntVar(&p.line, "line", -1, "only the compilation or the launch at line `N`, as trace info counts lines")
+	flags.StringVar(&p.file, "file", "", "the file of the trace that --line is of, `NAME`, if there are several")
+}
+
+// open reads a trace and finds what is picked; launch is nil unless --line is that of a launch.
+func (p *tracePick) open(source, command string, o tritonparse.OpenOptions, stderr io.Writer) (t *tritonparse.Trace, picked []*tritonparse.Compilation, launch *tritonparse.LaunchRecord, err error) {
+	names, err := tritonparse.ParseNames(p.kernels)
+	if err != nil {
+		return nil, nil, nil, &exitError{code: 2, err: err}
+	}
+	if t, err = tritonparse.Open(source, o); err != nil {
+		return nil, nil, nil, err
+	}
+	damages, n := t.Damages()
+	warnDamages(stderr, command, damages, n)
+	hash := p.hash
+	if p.line >= 0 {
+		if launch, hash, err = p.atLine(t); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	for _, c := range t.Compilations() {
+		if names.Match(c.Name) && strings.HasPrefix(c.Hash, hash) {
+			picked = append(picked, c)
+		}
+	}
+	if len(picked) == 0 {
+		return nil, nil, nil, fmt.Errorf("no compilation in %s is asked for%s", source, p.suggest(t))
+	}
+	return t, picked, launch, nil
+}
+
+// atLine is what a line holds: a compilation or a launch.
+func (p *tracePick) atLine(t *tritonparse.Trace) (*tritonparse.LaunchRecord, string, error) {
+	for _, c := range t.Compilations() {
+		if !c.Inferred && c.Line == p.line && (p.file == "" && len(t.Files) == 1 || p.file != "" && strings.HasSuffix(c.File, p.file)) {
+			return nil, c.Hash, nil
+		}
+	}
+	l, err := t.LaunchAt(p.file, p.line)
+	if err != nil {
+		return nil, "", err
+	}
+	if l.Hash == "" {
+		return nil, "", fmt.Errorf("the launch at line %d does not say which compilation it launched", p.line)
+	}
+	return l, l.Hash, nil
+}
+
+func (p *tracePick) suggest(t *tritonparse.Trace) string {
+	var names []string
+	for _, c := range t.Compilations() {
+		if name := term.Printable(c.Name); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	const most = 10
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("and %d more", len(names)-most))
+	}
+	return "; its kernels are " + strings.Join(names, ", ")
+}
+
+func (f *traceExtractFlags) run(source string, stdout, stderr io.Writer) error {
+	if f.out == "" {
+		return &exitError{code: 2, err: errors.New("must specify where to write: proton trace extract TRACE -o DIR")}
+	}
+	t, picked, launch, err := f.pick.open(source, "proton trace extract", tritonparse.OpenOptions{NoTexts: true}, stderr)
+	if err != nil {
+		return err
+	}
+	if entries, err := os.ReadDir(f.out); err == nil && len(entries) > 0 && !f.force {
+		return fmt.Errorf("%s is not empty; give --force to replace files in it, or another name", f.out)
+	}
+	if err := os.MkdirAll(f.out, 0o755); err != nil {
+		return err
+	}
+	o := extract.Options{
+		Folder: f.out, Stages: f.stages, Args: f.args, Blobs: f.blobs,
+		Warn: func(s string) { fmt.Fprintf(stderr, "proton trace extract: %s\n", term.Printable(s)) },
+		Keep: func(c *tritonparse.Compilation) bool {
+			return slices.ContainsFunc(picked, func(p *tritonparse.Compilation) bool { return p.Hash == c.Hash })
+		},
+	}
+	if launch != nil {
+		o.Launch = func(l *tritonparse.LaunchRecord) bool { return l.File == launch.File && l.Line == launch.Line }
+	}
+	for _, c := range picked {
+		if c.Inferred {
+			o.Warn(fmt.Sprintf("%s %s was not traced when it was compiled: there are only its launches", c.Name, c.Hash[:min(8, len(c.Hash))]))
+		}
+	}
+	files, err := extract.Write(t, o)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return printJSON(stdout, files)
+	}
+	for _, file := range files {
+		if _, err := fmt.Fprintln(stdout, term.Printable(filepath.Join(f.out, file.Name))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

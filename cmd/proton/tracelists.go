@@ -1,0 +1,165 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/tritonparse/resources"
+)
+
+// runLists prints what is compiled, or the kinds of launches.
+func (f *traceInfoFlags) runLists(path string, filter tritonparse.Filter, stdout, stderr io.Writer) error {
+	t, err := tritonparse.Open(path, tritonparse.OpenOptions{NoTexts: true})
+	if err != nil {
+		return err
+	}
+	damages, n := t.Damages()
+	warnDamages(stderr, "proton trace info", damages, n)
+	if f.kernel != "" && !slices.ContainsFunc(t.Compilations(), func(c *tritonparse.Compilation) bool { return c.Name == f.kernel }) {
+		return t.Unknown(f.kernel)
+	}
+	if f.compilations {
+		return f.listCompilations(t, stdout, stderr)
+	}
+	return f.listKinds(t, filter, stdout)
+}
+
+// compilationRow is a compilation as `proton trace info --compilations --json` has it.
+type compilationRow struct {
+	Kernel    string   `json:"kernel"`
+	Hash      string   `json:"hash"`
+	File      string   `json:"file"`
+	Line      int      `json:"line"`
+	PID       int      `json:"pid"`
+	Inferred  bool     `json:"inferred,omitempty"` // from a launch: the compilation was not traced
+	Launches  int      `json:"launches"`
+	NumWarps  *int     `json:"num_warps,omitempty"`
+	NumStages *int     `json:"num_stages,omitempty"`
+	NumCTAs   *int     `json:"num_ctas,omitempty"`
+	Stages    []string `json:"stages"`
+	resources.Resources
+}
+
+func (f *traceInfoFlags) listCompilations(t *tritonparse.Trace, stdout, stderr io.Writer) error {
+	rows := []compilationRow{}
+	for _, c := range t.Compilations() {
+		if f.kernel != "" && c.Name != f.kernel {
+			continue
+		}
+		r := compilationRow{Kernel: c.Name, Hash: c.Hash, File: filepath.Base(c.File), Line: c.Line, PID: c.PID, Inferred: c.Inferred, Launches: c.Launches, Stages: c.Stages()}
+		for name, to := range map[string]**int{"num_warps": &r.NumWarps, "num_stages": &r.NumStages, "num_ctas": &r.NumCTAs} {
+			if n, ok := c.Int(name); ok {
+				*to = &n
+			}
+		}
+		var err error
+		if r.Resources, err = resources.Of(c); err != nil {
+			fmt.Fprintf(stderr, "proton trace info: %s\n", term.Printable(err.Error()))
+		}
+		rows = append(rows, r)
+	}
+	if f.json {
+		return printJSON(stdout, rows)
+	}
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "KERNEL\tHASH\tLINE\tWARPS\tSTAGES\tREGISTERS\tSPILLS\tSHARED\tOCCUPANCY\tLAUNCHES\tTEXTS")
+	for i := range rows {
+		r := &rows[i]
+		spills, occupancy, texts := "-", "-", strings.Join(r.Stages, " ")
+		if r.LocalLoads != nil {
+			spills = strconv.Itoa(*r.LocalLoads + *r.LocalStores)
+		}
+		if r.Occupancy != nil {
+			occupancy = fmt.Sprintf("%.0f%%", 100*r.Occupancy.Share())
+		}
+		if r.Inferred {
+			texts = "(inferred from a launch)"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\n", term.Printable(r.Kernel), shortHash(r.Hash), r.Line,
+			number(r.NumWarps), number(r.NumStages), number(r.Registers), spills, number(r.Shared), occupancy, r.Launches, term.Printable(texts))
+	}
+	return w.Flush()
+}
+
+func number(n *int) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.Itoa(*n)
+}
+
+// shortHash is what commands show of a hash, and take for it.
+func shortHash(hash string) string {
+	if hash == "" {
+		return "-"
+	}
+	return term.Printable(hash[:min(12, len(hash))])
+}
+
+// kindRow is a kind of launches as `proton trace info --kinds --json` has it.
+type kindRow struct {
+	Kind     string          `json:"kind"`
+	Kernel   string          `json:"kernel"`
+	Hash     string          `json:"hash,omitempty"`
+	Launches int             `json:"launches"`
+	File     string          `json:"file"` // of the first, as ID and Line
+	ID       int             `json:"id"`
+	Line     int             `json:"line"`
+	Grid     json.RawMessage `json:"grid"`
+	Args     string          `json:"args"` // in brief
+}
+
+func (f *traceInfoFlags) listKinds(t *tritonparse.Trace, filter tritonparse.Filter, stdout io.Writer) error {
+	rows := []*kindRow{}
+	byKind := map[string]*kindRow{}
+	total := 0
+	err := t.EachLaunch(func(l *tritonparse.LaunchRecord) error {
+		if f.kernel != "" && l.Name != f.kernel {
+			return nil
+		}
+		members, err := jsontext.Members(l.Raw)
+		if err != nil || !filter.Match(members) {
+			return err
+		}
+		total++
+		key := l.Name + "\x00" + l.Kind
+		if r := byKind[key]; r != nil {
+			r.Launches++
+			return nil
+		}
+		grid, err := json.Marshal(l.Grid)
+		r := &kindRow{l.Kind, l.Name, l.Hash, 1, filepath.Base(l.File), l.ID, l.Line, grid, briefArguments(l.Args)}
+		byKind[key] = r
+		rows = append(rows, r)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(rows, func(a, b *kindRow) int {
+		return cmp.Or(cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(b.Launches, a.Launches))
+	})
+	if f.json {
+		return printJSON(stdout, rows)
+	}
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "KERNEL\tKIND\tHASH\tLAUNCHES\tFIRST\tGRID\tARGUMENTS")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", term.Printable(r.Kernel), r.Kind, shortHash(r.Hash), r.Launches, r.ID, strings.ReplaceAll(string(r.Grid), "null", "-"), term.Printable(r.Args))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "%s of %s\n", plural(len(rows), "kind"), plural(total, "launch"))
+	return err
+}

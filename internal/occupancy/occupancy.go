@@ -1,0 +1,102 @@
+// Package occupancy says how many blocks of a kernel fit on one multiprocessor of an NVIDIA GPU, and what keeps more from
+// fitting: registers, shared memory, warps or blocks. In goes what a kernel needs, from internal/cubin and the launch.
+package occupancy
+
+// WarpSize is that of every GPU so far.
+const WarpSize = 32
+
+// Kernel is what one launch needs.
+type Kernel struct {
+	SM        int // compute capability: 90 for 9.0
+	Threads   int // per block
+	Registers int // per thread; 0 if it is not known
+	Shared    int // bytes per block, static and dynamic
+}
+
+// Occupancy is how many of a kernel's blocks are on one multiprocessor at a time.
+type Occupancy struct {
+	Blocks   int      `json:"blocks"`    // per multiprocessor
+	Warps    int      `json:"warps"`     // per multiprocessor
+	MaxWarps int      `json:"max_warps"` // that it can hold of any kernel
+	Limits   []string `json:"limits"`    // what keeps one more block from fitting: registers, shared memory, warps, blocks
+}
+
+// Share is the part of the warps that a multiprocessor can hold, from 0 to 1.
+func (o Occupancy) Share() float64 { return float64(o.Warps) / float64(o.MaxWarps) }
+
+// multiprocessor is what one has, by compute capability: the table "technical specifications" of the CUDA C++
+// programming guide. Every one here has 65,536 registers.
+type multiprocessor struct {
+	warps, blocks int
+	shared        int // bytes
+	reserved      int // bytes of shared memory per block that the system takes
+}
+
+const (
+	registers    = 65536
+	parts        = 4   // schedulers, each with its part of the registers
+	registerUnit = 256 // registers are given to warps in such units
+	kib          = 1024
+)
+
+var multiprocessors = map[int]multiprocessor{
+	70:  {64, 32, 96 * kib, 0},
+	72:  {64, 32, 96 * kib, 0},
+	75:  {32, 16, 64 * kib, 0},
+	80:  {64, 32, 164 * kib, kib},
+	86:  {48, 16, 100 * kib, kib},
+	87:  {48, 16, 164 * kib, kib},
+	89:  {48, 24, 100 * kib, kib},
+	90:  {64, 32, 228 * kib, kib},
+	100: {64, 32, 228 * kib, kib},
+	103: {64, 32, 228 * kib, kib},
+	120: {48, 24, 100 * kib, kib},
+	121: {48, 24, 100 * kib, kib},
+}
+
+// Of is a kernel's occupancy, as large as it can be: with all of the cache that can be shared memory used as such. ok is
+// false for GPUs that are not in the table and for kernels whose threads or registers are not known.
+func Of(k Kernel) (o Occupancy, ok bool) {
+	m, known := multiprocessors[k.SM]
+	if !known || k.Threads <= 0 || k.Registers <= 0 {
+		return Occupancy{}, false
+	}
+	warps := roundUp(k.Threads, WarpSize) / WarpSize
+	shared := roundUp(k.Shared+m.reserved, sharedUnit(k.SM))
+	perWarp := roundUp(k.Registers*WarpSize, registerUnit)
+	fits := []struct {
+		blocks int
+		limit  string
+	}{
+		{registers / parts / perWarp * parts / warps, "registers"},
+		{m.warps / warps, "warps"},
+		{m.blocks, "blocks"},
+	}
+	if k.Shared > 0 {
+		fits = append(fits, struct {
+			blocks int
+			limit  string
+		}{m.shared / shared, "shared memory"})
+	}
+	o = Occupancy{Blocks: m.blocks, MaxWarps: m.warps}
+	for _, f := range fits {
+		o.Blocks = min(o.Blocks, f.blocks)
+	}
+	for _, f := range fits {
+		if f.blocks == o.Blocks {
+			o.Limits = append(o.Limits, f.limit)
+		}
+	}
+	o.Warps = o.Blocks * warps
+	return o, true
+}
+
+// sharedUnit is what shared memory is given to blocks in multiples of.
+func sharedUnit(sm int) int {
+	if sm >= 80 {
+		return 128
+	}
+	return 256
+}
+
+func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }

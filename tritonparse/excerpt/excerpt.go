@@ -1,0 +1,281 @@
+// Package excerpt takes records out of a trace, raw or parsed, and writes them as a trace again: some kernels, some lines,
+// some launches of each compilation. It streams; `proton trace cat` is its face.
+package excerpt
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/tritonparse/ndjson"
+)
+
+// Options says which records are taken, and how they are written. All conditions must hold.
+type Options struct {
+	Kernels tritonparse.Names
+	Hashes  []string // beginnings of compile hashes; none for all
+	Types   []string // of records; none for all
+	Lines   Lines    // in each file; none for all
+	Filter  tritonparse.Filter
+	Most    int // launches of each compilation; 0 for all
+
+	Compilations bool // also those that the launches name
+	NoIR         bool // without texts of representations, sources and source maps
+	Pretty       bool // over several lines
+}
+
+// Result counts what was written.
+type Result struct {
+	Records map[string]int // by type
+	Damages []ndjson.Damage
+	Damaged int
+}
+
+// Write writes the records of a trace's files, which tritonparse.Files finds.
+func Write(w io.Writer, files []string, o Options) (*Result, error) {
+	c := &cutter{options: o, out: w}
+	if o.Compilations {
+		// Which launches there will be must be known before the first compilation is written.
+		c.wanted, c.out = map[string]bool{}, nil
+		if err := c.files(files); err != nil {
+			return nil, err
+		}
+		c.out = w
+	}
+	c.result = Result{Records: map[string]int{}}
+	return &c.result, c.files(files)
+}
+
+type cutter struct {
+	options Options
+	out     io.Writer // nil in a pass that only looks
+	result  Result
+	wanted  map[string]bool // hashes of the launches; nil unless their compilations are asked for
+	taken   map[string]int  // launches by compilation
+	matched map[string]bool // whether the kernel of a hash is asked for, for records that do not name it
+}
+
+// record is what a worker makes of one.
+type record struct {
+	kind, hash, name string
+	index            int
+	chosen           bool // by all that the record says itself
+	text             []byte
+}
+
+func (c *cutter) files(files []string) error {
+	c.taken, c.matched = map[string]int{}, map[string]bool{}
+	for _, f := range files {
+		if err := c.file(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *cutter) file(path string) error {
+	r, err := ndjson.Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	err = ndjson.Ordered(r, c.parse, c.take)
+	damages, n := r.Damages()
+	c.result.Damages = append(c.result.Damages, damages...)
+	c.result.Damaged += n
+	return err
+}
+
+func (c *cutter) parse(rec ndjson.Record, members []jsontext.Member) record {
+	r := record{index: rec.Index, text: rec.Text}
+	for _, m := range members {
+		switch m.Name {
+		case "event_type":
+			r.kind = jsontext.Text(m.Value)
+		case "hash":
+			r.hash = jsontext.Text(m.Value)
+		case "name", "kernel_name":
+			r.name = jsontext.Text(m.Value)
+		}
+	}
+	for _, m := range members {
+		switch {
+		case r.kind == "launch" && m.Name == "compilation_metadata":
+			r.hash = jsontext.Text(jsontext.Get(m.Value, "hash"))
+		case r.kind == "compilation" && m.Name == "payload":
+			metadata := jsontext.Get(m.Value, "metadata")
+			r.hash, r.name = jsontext.Text(jsontext.Get(metadata, "hash")), jsontext.Text(jsontext.Get(metadata, "name"))
+		}
+	}
+	o := &c.options
+	r.chosen = (o.Types == nil || slices.Contains(o.Types, r.kind)) && o.Lines.Has(r.index) && o.hash(r.hash) &&
+		(r.kind != "launch" || o.Filter.Match(members)) && (!o.cutsLaunches() || !aboutLaunches(r.kind) || slices.Contains(o.Types, r.kind))
+	// A compilation may yet be wanted by a launch.
+	if c.out != nil && (r.chosen || c.wanted[r.hash] && r.kind == "compilation") {
+		r.text = o.form(r.kind, rec.Text, members)
+	}
+	return r
+}
+
+func (o *Options) hash(hash string) bool {
+	return len(o.Hashes) == 0 || slices.ContainsFunc(o.Hashes, func(h string) bool { return hash != "" && strings.HasPrefix(hash, h) })
+}
+
+// cutsLaunches says whether some launches of a compilation may be left out while others stay.
+func (o *Options) cutsLaunches() bool { return o.Filter != nil || o.Most > 0 }
+
+// aboutLaunches are records of parsed traces that sum launches up: they would be wrong of fewer.
+func aboutLaunches(kind string) bool {
+	switch kind {
+	case "launch_diff", "roofline", "autotune_analysis", "autotune_summary":
+		return true
+	}
+	return false
+}
+
+// kernel says whether the kernel is asked for. Some records of parsed traces only have the hash; those of the kernel that
+// name it come before them.
+func (c *cutter) kernel(r *record) bool {
+	if len(c.options.Kernels) == 0 {
+		return true
+	}
+	if r.name == "" {
+		return c.matched[r.hash]
+	}
+	ok := c.options.Kernels.Match(r.name)
+	if r.hash != "" && ok {
+		c.matched[r.hash] = true
+	}
+	return ok
+}
+
+func (c *cutter) take(r *record) error {
+	chosen := c.kernel(r) && r.chosen
+	if r.kind == "launch" && chosen && c.options.Most > 0 {
+		c.taken[r.hash]++
+		chosen = c.taken[r.hash] <= c.options.Most
+	}
+	if c.out == nil {
+		if chosen && r.kind == "launch" && r.hash != "" {
+			c.wanted[r.hash] = true
+		}
+		return nil
+	}
+	if !chosen && (r.kind != "compilation" || !c.wanted[r.hash]) {
+		return nil
+	}
+	c.result.Records[r.kind]++
+	if _, err := c.out.Write(r.text); err != nil {
+		return err
+	}
+	_, err := c.out.Write([]byte{'\n'})
+	return err
+}
+
+// form is the text that is written.
+func (o *Options) form(kind string, text []byte, members []jsontext.Member) []byte {
+	if o.NoIR && kind == "compilation" {
+		text = withoutTexts(members)
+	}
+	if o.Pretty {
+		var b bytes.Buffer
+		if json.Indent(&b, text, "", "  ") == nil {
+			return b.Bytes()
+		}
+	}
+	return text
+}
+
+// withoutTexts is a compilation without what makes it large. file_content stays, as an empty object: TritonParse's website
+// leaves out compilations that do not have it.
+func withoutTexts(members []jsontext.Member) []byte {
+	return object(members, func(m jsontext.Member) []byte {
+		if m.Name != "payload" {
+			return m.Value
+		}
+		payload, err := jsontext.Members(m.Value)
+		if err != nil {
+			return m.Value
+		}
+		return object(payload, func(m jsontext.Member) []byte {
+			switch m.Name {
+			case "file_content":
+				return []byte("{}")
+			case "python_source", "source_mappings":
+				return nil
+			}
+			return m.Value
+		})
+	})
+}
+
+func object(members []jsontext.Member, value func(jsontext.Member) []byte) []byte {
+	out := []byte{'{'}
+	for _, m := range members {
+		v := value(m)
+		if v == nil {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(out, jsontext.Quote(m.Name)...), ':')
+		out = append(out, v...)
+	}
+	return append(out, '}')
+}
+
+// Lines are ranges of lines.
+type Lines []span
+
+type span struct{ from, to int }
+
+// ParseLines reads 1,3,5-10,-5,20-: single lines, ranges with both ends in them, all until, all since.
+func ParseLines(text string) (Lines, error) {
+	var lines Lines
+	for _, part := range strings.Split(text, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		from, to, isRange := strings.Cut(part, "-")
+		s := span{0, int(^uint(0) >> 1)}
+		ok := part != "-"
+		if from != "" {
+			ok = ok && number(from, &s.from)
+		}
+		if to != "" {
+			ok = ok && number(to, &s.to)
+		}
+		if !isRange {
+			s.to = s.from
+		}
+		if !ok || s.to < s.from {
+			return nil, fmt.Errorf("read the lines %q: write 1,3,5-10, also -5 for all until 5 and 20- for all since 20", part)
+		}
+		lines = append(lines, s)
+	}
+	return lines, nil
+}
+
+func number(text string, n *int) bool {
+	v, err := strconv.ParseUint(text, 10, 31)
+	*n = int(v)
+	return err == nil
+}
+
+// Has says whether a line is in one of the ranges; without any all are.
+func (l Lines) Has(line int) bool {
+	for _, s := range l {
+		if s.from <= line && line <= s.to {
+			return true
+		}
+	}
+	return len(l) == 0
+}

@@ -1,0 +1,253 @@
+// Package extract writes what a trace holds of its kernels into files that editors, compilers and diff tools read: a file
+// for each representation and one for the Python source, machine code and tensors where they are to be had.
+package extract
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/tritonparse"
+)
+
+// Options says what is written.
+type Options struct {
+	Folder string                                      // must exist
+	Stages []string                                    // representations, python and cubin; none for all
+	Keep   func(*tritonparse.Compilation) bool         // compilations; nil for all
+	Launch func(*tritonparse.LaunchRecord) (keep bool) // launches whose arguments and tensors are written; nil for all
+	Args   bool                                        // arguments, one file per compilation
+	Blobs  bool                                        // recorded tensors
+	Warn   func(string)                                // gets what is not there
+}
+
+// File is one that was written.
+type File struct {
+	Name   string `json:"name"` // below the folder
+	Kernel string `json:"kernel,omitempty"`
+	Hash   string `json:"hash,omitempty"`
+	Stage  string `json:"stage"` // ttir …, python, cubin, arguments, tensor
+	Bytes  int64  `json:"bytes"`
+}
+
+// Write writes the files of a trace. It needs no texts in the index: compilations are read one at a time.
+func Write(t *tritonparse.Trace, o Options) ([]File, error) {
+	w := &writer{options: o, names: names(t.Compilations())}
+	if o.Warn == nil {
+		w.options.Warn = func(string) {}
+	}
+	found := 0
+	err := t.EachCompilation(func(c *tritonparse.Compilation) error {
+		if o.Keep != nil && !o.Keep(c) {
+			return nil
+		}
+		found++
+		return w.compilation(c)
+	})
+	if err == nil && (o.Args || o.Blobs) {
+		err = w.launches(t)
+	}
+	if err == nil && len(w.files) == 0 {
+		err = errors.New("nothing to extract: no compilation that is asked for was traced")
+		if found > 0 {
+			err = fmt.Errorf("nothing to extract: none of the compilations has %s", strings.Join(o.Stages, ", "))
+		}
+	}
+	return w.files, err
+}
+
+// names are unique beginnings of file names, by hash: the kernel's and as much of the hash as tells it from others.
+func names(compilations []*tritonparse.Compilation) map[string]string {
+	names := map[string]string{}
+	for digits := 8; ; digits *= 2 {
+		clear(names)
+		used, unique := map[string]bool{}, true
+		for _, c := range compilations {
+			name := fileSafe(c.Name) + "." + fileSafe(c.Hash[:min(digits, len(c.Hash))])
+			// File systems of some machines do not tell capitals.
+			unique = unique && !used[strings.ToLower(name)]
+			used[strings.ToLower(name)] = true
+			names[c.Hash] = name
+		}
+		if unique || digits >= 64 {
+			return names
+		}
+	}
+}
+
+// fileSafe keeps what a trace says from becoming a path, and from becoming too long for a file's name.
+func fileSafe(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r <= ' ' || strings.ContainsRune(`/\:*?"<>|`, r) || r == 0x7f {
+			return '_'
+		}
+		return r
+	}, s)
+	return strings.TrimLeft(s[:min(len(s), 150)], ".")
+}
+
+type writer struct {
+	options Options
+	names   map[string]string
+	files   []File
+}
+
+func (w *writer) wants(stage string) bool {
+	return len(w.options.Stages) == 0 || slices.Contains(w.options.Stages, stage)
+}
+
+func (w *writer) compilation(c *tritonparse.Compilation) error {
+	base := w.names[c.Hash]
+	for _, stage := range c.Stages() {
+		if !w.wants(stage) {
+			continue
+		}
+		if err := w.text(File{Name: base + "." + fileSafe(stage), Kernel: c.Name, Hash: c.Hash, Stage: stage}, c.Texts[stage]); err != nil {
+			return err
+		}
+	}
+	for _, stage := range slices.Sorted(maps.Keys(c.Excuses)) {
+		if w.wants(stage) {
+			w.options.Warn(fmt.Sprintf("%s has no %s: the trace says %s", base, stage, c.Excuses[stage]))
+		}
+	}
+	if p := c.Python; p != nil && p.Code != "" && w.wants("python") {
+		head := fmt.Sprintf("# %s, lines %d to %d\n", p.File, p.Start, p.End)
+		if err := w.text(File{Name: base + ".py", Kernel: c.Name, Hash: c.Hash, Stage: "python"}, head+p.Code); err != nil {
+			return err
+		}
+	}
+	if !w.wants("cubin") {
+		return nil
+	}
+	from := c.Cubin()
+	if from == "" {
+		if slices.Contains(w.options.Stages, "cubin") {
+			w.options.Warn(fmt.Sprintf("%s has no cubin: it is neither beside the trace nor at %s", base, c.Paths["cubin"]))
+		}
+		return nil
+	}
+	return w.copy(File{Name: base + filepath.Ext(from), Kernel: c.Name, Hash: c.Hash, Stage: "cubin"}, from)
+}
+
+func (w *writer) text(f File, text string) error {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	f.Bytes = int64(len(text))
+	w.files = append(w.files, f)
+	return os.WriteFile(filepath.Join(w.options.Folder, f.Name), []byte(text), 0o644)
+}
+
+func (w *writer) copy(f File, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	path := filepath.Join(w.options.Folder, f.Name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	out, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	f.Bytes, err = io.Copy(out, in)
+	if err := errors.Join(err, out.Close()); err != nil {
+		return err
+	}
+	w.files = append(w.files, f)
+	return nil
+}
+
+// arguments is what is written of the launches of one kind.
+type arguments struct {
+	Kind     string          `json:"kind"`
+	Launches int             `json:"launches"`
+	File     string          `json:"file"` // of the first
+	Line     int             `json:"line"`
+	ID       int             `json:"id"`
+	Grid     []int           `json:"grid"`
+	Stream   int64           `json:"stream"`
+	Args     json.RawMessage `json:"args"` // of the first: addresses differ between launches of a kind
+}
+
+// launches writes the arguments, one entry for each kind of launch, and copies tensors.
+func (w *writer) launches(t *tritonparse.Trace) error {
+	kinds := map[string][]*arguments{} // by hash
+	byKind := map[string]*arguments{}
+	blobs := map[string]bool{}
+	err := t.EachLaunch(func(l *tritonparse.LaunchRecord) error {
+		c := t.Compilation(l.Hash)
+		if c == nil || w.options.Keep != nil && !w.options.Keep(c) || w.options.Launch != nil && !w.options.Launch(l) {
+			return nil
+		}
+		if a := byKind[l.Kind]; a != nil {
+			a.Launches++
+		} else if w.options.Args {
+			a := &arguments{l.Kind, 1, filepath.Base(l.File), l.Line, l.ID, slices.Clone(l.Grid), l.Stream, rawArguments(l)}
+			byKind[l.Kind] = a
+			kinds[l.Hash] = append(kinds[l.Hash], a)
+		}
+		if w.options.Blobs {
+			return w.blobs(l, blobs)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range t.Compilations() {
+		if kinds[c.Hash] == nil {
+			continue
+		}
+		text, err := json.MarshalIndent(kinds[c.Hash], "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := w.text(File{Name: w.names[c.Hash] + ".args.json", Kernel: c.Name, Hash: c.Hash, Stage: "arguments"}, string(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func rawArguments(l *tritonparse.LaunchRecord) json.RawMessage {
+	raw := []byte("{")
+	for i, a := range l.Args {
+		if i > 0 {
+			raw = append(raw, ',')
+		}
+		name, _ := json.Marshal(a.Name)
+		raw = append(append(append(raw, name...), ':'), a.Raw...)
+	}
+	return append(raw, '}')
+}
+
+// blobs copies the tensors of a launch, each once.
+func (w *writer) blobs(l *tritonparse.LaunchRecord, done map[string]bool) error {
+	for i := range l.Args {
+		t := l.Args[i].Tensor()
+		if t == nil || t.Blob == nil || t.Blob.Path == "" || done[t.Blob.Path] {
+			continue
+		}
+		done[t.Blob.Path] = true
+		from := t.Blob.Find(l.File)
+		if from == "" {
+			w.options.Warn(fmt.Sprintf("the tensor %s of launch %d of %s is not here: %s", l.Args[i].Name, l.ID, l.Name, t.Blob.Path))
+			continue
+		}
+		name := filepath.Join("saved_tensors", fileSafe(t.Blob.Hash[:min(2, len(t.Blob.Hash))]), fileSafe(filepath.Base(t.Blob.Path)))
+		if err := w.copy(File{Name: name, Stage: "tensor"}, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -38,10 +38,11 @@ var arrows = map[string][]string{
 	"hooks":                {"internal"},
 	"profiler":             {"profile", "internal"},
 	"profiler/nvidia":      {"profiler", "cupti", "internal"},
+	"profiler/tracelog":    {"profiler/record", "tritonparse", "internal"},
 	"tritonparse":          {"profile", "internal"},
 	"viewer":               {"profile", "tritonparse", "internal"},
 	"cmd/libproton":        {"profiler", "cupti", "roctracer", "hooks", "internal"},
-	"cmd/proton":           {"profile", "viewer", "tritonparse", "profiler/record", "internal"}, // and none of it with cgo: see below
+	"cmd/proton":           {"profile", "viewer", "tritonparse", "profiler/record", "profiler/tracelog", "internal"}, // and none of it with cgo: see below
 	"tutorials":            {"profiler", "profile"},
 }
 

@@ -1,6 +1,7 @@
 // The extension module goproton._native.
 #include "native.h"
 #include "control.h"
+#include "trace.h"
 #include <stdatomic.h>
 
 const struct hp_api *hooks_hp;
@@ -43,6 +44,11 @@ static struct py_method methods[] = {
     {"launch_exit", (void *)native_launch_exit, PY_O, "launch_exit(metadata, /)\n--\n\nCloses what launch_enter opened; not needed when the metadata carry the function's handle."},
     {"set_launch_filter", (void *)native_set_launch_filter, PY_O, "set_launch_filter(filter, /)\n--\n\nfilter(name) -> bool chooses which kernels get an op; None chooses all."},
     {"call", (void *)native_call, PY_FASTCALL, "call(method, params, /)\n--\n\nOne control call: JSON in, JSON out."},
+    {"trace_open", (void *)native_trace_open, PY_FASTCALL, "trace_open(ring, launches, *helpers, /)\n--\n\nLaunches are recorded from here on."},
+    {"trace_close", (void *)native_trace_close, PY_NOARGS, "trace_close()\n--\n\nNo launch is recorded any more."},
+    {"trace_launch", (void *)native_trace_launch, PY_O, "trace_launch(metadata, /)\n--\n\nThe launch hook of traces."},
+    {"trace_rank", (void *)native_trace_rank, PY_O, "trace_rank(rank, /)\n--\n\nRecords after this belong to the rank, -1 for none."},
+    {"trace_watch", (void *)native_trace_watch, PY_FASTCALL, "trace_watch(what, object, attribute, /)\n--\n\nWhere the process group is, or whether torch profiles."},
     {"python_walker", (void *)native_python_walker, PY_NOARGS, "python_walker()\n--\n\nHow Python stacks are read: 'internal', or 'public: ' and the reason."},
     {0},
 };

@@ -84,6 +84,8 @@ struct py_module {
   X(int, PyTuple_SetItem, (PyObject *, py_ssize, PyObject *))                                  \
   X(py_ssize, PyTuple_Size, (PyObject *))                                                      \
   X(py_ssize, PyList_Size, (PyObject *))                                                       \
+  X(PyObject *, PyList_GetItem, (PyObject *, py_ssize))                                        \
+  X(int, PyList_SetSlice, (PyObject *, py_ssize, py_ssize, PyObject *))                        \
   X(PyObject *, PySet_New, (PyObject *))                                                       \
   X(int, PySet_Contains, (PyObject *, PyObject *))                                             \
   X(int, PySet_Add, (PyObject *, PyObject *))                                                  \

@@ -1,5 +1,6 @@
 #include "pyframes.h"
 #include "pywalk.h"
+#include "trace.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +198,8 @@ void hooks_walker_ready(void) {
   py.PyErr_Restore(type, value, traceback);
   if (watched) hooks_hp->set_python_walker(walker == INTERNAL ? pywalk : public_walk);
 }
+
+uint32_t hooks_python_path(void) { return walker == INTERNAL ? pywalk() : walker == PUBLIC ? public_walk() : 0; }
 
 PyObject *native_python_walker(PyObject *self, PyObject *unused) {
   (void)self, (void)unused;

@@ -10,10 +10,13 @@ package main
 import "C"
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -22,10 +25,12 @@ import (
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profiler/control"
 	"github.com/goproton/goproton/profiler/nvidia"
+	"github.com/goproton/goproton/profiler/tracelog"
 )
 
 var (
 	service   = control.New()
+	tracing   = tracelog.Service{Complain: func(what string) { say(what) }}
 	recording *cupti.Recording
 )
 
@@ -65,9 +70,24 @@ func startRecording() {
 
 // call does one control call, for whoever asks.
 func call(method string, params []byte) []byte {
+	if tracelog.Ours(method) {
+		return traceCall(method, params)
+	}
 	answer := service.Call(method, params)
 	if recording != nil {
 		recording.Control(method, string(params))
+	}
+	return answer
+}
+
+// traceCall does the control calls of traces, of which some carry a launch: they are kept out of recordings.
+func traceCall(method string, params []byte) []byte {
+	answer, err := tracing.Call(method, params)
+	switch {
+	case errors.As(err, new(*fs.PathError)), errors.As(err, new(syscall.Errno)):
+		return hooks.ErrorJSON("OSError", err.Error())
+	case err != nil:
+		return hooks.ErrorJSON("RuntimeError", err.Error())
 	}
 	return answer
 }

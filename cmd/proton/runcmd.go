@@ -43,6 +43,7 @@ Exit codes: the target's own, or
 
 func newRunCommand() *cobra.Command {
 	var options run.Options
+	var trace traceFlags
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] TARGET [ARGS]…",
 		Short: "run a program and profile it",
@@ -51,6 +52,9 @@ func newRunCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			options.Target = args
 			if err := checkRun(&options); err != nil {
+				return &exitError{code: 2, err: err}
+			}
+			if err := trace.apply(&options); err != nil {
 				return &exitError{code: 2, err: err}
 			}
 			return profile(options)
@@ -72,6 +76,7 @@ func newRunCommand() *cobra.Command {
 	flags.Float64Var(&options.Checkpoint, "checkpoint", 2, "rewrite the profile every `SECONDS`, so that a crash loses no more; 0 = only at the end")
 	flags.BoolVar(&options.AllowEmpty, "allow-empty", false, "exit with 0 when nothing was recorded and the target succeeded")
 	flags.StringVar(&options.Python, "python", "", "`INTERPRETER` for scripts and modules")
+	trace.add(flags)
 	return cmd
 }
 

@@ -24,6 +24,23 @@ type Config struct {
 	Checkpoint float64 `json:"checkpoint"` // seconds, 0 = none
 
 	SitePackages []string `json:"site_packages,omitempty"` // where wheels with a libcupti may be
+	Trace        *Trace   `json:"trace,omitempty"`
+}
+
+// Trace is what goproton.trace.init is asked for, its arguments by their names there.
+type Trace struct {
+	Folder      string `json:"folder"` // absolute
+	Launches    string `json:"launches"`
+	Compression string `json:"compression"`
+	Kernels     string `json:"kernels"`
+	SASS        bool   `json:"sass"`
+	FullSource  bool   `json:"full_source"`
+	Statistics  bool   `json:"statistics"`
+	Tensors     bool   `json:"tensors"`
+	TensorLimit int64  `json:"tensor_limit"`
+	TensorQuota int64  `json:"tensor_quota"`
+	TensorSkip  int    `json:"tensor_skip"`
+	TensorMax   int    `json:"tensor_max"`
 }
 
 // Layout is where the parts of an installation are.

@@ -37,7 +37,10 @@ type Options struct {
 	Checkpoint float64 // seconds between checkpoints, 0 = none
 	AllowEmpty bool
 	Python     string // interpreter; "" = as the shell would find it
-	Target     []string
+	Trace      *Trace // nil = none
+	// AfterTarget is called when the target has ended, with the folder of its processes' status files; nil = nothing.
+	AfterTarget func(status string)
+	Target      []string
 }
 
 // Result is how a target ended.
@@ -84,6 +87,9 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	if err != nil {
 		return Result{}, err
 	}
+	if options.AfterTarget != nil {
+		defer options.AfterTarget(status)
+	}
 	return finish(options, result, status, root, stderr)
 }
 
@@ -113,6 +119,7 @@ func newConfig(options Options, command Command, status string) (Config, error) 
 	return Config{
 		Name: name, Context: options.Context, Backend: backend, Mode: options.Mode, Data: options.Data,
 		Hook: options.Hook, Graph: options.Graph, Stats: !options.NoStats, Activities: options.Activities, Format: options.Format, Status: status, Checkpoint: options.Checkpoint, SitePackages: sitePackages(),
+		Trace: options.Trace,
 	}, nil
 }
 

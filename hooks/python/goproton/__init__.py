@@ -30,17 +30,17 @@ from .state import enter_state, exit_state, metadata_state, state
 __all__ = [
     "DEFAULT_PROFILE_NAME", "activate", "context", "cpu_timed_scope", "data", "deactivate", "enter_scope",
     "enter_state", "exit_scope", "exit_state", "finalize", "flags", "hooks", "install", "metadata_state", "metric",
-    "mode", "profile", "scope", "specs", "start", "state", "uninstall"
+    "mode", "profile", "scope", "specs", "start", "state", "trace", "uninstall"
 ]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import context as context, data as data, hooks as hooks, language as language, metric as metric
-    from . import mode as mode, proton as proton, specs as specs, viewer as viewer
+    from . import mode as mode, proton as proton, specs as specs, trace as trace, viewer as viewer
 
 # Submodules that a plain profiling script never touches are imported when first asked for: together they
 # cost more than the rest of the package.
-_LAZY = frozenset(("context", "data", "hooks", "language", "metric", "mode", "proton", "specs", "viewer"))
+_LAZY = frozenset(("context", "data", "hooks", "language", "metric", "mode", "proton", "specs", "trace", "viewer"))
 
 
 def __getattr__(name: str):

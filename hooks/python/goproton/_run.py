@@ -57,6 +57,9 @@ def _begin_session(config: dict[str, Any], command: list[str]) -> None:
         return
     if session is None:
         return
+    if config.get("trace"):
+        # Not before Triton is there: most processes of a program have nothing to trace.
+        _imports.when_imported("triton", lambda: _begin_trace(config, command))
     flags.profiling_on = True
     if config.get("hook") == "triton":
         _imports.when_imported("triton", lambda: _hook(config, command, session))
@@ -80,6 +83,20 @@ def _end_before_exit(config: dict[str, Any], command: list[str], pid: int) -> No
     os._exit = _exit
 
 
+def _begin_trace(config: dict[str, Any], command: list[str]) -> None:
+    try:
+        from . import trace
+        trace.begin_for_run(config["trace"], config.get("status") or "")
+    except Exception as error:
+        _report(config, command, f"nothing is traced in this process: {error}")
+
+
+def _end_trace() -> None:
+    module = sys.modules.get(__package__ + ".trace")
+    if module is not None:
+        module.finalize(_PATIENCE)
+
+
 def _hook(config: dict[str, Any], command: list[str], session: int) -> None:
     try:
         from .hooks import HookManager, LaunchHook
@@ -93,6 +110,8 @@ def _end(config: dict[str, Any], command: list[str], pid: int) -> None:
         return  # a forked child: the session is its parent's
     done = allocate_lock()
     done.acquire()
+
+    _end_trace()
 
     def write() -> None:
         try:

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/goproton/goproton/internal/run"
+	"github.com/goproton/goproton/profiler/tracelog"
+)
+
+// traceFlags are the flags of "proton run" that concern the TritonParse trace.
+type traceFlags struct {
+	run.Trace
+	limit, quota string
+	others       []*pflag.Flag // that mean nothing without --trace
+}
+
+func (t *traceFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&t.Folder, "trace", "", "write a TritonParse trace of what Triton compiles and launches into the folder `DIR`, beside the profile")
+	flags.StringVar(&t.Launches, "trace-launches", "all", "trace `WHICH` launches: all, profiled (while torch.profiler or a session records), none")
+	flags.StringVar(&t.Compression, "trace-compression", "zstd", "`FORMAT` of trace files: zstd, gzip, none")
+	flags.StringVar(&t.Kernels, "trace-kernels", "", "trace kernels whose names match `PATTERNS`, as of a shell, with commas between (default: all)")
+	flags.BoolVar(&t.SASS, "trace-sass", false, "disassemble what is compiled, with nvdisasm")
+	flags.BoolVar(&t.FullSource, "trace-source", false, "store the whole file that a kernel is in, not its function alone")
+	flags.BoolVar(&t.Statistics, "trace-statistics", false, "record least, greatest, mean and deviation of each tensor; every launch waits for the GPU")
+	flags.BoolVar(&t.Tensors, "trace-tensors", false, "store the data of tensors; every launch waits for the GPU")
+	flags.StringVar(&t.limit, "trace-tensor-limit", "10G", "store no tensor of more than `SIZE`")
+	flags.StringVar(&t.quota, "trace-tensor-quota", "100G", "store no more than `SIZE` in each process")
+	flags.IntVar(&t.TensorSkip, "trace-tensor-skip", 0, "store nothing at the first `N` launches of each compilation")
+	flags.IntVar(&t.TensorMax, "trace-tensor-max", 0, "store at `N` launches of each compilation, 0 = all")
+	flags.VisitAll(func(f *pflag.Flag) {
+		if strings.HasPrefix(f.Name, "trace-") {
+			t.others = append(t.others, f)
+		}
+	})
+}
+
+// apply checks the flags and asks for the trace.
+func (t *traceFlags) apply(options *run.Options) error {
+	if t.Folder == "" {
+		for _, f := range t.others {
+			if f.Changed {
+				return fmt.Errorf("--%s without --trace: give the trace's folder too", f.Name)
+			}
+		}
+		return nil
+	}
+	for _, choice := range []struct {
+		flag, value string
+		known       []string
+	}{
+		{"--trace-launches", t.Launches, []string{"all", "profiled", "none"}},
+		{"--trace-compression", t.Compression, []string{"zstd", "gzip", "none"}},
+	} {
+		if !slices.Contains(choice.known, choice.value) {
+			return fmt.Errorf("%s %q is not known: use %s", choice.flag, choice.value, strings.Join(choice.known, ", "))
+		}
+	}
+	var err error
+	if t.TensorLimit, err = parseSize(t.limit); err != nil {
+		return fmt.Errorf("--trace-tensor-limit: %w", err)
+	}
+	if t.TensorQuota, err = parseSize(t.quota); err != nil {
+		return fmt.Errorf("--trace-tensor-quota: %w", err)
+	}
+	if t.TensorSkip < 0 || t.TensorMax < 0 {
+		return errors.New("--trace-tensor-skip and --trace-tensor-max are numbers of launches: give 0 or more")
+	}
+	shown := t.Folder
+	if t.Folder, err = filepath.Abs(shown); err != nil {
+		return fmt.Errorf("--trace %s: %w", shown, err)
+	}
+	options.Trace = &t.Trace
+	options.AfterTarget = func(status string) { reportTrace(os.Stderr, t.Folder, shown, status) }
+	return nil
+}
+
+// parseSize reads a number of bytes, with K, M, G or T for powers of 1,024.
+func parseSize(text string) (int64, error) {
+	number, unit := strings.TrimSuffix(strings.ToUpper(text), "B"), int64(1)
+	for i, suffix := range []string{"K", "M", "G", "T"} {
+		if before, found := strings.CutSuffix(strings.TrimSuffix(number, "I"), suffix); found {
+			number, unit = before, int64(1)<<(10*(i+1))
+			break
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 || n > (1<<62)/unit {
+		return 0, fmt.Errorf("%q is no size: write a number of bytes, such as 512M or 10G", text)
+	}
+	return n * unit, nil
+}
+
+// reportTrace completes what processes of the target left unwritten, and says what was traced.
+func reportTrace(w io.Writer, folder, shown, status string) {
+	found, err := tracelog.Recover(folder)
+	if err != nil {
+		found.Problems = append(found.Problems, err.Error())
+	}
+	sum, err := tracelog.ReadSummary(status)
+	if err != nil {
+		found.Problems = append(found.Problems, err.Error())
+	}
+	for _, problem := range append(found.Problems, sum.Problems...) {
+		fmt.Fprintf(w, "proton: warning: trace: %s\n", problem)
+	}
+	fmt.Fprintf(w, "proton: %s\n", traceLine(sum, shown))
+}
+
+func traceLine(sum tracelog.Summary, shown string) string {
+	switch {
+	case sum.Processes == 0:
+		return "nothing was traced: no process of the target began a trace; does it import Triton 3.4 or newer?"
+	case sum.Compilations == 0 && sum.Launches == 0 && sum.Autotunes == 0 && sum.Lost == 0:
+		return "nothing was traced: Triton was imported, and compiled and launched nothing that was asked for"
+	}
+	parts := []string{counted(sum.Compilations, "compilation"), counted(sum.Launches, "launch")}
+	if sum.Autotunes > 0 {
+		parts = append(parts, counted(sum.Autotunes, "autotune result"))
+	}
+	if sum.Lost > 0 {
+		parts = append(parts, strconv.FormatInt(sum.Lost, 10)+" lost")
+	}
+	if sum.Processes > 1 {
+		parts = append(parts, strconv.Itoa(sum.Processes)+" processes")
+	}
+	return fmt.Sprintf("traced %s; wrote %s; view: proton trace info %s", strings.Join(parts, ", "), shown, shown)
+}
+
+func counted(n int64, noun string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(noun, "ch"):
+		noun += "es"
+	default:
+		noun += "s"
+	}
+	return strconv.FormatInt(n, 10) + " " + noun
+}

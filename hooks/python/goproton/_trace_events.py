@@ -1,0 +1,247 @@
+"""Compilations and autotuning, as Triton tells of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from fnmatch import fnmatchcase
+
+from . import _library, _trace_source
+from ._trace_values import plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_TEXTS = (".ttir", ".ttgir", ".llir", ".ptx", ".amdgcn", ".json", ".ttadapter", ".bcmlir")
+_BINARIES = (".cubin", ".hsaco")
+
+
+class Carrier:
+    """The launch_metadata function of kernels that have none: Triton only hands over arguments where there is one."""
+
+    def __init__(self, inductor: str | None = None) -> None:
+        self.inductor = inductor
+
+    def __call__(self, grid: Any, metadata: Any, arguments: Any) -> dict:
+        return {}
+
+
+class Allowed:
+    """Which kernels are traced: patterns as of a shell, with commas between; None for all."""
+
+    def __init__(self, patterns: str | None) -> None:
+        self._patterns = [one.strip() for one in (patterns or "").split(",") if one.strip()]
+
+    def __call__(self, name: str | None) -> bool:
+        return not self._patterns or (name is not None and any(fnmatchcase(name, one) for one in self._patterns))
+
+
+class Events:
+    """Hands compilations and autotune results to the writer.
+
+    Args:
+        allowed: which kernels.
+        whole_file: store the whole file of a kernel's source.
+        launches: whether launches are traced as well.
+    """
+
+    def __init__(self, allowed: Allowed, whole_file: bool, launches: bool) -> None:
+        self._allowed, self._whole_file, self._launches = allowed, whole_file, launches
+        self._carrier = Carrier()
+        self._carrying: list[Any] = []
+        self._uses: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self.seen: set[str] = set()  # hashes of compilations that have a record
+
+    # ---- what Triton calls; an error of ours must not break a compilation ----
+
+    def compiled(self, src: Any, metadata: Any, metadata_group: Any, times: Any, cache_hit: bool) -> None:
+        """knobs.compilation.listener."""
+        try:
+            fn = getattr(src, "fn", None)
+            if not self._allowed(_name(fn)):
+                return
+            if self._launches:
+                self.carry(fn)
+            self._compilation(src, fn, metadata, metadata_group, times, cache_hit)
+        except Exception as error:
+            _complain(f"a compilation is missing: {error!r}")
+
+    def post_compile(self, *, key: Any, repr: Any, fn: Any, compile: Any, is_manual_warmup: bool, already_compiled: bool,
+                     inductor_args: Any = None) -> None:
+        """knobs.runtime.jit_post_compile_hook, which Inductor calls for kernels that it compiled."""
+        try:
+            function = getattr(fn, "jit_function", fn)
+            if self._launches and self._allowed(_name(function)):
+                self.carry(function, inductor_args)
+        except Exception as error:
+            _complain(f"launches of a kernel are missing: {error!r}")
+
+    def autotuned(self, *, fn: Any, key: Any, best_config: Any, configs_timings: Any, duration: Any, cache_hit: Any) -> None:
+        """knobs.autotuning.listener."""
+        try:
+            name = fn.fn.__name__
+            if not self._allowed(name):
+                return
+            members = {
+                "kernel_name": name, "cache_key": fn.cache_key, "best_config": str(best_config),
+                "configs_timings": {str(config): plain(timing) for config, timing in configs_timings.items()},
+                "duration": plain(duration), "cache_hit": plain(cache_hit), "autotune_key": str(key),
+            }
+            _send({"event_type": "autotune", "ns": time.time_ns(), "stack": _trace_source.stack(2), "members": members})
+        except Exception as error:
+            _complain(f"an autotune result is missing: {error!r}")
+
+    # ---- launches ----
+
+    def carry(self, fn: Any, inductor_args: Any = None) -> None:
+        """Makes Triton hand over the arguments of a function's launches. A function of the user's own does that already."""
+        if not hasattr(fn, "launch_metadata"):
+            return
+        present = fn.launch_metadata
+        if inductor_args:
+            from ._trace_values import Describer
+            describe = Describer(None).description
+            carrier = Carrier(json.dumps({name: describe(value) for name, value in inductor_args.items()}, ensure_ascii=False))
+        elif present is None:
+            carrier = self._carrier
+        else:
+            return
+        if present is None or isinstance(present, Carrier):
+            fn.launch_metadata = carrier
+            self._carrying.append(fn)
+
+    def put_back(self) -> None:
+        """Leaves the functions as they were."""
+        for fn in self._carrying:
+            if isinstance(fn.launch_metadata, Carrier):
+                fn.launch_metadata = None
+        self._carrying.clear()
+
+    def look_back(self) -> None:
+        """Traces what was there before: functions, and kernels that have been compiled."""
+        import gc
+        functions, kernels = _classes()
+        for one in gc.get_objects():
+            if functions and type(one) in functions:
+                if self._launches and self._allowed(_name(one)):
+                    self.carry(one)
+            elif kernels and type(one) is kernels:
+                self._earlier(one)
+
+    def find(self, metadata: Any) -> None:
+        """Records the compilation of a kernel that another process compiled, at its first launch."""
+        import gc
+        _, kernels = _classes()
+        for one in gc.get_objects():
+            if type(one) is kernels and one.metadata is metadata:
+                self._earlier(one)
+                return
+
+    def _earlier(self, kernel: Any) -> None:
+        try:
+            fn = getattr(kernel.src, "fn", None)
+            if kernel.hash not in self.seen and self._allowed(_name(fn) or kernel.name):
+                self._compilation(kernel.src, fn, kernel.metadata._asdict(), kernel.metadata_group, None, True)
+        except Exception as error:
+            _complain(f"an earlier compilation is missing: {error!r}")
+
+    # ---- the record ----
+
+    def _compilation(self, src: Any, fn: Any, metadata: Any, group: Any, times: Any, cache_hit: bool) -> None:
+        if not metadata:
+            metadata = _read_metadata(group)
+        self.seen.add(str(metadata.get("hash", "")))
+        described = {"cache_hit": cache_hit, **plain(metadata), "env": _environment(), "src_attrs": plain(getattr(src, "attrs", {})),
+                     "src_cache_key": fn.cache_key if hasattr(fn, "cache_key") else "", "src_constants": plain(getattr(src, "constants", {}))}
+        if times:
+            described["times"] = plain(times)
+        files = [{"name": name, "path": str(path), "text": name.endswith(_TEXTS)} for name, path in group.items()]
+        _send({
+            "event_type": "compilation", "ns": time.time_ns(), "stack": _trace_source.stack(3), "metadata": described,
+            "pt_info": _pt_info(), "files": files, "binary": next((name for name in group if name.endswith(_BINARIES)), ""),
+            "python_source": self._source(src), "goproton": self._extension(fn),
+        })
+
+    def _source(self, src: Any) -> Any:
+        try:
+            return _trace_source.python_source(src, self._whole_file)
+        except (OSError, TypeError):
+            return None  # made by exec: Python has no source of it
+
+    def _extension(self, fn: Any) -> dict[str, Any]:
+        if fn is None:
+            return {}
+        known = self._uses.get(id(fn))
+        if known is None or known[0] is not fn:
+            known = self._uses[id(fn)] = (fn, _described(fn))
+        return known[1] if _device() is None else {**known[1], "device": _device()}
+
+
+def _described(fn: Any) -> dict[str, Any]:
+    function = getattr(fn, "fn", fn)
+    about: dict[str, Any] = {"function": function.__name__, "module": str(function.__module__), "params": _trace_source.params(fn)}
+    try:
+        uses = _trace_source.Uses(fn)
+        about["dependencies"], about["globals"] = uses.dependencies, uses.globals
+    except (OSError, TypeError, ValueError, SyntaxError):
+        pass  # no source: see _source
+    return about
+
+
+def _name(fn: Any) -> str | None:
+    return getattr(getattr(fn, "fn", None), "__name__", None)
+
+
+def _classes() -> tuple[tuple, Any]:
+    jit = sys.modules.get("triton.runtime.jit")
+    functions = {getattr(jit, "JITFunction", None)} | {getattr(sys.modules.get("triton.experimental.gluon._runtime"), "GluonJITFunction", None)}
+    compiled = getattr(sys.modules.get("triton.compiler.compiler"), "CompiledKernel", None)
+    return tuple(functions - {None}), compiled
+
+
+def _read_metadata(group: Any) -> dict[str, Any]:
+    path = next((path for name, path in group.items() if name.endswith(".json")), None)
+    if path is None:
+        return {}
+    with open(path) as file:
+        return json.load(file)
+
+
+def _environment() -> dict[str, Any]:
+    from triton._C.libtriton import get_cache_invalidating_env_vars
+    return plain(get_cache_invalidating_env_vars())
+
+
+def _pt_info() -> dict[str, Any]:
+    """Which frame torch.compile is at."""
+    context = getattr(sys.modules.get("torch._guards"), "CompileContext", None)
+    trace_id = context.current_trace_id() if context is not None else None
+    if trace_id is None:
+        return {}
+    info = {name: getattr(trace_id.compile_id, name, None) for name in ("compiled_autograd_id", "frame_id", "frame_compile_id")}
+    return {**{name: value for name, value in info.items() if value is not None}, "attempt": trace_id.attempt}
+
+
+def _device() -> int | None:
+    torch = sys.modules.get("torch")
+    try:
+        return torch.cuda.current_device() if torch is not None and torch.cuda.is_initialized() else None
+    except Exception:
+        return None
+
+
+def _send(event: dict[str, Any]) -> None:
+    _library.native.call("trace.event", json.dumps(event, ensure_ascii=False, separators=(",", ":")))
+
+
+_complained = False
+
+
+def _complain(what: str) -> None:
+    global _complained
+    if not _complained:
+        _complained = True
+        print(f"goproton: trace: {what}; please report this", file=sys.stderr)

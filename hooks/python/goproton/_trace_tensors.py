@@ -1,0 +1,159 @@
+"""What tensors hold: statistics, and their data as files, in TritonParse's form."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import sys
+
+from ._trace_values import plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_COMPRESS_FROM = 1 << 20
+_LEVEL = 4
+
+
+class Tensors:
+    """Answers what a launch's record says of its tensors beyond their form.
+
+    Args:
+        statistics: least, greatest, mean and standard deviation.
+        blobs: where and how data are stored, None for not at all.
+    """
+
+    def __init__(self, statistics: bool, blobs: Blobs | None) -> None:
+        self._statistics, self._blobs = statistics, blobs
+
+    def prepare(self, metadata: Any) -> None:
+        """A launch begins."""
+        if self._blobs is not None:
+            self._blobs.prepare(metadata)
+
+    def more(self, tensor: Any) -> str:
+        """Further members of a tensor's description, as JSON without braces."""
+        info: dict[str, Any] = {}
+        if self._statistics:
+            info.update(_statistics(tensor))
+        if self._blobs is not None:
+            info.update(self._blobs.store(tensor))
+        return json.dumps(info, ensure_ascii=False)[1:-1]
+
+
+def _statistics(tensor: Any) -> dict[str, Any]:
+    try:
+        import torch
+        import warnings
+        values = tensor.float()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of one element there is no deviation
+            four = torch.stack([values.min(), values.max(), values.mean(), values.std()]).tolist()  # one wait, not four
+    except (RuntimeError, ValueError, TypeError) as error:
+        return {"tensor_capture_error": str(error)}
+    return dict(zip(("min", "max", "mean", "std"), map(plain, four)))
+
+
+class Blobs:
+    """Data of tensors, each stored once under the hash of what torch.save makes of it.
+
+    Args:
+        folder: of the trace.
+        limit: bytes of the largest tensor that is stored.
+        quota: bytes of all files of this process.
+        skip, most: of each compilation the first ``skip`` launches store nothing, and at most ``most`` do; 0 for no bound.
+    """
+
+    def __init__(self, folder: str, limit: int, quota: int, skip: int, most: int) -> None:
+        self._folder = os.path.join(os.path.abspath(folder), "saved_tensors")
+        self._limit, self._quota, self._skip, self._most = limit, quota, skip, most
+        self._runs: dict[str, int] = {}
+        self._stored: dict[str, str] = {}
+        self._bytes = 0
+        self._now = True
+        self._off: str | None = None
+
+    def prepare(self, metadata: Any) -> None:
+        self._now = not _benchmarking()
+        if self._now and (self._skip or self._most):
+            key = str(getattr(metadata, "hash", ""))
+            run = self._runs[key] = self._runs.get(key, 0) + 1
+            self._now = run > self._skip and not (self._most and run > self._skip + self._most)
+
+    def store(self, tensor: Any) -> dict[str, Any]:
+        if not self._now:
+            return {}
+        if self._off is not None:
+            return _failed(self._off)
+        size = tensor.numel() * tensor.element_size()
+        if size > self._limit:
+            return _failed(f"Tensor size {size} bytes exceeds limit {self._limit} bytes")
+        try:
+            return self._keep(_saved(tensor))
+        except OSError as error:
+            return self._stop(f"Failed to save tensor blob (I/O error): {error}")
+        except Exception as error:
+            return _failed(f"Failed to save tensor blob: {error}")
+
+    def _keep(self, data: bytes) -> dict[str, Any]:
+        name = hashlib.blake2b(data).hexdigest()
+        path = self._stored.get(name)
+        again = path is not None and os.path.exists(path)
+        if not again:
+            packed = gzip.compress(data, _LEVEL) if len(data) >= _COMPRESS_FROM else data
+            if self._bytes + len(packed) > self._quota:
+                return self._stop(f"Storage quota would be exceeded: {(self._bytes + len(packed)) / 1024**3:.2f}GB > {self._quota / 1024**3:.2f}GB limit")
+            path = self._write(name, packed, ".bin.gz" if len(data) >= _COMPRESS_FROM else ".bin")
+            self._bytes += len(packed)
+            self._stored[name] = path
+        disk = os.path.getsize(path)
+        info = {"tensor_hash": name, "blob_path": path, "blob_size": disk, "blob_size_uncompressed": len(data),
+                "compression": "gzip" if path.endswith(".gz") else "none", "compression_ratio": len(data) / max(1, disk),
+                "serialization_method": "torch_save"}
+        if again:
+            info["deduplicated"] = True
+        return info
+
+    def _write(self, name: str, data: bytes, suffix: str) -> str:
+        folder = os.path.join(self._folder, name[:2])
+        path = os.path.join(folder, name + suffix)
+        os.makedirs(folder, exist_ok=True)
+        part = os.path.join(folder, f".tmp_{name}_{os.getpid()}")
+        with open(part, "wb") as file:
+            file.write(data)
+        os.replace(part, path)
+        return path
+
+    def _stop(self, reason: str) -> dict[str, Any]:
+        self._off = reason
+        print(f"goproton: trace: tensors are not stored any more: {reason}", file=sys.stderr)
+        return _failed(reason)
+
+
+def _failed(reason: str) -> dict[str, Any]:
+    return {"error": reason, "tensor_hash": None}
+
+
+def _saved(tensor: Any) -> bytes:
+    import torch
+    # A copy from the GPU has just the elements of a view. A view in the host's memory would bring all of its storage.
+    copy = tensor.detach().cpu()
+    if copy.device == tensor.device and copy.untyped_storage().nbytes() > copy.numel() * copy.element_size():
+        copy = copy.clone()
+    out = io.BytesIO()
+    torch.save(copy, out)
+    return out.getvalue()
+
+
+def _benchmarking() -> bool:
+    """Whether this launch is one of the autotuner's, which repeats them to time them."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "_bench" and frame.f_code.co_filename.endswith("autotuner.py"):
+            return True
+        frame = frame.f_back
+    return False

@@ -1,0 +1,312 @@
+"""TritonParse traces: what Triton compiled and launched, with arguments, written beside a profile or without one.
+
+    from goproton import trace
+
+    with trace.init("logs"):
+        matmul(a, b)
+
+    $ proton trace info logs
+
+Launches cost microseconds: the launching thread leaves a few bytes, a thread of the library makes the record.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+
+from . import _imports, _library
+from ._trace_slots import Slot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["Trace", "finalize", "init"]
+
+_LAUNCHES = {False: 0, "none": 0, True: 1, "all": 1, "profiled": 2}
+_PATIENCE = 30.0  # seconds that compilations may take to be completed; what takes longer, `proton trace` completes
+
+_current: Trace | None = None
+_status = ""  # folder of status files
+
+
+def init(
+    folder: str | None = None,
+    *,
+    launches: bool | str = True,
+    compression: str = "zstd",
+    kernels: str | None = None,
+    sass: bool = False,
+    full_source: bool = False,
+    statistics: bool = False,
+    tensors: bool = False,
+    tensor_limit: int = 10 << 30,
+    tensor_quota: int = 100 << 30,
+    tensor_skip: int = 0,
+    tensor_max: int = 0,
+) -> Trace:
+    """Begins the trace of this process.
+
+    Args:
+        folder: where traces go, one file per process; made if need be. None means the variable PROTON_TRACE.
+        launches: True or ``"all"``, ``"profiled"`` (while a session of this package or torch.profiler records), or False
+            for compilations alone.
+        compression: ``"zstd"``, ``"gzip"`` or ``"none"``.
+        kernels: names of the kernels that are traced: patterns as of a shell, with commas between.
+        sass: disassemble what was compiled, with nvdisasm, beside the program.
+        full_source: store the whole file that a kernel is in, not the function alone.
+        statistics: least, greatest, mean and deviation of each tensor at each launch. Waits for the GPU.
+        tensors: store the data of tensors. Waits for the GPU, copies and writes.
+        tensor_limit: bytes of the largest tensor that is stored.
+        tensor_quota: bytes of all stored tensors of this process, packed.
+        tensor_skip: launches of each compilation whose tensors are not stored, from the first on.
+        tensor_max: launches of each compilation whose tensors are stored; 0 for all.
+
+    Returns:
+        The trace, which is a context manager and ends with :func:`finalize`.
+
+    Raises:
+        ValueError: for an argument that makes no sense.
+        RuntimeError: libproton.so is not there, another trace is being written, or this Triton has no listeners (before 3.4).
+        OSError: the folder cannot be written.
+    """
+    global _current
+    folder = folder or os.environ.get("PROTON_TRACE")
+    if not folder:
+        raise ValueError("no folder for the trace: pass one, or set PROTON_TRACE")
+    if launches not in _LAUNCHES:
+        raise ValueError(f"launches={launches!r} is not known: use True, 'profiled' or False")
+    if compression not in ("zstd", "gzip", "none"):
+        raise ValueError(f"compression={compression!r} is not known: use 'zstd', 'gzip' or 'none'")
+    if _current is not None:
+        raise RuntimeError(f"a trace is being written into {_current.folder} already: call goproton.trace.finalize() first")
+    options = dict(launches=launches, kernels=kernels, full_source=full_source, statistics=statistics, tensors=tensors,
+                   tensor_limit=tensor_limit, tensor_quota=tensor_quota, tensor_skip=tensor_skip, tensor_max=tensor_max)
+    trace = Trace(os.path.abspath(folder), options)
+    trace._begin(compression, sass)
+    _current = trace
+    return trace
+
+
+def begin_for_run(arguments: dict[str, Any], status: str) -> None:
+    """What ``proton run --trace`` does in each process: :func:`init`, telling the end to ``proton run``."""
+    global _status
+    _status = status
+    try:
+        init(**arguments)
+    finally:
+        _status = ""
+
+
+def finalize(patience: float = _PATIENCE) -> dict[str, int]:
+    """Ends the trace of this process and writes what is left; without one it does nothing.
+
+    Args:
+        patience: seconds that compilations may still take to be disassembled and written. What takes longer is left for
+            the next ``proton trace`` of the folder, or for the end of ``proton run``.
+
+    Returns:
+        How many compilations, launches and autotunes there are, and how many launches were lost.
+    """
+    trace = _current
+    return trace.finalize(patience) if trace is not None else {}
+
+
+class Trace:
+    """A trace that is being written. :func:`init` makes it.
+
+    Attributes:
+        folder: where it is written.
+    """
+
+    def __init__(self, folder: str, options: dict[str, Any]) -> None:
+        from . import _trace_events
+        self.folder = folder
+        self._options = options
+        self._slots: list[Slot] = []
+        self._pid = os.getpid()
+        self._launches = _LAUNCHES[options["launches"]]
+        self._allowed = _trace_events.Allowed(options["kernels"])
+        self._events = _trace_events.Events(self._allowed, options["full_source"], self._launches != 0)
+        self._rank = -1
+
+    def __enter__(self) -> Trace:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.finalize()
+
+    def finalize(self, patience: float = _PATIENCE) -> dict[str, int]:
+        """Ends the trace. See :func:`goproton.trace.finalize`."""
+        global _current
+        if _current is not self:
+            return {}
+        _current = None
+        if os.getpid() != self._pid:
+            return {}  # a forked child: the trace is its parent's
+        self._detach()
+        self._events.put_back()
+        _library.native.trace_close()
+        return _library.call("trace.end", patience=patience)
+
+    # ---- inside ----
+
+    def _begin(self, compression: str, sass: bool) -> None:
+        native = _library.load()
+        if native is None:
+            raise RuntimeError(_library.problem)
+        _check_triton()
+        try:
+            ring = _library.call("trace.begin", folder=self.folder, compression=compression,
+                                 nvdisasm=_nvdisasm() if sass else "", status=_status)
+        except OSError as error:
+            raise OSError(f"{error}; choose another folder") from None
+        self._open(ring["ring"])
+        import atexit
+        atexit.register(self.finalize)
+        _imports.when_imported("triton", self._attach)
+        if self._launches:
+            _imports.when_imported("torch._inductor.config", self._ask_inductor)
+            _imports.when_imported("torch._inductor.runtime.triton_heuristics", self._attach)
+        _imports.when_imported("torch.distributed.distributed_c10d", self._watch_group)
+        _imports.when_imported("torch.autograd.profiler", self._watch_profiler)
+        _imports.when_imported("tritonparse.structured_logging", _share_with_tritonparse)
+
+    def _open(self, ring: int) -> None:
+        from ._trace_events import Carrier
+        from ._trace_tensors import Blobs, Tensors
+        from ._trace_values import Describer, classify, text
+        o = self._options
+        tensors = None
+        if o["statistics"] or o["tensors"]:
+            blobs = Blobs(self.folder, o["tensor_limit"], o["tensor_quota"], o["tensor_skip"], o["tensor_max"]) if o["tensors"] else None
+            tensors = Tensors(o["statistics"], blobs)
+        describer = Describer(_define, tensors.more if tensors else None)
+        _library.native.trace_open(
+            ring, self._launches, Carrier, classify, describer.describe, describer.inlined, text, describer.dtype, _define,
+            self._template, self._look_at_rank, tensors.more if tensors else None, tensors.prepare if tensors else None)
+
+    def _template(self, metadata: Any, name: str, arguments: dict[str, Any], carrier: Any) -> int:
+        """The number of what the launches of a kernel share, 0 for kernels that are not traced."""
+        from ._trace_values import plain
+        if not self._allowed(name):
+            return 0
+        shared: dict[str, Any] = {"name": name}
+        if metadata is not None:
+            shared.update(hash=str(getattr(metadata, "hash", "")), metadata=plain(metadata), args=list(arguments))
+            if carrier is not None and carrier.inductor:
+                shared["inductor"] = json.loads(carrier.inductor)
+            if shared["hash"] not in self._events.seen:
+                self._events.find(metadata)
+        return _define(json.dumps(shared, ensure_ascii=False, separators=(",", ":")))
+
+    def _attach(self) -> None:
+        if _current is not self and _current is not None:
+            return
+        if os.getpid() != self._pid or not self._alive():
+            return
+        self._detach()
+        from triton import knobs
+        self._add(knobs.compilation, "listener", self._events.compiled)
+        self._add(getattr(knobs, "autotuning", None), "listener", self._events.autotuned)
+        if self._launches:
+            self._add(knobs.runtime, "launch_enter_hook", _library.native.trace_launch)
+            # For Inductor alone: with a hook there Triton serialises the constants of each compilation, which fails for some.
+            if "torch._inductor.runtime.triton_heuristics" in sys.modules:
+                self._add(knobs.runtime, "jit_post_compile_hook", self._events.post_compile)
+        self._events.look_back()
+
+    def _alive(self) -> bool:
+        return _current is self or _current is None
+
+    def _add(self, holder: Any, name: str, ours: Any) -> None:
+        if holder is not None and hasattr(holder, name):
+            self._slots.append(Slot(holder, name, ours))
+
+    def _detach(self) -> None:
+        for slot in reversed(self._slots):
+            slot.leave()
+        self._slots.clear()
+
+    def _ask_inductor(self) -> None:
+        os.environ["TORCHINDUCTOR_RUN_JIT_POST_COMPILE_HOOK"] = "1"
+        config = sys.modules["torch._inductor.config"]
+        if hasattr(config, "run_jit_post_compile_hook"):
+            config.run_jit_post_compile_hook = True
+
+    def _watch_group(self) -> None:
+        world = getattr(sys.modules["torch.distributed.distributed_c10d"], "_world", None)
+        if world is not None:
+            _library.native.trace_watch("group", world, "_default_pg" if hasattr(world, "_default_pg") else "default_pg")
+
+    def _watch_profiler(self) -> None:
+        _library.native.trace_watch("profiler", sys.modules["torch.autograd.profiler"], "_is_profiler_enabled")
+
+    def _look_at_rank(self) -> None:
+        distributed = sys.modules.get("torch.distributed")
+        try:
+            rank = distributed.get_rank() if distributed.is_available() and distributed.is_initialized() else -1
+        except Exception:
+            return
+        if rank != self._rank:
+            self._rank = rank
+            _library.native.trace_rank(rank)
+
+
+def _define(text: str) -> int:
+    return int(_library.native.call("trace.define", text))
+
+
+def _check_triton() -> None:
+    triton = sys.modules.get("triton")
+    if triton is not None and not hasattr(getattr(sys.modules.get("triton.knobs"), "compilation", None), "listener"):
+        version = getattr(triton, "__version__", "this one")
+        raise RuntimeError(f"Triton {version} does not tell what it compiles: traces need Triton 3.4 or newer")
+
+
+def _nvdisasm() -> str:
+    """Where nvdisasm is: Triton brings one."""
+    try:
+        from triton import knobs
+        path = knobs.nvidia.nvdisasm.path
+    except Exception:
+        path = None
+    return shutil.which(path or "nvdisasm") or ""
+
+
+def _share_with_tritonparse() -> None:
+    """TritonParse sets Triton's slots instead of joining who is there. After it did, ours go in front again."""
+    module = sys.modules["tritonparse.structured_logging"]
+    for name in ("init_basic", "enable_launch_tracing", "disable_launch_tracing", "clear_logging_config"):
+        function = getattr(module, name, None)
+        if function is not None and not hasattr(function, "__goproton__"):
+            setattr(module, name, _around(function))
+
+
+def _around(function: Any) -> Any:
+    from functools import wraps
+
+    @wraps(function)
+    def around(*args: Any, **kwargs: Any) -> Any:
+        trace = _current
+        if trace is None or trace._pid != os.getpid():
+            return function(*args, **kwargs)
+        trace._detach()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            trace._attach()
+
+    around.__goproton__ = True
+    return around
+
+
+def _in_child() -> None:
+    global _current
+    _current = None
+
+
+_library.after_fork(_in_child)

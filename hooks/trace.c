@@ -1,0 +1,375 @@
+// The launch hook of traces: Triton calls it before each launch, with what it knows of the launch.
+//
+// A record is in the ring before the kernel is enqueued, so that a kernel that hangs has left its arguments.
+#define _GNU_SOURCE
+#include "trace.h"
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+// ---- as profiler/tracelog/launch.go has them ----
+
+enum { RECORD_LAUNCH = 1, RECORD_RANK = 2 };
+enum { HAS_ARGUMENTS = 1, NO_FUNCTION = 2, FUNCTION_IS_TEXT = 4, CAPTURING = 8 };
+
+enum launches { LAUNCHES_NONE, LAUNCHES_ALL, LAUNCHES_PROFILED };
+static enum launches wanted;
+static uint64_t sequence;
+static PyObject *carrier_type; // of the launch_metadata functions that are there for us alone
+
+static __thread int inside __attribute__((tls_model("initial-exec"))); // kernels that a helper launches are not traced
+
+// ---- kernels: what their launches share ----
+
+struct kernel {
+  struct kernel *next;
+  PyObject *metadata, *name, *carrier; // references
+  py_ssize n;
+  PyObject **keys; // references
+  uint64_t number; // of the template; 0: not traced
+};
+enum { KERNELS = 1024 };
+static struct kernel *kernels[KERNELS];
+
+struct call { PyObject *name, *function, *stream, *grid, *metadata, *arguments, *carrier; }; // borrowed, NULL if not there
+
+static int same_names(const struct kernel *k, PyObject *arguments) {
+  PyObject *key, *value;
+  py_ssize position = 0, i = 0;
+  if (!arguments) return k->n == 0;
+  while (py.PyDict_Next(arguments, &position, &key, &value))
+    if (i == k->n || k->keys[i++] != key) return 0;
+  return i == k->n;
+}
+
+static PyObject *or_none(PyObject *o) { return o ? o : py._Py_NoneStruct; }
+
+static struct kernel *make_kernel(const struct call *c) {
+  PyObject *arguments = c->arguments ? py_new_ref(c->arguments) : py.PyDict_New();
+  PyObject *number = arguments ? py.PyObject_CallFunctionObjArgs(trace_help.template, or_none(c->metadata), c->name, arguments,
+                                                                 or_none(c->carrier), NULL)
+                               : NULL;
+  struct kernel *k = number ? calloc(1, sizeof *k) : NULL;
+  if (k) {
+    k->number = py.PyLong_AsUnsignedLongLongMask(number);
+    k->metadata = c->metadata ? py_new_ref(c->metadata) : NULL;
+    k->carrier = c->carrier ? py_new_ref(c->carrier) : NULL;
+    k->name = py_new_ref(c->name);
+    k->keys = calloc((size_t)py.PyDict_Size(arguments) + 1, sizeof *k->keys);
+    PyObject *key, *value;
+    py_ssize position = 0;
+    while (k->keys && py.PyDict_Next(arguments, &position, &key, &value)) k->keys[k->n++] = py_new_ref(key);
+  }
+  if (number) py.Py_DecRef(number);
+  if (arguments) py.Py_DecRef(arguments);
+  return k;
+}
+
+static struct kernel *kernel_of(const struct call *c) {
+  uintptr_t key = (uintptr_t)(c->metadata ? c->metadata : c->name);
+  struct kernel **list = &kernels[(key >> 4 ^ key >> 14) & (KERNELS - 1)];
+  for (struct kernel *k = *list; k; k = k->next)
+    if (k->metadata == c->metadata && (k->metadata || k->name == c->name) && k->carrier == c->carrier && same_names(k, c->arguments))
+      return k;
+  struct kernel *k = make_kernel(c); // other threads may have run: two of one kernel do no harm
+  if (k) k->next = *list, *list = k;
+  return k;
+}
+
+static void forget_kernels(void) {
+  for (size_t i = 0; i < KERNELS; i++) {
+    for (struct kernel *k = kernels[i], *next; k; k = next) {
+      next = k->next;
+      for (py_ssize j = 0; j < k->n; j++) py.Py_DecRef(k->keys[j]);
+      PyObject *all[] = {k->metadata, k->name, k->carrier};
+      for (size_t j = 0; j < 3; j++)
+        if (all[j]) py.Py_DecRef(all[j]);
+      free(k->keys), free(k);
+    }
+    kernels[i] = NULL;
+  }
+}
+
+// ---- call paths ----
+
+enum { PATHS = 4096 };
+static struct { uint32_t node; uint64_t number; } paths[PATHS];
+static uint32_t paths_generation;
+
+// path_text writes the frames of a call path, outermost first, with zeros between.
+static void path_text(struct bytes *b, uint32_t leaf) {
+  uint32_t few[64], *all = few;
+  struct hp_node node = hooks_hp->node(leaf);
+  uint32_t n = 0, depth = node.depth + 1;
+  if (depth > 64 && !(all = malloc(depth * sizeof *all))) return;
+  for (uint32_t id = leaf; id && n < depth; id = node.parent) node = hooks_hp->node(id), all[n++] = node.name;
+  while (n--) {
+    size_t len;
+    const char *text = hooks_hp->text(all[n], &len);
+    put(b, text, len);
+    if (n) put_byte(b, 0);
+  }
+  if (all != few) free(all);
+}
+
+static uint64_t define(const char *method, size_t method_len, const void *value, size_t n) {
+  PyObject *answer = hooks_call(method, method_len, value, n);
+  py_ssize len;
+  const char *text = answer ? py.PyUnicode_AsUTF8AndSize(answer, &len) : NULL;
+  uint64_t number = text ? strtoull(text, NULL, 10) : 0;
+  if (answer) py.Py_DecRef(answer);
+  return number;
+}
+
+static uint64_t path_number(void) {
+  uint32_t node = hooks_python_path(), generation = hooks_hp->generation();
+  if (!node) return 0;
+  if (generation != paths_generation) memset(paths, 0, sizeof paths), paths_generation = generation;
+  size_t at = (node * 0x9E3779B1u) >> 20 & (PATHS - 1);
+  if (paths[at].node == node) return paths[at].number;
+  struct bytes text;
+  bytes_init(&text);
+  path_text(&text, node);
+  uint64_t number = define("trace.define", 12, text.at, text.n);
+  bytes_free(&text);
+  if (number) paths[at].node = node, paths[at].number = number;
+  return number;
+}
+
+// ---- the driver ----
+
+static int (*stream_is_capturing)(void *stream, int *status), (*context_device)(int *device);
+
+static void find_driver(void) {
+  static int looked;
+  void *driver = looked ? NULL : dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (!driver) return;
+  looked = 1;
+  stream_is_capturing = (int (*)(void *, int *))dlsym(driver, "cuStreamIsCapturing");
+  context_device = (int (*)(int *))dlsym(driver, "cuCtxGetDevice");
+}
+
+static int is_capturing(uint64_t stream) {
+  int status = 0;
+  return stream_is_capturing && !stream_is_capturing((void *)(uintptr_t)stream, &status) && status;
+}
+
+static int64_t device(void) {
+  int d = -1;
+  return context_device && !context_device(&d) ? d : -1;
+}
+
+// ---- what may change while the program runs: the process group, torch's profiler ----
+
+static struct watched { PyObject *object, *name; const PyObject *last; } group, profiler;
+
+static int changed(struct watched *w) {
+  if (!w->object) return 0;
+  PyObject *now = py.PyObject_GetAttr(w->object, w->name);
+  if (!now) return py.PyErr_Clear(), 0;
+  int differs = now != w->last;
+  w->last = now; // only compared
+  py.Py_DecRef(now);
+  return differs;
+}
+
+static int torch_profiles(void) {
+  PyObject *on = profiler.object ? py.PyObject_GetAttr(profiler.object, profiler.name) : NULL;
+  if (!on) return py.PyErr_Clear(), 0;
+  int yes = py.PyObject_IsTrue(on) > 0;
+  py.Py_DecRef(on);
+  return yes;
+}
+
+static void check_rank(void) {
+  if (!changed(&group)) return;
+  PyObject *result = py.PyObject_CallFunctionObjArgs(trace_help.rank, NULL);
+  if (result) py.Py_DecRef(result);
+  else py.PyErr_Clear();
+}
+
+// ---- what Triton hands over ----
+
+static PyObject *get(PyObject *dict, PyObject *key) {
+  PyObject *v = py.PyDict_GetItemWithError(dict, key);
+  if (!v) py.PyErr_Clear();
+  return v;
+}
+
+static PyObject *str_name, *str_function, *str_stream;
+
+// find_arguments looks for (grid, metadata, arguments) among the functions that wait to be called with them. One that
+// is only there to carry them is taken out: the hooks after us then have nothing to evaluate.
+static void find_arguments(struct call *c, PyObject *extras, PyObject **keep) {
+  py_ssize n = py.PyList_Size(extras);
+  for (py_ssize i = 0; i < n; i++) {
+    PyObject *pair = py.PyList_GetItem(extras, i);
+    if (!pair || !py_is(pair, py.PyTuple_Type) || py.PyTuple_Size(pair) != 2) continue;
+    PyObject *function = py.PyTuple_GetItem(pair, 0), *args = py.PyTuple_GetItem(pair, 1);
+    if (!py_is(args, py.PyTuple_Type) || py.PyTuple_Size(args) != 3 || !py_is(py.PyTuple_GetItem(args, 2), py.PyDict_Type)) continue;
+    *keep = py_new_ref(pair);
+    c->grid = py.PyTuple_GetItem(args, 0), c->metadata = py.PyTuple_GetItem(args, 1), c->arguments = py.PyTuple_GetItem(args, 2);
+    if (carrier_type && py_type(function) == carrier_type) {
+      c->carrier = function;
+      if (py.PyList_SetSlice(extras, i, i + 1, NULL)) py.PyErr_Clear();
+    }
+    return;
+  }
+}
+
+static int put_arguments(struct bytes *kind, struct bytes *tensors, const struct call *c, int capturing) {
+  if (!trace_grid(kind, c->grid)) return 0;
+  if (capturing) return 1;
+  int more = trace_help.more != NULL;
+  if (more) {
+    PyObject *wanted_here = py.PyObject_CallFunctionObjArgs(trace_help.prepare, c->metadata, NULL);
+    if (wanted_here) py.Py_DecRef(wanted_here);
+    else if (!py.PyErr_ExceptionMatches(py.PyExc_Exception)) return 0;
+    else py.PyErr_Clear();
+  }
+  PyObject *key, *value;
+  py_ssize position = 0;
+  while (py.PyDict_Next(c->arguments, &position, &key, &value)) {
+    py.Py_IncRef(value); // helpers may let other threads run
+    int ok = trace_value(kind, tensors, value, more);
+    py.Py_DecRef(value);
+    if (!ok) return 0;
+  }
+  return 1;
+}
+
+static uint64_t handle(PyObject *function, int *flags) {
+  if (!function || function == py._Py_NoneStruct) return *flags |= NO_FUNCTION, 0;
+  if (py_type(function) == py.PyLong_Type) return py.PyLong_AsUnsignedLongLongMask(function);
+  uint64_t number = trace_definition(function, trace_help.describe);
+  if (!number) py.PyErr_Clear();
+  *flags |= number ? FUNCTION_IS_TEXT : NO_FUNCTION;
+  return number;
+}
+
+static uint64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+// record puts a launch together; 0 only for KeyboardInterrupt and the like.
+static int record(const struct call *c, const struct kernel *k) {
+  struct bytes head, kind, tensors;
+  bytes_init(&head), bytes_init(&kind), bytes_init(&tensors);
+  int64_t stream = c->stream && py_is(c->stream, py.PyLong_Type) ? (int64_t)py.PyLong_AsUnsignedLongLongMask(c->stream) : 0;
+  int flags = 0, ok = 1;
+  uint64_t function = handle(c->function, &flags), path = path_number();
+  if (py.PyErr_Occurred()) py.PyErr_Clear();
+  if (c->metadata) {
+    flags |= HAS_ARGUMENTS | (is_capturing((uint64_t)stream) ? CAPTURING : 0);
+    ok = put_arguments(&kind, &tensors, c, flags & CAPTURING);
+  }
+  if (ok) {
+    put_byte(&head, RECORD_LAUNCH);
+    put_fixed(&head, now()), put_fixed(&head, function), put_byte(&head, (uint8_t)flags);
+    put_uint(&head, path), put_uint(&head, k->number), put_uint(&head, ++sequence);
+    put_int(&head, stream), put_int(&head, device());
+    put_uint(&head, kind.n), put(&head, kind.at, kind.n);
+    ring_push(head.at, head.n, tensors.at, tensors.n);
+  }
+  bytes_free(&head), bytes_free(&kind), bytes_free(&tensors);
+  return ok;
+}
+
+static int launch(PyObject *lazy) {
+  PyObject *data = py_type(lazy) == py.PyDict_Type ? py_new_ref(lazy) : py.PyObject_GetAttr(lazy, hooks_str_data);
+  PyObject *extras = data && data != lazy ? py.PyObject_GetAttr(lazy, hooks_str_extras) : NULL, *keep = NULL;
+  py.PyErr_Clear();
+  int ok = 1;
+  if (data && py_is(data, py.PyDict_Type)) {
+    struct call c = {.name = get(data, str_name), .function = get(data, str_function), .stream = get(data, str_stream)};
+    if (extras && py_is(extras, py.PyList_Type)) find_arguments(&c, extras, &keep);
+    struct kernel *k = c.name ? kernel_of(&c) : NULL;
+    if (k && k->number) ok = record(&c, k);
+    if (py.PyErr_Occurred() && !py.PyErr_ExceptionMatches(py.PyExc_Exception)) ok = 0;
+    else py.PyErr_Clear();
+  }
+  PyObject *all[] = {data, extras, keep};
+  for (size_t i = 0; i < 3; i++)
+    if (all[i]) py.Py_DecRef(all[i]);
+  return ok;
+}
+
+PyObject *native_trace_launch(PyObject *self, PyObject *lazy) {
+  (void)self;
+  if (!wanted || inside || lazy == py._Py_NoneStruct || hooks_in_child()) return py_none();
+  inside = 1;
+  if (!stream_is_capturing) find_driver();
+  check_rank();
+  int ok = wanted == LAUNCHES_PROFILED && !hooks_hp->active() && !torch_profiles() ? 1 : launch(lazy);
+  inside = 0;
+  return ok ? py_none() : NULL;
+}
+
+// ---- on and off ----
+
+static void replace(PyObject **at, PyObject *with) {
+  PyObject *old = *at;
+  *at = with && with != py._Py_NoneStruct ? py_new_ref(with) : NULL;
+  if (old) py.Py_DecRef(old);
+}
+
+PyObject *native_trace_open(PyObject *self, PyObject *const *args, py_ssize n) {
+  (void)self;
+  PyObject **helpers[] = {&carrier_type,      &trace_help.classify, &trace_help.describe, &trace_help.inlined,
+                          &trace_help.grid,   &trace_help.dtype,    &trace_help.define,   &trace_help.template,
+                          &trace_help.rank,   &trace_help.more,     &trace_help.prepare};
+  enum { HELPERS = sizeof helpers / sizeof *helpers };
+  if (n != 2 + HELPERS)
+    return py.PyErr_Format(py.PyExc_TypeError, "trace_open takes the ring, which launches, and %d objects", (int)HELPERS), NULL;
+  uint64_t address = py.PyLong_AsUnsignedLongLongMask(args[0]);
+  long mode = (long)py.PyLong_AsUnsignedLongLongMask(args[1]);
+  if (py.PyErr_Occurred() || !trace_values_init()) return NULL;
+  if (!(str_name = py.PyUnicode_InternFromString("name")) || !(str_function = py.PyUnicode_InternFromString("function")) ||
+      !(str_stream = py.PyUnicode_InternFromString("stream")))
+    return NULL;
+  hooks_walker_ready();
+  for (size_t i = 0; i < HELPERS; i++) replace(helpers[i], args[2 + i]);
+  forget_kernels();
+  trace_values_forget();
+  memset(paths, 0, sizeof paths);
+  sequence = 0;
+  ring_open(address);
+  wanted = (enum launches)mode;
+  return py_none();
+}
+
+PyObject *native_trace_close(PyObject *self, PyObject *unused) {
+  (void)self, (void)unused;
+  wanted = LAUNCHES_NONE;
+  ring_open(0);
+  forget_kernels();
+  trace_values_forget();
+  return py_none();
+}
+
+PyObject *native_trace_rank(PyObject *self, PyObject *rank) {
+  (void)self;
+  int overflow = 0;
+  long long r = py.PyLong_AsLongLongAndOverflow(rank, &overflow);
+  if (py.PyErr_Occurred()) return NULL;
+  struct bytes head;
+  bytes_init(&head);
+  put_byte(&head, RECORD_RANK), put_int(&head, r);
+  ring_push(head.at, head.n, NULL, 0);
+  bytes_free(&head);
+  return py_none();
+}
+
+PyObject *native_trace_watch(PyObject *self, PyObject *const *args, py_ssize n) {
+  (void)self;
+  if (n != 3) return py.PyErr_SetString(py.PyExc_TypeError, "trace_watch takes 'group' or 'profiler', an object and an attribute"), NULL;
+  struct watched *w = py.PyUnicode_CompareWithASCIIString(args[0], "group") ? &profiler : &group;
+  replace(&w->object, args[1]);
+  replace(&w->name, args[2]);
+  w->last = NULL;
+  return py_none();
+}

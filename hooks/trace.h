@@ -1,0 +1,71 @@
+// What the files of the trace recorder share: trace.c decides and puts records together, tracevalue.c writes arguments,
+// tracering.c hands records over.
+//
+// All of it runs under the GIL, on the launching thread. The writer (Go, profiler/tracelog) reads the ring without it.
+#ifndef GOPROTON_TRACE_H
+#define GOPROTON_TRACE_H
+
+#include "native.h"
+
+// ---- tracering.c ----
+
+// The ring's header, as profiler/tracelog/ring.go has it.
+enum { RING_HEADER = 4096, RING_CAPACITY = 8, RING_WRITTEN = 16, RING_READ = 24, RING_LOST = 32 };
+
+void ring_open(uint64_t address);
+// ring_push adds a record made of two parts. It may let other threads run while it waits for room; 0 when none came.
+int ring_push(const void *head, size_t head_len, const void *body, size_t body_len);
+
+// ---- bytes being put together ----
+
+struct bytes { uint8_t *at; size_t n, room; uint8_t few[1024]; };
+static inline void bytes_init(struct bytes *b) { b->at = b->few, b->n = 0, b->room = sizeof b->few; }
+void bytes_free(struct bytes *b);
+uint8_t *bytes_more(struct bytes *b, size_t n); // room for n more, never NULL
+void put(struct bytes *b, const void *from, size_t n);
+static inline void put_byte(struct bytes *b, uint8_t v) { *bytes_more(b, 1) = v, b->n++; }
+void put_uint(struct bytes *b, uint64_t v); // LEB128
+static inline void put_int(struct bytes *b, int64_t v) { put_uint(b, (uint64_t)v << 1 ^ (uint64_t)(v >> 63)); }
+static inline void put_fixed(struct bytes *b, uint64_t v) { put(b, &v, sizeof v); }
+
+// ---- tracevalue.c ----
+
+// Functions of goproton._tracing that are called when something is seen for the first time, or is nothing we know.
+struct trace_helpers {
+  PyObject *classify; // type -> enum value_class
+  PyObject *describe; // a constant -> number of its description
+  PyObject *inlined;  // any other value -> its description as JSON
+  PyObject *grid;     // a grid that is no sequence of whole numbers -> JSON
+  PyObject *dtype;    // torch.dtype -> number of its definition
+  PyObject *define;   // text -> number of its definition
+  PyObject *template; // metadata, name, argument names, carrier -> number, 0 for kernels that are not traced
+  PyObject *rank;     // the process group has changed
+  PyObject *more;     // tensor -> further members of its description, as JSON without braces; NULL when none are wanted
+  PyObject *prepare;  // metadata: a launch whose tensors `more` will be asked about
+};
+extern struct trace_helpers trace_help;
+
+enum value_class { CLASS_UNKNOWN, CLASS_TENSOR, CLASS_DESCRIPTOR, CLASS_CONSTANT, CLASS_TEXT };
+
+int trace_values_init(void);
+void trace_values_forget(void); // the numbers of definitions belong to one trace
+// trace_grid and trace_value append one value to what launches of a kind share, and what is this launch's own to
+// tensors. 0 with a Python error that must not be swallowed (KeyboardInterrupt).
+int trace_grid(struct bytes *kind, PyObject *grid);
+int trace_value(struct bytes *kind, struct bytes *tensors, PyObject *value, int more);
+// trace_definition is the number of a constant's text; `how` makes it when the object is new here.
+uint64_t trace_definition(PyObject *value, PyObject *how);
+
+// ---- trace.c ----
+
+PyObject *native_trace_open(PyObject *, PyObject *const *args, py_ssize n);
+PyObject *native_trace_close(PyObject *, PyObject *);
+PyObject *native_trace_launch(PyObject *, PyObject *lazy);
+PyObject *native_trace_rank(PyObject *, PyObject *rank);
+PyObject *native_trace_watch(PyObject *, PyObject *const *args, py_ssize n);
+
+// ---- pyframes.c ----
+
+uint32_t hooks_python_path(void); // the calling thread's call path
+
+#endif

@@ -1,0 +1,80 @@
+// The ring in which launches wait for the writer: memory that is also a file, so that it outlives the process.
+#include "trace.h"
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static uint8_t *ring, *data;
+static uint64_t capacity;
+
+enum { ALIGN = 8, SKIP = -1, PATIENCE_MS = 5000 };
+
+static _Atomic uint64_t *word(int at) { return (_Atomic uint64_t *)(void *)(ring + at); }
+
+void ring_open(uint64_t address) {
+  ring = (uint8_t *)(uintptr_t)address;
+  data = ring ? ring + RING_HEADER : NULL;
+  capacity = ring ? atomic_load(word(RING_CAPACITY)) : 0;
+}
+
+// reserve returns the position of the next record, and what must be skipped before it; 0 when there is no room now.
+static int reserve(uint64_t need, uint64_t *position, uint64_t *skip) {
+  *position = atomic_load_explicit(word(RING_WRITTEN), memory_order_relaxed);
+  uint64_t at = *position % capacity, left = capacity - at;
+  *skip = left < need ? left : 0;
+  return *position + *skip + need - atomic_load_explicit(word(RING_READ), memory_order_acquire) <= capacity;
+}
+
+static void wait_a_little(void) {
+  void *state = py.PyEval_SaveThread();
+  nanosleep(&(struct timespec){0, 1000000}, NULL);
+  py.PyEval_RestoreThread(state);
+}
+
+int ring_push(const void *head, size_t head_len, const void *body, size_t body_len) {
+  uint64_t need = (4 + head_len + body_len + ALIGN - 1) / ALIGN * ALIGN, position, skip;
+  int patience = PATIENCE_MS;
+  // Another thread may have closed the ring while this one waited.
+  while (ring && (need > capacity / 2 || !reserve(need, &position, &skip))) {
+    if (need > capacity / 2 || !patience--) return atomic_fetch_add(word(RING_LOST), 1), 0;
+    wait_a_little();
+  }
+  if (!ring) return 0;
+  uint64_t at = position % capacity;
+  if (skip) {
+    memcpy(data + at, &(uint32_t){(uint32_t)SKIP}, 4);
+    at = 0;
+  }
+  memcpy(data + at, &(uint32_t){(uint32_t)(head_len + body_len)}, 4);
+  memcpy(data + at + 4, head, head_len);
+  memcpy(data + at + 4 + head_len, body, body_len);
+  atomic_store_explicit(word(RING_WRITTEN), position + skip + need, memory_order_release);
+  return 1;
+}
+
+void bytes_free(struct bytes *b) {
+  if (b->at != b->few) free(b->at);
+}
+
+uint8_t *bytes_more(struct bytes *b, size_t n) {
+  if (b->n + n > b->room) {
+    size_t room = (b->n + n) * 2;
+    uint8_t *at = b->at == b->few ? malloc(room) : realloc(b->at, room);
+    if (!at) abort(); // as Python itself would at once
+    if (b->at == b->few) memcpy(at, b->few, b->n);
+    b->at = at, b->room = room;
+  }
+  return b->at + b->n;
+}
+
+void put(struct bytes *b, const void *from, size_t n) {
+  memcpy(bytes_more(b, n), from, n);
+  b->n += n;
+}
+
+void put_uint(struct bytes *b, uint64_t v) {
+  uint8_t *to = bytes_more(b, 10);
+  for (; v >= 0x80; v >>= 7) *to++ = (uint8_t)v | 0x80, b->n++;
+  *to = (uint8_t)v, b->n++;
+}

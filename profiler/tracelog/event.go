@@ -1,0 +1,249 @@
+package tracelog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// event is a compilation or autotune record as Python hands it over: all that it knows without reading a file.
+type event struct {
+	Type    string          `json:"event_type"`
+	Nanos   int64           `json:"ns"`
+	Stack   []frame         `json:"stack"`
+	Members json.RawMessage `json:"members"` // of an autotune record
+
+	// Of a compilation.
+	Metadata     json.RawMessage `json:"metadata"`
+	PTInfo       json.RawMessage `json:"pt_info"`
+	Files        []artifact      `json:"files"`
+	Binary       string          `json:"binary"` // which of the files is the binary
+	PythonSource json.RawMessage `json:"python_source"`
+	Extension    json.RawMessage `json:"goproton"`
+}
+
+type artifact struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+	Text bool   `json:"text"`
+}
+
+type frame struct {
+	File     string
+	Line     int
+	Function string
+}
+
+// UnmarshalJSON reads [file, line, function].
+func (f *frame) UnmarshalJSON(text []byte) error {
+	return json.Unmarshal(text, &[]any{&f.File, &f.Line, &f.Function})
+}
+
+// maxFile is the size from which on TritonParse does not store a text.
+const maxFile = 10 << 20
+
+// complete makes the record of an event: reads the files, disassembles, stores the binary. It may take seconds.
+func (h header) complete(text []byte, sources *sourceLines) (line []byte, counts Counts, err error) {
+	var e event
+	if err := json.Unmarshal(text, &e); err != nil {
+		return nil, counts, fmt.Errorf("%w: an event: %v", errDamaged, err)
+	}
+	out := []byte(`{"event_type":`)
+	out = appendText(out, e.Type)
+	out = append(out, `,"pid":`...)
+	out = appendInt(out, int64(h.PID))
+	if members := bytes.TrimSpace(e.Members); len(members) > 2 {
+		out = append(append(out, ','), members[1:len(members)-1]...)
+	}
+	out = append(out, `,"stack":[`...)
+	for i, f := range e.Stack {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = sources.appendFrame(out, f.File, f.Line, f.Function)
+	}
+	out = append(out, `],"timestamp":"`...)
+	out = append(time.Unix(0, e.Nanos).UTC().AppendFormat(out, timestampForm), '"')
+	if e.Type == "compilation" {
+		counts.Compilations = 1
+		out = h.appendPayload(out, e)
+	} else {
+		counts.Autotunes = 1
+	}
+	return append(out, "}\n"...), counts, nil
+}
+
+func (h header) appendPayload(out []byte, e event) []byte {
+	out = append(append(out, `,"payload":{"metadata":`...), orElse(e.Metadata, "{}")...)
+	if len(e.PTInfo) > 2 {
+		out = append(append(out, `,"pt_info":`...), e.PTInfo...)
+	}
+	out = append(out, `,"file_path":{`...)
+	for i, a := range e.Files {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(appendText(out, a.Name), ':')
+		out = appendText(out, a.Path)
+	}
+	out = append(out, `},"file_content":{`...)
+	first := true
+	content := func(name, text string) {
+		if !first {
+			out = append(out, ',')
+		}
+		first = false
+		out = append(appendText(out, name), ':')
+		out = appendText(out, text)
+	}
+	for _, a := range e.Files {
+		if a.Text {
+			content(a.Name, readText(a.Path))
+		}
+	}
+	binary := e.binaryPath()
+	if binary != "" && h.Options.Nvdisasm != "" && strings.HasSuffix(binary, ".cubin") {
+		content(strings.TrimSuffix(filepath.Base(binary), ".cubin")+".sass", disassemble(h.Options.Nvdisasm, binary))
+	}
+	out = append(out, '}')
+	if len(e.PythonSource) > 2 {
+		out = append(append(out, `,"python_source":`...), e.PythonSource...)
+	}
+	out = append(out, `},"goproton":{"version":1`...)
+	if image := h.storeBinary(binary); image != "" {
+		out = append(append(out, `,"image":"`...), image...)
+		out = append(append(append(out, `","cubin":"cubins/`...), image...), filepath.Ext(binary)...)
+		out = append(out, '"')
+	}
+	if members := bytes.TrimSpace(e.Extension); len(members) > 2 {
+		out = append(append(out, ','), members[1:len(members)-1]...)
+	}
+	return append(out, '}')
+}
+
+func (e event) binaryPath() string {
+	for _, a := range e.Files {
+		if a.Name == e.Binary && e.Binary != "" {
+			return a.Path
+		}
+	}
+	return ""
+}
+
+// readText returns a file's text, or in its place what TritonParse writes there.
+func readText(path string) string {
+	info, err := os.Stat(path)
+	if err == nil && info.Size() > maxFile {
+		return fmt.Sprintf("<file too large: %d bytes>", info.Size())
+	}
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(path)
+	}
+	if err == nil && !utf8.Valid(text) {
+		err = fmt.Errorf("%s is not UTF-8", path)
+	}
+	if err != nil {
+		return fmt.Sprintf("<error reading file: %v>", err)
+	}
+	return string(text)
+}
+
+// storeBinary keeps a copy of a GPU binary: a trace that moves to another machine still has it. It returns the image's
+// name, "" if there is none to store.
+func (h header) storeBinary(path string) string {
+	if path == "" {
+		return ""
+	}
+	image, err := os.ReadFile(path)
+	if err != nil || len(image) == 0 {
+		return ""
+	}
+	name := fmt.Sprintf("%016x", record.HashImage(image))
+	folder := filepath.Join(h.Options.Folder, "cubins")
+	target := filepath.Join(folder, name+filepath.Ext(path))
+	if _, err := os.Stat(target); err == nil {
+		return name
+	}
+	if os.MkdirAll(folder, 0o777) != nil {
+		return ""
+	}
+	part := fmt.Sprintf("%s.%d.part", target, os.Getpid())
+	if os.WriteFile(part, image, 0o666) != nil || os.Rename(part, target) != nil {
+		_ = os.Remove(part)
+		return ""
+	}
+	return name
+}
+
+// patience is how long a disassembly may take: nvdisasm of a large kernel takes seconds.
+const patience = 2 * time.Minute
+
+func disassemble(nvdisasm, cubin string) string {
+	limit, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	command := exec.CommandContext(limit, nvdisasm, "-c", "-gp", "-g", "-gi", cubin)
+	command.Env = without(os.Environ(), "CUDA_INJECTION64_PATH", "LD_PRELOAD")
+	var complaint strings.Builder
+	command.Stderr = &complaint
+	listing, err := command.Output()
+	if err != nil {
+		return fmt.Sprintf("<nvdisasm failed: %v %s>", err, strings.TrimSpace(complaint.String()))
+	}
+	return functionsOf(string(listing))
+}
+
+func without(environment []string, names ...string) []string {
+	kept := make([]string, 0, len(environment))
+next:
+	for _, entry := range environment {
+		for _, name := range names {
+			if strings.HasPrefix(entry, name+"=") {
+				continue next
+			}
+		}
+		kept = append(kept, entry)
+	}
+	return kept
+}
+
+var globalSymbol = regexp.MustCompile(`^\s*\.global\s+(\w+)`)
+
+// functionsOf keeps the code of a listing: of each function with a name of its own, "Function:" and the name, then its
+// lines up to the next section. TritonParse stops after the first.
+func functionsOf(listing string) string {
+	var out strings.Builder
+	lines := strings.Split(listing, "\n")
+	for i := 0; i < len(lines); {
+		m := globalSymbol.FindStringSubmatch(lines[i])
+		if i++; m == nil {
+			continue
+		}
+		at := i
+		for at < len(lines) && strings.TrimSpace(lines[at]) != ".text."+m[1]+":" {
+			at++
+		}
+		if at == len(lines) {
+			continue
+		}
+		out.WriteString("Function:" + m[1] + "\n")
+		for at++; at < len(lines) && !strings.HasPrefix(strings.TrimSpace(lines[at]), ".headerflags"); at++ {
+			if at == len(lines)-1 && lines[at] == "" {
+				continue // what follows the last line end is no line
+			}
+			out.WriteString(strings.TrimRight(lines[at], " \t\r") + "\n")
+		}
+		out.WriteString("\n")
+	}
+	return out.String()
+}

@@ -1,0 +1,234 @@
+package tracelog
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// Log is the trace of this process. Launches come through the ring, everything else through its methods, which may be
+// called from any thread.
+type Log struct {
+	header   header
+	ring     *ring
+	complain func(string)
+
+	mu          sync.Mutex // guards what follows
+	definitions *os.File   // nil when what is defined is not kept for a crash
+	numbers     map[string]uint64
+	waiting     [][]byte // events that were not completed yet
+	accepted    uint64   // events
+
+	dictionary dictionary
+	wake       chan struct{} // there is an event
+	completed  chan completed
+	stop       chan struct{}
+	done       chan struct{}
+
+	expander expander // of the writing goroutine
+}
+
+type completed struct {
+	line   []byte
+	counts Counts
+	err    error
+}
+
+// Begin opens the trace of this process. What goes wrong later is said once, through complain.
+func Begin(o Options, complain func(string)) (*Log, error) {
+	if err := os.MkdirAll(o.Folder, 0o777); err != nil {
+		return nil, fmt.Errorf("make the trace folder: %w", err)
+	}
+	h := newHeader(o)
+	if err := recoverOwn(h); err != nil {
+		complain(err.Error())
+	}
+	l := &Log{
+		header: h, complain: complain, numbers: map[string]uint64{},
+		wake: make(chan struct{}, 1), completed: make(chan completed), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	if err := l.open(); err != nil {
+		return nil, err
+	}
+	l.expander = expander{header: h, dictionary: &l.dictionary, out: output{header: h, rank: noRank}, complain: complain}
+	l.expander.commit(l.ring)
+	go l.completeEvents()
+	go l.write()
+	return l, nil
+}
+
+// open makes the spool. A folder that cannot hold it is refused, unless only mapping fails there.
+func (l *Log) open() error {
+	file, err := openDefinitions(l.header)
+	if err != nil {
+		return fmt.Errorf("write into the trace folder: %w", err)
+	}
+	l.definitions = file
+	if l.ring, err = newRing(l.header.spoolName("ring")); err == nil {
+		return nil
+	}
+	l.complain(fmt.Sprintf("%v: launches are kept in memory until they are written, a crash loses the last moments", err))
+	l.dropDefinitions()
+	l.ring, err = privateRing()
+	return err
+}
+
+func (l *Log) dropDefinitions() {
+	if l.definitions != nil {
+		_ = os.Remove(l.definitions.Name())
+		_ = l.definitions.Close()
+		l.definitions = nil
+	}
+}
+
+// Memory is the ring, as the launching threads fill it.
+func (l *Log) Memory() []byte { return l.ring.mem }
+
+// Define gives a value a number by which launches refer to it. Equal values get equal numbers.
+func (l *Log) Define(value []byte) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if id := l.numbers[string(value)]; id != 0 {
+		return id
+	}
+	value = append([]byte(nil), value...)
+	l.keep(isDefinition, value)
+	id := l.dictionary.add(value)
+	l.numbers[string(value)] = id
+	return id
+}
+
+// Event takes a compilation or autotune record, to be completed and written.
+func (l *Log) Event(text []byte) {
+	l.mu.Lock()
+	text = append([]byte(nil), text...)
+	l.keep(isEvent, text)
+	l.waiting = append(l.waiting, text)
+	l.accepted++
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// keep writes what a crash must not lose. The caller holds mu.
+func (l *Log) keep(kind byte, payload []byte) {
+	if l.definitions == nil {
+		return
+	}
+	if _, err := l.definitions.Write(appendEntry(nil, kind, payload)); err != nil {
+		l.complain(fmt.Sprintf("write %s: %s: a crash would lose launches that are not written yet", l.definitions.Name(), why(err)))
+		_ = l.definitions.Close()
+		l.definitions = nil
+	}
+}
+
+// completeEvents runs until stop, and does one event after another.
+func (l *Log) completeEvents() {
+	var sources sourceLines
+	for {
+		text := l.nextEvent()
+		if text == nil {
+			select {
+			case <-l.wake:
+				continue
+			case <-l.stop:
+				return
+			}
+		}
+		line, counts, err := l.safely(text, &sources)
+		select {
+		case l.completed <- completed{line, counts, err}:
+		case <-l.stop:
+			return
+		}
+	}
+}
+
+// safely keeps a bug of ours out of the workload.
+func (l *Log) safely(text []byte, sources *sourceLines) (line []byte, counts Counts, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("BUG: completing a compilation: %v; please report this", p)
+		}
+	}()
+	return l.header.complete(text, sources)
+}
+
+func (l *Log) nextEvent() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waiting) == 0 {
+		return nil
+	}
+	text := l.waiting[0]
+	l.waiting = l.waiting[1:]
+	return text
+}
+
+const (
+	busy = 20 * time.Millisecond  // between two rounds of a program that launches
+	idle = 200 * time.Millisecond // of one that does not; the ring has room for seconds
+)
+
+// write is the goroutine that owns the output.
+func (l *Log) write() {
+	defer close(l.done)
+	pause := time.NewTimer(busy)
+	defer pause.Stop()
+	for {
+		next := idle
+		select {
+		case <-l.stop:
+			l.expander.drain(l.ring)
+			return
+		case c := <-l.completed:
+			l.expander.addEvent(c)
+			next = busy
+		case <-pause.C:
+			if l.expander.drain(l.ring) > 0 {
+				next = busy
+			}
+		}
+		pause.Reset(next)
+	}
+}
+
+// End writes what is left, waiting for compilations no longer than the patience, and closes the trace. What took longer
+// stays in the spool for Recover. The ring must not be written to any more.
+func (l *Log) End(patience time.Duration) Counts {
+	deadline := time.Now().Add(patience)
+	for !l.settled() && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond)
+	}
+	close(l.stop)
+	<-l.done
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := &l.expander
+	left := l.accepted - e.events
+	if left > 0 && (l.definitions == nil || l.ring.file == nil) {
+		e.fail(fmt.Sprintf("%d compilations were not written in time", left))
+		left = 0
+	}
+	e.counts.Lost += l.ring.lost()
+	if left == 0 {
+		e.finish(l.ring)
+		l.dropDefinitions()
+	} else {
+		_ = e.out.file.Close() // its frame is ended by whoever goes on
+		_ = l.definitions.Close()
+	}
+	l.ring.close(left == 0)
+	status{Counts: e.counts, Problems: e.problems}.write(l.header.Options.Status, l.header.PID)
+	return e.counts
+}
+
+// settled says whether all events have been completed.
+func (l *Log) settled() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.waiting) == 0 && l.accepted == l.expander.completedEvents()
+}

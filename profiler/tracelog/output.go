@@ -1,0 +1,169 @@
+package tracelog
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// output is the trace file of a process and rank. What was flushed is whole for every reader, even if nothing follows.
+type output struct {
+	header header
+	rank   int64
+
+	file      *os.File
+	size      int64 // of the file
+	encoder   *zstd.Encoder
+	frameOpen bool
+	pending   []byte // expanded and not compressed yet
+}
+
+// endOfFrame is an empty last block: it ends a zstd frame without checksum wherever one block was completed.
+var endOfFrame = []byte{1, 0, 0}
+
+// continueAt goes on with a file where a process died: what it had not committed is cut off, and its frame is ended.
+func (o *output) continueAt(c commit) error {
+	o.rank = c.Rank
+	if c.OutSize == 0 && c.FrameOpen == 0 {
+		return nil
+	}
+	if err := o.open(); err != nil {
+		return err
+	}
+	if uint64(o.size) < c.OutSize {
+		return fmt.Errorf("%w: %s is shorter than it was", errDamaged, o.file.Name())
+	}
+	if err := o.file.Truncate(int64(c.OutSize)); err != nil {
+		return err
+	}
+	o.size = int64(c.OutSize)
+	if c.FrameOpen != 0 {
+		if _, err := o.Write(endOfFrame); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *output) path() string {
+	return filepath.Join(o.header.Options.Folder, o.header.outputName(o.rank))
+}
+
+func (o *output) open() error {
+	if o.file != nil {
+		return nil
+	}
+	file, err := os.OpenFile(o.path(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		_ = file.Close()
+		return err
+	}
+	o.file, o.size = file, info.Size()
+	return nil
+}
+
+// Write puts bytes into the file as they are.
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.file.Write(b)
+	o.size += int64(n)
+	return n, err
+}
+
+// enough is how much is expanded before it is compressed and written.
+const enough = 1 << 20
+
+// add takes a record. It is written with the next flush.
+func (o *output) add(record []byte) { o.pending = append(o.pending, record...) }
+
+func (o *output) full() bool { return len(o.pending) >= enough }
+
+// flush writes what was added. After an error the file ends where it ended before.
+func (o *output) flush() error {
+	if len(o.pending) == 0 {
+		return nil
+	}
+	if err := o.open(); err != nil {
+		return err
+	}
+	before, wasOpen := o.size, o.frameOpen
+	err := o.compress()
+	if err != nil {
+		_ = o.file.Truncate(before) // the disk may be full: cutting works there
+		o.size, o.frameOpen = before, wasOpen
+		return err
+	}
+	o.pending = o.pending[:0]
+	if cap(o.pending) > 4*enough {
+		o.pending = nil // after a large compilation
+	}
+	return nil
+}
+
+func (o *output) compress() error {
+	switch o.header.Options.Compression {
+	case "none":
+		_, err := o.Write(o.pending)
+		return err
+	case "gzip":
+		member := gzip.NewWriter(o)
+		if _, err := member.Write(o.pending); err != nil {
+			return err
+		}
+		return member.Close()
+	}
+	if o.encoder == nil {
+		// A guest's encoder: one thread, little memory. Frames have no checksum, so that endOfFrame can end them.
+		encoder, err := zstd.NewWriter(o, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20),
+			zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
+		if err != nil {
+			return err
+		}
+		o.encoder = encoder
+	}
+	if !o.frameOpen {
+		o.encoder.Reset(o)
+	}
+	if _, err := o.encoder.Write(o.pending); err != nil {
+		return err
+	}
+	o.frameOpen = true
+	return o.encoder.Flush()
+}
+
+// end completes the file.
+func (o *output) end() error {
+	if o.file == nil {
+		return nil
+	}
+	var err error
+	if o.frameOpen {
+		_, err = o.Write(endOfFrame)
+		o.frameOpen = false
+	}
+	err = errors.Join(err, o.file.Close())
+	o.file = nil
+	return err
+}
+
+var _ io.Writer = (*output)(nil)
+
+// why says what an error of writing means to the reader of the sentence.
+func why(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return "the disk is full"
+	case errors.Is(err, syscall.EDQUOT):
+		return "the disk quota is used up"
+	}
+	return err.Error()
+}

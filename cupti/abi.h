@@ -142,6 +142,7 @@ enum cupti_cbid_driver {
   CUDA_COPY_CALLS(F)
   CUDA_SYNC_CALLS(F)
 #undef F
+  CBID_cuCtxDestroy = 11,
   CBID_cuModuleLoad = 18,
   CBID_cuModuleLoadData = 19,
   CBID_cuModuleLoadDataEx = 20,
@@ -152,6 +153,8 @@ enum cupti_cbid_driver {
   CBID_cuLaunchGrid = 116,
   CBID_cuLaunchGridAsync = 117,
   CBID_cuLaunchKernel = 307,
+  CBID_cuCtxDestroy_v2 = 322,
+  CBID_cuDevicePrimaryCtxReset = 389,
   CBID_cuLaunchKernel_ptsz = 442,
   CBID_cuLaunchCooperativeKernel = 477,
   CBID_cuLaunchCooperativeKernel_ptsz = 478,
@@ -167,6 +170,7 @@ enum cupti_cbid_driver {
   CBID_cuGraphDestroy = 517,
   CBID_cuStreamBeginCapture_v2 = 539,
   CBID_cuStreamBeginCapture_v2_ptsz = 540,
+  CBID_cuDevicePrimaryCtxReset_v2 = 545,
   CBID_cuGraphExecUpdate = 561,
   CBID_cuGraphInstantiate_v2 = 578,
   CBID_cuGraphInstantiateWithFlags = 643,
@@ -379,6 +383,12 @@ ABI_AT(cuda_params_graph_instantiate, exec, 0);
 ABI_AT(cuda_params_graph_instantiate, graph, 8);
 ABI_AT(cuda_params_graph_instantiate, flags, 16);
 ABI_SIZE(cuda_params_graph_instantiate, 24);
+
+// cuCtxDestroy, cuDevicePrimaryCtxReset
+struct cuda_params_context_destroy { void *context; };
+struct cuda_params_primary_reset { int device; };
+ABI_SIZE(cuda_params_context_destroy, 8);
+ABI_SIZE(cuda_params_primary_reset, 4);
 
 // cuModuleUnload
 struct cuda_params_module_unload { void *module; };

@@ -218,11 +218,11 @@ uint32_t cupti_listen_work(int copies, int waits) {
   return rc;
 }
 
-// From the beginning to the end: a module that is loaded while nobody listens may be sampled later.
+// And the ends of contexts. From the beginning to the end: a module that is loaded while nobody listens may be sampled later.
 uint32_t cupti_listen_code(void) {
   static const uint32_t ids[] = {
       CBID_cuModuleLoad, CBID_cuModuleLoadData, CBID_cuModuleLoadDataEx, CBID_cuModuleLoadFatBinary, CBID_cuModuleUnload,
-      CBID_cuModuleGetFunction,
+      CBID_cuModuleGetFunction, CBID_cuCtxDestroy, CBID_cuCtxDestroy_v2, CBID_cuDevicePrimaryCtxReset, CBID_cuDevicePrimaryCtxReset_v2,
   };
   static const uint32_t newer[] = { // than 11.8
       CBID_cuLibraryLoadData, CBID_cuLibraryLoadFromFile, CBID_cuLibraryUnload, CBID_cuLibraryGetKernel,

@@ -27,6 +27,12 @@ static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
     if (enters) sampling_before_unload();
     else code_unloading();
     return;
+  case CBID_cuCtxDestroy: case CBID_cuCtxDestroy_v2:
+    if (enters) sampling_before_context_goes(((const struct cuda_params_context_destroy *)d->params)->context, -1);
+    return;
+  case CBID_cuDevicePrimaryCtxReset: case CBID_cuDevicePrimaryCtxReset_v2:
+    if (enters) sampling_before_context_goes(NULL, ((const struct cuda_params_primary_reset *)d->params)->device);
+    return;
   case CBID_cuModuleLoad: case CBID_cuModuleLoadData: case CBID_cuModuleLoadDataEx: case CBID_cuModuleLoadFatBinary:
   case CBID_cuModuleGetFunction: case CBID_cuLibraryLoadData: case CBID_cuLibraryLoadFromFile: case CBID_cuLibraryGetKernel:
   case CBID_cuLibraryGetModule: case CBID_cuKernelGetFunction:

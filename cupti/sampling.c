@@ -1,11 +1,15 @@
 // Collecting samples. One thread of ours makes every call that CUPTI's sampling has: it is configured, started and read
 // on no thread of the program, since CUPTI refuses to be configured in a callback and reading takes milliseconds. The
-// program waits for that thread in three places, never longer than a limit: at its first launch in a context, before it
-// unloads code, and when a session ends.
+// program waits for that thread in four places, never longer than a limit: at its first launch in a context, before it
+// unloads code or destroys a context, and when a session ends.
 //
 // How data come: the GPU writes samples into a buffer of its own, a worker of CUPTI's wakes every WORKER_MS, adds them up
 // by instruction, and GetData hands over the sums so far. What a round reads was therefore sampled up to two periods
 // before, and all has been read only when rounds stay empty for that long.
+//
+// Of the contexts of one GPU only one can be sampled at a time: starting a second is refused (HARDWARE_BUSY), after which
+// CUPTI fails at everything or crashes (seen on an H200, CUPTI 13.0). So the first to launch has its turn until it is
+// destroyed; the others wait.
 //
 // In serialized mode the worker puts the instructions of each kernel into the buffer that was configured. Once that is full
 // it goes on to add up, and what a sample belongs to is lost (seen on an H200, CUPTI 13.0): so it is large, and read often.
@@ -38,11 +42,21 @@ enum {
   RESTARTS = 8,
 };
 
-enum state { FREE, GONE, NEW, READY, RUNNING, REFUSED }; // GONE: destroyed; its memory may be in use until that is over
+enum state {
+  FREE,
+  GONE, // destroyed; its memory may be in use until that is over
+  NEW,
+  WAITING, // for the context of the same GPU that is sampled
+  READY,
+  RUNNING,
+  REFUSED,
+};
 
 struct context {
   void *handle;
   enum state state;
+  int device;
+  int leaving; // is about to be destroyed
   uint16_t reason_of[INDICES]; // 0: none, else 1 + 2 * its number, and one more for the part "not issued"
   struct cupti_sampling_data configured; // filled by CUPTI's worker, and by Disable
   int full, restarts;                    // the hardware's buffer was full
@@ -58,7 +72,7 @@ static struct {
   int wanted;                     // whether samplers are to run
   struct request {
     uint64_t asked, answered;
-  } updates, rests, unloads; // of samplers' states; to read everything; to read what is about to be unloaded
+  } updates, rests, unloads, leaves; // of samplers' states; to read everything; what is about to be unloaded; contexts
   int calling; // CUPTI is being called about a context, which must not go away meanwhile
   struct sampling_facts facts;
   struct sampled_batch *first, **last;
@@ -157,11 +171,12 @@ static void free_data(struct cupti_sampling_data *d) {
 }
 
 // Line by line statistics need some thousand samples of a kernel: 2^15 cycles on 132 multiprocessors at 2 GHz are
-// 8 million a second. Smaller GPUs sample more often for the same.
-static uint32_t exponent_for_current(void) {
-  int device, sms = 0;
+// 8 million a second. Smaller GPUs sample more often for the same. All do it as the first, so that samples add up.
+static uint32_t exponent_for(int device) {
+  int sms = 0;
   if (s.options.exponent) return s.options.exponent;
-  if (!cuda.cuCtxGetDevice(&device)) cuda.cuDeviceGetAttribute(&sms, DEV_MULTIPROCESSORS, device);
+  if (s.facts.exponent) return s.facts.exponent;
+  if (device >= 0) cuda.cuDeviceGetAttribute(&sms, DEV_MULTIPROCESSORS, device);
   return sms > 96 ? 15 : sms > 40 ? 14 : 13;
 }
 
@@ -192,7 +207,7 @@ static struct attempt set_reasons(struct context *c, uint32_t wanted[], size_t *
 }
 
 static struct attempt set_up(struct context *c) {
-  uint32_t wanted[2 * SAMPLING_REASONS_MAX], exponent = exponent_for_current();
+  uint32_t wanted[2 * SAMPLING_REASONS_MAX], exponent = exponent_for(c->device);
   size_t n = 0;
   uint32_t rc = simple(cupti_sampling.PCSamplingEnable, c->handle);
   if (rc) return (struct attempt){"sample instructions", rc};
@@ -213,6 +228,15 @@ static struct attempt set_up(struct context *c) {
   rc = cupti_sampling.PCSamplingSetConfigurationAttribute(&p);
   if (!rc) s.facts.exponent = exponent;
   return (struct attempt){"configure sampling", rc};
+}
+
+static int device_of(void *context) {
+  void *popped;
+  int device = -1;
+  if (cuda.cuCtxPushCurrent_v2(context)) return -1;
+  if (cuda.cuCtxGetDevice(&device)) device = -1;
+  cuda.cuCtxPopCurrent_v2(&popped);
+  return device;
 }
 
 static void configure(struct context *c) {
@@ -359,13 +383,43 @@ static void calls(int begin) {
   pthread_cond_broadcast(&s.done);
 }
 
+// Whether another context of the same GPU is sampled. lock held.
+static int taken(const struct context *c) {
+  for (int i = 0; i < CONTEXTS; i++)
+    if (&s.contexts[i] != c && in_use(&s.contexts[i]) && s.contexts[i].device == c->device) return 1;
+  return 0;
+}
+
+// Gives a context its sampler, unless it has to wait for that; lock held at both ends.
+static void ready(struct context *c) {
+  void *handle = c->handle;
+  calls(1);
+  int device = device_of(handle);
+  calls(0);
+  if (c->state != NEW) return;
+  c->device = device;
+  if (taken(c)) {
+    c->state = WAITING;
+    s.facts.waiting++;
+    return;
+  }
+  calls(1);
+  configure(c);
+  calls(0);
+}
+
+// Takes a context's sampler off, with what it still has; lock held at both ends.
+static void leave(struct context *c) {
+  calls(1);
+  simple(cupti_sampling.PCSamplingDisable, c->handle);
+  take(c, &c->configured);
+  free_data(&c->configured);
+  calls(0);
+}
+
 // Brings one context to the state that is wanted; lock held at both ends.
 static void update(struct context *c) {
-  if (c->state == NEW) {
-    calls(1);
-    configure(c);
-    calls(0);
-  }
+  if (c->state == NEW) ready(c);
   int start = s.wanted && c->state == READY, stop = !s.wanted && c->state == RUNNING;
   if (!start && !stop) return;
   void *handle = c->handle;
@@ -375,17 +429,17 @@ static void update(struct context *c) {
   if (!in_use(c)) return;
   c->state = start ? RUNNING : READY;
   if (rc && !s.facts.refused) s.facts.refused = rc, s.facts.refused_doing = start ? "start sampling" : "stop sampling";
+  if (rc && start) { // somebody else samples this GPU; what CUPTI does if it is asked on is in the comment above
+    leave(c);
+    if (in_use(c)) c->state = REFUSED;
+  }
 }
 
 // Once the hardware's buffer was full, nothing more is sampled until the context is set up anew; lock held at both ends.
 static void restart(struct context *c) {
   c->full = 0;
   if (!in_use(c) || c->restarts++ == RESTARTS) return;
-  calls(1);
-  simple(cupti_sampling.PCSamplingDisable, c->handle);
-  take(c, &c->configured);
-  free_data(&c->configured);
-  calls(0);
+  leave(c);
   if (!in_use(c)) return;
   c->state = NEW;
   s.updates.asked++;
@@ -415,6 +469,25 @@ static void read_rest(int to_rest) {
     pthread_mutex_unlock(&s.lock);
     pause_ms(WORKER_MS + 5);
     pthread_mutex_lock(&s.lock);
+  }
+}
+
+// Takes off the samplers of contexts that are about to be destroyed: what CUPTI has of them would go with them. lock held
+// at both ends.
+static void leave_leaving(void) {
+  read_rest(0);
+  for (int i = 0; i < CONTEXTS; i++) {
+    struct context *c = &s.contexts[i];
+    if (!c->leaving) continue;
+    c->leaving = 0;
+    if (!in_use(c)) continue;
+    calls(1);
+    if (c->state == RUNNING) simple(cupti_sampling.PCSamplingStop, c->handle);
+    read_context(c);
+    calls(0);
+    if (!in_use(c)) continue;
+    leave(c);
+    c->state = GONE;
   }
 }
 
@@ -452,6 +525,10 @@ static void *collect(void *unused) {
     if (update_upto != s.updates.answered) {
       for (int i = 0; i < CONTEXTS; i++) update(&s.contexts[i]);
       answer(&s.updates, update_upto);
+    } else if (s.leaves.asked != s.leaves.answered) {
+      uint64_t leave_upto = s.leaves.asked;
+      leave_leaving();
+      answer(&s.leaves, leave_upto);
     } else if (unload_upto != s.unloads.answered || rest_upto != s.rests.answered) {
       int to_rest = rest_upto != s.rests.answered;
       atomic_store(&busy, 0);
@@ -594,8 +671,22 @@ void sampling_context_used(void *handle) {
   pthread_once(&once, watch_exit);
   pthread_mutex_lock(&s.lock);
   struct context *c = context_of(handle);
+  if (c && c->state == WAITING && !taken(c)) c->state = NEW, s.facts.waiting--;
   if (c && c->state == NEW) ask(&s.updates, CONFIGURE_LIMIT_MS);
   pthread_mutex_unlock(&s.lock);
+}
+
+void sampling_before_context_goes(void *handle, int device) {
+  int found = 0;
+  if (!atomic_load(&began) || cupti_own_call) return;
+  pthread_mutex_lock(&s.lock);
+  for (int i = 0; i < CONTEXTS; i++) {
+    struct context *c = &s.contexts[i];
+    if (in_use(c) && (handle ? c->handle == handle : c->device == device)) found = c->leaving = 1;
+  }
+  if (found) ask(&s.leaves, 2 * FINISH_LIMIT_MS);
+  pthread_mutex_unlock(&s.lock);
+  atomic_fetch_add(&generation, 1); // a launch in another context of the GPU finds its turn come
 }
 
 void sampling_context_gone(void *handle) {

@@ -276,6 +276,10 @@ func (c *Collector) SamplingFacts() record.SamplingFacts {
 	if f.refused != 0 {
 		facts.Problems = append(facts.Problems, c.refused(C.GoString(f.refused_doing), uint32(f.refused), "", 0).Error()+"; kernels are timed without samples")
 	}
+	if f.waiting > 0 {
+		facts.Problems = append(facts.Problems, fmt.Sprintf("%d contexts were not sampled: of the contexts of one GPU CUPTI samples one at a time, "+
+			"and the first to launch was; their kernels have times, and samples only as far as the first ran the same code", f.waiting))
+	}
 	if f.unseen > 0 {
 		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples fell in modules that were loaded before sampling began: "+
 			"their source lines are not known; begin before the first launch, as `proton run -m pcsampling` does", f.unseen))

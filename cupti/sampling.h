@@ -64,7 +64,9 @@ void sampling_end(void);
 
 // Callbacks, on the program's threads.
 void sampling_context_used(void *context);  // a launch enters
-void sampling_context_gone(void *context);  // is about to be destroyed
+// The program asks for a context to be destroyed, or for whichever a device has if there is no handle.
+void sampling_before_context_goes(void *context, int device);
+void sampling_context_gone(void *context);  // is being destroyed
 void sampling_before_unload(void);
 
 enum { SAMPLING_REASONS_MAX = 64 };
@@ -92,6 +94,7 @@ struct sampling_facts {
   uint64_t lost;                     // samples that we had no room for
   uint64_t unseen;                   // samples in modules that we did not see being loaded
   uint32_t exponent;
+  uint32_t waiting; // contexts that had no turn, as another of their GPU was sampled
   int buffer_full;
   uint32_t refused; // result code of the first refusal
   const char *refused_doing;

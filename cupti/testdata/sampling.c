@@ -16,12 +16,33 @@ void cupti_on_callback(void *user, uint32_t domain, uint32_t cbid, const void *d
 
 enum { THREADS = 4, ROUNDS = 60 };
 static _Atomic uint64_t made, pending;
-static atomic_int enabled, running;
+static atomic_int enabled;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *sampled[2]; // by device: of the contexts of one only one is sampled at a time
+static __thread void *current;
+
+static int device_of(void *context) { return (uintptr_t)context % 4 == 3; }
 
 static uint32_t enable(struct cupti_sampling_params *p) { return p->context ? (usleep(2000), atomic_fetch_add(&enabled, 1), 0) : 3; }
-static uint32_t disable(struct cupti_sampling_params *p) { return (void)p, atomic_fetch_sub(&enabled, 1), 0; }
-static uint32_t start(struct cupti_sampling_params *p) { return (void)p, atomic_fetch_add(&running, 1), 0; }
-static uint32_t stop(struct cupti_sampling_params *p) { return (void)p, atomic_fetch_sub(&running, 1), 0; }
+static uint32_t disable(struct cupti_sampling_params *p) {
+  pthread_mutex_lock(&lock);
+  if (sampled[device_of(p->context)] == p->context) sampled[device_of(p->context)] = NULL;
+  pthread_mutex_unlock(&lock);
+  return atomic_fetch_sub(&enabled, 1), 0;
+}
+static uint32_t start(struct cupti_sampling_params *p) {
+  pthread_mutex_lock(&lock);
+  void **here = &sampled[device_of(p->context)];
+  if (*here && *here != p->context) exit(4); // the real one crashes then
+  *here = p->context;
+  pthread_mutex_unlock(&lock);
+  return 0;
+}
+static uint32_t stop(struct cupti_sampling_params *p) { return (void)p, 0; }
+static uint32_t push(void *context) { return current = context, 0; }
+static uint32_t pop(void **context) { return *context = current, current = NULL, 0; }
+static uint32_t get_device(int *device) { return *device = device_of(current), 0; }
+static uint32_t attribute(int *value, uint32_t what, int device) { return (void)what, (void)device, *value = 132, 0; }
 static uint32_t count_reasons(struct cupti_sampling_reasons_params *p) { return *p->count = 4, 0; }
 static uint32_t reasons(struct cupti_sampling_reasons_params *p) {
   static const char *const names[] = {"smsp__pcsamp_sample_count", "smsp__pcsamp_warps_issue_stalled_wait", "smsp__pcsamp_warps_issue_stalled_wait_not_issued",
@@ -72,6 +93,8 @@ static void *program(void *argument) {
     if (f.module != code_hash(image, sizeof image) || strcmp(f.name, "kernel") || !code_image(f.module, &size) || size != sizeof image) exit(2);
     atomic_fetch_add(&made, 10), atomic_fetch_add(&pending, 10);
     if (i % 15 == 7) call(CBID_cuModuleUnload, SITE_ENTER, context, &unload), call(CBID_cuModuleUnload, SITE_EXIT, context, &unload);
+    struct cuda_params_context_destroy destroy = {context};
+    if (i % 20 == 19) call(CBID_cuCtxDestroy_v2, SITE_ENTER, context, &destroy);
     if (i % 20 == 19) cupti_on_sampled_callback(NULL, DOMAIN_RESOURCE, RES_CONTEXT_DESTROY_STARTING, &r);
     usleep(1000);
   }
@@ -95,8 +118,7 @@ int main(void) {
   uint64_t samples = 0, not_issued = 0;
   pthread_t threads[THREADS];
   cupti_sampling = (struct cupti_sampling_table){enable, disable, start, stop, count_reasons, reasons, configure, configure, get, NULL, no_crc};
-  cuda.cuCtxPushCurrent_v2 = (uint32_t(*)(void *))(void *)no_crc; // a context that cannot be made current
-  cuda.cuCtxGetDevice = (uint32_t(*)(int *))(void *)no_crc;
+  cuda.cuCtxPushCurrent_v2 = push, cuda.cuCtxPopCurrent_v2 = pop, cuda.cuCtxGetDevice = get_device, cuda.cuDeviceGetAttribute = attribute;
   for (int session = 0; session < 2; session++) {
     struct sampling_options o = {.mode = SAMPLING_CONTINUOUS, .version = CUPTI_13_0};
     if (sampling_begin(&o)) return 1;

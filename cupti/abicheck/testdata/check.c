@@ -128,6 +128,10 @@ static void driver_calls(void) {
   CUDA_SYNC_CALLS_13_5(F)
 #endif
 #undef F
+  DRIVER(cuCtxDestroy);
+  DRIVER(cuCtxDestroy_v2);
+  DRIVER(cuDevicePrimaryCtxReset);
+  DRIVER(cuDevicePrimaryCtxReset_v2);
   DRIVER(cuModuleLoad);
   DRIVER(cuModuleLoadData);
   DRIVER(cuModuleLoadDataEx);
@@ -286,6 +290,10 @@ static void other_params(void) {
   FIELD(cuda_params_graph_instantiate, flags, cuGraphInstantiateWithFlags_params, flags);
   FIELD(cuda_params_graph_instantiate, exec, cuGraphInstantiate_v2_params, phGraphExec);
   FIELD(cuda_params_graph_instantiate, graph, cuGraphInstantiate_v2_params, hGraph);
+  FIELD(cuda_params_context_destroy, context, cuCtxDestroy_v2_params, ctx);
+  SIZE(cuda_params_context_destroy, cuCtxDestroy_params);
+  FIELD(cuda_params_primary_reset, device, cuDevicePrimaryCtxReset_v2_params, dev);
+  SIZE(cuda_params_primary_reset, cuDevicePrimaryCtxReset_params);
   FIELD(cuda_params_module_unload, module, cuModuleUnload_params, hmod);
   FIELD(cuda_params_module_load_data, module, cuModuleLoadData_params, module);
   FIELD(cuda_params_module_load_data, image, cuModuleLoadData_params, image);

@@ -156,6 +156,15 @@ void code_module_loaded(const struct cupti_module_data *m) {
   pthread_mutex_unlock(&code.lock);
 }
 
+void code_known(uint64_t function, const char *name, const void *image, size_t size) {
+  uint64_t hash = code_hash(image, size);
+  atomic_fetch_add(&events, 1); // samples of it may have been seen by now
+  pthread_mutex_lock(&code.lock);
+  keep(hash, image, size);
+  put(&code.functions, function, (struct code_function){hash, intern(name)});
+  pthread_mutex_unlock(&code.lock);
+}
+
 void code_call_enters(void) { loaded_here = 0; }
 
 static uint64_t key(const void *handle) { return (uint64_t)(uintptr_t)handle; }

@@ -170,6 +170,16 @@ func (s *sampler) nameAt(p *C.char) name {
 	return n
 }
 
+// Loaded tells of a function that was loaded before CUPTI was subscribed to.
+func (c *Collector) Loaded(handle uint64, name string, image []byte) {
+	if c.sampler == nil || len(image) == 0 {
+		return
+	}
+	text := C.CString(name)
+	defer C.free(unsafe.Pointer(text))
+	C.code_known(C.uint64_t(handle), text, unsafe.Pointer(unsafe.SliceData(image)), C.size_t(len(image)))
+}
+
 // Function tells which function a launch named by its handle.
 func (c *Collector) Function(handle uint64) (record.Function, bool) {
 	s := c.sampler
@@ -281,8 +291,8 @@ func (c *Collector) SamplingFacts() record.SamplingFacts {
 			"and the first to launch was; their kernels have times, and samples only as far as the first ran the same code", f.waiting))
 	}
 	if f.unseen > 0 {
-		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples fell in modules that were loaded before sampling began: "+
-			"their source lines are not known; begin before the first launch, as `proton run -m pcsampling` does", f.unseen))
+		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples fell in code that was loaded before sampling began, and is none of Triton's: "+
+			"its source lines are not known; begin before the first launch, as `proton run -m pcsampling` does", f.unseen))
 	}
 	if f.lost > 0 {
 		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples were lost: nobody took them in time", f.lost))

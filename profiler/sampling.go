@@ -42,6 +42,16 @@ func (m *Manager) beginSampling(o record.SamplingOptions) error {
 	return nil
 }
 
+// CodeLoaded tells of a GPU function that was loaded before instructions were sampled: the handle by which it is launched,
+// the name that the linker knows it by, and the binary that it was loaded from. Without sampling it does nothing.
+func (m *Manager) CodeLoaded(handle uint64, name string, image []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.sampler != nil {
+		m.sampler.Loaded(handle, name, image)
+	}
+}
+
 // drainSamples takes what the sampler has collected. Call with mu held.
 func (m *Manager) drainSamples() {
 	if m.sampler == nil || !m.attached {

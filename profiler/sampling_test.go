@@ -38,6 +38,10 @@ func (f *fakeSampler) Function(handle uint64) (record.Function, bool) {
 	known, ok := f.functions[handle]
 	return known, ok
 }
+func (f *fakeSampler) Loaded(handle uint64, name string, image []byte) {
+	f.function(handle, record.HashImage(image), name)
+	f.images[record.HashImage(image)] = image
+}
 func (f *fakeSampler) Image(module uint64) []byte          { return f.images[module] }
 func (f *fakeSampler) SamplingFacts() record.SamplingFacts { return f.facts }
 

@@ -39,6 +39,8 @@ type Sampler interface {
 	Samples(func(*record.Sample))
 	// Function tells which function a launch named by its handle; false if it is not known, or not for sure.
 	Function(handle uint64) (record.Function, bool)
+	// Loaded tells of a function that was loaded before the source could see it, and of the binary that it is in.
+	Loaded(handle uint64, name string, image []byte)
 	// Image is the binary that a module was loaded from, nil if it was not seen or not kept.
 	Image(module uint64) []byte
 	SamplingFacts() record.SamplingFacts

@@ -2,6 +2,7 @@
 #include "entry.h"
 #include "_cgo_export.h"
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,14 +12,24 @@ static _Atomic int forked;
 
 static void child(void) { atomic_store(&forked, 1); }
 
+// Python's faulthandler takes the main thread's signal stack along when the interpreter ends, and Go, which sends itself
+// signals whenever something takes longer than 10 ms, aborts without one.
+static void signal_stack(void) {
+  static char memory[64 << 10];
+  stack_t now, ours = {.ss_sp = memory, .ss_size = sizeof memory};
+  if (!sigaltstack(NULL, &now) && now.ss_flags & SS_DISABLE) sigaltstack(&ours, NULL);
+}
+
 // Exit handlers run in reverse order of registration, and the GPU libraries must still be alive in ours: so
 // it is registered at the first launch, after all of theirs. The one registered at load time only serves
 // processes that never launched anything; by its turn the GPU libraries may be gone.
 static void at_exit(void) {
+  signal_stack();
   if (!atomic_load(&forked)) protonAtExit(1);
 }
 
 static void at_exit_without_gpu(void) {
+  signal_stack();
   if (!atomic_load(&forked)) protonAtExit(0);
 }
 

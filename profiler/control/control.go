@@ -49,6 +49,8 @@ type params struct {
 	UpToPhase    bool       `json:"clear_up_to_phase"`
 	Ints         []float64  `json:"ints"`
 	Floats       []*float64 `json:"floats"` // null is what JSON has for NaN and infinity
+	Handle       uint64     `json:"handle"`
+	Image        []byte     `json:"image"` // base64
 }
 
 func (p *params) id() int {
@@ -73,6 +75,10 @@ var methods = map[string]func(*Service, *params) (any, error){
 	"data.is_phase_complete": (*Service).phaseComplete,
 	"data.clear": func(s *Service, p *params) (any, error) {
 		return nil, s.Manager.ClearPhase(p.id(), p.Phase, p.UpToPhase)
+	},
+	"code.loaded": func(s *Service, p *params) (any, error) {
+		s.Manager.CodeLoaded(p.Handle, p.Name, p.Image)
+		return nil, nil
 	},
 	"launch_kind":  func(_ *Service, p *params) (any, error) { return launchKind(p), nil },
 	"trace_folder": func(s *Service, p *params) (any, error) { s.Manager.TraceFolder(p.Name); return nil, nil },

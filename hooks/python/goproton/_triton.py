@@ -105,10 +105,11 @@ def _holder(slot: str) -> Any:
     runtime = getattr(sys.modules.get("triton.knobs"), "runtime", None)
     if runtime is not None:
         return runtime
-    return _compiled_kernel() if slot in (ENTER, EXIT) else None
+    return compiled_kernel() if slot in (ENTER, EXIT) else None
 
 
-def _compiled_kernel() -> Any:
+def compiled_kernel() -> Any:
+    """Triton's class of kernels that were compiled; None when Triton is not imported."""
     for name in ("triton.compiler.compiler", "triton.compiler"):
         found = getattr(sys.modules.get(name), "CompiledKernel", None)
         if found is not None:

@@ -64,6 +64,8 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
                            activities=_comma_separated(activities))
     _say_problems(answer)
     session = answer["session"]
+    if mode is not None and str(mode).startswith("pcsampling"):
+        _hand_over()
     flags.profiling_on = True
     if hook is not None:
         from .hooks.hook import HookManager
@@ -232,6 +234,14 @@ def flush_tensors() -> None:
 def site_packages() -> list[str]:
     """Where installed packages are: torch and Triton bring the CUPTI that fits them."""
     return [folder for folder in sys.path if folder.rstrip("/").endswith(("site-packages", "dist-packages"))]
+
+
+def _hand_over() -> None:
+    from . import _loaded
+    try:
+        _loaded.hand_over()
+    except Exception as error:
+        _say(f"kernels that were loaded before are sampled without their lines: {error}")
 
 
 def _say_problems(answer: dict[str, Any]) -> None:

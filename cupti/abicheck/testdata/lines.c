@@ -1,4 +1,4 @@
-// cupti_lines LIBCUPTI: what CUPTI says of instructions. For each line "CUBIN<tab>FUNCTION<tab>BYTES" of standard input
+// lines LIBCUPTI: what CUPTI says of instructions. For each line "CUBIN<tab>FUNCTION<tab>BYTES" of standard input
 // it prints one line "FUNCTION+0xOFFSET<tab>FOLDER/FILE:LINE" an instruction, or with "!CODE" behind the tab what CUPTI
 // returned instead.
 #include <dlfcn.h>
@@ -36,8 +36,8 @@ static void *read_file(const char *name, size_t *size) {
 
 static void print(struct params *p) {
   uint32_t rc = correlate(p);
-  if (rc) printf("%s+%#llx\t!%u\n", p->function, (unsigned long long)p->offset, rc);
-  else printf("%s+%#llx\t%s/%s:%u\n", p->function, (unsigned long long)p->offset, p->folder ? p->folder : "", p->file ? p->file : "", p->line);
+  if (rc) printf("%s+0x%llx\t!%u\n", p->function, (unsigned long long)p->offset, rc);
+  else printf("%s+0x%llx\t%s/%s:%u\n", p->function, (unsigned long long)p->offset, p->folder ? p->folder : "", p->file ? p->file : "", p->line);
   free(p->file);
   free(p->folder);
 }
@@ -46,11 +46,11 @@ int main(int argc, char **argv) {
   char line[1 << 16];
   void *library = argc == 2 ? dlopen(argv[1], RTLD_NOW) : NULL;
   if (library) correlate = (uint32_t (*)(struct params *))dlsym(library, "cuptiGetSassToSourceCorrelation");
-  if (!correlate) return fprintf(stderr, "cupti_lines: %s\n", argc == 2 ? dlerror() : "name a libcupti"), 1;
+  if (!correlate) return fprintf(stderr, "lines: %s\n", argc == 2 ? dlerror() : "name a libcupti"), 1;
   while (fgets(line, sizeof line, stdin)) {
     char *file = strtok(line, "\t"), *function = strtok(NULL, "\t"), *bytes = strtok(NULL, "\n");
     struct params p = {.size = sizeof p, .function = function};
-    if (!bytes || !(p.cubin = read_file(file, &p.cubin_size))) return fprintf(stderr, "cupti_lines: cannot read %s\n", file), 1;
+    if (!bytes || !(p.cubin = read_file(file, &p.cubin_size))) return fprintf(stderr, "lines: cannot read %s\n", file), 1;
     for (uint64_t end = strtoull(bytes, NULL, 0), at = 0; at < end; at += 16) {
       p.offset = at, p.line = 0, p.file = p.folder = NULL;
       print(&p);

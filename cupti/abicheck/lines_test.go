@@ -1,0 +1,111 @@
+package abicheck
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/internal/cubin"
+)
+
+// TestEveryInstructionAgainstCUPTI compares internal/cubin's source lines with CUPTI's own, for every instruction of the
+// cubins in its testdata and of the folder that CUBINS names. CUPTI names another library than the pinned wheels' ones.
+func TestEveryInstructionAgainstCUPTI(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "lines")
+	if out, err := exec.Command("cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, "testdata/lines.c", "-ldl").CombinedOutput(); err != nil {
+		t.Fatalf("testdata/lines.c: %v\n%s", err, out)
+	}
+	compared := 0
+	for _, library := range libraries(t) {
+		n := 0
+		for _, file := range cubinFiles(t) {
+			n += compare(t, program, library, file)
+		}
+		t.Logf("%s: %d instructions with lines compared", library, n)
+		compared += n
+	}
+	if compared == 0 {
+		t.Error("no instruction was compared")
+	}
+}
+
+func libraries(t *testing.T) []string {
+	t.Helper()
+	if named := os.Getenv("CUPTI"); named != "" {
+		return []string{named}
+	}
+	found, _ := filepath.Glob("../../.venv/oracles/triton-*/triton/backends/nvidia/lib/cupti/libcupti.so.1?")
+	if len(found) == 0 {
+		t.Skip("no libcupti in .venv (tools/oracles.sh fetches it)")
+	}
+	return found
+}
+
+func cubinFiles(t *testing.T) []string {
+	t.Helper()
+	files, _ := filepath.Glob("../../internal/cubin/testdata/*.cubin")
+	more, _ := filepath.Glob(filepath.Join(os.Getenv("CUBINS"), "*.cubin"))
+	if len(files) == 0 {
+		t.Fatal("no cubins in ../../internal/cubin/testdata")
+	}
+	return append(files, more...)
+}
+
+// compare returns the number of instructions that CUPTI has an answer for. It knows kernels, and no other functions.
+func compare(t *testing.T, program, library, file string) int {
+	t.Helper()
+	image, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := cubin.Read(image)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	var questions strings.Builder
+	ours := map[string]string{}
+	for i := range f.Functions {
+		fn := &f.Functions[i]
+		if !fn.Entry {
+			continue
+		}
+		fmt.Fprintf(&questions, "%s\t%s\t%d\n", file, fn.Name, fn.Size)
+		for pc := uint64(0); pc < fn.Size; pc += cubin.InstructionSize {
+			ours[fmt.Sprintf("%s+%#x", fn.Name, pc)] = place(fn, pc)
+		}
+	}
+	ask := exec.Command(program, library)
+	ask.Stdin = strings.NewReader(questions.String())
+	out, err := ask.Output()
+	if err != nil {
+		t.Fatalf("%s: %v", library, err)
+	}
+	lined, wrong := 0, 0
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		at, theirs, _ := strings.Cut(line, "\t")
+		if theirs == "/:0" || theirs == "!1" { // no line here, none in the whole module
+			theirs = ""
+		} else {
+			lined++
+		}
+		if ours[at] == theirs {
+			continue
+		}
+		if wrong++; wrong <= 5 {
+			t.Errorf("%s: %s is %q, by CUPTI %q", file, at, ours[at], theirs)
+		}
+	}
+	t.Logf("%s: %d kernel instructions, %d with a line, %d differ", filepath.Base(file), len(ours), lined, wrong)
+	return lined
+}
+
+func place(f *cubin.Function, pc uint64) string {
+	frames := f.Frames(pc)
+	if len(frames) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", frames[0].File, frames[0].Line)
+}

@@ -58,6 +58,12 @@ func (s *spill) close() {
 	os.Remove(s.file.Name())
 }
 
+func (s *spill) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
 // add compresses text, which belongs to the spill from now on, beside what else goes on.
 func (s *spill) add(text []byte) *chunk {
 	c := &chunk{size: int64(len(text))}

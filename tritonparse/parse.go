@@ -3,14 +3,11 @@ package tritonparse
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/goproton/goproton/tritonparse/jsontext"
 	"github.com/goproton/goproton/tritonparse/ndjson"
@@ -27,7 +24,15 @@ type Options struct {
 	OwnProcedures bool        // these are somebody's own, to be looked for on every backend
 	FileCheck     string      // the program that checks what we cannot; "" for none
 
-	Warn func(string)
+	Warn     func(string)
+	Progress func(Progress) // called a few times a second, on one goroutine
+}
+
+// Progress says how far parsing is.
+type Progress struct {
+	File       string // that is read
+	Read, Size int64  // bytes of all files, as they are on disk
+	Launches   int
 }
 
 // Result is what was written and what was not read.
@@ -63,16 +68,15 @@ func Parse(source, folder string, o Options) (*Result, error) {
 	result := &Result{}
 	index := &object{}
 	index.at("tritonparse_url_prefix").text = []byte(`""`)
-	for _, b := range buckets {
-		p := &parser{options: o, bucket: b, result: result, folder: filepath.Join(folder, b.Folder())}
-		names, err := p.run()
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range names {
+	written, err := parseAll(buckets, folder, &o, result)
+	if err != nil {
+		return nil, err
+	}
+	for i, b := range buckets {
+		for _, n := range written[i] {
 			result.Files = append(result.Files, filepath.Join(b.Folder(), n))
 		}
-		listFiles(index.at(b.Key()), b, names)
+		listFiles(index.at(b.Key()), b, written[i])
 	}
 	if result.Compilations+result.Launches == 0 {
 		return result, fmt.Errorf("no compilation and no launch in %s; is it a raw trace of TritonParse?", source)
@@ -130,7 +134,6 @@ type parser struct {
 	result  *Result
 
 	spill    *spill
-	interner interner
 	kernels  map[string]*kernel
 	order    []*kernel
 	ids      int // occurrence ids given
@@ -154,17 +157,6 @@ type kernel struct {
 	work                      roofline
 }
 
-// batch is some records of one file, read together.
-type batch struct {
-	reader  *ndjson.Reader
-	text    []byte
-	records []ndjson.Record
-	ends    []int
-	parsed  []parsed
-	changes []change
-	done    chan struct{}
-}
-
 // parsed is one record, ready to be numbered: a launch, a compilation, what the autotuner says, an error, or none of them.
 type parsed struct {
 	launch      launch
@@ -173,146 +165,85 @@ type parsed struct {
 	err         error
 }
 
-// batchBytes is how much is handed to a worker at once.
-const batchBytes = 512 << 10
+// parseAll numbers the records of all ranks in their order on this goroutine; they are read and parsed on others. While a
+// rank is written, the next one is read.
+func parseAll(buckets []Bucket, folder string, o *Options, result *Result) ([][]string, error) {
+	var files []string
+	for _, b := range buckets {
+		files = append(files, b.Files...)
+	}
+	var shared interner
+	in := startFeed(files, &shared, o)
+	defer in.stop()
+	progress := newMeter(files, o.Progress, result)
+	written := make([][]string, len(buckets))
+	var writing chan error
+	wait := func() error {
+		if writing == nil {
+			return nil
+		}
+		err := <-writing
+		writing = nil
+		return err
+	}
+	for i, b := range buckets {
+		p := &parser{options: *o, bucket: b, result: result, folder: filepath.Join(folder, b.Folder()), kernels: map[string]*kernel{}}
+		err := p.read(in, progress)
+		if waited := wait(); err == nil {
+			err = waited
+		}
+		if err != nil {
+			if p.spill != nil {
+				p.spill.close()
+			}
+			return nil, err
+		}
+		writing = make(chan error, 1)
+		go func() {
+			defer p.spill.close()
+			var err error
+			written[i], err = p.writeAll()
+			writing <- err
+		}()
+	}
+	return written, wait()
+}
 
-func (p *parser) run() ([]string, error) {
+// read takes what the files of the rank hold.
+func (p *parser) read(in *feed, progress *meter) error {
 	if err := os.MkdirAll(p.folder, 0o755); err != nil {
-		return nil, err
+		return err
 	}
 	var err error
 	if p.spill, err = newSpill(p.folder); err != nil {
-		return nil, err
-	}
-	defer p.spill.close()
-	p.kernels = map[string]*kernel{}
-	for _, f := range p.bucket.Files {
-		if err := p.readFile(f); err != nil {
-			return nil, err
-		}
-	}
-	return p.writeAll()
-}
-
-// readFile reads on one goroutine, parses on one for each core, and numbers the records in their order on this one.
-func (p *parser) readFile(path string) error {
-	r, err := ndjson.Open(path)
-	if err != nil {
 		return err
 	}
-	defer r.Close()
-	workers := runtime.GOMAXPROCS(0)
-	work, ordered := make(chan *batch, workers), make(chan *batch, 2*workers)
-	var readErr error
-	go func() {
-		defer close(ordered)
-		defer close(work)
-		for {
-			b, err := readBatch(r)
-			if len(b.ends) > 0 {
-				ordered <- b
-				work <- b
-			}
-			if err != nil {
-				if err != io.EOF {
-					readErr = err
+	for range p.bucket.Files {
+		f := in.next()
+		for b := range f.batches {
+			<-b.done
+			for i := range b.parsed {
+				if err := b.parsed[i].err; err != nil {
+					f.wrong(b.records.Records[i], err)
+					continue
 				}
-				return
+				p.take(&b.parsed[i])
+			}
+			progress.tell(f.path, b.at)
+			in.recycle(b)
+			if err := p.spill.failed(); err != nil {
+				return err
 			}
 		}
-	}()
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			reader := launchReader{in: &p.interner}
-			for b := range work {
-				b.parse(&reader, &p.options)
-				close(b.done)
-			}
-		}()
-	}
-	type bad struct {
-		rec ndjson.Record
-		err error
-	}
-	var wrong []bad
-	for b := range ordered {
-		<-b.done
-		for i := range b.parsed {
-			if b.parsed[i].err != nil {
-				wrong = append(wrong, bad{b.records[i], b.parsed[i].err})
-				continue
-			}
-			p.take(&b.parsed[i])
-		}
-		if p.spill.failed() != nil {
-			break
-		}
-	}
-	for range ordered {
-	}
-	wg.Wait()
-	for _, w := range wrong {
-		r.Report(w.rec, "not a record: "+w.err.Error())
-	}
-	damages, n := r.Damages()
-	p.result.Damaged += n
-	p.result.Damages = append(p.result.Damages, damages...)
-	if err := p.spill.failed(); err != nil {
-		return err
-	}
-	return readErr
-}
-
-func (s *spill) failed() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
-}
-
-func readBatch(r *ndjson.Reader) (*batch, error) {
-	b := &batch{reader: r, done: make(chan struct{})}
-	for len(b.text) < batchBytes {
-		rec, err := r.Next()
+		damages, n, err := f.end()
+		p.result.Damaged += n
+		p.result.Damages = append(p.result.Damages, damages...)
 		if err != nil {
-			return b, err
+			return err
 		}
-		b.text = append(b.text, rec.Text...)
-		b.ends = append(b.ends, len(b.text))
-		rec.Text = nil
-		b.records = append(b.records, rec)
+		progress.ended(f.path)
 	}
-	return b, nil
-}
-
-func (b *batch) parse(r *launchReader, o *Options) {
-	b.parsed = make([]parsed, len(b.ends))
-	var members []jsontext.Member
-	from := 0
-	for i, end := range b.ends {
-		text := b.text[from:end]
-		from = end
-		into := &b.parsed[i]
-		var ok bool
-		if into.launch, b.changes, ok = r.reread(text, b.changes); ok {
-			continue
-		}
-		if members, into.err = jsontext.AppendMembers(members[:0], text); into.err != nil {
-			continue
-		}
-		switch jsontext.Text(member(members, "event_type")) {
-		case "compilation":
-			c := readCompilation(members, o)
-			into.compilation = &c
-		case "launch":
-			into.launch = r.read(text, members)
-		case "autotune":
-			t := readTuneResult(members, o.Compat)
-			into.tuned = &t
-		}
-	}
+	return nil
 }
 
 // take numbers a record and gives it to its kernel.

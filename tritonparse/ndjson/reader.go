@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"slices"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -60,8 +62,11 @@ type Reader struct {
 	damages []Damage
 	count   int
 
-	gzip *gzip.Reader
-	zstd *zstd.Decoder
+	packed *packedInput
+	gzip   *gzip.Reader
+	zstd   *zstd.Decoder
+	frame  []byte // a small frame, and what it decodes to
+	frames []byte
 }
 
 // piece is a stretch of the file that is decoded in one go.
@@ -105,6 +110,17 @@ func (r *Reader) Close() error {
 		return r.close()
 	}
 	return nil
+}
+
+// Position is how far the file is read, about: what a decoder or buffer has taken beyond the last record counts.
+func (r *Reader) Position() int64 {
+	switch {
+	case r.piece == nil:
+		return r.next
+	case r.piece.plain:
+		return r.piece.offset
+	}
+	return r.piece.end()
 }
 
 // Damages are the first MaxDamages damages, and how many there are.
@@ -257,7 +273,11 @@ func (r *Reader) nextPiece() (bool, error) {
 }
 
 func (r *Reader) startGzip(start int64) error {
-	in := &counting{r: bufio.NewReaderSize(io.NewSectionReader(r.file, start, r.size-start), 64<<10)}
+	if r.packed == nil {
+		r.packed = &packedInput{file: r.file, size: r.size, r: bufio.NewReaderSize(nil, 64<<10), at: -1}
+	}
+	in := r.packed
+	in.seek(start)
 	var err error
 	if r.gzip == nil {
 		r.gzip, err = gzip.NewReader(in)
@@ -269,64 +289,104 @@ func (r *Reader) startGzip(start int64) error {
 	}
 	r.gzip.Multistream(false)
 	r.lines.Reset(r.gzip)
-	r.piece = &piece{start: start, end: func() int64 { return start + in.n }}
+	r.piece = &piece{start: start, end: func() int64 { return in.at }}
 	return nil
 }
 
-// counting counts what a decoder has taken. It reads single bytes too, so that no decoder takes more than it needs.
-type counting struct {
-	r *bufio.Reader
-	n int64
+// packedInput is what a decoder reads, from one member to the next: there may be one for each record. It counts what was
+// taken, and gives single bytes too, so that no decoder takes more than it needs.
+type packedInput struct {
+	file io.ReaderAt
+	size int64
+	r    *bufio.Reader
+	at   int64 // in the file, of the next byte
 }
 
-func (c *counting) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
+func (in *packedInput) seek(at int64) {
+	if in.at != at {
+		in.r.Reset(io.NewSectionReader(in.file, at, in.size-at))
+		in.at = at
+	}
+}
+
+func (in *packedInput) Read(p []byte) (int, error) {
+	n, err := in.r.Read(p)
+	in.at += int64(n)
 	return n, err
 }
 
-func (c *counting) ReadByte() (byte, error) {
-	b, err := c.r.ReadByte()
+func (in *packedInput) ReadByte() (byte, error) {
+	b, err := in.r.ReadByte()
 	if err == nil {
-		c.n++
+		in.at++
 	}
 	return b, err
 }
 
+// smallFrame is how large a frame may be, packed and not, to be decoded in one go; writers that flush after each record
+// make many small ones.
+const smallFrame = 1 << 20
+
 func (r *Reader) startZstd(start int64) error {
-	end, err := r.zstdEnd(start)
+	end, content, err := r.zstdEnd(start)
 	if err != nil {
 		// What is there of the frame may hold whole lines.
 		end = r.size
 	}
-	in := io.NewSectionReader(r.file, start, end-start)
 	if r.zstd == nil {
 		// One goroutine: a trace is read beside what works on it. 64 MiB of window is more than any writer of ours takes.
-		r.zstd, err = zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
-	} else {
-		err = r.zstd.Reset(in)
+		r.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
+		if err != nil {
+			return err
+		}
 	}
-	if err != nil {
+	r.piece = &piece{start: start, end: func() int64 { return end }}
+	if err == nil && r.smallFrame(start, end, content) {
+		return nil
+	}
+	if err := r.zstd.Reset(io.NewSectionReader(r.file, start, end-start)); err != nil {
+		r.piece = nil
 		return err
 	}
 	r.lines.Reset(r.zstd)
-	r.piece = &piece{start: start, end: func() int64 { return end }}
 	return nil
 }
 
-// zstdEnd finds the end of a frame by the sizes of its blocks (RFC 8878, 3.1.1), without decoding it.
-func (r *Reader) zstdEnd(start int64) (int64, error) {
+// smallFrame decodes a whole frame if it is small and not damaged.
+func (r *Reader) smallFrame(start, end int64, content uint64) bool {
+	if end-start > smallFrame || content > smallFrame {
+		return false
+	}
+	r.frame = slices.Grow(r.frame[:0], int(end-start))[:end-start]
+	if _, err := r.file.ReadAt(r.frame, start); err != nil {
+		return false
+	}
+	var err error
+	if r.frames, err = r.zstd.DecodeAll(r.frame, r.frames[:0]); err != nil {
+		return false
+	}
+	r.lines.Reset(bytes.NewReader(r.frames))
+	return true
+}
+
+// zstdEnd finds the end of a frame by the sizes of its blocks (RFC 8878, 3.1.1), without decoding it, and how much the
+// frame says that it holds.
+func (r *Reader) zstdEnd(start int64) (end int64, content uint64, err error) {
 	var head [zstd.HeaderMaxSize]byte
 	n, _ := r.file.ReadAt(head[:], start)
 	var h zstd.Header
 	if err := h.Decode(head[:n]); err != nil {
-		return 0, err
+		return 0, 0, err
+	}
+	content = math.MaxUint64
+	if h.HasFCS {
+		content = h.FrameContentSize
 	}
 	at := start + int64(h.HeaderSize)
 	for {
 		var block [3]byte
 		if _, err := r.file.ReadAt(block[:], at); err != nil {
-			return 0, io.ErrUnexpectedEOF
+			return 0, 0, io.ErrUnexpectedEOF
 		}
 		bits := int64(block[0]) | int64(block[1])<<8 | int64(block[2])<<16
 		size := bits >> 3
@@ -334,7 +394,7 @@ func (r *Reader) zstdEnd(start int64) (int64, error) {
 		case 1:
 			size = 1
 		case 3:
-			return 0, errors.New("a block of a reserved kind")
+			return 0, 0, errors.New("a block of a reserved kind")
 		}
 		at += 3 + size
 		if bits&1 != 0 {
@@ -345,9 +405,9 @@ func (r *Reader) zstdEnd(start int64) (int64, error) {
 		at += 4
 	}
 	if at > r.size {
-		return 0, io.ErrUnexpectedEOF
+		return 0, 0, io.ErrUnexpectedEOF
 	}
-	return at, nil
+	return at, content, nil
 }
 
 // resync finds the next place at or after from where a member or frame begins that holds records. Three or four bytes

@@ -59,6 +59,39 @@ func read(t testing.TB, file []byte) ([]string, []Damage) {
 	}
 }
 
+// checkFill reads with Fill what Next read: the records and the damages must be the same.
+func checkFill(t testing.TB, file []byte, limit int) {
+	t.Helper()
+	one, many := NewReader(bytes.NewReader(file), int64(len(file)), "trace"), NewReader(bytes.NewReader(file), int64(len(file)), "trace")
+	defer one.Close()
+	defer many.Close()
+	var b Batch
+	for total := 0; total < limit; {
+		end := many.Fill(&b, 100)
+		for _, got := range b.Records {
+			want, err := one.Next()
+			if err != nil {
+				t.Fatalf("Fill has %q, Next %v", got.Text, err)
+			}
+			if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+				t.Fatalf("Fill has %+v, Next %+v", got, want)
+			}
+			total += len(got.Text)
+		}
+		if end != nil {
+			if _, err := one.Next(); fmt.Sprint(err) != fmt.Sprint(end) {
+				t.Fatalf("Fill ends with %v, Next with %v", end, err)
+			}
+			a, _ := one.Damages()
+			b, _ := many.Damages()
+			if fmt.Sprint(a) != fmt.Sprint(b) {
+				t.Fatalf("Fill has damages %v, Next %v", b, a)
+			}
+			return
+		}
+	}
+}
+
 // TestForms reads five records in every framing that a writer uses.
 func TestForms(t *testing.T) {
 	var want []string
@@ -77,6 +110,7 @@ func TestForms(t *testing.T) {
 	forms["whole zstd, no end of line"] = packZstd(t, strings.TrimSuffix(string(forms["plain"]), "\n"))
 	for name, file := range forms {
 		got, damages := read(t, file)
+		checkFill(t, file, 1<<20)
 		if fmt.Sprint(got) != fmt.Sprint(want) || len(damages) != 0 {
 			t.Errorf("%s: got %q, damages %v", name, got, damages)
 		}
@@ -93,6 +127,7 @@ func TestDamageCostsItself(t *testing.T) {
 		for cut := 4; cut < len(parts[2]); cut++ {
 			file := bytes.Join([][]byte{parts[0], parts[1], parts[2][:cut], parts[3], parts[4]}, nil)
 			checkOthers(t, fmt.Sprintf("%s cut at %d", name, cut), file)
+			checkFill(t, file, 1<<20)
 		}
 	}
 	spoilt := packGzip(t, record(2)+"\n")
@@ -160,6 +195,7 @@ func FuzzReader(f *testing.F) {
 	cut := packZstd(f, record(0)+"\n")
 	f.Add(append(cut[:len(cut)-3], packGzip(f, record(1)+"\n")...))
 	f.Fuzz(func(t *testing.T, file []byte) {
+		checkFill(t, file, 1<<20)
 		r := NewReader(bytes.NewReader(file), int64(len(file)), "fuzz")
 		defer r.Close()
 		total := 0

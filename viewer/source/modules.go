@@ -1,7 +1,6 @@
 package source
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -48,7 +47,7 @@ func (m *Modules) Find(f *profile.SampledFunction) (*Module, error) {
 		return in(file, image, f)
 	}
 	for _, file := range m.triton(f) {
-		if image, err := readModule(file); err == nil && fmt.Sprintf("%016x", hash(image)) == f.Module {
+		if image, err := readModule(file); err == nil && fmt.Sprintf("%016x", cubin.Hash(image)) == f.Module {
 			return in(file, image, f)
 		}
 	}
@@ -116,23 +115,4 @@ func readModule(file string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is no module: no regular file of up to %d MB", file, largestModule>>20)
 	}
 	return io.ReadAll(io.LimitReader(h, largestModule))
-}
-
-// hash is how collectors name a module by its content. record.HashImage is the same; a test compares them, for this
-// package stands apart from those that collect.
-func hash(image []byte) uint64 {
-	h := uint64(len(image)) ^ 14695981039346656037
-	mix := func(word uint64) {
-		h = (h ^ word) * 1099511628211
-		h ^= h >> 32
-	}
-	for ; len(image) >= 8; image = image[8:] {
-		mix(binary.LittleEndian.Uint64(image))
-	}
-	if len(image) > 0 {
-		var rest [8]byte
-		copy(rest[:], image)
-		mix(binary.LittleEndian.Uint64(rest[:]))
-	}
-	return h
 }

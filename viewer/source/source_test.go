@@ -448,7 +448,7 @@ func TestFiles(t *testing.T) {
 
 func TestHashIsTheCollectors(t *testing.T) {
 	for _, image := range [][]byte{nil, {1}, []byte("12345678"), []byte("a module of some size")} {
-		if hash(image) != record.HashImage(image) {
+		if cubin.Hash(image) != record.HashImage(image) {
 			t.Errorf("%q has another hash than collectors give it", image)
 		}
 	}

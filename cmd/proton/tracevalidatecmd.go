@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/tritonparse/schema"
+)
+
+type traceValidateFlags struct {
+	quick  bool
+	strict bool
+	most   int
+	json   bool
+}
+
+func newTraceValidateCommand() *cobra.Command {
+	var f traceValidateFlags
+	cmd := &cobra.Command{
+		Use:   "validate [flags] TRACE…",
+		Short: "say what is wrong with traces; exit code 1 if something is",
+		Long: `validate reads traces, files or folders, raw or parsed, and prints what is wrong, a line each: the file, the line of the
+record, the member, and what is the matter with it.
+
+shape: TritonParse 0.6.0's schemas forbid it. joins: records contradict one another, for example by two occurrence
+ids that are the same. hashes: launch_group_hash or kind of launch are not the record's. maps: source maps lead to lines
+that the texts do not have. besides: tensors and cubins beside the trace are missing or not what was recorded.
+damage: it cannot be read.
+
+Warnings are for what may well be so, such as launches of kernels that were compiled before the trace began.`,
+		Example: `  proton trace validate logs
+  proton trace validate parsed --strict --json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return &exitError{code: 2, err: errors.New("must specify traces: proton trace validate TRACE…")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(args, cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&f.quick, "quick", false, "see whether tensors and cubins are there, without reading them")
+	flags.BoolVar(&f.strict, "strict", false, "warnings too make the exit code 1")
+	flags.IntVar(&f.most, "most", 100, "print at most `N` findings of each trace; all are counted. 0 for all")
+	flags.BoolVar(&f.json, "json", false, "print JSON")
+	return cmd
+}
+
+// validated is what --json says of a trace.
+type validated struct {
+	Trace string `json:"trace"`
+	*schema.Result
+	Findings []schema.Finding `json:"findings"` // the first of them
+}
+
+func (f *traceValidateFlags) run(sources []string, stdout io.Writer) error {
+	all := []validated{}
+	wrong := 0
+	for _, source := range sources {
+		v := validated{Trace: source, Findings: []schema.Finding{}}
+		var printErr error
+		result, err := schema.Validate(source, schema.Options{Quick: f.quick, Report: func(finding schema.Finding) {
+			if f.most > 0 && len(v.Findings) >= f.most {
+				return
+			}
+			v.Findings = append(v.Findings, finding)
+			if !f.json && printErr == nil {
+				_, printErr = fmt.Fprintln(stdout, term.Printable(finding.String()))
+			}
+		}})
+		if err := errors.Join(err, printErr); err != nil {
+			return err
+		}
+		v.Result = result
+		all = append(all, v)
+		if result.Errors > 0 || f.strict && result.Warnings > 0 {
+			wrong++
+		}
+		if !f.json {
+			fmt.Fprintf(stdout, "%s: %s: %s\n", source, countRecords(result.Records), verdict(result))
+		}
+	}
+	if f.json {
+		if err := printJSON(stdout, all); err != nil {
+			return err
+		}
+	}
+	if wrong > 0 {
+		return &exitError{code: 1}
+	}
+	return nil
+}
+
+func verdict(r *schema.Result) string {
+	switch {
+	case r.Errors == 0 && r.Warnings == 0:
+		return "nothing wrong"
+	case r.Warnings == 0:
+		return plural(r.Errors, "error")
+	}
+	return fmt.Sprintf("%s, %s", plural(r.Errors, "error"), plural(r.Warnings, "warning"))
+}

@@ -1,0 +1,22 @@
+package tritonparse
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/goproton/goproton/tritonparse/jsontext"
+)
+
+// LaunchGroupHash is the launch_group_hash that a launch record has when it is parsed: 16 hexadecimal digits of what launches
+// have in common, the stack among it. record is valid JSON, raw or parsed. ok is false for a parsed record that was
+// shortened: the hash was made of the whole.
+func LaunchGroupHash(record []byte) (hash string, ok bool) {
+	if bytes.Contains(record, []byte(" chars omitted>\"")) {
+		return "", false
+	}
+	sum := sha256.Sum256(groupForm.Append(nil, record))
+	return hex.EncodeToString(sum[:8]), true
+}
+
+var groupForm = jsontext.Form{ASCII: true, Drop: func(name string) bool { return name == "autotune_launch_type" || notHashed(name) }}

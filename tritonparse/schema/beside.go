@@ -1,0 +1,109 @@
+package schema
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/goproton/goproton/internal/blake2b"
+	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/tritonparse"
+)
+
+// blob says what is wrong with a recorded tensor, "" for nothing. Each file is looked at once.
+func (v *validator) blob(trace string, b *tritonparse.Blob) string {
+	path := b.Find(trace)
+	if path == "" {
+		return fmt.Sprintf("was kept in %s, which is not there, nor in saved_tensors beside the trace", b.Path)
+	}
+	what, known := v.beside[path]
+	if !known {
+		what = v.tensor(path, b)
+		v.beside[path] = what
+	}
+	return what
+}
+
+func (v *validator) tensor(path string, b *tritonparse.Blob) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err.Error()
+	}
+	if b.Size > 0 && info.Size() != b.Size {
+		return fmt.Sprintf("was kept in %d bytes, but %s has %d", b.Size, path, info.Size())
+	}
+	if v.options.Quick || b.Hash == "" {
+		return ""
+	}
+	hash, err := tensorHash(path)
+	if err != nil {
+		return fmt.Sprintf("cannot be read: %s: %v", path, err)
+	}
+	if !strings.EqualFold(hash, b.Hash) {
+		return fmt.Sprintf("has the hash %s…, but %s has %s…", brief(b.Hash)[:min(16, len(b.Hash))], path, hash[:16])
+	}
+	return ""
+}
+
+// tensorHash is that of the uncompressed bytes.
+func tensorHash(path string) (hash string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var in io.Reader = f
+	if strings.HasSuffix(path, ".gz") {
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			return "", err
+		}
+		defer z.Close()
+		in = z
+	}
+	h := blake2b.New()
+	if _, err := io.Copy(h, in); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// cubin says what is wrong with the machine code beside a trace of ours.
+func (v *validator) cubin(trace, name, image string) string {
+	if name == "" {
+		return ""
+	}
+	if !filepath.IsLocal(name) {
+		return fmt.Sprintf("is %q, which does not lie beside the trace", brief(name))
+	}
+	path := filepath.Join(filepath.Dir(trace), name)
+	what, known := v.beside[path]
+	if !known {
+		what = v.code(path, name, image)
+		v.beside[path] = what
+	}
+	return what
+}
+
+func (v *validator) code(path, name, image string) string {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return fmt.Sprintf("is %s, which is not there", name)
+	}
+	if v.options.Quick || image == "" {
+		return ""
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	if hash := fmt.Sprintf("%016x", cubin.Hash(text)); hash != image {
+		return fmt.Sprintf("is %s, whose hash is %s, not %s as goproton.image says", name, hash, image)
+	}
+	return ""
+}

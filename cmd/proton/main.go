@@ -34,7 +34,7 @@ func collectLess() {
 func commands() []*cobra.Command {
 	return []*cobra.Command{
 		newRunCommand(), newViewerCommand(), newReportCommand(), newDiffCommand(), newMergeCommand(), newGateCommand(), newPprofCommand(),
-		newConvertCommand(), newTraceCommand(), newDoctorCommand(),
+		newConvertCommand(), newTraceCommand(), newReproduceCommand(), newDoctorCommand(),
 	}
 }
 

@@ -1,0 +1,238 @@
+package reproduce
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/jsontext"
+)
+
+// Rebuilt says how an argument comes about again.
+type Rebuilt struct {
+	Name  string `json:"name"`
+	Brief string `json:"value"` // float16[64,64], 64, "relu"
+	From  string `json:"from"`  // recorded, statistics, random …
+	Notes string `json:"notes,omitempty"`
+}
+
+// plan is what the script is told beside the launch record.
+type plan struct {
+	seed     int64
+	intRange [2]int64
+	args     []jsontext.Member // extracted_args of the context
+}
+
+// rebuildArguments makes the arguments of the context from those of the launch: every parameter has one, and contents of
+// tensors are found from where the script is.
+func (w *work) rebuildArguments() error {
+	w.plan.seed = w.Seed
+	w.plan.intRange = w.IntRange
+	if w.IntRange == [2]int64{} {
+		w.plan.intRange = [2]int64{0, smallestSize(w.arguments())}
+	}
+	var missing []string
+	for i, p := range w.params {
+		raw, from := w.told(i, p)
+		if raw == nil {
+			if p.defaults == "" {
+				missing = append(missing, p.name)
+			}
+			continue
+		}
+		w.addArgument(p.name, raw, from)
+	}
+	for _, a := range w.arguments() {
+		if !w.has(a.Name) && w.source != nil && a.Tensor() == nil {
+			w.note("the launch had %s=%s, which the source has no parameter for; it was left out", a.Name, a.Brief())
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("the trace does not say what the arguments %s of %s were, record %d of %s; take another launch: %s",
+			strings.Join(missing, ", "), w.launch.Name, w.launch.Line, w.launch.File, w.others())
+	}
+	w.noteSharing()
+	return nil
+}
+
+// told finds what the trace tells of a parameter: among the launch's arguments, those of Inductor's hook, or the constants
+// that the kernel was compiled with.
+func (w *work) told(i int, p param) (raw []byte, from string) {
+	for _, list := range [][]tritonparse.Argument{w.launch.Args, w.launch.InductorArgs} {
+		for _, a := range list {
+			if a.Name == p.name {
+				return a.Raw, ""
+			}
+		}
+	}
+	if v, ok := constantsOf(w.built)[i]; ok {
+		return constantArgument(v), "the compilation"
+	}
+	return nil, ""
+}
+
+func (w *work) has(name string) bool {
+	return slices.ContainsFunc(w.plan.args, func(m jsontext.Member) bool { return m.Name == name })
+}
+
+var position = regexp.MustCompile(`^\((\d+),\)$`)
+
+// constantsOf are the arguments, by their place, that the compiler knew the values of: constexprs, and numbers that are 1.
+func constantsOf(c *tritonparse.Compilation) map[int][]byte {
+	constants := map[int][]byte{}
+	members, _ := jsontext.Members(jsontext.Get(c.Metadata, "src_constants"))
+	for _, m := range members {
+		if at := position.FindStringSubmatch(m.Name); at != nil {
+			i, _ := strconv.Atoi(at[1])
+			constants[i] = m.Value
+		}
+	}
+	return constants
+}
+
+var tritonTypes = regexp.MustCompile(`^(u?int(1|8|16|32|64)|bf16|fp(16|32|64|8e\w+))$`)
+
+// constantArgument describes a constant as launch records describe arguments.
+func constantArgument(v []byte) []byte {
+	text := jsontext.Text(v)
+	switch {
+	case string(v) == "null":
+		return []byte(`{"type":"NoneType","repr":"None"}`)
+	case string(v) == "true" || string(v) == "false":
+		return fmt.Appendf(nil, `{"type":"bool","value":%s}`, v)
+	case v[0] == '"' && tritonTypes.MatchString(text):
+		return fmt.Appendf(nil, `{"type":"dtype","repr":%s}`, v)
+	case v[0] == '"':
+		return fmt.Appendf(nil, `{"type":"str","value":%s}`, v)
+	case v[0] == '[' || v[0] == '{':
+		return fmt.Appendf(nil, `{"type":"tuple","repr":%s}`, jsontext.Quote(pyTuple(v)))
+	case strings.ContainsAny(string(v), ".eE"):
+		return fmt.Appendf(nil, `{"type":"float","value":%s}`, v)
+	}
+	return fmt.Appendf(nil, `{"type":"int","value":%s}`, v)
+}
+
+// smallestSize is the shortest side of all tensors that is longer than one: what is used as an index is hardly beyond it.
+func smallestSize(args []tritonparse.Argument) int64 {
+	least := int64(0)
+	for _, a := range args {
+		if t := a.Tensor(); t != nil {
+			for _, n := range t.Shape {
+				if n > 1 && (least == 0 || n < least) {
+					least = n
+				}
+			}
+		}
+	}
+	return max(least, 2)
+}
+
+// addArgument writes an argument into the context and says how it comes about.
+func (w *work) addArgument(name string, raw []byte, from string) {
+	raw = w.withBlobs(name, raw)
+	w.plan.args = append(w.plan.args, jsontext.Member{Name: name, Value: raw})
+	a := tritonparse.ReadArguments(append(append([]byte("{"+string(jsontext.Quote(name))+":"), raw...), '}'))[0]
+	r := Rebuilt{Name: name, Brief: a.Brief(), From: cmp.Or(from, "recorded")}
+	if t := a.Tensor(); t != nil {
+		r.From = w.contents(t)
+		r.Notes = layoutOf(t)
+	} else if !isPlain(a.Type) && a.Type != "" {
+		r.Notes = "from its text"
+	}
+	w.result.Arguments = append(w.result.Arguments, r)
+}
+
+func isPlain(kind string) bool {
+	return slices.Contains([]string{"int", "float", "bool", "str", "NoneType", "dtype"}, kind)
+}
+
+// contents says where the values of a tensor come from.
+func (w *work) contents(t *tritonparse.Argument) string {
+	dtype := strings.TrimPrefix(t.Dtype, "torch.")
+	whole := strings.Contains(dtype, "int")
+	switch {
+	case t.Blob != nil && t.Blob.Path != "":
+		return "recorded"
+	case t.Stats != nil && finite(t.Stats.Min, t.Stats.Max, t.Stats.Mean) && !strings.HasPrefix(dtype, "complex"):
+		return fmt.Sprintf("random like recorded: %.4g±%.3g in [%.4g, %.4g]", t.Stats.Mean, t.Stats.Std, t.Stats.Min, t.Stats.Max)
+	case dtype == "bool":
+		return "random"
+	case whole && t.ElementSize == 1:
+		return "random bytes"
+	case whole:
+		return fmt.Sprintf("random in [%d, %d)", w.plan.intRange[0], w.plan.intRange[1])
+	}
+	return "random normal"
+}
+
+func finite(values ...float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return v-v != 0 })
+}
+
+func layoutOf(t *tritonparse.Argument) string {
+	step := int64(1)
+	for i := len(t.Shape) - 1; i >= 0; i-- {
+		if i < len(t.Stride) && t.Stride[i] != step && t.Shape[i] > 1 {
+			return fmt.Sprintf("strides %v", t.Stride)
+		}
+		step *= t.Shape[i]
+	}
+	return ""
+}
+
+// noteSharing tells of tensors that lie in each other.
+func (w *work) noteSharing() {
+	type span struct {
+		from, to uint64
+		index    int
+	}
+	var spans []span
+	for i, m := range w.plan.args {
+		a := tritonparse.ReadArguments(append(append([]byte(`{"x":`), m.Value...), '}'))[0]
+		if t := a.Tensor(); t != nil && t.DataPtr != 0 {
+			extent := int64(1)
+			for d, n := range t.Shape {
+				if n == 0 {
+					extent = 0
+					break
+				}
+				if d < len(t.Stride) {
+					extent += (n - 1) * t.Stride[d]
+				}
+			}
+			spans = append(spans, span{t.DataPtr, t.DataPtr + uint64(max(extent, 0)*t.ElementSize), i})
+		}
+	}
+	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	for i := 1; i < len(spans); i++ {
+		if spans[i].from < spans[i-1].to {
+			r := w.rebuilt(w.plan.args[spans[i].index].Name)
+			r.Notes = strings.TrimPrefix(r.Notes+", shares memory with "+w.plan.args[spans[i-1].index].Name, ", ")
+			spans[i].to = max(spans[i].to, spans[i-1].to)
+		}
+	}
+}
+
+func (w *work) rebuilt(name string) *Rebuilt {
+	for i := range w.result.Arguments {
+		if w.result.Arguments[i].Name == name {
+			return &w.result.Arguments[i]
+		}
+	}
+	return &Rebuilt{}
+}
+
+// device is the kind of device that the launch was for, as torch names it.
+func (w *work) device() string {
+	for _, a := range w.arguments() {
+		if t := a.Tensor(); t != nil && t.Device != "" && t.Device != "cpu" {
+			kind, _, _ := strings.Cut(t.Device, ":")
+			return kind
+		}
+	}
+	return "cuda"
+}

@@ -1,0 +1,218 @@
+package reproduce
+
+import (
+	"encoding/base64"
+	"errors"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/jsontext"
+)
+
+// blob is a file with the contents of a tensor.
+type blob struct {
+	name string // from the script
+	file string // where it is now
+	size int64
+}
+
+// mostEmbedded is how large the contents of tensors may be, in bytes, that are put into a script.
+const mostEmbedded = 1 << 20
+
+// withBlobs rewrites what is told of an argument: contents are named by where they are from the script; those that are
+// gone are not named any more, and values like them take their place.
+func (w *work) withBlobs(name string, raw []byte) []byte {
+	members, err := jsontext.Members(raw)
+	if err != nil {
+		return raw
+	}
+	var out []byte
+	for _, m := range members {
+		value := m.Value
+		switch {
+		case m.Name == "blob_path":
+			b, ok := w.findBlob(jsontext.Text(m.Value))
+			if !ok {
+				w.note("the contents of %s are gone: neither %s nor saved_tensors beside the trace has them", name, jsontext.Text(m.Value))
+				continue
+			}
+			value = jsontext.Quote(b.name)
+		case len(value) > 0 && value[0] == '{':
+			value = w.withBlobs(name, value)
+		}
+		out = appendMember(out, m.Name, value)
+	}
+	if out == nil {
+		return []byte("{}")
+	}
+	return append(out, '}')
+}
+
+// findBlob looks where the program wrote it, and beside the trace, which may have been moved.
+func (w *work) findBlob(recorded string) (blob, bool) {
+	base := path.Base(filepath.ToSlash(recorded))
+	if i := slices.IndexFunc(w.blobs, func(b blob) bool { return path.Base(b.name) == base }); i >= 0 {
+		return w.blobs[i], true
+	}
+	tail := filepath.Join("saved_tensors", base[:min(2, len(base))], base)
+	folder := filepath.Dir(w.launch.File)
+	for _, place := range []string{
+		filepath.Join(folder, tail), recorded, filepath.Join(filepath.Dir(folder), tail), filepath.Join(w.trace.Source, tail), filepath.Join(folder, base),
+	} {
+		if info, err := os.Stat(place); err == nil && info.Mode().IsRegular() {
+			b := blob{name: "saved_tensors/" + base, file: place, size: info.Size()}
+			w.blobs = append(w.blobs, b)
+			return b, true
+		}
+	}
+	return blob{}, false
+}
+
+// embedsBlobs says whether the contents of tensors are put into the script.
+func (w *work) embedsBlobs() bool {
+	total := int64(0)
+	for _, b := range w.blobs {
+		total += b.size
+	}
+	return w.Embed && total <= mostEmbedded
+}
+
+// writeBlobs puts the contents beside the script.
+func (w *work) writeBlobs() error {
+	if w.embedsBlobs() {
+		return nil
+	}
+	for _, b := range w.blobs {
+		to := filepath.Join(w.folder, filepath.FromSlash(b.name))
+		if info, err := os.Stat(to); err == nil && info.Size() == b.size {
+			continue // it is named after its contents
+		}
+		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+			return err
+		}
+		if err := copyFile(to, b.file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(to, from string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	part := to + ".part"
+	target, err := os.Create(part)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	if err = errors.Join(err, target.Close()); err != nil {
+		os.Remove(part)
+		return err
+	}
+	return os.Rename(part, to)
+}
+
+// embeddedBlobs is Python that puts the contents into the script.
+func (w *work) embeddedBlobs() (string, error) {
+	if !w.embedsBlobs() {
+		if w.Embed && len(w.blobs) > 0 {
+			w.note("the tensors' contents are beside the script, being too large to go into it")
+		}
+		return "", nil
+	}
+	var b strings.Builder
+	for _, each := range w.blobs {
+		data, err := os.ReadFile(each.file)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString("_EMBEDDED_BLOBS[" + quote(each.name) + "] = \"" + base64.StdEncoding.EncodeToString(data) + "\"\n")
+	}
+	return b.String(), nil
+}
+
+// Expected is the contents of a tensor after the launch, as a later launch of the trace found it.
+type Expected struct {
+	Argument string `json:"argument"`
+	Blob     string `json:"blob_path"`
+	From     string `json:"from"`
+}
+
+// findExpected looks for what the launch wrote: the first later launch of the process that was given the same tensor has
+// its contents, if those were recorded. They tell something only if all that the launch read was recorded too.
+func (w *work) findExpected() error {
+	type wanted struct {
+		name   string
+		tensor *tritonparse.Argument
+	}
+	var want []wanted
+	for i := range w.launch.Args {
+		a := &w.launch.Args[i]
+		if t := a.Tensor(); t != nil {
+			if t.Blob == nil || t.Blob.Path == "" {
+				return nil
+			}
+			want = append(want, wanted{a.Name, t})
+		}
+	}
+	if len(want) == 0 {
+		return nil
+	}
+	done := errors.New("found")
+	err := w.trace.EachLaunch(func(l *tritonparse.LaunchRecord) error {
+		if l.File != w.launch.File || l.PID != w.launch.PID || l.Line <= w.launch.Line {
+			return nil
+		}
+		for _, a := range l.Args {
+			t := a.Tensor()
+			if t == nil {
+				continue
+			}
+			for i := len(want) - 1; i >= 0; i-- {
+				x := want[i]
+				if !overlap(x.tensor, t) {
+					continue
+				}
+				want = slices.Delete(want, i, i+1)
+				same := x.tensor.DataPtr == t.DataPtr && x.tensor.Dtype == t.Dtype && slices.Equal(x.tensor.Shape, t.Shape) && slices.Equal(x.tensor.Stride, t.Stride)
+				if !same || t.Blob == nil || t.Blob.Path == "" || t.Blob.Hash == x.tensor.Blob.Hash {
+					continue
+				}
+				if b, ok := w.findBlob(t.Blob.Path); ok {
+					w.result.Expected = append(w.result.Expected, Expected{x.name, b.name, "as " + l.Name + ", record " + itoa(l.Line) + ", found it"})
+				}
+			}
+		}
+		if len(want) == 0 {
+			return done
+		}
+		return nil
+	})
+	if err == done {
+		return nil
+	}
+	return err
+}
+
+// overlap is on the safe side: from the first to the last byte that a tensor may have.
+func overlap(a, b *tritonparse.Argument) bool {
+	end := func(t *tritonparse.Argument) uint64 {
+		extent := int64(1)
+		for d, n := range t.Shape {
+			if d < len(t.Stride) {
+				extent += max(n-1, 0) * t.Stride[d]
+			}
+		}
+		return t.DataPtr + uint64(extent*t.ElementSize)
+	}
+	return a.DataPtr < end(b) && b.DataPtr < end(a)
+}

@@ -1,0 +1,101 @@
+package reproduce
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/goproton/goproton/tritonparse/jsontext"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// appendMember adds a member to an object that is being written.
+func appendMember(out []byte, name string, value []byte) []byte {
+	if out == nil {
+		out = append(out, '{')
+	} else {
+		out = append(out, ',')
+	}
+	return append(append(append(out, jsontext.Quote(name)...), ':'), value...)
+}
+
+// makeContext writes the launch record with its arguments as the script needs them, and what it needs beside: an object
+// whose members, and those of its larger members, have a line each. In a script there is no more than that.
+func (w *work) makeContext() {
+	var out []byte
+	line := func(name string, value []byte) {
+		if out == nil {
+			out = append(out, "{\n  "...)
+		} else {
+			out = append(out, ",\n  "...)
+		}
+		out = append(append(append(out, jsontext.Quote(name)...), ": "...), value...)
+	}
+	members, _ := jsontext.Members(w.launch.Raw)
+	seen := false
+	for _, m := range members {
+		switch m.Name {
+		case "extracted_args":
+			seen = true
+			line(m.Name, lines(w.plan.args))
+		case "extracted_inductor_args", "reproduce":
+		case "stack", "compilation_metadata", "goproton", "timestamp", "launch_group_hash", "occurrence_id", "autotune_launch_type":
+			if !w.Embed {
+				line(m.Name, m.Value)
+			}
+		default:
+			line(m.Name, m.Value)
+		}
+	}
+	if !seen {
+		line("extracted_args", lines(w.plan.args))
+	}
+	line("reproduce", lines(w.planMembers()))
+	w.context = append(out, "\n}\n"...)
+}
+
+// lines is an object whose members have a line each, two levels deep.
+func lines(members []jsontext.Member) []byte {
+	out := []byte("{")
+	for i, m := range members {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(append(out, "\n    "...), jsontext.Quote(m.Name)...), ": "...), m.Value...)
+	}
+	return append(out, "\n  }"...)
+}
+
+// planMembers is what the script is told beside the launch record.
+func (w *work) planMembers() []jsontext.Member {
+	encode := func(v any) []byte {
+		text, _ := json.Marshal(v)
+		return text
+	}
+	var compile []byte
+	for _, name := range []string{"hash", "num_warps", "num_stages", "num_ctas", "shared", "backend_name", "arch", "triton_version"} {
+		if v := jsontext.Get(w.built.Metadata, name); v != nil {
+			compile = appendMember(compile, name, v)
+		}
+	}
+	if compile == nil {
+		compile = []byte("{")
+	}
+	members := []jsontext.Member{
+		{Name: "kernel", Value: jsontext.Quote(w.launch.Name)},
+		{Name: "seed", Value: encode(w.plan.seed)},
+		{Name: "int_range", Value: encode(w.plan.intRange)},
+		{Name: "compile", Value: append(compile, '}')},
+	}
+	if w.Flops > 0 {
+		members = append(members, jsontext.Member{Name: "flops", Value: encode(w.Flops)})
+	}
+	if len(w.result.Expected) > 0 {
+		expected := map[string]Expected{}
+		for _, e := range w.result.Expected {
+			expected[e.Argument] = e
+		}
+		members = append(members, jsontext.Member{Name: "expected", Value: encode(expected)})
+	}
+	return members
+}

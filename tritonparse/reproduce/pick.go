@@ -1,0 +1,71 @@
+package reproduce
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/tritonparse"
+)
+
+// Selection says which launch of a trace. Without any of it, it is the first that can be run again.
+type Selection struct {
+	File   string // of the trace, for Line; "" if it has only one
+	Line   int    // of the record; -1 for none
+	Kernel string
+	Launch int    // which of the kernel's, or of the hash's, from 0
+	Hash   string // or its beginning
+}
+
+// Pick finds a launch.
+func Pick(t *tritonparse.Trace, s Selection) (*tritonparse.LaunchRecord, error) {
+	if s.Line >= 0 {
+		return t.LaunchAt(s.File, s.Line)
+	}
+	count := 0
+	var at *Place
+	var names []string
+	found := errors.New("found")
+	err := t.EachLaunch(func(l *tritonparse.LaunchRecord) error {
+		if !slices.Contains(names, l.Name) {
+			names = append(names, l.Name)
+		}
+		switch {
+		case s.Kernel != "" && l.Name != s.Kernel, s.Hash != "" && !strings.HasPrefix(l.Hash, s.Hash):
+			return nil
+		case s.Kernel == "" && s.Hash == "" && (len(l.Args) == 0 || len(l.Grid) == 0):
+			return nil
+		}
+		count++
+		if count == s.Launch+1 {
+			at = &Place{l.File, l.Line, l.ID}
+			return found
+		}
+		return nil
+	})
+	if err != nil && err != found {
+		return nil, err
+	}
+	if at == nil {
+		return nil, s.nothing(t, count, names)
+	}
+	return t.LaunchAt(at.File, at.Line)
+}
+
+// nothing says why there is no such launch.
+func (s Selection) nothing(t *tritonparse.Trace, count int, names []string) error {
+	what := "kernel " + s.Kernel
+	if s.Hash != "" {
+		what = strings.TrimPrefix(what+" of hash "+s.Hash, "kernel  of ")
+	}
+	switch {
+	case len(names) == 0:
+		return fmt.Errorf("%s holds no launch, only compilations; record with launches: proton run --trace DIR, or TRITON_TRACE_LAUNCH=1 of tritonparse", t.Source)
+	case s.Kernel == "" && s.Hash == "":
+		return fmt.Errorf("no launch in %s says its arguments and grid", t.Source)
+	case count == 0:
+		return fmt.Errorf("no launch of %s in %s; there are launches of %s", what, t.Source, strings.Join(names[:min(len(names), 8)], ", "))
+	}
+	return fmt.Errorf("%s has only %d launches in %s: --launch-id can be 0 to %d, not %d", what, count, t.Source, count-1, s.Launch)
+}

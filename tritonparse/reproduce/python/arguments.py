@@ -1,0 +1,223 @@
+import ast
+import json
+import os
+import re
+
+import torch
+import triton
+import triton.language as tl
+
+
+def create_args_from_json_file(path):
+    """Grid and arguments by name of the launch that a context file describes."""
+    with open(path, encoding="utf-8") as file:
+        return create_args_from_json(json.load(file))
+
+
+def create_args_from_json(context):
+    """Grid and arguments by name of a launch, as tensors that lie in memory as the recorded ones did."""
+    if isinstance(context, str):
+        context = json.loads(context)
+    plan = context.get("reproduce") or {}
+    torch.manual_seed(plan.get("seed", 0))
+    memory = _Memory(plan)
+    for name, told in context["extracted_args"].items():
+        for tensor in _tensors_of(told):
+            memory.add(name, tensor)
+    memory.allocate()
+    args = {name: _argument(name, told, memory) for name, told in context["extracted_args"].items()}
+    return context.get("grid"), args
+
+
+def _tensors_of(told):
+    """The tensors in an argument, as the trace tells of them."""
+    if told.get("type") == "tensor":
+        yield told
+    elif told.get("type") == "TensorDescriptor":
+        yield told["base"]
+    elif "storage" in told:
+        yield told["storage"]["data"]
+
+
+class _Memory:
+    """Places tensors as in the recorded launch: with their strides, aligned alike, and sharing what they shared."""
+
+    ALIGN = 256  # what every allocation of a GPU is aligned to
+
+    def __init__(self, plan):
+        self.plan = plan
+        self.told = []  # (name, description)
+        self.views = {}  # by id of the description
+        self.regions = []
+
+    def add(self, name, told):
+        self.told.append((name, told))
+
+    def allocate(self):
+        spans = []
+        for name, told in self.told:
+            dtype, size, stride = _dtype(told["dtype"]), told["shape"], told.get("stride") or _contiguous(told["shape"])
+            told["stride"] = stride
+            extent = 0 if 0 in size else 1 + sum((n - 1) * s for n, s in zip(size, stride))
+            address = int(told["data_ptr"], 16) if "data_ptr" in told else 0
+            if not address or address % dtype.itemsize:
+                address = -self.ALIGN * (len(spans) + 1) << 48  # on its own
+            spans.append((address, address + extent * dtype.itemsize, _device(told), told, dtype))
+        spans.sort(key=lambda span: (span[2], span[0]))
+        group = []
+        for span in spans:
+            if group and (span[2] != group[0][2] or span[0] >= max(s[1] for s in group)):
+                self._place(group)
+                group = []
+            group.append(span)
+        if group:
+            self._place(group)
+        # What is known exactly comes last, so that nothing made up is written over it.
+        for name, told in sorted(self.told, key=lambda each: "blob_path" in each[1]):
+            _fill(name, self.views[id(told)], told, self.plan)
+
+    def _place(self, group):
+        begin = group[0][0] // self.ALIGN * self.ALIGN
+        size = max(span[1] for span in group) - begin
+        size = max(size + 511, 512) // 512 * 512
+        try:
+            region = torch.zeros(size, dtype=torch.uint8, device=group[0][2])
+        except torch.cuda.OutOfMemoryError as error:
+            raise RuntimeError(f"the launch's tensors need {size / 1e9:.1f} GB in one piece, which this GPU has not free; "
+                               "use one as large as the recorded, or make shapes smaller in the context") from error
+        self.regions.append(region)
+        for address, _, _, told, dtype in group:
+            offset = (address - begin) // dtype.itemsize
+            self.views[id(told)] = region.view(dtype).as_strided(told["shape"], told["stride"], offset)
+
+
+def _contiguous(size):
+    stride, step = [], 1
+    for n in reversed(size):
+        stride.insert(0, step)
+        step *= max(n, 1)
+    return stride
+
+
+def _device(told):
+    """The first device of the kind: the recorded program may have used its fourth."""
+    kind = (told.get("device") or "cuda").split(":")[0]
+    return kind if kind in ("cpu", "meta") else kind + ":0"
+
+
+def _dtype(text):
+    dtype = getattr(torch, text.removeprefix("torch."), None)
+    if not isinstance(dtype, torch.dtype):
+        raise TypeError(f"this torch, {torch.__version__}, has no type {text}; the recorded one had")
+    return dtype
+
+
+def _fill(name, view, told, plan):
+    """Puts values into a tensor: the recorded, else some like them, else random ones."""
+    if view.numel() == 0:
+        return
+    for dim, (size, stride) in enumerate(zip(told["shape"], told["stride"])):
+        if stride == 0 and size > 1:  # expanded: one element stands for all, and may be written only once
+            view = view.narrow(dim, 0, 1)
+    if "blob_path" in told:
+        values = load_tensor(told["blob_path"])
+        if list(values.shape) != list(told["shape"]):
+            raise ValueError(f"{told['blob_path']} holds a tensor of {list(values.shape)}, not {name}'s {told['shape']}")
+        for dim, size in enumerate(view.shape):
+            values = values.narrow(dim, 0, size)
+        view.copy_(values)
+    else:
+        view.copy_(_values(view, told, plan))
+
+
+def _values(like, told, plan):
+    size, dtype, device = list(like.shape), like.dtype, like.device
+    least, most, mean, std = (_number(told.get(key)) for key in ("min", "max", "mean", "std"))
+    known = all(_finite(v) for v in (least, most, mean))
+    if not _finite(std):  # of one element
+        known, std = known and least == most, 0.0
+    if dtype.is_complex:
+        return torch.randn(size, dtype=dtype, device=device)
+    if dtype == torch.bool:
+        return torch.rand(size, device=device) < (mean if known else 0.5)
+    if dtype.is_floating_point:
+        exact = dtype if dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64) else torch.float32
+        values = torch.randn(size, dtype=exact, device=device)
+        if known:
+            values.mul_(std).add_(mean).clamp_(least, most)
+        return values.to(dtype)
+    if known:
+        values = torch.randn(size, dtype=torch.float64, device=device).mul_(std).add_(mean).round_()
+        return values.clamp_(least, most).to(torch.int64).to(dtype)
+    if dtype.itemsize == 1:  # quantized data, hardly ever an index
+        bounds = (-128, 128) if dtype == torch.int8 else (0, 256)
+    else:
+        bounds = plan.get("int_range") or (0, 16)
+    return torch.randint(bounds[0], bounds[1], size, dtype=torch.int64, device=device).to(dtype)
+
+
+def _finite(value):
+    return isinstance(value, (int, float)) and abs(value) < float("inf")
+
+
+def _number(value):
+    """A number; JSON has none for nan and infinities, which are texts in a trace."""
+    return float(value) if isinstance(value, str) and value in ("nan", "inf", "-inf") else value
+
+
+def _argument(name, told, memory):
+    kind = told.get("type")
+    if kind == "tensor":
+        return memory.views[id(told)]
+    if kind in ("int", "bool", "str"):
+        return told["value"]
+    if kind == "float":
+        return _number(told["value"])
+    if kind == "NoneType":
+        return None
+    text = told.get("repr", "")
+    if kind == "dtype" and text.startswith("torch."):
+        return _dtype(text)
+    if kind == "dtype":
+        return tl.dtype(re.sub(r".*\('|'\)", "", text))
+    if kind == "constexpr":
+        kind, text = "", re.sub(r"^constexpr\[(.*)\]$", r"\1", text)
+    function = re.fullmatch(r"(?:JIT|ConstexprF|f)unction\b.*?(\w+)\W*", text)
+    if function and callable(globals().get(function[1])):
+        return globals()[function[1]]
+    build = _BUILDERS.get(kind)
+    if build:
+        return build(name, told, memory)
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        raise TypeError(f"argument {name}: the trace has only the text {text!r} of this {kind}; "
+                        f"put a value for it into args_dict[{name!r}] before the launch") from None
+
+
+# What builds arguments of other types than tensors and plain values.
+_BUILDERS = {}
+
+
+def _unwrapped(kernel):
+    """The kernel without autotuner and heuristics around it: the recorded arguments hold what they had chosen."""
+    while not isinstance(kernel, triton.JITFunction) and hasattr(kernel, "fn"):
+        kernel = kernel.fn
+    return kernel
+
+
+def _told_by_tuner(kernel):
+    """Names of the arguments that autotuner and heuristics will give by themselves."""
+    names = set()
+    while not isinstance(kernel, triton.JITFunction) and hasattr(kernel, "fn"):
+        for config in getattr(kernel, "configs", ()):
+            names.update(config.kwargs)
+        names.update(getattr(kernel, "values", ()))
+        kernel = kernel.fn
+    return names
+
+
+def _set_allocator(device):
+    """Gives kernels that ask for scratch memory on the GPU some."""
+    if hasattr(triton, "set_allocator"):
+        triton.set_allocator(lambda size, align, stream: torch.empty(size, dtype=torch.int8, device=device))

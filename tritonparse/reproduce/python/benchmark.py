@@ -1,0 +1,251 @@
+import argparse
+import contextlib
+import ctypes
+import hashlib
+import statistics
+import sys
+
+TOLERANCE = {torch.float64: 1e-7, torch.float32: 1.3e-6, torch.float16: 1e-3, torch.bfloat16: 1.6e-2}
+
+
+def benchmark(make_args, launch, context):
+    """Runs the launch: checks what it computes, times it, prints a table."""
+    parser = argparse.ArgumentParser(description="Times one recorded kernel launch.")
+    parser.add_argument("--json", metavar="FILE", help="write the results as JSON")
+    parser.add_argument("--repeat", type=int, default=0, metavar="N", help="launches to time (default: 0.3 s worth, 20 to 1000)")
+    parser.add_argument("--launches", type=int, default=0, metavar="N", help="launch N times and end: for profilers")
+    parser.add_argument("--save-outputs", metavar="FILE", help="keep what the first launch wrote")
+    parser.add_argument("--against", metavar="FILE", help="compare with outputs that --save-outputs kept")
+    options = parser.parse_args()
+    plan = context["reproduce"]
+    grid, args = make_args()
+    tensors = _tensors(args)
+    device = next((t.device for t in tensors.values() if t.device.type != "cpu"), torch.device("cuda:0"))
+    runtime = getattr(torch, device.type)
+    result = {"kernel": plan["kernel"], "grid": list(grid), "hash": plan["compile"].get("hash"),
+              "device": runtime.get_device_name(device), "torch": torch.__version__, "triton": triton.__version__}
+    if options.launches:
+        return _for_profiler(launch, grid, args, options.launches, runtime, plan, tensors)
+
+    before = {name: t.clone() for name, t in tensors.items()}
+    compiled = launch(grid, args)
+    runtime.synchronize()
+    after = {name: t.clone() for name, t in tensors.items()}
+    written = [name for name in tensors if _difference(before[name], after[name])[0] != 0]
+    result["compiled"] = _compiled(compiled, plan)
+    result["outputs"] = {name: _digest(after[name]) for name in written}
+    result["check"] = {"recorded": _against_recording(after, plan),
+                       "repeated": _again(launch, grid, args, tensors, before, after, written, runtime)}
+    if options.save_outputs:
+        torch.save({name: after[name].cpu() for name in written}, options.save_outputs)
+    if options.against:
+        saved = torch.load(options.against, map_location=device, weights_only=True)
+        result["check"]["against"] = [_verdict(name, saved[name], after[name]) for name in written if name in saved]
+
+    _restore(tensors, before)
+    del after, before
+    times, method = _times(lambda: launch(grid, args), options.repeat, runtime, device)
+    result.update(_summary(times), method=method, samples_ms=[round(t, 6) for t in times])
+    moved = _bytes(tensors)
+    result.update(bytes=moved, gb_per_s=moved / result["median_ms"] / 1e6)
+    if plan.get("flops"):
+        result.update(flops=plan["flops"], tflop_per_s=plan["flops"] / result["median_ms"] / 1e9)
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(result, file, indent=1)
+    _print(result, plan)
+    return 0 if all(c["ok"] for c in result["check"]["recorded"]) else 1
+
+
+def _tensors(args):
+    """All tensors by name, each once, also those in descriptors."""
+    found, seen = {}, set()
+    for name, value in args.items():
+        for inner in ("base", "storage", "data"):
+            if not torch.is_tensor(value):
+                value = getattr(value, inner, value)
+        if torch.is_tensor(value) and value.numel():
+            key = (value.data_ptr(), value.dtype, tuple(value.shape), value.stride())
+            if key not in seen:
+                seen.add(key)
+                found[name] = value
+    return found
+
+
+def _distinct(tensor):
+    """The tensor without the repetitions of expanded dimensions."""
+    for dim, (size, stride) in enumerate(zip(tensor.shape, tensor.stride())):
+        if stride == 0 and size > 1:
+            tensor = tensor.narrow(dim, 0, 1)
+    return tensor
+
+
+def _restore(tensors, saved):
+    for name, tensor in tensors.items():
+        target, source = _distinct(tensor), saved[name]
+        for dim, size in enumerate(target.shape):
+            source = source.narrow(dim, 0, size)
+        target.copy_(source)
+
+
+def _bytes(tensors):
+    """Bytes of all tensors, those that share memory once: what the launch moves at least, if it uses all of them."""
+    total, end = 0, {}
+    for tensor in sorted(tensors.values(), key=lambda t: t.data_ptr()):
+        tensor = _distinct(tensor)
+        begin = tensor.data_ptr()
+        size = tensor.numel() * tensor.itemsize
+        begin, stop = max(begin, end.get(tensor.device, 0)), begin + size
+        total += max(0, stop - begin)
+        end[tensor.device] = max(end.get(tensor.device, 0), stop)
+    return total
+
+
+def _difference(want, got):
+    """The largest absolute difference, and the largest absolute value of want. Two nan are equal."""
+    most = scale = 0.0
+    if want.is_complex():
+        want, got = torch.view_as_real(want), torch.view_as_real(got)
+    want, got = want.reshape(-1), got.reshape(-1)
+    for a, b in zip(want.split(1 << 26), got.split(1 << 26)):
+        a, b = a.double(), b.double()
+        gap = torch.where((a == b) | (a.isnan() & b.isnan()), torch.zeros_like(a), (a - b).abs())
+        most = max(most, torch.nan_to_num(gap, nan=float("inf")).max().item())
+        finite = a[a.isfinite()]
+        scale = max(scale, finite.abs().max().item() if finite.numel() else 0.0)
+    return most, scale
+
+
+def _verdict(name, want, got):
+    most, scale = _difference(want.to(got.device), got)
+    return {"argument": name, "max_abs_diff": most, "max_abs": scale, "ok": most <= TOLERANCE.get(got.dtype, 0.0) * max(scale, 1e-3)}
+
+
+def _digest(tensor):
+    """A hash of a tensor's elements."""
+    tensor = tensor.contiguous().cpu()
+    return hashlib.blake2b(ctypes.string_at(tensor.data_ptr(), tensor.numel() * tensor.itemsize), digest_size=16).hexdigest()
+
+
+def _against_recording(after, plan):
+    """Compares with what a later launch of the trace found in the same tensors."""
+    return [dict(_verdict(name, load_tensor(told["blob_path"]), after[name]), source=told["from"])
+            for name, told in (plan.get("expected") or {}).items() if name in after]
+
+
+def _again(launch, grid, args, tensors, before, after, written, runtime):
+    """Launches once more on the same inputs."""
+    _restore(tensors, before)
+    launch(grid, args)
+    runtime.synchronize()
+    return [_verdict(name, after[name], tensors[name]) for name in written]
+
+
+def _compiled(compiled, plan):
+    """What the compiler made, beside what it made when the launch was recorded."""
+    now = {"hash": getattr(compiled, "hash", None), "registers": getattr(compiled, "n_regs", None), "spills": getattr(compiled, "n_spills", None)}
+    metadata = getattr(compiled, "metadata", None)
+    for name in ("shared", "num_warps", "num_stages"):
+        now[name] = getattr(metadata, name, None)
+    now["same_as_recorded"] = now["shared"] == plan["compile"].get("shared") if now["shared"] is not None else None
+    return now
+
+
+def _times(launch, repeat, runtime, device):
+    """Milliseconds of launches, each with a cold L2 cache, and how they were taken."""
+    cache = getattr(runtime.get_device_properties(device), "L2_cache_size", 0) or 64 << 20
+    flush = torch.empty(max(2 * cache, 128 << 20), dtype=torch.uint8, device=device)
+    start, end = runtime.Event(enable_timing=True), runtime.Event(enable_timing=True)
+    start.record()
+    for _ in range(5):
+        flush.zero_()
+        launch()
+    end.record()
+    runtime.synchronize()
+    each = max(start.elapsed_time(end) / 5, 0.01)
+    repeat = repeat or min(max(int(300 / each), 20), 1000)
+    try:
+        return _graph_times(launch, repeat, runtime, flush), "CUDA graph"
+    except (RuntimeError, TypeError, AttributeError) as error:
+        runtime.synchronize()
+        print(f"cannot be captured in a graph ({str(error).splitlines()[0]}); timed with events", file=sys.stderr)
+    return _event_times(launch, repeat, runtime, flush), "events"
+
+
+def _graph_times(launch, repeat, runtime, flush):
+    pairs = [(runtime.Event(enable_timing=True, external=True), runtime.Event(enable_timing=True, external=True)) for _ in range(10)]
+    graph = runtime.CUDAGraph()
+    with runtime.graph(graph):
+        for start, end in pairs:
+            flush.zero_()
+            start.record()
+            launch()
+            end.record()
+    graph.replay()  # warms up
+    times = []
+    while len(times) < repeat:
+        graph.replay()
+        runtime.synchronize()
+        times += [start.elapsed_time(end) for start, end in pairs]
+    return times[:repeat]
+
+
+def _event_times(launch, repeat, runtime, flush):
+    times = []
+    for _ in range(repeat):
+        start, end = runtime.Event(enable_timing=True), runtime.Event(enable_timing=True)
+        if hasattr(runtime, "_sleep"):
+            runtime._sleep(400_000)  # the launch is in the queue before the GPU gets there
+        flush.zero_()
+        start.record()
+        launch()
+        end.record()
+        runtime.synchronize()
+        times.append(start.elapsed_time(end))
+    return times
+
+
+def _summary(times):
+    ordered = sorted(times)
+    at = lambda share: ordered[min(int(share * len(ordered)), len(ordered) - 1)]
+    return {"median_ms": statistics.median(ordered), "p10_ms": at(0.1), "p90_ms": at(0.9), "min_ms": ordered[0], "n": len(ordered)}
+
+
+def _for_profiler(launch, grid, args, count, runtime, plan, tensors):
+    """Launches for whoever watches; under proton run in a scope that tells what the launches move and compute."""
+    scope = lambda: contextlib.nullcontext()
+    if "PROTON_RUN_CONFIG" in os.environ:
+        import goproton
+
+        metrics = {"bytes": _bytes(tensors)}
+        if plan.get("flops"):
+            metrics["flops" + plan.get("flops_width", "16")] = plan["flops"]
+        scope = lambda: goproton.scope(plan["kernel"], metrics)
+    launch(grid, args)
+    runtime.synchronize()
+    for _ in range(count):
+        with scope():
+            launch(grid, args)
+    runtime.synchronize()
+    return 0
+
+
+def _print(r, plan):
+    options = " ".join(f"{k}={v}" for k, v in plan["compile"].items() if k in ("num_warps", "num_stages", "num_ctas") and v)
+    print(f"{r['kernel']}  grid {'x'.join(map(str, r['grid']))}  {options}")
+    print(f"on        {r['device']}, torch {r['torch']}, Triton {r['triton']}")
+    print(f"time      {r['median_ms'] * 1e3:.2f} us median, p10 {r['p10_ms'] * 1e3:.2f}, p90 {r['p90_ms'] * 1e3:.2f} (n={r['n']}, {r['method']}, cold L2)")
+    print(f"bytes     {r['bytes'] / 1e6:.3f} MB in its tensors, {r['gb_per_s']:.1f} GB/s")
+    if "flops" in r:
+        print(f"flops     {r['flops'] / 1e9:.3f} Gflop, {r['tflop_per_s']:.1f} Tflop/s")
+    c = r["compiled"]
+    same = {True: "as recorded", False: f"recorded: {plan['compile'].get('shared')} B", None: "unknown"}[c["same_as_recorded"]]
+    print(f"compiled  {c['registers']} registers, {c['spills']} spilled, {c['shared']} B shared ({same})")
+    for title, checks in (("recorded", r["check"]["recorded"]), ("repeated", r["check"]["repeated"]), ("against", r["check"].get("against", []))):
+        for check in checks:
+            said = "equal" if check["max_abs_diff"] == 0 else f"differs by at most {check['max_abs_diff']:.3g} (values to {check['max_abs']:.3g})"
+            ok = "ok" if check["ok"] else "WRONG" if title != "repeated" else "not deterministic"
+            source = f", {check['source']}" if "source" in check else ""
+            print(f"{title:<9} {check['argument']} {said}: {ok}{source}")
+    if not r["outputs"]:
+        print("repeated  the launch changed none of its tensors")

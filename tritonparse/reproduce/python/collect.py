@@ -1,0 +1,276 @@
+"""Finds what a kernel needs of the source files around it. A JSON object comes on standard input, one goes out.
+
+In: file, code (the kernel's source as it was recorded, or its whole file's), whole (it is the latter), function, line (in
+the file), decorators (whether those are wanted too), paths (where modules may be).
+Out: imports, constants and functions (source text each, in an order in which they can be executed), aliases (name ->
+members of a module that is spread out), missing (names), packages (that must be installed), changed (functions whose
+source is no longer what was recorded).
+"""
+
+import ast
+import builtins
+import json
+import os
+import sys
+import textwrap
+
+AT_HAND = {"torch", "triton"} | set(sys.stdlib_module_names)
+
+# What everyone calls these; used where the file is gone.
+USUAL = {
+    "tl": "import triton.language as tl",
+    "triton": "import triton",
+    "torch": "import torch",
+    "math": "import math",
+    "libdevice": "from triton.language.extra import libdevice",
+    "tldevice": "from triton.language.extra import libdevice as tldevice",
+    "tl_math": "from triton.language import math as tl_math",
+    "gl": "from triton.experimental.gluon import language as gl",
+    "ttgl": "from triton.experimental.gluon import language as ttgl",
+    "gluon": "from triton.experimental import gluon",
+    "triton_helpers": "from torch._inductor.runtime import triton_helpers",
+    "triton_heuristics": "from torch._inductor.runtime import triton_heuristics",
+    "TensorDescriptor": "from triton.tools.tensor_descriptor import TensorDescriptor",
+}
+INDUCTOR = {
+    "libdevice": "from torch._inductor.runtime.triton_helpers import libdevice",
+    "tl_math": "from torch._inductor.runtime.triton_helpers import math as tl_math",
+}
+
+
+class Module:
+    """A source file and what its top level binds."""
+
+    def __init__(self, path, source):
+        self.path, self.source = path, source
+        self.lines = source.splitlines(keepends=True)
+        self.bound = {}
+        self.bind(ast.parse(source).body)
+
+    def bind(self, body):
+        for node in body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                self.bound[node.name] = node
+            elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                for alias in node.names:
+                    self.bound[alias.asname or alias.name.split(".")[0]] = (node, alias)
+            elif isinstance(node, ast.Assign):
+                for target in node.targets:
+                    for name in ast.walk(target):
+                        if isinstance(name, ast.Name):
+                            self.bound[name.id] = node
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                self.bound[node.target.id] = node
+            else:
+                for block in ("body", "orelse", "finalbody"):
+                    self.bind(getattr(node, block, ()) or ())
+                for handler in getattr(node, "handlers", ()):
+                    self.bind(handler.body)
+
+    def text(self, node):
+        first = min([node.lineno] + [d.lineno for d in getattr(node, "decorator_list", ())])
+        text = textwrap.dedent("".join(self.lines[first - 1 : node.end_lineno])).rstrip() + "\n"
+        try:
+            ast.parse(text)
+        except SyntaxError:  # a text over several lines keeps it from the margin
+            return ast.unparse(node) + "\n"
+        return text
+
+
+def names_of(node, decorators):
+    """Names that a function or expression reads from outside, and which attributes of each."""
+    parts, inside, read, attributes = [node], set(), [], {}
+    if isinstance(node, ast.FunctionDef):
+        arguments = node.args
+        inside = {a.arg for a in arguments.posonlyargs + arguments.args + arguments.kwonlyargs}
+        inside |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a}
+        parts = [arguments, *node.body] + (node.decorator_list if decorators else [])
+    for part in parts:
+        for each in ast.walk(part):
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
+                read.append(each.id)
+            elif isinstance(each, ast.Name):
+                inside.add(each.id)
+            elif isinstance(each, ast.arg):
+                inside.add(each.arg)
+            elif isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name):
+                attributes.setdefault(each.value.id, []).append(each.attr)
+    outside = [n for n in dict.fromkeys(read) if n not in inside]
+    return outside, attributes
+
+
+def meaning_of(node, alias):
+    """An import statement with one of its names."""
+    fields = {field: getattr(node, field) for field in node._fields}
+    return ast.unparse(type(node)(**{**fields, "names": [alias]}))
+
+
+class Collector:
+    def __init__(self, paths):
+        self.paths = paths
+        self.modules = {}
+        self.seen = {}  # emitted name -> path of the module that it is from
+        self.out = {"imports": [], "constants": [], "functions": [], "aliases": {}, "missing": [], "packages": [], "changed": []}
+
+    def module(self, path):
+        if path not in self.modules:
+            try:
+                with open(path, encoding="utf-8") as file:
+                    self.modules[path] = Module(path, file.read())
+            except (OSError, SyntaxError, UnicodeDecodeError):
+                self.modules[path] = None
+        return self.modules[path]
+
+    def find(self, dotted, level, importer):
+        """The file of a module, without importing anything."""
+        parts = dotted.split(".") if dotted else []
+        folder = os.path.dirname(importer or "")
+        roots = [folder, *self.paths]
+        if level:
+            for _ in range(level - 1):
+                folder = os.path.dirname(folder)
+            roots = [folder]
+        else:  # of the package that the importer is in
+            while folder and os.path.exists(os.path.join(folder, "__init__.py")) and folder != os.path.dirname(folder):
+                folder = os.path.dirname(folder)
+                roots.insert(1, folder)
+        for root in roots:
+            for tail in (os.path.join(*parts) + ".py" if parts else "__init__.py", os.path.join(*parts, "__init__.py")):
+                path = os.path.join(root, tail)
+                if os.path.isfile(path):
+                    return path
+        return None
+
+    def add_names(self, module, node, decorators=False):
+        outside, attributes = names_of(node, decorators)
+        for name in outside:
+            self.add(module, name, attributes.get(name, []))
+
+    def add(self, module, name, attributes, called=None):
+        """Emits what a name of a module means, under that name."""
+        called = called or name
+        node = module.bound.get(name)
+        meaning = (module.path, name)
+        if isinstance(node, tuple) and not getattr(node[0], "level", 0):  # the same wherever it stands
+            meaning = ("import", meaning_of(*node))
+        if called in self.seen:
+            if self.seen[called] != meaning:
+                self.out["missing"].append(f"{called} (means one thing in {module.path}, another in {self.seen[called][0]})")
+            elif called not in self.out["aliases"]:
+                return
+        if node is None:
+            if not hasattr(builtins, name):
+                self.lack(module, name)
+            return
+        self.seen[called] = meaning
+        if isinstance(node, tuple):
+            return self.add_import(module, *node, called, attributes)
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            self.add_names(module, node, True)
+            text = module.text(node)
+            if isinstance(node, ast.FunctionDef):
+                text = text.replace("def " + name, "def " + called, 1)
+            self.emit("functions", text)
+        else:
+            if isinstance(node.value, ast.AST):
+                self.add_names(module, node.value)
+            self.emit("constants", module.text(node))
+        if called != name and not isinstance(node, ast.FunctionDef):
+            self.emit("constants", f"{called} = {name}\n")
+
+    def emit(self, kind, text):
+        if text not in self.out[kind]:
+            self.out[kind].append(text)
+
+    def lack(self, module, name):
+        usual = INDUCTOR.get(name) if "triton_helpers" in module.source else None
+        if usual or name in USUAL:
+            self.seen[name] = ("import", usual or USUAL[name])
+            return self.emit("imports", (usual or USUAL[name]) + "\n")
+        if name not in self.out["missing"]:
+            self.out["missing"].append(name)
+
+    def add_import(self, module, node, alias, called, attributes):
+        dotted = alias.name if isinstance(node, ast.Import) else node.module or ""
+        level = getattr(node, "level", 0)
+        if not level and dotted.split(".")[0] in AT_HAND:
+            as_name = f" as {called}" if called != alias.name else ""
+            if isinstance(node, ast.Import):
+                return self.emit("imports", f"import {alias.name}{' as ' + alias.asname if alias.asname else ''}\n")
+            return self.emit("imports", f"from {dotted} import {alias.name}{as_name}\n")
+        if isinstance(node, ast.ImportFrom):
+            path = self.find(dotted, level, module.path)
+            inner = self.module(path) if path else None
+            if inner and alias.name in inner.bound:
+                del self.seen[called]
+                return self.add(inner, alias.name, attributes, called)
+            dotted, level = (dotted + "." + alias.name).strip("."), level
+        path = self.find(dotted, level, module.path)
+        inner = self.module(path) if path else None
+        if inner is None or (isinstance(node, ast.Import) and not alias.asname and "." in dotted):
+            if level:
+                return self.out["missing"].append(called)
+            self.emit("imports", meaning_of(node, alias) + "\n")
+            if dotted.split(".")[0] not in self.out["packages"]:
+                self.out["packages"].append(dotted.split(".")[0])
+            return None
+        members = self.out["aliases"].setdefault(called, [])
+        for name in dict.fromkeys(attributes):
+            if name not in members:
+                self.add(inner, name, [])
+                members.append(name)
+        return None
+
+
+def function_in(tree, name, line):
+    """The function of that name at that line, or anywhere, and the functions around it."""
+    best = None
+
+    def visit(node, around):
+        nonlocal best
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef):
+                if child.name == name:
+                    first = min([child.lineno] + [d.lineno for d in child.decorator_list])
+                    if best is None or first == line:
+                        best = (child, around)
+                visit(child, around + [child])
+            else:
+                visit(child, around)
+
+    visit(tree, [])
+    return best
+
+
+def main():
+    ask = json.load(sys.stdin)
+    collector = Collector(ask.get("paths") or [])
+    file, code = ask["file"], ask["code"]
+    recorded = Module(file, code)
+    module = recorded
+    if not ask.get("whole"):
+        module = collector.module(file) or recorded
+    found = function_in(ast.parse(recorded.source), ask["function"], ask["line"] if ask.get("whole") else 1)
+    if found is None:
+        raise SystemExit(f"no function {ask['function']} in the recorded source")
+    node = found[0]
+    around = []
+    if module is not recorded:
+        there = function_in(ast.parse(module.source), ask["function"], ask["line"])
+        if there is None:
+            collector.out["changed"].append(ask["function"])
+        else:
+            around = there[1]
+            if ast.dump(there[0]) != ast.dump(node):
+                collector.out["changed"].append(ask["function"])
+    else:
+        around = found[1]
+    for outer in around:  # what the functions around it bind, as far as it can be had without running them
+        module.bind([n for n in outer.body if not isinstance(n, ast.Return)])
+    collector.modules[file] = module
+    collector.seen[ask["function"]] = (module.path, ask["function"])
+    collector.add_names(module, node, bool(ask.get("decorators")))
+    json.dump(collector.out, sys.stdout)
+
+
+main()

@@ -1,0 +1,263 @@
+// Package reproduce writes Python programs that run one launch of a TritonParse trace again: the kernel as it was compiled,
+// with the arguments that it had. What goes in is a trace and which launch; what comes out is a folder with a script that
+// needs only torch and triton, and what belongs to it. Command proton calls it.
+package reproduce
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goproton/goproton/tritonparse"
+)
+
+// Options of Generate.
+type Options struct {
+	OutDir           string
+	Template         string // example, tritonbench, benchmark, or a file's name
+	Import           Import
+	Embed            bool // everything in one file
+	PreserveAutotune bool
+	Stamp            string // ends the files' names; "" for none
+	Force            bool   // replace what is there
+	Seed             int64
+	IntRange         [2]int64 // of integers that nothing is known of; both 0 for a guess
+	Flops            float64  // that the launch does, 0 if unknown
+	Python           string   // interpreter that reads the original source files
+	Command          string   // that makes the script again, for its first lines
+	Version          string   // of GoProton
+	Replacers        []Replacer
+}
+
+// Import says where the script has the kernel from.
+type Import string
+
+// The ways to get the kernel.
+const (
+	ImportAuto     Import = ""              // whichever works: copy, else default, else override-ttir
+	ImportDefault  Import = "default"       // imports the original source file
+	ImportCopy     Import = "copy"          // has the source in the script
+	ImportOverride Import = "override-ttir" // compiles the recorded TTIR instead of any source
+)
+
+// Imports are the names of those that can be asked for.
+var Imports = []Import{ImportDefault, ImportCopy, ImportOverride}
+
+// Result says what was written and how the launch will come about again.
+type Result struct {
+	Kernel    string     `json:"kernel"`
+	Script    string     `json:"repro_script"`
+	Context   string     `json:"repro_context,omitempty"` // "" if it is in the script
+	IRs       string     `json:"captured_irs,omitempty"`
+	Launch    Place      `json:"launch"`
+	Hash      string     `json:"hash,omitempty"`
+	Grid      []int      `json:"grid"`
+	Template  string     `json:"template"`
+	Import    Import     `json:"kernel_import"`
+	Why       string     `json:"why"` // that way to get the kernel
+	Arguments []Rebuilt  `json:"arguments"`
+	Expected  []Expected `json:"expected,omitempty"`
+	Notes     []string   `json:"notes,omitempty"`
+}
+
+// Place is where a launch stands in its trace.
+type Place struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	ID   int    `json:"id"`
+}
+
+// work is one reproducer being made.
+type work struct {
+	Options
+	trace   *tritonparse.Trace
+	launch  *tritonparse.LaunchRecord
+	built   *tritonparse.Compilation
+	source  *function // nil without Python source
+	params  []param
+	folder  string
+	context []byte
+	result  *Result
+	blobs   []blob
+	kernel  kernelCode
+	plan    plan
+}
+
+func (w *work) note(format string, args ...any) {
+	w.result.Notes = append(w.result.Notes, fmt.Sprintf(format, args...))
+}
+
+// Generate writes the reproducer of a launch. l must stay valid: Pick returns such a one.
+func Generate(t *tritonparse.Trace, l *tritonparse.LaunchRecord, o Options) (*Result, error) {
+	w := &work{Options: o, trace: t, launch: l, result: &Result{Launch: Place{l.File, l.Line, l.ID}, Hash: l.Hash, Grid: l.Grid}}
+	if w.Template == "" {
+		w.Template = "example"
+	}
+	w.result.Template = w.Template
+	for _, step := range []func() error{w.findCompilation, w.checkLaunch, w.readSource, w.findKernel, w.findExpected, w.rebuildArguments, w.write} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return w.result, nil
+}
+
+// findCompilation looks the compilation up by hash, or by name where launches do not say more.
+func (w *work) findCompilation() error {
+	l := w.launch
+	w.result.Kernel = l.Name
+	if l.Hash != "" {
+		if w.built = w.trace.Compilation(l.Hash); w.built != nil {
+			return nil
+		}
+		return fmt.Errorf("%s has no compilation of %s with the hash %s; trace from the program's start, so that compilations come along", w.trace.Source, l.Name, l.Hash)
+	}
+	for _, c := range w.trace.Compilations() {
+		if c.Name == l.Name {
+			w.built = c
+			w.note("the launch does not say which compilation it ran; this is the first of that name, %s", short(c.Hash))
+			return nil
+		}
+	}
+	return fmt.Errorf("%s has no compilation of %s, and the launch does not say its hash; trace from the program's start, so that compilations come along", w.trace.Source, l.Name)
+}
+
+// checkLaunch refuses launches that say too little to be run again.
+func (w *work) checkLaunch() error {
+	l := w.launch
+	where := fmt.Sprintf("record %d of %s", l.Line, l.File)
+	switch {
+	case len(l.Args) == 0 && l.Note != "":
+		return fmt.Errorf("%s was launched while a CUDA graph was captured, and its arguments were not recorded (%s); take a launch outside of the capture, such as one of the warm-up: %s", where, l.Note, w.others())
+	case len(l.Args) == 0 && len(l.InductorArgs) == 0:
+		return fmt.Errorf("%s has no arguments: the hook that records them did not run; for torch.compile's kernels set TORCHINDUCTOR_RUN_JIT_POST_COMPILE_HOOK=1 before tracing. Another launch may have them: %s", where, w.others())
+	case len(l.Grid) == 0:
+		return fmt.Errorf("%s has no grid; %s", where, w.others())
+	}
+	return nil
+}
+
+// others names the launches of the kernel to try instead.
+func (w *work) others() string {
+	return fmt.Sprintf("proton trace info %s --kernel %s --args", w.launch.File, w.launch.Name)
+}
+
+func short(hash string) string { return hash[:min(12, len(hash))] }
+
+// readSource takes the kernel's Python source apart.
+func (w *work) readSource() error {
+	if p := w.built.Python; p != nil && p.Code != "" {
+		name := w.built.Name
+		if w.built.Extra != nil && w.built.Extra.Function != "" {
+			name = w.built.Extra.Function
+		}
+		w.source = findFunction(p.Code, name, p.FunctionStart-p.Start+1)
+	}
+	if w.source != nil {
+		w.params = w.source.params
+		if w.source.name != w.built.Name {
+			w.note("the kernel is called %s; its source, %s", w.built.Name, w.source.name)
+		}
+		return nil
+	}
+	// Without source its parameters are what it was called with; the compiler knew some of them as constants.
+	constants := constantsOf(w.built)
+	for i, a := range w.arguments() {
+		_, constant := constants[i]
+		w.params = append(w.params, param{name: a.Name, constexpr: constant})
+	}
+	return nil
+}
+
+// arguments of the launch; Inductor's, where Triton's were not recorded.
+func (w *work) arguments() []tritonparse.Argument {
+	if len(w.launch.Args) > 0 {
+		return w.launch.Args
+	}
+	return w.launch.InductorArgs
+}
+
+// functionName is how the kernel is called in its source, or can be called there.
+func (w *work) functionName() string {
+	if w.source != nil {
+		return w.source.name
+	}
+	if name := w.built.Name; isIdentifier(name) {
+		return name
+	}
+	return "kernel"
+}
+
+// write puts everything into its folder.
+func (w *work) write() error {
+	w.folder = filepath.Join(w.OutDir, fileSafe(w.result.Kernel))
+	stem := fmt.Sprintf("repro_line%d", w.launch.Line)
+	kind := strings.TrimSuffix(filepath.Base(w.Template), ".py")
+	script := stem
+	if kind != "example" {
+		script += "_" + fileSafe(kind)
+	}
+	stamp := ""
+	if w.Stamp != "" {
+		stamp = "_" + fileSafe(w.Stamp)
+	}
+	w.result.Script = filepath.Join(w.folder, script+stamp+".py")
+	if !w.Embed {
+		w.result.Context = filepath.Join(w.folder, stem+"_context"+stamp+".json")
+	}
+	if _, err := os.Lstat(w.result.Script); err == nil && !w.Force {
+		return fmt.Errorf("%s exists; give --force to replace it, or another --out-dir", w.result.Script)
+	}
+	w.makeContext()
+	text, err := w.render()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(w.folder, 0o777); err != nil {
+		return err
+	}
+	return errors.Join(w.writeIRs(), w.writeBlobs(), w.writeContext(), os.WriteFile(w.result.Script, text, 0o777))
+}
+
+func (w *work) writeContext() error {
+	if w.result.Context == "" {
+		return nil
+	}
+	return os.WriteFile(w.result.Context, w.context, 0o666)
+}
+
+// irFolder of a compilation: two of one kernel have texts of the same names.
+func (w *work) irFolder() string { return "captured_irs/" + short(fileSafe(w.built.Hash)) }
+
+// writeIRs writes what the compiler made of the kernel.
+func (w *work) writeIRs() error {
+	if w.Embed || len(w.built.Texts) == 0 {
+		return nil
+	}
+	w.result.IRs = filepath.Join(w.folder, filepath.FromSlash(w.irFolder()))
+	if err := os.MkdirAll(w.result.IRs, 0o777); err != nil {
+		return err
+	}
+	for stage, text := range w.built.Texts {
+		if err := os.WriteFile(filepath.Join(w.result.IRs, fileSafe(w.built.TextNames[stage])), []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fileSafe makes a name that is one element of a path.
+func fileSafe(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r == '/' || r == '\\' || r == ':' || r < ' ' {
+			return '_'
+		}
+		return r
+	}, s)
+	if strings.Trim(s, ".") == "" {
+		return "_" + s
+	}
+	return s
+}

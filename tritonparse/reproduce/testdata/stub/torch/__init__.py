@@ -1,0 +1,178 @@
+"""As much of torch as reproducers need to build their arguments, on a machine without it: tensors of numbers in memory that
+they may share, with torch's strides, and nothing fast. What it stands for is in the functions' names."""
+
+import io
+import itertools
+import pickle
+import random
+import struct
+
+__version__ = "stub"
+
+
+class dtype:
+    def __init__(self, name, code, itemsize, floating=False, is_complex=False):
+        self.name, self.code, self.itemsize = name, code, itemsize
+        self.is_floating_point, self.is_complex = floating, is_complex
+
+    def __repr__(self):
+        return "torch." + self.name
+
+
+for _name, _code in {"bool": "?", "uint8": "B", "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q", "uint64": "Q"}.items():
+    globals()[_name] = dtype(_name, _code, struct.calcsize(_code))
+for _name, _code in {"float16": "e", "float32": "f", "float64": "d"}.items():
+    globals()[_name] = dtype(_name, _code, struct.calcsize(_code), True)
+bfloat16 = dtype("bfloat16", "e", 2, True)  # rounds differently; no test looks
+float8_e4m3fn, float8_e5m2 = dtype("float8_e4m3fn", "b", 1, True), dtype("float8_e5m2", "b", 1, True)
+complex64 = dtype("complex64", "ff", 8, False, True)
+
+
+class Tensor:
+    def __init__(self, storage, dtype, shape, stride, offset, device):
+        self.storage, self.dtype, self.shape, self._stride, self._offset, self.device = storage, dtype, tuple(shape), tuple(stride), offset, device
+
+    def stride(self):
+        return self._stride
+
+    def storage_offset(self):
+        return self._offset
+
+    def numel(self):
+        n = 1
+        for size in self.shape:
+            n *= size
+        return n
+
+    def element_size(self):
+        return self.dtype.itemsize
+
+    def data_ptr(self):
+        return id(self.storage) * 4096 + self._offset * self.dtype.itemsize
+
+    def view(self, dtype):
+        assert len(self.shape) == 1 and self._stride == (1,)
+        size = len(self.storage) // dtype.itemsize
+        return Tensor(self.storage, dtype, (size,), (1,), self._offset * self.dtype.itemsize // dtype.itemsize, self.device)
+
+    def as_strided(self, size, stride, storage_offset=0):
+        return Tensor(self.storage, self.dtype, size, stride, storage_offset, self.device)
+
+    def narrow(self, dim, start, length):
+        shape = list(self.shape)
+        shape[dim] = length
+        return Tensor(self.storage, self.dtype, shape, self._stride, self._offset + start * self._stride[dim], self.device)
+
+    def places(self):
+        for index in itertools.product(*map(range, self.shape)):
+            yield (self._offset + sum(i * s for i, s in zip(index, self._stride))) * self.dtype.itemsize
+
+    def tolist(self):
+        values = [struct.unpack_from(self.dtype.code, self.storage, p) for p in self.places()]
+        return [complex(*v) if self.dtype.is_complex else v[0] for v in values]
+
+    def put(self, values):
+        if any(n > 1 and s == 0 for n, s in zip(self.shape, self._stride)):
+            raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location")
+        for place, value in zip(self.places(), values, strict=True):
+            if self.dtype.is_complex:
+                struct.pack_into("ff", self.storage, place, value.real, value.imag)
+            elif self.dtype.name.startswith("float8"):
+                struct.pack_into("b", self.storage, place, max(-100, min(100, int(value * 16))))
+            else:
+                whole = not self.dtype.is_floating_point
+                struct.pack_into(self.dtype.code, self.storage, place, (value != 0 if self.dtype.name == "bool" else int(value)) if whole else value)
+        return self
+
+    def copy_(self, other):
+        assert self.shape == other.shape, (self.shape, other.shape)
+        return self.put(other.tolist())
+
+    def to(self, kind):
+        return empty(self.shape, kind if isinstance(kind, dtype) else self.dtype, self.device).put(self.tolist())
+
+    def map_(self, f):
+        return self.put([f(v) for v in self.tolist()])
+
+    def mul_(self, x):
+        return self.map_(lambda v: v * x)
+
+    def add_(self, x):
+        return self.map_(lambda v: v + x)
+
+    def round_(self):
+        return self.map_(round)
+
+    def clamp_(self, least, most):
+        return self.map_(lambda v: min(max(v, least), most))
+
+    def random_(self):
+        return self.map_(lambda v: random.randrange(0, 2))
+
+    def __lt__(self, x):
+        return empty(self.shape, globals()["bool"], self.device).put([v < x for v in self.tolist()])
+
+    def __reduce__(self):
+        return _rebuild, (bytes(self.storage), self.dtype.name, self.shape, self._stride, self._offset)
+
+
+def _rebuild(storage, kind, shape, stride, offset):
+    return Tensor(bytearray(storage), globals()[kind], shape, stride, offset, "cpu")
+
+
+def _steps(size):
+    stride, step = [], 1
+    for n in reversed(size):
+        stride.insert(0, step)
+        step *= max(n, 1)
+    return stride
+
+
+def zeros(size, dtype=None, device="cpu"):
+    size = [size] if isinstance(size, int) else list(size)
+    dtype, n = dtype or float32, 1
+    for s in size:
+        n *= s
+    return Tensor(bytearray(n * dtype.itemsize), dtype, size, _steps(size), 0, device)
+
+
+empty = zeros
+
+
+def randn(size, dtype=None, device="cpu"):
+    one = (lambda v: complex(random.gauss(0, 1), random.gauss(0, 1))) if dtype and dtype.is_complex else (lambda v: random.gauss(0, 1))
+    return empty(size, dtype, device).map_(one)
+
+
+def rand(size, dtype=None, device="cpu"):
+    return empty(size, dtype, device).map_(lambda v: random.random())
+
+
+def randint(least, limit, size, dtype=None, device="cpu"):
+    return empty(size, dtype or int64, device).map_(lambda v: random.randrange(least, limit))
+
+
+def manual_seed(seed):
+    random.seed(seed)
+
+
+def is_tensor(value):
+    return isinstance(value, Tensor)
+
+
+def save(tensor, file):
+    pickle.dump(tensor, file)
+
+
+def load(file, map_location=None, weights_only=False):
+    assert isinstance(file, io.BytesIO)
+    return pickle.load(file)
+
+
+class cuda:
+    class OutOfMemoryError(RuntimeError):
+        pass
+
+    @staticmethod
+    def synchronize():
+        pass

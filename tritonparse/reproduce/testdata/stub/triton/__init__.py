@@ -1,0 +1,62 @@
+"""As much of triton as reproducers need: a launch prints what it was called with."""
+
+import functools
+
+__version__ = "stub"
+
+
+class JITFunction:
+    def __init__(self, fn, **options):
+        self.fn, self.options = fn, options
+
+    def __getitem__(self, grid):
+        return functools.partial(self.run, grid=grid)
+
+    def run(self, *args, grid, **kwargs):
+        print("launch", self.fn.__name__, grid, self.options or "")
+        names = self.fn.__code__.co_varnames
+        for name, value in [*zip(names, args), *kwargs.items()]:
+            print(" ", name, "=", show(value))
+
+
+def show(value):
+    if hasattr(value, "block_shape"):
+        return f"descriptor {value.shape} {value.strides} {value.block_shape} {value.padding} of {show(value.base)}"
+    if not hasattr(value, "storage_offset"):
+        return getattr(value, "name", repr(value))
+    values = value.tolist()
+    some = ", ".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in values[:4])
+    return f"{value.dtype} {list(value.shape)} strides {list(value.stride())} offset {value.storage_offset()}: {some}{', …' if len(values) > 4 else ''}"
+
+
+def jit(fn=None, **options):
+    return JITFunction(fn, **options) if fn else functools.partial(JITFunction, **options)
+
+
+class Config:
+    def __init__(self, kwargs, num_warps=4, num_stages=3, ir_override=None):
+        self.kwargs, self.num_warps, self.num_stages = kwargs, num_warps, num_stages
+
+
+class Autotuner:
+    def __init__(self, fn, configs):
+        self.fn, self.configs = fn, configs
+
+    def __getitem__(self, grid):
+        def launch(*args, **kwargs):
+            assert not set(self.configs[0].kwargs) & set(kwargs), "conflict with the autotuner"
+            return self.fn[grid](*args, **kwargs, **self.configs[0].kwargs)
+
+        return launch
+
+
+def autotune(configs, key):
+    return lambda fn: Autotuner(fn, configs)
+
+
+def cdiv(a, b):
+    return -(-a // b)
+
+
+def set_allocator(f):
+    pass

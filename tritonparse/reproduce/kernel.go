@@ -129,20 +129,17 @@ func (w *work) copied(s *surroundings) string {
 			decorators = append(slices.Clone(w.source.decorators[:i]), decorators...)
 		}
 	}
-	for i, d := range decorators {
-		callee, options, call := strings.Cut(d, "(")
-		if i == len(decorators)-1 { // however the original file imported it
-			callee = "@triton.jit"
-			if strings.Contains(d, "gluon") {
-				callee = "@gluon.jit"
-				imports = append(imports, "from triton.experimental import gluon\n")
-			}
-			if call {
-				callee += "(" + options
-			}
-			decorators[i] = callee
-		}
+	// The last makes the kernel; it is called as the script has it, however the original file imported it.
+	last := &decorators[len(decorators)-1]
+	callee := "@triton.jit"
+	if strings.Contains(*last, "gluon") {
+		callee = "@gluon.jit"
+		imports = append(imports, "from triton.experimental import gluon\n")
 	}
+	if _, options, called := strings.Cut(*last, "("); called {
+		callee += "(" + options
+	}
+	*last = callee
 	var b strings.Builder
 	b.WriteString(strings.Join(unique(imports), ""))
 	piece := func(text string) {

@@ -20,7 +20,7 @@ import (
 
 // sampler is the Go face of sampling.c and code.c. All its methods may be called on nil, which does nothing.
 type sampler struct {
-	kernels  func(string) bool
+	filter   sampleFilter
 	synced   atomic.Bool // the GPU was waited for, and nothing collected since
 	problems []string
 
@@ -35,14 +35,15 @@ type sampler struct {
 
 type name struct {
 	text   string
-	wanted bool
+	wanted bool // for itself; it may also be called by a kernel that is
 }
 
 // startSampler readies sampling. That it fails is a problem to report, and no reason not to time kernels.
 func (c *Collector) startSampler() {
 	s := &sampler{
-		kernels: c.opts.Sampling.Kernels, mode: c.opts.Sampling.Mode,
-		names: map[*C.char]name{}, functions: map[uint64]record.Function{}, modules: map[uint64]map[string]uint32{},
+		filter: sampleFilter{matches: c.opts.Sampling.Kernels, image: imageOf, called: map[uint64]map[string]bool{}},
+		mode:   c.opts.Sampling.Mode,
+		names:  map[*C.char]name{}, functions: map[uint64]record.Function{}, modules: map[uint64]map[string]uint32{},
 		named: map[string][]record.Function{}, ambiguous: map[uint64]bool{},
 	}
 	c.sampler = s
@@ -138,7 +139,7 @@ func (s *sampler) decode(b *C.struct_sampled_batch, out *record.Sample, f func(*
 		stalls := unsafe.Slice((*C.struct_sampled_stall)(unsafe.Add(unsafe.Pointer(r), C.sizeof_struct_sampled)), r.stall_count)
 		done += (C.sizeof_struct_sampled + uintptr(len(stalls))*C.sizeof_struct_sampled_stall + 7) &^ 7
 		n := s.nameAt(r.name)
-		if !n.wanted {
+		if !n.wanted && !s.filter.calledFrom(uint64(r.module), n.text) {
 			continue
 		}
 		*out = record.Sample{
@@ -159,13 +160,11 @@ func (s *sampler) nameAt(p *C.char) name {
 	if n, ok := s.names[p]; ok {
 		return n
 	}
-	n := name{wanted: true}
+	n := name{}
 	if p != nil {
 		n.text = C.GoString(p)
 	}
-	if s.kernels != nil {
-		n.wanted = s.kernels(n.text)
-	}
+	n.wanted = s.filter.kernel(n.text)
 	s.names[p] = n
 	return n
 }

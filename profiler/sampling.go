@@ -3,6 +3,7 @@ package profiler
 import (
 	"slices"
 
+	"github.com/goproton/goproton/internal/cubin"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/aggregate"
@@ -32,6 +33,14 @@ func (m *Manager) beginSampling(o record.SamplingOptions) error {
 	}
 	m.sampler, m.images = sampler, newImages(sampler.Image)
 	m.agg.Sampling = aggregate.NewSampling(o.Mode == record.Serialized)
+	m.agg.Sampling.Callers = func(module uint64) (map[string][]string, bool) {
+		image := sampler.Image(module)
+		if image == nil {
+			return nil, false // it may still come
+		}
+		callers, _ := cubin.Callers(image) // a module that cannot be read says nothing, every time
+		return callers, true
+	}
 	m.resolver.Function = func(handle uint64) uint32 {
 		f, ok := sampler.Function(handle)
 		if !ok {

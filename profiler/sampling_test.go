@@ -338,6 +338,98 @@ func TestLinesOfARealBinary(t *testing.T) {
 	}
 }
 
+// sharedModule holds the kernels one, two and pointers, and functions that they call: one calls middle, which calls leaf,
+// which two calls as well.
+func sharedModule(t *testing.T, f *fakeSampler) (function func(handle uint64, name string) record.Function) {
+	t.Helper()
+	image, err := os.ReadFile("../internal/cubin/testdata/shared.sm90.cubin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := record.HashImage(image)
+	f.images = map[uint64][]byte{hash: image}
+	return func(handle uint64, name string) record.Function { return f.function(handle, hash, name) }
+}
+
+// Samples of functions that kernels call belong to the launches of those kernels: exactly if one kernel was launched from
+// one place, else by kernel time.
+func TestSamplesOfCalledFunctions(t *testing.T) {
+	m, f := samplingStage(t)
+	function := sharedModule(t, f)
+	id := startSampling(t, m, "p", "")
+	one, middle, leaf := function(1, "one"), function(2, "_Z6middlef"), function(3, "_Z4leaff")
+	two, chosen := function(4, "two"), function(5, "_Z6chosenf")
+	f.launch("forward", 1, 1, 300)
+	f.launch("backward", 2, 4, 100)
+	f.sample(one, 1<<20, 1, 0)
+	f.sample(two, 1<<20, 1, 0)
+	f.sample(middle, 1<<20, 0, 5)
+	f.sample(leaf, 1<<20, 0, 8)
+	f.sample(chosen, 1<<20, 0, 3) // its kernel was not launched
+	f.sample(record.Function{Module: 99, Index: 3, Name: "_Z4leaff"}, 0, 0, 2)
+	want := `ROOT
+  forward
+    one count=1 time (ns)=300 num_samples=1 num_stalled_samples=0 stalled_selected=1
+      _Z4leaff num_samples=6 num_stalled_samples=6 stalled_long_scoreboard=6
+      _Z6middlef num_samples=5 num_stalled_samples=5 stalled_long_scoreboard=5
+  backward
+    two count=1 time (ns)=100 num_samples=1 num_stalled_samples=0 stalled_selected=1
+      _Z4leaff num_samples=2 num_stalled_samples=2 stalled_long_scoreboard=2
+  <unattributed>
+    _Z4leaff num_samples=2 num_stalled_samples=2 stalled_long_scoreboard=2
+    _Z6chosenf num_samples=3 num_stalled_samples=3 stalled_long_scoreboard=3
+`
+	m.Collect()
+	p, err := m.Profile(id, 0) // while the period goes on
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, outline(p), want)
+	same(t, m.outline(t, id, 0), want)
+	if p, err = m.Profile(id, 0); err != nil || p.Sampling.Total != 20 || p.Sampling.Apportioned != 8 {
+		t.Errorf("%v: %+v", err, p.Sampling)
+	}
+	if got := m.Status().Sampling; got.Samples != 20 || got.Apportioned != 8 || got.Unlaunched != 5 {
+		t.Errorf("%+v", got)
+	}
+	f.sample(middle, 1<<20, 0, 1) // late: its kernel's launches were in the period before
+	m.Flush()
+	if got := m.Status().Sampling; got.Apportioned != 8 || got.Unlaunched != 5 {
+		t.Errorf("late samples: %+v", got)
+	}
+}
+
+// A serialized sample names its launch, also in a function that the kernel calls.
+func TestSerializedSamplesOfCalledFunctions(t *testing.T) {
+	m, f := samplingStage(t)
+	f.facts.Mode = record.Serialized
+	function := sharedModule(t, f)
+	id := startSampling(t, m, "p", ":collection=serialized")
+	function(1, "one")
+	function(4, "two")
+	leaf := function(3, "_Z4leaff")
+	f.launch("a", 1, 1, 100)
+	f.launch("b", 2, 4, 100)
+	f.launch("c", 3, 4, 100)
+	for corr, n := range map[uint32]uint32{1: 9, 3: 4} {
+		f.sample(leaf, 1<<20, 0, n)
+		f.samples[len(f.samples)-1].Correlation = corr
+	}
+	same(t, m.outline(t, id, 0), `ROOT
+  a
+    one count=1 time (ns)=100
+      _Z4leaff num_samples=9 num_stalled_samples=9 stalled_long_scoreboard=9
+  b
+    two count=1 time (ns)=100
+  c
+    two count=1 time (ns)=100
+      _Z4leaff num_samples=4 num_stalled_samples=4 stalled_long_scoreboard=4
+`)
+	if got := m.Status().Sampling; got.Apportioned != 0 || got.Unlaunched != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestCubinsCanBeLeftOut(t *testing.T) {
 	m, f := samplingStage(t)
 	id := startSampling(t, m, "p", ":cubins=drop")

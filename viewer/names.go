@@ -76,6 +76,9 @@ func (n *namer) shorten(name string) string {
 	}
 	if m := location.FindStringSubmatch(name); m != nil {
 		file, line, function := path.Base(m[1]), m[2], m[3]
+		if full := demangled(function); full != function {
+			function = shortCxx(full)
+		}
 		switch n.format {
 		case ShortName, FileFunctionLine:
 			return file + ":" + line + "@" + function
@@ -98,10 +101,21 @@ const maxDemangled = 14
 
 // demangled is a C++ or Rust name in the clear; other names stay as they are.
 func demangled(name string) string {
+	name = sourceName(name)
 	if !strings.HasPrefix(name, "_Z") && !strings.HasPrefix(name, "_R") {
 		return name
 	}
 	return demangle.Filter(name, demangle.NoClones, demangle.MaxLength(maxDemangled))
+}
+
+// copied is the name of a function that the compiler copied for one kernel: $kernel$function.
+var copied = regexp.MustCompile(`^\$[A-Za-z_]\w*\$([A-Za-z_][\w$.]*)$`)
+
+func sourceName(name string) string {
+	if m := copied.FindStringSubmatch(name); m != nil {
+		return m[1]
+	}
+	return name
 }
 
 // looksLikeCxx says whether a name is a C++ function that somebody else has demangled already. Names of scopes such

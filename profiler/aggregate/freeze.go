@@ -96,9 +96,6 @@ func (f *freezer) node(n *node) *profile.Node {
 	out := &profile.Node{Name: n.name}
 	f.totals(out, n.totals)
 	f.launches.node(out, n)
-	if f.samples != nil {
-		f.samples.node(out, n)
-	}
 	for i := range n.metrics {
 		f.metric(out, &n.metrics[i])
 	}
@@ -110,6 +107,9 @@ func (f *freezer) node(n *node) *profile.Node {
 	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].order < sorted[j].order })
 	for _, c := range sorted {
 		out.Children = append(out.Children, f.node(c))
+	}
+	if f.samples != nil {
+		f.samples.node(out, n)
 	}
 	return out
 }

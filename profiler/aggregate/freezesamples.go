@@ -22,7 +22,7 @@ func (a *Aggregator) newSampleFreezer(t *Tree) *sampleFreezer {
 	return &sampleFreezer{of: a.Sampling, settled: t.shares(), sofar: a.sofar(t), position: map[uint32]int{}}
 }
 
-// node gives a node's samples to its copy.
+// node gives a node's samples to its copy. Functions that its kernel calls have a frame below it.
 func (f *sampleFreezer) node(out *profile.Node, n *node) {
 	cells := map[uint32][]cell{}
 	for number, s := range n.samples {
@@ -36,9 +36,20 @@ func (f *sampleFreezer) node(out *profile.Node, n *node) {
 
 func (f *sampleFreezer) add(out *profile.Node, cells map[uint32][]cell) {
 	for _, number := range slices.SortedFunc(maps.Keys(cells), f.of.byIdentity) {
-		if len(cells[number]) > 0 {
-			out.Samples = append(out.Samples, profile.FunctionSamples{Function: f.function(number), PCs: f.pcs(cells[number])})
+		if len(cells[number]) == 0 {
+			continue
 		}
+		to := out
+		if f.of.isCalled(number) {
+			to = child(out, f.of.function(number).Name)
+		}
+		f.addTo(to, number, cells[number])
+	}
+}
+
+func (f *sampleFreezer) addTo(out *profile.Node, number uint32, cells []cell) {
+	if len(cells) > 0 {
+		out.Samples = append(out.Samples, profile.FunctionSamples{Function: f.function(number), PCs: f.pcs(cells)})
 	}
 }
 
@@ -86,7 +97,7 @@ func (f *sampleFreezer) finish(p *profile.Profile) {
 	}
 	for _, number := range slices.SortedFunc(maps.Keys(loose), f.of.byIdentity) {
 		under := child(child(p.Root, UnattributedFrame), f.of.function(number).Name)
-		f.add(under, map[uint32][]cell{number: loose[number]})
+		f.addTo(under, number, loose[number])
 	}
 	f.out.Apportioned = f.settled.apportioned + f.sofar.apportioned
 	p.Sampling = &f.out

@@ -12,12 +12,17 @@ import (
 type Sampling struct {
 	Serialized bool // samples name their launches
 
+	// Callers tells, for a module's functions that are no kernels, which of its kernels call them; false if its code is
+	// not known. It may be nil, and is asked once for each module.
+	Callers func(module uint64) (map[string][]string, bool)
+
 	Taken       uint64 // samples so far
 	Apportioned uint64 // of them, those that Settle shared out among several places
 	Unlaunched  uint64 // and those of functions that nobody was seen to launch
 
 	functions []*function // by number - 1
 	numbers   map[code]uint32
+	callers   map[uint64]map[string][]string // by module
 	launchers map[cacheKey]*launcher
 	recent    recent // launches that a sample may still name
 }
@@ -35,6 +40,7 @@ type function struct {
 	before    []*launcher // those of the period before
 	samples   tallies     // that nobody has yet
 	set       uint32      // who listened when the last of them came
+	launched  bool        // it is a kernel: somebody launched it at some time
 }
 
 // launcher is a place that launches a function.
@@ -51,7 +57,7 @@ type target struct {
 
 // NewSampling returns what brings samples to the trees of one aggregator.
 func NewSampling(serialized bool) *Sampling {
-	return &Sampling{Serialized: serialized, numbers: map[code]uint32{}, launchers: map[cacheKey]*launcher{}, recent: newRecent()}
+	return &Sampling{Serialized: serialized, numbers: map[code]uint32{}, callers: map[uint64]map[string][]string{}, launchers: map[cacheKey]*launcher{}, recent: newRecent()}
 }
 
 // Number returns the number of a function, from 1. One whose module is not known has module 0.
@@ -62,6 +68,9 @@ func (s *Sampling) Number(f record.Function) uint32 {
 		s.functions = append(s.functions, &function{Function: f})
 		n = uint32(len(s.functions))
 		s.numbers[key] = n
+	}
+	if known := s.function(n); known.Index == 0 {
+		known.Index = f.Index
 	}
 	return n
 }
@@ -96,7 +105,7 @@ func (a *Aggregator) launcher(key cacheKey, order uint64) *launcher {
 func (s *Sampling) take(key cacheKey, l *launcher) {
 	s.launchers[key] = l
 	f := s.function(key.function)
-	f.launchers = append(f.launchers, l)
+	f.launchers, f.launched = append(f.launchers, l), true
 }
 
 // stranger returns the launcher of kernels whose launch was lost.
@@ -162,7 +171,11 @@ func (a *Aggregator) launcherOf(r *record.Sample, number uint32, waiting func(ui
 	if !ok || at.Graph {
 		return nil
 	}
-	l := a.launcher(cacheKey{launch: at.Launch, name: r.Function, function: number}, launchOrder(at.Order))
+	kernel := a.Sampling.kernelOf(number, &at)
+	if kernel == 0 {
+		return nil
+	}
+	l := a.launcher(cacheKey{launch: at.Launch, name: a.Sampling.function(kernel).Name, function: kernel}, launchOrder(at.Order))
 	a.Sampling.recent.add(r.Correlation, l)
 	return l
 }

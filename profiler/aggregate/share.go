@@ -34,7 +34,10 @@ func (a *Aggregator) Settle() {
 func (s *Sampling) count() {
 	by := s.launchersByName()
 	for _, f := range s.functions {
-		switch from := f.from(by); {
+		if len(f.samples) == 0 {
+			continue
+		}
+		switch from := s.launchersOf(f, by); {
 		case len(from) == 0:
 			s.Unlaunched += f.samples.total()
 		case len(merged(from)) > 1:
@@ -70,7 +73,7 @@ func (a *Aggregator) share(of func(*Tree) *shares) {
 		if len(f.samples) == 0 {
 			continue
 		}
-		if from := f.from(by); len(from) > 0 {
+		if from := a.Sampling.launchersOf(f, by); len(from) > 0 {
 			f.apportion(uint32(i+1), merged(from), of)
 			continue
 		}

@@ -276,7 +276,7 @@ func (r *Resolver) Resolve(k *record.Activity) (Answer, bool) {
 // Launched tells where a launch was made whose kernel has not been resolved yet.
 func (r *Resolver) Launched(correlation uint32) (Answer, bool) {
 	l, ok := r.launches[correlation]
-	return Answer{Launch: l.Place, Graph: l.graph, Order: correlation}, ok
+	return Answer{Launch: l.Place, Graph: l.graph, Order: correlation, Function: r.functions[correlation]}, ok
 }
 
 func (r *Resolver) drop(corr uint32) {

@@ -44,7 +44,7 @@ func (m SamplingMode) String() string {
 type SamplingOptions struct {
 	Mode           SamplingMode
 	Interval       uint64            // cycles between two samples of a multiprocessor; a source may round it
-	Kernels        func(string) bool // of a function's linker name: whether to keep its samples; nil keeps all
+	Kernels        func(string) bool // of a kernel's linker name: whether to keep samples of it and of what it calls; nil keeps all
 	HardwareBuffer uint64            // bytes on the GPU
 	ScratchBuffer  uint64            // bytes on the host, of the vendor library
 }

@@ -94,7 +94,11 @@ type place struct {
 func (b *lineReader) copied(root *profile.Node) *profile.Node {
 	var path []*profile.Node
 	var top *profile.Node
+	kernels := map[*profile.Node]bool{} // of the copies
 	root.Walk(func(n *profile.Node, depth int) bool {
+		if depth > 0 && kernels[path[depth-1]] && lineFrame.MatchString(n.Name) {
+			return false
+		}
 		c := &profile.Node{Name: n.Name}
 		path = append(path[:depth], c)
 		if depth > 0 {
@@ -102,11 +106,11 @@ func (b *lineReader) copied(root *profile.Node) *profile.Node {
 		} else {
 			top = c
 		}
-		if !hasLines(n) {
-			return true
+		if hasLines(n) {
+			b.kernel(n, c)
+			kernels[c] = true
 		}
-		b.kernel(n, c)
-		return false
+		return true // functions that a kernel calls are below it
 	})
 	return top
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // TestEveryInstructionAgainstCUPTI compares internal/cubin's source lines with CUPTI's own, for every instruction of the
-// cubins in its testdata and of the folder that CUBINS names. CUPTI names another library than the pinned wheels' ones.
+// cubins in its testdata, of those that its own tests have compiled, and of the folder that CUBINS names. CUPTI names another library than the pinned wheels' ones.
 func TestEveryInstructionAgainstCUPTI(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "lines")
 	if out, err := exec.Command("cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, "testdata/lines.c", "-ldl").CombinedOutput(); err != nil {
@@ -47,11 +47,18 @@ func libraries(t *testing.T) []string {
 func cubinFiles(t *testing.T) []string {
 	t.Helper()
 	files, _ := filepath.Glob("../../internal/cubin/testdata/*.cubin")
-	more, _ := filepath.Glob(filepath.Join(os.Getenv("CUBINS"), "*.cubin"))
 	if len(files) == 0 {
 		t.Fatal("no cubins in ../../internal/cubin/testdata")
 	}
-	return append(files, more...)
+	more := "../../.venv/oracles/cubins/*"
+	if named := os.Getenv("CUBINS"); named != "" {
+		more = named
+	}
+	for _, pattern := range []string{"*.cubin", "*/*.cubin"} {
+		found, _ := filepath.Glob(filepath.Join(more, pattern))
+		files = append(files, found...)
+	}
+	return files
 }
 
 // compare returns the number of instructions that CUPTI has an answer for. It knows kernels, and no other functions.

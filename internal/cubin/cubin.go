@@ -41,7 +41,8 @@ type Function struct {
 	PTXLines []Row // by line of File.PTX
 
 	section int
-	offset  uint64 // of the first instruction in the section
+	offset  uint64      // of the first instruction in the section
+	parts   []*Function // those that lie within this one's code, as the compiler puts what only one kernel calls
 }
 
 const (
@@ -118,7 +119,45 @@ func (r *reader) functions() error {
 		f.LocalLoads, f.LocalStores = localAccesses(f.Code)
 		r.file.Functions = append(r.file.Functions, f)
 	}
+	r.parts()
 	return nil
+}
+
+// parts tells kernels which functions lie within their code.
+func (r *reader) parts() {
+	kernels := map[int]*Function{}
+	for i := range r.file.Functions {
+		if f := &r.file.Functions[i]; f.Entry {
+			kernels[f.section] = f
+		}
+	}
+	for i := range r.file.Functions {
+		f := &r.file.Functions[i]
+		if k := kernels[f.section]; k != nil && k != f {
+			k.parts = append(k.parts, f)
+		}
+	}
+}
+
+// nameAt is what the source calls the function that an address is in.
+func (f *Function) nameAt(pc uint64) string {
+	for _, p := range f.parts {
+		if at := pc + f.offset; at >= p.offset && at-p.offset < p.Size {
+			return SourceName(p.Name)
+		}
+	}
+	return SourceName(f.Name)
+}
+
+// SourceName is a function's name without what the compiler puts in front of a copy for one kernel:
+// $kernel$_Z4slowfi.
+func SourceName(symbol string) string {
+	if of, isCopy := strings.CutPrefix(symbol, "$"); isCopy {
+		if _, name, found := strings.Cut(of, "$"); found && name != "" {
+			return name
+		}
+	}
+	return symbol
 }
 
 // code is a function's part of the image; nil if the symbol points outside.
@@ -162,7 +201,11 @@ func (f *File) Function(name string) *Function {
 
 // section returns a section's bytes, nil if there is none of that name.
 func (r *reader) section(name string) []byte {
-	s := r.elf.Section(name)
+	return r.inside(r.elf.Section(name))
+}
+
+// inside returns a section's bytes, nil if they are not all in the image.
+func (r *reader) inside(s *elf.Section) []byte {
 	if s == nil || s.Type == elf.SHT_NOBITS || s.Offset > uint64(len(r.image)) || s.FileSize > uint64(len(r.image))-s.Offset {
 		return nil
 	}

@@ -3,9 +3,11 @@ package cubin
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -50,6 +52,50 @@ func TestFunctionsAndWhatTheyNeed(t *testing.T) {
 	}
 }
 
+func TestCallersOfFunctions(t *testing.T) {
+	for file, want := range map[string]string{
+		// Copies for one kernel each.
+		"calls.sm90": `$__internal_0_$__cuda_sm20_sqrt_rn_f32_slowpath: through_pointers
+$__internal_1_$__cuda_sm3x_div_rn_noftz_f32_slowpath: through_pointers
+$__internal_2_$__cuda_sm20_div_rn_f64_full: divides
+$__internal_3_$__cuda_sm3x_div_rn_noftz_f32_slowpath: divides
+$own_leaf$_Z4leaffi: own_leaf
+$own_leaf$_Z5twiceIZ8own_leafEUlfE_EfT_f: own_leaf
+$recursive$_Z5stepsi: recursive
+$shared_leaf$_Z4leaffi: shared_leaf
+$shared_leaf$_Z6middlefi: shared_leaf
+$through_pointers$_Z7half_off: through_pointers
+$through_pointers$_Z8third_off: through_pointers
+$through_pointers$_ZNK6Circle4areaEf: through_pointers
+$through_pointers$_ZNK6Square4areaEf: through_pointers
+`,
+		// Sections of their own, and a call graph. "two" calls leaf itself, "one" through middle.
+		"shared.sm90": `_Z11unused_twinf: pointers
+_Z4leaff: one, two
+_Z5againi: pointers
+_Z6chosenf: pointers
+_Z6middlef: one
+`,
+		"matmul.sm80": "",
+	} {
+		image, err := os.ReadFile("testdata/" + file + ".cubin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		callers, err := Callers(image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, name := range slices.Sorted(maps.Keys(callers)) {
+			got += name + ": " + strings.Join(callers[name], ", ") + "\n"
+		}
+		if got != want {
+			t.Errorf("%s:\n--- got\n%s--- want\n%s", file, got, want)
+		}
+	}
+}
+
 // The multiplication of act, which twice calls, which the kernel calls: kernels.py has the lines.
 func TestInlinedChain(t *testing.T) {
 	f := open(t, "testdata/inlined.sm90.cubin")
@@ -63,6 +109,9 @@ func TestInlinedChain(t *testing.T) {
 	}
 	if line := fn.PTXLine(0x150); !strings.Contains(f.PTX[line-1], "mul.f32") {
 		t.Errorf("PTX line %d is %q, want the multiplication", line, f.PTX[line-1])
+	}
+	if frames := fn.Frames(fn.Size); frames != nil || fn.PTXLine(fn.Size) != 0 {
+		t.Errorf("what is behind the function comes from %v", frames)
 	}
 }
 
@@ -82,9 +131,11 @@ func TestFunctionNamesOfInlinedCode(t *testing.T) {
 			t.Errorf("no instruction has the chain %s; there are %v", want, names)
 		}
 	}
-	// A function that only one kernel calls lies within the kernel's code, and so do its lines.
-	if frames := f.Function("$second$_Z4slowfi").Frames(0); len(frames) == 0 || filepath.Base(frames[0].File) != "two.cu" {
-		t.Errorf("the function that is not inlined starts at %v", frames)
+	// A function that only one kernel calls lies within the kernel's code, and so do its lines: a sample may name either.
+	slow, second := f.Function("$second$_Z4slowfi"), f.Function("second")
+	frames, same := slow.Frames(0), second.Frames(slow.offset-second.offset)
+	if len(frames) != 1 || filepath.Base(frames[0].File) != "two.cu" || frames[0].Func != "_Z4slowfi" || !slices.Equal(frames, same) {
+		t.Errorf("the function that is not inlined starts at %v, as a part of its kernel at %v", frames, same)
 	}
 }
 
@@ -135,7 +186,7 @@ func FuzzLines(f *testing.F) {
 		if err := m.run(); err != nil {
 			return
 		}
-		fn := Function{Name: "f"}
+		fn := Function{Name: "f", Size: 1 << 62}
 		for _, s := range m.sequences {
 			fn.Lines = window(s.rows, 0, 1<<62)
 			fn.Frames(16)
@@ -145,17 +196,26 @@ func FuzzLines(f *testing.F) {
 
 // TestDamage reads cubins with some bytes changed: an error or a file, and never a panic.
 func TestDamage(t *testing.T) {
-	image, err := os.ReadFile("testdata/inlined.sm90.cubin")
-	if err != nil {
-		t.Fatal(err)
+	for _, file := range []string{"testdata/inlined.sm90.cubin", "testdata/shared.sm90.cubin"} {
+		image, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		damage(t, image)
 	}
+}
+
+func damage(t *testing.T, image []byte) {
+	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 5000 {
+	for range 3000 {
 		damaged := bytes.Clone(image)
 		for range 1 + r.IntN(5) {
 			damaged[r.IntN(len(damaged))] = byte(r.Uint32())
 		}
-		f, err := Read(damaged[:len(damaged)-r.IntN(2)*r.IntN(len(damaged))])
+		damaged = damaged[:len(damaged)-r.IntN(2)*r.IntN(len(damaged))]
+		Callers(damaged)
+		f, err := Read(damaged)
 		if err != nil {
 			continue
 		}

@@ -32,10 +32,10 @@ type Frame struct {
 // was inlined through, the function's own line last. It is empty where there is no line information.
 func (f *Function) Frames(pc uint64) []Frame {
 	var chain []Frame
-	for r := find(f.Lines, pc); r != nil; r = r.Call {
+	for r := f.find(f.Lines, pc); r != nil; r = r.Call {
 		name := r.Callee
 		if r.Call == nil {
-			name = f.Name
+			name = f.nameAt(pc)
 		}
 		chain = append(chain, Frame{r.File, r.Line, name})
 		if len(chain) == mostInlined {
@@ -47,16 +47,16 @@ func (f *Function) Frames(pc uint64) []Frame {
 
 // PTXLine returns the line of File.PTX, from 1, that an instruction was made of; 0 if that is not known.
 func (f *Function) PTXLine(pc uint64) int {
-	if r := find(f.PTXLines, pc); r != nil {
+	if r := f.find(f.PTXLines, pc); r != nil {
 		return r.Line
 	}
 	return 0
 }
 
-// find returns the last row that is not behind an address.
-func find(rows []Row, pc uint64) *Row {
+// find returns the last row that is not behind an address, nil for one that is not in the function.
+func (f *Function) find(rows []Row, pc uint64) *Row {
 	at := sort.Search(len(rows), func(i int) bool { return rows[i].PC > pc })
-	if at == 0 || rows[at-1].End {
+	if pc >= f.Size || at == 0 || rows[at-1].End {
 		return nil
 	}
 	return &rows[at-1]

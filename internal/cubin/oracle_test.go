@@ -3,11 +3,13 @@ package cubin
 import (
 	"bufio"
 	"bytes"
+	"flag"
 	"fmt"
-	"os"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,25 +28,31 @@ func nvdisasm(t *testing.T) string {
 var (
 	textLabel   = regexp.MustCompile(`^\.text\.(\S+):$`)
 	sourceLine  = regexp.MustCompile(`^\s*//## File "(.*?)", line (\d+)(?: inlined at "(.*?)", line (\d+))?$`)
-	instruction = regexp.MustCompile(`^\s*/\*([0-9a-f]+)\*/\s`)
+	instruction = regexp.MustCompile(`^\s*/\*([0-9a-f]+)\*/\s+(?:\{\s+)?(?:@!?U?P(?:\d|T)\s+)?([A-Z][A-Z0-9_]*)`)
 )
 
-// theirs is what nvdisasm says of every instruction: function+address → chain of places, innermost first. The option
-// -gi asks for lines of the source, -gp for lines of the PTX.
-func theirs(t *testing.T, file, option string) map[string]string {
+// told is what nvdisasm says of an instruction.
+type told struct {
+	chain     string // places, innermost first
+	operation string
+}
+
+// theirs is what nvdisasm says of every instruction: section+address → what. The option -gi asks for lines of the source
+// with their calls, -g for lines of the source, -gp for lines of the PTX.
+func theirs(t *testing.T, file, option string) map[string]told {
 	t.Helper()
 	out, err := exec.Command(nvdisasm(t), option, "-c", file).Output()
 	if err != nil {
-		t.Skipf("nvdisasm %s: %v", file, err)
+		t.Fatalf("nvdisasm %s %s: %v", option, file, err)
 	}
-	all := map[string]string{}
-	function, chain, fresh := "", "", true
+	all := map[string]told{}
+	section, chain, fresh := "", "", true
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		text := lines.Text()
 		if m := textLabel.FindStringSubmatch(text); m != nil {
-			function, chain = m[1], ""
+			section, chain = m[1], ""
 		} else if m := sourceLine.FindStringSubmatch(text); m != nil {
 			if fresh {
 				chain = ""
@@ -52,26 +60,55 @@ func theirs(t *testing.T, file, option string) map[string]string {
 			chain, fresh = chain+m[1]+":"+m[2]+" ", false
 		} else if m := instruction.FindStringSubmatch(text); m != nil {
 			pc, _ := strconv.ParseUint(m[1], 16, 64)
-			all[fmt.Sprintf("%s+%#x", function, pc)] = chain
+			all[at(section, pc)] = told{chain, m[2]}
 			fresh = true
 		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
 	}
 	return all
 }
 
-// ours is the same by us. nvdisasm says nothing where the innermost place stays and only the calls around it change,
-// so its reader would see the calls from before; we know better, but compare what it shows.
-func ours(f *File, chainOf func(*Function, uint64) string) map[string]string {
-	all := map[string]string{}
+func at(section string, pc uint64) string { return fmt.Sprintf("%s+%#x", section, pc) }
+
+// section is where a function lies: that of a kernel, also for the functions that only this kernel calls.
+func section(f *File, fn *Function) string {
 	for i := range f.Functions {
-		fn := &f.Functions[i]
+		if k := &f.Functions[i]; k.section == fn.section && k.Entry {
+			return k.Name
+		}
+	}
+	return fn.Name
+}
+
+// ours is the same by us, of every instruction of every function. Those in a kernel's section come once for the kernel
+// and once for themselves: if the two differed, it would show. nvdisasm says nothing where the innermost place stays
+// and only the calls around it change, so its reader would see the calls from before; we know better, but compare what
+// it shows.
+func ours(t *testing.T, f *File, chainOf func(*Function, uint64) string) map[string]told {
+	t.Helper()
+	all := map[string]told{}
+	functions := slices.Clone(f.Functions)
+	slices.SortStableFunc(functions, func(a, b Function) int { return int(b.Size) - int(a.Size) }) // kernels before what they hold
+	for i := range functions {
+		fn := &functions[i]
 		shown, innermost := "", ""
 		for pc := uint64(0); pc < fn.Size; pc += InstructionSize {
 			chain := chainOf(fn, pc)
-			if place, _, _ := strings.Cut(chain, " "); place != innermost || place == "" {
+			key := at(section(f, fn), fn.offset+pc)
+			place, _, _ := strings.Cut(chain, " ")
+			if place != innermost || place == "" {
 				shown, innermost = chain, place
 			}
-			all[fmt.Sprintf("%s+%#x", fn.Name, pc)] = shown
+			mine := told{shown, Operation(fn.Code[pc:])}
+			if kernel, twice := all[key]; twice {
+				if by, _, _ := strings.Cut(kernel.chain, " "); by != place || kernel.operation != mine.operation {
+					t.Errorf("%s: %v as a part of its kernel, and %v of %s", key, kernel, mine, fn.Name)
+				}
+				continue
+			}
+			all[key] = mine
 		}
 	}
 	return all
@@ -85,6 +122,13 @@ func sourceChain(fn *Function, pc uint64) string {
 	return chain
 }
 
+func sourcePlace(fn *Function, pc uint64) string {
+	for _, frame := range fn.Frames(pc) {
+		return fmt.Sprintf("%s:%d ", frame.File, frame.Line)
+	}
+	return ""
+}
+
 func ptxChain(fn *Function, pc uint64) string {
 	if line := fn.PTXLine(pc); line != 0 {
 		return fmt.Sprintf(".nv_debug_ptx_txt:%d ", line)
@@ -92,41 +136,66 @@ func ptxChain(fn *Function, pc uint64) string {
 	return ""
 }
 
-// cubins are those of testdata, and of the folder that CUBINS names.
-func cubins(t *testing.T) []string {
-	t.Helper()
-	files, _ := filepath.Glob("testdata/*.cubin")
-	if more := os.Getenv("CUBINS"); more != "" {
-		extra, _ := filepath.Glob(filepath.Join(more, "*.cubin"))
-		files = append(files, extra...)
+// all also asks for lines without their calls, and for lines of the PTX, of what is not in testdata: minutes.
+var all = flag.Bool("all", false, "compare all cubins with nvdisasm in every way")
+
+// TestEveryInstructionAgainstNvdisasm compares the places of all instructions with what NVIDIA's tool says of them, and
+// the names of their operations.
+func TestEveryInstructionAgainstNvdisasm(t *testing.T) {
+	for _, file := range zoo(t) {
+		t.Run(zooName(file), func(t *testing.T) {
+			t.Parallel()
+			f := open(t, file)
+			want, have := theirs(t, file, "-gi"), ours(t, f, sourceChain)
+			comparePlaces(t, "-gi", want, have)
+			compareOperations(t, want, have)
+			if *all || !strings.Contains(file, ".venv") {
+				comparePlaces(t, "-g", theirs(t, file, "-g"), ours(t, f, sourcePlace))
+				comparePlaces(t, "-gp", theirs(t, file, "-gp"), ours(t, f, ptxChain))
+			}
+		})
 	}
-	if len(files) == 0 {
-		t.Fatal("no cubins in testdata")
-	}
-	return files
 }
 
-func TestEveryInstructionAgainstNvdisasm(t *testing.T) {
-	for _, file := range cubins(t) {
-		f := open(t, file)
-		for option, chainOf := range map[string]func(*Function, uint64) string{"-gi": sourceChain, "-gp": ptxChain} {
-			want, have := theirs(t, file, option), ours(f, chainOf)
-			wrong, inlined := 0, 0
-			for at, chain := range want {
-				if strings.Count(chain, " ") > 1 {
-					inlined++
-				}
-				if have[at] == chain {
-					continue
-				}
-				if wrong++; wrong <= 5 {
-					t.Errorf("%s %s %s\n--- ours\n%s\n--- nvdisasm's\n%s", file, option, at, have[at], chain)
-				}
-			}
-			if len(want) == 0 {
-				t.Errorf("%s: nvdisasm %s showed no instruction", file, option)
-			}
-			t.Logf("%s %s: %d instructions, %d of inlined code, %d differ", filepath.Base(file), option, len(want), inlined, wrong)
+// zooName is a file's name with the compiler's: cutlass/cute_gemm.sm90a.cubin.
+func zooName(file string) string {
+	return filepath.Join(filepath.Base(filepath.Dir(file)), filepath.Base(file))
+}
+
+func comparePlaces(t *testing.T, option string, want, have map[string]told) {
+	t.Helper()
+	wrong, placed, inlined := 0, 0, 0
+	for _, at := range slices.Sorted(maps.Keys(want)) {
+		chain := want[at].chain
+		if chain != "" {
+			placed++
 		}
+		if strings.Count(chain, " ") > 1 {
+			inlined++
+		}
+		if mine, is := have[at]; is && mine.chain == chain {
+			continue
+		}
+		if wrong++; wrong <= 5 {
+			t.Errorf("%s %s\n--- ours\n%s\n--- nvdisasm's\n%s", option, at, have[at].chain, chain)
+		}
+	}
+	if len(want) != len(have) || len(want) == 0 {
+		t.Errorf("%s: nvdisasm shows %d instructions, we have %d", option, len(want), len(have))
+	}
+	t.Logf("%s: %d instructions, %d with a place, %d of inlined code, %d differ", option, len(want), placed, inlined, wrong)
+}
+
+// compareOperations lists the names that we lack, or that are not NVIDIA's.
+func compareOperations(t *testing.T, want, have map[string]told) {
+	t.Helper()
+	wrong := map[string]bool{}
+	for at, theirs := range want {
+		if mine := have[at].operation; mine != theirs.operation {
+			wrong[fmt.Sprintf("we say %s of %s", mine, theirs.operation)] = true
+		}
+	}
+	for _, text := range slices.Sorted(maps.Keys(wrong)) {
+		t.Error(text)
 	}
 }

@@ -160,7 +160,7 @@ static int put_descriptor(struct bytes *kind, struct bytes *tensors, PyObject *d
     py.PyErr_Clear();
     padding = py.PyUnicode_InternFromString("zero");
   }
-  uint64_t number = padding ? trace_definition(padding, trace_help.describe) : 0;
+  uint64_t number = padding ? trace_definition(padding, trace_help.define) : 0;
   put_uint(kind, number);
   return done(padding, number != 0);
 }

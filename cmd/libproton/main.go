@@ -24,13 +24,14 @@ import (
 	"github.com/goproton/goproton/hooks"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profiler/control"
+	"github.com/goproton/goproton/profiler/launchkinds"
 	"github.com/goproton/goproton/profiler/nvidia"
 	"github.com/goproton/goproton/profiler/tracelog"
 )
 
 var (
 	service   = control.New()
-	tracing   = tracelog.Service{Complain: func(what string) { say(what) }}
+	tracing   = tracelog.Service{Complain: func(what string) { say(what) }, Register: register}
 	recording *cupti.Recording
 )
 
@@ -79,6 +80,8 @@ func call(method string, params []byte) []byte {
 	}
 	return answer
 }
+
+func register(k tracelog.Kind) uint32 { return launchkinds.Register(launchkinds.Kind(k)) }
 
 // traceCall does the control calls of traces, of which some carry a launch: they are kept out of recordings.
 func traceCall(method string, params []byte) []byte {

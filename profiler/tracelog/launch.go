@@ -233,6 +233,9 @@ func (w *argumentWriter) definition(id uint64) {
 	w.out = append(w.out, text...)
 }
 
+// text writes a definition that is no JSON but plain text.
+func (w *argumentWriter) text(id uint64) { w.out = appendText(w.out, string(w.d.text(id))) }
+
 func (w *argumentWriter) list(values []int64) {
 	w.out = append(w.out, '[')
 	for i, v := range values {
@@ -278,7 +281,7 @@ func (w *argumentWriter) tensor() {
 	w.key("dtype")
 	w.out = appendText(w.out, kind.Name)
 	w.key("device")
-	w.definition(device)
+	w.text(device)
 	w.key("stride")
 	w.list(stride)
 	w.number("numel", numel)
@@ -328,6 +331,6 @@ func (w *argumentWriter) descriptor() {
 		w.list(w.kind.ints())
 	}
 	w.key("padding")
-	w.definition(w.kind.uint())
+	w.text(w.kind.uint())
 	w.out = append(w.out, '}')
 }

@@ -15,6 +15,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/goproton/goproton/tritonparse"
 )
 
 // Options is what `goproton.trace.init` was asked for, as far as it concerns the writer.
@@ -49,7 +51,7 @@ func (h header) outputName(rank int64) string {
 	if h.Options.Compression == "none" {
 		suffix = ".ndjson"
 	}
-	return fmt.Sprintf("dedicated_log_triton_trace_%s_rank_%s_pid_%d_host_%s_%s", h.User, token, h.PID, h.Host, suffix)
+	return fmt.Sprintf(tritonparse.Prefix+"%s_rank_%s_pid_%d_host_%s_%s", h.User, token, h.PID, h.Host, suffix)
 }
 
 // spoolPrefix begins the names of the two files of a process that is tracing, or that died while it was.

@@ -1,0 +1,431 @@
+package tracelog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/goproton/goproton/tritonparse"
+)
+
+// producer writes records as hooks/trace.c does.
+type producer struct {
+	log      *Log
+	sequence uint64
+}
+
+type bytesOf []byte
+
+func (b bytesOf) uint(v uint64) bytesOf   { return binary.AppendUvarint(b, v) }
+func (b bytesOf) int(v int64) bytesOf     { return binary.AppendUvarint(b, uint64(v)<<1^uint64(v>>63)) }
+func (b bytesOf) fixed(v uint64) bytesOf  { return binary.LittleEndian.AppendUint64(b, v) }
+func (b bytesOf) tag(c byte) bytesOf      { return append(b, c) }
+func (b bytesOf) list(v ...int64) bytesOf { return bytesOf.values(b.uint(uint64(len(v))), v) }
+func (b bytesOf) values(v []int64) bytesOf {
+	for _, n := range v {
+		b = b.int(n)
+	}
+	return b
+}
+
+// push adds a record to the ring, as ring_push in hooks/tracering.c does while there is room.
+func push(r *ring, payload []byte) bool {
+	capacity := uint64(len(r.mem) - ringHeader)
+	need := (4 + uint64(len(payload)) + recordAlign - 1) / recordAlign * recordAlign
+	position := r.written()
+	at, skip := position%capacity, uint64(0)
+	if capacity-at < need {
+		skip = capacity - at
+	}
+	if position+skip+need-*r.word(atRead) > capacity {
+		return false
+	}
+	data := r.mem[ringHeader:]
+	if skip > 0 {
+		binary.LittleEndian.PutUint32(data[at:], skipToStart)
+		at = 0
+	}
+	binary.LittleEndian.PutUint32(data[at:], uint32(len(payload)))
+	copy(data[at+4:], payload)
+	*r.word(atWritten) = position + skip + need
+	return true
+}
+
+func (p *producer) launch(t testing.TB, n int64) {
+	t.Helper()
+	l := p.log
+	stack := l.Define([]byte("/p/train.py:1@<module>\x00/p/a@b.py:7@step"))
+	template := l.Define([]byte(`{"name":"add","hash":"ab","metadata":{"hash":"ab","num_warps":4},"args":["x","n","f","flag","none","big"]}`))
+	dtype, device := l.Define([]byte(`{"name":"torch.float16","size":2}`)), l.Define([]byte("cuda:0"))
+	kind := bytesOf{}.tag('G').list(4, 1)
+	kind = kind.tag('x').uint(dtype).uint(device).int(3).list(8, 1, 2).list(2, 99, 1)
+	kind = kind.tag('i').int(n).tag('f').fixed(math.Float64bits(math.Inf(-1))).tag('t').tag('n')
+	const big = `{"type":"int","value":1e3}`
+	kind = append(kind.tag('j').uint(uint64(len(big))), big...)
+	p.sequence++
+	head := bytesOf{recordLaunch}.fixed(1_800_000_000_123_456_789).fixed(0x1234).tag(hasArguments)
+	head = head.uint(stack).uint(template).uint(p.sequence).int(-1).int(0).uint(uint64(len(kind)))
+	payload := append(head, kind...)
+	payload = payload.fixed(0x7f0000000000).uint(8)
+	payload = append(payload, `"min":-1`...)
+	for deadline := time.Now().Add(time.Minute); !push(l.ring, payload); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the writer makes no room")
+		}
+	}
+}
+
+func begin(t testing.TB, o Options) *Log {
+	t.Helper()
+	t.Setenv("USER", "me")
+	l, err := Begin(o, func(what string) { t.Errorf("complained: %s", what) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// records reads the traces of a folder, or those that a pattern matches, with nothing of this package.
+func records(t testing.TB, pattern string) []map[string]any {
+	t.Helper()
+	if info, err := os.Stat(pattern); err == nil && info.IsDir() {
+		pattern = filepath.Join(pattern, tritonparse.Prefix+"*")
+	}
+	paths, _ := filepath.Glob(pattern)
+	var all []map[string]any
+	for _, path := range paths {
+		packed, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := packed
+		if bytes.HasPrefix(packed, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
+			d, _ := zstd.NewReader(nil)
+			if text, err = d.DecodeAll(packed, nil); err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			d.Close()
+		}
+		for _, line := range bytes.Split(bytes.TrimSpace(text), []byte{'\n'}) {
+			var r map[string]any
+			if err := json.Unmarshal(line, &r); err != nil {
+				t.Fatalf("%s: %v: %s", path, err, line)
+			}
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func TestLaunchRecord(t *testing.T) {
+	folder := t.TempDir()
+	l := begin(t, Options{Folder: folder, Compression: "none"})
+	p := producer{log: l}
+	p.launch(t, -5)
+	if got := l.End(time.Second); got != (Counts{Launches: 1}) {
+		t.Errorf("counted %+v", got)
+	}
+	paths, _ := filepath.Glob(filepath.Join(folder, "*"))
+	if len(paths) != 1 || !strings.Contains(paths[0], fmt.Sprintf("_triton_trace_me_rank_none_pid_%d_host_", os.Getpid())) {
+		t.Fatalf("left behind: %v", paths)
+	}
+	text, err := os.ReadFile(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"event_type":"launch","pid":PID,"name":"add","function":4660,"stream":-1,"grid":[4,1],` +
+		`"compilation_metadata":{"hash":"ab","num_warps":4},` +
+		`"extracted_args":{"x":{"type":"tensor","shape":[8,1,2],"dtype":"torch.float16","device":"cuda:0","stride":[2,99,1],"numel":16,` +
+		`"is_contiguous":true,"element_size":2,"storage_offset":3,"memory_usage":32,"data_ptr":"0x7f0000000000","min":-1},` +
+		`"n":{"type":"int","value":-5},"f":{"type":"float","value":"-inf"},"flag":{"type":"bool","value":true},` +
+		`"none":{"type":"NoneType","repr":"None"},"big":{"type":"int","value":1e3}},"extracted_inductor_args":{},` +
+		`"stack":[{"line":1,"name":"<module>","filename":"/p/train.py","loc":""},{"line":7,"name":"step","filename":"/p/a@b.py","loc":""}],` +
+		`"timestamp":"2027-01-15T08:00:00.123456Z","goproton":{"launch":"KIND","device":0,"timestamp":{"ns":1800000000123456789,"sequence":1}}}` + "\n"
+	got := strings.Replace(string(text), fmt.Sprintf(`"pid":%d`, os.Getpid()), `"pid":PID`, 1)
+	var r struct{ Goproton struct{ Launch string } }
+	_ = json.Unmarshal(text, &r)
+	if got = strings.Replace(got, r.Goproton.Launch, "KIND", 1); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestManyLaunchesGoAroundTheRing(t *testing.T) {
+	folder := t.TempDir()
+	l := begin(t, Options{Folder: folder, Compression: "zstd"})
+	p := producer{log: l}
+	const n = 150_000 // 20 MB of records
+	for i := range int64(n) {
+		p.launch(t, i%7)
+	}
+	if got := l.End(time.Second); got != (Counts{Launches: n}) {
+		t.Errorf("counted %+v", got)
+	}
+	last := 0.0
+	all := records(t, folder)
+	for _, r := range all {
+		at := r["goproton"].(map[string]any)["timestamp"].(map[string]any)["sequence"].(float64)
+		if at != last+1 {
+			t.Fatalf("launch %v follows %v", at, last)
+		}
+		last = at
+	}
+	if len(all) != n {
+		t.Errorf("%d records of %d", len(all), n)
+	}
+}
+
+// spool is what a process leaves that dies: its files are copied while it lives.
+func spool(t testing.TB, folder string) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	paths, _ := filepath.Glob(filepath.Join(folder, "*"))
+	hidden, _ := filepath.Glob(filepath.Join(folder, spooltritonparse.Prefix+"*"))
+	for _, path := range append(paths, hidden...) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.Base(path)] = text
+	}
+	return files
+}
+
+// died puts such files where they can be recovered, under the number of a process that is not this one.
+func died(t testing.TB, files map[string][]byte) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+func names(t testing.TB, folder string) (left []string) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), spoolPrefix) {
+			left = append(left, e.Name())
+		}
+	}
+	return left
+}
+
+func TestRecoverAfterDeath(t *testing.T) {
+	for _, compression := range []string{"zstd", "gzip", "none"} {
+		t.Run(compression, func(t *testing.T) {
+			folder := t.TempDir()
+			l := begin(t, Options{Folder: folder, Compression: compression})
+			p := producer{log: l}
+			for i := range int64(100) {
+				p.launch(t, i)
+				if i == 50 {
+					time.Sleep(4 * busy) // half of them are written
+				}
+			}
+			l.Event([]byte(`{"event_type":"autotune","ns":1800000000000000000,"stack":[["/p/x.py",3,"f"]],"members":{"kernel_name":"k"}}`))
+			files := spool(t, folder)
+			l.End(time.Second)
+
+			again := died(t, files)
+			found, err := Recover(again)
+			if err != nil || len(found.Problems) > 0 || found.Processes != 1 {
+				t.Fatalf("recovered %+v, %v", found, err)
+			}
+			if left := names(t, again); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+			if compression == "gzip" {
+				return // read below with what TritonParse's readers do; here the counts say enough
+			}
+			launches := 0
+			for _, r := range records(t, again) {
+				if r["event_type"] == "launch" {
+					launches++
+				}
+			}
+			if launches != 100 {
+				t.Errorf("%d launches of 100", launches)
+			}
+		})
+	}
+}
+
+// TestDeathAtEveryByte cuts the definitions, and the output, wherever a process can die in the middle of writing.
+func TestDeathAtEveryByte(t *testing.T) {
+	folder := t.TempDir()
+	l := begin(t, Options{Folder: folder, Compression: "zstd"})
+	p := producer{log: l}
+	p.launch(t, 1)
+	time.Sleep(4 * busy)
+	p.launch(t, 2)
+	p.launch(t, 3)
+	files := spool(t, folder)
+	l.End(time.Second)
+	var output, definitions, ringName string
+	for name := range files {
+		switch {
+		case strings.HasSuffix(name, ".definitions"):
+			definitions = name
+		case strings.HasSuffix(name, ".ring"):
+			ringName = name
+			files[name] = smaller(files[name])
+		default:
+			output = name
+		}
+	}
+	if output == "" || definitions == "" || ringName == "" {
+		t.Fatalf("files: %v", names(t, folder))
+	}
+	// Bytes after what was committed are those of a write that was cut.
+	for _, junk := range [][]byte{nil, {1}, bytes.Repeat([]byte{0xff}, 100)} {
+		with := map[string][]byte{output: append(bytes.Clone(files[output]), junk...), definitions: files[definitions], ringName: files[ringName]}
+		again := died(t, with)
+		if found, err := Recover(again); err != nil || len(found.Problems) > 0 || found.Launches != 2 {
+			t.Fatalf("%d bytes more: %+v, %v", len(junk), found, err)
+		}
+		if n := len(records(t, again)); n != 3 {
+			t.Errorf("%d bytes more: %d launches", len(junk), n)
+		}
+	}
+	// A definition is written before a launch refers to it; here the file is cut although they do. That costs those launches.
+	for cut := range len(files[definitions]) {
+		with := map[string][]byte{output: files[output], definitions: files[definitions][:cut], ringName: files[ringName]}
+		again := died(t, with)
+		found, err := Recover(again)
+		if err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		if found.Processes == 1 && found.Launches+found.Lost != 2 {
+			t.Errorf("cut at %d: %+v", cut, found)
+		}
+	}
+}
+
+// smaller makes a ring whose records have not gone around as small as they are.
+func smaller(ring []byte) []byte {
+	size := ringHeader + int(binary.LittleEndian.Uint64(ring[atWritten:]))
+	ring = bytes.Clone(ring[:size])
+	binary.LittleEndian.PutUint64(ring[atCapacity:], uint64(size-ringHeader))
+	return ring
+}
+
+func TestALivingProcessIsLeftAlone(t *testing.T) {
+	// fcntl's locks do not hold against the process that has them, so this asks what another would be told.
+	folder := t.TempDir()
+	l := begin(t, Options{Folder: folder, Compression: "none"})
+	defer l.End(time.Second)
+	out := lockedByAnother(t, l.ring.file.Name())
+	if !strings.Contains(out, "locked") {
+		t.Errorf("another process finds the ring %q", out)
+	}
+}
+
+func TestFolderThatCannotBeWritten(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Begin(Options{Folder: filepath.Join(file, "traces")}, nil); err == nil || !strings.Contains(err.Error(), "trace folder") {
+		t.Errorf("a folder below a file: %v", err)
+	}
+}
+
+func TestRankChangesTheFile(t *testing.T) {
+	folder := t.TempDir()
+	l := begin(t, Options{Folder: folder, Compression: "zstd"})
+	p := producer{log: l}
+	p.launch(t, 1)
+	push(l.ring, bytesOf{recordRank}.int(3))
+	p.launch(t, 2)
+	p.launch(t, 3)
+	l.End(time.Second)
+	for pattern, want := range map[string]int{"*_rank_none_*": 1, "*_rank_3_*": 2} {
+		if got := len(records(t, filepath.Join(folder, pattern))); got != want {
+			t.Errorf("%d launches in %s, want %d", got, pattern, want)
+		}
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full")
+	}
+	folder := t.TempDir()
+	t.Setenv("USER", "me")
+	said := make(chan string, 10)
+	l, err := Begin(Options{Folder: folder, Compression: "none"}, func(what string) { said <- what })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/dev/full", filepath.Join(folder, l.header.outputName(noRank))); err != nil {
+		t.Fatal(err)
+	}
+	p := producer{log: l}
+	p.launch(t, 1)
+	if got := l.End(time.Second); got.Launches != 0 || got.Lost != 1 {
+		t.Errorf("counted %+v", got)
+	}
+	if what := <-said; !strings.Contains(what, "the disk is full") {
+		t.Errorf("said %q", what)
+	}
+	if len(said) > 0 {
+		t.Errorf("and then %q", <-said)
+	}
+}
+
+func TestFunctionsOfAListing(t *testing.T) {
+	listing := "\t.headerflags\t@\"x\"\n\t.section .text.one,\"ax\"\n\t.global one\n\t.type one\n.text.one:\n  a;  \n  b;\n\t.headerflags\t@\"x\"\n" +
+		"\t.global two\n.text.two:\n  c;\n"
+	want := "Function:one\n  a;\n  b;\n\nFunction:two\n  c;\n\n"
+	if got := functionsOf(listing); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func FuzzRecover(f *testing.F) {
+	folder := f.TempDir()
+	f.Setenv("USER", "me")
+	l, err := Begin(Options{Folder: folder, Compression: "none"}, func(string) {})
+	if err != nil {
+		f.Fatal(err)
+	}
+	p := producer{log: l}
+	p.launch(f, 1)
+	files := spool(f, folder)
+	l.End(time.Second)
+	for name, text := range files {
+		if strings.HasSuffix(name, ".ring") {
+			files["ring"] = smaller(text)
+		} else if strings.HasSuffix(name, ".definitions") {
+			files["definitions"] = text
+		}
+	}
+	f.Add(files["ring"], files["definitions"])
+	f.Fuzz(func(t *testing.T, ring, definitions []byte) {
+		if bytes.Contains(definitions, []byte(`"path"`)) {
+			return // files of this machine
+		}
+		folder := t.TempDir()
+		base := filepath.Join(folder, spoolPrefix+"pid_1_host_h_")
+		if os.WriteFile(base+".ring", ring, 0o666) != nil || os.WriteFile(base+".definitions", definitions, 0o666) != nil {
+			t.Fatal("write the spool")
+		}
+		if _, err := Recover(folder); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

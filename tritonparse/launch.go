@@ -187,14 +187,18 @@ func (l *launch) at(i int) []byte {
 	return l.leaves[i].text
 }
 
-// keep returns a copy that stays valid.
-func (l *launch) keep() launch {
-	k := *l
-	k.text, k.rewritten = nil, nil
-	k.changes = slices.Clone(l.changes)
-	for i := range k.changes {
-		c := &k.changes[i]
-		c.value = value{text: bytes.Clone(c.text), tuned: c.tuned}
+// keep makes the launch a copy of another that stays valid, in the memory of what it was before.
+func (l *launch) keep(of *launch) {
+	changes := l.changes[:cap(l.changes)]
+	l.template, l.group = of.template, of.group
+	l.changes = changes[:0]
+	for i := range of.changes {
+		c := of.changes[i]
+		var own []byte
+		if i < len(changes) {
+			own = changes[i].text[:0]
+		}
+		c.value = value{text: append(own, c.text...), tuned: c.tuned}
+		l.changes = append(l.changes, c)
 	}
-	return k
 }

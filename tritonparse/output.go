@@ -1,6 +1,7 @@
 package tritonparse
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -26,6 +27,7 @@ type spill struct {
 	at   int64
 	err  error
 	free chan *flate.Writer // also bounds how many chunks are compressed at a time
+	used chan []byte        // buffers whose text has been compressed
 	wg   sync.WaitGroup
 }
 
@@ -41,7 +43,7 @@ func newSpill(folder string) (*spill, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &spill{file: f, free: make(chan *flate.Writer, runtime.GOMAXPROCS(0))}
+	s := &spill{file: f, free: make(chan *flate.Writer, runtime.GOMAXPROCS(0)), used: make(chan []byte, 8)}
 	for range cap(s.free) {
 		w, err := flate.NewWriter(io.Discard, 5)
 		if err != nil {
@@ -64,6 +66,60 @@ func (s *spill) failed() error {
 	return s.err
 }
 
+func (s *spill) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// read unpacks a chunk. All must have been compressed.
+func (s *spill) read(c *chunk) ([]byte, error) {
+	end := []byte{3, 0} // an empty last block
+	z := flate.NewReader(io.MultiReader(io.NewSectionReader(s.file, c.at, c.packed), bytes.NewReader(end)))
+	text := make([]byte, c.size)
+	_, err := io.ReadFull(z, text)
+	return text, err
+}
+
+// stream is text that is written piece by piece, and that the spill takes where there is too much of it.
+type stream struct {
+	buffer []byte
+	chunks []*chunk
+}
+
+func (t *stream) pack(s *spill) {
+	if len(t.buffer) > 0 {
+		t.chunks = append(t.chunks, s.add(t.buffer))
+		t.buffer = nil
+	}
+}
+
+// each calls f with each piece that was packed, and with the rest.
+func (t *stream) each(s *spill, f func([]byte) error) error {
+	for _, c := range t.chunks {
+		text, err := s.read(c)
+		if err != nil {
+			return err
+		}
+		if err := f(text); err != nil {
+			return err
+		}
+	}
+	return f(t.buffer)
+}
+
+// buffer is room for text that is to be added.
+func (s *spill) buffer() []byte {
+	select {
+	case b := <-s.used:
+		return b
+	default:
+		return make([]byte, 0, 16<<10)
+	}
+}
+
 // add compresses text, which belongs to the spill from now on, beside what else goes on.
 func (s *spill) add(text []byte) *chunk {
 	c := &chunk{size: int64(len(text))}
@@ -74,6 +130,12 @@ func (s *spill) add(text []byte) *chunk {
 		packed, err := deflate(w, text)
 		c.sum = crc32.ChecksumIEEE(text)
 		s.free <- w
+		if cap(text) >= chunkSize && cap(text) <= 2*chunkSize {
+			select {
+			case s.used <- text[:0]:
+			default:
+			}
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if err == nil && s.err == nil {

@@ -200,9 +200,9 @@ func parseAll(buckets []Bucket, folder string, o *Options, result *Result) ([][]
 		}
 		writing = make(chan error, 1)
 		go func() {
-			defer p.spill.close()
 			var err error
 			written[i], err = p.writeAll()
+			p.spill.close()
 			writing <- err
 		}()
 	}
@@ -218,6 +218,7 @@ func (p *parser) read(in *feed, progress *meter) error {
 	if p.spill, err = newSpill(p.folder); err != nil {
 		return err
 	}
+	p.sessions.spill = p.spill
 	for range p.bucket.Files {
 		f := in.next()
 		for b := range f.batches {
@@ -319,7 +320,11 @@ func (p *parser) takeLaunch(l *launch) {
 	}
 	k.diff.add(l)
 	k.work.add(l, index, id, p.options.Compat)
-	before := len(k.buffer)
+	if k.buffer == nil {
+		k.buffer = p.spill.buffer()
+		p.held += cap(k.buffer)
+	}
+	p.held -= cap(k.buffer)
 	k.buffer = l.appendLine(k.buffer)
 	k.buffer = append(append(append(k.buffer, `"launch_group_hash":"`...), l.group[:]...), `","occurrence_id":`...)
 	k.buffer = strconv.AppendInt(k.buffer, int64(id), 10)
@@ -327,20 +332,37 @@ func (p *parser) takeLaunch(l *launch) {
 		k.buffer = append(append(append(k.buffer, `,"autotune_launch_type":"`...), use...), '"')
 	}
 	k.buffer = append(k.buffer, "}\n"...)
-	p.held += len(k.buffer) - before
+	p.held += cap(k.buffer)
 	if len(k.buffer) >= chunkSize {
 		p.pack(k)
 	}
-	for p.held > heldBytes {
-		p.pack(slices.MaxFunc(p.order, func(a, b *kernel) int { return len(a.buffer) - len(b.buffer) }))
+	if p.held > heldBytes {
+		p.packLarge(heldBytes / 2)
 	}
 }
 
 // pack moves a kernel's launches out of memory.
 func (p *parser) pack(k *kernel) {
-	p.held -= len(k.buffer)
+	p.held -= cap(k.buffer)
 	k.chunks = append(k.chunks, p.spill.add(k.buffer))
-	k.buffer = make([]byte, 0, len(k.buffer)+len(k.buffer)/16)
+	k.buffer = nil
+}
+
+// packLarge packs the largest, until no more than so much is held.
+func (p *parser) packLarge(hold int) {
+	held := make([]*kernel, 0, len(p.order))
+	for _, k := range p.order {
+		if k.buffer != nil {
+			held = append(held, k)
+		}
+	}
+	slices.SortStableFunc(held, func(a, b *kernel) int { return cap(b.buffer) - cap(a.buffer) })
+	for _, k := range held {
+		if p.held <= hold {
+			return
+		}
+		p.pack(k)
+	}
 }
 
 // mappedName is the output of all that has no file of its own.
@@ -351,6 +373,7 @@ func (p *parser) mappedName() string {
 
 // writeAll writes kernel by kernel; those that are only launched come first, as in tritonparse.
 func (p *parser) writeAll() ([]string, error) {
+	p.packLarge(len(p.order) * chunkSize / 16) // on all cores; small ones are not worth it
 	p.spill.wg.Wait()
 	files := map[string]*gzipFile{}
 	slices.SortStableFunc(p.order, func(a, b *kernel) int { return a.rank() - b.rank() })
@@ -367,6 +390,9 @@ func (p *parser) writeAll() ([]string, error) {
 		p.writeKernel(f, k)
 	}
 	p.writeAnalyses(files)
+	if err := p.spill.failed(); err != nil {
+		return nil, err
+	}
 	var names []string
 	for name, f := range files {
 		if err := f.close(); err != nil {
@@ -376,16 +402,6 @@ func (p *parser) writeAll() ([]string, error) {
 	}
 	slices.Sort(names)
 	return names, nil
-}
-
-// writeAnalyses adds what is known of the autotuner's sessions, each to the output that its kernels are in.
-func (p *parser) writeAnalyses(files map[string]*gzipFile) {
-	for _, a := range p.analyses() {
-		f := files[a.file]
-		for _, event := range a.events {
-			f.text(p.numbered(event))
-		}
-	}
 }
 
 // output is the file that a kernel is written to.

@@ -11,6 +11,7 @@ import (
 // argumentValues are the values that one argument had in the launches of one configuration.
 type argumentValues struct {
 	values []*argumentValue // as often as they were seen, then in the order of first use
+	byText map[string]*argumentValue
 	tensor bool
 }
 
@@ -22,13 +23,16 @@ type argumentValue struct {
 
 func (v *argumentValues) add(shown []byte) {
 	text := string(diffForm.Append(nil, shown))
-	for _, u := range v.values {
-		if u.text == text {
-			u.count++
-			return
-		}
+	if u := v.byText[text]; u != nil {
+		u.count++
+		return
 	}
-	v.values = append(v.values, &argumentValue{text, shown, 1})
+	if v.byText == nil {
+		v.byText = map[string]*argumentValue{}
+	}
+	u := &argumentValue{text, shown, 1}
+	v.byText[text] = u
+	v.values = append(v.values, u)
 	v.tensor = v.tensor || jsontext.Text(jsontext.Get(shown, "type")) == "tensor"
 }
 
@@ -57,7 +61,7 @@ type configArguments struct {
 
 // argumentsSummary says of each argument, and of each option of the compiler, in which configurations it had which values.
 func (p *parser) argumentsSummary(u *session, hashes []string, sames *object) []byte {
-	configs, order := u.argumentsByConfig()
+	configs, order := p.argumentsByConfig(u)
 	for _, c := range configs {
 		k := p.kernels[c.hash]
 		switch {
@@ -96,20 +100,20 @@ func (p *parser) argumentsSummary(u *session, hashes []string, sames *object) []
 }
 
 // argumentsByConfig goes through the distinct launches; order is that of the arguments' first use.
-func (u *session) argumentsByConfig() (configs []*configArguments, order []string) {
+func (p *parser) argumentsByConfig(u *session) (configs []*configArguments, order []string) {
 	byHash := map[string]*configArguments{}
-	for _, g := range u.groups {
-		if g.hash == "" {
-			continue
+	err := u.groups.each(p.spill, func(l *launch) {
+		if l.hash == "" {
+			return
 		}
-		c := byHash[g.hash]
+		c := byHash[l.hash]
 		if c == nil {
-			c = &configArguments{hash: g.hash, byName: map[string]*argumentValues{}}
-			byHash[g.hash] = c
+			c = &configArguments{hash: l.hash, byName: map[string]*argumentValues{}}
+			byHash[l.hash] = c
 			configs = append(configs, c)
 		}
 		arguments := &object{}
-		g.launch.each(func(p *place, text []byte) {
+		l.each(func(p *place, text []byte) {
 			if p.isArg {
 				arguments.at(append([]string{p.argument}, p.path...)...).text = text
 			}
@@ -124,6 +128,9 @@ func (u *session) argumentsByConfig() (configs []*configArguments, order []strin
 			}
 			v.add(arguments.values[name].appendJSON(nil))
 		}
+	})
+	if err != nil {
+		p.spill.fail(err)
 	}
 	for _, c := range configs {
 		for _, v := range c.byName {

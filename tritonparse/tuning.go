@@ -98,8 +98,10 @@ func readTuneResult(members []jsontext.Member, compat bool) tuneResult {
 
 // sessions are the autotuner's, by call site, in the order of their first record.
 type sessions struct {
-	byID  map[string]*session
-	order []*session
+	byID    map[string]*session
+	order   []*session
+	spill   *spill
+	waiting int // bytes of launches that are in memory
 }
 
 // session is all that the autotuner did for one call site.
@@ -112,8 +114,7 @@ type session struct {
 	benchmark []int    // occurrence ids
 	winner    []int
 	selected  launchID
-	groups    []*tunedGroup // distinct launches
-	byGroup   map[group]*tunedGroup
+	groups    tunedGroups
 	result    *tuneResult
 	inferred  map[string]bool // those of compiled that were not traced
 }
@@ -123,21 +124,13 @@ type launchID struct {
 	hash  string
 }
 
-// tunedGroup is the launches that are alike.
-type tunedGroup struct {
-	launchID
-	name   string
-	last   int // occurrence id
-	launch launch
-}
-
 func (s *sessions) get(t tuning) *session {
 	u := s.byID[t.session]
 	if u == nil {
 		if s.byID == nil {
 			s.byID = map[string]*session{}
 		}
-		u = &session{id: t.session, inductor: t.inductor, stack: t.user, byGroup: map[group]*tunedGroup{}}
+		u = &session{id: t.session, inductor: t.inductor, stack: t.user}
 		s.byID[t.session] = u
 		s.order = append(s.order, u)
 	}
@@ -206,7 +199,7 @@ func (s *sessions) launch(l *launch, id int, compat bool) string {
 		return ""
 	}
 	u := s.get(t)
-	u.group(l, id)
+	s.keep(u, l, id)
 	if t.benchmark {
 		u.benchmark = append(u.benchmark, id)
 		if l.hash != "" {
@@ -227,17 +220,6 @@ func (s *sessions) launch(l *launch, id int, compat bool) string {
 	return "cached_winner"
 }
 
-// group keeps one launch of those that are alike, the last.
-func (u *session) group(l *launch, id int) {
-	g := u.byGroup[l.group]
-	if g == nil {
-		g = &tunedGroup{launchID: launchID{l.group, l.hash}, name: jsontext.Text(l.value("compilation_metadata", "name"))}
-		u.byGroup[l.group] = g
-		u.groups = append(u.groups, g)
-	}
-	g.last, g.launch = id, l.keep()
-}
-
 // configurations are the compilations that a session chose from. tritonparse takes those that it compiled; one that was
 // compiled elsewhere, as Inductor's are, was timed no less.
 func (u *session) configurations(compat bool) []string {
@@ -256,39 +238,33 @@ func (u *session) chose(compat bool) bool {
 	return len(u.benchmark) >= 2 || len(u.configurations(compat)) >= 2 || !compat && u.result != nil
 }
 
-// sessionEvents are those of one output, without their ends.
-type sessionEvents struct {
-	file   string
-	events [][]byte
-}
-
-// analyses writes autotune_analysis for each session in which something was chosen, and how often each kernel was.
-func (p *parser) analyses() []*sessionEvents {
-	compat := p.options.Compat
+// writeAnalyses adds autotune_analysis for each session in which something was chosen, to the output that its kernels are
+// in, and to each of these outputs how often each kernel was.
+func (p *parser) writeAnalyses(files map[string]*gzipFile) {
 	p.sessions.inferred(p.order)
-	var files []*sessionEvents
+	var names []string
+	byFile := map[string][]*session{}
 	for _, u := range p.sessions.order {
-		if !u.chose(compat) {
+		if !u.chose(p.options.Compat) {
 			continue
 		}
-		slices.SortFunc(u.groups, func(a, b *tunedGroup) int { return a.last - b.last })
-		name, ok := p.sessionOutput(u)
-		if !ok {
-			continue
+		if err := u.groups.end(p.spill); err != nil {
+			p.spill.fail(err)
 		}
-		i := slices.IndexFunc(files, func(f *sessionEvents) bool { return f.file == name })
-		if i < 0 {
-			i = len(files)
-			files = append(files, &sessionEvents{file: name})
-		}
-		files[i].events = append(files[i].events, p.analysis(u))
-	}
-	if counts := p.winnerCounts(); counts != nil {
-		for _, f := range files {
-			f.events = append(f.events, slices.Clip(counts)) // each gets a number of its own
+		if name, ok := p.sessionOutput(u); ok {
+			names = addNew(names, name)
+			byFile[name] = append(byFile[name], u)
 		}
 	}
-	return files
+	counts := p.winnerCounts()
+	for _, name := range names {
+		for _, u := range byFile[name] {
+			files[name].text(p.numbered(p.analysis(u)))
+		}
+		if counts != nil {
+			files[name].text(p.numbered(slices.Clip(counts))) // each gets a number of its own
+		}
+	}
 }
 
 // winnerCounts is in how many sessions each kernel was chosen; nil if in none.
@@ -313,8 +289,8 @@ func (p *parser) sessionOutput(u *session) (string, bool) {
 	if hashes := u.configurations(p.options.Compat); len(hashes) > 0 && p.kernels[hashes[0]] != nil {
 		return p.output(p.kernels[hashes[0]]), true
 	}
-	if len(u.groups) > 0 && p.kernels[u.groups[0].hash] != nil {
-		return p.output(p.kernels[u.groups[0].hash]), true
+	if k := p.kernels[u.groups.hash]; k != nil {
+		return p.output(k), true
 	}
 	return "", false
 }
@@ -350,8 +326,8 @@ func (p *parser) analysis(u *session) []byte {
 	name := ""
 	if len(hashes) > 0 {
 		name = p.kernels[hashes[0]].name
-	} else if len(u.groups) > 0 {
-		name = u.groups[0].name
+	} else {
+		name = u.groups.name
 	}
 	out := appendMember(nil, "event_type", []byte(`"autotune_analysis"`))
 	out = appendMember(out, "session_id", jsontext.Quote(u.id))
@@ -361,12 +337,12 @@ func (p *parser) analysis(u *session) []byte {
 	out = appendMember(out, "winner_compilation_hash", textOrNull(u.selected.hash))
 	out = appendMember(out, "possible_groups", p.possibleGroups(u))
 	out = appendMember(out, "compilation_analysis", p.compilationAnalysis(hashes))
-	diffs, sames := u.differences(compat)
+	diffs, sames := p.differences(u)
 	out = appendMember(out, "launch_analysis", u.launchAnalysis(diffs, sames))
 	out = appendMember(out, "cache_usage", strconv.AppendBool(nil, len(u.benchmark) == 0))
 	out = appendMember(out, "launch_ranges", fmt.Appendf(nil, `{"benchmark":%q,"winner":%q}`, idRanges(u.benchmark), idRanges(u.winner)))
 	out = appendMember(out, "launch_occurrence_ids", fmt.Appendf(nil, `{"benchmark":%s,"winner":%s}`, appendInts(nil, u.benchmark), appendInts(nil, u.winner)))
-	if len(u.groups) > 0 {
+	if len(u.groups.all) > 0 {
 		out = appendMember(out, "autotune_args_summary", p.argumentsSummary(u, hashes, sames))
 	}
 	if r := u.result; r != nil {
@@ -441,21 +417,21 @@ func (k *kernel) tunedParameters() []byte {
 }
 
 // differences compares the launches that differ.
-func (u *session) differences(compat bool) (diffs, sames *object) {
+func (p *parser) differences(u *session) (diffs, sames *object) {
 	var diff launchDiff
-	for _, g := range u.groups {
-		diff.add(&g.launch)
+	if err := u.groups.each(p.spill, diff.add); err != nil {
+		p.spill.fail(err)
 	}
-	return diff.result(compat)
+	return diff.result(p.options.Compat)
 }
 
 // launchAnalysis is null where there were no launches.
 func (u *session) launchAnalysis(diffs, sames *object) []byte {
-	if len(u.groups) == 0 {
+	if len(u.groups.all) == 0 {
 		return null
 	}
 	var hashes []string
-	for _, g := range u.groups {
+	for _, g := range u.groups.all {
 		hashes = append(hashes, g.group.String())
 	}
 	params := appendMember(nil, "sames", sames.appendJSON(nil))

@@ -63,7 +63,9 @@ Metrics, any number of them, separated by commas; names ignore case. A name with
   NAME                            any recorded metric: see --list
 
 Profiles of proton run -m pcsampling have instruction samples. --source shows them beside the lines of the hottest
-kernel's source, --sass beside its instructions; docs/sampling.md says what the numbers mean.
+kernel's source, --sass beside its instructions; docs/sampling.md says what the numbers mean. With the trace of the same run
+(proton run --trace DIR) --source also shows what each line became, in Triton's IR, PTX and machine code, and how long launches
+took by specialisation and arguments; --launches shows those in the tree. See docs/tritonparse.md.
 
 Called as proton-viewer, this program prints what Triton's proton-viewer does: that is --compat.`,
 		Example: `  proton viewer -m util,tflop/s,time matmul.hatchet
@@ -72,9 +74,11 @@ Called as proton-viewer, this program prints what Triton's proton-viewer does: t
   proton viewer -m time,p50_time,p99_time,max_time --flat train.hatchet
   proton viewer -m util,bound,intensity,attainable --peak flops32=fp32 train.hatchet
   proton viewer --view json train.hatchet | jq '.rows[0]'
-  proton viewer --source matmul sampled.hatchet`,
+  proton viewer --source matmul sampled.hatchet
+  proton viewer --trace traces matmul.hatchet --source matmul --ir ttgir,ptx
+  proton viewer --trace traces --launches matmul.hatchet`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if args = f.samples.kernelOf(args); len(args) != 1 {
+			if args = f.samples.kernelOf(args); len(args) != 1 && !(len(args) == 0 && f.samples.traceAlone()) {
 				return &exitError{code: 2, err: fmt.Errorf("must specify one file to read, or - for standard input; got %d: proton viewer [flags] FILE", len(args))}
 			}
 			return nil
@@ -84,7 +88,11 @@ Called as proton-viewer, this program prints what Triton's proton-viewer does: t
 				return &exitError{code: 2, err: err}
 			}
 			args = f.samples.kernelOf(args)
-			return f.run(args[0], cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			file := ""
+			if len(args) > 0 {
+				file = args[0]
+			}
+			return f.run(file, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	f.register(cmd)
@@ -229,13 +237,17 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 	if f.paper.Width == 0 {
 		f.paper.Width = term.Width(stdout)
 	}
-	p, err := readProfile(file, stdin)
-	if err != nil {
-		return err
+	var p *tree.Profile
+	if file != "" {
+		if p, err = readProfile(file, stdin); err != nil {
+			return err
+		}
 	}
 	var notes []string // for standard error, once a pager has left the screen
 	err = term.Paged(stdout, !f.noPager, os.LookupEnv, func(out io.Writer) (err error) {
-		if f.samples.asked() {
+		if f.samples.source.asked && f.samples.trace != "" {
+			notes, err = f.printJoined(file, p, out)
+		} else if f.samples.asked() {
 			notes, err = f.printSamples(file, p, out)
 		} else if f.compat {
 			notes, err = f.printCompat(p, stdin, out)
@@ -254,8 +266,16 @@ func (f *viewerFlags) print(p *tree.Profile, out io.Writer) ([]string, error) {
 	if f.list {
 		return nil, viewer.List(out, p)
 	}
+	var split []string
+	if f.samples.launches {
+		var err error
+		if split, err = f.splitLaunches(p); err != nil {
+			return nil, err
+		}
+	}
 	f.o.Metrics, f.o.Names = splitNames(f.metrics), viewer.NameFormat(f.format)
 	notes, err := viewer.Render(out, p, f.view, f.o, f.paper)
+	notes = append(split, notes...)
 	if err == nil && f.sorted {
 		fmt.Fprintln(out)
 		_, err = viewer.Render(out, p, "flat", f.o, f.paper)

@@ -24,6 +24,9 @@ type sourceFlags struct {
 	unfold       bool
 	byPath       bool
 	json         bool
+	trace        string
+	ir           []string
+	launches     bool
 }
 
 // kernelFlag is a flag that may have a kernel's name or not: --source, --source=matmul. `--source matmul FILE` is taken
@@ -62,14 +65,17 @@ func (f *sourceFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.context, "context", 2, "show `N` lines around those with samples")
 	flags.BoolVar(&f.unfold, "unfold", false, "show the lines of functions that were inlined")
 	flags.BoolVar(&f.byPath, "by-path", false, "show a kernel once for each call path that it was launched from")
+	flags.StringVar(&f.trace, "trace", "", "`TRACE` of the same run, a folder or a file: with --source what lines became and what launches took, for --launches their arguments")
+	flags.StringSliceVar(&f.ir, "ir", nil, "with --trace, show all lines of these `STAGES`: ttir, ttgir, llir, ptx, sass (default a few of each)")
+	flags.BoolVar(&f.launches, "launches", false, "a frame below each kernel for every specialisation and arguments that it was launched with")
 	flags.BoolVar(&f.json, "json", false, "for programs: --view json; of samples, with --source and --sass")
 }
 
 // without are the flags that mean nothing without instruction samples; with, the other ones that mean something with
 // them.
 var (
-	onlyOfSamples = []string{"source-path", "context", "unfold", "by-path"}
-	alsoOfSamples = []string{"source", "sass", "include", "exclude", "json", "view", "width", "color", "ascii", "all", "no-pager", "help"}
+	onlyOfSamples = []string{"source-path", "context", "unfold", "by-path", "ir"}
+	alsoOfSamples = []string{"source", "sass", "trace", "include", "exclude", "json", "view", "width", "color", "ascii", "all", "no-pager", "help"}
 )
 
 func (f *sourceFlags) asked() bool { return f.source.asked || f.sass.asked }
@@ -95,23 +101,51 @@ func (f *sourceFlags) check(flags *pflag.FlagSet, view string) error {
 	switch {
 	case foreign != "":
 		return errors.New(foreign)
+	case f.trace != "" && !f.source.asked && !f.launches:
+		return errors.New("--trace: say what to show of it, --source or --launches; proton trace has commands for traces alone")
+	case len(f.ir) > 0 && f.trace == "":
+		return errors.New("--ir: the lines of a compiler's stages are in the trace; say --trace DIR")
 	case f.asked() && view != "" && view != "json":
 		return fmt.Errorf("--view %s: --source and --sass print text, or with --json a document", view)
 	}
 	return f.files("", nil).CheckMoves()
 }
 
-// kernelOf takes the kernel's name off the arguments: `proton viewer --source matmul FILE`.
+// kernelOf takes the kernel's name off the arguments: `proton viewer --source matmul FILE`, or, with a file that is there,
+// `FILE --source matmul`. With a trace the file may be missing.
 func (f *sourceFlags) kernelOf(args []string) []string {
-	if len(args) != 2 || !f.asked() || f.source.pattern+f.sass.pattern != "" && f.source.pattern+f.sass.pattern != args[0] {
+	pattern := &f.source.pattern
+	if f.sass.asked {
+		pattern = &f.sass.pattern
+	}
+	switch {
+	case !f.asked():
+		return args
+	case len(args) == 1 && f.traceAlone() && *pattern == "" && !exists(args[0]):
+		*pattern = args[0]
+		return nil
+	case len(args) == 1 && f.traceAlone() && *pattern == args[0]: // taken off before
+		return nil
+	case len(args) != 2:
 		return args
 	}
-	if f.source.asked {
-		f.source.pattern = args[0]
-	} else {
-		f.sass.pattern = args[0]
+	kernel, file := args[0], args[1]
+	if exists(kernel) && !exists(file) {
+		kernel, file = file, kernel
 	}
-	return args[1:]
+	if *pattern != "" && *pattern != kernel {
+		return args
+	}
+	*pattern = kernel
+	return []string{file}
+}
+
+// traceAlone says whether a trace without a profile has something to show.
+func (f *sourceFlags) traceAlone() bool { return f.trace != "" && f.source.asked }
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return file == "-" || err == nil
 }
 
 // files finds sources where they were, beside the profile and in the current folder.
@@ -129,7 +163,7 @@ func (f *sourceFlags) files(file string, p *tree.Profile) *source.Files {
 }
 
 // printSamples prints what --source and --sass ask for.
-func (f *viewerFlags) printSamples(file string, p *tree.Profile, out io.Writer) ([]string, error) {
+func (f *viewerFlags) printSamples(file string, p *tree.Profile, out io.Writer) (notes []string, err error) {
 	sf := &f.samples
 	s, err := source.Collect(p, source.Options{Kernel: sf.source.pattern + sf.sass.pattern, Include: f.o.Include, Exclude: f.o.Exclude, ByPath: sf.byPath})
 	if err != nil {
@@ -137,6 +171,11 @@ func (f *viewerFlags) printSamples(file string, p *tree.Profile, out io.Writer) 
 	}
 	l := source.Listing{Paper: f.paper, Unfold: sf.unfold, Context: sf.context, Files: sf.files(file, p)}
 	l.Modules = &source.Modules{Profile: file, Env: os.LookupEnv}
+	if folder := p.Info[tree.InfoTrace]; folder != "" && sf.source.asked {
+		defer func() {
+			notes = append(notes, fmt.Sprintf("the run was traced: --trace %s shows beside each line what it became", folder))
+		}()
+	}
 	json := sf.json || f.view == "json"
 	switch {
 	case sf.sass.asked && json:

@@ -20,7 +20,47 @@ type Files struct {
 	Since time.Time // the profile's: a file that is newer may have other lines; zero if that is not known
 
 	none  bool
+	known map[string][]piece
 	texts map[string]*Text
+}
+
+// piece is a part of a file whose text is known otherwise.
+type piece struct {
+	first int
+	lines []string
+}
+
+// Add tells the text of a part of a file, as it was compiled: its first line has that number. It counts where the file is
+// gone or has changed. Call it before Text.
+func (f *Files) Add(recorded string, first int, text string) {
+	if f.known == nil {
+		f.known = map[string][]piece{}
+	}
+	if first > 0 && first <= mostContext {
+		f.known[recorded] = append(f.known[recorded], piece{first, splitLines([]byte(text))})
+	}
+}
+
+// patched is a text with the parts that are known: as it is if it says the same there, else those parts alone.
+func patched(t *Text, recorded string, known []piece) *Text {
+	same := t.Err == nil
+	for _, k := range known {
+		for i, line := range k.lines {
+			have, found := t.Line(k.first + i)
+			same = same && found && have == line
+		}
+	}
+	if same {
+		return &Text{Path: t.Path, lines: t.lines}
+	}
+	t = &Text{Path: recorded}
+	for _, k := range known {
+		if missing := k.first - 1 + len(k.lines) - len(t.lines); missing > 0 {
+			t.lines = append(t.lines, make([]string, missing)...)
+		}
+		copy(t.lines[k.first-1:], k.lines)
+	}
+	return t
 }
 
 // NoFiles finds no texts.
@@ -68,6 +108,9 @@ func (f *Files) Text(recorded string) *Text {
 		return t
 	}
 	t := f.find(recorded)
+	if known := f.known[recorded]; known != nil {
+		t = patched(t, recorded, known)
+	}
 	if f.texts == nil {
 		f.texts = map[string]*Text{}
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 )
 
 // The document that programs read. Fields are added, never renamed.
@@ -35,6 +37,7 @@ type (
 		Name     string `json:"name"`
 		Function string `json:"function"`
 		Module   string `json:"module,omitempty"`
+		Hash     string `json:"compile_hash,omitempty"` // where a trace tells
 		jsonCounts
 		Advice      string     `json:"advice,omitempty"`
 		SM          int        `json:"sm,omitempty"`
@@ -67,6 +70,14 @@ type (
 		Text *string `json:"text,omitempty"`
 		jsonCounts
 		Inlined []jsonLine `json:"inlined,omitempty"`
+		IR      []jsonIR   `json:"ir,omitempty"` // what the line became, where a trace tells
+	}
+	jsonIR struct {
+		Stage  string `json:"stage"`
+		At     string `json:"at"` // line of the stage's text, or offset of the instruction in hexadecimal digits
+		Text   string `json:"text"`
+		Shared int    `json:"shared,omitempty"` // lines that came from one place and have the samples together
+		*jsonCounts
 	}
 	jsonInstruction struct {
 		Offset uint64      `json:"offset"`
@@ -83,22 +94,56 @@ type (
 
 // PrintJSON prints the source of the chosen kernels as a document for programs.
 func PrintJSON(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
+	return nil, write(w, newDocument(s, l))
+}
+
+// Document is what PrintJSON prints, for a document that has more.
+func Document(s *Samples, l Listing) any { return newDocument(s, l) }
+
+func newDocument(s *Samples, l Listing) *jsonDocument {
 	doc, p := s.document(), newPrinter(io.Discard, s, &l)
 	for _, k := range s.Kernels {
 		j := s.jsonKernel(k)
+		if l.IR != nil {
+			j.Hash = l.IR.Compilation(k)
+		}
 		for _, lines := range k.files() {
 			text := l.Files.Text(lines[0].File)
 			p.found(lines[0].File, text, lines)
 			f := jsonFile{File: lines[0].File, Found: text.Path, Changed: text.Changed}
 			for _, line := range lines {
-				f.Lines = append(f.Lines, s.jsonLine(line, k, l.Files, ""))
+				j := s.jsonLine(line, k, l.Files, "")
+				j.IR = p.jsonIR(k, line)
+				f.Lines = append(f.Lines, j)
 			}
 			j.Files = append(j.Files, f)
 		}
 		doc.Kernels = append(doc.Kernels, j)
 	}
 	doc.Notes = append(doc.Notes, p.notes...)
-	return nil, write(w, doc)
+	return doc
+}
+
+// jsonIR is what a line became: all of the stages that are asked for, or of all stages.
+func (p *printer) jsonIR(k *Kernel, l *Line) (all []jsonIR) {
+	if p.IR == nil {
+		return nil
+	}
+	for _, i := range p.IR.Lines(k, l.File, l.Number) {
+		if len(p.IRStages) > 0 && !slices.Contains(p.IRStages, i.Stage) {
+			continue
+		}
+		j := jsonIR{Stage: i.Stage, At: i.Number, Text: strings.TrimSpace(i.Text)}
+		if i.Shared > 1 {
+			j.Shared = i.Shared
+		}
+		if i.Samples > 0 {
+			counts := p.s.jsonCounts(i.Counts, k.Samples)
+			j.jsonCounts = &counts
+		}
+		all = append(all, j)
+	}
+	return all
 }
 
 func write(w io.Writer, doc *jsonDocument) error {

@@ -21,6 +21,9 @@ type Listing struct {
 	Context int  // lines around those with samples
 	Files   *Files
 	Modules *Modules // for instructions
+
+	IR       IR       // what lines became; nil where nobody knows
+	IRStages []string // those that all lines are shown of; none: a few lines of each
 }
 
 // hot is the share of a kernel's samples from which on a line is marked, and cold that below which its surroundings
@@ -75,7 +78,7 @@ func Print(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
 func (p *printer) head(k *Kernel) {
 	share := fmt.Sprintf("%d samples, %s of all", k.Samples, percent(k.Share(p.s.All)))
 	p.line(p.bold(term.Printable(k.Name)) + ": " + share)
-	for _, fact := range k.facts() {
+	for _, fact := range p.facts(k) {
 		p.line("  " + p.fit(fact, 2))
 	}
 	for i, launched := range k.Paths {
@@ -146,6 +149,15 @@ func (k *Kernel) facts() []string {
 	}
 	if k.Twins > 0 && f.Module != "" {
 		facts = append(facts, fmt.Sprintf("module %s; compiled %d times, for other arguments", term.Printable(f.Module), k.Twins+1))
+	}
+	return facts
+}
+
+// facts are those of the function's code, and what its compiler knows.
+func (p *printer) facts(k *Kernel) []string {
+	facts := k.facts()
+	if p.IR != nil {
+		facts = append(facts, p.IR.Facts(k)...)
 	}
 	return facts
 }

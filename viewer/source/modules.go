@@ -25,7 +25,8 @@ type Modules struct {
 type Module struct {
 	File     string
 	Function *cubin.Function
-	Offset   uint64 // of the function within its section
+	PTX      []string // that the module was assembled from, by line
+	Offset   uint64   // of the function within its section
 }
 
 // largestModule that is read. The largest of cuBLAS have some hundred MB.
@@ -68,7 +69,7 @@ func in(file string, image []byte, f *profile.SampledFunction) (*Module, error) 
 	if function == nil {
 		return nil, fmt.Errorf("%s has no function %q: it is not the module that was sampled", file, f.Name)
 	}
-	return &Module{File: file, Function: function}, nil
+	return &Module{File: file, Function: function, PTX: module.PTX}, nil
 }
 
 // beside are the places beside the profile where a module may lie. Files of phases and of ranks have more in their name

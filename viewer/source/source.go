@@ -80,6 +80,16 @@ const selected = "selected"
 // ErrNoSamples is returned for profiles without instruction samples.
 var ErrNoSamples = errors.New("the profile has no instruction samples; record them with: proton run -m pcsampling PROGRAM")
 
+// NoMatchError says that no kernel with samples has the name that was asked for.
+type NoMatchError struct {
+	Pattern string
+	Most    string // the kernels with most samples
+}
+
+func (e *NoMatchError) Error() string {
+	return fmt.Sprintf("no kernel with samples matches %q; those with most are %s", e.Pattern, e.Most)
+}
+
 // Collect gathers the samples of a profile.
 func Collect(p *profile.Profile, o Options) (*Samples, error) {
 	filter, err := newFilter(o)
@@ -106,7 +116,10 @@ func Collect(p *profile.Profile, o Options) (*Samples, error) {
 		}
 		return nil, ErrNoSamples
 	}
-	return s, s.choose(o.Kernel)
+	if err := s.choose(o.Kernel); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // total counts all samples of known functions.
@@ -157,7 +170,7 @@ func (s *Samples) choose(pattern string) error {
 		}
 	}
 	if len(chosen) == 0 {
-		return fmt.Errorf("no kernel with samples matches %q; those with most are %s", pattern, names(others, 5))
+		return &NoMatchError{pattern, names(others, 5)}
 	}
 	s.Kernels, s.Others = chosen, others
 	return nil

@@ -35,7 +35,7 @@ func (p *printer) source(k *Kernel) {
 		for _, l := range lines {
 			sum.Add(l.Counts)
 		}
-		if !p.All && sum.Share(k.Samples) < cold {
+		if !p.All && k.Samples > 0 && sum.Share(k.Samples) < cold {
 			p.line("")
 			p.line(fmt.Sprintf("%d samples (%s) are of %s", sum.Samples, percent(sum.Share(k.Samples)), term.Printable(lines[0].File)))
 			continue
@@ -162,9 +162,11 @@ func (p *printer) sourceRow(k *Kernel, text *Text, lines []*Line, number int) []
 	rows := []row{r}
 	indent := leading(r.text)
 	if p.Unfold {
-		return p.unfolded(rows, l.Inlined, indent+"  ")
+		rows = p.unfolded(rows, l.Inlined, indent+"  ")
+	} else {
+		rows = p.folded(rows, k, l, indent+"  ")
 	}
-	return p.folded(rows, k, l, indent+"  ")
+	return p.ir(rows, k, l, indent+"  ")
 }
 
 // folded adds a row for each function that was inlined at a line.
@@ -274,6 +276,10 @@ func (p *printer) rows(of uint64, what string, rows []row) {
 		}
 		number, text = max(number, runewidth.StringWidth(r.number)), max(text, runewidth.StringWidth(r.text))
 	}
+	if of == 0 {
+		p.bareRows(number, rows)
+		return
+	}
 	most, stalls := p.stallColumn(rows, count+8+barCells+2+2+number+4)
 	before := count + 8 + barCells + 2 + stalls + 2 + number + 4
 	p.line(p.faint(padLeft("samples", count) + "   share" + strings.Repeat(" ", barCells+2) + pad("stalls"[:min(stalls, len("stalls"))], stalls) + "  " + padLeft(what, number+2)))
@@ -293,6 +299,14 @@ func (p *printer) rows(of uint64, what string, rows []row) {
 			body = p.fit(body, min(before, p.Width-20))
 		}
 		p.line(line + p.painted(body, r.color))
+	}
+}
+
+// bareRows prints rows without numbers.
+func (p *printer) bareRows(number int, rows []row) {
+	for i := range rows {
+		r := &rows[i]
+		p.line("  " + p.faint(padLeft(r.number, number)) + "  " + p.painted(p.fit(r.text, number+4), r.color))
 	}
 }
 

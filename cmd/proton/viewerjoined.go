@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/viewer/joined"
+	"github.com/goproton/goproton/viewer/source"
+)
+
+// printJoined prints a profile beside its trace. p is nil if there is only the trace.
+func (f *viewerFlags) printJoined(file string, p *tree.Profile, out io.Writer) ([]string, error) {
+	sf := &f.samples
+	trace, err := openTrace(sf.trace)
+	if err != nil {
+		return nil, err
+	}
+	o := joined.Options{Profile: p, Trace: trace, Kernel: sf.source.pattern, Include: f.o.Include, Exclude: f.o.Exclude}
+	var unsampled string
+	if p != nil {
+		o.Samples, err = source.Collect(p, source.Options{Kernel: o.Kernel, Include: o.Include, Exclude: o.Exclude, ByPath: sf.byPath})
+		var nothing *source.NoMatchError
+		switch {
+		case errors.Is(err, source.ErrNoSamples):
+		case errors.As(err, &nothing): // its times and its IR are still there
+			unsampled = err.Error()
+		case err != nil:
+			return nil, fmt.Errorf("show the samples of %s: %w", file, err)
+		}
+	}
+	j, err := joined.New(o)
+	if err != nil {
+		return nil, fmt.Errorf("join %s: %w", sf.trace, err)
+	}
+	l := source.Listing{Paper: f.paper, Unfold: sf.unfold, Context: sf.context, Files: sf.files(file, p), IRStages: splitNames(sf.ir)}
+	l.Modules = &source.Modules{Profile: file, Env: os.LookupEnv}
+	for _, stage := range l.IRStages {
+		if known := j.Stages(); !slices.Contains(known, stage) {
+			return nil, &exitError{code: 2, err: fmt.Errorf("read --ir %q: the compilations have %v", stage, known)}
+		}
+	}
+	if unsampled != "" {
+		j.Notes = append(j.Notes, unsampled)
+	}
+	if sf.json || f.view == "json" {
+		return nil, j.PrintJSON(out, l)
+	}
+	return j.Print(out, l)
+}
+
+// splitLaunches gives kernels a frame for each kind of their launches.
+func (f *viewerFlags) splitLaunches(p *tree.Profile) ([]string, error) {
+	var trace *tritonparse.Trace
+	if f.samples.trace != "" {
+		var err error
+		if trace, err = openTrace(f.samples.trace); err != nil {
+			return nil, err
+		}
+	}
+	return joined.Split(p, trace)
+}
+
+func openTrace(source string) (*tritonparse.Trace, error) {
+	t, err := tritonparse.Open(source, tritonparse.OpenOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("read trace %s: %w", source, err)
+	}
+	return t, nil
+}

@@ -1,0 +1,258 @@
+// Package joined puts a profile beside the TritonParse trace of the same run: how long each specialisation of a kernel took
+// for which arguments, what of the GPU's roof it reached, and what the compiler made of the lines where the samples are.
+//
+// In go a profile, a trace, or both; each missing one costs what it alone knows, and is named in a note. The passes:
+//
+//  1. kinds    launches of the trace by specialisation and arguments (trace.go)
+//  2. times    those that the profile measured, by the same keys (times.go)
+//  3. work     bytes and operations of each kind of launch, and the device's peaks (work.go)
+//  4. code     which of the profile's functions is which compilation, and its lines in every representation (code.go, ir.go)
+//  5. print    print.go, json.go; split.go gives the tree of the viewer a row for each kind of launch
+//
+// Keys are exact where both sides were recorded in one run: launches by their kind, functions by the hash of the binary.
+package joined
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/viewer/source"
+)
+
+// Options say what is joined, and which kernels are shown.
+type Options struct {
+	Profile *profile.Profile   // nil: only a trace
+	Trace   *tritonparse.Trace // nil: only a profile
+	Samples *source.Samples    // of the profile; nil if it has none
+	Kernel  string             // regular expression (Go's) found anywhere in the name; "" is the one kernel with most time
+	Include string             // only call paths through a frame that matches
+	Exclude string             // no call path through a frame that matches
+}
+
+// Join is the result.
+type Join struct {
+	Kernels []*Kernel // those asked for, most time first
+	Others  []*Kernel // the others
+	Nanos   uint64    // GPU time of the call paths that count
+	Notes   []string  // what is missing, and how to get it
+
+	options Options
+	code    *code
+}
+
+// Kernel is a kernel by its name.
+type Kernel struct {
+	Name   string
+	Times  Times // of all launches
+	Traced int   // launches in the trace
+
+	Specialisations []*Specialisation // most time first
+}
+
+// Specialisation is one compilation of a kernel.
+type Specialisation struct {
+	Hash        string
+	Compilation *tritonparse.Compilation // nil if the trace does not have it
+	Label       string                   // what tells it from the others: BLOCK_M=128 num_warps=8
+	Constexprs  []Setting
+	Options     []Setting // num_warps, num_stages …
+	Registers   int       // per thread; 0 if neither the samples nor a binary tell
+	Shared      int       // bytes of shared memory per block; -1 if that is not known
+	Times       Times
+	Traced      int
+	Groups      []*Group // most time first
+}
+
+// Group is the launches of a specialisation with the same arguments.
+type Group struct {
+	ID        string // see tritonparse.LaunchKind
+	Grid      []int
+	Arguments []Setting // all of them, in a few characters each; nil if the trace does not have the launch
+	Label     string    // what tells it from the others: M=1024 N=1024 K=512
+	Times     Times
+	Traced    int
+	File      string // of the trace, with the first launch of this kind
+	Line      int    // of that record
+	Work      Work
+}
+
+// Setting is a name with its value as text.
+type Setting struct {
+	Name, Value string
+}
+
+// Times are of launches that were measured.
+type Times struct {
+	Count, Nanos uint64
+	Least, Most  uint64 // 0 if that is not known
+	Spread       *profile.Sketch
+}
+
+// Average is the time of one launch in ns, 0 if none was measured.
+func (t Times) Average() float64 {
+	if t.Count == 0 {
+		return 0
+	}
+	return float64(t.Nanos) / float64(t.Count)
+}
+
+func (t *Times) add(o Times) {
+	switch {
+	case t.Count == 0:
+		t.Least, t.Most = o.Least, o.Most
+	case o.Count > 0:
+		t.Least, t.Most = min(t.Least, o.Least), max(t.Most, o.Most)
+	}
+	t.Count += o.Count
+	t.Nanos += o.Nanos
+	if t.Spread == nil {
+		t.Spread = o.Spread.Clone()
+	} else {
+		t.Spread.Merge(o.Spread)
+	}
+}
+
+// key tells kinds of launches apart.
+type key struct{ hash, id string }
+
+// builder is a join in the making.
+type builder struct {
+	*Join
+	kernels map[string]*Kernel
+	specs   map[string]*Specialisation // by hash
+	groups  map[key]*Group
+	byName  map[string]Times // of kernels whose launches the profile does not tell apart
+	work    worker
+	wanted  *regexp.Regexp
+}
+
+// New joins what there is.
+func New(o Options) (*Join, error) {
+	if o.Profile == nil && o.Trace == nil {
+		return nil, errors.New("there is neither a profile nor a trace")
+	}
+	b := builder{
+		Join: &Join{options: o}, kernels: map[string]*Kernel{}, specs: map[string]*Specialisation{}, groups: map[key]*Group{},
+		byName: map[string]Times{}, work: worker{profile: o.Profile},
+	}
+	var err error
+	if b.wanted, err = regexp.Compile(o.Kernel); err != nil {
+		return nil, fmt.Errorf("read the kernel's name %q: %w", o.Kernel, err)
+	}
+	if err := b.readTrace(); err != nil {
+		return nil, err
+	}
+	if err := b.readProfile(); err != nil {
+		return nil, err
+	}
+	b.order()
+	if err := b.choose(); err != nil {
+		return nil, err
+	}
+	b.code = newCode(o)
+	for _, k := range b.Kernels {
+		b.describe(k)
+	}
+	b.notes()
+	return b.Join, nil
+}
+
+func (b *builder) kernel(name string) *Kernel {
+	k := b.kernels[name]
+	if k == nil {
+		k = &Kernel{Name: name}
+		b.kernels[name] = k
+	}
+	return k
+}
+
+func (b *builder) spec(hash, kernel string) *Specialisation {
+	s := b.specs[hash]
+	if s == nil {
+		s = &Specialisation{Hash: hash, Shared: -1}
+		b.specs[hash] = s
+		k := b.kernel(kernel)
+		k.Specialisations = append(k.Specialisations, s)
+	}
+	return s
+}
+
+func (b *builder) group(s *Specialisation, id string) *Group {
+	at := key{s.Hash, id}
+	g := b.groups[at]
+	if g == nil {
+		g = &Group{ID: id, Line: -1}
+		b.groups[at] = g
+		s.Groups = append(s.Groups, g)
+	}
+	return g
+}
+
+// order sorts everything by time, and where there is none by launches.
+func (b *builder) order() {
+	more := func(t, u Times, traced, other int) int {
+		return cmp.Or(cmp.Compare(u.Nanos, t.Nanos), cmp.Compare(u.Count, t.Count), cmp.Compare(other, traced))
+	}
+	for _, k := range b.kernels {
+		b.Kernels = append(b.Kernels, k)
+		for _, s := range k.Specialisations {
+			slices.SortFunc(s.Groups, func(x, y *Group) int {
+				return cmp.Or(more(x.Times, y.Times, x.Traced, y.Traced), cmp.Compare(x.Line, y.Line), cmp.Compare(x.ID, y.ID))
+			})
+		}
+		slices.SortFunc(k.Specialisations, func(x, y *Specialisation) int {
+			return cmp.Or(more(x.Times, y.Times, x.Traced, y.Traced), cmp.Compare(x.Hash, y.Hash))
+		})
+	}
+	slices.SortFunc(b.Kernels, func(x, y *Kernel) int {
+		return cmp.Or(more(x.Times, y.Times, x.Traced, y.Traced), cmp.Compare(x.Name, y.Name))
+	})
+}
+
+// choose parts the kernels that were asked for from the others.
+func (b *builder) choose() error {
+	if len(b.Kernels) == 0 {
+		return errors.New("neither the profile nor the trace has a kernel of Triton's")
+	}
+	if b.options.Kernel == "" {
+		first := 0
+		if s := b.options.Samples; s != nil && len(s.Kernels) > 0 { // the same as the listing of its samples
+			first = max(0, slices.IndexFunc(b.Kernels, func(k *Kernel) bool { return k.Name == s.Kernels[0].Function.Name }))
+		}
+		one := b.Kernels[first]
+		b.Kernels, b.Others = []*Kernel{one}, slices.Delete(slices.Clone(b.Kernels), first, first+1)
+		return nil
+	}
+	var chosen []*Kernel
+	for _, k := range b.Kernels {
+		if b.wanted.MatchString(k.Name) {
+			chosen = append(chosen, k)
+		} else {
+			b.Others = append(b.Others, k)
+		}
+	}
+	if b.Kernels = chosen; len(chosen) == 0 && b.options.Samples == nil {
+		return fmt.Errorf("no kernel matches %q; those with most time are %s", b.options.Kernel, names(b.Others, 5))
+	}
+	return nil
+}
+
+// names lists the first kernels.
+func names(kernels []*Kernel, most int) string {
+	text := ""
+	for i, k := range kernels {
+		if i == most {
+			return text + fmt.Sprintf(" and %d more", len(kernels)-i)
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += k.Name
+	}
+	return text
+}

@@ -1,0 +1,151 @@
+package joined
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/goproton/goproton/viewer/source"
+)
+
+// The document that programs read. Fields are added, never renamed.
+type (
+	jsonDocument struct {
+		Schema  string       `json:"schema"`                // of this layout: "goproton.joined/1"
+		GPUTime uint64       `json:"gpu_time_ns,omitempty"` // of the call paths that count
+		Kernels []jsonKernel `json:"kernels"`
+		Source  any          `json:"source,omitempty"` // lines, as proton viewer --source --json has them, with "ir"
+		Notes   []string     `json:"notes,omitempty"`
+	}
+	jsonTimes struct {
+		Launches uint64   `json:"launches,omitempty"` // that were measured
+		Traced   int      `json:"traced,omitempty"`   // in the trace
+		Total    uint64   `json:"total_ns,omitempty"`
+		Average  float64  `json:"avg_ns,omitempty"`
+		Median   *float64 `json:"median_ns,omitempty"`
+		Least    uint64   `json:"min_ns,omitempty"`
+		Most     uint64   `json:"max_ns,omitempty"`
+	}
+	jsonKernel struct {
+		Name string `json:"name"`
+		jsonTimes
+		Specialisations []jsonSpecialisation `json:"specialisations"`
+	}
+	jsonSpecialisation struct {
+		Hash       string            `json:"hash"`
+		Label      string            `json:"label"`
+		InTrace    bool              `json:"in_trace"`
+		Constexprs map[string]string `json:"constexprs,omitempty"`
+		Options    map[string]string `json:"options,omitempty"`
+		Registers  int               `json:"registers,omitempty"`
+		Shared     *int              `json:"shared_bytes,omitempty"`
+		jsonTimes
+		Groups []jsonGroup `json:"launch_groups"`
+	}
+	jsonGroup struct {
+		ID        string        `json:"id"`
+		Label     string        `json:"label"`
+		Grid      []int         `json:"grid,omitempty"`
+		Arguments []jsonSetting `json:"arguments,omitempty"`
+		File      string        `json:"file,omitempty"` // of the trace, with the first such launch
+		Line      *int          `json:"line,omitempty"`
+		jsonTimes
+		Bytes          float64 `json:"bytes,omitempty"` // of one launch
+		BytesFrom      string  `json:"bytes_from,omitempty"`
+		Flops          float64 `json:"flops,omitempty"`
+		FlopsFrom      string  `json:"flops_from,omitempty"`
+		BytesPerSecond float64 `json:"bytes_per_s,omitempty"`
+		FlopsPerSecond float64 `json:"flops_per_s,omitempty"`
+		Roof           float64 `json:"share_of_roof,omitempty"`
+		Bound          string  `json:"bound,omitempty"`
+	}
+	jsonSetting struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	}
+)
+
+// PrintJSON prints the same as Print for programs.
+func (j *Join) PrintJSON(w io.Writer, l source.Listing) error {
+	l.IR = j.IR(l.Modules)
+	j.sources(l.Files)
+	doc := jsonDocument{Schema: "goproton.joined/1", GPUTime: j.Nanos, Kernels: []jsonKernel{}, Notes: j.Notes}
+	for _, k := range j.Kernels {
+		out := jsonKernel{Name: k.Name, jsonTimes: timesJSON(k.Times, k.Traced), Specialisations: []jsonSpecialisation{}}
+		for _, s := range k.Specialisations {
+			out.Specialisations = append(out.Specialisations, s.json())
+		}
+		doc.Kernels = append(doc.Kernels, out)
+	}
+	if s := j.options.Samples; s != nil {
+		doc.Source = source.Document(s, l)
+	} else if s := j.allUnsampled(); s != nil {
+		doc.Source = source.Document(s, l)
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	if err := e.Encode(doc); err != nil {
+		return fmt.Errorf("write the join as JSON: %w", err)
+	}
+	return nil
+}
+
+// allUnsampled are the lines of all specialisations.
+func (j *Join) allUnsampled() (all *source.Samples) {
+	for _, k := range j.Kernels {
+		for _, s := range k.Specialisations {
+			one := j.unsampled(k, s)
+			switch {
+			case one == nil:
+			case all == nil:
+				all = one
+			default:
+				all.Kernels = append(all.Kernels, one.Kernels...)
+			}
+		}
+	}
+	return all
+}
+
+func timesJSON(t Times, traced int) jsonTimes {
+	out := jsonTimes{Launches: t.Count, Traced: traced, Total: t.Nanos, Average: t.Average(), Least: t.Least, Most: t.Most}
+	if t.Spread != nil && t.Spread.Count > 0 && t.Spread.Count == t.Count {
+		median := t.Spread.Quantile(0.5)
+		out.Median = &median
+	}
+	return out
+}
+
+func (s *Specialisation) json() jsonSpecialisation {
+	out := jsonSpecialisation{
+		Hash: s.Hash, Label: s.Label, InTrace: s.Compilation != nil, Constexprs: settingsJSON(s.Constexprs), Options: settingsJSON(s.Options),
+		Registers: s.Registers, jsonTimes: timesJSON(s.Times, s.Traced), Groups: []jsonGroup{},
+	}
+	if s.Shared >= 0 {
+		out.Shared = &s.Shared
+	}
+	for _, g := range s.Groups {
+		one := jsonGroup{
+			ID: g.ID, Label: g.Label, Grid: g.Grid, File: g.File, jsonTimes: timesJSON(g.Times, g.Traced),
+			Bytes: g.Work.Bytes, BytesFrom: g.Work.BytesFrom, Flops: g.Work.Flops, FlopsFrom: g.Work.FlopsFrom,
+			BytesPerSecond: g.Work.BytesPerSecond, FlopsPerSecond: g.Work.FlopsPerSecond, Roof: g.Work.Roof, Bound: g.Work.Bound,
+		}
+		for _, a := range g.Arguments {
+			one.Arguments = append(one.Arguments, jsonSetting(a))
+		}
+		if g.File != "" {
+			one.Line = &g.Line
+		}
+		out.Groups = append(out.Groups, one)
+	}
+	return out
+}
+
+func settingsJSON(list []Setting) map[string]string {
+	out := map[string]string{}
+	for _, s := range list {
+		out[s.Name] = s.Value
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+package joined
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/goproton/goproton/profile"
+)
+
+const (
+	timeMetric  = "time (ns)"
+	countMetric = "count"
+)
+
+// readProfile adds what was measured. Launches that were traced are known by their kind; of others only the kernel is.
+func (b *builder) readProfile() error {
+	p := b.options.Profile
+	if p == nil {
+		return nil
+	}
+	filter, err := newFilter(b.options.Include, b.options.Exclude)
+	if err != nil {
+		return err
+	}
+	filter.walk(p.Root, func(n *profile.Node) {
+		b.Nanos += amount(n, timeMetric)
+		if len(n.Launches) > 0 {
+			b.launches(n)
+			return
+		}
+		// Without kinds a node is known by the kernel's name, which is a frame of its own unless a hook named the launch.
+		if k := b.kernels[n.Name]; k != nil && amount(n, timeMetric) > 0 {
+			t := b.byName[n.Name]
+			t.add(Times{Count: amount(n, countMetric), Nanos: amount(n, timeMetric), Least: least(n), Most: most(n), Spread: n.Times})
+			b.byName[n.Name] = t
+		}
+	})
+	for name, t := range b.byName {
+		b.untold(b.kernel(name), t)
+	}
+	return nil
+}
+
+// launches adds the traced launches of a node.
+func (b *builder) launches(n *profile.Node) {
+	p := b.options.Profile
+	for i := range n.Launches {
+		l := &n.Launches[i]
+		kind := &p.Launches[l.Kind]
+		name := kind.Kernel
+		if name == "" {
+			name = n.Name
+		}
+		t := Times{l.Count, l.Nanos, l.Least, l.Most, l.Times}
+		k := b.kernel(name)
+		k.Times.add(t)
+		if kind.Hash == "" {
+			continue // of those that found no number only the node is known
+		}
+		s := b.spec(kind.Hash, name)
+		s.Times.add(t)
+		g := b.group(s, kind.ID)
+		g.Times.add(t)
+		b.work.measured(g, n, l)
+	}
+}
+
+// untold adds launches that are known by the kernel's name only. With one specialisation they are that one's, and with one
+// kind of launch that kind's.
+func (b *builder) untold(k *Kernel, t Times) {
+	k.Times.add(t)
+	if len(k.Specialisations) != 1 {
+		return
+	}
+	s := k.Specialisations[0]
+	s.Times.add(t)
+	if len(s.Groups) == 1 {
+		s.Groups[0].Times.add(t)
+		b.work.device(s.Groups[0], 0)
+	}
+}
+
+// told reports whether the profile tells launches apart.
+func (b *builder) told() bool { return b.options.Profile != nil && len(b.options.Profile.Launches) > 0 }
+
+func least(n *profile.Node) uint64 {
+	if n.Times == nil {
+		return 0
+	}
+	return n.Times.Min
+}
+
+func most(n *profile.Node) uint64 {
+	if n.Times == nil {
+		return 0
+	}
+	return n.Times.Max
+}
+
+func amount(n *profile.Node, metric string) uint64 {
+	v, _ := n.Metric(metric)
+	f, number := v.Float()
+	if !number || !(f > 0) {
+		return 0
+	}
+	return uint64(f)
+}
+
+func briefInt(n int) string { return strconv.Itoa(n) }
+
+// filter says which call paths count.
+type filter struct{ include, exclude *regexp.Regexp }
+
+func newFilter(include, exclude string) (f filter, err error) {
+	if include != "" {
+		if f.include, err = regexp.Compile(include); err != nil {
+			return f, fmt.Errorf("read include %q: %w", include, err)
+		}
+	}
+	if exclude != "" {
+		if f.exclude, err = regexp.Compile(exclude); err != nil {
+			return f, fmt.Errorf("read exclude %q: %w", exclude, err)
+		}
+	}
+	return f, nil
+}
+
+// walk visits the nodes whose paths count.
+func (f filter) walk(root *profile.Node, visit func(n *profile.Node)) {
+	var in []bool // whether the path down to there goes through a frame that matches
+	root.Walk(func(n *profile.Node, depth int) bool {
+		in = in[:depth]
+		if f.exclude != nil && f.exclude.MatchString(n.Name) {
+			return false
+		}
+		in = append(in, f.include == nil || depth > 0 && in[depth-1] || f.include.MatchString(n.Name))
+		if in[depth] {
+			visit(n)
+		}
+		return true
+	})
+}

@@ -1,0 +1,118 @@
+package joined
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/tritonparse"
+)
+
+// readTrace collects the compilations of a trace and its launches by kind. What a group keeps is of its first launch, so
+// memory does not grow with their number.
+func (b *builder) readTrace() error {
+	t := b.options.Trace
+	if t == nil {
+		return nil
+	}
+	for _, c := range t.Compilations() {
+		s := b.spec(c.Hash, c.Name)
+		if s.Compilation == nil {
+			s.Compilation = c
+			s.readMetadata(c)
+		}
+	}
+	return t.EachLaunch(func(l *tritonparse.LaunchRecord) error {
+		s := b.spec(l.Hash, l.Name)
+		g := b.group(s, l.Kind)
+		if s.Traced++; g.Traced == 0 {
+			b.describeGroup(s, g, l)
+		}
+		g.Traced++
+		b.kernel(l.Name).Traced++
+		return nil
+	})
+}
+
+// compilerOptions are those of the metadata that tell how a kernel was compiled, as people set them.
+var compilerOptions = []string{"num_warps", "num_stages", "num_ctas", "maxnreg", "waves_per_eu", "matrix_instr_nonkdim", "kpack", "enable_fp_fusion"}
+
+func (s *Specialisation) readMetadata(c *tritonparse.Compilation) {
+	for _, name := range compilerOptions {
+		if n, ok := c.Int(name); ok {
+			s.Options = append(s.Options, Setting{name, briefInt(n)})
+		}
+	}
+	if n, ok := c.Int("shared"); ok {
+		s.Shared = n
+	}
+}
+
+// describeGroup keeps what a launch says of its kind.
+func (b *builder) describeGroup(s *Specialisation, g *Group, l *tritonparse.LaunchRecord) {
+	g.Grid, g.File, g.Line = slices.Clone(l.Grid), l.File, l.Line
+	constexprs := constexprNames(s.Compilation)
+	for i := range l.Args {
+		a := &l.Args[i]
+		setting := Setting{strings.Clone(a.Name), strings.Clone(a.Brief())}
+		if constexprs[a.Name] {
+			if !slices.ContainsFunc(s.Constexprs, func(have Setting) bool { return have.Name == a.Name }) {
+				s.Constexprs = append(s.Constexprs, setting)
+			}
+			continue
+		}
+		g.Arguments = append(g.Arguments, setting)
+	}
+	if b.wanted.MatchString(l.Name) {
+		g.Work = staticWork(s.Compilation, l)
+	}
+}
+
+var constexprParameter = regexp.MustCompile(`(\w+)\s*:\s*(?:\w+\s*\.\s*)*constexpr\b`)
+
+// constexprNames are the parameters that the compiler was given values of.
+func constexprNames(c *tritonparse.Compilation) map[string]bool {
+	names := map[string]bool{}
+	switch {
+	case c == nil:
+	case c.Extra != nil && len(c.Extra.Params) > 0:
+		for _, p := range c.Extra.Params {
+			names[p.Name] = p.Constexpr
+		}
+	case c.Python != nil:
+		for _, m := range constexprParameter.FindAllStringSubmatch(c.Python.Code, -1) {
+			names[m[1]] = true
+		}
+	}
+	return names
+}
+
+// parameterNames are all parameters in their order, where GoProton recorded the trace.
+func parameterNames(c *tritonparse.Compilation) (names []string) {
+	if c == nil || c.Extra == nil {
+		return nil
+	}
+	for _, p := range c.Extra.Params {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// compiledIn are the values of constexprs that the compilation tells, for one that no launch is known of.
+func compiledIn(c *tritonparse.Compilation) (settings []Setting) {
+	var metadata struct {
+		Constants map[string]json.RawMessage `json:"src_constants"`
+	}
+	if c == nil || json.Unmarshal(c.Metadata, &metadata) != nil {
+		return nil
+	}
+	constexprs := constexprNames(c)
+	for i, name := range parameterNames(c) {
+		if value, ok := metadata.Constants["("+briefInt(i)+",)"]; ok && constexprs[name] {
+			settings = append(settings, Setting{name, string(bytes.TrimSpace(value))})
+		}
+	}
+	return settings
+}

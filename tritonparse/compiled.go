@@ -42,6 +42,9 @@ type Compilation struct {
 
 	maps     *sourcemap.Map
 	mapsOnce sync.Once
+	work     *workTemplate
+	dot      string // element type of tt.dot's operands
+	workOnce sync.Once
 }
 
 // PythonSource is the source of a kernel function.

@@ -54,6 +54,7 @@ type (
 		BytesFrom      string  `json:"bytes_from,omitempty"`
 		Flops          float64 `json:"flops,omitempty"`
 		FlopsFrom      string  `json:"flops_from,omitempty"`
+		Type           string  `json:"operands,omitempty"`
 		BytesPerSecond float64 `json:"bytes_per_s,omitempty"`
 		FlopsPerSecond float64 `json:"flops_per_s,omitempty"`
 		Roof           float64 `json:"share_of_roof,omitempty"`
@@ -128,7 +129,7 @@ func (s *Specialisation) json() jsonSpecialisation {
 	for _, g := range s.Groups {
 		one := jsonGroup{
 			ID: g.ID, Label: g.Label, Grid: g.Grid, File: g.File, jsonTimes: timesJSON(g.Times, g.Traced),
-			Bytes: g.Work.Bytes, BytesFrom: g.Work.BytesFrom, Flops: g.Work.Flops, FlopsFrom: g.Work.FlopsFrom,
+			Bytes: g.Work.Bytes, BytesFrom: g.Work.BytesFrom, Flops: g.Work.Flops, FlopsFrom: g.Work.FlopsFrom, Type: g.Work.Type,
 			BytesPerSecond: g.Work.BytesPerSecond, FlopsPerSecond: g.Work.FlopsPerSecond, Roof: g.Work.Roof, Bound: g.Work.Bound,
 		}
 		for _, a := range g.Arguments {

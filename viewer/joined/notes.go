@@ -30,7 +30,7 @@ func (b *builder) notes() {
 			}
 			for _, g := range s.Groups {
 				untold = untold || s.Times.Count > 0 && g.Times.Count == 0 && g.Traced > 0
-				estimated = estimated || g.Work.BytesPerSecond > 0 && g.Work.BytesFrom == "arguments"
+				estimated = estimated || g.Work.BytesPerSecond > 0 && g.Work.BytesFrom != "profile"
 			}
 		}
 	}
@@ -41,7 +41,7 @@ func (b *builder) notes() {
 		note("%s of the profile not in the trace: was it recorded in the same run?", areOrIs(foreign, "specialisation"))
 	}
 	if estimated {
-		note("GB/s count each tensor of a launch once, whatever of it the kernel moved; a launch_metadata hook with bytes tells better")
+		note("GB/s and TFLOP/s are counted in the trace (bytes: what the code moves, or each tensor once, whichever is less; operations: those of tt.dot if there are any); a launch_metadata hook that tells bytes and flops counts instead")
 	}
 }
 

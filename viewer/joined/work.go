@@ -1,7 +1,9 @@
 package joined
 
 import (
+	"cmp"
 	"strconv"
+	"strings"
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
@@ -11,9 +13,9 @@ import (
 // Work is what one launch moves and computes, and what of the GPU's roof its average time reached.
 type Work struct {
 	Bytes, Flops float64 // per launch; 0 if that is not known
-	BytesFrom    string  // "profile": the kernel's own metrics; "trace": counted in its code; "arguments": each tensor once
+	BytesFrom    string  // "profile": the kernel's own metrics; "code": counted in its TTIR; "arguments": each tensor once
 	FlopsFrom    string
-	Bits         int // of the operands that Flops are of; 0 if that is not known
+	Type         string // of the operands that Flops are of, see specs.DTypes
 
 	BytesPerSecond float64 // achieved; 0 without a time
 	FlopsPerSecond float64
@@ -46,28 +48,53 @@ func (w *worker) measured(g *Group, n *profile.Node, l *profile.LaunchTimes) {
 	if bytes := amount(n, "bytes"); bytes > 0 {
 		g.Work.Bytes, g.Work.BytesFrom = float64(bytes)/per, "profile"
 	}
-	for _, width := range []struct {
-		name string
-		bits int
-	}{{"flops", 0}, {"flops64", 64}, {"flops32", 32}, {"flops16", 16}, {"flops8", 8}} {
-		if flops := amount(n, width.name); flops > 0 {
-			g.Work.Flops, g.Work.FlopsFrom, g.Work.Bits = float64(flops)/per, "profile", width.bits
+	for _, bits := range specs.Widths {
+		if flops := amount(n, "flops"+strconv.Itoa(bits)); flops > 0 {
+			g.Work.Flops, g.Work.FlopsFrom, g.Work.Type = float64(flops)/per, "profile", specs.OfWidth(bits)
+			return
 		}
+	}
+	if flops := amount(n, "flops"); flops > 0 {
+		g.Work.Flops, g.Work.FlopsFrom = float64(flops)/per, "profile" // of the type that the trace tells
 	}
 }
 
-// staticWork is what the trace tells of a launch: its tensors, each moved once.
+// staticWork is what the trace tells of a launch.
 func staticWork(c *tritonparse.Compilation, l *tritonparse.LaunchRecord) (w Work) {
-	for i := range l.Args {
-		if t := l.Args[i].Tensor(); t != nil {
-			w.Bytes += float64(t.Numel * t.ElementSize)
-			w.Bits = max(w.Bits, int(8*t.ElementSize))
+	if c == nil {
+		return w
+	}
+	counted := c.Work(l)
+	if counted.Bytes > 0 {
+		w.Bytes, w.BytesFrom = float64(counted.Bytes), "code"
+		if counted.Bytes == counted.Arguments {
+			w.BytesFrom = "arguments"
 		}
 	}
-	if w.Bytes > 0 {
-		w.BytesFrom = "arguments"
+	if counted.Flops > 0 {
+		w.Flops, w.FlopsFrom = float64(counted.Flops), "code"
 	}
+	w.Type = operandType(counted.Dot)
 	return w
+}
+
+// operandType is the type of specs.DTypes that multiplications of an element type run at.
+func operandType(dot string) string {
+	switch {
+	case dot == "f16", dot == "bf16":
+		return map[string]string{"f16": "fp16", "bf16": "bf16"}[dot]
+	case dot == "f32":
+		return "tf32"
+	case dot == "f64":
+		return "fp64"
+	case dot == "i8":
+		return "int8"
+	case strings.HasPrefix(dot, "f8"):
+		return "fp8"
+	case strings.HasPrefix(dot, "f4"):
+		return "fp4"
+	}
+	return "fp32" // no multiplication of matrices: the vector units
 }
 
 // finish computes rates and the share of the roof.
@@ -86,11 +113,8 @@ func (w *worker) finish(g *Group) {
 	if peak, err := specs.Bandwidth(*d); err == nil {
 		memory = work.Bytes / peak
 	}
-	if bits := work.Bits; work.Flops > 0 {
-		if bits == 0 {
-			bits = 32
-		}
-		if peak, err := specs.Flops(*d, bits); err == nil {
+	if work.Flops > 0 {
+		if peak, err := specs.Peak(*d, cmp.Or(work.Type, "fp32")); err == nil {
 			compute = work.Flops / peak
 		}
 	}

@@ -1,0 +1,57 @@
+package tritonparse
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Work is what one launch moves and computes, counted in its TTIR with its loops, and bounded by its arguments. Numbers that
+// are not known are negative.
+type Work struct {
+	Bytes     int64  // the lesser of what the code moves and what the arguments have: what the memory sees if caches work
+	FromCode  int64  // bytes that all programs of the grid load and store together
+	Arguments int64  // bytes of the arguments, each once
+	Flops     int64  // of tt.dot, or where there is none of everything else
+	Dot       string // element type of the operands of tt.dot: f16, f8E5M2, f32; "" without one
+	Notes     []string
+}
+
+// Work counts what a launch of the compilation does.
+func (c *Compilation) Work(l *LaunchRecord) Work {
+	c.workOnce.Do(func() {
+		if text := c.Texts["ttir"]; text != "" {
+			c.work = newWorkTemplate(text, c.Metadata, false)
+			if m := dotOperand.FindStringSubmatch(text); m != nil {
+				c.dot = m[1]
+			}
+		}
+	})
+	k := &workKind{}
+	for _, n := range l.Grid {
+		k.dims = append(k.dims, int64(n))
+	}
+	for i := range l.Args {
+		a := &l.Args[i]
+		f := readFacts(a.Raw)
+		k.arguments = append(k.arguments, boundArgument{a.Name, f})
+		if f.distinct < 0 {
+			continue
+		}
+		k.hasArgs = true
+		k.fromArgs += f.distinct
+		if strings.HasPrefix(a.Name, "in_out_ptr") {
+			k.fromArgs += f.distinct
+		}
+	}
+	if c.work == nil {
+		w := Work{Bytes: -1, FromCode: -1, Arguments: -1, Flops: -1, Notes: []string{"the trace has no TTIR of it"}}
+		if k.hasArgs {
+			w.Bytes, w.Arguments = k.fromArgs, k.fromArgs
+		}
+		return w
+	}
+	e := c.work.estimate(k)
+	return Work{Bytes: e.moved(), FromCode: e.fromIR, Arguments: e.fromArgs, Flops: e.flops, Dot: c.dot, Notes: e.notes}
+}
+
+var dotOperand = regexp.MustCompile(`\btt\.dot(?:_scaled)?\b.*?: *tensor<(?:\d+x)+(\w+)`)

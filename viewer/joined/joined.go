@@ -73,6 +73,7 @@ type Group struct {
 	ID        string // see tritonparse.LaunchKind
 	Grid      []int
 	Arguments []Setting // all of them, in a few characters each; nil if the trace does not have the launch
+	Note      string    // of the trace, why there are no arguments
 	Label     string    // what tells it from the others: M=1024 N=1024 K=512
 	Times     Times
 	Traced    int

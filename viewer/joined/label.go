@@ -107,6 +107,9 @@ func labelGroups(k *Kernel) {
 			seen[g.Label]++
 		}
 		for _, g := range s.Groups {
+			if g.Label == "" && strings.Contains(g.Note, "CUDA graph") {
+				g.Label = "captured in a graph"
+			}
 			if seen[g.Label] > 1 || g.Label == "" {
 				g.Label = strings.TrimSpace(g.Label + " #" + g.ID[:min(8, len(g.ID))])
 			}

@@ -76,15 +76,17 @@ func (j *Join) sources(files *source.Files) {
 // bare prints the source of the specialisation that took most time, of each kernel, without samples.
 func (j *Join) bare(w io.Writer, l source.Listing) (notes []string, err error) {
 	for _, k := range j.Kernels {
+		shown := 0
 		for i, s := range k.Specialisations {
-			if i > 0 && !l.All {
-				fmt.Fprintf(w, "\n%d more specialisations; --all shows their lines too\n", len(k.Specialisations)-i)
+			if shown > 0 && !l.All {
+				fmt.Fprintf(w, "\n%s more; --all shows the lines of each\n", count(len(k.Specialisations)-i, "specialisation"))
 				break
 			}
 			samples := j.unsampled(k, s)
 			if samples == nil {
 				continue
 			}
+			shown++
 			if len(k.Specialisations) > 1 {
 				fmt.Fprintf(w, "\n%s [%s]\n", term.Printable(k.Name), term.Printable(s.Label))
 			}
@@ -200,7 +202,6 @@ type table struct {
 	totalScale            float64
 	timed, bytes, flops   bool
 	roof, registers, shrd bool
-	estimated             bool
 }
 
 func newTable(j *Join, k *Kernel) *table {
@@ -278,12 +279,9 @@ func (t *table) work(w Work) (cells []string) {
 	}
 	figure(t.bytes, w.BytesPerSecond > 0, grid.Fixed(w.BytesPerSecond/1e9))
 	figure(t.flops, w.FlopsPerSecond > 0, grid.Fixed(w.FlopsPerSecond/1e12))
-	figure(t.roof, w.Roof > 0, percent(w.Roof)+" "+bounds[w.Bound])
+	figure(t.roof, w.Roof > 0, percent(w.Roof)+" "+w.Bound)
 	return cells
 }
-
-// bounds tell in a letter what limits: how little is left of that is what the roof says.
-var bounds = map[string]string{"memory": "m", "compute": "c"}
 
 func (t *table) specialisation(s *Specialisation) {
 	cells := append(t.times(s.Times, s.Traced), t.work(Work{})...)
@@ -297,7 +295,7 @@ func (t *table) specialisation(s *Specialisation) {
 	if !strings.Contains(name, "#"+short(s.Hash)) && s.Hash != "" {
 		name += " #" + short(s.Hash)
 	}
-	if s.Compilation == nil {
+	if s.Compilation == nil && t.join.options.Trace != nil {
 		name += " (not in the trace)"
 	}
 	t.row(cells, term.Printable(name))

@@ -52,7 +52,7 @@ func (s *Specialisation) readMetadata(c *tritonparse.Compilation) {
 
 // describeGroup keeps what a launch says of its kind.
 func (b *builder) describeGroup(s *Specialisation, g *Group, l *tritonparse.LaunchRecord) {
-	g.Grid, g.File, g.Line = slices.Clone(l.Grid), l.File, l.Line
+	g.Grid, g.File, g.Line, g.Note = slices.Clone(l.Grid), l.File, l.Line, strings.Clone(l.Note)
 	constexprs := constexprNames(s.Compilation)
 	for i := range l.Args {
 		a := &l.Args[i]

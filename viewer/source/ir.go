@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -85,9 +86,19 @@ func ofStage(lines []IRLine, stage string) (own []IRLine) {
 	return own
 }
 
-// few chooses the lines with most samples, or, without any, one that does something: the last of an expression.
+// telling are operations that lines are written for: memory, multiplications of matrices, reductions.
+var telling = regexp.MustCompile(`\b(?:tt\.(?:load|store|dot|reduce|scan|gather|histogram|atomic\w*|descriptor_\w+)|ttn?g\.(?:async\w+|local_load|warp_group_dot|tc_gen5\w*)|` +
+	`(?:ld|st|red|atom)\.(?:global|shared)|cp\.async|w?g?mma|tcgen05|LDG|LDGSTS|STG|ATOMG?|RED|UTMA\w+|HMMA|HGMMA|IMMA|DMMA|UTC\w*MMA)\b`)
+
+// few chooses the lines with most samples, or, without any, one: the last that does what lines are written for, or the
+// last of an expression.
 func few(lines []IRLine, sampled bool) []IRLine {
 	if !sampled {
+		for i := len(lines) - 1; i >= 0; i-- {
+			if telling.MatchString(lines[i].Text) {
+				return lines[i : i+1]
+			}
+		}
 		return lines[max(0, len(lines)-1):]
 	}
 	order := make([]int, len(lines))

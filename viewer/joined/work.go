@@ -23,7 +23,6 @@ type Work struct {
 	Bound          string  // "memory" or "compute": which roof that is
 
 	deviceAt int // 1 + ordinal; 0: none was seen
-	mixed    bool
 }
 
 // worker finds out what launches do.

@@ -2,6 +2,7 @@ package tritonparse
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -216,4 +217,17 @@ func withBaseWarps(metadata []byte, ttgir string) []byte {
 		out = appendMember(out, p.Name, p.Value)
 	}
 	return append(appendMember(out, "num_warps_base", strconv.AppendInt(nil, int64(base), 10)), '}')
+}
+
+// Mapped is a compilation record as Parse writes it, with source maps and stages, but for its occurrence id.
+func Mapped(record []byte) ([]byte, error) {
+	members, err := jsontext.Members(record)
+	if err != nil {
+		return nil, err
+	}
+	c := readCompilation(members, &Options{Analyses: []string{}})
+	if len(c.line) == 0 {
+		return nil, errors.New("the record is no compilation")
+	}
+	return append(bytes.TrimSuffix(c.line, []byte{','}), '}'), nil
 }

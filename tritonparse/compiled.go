@@ -261,3 +261,62 @@ func readStack(raw []byte) []Frame {
 	}
 	return frames
 }
+
+// Parameters are the names of the kernel function's parameters, in their order: as the trace has them, or from the source.
+func (c *Compilation) Parameters() []string {
+	var names []string
+	if c.Extra != nil && len(c.Extra.Params) > 0 {
+		for _, p := range c.Extra.Params {
+			names = append(names, p.Name)
+		}
+		return names
+	}
+	if c.Python == nil {
+		return nil
+	}
+	_, rest, ok := strings.Cut(c.Python.Code, "def "+c.Name+"(")
+	if !ok {
+		if _, rest, ok = strings.Cut(c.Python.Code, "def "); ok {
+			_, rest, ok = strings.Cut(rest, "(")
+		}
+	}
+	if !ok {
+		return nil
+	}
+	for _, p := range splitParameters(rest) {
+		name, _, _ := strings.Cut(p, ":")
+		name, _, _ = strings.Cut(name, "=")
+		if name = strings.Trim(name, "* \t\n\r"); name != "" && name != "/" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// splitParameters splits a list of parameters at its commas, until its parenthesis closes. Comments are left out.
+func splitParameters(text string) []string {
+	var parts []string
+	var part strings.Builder
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '#':
+			for i < len(text) && text[i] != '\n' {
+				i++
+			}
+			continue
+		case c == ')' && depth == 0:
+			return append(parts, part.String())
+		case strings.IndexByte("([{", c) >= 0:
+			depth++
+		case strings.IndexByte(")]}", c) >= 0:
+			depth--
+		case c == ',' && depth == 0:
+			parts = append(parts, part.String())
+			part.Reset()
+			continue
+		}
+		part.WriteByte(text[i])
+	}
+	return append(parts, part.String())
+}

@@ -33,7 +33,7 @@ launch with its arguments. Raw traces are read as they are written: plain, as gz
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(newTraceInfoCommand(), newTraceParseCommand(), newTraceCatCommand(), newTraceExtractCommand(), newTraceValidateCommand())
+	cmd.AddCommand(newTraceInfoCommand(), newTraceParseCommand(), newTraceCatCommand(), newTraceExtractCommand(), newTraceDiffCommand(), newTraceValidateCommand())
 	return cmd
 }
 

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/compare"
+)
+
+type traceDiffFlags struct {
+	events   []int
+	kernel   string
+	hashes   []string
+	whole    bool
+	profiles [2]string
+	text     compare.TextOptions
+	output   string
+	force    bool
+	json     bool
+}
+
+func newTraceDiffCommand() *cobra.Command {
+	var f traceDiffFlags
+	cmd := &cobra.Command{
+		Use:   "diff [flags] A [B]",
+		Short: "say what differs between two compilations, or between all of two traces",
+		Long: `diff compares two compilations: of one trace, by default the first two of a kernel, or one of each of two traces. It
+shows the options and constants that are not the same, what the kernel takes of the GPU (registers and occupancy are known
+if the cubin is beside the trace or still where it was compiled), the Python sources, which lines of Python became
+more or fewer lines of each representation, and the lines of the first representation that differs.
+
+Names of values and registers, locations and numbers of metadata do not count, as long as the same names stand for the
+same values, and neither does where in its file a kernel is.
+
+Two traces are compared as wholes unless one of their compilations is asked for. Compilations are paired by hash,
+then by name and options, by source, and by names that are alike.`,
+		Example: `  proton trace diff trace.ndjson.gz --kernel matmul_kernel
+  proton trace diff trace.ndjson.gz --hash 72d6,e648 --ir ttgir,ptx --lines 0
+  proton trace diff before after --profile before.hatchet --profile-b after.hatchet
+  proton trace diff before after --kernel matmul_kernel -o diff.ndjson.gz`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 && len(args) != 2 {
+				return &exitError{code: 2, err: errors.New("must specify one trace or two: proton trace diff A [B]")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.kernel, "kernel", "k", "", "the first two compilations of the kernel `NAME`, or the first of each trace")
+	flags.StringSliceVar(&f.hashes, "hash", nil, "the compilations whose hashes begin with `H1,H2`; one for the same in both traces")
+	flags.IntSliceVarP(&f.events, "events", "e", nil, "the compilations `I,J`, from 0, in the order of trace info --compilations")
+	flags.BoolVar(&f.whole, "trace", false, "compare two traces as wholes, as is done if no compilation is asked for")
+	flags.StringVar(&f.profiles[0], "profile", "", "`PROFILE` of A, or of both: how long kernels ran")
+	flags.StringVar(&f.profiles[1], "profile-b", "", "`PROFILE` of B")
+	flags.StringSliceVar(&f.text.Stages, "ir", nil, "print the differing lines of `STAGES`: ttir, ttgir, llir, ptx, amdgcn, sass; none for none")
+	flags.IntVar(&f.text.Most, "lines", 60, "print at most `N` lines of each representation, 0 for all")
+	flags.StringVarP(&f.output, "output", "o", "", "write a trace for TritonParse's website to `OUT`: the compilations and what differs")
+	registerForce(cmd, &f.force)
+	flags.BoolVar(&f.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (f *traceDiffFlags) check(traces int) error {
+	asked := 0
+	for _, set := range []bool{f.kernel != "", len(f.hashes) > 0, len(f.events) > 0, f.whole} {
+		if set {
+			asked++
+		}
+	}
+	switch {
+	case asked > 1:
+		return errors.New("--kernel, --hash, --events and --trace are four ways to say what is compared; give one of them")
+	case f.whole && traces == 1:
+		return errors.New("--trace compares two traces; give a second one")
+	case len(f.events) != 0 && len(f.events) != 2:
+		return errors.New("--events takes two places: --events 0,1")
+	case len(f.hashes) > 2 || len(f.hashes) == 1 && traces == 1:
+		return errors.New("--hash takes the beginnings of two hashes: --hash 72d6,e648")
+	case f.profiles[1] != "" && f.profiles[0] == "":
+		return errors.New("--profile-b is B's; give A's with --profile")
+	case f.text.Most < 0:
+		return fmt.Errorf("--lines %d: give a number of lines, or 0 for all", f.text.Most)
+	}
+	return nil
+}
+
+func (f *traceDiffFlags) run(sources []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	if err := f.check(len(sources)); err != nil {
+		return &exitError{code: 2, err: err}
+	}
+	if err := mayWrite(f.output, f.force); err != nil {
+		return err
+	}
+	var traces []*tritonparse.Trace
+	for _, s := range sources {
+		t, err := tritonparse.Open(s, tritonparse.OpenOptions{NoTexts: true})
+		if err != nil {
+			return err
+		}
+		damages, n := t.Damages()
+		warnDamages(stderr, "proton trace diff", damages, n)
+		traces = append(traces, t)
+	}
+	profiles, err := f.readProfiles(stdin)
+	if err != nil {
+		return err
+	}
+	a, b := traces[0], traces[len(traces)-1]
+	if len(traces) == 2 && f.kernel == "" && f.hashes == nil && f.events == nil {
+		return f.runTraces(a, b, profiles, stdout)
+	}
+	i, j, err := f.choose(a, b)
+	if err != nil {
+		return err
+	}
+	return f.runPair(a, b, i, j, profiles, stdout)
+}
+
+// readProfiles reads A's and B's; B's is A's if there is only one.
+func (f *traceDiffFlags) readProfiles(stdin io.Reader) (p [2]*tree.Profile, err error) {
+	for i, file := range f.profiles {
+		if file == "" {
+			p[i] = p[0]
+			continue
+		}
+		if p[i], err = readProfile(file, stdin); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// choose finds the two compilations.
+func (f *traceDiffFlags) choose(a, b *tritonparse.Trace) (i, j int, err error) {
+	switch {
+	case len(f.events) == 2:
+		for k, t := range []*tritonparse.Trace{a, b} {
+			if n := len(t.Compilations()); f.events[k] < 0 || f.events[k] >= n {
+				return 0, 0, fmt.Errorf("--events %d: %s has the compilations 0 to %d", f.events[k], t.Source, n-1)
+			}
+		}
+		return f.events[0], f.events[1], nil
+	case len(f.hashes) > 0:
+		if i, err = compare.Find(a, f.hashes[0]); err != nil {
+			return 0, 0, err
+		}
+		j, err = compare.Find(b, f.hashes[len(f.hashes)-1])
+		return i, j, err
+	case a != b:
+		x, y := named(a, f.kernel), named(b, f.kernel)
+		switch {
+		case x == nil:
+			return 0, 0, a.Unknown(f.kernel)
+		case y == nil:
+			return 0, 0, b.Unknown(f.kernel)
+		}
+		return x[0], y[0], nil
+	}
+	return f.twoOfOne(a)
+}
+
+// named are the places of a kernel's compilations.
+func named(t *tritonparse.Trace, kernel string) []int {
+	var places []int
+	for i, c := range t.Compilations() {
+		if c.Name == kernel {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// twoOfOne are the first two compilations of the kernel that is asked for, or of the first that has two.
+func (f *traceDiffFlags) twoOfOne(t *tritonparse.Trace) (i, j int, err error) {
+	if f.kernel != "" {
+		places := named(t, f.kernel)
+		switch len(places) {
+		case 0:
+			return 0, 0, t.Unknown(f.kernel)
+		case 1:
+			return 0, 0, fmt.Errorf("%s was compiled only once in %s; there is nothing to compare it with", f.kernel, t.Source)
+		}
+		return places[0], places[1], nil
+	}
+	for _, c := range t.Compilations() {
+		if places := named(t, c.Name); len(places) > 1 {
+			return places[0], places[1], nil
+		}
+	}
+	return 0, 0, fmt.Errorf("no kernel of %s was compiled twice; give a second trace, or say which with --events I,J", t.Source)
+}
+
+func (f *traceDiffFlags) runPair(a, b *tritonparse.Trace, i, j int, profiles [2]*tree.Profile, stdout io.Writer) error {
+	x, y := compare.Compilation(a, i), compare.Compilation(b, j)
+	x.SetTime(profiles[0])
+	y.SetTime(profiles[1])
+	var err error
+	if a == b {
+		err = compare.Load(a, &x, &y)
+	} else {
+		err = errors.Join(compare.Load(a, &x), compare.Load(b, &y))
+	}
+	if err != nil {
+		return err
+	}
+	d := compare.New(x, y)
+	if err := d.FindTensors(a, b); err != nil {
+		return err
+	}
+	for k, side := range []*compare.Side{&d.A, &d.B} {
+		if profiles[k] != nil && side.Time == nil {
+			d.Notes = append(d.Notes, fmt.Sprintf("the profile of %s has no kernel %s %s", "AB"[k:k+1], side.Kernel, shortHash(side.Hash)))
+		}
+	}
+	if f.output != "" {
+		if err := writeTrace(f.output, d.WriteRecords); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return printJSON(stdout, d)
+	}
+	if slices.Equal(f.text.Stages, []string{"none"}) {
+		f.text.Stages = []string{}
+	}
+	return d.WriteText(stdout, f.text)
+}
+
+func (f *traceDiffFlags) runTraces(a, b *tritonparse.Trace, profiles [2]*tree.Profile, stdout io.Writer) error {
+	d, err := compare.Traces(a, b, profiles[0], profiles[1])
+	if err != nil {
+		return err
+	}
+	if f.output != "" {
+		if err := writeTrace(f.output, func(w io.Writer) error { return d.WriteRecords(w, a, b) }); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return printJSON(stdout, d)
+	}
+	return d.WriteText(stdout)
+}

@@ -3,6 +3,7 @@ package reproduce
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path"
@@ -172,26 +173,21 @@ func (w *work) findExpected() error {
 		if l.File != w.launch.File || l.PID != w.launch.PID || l.Line <= w.launch.Line {
 			return nil
 		}
-		for _, a := range l.Args {
-			t := a.Tensor()
-			if t == nil {
-				continue
-			}
-			for i := len(want) - 1; i >= 0; i-- {
-				x := want[i]
-				if !overlap(x.tensor, t) {
+		want = slices.DeleteFunc(want, func(x wanted) bool {
+			touched := false
+			for _, a := range l.Args {
+				t := a.Tensor()
+				if t == nil || !overlap(x.tensor, t) {
 					continue
 				}
-				want = slices.Delete(want, i, i+1)
-				same := x.tensor.DataPtr == t.DataPtr && x.tensor.Dtype == t.Dtype && slices.Equal(x.tensor.Shape, t.Shape) && slices.Equal(x.tensor.Stride, t.Stride)
-				if !same || t.Blob == nil || t.Blob.Path == "" || t.Blob.Hash == x.tensor.Blob.Hash {
-					continue
-				}
-				if b, ok := w.findBlob(t.Blob.Path); ok {
-					w.result.Expected = append(w.result.Expected, Expected{x.name, b.name, "as " + l.Name + ", record " + itoa(l.Line) + ", found it"})
+				touched = true
+				if b, ok := w.contentsNow(x.tensor, t); ok {
+					w.result.Expected = append(w.result.Expected, Expected{x.name, b.name, fmt.Sprintf("as %s, record %d, found it", l.Name, l.Line)})
+					break
 				}
 			}
-		}
+			return touched
+		})
 		if len(want) == 0 {
 			return done
 		}
@@ -201,6 +197,15 @@ func (w *work) findExpected() error {
 		return nil
 	}
 	return err
+}
+
+// contentsNow are those of a tensor as a later launch was given it, if they are known and other than before.
+func (w *work) contentsNow(before, now *tritonparse.Argument) (blob, bool) {
+	same := before.DataPtr == now.DataPtr && before.Dtype == now.Dtype && slices.Equal(before.Shape, now.Shape) && slices.Equal(before.Stride, now.Stride)
+	if !same || now.Blob == nil || now.Blob.Path == "" || now.Blob.Hash == before.Blob.Hash {
+		return blob{}, false
+	}
+	return w.findBlob(now.Blob.Path)
 }
 
 // overlap is on the safe side: from the first to the last byte that a tensor may have.

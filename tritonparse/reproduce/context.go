@@ -2,12 +2,9 @@ package reproduce
 
 import (
 	"encoding/json"
-	"strconv"
 
 	"github.com/goproton/goproton/tritonparse/jsontext"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // appendMember adds a member to an object that is being written.
 func appendMember(out []byte, name string, value []byte) []byte {

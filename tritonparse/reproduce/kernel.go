@@ -84,7 +84,7 @@ func (w *work) copyKernel(asked bool) error {
 	}
 	why, err := "the trace has its source and that of all it uses", error(nil)
 	var s *surroundings
-	if w.built.Extra != nil && !w.PreserveAutotune {
+	if w.built.Extra != nil && w.built.Extra.Globals != nil && !w.PreserveAutotune {
 		s, err = w.recordedSurroundings()
 	} else {
 		why = "its source is in the trace, and what it uses was read from the original files"

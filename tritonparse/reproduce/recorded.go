@@ -2,6 +2,7 @@ package reproduce
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,49 +14,71 @@ import (
 func (w *work) recordedSurroundings() (*surroundings, error) {
 	extra := w.built.Extra
 	s := &surroundings{Aliases: map[string][]string{}}
-	modules := map[string]string{} // of the program -> what the kernel calls it
+	var modules []string // of the program, as the kernel calls them
 	for _, g := range extra.Globals {
 		value := jsontext.Text(g.Value)
 		switch g.Type {
 		case "module":
-			if statement := importOf(g.Name, value); atHand(value) {
-				s.Imports = append(s.Imports, statement)
-			} else if slices.ContainsFunc(extra.Dependencies, func(d tritonparse.Dependency) bool { return d.Module == value }) || hasMembers(extra.Globals, g.Name) {
-				modules[value] = g.Name
-			} else {
-				s.Imports = append(s.Imports, statement)
-				s.Packages = append(s.Packages, value)
-			}
+			w.addModule(s, g.Name, value, &modules)
 		case "import":
 			module, name, _ := strings.Cut(value, ":")
 			s.Imports = append(s.Imports, fmt.Sprintf("from %s import %s as %s\n", module, name, g.Name))
-			if !atHand(module) {
-				s.Packages = append(s.Packages, module)
-			}
-		case "alias":
-			s.Constants = append(s.Constants, "") // below, behind the functions
+			s.needs(module)
+		case "alias": // below, behind the functions
 		default:
 			s.addConstant(g)
 		}
 	}
-	s.Constants = slices.DeleteFunc(s.Constants, func(c string) bool { return c == "" })
+	code := w.allCode()
 	named := map[string]string{}
 	for _, d := range extra.Dependencies {
+		if atHand(d.Module) {
+			if regexp.MustCompile(`(?m)(^|[^.\w])` + d.Name + `\b`).MatchString(code) {
+				s.Imports = append(s.Imports, fmt.Sprintf("from %s import %s\n", d.Module, d.Name))
+			}
+			continue
+		}
 		if other, ok := named[d.Name]; ok && other != d.Module {
 			s.Missing = append(s.Missing, fmt.Sprintf("%s (one of %s, another of %s)", d.Name, other, d.Module))
 		}
 		named[d.Name] = d.Module
 		s.Functions = append(s.Functions, dependencyCode(d))
-		if alias := modules[d.Module]; alias != "" && strings.Contains(w.allCode(), alias+"."+d.Name) {
-			s.Aliases[alias] = append(s.Aliases[alias], d.Name)
+		for _, module := range modules {
+			if strings.Contains(code, module+"."+d.Name) {
+				s.Aliases[module] = append(s.Aliases[module], d.Name)
+			}
 		}
 	}
 	for _, g := range extra.Globals {
-		if g.Type == "alias" {
-			s.Functions = append(s.Functions, fmt.Sprintf("%s = %s\n", g.Name, jsontext.Text(g.Value)))
+		if name := jsontext.Text(g.Value); g.Type == "alias" && named[name] != "" {
+			s.Functions = append(s.Functions, fmt.Sprintf("%s = %s\n", g.Name, name))
 		}
 	}
 	return s, nil
+}
+
+// addModule imports a module that comes with torch or triton. What is used of others is put into the script, if it is known.
+func (w *work) addModule(s *surroundings, name, module string, modules *[]string) {
+	extra := w.built.Extra
+	uses := regexp.MustCompile(`\b`+name+`\.(\w+)`).FindAllStringSubmatch(w.allCode(), -1)
+	known := len(uses) > 0
+	for _, use := range uses {
+		known = known && (slices.ContainsFunc(extra.Dependencies, func(d tritonparse.Dependency) bool { return d.Name == use[1] }) ||
+			slices.ContainsFunc(extra.Globals, func(g tritonparse.Global) bool { return g.Name == name+"."+use[1] }))
+	}
+	if known && !atHand(module) {
+		*modules = append(*modules, name)
+		return
+	}
+	s.Imports = append(s.Imports, importOf(name, module))
+	s.needs(module)
+}
+
+// needs notes that a module has to be installed.
+func (s *surroundings) needs(module string) {
+	if root, _, _ := strings.Cut(module, "."); !atHand(module) && !slices.Contains(s.Packages, root) {
+		s.Packages = append(s.Packages, root)
+	}
 }
 
 // allCode is the source of the kernel and its helpers.
@@ -65,10 +88,6 @@ func (w *work) allCode() string {
 		code += d.Code
 	}
 	return code
-}
-
-func hasMembers(globals []tritonparse.Global, module string) bool {
-	return slices.ContainsFunc(globals, func(g tritonparse.Global) bool { return strings.HasPrefix(g.Name, module+".") })
 }
 
 func importOf(name, module string) string {
@@ -84,6 +103,9 @@ func atHand(module string) bool {
 	return slices.Contains([]string{"torch", "triton", "math", "builtins", "typing", "functools", "operator", "itertools", "copy", "enum", "dataclasses"}, root)
 }
 
+// dtypeName is what is within triton.language.core.dtype('fp32').
+var dtypeName = regexp.MustCompile(`^.*dtype\('(.*)'\)$`)
+
 // addConstant writes a constant as Triton lets kernels read it.
 func (s *surroundings) addConstant(g tritonparse.Global) {
 	value := pyLiteral(g.Value)
@@ -94,7 +116,12 @@ func (s *surroundings) addConstant(g tritonparse.Global) {
 		value = "tl.constexpr(" + pyTuple(g.Value) + ")"
 	case "list":
 	case "dtype":
-		value = "tl.dtype(" + quote(strings.TrimPrefix(jsontext.Text(g.Value), "tl.")) + ")"
+		name := dtypeName.ReplaceAllString(jsontext.Text(g.Value), "$1")
+		if strings.HasPrefix(name, "torch.") {
+			value = name
+		} else {
+			value = "tl.dtype(" + quote(name) + ")"
+		}
 	default:
 		s.Missing = append(s.Missing, fmt.Sprintf("%s (a %s, %s)", g.Name, g.Type, strings.TrimSpace(value)))
 		return

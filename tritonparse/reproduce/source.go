@@ -302,16 +302,33 @@ func (f *function) jitDecorator(keep func(option string) bool) string {
 	}
 	inner, _ := bracketed(text, open)
 	var kept []string
-	for _, option := range splitTop(inner, ',') {
+	for _, option := range options(inner) {
 		name, _, _ := strings.Cut(option, "=")
-		if name = strings.TrimSpace(withoutComments(name)); name != "" && keep(name) {
-			kept = append(kept, strings.TrimSpace(withoutComments(option)))
+		if keep(strings.TrimSpace(name)) {
+			kept = append(kept, option)
 		}
 	}
 	if len(kept) == 0 {
 		return text[:open]
 	}
 	return text[:open] + "(" + strings.Join(kept, ", ") + ")"
+}
+
+var optionName = regexp.MustCompile(`^\w+\s*=`)
+
+// options are the arguments of a call, which all have names. A comma within a lambda's parameters ends none.
+func options(inner string) []string {
+	var list []string
+	for _, part := range splitTop(inner, ',') {
+		part = strings.TrimSpace(withoutComments(part))
+		switch {
+		case optionName.MatchString(part):
+			list = append(list, part)
+		case part != "" && len(list) > 0:
+			list[len(list)-1] += ", " + part
+		}
+	}
+	return list
 }
 
 func namesLaunches(option string) bool { return option == "repr" || option == "launch_metadata" }

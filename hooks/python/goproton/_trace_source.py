@@ -75,16 +75,28 @@ class Uses:
         for name, value in _references(fn, function):
             if _is_callable(value):
                 self._depend(value)
+                called = getattr(value, "fn", value).__name__
+                if _is_of_triton(value):
+                    self._add(name, owner, "import", f"{getattr(value, '__module__', '')}:{called}")
+                elif called != name and "." not in name:
+                    self._add(name, owner, "alias", called)
+            elif inspect.ismodule(value):
+                self._add(name, owner, "module", value.__name__)
             elif _is_constant(value):
                 value = getattr(value, "value", value) if type(value).__name__ == "constexpr" else value
-                entry = {"name": name, "owner": owner, "type": type(value).__name__, "value": plain(value)}
-                if entry not in self.globals:
-                    self.globals.append(entry)
+                self._add(name, owner, type(value).__name__, plain(value))
+            elif isinstance(value, type) and value.__module__ != "builtins":
+                self._add(name, owner, "import", f"{value.__module__}:{value.__qualname__}")
+
+    def _add(self, name: str, owner: str, kind: str, value: Any) -> None:
+        entry = {"name": name, "owner": owner, "type": kind, "value": value}
+        if entry not in self.globals:
+            self.globals.append(entry)
 
     def _depend(self, value: Any) -> None:
         function = getattr(value, "fn", value)
         module = str(getattr(function, "__module__", ""))
-        if id(value) in self._seen or module.split(".")[0] == "triton":
+        if id(value) in self._seen or _is_of_triton(value):
             return
         self._seen.add(id(value))
         lines, first = _lines(value)
@@ -100,6 +112,10 @@ def _is_callable(value: Any) -> bool:
 def _kind(value: Any) -> str:
     names = {base.__name__ for base in type(value).__mro__}
     return "constexpr_function" if "ConstexprFunction" in names else "jit" if names & {"JITFunction", "JITCallable"} else "python"
+
+
+def _is_of_triton(value: Any) -> bool:
+    return str(getattr(getattr(value, "fn", value), "__module__", "")).split(".")[0] == "triton"
 
 
 def _is_constant(value: Any) -> bool:

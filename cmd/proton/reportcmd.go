@@ -95,7 +95,7 @@ func (f *reportFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wri
 		output = f.defaultName(files)
 	}
 	var page bytes.Buffer
-	if err := f.write(&page, sources, report.Options{Title: f.title, Version: version, Peaks: f.peaks, Rename: renames, Texts: f.texts(files[0], sources[0].Profile)}); err != nil {
+	if err := f.write(&page, sources, report.Options{Title: f.title, Version: version, Peaks: f.peaks, Rename: renames, Texts: f.texts(files[len(files)-1], sources[len(sources)-1].Profile), Old: f.texts(files[0], sources[0].Profile)}); err != nil {
 		return fmt.Errorf("report on %s: %w", strings.Join(files, " and "), err)
 	}
 	if output == "-" {

@@ -32,6 +32,9 @@ func ParseRename(text string) (Rename, error) {
 	return Rename{re, text[at+1:]}, nil
 }
 
+// Renamed returns what applies renames to a name; nil for none.
+func Renamed(all []Rename) func(string) string { return rename(all) }
+
 // rename applies all renames to a name. One that would leave nothing is not applied.
 func rename(all []Rename) func(string) string {
 	if len(all) == 0 {

@@ -35,7 +35,12 @@ func (b *builder) compare(a, z Source, o Options) error {
 	columns, _ := diffColumns(kernels, metrics, has)
 	b.addKernels(kernelsOf(diffRows(kernels), kernelNames(tree.Profiles...)), columns)
 	b.addRoofline(tree.Tables[1])
-	return nil
+	page, note, err := comparedSource(a, z, o)
+	if note != "" {
+		b.note(note)
+	}
+	b.Source = page
+	return err
 }
 
 // common lists the metrics of two profiles that can be compared: numbers that either has recorded, and what derives

@@ -32,7 +32,8 @@ type Options struct {
 	Version string   // of the program, as the page names it
 	Peaks   []string // as in viewer.Options
 
-	Texts *Texts // what may be read beside a profile with instruction samples
+	Texts *Texts // what may be read beside a profile with instruction samples, B where two are compared
+	Old   *Texts // the same of A
 
 	Rename []compare.Rename // names of frames before two profiles are compared
 }

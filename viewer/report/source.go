@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer/compare"
 	"github.com/goproton/goproton/viewer/source"
 )
 
@@ -22,9 +23,32 @@ func sourceOf(p *profile.Profile, t *Texts) (*source.Page, error) {
 	if err != nil {
 		return nil, err
 	}
+	return source.NewPage(s, t.listing()), nil
+}
+
+func (t *Texts) listing() source.Listing {
 	l := source.Listing{Files: source.NoFiles(), Context: 8}
 	if t != nil {
 		l.Files, l.Modules = t.Files, t.Modules
 	}
-	return source.NewPage(s, l), nil
+	return l
+}
+
+// comparedSource is the Source tab's data for two profiles; nil unless both have instruction samples, and a note if one has.
+func comparedSource(a, z Source, o Options) (page *source.Page, note string, err error) {
+	listings := [2]source.Listing{o.Old.listing(), o.Texts.listing()}
+	files := [2]*source.Files{listings[0].Files, listings[1].Files}
+	c, err := source.Compare(a.Profile, z.Profile, source.CompareOptions{Rename: compare.Renamed(o.Rename), Files: files})
+	if errors.Is(err, source.ErrNoSamples) {
+		for _, one := range []Source{a, z} {
+			if one.Profile.Sampling != nil {
+				note = one.Name + " has instruction samples, and what it is compared with has none: there is no Source tab"
+			}
+		}
+		return nil, note, nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return source.NewComparePage(c, listings), "", nil
 }

@@ -11,7 +11,8 @@ import (
 // Page is what the Source tab of a report shows. Reasons are numbers in Page.Reasons, each with its samples.
 type Page struct {
 	Samples uint64       `json:"samples"`
-	About   string       `json:"about"` // how they were taken
+	Old     *uint64      `json:"old,omitempty"` // of A, where two profiles are compared; all else is then B's
+	About   string       `json:"about"`         // how they were taken
 	Reasons []PageReason `json:"reasons"`
 	Kernels []PageKernel `json:"kernels"`
 	More    int          `json:"more"` // kernels that have too few samples to be on the page
@@ -35,13 +36,14 @@ type PageCounts struct {
 type PageKernel struct {
 	Name string `json:"name"`
 	PageCounts
-	Facts  []string   `json:"facts"`
-	Advice string     `json:"advice"`
-	Paths  []PagePath `json:"paths"`
-	Files  []PageFile `json:"files"`
-	Code   []PageRow  `json:"code,omitempty"` // instructions
-	NoLine uint64     `json:"noLine"`         // samples of instructions without line information
-	Notes  []string   `json:"notes"`
+	Old    *PageCounts `json:"old,omitempty"`
+	Facts  []string    `json:"facts"`
+	Advice string      `json:"advice"`
+	Paths  []PagePath  `json:"paths"`
+	Files  []PageFile  `json:"files"`
+	Code   []PageRow   `json:"code,omitempty"` // instructions
+	NoLine uint64      `json:"noLine"`         // samples of instructions without line information
+	Notes  []string    `json:"notes"`
 }
 
 // PagePath is a call path that a kernel was launched from.
@@ -61,9 +63,10 @@ type PageRow struct {
 	Number string `json:"at"` // of the line, or offset of the instruction
 	Text   string `json:"text"`
 	PageCounts
-	Place   string    `json:"place,omitempty"` // of an instruction, or of an inlined line
-	Gap     bool      `json:"gap,omitempty"`   // what is before this row was left out
-	Inlined []PageRow `json:"inlined,omitempty"`
+	Old     *PageCounts `json:"old,omitempty"`
+	Place   string      `json:"place,omitempty"` // of an instruction, or of an inlined line
+	Gap     bool        `json:"gap,omitempty"`   // what is before this row was left out
+	Inlined []PageRow   `json:"inlined,omitempty"`
 }
 
 const (

@@ -1,4 +1,7 @@
-// The source: where inside a kernel warps spend their time, by line and by instruction.
+// The source: where inside a kernel warps spend their time, by line and by instruction; of two profiles, by line.
+
+/** part is a share of samples; none of nothing. */
+function part(n, of) { return of ? n / of : 0; }
 
 class Source {
   constructor(panel) {
@@ -6,7 +9,8 @@ class Source {
     this.kernel = this.data.kernels[0];
     this.mode = "lines";
     this.open = new Set(); // rows whose inlined lines are shown
-    const kernels = this.data.kernels.map((k, i) => [String(i), `${k.name} – ${percent(k.n / this.data.samples)}`]);
+    this.compared = this.data.old !== undefined;
+    const kernels = this.data.kernels.map((k, i) => [String(i), `${k.name} – ${this.ofAll(k)}`]);
     this.modes = make("span");
     panel.append(make("div", {class: "bar"},
       choice("Kernel", kernels, "0", (i) => {
@@ -15,9 +19,9 @@ class Source {
         this.fill();
       }),
       this.modes,
-      make("button", {type: "button", class: "button", onclick: () => this.hottest()}, "Hottest line"),
+      make("button", {type: "button", class: "button", onclick: () => this.hottest()}, this.compared ? "Largest change" : "Hottest line"),
       this.data.more ? make("span", {class: "muted", text: `${digits(this.data.more)} more kernels have few samples`}) : null));
-    this.page = make("div", {class: "source", tabindex: "0", role: "region", "aria-label": "Source with samples"});
+    this.page = make("div", {class: "source" + (this.compared ? " compared" : ""), tabindex: "0", role: "region", "aria-label": "Source with samples"});
     panel.append(this.page);
     this.page.addEventListener("pointerover", (e) => this.tip(e.target.closest(".line"), e.clientX, e.clientY));
     this.page.addEventListener("pointerleave", hideTip);
@@ -33,6 +37,23 @@ class Source {
 
   show() {}
 
+  /** ofAll is the part that a kernel has of all samples, in both profiles if there are two. */
+  ofAll(k) {
+    const now = percent(part(k.n, this.data.samples));
+    return this.compared ? `${percent(part(k.old.n, this.data.old))} → ${now}` : now;
+  }
+
+  /** shares of a row, A's and B's; of a single profile only the second counts. */
+  shares(row) {
+    return [part(row.old?.n ?? 0, this.kernel.old?.n ?? 0), part(row.n, this.kernel.n)];
+  }
+
+  /** weight is what rows are compared by: samples, or how far a share has moved. */
+  weight(row) {
+    const [before, after] = this.shares(row);
+    return this.compared ? Math.abs(after - before) : row.n;
+  }
+
   fill() {
     const k = this.kernel;
     if (!k.code?.length) this.mode = "lines";
@@ -42,9 +63,9 @@ class Source {
     })] : []));
     this.head = make("div", {class: "source-head"},
       make("h2", {class: "name", text: k.name}),
-      make("p", {text: [`${digits(k.n)} samples, ${percent(k.n / this.data.samples)} of all`, ...k.facts].join(" · ")}),
+      make("p", {text: [`${this.compared ? digits(k.old.n) + " → " : ""}${digits(k.n)} samples, ${this.ofAll(k)} of all`, ...k.facts].join(" · ")}),
       ...k.paths.map((p) => make("p", {class: "muted name", text: (k.paths.length > 1 ? percent(p.n / k.n) + " " : "") + p.name})),
-      this.mix(k), k.advice ? make("p", {}, make("b", {text: "Hint: "}), k.advice + ".") : null,
+      ...(this.compared ? [this.mix(k.old, "A"), this.mix(k, "B")] : [this.mix(k)]), k.advice ? make("p", {}, make("b", {text: "Hint: "}), k.advice + ".") : null,
       ...k.notes.map((text) => make("p", {class: "muted", text})),
       this.data.about ? make("p", {class: "muted", text: this.data.about}) : null);
     this.lines = make("div", {class: "lines"});
@@ -53,16 +74,16 @@ class Source {
   }
 
   /** mix is a bar of the reasons, with a legend that says the same in words. */
-  mix(k) {
+  mix(k, side) {
     const all = this.sorted(k);
     const bar = make("div", {class: "mix", "aria-hidden": "true"});
     for (const [reason, n] of all) {
-      const part = make("i", {title: `${this.data.reasons[reason].name} ${percent(n / k.n)}`});
-      part.style.width = (n / k.n) * 100 + "%";
-      part.style.background = this.colour(reason);
-      bar.append(part);
+      const stretch = make("i", {title: `${this.data.reasons[reason].name} ${percent(n / k.n)}`});
+      stretch.style.width = (n / k.n) * 100 + "%";
+      stretch.style.background = this.colour(reason);
+      bar.append(stretch);
     }
-    const legend = make("div", {class: "legend"});
+    const legend = make("div", {class: "legend"}, side ? make("b", {text: k.n ? side : `${side} has no samples of it`}) : null);
     for (const [reason, n] of all.slice(0, 8)) {
       const key = make("i", {"aria-hidden": "true"});
       key.style.background = this.colour(reason);
@@ -89,13 +110,15 @@ class Source {
     this.lines.replaceChildren();
     this.widest = 1;
     const rows = this.mode === "code" ? k.code : k.files.flatMap((f) => f.rows);
-    for (const row of rows) this.widest = Math.max(this.widest, row.n);
+    if (this.compared) this.widest = 0.01;
+    for (const row of rows) this.widest = Math.max(this.widest, this.weight(row));
     const parts = this.mode === "code" ? [{name: "", rows: k.code}] : k.files;
     if (!parts.length) this.lines.append(make("p", {class: "muted", text: "There is no line information: the compiler was not asked for any (nvcc -lineinfo), or the module is unknown."}));
-    for (const part of parts) {
-      if (part.name) this.lines.append(make("h3", {class: "name", text: part.name}));
+    for (const {name, rows} of parts) {
+      if (name) this.lines.append(make("h3", {class: "name", text: name}));
       const block = make("div", {class: "block"});
-      for (const row of part.rows) this.add(block, row, 0);
+      if (this.compared) block.append(make("div", {class: "titles"}, ...["A", "share A", "B", "share B", "Δ share"].map((text) => make("span", {class: "part", text}))));
+      for (const row of rows) this.add(block, row, 0);
       this.lines.append(block);
     }
     if (this.mode === "lines" && k.noLine) this.lines.append(make("p", {class: "muted", text: `${digits(k.noLine)} samples are of instructions without line information`}));
@@ -104,15 +127,22 @@ class Source {
   /** add adds a row, and if it is open what was inlined there. */
   add(block, row, depth) {
     if (row.gap) block.append(make("div", {class: "gap", "aria-hidden": "true", text: "⋮"}));
-    const share = row.n / this.kernel.n, inlined = row.inlined?.length > 0, open = this.open.has(row);
-    const bar = make("i");
-    bar.style.width = (row.n / this.widest) * 100 + "%";
-    const main = row.n ? this.sorted(row).find(([reason]) => this.data.reasons[reason].stall) : null;
+    const [before, share] = this.shares(row), sampled = row.n || row.old?.n;
+    const inlined = row.inlined?.length > 0, open = this.open.has(row);
+    const bar = make("i", {class: this.compared ? (share > before ? "more" : "less") : ""});
+    bar.style.width = (this.weight(row) / this.widest) * 100 + "%";
+    const main = sampled ? this.sorted(row.n ? row : row.old).find(([reason]) => this.data.reasons[reason].stall) : null;
     const text = make("span", {class: "text", text: row.text || (depth ? row.place : " ")});
     if (depth) text.style.paddingLeft = depth * 24 + "px";
-    const line = make("div", {class: "line" + (share >= 0.1 && !depth ? " hot" : "") + (row.n ? "" : " idle") + (depth ? " inlined" : ""), tabindex: row.n ? "-1" : false},
+    const hot = Math.max(before, share) >= 0.1 && !depth;
+    const line = make("div", {class: "line" + (hot ? " hot" : "") + (sampled ? "" : " idle") + (depth ? " inlined" : ""), tabindex: sampled ? "-1" : false},
+      ...(this.compared ? [
+        make("span", {class: "count", text: row.old?.n ? digits(row.old.n) : ""}),
+        make("span", {class: "part", text: row.old?.n ? percent(before) : ""}),
+      ] : []),
       make("span", {class: "count", text: row.n ? digits(row.n) : ""}),
       make("span", {class: "part", text: row.n ? percent(share) : ""}),
+      this.compared ? make("span", {class: "part change", text: sampled ? percent(share - before, true) : ""}) : null,
       make("span", {class: "heat", "aria-hidden": "true"}, bar),
       make("span", {class: "why", text: main ? this.data.reasons[main[0]].name : ""}),
       inlined ? make("button", {type: "button", class: "twist", "aria-expanded": String(open), "aria-label": `inlined at ${row.at}`, onclick: () => {
@@ -131,11 +161,21 @@ class Source {
 
   tip(line, x, y) {
     const row = line?.row;
-    if (!row?.n) return hideTip();
-    const all = this.sorted(row), [top] = all.filter(([reason]) => this.data.reasons[reason].stall);
-    const pairs = [["samples", `${digits(row.n)} (${percent(row.n / this.kernel.n)})`], ...all.slice(0, 10).map(([reason, n]) => [this.data.reasons[reason].name, `${digits(n)} (${percent(n / row.n)})`])];
+    if (!row?.n && !row?.old?.n) return hideTip();
+    const all = this.sorted(row.n ? row : row.old), [top] = all.filter(([reason]) => this.data.reasons[reason].stall);
+    const pairs = this.compared ? this.comparedPairs(row, all) :
+      [["samples", `${digits(row.n)} (${percent(row.n / this.kernel.n)})`], ...all.slice(0, 10).map(([reason, n]) => [this.data.reasons[reason].name, `${digits(n)} (${percent(n / row.n)})`])];
     const why = top && this.data.reasons[top[0]];
     showTip(x, y, row.place || `line ${row.at}`, pairs, why ? `${why.name}: the warp ${why.means}; often: ${why.hint}.` : "");
+  }
+
+  /** comparedPairs says what a row has in A and in B: shares of the kernel's samples there. */
+  comparedPairs(row, all) {
+    const [before, after] = this.shares(row);
+    const old = new Map(row.old?.r ?? []), now = new Map(row.r ?? []);
+    const reasons = [...new Set([...all.map(([reason]) => reason), ...old.keys()])].slice(0, 10);
+    return [["samples", `${digits(row.old?.n ?? 0)} → ${digits(row.n)}`], ["share", `${percent(before)} → ${percent(after)}`],
+      ...reasons.map((r) => [this.data.reasons[r].name, `${percent(part(old.get(r) ?? 0, this.kernel.old.n))} → ${percent(part(now.get(r) ?? 0, this.kernel.n))}`])];
   }
 
   key(event) {
@@ -151,7 +191,7 @@ class Source {
 
   hottest() {
     let best = null;
-    for (const line of this.lines.querySelectorAll(".line:not(.inlined)")) if (line.row.n > (best?.row.n ?? 0)) best = line;
+    for (const line of this.lines.querySelectorAll(".line:not(.inlined)")) if (this.weight(line.row) > (best ? this.weight(best.row) : 0)) best = line;
     best?.scrollIntoView({block: "center"});
     best?.focus({preventScroll: true});
     this.page.scrollLeft = 0; // lines are wider than the page

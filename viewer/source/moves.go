@@ -1,0 +1,108 @@
+package source
+
+// moves knows where the lines of A are in B. Where both texts are there, and are two files, it is by what the lines say;
+// otherwise a line is that of the same number.
+type moves struct {
+	files map[string]*moved // by the path in A
+}
+
+// moved is one file.
+type moved struct {
+	to    string // its path in B
+	lines []int  // of B, by line of A, from 1; 0 for those that are gone. nil: the same numbers
+}
+
+// placed is a line of B, or one that is gone and where it was.
+type placed struct {
+	file   string
+	number int
+	gone   bool
+	at     int
+}
+
+func newMoves(k *Compared, files [2]*Files) *moves {
+	m := &moves{files: map[string]*moved{}}
+	ofB := k.fileNames(1)
+	for _, file := range k.fileNames(0) {
+		one := &moved{to: namesake(file, ofB)}
+		m.files[file] = one
+		if files[0] == nil || files[1] == nil {
+			continue
+		}
+		a, b := files[0].Text(file), files[1].Text(one.to)
+		if a.Err == nil && b.Err == nil && a.Path != b.Path {
+			one.lines = aligned(a.lines, b.lines)
+		}
+	}
+	return m
+}
+
+// place returns where a line of a side is.
+func (m *moves) place(side int, file string, number int) placed {
+	here := placed{file: file, number: number, at: number}
+	one := m.files[file]
+	if side == 1 || one == nil {
+		return here
+	}
+	here.file = one.to
+	if one.lines == nil || number < 1 || number >= len(one.lines) {
+		return here
+	}
+	if to := one.lines[number]; to > 0 {
+		return placed{file: one.to, number: to, at: to}
+	}
+	here.gone, here.at = true, 1
+	for before := number; before > 0; before-- {
+		if to := one.lines[before]; to > 0 {
+			here.at = to + 1 // in front of the line that comes next
+			break
+		}
+	}
+	return here
+}
+
+// mostAligned bounds the table that texts are compared in, beside what they begin and end with in common.
+const mostAligned = 1 << 22
+
+// aligned returns for every line of a, counted from 1, the line of b that says the same, in order: the longest common
+// subsequence. Texts with too many changes are left as they are, nil.
+func aligned(a, b []string) []int {
+	to := make([]int, len(a)+1)
+	start := 0
+	for start < len(a) && start < len(b) && a[start] == b[start] {
+		start++
+		to[start] = start
+	}
+	end := 0
+	for end < len(a)-start && end < len(b)-start && a[len(a)-1-end] == b[len(b)-1-end] {
+		to[len(a)-end] = len(b) - end
+		end++
+	}
+	a, b = a[start:len(a)-end], b[start:len(b)-end]
+	if len(a)*len(b) > mostAligned {
+		return nil
+	}
+	width := len(b) + 1
+	longest := make([]int32, (len(a)+1)*width) // of the ends from i and j on
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				longest[i*width+j] = longest[(i+1)*width+j+1] + 1
+			} else {
+				longest[i*width+j] = max(longest[(i+1)*width+j], longest[i*width+j+1])
+			}
+		}
+	}
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] == b[j]:
+			to[start+i+1] = start + j + 1
+			i, j = i+1, j+1
+		case longest[(i+1)*width+j] >= longest[i*width+j+1]:
+			i++
+		default:
+			j++
+		}
+	}
+	return to
+}

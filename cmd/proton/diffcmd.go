@@ -32,6 +32,8 @@ type diffFlags struct {
 	color     string
 	width     int
 	noPager   bool
+	samples   sourceFlags // --source and --source-path only
+	allLines  bool
 }
 
 func newDiffCommand() *cobra.Command {
@@ -49,10 +51,15 @@ the same caller become one.
 
 One of the profiles may be - for standard input. The views: tree, table (leaves only, the largest change first),
 json, csv, and pprof, a profile.proto whose values are B-A and which go tool pprof shows like -diff_base. An OUT
-that ends in .json, .csv, .pprof or .pb.gz chooses its view by itself.`,
+that ends in .json, .csv, .pprof or .pb.gz chooses its view by itself.
+
+--source compares the instruction samples of two profiles by line of the source: how many A and B have, their shares
+of the kernel, and how those changed. If the source has changed too, and each version is found (beside its profile,
+or by --source-path), lines are matched by what they say.`,
 		Example: `  proton diff before.hatchet after.hatchet
   proton diff -m time/ms,tflop16/s -t 1% before.hatchet after.hatchet
   proton diff --rename '_<grid:[^>]*>=' --rename ':[0-9]+@=@' v1.hatchet v2.hatchet
+  proton diff --source=matmul before.hatchet after.hatchet
   proton diff -o diff.pb.gz before.hatchet after.hatchet`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
@@ -61,6 +68,12 @@ that ends in .json, .csv, .pprof or .pb.gz chooses its view by itself.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.checkSource(cmd.Flags(), len(args)); err != nil {
+				return &exitError{code: 2, err: err}
+			}
+			if f.samples.asked() {
+				return f.diffSource(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			}
 			return f.run(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -87,6 +100,7 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
 	flags.IntVar(&f.width, "width", 0, widthUsage)
 	flags.BoolVar(&f.noPager, "no-pager", false, noPagerUsage)
+	f.registerSource(flags)
 }
 
 func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writer) error {

@@ -113,7 +113,7 @@ func (c *Comparison) fill(k *Compared, files [2]*Files) {
 		for _, one := range k.kernels[side] {
 			k.Counts[side].Add(translated(one.Counts, to))
 			k.Unplaced[side].Add(translated(one.Unplaced, to))
-			top.take(one.Lines, side, to, moved)
+			top.take(one.Lines, side, to, moved, true)
 		}
 	}
 	top.sort()
@@ -148,19 +148,19 @@ func translated(c Counts, to []int) Counts {
 	return c
 }
 
-// take adds the lines of one side.
-func (l *ComparedLine) take(lines []*Line, side int, to []int, moved *moves) {
+// take adds the lines of one side: the kernel's own, or those of what was inlined.
+func (l *ComparedLine) take(lines []*Line, side int, to []int, moved *moves, own bool) {
 	for _, from := range lines {
-		place := moved.place(side, from.File, from.Number)
-		c := l.below(place, from.Func)
+		c := l.below(moved.place(side, from.File, from.Number), from.Func, own)
 		c.Counts[side].Add(translated(from.Counts, to))
-		c.take(from.Inlined, side, to, moved)
+		c.take(from.Inlined, side, to, moved, false)
 	}
 }
 
-func (l *ComparedLine) below(at placed, function string) *ComparedLine {
+// below finds or adds a line. The kernel's own are one whatever their function is called: it may have been renamed.
+func (l *ComparedLine) below(at placed, function string, own bool) *ComparedLine {
 	for _, c := range l.Inlined {
-		if c.Number == at.number && c.Gone == at.gone && c.File == at.file && c.Func == function {
+		if c.Number == at.number && c.Gone == at.gone && c.File == at.file && (own || c.Func == function) {
 			return c
 		}
 	}
@@ -251,6 +251,29 @@ func (k *Compared) newest() *Kernel {
 		return k.kernels[1][0]
 	}
 	return k.kernels[0][0]
+}
+
+// facts are what is known of a kernel's code: once if it is the same in both profiles.
+func (k *Compared) facts() []string {
+	var of [2][]string
+	for side := range of {
+		if len(k.kernels[side]) > 0 {
+			of[side] = k.kernels[side][0].facts()
+		}
+	}
+	if slices.Equal(of[0], of[1]) {
+		return append([]string{}, of[0]...)
+	}
+	var all []string
+	for side, name := range []string{"A", "B"} {
+		if len(k.kernels[side]) == 0 {
+			all = append(all, name+" has no samples of it")
+		}
+		for _, fact := range of[side] {
+			all = append(all, name+": "+fact)
+		}
+	}
+	return all
 }
 
 // fileNames returns the files that a side of a kernel has lines in, inlined ones too.

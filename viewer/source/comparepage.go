@@ -34,20 +34,8 @@ func NewComparePage(c *Comparison, l [2]Listing) *Page {
 
 func comparedKernel(c *Comparison, k *Compared, p [2]*printer) PageKernel {
 	newest := k.newest()
-	j := PageKernel{Name: term.Printable(k.Name), Facts: []string{}, Paths: []PagePath{}, Files: []PageFile{}, NoLine: k.Unplaced[1].Samples, Notes: []string{}}
+	j := PageKernel{Name: term.Printable(k.Name), Facts: k.facts(), Paths: []PagePath{}, Files: []PageFile{}, NoLine: k.Unplaced[1].Samples, Notes: []string{}}
 	j.PageCounts, j.Old = pageCounts(k.Counts[1]), oldCounts(k.Counts[0])
-	for side, name := range []string{"A", "B"} {
-		if len(k.kernels[side]) == 0 {
-			j.Facts = append(j.Facts, name+" has no samples of it")
-			continue
-		}
-		for _, fact := range k.kernels[side][0].facts() {
-			j.Facts = append(j.Facts, name+": "+fact)
-		}
-	}
-	if n := len(j.Facts); n == 2 && j.Facts[0][1:] == j.Facts[1][1:] {
-		j.Facts = []string{j.Facts[0][len("A: "):]}
-	}
 	if len(k.kernels[1]) > 0 {
 		j.Advice = c.Sides[1].Advice(newest)
 	}

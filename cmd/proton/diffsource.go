@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/viewer"
+	"github.com/goproton/goproton/viewer/compare"
+	"github.com/goproton/goproton/viewer/source"
+)
+
+// registerSource adds the flags of `proton diff` that compare instruction samples.
+func (f *diffFlags) registerSource(flags *pflag.FlagSet) {
+	flags.Var(&f.samples.source, "source", "instruction samples by line of the source, of the kernels that match the regular expression `KERNEL`")
+	flags.Lookup("source").NoOptDefVal = hottest
+	flags.StringArrayVar(&f.samples.paths, "source-path", nil, "sources were moved, `OLD=NEW`; or a folder to search them in")
+	flags.BoolVar(&f.allLines, "all", false, "with --source: also lines that have few samples")
+}
+
+// ofSourceDiff are the flags that mean something with --source.
+var ofSourceDiff = []string{"source", "source-path", "all", "rename", "include", "exclude", "output", "force", "ascii", "color", "width", "no-pager"}
+
+// checkSource refuses flags that mean nothing together.
+func (f *diffFlags) checkSource(flags *pflag.FlagSet, files int) error {
+	var foreign error
+	flags.Visit(func(flag *pflag.Flag) {
+		only := flag.Name == "source-path" || flag.Name == "all"
+		switch {
+		case !f.samples.asked() && only:
+			foreign = fmt.Errorf("--%s: it is for --source", flag.Name)
+		case f.samples.asked() && !slices.Contains(ofSourceDiff, flag.Name):
+			foreign = fmt.Errorf("--%s: it means nothing with --source, which has -i, -e, --rename and --all", flag.Name)
+		}
+	})
+	if f.samples.asked() && files != 2 {
+		return fmt.Errorf("--source compares two profiles; got %d: proton diff --source A B, or --source=KERNEL", files)
+	}
+	return errors.Join(foreign, (&source.Files{Moves: f.samples.paths}).CheckMoves())
+}
+
+// diffSource compares instruction samples by line.
+func (f *diffFlags) diffSource(files []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	o, _, err := f.check()
+	if err != nil {
+		return &exitError{code: 2, err: err}
+	}
+	if err := mayWrite(f.output, f.force); err != nil {
+		return err
+	}
+	inputs, err := readInputs(files, stdin)
+	if err != nil {
+		return err
+	}
+	texts := [2]*source.Files{f.samples.files(files[0], inputs[0].Profile), f.samples.files(files[1], inputs[1].Profile)}
+	c, err := source.Compare(inputs[0].Profile, inputs[1].Profile, source.CompareOptions{
+		Options: source.Options{Kernel: f.samples.source.pattern, Include: f.include, Exclude: f.exclude},
+		Rename:  compare.Renamed(o.Rename), Files: texts,
+	})
+	if err != nil {
+		return err
+	}
+	paper := viewer.Paper{ASCII: f.ascii, Width: f.width, All: f.allLines}
+	var notes []string
+	write := func(w io.Writer) (err error) {
+		notes, err = source.PrintComparison(w, c, texts, paper)
+		return err
+	}
+	toFile := f.output != "" && f.output != "-"
+	if toFile {
+		paper.Color, err = term.Color(f.color, nil, os.Getenv)
+		if err == nil {
+			err = writeOutput(f.output, stdout, write)
+		}
+	} else if paper.Color, err = term.Color(f.color, stdout, os.Getenv); err == nil {
+		if paper.Width == 0 {
+			paper.Width = term.Width(stdout)
+		}
+		err = term.Paged(stdout, !f.noPager, os.LookupEnv, write)
+	}
+	for _, note := range notes {
+		fmt.Fprintf(stderr, "proton diff: %s\n", note)
+	}
+	return err
+}

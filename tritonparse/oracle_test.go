@@ -25,6 +25,9 @@ from tritonparse.parse.utils import unified_parse
 unified_parse(sys.argv[2], out=sys.argv[3], overwrite=True)
 `
 
+// samples are the traces in testdata.
+var samples = []string{"complex", "findhao", "handmade", "gfx942", "sm90"}
+
 // TestAsTritonparse parses each sample with tritonparse and with us: the events must be the same, in the same order.
 func TestAsTritonparse(t *testing.T) {
 	python, oracle := "../.venv/bin/python", "../.venv/oracles/tritonparse-0.6.0"
@@ -37,7 +40,7 @@ func TestAsTritonparse(t *testing.T) {
 			t.Skipf("no %s: run tools/oracles.sh", need)
 		}
 	}
-	for _, name := range []string{"complex", "findhao", "handmade"} {
+	for _, name := range samples {
 		t.Run(name, func(t *testing.T) {
 			raw := t.TempDir()
 			plain(t, name, filepath.Join(raw, Prefix+name+"_.ndjson"))

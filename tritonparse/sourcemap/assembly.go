@@ -46,16 +46,25 @@ func assembly(text, comment string, files *Files, compat bool) []Entry {
 			}
 			r.table[m[1]] = name
 		}
-		if m := asmLoc.FindStringSubmatch(l); m != nil {
-			if at := asmInlined.FindStringSubmatch(m[4]); at != nil {
-				r.chain[[3]string{m[1], m[2], m[3]}] = [3]string(at[1:4])
-			}
+		if m := asmLoc.FindStringSubmatch(l); m != nil && compat {
+			r.note(m)
 		}
 	}
 	if compat {
 		return r.compatLines(lines)
 	}
 	return r.correctLines(lines)
+}
+
+// note remembers what a .loc was inlined at. Code that is inlined at several places has several callers: LLVM names the
+// caller before what is inlined into it, so the correct reading knows those up to its line, and tritonparse the last of all.
+func (r *assemblyReader) note(m []string) {
+	key := [3]string{m[1], m[2], m[3]}
+	if at := asmInlined.FindStringSubmatch(m[4]); at != nil {
+		r.chain[key] = [3]string(at[1:4])
+	} else if !r.compat {
+		delete(r.chain, key)
+	}
 }
 
 // compatLines reads the first function, between its two comments.
@@ -103,7 +112,11 @@ func (r *assemblyReader) compatLoc(line string, m []string) {
 	if r.comment != "//" || !strings.Contains(m[4], "inlined_at") {
 		return
 	}
-	at := [3]string{m[1], m[2], m[3]}
+	caller := asmInlined.FindStringSubmatch(m[4])
+	if caller == nil {
+		return
+	}
+	at := [3]string(caller[1:4])
 	for range len(r.chain) + 1 {
 		next, ok := r.chain[at]
 		if !ok {
@@ -137,6 +150,7 @@ func (r *assemblyReader) correctLines(lines []string) []Entry {
 			continue
 		}
 		if m := asmLoc.FindStringSubmatch(l); m != nil {
+			r.note(m)
 			frames := r.frames(l, m)
 			r.current, r.known = inlined(frames)
 			continue

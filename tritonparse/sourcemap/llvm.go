@@ -130,7 +130,7 @@ func (n llvmNodes) file(scope string) string {
 const compatClimb = 32
 
 func (n llvmNodes) entry(id string, define, compat bool) (Entry, bool) {
-	if s, ok := n.scopes[id]; ok && define && s.function {
+	if s, ok := n.scopes[id]; ok && (define || compat) && s.function {
 		f := n.file(id)
 		return Entry{Frame: Frame{f, s.line, 0}, Kind: "subprogram"}, f != ""
 	}

@@ -112,6 +112,29 @@ func TestSecondFunction(t *testing.T) {
 	}
 }
 
+// TestTwoCallers: a helper that is inlined into another at the same place, but for two lines of the kernel.
+func TestTwoCallers(t *testing.T) {
+	text := `.file 1 "/k.py"
+.file 2 "/h.py"
+// -- Begin function k
+{
+.loc 2 20 1, function_name $a, inlined_at 1 90 1 // h.py:20:1
+.loc 2 10 1, function_name $b, inlined_at 2 20 1 // h.py:10:1
+ add;
+.loc 2 20 1, function_name $a, inlined_at 1 95 1 // h.py:20:1
+.loc 2 10 1, function_name $b, inlined_at 2 20 1 // h.py:10:1
+ mul;
+}
+// -- End function
+`
+	if got := fmt.Sprint(byLine(PTX(text, &Files{}, false))); got != "map[7:h.py:10:1 @ k.py:90 10:h.py:10:1 @ k.py:95]" {
+		t.Error(got)
+	}
+	if got := byLine(PTX(text, &Files{}, true)); got[7] != "h.py:10:1 @ k.py:95" {
+		t.Error("tritonparse takes the last:", got[7])
+	}
+}
+
 // TestPythonMap: a helper's line is the kernel's that called it, and lines of other files are none of the kernel's.
 func TestPythonMap(t *testing.T) {
 	texts := artifacts(t)

@@ -33,7 +33,9 @@ func readCompilation(members []jsontext.Member, o *Options) compilation {
 	}
 	metadata := member(parts, "metadata")
 	c := compilation{hash: jsontext.Text(jsontext.Get(metadata, "hash")), name: jsontext.Text(jsontext.Get(metadata, "name"))}
-	c.file = inductorFile(member(parts, "pt_info"))
+	if c.file = inductorFile(member(parts, "pt_info"), o.Compat); c.file == "" {
+		c.file = o.torch.find(jsontext.Text(jsontext.Get(member(parts, "python_source"), "file_path")), member(members, "stack"))
+	}
 	backend, known := backendFor(jsontext.Text(jsontext.Get(metadata, "backend_name")))
 	if !known {
 		backend = unknownBackend
@@ -167,22 +169,27 @@ func isExcuse(text string) bool {
 	return false
 }
 
-// inductorFile names the output of a compilation that torch.compile asked for.
-func inductorFile(info []byte) string {
-	if len(info) == 0 || info[0] != '{' || len(bytes.TrimSpace(info)) == 2 {
-		return ""
-	}
+// inductorFile names the output of a compilation that torch.compile asked for; "" for any other.
+func inductorFile(info []byte, compat bool) string {
 	part := func(name, missing string) string {
 		v := jsontext.Get(info, name)
-		if v == nil || string(v) == "null" {
+		switch {
+		case v == nil:
 			return missing
-		}
-		if v[0] == '"' {
+		case string(v) == "null" && compat:
+			return "None"
+		case string(v) == "null":
+			return missing
+		case v[0] == '"':
 			return fileSafe(jsontext.Text(v))
 		}
 		return fileSafe(string(v))
 	}
-	return fmt.Sprintf("f%s_fc%s_a%s_cai%s.ndjson.gz", part("frame_id", "None"), part("frame_compile_id", "None"), part("attempt", "0"), part("compiled_autograd_id", "-"))
+	frame, compilation := part("frame_id", "None"), part("frame_compile_id", "None")
+	if frame == "None" && compilation == "None" {
+		return ""
+	}
+	return fmt.Sprintf("f%s_fc%s_a%s_cai%s.ndjson.gz", frame, compilation, part("attempt", "0"), part("compiled_autograd_id", "-"))
 }
 
 // fileSafe keeps what a trace says from becoming a path.

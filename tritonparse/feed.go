@@ -204,6 +204,7 @@ func (b *batch) parse(r *launchReader, o *Options) {
 		into := &b.parsed[len(b.parsed)-1]
 		var ok bool
 		if into.launch, b.changes, ok = r.reread(rec.Text, b.changes); ok {
+			into.filter(rec.Text, o.Launches)
 			continue
 		}
 		if members, into.err = jsontext.AppendMembers(members[:0], rec.Text); into.err != nil {
@@ -215,6 +216,7 @@ func (b *batch) parse(r *launchReader, o *Options) {
 			into.compilation = &c
 		case "launch":
 			into.launch = r.read(rec.Text, members)
+			into.filter(rec.Text, o.Launches)
 		case "autotune":
 			t := readTuneResult(members, o.Compat)
 			into.tuned = &t

@@ -188,26 +188,8 @@ func runFileCheck(program, checks, text string) (bool, string) {
 // FindFileCheck looks for LLVM's FileCheck: the one of an installed Triton, what FILECHECK_PATH names, and then in PATH. It
 // returns "" if there is none.
 func FindFileCheck() string {
-	executable := func(path string) bool {
-		info, err := os.Stat(path)
-		return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
-	}
-	var prefixes []string
-	if env := os.Getenv("VIRTUAL_ENV"); env != "" {
-		prefixes = append(prefixes, env)
-	}
-	if python, err := exec.LookPath("python3"); err == nil {
-		prefixes = append(prefixes, filepath.Dir(filepath.Dir(python)))
-	}
-	for _, prefix := range prefixes {
-		for _, packages := range []string{"site-packages", "dist-packages"} {
-			found, _ := filepath.Glob(filepath.Join(prefix, "lib", "python3*", packages, "triton", "FileCheck"))
-			for _, f := range found {
-				if executable(f) {
-					return f
-				}
-			}
-		}
+	if f := inPackages("triton", "FileCheck"); f != "" {
+		return f
 	}
 	if f := os.Getenv("FILECHECK_PATH"); f != "" && executable(f) {
 		return f
@@ -217,4 +199,31 @@ func FindFileCheck() string {
 		return ""
 	}
 	return path
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// inPackages looks for a program in a package of the virtual environment, or of the python3 in PATH.
+func inPackages(path ...string) string {
+	var prefixes []string
+	if env := os.Getenv("VIRTUAL_ENV"); env != "" {
+		prefixes = append(prefixes, env)
+	}
+	if python, err := exec.LookPath("python3"); err == nil {
+		prefixes = append(prefixes, filepath.Dir(filepath.Dir(python)))
+	}
+	for _, prefix := range prefixes {
+		for _, packages := range []string{"site-packages", "dist-packages"} {
+			found, _ := filepath.Glob(filepath.Join(append([]string{prefix, "lib", "python3*", packages}, path...)...))
+			for _, f := range found {
+				if executable(f) {
+					return f
+				}
+			}
+		}
+	}
+	return ""
 }

@@ -15,10 +15,14 @@ import (
 
 // Options says how traces are parsed.
 type Options struct {
-	Compat    bool     // maps and differences as tritonparse 0.6.0 has them
-	NoPreInit bool     // files without a rank stay without one
-	Rank      *int     // only this rank; nil for all. -1 is the files without a rank
-	Analyses  []string // which to make, see AnalysisNames; nil for all
+	Compat     bool      // maps, differences and analyses as tritonparse 0.6.0 has them
+	NoPreInit  bool      // files without a rank stay without one
+	Rank       *int      // only this rank; nil for all. -1 is the files without a rank
+	Kernels    *Patterns // only kernels of such names, and the autotuner's sessions that they are in; nil for all
+	Launches   Filter    // only launches that fulfil it
+	NoSplit    bool      // one output for each rank, also for what torch.compile compiled
+	TorchTrace string    // folder with torch's own traces besides those that are with the source; "" for none
+	Analyses   []string  // which to make, see AnalysisNames; nil for all
 
 	Procedures    []Procedure // to look for; the built-in ones if nil
 	OwnProcedures bool        // these are somebody's own, to be looked for on every backend
@@ -26,6 +30,8 @@ type Options struct {
 
 	Warn     func(string)
 	Progress func(Progress) // called a few times a second, on one goroutine
+
+	torch torchCompilations
 }
 
 // Progress says how far parsing is.
@@ -48,20 +54,16 @@ type Result struct {
 // Parse reads the raw traces of source, a file or a folder, and writes what TritonParse's website opens into folder, which
 // must exist.
 func Parse(source, folder string, o Options) (*Result, error) {
-	if o.Warn == nil {
-		o.Warn = func(string) {}
+	if err := o.complete(source); err != nil {
+		return nil, err
 	}
-	if o.Procedures == nil {
-		var err error
-		if o.Procedures, err = ReadProcedures(""); err != nil {
-			return nil, err
-		}
-	}
-	files, err := RawFiles(source)
+	defer os.RemoveAll(filepath.Join(folder, unpacked))
+	files, err := sourceFiles(source, filepath.Join(folder, unpacked))
 	if err != nil {
 		return nil, err
 	}
-	buckets, err := chooseRank(Buckets(files, !o.NoPreInit, o.Warn), o.Rank)
+	none := o.Rank != nil && *o.Rank < 0
+	buckets, err := chooseRank(Buckets(files, !o.NoPreInit && !none, o.Warn), o.Rank, o.Warn)
 	if err != nil {
 		return nil, err
 	}
@@ -72,13 +74,28 @@ func Parse(source, folder string, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	missing := &NoKernelError{}
 	for i, b := range buckets {
-		for _, n := range written[i] {
+		w := &written[i]
+		if w.selection != nil && len(w.names) == 0 {
+			missing.add(w.selection)
+			if b.HasRank {
+				if err := os.Remove(filepath.Join(folder, b.Folder())); err != nil {
+					return nil, err
+				}
+			}
+			continue
+		}
+		for _, n := range w.names {
 			result.Files = append(result.Files, filepath.Join(b.Folder(), n))
 		}
-		listFiles(index.at(b.Key()), b, written[i])
+		listFiles(index.at(b.Key()), w.names, o.rankSuffix(b))
 	}
 	if result.Compilations+result.Launches == 0 {
+		if o.Kernels != nil && len(result.Files) == 0 {
+			missing.Patterns = o.Kernels.String()
+			return result, missing
+		}
 		return result, fmt.Errorf("no compilation and no launch in %s; is it a raw trace of TritonParse?", source)
 	}
 	var indented strings.Builder
@@ -91,7 +108,63 @@ func Parse(source, folder string, o Options) (*Result, error) {
 	return result, os.WriteFile(filepath.Join(folder, "log_file_list.json"), []byte(indented.String()), 0o644)
 }
 
-func chooseRank(buckets []Bucket, rank *int) ([]Bucket, error) {
+// complete fills in what was not said.
+func (o *Options) complete(source string) error {
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	if o.Procedures == nil {
+		var err error
+		if o.Procedures, err = ReadProcedures(""); err != nil {
+			return err
+		}
+	}
+	if o.NoSplit {
+		return nil
+	}
+	beside := source
+	if info, err := os.Stat(source); err == nil && !info.IsDir() {
+		beside = filepath.Dir(source)
+	}
+	folders := []string{beside}
+	if o.TorchTrace != "" {
+		if _, err := os.Stat(o.TorchTrace); err != nil {
+			return err
+		}
+		folders = []string{o.TorchTrace, beside}
+	}
+	o.torch = readTorchTraces(folders, o.Warn)
+	return nil
+}
+
+// unpacked is where archives go until they have been read.
+const unpacked = ".archives"
+
+// sourceFiles are the raw traces of source; archives are unpacked into a folder.
+func sourceFiles(source, into string) ([]string, error) {
+	archives := clpArchives(source)
+	if len(archives) == 0 {
+		return RawFiles(source)
+	}
+	if err := os.Mkdir(into, 0o700); err != nil {
+		return nil, err
+	}
+	files, err := extractCLP(archives, into)
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Clean(source) == archives[0] {
+		return files, nil
+	}
+	plain, err := RawFiles(source)
+	if err != nil { // archives alone
+		plain = nil
+	}
+	return append(files, plain...), nil
+}
+
+// chooseRank takes the rank that was asked for. A job of one process has none, and is taken for any.
+func chooseRank(buckets []Bucket, rank *int, warn func(string)) ([]Bucket, error) {
 	if rank == nil {
 		return buckets, nil
 	}
@@ -102,11 +175,37 @@ func chooseRank(buckets []Bucket, rank *int) ([]Bucket, error) {
 		}
 		names = append(names, b.Key())
 	}
+	for _, b := range buckets {
+		if !b.HasRank {
+			warn(fmt.Sprintf("no trace of rank %d; taking those without a rank", *rank))
+			return []Bucket{b}, nil
+		}
+	}
 	return nil, fmt.Errorf("no trace of that rank; there are %s", strings.Join(names, ", "))
 }
 
+// rankSuffix is where log_file_list.json says that the files of a bucket are. tritonparse says where they would be of the rank
+// that was asked for, which is nowhere if all were.
+func (o *Options) rankSuffix(b Bucket) string {
+	folder := b.Folder()
+	if o.Compat {
+		switch {
+		case o.Rank == nil:
+			folder = ""
+		case *o.Rank < 0:
+			folder = "rank_none"
+		default:
+			folder = Bucket{HasRank: true, Rank: *o.Rank}.Folder()
+		}
+	}
+	if folder == "" {
+		return ""
+	}
+	return folder + "/"
+}
+
 // listFiles writes a bucket's entry of log_file_list.json.
-func listFiles(o *object, b Bucket, names []string) {
+func listFiles(o *object, names []string, suffix string) {
 	regular := []byte{'['}
 	mapped := ""
 	for _, n := range names {
@@ -123,7 +222,7 @@ func listFiles(o *object, b Bucket, names []string) {
 	if mapped != "" {
 		o.at("mapped_file").text = jsontext.Quote(mapped)
 	}
-	o.at("rank_suffix").text = jsontext.Quote("")
+	o.at("rank_suffix").text = jsontext.Quote(suffix)
 }
 
 // parser parses the files of one rank.
@@ -140,6 +239,14 @@ type parser struct {
 	launches int
 	held     int // bytes of launches that are in memory
 	sessions sessions
+
+	selection *selection // nil if all kernels are asked for
+}
+
+// rankOutput is what was written for one rank.
+type rankOutput struct {
+	names     []string
+	selection *selection // nil if all kernels were asked for
 }
 
 // kernel is all that is known of one compilation: its hash is what launches say.
@@ -167,7 +274,7 @@ type parsed struct {
 
 // parseAll numbers the records of all ranks in their order on this goroutine; they are read and parsed on others. While a
 // rank is written, the next one is read.
-func parseAll(buckets []Bucket, folder string, o *Options, result *Result) ([][]string, error) {
+func parseAll(buckets []Bucket, folder string, o *Options, result *Result) ([]rankOutput, error) {
 	var files []string
 	for _, b := range buckets {
 		files = append(files, b.Files...)
@@ -176,7 +283,7 @@ func parseAll(buckets []Bucket, folder string, o *Options, result *Result) ([][]
 	in := startFeed(files, &shared, o)
 	defer in.stop()
 	progress := newMeter(files, o.Progress, result)
-	written := make([][]string, len(buckets))
+	written := make([]rankOutput, len(buckets))
 	var writing chan error
 	wait := func() error {
 		if writing == nil {
@@ -188,7 +295,14 @@ func parseAll(buckets []Bucket, folder string, o *Options, result *Result) ([][]
 	}
 	for i, b := range buckets {
 		p := &parser{options: *o, bucket: b, result: result, folder: filepath.Join(folder, b.Folder()), kernels: map[string]*kernel{}}
-		err := p.read(in, progress)
+		var err error
+		if o.Kernels != nil {
+			p.selection, err = selectKernels(b.Files, o)
+			written[i].selection = p.selection
+		}
+		if err == nil {
+			err = p.read(in, progress)
+		}
 		if waited := wait(); err == nil {
 			err = waited
 		}
@@ -201,7 +315,7 @@ func parseAll(buckets []Bucket, folder string, o *Options, result *Result) ([][]
 		writing = make(chan error, 1)
 		go func() {
 			var err error
-			written[i], err = p.writeAll()
+			written[i].names, err = p.writeAll()
 			p.spill.close()
 			writing <- err
 		}()
@@ -247,8 +361,21 @@ func (p *parser) read(in *feed, progress *meter) error {
 	return nil
 }
 
+// filter forgets a launch that was not asked for.
+func (r *parsed) filter(text []byte, f Filter) {
+	if len(f) == 0 {
+		return
+	}
+	if members, err := jsontext.Members(text); err != nil || !f.Match(members) {
+		r.launch = launch{}
+	}
+}
+
 // take numbers a record and gives it to its kernel.
 func (p *parser) take(r *parsed) {
+	if !p.selection.keeps(r, p.options.Compat) {
+		return
+	}
 	switch {
 	case r.compilation != nil:
 		p.takeCompilation(r.compilation)
@@ -283,7 +410,7 @@ func (p *parser) takeCompilation(c *compilation) {
 	if k.compiled != nil {
 		return // another process compiled or loaded it first
 	}
-	k.name, k.file = c.name, c.file
+	k.name, k.file = c.name, p.split(c.file)
 	k.parameters, k.stack, k.source = c.parameters, c.stack, c.source
 	line := append(c.line, `"occurrence_id":`...)
 	line = strconv.AppendInt(line, int64(p.nextID()), 10)
@@ -308,6 +435,7 @@ func (p *parser) takeLaunch(l *launch) {
 	k := p.kernel(l.hash)
 	if k.total == 0 && k.compiled == nil {
 		k.inferred = infer(l, p.options.Compat)
+		k.file = p.split(p.options.torch.find("", k.inferred.stack))
 	}
 	if k.name == "" {
 		k.name = l.name
@@ -402,6 +530,14 @@ func (p *parser) writeAll() ([]string, error) {
 	}
 	slices.Sort(names)
 	return names, nil
+}
+
+// split is the output of a compilation of torch.compile's, unless there is to be one output.
+func (p *parser) split(file string) string {
+	if p.options.NoSplit {
+		return ""
+	}
+	return file
 }
 
 // output is the file that a kernel is written to.

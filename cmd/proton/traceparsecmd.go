@@ -7,20 +7,29 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
 )
 
 type traceParseFlags struct {
-	out       string
-	force     bool
-	compat    string
-	rank      string
-	noPreInit bool
-	strict    bool
+	out        string
+	force      bool
+	compat     string
+	rank       string
+	noPreInit  bool
+	kernels    string
+	launches   string
+	analyses   string
+	procedures string
+	torchTrace string
+	noSplit    bool
+	strict     bool
 }
 
 func newTraceParseCommand() *cobra.Command {
@@ -32,12 +41,18 @@ func newTraceParseCommand() *cobra.Command {
 compiled, with the lines of every intermediate representation mapped to the Python source and to each other, the launches
 of each compilation, and what is the same in all of them and what is not.
 
-Lines of inlined helpers are credited to the line of the kernel that called them. --compat tritonparse gives the maps
-that tritonparse 0.6.0 gives instead, its mistakes included, for comparison with it.
+Lines of inlined helpers are credited to the line of the kernel that called them. --compat tritonparse gives what
+tritonparse 0.6.0 gives instead, its mistakes included, for comparison with it.
 
-A record that is cut or damaged costs that record; it is named on standard error.`,
+Analyses say where the compiler put the operations of loops (loop_schedules), how many bytes and operations each launch
+needs by its grid and arguments (roofline), whether AMD's buffer instructions are used (amd_buffer_ops), and which
+scheduling of AMD's was applied, or what --procedure-checks looks for (procedure_checks).
+
+A record that is cut or damaged costs that record; it is named on standard error. The exit code is 1 if nothing was
+written, also because of --strict, or because no kernel has a name of --kernel-allowlist.`,
 		Example: `  proton trace parse logs -o parsed
   proton trace parse logs -o parsed --force --rank 0
+  proton trace parse logs -o parsed --kernel-allowlist 'matmul*,softmax_kernel'
   proton trace parse logs/dedicated_log_triton_trace_me_.ndjson -o parsed --compat tritonparse`,
 		Args: oneTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,9 +63,15 @@ A record that is cut or damaged costs that record; it is named on standard error
 	flags.SortFlags = false
 	flags.StringVarP(&f.out, "output", "o", "", "folder to write, `DIR`")
 	flags.BoolVar(&f.force, "force", false, "replace DIR if it exists")
-	flags.StringVar(&f.compat, "compat", "", "`tritonparse`: maps and differences as tritonparse 0.6.0 has them")
-	flags.StringVarP(&f.rank, "rank", "r", "", "only rank `N`, or none for the files without one")
+	flags.StringVar(&f.compat, "compat", "", "`tritonparse`: all as tritonparse 0.6.0 has it; its procedure checks need LLVM's FileCheck, which Triton brings")
+	flags.StringVarP(&f.rank, "rank", "r", "", "only rank `N`, or none for the files without one; without any rank, N takes these too")
 	flags.BoolVar(&f.noPreInit, "no-pre-init-attribution", false, "leave what a process wrote before it had a rank where it is, without one")
+	flags.StringVar(&f.kernels, "kernel-allowlist", "", "only kernels with one of these `NAMES`, with commas between them; * ? [abc] [!abc] stand for others. What the autotuner chose between stays together")
+	flags.StringVar(&f.launches, "args-list", "", "only launches that fulfil `FILTER`, see proton trace info")
+	flags.StringVar(&f.analyses, "analysis", "", "`NAMES` of analyses with commas between them, all, or none (default: $TRITONPARSE_ANALYSIS, or all)")
+	flags.StringVar(&f.procedures, "procedure-checks", "", "look for the procedures that `FILE` describes, in tritonparse's format, instead of AMD's schedules")
+	flags.StringVar(&f.torchTrace, "torch-trace-dir", "", "folder with torch's own traces (TORCH_TRACE), which tell what compiled a kernel that does not say; those beside SRC are read anyway; `DIR`")
+	flags.BoolVar(&f.noSplit, "no-split", false, "do not give each compilation of torch.compile's a file of its own")
 	flags.BoolVar(&f.strict, "strict", false, "fail if anything was damaged")
 	return cmd
 }
@@ -64,6 +85,14 @@ func (f *traceParseFlags) options(stderr io.Writer) (tritonparse.Options, error)
 	if f.compat != "" && !o.Compat {
 		return o, fmt.Errorf("--compat %q: only tritonparse is known", f.compat)
 	}
+	var err error
+	if o.Launches, err = tritonparse.ParseFilter(f.launches); err != nil {
+		return o, err
+	}
+	if err := f.chooseAnalyses(&o); err != nil {
+		return o, err
+	}
+	o.Kernels, o.NoSplit, o.TorchTrace = tritonparse.ParsePatterns(f.kernels), f.noSplit, f.torchTrace
 	switch f.rank {
 	case "":
 	case "none":
@@ -78,6 +107,42 @@ func (f *traceParseFlags) options(stderr io.Writer) (tritonparse.Options, error)
 		o.Rank = &rank
 	}
 	return o, nil
+}
+
+// chooseAnalyses reads what --analysis and the environment say, and what procedures to look for.
+func (f *traceParseFlags) chooseAnalyses(o *tritonparse.Options) error {
+	names, set := f.analyses, f.analyses != ""
+	if !set {
+		names, set = os.LookupEnv("TRITONPARSE_ANALYSIS")
+	}
+	if set {
+		known := tritonparse.AnalysisNames()
+		o.Analyses = []string{}
+		for _, n := range strings.Split(strings.ToLower(names), ",") {
+			switch n = strings.TrimSpace(n); {
+			case n == "all":
+				o.Analyses = known
+			case n == "" || n == "none":
+			case slices.Contains(known, n):
+				o.Analyses = append(o.Analyses, n)
+			case f.analyses != "":
+				return fmt.Errorf("--analysis: there is no %q; there are %s, all, none", n, strings.Join(known, ", "))
+			default:
+				o.Warn(fmt.Sprintf("TRITONPARSE_ANALYSIS: there is no %q; there are %s", n, strings.Join(known, ", ")))
+			}
+		}
+	}
+	if f.procedures != "" {
+		var err error
+		if o.Procedures, err = tritonparse.ReadProcedures(f.procedures); err != nil {
+			return fmt.Errorf("--procedure-checks: %w", err)
+		}
+		o.OwnProcedures = true
+	}
+	if o.Compat || o.OwnProcedures {
+		o.FileCheck = tritonparse.FindFileCheck()
+	}
+	return nil
 }
 
 func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
@@ -105,7 +170,10 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 		return err
 	}
 	collectMore()
+	progress := term.NewProgress(stderr, "proton trace parse")
+	options.Progress = func(p tritonparse.Progress) { progress.Report(p.Read, p.Size) }
 	result, err := tritonparse.Parse(source, part, options)
+	progress.Stop()
 	if result != nil {
 		warnDamages(stderr, "proton trace parse", result.Damages, result.Damaged)
 	}

@@ -1,0 +1,257 @@
+package tritonparse
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/tritonparse/ndjson"
+)
+
+// Patterns are names of kernels with the wildcards of Python's fnmatch: * ? [abc] [!abc].
+type Patterns struct {
+	texts       []string
+	expressions []*regexp.Regexp
+}
+
+// ParsePatterns reads patterns with commas between them; nil if there is none.
+func ParsePatterns(spec string) *Patterns {
+	p := &Patterns{}
+	for _, text := range strings.Split(spec, ",") {
+		if text = strings.TrimSpace(text); text != "" {
+			p.texts = append(p.texts, text)
+			p.expressions = append(p.expressions, wildcards(text))
+		}
+	}
+	if len(p.texts) == 0 {
+		return nil
+	}
+	return p
+}
+
+// Match says whether a name fits one of them.
+func (p *Patterns) Match(name string) bool {
+	return name != "" && slices.ContainsFunc(p.expressions, func(e *regexp.Regexp) bool { return e.MatchString(name) })
+}
+
+func (p *Patterns) String() string { return strings.Join(p.texts, ",") }
+
+// wildcards makes an expression of a pattern. What is no valid set of characters is text.
+func wildcards(pattern string) *regexp.Regexp {
+	var b strings.Builder
+	b.WriteString(`(?s)\A`)
+	for i := 0; i < len(pattern); {
+		switch c := pattern[i]; c {
+		case '*':
+			b.WriteString(".*")
+		case '?':
+			b.WriteString(".")
+		case '[':
+			if set, n := characterSet(pattern[i:]); n > 0 {
+				b.WriteString(set)
+				i += n
+				continue
+			}
+			b.WriteString(`\[`)
+		default:
+			end := i + 1
+			for end < len(pattern) && !strings.ContainsRune("*?[", rune(pattern[end])) {
+				end++
+			}
+			b.WriteString(regexp.QuoteMeta(pattern[i:end]))
+			i = end
+			continue
+		}
+		i++
+	}
+	e, err := regexp.Compile(b.String() + `\z`)
+	if err != nil {
+		return regexp.MustCompile(`\A` + regexp.QuoteMeta(pattern) + `\z`)
+	}
+	return e
+}
+
+// characterSet reads [abc] and returns how long it is; 0 if it has no end.
+func characterSet(s string) (string, int) {
+	end := 1
+	if end < len(s) && s[end] == '!' {
+		end++
+	}
+	if end < len(s) && s[end] == ']' {
+		end++
+	}
+	n := strings.IndexByte(s[min(end, len(s)):], ']')
+	if n < 0 {
+		return "", 0
+	}
+	inside := s[1 : end+n]
+	not := ""
+	if strings.HasPrefix(inside, "!") {
+		not, inside = "^", inside[1:]
+	}
+	return "[" + not + strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "^", `\^`).Replace(inside) + "]", end + n + 1
+}
+
+// selection is what a filter by name keeps: kernels, and the sessions of the autotuner that they were in with all their
+// kernels, so that a session stays whole.
+type selection struct {
+	hashes, sessions map[string]bool
+	names            map[string]bool // all there are
+	unnamed          int             // records without a name
+}
+
+// selected is one record for the selection.
+type selected struct {
+	kind          string
+	hash, session string
+	names         []string
+}
+
+// selectKernels reads all files of a rank once.
+func selectKernels(files []string, o *Options) (*selection, error) {
+	s := &selection{hashes: map[string]bool{}, sessions: map[string]bool{}, names: map[string]bool{}}
+	sessionsOf, hashesOf := map[string][]string{}, map[string][]string{}
+	var stacks sync.Map
+	read := func(_ ndjson.Record, members []jsontext.Member) selected {
+		return readSelected(members, &stacks, o.Compat)
+	}
+	take := func(r *selected) error {
+		if r.kind == "" {
+			return nil
+		}
+		matches := false
+		for _, n := range r.names {
+			s.names[n] = true
+			matches = matches || o.Kernels.Match(n)
+		}
+		if len(r.names) == 0 {
+			s.unnamed++
+		}
+		if r.hash != "" && r.session != "" {
+			sessionsOf[r.hash] = addNew(sessionsOf[r.hash], r.session)
+			hashesOf[r.session] = addNew(hashesOf[r.session], r.hash)
+		}
+		if matches && r.hash != "" {
+			s.hashes[r.hash] = true
+		}
+		if matches && r.session != "" {
+			s.sessions[r.session] = true
+		}
+		return nil
+	}
+	for _, f := range files {
+		r, err := ndjson.Open(f)
+		if err != nil {
+			return nil, err
+		}
+		err = ndjson.Ordered(r, read, take)
+		r.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	s.close(sessionsOf, hashesOf)
+	return s, nil
+}
+
+// close adds the sessions of selected kernels and the kernels of selected sessions, until there are no more.
+func (s *selection) close(sessionsOf, hashesOf map[string][]string) {
+	for before := -1; before != len(s.hashes)+len(s.sessions); {
+		before = len(s.hashes) + len(s.sessions)
+		for hash := range s.hashes {
+			for _, session := range sessionsOf[hash] {
+				s.sessions[session] = true
+			}
+		}
+		for session := range s.sessions {
+			for _, hash := range hashesOf[session] {
+				s.hashes[hash] = true
+			}
+		}
+	}
+}
+
+func readSelected(members []jsontext.Member, stacks *sync.Map, compat bool) selected {
+	r := selected{kind: jsontext.Text(member(members, "event_type"))}
+	var names []string
+	switch r.kind {
+	case "compilation":
+		metadata := jsontext.Get(member(members, "payload"), "metadata")
+		r.hash = jsontext.Text(jsontext.Get(metadata, "hash"))
+		names = []string{jsontext.Text(jsontext.Get(metadata, "name"))}
+	case "launch":
+		metadata := member(members, "compilation_metadata")
+		r.hash = jsontext.Text(jsontext.Get(metadata, "hash"))
+		names = []string{jsontext.Text(member(members, "name")), jsontext.Text(jsontext.Get(metadata, "name"))}
+	case "autotune":
+		names = []string{jsontext.Text(member(members, "kernel_name"))}
+	default:
+		return selected{}
+	}
+	for _, n := range names {
+		if n != "" {
+			r.names = addNew(r.names, n)
+		}
+	}
+	if stack := member(members, "stack"); stack != nil {
+		known, ok := stacks.Load(string(stack))
+		if !ok {
+			known = readTuning(stack).seenBy(compat).session
+			stacks.Store(string(stack), known)
+		}
+		r.session = known.(string)
+	}
+	return r
+}
+
+// keeps says whether a record is one of a kernel that was asked for; nil keeps all.
+func (s *selection) keeps(r *parsed, compat bool) bool {
+	switch {
+	case s == nil:
+		return true
+	case r.compilation != nil:
+		return s.hashes[r.compilation.hash]
+	case r.launch.template != nil && r.launch.hash != "":
+		return s.hashes[r.launch.hash]
+	case r.launch.template != nil:
+		t := r.launch.tuning()
+		return t != nil && s.sessions[t.seenBy(compat).session]
+	case r.tuned != nil:
+		return s.sessions[r.tuned.tuned.session]
+	}
+	return true
+}
+
+// NoKernelError says that a filter by name left nothing.
+type NoKernelError struct {
+	Patterns string
+	Names    []string // of all kernels, sorted
+	Unnamed  int      // records that name none
+}
+
+func (e *NoKernelError) Error() string {
+	const most = 20
+	names := strings.Join(e.Names[:min(len(e.Names), most)], ", ")
+	if names == "" {
+		names = "none"
+	}
+	if n := len(e.Names) - most; n > 0 {
+		names += fmt.Sprintf(" and %d more", n)
+	}
+	text := fmt.Sprintf("no kernel is called %s; there are %s", e.Patterns, names)
+	if e.Unnamed > 0 {
+		text += fmt.Sprintf("; %d records name no kernel", e.Unnamed)
+	}
+	return text
+}
+
+func (e *NoKernelError) add(s *selection) {
+	for name := range s.names {
+		e.Names = addNew(e.Names, name)
+	}
+	slices.Sort(e.Names)
+	e.Unnamed += s.unnamed
+}

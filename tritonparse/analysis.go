@@ -84,7 +84,10 @@ func (o *Options) wants(name string) bool {
 func irAnalysis(hash string, b Backend, a *Artifacts) []byte {
 	var findings []byte
 	for _, n := range slices.Concat(commonAnalyses, b.Analyses) {
-		missing := func(stage string) bool { _, ok := a.Texts[stage]; return !ok }
+		missing := func(stage string) bool {
+			_, ok := a.Texts[stage]
+			return !ok || !slices.ContainsFunc(b.Stages, func(s Stage) bool { return s.Name == stage })
+		}
 		if !a.options.wants(n.Name) || slices.ContainsFunc(n.Stages, missing) {
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/goproton/goproton/tritonparse/sourcemap"
 )
 
-// init is all that a backend needs that is maintained elsewhere: its stages, and a parser for what is its own.
+// init is all that a backend needs that is maintained elsewhere: its stages, a parser for what is its own, and an analysis of it.
 func init() {
 	sourcemap.Parsers["toy"] = func(text string, _ *sourcemap.Files, _ bool) []sourcemap.Entry {
 		var entries []sourcemap.Entry
@@ -23,5 +23,14 @@ func init() {
 	tritonparse.Register(tritonparse.Backend{Name: "toychip", Stages: []tritonparse.Stage{
 		{Name: "ttir", Order: 10, Text: true, Syntax: "mlir", Parser: "mlir"},
 		{Name: "toy", Display: "Toy", Order: 20, Text: true, Syntax: "plaintext", Parser: "toy"},
-	}})
+	}, Analyses: []tritonparse.Analysis{{Name: "toy_operations", Stages: []string{"toy"}, Run: countToy}}})
+}
+
+// countToy counts operations, and the Python lines that any of them came from.
+func countToy(a *tritonparse.Artifacts) []tritonparse.Finding {
+	lines := map[int]bool{}
+	for _, e := range a.Maps.Entries("toy") {
+		lines[e.Line] = true
+	}
+	return []tritonparse.Finding{{Name: "toy_operations", Value: map[string]int{"count": strings.Count(a.Texts["toy"], "\n"), "lines": len(lines)}}}
 }

@@ -363,6 +363,9 @@ func (d *launchDiff) argument(group []*leafRuns, compat bool, diffs, sames *obje
 	o.at("sames")
 	o.at("diffs")
 	for _, r := range group {
+		if compat && len(r.place.path) > 1 {
+			continue // tritonparse looks one level deep
+		}
 		name := strings.Join(r.place.path, ".")
 		if r.values.same(d.n, compat) {
 			o.at("sames", name).text = []byte(r.values.values[0].text)

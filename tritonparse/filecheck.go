@@ -83,7 +83,7 @@ func checkPattern(text string) (*regexp.Regexp, error) {
 		b.WriteString("(?:" + inside + ")")
 		text = after
 	}
-	return regexp.Compile(b.String())
+	return regexp.Compile("(?m)" + b.String()) // a line is what ^ and $ are about
 }
 
 // match goes through the text once, and says which check is not fulfilled.

@@ -36,7 +36,9 @@ func infer(l *launch, compat bool) *inference {
 	metadata = appendMember(metadata, "hash", jsontext.Quote(l.hash))
 	metadata = appendMember(metadata, "name", jsontext.Quote(l.name))
 	for _, name := range []string{"num_warps", "num_stages", "num_ctas", "maxnreg", "cluster_dims"} {
-		metadata = appendMember(metadata, name, value("compilation_metadata", name))
+		if v := value("compilation_metadata", name); compat || string(v) != "null" { // the schema has numbers only
+			metadata = appendMember(metadata, name, v)
+		}
 	}
 	payload := appendMember(nil, "metadata", append(metadata, '}'))
 	payload = appendMember(payload, "file_content", []byte("{}"))

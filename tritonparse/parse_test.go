@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -103,10 +104,17 @@ func TestBackendFromOutside(t *testing.T) {
 	if at(stages, "source_mappings", "toy") != nil || at(stages, "metadata", "num_warps_base") == nil || at(stages, "source_mappings", "ttir", "2") == nil {
 		t.Errorf("as hip: %v", stages)
 	}
-	payload := at(parsedEvents(t, traces(t, map[string][]string{"u": {compiled("aa", "toychip")}}), name, Options{})[0], "payload")
+	events := parsedEvents(t, traces(t, map[string][]string{"u": {compiled("aa", "toychip")}}), name, Options{})
+	payload := at(events[0], "payload")
 	toy := at(payload, "source_mappings", "toy", "1")
 	if fmt.Sprint(at(toy, "line"), at(toy, "ttir_lines")) != "3[2]" || fmt.Sprint(at(payload, "source_mappings", "python", "3", "toy_lines")) != "[1]" {
 		t.Errorf("as toychip: %v", payload)
+	}
+	if got := fmt.Sprint(events[1]); got != "map[event_type:ir_analysis hash:aa ir_analysis:map[toy_operations:map[count:2 lines:2]]]" {
+		t.Error(got)
+	}
+	if !slices.Contains(AnalysisNames(), "toy_operations") {
+		t.Error("nobody can ask for toy_operations")
 	}
 }
 

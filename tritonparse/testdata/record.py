@@ -97,7 +97,7 @@ def matmul_arguments(m, n, k):
                 M=number(m), N=number(n), K=number(k), stride_am=number(k), stride_bk=number(n), stride_cm=number(n), **{k: number(v) for k, v in tiles.items()})
 
 
-def record(name, target, extra):
+def record(name, pid, target, extra):
     out = pathlib.Path("/tmp/goproton/traces") / name
     out.mkdir(parents=True)
     writer.init_basic(str(out))
@@ -110,7 +110,7 @@ def record(name, target, extra):
     extra(target)
     writer.clear_logging_config()
     (trace,) = out.glob("*.ndjson")
-    text = trace.read_text().replace(f'"pid":{os.getpid()}', '"pid":4242')
+    text = trace.read_text().replace(f'"pid":{os.getpid()}', f'"pid":{pid}')
     for path in (sys.argv[1], str(here), str(pathlib.Path.home()), "/work/"):
         assert path not in text, f"a path of this machine: {path}"
     pathlib.Path(sys.argv[3], f"dedicated_log_triton_trace_{name}_.ndjson").write_text(text)
@@ -127,5 +127,5 @@ def hopper(target):
     launch(triangle, [64], 4 << 44, arguments)
 
 
-record("gfx942", GPUTarget("hip", "gfx942", 64), lambda target: None)
-record("sm90", GPUTarget("cuda", 90, 32), hopper)
+record("gfx942", 4242, GPUTarget("hip", "gfx942", 64), lambda target: None)
+record("sm90", 4243, GPUTarget("cuda", 90, 32), hopper)

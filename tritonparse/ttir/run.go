@@ -255,7 +255,7 @@ func (r *run) loop(op *operation, known values) (Work, bool) {
 		delete(known, name)
 	}
 	switch {
-	case once == (Work{}):
+	case once == (Work{}) && exact:
 		r.notes = r.notes[:before]
 		return once, true
 	case turns < 0:

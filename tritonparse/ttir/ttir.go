@@ -262,7 +262,8 @@ func readOperation(n int, code string) *operation {
 	case "scf.if":
 		op.arms = true
 	case "tt.call":
-		op.word = strings.Trim(strings.TrimPrefix(op.word[:max(strings.IndexByte(op.word, '('), 0)], "@"), `"`)
+		callee, _, _ := strings.Cut(operands, "(")
+		op.word = strings.Trim(strings.TrimPrefix(callee, "@"), `"`)
 	}
 	op.operands = valueName.FindAllString(operands, -1)
 	op.measure(types)

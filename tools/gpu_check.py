@@ -3,21 +3,22 @@ that only hardware shows. Run by tools/gpu-check.sh with build/python on PYTHONP
 
     python3 tools/gpu_check.py [NAME ...]
 """
-import concurrent.futures, faulthandler, gc, json, os, subprocess, sys, tempfile, threading, time, traceback
+import gc, json, os, subprocess, sys, tempfile, threading, time
 
 import torch
 import triton
 import triton.language as tl
 
 import goproton as proton
+from gpu_runner import Checks
 
 TMP = tempfile.mkdtemp(prefix="gpu-check-")
-CHECKS = []
-
-
-def check(f):
-    CHECKS.append(f)
-    return f
+MEASURE = {
+    "scope_cost", "deactivated_costs_nothing", "launch_latency_tail", "device_tensor_metrics_do_not_synchronise",
+    "million_launches_flat_memory", "counts_and_times_match_torch_profiler", "trace_clocks_and_arrows",
+    "trace_million_launches_flat_memory", "trace_and_stats_overhead",
+}
+check = Checks(__file__, patience=100, together=4, alone=MEASURE)
 
 
 def metadata(grid, meta, args):
@@ -855,47 +856,7 @@ def loop(variant):
     print(f"triton launch {kernel:.3f} us, torch.mul {op:.3f} us, finalize {time.perf_counter() - began:.3f} s")
 
 
-ALONE = {"scope_cost", "deactivated_costs_nothing", "launch_latency_tail", "device_tensor_metrics_do_not_synchronise", "million_launches_flat_memory", "counts_and_times_match_torch_profiler",
-         "trace_clocks_and_arrows", "trace_million_launches_flat_memory", "trace_and_stats_overhead"}  # they measure
-PATIENCE = 100  # seconds for one check
-
-
-def run_one(f):
-    faulthandler.dump_traceback_later(PATIENCE - 10, exit=True)
-    began = time.time()
-    try:
-        f()
-    except Exception:
-        print(f"FAIL {f.__name__}\n{traceback.format_exc()}", flush=True)
-        sys.exit(1)
-    print(f"ok   {f.__name__} ({time.time() - began:.1f} s)", flush=True)
-
-
-def run_in_child(name):
-    """A process of its own for every check: torch.profiler keeps CUPTI to itself once it was used."""
-    try:
-        r = subprocess.run([sys.executable, os.path.abspath(__file__), "--one", name], capture_output=True, text=True, timeout=PATIENCE)
-        return r.returncode, r.stdout + (r.stderr if r.returncode else "")
-    except subprocess.TimeoutExpired as e:
-        return 1, f"FAIL {name}: hangs\n{(e.stdout or b'').decode()}{(e.stderr or b'').decode()}"
-
-
-def main():
-    if sys.argv[1:2] == ["--loop"]:
-        return loop(sys.argv[2])
-    if sys.argv[1:2] == ["--one"]:
-        return run_one(next(f for f in CHECKS if f.__name__ == sys.argv[2]))
-    names = [f.__name__ for f in CHECKS if not sys.argv[1:] or f.__name__ in sys.argv[1:]]
-    failed = 0
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        together = [n for n in names if n not in ALONE]
-        results = list(zip(together, pool.map(run_in_child, together)))
-    results += [(n, run_in_child(n)) for n in names if n in ALONE]
-    for _, (code, text) in results:
-        print(text, end="")
-        failed += code != 0
-    print(f"{len(names) - failed} passed, {failed} failed, on {torch.cuda.get_device_name()}, torch {torch.__version__}, triton {triton.__version__}")
-    sys.exit(failed > 0)
-
-
-main()
+if sys.argv[1:2] == ["--loop"]:
+    loop(sys.argv[2])
+else:
+    check.run(sys.argv[1:])

@@ -3,22 +3,18 @@ tools/gpu-check.sh with build/python on PYTHONPATH; each check is a process of i
 
     [SOAK=seconds] python3 tools/gpu_check_sampling.py [NAME ...]
 """
-import csv, ctypes, faulthandler, json, os, subprocess, sys, tempfile, threading, time, traceback
+import csv, ctypes, json, os, shutil, subprocess, sys, tempfile, threading, time
 
 import torch
 import triton
 import triton.language as tl
 
 import goproton as proton
+from gpu_runner import Checks
 
 TMP = tempfile.mkdtemp(prefix="gpu-sampling-")
-CHECKS = []
-PATIENCE = 100 + int(os.environ.get("SOAK", "20"))  # seconds for one check
-
-
-def check(f):
-    CHECKS.append(f)
-    return f
+SOAK = float(os.environ.get("SOAK", "20"))  # seconds
+check = Checks(__file__, patience=100 + SOAK, what="sampling")  # one after another: a GPU is sampled by one process at a time
 
 
 @triton.jit
@@ -135,8 +131,8 @@ def distance(p, q):
     return sum(abs(p.get(k, 0) / sp - q.get(k, 0) / sq) for k in set(p) | set(q)) / 2
 
 
-def clock_hz():
-    r = subprocess.run(["nvidia-smi", "--query-gpu=clocks.sm", "--format=csv,noheader,nounits"], capture_output=True, text=True)
+def clock_hz(which=""):
+    r = subprocess.run(["nvidia-smi", f"--query-gpu=clocks.{which}sm", "--format=csv,noheader,nounits"], capture_output=True, text=True)
     return float(r.stdout.split()[0]) * 1e6
 
 
@@ -230,14 +226,24 @@ def counts_do_not_suffer():
 
 @check
 def a_full_buffer_is_told_and_survived():
-    with sampled("interval=32:buffer=1048576") as p:
-        for _ in range(4):
-            chain(100_000)
-            torch.cuda.synchronize()
-            time.sleep(0.5)
-    facts = p.root["sampling"]
-    print(f"    total {facts['total']}, dropped {facts['dropped']}, buffer full {facts['buffer_full']}, {samples(p.root)} samples found their kernel")
-    assert facts["buffer_full"] or facts["dropped"]
+    """At the highest rate a long kernel fills the GPU's buffer; what comes later is sampled again, and at the usual rate the
+    same buffer never fills."""
+    for options, fills in (("interval=32:buffer=67108864", True), ("buffer=67108864", False)):
+        with sampled(options) as p:
+            for i in range(3):
+                with proton.scope(f"flood {i}"):
+                    for _ in range(20):
+                        chain(200_000)
+                    torch.cuda.synchronize()
+                time.sleep(1)
+                with proton.scope(f"after {i}"):
+                    chain(2_000, C=2.0 + i)
+                    torch.cuda.synchronize()
+                time.sleep(1)
+        facts = p.root["sampling"]
+        after = [samples(p.root, f"after {i}") for i in range(3)]
+        print(f"    {options}: total {facts['total']}, dropped {facts['dropped']}, buffer full {facts['buffer_full']}; after each flood {after} samples")
+        assert bool(facts["buffer_full"] or facts["dropped"]) == fills and min(after) > 100
 
 
 @check
@@ -251,18 +257,39 @@ def sessions_come_again():
         assert max(of, key=of.get).endswith(f":{HOT}")
 
 
-@check
-def soak():
-    """Compiles, loads, launches and unloads code while two streams and a graph are running."""
-    seconds = float(os.environ.get("SOAK", "20"))
-    cuda = ctypes.CDLL("libcuda.so.1")
+class Module:
+    """chain_kernel loaded by the driver's API; the context that is current keeps it."""
+
+    def __init__(self, image):
+        self.cuda = ctypes.CDLL("libcuda.so.1")
+        self.module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
+        self.call("cuModuleLoadData", ctypes.byref(self.module), image)
+        self.call("cuModuleGetFunction", ctypes.byref(self.function), self.module, b"chain_kernel")
+
+    def call(self, name, *args):
+        rc = getattr(self.cuda, name)(*args)
+        assert rc == 0, f"{name}: CUDA error {rc}"
+
+    def launch(self, steps, blocks=SMS * 8, address=None):
+        values = ctypes.c_void_p(address or x.data_ptr()), ctypes.c_int(steps), ctypes.c_void_p(), ctypes.c_void_p()
+        args = (ctypes.c_void_p * len(values))(*[ctypes.cast(ctypes.byref(v), ctypes.c_void_p) for v in values])
+        self.call("cuLaunchKernel", self.function, blocks, 1, 1, 128, 1, 1, 0, None, args, None)
+
+    def unload(self):
+        began = time.perf_counter()
+        self.call("cuModuleUnload", self.module)
+        return time.perf_counter() - began
+
+
+def resident():
+    return int(next(line for line in open("/proc/self/status") if line.startswith("VmRSS")).split()[1]) / 1024
+
+
+def churn(seconds, graph=True):
+    """Compiles, loads, launches and unloads code while another stream and a graph are running. Returns how often, the
+    longest wait for an unload in seconds, and the resident memory in MiB, noted every 20 times."""
     image = chain(10).asm["cubin"]
-
-    def ok(rc):
-        assert rc == 0, f"CUDA error {rc}"
-
-    def resident():
-        return int(next(line for line in open("/proc/self/status") if line.startswith("VmRSS")).split()[1]) >> 10
+    stop, n, worst, marks = [], 0, 0.0, []
 
     def beside():
         with torch.cuda.stream(torch.cuda.Stream()):
@@ -270,38 +297,298 @@ def soak():
                 chain(200, C=3.0)
                 torch.mul(w, b1)
                 torch.cuda.current_stream().synchronize()
-    stop, n, worst, marks = [], 0, 0.0, []
-    end = time.time() + seconds
-    with sampled("interval=16384") as p:
+    if graph:
         g = torch.cuda.CUDAGraph()
         with torch.cuda.graph(g):
             for _ in range(5):
                 chain(500, C=4.0)
-        thread = threading.Thread(target=beside)
-        thread.start()
-        while time.time() < end:
-            chain(500, C=5.0 + n)  # a new variant each time: compiled, loaded
-            module, function = ctypes.c_void_p(), ctypes.c_void_p()
-            ok(cuda.cuModuleLoadData(ctypes.byref(module), image))
-            ok(cuda.cuModuleGetFunction(ctypes.byref(function), module, b"chain_kernel"))
-            values = ctypes.c_void_p(x.data_ptr()), ctypes.c_int(500), ctypes.c_void_p(), ctypes.c_void_p()
-            args = (ctypes.c_void_p * len(values))(*[ctypes.cast(ctypes.byref(v), ctypes.c_void_p) for v in values])
-            for _ in range(20):
-                ok(cuda.cuLaunchKernel(function, SMS, 1, 1, 128, 1, 1, 0, None, args, None))
+    thread = threading.Thread(target=beside)
+    thread.start()
+    end = time.time() + seconds
+    while time.time() < end:
+        chain(500, C=5.0 + n)  # a new variant each time: compiled, loaded
+        module = Module(image)
+        for _ in range(20):
+            module.launch(500, SMS)
+        if graph:
             g.replay()
-            torch.cuda.synchronize()
-            began = time.perf_counter()
-            ok(cuda.cuModuleUnload(module))
-            worst = max(worst, time.perf_counter() - began)
-            if n % 20 == 0:
-                marks.append(resident())
-            n += 1
-        stop.append(1)
-        thread.join()
+        torch.cuda.synchronize()
+        worst = max(worst, module.unload())
+        if n % 20 == 0:
+            marks.append(resident())
+        n += 1
+    stop.append(1)
+    thread.join()
+    return n, worst, marks
+
+
+def told(n, worst, marks, seconds):
+    grows = (marks[-1] - marks[2]) / (20 * (len(marks) - 3)) * 1024 if len(marks) > 3 else 0
+    return (f"{n} times compiled, loaded and unloaded in {seconds:.0f} s; an unload waited {worst * 1e3:.0f} ms at most; "
+            f"resident MiB {[round(m) for m in marks[:: max(1, len(marks) // 8)]]}, {grows:.0f} KiB each time")
+
+
+@check
+def soak():
+    with sampled("interval=16384") as p:
+        done = churn(SOAK)
     of = lines(p.root, "chain_kernel")
-    print(f"    {n} times compiled, loaded and unloaded in {seconds:.0f} s; an unload waited {worst * 1e3:.0f} ms at most; "
-          f"{samples(p.root, metric='count')} kernels, {sum(of.values())} samples; resident MiB {marks[:: max(1, len(marks) // 8)]}; finalize {p.finalize:.3f} s")
+    print(f"    {told(*done, SOAK)}; {samples(p.root, metric='count')} kernels, {sum(of.values())} samples; finalize {p.finalize:.3f} s")
     assert max(of, key=of.get).endswith(f":{HOT}")
+
+
+@check
+def soak_serialized():
+    seconds = max(5, SOAK / 9)
+    with sampled("collection=serialized") as p:
+        done = churn(seconds, graph=False)
+    of = lines(p.root, "chain_kernel")
+    print(f"    {told(*done, seconds)}; {samples(p.root, metric='count')} kernels, {sum(of.values())} samples; finalize {p.finalize:.3f} s")
+    assert max(of, key=of.get).endswith(f":{HOT}")
+
+
+@check
+def soak_without_us():
+    """Whose memory the soak's is."""
+    seconds = max(5, SOAK / 6)
+    print(f"    {told(*churn(seconds), seconds)}")
+
+
+@check
+def code_loaded_before_the_session_has_lines():
+    for C in (1.0, 2.0):
+        chain(10, C=C)
+    torch.relu(x)
+    torch.cuda.synchronize()
+    with sampled() as p:
+        for _ in range(20):
+            with proton.scope("variant 1"):
+                chain(20_000, C=1.0)
+            with proton.scope("variant 2"):
+                chain(40_000, C=2.0)
+            torch.relu(x)
+    of = lines(p.root, "chain_kernel")
+    ratio = samples(p.root, "variant 2") / samples(p.root, "variant 1")
+    times = samples(p.root, "variant 2", metric="time (ns)") / samples(p.root, "variant 1", metric="time (ns)")
+    print(f"    {sum(of.values())} samples at {len(of)} lines; two variants of one name: {ratio:.3f} times the samples in {times:.3f} times the time")
+    assert max(of, key=of.get).endswith(f":{HOT}") and abs(ratio / times - 1) < 0.05
+
+
+def launched_in_a_context(image, scope, steps, launches=20, keep=0.0):
+    """A context of the driver's API is created, runs the kernel and is destroyed."""
+    cuda, context, memory = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_void_p()
+    device = torch.cuda.current_device()
+    assert cuda.cuCtxCreate_v2(ctypes.byref(context), 0, device) == 0
+    assert cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(SMS * 8 * 4096)) == 0
+    module = Module(image)
+    with proton.scope(scope):
+        for _ in range(launches):
+            module.launch(steps, address=memory.value)
+        assert cuda.cuCtxSynchronize() == 0
+    assert cuda.cuCtxPopCurrent_v2(ctypes.byref(context)) == 0  # torch's is current again
+    yield
+    assert cuda.cuCtxDestroy_v2(context) == 0
+
+
+def rate(root, scope):
+    """Samples of a scope, as a part of what its kernels' time and the period say."""
+    ns = samples(root, scope, metric="time (ns)")
+    return samples(root, scope) / (SMS * ns * 1e-9 * clock_hz("max.") / root["sampling"]["period"])
+
+
+@check
+def contexts_of_one_gpu_take_turns():
+    """Of the contexts of one GPU CUPTI samples one at a time: the first to launch, until it is destroyed."""
+    images = [chain(10, C=C).asm["cubin"] for C in (21.0, 22.0, 23.0)]
+    torch.cuda.synchronize()
+    with sampled() as p:
+        first = launched_in_a_context(images[0], "first", 20_000)
+        next(first)
+        with proton.scope("waiting"):
+            for _ in range(20):
+                chain(20_000, C=24.0)
+        torch.cuda.synchronize()
+        list(first)
+        time.sleep(0.2)
+        for _ in launched_in_a_context(images[1], "second", 20_000):
+            pass
+        with proton.scope("its turn"):
+            for _ in range(20):
+                chain(20_000, C=25.0)
+    rates = {scope: round(rate(p.root, scope), 3) for scope in ("first", "waiting", "second", "its turn")}
+    print(f"    samples / expected: {rates}")
+    assert rates["waiting"] == 0 and all(abs(rates[s] - 1) < 0.1 for s in ("first", "second", "its turn"))
+
+
+@check
+def contexts_come_and_go_while_they_are_set_up():
+    image = chain(10, C=31.0).asm["cubin"]
+    torch.cuda.synchronize()
+
+    def come_and_go():
+        for _ in range(6):
+            for _ in launched_in_a_context(image, "short", 50, launches=2):
+                pass
+    with sampled() as p:
+        threads = [threading.Thread(target=come_and_go) for _ in range(3)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        with proton.scope("afterwards"):
+            for _ in range(20):
+                chain(20_000, C=32.0)
+    count, after = samples(p.root, "short", metric="count"), rate(p.root, "afterwards")
+    print(f"    {count} kernels in 18 contexts of 3 threads; afterwards samples / expected: {after:.3f}")
+    assert count == 36 and abs(after - 1) < 0.1
+
+
+@check
+def several_gpus():
+    if torch.cuda.device_count() < 2:
+        print("    skipped: needs two GPUs")
+        return
+    other = torch.randn(N, device="cuda:1")
+    with sampled() as p:
+        for i in range(10):
+            with proton.scope("gpu 0"):
+                chain(20_000, C=41.0)
+            with torch.cuda.device(1), proton.scope("gpu 1"):
+                chain_kernel[(SMS * 8,)](other, 40_000, C=42.0)
+                chain_kernel[(SMS * 8,)](other, 20_000, C=41.0)
+        torch.cuda.synchronize(1)
+    rates = {scope: round(rate(p.root, scope), 3) for scope in ("gpu 0", "gpu 1")}
+    of = [lines(child, "chain_kernel") for child in p.root["children"] if child["frame"]["name"] in rates]
+    print(f"    samples / expected: {rates}; hottest lines {[max(o, key=o.get) for o in of]}")
+    assert all(abs(r - 1) < 0.1 for r in rates.values())
+
+
+@check
+def another_process_samples_the_same_gpu():
+    """It has the GPU's sampler; ours is refused, kernels are timed, and the other is not disturbed."""
+    code = ("import sys, time, torch, goproton as proton\n"
+            "x = torch.randn(1 << 26, device='cuda'); s = proton.start(sys.argv[1], mode='pcsampling')\n"
+            "torch.relu(x); torch.cuda.synchronize(); print('up', flush=True); sys.stdin.readline()\n"
+            "for _ in range(200): torch.relu(x)\n"
+            "torch.cuda.synchronize(); proton.finalize()\n")
+    theirs = os.path.join(TMP, "theirs")
+    child = subprocess.Popen([sys.executable, "-c", code, theirs], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "up\n"
+    with sampled() as p:
+        with proton.scope("ours"):
+            for _ in range(10):
+                chain(20_000)
+    child.communicate("\n", timeout=60)
+    with open(theirs + ".hatchet") as f:
+        their_root = json.load(f)[0]
+    count = samples(p.root, "ours", metric="count")
+    print(f"    ours: {count} kernels, {samples(p.root)} samples; the other process: {samples(their_root, metric='count')} kernels, {samples(their_root)} samples")
+    assert count == 10 and samples(their_root, metric="count") == 201 and samples(their_root) > 1000
+
+
+@check
+def users_without_rights_are_told():
+    """Where RmProfilingAdminOnly is 1, only root may sample."""
+    if os.getuid() or not shutil.which("setpriv"):
+        print("    skipped: needs to be root, and setpriv")
+        return
+    home = os.path.join(TMP, "home")
+    os.mkdir(home)
+    for path in (TMP, home):
+        os.chmod(path, 0o777)
+    code = ("import torch, goproton as proton\n"
+            f"x = torch.randn(1 << 26, device='cuda'); proton.start('{home}/p', mode='pcsampling')\n"
+            "for _ in range(100): torch.relu(x)\n"
+            "torch.cuda.synchronize(); proton.finalize()\n")
+    r = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", code], capture_output=True,
+                       text=True, env={**os.environ, "HOME": home})
+    assert r.returncode == 0, r.stderr
+    with open(home + "/p.hatchet") as f:
+        root = json.load(f)[0]
+    params = open("/proc/driver/nvidia/params").read() if os.path.exists("/proc/driver/nvidia/params") else ""
+    setting = [line for line in params.splitlines() if line.startswith("RmProfilingAdminOnly")]
+    print(f"    {setting}: {samples(root, metric='count')} kernels, {samples(root)} samples; {r.stderr.strip() or 'nothing said'}")
+    assert samples(root, metric="count") == 100
+    assert samples(root) > 1000 if setting != ["RmProfilingAdminOnly: 1"] else "NVreg_RestrictProfilingToAdminUsers" in r.stderr
+
+
+@triton.jit
+def softmax_kernel(x, z, n, B: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, B)
+    v = tl.load(x + row * n + i, mask=i < n, other=-float("inf"))
+    e = tl.exp(v - tl.max(v, 0))
+    tl.store(z + row * n + i, e / tl.sum(e, 0), mask=i < n)
+
+
+@triton.jit
+def flash_kernel(Q, K, V, O, n, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    om = tl.program_id(0) * BM + tl.arange(0, BM)
+    od = tl.arange(0, D)
+    on = tl.arange(0, BN)
+    q = tl.load(Q + om[:, None] * D + od[None, :])
+    top = tl.full((BM,), float("-inf"), tl.float32)
+    total = tl.zeros((BM,), tl.float32)
+    acc = tl.zeros((BM, D), tl.float32)
+    for s in range(0, n, BN):
+        k = tl.load(K + (s + on)[None, :] * D + od[:, None])
+        qk = tl.dot(q, k) * scale
+        new = tl.maximum(top, tl.max(qk, 1))
+        p = tl.exp(qk - new[:, None])
+        alpha = tl.exp(top - new)
+        total = total * alpha + tl.sum(p, 1)
+        v = tl.load(V + (s + on)[:, None] * D + od[None, :])
+        acc = tl.dot(p.to(tl.float16), v, acc * alpha[:, None])
+        top = new
+    tl.store(O + om[:, None] * D + od[None, :], (acc / total[:, None]).to(tl.float16))
+
+
+CUDA = r"""
+__device__ __forceinline__ float polynomial(float v) { return v * v * 0.5f + v; }
+__device__ __forceinline__ float twice(float v) { return polynomial(polynomial(v)); }
+extern "C" __global__ void cuda_kernel(float *x, int steps) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float v = x[i];
+  for (int k = 0; k < steps; k++)
+    v = twice(v) - sinf(v);
+  x[i] = v;
+}
+"""
+
+
+@check
+def lines_match_cupti():
+    """Each instruction's line by internal/cubin against cuptiGetSassToSourceCorrelation: kernels that are compiled here, and
+    modules of libraries as the profile keeps them."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    program = os.path.join(root, "build", "abicheck.test")
+    if not os.path.exists(program):
+        print("    skipped: needs go test -c -o build/abicheck.test ./cupti/abicheck")
+        return
+    folder = os.path.join(TMP, "cubins")
+    os.mkdir(folder)
+    q = torch.randn(4096, 64, device="cuda", dtype=torch.float16)
+    compiled = [vadd(), layer_norm(), matmul(), chain(10), softmax_kernel[(1024,)](x, z, 4096, B=4096),
+                flash_kernel[(32,)](q, q, q, torch.empty_like(q), 4096, 0.125, D=64, BM=128, BN=64, num_warps=4)]
+    for kernel in compiled:
+        with open(os.path.join(folder, kernel.name + ".cubin"), "wb") as f:
+            f.write(kernel.asm["cubin"])
+    if shutil.which("nvcc"):
+        with open(os.path.join(folder, "cuda.cu"), "w") as f:
+            f.write(CUDA)
+        major, minor = torch.cuda.get_device_capability()
+        subprocess.run(["nvcc", "-lineinfo", f"-arch=sm_{major}{minor}", "-cubin", "-o", "cuda.cubin", "cuda.cu"], cwd=folder, check=True)
+    with sampled() as p:
+        for _ in range(20):
+            torch.mm(a, b, out=c)
+            torch.softmax(x.view(-1, 4096), 1)
+    kept = p.name + ".cubins"
+    for name in os.listdir(kept):
+        shutil.copy(os.path.join(kept, name), os.path.join(folder, "library-" + name))
+    cupti = next(line.split()[-1] for line in open("/proc/self/maps") if "libcupti.so" in line)
+    r = subprocess.run([program, "-test.v", "-test.run", "EveryInstructionAgainstCUPTI"], cwd=os.path.join(root, "cupti", "abicheck"),
+                       capture_output=True, text=True, env={**os.environ, "CUBINS": folder, "CUPTI": cupti})
+    for line in r.stdout.splitlines():
+        print("    " + line.split(".go:", 1)[-1].split(": ", 1)[-1] if "lines_test" in line else "    " + line)
+    assert r.returncode == 0, r.stderr
 
 
 @check
@@ -359,38 +646,9 @@ def offsets(node, function):
     return out
 
 
-def run_one(f):
-    faulthandler.dump_traceback_later(PATIENCE - 10, exit=True)
-    began = time.time()
-    try:
-        f()
-    except Exception:
-        print(f"FAIL {f.__name__}\n{traceback.format_exc()}", flush=True)
-        sys.exit(1)
-    print(f"ok   {f.__name__} ({time.time() - began:.1f} s)", flush=True)
-
-
-def run_in_child(name):
-    try:
-        r = subprocess.run([sys.executable, os.path.abspath(__file__), "--one", name], capture_output=True, text=True, timeout=PATIENCE)
-        return r.returncode, r.stdout + (r.stderr if r.returncode else "")
-    except subprocess.TimeoutExpired as e:
-        return 1, f"FAIL {name}: hangs\n{(e.stdout or b'').decode()}{(e.stderr or b'').decode()}"
-
-
-def main():
-    if sys.argv[1:2] == ["--launch"]:  # under ncu
-        return [f() for f in KERNELS.values() for _ in range(8)]
-    if sys.argv[1:2] == ["--one"]:
-        return run_one(next(f for f in CHECKS if f.__name__ == sys.argv[2]))
-    names = [f.__name__ for f in CHECKS if not sys.argv[1:] or f.__name__ in sys.argv[1:]]
-    failed = 0
-    for name in names:  # one after another: a GPU is sampled by one process at a time
-        code, text = run_in_child(name)
-        print(text, end="", flush=True)
-        failed += code != 0
-    print(f"{len(names) - failed} passed, {failed} failed, sampling, on {torch.cuda.get_device_name()}, torch {torch.__version__}, triton {triton.__version__}")
-    sys.exit(failed > 0)
-
-
-main()
+if sys.argv[1:2] == ["--launch"]:  # under ncu
+    for f in KERNELS.values():
+        for _ in range(8):
+            f()
+else:
+    check.run(sys.argv[1:])

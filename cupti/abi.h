@@ -872,8 +872,11 @@ struct cupti_table {
 enum cuda_device_attribute {
   DEV_CLOCK_RATE = 13, // kHz
   DEV_MULTIPROCESSORS = 16,
+  DEV_PCI_BUS = 33,
+  DEV_PCI_DEVICE = 34,
   DEV_MEMORY_CLOCK_RATE = 36, // kHz
   DEV_BUS_WIDTH = 37, // bits
+  DEV_PCI_DOMAIN = 50,
   DEV_CC_MAJOR = 75,
   DEV_CC_MINOR = 76,
 };

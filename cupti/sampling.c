@@ -7,9 +7,9 @@
 // by instruction, and GetData hands over the sums so far. What a round reads was therefore sampled up to two periods
 // before, and all has been read only when rounds stay empty for that long.
 //
-// Of the contexts of one GPU only one can be sampled at a time: starting a second is refused (HARDWARE_BUSY), after which
-// CUPTI fails at everything or crashes (seen on an H200, CUPTI 13.0). So the first to launch has its turn until it is
-// destroyed; the others wait.
+// Of the contexts of one GPU, all processes taken together, only one can be sampled at a time: starting a second is refused
+// (HARDWARE_BUSY), after which CUPTI fails at everything, records of kernels included, or crashes (seen on an H200, CUPTI
+// 13.0). So the first to launch has its turn until it is destroyed, and the others wait; and processes claim a GPU before.
 //
 // In serialized mode the worker puts the instructions of each kernel into the buffer that was configured. Once that is full
 // it goes on to add up, and what a sample belongs to is lost (seen on an H200, CUPTI 13.0): so it is large, and read often.
@@ -57,6 +57,7 @@ struct context {
   enum state state;
   int device;
   int leaving; // is about to be destroyed
+  int claim;   // of its GPU, see claim.c
   uint16_t reason_of[INDICES]; // 0: none, else 1 + 2 * its number, and one more for the part "not issued"
   struct cupti_sampling_data configured; // filled by CUPTI's worker, and by Disable
   int full, restarts;                    // the hardware's buffer was full
@@ -383,6 +384,11 @@ static void calls(int begin) {
   pthread_cond_broadcast(&s.done);
 }
 
+static void give_back(struct context *c) {
+  claim_back(c->claim);
+  c->claim = 0;
+}
+
 // Whether another context of the same GPU is sampled. lock held.
 static int taken(const struct context *c) {
   for (int i = 0; i < CONTEXTS; i++)
@@ -403,9 +409,16 @@ static void ready(struct context *c) {
     s.facts.waiting++;
     return;
   }
+  c->claim = claim_gpu(device);
+  if (c->claim < 0) {
+    c->state = REFUSED;
+    s.facts.claimed = 1;
+    return;
+  }
   calls(1);
   configure(c);
   calls(0);
+  if (c->state == REFUSED) give_back(c);
 }
 
 // Takes a context's sampler off, with what it still has; lock held at both ends.
@@ -415,6 +428,7 @@ static void leave(struct context *c) {
   take(c, &c->configured);
   free_data(&c->configured);
   calls(0);
+  give_back(c);
 }
 
 // Brings one context to the state that is wanted; lock held at both ends.
@@ -429,10 +443,7 @@ static void update(struct context *c) {
   if (!in_use(c)) return;
   c->state = start ? RUNNING : READY;
   if (rc && !s.facts.refused) s.facts.refused = rc, s.facts.refused_doing = start ? "start sampling" : "stop sampling";
-  if (rc && start) { // somebody else samples this GPU; what CUPTI does if it is asked on is in the comment above
-    leave(c);
-    if (in_use(c)) c->state = REFUSED;
-  }
+  if (rc && start) c->state = REFUSED, c->configured.pcs = NULL; // CUPTI is asked nothing more, and may know the memory
 }
 
 // Once the hardware's buffer was full, nothing more is sampled until the context is set up anew; lock held at both ends.
@@ -547,7 +558,10 @@ static void *collect(void *unused) {
 
 // ---- what others ask of it ----
 
-static void in_child(void) { atomic_store(&began, 0); }
+static void in_child(void) {
+  atomic_store(&began, 0);
+  for (int i = 0; i < CONTEXTS; i++) give_back(&s.contexts[i]);
+}
 static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
 
 static int start_thread(void) {
@@ -614,6 +628,7 @@ static void leave_contexts(void) {
       take(c, &c->configured);
     }
     free_data(&c->configured);
+    give_back(c);
     c->state = FREE;
   }
 }
@@ -695,7 +710,7 @@ void sampling_context_gone(void *handle) {
   atomic_fetch_add(&generation, 1);
   pthread_mutex_lock(&s.lock);
   for (int i = 0; i < CONTEXTS; i++)
-    if (s.contexts[i].state > GONE && s.contexts[i].handle == handle) s.contexts[i].state = GONE;
+    if (s.contexts[i].state > GONE && s.contexts[i].handle == handle) s.contexts[i].state = GONE, give_back(&s.contexts[i]);
   while (s.calling && now_ms() < limit) wait_until(&s.done, limit); // CUPTI may be at its data
   pthread_mutex_unlock(&s.lock);
 }

@@ -244,6 +244,14 @@ func (s *sampler) learnModule(hash uint64) {
 	}
 }
 
+// consequence says what a refusal to sample leaves. After that of a busy GPU the library gives no records either.
+func consequence(rc uint32) string {
+	if rc == C.RC_HARDWARE_BUSY {
+		return "kernel times may be missing too: run again when the GPU is free, or without mode=pcsampling"
+	}
+	return "kernels are timed without samples"
+}
+
 // hashInC is record.HashImage as CUPTI gets it.
 func hashInC(image []byte) uint64 {
 	return uint64(C.code_hash(unsafe.Pointer(unsafe.SliceData(image)), C.size_t(len(image))))
@@ -283,7 +291,11 @@ func (c *Collector) SamplingFacts() record.SamplingFacts {
 		facts.Reasons = append(facts.Reasons, C.GoString(reason))
 	}
 	if f.refused != 0 {
-		facts.Problems = append(facts.Problems, c.refused(C.GoString(f.refused_doing), uint32(f.refused), "", 0).Error()+"; kernels are timed without samples")
+		facts.Problems = append(facts.Problems, c.refused(C.GoString(f.refused_doing), uint32(f.refused), "", 0).Error()+"; "+consequence(uint32(f.refused)))
+	}
+	if f.claimed != 0 {
+		facts.Problems = append(facts.Problems, "sample instructions: another process that is profiled samples this GPU, and only one can at a time; "+
+			"kernels are timed without samples")
 	}
 	if f.waiting > 0 {
 		facts.Problems = append(facts.Problems, fmt.Sprintf("%d contexts were not sampled: of the contexts of one GPU CUPTI samples one at a time, "+

@@ -46,6 +46,13 @@ uint64_t code_events(void);
 // A string that stays, equal to the given one.
 const char *code_intern(const char *text);
 
+// ---- claim.c ----
+
+// Claims a GPU for this process. Returns -1 if another process of ours has it, 0 where claims are not possible, and else
+// what claim_back takes.
+int claim_gpu(int device);
+void claim_back(int claim);
+
 // ---- sampling.c ----
 
 struct sampling_options {
@@ -97,6 +104,7 @@ struct sampling_facts {
   uint64_t unseen;                   // samples in modules that we did not see being loaded
   uint32_t exponent;
   uint32_t waiting; // contexts that had no turn, as another of their GPU was sampled
+  int claimed; // by another process of ours
   int buffer_full;
   uint32_t refused; // result code of the first refusal
   const char *refused_doing;

@@ -2,9 +2,12 @@
 // and destroy contexts: compiled with sanitizers by sampling_test.go. Every sample must come out once.
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "../sampling.h"
@@ -42,7 +45,10 @@ static uint32_t stop(struct cupti_sampling_params *p) { return (void)p, 0; }
 static uint32_t push(void *context) { return current = context, 0; }
 static uint32_t pop(void **context) { return *context = current, current = NULL, 0; }
 static uint32_t get_device(int *device) { return *device = device_of(current), 0; }
-static uint32_t attribute(int *value, uint32_t what, int device) { return (void)what, (void)device, *value = 132, 0; }
+static uint32_t attribute(int *value, uint32_t what, int device) {
+  *value = what == DEV_MULTIPROCESSORS ? 132 : what == DEV_PCI_DOMAIN ? getpid() : device; // no other process has this GPU
+  return 0;
+}
 static uint32_t count_reasons(struct cupti_sampling_reasons_params *p) { return *p->count = 4, 0; }
 static uint32_t reasons(struct cupti_sampling_reasons_params *p) {
   static const char *const names[] = {"smsp__pcsamp_sample_count", "smsp__pcsamp_warps_issue_stalled_wait", "smsp__pcsamp_warps_issue_stalled_wait_not_issued",
@@ -139,6 +145,23 @@ static void early_function(void) {
   if (samples != 10 || f.unseen) exit(8);
 }
 
+// A GPU that another process samples: CUPTI must not be asked.
+static void claimed(void) {
+  struct sampling_options o = {.mode = SAMPLING_CONTINUOUS, .version = CUPTI_13_0};
+  struct cuda_params_launch_kernel launch = {.function = (void *)0x77};
+  struct sockaddr_un name = {.sun_family = AF_UNIX};
+  struct sampling_facts f;
+  int n = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "goproton samples %x:0:0", getpid());
+  int other = socket(AF_UNIX, SOCK_DGRAM, 0), before = atomic_load(&enabled);
+  if (bind(other, (void *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) || sampling_begin(&o)) exit(9);
+  sampling_run(1);
+  call(CBID_cuLaunchKernel, SITE_ENTER, (void *)1, &launch);
+  sampling_facts(&f);
+  if (!f.claimed || atomic_load(&enabled) != before) exit(10);
+  sampling_end();
+  close(other);
+}
+
 int main(void) {
   uint64_t samples = 0, not_issued = 0;
   pthread_t threads[THREADS];
@@ -159,6 +182,7 @@ int main(void) {
   struct sampling_facts f;
   sampling_facts(&f);
   early_function();
+  claimed();
   printf("samples %s, half of them not issued: %s, reasons %u %s %s\n", samples == atomic_load(&made) ? "complete" : "missing",
          not_issued <= samples / 2 && not_issued > samples / 2 - 2000 ? "yes" : "no", f.reason_count, f.reasons[0], f.reasons[1]);
   return 0;

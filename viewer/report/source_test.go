@@ -115,6 +115,24 @@ func TestSourceShowsWhereWarpsWait(t *testing.T) {
 	p.wait(`document.querySelector("#panel-source .line.found .text").textContent === "MUFU"`)
 }
 
+// TestTipOfAPageThatHasJustScrolled: the browser tells of scrolling a frame later, and that must not hide the tip of what
+// the pointer is on since.
+func TestTipOfAPageThatHasJustScrolled(t *testing.T) {
+	p := browser(t).open(t, sampledPage(t), desk)
+	p.click("#tab-source")
+	p.eval(`(() => {
+		const page = document.querySelector("#panel-source .source"), line = document.querySelector("#panel-source .line.hot");
+		window.frames_ = 0;
+		page.addEventListener("scroll", () => { window.frames_++; });
+		page.scrollTop += 40;
+		line.dispatchEvent(new PointerEvent("pointerover", {bubbles: true, clientX: 300, clientY: 300}));
+	})()`)
+	p.wait(`window.frames_ > 0`)
+	p.wait(`!document.getElementById("tip").hidden`)
+	p.eval(`document.querySelector("#panel-source .source").scrollTop += 40`)
+	p.wait(`document.getElementById("tip").hidden`)
+}
+
 // TestSourceIsReadable: contrast, names for screen readers, and widths, as TestReadable for the other tabs.
 func TestSourceIsReadable(t *testing.T) {
 	path := sampledPage(t)

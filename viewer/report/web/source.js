@@ -25,7 +25,10 @@ class Source {
     panel.append(this.page);
     this.page.addEventListener("pointerover", (e) => this.tip(e.target.closest(".line"), e.clientX, e.clientY));
     this.page.addEventListener("pointerleave", hideTip);
-    this.page.addEventListener("scroll", hideTip);
+    this.page.addEventListener("scroll", () => {
+      // The event comes a frame late: a tip that was shown after the page had moved stays.
+      if (this.page.scrollTop !== this.tipAt?.top || this.page.scrollLeft !== this.tipAt?.left) hideTip();
+    });
     this.page.addEventListener("focusin", (e) => {
       const row = e.target.closest(".line"), box = row?.getBoundingClientRect();
       if (row && e.target.matches(":focus-visible")) this.tip(row, box.left + 200, box.top);
@@ -166,6 +169,7 @@ class Source {
     const pairs = this.compared ? this.comparedPairs(row, all) :
       [["samples", `${digits(row.n)} (${percent(row.n / this.kernel.n)})`], ...all.slice(0, 10).map(([reason, n]) => [this.data.reasons[reason].name, `${digits(n)} (${percent(n / row.n)})`])];
     const why = top && this.data.reasons[top[0]];
+    this.tipAt = {top: this.page.scrollTop, left: this.page.scrollLeft};
     showTip(x, y, row.place || `line ${row.at}`, pairs, why ? `${why.name}: the warp ${why.means}; often: ${why.hint}.` : "");
   }
 

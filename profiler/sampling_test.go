@@ -430,6 +430,52 @@ func TestSerializedSamplesOfCalledFunctions(t *testing.T) {
 	}
 }
 
+// Kernels of a graph share a correlation id, so that no launch can be told by it: samples go by function.
+func TestSerializedSamplesOfGraphsGoByFunction(t *testing.T) {
+	m, f := samplingStage(t)
+	f.facts.Mode = record.Serialized
+	id := startSampling(t, m, "p", ":collection=serialized")
+	add, mul := f.function(7, 1, "add"), f.function(8, 1, "mul")
+	drive.Capture(+1)
+	drive.Launch(1, 7)
+	drive.NodeCreated(5, 50)
+	drive.Launched()
+	drive.Launch(2, 8)
+	drive.NodeCreated(5, 51)
+	drive.Launched()
+	drive.Capture(-1)
+	drive.Event(hotpath.NodeCloned, 6, 60, 50)
+	drive.Event(hotpath.NodeCloned, 6, 61, 51)
+	drive.GraphLaunch(10)
+	f.queue = append(f.queue,
+		record.Activity{Correlation: 10, Name: "add", Start: 1, End: 3, GraphID: 6, GraphNode: 60},
+		record.Activity{Correlation: 10, Name: "mul", Start: 1, End: 2, GraphID: 6, GraphNode: 61})
+	m.Collect()
+	for of, n := range map[record.Function]uint32{add: 4, mul: 5} {
+		f.sample(of, 0, 0, n)
+		f.samples[len(f.samples)-1].Correlation = 10
+	}
+	same(t, m.outline(t, id, 0), `ROOT
+  <captured_at>
+    add count=1 time (ns)=2 num_samples=4 num_stalled_samples=4 stalled_long_scoreboard=4
+    mul count=1 time (ns)=1 num_samples=5 num_stalled_samples=5 stalled_long_scoreboard=5
+`)
+}
+
+// A function of a module that was never seen has no name for it in the profile.
+func TestSamplesOfAnUnknownModule(t *testing.T) {
+	m, f := samplingStage(t)
+	id := startSampling(t, m, "p", "")
+	f.function(3, 7, "gemm")
+	f.launch("s", 1, 3, 100)
+	f.sample(record.Function{Name: "gemm"}, 16, 0, 3)
+	m.Flush()
+	p, err := m.Profile(id, 0)
+	if err != nil || len(p.Sampling.Functions) != 1 || p.Sampling.Functions[0].Module != "" {
+		t.Errorf("%v: %+v", err, p.Sampling)
+	}
+}
+
 func TestCubinsCanBeLeftOut(t *testing.T) {
 	m, f := samplingStage(t)
 	id := startSampling(t, m, "p", ":cubins=drop")

@@ -80,7 +80,9 @@ func (a *Aggregator) Add(k *record.Activity, at *callpath.Answer) {
 	}
 	if r.launcher != nil {
 		r.launcher.add(k)
-		a.Sampling.remember(k, r.launcher)
+		if !at.Graph { // kernels of a graph share its correlation id
+			a.Sampling.remember(k, r.launcher)
+		}
 	}
 	if at.Launch.Set == 0 {
 		return

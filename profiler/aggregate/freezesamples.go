@@ -70,8 +70,11 @@ func (f *sampleFreezer) function(number uint32) int {
 	return f.position[number]
 }
 
-// ModuleName is a module's hash as profiles and files have it.
+// ModuleName is a module's hash as profiles and files have it: "" for one that is not known.
 func ModuleName(hash uint64) string {
+	if hash == 0 {
+		return ""
+	}
 	const digits = 16
 	text := strconv.FormatUint(hash, 16)
 	return "0000000000000000"[:digits-len(text)] + text

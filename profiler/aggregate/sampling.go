@@ -272,6 +272,10 @@ const mostRecent = 1 << 16
 func newRecent() recent { return recent{byID: map[uint32]*launcher{}} }
 
 func (r *recent) add(id uint32, l *launcher) {
+	if r.byID[id] != nil { // twice in the ring, it would be forgotten with the older
+		r.byID[id] = l
+		return
+	}
 	if len(r.ids) < mostRecent {
 		r.ids = append(r.ids, id)
 	} else {

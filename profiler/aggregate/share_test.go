@@ -135,6 +135,31 @@ func TestLateSamplesFindTheirLaunch(t *testing.T) {
 	}
 }
 
+// The launchers of the last kernels are known by correlation, however often each was added.
+func TestRecentLaunchersStay(t *testing.T) {
+	r := newRecent()
+	var last *launcher
+	for id := range uint32(2*mostRecent + 100) {
+		last = &launcher{count: uint64(id)}
+		for range 3 {
+			r.add(id, last)
+		}
+	}
+	const newest = 2*mostRecent + 99
+	for id := uint32(newest); id > newest-mostRecent; id-- {
+		if l := r.find(id); l == nil || l.count != uint64(id) {
+			t.Fatalf("launch %d is %v", id, l)
+		}
+	}
+	if r.find(newest-mostRecent) != nil || len(r.byID) != mostRecent {
+		t.Errorf("%d launches are kept, want %d", len(r.byID), mostRecent)
+	}
+	r.add(newest-5, last)
+	if r.find(newest-5) != last {
+		t.Error("a launch that is added again keeps its old launcher")
+	}
+}
+
 // Two functions of one name are two: each sample finds its own launches.
 func TestFunctionsOfOneNameAreToldApart(t *testing.T) {
 	a, tree, set := sampled(t, false)

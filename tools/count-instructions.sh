@@ -14,7 +14,7 @@ count() { # LAUNCHES: instructions inside our callback
   # Go's preemption signals confuse callgrind. Of the three threads that launch, each does it n times.
   GODEBUG=asyncpreemptoff=1 CUDA_INJECTION64_PATH=$build/libproton.so PROTON_LIB=$build/libproton.so \
     PROTON_CUPTI_PATH=$build/stub/libcupti.so PROTON_RUN_CONFIG="{\"name\": \"$work/out\", \"status\": \"$work\"}" \
-    valgrind --tool=callgrind --callgrind-out-file="$work/callgrind" --toggle-collect=on_callback "$build/stub/fake-program" "$1" 2>"$work/log" ||
+    valgrind --tool=callgrind --callgrind-out-file="$work/callgrind" --toggle-collect=cupti_on_callback "$build/stub/fake-program" "$1" 2>"$work/log" ||
     { cat "$work/log" >&2; exit 1; }
   sed -n 's/^==[0-9]*== Collected : //p' "$work/log"
 }

@@ -37,18 +37,16 @@ __attribute__((cold, noinline)) static void remember_call(struct hp_thread *t, s
   t->launching.tag = r.tag;
 }
 
-static void record_launch(uint8_t type, uint32_t corr, uint64_t func) {
-  struct hp_thread *t = hp_living();
-  if (__builtin_expect(!t, 0)) return;
+// record_launch is inlined where the tag is known to be 0, which spares launches that are not traced its handling.
+__attribute__((always_inline)) static inline void record_launch(struct hp_thread *t, uint8_t type, uint32_t corr, uint64_t func, uint16_t tag) {
   if (__builtin_expect(foreign(t, func), 0)) hp_op_abandon(t);
-  struct hp_record r = {.corr = corr, .set = hp_load(&hp_g.launch_set), .func = func, .type = type};
+  struct hp_record r = {.corr = corr, .set = hp_load(&hp_g.launch_set), .func = func, .type = type, .tag = tag};
   if (__builtin_expect(hp_tracing(), 0)) r.func = begin_call(t), r.flags = HP_F_TIMED;
   if (r.set) {
     r.node = hp_leaf(t);
     if (hp_load(&hp_g.python)) r.pynode = hp_python_leaf(t);
     if (t->op_open) r.op = t->op_seq, r.flags |= HP_F_OP;
   }
-  if (__builtin_expect(t->tag, 0)) r.tag = take_tag(t, func);
   t->last_corr = corr;
   if (t->op_open && t->op_func == func && func) {
     t->seen.op_over = t->seen.op, t->seen.op = 0; // on a timeline it ends with the call
@@ -59,8 +57,21 @@ static void record_launch(uint8_t type, uint32_t corr, uint64_t func) {
   if (__builtin_expect(hp_load(&hp_g.watch), 0)) remember_call(t, r);
 }
 
-void hp_launch(uint32_t corr, uint64_t func) { record_launch(HP_LAUNCH, corr, func); }
-void hp_graph_launch(uint32_t corr, uint64_t exec) { record_launch(HP_GRAPH_LAUNCH, corr, exec); }
+__attribute__((noinline)) static void record_tagged(struct hp_thread *t, uint32_t corr, uint64_t func) {
+  record_launch(t, HP_LAUNCH, corr, func, take_tag(t, func));
+}
+
+void hp_launch(uint32_t corr, uint64_t func) {
+  struct hp_thread *t = hp_living();
+  if (__builtin_expect(!t, 0)) return;
+  if (__builtin_expect(t->tag, 0)) record_tagged(t, corr, func);
+  else record_launch(t, HP_LAUNCH, corr, func, 0);
+}
+
+void hp_graph_launch(uint32_t corr, uint64_t exec) {
+  struct hp_thread *t = hp_living();
+  if (t) record_launch(t, HP_GRAPH_LAUNCH, corr, exec, 0);
+}
 
 // A copy or a wait is nobody's op: it closes none, and stands below the open one with a frame of its own.
 void hp_work(uint32_t corr) {

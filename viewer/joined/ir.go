@@ -188,11 +188,13 @@ func (l *listing) addStage(stage, text string, entries []sourcemap.Entry, counts
 	}
 	l.stages = append(l.stages, stage)
 	lines := strings.Split(text, "\n")
-	shared := map[origin]int{}
+	shared, shows := map[origin]int{}, map[origin]int{} // which of them shows the samples: they are shown once
 	for i := range entries {
-		shared[originOf(&entries[i])]++
+		from := originOf(&entries[i])
+		if shared[from]++; shared[from] == 1 || entries[i].Own > 0 && entries[i].Own <= len(lines) && source.Telling(lines[entries[i].Own-1]) {
+			shows[from] = i
+		}
 	}
-	told := map[origin]bool{}
 	for i := range entries {
 		e := &entries[i]
 		if e.Own < 1 || e.Own > len(lines) {
@@ -203,9 +205,8 @@ func (l *listing) addStage(stage, text string, entries []sourcemap.Entry, counts
 		switch {
 		case stage == "ptx":
 			line.Counts = counts.ptx[e.Own]
-		case !told[from]:
+		case shows[from] == i:
 			line.Counts, line.Shared = counts.origin[from], shared[from]
-			told[from] = true // the samples are shown once
 		default:
 			line.Shared = shared[from]
 		}

@@ -92,5 +92,5 @@ func split(p *profile.Profile, n *profile.Node, labels map[key]string) {
 	n.Set(countMetric, profile.IntValue(int64(count)))
 	n.Times, n.Launches = nil, nil
 	slices.SortStableFunc(made, func(a, b *profile.Node) int { return cmp.Compare(amount(b, timeMetric), amount(a, timeMetric)) })
-	n.Children = append(n.Children, made...)
+	n.Children = append(made, n.Children...)
 }

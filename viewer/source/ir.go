@@ -86,16 +86,19 @@ func ofStage(lines []IRLine, stage string) (own []IRLine) {
 	return own
 }
 
-// telling are operations that lines are written for: memory, multiplications of matrices, reductions.
+// Telling says whether a line of IR does what lines of the source are written for.
+func Telling(text string) bool { return telling.MatchString(text) }
+
+// telling are operations that lines are written for: memory, multiplications of matrices, reductions, loops.
 var telling = regexp.MustCompile(`\b(?:tt\.(?:load|store|dot|reduce|scan|gather|histogram|atomic\w*|descriptor_\w+)|ttn?g\.(?:async\w+|local_load|warp_group_dot|tc_gen5\w*)|` +
-	`(?:ld|st|red|atom)\.(?:global|shared)|cp\.async|w?g?mma|tcgen05|LDG|LDGSTS|STG|ATOMG?|RED|UTMA\w+|HMMA|HGMMA|IMMA|DMMA|UTC\w*MMA)\b`)
+	`(?:ld|st|red|atom)\.(?:global|shared)|asm sideeffect|scf\.for|cp\.async|w?g?mma|tcgen05|LDG|LDGSTS|STG|ATOMG?|RED|UTMA\w+|HMMA|HGMMA|IMMA|DMMA|UTC\w*MMA)\b`)
 
 // few chooses the lines with most samples, or, without any, one: the last that does what lines are written for, or the
 // last of an expression.
 func few(lines []IRLine, sampled bool) []IRLine {
 	if !sampled {
 		for i := len(lines) - 1; i >= 0; i-- {
-			if telling.MatchString(lines[i].Text) {
+			if Telling(lines[i].Text) {
 				return lines[i : i+1]
 			}
 		}

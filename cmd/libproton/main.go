@@ -10,6 +10,7 @@ package main
 import "C"
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -81,7 +82,14 @@ func call(method string, params []byte) []byte {
 	return answer
 }
 
-func register(k tracelog.Kind) uint32 { return launchkinds.Register(launchkinds.Kind(k)) }
+// register gives a kind of launch its number, and keeps it in a recording, so that a replay knows it too.
+func register(k tracelog.Kind) uint32 {
+	if recording != nil {
+		text, _ := json.Marshal(map[string]any{"id": k.ID, "kernel": k.Kernel, "hash": k.Hash, "function": k.Function})
+		recording.Control("launch_kind", string(text))
+	}
+	return launchkinds.Register(launchkinds.Kind(k))
+}
 
 // traceCall does the control calls of traces, of which some carry a launch: they are kept out of recordings.
 func traceCall(method string, params []byte) []byte {

@@ -78,6 +78,7 @@ func (t *traceFlags) apply(options *run.Options) error {
 	if t.Folder, err = filepath.Abs(shown); err != nil {
 		return fmt.Errorf("--trace %s: %w", shown, err)
 	}
+	t.Name = shown
 	options.Trace = &t.Trace
 	options.AfterTarget = func(status string) { reportTrace(os.Stderr, t.Folder, shown, status) }
 	return nil

@@ -30,6 +30,7 @@ type Config struct {
 // Trace is what goproton.trace.init is asked for, its arguments by their names there.
 type Trace struct {
 	Folder      string `json:"folder"` // absolute
+	Name        string `json:"name"`   // the same as it was given
 	Launches    string `json:"launches"`
 	Compression string `json:"compression"`
 	Kernels     string `json:"kernels"`

@@ -88,6 +88,7 @@ def init(
     trace = Trace(os.path.abspath(folder), options)
     trace._begin(compression, sass)
     _current = trace
+    _library.call("trace_folder", name=folder)
     return trace
 
 
@@ -95,10 +96,12 @@ def begin_for_run(arguments: dict[str, Any], status: str) -> None:
     """What ``proton run --trace`` does in each process: :func:`init`, telling the end to ``proton run``."""
     global _status
     _status = status
+    name = arguments.pop("name", None) or arguments["folder"]
     try:
         init(**arguments)
     finally:
         _status = ""
+    _library.call("trace_folder", name=name)  # as it was given: folders move together with profiles
 
 
 def finalize(patience: float = _PATIENCE) -> dict[str, int]:

@@ -110,17 +110,22 @@ func reportTrace(w io.Writer, folder, shown, status string) {
 	if err != nil {
 		found.Problems = append(found.Problems, err.Error())
 	}
-	for _, problem := range append(found.Problems, sum.Problems...) {
+	problems := append(found.Problems, sum.Problems...)
+	line := traceLine(sum, shown)
+	if sum.Empty() && len(problems) > 0 {
+		line, problems = "nothing was traced: "+problems[0], problems[1:]
+	}
+	for _, problem := range problems {
 		fmt.Fprintf(w, "proton: warning: trace: %s\n", problem)
 	}
-	fmt.Fprintf(w, "proton: %s\n", traceLine(sum, shown))
+	fmt.Fprintf(w, "proton: %s\n", line)
 }
 
 func traceLine(sum tracelog.Summary, shown string) string {
 	switch {
 	case sum.Processes == 0:
 		return "nothing was traced: no process of the target began a trace; does it import Triton 3.4 or newer?"
-	case sum.Compilations == 0 && sum.Launches == 0 && sum.Autotunes == 0 && sum.Lost == 0:
+	case sum.Empty():
 		return "nothing was traced: Triton was imported, and compiled and launched nothing that was asked for"
 	}
 	parts := []string{counted(sum.Compilations, "compilation"), counted(sum.Launches, "launch")}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -96,6 +97,9 @@ func (c *Counts) add(o Counts) {
 	c.Lost += o.Lost
 }
 
+// Empty says that there was nothing to trace.
+func (c Counts) Empty() bool { return c == Counts{} }
+
 // Summary is what the processes of a run traced, from the files that they leave for `proton run`.
 type Summary struct {
 	Counts
@@ -138,7 +142,11 @@ func ReadSummary(folder string) (Summary, error) {
 		}
 		sum.Processes++
 		sum.add(one.Counts)
-		sum.Problems = append(sum.Problems, one.Problems...)
+		for _, problem := range one.Problems {
+			if !slices.Contains(sum.Problems, problem) { // ranks of one job share their problems
+				sum.Problems = append(sum.Problems, problem)
+			}
+		}
 	}
 	return sum, nil
 }

@@ -88,7 +88,20 @@ def _begin_trace(config: dict[str, Any], command: list[str]) -> None:
         from . import trace
         trace.begin_for_run(config["trace"], config.get("status") or "")
     except Exception as error:
-        _report(config, command, f"nothing is traced in this process: {error}")
+        _report_trace(config, str(error))
+
+
+def _report_trace(config: dict[str, Any], problem: str) -> None:
+    """Tells `proton run` why nothing is traced, where the writer of traces would tell it what was."""
+    import json
+    folder = config.get("status")
+    try:
+        if not folder:
+            raise OSError("no folder for status files")
+        with open(os.path.join(folder, f"{os.getpid()}.trace"), "w") as file:
+            json.dump({"problems": [problem]}, file)
+    except OSError:
+        print(f"goproton: nothing is traced: {problem}", file=sys.stderr)
 
 
 def _end_trace() -> None:

@@ -166,13 +166,20 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(compiled("aa", "cuda") + "\n" + launched("aa", 0)))
 	f.Add([]byte(`{"event_type":"launch","extracted_args":{},"stack":null,"compilation_metadata":{"hash":"x"}}`))
 	f.Add([]byte(`{"event_type":"compilation","payload":{"metadata":[],"file_content":3,"python_source":"","pt_info":{"frame_id":null,"attempt":"../x"}}}`))
+	site := "/m.py:5:main"
+	f.Add([]byte(launchRecord("c", "tuned", timed(site), 1, `"x":`+descriptorArgument(4, 1)) + "\n" + launchRecord("c", "tuned", timedByInductor(site), 1, `"x":`+tensorArgument(4, 1))))
+	f.Add([]byte(compiledRecord("c", "tuned", "hip", won(site), 4, "") + "\n" + `{"event_type":"autotune","kernel_name":"tuned","stack":` + won(site) + "}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		dir, out := t.TempDir(), t.TempDir()
+		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, Prefix+"u_.ndjson"), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		result, err := Parse(dir, out, Options{})
-		if err == nil {
+		for _, o := range []Options{{}, {Compat: true}, {Kernels: ParsePatterns("[kt]*")}} {
+			out := t.TempDir()
+			result, err := Parse(dir, out, o)
+			if err != nil {
+				continue
+			}
 			for _, name := range result.Files {
 				readEvents(t, filepath.Join(out, name))
 			}

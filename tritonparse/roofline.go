@@ -43,7 +43,7 @@ type roofline struct {
 	base     *template      // of the last launch
 	known    map[string]int // kinds of its launches, by what they do not share with it
 	key      []byte
-	log      []byte // runs of launches, see run.append
+	log      []byte // runs of launches, see flush
 	run      workRun
 	last     workRun // the last of log
 }
@@ -52,15 +52,20 @@ type roofline struct {
 type workKind struct {
 	grid      []byte // as it was given
 	dims      []int64
-	arguments []boundArgument
-	fromArgs  int64 // bytes of tensors
+	arguments []boundArgument // numbers and descriptors
+	positions int             // arguments in all
+	fromArgs  int64           // bytes of tensors
 	hasArgs   bool
 }
 
-// boundArgument is an argument that the work may depend on.
+// boundArgument is an argument that loops may depend on.
 type boundArgument struct {
-	name string
-	facts
+	position int
+	name     string
+	isNumber bool
+	number   int64
+	shape    []int64 // of a descriptor
+	strides  []int64
 }
 
 // workRun is launches of one kind, each with the index and the id after its predecessor's.
@@ -164,29 +169,36 @@ func newWorkKind(l *launch, compat bool) *workKind {
 		}
 	})
 	for _, name := range arguments.names {
-		f := readFacts(arguments.values[name].appendJSON(nil))
-		bytes, ok := f.bytes, f.isTensor
-		if !compat {
-			bytes, ok = f.distinct, f.distinct >= 0
-			k.arguments = append(k.arguments, boundArgument{name, f})
-		}
-		if !ok {
-			continue
-		}
-		k.hasArgs = true
-		if strings.HasPrefix(name, "in_out_ptr") { // Inductor's name for what is read and written
-			k.fromArgs += bytes
-		}
-		k.fromArgs += bytes
+		k.add(name, readFacts(arguments.values[name].appendJSON(nil)), compat)
 	}
 	return k
 }
 
+// add takes the next argument.
+func (k *workKind) add(name string, f facts, compat bool) {
+	bytes, ok := f.bytes, f.isTensor
+	if !compat {
+		bytes, ok = f.distinct, f.distinct >= 0
+		if f.isNumber || f.shape != nil {
+			k.arguments = append(k.arguments, boundArgument{k.positions, name, f.isNumber, f.number, f.shape, f.strides})
+		}
+	}
+	k.positions++
+	if !ok {
+		return
+	}
+	k.hasArgs = true
+	if strings.HasPrefix(name, "in_out_ptr") { // Inductor's name for what is read and written
+		k.fromArgs += bytes
+	}
+	k.fromArgs += bytes
+}
+
 // key is equal for equal kinds.
 func (k *workKind) key() string {
-	key := fmt.Appendf(nil, "%s %v %d", k.grid, k.hasArgs, k.fromArgs)
+	key := fmt.Appendf(nil, "%s %v %d %d", k.grid, k.hasArgs, k.fromArgs, k.positions)
 	for _, a := range k.arguments {
-		key = fmt.Appendf(key, " %q %v %d %v %v", a.name, a.isNumber, a.number, a.shape, a.strides)
+		key = fmt.Appendf(key, " %d %q %v %d %v %v", a.position, a.name, a.isNumber, a.number, a.shape, a.strides)
 	}
 	return string(key)
 }
@@ -342,14 +354,14 @@ func (t *workTemplate) estimate(k *workKind) estimate {
 		return e
 	}
 	e.programs = n
-	launch := ttir.Launch{Grid: [3]int64{1, 1, 1}, Arguments: t.bind(k.arguments)}
+	launch := ttir.Launch{Grid: [3]int64{1, 1, 1}, Arguments: t.bind(k)}
 	copy(launch.Grid[:], k.dims)
 	total := t.module.Count(launch)
 	e.work, e.notes = total.Work, total.Notes
 	if total.Masked {
 		e.notes = append(e.notes, "masked elements count as moved")
 	}
-	e.fromIR = e.work.Loaded + e.work.Stored
+	e.fromIR = e.work.Bytes()
 	if e.flops = e.work.Dots; e.flops == 0 {
 		e.flops = e.work.Flops
 	}
@@ -357,14 +369,19 @@ func (t *workTemplate) estimate(k *workKind) estimate {
 }
 
 // bind gives the kernel's parameters their values: by name where the text has names, else by position.
-func (t *workTemplate) bind(arguments []boundArgument) map[string]int64 {
+func (t *workTemplate) bind(k *workKind) map[string]int64 {
 	parameters := t.module.Parameters()
 	values := map[string]int64{}
 	byName := map[string]int64{}
 	var order []int64 // of parameters that arguments are expected to have; only whole numbers matter
 	var known []bool
 	push := func(v int64, ok bool) { order, known = append(order, v), append(known, ok) }
-	for i, a := range arguments {
+	rest := k.arguments
+	for i := range k.positions {
+		var a boundArgument
+		if len(rest) > 0 && rest[0].position == i {
+			a, rest = rest[0], rest[1:]
+		}
 		if a.isNumber {
 			byName[a.name] = a.number
 		}

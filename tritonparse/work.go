@@ -1,9 +1,6 @@
 package tritonparse
 
-import (
-	"regexp"
-	"strings"
-)
+import "regexp"
 
 // Work is what one launch moves and computes, counted in its TTIR with its loops, and bounded by its arguments. Numbers that
 // are not known are negative.
@@ -31,17 +28,7 @@ func (c *Compilation) Work(l *LaunchRecord) Work {
 		k.dims = append(k.dims, int64(n))
 	}
 	for i := range l.Args {
-		a := &l.Args[i]
-		f := readFacts(a.Raw)
-		k.arguments = append(k.arguments, boundArgument{a.Name, f})
-		if f.distinct < 0 {
-			continue
-		}
-		k.hasArgs = true
-		k.fromArgs += f.distinct
-		if strings.HasPrefix(a.Name, "in_out_ptr") {
-			k.fromArgs += f.distinct
-		}
+		k.add(l.Args[i].Name, readFacts(l.Args[i].Raw), false)
 	}
 	if c.work == nil {
 		w := Work{Bytes: -1, FromCode: -1, Arguments: -1, Flops: -1, Notes: []string{"the trace has no TTIR of it"}}

@@ -2,6 +2,7 @@ package ttir
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -61,7 +62,13 @@ func (m *Module) Count(l Launch) Total {
 }
 
 func (w Work) scaled(by, of int64) Work {
-	f := func(n int64) int64 { return int64(float64(n) / float64(of) * float64(by)) }
+	f := func(n int64) int64 {
+		v := float64(n) / float64(of) * float64(by)
+		if v >= math.MaxInt64 {
+			return math.MaxInt64
+		}
+		return int64(v)
+	}
 	return Work{f(w.Loaded), f(w.Stored), f(w.Dots), f(w.Flops)}
 }
 

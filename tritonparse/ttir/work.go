@@ -128,6 +128,9 @@ func (w *Work) Add(o Work) {
 	w.Dots, w.Flops = plus(w.Dots, o.Dots), plus(w.Flops, o.Flops)
 }
 
+// Bytes is all that is moved.
+func (w Work) Bytes() int64 { return plus(w.Loaded, w.Stored) }
+
 // Times is work that is done n times.
 func (w Work) Times(n int64) Work {
 	return Work{times(w.Loaded, n), times(w.Stored, n), times(w.Dots, n), times(w.Flops, n)}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
+	"github.com/goproton/goproton/internal/cubin"
 	"github.com/goproton/goproton/internal/term"
 )
 
@@ -211,7 +212,7 @@ func (p *printer) unfolded(rows []row, inlined []*Line, indent string) []row {
 func (p *printer) callee(k *Kernel, l *Line) string {
 	file := term.Printable(path.Base(l.File))
 	name := l.Func
-	if name == "" || name == k.Function.Name { // Triton's compiler gives what it inlines the kernel's name
+	if name == "" || name == cubin.SourceName(k.Function.Name) { // Triton's compiler gives what it inlines the kernel's name
 		name = enclosing(p.Files.Text(l.File), l.Number)
 	}
 	if name == "" {

@@ -3,7 +3,8 @@
 #   tools/gpu-check.sh [OUTDIR]        all of it
 #   CHECKS="a b" ROUNDS=0 tools/gpu-check.sh    some checks, no sampling, no overhead
 #   SOAK=600 ROUNDS=0 tools/gpu-check.sh        with a long soak of sampling
-# Needs build/ (make build); Go itself is not needed.
+# Needs build/ (make build); Go itself is not needed. One check also wants build/abicheck.test:
+#   go test -c -o build/abicheck.test ./cupti/abicheck
 set -u
 cd "$(dirname "$0")/.."
 out=${1:-build/gpu-check}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -28,17 +27,49 @@ type reproduceFlags struct {
 	intRange           string
 	replacers          []string
 	json               bool
+
+	slowest   int
+	profile   string
+	benchmark bool
+	runs      bool
+	compare   string
+	rounds    int
+	python2   string
 }
 
 func newReproduceCommand() *cobra.Command {
 	var f reproduceFlags
 	cmd := &cobra.Command{
 		Use:   "reproduce [flags] TRACE",
-		Short: "write a Python script that runs one recorded launch again",
+		Short: "write a Python script that makes one recorded launch again, or time it",
 		Long: `reproduce takes one launch of a TritonParse trace, raw or parsed, and writes a Python script that makes it again: the kernel
-as it was compiled, with arguments as they were. The script needs torch and triton, nothing else.`,
-		Args: oneTrace,
+as it was compiled, with arguments as they were. The script needs torch and triton, nothing else.
+
+Which launch: --line, --kernel with --launch-id, --hash, or --slowest by a profile of the same run; else the first. The
+script has the source of the kernel and of all that it uses, where the trace or the original files have it; else it
+imports the original file, or has the recorded TTIR compiled. Contents of tensors are the recorded ones if the trace has
+them, else random ones like its statistics, else random ones.
+
+--benchmark writes a script that checks what the launch computes and times it. With --run it runs now, then once more under
+proton run for the kernel's own time and the hot lines. --compare runs two in turns, of two traces or scripts, and says
+whether one is slower.`,
+		Example: `  proton reproduce logs --kernel matmul_kernel --launch-id 3
+  proton reproduce logs --slowest --profile train.hatchet --benchmark --run
+  proton reproduce before --kernel matmul_kernel --compare after
+  proton reproduce old/repro.py --compare new/repro.py --rounds 10`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 && cmd.Flags().Changed("slowest") { // --slowest 3 TRACE
+				for i, a := range args {
+					if n, err := strconv.Atoi(a); err == nil {
+						f.slowest, args = n, slices.Delete(args, i, i+1)
+						break
+					}
+				}
+			}
+			if err := oneTrace(cmd, args); err != nil {
+				return err
+			}
 			return f.run(args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -53,6 +84,9 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.kernel, "kernel", "", "a launch of the kernel `NAME`")
 	flags.IntVar(&f.launch, "launch-id", 0, "with --kernel or --hash, which of its launches, `N` from 0")
 	flags.StringVar(&f.hash, "hash", "", "a launch of the compilation whose hash begins with `H`")
+	flags.IntVar(&f.slowest, "slowest", 0, "with --profile, the `N` launches that most of its time went to, with those like them (default 1)")
+	flags.Lookup("slowest").NoOptDefVal = "1"
+	flags.StringVar(&f.profile, "profile", "", "for --slowest, the profile of the same run, `FILE`")
 	flags.StringVarP(&f.options.OutDir, "out-dir", "o", "repro_output", "folder to write to; there is one for each kernel in `DIR`")
 	flags.StringVar(&f.options.Template, "template", "", "`NAME` of the script's template: example (default), tritonbench, or a file")
 	flags.StringVar(&f.kernelImport, "kernel-import", "", "`HOW` the script has the kernel: default imports its original file, copy has its source, override-ttir the recorded TTIR (default: what works)")
@@ -60,8 +94,14 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.options.PreserveAutotune, "preserve-autotune", false, "keep autotuner and heuristics; otherwise the recorded configuration runs")
 	flags.StringVar(&f.intRange, "int-range", "", "`LEAST:LIMIT` of made-up integers, LIMIT left out (default 0 to the smallest size of a tensor)")
 	flags.Int64Var(&f.options.Seed, "seed", 0, "`SEED` of made-up values")
+	flags.Float64Var(&f.options.Flops, "flops", 0, "`FLOPS` that the launch does, for rates (default: as its TTIR says)")
 	flags.StringArrayVar(&f.replacers, "replacer", nil, "program, with arguments, that gives texts for a template's placeholders: `CMD`; may be given again")
-	flags.StringVar(&f.options.Python, "python", "", "`INTERPRETER` that reads the original source files (default python3)")
+	flags.StringVar(&f.options.Python, "python", "", "`INTERPRETER` that reads the original source files, and runs scripts (default python3)")
+	flags.BoolVar(&f.benchmark, "benchmark", false, "write a script that checks and times the launch")
+	flags.BoolVar(&f.runs, "run", false, "run the script now; with --benchmark also under proton run")
+	flags.StringVar(&f.compare, "compare", "", "time both this and `OTHER` in turns, a trace or a script of --benchmark, and compare")
+	flags.IntVar(&f.rounds, "rounds", 5, "with --compare, how often each side runs, `N`")
+	flags.StringVar(&f.python2, "compare-python", "", "`INTERPRETER` for the other side of --compare (default: the same)")
 	flags.StringVar(&f.stamp, "stamp", "time", "end of the files' names, `TEXT`; empty for none (default: the time)")
 	flags.BoolVar(&f.options.Force, "force", false, "replace the script if it exists")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
@@ -75,26 +115,82 @@ func (f *reproduceFlags) run(source string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return &exitError{code: 2, err: err}
 	}
-	trace, err := tritonparse.Open(source, tritonparse.OpenOptions{})
+	if f.compare != "" {
+		return f.runComparison(source, selection, stdout, stderr)
+	}
+	if isScript(source) {
+		return &exitError{code: 2, err: fmt.Errorf("%s is a script: give a trace, or --compare OTHER", source)}
+	}
+	trace, err := f.open(source, stderr)
 	if err != nil {
 		return err
+	}
+	places, whys, err := f.places(trace, selection)
+	if err != nil {
+		return err
+	}
+	for i, s := range places {
+		result, err := f.generate(trace, s)
+		if err != nil {
+			return err
+		}
+		if whys[i] != "" {
+			result.Chosen = whys[i]
+		}
+		if err := f.show(result, stdout, stderr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *reproduceFlags) open(source string, stderr io.Writer) (*tritonparse.Trace, error) {
+	trace, err := tritonparse.Open(source, tritonparse.OpenOptions{})
+	if err != nil {
+		return nil, err
 	}
 	damages, damaged := trace.Damages()
 	warnDamages(stderr, "proton reproduce", damages, damaged)
-	launch, err := reproduce.Pick(trace, selection)
-	if err != nil {
-		return err
+	return trace, nil
+}
+
+// places are the launches to reproduce, and why it is those.
+func (f *reproduceFlags) places(trace *tritonparse.Trace, selection reproduce.Selection) ([]reproduce.Selection, []string, error) {
+	if f.profile == "" {
+		return []reproduce.Selection{selection}, []string{""}, nil
 	}
-	f.options.Command = "proton " + shellWords(os.Args[1:])
-	result, err := reproduce.Generate(trace, launch, f.options)
+	p, err := readProfile(f.profile, os.Stdin)
 	if err != nil {
-		return err
+		return nil, nil, err
+	}
+	slow, err := reproduce.Slowest(trace, p, f.slowest)
+	if err != nil {
+		return nil, nil, err
+	}
+	var places []reproduce.Selection
+	var whys []string
+	for _, s := range slow {
+		places = append(places, reproduce.Selection{File: s.Place.File, Line: s.Place.Line})
+		whys = append(whys, s.Why)
+	}
+	return places, whys, nil
+}
+
+func (f *reproduceFlags) generate(trace *tritonparse.Trace, s reproduce.Selection) (*reproduce.Result, error) {
+	launch, err := reproduce.Pick(trace, s)
+	if err != nil {
+		return nil, err
+	}
+	return reproduce.Generate(trace, launch, f.options)
+}
+
+// show says what was written, and runs it if asked to.
+func (f *reproduceFlags) show(result *reproduce.Result, stdout, stderr io.Writer) error {
+	if f.runs {
+		return f.runScript(result, stdout, stderr)
 	}
 	if f.json {
-		encoder := json.NewEncoder(stdout)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(result)
+		return printJSON(stdout, result)
 	}
 	return printReproduced(stdout, result)
 }
@@ -115,6 +211,16 @@ func (f *reproduceFlags) selection() (s reproduce.Selection, err error) {
 		}
 		s.Line = int(n)
 	}
+	switch {
+	case f.slowest < 0 || f.slowest > 0 != (f.profile != ""):
+		return s, errors.New("--slowest and --profile FILE belong together: the profile says what was slow")
+	case f.slowest > 0 && (f.line != "" || f.kernel != "" || f.hash != ""):
+		return s, errors.New("--slowest says already which launch; leave out --line, --kernel and --hash")
+	case f.slowest > 0 && f.compare != "":
+		return s, errors.New("--compare takes one launch of each side: give --kernel or --line in place of --slowest")
+	case f.rounds < 1:
+		return s, fmt.Errorf("read --rounds %d: give 5 or more for a verdict", f.rounds)
+	}
 	if f.launch < 0 {
 		return s, fmt.Errorf("read --launch-id %d: the first launch is 0", f.launch)
 	}
@@ -125,6 +231,13 @@ func (f *reproduceFlags) selection() (s reproduce.Selection, err error) {
 func (f *reproduceFlags) complete() error {
 	o := &f.options
 	o.Import, o.Version, o.Stamp = reproduce.Import(f.kernelImport), version, f.stamp
+	if f.benchmark || f.compare != "" {
+		if o.Template != "" && o.Template != "benchmark" {
+			return errors.New("--benchmark and --compare have a template of their own; leave out --template")
+		}
+		o.Template = "benchmark"
+	}
+	o.Command = "proton " + shellWords(os.Args[1:])
 	if f.stamp == "time" {
 		o.Stamp = time.Now().Format("20060102150405")
 	}
@@ -168,6 +281,9 @@ func printReproduced(w io.Writer, r *reproduce.Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t%s\n", name, term.Printable(fmt.Sprintf(format, args...)))
+	}
+	if r.Chosen != "" {
+		row("chosen", "%s", r.Chosen)
 	}
 	row("kernel", "%s, launch %d, record %d of %s", r.Kernel, r.Launch.ID, r.Launch.Line, r.Launch.File)
 	row("from", "%s: %s", r.Import, r.Why)

@@ -2,6 +2,7 @@ package reproduce
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/goproton/goproton/tritonparse/jsontext"
 )
@@ -84,8 +85,16 @@ func (w *work) planMembers() []jsontext.Member {
 		{Name: "int_range", Value: encode(w.plan.intRange)},
 		{Name: "compile", Value: append(compile, '}')},
 	}
+	work := w.built.Work(w.launch)
 	if w.Flops > 0 {
-		members = append(members, jsontext.Member{Name: "flops", Value: encode(w.Flops)})
+		work.Flops = int64(w.Flops)
+	}
+	if work.Flops > 0 {
+		members = append(members, jsontext.Member{Name: "flops", Value: encode(work.Flops)},
+			jsontext.Member{Name: "flops_width", Value: encode(widthOf(work.Dot))})
+	}
+	if work.Bytes > 0 {
+		members = append(members, jsontext.Member{Name: "bytes", Value: encode(work.Bytes)})
 	}
 	if len(w.result.Expected) > 0 {
 		expected := map[string]Expected{}
@@ -95,4 +104,17 @@ func (w *work) planMembers() []jsontext.Member {
 		members = append(members, jsontext.Member{Name: "expected", Value: encode(expected)})
 	}
 	return members
+}
+
+// widthOf an element type, in bits, as metrics of flops are named.
+func widthOf(dtype string) string {
+	switch digits := strings.TrimLeft(dtype, "abcdefghijklmnopqrstuvwxyz"); {
+	case strings.HasPrefix(digits, "8"):
+		return "8"
+	case strings.HasPrefix(digits, "16"):
+		return "16"
+	case strings.HasPrefix(digits, "64"):
+		return "64"
+	}
+	return "32"
 }

@@ -69,3 +69,41 @@ func (s Selection) nothing(t *tritonparse.Trace, count int, names []string) erro
 	}
 	return fmt.Errorf("%s has only %d launches in %s: --launch-id can be 0 to %d, not %d", what, count, t.Source, count-1, s.Launch)
 }
+
+// Alike finds the launch of another trace that is most like one: of the same kernel, with the same tensors: constants may
+// have been tuned anew. Of several it is the last: autotuners try first.
+func Alike(t *tritonparse.Trace, like *tritonparse.LaunchRecord) (*tritonparse.LaunchRecord, error) {
+	want := signature(like)
+	var same, last *Place
+	err := t.EachLaunch(func(l *tritonparse.LaunchRecord) error {
+		if l.Name != like.Name || len(l.Args) == 0 || len(l.Grid) == 0 {
+			return nil
+		}
+		last = &Place{l.File, l.Line, l.ID}
+		if signature(l) == want {
+			same = last
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case same != nil:
+		return t.LaunchAt(same.File, same.Line)
+	case last != nil:
+		return nil, fmt.Errorf("%s has launches of %s, but none with the arguments of the other: %s", t.Source, like.Name, want)
+	}
+	return nil, fmt.Errorf("%s has no launch of %s", t.Source, like.Name)
+}
+
+// signature is a launch's tensors: their types and shapes.
+func signature(l *tritonparse.LaunchRecord) string {
+	var parts []string
+	for _, a := range l.Args {
+		if a.Tensor() != nil {
+			parts = append(parts, a.Name+"="+a.Brief())
+		}
+	}
+	return strings.Join(parts, " ")
+}

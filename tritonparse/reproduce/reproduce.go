@@ -24,7 +24,7 @@ type Options struct {
 	Force            bool   // replace what is there
 	Seed             int64
 	IntRange         [2]int64 // of integers that nothing is known of; both 0 for a guess
-	Flops            float64  // that the launch does, 0 if unknown
+	Flops            float64  // that the launch does; 0 for what its TTIR says
 	Python           string   // interpreter that reads the original source files
 	Command          string   // that makes the script again, for its first lines
 	Version          string   // of GoProton
@@ -52,6 +52,7 @@ type Result struct {
 	Context   string     `json:"repro_context,omitempty"` // "" if it is in the script
 	IRs       string     `json:"captured_irs,omitempty"`
 	Launch    Place      `json:"launch"`
+	Chosen    string     `json:"chosen,omitempty"` // why it is this launch, for the caller to set
 	Hash      string     `json:"hash,omitempty"`
 	Grid      []int      `json:"grid"`
 	Template  string     `json:"template"`

@@ -46,7 +46,7 @@ def benchmark(make_args, launch, context):
     del after, before
     times, method = _times(lambda: launch(grid, args), options.repeat, runtime, device)
     result.update(_summary(times), method=method, samples_ms=[round(t, 6) for t in times])
-    moved = _bytes(tensors)
+    moved = plan.get("bytes") or _bytes(tensors)
     result.update(bytes=moved, gb_per_s=moved / result["median_ms"] / 1e6)
     if plan.get("flops"):
         result.update(flops=plan["flops"], tflop_per_s=plan["flops"] / result["median_ms"] / 1e9)
@@ -217,7 +217,7 @@ def _for_profiler(launch, grid, args, count, runtime, plan, tensors):
     if "PROTON_RUN_CONFIG" in os.environ:
         import goproton
 
-        metrics = {"bytes": _bytes(tensors)}
+        metrics = {"bytes": plan.get("bytes") or _bytes(tensors)}
         if plan.get("flops"):
             metrics["flops" + plan.get("flops_width", "16")] = plan["flops"]
         scope = lambda: goproton.scope(plan["kernel"], metrics)
@@ -235,9 +235,9 @@ def _print(r, plan):
     print(f"{r['kernel']}  grid {'x'.join(map(str, r['grid']))}  {options}")
     print(f"on        {r['device']}, torch {r['torch']}, Triton {r['triton']}")
     print(f"time      {r['median_ms'] * 1e3:.2f} us median, p10 {r['p10_ms'] * 1e3:.2f}, p90 {r['p90_ms'] * 1e3:.2f} (n={r['n']}, {r['method']}, cold L2)")
-    print(f"bytes     {r['bytes'] / 1e6:.3f} MB in its tensors, {r['gb_per_s']:.1f} GB/s")
+    print(f"bytes     {r['bytes'] / 1e6:.3f} MB {'by its code' if plan.get('bytes') else 'in its tensors'}, {r['gb_per_s']:.1f} GB/s")
     if "flops" in r:
-        print(f"flops     {r['flops'] / 1e9:.3f} Gflop, {r['tflop_per_s']:.1f} Tflop/s")
+        print(f"flops     {r['flops'] / 1e9:.3f} Gflop by its code, {r['tflop_per_s']:.1f} Tflop/s")
     c = r["compiled"]
     same = {True: "as recorded", False: f"recorded: {plan['compile'].get('shared')} B", None: "unknown"}[c["same_as_recorded"]]
     print(f"compiled  {c['registers']} registers, {c['spills']} spilled, {c['shared']} B shared ({same})")

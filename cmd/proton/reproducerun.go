@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/reproduce"
+)
+
+func isScript(source string) bool { return filepath.Ext(source) == ".py" }
+
+func (f *reproduceFlags) python() string {
+	if f.options.Python != "" {
+		return f.options.Python
+	}
+	return "python3"
+}
+
+// runScript runs what was written. A benchmark runs alone first, then under proton run: sampling would disturb its times.
+func (f *reproduceFlags) runScript(r *reproduce.Result, stdout, stderr io.Writer) error {
+	if r.Template != "benchmark" {
+		if err := printReproduced(stderr, r); err != nil {
+			return err
+		}
+		cmd := exec.Command(f.python(), r.Script)
+		cmd.Stdout, cmd.Stderr = stdout, stderr
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("run %s with %s: %w", r.Script, f.python(), err)
+		}
+		return nil
+	}
+	m, said, err := reproduce.Measure(f.python(), r.Script)
+	if err != nil {
+		return err
+	}
+	profiled, problem := f.profileScript(r)
+	if problem != nil {
+		fmt.Fprintf(stderr, "proton reproduce: no profile of the launch: %v\n", problem)
+	}
+	if f.json {
+		return printJSON(stdout, map[string]any{"reproduced": r, "measured": m})
+	}
+	if err := printReproduced(stdout, r); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "\n%s%s", said, profiled)
+	if err == nil && slices.ContainsFunc(m.Check.Recorded, func(c reproduce.Check) bool { return !c.OK }) {
+		return errors.New("the launch does not compute what the recorded one did")
+	}
+	return err
+}
+
+// profileScript has this program profile the script, and returns what its viewer shows: the kernel's time and rates, and its
+// hot lines.
+func (f *reproduceFlags) profileScript(r *reproduce.Result) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	stem := strings.TrimSuffix(r.Script, ".py")
+	var text strings.Builder
+	for _, each := range []struct{ mode, suffix string }{{"", "_profile"}, {"pcsampling", "_samples"}} {
+		run := []string{"run", "-n", stem + each.suffix}
+		view := []string{"viewer", "-m", "util,tflop/s,gbyte/s,avg_time/us,count", stem + each.suffix + ".hatchet"}
+		if each.mode != "" {
+			run = append(run, "-m", each.mode)
+			view = []string{"viewer", "--source", stem + each.suffix + ".hatchet"}
+		}
+		if f.options.Python != "" {
+			run = append(run, "--python", f.options.Python)
+		}
+		if _, err := output(self, append(run, r.Script, "--launches", "100")...); err != nil {
+			return text.String(), err
+		}
+		shown, err := output(self, view...)
+		if err != nil {
+			return text.String(), err
+		}
+		text.WriteString("\n" + shown)
+	}
+	return text.String(), nil
+}
+
+// output runs a program. What it says last is the error if it fails.
+func output(program string, args ...string) (string, error) {
+	cmd := exec.Command(program, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
+		return "", fmt.Errorf("proton %s: %w: %s", args[0], err, lines[len(lines)-1])
+	}
+	return stdout.String(), nil
+}
+
+// runComparison runs the scripts of two sides in turns.
+func (f *reproduceFlags) runComparison(source string, selection reproduce.Selection, stdout, stderr io.Writer) error {
+	a := &reproduce.Side{Name: "A", Python: f.python()}
+	b := &reproduce.Side{Name: "B", Python: f.python2}
+	if b.Python == "" {
+		b.Python = a.Python
+	}
+	launch, err := f.side(a, source, selection, nil, stderr)
+	if err != nil {
+		return fmt.Errorf("side A: %w", err)
+	}
+	if _, err := f.side(b, f.compare, selection, launch, stderr); err != nil {
+		return fmt.Errorf("side B: %w", err)
+	}
+	c, err := reproduce.Compare(a, b, f.rounds, func(s string) { fmt.Fprintf(stderr, "proton reproduce: %s\n", s) })
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return printJSON(stdout, map[string]any{"a": a, "b": b, "ratio": c.Ratio, "p": c.P, "against": c.Against, "verdict": c.Verdict()})
+	}
+	return printComparison(stdout, c)
+}
+
+// side makes the script of a side, unless it is one. Of the second trace it takes the launch that is most like the first's.
+func (f *reproduceFlags) side(s *reproduce.Side, source string, selection reproduce.Selection, like *tritonparse.LaunchRecord, stderr io.Writer) (*tritonparse.LaunchRecord, error) {
+	if isScript(source) {
+		s.Script = source
+		_, err := os.Stat(source)
+		return nil, err
+	}
+	trace, err := f.open(source, stderr)
+	if err != nil {
+		return nil, err
+	}
+	var launch *tritonparse.LaunchRecord
+	if like != nil {
+		launch, err = reproduce.Alike(trace, like)
+	} else {
+		launch, err = reproduce.Pick(trace, selection)
+	}
+	if err != nil {
+		return nil, err
+	}
+	options := f.options
+	options.OutDir = filepath.Join(f.options.OutDir, s.Name)
+	options.Force = true
+	result, err := reproduce.Generate(trace, launch, options)
+	if err != nil {
+		return nil, err
+	}
+	s.Script = result.Script
+	return launch, nil
+}
+
+func printComparison(w io.Writer, c *reproduce.Comparison) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SIDE\tMEDIAN us\tRUNS\tGB/s\tTflop/s\tREGISTERS\tTRITON\tSCRIPT")
+	for _, s := range []*reproduce.Side{c.A, c.B} {
+		least, most := s.Spread()
+		m := s.Runs[0]
+		registers, rate := "-", "-"
+		if m.Compiled.Registers != nil {
+			registers = fmt.Sprint(*m.Compiled.Registers)
+		}
+		if m.Flops > 0 {
+			rate = fmt.Sprintf("%.1f", m.Flops/s.Median()/1e9)
+		}
+		fmt.Fprintf(t, "%s\t%.2f\t%.2f-%.2f (%d)\t%.1f\t%s\t%s\t%s\t%s\n", s.Name, s.Median()*1e3, least*1e3, most*1e3, len(s.Runs),
+			m.Bytes/s.Median()/1e6, rate, registers, term.Printable(m.Triton), term.Printable(s.Script))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, check := range c.Against {
+		said := "equal"
+		if check.Diff != 0 {
+			said = fmt.Sprintf("differs by at most %.3g, of values to %.3g", check.Diff, check.Scale)
+		}
+		fmt.Fprintf(w, "output %s: %s\n", term.Printable(check.Argument), said)
+	}
+	_, err := fmt.Fprintf(w, "verdict: %s\n", c.Verdict())
+	return err
+}

@@ -1,0 +1,193 @@
+package reproduce
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/perf/benchmath"
+)
+
+// Measurement is what the script of template benchmark found out.
+type Measurement struct {
+	Kernel   string            `json:"kernel"`
+	Grid     []int             `json:"grid"`
+	Device   string            `json:"device"`
+	Torch    string            `json:"torch"`
+	Triton   string            `json:"triton"`
+	Compiled Compiled          `json:"compiled"`
+	Outputs  map[string]string `json:"outputs"` // hashes of the tensors that the launch changed
+	Check    Checks            `json:"check"`
+	Median   float64           `json:"median_ms"`
+	P10      float64           `json:"p10_ms"`
+	P90      float64           `json:"p90_ms"`
+	Least    float64           `json:"min_ms"`
+	N        int               `json:"n"`
+	Method   string            `json:"method"` // CUDA graph, or events
+	Samples  []float64         `json:"samples_ms"`
+	Bytes    float64           `json:"bytes"`
+	GBs      float64           `json:"gb_per_s"`
+	Flops    float64           `json:"flops,omitempty"`
+	TFlops   float64           `json:"tflop_per_s,omitempty"`
+}
+
+// Compiled is what the compiler made of the kernel.
+type Compiled struct {
+	Hash           string `json:"hash"`
+	Registers      *int   `json:"registers"`
+	Spills         *int   `json:"spills"`
+	Shared         *int   `json:"shared"` // bytes
+	SameAsRecorded *bool  `json:"same_as_recorded"`
+}
+
+// Checks are comparisons of what the launch computed.
+type Checks struct {
+	Recorded []Check `json:"recorded"` // with what a later launch of the trace found
+	Repeated []Check `json:"repeated"` // with the same launch once more
+	Against  []Check `json:"against,omitempty"`
+}
+
+// Check is a comparison of one tensor.
+type Check struct {
+	Argument string  `json:"argument"`
+	Diff     float64 `json:"max_abs_diff"`
+	Scale    float64 `json:"max_abs"`
+	OK       bool    `json:"ok"`
+	Source   string  `json:"source,omitempty"`
+}
+
+// Measure runs a script of template benchmark and returns what it measured and what it printed.
+func Measure(python, script string, flags ...string) (*Measurement, string, error) {
+	folder, err := os.MkdirTemp("", "reproduce-")
+	if err != nil {
+		return nil, "", err
+	}
+	defer os.RemoveAll(folder)
+	result := filepath.Join(folder, "result.json")
+	cmd := exec.Command(python, append([]string{script, "--json", result}, flags...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	ran := cmd.Run()
+	text, err := os.ReadFile(result)
+	if err != nil {
+		said := strings.TrimSpace(stderr.String())
+		lines := strings.Split(said, "\n")
+		return nil, stdout.String(), fmt.Errorf("run %s: %v: %s", script, ran, strings.Join(lines[max(0, len(lines)-4):], "\n"))
+	}
+	m := &Measurement{}
+	// Python writes NaN and Infinity, which JSON has not.
+	text = []byte(strings.NewReplacer(": NaN", ": null", ": Infinity", ": 1e308").Replace(string(text)))
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, stdout.String(), fmt.Errorf("run %s: what it measured: %w", script, err)
+	}
+	return m, stdout.String(), nil
+}
+
+// Side is one of two scripts to compare.
+type Side struct {
+	Name, Python, Script string
+	Runs                 []*Measurement
+}
+
+// Medians are those of its runs, in milliseconds.
+func (s *Side) Medians() []float64 {
+	var all []float64
+	for _, m := range s.Runs {
+		all = append(all, m.Median)
+	}
+	return all
+}
+
+// Alpha is the chance with which a comparison may call equal sides different.
+const Alpha = 0.05
+
+// Comparison is two sides, run in turns.
+type Comparison struct {
+	A, B    *Side
+	Ratio   float64 // of the medians, B to A
+	P       float64 // of the Mann-Whitney test: the chance of such medians if the sides are equal
+	Against []Check // B's outputs compared with A's, from the same inputs
+}
+
+// Compare runs each side that often, in processes of its own: A B, B A, A B …, so that what drifts meets both. progress is
+// told of each run.
+func Compare(a, b *Side, rounds int, progress func(string)) (*Comparison, error) {
+	folder, err := os.MkdirTemp("", "reproduce-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	outputs := filepath.Join(folder, "outputs.pt")
+	c := &Comparison{A: a, B: b}
+	for round := range rounds {
+		order := []*Side{a, b}
+		if round%2 == 1 {
+			slices.Reverse(order)
+		}
+		for _, s := range order {
+			var flags []string
+			if round == 0 {
+				flags = []string{"--save-outputs", outputs}
+				if s == b {
+					flags = []string{"--against", outputs}
+				}
+			}
+			m, _, err := Measure(s.Python, s.Script, flags...)
+			if err != nil {
+				return nil, err
+			}
+			if s == b && round == 0 {
+				c.Against = m.Check.Against
+			}
+			s.Runs = append(s.Runs, m)
+			progress(fmt.Sprintf("round %d of %d: %s %.2f us", round+1, rounds, s.Name, m.Median*1e3))
+		}
+	}
+	c.decide()
+	return c, nil
+}
+
+func (c *Comparison) decide() {
+	thresholds := &benchmath.Thresholds{CompareAlpha: Alpha}
+	x, y := benchmath.NewSample(c.A.Medians(), thresholds), benchmath.NewSample(c.B.Medians(), thresholds)
+	c.P = benchmath.AssumeNothing.Compare(x, y).P
+	c.Ratio = median(c.B.Medians()) / median(c.A.Medians())
+}
+
+// Verdict says it in a sentence.
+func (c *Comparison) Verdict() string {
+	n := min(len(c.A.Runs), len(c.B.Runs))
+	change := 100 * math.Abs(c.Ratio-1)
+	switch {
+	case n < 4:
+		return fmt.Sprintf("undecided: %d runs a side are too few for a test; --rounds 5 is enough", n)
+	case c.P > Alpha:
+		return fmt.Sprintf("no difference that %d runs a side could tell (%+.1f%%, p=%.3f)", n, 100*(c.Ratio-1), c.P)
+	case c.Ratio > 1:
+		return fmt.Sprintf("%s is slower by %.1f%% (p=%.3f, %d runs a side)", c.B.Name, change, c.P, n)
+	}
+	return fmt.Sprintf("%s is faster by %.1f%% (p=%.3f, %d runs a side)", c.B.Name, change, c.P, n)
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	if n == 0 {
+		return math.NaN()
+	}
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// Spread is the least and the largest of a side's medians.
+func (s *Side) Spread() (least, most float64) {
+	return slices.Min(s.Medians()), slices.Max(s.Medians())
+}
+
+// Median of the side's medians, in milliseconds.
+func (s *Side) Median() float64 { return median(s.Medians()) }

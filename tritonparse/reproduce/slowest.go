@@ -1,0 +1,151 @@
+package reproduce
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/tritonparse"
+)
+
+// Slow is a launch that took much of a profile's time, together with those like it.
+type Slow struct {
+	Kernel string  `json:"kernel"`
+	Kind   string  `json:"kind,omitempty"` // of launch, see tritonparse.LaunchKind; "" if only the kernel's name is known
+	Count  uint64  `json:"count"`
+	Nanos  uint64  `json:"nanos"`
+	Share  float64 `json:"share"` // of the time of all of the profile's kernels that the trace has
+	Why    string  `json:"why"`
+	Place  Place   `json:"place"`
+
+	hash string
+}
+
+// Slowest are the kinds of launches that a profile's time went to, most first, each with one launch of the trace to
+// reproduce: one whose tensors were recorded, if there is such a one. Where the profile does not tell launches apart, they
+// are whole kernels, by name.
+func Slowest(t *tritonparse.Trace, p *profile.Profile, most int) ([]Slow, error) {
+	slow := byKind(p)
+	if len(slow) == 0 {
+		slow = byName(t, p)
+	}
+	if len(slow) == 0 {
+		return nil, fmt.Errorf("the profile has no kernel of %s; give the profile of the same run: proton run --trace DIR", t.Source)
+	}
+	total := uint64(0)
+	for _, s := range slow {
+		total += s.Nanos
+	}
+	slices.SortStableFunc(slow, func(a, b Slow) int { return cmp.Compare(b.Nanos, a.Nanos) })
+	slow = slow[:min(len(slow), most)]
+	if err := findPlaces(t, slow); err != nil {
+		return nil, err
+	}
+	found := slow[:0]
+	for i, s := range slow {
+		if s.Place.File == "" {
+			continue
+		}
+		s.Share = float64(s.Nanos) / float64(max(total, 1))
+		each := "launches of these arguments"
+		if s.Kind == "" {
+			each = "launches of the kernel (the profile does not tell them apart: it was recorded without --trace)"
+		}
+		s.Why = fmt.Sprintf("number %d by time: %.3f ms in %d %s, %.1f%% of all traced", i+1, float64(s.Nanos)/1e6, s.Count, each, 100*s.Share)
+		found = append(found, s)
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s has none of the profile's slowest launches with their arguments; is it of the same run?", t.Source)
+	}
+	return found, nil
+}
+
+func walk(n *profile.Node, do func(*profile.Node)) {
+	do(n)
+	for _, c := range n.Children {
+		walk(c, do)
+	}
+}
+
+// byKind sums the times of launches of the same compilation with the same arguments.
+func byKind(p *profile.Profile) []Slow {
+	var slow []Slow
+	at := map[string]int{}
+	walk(p.Root, func(n *profile.Node) {
+		for _, l := range n.Launches {
+			if l.Kind < 0 || l.Kind >= len(p.Launches) {
+				continue
+			}
+			k := p.Launches[l.Kind]
+			key := k.ID + k.Hash
+			i, ok := at[key]
+			if !ok {
+				i = len(slow)
+				at[key] = i
+				slow = append(slow, Slow{Kernel: k.Kernel, Kind: k.ID, hash: k.Hash})
+			}
+			slow[i].Count += l.Count
+			slow[i].Nanos += l.Nanos
+		}
+	})
+	return slow
+}
+
+// byName sums the times of frames that are called like a kernel of the trace. A launch's metadata may have put more behind
+// its name.
+func byName(t *tritonparse.Trace, p *profile.Profile) []Slow {
+	var slow []Slow
+	for _, c := range t.Compilations() {
+		if c.Launches > 0 && !slices.ContainsFunc(slow, func(s Slow) bool { return s.Kernel == c.Name }) {
+			slow = append(slow, Slow{Kernel: c.Name})
+		}
+	}
+	walk(p.Root, func(n *profile.Node) {
+		nanos := number(n, "time (ns)")
+		if nanos <= 0 {
+			return
+		}
+		i := slices.IndexFunc(slow, func(s Slow) bool { return n.Name == s.Kernel || strings.HasPrefix(n.Name, s.Kernel+"_<") })
+		if i < 0 {
+			return
+		}
+		slow[i].Nanos += uint64(nanos)
+		slow[i].Count += uint64(number(n, "count"))
+	})
+	return slices.DeleteFunc(slow, func(s Slow) bool { return s.Nanos == 0 })
+}
+
+func number(n *profile.Node, metric string) float64 {
+	v, ok := n.Metric(metric)
+	if !ok {
+		return 0
+	}
+	f, _ := v.Float()
+	return max(f, 0)
+}
+
+// findPlaces finds one launch of each in the trace.
+func findPlaces(t *tritonparse.Trace, slow []Slow) error {
+	recorded := make([]bool, len(slow))
+	return t.EachLaunch(func(l *tritonparse.LaunchRecord) error {
+		if len(l.Args) == 0 || len(l.Grid) == 0 {
+			return nil
+		}
+		for i := range slow {
+			s := &slow[i]
+			if s.Kernel != l.Name || s.hash != "" && s.hash != l.Hash || s.Kind != "" && s.Kind != l.Kind {
+				continue
+			}
+			whole := !slices.ContainsFunc(l.Args, func(a tritonparse.Argument) bool {
+				t := a.Tensor()
+				return t != nil && (t.Blob == nil || t.Blob.Path == "")
+			})
+			if s.Place.File == "" || whole && !recorded[i] {
+				s.Place, recorded[i] = Place{l.File, l.Line, l.ID}, whole
+			}
+		}
+		return nil
+	})
+}

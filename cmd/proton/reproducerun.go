@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -71,7 +72,7 @@ func (f *reproduceFlags) profileScript(r *reproduce.Result) (string, error) {
 	var text strings.Builder
 	for _, each := range []struct{ mode, suffix string }{{"", "_profile"}, {"pcsampling", "_samples"}} {
 		run := []string{"run", "-n", stem + each.suffix}
-		view := []string{"viewer", "-m", "util,tflop/s,gbyte/s,avg_time/us,count", stem + each.suffix + ".hatchet"}
+		view := []string{"viewer", "-m", "util,tflop/s,gbyte/s,avg_time/us,count", "-i", regexp.QuoteMeta(r.Kernel), stem + each.suffix + ".hatchet"}
 		if each.mode != "" {
 			run = append(run, "-m", each.mode)
 			view = []string{"viewer", "--source", stem + each.suffix + ".hatchet"}

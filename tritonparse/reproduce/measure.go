@@ -28,6 +28,7 @@ type Measurement struct {
 	P10      float64           `json:"p10_ms"`
 	P90      float64           `json:"p90_ms"`
 	Least    float64           `json:"min_ms"`
+	Floor    float64           `json:"floor_ms"` // what passes between the two events when nothing is launched
 	N        int               `json:"n"`
 	Method   string            `json:"method"` // CUDA graph, or events
 	Samples  []float64         `json:"samples_ms"`

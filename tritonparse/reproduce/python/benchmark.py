@@ -44,8 +44,8 @@ def benchmark(make_args, launch, context):
 
     _restore(tensors, before)
     del after, before
-    times, method = _times(lambda: launch(grid, args), options.repeat, runtime, device)
-    result.update(_summary(times), method=method, samples_ms=[round(t, 6) for t in times])
+    times, method, floor = _times(lambda: launch(grid, args), options.repeat, runtime, device)
+    result.update(_summary(times), method=method, floor_ms=floor, samples_ms=[round(t, 6) for t in times])
     moved = plan.get("bytes") or _bytes(tensors)
     result.update(bytes=moved, gb_per_s=moved / result["median_ms"] / 1e6)
     if plan.get("flops"):
@@ -152,7 +152,7 @@ def _compiled(compiled, plan):
 
 
 def _times(launch, repeat, runtime, device):
-    """Milliseconds of launches, each with a cold L2 cache, and how they were taken."""
+    """Milliseconds of launches, each with a cold L2 cache; how they were taken; and what passes when nothing is launched."""
     cache = getattr(runtime.get_device_properties(device), "L2_cache_size", 0) or 64 << 20
     flush = torch.empty(max(2 * cache, 128 << 20), dtype=torch.uint8, device=device)
     start, end = runtime.Event(enable_timing=True), runtime.Event(enable_timing=True)
@@ -165,11 +165,12 @@ def _times(launch, repeat, runtime, device):
     each = max(start.elapsed_time(end) / 5, 0.01)
     repeat = repeat or min(max(int(300 / each), 20), 1000)
     try:
-        return _graph_times(launch, repeat, runtime, flush), "CUDA graph"
+        times = _graph_times(launch, repeat, runtime, flush)
+        return times, "CUDA graph", statistics.median(_graph_times(lambda: None, 50, runtime, flush))
     except (RuntimeError, TypeError, AttributeError) as error:
         runtime.synchronize()
         print(f"cannot be captured in a graph ({str(error).splitlines()[0]}); timed with events", file=sys.stderr)
-    return _event_times(launch, repeat, runtime, flush), "events"
+    return _event_times(launch, repeat, runtime, flush), "events", statistics.median(_event_times(lambda: None, 50, runtime, flush))
 
 
 def _graph_times(launch, repeat, runtime, flush):
@@ -231,10 +232,11 @@ def _for_profiler(launch, grid, args, count, runtime, plan, tensors):
 
 
 def _print(r, plan):
-    options = " ".join(f"{k}={v}" for k, v in plan["compile"].items() if k in ("num_warps", "num_stages", "num_ctas") and v)
+    options = " ".join(f"{k}={v}" for k, v in plan["compile"].items() if k in ("num_warps", "num_stages") or k == "num_ctas" and v != 1)
     print(f"{r['kernel']}  grid {'x'.join(map(str, r['grid']))}  {options}")
     print(f"on        {r['device']}, torch {r['torch']}, Triton {r['triton']}")
     print(f"time      {r['median_ms'] * 1e3:.2f} us median, p10 {r['p10_ms'] * 1e3:.2f}, p90 {r['p90_ms'] * 1e3:.2f} (n={r['n']}, {r['method']}, cold L2)")
+    print(f"          {r['floor_ms'] * 1e3:.2f} us of these pass between the two events without a launch, too")
     print(f"bytes     {r['bytes'] / 1e6:.3f} MB {'by its code' if plan.get('bytes') else 'in its tensors'}, {r['gb_per_s']:.1f} GB/s")
     if "flops" in r:
         print(f"flops     {r['flops'] / 1e9:.3f} Gflop by its code, {r['tflop_per_s']:.1f} Tflop/s")

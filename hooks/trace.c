@@ -219,10 +219,9 @@ static void find_arguments(struct call *c, PyObject *extras, PyObject **keep) {
   }
 }
 
-static int put_arguments(struct bytes *kind, struct bytes *tensors, const struct call *c, int capturing) {
-  if (!trace_grid(kind, c->grid)) return 0;
-  if (capturing) return 1;
-  int more = trace_help.more != NULL;
+#define METADATA "__proton_launch_metadata"
+
+static int put_each(struct bytes *kind, struct bytes *tensors, const struct call *c, int more) {
   if (more) {
     PyObject *wanted_here = py.PyObject_CallFunctionObjArgs(trace_help.prepare, c->metadata, NULL);
     if (wanted_here) py.Py_DecRef(wanted_here);
@@ -231,13 +230,23 @@ static int put_arguments(struct bytes *kind, struct bytes *tensors, const struct
   }
   PyObject *key, *value;
   py_ssize position = 0;
-  while (py.PyDict_Next(c->arguments, &position, &key, &value)) {
+  int ok = 1;
+  while (ok && py.PyDict_Next(c->arguments, &position, &key, &value)) {
     py.Py_IncRef(value); // helpers may let other threads run
-    int ok = trace_value(kind, tensors, value, more);
+    ok = trace_value(kind, tensors, value, more);
     py.Py_DecRef(value);
-    if (!ok) return 0;
   }
-  return 1;
+  return ok;
+}
+
+static int put_arguments(struct bytes *kind, struct bytes *tensors, const struct call *c, int capturing) {
+  if (!trace_grid(kind, c->grid)) return 0;
+  if (capturing) return 1;
+  // What `more` launches to find out about a tensor is no part of the program.
+  int more = trace_help.more != NULL, entered = more && hooks_hp->state_enter(hooks_hp->intern(METADATA, sizeof METADATA - 1)) == HP_OK;
+  int ok = put_each(kind, tensors, c, more);
+  if (entered) hooks_hp->state_exit();
+  return ok;
 }
 
 static uint64_t handle(PyObject *function, int *flags) {

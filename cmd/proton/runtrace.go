@@ -121,6 +121,28 @@ func reportTrace(w io.Writer, folder, shown, status string) {
 	fmt.Fprintf(w, "proton: %s\n", line)
 }
 
+// completeTraces writes out what processes that died while they traced have left in a folder, before it is read.
+func completeTraces(w io.Writer, source string) {
+	info, err := os.Stat(source)
+	if err != nil {
+		return // who reads it says so
+	}
+	if !info.IsDir() {
+		source = filepath.Dir(source)
+	}
+	found, err := tracelog.Recover(source)
+	if err != nil {
+		found.Problems = append(found.Problems, err.Error())
+	}
+	for _, problem := range found.Problems {
+		fmt.Fprintf(w, "proton: warning: %s\n", problem)
+	}
+	if found.Processes > 0 {
+		fmt.Fprintf(w, "proton: completed the traces of %s in %s that ended without it: %s, %s\n", counted(int64(found.Processes), "process"),
+			source, counted(found.Compilations, "compilation"), counted(found.Launches, "launch"))
+	}
+}
+
 func traceLine(sum tracelog.Summary, shown string) string {
 	switch {
 	case sum.Processes == 0:
@@ -141,10 +163,11 @@ func traceLine(sum tracelog.Summary, shown string) string {
 	return fmt.Sprintf("traced %s; wrote %s; view: proton trace info %s", strings.Join(parts, ", "), shown, shown)
 }
 
+// counted writes a number and a noun.
 func counted(n int64, noun string) string {
 	switch {
 	case n == 1:
-	case strings.HasSuffix(noun, "ch"):
+	case strings.HasSuffix(noun, "ch"), strings.HasSuffix(noun, "ss"):
 		noun += "es"
 	default:
 		noun += "s"

@@ -26,6 +26,11 @@ launch with its arguments. Raw traces are read as they are written: plain, as gz
   proton trace info logs/dedicated_log_triton_trace_me_.ndjson
   proton trace info trace.ndjson.gz --kernel matmul_kernel --args-list 'M=1024,a_ptr.shape=[1024, 512]'`,
 		Args: cobra.ArbitraryArgs,
+		PersistentPreRun: func(cmd *cobra.Command, args []string) {
+			for _, source := range args {
+				completeTraces(cmd.ErrOrStderr(), source)
+			}
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return &exitError{code: 2, err: unknownCommand(cmd, args[0])}

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from fnmatch import fnmatchcase
+from weakref import ref
 
 from . import _library, _trace_source
 from ._trace_values import plain
@@ -111,12 +112,14 @@ class Events:
             return
         if present is None or isinstance(present, Carrier):
             fn.launch_metadata = carrier
-            self._carrying.append(fn)
+        if present is None:
+            self._carrying.append(ref(fn))
 
     def put_back(self) -> None:
         """Leaves the functions as they were."""
-        for fn in self._carrying:
-            if isinstance(fn.launch_metadata, Carrier):
+        for one in self._carrying:
+            fn = one()
+            if fn is not None and isinstance(fn.launch_metadata, Carrier):
                 fn.launch_metadata = None
         self._carrying.clear()
 

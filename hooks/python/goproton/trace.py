@@ -96,12 +96,11 @@ def begin_for_run(arguments: dict[str, Any], status: str) -> None:
     """What ``proton run --trace`` does in each process: :func:`init`, telling the end to ``proton run``."""
     global _status
     _status = status
-    name = arguments.pop("name", None) or arguments["folder"]
     try:
-        init(**arguments)
+        init(**{name: value for name, value in arguments.items() if name != "name"})
     finally:
         _status = ""
-    _library.call("trace_folder", name=name)  # as it was given: folders move together with profiles
+    _library.call("trace_folder", name=arguments["name"])  # as it was given: folders move together with profiles
 
 
 def finalize(patience: float = _PATIENCE) -> dict[str, int]:
@@ -131,6 +130,7 @@ class Trace:
         self._options = options
         self._slots: list[Slot] = []
         self._pid = os.getpid()
+        self._over = False
         self._launches = _LAUNCHES[options["launches"]]
         self._allowed = _trace_events.Allowed(options["kernels"])
         self._events = _trace_events.Events(self._allowed, options["full_source"], self._launches != 0)
@@ -147,11 +147,13 @@ class Trace:
         global _current
         if _current is not self:
             return {}
-        _current = None
+        _current, self._over = None, True
         if os.getpid() != self._pid:
             return {}  # a forked child: the trace is its parent's
         self._detach()
         self._events.put_back()
+        import atexit
+        atexit.unregister(self.finalize)
         _library.native.trace_close()
         return _library.call("trace.end", patience=patience)
 
@@ -207,9 +209,8 @@ class Trace:
         return _define(json.dumps(shared, ensure_ascii=False, separators=(",", ":")))
 
     def _attach(self) -> None:
-        if _current is not self and _current is not None:
-            return
-        if os.getpid() != self._pid or not self._alive():
+        """Takes Triton's slots: when Triton is imported, and again when another tool may have taken them."""
+        if self._over or os.getpid() != self._pid:
             return
         self._detach()
         from triton import knobs
@@ -221,9 +222,6 @@ class Trace:
             if "torch._inductor.runtime.triton_heuristics" in sys.modules:
                 self._add(knobs.runtime, "jit_post_compile_hook", self._events.post_compile)
         self._events.look_back()
-
-    def _alive(self) -> bool:
-        return _current is self or _current is None
 
     def _add(self, holder: Any, name: str, ours: Any) -> None:
         if holder is not None and hasattr(holder, name):

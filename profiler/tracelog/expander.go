@@ -19,7 +19,9 @@ type expander struct {
 	kept     Counts // what is in the file
 	problems []string
 	failed   bool // nothing is written any more
-	line     []byte
+
+	rankChanged bool // and no commit names the new file yet
+	line        []byte
 }
 
 func (x *expander) completedEvents() uint64 { return x.done.Load() }
@@ -36,6 +38,10 @@ func (x *expander) drain(r *ring) (n int) {
 		x.record(payload)
 		x.read = next
 		n++
+		if x.rankChanged {
+			x.commit(r)
+			x.rankChanged = false
+		}
 		if x.out.full() {
 			x.flush(r)
 		}
@@ -103,6 +109,7 @@ func (x *expander) changeRank(body []byte) {
 		x.writingFailed(err)
 	}
 	x.out.rank = rank
+	x.rankChanged = true
 }
 
 func (x *expander) addEvent(c completed) {
@@ -127,14 +134,11 @@ func (x *expander) flush(r *ring) {
 
 func (x *expander) commit(r *ring) {
 	c := commit{
-		Read: x.read, Events: x.events, OutSize: uint64(x.out.size), Rank: x.out.rank,
+		Read: x.read, Events: x.events, OutSize: uint64(x.out.written()), Rank: x.out.rank,
 		Launches: uint64(x.counts.Launches), Others: uint64(x.counts.Compilations)<<32 | uint64(x.counts.Autotunes),
 	}
 	if x.out.frameOpen {
 		c.FrameOpen = 1
-	}
-	if x.out.file == nil {
-		c.OutSize = 0
 	}
 	r.commit(c)
 	x.kept = x.counts

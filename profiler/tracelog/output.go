@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -30,7 +31,7 @@ var endOfFrame = []byte{1, 0, 0}
 // continueAt goes on with a file where a process died: what it had not committed is cut off, and its frame is ended.
 func (o *output) continueAt(c commit) error {
 	o.rank = c.Rank
-	if c.OutSize == 0 && c.FrameOpen == 0 {
+	if _, err := os.Stat(o.path()); errors.Is(err, fs.ErrNotExist) && c.OutSize == 0 {
 		return nil
 	}
 	if err := o.open(); err != nil {
@@ -49,6 +50,18 @@ func (o *output) continueAt(c commit) error {
 		}
 	}
 	return nil
+}
+
+// written is the size of the file, which may be there before it is opened: numbers of processes come again.
+func (o *output) written() int64 {
+	if o.file == nil {
+		info, err := os.Stat(o.path())
+		if err != nil {
+			return 0
+		}
+		return info.Size()
+	}
+	return o.size
 }
 
 func (o *output) path() string {

@@ -339,6 +339,44 @@ func smaller(ring []byte) []byte {
 	return ring
 }
 
+// TestDeathBeforeTheFirstCommit has a first batch in the output of which the ring does not know, behind what an earlier process wrote.
+func TestDeathBeforeTheFirstCommit(t *testing.T) {
+	for _, compression := range []string{"zstd", "gzip", "none"} {
+		folder := t.TempDir()
+		o := Options{Folder: folder, Compression: compression}
+		for range 2 {
+			l := begin(t, o)
+			p := producer{log: l}
+			p.launch(t, 1)
+			l.End(time.Second)
+		}
+		l := begin(t, o)
+		before := bytes.Clone(l.ring.mem)
+		p := producer{log: l}
+		p.launch(t, 2)
+		written := bytes.Clone(l.ring.mem[ringHeader:])
+		for l.ring.last().Launches == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		files := spool(t, folder)
+		for name := range files {
+			if strings.HasSuffix(name, ".ring") {
+				copy(files[name], before)
+				copy(files[name][ringHeader:], written)
+				copy(files[name][atWritten:], l.ring.mem[atWritten:atWritten+8])
+			}
+		}
+		l.End(time.Second)
+		again := died(t, files)
+		if found, err := Recover(again); err != nil || len(found.Problems) > 0 || found.Launches != 1 {
+			t.Fatalf("%s: recovered %+v, %v", compression, found, err)
+		}
+		if n := len(records(t, again)); n != 3 {
+			t.Errorf("%s: %d launches, want two of earlier processes and one", compression, n)
+		}
+	}
+}
+
 func TestALivingProcessIsLeftAlone(t *testing.T) {
 	// fcntl's locks do not hold against the process that has them, so this asks what another would be told.
 	folder := t.TempDir()

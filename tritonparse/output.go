@@ -26,8 +26,8 @@ type spill struct {
 	mu   sync.Mutex
 	at   int64
 	err  error
-	free chan *flate.Writer // also bounds how many chunks are compressed at a time
-	used chan []byte        // buffers whose text has been compressed
+	free chan *packer // also bounds how many chunks are compressed at a time
+	used chan []byte  // buffers whose text has been compressed
 	wg   sync.WaitGroup
 }
 
@@ -43,15 +43,21 @@ func newSpill(folder string) (*spill, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &spill{file: f, free: make(chan *flate.Writer, runtime.GOMAXPROCS(0)), used: make(chan []byte, 8)}
+	s := &spill{file: f, free: make(chan *packer, runtime.GOMAXPROCS(0)), used: make(chan []byte, 8)}
 	for range cap(s.free) {
 		w, err := flate.NewWriter(io.Discard, 5)
 		if err != nil {
 			return nil, err
 		}
-		s.free <- w
+		s.free <- &packer{general: w}
 	}
 	return s, nil
+}
+
+// packer is what compresses: launches in one way, all else in another.
+type packer struct {
+	general *flate.Writer
+	repeats repeats
 }
 
 func (s *spill) close() {
@@ -122,14 +128,23 @@ func (s *spill) buffer() []byte {
 
 // add compresses text, which belongs to the spill from now on, beside what else goes on.
 func (s *spill) add(text []byte) *chunk {
+	return s.compress(text, func(w *packer) ([]byte, error) { return deflate(w.general, text) })
+}
+
+// addLaunches does the same with launches.
+func (s *spill) addLaunches(text []byte) *chunk {
+	return s.compress(text, func(w *packer) ([]byte, error) { return w.repeats.pack(text), nil })
+}
+
+func (s *spill) compress(text []byte, pack func(*packer) ([]byte, error)) *chunk {
 	c := &chunk{size: int64(len(text))}
 	w := <-s.free
 	s.wg.Add(1)
 	go func() {
 		defer s.wg.Done()
-		packed, err := deflate(w, text)
+		defer func() { s.free <- w }()
+		packed, err := pack(w)
 		c.sum = crc32.ChecksumIEEE(text)
-		s.free <- w
 		if cap(text) >= chunkSize && cap(text) <= 2*chunkSize {
 			select {
 			case s.used <- text[:0]:
@@ -206,7 +221,7 @@ func (g *gzipFile) flush() {
 		return
 	}
 	w := <-g.spill.free
-	packed, err := deflate(w, g.held)
+	packed, err := deflate(w.general, g.held)
 	g.spill.free <- w
 	if err != nil {
 		g.err = err

@@ -472,7 +472,7 @@ func (p *parser) takeLaunch(l *launch) {
 // pack moves a kernel's launches out of memory.
 func (p *parser) pack(k *kernel) {
 	p.held -= cap(k.buffer)
-	k.chunks = append(k.chunks, p.spill.add(k.buffer))
+	k.chunks = append(k.chunks, p.spill.addLaunches(k.buffer))
 	k.buffer = nil
 }
 

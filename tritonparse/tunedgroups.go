@@ -35,7 +35,7 @@ type tunedLast struct {
 }
 
 // waitingBytes bounds what waits over all sessions, with the templates that it keeps alive.
-const waitingBytes = 16 << 20
+const waitingBytes = 8 << 20
 
 // keep takes a launch of a session.
 func (s *sessions) keep(u *session, l *launch, id int) {

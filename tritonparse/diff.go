@@ -34,7 +34,7 @@ type leafValues struct {
 	count  int
 	values []*leafValue
 	byText map[string]*leafValue
-	seen   map[uint64]struct{} // of leaves that are only counted
+	seen   distinct // of leaves that are only counted
 }
 
 type leafValue struct {
@@ -132,6 +132,55 @@ func (d *launchDiff) reshape(s *shape) {
 	d.shape, d.base, d.dirty = s, nil, d.dirty[:0]
 }
 
+// rest lets go of the template of the last launch: no other is expected soon.
+func (d *launchDiff) rest() {
+	if d.base == nil {
+		return
+	}
+	d.base, d.dirty = nil, nil
+	size := 0
+	for i := range d.leaves {
+		size += len(d.leaves[i].current)
+	}
+	texts := make([]byte, 0, size)
+	for i := range d.leaves {
+		r := &d.leaves[i]
+		texts = append(texts, r.current...)
+		r.current, r.owned = texts[len(texts)-len(r.current):len(texts):len(texts)], false
+		if r.values != nil {
+			r.values.seen.compact()
+		}
+	}
+}
+
+// distinct counts hashes. It keeps eight bytes of each.
+type distinct struct {
+	hashes []uint64
+	sorted int // so many are sorted, each once
+}
+
+func (d *distinct) add(h uint64) {
+	if len(d.hashes) == cap(d.hashes) {
+		d.count()
+		d.hashes = slices.Grow(d.hashes, max(8, len(d.hashes)/2))
+	}
+	d.hashes = append(d.hashes, h)
+}
+
+func (d *distinct) count() int {
+	if d.sorted < len(d.hashes) {
+		slices.Sort(d.hashes)
+		d.hashes = slices.Compact(d.hashes)
+		d.sorted = len(d.hashes)
+	}
+	return len(d.hashes)
+}
+
+func (d *distinct) compact() {
+	d.count()
+	d.hashes = slices.Clone(d.hashes)
+}
+
 // close ends the run that goes on before the launch until.
 func (r *leafRuns) close(until int) {
 	if r.from < 0 {
@@ -172,10 +221,10 @@ func (v *leafValues) add(text []byte, from, until int, counted bool) {
 	v.count += until - from
 	if counted && len(v.values) > 0 && v.values[0].text != string(text) {
 		// Addresses may be new in every launch: 64 bits of each are enough to count them.
-		if v.seen == nil {
-			v.seen = map[uint64]struct{}{maphash.String(seed, v.values[0].text): {}}
+		if v.seen.hashes == nil {
+			v.seen.add(maphash.String(seed, v.values[0].text))
 		}
-		v.seen[maphash.Bytes(seed, text)] = struct{}{}
+		v.seen.add(maphash.Bytes(seed, text))
 		return
 	}
 	u := v.find(text)
@@ -220,7 +269,7 @@ func (v *leafValues) same(total int, compat bool) bool {
 	return v.distinct() == 1 && (compat || v.count == total)
 }
 
-func (v *leafValues) distinct() int { return max(len(v.values), len(v.seen)) }
+func (v *leafValues) distinct() int { return max(len(v.values), v.seen.count()) }
 
 func (v *leafValues) appendJSON(out []byte, counted bool) []byte {
 	if counted && v.distinct() > 1 {

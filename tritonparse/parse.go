@@ -237,7 +237,8 @@ type parser struct {
 	order    []*kernel
 	ids      int // occurrence ids given
 	launches int
-	held     int // bytes of launches that are in memory
+	held     int       // bytes of launches that are in memory
+	recent   []*kernel // the last that were launched, and hold their templates
 	sessions sessions
 
 	selection *selection // nil if all kernels are asked for
@@ -259,6 +260,7 @@ type kernel struct {
 	chunks                    []*chunk
 	buffer                    []byte
 	total                     int
+	recent                    bool
 	global                    []valueRange // places among all launches
 	diff                      launchDiff
 	work                      roofline
@@ -417,6 +419,7 @@ func (p *parser) takeCompilation(c *compilation) {
 	k.compiled = p.spill.add(append(line, "}\n"...))
 	k.inferred = nil
 	k.work.template = c.template
+	p.use(k)
 	if c.analysis != nil {
 		k.analysis = p.spill.add(c.analysis)
 	}
@@ -440,6 +443,7 @@ func (p *parser) takeLaunch(l *launch) {
 	if k.name == "" {
 		k.name = l.name
 	}
+	p.use(k)
 	k.total++
 	if n := len(k.global); n > 0 && k.global[n-1].end == index-1 {
 		k.global[n-1].end = index
@@ -467,6 +471,26 @@ func (p *parser) takeLaunch(l *launch) {
 	if p.held > heldBytes {
 		p.packLarge(heldBytes / 2)
 	}
+}
+
+// recentKernels is how many kernels hold what speeds up their next launch, some 30 kB each.
+const recentKernels = 256
+
+// use lets go of what the kernel holds that was not launched for the longest time, about.
+func (p *parser) use(k *kernel) {
+	if k.recent {
+		return
+	}
+	k.recent = true
+	if len(p.recent) == recentKernels {
+		for _, old := range p.recent[:recentKernels/2] {
+			old.recent = false
+			old.diff.rest()
+			old.work.rest(p.spill)
+		}
+		p.recent = append(p.recent[:0], p.recent[recentKernels/2:]...)
+	}
+	p.recent = append(p.recent, k)
 }
 
 // pack moves a kernel's launches out of memory.
@@ -581,4 +605,5 @@ func (p *parser) writeKernel(f *gzipFile, k *kernel) {
 	line = append(line, `,"sames":`...)
 	line = sames.appendJSON(line)
 	f.text(fmt.Appendf(line, ",\"occurrence_id\":%d}\n", p.nextID()))
+	k.diff, k.work, k.global, k.buffer = launchDiff{}, roofline{}, nil, nil
 }

@@ -16,7 +16,9 @@ import (
 // workTemplate is what a kernel's TTIR says of its work, before any launch.
 type workTemplate struct {
 	compat    compatWork
-	module    *ttir.Module // nil with Compat
+	module    *ttir.Module // nil with Compat, and while text or packed has it
+	text      string       // that it is read from
+	packed    *chunk       // the same, out of memory
 	constants map[int]bool // positions of arguments that are compiled in
 }
 
@@ -24,7 +26,7 @@ func newWorkTemplate(text string, metadata []byte, compat bool) *workTemplate {
 	if compat {
 		return &workTemplate{compat: readCompatWork(text)}
 	}
-	t := &workTemplate{module: ttir.Parse(text), constants: map[int]bool{}}
+	t := &workTemplate{module: ttir.Parse(text), text: text, constants: map[int]bool{}}
 	constants, _ := jsontext.Members(jsontext.Get(metadata, "src_constants"))
 	for _, m := range constants { // (4,)
 		if n, err := strconv.Atoi(strings.Trim(m.Name, "(,)")); err == nil {
@@ -80,6 +82,29 @@ func (r *roofline) add(l *launch, index, id int, compat bool) {
 	}
 	r.flush()
 	r.run = workRun{kind, index, id, 1}
+}
+
+// rest lets go of the template of the last launch: no other is expected soon.
+func (r *roofline) rest(s *spill) {
+	r.base, r.known = nil, nil
+	if t := r.template; t != nil && t.module != nil {
+		if t.packed == nil {
+			t.packed = s.add([]byte(t.text))
+		}
+		t.module, t.text = nil, ""
+	}
+}
+
+// wake reads the module again where it was packed.
+func (t *workTemplate) wake(s *spill) {
+	if t.module != nil || t.packed == nil {
+		return
+	}
+	text, err := s.read(t.packed)
+	if err != nil {
+		s.fail(err)
+	}
+	t.module = ttir.Parse(string(text))
 }
 
 func (r *roofline) flush() {
@@ -261,6 +286,7 @@ func (p *parser) writeRoofline(f *gzipFile, k *kernel) {
 	if r.template == nil || k.total == 0 {
 		return
 	}
+	r.template.wake(p.spill)
 	estimates := make([]estimate, len(r.kinds))
 	var s summary
 	if p.options.Compat {

@@ -18,7 +18,7 @@ import (
 const chunkSize = 256 << 10
 
 // heldBytes bounds what waits in memory for its chunk to be full, over all kernels.
-const heldBytes = 16 << 20
+const heldBytes = 12 << 20
 
 // spill is a file of compressed chunks, in the order in which they became full.
 type spill struct {

@@ -474,7 +474,7 @@ func (p *parser) takeLaunch(l *launch) {
 }
 
 // recentKernels is how many kernels hold what speeds up their next launch, some 30 kB each.
-const recentKernels = 256
+const recentKernels = 128
 
 // use lets go of what the kernel holds that was not launched for the longest time, about.
 func (p *parser) use(k *kernel) {

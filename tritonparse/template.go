@@ -352,7 +352,7 @@ const internFrom = 64
 
 // internBudget bounds the bytes of what is shared, of templates and of values each; a trace of one process has a few
 // hundred kilobytes.
-const internBudget = 12 << 20
+const internBudget = 8 << 20
 
 // interner shares templates, values and shapes between the workers.
 type interner struct {

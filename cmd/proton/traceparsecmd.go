@@ -202,7 +202,7 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 func collectMore() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(200)
-		debug.SetMemoryLimit(144 << 20)
+		debug.SetMemoryLimit(136 << 20)
 	}
 }
 

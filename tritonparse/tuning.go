@@ -260,6 +260,7 @@ func (p *parser) writeAnalyses(files map[string]*gzipFile) {
 	for _, name := range names {
 		for _, u := range byFile[name] {
 			files[name].text(p.numbered(p.analysis(u)))
+			u.groups = tunedGroups{}
 		}
 		if counts != nil {
 			files[name].text(p.numbered(slices.Clip(counts))) // each gets a number of its own

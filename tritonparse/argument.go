@@ -120,6 +120,9 @@ func (a *Argument) Brief() string {
 	return "-"
 }
 
+// noteName stands among the arguments and says why there are none: a graph is being captured.
+const noteName = "_note"
+
 // ReadArguments takes the arguments of a launch record apart (extracted_args, extracted_inductor_args), in their order.
 // Arguments keep parts of raw.
 func ReadArguments(raw json.RawMessage) []Argument {
@@ -129,7 +132,7 @@ func ReadArguments(raw json.RawMessage) []Argument {
 	}
 	args := make([]Argument, 0, len(members))
 	for _, m := range members {
-		if m.Name == "_note" { // why there are none, while a graph is captured
+		if m.Name == noteName {
 			continue
 		}
 		args = append(args, readArgument(m.Name, m.Value, 0))

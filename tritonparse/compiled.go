@@ -40,6 +40,10 @@ type Compilation struct {
 	Raw    []byte        // the record; the launch's if Inferred
 	Extra  *Extension    // nil in traces that GoProton did not write
 
+	recorded struct { // first launch that says what is in a tensor
+		file string
+		line int
+	}
 	maps     *sourcemap.Map
 	mapsOnce sync.Once
 	work     *workTemplate

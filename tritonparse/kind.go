@@ -18,12 +18,19 @@ import (
 // line's end and in the canonical form of Python's json (names sorted, no blanks, ASCII), null where there is none.
 // grid and arguments are as in a launch record (grid, extracted_args) and must be valid JSON, or empty.
 func LaunchKind(hash string, grid, arguments json.RawMessage) string {
-	text := append(make([]byte, 0, 4<<10), hash...)
+	return kindOf(hash, grid, appendArguments(nil, arguments))
+}
+
+// kindOf is LaunchKind of arguments that are in their form already; none for null.
+func kindOf(hash string, grid, arguments []byte) string {
+	text := append(make([]byte, 0, len(arguments)+256), hash...)
 	text = append(text, '\n')
 	text = appendCanonical(text, grid)
 	text = append(text, '\n')
-	text = appendArguments(text, arguments)
-	sum := sha256.Sum256(text)
+	if arguments == nil {
+		arguments = []byte("null")
+	}
+	sum := sha256.Sum256(append(text, arguments...))
 	return hex.EncodeToString(sum[:8])
 }
 

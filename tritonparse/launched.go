@@ -1,8 +1,12 @@
 package tritonparse
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
 
 	"github.com/goproton/goproton/tritonparse/jsontext"
 	"github.com/goproton/goproton/tritonparse/ndjson"
@@ -42,10 +46,96 @@ func (l *LaunchRecord) Arg(name string) *Argument {
 	return nil
 }
 
-// newLaunch takes a launch apart; it keeps parts of the record's memory. ID is for the caller to set.
-func newLaunch(file string, rec ndjson.Record, members []jsontext.Member) *LaunchRecord {
+// recordReader takes launches apart. Nearly all of a launch is like the launch before it, so stacks and arguments that were
+// seen are not taken apart again. Workers share one.
+type recordReader struct {
+	mu     sync.RWMutex
+	stacks map[string][]Frame
+	args   map[string]*seenArgument
+	size   int // bytes of what the maps are keyed by
+}
+
+// seenArgument is what an argument says, and how LaunchKind has it.
+type seenArgument struct {
+	Argument
+	canonical []byte
+}
+
+// seenBudget bounds the bytes of what was seen; a trace of one program has a few hundred kilobytes.
+const seenBudget = 8 << 20
+
+// remember puts something into one of the maps, after emptying both when they have become too large.
+func (r *recordReader) remember(raw []byte, put func(key string)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.size += len(raw); r.stacks == nil || r.size > seenBudget {
+		r.stacks, r.args, r.size = map[string][]Frame{}, map[string]*seenArgument{}, len(raw)
+	}
+	put(string(raw))
+}
+
+func (r *recordReader) stack(raw []byte) []Frame {
+	r.mu.RLock()
+	frames, seen := r.stacks[string(raw)]
+	r.mu.RUnlock()
+	if !seen {
+		frames = readStack(raw)
+		r.remember(raw, func(key string) { r.stacks[key] = frames })
+	}
+	return frames
+}
+
+func (r *recordReader) argument(raw []byte) *seenArgument {
+	r.mu.RLock()
+	a := r.args[string(raw)]
+	r.mu.RUnlock()
+	if a == nil {
+		raw = bytes.Clone(raw)
+		a = &seenArgument{readArgument("", raw, 0), kindForm.Append(nil, raw)}
+		r.remember(raw, func(key string) { r.args[key] = a })
+	}
+	return a
+}
+
+// arguments takes extracted_args apart and returns them as LaunchKind has them.
+func (r *recordReader) arguments(raw []byte) (args []Argument, canonical []byte) {
+	var room [32]jsontext.Member
+	members, err := jsontext.AppendMembers(room[:0], raw)
+	if err != nil {
+		return nil, appendArguments(nil, raw)
+	}
+	args = make([]Argument, 0, len(members))
+	type named struct {
+		name      string
+		canonical []byte
+	}
+	var roomToo [32]named
+	sorted := roomToo[:0]
+	for _, m := range members {
+		a := r.argument(m.Value)
+		sorted = append(sorted, named{m.Name, a.canonical})
+		if m.Name == noteName {
+			continue
+		}
+		args = append(args, a.Argument)
+		args[len(args)-1].Name = m.Name
+	}
+	slices.SortFunc(sorted, func(a, b named) int { return strings.Compare(a.name, b.name) })
+	canonical = append(make([]byte, 0, len(raw)), '{')
+	for i, a := range sorted {
+		if i > 0 {
+			canonical = append(canonical, ',')
+		}
+		canonical = append(kindForm.AppendText(canonical, a.name), ':')
+		canonical = append(canonical, a.canonical...)
+	}
+	return args, append(canonical, '}')
+}
+
+// read takes a launch apart; the launch keeps parts of the record's memory. ID is for the caller to set.
+func (r *recordReader) read(file string, rec ndjson.Record, members []jsontext.Member) *LaunchRecord {
 	l := &LaunchRecord{File: file, Line: rec.Index, Raw: rec.Text}
-	var grid, args []byte
+	var grid, args []byte // args as LaunchKind has them
 	for _, m := range members {
 		v := m.Value
 		switch m.Name {
@@ -66,17 +156,16 @@ func newLaunch(file string, rec ndjson.Record, members []jsontext.Member) *Launc
 			l.Metadata = v
 			l.Hash = jsontext.Text(jsontext.Get(v, "hash"))
 		case "extracted_args":
-			args = v
-			l.Args = ReadArguments(v)
-			l.Note = jsontext.Text(jsontext.Get(v, "_note"))
+			l.Args, args = r.arguments(v)
+			l.Note = jsontext.Text(jsontext.Get(v, noteName))
 		case "extracted_inductor_args":
 			l.InductorArgs = ReadArguments(v)
 		case "stack":
-			l.Stack = readStack(v)
+			l.Stack = r.stack(v)
 		case "goproton":
 			l.Extra = decode[LaunchExtension](v)
 		}
 	}
-	l.Kind = LaunchKind(l.Hash, grid, args)
+	l.Kind = kindOf(l.Hash, grid, args)
 	return l
 }

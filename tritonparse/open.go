@@ -90,11 +90,12 @@ func eachLaunch(file string, do func(*LaunchRecord) error) error {
 	}
 	defer r.Close()
 	ids := map[string]int{}
+	var reader recordReader
 	return ndjson.Ordered(r, func(rec ndjson.Record, members []jsontext.Member) *LaunchRecord {
 		if jsontext.Text(member(members, "event_type")) != "launch" {
 			return nil
 		}
-		return newLaunch(file, rec, members)
+		return reader.read(file, rec, members)
 	}, func(l **LaunchRecord) error {
 		if *l == nil {
 			return nil
@@ -155,6 +156,15 @@ func eachCompilation(file string, wanted map[int]*Compilation, do func(*Compilat
 	})
 }
 
+// Recorded is the first launch of a compilation that says what is in a tensor, by its statistics or by where its contents
+// are kept; nil if none does.
+func (t *Trace) Recorded(c *Compilation) (*LaunchRecord, error) {
+	if c = t.byHash[c.Hash]; c == nil || c.recorded.file == "" {
+		return nil, nil
+	}
+	return t.LaunchAt(c.recorded.file, c.recorded.line)
+}
+
 // LaunchAt is the launch that a line of a file holds, counted as `proton trace info` counts them: from 0, without blank
 // lines. file is one of Files, or the end of its path; "" if the trace has only one. It reads as far as that line.
 func (t *Trace) LaunchAt(file string, line int) (*LaunchRecord, error) {
@@ -191,7 +201,7 @@ func (t *Trace) LaunchAt(file string, line int) (*LaunchRecord, error) {
 			}
 			rec.Text = bytes.Clone(rec.Text)
 			members, _ = jsontext.Members(rec.Text)
-			l := newLaunch(path, rec, members)
+			l := new(recordReader).read(path, rec, members)
 			l.ID = ids[name]
 			return l, nil
 		}
@@ -278,6 +288,7 @@ func Files(source string) ([]string, error) {
 type indexer struct {
 	trace   *Trace
 	options OpenOptions
+	file    string   // that is read
 	seen    sync.Map // hashes of launches that were taken: only the first of each is kept
 }
 
@@ -287,6 +298,8 @@ type entry struct {
 	compilation *Compilation
 	hash, name  string // of a launch
 	inferred    *Compilation
+	recorded    bool // it says what is in a tensor
+	line        int
 }
 
 func (x *indexer) readFile(file string) error {
@@ -295,6 +308,7 @@ func (x *indexer) readFile(file string) error {
 		return err
 	}
 	defer r.Close()
+	x.file = file
 	err = ndjson.Ordered(r, func(rec ndjson.Record, members []jsontext.Member) entry { return x.parse(file, rec, members) }, x.take)
 	damages, n := r.Damages()
 	x.trace.damages = append(x.trace.damages, damages...)
@@ -313,6 +327,8 @@ func (x *indexer) parse(file string, rec ndjson.Record, members []jsontext.Membe
 	case "launch":
 		metadata := member(members, "compilation_metadata")
 		e.hash, e.name = jsontext.Text(jsontext.Get(metadata, "hash")), jsontext.Text(member(members, "name"))
+		e.line = rec.Index
+		e.recorded = bytes.Contains(rec.Text, []byte(`"tensor_hash":"`)) || bytes.Contains(rec.Text, []byte(`"std":`))
 		if _, seen := x.seen.Load(e.hash); !seen && e.hash != "" && x.keeps(e.hash, e.name) {
 			e.inferred = inferred(file, rec, members, metadata, !x.options.NoTexts)
 		}
@@ -354,6 +370,9 @@ func (x *indexer) take(e *entry) error {
 	}
 	if c := t.byHash[e.hash]; c != nil && e.kind == "launch" {
 		c.Launches++
+		if e.recorded && c.recorded.file == "" {
+			c.recorded.file, c.recorded.line = x.file, e.line
+		}
 	}
 	return nil
 }
@@ -368,7 +387,7 @@ func (t *Trace) keep(c *Compilation) {
 			t.byHash[c.Hash] = c
 		}
 	case was.Inferred && !c.Inferred:
-		c.Launches = was.Launches
+		c.Launches, c.recorded = was.Launches, was.recorded
 		t.compilations[slices.Index(t.compilations, was)] = c
 		t.byHash[c.Hash] = c
 	}

@@ -127,9 +127,11 @@ func (f *traceInfoFlags) listKinds(t *tritonparse.Trace, filter tritonparse.Filt
 		if f.kernel != "" && l.Name != f.kernel {
 			return nil
 		}
-		members, err := jsontext.Members(l.Raw)
-		if err != nil || !filter.Match(members) {
-			return err
+		if len(filter) > 0 {
+			members, err := jsontext.Members(l.Raw)
+			if err != nil || !filter.Match(members) {
+				return err
+			}
 		}
 		total++
 		key := l.Name + "\x00" + l.Kind

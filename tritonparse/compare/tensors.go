@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/ndjson"
 )
 
 // Tensor is one recorded argument of a launch of each compilation.
@@ -16,24 +15,24 @@ type Tensor struct {
 	Details string `json:"details,omitempty"`
 }
 
-// FindTensors compares the arguments of the first launches of both sides that have tensors' contents or statistics. It reads
-// as far into the traces as needed; without any recorded it finds none.
+// FindTensors compares the arguments of the first launches of both sides that have tensors' contents or statistics; there
+// may be none.
 func (d *Diff) FindTensors(a, b *tritonparse.Trace) error {
-	x, err := recordedLaunch(a, d.A.Hash)
+	x, err := a.Recorded(d.A.compilation)
 	if err != nil || x == nil {
 		return err
 	}
-	y, err := recordedLaunch(b, d.B.Hash)
+	y, err := b.Recorded(d.B.compilation)
 	if err != nil || y == nil {
 		return err
 	}
-	for i := range x {
-		s, t := x[i].Tensor(), argument(y, x[i].Name)
+	for i := range x.Args {
+		s, t := x.Args[i].Tensor(), argument(y.Args, x.Args[i].Name)
 		if s == nil || t == nil {
 			continue
 		}
 		if status, details := compareTensors(s, t); status != "" {
-			d.Tensors = append(d.Tensors, Tensor{x[i].Name, s.Brief(), t.Brief(), status, details})
+			d.Tensors = append(d.Tensors, Tensor{x.Args[i].Name, s.Brief(), t.Brief(), status, details})
 		}
 	}
 	return nil
@@ -46,27 +45,6 @@ func argument(args []tritonparse.Argument, name string) *tritonparse.Argument {
 		}
 	}
 	return nil
-}
-
-// recordedLaunch is the arguments of the first launch that says what is in a tensor.
-func recordedLaunch(t *tritonparse.Trace, hash string) ([]tritonparse.Argument, error) {
-	var found []tritonparse.Argument
-	err := t.EachLaunch(func(l *tritonparse.LaunchRecord) error {
-		if found != nil { // in a file before
-			return ndjson.ErrStop
-		}
-		if l.Hash != hash {
-			return nil
-		}
-		for i := range l.Args {
-			if s := l.Args[i].Tensor(); s != nil && (s.Stats != nil || s.Blob != nil && s.Blob.Hash != "") {
-				found = l.Args
-				return ndjson.ErrStop
-			}
-		}
-		return nil
-	})
-	return found, err
 }
 
 func compareTensors(a, b *tritonparse.Argument) (status, details string) {

@@ -1,0 +1,14 @@
+package tritonparse
+
+import "testing"
+
+// BenchmarkEachLaunch reads the sample's 1,557 launches.
+func BenchmarkEachLaunch(b *testing.B) {
+	trace := openTrace(b, complexTrace)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := trace.EachLaunch(func(*LaunchRecord) error { return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -140,6 +140,19 @@ func TestWhatCounts(t *testing.T) {
 	golden(t, "operand.txt", text(t, d, TextOptions{}))
 }
 
+// TestResources: registers and occupancy come from the cubins; two of other kernels stand for those of the sample, which
+// has none.
+func TestResources(t *testing.T) {
+	with := func(cubin string) *tritonparse.Trace {
+		return changed(t, func(record string) string {
+			return regexp.MustCompile(`("fused_op_kernel\.cubin":")[^"]*`).ReplaceAllString(record, "${1}../../internal/cubin/testdata/"+cubin)
+		})
+	}
+	d := diffOf(t, with("matmul.sm80.cubin"), with("softmax.sm90.cubin"), 0, 0)
+	d.A.Trace, d.B.Trace = "a", "b"
+	golden(t, "resources.txt", text(t, d, TextOptions{}))
+}
+
 func TestNames(t *testing.T) {
 	same := func(g *language, a, b string) bool {
 		x, y := g.read(a, ""), g.read(b, "")

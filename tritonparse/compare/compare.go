@@ -87,7 +87,7 @@ func New(a, b Side) *Diff {
 	d.Python, pairs = python(x.Python, y.Python)
 	d.Stages = stages(x, y)
 	d.lines(x, y, pairs)
-	d.Same = len(d.Options) == 0 && (d.Python == nil || d.Python.Same()) && !slices.ContainsFunc(d.Stages, func(s Stage) bool { return !s.Same() })
+	d.Same = len(d.Options) == 0 && len(d.resourceChanges()) == 0 && (d.Python == nil || d.Python.Same()) && !slices.ContainsFunc(d.Stages, func(s Stage) bool { return !s.Same() })
 	return d
 }
 

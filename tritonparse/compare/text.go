@@ -271,14 +271,19 @@ func (d *Diff) tensorRows() [][]string {
 	return rows
 }
 
+// resourceChanges are the resources that are not the same.
+func (d *Diff) resourceChanges() [][]string {
+	return slices.DeleteFunc(d.resourceRows(), func(r []string) bool { return r[3] == "" })
+}
+
 // Highlights say in a line each what matters most.
 func (d *Diff) Highlights() []string {
 	list := []string{}
 	for i := range d.Options {
 		list = append(list, d.Options[i].brief())
 	}
-	for _, r := range d.resourceRows() {
-		if r[3] != "" && r[0] != "shared memory, bytes" {
+	for _, r := range d.resourceChanges() {
+		if r[0] != "shared memory, bytes" { // is among the options
 			list = append(list, fmt.Sprintf("%s: %s → %s", r[0], r[1], r[2]))
 		}
 	}

@@ -42,7 +42,7 @@ func TestWhatWeWriteIsRight(t *testing.T) {
 		sources = append(sources, out)
 	}
 	for _, s := range sources {
-		if lines, result := validate(t, s); len(lines) > 0 || result.Records["launch"] != 1557 {
+		if lines, result := validate(t, s); len(lines) > 0 || result.Records["launch"] < 1557 {
 			t.Errorf("%s: %v\n%s", s, result, strings.Join(lines, "\n"))
 		}
 	}

@@ -33,6 +33,7 @@ type reportFlags struct {
 	force  bool
 	open   bool
 	paths  []string
+	trace  string
 }
 
 func newReportCommand() *cobra.Command {
@@ -72,6 +73,7 @@ FILE may be - for standard input, and -o - is standard output.`,
 	flags.StringArrayVar(&f.rename, "rename", nil, "with two profiles: replace in the names of frames, `REGEXP=TEXT`; may be given again")
 	flags.StringVar(&f.svg, "svg", "", "write a static picture instead, `KIND`: "+strings.Join(pictures(), " or "))
 	flags.StringArrayVar(&f.paths, "source-path", nil, "for instruction samples: sources were moved, `OLD=NEW`; or a folder to search them in")
+	flags.StringVar(&f.trace, "trace", "", "`TRACE` of the same run, a folder or a file: what lines of the source became, in every representation")
 	flags.BoolVar(&f.force, "force", false, "replace a file that is no report")
 	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
 	return cmd
@@ -94,8 +96,14 @@ func (f *reportFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wri
 	if output == "" {
 		output = f.defaultName(files)
 	}
+	texts := f.texts(files[len(files)-1], sources[len(sources)-1].Profile)
+	if f.trace != "" {
+		if texts.Trace, err = openTrace(f.trace); err != nil {
+			return err
+		}
+	}
 	var page bytes.Buffer
-	if err := f.write(&page, sources, report.Options{Title: f.title, Version: version, Peaks: f.peaks, Rename: renames, Texts: f.texts(files[len(files)-1], sources[len(sources)-1].Profile), Old: f.texts(files[0], sources[0].Profile)}); err != nil {
+	if err := f.write(&page, sources, report.Options{Title: f.title, Version: version, Peaks: f.peaks, Rename: renames, Texts: texts, Old: f.texts(files[0], sources[0].Profile)}); err != nil {
 		return fmt.Errorf("report on %s: %w", strings.Join(files, " and "), err)
 	}
 	if output == "-" {
@@ -125,6 +133,9 @@ func (f *reportFlags) check(files []string) (renames []compare.Rename, err error
 	}
 	if f.svg != "" && report.Pictures[f.svg] == nil {
 		return nil, fmt.Errorf("there is no picture %q; use --svg %s", f.svg, strings.Join(pictures(), " or "))
+	}
+	if f.trace != "" && (f.svg != "" || len(files) > 1) {
+		return nil, errors.New("--trace: it adds to the samples of one profile; leave it out for a picture, or for a page that compares two")
 	}
 	if f.svg != "" && len(files) > 1 {
 		return nil, errors.New("--svg draws one profile; leave it out for a page that compares two")

@@ -124,7 +124,7 @@ func TestHowFunctionsAreKnown(t *testing.T) {
 		"all there":             {Options{Trace: open(t, recorded+"/traces")}, modules, "by its binary", "by its binary"},
 		"binaries of samples":   {forgotten(Options{Trace: open(t, recorded+"/traces")}), modules, "by its PTX", "by its PTX"},
 		"no binary":             {forgotten(Options{Trace: open(t, recorded+"/traces")}), nil, "2 compilations of that name", "by its name"},
-		"a trace of other code": {Options{Trace: open(t, complexTrace)}, nil, "3 compilations", "no compilation of that name"},
+		"a trace of other code": {Options{Trace: complexOne(t)}, nil, "3 compilations", "no compilation of that name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			known := newCode(c.o)

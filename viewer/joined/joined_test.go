@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/goproton/goproton/profile"
@@ -37,6 +38,20 @@ func golden(t *testing.T, name, got string) {
 
 // complexTrace is tritonparse's own example: three configurations of an autotuned matmul and two of another kernel.
 const complexTrace = "../../tritonparse/testdata/dedicated_log_triton_trace_complex_.ndjson.gz"
+
+// shared is opened once: nobody changes it.
+var shared = sync.OnceValues(func() (*tritonparse.Trace, error) {
+	return tritonparse.Open(complexTrace, tritonparse.OpenOptions{})
+})
+
+func complexOne(t *testing.T) *tritonparse.Trace {
+	t.Helper()
+	trace, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trace
+}
 
 func open(t *testing.T, path string) *tritonparse.Trace {
 	t.Helper()
@@ -114,7 +129,7 @@ func printed(t *testing.T, o Options, l source.Listing) string {
 
 // Each golden is what a person sees who has only so much.
 func TestWhatThereIs(t *testing.T) {
-	trace := open(t, complexTrace)
+	trace := complexOne(t)
 	told := profileOf(t, trace)
 	byName := profileOf(t, trace)
 	for _, n := range byName.Root.Children {
@@ -132,12 +147,12 @@ func TestWhatThereIs(t *testing.T) {
 }
 
 func TestStagesThatAreAskedFor(t *testing.T) {
-	trace := open(t, complexTrace)
+	trace := complexOne(t)
 	golden(t, "ptx.txt", printed(t, Options{Trace: trace, Kernel: "fused"}, source.Listing{IRStages: []string{"ptx"}, Paper: viewer.Paper{ASCII: true, Width: 100}}))
 }
 
 func TestJSON(t *testing.T) {
-	trace := open(t, complexTrace)
+	trace := complexOne(t)
 	j, err := New(Options{Trace: trace, Profile: profileOf(t, trace), Kernel: "fused"})
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +168,7 @@ func TestJSON(t *testing.T) {
 }
 
 func TestNothingToJoin(t *testing.T) {
-	trace := open(t, complexTrace)
+	trace := complexOne(t)
 	for want, o := range map[string]Options{
 		"neither a profile nor a trace": {},
 		`no kernel matches "softmax"; those with most time are matmul_kernel, fused_op_kernel`: {Trace: trace, Kernel: "softmax"},
@@ -169,7 +184,7 @@ func TestNothingToJoin(t *testing.T) {
 
 // Split keeps every sum: what was the kernel's is its own and its launches'.
 func TestSplitKeepsSums(t *testing.T) {
-	trace := open(t, complexTrace)
+	trace := complexOne(t)
 	p := profileOf(t, trace)
 	kernel := p.Root.Child("matmul_kernel")
 	kernel.Set(timeMetric, profile.IntValue(int64(amount(kernel, timeMetric)+500))) // of a launch that was not traced
@@ -198,7 +213,7 @@ func TestSplitKeepsSums(t *testing.T) {
 }
 
 func TestSplitWithoutATrace(t *testing.T) {
-	trace := open(t, complexTrace)
+	trace := complexOne(t)
 	p := profileOf(t, trace)
 	notes, err := Split(p, nil)
 	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "--trace DIR") {

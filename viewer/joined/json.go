@@ -69,7 +69,7 @@ type (
 // PrintJSON prints the same as Print for programs.
 func (j *Join) PrintJSON(w io.Writer, l source.Listing) error {
 	l.IR = j.IR(l.Modules)
-	j.sources(l.Files)
+	j.AddSources(l.Files)
 	doc := jsonDocument{Schema: "goproton.joined/1", GPUTime: j.Nanos, Kernels: []jsonKernel{}, Notes: j.Notes}
 	for _, k := range j.Kernels {
 		out := jsonKernel{Name: k.Name, jsonTimes: timesJSON(k.Times, k.Traced), Specialisations: []jsonSpecialisation{}}

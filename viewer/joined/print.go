@@ -24,7 +24,7 @@ func (j *Join) Print(w io.Writer, l source.Listing) (notes []string, err error) 
 			return nil, err
 		}
 	}
-	j.sources(l.Files)
+	j.AddSources(l.Files)
 	if j.options.Samples != nil {
 		if len(j.Kernels) > 0 {
 			fmt.Fprintln(w)
@@ -44,8 +44,8 @@ func (j *Join) others(w io.Writer) {
 	}
 }
 
-// sources tells the texts that the trace has.
-func (j *Join) sources(files *source.Files) {
+// AddSources tells the texts that the trace has.
+func (j *Join) AddSources(files *source.Files) {
 	if files == nil {
 		return
 	}

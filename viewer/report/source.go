@@ -4,7 +4,9 @@ import (
 	"errors"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/viewer/compare"
+	"github.com/goproton/goproton/viewer/joined"
 	"github.com/goproton/goproton/viewer/source"
 )
 
@@ -12,6 +14,7 @@ import (
 type Texts struct {
 	Files   *source.Files
 	Modules *source.Modules
+	Trace   *tritonparse.Trace // of the same run: what lines became; nil if there is none
 }
 
 // sourceOf is the Source tab's data; nil for a profile without instruction samples.
@@ -23,7 +26,16 @@ func sourceOf(p *profile.Profile, t *Texts) (*source.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	return source.NewPage(s, t.listing()), nil
+	l := t.listing()
+	if t != nil && t.Trace != nil {
+		j, err := joined.New(joined.Options{Profile: p, Trace: t.Trace, Samples: s, Kernel: "."})
+		if err != nil {
+			return nil, err
+		}
+		j.AddSources(l.Files)
+		l.IR = j.IR(l.Modules)
+	}
+	return source.NewPage(s, l), nil
 }
 
 func (t *Texts) listing() source.Listing {

@@ -115,7 +115,7 @@ func (p *printer) pageKernel(k *Kernel) PageKernel {
 	j := PageKernel{
 		Name: term.Printable(k.Name), PageCounts: pageCounts(k.Counts), Facts: []string{}, Advice: p.s.Advice(k), Paths: []PagePath{}, Files: []PageFile{}, NoLine: k.Unplaced.Samples,
 	}
-	j.Facts = append(j.Facts, k.facts()...)
+	j.Facts = append(j.Facts, p.facts(k)...)
 	for i, launched := range k.Paths {
 		if i == 10 {
 			break
@@ -163,7 +163,7 @@ func (p *printer) pageLines(k *Kernel, text *Text, lines []*Line) []PageRow {
 			row.Text = p.s.label(l.Func)
 		}
 		row.PageCounts = pageCounts(l.Counts)
-		row.Inlined = p.pageInlined(k, l.Inlined)
+		row.Inlined = append(p.pageInlined(k, l.Inlined), p.pageIR(k, l)...)
 		rows = append(rows, row)
 		next = l.Number + 1
 	}
@@ -176,6 +176,36 @@ func (p *printer) pageLines(k *Kernel, text *Text, lines []*Line) []PageRow {
 func (p *printer) pageLine(text *Text, number int, gap bool) PageRow {
 	line, _ := text.Line(number)
 	return PageRow{Number: fmt.Sprint(number), Text: printable(line), Gap: gap}
+}
+
+// mostPageIR is how many lines of a stage are on the page for one line of the source.
+const mostPageIR = 20
+
+// pageIR are the stages of what a line became, each with its lines: those with samples, and those that tell most.
+func (p *printer) pageIR(k *Kernel, l *Line) []PageRow {
+	if p.IR == nil || l.Share(k.Samples) < cold {
+		return nil
+	}
+	lines := p.IR.Lines(k, l.File, l.Number)
+	var rows []PageRow
+	for _, stage := range p.IR.Stages(k) {
+		own := ofStage(lines, stage)
+		if len(own) == 0 {
+			continue
+		}
+		var shown []PageRow
+		for _, i := range own {
+			if len(shown) < mostPageIR && (i.Samples > 0 || Telling(i.Text)) {
+				shown = append(shown, PageRow{Number: i.Number, Text: printable(i.Text), Place: stage, PageCounts: pageCounts(i.Counts)})
+			}
+		}
+		about := fmt.Sprintf("%d lines", len(own))
+		if len(shown) < len(own) {
+			about += fmt.Sprintf(", of which %d are here", len(shown))
+		}
+		rows = append(rows, PageRow{Number: stage, Text: about, Inlined: shown})
+	}
+	return rows
 }
 
 func (p *printer) pageInlined(k *Kernel, inlined []*Line) []PageRow {

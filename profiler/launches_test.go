@@ -1,0 +1,48 @@
+package profiler
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profiler/launchkinds"
+)
+
+// Launches of a traced run are told apart in the file, and the file names the trace.
+func TestTracedLaunchesReachTheFile(t *testing.T) {
+	t.Cleanup(launchkinds.Forget)
+	m, f := stage(t)
+	m.TraceFolder("traces")
+	start(t, m, "traced", StartOptions{NoStats: true})
+	small := launchkinds.Register(launchkinds.Kind{ID: "small", Kernel: "add", Hash: "ab", Function: 9})
+	large := launchkinds.Register(launchkinds.Kind{ID: "large", Kernel: "add", Hash: "ab", Function: 9})
+	for corr, tag := range []uint32{small, large, large, 0} {
+		drive.Tag(tag, 9)
+		drive.Launch(uint32(corr+1), 9)
+		f.kernel(uint32(corr+1), "add", 100*uint64(corr+1))
+	}
+	files, err := m.Finalize(nil, "")
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	p, err := hatchet.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Info[profile.InfoTrace]; got != "traces" {
+		t.Errorf("%s says that the trace is in %q", filepath.Base(files[0]), got)
+	}
+	got := p.Root.Child("add").Launches
+	want := []profile.LaunchTimes{{Kind: 0, Count: 1, Nanos: 100, Least: 100, Most: 100}, {Kind: 1, Count: 2, Nanos: 500, Least: 200, Most: 300}}
+	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+		t.Errorf("launches %+v, want %+v", got, want)
+	}
+	for i, id := range []string{"small", "large"} {
+		if want := (profile.LaunchKind{ID: id, Kernel: "add", Hash: "ab", PID: os.Getpid(), Function: 9}); p.Launches[i] != want {
+			t.Errorf("kind %d is %+v, want %+v", i, p.Launches[i], want)
+		}
+	}
+}

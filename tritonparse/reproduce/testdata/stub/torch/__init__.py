@@ -44,6 +44,12 @@ class Tensor:
             n *= size
         return n
 
+    def is_floating_point(self):
+        return self.dtype.is_floating_point
+
+    def is_complex(self):
+        return self.dtype.is_complex
+
     def element_size(self):
         return self.dtype.itemsize
 

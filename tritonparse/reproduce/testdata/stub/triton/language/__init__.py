@@ -8,4 +8,7 @@ class dtype:
         self.name = name
 
 
-int32, float32, float16 = dtype("int32"), dtype("fp32"), dtype("fp16")
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return dtype(name)

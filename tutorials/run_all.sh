@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs every tutorial on a machine with a GPU, torch and Triton, and views what it recorded:
 #
-#   tutorials/run_all.sh OUTDIR
+#   tutorials/run_all.sh OUTDIR [NAME…]
 #
-# OUTDIR gets, for each tutorial, NAME.txt (the commands and what they printed) and its profiles, and
+# With names, only those. OUTDIR gets, for each tutorial, NAME.txt (the commands and what they printed) and its profiles, and
 # machine.txt. tutorials/fill.py OUTDIR then puts the outputs into the README files. A tutorial that fails leaves
 # NAME.failed.txt instead, does not stop the others and makes the exit code 1.
 #
@@ -12,8 +12,10 @@
 set -u -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
-[ $# = 1 ] || { echo "usage: tutorials/run_all.sh OUTDIR" >&2; exit 2; }
+[ $# -ge 1 ] || { echo "usage: tutorials/run_all.sh OUTDIR [NAME…]" >&2; exit 2; }
 mkdir -p "$1" && out=$(cd "$1" && pwd) || exit 1
+shift
+only=" $* "
 
 PROTON=$(realpath "${PROTON:-$root/build/proton}")
 export PYTHON=${PYTHON:-python3}
@@ -41,6 +43,7 @@ step() {
 # tutorial NAME runs the function steps_NAME in a copy of the tutorial's folder.
 tutorial() {
   local name=$1
+  case $only in "  " | *" $name "*) ;; *) return ;; esac
   echo "== $name" >&2
   rm -rf "${out:?}/$name" "$out/$name.txt" "$out/$name.failed.txt"
   cp -R "$here/$name" "$out/$name"
@@ -72,6 +75,14 @@ steps_matmul() {
     step proton run -m pcsampling -n sampled matmul.py &&
     step proton viewer -m num_samples,num_stalled_samples -i ".*matmul.*" -t 1000 sampled.hatchet &&
     step proton viewer --source sampled.hatchet
+}
+
+steps_trace() {
+  cp "$here/matmul/matmul.py" .
+  step proton run -m pcsampling --trace traces -n traced matmul.py &&
+    step proton viewer --trace traces --launches -m time,count -i matmul_4096 -e '<autotune>|cublas' traced.hatchet &&
+    step proton viewer --trace traces --source matmul_kernel traced.hatchet &&
+    step proton reproduce traces --slowest --profile traced.hatchet --out-dir repro --benchmark --run
 }
 
 steps_dynamic_net() {
@@ -129,6 +140,7 @@ cat "$out/machine.txt" >&2
 
 tutorial vecadd
 tutorial matmul
+tutorial trace
 tutorial dynamic_net
 tutorial cuda_graph
 tutorial overlap

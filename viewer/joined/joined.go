@@ -238,22 +238,7 @@ func (b *builder) choose() error {
 		}
 	}
 	if b.Kernels = chosen; len(chosen) == 0 && b.options.Samples == nil {
-		return fmt.Errorf("no kernel matches %q; those with most time are %s", b.options.Kernel, names(b.Others, 5))
+		return fmt.Errorf("no kernel matches %q; those with most time are %s", b.options.Kernel, source.FirstNames(b.Others, 5, func(k *Kernel) string { return k.Name }))
 	}
 	return nil
-}
-
-// names lists the first kernels.
-func names(kernels []*Kernel, most int) string {
-	text := ""
-	for i, k := range kernels {
-		if i == most {
-			return text + fmt.Sprintf(" and %d more", len(kernels)-i)
-		}
-		if i > 0 {
-			text += ", "
-		}
-		text += k.Name
-	}
-	return text
 }

@@ -40,7 +40,7 @@ func (j *Join) Print(w io.Writer, l source.Listing) (notes []string, err error) 
 // others names the kernels that were not asked for.
 func (j *Join) others(w io.Writer) {
 	if len(j.Others) > 0 {
-		fmt.Fprintf(w, "\nnot shown: %s\n", term.Printable(names(j.Others, 5)))
+		fmt.Fprintf(w, "\nnot shown: %s\n", term.Printable(source.FirstNames(j.Others, 5, func(k *Kernel) string { return k.Name })))
 	}
 }
 

@@ -232,17 +232,9 @@ func (c *Comparison) choose(all []*Compared, pattern string) error {
 		}
 	}
 	if len(c.Kernels) == 0 {
-		return fmt.Errorf("no kernel with samples matches %q; those with most are %s", pattern, comparedNames(c.Others, 5))
+		return fmt.Errorf("no kernel with samples matches %q; those with most are %s", pattern, FirstNames(c.Others, 5, func(k *Compared) string { return k.Name }))
 	}
 	return nil
-}
-
-func comparedNames(all []*Compared, most int) string {
-	var kernels []*Kernel
-	for _, k := range all {
-		kernels = append(kernels, &Kernel{Name: k.Name})
-	}
-	return names(kernels, most)
 }
 
 // newest is the kernel of B with most samples, or of A if B has none.

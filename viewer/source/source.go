@@ -170,25 +170,10 @@ func (s *Samples) choose(pattern string) error {
 		}
 	}
 	if len(chosen) == 0 {
-		return &NoMatchError{pattern, names(others, 5)}
+		return &NoMatchError{pattern, FirstNames(others, 5, func(k *Kernel) string { return k.Name })}
 	}
 	s.Kernels, s.Others = chosen, others
 	return nil
-}
-
-// names lists the first kernels.
-func names(kernels []*Kernel, most int) string {
-	text := ""
-	for i, k := range kernels {
-		if i == most {
-			return text + fmt.Sprintf(" and %d more", len(kernels)-i)
-		}
-		if i > 0 {
-			text += ", "
-		}
-		text += k.Name
-	}
-	return text
 }
 
 // filter says which call paths count.

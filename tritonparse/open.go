@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/goproton/goproton/tritonparse/jsontext"
 	"github.com/goproton/goproton/tritonparse/ndjson"
@@ -43,7 +42,7 @@ func Open(source string, o OpenOptions) (*Trace, error) {
 		return nil, err
 	}
 	t := &Trace{Source: source, Files: files, Records: map[string]int{}, byHash: map[string]*Compilation{}}
-	x := indexer{trace: t, options: o}
+	x := indexer{trace: t, options: o, seen: map[string]bool{}}
 	for _, f := range files {
 		if err := x.readFile(f); err != nil {
 			return nil, err
@@ -288,8 +287,9 @@ func Files(source string) ([]string, error) {
 type indexer struct {
 	trace   *Trace
 	options OpenOptions
-	file    string   // that is read
-	seen    sync.Map // hashes of launches that were taken: only the first of each is kept
+	file    string // that is read
+	known   patterns
+	seen    map[string]bool // hashes of launches that were taken: only the first of each is kept
 }
 
 // entry is what a worker makes of a record.
@@ -297,9 +297,8 @@ type entry struct {
 	kind        string
 	compilation *Compilation
 	hash, name  string // of a launch
-	inferred    *Compilation
+	launch      ndjson.Record
 	recorded    bool // it says what is in a tensor
-	line        int
 }
 
 func (x *indexer) readFile(file string) error {
@@ -309,11 +308,29 @@ func (x *indexer) readFile(file string) error {
 	}
 	defer r.Close()
 	x.file = file
-	err = ndjson.Ordered(r, func(rec ndjson.Record, members []jsontext.Member) entry { return x.parse(file, rec, members) }, x.take)
+	err = ndjson.OrderedRecords(r, func(rec ndjson.Record, room []jsontext.Member) (entry, []jsontext.Member, error) {
+		if e, ok := x.another(rec); ok {
+			return e, room, nil
+		}
+		members, err := jsontext.AppendMembers(room[:0], rec.Text)
+		if err != nil {
+			return entry{}, members, err
+		}
+		return x.parse(file, rec, members), members, nil
+	}, x.take)
 	damages, n := r.Damages()
 	x.trace.damages = append(x.trace.damages, damages...)
 	x.trace.damaged += n
 	return err
+}
+
+// another recognises a launch that is like one before.
+func (x *indexer) another(rec ndjson.Record) (entry, bool) {
+	p, changes, ok := x.known.match(rec.Text)
+	if !ok {
+		return entry{}, false
+	}
+	return entry{kind: "launch", hash: p.hash, name: p.name, launch: rec, recorded: p.marksOf(rec.Text, changes).values}, true
 }
 
 func (x *indexer) parse(file string, rec ndjson.Record, members []jsontext.Member) entry {
@@ -325,13 +342,8 @@ func (x *indexer) parse(file string, rec ndjson.Record, members []jsontext.Membe
 			e.compilation = newCompilation(file, rec, members, !x.options.NoTexts)
 		}
 	case "launch":
-		metadata := member(members, "compilation_metadata")
-		e.hash, e.name = jsontext.Text(jsontext.Get(metadata, "hash")), jsontext.Text(member(members, "name"))
-		e.line = rec.Index
-		e.recorded = bytes.Contains(rec.Text, []byte(`"tensor_hash":"`)) || bytes.Contains(rec.Text, []byte(`"std":`))
-		if _, seen := x.seen.Load(e.hash); !seen && e.hash != "" && x.keeps(e.hash, e.name) {
-			e.inferred = inferred(file, rec, members, metadata, !x.options.NoTexts)
-		}
+		p := x.known.add(rec, members)
+		e.hash, e.name, e.launch, e.recorded = p.hash, p.name, rec, p.marks.values
 	}
 	return e
 }
@@ -362,8 +374,7 @@ func (x *indexer) take(e *entry) error {
 		return nil
 	}
 	if c == nil {
-		c = e.inferred
-		x.seen.Store(e.hash, true)
+		c = x.firstLaunch(e)
 	}
 	if c != nil {
 		t.keep(c)
@@ -371,10 +382,26 @@ func (x *indexer) take(e *entry) error {
 	if c := t.byHash[e.hash]; c != nil && e.kind == "launch" {
 		c.Launches++
 		if e.recorded && c.recorded.file == "" {
-			c.recorded.file, c.recorded.line = x.file, e.line
+			c.recorded.file, c.recorded.line = x.file, e.launch.Index
 		}
 	}
 	return nil
+}
+
+// firstLaunch is the compilation as the first launch of a hash tells it.
+func (x *indexer) firstLaunch(e *entry) *Compilation {
+	if x.seen[e.hash] {
+		return nil
+	}
+	x.seen[e.hash] = true
+	if !x.keeps(e.hash, e.name) {
+		return nil
+	}
+	members, err := jsontext.Members(e.launch.Text)
+	if err != nil {
+		return nil
+	}
+	return inferred(x.file, e.launch, members, member(members, "compilation_metadata"), !x.options.NoTexts)
 }
 
 // keep adds a compilation, unless one of its hash is there that says as much.

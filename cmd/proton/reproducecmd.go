@@ -145,6 +145,7 @@ func (f *reproduceFlags) run(source string, stdout, stderr io.Writer) error {
 }
 
 func (f *reproduceFlags) open(source string, stderr io.Writer) (*tritonparse.Trace, error) {
+	completeTraces(stderr, source)
 	trace, err := tritonparse.Open(source, tritonparse.OpenOptions{})
 	if err != nil {
 		return nil, err

@@ -123,21 +123,29 @@ func (f *traceInfoFlags) listKinds(t *tritonparse.Trace, filter tritonparse.Filt
 	rows := []*kindRow{}
 	byKind := map[string]*kindRow{}
 	total := 0
-	err := t.EachLaunch(func(l *tritonparse.LaunchRecord) error {
-		if f.kernel != "" && l.Name != f.kernel {
+	err := t.EachBrief(func(b *tritonparse.Brief) error {
+		if f.kernel != "" && b.Name != f.kernel {
 			return nil
 		}
 		if len(filter) > 0 {
-			members, err := jsontext.Members(l.Raw)
+			whole, err := b.Record()
+			if err != nil {
+				return err
+			}
+			members, err := jsontext.Members(whole.Raw)
 			if err != nil || !filter.Match(members) {
 				return err
 			}
 		}
 		total++
-		key := l.Name + "\x00" + l.Kind
+		key := b.Name + "\x00" + b.Kind
 		if r := byKind[key]; r != nil {
 			r.Launches++
 			return nil
+		}
+		l, err := b.Record()
+		if err != nil {
+			return err
 		}
 		grid, err := json.Marshal(l.Grid)
 		r := &kindRow{l.Kind, l.Name, l.Hash, 1, filepath.Base(l.File), l.ID, l.Line, grid, briefArguments(l.Args)}

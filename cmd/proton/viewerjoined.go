@@ -65,7 +65,9 @@ func (f *viewerFlags) splitLaunches(p *tree.Profile) ([]string, error) {
 	return joined.Split(p, trace)
 }
 
+// openTrace reads a trace, after it was completed for processes that died.
 func openTrace(source string) (*tritonparse.Trace, error) {
+	completeTraces(os.Stderr, source)
 	t, err := tritonparse.Open(source, tritonparse.OpenOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("read trace %s: %w", source, err)

@@ -16,31 +16,46 @@ var ErrStop = errors.New("enough")
 // batchBytes is how much is handed to a worker at once.
 const batchBytes = 512 << 10
 
+// Ordered reads on one goroutine, has parse take records apart on one for each core, and hands the results over in
+// the order of the file on the caller's. A record is valid until take has returned, members only while parse runs. Records
+// that are no JSON are reported to the reader. It ends early, without an error, when take returns ErrStop.
+func Ordered[T any](r *Reader, parse func(rec Record, members []jsontext.Member) T, take func(*T) error) error {
+	return OrderedRecords(r, func(rec Record, room []jsontext.Member) (T, []jsontext.Member, error) {
+		var none T
+		members, err := jsontext.AppendMembers(room[:0], rec.Text)
+		if err != nil {
+			return none, members, err
+		}
+		return parse(rec, members), members, nil
+	}, take)
+}
+
+// Parse makes something of a record. room is what the call before returned, on the same goroutine: memory to use again. An
+// error says that the record is no JSON.
+type Parse[T any] func(rec Record, room []jsontext.Member) (T, []jsontext.Member, error)
+
 // work is some records of one file on their way through a worker.
 type work[T any] struct {
-	text    []byte
-	records []Record
-	ends    []int
+	batch   Batch
 	results []T
 	errs    []error
 	done    chan struct{}
 }
 
-// Ordered reads on one goroutine, has parse take records apart on one for each core, and hands the results over in
-// the order of the file on the caller's. A record is valid until take has returned, members only while parse runs. Records
-// that are no JSON are reported to the reader. It ends early, without an error, when take returns ErrStop.
-func Ordered[T any](r *Reader, parse func(rec Record, members []jsontext.Member) T, take func(*T) error) error {
+// OrderedRecords is Ordered for who can do without the members of most records.
+func OrderedRecords[T any](r *Reader, parse Parse[T], take func(*T) error) error {
 	workers := runtime.GOMAXPROCS(0)
 	todo, ordered := make(chan *work[T], workers), make(chan *work[T], 2*workers)
+	free := make(chan *work[T], 4*workers)
 	var stop atomic.Bool
 	var readErr error
 	go func() {
 		defer close(ordered)
 		defer close(todo)
 		for !stop.Load() {
-			w := &work[T]{done: make(chan struct{})}
-			err := w.read(r)
-			if len(w.ends) > 0 {
+			w := next(free)
+			err := r.Fill(&w.batch, batchBytes)
+			if len(w.batch.Records) > 0 {
 				ordered <- w
 				todo <- w
 			}
@@ -74,13 +89,15 @@ func Ordered[T any](r *Reader, parse func(rec Record, members []jsontext.Member)
 				break
 			}
 			if w.errs[i] != nil {
-				wrong = append(wrong, bad{w.records[i], w.errs[i]})
+				wrong = append(wrong, bad{w.batch.Records[i], w.errs[i]})
+				wrong[len(wrong)-1].rec.Text = nil
 				continue
 			}
 			if taken = take(&w.results[i]); taken != nil {
 				stop.Store(true)
 			}
 		}
+		w.recycle(free)
 	}
 	running.Wait()
 	for _, b := range wrong { // the reader is ours again
@@ -92,30 +109,35 @@ func Ordered[T any](r *Reader, parse func(rec Record, members []jsontext.Member)
 	return readErr
 }
 
-func (w *work[T]) read(r *Reader) error {
-	for len(w.text) < batchBytes {
-		rec, err := r.Next()
-		if err != nil {
-			return err
-		}
-		w.text = append(w.text, rec.Text...)
-		w.ends = append(w.ends, len(w.text))
-		rec.Text = nil
-		w.records = append(w.records, rec)
+func next[T any](free chan *work[T]) *work[T] {
+	select {
+	case w := <-free:
+		w.done = make(chan struct{})
+		return w
+	default:
+		return &work[T]{done: make(chan struct{})}
 	}
-	return nil
 }
 
-func (w *work[T]) parse(parse func(Record, []jsontext.Member) T) {
-	w.results, w.errs = make([]T, len(w.ends)), make([]error, len(w.ends))
+// recycle gives back what has been taken, except for the memory of a long record.
+func (w *work[T]) recycle(free chan *work[T]) {
+	if w.batch.Size() > 4*batchBytes {
+		return
+	}
+	clear(w.results)
+	select {
+	case free <- w:
+	default:
+	}
+}
+
+func (w *work[T]) parse(parse Parse[T]) {
+	w.results, w.errs = w.results[:0], w.errs[:0]
 	var members []jsontext.Member
-	from := 0
-	for i, end := range w.ends {
-		rec := w.records[i]
-		rec.Text = w.text[from:end:end]
-		from = end
-		if members, w.errs[i] = jsontext.AppendMembers(members[:0], rec.Text); w.errs[i] == nil {
-			w.results[i] = parse(rec, members)
-		}
+	for _, rec := range w.batch.Records {
+		var result T
+		var err error
+		result, members, err = parse(rec, members)
+		w.results, w.errs = append(w.results, result), append(w.errs, err)
 	}
 }

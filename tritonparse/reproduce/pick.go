@@ -27,14 +27,14 @@ func Pick(t *tritonparse.Trace, s Selection) (*tritonparse.LaunchRecord, error) 
 	var at *Place
 	var names []string
 	found := errors.New("found")
-	err := t.EachLaunch(func(l *tritonparse.LaunchRecord) error {
+	err := t.EachBrief(func(l *tritonparse.Brief) error {
 		if !slices.Contains(names, l.Name) {
 			names = append(names, l.Name)
 		}
 		switch {
 		case s.Kernel != "" && l.Name != s.Kernel, s.Hash != "" && !strings.HasPrefix(l.Hash, s.Hash):
 			return nil
-		case s.Kernel == "" && s.Hash == "" && (len(l.Args) == 0 || len(l.Grid) == 0):
+		case s.Kernel == "" && s.Hash == "" && !l.Whole:
 			return nil
 		}
 		count++
@@ -75,12 +75,22 @@ func (s Selection) nothing(t *tritonparse.Trace, count int, names []string) erro
 func Alike(t *tritonparse.Trace, like *tritonparse.LaunchRecord) (*tritonparse.LaunchRecord, error) {
 	want := signature(like)
 	var same, last *Place
-	err := t.EachLaunch(func(l *tritonparse.LaunchRecord) error {
-		if l.Name != like.Name || len(l.Args) == 0 || len(l.Grid) == 0 {
+	matches := map[string]bool{} // by kind
+	err := t.EachBrief(func(l *tritonparse.Brief) error {
+		if l.Name != like.Name || !l.Whole {
 			return nil
 		}
 		last = &Place{l.File, l.Line, l.ID}
-		if signature(l) == want {
+		match, known := matches[l.Kind]
+		if !known {
+			whole, err := l.Record()
+			if err != nil {
+				return err
+			}
+			match = signature(whole) == want
+			matches[l.Kind] = match
+		}
+		if match {
 			same = last
 		}
 		return nil

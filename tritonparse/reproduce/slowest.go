@@ -129,8 +129,8 @@ func number(n *profile.Node, metric string) float64 {
 // findPlaces finds one launch of each in the trace.
 func findPlaces(t *tritonparse.Trace, slow []Slow) error {
 	recorded := make([]bool, len(slow))
-	return t.EachLaunch(func(l *tritonparse.LaunchRecord) error {
-		if len(l.Args) == 0 || len(l.Grid) == 0 {
+	return t.EachBrief(func(l *tritonparse.Brief) error {
+		if !l.Whole {
 			return nil
 		}
 		for i := range slow {
@@ -138,14 +138,29 @@ func findPlaces(t *tritonparse.Trace, slow []Slow) error {
 			if s.Kernel != l.Name || s.hash != "" && s.hash != l.Hash || s.Kind != "" && s.Kind != l.Kind {
 				continue
 			}
-			whole := !slices.ContainsFunc(l.Args, func(a tritonparse.Argument) bool {
-				t := a.Tensor()
-				return t != nil && (t.Blob == nil || t.Blob.Path == "")
-			})
-			if s.Place.File == "" || whole && !recorded[i] {
+			if recorded[i] || s.Place.File != "" && !l.Blobs {
+				continue
+			}
+			whole, err := allRecorded(l)
+			if err != nil {
+				return err
+			}
+			if s.Place.File == "" || whole {
 				s.Place, recorded[i] = Place{l.File, l.Line, l.ID}, whole
 			}
 		}
 		return nil
 	})
+}
+
+// allRecorded says whether the contents of all tensors of a launch were.
+func allRecorded(l *tritonparse.Brief) (bool, error) {
+	whole, err := l.Record()
+	if err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(whole.Args, func(a tritonparse.Argument) bool {
+		t := a.Tensor()
+		return t != nil && (t.Blob == nil || t.Blob.Path == "")
+	}), nil
 }

@@ -24,11 +24,15 @@ func (b *builder) readTrace() error {
 			s.readMetadata(c)
 		}
 	}
-	return t.EachLaunch(func(l *tritonparse.LaunchRecord) error {
+	return t.EachBrief(func(l *tritonparse.Brief) error {
 		s := b.spec(l.Hash, l.Name)
 		g := b.group(s, l.Kind)
 		if s.Traced++; g.Traced == 0 {
-			b.describeGroup(s, g, l)
+			first, err := l.Record()
+			if err != nil {
+				return err
+			}
+			b.describeGroup(s, g, first)
 		}
 		g.Traced++
 		b.kernel(l.Name).Traced++

@@ -59,9 +59,11 @@ func eachBrief(file string, do func(*Brief) error) error {
 	}
 	return ndjson.OrderedRecords(r, func(rec ndjson.Record, room []jsontext.Member) (g glance, _ []jsontext.Member, err error) {
 		g.rec = rec
-		if p, changes, ok := known.match(rec.Text); ok {
+		alike := known.match(rec.Text, func(p *pattern, changes []change) {
 			g.traits, err = p.traitsOf(&known.records, rec, changes)
 			g.blobs = p.marksOf(rec.Text, changes).blobs
+		})
+		if alike {
 			return g, room, err
 		}
 		members, err := jsontext.AppendMembers(room[:0], rec.Text)
@@ -103,26 +105,37 @@ type pattern struct {
 type patterns struct {
 	in      interner
 	records recordReader
+	changes sync.Pool // of *[]change
 
 	mu   sync.RWMutex
 	of   map[*template]*pattern
 	size int // bytes of their records
 }
 
-// match finds the launch that a record is like; changes are what differs.
-func (k *patterns) match(text []byte) (*pattern, []change, bool) {
+// match finds the launch that a record is like and calls f with it and what differs; false if there is none.
+func (k *patterns) match(text []byte, f func(p *pattern, changes []change)) bool {
 	t := k.in.template(templateKey(text))
 	if t == nil {
-		return nil, nil, false
+		return false
 	}
 	k.mu.RLock()
 	p := k.of[t]
 	k.mu.RUnlock()
 	if p == nil {
-		return nil, nil, false
+		return false
 	}
-	changes, ok := t.match(&k.in, text, nil)
-	return p, changes, ok
+	room, _ := k.changes.Get().(*[]change)
+	if room == nil {
+		room = new([]change)
+	}
+	changes, ok := t.match(&k.in, text, (*room)[:0])
+	if ok {
+		f(p, changes)
+	}
+	clear(changes)
+	*room = changes
+	k.changes.Put(room)
+	return ok
 }
 
 // add takes a launch apart for others to be compared with.
@@ -209,12 +222,16 @@ func marksOf(text []byte) marks {
 	}
 }
 
+func hasObject(value []byte) bool { return value[0] == '[' && bytes.IndexByte(value, '{') >= 0 }
+
 // marksOf are the pattern's own, unless a value differs that has to do with them.
 func (p *pattern) marksOf(text []byte, changes []change) marks {
 	for _, c := range changes {
 		place := p.shape.places[c.leaf]
-		hash := len(place.path) > 0 && place.path[len(place.path)-1] == "tensor_hash"
-		if hash || text[c.at] == '[' && p.leaves[c.leaf].role != theStack {
+		if len(place.path) > 0 && place.path[len(place.path)-1] == "tensor_hash" {
+			return marksOf(text)
+		}
+		if l := &p.leaves[c.leaf]; l.role != theStack && (hasObject(text[c.at:c.at+c.size]) || hasObject(p.raw[l.start:l.end])) {
 			return marksOf(text)
 		}
 	}

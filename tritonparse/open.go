@@ -325,12 +325,11 @@ func (x *indexer) readFile(file string) error {
 }
 
 // another recognises a launch that is like one before.
-func (x *indexer) another(rec ndjson.Record) (entry, bool) {
-	p, changes, ok := x.known.match(rec.Text)
-	if !ok {
-		return entry{}, false
-	}
-	return entry{kind: "launch", hash: p.hash, name: p.name, launch: rec, recorded: p.marksOf(rec.Text, changes).values}, true
+func (x *indexer) another(rec ndjson.Record) (e entry, ok bool) {
+	ok = x.known.match(rec.Text, func(p *pattern, changes []change) {
+		e = entry{kind: "launch", hash: p.hash, name: p.name, launch: rec, recorded: p.marksOf(rec.Text, changes).values}
+	})
+	return e, ok
 }
 
 func (x *indexer) parse(file string, rec ndjson.Record, members []jsontext.Member) entry {

@@ -53,27 +53,37 @@ func readCompilation(members []jsontext.Member, o *Options) compilation {
 
 	c.tune(member(members, "stack"), metadata, source, o.Compat)
 
-	var out []byte
+	c.line = appendWith(make([]byte, 0, roomForMaps*len(payload)), members, "payload", func(out []byte) []byte {
+		return append(appendPayload(out, parts, texts["ttgir"], backend, known, maps), '}')
+	})
+	c.line = append(c.line, ',')
+	if text := texts["ttir"]; known && text != "" && o.wants(rooflineName) {
+		c.template = newWorkTemplate(text, metadata, o.Compat)
+	}
+	c.analysis = irAnalysis(c.hash, backend, &Artifacts{c.name, metadata, texts, maps, readPython(source, true), o, jsontext.Text(jsontext.Get(metadata, "backend_name"))})
+	return c
+}
+
+// roomForMaps is how much larger a compilation becomes: source maps are half as long as the texts.
+const roomForMaps = 2
+
+// appendPayload writes a payload with maps and stages, without its end.
+func appendPayload(out []byte, parts []jsontext.Member, ttgir string, b Backend, known bool, maps *sourcemap.Map) []byte {
+	start := len(out)
 	for _, m := range parts {
 		value := m.Value
 		switch m.Name {
 		case "ir_stages", "source_mappings":
 			continue
 		case "metadata":
-			value = withBaseWarps(value, texts["ttgir"])
+			value = withBaseWarps(value, ttgir)
 		}
-		out = appendMember(out, m.Name, value)
+		out = append(appendName(out, start, m.Name), value...)
 	}
 	if known {
-		out = appendMember(out, "ir_stages", backend.appendStages(nil))
+		out = b.appendStages(appendName(out, start, "ir_stages"))
 	}
-	out = appendMember(out, "source_mappings", maps.AppendJSON(nil))
-	c.line = append(withMember(members, "payload", append(out, '}')), ',')
-	if text := texts["ttir"]; known && text != "" && o.wants(rooflineName) {
-		c.template = newWorkTemplate(text, metadata, o.Compat)
-	}
-	c.analysis = irAnalysis(c.hash, backend, &Artifacts{c.name, metadata, texts, maps, readPython(source, true), o, jsontext.Text(jsontext.Get(metadata, "backend_name"))})
-	return c
+	return maps.AppendJSON(appendName(out, start, "source_mappings"))
 }
 
 // tune finds out whether the autotuner compiled it, and keeps what it chose between.
@@ -107,28 +117,32 @@ func tunedParameters(get func(string) []byte) []byte {
 
 // appendMember adds a member to an object that is being written.
 func appendMember(out []byte, name string, value []byte) []byte {
-	if len(out) == 0 {
+	return append(appendName(out, 0, name), value...)
+}
+
+// appendName begins a member of an object that begins at start, and that object with its first.
+func appendName(out []byte, start int, name string) []byte {
+	if len(out) == start {
 		out = append(out, '{')
 	} else {
 		out = append(out, ',')
 	}
-	out = append(out, jsontext.Quote(name)...)
-	out = append(out, ':')
-	return append(out, value...)
+	return append(append(out, jsontext.Quote(name)...), ':')
 }
 
-// withMember writes an object with another value for one member, without the brace at its end.
-func withMember(members []jsontext.Member, name string, value []byte) []byte {
-	var out []byte
+// appendWith writes an object with another value for one member, without the brace at its end and the occurrence id.
+func appendWith(out []byte, members []jsontext.Member, name string, value func([]byte) []byte) []byte {
+	start := len(out)
 	for _, m := range members {
 		if m.Name == "occurrence_id" {
 			continue
 		}
-		v := m.Value
+		out = appendName(out, start, m.Name)
 		if m.Name == name {
-			v = value
+			out = value(out)
+		} else {
+			out = append(out, m.Value...)
 		}
-		out = appendMember(out, m.Name, v)
 	}
 	return out
 }

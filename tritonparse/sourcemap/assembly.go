@@ -39,14 +39,17 @@ func assembly(text, comment string, files *Files, compat bool) []Entry {
 	lines := strings.Split(text, "\n")
 	r := &assemblyReader{comment: comment, files: files, compat: compat, table: map[string]string{}, chain: map[[3]string][3]string{}}
 	for _, l := range lines {
-		if m := asmFile.FindStringSubmatch(l); m != nil {
+		if m := r.match(asmFile, ".file", l); m != nil {
 			name := unescape(m[2])
 			if m[3] != "" {
 				name = joinPath(name, unescape(m[3]))
 			}
 			r.table[m[1]] = name
 		}
-		if m := asmLoc.FindStringSubmatch(l); m != nil && compat {
+		if !compat {
+			continue
+		}
+		if m := r.match(asmLoc, ".loc", l); m != nil {
 			r.note(m)
 		}
 	}
@@ -54,6 +57,14 @@ func assembly(text, comment string, files *Files, compat bool) []Entry {
 		return r.compatLines(lines)
 	}
 	return r.correctLines(lines)
+}
+
+// match matches an expression that has a word in it: most lines have not.
+func (r *assemblyReader) match(e *regexp.Regexp, word, line string) []string {
+	if !strings.Contains(line, word) {
+		return nil
+	}
+	return e.FindStringSubmatch(line)
 }
 
 // note remembers what a .loc was inlined at. Code that is inlined at several places has several callers: LLVM names the
@@ -83,7 +94,7 @@ func (r *assemblyReader) compatLines(lines []string) []Entry {
 		if trimmed == "" || strings.HasPrefix(trimmed, r.comment) {
 			continue
 		}
-		if m := asmLoc.FindStringSubmatch(l); m != nil {
+		if m := r.match(asmLoc, ".loc", l); m != nil {
 			r.compatLoc(l, m)
 		}
 		if r.known {
@@ -143,16 +154,25 @@ func (r *assemblyReader) correctLines(lines []string) []Entry {
 	for _, name := range r.table {
 		r.files.Add(name)
 	}
-	var entries []Entry
+	entries := make([]Entry, 0, len(lines))
+	same := map[string]Entry{} // by a whole .loc; what it means changes with the chain alone
+	begin, end := r.comment+" -- Begin function", r.comment+" -- End function"
 	for i, l := range lines {
-		if strings.Contains(l, r.comment+" -- Begin function") || strings.Contains(l, r.comment+" -- End function") {
+		if strings.Contains(l, begin) || strings.Contains(l, end) {
 			r.known = false
 			continue
 		}
-		if m := asmLoc.FindStringSubmatch(l); m != nil {
+		if e, ok := same[l]; ok && len(r.chain) == 0 {
+			r.current, r.known = e, e.Line != 0
+			continue
+		}
+		if m := r.match(asmLoc, ".loc", l); m != nil {
 			r.note(m)
 			frames := r.frames(l, m)
 			r.current, r.known = inlined(frames)
+			if len(r.chain) == 0 {
+				same[l] = r.current
+			}
 			continue
 		}
 		if r.known && r.instruction(l) {
@@ -166,7 +186,9 @@ func (r *assemblyReader) correctLines(lines []string) []Entry {
 
 func (r *assemblyReader) instruction(line string) bool {
 	code, _, _ := strings.Cut(line, r.comment)
-	code = strings.TrimSpace(asmLabel.ReplaceAllString(strings.TrimSpace(code), ""))
+	if code = strings.TrimSpace(code); strings.Contains(code, ":") {
+		code = strings.TrimSpace(asmLabel.ReplaceAllString(code, ""))
+	}
 	switch {
 	case code == "", strings.HasPrefix(code, "."), strings.HasPrefix(code, "#"):
 		return false

@@ -48,7 +48,7 @@ func LLVM(text string, _ *Files, compat bool) []Entry {
 			continue
 		}
 		m := llvmDebug.FindStringSubmatch(l)
-		if m == nil && !compat {
+		if m == nil && !compat && strings.Contains(l, "#dbg_") {
 			m = llvmRecord.FindStringSubmatch(l)
 		}
 		if m == nil {

@@ -9,10 +9,7 @@ package sourcemap
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/goproton/goproton/tritonparse/jsontext"
 )
 
 // Frame is a place in a source file.
@@ -34,10 +31,10 @@ type Entry struct {
 	Alias, ID      string
 	Kind           string
 
-	others []others
+	others []*others
 }
 
-// others are the lines of another stage that came from the same place.
+// others are the lines of another stage that came from the same place; all entries of that place share them.
 type others struct {
 	stage string
 	lines []int
@@ -139,19 +136,27 @@ func (m *Map) join(i, j int, compat bool) {
 		}
 		return p
 	}
-	lines := map[place][]int{}
+	at := map[place]*others{}
 	for k := range m.entries[j] {
 		e := &m.entries[j][k]
 		p := key(e)
-		lines[p] = append(lines[p], e.Own)
+		o := at[p]
+		if o == nil {
+			o = &others{stage: m.stages[j].Name}
+			at[p] = o
+		}
+		o.lines = append(o.lines, e.Own)
 	}
-	for _, l := range lines {
-		slices.Sort(l)
+	for _, o := range at {
+		slices.Sort(o.lines)
 	}
 	for k := range m.entries[i] {
 		e := &m.entries[i][k]
-		if l := lines[key(e)]; len(l) > 0 {
-			e.others = append(e.others, others{m.stages[j].Name, l})
+		if o := at[key(e)]; o != nil {
+			if e.others == nil {
+				e.others = make([]*others, 0, len(m.stages)-1)
+			}
+			e.others = append(e.others, o)
 		}
 	}
 }
@@ -190,110 +195,6 @@ func (m *Map) byPython(python Python, compat bool) {
 	if !compat {
 		slices.SortFunc(m.python, func(a, b pythonLine) int { return cmp.Compare(a.line, b.line) })
 	}
-}
-
-// AppendJSON writes the maps as payload.source_mappings has them.
-func (m *Map) AppendJSON(out []byte) []byte {
-	out = append(out, '{')
-	for i, s := range m.stages {
-		out = append(out, jsontext.Quote(s.Name)...)
-		out = append(out, ":{"...)
-		for k := range m.entries[i] {
-			if k > 0 {
-				out = append(out, ',')
-			}
-			out = m.entries[i][k].appendJSON(out, s.Name)
-		}
-		out = append(out, "},"...)
-	}
-	out = append(out, `"python":{`...)
-	for k, p := range m.python {
-		if k > 0 {
-			out = append(out, ',')
-		}
-		out = p.appendJSON(out)
-	}
-	return append(out, "}}"...)
-}
-
-func (e *Entry) appendJSON(out []byte, stage string) []byte {
-	text := func(name, value string) {
-		out = append(out, `,"`...)
-		out = append(out, name...)
-		out = append(out, `":`...)
-		out = append(out, jsontext.Quote(value)...)
-	}
-	number := func(name string, value int) {
-		out = append(out, `,"`...)
-		out = append(out, name...)
-		out = append(out, `":`...)
-		out = strconv.AppendInt(out, int64(value), 10)
-	}
-	out = append(out, '"')
-	out = strconv.AppendInt(out, int64(e.Own), 10)
-	out = append(out, `":{"file":`...)
-	out = append(out, jsontext.Quote(e.File)...)
-	number("line", e.Line)
-	number("column", e.Column)
-	number(stage+"_line", e.Own)
-	if e.Inlined {
-		out = append(out, `,"is_callsite":true`...)
-		if e.HasIDs {
-			text("callsite_callee", e.Callee)
-			text("callsite_caller", e.Caller)
-		}
-		if e.Outer.File != "" {
-			text("inlined_at_file", e.Outer.File)
-			number("inlined_at_line", e.Outer.Line)
-		}
-	}
-	if e.Kind != "" {
-		text("kind", e.Kind)
-	}
-	if e.Alias != "" {
-		text("alias_name", e.Alias)
-	}
-	if e.ID != "" {
-		text("loc_id", e.ID)
-	}
-	for _, o := range e.others {
-		out = append(out, `,"`...)
-		out = append(out, o.stage...)
-		out = append(out, `_lines":[`...)
-		for i, l := range o.lines {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out = strconv.AppendInt(out, int64(l), 10)
-		}
-		out = append(out, ']')
-	}
-	return append(out, '}')
-}
-
-// appendJSON writes line numbers as text: readers of tritonparse's files expect them so here, and only here.
-func (p pythonLine) appendJSON(out []byte) []byte {
-	out = append(out, '"')
-	out = strconv.AppendInt(out, int64(p.line), 10)
-	out = append(out, `":{`...)
-	for i, s := range p.stages {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, '"')
-		out = append(out, s.stage...)
-		out = append(out, `_lines":[`...)
-		for k, l := range s.lines {
-			if k > 0 {
-				out = append(out, ',')
-			}
-			out = append(out, '"')
-			out = strconv.AppendInt(out, int64(l), 10)
-			out = append(out, '"')
-		}
-		out = append(out, ']')
-	}
-	return append(out, '}')
 }
 
 // Files finds whole paths for base names, which is all that the comments of assembly have.

@@ -53,7 +53,7 @@ func readCompilation(members []jsontext.Member, o *Options) compilation {
 
 	c.tune(member(members, "stack"), metadata, source, o.Compat)
 
-	c.line = appendWith(make([]byte, 0, roomForMaps*len(payload)), members, "payload", func(out []byte) []byte {
+	c.line = appendWith(make([]byte, 0, len(payload)+maps.Room()+roomBeside), members, "payload", func(out []byte) []byte {
 		return append(appendPayload(out, parts, texts["ttgir"], backend, known, maps), '}')
 	})
 	c.line = append(c.line, ',')
@@ -64,8 +64,8 @@ func readCompilation(members []jsontext.Member, o *Options) compilation {
 	return c
 }
 
-// roomForMaps is how much larger a compilation becomes: source maps are half as long as the texts.
-const roomForMaps = 2
+// roomBeside is for what a compilation record has besides its payload: above all a stack.
+const roomBeside = 16 << 10
 
 // appendPayload writes a payload with maps and stages, without its end.
 func appendPayload(out []byte, parts []jsontext.Member, ttgir string, b Backend, known bool, maps *sourcemap.Map) []byte {

@@ -1,6 +1,7 @@
 package tritonparse
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/flate"
@@ -183,30 +185,13 @@ func deflate(w *flate.Writer, text []byte) ([]byte, error) {
 	return out, err
 }
 
-// gzipFile writes one gzip member from chunks and text.
+// gzipFile is one gzip member of chunks and text. Text is compressed beside what else goes on, as chunks are, so all is put
+// together in the end.
 type gzipFile struct {
-	file  *os.File
-	spill *spill
-	held  []byte
-	sum   uint32
-	size  int64
-	err   error
-}
-
-func newGzipFile(path string, s *spill) (*gzipFile, error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	g := &gzipFile{file: f, spill: s}
-	g.write([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255})
-	return g, nil
-}
-
-func (g *gzipFile) write(p []byte) {
-	if g.err == nil {
-		_, g.err = g.file.Write(p)
-	}
+	path   string
+	spill  *spill
+	held   []byte
+	chunks []*chunk
 }
 
 // text adds text.
@@ -217,48 +202,57 @@ func (g *gzipFile) text(p []byte) {
 }
 
 func (g *gzipFile) flush() {
-	if len(g.held) == 0 || g.err != nil {
-		return
+	if len(g.held) > 0 {
+		g.chunks = append(g.chunks, g.spill.add(g.held))
+		g.held = g.spill.buffer()
 	}
-	w := <-g.spill.free
-	packed, err := deflate(w.general, g.held)
-	g.spill.free <- w
-	if err != nil {
-		g.err = err
-		return
-	}
-	g.write(packed)
-	g.count(crc32.ChecksumIEEE(g.held), int64(len(g.held)))
-	g.held = g.held[:0]
 }
 
-func (g *gzipFile) count(sum uint32, size int64) {
-	g.sum = combineCRC(g.sum, sum, size)
-	g.size += size
-}
-
-// chunk adds what is in the spill.
+// chunk adds what is in the spill, or will be.
 func (g *gzipFile) chunk(c *chunk) {
 	g.flush()
-	if g.err != nil {
-		return
-	}
-	_, g.err = io.Copy(g.file, io.NewSectionReader(g.spill.file, c.at, c.packed))
-	g.count(c.sum, c.size)
+	g.chunks = append(g.chunks, c)
 }
 
+// close writes the file.
 func (g *gzipFile) close() error {
 	g.flush()
-	end := []byte{3, 0} // an empty last block
-	end = binary.LittleEndian.AppendUint32(end, g.sum)
-	g.write(binary.LittleEndian.AppendUint32(end, uint32(g.size)))
-	if err := g.file.Close(); g.err == nil {
-		g.err = err
+	g.spill.wg.Wait()
+	if err := g.spill.failed(); err != nil {
+		return err
 	}
-	if g.err != nil {
-		return fmt.Errorf("write %s: %w", g.file.Name(), g.err)
+	f, err := os.Create(g.path)
+	if err != nil {
+		return err
+	}
+	err = g.write(f)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", g.path, err)
 	}
 	return nil
+}
+
+func (g *gzipFile) write(f io.Writer) error {
+	w := bufio.NewWriterSize(f, chunkSize)
+	_, _ = w.Write([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}) // w remembers what goes wrong
+	var packed []byte
+	var sum uint32
+	var size int64
+	for _, c := range g.chunks {
+		packed = slices.Grow(packed[:0], int(c.packed))[:c.packed]
+		if _, err := g.spill.file.ReadAt(packed, c.at); err != nil {
+			return err
+		}
+		_, _ = w.Write(packed)
+		sum, size = combineCRC(sum, c.sum, c.size), size+c.size
+	}
+	end := []byte{3, 0} // an empty last block
+	end = binary.LittleEndian.AppendUint32(end, sum)
+	_, _ = w.Write(binary.LittleEndian.AppendUint32(end, uint32(size)))
+	return w.Flush()
 }
 
 // combineCRC is the checksum of two texts behind each other, from theirs: the first is multiplied by x to the power of

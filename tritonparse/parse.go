@@ -533,10 +533,7 @@ func (p *parser) writeAll() ([]string, error) {
 		name := p.output(k)
 		f := files[name]
 		if f == nil {
-			var err error
-			if f, err = newGzipFile(filepath.Join(p.folder, name), p.spill); err != nil {
-				return nil, err
-			}
+			f = &gzipFile{path: filepath.Join(p.folder, name), spill: p.spill}
 			files[name] = f
 		}
 		p.writeKernel(f, k)

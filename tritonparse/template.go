@@ -287,7 +287,7 @@ func (c *change) read(in *interner, text []byte, l *leaf) bool {
 	raw := text[start:end]
 	c.size = int32(len(raw))
 	switch {
-	case len(raw) > internFrom:
+	case len(raw) > internFrom, raw[0] == '[':
 		c.value = *in.get(raw, l.role == theStack)
 	case jsontext.Canonical(raw):
 		c.value = value{text: raw, hashed: raw}
@@ -347,8 +347,11 @@ func listEnd(text []byte, start int) int {
 	return 0
 }
 
-// Values that are longer than internFrom are shared: stacks above all.
+// Values that are longer than internFrom are shared, stacks above all, and short lists, such as shapes and grids.
 const internFrom = 64
+
+// valueBytes is what a value takes besides its texts.
+const valueBytes = 200
 
 // internBudget bounds the bytes of what is shared, of templates and of values each; a trace of one process has a few
 // hundred kilobytes.
@@ -400,8 +403,8 @@ func (in *interner) get(raw []byte, stack bool) *value {
 	v := newValue(bytes.Clone(raw), stack)
 	in.Lock()
 	defer in.Unlock()
-	if in.size.values += 3 * len(raw); in.size.values > internBudget || in.values == nil {
-		in.values, in.stacks, in.size.values = map[string]*value{}, map[string]*value{}, 3*len(raw)
+	if in.size.values += 3*len(raw) + valueBytes; in.size.values > internBudget || in.values == nil {
+		in.values, in.stacks, in.size.values = map[string]*value{}, map[string]*value{}, 3*len(raw)+valueBytes
 	}
 	if stack {
 		in.stacks[string(raw)] = v

@@ -31,6 +31,27 @@ func (m *Map) AppendJSON(out []byte) []byte {
 	return append(w.out, "}}"...)
 }
 
+// Room is about how many bytes AppendJSON will write, rather too many.
+func (m *Map) Room() int {
+	const member, number = 200, 6
+	n := 0
+	for i := range m.entries {
+		for k := range m.entries[i] {
+			e := &m.entries[i][k]
+			n += member + len(e.File) + len(e.Outer.File)
+			for _, o := range e.others {
+				n += len(o.stage) + 12 + number*len(o.lines)
+			}
+		}
+	}
+	for _, p := range m.python {
+		for _, o := range p.stages {
+			n += member + (number+2)*len(o.lines)
+		}
+	}
+	return n
+}
+
 // writer copies what it has written before: many lines of a kernel come from one place, and each has the same long lists of
 // lines. Formatted anew they were a seventh of the time that a trace takes.
 type writer struct {

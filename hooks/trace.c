@@ -21,16 +21,26 @@ static PyObject *carrier_type; // of the launch_metadata functions that are ther
 
 static __thread int inside __attribute__((tls_model("initial-exec"))); // kernels that a helper launches are not traced
 
+uint64_t trace_generation;
+
+// interrupted: KeyboardInterrupt and the like go on to the program, errors of ours end here.
+static int interrupted(void) {
+  if (!py.PyErr_Occurred()) return 0;
+  if (!py.PyErr_ExceptionMatches(py.PyExc_Exception)) return 1;
+  return py.PyErr_Clear(), 0;
+}
+
 // ---- kernels: what their launches share ----
 
 struct kernel {
   struct kernel *next;
+  uint64_t hash; // of the name
   PyObject *metadata, *name, *carrier; // references
   py_ssize n;
   PyObject **keys; // references
   uint64_t number; // of the template; 0: not traced
 };
-enum { KERNELS = 1024 };
+enum { KERNELS = 1024, CHAIN = 64 };
 static struct kernel *kernels[KERNELS];
 
 struct call { PyObject *name, *function, *stream, *grid, *metadata, *arguments, *carrier; }; // borrowed, NULL if not there
@@ -42,6 +52,24 @@ static int same_names(const struct kernel *k, PyObject *arguments) {
   while (py.PyDict_Next(arguments, &position, &key, &value))
     if (i == k->n || k->keys[i++] != key) return 0;
   return i == k->n;
+}
+
+// same_text: whoever calls Triton's hooks itself may make the name anew for each launch.
+static int same_text(PyObject *a, PyObject *b) {
+  if (a == b) return 1;
+  py_ssize na, nb;
+  const char *ta = py.PyUnicode_AsUTF8AndSize(a, &na), *tb = ta ? py.PyUnicode_AsUTF8AndSize(b, &nb) : NULL;
+  if (!tb) return py.PyErr_Clear(), 0;
+  return na == nb && !memcmp(ta, tb, (size_t)na);
+}
+
+static uint64_t text_hash(PyObject *text) {
+  py_ssize n = 0;
+  const char *at = py.PyUnicode_AsUTF8AndSize(text, &n);
+  if (!at) return py.PyErr_Clear(), 0;
+  uint64_t h = 0xCBF29CE484222325u;
+  while (n--) h = (h ^ (uint8_t)*at++) * 0x100000001B3u;
+  return h;
 }
 
 static PyObject *or_none(PyObject *o) { return o ? o : py._Py_NoneStruct; }
@@ -67,28 +95,43 @@ static struct kernel *make_kernel(const struct call *c) {
   return k;
 }
 
-static struct kernel *kernel_of(const struct call *c) {
-  uintptr_t key = (uintptr_t)(c->metadata ? c->metadata : c->name);
+static void forget_chain(struct kernel *k) {
+  for (struct kernel *next; k; k = next) {
+    next = k->next;
+    for (py_ssize j = 0; j < k->n; j++) py.Py_DecRef(k->keys[j]);
+    PyObject *all[] = {k->metadata, k->name, k->carrier};
+    for (size_t j = 0; j < 3; j++)
+      if (all[j]) py.Py_DecRef(all[j]);
+    free(k->keys), free(k);
+  }
+}
+
+// kernel_number is the number of a kernel's template, 0 for one that is not traced.
+static uint64_t kernel_number(const struct call *c) {
+  uint64_t hash = c->metadata ? 0 : text_hash(c->name), before = trace_generation;
+  uintptr_t key = c->metadata ? (uintptr_t)c->metadata : (uintptr_t)hash << 4;
   struct kernel **list = &kernels[(key >> 4 ^ key >> 14) & (KERNELS - 1)];
-  for (struct kernel *k = *list; k; k = k->next)
-    if (k->metadata == c->metadata && (k->metadata || k->name == c->name) && k->carrier == c->carrier && same_names(k, c->arguments))
-      return k;
+  int n = 0;
+  for (struct kernel *k = *list; k; k = k->next, n++)
+    if (k->metadata == c->metadata && (k->metadata || (k->hash == hash && same_text(k->name, c->name))) && k->carrier == c->carrier &&
+        same_names(k, c->arguments))
+      return k->number;
   struct kernel *k = make_kernel(c); // other threads may have run: two of one kernel do no harm
-  if (k) k->next = *list, *list = k;
-  return k;
+  if (!k) return 0;
+  uint64_t number = k->number;
+  k->hash = hash;
+  if (trace_generation != before) return forget_chain(k), 0;
+  struct kernel *old = n < CHAIN ? NULL : *list; // programs that make kernels without end
+  k->next = old ? NULL : *list, *list = k;
+  forget_chain(old);
+  return number;
 }
 
 static void forget_kernels(void) {
   for (size_t i = 0; i < KERNELS; i++) {
-    for (struct kernel *k = kernels[i], *next; k; k = next) {
-      next = k->next;
-      for (py_ssize j = 0; j < k->n; j++) py.Py_DecRef(k->keys[j]);
-      PyObject *all[] = {k->metadata, k->name, k->carrier};
-      for (size_t j = 0; j < 3; j++)
-        if (all[j]) py.Py_DecRef(all[j]);
-      free(k->keys), free(k);
-    }
-    kernels[i] = NULL;
+    struct kernel *chain = kernels[i];
+    kernels[i] = NULL; // first: letting go of objects may run Python
+    forget_chain(chain);
   }
 }
 
@@ -132,9 +175,9 @@ static uint64_t path_number(void) {
   struct bytes text;
   bytes_init(&text);
   path_text(&text, node);
-  uint64_t number = define("trace.define", 12, text.at, text.n);
+  uint64_t before = trace_generation, number = define("trace.define", 12, text.at, text.n);
   bytes_free(&text);
-  if (number) paths[at].node = node, paths[at].number = number;
+  if (number && trace_generation == before) paths[at].node = node, paths[at].number = number;
   return number;
 }
 
@@ -168,7 +211,7 @@ static struct watched { PyObject *object, *name; const PyObject *last; } group, 
 static int changed(struct watched *w) {
   if (!w->object) return 0;
   PyObject *now = py.PyObject_GetAttr(w->object, w->name);
-  if (!now) return py.PyErr_Clear(), 0;
+  if (!now) return 0;
   int differs = now != w->last;
   w->last = now; // only compared
   py.Py_DecRef(now);
@@ -177,17 +220,16 @@ static int changed(struct watched *w) {
 
 static int torch_profiles(void) {
   PyObject *on = profiler.object ? py.PyObject_GetAttr(profiler.object, profiler.name) : NULL;
-  if (!on) return py.PyErr_Clear(), 0;
+  if (!on) return 0;
   int yes = py.PyObject_IsTrue(on) > 0;
   py.Py_DecRef(on);
   return yes;
 }
 
-static void check_rank(void) {
-  if (!changed(&group)) return;
-  PyObject *result = py.PyObject_CallFunctionObjArgs(trace_help.rank, NULL);
+static int check_rank(void) {
+  PyObject *result = changed(&group) ? py.PyObject_CallFunctionObjArgs(trace_help.rank, NULL) : NULL;
   if (result) py.Py_DecRef(result);
-  else py.PyErr_Clear();
+  return !interrupted();
 }
 
 // ---- what Triton hands over ----
@@ -225,8 +267,7 @@ static int put_each(struct bytes *kind, struct bytes *tensors, const struct call
   if (more) {
     PyObject *wanted_here = py.PyObject_CallFunctionObjArgs(trace_help.prepare, c->metadata, NULL);
     if (wanted_here) py.Py_DecRef(wanted_here);
-    else if (!py.PyErr_ExceptionMatches(py.PyExc_Exception)) return 0;
-    else py.PyErr_Clear();
+    else if (interrupted()) return 0;
   }
   PyObject *key, *value;
   py_ssize position = 0;
@@ -253,7 +294,6 @@ static uint64_t handle(PyObject *function, int *flags) {
   if (!function || function == py._Py_NoneStruct) return *flags |= NO_FUNCTION, 0;
   if (py_type(function) == py.PyLong_Type) return py.PyLong_AsUnsignedLongLongMask(function);
   uint64_t number = trace_definition(function, trace_help.describe);
-  if (!number) py.PyErr_Clear();
   *flags |= number ? FUNCTION_IS_TEXT : NO_FUNCTION;
   return number;
 }
@@ -290,37 +330,41 @@ static uint32_t tag_of(uint64_t print, const struct bytes *head, const struct by
   struct bytes record;
   bytes_init(&record);
   put(&record, head->at, head->n), put(&record, tensors->at, tensors->n);
+  uint64_t before = trace_generation;
   uint32_t tag = (uint32_t)define("trace.kind", 10, record.at, record.n);
   bytes_free(&record);
+  if (trace_generation != before) return 0;
   if (tag == OTHERS) return tags_used_up = 1, OTHERS;
   tags[at].print = print, tags[at].tag = tag;
   return tag;
 }
 
 // record puts a launch together; 0 only for KeyboardInterrupt and the like.
-static int record(const struct call *c, const struct kernel *k) {
+static int record(const struct call *c, uint64_t kernel) {
   struct bytes head, kind, tensors;
   bytes_init(&head), bytes_init(&kind), bytes_init(&tensors);
   int64_t stream = c->stream && py_is(c->stream, py.PyLong_Type) ? (int64_t)py.PyLong_AsUnsignedLongLongMask(c->stream) : 0;
-  int flags = 0, ok = 1;
-  uint64_t function = handle(c->function, &flags), path = path_number();
-  if (py.PyErr_Occurred()) py.PyErr_Clear();
-  if (c->metadata) {
+  int flags = 0;
+  uint64_t before = trace_generation, function = handle(c->function, &flags);
+  int ok = !interrupted();
+  uint64_t path = ok ? path_number() : 0;
+  ok = ok && !interrupted();
+  if (ok && c->metadata) {
     flags |= HAS_ARGUMENTS | (is_capturing((uint64_t)stream) ? CAPTURING : 0);
     ok = put_arguments(&kind, &tensors, c, flags & CAPTURING);
   }
   if (ok) {
     put_byte(&head, RECORD_LAUNCH);
     put_fixed(&head, now()), put_fixed(&head, function), put_byte(&head, (uint8_t)flags);
-    put_uint(&head, path), put_uint(&head, k->number), put_uint(&head, ++sequence);
+    put_uint(&head, path), put_uint(&head, kernel), put_uint(&head, ++sequence);
     put_int(&head, stream), put_int(&head, device());
     put_uint(&head, kind.n), put(&head, kind.at, kind.n);
     uint32_t tag = 0;
     if (flags == HAS_ARGUMENTS || flags == (HAS_ARGUMENTS | CAPTURING))
       if (hooks_hp->active())
-        tag = tag_of(fingerprint(function ^ k->number << 48 ^ (uint64_t)flags << 40, kind.at, kind.n), &head, &tensors);
-    if (py.PyErr_Occurred()) py.PyErr_Clear();
-    ring_push(head.at, head.n, tensors.at, tensors.n);
+        tag = tag_of(fingerprint(function ^ kernel << 48 ^ (uint64_t)flags << 40, kind.at, kind.n), &head, &tensors);
+    ok = !interrupted();
+    if (trace_generation == before) ring_push(head.at, head.n, tensors.at, tensors.n);
     if (tag) hooks_hp->tag_launch(tag, function);
   }
   bytes_free(&head), bytes_free(&kind), bytes_free(&tensors);
@@ -330,15 +374,13 @@ static int record(const struct call *c, const struct kernel *k) {
 static int launch(PyObject *lazy) {
   PyObject *data = py_type(lazy) == py.PyDict_Type ? py_new_ref(lazy) : py.PyObject_GetAttr(lazy, hooks_str_data);
   PyObject *extras = data && data != lazy ? py.PyObject_GetAttr(lazy, hooks_str_extras) : NULL, *keep = NULL;
-  py.PyErr_Clear();
-  int ok = 1;
-  if (data && py_is(data, py.PyDict_Type)) {
+  int ok = !interrupted();
+  if (ok && data && py_is(data, py.PyDict_Type)) {
     struct call c = {.name = get(data, str_name), .function = get(data, str_function), .stream = get(data, str_stream)};
     if (extras && py_is(extras, py.PyList_Type)) find_arguments(&c, extras, &keep);
-    struct kernel *k = c.name ? kernel_of(&c) : NULL;
-    if (k && k->number) ok = record(&c, k);
-    if (py.PyErr_Occurred() && !py.PyErr_ExceptionMatches(py.PyExc_Exception)) ok = 0;
-    else py.PyErr_Clear();
+    uint64_t before = trace_generation, kernel = c.name && py_is(c.name, py.PyUnicode_Type) ? kernel_number(&c) : 0;
+    ok = !interrupted();
+    if (ok && kernel && trace_generation == before) ok = record(&c, kernel) && !interrupted();
   }
   PyObject *all[] = {data, extras, keep};
   for (size_t i = 0; i < 3; i++)
@@ -351,8 +393,9 @@ PyObject *native_trace_launch(PyObject *self, PyObject *lazy) {
   if (!wanted || inside || lazy == py._Py_NoneStruct || hooks_in_child()) return py_none();
   inside = 1;
   if (!stream_is_capturing) find_driver();
-  check_rank();
-  int ok = wanted == LAUNCHES_PROFILED && !hooks_hp->active() && !torch_profiles() ? 1 : launch(lazy);
+  int ok = check_rank(), skip = ok && wanted == LAUNCHES_PROFILED && !hooks_hp->active() && !torch_profiles();
+  ok = ok && !interrupted();
+  if (ok && !skip) ok = launch(lazy);
   inside = 0;
   return ok ? py_none() : NULL;
 }
@@ -380,6 +423,7 @@ PyObject *native_trace_open(PyObject *self, PyObject *const *args, py_ssize n) {
       !(str_stream = py.PyUnicode_InternFromString("stream")))
     return NULL;
   hooks_walker_ready();
+  trace_generation++;
   for (size_t i = 0; i < HELPERS; i++) replace(helpers[i], args[2 + i]);
   forget_kernels();
   trace_values_forget();
@@ -395,6 +439,7 @@ PyObject *native_trace_open(PyObject *self, PyObject *const *args, py_ssize n) {
 PyObject *native_trace_close(PyObject *self, PyObject *unused) {
   (void)self, (void)unused;
   wanted = LAUNCHES_NONE;
+  trace_generation++;
   ring_open(0);
   forget_kernels();
   trace_values_forget();

@@ -58,6 +58,10 @@ uint64_t trace_definition(PyObject *value, PyObject *how);
 
 // ---- trace.c ----
 
+// What runs Python may let another thread end the trace and begin the next, in which numbers mean something else: this
+// tells that it happened.
+extern uint64_t trace_generation;
+
 PyObject *native_trace_open(PyObject *, PyObject *const *args, py_ssize n);
 PyObject *native_trace_close(PyObject *, PyObject *);
 PyObject *native_trace_launch(PyObject *, PyObject *lazy);

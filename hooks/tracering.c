@@ -8,7 +8,10 @@
 static uint8_t *ring, *data;
 static uint64_t capacity;
 
+// A writer that hangs (a network's file system) holds the program up once and not at each launch: patience comes back when
+// half of the ring is free.
 enum { ALIGN = 8, SKIP = -1, PATIENCE_MS = 5000 };
+static int patience;
 
 static _Atomic uint64_t *word(int at) { return (_Atomic uint64_t *)(void *)(ring + at); }
 
@@ -16,6 +19,7 @@ void ring_open(uint64_t address) {
   ring = (uint8_t *)(uintptr_t)address;
   data = ring ? ring + RING_HEADER : NULL;
   capacity = ring ? atomic_load(word(RING_CAPACITY)) : 0;
+  patience = PATIENCE_MS;
 }
 
 // reserve returns the position of the next record, and what must be skipped before it; 0 when there is no room now.
@@ -23,7 +27,9 @@ static int reserve(uint64_t need, uint64_t *position, uint64_t *skip) {
   *position = atomic_load_explicit(word(RING_WRITTEN), memory_order_relaxed);
   uint64_t at = *position % capacity, left = capacity - at;
   *skip = left < need ? left : 0;
-  return *position + *skip + need - atomic_load_explicit(word(RING_READ), memory_order_acquire) <= capacity;
+  uint64_t used = *position + *skip + need - atomic_load_explicit(word(RING_READ), memory_order_acquire);
+  if (used <= capacity / 2) patience = PATIENCE_MS;
+  return used <= capacity;
 }
 
 static void wait_a_little(void) {
@@ -34,13 +40,14 @@ static void wait_a_little(void) {
 
 int ring_push(const void *head, size_t head_len, const void *body, size_t body_len) {
   uint64_t need = (4 + head_len + body_len + ALIGN - 1) / ALIGN * ALIGN, position, skip;
-  int patience = PATIENCE_MS;
+  uint64_t before = trace_generation;
   // Another thread may have closed the ring while this one waited.
-  while (ring && (need > capacity / 2 || !reserve(need, &position, &skip))) {
-    if (need > capacity / 2 || !patience--) return atomic_fetch_add(word(RING_LOST), 1), 0;
+  while (ring && trace_generation == before && (need > capacity / 2 || !reserve(need, &position, &skip))) {
+    if (need > capacity / 2 || patience <= 0) return atomic_fetch_add(word(RING_LOST), 1), 0;
+    patience--;
     wait_a_little();
   }
-  if (!ring) return 0;
+  if (!ring || trace_generation != before) return 0;
   uint64_t at = position % capacity;
   if (skip) {
     memcpy(data + at, &(uint32_t){(uint32_t)SKIP}, 4);

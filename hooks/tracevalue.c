@@ -28,9 +28,11 @@ enum { DEVICES = 64 };
 static uint64_t cuda_devices[DEVICES];
 
 void trace_values_forget(void) {
-  for (size_t i = 0; i < CONSTANTS; i++)
-    if (constants[i].object) py.Py_DecRef(constants[i].object);
-  memset(constants, 0, sizeof constants);
+  for (size_t i = 0; i < CONSTANTS; i++) {
+    PyObject *object = constants[i].object;
+    constants[i].object = NULL; // first: letting go of it may run Python
+    if (object) py.Py_DecRef(object);
+  }
   memset(cuda_devices, 0, sizeof cuda_devices);
 }
 
@@ -58,10 +60,11 @@ static enum value_class class_of(PyObject *value) {
 uint64_t trace_definition(PyObject *value, PyObject *how) {
   size_t at = slot_of(value, CONSTANTS);
   if (constants[at].object == value) return constants[at].number;
-  uint64_t number = number_of(how, value);
-  if (!number) return 0;
-  if (constants[at].object) py.Py_DecRef(constants[at].object);
+  uint64_t before = trace_generation, number = number_of(how, value);
+  if (!number || trace_generation != before) return 0;
+  PyObject *old = constants[at].object;
   constants[at].object = py_new_ref(value), constants[at].number = number;
+  if (old) py.Py_DecRef(old);
   return number;
 }
 
@@ -103,6 +106,7 @@ static int done(PyObject *o, int ok) {
 
 // device_number: the text of a GPU's device is known by its index, that of others is looked up by Python.
 static uint64_t device_number(PyObject *tensor) {
+  uint64_t before = trace_generation;
   PyObject *index = ask(tensor, str_get_device), *flag = index ? py.PyObject_GetAttr(tensor, str_is_cuda) : NULL;
   if (!flag) return done(index, 0), 0;
   int overflow = 0;
@@ -114,7 +118,7 @@ static uint64_t device_number(PyObject *tensor) {
   PyObject *device = py.PyObject_GetAttr(tensor, str_device), *text = device ? py.PyObject_Str(device) : NULL;
   uint64_t number = text ? number_of(trace_help.define, text) : 0;
   done(device, 1), done(text, 1);
-  if (known) cuda_devices[i] = number;
+  if (known && trace_generation == before) cuda_devices[i] = number;
   return number;
 }
 
@@ -139,6 +143,7 @@ static int put_own(struct bytes *tensors, PyObject *tensor, int more) {
   if (!address) return 0;
   put_fixed(tensors, py.PyLong_AsUnsignedLongLongMask(address));
   py.Py_DecRef(address);
+  if (py.PyErr_Occurred()) return 0; // a subclass that answers something else
   if (!more || !trace_help.more) return put_byte(tensors, 0), 1;
   PyObject *text = py.PyObject_CallFunctionObjArgs(trace_help.more, tensor, NULL);
   py_ssize n = 0;

@@ -213,13 +213,17 @@ func (l *Log) End(patience time.Duration) Counts {
 		e.fail(fmt.Sprintf("%d compilations were not written in time", left))
 		left = 0
 	}
-	e.counts.Lost += l.ring.lost()
+	if lost := l.ring.lost(); lost > 0 {
+		e.counts.Lost += lost
+		e.problem(fmt.Sprintf("%d launches are lost: they found no room, since %s could not be written as fast", lost, e.out.path()))
+	}
 	if left == 0 {
 		e.finish(l.ring)
 		l.dropDefinitions()
 	} else {
 		_ = e.out.file.Close() // its frame is ended by whoever goes on
 		_ = l.definitions.Close()
+		l.definitions = nil // a thread may be defining something yet
 	}
 	l.ring.close(left == 0)
 	status{Counts: e.counts, Problems: e.problems}.write(l.header.Options.Status, l.header.PID)

@@ -26,8 +26,9 @@ type Service struct {
 	Complain func(string)      // one line for the program's standard error
 	Register func(Kind) uint32 // gives a kind its number in the profile; nil = there is no profile to tell
 
-	mu  sync.Mutex
-	log *Log
+	life sync.Mutex // held while a trace begins or ends: the next one must not find the files of the last
+	mu   sync.Mutex // guards log; taken after life
+	log  *Log
 }
 
 // Ours says whether a control call is one of this service's.
@@ -66,6 +67,8 @@ func (s *Service) begin(request []byte) ([]byte, error) {
 	if err := json.Unmarshal(request, &o); err != nil {
 		return nil, fmt.Errorf("read the arguments of trace.begin: %w", err)
 	}
+	s.life.Lock()
+	defer s.life.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.log != nil {
@@ -87,9 +90,17 @@ func (s *Service) end(log *Log, request []byte) ([]byte, error) {
 	if err := json.Unmarshal(request, &p); err != nil {
 		return nil, fmt.Errorf("read the arguments of trace.end: %w", err)
 	}
+	s.life.Lock()
+	defer s.life.Unlock()
 	s.mu.Lock()
-	s.log = nil
+	first := s.log == log
+	if first {
+		s.log = nil
+	}
 	s.mu.Unlock()
+	if !first { // another thread ends it
+		return nil, errNotBegun
+	}
 	return json.Marshal(log.End(time.Duration(p.Seconds * float64(time.Second))))
 }
 

@@ -27,6 +27,7 @@ REQUIRED = ("scope", "cpu_timed_scope", "enter_scope", "exit_scope", "enter_stat
 native: Any = None  # the module; None until it is loaded
 problem: str | None = None
 
+_is_child = False
 _lock = allocate_lock()  # held while loading
 _waiting: list[Callable[[ModuleType], None]] = []
 _forgetful: list[Callable[[], None]] = []
@@ -83,6 +84,11 @@ def after_fork(callback: Callable[[], None]) -> None:
     _forgetful.append(callback)
 
 
+def forked() -> bool:
+    """Whether this process is a forked child of one that the native side is in: it is silent here."""
+    return _is_child
+
+
 def call(method: str, **params: Any) -> Any:
     """One control call into Go: a method and its JSON parameters, the JSON answer. Errors come as the exception Go names."""
     import json
@@ -130,5 +136,7 @@ def _take_tensor(name: str, tensor: Any, leaf: tuple) -> None:
 
 
 def _in_child() -> None:
+    global _is_child
+    _is_child = True
     for callback in _forgetful:
         callback()

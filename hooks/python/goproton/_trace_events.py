@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from weakref import ref
 
 from . import _library, _trace_source
-from ._trace_values import plain
+from ._trace_values import compact, plain, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Events:
         self._allowed, self._whole_file, self._launches = allowed, whole_file, launches
         self._carrier = Carrier()
         self._carrying: list[Any] = []
-        self._uses: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self._uses: dict[int, tuple[ref, dict[str, Any]]] = {}
         self.seen: set[str] = set()  # hashes of compilations that have a record
 
     # ---- what Triton calls; an error of ours must not break a compilation ----
@@ -62,13 +62,13 @@ class Events:
         """knobs.compilation.listener."""
         try:
             fn = getattr(src, "fn", None)
-            if not self._allowed(_name(fn)):
+            if _library.forked() or not self._allowed(_name(fn)):
                 return
             if self._launches:
                 self.carry(fn)
             self._compilation(src, fn, metadata, metadata_group, times, cache_hit)
         except Exception as error:
-            _complain(f"a compilation is missing: {error!r}")
+            complain(f"a compilation is missing: {error!r}")
 
     def post_compile(self, *, key: Any, repr: Any, fn: Any, compile: Any, is_manual_warmup: bool, already_compiled: bool,
                      inductor_args: Any = None) -> None:
@@ -78,7 +78,7 @@ class Events:
             if self._launches and self._allowed(_name(function)):
                 self.carry(function, inductor_args)
         except Exception as error:
-            _complain(f"launches of a kernel are missing: {error!r}")
+            complain(f"launches of a kernel are missing: {error!r}")
 
     def autotuned(self, *, fn: Any, key: Any, best_config: Any, configs_timings: Any, duration: Any, cache_hit: Any) -> None:
         """knobs.autotuning.listener."""
@@ -93,7 +93,7 @@ class Events:
             }
             _send({"event_type": "autotune", "ns": time.time_ns(), "stack": _trace_source.stack(2), "members": members})
         except Exception as error:
-            _complain(f"an autotune result is missing: {error!r}")
+            complain(f"an autotune result is missing: {error!r}")
 
     # ---- launches ----
 
@@ -135,13 +135,16 @@ class Events:
                 self._earlier(one)
 
     def find(self, metadata: Any) -> None:
-        """Records the compilation of a kernel that another process compiled, at its first launch."""
+        """Records compilations that nobody told of, of other processes, at the first launch of one of them.
+
+        All that are there: a program has millions of objects, and hundreds of such kernels.
+        """
         import gc
         _, kernels = _classes()
         for one in gc.get_objects():
-            if type(one) is kernels and one.metadata is metadata:
+            if kernels and type(one) is kernels:
                 self._earlier(one)
-                return
+        self.seen.add(str(getattr(metadata, "hash", "")))  # also if it is not there: it would not be the next time
 
     def _earlier(self, kernel: Any) -> None:
         try:
@@ -149,7 +152,7 @@ class Events:
             if kernel.hash not in self.seen and self._allowed(_name(fn) or kernel.name):
                 self._compilation(kernel.src, fn, kernel.metadata._asdict(), kernel.metadata_group, None, True)
         except Exception as error:
-            _complain(f"an earlier compilation is missing: {error!r}")
+            complain(f"an earlier compilation is missing: {error!r}")
 
     # ---- the record ----
 
@@ -178,8 +181,8 @@ class Events:
         if fn is None:
             return {}
         known = self._uses.get(id(fn))
-        if known is None or known[0] is not fn:
-            known = self._uses[id(fn)] = (fn, _described(fn))
+        if known is None or known[0]() is not fn:
+            known = self._uses[id(fn)] = (ref(fn), _described(fn))
         return known[1] if _device() is None else {**known[1], "device": _device()}
 
 
@@ -237,14 +240,14 @@ def _device() -> int | None:
 
 
 def _send(event: dict[str, Any]) -> None:
-    _library.native.call("trace.event", json.dumps(event, ensure_ascii=False, separators=(",", ":")))
+    _library.native.call("trace.event", compact(event))
 
 
 _complained = False
 
 
-def _complain(what: str) -> None:
+def complain(what: str) -> None:
     global _complained
     if not _complained:
         _complained = True
-        print(f"goproton: trace: {what}; please report this", file=sys.stderr)
+        say(f"{what}; please report this")

@@ -13,7 +13,7 @@ class Slot:
     """A function of ours in ``holder.name``. What was there is called too, after ours, and is put back."""
 
     def __init__(self, holder: Any, name: str, ours: Callable) -> None:
-        self._holder, self._name, self._ours = holder, name, ours
+        self._holder, self.name, self._ours = holder, name, ours
         present = getattr(holder, name)
         self._chain = present if hasattr(present, "calls") and hasattr(present, "remove") else None
         self._before = present
@@ -27,7 +27,7 @@ class Slot:
 
     def alive(self) -> bool:
         """Whether Triton still calls it: another tool may have replaced the slot's value."""
-        present = getattr(self._holder, self._name, None)
+        present = getattr(self._holder, self.name, None)
         return present is self._chain and self._ours in present.calls if self._chain is not None else present is self._put
 
     def leave(self) -> None:
@@ -36,7 +36,7 @@ class Slot:
             if self._ours in self._chain.calls:
                 self._chain.calls.remove(self._ours)
         elif self.alive():
-            setattr(self._holder, self._name, self._before)
+            setattr(self._holder, self.name, self._before)
         elif isinstance(self._put, _Both):
             self._put.first = None  # someone wrapped us: stay as a passage to what was there before
 

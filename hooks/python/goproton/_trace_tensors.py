@@ -5,11 +5,10 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import json
 import os
 import sys
 
-from ._trace_values import plain
+from ._trace_values import compact, plain, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class Tensors:
             info.update(_statistics(tensor))
         if self._blobs is not None:
             info.update(self._blobs.store(tensor))
-        return json.dumps(info, ensure_ascii=False)[1:-1]
+        return compact(info)[1:-1]
 
 
 def _statistics(tensor: Any) -> dict[str, Any]:
@@ -53,7 +52,7 @@ def _statistics(tensor: Any) -> dict[str, Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of one element there is no deviation
             four = torch.stack([values.min(), values.max(), values.mean(), values.std()]).tolist()  # one wait, not four
-    except (RuntimeError, ValueError, TypeError) as error:
+    except Exception as error:
         return {"tensor_capture_error": str(error)}
     return dict(zip(("min", "max", "mean", "std"), map(plain, four)))
 
@@ -89,10 +88,10 @@ class Blobs:
             return {}
         if self._off is not None:
             return _failed(self._off)
-        size = tensor.numel() * tensor.element_size()
-        if size > self._limit:
-            return _failed(f"Tensor size {size} bytes exceeds limit {self._limit} bytes")
         try:
+            size = tensor.numel() * tensor.element_size()
+            if size > self._limit:
+                return _failed(f"Tensor size {size} bytes exceeds limit {self._limit} bytes")
             return self._keep(_saved(tensor))
         except OSError as error:
             return self._stop(f"Failed to save tensor blob (I/O error): {error}")
@@ -123,15 +122,26 @@ class Blobs:
         path = os.path.join(folder, name + suffix)
         os.makedirs(folder, exist_ok=True)
         part = os.path.join(folder, f".tmp_{name}_{os.getpid()}")
-        with open(part, "wb") as file:
-            file.write(data)
-        os.replace(part, path)
+        try:
+            with open(part, "wb") as file:
+                file.write(data)
+            os.replace(part, path)
+        except BaseException:
+            _remove(part)  # of a disk that is full, or of a program that was interrupted
+            raise
         return path
 
     def _stop(self, reason: str) -> dict[str, Any]:
         self._off = reason
-        print(f"goproton: trace: tensors are not stored any more: {reason}", file=sys.stderr)
+        say(f"tensors are not stored any more: {reason}")
         return _failed(reason)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.remove(path)
+    except OSError:
+        pass
 
 
 def _failed(reason: str) -> dict[str, Any]:

@@ -19,7 +19,27 @@ _LONGEST = 200  # of the text of an object that has no description of its own
 
 def text(value: Any) -> str:
     """A value as JSON."""
-    return json.dumps(plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return compact(plain(value))
+
+
+def compact(value: Any) -> str:
+    """JSON of what :func:`plain` returned, in UTF-8's reach: lone surrogates, as in the names of odd files, become escapes."""
+    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if not written.isascii():
+        try:
+            written.encode()
+        except UnicodeEncodeError:
+            return json.dumps(value, separators=(",", ":"))
+    return written
+
+
+def say(what: str) -> None:
+    """One line on the program's standard error, which may be closed: that is no reason to break a launch."""
+    try:
+        if sys.stderr is not None:
+            print(f"goproton: trace: {what}", file=sys.stderr)
+    except Exception:
+        pass
 
 
 def plain(value: Any) -> Any:
@@ -90,6 +110,26 @@ def classify(type_: type) -> int:
     return _TEXT
 
 
+def _shown(value: Any) -> str:
+    """str(value). Tensors in tuples are not printed: that would copy them from the GPU and wait, at each launch."""
+    if type(value) in (tuple, list) and _holds_tensors(value):
+        parts = ", ".join(map(_shown_inside, value)) + ("," if type(value) is tuple and len(value) == 1 else "")
+        return f"({parts})" if type(value) is tuple else f"[{parts}]"
+    return str(value)
+
+
+def _shown_inside(value: Any) -> str:
+    if _is_tensor(type(value)):
+        return f"Tensor(shape={tuple(value.shape)}, dtype={value.dtype}, device={str(value.device)!r})"
+    return _shown(value) if type(value) in (tuple, list) else repr(value)
+
+
+def _holds_tensors(value: Any, depth: int = 0) -> bool:
+    if type(value) in (tuple, list) and depth < 8:
+        return any(_holds_tensors(one, depth + 1) for one in value)
+    return _is_tensor(type(value))
+
+
 class Describer:
     """Descriptions of arguments.
 
@@ -107,7 +147,7 @@ class Describer:
 
     def inlined(self, value: Any) -> str:
         """The description of an argument, as JSON."""
-        return json.dumps(self.description(value), ensure_ascii=False, separators=(",", ":"))
+        return compact(self.description(value))
 
     def dtype(self, value: Any) -> int:
         """The number of a torch.dtype."""
@@ -126,7 +166,7 @@ class Describer:
             return {"type": type_.__name__, "value": plain(value)}
         if isinstance(value, str):
             return {"type": "str", "value": value, "length": len(value)}
-        shown = str(value)
+        shown = _shown(value)
         return {"type": type_.__name__, "repr": shown if len(shown) <= _LONGEST else shown[:_LONGEST] + "..."}
 
     def _tensor(self, value: Any) -> dict[str, Any]:

@@ -81,6 +81,9 @@ def init(
         raise ValueError(f"launches={launches!r} is not known: use True, 'profiled' or False")
     if compression not in ("zstd", "gzip", "none"):
         raise ValueError(f"compression={compression!r} is not known: use 'zstd', 'gzip' or 'none'")
+    if _library.forked():
+        raise RuntimeError("this process was forked after goproton had begun its work, and nothing is recorded in it: "
+                           "start it by multiprocessing's spawn or forkserver, or begin the trace in it alone")
     if _current is not None:
         raise RuntimeError(f"a trace is being written into {_current.folder} already: call goproton.trace.finalize() first")
     options = dict(launches=launches, kernels=kernels, full_source=full_source, statistics=statistics, tensors=tensors,
@@ -150,6 +153,7 @@ class Trace:
         _current, self._over = None, True
         if os.getpid() != self._pid:
             return {}  # a forked child: the trace is its parent's
+        self._say_what_was_replaced()
         self._detach()
         self._events.put_back()
         import atexit
@@ -169,9 +173,20 @@ class Trace:
                                  nvdisasm=_nvdisasm() if sass else "", status=_status)
         except OSError as error:
             raise OSError(f"{error}; choose another folder") from None
-        self._open(ring["ring"])
+        try:
+            self._open(ring["ring"])
+            self._listen()
+        except BaseException:
+            self._over = True
+            self._detach()
+            self._events.put_back()
+            _library.native.trace_close()
+            _library.call("trace.end", patience=0)  # or no other could begin
+            raise
         import atexit
         atexit.register(self.finalize)
+
+    def _listen(self) -> None:
         _imports.when_imported("triton", self._attach)
         if self._launches:
             _imports.when_imported("torch._inductor.config", self._ask_inductor)
@@ -196,9 +211,18 @@ class Trace:
 
     def _template(self, metadata: Any, name: str, arguments: dict[str, Any], carrier: Any) -> int:
         """The number of what the launches of a kernel share, 0 for kernels that are not traced."""
-        from ._trace_values import plain
         if not self._allowed(name):
             return 0
+        try:
+            return self._describe_kernel(metadata, name, arguments, carrier)
+        except Exception as error:
+            if not self._over:  # by another thread, meanwhile
+                from ._trace_events import complain
+                complain(f"launches of {name} are missing: {error!r}")
+            return 0
+
+    def _describe_kernel(self, metadata: Any, name: str, arguments: dict[str, Any], carrier: Any) -> int:
+        from ._trace_values import compact, plain
         shared: dict[str, Any] = {"name": name}
         if metadata is not None:
             shared.update(hash=str(getattr(metadata, "hash", "")), metadata=plain(metadata), args=list(arguments))
@@ -206,9 +230,17 @@ class Trace:
                 shared["inductor"] = json.loads(carrier.inductor)
             if shared["hash"] not in self._events.seen:
                 self._events.find(metadata)
-        return _define(json.dumps(shared, ensure_ascii=False, separators=(",", ":")))
+        return _define(compact(shared))
 
     def _attach(self) -> None:
+        # Called by `import triton` and by functions of TritonParse's: what goes wrong here must not break those.
+        try:
+            self._take_slots()
+        except Exception as error:
+            from ._trace_events import complain
+            complain(f"Triton is not listened to: {error!r}")
+
+    def _take_slots(self) -> None:
         """Takes Triton's slots: when Triton is imported, and again when another tool may have taken them."""
         if self._over or os.getpid() != self._pid:
             return
@@ -227,12 +259,21 @@ class Trace:
         if holder is not None and hasattr(holder, name):
             self._slots.append(Slot(holder, name, ours))
 
+    def _say_what_was_replaced(self) -> None:
+        from ._trace_values import say
+        for slot in self._slots:
+            if not slot.alive():
+                say(f"the program set triton.knobs' {slot.name} while it was traced: what came after is missing, unless its hook "
+                    "calls the one that was there; add to hooks in place of setting them, or begin the trace after that")
+
     def _detach(self) -> None:
         for slot in reversed(self._slots):
             slot.leave()
         self._slots.clear()
 
     def _ask_inductor(self) -> None:
+        if self._over or os.getpid() != self._pid:
+            return
         os.environ["TORCHINDUCTOR_RUN_JIT_POST_COMPILE_HOOK"] = "1"
         config = sys.modules["torch._inductor.config"]
         if hasattr(config, "run_jit_post_compile_hook"):

@@ -136,7 +136,7 @@ func ptxChain(fn *Function, pc uint64) string {
 	return ""
 }
 
-// all also asks for lines without their calls, and for lines of the PTX, of what is not in testdata: minutes.
+// all compares the cubins of all compilers, and asks for lines without their calls, and for lines of the PTX, too: minutes.
 var all = flag.Bool("all", false, "compare all cubins with nvdisasm in every way")
 
 // TestEveryInstructionAgainstNvdisasm compares the places of all instructions with what NVIDIA's tool says of them, and

@@ -1,7 +1,7 @@
-"""Compiles cubins for the comparison with NVIDIA's tools; no GPU is needed. Usage: make.py ORACLES FOLDER
+"""Compiles cubins for the comparison with NVIDIA's tools; no GPU is needed. Usage: make.py ORACLES FOLDER [NAME…]
 
 ORACLES is .venv/oracles, with the compilers that tools/oracles.txt names; what is missing there is left out. FOLDER gets one
-folder for each compiler, and keeps those that it has. A kernel that a compiler does not take is a line on stderr."""
+folder for each compiler, or for the NAMEs alone, and keeps those that it has. A kernel that a compiler does not take is a line on stderr."""
 import ctypes
 import fcntl
 import glob
@@ -37,7 +37,7 @@ def triton(folder, oracles, *targets):
 
 # Older assemblers write older tables. They take what Triton's newest compiler made, as far as it is not about newer GPUs.
 def ptxas(folder, oracles, version):
-    for ptx in sorted(glob.glob(f"{folder}/../triton-3.9.0/*.sm80.ptx")):
+    for ptx in sorted(glob.glob(f"{folder}/../triton-3.9.0-80/*.sm80.ptx")):
         name = os.path.basename(ptx).removesuffix(".ptx")
         with open(ptx) as f:
             older = re.sub(r'(?m)^\s*\.pragma "used_bytes_mask .*', "", re.sub(r"(?m)^\.version .*", ".version 7.8", f.read()))
@@ -76,7 +76,9 @@ def write(path, data):
 
 # folder, what it needs, then the function above and what it gets besides the folders
 JOBS = [
-    ("triton-3.9.0", "triton-3.9.0", "triton 80 90 100"),
+    ("triton-3.9.0-80", "triton-3.9.0", "triton 80"),
+    ("triton-3.9.0-90", "triton-3.9.0", "triton 90"),
+    ("triton-3.9.0-100", "triton-3.9.0", "triton 100"),
     ("triton-3.6.0", "triton-3.6.0", "triton 90"),
     ("ptxas-11.8", "triton-3.9.0 cupti-11.8", "ptxas 11.8"),
     ("ptxas-12.8", "triton-3.9.0 cupti-12.8", "ptxas 12.8"),
@@ -87,13 +89,13 @@ JOBS = [
 ]
 
 
-def make(oracles, folder):
+def make(oracles, folder, names):
     os.makedirs(folder, exist_ok=True)
     lock = open(f"{folder}/../.lock", "w")
     fcntl.flock(lock, fcntl.LOCK_EX)
     for name, needs, *calls in JOBS:
         final, part = f"{folder}/{name}", f"{folder}/{name}.part"
-        if os.path.isdir(final) or not all(os.path.isdir(f"{oracles}/{n}") for n in needs.split()):
+        if (names and name not in names) or os.path.isdir(final) or not all(os.path.isdir(f"{oracles}/{n}") for n in needs.split()):
             continue
         shutil.rmtree(part, ignore_errors=True)
         os.makedirs(part)
@@ -110,4 +112,4 @@ if __name__ == "__main__":
     if function:
         function(*sys.argv[2:])
     else:
-        make(*map(os.path.abspath, sys.argv[1:]))
+        make(*map(os.path.abspath, sys.argv[1:3]), sys.argv[3:])

@@ -19,6 +19,7 @@ import (
 	tree "github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/viewer/compare"
+	"github.com/goproton/goproton/viewer/joined"
 	"github.com/goproton/goproton/viewer/report"
 	"github.com/goproton/goproton/viewer/source"
 )
@@ -100,6 +101,9 @@ func (f *reportFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wri
 	if f.trace != "" {
 		if texts.Trace, err = openTrace(f.trace); err != nil {
 			return err
+		}
+		for _, note := range joined.OfTrace(texts.Trace, sources[len(sources)-1].Profile) {
+			fmt.Fprintf(stderr, "proton report: %s\n", note)
 		}
 	}
 	var page bytes.Buffer

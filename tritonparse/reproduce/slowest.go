@@ -27,6 +27,9 @@ type Slow struct {
 // reproduce: one whose tensors were recorded, if there is such a one. Where the profile does not tell launches apart, they
 // are whole kernels, by name.
 func Slowest(t *tritonparse.Trace, p *profile.Profile, most int) ([]Slow, error) {
+	if t.Records["launch"] == 0 {
+		return nil, Selection{}.nothing(t, 0, nil)
+	}
 	slow := byKind(p)
 	if len(slow) == 0 {
 		slow = byName(t, p)

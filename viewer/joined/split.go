@@ -19,6 +19,9 @@ func Split(p *profile.Profile, t *tritonparse.Trace) (notes []string, err error)
 	if err != nil {
 		return nil, err
 	}
+	if t != nil {
+		notes = OfTrace(t, p)
+	}
 	labels := j.labels()
 	p.Root.Walk(func(n *profile.Node, _ int) bool {
 		split(p, n, labels)

@@ -37,21 +37,20 @@ func (b *Brief) Record() (*LaunchRecord, error) {
 // times alone is not taken apart.
 func (t *Trace) EachBrief(do func(*Brief) error) error {
 	for _, f := range t.Files {
-		if err := eachBrief(f, do); err != nil {
+		if err := eachBrief(f, t.known, do); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func eachBrief(file string, do func(*Brief) error) error {
+func eachBrief(file string, known *patterns, do func(*Brief) error) error {
 	r, err := ndjson.Open(file)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	ids := map[string]int{}
-	var known patterns
 	type glance struct {
 		traits *traits
 		rec    ndjson.Record
@@ -111,6 +110,8 @@ type patterns struct {
 	of   map[*template]*pattern
 	size int // bytes of their records
 }
+
+func newPatterns() *patterns { return &patterns{in: interner{plain: true}} }
 
 // match finds the launch that a record is like and calls f with it and what differs; false if there is none.
 func (k *patterns) match(text []byte, f func(p *pattern, changes []change)) bool {

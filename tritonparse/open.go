@@ -24,6 +24,7 @@ type Trace struct {
 
 	compilations []*Compilation
 	byHash       map[string]*Compilation
+	known        *patterns
 	damages      []ndjson.Damage
 	damaged      int
 }
@@ -41,7 +42,7 @@ func Open(source string, o OpenOptions) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Trace{Source: source, Files: files, Records: map[string]int{}, byHash: map[string]*Compilation{}}
+	t := &Trace{Source: source, Files: files, Records: map[string]int{}, byHash: map[string]*Compilation{}, known: newPatterns()}
 	x := indexer{trace: t, options: o, seen: map[string]bool{}}
 	for _, f := range files {
 		if err := x.readFile(f); err != nil {
@@ -287,8 +288,7 @@ func Files(source string) ([]string, error) {
 type indexer struct {
 	trace   *Trace
 	options OpenOptions
-	file    string // that is read
-	known   patterns
+	file    string          // that is read
 	seen    map[string]bool // hashes of launches that were taken: only the first of each is kept
 }
 
@@ -326,7 +326,7 @@ func (x *indexer) readFile(file string) error {
 
 // another recognises a launch that is like one before.
 func (x *indexer) another(rec ndjson.Record) (e entry, ok bool) {
-	ok = x.known.match(rec.Text, func(p *pattern, changes []change) {
+	ok = x.trace.known.match(rec.Text, func(p *pattern, changes []change) {
 		e = entry{kind: "launch", hash: p.hash, name: p.name, launch: rec, recorded: p.marksOf(rec.Text, changes).values}
 	})
 	return e, ok
@@ -341,7 +341,7 @@ func (x *indexer) parse(file string, rec ndjson.Record, members []jsontext.Membe
 			e.compilation = newCompilation(file, rec, members, !x.options.NoTexts)
 		}
 	case "launch":
-		p := x.known.add(rec, members)
+		p := x.trace.known.add(rec, members)
 		e.hash, e.name, e.launch, e.recorded = p.hash, p.name, rec, p.marks.values
 	}
 	return e

@@ -289,7 +289,7 @@ func (c *change) read(in *interner, text []byte, l *leaf) bool {
 	switch {
 	case len(raw) > internFrom, raw[0] == '[':
 		c.value = *in.get(raw, l.role == theStack)
-	case jsontext.Canonical(raw):
+	case in.plain || jsontext.Canonical(raw):
 		c.value = value{text: raw, hashed: raw}
 	default:
 		c.value = *newValue(raw, l.role == theStack)
@@ -360,6 +360,7 @@ const internBudget = 8 << 20
 // interner shares templates, values and shapes between the workers.
 type interner struct {
 	sync.RWMutex
+	plain     bool // values that differ are wanted as they stand in the record
 	templates map[string]*template
 	values    map[string]*value
 	stacks    map[string]*value

@@ -66,6 +66,8 @@ type Specialisation struct {
 	Times       Times
 	Traced      int
 	Groups      []*Group // most time first
+
+	constexpr map[string]bool // names of parameters; nil before they were looked for
 }
 
 // Group is the launches of a specialisation with the same arguments.

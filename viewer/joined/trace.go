@@ -57,11 +57,13 @@ func (s *Specialisation) readMetadata(c *tritonparse.Compilation) {
 // describeGroup keeps what a launch says of its kind.
 func (b *builder) describeGroup(s *Specialisation, g *Group, l *tritonparse.LaunchRecord) {
 	g.Grid, g.File, g.Line, g.Note = slices.Clone(l.Grid), l.File, l.Line, strings.Clone(l.Note)
-	constexprs := constexprNames(s.Compilation)
+	if s.constexpr == nil {
+		s.constexpr = constexprNames(s.Compilation)
+	}
 	for i := range l.Args {
 		a := &l.Args[i]
 		setting := Setting{strings.Clone(a.Name), strings.Clone(a.Brief())}
-		if constexprs[a.Name] {
+		if s.constexpr[a.Name] {
 			if !slices.ContainsFunc(s.Constexprs, func(have Setting) bool { return have.Name == a.Name }) {
 				s.Constexprs = append(s.Constexprs, setting)
 			}

@@ -39,7 +39,7 @@ func assembly(text, comment string, files *Files, compat bool) []Entry {
 	lines := strings.Split(text, "\n")
 	r := &assemblyReader{comment: comment, files: files, compat: compat, table: map[string]string{}, chain: map[[3]string][3]string{}}
 	for _, l := range lines {
-		if m := r.match(asmFile, ".file", l); m != nil {
+		if m := match(asmFile, ".file", l); m != nil {
 			name := unescape(m[2])
 			if m[3] != "" {
 				name = joinPath(name, unescape(m[3]))
@@ -49,7 +49,7 @@ func assembly(text, comment string, files *Files, compat bool) []Entry {
 		if !compat {
 			continue
 		}
-		if m := r.match(asmLoc, ".loc", l); m != nil {
+		if m := match(asmLoc, ".loc", l); m != nil {
 			r.note(m)
 		}
 	}
@@ -60,7 +60,7 @@ func assembly(text, comment string, files *Files, compat bool) []Entry {
 }
 
 // match matches an expression that has a word in it: most lines have not.
-func (r *assemblyReader) match(e *regexp.Regexp, word, line string) []string {
+func match(e *regexp.Regexp, word, line string) []string {
 	if !strings.Contains(line, word) {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (r *assemblyReader) compatLines(lines []string) []Entry {
 		if trimmed == "" || strings.HasPrefix(trimmed, r.comment) {
 			continue
 		}
-		if m := r.match(asmLoc, ".loc", l); m != nil {
+		if m := match(asmLoc, ".loc", l); m != nil {
 			r.compatLoc(l, m)
 		}
 		if r.known {
@@ -166,7 +166,7 @@ func (r *assemblyReader) correctLines(lines []string) []Entry {
 			r.current, r.known = e, e.Line != 0
 			continue
 		}
-		if m := r.match(asmLoc, ".loc", l); m != nil {
+		if m := match(asmLoc, ".loc", l); m != nil {
 			r.note(m)
 			frames := r.frames(l, m)
 			r.current, r.known = inlined(frames)

@@ -33,7 +33,7 @@ func (m *Map) AppendJSON(out []byte) []byte {
 
 // Room is about how many bytes AppendJSON will write, rather too many.
 func (m *Map) Room() int {
-	const member, number = 200, 6
+	const member, number = 200, 5
 	n := 0
 	for i := range m.entries {
 		for k := range m.entries[i] {

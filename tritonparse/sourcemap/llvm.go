@@ -47,9 +47,9 @@ func LLVM(text string, _ *Files, compat bool) []Entry {
 		if strings.HasPrefix(l, "!") {
 			continue
 		}
-		m := llvmDebug.FindStringSubmatch(l)
-		if m == nil && !compat && strings.Contains(l, "#dbg_") {
-			m = llvmRecord.FindStringSubmatch(l)
+		m := match(llvmDebug, "!dbg !", l)
+		if m == nil && !compat {
+			m = match(llvmRecord, "#dbg_", l)
 		}
 		if m == nil {
 			continue
@@ -68,18 +68,18 @@ func readLLVMNodes(lines []string, compat bool) llvmNodes {
 		if !strings.HasPrefix(l, "!") {
 			continue
 		}
-		if m := llvmLocation.FindStringSubmatch(l); m != nil {
+		if m := match(llvmLocation, "!DILocation(", l); m != nil {
 			if compat && m[2] != "" {
 				continue
 			}
 			line, _ := strconv.Atoi(m[3])
 			column, _ := strconv.Atoi(m[4])
 			n.locations[m[1]] = llvmPlace{line, column, m[5], m[6]}
-		} else if m := llvmScope.FindStringSubmatch(l); m != nil {
+		} else if m := match(llvmScope, "!DI", l); m != nil {
 			f := llvmFields(m[3], compat)
 			line, _ := strconv.Atoi(f["line"])
 			n.scopes[m[1]] = llvmBlock{strings.TrimPrefix(f["file"], "!"), strings.TrimPrefix(f["scope"], "!"), line, m[2] == "Subprogram"}
-		} else if m := llvmFile.FindStringSubmatch(l); m != nil {
+		} else if m := match(llvmFile, "!DIFile(", l); m != nil {
 			f := llvmFields(m[2], compat)
 			n.files[m[1]] = joinPath(f["directory"], f["filename"])
 		}

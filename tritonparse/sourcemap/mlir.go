@@ -187,7 +187,7 @@ var mlirDef = regexp.MustCompile(`^\s*(#[A-Za-z_][\w.$-]*) = loc\((.*)\)\s*$`)
 func mlirCorrect(lines []string) []Entry {
 	t := &mlirTable{map[string]string{}, map[string][]Frame{}, map[string]bool{}}
 	for _, l := range lines {
-		if !strings.Contains(l, "#") {
+		if !strings.HasPrefix(strings.TrimSpace(l), "#") {
 			continue
 		}
 		if m := mlirDef.FindStringSubmatch(l); m != nil {

@@ -111,7 +111,7 @@ def record(name, pid, target, extra):
     writer.clear_logging_config()
     (trace,) = out.glob("*.ndjson")
     text = trace.read_text().replace(f'"pid":{os.getpid()}', f'"pid":{pid}')
-    for path in (sys.argv[1], str(here), str(pathlib.Path.home()), "/work/"):
+    for path in (sys.argv[1], str(here), str(pathlib.Path.home()), os.getcwd()):
         assert path not in text, f"a path of this machine: {path}"
     pathlib.Path(sys.argv[3], f"dedicated_log_triton_trace_{name}_.ndjson").write_text(text)
 

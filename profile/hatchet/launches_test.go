@@ -2,7 +2,6 @@ package hatchet
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,31 +11,7 @@ import (
 	"github.com/goproton/goproton/profile/internal/profiletest"
 )
 
-func TestLaunchesRoundTrip(t *testing.T) {
-	for seed := range uint64(300) {
-		p, want := profiletest.Random(seed), profiletest.Random(seed)
-		profiletest.Launch(p, seed)
-		profiletest.Launch(want, seed)
-		profiletest.Reduce(want, profiletest.Valid, profiletest.Finite)
-		var pretty, compact, again bytes.Buffer
-		if err := errors.Join(Write(&pretty, p), Compact(&compact, p)); err != nil {
-			t.Fatal(err)
-		}
-		for _, form := range []*bytes.Buffer{&pretty, &compact} {
-			back, err := Read(bytes.NewReader(form.Bytes()))
-			if err != nil {
-				t.Fatalf("profile %d: %v\n%s", seed, err, form)
-			}
-			if got, want := profiletest.Text(back), profiletest.Text(want); got != want {
-				t.Fatalf("profile %d: read back\n%s\nwant\n%s\nfrom\n%s", seed, got, want, form)
-			}
-			again.Reset()
-			if err := Write(&again, back); err != nil || again.String() != pretty.String() {
-				t.Fatalf("profile %d: a file that is read and written changes (error %v)", seed, err)
-			}
-		}
-	}
-}
+func TestLaunchesRoundTrip(t *testing.T) { roundTrips(t, profiletest.Launch) }
 
 // A file that is read in pieces has launches in all of them, and their kinds in the last.
 func TestLaunchesInPieces(t *testing.T) {

@@ -13,11 +13,15 @@ import (
 	"github.com/goproton/goproton/profile/internal/profiletest"
 )
 
-func TestSamplesRoundTrip(t *testing.T) {
+func TestSamplesRoundTrip(t *testing.T) { roundTrips(t, profiletest.Sample) }
+
+// roundTrips writes random profiles with what add puts into them, and reads them.
+func roundTrips(t *testing.T, add func(*profile.Profile, uint64)) {
+	t.Helper()
 	for seed := range uint64(300) {
 		p, want := profiletest.Random(seed), profiletest.Random(seed)
-		profiletest.Sample(p, seed)
-		profiletest.Sample(want, seed)
+		add(p, seed)
+		add(want, seed)
 		profiletest.Reduce(want, profiletest.Valid, profiletest.Finite)
 		var pretty, compact, again bytes.Buffer
 		if err := errors.Join(Write(&pretty, p), Compact(&compact, p)); err != nil {

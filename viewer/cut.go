@@ -3,6 +3,7 @@ package viewer
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -29,14 +30,16 @@ func (t *Table) cut(o *Options) error {
 	for r := range t.All() {
 		rows = append(rows, r)
 	}
+	keep := make([]bool, len(rows)) // by id
+	if o.elide {
+		rows = t.dropOthers(rows)
+	}
 	t.cutAsked = o.Threshold != 0 || o.Depth > 0
 	tail := o.elide && !t.cutAsked && o.Top == 0 && len(rows) > fitsScreen
 	if tail {
 		t.tail = t.smallest(rows)
 	}
-	keep := make([]bool, len(rows))
-	for i := len(rows) - 1; i >= 0; i-- { // children come after their parents
-		r := rows[i]
+	for _, r := range slices.Backward(rows) { // children come after their parents
 		r.Children, r.Hidden = divide(r.Children, func(c *Row) bool { return keep[c.id] })
 		if order != nil {
 			slices.SortStableFunc(r.Children, order)
@@ -54,6 +57,30 @@ func (t *Table) cut(o *Options) error {
 		return fmt.Errorf("no frame is left after --threshold %g; the largest has %.4g %s", o.Threshold, t.Root.Values[0], t.Columns[0].Unit)
 	}
 	return nil
+}
+
+// dropOthers takes rows out that have metrics, but none of those that are shown: lines of instruction samples, where times
+// are asked for. It returns the rows that stay, among them those that have nothing at all.
+func (t *Table) dropOthers(rows []*Row) []*Row {
+	dropped := make([]bool, len(rows)) // by id
+	for _, r := range slices.Backward(rows) {
+		below := len(r.Children)
+		r.Children, _ = divide(r.Children, func(c *Row) bool { return !dropped[c.id] })
+		measured := len(r.Node.Metrics) > 0 || below > 0
+		dropped[r.id] = r != t.Root && len(r.Children) == 0 && measured && t.isBlank(r)
+	}
+	kept, others := divide(rows, func(r *Row) bool { return !dropped[r.id] })
+	t.others = len(others)
+	return kept
+}
+
+func (t *Table) isBlank(r *Row) bool {
+	for i := range t.Columns {
+		if !math.IsNaN(r.Values[i]) || t.rawText(r, i) != "" {
+			return false
+		}
+	}
+	return math.IsNaN(r.Share)
 }
 
 // smallest is the part of what is shown below which rows are left out.

@@ -335,6 +335,12 @@ func (l *lines) footer() {
 	if l.table.elided > 0 {
 		notes = append(notes, l.marks.dots+": "+l.elision()+"; --all shows them")
 	}
+	switch n := l.table.others; {
+	case n == 1:
+		notes = append(notes, "1 frame has other metrics only and is not shown; --all shows it")
+	case n > 1:
+		notes = append(notes, fmt.Sprintf("%d frames have other metrics only and are not shown; --all shows them", n))
+	}
 	if whole := l.table.Root.Share; l.share != nil && l.bars && whole < 0.9995 {
 		notes = append(notes, fmt.Sprintf("the filters leave %s of the program's %s; shares are of all of it", percent(whole), l.table.ShareOf))
 	}

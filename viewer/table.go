@@ -23,6 +23,7 @@ type Table struct {
 	names    *namer
 	roofs    []Roof
 	cutAsked bool    // a threshold or a depth hides rows: who asked for that need not be told
+	others   int     // rows that were left out, since they have other metrics only
 	elided   int     // rows that were left out though nobody asked for it
 	tail     float64 // those with less than this part of what is shown
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mattn/go-runewidth"
+
 	"github.com/goproton/goproton/profile"
 )
 
@@ -71,8 +73,16 @@ func (p *printer) ir(rows []row, k *Kernel, l *Line, indent string) []row {
 	return rows
 }
 
+// mostIR is how much of a line of IR is shown unless its stage was asked for. A Hopper matrix instruction in PTX names 128
+// registers.
+const mostIR = 120
+
 func (p *printer) irRow(i IRLine, indent string, width int) row {
-	text := fmt.Sprintf("%s%s %s %s  %s", indent, p.marks.inlined, i.Stage, padLeft(i.Number, width), printable(strings.TrimSpace(i.Text)))
+	text := printable(strings.TrimSpace(i.Text))
+	if len(p.IRStages) == 0 && !p.All {
+		text = runewidth.Truncate(text, mostIR, p.marks.cut)
+	}
+	text = fmt.Sprintf("%s%s %s %s  %s", indent, p.marks.inlined, i.Stage, padLeft(i.Number, width), text)
 	return row{counts: i.Counts, text: text, color: faint}
 }
 

@@ -43,13 +43,13 @@ type printer struct {
 }
 
 type marks struct {
-	hot, gap, inlined, full string
-	parts                   []string
+	hot, gap, inlined, full, cut string
+	parts                        []string
 }
 
 var (
-	unicodeMarks = marks{"▶", "⋮", "↳", "█", []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"}}
-	asciiMarks   = marks{">", ":", "`-", "#", nil}
+	unicodeMarks = marks{"▶", "⋮", "↳", "█", "…", []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"}}
+	asciiMarks   = marks{">", ":", "`-", "#", "...", nil}
 )
 
 func newPrinter(w io.Writer, s *Samples, l *Listing) *printer {
@@ -63,13 +63,15 @@ func newPrinter(w io.Writer, s *Samples, l *Listing) *printer {
 // Print prints the source of the chosen kernels and returns what the reader should know besides.
 func Print(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
 	p := newPrinter(w, s, &l)
-	for i, k := range s.Kernels {
+	whole, twins := p.listed()
+	for i, k := range whole {
 		if i > 0 {
 			p.line("")
 		}
 		p.head(k)
 		p.source(k)
 	}
+	p.twins(twins)
 	p.others()
 	return append(s.Notes(), p.notes...), p.out.Flush()
 }
@@ -228,11 +230,7 @@ func (p *printer) fit(text string, before int) string {
 	if p.Width <= 0 {
 		return text
 	}
-	dots := "…"
-	if p.ASCII {
-		dots = "..."
-	}
-	return runewidth.Truncate(text, max(p.Width-before, 20), dots)
+	return runewidth.Truncate(text, max(p.Width-before, 20), p.marks.cut)
 }
 
 // wrapped prints a text over several lines if it is too long for one.

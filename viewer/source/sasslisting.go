@@ -15,7 +15,8 @@ import (
 // PrintSASS prints the instructions of the chosen kernels and returns what the reader should know besides.
 func PrintSASS(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
 	p := newPrinter(w, s, &l)
-	for i, k := range s.Kernels {
+	whole, twins := p.listed()
+	for i, k := range whole {
 		if i > 0 {
 			p.line("")
 		}
@@ -23,6 +24,7 @@ func PrintSASS(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
 		p.line("")
 		p.instructions(k)
 	}
+	p.twins(twins)
 	p.others()
 	return append(s.Notes(), p.notes...), p.out.Flush()
 }

@@ -16,36 +16,49 @@ type LaunchKind struct {
 type LaunchTimes struct {
 	Kind   int // position in Profile.Launches
 	Device int // ordinal within the process
+	Durations
+}
 
+// Durations sums how long launches ran.
+type Durations struct {
 	Count, Nanos uint64  // launches, and the time that they ran
 	Least, Most  uint64  // the shortest and the longest, in ns; 0 if none could be timed
 	Times        *Sketch // how long each ran; nil when it was not collected
 }
 
 // Check says what is wrong with sums that were not made by Add alone, such as those of a file.
-func (l *LaunchTimes) Check() error {
+func (d *Durations) Check() error {
 	switch {
-	case l.Least > l.Most:
-		return fmt.Errorf("the shortest took %d ns and the longest %d", l.Least, l.Most)
-	case l.Times != nil && l.Times.Count > l.Count:
-		return fmt.Errorf("%d launches have %d times", l.Count, l.Times.Count)
+	case d.Least > d.Most:
+		return fmt.Errorf("the shortest took %d ns and the longest %d", d.Least, d.Most)
+	case d.Times != nil && d.Times.Count > d.Count:
+		return fmt.Errorf("%d launches have %d times", d.Count, d.Times.Count)
 	}
 	return nil
 }
 
-// Add adds launches of the same kind.
-func (l *LaunchTimes) Add(o *LaunchTimes) {
+// Add adds other launches. Those of which none could be timed say nothing of the shortest and the longest: a 0 of theirs
+// is no time that a launch took, so that the bounds are those of the launches that were timed.
+func (d *Durations) Add(o *Durations) {
 	switch {
-	case l.Most == 0:
-		l.Least, l.Most = o.Least, o.Most
+	case d.Most == 0:
+		d.Least, d.Most = o.Least, o.Most
 	case o.Most > 0:
-		l.Least, l.Most = min(l.Least, o.Least), max(l.Most, o.Most)
+		d.Least, d.Most = min(d.Least, o.Least), max(d.Most, o.Most)
 	}
-	l.Count += o.Count
-	l.Nanos += o.Nanos
-	if l.Times == nil {
-		l.Times = o.Times.Clone()
+	d.Count += o.Count
+	d.Nanos += o.Nanos
+	if d.Times == nil {
+		d.Times = o.Times.Clone()
 	} else {
-		l.Times.Merge(o.Times)
+		d.Times.Merge(o.Times)
 	}
+}
+
+// Average is the time of one launch in ns, 0 if there is none.
+func (d *Durations) Average() float64 {
+	if d.Count == 0 {
+		return 0
+	}
+	return float64(d.Nanos) / float64(d.Count)
 }

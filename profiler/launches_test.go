@@ -36,7 +36,10 @@ func TestTracedLaunchesReachTheFile(t *testing.T) {
 		t.Errorf("%s says that the trace is in %q", filepath.Base(files[0]), got)
 	}
 	got := p.Root.Child("add").Launches
-	want := []profile.LaunchTimes{{Kind: 0, Count: 1, Nanos: 100, Least: 100, Most: 100}, {Kind: 1, Count: 2, Nanos: 500, Least: 200, Most: 300}}
+	want := []profile.LaunchTimes{
+		{Kind: 0, Durations: profile.Durations{Count: 1, Nanos: 100, Least: 100, Most: 100}},
+		{Kind: 1, Durations: profile.Durations{Count: 2, Nanos: 500, Least: 200, Most: 300}},
+	}
 	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("launches %+v, want %+v", got, want)
 	}

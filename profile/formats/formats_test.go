@@ -320,7 +320,7 @@ func TestJoinLaunches(t *testing.T) {
 			p.Launches = append(p.Launches, profile.LaunchKind{ID: id, Kernel: "k", PID: 1, Function: 2})
 			times := &profile.Sketch{}
 			times.Add(nanos)
-			n.Launches = append(n.Launches, profile.LaunchTimes{Kind: i, Count: 1, Nanos: nanos, Least: nanos, Most: nanos, Times: times})
+			n.Launches = append(n.Launches, profile.LaunchTimes{Kind: i, Durations: profile.Durations{Count: 1, Nanos: nanos, Least: nanos, Most: nanos, Times: times}})
 		}
 		return p
 	}

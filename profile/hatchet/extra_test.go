@@ -156,7 +156,7 @@ func TestUpstreamSkipsExtraKeys(t *testing.T) {
 		profiletest.Sample(p, seed)
 		leaf.Samples = []profile.FunctionSamples{{PCs: []profile.PCSamples{{Offset: 16, Stalls: []profile.Stall{{Samples: 3}}}}}}
 		profiletest.Launch(p, seed)
-		leaf.Launches = []profile.LaunchTimes{{Count: 1, Nanos: 7, Least: 7, Most: 7}}
+		leaf.Launches = []profile.LaunchTimes{{Durations: profile.Durations{Count: 1, Nanos: 7, Least: 7, Most: 7}}}
 		full := writeTo(t, filepath.Join(dir, "with"+string(rune('a'+seed))), p)
 		for _, key := range []string{`"times"`, `"info"`, `"samples"`, `"sampling"`, `"launches"`, `"launch_kinds"`} {
 			if !bytes.Contains(full, []byte(key)) {

@@ -54,8 +54,8 @@ func launchedProfile() *profile.Profile {
 	}
 	hash := strings.Repeat("0123456789abcdef", 4)
 	k := &profile.Node{Name: "matmul", Launches: []profile.LaunchTimes{
-		{Kind: 0, Count: 3, Nanos: 27250, Least: 9000, Most: 9150, Times: times},
-		{Kind: 1, Device: 1, Count: 1, Nanos: 51000, Least: 51000, Most: 51000},
+		{Kind: 0, Durations: profile.Durations{Count: 3, Nanos: 27250, Least: 9000, Most: 9150, Times: times}},
+		{Kind: 1, Device: 1, Durations: profile.Durations{Count: 1, Nanos: 51000, Least: 51000, Most: 51000}},
 	}}
 	k.Set("time (ns)", profile.IntValue(78250))
 	k.Set("count", profile.IntValue(4))

@@ -17,7 +17,7 @@ func launchSums(p *profile.Profile) map[string]profile.LaunchTimes {
 			key := fmt.Sprintf("%s %+v on %d", n.Name, p.Launches[l.Kind], l.Device)
 			have := sums[key]
 			l.Kind = 0
-			have.Add(&l)
+			have.Add(&l.Durations)
 			have.Device = l.Device
 			sums[key] = have
 		}
@@ -39,7 +39,7 @@ func TestLaunchesAddUp(t *testing.T) {
 			for key, l := range launchSums(p) {
 				have := want[key]
 				device := l.Device
-				have.Add(&l)
+				have.Add(&l.Durations)
 				have.Device = device
 				want[key] = have
 			}

@@ -78,11 +78,11 @@ func (f *launchFreezer) node(out *profile.Node, n *node) {
 	})
 	for _, key := range sorted {
 		l := n.launches[key]
-		times := profile.LaunchTimes{Kind: f.kind(key.tag), Device: int(key.device), Count: l.count, Nanos: l.nanos, Times: l.times.Clone()}
+		all := profile.Durations{Count: l.count, Nanos: l.nanos, Times: l.times.Clone()}
 		if l.least <= l.most {
-			times.Least, times.Most = l.least, l.most
+			all.Least, all.Most = l.least, l.most
 		}
-		out.Launches = append(out.Launches, times)
+		out.Launches = append(out.Launches, profile.LaunchTimes{Kind: f.kind(key.tag), Device: int(key.device), Durations: all})
 	}
 }
 

@@ -239,8 +239,12 @@ func TestTimes(t *testing.T) {
 	if got := TimeOf(named, c); got != nil {
 		t.Errorf("by name in a profile that knows hashes: %+v", got)
 	}
-	named.Root.Children[0].Launches = []profile.LaunchTimes{{Kind: 1, Count: 2, Nanos: 100, Least: 40, Most: 60}, {Kind: 0, Count: 1, Nanos: 800}}
-	if got := TimeOf(named, c); got == nil || *got != (Time{Launches: 2, Nanos: 100, Least: 40, Most: 60}) {
+	named.Root.Children[0].Launches = []profile.LaunchTimes{
+		{Kind: 1, Durations: profile.Durations{Count: 2, Nanos: 100, Least: 40, Most: 60}},
+		{Kind: 0, Durations: profile.Durations{Count: 1, Nanos: 800}},
+		{Kind: 1, Device: 1, Durations: profile.Durations{Count: 1}}, // no time of it is known, so no shortest either
+	}
+	if got := TimeOf(named, c); got == nil || *got != (Time{Launches: 3, Nanos: 100, Least: 40, Most: 60}) {
 		t.Errorf("by hash: %+v", got)
 	}
 	if TimeOf(nil, c) != nil {

@@ -27,19 +27,14 @@ func TimeOf(p *profile.Profile, c *tritonparse.Compilation) *Time {
 	if p == nil {
 		return nil
 	}
-	byHash, byName := &Time{}, &Time{ByName: true}
+	var byHash profile.Durations
+	byName := &Time{ByName: true}
 	eachNode(p.Root, func(n *profile.Node) {
 		for i := range n.Launches {
 			l := &n.Launches[i]
-			if l.Kind < 0 || l.Kind >= len(p.Launches) || p.Launches[l.Kind].Hash != c.Hash {
-				continue
+			if l.Kind >= 0 && l.Kind < len(p.Launches) && p.Launches[l.Kind].Hash == c.Hash {
+				byHash.Add(&l.Durations)
 			}
-			if byHash.Launches == 0 || l.Least < byHash.Least {
-				byHash.Least = l.Least
-			}
-			byHash.Launches += l.Count
-			byHash.Nanos += float64(l.Nanos)
-			byHash.Most = max(byHash.Most, l.Most)
 		}
 		if n.Name != c.Name {
 			return
@@ -54,8 +49,8 @@ func TimeOf(p *profile.Profile, c *tritonparse.Compilation) *Time {
 		}
 	})
 	switch {
-	case byHash.Launches > 0:
-		return byHash
+	case byHash.Count > 0:
+		return &Time{Launches: byHash.Count, Nanos: float64(byHash.Nanos), Least: byHash.Least, Most: byHash.Most}
 	case byName.Launches > 0 && len(p.Launches) == 0:
 		return byName
 	}

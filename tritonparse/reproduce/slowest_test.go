@@ -21,9 +21,12 @@ func TestSlowestKinds(t *testing.T) {
 		}
 		kinds = append(kinds, profile.LaunchKind{ID: l.Kind, Kernel: l.Name, Hash: l.Hash})
 	}
+	took := func(kind int, count, nanos uint64) profile.LaunchTimes {
+		return profile.LaunchTimes{Kind: kind, Durations: profile.Durations{Count: count, Nanos: nanos}}
+	}
 	p := &profile.Profile{Launches: kinds, Root: &profile.Node{Children: []*profile.Node{
-		{Launches: []profile.LaunchTimes{{Kind: 0, Count: 1, Nanos: 50}, {Kind: 2, Count: 1, Nanos: 30}}},
-		{Launches: []profile.LaunchTimes{{Kind: 1, Count: 1, Nanos: 10}, {Kind: 2, Count: 2, Nanos: 30}, {Kind: 9}}},
+		{Launches: []profile.LaunchTimes{took(0, 1, 50), took(2, 1, 30)}},
+		{Launches: []profile.LaunchTimes{took(1, 1, 10), took(2, 2, 30), took(9, 0, 0)}},
 	}}}
 	slow, err := Slowest(trace, p, 2)
 	if err != nil {

@@ -48,8 +48,8 @@ type Join struct {
 // Kernel is a kernel by its name.
 type Kernel struct {
 	Name   string
-	Times  Times // of all launches
-	Traced int   // launches in the trace
+	Times  profile.Durations // of all launches that were measured
+	Traced int               // launches in the trace
 
 	Specialisations []*Specialisation // most time first
 }
@@ -63,7 +63,7 @@ type Specialisation struct {
 	Options     []Setting // num_warps, num_stages …
 	Registers   int       // per thread; 0 if neither the samples nor a binary tell
 	Shared      int       // bytes of shared memory per block; -1 if that is not known
-	Times       Times
+	Times       profile.Durations
 	Traced      int
 	Groups      []*Group // most time first
 
@@ -77,7 +77,7 @@ type Group struct {
 	Arguments []Setting // all of them, in a few characters each; nil if the trace does not have the launch
 	Note      string    // of the trace, why there are no arguments
 	Label     string    // what tells it from the others: M=1024 N=1024 K=512
-	Times     Times
+	Times     profile.Durations
 	Traced    int
 	File      string // of the trace, with the first launch of this kind
 	Line      int    // of that record
@@ -89,37 +89,6 @@ type Setting struct {
 	Name, Value string
 }
 
-// Times are of launches that were measured.
-type Times struct {
-	Count, Nanos uint64
-	Least, Most  uint64 // 0 if that is not known
-	Spread       *profile.Sketch
-}
-
-// Average is the time of one launch in ns, 0 if none was measured.
-func (t Times) Average() float64 {
-	if t.Count == 0 {
-		return 0
-	}
-	return float64(t.Nanos) / float64(t.Count)
-}
-
-func (t *Times) add(o Times) {
-	switch {
-	case t.Count == 0:
-		t.Least, t.Most = o.Least, o.Most
-	case o.Count > 0:
-		t.Least, t.Most = min(t.Least, o.Least), max(t.Most, o.Most)
-	}
-	t.Count += o.Count
-	t.Nanos += o.Nanos
-	if t.Spread == nil {
-		t.Spread = o.Spread.Clone()
-	} else {
-		t.Spread.Merge(o.Spread)
-	}
-}
-
 // key tells kinds of launches apart.
 type key struct{ hash, id string }
 
@@ -129,7 +98,7 @@ type builder struct {
 	kernels map[string]*Kernel
 	specs   map[string]*Specialisation // by hash
 	groups  map[key]*Group
-	byName  map[string]Times // of kernels whose launches the profile does not tell apart
+	byName  map[string]*profile.Durations // of kernels whose launches the profile does not tell apart
 	work    worker
 	wanted  *regexp.Regexp
 }
@@ -141,7 +110,7 @@ func New(o Options) (*Join, error) {
 	}
 	b := builder{
 		Join: &Join{options: o}, kernels: map[string]*Kernel{}, specs: map[string]*Specialisation{}, groups: map[key]*Group{},
-		byName: map[string]Times{}, work: worker{profile: o.Profile},
+		byName: map[string]*profile.Durations{}, work: worker{profile: o.Profile},
 	}
 	var err error
 	if b.wanted, err = regexp.Compile(o.Kernel); err != nil {
@@ -198,22 +167,22 @@ func (b *builder) group(s *Specialisation, id string) *Group {
 
 // order sorts everything by time, and where there is none by launches.
 func (b *builder) order() {
-	more := func(t, u Times, traced, other int) int {
+	more := func(t, u *profile.Durations, traced, other int) int {
 		return cmp.Or(cmp.Compare(u.Nanos, t.Nanos), cmp.Compare(u.Count, t.Count), cmp.Compare(other, traced))
 	}
 	for _, k := range b.kernels {
 		b.Kernels = append(b.Kernels, k)
 		for _, s := range k.Specialisations {
 			slices.SortFunc(s.Groups, func(x, y *Group) int {
-				return cmp.Or(more(x.Times, y.Times, x.Traced, y.Traced), cmp.Compare(x.Line, y.Line), cmp.Compare(x.ID, y.ID))
+				return cmp.Or(more(&x.Times, &y.Times, x.Traced, y.Traced), cmp.Compare(x.Line, y.Line), cmp.Compare(x.ID, y.ID))
 			})
 		}
 		slices.SortFunc(k.Specialisations, func(x, y *Specialisation) int {
-			return cmp.Or(more(x.Times, y.Times, x.Traced, y.Traced), cmp.Compare(x.Hash, y.Hash))
+			return cmp.Or(more(&x.Times, &y.Times, x.Traced, y.Traced), cmp.Compare(x.Hash, y.Hash))
 		})
 	}
 	slices.SortFunc(b.Kernels, func(x, y *Kernel) int {
-		return cmp.Or(more(x.Times, y.Times, x.Traced, y.Traced), cmp.Compare(x.Name, y.Name))
+		return cmp.Or(more(&x.Times, &y.Times, x.Traced, y.Traced), cmp.Compare(x.Name, y.Name))
 	})
 }
 

@@ -90,7 +90,7 @@ func profileOf(t *testing.T, trace *tritonparse.Trace) *profile.Profile {
 		n++
 		for i := range node.Launches {
 			if node.Launches[i].Kind == at {
-				node.Launches[i].Add(&profile.LaunchTimes{Count: 1, Nanos: ns, Least: ns, Most: ns})
+				node.Launches[i].Add(&profile.Durations{Count: 1, Nanos: ns, Least: ns, Most: ns})
 			}
 		}
 		node.Set(timeMetric, profile.IntValue(int64(amount(node, timeMetric)+ns)))

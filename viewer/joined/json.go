@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/source"
 )
 
@@ -72,7 +73,7 @@ func (j *Join) PrintJSON(w io.Writer, l source.Listing) error {
 	j.AddSources(l.Files)
 	doc := jsonDocument{Schema: "goproton.joined/1", GPUTime: j.Nanos, Kernels: []jsonKernel{}, Notes: j.Notes}
 	for _, k := range j.Kernels {
-		out := jsonKernel{Name: k.Name, jsonTimes: timesJSON(k.Times, k.Traced), Specialisations: []jsonSpecialisation{}}
+		out := jsonKernel{Name: k.Name, jsonTimes: timesJSON(&k.Times, k.Traced), Specialisations: []jsonSpecialisation{}}
 		for _, s := range k.Specialisations {
 			out.Specialisations = append(out.Specialisations, s.json())
 		}
@@ -109,10 +110,10 @@ func (j *Join) allUnsampled() (all *source.Samples) {
 	return all
 }
 
-func timesJSON(t Times, traced int) jsonTimes {
+func timesJSON(t *profile.Durations, traced int) jsonTimes {
 	out := jsonTimes{Launches: t.Count, Traced: traced, Total: t.Nanos, Average: t.Average(), Least: t.Least, Most: t.Most}
-	if t.Spread != nil && t.Spread.Count > 0 && t.Spread.Count == t.Count {
-		median := t.Spread.Quantile(0.5)
+	if t.Times != nil && t.Times.Count > 0 && t.Times.Count == t.Count {
+		median := t.Times.Quantile(0.5)
 		out.Median = &median
 	}
 	return out
@@ -121,14 +122,14 @@ func timesJSON(t Times, traced int) jsonTimes {
 func (s *Specialisation) json() jsonSpecialisation {
 	out := jsonSpecialisation{
 		Hash: s.Hash, Label: s.Label, InTrace: s.Compilation != nil, Constexprs: settingsJSON(s.Constexprs), Options: settingsJSON(s.Options),
-		Registers: s.Registers, jsonTimes: timesJSON(s.Times, s.Traced), Groups: []jsonGroup{},
+		Registers: s.Registers, jsonTimes: timesJSON(&s.Times, s.Traced), Groups: []jsonGroup{},
 	}
 	if s.Shared >= 0 {
 		out.Shared = &s.Shared
 	}
 	for _, g := range s.Groups {
 		one := jsonGroup{
-			ID: g.ID, Label: g.Label, Grid: g.Grid, File: g.File, jsonTimes: timesJSON(g.Times, g.Traced),
+			ID: g.ID, Label: g.Label, Grid: g.Grid, File: g.File, jsonTimes: timesJSON(&g.Times, g.Traced),
 			Bytes: g.Work.Bytes, BytesFrom: g.Work.BytesFrom, Flops: g.Work.Flops, FlopsFrom: g.Work.FlopsFrom, Type: g.Work.Type,
 			BytesPerSecond: g.Work.BytesPerSecond, FlopsPerSecond: g.Work.FlopsPerSecond, Roof: g.Work.Roof, Bound: g.Work.Bound,
 		}

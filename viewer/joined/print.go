@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/internal/grid"
 	"github.com/goproton/goproton/viewer/source"
@@ -248,7 +249,7 @@ func (t *table) head() ([]string, string) {
 }
 
 // times are the cells that every row has.
-func (t *table) times(of Times, traced int) []string {
+func (t *table) times(of *profile.Durations, traced int) []string {
 	if of.Count == 0 {
 		cells := []string{fmt.Sprint(traced)}
 		if t.timed {
@@ -284,7 +285,7 @@ func (t *table) work(w Work) (cells []string) {
 }
 
 func (t *table) specialisation(s *Specialisation) {
-	cells := append(t.times(s.Times, s.Traced), t.work(Work{})...)
+	cells := append(t.times(&s.Times, s.Traced), t.work(Work{})...)
 	if t.registers {
 		cells = append(cells, known(s.Registers, s.Registers > 0))
 	}
@@ -309,7 +310,7 @@ func known(n int, is bool) string {
 }
 
 func (t *table) group(g *Group) {
-	cells := append(t.times(g.Times, g.Traced), t.work(g.Work)...)
+	cells := append(t.times(&g.Times, g.Traced), t.work(g.Work)...)
 	name := g.Label
 	if len(g.Grid) > 0 && !strings.Contains(name, "grid=") {
 		name += " grid=" + gridText(g.Grid)
@@ -319,11 +320,11 @@ func (t *table) group(g *Group) {
 
 // rest sums up the kinds that are not shown.
 func (t *table) rest(groups []*Group) {
-	var sum Times
+	var sum profile.Durations
 	traced := 0
 	for _, g := range groups {
-		sum.add(g.Times)
+		sum.Add(&g.Times)
 		traced += g.Traced
 	}
-	t.row(t.times(sum, traced), fmt.Sprintf("  %d more kinds of launches; --all shows them", len(groups)))
+	t.row(t.times(&sum, traced), fmt.Sprintf("  %d more kinds of launches; --all shows them", len(groups)))
 }

@@ -31,9 +31,10 @@ func (b *builder) readProfile() error {
 		}
 		// Without kinds a node is known by the kernel's name, which is a frame of its own unless a hook named the launch.
 		if k := b.kernels[n.Name]; k != nil && amount(n, timeMetric) > 0 {
-			t := b.byName[n.Name]
-			t.add(Times{Count: amount(n, countMetric), Nanos: amount(n, timeMetric), Least: least(n), Most: most(n), Spread: n.Times})
-			b.byName[n.Name] = t
+			if b.byName[n.Name] == nil {
+				b.byName[n.Name] = &profile.Durations{}
+			}
+			b.byName[n.Name].Add(durations(n))
 		}
 	})
 	for name, t := range b.byName {
@@ -52,31 +53,30 @@ func (b *builder) launches(n *profile.Node) {
 		if name == "" {
 			name = n.Name
 		}
-		t := Times{l.Count, l.Nanos, l.Least, l.Most, l.Times}
 		k := b.kernel(name)
-		k.Times.add(t)
+		k.Times.Add(&l.Durations)
 		if kind.Hash == "" {
 			continue // of those that found no number only the node is known
 		}
 		s := b.spec(kind.Hash, name)
-		s.Times.add(t)
+		s.Times.Add(&l.Durations)
 		g := b.group(s, kind.ID)
-		g.Times.add(t)
+		g.Times.Add(&l.Durations)
 		b.work.measured(g, n, l)
 	}
 }
 
 // untold adds launches that are known by the kernel's name only. With one specialisation they are that one's, and with one
 // kind of launch that kind's.
-func (b *builder) untold(k *Kernel, t Times) {
-	k.Times.add(t)
+func (b *builder) untold(k *Kernel, t *profile.Durations) {
+	k.Times.Add(t)
 	if len(k.Specialisations) != 1 {
 		return
 	}
 	s := k.Specialisations[0]
-	s.Times.add(t)
+	s.Times.Add(t)
 	if len(s.Groups) == 1 {
-		s.Groups[0].Times.add(t)
+		s.Groups[0].Times.Add(t)
 		b.work.device(s.Groups[0], 0)
 	}
 }
@@ -84,18 +84,13 @@ func (b *builder) untold(k *Kernel, t Times) {
 // told reports whether the profile tells launches apart.
 func (b *builder) told() bool { return b.options.Profile != nil && len(b.options.Profile.Launches) > 0 }
 
-func least(n *profile.Node) uint64 {
-	if n.Times == nil {
-		return 0
+// durations are those of all launches at a node.
+func durations(n *profile.Node) *profile.Durations {
+	d := &profile.Durations{Count: amount(n, countMetric), Nanos: amount(n, timeMetric), Times: n.Times}
+	if n.Times != nil {
+		d.Least, d.Most = n.Times.Min, n.Times.Max
 	}
-	return n.Times.Min
-}
-
-func most(n *profile.Node) uint64 {
-	if n.Times == nil {
-		return 0
-	}
-	return n.Times.Max
+	return d
 }
 
 func amount(n *profile.Node, metric string) uint64 {

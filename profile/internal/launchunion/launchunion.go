@@ -78,7 +78,7 @@ func Join(a, b []profile.LaunchTimes) []profile.LaunchTimes {
 		l := (*from)[0]
 		*from = (*from)[1:]
 		if n := len(out); n > 0 && compare(out[n-1], l) == 0 {
-			out[n-1].Add(&l)
+			out[n-1].Add(&l.Durations)
 			continue
 		}
 		out = append(out, l)

@@ -23,7 +23,7 @@ func Launch(p *profile.Profile, seed uint64) {
 	p.Root.Walk(func(n *profile.Node, _ int) bool {
 		for kind := range p.Launches {
 			for device := range r.IntN(3) {
-				l := profile.LaunchTimes{Kind: kind, Device: device, Count: uint64(r.Int64()), Nanos: uint64(r.Int64())}
+				l := profile.LaunchTimes{Kind: kind, Device: device, Durations: profile.Durations{Count: uint64(r.Int64()), Nanos: uint64(r.Int64())}}
 				l.Least, l.Most = g.bounds()
 				if r.IntN(3) == 0 {
 					l.Times = g.sketch()

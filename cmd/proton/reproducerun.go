@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/goproton/goproton/internal/run"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/reproduce"
@@ -20,11 +22,14 @@ import (
 
 func isScript(source string) bool { return filepath.Ext(source) == ".py" }
 
-func (f *reproduceFlags) python() string {
-	if f.options.Python != "" {
-		return f.options.Python
+// interpreter runs scripts. It finds the goproton package, as the program did under proton run: a script may import that
+// program for its kernel.
+func (f *reproduceFlags) interpreter(python string) reproduce.Interpreter {
+	in := reproduce.Interpreter{Python: cmp.Or(python, "python3")}
+	if self, err := os.Executable(); err == nil {
+		in.Env = run.FindLayout(self, os.Getenv).Environment(os.Environ())
 	}
-	return "python3"
+	return in
 }
 
 // runScript runs what was written. A benchmark runs alone first, then under proton run: sampling would disturb its times.
@@ -33,14 +38,15 @@ func (f *reproduceFlags) runScript(r *reproduce.Result, stdout, stderr io.Writer
 		if err := printReproduced(stderr, r); err != nil {
 			return err
 		}
-		cmd := exec.Command(f.python(), r.Script)
+		in := f.interpreter(f.options.Python)
+		cmd := in.Command(r.Script)
 		cmd.Stdout, cmd.Stderr = stdout, stderr
 		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("run %s with %s: %w", r.Script, f.python(), err)
+			return fmt.Errorf("run %s with %s: %w", r.Script, in.Python, err)
 		}
 		return nil
 	}
-	m, said, err := reproduce.Measure(f.python(), r.Script)
+	m, said, err := reproduce.Measure(f.interpreter(f.options.Python), r.Script)
 	if err != nil {
 		return err
 	}
@@ -71,16 +77,16 @@ func (f *reproduceFlags) profileScript(r *reproduce.Result) (string, error) {
 	stem := strings.TrimSuffix(r.Script, ".py")
 	var text strings.Builder
 	for _, each := range []struct{ mode, suffix string }{{"", "_profile"}, {"pcsampling", "_samples"}} {
-		run := []string{"run", "-n", stem + each.suffix}
+		record := []string{"run", "-n", stem + each.suffix}
 		view := []string{"viewer", "-m", "util,tflop/s,gbyte/s,avg_time/us,count", "-i", regexp.QuoteMeta(r.Kernel), stem + each.suffix + ".hatchet"}
 		if each.mode != "" {
-			run = append(run, "-m", each.mode)
+			record = append(record, "-m", each.mode)
 			view = []string{"viewer", "--source", stem + each.suffix + ".hatchet"}
 		}
 		if f.options.Python != "" {
-			run = append(run, "--python", f.options.Python)
+			record = append(record, "--python", f.options.Python)
 		}
-		if _, err := output(self, append(run, r.Script, "--launches", "100")...); err != nil {
+		if _, err := output(self, append(record, r.Script, "--launches", "100")...); err != nil {
 			return text.String(), err
 		}
 		shown, err := output(self, view...)
@@ -106,11 +112,8 @@ func output(program string, args ...string) (string, error) {
 
 // runComparison runs the scripts of two sides in turns.
 func (f *reproduceFlags) runComparison(source string, selection reproduce.Selection, stdout, stderr io.Writer) error {
-	a := &reproduce.Side{Name: "A", Python: f.python()}
-	b := &reproduce.Side{Name: "B", Python: f.python2}
-	if b.Python == "" {
-		b.Python = a.Python
-	}
+	a := &reproduce.Side{Name: "A", Interpreter: f.interpreter(f.options.Python)}
+	b := &reproduce.Side{Name: "B", Interpreter: f.interpreter(cmp.Or(f.python2, f.options.Python))}
 	launch, err := f.side(a, source, selection, nil, stderr)
 	if err != nil {
 		return fmt.Errorf("side A: %w", err)

@@ -84,6 +84,19 @@ func FindLayout(executable string, env func(string) string) Layout {
 	return layout
 }
 
+// Environment adds to a list of variables what Python needs to import goproton. Nothing is recorded there unless the program
+// asks for it.
+func (l Layout) Environment(base []string) []string {
+	vars := variables{list: append([]string(nil), base...)}
+	if l.Python != "" {
+		vars.prepend("PYTHONPATH", l.Python)
+	}
+	if l.Library != "" {
+		vars.set("PROTON_LIB", l.Library)
+	}
+	return vars.list
+}
+
 // environment adds to a list of variables what makes the runtime load itself: Python processes find our
 // sitecustomize first, and the CUDA driver loads the library into every other process that initialises it.
 func environment(base []string, config Config, layout Layout) (list, warnings []string, err error) {

@@ -63,15 +63,28 @@ type Check struct {
 	Source   string  `json:"source,omitempty"`
 }
 
+// Interpreter is a Python that scripts run with.
+type Interpreter struct {
+	Python string
+	Env    []string `json:"-"` // nil: this process's
+}
+
+// Command runs a script.
+func (in Interpreter) Command(script string, flags ...string) *exec.Cmd {
+	cmd := exec.Command(in.Python, append([]string{script}, flags...)...)
+	cmd.Env = in.Env
+	return cmd
+}
+
 // Measure runs a script of template benchmark and returns what it measured and what it printed.
-func Measure(python, script string, flags ...string) (*Measurement, string, error) {
+func Measure(in Interpreter, script string, flags ...string) (*Measurement, string, error) {
 	folder, err := os.MkdirTemp("", "reproduce-")
 	if err != nil {
 		return nil, "", err
 	}
 	defer os.RemoveAll(folder)
 	result := filepath.Join(folder, "result.json")
-	cmd := exec.Command(python, append([]string{script, "--json", result}, flags...)...)
+	cmd := in.Command(script, append([]string{"--json", result}, flags...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	ran := cmd.Run()
@@ -92,8 +105,10 @@ func Measure(python, script string, flags ...string) (*Measurement, string, erro
 
 // Side is one of two scripts to compare.
 type Side struct {
-	Name, Python, Script string
-	Runs                 []*Measurement
+	Name string
+	Interpreter
+	Script string
+	Runs   []*Measurement
 }
 
 // Medians are those of its runs, in milliseconds.
@@ -139,7 +154,7 @@ func Compare(a, b *Side, rounds int, progress func(string)) (*Comparison, error)
 					flags = []string{"--against", outputs}
 				}
 			}
-			m, _, err := Measure(s.Python, s.Script, flags...)
+			m, _, err := Measure(s.Interpreter, s.Script, flags...)
 			if err != nil {
 				return nil, err
 			}

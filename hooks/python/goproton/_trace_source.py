@@ -67,12 +67,12 @@ class Uses:
         self.dependencies: list[dict[str, Any]] = []
         self.globals: list[dict[str, Any]] = []
         self._seen = {id(fn)}
-        self._visit(fn)
+        self._visit(fn, _without_tuning(_tree(fn)))
 
-    def _visit(self, fn: Any) -> None:
+    def _visit(self, fn: Any, tree: ast.AST) -> None:
         function = getattr(fn, "fn", fn)
         owner = function.__name__
-        for name, value in _references(fn, function):
+        for name, value in _references(tree, function):
             if _is_callable(value):
                 self._depend(value)
                 called = getattr(value, "fn", value).__name__
@@ -102,7 +102,7 @@ class Uses:
         lines, first = _lines(value)
         self.dependencies.append({"name": function.__name__, "module": module, "file": inspect.getfile(function), "line": first,
                                   "code": "".join(lines), "kind": _kind(value)})
-        self._visit(value)
+        self._visit(value, _tree(value))
 
 
 def _is_callable(value: Any) -> bool:
@@ -122,12 +122,12 @@ def _is_constant(value: Any) -> bool:
     return not isinstance(value, type) and not inspect.ismodule(value) and not inspect.isbuiltin(value)
 
 
-def _references(fn: Any, function: Any) -> Iterator[tuple[str, Any]]:
-    """The global names and the attributes of modules that a function reads, with what they stand for."""
+def _references(tree: ast.AST, function: Any) -> Iterator[tuple[str, Any]]:
+    """The global names and the attributes of modules that a function's source reads, with what they stand for."""
     known = dict(getattr(function, "__globals__", {}))
     known.update(inspect.getclosurevars(function).nonlocals if function.__closure__ else {})
     local = set(function.__code__.co_varnames)
-    for node in ast.walk(_tree(fn)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in local and node.id in known:
             yield node.id, known[node.id]
         elif isinstance(node, ast.Attribute):
@@ -141,6 +141,19 @@ def _references(fn: Any, function: Any) -> Iterator[tuple[str, Any]]:
 def _tree(fn: Any) -> ast.AST:
     from textwrap import dedent
     return ast.parse(dedent("".join(_lines(fn)[0])))
+
+
+def _without_tuning(tree: ast.AST) -> ast.AST:
+    """A kernel's source without what chooses its configurations and names its launches: those read half of a program (lists of
+    configurations, a benchmark's loop), and are not needed to compile it for one configuration."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            function.decorator_list = function.decorator_list[-1:]
+            for decorator in function.decorator_list:
+                if isinstance(decorator, ast.Call):
+                    decorator.keywords = [k for k in decorator.keywords if k.arg not in ("launch_metadata", "repr")]
+            break
+    return tree
 
 
 def _dotted(node: ast.AST) -> list[str]:

@@ -133,6 +133,37 @@ def test_a_compilation(traced):
         assert cubin.read(4) == b"\x7fELF"
 
 
+def test_how_a_kernel_is_tuned_and_named_is_not_what_it_uses(traced):
+    (traced.folder / "tuned.py").write_text("""
+import json, sys
+import triton, triton.language as tl
+
+SHIFT: tl.constexpr = tl.constexpr(4)
+CONFIGS = [triton.Config({"B": 64}), triton.Config({"B": 128})]
+STEADY = ["n"]
+
+def bench(call, quantiles):
+    return json.loads(sys.argv[1])
+
+def named(grid, metadata, args):
+    return {"name": json.dumps(grid)}
+
+@triton.autotune(configs=CONFIGS, key=["n"], do_bench=bench)
+@triton.jit(launch_metadata=named, do_not_specialize=STEADY)
+def tuned(x, n, B: tl.constexpr):
+    tl.store(x + tl.arange(0, B), SHIFT)
+""")
+    found, _ = traced(BEGIN + """
+from tuned import tuned
+src = ASTSource(fn=tuned.fn, signature={"x": "*fp32", "n": "i32", "B": "constexpr"}, constexprs={(2,): 64})
+triton.compile(src, target=GPUTarget("cuda", 90, 32))
+trace.finalize()
+""")
+    ours = found[0]["goproton"]
+    assert ours["dependencies"] == []
+    assert {g["name"] for g in ours["globals"]} == {"tl", "triton", "SHIFT", "STEADY"}
+
+
 def test_a_cache_hit_and_sass(traced):
     found, _ = traced("compiled()\nfrom goproton import trace\nadd_kernel.device_caches.clear()\nimport gc; gc.collect()\n"
                       "trace.init('out', compression='gzip', sass=True, full_source=True)\ncompiled()\ntrace.finalize()\n")

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/term"
+	tree "github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/reproduce"
 )
@@ -30,6 +31,8 @@ type reproduceFlags struct {
 
 	slowest   int
 	profile   string
+	include   string
+	exclude   string
 	benchmark bool
 	runs      bool
 	compare   string
@@ -55,6 +58,7 @@ proton run for the kernel's own time and the hot lines. --compare runs two in tu
 whether one is slower.`,
 		Example: `  proton reproduce logs --kernel matmul_kernel --launch-id 3
   proton reproduce logs --slowest --profile train.hatchet --benchmark --run
+  proton reproduce logs --slowest 3 --profile train.hatchet -e '<autotune>' -i '^backward$'
   proton reproduce before --kernel matmul_kernel --compare after
   proton reproduce old/repro.py --compare new/repro.py --rounds 10`,
 		Args: cobra.MinimumNArgs(1),
@@ -87,6 +91,8 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&f.slowest, "slowest", 0, "with --profile, the `N` launches that most of its time went to, with those like them (default 1)")
 	flags.Lookup("slowest").NoOptDefVal = "1"
 	flags.StringVar(&f.profile, "profile", "", "for --slowest, the profile of the same run, `FILE`")
+	flags.StringVarP(&f.include, "include", "i", "", "for --slowest, count only call paths through a frame that matches `REGEXP`")
+	flags.StringVarP(&f.exclude, "exclude", "e", "", "for --slowest, count no call path through a frame that matches `REGEXP`, as '<autotune>'")
 	flags.StringVarP(&f.options.OutDir, "out-dir", "o", "repro_output", "folder to write to; there is one for each kernel in `DIR`")
 	flags.StringVar(&f.options.Template, "template", "", "`NAME` of the script's template: example (default), tritonbench, or a file")
 	flags.StringVar(&f.kernelImport, "kernel-import", "", "`HOW` the script has the kernel: default imports its original file, copy has its source, override-ttir the recorded TTIR (default: what works)")
@@ -164,7 +170,11 @@ func (f *reproduceFlags) places(trace *tritonparse.Trace, selection reproduce.Se
 	if err != nil {
 		return nil, nil, err
 	}
-	slow, err := reproduce.Slowest(trace, p, f.slowest)
+	filter, err := tree.NewFilter(f.include, f.exclude)
+	if err != nil {
+		return nil, nil, &exitError{code: 2, err: err}
+	}
+	slow, err := reproduce.Slowest(trace, p, filter, f.slowest)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -217,6 +227,8 @@ func (f *reproduceFlags) selection() (s reproduce.Selection, err error) {
 		return s, errors.New("--slowest and --profile FILE belong together: the profile says what was slow")
 	case f.slowest > 0 && (f.line != "" || f.kernel != "" || f.hash != ""):
 		return s, errors.New("--slowest says already which launch; leave out --line, --kernel and --hash")
+	case f.slowest == 0 && (f.include != "" || f.exclude != ""):
+		return s, errors.New("-i and -e choose call paths of a profile: give --slowest and --profile FILE too")
 	case f.slowest > 0 && f.compare != "":
 		return s, errors.New("--compare takes one launch of each side: give --kernel or --line in place of --slowest")
 	case f.rounds < 1:

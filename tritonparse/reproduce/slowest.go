@@ -25,14 +25,17 @@ type Slow struct {
 
 // Slowest are the kinds of launches that a profile's time went to, most first, each with one launch of the trace to
 // reproduce: one whose tensors were recorded, if there is such a one. Where the profile does not tell launches apart, they
-// are whole kernels, by name.
-func Slowest(t *tritonparse.Trace, p *profile.Profile, most int) ([]Slow, error) {
+// are whole kernels, by name. Only what the call paths took that the filter leaves counts.
+func Slowest(t *tritonparse.Trace, p *profile.Profile, filter profile.Filter, most int) ([]Slow, error) {
 	if t.Records["launch"] == 0 {
 		return nil, Selection{}.nothing(t, 0, nil)
 	}
-	slow := byKind(p)
+	slow := byKind(p, filter)
 	if len(slow) == 0 {
-		slow = byName(t, p)
+		slow = byName(t, p, filter)
+	}
+	if len(slow) == 0 && !filter.All() {
+		return nil, fmt.Errorf("the filters leave no kernel of %s; leave out -i and -e to see which have time", t.Source)
 	}
 	if len(slow) == 0 {
 		return nil, fmt.Errorf("the profile has no kernel of %s; give the profile of the same run: proton run --trace DIR", t.Source)
@@ -56,7 +59,11 @@ func Slowest(t *tritonparse.Trace, p *profile.Profile, most int) ([]Slow, error)
 		if s.Kind == "" {
 			each = "launches of the kernel (the profile does not tell them apart: it was recorded without --trace)"
 		}
-		s.Why = fmt.Sprintf("number %d by time: %.3f ms in %d %s, %.1f%% of all traced", i+1, float64(s.Nanos)/1e6, s.Count, each, 100*s.Share)
+		of := "all traced"
+		if !filter.All() {
+			of = "those that the filters leave"
+		}
+		s.Why = fmt.Sprintf("number %d by time: %.3f ms in %d %s, %.1f%% of "+of, i+1, float64(s.Nanos)/1e6, s.Count, each, 100*s.Share)
 		found = append(found, s)
 	}
 	if len(found) == 0 {
@@ -65,18 +72,11 @@ func Slowest(t *tritonparse.Trace, p *profile.Profile, most int) ([]Slow, error)
 	return found, nil
 }
 
-func walk(n *profile.Node, do func(*profile.Node)) {
-	do(n)
-	for _, c := range n.Children {
-		walk(c, do)
-	}
-}
-
 // byKind sums the times of launches of the same compilation with the same arguments.
-func byKind(p *profile.Profile) []Slow {
+func byKind(p *profile.Profile, filter profile.Filter) []Slow {
 	var slow []Slow
 	at := map[string]int{}
-	walk(p.Root, func(n *profile.Node) {
+	filter.Walk(p.Root, func(n *profile.Node, _ []string) {
 		for _, l := range n.Launches {
 			if l.Kind < 0 || l.Kind >= len(p.Launches) {
 				continue
@@ -98,14 +98,14 @@ func byKind(p *profile.Profile) []Slow {
 
 // byName sums the times of frames that are called like a kernel of the trace. A launch's metadata may have put more behind
 // its name.
-func byName(t *tritonparse.Trace, p *profile.Profile) []Slow {
+func byName(t *tritonparse.Trace, p *profile.Profile, filter profile.Filter) []Slow {
 	var slow []Slow
 	for _, c := range t.Compilations() {
 		if c.Launches > 0 && !slices.ContainsFunc(slow, func(s Slow) bool { return s.Kernel == c.Name }) {
 			slow = append(slow, Slow{Kernel: c.Name})
 		}
 	}
-	walk(p.Root, func(n *profile.Node) {
+	filter.Walk(p.Root, func(n *profile.Node, _ []string) {
 		nanos := number(n, "time (ns)")
 		if nanos <= 0 {
 			return

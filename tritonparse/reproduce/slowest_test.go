@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/goproton/goproton/profile"
@@ -25,14 +26,28 @@ func TestSlowestKinds(t *testing.T) {
 		return profile.LaunchTimes{Kind: kind, Durations: profile.Durations{Count: count, Nanos: nanos}}
 	}
 	p := &profile.Profile{Launches: kinds, Root: &profile.Node{Children: []*profile.Node{
-		{Launches: []profile.LaunchTimes{took(0, 1, 50), took(2, 1, 30)}},
+		{Name: "tuning", Launches: []profile.LaunchTimes{took(0, 1, 50), took(2, 1, 30)}},
 		{Launches: []profile.LaunchTimes{took(1, 1, 10), took(2, 2, 30), took(9, 0, 0)}},
 	}}}
-	slow, err := Slowest(trace, p, 2)
+	slow, err := Slowest(trace, p, profile.Filter{}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(slow) != 2 || slow[0].Place.Line != 1561 || slow[0].Count != 3 || slow[0].Share != 0.5 || slow[1].Place.Line != 1 {
 		t.Errorf("the slowest are %+v", slow)
+	}
+
+	filter, err := profile.NewFilter("", "^tuning$")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slow, err = Slowest(trace, p, filter, 2); err != nil || slow[0].Place.Line != 1561 || slow[0].Nanos != 30 || slow[1].Place.Line != 1558 {
+		t.Errorf("the slowest without tuning are %+v, %v", slow, err)
+	}
+	if filter, err = profile.NewFilter("nowhere", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = Slowest(trace, p, filter, 2); err == nil || !strings.Contains(err.Error(), "the filters leave no kernel") {
+		t.Errorf("filters that leave nothing: %v", err)
 	}
 }

@@ -61,6 +61,26 @@ func TestRecordedTree(t *testing.T) {
 	golden(t, "h200/launches.txt", out.String())
 }
 
+// Launches of call paths that a filter takes out have no rows: the trace has them, but does not know where they came from.
+func TestFilteredLaunches(t *testing.T) {
+	p, trace, _ := record(t, ".")
+	for exclude, want := range map[string]string{"": "n=16777216 captured in a graph", "^<captured_at>$": "n=16777216"} {
+		j, err := New(Options{Profile: p, Trace: trace, Kernel: "add", Exclude: exclude})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var labels []string
+		for _, s := range j.Kernels[0].Specialisations {
+			for _, g := range s.Groups {
+				labels = append(labels, g.Label)
+			}
+		}
+		if got := strings.Join(labels, " "); got != want {
+			t.Errorf("without %q there are launches of %q, want %q", exclude, got, want)
+		}
+	}
+}
+
 // Instructions of a line have all its samples, and so does PTX but for what the compiler added.
 func TestSamplesOfLinesAddUp(t *testing.T) {
 	p, trace, samples := record(t, "_kernel$")

@@ -129,6 +129,7 @@ func New(o Options) (*Join, error) {
 	b.code = newCode(o)
 	for _, k := range b.Kernels {
 		b.describe(k)
+		b.prune(k)
 	}
 	b.notes()
 	return b.Join, nil
@@ -184,6 +185,18 @@ func (b *builder) order() {
 	slices.SortFunc(b.Kernels, func(x, y *Kernel) int {
 		return cmp.Or(more(&x.Times, &y.Times, x.Traced, y.Traced), cmp.Compare(x.Name, y.Name))
 	})
+}
+
+// prune takes out what no call path has that the filters leave: the trace does not know call paths. It comes after labels are
+// given, so that filters change no names.
+func (b *builder) prune(k *Kernel) {
+	if b.options.Include == "" && b.options.Exclude == "" || !b.told() || k.Times.Count == 0 {
+		return
+	}
+	k.Specialisations = slices.DeleteFunc(k.Specialisations, func(s *Specialisation) bool { return s.Times.Count == 0 })
+	for _, s := range k.Specialisations {
+		s.Groups = slices.DeleteFunc(s.Groups, func(g *Group) bool { return g.Times.Count == 0 })
+	}
 }
 
 // choose parts the kernels that were asked for from the others.

@@ -1,8 +1,6 @@
 package joined
 
 import (
-	"fmt"
-	"regexp"
 	"strconv"
 
 	"github.com/goproton/goproton/profile"
@@ -19,11 +17,11 @@ func (b *builder) readProfile() error {
 	if p == nil {
 		return nil
 	}
-	filter, err := newFilter(b.options.Include, b.options.Exclude)
+	filter, err := profile.NewFilter(b.options.Include, b.options.Exclude)
 	if err != nil {
 		return err
 	}
-	filter.walk(p.Root, func(n *profile.Node) {
+	filter.Walk(p.Root, func(n *profile.Node, _ []string) {
 		b.Nanos += amount(n, timeMetric)
 		if len(n.Launches) > 0 {
 			b.launches(n)
@@ -103,36 +101,3 @@ func amount(n *profile.Node, metric string) uint64 {
 }
 
 func briefInt(n int) string { return strconv.Itoa(n) }
-
-// filter says which call paths count.
-type filter struct{ include, exclude *regexp.Regexp }
-
-func newFilter(include, exclude string) (f filter, err error) {
-	if include != "" {
-		if f.include, err = regexp.Compile(include); err != nil {
-			return f, fmt.Errorf("read include %q: %w", include, err)
-		}
-	}
-	if exclude != "" {
-		if f.exclude, err = regexp.Compile(exclude); err != nil {
-			return f, fmt.Errorf("read exclude %q: %w", exclude, err)
-		}
-	}
-	return f, nil
-}
-
-// walk visits the nodes whose paths count.
-func (f filter) walk(root *profile.Node, visit func(n *profile.Node)) {
-	var in []bool // whether the path down to there goes through a frame that matches
-	root.Walk(func(n *profile.Node, depth int) bool {
-		in = in[:depth]
-		if f.exclude != nil && f.exclude.MatchString(n.Name) {
-			return false
-		}
-		in = append(in, f.include == nil || depth > 0 && in[depth-1] || f.include.MatchString(n.Name))
-		if in[depth] {
-			visit(n)
-		}
-		return true
-	})
-}

@@ -92,7 +92,7 @@ func (e *NoMatchError) Error() string {
 
 // Collect gathers the samples of a profile.
 func Collect(p *profile.Profile, o Options) (*Samples, error) {
-	filter, err := newFilter(o)
+	filter, err := profile.NewFilter(o.Include, o.Exclude)
 	if err != nil {
 		return nil, err
 	}
@@ -107,11 +107,11 @@ func Collect(p *profile.Profile, o Options) (*Samples, error) {
 	}
 	s := &Samples{Facts: p.Sampling, reasons: append(slices.Clone(p.Sampling.Reasons), "unknown"), label: label}
 	g := gatherer{s: s, byPath: o.ByPath, kernels: map[kernelKey]*gathered{}}
-	filter.walk(p.Root, func(n *profile.Node, path []string) { g.add(n, path) })
+	filter.Walk(p.Root, g.add)
 	s.All = total(p)
 	g.finish()
 	if s.Total == 0 {
-		if filter.include != nil || filter.exclude != nil {
+		if !filter.All() {
 			return nil, errors.New("no instruction samples are left by the filters; leave out -i and -e to see which kernels have some")
 		}
 		return nil, ErrNoSamples
@@ -124,7 +124,7 @@ func Collect(p *profile.Profile, o Options) (*Samples, error) {
 
 // total counts all samples of known functions.
 func total(p *profile.Profile) (sum uint64) {
-	filter{}.walk(p.Root, func(n *profile.Node, _ []string) {
+	p.Root.Walk(func(n *profile.Node, _ int) bool {
 		for _, f := range n.Samples {
 			if f.Function < 0 || f.Function >= len(p.Sampling.Functions) {
 				continue
@@ -135,6 +135,7 @@ func total(p *profile.Profile) (sum uint64) {
 				}
 			}
 		}
+		return true
 	})
 	return sum
 }
@@ -174,42 +175,6 @@ func (s *Samples) choose(pattern string) error {
 	}
 	s.Kernels, s.Others = chosen, others
 	return nil
-}
-
-// filter says which call paths count.
-type filter struct {
-	include, exclude *regexp.Regexp
-}
-
-func newFilter(o Options) (f filter, err error) {
-	if o.Include != "" {
-		if f.include, err = regexp.Compile(o.Include); err != nil {
-			return f, fmt.Errorf("read include %q: %w", o.Include, err)
-		}
-	}
-	if o.Exclude != "" {
-		if f.exclude, err = regexp.Compile(o.Exclude); err != nil {
-			return f, fmt.Errorf("read exclude %q: %w", o.Exclude, err)
-		}
-	}
-	return f, nil
-}
-
-// walk visits the nodes with samples whose paths count.
-func (f filter) walk(root *profile.Node, visit func(n *profile.Node, path []string)) {
-	var path []string
-	var in []bool // whether the path down to there goes through a frame that matches
-	root.Walk(func(n *profile.Node, depth int) bool {
-		path, in = append(path[:depth], n.Name), in[:depth]
-		if f.exclude != nil && f.exclude.MatchString(n.Name) {
-			return false
-		}
-		in = append(in, f.include == nil || depth > 0 && in[depth-1] || f.include.MatchString(n.Name))
-		if in[depth] && len(n.Samples) > 0 {
-			visit(n, path)
-		}
-		return true
-	})
 }
 
 // kernelKey tells the kernels of a listing apart.

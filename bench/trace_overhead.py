@@ -2,8 +2,9 @@
 
     python3 trace_overhead.py [--modes bare,floor,hook,trace,tritonparse] [--rounds 3] [--launches 2000] [--json F]
 
-Each mode and round runs in a process of its own, rounds alternate. A number is the median over rounds of (median pass - the
-bare median) per launch. `floor` is a hook of Triton's that does nothing (a builtin): what Triton itself charges for having one.
+Each mode and round runs in a process of its own, rounds alternate. A process first runs the launches bare, then in its mode, so
+that a machine which is slow for a while, or a slow process, does not count as a mode's cost. A number is the median over rounds of
+(median pass - the same process's median bare pass) per launch, `+-` half of what rounds differ by. `floor` is a hook of Triton's that does nothing (a builtin): what Triton itself charges for having one.
 `hook` is the launch hook of a profile, `trace` a goproton trace alone, `hook+trace` both, `tritonparse` its launch tracing
 (`tritonparse-zstd` with compressed files). After each pass the GPU is waited for. Needs an NVIDIA GPU, torch and triton.
 """
@@ -64,21 +65,25 @@ def begin(mode, folder):
     return lambda: [end() for end in ends]
 
 
-def worker(mode, launches, passes):
+def timed(work, launches, passes):
+    """Seconds per launch of each kind of work: the median of its passes."""
     import torch
+    out = {}
+    for name, f in work.items():
+        f(50); torch.cuda.synchronize()
+        times = []
+        for _ in range(passes):
+            start = time.perf_counter(); f(launches); torch.cuda.synchronize(); times.append((time.perf_counter() - start) / launches)
+        out[name] = statistics.median(times)
+    return out
+
+
+def worker(mode, launches, passes):
     from triton import knobs
-    work = workloads()
-    slow = mode.startswith("tritonparse")
     with tempfile.TemporaryDirectory() as folder:
+        out = {"bare": timed(workloads(), launches, passes)}
         end = begin(mode, folder)
-        out = {}
-        for name, f in work.items():
-            n = launches // 4 if slow else launches
-            f(50); torch.cuda.synchronize()
-            times = []
-            for _ in range(passes):
-                start = time.perf_counter(); f(n); torch.cuda.synchronize(); times.append((time.perf_counter() - start) / n)
-            out[name] = statistics.median(times)
+        out["with"] = timed(workloads(), launches // 4 if mode.startswith("tritonparse") else launches, passes)
         start = time.perf_counter(); end(); out["end"] = time.perf_counter() - start
         out["bytes"] = sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder) if f.startswith("dedicated"))
         if knobs.runtime.launch_enter_hook is None: knobs.runtime.launch_enter_hook = None
@@ -88,7 +93,7 @@ def worker(mode, launches, passes):
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("--modes", default="bare,floor,hook,trace,hook+trace,tritonparse,tritonparse-zstd")
+    p.add_argument("--modes", default="floor,hook,trace,hook+trace,tritonparse,tritonparse-zstd")
     p.add_argument("--rounds", type=int, default=3); p.add_argument("--launches", type=int, default=2000)
     p.add_argument("--passes", type=int, default=5); p.add_argument("--json"); p.add_argument("--worker")
     a = p.parse_args()
@@ -98,17 +103,17 @@ def main():
         for m in modes:
             done = subprocess.run([sys.executable, __file__, "--worker", m, "--launches", str(a.launches), "--passes", str(a.passes)], capture_output=True, text=True)
             if done.returncode or not done.stdout.strip(): print(m, "failed:", done.stderr[-2000:]); continue
-            for name, v in json.loads(done.stdout.strip().splitlines()[-1]).items(): all_.setdefault(m, {}).setdefault(name, []).append(v)
-    us = lambda m, n: statistics.median(all_[m][n]) * 1e6
-    spread = lambda m, n: (max(all_[m][n]) - min(all_[m][n])) / 2 * 1e6
-    print(f"{'mode':18}" + "".join(f"{n + ' us/launch':>18}{'+-':>7}{'added':>9}{'of tp':>8}" for n in ("add", "matmul")) + f"{'end s':>8}{'bytes':>10}")
+            all_.setdefault(m, []).append(json.loads(done.stdout.strip().splitlines()[-1]))
+    us = lambda m, phase, n: statistics.median(r[phase][n] for r in all_[m]) * 1e6
+    costs = lambda m, n: [(r["with"][n] - r["bare"][n]) * 1e6 for r in all_[m]]
+    print(f"{'mode':18}" + "".join(f"{n + ' bare us':>16}{'with':>9}{'added':>9}{'+-':>7}{'of tp':>8}" for n in ("add", "matmul")) + f"{'end s':>8}{'bytes':>10}")
     for m in [m for m in modes if m in all_]:
         row = f"{m:18}"
         for n in ("add", "matmul"):
-            added = us(m, n) - us("bare", n)
-            peer = us("tritonparse", n) - us("bare", n) if "tritonparse" in all_ else float("nan")
-            row += f"{us(m, n):18.2f}{spread(m, n):7.2f}{added:9.2f}{added / peer:8.3f}"
-        print(row + f"{statistics.median(all_[m]['end']):8.2f}{statistics.median(all_[m]['bytes']):10.0f}")
+            added = statistics.median(costs(m, n))
+            peer = statistics.median(costs("tritonparse", n)) if "tritonparse" in all_ else float("nan")
+            row += f"{us(m, 'bare', n):16.2f}{us(m, 'with', n):9.2f}{added:9.2f}{(max(costs(m, n)) - min(costs(m, n))) / 2:7.2f}{added / peer:8.3f}"
+        print(row + f"{statistics.median(r['end'] for r in all_[m]):8.2f}{statistics.median(r['bytes'] for r in all_[m]):10.0f}")
     if a.json: json.dump(all_, open(a.json, "w"))
 
 

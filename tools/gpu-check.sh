@@ -32,7 +32,7 @@ if [ "${ROUNDS:-5}" -gt 0 ]; then
   # shellcheck disable=SC2086
   python3 bench/overhead.py ${MODULES-} --rounds "${ROUNDS:-5}" --json "$out/overhead.json" ${OVERHEAD_ARGS-} 2>&1 | tee "$out/overhead.txt"
   [ "${PIPESTATUS[0]}" -eq 0 ] || failed=1
-  PYTHONPATH="$PYTHONPATH${TRITONPARSE:+:$TRITONPARSE}" python3 bench/trace_overhead.py --modes "bare,floor,hook,trace,hook+trace${TRITONPARSE:+,tritonparse}" \
+  PYTHONPATH="$PYTHONPATH${TRITONPARSE:+:$TRITONPARSE}" python3 bench/trace_overhead.py --modes "floor,hook,trace,hook+trace${TRITONPARSE:+,tritonparse}" \
     --rounds "${ROUNDS:-5}" --json "$out/trace_overhead.json" 2>&1 | tee "$out/trace_overhead.txt"
   [ "${PIPESTATUS[0]}" -eq 0 ] || failed=1
 fi

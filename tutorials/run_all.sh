@@ -81,8 +81,8 @@ steps_trace() {
   cp "$here/matmul/matmul.py" .
   step proton run -m pcsampling --trace traces -n traced matmul.py &&
     step proton viewer --trace traces --launches -m time,count -i matmul_4096 -e '<autotune>|cublas' traced.hatchet &&
-    step proton viewer --trace traces --source matmul_kernel traced.hatchet &&
-    step proton reproduce traces --slowest --profile traced.hatchet --out-dir repro --benchmark --run
+    step proton viewer --trace traces --source matmul_kernel -e '<autotune>' traced.hatchet &&
+    step proton reproduce traces --slowest --profile traced.hatchet -e '<autotune>' --out-dir repro --benchmark --run
 }
 
 steps_dynamic_net() {

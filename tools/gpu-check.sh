@@ -25,6 +25,8 @@ fi
 if [ "${CHECKS-all}" = all ]; then # instruction sampling; traces and the scripts that are made of them
   python3 tools/gpu_check_sampling.py 2>&1 | tee "$out/sampling.txt"
   [ "${PIPESTATUS[0]}" -eq 0 ] || failed=1
+  python3 tools/gpu_check_trace.py 2>&1 | tee "$out/trace.txt"
+  [ "${PIPESTATUS[0]}" -eq 0 ] || failed=1
   python3 tools/gpu_check_reproduce.py ${TRITONPARSE:+--tritonparse "$TRITONPARSE"} 2>&1 | tee "$out/reproduce.txt"
   [ "${PIPESTATUS[0]}" -eq 0 ] || failed=1
 fi

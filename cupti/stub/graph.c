@@ -50,6 +50,11 @@ STUB_EXPORT uint32_t cuStreamEndCapture(void *stream, void **graph) {
   return call_exit(&c, CU_OK);
 }
 
+STUB_EXPORT uint32_t cuStreamIsCapturing(void *stream, int *status) {
+  *status = stream && ((struct stream *)stream)->capture;
+  return CU_OK;
+}
+
 STUB_EXPORT uint32_t cuGraphCreate(void **graph, uint32_t flags) {
   (void)flags;
   *graph = new_graph();

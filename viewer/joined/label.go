@@ -102,17 +102,31 @@ func labelGroups(k *Kernel) {
 		g.Label = strings.Join(parts[i], " ")
 	}
 	for _, s := range k.Specialisations {
+		labelCaptured(s)
 		seen := map[string]int{}
 		for _, g := range s.Groups {
 			seen[g.Label]++
 		}
 		for _, g := range s.Groups {
-			if g.Label == "" && strings.Contains(g.Note, "CUDA graph") {
-				g.Label = "captured in a graph"
-			}
 			if seen[g.Label] > 1 || g.Label == "" {
 				g.Label = strings.TrimSpace(g.Label + " #" + g.ID[:min(8, len(g.ID))])
 			}
+		}
+	}
+}
+
+// labelCaptured names launches that a graph replays. Of those only the grid is known.
+func labelCaptured(s *Specialisation) {
+	var captured []*Group
+	for _, g := range s.Groups {
+		if g.Label == "" && strings.Contains(g.Note, "CUDA graph") {
+			captured = append(captured, g)
+		}
+	}
+	for _, g := range captured {
+		g.Label = "captured in a graph"
+		if len(captured) > 1 {
+			g.Label += ", grid=" + gridText(g.Grid)
 		}
 	}
 }

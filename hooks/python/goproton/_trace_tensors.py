@@ -7,6 +7,7 @@ import hashlib
 import io
 import os
 import sys
+from _thread import _local
 
 from ._trace_values import compact, plain, say
 
@@ -28,20 +29,29 @@ class Tensors:
 
     def __init__(self, statistics: bool, blobs: Blobs | None) -> None:
         self._statistics, self._blobs = statistics, blobs
+        self._launch = _Launch()
 
     def prepare(self, metadata: Any) -> None:
-        """A launch begins."""
-        if self._blobs is not None:
-            self._blobs.prepare(metadata)
+        """A launch begins. Those by which the autotuner times configurations are left alone: it would time us."""
+        launch = self._launch
+        launch.described = not _benchmarking()
+        launch.stored = self._blobs is not None and launch.described and self._blobs.wanted(metadata)
 
     def more(self, tensor: Any) -> str:
         """Further members of a tensor's description, as JSON without braces."""
+        launch = self._launch
         info: dict[str, Any] = {}
-        if self._statistics:
+        if self._statistics and launch.described:
             info.update(_statistics(tensor))
-        if self._blobs is not None:
+        if launch.stored:
             info.update(self._blobs.store(tensor))
         return compact(info)[1:-1]
+
+
+class _Launch(_local):
+    """What is wanted of the launch that this thread makes."""
+
+    described = stored = False
 
 
 def _statistics(tensor: Any) -> dict[str, Any]:
@@ -73,19 +83,17 @@ class Blobs:
         self._runs: dict[str, int] = {}
         self._stored: dict[str, str] = {}
         self._bytes = 0
-        self._now = True
         self._off: str | None = None
 
-    def prepare(self, metadata: Any) -> None:
-        self._now = not _benchmarking()
-        if self._now and (self._skip or self._most):
-            key = str(getattr(metadata, "hash", ""))
-            run = self._runs[key] = self._runs.get(key, 0) + 1
-            self._now = run > self._skip and not (self._most and run > self._skip + self._most)
+    def wanted(self, metadata: Any) -> bool:
+        """Whether this launch is one of those that store; it is counted."""
+        if not self._skip and not self._most:
+            return True
+        key = str(getattr(metadata, "hash", ""))
+        run = self._runs[key] = self._runs.get(key, 0) + 1
+        return run > self._skip and not (self._most and run > self._skip + self._most)
 
     def store(self, tensor: Any) -> dict[str, Any]:
-        if not self._now:
-            return {}
         if self._off is not None:
             return _failed(self._off)
         try:

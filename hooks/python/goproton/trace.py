@@ -58,7 +58,8 @@ def init(
         kernels: names of the kernels that are traced: patterns as of a shell, with commas between.
         sass: disassemble what was compiled, with nvdisasm, beside the program.
         full_source: store the whole file that a kernel is in, not the function alone.
-        statistics: least, greatest, mean and deviation of each tensor at each launch. Waits for the GPU.
+        statistics: least, greatest, mean and deviation of each tensor at each launch. Waits for the GPU; launches that the
+            autotuner times are left alone.
         tensors: store the data of tensors. Waits for the GPU, copies and writes.
         tensor_limit: bytes of the largest tensor that is stored.
         tensor_quota: bytes of all stored tensors of this process, packed.

@@ -292,6 +292,24 @@ assert len(files()) == 2
     assert done.stderr.count("\n") == 1 and done.stderr.startswith("goproton: trace: tensors are not stored any more: Storage quota")
 
 
+def test_the_autotuners_benchmarks_are_left_alone(hooked):
+    found, _ = hooked("""
+from goproton import _trace_tensors as tensors
+tensors._statistics = lambda tensor: {"mean": 1.5}
+tensors._saved = lambda tensor: b"data"
+trace.init("out", compression="none", statistics=True, tensors=True)
+x = Tensor((4,), (1,))
+namespace = {"launch": launch, "x": x}
+exec(compile("def _bench(): launch(x, 1)", "/triton/runtime/autotuner.py", "exec"), namespace)
+launch(x, 0)
+namespace["_bench"]()
+launch(x, 2)
+trace.finalize()
+""", torch=True, begin="")
+    assert [r["extracted_args"]["b"]["value"] for r in found] == [0, 1, 2]
+    assert [("mean" in r["extracted_args"]["a"], "tensor_hash" in r["extracted_args"]["a"]) for r in found] == [(True, True), (False, False), (True, True)]
+
+
 def test_large_blobs_are_packed_and_count_as_packed(tmp_path):
     run_blobs("""
 import gzip
@@ -307,8 +325,7 @@ def test_launches_whose_tensors_are_skipped_and_how_many_are_stored(tmp_path):
 def stored(b, hash, n):
     kept = []
     for i in range(n):
-        b.prepare(Metadata(hash))
-        kept.append(bool(b.store(Tensor(b"%d" % i))))
+        kept.append(b.wanted(Metadata(hash)) and bool(b.store(Tensor(b"%d" % i))))
     return kept
 b = blobs(skip=2, most=3)
 assert stored(b, "one", 7) == [False, False, True, True, True, False, False]

@@ -1,0 +1,71 @@
+"""Triton's driver on the fake GPU of fake_gpu.py: `kernel[grid](…)` compiles for real and launches what does nothing.
+
+    import fake_driver; fake_driver.use()       # before the first launch
+"""
+
+import ctypes
+import types
+
+import fake_gpu
+
+
+class Launcher:
+    """What Triton's own does around a launch; tensors are asked for their address, which may fail."""
+
+    def __init__(self, src, metadata):
+        pass
+
+    def __call__(self, x, y, z, stream, function, packed, lazy, enter, exit, *arguments):
+        if enter is not None:
+            enter(lazy)
+        for one in arguments:
+            if hasattr(one, "data_ptr"):
+                one.data_ptr()
+        if x * y * z:
+            fake_gpu.launch(function, stream)
+        if exit is not None:
+            exit(lazy)
+
+
+def _load_binary(name, image, shared, device):
+    module = ctypes.c_void_p()
+    fake_gpu._check("cuModuleLoadData", ctypes.byref(module), ctypes.c_char_p(image))
+    handle = ctypes.c_void_p()
+    fake_gpu._check("cuModuleGetFunction", ctypes.byref(handle), module, name.encode())
+    return module.value, handle.value, 32, 0, 1024
+
+
+def use(capability=90):
+    from triton.backends.compiler import GPUTarget
+    from triton.backends.driver import DriverBase
+    from triton.runtime.driver import driver
+
+    class Driver(DriverBase):
+        launcher_cls = Launcher
+        utils = types.SimpleNamespace(load_binary=_load_binary, unload_module=lambda module: None,
+                                      get_device_properties=lambda device: {"max_shared_mem": 228 << 10})
+
+        @classmethod
+        def is_active(cls):
+            return True
+
+        def map_python_to_cpp_type(self, name):
+            return name
+
+        def get_current_target(self):
+            return GPUTarget("cuda", capability, 32)
+
+        def get_current_device(self):
+            return 0
+
+        def get_current_stream(self, device):
+            return 0
+
+        def get_active_torch_device(self):
+            return "cuda:0"
+
+        def get_benchmarker(self):
+            return lambda call, quantiles: [call() or float(n + 1) for n, _ in enumerate(quantiles)]
+
+    fake_gpu.init()
+    driver.set_active(Driver())

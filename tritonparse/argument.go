@@ -162,9 +162,9 @@ func readArgument(name string, raw []byte, depth int) Argument {
 		case "repr":
 			a.Repr = jsontext.Text(v)
 		case "shape":
-			a.Shape = integers(v)
+			a.Shape = wholeNumbers(v)
 		case "stride", "strides":
-			a.Stride = integers(v)
+			a.Stride = wholeNumbers(v)
 		case "dtype":
 			a.Dtype = jsontext.Text(v)
 		case "device":
@@ -180,7 +180,7 @@ func readArgument(name string, raw []byte, depth int) Argument {
 		case "is_contiguous":
 			a.Contiguous = string(v) == "true"
 		case "data_ptr":
-			a.DataPtr, _ = strconv.ParseUint(strings.TrimPrefix(text(v), "0x"), 16, 64)
+			a.DataPtr, _ = strconv.ParseUint(strings.TrimPrefix(bareText(v), "0x"), 16, 64)
 		case "min", "max", "mean", "std":
 			if stats.set(m.Name, v) {
 				known++
@@ -203,11 +203,11 @@ func readArgument(name string, raw []byte, depth int) Argument {
 			inner := readTensor(v, depth)
 			a.Base = &inner
 		case "block_shape":
-			a.Block = integers(v)
+			a.Block = wholeNumbers(v)
 		case "padding":
 			a.Padding = jsontext.Text(v)
 		case "shape_max":
-			a.ShapeMax = integers(v)
+			a.ShapeMax = wholeNumbers(v)
 		case "storage":
 			if data := jsontext.Get(v, "data"); data != nil {
 				inner := readTensor(data, depth)
@@ -233,32 +233,9 @@ func readTensor(raw []byte, depth int) Argument {
 	return a
 }
 
-func text(raw []byte) string {
-	if len(raw) > 0 && raw[0] == '"' {
-		return jsontext.Text(raw)
-	}
-	return string(raw)
-}
-
-func integer(raw []byte) int64 {
-	n, _ := strconv.ParseInt(string(raw), 10, 64)
-	return n
-}
-
-func integers(raw []byte) []int64 {
-	if len(raw) == 0 || raw[0] != '[' {
-		return nil
-	}
-	list := make([]int64, 0, 4)
-	for _, e := range jsontext.Elements(raw) {
-		list = append(list, integer(e))
-	}
-	return list
-}
-
 // set takes a number, also one that JSON has no way to write and that stands there as text.
 func (s *Statistics) set(name string, raw []byte) bool {
-	f, err := strconv.ParseFloat(text(raw), 64)
+	f, err := strconv.ParseFloat(bareText(raw), 64)
 	switch name {
 	case "min":
 		s.Min = f

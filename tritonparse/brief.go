@@ -66,7 +66,7 @@ func eachBrief(file string, known *patterns, do func(*Brief) error) error {
 			return g, room, err
 		}
 		members, err := jsontext.AppendMembers(room[:0], rec.Text)
-		if err == nil && jsontext.Text(member(members, "event_type")) == "launch" {
+		if err == nil && textOf(members, "event_type") == "launch" {
 			p := known.add(rec, members)
 			g.traits, g.blobs = p.traits, p.marks.blobs
 		}

@@ -2,6 +2,7 @@ package tritonparse
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -146,7 +147,7 @@ func mappedStages(backendName string, texts map[string]string) []sourcemap.Stage
 
 // newCompilation keeps nothing of the record's memory. Without texts it has neither those nor Raw.
 func newCompilation(file string, rec ndjson.Record, members []jsontext.Member, texts bool) *Compilation {
-	c := &Compilation{File: file, Line: rec.Index, PID: int(integer(member(members, "pid")))}
+	c := &Compilation{File: file, Line: rec.Index, PID: integerOf(members, "pid")}
 	c.Inferred = string(member(members, "is_fake")) == "true"
 	c.Stack = readStack(member(members, "stack"))
 	c.Extra = decode[Extension](member(members, "goproton"))
@@ -218,31 +219,11 @@ func readPython(raw []byte, code bool) *PythonSource {
 	if err != nil {
 		return nil
 	}
-	p := &PythonSource{}
-	for _, m := range members {
-		n := int(integer(m.Value))
-		switch m.Name {
-		case "file_path":
-			p.File = jsontext.Text(m.Value)
-		case "start_line":
-			p.Start = n
-		case "end_line":
-			p.End = n
-		case "function_start_line":
-			p.FunctionStart = n
-		case "function_end_line":
-			p.FunctionEnd = n
-		case "code":
-			if code {
-				p.Code = jsontext.Text(m.Value)
-			}
-		}
-	}
-	if p.FunctionStart == 0 {
-		p.FunctionStart = p.Start
-	}
-	if p.FunctionEnd == 0 {
-		p.FunctionEnd = p.End
+	p := &PythonSource{File: textOf(members, "file_path"), Start: integerOf(members, "start_line"), End: integerOf(members, "end_line")}
+	p.FunctionStart = cmp.Or(integerOf(members, "function_start_line"), p.Start)
+	p.FunctionEnd = cmp.Or(integerOf(members, "function_end_line"), p.End)
+	if code {
+		p.Code = textOf(members, "code")
 	}
 	return p
 }
@@ -259,8 +240,8 @@ func readStack(raw []byte) []Frame {
 			continue
 		}
 		frames = append(frames, Frame{
-			File: jsontext.Text(member(members, "filename")), Line: int(integer(member(members, "line"))),
-			Name: jsontext.Text(member(members, "name")), Code: strings.TrimSpace(jsontext.Text(member(members, "loc"))),
+			File: textOf(members, "filename"), Line: integerOf(members, "line"),
+			Name: textOf(members, "name"), Code: strings.TrimSpace(textOf(members, "loc")),
 		})
 	}
 	return frames

@@ -3,7 +3,6 @@ package tritonparse
 import (
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/goproton/goproton/tritonparse/jsontext"
 )
@@ -17,23 +16,6 @@ type facts struct {
 	number   int64
 	shape    []int64 // of a descriptor
 	strides  []int64
-}
-
-func wholeNumber(raw []byte) (int64, bool) {
-	n, err := strconv.ParseInt(string(raw), 10, 64)
-	return n, err == nil
-}
-
-func wholeNumbers(raw []byte) []int64 {
-	var all []int64
-	for _, e := range jsontext.Elements(raw) {
-		n, ok := wholeNumber(e)
-		if !ok {
-			return nil
-		}
-		all = append(all, n)
-	}
-	return all
 }
 
 // readFacts looks at the description of an argument.

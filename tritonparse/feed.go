@@ -210,7 +210,7 @@ func (b *batch) parse(r *launchReader, o *Options) {
 		if members, into.err = jsontext.AppendMembers(members[:0], rec.Text); into.err != nil {
 			continue
 		}
-		switch jsontext.Text(member(members, "event_type")) {
+		switch textOf(members, "event_type") {
 		case "compilation":
 			c := readCompilation(members, o)
 			into.compilation = &c

@@ -104,15 +104,6 @@ func (info *Info) readFile(path string, kernels map[string]*Kernel, o InfoOption
 	return nil
 }
 
-func member(members []jsontext.Member, name string) []byte {
-	for _, m := range members {
-		if m.Name == name {
-			return m.Value
-		}
-	}
-	return nil
-}
-
 // kernelName of a compilation or launch record.
 func kernelName(members []jsontext.Member) string {
 	if name := member(members, "name"); name != nil {
@@ -122,7 +113,7 @@ func kernelName(members []jsontext.Member) string {
 }
 
 func (info *Info) add(kernels map[string]*Kernel, ids map[string]int, path string, members []jsontext.Member, rec ndjson.Record, o InfoOptions) {
-	kind := jsontext.Text(member(members, "event_type"))
+	kind := textOf(members, "event_type")
 	info.Records[kind]++
 	if kind != "compilation" && kind != "launch" {
 		return

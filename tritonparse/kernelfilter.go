@@ -175,7 +175,7 @@ func (s *selection) close(sessionsOf, hashesOf map[string][]string) {
 }
 
 func readSelected(members []jsontext.Member, stacks *sync.Map, compat bool) selected {
-	r := selected{kind: jsontext.Text(member(members, "event_type"))}
+	r := selected{kind: textOf(members, "event_type")}
 	var names []string
 	switch r.kind {
 	case "compilation":
@@ -185,9 +185,9 @@ func readSelected(members []jsontext.Member, stacks *sync.Map, compat bool) sele
 	case "launch":
 		metadata := member(members, "compilation_metadata")
 		r.hash = jsontext.Text(jsontext.Get(metadata, "hash"))
-		names = []string{jsontext.Text(member(members, "name")), jsontext.Text(jsontext.Get(metadata, "name"))}
+		names = []string{textOf(members, "name"), jsontext.Text(jsontext.Get(metadata, "name"))}
 	case "autotune":
-		names = []string{jsontext.Text(member(members, "kernel_name"))}
+		names = []string{textOf(members, "kernel_name")}
 	default:
 		return selected{}
 	}

@@ -144,12 +144,12 @@ func (r *recordReader) read(file string, rec ndjson.Record, members []jsontext.M
 		case "pid":
 			l.PID = int(integer(v))
 		case "function":
-			l.Function, _ = strconv.ParseUint(text(v), 0, 64)
+			l.Function, _ = strconv.ParseUint(bareText(v), 0, 64)
 		case "stream":
 			l.Stream = integer(v)
 		case "grid":
 			grid = v
-			for _, n := range integers(v) {
+			for _, n := range wholeNumbers(v) {
 				l.Grid = append(l.Grid, int(n))
 			}
 		case "compilation_metadata":

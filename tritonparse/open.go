@@ -92,7 +92,7 @@ func eachLaunch(file string, do func(*LaunchRecord) error) error {
 	ids := map[string]int{}
 	var reader recordReader
 	return ndjson.Ordered(r, func(rec ndjson.Record, members []jsontext.Member) *LaunchRecord {
-		if jsontext.Text(member(members, "event_type")) != "launch" {
+		if textOf(members, "event_type") != "launch" {
 			return nil
 		}
 		return reader.read(file, rec, members)
@@ -143,7 +143,7 @@ func eachCompilation(file string, wanted map[int]*Compilation, do func(*Compilat
 	}
 	defer r.Close()
 	return ndjson.Ordered(r, func(rec ndjson.Record, members []jsontext.Member) *Compilation {
-		if wanted[rec.Index] == nil || jsontext.Text(member(members, "event_type")) != "compilation" {
+		if wanted[rec.Index] == nil || textOf(members, "event_type") != "compilation" {
 			return nil
 		}
 		return newCompilation(file, rec, members, true)
@@ -333,7 +333,7 @@ func (x *indexer) another(rec ndjson.Record) (e entry, ok bool) {
 }
 
 func (x *indexer) parse(file string, rec ndjson.Record, members []jsontext.Member) entry {
-	e := entry{kind: jsontext.Text(member(members, "event_type"))}
+	e := entry{kind: textOf(members, "event_type")}
 	switch e.kind {
 	case "compilation":
 		metadata := jsontext.Get(member(members, "payload"), "metadata")
@@ -353,11 +353,11 @@ func (x *indexer) keeps(hash, name string) bool {
 
 // inferred is the compilation of a launch, as far as the launch tells it.
 func inferred(file string, rec ndjson.Record, members []jsontext.Member, metadata []byte, raw bool) *Compilation {
-	c := &Compilation{File: file, Line: rec.Index, PID: int(integer(member(members, "pid"))), Inferred: true}
+	c := &Compilation{File: file, Line: rec.Index, PID: integerOf(members, "pid"), Inferred: true}
 	c.Stack = readStack(member(members, "stack"))
 	c.setMetadata(metadata)
 	if c.Name == "" {
-		c.Name = jsontext.Text(member(members, "name"))
+		c.Name = textOf(members, "name")
 	}
 	if raw {
 		c.Raw = bytes.Clone(rec.Text)

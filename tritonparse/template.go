@@ -99,7 +99,7 @@ func newTemplate(in *interner, text []byte, members []jsontext.Member) *template
 	b := &builder{in: in, t: &template{raw: bytes.Clone(text), reusable: true}}
 	t := b.t
 	t.hash = jsontext.Text(jsontext.Get(member(members, "compilation_metadata"), "hash"))
-	t.name = jsontext.Text(member(members, "name"))
+	t.name = textOf(members, "name")
 	var top []node
 	shrunk, again := false, false
 	for _, m := range members {

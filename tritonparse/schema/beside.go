@@ -1,19 +1,15 @@
 package schema
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/klauspost/compress/gzip"
-
-	"github.com/goproton/goproton/internal/blake2b"
 	"github.com/goproton/goproton/internal/cubin"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/tensor"
 )
 
 // blob says what is wrong with a recorded tensor, "" for nothing. Each file is looked at once.
@@ -41,7 +37,7 @@ func (v *validator) tensor(path string, b *tritonparse.Blob) string {
 	if v.options.Quick || b.Hash == "" {
 		return ""
 	}
-	hash, err := tensorHash(path)
+	hash, err := tensor.Hash(path)
 	if err != nil {
 		return fmt.Sprintf("cannot be read: %s: %v", path, err)
 	}
@@ -49,29 +45,6 @@ func (v *validator) tensor(path string, b *tritonparse.Blob) string {
 		return fmt.Sprintf("has the hash %s…, but %s has %s…", brief(b.Hash)[:min(16, len(b.Hash))], path, hash[:16])
 	}
 	return ""
-}
-
-// tensorHash is that of the uncompressed bytes.
-func tensorHash(path string) (hash string, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	var in io.Reader = f
-	if strings.HasSuffix(path, ".gz") {
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			return "", err
-		}
-		defer z.Close()
-		in = z
-	}
-	h := blake2b.New()
-	if _, err := io.Copy(h, in); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // cubin says what is wrong with the machine code beside a trace of ours.

@@ -1,0 +1,207 @@
+package tensor
+
+import (
+	"encoding/binary"
+	"math"
+	"math/cmplx"
+	"strconv"
+	"strings"
+)
+
+// sizes of elements in bytes, by torch's names of their types.
+var sizes = map[string]int64{
+	"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2,
+	"float8_e4m3fn": 1, "float8_e5m2": 1, "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1, "float8_e8m0fnu": 1, "float4_e2m1fn_x2": 1,
+	"int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint64": 8, "uint32": 4, "uint16": 2, "uint8": 1, "bool": 1,
+	"complex128": 16, "complex64": 8,
+}
+
+var little = binary.LittleEndian
+
+// several says that an element of a type is not one number.
+func several(dtype string) bool {
+	return dtype == "complex128" || dtype == "complex64" || dtype == "float4_e2m1fn_x2"
+}
+
+// numbers says what elements are worth, by their type. Of complex numbers it is how far they are from 0, of two numbers in
+// a byte the larger, without its sign.
+var numbers = map[string]func(to []float64, from []byte){
+	"float64": each(8, func(b []byte) float64 { return math.Float64frombits(little.Uint64(b)) }),
+	"float32": func(to []float64, from []byte) { // common, and a third faster than by a call for each
+		for i := range to {
+			to[i] = float64(math.Float32frombits(little.Uint32(from[4*i:])))
+		}
+	},
+	"float16": each(2, func(b []byte) float64 { return half(little.Uint16(b)) }),
+	"bfloat16": func(to []float64, from []byte) {
+		for i := range to {
+			to[i] = float64(math.Float32frombits(uint32(little.Uint16(from[2*i:])) << 16))
+		}
+	},
+	"float8_e4m3fn":   byTable(func(b byte) float64 { return eighth(b, 4, 7, finite) }),
+	"float8_e5m2":     byTable(func(b byte) float64 { return eighth(b, 5, 15, likeIEEE) }),
+	"float8_e4m3fnuz": byTable(func(b byte) float64 { return eighth(b, 4, 8, oneZero) }),
+	"float8_e5m2fnuz": byTable(func(b byte) float64 { return eighth(b, 5, 16, oneZero) }),
+	"float8_e8m0fnu":  byTable(powerOfTwo),
+	"float4_e2m1fn_x2": byTable(func(b byte) float64 {
+		low, high := quarters(b)
+		return max(math.Abs(low), math.Abs(high))
+	}),
+	"int64":      each(8, func(b []byte) float64 { return float64(int64(little.Uint64(b))) }),
+	"int32":      each(4, func(b []byte) float64 { return float64(int32(little.Uint32(b))) }),
+	"int16":      each(2, func(b []byte) float64 { return float64(int16(little.Uint16(b))) }),
+	"int8":       byTable(func(b byte) float64 { return float64(int8(b)) }),
+	"uint64":     each(8, func(b []byte) float64 { return float64(little.Uint64(b)) }),
+	"uint32":     each(4, func(b []byte) float64 { return float64(little.Uint32(b)) }),
+	"uint16":     each(2, func(b []byte) float64 { return float64(little.Uint16(b)) }),
+	"uint8":      byTable(func(b byte) float64 { return float64(b) }),
+	"bool":       byTable(func(b byte) float64 { return float64(min(b, 1)) }),
+	"complex128": each(16, func(b []byte) float64 { return abs(complexOf(b)) }),
+	"complex64":  each(8, func(b []byte) float64 { return abs(complexOf(b)) }),
+}
+
+// number is what one element is worth.
+func number(dtype string, b []byte) float64 {
+	var one [1]float64
+	numbers[dtype](one[:], b)
+	return one[0]
+}
+
+// distances says by how much two elements of a type differ, where that is not the difference of their numbers.
+var distances = map[string]func(a, b []byte) float64{
+	"int64": func(a, b []byte) float64 {
+		x, y := int64(little.Uint64(a)), int64(little.Uint64(b))
+		return float64(uint64(max(x, y)) - uint64(min(x, y)))
+	},
+	"uint64": func(a, b []byte) float64 {
+		x, y := little.Uint64(a), little.Uint64(b)
+		return float64(max(x, y) - min(x, y))
+	},
+	"float4_e2m1fn_x2": func(a, b []byte) float64 {
+		lowA, highA := quarters(a[0])
+		lowB, highB := quarters(b[0])
+		return max(math.Abs(lowA-lowB), math.Abs(highA-highB))
+	},
+	"complex128": func(a, b []byte) float64 { return abs(complexOf(a) - complexOf(b)) },
+	"complex64":  func(a, b []byte) float64 { return abs(complexOf(a) - complexOf(b)) },
+}
+
+func each(size int, value func([]byte) float64) func([]float64, []byte) {
+	return func(to []float64, from []byte) {
+		for i := range to {
+			to[i] = value(from[i*size:][:size])
+		}
+	}
+}
+
+func byTable(value func(byte) float64) func([]float64, []byte) {
+	var table [256]float64
+	for i := range table {
+		table[i] = value(byte(i))
+	}
+	return func(to []float64, from []byte) {
+		for i := range to {
+			to[i] = table[from[i]]
+		}
+	}
+}
+
+// What the largest exponent of an eight-bit number is for.
+type eights int
+
+const (
+	likeIEEE eights = iota // infinities and NaN
+	finite                 // numbers; NaN is all ones
+	oneZero                // numbers; NaN is what would be -0
+)
+
+func eighth(b byte, exponentBits, bias int, form eights) float64 {
+	mantissaBits := 7 - exponentBits
+	exponent, mantissa := int(b&0x7f)>>mantissaBits, int(b)&(1<<mantissaBits-1)
+	switch {
+	case form == oneZero && b == 0x80, form == finite && b&0x7f == 0x7f, form == likeIEEE && b&0x7f > 0x7c:
+		return math.NaN()
+	case form == likeIEEE && b&0x7f == 0x7c:
+		return math.Inf(1 - 2*int(b>>7))
+	}
+	v := math.Ldexp(float64(mantissa), 1-bias-mantissaBits)
+	if exponent > 0 {
+		v = math.Ldexp(float64(mantissa|1<<mantissaBits), exponent-bias-mantissaBits)
+	}
+	return math.Copysign(v, float64(1-2*int(b>>7)))
+}
+
+// powerOfTwo is the type of scales, which has an exponent and nothing else.
+func powerOfTwo(b byte) float64 {
+	if b == 0xff {
+		return math.NaN()
+	}
+	return math.Ldexp(1, int(b)-127)
+}
+
+// quarters are the two numbers of four bits in a byte.
+func quarters(b byte) (low, high float64) {
+	values := [8]float64{0, 0.5, 1, 1.5, 2, 3, 4, 6}
+	one := func(bits byte) float64 { return math.Copysign(values[bits&7], float64(1-2*int(bits>>3))) }
+	return one(b & 0xf), one(b >> 4)
+}
+
+func half(h uint16) float64 {
+	exponent, mantissa := int(h>>10)&0x1f, float64(h&0x3ff)
+	v := math.Ldexp(mantissa, -24)
+	switch {
+	case exponent == 0x1f && mantissa != 0:
+		return math.NaN()
+	case exponent == 0x1f:
+		v = math.Inf(1)
+	case exponent > 0:
+		v = math.Ldexp(mantissa+1024, exponent-25)
+	}
+	return math.Copysign(v, float64(1-2*int(h>>15)))
+}
+
+func complexOf(b []byte) complex128 {
+	if len(b) == 8 {
+		return complex(float64(math.Float32frombits(little.Uint32(b))), float64(math.Float32frombits(little.Uint32(b[4:]))))
+	}
+	return complex(math.Float64frombits(little.Uint64(b)), math.Float64frombits(little.Uint64(b[8:])))
+}
+
+// abs is NaN if a part is.
+func abs(c complex128) float64 {
+	if math.IsNaN(real(c)) || math.IsNaN(imag(c)) {
+		return math.NaN()
+	}
+	return cmplx.Abs(c)
+}
+
+// show writes an element as Python does, with as many digits as tell it from others of its type.
+func show(dtype string, b []byte) string {
+	switch dtype {
+	case "int64":
+		return strconv.FormatInt(int64(little.Uint64(b)), 10)
+	case "uint64":
+		return strconv.FormatUint(little.Uint64(b), 10)
+	case "int32", "uint32":
+		return strconv.FormatInt(int64(number(dtype, b)), 10)
+	case "bool":
+		return strconv.FormatBool(b[0] != 0)
+	case "complex128", "complex64":
+		return strings.ReplaceAll(strings.ToLower(strconv.FormatComplex(complexOf(b), 'g', -1, len(b)*8)), "i)", "j)")
+	case "float4_e2m1fn_x2":
+		low, high := quarters(b[0])
+		return "(" + float(low, -1, 64) + ", " + float(high, -1, 64) + ")"
+	case "float64":
+		return float(number(dtype, b), -1, 64)
+	case "float32":
+		return float(number(dtype, b), -1, 32)
+	}
+	return float(number(dtype, b), 5, 64) // of 16 bits at most
+}
+
+func float(v float64, digits, bits int) string {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(v, 'g', -1, 64), "+"))
+	}
+	return strconv.FormatFloat(v, 'g', digits, bits)
+}

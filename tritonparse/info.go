@@ -36,11 +36,13 @@ type Launch struct {
 type Info struct {
 	Records  map[string]int  `json:"records"` // by type
 	Kernels  []Kernel        `json:"kernels"`
-	Launches []Launch        `json:"launches,omitempty"` // those that were asked for
-	Total    int             `json:"-"`                  // launches of the kernel that was asked for
+	Launches []Launch        `json:"launches,omitzero"` // those that were asked for; nil if none were
+	Total    int             `json:"-"`                 // launches of the kernel that was asked for
 	Files    int             `json:"-"`
 	Damaged  int             `json:"damaged"`
 	Damages  []ndjson.Damage `json:"damages,omitempty"`
+
+	misnamed Misnamed
 }
 
 // InfoOptions says which launches are listed.
@@ -57,6 +59,9 @@ func ReadInfo(path string, o InfoOptions) (*Info, error) {
 		return nil, err
 	}
 	info := &Info{Records: map[string]int{}, Files: len(files)}
+	if o.Kernel != "" {
+		info.Launches = []Launch{}
+	}
 	kernels := map[string]*Kernel{}
 	for _, f := range files {
 		if err := info.readFile(f, kernels, o); err != nil {
@@ -68,10 +73,13 @@ func ReadInfo(path string, o InfoOptions) (*Info, error) {
 	}
 	slices.SortFunc(info.Kernels, func(a, b Kernel) int { return cmp.Compare(a.Name, b.Name) })
 	if len(info.Records) == 0 {
-		return info, fmt.Errorf("%s holds no record of a trace; is it a raw or parsed trace of TritonParse?", path)
+		return info, noTrace(path, nil)
 	}
 	if o.Kernel != "" && kernels[o.Kernel] == nil {
 		return info, fmt.Errorf("no kernel %q in %s%s", o.Kernel, path, suggestion(o.Kernel, info.Kernels))
+	}
+	if o.Kernel != "" && len(info.Launches) == 0 {
+		return info, info.misnamed.Err(path)
 	}
 	return info, nil
 }
@@ -95,6 +103,10 @@ func (info *Info) readFile(path string, kernels map[string]*Kernel, o InfoOption
 		members, err = jsontext.AppendMembers(members[:0], rec.Text)
 		if err != nil {
 			r.Report(rec, "not a record: "+err.Error())
+			continue
+		}
+		if member(members, "event_type") == nil {
+			r.Report(rec, "not a record: "+ErrNoType.Error())
 			continue
 		}
 		info.add(kernels, ids, path, members, rec, o)
@@ -136,6 +148,7 @@ func (info *Info) add(kernels map[string]*Kernel, ids map[string]int, path strin
 	}
 	info.Total++
 	if !o.Filter.Match(members) {
+		info.misnamed.Look(o.Filter, members)
 		return
 	}
 	l := Launch{ID: id, Line: rec.Index, Hash: jsontext.Text(jsontext.Get(member(members, "compilation_metadata"), "hash"))}
@@ -149,10 +162,13 @@ func (info *Info) add(kernels map[string]*Kernel, ids map[string]int, path strin
 	info.Launches = append(info.Launches, l)
 }
 
-// suggestion names the kernel that was perhaps meant.
+// suggestion names the kernel that was perhaps meant: one whose name has the text in it, else one that is nearly the same.
 func suggestion(name string, kernels []Kernel) string {
 	best, distance := "", 1+len(name)/2
 	for _, k := range kernels {
+		if len(name) > 2 && strings.Contains(strings.ToLower(k.Name), strings.ToLower(name)) {
+			return fmt.Sprintf("; did you mean %s?", k.Name)
+		}
 		if d := editDistance(name, k.Name, distance); d < distance {
 			best, distance = k.Name, d
 		}
@@ -191,6 +207,7 @@ func editDistance(a, b string, limit int) int {
 type Filter []condition
 
 type condition struct {
+	key   string // as it was given
 	path  []string
 	value []byte // JSON in its canonical form
 }
@@ -205,7 +222,10 @@ func ParseFilter(s string) (Filter, error) {
 		if !ok || err != nil {
 			return nil, fmt.Errorf("read the filter %q: write NAME=VALUE, with commas between several, such as 'M=16,x_ptr.shape=[64, 64]'", strings.TrimSpace(part))
 		}
-		f = append(f, condition{path, filterValue(value)})
+		if strings.HasPrefix(value, "[") && jsontext.Valid([]byte(value)) != nil {
+			return nil, fmt.Errorf("read the filter %q: %s is no list; write one as in JSON, such as [64, 64] or [\"a\"]", strings.TrimSpace(part), value)
+		}
+		f = append(f, condition{key, path, filterValue(value)})
 	}
 	return f, nil
 }
@@ -281,17 +301,42 @@ func (f Filter) Match(launch []jsontext.Member) bool {
 	return true
 }
 
-// match looks where a name may be: among the options of the compilation, the arguments, and the record's own members.
 func (c condition) match(launch []jsontext.Member) bool {
+	v := c.find(launch)
+	return v != nil && c.equal(v)
+}
+
+// find looks where a name may be: among the options of the compilation, the arguments, and the record's own members.
+func (c condition) find(launch []jsontext.Member) []byte {
 	for _, place := range []string{"compilation_metadata", "extracted_args", "extracted_inductor_args"} {
 		if v := follow(member(launch, place), c.path); v != nil {
-			return c.equal(v)
+			return v
 		}
 	}
-	if v := follow(member(launch, c.path[0]), c.path[1:]); v != nil {
-		return c.equal(v)
+	return follow(member(launch, c.path[0]), c.path[1:])
+}
+
+// Misnamed collects the names of a filter that no launch has had yet: they are not those of arguments.
+type Misnamed struct{ conditions Filter }
+
+// Look begins with all names, and leaves out those that a launch has.
+func (m *Misnamed) Look(f Filter, launch []jsontext.Member) {
+	if m.conditions == nil {
+		m.conditions = slices.Clone(f)
 	}
-	return false
+	m.conditions = slices.DeleteFunc(m.conditions, func(c condition) bool { return c.find(launch) != nil })
+}
+
+// Err says which names there are none of; nil if there is none, or if no launch was looked at.
+func (m *Misnamed) Err(source string) error {
+	if len(m.conditions) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range m.conditions {
+		names = append(names, c.key)
+	}
+	return fmt.Errorf("no launch in %s has %s, which the filter asks for; proton trace info --kernel NAME --args shows what they have", source, strings.Join(names, " or "))
 }
 
 func follow(v []byte, path []string) []byte {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,16 +48,21 @@ func Open(source string, o OpenOptions) (*Trace, error) {
 		}
 	}
 	if len(t.Records) == 0 {
-		return nil, fmt.Errorf("%s holds no record of a trace; is it a raw or parsed trace of TritonParse?%s", source, t.firstDamage())
+		return nil, noTrace(source, t.damages)
 	}
 	return t, nil
 }
 
-func (t *Trace) firstDamage() string {
-	if len(t.damages) == 0 {
-		return ""
+// ErrNoType says that a record is of another format than ours, such as a profile.
+var ErrNoType = errors.New("no event_type")
+
+// noTrace is the error for files without a single record.
+func noTrace(source string, damages []ndjson.Damage) error {
+	first := ""
+	if len(damages) > 0 {
+		first = " (" + damages[0].String() + ")"
 	}
-	return " " + t.damages[0].String()
+	return fmt.Errorf("%s holds no record of a trace%s: give a trace, raw or parsed, of proton run --trace or of tritonparse; proton viewer reads profiles", source, first)
 }
 
 // Compilations are the first real one of each hash, and for hashes without one what is inferred from a launch, in the order
@@ -168,50 +171,84 @@ func (t *Trace) Recorded(c *Compilation) (*LaunchRecord, error) {
 // LaunchAt is the launch that a line of a file holds, counted as `proton trace info` counts them: from 0, without blank
 // lines. file is one of Files, or the end of its path; "" if the trace has only one. It reads as far as that line.
 func (t *Trace) LaunchAt(file string, line int) (*LaunchRecord, error) {
+	r, err := t.recordAt(file, line)
+	if err == nil && r.launch == nil {
+		err = fmt.Errorf("record %d of %s is no launch but of type %q; proton trace info --kernel NAME lists launches with their lines", line, r.path, r.kind)
+	}
+	return r.launch, err
+}
+
+// HashAt is the hash of the compilation that a line of a file holds, or of what the launch in that line launched; then there
+// is a launch too. Lines and files are LaunchAt's.
+func (t *Trace) HashAt(file string, line int) (hash string, launch *LaunchRecord, err error) {
+	r, err := t.recordAt(file, line)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case r.kind != "compilation" && r.launch == nil:
+		return "", nil, fmt.Errorf("record %d of %s is neither a compilation nor a launch but of type %q; proton trace info --compilations lists compilations with their lines", line, r.path, r.kind)
+	case r.hash == "":
+		return "", nil, fmt.Errorf("record %d of %s does not say which compilation it is of", line, r.path)
+	}
+	return r.hash, r.launch, nil
+}
+
+// recordAt is what one line of a trace says.
+type recordAt struct {
+	path, kind string
+	hash       string        // of a compilation or launch
+	launch     *LaunchRecord // nil if it is none
+}
+
+func (t *Trace) recordAt(file string, line int) (recordAt, error) {
 	path, err := t.file(file)
 	if err != nil {
-		return nil, err
+		return recordAt{}, err
 	}
 	r, err := ndjson.Open(path)
 	if err != nil {
-		return nil, err
+		return recordAt{}, err
 	}
 	defer r.Close()
 	ids := map[string]int{}
 	for {
 		rec, err := r.Next()
 		if errors.Is(err, io.EOF) || err == nil && rec.Index > line {
-			return nil, noLaunch(path, line, rec.Index, err)
+			return recordAt{}, noRecord(path, line, rec.Index, err)
 		}
 		if err != nil {
-			return nil, err
+			return recordAt{}, err
 		}
 		members, err := jsontext.Members(rec.Text)
-		if err != nil {
-			if rec.Index == line {
-				return nil, fmt.Errorf("record %d of %s is damaged: %w", line, path, err)
-			}
-			continue
-		}
-		kind := jsontext.Text(member(members, "event_type"))
-		name := kernelName(members)
-		if rec.Index == line {
-			if kind != "launch" {
-				return nil, fmt.Errorf("record %d of %s is no launch but of type %q; proton trace info --kernel NAME lists launches with their lines", line, path, kind)
-			}
-			rec.Text = bytes.Clone(rec.Text)
-			members, _ = jsontext.Members(rec.Text)
-			l := new(recordReader).read(path, rec, members)
-			l.ID = ids[name]
-			return l, nil
-		}
-		if kind == "launch" {
-			ids[name]++
+		switch {
+		case err != nil && rec.Index == line:
+			return recordAt{}, fmt.Errorf("record %d of %s is damaged: %w", line, path, err)
+		case err != nil:
+		case rec.Index == line:
+			return readRecordAt(path, rec, members, ids), nil
+		case jsontext.Text(member(members, "event_type")) == "launch":
+			ids[kernelName(members)]++
 		}
 	}
 }
 
-func noLaunch(path string, line, next int, err error) error {
+// readRecordAt keeps nothing of the record's memory. ids are how many launches of each kernel came before.
+func readRecordAt(path string, rec ndjson.Record, members []jsontext.Member, ids map[string]int) recordAt {
+	r := recordAt{path: path, kind: jsontext.Text(member(members, "event_type"))}
+	switch r.kind {
+	case "compilation":
+		r.hash = jsontext.Text(jsontext.Get(member(members, "payload"), "metadata", "hash"))
+	case "launch":
+		rec.Text = bytes.Clone(rec.Text)
+		members, _ = jsontext.Members(rec.Text)
+		r.launch = new(recordReader).read(path, rec, members)
+		r.launch.ID = ids[kernelName(members)]
+		r.hash = r.launch.Hash
+	}
+	return r
+}
+
+func noRecord(path string, line, next int, err error) error {
 	if err == nil && line >= 0 {
 		return fmt.Errorf("record %d of %s is damaged; the next that can be read is %d", line, path, next)
 	}
@@ -248,42 +285,6 @@ func baseNames(paths []string) []string {
 	return names
 }
 
-// Files are the files that a trace consists of, in the order in which they are read: a file itself, whatever its name; the
-// raw traces of a folder; or, where there are none, what Parse wrote there.
-func Files(source string) ([]string, error) {
-	info, err := os.Stat(source)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		return []string{source}, nil
-	}
-	if files, err := RawFiles(source); err == nil {
-		var ordered []string
-		for _, b := range Buckets(files, true, func(string) {}) {
-			ordered = append(ordered, b.Files...)
-		}
-		return ordered, nil
-	}
-	var files []string
-	err = filepath.WalkDir(source, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && path != source && !strings.HasPrefix(d.Name(), "rank_"):
-			return filepath.SkipDir
-		}
-		if _, trace := trimExtension(d.Name()); trace && d.Type().IsRegular() {
-			files = append(files, path)
-		}
-		return nil
-	})
-	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("no trace in %s: neither raw ones, whose names begin with %s, nor what proton trace parse writes", source, Prefix)
-	}
-	return files, err
-}
-
 // indexer builds the index.
 type indexer struct {
 	trace   *Trace
@@ -316,7 +317,11 @@ func (x *indexer) readFile(file string) error {
 		if err != nil {
 			return entry{}, members, err
 		}
-		return x.parse(file, rec, members), members, nil
+		e := x.parse(file, rec, members)
+		if e.kind == "" {
+			return entry{}, members, ErrNoType
+		}
+		return e, members, nil
 	}, x.take)
 	damages, n := r.Damages()
 	x.trace.damages = append(x.trace.damages, damages...)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +26,7 @@ func readTorchTraces(folders []string, warn func(string)) torchCompilations {
 	var seen []string
 	for _, folder := range folders {
 		entries, err := os.ReadDir(folder)
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // who reads the trace says that it is not there
 			warn("logs of torch are not read: " + err.Error())
 		}
 		for _, e := range entries {

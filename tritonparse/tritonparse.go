@@ -6,7 +6,6 @@ package tritonparse
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -167,29 +166,4 @@ func pidOf(n FileName) int {
 		return n.PID
 	}
 	return -1
-}
-
-// RawFiles are the raw traces that source names: a file, whatever its name, or those of a folder.
-func RawFiles(source string) ([]string, error) {
-	info, err := os.Stat(source)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		return []string{source}, nil
-	}
-	entries, err := os.ReadDir(source)
-	if err != nil {
-		return nil, err
-	}
-	var files []string
-	for _, e := range entries {
-		if e.Type().IsRegular() && IsRaw(e.Name()) {
-			files = append(files, filepath.Join(source, e.Name()))
-		}
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("no raw trace in %s; their names begin with %s and end with .ndjson, .bin.ndjson, or one of these and .gz or .zst", source, Prefix)
-	}
-	return files, nil
 }

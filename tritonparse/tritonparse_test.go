@@ -71,7 +71,7 @@ func TestBuckets(t *testing.T) {
 func TestReadInfo(t *testing.T) {
 	const file = "testdata/dedicated_log_triton_trace_complex_.ndjson.gz"
 	for filter, want := range map[string]int{
-		"": 1553, "M=16,a_ptr.shape=[16, 16]": 442, "a_ptr.shape[0]=16": 991, "num_warps=1.0,a_ptr.dtype=torch.float16": 1553, "M=17": 0, "nothing=1": 0,
+		"": 1553, "M=16,a_ptr.shape=[16, 16]": 442, "a_ptr.shape[0]=16": 991, "num_warps=1.0,a_ptr.dtype=torch.float16": 1553, "M=17": 0,
 	} {
 		f, err := ParseFilter(filter)
 		if err != nil {
@@ -85,7 +85,14 @@ func TestReadInfo(t *testing.T) {
 			t.Errorf("%q: %d of %d launches, want %d", filter, len(info.Launches), info.Total, want)
 		}
 	}
-	for _, filter := range []string{"M", "=1", "a[x]=1", "a[1=2", ".b=1"} {
+	nothing, err := ParseFilter("M=16,nothing=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadInfo(file, InfoOptions{Kernel: "matmul_kernel", Filter: nothing}); err == nil || !strings.Contains(err.Error(), "has nothing, which") {
+		t.Errorf("a name that no launch has: %v", err)
+	}
+	for _, filter := range []string{"M", "=1", "a[x]=1", "a[1=2", ".b=1", "a=[1"} {
 		if _, err := ParseFilter(filter); err == nil {
 			t.Errorf("filter %q is taken", filter)
 		}

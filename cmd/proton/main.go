@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func main() {
@@ -54,11 +55,10 @@ func newRoot() *cobra.Command {
   proton doctor                                 say what is missing on this machine
 
 "proton [flags] script.py" is short for "proton run [flags] script.py".`,
-		Version:                    version,
-		SilenceErrors:              true,
-		SilenceUsage:               true,
-		SuggestionsMinimumDistance: 2,
-		Args:                       cobra.ArbitraryArgs,
+		Version:       version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cmd.Help()
@@ -68,7 +68,7 @@ func newRoot() *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &exitError{code: 2, err: fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+		return &exitError{code: 2, err: fmt.Errorf("%w; see %s --help", flagError(err), cmd.CommandPath())}
 	})
 	root.AddCommand(commands()...)
 	return root
@@ -94,11 +94,32 @@ func execute(argv []string, stderr io.Writer) int {
 	return 1
 }
 
-func unknownCommand(root *cobra.Command, word string) error {
-	if meant := root.SuggestionsFor(word); len(meant) > 0 {
-		return fmt.Errorf("there is no command or file %q; did you mean: proton %s", word, meant[0])
+// flagError says what kind of value a flag takes that was given another.
+func flagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
 	}
-	return fmt.Errorf("there is no command or file %q; see proton --help", word)
+	kinds := map[string]string{"int": "a whole number", "int64": "a whole number", "uint": "a whole number, 0 or more", "float64": "a number", "intSlice": "whole numbers, with commas between them", "bool": "true or false"}
+	flag := invalid.GetFlag()
+	kind := kinds[flag.Value.Type()]
+	if kind == "" {
+		return err
+	}
+	return fmt.Errorf("read --%s %q: give %s", flag.Name, invalid.GetValue(), kind)
+}
+
+// unknownCommand is the error for a word where a subcommand of parent should be.
+func unknownCommand(parent *cobra.Command, word string) error {
+	what := "command"
+	if !parent.HasParent() {
+		what = "command or file" // what could be run
+	}
+	parent.SuggestionsMinimumDistance = 2
+	if meant := parent.SuggestionsFor(word); len(meant) > 0 {
+		return fmt.Errorf("there is no %s %q; did you mean: %s %s", what, word, parent.CommandPath(), meant[0])
+	}
+	return fmt.Errorf("there is no %s %q; see %s --help", what, word, parent.CommandPath())
 }
 
 // exitError asks for an exit code. Without err nothing is printed: the command has said it already.

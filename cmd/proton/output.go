@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -51,6 +54,27 @@ func writeOutput(path string, stdout io.Writer, write func(w io.Writer) error) e
 		err = closeErr
 	}
 	return err
+}
+
+// cannotWrite is the error for an output that cannot be begun, without the passing name that it is written under at first.
+func cannotWrite(path string, err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return fmt.Errorf("write %s: %w; give another place with -o", path, err)
+}
+
+// counted writes a number and a noun.
+func counted[N int | int64](n N, noun string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(noun, "ch"), strings.HasSuffix(noun, "ss"):
+		noun += "es"
+	default:
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // checkFrames makes sense of what the commands say of frames alike, before anything is read.

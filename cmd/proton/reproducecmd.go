@@ -74,6 +74,14 @@ whether one is slower.`,
 			if err := oneTrace(cmd, args); err != nil {
 				return err
 			}
+			for _, name := range []string{"rounds", "compare-python"} {
+				if cmd.Flags().Changed(name) && f.compare == "" {
+					return &exitError{code: 2, err: fmt.Errorf("--%s belongs to --compare OTHER; give that too", name)}
+				}
+			}
+			if cmd.Flags().Changed("slowest") && f.slowest < 1 {
+				return &exitError{code: 2, err: fmt.Errorf("read --slowest %d: give how many launches, 1 or more", f.slowest)}
+			}
 			return f.run(args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -86,7 +94,7 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 	flags.SortFlags = false
 	flags.StringVar(&f.line, "line", "", "the launch in record `N` of the trace, as proton trace info shows it; FILE:N in a folder of several files")
 	flags.StringVar(&f.kernel, "kernel", "", "a launch of the kernel `NAME`")
-	flags.IntVar(&f.launch, "launch-id", 0, "with --kernel or --hash, which of its launches, `N` from 0")
+	flags.IntVar(&f.launch, "launch-id", 0, "which of the launches, `N` from 0; with --kernel or --hash, of those")
 	flags.StringVar(&f.hash, "hash", "", "a launch of the compilation whose hash begins with `H`")
 	flags.IntVar(&f.slowest, "slowest", 0, "with --profile, the `N` launches that most of its time went to, with those like them (default 1)")
 	flags.Lookup("slowest").NoOptDefVal = "1"
@@ -209,8 +217,8 @@ func (f *reproduceFlags) show(result *reproduce.Result, stdout, stderr io.Writer
 func (f *reproduceFlags) selection() (s reproduce.Selection, err error) {
 	s = reproduce.Selection{Line: -1, Kernel: f.kernel, Launch: f.launch, Hash: f.hash}
 	if f.line != "" {
-		if f.kernel != "" || f.hash != "" {
-			return s, errors.New("--line says already which launch; leave out --kernel and --hash")
+		if f.kernel != "" || f.hash != "" || f.launch != 0 {
+			return s, errors.New("--line says already which launch; leave out --kernel, --hash and --launch-id")
 		}
 		number := f.line
 		if i := strings.LastIndexByte(f.line, ':'); i >= 0 {
@@ -225,8 +233,8 @@ func (f *reproduceFlags) selection() (s reproduce.Selection, err error) {
 	switch {
 	case f.slowest < 0 || f.slowest > 0 != (f.profile != ""):
 		return s, errors.New("--slowest and --profile FILE belong together: the profile says what was slow")
-	case f.slowest > 0 && (f.line != "" || f.kernel != "" || f.hash != ""):
-		return s, errors.New("--slowest says already which launch; leave out --line, --kernel and --hash")
+	case f.slowest > 0 && (f.line != "" || f.kernel != "" || f.hash != "" || f.launch != 0):
+		return s, errors.New("--slowest says already which launch; leave out --line, --kernel, --hash and --launch-id")
 	case f.slowest == 0 && (f.include != "" || f.exclude != ""):
 		return s, errors.New("-i and -e choose call paths of a profile: give --slowest and --profile FILE too")
 	case f.slowest > 0 && f.compare != "":
@@ -236,6 +244,9 @@ func (f *reproduceFlags) selection() (s reproduce.Selection, err error) {
 	}
 	if f.launch < 0 {
 		return s, fmt.Errorf("read --launch-id %d: the first launch is 0", f.launch)
+	}
+	if f.options.Flops < 0 {
+		return s, fmt.Errorf("read --flops %g: give a number of operations, such as 2e9", f.options.Flops)
 	}
 	return s, nil
 }

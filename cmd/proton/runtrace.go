@@ -74,6 +74,9 @@ func (t *traceFlags) apply(options *run.Options) error {
 	if t.TensorSkip < 0 || t.TensorMax < 0 {
 		return errors.New("--trace-tensor-skip and --trace-tensor-max are numbers of launches: give 0 or more")
 	}
+	if info, err := os.Stat(t.Folder); err == nil && !info.IsDir() {
+		return fmt.Errorf("--trace %s: it is a file; give the folder that traces go to", t.Folder)
+	}
 	shown := t.Folder
 	if t.Folder, err = filepath.Abs(shown); err != nil {
 		return fmt.Errorf("--trace %s: %w", shown, err)
@@ -138,7 +141,7 @@ func completeTraces(w io.Writer, source string) {
 		fmt.Fprintf(w, "proton: warning: %s\n", problem)
 	}
 	if found.Processes > 0 {
-		fmt.Fprintf(w, "proton: completed the traces of %s in %s that ended without it: %s, %s\n", counted(int64(found.Processes), "process"),
+		fmt.Fprintf(w, "proton: completed the traces of %s in %s that ended without it: %s, %s\n", counted(found.Processes, "process"),
 			source, counted(found.Compilations, "compilation"), counted(found.Launches, "launch"))
 	}
 }
@@ -161,16 +164,4 @@ func traceLine(sum tracelog.Summary, shown string) string {
 		parts = append(parts, strconv.Itoa(sum.Processes)+" processes")
 	}
 	return fmt.Sprintf("traced %s; wrote %s; view: proton trace info %s", strings.Join(parts, ", "), shown, shown)
-}
-
-// counted writes a number and a noun.
-func counted(n int64, noun string) string {
-	switch {
-	case n == 1:
-	case strings.HasSuffix(noun, "ch"), strings.HasSuffix(noun, "ss"):
-		noun += "es"
-	default:
-		noun += "s"
-	}
-	return strconv.FormatInt(n, 10) + " " + noun
 }

@@ -55,7 +55,7 @@ autotune_summary), unless --type names them.`,
 	flags.StringSliceVar(&f.types, "type", nil, "only records of `TYPE`: compilation, launch, autotune, launch_diff …")
 	flags.StringVar(&f.lines, "lines", "", "only the lines `LIST` of each file, such as 1,3,5-10,-5,20-")
 	flags.StringVar(&f.filter, "args-list", "", "of launches, only those that fulfil `FILTER`, as in trace info")
-	flags.IntVar(&f.options.Most, "most", 0, "at most `N` launches of each compilation")
+	flags.IntVar(&f.options.Most, "most", 0, "at most `N` launches of each compilation, 0 for all")
 	flags.BoolVar(&f.options.Compilations, "with-compilations", false, "also the compilations that the launches name")
 	flags.BoolVar(&f.options.NoIR, "no-ir", false, "leave out the texts of representations, sources and source maps")
 	flags.BoolVar(&f.options.Pretty, "pretty", false, "spread each record over several lines, to be read by people")
@@ -78,7 +78,7 @@ func (f *traceCatFlags) check() (err error) {
 		return err
 	}
 	if o.Most < 0 {
-		return fmt.Errorf("--most %d: give a number of launches, 1 or more", o.Most)
+		return fmt.Errorf("--most %d: give a number of launches, or 0 for all", o.Most)
 	}
 	o.Hashes, o.Types = f.hashes, f.types
 	return nil
@@ -103,6 +103,9 @@ func (f *traceCatFlags) run(source string, stdout, stderr io.Writer) error {
 			return err
 		}
 		warnDamages(stderr, "proton trace cat", result.Damages, result.Damaged)
+		if f.filter != "" && result.Records["launch"] == 0 {
+			warnNoLaunch(stderr, "proton trace cat", f.filter)
+		}
 		if len(result.Records) == 0 {
 			return fmt.Errorf("no record of %s fulfils all conditions; proton trace info lists what there is", source)
 		}
@@ -126,21 +129,11 @@ func countRecords(records map[string]int) string {
 			others += n
 		}
 	}
-	parts := []string{plural(records["compilation"], "compilation"), plural(records["launch"], "launch")}
+	parts := []string{counted(records["compilation"], "compilation"), counted(records["launch"], "launch")}
 	if others > 0 {
-		parts = append(parts, plural(others, "other record"))
+		parts = append(parts, counted(others, "other record"))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func plural(n int, what string) string {
-	switch {
-	case n == 1:
-		return "1 " + what
-	case strings.HasSuffix(what, "ch"):
-		return fmt.Sprintf("%d %ses", n, what)
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // writeTrace writes a file, packed as its name says. It appears when all is written; what was there stays until then.
@@ -150,7 +143,7 @@ func writeTrace(path string, write func(w io.Writer) error) error {
 	}
 	part, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".part-*")
 	if err != nil {
-		return err
+		return cannotWrite(path, err)
 	}
 	defer os.Remove(part.Name())
 	err = packed(path, part, write)

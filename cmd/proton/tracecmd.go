@@ -133,6 +133,11 @@ func warnDamages(stderr io.Writer, command string, damages []ndjson.Damage, coun
 	}
 }
 
+// warnNoLaunch says that what was written has no launches, by the filter that it was asked for with.
+func warnNoLaunch(stderr io.Writer, command, filter string) {
+	fmt.Fprintf(stderr, "%s: no launch fulfils --args-list %s; proton trace info --kernel NAME --args shows what they have\n", command, term.Printable(filter))
+}
+
 func printKernels(w io.Writer, info *tritonparse.Info) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "KERNEL\tCOMPILATIONS\tLAUNCHES\tIDS")

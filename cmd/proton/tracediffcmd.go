@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -117,6 +118,9 @@ func (f *traceDiffFlags) run(sources []string, stdin io.Reader, stdout, stderr i
 	}
 	a, b := traces[0], traces[len(traces)-1]
 	if len(traces) == 2 && f.kernel == "" && f.hashes == nil && f.events == nil {
+		if f.text.Stages != nil {
+			return &exitError{code: 2, err: errors.New("--ir prints lines of two compilations; say which with --kernel, --hash or --events")}
+		}
 		return f.runTraces(a, b, profiles, stdout)
 	}
 	i, j, err := f.choose(a, b)
@@ -214,6 +218,9 @@ func (f *traceDiffFlags) runPair(a, b *tritonparse.Trace, i, j int, profiles [2]
 		return err
 	}
 	d := compare.New(x, y)
+	if err := f.chooseStages(d); err != nil {
+		return &exitError{code: 2, err: err}
+	}
 	if err := d.FindTensors(a, b); err != nil {
 		return err
 	}
@@ -230,10 +237,24 @@ func (f *traceDiffFlags) runPair(a, b *tritonparse.Trace, i, j int, profiles [2]
 	if f.json {
 		return printJSON(stdout, d)
 	}
+	return d.WriteText(stdout, f.text)
+}
+
+// chooseStages makes sense of --ir: none, or representations that are compared.
+func (f *traceDiffFlags) chooseStages(d *compare.Diff) error {
 	if slices.Equal(f.text.Stages, []string{"none"}) {
 		f.text.Stages = []string{}
 	}
-	return d.WriteText(stdout, f.text)
+	var there []string
+	for _, s := range d.Stages {
+		there = append(there, s.Name)
+	}
+	for _, stage := range f.text.Stages {
+		if !slices.Contains(there, stage) {
+			return fmt.Errorf("read --ir %q: the compilations have %s", stage, strings.Join(there, ", "))
+		}
+	}
+	return nil
 }
 
 func (f *traceDiffFlags) runTraces(a, b *tritonparse.Trace, profiles [2]*tree.Profile, stdout io.Writer) error {

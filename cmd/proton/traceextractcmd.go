@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,6 +43,9 @@ folders that a trace has beside it.`,
   proton trace extract trace.bin.ndjson --line 1557 --args --blobs -o one`,
 		Args: oneTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.pick.check(cmd); err != nil {
+				return &exitError{code: 2, err: err}
+			}
 			return f.run(args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -61,7 +65,8 @@ folders that a trace has beside it.`,
 type tracePick struct {
 	kernels string
 	hash    string
-	line    int
+	line    uint
+	byLine  bool
 	file    string
 }
 
@@ -69,8 +74,20 @@ func (p *tracePick) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&p.kernels, "kernel", "", kernelsUsage)
 	flags.StringVar(&p.hash, "hash", "", "only the compilation whose hash begins with `HASH`")
-	flags.IntVar(&p.line, "line", -1, "only the compilation or the launch at line `N`, as trace info counts lines")
+	flags.UintVar(&p.line, "line", 0, "only the compilation or the launch at line `N`, as trace info counts lines")
 	flags.StringVar(&p.file, "file", "", "the file of the trace that --line is of, `NAME`, if there are several")
+}
+
+// check makes sense of the flags together.
+func (p *tracePick) check(cmd *cobra.Command) error {
+	p.byLine = cmd.Flags().Changed("line")
+	switch {
+	case p.byLine && (p.kernels != "" || p.hash != ""):
+		return errors.New("--line says already which compilation; leave out --kernel and --hash")
+	case !p.byLine && p.file != "":
+		return errors.New("--file says which file --line is of; give --line N too")
+	}
+	return nil
 }
 
 // open reads a trace and finds what is picked; launch is nil unless --line is that of a launch.
@@ -85,8 +102,8 @@ func (p *tracePick) open(source, command string, o tritonparse.OpenOptions, stde
 	damages, n := t.Damages()
 	warnDamages(stderr, command, damages, n)
 	hash := p.hash
-	if p.line >= 0 {
-		if launch, hash, err = p.atLine(t); err != nil {
+	if p.byLine {
+		if hash, launch, err = t.HashAt(p.file, int(min(p.line, math.MaxInt))); err != nil {
 			return nil, nil, nil, err
 		}
 	}
@@ -96,41 +113,35 @@ func (p *tracePick) open(source, command string, o tritonparse.OpenOptions, stde
 		}
 	}
 	if len(picked) == 0 {
-		return nil, nil, nil, fmt.Errorf("no compilation in %s is asked for%s", source, p.suggest(t))
+		return nil, nil, nil, p.nothing(t)
 	}
 	return t, picked, launch, nil
 }
 
-// atLine is what a line holds: a compilation or a launch.
-func (p *tracePick) atLine(t *tritonparse.Trace) (*tritonparse.LaunchRecord, string, error) {
-	for _, c := range t.Compilations() {
-		if !c.Inferred && c.Line == p.line && (p.file == "" && len(t.Files) == 1 || p.file != "" && strings.HasSuffix(c.File, p.file)) {
-			return nil, c.Hash, nil
-		}
-	}
-	l, err := t.LaunchAt(p.file, p.line)
-	if err != nil {
-		return nil, "", err
-	}
-	if l.Hash == "" {
-		return nil, "", fmt.Errorf("the launch at line %d does not say which compilation it launched", p.line)
-	}
-	return l, l.Hash, nil
-}
-
-func (p *tracePick) suggest(t *tritonparse.Trace) string {
+// nothing says that nothing is picked, and what could be.
+func (p *tracePick) nothing(t *tritonparse.Trace) error {
 	var names []string
 	for _, c := range t.Compilations() {
 		if name := term.Printable(c.Name); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
+	if len(names) == 0 {
+		return fmt.Errorf("no compilation and no launch in %s", t.Source)
+	}
 	slices.Sort(names)
 	const most = 10
 	if len(names) > most {
 		names = append(names[:most], fmt.Sprintf("and %d more", len(names)-most))
 	}
-	return "; its kernels are " + strings.Join(names, ", ")
+	var asked []string
+	if p.kernels != "" {
+		asked = append(asked, "of a kernel "+p.kernels)
+	}
+	if p.hash != "" {
+		asked = append(asked, "with a hash that begins with "+p.hash)
+	}
+	return fmt.Errorf("no compilation %s in %s; its kernels are %s", strings.Join(asked, " "), t.Source, strings.Join(names, ", "))
 }
 
 func (f *traceExtractFlags) run(source string, stdout, stderr io.Writer) error {
@@ -145,7 +156,7 @@ func (f *traceExtractFlags) run(source string, stdout, stderr io.Writer) error {
 		return fmt.Errorf("%s is not empty; give --force to replace files in it, or another name", f.out)
 	}
 	if err := os.MkdirAll(f.out, 0o755); err != nil {
-		return err
+		return cannotWrite(f.out, err)
 	}
 	o := extract.Options{
 		Folder: f.out, Stages: f.stages, Args: f.args, Blobs: f.blobs,

@@ -123,6 +123,7 @@ func (f *traceInfoFlags) listKinds(t *tritonparse.Trace, filter tritonparse.Filt
 	rows := []*kindRow{}
 	byKind := map[string]*kindRow{}
 	total := 0
+	var misnamed tritonparse.Misnamed
 	err := t.EachBrief(func(b *tritonparse.Brief) error {
 		if f.kernel != "" && b.Name != f.kernel {
 			return nil
@@ -133,8 +134,12 @@ func (f *traceInfoFlags) listKinds(t *tritonparse.Trace, filter tritonparse.Filt
 				return err
 			}
 			members, err := jsontext.Members(whole.Raw)
-			if err != nil || !filter.Match(members) {
+			if err != nil {
 				return err
+			}
+			if !filter.Match(members) {
+				misnamed.Look(filter, members)
+				return nil
 			}
 		}
 		total++
@@ -153,6 +158,9 @@ func (f *traceInfoFlags) listKinds(t *tritonparse.Trace, filter tritonparse.Filt
 		rows = append(rows, r)
 		return err
 	})
+	if err == nil && total == 0 {
+		err = misnamed.Err(t.Source)
+	}
 	if err != nil {
 		return err
 	}
@@ -170,6 +178,6 @@ func (f *traceInfoFlags) listKinds(t *tritonparse.Trace, filter tritonparse.Filt
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "%s of %s\n", plural(len(rows), "kind"), plural(total, "launch"))
+	_, err = fmt.Fprintf(stdout, "%s of %s\n", counted(len(rows), "kind"), counted(total, "launch"))
 	return err
 }

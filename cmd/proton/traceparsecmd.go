@@ -161,9 +161,13 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 		replaced = true
 	}
 	// What was there stays until all is written.
-	part, err := os.MkdirTemp(filepath.Dir(filepath.Clean(f.out)), "."+filepath.Base(f.out)+".part-")
+	beside := filepath.Dir(filepath.Clean(f.out))
+	if err := os.MkdirAll(beside, 0o755); err != nil {
+		return cannotWrite(f.out, err)
+	}
+	part, err := os.MkdirTemp(beside, "."+filepath.Base(f.out)+".part-")
 	if err != nil {
-		return err
+		return cannotWrite(f.out, err)
 	}
 	defer os.RemoveAll(part)
 	if err := os.Chmod(part, 0o755); err != nil {
@@ -181,10 +185,13 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if f.strict && result.Damaged > 0 {
-		return fmt.Errorf("%d pieces are damaged, and --strict is given: nothing is written", result.Damaged)
+		return fmt.Errorf("damaged: %s, and --strict is given: nothing is written", counted(result.Damaged, "piece"))
 	}
 	if result.Dropped > 0 {
 		fmt.Fprintf(stderr, "proton trace parse: %d launches do not say which compilation they launched, and are left out\n", result.Dropped)
+	}
+	if len(options.Launches) > 0 && result.Launches == 0 {
+		warnNoLaunch(stderr, "proton trace parse", f.launches)
 	}
 	if replaced {
 		if err := os.RemoveAll(f.out); err != nil {
@@ -230,10 +237,10 @@ func mayReplace(source, out string) error {
 
 func (f *traceParseFlags) print(w io.Writer, result *tritonparse.Result) error {
 	for _, name := range result.Files {
-		if _, err := fmt.Fprintln(w, filepath.Join(f.out, name)); err != nil {
+		if _, err := fmt.Fprintln(w, term.Printable(filepath.Join(f.out, name))); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "%d compilations, %d launches\n", result.Compilations, result.Launches)
+	_, err := fmt.Fprintf(w, "%s, %s\n", counted(result.Compilations, "compilation"), counted(result.Launches, "launch"))
 	return err
 }

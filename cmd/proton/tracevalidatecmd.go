@@ -41,7 +41,7 @@ Warnings are for what may well be so, such as launches of kernels that were comp
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(args, cmd.OutOrStdout())
+			return f.run(args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	flags := cmd.Flags()
@@ -60,31 +60,22 @@ type validated struct {
 	Findings []schema.Finding `json:"findings"` // the first of them
 }
 
-func (f *traceValidateFlags) run(sources []string, stdout io.Writer) error {
+func (f *traceValidateFlags) run(sources []string, stdout, stderr io.Writer) error {
 	all := []validated{}
 	wrong := 0
 	for _, source := range sources {
-		v := validated{Trace: source, Findings: []schema.Finding{}}
-		var printErr error
-		result, err := schema.Validate(source, schema.Options{Quick: f.quick, Report: func(finding schema.Finding) {
-			if f.most > 0 && len(v.Findings) >= f.most {
-				return
-			}
-			v.Findings = append(v.Findings, finding)
-			if !f.json && printErr == nil {
-				_, printErr = fmt.Fprintln(stdout, term.Printable(finding.String()))
-			}
-		}})
-		if err := errors.Join(err, printErr); err != nil {
+		v, err := f.validate(source, stdout)
+		if v == nil { // the other traces are looked at
+			fmt.Fprintf(stderr, "proton: %v\n", err)
+			wrong++
+			continue
+		}
+		if err != nil {
 			return err
 		}
-		v.Result = result
-		all = append(all, v)
-		if result.Errors > 0 || f.strict && result.Warnings > 0 {
+		all = append(all, *v)
+		if v.Errors > 0 || f.strict && v.Warnings > 0 {
 			wrong++
-		}
-		if !f.json {
-			fmt.Fprintf(stdout, "%s: %s: %s\n", source, countRecords(result.Records), verdict(result))
 		}
 	}
 	if f.json {
@@ -98,12 +89,37 @@ func (f *traceValidateFlags) run(sources []string, stdout io.Writer) error {
 	return nil
 }
 
+// validate looks at one trace, and prints what it finds unless that is to be JSON. It returns nil for a trace that cannot be
+// read, else the error of printing.
+func (f *traceValidateFlags) validate(source string, stdout io.Writer) (*validated, error) {
+	v := &validated{Trace: source, Findings: []schema.Finding{}}
+	var printErr error
+	say := func(format string, args ...any) {
+		if !f.json && printErr == nil {
+			_, printErr = fmt.Fprintln(stdout, term.Printable(fmt.Sprintf(format, args...)))
+		}
+	}
+	var err error
+	v.Result, err = schema.Validate(source, schema.Options{Quick: f.quick, Report: func(finding schema.Finding) {
+		if f.most > 0 && len(v.Findings) >= f.most {
+			return
+		}
+		v.Findings = append(v.Findings, finding)
+		say("%s", finding)
+	}})
+	if err != nil {
+		return nil, err
+	}
+	say("%s: %s: %s", source, countRecords(v.Records), verdict(v.Result))
+	return v, printErr
+}
+
 func verdict(r *schema.Result) string {
 	switch {
 	case r.Errors == 0 && r.Warnings == 0:
 		return "nothing wrong"
 	case r.Warnings == 0:
-		return plural(r.Errors, "error")
+		return counted(r.Errors, "error")
 	}
-	return fmt.Sprintf("%s, %s", plural(r.Errors, "error"), plural(r.Warnings, "warning"))
+	return fmt.Sprintf("%s, %s", counted(r.Errors, "error"), counted(r.Warnings, "warning"))
 }

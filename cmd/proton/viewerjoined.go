@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	tree "github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
@@ -41,7 +42,7 @@ func (f *viewerFlags) printJoined(file string, p *tree.Profile, out io.Writer) (
 	l.Modules = &source.Modules{Profile: file, Env: os.LookupEnv}
 	for _, stage := range l.IRStages {
 		if known := j.Stages(); !slices.Contains(known, stage) {
-			return nil, &exitError{code: 2, err: fmt.Errorf("read --ir %q: the compilations have %v", stage, known)}
+			return nil, &exitError{code: 2, err: fmt.Errorf("read --ir %q: the compilations have %s", stage, strings.Join(known, ", "))}
 		}
 	}
 	if unsampled != "" {

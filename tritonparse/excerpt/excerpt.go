@@ -85,7 +85,17 @@ func (c *cutter) file(path string) error {
 		return err
 	}
 	defer r.Close()
-	err = ndjson.Ordered(r, c.parse, c.take)
+	err = ndjson.OrderedRecords(r, func(rec ndjson.Record, room []jsontext.Member) (record, []jsontext.Member, error) {
+		members, err := jsontext.AppendMembers(room[:0], rec.Text)
+		if err != nil {
+			return record{}, members, err
+		}
+		parsed := c.parse(rec, members)
+		if parsed.kind == "" {
+			err = tritonparse.ErrNoType
+		}
+		return parsed, members, err
+	}, c.take)
 	damages, n := r.Damages()
 	c.result.Damages = append(c.result.Damages, damages...)
 	c.result.Damaged += n

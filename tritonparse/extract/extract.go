@@ -42,12 +42,12 @@ func Write(t *tritonparse.Trace, o Options) ([]File, error) {
 	if o.Warn == nil {
 		w.options.Warn = func(string) {}
 	}
-	found := 0
+	var there []string // stages
 	err := t.EachCompilation(func(c *tritonparse.Compilation) error {
 		if o.Keep != nil && !o.Keep(c) {
 			return nil
 		}
-		found++
+		there = append(there, c.Stages()...)
 		return w.compilation(c)
 	})
 	if err == nil && (o.Args || o.Blobs) {
@@ -55,8 +55,9 @@ func Write(t *tritonparse.Trace, o Options) ([]File, error) {
 	}
 	if err == nil && len(w.files) == 0 {
 		err = errors.New("nothing to extract: no compilation that is asked for was traced")
-		if found > 0 {
-			err = fmt.Errorf("nothing to extract: none of the compilations has %s", strings.Join(o.Stages, ", "))
+		if len(there) > 0 {
+			slices.Sort(there)
+			err = fmt.Errorf("nothing to extract: none of the compilations has %s; they have %s", strings.Join(o.Stages, ", "), strings.Join(slices.Compact(there), ", "))
 		}
 	}
 	return w.files, err
@@ -145,6 +146,7 @@ func (w *writer) text(f File, text string) error {
 	return os.WriteFile(filepath.Join(w.options.Folder, f.Name), []byte(text), 0o644)
 }
 
+// copy copies a file into the folder. Where the folder is the trace's own, its tensors are in their places already.
 func (w *writer) copy(f File, from string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -154,6 +156,15 @@ func (w *writer) copy(f File, from string) error {
 	path := filepath.Join(w.options.Folder, f.Name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
+	}
+	was, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if there, err := os.Stat(path); err == nil && os.SameFile(was, there) {
+		f.Bytes = was.Size()
+		w.files = append(w.files, f)
+		return nil
 	}
 	out, err := os.Create(path)
 	if err != nil {

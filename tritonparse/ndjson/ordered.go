@@ -31,7 +31,7 @@ func Ordered[T any](r *Reader, parse func(rec Record, members []jsontext.Member)
 }
 
 // Parse makes something of a record. room is what the call before returned, on the same goroutine: memory to use again. An
-// error says that the record is no JSON.
+// error says that the record is none.
 type Parse[T any] func(rec Record, room []jsontext.Member) (T, []jsontext.Member, error)
 
 // work is some records of one file on their way through a worker.
@@ -81,6 +81,7 @@ func OrderedRecords[T any](r *Reader, parse Parse[T], take func(*T) error) error
 		err error
 	}
 	var wrong []bad
+	more := 0 // that are only counted
 	var taken error
 	for w := range ordered {
 		<-w.done
@@ -88,8 +89,12 @@ func OrderedRecords[T any](r *Reader, parse Parse[T], take func(*T) error) error
 			if taken != nil {
 				break
 			}
-			if w.errs[i] != nil {
-				wrong = append(wrong, bad{w.batch.Records[i], w.errs[i]})
+			switch err := w.errs[i]; {
+			case err != nil && len(wrong) >= MaxDamages: // of a file that is no trace at all
+				more++
+				continue
+			case err != nil:
+				wrong = append(wrong, bad{w.batch.Records[i], err})
 				wrong[len(wrong)-1].rec.Text = nil
 				continue
 			}
@@ -103,6 +108,7 @@ func OrderedRecords[T any](r *Reader, parse Parse[T], take func(*T) error) error
 	for _, b := range wrong { // the reader is ours again
 		r.Report(b.rec, "not a record: "+b.err.Error())
 	}
+	r.count += more
 	if taken != nil && !errors.Is(taken, ErrStop) {
 		return taken
 	}

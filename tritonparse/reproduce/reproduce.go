@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/tritonparse"
@@ -195,6 +196,9 @@ func (w *work) functionName() string {
 func (w *work) write() error {
 	w.folder = filepath.Join(w.OutDir, fileSafe(w.result.Kernel))
 	stem := fmt.Sprintf("repro_line%d", w.launch.Line)
+	if files := w.trace.Files; len(files) > 1 { // each counts its lines from 0
+		stem = fmt.Sprintf("repro_file%d_line%d", slices.Index(files, w.launch.File)+1, w.launch.Line)
+	}
 	kind := strings.TrimSuffix(filepath.Base(w.Template), ".py")
 	script := stem
 	if kind != "example" {

@@ -42,11 +42,11 @@ func (p *PythonSource) line(n int) (string, bool) {
 		return "", false
 	}
 	n -= max(p.Start, 1)
-	lines := strings.Split(p.Code, "\n")
-	if n < 0 || n >= len(lines) {
-		return "", false
+	line, rest, more := strings.Cut(p.Code, "\n")
+	for ; n > 0 && more; n-- {
+		line, rest, more = strings.Cut(rest, "\n")
 	}
-	return strings.TrimSpace(lines[n]), true
+	return strings.TrimSpace(line), n == 0
 }
 
 // commonAnalyses are those of every backend, in the order in which tritonparse has them.

@@ -167,7 +167,8 @@ func TestOwnProcedures(t *testing.T) {
 	if found[true] != 1 || found[false] != 3 {
 		t.Error(found)
 	}
-	for _, bad := range []string{`{"procedures":[{"name":"x"}]}`, `{}`, `[`, `{"procedures":[{"name":"x","pattern_checks":"CHECK: y","display_attributes":[{"key":"k","extract_rule":"regex","extract_pattern":"("}]}]}`} {
+	for _, bad := range []string{`{"procedures":[{"name":"x"}]}`, `{}`, `[`, `{"procedures":[{"name":"x","pattern_checks":"CHECK: y","display_attributes":[{"key":"k","extract_rule":"regex","extract_pattern":"("}]}]}`,
+		`{"procedures":[{"name":"x","pattern_checks":"CHECK: y","display_attributes":[{"key":"k","extract_rule":"regex","extract_pattern":"(a)","extract_group":-1}]}]}`} {
 		if _, err := parseProcedures([]byte(bad)); err == nil {
 			t.Errorf("%s is read", bad)
 		}
@@ -209,24 +210,6 @@ func TestInductorIsTuned(t *testing.T) {
 	s := sessions[0]
 	if at(s, "winner_compilation_hash") != "bb" || len(list(at(s, "compilation_analysis", "configs"))) != 2 || at(s, "autotune_args_summary", "autotune_configs", "varies", "num_warps", "aa") != json.Number("4") {
 		t.Error(s)
-	}
-}
-
-func TestPatterns(t *testing.T) {
-	for pattern, names := range map[string]string{
-		"matmul*": "matmul matmul_kernel !my_matmul", "a?c": "abc !ac !abbc", "[ab]x": "ax bx !cx", "[!ab]x": "cx !ax", "[x": "[x !x", "a.b": "a.b !aXb",
-		"*[0-9]": "k1 !k", "[]]": "]", "a, b*": "a bb !c", "k\\d": "k\\d !k1", "Kernel": "Kernel !kernel",
-	} {
-		p := ParsePatterns(pattern)
-		for _, name := range strings.Fields(names) {
-			name, not := strings.CutPrefix(name, "!")
-			if p.Match(name) == not {
-				t.Errorf("%q and %q", pattern, name)
-			}
-		}
-	}
-	if ParsePatterns(" , ") != nil {
-		t.Error("patterns of blanks")
 	}
 }
 

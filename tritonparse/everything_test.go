@@ -147,7 +147,7 @@ func TestEverythingAsTritonparse(t *testing.T) {
 		{"one output", `{"split_inductor_compilations":false}`, Options{NoSplit: true}},
 		{"no attribution", `{"no_pre_init_attribution":true}`, Options{NoPreInit: true}},
 		{"torch's trace", `{"torch_trace_dir":"` + torch + `"}`, Options{TorchTrace: torch}},
-		{"some kernels", `{"kernel_allowlist":"tun*, a[a-m]?"}`, Options{Kernels: ParsePatterns("tun*, a[a-m]?")}},
+		{"some kernels", `{"kernel_allowlist":"tun*, a[a-m]?"}`, Options{Kernels: mustNames("tun*, a[a-m]?")}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			raw := everything(t)

@@ -2,7 +2,6 @@ package tritonparse
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -10,90 +9,6 @@ import (
 	"github.com/goproton/goproton/tritonparse/jsontext"
 	"github.com/goproton/goproton/tritonparse/ndjson"
 )
-
-// Patterns are names of kernels with the wildcards of Python's fnmatch: * ? [abc] [!abc].
-type Patterns struct {
-	texts       []string
-	expressions []*regexp.Regexp
-}
-
-// ParsePatterns reads patterns with commas between them; nil if there is none.
-func ParsePatterns(spec string) *Patterns {
-	p := &Patterns{}
-	for _, text := range strings.Split(spec, ",") {
-		if text = strings.TrimSpace(text); text != "" {
-			p.texts = append(p.texts, text)
-			p.expressions = append(p.expressions, wildcards(text))
-		}
-	}
-	if len(p.texts) == 0 {
-		return nil
-	}
-	return p
-}
-
-// Match says whether a name fits one of them.
-func (p *Patterns) Match(name string) bool {
-	return name != "" && slices.ContainsFunc(p.expressions, func(e *regexp.Regexp) bool { return e.MatchString(name) })
-}
-
-func (p *Patterns) String() string { return strings.Join(p.texts, ",") }
-
-// wildcards makes an expression of a pattern. What is no valid set of characters is text.
-func wildcards(pattern string) *regexp.Regexp {
-	var b strings.Builder
-	b.WriteString(`(?s)\A`)
-	for i := 0; i < len(pattern); {
-		switch c := pattern[i]; c {
-		case '*':
-			b.WriteString(".*")
-		case '?':
-			b.WriteString(".")
-		case '[':
-			if set, n := characterSet(pattern[i:]); n > 0 {
-				b.WriteString(set)
-				i += n
-				continue
-			}
-			b.WriteString(`\[`)
-		default:
-			end := i + 1
-			for end < len(pattern) && !strings.ContainsRune("*?[", rune(pattern[end])) {
-				end++
-			}
-			b.WriteString(regexp.QuoteMeta(pattern[i:end]))
-			i = end
-			continue
-		}
-		i++
-	}
-	e, err := regexp.Compile(b.String() + `\z`)
-	if err != nil {
-		return regexp.MustCompile(`\A` + regexp.QuoteMeta(pattern) + `\z`)
-	}
-	return e
-}
-
-// characterSet reads [abc] and returns how long it is; 0 if it has no end.
-func characterSet(s string) (string, int) {
-	end := 1
-	if end < len(s) && s[end] == '!' {
-		end++
-	}
-	if end < len(s) && s[end] == ']' {
-		end++
-	}
-	n := strings.IndexByte(s[min(end, len(s)):], ']')
-	if n < 0 {
-		return "", 0
-	}
-	inside := s[1 : end+n]
-	not := ""
-	if strings.HasPrefix(inside, "!") {
-		not, inside = "^", inside[1:]
-	}
-	return "[" + not + strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "^", `\^`).Replace(inside) + "]", end + n + 1
-}
 
 // selection is what a filter by name keeps: kernels, and the sessions of the autotuner that they were in with all their
 // kernels, so that a session stays whole.

@@ -3,16 +3,21 @@ package tritonparse
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // Names are patterns for names of kernels, as in TritonParse's allow-lists: * for anything, ? for one character, [seq] and
-// [!seq]. A name is matched if one of them matches all of it.
-type Names []*regexp.Regexp
+// [!seq]. A name is matched if one of them matches all of it; nil matches every name.
+type Names struct {
+	texts       []string
+	expressions []*regexp.Regexp
+}
 
-// ParseNames reads patterns with commas between them. Blanks around them do not count, empty ones neither.
-func ParseNames(list string) (Names, error) {
-	var names Names
+// ParseNames reads patterns with commas between them. Blanks around them do not count, empty ones neither; nil if there is
+// none.
+func ParseNames(list string) (*Names, error) {
+	n := &Names{}
 	for _, pattern := range strings.Split(list, ",") {
 		if pattern = strings.TrimSpace(pattern); pattern == "" {
 			continue
@@ -21,20 +26,20 @@ func ParseNames(list string) (Names, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the pattern %q: %w; write names with *, ? and [seq], with commas between several", pattern, err)
 		}
-		names = append(names, re)
+		n.texts, n.expressions = append(n.texts, pattern), append(n.expressions, re)
 	}
-	return names, nil
+	if len(n.texts) == 0 {
+		return nil, nil
+	}
+	return n, nil
 }
 
-// Match says whether a name is matched; the empty list matches every name.
-func (n Names) Match(name string) bool {
-	for _, re := range n {
-		if re.MatchString(name) {
-			return true
-		}
-	}
-	return len(n) == 0
+// Match says whether a name is matched.
+func (n *Names) Match(name string) bool {
+	return n == nil || slices.ContainsFunc(n.expressions, func(re *regexp.Regexp) bool { return re.MatchString(name) })
 }
+
+func (n *Names) String() string { return strings.Join(n.texts, ",") }
 
 // shellPattern is a pattern as a regular expression, by the rules of Python's fnmatch: a bracket without an end is itself.
 func shellPattern(pattern string) string {

@@ -13,6 +13,7 @@ var nameCases = []struct {
 	{"", "k", true}, {" , ", "k", true}, {"k", "k", true}, {"k", "kk", false}, {"a, k*", "kernel", true}, {"*add*", "fused_add_0", true},
 	{"k?", "k1", true}, {"k?", "k", false}, {"k[12]", "k2", true}, {"k[!12]", "k2", false}, {"k[!12]", "k3", true}, {"k[", "k[", true},
 	{"a.b", "axb", false}, {"k[a-c]", "kb", true}, {"k[]]", "k]", true}, {"k[!]]", "k]", false}, {"K", "k", false}, {`k[\d]`, `k\`, true}, {"k[^a]", "k^", true}, {"k[!", "k[!", true}, {"k[]", "k[]", true},
+	{"matmul*", "my_matmul", false}, {"[ab]x", "cx", false}, {"[!ab]x", "cx", true}, {"[x", "x", false}, {"*[0-9]", "k1", true}, {"*[0-9]", "k", false}, {"k\\d", `k\d`, true}, {"k\\d", "k1", false},
 }
 
 func TestNames(t *testing.T) {
@@ -45,4 +46,12 @@ func TestNamesAgainstPython(t *testing.T) {
 			t.Errorf("%q, %q: Python says %s %v", c.list, c.name, out, err)
 		}
 	}
+}
+
+func mustNames(list string) *Names {
+	names, err := ParseNames(list)
+	if err != nil {
+		panic(err)
+	}
+	return names
 }

@@ -15,14 +15,14 @@ import (
 
 // Options says how traces are parsed.
 type Options struct {
-	Compat     bool      // maps, differences and analyses as tritonparse 0.6.0 has them
-	NoPreInit  bool      // files without a rank stay without one
-	Rank       *int      // only this rank; nil for all. -1 is the files without a rank
-	Kernels    *Patterns // only kernels of such names, and the autotuner's sessions that they are in; nil for all
-	Launches   Filter    // only launches that fulfil it
-	NoSplit    bool      // one output for each rank, also for what torch.compile compiled
-	TorchTrace string    // folder with torch's own traces besides those that are with the source; "" for none
-	Analyses   []string  // which to make, see AnalysisNames; nil for all
+	Compat     bool     // maps, differences and analyses as tritonparse 0.6.0 has them
+	NoPreInit  bool     // files without a rank stay without one
+	Rank       *int     // only this rank; nil for all. -1 is the files without a rank
+	Kernels    *Names   // only kernels of such names, and the autotuner's sessions that they are in; nil for all
+	Launches   Filter   // only launches that fulfil it
+	NoSplit    bool     // one output for each rank, also for what torch.compile compiled
+	TorchTrace string   // folder with torch's own traces besides those that are with the source; "" for none
+	Analyses   []string // which to make, see AnalysisNames; nil for all
 
 	Procedures    []Procedure // to look for; the built-in ones if nil
 	OwnProcedures bool        // these are somebody's own, to be looked for on every backend

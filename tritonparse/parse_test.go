@@ -174,7 +174,7 @@ func FuzzParse(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, Prefix+"u_.ndjson"), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		for _, o := range []Options{{}, {Compat: true}, {Kernels: ParsePatterns("[kt]*")}} {
+		for _, o := range []Options{{}, {Compat: true}, {Kernels: mustNames("[kt]*")}} {
 			out := t.TempDir()
 			result, err := Parse(dir, out, o)
 			if err != nil {

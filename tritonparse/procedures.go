@@ -97,6 +97,9 @@ func parseProcedures(text []byte) ([]Procedure, error) {
 }
 
 func (a *procedureAttribute) compile() (err error) {
+	if a.Group < 0 {
+		return fmt.Errorf("extract_group %d: groups are counted from 1", a.Group)
+	}
 	if a.Group == 0 {
 		a.Group = 1
 	}

@@ -92,7 +92,10 @@ func (f *traceParseFlags) options(stderr io.Writer) (tritonparse.Options, error)
 	if err := f.chooseAnalyses(&o); err != nil {
 		return o, err
 	}
-	o.Kernels, o.NoSplit, o.TorchTrace = tritonparse.ParsePatterns(f.kernels), f.noSplit, f.torchTrace
+	if o.Kernels, err = tritonparse.ParseNames(f.kernels); err != nil {
+		return o, err
+	}
+	o.NoSplit, o.TorchTrace = f.noSplit, f.torchTrace
 	switch f.rank {
 	case "":
 	case "none":

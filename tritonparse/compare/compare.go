@@ -76,7 +76,7 @@ type Diff struct {
 func New(a, b Side) *Diff {
 	d := &Diff{A: a, B: b}
 	x, y := a.compilation, b.compilation
-	d.options(x, y)
+	d.options(flatOptions(x), flatOptions(y))
 	for _, s := range []*Side{&d.A, &d.B} {
 		var err error
 		if s.Resources, err = resources.Of(s.compilation); err != nil {
@@ -100,10 +100,9 @@ func Compilation(t *tritonparse.Trace, event int) Side {
 // ofOneCompilation are members of the metadata that say nothing about the code.
 var ofOneCompilation = map[string]bool{"hash": true, "name": true, "times": true, "cache_hit": true, "src_cache_key": true, "num_warps_base": true, "env": true}
 
-// options compares the metadata. Constants and attributes are compared one by one, under the names of the arguments.
-func (d *Diff) options(a, b *tritonparse.Compilation) {
+// options compares the metadata.
+func (d *Diff) options(x, y *flat) {
 	d.Options, d.Equal = []Change{}, nil
-	x, y := flatOptions(a), flatOptions(b)
 	for _, name := range x.names {
 		d.option(name, x.values[name], y.values[name])
 	}
@@ -123,6 +122,7 @@ func (d *Diff) option(name string, a, b []byte) {
 	}
 }
 
+// flat is the metadata of a compilation, with constants and attributes one by one under the names of the arguments.
 type flat struct {
 	names  []string
 	values map[string][]byte // canonical

@@ -225,6 +225,22 @@ func TestWholeTraces(t *testing.T) {
 	golden(t, "traces.txt", b.String())
 }
 
+// TestParametersHaveNames: our traces say what parameters are called, those of tritonparse in the source alone.
+func TestParametersHaveNames(t *testing.T) {
+	var sides []*tritonparse.Trace
+	for _, writer := range []string{"goproton", "tritonparse"} {
+		trace, err := tritonparse.Open("../../testdata/traces/vector_add/"+writer, tritonparse.OpenOptions{NoTexts: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sides = append(sides, trace)
+	}
+	d, err := Traces(sides[0], sides[1], nil, nil)
+	if err != nil || len(d.Matches) != 1 || d.Matches[0].Status != "identical" {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
 func TestTimes(t *testing.T) {
 	trace := open(t, complexTrace)
 	c := trace.Compilations()[0]

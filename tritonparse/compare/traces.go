@@ -46,11 +46,12 @@ const (
 
 // digest is what is kept of a compilation: lines by their hashes, not their texts.
 type digest struct {
-	side   Side
-	stages []string
-	lines  map[string][]uint64
-	ops    map[string]map[string]int
-	python []uint64
+	side    Side
+	options *flat
+	stages  []string
+	lines   map[string][]uint64
+	ops     map[string]map[string]int
+	python  []uint64
 }
 
 // Traces compares two traces, which may be open without texts: each compilation is read once.
@@ -89,13 +90,14 @@ func digests(t *tritonparse.Trace, times *profile.Profile) ([]*digest, error) {
 	var all []*digest
 	byHash := map[string]*digest{}
 	for i, c := range t.Compilations() {
-		g := &digest{side: Compilation(t, i), lines: map[string][]uint64{}, ops: map[string]map[string]int{}}
+		g := &digest{side: Compilation(t, i), options: flatOptions(c), lines: map[string][]uint64{}, ops: map[string]map[string]int{}}
 		g.side.Time = TimeOf(times, c)
 		all = append(all, g)
 		byHash[c.Hash] = g
 	}
 	return all, t.EachCompilation(func(c *tritonparse.Compilation) error {
 		g := byHash[c.Hash]
+		g.options = flatOptions(c) // now that there is a source, which knows the parameters' names
 		for _, stage := range c.Stages() {
 			if l := languages[stage]; l != nil {
 				lines := l.read(c.Texts[stage], c.Name)
@@ -234,7 +236,7 @@ func similarity(a, b []uint64) float64 {
 func compareDigests(a, b *digest) Match {
 	m := Match{A: a.side, B: b.side, Python: similarity(a.python, b.python), Stages: map[string]float64{}, Operations: map[string][]Count{}, Lines: map[string]Count{}, opsA: a.ops, opsB: b.ops}
 	options := Diff{}
-	options.options(a.side.compilation, b.side.compilation)
+	options.options(a.options, b.options)
 	m.Options, m.equal = options.Options, options.Equal
 	worst := 1.0
 	for stage := range merged(a.lines, b.lines) {

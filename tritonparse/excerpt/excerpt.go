@@ -18,7 +18,7 @@ import (
 
 // Options says which records are taken, and how they are written. All conditions must hold.
 type Options struct {
-	Kernels tritonparse.Names
+	Kernels *tritonparse.Names
 	Hashes  []string // beginnings of compile hashes; none for all
 	Types   []string // of records; none for all
 	Lines   Lines    // in each file; none for all
@@ -152,7 +152,7 @@ func aboutLaunches(kind string) bool {
 // kernel says whether the kernel is asked for. Some records of parsed traces only have the hash; those of the kernel that
 // name it come before them.
 func (c *cutter) kernel(r *record) bool {
-	if len(c.options.Kernels) == 0 {
+	if c.options.Kernels == nil {
 		return true
 	}
 	if r.name == "" {

@@ -63,18 +63,30 @@ func Write(t *tritonparse.Trace, o Options) ([]File, error) {
 	return w.files, err
 }
 
-// names are unique beginnings of file names, by hash: the kernel's and as much of the hash as tells it from others.
-func names(compilations []*tritonparse.Compilation) map[string]string {
-	names := map[string]string{}
+// place is where a compilation's record is.
+type place struct {
+	file string
+	line int
+}
+
+func placeOf(c *tritonparse.Compilation) place { return place{c.File, c.Line} }
+
+// names are unique beginnings of file names: the kernel's, and as much of the hash as tells it from others; where a hash is
+// missing, the number of the record.
+func names(compilations []*tritonparse.Compilation) map[place]string {
+	names := map[place]string{}
 	for digits := 8; ; digits *= 2 {
 		clear(names)
 		used, unique := map[string]bool{}, true
 		for _, c := range compilations {
 			name := fileSafe(c.Name) + "." + fileSafe(c.Hash[:min(digits, len(c.Hash))])
+			if c.Hash == "" {
+				name += fmt.Sprintf("line%d", c.Line)
+			}
 			// File systems of some machines do not tell capitals.
 			unique = unique && !used[strings.ToLower(name)]
 			used[strings.ToLower(name)] = true
-			names[c.Hash] = name
+			names[placeOf(c)] = name
 		}
 		if unique || digits >= 64 {
 			return names
@@ -90,12 +102,12 @@ func fileSafe(s string) string {
 		}
 		return r
 	}, s)
-	return strings.TrimLeft(s[:min(len(s), 150)], ".")
+	return strings.TrimLeft(strings.ToValidUTF8(s[:min(len(s), 150)], ""), ".")
 }
 
 type writer struct {
 	options Options
-	names   map[string]string
+	names   map[place]string
 	files   []File
 }
 
@@ -104,7 +116,7 @@ func (w *writer) wants(stage string) bool {
 }
 
 func (w *writer) compilation(c *tritonparse.Compilation) error {
-	base := w.names[c.Hash]
+	base := w.names[placeOf(c)]
 	for _, stage := range c.Stages() {
 		if !w.wants(stage) {
 			continue
@@ -223,7 +235,7 @@ func (w *writer) launches(t *tritonparse.Trace) error {
 		if err != nil {
 			return err
 		}
-		if err := w.text(File{Name: w.names[c.Hash] + ".args.json", Kernel: c.Name, Hash: c.Hash, Stage: "arguments"}, string(text)); err != nil {
+		if err := w.text(File{Name: w.names[placeOf(c)] + ".args.json", Kernel: c.Name, Hash: c.Hash, Stage: "arguments"}, string(text)); err != nil {
 			return err
 		}
 	}

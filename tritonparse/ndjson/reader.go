@@ -323,6 +323,9 @@ func (in *packedInput) ReadByte() (byte, error) {
 	return b, err
 }
 
+// maxWindow is the largest window that the zstd program reads without being asked to (--long=27), as for --ultra -22.
+const maxWindow = 128 << 20
+
 // smallFrame is how large a frame may be, packed and not, to be decoded in one go; writers that flush after each record
 // make many small ones.
 const smallFrame = 1 << 20
@@ -334,8 +337,8 @@ func (r *Reader) startZstd(start int64) error {
 		end = r.size
 	}
 	if r.zstd == nil {
-		// One goroutine: a trace is read beside what works on it. 64 MiB of window is more than any writer of ours takes.
-		r.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
+		// One goroutine: a trace is read beside what works on it.
+		r.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return err
 		}
@@ -448,7 +451,7 @@ func (r *Reader) beginsObject(at int64) bool {
 		_, err = io.ReadFull(z, first[:])
 		return err == nil && first[0] == '{'
 	}
-	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
+	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return false
 	}

@@ -188,6 +188,29 @@ func TestOpenSaysWhy(t *testing.T) {
 	}
 }
 
+// TestLongWindow: what zstd packs with --long=27 or --ultra -22.
+func TestLongWindow(t *testing.T) {
+	var file bytes.Buffer
+	z, err := zstd.NewWriter(&file, zstd.WithWindowSize(128<<20), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(writeText(z, `{"event_type":"x"}`), z.Flush(), writeText(z, "\n{}\n"), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r := NewReader(bytes.NewReader(file.Bytes()), int64(file.Len()), "x")
+	defer r.Close()
+	rec, err := r.Next()
+	if damages, _ := r.Damages(); err != nil || string(rec.Text) != `{"event_type":"x"}` || len(damages) > 0 {
+		t.Errorf("%s, %v, %v", rec.Text, err, damages)
+	}
+}
+
+func writeText(w io.Writer, text string) error {
+	_, err := io.WriteString(w, text)
+	return err
+}
+
 // FuzzReader looks for panics and endless loops, and that what is plain comes out line by line.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte(record(0) + "\n" + record(1)))

@@ -77,6 +77,18 @@ func TestCalls(t *testing.T) {
 	}
 }
 
+// TestCallsWithoutEnd: each of forty functions calls the next twice, which would be a million million calls.
+func TestCallsWithoutEnd(t *testing.T) {
+	text := kernel("tt.call @f0() : () -> ()")
+	for i := range 40 {
+		call := fmt.Sprintf("tt.call @f%d() : () -> ()\n", i+1)
+		text += fmt.Sprintf("tt.func private @f%d() attributes {noinline = true} {\n%s\n%s%stt.return\n}\n", i, load, call, call)
+	}
+	if got := Parse(text).Count(Launch{Grid: [3]int64{1, 1, 1}}); got.Exact || got.Loaded < 4<<18 || len(got.Notes) == 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // FuzzTTIR looks for panics and endless work.
 func FuzzTTIR(f *testing.F) {
 	f.Add(kernel(load, "scf.for %i = %c0 to %n step %c1 iter_args(%a = %c0) -> (i32) : i32 {", "scf.if %a {", "} else {", "}", "scf.yield %i : i32", "}"))

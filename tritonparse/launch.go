@@ -149,7 +149,7 @@ func rewrite(members []jsontext.Member) []byte {
 // tuning is what the stack says about the autotuner.
 func (l *launch) tuning() *tuning {
 	for _, c := range l.changes {
-		if l.leaves[c.leaf].role == theStack {
+		if l.spans[c.leaf].role == theStack {
 			return c.tuned
 		}
 	}

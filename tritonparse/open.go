@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/goproton/goproton/tritonparse/jsontext"
 	"github.com/goproton/goproton/tritonparse/ndjson"
@@ -25,12 +26,16 @@ type Trace struct {
 	known        *patterns
 	damages      []ndjson.Damage
 	damaged      int
+	kinds        *kinds // nil unless they were asked for
+	kindsOnce    sync.Once
+	kindsErr     error
 }
 
 // OpenOptions says how much is kept of a trace.
 type OpenOptions struct {
 	NoTexts bool                         // neither texts and sources nor records of compilations; Stages are known
 	Keep    func(hash, name string) bool // compilations that are kept; nil for all
+	Kinds   bool                         // Trace.Kinds will be asked for: they are collected at once
 }
 
 // Open reads a trace once: a file, a folder of raw traces, or a folder that Parse wrote. In a folder that has both, the raw
@@ -40,17 +45,27 @@ func Open(source string, o OpenOptions) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Trace{Source: source, Files: files, Records: map[string]int{}, byHash: map[string]*Compilation{}, known: newPatterns()}
-	x := indexer{trace: t, options: o, seen: map[string]bool{}}
-	for _, f := range files {
-		if err := x.readFile(f); err != nil {
-			return nil, err
-		}
+	t := &Trace{Source: source, Files: files, Records: map[string]int{}, byHash: map[string]*Compilation{}, known: &patterns{}}
+	if o.Kinds {
+		t.kinds = &kinds{}
+	}
+	if err := t.index(files, o); err != nil {
+		return nil, err
 	}
 	if len(t.Records) == 0 {
 		return nil, noTrace(source, t.damages)
 	}
 	return t, nil
+}
+
+func (t *Trace) index(files []string, o OpenOptions) error {
+	x := indexer{trace: t, options: o, seen: map[string]bool{}}
+	for _, f := range files {
+		if err := x.readFile(f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ErrNoType says that a record is of another format than ours, such as a profile.
@@ -290,16 +305,17 @@ type indexer struct {
 	trace   *Trace
 	options OpenOptions
 	file    string          // that is read
+	ids     map[string]int  // launches of each kernel in it so far
 	seen    map[string]bool // hashes of launches that were taken: only the first of each is kept
 }
 
 // entry is what a worker makes of a record.
 type entry struct {
-	kind        string
+	kind        string // of record
 	compilation *Compilation
-	hash, name  string // of a launch
+	traits      *traits // of a launch
 	launch      ndjson.Record
-	recorded    bool // it says what is in a tensor
+	marks       marks
 }
 
 func (x *indexer) readFile(file string) error {
@@ -308,10 +324,10 @@ func (x *indexer) readFile(file string) error {
 		return err
 	}
 	defer r.Close()
-	x.file = file
+	x.file, x.ids = file, map[string]int{}
 	err = ndjson.OrderedRecords(r, func(rec ndjson.Record, room []jsontext.Member) (entry, []jsontext.Member, error) {
-		if e, ok := x.another(rec); ok {
-			return e, room, nil
+		if e, ok, err := x.another(rec); ok {
+			return e, room, err
 		}
 		members, err := jsontext.AppendMembers(room[:0], rec.Text)
 		if err != nil {
@@ -330,11 +346,15 @@ func (x *indexer) readFile(file string) error {
 }
 
 // another recognises a launch that is like one before.
-func (x *indexer) another(rec ndjson.Record) (e entry, ok bool) {
-	ok = x.trace.known.match(rec.Text, func(p *pattern, changes []change) {
-		e = entry{kind: "launch", hash: p.hash, name: p.name, launch: rec, recorded: p.marksOf(rec.Text, changes).values}
+func (x *indexer) another(rec ndjson.Record) (e entry, ok bool, err error) {
+	known := x.trace.known
+	ok = known.match(rec.Text, func(p *pattern, differences []difference) {
+		e = entry{kind: "launch", traits: p.traits, launch: rec, marks: p.marksOf(rec.Text, differences)}
+		if x.trace.kinds != nil {
+			e.traits, err = p.traitsOf(&known.records, rec, differences)
+		}
 	})
-	return e, ok
+	return e, ok, err
 }
 
 func (x *indexer) parse(file string, rec ndjson.Record, members []jsontext.Member) entry {
@@ -347,7 +367,7 @@ func (x *indexer) parse(file string, rec ndjson.Record, members []jsontext.Membe
 		}
 	case "launch":
 		p := x.trace.known.add(rec, members)
-		e.hash, e.name, e.launch, e.recorded = p.hash, p.name, rec, p.marks.values
+		e.traits, e.launch, e.marks = p.traits, rec, p.marks
 	}
 	return e
 }
@@ -373,32 +393,42 @@ func inferred(file string, rec ndjson.Record, members []jsontext.Member, metadat
 func (x *indexer) take(e *entry) error {
 	t := x.trace
 	t.Records[e.kind]++
-	c := e.compilation
-	if c == nil && e.hash == "" {
-		return nil
+	if e.compilation != nil {
+		t.keep(e.compilation)
 	}
-	if c == nil {
-		c = x.firstLaunch(e)
-	}
-	if c != nil {
-		t.keep(c)
-	}
-	if c := t.byHash[e.hash]; c != nil && e.kind == "launch" {
-		c.Launches++
-		if e.recorded && c.recorded.file == "" {
-			c.recorded.file, c.recorded.line = x.file, e.launch.Index
-		}
+	if e.traits != nil {
+		return x.takeLaunch(e)
 	}
 	return nil
 }
 
-// firstLaunch is the compilation as the first launch of a hash tells it.
-func (x *indexer) firstLaunch(e *entry) *Compilation {
-	if x.seen[e.hash] {
+func (x *indexer) takeLaunch(e *entry) error {
+	t, hash, name := x.trace, e.traits.hash, e.traits.name
+	place := Place{x.file, e.launch.Index, x.ids[name]}
+	x.ids[name]++
+	if c := x.firstLaunch(e); c != nil {
+		t.keep(c)
+	}
+	if c := t.byHash[hash]; c != nil {
+		c.Launches++
+		if e.marks.values && c.recorded.file == "" {
+			c.recorded.file, c.recorded.line = x.file, e.launch.Index
+		}
+	}
+	if t.kinds == nil {
 		return nil
 	}
-	x.seen[e.hash] = true
-	if !x.keeps(e.hash, e.name) {
+	return t.kinds.add(t.known, e.traits, e.launch, place, e.marks.blobs)
+}
+
+// firstLaunch is the compilation as the first launch of a hash tells it.
+func (x *indexer) firstLaunch(e *entry) *Compilation {
+	hash := e.traits.hash
+	if hash == "" || x.seen[hash] {
+		return nil
+	}
+	x.seen[hash] = true
+	if !x.keeps(hash, e.traits.name) {
 		return nil
 	}
 	members, err := jsontext.Members(e.launch.Text)

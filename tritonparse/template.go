@@ -3,7 +3,6 @@ package tritonparse
 import (
 	"bytes"
 	"encoding/binary"
-	"math/bits"
 	"slices"
 	"sort"
 	"strings"
@@ -12,36 +11,23 @@ import (
 	"github.com/goproton/goproton/tritonparse/jsontext"
 )
 
-// template is a launch that was taken apart. Launches of a kernel are nearly the same text, so that of another one only the
-// values that differ are looked at. A template is shared and never changed.
+// template is a launch that was taken apart, for others to be compared with.
 type template struct {
-	raw        []byte
+	skeleton
 	hash, name string // of the kernel
 	shape      *shape
 	leaves     []leaf // one for each place of the shape
 	hashed     []byte // the canonical text that launch_group_hash is made of
 	group      group
 	tuned      *tuning // by its stack; nil if it has none
-	reusable   bool
-	rewritten  []byte // the record as it is written, without its end, if that is another text
+	rewritten  []byte  // the record as it is written, without its end, if that is another text
 }
 
 // leaf is a value that is no object.
 type leaf struct {
-	start, end int32 // in raw
-	from, to   int32 // in hashed; from is -1 for what is not hashed
-	depth      int16
-	role       role
+	from, to int32 // in hashed; from is -1 for what is not hashed
 	*value
 }
-
-type role uint8
-
-const (
-	ordinary role = iota
-	fixed         // no launch with another value is compared with this one
-	theStack
-)
 
 // value is a leaf's value.
 type value struct {
@@ -49,17 +35,6 @@ type value struct {
 	hashed []byte // as launch_group_hash has it; both may be the text of the record
 	shrunk []byte // as it is written if it has a text that is too long, else nil
 	tuned  *tuning
-}
-
-// place says where a leaf stands.
-type place struct {
-	member   string
-	argument string // if isArg
-	isArg    bool
-	path     []string // below the member or argument
-	counted  bool     // it differs so often that only the number of its values is shown
-	work     bool     // the work of a launch may depend on it
-	id       string
 }
 
 // shape is the places of a launch's leaves in the record's order. Launches of one program have few shapes.
@@ -78,50 +53,26 @@ func (s *shape) find(member string, path ...string) int {
 	})
 }
 
-// node is a member of a record that is being taken apart.
-type node struct {
-	name string
-	at   int32 // of the value in the record
-	raw  []byte
-	kids []node // of an object
-	leaf int32  // else
-}
-
-// builder takes a record apart.
-type builder struct {
-	t      *template
-	in     *interner
-	places []*place
-	path   []string
-}
-
 func newTemplate(in *interner, text []byte, members []jsontext.Member) *template {
-	b := &builder{in: in, t: &template{raw: bytes.Clone(text), reusable: true}}
-	t := b.t
-	t.hash = jsontext.Text(jsontext.Get(member(members, "compilation_metadata"), "hash"))
-	t.name = textOf(members, "name")
-	var top []node
-	shrunk, again := false, false
-	for _, m := range members {
-		if isOurs(m.Name) {
-			again = true
-			continue
+	own := slices.DeleteFunc(slices.Clone(members), func(m jsontext.Member) bool { return isOurs(m.Name) })
+	t := &template{hash: jsontext.Text(jsontext.Get(member(members, "compilation_metadata"), "hash")), name: textOf(members, "name")}
+	var places []*place
+	shrunk := false
+	nodes := t.take(text, own, func(p place, raw []byte) {
+		stack := p.role() == theStack
+		v := newValue(raw, stack)
+		if stack {
+			t.tuned = v.tuned
 		}
-		first := len(t.leaves)
-		top = append(top, b.member(m))
-		for _, l := range t.leaves[first:] {
-			shrunk = shrunk || l.shrunk != nil
-		}
-	}
-	for i := 1; i < len(t.leaves); i++ { // a name that comes twice
-		t.reusable = t.reusable && t.leaves[i-1].end < t.leaves[i].start
-	}
-	t.shape = in.shape(b.places)
-	t.hashed = b.canonical(make([]byte, 0, len(text)), top)
+		shrunk = shrunk || v.shrunk != nil
+		t.leaves = append(t.leaves, leaf{from: -1, value: v})
+		places = append(places, in.place(p))
+	})
+	t.shape = in.shape(places)
+	t.hashed = t.canonical(make([]byte, 0, len(text)), nodes)
 	t.group = groupOf(t.hashed)
-	if again {
-		t.reusable = false
-	}
+	again := len(own) < len(members)
+	t.reusable = t.reusable && !again
 	if shrunk || again {
 		t.rewritten = rewrite(members)
 	}
@@ -133,59 +84,8 @@ func isOurs(name string) bool {
 	return name == "launch_group_hash" || name == "occurrence_id" || name == "autotune_launch_type"
 }
 
-func (b *builder) member(m jsontext.Member) node {
-	n := node{name: m.Name, at: int32(m.At), raw: b.t.raw[m.At : m.At+len(m.Value)]}
-	if m.Name != "extracted_args" || n.raw[0] != '{' {
-		b.value(&n, place{member: m.Name})
-		return n
-	}
-	arguments, _ := jsontext.Members(n.raw)
-	for _, a := range arguments {
-		k := node{name: a.Name, at: n.at + int32(a.At), raw: a.Value}
-		b.value(&k, place{member: m.Name, argument: a.Name, isArg: true})
-		n.kids = append(n.kids, k)
-	}
-	return n
-}
-
-func (b *builder) value(n *node, p place) {
-	if n.raw[0] != '{' {
-		b.leaf(n, p)
-		return
-	}
-	members, _ := jsontext.Members(n.raw)
-	for _, m := range members {
-		k := node{name: m.Name, at: n.at + int32(m.At), raw: m.Value}
-		b.path = append(b.path, m.Name)
-		b.value(&k, p)
-		b.path = b.path[:len(b.path)-1]
-		n.kids = append(n.kids, k)
-	}
-}
-
-func (b *builder) leaf(n *node, p place) {
-	p.path = slices.Clone(b.path)
-	l := leaf{start: n.at, end: n.at + int32(len(n.raw)), from: -1, depth: int16(1 + len(p.path))}
-	switch {
-	case p.member == "stack" && len(p.path) == 0:
-		l.role = theStack
-	case p.member == "event_type", p.member == "name", p.member == "compilation_metadata" && (len(p.path) == 0 || p.path[0] == "hash"):
-		l.role = fixed
-	}
-	if p.isArg {
-		l.depth++
-	}
-	l.value = newValue(n.raw, l.role == theStack)
-	if l.role == theStack {
-		b.t.tuned = l.tuned
-	}
-	n.leaf = int32(len(b.t.leaves))
-	b.t.leaves = append(b.t.leaves, l)
-	b.places = append(b.places, b.in.place(p))
-}
-
 // canonical writes an object as launch_group_hash has it and notes where its leaves are.
-func (b *builder) canonical(out []byte, members []node) []byte {
+func (t *template) canonical(out []byte, members []node) []byte {
 	// The order of UTF-8's bytes is the order of code points, which is Python's.
 	sort.Slice(members, func(i, j int) bool { return members[i].name < members[j].name })
 	out = append(out, '{')
@@ -199,10 +99,10 @@ func (b *builder) canonical(out []byte, members []node) []byte {
 		}
 		out = append(hashForm.AppendText(out, m.name), ':')
 		if m.raw[0] == '{' {
-			out = b.canonical(out, m.kids)
+			out = t.canonical(out, m.kids)
 			continue
 		}
-		l := &b.t.leaves[m.leaf]
+		l := &t.leaves[m.leaf]
 		l.from = int32(len(out))
 		out = append(out, l.hashed...)
 		l.to = int32(len(out))
@@ -235,116 +135,41 @@ func newValue(raw []byte, stack bool) *value {
 // change is a value of a launch that differs from its template's.
 type change struct {
 	leaf int32
-	at   int32 // of the value in the record
-	size int32
 	value
 }
 
-// match compares a record with the template and appends what differs; false if it is no such record. A record that agrees
-// up to a place is read there as the template was, so only values that differ need be checked.
+// match compares a record with the template and appends what differs; false if it is no such record.
 func (t *template) match(in *interner, text []byte, changes []change) ([]change, bool) {
-	at, from, next := 0, 0, 0
-	for {
-		n := samePrefix(text[at:], t.raw[from:])
-		at, from = at+n, from+n
-		if from == len(t.raw) {
-			return changes, at == len(text)
-		}
-		// A number may go on where the template's ends, so that the byte behind a leaf is looked at with it.
-		rest := t.leaves[next:]
-		i := sort.Search(len(rest), func(i int) bool { return int(rest[i].start) > from }) - 1
-		if i < 0 || from > int(rest[i].end) {
-			return changes, false
-		}
-		l := &rest[i]
-		c := change{leaf: int32(next + i), at: int32(at - (from - int(l.start)))}
-		if l.role == fixed || !c.read(in, text, l) || bytes.Equal(text[c.at:c.at+c.size], t.raw[l.start:l.end]) {
-			return changes, false
-		}
-		changes = append(changes, c)
-		at, from, next = int(c.at+c.size), int(l.end), next+i+1
-	}
+	ok := t.skeleton.match(text, func(i, at int) (int, bool) {
+		v, end, ok := in.read(text, at, &t.spans[i])
+		changes = append(changes, change{leaf: int32(i), value: v})
+		return end, ok
+	})
+	return changes, ok
 }
 
-// read works out the value at c.at.
-func (c *change) read(in *interner, text []byte, l *leaf) bool {
-	if int(c.at) >= len(text) || text[c.at] == '{' {
-		return false
-	}
-	start := int(c.at)
-	if text[start] == '[' && l.end-l.start > internFrom {
-		if end := listEnd(text, start); end > 0 {
-			if v := in.known(text[start:end], l.role == theStack); v != nil {
-				c.size, c.value = int32(end-start), *v
-				return true
+// read works out the value at at, and where it ends, in place of the one that the template has at s.
+func (in *interner) read(text []byte, at int, s *span) (v value, end int, ok bool) {
+	stack := s.role == theStack
+	if text[at] == '[' && s.end-s.start > internFrom {
+		if end := listEnd(text, at); end > 0 {
+			if v := in.known(text[at:end], stack); v != nil {
+				return *v, end, true
 			}
 		}
 	}
-	end, err := jsontext.End(text, start, int(l.depth))
+	end, err := jsontext.End(text, at, int(s.depth))
 	if err != nil {
-		return false
+		return value{}, 0, false
 	}
-	raw := text[start:end]
-	c.size = int32(len(raw))
+	raw := text[at:end]
 	switch {
 	case len(raw) > internFrom, raw[0] == '[':
-		c.value = *in.get(raw, l.role == theStack)
-	case in.plain || jsontext.Canonical(raw):
-		c.value = value{text: raw, hashed: raw}
-	default:
-		c.value = *newValue(raw, l.role == theStack)
+		return *in.get(raw, stack), end, true
+	case jsontext.Canonical(raw):
+		return value{text: raw, hashed: raw}, end, true
 	}
-	return true
-}
-
-// samePrefix is how many bytes two texts have in common at their beginning.
-func samePrefix(a, b []byte) int {
-	const stride = 256
-	n := min(len(a), len(b))
-	i := 0
-	for i+stride <= n && bytes.Equal(a[i:i+stride], b[i:i+stride]) {
-		i += stride
-	}
-	for ; i+8 <= n; i += 8 {
-		if x := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); x != 0 {
-			return i + bits.TrailingZeros64(x)/8
-		}
-	}
-	for i < n && a[i] == b[i] {
-		i++
-	}
-	return i
-}
-
-// listEnd guesses where the list at start ends, without a check of what is in it; 0 if it has no end.
-func listEnd(text []byte, start int) int {
-	depth := 0
-	for i := start; i < len(text); i++ {
-		switch text[i] {
-		case '[':
-			depth++
-		case ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case '"':
-			for i++; ; i++ {
-				n := bytes.IndexByte(text[i:], '"')
-				if n < 0 {
-					return 0
-				}
-				i += n
-				escapes := i
-				for text[escapes-1] == '\\' {
-					escapes--
-				}
-				if (i-escapes)%2 == 0 {
-					break
-				}
-			}
-		}
-	}
-	return 0
+	return *newValue(raw, stack), end, true
 }
 
 // Values that are longer than internFrom are shared, stacks above all, and short lists, such as shapes and grids.
@@ -360,7 +185,6 @@ const internBudget = 8 << 20
 // interner shares templates, values and shapes between the workers.
 type interner struct {
 	sync.RWMutex
-	plain     bool // values that differ are wanted as they stand in the record
 	templates map[string]*template
 	values    map[string]*value
 	stacks    map[string]*value

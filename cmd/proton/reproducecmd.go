@@ -160,7 +160,7 @@ func (f *reproduceFlags) run(source string, stdout, stderr io.Writer) error {
 
 func (f *reproduceFlags) open(source string, stderr io.Writer) (*tritonparse.Trace, error) {
 	completeTraces(stderr, source)
-	trace, err := tritonparse.Open(source, tritonparse.OpenOptions{})
+	trace, err := tritonparse.Open(source, tritonparse.OpenOptions{Kinds: f.slowest > 0})
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func Pick(t *tritonparse.Trace, s Selection) (*tritonparse.LaunchRecord, error) 
 		return t.LaunchAt(s.File, s.Line)
 	}
 	count := 0
-	var at *Place
+	var at tritonparse.Place
 	var names []string
 	found := errors.New("found")
 	err := t.EachBrief(func(l *tritonparse.Brief) error {
@@ -39,7 +39,7 @@ func Pick(t *tritonparse.Trace, s Selection) (*tritonparse.LaunchRecord, error) 
 		}
 		count++
 		if count == s.Launch+1 {
-			at = &Place{l.File, l.Line, l.ID}
+			at = l.Place()
 			return found
 		}
 		return nil
@@ -47,7 +47,7 @@ func Pick(t *tritonparse.Trace, s Selection) (*tritonparse.LaunchRecord, error) 
 	if err != nil && err != found {
 		return nil, err
 	}
-	if at == nil {
+	if at.File == "" {
 		return nil, s.nothing(t, count, names)
 	}
 	return t.LaunchAt(at.File, at.Line)
@@ -74,13 +74,13 @@ func (s Selection) nothing(t *tritonparse.Trace, count int, names []string) erro
 // have been tuned anew. Of several it is the last: autotuners try first.
 func Alike(t *tritonparse.Trace, like *tritonparse.LaunchRecord) (*tritonparse.LaunchRecord, error) {
 	want := signature(like)
-	var same, last *Place
+	var same, last tritonparse.Place
 	matches := map[string]bool{} // by kind
 	err := t.EachBrief(func(l *tritonparse.Brief) error {
 		if l.Name != like.Name || !l.Whole {
 			return nil
 		}
-		last = &Place{l.File, l.Line, l.ID}
+		last = l.Place()
 		match, known := matches[l.Kind]
 		if !known {
 			whole, err := l.Record()
@@ -99,9 +99,9 @@ func Alike(t *tritonparse.Trace, like *tritonparse.LaunchRecord) (*tritonparse.L
 		return nil, err
 	}
 	switch {
-	case same != nil:
+	case same.File != "":
 		return t.LaunchAt(same.File, same.Line)
-	case last != nil:
+	case last.File != "":
 		return nil, fmt.Errorf("%s has launches of %s, but none with the arguments of the other: %s", t.Source, like.Name, want)
 	}
 	return nil, fmt.Errorf("%s has no launch of %s", t.Source, like.Name)

@@ -48,27 +48,20 @@ var Imports = []Import{ImportDefault, ImportCopy, ImportOverride}
 
 // Result says what was written and how the launch will come about again.
 type Result struct {
-	Kernel    string     `json:"kernel"`
-	Script    string     `json:"repro_script"`
-	Context   string     `json:"repro_context,omitempty"` // "" if it is in the script
-	IRs       string     `json:"captured_irs,omitempty"`
-	Launch    Place      `json:"launch"`
-	Chosen    string     `json:"chosen,omitempty"` // why it is this launch, for the caller to set
-	Hash      string     `json:"hash,omitempty"`
-	Grid      []int      `json:"grid"`
-	Template  string     `json:"template"`
-	Import    Import     `json:"kernel_import"`
-	Why       string     `json:"why"` // that way to get the kernel
-	Arguments []Rebuilt  `json:"arguments"`
-	Expected  []Expected `json:"expected,omitempty"`
-	Notes     []string   `json:"notes,omitempty"`
-}
-
-// Place is where a launch stands in its trace.
-type Place struct {
-	File string `json:"file"`
-	Line int    `json:"line"`
-	ID   int    `json:"id"`
+	Kernel    string            `json:"kernel"`
+	Script    string            `json:"repro_script"`
+	Context   string            `json:"repro_context,omitempty"` // "" if it is in the script
+	IRs       string            `json:"captured_irs,omitempty"`
+	Launch    tritonparse.Place `json:"launch"`
+	Chosen    string            `json:"chosen,omitempty"` // why it is this launch, for the caller to set
+	Hash      string            `json:"hash,omitempty"`
+	Grid      []int             `json:"grid"`
+	Template  string            `json:"template"`
+	Import    Import            `json:"kernel_import"`
+	Why       string            `json:"why"` // that way to get the kernel
+	Arguments []Rebuilt         `json:"arguments"`
+	Expected  []Expected        `json:"expected,omitempty"`
+	Notes     []string          `json:"notes,omitempty"`
 }
 
 // work is one reproducer being made.
@@ -93,7 +86,7 @@ func (w *work) note(format string, args ...any) {
 
 // Generate writes the reproducer of a launch. l must stay valid: Pick returns such a one.
 func Generate(t *tritonparse.Trace, l *tritonparse.LaunchRecord, o Options) (*Result, error) {
-	w := &work{Options: o, trace: t, launch: l, result: &Result{Launch: Place{l.File, l.Line, l.ID}, Hash: l.Hash, Grid: l.Grid}}
+	w := &work{Options: o, trace: t, launch: l, result: &Result{Launch: l.Place(), Hash: l.Hash, Grid: l.Grid}}
 	if w.Template == "" {
 		w.Template = "example"
 	}

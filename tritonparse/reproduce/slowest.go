@@ -12,13 +12,13 @@ import (
 
 // Slow is a launch that took much of a profile's time, together with those like it.
 type Slow struct {
-	Kernel string  `json:"kernel"`
-	Kind   string  `json:"kind,omitempty"` // of launch, see tritonparse.LaunchKind; "" if only the kernel's name is known
-	Count  uint64  `json:"count"`
-	Nanos  uint64  `json:"nanos"`
-	Share  float64 `json:"share"` // of the time of all of the profile's kernels that the trace has
-	Why    string  `json:"why"`
-	Place  Place   `json:"place"`
+	Kernel string            `json:"kernel"`
+	Kind   string            `json:"kind,omitempty"` // of launch, see tritonparse.LaunchKind; "" if only the kernel's name is known
+	Count  uint64            `json:"count"`
+	Nanos  uint64            `json:"nanos"`
+	Share  float64           `json:"share"` // of the time of all of the profile's kernels that the trace has
+	Why    string            `json:"why"`
+	Place  tritonparse.Place `json:"place"`
 
 	hash string
 }
@@ -131,39 +131,24 @@ func number(n *profile.Node, metric string) float64 {
 
 // findPlaces finds one launch of each in the trace.
 func findPlaces(t *tritonparse.Trace, slow []Slow) error {
-	recorded := make([]bool, len(slow))
-	return t.EachBrief(func(l *tritonparse.Brief) error {
-		if !l.Whole {
-			return nil
-		}
-		for i := range slow {
-			s := &slow[i]
-			if s.Kernel != l.Name || s.hash != "" && s.hash != l.Hash || s.Kind != "" && s.Kind != l.Kind {
-				continue
-			}
-			if recorded[i] || s.Place.File != "" && !l.Blobs {
-				continue
-			}
-			whole, err := allRecorded(l)
-			if err != nil {
-				return err
-			}
-			if s.Place.File == "" || whole {
-				s.Place, recorded[i] = Place{l.File, l.Line, l.ID}, whole
-			}
-		}
-		return nil
-	})
-}
-
-// allRecorded says whether the contents of all tensors of a launch were.
-func allRecorded(l *tritonparse.Brief) (bool, error) {
-	whole, err := l.Record()
+	kinds, err := t.Kinds()
 	if err != nil {
-		return false, err
+		return err
 	}
-	return !slices.ContainsFunc(whole.Args, func(a tritonparse.Argument) bool {
-		t := a.Tensor()
-		return t != nil && (t.Blob == nil || t.Blob.Path == "")
-	}), nil
+	for i := range slow {
+		s := &slow[i]
+		for _, k := range kinds {
+			if !k.Whole || s.Kernel != k.Name || s.hash != "" && s.hash != k.Hash || s.Kind != "" && s.Kind != k.ID {
+				continue
+			}
+			if k.Recorded != nil {
+				s.Place = *k.Recorded
+				break
+			}
+			if s.Place.File == "" {
+				s.Place = k.First
+			}
+		}
+	}
+	return nil
 }

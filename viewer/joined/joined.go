@@ -32,6 +32,8 @@ type Options struct {
 	Kernel  string             // regular expression (Go's) found anywhere in the name; "" is the one kernel with most time
 	Include string             // only call paths through a frame that matches
 	Exclude string             // no call path through a frame that matches
+
+	namesOnly bool // only what kernels, specialisations and groups are called is wanted
 }
 
 // Join is the result.
@@ -67,7 +69,6 @@ type Specialisation struct {
 	Traced      int
 	Groups      []*Group // most time first
 
-	constexpr map[string]bool // names of parameters; nil before they were looked for
 }
 
 // Group is the launches of a specialisation with the same arguments.
@@ -82,6 +83,8 @@ type Group struct {
 	File      string // of the trace, with the first launch of this kind
 	Line      int    // of that record
 	Work      Work
+
+	kind *tritonparse.Kind // nil if the trace does not have it
 }
 
 // Setting is a name with its value as text.
@@ -89,18 +92,24 @@ type Setting struct {
 	Name, Value string
 }
 
-// key tells kinds of launches apart.
-type key struct{ hash, id string }
-
 // builder is a join in the making.
 type builder struct {
 	*Join
 	kernels map[string]*Kernel
-	specs   map[string]*Specialisation // by hash
-	groups  map[key]*Group
+	specs   map[kernelHash]*Specialisation
+	groups  map[inSpecialisation]*Group
 	byName  map[string]*profile.Durations // of kernels whose launches the profile does not tell apart
 	work    worker
 	wanted  *regexp.Regexp
+}
+
+// kernelHash tells specialisations apart. Launches that do not say theirs have one for each kernel.
+type kernelHash struct{ kernel, hash string }
+
+// inSpecialisation tells kinds of launches apart.
+type inSpecialisation struct {
+	of *Specialisation
+	id string
 }
 
 // New joins what there is.
@@ -109,8 +118,8 @@ func New(o Options) (*Join, error) {
 		return nil, errors.New("there is neither a profile nor a trace")
 	}
 	b := builder{
-		Join: &Join{options: o}, kernels: map[string]*Kernel{}, specs: map[string]*Specialisation{}, groups: map[key]*Group{},
-		byName: map[string]*profile.Durations{}, work: worker{profile: o.Profile},
+		Join: &Join{options: o}, kernels: map[string]*Kernel{}, specs: map[kernelHash]*Specialisation{},
+		groups: map[inSpecialisation]*Group{}, byName: map[string]*profile.Durations{}, work: worker{profile: o.Profile},
 	}
 	var err error
 	if b.wanted, err = regexp.Compile(o.Kernel); err != nil {
@@ -128,7 +137,9 @@ func New(o Options) (*Join, error) {
 	}
 	b.code = newCode(o)
 	for _, k := range b.Kernels {
-		b.describe(k)
+		if err := b.describe(k); err != nil {
+			return nil, err
+		}
 		b.prune(k)
 	}
 	b.notes()
@@ -145,10 +156,14 @@ func (b *builder) kernel(name string) *Kernel {
 }
 
 func (b *builder) spec(hash, kernel string) *Specialisation {
-	s := b.specs[hash]
+	at := kernelHash{hash: hash}
+	if hash == "" {
+		at.kernel = kernel
+	}
+	s := b.specs[at]
 	if s == nil {
 		s = &Specialisation{Hash: hash, Shared: -1}
-		b.specs[hash] = s
+		b.specs[at] = s
 		k := b.kernel(kernel)
 		k.Specialisations = append(k.Specialisations, s)
 	}
@@ -156,7 +171,7 @@ func (b *builder) spec(hash, kernel string) *Specialisation {
 }
 
 func (b *builder) group(s *Specialisation, id string) *Group {
-	at := key{s.Hash, id}
+	at := inSpecialisation{s, id}
 	g := b.groups[at]
 	if g == nil {
 		g = &Group{ID: id, Line: -1}

@@ -6,21 +6,26 @@ import (
 	"strings"
 )
 
-// describe gives a kernel's specialisations and groups the names that tell them apart.
-func (b *builder) describe(k *Kernel) {
+// describe says what a kernel's launches are of, and gives its specialisations and groups the names that tell them apart.
+func (b *builder) describe(k *Kernel) error {
 	for _, s := range k.Specialisations {
+		if err := b.readLaunches(s); err != nil {
+			return err
+		}
 		if s.Constexprs == nil {
 			s.Constexprs = compiledIn(s.Compilation)
 		}
-		if s.Registers == 0 {
-			s.Registers = b.code.registers(s)
+		if b.options.namesOnly {
+			continue
 		}
+		s.Registers = b.code.registers(s)
 		for _, g := range s.Groups {
 			b.work.finish(g)
 		}
 	}
 	labelSpecialisations(k)
 	labelGroups(k)
+	return nil
 }
 
 func (s *Specialisation) settings() []Setting {

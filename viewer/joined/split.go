@@ -15,7 +15,7 @@ func Split(p *profile.Profile, t *tritonparse.Trace) (notes []string, err error)
 	if len(p.Launches) == 0 {
 		return []string{"the profile does not tell launches apart; record it with a trace: proton run --trace DIR PROGRAM"}, nil
 	}
-	j, err := New(Options{Profile: p, Trace: t, Kernel: "."})
+	j, err := New(Options{Profile: p, Trace: t, Kernel: ".", namesOnly: true})
 	if err != nil {
 		return nil, err
 	}
@@ -33,6 +33,9 @@ func Split(p *profile.Profile, t *tritonparse.Trace) (notes []string, err error)
 	}
 	return notes, nil
 }
+
+// key tells kinds of launches apart.
+type key struct{ hash, id string }
 
 // labels are the names of kinds, without the kernel's.
 func (j *Join) labels() map[key]string {

@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/goproton/goproton/tritonparse"
 )
 
-// readTrace collects the compilations of a trace and its launches by kind. What a group keeps is of its first launch, so
-// memory does not grow with their number.
+// readTrace collects the compilations of a trace and its launches by kind.
 func (b *builder) readTrace() error {
 	t := b.options.Trace
 	if t == nil {
@@ -24,20 +22,19 @@ func (b *builder) readTrace() error {
 			s.readMetadata(c)
 		}
 	}
-	return t.EachBrief(func(l *tritonparse.Brief) error {
-		s := b.spec(l.Hash, l.Name)
-		g := b.group(s, l.Kind)
-		if s.Traced++; g.Traced == 0 {
-			first, err := l.Record()
-			if err != nil {
-				return err
-			}
-			b.describeGroup(s, g, first)
-		}
-		g.Traced++
-		b.kernel(l.Name).Traced++
-		return nil
-	})
+	kinds, err := t.Kinds()
+	if err != nil {
+		return err
+	}
+	for _, k := range kinds {
+		s := b.spec(k.Hash, k.Name)
+		g := b.group(s, k.ID)
+		g.kind, g.File, g.Line = k, k.First.File, k.First.Line
+		g.Traced += k.Launches
+		s.Traced += k.Launches
+		b.kernel(k.Name).Traced += k.Launches
+	}
+	return nil
 }
 
 // compilerOptions are those of the metadata that tell how a kernel was compiled, as people set them.
@@ -54,26 +51,33 @@ func (s *Specialisation) readMetadata(c *tritonparse.Compilation) {
 	}
 }
 
-// describeGroup keeps what a launch says of its kind.
-func (b *builder) describeGroup(s *Specialisation, g *Group, l *tritonparse.LaunchRecord) {
-	g.Grid, g.File, g.Line, g.Note = slices.Clone(l.Grid), l.File, l.Line, strings.Clone(l.Note)
-	if s.constexpr == nil {
-		s.constexpr = constexprNames(s.Compilation)
-	}
-	for i := range l.Args {
-		a := &l.Args[i]
-		setting := Setting{strings.Clone(a.Name), strings.Clone(a.Brief())}
-		if s.constexpr[a.Name] {
-			if !slices.ContainsFunc(s.Constexprs, func(have Setting) bool { return have.Name == a.Name }) {
-				s.Constexprs = append(s.Constexprs, setting)
-			}
+// readLaunches keeps what the first launch of each kind says of it.
+func (b *builder) readLaunches(s *Specialisation) error {
+	constexprs := constexprNames(s.Compilation)
+	for _, g := range s.Groups {
+		if g.kind == nil {
 			continue
 		}
-		g.Arguments = append(g.Arguments, setting)
+		l, err := g.kind.Record()
+		if err != nil {
+			return err
+		}
+		g.Grid, g.Note = l.Grid, l.Note
+		for i := range l.Args {
+			a := &l.Args[i]
+			setting := Setting{a.Name, a.Brief()}
+			switch {
+			case !constexprs[a.Name]:
+				g.Arguments = append(g.Arguments, setting)
+			case !slices.ContainsFunc(s.Constexprs, func(have Setting) bool { return have.Name == a.Name }):
+				s.Constexprs = append(s.Constexprs, setting)
+			}
+		}
+		if !b.options.namesOnly {
+			g.Work.complete(staticWork(s.Compilation, l))
+		}
 	}
-	if b.wanted.MatchString(l.Name) {
-		g.Work = staticWork(s.Compilation, l)
-	}
+	return nil
 }
 
 var constexprParameter = regexp.MustCompile(`(\w+)\s*:\s*(?:\w+\s*\.\s*)*constexpr\b`)

@@ -77,6 +77,17 @@ func staticWork(c *tritonparse.Compilation, l *tritonparse.LaunchRecord) (w Work
 	return w
 }
 
+// complete takes over what nobody measured.
+func (w *Work) complete(counted Work) {
+	if w.BytesFrom == "" {
+		w.Bytes, w.BytesFrom = counted.Bytes, counted.BytesFrom
+	}
+	if w.FlopsFrom == "" {
+		w.Flops, w.FlopsFrom = counted.Flops, counted.FlopsFrom
+	}
+	w.Type = cmp.Or(w.Type, counted.Type)
+}
+
 // operandType is the type of specs.DTypes that multiplications of an element type run at.
 func operandType(dot string) string {
 	switch {

@@ -1,0 +1,216 @@
+package tritonparse
+
+import (
+	"bytes"
+	"encoding/binary"
+	"sync"
+
+	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/tritonparse/ndjson"
+)
+
+// patterns are the last launches of each program, for others to be compared with. Workers share them.
+type patterns struct {
+	records recordReader
+	lists   knownLists
+	room    sync.Pool // of *[]difference
+
+	mu   sync.RWMutex
+	of   map[string]*pattern // by templateKey
+	size int                 // bytes of their records
+}
+
+// pattern is a launch that others are compared with, for who needs not all of them taken apart.
+type pattern struct {
+	skeleton
+	leaves []patternLeaf
+	traits *traits
+	marks  marks
+
+	mu   sync.RWMutex
+	seen map[string]*traits // of launches with other values, by those that decide
+	size int
+}
+
+// patternLeaf is what another value means.
+type patternLeaf struct {
+	decides bool // the launch may be of another kind
+	blob    bool // it is the hash of a tensor's contents
+}
+
+// difference is a value of a launch that is not its pattern's.
+type difference struct{ leaf, start, end int32 }
+
+// match finds the launch that a record is like and calls f with it and what differs; false if there is none.
+func (k *patterns) match(text []byte, f func(p *pattern, differences []difference)) bool {
+	k.mu.RLock()
+	p := k.of[string(templateKey(text))]
+	k.mu.RUnlock()
+	if p == nil {
+		return false
+	}
+	room, _ := k.room.Get().(*[]difference)
+	if room == nil {
+		room = new([]difference)
+	}
+	differences := (*room)[:0]
+	ok := p.match(text, func(i, at int) (int, bool) {
+		end, ok := k.lists.end(text, at, &p.spans[i])
+		differences = append(differences, difference{int32(i), int32(at), int32(end)})
+		return end, ok
+	})
+	if ok {
+		f(p, differences)
+	}
+	*room = differences
+	k.room.Put(room)
+	return ok
+}
+
+// add takes a launch apart for others to be compared with.
+func (k *patterns) add(rec ndjson.Record, members []jsontext.Member) *pattern {
+	p := &pattern{traits: k.records.traits(rec, members), marks: marksOf(rec.Text)}
+	p.take(rec.Text, members, func(place place, _ []byte) {
+		p.leaves = append(p.leaves, patternLeaf{place.decidesKind(), len(place.path) > 0 && place.path[len(place.path)-1] == "tensor_hash"})
+	})
+	if !p.reusable {
+		return p
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.size += 2 * len(p.raw); k.of == nil || k.size > internBudget {
+		k.of, k.size = map[string]*pattern{}, 2*len(p.raw)
+	}
+	k.of[string(templateKey(p.raw))] = p
+	return p
+}
+
+// knownLists are long lists that were found to be sound, stacks above all, so that they need not be checked again.
+type knownLists struct {
+	mu   sync.RWMutex
+	seen map[string]bool
+	size int
+}
+
+// end is where the value at at ends, in place of the one that a pattern has at s, and whether it is sound.
+func (k *knownLists) end(text []byte, at int, s *span) (int, bool) {
+	long := text[at] == '[' && s.end-s.start > internFrom
+	if long {
+		if end := listEnd(text, at); end > 0 && k.knows(text[at:end]) {
+			return end, true
+		}
+	}
+	end, err := jsontext.End(text, at, int(s.depth))
+	if err != nil {
+		return 0, false
+	}
+	if long {
+		k.add(text[at:end])
+	}
+	return end, true
+}
+
+func (k *knownLists) knows(list []byte) bool {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.seen[string(list)]
+}
+
+func (k *knownLists) add(list []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.size += len(list) + valueBytes; k.seen == nil || k.size > internBudget {
+		k.seen, k.size = map[string]bool{}, len(list)+valueBytes
+	}
+	k.seen[string(list)] = true
+}
+
+// traits are what launches of a kind have in common.
+type traits struct {
+	name, hash, id string
+	whole          bool
+	kind           *Kind // for the indexer, which alone looks at it
+}
+
+func (r *recordReader) traits(rec ndjson.Record, members []jsontext.Member) *traits {
+	l := r.read("", rec, members)
+	return &traits{name: l.Name, hash: l.Hash, id: l.Kind, whole: len(l.Args) > 0 && len(l.Grid) > 0}
+}
+
+// decidesKind says whether LaunchKind may depend on a value; that of a list is not looked into.
+func (p *place) decidesKind() bool {
+	switch p.member {
+	case "grid":
+		return true
+	case "extracted_args":
+		for _, name := range p.path {
+			if p.isArg && ofOneLaunch[name] {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// traitsOf are those of a launch that differs from the pattern.
+func (p *pattern) traitsOf(r *recordReader, rec ndjson.Record, differences []difference) (*traits, error) {
+	var room [128]byte
+	key := room[:0]
+	for _, d := range differences {
+		if p.leaves[d.leaf].decides {
+			key = binary.AppendUvarint(key, uint64(d.leaf))
+			key = binary.AppendUvarint(key, uint64(d.end-d.start))
+			key = append(key, rec.Text[d.start:d.end]...)
+		}
+	}
+	if len(key) == 0 {
+		return p.traits, nil
+	}
+	p.mu.RLock()
+	f := p.seen[string(key)]
+	p.mu.RUnlock()
+	if f != nil {
+		return f, nil
+	}
+	members, err := jsontext.Members(rec.Text)
+	if err != nil {
+		return nil, err
+	}
+	f = r.traits(rec, members)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.size += len(key); p.seen == nil || p.size > seenBudget/8 {
+		p.seen, p.size = map[string]*traits{}, len(key)
+	}
+	p.seen[string(key)] = f
+	return f, nil
+}
+
+// marks says what a launch's text has in it.
+type marks struct {
+	blobs  bool // the name of where a tensor's contents are kept
+	values bool // what is in a tensor, or the hash of that
+}
+
+func marksOf(text []byte) marks {
+	return marks{
+		blobs:  bytes.Contains(text, []byte(`"blob_path":`)),
+		values: bytes.Contains(text, []byte(`"tensor_hash":"`)) || bytes.Contains(text, []byte(`"std":`)),
+	}
+}
+
+func hasObject(value []byte) bool { return value[0] == '[' && bytes.IndexByte(value, '{') >= 0 }
+
+// marksOf are the pattern's own, unless a value differs that has to do with them.
+func (p *pattern) marksOf(text []byte, differences []difference) marks {
+	for _, d := range differences {
+		if p.leaves[d.leaf].blob {
+			return marksOf(text)
+		}
+		if s := &p.spans[d.leaf]; s.role != theStack && (hasObject(text[d.start:d.end]) || hasObject(p.raw[s.start:s.end])) {
+			return marksOf(text)
+		}
+	}
+	return p.marks
+}

@@ -1,10 +1,18 @@
 """How long `proton trace parse` takes beside tritonparse 0.6.0, on the same trace, in one run.
 
     python3 bench/trace.py [--proton build/proton] [--peer .venv/bin/python] [--rounds 3] [--cores 0,1] [--keep FOLDER] [COPIES ...]
+    python3 bench/trace.py --kernels 20000 --compiled 2000 [COPIES ...]
 
 The trace is the complex sample of tritonparse's own tests, repeated COPIES times, each copy with hashes, times and a script
 name of its own; 25 copies, the default, are 191 MB, 125 compilations and 38,925 launches. --vary gives every launch other
-addresses besides, as a program has that allocates. Each cell is the median over rounds of a process's wall time and of
+addresses besides, as a program has that allocates.
+
+With --kernels the trace is that of a program with so many compilations that launches each of them COPIES times, 5 by
+default, one after the other, as training steps do: the same kernel comes again only when all others have. Each has a hash,
+a name, a function handle, a script and addresses of its own; --compiled says how many have a compilation record, all if it
+is not given. 20,000 kernels, 2,000 of them with a record, are 590 MB.
+
+Each cell is the median over rounds of a process's wall time and of
 its processor time, and its peak resident memory as the system counts it (wait4). Both sides run with their defaults on
 the same cores; tritonparse runs --peer-rounds times, and not at all above --peer-limit copies. With --check the events of
 both are compared: hashes, sessions, differences and, by --compat, maps. tools/oracles.sh fetches tritonparse and Triton,
@@ -18,6 +26,9 @@ PREFIX = "dedicated_log_triton_trace_"
 SAMPLE = os.path.join(ROOT, "tritonparse/testdata", PREFIX + "complex_.ndjson.gz")
 HASHES = [b"72d67842", b"e3f91167", b"e648e0ca", b"707cff48", b"b04777ad"]  # how the five hashes of the sample begin
 SCRIPT = b"test_complex_kernels.py"
+NAMES = [b"matmul_kernel", b"fused_op_kernel"]
+CALLS = [129, 155]  # lines of SCRIPT that call them
+ADDRESS = re.compile(rb'"data_ptr":"0x([0-9a-f]+)"')
 PEER = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -30,7 +41,6 @@ def write(path, copies, vary):
     """Writes the sample that many times."""
     with gzip.open(SAMPLE) as f:
         text = f.read()
-    addresses = re.compile(rb'"data_ptr":"0x([0-9a-f]+)"')
     launch = 0
 
     def move(found):
@@ -46,9 +56,38 @@ def write(path, copies, vary):
                 lines = []
                 for line in copy.splitlines(keepends=True):
                     launch += 1
-                    lines.append(addresses.sub(move, line))
+                    lines.append(ADDRESS.sub(move, line))
                 copy = b"".join(lines)
             out.write(copy)
+
+
+def write_kernels(path, kernels, compiled, rounds, vary):
+    """Writes a trace in which each of many kernels is launched once in each round."""
+    with gzip.open(SAMPLE) as f:
+        lines = f.read().splitlines(keepends=True)
+    compilations = [next(x for x in lines if b'"compilation"' in x[:40] and h in x) for h in HASHES]
+    launches = [next(x for x in lines if b'"launch"' in x[:40] and h in x and b'"_bench"' not in x) for h in HASHES]
+
+    def own(record, kernel, moved):
+        """A record of the sample as one of that kernel."""
+        h = HASHES[kernel % len(HASHES)]
+        record = record.replace(h, b"%08x" % (kernel * 2654435761 % 2**32)).replace(SCRIPT, b"model_%05d.py" % (kernel // 50))
+        for name in NAMES:
+            record = record.replace(name, name + b"_%05d" % kernel)
+        for line in CALLS:
+            record = record.replace(b'"line":%d,' % line, b'"line":%d,' % (line + kernel % 50))
+        record = record.replace(b'"function":null', b'"function":%d' % (94000000000000 + 4096 * kernel), 1)
+        return ADDRESS.sub(lambda found: b'"data_ptr":"0x%x"' % (int(found[1], 16) + 4096 * moved), record)
+
+    stamp = re.compile(rb'T01:15:[0-9.]+')
+    with open(path, "wb") as out:
+        for step in range(rounds):
+            for kernel in range(kernels):
+                sample = kernel % len(HASHES)
+                if step == 0 and kernel < compiled:
+                    out.write(own(compilations[sample], kernel, 0))
+                launch = own(launches[sample], kernel, step * kernels + kernel if vary else kernel)
+                out.write(stamp.sub(b"T01:%02d:%02d.%06d" % (step % 60, kernel // 1000 % 60, kernel), launch))
 
 
 def repeat(rounds, command, environment):
@@ -90,7 +129,7 @@ def compare(ours, theirs):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("copies", metavar="COPIES", nargs="*", type=int, default=[25])
+    parser.add_argument("copies", metavar="COPIES", nargs="*", type=int)
     parser.add_argument("--proton", default=os.path.join(ROOT, "build/proton"))
     parser.add_argument("--peer", default=os.path.join(ROOT, ".venv/bin/python"), help="interpreter for tritonparse")
     parser.add_argument("--oracle", default=os.path.join(ROOT, ".venv/oracles/tritonparse-0.6.0"))
@@ -100,6 +139,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--cores", default="0,1")
     parser.add_argument("--vary", action="store_true")
+    parser.add_argument("--kernels", type=int, help="a trace of so many kernels, each launched COPIES times")
+    parser.add_argument("--compiled", type=int, help="how many of them have a compilation record")
     parser.add_argument("--check", action="store_true", help="compare what both write")
     parser.add_argument("--keep", metavar="FOLDER", help="leave the traces there, and use those that are there")
     o = parser.parse_args()
@@ -115,12 +156,17 @@ def main():
     try:
         print(machine())
         print("| trace | proton trace parse | tritonparse 0.6.0 | wall | processor | memory | written |\n|---|---|---|---|---|---|---|")
-        for copies in o.copies:
-            raw = os.path.join(folder, f"{'varied' if o.vary else 'same'}-{copies}")
+        for copies in o.copies or [5 if o.kernels else 25]:
+            compiled = o.kernels if o.compiled is None else o.compiled
+            many = f"-{o.kernels}-{compiled}" if o.kernels else ""
+            raw = os.path.join(folder, f"{'varied' if o.vary else 'same'}{many}-{copies}")
             file = os.path.join(raw, PREFIX + "big_.ndjson")
             if not os.path.exists(file):
                 os.makedirs(raw, exist_ok=True)
-                write(file, copies, o.vary)
+                if o.kernels:
+                    write_kernels(file, o.kernels, compiled, copies, o.vary)
+                else:
+                    write(file, copies, o.vary)
             row(o, raw, file, environment, there and copies <= o.peer_limit)
     finally:
         if not o.keep:

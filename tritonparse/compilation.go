@@ -17,11 +17,11 @@ type compilation struct {
 	hash, name string
 	file       string // of output, for a compilation of Inductor's; "" for the common one
 	tuned      tuning
-	// What the analysis of a session shows, of a compilation by the autotuner.
-	parameters, stack, source []byte
-	line                      []byte // the record with maps and stages, without its end: the occurrence id follows
-	analysis                  []byte // the event that follows the launches; nil if there is none
-	template                  *workTemplate
+	// What the analysis of a session shows; common is nil if the autotuner did not compile it.
+	parameters, common []byte
+	line               []byte // the record with maps and stages, without its end: the occurrence id follows
+	analysis           []byte // the event that follows the launches; nil if there is none
+	work               *workSource
 }
 
 // readCompilation maps the lines of all that was compiled.
@@ -58,7 +58,7 @@ func readCompilation(members []jsontext.Member, o *Options) compilation {
 	})
 	c.line = append(c.line, ',')
 	if text := texts["ttir"]; known && text != "" && o.wants(rooflineName) {
-		c.template = newWorkTemplate(text, metadata, o.Compat)
+		c.work = &workSource{text, bytes.Clone(jsontext.Get(metadata, "src_constants"))}
 	}
 	c.analysis = irAnalysis(c.hash, backend, &Artifacts{c.name, metadata, texts, maps, readPython(source, true), o, jsontext.Text(jsontext.Get(metadata, "backend_name"))})
 	return c
@@ -95,10 +95,7 @@ func (c *compilation) tune(stack, metadata, source []byte, compat bool) {
 	if c.tuned = readTuning(stack).seenBy(compat); c.tuned.session == "" {
 		return
 	}
-	c.stack, c.source = bytes.Clone(stack), null
-	if source != nil {
-		c.source = bytes.Clone(source)
-	}
+	c.common = commonInfo(stack, source)
 }
 
 // tunedParameters is an object of the options that configurations may differ in, without those that have no value.

@@ -18,6 +18,7 @@ type launchDiff struct {
 	places []int32    // of its leaves among ours
 	base   *template  // of the last launch
 	dirty  []int32    // its leaves that differed from the template's
+	size   int        // bytes of what grows with the launches, about
 }
 
 // leafRuns are the runs of equal values of one leaf.
@@ -40,10 +41,8 @@ type leafValues struct {
 type leafValue struct {
 	text   string
 	count  int
-	ranges []valueRange
+	ranges runs
 }
-
-type valueRange struct{ start, end int }
 
 // add takes the next launch.
 func (d *launchDiff) add(l *launch) {
@@ -91,7 +90,7 @@ func (d *launchDiff) set(i int32, text []byte, stays bool) {
 		if bytes.Equal(r.current, text) {
 			return
 		}
-		r.close(d.n)
+		d.size += r.close(d.n)
 	}
 	r.from = d.n
 	switch {
@@ -126,31 +125,10 @@ func (d *launchDiff) reshape(s *shape) {
 	}
 	for i := range d.leaves {
 		if !present[i] {
-			d.leaves[i].close(d.n)
+			d.size += d.leaves[i].close(d.n)
 		}
 	}
 	d.shape, d.base, d.dirty = s, nil, d.dirty[:0]
-}
-
-// rest lets go of the template of the last launch: no other is expected soon.
-func (d *launchDiff) rest() {
-	if d.base == nil {
-		return
-	}
-	d.base, d.dirty = nil, nil
-	size := 0
-	for i := range d.leaves {
-		size += len(d.leaves[i].current)
-	}
-	texts := make([]byte, 0, size)
-	for i := range d.leaves {
-		r := &d.leaves[i]
-		texts = append(texts, r.current...)
-		r.current, r.owned = texts[len(texts)-len(r.current):len(texts):len(texts)], false
-		if r.values != nil {
-			r.values.seen.compact()
-		}
-	}
 }
 
 // distinct counts hashes. It keeps eight bytes of each.
@@ -176,21 +154,17 @@ func (d *distinct) count() int {
 	return len(d.hashes)
 }
 
-func (d *distinct) compact() {
-	d.count()
-	d.hashes = slices.Clone(d.hashes)
-}
-
-// close ends the run that goes on before the launch until.
-func (r *leafRuns) close(until int) {
+// close ends the run that goes on before the launch until. It returns how many bytes more there are to keep.
+func (r *leafRuns) close(until int) int {
 	if r.from < 0 {
-		return
+		return 0
 	}
 	if r.values == nil {
 		r.values = &leafValues{}
 	}
-	r.values.add(r.current, r.from, until, r.place.counted)
+	from := r.from
 	r.from = -1
+	return r.values.add(r.current, from, until, r.place.counted)
 }
 
 // flat is the name that tritonparse gives to a leaf.
@@ -217,7 +191,7 @@ func onlyCounted(flat string) bool {
 
 var seed = maphash.MakeSeed()
 
-func (v *leafValues) add(text []byte, from, until int, counted bool) {
+func (v *leafValues) add(text []byte, from, until int, counted bool) int {
 	v.count += until - from
 	if counted && len(v.values) > 0 && v.values[0].text != string(text) {
 		// Addresses may be new in every launch: 64 bits of each are enough to count them.
@@ -225,19 +199,22 @@ func (v *leafValues) add(text []byte, from, until int, counted bool) {
 			v.seen.add(maphash.String(seed, v.values[0].text))
 		}
 		v.seen.add(maphash.Bytes(seed, text))
-		return
+		return hashBytes
 	}
+	n := len(v.values)
 	u := v.find(text)
 	u.count += until - from
-	if counted {
-		return
+	if !counted {
+		u.ranges.add(from, until)
 	}
-	if n := len(u.ranges); n > 0 && u.ranges[n-1].end == from-1 {
-		u.ranges[n-1].end = until - 1
-	} else {
-		u.ranges = append(u.ranges, valueRange{from, until - 1})
+	if len(v.values) > n {
+		return valueBytes + len(text)
 	}
+	return rangeBytes
 }
+
+// What there is to keep of a value that is only counted, and of one more stretch of launches with the same value.
+const hashBytes, rangeBytes = 12, 4
 
 // find finds or makes a value. Most leaves have one or two.
 func (v *leafValues) find(text []byte) *leafValue {
@@ -276,7 +253,7 @@ func (v *leafValues) appendJSON(out []byte, counted bool) []byte {
 		return fmt.Appendf(out, `{"diff_type":"summary","summary_text":"Varies across %d unique values"}`, v.distinct())
 	}
 	out = append(out, `{"diff_type":"distribution","values":[`...)
-	slices.SortStableFunc(v.values, func(a, b *leafValue) int { return a.first() - b.first() })
+	slices.SortStableFunc(v.values, func(a, b *leafValue) int { return a.ranges.first() - b.ranges.first() })
 	for i, u := range v.values {
 		if i > 0 {
 			out = append(out, ',')
@@ -286,31 +263,9 @@ func (v *leafValues) appendJSON(out []byte, counted bool) []byte {
 		out = append(out, `,"count":`...)
 		out = strconv.AppendInt(out, int64(u.count), 10)
 		out = append(out, `,"launches":`...)
-		out = append(appendRanges(out, u.ranges), '}')
+		out = append(u.ranges.appendJSON(out), '}')
 	}
 	return append(out, "]}"...)
-}
-
-func (u *leafValue) first() int {
-	if len(u.ranges) == 0 {
-		return 0
-	}
-	return u.ranges[0].start
-}
-
-func appendRanges(out []byte, ranges []valueRange) []byte {
-	out = append(out, '[')
-	for i, r := range ranges {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, `{"start":`...)
-		out = strconv.AppendInt(out, int64(r.start), 10)
-		out = append(out, `,"end":`...)
-		out = strconv.AppendInt(out, int64(r.end), 10)
-		out = append(out, '}')
-	}
-	return append(out, ']')
 }
 
 // object is JSON that is put together in the order of first use.

@@ -19,9 +19,6 @@ import (
 // be put behind each other into one gzip member, in whatever order they were made: browsers read only the first member.
 const chunkSize = 256 << 10
 
-// heldBytes bounds what waits in memory for its chunk to be full, over all kernels.
-const heldBytes = 12 << 20
-
 // spill is a file of compressed chunks, in the order in which they became full.
 type spill struct {
 	file *os.File
@@ -80,6 +77,15 @@ func (s *spill) fail(err error) {
 	if s.err == nil {
 		s.err = err
 	}
+}
+
+// text is read for who finds out in the end that something failed.
+func (s *spill) text(c *chunk) []byte {
+	text, err := s.read(c)
+	if err != nil {
+		s.fail(err)
+	}
+	return text
 }
 
 // read unpacks a chunk. All must have been compressed.
@@ -185,47 +191,79 @@ func deflate(w *flate.Writer, text []byte) ([]byte, error) {
 	return out, err
 }
 
-// gzipFile is one gzip member of chunks and text. Text is compressed beside what else goes on, as chunks are, so all is put
-// together in the end.
-type gzipFile struct {
-	path   string
-	spill  *spill
-	held   []byte
-	chunks []*chunk
+// part is a part of a file: chunks and text. Text is compressed beside what else goes on, as chunks are.
+type part struct {
+	spill    *spill
+	held     []byte
+	launches int // bytes of held that are launches
+	chunks   []*chunk
 }
 
 // text adds text.
-func (g *gzipFile) text(p []byte) {
-	if g.held = append(g.held, p...); len(g.held) >= chunkSize {
-		g.flush()
+func (p *part) text(text []byte) {
+	if p.held = append(p.held, text...); len(p.held) >= chunkSize {
+		p.flush()
 	}
 }
 
-func (g *gzipFile) flush() {
-	if len(g.held) > 0 {
-		g.chunks = append(g.chunks, g.spill.add(g.held))
-		g.held = g.spill.buffer()
+// launchLines adds launches.
+func (p *part) launchLines(text []byte) {
+	p.launches += len(text)
+	p.text(text)
+}
+
+func (p *part) flush() {
+	if len(p.held) == 0 {
+		return
 	}
+	held := p.held
+	if p.held = nil; len(held) >= chunkSize {
+		p.held = p.spill.buffer()
+	}
+	if 2*p.launches > len(held) {
+		p.chunks = append(p.chunks, p.spill.addLaunches(held))
+	} else {
+		p.chunks = append(p.chunks, p.spill.add(held))
+	}
+	p.launches = 0
 }
 
 // chunk adds what is in the spill, or will be.
-func (g *gzipFile) chunk(c *chunk) {
-	g.flush()
-	g.chunks = append(g.chunks, c)
+func (p *part) chunk(c *chunk) {
+	p.flush()
+	p.chunks = append(p.chunks, c)
+}
+
+// add adds another part, which is of no use any more.
+func (p *part) add(q *part) {
+	if len(q.chunks) > 0 {
+		p.flush()
+		p.chunks = append(p.chunks, q.chunks...)
+	}
+	p.launches += q.launches
+	p.text(q.held)
+}
+
+// gzipFile is one gzip member, put together in the end.
+type gzipFile struct {
+	path  string
+	parts []*part
 }
 
 // close writes the file.
-func (g *gzipFile) close() error {
-	g.flush()
-	g.spill.wg.Wait()
-	if err := g.spill.failed(); err != nil {
+func (g *gzipFile) close(s *spill) error {
+	for _, p := range g.parts {
+		p.flush()
+	}
+	s.wg.Wait()
+	if err := s.failed(); err != nil {
 		return err
 	}
 	f, err := os.Create(g.path)
 	if err != nil {
 		return err
 	}
-	err = g.write(f)
+	err = g.write(f, s)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
@@ -235,19 +273,21 @@ func (g *gzipFile) close() error {
 	return nil
 }
 
-func (g *gzipFile) write(f io.Writer) error {
+func (g *gzipFile) write(f io.Writer, s *spill) error {
 	w := bufio.NewWriterSize(f, chunkSize)
 	_, _ = w.Write([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}) // w remembers what goes wrong
 	var packed []byte
 	var sum uint32
 	var size int64
-	for _, c := range g.chunks {
-		packed = slices.Grow(packed[:0], int(c.packed))[:c.packed]
-		if _, err := g.spill.file.ReadAt(packed, c.at); err != nil {
-			return err
+	for _, p := range g.parts {
+		for _, c := range p.chunks {
+			packed = slices.Grow(packed[:0], int(c.packed))[:c.packed]
+			if _, err := s.file.ReadAt(packed, c.at); err != nil {
+				return err
+			}
+			_, _ = w.Write(packed)
+			sum, size = combineCRC(sum, c.sum, c.size), size+c.size
 		}
-		_, _ = w.Write(packed)
-		sum, size = combineCRC(sum, c.sum, c.size), size+c.size
 	}
 	end := []byte{3, 0} // an empty last block
 	end = binary.LittleEndian.AppendUint32(end, sum)

@@ -2,15 +2,15 @@ package tritonparse
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/tritonparse/jsontext"
 	"github.com/goproton/goproton/tritonparse/ndjson"
+	"github.com/goproton/goproton/tritonparse/shelf"
 )
 
 // Options says how traces are parsed.
@@ -32,6 +32,7 @@ type Options struct {
 	Progress func(Progress) // called a few times a second, on one goroutine
 
 	torch torchCompilations
+	room  room
 }
 
 // Progress says how far parsing is.
@@ -112,6 +113,9 @@ func Parse(source, folder string, o Options) (*Result, error) {
 func (o *Options) complete(source string) error {
 	if o.Warn == nil {
 		o.Warn = func(string) {}
+	}
+	if o.room == (room{}) {
+		o.room = usualRoom
 	}
 	if o.Procedures == nil {
 		var err error
@@ -227,18 +231,23 @@ func listFiles(o *object, names []string, suffix string) {
 
 // parser parses the files of one rank.
 type parser struct {
-	options Options
-	bucket  Bucket
-	folder  string
-	result  *Result
+	options  Options
+	bucket   Bucket
+	folder   string
+	result   *Result
+	interner *interner
 
 	spill    *spill
+	shelf    *shelf.Shelf // what is known of kernels that are not at hand, by their numbers
 	kernels  map[string]*kernel
 	order    []*kernel
-	ids      int // occurrence ids given
+	ids      int   // occurrence ids given
+	compiled []int // those given to compilations
 	launches int
-	held     int       // bytes of launches that are in memory
-	recent   []*kernel // the last that were launched, and hold their templates
+	atHand   []*kernel
+	held     int    // bytes of launches that kernels at hand have in memory
+	state    int    // bytes of what else they have
+	line     []byte // the last launch that went to the shelf
 	sessions sessions
 
 	selection *selection // nil if all kernels are asked for
@@ -248,22 +257,6 @@ type parser struct {
 type rankOutput struct {
 	names     []string
 	selection *selection // nil if all kernels were asked for
-}
-
-// kernel is all that is known of one compilation: its hash is what launches say.
-type kernel struct {
-	hash, name                string
-	file                      string
-	compiled, analysis        *chunk
-	parameters, stack, source []byte     // of a compilation by the autotuner
-	inferred                  *inference // of a kernel that is only launched
-	chunks                    []*chunk
-	buffer                    []byte
-	total                     int
-	recent                    bool
-	global                    []valueRange // places among all launches
-	diff                      launchDiff
-	work                      roofline
 }
 
 // parsed is one record, ready to be numbered: a launch, a compilation, what the autotuner says, an error, or none of them.
@@ -296,7 +289,7 @@ func parseAll(buckets []Bucket, folder string, o *Options, result *Result) ([]ra
 		return err
 	}
 	for i, b := range buckets {
-		p := &parser{options: *o, bucket: b, result: result, folder: filepath.Join(folder, b.Folder()), kernels: map[string]*kernel{}}
+		p := &parser{options: *o, bucket: b, result: result, folder: filepath.Join(folder, b.Folder()), interner: &shared, kernels: map[string]*kernel{}}
 		var err error
 		if o.Kernels != nil {
 			p.selection, err = selectKernels(b.Files, o)
@@ -309,16 +302,14 @@ func parseAll(buckets []Bucket, folder string, o *Options, result *Result) ([]ra
 			err = waited
 		}
 		if err != nil {
-			if p.spill != nil {
-				p.spill.close()
-			}
+			p.close()
 			return nil, err
 		}
 		writing = make(chan error, 1)
 		go func() {
 			var err error
 			written[i].names, err = p.writeAll()
-			p.spill.close()
+			p.close()
 			writing <- err
 		}()
 	}
@@ -334,7 +325,9 @@ func (p *parser) read(in *feed, progress *meter) error {
 	if p.spill, err = newSpill(p.folder); err != nil {
 		return err
 	}
-	p.sessions.spill = p.spill
+	p.shelf = shelf.New(p.folder, p.options.room.shelf)
+	p.sessions.spill, p.sessions.shelf = p.spill, shelf.New(p.folder, p.options.room.shelf)
+	p.sessions.room = p.options.room.waiting
 	for range p.bucket.Files {
 		f := in.next()
 		for b := range f.batches {
@@ -348,7 +341,7 @@ func (p *parser) read(in *feed, progress *meter) error {
 			}
 			progress.tell(f.path, b.at)
 			in.recycle(b)
-			if err := p.spill.failed(); err != nil {
+			if err := errors.Join(p.spill.failed(), p.shelf.Err(), p.sessions.shelf.Err()); err != nil {
 				return err
 			}
 		}
@@ -363,6 +356,15 @@ func (p *parser) read(in *feed, progress *meter) error {
 	return nil
 }
 
+// close removes the files that were for the time of parsing.
+func (p *parser) close() {
+	if p.spill != nil {
+		p.spill.close()
+		p.shelf.Close()
+		p.sessions.shelf.Close()
+	}
+}
+
 // filter forgets a launch that was not asked for.
 func (r *parsed) filter(text []byte, f Filter) {
 	if len(f) == 0 {
@@ -371,236 +373,4 @@ func (r *parsed) filter(text []byte, f Filter) {
 	if members, err := jsontext.Members(text); err != nil || !f.Match(members) {
 		r.launch = launch{}
 	}
-}
-
-// take numbers a record and gives it to its kernel.
-func (p *parser) take(r *parsed) {
-	if !p.selection.keeps(r, p.options.Compat) {
-		return
-	}
-	switch {
-	case r.compilation != nil:
-		p.takeCompilation(r.compilation)
-	case r.launch.template != nil:
-		p.takeLaunch(&r.launch)
-	case r.tuned != nil:
-		p.sessions.result(r.tuned)
-	}
-}
-
-func (p *parser) kernel(hash string) *kernel {
-	k := p.kernels[hash]
-	if k == nil {
-		k = &kernel{hash: hash}
-		p.kernels[hash] = k
-		p.order = append(p.order, k)
-	}
-	return k
-}
-
-func (p *parser) nextID() int {
-	p.ids++
-	return p.ids - 1
-}
-
-func (p *parser) takeCompilation(c *compilation) {
-	if c.hash == "" {
-		return
-	}
-	p.sessions.compilation(c)
-	k := p.kernel(c.hash)
-	if k.compiled != nil {
-		return // another process compiled or loaded it first
-	}
-	k.name, k.file = c.name, p.split(c.file)
-	k.parameters, k.stack, k.source = c.parameters, c.stack, c.source
-	line := append(c.line, `"occurrence_id":`...)
-	line = strconv.AppendInt(line, int64(p.nextID()), 10)
-	k.compiled = p.spill.add(append(line, "}\n"...))
-	k.inferred = nil
-	k.work.template = c.template
-	p.use(k)
-	if c.analysis != nil {
-		k.analysis = p.spill.add(c.analysis)
-	}
-	p.result.Compilations++
-}
-
-func (p *parser) takeLaunch(l *launch) {
-	id, index := p.nextID(), p.launches
-	p.launches++
-	p.result.Launches++
-	use := p.sessions.launch(l, id, p.options.Compat)
-	if l.hash == "" {
-		p.result.Dropped++
-		return
-	}
-	k := p.kernel(l.hash)
-	if k.total == 0 && k.compiled == nil {
-		k.inferred = infer(l, p.options.Compat)
-		k.file = p.split(p.options.torch.find("", k.inferred.stack))
-	}
-	if k.name == "" {
-		k.name = l.name
-	}
-	p.use(k)
-	k.total++
-	if n := len(k.global); n > 0 && k.global[n-1].end == index-1 {
-		k.global[n-1].end = index
-	} else {
-		k.global = append(k.global, valueRange{index, index})
-	}
-	k.diff.add(l)
-	k.work.add(l, index, id, p.options.Compat)
-	if k.buffer == nil {
-		k.buffer = p.spill.buffer()
-		p.held += cap(k.buffer)
-	}
-	p.held -= cap(k.buffer)
-	k.buffer = l.appendLine(k.buffer)
-	k.buffer = append(append(append(k.buffer, `"launch_group_hash":"`...), l.group[:]...), `","occurrence_id":`...)
-	k.buffer = strconv.AppendInt(k.buffer, int64(id), 10)
-	if use != "" {
-		k.buffer = append(append(append(k.buffer, `,"autotune_launch_type":"`...), use...), '"')
-	}
-	k.buffer = append(k.buffer, "}\n"...)
-	p.held += cap(k.buffer)
-	if len(k.buffer) >= chunkSize {
-		p.pack(k)
-	}
-	if p.held > heldBytes {
-		p.packLarge(heldBytes / 2)
-	}
-}
-
-// recentKernels is how many kernels hold what speeds up their next launch, some 30 kB each.
-const recentKernels = 128
-
-// use lets go of what the kernel holds that was not launched for the longest time, about.
-func (p *parser) use(k *kernel) {
-	if k.recent {
-		return
-	}
-	k.recent = true
-	if len(p.recent) == recentKernels {
-		for _, old := range p.recent[:recentKernels/2] {
-			old.recent = false
-			old.diff.rest()
-			old.work.rest(p.spill)
-		}
-		p.recent = append(p.recent[:0], p.recent[recentKernels/2:]...)
-	}
-	p.recent = append(p.recent, k)
-}
-
-// pack moves a kernel's launches out of memory.
-func (p *parser) pack(k *kernel) {
-	p.held -= cap(k.buffer)
-	k.chunks = append(k.chunks, p.spill.addLaunches(k.buffer))
-	k.buffer = nil
-}
-
-// packLarge packs the largest, until no more than so much is held.
-func (p *parser) packLarge(hold int) {
-	held := make([]*kernel, 0, len(p.order))
-	for _, k := range p.order {
-		if k.buffer != nil {
-			held = append(held, k)
-		}
-	}
-	slices.SortStableFunc(held, func(a, b *kernel) int { return cap(b.buffer) - cap(a.buffer) })
-	for _, k := range held {
-		if p.held <= hold {
-			return
-		}
-		p.pack(k)
-	}
-}
-
-// mappedName is the output of all that has no file of its own.
-func (p *parser) mappedName() string {
-	stem, _ := trimExtension(filepath.Base(p.bucket.Files[0]))
-	return stem + "_mapped.ndjson.gz"
-}
-
-// writeAll writes kernel by kernel; those that are only launched come first, as in tritonparse.
-func (p *parser) writeAll() ([]string, error) {
-	p.packLarge(len(p.order) * chunkSize / 16) // on all cores; small ones are not worth it
-	p.spill.wg.Wait()
-	files := map[string]*gzipFile{}
-	slices.SortStableFunc(p.order, func(a, b *kernel) int { return a.rank() - b.rank() })
-	for _, k := range p.order {
-		name := p.output(k)
-		f := files[name]
-		if f == nil {
-			f = &gzipFile{path: filepath.Join(p.folder, name), spill: p.spill}
-			files[name] = f
-		}
-		p.writeKernel(f, k)
-	}
-	p.writeAnalyses(files)
-	if err := p.spill.failed(); err != nil {
-		return nil, err
-	}
-	var names []string
-	for name, f := range files {
-		if err := f.close(); err != nil {
-			return nil, err
-		}
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
-// split is the output of a compilation of torch.compile's, unless there is to be one output.
-func (p *parser) split(file string) string {
-	if p.options.NoSplit {
-		return ""
-	}
-	return file
-}
-
-// output is the file that a kernel is written to.
-func (p *parser) output(k *kernel) string {
-	if k.file == "" {
-		return p.mappedName()
-	}
-	return k.file
-}
-
-func (k *kernel) rank() int {
-	if k.compiled == nil {
-		return 0
-	}
-	return 1
-}
-
-// writeKernel writes all events of a kernel but those of the autotuner's sessions, which may have several.
-func (p *parser) writeKernel(f *gzipFile, k *kernel) {
-	if k.compiled != nil {
-		f.chunk(k.compiled)
-	} else {
-		f.text(fmt.Appendf(k.inferred.line, "\"occurrence_id\":%d}\n", p.nextID()))
-	}
-	for _, c := range k.chunks {
-		f.chunk(c)
-	}
-	f.text(k.buffer)
-	if k.analysis != nil {
-		f.chunk(k.analysis)
-	}
-	if k.total == 0 {
-		return
-	}
-	p.writeRoofline(f, k)
-	diffs, sames := k.diff.result(p.options.Compat)
-	line := fmt.Appendf(nil, `{"event_type":"launch_diff","hash":%s,"name":%s,"total_launches":%d,"launch_index_map":`, jsontext.Quote(k.hash), jsontext.Quote(k.name), k.total)
-	line = appendRanges(line, k.global)
-	line = append(line, `,"diffs":`...)
-	line = diffs.appendJSON(line)
-	line = append(line, `,"sames":`...)
-	line = sames.appendJSON(line)
-	f.text(fmt.Appendf(line, ",\"occurrence_id\":%d}\n", p.nextID()))
-	k.diff, k.work, k.global, k.buffer = launchDiff{}, roofline{}, nil, nil
 }

@@ -195,35 +195,3 @@ func readFile(t *testing.T, path string) []byte {
 	}
 	return text
 }
-
-// TestManyKernels: more kernels than are held ready, launched in turns, say what they say alone.
-func TestManyKernels(t *testing.T) {
-	name := Prefix + "u__mapped.ndjson.gz"
-	var turns []string
-	for turn := range 2 {
-		for i := range recentKernels + 10 {
-			hash := fmt.Sprintf("%04x", i)
-			if turn == 0 {
-				turns = append(turns, compiled(hash, "cuda"))
-			}
-			turns = append(turns, launched(hash, 2*i+turn))
-		}
-	}
-	diffs := func(lines []string) []any {
-		var found []any
-		for _, e := range parsedEvents(t, traces(t, map[string][]string{"u": lines}), name, Options{}) {
-			if at(e, "event_type") == "launch_diff" {
-				found = append(found, fmt.Sprint(at(e, "diffs"), at(e, "sames"), at(e, "total_launches")))
-			}
-		}
-		return found
-	}
-	all := diffs(turns)
-	for _, i := range []int{0, 1, recentKernels, recentKernels + 9} {
-		hash := fmt.Sprintf("%04x", i)
-		alone := diffs([]string{compiled(hash, "cuda"), launched(hash, 2*i), launched(hash, 2*i+1)})
-		if len(all) != recentKernels+10 || all[i] != alone[0] {
-			t.Fatalf("%d differences; kernel %d: %v\nalone %v", len(all), i, all[i], alone[0])
-		}
-	}
-}

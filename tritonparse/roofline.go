@@ -13,21 +13,25 @@ import (
 	"github.com/goproton/goproton/tritonparse/ttir"
 )
 
+// workSource is what a compilation says of its work: taken apart when all launches are known.
+type workSource struct {
+	text      string // TTIR
+	constants []byte // src_constants of its metadata: the arguments that are compiled in
+}
+
 // workTemplate is what a kernel's TTIR says of its work, before any launch.
 type workTemplate struct {
 	compat    compatWork
-	module    *ttir.Module // nil with Compat, and while text or packed has it
-	text      string       // that it is read from
-	packed    *chunk       // the same, out of memory
+	module    *ttir.Module // nil with Compat
 	constants map[int]bool // positions of arguments that are compiled in
 }
 
-func newWorkTemplate(text string, metadata []byte, compat bool) *workTemplate {
+func newWorkTemplate(s workSource, compat bool) *workTemplate {
 	if compat {
-		return &workTemplate{compat: readCompatWork(text)}
+		return &workTemplate{compat: readCompatWork(s.text)}
 	}
-	t := &workTemplate{module: ttir.Parse(text), text: text, constants: map[int]bool{}}
-	constants, _ := jsontext.Members(jsontext.Get(metadata, "src_constants"))
+	t := &workTemplate{module: ttir.Parse(s.text), constants: map[int]bool{}}
+	constants, _ := jsontext.Members(s.constants)
 	for _, m := range constants { // (4,)
 		if n, err := strconv.Atoi(strings.Trim(m.Name, "(,)")); err == nil {
 			t.constants[n] = true
@@ -39,15 +43,14 @@ func newWorkTemplate(text string, metadata []byte, compat bool) *workTemplate {
 // roofline is how much one kernel moves and computes, launch by launch. Launches of one grid with the same arguments are
 // one kind; which launch is of which kind is kept in a few bytes each.
 type roofline struct {
-	template *workTemplate
-	kinds    []*workKind
-	byKey    map[string]int
-	base     *template      // of the last launch
-	known    map[string]int // kinds of its launches, by what they do not share with it
-	key      []byte
-	log      []byte // runs of launches, see flush
-	run      workRun
-	last     workRun // the last of log
+	kinds []*workKind
+	byKey map[string]int
+	base  *template      // of the last launch
+	known map[string]int // kinds of its launches, by what they do not share with it
+	key   []byte
+	log   []byte // runs of launches, see flush
+	run   workRun
+	last  workRun // the last of log
 }
 
 // workKind is what launches have in common that do the same work.
@@ -84,28 +87,11 @@ func (r *roofline) add(l *launch, index, id int, compat bool) {
 	r.run = workRun{kind, index, id, 1}
 }
 
-// rest lets go of the template of the last launch: no other is expected soon.
-func (r *roofline) rest(s *spill) {
-	r.base, r.known = nil, nil
-	if t := r.template; t != nil && t.module != nil {
-		if t.packed == nil {
-			t.packed = s.add([]byte(t.text))
-		}
-		t.module, t.text = nil, ""
-	}
-}
+// size is how many bytes of it grow with the launches, about.
+func (r *roofline) size() int { return len(r.kinds)*kindBytes + len(r.log) }
 
-// wake reads the module again where it was packed.
-func (t *workTemplate) wake(s *spill) {
-	if t.module != nil || t.packed == nil {
-		return
-	}
-	text, err := s.read(t.packed)
-	if err != nil {
-		s.fail(err)
-	}
-	t.module = ttir.Parse(string(text))
-}
+// kindBytes is what a kind takes with its key and its arguments.
+const kindBytes = 1 << 10
 
 func (r *roofline) flush() {
 	if r.run.count == 0 {
@@ -280,22 +266,17 @@ type summary struct {
 // maxNotes is how many notes there are to a kernel.
 const maxNotes = 20
 
-// write adds the event of a kernel. Nothing is written without TTIR, of a backend that nobody registered, or if nobody asked.
-func (p *parser) writeRoofline(f *gzipFile, k *kernel) {
-	r := &k.work
-	if r.template == nil || k.total == 0 {
-		return
-	}
-	r.template.wake(p.spill)
+// write adds the event of a kernel, without its end.
+func (r *roofline) write(f *part, k *kernel, t *workTemplate, compat bool) {
 	estimates := make([]estimate, len(r.kinds))
 	var s summary
-	if p.options.Compat {
-		s = r.template.compat.summary()
+	if compat {
+		s = t.compat.summary()
 		for i, kind := range r.kinds {
-			estimates[i] = r.template.compat.estimate(kind)
+			estimates[i] = t.compat.estimate(kind)
 		}
 	} else {
-		s = r.estimates(estimates)
+		s = r.estimates(t, estimates)
 	}
 	number := func(n int64) []byte {
 		if n < 0 {
@@ -336,15 +317,15 @@ func (p *parser) writeRoofline(f *gzipFile, k *kernel) {
 	if len(s.notes) > 0 {
 		out = append(append(out, `,"notes":`...), appendTexts(nil, s.notes)...)
 	}
-	f.text(p.numbered(append(out, '}')))
+	f.text(append(out, '}'))
 }
 
 // estimates counts every kind of launch by the loops of the kernel, and returns what the first launch's programs do.
-func (r *roofline) estimates(all []estimate) summary {
+func (r *roofline) estimates(t *workTemplate, all []estimate) summary {
 	s := summary{bytes: -1, flops: -1}
 	differ := false
 	for i, kind := range r.kinds {
-		all[i] = r.template.estimate(kind)
+		all[i] = t.estimate(kind)
 		e := &all[i]
 		for _, n := range e.notes {
 			if !slices.Contains(s.notes, n) {

@@ -62,15 +62,19 @@ type configArguments struct {
 // argumentsSummary says of each argument, and of each option of the compiler, in which configurations it had which values.
 func (p *parser) argumentsSummary(u *session, hashes []string, sames *object) []byte {
 	configs, order := p.argumentsByConfig(u)
+	chosenFrom := map[string]bool{}
+	for _, h := range hashes {
+		chosenFrom[h] = true
+	}
 	for _, c := range configs {
 		k := p.kernels[c.hash]
 		switch {
 		case len(hashes) == 0 && k != nil:
-			if c.parameters = k.tunedParameters(); string(c.parameters) == "{}" {
+			if c.parameters = k.parameters; string(c.parameters) == "{}" {
 				c.parameters = nil
 			}
-		case slices.Contains(hashes, c.hash):
-			c.parameters = k.tunedParameters()
+		case chosenFrom[c.hash]:
+			c.parameters = k.parameters
 		}
 	}
 	each := &object{}

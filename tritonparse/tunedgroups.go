@@ -7,18 +7,18 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/tritonparse/shelf"
 )
 
 // tunedGroups are the distinct launches of a session; of those that are alike the last counts. Some wait in memory, in case
-// that they come again; the others are in a log.
+// that they come again; the others are in a log, which goes to the shelf.
 type tunedGroups struct {
 	waiting map[group]*tunedGroup
-	log     stream
 	shapes  []*shape
 	lastID  int
-	base    *template // of the last launch in the log
 
 	// Once there are no more launches:
+	log  stream
 	all  []tunedLast // by id
 	name string      // of the first one's kernel
 	hash string
@@ -34,9 +34,6 @@ type tunedLast struct {
 	last  int
 }
 
-// waitingBytes bounds what waits over all sessions, with the templates that it keeps alive.
-const waitingBytes = 8 << 20
-
 // keep takes a launch of a session.
 func (s *sessions) keep(u *session, l *launch, id int) {
 	t := &u.groups
@@ -44,6 +41,7 @@ func (s *sessions) keep(u *session, l *launch, id int) {
 	if g == nil {
 		if t.waiting == nil {
 			t.waiting = map[group]*tunedGroup{}
+			s.waiters = append(s.waiters, u)
 			s.waiting += 8 * len(l.raw) // a template
 		}
 		g = &tunedGroup{}
@@ -55,39 +53,47 @@ func (s *sessions) keep(u *session, l *launch, id int) {
 	}
 	g.last = id
 	g.launch.keep(l)
-	if s.waiting > waitingBytes {
-		for _, u := range s.order {
-			u.groups.flush()
-			u.groups.log.pack(s.spill)
-		}
-		s.waiting = 0
+	if s.waiting > s.room {
+		s.putAway()
 	}
 }
 
-// flush moves what waits into the log.
-func (t *tunedGroups) flush() {
+// putAway moves what waits to the shelf.
+func (s *sessions) putAway() {
+	for _, u := range s.waiters {
+		s.shelf.Put(u.number, u.groups.flush())
+	}
+	clear(s.waiters)
+	s.waiters, s.waiting = s.waiters[:0], 0
+}
+
+// flush is a log of what waited.
+func (t *tunedGroups) flush() []byte {
 	groups := make([]*tunedGroup, 0, len(t.waiting))
 	for _, g := range t.waiting {
 		groups = append(groups, g)
 	}
 	slices.SortFunc(groups, func(a, b *tunedGroup) int { return a.last - b.last })
+	var out []byte
+	var base *launch
 	for _, g := range groups {
-		t.append(&g.launch, g.last)
+		out = t.append(out, &g.launch, g.last, base)
+		base = &g.launch
 	}
-	t.waiting, t.base = nil, nil
+	t.waiting = nil
+	return out
 }
 
-// append writes a launch to the log: a template's shape and texts where it is not the last one's, and what differs.
-func (t *tunedGroups) append(l *launch, id int) {
-	out := t.log.buffer
+// append writes a launch to the log: a template's shape and texts where it is not that of the launch before, and what
+// differs.
+func (t *tunedGroups) append(out []byte, l *launch, id int, before *launch) []byte {
 	text := func(s []byte) {
 		out = binary.AppendUvarint(out, uint64(len(s)))
 		out = append(out, s...)
 	}
-	if t.base == l.template {
+	if before != nil && before.template == l.template {
 		out = binary.AppendUvarint(out, 0)
 	} else {
-		t.base = l.template
 		at := slices.Index(t.shapes, l.shape)
 		if at < 0 {
 			at = len(t.shapes)
@@ -107,14 +113,27 @@ func (t *tunedGroups) append(l *launch, id int) {
 		out = binary.AppendUvarint(out, uint64(l.changes[i].leaf))
 		text(l.changes[i].text)
 	}
-	t.log.buffer = out
+	return out
 }
 
-// end finds the last launch of each group.
-func (t *tunedGroups) end(sp *spill) error {
-	t.flush()
+// end gathers the log from the shelf, where it has that number, and finds the last launch of each group.
+func (t *tunedGroups) end(number int, r *shelf.Reader, sp *spill) error {
+	err := r.Each(number, func(text []byte) error {
+		t.log.buffer = append(t.log.buffer, text...)
+		if len(t.log.buffer) >= chunkSize {
+			t.log.pack(sp)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	t.log.buffer = append(t.log.buffer, t.flush()...)
+	if len(t.log.chunks) > 0 {
+		sp.wg.Wait()
+	}
 	last := map[group]int{}
-	err := t.replay(sp, func(l *launch, id int) { last[l.group] = id })
+	err = t.replay(sp, func(l *launch, id int) { last[l.group] = id })
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/tritonparse/shelf"
 )
 
 // TestTunedGroups: of launches that are alike the last counts, whether they waited or were written down before.
@@ -16,7 +17,8 @@ func TestTunedGroups(t *testing.T) {
 	}
 	defer sp.close()
 	r := launchReader{in: &interner{}}
-	s := sessions{spill: sp}
+	s := sessions{spill: sp, shelf: shelf.New(t.TempDir(), 1000), room: 1 << 20}
+	defer s.shelf.Close()
 	u := s.get(tuning{session: "x"})
 	read := func(i int) launch {
 		text := []byte(launched("aa", i)) // launches with an even number are alike, and so are the others
@@ -33,14 +35,15 @@ func TestTunedGroups(t *testing.T) {
 		l := read(i)
 		s.keep(u, &l, i)
 		if i%3 == 0 {
-			u.groups.flush()
-		}
-		if i == 6 {
-			u.groups.log.pack(sp)
+			s.putAway()
 		}
 	}
 	sp.wg.Wait()
-	if err := u.groups.end(sp); err != nil {
+	put, err := s.shelf.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := u.groups.end(u.number, put, sp); err != nil {
 		t.Fatal(err)
 	}
 	var got, want []string

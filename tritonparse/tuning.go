@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/tritonparse/shelf"
 )
 
 // tuning is what a stack says about the autotuner.
@@ -101,22 +100,28 @@ type sessions struct {
 	byID    map[string]*session
 	order   []*session
 	spill   *spill
-	waiting int // bytes of launches that are in memory
+	shelf   *shelf.Shelf // launches that do not wait any more, by the sessions' numbers
+	room    int          // bytes of launches that may wait
+	waiting int          // and that do
+	waiters []*session   // that have some
+
+	groups map[string][][]string // see findGroups
 }
 
 // session is all that the autotuner did for one call site.
 type session struct {
-	id        string
-	inductor  bool
-	stack     []byte
-	compiled  []string // hashes, in the order of their compilations
-	hashes    []string // the same, and those of launches
-	benchmark []int    // occurrence ids
-	winner    []int
-	selected  launchID
-	groups    tunedGroups
-	result    *tuneResult
-	inferred  map[string]bool // those of compiled that were not traced
+	number     int // by the first record
+	id         string
+	inductor   bool
+	stack      *chunk
+	compiled   names // hashes, in the order of their compilations
+	hashes     names // the same, and those of launches
+	benchmarks int
+	benchmark  runs // occurrence ids
+	winner     runs
+	selected   launchID
+	groups     tunedGroups
+	result     *tuneResult
 }
 
 type launchID struct {
@@ -130,7 +135,7 @@ func (s *sessions) get(t tuning) *session {
 		if s.byID == nil {
 			s.byID = map[string]*session{}
 		}
-		u = &session{id: t.session, inductor: t.inductor, stack: t.user}
+		u = &session{number: len(s.order), id: t.session, inductor: t.inductor, stack: s.spill.addLaunches(bytes.Clone(t.user))}
 		s.byID[t.session] = u
 		s.order = append(s.order, u)
 	}
@@ -144,37 +149,64 @@ func addNew(list []string, s string) []string {
 	return append(list, s)
 }
 
+// names are texts, each once, in the order of their first use.
+type names struct {
+	list []string
+	has  map[string]bool // of long lists
+}
+
+func (n *names) add(s string) {
+	const few = 16
+	switch {
+	case n.has != nil:
+		if n.has[s] {
+			return
+		}
+		n.has[s] = true
+	case slices.Contains(n.list, s):
+		return
+	case len(n.list) == few:
+		n.has = map[string]bool{s: true}
+		for _, t := range n.list {
+			n.has[t] = true
+		}
+	}
+	n.list = append(n.list, s)
+}
+
 // compilation counts a compilation into its session, also one that another process had made before.
 func (s *sessions) compilation(c *compilation) {
 	if c.tuned.session == "" {
 		return
 	}
 	u := s.get(c.tuned)
-	u.compiled = addNew(u.compiled, c.hash)
-	u.hashes = addNew(u.hashes, c.hash)
+	u.compiled.add(c.hash)
+	u.hashes.add(c.hash)
 }
 
 // inferred counts kernels that are only launched as compiled in the session of their first launch, before all others, as
 // tritonparse does.
 func (s *sessions) inferred(kernels []*kernel) {
 	var first []*session
+	of := map[*session]*names{}
 	for _, k := range kernels {
-		if k.inferred == nil || k.inferred.tuned.session == "" {
+		u := k.inferredIn
+		if u == nil {
 			continue
 		}
-		u := s.get(k.inferred.tuned)
-		at := 0
-		for at < len(u.compiled) && u.inferred[u.compiled[at]] {
-			at++
-		}
-		u.compiled = slices.Insert(u.compiled, at, k.hash)
-		if u.inferred == nil {
-			u.inferred = map[string]bool{}
+		if of[u] == nil {
+			of[u] = &names{}
 			first = append(first, u)
 		}
-		u.inferred[k.hash] = true
+		of[u].add(k.hash)
 	}
-	rest := slices.DeleteFunc(slices.Clone(s.order), func(u *session) bool { return u.inferred != nil })
+	for u, hashes := range of {
+		for _, h := range u.compiled.list {
+			hashes.add(h)
+		}
+		u.compiled = *hashes
+	}
+	rest := slices.DeleteFunc(slices.Clone(s.order), func(u *session) bool { return of[u] != nil })
 	s.order = append(first, rest...)
 }
 
@@ -185,287 +217,56 @@ func (s *sessions) result(r *tuneResult) {
 	}
 }
 
-// launch counts a launch into its session and says what the autotuner used it for; "" outside of it.
-func (s *sessions) launch(l *launch, id int, compat bool) string {
+// launch counts a launch into its session and says what the autotuner used it for; "" and nil outside of it.
+func (s *sessions) launch(l *launch, id int, compat bool) (use string, u *session) {
 	tuned := l.tuning()
 	if tuned == nil {
-		return ""
+		return "", nil
 	}
 	t := tuned.seenBy(compat)
 	if t.session == "" {
 		if t.benchmark {
-			return "benchmark"
+			return "benchmark", nil
 		}
-		return ""
+		return "", nil
 	}
-	u := s.get(t)
+	u = s.get(t)
 	s.keep(u, l, id)
 	if t.benchmark {
-		u.benchmark = append(u.benchmark, id)
+		u.benchmarks++
+		u.benchmark.add(id, id+1)
 		if l.hash != "" {
-			u.hashes = addNew(u.hashes, l.hash)
+			u.hashes.add(l.hash)
 		}
-		return "benchmark"
+		return "benchmark", u
 	}
-	u.winner = append(u.winner, id)
+	u.winner.add(id, id+1)
 	if l.hash != "" {
 		u.selected = launchID{l.group, l.hash}
 	}
 	switch {
-	case len(u.benchmark) > 0:
-		return "winner"
+	case u.benchmarks > 0:
+		return "winner", u
 	case u.inductor: // all of Inductor's launches come from there, also those of kernels that it never tunes
-		return ""
+		return "", u
 	}
-	return "cached_winner"
+	return "cached_winner", u
 }
 
 // configurations are the compilations that a session chose from. tritonparse takes those that it compiled; one that was
 // compiled elsewhere, as Inductor's are, was timed no less.
 func (u *session) configurations(compat bool) []string {
 	if compat {
-		return u.compiled
+		return u.compiled.list
 	}
-	all := slices.Clone(u.compiled)
-	for _, h := range u.hashes {
-		all = addNew(all, h)
+	all := names{}
+	for _, h := range slices.Concat(u.compiled.list, u.hashes.list) {
+		all.add(h)
 	}
-	return all
+	return all.list
 }
 
 // chose says whether the session chose between configurations, and did not only launch what was chosen before.
 func (u *session) chose(compat bool) bool {
-	return len(u.benchmark) >= 2 || len(u.configurations(compat)) >= 2 || !compat && u.result != nil
-}
-
-// writeAnalyses adds autotune_analysis for each session in which something was chosen, to the output that its kernels are
-// in, and to each of these outputs how often each kernel was.
-func (p *parser) writeAnalyses(files map[string]*gzipFile) {
-	p.sessions.inferred(p.order)
-	var names []string
-	byFile := map[string][]*session{}
-	for _, u := range p.sessions.order {
-		if !u.chose(p.options.Compat) {
-			continue
-		}
-		if err := u.groups.end(p.spill); err != nil {
-			p.spill.fail(err)
-		}
-		if name, ok := p.sessionOutput(u); ok {
-			names = addNew(names, name)
-			byFile[name] = append(byFile[name], u)
-		}
-	}
-	counts := p.winnerCounts()
-	for _, name := range names {
-		for _, u := range byFile[name] {
-			files[name].text(p.numbered(p.analysis(u)))
-			u.groups = tunedGroups{}
-		}
-		if counts != nil {
-			files[name].text(p.numbered(slices.Clip(counts))) // each gets a number of its own
-		}
-	}
-}
-
-// winnerCounts is in how many sessions each kernel was chosen; nil if in none.
-func (p *parser) winnerCounts() []byte {
-	counts := &object{}
-	runs := map[string]int{}
-	for _, u := range p.sessions.order {
-		if u.selected.hash == "" || u.inductor && !u.chose(p.options.Compat) {
-			continue
-		}
-		runs[u.selected.hash]++
-		counts.at(u.selected.hash).text = strconv.AppendInt(nil, int64(runs[u.selected.hash]), 10)
-	}
-	if len(runs) == 0 {
-		return nil
-	}
-	return append([]byte(`{"event_type":"autotune_summary","winner_run_counts":`), counts.appendJSON(nil)...)
-}
-
-// sessionOutput is where the session's first kernel is written; there may be none that is.
-func (p *parser) sessionOutput(u *session) (string, bool) {
-	if hashes := u.configurations(p.options.Compat); len(hashes) > 0 && p.kernels[hashes[0]] != nil {
-		return p.output(p.kernels[hashes[0]]), true
-	}
-	if k := p.kernels[u.groups.hash]; k != nil {
-		return p.output(k), true
-	}
-	return "", false
-}
-
-// numbered ends an event.
-func (p *parser) numbered(out []byte) []byte {
-	return fmt.Appendf(out, ",\"occurrence_id\":%d}\n", p.nextID())
-}
-
-var null = []byte("null")
-
-func textOrNull(s string) []byte {
-	if s == "" {
-		return null
-	}
-	return jsontext.Quote(s)
-}
-
-func appendTexts(out []byte, texts []string) []byte {
-	out = append(out, '[')
-	for i, t := range texts {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, jsontext.Quote(t)...)
-	}
-	return append(out, ']')
-}
-
-func (p *parser) analysis(u *session) []byte {
-	compat := p.options.Compat
-	hashes := u.configurations(compat)
-	name := ""
-	if len(hashes) > 0 {
-		name = p.kernels[hashes[0]].name
-	} else {
-		name = u.groups.name
-	}
-	out := appendMember(nil, "event_type", []byte(`"autotune_analysis"`))
-	out = appendMember(out, "session_id", jsontext.Quote(u.id))
-	out = appendMember(out, "session_stack", u.stack)
-	out = appendMember(out, "name", textOrNull(name))
-	out = appendMember(out, "selected_hash", textOrNull(u.selected.group.String()))
-	out = appendMember(out, "winner_compilation_hash", textOrNull(u.selected.hash))
-	out = appendMember(out, "possible_groups", p.possibleGroups(u))
-	out = appendMember(out, "compilation_analysis", p.compilationAnalysis(hashes))
-	diffs, sames := p.differences(u)
-	out = appendMember(out, "launch_analysis", u.launchAnalysis(diffs, sames))
-	out = appendMember(out, "cache_usage", strconv.AppendBool(nil, len(u.benchmark) == 0))
-	out = appendMember(out, "launch_ranges", fmt.Appendf(nil, `{"benchmark":%q,"winner":%q}`, idRanges(u.benchmark), idRanges(u.winner)))
-	out = appendMember(out, "launch_occurrence_ids", fmt.Appendf(nil, `{"benchmark":%s,"winner":%s}`, appendInts(nil, u.benchmark), appendInts(nil, u.winner)))
-	if len(u.groups.all) > 0 {
-		out = appendMember(out, "autotune_args_summary", p.argumentsSummary(u, hashes, sames))
-	}
-	if r := u.result; r != nil {
-		result := appendMember(nil, "best_config", r.best)
-		result = appendMember(result, "configs_timings", r.timings)
-		result = appendMember(result, "benchmark_duration", r.took)
-		out = appendMember(out, "autotune_result", append(appendMember(result, "cache_hit", r.cached), '}'))
-	}
-	return out
-}
-
-// possibleGroups are the sets of configurations that the winner was chosen from: the session's own, or where it only
-// launched what was chosen before, those of the sessions that had it among theirs.
-func (p *parser) possibleGroups(u *session) []byte {
-	compat := p.options.Compat
-	out := []byte{'['}
-	if own := u.configurations(compat); len(own) > 0 {
-		return append(appendTexts(out, own), ']')
-	}
-	seen := map[string]bool{}
-	for _, other := range p.sessions.order {
-		group := other.configurations(compat)
-		key := strings.Join(group, "|")
-		if len(group) < 2 || seen[key] || !slices.Contains(group, u.selected.hash) {
-			continue
-		}
-		seen[key] = true
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = appendTexts(out, group)
-	}
-	return append(out, ']')
-}
-
-// compilationAnalysis is null where all was compiled before.
-func (p *parser) compilationAnalysis(hashes []string) []byte {
-	if len(hashes) == 0 {
-		return null
-	}
-	configs := []byte{'['}
-	for i, hash := range hashes {
-		if i > 0 {
-			configs = append(configs, ',')
-		}
-		configs = fmt.Appendf(configs, `{"compilation_config_params":%s,"compilation_hash":%s}`, p.kernels[hash].tunedParameters(), jsontext.Quote(hash))
-	}
-	first := p.kernels[hashes[0]]
-	stack, source := first.stack, first.source
-	if first.inferred != nil {
-		stack = first.inferred.stack
-	}
-	if stack == nil {
-		stack = null
-	}
-	if source == nil {
-		source = null
-	}
-	common := appendMember(nil, "stack", stack)
-	common = append(appendMember(common, "python_source", source), '}')
-	out := appendMember(nil, "configs", append(configs, ']'))
-	out = appendMember(out, "compilation_hashes", appendTexts(nil, hashes))
-	return append(appendMember(out, "common_info", common), '}')
-}
-
-// tunedParameters are those of the compilation, or of the launch that it was inferred from.
-func (k *kernel) tunedParameters() []byte {
-	if k.inferred != nil {
-		return k.inferred.parameters
-	}
-	return k.parameters
-}
-
-// differences compares the launches that differ.
-func (p *parser) differences(u *session) (diffs, sames *object) {
-	var diff launchDiff
-	if err := u.groups.each(p.spill, diff.add); err != nil {
-		p.spill.fail(err)
-	}
-	return diff.result(p.options.Compat)
-}
-
-// launchAnalysis is null where there were no launches.
-func (u *session) launchAnalysis(diffs, sames *object) []byte {
-	if len(u.groups.all) == 0 {
-		return null
-	}
-	var hashes []string
-	for _, g := range u.groups.all {
-		hashes = append(hashes, g.group.String())
-	}
-	params := appendMember(nil, "sames", sames.appendJSON(nil))
-	params = append(appendMember(params, "diffs", diffs.appendJSON(nil)), '}')
-	out := appendMember(nil, "launch_group_hashes", appendTexts(nil, hashes))
-	return append(appendMember(out, "launch_params_diff", params), '}')
-}
-
-// idRanges writes ids, which ascend, as 1-3, 5.
-func idRanges(ids []int) string {
-	var parts []string
-	for i := 0; i < len(ids); {
-		j := i
-		for j+1 < len(ids) && ids[j+1] == ids[j]+1 {
-			j++
-		}
-		if part := strconv.Itoa(ids[i]); i == j {
-			parts = append(parts, part)
-		} else {
-			parts = append(parts, part+"-"+strconv.Itoa(ids[j]))
-		}
-		i = j + 1
-	}
-	return strings.Join(parts, ", ")
-}
-
-func appendInts(out []byte, numbers []int) []byte {
-	out = append(out, '[')
-	for i, n := range numbers {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = strconv.AppendInt(out, int64(n), 10)
-	}
-	return append(out, ']')
+	return u.benchmarks >= 2 || len(u.configurations(compat)) >= 2 || !compat && u.result != nil
 }

@@ -1,6 +1,10 @@
 package tritonparse
 
-import "regexp"
+import (
+	"regexp"
+
+	"github.com/goproton/goproton/tritonparse/jsontext"
+)
 
 // Work is what one launch moves and computes, counted in its TTIR with its loops, and bounded by its arguments. Numbers that
 // are not known are negative.
@@ -17,7 +21,7 @@ type Work struct {
 func (c *Compilation) Work(l *LaunchRecord) Work {
 	c.workOnce.Do(func() {
 		if text := c.Texts["ttir"]; text != "" {
-			c.work = newWorkTemplate(text, c.Metadata, false)
+			c.work = newWorkTemplate(workSource{text, jsontext.Get(c.Metadata, "src_constants")}, false)
 			if m := dotOperand.FindStringSubmatch(text); m != nil {
 				c.dot = m[1]
 			}

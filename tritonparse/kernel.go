@@ -1,0 +1,270 @@
+package tritonparse
+
+import (
+	"encoding/binary"
+	"slices"
+	"strconv"
+)
+
+// kernel is all that is known of one compilation: its hash is what launches say. What grows with a kernel is in the files
+// of the spill or on the shelf, unless the kernel is at hand, so that a trace of very many goes through memory as one of few.
+type kernel struct {
+	hash, name string
+	file       string // of output
+	number     int    // among all, by the first record
+	total      int    // launches
+	firstID    int    // of the events that are made of it, once all is read
+
+	compiled, analysis, common *chunk
+	hasWork                    bool // its TTIR is known
+	parameters                 []byte
+	inferredIn                 *session // that its first launch was in, of a kernel that is only launched
+	shown                      bool     // an analysis shows its stack and source
+
+	chunks []*chunk // of launches while it was at hand
+	hand   *hand    // nil if it is not at hand; once it was launched and laid aside it never is again
+}
+
+// hand is what a kernel has at hand. It can be told again from the launches as they are written, see retell.
+type hand struct {
+	used     int        // the last id that was given to one of its records
+	inferred *inference // of a kernel that is only launched
+	source   *workSource
+	buffer   []byte // launches that are in no chunk
+	places   runs   // among all launches
+	diff     launchDiff
+	work     roofline
+	size     int // bytes of the last three, as the parser counts them
+}
+
+// add takes a launch with its place among all launches and its occurrence id.
+func (h *hand) add(l *launch, index, id int, compat bool) {
+	h.places.add(index, index+1)
+	h.diff.add(l)
+	h.work.add(l, index, id, compat)
+}
+
+// room is how much is held in memory while a rank is read.
+type room struct {
+	kernels  int // at hand; each has some 30 kB, of which the template of its last launch is most
+	launches int // bytes of launches that kernels at hand wait with until a chunk is full
+	state    int // bytes of what else they have and grows with the launches
+	shelf    int // bytes of each shelf
+	waiting  int // bytes of launches that wait in the autotuner's sessions, with the templates that they keep alive
+}
+
+var usualRoom = room{kernels: 256, launches: 12 << 20, state: 24 << 20, shelf: 8 << 20, waiting: 8 << 20}
+
+func (p *parser) kernel(hash string) *kernel {
+	k := p.kernels[hash]
+	if k == nil {
+		k = &kernel{hash: hash, number: len(p.order)}
+		p.kernels[hash] = k
+		p.order = append(p.order, k)
+	}
+	return k
+}
+
+func (p *parser) nextID() int {
+	p.ids++
+	return p.ids - 1
+}
+
+// take numbers a record and gives it to its kernel.
+func (p *parser) take(r *parsed) {
+	if !p.selection.keeps(r, p.options.Compat) {
+		return
+	}
+	switch {
+	case r.compilation != nil:
+		p.takeCompilation(r.compilation)
+	case r.launch.template != nil:
+		p.takeLaunch(&r.launch)
+	case r.tuned != nil:
+		p.sessions.result(r.tuned)
+	}
+}
+
+func (p *parser) takeCompilation(c *compilation) {
+	if c.hash == "" {
+		return
+	}
+	p.sessions.compilation(c)
+	k := p.kernel(c.hash)
+	if k.compiled != nil {
+		return // another process compiled or loaded it first
+	}
+	id := p.nextID()
+	p.compiled = append(p.compiled, id)
+	k.name, k.file, k.parameters, k.inferredIn = c.name, p.split(c.file), c.parameters, nil
+	line := append(c.line, `"occurrence_id":`...)
+	line = strconv.AppendInt(line, int64(id), 10)
+	k.compiled = p.spill.add(append(line, "}\n"...))
+	if c.common != nil {
+		k.common = p.spill.addLaunches(c.common)
+	}
+	if c.analysis != nil {
+		k.analysis = p.spill.add(c.analysis)
+	}
+	k.hasWork = c.work != nil
+	if h := p.hand(k, id); h != nil {
+		h.inferred, h.source = nil, c.work
+	} else if c.work != nil {
+		p.shelf.Put(k.number, c.work.append(nil))
+	}
+	p.result.Compilations++
+}
+
+func (p *parser) takeLaunch(l *launch) {
+	id, index := p.nextID(), p.launches
+	p.launches++
+	p.result.Launches++
+	use, session := p.sessions.launch(l, id, p.options.Compat)
+	if l.hash == "" {
+		p.result.Dropped++
+		return
+	}
+	k := p.kernel(l.hash)
+	h := p.hand(k, id)
+	if k.total == 0 && k.compiled == nil {
+		h.inferred = infer(l, p.options.Compat)
+		k.file = p.split(p.options.torch.find("", h.inferred.stack))
+		k.inferredIn = session
+	}
+	if k.name == "" {
+		k.name = l.name
+	}
+	k.total++
+	if h == nil {
+		p.line = appendParsed(p.line[:0], l, id, use)
+		p.shelf.Put(k.number, p.line)
+		return
+	}
+	p.keep(k, h, l, index, id, use)
+}
+
+// appendParsed writes a launch as it stands in the output.
+func appendParsed(out []byte, l *launch, id int, use string) []byte {
+	out = l.appendLine(out)
+	out = append(append(append(out, `"launch_group_hash":"`...), l.group[:]...), `","occurrence_id":`...)
+	out = strconv.AppendInt(out, int64(id), 10)
+	if use != "" {
+		out = append(append(append(out, `,"autotune_launch_type":"`...), use...), '"')
+	}
+	return append(out, "}\n"...)
+}
+
+// keep takes a launch of a kernel at hand.
+func (p *parser) keep(k *kernel, h *hand, l *launch, index, id int, use string) {
+	h.add(l, index, id, p.options.Compat)
+	if h.buffer == nil && len(k.chunks) > 0 {
+		h.buffer = p.spill.buffer()
+		p.held += cap(h.buffer)
+	}
+	p.held -= cap(h.buffer)
+	h.buffer = appendParsed(h.buffer, l, id, use)
+	p.held += cap(h.buffer)
+	if len(h.buffer) >= chunkSize {
+		p.pack(k)
+	}
+	if p.held > p.options.room.launches {
+		p.packLarge(p.options.room.launches / 2)
+	}
+	p.state -= h.size
+	h.size = h.diff.size + h.work.size() + len(h.places.log)
+	if p.state += h.size; p.state > p.options.room.state {
+		p.layLargestAside()
+	}
+}
+
+// hand is what a kernel has at hand, nil if it was laid aside. The record with that id is one of its own.
+func (p *parser) hand(k *kernel, id int) *hand {
+	if k.hand == nil && k.total == 0 {
+		if len(p.atHand) >= p.options.room.kernels {
+			slices.SortFunc(p.atHand, func(a, b *kernel) int { return a.hand.used - b.hand.used })
+			p.layAside((len(p.atHand) + 1) / 2)
+		}
+		k.hand = &hand{}
+		p.atHand = append(p.atHand, k)
+	}
+	if k.hand != nil {
+		k.hand.used = id
+	}
+	return k.hand
+}
+
+// layLargestAside lays those aside of which most is known, until half of what there is room for is left.
+func (p *parser) layLargestAside() {
+	slices.SortFunc(p.atHand, func(a, b *kernel) int { return b.hand.size - a.hand.size })
+	n, state := 0, p.state
+	for n < len(p.atHand) && state > p.options.room.state/2 {
+		state -= p.atHand[n].hand.size
+		n++
+	}
+	p.layAside(n)
+}
+
+// layAside puts away the first so many of the kernels at hand.
+func (p *parser) layAside(n int) {
+	for _, k := range p.atHand[:n] {
+		h := k.hand
+		if h.source != nil {
+			p.shelf.Put(k.number, h.source.append(nil))
+		}
+		switch {
+		case len(h.buffer) >= worthChunk:
+			p.pack(k)
+		case len(h.buffer) > 0:
+			p.shelf.Put(k.number, h.buffer)
+		}
+		p.held -= cap(h.buffer)
+		p.state -= h.size
+		k.hand = nil
+	}
+	p.atHand = append(p.atHand[:0], p.atHand[n:]...)
+	clear(p.atHand[len(p.atHand):cap(p.atHand)])
+}
+
+// worthChunk is how many bytes of launches are compressed by themselves.
+const worthChunk = 32 << 10
+
+// pack moves a kernel's launches out of memory.
+func (p *parser) pack(k *kernel) {
+	p.held -= cap(k.hand.buffer)
+	k.chunks = append(k.chunks, p.spill.addLaunches(k.hand.buffer))
+	k.hand.buffer = nil
+}
+
+// packLarge packs the largest, until no more than so much is held.
+func (p *parser) packLarge(hold int) {
+	held := slices.Clone(p.atHand)
+	slices.SortStableFunc(held, func(a, b *kernel) int { return len(b.hand.buffer) - len(a.hand.buffer) })
+	for _, k := range held {
+		if p.held <= hold || len(k.hand.buffer) == 0 {
+			return
+		}
+		p.pack(k)
+	}
+}
+
+// On the shelf, a launch begins with a brace and what a compilation says of its work with workMark.
+const workMark = 'W'
+
+func (s *workSource) append(out []byte) []byte {
+	out = binary.AppendUvarint(append(out, workMark), uint64(len(s.constants)))
+	return append(append(out, s.constants...), s.text...)
+}
+
+func readWorkSource(in []byte) *workSource {
+	n, size := binary.Uvarint(in[1:])
+	in = in[1+size:]
+	return &workSource{string(in[n:]), slices.Clone(in[:n])}
+}
+
+// split is the output of a compilation of torch.compile's, unless there is to be one output.
+func (p *parser) split(file string) string {
+	if p.options.NoSplit {
+		return ""
+	}
+	return file
+}

@@ -1,0 +1,119 @@
+package shelf
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/s2"
+)
+
+// A run is a file of blocks. A block is its length in four bytes, and texts as S2 packs them, each behind its number and its
+// length. S2 packs launches to a tenth, and takes them apart ten times as fast as deflate: 2 GB a second.
+type run struct{ file *os.File }
+
+// blockBytes is how much is packed at a time: what a reader needs for each file.
+const blockBytes = 128 << 10
+
+func (r *run) remove() {
+	r.file.Close()
+	os.Remove(r.file.Name())
+}
+
+// open reads the file from its beginning.
+func (r *run) open() *blocks {
+	const all = 1<<63 - 1
+	return &blocks{in: bufio.NewReaderSize(io.NewSectionReader(r.file, 0, all), 16<<10)}
+}
+
+type writer struct {
+	out           io.Writer
+	block, packed []byte
+}
+
+func (w *writer) add(number int, text []byte) error {
+	w.block = binary.AppendUvarint(w.block, uint64(number))
+	w.block = binary.AppendUvarint(w.block, uint64(len(text)))
+	if w.block = append(w.block, text...); len(w.block) < blockBytes {
+		return nil
+	}
+	return w.flush()
+}
+
+func (w *writer) flush() error {
+	if n := s2.MaxEncodedLen(len(w.block)); n < 0 {
+		return errors.New("a record of more than 4 GB cannot be put away")
+	} else if cap(w.packed) < n+4 {
+		w.packed = make([]byte, n+4)
+	}
+	packed := s2.Encode(w.packed[4:cap(w.packed)], w.block)
+	size := w.packed[:4]
+	binary.LittleEndian.PutUint32(size, uint32(len(packed)))
+	w.block = w.block[:0]
+	_, err := w.out.Write(w.packed[:4+len(packed)])
+	return err
+}
+
+func (w *writer) close() error {
+	if len(w.block) > 0 {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	if f, ok := w.out.(interface{ Flush() error }); ok {
+		return f.Flush()
+	}
+	return nil
+}
+
+// blocks reads a run.
+type blocks struct {
+	in            io.Reader
+	packed, block []byte
+	rest          []byte // of the block
+}
+
+func (b *blocks) next() (number int, text []byte, ok bool, err error) {
+	if len(b.rest) == 0 {
+		if err := b.fill(); err != nil {
+			if errors.Is(err, io.EOF) {
+				return 0, nil, false, nil
+			}
+			return 0, nil, false, fmt.Errorf("read back what was put away: %w", err)
+		}
+	}
+	n, a := binary.Uvarint(b.rest)
+	size, c := binary.Uvarint(b.rest[max(a, 0):])
+	if a <= 0 || c <= 0 || uint64(len(b.rest)-a-c) < size {
+		return 0, nil, false, errors.New("what was put away is damaged")
+	}
+	b.rest = b.rest[a+c:]
+	text, b.rest = b.rest[:size], b.rest[size:]
+	return int(n), text, true, nil
+}
+
+// fill reads the next block. io.EOF is the end.
+func (b *blocks) fill() error {
+	var size [4]byte
+	if _, err := io.ReadFull(b.in, size[:]); err != nil {
+		return err
+	}
+	n := int(binary.LittleEndian.Uint32(size[:]))
+	if cap(b.packed) < n {
+		b.packed = make([]byte, n)
+	}
+	b.packed = b.packed[:n]
+	if _, err := io.ReadFull(b.in, b.packed); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return err
+	}
+	var err error
+	b.block, err = s2.Decode(b.block[:cap(b.block)], b.packed)
+	b.rest = b.block
+	return err
+}

@@ -1,0 +1,283 @@
+// Package shelf sorts texts by a number that each is put with, however many there are: parsing puts away what a trace says
+// of its kernels in the order of the program, and takes it out kernel by kernel. It holds so many bytes; what is more goes
+// to files, sorted, and is merged when it is read (an external merge sort).
+package shelf
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"os"
+	"slices"
+	"sync"
+)
+
+// fanIn is how many files of like size become one, so that few are open at a time: 32 of 8 MB, then 32 of 256 MB.
+const fanIn = 32
+
+// Shelf is what texts are put into, on one goroutine.
+type Shelf struct {
+	folder string
+	room   int
+	held   *batch
+	spare  *batch        // the memory of the one before
+	busy   chan struct{} // closed when what was held before is in a file; nil before the first
+	levels [][]*run      // files by how often they were merged, the oldest first; of whoever works on them while busy
+
+	mu  sync.Mutex
+	err error
+}
+
+// New makes a shelf that holds so many bytes, twice that while it writes to files, which go into a folder.
+func New(folder string, room int) *Shelf { return &Shelf{folder: folder, room: room, held: &batch{}} }
+
+// batch is what is held in memory.
+type batch struct {
+	texts []byte
+	items []item
+}
+
+// item is one text of a batch.
+type item struct{ number, at, size int }
+
+// Put copies a text. Those of one number come out in the order in which they were put.
+func (s *Shelf) Put(number int, text []byte) {
+	if b := s.held; len(b.texts)+len(text) > s.room && len(b.items) > 0 {
+		s.wait()
+		s.held, s.spare = s.spare, nil
+		if s.held == nil {
+			s.held = &batch{}
+		}
+		done := make(chan struct{})
+		s.busy = done
+		go func() {
+			defer close(done)
+			s.fail(s.store(b))
+			b.texts, b.items = b.texts[:0], b.items[:0]
+			s.spare = b
+		}()
+	}
+	b := s.held
+	b.items = append(b.items, item{number, len(b.texts), len(text)})
+	b.texts = append(b.texts, text...)
+}
+
+func (s *Shelf) wait() {
+	if s.busy != nil {
+		<-s.busy
+	}
+}
+
+// Err is what went wrong with the files.
+func (s *Shelf) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+func (s *Shelf) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// store writes a batch to a file, and merges files when there are enough of them.
+func (s *Shelf) store(b *batch) error {
+	b.sort()
+	r, err := s.write(&Reader{sources: []source{&memory{batch: b}}})
+	if err != nil {
+		return err
+	}
+	for level := 0; ; level++ {
+		if level == len(s.levels) {
+			s.levels = append(s.levels, nil)
+		}
+		s.levels[level] = append(s.levels[level], r)
+		if len(s.levels[level]) < fanIn {
+			return nil
+		}
+		merged := s.levels[level]
+		s.levels[level] = nil
+		all := &Reader{}
+		for _, m := range merged {
+			all.sources = append(all.sources, m.open())
+		}
+		r, err = s.write(all)
+		for _, m := range merged {
+			m.remove()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// write makes a file of all that a reader has.
+func (s *Shelf) write(from *Reader) (*run, error) {
+	f, err := os.CreateTemp(s.folder, ".shelf-*")
+	if err != nil {
+		return nil, err
+	}
+	r := &run{file: f}
+	w := writer{out: bufio.NewWriterSize(f, blockBytes)}
+	for err == nil && from.next() {
+		err = w.add(from.number, from.text)
+	}
+	if err == nil {
+		err = from.err
+	}
+	if err == nil {
+		err = w.close()
+	}
+	if err != nil {
+		r.remove()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Read begins to take out what was put. Nothing may be put any more.
+func (s *Shelf) Read() (*Reader, error) {
+	s.wait()
+	if err := s.Err(); err != nil {
+		return nil, err
+	}
+	s.spare = nil
+	r := &Reader{}
+	for _, level := range slices.Backward(s.levels) { // the oldest are those that were merged most often
+		for _, run := range level {
+			r.sources = append(r.sources, run.open())
+		}
+	}
+	s.held.sort()
+	r.sources = append(r.sources, &memory{batch: s.held})
+	return r, nil
+}
+
+// Close removes the files.
+func (s *Shelf) Close() {
+	s.wait()
+	for _, level := range s.levels {
+		for _, r := range level {
+			r.remove()
+		}
+	}
+	s.levels, s.held, s.spare = nil, nil, nil
+}
+
+func (b *batch) sort() {
+	slices.SortStableFunc(b.items, func(a, b item) int { return cmp.Compare(a.number, b.number) })
+}
+
+// source is what texts come from in the order of their numbers.
+type source interface {
+	// next returns false at the end.
+	next() (number int, text []byte, ok bool, err error)
+}
+
+// memory reads a sorted batch.
+type memory struct {
+	batch *batch
+	at    int
+}
+
+func (m *memory) next() (int, []byte, bool, error) {
+	if m.at == len(m.batch.items) {
+		return 0, nil, false, nil
+	}
+	i := m.batch.items[m.at]
+	m.at++
+	return i.number, m.batch.texts[i.at : i.at+i.size], true, nil
+}
+
+// Reader takes texts out in the order of their numbers.
+type Reader struct {
+	sources []source // the oldest first
+	heads   []head   // of those that are not at their end
+	begun   bool
+	waiting bool // number and text are still to be handed over
+
+	number int
+	text   []byte
+	err    error
+}
+
+// head is the next text of a source.
+type head struct {
+	source source
+	number int
+	text   []byte
+}
+
+var errOrder = errors.New("BUG: a shelf is read backwards")
+
+// Each calls f with every text of a number; f may use it until it returns. Numbers that were asked for before must be less.
+func (r *Reader) Each(number int, f func(text []byte) error) error {
+	for r.waiting || r.next() {
+		r.waiting = r.number > number
+		if r.waiting {
+			return nil
+		}
+		if r.number < number {
+			continue // nobody asked for it
+		}
+		if err := f(r.text); err != nil {
+			return err
+		}
+	}
+	return r.err
+}
+
+// next takes the first of the least number.
+func (r *Reader) next() bool {
+	switch {
+	case r.err != nil:
+		return false
+	case !r.begun:
+		r.begun = true
+		for _, s := range r.sources {
+			r.heads = append(r.heads, head{source: s})
+		}
+		for i := len(r.heads) - 1; i >= 0; i-- {
+			r.advance(i)
+		}
+	case len(r.heads) > 0:
+		r.advance(r.least())
+	}
+	if r.err != nil || len(r.heads) == 0 {
+		return false
+	}
+	h := &r.heads[r.least()]
+	if h.number < r.number {
+		r.err = errOrder
+	}
+	r.number, r.text = h.number, h.text
+	return r.err == nil
+}
+
+// least is the head with the least number, the oldest of them.
+func (r *Reader) least() int {
+	least := 0
+	for i := range r.heads {
+		if r.heads[i].number < r.heads[least].number {
+			least = i
+		}
+	}
+	return least
+}
+
+// advance reads the next text of a source.
+func (r *Reader) advance(i int) {
+	h := &r.heads[i]
+	number, text, ok, err := h.source.next()
+	if err != nil {
+		r.err = err
+	}
+	if !ok {
+		r.heads = slices.Delete(r.heads, i, i+1)
+		return
+	}
+	h.number, h.text = number, text
+}

@@ -1,0 +1,274 @@
+package tritonparse
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/tritonparse/shelf"
+)
+
+// showKernels notes of which kernels an analysis shows the stack and the source.
+func (s *sessions) showKernels(p *parser) {
+	for _, u := range s.order {
+		if hashes := u.configurations(p.options.Compat); len(hashes) > 0 && u.chose(p.options.Compat) {
+			p.kernels[hashes[0]].shown = true
+		}
+	}
+}
+
+// writeAnalyses adds autotune_analysis for each session in which something was chosen, to the output that its kernels are
+// in, and to each of these outputs how often each kernel was.
+func (p *parser) writeAnalyses(o *outputs) error {
+	events := shelf.New(p.folder, p.options.room.shelf)
+	defer events.Close()
+	files, err := p.analyses(events)
+	if err != nil {
+		return err
+	}
+	counts := p.winnerCounts()
+	ids, ends := p.numberAnalyses(files, counts != nil)
+	r, err := events.Read()
+	if err != nil {
+		return err
+	}
+	add := func(name string, event []byte, id int) {
+		o.add(name, tunedPart, &part{held: fmt.Appendf(event, ",\"occurrence_id\":%d}\n", id)})
+	}
+	for i, name := range files {
+		if err := r.Each(i, func(event []byte) error { add(name, slices.Clip(event), ids[i]); return nil }); err != nil {
+			return err
+		}
+	}
+	for name, id := range ends {
+		add(name, slices.Clip(counts), id) // each gets a number of its own
+	}
+	return nil
+}
+
+// numberAnalyses gives ids to analyses, file by file, and to what ends each file if there is something.
+func (p *parser) numberAnalyses(files []string, end bool) (ids []int, ends map[string]int) {
+	var inOrder names
+	of := map[string][]int{}
+	for i, name := range files {
+		if name != "" {
+			inOrder.add(name)
+			of[name] = append(of[name], i)
+		}
+	}
+	ids, ends = make([]int, len(files)), map[string]int{}
+	for _, name := range inOrder.list {
+		for _, i := range of[name] {
+			ids[i] = p.nextID()
+		}
+		if end {
+			ends[name] = p.nextID()
+		}
+	}
+	return ids, ends
+}
+
+// analyses puts the analysis of each session into a shelf, by its place among the sessions, without its end. It returns the
+// files that they belong into; "" for sessions in which nothing was chosen.
+func (p *parser) analyses(events *shelf.Shelf) ([]string, error) {
+	r, err := p.sessions.shelf.Read()
+	if err != nil {
+		return nil, err
+	}
+	files := make([]string, len(p.sessions.order))
+	places := make([]int, len(files)) // by number
+	for i, u := range p.sessions.order {
+		places[u.number] = i
+	}
+	for _, i := range places {
+		u := p.sessions.order[i]
+		if !u.chose(p.options.Compat) {
+			continue
+		}
+		if err := u.groups.end(u.number, r, p.spill); err != nil {
+			return nil, err
+		}
+		if name, ok := p.sessionOutput(u); ok {
+			files[i] = name
+			events.Put(i, p.analysis(u))
+		}
+		u.groups = tunedGroups{}
+	}
+	return files, nil
+}
+
+// winnerCounts is in how many sessions each kernel was chosen; nil if in none.
+func (p *parser) winnerCounts() []byte {
+	counts := &object{}
+	runs := map[string]int{}
+	for _, u := range p.sessions.order {
+		if u.selected.hash == "" || u.inductor && !u.chose(p.options.Compat) {
+			continue
+		}
+		runs[u.selected.hash]++
+		counts.at(u.selected.hash).text = strconv.AppendInt(nil, int64(runs[u.selected.hash]), 10)
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	return append([]byte(`{"event_type":"autotune_summary","winner_run_counts":`), counts.appendJSON(nil)...)
+}
+
+// sessionOutput is where the session's first kernel is written; there may be none that is.
+func (p *parser) sessionOutput(u *session) (string, bool) {
+	if hashes := u.configurations(p.options.Compat); len(hashes) > 0 && p.kernels[hashes[0]] != nil {
+		return p.output(p.kernels[hashes[0]]), true
+	}
+	if k := p.kernels[u.groups.hash]; k != nil {
+		return p.output(k), true
+	}
+	return "", false
+}
+
+var null = []byte("null")
+
+func textOrNull(s string) []byte {
+	if s == "" {
+		return null
+	}
+	return jsontext.Quote(s)
+}
+
+func appendTexts(out []byte, texts []string) []byte {
+	out = append(out, '[')
+	for i, t := range texts {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, jsontext.Quote(t)...)
+	}
+	return append(out, ']')
+}
+
+func (p *parser) analysis(u *session) []byte {
+	compat := p.options.Compat
+	hashes := u.configurations(compat)
+	name := ""
+	if len(hashes) > 0 {
+		name = p.kernels[hashes[0]].name
+	} else {
+		name = u.groups.name
+	}
+	out := appendMember(nil, "event_type", []byte(`"autotune_analysis"`))
+	out = appendMember(out, "session_id", jsontext.Quote(u.id))
+	out = appendMember(out, "session_stack", p.spill.text(u.stack))
+	out = appendMember(out, "name", textOrNull(name))
+	out = appendMember(out, "selected_hash", textOrNull(u.selected.group.String()))
+	out = appendMember(out, "winner_compilation_hash", textOrNull(u.selected.hash))
+	out = appendMember(out, "possible_groups", p.possibleGroups(u))
+	out = appendMember(out, "compilation_analysis", p.compilationAnalysis(hashes))
+	diffs, sames := p.differences(u)
+	out = appendMember(out, "launch_analysis", u.launchAnalysis(diffs, sames))
+	out = appendMember(out, "cache_usage", strconv.AppendBool(nil, u.benchmarks == 0))
+	out = appendMember(out, "launch_ranges", fmt.Appendf(nil, `{"benchmark":%q,"winner":%q}`, u.benchmark.text(), u.winner.text()))
+	out = appendMember(out, "launch_occurrence_ids", fmt.Appendf(nil, `{"benchmark":%s,"winner":%s}`, u.benchmark.numbers(), u.winner.numbers()))
+	if len(u.groups.all) > 0 {
+		out = appendMember(out, "autotune_args_summary", p.argumentsSummary(u, hashes, sames))
+	}
+	if r := u.result; r != nil {
+		result := appendMember(nil, "best_config", r.best)
+		result = appendMember(result, "configs_timings", r.timings)
+		result = appendMember(result, "benchmark_duration", r.took)
+		out = appendMember(out, "autotune_result", append(appendMember(result, "cache_hit", r.cached), '}'))
+	}
+	return out
+}
+
+// possibleGroups are the sets of configurations that the winner was chosen from: the session's own, or where it only
+// launched what was chosen before, those of the sessions that had it among theirs.
+func (p *parser) possibleGroups(u *session) []byte {
+	out := []byte{'['}
+	if own := u.configurations(p.options.Compat); len(own) > 0 {
+		return append(appendTexts(out, own), ']')
+	}
+	if p.sessions.groups == nil {
+		p.sessions.findGroups(p.options.Compat)
+	}
+	for i, group := range p.sessions.groups[u.selected.hash] {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendTexts(out, group)
+	}
+	return append(out, ']')
+}
+
+// findGroups finds the different sets of configurations that each hash is one of.
+func (s *sessions) findGroups(compat bool) {
+	s.groups = map[string][][]string{}
+	seen := map[string]bool{}
+	for _, u := range s.order {
+		group := u.configurations(compat)
+		key := strings.Join(group, "|")
+		if len(group) < 2 || seen[key] {
+			continue
+		}
+		seen[key] = true
+		for _, h := range group {
+			s.groups[h] = append(s.groups[h], group)
+		}
+	}
+}
+
+// compilationAnalysis is null where all was compiled before.
+func (p *parser) compilationAnalysis(hashes []string) []byte {
+	if len(hashes) == 0 {
+		return null
+	}
+	configs := []byte{'['}
+	for i, hash := range hashes {
+		if i > 0 {
+			configs = append(configs, ',')
+		}
+		configs = fmt.Appendf(configs, `{"compilation_config_params":%s,"compilation_hash":%s}`, p.kernels[hash].parameters, jsontext.Quote(hash))
+	}
+	common := commonInfo(nil, nil)
+	if c := p.kernels[hashes[0]].common; c != nil {
+		common = p.spill.text(c)
+	}
+	out := appendMember(nil, "configs", append(configs, ']'))
+	out = appendMember(out, "compilation_hashes", appendTexts(nil, hashes))
+	return append(appendMember(out, "common_info", common), '}')
+}
+
+// commonInfo is what an analysis shows of its first kernel.
+func commonInfo(stack, source []byte) []byte {
+	if stack == nil {
+		stack = null
+	}
+	if source == nil {
+		source = null
+	}
+	return append(appendMember(appendMember(nil, "stack", stack), "python_source", source), '}')
+}
+
+// differences compares the launches that differ.
+func (p *parser) differences(u *session) (diffs, sames *object) {
+	var diff launchDiff
+	if err := u.groups.each(p.spill, diff.add); err != nil {
+		p.spill.fail(err)
+	}
+	return diff.result(p.options.Compat)
+}
+
+// launchAnalysis is null where there were no launches.
+func (u *session) launchAnalysis(diffs, sames *object) []byte {
+	if len(u.groups.all) == 0 {
+		return null
+	}
+	var hashes []string
+	for _, g := range u.groups.all {
+		hashes = append(hashes, g.group.String())
+	}
+	params := appendMember(nil, "sames", sames.appendJSON(nil))
+	params = append(appendMember(params, "diffs", diffs.appendJSON(nil)), '}')
+	out := appendMember(nil, "launch_group_hashes", appendTexts(nil, hashes))
+	return append(appendMember(out, "launch_params_diff", params), '}')
+}

@@ -195,8 +195,9 @@ type marks struct {
 
 func marksOf(text []byte) marks {
 	return marks{
-		blobs:  bytes.Contains(text, []byte(`"blob_path":`)),
-		values: bytes.Contains(text, []byte(`"tensor_hash":"`)) || bytes.Contains(text, []byte(`"std":`)),
+		blobs: bytes.Contains(text, []byte(`"blob_path":`)),
+		values: bytes.Contains(text, []byte(`"tensor_hash":"`)) || bytes.Contains(text, []byte(`"std":`)) ||
+			bytes.Contains(text, []byte(`"tensor_hash": "`)), // as Python's json writes it, if not told to save space
 	}
 }
 

@@ -29,6 +29,16 @@ const (
 // benchmarks are Inductor's functions that time configurations, some of which call the launcher through others.
 var benchmarks = []string{"bench", "benchmark_all_configs", "autotune_to_one_config", "coordinate_descent_tuning", "_coordinate_descent_tuning"}
 
+// timesConfiguration says whether a function does what only autotuners do.
+func timesConfiguration(file, name string) bool {
+	return name == "_bench" && strings.Contains(file, autotuner) || strings.Contains(file, inductorTuner) && slices.Contains(benchmarks, name)
+}
+
+// Benchmark says whether the launch timed a configuration. How many of these there are is another number in each run.
+func (l *LaunchRecord) Benchmark() bool {
+	return slices.ContainsFunc(l.Stack, func(f Frame) bool { return timesConfiguration(f.File, f.Name) })
+}
+
 // readTuning finds the autotuner in a stack. A session is a call site: the frames above the autotuner's.
 func readTuning(stack []byte) tuning {
 	t := tuning{known: true}
@@ -40,7 +50,7 @@ func readTuning(stack []byte) tuning {
 		file, name := jsontext.Text(jsontext.Get(f, "filename")), jsontext.Text(jsontext.Get(f, "name"))
 		inside := strings.Contains(file, autotuner)
 		inductor := strings.Contains(file, inductorTuner)
-		t.benchmark = t.benchmark || inside && name == "_bench" || inductor && slices.Contains(benchmarks, name)
+		t.benchmark = t.benchmark || timesConfiguration(file, name)
 		if !found && inductor && (name == "run" || slices.Contains(benchmarks, name)) {
 			found, t.inductor = true, true
 		}

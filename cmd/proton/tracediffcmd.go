@@ -18,7 +18,10 @@ type traceDiffFlags struct {
 	events   []int
 	kernel   string
 	hashes   []string
+	launches []int
+	every    bool
 	whole    bool
+	tensors  compare.Comparer
 	profiles [2]string
 	text     compare.TextOptions
 	output   string
@@ -40,11 +43,17 @@ Names of values and registers, locations and numbers of metadata do not count, a
 same values, and neither does where in its file a kernel is.
 
 Two traces are compared as wholes unless one of their compilations is asked for. Compilations are paired by hash,
-then by name and options, by source, and by names that are alike.`,
+then by name and options, by source, and by names that are alike.
+
+What traces tell of tensors is compared as well, of the first launches that do: contents element by element (proton run
+--trace-tensors), statistics where there are no contents (--trace-statistics). A launch finds what is in its tensors before
+it runs; what it wrote is what a later launch finds.`,
 		Example: `  proton trace diff trace.ndjson.gz --kernel matmul_kernel
   proton trace diff trace.ndjson.gz --hash 72d6,e648 --ir ttgir,ptx --lines 0
   proton trace diff before after --profile before.hatchet --profile-b after.hatchet
-  proton trace diff before after --kernel matmul_kernel -o diff.ndjson.gz`,
+  proton trace diff before after --kernel matmul_kernel -o diff.ndjson.gz
+  proton trace diff before after --every-launch --rtol 0.01
+  proton trace diff before after --kernel softmax_kernel --launches 3`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 && len(args) != 2 {
 				return &exitError{code: 2, err: errors.New("must specify one trace or two: proton trace diff A [B]")}
@@ -60,6 +69,10 @@ then by name and options, by source, and by names that are alike.`,
 	flags.StringVarP(&f.kernel, "kernel", "k", "", "the first two compilations of the kernel `NAME`, or the first of each trace")
 	flags.StringSliceVar(&f.hashes, "hash", nil, "the compilations whose hashes begin with `H1,H2`; one for the same in both traces")
 	flags.IntSliceVarP(&f.events, "events", "e", nil, "the compilations `I,J`, from 0, in the order of trace info --compilations")
+	flags.IntSliceVar(&f.launches, "launches", nil, "the tensors of launches `I,J` of --kernel or --hash, from 0; one for the same of both")
+	flags.BoolVar(&f.every, "every-launch", false, "the tensors of all launches of two traces, or of those of --kernel")
+	flags.Float64Var(&f.tensors.Tolerance.Absolute, "atol", 1e-5, "elements are close that differ by no more than `X`,")
+	flags.Float64Var(&f.tensors.Tolerance.Relative, "rtol", 1e-3, "plus `X` times that of B")
 	flags.BoolVar(&f.whole, "trace", false, "compare two traces as wholes, as is done if no compilation is asked for")
 	flags.StringVar(&f.profiles[0], "profile", "", "`PROFILE` of A, or of both: how long kernels ran")
 	flags.StringVar(&f.profiles[1], "profile-b", "", "`PROFILE` of B")
@@ -85,10 +98,20 @@ func (f *traceDiffFlags) check(traces int) error {
 		return errors.New("--trace compares two traces; give a second one")
 	case len(f.events) != 0 && len(f.events) != 2:
 		return errors.New("--events takes two places: --events 0,1")
-	case len(f.hashes) > 2 || len(f.hashes) == 1 && traces == 1:
+	case len(f.hashes) > 2 || len(f.hashes) == 1 && traces == 1 && f.launches == nil:
 		return errors.New("--hash takes the beginnings of two hashes: --hash 72d6,e648")
 	case f.profiles[1] != "" && f.profiles[0] == "":
 		return errors.New("--profile-b is B's; give A's with --profile")
+	case f.every && (traces == 1 || len(f.hashes)+len(f.events)+len(f.launches) > 0 || f.output != ""):
+		return errors.New("--every-launch compares the tensors of two traces, of all kernels or of --kernel's, and prints them")
+	case len(f.launches) > 2:
+		return errors.New("--launches takes two numbers: --launches 0,3")
+	case len(f.launches) > 0 && f.kernel == "" && len(f.hashes) == 0:
+		return errors.New("--launches are those of a kernel; say which with --kernel or --hash")
+	case len(f.launches) > 0 && slices.Min(f.launches) < 0:
+		return errors.New("--launches are counted from 0")
+	case !(f.tensors.Tolerance.Absolute >= 0) || !(f.tensors.Tolerance.Relative >= 0):
+		return errors.New("--atol and --rtol are by how much elements may differ: 0 or more")
 	case f.text.Most < 0:
 		return fmt.Errorf("--lines %d: give a number of lines, or 0 for all", f.text.Most)
 	}
@@ -117,17 +140,30 @@ func (f *traceDiffFlags) run(sources []string, stdin io.Reader, stdout, stderr i
 		return err
 	}
 	a, b := traces[0], traces[len(traces)-1]
+	if f.every {
+		return f.runLaunches(a, b, stdout)
+	}
 	if len(traces) == 2 && f.kernel == "" && f.hashes == nil && f.events == nil {
 		if f.text.Stages != nil {
 			return &exitError{code: 2, err: errors.New("--ir prints lines of two compilations; say which with --kernel, --hash or --events")}
 		}
 		return f.runTraces(a, b, profiles, stdout)
 	}
+	if f.launches != nil {
+		x, y, err := f.chooseLaunches(a, b)
+		if err != nil {
+			return err
+		}
+		return f.runPair(a, b, placeOf(a, x), placeOf(b, y), func(d *compare.Diff) error {
+			d.CompareTensors(x, y, &f.tensors)
+			return nil
+		}, profiles, stdout)
+	}
 	i, j, err := f.choose(a, b)
 	if err != nil {
 		return err
 	}
-	return f.runPair(a, b, i, j, profiles, stdout)
+	return f.runPair(a, b, i, j, func(d *compare.Diff) error { return d.FindTensors(a, b, &f.tensors) }, profiles, stdout)
 }
 
 // readProfiles reads A's and B's; B's is A's if there is only one.
@@ -204,7 +240,8 @@ func (f *traceDiffFlags) twoOfOne(t *tritonparse.Trace) (i, j int, err error) {
 	return 0, 0, fmt.Errorf("no kernel of %s was compiled twice; give a second trace, or say which with --events I,J", t.Source)
 }
 
-func (f *traceDiffFlags) runPair(a, b *tritonparse.Trace, i, j int, profiles [2]*tree.Profile, stdout io.Writer) error {
+// runPair compares two compilations, and whatever tensors says of two of their launches.
+func (f *traceDiffFlags) runPair(a, b *tritonparse.Trace, i, j int, tensors func(*compare.Diff) error, profiles [2]*tree.Profile, stdout io.Writer) error {
 	x, y := compare.Compilation(a, i), compare.Compilation(b, j)
 	x.SetTime(profiles[0])
 	y.SetTime(profiles[1])
@@ -221,7 +258,7 @@ func (f *traceDiffFlags) runPair(a, b *tritonparse.Trace, i, j int, profiles [2]
 	if err := f.chooseStages(d); err != nil {
 		return &exitError{code: 2, err: err}
 	}
-	if err := d.FindTensors(a, b); err != nil {
+	if err := tensors(d); err != nil {
 		return err
 	}
 	for k, side := range []*compare.Side{&d.A, &d.B} {
@@ -258,7 +295,7 @@ func (f *traceDiffFlags) chooseStages(d *compare.Diff) error {
 }
 
 func (f *traceDiffFlags) runTraces(a, b *tritonparse.Trace, profiles [2]*tree.Profile, stdout io.Writer) error {
-	d, err := compare.Traces(a, b, profiles[0], profiles[1])
+	d, err := compare.Traces(a, b, profiles[0], profiles[1], &f.tensors)
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type Side struct {
 	Line   int    `json:"line"`  // of the record in its file, from 0
 
 	Launches  int                 `json:"launches"`
+	Launch    *Launch             `json:"launch,omitempty"` // whose arguments are compared; nil if none's are
 	Resources resources.Resources `json:"resources"`
 	Time      *Time               `json:"time,omitempty"` // nil without a profile, or if it has none of this kernel
 
@@ -65,9 +66,9 @@ type Diff struct {
 	Equal   []Change `json:"-"` // options that are the same
 	Python  *Stage   `json:"python,omitempty"`
 	Stages  []Stage  `json:"representations"`
-	Lines   []ByLine `json:"lines"`             // that became another number of lines
-	Tensors []Tensor `json:"tensors,omitempty"` // recorded arguments, by name
-	Notes   []string `json:"notes,omitempty"`   // why something is not there
+	Lines   []ByLine `json:"lines"` // that became another number of lines
+	TensorDiff
+	Notes []string `json:"notes,omitempty"` // why something is not there
 
 	compared int // lines of the Python source
 }
@@ -76,7 +77,7 @@ type Diff struct {
 func New(a, b Side) *Diff {
 	d := &Diff{A: a, B: b}
 	x, y := a.compilation, b.compilation
-	d.options(flatOptions(x), flatOptions(y))
+	d.Options, d.Equal = compareOptions(flatOptions(x), flatOptions(y))
 	for _, s := range []*Side{&d.A, &d.B} {
 		var err error
 		if s.Resources, err = resources.Of(s.compilation); err != nil {
@@ -100,26 +101,26 @@ func Compilation(t *tritonparse.Trace, event int) Side {
 // ofOneCompilation are members of the metadata that say nothing about the code.
 var ofOneCompilation = map[string]bool{"hash": true, "name": true, "times": true, "cache_hit": true, "src_cache_key": true, "num_warps_base": true, "env": true}
 
-// options compares the metadata.
-func (d *Diff) options(x, y *flat) {
-	d.Options, d.Equal = []Change{}, nil
-	for _, name := range x.names {
-		d.option(name, x.values[name], y.values[name])
-	}
-	for _, name := range y.names {
-		if x.values[name] == nil {
-			d.option(name, nil, y.values[name])
+// compareOptions compares the metadata of two compilations.
+func compareOptions(a, b *flat) (changed, equal []Change) {
+	changed = []Change{}
+	add := func(name string) {
+		c := Change{name, a.values[name], b.values[name]}
+		if bytes.Equal(c.A, c.B) {
+			equal = append(equal, c)
+		} else {
+			changed = append(changed, c)
 		}
 	}
-}
-
-func (d *Diff) option(name string, a, b []byte) {
-	c := Change{name, a, b}
-	if bytes.Equal(a, b) {
-		d.Equal = append(d.Equal, c)
-	} else {
-		d.Options = append(d.Options, c)
+	for _, name := range a.names {
+		add(name)
 	}
+	for _, name := range b.names {
+		if a.values[name] == nil {
+			add(name)
+		}
+	}
+	return changed, equal
 }
 
 // flat is the metadata of a compilation, with constants and attributes one by one under the names of the arguments.

@@ -191,7 +191,7 @@ func TestNames(t *testing.T) {
 // TestWholeTraces: nothing differs from itself; kernels that were renamed are found by their source, then by their name.
 func TestWholeTraces(t *testing.T) {
 	trace := open(t, complexTrace)
-	d, err := Traces(trace, trace, nil, nil)
+	d, err := Traces(trace, trace, nil, nil, &Comparer{})
 	if err != nil || d.Counts["identical"] != 5 || len(d.Matches) != 5 || d.Matches[0].How != "hash" {
 		t.Error(d, err)
 	}
@@ -214,7 +214,7 @@ func TestWholeTraces(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if d, err = Traces(trace, open(t, path), nil, nil); err != nil {
+	if d, err = Traces(trace, open(t, path), nil, nil, &Comparer{}); err != nil {
 		t.Fatal(err)
 	}
 	d.TraceA, d.TraceB = "a", "b"
@@ -235,7 +235,7 @@ func TestParametersHaveNames(t *testing.T) {
 		}
 		sides = append(sides, trace)
 	}
-	d, err := Traces(sides[0], sides[1], nil, nil)
+	d, err := Traces(sides[0], sides[1], nil, nil, &Comparer{})
 	if err != nil || len(d.Matches) != 1 || d.Matches[0].Status != "identical" {
 		t.Errorf("%+v, %v", d, err)
 	}
@@ -266,38 +266,6 @@ func TestTimes(t *testing.T) {
 	if TimeOf(nil, c) != nil {
 		t.Error("a time without a profile")
 	}
-}
-
-// TestTensors: what was recorded of arguments is compared, of the first launch of each side that says something.
-func TestTensors(t *testing.T) {
-	record := func(hash string, tensors string) string {
-		return fmt.Sprintf(`{"event_type":"compilation","pid":1,"payload":{"metadata":{"hash":%q,"name":"k"}}}`+"\n"+
-			`{"event_type":"launch","pid":1,"name":"k","compilation_metadata":{"hash":%[1]q},"extracted_args":{"x":{"type":"int","value":1}}}`+"\n"+
-			`{"event_type":"launch","pid":1,"name":"k","compilation_metadata":{"hash":%[1]q},"extracted_args":{%[2]s}}`+"\n", hash, tensors)
-	}
-	const tensor = `{"type":"tensor","shape":[%d],"dtype":"torch.float32",%s}`
-	statistics := func(mean string) string { return `"min":0,"max":1,"mean":` + mean + `,"std":0.1` }
-	all := func(shape int, mean, hash string) string {
-		return `"s":` + fmt.Sprintf(tensor, 4, statistics(mean)) + `,"b":` + fmt.Sprintf(tensor, shape, `"tensor_hash":"`+hash+`","blob_path":"/x"`) + `,"same":` + fmt.Sprintf(tensor, 4, statistics("0.5")) +
-			`,"blob":` + fmt.Sprintf(tensor, 4, `"tensor_hash":"cc","blob_path":"/x"`) + `,"n":{"type":"int","value":2}`
-	}
-	path := filepath.Join(t.TempDir(), "x.ndjson")
-	if err := os.WriteFile(path, []byte(record("aa", all(4, "0.5", "aa"))+record("bb", all(4, "0.75", "bb"))+record("cc", all(5, "0.5", "aa"))+record("dd", "")), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	trace := open(t, path)
-	var b strings.Builder
-	for j := 1; j < 4; j++ {
-		d := diffOf(t, trace, trace, 0, j)
-		if err := d.FindTensors(trace, trace); err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintln(&b, d.A.Hash, d.B.Hash)
-		for _, x := range d.Tensors {
-			fmt.Fprintln(&b, x.Name, x.A, x.B, x.Status, x.Details)
-		}
-	}
-	golden(t, "tensors.txt", b.String())
 }
 
 const fieldsScript = `
@@ -335,7 +303,7 @@ func TestRecords(t *testing.T) {
 	if err := diffOf(t, trace, trace, 0, 1).WriteRecords(&pair); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Traces(trace, trace, nil, nil)
+	d, err := Traces(trace, trace, nil, nil, &Comparer{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -127,7 +127,7 @@ func (d *Diff) record() object {
 		{"metadata_diff", metadataRecord(d.Equal, d.Options)},
 		{"python_source_diff", d.pythonRecord()},
 		{"ir_stats", stats}, {"operation_diff", operations}, {"by_python_line", lines},
-		{"tensor_value_diff", tensorRecord(d.Tensors)},
+		{"tensor_value_diff", d.TensorDiff.record()},
 	}
 }
 
@@ -233,32 +233,6 @@ func (d *Diff) code(c *tritonparse.Compilation, lines map[string][]int) map[stri
 	return out
 }
 
-func tensorRecord(tensors []Tensor) object {
-	identical, divergent := 0, 0
-	per := object{}
-	for _, t := range tensors {
-		status := "divergent"
-		if t.Status == "identical" || t.Status == "same statistics" {
-			status = "identical"
-			identical++
-		} else {
-			divergent++
-		}
-		per = append(per, member{t.Name, object{{"arg_name", t.Name}, {"status", status}, {"metrics", object{}}, {"metadata_a", object{{"value", t.A}}}, {"metadata_b", object{{"value", t.B}}}}})
-	}
-	status := "skipped"
-	switch {
-	case divergent > 0:
-		status = "divergent"
-	case identical > 0:
-		status = "identical"
-	}
-	return object{
-		{"status", status}, {"args_compared", len(tensors)}, {"args_identical", identical}, {"args_close", 0}, {"args_divergent", divergent},
-		{"atol", 0.0}, {"rtol", 0.0}, {"warning", nil}, {"per_arg", per}, {"dtype_inventory_a", object{}}, {"dtype_inventory_b", object{}}, {"dtype_mismatches", []string{}},
-	}
-}
-
 // WriteRecords writes the compilations of both traces, each once, and a trace_diff record.
 func (d *TraceDiff) WriteRecords(w io.Writer, a, b *tritonparse.Trace) error {
 	written := map[string]bool{}
@@ -278,10 +252,13 @@ func (d *TraceDiff) WriteRecords(w io.Writer, a, b *tritonparse.Trace) error {
 }
 
 func (d *TraceDiff) record(a, b *tritonparse.Trace) object {
-	matched := []object{}
+	matched, divergent := []object{}, []string{}
 	how := map[string]int{}
 	for i := range d.Matches {
 		m := &d.Matches[i]
+		if len(m.differing()) > 0 {
+			divergent = append(divergent, m.A.Kernel)
+		}
 		method := map[string]string{"hash": "hash", "name": "name", "source": "source", "similar name": "fuzzy_name"}[m.How]
 		how[method]++
 		stats, operations, highlights := object{}, object{}, []string{}
@@ -305,7 +282,7 @@ func (d *TraceDiff) record(a, b *tritonparse.Trace) object {
 			{"event_index_a", m.A.Event}, {"event_index_b", m.B.Event}, {"match_method", method}, {"match_confidence", m.Confidence},
 			{"status", m.Status}, {"launch_count_a", m.A.Launches}, {"launch_count_b", m.B.Launches}, {"source_similarity", m.Python},
 			{"metadata_changes", options}, {"ir_stat_highlights", highlights}, {"tensor_summary", nil},
-			{"compilation_diff", object{{"metadata_diff", metadataRecord(m.equal, m.Options)}, {"ir_stats", stats}, {"operation_diff", operations}}},
+			{"compilation_diff", object{{"metadata_diff", metadataRecord(m.equal, m.Options)}, {"ir_stats", stats}, {"operation_diff", operations}, {"tensor_value_diff", m.TensorDiff.record()}}},
 		})
 	}
 	names := func(sides []Side) []string {
@@ -327,7 +304,7 @@ func (d *TraceDiff) record(a, b *tritonparse.Trace) object {
 		{"summary", object{
 			{"status", status}, {"total_matched", len(matched)}, {"identical", d.Counts["identical"]}, {"similar", d.Counts["similar"]}, {"different", d.Counts["different"]},
 			{"only_a", len(d.OnlyA)}, {"only_b", len(d.OnlyB)}, {"extra_compilations_a", len(d.OnlyA)}, {"extra_compilations_b", len(d.OnlyB)},
-			{"highlights", []string{}}, {"match_stats", how}, {"tensor_divergent_kernels", []string{}}, {"notes", []string{}},
+			{"highlights", []string{}}, {"match_stats", how}, {"tensor_divergent_kernels", divergent}, {"notes", []string{}},
 		}},
 	}
 }

@@ -29,7 +29,10 @@ type TextOptions struct {
 func (d *Diff) WriteText(w io.Writer, o TextOptions) error {
 	p := &printer{w: w}
 	p.printf("%s\n", d.title())
-	if d.Same {
+	switch {
+	case d.Same && len(d.differing()) > 0:
+		p.printf("\nnothing of the code differs but the names of values and where the kernel is\n")
+	case d.Same:
 		p.printf("\nnothing differs but the names of values and where the kernel is\n")
 	}
 	p.table(d.optionRows())
@@ -38,7 +41,7 @@ func (d *Diff) WriteText(w io.Writer, o TextOptions) error {
 	p.table(d.stageRows())
 	p.python(d.Python)
 	p.table(d.lineRows())
-	p.table(d.tensorRows())
+	p.tensors(d)
 	for i := range d.Stages {
 		s := &d.Stages[i]
 		first := o.Stages == nil && !slices.ContainsFunc(d.Stages[:i], func(s Stage) bool { return len(s.Hunks) > 0 })
@@ -260,17 +263,6 @@ func (d *Diff) lineRows() [][]string {
 	return rows
 }
 
-func (d *Diff) tensorRows() [][]string {
-	if len(d.Tensors) == 0 {
-		return nil
-	}
-	rows := [][]string{{"TENSOR", "A", "B", ""}}
-	for _, t := range d.Tensors {
-		rows = append(rows, []string{t.Name, t.A, t.B, strings.TrimRight(t.Status+"  "+t.Details, " ")})
-	}
-	return rows
-}
-
 // resourceChanges are the resources that are not the same.
 func (d *Diff) resourceChanges() [][]string {
 	return slices.DeleteFunc(d.resourceRows(), func(r []string) bool { return r[3] == "" })
@@ -296,6 +288,9 @@ func (d *Diff) Highlights() []string {
 	if d.Python != nil && !d.Python.Same() {
 		list = append(list, fmt.Sprintf("Python source: %.0f%% the same", math.Floor(100*d.Python.Similarity())))
 	}
+	for _, t := range d.differing() {
+		list = append(list, t.highlight())
+	}
 	return list
 }
 
@@ -308,14 +303,19 @@ func (d *TraceDiff) WriteText(w io.Writer) error {
 	p := &printer{w: w}
 	p.printf("%s → %s\n", term.Printable(d.TraceA), term.Printable(d.TraceB))
 	timed := slices.ContainsFunc(d.Matches, func(m Match) bool { return m.A.Time != nil || m.B.Time != nil })
+	recorded := slices.ContainsFunc(d.Matches, func(m Match) bool { return len(m.Tensors) > 0 })
 	rows := [][]string{{"", "KERNEL", "A", "B", "LAUNCHES", "MATCHED BY", "PYTHON", "LEAST EQUAL", "OPTIONS"}}
+	if recorded {
+		rows[0] = slices.Insert(rows[0], 8, "TENSORS")
+	}
 	if timed {
 		rows[0] = slices.Insert(rows[0], 5, "TIME", "")
 	}
 	for i := range d.Matches {
-		rows = append(rows, d.Matches[i].row(timed))
+		rows = append(rows, d.Matches[i].row(timed, recorded))
 	}
 	p.table(rows)
+	p.differingTensors(d.Matches)
 	for _, only := range []struct {
 		name  string
 		sides []Side
@@ -333,7 +333,7 @@ func (d *TraceDiff) WriteText(w io.Writer) error {
 	return p.err
 }
 
-func (m *Match) row(timed bool) []string {
+func (m *Match) row(timed, recorded bool) []string {
 	mark := map[string]string{"identical": "=", "similar": "~", "different": "!"}[m.Status]
 	kernel := m.A.Kernel
 	if m.B.Kernel != kernel {
@@ -359,6 +359,9 @@ func (m *Match) row(timed bool) []string {
 		options = append(options[:most], fmt.Sprintf("and %d more", len(options)-most))
 	}
 	row := []string{mark, kernel, shortHash(m.A.Hash), shortHash(m.B.Hash), fmt.Sprintf("%d → %d", m.A.Launches, m.B.Launches), m.How, fmt.Sprintf("%.0f%%", math.Floor(100*m.Python)), least, strings.Join(options, ", ")}
+	if recorded {
+		row = slices.Insert(row, 8, m.briefStatuses())
+	}
 	if timed {
 		row = slices.Insert(row, 5, fmt.Sprintf("%s → %s", duration(m.A.Time.Mean()), duration(m.B.Time.Mean())), percent(m.A.Time.Mean(), m.B.Time.Mean()))
 	}

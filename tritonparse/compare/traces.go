@@ -32,6 +32,7 @@ type Match struct {
 	Stages     map[string]float64 `json:"representations"` // similarity of each
 	Operations map[string][]Count `json:"operations"`
 	Lines      map[string]Count   `json:"lines"` // of code of each representation
+	TensorDiff                    // of the first launches of both that say what is in their tensors
 
 	equal      []Change
 	opsA, opsB map[string]map[string]int
@@ -55,7 +56,7 @@ type digest struct {
 }
 
 // Traces compares two traces, which may be open without texts: each compilation is read once.
-func Traces(a, b *tritonparse.Trace, timesA, timesB *profile.Profile) (*TraceDiff, error) {
+func Traces(a, b *tritonparse.Trace, timesA, timesB *profile.Profile, c *Comparer) (*TraceDiff, error) {
 	x, err := digests(a, timesA)
 	if err != nil {
 		return nil, err
@@ -83,7 +84,29 @@ func Traces(a, b *tritonparse.Trace, timesA, timesB *profile.Profile) (*TraceDif
 			d.OnlyB = append(d.OnlyB, y[j].side)
 		}
 	}
-	return d, nil
+	return d, d.findTensors(a, b, c)
+}
+
+// findTensors compares the tensors of matches both of whose sides have a launch that says what is in them.
+func (d *TraceDiff) findTensors(a, b *tritonparse.Trace, c *Comparer) error {
+	ofA := map[string]*tritonparse.LaunchRecord{}
+	err := a.EachRecorded(func(k *tritonparse.Compilation, l *tritonparse.LaunchRecord) error {
+		ofA[k.Hash] = l
+		return nil
+	})
+	if err != nil || len(ofA) == 0 {
+		return err
+	}
+	matches := map[string]*Match{} // by B's hash
+	for i := range d.Matches {
+		matches[d.Matches[i].B.Hash] = &d.Matches[i]
+	}
+	return b.EachRecorded(func(k *tritonparse.Compilation, l *tritonparse.LaunchRecord) error {
+		if m := matches[k.Hash]; m != nil && ofA[m.A.Hash] != nil {
+			m.TensorDiff = c.Launches(ofA[m.A.Hash], l)
+		}
+		return nil
+	})
 }
 
 func digests(t *tritonparse.Trace, times *profile.Profile) ([]*digest, error) {
@@ -235,9 +258,7 @@ func similarity(a, b []uint64) float64 {
 
 func compareDigests(a, b *digest) Match {
 	m := Match{A: a.side, B: b.side, Python: similarity(a.python, b.python), Stages: map[string]float64{}, Operations: map[string][]Count{}, Lines: map[string]Count{}, opsA: a.ops, opsB: b.ops}
-	options := Diff{}
-	options.options(a.options, b.options)
-	m.Options, m.equal = options.Options, options.Equal
+	m.Options, m.equal = compareOptions(a.options, b.options)
 	worst := 1.0
 	for stage := range merged(a.lines, b.lines) {
 		m.Stages[stage] = similarity(a.lines[stage], b.lines[stage])

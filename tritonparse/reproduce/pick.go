@@ -67,7 +67,7 @@ func (s Selection) nothing(t *tritonparse.Trace, count int, names []string) erro
 	case count == 0:
 		return fmt.Errorf("no launch of %s in %s; there are launches of %s", what, t.Source, strings.Join(names[:min(len(names), 8)], ", "))
 	}
-	return fmt.Errorf("%s has only %d launches in %s: --launch-id can be 0 to %d, not %d", what, count, t.Source, count-1, s.Launch)
+	return fmt.Errorf("%s has %d launches in %s, from 0 to %d: there is no launch %d", what, count, t.Source, count-1, s.Launch)
 }
 
 // Alike finds the launch of another trace that is most like one: of the same kernel, with the same tensors: constants may

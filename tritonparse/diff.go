@@ -179,14 +179,15 @@ func (p *place) flat() string {
 	return name
 }
 
-// onlyCounted says which leaves differ so often that their values say nothing.
-func onlyCounted(flat string) bool {
-	for _, part := range []string{"pid", "timestamp", "stream", "function", "data_ptr"} {
-		if strings.Contains(flat, part) {
-			return true
-		}
+// ofEachLaunch are names of what differs so often that its values say nothing.
+var ofEachLaunch = []string{"pid", "timestamp", "stream", "function", "data_ptr"}
+
+// onlyCounted says whether a leaf is such. tritonparse also takes an argument stream_len for one.
+func (p *place) onlyCounted(compat bool) bool {
+	if compat {
+		return containsAny(p.flat(), ofEachLaunch)
 	}
-	return false
+	return !p.isArg && slices.Contains(ofEachLaunch, p.member) || slices.ContainsFunc(p.path, func(name string) bool { return slices.Contains(ofEachLaunch, name) })
 }
 
 var seed = maphash.MakeSeed()

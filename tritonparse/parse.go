@@ -274,7 +274,7 @@ func parseAll(buckets []Bucket, folder string, o *Options, result *Result) ([]ra
 	for _, b := range buckets {
 		files = append(files, b.Files...)
 	}
-	var shared interner
+	shared := interner{compat: o.Compat}
 	in := startFeed(files, &shared, o)
 	defer in.stop()
 	progress := newMeter(files, o.Progress, result)

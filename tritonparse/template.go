@@ -185,6 +185,7 @@ const internBudget = 8 << 20
 // interner shares templates, values and shapes between the workers.
 type interner struct {
 	sync.RWMutex
+	compat    bool
 	templates map[string]*template
 	values    map[string]*value
 	stacks    map[string]*value
@@ -253,7 +254,7 @@ func (in *interner) place(p place) *place {
 	if in.size.shapes += 100 + 2*len(p.id); in.size.shapes > internBudget || in.places == nil {
 		in.places, in.shapes, in.size.shapes = map[string]*place{}, map[string]*shape{}, 0
 	}
-	p.counted, p.work = onlyCounted(p.flat()), p.matters()
+	p.counted, p.work = p.onlyCounted(in.compat), p.matters()
 	in.places[p.id] = &p
 	return &p
 }

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/cobra"
 
+	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/excerpt"
 )
@@ -138,19 +137,19 @@ func countRecords(records map[string]int) string {
 
 // writeTrace writes a file, packed as its name says. It appears when all is written; what was there stays until then.
 func writeTrace(path string, write func(w io.Writer) error) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return writeOutput(path, nil, func(w io.Writer) error { return packed(path, w, write) })
+	defer whenInterrupted(atomicfile.Abandon)()
+	var inside error
+	err := atomicfile.Write(path, func(w io.Writer) error {
+		inside = packed(path, w, write)
+		return inside
+	})
+	switch {
+	case inside != nil:
+		return inside
+	case err != nil:
+		return fmt.Errorf("%w; give another place with -o", err)
 	}
-	part, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".part-*")
-	if err != nil {
-		return cannotWrite(path, err)
-	}
-	defer os.Remove(part.Name())
-	err = packed(path, part, write)
-	if err := errors.Join(err, part.Chmod(0o644), part.Close()); err != nil {
-		return err
-	}
-	return os.Rename(part.Name(), path)
+	return nil
 }
 
 func packed(path string, w io.Writer, write func(w io.Writer) error) error {

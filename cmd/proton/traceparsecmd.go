@@ -172,7 +172,9 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return cannotWrite(f.out, err)
 	}
-	defer os.RemoveAll(part)
+	remove := func() { os.RemoveAll(part) }
+	defer remove()
+	defer whenInterrupted(remove)()
 	if err := os.Chmod(part, 0o755); err != nil {
 		return err
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/atomicfile"
 )
 
 // Target is how a profile is to be written.

@@ -5,8 +5,8 @@ import (
 	"io"
 	"sort"
 
+	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/atomicfile"
 	"github.com/goproton/goproton/profile/internal/rootkinds"
 )
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/atomicfile"
 	"github.com/goproton/goproton/profile/internal/rootkinds"
 	"github.com/goproton/goproton/profile/internal/sampletable"
 )

@@ -46,6 +46,23 @@ func TestWriteReplaces(t *testing.T) {
 	only(t, dir, 1)
 }
 
+// TestAbandon: whoever must end at once leaves no file behind that it was writing.
+func TestAbandon(t *testing.T) {
+	dir := t.TempDir()
+	err := Write(filepath.Join(dir, "p.hatchet"), func(io.Writer) error {
+		only(t, dir, 1)
+		Abandon()
+		only(t, dir, 0)
+		return errors.New("ended")
+	})
+	if err == nil {
+		t.Error("no error")
+	}
+	if err := Write(filepath.Join(dir, "gone", "p.hatchet"), text("x")); err == nil || err.Error() != "write "+filepath.Join(dir, "gone", "p.hatchet")+": no such file or directory" {
+		t.Errorf("the passing name is in %q", err)
+	}
+}
+
 func TestFailureKeepsTheOldFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "p.hatchet")

@@ -1,5 +1,5 @@
 // Package atomicfile replaces a file in one step: a reader sees the old content or the new, never a part, and
-// a writer that dies half-way leaves the old file alone. Every codec below profile writes through it.
+// a writer that dies half-way leaves the old file alone. Profiles and traces are written through it.
 package atomicfile
 
 import (
@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // Write calls fill with a temporary file beside path and renames it to path when fill succeeded.
@@ -27,8 +28,14 @@ func Write(path string, fill func(w io.Writer) error) error {
 	}
 	tmp, err := create(target)
 	if err != nil {
+		var at *fs.PathError
+		if errors.As(err, &at) { // the passing name tells nobody anything
+			err = at.Err
+		}
 		return fmt.Errorf("write %s: %w", path, err)
 	}
+	unfinished.add(tmp.Name())
+	defer unfinished.remove(tmp.Name())
 	err = fill(tmp)
 	if closeErr := tmp.Close(); err == nil {
 		err = closeErr
@@ -41,6 +48,38 @@ func Write(path string, fill func(w io.Writer) error) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
+}
+
+// unfinished are the files that are being written.
+var unfinished files
+
+type files struct {
+	sync.Mutex
+	names map[string]bool
+}
+
+func (f *files) add(name string) {
+	f.Lock()
+	defer f.Unlock()
+	if f.names == nil {
+		f.names = map[string]bool{}
+	}
+	f.names[name] = true
+}
+
+func (f *files) remove(name string) {
+	f.Lock()
+	defer f.Unlock()
+	delete(f.names, name)
+}
+
+// Abandon removes what is half written: the process ends, and no Write will come to its end.
+func Abandon() {
+	unfinished.Lock()
+	defer unfinished.Unlock()
+	for name := range unfinished.names {
+		os.Remove(name)
+	}
 }
 
 // resolve follows a symbolic link, so that the link stays and its target is replaced.

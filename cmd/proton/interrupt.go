@@ -1,0 +1,29 @@
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// whenInterrupted has a signal that ends the process remove what is half written first, until done is called. The process
+// still ends by the signal, as its caller expects.
+func whenInterrupted(remove func()) (done func()) {
+	signals := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // nohup
+			signal.Notify(signals, s)
+		}
+	}
+	go func() {
+		if s, ok := <-signals; ok {
+			remove()
+			signal.Reset(s)
+			_ = syscall.Kill(os.Getpid(), s.(syscall.Signal))
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(signals)
+	}
+}

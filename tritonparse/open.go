@@ -361,8 +361,7 @@ func (x *indexer) parse(file string, rec ndjson.Record, members []jsontext.Membe
 	e := entry{kind: textOf(members, "event_type")}
 	switch e.kind {
 	case "compilation":
-		metadata := jsontext.Get(member(members, "payload"), "metadata")
-		if x.keeps(jsontext.Text(jsontext.Get(metadata, "hash")), jsontext.Text(jsontext.Get(metadata, "name"))) {
+		if x.keepsCompilation(members) {
 			e.compilation = newCompilation(file, rec, members, !x.options.NoTexts)
 		}
 	case "launch":
@@ -370,6 +369,14 @@ func (x *indexer) parse(file string, rec ndjson.Record, members []jsontext.Membe
 		e.traits, e.launch, e.marks = p.traits, rec, p.marks
 	}
 	return e
+}
+
+func (x *indexer) keepsCompilation(members []jsontext.Member) bool {
+	if x.options.Keep == nil {
+		return true
+	}
+	metadata := jsontext.Get(member(members, "payload"), "metadata")
+	return x.options.Keep(jsontext.Text(jsontext.Get(metadata, "hash")), jsontext.Text(jsontext.Get(metadata, "name")))
 }
 
 func (x *indexer) keeps(hash, name string) bool {

@@ -55,7 +55,7 @@ func (k *patterns) match(text []byte, f func(p *pattern, differences []differenc
 	}
 	differences := (*room)[:0]
 	ok := p.match(text, func(i, at int) (int, bool) {
-		end, ok := k.lists.end(text, at, &p.spans[i])
+		end, ok := p.end(&k.lists, text, at, i)
 		differences = append(differences, difference{int32(i), int32(at), int32(end)})
 		return end, ok
 	})
@@ -85,18 +85,12 @@ func (k *patterns) add(rec ndjson.Record, members []jsontext.Member) *pattern {
 	return p
 }
 
-// knownLists are long lists that were found to be sound, stacks above all, so that they need not be checked again.
-type knownLists struct {
-	mu   sync.RWMutex
-	seen map[string]bool
-	size int
-}
-
-// end is where the value at at ends, in place of the one that a pattern has at s, and whether it is sound.
-func (k *knownLists) end(text []byte, at int, s *span) (int, bool) {
+// end is where the value at at ends that stands in place of the i-th leaf, and whether it is sound.
+func (p *pattern) end(lists *knownLists, text []byte, at, i int) (int, bool) {
+	s := &p.spans[i]
 	long := text[at] == '[' && s.end-s.start > internFrom
 	if long {
-		if end := listEnd(text, at); end > 0 && k.knows(text[at:end]) {
+		if end := p.listEnd(text, at, i); end > 0 && lists.knows(text[at:end]) {
 			return end, true
 		}
 	}
@@ -105,9 +99,16 @@ func (k *knownLists) end(text []byte, at int, s *span) (int, bool) {
 		return 0, false
 	}
 	if long {
-		k.add(text[at:end])
+		lists.add(text[at:end])
 	}
 	return end, true
+}
+
+// knownLists are long lists that were found to be sound, stacks above all, so that they need not be checked again.
+type knownLists struct {
+	mu   sync.RWMutex
+	seen map[string]bool
+	size int
 }
 
 func (k *knownLists) knows(list []byte) bool {

@@ -172,33 +172,17 @@ func samePrefix(a, b []byte) int {
 	return i
 }
 
-// listEnd guesses where the list at start ends, without a check of what is in it; 0 if it has no end.
-func listEnd(text []byte, start int) int {
-	depth := 0
-	for i := start; i < len(text); i++ {
-		switch text[i] {
-		case '[':
-			depth++
-		case ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case '"':
-			for i++; ; i++ {
-				n := bytes.IndexByte(text[i:], '"')
-				if n < 0 {
-					return 0
-				}
-				i += n
-				escapes := i
-				for text[escapes-1] == '\\' {
-					escapes--
-				}
-				if (i-escapes)%2 == 0 {
-					break
-				}
-			}
-		}
+// listEnd guesses where the list at at ends that stands in place of the i-th leaf: where the skeleton's text goes on; 0 if
+// it does not. A guess is right if what it delimits is a list.
+func (s *skeleton) listEnd(text []byte, at, i int) int {
+	const enough = 16 // bytes behind a list to know it by: ],"timestamp":
+	from := s.spans[i].end - 1
+	to := min(from+enough, int32(len(s.raw)))
+	if i+1 < len(s.spans) {
+		to = min(to, s.spans[i+1].start)
+	}
+	if n := bytes.Index(text[at:], s.raw[from:to]); n >= 0 {
+		return at + n + 1
 	}
 	return 0
 }

@@ -141,18 +141,19 @@ type change struct {
 // match compares a record with the template and appends what differs; false if it is no such record.
 func (t *template) match(in *interner, text []byte, changes []change) ([]change, bool) {
 	ok := t.skeleton.match(text, func(i, at int) (int, bool) {
-		v, end, ok := in.read(text, at, &t.spans[i])
+		v, end, ok := t.read(in, text, at, i)
 		changes = append(changes, change{leaf: int32(i), value: v})
 		return end, ok
 	})
 	return changes, ok
 }
 
-// read works out the value at at, and where it ends, in place of the one that the template has at s.
-func (in *interner) read(text []byte, at int, s *span) (v value, end int, ok bool) {
+// read works out the value at at, and where it ends, that stands in place of the i-th leaf.
+func (t *template) read(in *interner, text []byte, at, i int) (v value, end int, ok bool) {
+	s := &t.spans[i]
 	stack := s.role == theStack
 	if text[at] == '[' && s.end-s.start > internFrom {
-		if end := listEnd(text, at); end > 0 {
+		if end := t.listEnd(text, at, i); end > 0 {
 			if v := in.known(text[at:end], stack); v != nil {
 				return *v, end, true
 			}

@@ -2,6 +2,7 @@ package tritonparse
 
 import (
 	"regexp"
+	"strings"
 
 	"github.com/goproton/goproton/tritonparse/jsontext"
 )
@@ -22,9 +23,7 @@ func (c *Compilation) Work(l *LaunchRecord) Work {
 	c.workOnce.Do(func() {
 		if text := c.Texts["ttir"]; text != "" {
 			c.work = newWorkTemplate(workSource{text, jsontext.Get(c.Metadata, "src_constants")}, false)
-			if m := dotOperand.FindStringSubmatch(text); m != nil {
-				c.dot = m[1]
-			}
+			c.dot = dotOf(text)
 		}
 	})
 	k := &workKind{}
@@ -43,6 +42,18 @@ func (c *Compilation) Work(l *LaunchRecord) Work {
 	}
 	e := c.work.estimate(k)
 	return Work{Bytes: e.moved(), FromCode: e.fromIR, Arguments: e.fromArgs, Flops: e.flops, Dot: c.dot, Notes: e.notes}
+}
+
+// dotOf is the type of the operands that a TTIR multiplies, "" if it multiplies none.
+func dotOf(ttir string) string {
+	at := strings.Index(ttir, "tt.dot") // the expression alone would be tried at every word
+	if at < 0 {
+		return ""
+	}
+	if m := dotOperand.FindStringSubmatch(ttir[at:]); m != nil {
+		return m[1]
+	}
+	return ""
 }
 
 var dotOperand = regexp.MustCompile(`\btt\.dot(?:_scaled)?\b.*?: *tensor<(?:\d+x)+(\w+)`)

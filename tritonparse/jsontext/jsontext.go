@@ -4,10 +4,13 @@ package jsontext
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -200,10 +203,24 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
+// skipPlain returns where the first byte that is not plain may be, eight bytes at a time.
+func skipPlain(b []byte, i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(b); i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		quote, escape := w^('"'*ones), w^('\\'*ones)
+		// Taking 1 from a byte that is 0 sets its high bit, and that of bytes behind it at most.
+		if odd := (w | (w - ' '*ones) | (quote - ones) | (escape - ones)) & highs; odd != 0 {
+			return i + bits.TrailingZeros64(odd)/8
+		}
+	}
+	return i
+}
+
 func str(b []byte, i int) (int, error) {
 	start := i
 	high := false
-	for i++; i < len(b); i++ {
+	for i = skipPlain(b, i+1); i < len(b); i++ {
 		c := b[i]
 		if plain[c] {
 			continue
@@ -219,7 +236,7 @@ func str(b []byte, i int) (int, error) {
 			if err != nil {
 				return i, err
 			}
-			i += n - 1
+			i = skipPlain(b, i+n) - 1
 		case c >= utf8.RuneSelf:
 			high = true
 		default:
@@ -327,41 +344,45 @@ func Text(raw []byte) string {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw)
 	}
-	return string(appendDecoded(make([]byte, 0, len(raw)), raw))
+	var b strings.Builder
+	b.Grow(len(raw))
+	for {
+		n := bytes.IndexByte(raw, '\\')
+		if n < 0 {
+			b.Write(raw)
+			return b.String()
+		}
+		b.Write(raw[:n])
+		raw = raw[n+writeEscape(&b, raw[n:]):]
+	}
 }
 
-func appendDecoded(out, raw []byte) []byte {
-	for i := 0; i < len(raw); i++ {
-		if raw[i] != '\\' {
-			out = append(out, raw[i])
-			continue
+// writeEscape writes what the escape means that text begins with, and returns its length.
+func writeEscape(b *strings.Builder, text []byte) int {
+	switch c := text[1]; c {
+	case 'b':
+		b.WriteByte('\b')
+	case 'f':
+		b.WriteByte('\f')
+	case 'n':
+		b.WriteByte('\n')
+	case 'r':
+		b.WriteByte('\r')
+	case 't':
+		b.WriteByte('\t')
+	case 'u':
+		r, _ := hex4(text, 0)
+		if !utf16.IsSurrogate(r) {
+			b.WriteRune(r)
+			return 6
 		}
-		i++
-		switch raw[i] {
-		case 'b':
-			out = append(out, '\b')
-		case 'f':
-			out = append(out, '\f')
-		case 'n':
-			out = append(out, '\n')
-		case 'r':
-			out = append(out, '\r')
-		case 't':
-			out = append(out, '\t')
-		case 'u':
-			r, _ := hex4(raw, i-1)
-			i += 4
-			if utf16.IsSurrogate(r) {
-				low, _ := hex4(raw, i+1)
-				r = utf16.DecodeRune(r, low)
-				i += 6
-			}
-			out = utf8.AppendRune(out, r)
-		default:
-			out = append(out, raw[i])
-		}
+		low, _ := hex4(text, 6)
+		b.WriteRune(utf16.DecodeRune(r, low))
+		return 12
+	default:
+		b.WriteByte(c)
 	}
-	return out
+	return 2
 }
 
 // Get returns the value of a member of a valid object, nil if there is none.

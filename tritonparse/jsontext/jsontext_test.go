@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // TestForms has values as Python's json.dumps(sort_keys=True, separators=(",", ":")) and orjson write them.
@@ -74,4 +75,20 @@ func FuzzForms(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Strings are looked at eight bytes at a time: a byte that may not be there is found wherever it stands.
+func TestEveryByteOfAString(t *testing.T) {
+	for n := 1; n <= 20; n++ {
+		for at := range n {
+			for c := range 256 {
+				text := []byte(`"` + strings.Repeat("~", n) + `"`)
+				text[1+at] = byte(c)
+				want := c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\'
+				if err := Valid(text); (err == nil) != want {
+					t.Fatalf("%q: %v", text, err)
+				}
+			}
+		}
+	}
 }

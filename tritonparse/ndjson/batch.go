@@ -13,6 +13,9 @@ type Batch struct {
 // Lines are copied once, all that the decoder has ready in one go.
 func (r *Reader) Fill(b *Batch, size int) error {
 	b.Records, b.text, b.ends = b.Records[:0], b.text[:0], b.ends[:0]
+	if b.text == nil {
+		b.text = make([]byte, 0, size+r.lines.Size())
+	}
 	var err error
 	for err == nil && len(b.text) < size {
 		if r.piece != nil && len(r.line) == 0 && !r.skip && r.ready(b) {

@@ -1,6 +1,8 @@
 package aggregate
 
 import (
+	"slices"
+
 	"github.com/goproton/goproton/profiler/callpath"
 	"github.com/goproton/goproton/profiler/record"
 )
@@ -25,23 +27,53 @@ func (s *Sampling) callersOf(f *function) []string {
 // isCalled says whether a function is one that kernels call.
 func (s *Sampling) isCalled(number uint32) bool { return len(s.callersOf(s.function(number))) > 0 }
 
-// launchersOf returns who launched a function, or the kernels that call it.
+// launchersOf returns who launched a function, or the kernels that call it. Samples may be later than the end of their
+// period, and launches earlier than its beginning: another thread goes on while a flush waits. Then those who launched it
+// the last time did.
 func (s *Sampling) launchersOf(f *function, by byName) []*launcher {
-	if from := f.from(by); len(from) > 0 {
-		return from
-	}
-	var now, before []*launcher
-	for _, name := range s.callersOf(f) {
-		now = append(now, by.unknown[name]...)
-		if number, known := s.numbers[code{f.Module, name}]; known {
-			kernel := s.function(number)
-			now, before = append(now, kernel.launchers...), append(before, kernel.before...)
-		}
-	}
-	if len(now) > 0 {
+	if now := s.launching(f, by); len(now) > 0 {
 		return now
 	}
-	return before
+	return s.launchedBefore(f)
+}
+
+// launching returns those of this period.
+func (s *Sampling) launching(f *function, by byName) []*launcher {
+	if f.Module == 0 {
+		return by.all[f.Name]
+	}
+	from := append(slices.Clip(f.launchers), by.unknown[f.Name]...)
+	if len(from) > 0 {
+		return from
+	}
+	for _, kernel := range s.kernelsThatCall(f) {
+		from = append(from, kernel.launchers...)
+	}
+	for _, name := range s.callersOf(f) {
+		from = append(from, by.unknown[name]...)
+	}
+	return from
+}
+
+// launchedBefore returns those of the period before.
+func (s *Sampling) launchedBefore(f *function) []*launcher {
+	if len(f.before) > 0 {
+		return f.before
+	}
+	var from []*launcher
+	for _, kernel := range s.kernelsThatCall(f) {
+		from = append(from, kernel.before...)
+	}
+	return from
+}
+
+func (s *Sampling) kernelsThatCall(f *function) (kernels []*function) {
+	for _, name := range s.callersOf(f) {
+		if number, known := s.numbers[code{module: f.Module, name: name}]; known {
+			kernels = append(kernels, s.function(number))
+		}
+	}
+	return kernels
 }
 
 // kernelOf is the kernel whose launch a sample names: the function itself, or the one that calls it; 0 if several do.

@@ -56,7 +56,7 @@ func (f *sampleFreezer) addTo(out *profile.Node, number uint32, cells []cell) {
 // byIdentity orders functions in a way that is the same in every run.
 func (s *Sampling) byIdentity(a, b uint32) int {
 	x, y := s.function(a), s.function(b)
-	return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Module, y.Module), cmp.Compare(x.Index, y.Index))
+	return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Module, y.Module), cmp.Compare(x.Index, y.Index), cmp.Compare(a, b))
 }
 
 // function returns a function's position in the profile.

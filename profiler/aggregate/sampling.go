@@ -31,6 +31,7 @@ type Sampling struct {
 type code struct {
 	module uint64
 	name   string
+	alike  bool // the module is one of several, see alike.go
 }
 
 // function is one function of the GPU in the current period: since the last Settle.
@@ -38,6 +39,7 @@ type function struct {
 	record.Function
 	launchers []*launcher
 	before    []*launcher // those of the period before
+	alike     []uint64    // modules that its samples may be of; nil: its own
 	samples   tallies     // that nobody has yet
 	set       uint32      // who listened when the last of them came
 	launched  bool        // it is a kernel: somebody launched it at some time
@@ -45,6 +47,7 @@ type function struct {
 
 // launcher is a place that launches a function.
 type launcher struct {
+	function     uint32 // that it launches
 	count, nanos uint64
 	to           []target // none: no session listened, or those that did are gone
 }
@@ -62,7 +65,7 @@ func NewSampling(serialized bool) *Sampling {
 
 // Number returns the number of a function, from 1. One whose module is not known has module 0.
 func (s *Sampling) Number(f record.Function) uint32 {
-	key := code{f.Module, f.Name}
+	key := code{module: f.Module, name: f.Name}
 	n, ok := s.numbers[key]
 	if !ok {
 		s.functions = append(s.functions, &function{Function: f})
@@ -103,7 +106,7 @@ func (a *Aggregator) launcher(key cacheKey, order uint64) *launcher {
 }
 
 func (s *Sampling) take(key cacheKey, l *launcher) {
-	s.launchers[key] = l
+	s.launchers[key], l.function = l, key.function
 	f := s.function(key.function)
 	f.launchers, f.launched = append(f.launchers, l), true
 }
@@ -137,8 +140,9 @@ func (a *Aggregator) AddSample(r *record.Sample, set uint32, waiting func(correl
 	for _, stall := range r.Stalls {
 		s.Taken += uint64(stall.Samples)
 	}
-	number := s.Number(record.Function{Module: r.Module, Index: r.Index, Name: r.Function})
+	number := s.numberOf(r)
 	if l := a.launcherOf(r, number, waiting); l != nil {
+		number = s.toldBy(l, r, number)
 		for _, to := range l.to {
 			to.node.exact(number).take(r)
 		}
@@ -150,6 +154,13 @@ func (a *Aggregator) AddSample(r *record.Sample, set uint32, waiting func(correl
 	}
 	f.samples.take(r)
 	f.set = set
+}
+
+func (s *Sampling) numberOf(r *record.Sample) uint32 {
+	if len(r.Alike) > 0 {
+		return s.numberAlike(r)
+	}
+	return s.Number(record.Function{Module: r.Module, Index: r.Index, Name: r.Function})
 }
 
 // remember keeps who launched a kernel for serialized samples, which may come after it.

@@ -37,10 +37,14 @@ func (s *Sampling) count() {
 		if len(f.samples) == 0 {
 			continue
 		}
-		switch from := s.launchersOf(f, by); {
-		case len(from) == 0:
+		places := 0
+		for _, c := range s.candidates(f, by) {
+			places += len(merged(c.from))
+		}
+		switch {
+		case places == 0:
 			s.Unlaunched += f.samples.total()
-		case len(merged(from)) > 1:
+		case places > 1:
 			s.Apportioned += f.samples.total()
 		}
 	}
@@ -73,30 +77,17 @@ func (a *Aggregator) share(of func(*Tree) *shares) {
 		if len(f.samples) == 0 {
 			continue
 		}
-		if from := a.Sampling.launchersOf(f, by); len(from) > 0 {
-			f.apportion(uint32(i+1), merged(from), of)
+		cells := f.samples.cells()
+		if candidates := a.Sampling.candidates(f, by); len(candidates) > 0 {
+			apportion(cells, candidates, of)
 			continue
 		}
-		cells := f.samples.cells()
 		for _, t := range a.Sets.trees(f.set) {
 			if out := of(t); out != nil {
 				out.loose[uint32(i+1)] = joinCells(out.loose[uint32(i+1)], cells)
 			}
 		}
 	}
-}
-
-// from returns who launched a function. Samples may be later than the end of their period, and launches earlier than its
-// beginning: another thread goes on while a flush waits. Then those who launched it the last time did.
-func (f *function) from(by byName) []*launcher {
-	from := append(slices.Clip(f.launchers), by.unknown[f.Name]...)
-	if f.Module == 0 {
-		from = by.all[f.Name]
-	}
-	if len(from) > 0 {
-		return from
-	}
-	return f.before
 }
 
 // byName are launchers of functions of one name.
@@ -148,18 +139,22 @@ func (l *launcher) join(other *launcher) {
 	l.nanos += other.nanos
 }
 
-// apportion shares a function's samples, instruction by instruction and reason by reason.
-func (f *function) apportion(number uint32, from []*launcher, of func(*Tree) *shares) {
-	apportioned := ambiguous(from)
-	for i, cells := range divided(f.samples.cells(), weights(from)) {
-		for _, to := range from[i].to {
-			out := of(to.tree)
-			if out == nil {
-				continue
-			}
-			out.give(to.node, number, cells)
-			if apportioned[to.tree] {
-				out.apportioned += sumOf(cells)
+// apportion shares samples, instruction by instruction and reason by reason, among the functions that they may be of, and
+// those of each function among its launchers.
+func apportion(cells []cell, among []candidate, of func(*Tree) *shares) {
+	unsure := ambiguous(among)
+	for i, cells := range divided(cells, weights(sums(among))) {
+		from := merged(among[i].from)
+		for j, cells := range divided(cells, weights(from)) {
+			for _, to := range from[j].to {
+				out := of(to.tree)
+				if out == nil {
+					continue
+				}
+				out.give(to.node, among[i].function, cells)
+				if unsure[to.tree] {
+					out.apportioned += sumOf(cells)
+				}
 			}
 		}
 	}
@@ -199,22 +194,30 @@ func (s *shares) give(n *node, function uint32, cells []cell) {
 	s.nodes[n][function] = joinCells(s.nodes[n][function], cells)
 }
 
-// ambiguous returns the trees that cannot be sure of their samples of a function: those in which several nodes
-// launched it, or which did not have all its launches.
-func ambiguous(from []*launcher) map[*Tree]bool {
-	nodes, launches := map[*Tree]*node{}, map[*Tree]int{}
+// ambiguous returns the trees that cannot be sure of their samples: those in which several nodes launched what they may be
+// of, or which did not have all its launches.
+func ambiguous(among []candidate) map[*Tree]bool {
+	type place struct {
+		node     *node
+		function uint32
+	}
+	places, launches, all := map[*Tree]place{}, map[*Tree]int{}, 0
 	out := map[*Tree]bool{}
-	for _, l := range from {
-		for _, to := range l.to {
-			launches[to.tree]++
-			if n := nodes[to.tree]; n != nil && n != to.node {
-				out[to.tree] = true
+	for _, c := range among {
+		for _, l := range merged(c.from) {
+			all++
+			for _, to := range l.to {
+				here := place{to.node, c.function}
+				launches[to.tree]++
+				if p, some := places[to.tree]; some && p != here {
+					out[to.tree] = true
+				}
+				places[to.tree] = here
 			}
-			nodes[to.tree] = to.node
 		}
 	}
 	for t, n := range launches {
-		out[t] = out[t] || n < len(from)
+		out[t] = out[t] || n < all
 	}
 	return out
 }

@@ -18,6 +18,7 @@ struct image {
   uint64_t crc; // CUPTI's; 0: not asked for yet
   void *bytes;
   size_t size;
+  uint32_t told; // the registration under which it was loaded: samples then come with its hash
 };
 
 struct handle {
@@ -41,6 +42,7 @@ static struct {
 } code = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Atomic uint64_t events, not_kept;
+static _Atomic uint32_t registration; // of our hash with CUPTI, counted; 0: never
 static __thread uint64_t loaded_here; // the last module that was loaded by the call that this thread is in
 
 static uint64_t mix(uint64_t h, uint64_t word) {
@@ -65,7 +67,11 @@ uint64_t code_hash(const void *image, size_t size) {
 
 static void compute_crc(const void *image, size_t size, uint64_t *crc) { *crc = code_hash(image, size); }
 
-uint32_t code_register(void) { return cupti_sampling.RegisterComputeCrcCallback(compute_crc); }
+uint32_t code_register(void) {
+  uint32_t rc = cupti_sampling.RegisterComputeCrcCallback(compute_crc);
+  if (!rc) atomic_fetch_add(&registration, 1);
+  return rc;
+}
 
 // ---- the tables, lock held ----
 
@@ -131,18 +137,20 @@ static struct image *image_of(uint64_t hash) {
   return NULL;
 }
 
-static void keep(uint64_t hash, const void *bytes, size_t size) {
-  if (image_of(hash)) return;
+static struct image *keep(uint64_t hash, const void *bytes, size_t size) {
+  struct image *known = image_of(hash);
+  if (known) return known;
   if (code.image_count == code.image_room) {
     size_t room = code.image_room ? code.image_room * 2 : 64;
     struct image *images = realloc(code.images, room * sizeof *images);
-    if (!images) return;
+    if (!images) return NULL;
     code.images = images, code.image_room = room;
   }
   void *copy = code.image_bytes + size <= IMAGES_MAX ? malloc(size) : NULL;
   if (copy) memcpy(copy, bytes, size), code.image_bytes += size;
   else atomic_fetch_add(&not_kept, 1);
-  code.images[code.image_count++] = (struct image){hash, 0, copy, copy ? size : 0};
+  code.images[code.image_count] = (struct image){.hash = hash, .bytes = copy, .size = copy ? size : 0};
+  return &code.images[code.image_count++];
 }
 
 // ---- callbacks ----
@@ -152,7 +160,8 @@ void code_module_loaded(const struct cupti_module_data *m) {
   if (!m->cubin || !m->cubin_size) return;
   loaded_here = code_hash(m->cubin, m->cubin_size);
   pthread_mutex_lock(&code.lock);
-  keep(loaded_here, m->cubin, m->cubin_size);
+  struct image *i = keep(loaded_here, m->cubin, m->cubin_size);
+  if (i) i->told = atomic_load(&registration);
   pthread_mutex_unlock(&code.lock);
 }
 
@@ -255,13 +264,35 @@ static uint64_t crc_of(struct image *i) {
   return i->crc;
 }
 
-uint64_t code_by_crc(uint64_t crc) {
+// CUPTI's own sum has 32 bits, and is weaker than that: code that differs in a constant, 1.0 or 4.0, can have the same.
+// Code that was loaded since our hash was registered has that, and is none of those that are meant.
+static int may_be(struct image *i, uint64_t crc) { return i->told != atomic_load(&registration) && crc_of(i) == crc; }
+
+uint64_t code_by_crc(uint64_t crc, uint32_t *alike) {
   uint64_t hash = 0;
+  *alike = 0;
   pthread_mutex_lock(&code.lock);
-  for (size_t i = code.image_count; i-- > 0 && !hash;)
+  for (size_t i = code.image_count; crc && i-- > 0;) {
+    if (!may_be(&code.images[i], crc)) continue;
+    if (!hash) hash = code.images[i].hash;
+    ++*alike;
+  }
+  // Loaded now, and before as well.
+  for (size_t i = code.image_count; crc && i-- > 0 && !hash;)
     if (crc_of(&code.images[i]) == crc) hash = code.images[i].hash;
   pthread_mutex_unlock(&code.lock);
   return hash;
+}
+
+size_t code_alike(uint64_t hash, uint64_t *out, size_t max) {
+  size_t n = 0;
+  pthread_mutex_lock(&code.lock);
+  struct image *known = image_of(hash);
+  uint64_t crc = known ? crc_of(known) : 0;
+  for (size_t i = 0; crc && i < code.image_count && n < max; i++)
+    if (may_be(&code.images[i], crc)) out[n++] = code.images[i].hash;
+  pthread_mutex_unlock(&code.lock);
+  return n;
 }
 
 size_t code_modules(size_t from, uint64_t *out, size_t max) {

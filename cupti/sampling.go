@@ -30,6 +30,8 @@ type sampler struct {
 	named     map[string][]record.Function // all functions that were loaded, by name
 	seen      int                          // modules that named knows
 	ambiguous map[uint64]bool              // handles
+	alike     map[uint64][]uint64          // modules that CUPTI does not tell from one, as many as were loaded at alikeAt
+	alikeAt   uint64                       // events of code
 	mode      record.SamplingMode
 }
 
@@ -146,6 +148,9 @@ func (s *sampler) decode(b *C.struct_sampled_batch, out *record.Sample, f func(*
 			Module: uint64(r.module), Function: n.text, Index: uint32(r.function), Offset: uint64(r.offset),
 			Correlation: uint32(r.correlation), Stalls: out.Stalls[:0],
 		}
+		if r.alike != 0 {
+			out.Alike = s.alikeTo(out.Module)
+		}
 		for i := range stalls {
 			out.Stalls = append(out.Stalls, record.Stall{
 				Reason: uint16(stalls[i].reason), Samples: uint32(stalls[i].samples), NotIssued: uint32(stalls[i].not_issued),
@@ -154,6 +159,23 @@ func (s *sampler) decode(b *C.struct_sampled_batch, out *record.Sample, f func(*
 		f(out)
 	}
 	runtime.KeepAlive(b)
+}
+
+// alikeTo returns the modules that samples of one may be of.
+func (s *sampler) alikeTo(module uint64) []uint64 {
+	if now := uint64(C.code_events()); s.alike == nil || s.alikeAt != now {
+		s.alike, s.alikeAt = map[uint64][]uint64{}, now
+	}
+	known, ok := s.alike[module]
+	if !ok {
+		var hashes [64]C.uint64_t
+		n := int(C.code_alike(C.uint64_t(module), &hashes[0], C.size_t(len(hashes))))
+		for _, hash := range hashes[:n] {
+			known = append(known, uint64(hash))
+		}
+		s.alike[module] = known
+	}
+	return known
 }
 
 func (s *sampler) nameAt(p *C.char) name {

@@ -37,8 +37,11 @@ struct code_function code_function(uint64_t handle);
 const void *code_image(uint64_t hash, size_t *size);
 // The hashes of all images, in order of loading, beginning with number `from`; returns how many were put into `out`.
 size_t code_modules(size_t from, uint64_t *out, size_t max);
-// The hash of the image that CUPTI calls by a CRC of its own, because it was loaded before code_register; 0 if none.
-uint64_t code_by_crc(uint64_t crc);
+// The hash of the image that CUPTI calls by a CRC of its own, because it was loaded before code_register; 0 if none. Where
+// several have the same, one of them, and how many they are.
+uint64_t code_by_crc(uint64_t crc, uint32_t *alike);
+// The hashes of the images that have the same CRC as one; returns how many were put into `out`.
+size_t code_alike(uint64_t hash, uint64_t *out, size_t max);
 // Images beyond what is kept.
 uint64_t code_not_kept(void);
 // Module events so far: loads and unloads.
@@ -85,7 +88,8 @@ struct sampled {
   uint64_t module, offset;
   const char *name; // for good
   uint32_t function, correlation;
-  uint32_t stall_count, padding;
+  uint32_t stall_count;
+  uint32_t alike; // its module is one of several, see code_alike
   struct sampled_stall { uint32_t reason, samples, not_issued; } stalls[];
 };
 

@@ -374,6 +374,83 @@ def code_loaded_before_the_session_has_lines():
     assert max(of, key=of.get).endswith(f":{HOT}") and abs(ratio / times - 1) < 0.05
 
 
+@check
+def alike_code_is_shared_by_time():
+    """CUPTI's own sum of code with 1.0 in it is that of code with 4.0. It names by it what was loaded before the session."""
+    for C in (1.0, 4.0):
+        chain(10, C=C)
+    torch.cuda.synchronize()
+    for session in range(2):
+        with sampled() as p:
+            for _ in range(20):
+                with proton.scope("one"):
+                    chain(20_000, C=1.0)
+                with proton.scope("four"):
+                    chain(40_000, C=4.0)
+        ratio = samples(p.root, "four") / max(1, samples(p.root, "one"))
+        times = samples(p.root, "four", metric="time (ns)") / samples(p.root, "one", metric="time (ns)")
+        facts = p.root["sampling"]
+        print(f"    session {session}: {ratio:.3f} times the samples in {times:.3f} times the time; {facts['apportioned']} of {facts['total']} shared, "
+              f"{len(facts['functions'])} functions")
+        assert abs(ratio / times - 1) < 0.05
+
+
+@check
+def short_intervals_lose_nothing_at_the_end():
+    """CUPTI decodes more slowly than an H200 samples every 4096 cycles: what it has not decoded yet must not be left there."""
+    for f in KERNELS.values():
+        f()
+    torch.cuda.synchronize()
+    taken = {}
+    for interval in (65536, 4096):
+        with sampled(f"interval={interval}") as p:
+            for f in KERNELS.values():
+                for _ in range(300):
+                    f()
+        taken[interval] = {k: interval * samples(p.root, k) / samples(p.root, k, metric="time (ns)") for k in KERNELS}
+        facts = p.root["sampling"]
+        print(f"    every {interval} cycles: {facts['total']} samples, {facts['dropped']} dropped, full {facts['buffer_full']}, finalize {p.finalize:.3f} s; "
+              f"cycles per ns {', '.join(f'{k} {v:.1f}' for k, v in taken[interval].items())}")
+    for k in KERNELS:
+        assert abs(taken[4096][k] / taken[65536][k] - 1) < 0.1, k
+
+
+@check
+def others_launch_while_samples_are_read():
+    """Another thread goes on launching while phases end, each of which waits for all samples."""
+    stop, launched = threading.Event(), [0]
+    chain(10)
+    torch.cuda.synchronize()
+
+    def beside():
+        with torch.cuda.stream(torch.cuda.Stream()):
+            while not stop.is_set():
+                chain(500)
+                launched[0] += 1
+                if launched[0] % 50 == 0:
+                    torch.cuda.current_stream().synchronize()
+    name, phases = os.path.join(TMP, "phases"), 20
+    proton.start(name, mode="pcsampling")
+    t = threading.Thread(target=beside)
+    t.start()
+    for i in range(phases):
+        time.sleep(0.2)
+        proton.data.advance_phase()
+        proton.data.get(phase=i)
+    stop.set()
+    t.join()
+    torch.cuda.synchronize()
+    proton.finalize()
+    roots = []
+    for i in range(phases + 1):
+        with open(f"{name}.part_{i}.hatchet") as f:
+            roots.append(json.load(f)[0])
+    kernels, nanos, of = (sum(samples(root, "chain_kernel", metric=m) for root in roots) for m in ("count", "time (ns)", "num_samples"))
+    share = of / (nanos * 1e-9 * 1.98e9 * SMS / 32768)
+    print(f"    {phases} phases; {kernels} kernels of {launched[0]}; {share:.3f} of the samples that their time makes")
+    assert kernels == launched[0] and share > 0.7
+
+
 def launched_in_a_context(image, scope, steps, launches=20, keep=0.0):
     """A context of the driver's API is created, runs the kernel and is destroyed."""
     cuda, context, memory = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_void_p()

@@ -337,7 +337,7 @@ def noinline_callees():
 
 @check
 def samples_of_specialisations():
-    run = Run("matmul", flags=["-m", "pcsampling:interval=4096", "--trace-statistics"])
+    run = Run("matmul", flags=["-m", "pcsampling", "--trace-statistics"])
     joined = run.viewed("--source", "matmul_kernel", "--json")
     (kernel,) = joined["kernels"]
     of = {}

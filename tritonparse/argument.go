@@ -110,6 +110,8 @@ func (a *Argument) Brief() string {
 		}
 		b.WriteByte(']')
 		return b.String()
+	case a.Storage != nil: // whose shape was computed on the GPU, or which is a storage itself
+		return a.Storage.Data.Brief()
 	case a.Repr != "":
 		return a.Repr
 	case a.Type != "":
@@ -209,11 +211,11 @@ func readArgument(name string, raw []byte, depth int) Argument {
 		case "shape_max":
 			a.ShapeMax = wholeNumbers(v)
 		case "storage":
-			if data := jsontext.Get(v, "data"); data != nil {
-				inner := readTensor(data, depth)
-				a.Storage = &Storage{&inner, jsontext.Get(v, "layout")}
-			}
+			a.Storage = readStorage(v, depth)
 		}
+	}
+	if a.Type == "triton_kernels.tensor.Storage" { // by itself
+		a.Storage = readStorage(raw, depth)
 	}
 	if known == 4 {
 		a.Stats = &stats
@@ -222,6 +224,15 @@ func readArgument(name string, raw []byte, depth int) Argument {
 		a.Blob = &blob
 	}
 	return a
+}
+
+func readStorage(raw []byte, depth int) *Storage {
+	data := jsontext.Get(raw, "data")
+	if data == nil {
+		return nil
+	}
+	inner := readTensor(data, depth)
+	return &Storage{&inner, jsontext.Get(raw, "layout")}
 }
 
 // readTensor takes a tensor within another argument, which does not say that it is one.

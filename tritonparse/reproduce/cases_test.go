@@ -189,14 +189,14 @@ func report(r *Result) string {
 	return b.String()
 }
 
-// runScript runs a script alone: no site packages, only the stub.
+// runScript runs a script alone: no site packages, only the stub, and the packages of a case.
 func runScript(t *testing.T, python, script, temporary string) string {
 	stub, err := filepath.Abs("testdata/stub")
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(python, "-B", "-S", script)
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+stub, "TMPDIR="+temporary)
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+stub+string(os.PathListSeparator)+temporary, "TMPDIR="+temporary)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")

@@ -64,15 +64,15 @@ def _object(value: Any) -> Any:
         return plain(value.value)
     if hasattr(value, "isoformat"):
         return value.isoformat()
-    if hasattr(type(value), "__dataclass_fields__"):
-        from dataclasses import asdict
-        return plain(asdict(value))
     if _has_base(type(value), "Layout", "triton_kernels"):
         layout = {"type": type(value).__name__}
-        for name in ("initial_shape", "name"):
+        for name in ("initial_shape", "name", *getattr(type(value), "__dataclass_fields__", ())):
             if hasattr(value, name):
                 layout[name] = plain(getattr(value, name))
         return layout
+    if hasattr(type(value), "__dataclass_fields__"):
+        from dataclasses import asdict
+        return plain(asdict(value))
     if _is_dtype(type(value)):
         return f"triton.language.core.dtype('{value}')"
     return str(value)
@@ -122,6 +122,13 @@ def _shown_inside(value: Any) -> str:
     if _is_tensor(type(value)):
         return f"Tensor(shape={tuple(value.shape)}, dtype={value.dtype}, device={str(value.device)!r})"
     return _shown(value) if type(value) in (tuple, list) else repr(value)
+
+
+def _without_contents(value: Any) -> Any:
+    """A list of sizes, of which some may be computed on the GPU: to print those would be to wait for it."""
+    if isinstance(value, list):
+        return [_shown_inside(one) if _is_tensor(type(one)) else one for one in value]
+    return value
 
 
 def _holds_tensors(value: Any, depth: int = 0) -> bool:
@@ -199,7 +206,7 @@ class Describer:
             return info
         for name in ("shape", "shape_max", "dtype"):
             if hasattr(value, name):
-                info[name] = plain(getattr(value, name))
+                info[name] = plain(_without_contents(getattr(value, name)))
         if hasattr(value, "storage"):
             info["storage"] = self.description(value.storage)
         return info

@@ -430,9 +430,24 @@ layout = of_kernels("StridedLayout", initial_shape=[2, 3], name=None)
 wrapped = of_kernels("Tensor", shape=[2, 3], shape_max=[2, 4], dtype=half,
                      storage=of_kernels("Storage", data=Tensor((2, 3), (3, 1)), layout=layout))
 launch(compiled(), wrapped, None, 1, 128)
+
+# As it is in 2026: layouts are dataclasses, and a size may be computed on the GPU.
+import dataclasses
+class Layout: pass
+Layout.__module__ = "triton_kernels.tensor_details.layout_details.base"
+@dataclasses.dataclass(frozen=True)
+class HopperMXValueLayout(Layout):
+    mx_axis: int
+    mma_version: int
+    name = "HOPPER_VALUE"
+storage = of_kernels("Storage", data=Tensor((2, 3), (3, 1)), layout=HopperMXValueLayout(-2, 3))
+launch(compiled(), of_kernels("Tensor", shape=[Tensor((), ()), 3], shape_max=[2, 3], dtype=half, storage=storage), None, 1, 128)
 trace.finalize()
 """)
-    (record,) = of(found, "launch")
+    record, later = of(found, "launch")
+    described = later["extracted_args"]["x"]
+    assert described["storage"]["layout"] == {"type": "HopperMXValueLayout", "name": "HOPPER_VALUE", "mx_axis": -2, "mma_version": 3}
+    assert described["shape"] == ["Tensor(shape=(), dtype=torch.float16, device='cuda:1')", 3]
     described = record["extracted_args"]["x"]
     assert described["type"] == "triton_kernels.tensor.Tensor" and described["shape_max"] == [2, 4] and described["dtype"] == "torch.float16"
     assert described["storage"]["type"] == "triton_kernels.tensor.Storage" and described["storage"]["data"]["numel"] == 6

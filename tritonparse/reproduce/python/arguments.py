@@ -37,6 +37,8 @@ def _tensors_of(told):
         yield told["base"]
     elif "storage" in told:
         yield told["storage"]["data"]
+    elif told.get("type") == "triton_kernels.tensor.Storage":
+        yield told["data"]
 
 
 class _Memory:

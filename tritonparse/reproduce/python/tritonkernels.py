@@ -1,19 +1,51 @@
 try:
     import triton_kernels.tensor as _triton_kernels
-except ImportError:
-    raise RuntimeError("this launch has arguments of the package triton_kernels, which is not installed: "
-                       "pip install triton_kernels") from None
+    _triton_kernels.Storage
+except (ImportError, AttributeError):
+    raise RuntimeError("this launch has arguments of Triton's package triton_kernels, which is not installed; PyPI has another of that name: "
+                       'pip install "git+https://github.com/triton-lang/triton.git#subdirectory=python/triton_kernels"') from None
 
 
 def _triton_kernels_tensor(name, told, memory):
-    data, layout = memory.views[id(told["storage"]["data"])], told["storage"].get("layout") or {}
-    make = getattr(_triton_kernels, layout.get("type", "StridedLayout"), None)
-    if make is None:
-        raise TypeError(f"argument {name}: the installed triton_kernels has no layout {layout.get('type')}")
-    storage = _triton_kernels.Storage(data, make(layout.get("initial_shape", list(data.shape))))
-    dtype = told.get("dtype", "")
-    dtype = _dtype(dtype) if dtype.startswith("torch.") else data.dtype
-    return _triton_kernels.Tensor(storage, dtype, told["shape"], told.get("shape_max"))
+    storage = _triton_kernels_storage(name, told["storage"], memory)
+    # A size that was computed on the GPU is no number in the trace; the greatest that it may be is.
+    shape = [size if isinstance(size, int) else most for size, most in zip(told["shape"], told.get("shape_max") or told["shape"])]
+    return _triton_kernels.Tensor(storage, _element_type(told.get("dtype"), storage.data), shape, told.get("shape_max"))
+
+
+def _triton_kernels_storage(name, told, memory):
+    return _triton_kernels.Storage(memory.views[id(told["data"])], _layout(name, told.get("layout")))
+
+
+def _element_type(told, data):
+    if isinstance(told, dict):  # of triton_kernels' own, such as the four bits of FP4
+        return (_triton_kernels.FloatType if "bitwidth_exponent" in told else _triton_kernels.IntegerType)(**told)
+    return _dtype(told) if told and told.startswith("torch.") else data.dtype
+
+
+def _layout(name, told):
+    """How the data came to lie as they lie. Versions of triton_kernels have layouts of other classes and parameters."""
+    if not isinstance(told, dict):
+        return None
+    members = {key: value for key, value in told.items() if key not in ("type", "name")}
+    for kind in _kinds(_triton_kernels.Layout):
+        parameters = getattr(kind, "__dataclass_fields__", ())
+        if kind.__name__ != told.get("type") and ("type" in told or set(parameters) != set(told)):
+            continue
+        try:
+            return kind(**members) if parameters else kind(told["initial_shape"])
+        except (KeyError, TypeError):  # not all that it was made of is in the trace, and no launch asks for it
+            layout = object.__new__(kind)
+            vars(layout).update(members)
+            return layout
+    raise TypeError(f"argument {name}: the installed triton_kernels has no layout like {told}")
+
+
+def _kinds(base):
+    for kind in base.__subclasses__():
+        yield kind
+        yield from _kinds(kind)
 
 
 _BUILDERS["triton_kernels.tensor.Tensor"] = _triton_kernels_tensor
+_BUILDERS["triton_kernels.tensor.Storage"] = _triton_kernels_storage

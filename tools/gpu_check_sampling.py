@@ -417,7 +417,7 @@ def short_intervals_lose_nothing_at_the_end():
 
 @check
 def others_launch_while_samples_are_read():
-    """Another thread goes on launching while phases end, each of which waits for all samples."""
+    """Another thread goes on launching while sessions end beside the one that has its samples: each end waits for all."""
     stop, launched = threading.Event(), [0]
     chain(10)
     torch.cuda.synchronize()
@@ -429,48 +429,20 @@ def others_launch_while_samples_are_read():
                 launched[0] += 1
                 if launched[0] % 50 == 0:
                     torch.cuda.current_stream().synchronize()
-    name, phases = os.path.join(TMP, "phases"), 20
-    proton.start(name, mode="pcsampling")
-    t = threading.Thread(target=beside)
-    t.start()
-    for i in range(phases):
-        time.sleep(0.2)
-        proton.data.advance_phase()
-        proton.data.get(phase=i)
-    stop.set()
-    t.join()
-    torch.cuda.synchronize()
-    proton.finalize()
-    roots = []
-    for i in range(phases + 1):
-        with open(f"{name}.part_{i}.hatchet") as f:
-            roots.append(json.load(f)[0])
-    kernels, nanos, of = (sum(samples(root, "chain_kernel", metric=m) for root in roots) for m in ("count", "time (ns)", "num_samples"))
-    share = of / (nanos * 1e-9 * 1.98e9 * SMS / 32768)
-    print(f"    {phases} phases; {kernels} kernels of {launched[0]}; {share:.3f} of the samples that their time makes")
+    ends = 15
+    with sampled() as p:
+        t = threading.Thread(target=beside)
+        t.start()
+        for i in range(ends):
+            other = proton.start(os.path.join(TMP, f"other{i}"), mode="pcsampling")
+            time.sleep(0.2)
+            proton.finalize(other)
+        stop.set()
+        t.join()
+    kernels, nanos, of = (samples(p.root, "chain_kernel", metric=m) for m in ("count", "time (ns)", "num_samples"))
+    share = of / (nanos * 1e-9 * clock_hz("max.") * SMS / 32768)
+    print(f"    {ends} ends; {kernels} kernels of {launched[0]}; {share:.3f} of the samples that their time makes at the highest clock")
     assert kernels == launched[0] and share > 0.7
-
-
-def launched_in_a_context(image, scope, steps, launches=20, keep=0.0):
-    """A context of the driver's API is created, runs the kernel and is destroyed."""
-    cuda, context, memory = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_void_p()
-    device = torch.cuda.current_device()
-    assert cuda.cuCtxCreate_v2(ctypes.byref(context), 0, device) == 0
-    assert cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(SMS * 8 * 4096)) == 0
-    module = Module(image)
-    with proton.scope(scope):
-        for _ in range(launches):
-            module.launch(steps, address=memory.value)
-        assert cuda.cuCtxSynchronize() == 0
-    assert cuda.cuCtxPopCurrent_v2(ctypes.byref(context)) == 0  # torch's is current again
-    yield
-    assert cuda.cuCtxDestroy_v2(context) == 0
-
-
-def rate(root, scope):
-    """Samples of a scope, as a part of what its kernels' time and the period say."""
-    ns = samples(root, scope, metric="time (ns)")
-    return samples(root, scope) / (SMS * ns * 1e-9 * clock_hz("max.") / root["sampling"]["period"])
 
 
 @check

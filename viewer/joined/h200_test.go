@@ -49,6 +49,34 @@ func TestRecordedRun(t *testing.T) {
 	}
 }
 
+// TestHottestIsTraced: where no kernel is named, table and listing are of the same one, which the trace has. More than half of
+// this run's samples are of PyTorch's own kernels.
+func TestHottestIsTraced(t *testing.T) {
+	p, trace, samples := record(t, "")
+	if samples.Kernels[0].Function.Name == "matmul_kernel" {
+		t.Fatal("the hottest kernel is a traced one")
+	}
+	j, err := New(Options{Profile: p, Trace: trace, Samples: samples})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j.Kernels[0].Name != "matmul_kernel" || len(samples.Kernels) != 1 || samples.Kernels[0].Function.Name != "matmul_kernel" {
+		t.Errorf("the table is of %s, the listing of %s", j.Kernels[0].Name, samples.Kernels[0].Function.Name)
+	}
+	for _, other := range samples.Others {
+		if other == samples.Kernels[0] {
+			t.Error("the kernel that is shown is also one of the others")
+		}
+	}
+	// Nor has anybody who asks for a trace with nothing of it in the samples a listing of something else.
+	_, _, samples = record(t, "^vectorized_elementwise_kernel")
+	samples.Others = nil
+	j, err = New(Options{Profile: p, Trace: trace, Samples: samples})
+	if err != nil || j.options.Samples != nil || !strings.Contains(strings.Join(j.Notes, "\n"), "no kernel of the trace has samples") {
+		t.Errorf("%v, %v", j.Notes, err)
+	}
+}
+
 func TestRecordedTree(t *testing.T) {
 	p, trace, _ := record(t, ".")
 	if notes, err := Split(p, trace); err != nil || len(notes) > 0 {

@@ -101,6 +101,8 @@ type builder struct {
 	byName  map[string]*profile.Durations // of kernels whose launches the profile does not tell apart
 	work    worker
 	wanted  *regexp.Regexp
+
+	untraced bool // all samples are of kernels that the trace does not have
 }
 
 // kernelHash tells specialisations apart. Launches that do not say theirs have one for each kernel.
@@ -214,16 +216,31 @@ func (b *builder) prune(k *Kernel) {
 	}
 }
 
+// hottest is the place of the kernel with most samples, or where there are none with most time. The listing of samples shows
+// the same: not a library's, of which the trace knows nothing.
+func (b *builder) hottest() int {
+	s := b.options.Samples
+	if s == nil {
+		return 0
+	}
+	for _, sampled := range slices.Concat(s.Kernels, s.Others) {
+		at := slices.IndexFunc(b.Kernels, func(k *Kernel) bool { return k.Name == sampled.Function.Name })
+		if at >= 0 {
+			s.Show(sampled)
+			return at
+		}
+	}
+	b.options.Samples, b.untraced = nil, true
+	return 0
+}
+
 // choose parts the kernels that were asked for from the others.
 func (b *builder) choose() error {
 	if len(b.Kernels) == 0 {
 		return errors.New("neither the profile nor the trace has a kernel of Triton's")
 	}
 	if b.options.Kernel == "" {
-		first := 0
-		if s := b.options.Samples; s != nil && len(s.Kernels) > 0 { // the same as the listing of its samples
-			first = max(0, slices.IndexFunc(b.Kernels, func(k *Kernel) bool { return k.Name == s.Kernels[0].Function.Name }))
-		}
+		first := b.hottest()
 		one := b.Kernels[first]
 		b.Kernels, b.Others = []*Kernel{one}, slices.Delete(slices.Clone(b.Kernels), first, first+1)
 		return nil

@@ -21,6 +21,8 @@ func (b *builder) notes() {
 	switch o := b.options; {
 	case o.Profile == nil:
 		note("no profile, so there are no times; record both in one run: %s", howTo)
+	case b.untraced:
+		note("no kernel of the trace has samples; proton viewer --source without --trace shows those that have some")
 	case o.Samples == nil:
 		note("the profile has no instruction samples, so lines have no times; record some: %s", howTo)
 	}

@@ -177,6 +177,12 @@ func (s *Samples) choose(pattern string) error {
 	return nil
 }
 
+// Show makes one kernel the only one that was asked for.
+func (s *Samples) Show(k *Kernel) {
+	all := slices.Concat(s.Kernels, s.Others)
+	s.Kernels, s.Others = []*Kernel{k}, slices.DeleteFunc(all, func(other *Kernel) bool { return other == k })
+}
+
 // kernelKey tells the kernels of a listing apart.
 type kernelKey struct {
 	function int

@@ -43,6 +43,11 @@ func TestKindsAgree(t *testing.T) {
 				}
 			}
 		}
+		for _, k := range want[max(0, len(want)-2):] {
+			if l, err := later.LaunchAt(k.First.File, k.First.Line); err != nil || l.Place() != k.First {
+				t.Errorf("%s: the launch at %+v is %+v; %v", source, k.First, l.Place(), err)
+			}
+		}
 		if len(later.Compilations()) != len(collected.Compilations()) {
 			t.Errorf("%s: there are %d compilations once the kinds were asked for, and were %d", source, len(later.Compilations()), len(collected.Compilations()))
 		}

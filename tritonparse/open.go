@@ -234,22 +234,23 @@ func (t *Trace) recordAt(file string, line int) (recordAt, error) {
 		if err != nil {
 			return recordAt{}, err
 		}
-		members, err := jsontext.Members(rec.Text)
-		switch {
-		case err != nil && rec.Index == line:
-			return recordAt{}, fmt.Errorf("record %d of %s is damaged: %w", line, path, err)
-		case err != nil:
-		case rec.Index == line:
-			return readRecordAt(path, rec, members, ids), nil
-		case jsontext.Text(member(members, "event_type")) == "launch":
-			ids[kernelName(members)]++
+		if rec.Index < line {
+			if name, ok := t.known.launched(rec); ok {
+				ids[name]++
+			}
+			continue
 		}
+		members, err := jsontext.Members(rec.Text)
+		if err != nil {
+			return recordAt{}, fmt.Errorf("record %d of %s is damaged: %w", line, path, err)
+		}
+		return readRecordAt(path, rec, members, ids), nil
 	}
 }
 
 // readRecordAt keeps nothing of the record's memory. ids are how many launches of each kernel came before.
 func readRecordAt(path string, rec ndjson.Record, members []jsontext.Member, ids map[string]int) recordAt {
-	r := recordAt{path: path, kind: jsontext.Text(member(members, "event_type"))}
+	r := recordAt{path: path, kind: textOf(members, "event_type")}
 	switch r.kind {
 	case "compilation":
 		r.hash = jsontext.Text(jsontext.Get(member(members, "payload"), "metadata", "hash"))

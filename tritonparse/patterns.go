@@ -85,6 +85,18 @@ func (k *patterns) add(rec ndjson.Record, members []jsontext.Member) *pattern {
 	return p
 }
 
+// launched is the kernel that a record launches; false if it is none of a launch.
+func (k *patterns) launched(rec ndjson.Record) (kernel string, ok bool) {
+	if k.match(rec.Text, func(p *pattern, _ []difference) { kernel = p.traits.name }) {
+		return kernel, true
+	}
+	members, err := jsontext.Members(rec.Text)
+	if err != nil || textOf(members, "event_type") != "launch" {
+		return "", false
+	}
+	return k.add(rec, members).traits.name, true
+}
+
 // end is where the value at at ends that stands in place of the i-th leaf, and whether it is sound.
 func (p *pattern) end(lists *knownLists, text []byte, at, i int) (int, bool) {
 	s := &p.spans[i]

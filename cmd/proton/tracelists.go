@@ -1,8 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -13,13 +11,12 @@ import (
 
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/jsontext"
 	"github.com/goproton/goproton/tritonparse/resources"
 )
 
 // runLists prints what is compiled, or the kinds of launches.
 func (f *traceInfoFlags) runLists(path string, filter tritonparse.Filter, stdout, stderr io.Writer) error {
-	t, err := tritonparse.Open(path, tritonparse.OpenOptions{NoTexts: true})
+	t, err := tritonparse.Open(path, tritonparse.OpenOptions{NoTexts: true, Kinds: !f.compilations && len(filter) == 0})
 	if err != nil {
 		return err
 	}
@@ -104,80 +101,4 @@ func shortHash(hash string) string {
 		return "-"
 	}
 	return term.Printable(hash[:min(12, len(hash))])
-}
-
-// kindRow is a kind of launches as `proton trace info --kinds --json` has it.
-type kindRow struct {
-	Kind     string          `json:"kind"`
-	Kernel   string          `json:"kernel"`
-	Hash     string          `json:"hash,omitempty"`
-	Launches int             `json:"launches"`
-	File     string          `json:"file"` // of the first, as ID and Line
-	ID       int             `json:"id"`
-	Line     int             `json:"line"`
-	Grid     json.RawMessage `json:"grid"`
-	Args     string          `json:"args"` // in brief
-}
-
-func (f *traceInfoFlags) listKinds(t *tritonparse.Trace, filter tritonparse.Filter, stdout io.Writer) error {
-	rows := []*kindRow{}
-	byKind := map[string]*kindRow{}
-	total := 0
-	var misnamed tritonparse.Misnamed
-	err := t.EachBrief(func(b *tritonparse.Brief) error {
-		if f.kernel != "" && b.Name != f.kernel {
-			return nil
-		}
-		if len(filter) > 0 {
-			whole, err := b.Record()
-			if err != nil {
-				return err
-			}
-			members, err := jsontext.Members(whole.Raw)
-			if err != nil {
-				return err
-			}
-			if !filter.Match(members) {
-				misnamed.Look(filter, members)
-				return nil
-			}
-		}
-		total++
-		key := b.Name + "\x00" + b.Kind
-		if r := byKind[key]; r != nil {
-			r.Launches++
-			return nil
-		}
-		l, err := b.Record()
-		if err != nil {
-			return err
-		}
-		grid, err := json.Marshal(l.Grid)
-		r := &kindRow{l.Kind, l.Name, l.Hash, 1, filepath.Base(l.File), l.ID, l.Line, grid, briefArguments(l.Args)}
-		byKind[key] = r
-		rows = append(rows, r)
-		return err
-	})
-	if err == nil && total == 0 {
-		err = misnamed.Err(t.Source)
-	}
-	if err != nil {
-		return err
-	}
-	slices.SortStableFunc(rows, func(a, b *kindRow) int {
-		return cmp.Or(cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(b.Launches, a.Launches))
-	})
-	if f.json {
-		return printJSON(stdout, rows)
-	}
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "KERNEL\tKIND\tHASH\tLAUNCHES\tFIRST\tGRID\tARGUMENTS")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", term.Printable(r.Kernel), r.Kind, shortHash(r.Hash), r.Launches, r.ID, strings.ReplaceAll(string(r.Grid), "null", "-"), term.Printable(r.Args))
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(stdout, "%s of %s\n", counted(len(rows), "kind"), counted(total, "launch"))
-	return err
 }

@@ -2,9 +2,11 @@
 // abstract namespace of sockets: that needs no rights and no file, and goes with the process.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -20,17 +22,31 @@ static int name_of(int device, struct sockaddr_un *name, socklen_t *size) {
   return 1;
 }
 
-int claim_gpu(int device) {
-  struct sockaddr_un name;
-  socklen_t size;
-  int fd = name_of(device, &name, &size) ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
-  if (fd < 0) return 0;
-  if (!bind(fd, (void *)&name, size)) return fd;
-  int taken = errno == EADDRINUSE;
+// Out of the way of programs that close the three standard files and expect the next to get their numbers.
+static int above_standard(int fd) {
+  enum { FIRST = 3 };
+  if (fd < 0 || fd >= FIRST) return fd;
+  int other = fcntl(fd, F_DUPFD_CLOEXEC, FIRST);
   close(fd);
-  return taken ? -1 : 0;
+  return other;
 }
 
-void claim_back(int claim) {
-  if (claim > 0) close(claim);
+int claim_gpu(int device, struct claim *claim) {
+  struct sockaddr_un name;
+  struct stat is;
+  socklen_t size;
+  *claim = (struct claim){0};
+  int fd = name_of(device, &name, &size) ? above_standard(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) : -1;
+  if (fd < 0) return 1;
+  int refused = bind(fd, (void *)&name, size) ? errno : 0;
+  if (!refused && !fstat(fd, &is)) return *claim = (struct claim){fd, is.st_ino}, 1;
+  close(fd);
+  return refused != EADDRINUSE;
+}
+
+// A program that closes all files, as daemons do, has closed this one too, and its number may be that of another by now.
+void claim_back(struct claim *claim) {
+  struct stat is;
+  if (claim->fd && !fstat(claim->fd, &is) && S_ISSOCK(is.st_mode) && is.st_ino == claim->inode) close(claim->fd);
+  *claim = (struct claim){0};
 }

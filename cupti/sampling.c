@@ -40,6 +40,7 @@ enum {
   BATCHES_MAX = 1024, // 256 MiB: half a minute without anybody who takes them
   INDICES = 1024, // of reasons, as CUPTI numbers them
   RESTARTS = 8,
+  FAILURES = 20, // that many are no accident
 };
 
 enum state {
@@ -57,10 +58,11 @@ struct context {
   enum state state;
   int device;
   int leaving; // is about to be destroyed
-  int claim;   // of its GPU, see claim.c
+  struct claim claim; // of its GPU
   uint16_t reason_of[INDICES]; // 0: none, else 1 + 2 * its number, and one more for the part "not issued"
   struct cupti_sampling_data configured; // filled by CUPTI's worker, and by Disable
   int full, restarts;                    // the hardware's buffer was full
+  int failures;                          // to read, one after another
 };
 
 static struct {
@@ -95,9 +97,13 @@ static uint64_t now_ms(void) {
   return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
+// Not the place where a thread of the program is cancelled: it would take the lock with it.
 static void wait_until(pthread_cond_t *cond, uint64_t ms) {
   struct timespec t = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+  int before;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
   pthread_cond_timedwait(cond, &s.lock, &t);
+  pthread_setcancelstate(before, &before);
 }
 
 static void pause_ms(unsigned ms) {
@@ -207,11 +213,9 @@ static struct attempt set_reasons(struct context *c, uint32_t wanted[], size_t *
   return (struct attempt){"list the reasons of stalls", rc};
 }
 
-static struct attempt set_up(struct context *c) {
+static struct attempt set_options(struct context *c) {
   uint32_t wanted[2 * SAMPLING_REASONS_MAX], exponent = exponent_for(c->device);
   size_t n = 0;
-  uint32_t rc = simple(cupti_sampling.PCSamplingEnable, c->handle);
-  if (rc) return (struct attempt){"sample instructions", rc};
   struct attempt reasons = set_reasons(c, wanted, &n);
   if (reasons.rc) return reasons;
   struct cupti_sampling_setting settings[] = {
@@ -226,9 +230,17 @@ static struct attempt set_up(struct context *c) {
   };
   struct cupti_sampling_settings_params p = {sizeof p, NULL, c->handle, sizeof settings / sizeof *settings, settings};
   if (s.options.version < CUPTI_12_0) p.count--;
-  rc = cupti_sampling.PCSamplingSetConfigurationAttribute(&p);
+  uint32_t rc = cupti_sampling.PCSamplingSetConfigurationAttribute(&p);
   if (!rc) s.facts.exponent = exponent;
   return (struct attempt){"configure sampling", rc};
+}
+
+static struct attempt set_up(struct context *c) {
+  uint32_t rc = simple(cupti_sampling.PCSamplingEnable, c->handle);
+  if (rc) return (struct attempt){"sample instructions", rc};
+  struct attempt a = set_options(c);
+  if (a.rc) simple(cupti_sampling.PCSamplingDisable, c->handle); // it may know our memory by now
+  return a;
 }
 
 static int device_of(void *context) {
@@ -350,6 +362,12 @@ static void take(const struct context *c, struct cupti_sampling_data *d) {
   pthread_mutex_unlock(&s.lock);
 }
 
+static void refused(uint32_t rc, const char *doing) {
+  pthread_mutex_lock(&s.lock);
+  if (!s.facts.refused) s.facts.refused = rc, s.facts.refused_doing = doing;
+  pthread_mutex_unlock(&s.lock);
+}
+
 // Reads what a context has, and tells whether that was anything.
 static int read_context(struct context *c) {
   enum { ROUNDS = 64 };
@@ -360,7 +378,11 @@ static int read_context(struct context *c) {
     data.total_samples = data.dropped_samples = data.non_user_samples = 0;
     data.hardware_buffer_full = 0;
     uint32_t rc = cupti_sampling.PCSamplingGetData(&p);
-    if (rc && rc != RC_OUT_OF_MEMORY) return any;
+    if (rc && rc != RC_OUT_OF_MEMORY) {
+      if (++c->failures == FAILURES) refused(rc, "read samples");
+      return any;
+    }
+    c->failures = 0;
     if (rc == RC_OUT_OF_MEMORY) data.hardware_buffer_full = 1;
     c->full |= data.hardware_buffer_full;
     take(c, &data);
@@ -388,8 +410,7 @@ static void calls(int begin) {
 }
 
 static void give_back(struct context *c) {
-  claim_back(c->claim);
-  c->claim = 0;
+  claim_back(&c->claim);
 }
 
 // Whether another context of the same GPU is sampled. lock held.
@@ -412,8 +433,7 @@ static void ready(struct context *c) {
     s.facts.waiting++;
     return;
   }
-  c->claim = claim_gpu(device);
-  if (c->claim < 0) {
+  if (!claim_gpu(device, &c->claim)) {
     c->state = REFUSED;
     s.facts.claimed = 1;
     return;
@@ -573,6 +593,7 @@ static void *collect(void *unused) {
       wait_until(&s.wake, next);
     }
   }
+  pthread_cond_broadcast(&s.done); // nobody is answered any more
   pthread_mutex_unlock(&s.lock);
   return NULL;
 }
@@ -583,7 +604,15 @@ static void in_child(void) {
   atomic_store(&began, 0);
   for (int i = 0; i < CONTEXTS; i++) give_back(&s.contexts[i]);
 }
-static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
+
+static void once_only(void) {
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&s.wake, &monotonic);
+  pthread_cond_init(&s.done, &monotonic);
+  pthread_atfork(NULL, NULL, in_child);
+}
 
 static int start_thread(void) {
   sigset_t all, before;
@@ -597,16 +626,12 @@ static int start_thread(void) {
 
 int sampling_begin(const struct sampling_options *o) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_condattr_t monotonic;
-  pthread_once(&once, watch_forks);
-  pthread_mutex_init(&s.lock, NULL);
+  pthread_once(&once, once_only);
+  pthread_mutex_lock(&s.lock); // a callback of the session before may be at its end
   memset(s.contexts, 0, sizeof s.contexts);
   s.options = *o, s.quit = 0, s.wanted = 0, s.facts = (struct sampling_facts){0};
+  pthread_mutex_unlock(&s.lock);
   if (!data.pcs && !make_data(&data, PCS)) return RC_OUT_OF_MEMORY;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(&s.wake, &monotonic);
-  pthread_cond_init(&s.done, &monotonic);
   if (start_thread()) return RC_OUT_OF_MEMORY;
   atomic_fetch_add(&generation, 1);
   atomic_store(&began, 1);
@@ -617,7 +642,15 @@ int sampling_begin(const struct sampling_options *o) {
 static void ask(struct request *r, unsigned limit_ms) {
   uint64_t mine = ++r->asked, limit = now_ms() + limit_ms;
   pthread_cond_signal(&s.wake);
-  while (r->answered < mine && now_ms() < limit && atomic_load(&began)) wait_until(&s.done, limit);
+  while (r->answered < mine && now_ms() < limit && !s.quit && atomic_load(&began)) wait_until(&s.done, limit);
+}
+
+// Takes the lock, unless the session is over.
+static int enter(void) {
+  pthread_mutex_lock(&s.lock);
+  if (atomic_load(&began)) return 1;
+  pthread_mutex_unlock(&s.lock);
+  return 0;
 }
 
 static int any_context(void) {
@@ -627,16 +660,14 @@ static int any_context(void) {
 }
 
 void sampling_run(int on) {
-  if (!atomic_load(&began)) return;
-  pthread_mutex_lock(&s.lock);
+  if (!atomic_load(&began) || !enter()) return;
   s.wanted = on;
   if (any_context()) ask(&s.updates, CONFIGURE_LIMIT_MS);
   pthread_mutex_unlock(&s.lock);
 }
 
 void sampling_finish(void) {
-  if (!atomic_load(&began)) return;
-  pthread_mutex_lock(&s.lock);
+  if (!atomic_load(&began) || !enter()) return;
   if (any_context()) ask(&s.rests, 2 * FINISH_LIMIT_MS);
   pthread_mutex_unlock(&s.lock);
 }
@@ -686,12 +717,12 @@ static struct context *context_of(void *handle) {
 static void at_exit(void) {
   struct timespec limit;
   if (!atomic_exchange(&began, 0)) return;
-  pthread_mutex_lock(&s.lock);
+  clock_gettime(CLOCK_REALTIME, &limit);
+  limit.tv_sec++;
+  if (pthread_mutex_timedlock(&s.lock, &limit)) return; // a handler of a signal, which interrupted who has it, calls exit
   s.quit = 1;
   pthread_cond_signal(&s.wake);
   pthread_mutex_unlock(&s.lock);
-  clock_gettime(CLOCK_REALTIME, &limit);
-  limit.tv_sec++;
   pthread_timedjoin_np(s.thread, NULL, &limit);
 }
 
@@ -705,7 +736,7 @@ void sampling_context_used(void *handle) {
   if ((last.handle == handle && last.generation == now) || !handle || cupti_own_call || !atomic_load(&began)) return;
   last.handle = handle, last.generation = now;
   pthread_once(&once, watch_exit);
-  pthread_mutex_lock(&s.lock);
+  if (!enter()) return;
   struct context *c = context_of(handle);
   if (c && c->state == WAITING && !taken(c)) c->state = NEW, s.facts.waiting--;
   if (c && c->state == NEW) ask(&s.updates, CONFIGURE_LIMIT_MS);
@@ -714,8 +745,7 @@ void sampling_context_used(void *handle) {
 
 void sampling_before_context_goes(void *handle, int device) {
   int found = 0;
-  if (!atomic_load(&began) || cupti_own_call) return;
-  pthread_mutex_lock(&s.lock);
+  if (!atomic_load(&began) || cupti_own_call || !enter()) return;
   for (int i = 0; i < CONTEXTS; i++) {
     struct context *c = &s.contexts[i];
     if (in_use(c) && (handle ? c->handle == handle : c->device == device)) found = c->leaving = 1;
@@ -729,7 +759,7 @@ void sampling_context_gone(void *handle) {
   if (!atomic_load(&began) || cupti_own_call) return;
   uint64_t limit = now_ms() + FINISH_LIMIT_MS;
   atomic_fetch_add(&generation, 1);
-  pthread_mutex_lock(&s.lock);
+  if (!enter()) return;
   for (int i = 0; i < CONTEXTS; i++)
     if (s.contexts[i].state > GONE && s.contexts[i].handle == handle) s.contexts[i].state = GONE, give_back(&s.contexts[i]);
   while (s.calling && now_ms() < limit) wait_until(&s.done, limit); // CUPTI may be at its data
@@ -737,8 +767,7 @@ void sampling_context_gone(void *handle) {
 }
 
 void sampling_before_unload(void) {
-  if (!atomic_load(&began) || cupti_own_call || !atomic_load(&busy)) return;
-  pthread_mutex_lock(&s.lock);
+  if (!atomic_load(&began) || cupti_own_call || !atomic_load(&busy) || !enter()) return;
   if (any_context()) ask(&s.unloads, UNLOAD_LIMIT_MS);
   pthread_mutex_unlock(&s.lock);
 }

@@ -51,10 +51,13 @@ const char *code_intern(const char *text);
 
 // ---- claim.c ----
 
-// Claims a GPU for this process. Returns -1 if another process of ours has it, 0 where claims are not possible, and else
-// what claim_back takes.
-int claim_gpu(int device);
-void claim_back(int claim);
+struct claim {
+  int fd; // 0: none
+  uint64_t inode;
+};
+// Claims a GPU for this process; 0 if another process of ours has it. Where claims are not possible there is none.
+int claim_gpu(int device, struct claim *claim);
+void claim_back(struct claim *claim);
 
 // ---- sampling.c ----
 

@@ -60,7 +60,9 @@ static uint32_t reasons(struct cupti_sampling_reasons_params *p) {
   for (size_t i = 0; i < p->number; i++) p->indices[i] = (uint32_t)i, strcpy(p->names[i], names[i]);
   return 0;
 }
-static uint32_t configure(struct cupti_sampling_settings_params *p) { return (void)p, 0; }
+static uint32_t refusal; // of configurations
+static atomic_int slow;  // ms that one takes
+static uint32_t configure(struct cupti_sampling_settings_params *p) { return (void)p, usleep(1000 * (unsigned)atomic_load(&slow)), refusal; }
 static const uint64_t early[8] = {1, 2, 3}; // an image that was loaded before anybody looked: CUPTI has its own number for it
 enum { EARLY = 0x1eebf38b };
 // Of the second word it makes nothing: images that differ there are alike to CUPTI.
@@ -70,8 +72,10 @@ static uint32_t crc(struct cupti_crc_params *p) {
 }
 static uint32_t know_hash(cupti_crc_fn compute) { return compute ? 0 : 1; }
 static _Atomic uint64_t module = 1; // of the next samples
+static _Atomic uint32_t unreadable;
 
 static uint32_t get(struct cupti_sampling_data_params *p) {
+  if (unreadable) return unreadable;
   uint64_t n = atomic_exchange(&pending, 0);
   struct cupti_sampling_pc *pc = p->data->pcs;
   p->data->count = n != 0, p->data->total_samples = n;
@@ -199,6 +203,87 @@ static void claimed(void) {
   close(other);
 }
 
+static void begin(void) {
+  struct sampling_options o = {.mode = SAMPLING_CONTINUOUS, .version = CUPTI_13_0};
+  if (sampling_begin(&o)) exit(11);
+  sampling_run(1);
+}
+
+static void *launch(void *context) {
+  struct cuda_params_launch_kernel launch = {.function = (void *)0x77};
+  call(CBID_cuLaunchKernel, SITE_ENTER, context, &launch);
+  return NULL;
+}
+
+// Whoever waits for a sampler when the session ends goes on.
+static void ends_while_threads_wait(void) {
+  pthread_t first, second;
+  begin();
+  atomic_store(&slow, 300);
+  pthread_create(&first, NULL, launch, (void *)1);
+  usleep(50000);
+  pthread_create(&second, NULL, launch, (void *)3); // on the other GPU: its turn would come after the first's
+  usleep(50000);
+  sampling_end();
+  pthread_join(first, NULL), pthread_join(second, NULL);
+  atomic_store(&slow, 0);
+  launch((void *)5); // a callback that is late changes nothing
+}
+
+// A thread of the program that is cancelled while it waits takes no lock along.
+static void cancelled(void) {
+  pthread_t thread;
+  begin();
+  atomic_store(&slow, 100);
+  pthread_create(&thread, NULL, launch, (void *)1);
+  usleep(20000);
+  pthread_cancel(thread);
+  pthread_join(thread, NULL);
+  atomic_store(&slow, 0);
+  sampling_end();
+}
+
+// What was enabled is disabled again if it cannot be configured.
+static void refused(void) {
+  struct sampling_facts f;
+  int before = atomic_load(&enabled);
+  begin();
+  refusal = 1;
+  launch((void *)1);
+  refusal = 0;
+  sampling_facts(&f);
+  if (f.refused != 1 || strcmp(f.refused_doing, "configure sampling") || atomic_load(&enabled) != before) exit(13);
+  sampling_end();
+}
+
+// Samples that can never be read are told.
+static void unread(void) {
+  struct sampling_facts f = {0};
+  begin();
+  launch((void *)1);
+  unreadable = 7;
+  for (int i = 0; i < 200 && !f.refused; i++) sampling_finish(), sampling_facts(&f);
+  unreadable = 0;
+  sampling_end();
+  if (f.refused != 7 || strcmp(f.refused_doing, "read samples")) exit(14);
+}
+
+// The claim's file is not one of the standard ones, and is not closed once its number is another file's.
+static void claims(void) {
+  struct claim claim, other;
+  char name[] = "claimed-XXXXXX";
+  int file, standard = dup(0);
+  close(0);
+  if (!claim_gpu(0, &claim) || claim.fd < 3 || claim_gpu(0, &other)) exit(15);
+  if (dup2(standard, 0) || dup2(file = mkstemp(name), claim.fd) != claim.fd) exit(16);
+  unlink(name), close(file), file = claim.fd;
+  claim_back(&claim);
+  if (write(file, "mine", 4) != 4) exit(17);
+  close(file);
+  if (!claim_gpu(0, &claim) || !claim.fd) exit(18);
+  claim_back(&claim);
+}
+
 int main(void) {
   uint64_t samples = 0, not_issued = 0;
   pthread_t threads[THREADS];
@@ -220,6 +305,11 @@ int main(void) {
   sampling_facts(&f);
   early_function();
   claimed();
+  ends_while_threads_wait();
+  cancelled();
+  refused();
+  unread();
+  claims();
   printf("samples %s, half of them not issued: %s, reasons %u %s %s\n", samples == atomic_load(&made) ? "complete" : "missing",
          not_issued <= samples / 2 && not_issued > samples / 2 - 2000 ? "yes" : "no", f.reason_count, f.reasons[0], f.reasons[1]);
   return 0;

@@ -141,8 +141,12 @@ func completeTraces(w io.Writer, source string) {
 		fmt.Fprintf(w, "proton: warning: %s\n", problem)
 	}
 	if found.Processes > 0 {
-		fmt.Fprintf(w, "proton: completed the traces of %s in %s that ended without it: %s, %s\n", counted(found.Processes, "process"),
-			source, counted(found.Compilations, "compilation"), counted(found.Launches, "launch"))
+		lost := ""
+		if found.Lost > 0 {
+			lost = fmt.Sprintf(", %d lost", found.Lost)
+		}
+		fmt.Fprintf(w, "proton: completed the traces of %s in %s that ended without it: %s, %s%s\n", counted(found.Processes, "process"),
+			source, counted(found.Compilations, "compilation"), counted(found.Launches, "launch"), lost)
 	}
 }
 

@@ -154,11 +154,7 @@ func (s *sourceLines) appendFrame(out []byte, file string, line int, function st
 func (s *sourceLines) line(file string, line int) string {
 	lines, known := s.files[file]
 	if !known {
-		text, err := os.ReadFile(file)
-		if err == nil && s.size+len(text) <= maxSources {
-			lines = bytes.Split(text, []byte{'\n'})
-			s.size += len(text)
-		}
+		lines = s.read(file)
 		if s.files == nil {
 			s.files = map[string][][]byte{}
 		}
@@ -168,6 +164,20 @@ func (s *sourceLines) line(file string, line int) string {
 		return ""
 	}
 	return strings.ToValidUTF8(string(bytes.TrimSpace(lines[line-1])), "\uFFFD")
+}
+
+// read reads a file if it is one: a frame may name a pipe, as of `python /dev/stdin`, and what is in there is the program's.
+func (s *sourceLines) read(file string) [][]byte {
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() || int64(s.size)+info.Size() > maxSources {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	s.size += len(text)
+	return bytes.Split(text, []byte{'\n'})
 }
 
 // kind is the launch kind of arguments that were written for these bytes.

@@ -52,11 +52,19 @@ func (f *frame) UnmarshalJSON(text []byte) error {
 // maxFile is the size from which on TritonParse does not store a text.
 const maxFile = 10 << 20
 
+// completed is the record of an event.
+type completed struct {
+	line    []byte
+	counts  Counts
+	err     error // why there is none
+	besides error // what is missing of it
+}
+
 // complete makes the record of an event: reads the files, disassembles, stores the binary. It may take seconds.
-func (h header) complete(text []byte, sources *sourceLines) (line []byte, counts Counts, err error) {
+func (h header) complete(text []byte, sources *sourceLines) (c completed) {
 	var e event
 	if err := json.Unmarshal(text, &e); err != nil {
-		return nil, counts, fmt.Errorf("%w: an event: %v", errDamaged, err)
+		return completed{err: fmt.Errorf("%w: an event: %v", errDamaged, err)}
 	}
 	out := []byte(`{"event_type":`)
 	out = appendText(out, e.Type)
@@ -75,15 +83,16 @@ func (h header) complete(text []byte, sources *sourceLines) (line []byte, counts
 	out = append(out, `],"timestamp":"`...)
 	out = append(time.Unix(0, e.Nanos).UTC().AppendFormat(out, timestampForm), '"')
 	if e.Type == "compilation" {
-		counts.Compilations = 1
-		out = h.appendPayload(out, e)
+		c.counts.Compilations = 1
+		out, c.besides = h.appendPayload(out, e)
 	} else {
-		counts.Autotunes = 1
+		c.counts.Autotunes = 1
 	}
-	return append(out, "}\n"...), counts, nil
+	c.line = append(out, "}\n"...)
+	return c
 }
 
-func (h header) appendPayload(out []byte, e event) []byte {
+func (h header) appendPayload(out []byte, e event) ([]byte, error) {
 	out = append(append(out, `,"payload":{"metadata":`...), orElse(e.Metadata, "{}")...)
 	if len(e.PTInfo) > 2 {
 		out = append(append(out, `,"pt_info":`...), e.PTInfo...)
@@ -120,7 +129,8 @@ func (h header) appendPayload(out []byte, e event) []byte {
 		out = append(append(out, `,"python_source":`...), e.PythonSource...)
 	}
 	out = append(out, `},"goproton":{"version":1`...)
-	if image := h.storeBinary(binary); image != "" {
+	image, err := h.storeBinary(binary)
+	if image != "" {
 		out = append(append(out, `,"image":"`...), image...)
 		out = append(append(append(out, `","cubin":"cubins/`...), image...), filepath.Ext(binary)...)
 		out = append(out, '"')
@@ -128,7 +138,7 @@ func (h header) appendPayload(out []byte, e event) []byte {
 	if members := bytes.TrimSpace(e.Extension); len(members) > 2 {
 		out = append(append(out, ','), members[1:len(members)-1]...)
 	}
-	return append(out, '}')
+	return append(out, '}'), err
 }
 
 func (e event) binaryPath() string {
@@ -160,30 +170,39 @@ func readText(path string) string {
 }
 
 // storeBinary keeps a copy of a GPU binary: a trace that moves to another machine still has it. It returns the image's
-// name, "" if there is none to store.
-func (h header) storeBinary(path string) string {
+// name, "" if there is none to store, or no place.
+func (h header) storeBinary(path string) (string, error) {
 	if path == "" {
-		return ""
+		return "", nil
 	}
 	image, err := os.ReadFile(path)
 	if err != nil || len(image) == 0 {
-		return ""
+		return "", nil // Triton's cache may be cleared at any time
 	}
 	name := fmt.Sprintf("%016x", record.HashImage(image))
 	folder := filepath.Join(h.Options.Folder, "cubins")
 	target := filepath.Join(folder, name+filepath.Ext(path))
 	if _, err := os.Stat(target); err == nil {
-		return name
+		return name, nil
 	}
-	if os.MkdirAll(folder, 0o777) != nil {
-		return ""
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return "", binariesMissing(folder, err)
 	}
 	part := fmt.Sprintf("%s.%d.part", target, os.Getpid())
-	if os.WriteFile(part, image, 0o666) != nil || os.Rename(part, target) != nil {
-		_ = os.Remove(part)
-		return ""
+	err = os.WriteFile(part, image, 0o666)
+	if err == nil {
+		err = os.Rename(part, target)
 	}
-	return name
+	if err != nil {
+		_ = os.Remove(part)
+		return "", binariesMissing(folder, err)
+	}
+	return name, nil
+}
+
+// binariesMissing is one sentence for all binaries of a run, and so said once.
+func binariesMissing(folder string, err error) error {
+	return fmt.Errorf("store binaries in %s: %s: kernels are traced without; lines of machine code need them", folder, why(err))
 }
 
 // patience is how long a disassembly may take: nvdisasm of a large kernel takes seconds.

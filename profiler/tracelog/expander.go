@@ -121,6 +121,9 @@ func (x *expander) addEvent(c completed) {
 		x.out.add(c.line)
 		x.counts.add(c.counts)
 	}
+	if c.besides != nil {
+		x.problem(c.besides.Error())
+	}
 	x.done.Store(x.events)
 }
 
@@ -129,7 +132,14 @@ func (x *expander) flush(r *ring) {
 	if err := x.out.flush(); err != nil {
 		x.writingFailed(err)
 	}
+	x.sayRemoved()
 	x.commit(r)
+}
+
+func (x *expander) sayRemoved() {
+	if x.out.removed {
+		x.problem(fmt.Sprintf("%s was removed or moved while the program ran: what had been traced went with it", x.out.path()))
+	}
 }
 
 func (x *expander) commit(r *ring) {
@@ -175,4 +185,5 @@ func (x *expander) finish(r *ring) {
 	if err := x.out.end(); err != nil {
 		x.writingFailed(err)
 	}
+	x.sayRemoved()
 }

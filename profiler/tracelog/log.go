@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -27,12 +28,6 @@ type Log struct {
 	done       chan struct{}
 
 	expander expander // of the writing goroutine
-}
-
-type completed struct {
-	line   []byte
-	counts Counts
-	err    error
 }
 
 // Begin opens the trace of this process. What goes wrong later is said once, through complain.
@@ -138,9 +133,9 @@ func (l *Log) completeEvents() {
 				return
 			}
 		}
-		line, counts, err := l.safely(text, &sources)
+		c := l.safely(text, &sources)
 		select {
-		case l.completed <- completed{line, counts, err}:
+		case l.completed <- c:
 		case <-l.stop:
 			return
 		}
@@ -148,10 +143,10 @@ func (l *Log) completeEvents() {
 }
 
 // safely keeps a bug of ours out of the workload.
-func (l *Log) safely(text []byte, sources *sourceLines) (line []byte, counts Counts, err error) {
+func (l *Log) safely(text []byte, sources *sourceLines) (c completed) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("BUG: completing a compilation: %v; please report this", p)
+			c.err = fmt.Errorf("BUG: completing a compilation: %v; please report this", p)
 		}
 	}()
 	return l.header.complete(text, sources)
@@ -204,7 +199,9 @@ func (l *Log) End(patience time.Duration) Counts {
 		time.Sleep(time.Millisecond)
 	}
 	close(l.stop)
-	<-l.done
+	if !l.waitWritten() {
+		return l.leaveUnwritten()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := &l.expander
@@ -228,6 +225,44 @@ func (l *Log) End(patience time.Duration) Counts {
 	l.ring.close(left == 0)
 	status{Counts: e.counts, Problems: e.problems}.write(l.header.Options.Status, l.header.PID)
 	return e.counts
+}
+
+// writePatience is how long a single write may take at the end.
+var writePatience = 5 * time.Second
+
+// waitWritten waits until all is written, as long as something is.
+func (l *Log) waitWritten() bool {
+	for {
+		before := atomic.LoadUint64(l.ring.word(atRead))
+		select {
+		case <-l.done:
+			return true
+		case <-time.After(writePatience):
+		}
+		if !l.finished() && atomic.LoadUint64(l.ring.word(atRead)) == before {
+			return false
+		}
+	}
+}
+
+func (l *Log) finished() bool {
+	select {
+	case <-l.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// leaveUnwritten lets the program end although the file system does not answer. Files and memory stay as they are, in use by
+// the writing goroutine; once the process is gone, they are Recover's.
+func (l *Log) leaveUnwritten() Counts {
+	what := fmt.Sprintf("the trace is not written yet, and %s does not answer: `proton trace info %[1]s` completes it when it does", l.header.Options.Folder)
+	l.complain("trace: " + what)
+	c := l.ring.last()
+	counts := Counts{Launches: int64(c.Launches), Compilations: int64(c.Others >> 32), Autotunes: int64(c.Others & 0xFFFFFFFF)}
+	status{Counts: counts, Problems: []string{what}}.write(l.header.Options.Status, l.header.PID)
+	return counts
 }
 
 // settled says whether all events have been completed.

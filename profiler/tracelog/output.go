@@ -19,7 +19,9 @@ type output struct {
 	rank   int64
 
 	file      *os.File
-	size      int64 // of the file
+	is        os.FileInfo // of the file, to know it by
+	removed   bool        // by somebody else, at least once
+	size      int64       // of the file
 	encoder   *zstd.Encoder
 	frameOpen bool
 	pending   []byte // expanded and not compressed yet
@@ -68,9 +70,17 @@ func (o *output) path() string {
 	return filepath.Join(o.header.Options.Folder, o.header.outputName(o.rank))
 }
 
+// open finds the file there, or begins it: programs tidy the folder that they write into, even after they began.
 func (o *output) open() error {
-	if o.file != nil {
+	if o.file != nil && o.isThere() {
 		return nil
+	}
+	if o.file != nil {
+		_ = o.file.Close()
+		o.file, o.frameOpen = nil, false
+	}
+	if err := os.MkdirAll(o.header.Options.Folder, 0o777); err != nil {
+		return err
 	}
 	file, err := os.OpenFile(o.path(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
@@ -81,8 +91,15 @@ func (o *output) open() error {
 		_ = file.Close()
 		return err
 	}
-	o.file, o.size = file, info.Size()
+	o.file, o.is, o.size = file, info, info.Size()
 	return nil
+}
+
+func (o *output) isThere() bool {
+	now, err := os.Stat(o.path())
+	there := err == nil && os.SameFile(o.is, now)
+	o.removed = o.removed || !there
+	return there
 }
 
 // Write puts bytes into the file as they are.
@@ -159,6 +176,7 @@ func (o *output) end() error {
 		return nil
 	}
 	var err error
+	o.isThere()
 	if o.frameOpen {
 		_, err = o.Write(endOfFrame)
 		o.frameOpen = false
@@ -172,11 +190,16 @@ var _ io.Writer = (*output)(nil)
 
 // why says what an error of writing means to the reader of the sentence.
 func why(err error) string {
+	var of *fs.PathError // its path is in the sentence
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
 		return "the disk is full"
 	case errors.Is(err, syscall.EDQUOT):
 		return "the disk quota is used up"
+	case errors.Is(err, syscall.EFBIG):
+		return "no file may be larger (ulimit -f)"
+	case errors.As(err, &of):
+		return of.Err.Error()
 	}
 	return err.Error()
 }

@@ -69,6 +69,9 @@ func recoverOne(path string) (counts Counts, problems []string, err error) {
 	if err != nil {
 		return counts, nil, err
 	}
+	if d.header.alive() {
+		return counts, nil, errInUse
+	}
 	d.header.Options.Folder = filepath.Dir(path) // it may have moved
 	x := expander{header: d.header, dictionary: &dictionary{values: d.values}, out: output{header: d.header}}
 	before := r.last()
@@ -77,8 +80,7 @@ func recoverOne(path string) (counts Counts, problems []string, err error) {
 	}
 	var sources sourceLines
 	for _, text := range d.events[x.events:] {
-		line, counts, err := x.header.complete(text, &sources)
-		x.addEvent(completed{line, counts, err})
+		x.addEvent(x.header.complete(text, &sources))
 	}
 	x.drain(r)
 	x.counts.Lost += r.lost()

@@ -26,9 +26,10 @@ type Service struct {
 	Complain func(string)      // one line for the program's standard error
 	Register func(Kind) uint32 // gives a kind its number in the profile; nil = there is no profile to tell
 
-	life sync.Mutex // held while a trace begins or ends: the next one must not find the files of the last
-	mu   sync.Mutex // guards log; taken after life
-	log  *Log
+	life  sync.Mutex // held while a trace begins or ends: the next one must not find the files of the last
+	mu    sync.Mutex // guards log; taken after life
+	log   *Log
+	stuck *Log // whose end was not waited for; guarded by life
 }
 
 // Ours says whether a control call is one of this service's.
@@ -74,6 +75,9 @@ func (s *Service) begin(request []byte) ([]byte, error) {
 	if s.log != nil {
 		return nil, fmt.Errorf("a trace is being written into %s already: call goproton.trace.finalize first", s.log.header.Options.Folder)
 	}
+	if s.stuck != nil && !s.stuck.finished() {
+		return nil, fmt.Errorf("the trace before this one is still being written: %s does not answer", s.stuck.header.Options.Folder)
+	}
 	log, err := Begin(o, s.Complain)
 	if err != nil {
 		return nil, err
@@ -101,7 +105,11 @@ func (s *Service) end(log *Log, request []byte) ([]byte, error) {
 	if !first { // another thread ends it
 		return nil, errNotBegun
 	}
-	return json.Marshal(log.End(time.Duration(p.Seconds * float64(time.Second))))
+	counts := log.End(time.Duration(p.Seconds * float64(time.Second)))
+	if !log.finished() {
+		s.stuck = log
+	}
+	return json.Marshal(counts)
 }
 
 // kind gives the launch kind of a record its number.

@@ -32,6 +32,7 @@ type Options struct {
 type header struct {
 	Version int     `json:"version"`
 	PID     int     `json:"pid"`
+	Started uint64  `json:"started"` // when the process was, in the kernel's ticks
 	Host    string  `json:"host"`
 	User    string  `json:"user"`
 	Options Options `json:"options"`
@@ -63,7 +64,7 @@ func (h header) spoolName(what string) string {
 }
 
 func newHeader(o Options) header {
-	h := header{Version: formatVersion, PID: os.Getpid(), Host: hostLabel(), User: os.Getenv("USER"), Options: o}
+	h := header{Version: formatVersion, PID: os.Getpid(), Started: started(os.Getpid()), Host: hostLabel(), User: os.Getenv("USER"), Options: o}
 	if h.User == "" {
 		h.User = "unknown"
 	}

@@ -382,7 +382,7 @@ func TestALivingProcessIsLeftAlone(t *testing.T) {
 	folder := t.TempDir()
 	l := begin(t, Options{Folder: folder, Compression: "none"})
 	defer l.End(time.Second)
-	out := lockedByAnother(t, l.ring.file.Name())
+	out := another(t, "TestLockHelper", l.ring.file.Name())
 	if !strings.Contains(out, "locked") {
 		t.Errorf("another process finds the ring %q", out)
 	}

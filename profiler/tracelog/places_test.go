@@ -1,0 +1,186 @@
+package tracelog
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Places that a trace cannot be written to, or not any more.
+
+// sayings are what a Log says, from several goroutines.
+type sayings struct {
+	sync.Mutex
+	all []string
+}
+
+func (s *sayings) complain(what string) {
+	s.Lock()
+	defer s.Unlock()
+	s.all = append(s.all, what)
+}
+
+func beginIn(t *testing.T, o Options) (*Log, *sayings) {
+	t.Helper()
+	t.Setenv("USER", "me")
+	said := new(sayings)
+	l, err := Begin(o, said.complain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, said
+}
+
+func pipe(t *testing.T, path string) string {
+	t.Helper()
+	if err := syscall.Mkfifo(path, 0o666); err != nil {
+		t.Skip(err)
+	}
+	return path
+}
+
+// What is in a pipe is the program's, and reading it could take for ever.
+func TestSourcesThatAreNoFiles(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "x.py")
+	if err := os.WriteFile(file, []byte("one\n  two\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var s sourceLines
+	for path, want := range map[string]string{file: "two", pipe(t, filepath.Join(folder, "pipe")): "", folder: "", "/dev/zero": ""} {
+		if got := s.line(path, 2); got != want {
+			t.Errorf("%s:2 is %q, want %q", path, got, want)
+		}
+	}
+}
+
+// A file system that does not answer, as one of a network can, must not keep the program from ending.
+func TestAFileSystemThatDoesNotAnswer(t *testing.T) {
+	folder, statusFolder := t.TempDir(), t.TempDir()
+	before := writePatience
+	writePatience = 50 * time.Millisecond
+	defer func() { writePatience = before }()
+	said := new(sayings)
+	s := Service{Complain: said.complain}
+	t.Setenv("USER", "me")
+	call := func(method string, params any) (string, error) {
+		request, _ := json.Marshal(params)
+		answer, err := s.Call(method, request)
+		return string(answer), err
+	}
+	o := Options{Folder: folder, Compression: "none", Status: statusFolder}
+	if _, err := call("trace.begin", o); err != nil {
+		t.Fatal(err)
+	}
+	l := s.log
+	out := pipe(t, filepath.Join(folder, l.header.outputName(noRank))) // opening it waits for a reader
+	p := producer{log: l}
+	p.launch(t, 1)
+	answer, err := call("trace.end", map[string]float64{"patience": 0})
+	if err != nil || !strings.Contains(answer, `"launches":0`) {
+		t.Errorf("%s, %v", answer, err)
+	}
+	if len(said.all) != 1 || !strings.Contains(said.all[0], "does not answer") {
+		t.Errorf("said %q", said.all)
+	}
+	if sum, err := ReadSummary(statusFolder); err != nil || len(sum.Problems) != 1 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	if _, err := call("trace.begin", o); err == nil || !strings.Contains(err.Error(), "still being written") {
+		t.Errorf("another one: %v", err)
+	}
+	reader, err := os.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-l.done
+	_ = reader.Close()
+	if _, err := call("trace.begin", Options{Folder: t.TempDir(), Compression: "none"}); err != nil {
+		t.Errorf("another one, when it answers again: %v", err)
+	}
+	if _, err := call("trace.end", map[string]float64{"patience": 0}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Programs tidy the folder that they write into, even after they began: what comes afterwards is written, and the rest told.
+func TestAFolderThatIsRemoved(t *testing.T) {
+	for _, compression := range []string{"zstd", "gzip", "none"} {
+		folder := filepath.Join(t.TempDir(), "traces")
+		l, said := beginIn(t, Options{Folder: folder, Compression: compression})
+		p := producer{log: l}
+		p.launch(t, 1)
+		for l.ring.last().Launches == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		if err := os.RemoveAll(folder); err != nil {
+			t.Fatal(err)
+		}
+		p.launch(t, 2)
+		p.launch(t, 3)
+		l.End(time.Second)
+		if n := len(records(t, folder)); n != 2 {
+			t.Errorf("%s: %d launches, want the two that came afterwards", compression, n)
+		}
+		if len(said.all) != 1 || !strings.Contains(said.all[0], "was removed or moved") {
+			t.Errorf("%s: said %q", compression, said.all)
+		}
+	}
+}
+
+func TestAFolderThatIsRemovedAtTheEnd(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "traces")
+	l, said := beginIn(t, Options{Folder: folder, Compression: "zstd"})
+	p := producer{log: l}
+	p.launch(t, 1)
+	for l.ring.last().Launches == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	l.End(time.Second)
+	if len(said.all) != 1 || !strings.Contains(said.all[0], "was removed or moved") {
+		t.Errorf("said %q", said.all)
+	}
+}
+
+func TestBinariesThatCannotBeStored(t *testing.T) {
+	folder := t.TempDir()
+	l, said := beginIn(t, Options{Folder: folder, Compression: "none"})
+	if err := os.WriteFile(filepath.Join(folder, "cubins"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cubin := filepath.Join(t.TempDir(), "k.cubin")
+	if err := os.WriteFile(cubin, []byte("binary"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		l.Event(fmt.Appendf(nil, `{"event_type":"compilation","files":[{"name":"k.cubin","path":%q}],"binary":"k.cubin"}`, cubin))
+	}
+	if counts := l.End(time.Second); counts.Compilations != 2 {
+		t.Errorf("%+v", counts)
+	}
+	if len(said.all) != 1 || !strings.Contains(said.all[0], "store binaries in") || strings.Count(said.all[0], "cubins") != 1 {
+		t.Errorf("said %q", said.all)
+	}
+}
+
+func TestWhy(t *testing.T) {
+	got := []string{}
+	for _, code := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS} {
+		got = append(got, why(&fs.PathError{Op: "write", Path: "/p", Err: code}))
+	}
+	want := []string{"the disk is full", "the disk quota is used up", "no file may be larger (ulimit -f)", "read-only file system"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}

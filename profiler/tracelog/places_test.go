@@ -184,3 +184,14 @@ func TestWhy(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// What a process said of itself is kept when another completes its trace.
+func TestProblemsOfAProcessStay(t *testing.T) {
+	folder := t.TempDir()
+	status{Problems: []string{"one", "two"}}.write(folder, 7)
+	status{Counts: Counts{Launches: 3}, Problems: []string{"two", "three"}}.write(folder, 7)
+	sum, err := ReadSummary(folder)
+	if err != nil || sum.Launches != 3 || sum.Processes != 1 || !slices.Equal(sum.Problems, []string{"one", "two", "three"}) {
+		t.Errorf("%+v, %v", sum, err)
+	}
+}

@@ -114,12 +114,17 @@ type status struct {
 	Problems []string `json:"problems"`
 }
 
+// write replaces what the process said before, but for its problems.
 func (s status) write(folder string, pid int) {
 	if folder == "" {
 		return
 	}
-	text, _ := json.Marshal(s)
 	path := filepath.Join(folder, fmt.Sprintf("%d.trace", pid))
+	var before status
+	if text, err := os.ReadFile(path); err == nil && json.Unmarshal(text, &before) == nil {
+		s.Problems = withAll(before.Problems, s.Problems)
+	}
+	text, _ := json.Marshal(s)
 	if os.WriteFile(path+".part", text, 0o666) == nil {
 		_ = os.Rename(path+".part", path) // failing to tell is not worth a word: the trace is what counts
 	}
@@ -143,13 +148,19 @@ func ReadSummary(folder string) (Summary, error) {
 		}
 		sum.Processes++
 		sum.add(one.Counts)
-		for _, problem := range one.Problems {
-			if !slices.Contains(sum.Problems, problem) { // ranks of one job share their problems
-				sum.Problems = append(sum.Problems, problem)
-			}
-		}
+		sum.Problems = withAll(sum.Problems, one.Problems) // ranks of one job share theirs
 	}
 	return sum, nil
+}
+
+// withAll adds what is not among them yet.
+func withAll(problems, more []string) []string {
+	for _, problem := range more {
+		if !slices.Contains(problems, problem) {
+			problems = append(problems, problem)
+		}
+	}
+	return problems
 }
 
 // errDamaged is anything in a spool that a crash cannot have made.

@@ -31,6 +31,8 @@ def begin(config: dict[str, Any]) -> None:
     Args:
         config: PROTON_RUN_CONFIG, decoded.
     """
+    if not _is_main_interpreter():
+        return  # the session is the process's, and would end with this interpreter
     command = _command()
     if any(_RESOURCE_TRACKER in word for word in command):
         return
@@ -46,6 +48,18 @@ def begin(config: dict[str, Any]) -> None:
     _begin_session(config, command)
 
 
+def _is_main_interpreter() -> bool:
+    # Each interpreter of a process runs sitecustomize. The module that tells them apart takes up to 10 ms to import.
+    import _signal
+    try:
+        before = _signal.set_wakeup_fd(-1)
+    except ValueError:
+        return False
+    if before != -1:
+        _signal.set_wakeup_fd(before)
+    return True
+
+
 def _begin_session(config: dict[str, Any], command: list[str]) -> None:
     try:
         native = _library.load()
@@ -58,6 +72,7 @@ def _begin_session(config: dict[str, Any], command: list[str]) -> None:
     if session is None:
         return
     if config.get("trace"):
+        flags.command_line_trace = True
         # Not before Triton is there: most processes of a program have nothing to trace.
         _imports.when_imported("triton", lambda: _begin_trace(config, command))
     flags.profiling_on = True
@@ -75,10 +90,12 @@ def _end_before_exit(config: dict[str, Any], command: list[str], pid: int) -> No
 
     @wraps(leave)
     def _exit(status: int) -> Any:
-        if os.getpid() == pid:
-            flush_tensors()
-        _end(config, command, pid)
-        leave(status)
+        try:
+            if os.getpid() == pid:
+                flush_tensors()
+            _end(config, command, pid)
+        finally:
+            leave(status)
 
     os._exit = _exit
 
@@ -86,7 +103,7 @@ def _end_before_exit(config: dict[str, Any], command: list[str], pid: int) -> No
 def _begin_trace(config: dict[str, Any], command: list[str]) -> None:
     try:
         from . import trace
-        trace.begin_for_run(config["trace"], config.get("status") or "")
+        trace.begin_for_run(**config["trace"], status=config.get("status") or "")
     except Exception as error:
         _report_trace(config, str(error))
 
@@ -104,10 +121,13 @@ def _report_trace(config: dict[str, Any], problem: str) -> None:
         print(f"goproton: nothing is traced: {problem}", file=sys.stderr)
 
 
-def _end_trace() -> None:
+def _end_trace(config: dict[str, Any]) -> None:
     module = sys.modules.get(__package__ + ".trace")
-    if module is not None:
-        module.finalize(_PATIENCE)
+    try:
+        if module is not None:
+            module.end_for_run(_PATIENCE)
+    except BaseException as error:  # the profile is yet to be written, also if the user does not want to wait any longer
+        _report_trace(config, f"the trace was not ended: {error!r}; what is left of it was completed afterwards")
 
 
 def _hook(config: dict[str, Any], command: list[str], session: int) -> None:
@@ -124,7 +144,7 @@ def _end(config: dict[str, Any], command: list[str], pid: int) -> None:
     done = allocate_lock()
     done.acquire()
 
-    _end_trace()
+    _end_trace(config)
 
     def write() -> None:
         try:

@@ -29,6 +29,9 @@ class Carrier:
     def __call__(self, grid: Any, metadata: Any, arguments: Any) -> dict:
         return {}
 
+    def __reduce__(self) -> Any:
+        return type(None), ()  # a function that is copied, or sent to another process, is the user's, without us
+
 
 class Allowed:
     """Which kernels are traced: patterns as of a shell, with commas between; None for all."""
@@ -51,6 +54,7 @@ class Events:
 
     def __init__(self, allowed: Allowed, whole_file: bool, launches: bool) -> None:
         self._allowed, self._whole_file, self._launches = allowed, whole_file, launches
+        self.over = False  # may be called still: knobs that tests set back have us in them again
         self._carrier = Carrier()
         self._carrying: list[Any] = []
         self._uses: dict[int, tuple[ref, dict[str, Any]]] = {}
@@ -62,7 +66,7 @@ class Events:
         """knobs.compilation.listener."""
         try:
             fn = getattr(src, "fn", None)
-            if _library.forked() or not self._allowed(_name(fn)):
+            if self.over or _library.forked() or not self._allowed(_name(fn)):
                 return
             if self._launches:
                 self.carry(fn)
@@ -75,7 +79,7 @@ class Events:
         """knobs.runtime.jit_post_compile_hook, which Inductor calls for kernels that it compiled."""
         try:
             function = getattr(fn, "jit_function", fn)
-            if self._launches and self._allowed(_name(function)):
+            if self._launches and not self.over and self._allowed(_name(function)):
                 self.carry(function, inductor_args)
         except Exception as error:
             complain(f"launches of a kernel are missing: {error!r}")
@@ -84,7 +88,7 @@ class Events:
         """knobs.autotuning.listener."""
         try:
             name = fn.fn.__name__
-            if not self._allowed(name):
+            if self.over or _library.forked() or not self._allowed(name):
                 return
             members = {
                 "kernel_name": name, "cache_key": fn.cache_key, "best_config": str(best_config),

@@ -19,8 +19,9 @@ class Slot:
         self._before = present
         self._put: Any = None
         if self._chain is not None:
-            # In front: the arguments of a launch are there until the first hook evaluates the metadata.
-            self._chain.calls.insert(0, ours)
+            # In front: the arguments of a launch are there until the first hook evaluates the metadata. A new list, as another
+            # thread may be going through this one.
+            self._chain.calls = [ours, *self._chain.calls]
         else:
             self._put = ours if present is None else _Both(ours, present)
             setattr(holder, name, self._put)
@@ -33,8 +34,7 @@ class Slot:
     def leave(self) -> None:
         """Takes ours out, leaving what others did."""
         if self._chain is not None:
-            if self._ours in self._chain.calls:
-                self._chain.calls.remove(self._ours)
+            self._chain.calls = [one for one in self._chain.calls if one is not self._ours]
         elif self.alive():
             setattr(self._holder, self.name, self._before)
         elif isinstance(self._put, _Both):

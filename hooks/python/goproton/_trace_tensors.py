@@ -5,9 +5,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import math
 import os
 import sys
-from _thread import _local
+import zlib
+from _thread import _local, get_ident
+from contextlib import ExitStack
 
 from ._trace_values import compact, plain, say
 
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 
 _COMPRESS_FROM = 1 << 20
 _LEVEL = 4
+_SAMPLE = 64 << 10
+_WORTH_IT = 0.75  # gzip takes 25 times as long as the hash, and leaves 93 % of random numbers
 
 
 class Tensors:
@@ -57,11 +62,11 @@ class _Launch(_local):
 def _statistics(tensor: Any) -> dict[str, Any]:
     try:
         import torch
-        import warnings
-        values = tensor.float()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of one element there is no deviation
-            four = torch.stack([values.min(), values.max(), values.mean(), values.std()]).tolist()  # one wait, not four
+        with _aside():
+            values = tensor.detach().float()
+            mean = values.mean()
+            deviation = values.std() if values.numel() > 1 else mean * math.nan  # which torch says too, with a warning
+            four = torch.stack([values.min(), values.max(), mean, deviation]).tolist()  # one wait, not four
     except Exception as error:
         return {"tensor_capture_error": str(error)}
     return dict(zip(("min", "max", "mean", "std"), map(plain, four)))
@@ -111,10 +116,10 @@ class Blobs:
         path = self._stored.get(name)
         again = path is not None and os.path.exists(path)
         if not again:
-            packed = gzip.compress(data, _LEVEL) if len(data) >= _COMPRESS_FROM else data
+            packed = gzip.compress(data, _LEVEL) if _compresses(data) else data
             if self._bytes + len(packed) > self._quota:
                 return self._stop(f"Storage quota would be exceeded: {(self._bytes + len(packed)) / 1024**3:.2f}GB > {self._quota / 1024**3:.2f}GB limit")
-            path = self._write(name, packed, ".bin.gz" if len(data) >= _COMPRESS_FROM else ".bin")
+            path = self._write(name, packed, ".bin" if packed is data else ".bin.gz")
             self._bytes += len(packed)
             self._stored[name] = path
         disk = os.path.getsize(path)
@@ -129,7 +134,7 @@ class Blobs:
         folder = os.path.join(self._folder, name[:2])
         path = os.path.join(folder, name + suffix)
         os.makedirs(folder, exist_ok=True)
-        part = os.path.join(folder, f".tmp_{name}_{os.getpid()}")
+        part = os.path.join(folder, f".tmp_{name}_{os.getpid()}_{get_ident()}")  # two threads may have the same tensor
         try:
             with open(part, "wb") as file:
                 file.write(data)
@@ -156,15 +161,36 @@ def _failed(reason: str) -> dict[str, Any]:
     return {"error": reason, "tensor_hash": None}
 
 
+def _compresses(data: bytes) -> bool:
+    """Whether data are worth the time that packing takes, by a piece from their middle."""
+    if len(data) < _COMPRESS_FROM:
+        return False
+    sample = data[len(data) // 2:][:_SAMPLE]
+    return len(zlib.compress(sample, 1)) < _WORTH_IT * len(sample)
+
+
 def _saved(tensor: Any) -> bytes:
     import torch
-    # A copy from the GPU has just the elements of a view. A view in the host's memory would bring all of its storage.
-    copy = tensor.detach().cpu()
-    if copy.device == tensor.device and copy.untyped_storage().nbytes() > copy.numel() * copy.element_size():
-        copy = copy.clone()
-    out = io.BytesIO()
-    torch.save(copy, out)
+    with _aside():
+        # A copy from the GPU has just the elements of a view. A view in the host's memory would bring all of its storage.
+        copy = tensor.detach().cpu()
+        if copy.device == tensor.device and copy.untyped_storage().nbytes() > copy.numel() * copy.element_size():
+            copy = copy.clone()
+        out = io.BytesIO()
+        torch.save(copy, out)
     return out.getvalue()
+
+
+def _aside() -> ExitStack:
+    """Keeps our own operators out of what a program has put around its own: gradients, and modes that count or replace them."""
+    torch = sys.modules["torch"]
+    dispatch = sys.modules.get("torch.utils._python_dispatch")
+    stack = ExitStack()
+    for holder, name in (torch, "no_grad"), (torch._C, "DisableTorchFunction"), (dispatch, "_disable_current_modes"):
+        enter = getattr(holder, name, None)  # the last two are torch's own, and have not always been there
+        if enter is not None:
+            stack.enter_context(enter())
+    return stack
 
 
 def _benchmarking() -> bool:

@@ -7,6 +7,8 @@ import math
 import sys
 from enum import Enum
 
+from ._trace_outline import holds_tensors, is_tensor, outline
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -86,11 +88,6 @@ def _is_dtype(type_: type) -> bool:
     return _has_base(type_, "dtype", "triton.language")
 
 
-def _is_tensor(type_: type) -> bool:
-    tensor = getattr(sys.modules.get("torch"), "Tensor", None)
-    return tensor is not None and issubclass(type_, tensor)
-
-
 def _is_descriptor(type_: type) -> bool:
     return type_.__name__ == "TensorDescriptor" and "triton" in type_.__module__
 
@@ -101,7 +98,7 @@ def _is_kernels_wrapper(type_: type) -> bool:
 
 def classify(type_: type) -> int:
     """What the native side does with arguments of this type."""
-    if _is_tensor(type_):
+    if is_tensor(type_):
         return _TENSOR
     if _is_descriptor(type_):
         return _DESCRIPTOR
@@ -110,31 +107,9 @@ def classify(type_: type) -> int:
     return _TEXT
 
 
-def _shown(value: Any) -> str:
-    """str(value). Tensors in tuples are not printed: that would copy them from the GPU and wait, at each launch."""
-    if type(value) in (tuple, list) and _holds_tensors(value):
-        parts = ", ".join(map(_shown_inside, value)) + ("," if type(value) is tuple and len(value) == 1 else "")
-        return f"({parts})" if type(value) is tuple else f"[{parts}]"
-    return str(value)
-
-
-def _shown_inside(value: Any) -> str:
-    if _is_tensor(type(value)):
-        return f"Tensor(shape={tuple(value.shape)}, dtype={value.dtype}, device={str(value.device)!r})"
-    return _shown(value) if type(value) in (tuple, list) else repr(value)
-
-
 def _without_contents(value: Any) -> Any:
     """A list of sizes, of which some may be computed on the GPU: to print those would be to wait for it."""
-    if isinstance(value, list):
-        return [_shown_inside(one) if _is_tensor(type(one)) else one for one in value]
-    return value
-
-
-def _holds_tensors(value: Any, depth: int = 0) -> bool:
-    if type(value) in (tuple, list) and depth < 8:
-        return any(_holds_tensors(one, depth + 1) for one in value)
-    return _is_tensor(type(value))
+    return [outline(one) if is_tensor(type(one)) else one for one in value] if isinstance(value, list) else value
 
 
 class Describer:
@@ -163,7 +138,7 @@ class Describer:
     def description(self, value: Any) -> dict[str, Any]:
         """What TritonParse writes of an argument."""
         type_ = type(value)
-        if _is_tensor(type_):
+        if is_tensor(type_):
             return self._tensor(value)
         if _is_kernels_wrapper(type_):
             return self._wrapper(value)
@@ -173,7 +148,7 @@ class Describer:
             return {"type": type_.__name__, "value": plain(value)}
         if isinstance(value, str):
             return {"type": "str", "value": value, "length": len(value)}
-        shown = _shown(value)
+        shown = outline(value) if holds_tensors(value) else str(value)
         return {"type": type_.__name__, "repr": shown if len(shown) <= _LONGEST else shown[:_LONGEST] + "..."}
 
     def _tensor(self, value: Any) -> dict[str, Any]:
@@ -199,7 +174,7 @@ class Describer:
         kind = type(value).__name__
         info: dict[str, Any] = {"type": f"triton_kernels.tensor.{kind}"}
         if kind == "Storage":
-            if _is_tensor(type(getattr(value, "data", None))):
+            if is_tensor(type(getattr(value, "data", None))):
                 info["data"] = self._tensor(value.data)
             if hasattr(value, "layout"):
                 info["layout"] = plain(value.layout)
@@ -213,7 +188,7 @@ class Describer:
 
     def _descriptor(self, value: Any) -> dict[str, Any]:
         info: dict[str, Any] = {"type": "TensorDescriptor"}
-        if _is_tensor(type(getattr(value, "base", None))):
+        if is_tensor(type(getattr(value, "base", None))):
             info["base"] = self._tensor(value.base)
         for name in ("shape", "strides", "block_shape"):
             if hasattr(value, name):

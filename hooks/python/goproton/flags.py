@@ -1,4 +1,4 @@
-"""Process-wide switches, the same three that ``triton.profiler.flags`` has."""
+"""Process-wide switches: the three that ``triton.profiler.flags`` has, and one of ours."""
 
 
 class Flags:
@@ -8,14 +8,16 @@ class Flags:
         profiling_on: a session was started and not all were finalized.
         instrumentation_on: kernels are compiled with intra-kernel records (never, in this version).
         command_line: ``proton run`` owns the session; the script's own start and finalize are ignored.
+        command_line_trace: ``proton run --trace`` owns the TritonParse trace; the script's own is ignored.
     """
 
-    __slots__ = ("profiling_on", "instrumentation_on", "command_line")
+    __slots__ = ("profiling_on", "instrumentation_on", "command_line", "command_line_trace")
 
     def __init__(self, profiling_on: bool = False, instrumentation_on: bool = False, command_line: bool = False) -> None:
         self.profiling_on = profiling_on
         self.instrumentation_on = instrumentation_on
         self.command_line = command_line
+        self.command_line_trace = False
 
     def __repr__(self) -> str:
         return (f"Flags(profiling_on={self.profiling_on}, instrumentation_on={self.instrumentation_on}, "

@@ -19,6 +19,7 @@ import sys
 
 from . import _imports, _library
 from ._trace_slots import Slot
+from .flags import flags
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ _LAUNCHES = {False: 0, "none": 0, True: 1, "all": 1, "profiled": 2}
 _PATIENCE = 30.0  # seconds that compilations may take to be completed; what takes longer, `proton trace` completes
 
 _current: Trace | None = None
-_status = ""  # folder of status files
 
 
 def init(
@@ -67,14 +67,14 @@ def init(
         tensor_max: launches of each compilation whose tensors are stored; 0 for all.
 
     Returns:
-        The trace, which is a context manager and ends with :func:`finalize`.
+        The trace, which is a context manager and ends with :func:`finalize`. Below ``proton run --trace`` this and
+        :func:`finalize` do nothing: the process is traced to its end, as the command line says.
 
     Raises:
         ValueError: for an argument that makes no sense.
         RuntimeError: libproton.so is not there, another trace is being written, or this Triton has no listeners (before 3.4).
         OSError: the folder cannot be written.
     """
-    global _current
     folder = folder or os.environ.get("PROTON_TRACE")
     if not folder:
         raise ValueError("no folder for the trace: pass one, or set PROTON_TRACE")
@@ -82,6 +82,8 @@ def init(
         raise ValueError(f"launches={launches!r} is not known: use True, 'profiled' or False")
     if compression not in ("zstd", "gzip", "none"):
         raise ValueError(f"compression={compression!r} is not known: use 'zstd', 'gzip' or 'none'")
+    if flags.command_line_trace:
+        return _Ignored(folder)
     if _library.forked():
         raise RuntimeError("this process was forked after goproton had begun its work, and nothing is recorded in it: "
                            "start it by multiprocessing's spawn or forkserver, or begin the trace in it alone")
@@ -89,22 +91,36 @@ def init(
         raise RuntimeError(f"a trace is being written into {_current.folder} already: call goproton.trace.finalize() first")
     options = dict(launches=launches, kernels=kernels, full_source=full_source, statistics=statistics, tensors=tensors,
                    tensor_limit=tensor_limit, tensor_quota=tensor_quota, tensor_skip=tensor_skip, tensor_max=tensor_max)
-    trace = Trace(os.path.abspath(folder), options)
-    trace._begin(compression, sass)
-    _current = trace
+    trace = _begin(os.path.abspath(folder), options, compression, sass)
+    import atexit
+    atexit.register(trace.finalize)
     _library.call("trace_folder", name=folder)
     return trace
 
 
-def begin_for_run(arguments: dict[str, Any], status: str) -> None:
-    """What ``proton run --trace`` does in each process: :func:`init`, telling the end to ``proton run``."""
-    global _status
-    _status = status
-    try:
-        init(**{name: value for name, value in arguments.items() if name != "name"})
-    finally:
-        _status = ""
-    _library.call("trace_folder", name=arguments["name"])  # as it was given: folders move together with profiles
+def _begin(folder: str, options: dict[str, Any], compression: str, sass: bool, status: str = "") -> Trace:
+    global _current
+    trace = Trace(folder, options)
+    trace._begin(compression, sass, status)
+    _current = trace
+    return trace
+
+
+def begin_for_run(folder: str, name: str, compression: str, sass: bool, status: str, **options: Any) -> None:
+    """What ``proton run --trace`` does in each process, which ends with :func:`end_for_run`, after all that the program
+    itself does at its exit.
+
+    Args:
+        name: the folder as it was given: folders move together with profiles.
+        status: folder in which ``proton run`` is told of the end.
+    """
+    _begin(folder, options, compression, sass, status)
+    _library.call("trace_folder", name=name)
+
+
+def end_for_run(patience: float) -> None:
+    if _current is not None:
+        _current.finalize(patience)
 
 
 def finalize(patience: float = _PATIENCE) -> dict[str, int]:
@@ -118,7 +134,7 @@ def finalize(patience: float = _PATIENCE) -> dict[str, int]:
         How many compilations, launches and autotunes there are, and how many launches were lost.
     """
     trace = _current
-    return trace.finalize(patience) if trace is not None else {}
+    return trace.finalize(patience) if trace is not None and not flags.command_line_trace else {}
 
 
 class Trace:
@@ -154,24 +170,28 @@ class Trace:
         _current, self._over = None, True
         if os.getpid() != self._pid:
             return {}  # a forked child: the trace is its parent's
-        self._say_what_was_replaced()
-        self._detach()
-        self._events.put_back()
+        try:
+            self._say_what_was_replaced()
+            self._leave()
+        except Exception as error:  # what others put there may be odd
+            from ._trace_events import complain
+            complain(f"Triton was not left as it was found: {error!r}")
+        finally:
+            _library.native.trace_close()
         import atexit
         atexit.unregister(self.finalize)
-        _library.native.trace_close()
         return _library.call("trace.end", patience=patience)
 
     # ---- inside ----
 
-    def _begin(self, compression: str, sass: bool) -> None:
+    def _begin(self, compression: str, sass: bool, status: str) -> None:
         native = _library.load()
         if native is None:
             raise RuntimeError(_library.problem)
         _check_triton()
         try:
             ring = _library.call("trace.begin", folder=self.folder, compression=compression,
-                                 nvdisasm=_nvdisasm() if sass else "", status=_status)
+                                 nvdisasm=_nvdisasm() if sass else "", status=status)
         except OSError as error:
             raise OSError(f"{error}; choose another folder") from None
         try:
@@ -179,13 +199,10 @@ class Trace:
             self._listen()
         except BaseException:
             self._over = True
-            self._detach()
-            self._events.put_back()
+            self._leave()
             _library.native.trace_close()
             _library.call("trace.end", patience=0)  # or no other could begin
             raise
-        import atexit
-        atexit.register(self.finalize)
 
     def _listen(self) -> None:
         _imports.when_imported("triton", self._attach)
@@ -267,6 +284,11 @@ class Trace:
                 say(f"the program set triton.knobs' {slot.name} while it was traced: what came after is missing, unless its hook "
                     "calls the one that was there; add to hooks in place of setting them, or begin the trace after that")
 
+    def _leave(self) -> None:
+        self._events.over = True
+        self._detach()
+        self._events.put_back()
+
     def _detach(self) -> None:
         for slot in reversed(self._slots):
             slot.leave()
@@ -297,6 +319,16 @@ class Trace:
         if rank != self._rank:
             self._rank = rank
             _library.native.trace_rank(rank)
+
+
+class _Ignored(Trace):
+    """What a script gets below ``proton run --trace``."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def finalize(self, patience: float = _PATIENCE) -> dict[str, int]:
+        return {}
 
 
 def _define(text: str) -> int:

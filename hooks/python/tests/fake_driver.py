@@ -1,12 +1,15 @@
 """Triton's driver on the fake GPU of fake_gpu.py: `kernel[grid](…)` compiles for real and launches what does nothing.
 
     import fake_driver; fake_driver.use()       # before the first launch
+    fake_driver.stream = fake_gpu.stream()      # where launches go from here on
 """
 
 import ctypes
 import types
 
 import fake_gpu
+
+stream = 0
 
 
 class Launcher:
@@ -59,7 +62,7 @@ def use(capability=90):
             return 0
 
         def get_current_stream(self, device):
-            return 0
+            return stream
 
         def get_active_torch_device(self):
             return "cuda:0"

@@ -1,0 +1,86 @@
+"""Triton's slots and functions are others' too: hooks that come and go, knobs that are set back, functions that are copied."""
+
+from test_tritonparse import BEGIN, of, traced  # noqa: F401, the fixture
+
+
+def test_knobs_that_are_set_back_after_the_end(traced):  # noqa: F811
+    """Fixtures of tests put all knobs back to what they were before: with a listener of a trace that is over."""
+    found, done = traced(BEGIN + """
+with knobs.compilation.scope(), knobs.runtime.scope():
+    trace.finalize()
+    compiled(64)
+assert knobs.compilation.listener is not None
+compiled(32)
+assert add_kernel.launch_metadata is None
+knobs.compilation.listener = None
+trace.init("out", compression="none")
+launch(compiled(16), None, None, 1, 16)
+trace.finalize()
+""")
+    assert "goproton:" not in done.stderr
+    assert [r["extracted_args"]["n"]["value"] for r in of(found, "launch")] == [1]
+
+
+def test_knobs_that_are_set_back_before_the_end(traced):  # noqa: F811
+    found, done = traced("""
+from goproton import trace
+with knobs.compilation.scope():
+    trace.init("out", compression="none")
+    compiled(64)
+compiled(32)
+trace.finalize()
+""")
+    assert "goproton: trace: the program set triton.knobs' listener while it was traced" in done.stderr
+    assert len(of(found, "compilation")) == 1
+
+
+def test_a_trace_that_ends_in_the_middle_of_a_chain(traced):  # noqa: F811
+    found, _ = traced("seen = []\n" + BEGIN + """
+if hasattr(knobs.runtime.launch_enter_hook, "add"):
+    for name in "first", "second": knobs.runtime.launch_enter_hook.add(lambda lazy, name=name: seen.append(name))
+else:
+    ours = knobs.runtime.launch_enter_hook
+    knobs.runtime.launch_enter_hook = lambda lazy: (ours(lazy), seen.append("first"), seen.append("second"))
+class Ends:
+    def __repr__(self): return str(trace.finalize())
+launch(compiled(), Ends(), None, 1, 128)
+assert seen == ["first", "second"], seen
+trace.init("out", compression="none")
+launch(compiled(), None, None, 2, 128)
+assert seen == ["first", "second"] * 2, seen
+trace.finalize()
+""")
+    assert [r["extracted_args"]["n"]["value"] for r in of(found, "launch")] == [2]
+
+
+def test_functions_that_are_copied_and_sent_elsewhere(traced):  # noqa: F811
+    _, done = traced(BEGIN + """
+import copy, pickle, subprocess
+compiled()
+carrier = add_kernel.launch_metadata
+assert carrier is not None and copy.copy(carrier) is copy.deepcopy(carrier) is None
+packed = pickle.dumps({"launch_metadata": carrier})
+trace.finalize()
+elsewhere = subprocess.run([sys.executable, "-S", "-c", "import pickle, sys; print(pickle.load(sys.stdin.buffer))"], input=packed,
+                           capture_output=True, env={}, check=True)
+print(elsewhere.stdout.decode())
+""")
+    assert "{'launch_metadata': None}" in done.stdout
+
+
+def test_an_argument_that_forks(traced):  # noqa: F811
+    found, _ = traced(BEGIN + """
+import os
+class Forks:
+    def __repr__(self):
+        global child
+        child = os.fork()
+        return "forks"
+k = compiled()
+launch(k, Forks(), None, 1, 128)
+if not child: os._exit(0)
+os.waitpid(child, 0)
+launch(k, None, None, 2, 128)
+trace.finalize()
+""")
+    assert [r["extracted_args"]["n"]["value"] for r in of(found, "launch")] == [1, 2]

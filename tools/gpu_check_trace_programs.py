@@ -142,7 +142,7 @@ def tensors(out):
     forms = {
         "float": x, "again": x, "half": matrix, "part": matrix[:, 8:40], "transposed": matrix.t(), "one": x[7:8],
         "integers": torch.randint(-100, 100, (300,), device=DEVICE, dtype=torch.int32), "truths": x > 0, "odd": odd,
-        "large": torch.randn(1 << 20, device=DEVICE), "none": torch.empty(0, device=DEVICE), "brain": x.bfloat16(),
+        "large": torch.randn(1 << 20, device=DEVICE), "zeros": torch.zeros(1 << 20, device=DEVICE), "none": torch.empty(0, device=DEVICE), "brain": x.bfloat16(),
     }
     target = torch.empty(64, device=DEVICE)
     said = []
@@ -349,6 +349,20 @@ def odd():
         Twice.apply(v).sum().backward()
         assert v.grad[0].item() == 2
 
+    def counted():
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        class Count(TorchDispatchMode):
+            n = 0
+
+            def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+                self.n += 1
+                return function(*args, **(kwargs or {}))
+        with Count() as mode:
+            read(x)
+            torch.add(x, x)
+        return f"{mode.n} operators"
+
     def distributed():
         import tempfile
         from torch.distributed.device_mesh import init_device_mesh
@@ -384,15 +398,15 @@ def odd():
         "descriptor": described,
         "metadata that raise": lambda: unwilling_kernel[(1,)](x, out, 64, B=64),
         "no blocks": lambda: read_kernel[(0,)](x, out, 64, B=64),
-        "grad": derivative, "vmap": mapped, "autograd": autograd,
+        "mode": counted, "grad": derivative, "vmap": mapped, "autograd": autograd,
         "compile": lambda: compiled(False), "compile dynamic": lambda: compiled(True),
         "distributed tensor": distributed,
     }
     for name, case in cases.items():
         try:
-            case()
+            said = case()
             torch.cuda.synchronize()
-            result = f"fine, {out.sum().item()}"
+            result = f"fine, {out.sum().item()}" + (f", {said}" if isinstance(said, str) else "")
         except Exception as error:
             result = f"{type(error).__name__}: {re.sub('[0-9a-fx]{6,}', '#', str(error).splitlines()[0][:80] if str(error) else '')}"
         print(f"{name}: {result}", flush=True)

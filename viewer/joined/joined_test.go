@@ -44,7 +44,7 @@ var shared = sync.OnceValues(func() (*tritonparse.Trace, error) {
 	return tritonparse.Open(complexTrace, tritonparse.OpenOptions{})
 })
 
-func complexOne(t *testing.T) *tritonparse.Trace {
+func complexOne(t testing.TB) *tritonparse.Trace {
 	t.Helper()
 	trace, err := shared()
 	if err != nil {
@@ -64,7 +64,7 @@ func open(t *testing.T, path string) *tritonparse.Trace {
 
 // profileOf measures the launches of a trace: the time of each follows from its place, so that a test can tell. Every launch
 // of a matmul of 16×16×16 on a GPU of 80 multiprocessors takes some 2 us.
-func profileOf(t *testing.T, trace *tritonparse.Trace) *profile.Profile {
+func profileOf(t testing.TB, trace *tritonparse.Trace) *profile.Profile {
 	t.Helper()
 	p := &profile.Profile{
 		Root: &profile.Node{Name: "ROOT"}, Kinds: profile.Kinds{timeMetric: profile.Inclusive, countMetric: profile.Inclusive},

@@ -165,6 +165,10 @@ func (c *testCase) generate(t *testing.T, python string) (*Result, error) {
 	}
 	o := Options{OutDir: filepath.Join(c.work, "out"), Python: python, Version: "test"}
 	for _, flag := range strings.Fields(c.files["flags"]) {
+		if name, ok := strings.CutPrefix(flag, "template="); ok {
+			o.Template = name
+			continue
+		}
 		switch flag {
 		case "preserve":
 			o.PreserveAutotune = true

@@ -1,8 +1,11 @@
 """
 {{REPRODUCER_METADATA_PLACEHOLDER}}
 
-An operator of TritonBench; run by itself it is timed with TritonBench's own defaults.
+An operator of TritonBench (github.com/meta-pytorch/tritonbench). Run this file where tritonbench can be imported; options are
+TritonBench's own: --metrics latency,gpu_peak_mem --cudagraph --rep 200
 """
+
+import sys
 
 from tritonbench.utils.triton_op import REGISTERED_X_VALS, BenchmarkOperator, register_benchmark
 
@@ -34,16 +37,21 @@ def launch(grid, args_dict):
 
 
 class Operator(BenchmarkOperator):
+    def __init__(self, *options):
+        self.grid, self.args_dict = make_args()  # before TritonBench sets seeds of its own
+        super().__init__(*options)
+
     @register_benchmark(operator_name=KERNEL_NAME)
-    def run_kernel(self, grid, args_dict):
-        return lambda: launch(grid, args_dict)
+    def run_kernel(self, tensors):
+        args_dict = {**self.args_dict, **tensors}
+        return lambda: launch(self.grid, args_dict)
 
     def get_input_iter(self):
-        grid, args_dict = make_args()
-        yield {"grid": grid, "args_dict": args_dict}
+        """The tensors, which TritonBench may convert; it takes arguments of a few types only."""
+        yield {"tensors": {name: value for name, value in self.args_dict.items() if torch.is_tensor(value) and str(value.device) != "cpu"}}
 
     def get_x_val(self, example_inputs):
-        return tuple(tuple(v.shape) for v in example_inputs["args_dict"].values() if torch.is_tensor(v))
+        return tuple(tuple(value.shape) for value in example_inputs["tensors"].values())
 
 
 REGISTERED_X_VALS[KERNEL_NAME] = "shapes of the tensors"
@@ -51,7 +59,8 @@ REGISTERED_X_VALS[KERNEL_NAME] = "shapes of the tensors"
 if __name__ == "__main__":
     from tritonbench.utils.parser import get_parser
 
-    options, _ = get_parser(["--op", KERNEL_NAME]).parse_known_args(["--op", KERNEL_NAME])
-    operator = Operator(options, [])
-    operator.run()
+    arguments = ["--benchmark-name", KERNEL_NAME, *sys.argv[1:]]  # without it the operator is named after its module
+    options, others = get_parser(arguments).parse_known_args(arguments)
+    operator = Operator(options, others)
+    operator.run(warmup=options.warmup, rep=options.rep)
     print(operator.output)

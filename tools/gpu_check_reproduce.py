@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Records the kernels of gpu_check_reproduce_kernels.py on a GPU, reproduces each in every way, and compares what the scripts
-compute with what the recorded launches wrote. The file with the kernels is gone by then.
+compute with what the recorded launches wrote. The file with the kernels is gone by then. Then the tuned kernel is launched through
+its autotuner, whose file is put back for that, and two traces are compared.
 
     tools/gpu_check_reproduce.py [--proton build/proton] [--tritonparse FOLDER] [--out FOLDER]
 
@@ -98,6 +99,31 @@ def one(options, kind, folder, trace, kernel, way, place):
         code == 0 and (bool(recorded) or kernel.startswith("triton_"))
 
 
+def tuned(options, folder, trace):
+    """The matmul with --preserve-autotune: the trace has launches of both configurations, whose grids differ."""
+    program = folder / "program"
+    program.mkdir(exist_ok=True)
+    shutil.copy(HERE / "gpu_check_reproduce_kernels.py", program / "kernels.py")
+    file, line = launches(options, trace, "matmul_kernel")[-2]
+    code, text = run([options.proton, "reproduce", trace, "--line", f"{file}:{line}", "-o", folder / "tuned", "--stamp", "", "--preserve-autotune", "--json"])
+    if code:
+        return "autotuner kept: NOT WRITTEN " + text.strip(), False
+    script = json.loads(text[text.index("{"):])["repro_script"]
+    grids = [each for each in pathlib.Path(script).read_text().splitlines() if each.startswith("    ({")]
+    code, text = run([sys.executable, script], env=dict(os.environ, TRITON_CACHE_DIR=str(folder / "cache3"), TRITON_PRINT_AUTOTUNING="1"))
+    tried = "configurations. The others' grids are not known" not in text
+    return f"autotuner kept: grids of {len(grids)} configurations; {text.strip().splitlines()[-1]}", code == 0 and len(grids) == 2 and tried
+
+
+def compared(options, folder, trace):
+    """The same launch of two traces: a copy stands for the other."""
+    shutil.copytree(trace, folder / "again")
+    code, text = run([options.proton, "reproduce", trace, "--kernel", "matmul_kernel", "--compare", folder / "again", "--rounds", "3", "-o", folder / "compared"],
+                     env=dict(os.environ, TRITON_CACHE_DIR=str(folder / "cache4")))
+    verdict = [each for each in text.splitlines() if each.startswith(("verdict", "output"))]
+    return "two traces: " + ("; ".join(verdict) or text.strip()[-400:]), code == 0 and any("equal" in each for each in verdict)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--proton", default=str(HERE.parent / "build" / "proton"))
@@ -133,6 +159,10 @@ def check(options, kind, folder):
         for line, ok in pool.map(lambda job: one(options, kind, folder, trace, *job), jobs):
             print(("ok   " if ok else "BAD  ") + line)
             good = good and ok
+    for step in (tuned, compared) if kind == "goproton" else ():
+        line, ok = step(options, folder, trace)
+        print(("ok   " if ok else "BAD  ") + line)
+        good = good and ok
     return good
 
 

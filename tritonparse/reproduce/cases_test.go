@@ -151,6 +151,11 @@ func (c *testCase) generate(t *testing.T, python string) (*Result, error) {
 	if err := encoder.Encode(launch); err != nil {
 		t.Fatal(err)
 	}
+	for _, other := range c.otherLaunches(t, launch) {
+		if err := encoder.Encode(other); err != nil {
+			t.Fatal(err)
+		}
+	}
 	file := filepath.Join(c.work, "trace.ndjson")
 	if err := os.WriteFile(file, trace.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
@@ -179,6 +184,27 @@ func (c *testCase) generate(t *testing.T, python string) (*Result, error) {
 		}
 	}
 	return Generate(opened, l, o)
+}
+
+// otherLaunches are like the one, but for the members that others.json has of each.
+func (c *testCase) otherLaunches(t *testing.T, like map[string]any) []map[string]any {
+	text, ok := c.files["others.json"]
+	if !ok {
+		return nil
+	}
+	var changes []map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &changes); err != nil {
+		t.Fatalf("others.json: %v", err)
+	}
+	var others []map[string]any
+	for _, members := range changes {
+		other := maps.Clone(like)
+		for k, v := range members {
+			other[k] = v
+		}
+		others = append(others, other)
+	}
+	return others
 }
 
 func report(r *Result) string {

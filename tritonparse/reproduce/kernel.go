@@ -23,9 +23,19 @@ type kernelCode struct {
 // option is one of the compiler's, by its name for a launch.
 type option struct{ name, value string }
 
-// findKernel gets the kernel the way that was asked for, else the way that works.
+// findKernel gets the kernel, with its tuner if that is wanted.
 func (w *work) findKernel() error {
 	w.kernel.options = w.compileOptions()
+	if err := w.getKernel(); err != nil || !w.PreserveAutotune {
+		return err
+	}
+	grids, err := w.tunedGrids()
+	w.kernel.code += grids
+	return err
+}
+
+// getKernel goes the way that was asked for, else the way that works.
+func (w *work) getKernel() error {
 	w.result.Import = w.Import
 	switch w.Import {
 	case ImportAuto:
@@ -395,11 +405,11 @@ func (w *work) invocation() string {
 	if n, err := strconv.Atoi(string(jsontext.Get(w.built.Metadata, "global_scratch_size"))); err == nil && n > 0 {
 		fmt.Fprintf(&b, "_set_allocator(%s)\n", quote(w.device()+":0"))
 	}
-	b.WriteString("compiled = imported_kernel_function[tuple(grid)](\n")
 	if w.PreserveAutotune {
-		b.WriteString("    **{name: value for name, value in args_dict.items() if name not in _told_by_tuner(imported_kernel_function)}\n)\n")
+		b.WriteString("compiled = imported_kernel_function[_grid](\n    **{name: value for name, value in args_dict.items() if name not in _told_by_tuner(imported_kernel_function)}\n)\n")
 		return b.String()
 	}
+	b.WriteString("compiled = imported_kernel_function[tuple(grid)](\n")
 	byName := false
 	positional := slices.ContainsFunc(w.params, func(p param) bool { return p.name == "grid" || p.name == "warmup" || p.name == "self" })
 	for _, p := range w.params {

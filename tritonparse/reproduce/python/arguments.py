@@ -203,20 +203,9 @@ _BUILDERS = {}
 
 def _unwrapped(kernel):
     """The kernel without autotuner and heuristics around it: the recorded arguments hold what they had chosen."""
-    while not isinstance(kernel, triton.JITFunction) and hasattr(kernel, "fn"):
+    while hasattr(getattr(kernel, "fn", None), "__getitem__"):
         kernel = kernel.fn
     return kernel
-
-
-def _told_by_tuner(kernel):
-    """Names of the arguments that autotuner and heuristics will give by themselves."""
-    names = set()
-    while not isinstance(kernel, triton.JITFunction) and hasattr(kernel, "fn"):
-        for config in getattr(kernel, "configs", ()):
-            names.update(config.kwargs)
-        names.update(getattr(kernel, "values", ()))
-        kernel = kernel.fn
-    return names
 
 
 def _set_allocator(device):

@@ -13,8 +13,10 @@ class JITFunction:
         return functools.partial(self.run, grid=grid)
 
     def run(self, *args, grid, **kwargs):
-        print("launch", self.fn.__name__, grid, self.options or "")
         names = self.fn.__code__.co_varnames
+        if callable(grid):
+            grid = grid({**dict(zip(names, args)), **kwargs})
+        print("launch", self.fn.__name__, grid, self.options or "")
         for name, value in [*zip(names, args), *kwargs.items()]:
             print(" ", name, "=", show(value))
 

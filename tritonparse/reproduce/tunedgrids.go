@@ -1,0 +1,68 @@
+package reproduce
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/tritonparse"
+)
+
+// tunedGrids binds _grid, for a kernel that is launched through its autotuner: the grids of all configurations that the trace
+// has a launch of, with the tensors and numbers of this one. How a program computes grids no trace tells.
+func (w *work) tunedGrids() (string, error) {
+	own := w.configuration(w.launch)
+	var known []string
+	entry := func(c configuration, grid []int) {
+		var dims []string
+		for _, n := range grid {
+			dims = append(dims, fmt.Sprint(n))
+		}
+		text := fmt.Sprintf("    ({%s}, (%s,)),\n", strings.Join(c.constants, ", "), strings.Join(dims, ", "))
+		if !slices.Contains(known, text) {
+			known = append(known, text)
+		}
+	}
+	entry(own, w.launch.Grid)
+	seen := map[string]bool{} // kinds
+	err := w.trace.EachBrief(func(b *tritonparse.Brief) error {
+		if b.Name != w.launch.Name || !b.Whole || seen[b.Kind] {
+			return nil
+		}
+		seen[b.Kind] = true
+		l, err := b.Record()
+		if err != nil {
+			return err
+		}
+		if c := w.configuration(l); c.others == own.others {
+			entry(c, l.Grid)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return "_grid = _tuned_grid(imported_kernel_function, [\n" + strings.Join(known, "") + "])\n", nil
+}
+
+// configuration is what a tuner may have chosen for a launch, and what it may not.
+type configuration struct {
+	constants []string // in Python
+	others    string
+}
+
+func (w *work) configuration(l *tritonparse.LaunchRecord) configuration {
+	var c configuration
+	others := []string{signature(l)}
+	for _, a := range l.Args {
+		switch {
+		case a.Value == nil:
+		case slices.ContainsFunc(w.params, func(p param) bool { return p.constexpr && p.name == a.Name }):
+			c.constants = append(c.constants, quote(a.Name)+": "+pyLiteral(a.Value))
+		default:
+			others = append(others, a.Name+"="+string(a.Value))
+		}
+	}
+	c.others = strings.Join(others, " ")
+	return c
+}

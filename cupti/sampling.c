@@ -494,21 +494,24 @@ static int read_all(void) {
 }
 
 // Reads what has been executed: rounds over two periods of CUPTI's worker, and then until nothing comes, or until the
-// limit where the GPU has not come to rest. Lock held at both ends.
-static void read_rest(int to_rest) {
+// limit where the GPU has not come to rest; tells whether it has. Lock held at both ends.
+static int read_rest(int to_rest) {
   enum { EMPTY = 3 };
   uint64_t limit = now_ms() + (to_rest ? FINISH_LIMIT_MS : 0);
-  for (int rounds = 0, empty = 0; !s.quit && (rounds < EMPTY || (empty < EMPTY && now_ms() < limit)); rounds++) {
+  int empty = 0;
+  for (int rounds = 0; !s.quit && (rounds < EMPTY || (empty < EMPTY && now_ms() < limit)); rounds++) {
     empty = read_all() ? 0 : empty + 1;
     pthread_mutex_unlock(&s.lock);
     pause_ms(WORKER_MS + 5);
     pthread_mutex_lock(&s.lock);
   }
+  return empty >= EMPTY;
 }
 
 // Has CUPTI decode what the GPU has sampled, and reads it. Stopping waits for that, where rounds may find nothing and be
 // too early: at 56 million samples a second, every 4096 cycles of an H200, the worker handed over nothing for 100 ms and then
-// 3 million. What another thread launches meanwhile, some milliseconds, has no samples. lock held at both ends.
+// 3 million. Only where the GPU has come to rest: what stopping does while others go on launching was not seen. lock held at
+// both ends.
 static void read_all_there_is(void) {
   for (int i = 0; i < CONTEXTS; i++) {
     struct context *c = &s.contexts[i];
@@ -583,8 +586,8 @@ static void *collect(void *unused) {
     } else if (unload_upto != s.unloads.answered || rest_upto != s.rests.answered) {
       int to_rest = rest_upto != s.rests.answered;
       atomic_store(&busy, 0);
-      read_rest(to_rest);
-      if (to_rest && s.options.mode == SAMPLING_CONTINUOUS) read_all_there_is();
+      int at_rest = read_rest(to_rest);
+      if (to_rest && at_rest && s.options.mode == SAMPLING_CONTINUOUS) read_all_there_is();
       answer(&s.unloads, unload_upto);
       if (to_rest) answer(&s.rests, rest_upto);
     } else if (now_ms() >= next) {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"proton": main, "proton-viewer": main, "interrupted": interrupted})
+	testscript.Main(m, map[string]func(){"proton": main, "proton-viewer": main, "interrupted": interrupted, "killed": killed})
 }
 
 // TestStories runs testdata/*.txtar: command lines, their files, and what they print.

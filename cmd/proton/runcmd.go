@@ -37,7 +37,7 @@ Python is --python, else $PYTHON, else the python3 or python in PATH.
 Exit codes: the target's own, or
     1  the profiler could not start
     2  the command line makes no sense
-    3  the target succeeded but nothing was recorded (not with --allow-empty)
+    3  the target succeeded but nothing was recorded, or could be written (not with --allow-empty)
   126  the target cannot be executed
   127  there is no such target`
 

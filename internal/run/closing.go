@@ -13,9 +13,9 @@ import (
 const maxProblems = 5 // more than that scrolls the closing line away
 
 // report writes what the runtimes complained about and then the closing line. It says whether nothing was
-// recorded.
-func (s summary) report(w io.Writer, options Options, root string, signal int) (empty bool) {
-	empty = s.Kernels == 0
+// recorded, or nothing of it written.
+func (s summary) report(w io.Writer, options Options, root string, signal int) (nothing bool) {
+	empty := s.Kernels == 0
 	problems := s.Problems
 	if empty && len(problems) > 0 {
 		problems = problems[1:] // the first is the reason in the closing line
@@ -38,12 +38,13 @@ func (s summary) report(w io.Writer, options Options, root string, signal int) (
 	if options.isReplay() {
 		prefix = fmt.Sprintf("a replay of %s: ", s.GPU)
 	}
-	fmt.Fprintf(w, "proton: %s%s\n", prefix, s.line())
-	return false
+	printed := options.Name == "-"
+	fmt.Fprintf(w, "proton: %s%s\n", prefix, s.line(printed))
+	return len(s.Files) == 0 && !printed
 }
 
 // line is the closing line of a run that recorded something.
-func (s summary) line() string {
+func (s summary) line(printed bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s of GPU time, %s dropped", count(s.Kernels, "kernel"), duration(s.GPUTimeNanos), grouped(s.Lost))
 	if s.Unattributed > 0 {
@@ -53,10 +54,12 @@ func (s summary) line() string {
 	if n := len(s.Processes); n > 1 {
 		fmt.Fprintf(&b, ", %s processes", grouped(int64(n)))
 	}
-	switch len(s.Files) {
-	case 0:
+	switch n := len(s.Files); {
+	case n == 0 && printed:
 		b.WriteString("; printed to standard output")
-	case 1:
+	case n == 0:
+		b.WriteString("; the profile was not written")
+	case n == 1:
 		fmt.Fprintf(&b, "; wrote %s; view: %s", shown(s.Files[0]), viewCommand(s.Files[0]))
 	default:
 		fmt.Fprintf(&b, "; wrote %s files: %s; view the first: %s", grouped(int64(len(s.Files))), someFiles(s.Files), viewCommand(s.Files[0]))

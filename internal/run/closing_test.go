@@ -15,7 +15,7 @@ func TestLine(t *testing.T) {
 	cases := []struct {
 		name string
 		of   summary
-		want string
+		want string // of a profile that goes to standard output if it has no file
 	}{
 		{"one file", summary{Kernels: 1, GPUTimeNanos: 999, Files: []string{file("a.hatchet")}, Processes: make([]Status, 1)},
 			"1 kernel, 999 ns of GPU time, 0 dropped; wrote a.hatchet; view: proton viewer a.hatchet"},
@@ -29,9 +29,12 @@ func TestLine(t *testing.T) {
 			"5 kernels, 0 ns of GPU time, 0 dropped, 5 processes; wrote 5 files: 1, 2, 3, 4, …; view the first: proton viewer 1"},
 	}
 	for _, c := range cases {
-		if got := c.of.line(); got != c.want {
+		if got := c.of.line(true); got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
 		}
+	}
+	if got, want := (summary{Kernels: 1}).line(false), "1 kernel, 0 ns of GPU time, 0 dropped; the profile was not written"; got != want {
+		t.Errorf("a disk that is full:\ngot  %s\nwant %s", got, want)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 
 // Exit codes of "proton run" beyond those of the target itself.
 const (
-	ExitEmpty         = 3   // the target succeeded, but nothing was recorded
+	ExitEmpty         = 3   // the target succeeded, but nothing was recorded, or could be written
 	ExitNotExecutable = 126 // as shells have it
 	ExitNotFound      = 127
 )
@@ -99,8 +99,8 @@ func finish(options Options, result Result, status, root string, stderr io.Write
 	if err != nil {
 		return Result{}, err
 	}
-	empty := summary.report(stderr, options, root, result.Signal)
-	if empty && !options.AllowEmpty && result == (Result{}) {
+	nothing := summary.report(stderr, options, root, result.Signal)
+	if nothing && !options.AllowEmpty && result == (Result{}) {
 		result.Code = ExitEmpty
 	}
 	return result, nil

@@ -154,6 +154,9 @@ func (s *Service) runEnd(*params) (any, error) {
 		s.Manager.Discard(s.run.session)
 	}
 	s.writeStatus(status, err, true)
+	if s.run.config.Status != "" {
+		err = nil // told
+	}
 	return map[string]any{"files": s.run.written()}, err
 }
 

@@ -260,7 +260,7 @@ func (l *Log) leaveUnwritten() Counts {
 	what := fmt.Sprintf("the trace is not written yet, and %s does not answer: `proton trace info %[1]s` completes it when it does", l.header.Options.Folder)
 	l.complain("trace: " + what)
 	c := l.ring.last()
-	counts := Counts{Launches: int64(c.Launches), Compilations: int64(c.Others >> 32), Autotunes: int64(c.Others & 0xFFFFFFFF)}
+	counts := Counts{Launches: int64(c.Launches), Compilations: int64(c.Others >> 32), Autotunes: int64(c.Others & 0xFFFFFFFF), Lost: l.ring.lost()}
 	status{Counts: counts, Problems: []string{what}}.write(l.header.Options.Status, l.header.PID)
 	return counts
 }

@@ -70,4 +70,7 @@ def _run(name: str) -> None:
     if not _waiting and _Watcher in sys.meta_path:
         sys.meta_path.remove(_Watcher)
     for callback in callbacks:
-        callback()
+        try:
+            callback()
+        except Exception as error:  # the import that the program asked for has gone well
+            print(f"goproton: after the import of {name}: {error!r}; please report this", file=sys.stderr)

@@ -30,6 +30,8 @@ __all__ = ["Trace", "finalize", "init"]
 _LAUNCHES = {False: 0, "none": 0, True: 1, "all": 1, "profiled": 2}
 _PATIENCE = 30.0  # seconds that compilations may take to be completed; what takes longer, `proton trace` completes
 
+_INDUCTOR = "TORCHINDUCTOR_RUN_JIT_POST_COMPILE_HOOK"
+
 _current: Trace | None = None
 
 
@@ -155,6 +157,7 @@ class Trace:
         self._allowed = _trace_events.Allowed(options["kernels"])
         self._events = _trace_events.Events(self._allowed, options["full_source"], self._launches != 0)
         self._rank = -1
+        self._inductor: Any = None  # its configuration, and what we have changed of it
 
     def __enter__(self) -> Trace:
         return self
@@ -286,6 +289,7 @@ class Trace:
 
     def _leave(self) -> None:
         self._events.over = True
+        self._leave_inductor()
         self._detach()
         self._events.put_back()
 
@@ -297,10 +301,22 @@ class Trace:
     def _ask_inductor(self) -> None:
         if self._over or os.getpid() != self._pid:
             return
-        os.environ["TORCHINDUCTOR_RUN_JIT_POST_COMPILE_HOOK"] = "1"
         config = sys.modules["torch._inductor.config"]
-        if hasattr(config, "run_jit_post_compile_hook"):
+        self._inductor = config, getattr(config, "run_jit_post_compile_hook", None), os.environ.get(_INDUCTOR)
+        os.environ[_INDUCTOR] = "1"  # for its workers
+        if self._inductor[1] is not None:
             config.run_jit_post_compile_hook = True
+
+    def _leave_inductor(self) -> None:
+        if self._inductor is None:
+            return
+        config, option, variable = self._inductor
+        if option is not None:
+            config.run_jit_post_compile_hook = option
+        if variable is None:
+            os.environ.pop(_INDUCTOR, None)
+        else:
+            os.environ[_INDUCTOR] = variable
 
     def _watch_group(self) -> None:
         world = getattr(sys.modules["torch.distributed.distributed_c10d"], "_world", None)

@@ -291,6 +291,23 @@ assert counts["launches"] == 0 and counts["lost"] == 10, counts
     assert done.stderr.count("\n") == 1 and "are lost" in done.stderr
 
 
+def test_a_file_system_that_does_not_answer(hooked):
+    """Launches wait for room, once; what finds none is counted; the program ends."""
+    _, done = hooked("""
+import glob, os
+(ring,) = glob.glob("out/.goproton_trace_*.ring")
+out = ring.replace(".goproton_trace_", "dedicated_log_triton_trace_me_rank_none_").replace(".ring", ".ndjson")
+os.mkfifo(out)  # to open it is to wait
+arguments = {f"a{i}": 2**62 for i in range(20000)}
+for i in range(100):
+    _library.native.trace_launch(Lazy({"name": "k", "function": 7, "stream": 0}, [(carrier, ((1,), metadata, arguments))]))
+counts = trace.finalize(0)
+os.remove(out)
+assert counts["launches"] == 0 and 10 < counts["lost"] < 60, counts
+""")
+    assert done.stderr.count("\n") == 1 and "does not answer: `proton trace info" in done.stderr
+
+
 def test_a_slot_that_the_program_sets_is_said(hooked):
     _, done = hooked("""
 from goproton._trace_slots import Slot

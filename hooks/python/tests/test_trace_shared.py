@@ -1,5 +1,6 @@
 """Triton's slots and functions are others' too: hooks that come and go, knobs that are set back, functions that are copied."""
 
+from conftest import run_python
 from test_tritonparse import BEGIN, of, traced  # noqa: F401, the fixture
 
 
@@ -84,3 +85,28 @@ launch(k, None, None, 2, 128)
 trace.finalize()
 """)
     assert [r["extracted_args"]["n"]["value"] for r in of(found, "launch")] == [1, 2]
+
+
+def test_inductors_options_are_put_back(traced):  # noqa: F811
+    traced("""
+import os
+config = sys.modules["torch._inductor.config"] = types.SimpleNamespace(run_jit_post_compile_hook=False)
+name = "TORCHINDUCTOR_RUN_JIT_POST_COMPILE_HOOK"
+for before in None, "0":
+    if before: os.environ[name] = before
+    from goproton import trace
+    with trace.init("out", compression="none"):
+        assert config.run_jit_post_compile_hook is True and os.environ[name] == "1"
+    assert config.run_jit_post_compile_hook is False and os.environ.get(name) == before
+""")
+
+
+def test_an_import_that_we_cannot_follow():
+    done = run_python("""
+from goproton import _imports
+_imports.when_imported("colorsys", lambda: 1 / 0)
+import colorsys
+print(colorsys.rgb_to_hsv(1, 1, 1))
+""")
+    assert done.stdout == "(0.0, 0.0, 1)\n"
+    assert done.stderr == "goproton: after the import of colorsys: ZeroDivisionError('division by zero'); please report this\n"

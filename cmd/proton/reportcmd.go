@@ -43,9 +43,10 @@ func newReportCommand() *cobra.Command {
 		Use:   "report [flags] FILE [OTHER]",
 		Short: "write a profile as a page for the browser",
 		Long: `report writes a profile as one HTML file to explore in a browser: summary, flame graph, table, roofline and,
-when the profile has them, timeline and the source of kernels with their instruction samples. The file needs nothing else and asks nothing of any network, so it can be
-mailed, attached to an issue, or kept beside the code. Press ? on the page for its keys. --svg writes one static
-picture instead, for documents.
+when the profile has them, timeline and the source of kernels with their instruction samples. With the trace of the run
+there are also its launches by specialisation and arguments, and below lines of the source what they became. The file
+needs nothing else and asks nothing of any network, so it can be mailed, attached to an issue, or kept beside the code.
+Press ? on the page for its keys. --svg writes one static picture instead, for documents.
 
 With two files the page compares them: FILE is before (A), OTHER is after (B).
 
@@ -55,6 +56,7 @@ FILE may be - for standard input, and -o - is standard output.`,
 		Example: `  proton report matmul.hatchet
   proton report train.trace.json.gz -o train.html --open
   proton report before.hatchet after.hatchet -o change.html
+  proton report --trace traces train.hatchet
   proton report --svg roofline matmul.hatchet -o roofline.svg`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
@@ -74,7 +76,7 @@ FILE may be - for standard input, and -o - is standard output.`,
 	flags.StringArrayVar(&f.rename, "rename", nil, "with two profiles: replace in the names of frames, `REGEXP=TEXT`; may be given again")
 	flags.StringVar(&f.svg, "svg", "", "write a static picture instead, `KIND`: "+strings.Join(pictures(), " or "))
 	flags.StringArrayVar(&f.paths, "source-path", nil, "for instruction samples: sources were moved, `OLD=NEW`; or a folder to search them in")
-	flags.StringVar(&f.trace, "trace", "", "`TRACE` of the same run, a folder or a file: what lines of the source became, in every representation")
+	flags.StringVar(&f.trace, "trace", "", "`TRACE` of the same run, a folder or a file: launches by arguments, and what lines of the source became")
 	flags.BoolVar(&f.force, "force", false, "replace a file that is no report")
 	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
 	return cmd
@@ -139,7 +141,7 @@ func (f *reportFlags) check(files []string) (renames []compare.Rename, err error
 		return nil, fmt.Errorf("there is no picture %q; use --svg %s", f.svg, strings.Join(pictures(), " or "))
 	}
 	if f.trace != "" && (f.svg != "" || len(files) > 1) {
-		return nil, errors.New("--trace: it adds to the samples of one profile; leave it out for a picture, or for a page that compares two")
+		return nil, errors.New("--trace: it adds launches and lines to the page of one profile; leave it out for a picture, or for a page that compares two")
 	}
 	if f.svg != "" && len(files) > 1 {
 		return nil, errors.New("--svg draws one profile; leave it out for a page that compares two")

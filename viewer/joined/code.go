@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/viewer/source"
 )
@@ -122,6 +123,16 @@ func (c *code) find(k *source.Kernel) match {
 		return match{how: fmt.Sprintf("the trace has %d compilations of that name, and the profile's binary is known to be none of them; record profile and trace in one run", len(candidates))}
 	}
 	return match{candidates[0], "by its name, of which the trace has one compilation"}
+}
+
+// traced is the file of the binary that a function was in, where it is one of the trace's.
+func (c *code) traced(f *profile.SampledFunction) string {
+	for _, x := range c.byName[f.Name] {
+		if b := c.binary(x); b.code != nil && b.image == f.Module {
+			return b.file
+		}
+	}
+	return ""
 }
 
 // module is the binary that a function was in.

@@ -57,9 +57,13 @@ type ir struct {
 	join *Join
 }
 
-// IR tells what the compiler made of the lines of kernels. modules finds the binaries that were sampled.
+// IR tells what the compiler made of the lines of kernels. modules finds the binaries that were sampled, from now on also
+// where the trace has them.
 func (j *Join) IR(modules *source.Modules) source.IR {
 	j.code.modules = modules
+	if modules != nil {
+		modules.Traced = j.code.traced
+	}
 	return ir{j}
 }
 
@@ -86,14 +90,22 @@ func (r ir) Facts(k *source.Kernel) []string {
 		return []string{"not in the trace: " + m.how}
 	}
 	text := "compilation " + short(m.compilation.Hash) + " of the trace, known " + m.how
+	if label := r.Label(k); label != "" {
+		text = label + "; " + text
+	}
+	return []string{text}
+}
+
+func (r ir) Label(k *source.Kernel) string {
+	m := r.join.code.match(k)
 	for _, of := range r.join.Kernels {
 		for _, s := range of.Specialisations {
-			if s.Compilation == m.compilation && s.Label != "" {
-				text = s.Label + "; " + text
+			if m.compilation != nil && s.Compilation == m.compilation {
+				return s.Label
 			}
 		}
 	}
-	return []string{text}
+	return ""
 }
 
 func short(hash string) string { return hash[:min(8, len(hash))] }

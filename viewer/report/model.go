@@ -27,6 +27,7 @@ type head struct {
 	Flat     rows          `json:"flat"`
 	Roofline *rooflineHead `json:"roofline,omitempty"`
 	Timeline *timelineHead `json:"timeline,omitempty"`
+	Launches *launchTab    `json:"launches,omitempty"`
 	Source   *source.Page  `json:"source,omitempty"`
 }
 

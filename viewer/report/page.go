@@ -17,7 +17,7 @@ var web embed.FS
 
 // scripts in the order in which they stand on the page, in one function scope. A new tab is one more file here and
 // one more entry in the list of views in main.js.
-var scripts = []string{"inflate", "data", "format", "state", "colour", "search", "details", "summary", "flame", "table", "roofline", "timeline", "source", "main"}
+var scripts = []string{"inflate", "data", "format", "state", "colour", "search", "details", "summary", "flame", "table", "roofline", "timeline", "launches", "source", "main"}
 
 func script() (string, error) {
 	var b strings.Builder

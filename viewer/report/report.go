@@ -1,5 +1,5 @@
 // Package report writes a profile, or the comparison of two, as one HTML page that a person explores in a browser:
-// summary, flame graph, table, roofline, timeline, source. `proton report` calls it.
+// summary, flame graph, table, roofline, timeline, launches, source. `proton report` calls it.
 //
 // The page is one file that needs nothing else: scripts and styles (web/) are embedded, the data is packed beside
 // them (pack.go), and a policy in its head forbids the browser every request and every script but this one. What is
@@ -104,8 +104,7 @@ func (b *builder) single(s Source, o Options) error {
 	if t := s.Profile.Timeline; t != nil && len(t.Slices) > 0 {
 		b.Timeline = b.packTimeline(t)
 	}
-	b.Source, err = sourceOf(s.Profile, o.Texts)
-	return err
+	return b.addSource(s.Profile, o.Texts)
 }
 
 // builder is a page in the making.

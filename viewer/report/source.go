@@ -17,25 +17,27 @@ type Texts struct {
 	Trace   *tritonparse.Trace // of the same run: what lines became; nil if there is none
 }
 
-// sourceOf is the Source tab's data; nil for a profile without instruction samples.
-func sourceOf(p *profile.Profile, t *Texts) (*source.Page, error) {
+// addSource fills the Source tab of a profile with instruction samples, and the Launches tab of one with a trace.
+func (b *builder) addSource(p *profile.Profile, t *Texts) error {
 	s, err := source.Collect(p, source.Options{})
-	if errors.Is(err, source.ErrNoSamples) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
+	if err != nil && !errors.Is(err, source.ErrNoSamples) {
+		return err
 	}
 	l := t.listing()
 	if t != nil && t.Trace != nil {
 		j, err := joined.New(joined.Options{Profile: p, Trace: t.Trace, Samples: s, Kernel: "."})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		j.AddSources(l.Files)
 		l.IR = j.IR(l.Modules)
+		b.Launches = launchesOf(j)
+		b.note(j.Notes...)
 	}
-	return source.NewPage(s, l), nil
+	if s != nil {
+		b.Source = source.NewPage(s, l)
+	}
+	return nil
 }
 
 func (t *Texts) listing() source.Listing {

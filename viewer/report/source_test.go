@@ -153,15 +153,15 @@ func TestSourceIsReadable(t *testing.T) {
 }
 
 func TestNoSourceWithoutSamples(t *testing.T) {
-	page, err := sourceOf(model(100, 1), nil)
-	if page != nil || err != nil {
-		t.Errorf("%v, %v", page, err)
+	var without, with builder
+	if err := without.addSource(model(100, 1), nil); err != nil || without.Source != nil || without.Launches != nil {
+		t.Errorf("%+v, %v", without.Source, err)
 	}
 	p, _ := withSamples(t, model(100, 1))
-	if page, err = sourceOf(p, nil); err != nil || len(page.Kernels) != 2 || page.Kernels[0].Code != nil {
-		t.Fatalf("%+v, %v", page, err)
+	if err := with.addSource(p, nil); err != nil || len(with.Source.Kernels) != 2 || with.Source.Kernels[0].Code != nil || with.Launches != nil {
+		t.Fatalf("%+v, %v", with.Source, err)
 	}
-	for _, row := range page.Kernels[0].Files[0].Rows {
+	for _, row := range with.Source.Kernels[0].Files[0].Rows {
 		if row.Text != "matmul" {
 			t.Errorf("line %s is %q, and no file may be read", row.Number, row.Text)
 		}

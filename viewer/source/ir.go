@@ -21,6 +21,8 @@ type IR interface {
 	Lines(k *Kernel, file string, line int) []IRLine
 	// Compilation is the compile hash of a kernel, "" if it is not known.
 	Compilation(k *Kernel) string
+	// Label is what tells a kernel from others of its name, "" if that is not known.
+	Label(k *Kernel) string
 	// Facts says more of a kernel, a line each.
 	Facts(k *Kernel) []string
 }
@@ -114,18 +116,21 @@ func few(lines []IRLine, sampled bool) []IRLine {
 		}
 		return lines[max(0, len(lines)-1):]
 	}
+	return slices.DeleteFunc(mostSampled(lines, fewIR), func(l IRLine) bool { return l.Samples == 0 })
+}
+
+// mostSampled are the n lines with most samples, in their order.
+func mostSampled(lines []IRLine, n int) []IRLine {
 	order := make([]int, len(lines))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(lines[b].Samples, lines[a].Samples) })
-	order = order[:min(fewIR, len(order))]
+	order = order[:min(n, len(order))]
 	slices.Sort(order)
-	var chosen []IRLine
-	for _, i := range order {
-		if lines[i].Samples > 0 {
-			chosen = append(chosen, lines[i])
-		}
+	chosen := make([]IRLine, len(order))
+	for i, at := range order {
+		chosen[i] = lines[at]
 	}
 	return chosen
 }

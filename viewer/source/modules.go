@@ -13,12 +13,13 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// Modules finds the modules that functions were in: those that the collector kept beside the profile, or Triton's.
+// Modules finds the modules that functions were in: those that the collector kept beside the profile, those of a trace, or
+// Triton's.
 type Modules struct {
 	Profile string                                             // its file; modules are looked for in NAME.cubins beside it
 	Env     func(string) (string, bool)                        // the environment
 	Run     func(tool, file string, index int) ([]byte, error) // the disassembler; nil runs it
-
+	Traced  func(*profile.SampledFunction) string              // the file that a trace has, "" if it has none; nil without a trace
 }
 
 // Module is one that was found, with the function that was asked for.
@@ -46,6 +47,15 @@ func (m *Modules) Find(f *profile.SampledFunction) (*Module, error) {
 			return nil, err
 		}
 		return in(file, image, f)
+	}
+	if m.Traced != nil {
+		if file := m.Traced(f); file != "" {
+			image, err := readModule(file)
+			if err != nil {
+				return nil, err
+			}
+			return in(file, image, f)
+		}
 	}
 	for _, file := range m.triton(f) {
 		if image, err := readModule(file); err == nil && fmt.Sprintf("%016x", cubin.Hash(image)) == f.Module {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 
 	"github.com/goproton/goproton/internal/term"
 )
@@ -34,7 +35,8 @@ type PageCounts struct {
 
 // PageKernel is one kernel.
 type PageKernel struct {
-	Name string `json:"name"`
+	Name  string `json:"name"`
+	Label string `json:"label,omitempty"` // what tells it from others of its name
 	PageCounts
 	Old    *PageCounts `json:"old,omitempty"`
 	Facts  []string    `json:"facts"`
@@ -115,6 +117,9 @@ func (p *printer) pageKernel(k *Kernel) PageKernel {
 	j := PageKernel{
 		Name: term.Printable(k.Name), PageCounts: pageCounts(k.Counts), Facts: []string{}, Advice: p.s.Advice(k), Paths: []PagePath{}, Files: []PageFile{}, NoLine: k.Unplaced.Samples,
 	}
+	if p.IR != nil {
+		j.Label = term.Printable(p.IR.Label(k))
+	}
 	j.Facts = append(j.Facts, p.facts(k)...)
 	for i, launched := range k.Paths {
 		if i == 10 {
@@ -181,7 +186,8 @@ func (p *printer) pageLine(text *Text, number int, gap bool) PageRow {
 // mostPageIR is how many lines of a stage are on the page for one line of the source.
 const mostPageIR = 20
 
-// pageIR are the stages of what a line became, each with its lines: those with samples, and those that tell most.
+// pageIR are the stages of what a line became, each with its lines: those with samples, and those that tell most; of many
+// those with most samples.
 func (p *printer) pageIR(k *Kernel, l *Line) []PageRow {
 	if p.IR == nil || l.Share(k.Samples) < cold {
 		return nil
@@ -194,12 +200,14 @@ func (p *printer) pageIR(k *Kernel, l *Line) []PageRow {
 			continue
 		}
 		var shown []PageRow
-		for _, i := range own {
-			if len(shown) < mostPageIR && (i.Samples > 0 || Telling(i.Text)) {
-				shown = append(shown, PageRow{Number: i.Number, Text: printable(i.Text), Place: stage, PageCounts: pageCounts(i.Counts)})
-			}
+		telling := slices.DeleteFunc(slices.Clone(own), func(i IRLine) bool { return i.Samples == 0 && !Telling(i.Text) })
+		for _, i := range mostSampled(telling, mostPageIR) {
+			shown = append(shown, PageRow{Number: i.Number, Text: printable(i.Text), Place: stage + " " + i.Number, PageCounts: pageCounts(i.Counts)})
 		}
 		about := fmt.Sprintf("%d lines", len(own))
+		if len(own) == 1 {
+			about = "1 line"
+		}
 		if len(shown) < len(own) {
 			about += fmt.Sprintf(", of which %d are here", len(shown))
 		}

@@ -6,6 +6,7 @@ const views = [
   {id: "table", name: "Table", make: (panel) => new Table(panel), there: () => true},
   {id: "roofline", name: "Roofline", make: (panel) => new Roofline(panel), there: (report) => Boolean(report.roofline)},
   {id: "timeline", name: "Timeline", make: (panel) => new Timeline(panel), there: (report) => Boolean(report.timeline)},
+  {id: "launches", name: "Launches", make: (panel) => new Launches(panel), there: (report) => report.launches?.kernels.length > 0},
   {id: "source", name: "Source", make: (panel) => new Source(panel), there: (report) => report.source?.kernels.length > 0},
 ];
 const made = {};
@@ -123,7 +124,7 @@ function nextMatch() {
   for (let step = 1; step <= tree.count; step++) {
     const node = (state.node + step) % tree.count;
     if (!state.matches[tree.name[node]]) continue;
-    if (state.tab === "summary" || state.tab === "roofline") change({tab: "flame"});
+    if (["summary", "roofline", "launches"].includes(state.tab)) change({tab: "flame"});
     if (made[state.tab].choose && state.tab === "flame") made.flame.choose(node);
     else change({node});
     return;
@@ -169,7 +170,7 @@ function nextTheme() {
 }
 
 const help = [
-  ["Everywhere", [["1 … 6", "go to a tab"], ["/", "search; Enter goes to the next match, Esc clears"], ["t", "theme: as the system, light, dark"], ["?", "this help"]]],
+  ["Everywhere", [["1 … 7", "go to a tab"], ["/", "search; Enter goes to the next match, Esc clears"], ["t", "theme: as the system, light, dark"], ["?", "this help"]]],
   ["Flame graph", [["click, Enter", "zoom to a frame; again to zoom out"], ["Esc, Backspace", "zoom out one level"], ["↑ ↓", "caller, largest callee"], ["← →", "frames beside it"], ["Home", "the root"]]],
   ["Table", [["↑ ↓ PgUp PgDn Home End", "move between rows"], ["→ ←", "expand, collapse, go to the caller"], ["Enter", "show in the flame graph"], ["click on a heading", "sort down, up, and as it ran"]]],
   ["Timeline", [["drag, a d, Shift-wheel", "move"], ["Ctrl-wheel, pinch, w s, + −", "zoom"], ["← →", "slice before, slice after"], ["↑ ↓", "row above, row below"], ["Enter, double click", "zoom to the slice"], ["Esc", "show all"]]],

@@ -10,7 +10,7 @@ class Source {
     this.mode = "lines";
     this.open = new Set(); // rows whose inlined lines are shown
     this.compared = this.data.old !== undefined;
-    const kernels = this.data.kernels.map((k, i) => [String(i), `${k.name} – ${this.ofAll(k)}`]);
+    const kernels = this.data.kernels.map((k, i) => [String(i), `${k.name} – ${this.ofAll(k)}${k.label ? ` · ${k.label}` : ""}`]);
     this.modes = make("span");
     panel.append(make("div", {class: "bar"},
       choice("Kernel", kernels, "0", (i) => {
@@ -19,7 +19,7 @@ class Source {
         this.fill();
       }),
       this.modes,
-      make("button", {type: "button", class: "button", onclick: () => this.hottest()}, this.compared ? "Largest change" : "Hottest line"),
+      this.best = make("button", {type: "button", class: "button", onclick: () => this.hottest()}, this.compared ? "Largest change" : "Hottest line"),
       this.data.more ? make("span", {class: "muted", text: `${digits(this.data.more)} more kernels have few samples`}) : null));
     this.page = make("div", {class: "source" + (this.compared ? " compared" : ""), tabindex: "0", role: "region", "aria-label": "Source with samples"});
     panel.append(this.page);
@@ -116,6 +116,7 @@ class Source {
     if (this.compared) this.widest = 0.01;
     for (const row of rows) this.widest = Math.max(this.widest, this.weight(row));
     const parts = this.mode === "code" ? [{name: "", rows: k.code}] : k.files;
+    this.best.disabled = !parts.length;
     if (!parts.length) this.lines.append(make("p", {class: "muted", text: "There is no line information: the compiler was not asked for any (nvcc -lineinfo), or the module is unknown."}));
     for (const {name, rows} of parts) {
       if (name) this.lines.append(make("h3", {class: "name", text: name}));
@@ -136,7 +137,10 @@ class Source {
     bar.style.width = (this.weight(row) / this.widest) * 100 + "%";
     const main = sampled ? this.sorted(row.n ? row : row.old).find(([reason]) => this.data.reasons[reason].stall) : null;
     const text = make("span", {class: "text", text: row.text || (depth ? row.place : " ")});
-    if (depth) text.style.paddingLeft = depth * 24 + "px";
+    if (depth) {
+      text.style.paddingLeft = depth * 24 + "px";
+      if (row.text?.length > 130) text.title = row.text; // it is cut: the matrix instruction of a Hopper names 128 registers
+    }
     const hot = Math.max(before, share) >= 0.1 && !depth;
     const line = make("div", {class: "line" + (hot ? " hot" : "") + (sampled ? "" : " idle") + (depth ? " inlined" : ""), tabindex: sampled ? "-1" : false},
       ...(this.compared ? [
@@ -148,7 +152,7 @@ class Source {
       this.compared ? make("span", {class: "part change", text: sampled ? percent(share - before, true) : ""}) : null,
       make("span", {class: "heat", "aria-hidden": "true"}, bar),
       make("span", {class: "why", text: main ? this.data.reasons[main[0]].name : ""}),
-      inlined ? make("button", {type: "button", class: "twist", "aria-expanded": String(open), "aria-label": `inlined at ${row.at}`, onclick: () => {
+      inlined ? make("button", {type: "button", class: "twist", "aria-expanded": String(open), "aria-label": `unfold ${row.at}`, onclick: () => {
         if (!this.open.delete(row)) this.open.add(row);
         const top = this.page.scrollTop, focus = row;
         this.body();

@@ -1,0 +1,136 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer/joined"
+)
+
+// launchTab is what the Launches tab shows: how long launches took, by what their kernels were compiled for and by their
+// arguments.
+type launchTab struct {
+	Kernels []launchKernel `json:"kernels"`
+	More    int            `json:"more"` // kernels that are not on the page
+}
+
+type launchKernel struct {
+	Name string      `json:"name"`
+	Rows []launchRow `json:"rows"` // each specialisation, with its kinds of launches behind it
+	times
+}
+
+// launchRow is a specialisation or a kind of launches.
+type launchRow struct {
+	Name  string `json:"name"`
+	About string `json:"about,omitempty"`
+	Kind  bool   `json:"kind,omitempty"`
+	times
+	Bytes   float64 `json:"bytes,omitempty"` // per second
+	Flops   float64 `json:"flops,omitempty"` // per second
+	Roof    float64 `json:"roof,omitempty"`  // share of it
+	Bound   string  `json:"bound,omitempty"`
+	Counted bool    `json:"counted,omitempty"` // bytes or operations are the trace's, not the program's own
+}
+
+// times of launches; without any, Count is how many the trace has.
+type times struct {
+	Count   uint64  `json:"count"`
+	Nanos   uint64  `json:"ns,omitempty"`
+	Average float64 `json:"avg,omitempty"`
+	Least   uint64  `json:"min,omitempty"`
+	Most    uint64  `json:"max,omitempty"`
+}
+
+func timesOf(d *profile.Durations, traced int) times {
+	if d.Count == 0 {
+		return times{Count: uint64(traced)}
+	}
+	return times{d.Count, d.Nanos, d.Average(), d.Least, d.Most}
+}
+
+const (
+	mostLaunchKernels = 50
+	mostLaunchKinds   = 20 // of a specialisation
+)
+
+// launchesOf is the Launches tab's data.
+func launchesOf(j *joined.Join) *launchTab {
+	tab := &launchTab{Kernels: []launchKernel{}}
+	for i, k := range j.Kernels {
+		if i == mostLaunchKernels {
+			tab.More = len(j.Kernels) - i
+			break
+		}
+		of := launchKernel{Name: clean(k.Name), Rows: []launchRow{}, times: timesOf(&k.Times, k.Traced)}
+		for _, s := range k.Specialisations {
+			of.Rows = append(of.Rows, launchRow{Name: clean(s.Label), About: clean(aboutSpecialisation(s)), times: timesOf(&s.Times, s.Traced)})
+			of.Rows = append(of.Rows, launchKinds(s.Groups)...)
+		}
+		tab.Kernels = append(tab.Kernels, of)
+	}
+	return tab
+}
+
+func launchKinds(groups []*joined.Group) (rows []launchRow) {
+	for i, g := range groups {
+		if i == mostLaunchKinds && len(groups) > mostLaunchKinds+1 {
+			return append(rows, otherKinds(groups[i:]))
+		}
+		w := &g.Work
+		rows = append(rows, launchRow{
+			Kind: true, Name: clean(g.Label), About: clean(aboutKind(g)), times: timesOf(&g.Times, g.Traced),
+			Bytes: w.BytesPerSecond, Flops: w.FlopsPerSecond, Roof: w.Roof, Bound: w.Bound,
+			Counted: w.BytesPerSecond > 0 && w.BytesFrom != "profile" || w.FlopsPerSecond > 0 && w.FlopsFrom != "profile",
+		})
+	}
+	return rows
+}
+
+// otherKinds sums up those that are not on the page.
+func otherKinds(groups []*joined.Group) launchRow {
+	var sum profile.Durations
+	traced := 0
+	for _, g := range groups {
+		sum.Add(&g.Times)
+		traced += g.Traced
+	}
+	return launchRow{Kind: true, Name: fmt.Sprintf("%d more kinds of launches", len(groups)), times: timesOf(&sum, traced)}
+}
+
+func aboutSpecialisation(s *joined.Specialisation) string {
+	var parts []string
+	if s.Registers > 0 {
+		parts = append(parts, fmt.Sprintf("%d registers", s.Registers))
+	}
+	if s.Shared >= 0 {
+		parts = append(parts, fmt.Sprintf("%d bytes of shared memory", s.Shared))
+	}
+	if s.Hash != "" {
+		parts = append(parts, "compilation "+s.Hash[:min(8, len(s.Hash))])
+	}
+	if s.Compilation == nil {
+		parts = append(parts, "not in the trace")
+	}
+	return strings.Join(parts, " · ")
+}
+
+// aboutKind is where the first launch stands, for proton reproduce, and all arguments.
+func aboutKind(g *joined.Group) string {
+	var parts []string
+	if g.File != "" {
+		parts = append(parts, fmt.Sprintf("record %d ·", g.Line))
+	}
+	for _, a := range g.Arguments {
+		parts = append(parts, a.Name+"="+a.Value)
+	}
+	if len(g.Grid) > 0 {
+		parts = append(parts, "grid="+strings.Trim(strings.ReplaceAll(fmt.Sprint(g.Grid), " ", "×"), "[]"))
+	}
+	if g.File != "" {
+		parts = append(parts, "· of "+filepath.Base(g.File))
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,59 @@
+// The launches of a traced run: how long each took, by what its kernel was compiled for and by its arguments.
+
+class Launches {
+  constructor(panel) {
+    const {kernels, more} = state.report.launches;
+    const page = make("div", {class: "page launches"}, make("h2", {class: "unseen"}, "Launches"), ...kernels.map((k) => this.card(k)));
+    if (more) page.append(make("p", {class: "muted", text: `${digits(more)} more kernels took less time`}));
+    panel.append(page);
+  }
+
+  show() {}
+
+  card(kernel) {
+    const {rows} = kernel, timed = kernel.ns > 0;
+    const has = (name) => rows.some((r) => r[name]);
+    const columns = [
+      ["launches", (r) => digits(r.count)],
+      timed && ["time", (r) => this.time(r.ns)],
+      timed && ["of the kernel", (r) => (r.ns ? percent(r.ns / kernel.ns) : "")],
+      timed && ["per launch", (r) => this.time(r.avg)],
+      has("min") && ["shortest", (r) => this.time(r.min)],
+      has("max") && ["longest", (r) => this.time(r.max)],
+      has("bytes") && ["bytes", (r) => this.rate(r, "bytes", "B/s")],
+      has("flops") && ["operations", (r) => this.rate(r, "flops", "flop/s")],
+      has("roof") && ["roof", (r) => (r.roof ? `${percent(r.roof)} ${r.bound}` : "")],
+    ].filter(Boolean);
+    const head = make("tr", {}, make("th", {class: "wide", scope: "col", text: "Compiled for, arguments"}), ...columns.map(([name]) => th(name)));
+    const body = make("tbody", {}, ...rows.map((r) => make("tr", {class: r.kind ? "kind-row" : "group-row"},
+      make("td", {class: "wide"}, make("span", {class: "name", text: r.name || "–"}), r.about ? make("span", {class: "about", title: r.about, text: r.about}) : null),
+      ...columns.map(([, text]) => td(text(r))))));
+    return make("section", {class: "card"},
+      make("header", {}, make("h2", {}, this.link(kernel.name)), make("span", {class: "muted", text: this.summary(kernel)})),
+      make("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": `Launches of ${kernel.name}`}, make("table", {class: "plain"}, make("thead", {}, head), body)));
+  }
+
+  time(ns) {
+    return ns ? quantity(ns, "ns") : "";
+  }
+
+  /** rate is marked where the trace was counted, for what a kernel really moves may be less. */
+  rate(row, name, unit) {
+    return row[name] ? quantity(row[name], unit) + (row.counted ? " *" : "") : "";
+  }
+
+  summary({count, ns, rows}) {
+    const all = state.report.columns.find((c) => c.name === "time" && !c.role), total = all ? state.report.tree.values[all.index][0] : 0;
+    return [
+      ns ? `${digits(count)} launches in ${quantity(ns, "ns")}${total ? `, ${percent(ns / total)} of all` : ""}` : `${digits(count)} launches in the trace`,
+      rows.some((r) => r.counted) ? "* counted in the trace" : "",
+    ].filter(Boolean).join(" · ");
+  }
+
+  /** link leads to the kernel's largest frame, where it has one. */
+  link(name) {
+    const at = state.report.strings.indexOf(name), node = at < 0 ? -1 : largestFrame(at);
+    if (node < 0) return make("span", {class: "name", text: name});
+    return make("button", {type: "button", class: "link name", onclick: () => change({node, zoom: 0, tab: "flame"})}, name);
+  }
+}

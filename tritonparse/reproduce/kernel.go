@@ -87,9 +87,6 @@ func (w *work) findWhateverWorks() error {
 // copyKernel puts the source of the kernel, and of all that it uses, into the script.
 func (w *work) copyKernel(asked bool) error {
 	if w.source == nil {
-		if w.built.Inferred {
-			return fmt.Errorf("the trace has no source of %s: its compilation was not recorded, only launches", w.built.Name)
-		}
 		return fmt.Errorf("the trace has no Python source of %s", w.built.Name)
 	}
 	why, err := "the trace has its source and that of all it uses", error(nil)
@@ -308,9 +305,6 @@ func (w *work) overrideKernel() error {
 	}
 	name, text := w.built.TextNames["ttir"], w.built.Texts["ttir"]
 	if text == "" {
-		if w.built.Inferred {
-			return fmt.Errorf("the trace has no TTIR of %s: its compilation was not recorded, only launches", w.built.Name)
-		}
 		return fmt.Errorf("the trace has no TTIR of %s%s", w.built.Name, w.built.Excuses["ttir"])
 	}
 	w.kernel.options = append(w.kernel.options, option{"ir_override", "IR_OVERRIDE"})

@@ -24,7 +24,7 @@ func Pick(t *tritonparse.Trace, s Selection) (*tritonparse.LaunchRecord, error) 
 		return t.LaunchAt(s.File, s.Line)
 	}
 	count := 0
-	var at tritonparse.Place
+	var at, uncompiled tritonparse.Place
 	var names []string
 	found := errors.New("found")
 	err := t.EachBrief(func(l *tritonparse.Brief) error {
@@ -35,6 +35,11 @@ func Pick(t *tritonparse.Trace, s Selection) (*tritonparse.LaunchRecord, error) 
 		case s.Kernel != "" && l.Name != s.Kernel, s.Hash != "" && !strings.HasPrefix(l.Hash, s.Hash):
 			return nil
 		case s.Kernel == "" && s.Hash == "" && !l.Whole:
+			return nil
+		case s.Kernel == "" && s.Hash == "" && !compiled(t, l):
+			if uncompiled.File == "" {
+				uncompiled = l.Place()
+			}
 			return nil
 		}
 		count++
@@ -47,10 +52,19 @@ func Pick(t *tritonparse.Trace, s Selection) (*tritonparse.LaunchRecord, error) 
 	if err != nil && err != found {
 		return nil, err
 	}
+	if count == 0 && uncompiled.File != "" {
+		at = uncompiled // for the error that says why not
+	}
 	if at.File == "" {
 		return nil, s.nothing(t, count, names)
 	}
 	return t.LaunchAt(at.File, at.Line)
+}
+
+// compiled says whether the trace has what a launch launched. Parsing puts kernels that were only launched first.
+func compiled(t *tritonparse.Trace, l *tritonparse.Brief) bool {
+	c := t.Compilation(l.Hash)
+	return l.Hash == "" || c != nil && !c.Inferred
 }
 
 // nothing says why there is no such launch.

@@ -104,13 +104,13 @@ func (w *work) findCompilation() error {
 	l := w.launch
 	w.result.Kernel = l.Name
 	if l.Hash != "" {
-		if w.built = w.trace.Compilation(l.Hash); w.built != nil {
+		if w.built = w.trace.Compilation(l.Hash); w.built != nil && !w.built.Inferred {
 			return nil
 		}
 		return fmt.Errorf("%s has no compilation of %s with the hash %s; trace from the program's start, so that compilations come along", w.trace.Source, l.Name, l.Hash)
 	}
 	for _, c := range w.trace.Compilations() {
-		if c.Name == l.Name {
+		if c.Name == l.Name && !c.Inferred {
 			w.built = c
 			w.note("the launch does not say which compilation it ran; this is the first of that name, %s", short(c.Hash))
 			return nil

@@ -15,6 +15,9 @@ import (
 // howTo records everything that a join needs.
 const howTo = "proton run --trace DIR -m pcsampling PROGRAM"
 
+// timelineAlone is what a timeline cannot tell, also one that was recorded with the trace.
+const timelineAlone = "a timeline knows launches by the kernel's name only, not by their arguments; record the run as a tree, with its trace: proton run --trace DIR PROGRAM"
+
 // notes says in a line each what is missing, and how to get it.
 func (b *builder) notes() {
 	note := func(format string, values ...any) { b.Notes = append(b.Notes, fmt.Sprintf(format, values...)) }
@@ -41,7 +44,11 @@ func (b *builder) notes() {
 			}
 		}
 	}
-	if untold && !b.told() {
+	switch p := b.options.Profile; {
+	case !untold || b.told():
+	case p.Timeline != nil:
+		note(timelineAlone)
+	default:
 		note("the profile knows launches by the kernel's name only; one that is recorded with the trace tells them apart: %s", howTo)
 	}
 	if estimated {

@@ -12,6 +12,9 @@ import (
 // BLOCK_M=128]. What the kernel has of launches that were not traced stays with it. It changes the profile, and returns
 // what the reader should know besides. Without a trace kinds have numbers instead of arguments.
 func Split(p *profile.Profile, t *tritonparse.Trace) (notes []string, err error) {
+	if len(p.Launches) == 0 && p.Timeline != nil {
+		return []string{timelineAlone}, nil
+	}
 	if len(p.Launches) == 0 {
 		return []string{"the profile does not tell launches apart; record it with a trace: proton run --trace DIR PROGRAM"}, nil
 	}

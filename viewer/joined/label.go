@@ -120,11 +120,14 @@ func labelGroups(k *Kernel) {
 	}
 }
 
+// isCaptured says of launches that they are a graph's, whose arguments nobody was told.
+func isCaptured(g *Group) bool { return strings.Contains(g.Note, "CUDA graph") }
+
 // labelCaptured names launches that a graph replays. Of those only the grid is known.
 func labelCaptured(s *Specialisation) {
 	var captured []*Group
 	for _, g := range s.Groups {
-		if g.Label == "" && strings.Contains(g.Note, "CUDA graph") {
+		if g.Label == "" && isCaptured(g) {
 			captured = append(captured, g)
 		}
 	}

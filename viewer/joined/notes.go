@@ -34,12 +34,13 @@ func (b *builder) notes() {
 		return
 	}
 	b.Notes = append(b.Notes, OfTrace(b.options.Trace, b.options.Profile)...)
-	untold, estimated := false, false
+	untold, estimated, captured := false, false, false
 	for _, k := range b.Kernels {
 		for _, s := range k.Specialisations {
 			untold = untold || k.Times.Count > 0 && s.Times.Count == 0 && s.Traced > 0
 			for _, g := range s.Groups {
 				untold = untold || s.Times.Count > 0 && g.Times.Count == 0 && g.Traced > 0
+				captured = captured || isCaptured(g)
 				estimated = estimated || g.Work.BytesPerSecond > 0 && g.Work.BytesFrom != "profile"
 			}
 		}
@@ -50,6 +51,9 @@ func (b *builder) notes() {
 		note(timelineAlone)
 	default:
 		note("the profile knows launches by the kernel's name only; one that is recorded with the trace tells them apart: %s", howTo)
+	}
+	if captured {
+		note("launches that a CUDA graph replays are told apart by specialisation and grid alone: their arguments are not known while a graph is captured")
 	}
 	if estimated {
 		note("GB/s and TFLOP/s are counted in the trace (bytes: what the code moves, or each tensor once, whichever is less; operations: those of tt.dot if there are any); a launch_metadata hook that tells bytes and flops counts instead")

@@ -339,35 +339,50 @@ static uint32_t tag_of(uint64_t print, const struct bytes *head, const struct by
   return tag;
 }
 
+struct record { struct bytes head, kind, tensors; int flags; uint64_t function, kernel, generation; };
+
+// hand_over gives a record to the writer, and its kind to the launch that follows.
+static int hand_over(const struct record *r) {
+  uint32_t tag = 0;
+  if (r->head.incomplete || r->kind.incomplete || r->tensors.incomplete) {
+    if (trace_generation == r->generation) ring_lost();
+    return 1;
+  }
+  if ((r->flags & ~CAPTURING) == HAS_ARGUMENTS && hooks_hp->active()) {
+    uint64_t what = r->function ^ r->kernel << 48 ^ (uint64_t)r->flags << 40;
+    tag = tag_of(fingerprint(what, r->kind.at, r->kind.n), &r->head, &r->tensors);
+  }
+  int ok = !interrupted();
+  if (trace_generation == r->generation) ring_push(r->head.at, r->head.n, r->tensors.at, r->tensors.n);
+  if (tag) hooks_hp->tag_launch(tag, r->function);
+  return ok;
+}
+
+static void put_head(struct record *r, uint64_t path, int64_t stream) {
+  struct bytes *head = &r->head;
+  put_byte(head, RECORD_LAUNCH);
+  put_fixed(head, now()), put_fixed(head, r->function), put_byte(head, (uint8_t)r->flags);
+  put_uint(head, path), put_uint(head, r->kernel), put_uint(head, ++sequence);
+  put_int(head, stream), put_int(head, device());
+  put_uint(head, r->kind.n), put(head, r->kind.at, r->kind.n);
+}
+
 // record puts a launch together; 0 only for KeyboardInterrupt and the like.
 static int record(const struct call *c, uint64_t kernel) {
-  struct bytes head, kind, tensors;
-  bytes_init(&head), bytes_init(&kind), bytes_init(&tensors);
+  struct record r; // not all of it is cleared: a launch is short
+  r.flags = 0, r.kernel = kernel, r.generation = trace_generation;
+  bytes_init(&r.head), bytes_init(&r.kind), bytes_init(&r.tensors);
   int64_t stream = c->stream && py_is(c->stream, py.PyLong_Type) ? (int64_t)py.PyLong_AsUnsignedLongLongMask(c->stream) : 0;
-  int flags = 0;
-  uint64_t before = trace_generation, function = handle(c->function, &flags);
+  r.function = handle(c->function, &r.flags);
   int ok = !interrupted();
   uint64_t path = ok ? path_number() : 0;
   ok = ok && !interrupted();
   if (ok && c->metadata) {
-    flags |= HAS_ARGUMENTS | (is_capturing((uint64_t)stream) ? CAPTURING : 0);
-    ok = put_arguments(&kind, &tensors, c, flags & CAPTURING);
+    r.flags |= HAS_ARGUMENTS | (is_capturing((uint64_t)stream) ? CAPTURING : 0);
+    ok = put_arguments(&r.kind, &r.tensors, c, r.flags & CAPTURING);
   }
-  if (ok) {
-    put_byte(&head, RECORD_LAUNCH);
-    put_fixed(&head, now()), put_fixed(&head, function), put_byte(&head, (uint8_t)flags);
-    put_uint(&head, path), put_uint(&head, kernel), put_uint(&head, ++sequence);
-    put_int(&head, stream), put_int(&head, device());
-    put_uint(&head, kind.n), put(&head, kind.at, kind.n);
-    uint32_t tag = 0;
-    if (flags == HAS_ARGUMENTS || flags == (HAS_ARGUMENTS | CAPTURING))
-      if (hooks_hp->active())
-        tag = tag_of(fingerprint(function ^ kernel << 48 ^ (uint64_t)flags << 40, kind.at, kind.n), &head, &tensors);
-    ok = !interrupted();
-    if (trace_generation == before) ring_push(head.at, head.n, tensors.at, tensors.n);
-    if (tag) hooks_hp->tag_launch(tag, function);
-  }
-  bytes_free(&head), bytes_free(&kind), bytes_free(&tensors);
+  if (ok) put_head(&r, path, stream), ok = hand_over(&r);
+  bytes_free(&r.head), bytes_free(&r.kind), bytes_free(&r.tensors);
   return ok;
 }
 

@@ -15,13 +15,15 @@ enum { RING_HEADER = 4096, RING_CAPACITY = 8, RING_WRITTEN = 16, RING_READ = 24,
 void ring_open(uint64_t address);
 // ring_push adds a record made of two parts. It may let other threads run while it waits for room; 0 when none came.
 int ring_push(const void *head, size_t head_len, const void *body, size_t body_len);
+void ring_lost(void); // counts a record that could not be made
 
 // ---- bytes being put together ----
 
-struct bytes { uint8_t *at; size_t n, room; uint8_t few[1024]; };
-static inline void bytes_init(struct bytes *b) { b->at = b->few, b->n = 0, b->room = sizeof b->few; }
+struct bytes { uint8_t *at; size_t n, room; int incomplete; uint8_t few[1024]; };
+static inline void bytes_init(struct bytes *b) { b->at = b->few, b->n = 0, b->room = sizeof b->few, b->incomplete = 0; }
 void bytes_free(struct bytes *b);
-uint8_t *bytes_more(struct bytes *b, size_t n); // room for n more, never NULL
+// Room for n more. Without memory the bytes are incomplete from there on; there is room for small things, and else none: NULL.
+uint8_t *bytes_more(struct bytes *b, size_t n);
 void put(struct bytes *b, const void *from, size_t n);
 static inline void put_byte(struct bytes *b, uint8_t v) { *bytes_more(b, 1) = v, b->n++; }
 void put_uint(struct bytes *b, uint64_t v); // LEB128

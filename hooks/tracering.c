@@ -56,9 +56,13 @@ int ring_push(const void *head, size_t head_len, const void *body, size_t body_l
   }
   memcpy(data + at, &(uint32_t){(uint32_t)(head_len + body_len)}, 4);
   memcpy(data + at + 4, head, head_len);
-  memcpy(data + at + 4 + head_len, body, body_len);
+  if (body_len) memcpy(data + at + 4 + head_len, body, body_len);
   atomic_store_explicit(word(RING_WRITTEN), position + skip + need, memory_order_release);
   return 1;
+}
+
+void ring_lost(void) {
+  if (ring) atomic_fetch_add(word(RING_LOST), 1);
 }
 
 void bytes_free(struct bytes *b) {
@@ -66,18 +70,22 @@ void bytes_free(struct bytes *b) {
 }
 
 uint8_t *bytes_more(struct bytes *b, size_t n) {
-  if (b->n + n > b->room) {
-    size_t room = (b->n + n) * 2;
-    uint8_t *at = b->at == b->few ? malloc(room) : realloc(b->at, room);
-    if (!at) abort(); // as Python itself would at once
-    if (b->at == b->few) memcpy(at, b->few, b->n);
-    b->at = at, b->room = room;
+  if (b->n + n <= b->room) return b->at + b->n;
+  size_t room = (b->n + n) * 2;
+  uint8_t *at = b->at == b->few ? malloc(room) : realloc(b->at, room);
+  if (!at) {
+    b->incomplete = 1, b->n = 0;
+    return n <= b->room ? b->at : NULL;
   }
+  if (b->at == b->few) memcpy(at, b->few, b->n);
+  b->at = at, b->room = room;
   return b->at + b->n;
 }
 
 void put(struct bytes *b, const void *from, size_t n) {
-  memcpy(bytes_more(b, n), from, n);
+  uint8_t *to = bytes_more(b, n);
+  if (!to) return;
+  memcpy(to, from, n);
   b->n += n;
 }
 

@@ -19,6 +19,7 @@ type expander struct {
 	kept     Counts // what is in the file
 	problems []string
 	failed   bool // nothing is written any more
+	panics   int
 
 	rankChanged bool // and no commit names the new file yet
 	line        []byte

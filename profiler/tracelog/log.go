@@ -177,18 +177,35 @@ func (l *Log) write() {
 		next := idle
 		select {
 		case <-l.stop:
-			l.expander.drain(l.ring)
+			l.guarded(func() { l.expander.drain(l.ring) })
 			return
 		case c := <-l.completed:
-			l.expander.addEvent(c)
+			l.guarded(func() { l.expander.addEvent(c) })
 			next = busy
 		case <-pause.C:
-			if l.expander.drain(l.ring) > 0 {
-				next = busy
-			}
+			l.guarded(func() {
+				if l.expander.drain(l.ring) > 0 {
+					next = busy
+				}
+			})
 		}
 		pause.Reset(next)
 	}
+}
+
+// guarded keeps a bug of ours out of the workload: from there on launches are counted and not written.
+func (l *Log) guarded(do func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			x := &l.expander
+			if x.panics++; x.panics > 1 { // not even that goes well
+				x.read = l.ring.written()
+				x.commit(l.ring)
+			}
+			x.writingFailed(fmt.Errorf("BUG: %v; please report this", p))
+		}
+	}()
+	do()
 }
 
 // End writes what is left, waiting for compilations no longer than the patience, and closes the trace. What took longer

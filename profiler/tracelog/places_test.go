@@ -195,3 +195,24 @@ func TestProblemsOfAProcessStay(t *testing.T) {
 		t.Errorf("%+v, %v", sum, err)
 	}
 }
+
+// A bug in the writing goroutine costs the trace, and not the program.
+func TestAPanicOfTheWriter(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("USER", "me")
+	l, err := Begin(Options{Folder: folder, Compression: "none"}, func(string) { panic("nobody listens") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/dev/full", filepath.Join(folder, l.header.outputName(noRank))); err != nil {
+		t.Skip(err)
+	}
+	p := producer{log: l}
+	const many = 100_000 // more than the ring has room for
+	for i := range int64(many) {
+		p.launch(t, i)
+	}
+	if counts := l.End(time.Second); counts.Launches != 0 || counts.Lost != many {
+		t.Errorf("%+v", counts)
+	}
+}

@@ -105,16 +105,21 @@ trace.finalize()
     assert [one.get("value", one.get("repr")) for one in said] == ["5", 1.5, "0.5", "True", "nan", "[0 1 2]"]
 
 
-@pytest.mark.parametrize("where", ["an argument", "the handle", "the metadata"])
+@pytest.mark.parametrize("where", ["an argument", "the handle", "the metadata", "a signal"])
 def test_an_interrupt_reaches_the_program(hooked, where):
     found, done = hooked("""
+import signal
 class Interrupted:
     def __repr__(self): raise KeyboardInterrupt
+class Signalled:
+    def __repr__(self):
+        signal.raise_signal(signal.SIGINT)
+        return "signalled"
 class Told(Metadata):
     hash = property(lambda self: Interrupted.__repr__(self))
 try:
     {"an argument": lambda: launch(Interrupted()), "the handle": lambda: launch(1, function=Interrupted()),
-     "the metadata": lambda: launch(1, metadata=Told())}[%r]()
+     "the metadata": lambda: launch(1, metadata=Told()), "a signal": lambda: launch(Signalled())}[%r]()
 except KeyboardInterrupt:
     print("interrupted")
 launch(2)

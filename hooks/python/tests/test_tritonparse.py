@@ -378,9 +378,10 @@ def test_proton_run(traced, library):
     assert not list((traced.folder / "out").glob(".*")), "the spool is gone"
 
 
-def test_proton_run_of_a_program_that_is_killed(traced, library):
-    done, found = proton_run(traced, library, "import os\nlaunch(compiled(), None, None, 1, 128)\nos.kill(os.getpid(), 9)\n", "--trace-sass")
-    assert done.returncode == -signal.SIGKILL
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_proton_run_of_a_program_that_is_killed(traced, library, by):
+    done, found = proton_run(traced, library, f"import os\nlaunch(compiled(), None, None, 1, 128)\nos.kill(os.getpid(), {int(by)})\n", "--trace-sass")
+    assert done.returncode == -by
     assert sorted(r["event_type"] for r in found) == ["compilation", "launch"]
     assert "add_kernel.sass" in of(found, "compilation")[0]["payload"]["file_content"]
 

@@ -121,6 +121,7 @@ def begin_for_run(folder: str, name: str, compression: str, sass: bool, status: 
 
 
 def end_for_run(patience: float) -> None:
+    """Ends what :func:`begin_for_run` began, if it did."""
     if _current is not None:
         _current.finalize(patience)
 
@@ -176,7 +177,7 @@ class Trace:
         try:
             self._say_what_was_replaced()
             self._leave()
-        except Exception as error:  # what others put there may be odd
+        except Exception as error:
             from ._trace_events import complain
             complain(f"Triton was not left as it was found: {error!r}")
         finally:
@@ -202,9 +203,11 @@ class Trace:
             self._listen()
         except BaseException:
             self._over = True
-            self._leave()
-            _library.native.trace_close()
-            _library.call("trace.end", patience=0)  # or no other could begin
+            try:
+                self._leave()
+            finally:
+                _library.native.trace_close()
+                _library.call("trace.end", patience=0)  # or no other could begin
             raise
 
     def _listen(self) -> None:
@@ -289,9 +292,9 @@ class Trace:
 
     def _leave(self) -> None:
         self._events.over = True
-        self._leave_inductor()
-        self._detach()
         self._events.put_back()
+        self._leave_inductor()
+        self._detach()  # last: what others have put there may be odd
 
     def _detach(self) -> None:
         for slot in reversed(self._slots):

@@ -124,7 +124,7 @@ func appendName(out []byte, start int, name string) []byte {
 	} else {
 		out = append(out, ',')
 	}
-	return append(append(out, jsontext.Quote(name)...), ':')
+	return append(diffForm.AppendText(out, name), ':')
 }
 
 // appendWith writes an object with another value for one member, without the brace at its end and the occurrence id.

@@ -56,7 +56,7 @@ func (d *launchDiff) add(l *launch) {
 			if next < len(l.changes) && int(l.changes[next].leaf) == i {
 				text = l.changes[next].text
 				next++
-				d.set(int32(i), text, false)
+				d.set(int32(i), text, lasts(text))
 			} else {
 				d.set(int32(i), text, true)
 			}
@@ -73,7 +73,7 @@ func (d *launchDiff) add(l *launch) {
 			}
 		}
 		for i := range l.changes {
-			d.set(l.changes[i].leaf, l.changes[i].text, false)
+			d.set(l.changes[i].leaf, l.changes[i].text, lasts(l.changes[i].text))
 		}
 	}
 	d.dirty = d.dirty[:0]
@@ -105,12 +105,13 @@ func (d *launchDiff) set(i int32, text []byte, stays bool) {
 
 // reshape prepares for launches with other members than the last one.
 func (d *launchDiff) reshape(s *shape) {
+	if len(d.leaves) == 0 {
+		d.begin(s)
+		return
+	}
 	known := map[string]int32{}
 	for i := range d.leaves {
 		known[d.leaves[i].place.id] = int32(i)
-	}
-	if d.leaves == nil {
-		d.leaves = make([]leafRuns, 0, len(s.places))
 	}
 	present := make([]bool, len(d.leaves)+len(s.places))
 	d.places = make([]int32, len(s.places))
@@ -129,6 +130,16 @@ func (d *launchDiff) reshape(s *shape) {
 		}
 	}
 	d.shape, d.base, d.dirty = s, nil, d.dirty[:0]
+}
+
+// begin prepares for the first launches.
+func (d *launchDiff) begin(s *shape) {
+	d.leaves, d.places = slices.Grow(d.leaves, len(s.places)), slices.Grow(d.places, len(s.places))
+	for i, p := range s.places {
+		d.leaves = append(d.leaves, leafRuns{place: p, from: -1})
+		d.places = append(d.places, int32(i))
+	}
+	d.shape = s
 }
 
 // distinct counts hashes. It keeps eight bytes of each.
@@ -269,47 +280,6 @@ func (v *leafValues) appendJSON(out []byte, counted bool) []byte {
 	return append(out, "]}"...)
 }
 
-// object is JSON that is put together in the order of first use.
-type object struct {
-	names  []string
-	values map[string]*object
-	text   []byte
-}
-
-// at finds or makes the member that a path leads to.
-func (o *object) at(path ...string) *object {
-	for _, name := range path {
-		if o.values == nil {
-			o.values = map[string]*object{}
-		}
-		next := o.values[name]
-		if next == nil {
-			next = &object{}
-			o.values[name] = next
-			o.names = append(o.names, name)
-		}
-		o = next
-	}
-	return o
-}
-
-func (o *object) appendJSON(out []byte) []byte {
-	if o.text != nil {
-		return append(out, o.text...)
-	}
-	at := len(out)
-	out = append(out, '{')
-	for _, name := range o.names {
-		if len(out) > at+1 {
-			out = append(out, ',')
-		}
-		out = diffForm.AppendText(out, name)
-		out = append(out, ':')
-		out = o.values[name].appendJSON(out)
-	}
-	return append(out, '}')
-}
-
 // result puts what is the same and what differs into two objects.
 func (d *launchDiff) result(compat bool) (diffs, sames *object) {
 	diffs, sames = &object{}, &object{}
@@ -319,11 +289,10 @@ func (d *launchDiff) result(compat bool) (diffs, sames *object) {
 			continue
 		}
 		for _, r := range group {
-			path := append([]string{r.place.member}, r.place.path...)
-			if r.values.same(d.n, compat) {
-				sames.at(path...).text = []byte(r.values.values[0].text)
+			if r.same(d.n, compat) {
+				sames.at(r.place.route...).text = r.only()
 			} else {
-				diffs.at(path...).text = r.values.appendJSON(nil, r.place.counted)
+				diffs.at(r.place.route...).text = r.values.appendJSON(nil, r.place.counted)
 			}
 		}
 	}
@@ -332,34 +301,62 @@ func (d *launchDiff) result(compat bool) (diffs, sames *object) {
 
 // members are the leaves of each member or argument, all runs ended.
 func (d *launchDiff) members() [][]*leafRuns {
-	type key struct {
-		member, argument string
-		isArg            bool
-	}
-	var groups [][]*leafRuns
-	index := map[key]int{}
+	var firsts []*place // of the groups
+	of := make([]int, len(d.leaves))
+	sizes := make([]int, 0, 32)
 	for i := range d.leaves {
 		r := &d.leaves[i]
-		r.close(d.n)
-		k := key{r.place.member, r.place.argument, r.place.isArg}
-		at, ok := index[k]
-		if !ok {
-			at = len(groups)
-			index[k] = at
-			groups = append(groups, nil)
+		if r.values != nil || r.from > 0 {
+			r.close(d.n)
 		}
-		groups[at] = append(groups[at], r)
+		at := len(firsts) - 1 // mostly the one that the leaf before is in
+		if at < 0 || !r.place.together(firsts[at]) {
+			if at = slices.IndexFunc(firsts, r.place.together); at < 0 {
+				at = len(firsts)
+				firsts, sizes = append(firsts, r.place), append(sizes, 0)
+			}
+		}
+		of[i] = at
+		sizes[at]++
+	}
+	all := make([]*leafRuns, len(d.leaves))
+	groups := make([][]*leafRuns, len(firsts))
+	end := 0
+	for at, n := range sizes {
+		groups[at] = all[end : end : end+n]
+		end += n
+	}
+	for i, at := range of {
+		groups[at] = append(groups[at], &d.leaves[i])
 	}
 	return groups
+}
+
+// together says whether two places are below the same member or argument.
+func (p *place) together(q *place) bool {
+	return p.member == q.member && p.argument == q.argument && p.isArg == q.isArg
+}
+
+// same says whether all launches have one value. One that all have from the first on has no values.
+func (r *leafRuns) same(total int, compat bool) bool {
+	return r.values == nil || r.values.same(total, compat)
+}
+
+// only is the value of a leaf that is the same in all launches.
+func (r *leafRuns) only() []byte {
+	if r.values == nil {
+		return r.current
+	}
+	return []byte(r.values.values[0].text)
 }
 
 // argument keeps what differs in an argument together with what does not.
 func (d *launchDiff) argument(group []*leafRuns, compat bool, diffs, sames *object) {
 	p := group[0].place
-	differs := slices.ContainsFunc(group, func(r *leafRuns) bool { return !r.values.same(d.n, compat) })
+	differs := slices.ContainsFunc(group, func(r *leafRuns) bool { return !r.same(d.n, compat) })
 	if !differs {
 		for _, r := range group {
-			sames.at(append([]string{p.member, p.argument}, r.place.path...)...).text = []byte(r.values.values[0].text)
+			sames.at(r.place.route...).text = r.only()
 		}
 		return
 	}
@@ -372,8 +369,8 @@ func (d *launchDiff) argument(group []*leafRuns, compat bool, diffs, sames *obje
 			continue // tritonparse looks one level deep
 		}
 		name := strings.Join(r.place.path, ".")
-		if r.values.same(d.n, compat) {
-			o.at("sames", name).text = []byte(r.values.values[0].text)
+		if r.same(d.n, compat) {
+			o.at("sames", name).text = r.only()
 		} else {
 			o.at("diffs", name).text = r.values.appendJSON(nil, r.place.counted)
 		}

@@ -9,7 +9,6 @@ import (
 // inference is a compilation that was not traced, as far as its first launch tells it.
 type inference struct {
 	line              []byte // the record without its end
-	tuned             tuning
 	stack, parameters []byte
 }
 
@@ -20,16 +19,16 @@ func infer(l *launch, compat bool) *inference {
 		}
 		return null
 	}
-	var out []byte
+	stack := bytes.Clone(l.value("stack"))
+	if stack == nil {
+		stack = []byte("[]")
+	}
+	out := make([]byte, 0, len(stack)+1024)
 	out = appendMember(out, "event_type", []byte(`"compilation"`))
 	out = appendMember(out, "is_fake", []byte("true"))
 	out = appendMember(out, "fake_reason", jsontext.Quote("No compilation event found; inferred from launch event"))
 	for _, name := range []string{"pid", "timestamp"} {
 		out = appendMember(out, name, value(name))
-	}
-	stack := bytes.Clone(l.value("stack"))
-	if stack == nil {
-		stack = []byte("[]")
 	}
 	out = appendMember(out, "stack", stack)
 	var metadata []byte
@@ -45,8 +44,5 @@ func infer(l *launch, compat bool) *inference {
 	payload = appendMember(payload, "file_path", []byte("{}"))
 	i := &inference{line: append(appendMember(out, "payload", append(payload, '}')), ','), stack: stack}
 	i.parameters = tunedParameters(func(name string) []byte { return l.value("compilation_metadata", name) })
-	if t := l.tuning(); t != nil {
-		i.tuned = t.seenBy(compat)
-	}
 	return i
 }

@@ -27,14 +27,13 @@ type kernel struct {
 
 // hand is what a kernel has at hand. It can be told again from the launches as they are written, see retell.
 type hand struct {
-	used     int        // the last id that was given to one of its records
-	inferred *inference // of a kernel that is only launched
-	source   *workSource
-	buffer   []byte // launches that are in no chunk
-	places   runs   // among all launches
-	diff     launchDiff
-	work     roofline
-	size     int // bytes of the last three, as the parser counts them
+	used   int // the last id that was given to one of its records
+	source *workSource
+	buffer []byte // launches that are in no chunk
+	places runs   // among all launches
+	diff   launchDiff
+	work   roofline
+	size   int // bytes of the last three, as the parser counts them
 }
 
 // add takes a launch with its place among all launches and its occurrence id.
@@ -108,7 +107,7 @@ func (p *parser) takeCompilation(c *compilation) {
 	}
 	k.hasWork = c.work != nil
 	if h := p.hand(k, id); h != nil {
-		h.inferred, h.source = nil, c.work
+		h.source = c.work
 	} else if c.work != nil {
 		p.shelf.Put(k.number, c.work.append(nil))
 	}
@@ -127,9 +126,7 @@ func (p *parser) takeLaunch(l *launch) {
 	k := p.kernel(l.hash)
 	h := p.hand(k, id)
 	if k.total == 0 && k.compiled == nil {
-		h.inferred = infer(l, p.options.Compat)
-		k.file = p.split(p.options.torch.find("", h.inferred.stack))
-		k.inferredIn = session
+		k.file, k.inferredIn = p.split(p.options.torch.find("", l.value("stack"))), session
 	}
 	if k.name == "" {
 		k.name = l.name
@@ -184,13 +181,30 @@ func (p *parser) hand(k *kernel, id int) *hand {
 			slices.SortFunc(p.atHand, func(a, b *kernel) int { return a.hand.used - b.hand.used })
 			p.layAside((len(p.atHand) + 1) / 2)
 		}
-		k.hand = &hand{}
+		k.hand = p.freeHand()
 		p.atHand = append(p.atHand, k)
 	}
 	if k.hand != nil {
 		k.hand.used = id
 	}
 	return k.hand
+}
+
+// freeHand is an empty one, in the memory of one that was laid aside.
+func (p *parser) freeHand() *hand {
+	n := len(p.hands)
+	if n == 0 {
+		return &hand{}
+	}
+	h := p.hands[n-1]
+	p.hands = p.hands[:n-1]
+	return h
+}
+
+// clear makes it an empty one in the same memory, but for launches.
+func (h *hand) clear() {
+	clear(h.diff.leaves)
+	*h = hand{diff: launchDiff{leaves: h.diff.leaves[:0], places: h.diff.places[:0], dirty: h.diff.dirty[:0]}}
 }
 
 // layLargestAside lays those aside of which most is known, until half of what there is room for is left.
@@ -219,7 +233,8 @@ func (p *parser) layAside(n int) {
 		}
 		p.held -= cap(h.buffer)
 		p.state -= h.size
-		k.hand = nil
+		h.clear()
+		k.hand, p.hands = nil, append(p.hands, h)
 	}
 	p.atHand = append(p.atHand[:0], p.atHand[n:]...)
 	clear(p.atHand[len(p.atHand):cap(p.atHand)])

@@ -13,10 +13,11 @@ import (
 // launch is a launch record: what it has in common with its template, and what not. It is valid until it has been taken.
 type launch struct {
 	*template
-	changes   []change // in the order of the places
-	text      []byte   // the record
-	group     group
-	rewritten []byte // as it is written, without its end, if that is another text
+	hash, name string   // of the kernel
+	changes    []change // in the order of the places
+	text       []byte   // the record
+	group      group
+	rewritten  []byte // as it is written, without its end, if that is another text
 }
 
 // group is a launch_group_hash.
@@ -52,8 +53,10 @@ func groupOf(canonical []byte) (g group) {
 // launchReader takes launches apart, on one goroutine.
 type launchReader struct {
 	in      *interner
+	known   bool // groups and long texts are of no interest: launches were read before
 	scratch []byte
 	order   []int
+	leaves  []jsontext.Span
 }
 
 // templateKey is the beginning of a record, up to the function's handle where there is one: what follows is mostly the same.
@@ -68,37 +71,86 @@ func templateKey(text []byte) []byte {
 	return head[:min(len(head), 128)]
 }
 
-// reread compares a record with the last one of the same kernel. changes is where what differs goes.
+// reread compares a record with one that it is like: the last one of the same kernel, or one of another kernel with the same
+// skeleton. changes is where what differs goes. It returns false if there is none, or if there should be a nearer one.
 func (r *launchReader) reread(text []byte, changes []change) (launch, []change, bool) {
-	t := r.in.template(templateKey(text))
-	if t == nil {
-		return launch{}, changes, false
-	}
+	key := templateKey(text)
 	first := len(changes)
-	all, ok := t.match(r.in, text, changes)
-	if !ok {
-		return launch{}, changes, false
+	if p := r.in.program(key); p != nil {
+		if r.in.wantsOwn(p) {
+			return launch{}, changes, false
+		}
+		if all, ok := p.template.match(r.in, text, changes); ok {
+			return r.differs(p.template, text, all, first)
+		}
 	}
-	l := launch{template: t, changes: all[first:len(all):len(all)], text: text, group: t.group, rewritten: t.rewritten}
+	if t, all := r.likeness(text, changes); t != nil {
+		r.in.borrow(key, t)
+		return r.differs(t, text, all, first)
+	}
+	return launch{}, changes, false
+}
+
+// likeness finds a template that a record has the skeleton of, and what differs.
+func (r *launchReader) likeness(text []byte, changes []change) (*template, []change) {
+	if !bytes.Contains(text[:min(len(text), 64)], []byte(`"launch"`)) {
+		return nil, changes // a compilation, mostly
+	}
+	var err error
+	if r.leaves, err = jsontext.AppendLeaves(r.leaves[:0], text); err != nil {
+		return nil, changes
+	}
+	between := len(text)
+	for _, l := range r.leaves {
+		between -= int(l.End - l.Start)
+	}
+	for _, t := range r.in.like(likeness{len(r.leaves), between}) {
+		if all, ok := t.fit(r.in, text, r.leaves, changes); ok {
+			return t, all
+		}
+	}
+	return nil, changes
+}
+
+// differs is a launch that differs from a template by all changes from first on.
+func (r *launchReader) differs(t *template, text []byte, all []change, first int) (launch, []change, bool) {
+	l := t.launch(text)
+	l.changes = all[first:len(all):len(all)]
 	if len(l.changes) == 0 {
+		return l, all, true
+	}
+	for i := range l.changes {
+		switch t.spans[l.changes[i].leaf].role {
+		case theName:
+			l.name = jsontext.Text(l.changes[i].hashed)
+		case theHash:
+			l.hash = jsontext.Text(l.changes[i].hashed)
+		}
+	}
+	if r.known {
 		return l, all, true
 	}
 	l.group = r.groupOf(&l)
 	if l.rewritten != nil || slices.ContainsFunc(l.changes, func(c change) bool { return c.shrunk != nil }) {
 		members, err := jsontext.Members(text)
 		if err != nil {
-			return launch{}, changes, false
+			return launch{}, all[:first], false
 		}
 		l.rewritten = rewrite(members)
 	}
 	return l, all, true
 }
 
+// launch is the one that the template was made of, or one that differs from it only by what is set afterwards.
+func (t *template) launch(text []byte) launch {
+	return launch{template: t, hash: t.hash, name: t.name, text: text, group: t.group, rewritten: t.rewritten}
+}
+
 // read takes a launch apart that is like no other.
 func (r *launchReader) read(text []byte, members []jsontext.Member) launch {
 	t := newTemplate(r.in, text, members)
 	r.in.keep(templateKey(text), t)
-	return launch{template: t, text: text, group: t.group, rewritten: t.rewritten}
+	return t.launch(text)
 }
 
 // groupOf hashes the template's canonical text with what differs in it.
@@ -150,10 +202,10 @@ func rewrite(members []jsontext.Member) []byte {
 func (l *launch) tuning() *tuning {
 	for _, c := range l.changes {
 		if l.spans[c.leaf].role == theStack {
-			return c.tuned
+			return c.stack.tuning()
 		}
 	}
-	return l.tuned
+	return l.stack.tuning()
 }
 
 // each calls f with every leaf, in the record's order.
@@ -190,15 +242,18 @@ func (l *launch) at(i int) []byte {
 // keep makes the launch a copy of another that stays valid, in the memory of what it was before.
 func (l *launch) keep(of *launch) {
 	changes := l.changes[:cap(l.changes)]
-	l.template, l.group = of.template, of.group
+	l.template, l.hash, l.name, l.group = of.template, of.hash, of.name, of.group
 	l.changes = changes[:0]
 	for i := range of.changes {
 		c := of.changes[i]
-		var own []byte
-		if i < len(changes) {
-			own = changes[i].text[:0]
+		c.value = value{text: c.text}
+		if !lasts(c.text) {
+			var own []byte
+			if i < len(changes) && cap(changes[i].text) <= internFrom {
+				own = changes[i].text[:0]
+			}
+			c.value.text = append(own, c.text...)
 		}
-		c.value = value{text: append(own, c.text...), tuned: c.tuned}
 		l.changes = append(l.changes, c)
 	}
 }

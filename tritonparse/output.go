@@ -26,6 +26,7 @@ type spill struct {
 	at   int64
 	err  error
 	free chan *packer // also bounds how many chunks are compressed at a time
+	open sync.Pool    // of io.ReadCloser, that unpack
 	used chan []byte  // buffers whose text has been compressed
 	wg   sync.WaitGroup
 }
@@ -91,7 +92,14 @@ func (s *spill) text(c *chunk) []byte {
 // read unpacks a chunk. All must have been compressed.
 func (s *spill) read(c *chunk) ([]byte, error) {
 	end := []byte{3, 0} // an empty last block
-	z := flate.NewReader(io.MultiReader(io.NewSectionReader(s.file, c.at, c.packed), bytes.NewReader(end)))
+	in := io.MultiReader(io.NewSectionReader(s.file, c.at, c.packed), bytes.NewReader(end))
+	z, _ := s.open.Get().(io.ReadCloser)
+	if z == nil {
+		z = flate.NewReader(in)
+	} else if err := z.(flate.Resetter).Reset(in, nil); err != nil {
+		return nil, err
+	}
+	defer s.open.Put(z)
 	text := make([]byte, c.size)
 	_, err := io.ReadFull(z, text)
 	return text, err

@@ -245,9 +245,10 @@ type parser struct {
 	compiled []int // those given to compilations
 	launches int
 	atHand   []*kernel
-	held     int    // bytes of launches that kernels at hand have in memory
-	state    int    // bytes of what else they have
-	line     []byte // the last launch that went to the shelf
+	hands    []*hand // that nobody has any more
+	held     int     // bytes of launches that kernels at hand have in memory
+	state    int     // bytes of what else they have
+	line     []byte  // the last launch that went to the shelf
 	sessions sessions
 
 	selection *selection // nil if all kernels are asked for

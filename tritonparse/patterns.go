@@ -55,6 +55,9 @@ func (k *patterns) match(text []byte, f func(p *pattern, differences []differenc
 	}
 	differences := (*room)[:0]
 	ok := p.match(text, func(i, at int) (int, bool) {
+		if s := &p.spans[i]; s.role == theName || s.role == theHash {
+			return 0, false // another kernel
+		}
 		end, ok := p.end(&k.lists, text, at, i)
 		differences = append(differences, difference{int32(i), int32(at), int32(end)})
 		return end, ok

@@ -125,9 +125,9 @@ func procedureChecks(a *Artifacts) []Finding {
 		p := &o.Procedures[i]
 		r := p.check(ttgir, o)
 		tile := dotShape(a.Texts["ttir"])
-		for _, name := range tile.names {
-			if r.attributes.values[name] == nil {
-				r.attributes.at(name).text = tile.values[name].text
+		for _, m := range tile.members {
+			if r.attributes.get(m.name) == nil {
+				r.attributes.at(m.name).text = m.text
 			}
 		}
 		out = appendMember(out, p.Name, r.appendJSON(nil))
@@ -223,11 +223,11 @@ func (p *Procedure) attributes(ttgir string) (module []byte, found *object) {
 		p.Attributes[i].extract(ttgir, shape, found)
 	}
 	for _, a := range p.Attributes {
-		if a.Source != "computed" || found.values[a.Key] != nil {
+		if a.Source != "computed" || found.get(a.Key) != nil {
 			continue
 		}
 		for _, need := range a.From {
-			if found.values[need] != nil {
+			if found.get(need) != nil {
 				continue
 			}
 			declared := false
@@ -237,7 +237,7 @@ func (p *Procedure) attributes(ttgir string) (module []byte, found *object) {
 					p.Attributes[i].extract(ttgir, shape, found)
 				}
 			}
-			if v := shape.values[need]; v != nil && !declared {
+			if v := shape.get(need); v != nil && !declared {
 				found.at(need).text = v.text
 			}
 		}
@@ -266,7 +266,7 @@ func (a *procedureAttribute) extract(text string, shape, found *object) {
 		if field == "" {
 			field = a.Key
 		}
-		if v := shape.values[field]; v != nil {
+		if v := shape.get(field); v != nil {
 			found.at(a.Key).text = v.text
 		}
 	}
@@ -274,7 +274,7 @@ func (a *procedureAttribute) extract(text string, shape, found *object) {
 
 // number is a value that was found.
 func (o *object) number(name string) (int, bool) {
-	v := o.values[name]
+	v := o.get(name)
 	if v == nil {
 		return 0, false
 	}
@@ -308,7 +308,7 @@ func (a *procedureAttribute) compute(found *object, text string) (int, bool) {
 		m, okM := found.number("tile_m")
 		n, okN := found.number("tile_n")
 		k, okK := found.number("tile_k")
-		dtype := found.values["input_dtype"]
+		dtype := found.get("input_dtype")
 		if !okM || !okN || !okK || dtype == nil {
 			return 0, false
 		}

@@ -1,9 +1,10 @@
 package tritonparse
 
 import (
-	"container/heap"
+	"cmp"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // repeats compresses launches into a stretch of a deflate stream (RFC 1951). Each is nearly the text of the one before, so it
@@ -229,45 +230,34 @@ type tree struct {
 	left, right int // of what is joined; a symbol has itself at the left
 }
 
-type forest struct {
-	trees []tree
-	heap  []int
-}
-
-func (f *forest) Len() int { return len(f.heap) }
-func (f *forest) Less(i, j int) bool {
-	a, b := f.heap[i], f.heap[j]
-	if f.trees[a].count != f.trees[b].count {
-		return f.trees[a].count < f.trees[b].count
-	}
-	return a < b
-}
-func (f *forest) Swap(i, j int) { f.heap[i], f.heap[j] = f.heap[j], f.heap[i] }
-func (f *forest) Push(x any)    { f.heap = append(f.heap, x.(int)) }
-func (f *forest) Pop() any {
-	x := f.heap[len(f.heap)-1]
-	f.heap = f.heap[:len(f.heap)-1]
-	return x
-}
-
+// codeLengths joins the two rarest trees until one is left (Huffman's algorithm). Joined trees are made in the order of
+// their counts, so the rarest is either the next of the symbols, sorted, or the next of the joined ones.
 func codeLengths(counts []int32) (lengths []uint8, most int) {
-	f := &forest{trees: make([]tree, 0, 2*len(counts))}
+	var room [2 * 286]tree
+	trees := room[:0]
 	for i, n := range counts {
 		if n > 0 {
-			f.heap = append(f.heap, len(f.trees))
-			f.trees = append(f.trees, tree{n, i, -1})
+			trees = append(trees, tree{n, i, -1})
 		}
 	}
-	heap.Init(f)
-	for f.Len() > 1 {
-		a, b := heap.Pop(f).(int), heap.Pop(f).(int)
-		f.trees = append(f.trees, tree{f.trees[a].count + f.trees[b].count, a, b})
-		heap.Push(f, len(f.trees)-1)
+	slices.SortFunc(trees, func(a, b tree) int { return cmp.Or(int(a.count-b.count), a.left-b.left) })
+	symbols, symbol, joined := len(trees), 0, len(trees)
+	rarest := func() int {
+		if symbol < symbols && (joined == len(trees) || trees[symbol].count <= trees[joined].count) {
+			symbol++
+			return symbol - 1
+		}
+		joined++
+		return joined - 1
+	}
+	for range symbols - 1 {
+		a, b := rarest(), rarest()
+		trees = append(trees, tree{trees[a].count + trees[b].count, a, b})
 	}
 	lengths = make([]uint8, len(counts))
-	depth := make([]uint8, len(f.trees))
-	for i := len(f.trees) - 1; i >= 0; i-- {
-		t := f.trees[i]
+	var depth [2 * 286]uint8
+	for i := len(trees) - 1; i >= 0; i-- {
+		t := trees[i]
 		if t.right < 0 {
 			lengths[t.left] = depth[i]
 			most = max(most, int(depth[i]))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/goproton/goproton/tritonparse/jsontext"
 	"github.com/goproton/goproton/tritonparse/ttir"
@@ -44,11 +45,11 @@ func newWorkTemplate(s workSource, compat bool) *workTemplate {
 // one kind; which launch is of which kind is kept in a few bytes each.
 type roofline struct {
 	kinds []*workKind
-	byKey map[string]int
+	byKey map[string]int // of many
 	base  *template      // of the last launch
-	known map[string]int // kinds of its launches, by what they do not share with it
-	key   []byte
-	log   []byte // runs of launches, see flush
+	key   []byte         // what it did not share with it, of what matters
+	known map[string]int // kinds of other launches with that template, by the same
+	log   []byte         // runs of launches, see flush
 	run   workRun
 	last  workRun // the last of log
 }
@@ -61,6 +62,7 @@ type workKind struct {
 	positions int             // arguments in all
 	fromArgs  int64           // bytes of tensors
 	hasArgs   bool
+	key       string // equal for equal kinds
 }
 
 // boundArgument is an argument that loops may depend on.
@@ -126,11 +128,8 @@ func (r *roofline) each(f func(kind, index, id int)) {
 
 // kind finds or makes the kind of a launch. Launches of one template are told apart by what of them matters here.
 func (r *roofline) kind(l *launch, compat bool) int {
-	if r.base != l.template {
-		r.base = l.template
-		clear(r.known)
-	}
-	key := r.key[:0]
+	var room [128]byte
+	key := room[:0]
 	for _, c := range l.changes {
 		if l.shape.places[c.leaf].work {
 			key = binary.AppendUvarint(key, uint64(c.leaf))
@@ -138,14 +137,23 @@ func (r *roofline) kind(l *launch, compat bool) int {
 			key = append(key, c.text...)
 		}
 	}
-	r.key = key
-	if k, ok := r.known[string(key)]; ok {
+	if r.base != l.template {
+		r.base = l.template
+		clear(r.known)
+	} else if bytes.Equal(key, r.key) && r.run.count > 0 {
+		return r.run.kind
+	} else if k, ok := r.known[string(key)]; ok {
+		r.key = append(r.key[:0], key...)
 		return k
+	}
+	r.key = append(r.key[:0], key...)
+	k := r.newKind(l.template.works.kind(l, key, compat))
+	if r.run.count == 0 {
+		return k // perhaps the only one
 	}
 	if r.known == nil || len(r.known) >= maxKnown {
 		r.known = map[string]int{}
 	}
-	k := r.newKind(newWorkKind(l, compat))
 	r.known[string(key)] = k
 	return k
 }
@@ -155,16 +163,46 @@ const maxKnown = 1 << 12
 
 // newKind finds the kind that is equal, or takes the new one.
 func (r *roofline) newKind(k *workKind) int {
-	key := k.key()
-	if i, ok := r.byKey[key]; ok {
+	const few = 8
+	if r.byKey == nil {
+		if i := slices.IndexFunc(r.kinds, func(o *workKind) bool { return o == k || o.key == k.key }); i >= 0 {
+			return i
+		}
+	} else if i, ok := r.byKey[k.key]; ok {
 		return i
 	}
-	if r.byKey == nil {
-		r.byKey = map[string]int{}
-	}
-	r.byKey[key] = len(r.kinds)
 	r.kinds = append(r.kinds, k)
+	switch n := len(r.kinds); {
+	case r.byKey != nil:
+		r.byKey[k.key] = n - 1
+	case n > few:
+		r.byKey = map[string]int{}
+		for i, o := range r.kinds {
+			r.byKey[o.key] = i
+		}
+	}
 	return len(r.kinds) - 1
+}
+
+// workKinds are kinds of launches with one template, of all its kernels.
+type workKinds struct {
+	sync.Mutex
+	known map[string]*workKind
+}
+
+// kind is that of a launch, by what it does not share with its template.
+func (s *workKinds) kind(l *launch, key []byte, compat bool) *workKind {
+	s.Lock()
+	defer s.Unlock()
+	k := s.known[string(key)]
+	if k == nil {
+		const most = 64
+		if k = newWorkKind(l, compat); s.known == nil || len(s.known) >= most {
+			s.known = map[string]*workKind{}
+		}
+		s.known[string(key)] = k
+	}
+	return k
 }
 
 func newWorkKind(l *launch, compat bool) *workKind {
@@ -173,15 +211,20 @@ func newWorkKind(l *launch, compat bool) *workKind {
 	l.each(func(p *place, text []byte) {
 		switch {
 		case p.isArg && p.work:
-			arguments.at(append([]string{p.argument}, p.path...)...).text = text
+			arguments.at(p.route[1:]...).text = text
 		case p.isGrid() && text[0] == '[':
 			k.grid = bytes.Clone(text)
 			k.dims = wholeNumbers(text)
 		}
 	})
-	for _, name := range arguments.names {
-		k.add(name, readFacts(arguments.values[name].appendJSON(nil)), compat)
+	for _, a := range arguments.members {
+		k.add(a.name, readFacts(a.appendJSON(nil)), compat)
 	}
+	key := fmt.Appendf(nil, "%s %v %d %d", k.grid, k.hasArgs, k.fromArgs, k.positions)
+	for _, a := range k.arguments {
+		key = fmt.Appendf(key, " %d %q %v %d %v %v", a.position, a.name, a.isNumber, a.number, a.shape, a.strides)
+	}
+	k.key = string(key)
 	return k
 }
 
@@ -203,15 +246,6 @@ func (k *workKind) add(name string, f facts, compat bool) {
 		k.fromArgs += bytes
 	}
 	k.fromArgs += bytes
-}
-
-// key is equal for equal kinds.
-func (k *workKind) key() string {
-	key := fmt.Appendf(nil, "%s %v %d %d", k.grid, k.hasArgs, k.fromArgs, k.positions)
-	for _, a := range k.arguments {
-		key = fmt.Appendf(key, " %d %q %v %d %v %v", a.position, a.name, a.isNumber, a.number, a.shape, a.strides)
-	}
-	return string(key)
 }
 
 // matters says whether the work of a launch may depend on what stands at a place.

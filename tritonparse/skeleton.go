@@ -30,6 +30,8 @@ type role uint8
 const (
 	ordinary role = iota
 	fixed         // no launch with another value is compared with this one
+	theName       // of the kernel
+	theHash
 	theStack
 )
 
@@ -39,6 +41,7 @@ type place struct {
 	argument string // if isArg
 	isArg    bool
 	path     []string // below the member or argument
+	route    []string // all names that lead there
 	counted  bool     // it differs so often that only the number of its values is shown
 	work     bool     // the work of a launch may depend on it
 	id       string
@@ -48,8 +51,12 @@ func (p *place) role() role {
 	switch {
 	case p.member == "stack" && len(p.path) == 0:
 		return theStack
-	case p.member == "event_type", p.member == "name", p.member == "compilation_metadata" && (len(p.path) == 0 || p.path[0] == "hash"):
+	case p.member == "event_type", p.member == "compilation_metadata" && len(p.path) == 0:
 		return fixed
+	case p.member == "name" && len(p.path) == 0:
+		return theName
+	case p.member == "compilation_metadata" && len(p.path) == 1 && p.path[0] == "hash":
+		return theHash
 	}
 	return ordinary
 }
@@ -151,6 +158,31 @@ func (s *skeleton) match(text []byte, read func(i, at int) (end int, ok bool)) b
 		}
 		at, from, next = end, int(leaf.end), i+1
 	}
+}
+
+// likeness is what records with the same skeleton have in common.
+func (s *skeleton) likeness() likeness {
+	between := len(s.raw)
+	for _, l := range s.spans {
+		between -= int(l.end - l.start)
+	}
+	return likeness{len(s.spans), between}
+}
+
+// sameSkeleton says whether all between the leaves is the same in both.
+func (s *skeleton) sameSkeleton(u *skeleton) bool {
+	if len(s.spans) != len(u.spans) {
+		return false
+	}
+	at, from := int32(0), int32(0)
+	for i := range s.spans {
+		a, b := &s.spans[i], &u.spans[i]
+		if !bytes.Equal(s.raw[at:a.start], u.raw[from:b.start]) {
+			return false
+		}
+		at, from = a.end, b.end
+	}
+	return bytes.Equal(s.raw[at:], u.raw[from:])
 }
 
 // samePrefix is how many bytes two texts have in common at their beginning.

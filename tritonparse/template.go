@@ -2,11 +2,8 @@ package tritonparse
 
 import (
 	"bytes"
-	"encoding/binary"
 	"slices"
 	"sort"
-	"strings"
-	"sync"
 
 	"github.com/goproton/goproton/tritonparse/jsontext"
 )
@@ -19,8 +16,9 @@ type template struct {
 	leaves     []leaf // one for each place of the shape
 	hashed     []byte // the canonical text that launch_group_hash is made of
 	group      group
-	tuned      *tuning // by its stack; nil if it has none
-	rewritten  []byte  // the record as it is written, without its end, if that is another text
+	stack      *stack // nil if it has none
+	rewritten  []byte // the record as it is written, without its end, if that is another text
+	works      workKinds
 }
 
 // leaf is a value that is no object.
@@ -34,7 +32,7 @@ type value struct {
 	text   []byte // as launch_diff compares and shows it
 	hashed []byte // as launch_group_hash has it; both may be the text of the record
 	shrunk []byte // as it is written if it has a text that is too long, else nil
-	tuned  *tuning
+	stack  *stack // if it is one
 }
 
 // shape is the places of a launch's leaves in the record's order. Launches of one program have few shapes.
@@ -59,10 +57,12 @@ func newTemplate(in *interner, text []byte, members []jsontext.Member) *template
 	var places []*place
 	shrunk := false
 	nodes := t.take(text, own, func(p place, raw []byte) {
-		stack := p.role() == theStack
-		v := newValue(raw, stack)
-		if stack {
-			t.tuned = v.tuned
+		var v *value
+		if p.role() == theStack && raw[0] == '[' {
+			v, _, _ = in.stackAt(raw, 0, 1, nil)
+			t.stack = v.stack
+		} else {
+			v = newValue(raw)
 		}
 		shrunk = shrunk || v.shrunk != nil
 		t.leaves = append(t.leaves, leaf{from: -1, value: v})
@@ -110,8 +110,8 @@ func (t *template) canonical(out []byte, members []node) []byte {
 	return append(out, '}')
 }
 
-// newValue works out a leaf. What is canonical as it stands is not copied.
-func newValue(raw []byte, stack bool) *value {
+// newValue works out a leaf that is no stack. What is canonical as it stands is not copied.
+func newValue(raw []byte) *value {
 	if jsontext.Canonical(raw) && len(raw) <= maxText {
 		return &value{text: raw, hashed: raw}
 	}
@@ -124,10 +124,6 @@ func newValue(raw []byte, stack bool) *value {
 	v.text = diffForm.Append(nil, shown)
 	if bytes.Equal(v.text, v.hashed) {
 		v.hashed = v.text
-	}
-	if stack && raw[0] == '[' {
-		tuned := readTuning(raw)
-		v.tuned = &tuned
 	}
 	return v
 }
@@ -151,11 +147,19 @@ func (t *template) match(in *interner, text []byte, changes []change) ([]change,
 // read works out the value at at, and where it ends, that stands in place of the i-th leaf.
 func (t *template) read(in *interner, text []byte, at, i int) (v value, end int, ok bool) {
 	s := &t.spans[i]
-	stack := s.role == theStack
-	if text[at] == '[' && s.end-s.start > internFrom {
-		if end := t.listEnd(text, at, i); end > 0 {
-			if v := in.known(text[at:end], stack); v != nil {
-				return *v, end, true
+	if text[at] == '[' {
+		if s.role == theStack {
+			v, end, ok := in.stackAt(text, at, int(s.depth), t.leaves[i].stack)
+			if !ok {
+				return value{}, 0, false
+			}
+			return *v, end, true
+		}
+		if s.end-s.start > internFrom {
+			if end := t.listEnd(text, at, i); end > 0 {
+				if v := in.known(text[at:end]); v != nil {
+					return *v, end, true
+				}
 			}
 		}
 	}
@@ -163,119 +167,42 @@ func (t *template) read(in *interner, text []byte, at, i int) (v value, end int,
 	if err != nil {
 		return value{}, 0, false
 	}
-	raw := text[at:end]
+	return in.value(text[at:end]), end, true
+}
+
+// value works out a value that is known to be sound, and no stack.
+func (in *interner) value(raw []byte) value {
 	switch {
 	case len(raw) > internFrom, raw[0] == '[':
-		return *in.get(raw, stack), end, true
+		return *in.get(raw)
 	case jsontext.Canonical(raw):
-		return value{text: raw, hashed: raw}, end, true
+		return value{text: raw, hashed: raw}
 	}
-	return *newValue(raw, stack), end, true
+	return *newValue(raw)
 }
 
-// Values that are longer than internFrom are shared, stacks above all, and short lists, such as shapes and grids.
-const internFrom = 64
-
-// valueBytes is what a value takes besides its texts.
-const valueBytes = 200
-
-// internBudget bounds the bytes of what is shared, of templates and of values each; a trace of one process has a few
-// hundred kilobytes.
-const internBudget = 8 << 20
-
-// interner shares templates, values and shapes between the workers.
-type interner struct {
-	sync.RWMutex
-	compat    bool
-	templates map[string]*template
-	values    map[string]*value
-	stacks    map[string]*value
-	places    map[string]*place
-	shapes    map[string]*shape
-	size      struct{ templates, values, shapes int }
-}
-
-// template returns the last launch of a program that began with the same bytes.
-func (in *interner) template(key []byte) *template {
-	in.RLock()
-	defer in.RUnlock()
-	return in.templates[string(key)]
-}
-
-func (in *interner) keep(key []byte, t *template) {
-	if !t.reusable {
-		return
+// fit compares a record whose leaves are known with the template, as match does: all between the leaves must be the same.
+func (t *template) fit(in *interner, text []byte, leaves []jsontext.Span, changes []change) ([]change, bool) {
+	at, from := int32(0), int32(0)
+	for i := range t.spans {
+		s, l := &t.spans[i], leaves[i]
+		if !bytes.Equal(text[at:l.Start], t.raw[from:s.start]) {
+			return changes, false
+		}
+		if raw := text[l.Start:l.End]; !bytes.Equal(raw, t.raw[s.start:s.end]) {
+			if s.role == fixed {
+				return changes, false
+			}
+			v := value{}
+			if s.role == theStack && raw[0] == '[' {
+				stack, _, _ := in.stackAt(raw, 0, int(s.depth), t.leaves[i].stack)
+				v = *stack
+			} else {
+				v = in.value(raw)
+			}
+			changes = append(changes, change{leaf: int32(i), value: v})
+		}
+		at, from = l.End, s.end
 	}
-	in.Lock()
-	defer in.Unlock()
-	if in.size.templates += 4 * len(t.raw); in.size.templates > internBudget || in.templates == nil {
-		in.templates, in.size.templates = map[string]*template{}, 4*len(t.raw)
-	}
-	in.templates[string(key)] = t
-}
-
-func (in *interner) known(raw []byte, stack bool) *value {
-	in.RLock()
-	defer in.RUnlock()
-	if stack {
-		return in.stacks[string(raw)]
-	}
-	return in.values[string(raw)]
-}
-
-func (in *interner) get(raw []byte, stack bool) *value {
-	if v := in.known(raw, stack); v != nil {
-		return v
-	}
-	v := newValue(bytes.Clone(raw), stack)
-	in.Lock()
-	defer in.Unlock()
-	if in.size.values += 3*len(raw) + valueBytes; in.size.values > internBudget || in.values == nil {
-		in.values, in.stacks, in.size.values = map[string]*value{}, map[string]*value{}, 3*len(raw)+valueBytes
-	}
-	if stack {
-		in.stacks[string(raw)] = v
-	} else {
-		in.values[string(raw)] = v
-	}
-	return v
-}
-
-func (in *interner) place(p place) *place {
-	argument := ""
-	if p.isArg {
-		argument = "." + p.argument
-	}
-	p.id = strings.Join(append([]string{p.member, argument}, p.path...), "\x00")
-	in.Lock()
-	defer in.Unlock()
-	if known := in.places[p.id]; known != nil {
-		return known
-	}
-	if in.size.shapes += 100 + 2*len(p.id); in.size.shapes > internBudget || in.places == nil {
-		in.places, in.shapes, in.size.shapes = map[string]*place{}, map[string]*shape{}, 0
-	}
-	p.counted, p.work = p.onlyCounted(in.compat), p.matters()
-	in.places[p.id] = &p
-	return &p
-}
-
-func (in *interner) shape(places []*place) *shape {
-	var id []byte
-	for _, p := range places {
-		id = binary.AppendUvarint(id, uint64(len(p.id)))
-		id = append(id, p.id...)
-	}
-	in.Lock()
-	defer in.Unlock()
-	if known := in.shapes[string(id)]; known != nil {
-		return known
-	}
-	if in.shapes == nil {
-		in.shapes = map[string]*shape{}
-	}
-	s := &shape{places}
-	in.size.shapes += len(id) + 8*len(places)
-	in.shapes[string(id)] = s
-	return s
+	return changes, bytes.Equal(text[at:], t.raw[from:])
 }

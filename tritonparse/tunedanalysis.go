@@ -121,7 +121,11 @@ func (p *parser) sessionOutput(u *session) (string, bool) {
 	if hashes := u.configurations(p.options.Compat); len(hashes) > 0 && p.kernels[hashes[0]] != nil {
 		return p.output(p.kernels[hashes[0]]), true
 	}
-	if k := p.kernels[u.groups.hash]; k != nil {
+	hash, _, err := u.groups.first(p.spill)
+	if err != nil {
+		p.spill.fail(err)
+	}
+	if k := p.kernels[hash]; k != nil {
 		return p.output(k), true
 	}
 	return "", false
@@ -153,8 +157,10 @@ func (p *parser) analysis(u *session) []byte {
 	name := ""
 	if len(hashes) > 0 {
 		name = p.kernels[hashes[0]].name
+	} else if _, first, err := u.groups.first(p.spill); err != nil {
+		p.spill.fail(err)
 	} else {
-		name = u.groups.name
+		name = first
 	}
 	out := appendMember(nil, "event_type", []byte(`"autotune_analysis"`))
 	out = appendMember(out, "session_id", jsontext.Quote(u.id))
@@ -188,10 +194,10 @@ func (p *parser) possibleGroups(u *session) []byte {
 	if own := u.configurations(p.options.Compat); len(own) > 0 {
 		return append(appendTexts(out, own), ']')
 	}
-	if p.sessions.groups == nil {
-		p.sessions.findGroups(p.options.Compat)
+	if p.sessions.sets == nil {
+		p.sessions.findSets(p.options.Compat)
 	}
-	for i, group := range p.sessions.groups[u.selected.hash] {
+	for i, group := range p.sessions.sets[u.selected.hash] {
 		if i > 0 {
 			out = append(out, ',')
 		}
@@ -200,9 +206,9 @@ func (p *parser) possibleGroups(u *session) []byte {
 	return append(out, ']')
 }
 
-// findGroups finds the different sets of configurations that each hash is one of.
-func (s *sessions) findGroups(compat bool) {
-	s.groups = map[string][][]string{}
+// findSets finds the different sets of configurations that each hash is one of.
+func (s *sessions) findSets(compat bool) {
+	s.sets = map[string][][]string{}
 	seen := map[string]bool{}
 	for _, u := range s.order {
 		group := u.configurations(compat)
@@ -212,7 +218,7 @@ func (s *sessions) findGroups(compat bool) {
 		}
 		seen[key] = true
 		for _, h := range group {
-			s.groups[h] = append(s.groups[h], group)
+			s.sets[h] = append(s.sets[h], group)
 		}
 	}
 }

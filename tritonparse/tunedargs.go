@@ -90,7 +90,7 @@ func (p *parser) argumentsSummary(u *session, hashes []string, sames *object) []
 	same, varies := &object{}, &object{}
 	compareParameters(configs, same, varies)
 	compareArguments(configs, same, varies)
-	unchanged := sames.values["extracted_args"]
+	unchanged := sames.get("extracted_args")
 	if unchanged == nil {
 		unchanged = &object{}
 	}
@@ -119,10 +119,11 @@ func (p *parser) argumentsByConfig(u *session) (configs []*configArguments, orde
 		arguments := &object{}
 		l.each(func(p *place, text []byte) {
 			if p.isArg {
-				arguments.at(append([]string{p.argument}, p.path...)...).text = text
+				arguments.at(p.route[1:]...).text = text
 			}
 		})
-		for _, name := range arguments.names {
+		for _, argument := range arguments.members {
+			name := argument.name
 			order = addNew(order, name)
 			v := c.byName[name]
 			if v == nil {
@@ -130,7 +131,7 @@ func (p *parser) argumentsByConfig(u *session) (configs []*configArguments, orde
 				c.byName[name] = v
 				c.names = append(c.names, name)
 			}
-			v.add(arguments.values[name].appendJSON(nil))
+			v.add(argument.appendJSON(nil))
 		}
 	})
 	if err != nil {

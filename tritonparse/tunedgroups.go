@@ -18,10 +18,8 @@ type tunedGroups struct {
 	lastID  int
 
 	// Once there are no more launches:
-	log  stream
-	all  []tunedLast // by id
-	name string      // of the first one's kernel
-	hash string
+	log stream
+	all []tunedLast // by id
 }
 
 type tunedGroup struct {
@@ -44,7 +42,7 @@ func (s *sessions) keep(u *session, l *launch, id int) {
 			s.waiters = append(s.waiters, u)
 			s.waiting += 8 * len(l.raw) // a template
 		}
-		g = &tunedGroup{}
+		g = s.freeGroup()
 		t.waiting[l.group] = g
 		s.waiting += 256 + 2*len(l.changes)*64
 	}
@@ -61,20 +59,37 @@ func (s *sessions) keep(u *session, l *launch, id int) {
 // putAway moves what waits to the shelf.
 func (s *sessions) putAway() {
 	for _, u := range s.waiters {
-		s.shelf.Put(u.number, u.groups.flush())
+		for _, g := range u.groups.waiting {
+			s.groups = append(s.groups, g)
+		}
+		s.log = u.groups.flush(s.log[:0])
+		s.shelf.Put(u.number, s.log)
+	}
+	for _, g := range s.groups {
+		g.launch.template = nil
 	}
 	clear(s.waiters)
 	s.waiters, s.waiting = s.waiters[:0], 0
 }
 
-// flush is a log of what waited.
-func (t *tunedGroups) flush() []byte {
+// freeGroup is one in the memory of one that waits no more.
+func (s *sessions) freeGroup() *tunedGroup {
+	n := len(s.groups)
+	if n == 0 {
+		return &tunedGroup{}
+	}
+	g := s.groups[n-1]
+	s.groups = s.groups[:n-1]
+	return g
+}
+
+// flush writes what waited to a log.
+func (t *tunedGroups) flush(out []byte) []byte {
 	groups := make([]*tunedGroup, 0, len(t.waiting))
 	for _, g := range t.waiting {
 		groups = append(groups, g)
 	}
 	slices.SortFunc(groups, func(a, b *tunedGroup) int { return a.last - b.last })
-	var out []byte
 	var base *launch
 	for _, g := range groups {
 		out = t.append(out, &g.launch, g.last, base)
@@ -84,26 +99,37 @@ func (t *tunedGroups) flush() []byte {
 	return out
 }
 
-// append writes a launch to the log: a template's shape and texts where it is not that of the launch before, and what
-// differs.
+// How an entry of the log begins: with sameKernel if template and hash are those of the entry before, with sameTemplate and a
+// hash, or with the number of a shape behind these two, the template's texts, and a hash. Then comes what differs.
+const (
+	sameKernel = iota
+	sameTemplate
+	newShapes
+)
+
+// append writes a launch to the log.
 func (t *tunedGroups) append(out []byte, l *launch, id int, before *launch) []byte {
 	text := func(s []byte) {
 		out = binary.AppendUvarint(out, uint64(len(s)))
 		out = append(out, s...)
 	}
-	if before != nil && before.template == l.template {
-		out = binary.AppendUvarint(out, 0)
-	} else {
+	switch {
+	case before != nil && before.template == l.template && before.hash == l.hash:
+		out = append(out, sameKernel)
+	case before != nil && before.template == l.template:
+		out = append(out, sameTemplate)
+		text([]byte(l.hash))
+	default:
 		at := slices.Index(t.shapes, l.shape)
 		if at < 0 {
 			at = len(t.shapes)
 			t.shapes = append(t.shapes, l.shape)
 		}
-		out = binary.AppendUvarint(out, uint64(at+1))
-		text([]byte(l.hash))
+		out = binary.AppendUvarint(out, uint64(newShapes+at))
 		for i := range l.leaves {
 			text(l.leaves[i].text)
 		}
+		text([]byte(l.hash))
 	}
 	out = append(out, l.group[:]...)
 	out = binary.AppendVarint(out, int64(id-t.lastID))
@@ -128,7 +154,7 @@ func (t *tunedGroups) end(number int, r *shelf.Reader, sp *spill) error {
 	if err != nil {
 		return err
 	}
-	t.log.buffer = append(t.log.buffer, t.flush()...)
+	t.log.buffer = t.flush(t.log.buffer)
 	if len(t.log.chunks) > 0 {
 		sp.wg.Wait()
 	}
@@ -141,13 +167,19 @@ func (t *tunedGroups) end(number int, r *shelf.Reader, sp *spill) error {
 		t.all = append(t.all, tunedLast{g, id})
 	}
 	slices.SortFunc(t.all, func(a, b tunedLast) int { return a.last - b.last })
-	first := true
-	return t.each(sp, func(l *launch) {
-		if first {
-			t.hash, t.name = l.hash, jsontext.Text(l.value("compilation_metadata", "name"))
+	return nil
+}
+
+// first is the hash and the name of the first of the distinct launches' kernel.
+func (t *tunedGroups) first(sp *spill) (hash, name string, err error) {
+	begun := false
+	err = t.each(sp, func(l *launch) {
+		if !begun {
+			hash, name = l.hash, jsontext.Text(l.value("compilation_metadata", "name"))
 		}
-		first = false
+		begun = true
 	})
+	return hash, name, err
 }
 
 // each calls f with the last launch of each group, by id: so the log is.
@@ -165,47 +197,81 @@ var errLog = errors.New("BUG: the log of a session is damaged")
 
 // replay reads the log. A launch is valid during the call.
 func (t *tunedGroups) replay(sp *spill, f func(l *launch, id int)) error {
-	var base *template
-	var changes []change
-	id := 0
+	r := logReader{shapes: t.shapes}
 	return t.log.each(sp, func(in []byte) error {
-		r := bytes.NewReader(in)
-		number := func() int {
-			n, _ := binary.ReadUvarint(r)
-			return int(n)
-		}
-		text := func() []byte {
-			n := number()
-			at := len(in) - r.Len()
-			_, _ = r.Seek(int64(n), 1)
-			return in[at : at+n]
-		}
-		for r.Len() > 0 {
-			if shape := number(); shape > 0 {
-				base = &template{shape: t.shapes[shape-1]}
-				base.hash = string(text())
-				base.leaves = make([]leaf, len(base.shape.places))
-				values := make([]value, len(base.leaves))
-				for i := range base.leaves {
-					values[i].text = bytes.Clone(text())
-					base.leaves[i].value = &values[i]
-				}
+		r.in = in
+		for len(r.in) > 0 {
+			l, err := r.launch()
+			if err != nil {
+				return err
 			}
-			if base == nil {
-				return errLog
-			}
-			l := launch{template: base, changes: changes[:0]}
-			_, _ = r.Read(l.group[:])
-			delta, _ := binary.ReadVarint(r)
-			id += int(delta)
-			for range number() {
-				c := change{leaf: int32(number())}
-				c.text = text()
-				l.changes = append(l.changes, c)
-			}
-			changes = l.changes
-			f(&l, id)
+			f(l, r.id)
 		}
 		return nil
 	})
+}
+
+// logReader reads launches as append writes them. Pieces of a log are read one after the other, and each is left as it is.
+type logReader struct {
+	shapes []*shape
+	in     []byte
+	head   []byte // the last template's shape and texts
+	l      launch
+	id     int
+}
+
+func (r *logReader) number() int {
+	n, size := binary.Uvarint(r.in)
+	r.in = r.in[max(size, 0):]
+	return int(n)
+}
+
+func (r *logReader) text() []byte {
+	n := min(r.number(), len(r.in))
+	text := r.in[:n]
+	r.in = r.in[n:]
+	return text
+}
+
+func (r *logReader) launch() (*launch, error) {
+	from := r.in
+	switch begin := r.number(); begin {
+	case sameKernel:
+	case sameTemplate:
+		r.l.hash = string(r.text())
+	default:
+		r.template(from, begin-newShapes)
+		r.l.hash = string(r.text())
+	}
+	if r.l.template == nil || len(r.in) < len(r.l.group) {
+		return nil, errLog
+	}
+	r.in = r.in[copy(r.l.group[:], r.in):]
+	delta, size := binary.Varint(r.in)
+	r.in = r.in[max(size, 0):]
+	r.id += int(delta)
+	r.l.changes = r.l.changes[:0]
+	for range r.number() {
+		c := change{leaf: int32(r.number())}
+		c.text = r.text()
+		r.l.changes = append(r.l.changes, c)
+	}
+	return &r.l, nil
+}
+
+// template reads a template, unless it is the one before once more: kernels share some.
+func (r *logReader) template(from []byte, shape int) {
+	if n := len(r.head); n > 0 && bytes.HasPrefix(from, r.head) {
+		r.in = from[n:]
+		return
+	}
+	t := &template{shape: r.shapes[shape]}
+	t.leaves = make([]leaf, len(t.shape.places))
+	values := make([]value, len(t.leaves))
+	for i := range t.leaves {
+		values[i].text = r.text()
+		t.leaves[i].value = &values[i]
+	}
+	r.l.template = t
+	r.head = from[:len(from)-len(r.in)]
 }

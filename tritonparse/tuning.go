@@ -16,8 +16,8 @@ type tuning struct {
 	known     bool
 	session   string // "" outside of the autotuner
 	benchmark bool
-	user      []byte // the frames before the autotuner's
-	inductor  bool   // it is Inductor's, which tritonparse does not know
+	user      []*frame // before the autotuner's
+	inductor  bool     // it is Inductor's, which tritonparse does not know
 }
 
 // autotuner is Triton's, inductorTuner torch.compile's.
@@ -39,40 +39,35 @@ func (l *LaunchRecord) Benchmark() bool {
 	return slices.ContainsFunc(l.Stack, func(f Frame) bool { return timesConfiguration(f.File, f.Name) })
 }
 
-// readTuning finds the autotuner in a stack. A session is a call site: the frames above the autotuner's.
+// readTuning finds the autotuner in a stack.
 func readTuning(stack []byte) tuning {
-	t := tuning{known: true}
-	frames := jsontext.Elements(stack)
-	var user []string
-	var raw [][]byte
-	found := false
-	for _, f := range frames {
-		file, name := jsontext.Text(jsontext.Get(f, "filename")), jsontext.Text(jsontext.Get(f, "name"))
-		inside := strings.Contains(file, autotuner)
-		inductor := strings.Contains(file, inductorTuner)
-		t.benchmark = t.benchmark || timesConfiguration(file, name)
-		if !found && inductor && (name == "run" || slices.Contains(benchmarks, name)) {
-			found, t.inductor = true, true
-		}
-		found = found || inside && (name == "run" || name == "_bench")
-		if !found {
-			user = append(user, file+":"+string(jsontext.Get(f, "line"))+":"+name)
-			raw = append(raw, f)
-		}
+	elements := jsontext.Elements(stack)
+	frames := make([]*frame, len(elements))
+	for i, e := range elements {
+		members, _ := jsontext.Members(e)
+		frames[i] = readFrame(e, members)
 	}
-	if !found || len(user) == 0 {
-		return tuning{known: true, benchmark: t.benchmark}
+	return tuningOf(frames)
+}
+
+// tuningOf finds the autotuner in the frames of a stack. A session is a call site: the frames above the autotuner's.
+func tuningOf(frames []*frame) tuning {
+	t := tuning{known: true, benchmark: slices.ContainsFunc(frames, func(f *frame) bool { return f.benchmark })}
+	first := slices.IndexFunc(frames, func(f *frame) bool { return f.tunes })
+	if first <= 0 {
+		return t
 	}
-	sum := sha256.Sum256([]byte(strings.Join(user, "|")))
-	t.session = hex.EncodeToString(sum[:8])
-	t.user = append(t.user, '[')
-	for i, f := range raw {
+	t.inductor, t.user = frames[first].inductor, frames[:first]
+	var room [2048]byte
+	site := room[:0]
+	for i, f := range t.user {
 		if i > 0 {
-			t.user = append(t.user, ',')
+			site = append(site, '|')
 		}
-		t.user = append(t.user, f...)
+		site = append(site, f.place...)
 	}
-	t.user = append(t.user, ']')
+	sum := sha256.Sum256(site)
+	t.session = hex.EncodeToString(sum[:8])
 	return t
 }
 
@@ -114,8 +109,11 @@ type sessions struct {
 	room    int          // bytes of launches that may wait
 	waiting int          // and that do
 	waiters []*session   // that have some
+	log     []byte       // of the last that went to the shelf
 
-	groups map[string][][]string // see findGroups
+	groups []*tunedGroup // that wait no more
+
+	sets map[string][][]string // see findSets
 }
 
 // session is all that the autotuner did for one call site.
@@ -145,7 +143,7 @@ func (s *sessions) get(t tuning) *session {
 		if s.byID == nil {
 			s.byID = map[string]*session{}
 		}
-		u = &session{number: len(s.order), id: t.session, inductor: t.inductor, stack: s.spill.addLaunches(bytes.Clone(t.user))}
+		u = &session{number: len(s.order), id: t.session, inductor: t.inductor, stack: s.spill.addLaunches(joinFrames(t.user, func(f *frame) string { return f.raw }))}
 		s.byID[t.session] = u
 		s.order = append(s.order, u)
 	}

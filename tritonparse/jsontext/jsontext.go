@@ -46,7 +46,7 @@ func AppendMembers(members []Member, text []byte) ([]Member, error) {
 		return members, wrong(at, "not an object")
 	}
 	first := len(members)
-	end, err := object(text, at, 0, func(name, value []byte, at int) {
+	end, err := object(text, at, 0, value, func(name, value []byte, at int) {
 		n := Text(name)
 		for i := first; i < len(members); i++ {
 			if members[i].Name == n {
@@ -63,6 +63,34 @@ func AppendMembers(members []Member, text []byte) ([]Member, error) {
 		return members, wrong(end, "something after the object")
 	}
 	return members, nil
+}
+
+// Span is where a value stands in a text.
+type Span struct{ Start, End int32 }
+
+// AppendLeaves adds the values of an object that are no objects, of those in it too, in order. It checks all of it.
+func AppendLeaves(leaves []Span, text []byte) ([]Span, error) {
+	var leaf valueReader
+	leaf = func(b []byte, i, depth int) (int, error) {
+		if i < len(b) && b[i] == '{' {
+			return object(b, i, depth, leaf, nil)
+		}
+		end, err := value(b, i, depth)
+		leaves = append(leaves, Span{int32(i), int32(end)})
+		return end, err
+	}
+	at := space(text, 0)
+	if at == len(text) || text[at] != '{' || len(text) > math.MaxInt32 {
+		return leaves, wrong(at, "not an object")
+	}
+	end, err := leaf(text, at, 0)
+	if err != nil {
+		return leaves, err
+	}
+	if end = space(text, end); end != len(text) {
+		return leaves, wrong(end, "something after the object")
+	}
+	return leaves, nil
 }
 
 // Elements returns the elements of a list that is known to be valid.
@@ -110,7 +138,7 @@ func value(b []byte, i, depth int) (int, error) {
 	case c == '"':
 		return str(b, i)
 	case c == '{':
-		return object(b, i, depth, nil)
+		return object(b, i, depth, value, nil)
 	case c == '[':
 		return list(b, i, depth, nil)
 	case c == '-' || c >= '0' && c <= '9':
@@ -124,7 +152,10 @@ func value(b []byte, i, depth int) (int, error) {
 	return i, wrong(i, "not a value")
 }
 
-func object(b []byte, i, depth int, member func(name, value []byte, at int)) (int, error) {
+// valueReader checks the value that begins at i, as value does.
+type valueReader func(b []byte, i, depth int) (int, error)
+
+func object(b []byte, i, depth int, read valueReader, member func(name, value []byte, at int)) (int, error) {
 	if depth > maxDepth {
 		return i, wrong(i, "nested too deep")
 	}
@@ -145,7 +176,7 @@ func object(b []byte, i, depth int, member func(name, value []byte, at int)) (in
 			return i, wrong(i, "no colon after a name")
 		}
 		i = space(b, i+1)
-		if end, err = value(b, i, depth+1); err != nil {
+		if end, err = read(b, i, depth+1); err != nil {
 			return end, err
 		}
 		if member != nil {
@@ -392,7 +423,7 @@ func Get(text []byte, path ...string) []byte {
 			return nil
 		}
 		var found []byte
-		if _, err := object(text, 0, 0, func(n, v []byte, _ int) {
+		if _, err := object(text, 0, 0, value, func(n, v []byte, _ int) {
 			if Text(n) == name {
 				found = v
 			}
@@ -497,7 +528,12 @@ const hexDigits = "0123456789abcdef"
 // AppendText writes a string.
 func (f Form) AppendText(out []byte, s string) []byte {
 	out = append(out, '"')
-	for _, r := range s {
+	asIs := 0
+	for asIs < len(s) && plain[s[asIs]] && s[asIs] != 0x7f {
+		asIs++
+	}
+	out = append(out, s[:asIs]...)
+	for _, r := range s[asIs:] {
 		switch {
 		case r == '"' || r == '\\':
 			out = append(out, '\\', byte(r))

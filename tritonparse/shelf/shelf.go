@@ -59,6 +59,9 @@ func (s *Shelf) Put(number int, text []byte) {
 	}
 	b := s.held
 	b.items = append(b.items, item{number, len(b.texts), len(text)})
+	if need := len(b.texts) + len(text); need > cap(b.texts) {
+		b.texts = slices.Grow(b.texts, max(len(text), min(len(b.texts), s.room-len(b.texts))))
+	}
 	b.texts = append(b.texts, text...)
 }
 

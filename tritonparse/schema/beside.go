@@ -47,8 +47,8 @@ func (v *validator) tensor(path string, b *tritonparse.Blob) string {
 	return ""
 }
 
-// cubin says what is wrong with the machine code beside a trace of ours.
-func (v *validator) cubin(trace, name, image string) string {
+// cubin says what is wrong with the machine code beside a trace of ours. Parsing leaves it beside the raw one.
+func (v *validator) cubin(trace, name, image string, parsed bool) string {
 	if name == "" {
 		return ""
 	}
@@ -56,6 +56,9 @@ func (v *validator) cubin(trace, name, image string) string {
 		return fmt.Sprintf("is %q, which does not lie beside the trace", brief(name))
 	}
 	path := filepath.Join(filepath.Dir(trace), name)
+	if _, err := os.Stat(filepath.Dir(path)); parsed && errors.Is(err, os.ErrNotExist) {
+		return ""
+	}
 	what, known := v.beside[path]
 	if !known {
 		what = v.code(path, name, image)

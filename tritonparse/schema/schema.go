@@ -150,7 +150,7 @@ func (v *validator) take(path string, r *record) {
 			v.report(Finding{File: path, Line: r.line, Type: r.kind, Member: b.member, What: what, Rule: Besides})
 		}
 	}
-	if what := v.cubin(path, r.cubin, r.image); what != "" {
+	if what := v.cubin(path, r.cubin, r.image, r.occurrence >= 0); what != "" {
 		v.report(Finding{File: path, Line: r.line, Type: r.kind, Member: "goproton.cubin", What: what, Rule: Besides})
 	}
 }

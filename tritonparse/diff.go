@@ -284,8 +284,8 @@ func (v *leafValues) appendJSON(out []byte, counted bool) []byte {
 func (d *launchDiff) result(compat bool) (diffs, sames *object) {
 	diffs, sames = &object{}, &object{}
 	for _, group := range d.members() {
-		if group[0].place.isArg {
-			d.argument(group, compat, diffs, sames)
+		if group[0].place.isArg || !compat && slices.ContainsFunc(group, func(r *leafRuns) bool { return len(r.place.path) > 0 }) {
+			d.parts(group, compat, diffs, sames)
 			continue
 		}
 		for _, r := range group {
@@ -350,8 +350,9 @@ func (r *leafRuns) only() []byte {
 	return []byte(r.values.values[0].text)
 }
 
-// argument keeps what differs in an argument together with what does not.
-func (d *launchDiff) argument(group []*leafRuns, compat bool, diffs, sames *object) {
+// parts keeps what differs in an argument together with what does not; likewise in another member that is an object, which
+// for tritonparse is against its own schema.
+func (d *launchDiff) parts(group []*leafRuns, compat bool, diffs, sames *object) {
 	p := group[0].place
 	differs := slices.ContainsFunc(group, func(r *leafRuns) bool { return !r.same(d.n, compat) })
 	if !differs {
@@ -360,7 +361,10 @@ func (d *launchDiff) argument(group []*leafRuns, compat bool, diffs, sames *obje
 		}
 		return
 	}
-	o := diffs.at(p.member, p.argument)
+	o := diffs.at(p.member)
+	if p.isArg {
+		o = o.at(p.argument)
+	}
 	o.at("diff_type").text = []byte(`"argument_diff"`)
 	o.at("sames")
 	o.at("diffs")

@@ -39,7 +39,7 @@ static void wait_a_little(void) {
 }
 
 int ring_push(const void *head, size_t head_len, const void *body, size_t body_len) {
-  uint64_t need = (4 + head_len + body_len + ALIGN - 1) / ALIGN * ALIGN, position, skip;
+  uint64_t need = (4 + head_len + body_len + ALIGN - 1) / ALIGN * ALIGN, position = 0, skip = 0;
   uint64_t before = trace_generation;
   if (hooks_in_child()) return 0; // an argument that forks when it is looked at: the ring is the parent's
   // Another thread may have closed the ring while this one waited.

@@ -11,6 +11,7 @@ import triton.language as tl
 
 import goproton as proton
 from gpu_runner import Checks
+from gpu_tree import walk
 
 TMP = tempfile.mkdtemp(prefix="gpu-check-")
 MEASURE = {
@@ -51,13 +52,6 @@ def profiled(body, **kw):
     proton.finalize()
     with open(name + ".hatchet") as f:
         return json.load(f)
-
-
-def walk(node, path=()):
-    path = path + (node["frame"]["name"],)
-    yield path, node["metrics"]
-    for c in node["children"]:
-        yield from walk(c, path)
 
 
 def table(tree, metric="count"):

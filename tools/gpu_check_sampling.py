@@ -11,6 +11,7 @@ import triton.language as tl
 
 import goproton as proton
 from gpu_runner import Checks
+from gpu_tree import total as sum_of, walk
 
 TMP = tempfile.mkdtemp(prefix="gpu-sampling-")
 SOAK = float(os.environ.get("SOAK", "20"))  # seconds
@@ -105,15 +106,8 @@ class sampled:
             self.root = json.load(f)[0]
 
 
-def walk(node, path=()):
-    path = path + (node["frame"]["name"],)
-    yield path, node["metrics"]
-    for child in node["children"]:
-        yield from walk(child, path)
-
-
 def samples(root, *within, metric="num_samples"):
-    return sum(m.get(metric, 0) for p, m in walk(root) if all(any(part in frame for frame in p) for part in within))
+    return sum_of(root, *within, metric=metric)
 
 
 def lines(root, kernel):

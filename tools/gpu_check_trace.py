@@ -9,6 +9,7 @@ import gzip, json, os, pathlib, re, signal, subprocess, sys, tempfile
 import torch
 
 from gpu_runner import Checks
+from gpu_tree import total, walk
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROTON = HERE.parent / "build" / "proton"
@@ -69,17 +70,6 @@ def is_clean(folder):
     ended([PROTON, "trace", "validate", folder])
     parsed = pathlib.Path(tempfile.mkdtemp(dir=TMP)) / "parsed"
     return "parsed: " + ended([PROTON, "trace", "parse", folder, "-o", parsed, "--strict", "--analysis", "none"]).stdout.splitlines()[-1]
-
-
-def walk(node, path=()):
-    path = path + (node["frame"]["name"],)
-    yield path, node["metrics"]
-    for child in node["children"]:
-        yield from walk(child, path)
-
-
-def total(root, *within, metric="count"):
-    return sum(m.get(metric, 0) for p, m in walk(root) if all(any(part in frame for frame in p) for part in within))
 
 
 def equal(got, want, what=""):

@@ -181,24 +181,13 @@ func (p *parser) hand(k *kernel, id int) *hand {
 			slices.SortFunc(p.atHand, func(a, b *kernel) int { return a.hand.used - b.hand.used })
 			p.layAside((len(p.atHand) + 1) / 2)
 		}
-		k.hand = p.freeHand()
+		k.hand = p.hands.take()
 		p.atHand = append(p.atHand, k)
 	}
 	if k.hand != nil {
 		k.hand.used = id
 	}
 	return k.hand
-}
-
-// freeHand is an empty one, in the memory of one that was laid aside.
-func (p *parser) freeHand() *hand {
-	n := len(p.hands)
-	if n == 0 {
-		return &hand{}
-	}
-	h := p.hands[n-1]
-	p.hands = p.hands[:n-1]
-	return h
 }
 
 // clear makes it an empty one in the same memory, but for launches.

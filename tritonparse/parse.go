@@ -245,10 +245,10 @@ type parser struct {
 	compiled []int // those given to compilations
 	launches int
 	atHand   []*kernel
-	hands    []*hand // that nobody has any more
-	held     int     // bytes of launches that kernels at hand have in memory
-	state    int     // bytes of what else they have
-	line     []byte  // the last launch that went to the shelf
+	hands    spares[hand] // in the memory of those that were laid aside
+	held     int          // bytes of launches that kernels at hand have in memory
+	state    int          // bytes of what else they have
+	line     []byte       // the last launch that went to the shelf
 	sessions sessions
 
 	selection *selection // nil if all kernels are asked for

@@ -42,7 +42,7 @@ func (s *sessions) keep(u *session, l *launch, id int) {
 			s.waiters = append(s.waiters, u)
 			s.waiting += 8 * len(l.raw) // a template
 		}
-		g = s.freeGroup()
+		g = s.groups.take()
 		t.waiting[l.group] = g
 		s.waiting += 256 + 2*len(l.changes)*64
 	}
@@ -70,17 +70,6 @@ func (s *sessions) putAway() {
 	}
 	clear(s.waiters)
 	s.waiters, s.waiting = s.waiters[:0], 0
-}
-
-// freeGroup is one in the memory of one that waits no more.
-func (s *sessions) freeGroup() *tunedGroup {
-	n := len(s.groups)
-	if n == 0 {
-		return &tunedGroup{}
-	}
-	g := s.groups[n-1]
-	s.groups = s.groups[:n-1]
-	return g
 }
 
 // flush writes what waited to a log.

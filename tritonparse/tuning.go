@@ -111,7 +111,7 @@ type sessions struct {
 	waiters []*session   // that have some
 	log     []byte       // of the last that went to the shelf
 
-	groups []*tunedGroup // that wait no more
+	groups spares[tunedGroup] // that wait no more
 
 	sets map[string][][]string // see findSets
 }

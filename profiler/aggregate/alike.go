@@ -10,7 +10,7 @@ import (
 // specialisations of a kernel that differ in a constant can have the same: on an H200 a kernel with 1.0 in it and one with
 // 4.0 did. A sample then is of one of several functions, and those that were launched share it.
 
-// candidate is a function that samples may be of, and who launched it.
+// candidate is a function that samples may be of, and who launched it, one for each place.
 type candidate struct {
 	function uint32
 	from     []*launcher
@@ -20,13 +20,13 @@ type candidate struct {
 func (s *Sampling) candidates(f *function, by byName) []candidate {
 	if len(f.alike) == 0 {
 		if from := s.launchersOf(f, by); len(from) > 0 {
-			return []candidate{{s.Number(f.Function), from}}
+			return []candidate{{s.Number(f.Function), merged(from)}}
 		}
 		return nil
 	}
 	among := s.amongAlike(f, func(g *function) []*launcher { return s.launching(g, byName{}) })
 	if unknown := by.unknown[f.Name]; len(unknown) > 0 {
-		among = append(among, candidate{s.Number(f.Function), unknown})
+		among = append(among, candidate{s.Number(f.Function), merged(unknown)})
 	}
 	if len(among) == 0 {
 		among = s.amongAlike(f, s.launchedBefore)
@@ -38,7 +38,7 @@ func (s *Sampling) amongAlike(f *function, launchers func(*function) []*launcher
 	for _, module := range f.alike {
 		number := s.Number(record.Function{Module: module, Name: f.Name, Index: f.Index})
 		if from := launchers(s.function(number)); len(from) > 0 {
-			among = append(among, candidate{number, from})
+			among = append(among, candidate{number, merged(from)})
 		}
 	}
 	return among

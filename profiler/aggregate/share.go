@@ -39,7 +39,7 @@ func (s *Sampling) count() {
 		}
 		places := 0
 		for _, c := range s.candidates(f, by) {
-			places += len(merged(c.from))
+			places += len(c.from)
 		}
 		switch {
 		case places == 0:
@@ -144,7 +144,7 @@ func (l *launcher) join(other *launcher) {
 func apportion(cells []cell, among []candidate, of func(*Tree) *shares) {
 	unsure := ambiguous(among)
 	for i, cells := range divided(cells, weights(sums(among))) {
-		from := merged(among[i].from)
+		from := among[i].from
 		for j, cells := range divided(cells, weights(from)) {
 			for _, to := range from[j].to {
 				out := of(to.tree)
@@ -204,7 +204,7 @@ func ambiguous(among []candidate) map[*Tree]bool {
 	places, launches, all := map[*Tree]place{}, map[*Tree]int{}, 0
 	out := map[*Tree]bool{}
 	for _, c := range among {
-		for _, l := range merged(c.from) {
+		for _, l := range c.from {
 			all++
 			for _, to := range l.to {
 				here := place{to.node, c.function}

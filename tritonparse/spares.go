@@ -1,0 +1,15 @@
+package tritonparse
+
+// spares are things that nobody has any more, for their memory to be used again.
+type spares[T any] []*T
+
+// take returns one of them as it was given up, or else a new one.
+func (s *spares[T]) take() *T {
+	n := len(*s)
+	if n == 0 {
+		return new(T)
+	}
+	spare := (*s)[n-1]
+	*s = (*s)[:n-1]
+	return spare
+}

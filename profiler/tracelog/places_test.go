@@ -111,19 +111,25 @@ func TestAFileSystemThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// launchAndRemove removes the folder once a launch is written to it.
+func (p *producer) launchAndRemove(t *testing.T, folder string) {
+	t.Helper()
+	p.launch(t, 1)
+	for p.log.ring.last().Launches == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Programs tidy the folder that they write into, even after they began: what comes afterwards is written, and the rest told.
 func TestAFolderThatIsRemoved(t *testing.T) {
 	for _, compression := range []string{"zstd", "gzip", "none"} {
 		folder := filepath.Join(t.TempDir(), "traces")
 		l, said := beginIn(t, Options{Folder: folder, Compression: compression})
 		p := producer{log: l}
-		p.launch(t, 1)
-		for l.ring.last().Launches == 0 {
-			time.Sleep(time.Millisecond)
-		}
-		if err := os.RemoveAll(folder); err != nil {
-			t.Fatal(err)
-		}
+		p.launchAndRemove(t, folder)
 		p.launch(t, 2)
 		p.launch(t, 3)
 		l.End(time.Second)
@@ -140,13 +146,7 @@ func TestAFolderThatIsRemovedAtTheEnd(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "traces")
 	l, said := beginIn(t, Options{Folder: folder, Compression: "zstd"})
 	p := producer{log: l}
-	p.launch(t, 1)
-	for l.ring.last().Launches == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	if err := os.RemoveAll(folder); err != nil {
-		t.Fatal(err)
-	}
+	p.launchAndRemove(t, folder)
 	l.End(time.Second)
 	if len(said.all) != 1 || !strings.Contains(said.all[0], "was removed or moved") {
 		t.Errorf("said %q", said.all)

@@ -46,14 +46,10 @@ func (s *Sampling) amongAlike(f *function, launchers func(*function) []*launcher
 
 // numberAlike returns the number that samples of one of several modules are kept by.
 func (s *Sampling) numberAlike(r *record.Sample) uint32 {
-	key := code{r.Module, r.Function, true}
-	n, ok := s.numbers[key]
-	if !ok {
-		s.functions = append(s.functions, &function{Function: record.Function{Module: r.Module, Index: r.Index, Name: r.Function}})
-		n = uint32(len(s.functions))
-		s.numbers[key] = n
+	n := s.number(code{r.Module, r.Function, true}, record.Function{Module: r.Module, Index: r.Index, Name: r.Function})
+	if f := s.function(n); !slices.Equal(f.alike, r.Alike) {
+		f.alike = slices.Clone(r.Alike)
 	}
-	s.function(n).alike = slices.Clone(r.Alike)
 	return n
 }
 

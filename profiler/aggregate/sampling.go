@@ -65,7 +65,11 @@ func NewSampling(serialized bool) *Sampling {
 
 // Number returns the number of a function, from 1. One whose module is not known has module 0.
 func (s *Sampling) Number(f record.Function) uint32 {
-	key := code{module: f.Module, name: f.Name}
+	return s.number(code{module: f.Module, name: f.Name}, f)
+}
+
+// number is that of a key; f is what it stands for, in case it is new.
+func (s *Sampling) number(key code, f record.Function) uint32 {
 	n, ok := s.numbers[key]
 	if !ok {
 		s.functions = append(s.functions, &function{Function: f})

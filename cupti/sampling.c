@@ -252,6 +252,11 @@ static int device_of(void *context) {
   return device;
 }
 
+// Keeps the first refusal; lock held. A success is none.
+static void refused(uint32_t rc, const char *doing) {
+  if (rc && !s.facts.refused) s.facts.refused = rc, s.facts.refused_doing = doing;
+}
+
 static void configure(struct context *c) {
   void *popped;
   struct attempt a = {"allocate memory for samples", RC_OUT_OF_MEMORY};
@@ -260,7 +265,7 @@ static void configure(struct context *c) {
   if (pushed) cuda.cuCtxPopCurrent_v2(&popped);
   pthread_mutex_lock(&s.lock);
   if (c->state == NEW) c->state = a.rc ? REFUSED : READY;
-  if (a.rc && !s.facts.refused) s.facts.refused = a.rc, s.facts.refused_doing = a.doing;
+  refused(a.rc, a.doing);
   pthread_mutex_unlock(&s.lock);
 }
 
@@ -362,12 +367,6 @@ static void take(const struct context *c, struct cupti_sampling_data *d) {
   pthread_mutex_unlock(&s.lock);
 }
 
-static void refused(uint32_t rc, const char *doing) {
-  pthread_mutex_lock(&s.lock);
-  if (!s.facts.refused) s.facts.refused = rc, s.facts.refused_doing = doing;
-  pthread_mutex_unlock(&s.lock);
-}
-
 // Reads what a context has, and tells whether that was anything.
 static int read_context(struct context *c) {
   enum { ROUNDS = 64 };
@@ -379,7 +378,9 @@ static int read_context(struct context *c) {
     data.hardware_buffer_full = 0;
     uint32_t rc = cupti_sampling.PCSamplingGetData(&p);
     if (rc && rc != RC_OUT_OF_MEMORY) {
+      pthread_mutex_lock(&s.lock);
       if (++c->failures == FAILURES) refused(rc, "read samples");
+      pthread_mutex_unlock(&s.lock);
       return any;
     }
     c->failures = 0;
@@ -465,7 +466,7 @@ static void update(struct context *c) {
   calls(0);
   if (!in_use(c)) return;
   c->state = start ? RUNNING : READY;
-  if (rc && !s.facts.refused) s.facts.refused = rc, s.facts.refused_doing = start ? "start sampling" : "stop sampling";
+  refused(rc, start ? "start sampling" : "stop sampling");
   if (rc && start) c->state = REFUSED, c->configured.pcs = NULL; // CUPTI is asked nothing more, and may know the memory
 }
 

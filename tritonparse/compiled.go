@@ -145,6 +145,11 @@ func mappedStages(backendName string, texts map[string]string) []sourcemap.Stage
 	return stages
 }
 
+// ReadCompilation takes a compilation's record in a file apart, but for its texts. It keeps nothing of the record's memory.
+func ReadCompilation(file string, rec ndjson.Record, members []jsontext.Member) *Compilation {
+	return newCompilation(file, rec, members, false)
+}
+
 // newCompilation keeps nothing of the record's memory. Without texts it has neither those nor Raw.
 func newCompilation(file string, rec ndjson.Record, members []jsontext.Member, texts bool) *Compilation {
 	c := &Compilation{File: file, Line: rec.Index, PID: integerOf(members, "pid")}

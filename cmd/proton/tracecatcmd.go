@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -24,6 +26,7 @@ type traceCatFlags struct {
 	filter  string
 	options excerpt.Options
 	output  string
+	blobs   bool
 	force   bool
 }
 
@@ -35,6 +38,9 @@ func newTraceCatCommand() *cobra.Command {
 		Long: `cat prints the records of a trace, a file or a folder, raw or parsed: all of them, or those that fulfil every
 condition. Without --pretty the result is a trace again, one record to a line, as it was written. OUT is compressed
 if its name ends with .gz or .zst.
+
+OUT is a whole trace: cubins that its compilations name are copied to cubins/ beside it, and with --blobs the recorded
+tensors to saved_tensors/. The records themselves stay as they are.
 
 Lines are counted as trace info counts them: from 0, blank ones not counted. When some launches of a compilation are left
 out, so are the records of a parsed trace that sum launches up (launch_diff, roofline, autotune_analysis,
@@ -58,7 +64,8 @@ autotune_summary), unless --type names them.`,
 	flags.BoolVar(&f.options.Compilations, "with-compilations", false, "also the compilations that the launches name")
 	flags.BoolVar(&f.options.NoIR, "no-ir", false, "leave out the texts of representations, sources and source maps")
 	flags.BoolVar(&f.options.Pretty, "pretty", false, "spread each record over several lines, to be read by people")
-	flags.StringVarP(&f.output, "output", "o", "", "write to `OUT` instead of standard output")
+	flags.StringVarP(&f.output, "output", "o", "", "write to `OUT` instead of standard output, and cubins beside it")
+	flags.BoolVar(&f.blobs, "blobs", false, "also copy the recorded tensors beside OUT")
 	registerForce(cmd, &f.force)
 	return cmd
 }
@@ -80,7 +87,20 @@ func (f *traceCatFlags) check() (err error) {
 		return fmt.Errorf("--most %d: give a number of launches, or 0 for all", o.Most)
 	}
 	o.Hashes, o.Types = f.hashes, f.types
+	o.Beside = f.writesTrace()
+	if f.blobs && !o.Beside {
+		return errors.New("--blobs copies tensors beside a trace that is written: give -o OUT, without --pretty")
+	}
 	return nil
+}
+
+// writesTrace says whether there will be a file that is a trace: what --pretty writes is none, and a pipe has nothing beside it.
+func (f *traceCatFlags) writesTrace() bool {
+	if f.output == "" || f.output == "-" || f.options.Pretty {
+		return false
+	}
+	info, err := os.Stat(f.output)
+	return err != nil || info.Mode().IsRegular()
 }
 
 func (f *traceCatFlags) run(source string, stdout, stderr io.Writer) error {
@@ -116,7 +136,9 @@ func (f *traceCatFlags) run(source string, stdout, stderr io.Writer) error {
 	if err := writeTrace(f.output, write); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "%s: %s\n", f.output, countRecords(result.Records))
+	taken := takeAlong(result.Beside, filepath.Dir(f.output), f.blobs, f.force)
+	taken.warn(stderr, f.output)
+	_, err = fmt.Fprintf(stdout, "%s: %s%s\n", f.output, countRecords(result.Records), taken.count())
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/beside"
 	"github.com/goproton/goproton/tritonparse/jsontext"
 	"github.com/goproton/goproton/tritonparse/ndjson"
 )
@@ -28,11 +29,13 @@ type Options struct {
 	Compilations bool // also those that the launches name
 	NoIR         bool // without texts of representations, sources and source maps
 	Pretty       bool // over several lines
+	Beside       bool // also say which files beside the trace the records name
 }
 
-// Result counts what was written.
+// Result says what was written.
 type Result struct {
 	Records map[string]int // by type
+	Beside  []beside.File  // each once
 	Damages []ndjson.Damage
 	Damaged int
 }
@@ -43,13 +46,13 @@ func Write(w io.Writer, files []string, o Options) (*Result, error) {
 	if o.Compilations {
 		// Which launches there will be must be known before the first compilation is written.
 		c.wanted, c.out = map[string]bool{}, nil
-		if err := c.files(files); err != nil {
+		if err := c.read(files); err != nil {
 			return nil, err
 		}
 		c.out = w
 	}
 	c.result = Result{Records: map[string]int{}}
-	return &c.result, c.files(files)
+	return &c.result, c.read(files)
 }
 
 type cutter struct {
@@ -59,6 +62,8 @@ type cutter struct {
 	wanted  map[string]bool // hashes of the launches; nil unless their compilations are asked for
 	taken   map[string]int  // launches by compilation
 	matched map[string]bool // whether the kernel of a hash is asked for, for records that do not name it
+	beside  besides
+	path    string // of the file that is read
 }
 
 // record is what a worker makes of one.
@@ -67,15 +72,18 @@ type record struct {
 	index            int
 	chosen           bool // by all that the record says itself
 	text             []byte
+	named            named // if it is asked for
 }
 
-func (c *cutter) files(files []string) error {
+func (c *cutter) read(files []string) error {
 	c.taken, c.matched = map[string]int{}, map[string]bool{}
 	for _, f := range files {
+		c.path = f
 		if err := c.file(f); err != nil {
 			return err
 		}
 	}
+	c.result.Beside = c.beside.all
 	return nil
 }
 
@@ -90,7 +98,7 @@ func (c *cutter) file(path string) error {
 		if err != nil {
 			return record{}, members, err
 		}
-		parsed := c.parse(rec, members)
+		parsed := c.parse(path, rec, members)
 		if parsed.kind == "" {
 			err = tritonparse.ErrNoType
 		}
@@ -102,7 +110,7 @@ func (c *cutter) file(path string) error {
 	return err
 }
 
-func (c *cutter) parse(rec ndjson.Record, members []jsontext.Member) record {
+func (c *cutter) parse(path string, rec ndjson.Record, members []jsontext.Member) record {
 	r := record{index: rec.Index, text: rec.Text}
 	for _, m := range members {
 		switch m.Name {
@@ -129,6 +137,9 @@ func (c *cutter) parse(rec ndjson.Record, members []jsontext.Member) record {
 	// A compilation may yet be wanted by a launch.
 	if c.out != nil && (r.chosen || c.wanted[r.hash] && r.kind == "compilation") {
 		r.text = o.form(r.kind, rec.Text, members)
+		if o.Beside {
+			r.named = namedBy(path, r.kind, rec, members)
+		}
 	}
 	return r
 }
@@ -181,6 +192,7 @@ func (c *cutter) take(r *record) error {
 		return nil
 	}
 	c.result.Records[r.kind]++
+	c.beside.add(c.path, r.named)
 	if _, err := c.out.Write(r.text); err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/beside"
 )
 
 // Options says what is written.
@@ -146,7 +146,11 @@ func (w *writer) compilation(c *tritonparse.Compilation) error {
 		}
 		return nil
 	}
-	return w.copy(File{Name: base + filepath.Ext(from), Kernel: c.Name, Hash: c.Hash, Stage: "cubin"}, from)
+	f := File{Name: base + filepath.Ext(from), Kernel: c.Name, Hash: c.Hash, Stage: "cubin"}
+	var err error
+	f.Bytes, err = beside.Copy(filepath.Join(w.options.Folder, f.Name), from)
+	w.files = append(w.files, f)
+	return err
 }
 
 func (w *writer) text(f File, text string) error {
@@ -156,38 +160,6 @@ func (w *writer) text(f File, text string) error {
 	f.Bytes = int64(len(text))
 	w.files = append(w.files, f)
 	return os.WriteFile(filepath.Join(w.options.Folder, f.Name), []byte(text), 0o644)
-}
-
-// copy copies a file into the folder. Where the folder is the trace's own, its tensors are in their places already.
-func (w *writer) copy(f File, from string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	path := filepath.Join(w.options.Folder, f.Name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	was, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	if there, err := os.Stat(path); err == nil && os.SameFile(was, there) {
-		f.Bytes = was.Size()
-		w.files = append(w.files, f)
-		return nil
-	}
-	out, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	f.Bytes, err = io.Copy(out, in)
-	if err := errors.Join(err, out.Close()); err != nil {
-		return err
-	}
-	w.files = append(w.files, f)
-	return nil
 }
 
 // arguments is what is written of the launches of one kind.
@@ -254,23 +226,27 @@ func rawArguments(l *tritonparse.LaunchRecord) json.RawMessage {
 	return append(raw, '}')
 }
 
-// blobs copies the tensors of a launch, each once.
+// blobs copies the tensors of a launch, each once. Where the folder is the trace's own, they are in their places already.
 func (w *writer) blobs(l *tritonparse.LaunchRecord, done map[string]bool) error {
 	for i := range l.Args {
 		t := l.Args[i].Tensor()
-		if t == nil || t.Blob == nil || t.Blob.Path == "" || done[t.Blob.Path] {
+		if t == nil || t.Blob == nil || done[t.Blob.Path] {
+			continue
+		}
+		file, kept := beside.Tensor(l.File, t.Blob)
+		if !kept {
 			continue
 		}
 		done[t.Blob.Path] = true
-		from := t.Blob.Find(l.File)
-		if from == "" {
+		if file.From == "" {
 			w.options.Warn(fmt.Sprintf("the tensor %s of launch %d of %s is not here: %s", l.Args[i].Name, l.ID, l.Name, t.Blob.Path))
 			continue
 		}
-		name := filepath.Join("saved_tensors", fileSafe(t.Blob.Hash[:min(2, len(t.Blob.Hash))]), fileSafe(filepath.Base(t.Blob.Path)))
-		if err := w.copy(File{Name: name, Stage: "tensor"}, from); err != nil {
+		size, err := file.CopyTo(w.options.Folder, true)
+		if err != nil {
 			return err
 		}
+		w.files = append(w.files, File{Name: filepath.FromSlash(file.Name), Stage: "tensor", Bytes: size})
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/beside"
 	"github.com/goproton/goproton/tritonparse/jsontext"
 )
 
@@ -93,33 +93,11 @@ func (w *work) writeBlobs() error {
 		if info, err := os.Stat(to); err == nil && info.Size() == b.size {
 			continue // it is named after its contents
 		}
-		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-			return err
-		}
-		if err := copyFile(to, b.file); err != nil {
+		if _, err := beside.Copy(to, b.file); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func copyFile(to, from string) error {
-	source, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	part := to + ".part"
-	target, err := os.Create(part)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(target, source)
-	if err = errors.Join(err, target.Close()); err != nil {
-		os.Remove(part)
-		return err
-	}
-	return os.Rename(part, to)
 }
 
 // embeddedBlobs is Python that puts the contents into the script.

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/tritonparse/beside"
+)
+
+// takenAlong is what became of the files that a trace has beside it, when its records were copied.
+type takenAlong struct {
+	cubins, tensors int      // that are beside the copy now
+	gone            []string // that are nowhere to be found
+	failed          []string // why they could not be copied
+	left            int      // tensors that were not asked for
+}
+
+// takeAlong copies files into the folder of a copy. What cannot be copied keeps nobody from the records.
+func takeAlong(files []beside.File, folder string, tensors, replace bool) (t takenAlong) {
+	defer whenInterrupted(atomicfile.Abandon)()
+	for _, f := range files {
+		switch {
+		case f.From == "":
+			t.gone = append(t.gone, f.Name)
+			continue
+		case f.Tensor && !tensors && !f.IsIn(folder):
+			t.left++
+			continue
+		}
+		_, err := f.CopyTo(folder, replace)
+		switch {
+		case err != nil:
+			t.failed = append(t.failed, err.Error())
+		case f.Tensor:
+			t.tensors++
+		default:
+			t.cubins++
+		}
+	}
+	return t
+}
+
+// count goes on after the counts of records.
+func (t *takenAlong) count() (text string) {
+	if t.cubins > 0 {
+		text += ", " + counted(t.cubins, "cubin")
+	}
+	if t.tensors > 0 {
+		text += ", " + counted(t.tensors, "tensor")
+	}
+	return text
+}
+
+// warn says what the copy lacks, a line for each reason.
+func (t *takenAlong) warn(stderr io.Writer, output string) {
+	say := func(text string) { fmt.Fprintf(stderr, "proton trace cat: %s\n", term.Printable(text)) }
+	if len(t.gone) > 0 {
+		say(firstOf(t.gone) + ": neither beside the trace nor where it was recorded; the records still name it")
+	}
+	if len(t.failed) > 0 {
+		say("copy " + firstOf(t.failed))
+	}
+	if t.left > 0 {
+		say(fmt.Sprintf("%s not copied; give --blobs to have them beside %s", counted(t.left, "recorded tensor"), output))
+	}
+}
+
+func firstOf(all []string) string {
+	if len(all) == 1 {
+		return all[0]
+	}
+	return fmt.Sprintf("%s (and %d more)", all[0], len(all)-1)
+}

@@ -1,0 +1,85 @@
+package excerpt
+
+import (
+	"bytes"
+	"path/filepath"
+
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/beside"
+	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/tritonparse/ndjson"
+)
+
+// named is what a record says of files beside the trace.
+type named struct {
+	compilation *tritonparse.Compilation
+	blobs       []*tritonparse.Blob
+}
+
+// namedBy reads it. Of launches few name a file, which their text tells sooner than their arguments.
+func namedBy(path, kind string, rec ndjson.Record, members []jsontext.Member) (n named) {
+	switch {
+	case kind == "compilation":
+		n.compilation = tritonparse.ReadCompilation(path, rec, members)
+	case kind == "launch" && bytes.Contains(rec.Text, []byte(`"blob_path"`)):
+		for _, m := range members {
+			if m.Name == "extracted_args" {
+				n.blobs = blobsOf(m.Value)
+			}
+		}
+	}
+	return n
+}
+
+func blobsOf(arguments []byte) (blobs []*tritonparse.Blob) {
+	for _, a := range tritonparse.ReadArguments(arguments) {
+		if t := a.Tensor(); t != nil && t.Blob != nil && t.Blob.Path != "" {
+			blobs = append(blobs, t.Blob)
+		}
+	}
+	return blobs
+}
+
+// besides are the files that records name, each once.
+type besides struct {
+	all    []beside.File
+	byName map[string]int  // in all
+	tried  map[string]bool // what was looked for, by the folder of its trace and as its record has it
+}
+
+// add looks for what a record in a file names. Launches name the same contents again and again; they are looked for once.
+func (b *besides) add(path string, n named) {
+	if c := n.compilation; c != nil && c.Extra != nil && b.first(path, c.Extra.Cubin) {
+		b.keep(beside.Cubin(c))
+	}
+	for _, blob := range n.blobs {
+		if b.first(path, blob.Path) {
+			b.keep(beside.Tensor(path, blob))
+		}
+	}
+}
+
+func (b *besides) first(path, name string) bool {
+	if b.tried == nil {
+		b.tried, b.byName = map[string]bool{}, map[string]int{}
+	}
+	key := filepath.Dir(path) + "\x00" + name
+	was := b.tried[key]
+	b.tried[key] = true
+	return !was
+}
+
+// keep adds a file, unless one of its name was found in another folder.
+func (b *besides) keep(f beside.File, named bool) {
+	if !named {
+		return
+	}
+	i, known := b.byName[f.Name]
+	switch {
+	case !known:
+		b.byName[f.Name] = len(b.all)
+		b.all = append(b.all, f)
+	case b.all[i].From == "":
+		b.all[i] = f
+	}
+}

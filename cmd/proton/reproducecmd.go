@@ -118,7 +118,7 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.python2, "compare-python", "", "`INTERPRETER` for the other side of --compare (default: the same)")
 	flags.StringVar(&f.stamp, "stamp", "time", "end of the files' names, `TEXT`; empty for none (default: the time)")
 	flags.BoolVar(&f.options.Force, "force", false, "replace the script if it exists")
-	flags.BoolVar(&f.json, "json", false, "print JSON")
+	flags.BoolVar(&f.json, "json", false, "print JSON: an object, or with --slowest 2 or more one whose launches are a list of them")
 }
 
 func (f *reproduceFlags) run(source string, stdout, stderr io.Writer) error {
@@ -143,19 +143,32 @@ func (f *reproduceFlags) run(source string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	var documents []any
 	for i, s := range places {
-		result, err := f.generate(trace, s)
+		var document any
+		if document, err = f.reproduce(trace, s, whys[i], stdout, stderr); document != nil {
+			documents = append(documents, document)
+		}
 		if err != nil {
-			return err
-		}
-		if whys[i] != "" {
-			result.Chosen = whys[i]
-		}
-		if err := f.show(result, stdout, stderr); err != nil {
-			return err
+			break
 		}
 	}
-	return nil
+	if problem := f.printDocuments(stdout, documents); err == nil {
+		err = problem
+	}
+	return err
+}
+
+// printDocuments prints one document of all, also when the work ended early: what it names was written. Its form depends on
+// what was asked for, not on how many launches there turned out to be.
+func (f *reproduceFlags) printDocuments(stdout io.Writer, documents []any) error {
+	switch {
+	case len(documents) == 0:
+		return nil
+	case f.slowest > 1:
+		return printJSON(stdout, map[string]any{"launches": documents})
+	}
+	return printJSON(stdout, documents[0])
 }
 
 func (f *reproduceFlags) open(source string, stderr io.Writer) (*tritonparse.Trace, error) {
@@ -195,23 +208,29 @@ func (f *reproduceFlags) places(trace *tritonparse.Trace, selection reproduce.Se
 	return places, whys, nil
 }
 
-func (f *reproduceFlags) generate(trace *tritonparse.Trace, s reproduce.Selection) (*reproduce.Result, error) {
+// reproduce writes the script of a launch, runs it if asked to, and says what there is, or returns it for --json.
+func (f *reproduceFlags) reproduce(trace *tritonparse.Trace, s reproduce.Selection, why string, stdout, stderr io.Writer) (document any, err error) {
 	launch, err := reproduce.Pick(trace, s)
 	if err != nil {
 		return nil, err
 	}
-	return reproduce.Generate(trace, launch, f.options)
-}
-
-// show says what was written, and runs it if asked to.
-func (f *reproduceFlags) show(result *reproduce.Result, stdout, stderr io.Writer) error {
-	if f.runs {
-		return f.runScript(result, stdout, stderr)
+	result, err := reproduce.Generate(trace, launch, f.options)
+	if err != nil {
+		return nil, err
 	}
-	if f.json {
-		return printJSON(stdout, result)
+	result.Chosen = why
+	switch {
+	case f.runs && result.Template == "benchmark":
+		return f.runBenchmark(result, stdout, stderr)
+	case f.runs:
+		err = f.runScript(result, stdout, stderr)
+	case !f.json:
+		err = printReproduced(stdout, result)
 	}
-	return printReproduced(stdout, result)
+	if !f.json {
+		return nil, err
+	}
+	return result, err
 }
 
 func (f *reproduceFlags) selection() (s reproduce.Selection, err error) {

@@ -32,39 +32,50 @@ func (f *reproduceFlags) interpreter(python string) reproduce.Interpreter {
 	return in
 }
 
-// runScript runs what was written. A benchmark runs alone first, then under proton run: sampling would disturb its times.
+// runScript runs what was written. What it prints is the answer, unless that is to be JSON.
 func (f *reproduceFlags) runScript(r *reproduce.Result, stdout, stderr io.Writer) error {
-	if r.Template != "benchmark" {
-		if err := printReproduced(stderr, r); err != nil {
-			return err
-		}
-		in := f.interpreter(f.options.Python)
-		cmd := in.Command(r.Script)
-		cmd.Stdout, cmd.Stderr = stdout, stderr
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("run %s with %s: %w", r.Script, in.Python, err)
-		}
-		return nil
+	if f.json {
+		stdout = stderr
+	} else if err := printReproduced(stderr, r); err != nil {
+		return err
+	}
+	in := f.interpreter(f.options.Python)
+	cmd := in.Command(r.Script)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("run %s with %s: %w", r.Script, in.Python, err)
+	}
+	return nil
+}
+
+// runBenchmark runs what was written alone first, then under proton run: sampling would disturb its times. For --json it
+// returns what was measured, also of a launch that computes something else than it should.
+func (f *reproduceFlags) runBenchmark(r *reproduce.Result, stdout, stderr io.Writer) (document any, err error) {
+	done := map[string]any{"reproduced": r}
+	if f.json {
+		document = done
 	}
 	m, said, err := reproduce.Measure(f.interpreter(f.options.Python), r.Script)
 	if err != nil {
-		return err
+		return document, err
 	}
+	done["measured"] = m
 	profiled, problem := f.profileScript(r)
 	if problem != nil {
 		fmt.Fprintf(stderr, "proton reproduce: no profile of the launch: %v\n", problem)
 	}
-	if f.json {
-		return printJSON(stdout, map[string]any{"reproduced": r, "measured": m})
+	if !f.json {
+		if err := printReproduced(stdout, r); err != nil {
+			return nil, err
+		}
+		if _, err := fmt.Fprintf(stdout, "\n%s%s", said, profiled); err != nil {
+			return nil, err
+		}
 	}
-	if err := printReproduced(stdout, r); err != nil {
-		return err
+	if slices.ContainsFunc(m.Check.Recorded, func(c reproduce.Check) bool { return !c.OK }) {
+		err = errors.New("the launch does not compute what the recorded one did")
 	}
-	_, err = fmt.Fprintf(stdout, "\n%s%s", said, profiled)
-	if err == nil && slices.ContainsFunc(m.Check.Recorded, func(c reproduce.Check) bool { return !c.OK }) {
-		return errors.New("the launch does not compute what the recorded one did")
-	}
-	return err
+	return document, err
 }
 
 // profileScript has this program profile the script, and returns what its viewer shows: the kernel's time and rates, and its

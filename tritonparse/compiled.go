@@ -48,7 +48,7 @@ type Compilation struct {
 	maps     *sourcemap.Map
 	mapsOnce sync.Once
 	work     *workTemplate
-	dot      string // element type of tt.dot's operands
+	dot      Dot // of the first tt.dot
 	workOnce sync.Once
 }
 

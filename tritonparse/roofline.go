@@ -383,6 +383,9 @@ func (r *roofline) estimates(t *workTemplate, all []estimate) summary {
 	return s
 }
 
+// NoteMasked is said of every kernel that loads or stores with a mask.
+const NoteMasked = "masked elements count as moved"
+
 // estimate counts one kind of launch.
 func (t *workTemplate) estimate(k *workKind) estimate {
 	e := estimate{programs: -1, fromIR: -1, fromArgs: -1, flops: -1}
@@ -400,7 +403,7 @@ func (t *workTemplate) estimate(k *workKind) estimate {
 	total := t.module.Count(launch)
 	e.work, e.notes = total.Work, total.Notes
 	if total.Masked {
-		e.notes = append(e.notes, "masked elements count as moved")
+		e.notes = append(e.notes, NoteMasked)
 	}
 	e.fromIR = e.work.Bytes()
 	if e.flops = e.work.Dots; e.flops == 0 {

@@ -1,20 +1,17 @@
 package tritonparse
 
 import (
-	"regexp"
-	"strings"
-
 	"github.com/goproton/goproton/tritonparse/jsontext"
 )
 
 // Work is what one launch moves and computes, counted in its TTIR with its loops, and bounded by its arguments. Numbers that
 // are not known are negative.
 type Work struct {
-	Bytes     int64  // the lesser of what the code moves and what the arguments have: what the memory sees if caches work
-	FromCode  int64  // bytes that all programs of the grid load and store together
-	Arguments int64  // bytes of the arguments, each once
-	Flops     int64  // of tt.dot, or where there is none of everything else
-	Dot       string // element type of the operands of tt.dot: f16, f8E5M2, f32; "" without one
+	Bytes     int64 // the lesser of what the code moves and what the arguments have: what the memory sees if caches work
+	FromCode  int64 // bytes that all programs of the grid load and store together
+	Arguments int64 // bytes of the arguments, each once
+	Flops     int64 // of tt.dot, or where there is none of everything else
+	Dot       Dot   // of the first tt.dot
 	Notes     []string
 }
 
@@ -43,17 +40,3 @@ func (c *Compilation) Work(l *LaunchRecord) Work {
 	e := c.work.estimate(k)
 	return Work{Bytes: e.moved(), FromCode: e.fromIR, Arguments: e.fromArgs, Flops: e.flops, Dot: c.dot, Notes: e.notes}
 }
-
-// dotOf is the type of the operands that a TTIR multiplies, "" if it multiplies none.
-func dotOf(ttir string) string {
-	at := strings.Index(ttir, "tt.dot") // the expression alone would be tried at every word
-	if at < 0 {
-		return ""
-	}
-	if m := dotOperand.FindStringSubmatch(ttir[at:]); m != nil {
-		return m[1]
-	}
-	return ""
-}
-
-var dotOperand = regexp.MustCompile(`\btt\.dot(?:_scaled)?\b.*?: *tensor<(?:\d+x)+(\w+)`)

@@ -21,7 +21,8 @@ func (f *viewerFlags) printJoined(file string, p *tree.Profile, out io.Writer) (
 	if err != nil {
 		return nil, err
 	}
-	o := joined.Options{Profile: p, Trace: trace, Kernel: sf.source.pattern, Include: f.o.Include, Exclude: f.o.Exclude}
+	modules := &source.Modules{Profile: file, Env: os.LookupEnv}
+	o := joined.Options{Profile: p, Trace: trace, Modules: modules, Kernel: sf.source.pattern, Include: f.o.Include, Exclude: f.o.Exclude}
 	var unsampled string
 	if p != nil {
 		o.Samples, err = source.Collect(p, source.Options{Kernel: o.Kernel, Include: o.Include, Exclude: o.Exclude, ByPath: sf.byPath})
@@ -38,8 +39,7 @@ func (f *viewerFlags) printJoined(file string, p *tree.Profile, out io.Writer) (
 	if err != nil {
 		return nil, fmt.Errorf("join %s: %w", sf.trace, err)
 	}
-	l := source.Listing{Paper: f.paper, Unfold: sf.unfold, Context: sf.context, Files: sf.files(file, p), IRStages: splitNames(sf.ir)}
-	l.Modules = &source.Modules{Profile: file, Env: os.LookupEnv}
+	l := source.Listing{Paper: f.paper, Unfold: sf.unfold, Context: sf.context, Files: sf.files(file, p), Modules: modules, IRStages: splitNames(sf.ir)}
 	for _, stage := range l.IRStages {
 		if known := j.Stages(); !slices.Contains(known, stage) {
 			return nil, &exitError{code: 2, err: fmt.Errorf("read --ir %q: the compilations have %s", stage, strings.Join(known, ", "))}

@@ -91,7 +91,7 @@ func (w *work) planMembers() []jsontext.Member {
 	}
 	if work.Flops > 0 {
 		members = append(members, jsontext.Member{Name: "flops", Value: encode(work.Flops)},
-			jsontext.Member{Name: "flops_width", Value: encode(widthOf(work.Dot))})
+			jsontext.Member{Name: "flops_width", Value: encode(widthOf(work.Dot.Type))})
 	}
 	if work.Bytes > 0 {
 		members = append(members, jsontext.Member{Name: "bytes", Value: encode(work.Bytes)})
@@ -109,7 +109,7 @@ func (w *work) planMembers() []jsontext.Member {
 // widthOf an element type, in bits, as metrics of flops are named.
 func widthOf(dtype string) string {
 	switch digits := strings.TrimLeft(dtype, "abcdefghijklmnopqrstuvwxyz"); {
-	case strings.HasPrefix(digits, "8"):
+	case strings.HasPrefix(digits, "4"), strings.HasPrefix(digits, "6"), strings.HasPrefix(digits, "8"): // no metric is narrower
 		return "8"
 	case strings.HasPrefix(digits, "16"):
 		return "16"

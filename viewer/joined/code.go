@@ -3,6 +3,7 @@ package joined
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/internal/cubin"
@@ -14,7 +15,6 @@ import (
 // code knows which of the functions that were sampled is which compilation.
 type code struct {
 	options  Options
-	modules  *source.Modules // nil: binaries are those of the trace alone
 	byName   map[string][]*tritonparse.Compilation
 	matches  map[*source.Kernel]match
 	listings map[*source.Kernel]*listing
@@ -25,6 +25,7 @@ type code struct {
 type match struct {
 	compilation *tritonparse.Compilation
 	how         string
+	twins       []*tritonparse.Compilation // others with the same binary: their samples cannot be told from its
 }
 
 // binary is the machine code of a compilation, as far as it is on this machine.
@@ -38,6 +39,9 @@ func newCode(o Options) *code {
 	c := &code{
 		options: o, byName: map[string][]*tritonparse.Compilation{}, matches: map[*source.Kernel]match{},
 		listings: map[*source.Kernel]*listing{}, binaries: map[*tritonparse.Compilation]*binary{},
+	}
+	if o.Modules != nil {
+		o.Modules.Traced = c.traced
 	}
 	if o.Trace != nil {
 		for _, x := range o.Trace.Compilations() {
@@ -106,15 +110,20 @@ func (c *code) find(k *source.Kernel) match {
 		return match{how: "the trace has no compilation of that name"}
 	}
 	if k.Function.Module != "" {
-		for _, x := range candidates {
-			if c.binary(x).image == k.Function.Module {
-				return match{x, "by its binary"}
+		same := func(x *tritonparse.Compilation) bool { return c.binary(x).image == k.Function.Module }
+		if i := slices.IndexFunc(candidates, same); i >= 0 {
+			m := match{compilation: candidates[i], how: "by its binary"}
+			for _, x := range candidates[i+1:] {
+				if same(x) {
+					m.twins = append(m.twins, x)
+				}
 			}
+			return m
 		}
 		if module, err := c.module(k); err == nil && len(module.PTX) > 0 {
 			for _, x := range candidates {
 				if samePTX(module.PTX, x.Texts["ptx"]) {
-					return match{x, "by its PTX"}
+					return match{compilation: x, how: "by its PTX"}
 				}
 			}
 		}
@@ -122,7 +131,7 @@ func (c *code) find(k *source.Kernel) match {
 	if len(candidates) > 1 {
 		return match{how: fmt.Sprintf("the trace has %d compilations of that name, and the profile's binary is known to be none of them; record profile and trace in one run", len(candidates))}
 	}
-	return match{candidates[0], "by its name, of which the trace has one compilation"}
+	return match{compilation: candidates[0], how: "by its name, of which the trace has one compilation"}
 }
 
 // traced is the file of the binary that a function was in, where it is one of the trace's.
@@ -137,10 +146,10 @@ func (c *code) traced(f *profile.SampledFunction) string {
 
 // module is the binary that a function was in.
 func (c *code) module(k *source.Kernel) (*source.Module, error) {
-	if c.modules == nil {
+	if c.options.Modules == nil {
 		return nil, os.ErrNotExist
 	}
-	return c.modules.Find(k.Function)
+	return c.options.Modules.Find(k.Function)
 }
 
 // samePTX compares the PTX in a binary with a text: it has the same lines, without comments and without what is for debuggers.

@@ -112,11 +112,11 @@ func TestFilteredLaunches(t *testing.T) {
 // Instructions of a line have all its samples, and so does PTX but for what the compiler added.
 func TestSamplesOfLinesAddUp(t *testing.T) {
 	p, trace, samples := record(t, "_kernel$")
-	j, err := New(Options{Profile: p, Trace: trace, Samples: samples, Kernel: "_kernel$"})
+	j, err := New(Options{Profile: p, Trace: trace, Samples: samples, Modules: &source.Modules{Env: noTools}, Kernel: "_kernel$"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ir := j.IR(&source.Modules{Env: noTools})
+	ir := j.IR()
 	kernels := 0
 	for _, k := range samples.Kernels {
 		if ir.Compilation(k) == "" {
@@ -175,8 +175,8 @@ func TestHowFunctionsAreKnown(t *testing.T) {
 		"a trace of other code": {Options{Trace: complexOne(t)}, nil, "3 compilations", "no compilation of that name"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			c.o.Modules = c.modules
 			known := newCode(c.o)
-			known.modules = c.modules
 			for _, k := range samples.Kernels {
 				want := map[string]string{"matmul_kernel": c.matmul, "add_kernel": c.add}[k.Function.Name]
 				m := known.match(k)
@@ -194,12 +194,13 @@ func TestHowFunctionsAreKnown(t *testing.T) {
 // The rates of the JSON follow from its own numbers.
 func TestRecordedJSON(t *testing.T) {
 	p, trace, samples := record(t, "add_kernel")
-	j, err := New(Options{Profile: p, Trace: trace, Samples: samples, Kernel: "add_kernel"})
+	modules := &source.Modules{Env: noTools}
+	j, err := New(Options{Profile: p, Trace: trace, Samples: samples, Modules: modules, Kernel: "add_kernel"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := j.PrintJSON(&out, source.Listing{Files: source.NoFiles(), Modules: &source.Modules{Env: noTools}}); err != nil {
+	if err := j.PrintJSON(&out, source.Listing{Files: source.NoFiles(), Modules: modules}); err != nil {
 		t.Fatal(err)
 	}
 	var doc struct {

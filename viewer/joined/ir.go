@@ -57,15 +57,8 @@ type ir struct {
 	join *Join
 }
 
-// IR tells what the compiler made of the lines of kernels. modules finds the binaries that were sampled, from now on also
-// where the trace has them.
-func (j *Join) IR(modules *source.Modules) source.IR {
-	j.code.modules = modules
-	if modules != nil {
-		modules.Traced = j.code.traced
-	}
-	return ir{j}
-}
+// IR tells what the compiler made of the lines of kernels.
+func (j *Join) IR() source.IR { return ir{j} }
 
 func (r ir) Stages(k *source.Kernel) []string { return r.listing(k).stages }
 
@@ -90,17 +83,29 @@ func (r ir) Facts(k *source.Kernel) []string {
 		return []string{"not in the trace: " + m.how}
 	}
 	text := "compilation " + short(m.compilation.Hash) + " of the trace, known " + m.how
+	if len(m.twins) > 0 {
+		text += ", which it shares with " + r.twins(m)
+	}
 	if label := r.Label(k); label != "" {
 		text = label + "; " + text
 	}
 	return []string{text}
 }
 
-func (r ir) Label(k *source.Kernel) string {
-	m := r.join.code.match(k)
+// twins names the compilations that a function may just as well be. Their samples are one: CUPTI knows code by its content.
+func (r ir) twins(m match) string {
+	return source.FirstNames(m.twins, 3, func(x *tritonparse.Compilation) string {
+		return strings.TrimSpace(short(x.Hash) + " " + r.labelOf(x))
+	})
+}
+
+func (r ir) Label(k *source.Kernel) string { return r.labelOf(r.join.code.match(k).compilation) }
+
+// labelOf is what a compilation is called, "" if it is none of the join's.
+func (r ir) labelOf(x *tritonparse.Compilation) string {
 	for _, of := range r.join.Kernels {
 		for _, s := range of.Specialisations {
-			if m.compilation != nil && s.Compilation == m.compilation {
+			if x != nil && s.Compilation == x {
 				return s.Label
 			}
 		}
@@ -123,7 +128,7 @@ func (r ir) listing(k *source.Kernel) *listing {
 // list builds the listing of a function: what its texts say, then the samples. A sample is of an instruction; the binary says
 // which line of PTX that was made of, and lines of the stages before have the samples of all PTX of the same origin.
 func (c *code) list(k *source.Kernel) *listing {
-	l := &listing{lines: map[place][]source.IRLine{}, bases: map[place]place{}}
+	l := &listing{lines: map[place][]source.IRLine{}}
 	m := c.match(k)
 	if m.compilation == nil {
 		return l
@@ -147,18 +152,28 @@ func (c *code) list(k *source.Kernel) *listing {
 	if module != nil {
 		l.addInstructions(k, c.text(module), module)
 	}
-	for at := range l.lines {
-		l.bases[place{path.Base(at.file), at.line}] = at
-	}
+	l.nameBases()
 	return l
+}
+
+// nameBases finds lines by the last names of their files, for files that were elsewhere when they were sampled.
+func (l *listing) nameBases() {
+	l.bases = map[place]place{}
+	for at := range l.lines {
+		base := place{path.Base(at.file), at.line}
+		if _, another := l.bases[base]; another {
+			at = place{} // two files of one name: the line is neither's
+		}
+		l.bases[base] = at
+	}
 }
 
 // text is a module's disassembly.
 func (c *code) text(module *source.Module) *source.Code {
-	if c.modules == nil {
+	if c.options.Modules == nil {
 		return &source.Code{}
 	}
-	code, _ := c.modules.Code(module) //nolint:errcheck // then there are the names of the operations
+	code, _ := c.options.Modules.Code(module) //nolint:errcheck // then there are the names of the operations
 	return code
 }
 

@@ -29,6 +29,7 @@ type Options struct {
 	Profile *profile.Profile   // nil: only a trace
 	Trace   *tritonparse.Trace // nil: only a profile
 	Samples *source.Samples    // of the profile; nil if it has none
+	Modules *source.Modules    // finds the binaries that were sampled, from now on also where the trace has them; nil: only those of the trace count
 	Kernel  string             // regular expression (Go's) found anywhere in the name; "" is the one kernel with most time
 	Include string             // only call paths through a frame that matches
 	Exclude string             // no call path through a frame that matches
@@ -56,6 +57,11 @@ type Kernel struct {
 	Specialisations []*Specialisation // most time first
 }
 
+// Untold are the launches that were measured and of which nobody told the specialisation.
+func (k *Kernel) Untold() profile.Durations {
+	return rest(&k.Times, k.Specialisations, func(s *Specialisation) *profile.Durations { return &s.Times })
+}
+
 // Specialisation is one compilation of a kernel.
 type Specialisation struct {
 	Hash        string
@@ -68,7 +74,21 @@ type Specialisation struct {
 	Times       profile.Durations
 	Traced      int
 	Groups      []*Group // most time first
+}
 
+// Untold are the launches that were measured and of which nobody told the arguments.
+func (s *Specialisation) Untold() profile.Durations {
+	return rest(&s.Times, s.Groups, func(g *Group) *profile.Durations { return &g.Times })
+}
+
+// rest is what parts leave of a sum. Their shortest and longest are not known.
+func rest[T any](sum *profile.Durations, parts []T, times func(T) *profile.Durations) profile.Durations {
+	left := profile.Durations{Count: sum.Count, Nanos: sum.Nanos}
+	for _, p := range parts {
+		t := times(p)
+		left.Count, left.Nanos = left.Count-min(left.Count, t.Count), left.Nanos-min(left.Nanos, t.Nanos)
+	}
+	return left
 }
 
 // Group is the launches of a specialisation with the same arguments.
@@ -254,7 +274,7 @@ func (b *builder) choose() error {
 		}
 	}
 	if b.Kernels = chosen; len(chosen) == 0 && b.options.Samples == nil {
-		return fmt.Errorf("no kernel matches %q; those with most time are %s", b.options.Kernel, source.FirstNames(b.Others, 5, func(k *Kernel) string { return k.Name }))
+		return fmt.Errorf("no kernel matches %q; those with most time are %s", b.options.Kernel, source.FirstNames(b.Others, 5, kernelName))
 	}
 	return nil
 }

@@ -108,6 +108,7 @@ func profileOf(t testing.TB, trace *tritonparse.Trace) *profile.Profile {
 
 func printed(t *testing.T, o Options, l source.Listing) string {
 	t.Helper()
+	o.Modules = l.Modules
 	j, err := New(o)
 	if err != nil {
 		t.Fatal(err)

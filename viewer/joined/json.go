@@ -31,6 +31,7 @@ type (
 		Name string `json:"name"`
 		jsonTimes
 		Specialisations []jsonSpecialisation `json:"specialisations"`
+		Untold          *jsonTimes           `json:"not_told_apart,omitempty"` // measured launches of none of these
 	}
 	jsonSpecialisation struct {
 		Hash       string            `json:"hash"`
@@ -42,6 +43,7 @@ type (
 		Shared     *int              `json:"shared_bytes,omitempty"`
 		jsonTimes
 		Groups []jsonGroup `json:"launch_groups"`
+		Untold *jsonTimes  `json:"not_told_apart,omitempty"` // measured launches of none of these
 	}
 	jsonGroup struct {
 		ID        string        `json:"id"`
@@ -56,6 +58,7 @@ type (
 		Flops          float64 `json:"flops,omitempty"`
 		FlopsFrom      string  `json:"flops_from,omitempty"`
 		Type           string  `json:"operands,omitempty"`
+		Passes         int     `json:"passes,omitempty"` // multiplications of them for each flop, where that is not one
 		BytesPerSecond float64 `json:"bytes_per_s,omitempty"`
 		FlopsPerSecond float64 `json:"flops_per_s,omitempty"`
 		Roof           float64 `json:"share_of_roof,omitempty"`
@@ -69,11 +72,11 @@ type (
 
 // PrintJSON prints the same as Print for programs.
 func (j *Join) PrintJSON(w io.Writer, l source.Listing) error {
-	l.IR = j.IR(l.Modules)
+	l.IR = j.IR()
 	j.AddSources(l.Files)
 	doc := jsonDocument{Schema: "goproton.joined/1", GPUTime: j.Nanos, Kernels: []jsonKernel{}, Notes: j.Notes}
 	for _, k := range j.Kernels {
-		out := jsonKernel{Name: k.Name, jsonTimes: timesJSON(&k.Times, k.Traced), Specialisations: []jsonSpecialisation{}}
+		out := jsonKernel{Name: k.Name, jsonTimes: timesJSON(&k.Times, k.Traced), Specialisations: []jsonSpecialisation{}, Untold: untoldJSON(k.Untold())}
 		for _, s := range k.Specialisations {
 			out.Specialisations = append(out.Specialisations, s.json())
 		}
@@ -110,6 +113,14 @@ func (j *Join) allUnsampled() (all *source.Samples) {
 	return all
 }
 
+func untoldJSON(left profile.Durations) *jsonTimes {
+	if left.Count == 0 {
+		return nil
+	}
+	out := timesJSON(&left, 0)
+	return &out
+}
+
 func timesJSON(t *profile.Durations, traced int) jsonTimes {
 	out := jsonTimes{Launches: t.Count, Traced: traced, Total: t.Nanos, Average: t.Average(), Least: t.Least, Most: t.Most}
 	if t.Times != nil && t.Times.Count > 0 && t.Times.Count == t.Count {
@@ -122,7 +133,7 @@ func timesJSON(t *profile.Durations, traced int) jsonTimes {
 func (s *Specialisation) json() jsonSpecialisation {
 	out := jsonSpecialisation{
 		Hash: s.Hash, Label: s.Label, InTrace: s.Compilation != nil, Constexprs: settingsJSON(s.Constexprs), Options: settingsJSON(s.Options),
-		Registers: s.Registers, jsonTimes: timesJSON(&s.Times, s.Traced), Groups: []jsonGroup{},
+		Registers: s.Registers, jsonTimes: timesJSON(&s.Times, s.Traced), Groups: []jsonGroup{}, Untold: untoldJSON(s.Untold()),
 	}
 	if s.Shared >= 0 {
 		out.Shared = &s.Shared
@@ -138,6 +149,9 @@ func (s *Specialisation) json() jsonSpecialisation {
 		}
 		if g.File != "" {
 			one.Line = &g.Line
+		}
+		if g.Work.Passes > 1 {
+			one.Passes = g.Work.Passes
 		}
 		out.Groups = append(out.Groups, one)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/viewer/source"
 )
 
 // howTo records everything that a join needs.
@@ -20,45 +21,108 @@ const timelineAlone = "a timeline knows launches by the kernel's name only, not 
 
 // notes says in a line each what is missing, and how to get it.
 func (b *builder) notes() {
-	note := func(format string, values ...any) { b.Notes = append(b.Notes, fmt.Sprintf(format, values...)) }
-	switch o := b.options; {
-	case o.Profile == nil:
-		note("no profile, so there are no times; record both in one run: %s", howTo)
-	case b.untraced:
-		note("no kernel of the trace has samples; proton viewer --source without --trace shows those that have some")
-	case o.Samples == nil:
-		note("the profile has no instruction samples, so lines have no times; record some: %s", howTo)
-	}
+	b.noteSamples()
 	if b.options.Trace == nil {
-		note("no trace, so launches have numbers instead of arguments; give the folder of the run's with --trace DIR")
+		b.note("no trace, so launches have numbers instead of arguments; give the folder of the run's with --trace DIR")
 		return
 	}
 	b.Notes = append(b.Notes, OfTrace(b.options.Trace, b.options.Profile)...)
-	untold, estimated, captured := false, false, false
+	b.noteTimes()
+	b.noteCaptured()
+	b.noteWork()
+}
+
+func (b *builder) note(format string, values ...any) {
+	b.Notes = append(b.Notes, fmt.Sprintf(format, values...))
+}
+
+func (b *builder) noteSamples() {
+	switch o := b.options; {
+	case o.Profile == nil:
+		b.note("no profile, so there are no times; record both in one run: %s", howTo)
+	case b.untraced:
+		b.note("no kernel of the trace has samples; proton viewer --source without --trace shows those that have some")
+	case o.Samples == nil:
+		b.note("the profile has no instruction samples, so lines have no times; record some: %s", howTo)
+	}
+}
+
+// noteTimes says why launches have no times, or others than they have without a profiler.
+func (b *builder) noteTimes() {
+	p := b.options.Profile
+	if p == nil {
+		return
+	}
+	untold := false
+	var unknown []*Kernel // that the profile does not have at all
 	for _, k := range b.Kernels {
+		if k.Times.Count == 0 && k.Traced > 0 {
+			unknown = append(unknown, k)
+		}
 		for _, s := range k.Specialisations {
 			untold = untold || k.Times.Count > 0 && s.Times.Count == 0 && s.Traced > 0
 			for _, g := range s.Groups {
 				untold = untold || s.Times.Count > 0 && g.Times.Count == 0 && g.Traced > 0
-				captured = captured || isCaptured(g)
-				estimated = estimated || g.Work.BytesPerSecond > 0 && g.Work.BytesFrom != "profile"
 			}
 		}
 	}
-	switch p := b.options.Profile; {
-	case !untold || b.told():
-	case p.Timeline != nil:
-		note(timelineAlone)
-	default:
-		note("the profile knows launches by the kernel's name only; one that is recorded with the trace tells them apart: %s", howTo)
+	switch {
+	case b.told():
+	case p.Timeline != nil && (untold || unknown != nil):
+		b.note(timelineAlone)
+	case untold:
+		b.note("the profile knows launches by the kernel's name only; one that is recorded with the trace tells them apart: %s", howTo)
+	case unknown != nil:
+		b.note("the profile has no frame of %s: hooks gave its launches other names, or it is of another run; a profile that is recorded with the trace knows them: %s", source.FirstNames(unknown, 3, kernelName), howTo)
 	}
-	if captured {
-		note("launches that a CUDA graph replays are told apart by specialisation and grid alone: their arguments are not known while a graph is captured")
-	}
-	if estimated {
-		note("GB/s and TFLOP/s are counted in the trace (bytes: what the code moves, or each tensor once, whichever is less; operations: those of tt.dot if there are any); a launch_metadata hook that tells bytes and flops counts instead")
+	if p.Sampling != nil && (p.Sampling.Mode == "serialized" || p.Sampling.Mode == "mixed") {
+		b.note("samples were collected in serialized mode: kernels ran one at a time, so times, rates and shares of the roof are those of kernels that have the GPU to themselves")
 	}
 }
+
+func (b *builder) noteCaptured() {
+	for _, k := range b.Kernels {
+		for _, s := range k.Specialisations {
+			if slices.ContainsFunc(s.Groups, isCaptured) {
+				b.note("launches that a CUDA graph replays are told apart by specialisation and grid alone: their arguments are not known while a graph is captured")
+				return
+			}
+		}
+	}
+}
+
+// noteWork says what rates are made of, and what of that is not known.
+func (b *builder) noteWork() {
+	estimated := false
+	for _, k := range b.Kernels {
+		var uncounted []string
+		for _, s := range k.Specialisations {
+			for _, g := range s.Groups {
+				w := &g.Work
+				if w.BytesPerSecond == 0 && w.FlopsPerSecond == 0 {
+					continue
+				}
+				estimated = estimated || w.BytesPerSecond > 0 && w.BytesFrom != "profile"
+				for _, n := range w.Notes {
+					if !slices.Contains(uncounted, n) {
+						uncounted = append(uncounted, n)
+					}
+				}
+			}
+		}
+		if len(uncounted) > 0 {
+			b.note("rates of %s are less sure: in its TTIR, %s", k.Name, source.FirstNames(uncounted, 3, func(n string) string { return n }))
+		}
+	}
+	if estimated {
+		b.note("GB/s and TFLOP/s are counted in the trace (bytes: what the code moves, or each tensor once, whichever is less; operations: those of tt.dot if there are any); a launch_metadata hook that tells bytes and flops counts instead")
+	}
+	if b.work.unknown != nil {
+		b.note("no share of the roof: %v", b.work.unknown)
+	}
+}
+
+func kernelName(k *Kernel) string { return k.Name }
 
 // OfTrace says what a trace lacks of a profile that it is shown beside, nil if there is none: whether it is damaged, and
 // whether it is of the same run.

@@ -16,7 +16,7 @@ import (
 // Print prints the kernels that were asked for: a table of their specialisations and launches, then their source, with the
 // samples if there are any. It returns what the reader should know besides.
 func (j *Join) Print(w io.Writer, l source.Listing) (notes []string, err error) {
-	l.IR = j.IR(l.Modules)
+	l.IR = j.IR()
 	for i, k := range j.Kernels {
 		if i > 0 {
 			fmt.Fprintln(w)
@@ -41,7 +41,7 @@ func (j *Join) Print(w io.Writer, l source.Listing) (notes []string, err error) 
 // others names the kernels that were not asked for.
 func (j *Join) others(w io.Writer) {
 	if len(j.Others) > 0 {
-		fmt.Fprintf(w, "\nnot shown: %s\n", term.Printable(source.FirstNames(j.Others, 5, func(k *Kernel) string { return k.Name })))
+		fmt.Fprintf(w, "\nnot shown: %s\n", term.Printable(source.FirstNames(j.Others, 5, kernelName)))
 	}
 }
 
@@ -110,7 +110,7 @@ func (j *Join) unsampled(k *Kernel, s *Specialisation) *source.Samples {
 	}
 	samples := source.Bare(k.Name)
 	bare := samples.Kernels[0]
-	j.code.matches[bare] = match{x, "by its hash"}
+	j.code.matches[bare] = match{compilation: x, how: "by its hash"}
 	listing := ir{j}.listing(bare)
 	var numbers []int
 	for at := range listing.lines {
@@ -146,7 +146,9 @@ func (j *Join) table(w io.Writer, k *Kernel, paper viewer.Paper) error {
 			}
 			t.group(g)
 		}
+		t.untold(s.Untold(), s.Times.Count, "  ")
 	}
+	t.untold(k.Untold(), k.Times.Count, "")
 	dots := ""
 	if paper.ASCII {
 		dots = "~"
@@ -257,15 +259,17 @@ func (t *table) times(of *profile.Durations, traced int) []string {
 		}
 		return cells
 	}
-	cells := []string{fmt.Sprint(of.Count)}
+	cells, share := []string{fmt.Sprint(of.Count)}, grid.Missing
+	if all := t.kernel.Times.Nanos; all > 0 {
+		share = percent(float64(of.Nanos) / float64(all))
+	}
 	bound := func(ns uint64) string {
 		if ns == 0 {
 			return grid.Missing
 		}
 		return grid.Fixed(float64(ns) / t.scale)
 	}
-	return append(cells, grid.Fixed(float64(of.Nanos)/t.totalScale), percent(float64(of.Nanos)/float64(t.kernel.Times.Nanos)),
-		grid.Fixed(of.Average()/t.scale), bound(of.Least), bound(of.Most))
+	return append(cells, grid.Fixed(float64(of.Nanos)/t.totalScale), share, grid.Fixed(of.Average()/t.scale), bound(of.Least), bound(of.Most))
 }
 
 // work are the cells of what launches did.
@@ -316,6 +320,16 @@ func (t *table) group(g *Group) {
 		name += " grid=" + gridText(g.Grid)
 	}
 	t.row(cells, "  "+term.Printable(strings.TrimSpace(name)))
+}
+
+// NotToldApart names launches that were measured and of which only the kernel is known.
+const NotToldApart = "not told apart: from before the trace, or without a number of their own"
+
+// untold is a row for what the rows before leave of a sum, unless that is all of it.
+func (t *table) untold(left profile.Durations, all uint64, indent string) {
+	if left.Count > 0 && left.Count < all {
+		t.row(t.times(&left, 0), indent+NotToldApart)
+	}
 }
 
 // rest sums up the kinds that are not shown.

@@ -43,7 +43,7 @@ func (b *builder) readProfile() error {
 
 // launches adds the traced launches of a node.
 func (b *builder) launches(n *profile.Node) {
-	p := b.options.Profile
+	p, rest := b.options.Profile, durations(n)
 	for i := range n.Launches {
 		l := &n.Launches[i]
 		kind := &p.Launches[l.Kind]
@@ -51,6 +51,7 @@ func (b *builder) launches(n *profile.Node) {
 		if name == "" {
 			name = n.Name
 		}
+		rest.Count, rest.Nanos = rest.Count-min(rest.Count, l.Count), rest.Nanos-min(rest.Nanos, l.Nanos)
 		k := b.kernel(name)
 		k.Times.Add(&l.Durations)
 		if kind.Hash == "" {
@@ -61,6 +62,10 @@ func (b *builder) launches(n *profile.Node) {
 		g := b.group(s, kind.ID)
 		g.Times.Add(&l.Durations)
 		b.work.measured(g, n, l)
+	}
+	// The others of the kernel's are those from before the trace. At a frame that a hook named they may be copies.
+	if k := b.kernels[n.Name]; k != nil && rest.Count > 0 {
+		k.Times.Add(&profile.Durations{Count: rest.Count, Nanos: rest.Nanos})
 	}
 }
 

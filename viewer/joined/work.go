@@ -2,6 +2,7 @@ package joined
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,9 @@ type Work struct {
 	Bytes, Flops float64 // per launch; 0 if that is not known
 	BytesFrom    string  // "profile": the kernel's own metrics; "code": counted in its TTIR; "arguments": each tensor once
 	FlopsFrom    string
-	Type         string // of the operands that Flops are of, see specs.DTypes
+	Type         string   // of the operands that Flops are of, see specs.DTypes; "" if that is not known
+	Passes       int      // multiplications of that type for one of Flops: 3 where tf32x3 stands for f32; 0 is 1
+	Notes        []string // what could not be counted in the code
 
 	BytesPerSecond float64 // achieved; 0 without a time
 	FlopsPerSecond float64
@@ -28,6 +31,7 @@ type Work struct {
 // worker finds out what launches do.
 type worker struct {
 	profile *profile.Profile
+	unknown error // why there is no roof for some device
 }
 
 // device notes where a group ran.
@@ -73,11 +77,14 @@ func staticWork(c *tritonparse.Compilation, l *tritonparse.LaunchRecord) (w Work
 	if counted.Flops > 0 {
 		w.Flops, w.FlopsFrom = float64(counted.Flops), "code"
 	}
-	w.Type = operandType(counted.Dot)
+	if c.Texts["ttir"] != "" {
+		w.Type, w.Passes = operands(counted.Dot)
+	}
+	w.Notes = slices.DeleteFunc(counted.Notes, func(note string) bool { return note == tritonparse.NoteMasked })
 	return w
 }
 
-// complete takes over what nobody measured.
+// complete takes over what nobody measured. A hook tells how wide operands are, the code which they are.
 func (w *Work) complete(counted Work) {
 	if w.BytesFrom == "" {
 		w.Bytes, w.BytesFrom = counted.Bytes, counted.BytesFrom
@@ -85,26 +92,48 @@ func (w *Work) complete(counted Work) {
 	if w.FlopsFrom == "" {
 		w.Flops, w.FlopsFrom = counted.Flops, counted.FlopsFrom
 	}
-	w.Type = cmp.Or(w.Type, counted.Type)
+	if w.Type == "" || specs.Bits(w.Type) == specs.Bits(counted.Type) {
+		w.Type, w.Passes = counted.Type, counted.Passes
+	}
+	if w.BytesFrom == "code" || w.FlopsFrom == "code" {
+		w.Notes = counted.Notes
+	}
 }
 
-// operandType is the type of specs.DTypes that multiplications of an element type run at.
-func operandType(dot string) string {
+// operands is the type of specs.DTypes that a kernel computes in, and how many multiplications of it make one of the code's.
+func operands(dot tritonparse.Dot) (dtype string, passes int) {
 	switch {
-	case dot == "f16", dot == "bf16":
-		return map[string]string{"f16": "fp16", "bf16": "bf16"}[dot]
-	case dot == "f32":
-		return "tf32"
-	case dot == "f64":
-		return "fp64"
-	case dot == "i8":
-		return "int8"
-	case strings.HasPrefix(dot, "f8"):
-		return "fp8"
-	case strings.HasPrefix(dot, "f4"):
-		return "fp4"
+	case dot.Type == "f16":
+		return "fp16", 1
+	case dot.Type == "bf16":
+		return "bf16", 1
+	case dot.Type == "f32":
+		return precision(dot.Precision)
+	case dot.Type == "f64":
+		return "fp64", 1
+	case dot.Type == "i8":
+		return "int8", 1
+	case strings.HasPrefix(dot.Type, "f8"), strings.HasPrefix(dot.Type, "f6"): // both at the rate of eight bits
+		return "fp8", 1
+	case strings.HasPrefix(dot.Type, "f4"):
+		return "fp4", 1
 	}
-	return "fp32" // no multiplication of matrices: the vector units
+	return "fp32", 1 // no multiplication of matrices: the vector units
+}
+
+// precision is what tl.dot's input_precision makes of operands of f32. ieee is the only one that no tensor core does.
+func precision(name string) (dtype string, passes int) {
+	switch name {
+	case "tf32":
+		return "tf32", 1
+	case "tf32x3":
+		return "tf32", 3
+	case "bf16x3":
+		return "bf16", 3
+	case "bf16x6":
+		return "bf16", 6
+	}
+	return "fp32", 1
 }
 
 // finish computes rates and the share of the roof.
@@ -119,15 +148,7 @@ func (w *worker) finish(g *Group) {
 	if d == nil {
 		return
 	}
-	var memory, compute float64
-	if peak, err := specs.Bandwidth(*d); err == nil {
-		memory = work.Bytes / peak
-	}
-	if work.Flops > 0 {
-		if peak, err := specs.Peak(*d, cmp.Or(work.Type, "fp32")); err == nil {
-			compute = work.Flops / peak
-		}
-	}
+	memory, compute := w.needs(work, d)
 	switch {
 	case memory == 0 && compute == 0:
 	case memory >= compute:
@@ -135,6 +156,25 @@ func (w *worker) finish(g *Group) {
 	default:
 		work.Roof, work.Bound = compute/seconds, "compute"
 	}
+}
+
+// needs are the seconds that work takes at a device's peaks; 0 where that is not known.
+func (w *worker) needs(work *Work, d *profile.Device) (memory, compute float64) {
+	if work.Bytes > 0 {
+		peak, err := specs.Bandwidth(*d)
+		if err == nil {
+			memory = work.Bytes / peak
+		}
+		w.unknown = cmp.Or(w.unknown, err)
+	}
+	if work.Flops > 0 && work.Type != "" {
+		peak, err := specs.Peak(*d, work.Type)
+		if err == nil {
+			compute = work.Flops * float64(max(work.Passes, 1)) / peak
+		}
+		w.unknown = cmp.Or(w.unknown, err)
+	}
+	return memory, compute
 }
 
 // deviceOf finds a device of the profile. In merged profiles ordinals have more before them; one of several like it will do.

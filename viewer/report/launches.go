@@ -68,7 +68,9 @@ func launchesOf(j *joined.Join) *launchTab {
 		for _, s := range k.Specialisations {
 			of.Rows = append(of.Rows, launchRow{Name: clean(s.Label), About: clean(aboutSpecialisation(s)), times: timesOf(&s.Times, s.Traced)})
 			of.Rows = append(of.Rows, launchKinds(s.Groups)...)
+			of.Rows = append(of.Rows, untold(s.Untold(), s.Times.Count, true)...)
 		}
+		of.Rows = append(of.Rows, untold(k.Untold(), k.Times.Count, false)...)
 		tab.Kernels = append(tab.Kernels, of)
 	}
 	return tab
@@ -87,6 +89,14 @@ func launchKinds(groups []*joined.Group) (rows []launchRow) {
 		})
 	}
 	return rows
+}
+
+// untold is a row for launches of which only the kernel is known, unless that is all there is of the launches above it.
+func untold(left profile.Durations, all uint64, kind bool) []launchRow {
+	if left.Count == 0 || left.Count == all {
+		return nil
+	}
+	return []launchRow{{Kind: kind, Name: joined.NotToldApart, times: timesOf(&left, 0)}}
 }
 
 // otherKinds sums up those that are not on the page.

@@ -25,12 +25,12 @@ func (b *builder) addSource(p *profile.Profile, t *Texts) error {
 	}
 	l := t.listing()
 	if t != nil && t.Trace != nil {
-		j, err := joined.New(joined.Options{Profile: p, Trace: t.Trace, Samples: s, Kernel: "."})
+		j, err := joined.New(joined.Options{Profile: p, Trace: t.Trace, Samples: s, Modules: l.Modules, Kernel: "."})
 		if err != nil {
 			return err
 		}
 		j.AddSources(l.Files)
-		l.IR = j.IR(l.Modules)
+		l.IR = j.IR()
 		b.Launches = launchesOf(j)
 		b.note(j.Notes...)
 	}

@@ -1,0 +1,225 @@
+package joined
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/viewer/source"
+)
+
+// joinOf joins or fails.
+func joinOf(t *testing.T, o Options) *Join {
+	t.Helper()
+	j, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// TestPeakOfOperands: rates are held against the peak of the units that did the work. On an H200 those of ieee f32 reach a
+// seventh of TF32's.
+func TestPeakOfOperands(t *testing.T) {
+	trace := open(t, complexTrace)
+	device := profileOf(t, trace).Devices[0]
+	for precision, want := range map[string]float64{ // flop/s
+		"":                          256 * 132 * 1980e6,
+		", inputPrecision = tf32":   1513e12 / 4 * 132 / 114 * 1980 / 1755,
+		", inputPrecision = tf32x3": 1513e12 / 4 * 132 / 114 * 1980 / 1755 / 3,
+		", inputPrecision = bf16x6": 1513e12 / 2 * 132 / 114 * 1980 / 1755 / 6,
+	} {
+		trace := open(t, complexTrace)
+		for _, c := range trace.Compilations() {
+			c.Texts["ttir"] = strings.NewReplacer(", inputPrecision = tf32", precision, "xf16>", "xf32>").Replace(c.Texts["ttir"])
+		}
+		j := joinOf(t, Options{Trace: trace, Profile: profileOf(t, trace), Kernel: "matmul"})
+		w := &j.Kernels[0].Specialisations[0].Groups[0].Work
+		work := &worker{profile: &profile.Profile{Devices: []profile.Device{device}}}
+		_, seconds := work.needs(w, &device)
+		if got := w.Flops / seconds; w.Flops == 0 || math.Abs(got/want-1) > 1e-9 {
+			t.Errorf("%q: %g flops as %s ×%d at %g flop/s, want %g", precision, w.Flops, w.Type, w.Passes, got, want)
+		}
+	}
+}
+
+// A hook's flops32 are those of f32; which f32 the code says.
+func TestHookAndCodeTellTheType(t *testing.T) {
+	for _, c := range []struct {
+		hook, code, want string
+	}{
+		{"tf32", "fp32", "fp32"}, {"fp16", "bf16", "bf16"}, {"fp8", "int8", "int8"},
+		{"fp16", "tf32", "fp16"}, // the hook knows of another multiplication
+		{"", "bf16", "bf16"}, {"fp16", "", "fp16"},
+	} {
+		w := Work{Flops: 1, FlopsFrom: "profile", Type: c.hook}
+		w.complete(Work{Type: c.code, Passes: 1})
+		if w.Type != c.want {
+			t.Errorf("a hook's %s and the code's %s are %s, want %s", c.hook, c.code, w.Type, c.want)
+		}
+	}
+}
+
+// Without a peak there is no share, and it is said why.
+func TestUnknownGPU(t *testing.T) {
+	trace := complexOne(t)
+	p := profileOf(t, trace)
+	p.Devices[0].Arch = "999"
+	text := printed(t, Options{Trace: trace, Profile: p, Kernel: "matmul"}, source.Listing{})
+	if !strings.Contains(text, "no share of the roof: no peak figures for CUDA architecture sm_999") {
+		t.Errorf("the roof is missing without a word:\n%s", text)
+	}
+}
+
+// Times of zero divide nothing.
+func TestNoTime(t *testing.T) {
+	trace := complexOne(t)
+	p := profileOf(t, trace)
+	p.Root.Walk(func(n *profile.Node, _ int) bool {
+		n.Set(timeMetric, profile.IntValue(0))
+		for i := range n.Launches {
+			n.Launches[i].Durations = profile.Durations{Count: n.Launches[i].Count}
+		}
+		return true
+	})
+	text := printed(t, Options{Trace: trace, Profile: p, Kernel: "matmul"}, source.Listing{})
+	if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
+		t.Errorf("numbers that are none:\n%s", text[:min(len(text), 1500)])
+	}
+	var out bytes.Buffer
+	if err := joinOf(t, Options{Trace: trace, Profile: p, Kernel: "matmul"}).PrintJSON(&out, source.Listing{Files: source.NoFiles()}); err != nil || !json.Valid(out.Bytes()) {
+		t.Errorf("the document: %v", err)
+	}
+}
+
+// TestLaunchesBeforeTheTrace: what a kernel ran before its launches were traced is part of its time, in a row of its own.
+func TestLaunchesBeforeTheTrace(t *testing.T) {
+	trace := complexOne(t)
+	p := profileOf(t, trace)
+	node := p.Root.Child("matmul_kernel")
+	traced := amount(node, countMetric)
+	node.Set(timeMetric, profile.IntValue(int64(amount(node, timeMetric)+9000)))
+	node.Set(countMetric, profile.IntValue(int64(traced+3)))
+	o := Options{Trace: trace, Profile: p, Kernel: "matmul"}
+	j := joinOf(t, o)
+	k := j.Kernels[0]
+	if left := k.Untold(); k.Times.Count != traced+3 || left.Count != 3 || left.Nanos != 9000 {
+		t.Errorf("%d launches, %d in %d ns of them not told apart; want %d, 3 in 9000", k.Times.Count, left.Count, left.Nanos, traced+3)
+	}
+	if text := printed(t, o, source.Listing{}); !strings.Contains(text, "not told apart: from before the trace") {
+		t.Errorf("the table does not add up:\n%s", text[:1500])
+	}
+	var out bytes.Buffer
+	var doc jsonDocument
+	if err := j.PrintJSON(&out, source.Listing{Files: source.NoFiles()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(out.Bytes(), &doc); err != nil || doc.Kernels[0].Untold == nil || doc.Kernels[0].Untold.Launches != 3 {
+		t.Errorf("the document has %+v, %v", doc.Kernels[0].Untold, err)
+	}
+}
+
+// A profile that calls launches otherwise has no times for the trace's, and it is said why.
+func TestLaunchesNamedByHooks(t *testing.T) {
+	trace := complexOne(t)
+	p := profileOf(t, trace)
+	for _, n := range p.Root.Children {
+		n.Name, n.Launches = n.Name+"_<grid:8>", nil
+	}
+	p.Launches = nil
+	text := printed(t, Options{Trace: trace, Profile: p, Kernel: "matmul"}, source.Listing{})
+	if !strings.Contains(text, "the profile has no frame of matmul_kernel: hooks gave its launches other names") {
+		t.Errorf("times are missing without a word:\n%s", text)
+	}
+}
+
+// TestSerialized: kernels that were made to run alone have other times than the program's.
+func TestSerialized(t *testing.T) {
+	p, trace, samples := record(t, "matmul")
+	o := Options{Trace: trace, Profile: p, Samples: samples, Kernel: "matmul"}
+	const note = "kernels ran one at a time"
+	if text := strings.Join(joinOf(t, o).Notes, "\n"); strings.Contains(text, note) {
+		t.Errorf("a continuous profile: %s", text)
+	}
+	p.Sampling.Mode = "serialized"
+	if text := strings.Join(joinOf(t, o).Notes, "\n"); !strings.Contains(text, note) {
+		t.Errorf("a serialized profile: %s", text)
+	}
+}
+
+// TestUncountedWork: a loop whose end nobody knows makes rates a lower bound, and it is said.
+func TestUncountedWork(t *testing.T) {
+	trace := open(t, complexTrace)
+	for _, c := range trace.Compilations() {
+		c.Texts["ttir"] = strings.ReplaceAll(c.Texts["ttir"], "scf.for %arg9 = %c0_i32 to %", "scf.for %arg9 = %c0_i32 to %unknown")
+	}
+	text := strings.Join(joinOf(t, Options{Trace: trace, Profile: profileOf(t, trace), Kernel: "matmul"}).Notes, "\n")
+	if !strings.Contains(text, "rates of matmul_kernel are less sure: in its TTIR, line ") || strings.Contains(text, tritonparse.NoteMasked) {
+		t.Errorf("notes:\n%s", text)
+	}
+}
+
+// TestBinariesBesideTheProfile: a trace of tritonparse's, whose binaries are gone, is joined by those that the profile kept,
+// also after the table was made.
+func TestBinariesBesideTheProfile(t *testing.T) {
+	p, trace, samples := record(t, "matmul_kernel")
+	for _, c := range trace.Compilations() {
+		c.Extra, c.Paths = nil, nil
+	}
+	beside := t.TempDir()
+	if err := os.CopyFS(filepath.Join(beside, "run.cubins"), os.DirFS(filepath.Join(recorded, "traces", "cubins"))); err != nil {
+		t.Fatal(err)
+	}
+	modules := &source.Modules{Profile: filepath.Join(beside, "run.hatchet"), Env: noTools}
+	text := printed(t, Options{Profile: p, Trace: trace, Samples: samples, Kernel: "matmul_kernel"}, source.Listing{Modules: modules})
+	if !strings.Contains(text, "of the trace, known by its PTX") {
+		t.Errorf("the samples found no compilation:\n%s", text[:2500])
+	}
+	if !strings.Contains(text, "         62   16384  ") {
+		t.Errorf("the specialisation has not the registers of its samples:\n%s", text[:1200])
+	}
+}
+
+// TestSameBinary: variants that differ in nothing the GPU sees are one binary, and their samples are nobody's alone.
+func TestSameBinary(t *testing.T) {
+	p, trace, samples := record(t, "matmul_kernel")
+	var all []*tritonparse.Compilation
+	for _, c := range trace.Compilations() {
+		if c.Name == "matmul_kernel" {
+			all = append(all, c)
+		}
+	}
+	image := samples.Kernels[0].Function.Module
+	for _, c := range all {
+		c.Extra.Image = image
+	}
+	text := printed(t, Options{Profile: p, Trace: trace, Samples: samples, Kernel: "matmul_kernel"}, source.Listing{Modules: &source.Modules{Env: noTools}})
+	if want := "known by its binary, which it shares with " + short(all[1].Hash) + " BLOCK_M="; !strings.Contains(text, want) {
+		t.Errorf("there is no %q:\n%s", want, text[:2500])
+	}
+}
+
+// TestFilesOfOneName: a line is found by a file's last name only where that is one file's.
+func TestFilesOfOneName(t *testing.T) {
+	j := &Join{code: newCode(Options{})}
+	k := source.Bare("k").Kernels[0]
+	l := &listing{lines: map[place][]source.IRLine{
+		{"/a/ops.py", 3}: {{Stage: "ttir", Number: "1"}}, {"/b/ops.py", 3}: {{Stage: "ttir", Number: "2"}}, {"/b/ops.py", 4}: {{Stage: "ttir", Number: "3"}},
+	}}
+	l.nameBases()
+	j.code.listings[k] = l
+	for line, want := range map[int]int{3: 0, 4: 1} {
+		if got := (ir{j}).Lines(k, "/moved/ops.py", line); len(got) != want {
+			t.Errorf("line %d of a file that is neither has %d lines of IR, want %d", line, len(got), want)
+		}
+	}
+	if got := (ir{j}).Lines(k, "/a/ops.py", 3); len(got) != 1 || got[0].Number != "1" {
+		t.Errorf("line 3 of its own file: %+v", got)
+	}
+}

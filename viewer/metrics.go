@@ -76,7 +76,7 @@ func (b *builder) survey() {
 // and a scope then has no rate.
 func alwaysInclusive(name string) bool {
 	base := baseName(name)
-	_, flops := flopsType(base)
+	_, flops := specs.OfMetric(base)
 	return flops || slices.Contains([]string{"time", "count", "bytes", "cycles"}, base)
 }
 
@@ -351,7 +351,7 @@ func rateOf(name string) (q quantity, label string, of func(metric string) bool,
 			continue
 		}
 		of = func(metric string) bool {
-			dtype, ok := flopsType(metric)
+			dtype, ok := specs.OfMetric(metric)
 			return ok && (width == "" || strconv.Itoa(specs.Bits(dtype)) == width)
 		}
 		return q, "flop" + width + "/s", of, true
@@ -361,7 +361,7 @@ func rateOf(name string) (q quantity, label string, of func(metric string) bool,
 
 // scaled says whether a metric is an amount that is shown in units of its own.
 func scaled(metric string) bool {
-	_, flops := flopsType(metric)
+	_, flops := specs.OfMetric(metric)
 	return flops || metric == "bytes"
 }
 

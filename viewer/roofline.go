@@ -147,27 +147,11 @@ func (f *flopsOf) plain() bool { return f.dtype == "" }
 func (b *builder) flops() []flopsOf {
 	var list []flopsOf
 	for _, r := range b.recorded {
-		if dtype, ok := flopsType(r.name); ok && !r.text {
+		if dtype, ok := specs.OfMetric(r.name); ok && !r.text {
 			list = append(list, flopsOf{r, dtype})
 		}
 	}
 	return list
-}
-
-// flopsType says whether a metric counts flops and on which type of operands; "" if its name does not say.
-func flopsType(metric string) (dtype string, ok bool) {
-	rest, ok := strings.CutPrefix(strings.ToLower(metric), "flops")
-	if !ok || rest == "" {
-		return "", ok
-	}
-	if dtype, ok := strings.CutPrefix(rest, "_"); ok {
-		return dtype, specs.Bits(dtype) > 0
-	}
-	if slices.Contains(widths, rest) {
-		bits, _ := strconv.Atoi(rest)
-		return specs.OfWidth(bits), true
-	}
-	return "", false
 }
 
 // needRoofline adds the amounts that rooflines are made of.
@@ -384,7 +368,7 @@ func parsePeaks(list []string) (map[string]peak, error) {
 	peaks := map[string]peak{}
 	for _, text := range list {
 		what, value, ok := strings.Cut(strings.ToLower(strings.TrimSpace(text)), "=")
-		_, flops := flopsType(what)
+		_, flops := specs.OfMetric(what)
 		if !ok || what != "bytes" && !flops && specs.Bits(what) == 0 {
 			return nil, fmt.Errorf("read --peak %s: write bytes=4.8T, flops16=990T or another flops metric or type (%s)", text, strings.Join(specs.DTypes, ", "))
 		}

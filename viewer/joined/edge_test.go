@@ -66,6 +66,25 @@ func TestHookAndCodeTellTheType(t *testing.T) {
 	}
 }
 
+// TestTypedFlops: a hook's flops_bf16 count as its flops16 do, and of several types the one with most decides.
+func TestTypedFlops(t *testing.T) {
+	for metrics, want := range map[[2]string]string{{"flops_bf16", "flops8"}: "bf16", {"flops8", "flops_bf16"}: "fp8", {"flops_fp32", "flops"}: "fp32"} {
+		n := &profile.Node{Name: "k", Launches: []profile.LaunchTimes{{Durations: profile.Durations{Count: 2, Nanos: 10}}}}
+		n.Set(countMetric, profile.IntValue(2))
+		n.Set(metrics[0], profile.IntValue(3000))
+		n.Set(metrics[1], profile.IntValue(1000))
+		total := 2000.0
+		if metrics[1] == "flops" { // the same work without its type
+			total = 1500
+		}
+		g := &Group{}
+		(&worker{}).measured(g, n, &n.Launches[0])
+		if w := &g.Work; w.Flops != total || w.FlopsFrom != "profile" || w.Type != want {
+			t.Errorf("%q: %g flops of %s by the %s, want %g of %s", metrics, w.Flops, w.Type, w.FlopsFrom, total, want)
+		}
+	}
+}
+
 // Without a peak there is no share, and it is said why.
 func TestUnknownGPU(t *testing.T) {
 	trace := complexOne(t)

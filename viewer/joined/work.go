@@ -51,14 +51,22 @@ func (w *worker) measured(g *Group, n *profile.Node, l *profile.LaunchTimes) {
 	if bytes := amount(n, "bytes"); bytes > 0 {
 		g.Work.Bytes, g.Work.BytesFrom = float64(bytes)/per, "profile"
 	}
-	for _, bits := range specs.Widths {
-		if flops := amount(n, "flops"+strconv.Itoa(bits)); flops > 0 {
-			g.Work.Flops, g.Work.FlopsFrom, g.Work.Type = float64(flops)/per, "profile", specs.OfWidth(bits)
-			return
+	flops, most := 0.0, 0.0
+	for i := range n.Metrics {
+		dtype, counts := specs.OfMetric(n.Metrics[i].Name)
+		f := float64(amount(n, n.Metrics[i].Name))
+		if !counts || f == 0 || dtype == "" {
+			continue
+		}
+		if flops += f; f > most { // of several the one with most decides
+			most, g.Work.Type = f, dtype
 		}
 	}
-	if flops := amount(n, "flops"); flops > 0 {
-		g.Work.Flops, g.Work.FlopsFrom = float64(flops)/per, "profile" // of the type that the trace tells
+	if flops == 0 {
+		flops = float64(amount(n, "flops")) // of the type that the trace tells
+	}
+	if flops > 0 {
+		g.Work.Flops, g.Work.FlopsFrom = flops/per, "profile"
 	}
 }
 

@@ -11,6 +11,9 @@ const fewest = 100
 // Advice is a sentence on where a kernel's time goes, from the reasons that its samples give. It is a hint: a
 // reason says what a warp waited for, not whether other warps filled the time.
 func (s *Samples) Advice(k *Kernel) string {
+	if k.Samples == 0 { // it is shown for what else is known of it
+		return ""
+	}
 	if k.Samples < fewest {
 		return fmt.Sprintf("%d samples are too few to tell where the time goes; run longer, or sample more often (interval=)", k.Samples)
 	}

@@ -170,6 +170,7 @@ func (s *Samples) jsonKernel(k *Kernel) jsonKernel {
 	j := jsonKernel{
 		Name: k.Name, Function: f.Name, Module: f.Module, jsonCounts: s.jsonCounts(k.Counts, s.All), Advice: s.Advice(k), SM: f.SM, Size: f.Size,
 		Registers: f.Registers, Shared: f.Shared, Frame: f.Frame, LocalLoads: f.LocalLoads, LocalStores: f.LocalStores, Unplaced: k.Unplaced.Samples,
+		Paths: []jsonPath{},
 	}
 	for _, p := range k.Paths {
 		j.Paths = append(j.Paths, jsonPath(p))

@@ -3,6 +3,7 @@ package specs
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/profile"
@@ -37,6 +38,24 @@ func Bits(dtype string) int {
 // deep learning uses the tensor cores with.
 func OfWidth(bits int) string {
 	return map[int]string{8: "fp8", 16: "fp16", 32: "tf32", 64: "fp64"}[bits]
+}
+
+// OfMetric says whether a metric counts flops, and on which type of operands: flops16, flops_bf16; "" for flops, whose name
+// does not say.
+func OfMetric(name string) (dtype string, ok bool) {
+	rest, ok := strings.CutPrefix(strings.ToLower(name), "flops")
+	if !ok || rest == "" {
+		return "", ok
+	}
+	if dtype, typed := strings.CutPrefix(rest, "_"); typed {
+		return dtype, Bits(dtype) > 0
+	}
+	for _, bits := range Widths {
+		if rest == strconv.Itoa(bits) {
+			return OfWidth(bits), true
+		}
+	}
+	return "", false
 }
 
 // other are rates per clock and SM or CU that do not follow from the figures by width: FP4 on tensor cores, FP32 on

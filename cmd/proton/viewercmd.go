@@ -64,8 +64,9 @@ Metrics, any number of them, separated by commas; names ignore case. A name with
 
 Profiles of proton run -m pcsampling have instruction samples. --source shows them beside the lines of the hottest
 kernel's source, --sass beside its instructions; docs/sampling.md says what the numbers mean. With the trace of the same run
-(proton run --trace DIR) --source also shows what each line became, in Triton's IR, PTX and machine code, and how long launches
-took by specialisation and arguments; --launches shows those in the tree. See docs/tritonparse.md.
+(proton run --trace DIR) --source also shows what each line became, in Triton's IR, PTX and machine code, --sass what each
+instruction was made of, and both how long launches took by specialisation and arguments; --launches shows those in the tree.
+See docs/tritonparse.md.
 
 Called as proton-viewer, this program prints what Triton's proton-viewer does: that is --compat.`,
 		Example: `  proton viewer -m util,tflop/s,time matmul.hatchet
@@ -245,7 +246,7 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 	}
 	var notes []string // for standard error, once a pager has left the screen
 	err = term.Paged(stdout, !f.noPager, os.LookupEnv, func(out io.Writer) (err error) {
-		if f.samples.source.asked && f.samples.trace != "" {
+		if f.samples.asked() && f.samples.trace != "" {
 			notes, err = f.printJoined(file, p, out)
 		} else if f.samples.asked() {
 			notes, err = f.printSamples(file, p, out)

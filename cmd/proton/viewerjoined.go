@@ -22,7 +22,7 @@ func (f *viewerFlags) printJoined(file string, p *tree.Profile, out io.Writer) (
 		return nil, err
 	}
 	modules := &source.Modules{Profile: file, Env: os.LookupEnv}
-	o := joined.Options{Profile: p, Trace: trace, Modules: modules, Kernel: sf.source.pattern, Include: f.o.Include, Exclude: f.o.Exclude}
+	o := joined.Options{Profile: p, Trace: trace, Modules: modules, Kernel: sf.source.pattern + sf.sass.pattern, Include: f.o.Include, Exclude: f.o.Exclude}
 	var unsampled string
 	if p != nil {
 		o.Samples, err = source.Collect(p, source.Options{Kernel: o.Kernel, Include: o.Include, Exclude: o.Exclude, ByPath: sf.byPath})
@@ -40,15 +40,25 @@ func (f *viewerFlags) printJoined(file string, p *tree.Profile, out io.Writer) (
 		return nil, fmt.Errorf("join %s: %w", sf.trace, err)
 	}
 	l := source.Listing{Paper: f.paper, Unfold: sf.unfold, Context: sf.context, Files: sf.files(file, p), Modules: modules, IRStages: splitNames(sf.ir)}
+	known := j.Stages()
+	if sf.sass.asked { // instructions are what is listed
+		known = slices.DeleteFunc(known, func(stage string) bool { return stage == "sass" })
+	}
 	for _, stage := range l.IRStages {
-		if known := j.Stages(); !slices.Contains(known, stage) {
+		if !slices.Contains(known, stage) {
 			return nil, &exitError{code: 2, err: fmt.Errorf("read --ir %q: the compilations have %s", stage, strings.Join(known, ", "))}
 		}
 	}
 	if unsampled != "" {
 		j.Notes = append(j.Notes, unsampled)
 	}
-	if sf.json || f.view == "json" {
+	json := sf.json || f.view == "json"
+	switch {
+	case sf.sass.asked && json:
+		return nil, j.PrintSASSJSON(out, l)
+	case sf.sass.asked:
+		return j.PrintSASS(out, l)
+	case json:
 		return nil, j.PrintJSON(out, l)
 	}
 	return j.Print(out, l)

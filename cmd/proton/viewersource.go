@@ -65,8 +65,8 @@ func (f *sourceFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.context, "context", 2, "show `N` lines around those with samples")
 	flags.BoolVar(&f.unfold, "unfold", false, "show the lines of functions that were inlined")
 	flags.BoolVar(&f.byPath, "by-path", false, "show a kernel once for each call path that it was launched from")
-	flags.StringVar(&f.trace, "trace", "", "`TRACE` of the same run, a folder or a file: with --source what lines became and what launches took, for --launches their arguments")
-	flags.StringSliceVar(&f.ir, "ir", nil, "with --trace, show all lines of these `STAGES`: ttir, ttgir, llir, ptx, sass (default a few of each)")
+	flags.StringVar(&f.trace, "trace", "", "`TRACE` of the same run, a folder or a file: with --source and --sass what lines became and what launches took, for --launches their arguments")
+	flags.StringSliceVar(&f.ir, "ir", nil, "with --trace, show all lines of these `STAGES`: ttir, ttgir, llir, ptx, sass (default a few of each; with --sass none)")
 	flags.BoolVar(&f.launches, "launches", false, "a frame below each kernel for every specialisation and arguments that it was launched with")
 	flags.BoolVar(&f.json, "json", false, "for programs: --view json; of samples, with --source and --sass")
 }
@@ -101,8 +101,8 @@ func (f *sourceFlags) check(flags *pflag.FlagSet, view string) error {
 	switch {
 	case foreign != "":
 		return errors.New(foreign)
-	case f.trace != "" && !f.source.asked && !f.launches:
-		return errors.New("--trace: say what to show of it, --source or --launches; proton trace has commands for traces alone")
+	case f.trace != "" && !f.asked() && !f.launches:
+		return errors.New("--trace: say what to show of it, --source, --sass or --launches; proton trace has commands for traces alone")
 	case len(f.ir) > 0 && f.trace == "":
 		return errors.New("--ir: the lines of a compiler's stages are in the trace; say --trace DIR")
 	case f.asked() && view != "" && view != "json":
@@ -141,7 +141,7 @@ func (f *sourceFlags) kernelOf(args []string) []string {
 }
 
 // traceAlone says whether a trace without a profile has something to show.
-func (f *sourceFlags) traceAlone() bool { return f.trace != "" && f.source.asked }
+func (f *sourceFlags) traceAlone() bool { return f.trace != "" && f.asked() }
 
 func exists(file string) bool {
 	_, err := os.Stat(file)
@@ -171,9 +171,13 @@ func (f *viewerFlags) printSamples(file string, p *tree.Profile, out io.Writer) 
 	}
 	l := source.Listing{Paper: f.paper, Unfold: sf.unfold, Context: sf.context, Files: sf.files(file, p)}
 	l.Modules = &source.Modules{Profile: file, Env: os.LookupEnv}
-	if folder := p.Info[tree.InfoTrace]; folder != "" && sf.source.asked {
+	if folder := p.Info[tree.InfoTrace]; folder != "" {
 		defer func() {
-			notes = append(notes, fmt.Sprintf("the run was traced: --trace %s shows beside each line what it became", folder))
+			beside := "each line what it became"
+			if sf.sass.asked {
+				beside = "each instruction what it was made of"
+			}
+			notes = append(notes, fmt.Sprintf("the run was traced: --trace %s shows beside %s", folder, beside))
 		}()
 	}
 	json := sf.json || f.view == "json"

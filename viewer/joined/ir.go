@@ -133,14 +133,7 @@ func (c *code) list(k *source.Kernel) *listing {
 	if m.compilation == nil {
 		return l
 	}
-	module, _ := c.module(k)
-	if module == nil {
-		if b := c.binary(m.compilation); b.code != nil {
-			if f := b.code.Function(k.Function.Name); f != nil {
-				module = &source.Module{File: b.file, Function: f, PTX: b.code.PTX}
-			}
-		}
-	}
+	module := c.machineCode(k, m.compilation)
 	maps := m.compilation.Maps()
 	counts := newIRCounts(k, m.compilation, module, maps)
 	for _, stage := range m.compilation.Stages() {
@@ -166,6 +159,19 @@ func (l *listing) nameBases() {
 		}
 		l.bases[base] = at
 	}
+}
+
+// machineCode is the binary that was sampled, else that of its compilation; nil if neither is on this machine.
+func (c *code) machineCode(k *source.Kernel, x *tritonparse.Compilation) *source.Module {
+	if module, err := c.module(k); err == nil {
+		return module
+	}
+	if b := c.binary(x); b.code != nil {
+		if f := b.code.Function(k.Function.Name); f != nil {
+			return &source.Module{File: b.file, Function: f, PTX: b.code.PTX}
+		}
+	}
+	return nil
 }
 
 // text is a module's disassembly.
@@ -215,13 +221,7 @@ func (l *listing) addStage(stage, text string, entries []sourcemap.Entry, counts
 	}
 	l.stages = append(l.stages, stage)
 	lines := strings.Split(text, "\n")
-	shared, shows := map[origin]int{}, map[origin]int{} // which of them shows the samples: they are shown once
-	for i := range entries {
-		from := originOf(&entries[i])
-		if shared[from]++; shared[from] == 1 || entries[i].Own > 0 && entries[i].Own <= len(lines) && source.Telling(lines[entries[i].Own-1]) {
-			shows[from] = i
-		}
-	}
+	shared, shows := byOrigin(lines, entries) // samples are shown once
 	for i := range entries {
 		e := &entries[i]
 		if e.Own < 1 || e.Own > len(lines) {
@@ -240,6 +240,19 @@ func (l *listing) addStage(stage, text string, entries []sourcemap.Entry, counts
 		at := own(e)
 		l.lines[at] = append(l.lines[at], line)
 	}
+}
+
+// byOrigin says how many lines of a stage each origin has, and which of the entries stands for them: one that does what lines are
+// written for.
+func byOrigin(lines []string, entries []sourcemap.Entry) (shared, shows map[origin]int) {
+	shared, shows = map[origin]int{}, map[origin]int{}
+	for i := range entries {
+		from := originOf(&entries[i])
+		if shared[from]++; shared[from] == 1 || entries[i].Own > 0 && entries[i].Own <= len(lines) && source.Telling(lines[entries[i].Own-1]) {
+			shows[from] = i
+		}
+	}
+	return shared, shows
 }
 
 // addInstructions adds the machine code.

@@ -15,7 +15,7 @@ type (
 		Schema  string       `json:"schema"`                // of this layout: "goproton.joined/1"
 		GPUTime uint64       `json:"gpu_time_ns,omitempty"` // of the call paths that count
 		Kernels []jsonKernel `json:"kernels"`
-		Source  any          `json:"source,omitempty"` // lines, as proton viewer --source --json has them, with "ir"
+		Source  any          `json:"source,omitempty"` // as proton viewer --source --json and --sass --json have it, with "ir"
 		Notes   []string     `json:"notes,omitempty"`
 	}
 	jsonTimes struct {
@@ -72,6 +72,15 @@ type (
 
 // PrintJSON prints the same as Print for programs.
 func (j *Join) PrintJSON(w io.Writer, l source.Listing) error {
+	return j.printJSON(w, l, bySource)
+}
+
+// PrintSASSJSON prints the same as PrintSASS for programs.
+func (j *Join) PrintSASSJSON(w io.Writer, l source.Listing) error {
+	return j.printJSON(w, l, byInstruction)
+}
+
+func (j *Join) printJSON(w io.Writer, l source.Listing, by way) error {
 	l.IR = j.IR()
 	j.AddSources(l.Files)
 	doc := jsonDocument{Schema: "goproton.joined/1", GPUTime: j.Nanos, Kernels: []jsonKernel{}, Notes: j.Notes}
@@ -83,9 +92,9 @@ func (j *Join) PrintJSON(w io.Writer, l source.Listing) error {
 		doc.Kernels = append(doc.Kernels, out)
 	}
 	if s := j.options.Samples; s != nil {
-		doc.Source = source.Document(s, l)
-	} else if s := j.allUnsampled(); s != nil {
-		doc.Source = source.Document(s, l)
+		doc.Source = by.document(s, l)
+	} else if s := j.allUnsampled(by); s != nil {
+		doc.Source = by.document(s, l)
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -96,11 +105,11 @@ func (j *Join) PrintJSON(w io.Writer, l source.Listing) error {
 	return nil
 }
 
-// allUnsampled are the lines of all specialisations.
-func (j *Join) allUnsampled() (all *source.Samples) {
+// allUnsampled is the code of all specialisations.
+func (j *Join) allUnsampled(by way) (all *source.Samples) {
 	for _, k := range j.Kernels {
 		for _, s := range k.Specialisations {
-			one := j.unsampled(k, s)
+			one := by.unsampled(j, k, s)
 			switch {
 			case one == nil:
 			case all == nil:

@@ -16,6 +16,32 @@ import (
 // Print prints the kernels that were asked for: a table of their specialisations and launches, then their source, with the
 // samples if there are any. It returns what the reader should know besides.
 func (j *Join) Print(w io.Writer, l source.Listing) (notes []string, err error) {
+	return j.print(w, l, bySource)
+}
+
+// PrintSASS prints the same with instructions in place of the source.
+func (j *Join) PrintSASS(w io.Writer, l source.Listing) (notes []string, err error) {
+	return j.print(w, l, byInstruction)
+}
+
+// way is how the code of kernels is shown.
+type way struct {
+	what      string // that is listed of a specialisation
+	missing   string // why there may be nothing to list of a kernel; "" if that is said elsewhere
+	sampled   func(io.Writer, *source.Samples, source.Listing) (notes []string, err error)
+	bare      func(io.Writer, *source.Samples, source.Listing) (notes []string, err error)
+	unsampled func(*Join, *Kernel, *Specialisation) *source.Samples // a specialisation as bare takes it; nil if it has nothing to show
+	document  func(*source.Samples, source.Listing) any
+}
+
+const noCode = "the trace has no machine code of it: cubins lie in cubins/ beside the traces of proton run --trace, or where they were compiled"
+
+var (
+	bySource      = way{"lines", "", source.Print, source.PrintLines, (*Join).unsampled, source.Document}
+	byInstruction = way{"instructions", noCode, source.PrintSASS, source.PrintInstructions, (*Join).unsampledCode, source.SASSDocument}
+)
+
+func (j *Join) print(w io.Writer, l source.Listing, by way) (notes []string, err error) {
 	l.IR = j.IR()
 	for i, k := range j.Kernels {
 		if i > 0 {
@@ -30,9 +56,9 @@ func (j *Join) Print(w io.Writer, l source.Listing) (notes []string, err error) 
 		if len(j.Kernels) > 0 {
 			fmt.Fprintln(w)
 		}
-		notes, err = source.Print(w, j.options.Samples, l)
+		notes, err = by.sampled(w, j.options.Samples, l)
 	} else {
-		notes, err = j.bare(w, l)
+		notes, err = j.bare(w, l, by)
 		j.others(w)
 	}
 	return append(slices.Clone(j.Notes), notes...), err
@@ -74,16 +100,16 @@ func (j *Join) AddSources(files *source.Files) {
 	}
 }
 
-// bare prints the source of the specialisation that took most time, of each kernel, without samples.
-func (j *Join) bare(w io.Writer, l source.Listing) (notes []string, err error) {
+// bare prints the code of the specialisation that took most time, of each kernel, without samples.
+func (j *Join) bare(w io.Writer, l source.Listing, by way) (notes []string, err error) {
 	for _, k := range j.Kernels {
 		shown := 0
 		for i, s := range k.Specialisations {
 			if shown > 0 && !l.All {
-				fmt.Fprintf(w, "\n%s more; --all shows the lines of each\n", count(len(k.Specialisations)-i, "specialisation"))
+				fmt.Fprintf(w, "\n%s more; --all shows the %s of each\n", count(len(k.Specialisations)-i, "specialisation"), by.what)
 				break
 			}
-			samples := j.unsampled(k, s)
+			samples := by.unsampled(j, k, s)
 			if samples == nil {
 				continue
 			}
@@ -91,11 +117,14 @@ func (j *Join) bare(w io.Writer, l source.Listing) (notes []string, err error) {
 			if len(k.Specialisations) > 1 {
 				fmt.Fprintf(w, "\n%s [%s]\n", term.Printable(k.Name), term.Printable(s.Label))
 			}
-			more, err := source.PrintLines(w, samples, l)
+			more, err := by.bare(w, samples, l)
 			if err != nil {
 				return nil, err
 			}
 			notes = append(notes, more...)
+		}
+		if shown == 0 && by.missing != "" {
+			notes = append(notes, k.Name+": "+by.missing)
 		}
 	}
 	return notes, nil
@@ -121,6 +150,25 @@ func (j *Join) unsampled(k *Kernel, s *Specialisation) *source.Samples {
 	slices.Sort(numbers)
 	bare.SetLines(x.Python.File, numbers)
 	if len(numbers) == 0 {
+		return nil
+	}
+	return samples
+}
+
+// unsampledCode is the machine code of a specialisation as a listing takes it; nil if the trace has neither the binary nor a
+// listing.
+func (j *Join) unsampledCode(k *Kernel, s *Specialisation) *source.Samples {
+	x := s.Compilation
+	if x == nil {
+		return nil
+	}
+	samples := source.Bare(k.Name)
+	bare := samples.Kernels[0]
+	j.code.matches[bare] = match{compilation: x, how: "by its hash"}
+	module := j.code.machineCode(bare, x)
+	if module != nil {
+		bare.Function.Module = j.code.binary(x).image
+	} else if listing, _ := source.Recorded(x.Texts[sass], k.Name); listing == nil {
 		return nil
 	}
 	return samples

@@ -171,6 +171,41 @@ func parseDisassembly(text []byte, function string, size uint64) *Code {
 	return code
 }
 
+// Recorded is a function of a listing that TritonParse's traces have: nvdisasm's text, in which each function is headed by its
+// name, and where every instruction stands in it, by offset. It is nil if the listing does not have the function.
+func Recorded(listing, function string) (code *Code, at map[uint64]int) {
+	const head = "Function:"
+	inside := false
+	code, at = &Code{Tool: "the trace", Text: map[uint64]string{}, Labels: map[uint64]string{}}, map[uint64]int{}
+	label := ""
+	for i, line := range strings.Split(listing, "\n") {
+		if name, is := strings.CutPrefix(line, head); is {
+			inside = strings.TrimSpace(name) == function
+			continue
+		}
+		if !inside {
+			continue
+		}
+		line = strings.TrimRight(line, " \r")
+		if name, is := strings.CutSuffix(line, ":"); is && strings.HasPrefix(name, ".L") {
+			label = name
+		} else if m := instruction.FindStringSubmatch(line); m != nil {
+			offset, err := strconv.ParseUint(m[1], 16, 64)
+			if err != nil {
+				continue
+			}
+			code.Text[offset], at[offset] = m[2], i+1
+			if label != "" {
+				code.Labels[offset], label = label, ""
+			}
+		}
+	}
+	if len(code.Text) == 0 {
+		return nil, nil
+	}
+	return code, at
+}
+
 // operations are the names of the instructions without their operands, from the code itself.
 func operations(f *cubin.Function) *Code {
 	code := &Code{Text: map[uint64]string{}}

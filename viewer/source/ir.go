@@ -25,6 +25,20 @@ type IR interface {
 	Label(k *Kernel) string
 	// Facts says more of a kernel, a line each.
 	Facts(k *Kernel) []string
+	// Instructions tells of the kernel's machine code.
+	Instructions(k *Kernel) Instructions
+}
+
+// Instructions are what is known of machine code beside its binary.
+type Instructions struct {
+	Listing *Code           // as it was disassembled where it was compiled; nil if it was not
+	Made    map[uint64]Made // by offset
+}
+
+// Made says what an instruction was made of.
+type Made struct {
+	Frames []profile.SourceFrame // innermost first; the function's own line is the last
+	Lines  []IRLine              // one of each stage, in the order of the compiler
 }
 
 // IRLine is a line of an intermediate representation, or an instruction.
@@ -147,6 +161,16 @@ func (k *Kernel) SetLines(file string, numbers []int) {
 func Bare(name string) *Samples {
 	k := &Kernel{Name: name, Function: &profile.SampledFunction{Name: name}}
 	return &Samples{Facts: &profile.Sampling{}, Kernels: []*Kernel{k}, label: func(name string) string { return name }}
+}
+
+// PrintInstructions prints the instructions of the chosen kernels without a head.
+func PrintInstructions(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
+	p := newPrinter(w, s, &l)
+	for _, k := range s.Kernels {
+		p.line("")
+		p.instructions(k)
+	}
+	return p.notes, p.out.Flush()
 }
 
 // PrintLines prints the lines of the chosen kernels without a head.

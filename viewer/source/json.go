@@ -83,6 +83,7 @@ type (
 		Offset uint64      `json:"offset"`
 		Text   string      `json:"text,omitempty"`
 		Places []jsonPlace `json:"places,omitempty"` // innermost first
+		IR     []jsonIR    `json:"ir,omitempty"`     // what it was made of, where a trace tells
 		jsonCounts
 	}
 	jsonPlace struct {
@@ -113,7 +114,9 @@ func newDocument(s *Samples, l Listing) *jsonDocument {
 			f := jsonFile{File: lines[0].File, Found: text.Path, Changed: text.Changed}
 			for _, line := range lines {
 				j := s.jsonLine(line, k, l.Files, "")
-				j.IR = p.jsonIR(k, line)
+				if l.IR != nil {
+					j.IR = p.jsonIR(k, l.IR.Lines(k, line.File, line.Number))
+				}
 				f.Lines = append(f.Lines, j)
 			}
 			j.Files = append(j.Files, f)
@@ -124,12 +127,9 @@ func newDocument(s *Samples, l Listing) *jsonDocument {
 	return doc
 }
 
-// jsonIR is what a line became: all of the stages that are asked for, or of all stages.
-func (p *printer) jsonIR(k *Kernel, l *Line) (all []jsonIR) {
-	if p.IR == nil {
-		return nil
-	}
-	for _, i := range p.IR.Lines(k, l.File, l.Number) {
+// jsonIR are lines of the stages that are asked for, or of all stages.
+func (p *printer) jsonIR(k *Kernel, lines []IRLine) (all []jsonIR) {
+	for _, i := range lines {
 		if len(p.IRStages) > 0 && !slices.Contains(p.IRStages, i.Stage) {
 			continue
 		}

@@ -230,8 +230,8 @@ func (p *printer) pageInlined(k *Kernel, inlined []*Line) []PageRow {
 
 // pageCode are the instructions; of long functions those with many samples.
 func (p *printer) pageCode(k *Kernel) []PageRow {
-	function, code := p.code(k)
-	offsets := p.offsets(k, function, code)
+	m := p.machine(k)
+	offsets := m.offsets(k)
 	all := len(offsets) <= mostCode
 	var rows []PageRow
 	gap := false
@@ -241,12 +241,12 @@ func (p *printer) pageCode(k *Kernel) []PageRow {
 			gap = true
 			continue
 		}
-		text := term.Printable(code.Text[offset])
-		if label := code.Labels[offset]; label != "" {
+		text := term.Printable(m.code.Text[offset])
+		if label := m.code.Labels[offset]; label != "" {
 			text = term.Printable(label) + ":  " + text
 		}
 		rows = append(rows, PageRow{
-			Number: fmt.Sprintf("%04x", offset), Text: text, PageCounts: pageCounts(c), Place: p.where(frames(k, function, offset)), Gap: gap,
+			Number: fmt.Sprintf("%04x", offset), Text: text, PageCounts: pageCounts(c), Place: p.where(m.frames(k, offset)), Gap: gap,
 		})
 		gap = false
 	}

@@ -29,18 +29,36 @@ func PrintSASS(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
 	return append(s.Notes(), p.notes...), p.out.Flush()
 }
 
-// code finds the text of a kernel's instructions, and notes why there is none.
-func (p *printer) code(k *Kernel) (*cubin.Function, *Code) {
+// machine is what can be told of a kernel's instructions besides their samples.
+type machine struct {
+	function *cubin.Function // nil if its module was not found
+	code     *Code
+	made     map[uint64]Made
+}
+
+// machine finds the text of a kernel's instructions, and notes why there is none. A listing that was made where the kernel was
+// compiled stands in for a disassembler, and for the module.
+func (p *printer) machine(k *Kernel) machine {
+	m := machine{code: &Code{}}
+	var recorded *Code
+	if p.IR != nil {
+		known := p.IR.Instructions(k)
+		recorded, m.made = known.Listing, known.Made
+	}
 	module, err := p.Modules.Find(k.Function)
 	if err != nil {
-		p.note(fmt.Sprintf("%s: no text of its instructions: %v", k.Name, err))
-		return nil, &Code{}
+		err = fmt.Errorf("%s: no text of its instructions: %w", k.Name, err)
+	} else {
+		m.function = module.Function
+		m.code, err = p.Modules.Code(module)
 	}
-	code, err := p.Modules.Code(module)
-	if err != nil {
+	switch {
+	case err != nil && recorded != nil:
+		m.code = recorded
+	case err != nil:
 		p.note(err.Error())
 	}
-	return module.Function, code
+	return m
 }
 
 // instructions prints those with samples and what surrounds them; all of a function if it is asked for.
@@ -49,11 +67,12 @@ func (p *printer) instructions(k *Kernel) {
 		p.line("  the profile has samples of lines and not of instructions; --source shows those")
 		return
 	}
-	function, code := p.code(k)
+	m := p.machine(k)
 	var rows []row
 	hidden, gap := Counts{}, false
 	place, hottest := "", k.hottestInstruction()
-	for _, offset := range p.offsets(k, function, code) {
+	var ir []IRLine
+	for _, offset := range m.offsets(k) {
 		c := k.at(offset)
 		if !p.near(k, offset, hottest) {
 			gap = true
@@ -62,16 +81,17 @@ func (p *printer) instructions(k *Kernel) {
 		}
 		if gap {
 			rows = append(rows, p.gap(hidden))
-			hidden, gap, place = Counts{}, false, ""
+			hidden, gap, place, ir = Counts{}, false, "", nil
 		}
-		r := row{counts: c, number: fmt.Sprintf("%04x", offset), text: term.Printable(code.Text[offset]), mark: c.Share(k.Samples) >= hot/2}
-		if label := code.Labels[offset]; label != "" {
+		if label := m.code.Labels[offset]; label != "" {
 			rows = append(rows, row{text: term.Printable(label) + ":", color: faint})
 		}
-		r.text = "  " + r.text
-		if now := p.where(frames(k, function, offset)); now != place {
+		rows, ir = p.madeOf(rows, m.made[offset].Lines, ir)
+		r := row{counts: c, number: fmt.Sprintf("%04x", offset), text: "  " + term.Printable(m.code.Text[offset]), mark: c.Share(k.Samples) >= hot/2}
+		at := m.frames(k, offset)
+		if now := p.where(at); now != place {
 			place = now
-			r.after = now
+			r.after = p.withText(now, at)
 		}
 		rows = append(rows, r)
 	}
@@ -81,8 +101,34 @@ func (p *printer) instructions(k *Kernel) {
 	p.rows(k.Samples, "offset", rows)
 }
 
+// madeOf adds the lines that an instruction was made of, of the stages that are asked for: those that are others than before.
+func (p *printer) madeOf(rows []row, lines, before []IRLine) ([]row, []IRLine) {
+	for _, l := range lines {
+		same := slices.ContainsFunc(before, func(b IRLine) bool { return b.Stage == l.Stage && b.Number == l.Number })
+		if slices.Contains(p.IRStages, l.Stage) && !same {
+			rows = append(rows, p.irRow(l, "", 0))
+		}
+	}
+	return rows, lines
+}
+
+// withText adds to a place what stands there, where a trace has the source: a listing without has its own files, which may be
+// others by now.
+func (p *printer) withText(place string, frames []profile.SourceFrame) string {
+	if p.IR == nil || len(frames) == 0 {
+		return place
+	}
+	own := frames[len(frames)-1]
+	if text, found := p.Files.Text(own.File).Line(own.Line); found {
+		return place + "  " + printable(strings.TrimSpace(text))
+	}
+	return place
+}
+
 // fromLines says whether a kernel's samples came from frames of lines, see fromTree.
-func (k *Kernel) fromLines() bool { return k.Function.Module == "" && k.Function.Size == 0 }
+func (k *Kernel) fromLines() bool {
+	return k.Samples > 0 && k.Function.Module == "" && k.Function.Size == 0
+}
 
 // at is what an instruction has.
 func (k *Kernel) at(offset uint64) Counts {
@@ -101,17 +147,15 @@ func (k *Kernel) at(offset uint64) Counts {
 	return k.PCs[i].Counts
 }
 
-// offsets are those of the instructions that can be shown, in their order: of the whole function if its module was
-// found, else those with samples.
-func (p *printer) offsets(k *Kernel, function *cubin.Function, code *Code) []uint64 {
+// offsets are those of the instructions that can be shown, in their order: of the whole function if its text was found, else
+// those with samples.
+func (m *machine) offsets(k *Kernel) []uint64 {
 	var all []uint64
 	for i := range k.PCs {
 		all = append(all, k.PCs[i].Offset)
 	}
-	if function != nil {
-		for pc := range code.Text {
-			all = append(all, pc)
-		}
+	for pc := range m.code.Text {
+		all = append(all, pc)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -126,9 +170,10 @@ func (k *Kernel) hottestInstruction() uint64 {
 	return hottest
 }
 
-// near says whether an instruction is shown: it or one close to it has many samples, of all or beside the hottest.
+// near says whether an instruction is shown: it or one close to it has many samples, of all or beside the hottest. Without
+// samples all are.
 func (p *printer) near(k *Kernel, offset, hottest uint64) bool {
-	if p.All {
+	if p.All || k.Samples == 0 {
 		return true
 	}
 	reach := uint64(min(p.Context, mostContext)) * cubin.InstructionSize
@@ -146,16 +191,29 @@ func (p *printer) near(k *Kernel, offset, hottest uint64) bool {
 	return false
 }
 
-// frames are the places of an instruction: what the profile says, or for those without samples the module.
-func frames(k *Kernel, function *cubin.Function, offset uint64) []profile.SourceFrame {
-	if recorded := k.Function.At(offset); recorded != nil || function == nil {
-		return recorded
+// frames are the places of an instruction: what the profile says, or for those without samples the module, or the trace, which
+// also knows where Triton's compiler inlined.
+func (m *machine) frames(k *Kernel, offset uint64) []profile.SourceFrame {
+	frames := k.Function.At(offset)
+	if frames == nil && m.function != nil {
+		for _, f := range m.function.Frames(offset) {
+			frames = append(frames, profile.SourceFrame(f))
+		}
 	}
-	var all []profile.SourceFrame
-	for _, f := range function.Frames(offset) {
-		all = append(all, profile.SourceFrame(f))
+	return MoreCallers(frames, m.made[offset].Frames)
+}
+
+// MoreCallers chooses between two that say where the same code is from: the first, unless the second goes on where it ends.
+func MoreCallers(a, b []profile.SourceFrame) []profile.SourceFrame {
+	if len(b) <= len(a) {
+		return a
 	}
-	return all
+	for i := range a {
+		if a[i].File != b[i].File || a[i].Line != b[i].Line {
+			return a
+		}
+	}
+	return slices.Concat(a, b[len(a):])
 }
 
 // where tells the places of an instruction in short: the function's own line, and what was inlined there.
@@ -176,24 +234,35 @@ func (p *printer) where(frames []profile.SourceFrame) string {
 
 // PrintSASSJSON prints the instructions of the chosen kernels as a document for programs.
 func PrintSASSJSON(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
+	return nil, write(w, newSASSDocument(s, l))
+}
+
+// SASSDocument is what PrintSASSJSON prints, for a document that has more.
+func SASSDocument(s *Samples, l Listing) any { return newSASSDocument(s, l) }
+
+func newSASSDocument(s *Samples, l Listing) *jsonDocument {
 	doc, p := s.document(), newPrinter(io.Discard, s, &l)
 	for _, k := range s.Kernels {
 		j := s.jsonKernel(k)
-		function, code := (*cubin.Function)(nil), &Code{}
+		if l.IR != nil {
+			j.Hash = l.IR.Compilation(k)
+		}
+		m := machine{code: &Code{}}
 		if !k.fromLines() {
-			function, code = p.code(k)
+			m = p.machine(k)
 		} else {
 			p.note(k.Name + ": the profile has samples of lines and not of instructions")
 		}
-		for _, offset := range p.offsets(k, function, code) {
-			i := jsonInstruction{Offset: offset, Text: code.Text[offset], jsonCounts: s.jsonCounts(k.at(offset), k.Samples)}
-			for _, f := range frames(k, function, offset) {
+		for _, offset := range m.offsets(k) {
+			i := jsonInstruction{Offset: offset, Text: m.code.Text[offset], jsonCounts: s.jsonCounts(k.at(offset), k.Samples)}
+			for _, f := range m.frames(k, offset) {
 				i.Places = append(i.Places, jsonPlace{f.File, f.Line, f.Func})
 			}
+			i.IR = p.jsonIR(k, m.made[offset].Lines)
 			j.Instructions = append(j.Instructions, i)
 		}
 		doc.Kernels = append(doc.Kernels, j)
 	}
 	doc.Notes = append(doc.Notes, p.notes...)
-	return nil, write(w, doc)
+	return doc
 }

@@ -275,10 +275,13 @@ func (p *printer) rows(of uint64, what string, rows []row) {
 		if !r.gap {
 			widest = max(widest, r.counts.Samples)
 		}
-		number, text = max(number, runewidth.StringWidth(r.number)), max(text, runewidth.StringWidth(r.text))
+		number = max(number, runewidth.StringWidth(r.number))
+		if r.number != "" { // what stands between has nothing behind it
+			text = max(text, runewidth.StringWidth(r.text))
+		}
 	}
 	if of == 0 {
-		p.bareRows(number, rows)
+		p.bareRows(number, text, rows)
 		return
 	}
 	most, stalls := p.stallColumn(rows, count+8+barCells+2+2+number+4)
@@ -292,10 +295,7 @@ func (p *printer) rows(of uint64, what string, rows []row) {
 			mark = p.painted(p.marks.hot, red)
 		}
 		line += mark + " " + p.faint(padLeft(r.number, number)) + "  "
-		body := r.text
-		if r.after != "" {
-			body = pad(body, text) + "  " + r.after
-		}
+		body := r.body(text)
 		if p.Width > 0 {
 			body = p.fit(body, min(before, p.Width-20))
 		}
@@ -304,11 +304,19 @@ func (p *printer) rows(of uint64, what string, rows []row) {
 }
 
 // bareRows prints rows without numbers.
-func (p *printer) bareRows(number int, rows []row) {
+func (p *printer) bareRows(number, text int, rows []row) {
 	for i := range rows {
 		r := &rows[i]
-		p.line("  " + p.faint(padLeft(r.number, number)) + "  " + p.painted(p.fit(r.text, number+4), r.color))
+		p.line("  " + p.faint(padLeft(r.number, number)) + "  " + p.painted(p.fit(r.body(text), number+4), r.color))
 	}
+}
+
+// body is the text, and behind it, from a column on, what stands there.
+func (r *row) body(column int) string {
+	if r.after == "" {
+		return r.text
+	}
+	return pad(r.text, column) + "  " + r.after
 }
 
 // stallColumn says how many reasons each row has room for, and how wide they are: two, or fewer on narrow paper, where

@@ -109,7 +109,7 @@ func (w *work) copyKernel(asked bool) error {
 		return err
 	}
 	if len(s.Missing) > 0 {
-		return fmt.Errorf("%s uses %s, and the trace does not say what that is, nor does %s on this machine", w.source.name, strings.Join(s.Missing, ", "), w.built.Python.File)
+		return fmt.Errorf("%s uses %s: neither the trace nor %s on this machine has what a script needs of that", w.source.name, strings.Join(s.Missing, ", "), w.built.Python.File)
 	}
 	if clash := w.clash(s); clash != "" {
 		return fmt.Errorf("%s uses something called %s, and so does the script around it", w.source.name, clash)

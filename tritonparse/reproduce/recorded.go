@@ -2,6 +2,7 @@ package reproduce
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,65 +14,117 @@ import (
 // recordedSurroundings are what a trace of GoProton's tells of the functions and constants that a kernel uses.
 func (w *work) recordedSurroundings() (*surroundings, error) {
 	extra := w.built.Extra
-	s := &surroundings{Aliases: map[string][]string{}}
-	var modules []string // of the program, as the kernel calls them
+	c := &recordedCode{extra: extra, code: w.allCode(), meanings: map[string]string{w.source.name: extra.Module},
+		surroundings: &surroundings{Aliases: map[string][]string{}}}
 	for _, g := range extra.Globals {
-		value := jsontext.Text(g.Value)
-		switch g.Type {
-		case "module":
-			w.addModule(s, g.Name, value, &modules)
-		case "import":
-			module, name, _ := strings.Cut(value, ":")
-			s.Imports = append(s.Imports, fmt.Sprintf("from %s import %s as %s\n", module, name, g.Name))
-			s.needs(module)
-		case "alias": // below, behind the functions
-		default:
-			s.addConstant(g)
-		}
+		c.addGlobal(g)
 	}
-	code := w.allCode()
-	named := map[string]string{}
 	for _, d := range extra.Dependencies {
-		if atHand(d.Module) {
-			if regexp.MustCompile(`(?m)(^|[^.\w])` + d.Name + `\b`).MatchString(code) {
-				s.Imports = append(s.Imports, fmt.Sprintf("from %s import %s\n", d.Module, d.Name))
-			}
-			continue
-		}
-		if other, ok := named[d.Name]; ok && other != d.Module {
-			s.Missing = append(s.Missing, fmt.Sprintf("%s (one of %s, another of %s)", d.Name, other, d.Module))
-		}
-		named[d.Name] = d.Module
-		s.Functions = append(s.Functions, dependencyCode(d))
-		for _, module := range modules {
-			if strings.Contains(code, module+"."+d.Name) {
-				s.Aliases[module] = append(s.Aliases[module], d.Name)
-			}
-		}
+		c.addDependency(d)
 	}
 	for _, g := range extra.Globals {
-		if name := jsontext.Text(g.Value); g.Type == "alias" && named[name] != "" {
-			s.Functions = append(s.Functions, fmt.Sprintf("%s = %s\n", g.Name, name))
+		if name := jsontext.Text(g.Value); g.Type == "alias" && slices.ContainsFunc(extra.Dependencies, func(d tritonparse.Dependency) bool {
+			return d.Name == name && !atHand(d.Module)
+		}) {
+			c.Functions = append(c.Functions, fmt.Sprintf("%s = %s\n", g.Name, name))
 		}
 	}
-	return s, nil
+	for _, module := range c.modules {
+		c.Aliases[module] = append([]string{}, c.Aliases[module]...) // also of one that has nothing but modules
+	}
+	maps.DeleteFunc(c.Aliases, func(module string, _ []string) bool { return !c.spreadOut(module) })
+	return c.surroundings, nil
+}
+
+// spreadOut says whether a module, and those that it is in, are put together in the script. One that is imported has all of
+// its members.
+func (c *recordedCode) spreadOut(module string) bool {
+	for i := 0; i <= len(module); i++ {
+		if (i == len(module) || module[i] == '.') && !slices.Contains(c.modules, module[:i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// recordedCode is surroundings that are being put together from what a trace tells.
+type recordedCode struct {
+	*surroundings
+	extra    *tritonparse.Extension
+	code     string            // of the kernel and its helpers
+	modules  []string          // of the program, as the kernel calls them
+	meanings map[string]string // what each name stands for
+}
+
+// means notes what a name stands for. Helpers of several files may call different things alike; a script is one file, and
+// has them as it should only if they are the same.
+func (c *recordedCode) means(name, what string) bool {
+	if other, ok := c.meanings[name]; ok && other != what {
+		c.Missing = append(c.Missing, fmt.Sprintf("%s (one is %s, another %s)", name, strings.TrimSpace(other), strings.TrimSpace(what)))
+		return false
+	}
+	c.meanings[name] = what
+	return true
+}
+
+func (c *recordedCode) addGlobal(g tritonparse.Global) {
+	value := jsontext.Text(g.Value)
+	what := value
+	if what == "" {
+		what = string(g.Value)
+	}
+	if !c.means(g.Name, what) {
+		return
+	}
+	switch g.Type {
+	case "module":
+		c.addModule(g.Name, value)
+	case "import":
+		module, name, _ := strings.Cut(value, ":")
+		c.Imports = append(c.Imports, fmt.Sprintf("from %s import %s as %s\n", module, name, g.Name))
+		c.needs(module)
+	case "alias": // below, behind the functions
+	default:
+		c.addConstant(g)
+	}
+}
+
+// addDependency takes a helper into the script, unless it comes with torch or triton.
+func (c *recordedCode) addDependency(d tritonparse.Dependency) {
+	switch {
+	case !isIdentifier(d.Name): // a lambda
+		c.Missing = append(c.Missing, fmt.Sprintf("%s of %s, a function without a name", d.Name, d.Module))
+		return
+	case atHand(d.Module):
+		if regexp.MustCompile(`(?m)(^|[^.\w])` + d.Name + `\b`).MatchString(c.code) {
+			c.Imports = append(c.Imports, fmt.Sprintf("from %s import %s\n", d.Module, d.Name))
+		}
+		return
+	case !c.means(d.Name, d.Module):
+		return
+	}
+	c.Functions = append(c.Functions, dependencyCode(d))
+	for _, module := range c.modules {
+		if strings.Contains(c.code, module+"."+d.Name) {
+			c.Aliases[module] = append(c.Aliases[module], d.Name)
+		}
+	}
 }
 
 // addModule imports a module that comes with torch or triton. What is used of others is put into the script, if it is known.
-func (w *work) addModule(s *surroundings, name, module string, modules *[]string) {
-	extra := w.built.Extra
-	uses := regexp.MustCompile(`\b`+name+`\.(\w+)`).FindAllStringSubmatch(w.allCode(), -1)
+func (c *recordedCode) addModule(name, module string) {
+	uses := regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\.(\w+)`).FindAllStringSubmatch(c.code, -1)
 	known := len(uses) > 0
 	for _, use := range uses {
-		known = known && (slices.ContainsFunc(extra.Dependencies, func(d tritonparse.Dependency) bool { return d.Name == use[1] }) ||
-			slices.ContainsFunc(extra.Globals, func(g tritonparse.Global) bool { return g.Name == name+"."+use[1] }))
+		known = known && (slices.ContainsFunc(c.extra.Dependencies, func(d tritonparse.Dependency) bool { return d.Name == use[1] }) ||
+			slices.ContainsFunc(c.extra.Globals, func(g tritonparse.Global) bool { return g.Name == name+"."+use[1] }))
 	}
 	if known && !atHand(module) {
-		*modules = append(*modules, name)
+		c.modules = append(c.modules, name)
 		return
 	}
-	s.Imports = append(s.Imports, importOf(name, module))
-	s.needs(module)
+	c.Imports = append(c.Imports, importOf(name, module))
+	c.needs(module)
 }
 
 // needs notes that a module has to be installed.
@@ -91,7 +144,7 @@ func (w *work) allCode() string {
 }
 
 func importOf(name, module string) string {
-	if name == module {
+	if name == module || strings.Contains(name, ".") {
 		return "import " + module + "\n"
 	}
 	return fmt.Sprintf("import %s as %s\n", module, name)
@@ -109,6 +162,9 @@ var dtypeName = regexp.MustCompile(`^.*dtype\('(.*)'\)$`)
 // addConstant writes a constant as Triton lets kernels read it.
 func (s *surroundings) addConstant(g tritonparse.Global) {
 	value := pyLiteral(g.Value)
+	if g.Type == "str" { // a text that reads nan is no number
+		value = quote(jsontext.Text(g.Value))
+	}
 	switch g.Type {
 	case "constexpr", "int", "float", "bool", "str", "NoneType":
 		value = "tl.constexpr(" + value + ")"
@@ -126,8 +182,8 @@ func (s *surroundings) addConstant(g tritonparse.Global) {
 		s.Missing = append(s.Missing, fmt.Sprintf("%s (a %s, %s)", g.Name, g.Type, strings.TrimSpace(value)))
 		return
 	}
-	if module, name, ok := strings.Cut(g.Name, "."); ok {
-		s.Aliases[module] = append(s.Aliases[module], name+" = "+value)
+	if dot := strings.LastIndexByte(g.Name, '.'); dot >= 0 {
+		s.Aliases[g.Name[:dot]] = append(s.Aliases[g.Name[:dot]], g.Name[dot+1:]+" = "+value)
 		return
 	}
 	s.Constants = append(s.Constants, fmt.Sprintf("%s = %s\n", g.Name, value))

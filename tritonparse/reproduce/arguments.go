@@ -98,14 +98,14 @@ var tritonTypes = regexp.MustCompile(`^(u?int(1|8|16|32|64)|bf16|fp(16|32|64|8e\
 
 // constantArgument describes a constant as launch records describe arguments.
 func constantArgument(v []byte) []byte {
-	text := jsontext.Text(v)
+	text := dtypeName.ReplaceAllString(jsontext.Text(v), "$1")
 	switch {
 	case string(v) == "null":
 		return []byte(`{"type":"NoneType","repr":"None"}`)
 	case string(v) == "true" || string(v) == "false":
 		return fmt.Appendf(nil, `{"type":"bool","value":%s}`, v)
 	case v[0] == '"' && tritonTypes.MatchString(text):
-		return fmt.Appendf(nil, `{"type":"dtype","repr":%s}`, v)
+		return fmt.Appendf(nil, `{"type":"dtype","repr":%s}`, jsontext.Quote(text))
 	case v[0] == '"':
 		return fmt.Appendf(nil, `{"type":"str","value":%s}`, v)
 	case v[0] == '[' || v[0] == '{':
@@ -140,7 +140,7 @@ func (w *work) addArgument(name string, raw []byte, from string) {
 	if t := a.Tensor(); t != nil {
 		r.From = w.contents(t)
 		r.Notes = layoutOf(t)
-	} else if !isPlain(a.Type) && a.Type != "" {
+	} else if !isPlain(a.Type) && a.Type != "" && a.Value == nil {
 		r.Notes = "from its text"
 	}
 	w.result.Arguments = append(w.result.Arguments, r)
@@ -157,7 +157,9 @@ func (w *work) contents(t *tritonparse.Argument) string {
 	switch {
 	case t.Blob != nil && t.Blob.Path != "":
 		return "recorded"
-	case t.Stats != nil && finite(t.Stats.Min, t.Stats.Max, t.Stats.Mean) && !strings.HasPrefix(dtype, "complex"):
+	case strings.HasPrefix(dtype, "float4"):
+		return "random bytes"
+	case likeRecorded(t.Stats) && !strings.HasPrefix(dtype, "complex"):
 		return fmt.Sprintf("random like recorded: %.4g±%.3g in [%.4g, %.4g]", t.Stats.Mean, t.Stats.Std, t.Stats.Min, t.Stats.Max)
 	case dtype == "bool":
 		return "random"
@@ -167,6 +169,11 @@ func (w *work) contents(t *tritonparse.Argument) string {
 		return fmt.Sprintf("random in [%d, %d)", w.plan.intRange[0], w.plan.intRange[1])
 	}
 	return "random normal"
+}
+
+// likeRecorded says whether statistics are enough to make values like them. Those of one element have no deviation.
+func likeRecorded(s *tritonparse.Statistics) bool {
+	return s != nil && finite(s.Min, s.Max, s.Mean) && (finite(s.Std) || s.Min == s.Max)
 }
 
 func finite(values ...float64) bool {

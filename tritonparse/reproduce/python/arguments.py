@@ -121,15 +121,22 @@ def _fill(name, view, told, plan):
     for dim, (size, stride) in enumerate(zip(told["shape"], told["stride"])):
         if stride == 0 and size > 1:  # expanded: one element stands for all, and may be written only once
             view = view.narrow(dim, 0, 1)
+    view = _numbers(view)
     if "blob_path" in told:
         values = load_tensor(told["blob_path"])
         if list(values.shape) != list(told["shape"]):
             raise ValueError(f"{told['blob_path']} holds a tensor of {list(values.shape)}, not {name}'s {told['shape']}")
         for dim, size in enumerate(view.shape):
             values = values.narrow(dim, 0, size)
-        view.copy_(values)
+        view.copy_(_numbers(values))
     else:
         view.copy_(_values(view, told, plan))
+
+
+def _numbers(tensor):
+    """The tensor, or its bytes if torch does not compute with its elements: two numbers of four bits in each, for one."""
+    shells = r"torch\.(float4_\w+|u?int[1-7])"
+    return tensor.view(torch.uint8) if re.fullmatch(shells, str(tensor.dtype)) else tensor
 
 
 def _values(like, told, plan):
@@ -150,6 +157,7 @@ def _values(like, told, plan):
         return values.to(dtype)
     if known:
         values = torch.randn(size, dtype=torch.float64, device=device).mul_(std).add_(mean).round_()
+        most = min(most, 2**63 - 1024)  # the last double that an int64 can hold
         return values.clamp_(least, most).to(torch.int64).to(dtype)
     if dtype.itemsize == 1:  # quantized data, hardly ever an index
         bounds = (-128, 128) if dtype == torch.int8 else (0, 256)
@@ -171,30 +179,38 @@ def _argument(name, told, memory):
     kind = told.get("type")
     if kind == "tensor":
         return memory.views[id(told)]
-    if kind in ("int", "bool", "str"):
+    if kind == "str":
         return told["value"]
-    if kind == "float":
+    if "value" in told:  # also of what is a number and more, such as numpy.float64 or a member of an IntEnum
         return _number(told["value"])
     if kind == "NoneType":
         return None
-    text = told.get("repr", "")
-    if kind == "dtype" and text.startswith("torch."):
-        return _dtype(text)
-    if kind == "dtype":
-        return tl.dtype(re.sub(r".*\('|'\)", "", text))
-    if kind == "constexpr":
-        kind, text = "", re.sub(r"^constexpr\[(.*)\]$", r"\1", text)
-    function = re.fullmatch(r"(?:JIT|ConstexprF|f)unction\b.*?(\w+)\W*", text)
-    if function and callable(globals().get(function[1])):
-        return globals()[function[1]]
     build = _BUILDERS.get(kind)
     if build:
         return build(name, told, memory)
+    text = re.sub(r"^constexpr\[(.*)\]$", r"\1", told.get("repr", ""))
+    if text.startswith("torch."):
+        return _dtype(text)
+    if kind == "dtype" or kind == "constexpr" and re.fullmatch(r"u?int\d+|bf16|fp\d+(e\w+)?", text):
+        return tl.dtype(re.sub(r".*\('|'\)", "", text))
+    function = re.fullmatch(r"JITFunction\(.*?(\w+)\)|<(?:function|.*Function) (?:.*\.)?(\w+) at .*", text)
+    found = function and _function(function[1] or function[2])
+    if found:
+        return found
+    if kind == "constexpr" and text in ("nan", "inf", "-inf"):
+        return float(text)
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         raise TypeError(f"argument {name}: the trace has only the text {text!r} of this {kind}; "
                         f"put a value for it into args_dict[{name!r}] before the launch") from None
+
+
+def _function(name):
+    """A function that the kernel was given, if this script or the kernel's file has it."""
+    kernel = globals().get("imported_kernel_function")
+    beside = getattr(getattr(kernel, "fn", None), "__globals__", {})
+    return globals().get(name) or beside.get(name)
 
 
 # What builds arguments of other types than tensors and plain values.

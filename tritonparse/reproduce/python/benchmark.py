@@ -5,7 +5,8 @@ import hashlib
 import statistics
 import sys
 
-TOLERANCE = {torch.float64: 1e-7, torch.float32: 1.3e-6, torch.float16: 1e-3, torch.bfloat16: 1.6e-2}
+TOLERANCE = {"float64": 1e-7, "float32": 1.3e-6, "float16": 1e-3, "bfloat16": 1.6e-2, "float8_e4m3": 0.125, "float8_e5m2": 0.25,
+             "complex128": 1e-7, "complex64": 1.3e-6}  # relative, by the beginnings of types' names
 
 
 def benchmark(make_args, launch, context):
@@ -40,7 +41,9 @@ def benchmark(make_args, launch, context):
         torch.save({name: after[name].cpu() for name in written}, options.save_outputs)
     if options.against:
         saved = torch.load(options.against, map_location=device, weights_only=True)
-        result["check"]["against"] = [_verdict(name, saved[name], after[name]) for name in written if name in saved]
+        # What only one of the two sides writes differs as well.
+        result["check"]["against"] = [_verdict(name, saved.get(name, before[name]), after[name])
+                                      for name in after if name in saved or name in written]
 
     _restore(tensors, before)
     del after, before
@@ -68,7 +71,7 @@ def _tensors(args):
             key = (value.data_ptr(), value.dtype, tuple(value.shape), value.stride())
             if key not in seen:
                 seen.add(key)
-                found[name] = value
+                found[name] = _numbers(value)
     return found
 
 
@@ -117,8 +120,11 @@ def _difference(want, got):
 
 
 def _verdict(name, want, got):
-    most, scale = _difference(want.to(got.device), got)
-    return {"argument": name, "max_abs_diff": most, "max_abs": scale, "ok": most <= TOLERANCE.get(got.dtype, 0.0) * max(scale, 1e-3)}
+    want = _numbers(want).to(got.device)
+    most, scale = _difference(want, got) if want.shape == got.shape else (float("inf"), 0.0)
+    kind = str(got.dtype).removeprefix("torch.")
+    tolerance = next((t for name, t in TOLERANCE.items() if kind.startswith(name)), 0.0)
+    return {"argument": name, "max_abs_diff": most, "max_abs": scale, "ok": most <= tolerance * max(scale, 1e-3)}
 
 
 def _digest(tensor):

@@ -1,8 +1,10 @@
 """As much of torch as reproducers need to build their arguments, on a machine without it: tensors of numbers in memory that
 they may share, with torch's strides, and nothing fast. What it stands for is in the functions' names."""
 
+import ctypes
 import io
 import itertools
+import math
 import pickle
 import random
 import struct
@@ -25,12 +27,21 @@ for _name, _code in {"float16": "e", "float32": "f", "float64": "d"}.items():
     globals()[_name] = dtype(_name, _code, struct.calcsize(_code), True)
 bfloat16 = dtype("bfloat16", "e", 2, True)  # rounds differently; no test looks
 float8_e4m3fn, float8_e5m2 = dtype("float8_e4m3fn", "b", 1, True), dtype("float8_e5m2", "b", 1, True)
+float4_e2m1fn_x2 = dtype("float4_e2m1fn_x2", "not computed with", 1, True)
 complex64 = dtype("complex64", "ff", 8, False, True)
 
 
+class device(str):
+    @property
+    def type(self):
+        return self.split(":")[0]
+
+
 class Tensor:
-    def __init__(self, storage, dtype, shape, stride, offset, device):
-        self.storage, self.dtype, self.shape, self._stride, self._offset, self.device = storage, dtype, tuple(shape), tuple(stride), offset, device
+    def __init__(self, storage, dtype, shape, stride, offset, on):
+        self.storage, self.dtype, self.shape, self._stride, self._offset, self.device = storage, dtype, tuple(shape), tuple(stride), offset, device(on)
+
+    itemsize = property(lambda self: self.dtype.itemsize)
 
     def stride(self):
         return self._stride
@@ -54,9 +65,11 @@ class Tensor:
         return self.dtype.itemsize
 
     def data_ptr(self):
-        return id(self.storage) * 4096 + self._offset * self.dtype.itemsize
+        return ctypes.addressof(ctypes.c_char.from_buffer(self.storage)) + self._offset * self.dtype.itemsize
 
     def view(self, dtype):
+        if dtype.itemsize == self.dtype.itemsize:
+            return Tensor(self.storage, dtype, self.shape, self._stride, self._offset, self.device)
         assert len(self.shape) == 1 and self._stride == (1,)
         size = len(self.storage) // dtype.itemsize
         return Tensor(self.storage, dtype, (size,), (1,), self._offset * self.dtype.itemsize // dtype.itemsize, self.device)
@@ -95,7 +108,66 @@ class Tensor:
         return self.put(other.tolist())
 
     def to(self, kind):
-        return empty(self.shape, kind if isinstance(kind, dtype) else self.dtype, self.device).put(self.tolist())
+        other = isinstance(kind, dtype)
+        return empty(self.shape, kind if other else self.dtype, self.device if other else kind).put(self.tolist())
+
+    def cpu(self):
+        return self.to("cpu")
+
+    def clone(self):
+        return self.to(self.dtype)
+
+    contiguous = clone
+
+    def double(self):
+        return self.to(float64)
+
+    def reshape(self, size):
+        assert size == -1
+        return empty([self.numel()], self.dtype, self.device).put(self.tolist())
+
+    def split(self, size):
+        assert self.numel() <= size
+        return (self,)
+
+    def of_each(self, f, *others):
+        return empty(self.shape, float64, self.device).put([f(*v) for v in zip(self.tolist(), *(o.tolist() for o in others), strict=True)])
+
+    def __eq__(self, other):
+        return self.of_each(lambda a, b: a == b, other)
+
+    __hash__ = object.__hash__
+
+    def __or__(self, other):
+        return self.of_each(lambda a, b: a or b, other)
+
+    def __and__(self, other):
+        return self.of_each(lambda a, b: a and b, other)
+
+    def __sub__(self, other):
+        return self.of_each(lambda a, b: a - b, other)
+
+    def abs(self):
+        return self.of_each(abs)
+
+    def isnan(self):
+        return self.of_each(math.isnan)
+
+    def isfinite(self):
+        return self.of_each(math.isfinite)
+
+    def __getitem__(self, mask):
+        kept = [v for v, wanted in zip(self.tolist(), mask.tolist()) if wanted]
+        return empty([len(kept)], self.dtype, self.device).put(kept)
+
+    def max(self):
+        return empty([], self.dtype, self.device).put([max(self.tolist())])
+
+    def item(self):
+        return self.tolist()[0]
+
+    def zero_(self):
+        return self
 
     def map_(self, f):
         return self.put([f(v) for v in self.tolist()])
@@ -162,17 +234,34 @@ def manual_seed(seed):
     random.seed(seed)
 
 
+def zeros_like(tensor):
+    return zeros(tensor.shape, tensor.dtype, tensor.device)
+
+
+def where(condition, a, b):
+    return condition.of_each(lambda c, x, y: x if c else y, a, b)
+
+
+def nan_to_num(tensor, nan):
+    return tensor.of_each(lambda v: nan if math.isnan(v) else v)
+
+
 def is_tensor(value):
     return isinstance(value, Tensor)
 
 
-def save(tensor, file):
-    pickle.dump(tensor, file)
+def save(value, file):
+    if isinstance(file, io.BytesIO):
+        return pickle.dump(value, file)
+    with open(file, "wb") as opened:
+        pickle.dump(value, opened)
 
 
 def load(file, map_location=None, weights_only=False):
-    assert isinstance(file, io.BytesIO)
-    return pickle.load(file)
+    if isinstance(file, io.BytesIO):
+        return pickle.load(file)
+    with open(file, "rb") as opened:
+        return pickle.load(opened)
 
 
 class cuda:
@@ -182,3 +271,23 @@ class cuda:
     @staticmethod
     def synchronize():
         pass
+
+    @staticmethod
+    def get_device_name(device):
+        return "no GPU"
+
+    @staticmethod
+    def get_device_properties(device):
+        return None
+
+    class Event:
+        """Of a GPU that needs 1.5 ms for whatever is between two of them."""
+
+        def __init__(self, enable_timing):
+            pass
+
+        def record(self):
+            pass
+
+        def elapsed_time(self, end):
+            return 1.5

@@ -2,6 +2,8 @@
 
 import functools
 
+import torch
+
 __version__ = "stub"
 
 
@@ -19,14 +21,17 @@ class JITFunction:
         print("launch", self.fn.__name__, grid, self.options or "")
         for name, value in [*zip(names, args), *kwargs.items()]:
             print(" ", name, "=", show(value))
+        self.fn.__globals__.get("computes", lambda **args: None)(**dict(zip(names, args)))
 
 
 def show(value):
     if hasattr(value, "block_shape"):
         return f"descriptor {value.shape} {value.strides} {value.block_shape} {value.padding} of {show(value.base)}"
+    if isinstance(value, JITFunction):
+        return "kernel " + value.fn.__name__
     if not hasattr(value, "storage_offset"):
         return getattr(value, "name", repr(value))
-    values = value.tolist()
+    values = value.view(torch.uint8).tolist() if "float4" in str(value.dtype) else value.tolist()
     some = ", ".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in values[:4])
     return f"{value.dtype} {list(value.shape)} strides {list(value.stride())} offset {value.storage_offset()}: {some}{', …' if len(values) > 4 else ''}"
 

@@ -1,0 +1,92 @@
+package reproduce
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// benchmarkCase is a kernel of two outputs; computes stands for what the GPU would do.
+const benchmarkCase = `
+-- kernel.py --
+@triton.jit
+def k(x, out, other, size):
+    pass
+-- launch.json --
+{"grid": [2, 3], "extracted_args": {
+  "x": {"type": "tensor", "shape": [3], "dtype": "torch.float32", "device": "cuda:0", "stride": [1], "element_size": 4, "data_ptr": "0x1000"},
+  "out": {"type": "tensor", "shape": [3], "dtype": "torch.float8_e5m2", "device": "cuda:0", "stride": [1], "element_size": 1, "data_ptr": "0x2000"},
+  "other": {"type": "tensor", "shape": [3], "dtype": "torch.float4_e2m1fn_x2", "device": "cuda:0", "stride": [1], "element_size": 1, "data_ptr": "0x3000"},
+  "size": {"type": "int", "value": 3}}}
+-- compilation.json --
+{"payload": {"python_source": {"file_path": "$WORK/kernel_file.py", "start_line": 3}}}
+-- flags --
+default template=benchmark
+-- kernel_file.py --
+import torch
+import triton
+
+@triton.jit
+def k(x, out, other, size):
+    pass
+
+def computes(x, out, other, size):
+`
+
+// benchmarkScript is a benchmark of that kernel, of which a line of Python says what it computes.
+func benchmarkScript(t *testing.T, name, computes string) *Side {
+	python := findPython(t)
+	c := newCase(t, txtar.Parse([]byte(benchmarkCase+"    "+computes+"\n")))
+	result, err := c.generate(t, python)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stub, err := filepath.Abs("testdata/stub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Side{Name: name, Script: result.Script, Interpreter: Interpreter{python, append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="+stub)}}
+}
+
+// TestMeasure: the script of a benchmark checks, times and prints, here with a GPU that takes 1.5 ms for everything.
+func TestMeasure(t *testing.T) {
+	s := benchmarkScript(t, "", "out.put([1, 2, 3]); other.view(torch.uint8).put([1, 2, 3])")
+	m, said, err := Measure(s.Interpreter, s.Script, "--repeat", "20")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Median != 1.5 || m.N != 20 || m.Method != "events" || len(m.Outputs) != 2 {
+		t.Errorf("it measured %+v", m)
+	}
+	for _, want := range []string{"k  grid 2x3", "repeated  out equal: ok", "repeated  other equal: ok", "time      1500.00 us median"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("it says not %q:\n%s", want, said)
+		}
+	}
+}
+
+// TestCompareOutputs: what only one of two sides writes differs, too.
+func TestCompareOutputs(t *testing.T) {
+	const both = "out.put([1, 2, 3]); other.view(torch.uint8).put([1, 2, 3])"
+	for _, test := range []struct{ a, b, want string }{
+		{both, both, "out true, other true"},
+		{both, "out.put([1, 2.5, 3])", "out true, other false"}, // 2 and 2.5 are neighbours in this type
+		{"pass", both, "out false, other false"},
+	} {
+		c, err := Compare(benchmarkScript(t, "A", test.a), benchmarkScript(t, "B", test.b), 1, func(string) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, check := range c.Against {
+			got = append(got, fmt.Sprint(check.Argument, " ", check.OK))
+		}
+		if strings.Join(got, ", ") != test.want {
+			t.Errorf("A %q, B %q: %v, want %s", test.a, test.b, got, test.want)
+		}
+	}
+}

@@ -123,6 +123,9 @@ func output(program string, args ...string) (string, error) {
 
 // runComparison runs the scripts of two sides in turns.
 func (f *reproduceFlags) runComparison(source string, selection reproduce.Selection, stdout, stderr io.Writer) error {
+	if isScript(source) && (selection.Line >= 0 || selection.Kernel != "" || selection.Hash != "" || selection.Launch > 0) {
+		return &exitError{code: 2, err: fmt.Errorf("%s is a script, of one launch: leave out --line, --kernel, --hash and --launch-id", source)}
+	}
 	a := &reproduce.Side{Name: "A", Interpreter: f.interpreter(f.options.Python)}
 	b := &reproduce.Side{Name: "B", Interpreter: f.interpreter(cmp.Or(f.python2, f.options.Python))}
 	launch, err := f.side(a, source, selection, nil, stderr)

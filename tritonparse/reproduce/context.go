@@ -86,11 +86,12 @@ func (w *work) planMembers() []jsontext.Member {
 		{Name: "compile", Value: append(compile, '}')},
 	}
 	work := w.built.Work(w.launch)
+	flops := float64(work.Flops)
 	if w.Flops > 0 {
-		work.Flops = int64(w.Flops)
+		flops = w.Flops
 	}
-	if work.Flops > 0 {
-		members = append(members, jsontext.Member{Name: "flops", Value: encode(work.Flops)},
+	if flops > 0 {
+		members = append(members, jsontext.Member{Name: "flops", Value: encode(flops)},
 			jsontext.Member{Name: "flops_width", Value: encode(widthOf(work.Dot.Type))})
 	}
 	if work.Bytes > 0 {

@@ -112,7 +112,7 @@ func (w *work) copyKernel(asked bool) error {
 		return fmt.Errorf("%s uses %s: neither the trace nor %s on this machine has what a script needs of that", w.source.name, strings.Join(s.Missing, ", "), w.built.Python.File)
 	}
 	if clash := w.clash(s); clash != "" {
-		return fmt.Errorf("%s uses something called %s, and so does the script around it", w.source.name, clash)
+		return fmt.Errorf("%s uses something called %s, and so does the script around it; --kernel-import default or override-ttir keeps them apart", w.source.name, clash)
 	}
 	if w.result.Why == "" {
 		w.result.Why = why
@@ -201,7 +201,10 @@ func aliases(modules map[string][]string) string {
 
 // clash is a name that both the script and what was copied into it bind.
 func (w *work) clash(s *surroundings) string {
-	script := strings.Join(w.utilities(), "\n")
+	script := strings.Join(w.utilities(), "\n") + "\n" + w.loader()
+	for _, name := range []string{"blobs", "descriptors", "tritonkernels"} { // which arguments need is not known yet
+		script += embedded("python/" + name + ".py")
+	}
 	if slices.Contains(Templates, w.Template) {
 		script += "\n" + embedded("templates/"+w.Template+".py")
 	}
@@ -321,7 +324,7 @@ func (w *work) overrideKernel() error {
 		switch {
 		case constant || p.constexpr:
 			p.name += ": tl.constexpr"
-		case p.annotation != "" && !strings.Contains(p.annotation, "ensor"):
+		case typeName.MatchString(p.annotation):
 			p.name += ": " + p.annotation
 		}
 		params = append(params, p.name)
@@ -340,6 +343,9 @@ func (w *work) overrideKernel() error {
 	w.kernel.code = b.String()
 	return nil
 }
+
+// typeName is an annotation that Triton takes as an argument's type, and that needs nothing of the original file.
+var typeName = regexp.MustCompile(`^(["'][*\w]+["']|tl\.[a-z]+\d\w*)$`)
 
 const overrideSetup = `def _ir_override(name, text):
     """Puts the IR into a file whose path tells its contents: Triton's cache goes by the path."""

@@ -1,9 +1,9 @@
 package reproduce
 
 import (
+	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -24,18 +24,19 @@ func quote(s string) string {
 		case unicode.IsPrint(r):
 			b.WriteRune(r)
 		case r < 0x10000:
-			b.WriteString(`\u` + hex(r, 4))
+			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
-			b.WriteString(`\U` + hex(r, 8))
+			fmt.Fprintf(&b, `\U%08x`, r)
 		}
 	}
 	b.WriteByte('"')
 	return b.String()
 }
 
-func hex(r rune, width int) string {
-	s := strconv.FormatInt(int64(r), 16)
-	return strings.Repeat("0", width-len(s)) + s
+// inQuotes is quote without its quotes, for texts that stand between either kind.
+func inQuotes(s string) string {
+	s = quote(s)
+	return strings.ReplaceAll(s[1:len(s)-1], "'", `\'`)
 }
 
 // pyLiteral writes a JSON value as Python does.

@@ -96,7 +96,7 @@ func Measure(in Interpreter, script string, flags ...string) (*Measurement, stri
 	}
 	m := &Measurement{}
 	// Python writes NaN and Infinity, which JSON has not.
-	text = []byte(strings.NewReplacer(": NaN", ": null", ": Infinity", ": 1e308").Replace(string(text)))
+	text = []byte(strings.NewReplacer(": NaN", ": null", ": Infinity", ": 1e308", ": -Infinity", ": -1e308").Replace(string(text)))
 	if err := json.Unmarshal(text, m); err != nil {
 		return nil, stdout.String(), fmt.Errorf("run %s: what it measured: %w", script, err)
 	}
@@ -180,7 +180,9 @@ func (c *Comparison) decide() {
 func (c *Comparison) Verdict() string {
 	n := min(len(c.A.Runs), len(c.B.Runs))
 	change := 100 * math.Abs(c.Ratio-1)
-	switch {
+	switch a, b := c.A.Runs[0].Method, c.B.Runs[0].Method; {
+	case a != b: // events that are not in a graph take in what the CPU does
+		return fmt.Sprintf("undecided: %s was timed by %s, %s by %s, which measure different things", c.A.Name, a, c.B.Name, b)
 	case n < 4:
 		return fmt.Sprintf("undecided: %d runs a side are too few for a test; --rounds 5 is enough", n)
 	case c.P > Alpha:

@@ -37,7 +37,8 @@ func (w *work) template() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the template: %w; the built-in ones are %s", err, strings.Join(Templates, ", "))
 	}
-	return string(text), nil
+	// A placeholder that takes its line with it ends where the line does.
+	return strings.TrimRight(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n") + "\n", nil
 }
 
 // Replacer gives texts for placeholders: those that GoProton does not know, and others in place of its own.
@@ -96,6 +97,9 @@ func (w *work) render() ([]byte, error) {
 		if !slices.Contains(names, m[1]) {
 			names = append(names, m[1])
 		}
+	}
+	if w.Embed && !slices.Contains(names, "CONTEXT_JSON_PLACEHOLDER") {
+		return nil, fmt.Errorf("template %s has no line # {{CONTEXT_JSON_PLACEHOLDER}}, where the launch would go; add it, or leave out --embed-context", w.Template)
 	}
 	if w.result.Import == ImportOverride && w.Embed && !slices.Contains(names, "COMPILATION_JSON_PLACEHOLDER") {
 		return nil, fmt.Errorf("template %s has no line # {{COMPILATION_JSON_PLACEHOLDER}}, where the recorded TTIR would go", w.Template)
@@ -179,7 +183,7 @@ func (w *work) texts() (map[string]string, error) {
 	}
 	texts := map[string]string{
 		"REPRODUCER_METADATA_PLACEHOLDER": w.metadata(),
-		"KERNEL_NAME_PLACEHOLDER":         pyInText(w.launch.Name),
+		"KERNEL_NAME_PLACEHOLDER":         inQuotes(w.launch.Name),
 		"JSON_FILE_NAME_PLACEHOLDER":      filepath.Base(w.result.Context),
 		"CONTEXT_JSON_PLACEHOLDER":        "",
 		"COMPILATION_JSON_PLACEHOLDER":    "",
@@ -239,13 +243,17 @@ func (w *work) metadata() string {
 	if w.Command != "" {
 		fmt.Fprintf(&b, " Again: %s", w.Command)
 	}
-	return pyInText(b.String())
+	return docText(b.String())
 }
 
-// pyInText makes a text fit between quotes of any kind.
-func pyInText(s string) string {
-	s = strings.ReplaceAll(s, `\`, `\\`)
-	return strings.ReplaceAll(s, `"`, `\"`)
+// docText makes a text of several lines fit between three quotes.
+func docText(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		line = quote(line)
+		lines[i] = line[1 : len(line)-1]
+	}
+	return strings.Join(lines, "\n")
 }
 
 // utilityFiles are those that this launch needs.

@@ -4,6 +4,8 @@
 package reproduce
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -257,5 +259,16 @@ func fileSafe(s string) string {
 	if strings.Trim(s, ".") == "" {
 		return "_" + s
 	}
+	if len(s) > longestName {
+		sum := sha256.Sum256([]byte(s))
+		end := "_" + hex.EncodeToString(sum[:8])
+		if kind := filepath.Ext(s); len(kind) < 16 { // Triton goes by it
+			end += kind
+		}
+		s = strings.ToValidUTF8(s[:longestName-len(end)], "") + end
+	}
 	return s
 }
+
+// longestName is what file systems take, without room for what is added to a name.
+const longestName = 200

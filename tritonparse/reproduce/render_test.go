@@ -1,0 +1,66 @@
+package reproduce
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// renderCase is a kernel whose name, as its repr gives it, fits into no file's name and no Python text as it stands.
+const renderCase = `
+-- kernel.py --
+@triton.jit(repr=name)
+def k(x):
+    pass
+-- compilation.json --
+{"payload": {"metadata": {"name": "it's \"k\"\n\u0000\\"}}}
+-- launch.json --
+{"name": "it's \"k\"\n\u0000\\", "grid": [1], "extracted_args": {"x": {"type": "int", "value": 3}}}
+`
+
+// TestTemplates: a template may come from Windows, end without a line's end, and use either kind of quotes.
+func TestTemplates(t *testing.T) {
+	python := findPython(t)
+	template := strings.Join([]string{
+		`'''{{REPRODUCER_METADATA_PLACEHOLDER}}'''`, `"""{{REPRODUCER_METADATA_PLACEHOLDER}}"""`, `# {{UTILITY_FUNCTIONS_PLACEHOLDER}}`,
+		`# {{KERNEL_IMPORT_PLACEHOLDER}}`, `print('{{KERNEL_NAME_PLACEHOLDER}}' == "{{KERNEL_NAME_PLACEHOLDER}}")`,
+		`# {{LAUNCH_KERNEL_BODY_PLACEHOLDER}}`, `# {{KERNEL_INVOCATION_PLACEHOLDER}}`,
+	}, "\r\n")
+	file := filepath.Join(t.TempDir(), "mine.py")
+	if err := os.WriteFile(file, []byte(template), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	c := newCase(t, txtar.Parse([]byte(renderCase+"-- flags --\ntemplate="+file+"\n")))
+	result, err := c.generate(t, python)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := runScript(t, python, result.Script, c.work); !strings.HasPrefix(out, "True\nlaunch k (1,)") {
+		t.Errorf("the script says\n%s", out)
+	}
+
+	c = newCase(t, txtar.Parse([]byte(renderCase+"-- flags --\nembed template="+file+"\n")))
+	if _, err := c.generate(t, python); err == nil || !strings.Contains(err.Error(), "no line # {{CONTEXT_JSON_PLACEHOLDER}}") {
+		t.Errorf("one file of a template that has no place for the launch: %v", err)
+	}
+}
+
+// TestFileSafe: any text gives the name of a file, and different ones different names.
+func TestFileSafe(t *testing.T) {
+	long := strings.Repeat("é", 300)
+	for _, name := range []string{"", ".", "..", "a/b", "\x00", long + ".ttir", long + "x.ttir"} {
+		safe := fileSafe(name)
+		if err := os.WriteFile(filepath.Join(t.TempDir(), safe), nil, 0o666); err != nil || filepath.Base(safe) != safe {
+			t.Errorf("%.20q: %q, %v", name, safe, err)
+		}
+		if strings.HasSuffix(name, ".ttir") && filepath.Ext(safe) != ".ttir" {
+			t.Errorf("%.20q lost its end: %q", name, safe)
+		}
+	}
+	if fileSafe(long+".ttir") == fileSafe(long+"x.ttir") {
+		t.Error("two names are one file")
+	}
+}

@@ -135,9 +135,6 @@ func (f *reproduceFlags) run(source string, stdout, stderr io.Writer) error {
 	if isScript(source) {
 		return &exitError{code: 2, err: fmt.Errorf("%s is a script: give a trace, or --compare OTHER", source)}
 	}
-	if f.runs && f.json && !f.benchmark {
-		return &exitError{code: 2, err: errors.New("--run shows what the script prints, which is no JSON: give --benchmark too, or leave out --json")}
-	}
 	trace, err := f.open(source, stderr)
 	if err != nil {
 		return err

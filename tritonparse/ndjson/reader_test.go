@@ -236,3 +236,27 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// TestOffsets: a damage is said to be where its record begins: also that of a record longer than any buffer, and that of a
+// record without an end in a member.
+func TestOffsets(t *testing.T) {
+	long := strings.Repeat("x", 600<<10)
+	plain := "{}\n" + long + "\n"
+	var packed bytes.Buffer
+	for _, text := range []string{"{}\n", "not a record"} {
+		z := gzip.NewWriter(&packed)
+		fmt.Fprint(z, text)
+		z.Close()
+	}
+	first := bytes.Index(packed.Bytes()[2:], gzipMagic) + 2
+	for _, test := range []struct {
+		file string
+		want int64
+	}{{plain, 3}, {packed.String(), int64(first)}} {
+		r := NewReader(strings.NewReader(test.file), int64(len(test.file)), "x")
+		err := Ordered(r, func(Record, []jsontext.Member) int { return 0 }, func(*int) error { return nil })
+		if damages, n := r.Damages(); err != nil || n != 1 || damages[0].Offset != test.want {
+			t.Errorf("%v, %v, want one at byte %d", damages, err, test.want)
+		}
+	}
+}

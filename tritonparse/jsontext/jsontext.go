@@ -45,14 +45,12 @@ func AppendMembers(members []Member, text []byte) ([]Member, error) {
 	if at == len(text) || text[at] != '{' {
 		return members, wrong(at, "not an object")
 	}
-	first := len(members)
+	seen := names{first: len(members)}
 	end, err := object(text, at, 0, value, func(name, value []byte, at int) {
 		n := Text(name)
-		for i := first; i < len(members); i++ {
-			if members[i].Name == n {
-				members[i].Value, members[i].At = value, at
-				return
-			}
+		if i := seen.find(members, n); i >= 0 {
+			members[i].Value, members[i].At = value, at
+			return
 		}
 		members = append(members, Member{n, value, at})
 	})
@@ -63,6 +61,37 @@ func AppendMembers(members []Member, text []byte) ([]Member, error) {
 		return members, wrong(end, "something after the object")
 	}
 	return members, nil
+}
+
+// names finds members by name: objects of a few, which most are, by looking at each; maps of thousands of source lines by a
+// table, or they would take the square of the time.
+type names struct {
+	first int // of the object's members
+	at    map[string]int
+}
+
+const fewMembers = 32
+
+func (n *names) find(members []Member, name string) int {
+	if len(members)-n.first < fewMembers {
+		for i := n.first; i < len(members); i++ {
+			if members[i].Name == name {
+				return i
+			}
+		}
+		return -1
+	}
+	if n.at == nil {
+		n.at = map[string]int{}
+		for i := n.first; i < len(members); i++ {
+			n.at[members[i].Name] = i
+		}
+	}
+	if i, ok := n.at[name]; ok {
+		return i
+	}
+	n.at[name] = len(members) // where it will be
+	return -1
 }
 
 // Span is where a value stands in a text.

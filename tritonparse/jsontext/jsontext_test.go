@@ -3,6 +3,8 @@ package jsontext
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -89,6 +91,30 @@ func TestEveryByteOfAString(t *testing.T) {
 					t.Fatalf("%q: %v", text, err)
 				}
 			}
+		}
+	}
+}
+
+// TestManyMembers: an object may have as many members as a kernel has lines, and of each name the last value counts.
+func TestManyMembers(t *testing.T) {
+	const n = 200_000
+	text := []byte("{")
+	for i := range n + n/2 {
+		text = fmt.Appendf(text, "%q:%d,", strconv.Itoa(i%n), i)
+	}
+	text[len(text)-1] = '}'
+	before := []Member{{Name: "7"}}
+	members, err := AppendMembers(before, text)
+	if err != nil || len(members) != n+1 {
+		t.Fatalf("%d members, %v", len(members), err)
+	}
+	for i, m := range members[1:] {
+		want := i
+		if i < n/2 {
+			want += n
+		}
+		if m.Name != strconv.Itoa(i) || string(m.Value) != strconv.Itoa(want) {
+			t.Fatalf("member %d is %s: %s", i, m.Name, m.Value)
 		}
 	}
 }

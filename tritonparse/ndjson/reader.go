@@ -56,6 +56,7 @@ type Reader struct {
 	piece   *piece
 	lines   *bufio.Reader
 	line    []byte // of the record being put together
+	begin   int64  // where that begins, as Record.Offset
 	skip    bool   // the rest of a line that is too long
 	number  int
 	index   int
@@ -162,7 +163,7 @@ func (r *Reader) Next() (Record, error) {
 		r.keep(part, offset)
 		switch {
 		case err == nil:
-			if rec, ok := r.finish(offset); ok {
+			if rec, ok := r.finish(); ok {
 				return rec, nil
 			}
 		case errors.Is(err, bufio.ErrBufferFull): // the line goes on
@@ -197,11 +198,14 @@ func (r *Reader) keep(part []byte, offset int64) {
 		r.line, r.skip = nil, true
 		return
 	}
+	if len(r.line) == 0 {
+		r.begin = offset
+	}
 	r.line = append(r.line, part...)
 }
 
 // finish ends the line that was put together.
-func (r *Reader) finish(offset int64) (Record, bool) {
+func (r *Reader) finish() (Record, bool) {
 	text := bytes.TrimSpace(r.line)
 	r.line = r.line[:0]
 	r.number++
@@ -213,7 +217,7 @@ func (r *Reader) finish(offset int64) (Record, bool) {
 	if len(text) == 0 {
 		return Record{}, false
 	}
-	rec := Record{Text: text, Line: r.number, Index: r.index, Offset: offset}
+	rec := Record{Text: text, Line: r.number, Index: r.index, Offset: r.begin}
 	r.index++
 	return rec, true
 }
@@ -223,7 +227,7 @@ func (r *Reader) lastLine() (Record, error) {
 	if len(r.line) == 0 && !r.skip {
 		return Record{}, io.EOF
 	}
-	if rec, ok := r.finish(r.size - int64(len(r.line))); ok {
+	if rec, ok := r.finish(); ok {
 		return rec, nil
 	}
 	return Record{}, io.EOF

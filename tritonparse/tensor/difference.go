@@ -183,7 +183,8 @@ func (c *comparison) at(i int64) *At {
 
 func (c *comparison) result() *Difference {
 	c.d.Elements = c.done
-	if c.finite > 0 { // JSON has no infinity, which sums of the greatest numbers are
+	c.d.MaxRelative = min(c.d.MaxRelative, math.MaxFloat64) // JSON has no infinity
+	if c.finite > 0 {                                       // nor for sums of the greatest numbers
 		c.d.MeanAbsolute = min(c.sum/float64(c.finite), math.MaxFloat64)
 		c.d.RMS = min(math.Sqrt(c.squares/float64(c.finite)), math.MaxFloat64)
 	}

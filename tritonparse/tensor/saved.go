@@ -162,6 +162,8 @@ func kind(value any) string {
 		return "a dictionary"
 	case []any:
 		return "several values"
+	case string, int64, bool, nil:
+		return fmt.Sprintf("%v", value)
 	}
-	return fmt.Sprintf("%v", value)
+	return "something else" // which may hold itself
 }

@@ -130,6 +130,33 @@ func TestDifferences(t *testing.T) {
 	golden(t, "differences.txt", b.String())
 }
 
+// TestExtremes: numbers of which one is the other's 1e310-fold differ by what JSON has a number for.
+func TestExtremes(t *testing.T) {
+	of := func(v float64) *Tensor {
+		return &Tensor{Dtype: "float64", Shape: []int64{1}, Stride: []int64{1}, size: 8, storage: bytes.NewReader(little.AppendUint64(nil, math.Float64bits(v)))}
+	}
+	d, err := Compare(of(1), of(1e-310), Tolerance{})
+	if err != nil || d.MaxRelative != math.MaxFloat64 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if _, err := json.Marshal(d); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCircle: a pickle of a dictionary that is in itself holds no tensor, which can be said.
+func TestCircle(t *testing.T) {
+	value, err := unpickle([]byte(circle))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := describe(value); err == nil || !strings.Contains(err.Error(), "not a tensor") {
+		t.Error(err)
+	}
+}
+
+const circle = "}q\x00X\x01\x00\x00\x00ah\x00sQ."
+
 func golden(t *testing.T, name, got string) {
 	path := filepath.Join("testdata", name)
 	if *update {
@@ -285,6 +312,7 @@ func FuzzDescribe(f *testing.F) {
 		}
 		f.Add(text)
 	}
+	f.Add([]byte(circle))
 	storage := bytes.NewReader(make([]byte, 4096))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		value, err := unpickle(text)

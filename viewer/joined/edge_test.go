@@ -9,8 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mattn/go-runewidth"
+
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/source"
 )
 
@@ -240,5 +243,29 @@ func TestFilesOfOneName(t *testing.T) {
 	}
 	if got := (ir{j}).Lines(k, "/a/ops.py", 3); len(got) != 1 || got[0].Number != "1" {
 		t.Errorf("line 3 of its own file: %+v", got)
+	}
+}
+
+// TestNarrowTable: names come first on narrow paper, since rows without one mean nothing; figures go, the least telling ones
+// first, and are named.
+func TestNarrowTable(t *testing.T) {
+	p, trace, samples := record(t, "matmul_kernel")
+	for width, want := range map[int][]string{
+		0:   {"launches  total ms  share  avg us  min us  max us   GB/s  TFLOP/s           roof  registers  shared  spec"},
+		120: {"launches  total ms  share  avg us   GB/s  TFLOP/s           roof  shared  spec", "M=4096 N=4096 K=1024 grid=64×64\n", "no room for min us"},
+		80:  {"launches  share  avg us           roof  specialisation, arguments\n", "M=4096 N=4096 K=1024 grid=64×64\n", "BLOCK_M=128 BLOCK_N=128"},
+		40:  {"avg us  specialisation, arguments\n"},
+	} {
+		text := printed(t, Options{Profile: p, Trace: trace, Samples: samples, Kernel: "matmul_kernel"}, source.Listing{Paper: viewer.Paper{Width: width}, Modules: &source.Modules{Env: noTools}})
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("at %d columns there is no %q:\n%s", width, w, text[:900])
+			}
+		}
+		for _, line := range strings.Split(text, "\n")[2:9] {
+			if n := runewidth.StringWidth(line); width >= 40 && n > width {
+				t.Errorf("a line of the table has %d columns of %d: %s", n, width, line)
+			}
+		}
 	}
 }

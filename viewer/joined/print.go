@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/term"
-	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/internal/grid"
 	"github.com/goproton/goproton/viewer/source"
@@ -43,12 +42,19 @@ var (
 
 func (j *Join) print(w io.Writer, l source.Listing, by way) (notes []string, err error) {
 	l.IR = j.IR()
+	var dropped []string
 	for i, k := range j.Kernels {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		if err := j.table(w, k, l.Paper); err != nil {
+		columns, err := j.table(w, k, l.Paper)
+		if err != nil {
 			return nil, err
+		}
+		for _, c := range columns {
+			if !slices.Contains(dropped, c) {
+				dropped = append(dropped, c)
+			}
 		}
 	}
 	j.AddSources(l.Files)
@@ -60,6 +66,9 @@ func (j *Join) print(w io.Writer, l source.Listing, by way) (notes []string, err
 	} else {
 		notes, err = j.bare(w, l, by)
 		j.others(w)
+	}
+	if len(dropped) > 0 {
+		notes = append(notes, "the table has no room for "+strings.Join(dropped, ", ")+"; a larger --width shows them")
 	}
 	return append(slices.Clone(j.Notes), notes...), err
 }
@@ -174,38 +183,21 @@ func (j *Join) unsampledCode(k *Kernel, s *Specialisation) *source.Samples {
 	return samples
 }
 
-// table prints how long the launches of a kernel took.
-func (j *Join) table(w io.Writer, k *Kernel, paper viewer.Paper) error {
-	bold := func(text string) string {
-		if paper.Color {
-			return "\x1b[1m" + text + grid.End
-		}
-		return text
+// table prints how long the launches of a kernel took, and returns the columns that the paper is too narrow for.
+func (j *Join) table(w io.Writer, k *Kernel, paper viewer.Paper) (dropped []string, err error) {
+	name := term.Printable(k.Name)
+	if paper.Color {
+		name = "\x1b[1m" + name + grid.End
 	}
-	fmt.Fprintf(w, "%s: %s\n\n", bold(term.Printable(k.Name)), j.summary(k))
-	t := newTable(j, k)
-	t.row(t.head())
-	for _, s := range k.Specialisations {
-		t.specialisation(s)
-		for i, g := range s.Groups {
-			if i == mostGroups && !paper.All && len(s.Groups) > mostGroups+1 {
-				t.rest(s.Groups[i:])
-				break
-			}
-			t.group(g)
-		}
-		t.untold(s.Untold(), s.Times.Count, "  ")
-	}
-	t.untold(k.Untold(), k.Times.Count, "")
+	fmt.Fprintf(w, "%s: %s\n\n", name, j.summary(k))
 	dots := ""
 	if paper.ASCII {
 		dots = "~"
 	}
-	return grid.Paper{Width: paper.Width, Dots: dots}.Write(w, t.lines)
+	t := newTable(j, k, paper.All)
+	err = grid.Paper{Width: paper.Width, Dots: dots}.Write(w, t.lines(paper.Width))
+	return t.dropped, err
 }
-
-// mostGroups of a specialisation are shown; --all shows all.
-const mostGroups = 10
 
 // summary says in a line what there is of a kernel.
 func (j *Join) summary(k *Kernel) string {
@@ -214,6 +206,9 @@ func (j *Join) summary(k *Kernel) string {
 		parts = append(parts, fmt.Sprintf("%d launches in %s", k.Times.Count, duration(float64(k.Times.Nanos))))
 		if j.Nanos > 0 {
 			parts[0] += fmt.Sprintf(", %s of the GPU time", percent(float64(k.Times.Nanos)/float64(j.Nanos)))
+			if j.options.Include != "" || j.options.Exclude != "" {
+				parts[0] += " that the filters leave"
+			}
 		}
 	} else if k.Traced > 0 {
 		parts = append(parts, fmt.Sprintf("%d launches in the trace", k.Traced))
@@ -239,154 +234,4 @@ func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 func duration(ns float64) string {
 	unit, scale := grid.TimeUnit(ns)
 	return grid.Fixed(ns/scale) + " " + unit
-}
-
-// table is the rows of a kernel.
-type table struct {
-	join   *Join
-	kernel *Kernel
-	lines  []grid.Line
-
-	unit                  string // of single launches
-	scale                 float64
-	totalUnit             string
-	totalScale            float64
-	timed, bytes, flops   bool
-	roof, registers, shrd bool
-}
-
-func newTable(j *Join, k *Kernel) *table {
-	t := &table{join: j, kernel: k}
-	t.unit, t.scale = grid.TimeUnit(k.Times.Average())
-	t.totalUnit, t.totalScale = grid.TimeUnit(float64(k.Times.Nanos))
-	for _, s := range k.Specialisations {
-		t.timed = t.timed || s.Times.Count > 0
-		t.registers, t.shrd = t.registers || s.Registers > 0, t.shrd || s.Shared >= 0
-		for _, g := range s.Groups {
-			t.bytes = t.bytes || g.Work.BytesPerSecond > 0
-			t.flops = t.flops || g.Work.FlopsPerSecond > 0
-			t.roof = t.roof || g.Work.Roof > 0
-		}
-	}
-	return t
-}
-
-func (t *table) row(cells []string, name string) {
-	t.lines = append(t.lines, grid.Line{Cells: grid.Plain(cells...), Name: name})
-}
-
-func (t *table) head() ([]string, string) {
-	cells := []string{"launches"}
-	if t.timed {
-		cells = append(cells, "total "+t.totalUnit, "share", "avg "+t.unit, "min "+t.unit, "max "+t.unit)
-	}
-	if t.bytes {
-		cells = append(cells, "GB/s")
-	}
-	if t.flops {
-		cells = append(cells, "TFLOP/s")
-	}
-	if t.roof {
-		cells = append(cells, "roof")
-	}
-	if t.registers {
-		cells = append(cells, "registers")
-	}
-	if t.shrd {
-		cells = append(cells, "shared")
-	}
-	return cells, "specialisation, arguments"
-}
-
-// times are the cells that every row has.
-func (t *table) times(of *profile.Durations, traced int) []string {
-	if of.Count == 0 {
-		cells := []string{fmt.Sprint(traced)}
-		if t.timed {
-			cells = append(cells, grid.Missing, grid.Missing, grid.Missing, grid.Missing, grid.Missing)
-		}
-		return cells
-	}
-	cells, share := []string{fmt.Sprint(of.Count)}, grid.Missing
-	if all := t.kernel.Times.Nanos; all > 0 {
-		share = percent(float64(of.Nanos) / float64(all))
-	}
-	bound := func(ns uint64) string {
-		if ns == 0 {
-			return grid.Missing
-		}
-		return grid.Fixed(float64(ns) / t.scale)
-	}
-	return append(cells, grid.Fixed(float64(of.Nanos)/t.totalScale), share, grid.Fixed(of.Average()/t.scale), bound(of.Least), bound(of.Most))
-}
-
-// work are the cells of what launches did.
-func (t *table) work(w Work) (cells []string) {
-	figure := func(shown bool, have bool, text string) {
-		switch {
-		case shown && have:
-			cells = append(cells, text)
-		case shown:
-			cells = append(cells, "")
-		}
-	}
-	figure(t.bytes, w.BytesPerSecond > 0, grid.Fixed(w.BytesPerSecond/1e9))
-	figure(t.flops, w.FlopsPerSecond > 0, grid.Fixed(w.FlopsPerSecond/1e12))
-	figure(t.roof, w.Roof > 0, percent(w.Roof)+" "+w.Bound)
-	return cells
-}
-
-func (t *table) specialisation(s *Specialisation) {
-	cells := append(t.times(&s.Times, s.Traced), t.work(Work{})...)
-	if t.registers {
-		cells = append(cells, known(s.Registers, s.Registers > 0))
-	}
-	if t.shrd {
-		cells = append(cells, known(s.Shared, s.Shared >= 0))
-	}
-	name := s.Label
-	if !strings.Contains(name, "#"+short(s.Hash)) && s.Hash != "" {
-		name += " #" + short(s.Hash)
-	}
-	if s.Compilation == nil && t.join.options.Trace != nil {
-		name += " (not in the trace)"
-	}
-	t.row(cells, term.Printable(name))
-}
-
-func known(n int, is bool) string {
-	if !is {
-		return grid.Missing
-	}
-	return fmt.Sprint(n)
-}
-
-func (t *table) group(g *Group) {
-	cells := append(t.times(&g.Times, g.Traced), t.work(g.Work)...)
-	name := g.Label
-	if len(g.Grid) > 0 && !strings.Contains(name, "grid=") {
-		name += " grid=" + gridText(g.Grid)
-	}
-	t.row(cells, "  "+term.Printable(strings.TrimSpace(name)))
-}
-
-// NotToldApart names launches that were measured and of which only the kernel is known.
-const NotToldApart = "not told apart: from before the trace, or without a number of their own"
-
-// untold is a row for what the rows before leave of a sum, unless that is all of it.
-func (t *table) untold(left profile.Durations, all uint64, indent string) {
-	if left.Count > 0 && left.Count < all {
-		t.row(t.times(&left, 0), indent+NotToldApart)
-	}
-}
-
-// rest sums up the kinds that are not shown.
-func (t *table) rest(groups []*Group) {
-	var sum profile.Durations
-	traced := 0
-	for _, g := range groups {
-		sum.Add(&g.Times)
-		traced += g.Traced
-	}
-	t.row(t.times(&sum, traced), fmt.Sprintf("  %d more kinds of launches; --all shows them", len(groups)))
 }

@@ -319,18 +319,20 @@ func (r *row) body(column int) string {
 	return pad(r.text, column) + "  " + r.after
 }
 
-// stallColumn says how many reasons each row has room for, and how wide they are: two, or fewer on narrow paper, where
-// the text comes first.
+// leastText is how much of the text a number of reasons must leave on narrow paper. The first reason is worth more than a
+// line's end, the second is not.
+var leastText = [...]int{1: 38, 2: 60}
+
+// stallColumn says how many reasons each row has room for, and how wide they are.
 func (p *printer) stallColumn(rows []row, others int) (most, width int) {
-	const leastText = 44
-	for most = 2; most > 0; most-- {
+	for most = len(leastText) - 1; most > 0; most-- {
 		width = len("stalls")
 		for i := range rows {
 			if rows[i].counts.Samples > 0 {
 				width = max(width, runewidth.StringWidth(p.mix(rows[i].counts, most)))
 			}
 		}
-		if p.Width <= 0 || p.Width-others-width >= leastText {
+		if p.Width <= 0 || p.Width-others-width >= leastText[most] {
 			return most, width
 		}
 	}

@@ -1,0 +1,235 @@
+package joined
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mattn/go-runewidth"
+
+	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer/internal/grid"
+)
+
+// table is how long the launches of a kernel took: a row for each specialisation, below it one for each kind of its launches.
+type table struct {
+	join   *Join
+	kernel *Kernel
+	rows   []row
+
+	dropped []string // columns that there was no room for
+}
+
+// row is one line of it.
+type row struct {
+	times    *profile.Durations
+	traced   int
+	work     *Work           // nil but for a kind of launches
+	compiled *Specialisation // nil but for a specialisation
+	name     string
+}
+
+// mostGroups of a specialisation are shown; --all shows all.
+const mostGroups = 10
+
+func newTable(j *Join, k *Kernel, all bool) *table {
+	t := &table{join: j, kernel: k}
+	for _, s := range k.Specialisations {
+		t.specialisation(s)
+		for i, g := range s.Groups {
+			if i == mostGroups && !all && len(s.Groups) > mostGroups+1 {
+				t.rest(s.Groups[i:])
+				break
+			}
+			t.group(g)
+		}
+		t.untold(s.Untold(), s.Times.Count, "  ")
+	}
+	t.untold(k.Untold(), k.Times.Count, "")
+	return t
+}
+
+func (t *table) specialisation(s *Specialisation) {
+	name := s.Label
+	if !strings.Contains(name, "#"+short(s.Hash)) && s.Hash != "" {
+		name += " #" + short(s.Hash)
+	}
+	if s.Compilation == nil && t.join.options.Trace != nil {
+		name += " (not in the trace)"
+	}
+	t.rows = append(t.rows, row{times: &s.Times, traced: s.Traced, compiled: s, name: name})
+}
+
+func (t *table) group(g *Group) {
+	name := g.Label
+	if len(g.Grid) > 0 && !strings.Contains(name, "grid=") {
+		name += " grid=" + gridText(g.Grid)
+	}
+	t.rows = append(t.rows, row{times: &g.Times, traced: g.Traced, work: &g.Work, name: "  " + strings.TrimSpace(name)})
+}
+
+// NotToldApart names launches that were measured and of which only the kernel is known.
+const NotToldApart = "not told apart: from before the trace, or without a number of their own"
+
+// untold is a row for what the rows before leave of a sum, unless that is all of it.
+func (t *table) untold(left profile.Durations, all uint64, indent string) {
+	if left.Count > 0 && left.Count < all {
+		t.rows = append(t.rows, row{times: &left, name: indent + NotToldApart})
+	}
+}
+
+// rest sums up the kinds that are not shown.
+func (t *table) rest(groups []*Group) {
+	sum, traced := &profile.Durations{}, 0
+	for _, g := range groups {
+		sum.Add(&g.Times)
+		traced += g.Traced
+	}
+	t.rows = append(t.rows, row{times: sum, traced: traced, name: fmt.Sprintf("  %d more kinds of launches; --all shows them", len(groups))})
+}
+
+// column is one of figures.
+type column struct {
+	head string
+	keep int                 // columns with a low one are the first to go where the paper is narrow
+	cell func(r *row) string // "" where it means nothing
+}
+
+// columns are those that a row has something for.
+func (t *table) columns() []column {
+	unit, scale := grid.TimeUnit(t.kernel.Times.Average())
+	totalUnit, totalScale := grid.TimeUnit(float64(t.kernel.Times.Nanos))
+	all := []column{
+		{"launches", 9, launches},
+		{"total " + totalUnit, 6, timed(func(d *profile.Durations) float64 { return float64(d.Nanos) / totalScale })},
+		{"share", 8, t.share},
+		{"avg " + unit, 9, timed(func(d *profile.Durations) float64 { return d.Average() / scale })},
+		{"min " + unit, 1, bound(func(d *profile.Durations) uint64 { return d.Least }, scale)},
+		{"max " + unit, 2, bound(func(d *profile.Durations) uint64 { return d.Most }, scale)},
+		{"GB/s", 5, worked(func(w *Work) float64 { return w.BytesPerSecond / 1e9 })},
+		{"TFLOP/s", 5, worked(func(w *Work) float64 { return w.FlopsPerSecond / 1e12 })},
+		{"roof", 7, roof},
+		{"registers", 3, compiled(func(s *Specialisation) (int, bool) { return s.Registers, s.Registers > 0 })},
+		{"shared", 4, compiled(func(s *Specialisation) (int, bool) { return s.Shared, s.Shared >= 0 })},
+	}
+	return slices.DeleteFunc(all, func(c column) bool {
+		return !slices.ContainsFunc(t.rows, func(r row) bool {
+			text := c.cell(&r)
+			return text != "" && text != grid.Missing
+		})
+	})
+}
+
+func launches(r *row) string {
+	if r.times.Count == 0 {
+		return fmt.Sprint(r.traced)
+	}
+	return fmt.Sprint(r.times.Count)
+}
+
+func (t *table) share(r *row) string {
+	if all := t.kernel.Times.Nanos; all > 0 && r.times.Count > 0 {
+		return percent(float64(r.times.Nanos) / float64(all))
+	}
+	return grid.Missing
+}
+
+func timed(figure func(*profile.Durations) float64) func(*row) string {
+	return func(r *row) string {
+		if r.times.Count == 0 {
+			return grid.Missing
+		}
+		return grid.Fixed(figure(r.times))
+	}
+}
+
+func bound(ns func(*profile.Durations) uint64, scale float64) func(*row) string {
+	return func(r *row) string {
+		if ns(r.times) == 0 {
+			return grid.Missing
+		}
+		return grid.Fixed(float64(ns(r.times)) / scale)
+	}
+}
+
+func worked(figure func(*Work) float64) func(*row) string {
+	return func(r *row) string {
+		if r.work == nil || figure(r.work) == 0 {
+			return ""
+		}
+		return grid.Fixed(figure(r.work))
+	}
+}
+
+func roof(r *row) string {
+	if r.work == nil || r.work.Roof == 0 {
+		return ""
+	}
+	return percent(r.work.Roof) + " " + r.work.Bound
+}
+
+func compiled(fact func(*Specialisation) (int, bool)) func(*row) string {
+	return func(r *row) string {
+		if r.compiled == nil {
+			return ""
+		}
+		n, known := fact(r.compiled)
+		if !known {
+			return grid.Missing
+		}
+		return fmt.Sprint(n)
+	}
+}
+
+// nameRoom is what names get before figures do: enough to tell specialisations apart.
+const nameRoom = 38
+
+// lines are the rows under their heads, with the columns that fit in a width; 0 has room for all.
+func (t *table) lines(width int) []grid.Line {
+	const heading = "specialisation, arguments"
+	names := len(heading)
+	for i := range t.rows {
+		names = max(names, runewidth.StringWidth(t.rows[i].name))
+	}
+	columns, all := t.columns(), t.columns()
+	for width > 0 && t.width(columns)+min(names, nameRoom) > width && len(columns) > 1 {
+		least := 0
+		for i := range columns {
+			if columns[i].keep < columns[least].keep {
+				least = i
+			}
+		}
+		columns = slices.Delete(columns, least, least+1)
+	}
+	for _, c := range all {
+		if !slices.ContainsFunc(columns, func(o column) bool { return o.head == c.head }) {
+			t.dropped = append(t.dropped, c.head)
+		}
+	}
+	head := grid.Line{Name: heading}
+	for _, c := range columns {
+		head.Cells = append(head.Cells, grid.Cell{Text: c.head})
+	}
+	lines := []grid.Line{head}
+	for i := range t.rows {
+		line := grid.Line{Name: term.Printable(t.rows[i].name)}
+		for _, c := range columns {
+			line.Cells = append(line.Cells, grid.Cell{Text: c.cell(&t.rows[i])})
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// width is what columns take, with the blanks behind them.
+func (t *table) width(columns []column) (sum int) {
+	for _, c := range columns {
+		widest := len(c.head)
+		for i := range t.rows {
+			widest = max(widest, len(c.cell(&t.rows[i])))
+		}
+		sum += widest + 2
+	}
+	return sum
+}

@@ -34,7 +34,7 @@ type reportFlags struct {
 	force  bool
 	open   bool
 	paths  []string
-	trace  string
+	traces []string
 }
 
 func newReportCommand() *cobra.Command {
@@ -48,7 +48,8 @@ there are also its launches by specialisation and arguments, and below lines of 
 needs nothing else and asks nothing of any network, so it can be mailed, attached to an issue, or kept beside the code.
 Press ? on the page for its keys. --svg writes one static picture instead, for documents.
 
-With two files the page compares them: FILE is before (A), OTHER is after (B).
+With two files the page compares them: FILE is before (A), OTHER is after (B). --trace is then given twice, for A's trace and
+for B's, and launches of the same arguments stand side by side.
 
 Without -o the page is written to the current folder, under the name of the profile with .html behind it. A
 file that is there already is replaced if it is such a page, and left alone otherwise unless --force is given.
@@ -57,6 +58,7 @@ FILE may be - for standard input, and -o - is standard output.`,
   proton report train.trace.json.gz -o train.html --open
   proton report before.hatchet after.hatchet -o change.html
   proton report --trace traces train.hatchet
+  proton report --trace traces.before --trace traces.after before.hatchet after.hatchet
   proton report --svg roofline matmul.hatchet -o roofline.svg`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
@@ -76,7 +78,7 @@ FILE may be - for standard input, and -o - is standard output.`,
 	flags.StringArrayVar(&f.rename, "rename", nil, "with two profiles: replace in the names of frames, `REGEXP=TEXT`; may be given again")
 	flags.StringVar(&f.svg, "svg", "", "write a static picture instead, `KIND`: "+strings.Join(pictures(), " or "))
 	flags.StringArrayVar(&f.paths, "source-path", nil, "for instruction samples: sources were moved, `OLD=NEW`; or a folder to search them in")
-	flags.StringVar(&f.trace, "trace", "", "`TRACE` of the same run, a folder or a file: launches by arguments, and what lines of the source became")
+	flags.StringArrayVar(&f.traces, "trace", nil, "`TRACE` of the same run, a folder or a file: launches by arguments, and what lines of the source became; with two profiles two, A's first")
 	flags.BoolVar(&f.force, "force", false, "replace a file that is no report")
 	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
 	return cmd
@@ -99,17 +101,13 @@ func (f *reportFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wri
 	if output == "" {
 		output = f.defaultName(files)
 	}
-	texts := f.texts(files[len(files)-1], sources[len(sources)-1].Profile)
-	if f.trace != "" {
-		if texts.Trace, err = openTrace(f.trace); err != nil {
-			return err
-		}
-		for _, note := range joined.OfTrace(texts.Trace, sources[len(sources)-1].Profile) {
-			fmt.Fprintf(stderr, "proton report: %s\n", note)
-		}
+	texts, err := f.allTexts(files, sources, stderr)
+	if err != nil {
+		return err
 	}
+	o := report.Options{Title: f.title, Version: version, Peaks: f.peaks, Rename: renames, Texts: texts[len(texts)-1], Old: texts[0]}
 	var page bytes.Buffer
-	if err := f.write(&page, sources, report.Options{Title: f.title, Version: version, Peaks: f.peaks, Rename: renames, Texts: texts, Old: f.texts(files[0], sources[0].Profile)}); err != nil {
+	if err := f.write(&page, sources, o); err != nil {
 		return fmt.Errorf("report on %s: %w", strings.Join(files, " and "), err)
 	}
 	if output == "-" {
@@ -126,6 +124,23 @@ func (f *reportFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wri
 	return nil
 }
 
+// allTexts is what there is beside each profile.
+func (f *reportFlags) allTexts(files []string, sources []report.Source, stderr io.Writer) (all []*report.Texts, err error) {
+	for i, file := range files {
+		texts := f.texts(file, sources[i].Profile)
+		if i < len(f.traces) {
+			if texts.Trace, err = openTrace(f.traces[i]); err != nil {
+				return nil, err
+			}
+			for _, note := range joined.OfTrace(texts.Trace, sources[i].Profile) {
+				fmt.Fprintf(stderr, "proton report: %s: %s\n", sources[i].Name, note)
+			}
+		}
+		all = append(all, texts)
+	}
+	return all, nil
+}
+
 // texts is what the Source tab shows beside samples.
 func (f *reportFlags) texts(file string, p *tree.Profile) *report.Texts {
 	sources := sourceFlags{paths: f.paths}
@@ -140,8 +155,11 @@ func (f *reportFlags) check(files []string) (renames []compare.Rename, err error
 	if f.svg != "" && report.Pictures[f.svg] == nil {
 		return nil, fmt.Errorf("there is no picture %q; use --svg %s", f.svg, strings.Join(pictures(), " or "))
 	}
-	if f.trace != "" && (f.svg != "" || len(files) > 1) {
-		return nil, errors.New("--trace: it adds launches and lines to the page of one profile; leave it out for a picture, or for a page that compares two")
+	switch n := len(f.traces); {
+	case n > 0 && f.svg != "":
+		return nil, errors.New("--trace: it adds launches and lines to a page; leave it out for a picture")
+	case n > 0 && n != len(files):
+		return nil, fmt.Errorf("%s, but --trace is given %s: give each profile's own, in their order", counted(len(files), "profile"), times(n))
 	}
 	if f.svg != "" && len(files) > 1 {
 		return nil, errors.New("--svg draws one profile; leave it out for a page that compares two")
@@ -150,6 +168,13 @@ func (f *reportFlags) check(files []string) (renames []compare.Rename, err error
 		return nil, fmt.Errorf("%s is the name of a picture; say which with --svg %s", f.output, strings.Join(pictures(), " or "))
 	}
 	return parseRenames(f.rename)
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // pictures names the static pictures.

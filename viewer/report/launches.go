@@ -18,8 +18,9 @@ type launchTab struct {
 
 type launchKernel struct {
 	Name string      `json:"name"`
-	Rows []launchRow `json:"rows"` // each specialisation, with its kinds of launches behind it
+	Rows []launchRow `json:"rows"` // each specialisation, with its kinds of launches behind it; where two are compared, kinds alone
 	times
+	Old *times `json:"old,omitempty"` // of A
 }
 
 // launchRow is a specialisation or a kind of launches.
@@ -28,6 +29,7 @@ type launchRow struct {
 	About string `json:"about,omitempty"`
 	Kind  bool   `json:"kind,omitempty"`
 	times
+	Old     *times  `json:"old,omitempty"`   // of A
 	Bytes   float64 `json:"bytes,omitempty"` // per second
 	Flops   float64 `json:"flops,omitempty"` // per second
 	Roof    float64 `json:"roof,omitempty"`  // share of it

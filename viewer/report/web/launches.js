@@ -11,9 +11,20 @@ class Launches {
   show() {}
 
   card(kernel) {
+    const {rows} = kernel, columns = state.report.diff ? this.comparedColumns(rows) : this.columns(kernel);
+    const head = make("tr", {}, make("th", {class: "wide", scope: "col", text: state.report.diff ? "Arguments" : "Compiled for, arguments"}), ...columns.map(([name]) => th(name)));
+    const body = make("tbody", {}, ...rows.map((r) => make("tr", {class: r.kind ? "kind-row" : "group-row"},
+      make("td", {class: "wide"}, make("span", {class: "name", text: r.name || "–"}), r.about ? make("span", {class: "about", title: r.about, text: r.about}) : null),
+      ...columns.map(([, text, tone]) => td(text(r), tone?.(r))))));
+    return make("section", {class: "card"},
+      make("header", {}, make("h2", {}, this.link(kernel.name)), make("span", {class: "muted", text: state.report.diff ? this.comparedSummary(kernel) : this.summary(kernel)})),
+      make("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": `Launches of ${kernel.name}`}, make("table", {class: "plain"}, make("thead", {}, head), body)));
+  }
+
+  columns(kernel) {
     const {rows} = kernel, timed = kernel.ns > 0;
     const has = (name) => rows.some((r) => r[name]);
-    const columns = [
+    return [
       ["launches", (r) => digits(r.count)],
       timed && ["time", (r) => this.time(r.ns)],
       timed && ["of the kernel", (r) => (r.ns ? percent(r.ns / kernel.ns) : "")],
@@ -24,13 +35,30 @@ class Launches {
       has("flops") && ["operations", (r) => this.rate(r, "flops", "flop/s")],
       has("roof") && ["roof", (r) => (r.roof ? `${percent(r.roof)} ${r.bound}` : "")],
     ].filter(Boolean);
-    const head = make("tr", {}, make("th", {class: "wide", scope: "col", text: "Compiled for, arguments"}), ...columns.map(([name]) => th(name)));
-    const body = make("tbody", {}, ...rows.map((r) => make("tr", {class: r.kind ? "kind-row" : "group-row"},
-      make("td", {class: "wide"}, make("span", {class: "name", text: r.name || "–"}), r.about ? make("span", {class: "about", title: r.about, text: r.about}) : null),
-      ...columns.map(([, text]) => td(text(r))))));
-    return make("section", {class: "card"},
-      make("header", {}, make("h2", {}, this.link(kernel.name)), make("span", {class: "muted", text: this.summary(kernel)})),
-      make("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": `Launches of ${kernel.name}`}, make("table", {class: "plain"}, make("thead", {}, head), body)));
+  }
+
+  /** comparedColumns are those of A and of B, and by how much a launch takes longer or shorter. */
+  comparedColumns(rows) {
+    const timed = rows.some((r) => r.ns || r.old.ns), count = (n) => (n ? digits(n) : "");
+    return [
+      ["launches A", (r) => count(r.old.count)],
+      ["launches B", (r) => count(r.count)],
+      timed && ["time A", (r) => this.time(r.old.ns)],
+      timed && ["time B", (r) => this.time(r.ns)],
+      timed && ["per launch A", (r) => this.time(r.old.avg)],
+      timed && ["per launch B", (r) => this.time(r.avg)],
+      timed && ["Δ per launch", (r) => this.change(r), (r) => (r.avg && r.old.avg ? (r.avg > r.old.avg ? "more" : "less") : "muted")],
+    ].filter(Boolean);
+  }
+
+  change(row) {
+    if (row.avg && row.old.avg) return percent(row.avg / row.old.avg - 1, true);
+    return !row.count ? "only in A" : !row.old.count ? "only in B" : "";
+  }
+
+  comparedSummary({count, ns, old}) {
+    const side = (n, time) => (time ? `${digits(n)} launches in ${quantity(time, "ns")}` : n ? `${digits(n)} launches in the trace` : "none");
+    return `${side(old.count, old.ns)} → ${side(count, ns)}`;
   }
 
   time(ns) {

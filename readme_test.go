@@ -1,12 +1,14 @@
 package goproton
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -115,4 +117,47 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestReadmeComparesAsMeasured holds README.md's table of ratios against docs/performance.md, which says how they were measured.
+func TestReadmeComparesAsMeasured(t *testing.T) {
+	page, err := os.ReadFile("docs/performance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	measured := tableRows(string(page))
+	shown := tableRows(readme(t))
+	for short, long := range map[string]string{
+		"floor": "floor", "torch.profiler, without either": "torch.profiler",
+		"scopes: goproton": "**goproton** shadow", "scopes: Triton 3.6's Proton": "triton.profiler shadow",
+		"Python paths and launch hook: goproton":            "**goproton** python+hook",
+		"Python paths and launch hook: Triton 3.6's Proton": "triton.profiler python+hook",
+	} {
+		if len(shown[short]) != 3 || len(measured[long]) < 3 {
+			t.Errorf("README.md's row %q is %q, docs/performance.md's row %q is %q", short, shown[short], long, measured[long])
+			continue
+		}
+		for i, cell := range shown[short] {
+			ratio, _, _ := strings.Cut(measured[long][i], " ")
+			f, err := strconv.ParseFloat(ratio, 64)
+			if rounded := fmt.Sprintf("%.2f", f+1e-9); err != nil || cell != rounded {
+				t.Errorf("README.md shows %s for %s, and %s was measured", cell, short, ratio)
+			}
+		}
+	}
+}
+
+// tableRows are the first rows of tables in a page by their first cell.
+func tableRows(page string) map[string][]string {
+	rows := map[string][]string{}
+	for line := range strings.Lines(page) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		if _, known := rows[cells[0]]; !known && len(cells) > 1 {
+			rows[cells[0]] = cells[1:]
+		}
+	}
+	return rows
 }

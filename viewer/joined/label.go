@@ -47,7 +47,10 @@ func labelSpecialisations(k *Kernel) {
 		seen[s.Label]++
 	}
 	for _, s := range k.Specialisations {
-		if seen[s.Label] > 1 || s.Label == "" { // compiled alike for other types of arguments
+		switch {
+		case s.Hash == "":
+			s.Label = "of an unknown compilation" // the launches do not say theirs
+		case seen[s.Label] > 1 || s.Label == "": // compiled alike for other types of arguments
 			s.Label = strings.TrimSpace(s.Label + " #" + s.Hash[:min(8, len(s.Hash))])
 		}
 	}

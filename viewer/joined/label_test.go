@@ -29,3 +29,12 @@ func TestCapturedLaunchesHaveNamesOfTheirOwn(t *testing.T) {
 		}
 	}
 }
+
+// Launches that do not say their compilation have a name all the same.
+func TestUnknownCompilation(t *testing.T) {
+	k := &Kernel{Specialisations: []*Specialisation{{Hash: "0123456789", Constexprs: []Setting{{"B", "1"}}}, {Hash: ""}}}
+	labelSpecialisations(k)
+	if got := k.Specialisations[1].Label; got != "of an unknown compilation" {
+		t.Errorf("it is called %q", got)
+	}
+}

@@ -31,7 +31,8 @@ type piece struct {
 }
 
 // Add tells the text of a part of a file, as it was compiled: its first line has that number. It counts where the file is
-// gone or has changed. Call it before Text.
+// gone or has changed. Of parts that contradict each other, since the file was changed between them, the first counts. Call it
+// before Text.
 func (f *Files) Add(recorded string, first int, text string) {
 	if f.known == nil {
 		f.known = map[string][]piece{}
@@ -54,13 +55,30 @@ func patched(t *Text, recorded string, known []piece) *Text {
 		return &Text{Path: t.Path, lines: t.lines}
 	}
 	t = &Text{Path: recorded}
+	told := map[int]string{}
 	for _, k := range known {
+		if contradicts(told, k) {
+			t.Edited = true
+			continue
+		}
 		if missing := k.first - 1 + len(k.lines) - len(t.lines); missing > 0 {
 			t.lines = append(t.lines, make([]string, missing)...)
 		}
 		copy(t.lines[k.first-1:], k.lines)
+		for i, line := range k.lines {
+			told[k.first+i] = line
+		}
 	}
 	return t
+}
+
+func contradicts(told map[int]string, k piece) bool {
+	for i, line := range k.lines {
+		if other, known := told[k.first+i]; known && other != line {
+			return true
+		}
+	}
+	return false
 }
 
 // NoFiles finds no texts.
@@ -70,6 +88,7 @@ func NoFiles() *Files { return &Files{none: true} }
 type Text struct {
 	Path    string // where it was found
 	Changed bool   // it is newer than the profile
+	Edited  bool   // it was changed between compilations: this is the text of the first that was told
 	Err     error  // why there is no text
 	lines   []string
 }

@@ -64,6 +64,8 @@ func (p *printer) found(file string, text *Text, lines []*Line) string {
 	case text.Err != nil:
 		p.note(fmt.Sprintf("no text of %s; if it was moved, say where: --source-path OLD=NEW", shown))
 		return shown + " (not found)"
+	case text.Edited:
+		p.note(fmt.Sprintf("%s was changed between compilations; its text is that of the compilation with most time", shown))
 	case text.Changed:
 		p.note(fmt.Sprintf("%s is newer than the profile: its lines may have moved since", term.Printable(text.Path)))
 	case lines[len(lines)-1].Number > text.Lines():

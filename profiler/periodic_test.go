@@ -12,16 +12,15 @@ import (
 	"github.com/goproton/goproton/internal/hotpath/drive"
 )
 
-// appears waits until a file is there.
-func appears(path string) bool {
-	for range 100 {
-		if _, err := os.Stat(path); err == nil {
-			return true
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	return false
+// there tells whether there is such a file.
+func there(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
+
+// aRound is one of the drainer's, in which everything is due that it does more rarely. Tests that stop the drainer know
+// when it is.
+func aRound(m *Manager) { (&drainer{m: m}).round() }
 
 func advance(t *testing.T, m *Manager, id int) {
 	t.Helper()
@@ -34,14 +33,14 @@ func advance(t *testing.T, m *Manager, id int) {
 func TestWaitsDoNotHoldUpAPhase(t *testing.T) {
 	m, _ := stage(t)
 	id := start(t, m, "p", StartOptions{Mode: "periodic_flushing", Data: "trace"})
+	m.stopDrainer()
 	drive.Work(1)
 	drive.Returned(1, 126)
 	advance(t, m, id)
-	if !appears(m.Name(id) + ".part_0.chrome_trace") {
+	aRound(m)
+	if !there(m.Name(id) + ".part_0.chrome_trace") {
 		t.Error("the phase is not written")
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if n := m.resolver.Waiting(); n != 0 {
 		t.Errorf("%d calls wait for an activity", n)
 	}
@@ -51,13 +50,13 @@ func TestWaitsDoNotHoldUpAPhase(t *testing.T) {
 func TestPatienceIsWithEachPhase(t *testing.T) {
 	m, _ := stage(t)
 	id := start(t, m, "p", StartOptions{Mode: "periodic_flushing"})
+	m.stopDrainer()
 	drive.Launch(1, 1) // fails
 	advance(t, m, id)
-	m.mu.Lock()
 	m.sessions[0].over[0] = time.Now().Add(-phasePatience)
-	m.mu.Unlock()
 	advance(t, m, id)
-	if !appears(m.Name(id) + ".part_0.hatchet") {
+	aRound(m)
+	if !there(m.Name(id) + ".part_0.hatchet") {
 		t.Error("the phase waits with the next one")
 	}
 }
@@ -66,19 +65,18 @@ func TestPatienceIsWithEachPhase(t *testing.T) {
 func TestCompletePhasesOfATraceAreClosed(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{Data: "trace"})
+	m.stopDrainer()
 	name := m.Name(id)
 	f.call(1, "first")
 	advance(t, m, id)
 	f.call(2, "second")
 	advance(t, m, id)
-	if !appears(name+".part_0.chrome_trace") || !appears(name+".part_1.chrome_trace") {
+	aRound(m)
+	if !there(name+".part_0.chrome_trace") || !there(name+".part_1.chrome_trace") {
 		t.Fatal("the phases are still open")
 	}
 	m.Flush()
-	m.mu.Lock()
-	open := len(m.sessions[0].traces)
-	m.mu.Unlock()
-	if open != 1 {
+	if open := len(m.sessions[0].traces); open != 1 {
 		t.Errorf("%d files are open", open)
 	}
 	if err := m.ClearPhase(id, 0, false); err != nil {

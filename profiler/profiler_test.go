@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/profile"
@@ -16,9 +18,12 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// fakeSource delivers the kernels that a test queues, one buffer per flush.
+// fakeSource delivers the kernels that a test queues, one buffer per flush. The drainer asks it on a thread of its own.
 type fakeSource struct {
-	queue   []record.Activity
+	mu    sync.Mutex // guards what is queued, here and in fakeSampler
+	queue []record.Activity
+	free  uint64 // when the GPU is
+
 	refuse  error
 	log     []string
 	dropped uint64
@@ -47,6 +52,8 @@ func (f *fakeSource) Call(function uint32) (string, bool) {
 func (f *fakeSource) ClockAhead() int64 { return f.ahead }
 func (f *fakeSource) Synchronize() bool { return !f.busy }
 func (f *fakeSource) Flush(bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if len(f.queue) > 0 {
 		drive.Buffer()
 	}
@@ -62,11 +69,22 @@ func (f *fakeSource) Detach() {
 func (f *fakeSource) Ready() bool        { return true }
 func (f *fakeSource) AttachLater() error { return nil }
 func (f *fakeSource) Decode(_ hotpath.Buffer, to func(*record.Activity)) {
-	for i := range f.queue {
-		to(&f.queue[i])
-	}
+	f.mu.Lock()
+	queue := f.queue
 	f.queue = nil
+	f.mu.Unlock()
+	for i := range queue {
+		to(&queue[i])
+	}
 }
+
+// ends queues what the GPU did.
+func (f *fakeSource) ends(activities ...record.Activity) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.queue = append(f.queue, activities...)
+}
+
 func (f *fakeSource) ModuleUnloaded()    {}
 func (f *fakeSource) DeviceType() string { return "CUDA" }
 func (f *fakeSource) Device(n uint32) profile.Device {
@@ -75,7 +93,7 @@ func (f *fakeSource) Device(n uint32) profile.Device {
 func (f *fakeSource) DeviceName(uint32) string { return "fake" }
 
 func (f *fakeSource) kernel(corr uint32, name string, nanos uint64) {
-	f.queue = append(f.queue, record.Activity{Correlation: corr, Name: name, Start: 1000, End: 1000 + nanos})
+	f.ends(record.Activity{Correlation: corr, Name: name, Start: 1000, End: 1000 + nanos})
 }
 
 // stage returns a manager over a fake source, pinned to this thread.
@@ -209,6 +227,7 @@ func TestDeactivatedSessionsSeeNothing(t *testing.T) {
 func TestGraphReplays(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{})
+	m.stopDrainer() // which frees graphs, too
 	drive.Capture(+1)
 	cap := drive.Enter("cap")
 	drive.Op("add_4096", 7)
@@ -227,7 +246,7 @@ func TestGraphReplays(t *testing.T) {
 	r := drive.Enter("replay")
 	for corr := uint32(10); corr < 13; corr++ {
 		drive.GraphLaunch(corr)
-		f.queue = append(f.queue,
+		f.ends(
 			record.Activity{Correlation: corr, Name: "add_kernel", Start: 1, End: 3, GraphID: 6, GraphNode: 60},
 			record.Activity{Correlation: corr, Name: "mul", Start: 1, End: 2, GraphID: 6, GraphNode: 61},
 			record.Activity{Correlation: corr, Name: "stranger", Start: 1, End: 2, GraphID: 6, GraphNode: 99})
@@ -416,7 +435,7 @@ func TestFirstCheckpointComesSoonAfterTheFirstLaunch(t *testing.T) {
 	f.kernel(1, "k", 5)
 	select {
 	case <-left:
-	case <-time.After(10 * time.Second):
+	case <-time.After(await.Patience):
 		t.Error("a program that is killed within the hour leaves nothing")
 	}
 }

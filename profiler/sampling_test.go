@@ -29,25 +29,48 @@ type fakeSampler struct {
 }
 
 func (f *fakeSampler) Samples(to func(*record.Sample)) {
-	for i := range f.samples {
-		to(&f.samples[i])
-	}
+	f.mu.Lock()
+	samples := f.samples
 	f.samples = nil
+	f.mu.Unlock()
+	for i := range samples {
+		to(&samples[i])
+	}
 }
 func (f *fakeSampler) Function(handle uint64) (record.Function, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	known, ok := f.functions[handle]
 	return known, ok
 }
 func (f *fakeSampler) Loaded(handle uint64, name string, image []byte) {
 	f.function(handle, record.HashImage(image), name)
-	f.images[record.HashImage(image)] = image
+	f.image(record.HashImage(image), image)
 }
-func (f *fakeSampler) Image(module uint64) []byte          { return f.images[module] }
+func (f *fakeSampler) Image(module uint64) []byte {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.images[module]
+}
 func (f *fakeSampler) SamplingFacts() record.SamplingFacts { return f.facts }
+
+// image adds a module.
+func (f *fakeSampler) image(module uint64, image []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.images[module] = image
+}
 
 // sample adds samples of an instruction: n that went on, and stalled that waited for memory, a third of them for nothing.
 func (f *fakeSampler) sample(of record.Function, offset uint64, n, stalled uint32) {
-	f.samples = append(f.samples, record.Sample{Module: of.Module, Index: of.Index, Function: of.Name, Offset: offset,
+	f.sampleOf(0, of, offset, n, stalled)
+}
+
+// sampleOf adds serialized samples, which name their launch.
+func (f *fakeSampler) sampleOf(corr uint32, of record.Function, offset uint64, n, stalled uint32) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.samples = append(f.samples, record.Sample{Correlation: corr, Module: of.Module, Index: of.Index, Function: of.Name, Offset: offset,
 		Stalls: []record.Stall{{Reason: 1, Samples: n}, {Reason: 0, Samples: stalled, NotIssued: stalled / 3}}})
 }
 
@@ -61,6 +84,8 @@ func samplingStage(t *testing.T) (*Manager, *fakeSampler) {
 }
 
 func (f *fakeSampler) function(handle, module uint64, name string) record.Function {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.functions[handle] = record.Function{Module: module, Index: uint32(handle), Name: name}
 	return f.functions[handle]
 }
@@ -194,7 +219,7 @@ func TestSamplesFollowOpsAndGraphs(t *testing.T) {
 	drive.Event(hotpath.NodeCloned, 6, 60, 50)
 	drive.Event(hotpath.NodeCloned, 6, 61, 51)
 	drive.GraphLaunch(10)
-	f.queue = append(f.queue,
+	f.ends(
 		record.Activity{Correlation: 10, Name: "add_kernel", Start: 1, End: 3, GraphID: 6, GraphNode: 60},
 		record.Activity{Correlation: 10, Name: "mul", Start: 1, End: 2, GraphID: 6, GraphNode: 61},
 		record.Activity{Correlation: 10, Name: "added by hand", Start: 1, End: 2, GraphID: 6, GraphNode: 99})
@@ -261,8 +286,7 @@ func TestSerializedSamplesAreExact(t *testing.T) {
 	}
 	gemm := f.function(3, 7, "gemm")
 	of := func(corr, n uint32) {
-		f.sample(gemm, 16, 0, n)
-		f.samples[len(f.samples)-1].Correlation = corr
+		f.sampleOf(corr, gemm, 16, 0, n)
 	}
 	f.launch("a", 1, 3, 100)
 	f.launch("b", 2, 3, 100)
@@ -295,21 +319,21 @@ func TestLinesOfARealBinary(t *testing.T) {
 	m, f := samplingStage(t)
 	id := startSampling(t, m, "p", "")
 	hash := record.HashImage(image)
-	f.images = map[uint64][]byte{hash: image, 5: []byte("no cubin")}
+	f.image(hash, image)
+	f.image(5, []byte("no cubin"))
 	kernel := &file.Functions[0]
 	for i := range file.Functions {
 		if file.Functions[i].Entry {
 			kernel = &file.Functions[i]
 		}
 	}
-	f.functions[1] = record.Function{Module: hash, Index: uint32(kernel.Index), Name: kernel.Name}
-	broken := f.function(2, 5, "broken")
-	f.launch("s", 1, 1, 10)
-	f.launch("s", 2, 2, 10)
+	sampled, broken := f.function(uint64(kernel.Index), hash, kernel.Name), f.function(1000, 5, "broken")
+	f.launch("s", 1, uint64(sampled.Index), 10)
+	f.launch("s", 2, uint64(broken.Index), 10)
 	f.sample(broken, 0, 0, 2)
 	n := uint32(0)
 	for offset := uint64(0); offset < kernel.Size; offset += cubin.InstructionSize {
-		f.sample(f.functions[1], offset, 0, 1)
+		f.sample(sampled, offset, 0, 1)
 		n++
 	}
 	got := m.outline(t, id, 0)
@@ -347,7 +371,7 @@ func sharedModule(t *testing.T, f *fakeSampler) (function func(handle uint64, na
 		t.Fatal(err)
 	}
 	hash := record.HashImage(image)
-	f.images = map[uint64][]byte{hash: image}
+	f.image(hash, image)
 	return func(handle uint64, name string) record.Function { return f.function(handle, hash, name) }
 }
 
@@ -412,8 +436,7 @@ func TestSerializedSamplesOfCalledFunctions(t *testing.T) {
 	f.launch("b", 2, 4, 100)
 	f.launch("c", 3, 4, 100)
 	for corr, n := range map[uint32]uint32{1: 9, 3: 4} {
-		f.sample(leaf, 1<<20, 0, n)
-		f.samples[len(f.samples)-1].Correlation = corr
+		f.sampleOf(corr, leaf, 1<<20, 0, n)
 	}
 	same(t, m.outline(t, id, 0), `ROOT
   a
@@ -447,13 +470,12 @@ func TestSerializedSamplesOfGraphsGoByFunction(t *testing.T) {
 	drive.Event(hotpath.NodeCloned, 6, 60, 50)
 	drive.Event(hotpath.NodeCloned, 6, 61, 51)
 	drive.GraphLaunch(10)
-	f.queue = append(f.queue,
+	f.ends(
 		record.Activity{Correlation: 10, Name: "add", Start: 1, End: 3, GraphID: 6, GraphNode: 60},
 		record.Activity{Correlation: 10, Name: "mul", Start: 1, End: 2, GraphID: 6, GraphNode: 61})
 	m.Collect()
 	for of, n := range map[record.Function]uint32{add: 4, mul: 5} {
-		f.sample(of, 0, 0, n)
-		f.samples[len(f.samples)-1].Correlation = 10
+		f.sampleOf(10, of, 0, 0, n)
 	}
 	same(t, m.outline(t, id, 0), `ROOT
   <captured_at>
@@ -479,7 +501,7 @@ func TestSamplesOfAnUnknownModule(t *testing.T) {
 func TestCubinsCanBeLeftOut(t *testing.T) {
 	m, f := samplingStage(t)
 	id := startSampling(t, m, "p", ":cubins=drop")
-	f.images = map[uint64][]byte{7: []byte("image")}
+	f.image(7, []byte("image"))
 	f.sample(f.function(3, 7, "gemm"), 0, 1, 0)
 	f.launch("s", 1, 3, 100)
 	name := m.Name(id)

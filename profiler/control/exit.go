@@ -3,6 +3,8 @@ package control
 import (
 	"fmt"
 	"time"
+
+	"github.com/goproton/goproton/internal/awake"
 )
 
 // AtExit writes what unfinished sessions have when the process ends. A GPU library that hangs must not hang the
@@ -51,6 +53,9 @@ func (s *Service) GaveUp() bool { return s.gaveUp }
 
 var errImpatient = fmt.Errorf("it takes too long")
 
+// receive is what a test replaces that knows when something hangs.
+var receive = awake.Receive[error]
+
 // within runs f for as long as there is patience. A panic in f is an error.
 func within(patience time.Duration, f func() error) error {
 	done := make(chan error, 1)
@@ -62,10 +67,8 @@ func within(patience time.Duration, f func() error) error {
 		}()
 		done <- f()
 	}()
-	select {
-	case err := <-done:
+	if err, ok := receive(done, patience); ok {
 		return err
-	case <-time.After(patience):
-		return errImpatient
 	}
+	return errImpatient
 }

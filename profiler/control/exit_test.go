@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler"
@@ -15,14 +16,36 @@ import (
 
 // hanging is a source that never comes back from one of its functions.
 type hanging struct {
-	in   string
-	ever chan struct{}
+	in    string
+	hangs chan struct{} // filled when it does: one for each wait of an exit that will not be answered
+	ever  chan struct{}
 }
 
 func (h *hanging) at(function string) {
-	if h.in == function {
-		<-h.ever
+	if h.in != function {
+		return
 	}
+	for range cap(h.hangs) {
+		select {
+		case h.hangs <- struct{}{}:
+		default: // it has hung before
+		}
+	}
+	<-h.ever
+}
+
+// untilItHangs has nobody wait for a source longer than until it hangs.
+func (h *hanging) untilItHangs(t *testing.T) {
+	before := receive
+	receive = func(from <-chan error, _ time.Duration) (error, bool) {
+		select {
+		case err := <-from:
+			return err, true
+		case <-h.hangs:
+			return nil, false
+		}
+	}
+	t.Cleanup(func() { receive = before })
 }
 
 func (h *hanging) Attach(bool) error          { return nil }
@@ -50,18 +73,19 @@ func (h *hanging) DeviceName(uint32) string                      { return "" }
 // Whatever the GPU library hangs in, the process ends, and with a profile: the drained one or, in Listen and
 // Detach, the one that was written before.
 func TestExitOfAProcessWhoseGPULibraryHangs(t *testing.T) {
-	const patience = 200 * time.Millisecond
-	for _, in := range []string{"nothing", "Synchronize", "Flush", "Listen", "Detach"} {
+	// In Listen the lock is held without which nothing can be written.
+	for in, unanswered := range map[string]int{"nothing": 0, "Synchronize": 1, "Flush": 1, "Listen": 2, "Detach": 1} {
 		t.Run(in, func(t *testing.T) {
-			h := &hanging{in: in, ever: make(chan struct{})}
+			h := &hanging{in: in, hangs: make(chan struct{}, unanswered), ever: make(chan struct{})}
+			h.untilItHangs(t)
 			profiler.Register("hanging", func(profiler.SourceOptions) profiler.Source { return h })
 			s := New()
 			name := filepath.Join(t.TempDir(), "p")
 			if _, err := s.Manager.Start(profiler.StartOptions{Name: name, Backend: "hanging"}); err != nil {
 				t.Fatal(err)
 			}
-			err := s.AtExit(false, patience)
-			again := s.AtExit(true, patience)
+			err := s.AtExit(false, time.Second)
+			again := s.AtExit(true, time.Second)
 			if hung := in != "nothing"; again != nil || hung != (err != nil && strings.Contains(err.Error(), "did not answer")) {
 				t.Errorf("at exit: %v, then %v", err, again)
 			}
@@ -84,11 +108,11 @@ func TestExitWithAProfileThatCannotBeWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err := s.AtExit(false, time.Minute)
+	err := s.AtExit(false, await.Patience)
 	if err == nil || !strings.Contains(err.Error(), "/dev/null/p.hatchet") {
 		t.Errorf("at exit: %v", err)
 	}
-	if again := s.AtExit(true, time.Minute); again != nil {
+	if again := s.AtExit(true, await.Patience); again != nil {
 		t.Errorf("it is said twice: %v", again)
 	}
 	if _, err := os.Stat(name + ".hatchet"); err != nil {

@@ -5,9 +5,10 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/goproton/goproton/internal/await"
 )
 
 // another runs one of the helpers below in a process of its own.
@@ -49,7 +50,7 @@ func TestALivingProcessThatLostItsLock(t *testing.T) {
 		t.Errorf("another process took it for dead: %s", out)
 	}
 	p.launch(t, 2)
-	if counts := l.End(time.Second); counts.Launches != 2 || len(records(t, folder)) != 2 {
+	if counts := l.End(await.Patience); counts.Launches != 2 || len(records(t, folder)) != 2 {
 		t.Errorf("%+v, %d records", counts, len(records(t, folder)))
 	}
 }
@@ -60,11 +61,7 @@ func TestProcessesThatAreGone(t *testing.T) {
 		t.Skip(err)
 	}
 	pid := command.Process.Pid
-	for deadline := time.Now().Add(time.Minute); started(pid) != 0; time.Sleep(time.Millisecond) { // a zombie from then on
-		if time.Now().After(deadline) {
-			t.Fatal("a process that ended is alive")
-		}
-	}
+	await.That(t, "a process ends", func() bool { return started(pid) == 0 }) // a zombie from then on
 	if err := command.Wait(); err != nil || started(pid) != 0 || started(os.Getpid()) == 0 {
 		t.Errorf("%v; that process %d, this one %d", err, started(pid), started(os.Getpid()))
 	}

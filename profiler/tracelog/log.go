@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/goproton/goproton/internal/awake"
 )
 
 // Log is the trace of this process. Launches come through the ring, everything else through its methods, which may be
@@ -251,10 +253,8 @@ var writePatience = 5 * time.Second
 func (l *Log) waitWritten() bool {
 	for {
 		before := atomic.LoadUint64(l.ring.word(atRead))
-		select {
-		case <-l.done:
+		if _, ok := awake.Receive(l.done, writePatience); ok {
 			return true
-		case <-time.After(writePatience):
 		}
 		if !l.finished() && atomic.LoadUint64(l.ring.word(atRead)) == before {
 			return false

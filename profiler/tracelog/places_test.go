@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/goproton/goproton/internal/await"
 )
 
 // Places that a trace cannot be written to, or not any more.
@@ -103,6 +105,7 @@ func TestAFileSystemThatDoesNotAnswer(t *testing.T) {
 	}
 	<-l.done
 	_ = reader.Close()
+	writePatience = before
 	if _, err := call("trace.begin", Options{Folder: t.TempDir(), Compression: "none"}); err != nil {
 		t.Errorf("another one, when it answers again: %v", err)
 	}
@@ -115,9 +118,7 @@ func TestAFileSystemThatDoesNotAnswer(t *testing.T) {
 func (p *producer) launchAndRemove(t *testing.T, folder string) {
 	t.Helper()
 	p.launch(t, 1)
-	for p.log.ring.last().Launches == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	p.written(t, 1)
 	if err := os.RemoveAll(folder); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func TestAFolderThatIsRemoved(t *testing.T) {
 		p.launchAndRemove(t, folder)
 		p.launch(t, 2)
 		p.launch(t, 3)
-		l.End(time.Second)
+		l.End(await.Patience)
 		if n := len(records(t, folder)); n != 2 {
 			t.Errorf("%s: %d launches, want the two that came afterwards", compression, n)
 		}
@@ -147,7 +148,7 @@ func TestAFolderThatIsRemovedAtTheEnd(t *testing.T) {
 	l, said := beginIn(t, Options{Folder: folder, Compression: "zstd"})
 	p := producer{log: l}
 	p.launchAndRemove(t, folder)
-	l.End(time.Second)
+	l.End(await.Patience)
 	if len(said.all) != 1 || !strings.Contains(said.all[0], "was removed or moved") {
 		t.Errorf("said %q", said.all)
 	}
@@ -166,7 +167,7 @@ func TestBinariesThatCannotBeStored(t *testing.T) {
 	for range 2 {
 		l.Event(fmt.Appendf(nil, `{"event_type":"compilation","files":[{"name":"k.cubin","path":%q}],"binary":"k.cubin"}`, cubin))
 	}
-	if counts := l.End(time.Second); counts.Compilations != 2 {
+	if counts := l.End(await.Patience); counts.Compilations != 2 {
 		t.Errorf("%+v", counts)
 	}
 	if len(said.all) != 1 || !strings.Contains(said.all[0], "store binaries in") || strings.Count(said.all[0], "cubins") != 1 {
@@ -212,7 +213,7 @@ func TestAPanicOfTheWriter(t *testing.T) {
 	for i := range int64(many) {
 		p.launch(t, i)
 	}
-	if counts := l.End(time.Second); counts.Launches != 0 || counts.Lost != many {
+	if counts := l.End(await.Patience); counts.Launches != 0 || counts.Lost != many {
 		t.Errorf("%+v", counts)
 	}
 }

@@ -171,14 +171,12 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
+// isExcuse says whether a text stands there instead of one that could not be had. Any backend's tool may have failed.
 func isExcuse(text string) bool {
-	for _, p := range []string{"<file too large", "<error", "<nvdisasm failed"} {
-		if strings.HasPrefix(text, p) {
-			return true
-		}
-	}
-	return false
+	return strings.HasPrefix(text, "<") && excuse.MatchString(text)
 }
+
+var excuse = regexp.MustCompile(`^<(?:file too large|error|[\w./+-]+ failed\b)`)
 
 // inductorFile names the output of a compilation that torch.compile asked for; "" for any other.
 func inductorFile(info []byte, compat bool) string {

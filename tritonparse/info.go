@@ -363,6 +363,9 @@ func (c condition) equal(v []byte) bool {
 	if bytes.Equal(text, c.value) {
 		return true
 	}
+	if !bytes.ContainsAny(text, ".eE") && !bytes.ContainsAny(c.value, ".eE") {
+		return false // whole numbers may differ by less than a float64 can tell
+	}
 	a, errA := strconv.ParseFloat(string(text), 64)
 	b, errB := strconv.ParseFloat(string(c.value), 64)
 	return errA == nil && errB == nil && a == b

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/tritonparse/jsontext"
 )
 
 func TestParseName(t *testing.T) {
@@ -95,6 +97,34 @@ func TestReadInfo(t *testing.T) {
 	for _, filter := range []string{"M", "=1", "a[x]=1", "a[1=2", ".b=1", "a=[1"} {
 		if _, err := ParseFilter(filter); err == nil {
 			t.Errorf("filter %q is taken", filter)
+		}
+	}
+}
+
+// TestFilterNumbers: 1 is 1.0, but whole numbers are not taken for their neighbours, which are one number as floats.
+func TestFilterNumbers(t *testing.T) {
+	members, err := jsontext.Members([]byte(`{"function":9007199254740993,"extracted_args":{"eps":{"type":"float","value":1e-05},"n":{"type":"int","value":16}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for filter, want := range map[string]bool{
+		"function=9007199254740993": true, "function=9007199254740992": false, "eps=0.00001": true, "n=16.0": true, "n=17": false, "n=-0": false,
+	} {
+		f, err := ParseFilter(filter)
+		if err != nil || f.Match(members) != want {
+			t.Errorf("%s: %v, %v", filter, !want, err)
+		}
+	}
+}
+
+// TestExcuses: what a backend's tool says when it failed is no text of a stage.
+func TestExcuses(t *testing.T) {
+	for text, want := range map[string]bool{
+		"<file too large: 11 bytes>": true, "<error reading cubin file: x>": true, "<nvdisasm failed: x>": true, "<llvm-objdump failed: x>": true,
+		"": false, "<": false, "<html>": false, "#loc = loc(unknown)": false,
+	} {
+		if isExcuse(text) != want {
+			t.Errorf("%q: %v", text, !want)
 		}
 	}
 }

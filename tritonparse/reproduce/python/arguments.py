@@ -197,10 +197,10 @@ def _argument(name, told, memory):
     found = function and _function(function[1] or function[2])
     if found:
         return found
-    if kind == "constexpr" and text in ("nan", "inf", "-inf"):
+    if text in ("nan", "inf", "-inf"):
         return float(text)
-    try:
-        return ast.literal_eval(text)
+    try:  # also of tuples of numpy's numbers, and of constexpr
+        return ast.literal_eval(re.sub(r"\bnp\.\w+\(([^()]*)\)|\bconstexpr\[([^][]*)\]", r"\1\2", text))
     except (ValueError, SyntaxError):
         raise TypeError(f"argument {name}: the trace has only the text {text!r} of this {kind}; "
                         f"put a value for it into args_dict[{name!r}] before the launch") from None

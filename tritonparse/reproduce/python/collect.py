@@ -44,28 +44,50 @@ class Module:
     def __init__(self, path, source):
         self.path, self.source = path, source
         self.lines = source.splitlines(keepends=True)
-        self.bound = {}
+        self.bound = {}  # name -> what binds it, as it is when the file has been executed
+        self.unsure = set()  # names whose binding depends on what is only known then
+        self.stars = []  # from … import *
         self.bind(ast.parse(source).body)
 
-    def bind(self, body):
+    def bind(self, body, around=None):
+        """Notes what statements bind; around is the if or try that they stand in."""
         for node in body:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-                self.bound[node.name] = node
+                self.bind_name(node.name, node, around)
             elif isinstance(node, (ast.Import, ast.ImportFrom)):
                 for alias in node.names:
-                    self.bound[alias.asname or alias.name.split(".")[0]] = (node, alias)
+                    if alias.name == "*":
+                        self.stars.append(node)
+                    self.bind_name(alias.asname or alias.name.split(".")[0], (node, alias), around)
             elif isinstance(node, ast.Assign):
                 for target in node.targets:
                     for name in ast.walk(target):
                         if isinstance(name, ast.Name):
-                            self.bound[name.id] = node
+                            self.bind_name(name.id, node, around)
             elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                self.bound[node.target.id] = node
+                if node.value is not None:
+                    self.bind_name(node.target.id, node, around)
+            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                self.unsure.add(node.target.id)
             else:
+                branches = isinstance(node, (ast.If, ast.Try, ast.For, ast.While))
                 for block in ("body", "orelse", "finalbody"):
-                    self.bind(getattr(node, block, ()) or ())
+                    self.bind(getattr(node, block, ()) or (), node if branches else around)
                 for handler in getattr(node, "handlers", ()):
-                    self.bind(handler.body)
+                    self.bind(handler.body, node)
+
+    def bind_name(self, name, node, around):
+        """The last binding holds, unless one of them may not be executed. Of imports that are tried the first is taken: one that
+        is not there says so."""
+        before = self.bound.get(name)
+        if before is not None and around is not None and dump(before) != dump(node):
+            if isinstance(around, ast.Try) and isinstance(before, tuple) and isinstance(node, tuple):
+                return
+            if not (isinstance(around, ast.Try) and isinstance(node, tuple)):
+                self.unsure.add(name)
+        elif around is None:
+            self.unsure.discard(name)
+        self.bound[name] = node
 
     def text(self, node):
         first = min([node.lineno] + [d.lineno for d in getattr(node, "decorator_list", ())])
@@ -75,6 +97,11 @@ class Module:
         except SyntaxError:  # a text over several lines keeps it from the margin
             return ast.unparse(node) + "\n"
         return text
+
+
+def dump(node):
+    """What a binding is, for comparison."""
+    return meaning_of(*node) if isinstance(node, tuple) else ast.dump(node)
 
 
 def names_of(node, decorators):
@@ -93,6 +120,10 @@ def names_of(node, decorators):
                 inside.add(each.id)
             elif isinstance(each, ast.arg):
                 inside.add(each.arg)
+            elif isinstance(each, (ast.FunctionDef, ast.ClassDef)) and each is not node:
+                inside.add(each.name)
+            elif isinstance(each, ast.alias) and each.name != "*":
+                inside.add(each.asname or each.name.split(".")[0])
             elif isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name):
                 attributes.setdefault(each.value.id, []).append(each.attr)
     outside = [n for n in dict.fromkeys(read) if n not in inside]
@@ -150,6 +181,12 @@ class Collector:
         """Emits what a name of a module means, under that name."""
         called = called or name
         node = module.bound.get(name)
+        if node is None:
+            for star in module.stars:
+                path = self.find(star.module or "", star.level, module.path)
+                inner = self.module(path) if path else None
+                if inner and name in inner.bound:
+                    return self.add(inner, name, attributes, called)
         meaning = (module.path, name)
         if isinstance(node, tuple) and not getattr(node[0], "level", 0):  # the same wherever it stands
             meaning = ("import", meaning_of(*node))
@@ -163,6 +200,9 @@ class Collector:
                 self.lack(module, name)
             return
         self.seen[called] = meaning
+        if name in module.unsure:
+            self.out["missing"].append(f"{called} (which of several it is, {os.path.basename(module.path)} decides when it is imported)")
+            return
         if isinstance(node, tuple):
             return self.add_import(module, *node, called, attributes)
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):

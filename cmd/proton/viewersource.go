@@ -144,8 +144,8 @@ func (f *sourceFlags) kernelOf(args []string) []string {
 func (f *sourceFlags) traceAlone() bool { return f.trace != "" && f.asked() }
 
 func exists(file string) bool {
-	_, err := os.Stat(file)
-	return file == "-" || err == nil
+	info, err := os.Stat(file)
+	return file == "-" || err == nil && !info.IsDir() // a kernel may be called as a folder is
 }
 
 // files finds sources where they were, beside the profile and in the current folder.

@@ -269,3 +269,15 @@ func TestNarrowTable(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordedListing: a trace with machine code as text has the operands also where there is no disassembler.
+func TestRecordedListing(t *testing.T) {
+	trace := open(t, "../../testdata/traces/softmax_sass/goproton")
+	if k := trace.Compilations()[0]; k.Cubin() == "" || k.Texts[sass] == "" {
+		t.Fatal("the sample has no binary or no listing")
+	}
+	text := printed(t, Options{Trace: trace}, source.Listing{Modules: &source.Modules{Env: noTools}, IRStages: []string{"sass"}})
+	if !strings.Contains(text, "sass 0000  LDC R1, c[0x0][0x28]") {
+		t.Errorf("instructions have no operands:\n%s", text[:min(len(text), 1500)])
+	}
+}

@@ -3,6 +3,7 @@ package joined
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -143,7 +144,7 @@ func (c *code) list(k *source.Kernel) *listing {
 		l.addStage(stage, m.compilation.Texts[stage], maps.Entries(stage), counts)
 	}
 	if module != nil {
-		l.addInstructions(k, c.text(module), module)
+		l.addInstructions(k, c.text(k, m.compilation, module), module)
 	}
 	l.nameBases()
 	return l
@@ -174,12 +175,18 @@ func (c *code) machineCode(k *source.Kernel, x *tritonparse.Compilation) *source
 	return nil
 }
 
-// text is a module's disassembly.
-func (c *code) text(module *source.Module) *source.Code {
-	if c.options.Modules == nil {
-		return &source.Code{}
+// text is a function's disassembly. Where nobody makes one now, that which was recorded with the trace stands in, and without it
+// the names of the operations.
+func (c *code) text(k *source.Kernel, x *tritonparse.Compilation, module *source.Module) *source.Code {
+	code, err := &source.Code{}, os.ErrNotExist
+	if c.options.Modules != nil {
+		code, err = c.options.Modules.Code(module)
 	}
-	code, _ := c.options.Modules.Code(module) //nolint:errcheck // then there are the names of the operations
+	if err != nil {
+		if recorded, _ := source.Recorded(x.Texts[sass], k.Function.Name); recorded != nil {
+			return recorded
+		}
+	}
 	return code
 }
 

@@ -25,3 +25,15 @@ func TestEditedFile(t *testing.T) {
 		t.Error("parts that agree are taken for two texts")
 	}
 }
+
+// The end of a reduction's body does not stand for the reduction.
+func TestTelling(t *testing.T) {
+	for line, want := range map[string]bool{
+		`%e_9 = "tt.reduce"(%x) <{axis = 0 : i32}> ({`: true, "tt.reduce.return %e_12 : f32": false, "tt.scan.return %1 : f32": false,
+		"%1 = tt.load %0 : tensor<4x!tt.ptr<f32>>": true, "@%p1 ld.global.b32 { %r5 }, [ %rd4 + 0 ];": true, "ret void": false,
+	} {
+		if got := Telling(line); got != want {
+			t.Errorf("%s: %t", line, got)
+		}
+	}
+}

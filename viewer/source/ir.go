@@ -113,9 +113,12 @@ func ofStage(lines []IRLine, stage string) (own []IRLine) {
 }
 
 // Telling says whether a line of IR does what lines of the source are written for.
-func Telling(text string) bool { return telling.MatchString(text) }
+func Telling(text string) bool {
+	return telling.MatchString(text) && !strings.Contains(text, ".return")
+}
 
-// telling are operations that lines are written for: memory, multiplications of matrices, reductions, loops.
+// telling are operations that lines are written for: memory, multiplications of matrices, reductions, loops. The end of a
+// reduction, tt.reduce.return, is none.
 var telling = regexp.MustCompile(`\b(?:tt\.(?:load|store|dot|reduce|scan|gather|histogram|atomic\w*|descriptor_\w+)|ttn?g\.(?:async\w+|local_load|warp_group_dot|tc_gen5\w*)|` +
 	`(?:ld|st|red|atom)\.(?:global|shared)|asm sideeffect|scf\.for|cp\.async|w?g?mma|tcgen05|LDG|LDGSTS|STG|ATOMG?|RED|UTMA\w+|HMMA|HGMMA|IMMA|DMMA|UTC\w*MMA)\b`)
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // Metrics that a tree has of the slices of a timeline, as a session has them that sums up at once.
@@ -23,19 +24,20 @@ const rootName = "ROOT"
 
 // Summarize makes the profile's tree from its timeline: at its call path, each kernel, copy and fill with its time and count
 // and with the distribution of its times, each scope with its metrics and the time it took on the CPU, and each wait.
-// Kinds that are known already stay. Launches are no frames: what they started is.
+// Kinds that are known already stay. Launches are no frames: what they started is. Kernels that say of which kind their launch
+// was are also summed up by it.
 //
 // Slices without a call path, as torch.profiler writes them, get one: a thread's slices from those around them, a
 // GPU's from the launch of the same ID or from the one an arrow comes from.
 func (p *Profile) Summarize() {
-	s := summary{p: p, lanes: map[int]*Lane{}, children: map[childKey]*Node{}}
+	s := summary{p: p, lanes: map[int]*Lane{}, children: map[childKey]*Node{}, kinds: map[LaunchKind]int{}, launches: map[launchesKey]int{}}
 	for i := range p.Timeline.Lanes {
 		s.lanes[p.Timeline.Lanes[i].ID] = &p.Timeline.Lanes[i]
 	}
 	if p.Kinds == nil {
 		p.Kinds = Kinds{}
 	}
-	p.Root = &Node{Name: rootName}
+	p.Root, p.Launches = &Node{Name: rootName}, nil
 	paths := newPlaces(p.Timeline, s.lanes)
 	for _, i := range byStart(p.Timeline.Slices) {
 		sl := &p.Timeline.Slices[i]
@@ -110,6 +112,14 @@ type summary struct {
 	p        *Profile
 	lanes    map[int]*Lane
 	children map[childKey]*Node
+	kinds    map[LaunchKind]int  // positions in the profile
+	launches map[launchesKey]int // and in the node
+}
+
+type launchesKey struct {
+	node   *Node
+	kind   int
+	device int
 }
 
 type childKey struct {
@@ -149,6 +159,9 @@ func (s *summary) add(sl *Slice, path []string) {
 			n.Times = &Sketch{}
 		}
 		n.Times.Add(uint64(max(sl.Duration, 0)))
+		if sl.Launch != nil {
+			s.launch(n, sl)
+		}
 	case SyncSlice:
 		n := s.node(path)
 		s.sum(n, syncTimeMetric, IntValue(sl.Duration), Inclusive)
@@ -163,6 +176,36 @@ func (s *summary) add(sl *Slice, path []string) {
 		}
 		s.metrics(n, sl.Metrics)
 	}
+}
+
+// launch adds a slice to those of its kind.
+func (s *summary) launch(n *Node, sl *Slice) {
+	kind, known := s.kinds[*sl.Launch]
+	if !known {
+		kind = len(s.p.Launches)
+		s.kinds[*sl.Launch] = kind
+		s.p.Launches = append(s.p.Launches, *sl.Launch)
+	}
+	device := 0
+	if l := s.lanes[sl.Lane]; l != nil {
+		device, _ = strconv.Atoi(l.Device) //nolint:errcheck // a device of another name is as good as the first
+	}
+	key := launchesKey{n, kind, device}
+	at, known := s.launches[key]
+	if !known {
+		at = len(n.Launches)
+		s.launches[key] = at
+		n.Launches = append(n.Launches, LaunchTimes{Kind: kind, Device: device, Durations: Durations{Times: &Sketch{}}})
+	}
+	nanos := uint64(max(sl.Duration, 0))
+	l := &n.Launches[at].Durations
+	if l.Count == 0 || nanos < l.Least {
+		l.Least = nanos
+	}
+	l.Most = max(l.Most, nanos)
+	l.Count++
+	l.Nanos += nanos
+	l.Times.Add(nanos)
 }
 
 func hasMetric(list []Metric, name string) bool {

@@ -143,3 +143,34 @@ func BenchmarkSummarize(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(p.Timeline.Slices)), "ns/slice")
 }
+
+// TestLaunchesOfATimeline: kernels that say of which kind their launch was are summed up by it, on each device.
+func TestLaunchesOfATimeline(t *testing.T) {
+	p := twoGPUs()
+	a, b := LaunchKind{ID: "a", Hash: "1", Kernel: "gemm"}, LaunchKind{ID: "b", Hash: "1", Kernel: "gemm"}
+	again := a // of another slice, in memory of its own
+	list := p.Timeline.Slices
+	list[0].Launch, list[1].Launch = &a, &b
+	for _, more := range []struct {
+		launch          *LaunchKind
+		lane            int
+		start, duration int64
+	}{{&again, 9, 500, 10}, {&a, 8, 600, 4}, {nil, 8, 700, 100}} {
+		list = append(list, Slice{Lane: more.lane, Kind: KernelSlice, Name: "gemm", Start: more.start, Duration: more.duration, Path: list[0].Path, Launch: more.launch})
+	}
+	p.Timeline.Slices = list
+	for range 2 { // what was summed up before does not count again
+		p.Summarize()
+	}
+	var got []string
+	p.Root.Walk(func(n *Node, _ int) bool {
+		for _, l := range n.Launches {
+			got = append(got, fmt.Sprintf("%s %s on %d: %d in %d ns, %d to %d, %d timed", n.Name, p.Launches[l.Kind].ID, l.Device, l.Count, l.Nanos, l.Least, l.Most, l.Times.Count))
+		}
+		return true
+	})
+	want := []string{"gemm b on 0: 1 in 10 ns, 10 to 10, 1 timed", "gemm a on 1: 2 in 40 ns, 10 to 30, 2 timed", "gemm a on 0: 1 in 4 ns, 4 to 4, 1 timed"}
+	if !slices.Equal(got, want) || len(p.Launches) != 2 {
+		t.Errorf("%q of %d kinds, want %q of 2", got, len(p.Launches), want)
+	}
+}

@@ -12,6 +12,24 @@ type LaunchKind struct {
 	Function uint64 // the CUfunction handle there
 }
 
+// LaunchKinds has one copy of each kind, for slices that share it.
+type LaunchKinds struct {
+	byKind map[LaunchKind]*LaunchKind
+}
+
+// Of is that copy.
+func (k *LaunchKinds) Of(kind LaunchKind) *LaunchKind {
+	known := k.byKind[kind]
+	if known == nil {
+		if k.byKind == nil {
+			k.byKind = map[LaunchKind]*LaunchKind{}
+		}
+		known = &kind
+		k.byKind[kind] = known
+	}
+	return known
+}
+
 // LaunchTimes sums the launches of one kind at one call path on one device. All of them are also in the node's metrics.
 type LaunchTimes struct {
 	Kind   int // position in Profile.Launches

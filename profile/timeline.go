@@ -47,6 +47,10 @@ type Slice struct {
 	Path     []string // call path from the root to this frame, both included; shared between slices, do not change
 	Metrics  []Metric // bytes of a copy, user metrics of a scope
 	ID       uint64   // what flows and other tools call it: a scope's id, a launch's correlation id; 0 for none
+
+	// Of a kernel whose launch was traced, what that has in common with others: ID and Hash. Shared between slices, do not
+	// change.
+	Launch *LaunchKind
 }
 
 // SliceKind says what a slice is.

@@ -41,7 +41,8 @@ class Run:
     """A program below `proton run --trace`."""
 
     def __init__(self, name, *arguments, flags=(), code=0, compression="none", trace=None):
-        self.trace, self.profile = trace or TMP / f"{name}-trace", TMP / f"{name}-profile"
+        self.trace = trace or TMP / f"{name}-trace"
+        self.profile = self.trace.with_name(self.trace.name.removesuffix("-trace") + "-profile")
         self.done = ended([PROTON, "run", "--python", sys.executable, "-n", self.profile, "--trace", self.trace,
                            "--trace-compression", compression, *flags, "--", *program(name, *arguments)], code)
         said = self.done.stderr.splitlines()
@@ -55,7 +56,8 @@ class Run:
 
     def viewed(self, *flags):
         """The viewer's answer, which joins profile and trace."""
-        return json.loads(ended([PROTON, "viewer", "--trace", self.trace, f"{self.profile}.hatchet", *flags]).stdout)
+        file = next(f for f in (f"{self.profile}.hatchet", f"{self.profile}.chrome_trace") if os.path.exists(f))
+        return json.loads(ended([PROTON, "viewer", "--trace", self.trace, file, *flags]).stdout)
 
 
 def records(folder, kind=None, kernel=None):
@@ -232,7 +234,23 @@ def a_full_disk():
 
 @check
 def replays_of_a_graph_by_kind():
-    run = Run("graph")
+    replays_by_kind(Run("graph"))
+
+
+@check
+def kinds_on_a_timeline():
+    run = Run("graph", flags=["-d", "trace"], trace=TMP / "timeline-trace")
+    replays_by_kind(run)
+    with open(f"{run.profile}.chrome_trace") as file:
+        kernels = [e for e in json.load(file)["traceEvents"] if e.get("cat") == "kernel"]
+    ours = [e for e in kernels if e["name"] in ("scale_kernel", "negate_kernel")]
+    told = {(e["name"], e["args"].get("launch"), e["args"].get("compile_hash")) for e in ours}
+    print(f"    {len(ours)} kernels of {len(kernels)}, of {len(told)} kinds")
+    hashes = {r["payload"]["metadata"]["hash"] for r in records(run.trace, "compilation")}
+    assert all(kind and hash in hashes for _, kind, hash in told), told
+
+
+def replays_by_kind(run):
     got = {}
     for kernel in "scale_kernel", "negate_kernel":
         (found,) = run.viewed("--source", kernel, "--json")["kernels"]

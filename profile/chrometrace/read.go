@@ -56,15 +56,16 @@ type reader struct {
 	devices []profile.Device
 	kinds   profile.Kinds
 
-	ours    bool // the file says that we wrote it
-	events  bool // there was a list of events
-	lanes   laneReader
-	paths   pathTable
-	flows   flowTable
-	e       event // the one that is being read
-	base    int64 // of the document, in ns
-	slices0 int   // first slice and flow of the document
-	flows0  int
+	ours     bool // the file says that we wrote it
+	events   bool // there was a list of events
+	lanes    laneReader
+	paths    pathTable
+	flows    flowTable
+	launches profile.LaunchKinds
+	e        event // the one that is being read
+	base     int64 // of the document, in ns
+	slices0  int   // first slice and flow of the document
+	flows0   int
 }
 
 func newReader(r io.Reader) *reader {

@@ -21,6 +21,7 @@ type event struct {
 	path        []string
 	pathID      int32  // of the call path in the table
 	callID      uint64 // scope_id or correlation
+	launch      profile.LaunchKind
 	metrics     []profile.Metric
 	bytes       int64
 	hasBytes    bool
@@ -104,6 +105,10 @@ func (d *reader) argKey(key []byte) func(*reader) {
 		return (*reader).callStack
 	case "scope_id", "correlation":
 		return func(d *reader) { d.e.callID = d.whole() }
+	case "launch":
+		return func(d *reader) { d.e.launch.ID = d.text() }
+	case "compile_hash":
+		return func(d *reader) { d.e.launch.Hash = d.text() }
 	case "bytes":
 		return func(d *reader) { d.e.bytes, d.e.hasBytes = int64(d.whole()), true }
 	case "metrics":

@@ -49,6 +49,10 @@ func (d *reader) slice(duration int64) {
 		s.Metrics = append(s.Metrics, profile.Metric{Name: bytesMetric, Value: profile.IntValue(e.bytes)})
 	}
 	s.Metrics = append(s.Metrics, e.metrics...)
+	if s.Kind == profile.KernelSlice && e.launch.ID != "" {
+		e.launch.Kernel = e.name
+		s.Launch = d.launches.Of(e.launch)
+	}
 	switch s.Kind {
 	case profile.KernelSlice, profile.CopySlice, profile.FillSlice, profile.GraphSlice:
 		l.gpu = true

@@ -228,7 +228,7 @@ func (t *Writer) since(start, duration int64) (uint64, uint64) {
 }
 
 func (t *Writer) args(s *profile.Slice, kind profile.SliceKind, duration uint64) {
-	if len(s.Path) == 0 && s.ID == 0 && len(s.Metrics) == 0 {
+	if len(s.Path) == 0 && s.ID == 0 && s.Launch == nil && len(s.Metrics) == 0 {
 		return
 	}
 	t.buf = append(t.buf, `,"args":{`...)
@@ -248,6 +248,11 @@ func (t *Writer) args(s *profile.Slice, kind profile.SliceKind, duration uint64)
 		}
 		t.buf = append(t.buf, key...)
 		t.buf = append(strconv.AppendUint(t.buf, s.ID, 10), ',')
+	}
+	if s.Launch != nil && kind == profile.KernelSlice {
+		t.buf = append(t.buf, `"launch":`...)
+		t.buf = append(appendString(t.buf, s.Launch.ID), `,"compile_hash":`...)
+		t.buf = append(appendString(t.buf, s.Launch.Hash), ',')
 	}
 	metrics := s.Metrics
 	if kind == profile.CopySlice || kind == profile.FillSlice {

@@ -84,12 +84,12 @@ var all = []*Format{
 	},
 	{
 		Name: "chrome_trace", Suffixes: []string{".chrome_trace"}, About: "timeline as JSON, for Perfetto and chrome://tracing",
-		Holds: Floats | Text | Vectors | Kinds | Devices | Info | Times | Timeline,
+		Holds: Floats | Text | Vectors | Kinds | Devices | Info | Times | Timeline | Launches,
 		Sniff: chrometrace.Sniff, Read: chrometrace.Read, Write: chrometrace.Write, Loses: chrometrace.Loses,
 	},
 	{
 		Name: "perfetto", Suffixes: []string{".perfetto", ".pftrace", ".perfetto-trace"}, About: "timeline as Perfetto's own trace, smaller and typed",
-		Holds: Floats | Text | Vectors | Kinds | Devices | Info | Times | Timeline,
+		Holds: Floats | Text | Vectors | Kinds | Devices | Info | Times | Timeline | Launches,
 		Sniff: perfetto.Sniff, Read: perfetto.Read, Write: perfetto.Write, Loses: perfetto.Loses,
 	},
 }

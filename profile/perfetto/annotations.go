@@ -64,6 +64,10 @@ func (t *writer) annotations(s *profile.Slice, kind profile.SliceKind) {
 		t.uint(annotationUint, s.ID)
 		t.end(id)
 	}
+	if s.Launch != nil && kind == profile.KernelSlice {
+		t.annotatedText(keyLaunch, s.Launch.ID)
+		t.annotatedText(keyHash, s.Launch.Hash)
+	}
 	metrics := s.Metrics
 	if (kind == profile.CopySlice || kind == profile.FillSlice) && len(metrics) > 0 && metrics[0].Name == keyBytes && metrics[0].Value.Type() == profile.Int {
 		t.amount(metrics[0].Value, s.Duration)
@@ -86,6 +90,12 @@ func (t *writer) annotation(key string) int {
 	start := t.begin(eventAnnotations)
 	t.uint(annotationNameIID, t.keys.of(key))
 	return start
+}
+
+func (t *writer) annotatedText(key, text string) {
+	start := t.annotation(key)
+	t.uint(annotationStringIID, t.texts.of(text))
+	t.end(start)
 }
 
 // amount writes the bytes that were copied or set, and how fast.

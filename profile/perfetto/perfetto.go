@@ -121,6 +121,8 @@ const (
 	keyCallStack   = "call_stack"
 	keyScope       = "scope_id"
 	keyCorrelation = "correlation"
+	keyLaunch      = "launch"
+	keyHash        = "compile_hash"
 	keyBytes       = "bytes"
 	keyRate        = "GB/s"
 	keyMetrics     = "metrics"

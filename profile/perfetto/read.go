@@ -56,6 +56,7 @@ type reader struct {
 	flows     []flowPoint
 	e         event
 	clocks    clockTable
+	launches  profile.LaunchKinds
 }
 
 func newReader(r io.Reader) *reader {

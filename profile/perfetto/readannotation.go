@@ -33,12 +33,25 @@ func (d *reader) annotation(state *sequenceState, e *event, message []byte) erro
 			}
 			return nil
 		})
+	case keyLaunch:
+		e.launch.ID, err = d.annotatedText(state, message)
+	case keyHash:
+		e.launch.Hash, err = d.annotatedText(state, message)
 	case keyBytes:
 		e.bytes, e.hasBytes, err = d.value(state, message)
 	case keyMetrics:
 		err = d.metrics(state, e, message)
 	}
 	return err
+}
+
+// annotatedText reads the value of an annotation that is a text; "" for another.
+func (d *reader) annotatedText(state *sequenceState, message []byte) (string, error) {
+	v, _, err := d.value(state, message)
+	if v.Type() != profile.String {
+		return "", err
+	}
+	return v.Str(), err
 }
 
 // callStack reads a call path. Equal ones are the same bytes as long as their frames have the same numbers.

@@ -16,6 +16,7 @@ type event struct {
 
 	path     []string
 	id       uint64
+	launch   profile.LaunchKind
 	metrics  []profile.Metric
 	bytes    profile.Value
 	hasBytes bool
@@ -77,6 +78,10 @@ func (d *reader) begin(e *event, at int64) {
 		tr.gpu = true
 	case profile.KernelSlice, profile.GraphSlice:
 		tr.gpu = true
+		if s.Kind == profile.KernelSlice && e.launch.ID != "" {
+			e.launch.Kernel = e.name
+			s.Launch = d.launches.Of(e.launch)
+		}
 	}
 	s.Metrics = append(s.Metrics, e.metrics...)
 	tr.open = append(tr.open, len(d.t.Slices))

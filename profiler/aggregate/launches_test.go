@@ -102,3 +102,41 @@ func TestKindsDoNotApportionSamples(t *testing.T) {
 		t.Errorf("%d kinds of launches, want 3", n)
 	}
 }
+
+// A timeline says of each kernel of which kind its launch was, as a tree sums them up by it: replays are of the captured
+// launch's, and what nobody registered is of none.
+func TestTimelineTellsKinds(t *testing.T) {
+	if err := hotpath.Init(); err != nil {
+		t.Fatal(err)
+	}
+	var out profile.Timeline
+	sets := NewSets()
+	agg := New(sets)
+	set := sets.Launch([]*Tree{sets.NewTree(TreeOptions{Timeline: NewTimeline(&out, func(uint32) (string, bool) { return "launch", false })})})
+	small, large := kind(t, "small"), kind(t, "large")
+	replay := launched(set, 5)
+	replay.Graph, replay.Captured, replay.Tag = true, &callpath.Captured{Tag: large}, large
+	for i, at := range []*callpath.Answer{tagged(set, 1, large), tagged(set, 2, small), tagged(set, 3, large), launched(set, 4), replay, tagged(set, 6, hotpath.Others)} {
+		k := kernel("matmul", 0, 9)
+		k.Start, k.End = k.Start+uint64(100*i), k.End+uint64(100*i)
+		agg.Add(k, at)
+	}
+	var got []string
+	for _, s := range out.Slices {
+		if s.Kind == profile.ScopeSlice {
+			continue
+		}
+		text := s.Name
+		if s.Launch != nil {
+			text += " " + s.Launch.ID + " " + s.Launch.Hash
+		}
+		got = append(got, text)
+	}
+	want := "matmul large ab, matmul small ab, matmul large ab, matmul, matmul large ab, matmul"
+	if text := strings.Join(got, ", "); text != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+	if len(out.Slices) > 2 && out.Slices[0].Launch != out.Slices[2].Launch {
+		t.Error("a kind is kept more than once")
+	}
+}

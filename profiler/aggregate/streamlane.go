@@ -8,6 +8,7 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/callpath"
+	"github.com/goproton/goproton/profiler/launchkinds"
 	"github.com/goproton/goproton/profiler/record"
 )
 
@@ -51,12 +52,27 @@ func (t *Timeline) activity(k *record.Activity, at *callpath.Answer, n *node) {
 	}
 	t.slice = profile.Slice{
 		Lane: s.id, Kind: sliceKinds[k.Kind], Name: n.name, Start: int64(k.Start), Duration: int64(k.Duration()),
-		Path: n.names(), Metrics: metricsOf(k, at), ID: uint64(k.Correlation),
+		Path: n.names(), Metrics: metricsOf(k, at), ID: uint64(k.Correlation), Launch: t.kind(tagOf(k, at)),
 	}
 	t.write(&t.slice)
 	if first && at.Called != 0 {
 		t.arrow(s, k, at)
 	}
+}
+
+// kind is what a tag stands for; nil if nobody registered it.
+func (t *Timeline) kind(tag uint16) *profile.LaunchKind {
+	if tag == 0 {
+		return nil
+	}
+	known, found := t.kinds[tag]
+	if !found {
+		if kind := launchkinds.Of(tag); kind.ID != "" {
+			known = &kind
+		}
+		t.kinds[tag] = known
+	}
+	return known
 }
 
 func metricsOf(k *record.Activity, at *callpath.Answer) (list []profile.Metric) {

@@ -26,13 +26,14 @@ type Timeline struct {
 	slices      uint64 // written so far, and scopes and arrows among them
 	scopes      uint64
 	flows       uint64
-	slice       profile.Slice  // reused: a writer does not keep it
-	nodes       []hotpath.Node // the arena as far as it was filled when last looked at; asking is a call into C
+	slice       profile.Slice                  // reused: a writer does not keep it
+	nodes       []hotpath.Node                 // the arena as far as it was filled when last looked at; asking is a call into C
+	kinds       map[uint16]*profile.LaunchKind // of launches, by tag; nil for what nobody can name
 }
 
 // NewTimeline returns a timeline that streams to a writer.
 func NewTimeline(out profile.TraceWriter, call Call) *Timeline {
-	return &Timeline{out: out, call: call, threads: map[uintptr]*threadLane{}, streams: map[streamKey]*streamLane{}}
+	return &Timeline{out: out, call: call, threads: map[uintptr]*threadLane{}, streams: map[streamKey]*streamLane{}, kinds: map[uint16]*profile.LaunchKind{}}
 }
 
 // Slices returns how many slices there were.

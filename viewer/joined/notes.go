@@ -16,8 +16,8 @@ import (
 // howTo records everything that a join needs.
 const howTo = "proton run --trace DIR -m pcsampling PROGRAM"
 
-// timelineAlone is what a timeline cannot tell, also one that was recorded with the trace.
-const timelineAlone = "a timeline knows launches by the kernel's name only, not by their arguments; record the run as a tree, with its trace: proton run --trace DIR PROGRAM"
+// timelineAlone is what a timeline cannot tell that was recorded without its trace.
+const timelineAlone = "the timeline knows launches by the kernel's name only, not by their arguments; record both in one run: proton run -d trace --trace DIR PROGRAM"
 
 // notes says in a line each what is missing, and how to get it.
 func (b *builder) notes() {

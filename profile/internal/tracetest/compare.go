@@ -120,6 +120,10 @@ func (e Expect) arguments(t *profile.Timeline) (list []string) {
 		} else if s.ID != 0 {
 			add("correlation", int64(s.ID))
 		}
+		if s.Launch != nil {
+			add("launch", s.Launch.ID)
+			add("compile_hash", s.Launch.Hash)
+		}
 		for _, m := range s.Metrics {
 			f, number := m.Value.Float()
 			switch {

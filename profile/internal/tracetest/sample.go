@@ -40,6 +40,7 @@ func Sample() *profile.Profile {
 				{Lane: 2, Kind: profile.ScopeSlice, Name: "<captured_at>", Start: at(40), Duration: 9_000},
 				{Lane: 3, Kind: profile.KernelSlice, Name: "void gemm<float, \"x\\y\">(int)", Start: at(30.2), Duration: 1_100, ID: 9,
 					Path:    []string{"ROOT", "step", "forward", "void gemm<float, \"x\\y\">(int)"},
+					Launch:  &profile.LaunchKind{ID: "ef9981b6a75bf6a9", Hash: "707cff48", Kernel: "void gemm<float, \"x\\y\">(int)"},
 					Metrics: []profile.Metric{{Name: "flops", Value: profile.FloatValue(4096)}, {Name: "sizes", Value: profile.IntsValue([]int64{4, 8})}}},
 				{Lane: 3, Kind: profile.GraphSlice, Name: "<graph>", Start: at(40), Duration: 9_000, Path: []string{"ROOT", "step", "<graph>"}, ID: 10},
 				{Lane: 4, Kind: profile.CopySlice, Name: "Memcpy HtoD", Start: at(31), Duration: 2_048, Path: []string{"ROOT", "step", "Memcpy HtoD"}, ID: 11,
@@ -83,6 +84,9 @@ func Random(r *rand.Rand) *profile.Profile {
 		}
 		for i := range r.IntN(3) {
 			s.Metrics = append(s.Metrics, profile.Metric{Name: fmt.Sprint("m", i), Value: values[r.IntN(len(values))]})
+		}
+		if s.Kind == profile.KernelSlice && r.IntN(2) == 0 {
+			s.Launch = &profile.LaunchKind{ID: fmt.Sprint("kind ", r.IntN(3)), Hash: name(), Kernel: s.Name}
 		}
 		t.Slices = append(t.Slices, s)
 	}

@@ -133,7 +133,8 @@ func (w *work) copied(s *surroundings) string {
 	decorators := []string{w.source.jitDecorator(func(o string) bool { return !namesLaunches(o) })}
 	if w.PreserveAutotune {
 		if i := w.source.jit(); i >= 0 {
-			decorators = append(slices.Clone(w.source.decorators[:i]), decorators...)
+			tuners := slices.DeleteFunc(slices.Clone(w.source.decorators[:i]), ofClass)
+			decorators = append(tuners, decorators...)
 		}
 	}
 	// The last makes the kernel; it is called as the script has it, however the original file imported it.
@@ -170,6 +171,9 @@ func (w *work) copied(s *surroundings) string {
 	piece("imported_kernel_function = " + w.source.name)
 	return b.String()
 }
+
+// ofClass says whether a decorator has a meaning only within a class, which the copied kernel is not in.
+func ofClass(decorator string) bool { return strings.HasPrefix(decorator, "@staticmethod") }
 
 func unique(list []string) []string {
 	var out []string

@@ -23,7 +23,7 @@ type param struct {
 // jit is the place of the decorator that makes a kernel of a function, -1 if there is none.
 func (f *function) jit() int {
 	for i := len(f.decorators) - 1; i >= 0; i-- {
-		callee, _, _ := strings.Cut(strings.TrimPrefix(f.decorators[i], "@"), "(")
+		callee, _, _ := strings.Cut(strings.TrimPrefix(withoutComments(f.decorators[i]), "@"), "(")
 		callee = strings.TrimSpace(callee)
 		if callee == "jit" || strings.HasSuffix(callee, ".jit") {
 			return i
@@ -295,7 +295,7 @@ func (f *function) jitDecorator(keep func(option string) bool) string {
 	if i < 0 {
 		return "@triton.jit"
 	}
-	text := f.decorators[i]
+	text := strings.TrimSpace(withoutComments(f.decorators[i]))
 	open := strings.IndexByte(text, '(')
 	if open < 0 {
 		return text

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/jsontext"
 )
 
 // tunedGrids binds _grid, for a kernel that is launched through its autotuner: the grids of all configurations that the trace
@@ -58,7 +59,11 @@ func (w *work) configuration(l *tritonparse.LaunchRecord) configuration {
 		switch {
 		case a.Value == nil:
 		case slices.ContainsFunc(w.params, func(p param) bool { return p.constexpr && p.name == a.Name }):
-			c.constants = append(c.constants, quote(a.Name)+": "+pyLiteral(a.Value))
+			value := pyLiteral(a.Value)
+			if a.Type == "str" { // also one that reads nan
+				value = quote(jsontext.Text(a.Value))
+			}
+			c.constants = append(c.constants, quote(a.Name)+": "+value)
 		default:
 			others = append(others, a.Name+"="+string(a.Value))
 		}

@@ -36,4 +36,13 @@ def _tuned_grid(kernel, recorded):
             print(f"The trace has launches of {len(known)} of the autotuner's {len(configs)} configurations. "
                   "The others' grids are not known, and they are left out.", file=sys.stderr)
         tuner.configs = known
-    return lambda values: next(grid for constants, grid in recorded if alike(constants, values))
+
+    def grid(values):
+        for constants, known in recorded:
+            if alike(constants, values):
+                return known
+        chosen = {name: values[name] for name in recorded[0][0] if name in values}
+        raise RuntimeError(f"the trace has no launch with {chosen}, so that its grid is not known: make the script without "
+                           "--preserve-autotune, and the recorded configuration runs")
+
+    return grid

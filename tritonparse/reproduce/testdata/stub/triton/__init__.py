@@ -65,6 +65,18 @@ def autotune(configs, key):
     return lambda fn: Autotuner(fn, configs)
 
 
+class Heuristics:
+    def __init__(self, fn, values):
+        self.fn, self.values = fn, values
+
+    def __getitem__(self, grid):
+        return lambda **kwargs: self.fn[grid](**kwargs, **{name: choose(kwargs) for name, choose in self.values.items()})
+
+
+def heuristics(values):
+    return lambda fn: Heuristics(fn, values)
+
+
 def cdiv(a, b):
     return -(-a // b)
 

@@ -3,6 +3,7 @@ package joined
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -279,5 +280,31 @@ func TestRecordedListing(t *testing.T) {
 	text := printed(t, Options{Trace: trace}, source.Listing{Modules: &source.Modules{Env: noTools}, IRStages: []string{"sass"}})
 	if !strings.Contains(text, "sass 0000  LDC R1, c[0x0][0x28]") {
 		t.Errorf("instructions have no operands:\n%s", text[:min(len(text), 1500)])
+	}
+}
+
+// TestManySpecialisations: what an autotuner tried does not fill the screen; the rest is one row, and sums stay whole.
+func TestManySpecialisations(t *testing.T) {
+	k := &Kernel{Name: "k"}
+	for i := range 30 {
+		d := profile.Durations{Count: 2, Nanos: uint64(1000 - i), Least: 400, Most: 600}
+		k.Specialisations = append(k.Specialisations, &Specialisation{Hash: fmt.Sprintf("%08d", i), Shared: -1, Times: d, Groups: []*Group{{Label: "n=1", Times: d}}})
+		k.Times.Add(&d)
+	}
+	for all, want := range map[bool]int{false: 2*mostSpecialisations + 1, true: 60} {
+		table := newTable(&Join{}, k, all)
+		var launches, nanos uint64
+		for _, r := range table.rows {
+			if !strings.HasPrefix(r.name, " ") {
+				launches, nanos = launches+r.times.Count, nanos+r.times.Nanos
+			}
+		}
+		if len(table.rows) != want || launches != k.Times.Count || nanos != k.Times.Nanos {
+			t.Errorf("--all %t: %d rows with %d launches in %d ns, want %d with %d in %d", all, len(table.rows), launches, nanos, want, k.Times.Count, k.Times.Nanos)
+		}
+	}
+	lines := newTable(&Join{}, k, false).lines(0)
+	if last := lines[len(lines)-1].Name; last != "20 more specialisations; --all shows them" {
+		t.Errorf("the last row is %q", last)
 	}
 }

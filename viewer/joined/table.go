@@ -30,12 +30,19 @@ type row struct {
 	name     string
 }
 
-// mostGroups of a specialisation are shown; --all shows all.
-const mostGroups = 10
+// What is shown of a kernel, and of a specialisation; --all shows all. Autotuners try dozens of configurations.
+const (
+	mostSpecialisations = 10
+	mostGroups          = 10
+)
 
 func newTable(j *Join, k *Kernel, all bool) *table {
 	t := &table{join: j, kernel: k}
-	for _, s := range k.Specialisations {
+	for i, s := range k.Specialisations {
+		if i == mostSpecialisations && !all && len(k.Specialisations) > mostSpecialisations+1 {
+			t.others(k.Specialisations[i:])
+			break
+		}
 		t.specialisation(s)
 		for i, g := range s.Groups {
 			if i == mostGroups && !all && len(s.Groups) > mostGroups+1 {
@@ -58,7 +65,7 @@ func (t *table) specialisation(s *Specialisation) {
 	if s.Compilation == nil && t.join.options.Trace != nil {
 		name += " (not in the trace)"
 	}
-	t.rows = append(t.rows, row{times: &s.Times, traced: s.Traced, compiled: s, name: name})
+	t.rows = append(t.rows, row{times: &s.Times, traced: s.Traced, compiled: s, name: strings.TrimSpace(name)})
 }
 
 func (t *table) group(g *Group) {
@@ -87,6 +94,16 @@ func (t *table) rest(groups []*Group) {
 		traced += g.Traced
 	}
 	t.rows = append(t.rows, row{times: sum, traced: traced, name: fmt.Sprintf("  %d more kinds of launches; --all shows them", len(groups))})
+}
+
+// others sums up the specialisations that are not shown.
+func (t *table) others(list []*Specialisation) {
+	sum, traced := &profile.Durations{}, 0
+	for _, s := range list {
+		sum.Add(&s.Times)
+		traced += s.Traced
+	}
+	t.rows = append(t.rows, row{times: sum, traced: traced, name: fmt.Sprintf("%d more specialisations; --all shows them", len(list))})
 }
 
 // column is one of figures.

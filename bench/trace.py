@@ -2,6 +2,7 @@
 
     python3 bench/trace.py [--proton build/proton] [--peer .venv/bin/python] [--rounds 3] [--cores 0,1] [--keep FOLDER] [COPIES ...]
     python3 bench/trace.py --kernels 20000 --compiled 2000 [COPIES ...]
+    python3 bench/trace.py --numbers 2000000
 
 The trace is the complex sample of tritonparse's own tests, repeated COPIES times, each copy with hashes, times and a script
 name of its own; 25 copies, the default, are 191 MB, 125 compilations and 38,925 launches. --vary gives every launch other
@@ -11,6 +12,9 @@ With --kernels the trace is that of a program with so many compilations that lau
 default, one after the other, as training steps do: the same kernel comes again only when all others have. Each has a hash,
 a name, a function handle, a script and addresses of its own; --compiled says how many have a compilation record, all if it
 is not given. 20,000 kernels, 2,000 of them with a record, are 590 MB.
+
+With --numbers the trace has so many launches, each with a number that no other launch has, as a seed is or a step: in turns
+of a kernel whose work does not depend on it, of one whose loops do, and of one that is launched by an autotuner.
 
 Each cell is the median over rounds of a process's wall time and of
 its processor time, and its peak resident memory as the system counts it (wait4). Both sides run with their defaults on
@@ -90,6 +94,23 @@ def write_kernels(path, kernels, compiled, rounds, vary):
                 out.write(stamp.sub(b"T01:%02d:%02d.%06d" % (step % 60, kernel // 1000 % 60, kernel), launch))
 
 
+def write_numbers(path, launches):
+    """Writes a trace in which each launch has a number of its own."""
+    with gzip.open(SAMPLE) as f:
+        lines = f.read().splitlines(keepends=True)
+    first = {h: next(x for x in lines if b'"launch"' in x[:40] and h in x and b'"_bench"' not in x) for h in HASHES}
+    plain, tuned = first[b"707cff48"], first[b"e3f91167"]
+    looped = tuned.replace(b"e3f91167", b"72d67842").replace(b"triton/runtime/autotuner.py", b"triton/runtime/launcher.py")
+    seed, k = b'"BLOCK_SIZE', b'"K":{"type":"int","value":16'
+    with open(path, "wb") as out:
+        out.writelines(x for x in lines if b'"compilation"' in x[:40])
+        for i in range(launches):
+            if i % 3 == 1:
+                out.write(looped.replace(k, b'"K":{"type":"int","value":%d' % (16 * i)))
+            else:
+                out.write((tuned if i % 3 else plain).replace(seed, b'"seed":{"type":"int","value":%d},%s' % (i, seed), 1))
+
+
 def repeat(rounds, command, environment):
     """Runs a command that writes a folder, its last argument; medians of wall and processor time, most memory."""
     runs = []
@@ -141,6 +162,7 @@ def main():
     parser.add_argument("--vary", action="store_true")
     parser.add_argument("--kernels", type=int, help="a trace of so many kernels, each launched COPIES times")
     parser.add_argument("--compiled", type=int, help="how many of them have a compilation record")
+    parser.add_argument("--numbers", type=int, metavar="LAUNCHES", help="a trace of so many launches, each with another number")
     parser.add_argument("--check", action="store_true", help="compare what both write")
     parser.add_argument("--keep", metavar="FOLDER", help="leave the traces there, and use those that are there")
     o = parser.parse_args()
@@ -156,15 +178,17 @@ def main():
     try:
         print(machine())
         print("| trace | proton trace parse | tritonparse 0.6.0 | wall | processor | memory | written |\n|---|---|---|---|---|---|---|")
-        for copies in o.copies or [5 if o.kernels else 25]:
+        for copies in o.copies or [5 if o.kernels else 1 if o.numbers else 25]:
             compiled = o.kernels if o.compiled is None else o.compiled
-            many = f"-{o.kernels}-{compiled}" if o.kernels else ""
+            many = f"-{o.kernels}-{compiled}" if o.kernels else f"-{o.numbers}" if o.numbers else ""
             raw = os.path.join(folder, f"{'varied' if o.vary else 'same'}{many}-{copies}")
             file = os.path.join(raw, PREFIX + "big_.ndjson")
             if not os.path.exists(file):
                 os.makedirs(raw, exist_ok=True)
                 if o.kernels:
                     write_kernels(file, o.kernels, compiled, copies, o.vary)
+                elif o.numbers:
+                    write_numbers(file, o.numbers)
                 else:
                     write(file, copies, o.vary)
             row(o, raw, file, environment, there and copies <= o.peer_limit)

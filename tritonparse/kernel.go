@@ -36,11 +36,17 @@ type hand struct {
 	size   int // bytes of the last three, as the parser counts them
 }
 
-// add takes a launch with its place among all launches and its occurrence id.
-func (h *hand) add(l *launch, index, id int, compat bool) {
+// add takes a launch with its place among all launches and its occurrence id. With works, it is told apart by its work.
+func (h *hand) add(p *parser, l *launch, index, id int, works bool) {
+	compat := p.options.Compat
 	h.places.add(index, index+1)
+	h.places.lighten(p.spill)
 	h.diff.add(l)
-	h.work.add(l, index, id, compat)
+	h.diff.lighten(p.spill, p.options.room.values, compat)
+	if works {
+		h.work.add(l, index, id, h.source, compat)
+		h.work.lighten(p.spill)
+	}
 }
 
 // room is how much is held in memory while a rank is read.
@@ -49,10 +55,12 @@ type room struct {
 	launches int // bytes of launches that kernels at hand wait with until a chunk is full
 	state    int // bytes of what else they have and grows with the launches
 	shelf    int // bytes of each shelf
+	values   int // bytes of what differs between the launches of each kernel
+	groups   int // distinct launches of each session of the autotuner
 	waiting  int // bytes of launches that wait in the autotuner's sessions, with the templates that they keep alive
 }
 
-var usualRoom = room{kernels: 256, launches: 12 << 20, state: 24 << 20, shelf: 8 << 20, waiting: 8 << 20}
+var usualRoom = room{kernels: 256, launches: 12 << 20, state: 24 << 20, values: 8 << 20, groups: 4096, shelf: 8 << 20, waiting: 8 << 20}
 
 func (p *parser) kernel(hash string) *kernel {
 	k := p.kernels[hash]
@@ -153,7 +161,7 @@ func appendParsed(out []byte, l *launch, id int, use string) []byte {
 
 // keep takes a launch of a kernel at hand.
 func (p *parser) keep(k *kernel, h *hand, l *launch, index, id int, use string) {
-	h.add(l, index, id, p.options.Compat)
+	h.add(p, l, index, id, k.compiled == nil || k.hasWork)
 	if h.buffer == nil && len(k.chunks) > 0 {
 		h.buffer = p.spill.buffer()
 		p.held += cap(h.buffer)
@@ -168,7 +176,7 @@ func (p *parser) keep(k *kernel, h *hand, l *launch, index, id int, use string) 
 		p.packLarge(p.options.room.launches / 2)
 	}
 	p.state -= h.size
-	h.size = h.diff.size + h.work.size() + len(h.places.log)
+	h.size = h.diff.size + h.work.size() + h.places.log.size()
 	if p.state += h.size; p.state > p.options.room.state {
 		p.layLargestAside()
 	}

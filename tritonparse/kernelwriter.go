@@ -65,7 +65,6 @@ type kernelWriter struct {
 	ends   []int  // of each
 	begun  bool   // they are written as they come
 	out    part
-	line   []byte // an event
 }
 
 func newKernelWriter(p *parser) *kernelWriter {
@@ -174,7 +173,7 @@ func (w *kernelWriter) read(text []byte) error {
 		}
 		if w.told == &w.own {
 			before, _ := slices.BinarySearch(w.p.compiled, id)
-			w.told.add(l, id-before, id, compat)
+			w.told.add(w.p, l, id-before, id, w.k.hasWork)
 		}
 		return w.reads()
 	})
@@ -209,17 +208,30 @@ func (w *kernelWriter) rest() error {
 	}
 	compat := w.p.options.Compat
 	if k.hasWork {
-		told.work.write(&w.out, k, newWorkTemplate(*told.source, compat), compat)
+		if err := told.work.write(w.p.spill, w.out.text, k, told.source, compat); err != nil {
+			return err
+		}
 		w.out.text(fmt.Appendf(nil, ",\"occurrence_id\":%d}\n", w.nextID()))
 	}
-	diffs, sames := told.diff.result(compat)
-	line := fmt.Appendf(w.line[:0], `{"event_type":"launch_diff","hash":%s,"name":%s,"total_launches":%d,"launch_index_map":`, jsontext.Quote(k.hash), jsontext.Quote(k.name), k.total)
-	line = told.places.appendJSON(line)
-	line = append(line, `,"diffs":`...)
-	line = diffs.appendJSON(line)
-	line = append(line, `,"sames":`...)
-	line = sames.appendJSON(line)
-	w.line = fmt.Appendf(line, ",\"occurrence_id\":%d}\n", w.nextID())
-	w.out.text(w.line)
+	return w.launchDiff()
+}
+
+// launchDiff writes what is the same in all launches and what is not.
+func (w *kernelWriter) launchDiff() error {
+	k, told, spill, out := w.k, w.told, w.p.spill, w.out.text
+	diffs, sames := told.diff.result(w.p.options.Compat)
+	out(fmt.Appendf(nil, `{"event_type":"launch_diff","hash":%s,"name":%s,"total_launches":%d,"launch_index_map":`, jsontext.Quote(k.hash), jsontext.Quote(k.name), k.total))
+	if err := told.places.writeJSON(spill, out); err != nil {
+		return err
+	}
+	out([]byte(`,"diffs":`))
+	if err := diffs.write(spill, out); err != nil {
+		return err
+	}
+	out([]byte(`,"sames":`))
+	if err := sames.write(spill, out); err != nil {
+		return err
+	}
+	out(fmt.Appendf(nil, ",\"occurrence_id\":%d}\n", w.nextID()))
 	return nil
 }

@@ -8,7 +8,10 @@ type object struct {
 	members []*object
 	byName  map[string]*object // of many
 	text    []byte             // of a value that is no object
+	long    longText           // of one that is better written than held
 }
+
+type longText func(s *spill, w writer) error
 
 // at finds or makes the member that a path leads to.
 func (o *object) at(path ...string) *object {
@@ -48,6 +51,31 @@ func (o *object) add(m *object) {
 	}
 }
 
+// write writes it piece by piece.
+func (o *object) write(s *spill, w writer) error {
+	switch {
+	case o.long != nil:
+		return o.long(s, w)
+	case o.text != nil:
+		w(o.text)
+		return nil
+	}
+	out := []byte{'{'}
+	for i, m := range o.members {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		w(append(diffForm.AppendText(out, m.name), ':'))
+		if err := m.write(s, w); err != nil {
+			return err
+		}
+		out = out[:0]
+	}
+	w(append(out, '}'))
+	return nil
+}
+
+// appendJSON writes one without members that are long.
 func (o *object) appendJSON(out []byte) []byte {
 	if o.text != nil {
 		return append(out, o.text...)

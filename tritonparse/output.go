@@ -36,6 +36,7 @@ type chunk struct {
 	at, packed int64
 	size       int64
 	sum        uint32
+	done       chan struct{} // closed once it is there
 }
 
 func newSpill(folder string) (*spill, error) {
@@ -89,8 +90,12 @@ func (s *spill) text(c *chunk) []byte {
 	return text
 }
 
-// read unpacks a chunk. All must have been compressed.
+// read unpacks a chunk.
 func (s *spill) read(c *chunk) ([]byte, error) {
+	<-c.done
+	if err := s.failed(); err != nil {
+		return nil, err
+	}
 	end := []byte{3, 0} // an empty last block
 	in := io.MultiReader(io.NewSectionReader(s.file, c.at, c.packed), bytes.NewReader(end))
 	z, _ := s.open.Get().(io.ReadCloser)
@@ -110,6 +115,12 @@ type stream struct {
 	buffer []byte
 	chunks []*chunk
 }
+
+// chunkBytes is what a chunk takes in memory.
+const chunkBytes = 160
+
+// size is how many bytes of it are in memory.
+func (t *stream) size() int { return len(t.buffer) + chunkBytes*len(t.chunks) }
 
 func (t *stream) pack(s *spill) {
 	if len(t.buffer) > 0 {
@@ -153,11 +164,12 @@ func (s *spill) addLaunches(text []byte) *chunk {
 }
 
 func (s *spill) compress(text []byte, pack func(*packer) ([]byte, error)) *chunk {
-	c := &chunk{size: int64(len(text))}
+	c := &chunk{size: int64(len(text)), done: make(chan struct{})}
 	w := <-s.free
 	s.wg.Add(1)
 	go func() {
 		defer s.wg.Done()
+		defer close(c.done)
 		defer func() { s.free <- w }()
 		packed, err := pack(w)
 		c.sum = crc32.ChecksumIEEE(text)

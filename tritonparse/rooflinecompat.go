@@ -105,10 +105,7 @@ func (w *compatWork) summary() summary {
 }
 
 func (w *compatWork) estimate(k *workKind) estimate {
-	e := estimate{programs: -1, fromIR: -1, fromArgs: -1, flops: -1}
-	if k.hasArgs {
-		e.fromArgs = k.fromArgs
-	}
+	e := newEstimate(k)
 	n, ok := k.programs()
 	if !ok {
 		return e

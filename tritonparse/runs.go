@@ -2,96 +2,150 @@ package tritonparse
 
 import (
 	"encoding/binary"
+	"errors"
 	"strconv"
 )
 
 // runs is numbers that ascend, in a few bytes for each stretch without a gap.
 type runs struct {
-	log        []byte // stretches before the last: how far each begins behind the one before, and how long it is
+	log        stream // stretches before the last: how far each begins behind the one before, and how long it is
 	end        int    // of what is in log
+	first      int    // the least number
 	start, len int    // the last stretch
 }
 
 // add adds the numbers from start up to end.
 func (r *runs) add(start, end int) {
-	if r.len > 0 && r.start+r.len == start {
+	switch {
+	case r.len > 0 && r.start+r.len == start:
 		r.len += end - start
 		return
-	}
-	if r.len > 0 {
-		r.log = binary.AppendUvarint(r.log, uint64(r.start-r.end))
-		r.log = binary.AppendUvarint(r.log, uint64(r.len))
+	case r.len > 0:
+		r.log.buffer = binary.AppendUvarint(r.log.buffer, uint64(r.start-r.end))
+		r.log.buffer = binary.AppendUvarint(r.log.buffer, uint64(r.len))
 		r.end = r.start + r.len
+	default:
+		r.first = start
 	}
 	r.start, r.len = start, end-start
 }
 
-// each calls f with the ends of every stretch; both belong to it.
-func (r *runs) each(f func(first, last int)) {
-	at := 0
-	for log := r.log; len(log) > 0; {
-		gap, n := binary.Uvarint(log)
-		size, m := binary.Uvarint(log[n:])
-		log = log[n+m:]
-		at += int(gap)
-		f(at, at+int(size)-1)
-		at += int(size)
+// logBytes is how much of a log stays in memory.
+const logBytes = 64 << 10
+
+// lighten moves the log out of memory if it is long.
+func (r *runs) lighten(s *spill) {
+	if len(r.log.buffer) >= logBytes {
+		r.log.pack(s)
 	}
+}
+
+var errRuns = errors.New("BUG: a log of launches is damaged")
+
+// each calls f with the ends of every stretch; both belong to it.
+func (r *runs) each(s *spill, f func(first, last int)) error {
+	at := 0
+	err := r.log.each(s, func(log []byte) error {
+		for len(log) > 0 {
+			gap, n := binary.Uvarint(log)
+			size, m := binary.Uvarint(log[max(n, 0):])
+			if n <= 0 || m <= 0 {
+				return errRuns
+			}
+			log = log[n+m:]
+			at += int(gap)
+			f(at, at+int(size)-1)
+			at += int(size)
+		}
+		return nil
+	})
 	if r.len > 0 {
 		f(r.start, r.start+r.len-1)
 	}
+	return err
 }
 
-// first is the least number, 0 if there is none.
-func (r *runs) first() int {
-	if len(r.log) > 0 {
-		n, _ := binary.Uvarint(r.log)
-		return int(n)
+// writer takes text piece by piece. A piece is valid during the call.
+type writer func(text []byte)
+
+// pieceBytes is how much of a long list is written at a time.
+const pieceBytes = 16 << 10
+
+// pieces gathers text into pieces that are worth to be put away.
+type pieces struct {
+	held []byte
+	put  writer
+}
+
+func (p *pieces) write(text []byte) {
+	if p.held = append(p.held, text...); len(p.held) >= pieceBytes {
+		p.flush()
 	}
-	return r.start
 }
 
-// appendJSON writes the stretches as launch_index_map has them.
-func (r *runs) appendJSON(out []byte) []byte {
-	out = append(out, '[')
-	begun := len(out)
-	r.each(func(first, last int) {
-		if len(out) > begun {
-			out = append(out, ',')
+func (p *pieces) flush() {
+	p.put(p.held)
+	p.held = p.held[:0]
+}
+
+// list writes what add appends for every stretch, with commas between, in pieces.
+func (r *runs) list(s *spill, w writer, between string, add func(out []byte, first, last int) []byte) error {
+	var out []byte
+	begun := false
+	err := r.each(s, func(first, last int) {
+		if begun {
+			out = append(out, between...)
 		}
+		begun = true
+		if out = add(out, first, last); len(out) >= pieceBytes {
+			w(out)
+			out = out[:0]
+		}
+	})
+	w(out)
+	return err
+}
+
+// writeJSON writes the stretches as launch_index_map has them.
+func (r *runs) writeJSON(s *spill, w writer) error {
+	w([]byte("["))
+	err := r.list(s, w, ",", func(out []byte, first, last int) []byte {
 		out = append(out, `{"start":`...)
 		out = strconv.AppendInt(out, int64(first), 10)
 		out = append(out, `,"end":`...)
-		out = append(strconv.AppendInt(out, int64(last), 10), '}')
+		return append(strconv.AppendInt(out, int64(last), 10), '}')
 	})
-	return append(out, ']')
+	w([]byte("]"))
+	return err
 }
 
-// text writes the numbers as 1-3, 5.
-func (r *runs) text() string {
-	var out []byte
-	r.each(func(first, last int) {
-		if len(out) > 0 {
-			out = append(out, ", "...)
-		}
+// writeText writes the numbers as 1-3, 5.
+func (r *runs) writeText(s *spill, w writer) error {
+	return r.list(s, w, ", ", func(out []byte, first, last int) []byte {
 		out = strconv.AppendInt(out, int64(first), 10)
 		if last > first {
 			out = strconv.AppendInt(append(out, '-'), int64(last), 10)
 		}
+		return out
 	})
-	return string(out)
 }
 
-// numbers writes them all as a list.
-func (r *runs) numbers() []byte {
-	out := []byte{'['}
-	r.each(func(first, last int) {
+// writeNumbers writes them all as a list.
+func (r *runs) writeNumbers(s *spill, w writer) error {
+	w([]byte("["))
+	err := r.list(s, w, ",", func(out []byte, first, last int) []byte {
 		for n := first; n <= last; n++ {
-			if len(out) > 1 {
+			if n > first {
 				out = append(out, ',')
 			}
 			out = strconv.AppendInt(out, int64(n), 10)
+			if len(out) >= pieceBytes {
+				w(out)
+				out = out[:0]
+			}
 		}
+		return out
 	})
-	return append(out, ']')
+	w([]byte("]"))
+	return err
 }

@@ -18,7 +18,7 @@ type template struct {
 	group      group
 	stack      *stack // nil if it has none
 	rewritten  []byte // the record as it is written, without its end, if that is another text
-	works      workKinds
+	works      templateWork
 }
 
 // leaf is a value that is no object.

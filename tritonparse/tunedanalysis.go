@@ -2,6 +2,7 @@ package tritonparse
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,9 +39,14 @@ func (p *parser) writeAnalyses(o *outputs) error {
 		o.add(name, tunedPart, &part{held: fmt.Appendf(event, ",\"occurrence_id\":%d}\n", id)})
 	}
 	for i, name := range files {
-		if err := r.Each(i, func(event []byte) error { add(name, slices.Clip(event), ids[i]); return nil }); err != nil {
+		if name == "" {
+			continue
+		}
+		to := o.part(name, tunedPart)
+		if err := r.Each(i, func(event []byte) error { to.text(event); return nil }); err != nil {
 			return err
 		}
+		add(name, nil, ids[i])
 	}
 	for name, id := range ends {
 		add(name, slices.Clip(counts), id) // each gets a number of its own
@@ -87,16 +93,28 @@ func (p *parser) analyses(events *shelf.Shelf) ([]string, error) {
 		if !u.chose(p.options.Compat) {
 			continue
 		}
-		if err := u.groups.end(u.number, r, p.spill); err != nil {
+		if err := u.groups.end(u.number, p.mostGroups(), r, p.spill); err != nil {
 			return nil, err
 		}
 		if name, ok := p.sessionOutput(u); ok {
 			files[i] = name
-			events.Put(i, p.analysis(u))
+			event := pieces{put: func(text []byte) { events.Put(i, text) }}
+			if err := p.analysis(u, event.write); err != nil {
+				return nil, err
+			}
+			event.flush()
 		}
 		u.groups = tunedGroups{}
 	}
 	return files, nil
+}
+
+// mostGroups is how many distinct launches of a session are compared. tritonparse compares them all.
+func (p *parser) mostGroups() int {
+	if p.options.Compat {
+		return math.MaxInt
+	}
+	return p.options.room.groups
 }
 
 // winnerCounts is in how many sessions each kernel was chosen; nil if in none.
@@ -151,7 +169,8 @@ func appendTexts(out []byte, texts []string) []byte {
 	return append(out, ']')
 }
 
-func (p *parser) analysis(u *session) []byte {
+// analysis writes the event of a session, without its end.
+func (p *parser) analysis(u *session, w writer) error {
 	compat := p.options.Compat
 	hashes := u.configurations(compat)
 	name := ""
@@ -170,21 +189,48 @@ func (p *parser) analysis(u *session) []byte {
 	out = appendMember(out, "winner_compilation_hash", textOrNull(u.selected.hash))
 	out = appendMember(out, "possible_groups", p.possibleGroups(u))
 	out = appendMember(out, "compilation_analysis", p.compilationAnalysis(hashes))
+	w(out)
 	diffs, sames := p.differences(u)
-	out = appendMember(out, "launch_analysis", u.launchAnalysis(diffs, sames))
-	out = appendMember(out, "cache_usage", strconv.AppendBool(nil, u.benchmarks == 0))
-	out = appendMember(out, "launch_ranges", fmt.Appendf(nil, `{"benchmark":%q,"winner":%q}`, u.benchmark.text(), u.winner.text()))
-	out = appendMember(out, "launch_occurrence_ids", fmt.Appendf(nil, `{"benchmark":%s,"winner":%s}`, u.benchmark.numbers(), u.winner.numbers()))
+	if err := u.writeLaunches(p.spill, w, diffs, sames); err != nil {
+		return err
+	}
+	out = nil
 	if len(u.groups.all) > 0 {
-		out = appendMember(out, "autotune_args_summary", p.argumentsSummary(u, hashes, sames))
+		w([]byte(`,"autotune_args_summary":`))
+		w(p.argumentsSummary(u, hashes, sames))
 	}
 	if r := u.result; r != nil {
 		result := appendMember(nil, "best_config", r.best)
 		result = appendMember(result, "configs_timings", r.timings)
 		result = appendMember(result, "benchmark_duration", r.took)
-		out = appendMember(out, "autotune_result", append(appendMember(result, "cache_hit", r.cached), '}'))
+		w([]byte(`,"autotune_result":`))
+		w(append(appendMember(result, "cache_hit", r.cached), '}'))
 	}
-	return out
+	return nil
+}
+
+// writeLaunches writes what the session launched, as members of its event.
+func (u *session) writeLaunches(s *spill, w writer, diffs, sames *object) error {
+	w([]byte(`,"launch_analysis":`))
+	if err := u.launchAnalysis(s, w, diffs, sames); err != nil {
+		return err
+	}
+	w(fmt.Appendf(nil, `,"cache_usage":%t`, u.benchmarks == 0))
+	for _, list := range []struct {
+		name, quote string
+		write       func(*runs, *spill, writer) error
+	}{{"launch_ranges", `"`, (*runs).writeText}, {"launch_occurrence_ids", "", (*runs).writeNumbers}} {
+		w(fmt.Appendf(nil, `,"%s":{"benchmark":%s`, list.name, list.quote))
+		if err := list.write(&u.benchmark, s, w); err != nil {
+			return err
+		}
+		w(fmt.Appendf(nil, `%s,"winner":%s`, list.quote, list.quote))
+		if err := list.write(&u.winner, s, w); err != nil {
+			return err
+		}
+		w([]byte(list.quote + "}"))
+	}
+	return nil
 }
 
 // possibleGroups are the sets of configurations that the winner was chosen from: the session's own, or where it only
@@ -265,16 +311,27 @@ func (p *parser) differences(u *session) (diffs, sames *object) {
 }
 
 // launchAnalysis is null where there were no launches.
-func (u *session) launchAnalysis(diffs, sames *object) []byte {
+func (u *session) launchAnalysis(s *spill, w writer, diffs, sames *object) error {
 	if len(u.groups.all) == 0 {
-		return null
+		w(null)
+		return nil
 	}
 	var hashes []string
 	for _, g := range u.groups.all {
 		hashes = append(hashes, g.group.String())
 	}
-	params := appendMember(nil, "sames", sames.appendJSON(nil))
-	params = append(appendMember(params, "diffs", diffs.appendJSON(nil)), '}')
-	out := appendMember(nil, "launch_group_hashes", appendTexts(nil, hashes))
-	return append(appendMember(out, "launch_params_diff", params), '}')
+	w(appendMember(nil, "launch_group_hashes", appendTexts(nil, hashes)))
+	if n := u.groups.total.count(); n > 0 {
+		w(fmt.Appendf(nil, `,"goproton":{"launch_groups":%d}`, n))
+	}
+	w([]byte(`,"launch_params_diff":{"sames":`))
+	if err := sames.write(s, w); err != nil {
+		return err
+	}
+	w([]byte(`,"diffs":`))
+	if err := diffs.write(s, w); err != nil {
+		return err
+	}
+	w([]byte("}}"))
+	return nil
 }

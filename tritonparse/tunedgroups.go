@@ -18,8 +18,9 @@ type tunedGroups struct {
 	lastID  int
 
 	// Once there are no more launches:
-	log stream
-	all []tunedLast // by id
+	log   stream
+	all   []tunedLast // by id; only the last of very many
+	total distinct    // how many there are, if all does not have them all
 }
 
 type tunedGroup struct {
@@ -132,7 +133,7 @@ func (t *tunedGroups) append(out []byte, l *launch, id int, before *launch) []by
 }
 
 // end gathers the log from the shelf, where it has that number, and finds the last launch of each group.
-func (t *tunedGroups) end(number int, r *shelf.Reader, sp *spill) error {
+func (t *tunedGroups) end(number, most int, r *shelf.Reader, sp *spill) error {
 	err := r.Each(number, func(text []byte) error {
 		t.log.buffer = append(t.log.buffer, text...)
 		if len(t.log.buffer) >= chunkSize {
@@ -144,19 +145,61 @@ func (t *tunedGroups) end(number int, r *shelf.Reader, sp *spill) error {
 		return err
 	}
 	t.log.buffer = t.flush(t.log.buffer)
-	if len(t.log.chunks) > 0 {
-		sp.wg.Wait()
-	}
-	last := map[group]int{}
-	err = t.replay(sp, func(l *launch, id int) { last[l.group] = id })
-	if err != nil {
+	found := lastGroups{most: most, last: map[group]int{}}
+	if err := t.replay(sp, func(l *launch, id int) { found.add(l.group, id) }); err != nil {
 		return err
 	}
-	for g, id := range last {
-		t.all = append(t.all, tunedLast{g, id})
-	}
-	slices.SortFunc(t.all, func(a, b tunedLast) int { return a.last - b.last })
+	found.keep(most)
+	t.all, t.total = found.order, found.total
 	return nil
+}
+
+// lastGroups are the groups of launches that come by, in the order of the last launch of each. Of more than so many, those are
+// forgotten whose last launch is the longest ago.
+type lastGroups struct {
+	most  int
+	last  map[group]int
+	order []tunedLast // with launches that are not the last of their groups any more
+	total distinct    // if some were forgotten
+}
+
+func (s *lastGroups) add(g group, id int) {
+	s.last[g] = id
+	if s.order = append(s.order, tunedLast{g, id}); len(s.order) > 4*len(s.last)+enough {
+		s.compact()
+	}
+	if s.total.hashes != nil {
+		s.total.add(hash64(g[:]))
+	}
+	if len(s.last)/2 > s.most {
+		s.keep(s.most)
+	}
+}
+
+// keep forgets all but so many groups.
+func (s *lastGroups) keep(most int) {
+	s.compact()
+	n := len(s.order) - most
+	if n <= 0 {
+		return
+	}
+	if s.total.hashes == nil {
+		for _, l := range s.order {
+			s.total.add(hash64(l.group[:]))
+		}
+	}
+	for s.total.spare() > 1<<18 {
+		s.total.thin()
+	}
+	for _, l := range s.order[:n] {
+		delete(s.last, l.group)
+	}
+	s.order = slices.Delete(s.order, 0, n)
+}
+
+// compact leaves only the last launch of each group.
+func (s *lastGroups) compact() {
+	s.order = slices.DeleteFunc(s.order, func(l tunedLast) bool { return s.last[l.group] != l.last })
 }
 
 // first is the hash and the name of the first of the distinct launches' kernel.

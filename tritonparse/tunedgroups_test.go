@@ -43,7 +43,7 @@ func TestTunedGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := u.groups.end(u.number, put, sp); err != nil {
+	if err := u.groups.end(u.number, 1<<20, put, sp); err != nil {
 		t.Fatal(err)
 	}
 	var got, want []string

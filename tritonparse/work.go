@@ -19,7 +19,7 @@ type Work struct {
 func (c *Compilation) Work(l *LaunchRecord) Work {
 	c.workOnce.Do(func() {
 		if text := c.Texts["ttir"]; text != "" {
-			c.work = newWorkTemplate(workSource{text, jsontext.Get(c.Metadata, "src_constants")}, false)
+			c.work = newWorkTemplate(&workSource{text, jsontext.Get(c.Metadata, "src_constants")}, false)
 			c.dot = dotOf(text)
 		}
 	})
@@ -28,7 +28,8 @@ func (c *Compilation) Work(l *LaunchRecord) Work {
 		k.dims = append(k.dims, int64(n))
 	}
 	for i := range l.Args {
-		k.add(l.Args[i].Name, readFacts(l.Args[i].Raw), false)
+		f := readFacts(l.Args[i].Raw)
+		k.add(l.Args[i].Name, &f, false)
 	}
 	if c.work == nil {
 		w := Work{Bytes: -1, FromCode: -1, Arguments: -1, Flops: -1, Notes: []string{"the trace has no TTIR of it"}}

@@ -60,7 +60,7 @@ type room struct {
 	waiting  int // bytes of launches that wait in the autotuner's sessions, with the templates that they keep alive
 }
 
-var usualRoom = room{kernels: 256, launches: 12 << 20, state: 24 << 20, values: 8 << 20, groups: 4096, shelf: 8 << 20, waiting: 8 << 20}
+var usualRoom = room{kernels: 256, launches: 12 << 20, state: 24 << 20, values: 4 << 20, groups: 4096, shelf: 8 << 20, waiting: 8 << 20}
 
 func (p *parser) kernel(hash string) *kernel {
 	k := p.kernels[hash]

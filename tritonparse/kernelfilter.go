@@ -1,10 +1,12 @@
 package tritonparse
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/goproton/goproton/tritonparse/jsontext"
 	"github.com/goproton/goproton/tritonparse/ndjson"
@@ -29,7 +31,7 @@ type selected struct {
 func selectKernels(files []string, o *Options) (*selection, error) {
 	s := &selection{hashes: map[string]bool{}, sessions: map[string]bool{}, names: map[string]bool{}}
 	sessionsOf, hashesOf := map[string][]string{}, map[string][]string{}
-	var stacks sync.Map
+	var stacks tunedStacks
 	read := func(_ ndjson.Record, members []jsontext.Member) selected {
 		return readSelected(members, &stacks, o.Compat)
 	}
@@ -89,7 +91,7 @@ func (s *selection) close(sessionsOf, hashesOf map[string][]string) {
 	}
 }
 
-func readSelected(members []jsontext.Member, stacks *sync.Map, compat bool) selected {
+func readSelected(members []jsontext.Member, stacks *tunedStacks, compat bool) selected {
 	r := selected{kind: textOf(members, "event_type")}
 	var names []string
 	switch r.kind {
@@ -112,14 +114,30 @@ func readSelected(members []jsontext.Member, stacks *sync.Map, compat bool) sele
 		}
 	}
 	if stack := member(members, "stack"); stack != nil {
-		known, ok := stacks.Load(string(stack))
-		if !ok {
-			known = readTuning(stack).seenBy(compat).session
-			stacks.Store(string(stack), known)
-		}
-		r.session = known.(string)
+		r.session = stacks.session(stack, compat)
 	}
 	return r
+}
+
+// tunedStacks are the sessions of stacks that were read before.
+type tunedStacks struct {
+	known sync.Map // by their hashes
+	count atomic.Int32
+}
+
+func (s *tunedStacks) session(stack []byte, compat bool) string {
+	const most = 1 << 16
+	sum := sha256.Sum256(stack)
+	known, ok := s.known.Load(sum)
+	if !ok {
+		known = readTuning(stack).seenBy(compat).session
+		if s.count.Add(1) > most {
+			s.known.Clear()
+			s.count.Store(1)
+		}
+		s.known.Store(sum, known)
+	}
+	return known.(string)
 }
 
 // keeps says whether a record is one of a kernel that was asked for; nil keeps all.

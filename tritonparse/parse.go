@@ -78,6 +78,9 @@ func Parse(source, folder string, o Options) (*Result, error) {
 	missing := &NoKernelError{}
 	for i, b := range buckets {
 		w := &written[i]
+		for _, n := range w.notes {
+			o.Warn(n)
+		}
 		if w.selection != nil && len(w.names) == 0 {
 			missing.add(w.selection)
 			if b.HasRank {
@@ -252,12 +255,14 @@ type parser struct {
 	sessions sessions
 
 	selection *selection // nil if all kernels are asked for
+	notes     []string   // what the output leaves out
 }
 
 // rankOutput is what was written for one rank.
 type rankOutput struct {
 	names     []string
 	selection *selection // nil if all kernels were asked for
+	notes     []string
 }
 
 // parsed is one record, ready to be numbered: a launch, a compilation, what the autotuner says, an error, or none of them.
@@ -310,6 +315,7 @@ func parseAll(buckets []Bucket, folder string, o *Options, result *Result) ([]ra
 		go func() {
 			var err error
 			written[i].names, err = p.writeAll()
+			written[i].notes = p.notes
 			p.close()
 			writing <- err
 		}()

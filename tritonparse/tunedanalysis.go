@@ -96,6 +96,9 @@ func (p *parser) analyses(events *shelf.Shelf) ([]string, error) {
 		if err := u.groups.end(u.number, p.mostGroups(), r, p.spill); err != nil {
 			return nil, err
 		}
+		if n := u.groups.total.count(); n > 0 {
+			p.notes = append(p.notes, fmt.Sprintf("the autotuner's session %s has %d distinct launches: its analysis is of the last %d of them; with --compat tritonparse it is of all", u.id, n, len(u.groups.all)))
+		}
 		if name, ok := p.sessionOutput(u); ok {
 			files[i] = name
 			event := pieces{put: func(text []byte) { events.Put(i, text) }}
@@ -321,9 +324,6 @@ func (u *session) launchAnalysis(s *spill, w writer, diffs, sames *object) error
 		hashes = append(hashes, g.group.String())
 	}
 	w(appendMember(nil, "launch_group_hashes", appendTexts(nil, hashes)))
-	if n := u.groups.total.count(); n > 0 {
-		w(fmt.Appendf(nil, `,"goproton":{"launch_groups":%d}`, n))
-	}
 	w([]byte(`,"launch_params_diff":{"sames":`))
 	if err := sames.write(s, w); err != nil {
 		return err

@@ -51,6 +51,43 @@ func TestCount(t *testing.T) {
 		if s != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, s, c.want)
 		}
+		decisiveEnough(t, c.name, m)
+	}
+}
+
+// decisiveEnough changes parameters: where that changes the work they must be decisive.
+func decisiveEnough(t *testing.T, name string, m *Module) {
+	t.Helper()
+	decisive := m.Decisive()
+	count := func(n, m2 int64) string {
+		return fmt.Sprint(m.Count(Launch{Arguments: map[string]int64{"n": n, "m": m2}, Grid: [3]int64{2, 1, 1}}))
+	}
+	for _, v := range []int64{0, 1, 4, 17, 100} {
+		if count(v, 5) != count(9, 5) && !decisive["n"] || count(9, v) != count(9, 5) && !decisive["m"] {
+			t.Errorf("%s: the work depends on more than %v", name, decisive)
+		}
+	}
+}
+
+func TestDecisive(t *testing.T) {
+	for _, c := range []struct {
+		name, text, want string
+	}{
+		{"nothing", kernel("%0 = arith.addi %n, %m : i32", load), "map[]"},
+		{"a bound", kernel("%0 = arith.addi %n, %c1 : i32", "scf.for %i = %c0 to %0 step %c1  : i32 {", load, "}"), "map[n:true]"},
+		{"a step that goes round", kernel("%r = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %m) -> (i32)  : i32 {", "scf.for %j = %c0 to %c4 step %a  : i32 {", load, "}", "%d = arith.addi %a, %n : i32", "scf.yield %d : i32", "}"), "map[m:true n:true]"},
+		{"a branch's result", kernel("%v = scf.if %t -> (i32) {", "scf.yield %n : i32", "} else {", "scf.yield %c4 : i32", "}", "scf.for %j = %c0 to %v step %c1  : i32 {", load, "}"), "map[n:true]"},
+		{"a condition", kernel("%z = arith.cmpi sgt, %m, %c4 : i32", "scf.if %z {", load, "}"), "map[m:true]"},
+		{"a call", strings.Replace(kernel("%0 = tt.call @f(%n) : (i32) -> i32", "scf.for %j = %c0 to %0 step %c1  : i32 {", load, "}"), "module {\n",
+			"module {\n  tt.func private @f(%q: i32 loc(#loc)) -> i32 attributes {noinline = true} {\n    tt.return %q : i32 loc(#loc)\n  } loc(#loc)\n", 1), "map[n:true]"},
+		{"a loop in what is called", strings.Replace(kernel("tt.call @f(%m) : (i32) -> ()"), "module {\n",
+			"module {\n  tt.func private @f(%q: i32 loc(#loc)) attributes {noinline = true} {\n    scf.for %j = %c0 to %q step %c1  : i32 {\n    "+load+"\n    }\n    tt.return loc(#loc)\n  } loc(#loc)\n", 1), "map[m:true]"},
+	} {
+		m := Parse(c.text)
+		if got := fmt.Sprint(m.Decisive()); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+		decisiveEnough(t, c.name, m)
 	}
 }
 

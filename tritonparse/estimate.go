@@ -41,7 +41,7 @@ func newWorkTemplate(s *workSource, compat bool) *workTemplate {
 
 // estimate is what one kind of launch does; numbers that are not known are negative.
 type estimate struct {
-	grid                              []byte // as it was given, nil if it was not
+	grid                              []byte // as it was given, empty if it was not
 	programs, fromIR, fromArgs, flops int64
 	work                              ttir.Work // of all programs
 	notes                             []string

@@ -96,7 +96,7 @@ func (r *roofline) writeLaunches(sp *spill, w writer, all *estimates) error {
 
 func (e *estimate) appendLaunch(out []byte, index, id int) []byte {
 	grid := e.grid
-	if grid == nil {
+	if len(grid) == 0 {
 		grid = null
 	}
 	out = fmt.Appendf(out, `{"launch_index":%d,"occurrence_id":%d,"grid":%s,"num_ctas":%s,"bytes_moved":%s,"bytes_from_ir_x_grid":%s,"bytes_from_args":%s,"flops":%s,"arithmetic_intensity":`,

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/goproton/goproton/internal/await"
 )
 
 // pythons finds one interpreter for each CPython version: on PATH, and unpacked under .pythons.
@@ -57,8 +59,8 @@ func runNative(t *testing.T, python, lib string, env ...string) {
 	t.Helper()
 	cmd := exec.Command(python, "testdata/native/test_native.py", lib)
 	cmd.Env = append(append(os.Environ(), "TEST_PYTHON="+python), env...)
-	cmd.WaitDelay = time.Second
-	timer := time.AfterFunc(3*time.Minute, func() { _ = cmd.Process.Kill() })
+	cmd.WaitDelay = await.Patience // for children that it has left behind
+	timer := time.AfterFunc(await.Patience, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -15,14 +15,15 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-)
 
-const patience = 20 * time.Second // far more than needed, far less than a hung test run
+	"github.com/goproton/goproton/internal/await"
+)
 
 // watched is a growing output that can be waited on.
 type watched struct {
 	mu   sync.Mutex
 	text bytes.Buffer
+	end  chan struct{} // closed when nobody can write any more; nil where cmd.Wait waits for that
 }
 
 func (w *watched) Write(p []byte) (int, error) {
@@ -39,11 +40,12 @@ func (w *watched) String() string {
 
 func (w *watched) wait(t *testing.T, part string) {
 	t.Helper()
-	for end := time.Now().Add(patience); !strings.Contains(w.String(), part); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("no %q within %s, only:\n%s", part, patience, w)
+	defer func() {
+		if t.Failed() {
+			t.Logf("there is only:\n%s", w)
 		}
-	}
+	}()
+	await.That(t, fmt.Sprintf("%q is written", part), func() bool { return strings.Contains(w.String(), part) })
 }
 
 // supervised is a command line in which "proton run" stands before a shell script.
@@ -71,12 +73,19 @@ var heedSignals = sync.OnceFunc(func() {
 	}
 })
 
-// waitFor ends a test whose command hangs.
-func waitFor(t *testing.T, cmd *exec.Cmd) error {
+// waitFor waits until a command has ended, and everything that holds its output. It fails a test whose command hangs.
+func waitFor(t *testing.T, cmd *exec.Cmd) (err error) {
 	t.Helper()
-	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
-	defer timer.Stop()
-	return cmd.Wait()
+	ended := make(chan struct{})
+	go func() { err = cmd.Wait(); close(ended) }()
+	select {
+	case <-ended:
+		return err
+	case <-time.After(await.Patience):
+		_ = cmd.Process.Kill()
+		t.Fatalf("%s, or what it started, is still there after %s", cmd, await.Patience)
+		return nil
+	}
 }
 
 // onTerminal starts a command with a terminal of its own, as the leader of a session. What it prints is
@@ -106,8 +115,8 @@ func onTerminal(t *testing.T, cmd *exec.Cmd) (keyboard *os.File, screen *watched
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // of use only when the test has failed by then
 	_ = terminal.Close()
-	screen = &watched{}
-	go func() { _, _ = io.Copy(screen, keyboard) }()
+	screen = &watched{end: make(chan struct{})}
+	go func() { _, _ = io.Copy(screen, keyboard); close(screen.end) }()
 	return keyboard, screen
 }
 
@@ -144,9 +153,9 @@ func TestInterruptKeyReachesTheTargetOnce(t *testing.T) {
 	screen.wait(t, "ready")
 	_, _ = keyboard.Write([]byte{3})
 	screen.wait(t, "got 1")
-	time.Sleep(200 * time.Millisecond) // a second one, if there is one, is on its way
-	_ = cmd.Process.Signal(syscall.SIGUSR2)
+	_ = cmd.Process.Signal(syscall.SIGUSR2) // passed on after an interrupt, should that be passed on too
 	_ = waitFor(t, cmd)
+	<-screen.end
 	if code := cmd.ProcessState.ExitCode(); code != 5 || strings.Contains(screen.String(), "got 2") || !strings.Contains(screen.String(), "terminal\r\n") {
 		t.Errorf("exit code %d, want the target's 5; screen:\n%s", code, screen)
 	}
@@ -166,8 +175,8 @@ func TestStopKeyStopsAndContinues(t *testing.T) {
 	_, _ = keyboard.Write([]byte{26})
 	screen.wait(t, "stopped")
 	_, _ = keyboard.WriteString("reading\n")
-	screen.wait(t, "ended")
 	_ = waitFor(t, cmd)
+	<-screen.end
 	for _, want := range []string{"stopped 147", "done reading", "ended 6"} {
 		if !strings.Contains(screen.String(), want) {
 			t.Errorf("no %q on the screen:\n%s", want, screen)
@@ -177,7 +186,7 @@ func TestStopKeyStopsAndContinues(t *testing.T) {
 
 // TestKilledWithoutWarning: whoever kills us, as a time limit does, means the target.
 func TestKilledWithoutWarning(t *testing.T) {
-	cmd := supervised(t, "proton", "run", "sh", "-c", "echo ready $$; exec sleep 60")
+	cmd := supervised(t, "proton", "run", "sh", "-c", "echo ready $$; exec sleep 10000")
 	var out watched
 	cmd.Stdout = &out
 	if err := cmd.Start(); err != nil {
@@ -188,20 +197,13 @@ func TestKilledWithoutWarning(t *testing.T) {
 	if _, err := fmt.Sscanf(out.String(), "ready %d", &pid); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Process.Kill()
-	_ = waitFor(t, cmd)
-	for end := time.Now().Add(patience); alive(pid); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
+	t.Cleanup(func() {
+		if t.Failed() {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
-			t.Fatalf("the target is still there %s after proton was killed", patience)
 		}
-	}
-}
-
-// alive says whether a process runs; one that only waits to be collected does not.
-func alive(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && !bytes.Contains(stat, []byte(") Z "))
+	})
+	_ = cmd.Process.Kill()
+	_ = waitFor(t, cmd) // the target holds its output
 }
 
 // TestTargetInheritsWhatWeWereGiven: ignored signals and open files pass through.

@@ -9,7 +9,7 @@ import (
 
 // Patience ends a test that would wait for ever. A test that passes never waits for it, so it is as long as a slow machine
 // with other work could need, and more.
-const Patience = 5 * time.Minute
+const Patience = 10 * time.Minute
 
 // That waits until something has happened, and fails the test if it never does.
 func That(t testing.TB, what string, happened func() bool) {

@@ -213,9 +213,9 @@ func (l *Log) guarded(do func()) {
 // End writes what is left, waiting for compilations no longer than the patience, and closes the trace. What took longer
 // stays in the spool for Recover. The ring must not be written to any more.
 func (l *Log) End(patience time.Duration) Counts {
-	deadline := time.Now().Add(patience)
-	for !l.settled() && time.Now().Before(deadline) {
-		time.Sleep(time.Millisecond)
+	const tick = time.Millisecond
+	for waited := time.Duration(0); !l.settled() && waited < patience; waited += tick { // not time in which we were stopped
+		time.Sleep(tick)
 	}
 	close(l.stop)
 	if !l.waitWritten() {

@@ -158,7 +158,8 @@ def _end(config: dict[str, Any], command: list[str], pid: int) -> None:
         start_new_thread(write, ())
     except RuntimeError:
         write()  # Python 3.12.0 starts no threads any more
-    if not done.acquire(True, _PATIENCE):
+    # In parts, so that only one is lost to a pause in which the process was stopped.
+    if not any(done.acquire(True, _PATIENCE / 50) for _ in range(50)):
         # After os._exit this is the last word; else the library's own exit handler writes what there is.
         _report(config, command, f"the GPU did not answer within {_PATIENCE} s at exit: the profile holds what had arrived by then")
     flags.profiling_on = False

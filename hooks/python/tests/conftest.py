@@ -13,6 +13,9 @@ REPOSITORY = PACKAGE.parent.parent
 LIBRARY = Path(os.environ.get("PROTON_LIB") or REPOSITORY / "build" / "libproton.so")
 ORACLES = REPOSITORY / ".venv" / "oracles"
 
+# A test that passes never waits for it: seconds after which a process hangs, also on a slow machine with other work.
+PATIENCE = 600
+
 # Before an installed goproton: these are the tests of this source tree.
 sys.path.insert(0, str(PACKAGE))
 
@@ -22,7 +25,7 @@ def run_python(code, *argv, path=(), env=None, check=True, python=sys.executable
     search = os.pathsep.join(map(str, [PACKAGE, TESTS, *path]))
     full = {**os.environ, "PYTHONPATH": search, **(env or {})}
     full.pop("PROTON_RUN_CONFIG", None)  # the tests themselves may be running under proton run
-    done = subprocess.run([python, "-c", code, *argv], env=full, cwd=cwd, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([python, "-c", code, *argv], env=full, cwd=cwd, capture_output=True, text=True, timeout=PATIENCE)
     if check:
         assert done.returncode == 0, done.stderr
     return done

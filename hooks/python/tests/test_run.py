@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import LIBRARY, PACKAGE, REPOSITORY
+from conftest import LIBRARY, PACKAGE, PATIENCE, REPOSITORY
 from trees import at, load
 
 
@@ -24,7 +24,7 @@ def run(tmp_path):
         env = {**os.environ, "PROTON_RUN_CONFIG": json.dumps(config), "PROTON_LIB": library,
                "PYTHONPATH": os.pathsep.join(map(str, search)), "GOPROTON_TESTS": str(PACKAGE / "tests")}
         done = subprocess.run([python, *arguments, str(tmp_path / "script.py")], env=env, cwd=tmp_path,
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=PATIENCE)
         return done, {path.name: json.loads(path.read_text()) for path in status.glob("*.json")}
 
     return go
@@ -196,7 +196,7 @@ _run._PATIENCE = 0.2
 really = _library.call
 def call(method, **params):
     if method == "run.end":
-        time.sleep(60)
+        time.sleep(3600)
     return really(method, **params)
 _library.call = call
 """
@@ -284,7 +284,7 @@ sys.exit(int(sys.argv[1]))
 def module(tmp_path, library, *arguments):
     env = {**os.environ, "PYTHONPATH": str(PACKAGE), "PROTON_LIB": library}
     return subprocess.run([sys.executable, "-m", "goproton.proton", *arguments], env=env, cwd=tmp_path,
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=PATIENCE)
 
 
 def test_module_form(tmp_path, library):

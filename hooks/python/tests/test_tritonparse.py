@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import REPOSITORY, run_python
+from conftest import PATIENCE, REPOSITORY, run_python
 
 # Kernels live in a file: Triton reads their source.
 KERNELS = '''
@@ -366,7 +366,7 @@ def proton_run(traced, library, code, *flags):
     env = {**os.environ, "PYTHONPATH": str(REPOSITORY / ".venv" / "oracles" / traced.triton), "PROTON_LIB": library, "USER": "me",
            "TRITON_CACHE_DIR": str(traced.folder / "cache"), "PYTHON": sys.executable}
     done = subprocess.run([str(command), "run", "--allow-empty", "--trace", "out", "--trace-compression", "none", *flags, "script.py"],
-                          env=env, cwd=traced.folder, capture_output=True, text=True, timeout=120)
+                          env=env, cwd=traced.folder, capture_output=True, text=True, timeout=PATIENCE)
     return done, records(traced.folder / "out")
 
 
@@ -471,7 +471,7 @@ def test_tritonparse_reads_what_we_write(tmp_path):
     for case in ("zstd", "vector_add"):
         source, out = REPOSITORY / "testdata" / "traces" / case / "goproton", tmp_path / case
         subprocess.run([sys.executable, "-c", code, str(source), str(out)], env={**os.environ, "PYTHONPATH": str(oracle)}, check=True,
-                       capture_output=True, timeout=120)
+                       capture_output=True, timeout=PATIENCE)
         (parsed,) = out.glob("*_mapped.ndjson.gz")
         kinds = [json.loads(line)["event_type"] for line in gzip.decompress(parsed.read_bytes()).splitlines()]
         assert kinds.count("compilation") == 1 and kinds.count("launch") == 3

@@ -505,10 +505,12 @@ def test_metrics_that_change_while_they_are_read():
 
 def test_cpu_timed_scope():
     with session():
+        before = time.monotonic_ns()
         with n.cpu_timed_scope("t", {"m": 1}):
             time.sleep(0.02)
+        most = time.monotonic_ns() - before
         kind, value = slots()[("t", "cpu_time (ns)(exc)")]
-        check((kind, 20_000_000 <= int(value) < 2_000_000_000), ("int", True))
+        check((kind, 20_000_000 <= int(value) <= most), ("int", True))
         check(slots()[("t", "m")], ("int", "1"))
         with n.scope("u"):
             pass
@@ -765,7 +767,7 @@ def test_forked_child_is_silent():
                     status = 0
                 finally:
                     os._exit(status)
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 600
             while True:
                 got, status = os.waitpid(pid, os.WNOHANG)
                 if got:

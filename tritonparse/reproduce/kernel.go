@@ -13,7 +13,8 @@ import (
 	"github.com/goproton/goproton/tritonparse/jsontext"
 )
 
-// kernelCode is the part of a script that has the kernel. It binds imported_kernel_function.
+// kernelCode is the part of a script that has the kernel. It binds imported_kernel_function, and needs nothing that a template
+// may have behind it: in that of TritonParse's guide it comes before the functions that build arguments.
 type kernelCode struct {
 	sysPath string // for the modules that the kernel's one imports
 	code    string
@@ -30,7 +31,7 @@ func (w *work) findKernel() error {
 		return err
 	}
 	grids, err := w.tunedGrids()
-	w.kernel.code += grids
+	w.kernel.code += "\n\n" + embedded("python/autotune.py") + "\n\n" + grids
 	return err
 }
 
@@ -206,7 +207,7 @@ func aliases(modules map[string][]string) string {
 // clash is a name that both the script and what was copied into it bind.
 func (w *work) clash(s *surroundings) string {
 	script := strings.Join(w.utilities(), "\n") + "\n" + w.loader()
-	for _, name := range []string{"blobs", "descriptors", "tritonkernels"} { // which arguments need is not known yet
+	for _, name := range []string{"blobs", "descriptors", "tritonkernels", "autotune"} { // which arguments need is not known yet
 		script += embedded("python/" + name + ".py")
 	}
 	if slices.Contains(Templates, w.Template) {
@@ -276,10 +277,11 @@ func (w *work) importKernel() error {
 	root, module := packageOf(p.File)
 	w.kernel.sysPath = fmt.Sprintf("import sys\n\nsys.path.insert(0, %s)\n", quote(root))
 	var b strings.Builder
+	b.WriteString(embedded("python/original.py") + "\n\n")
 	if strings.Contains(module, ".") {
 		fmt.Fprintf(&b, "from %s import %s as imported_kernel_function\n", module, w.source.name)
 	} else {
-		fmt.Fprintf(&b, "import importlib.util\n\n_spec = importlib.util.spec_from_file_location(%s, %s)\n", quote(module+"_reproduced"), quote(p.File))
+		fmt.Fprintf(&b, "_spec = importlib.util.spec_from_file_location(%s, %s)\n", quote(module+"_reproduced"), quote(p.File))
 		fmt.Fprintf(&b, "_module = importlib.util.module_from_spec(_spec)\nsys.modules[_spec.name] = _module\n_spec.loader.exec_module(_module)\n")
 		fmt.Fprintf(&b, "imported_kernel_function = _module.%s\n", w.source.name)
 	}
@@ -316,7 +318,7 @@ func (w *work) overrideKernel() error {
 	}
 	w.kernel.options = append(w.kernel.options, option{"ir_override", "IR_OVERRIDE"})
 	var b strings.Builder
-	b.WriteString("import inspect\nimport tempfile\nimport hashlib\n\nimport triton\nimport triton.language as tl\n\n")
+	b.WriteString("import hashlib\nimport inspect\nimport json\nimport os\nimport tempfile\n\nimport triton\nimport triton.language as tl\n\n")
 	decorator := "@triton.jit"
 	if w.source != nil {
 		decorator = w.source.jitDecorator(shapesArguments)

@@ -15,7 +15,7 @@ import (
 	"github.com/goproton/goproton/tritonparse/jsontext"
 )
 
-//go:embed templates python/arguments.py python/autotune.py python/blobs.py python/descriptors.py python/tritonkernels.py python/benchmark.py
+//go:embed templates python/arguments.py python/autotune.py python/blobs.py python/descriptors.py python/tritonkernels.py python/benchmark.py python/original.py
 var files embed.FS
 
 // Templates are the built-in ones, by name.
@@ -261,9 +261,6 @@ func (w *work) utilityFiles() []string {
 	list := []string{embedded("python/arguments.py")}
 	if len(w.blobs) > 0 || !slices.Contains(Templates, w.Template) || w.Template == "benchmark" {
 		list = append(list, embedded("python/blobs.py"))
-	}
-	if w.PreserveAutotune {
-		list = append(list, embedded("python/autotune.py"))
 	}
 	descriptor, wrapped := false, false
 	for _, m := range w.plan.args {

@@ -64,3 +64,59 @@ func TestFileSafe(t *testing.T) {
 		t.Error("two names are one file")
 	}
 }
+
+// guideOrder is the order of placeholders in the template that TritonParse's guide shows: what builds arguments comes last.
+const guideOrder = `import torch
+
+# {{IR_OVERRIDE_SETUP_PLACEHOLDER}}
+
+# {{KERNEL_SYSPATH_PLACEHOLDER}}
+
+# {{KERNEL_IMPORT_PLACEHOLDER}}
+
+# {{UTILITY_FUNCTIONS_PLACEHOLDER}}
+
+
+def run_kernel():
+    from pathlib import Path
+    grid, args_dict = create_args_from_json_file(str(Path(__file__).resolve().parent / "{{JSON_FILE_NAME_PLACEHOLDER}}"))
+    # {{KERNEL_INVOCATION_PLACEHOLDER}}
+
+
+run_kernel()
+`
+
+// TestGuideOrder: with each way to get the kernel, its code needs nothing that stands behind it.
+func TestGuideOrder(t *testing.T) {
+	python := findPython(t)
+	file := filepath.Join(t.TempDir(), "guide.py")
+	if err := os.WriteFile(file, []byte(guideOrder), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const tuned = `@triton.autotune(configs=[triton.Config({"B": 2})], key=[])
+@triton.jit
+def k(x, B: tl.constexpr):
+    pass
+`
+	const files = `
+-- kernel.ttir --
+module {}
+-- compilation.json --
+{"payload": {"python_source": {"file_path": "$WORK/kernel_file.py", "start_line": 3}}}
+-- launch.json --
+{"grid": [1], "extracted_args": {"x": {"type": "int", "value": 3}, "B": {"type": "int", "value": 2}}}
+`
+	for _, flags := range []string{"copy", "copy preserve", "default", "default preserve", "override-ttir"} {
+		text := files + "-- kernel_file.py --\nimport triton\nimport triton.language as tl\n" + tuned + "-- kernel.py --\n" + tuned +
+			"-- flags --\n" + flags + " template=" + file + "\n"
+		c := newCase(t, txtar.Parse([]byte(text)))
+		result, err := c.generate(t, python)
+		if err != nil {
+			t.Errorf("%s: %v", flags, err)
+			continue
+		}
+		if out := runScript(t, python, result.Script, c.work); !strings.HasPrefix(out, "launch k (1,) \n  x = 3\n  B = 2\n") {
+			t.Errorf("%s: the script says\n%s", flags, out)
+		}
+	}
+}

@@ -217,13 +217,6 @@ def _function(name):
 _BUILDERS = {}
 
 
-def _unwrapped(kernel):
-    """The kernel without autotuner and heuristics around it: the recorded arguments hold what they had chosen."""
-    while hasattr(getattr(kernel, "fn", None), "__getitem__"):
-        kernel = kernel.fn
-    return kernel
-
-
 def _set_allocator(device):
     """Gives kernels that ask for scratch memory on the GPU some."""
     if hasattr(triton, "set_allocator"):

@@ -80,7 +80,7 @@ func (b *builder) untold(k *Kernel, t *profile.Durations) {
 	s.Times.Add(t)
 	if len(s.Groups) == 1 {
 		s.Groups[0].Times.Add(t)
-		b.work.device(s.Groups[0], 0)
+		b.work.ran(s.Groups[0], b.work.anyDevice())
 	}
 }
 

@@ -3,7 +3,6 @@ package joined
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/profile"
@@ -25,7 +24,8 @@ type Work struct {
 	Roof           float64 // least time that the work needs at the GPU's peaks, over the average time; 0 if not known
 	Bound          string  // "memory" or "compute": which roof that is
 
-	deviceAt int // 1 + ordinal; 0: none was seen
+	on    *profile.Device // where the launches ran; nil: on none that the profile describes
+	mixed bool            // on several with other peaks
 }
 
 // worker finds out what launches do.
@@ -34,16 +34,9 @@ type worker struct {
 	unknown error // why there is no roof for some device
 }
 
-// device notes where a group ran.
-func (w *worker) device(g *Group, ordinal int) {
-	if g.Work.deviceAt == 0 {
-		g.Work.deviceAt = 1 + ordinal
-	}
-}
-
 // measured takes over what the kernel's hook said of a node's launches, if they are all of one kind.
 func (w *worker) measured(g *Group, n *profile.Node, l *profile.LaunchTimes) {
-	w.device(g, l.Device)
+	w.ran(g, w.deviceOf(n, l))
 	if len(n.Launches) != 1 || l.Count == 0 || amount(n, countMetric) != l.Count {
 		return
 	}
@@ -152,11 +145,14 @@ func (w *worker) finish(g *Group) {
 	}
 	work := &g.Work
 	work.BytesPerSecond, work.FlopsPerSecond = work.Bytes/seconds, work.Flops/seconds
-	d := w.deviceOf(work.deviceAt - 1)
-	if d == nil {
+	if work.BytesPerSecond == 0 && work.FlopsPerSecond == 0 {
 		return
 	}
-	memory, compute := w.needs(work, d)
+	if work.on == nil || work.mixed {
+		w.unknown = cmp.Or(w.unknown, noDevice(work.mixed))
+		return
+	}
+	memory, compute := w.needs(work, work.on)
 	switch {
 	case memory == 0 && compute == 0:
 	case memory >= compute:
@@ -183,26 +179,4 @@ func (w *worker) needs(work *Work, d *profile.Device) (memory, compute float64) 
 		w.unknown = cmp.Or(w.unknown, err)
 	}
 	return memory, compute
-}
-
-// deviceOf finds a device of the profile. In merged profiles ordinals have more before them; one of several like it will do.
-func (w *worker) deviceOf(ordinal int) *profile.Device {
-	if w.profile == nil || ordinal < 0 {
-		return nil
-	}
-	for i := range w.profile.Devices {
-		if d := &w.profile.Devices[i]; d.ID == strconv.Itoa(ordinal) {
-			return d
-		}
-	}
-	devices := w.profile.Devices
-	for i := 1; i < len(devices); i++ {
-		if devices[i].Arch != devices[0].Arch || devices[i].NumSMs != devices[0].NumSMs {
-			return nil
-		}
-	}
-	if len(devices) == 0 {
-		return nil
-	}
-	return &devices[0]
 }

@@ -40,9 +40,8 @@ def ended(command, code=0, **options):
 class Run:
     """A program below `proton run --trace`."""
 
-    def __init__(self, name, *arguments, flags=(), code=0, compression="none", trace=None):
-        self.trace = trace or TMP / f"{name}-trace"
-        self.profile = self.trace.with_name(self.trace.name.removesuffix("-trace") + "-profile")
+    def __init__(self, name, *arguments, flags=(), code=0, compression="none", trace=None, profile=None):
+        self.trace, self.profile = trace or TMP / f"{name}-trace", TMP / f"{profile or name}-profile"
         self.done = ended([PROTON, "run", "--python", sys.executable, "-n", self.profile, "--trace", self.trace,
                            "--trace-compression", compression, *flags, "--", *program(name, *arguments)], code)
         said = self.done.stderr.splitlines()
@@ -239,7 +238,7 @@ def replays_of_a_graph_by_kind():
 
 @check
 def kinds_on_a_timeline():
-    run = Run("graph", flags=["-d", "trace"], trace=TMP / "timeline-trace")
+    run = Run("graph", flags=["-d", "trace"], trace=TMP / "timeline-trace", profile="timeline")
     replays_by_kind(run)
     with open(f"{run.profile}.chrome_trace") as file:
         kernels = [e for e in json.load(file)["traceEvents"] if e.get("cat") == "kernel"]

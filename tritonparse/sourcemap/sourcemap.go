@@ -34,7 +34,8 @@ type Entry struct {
 	others []*others
 }
 
-// others are the lines of another stage that came from the same place; all entries of that place share them.
+// others are the lines of another stage that came from the same place; all entries of that place share them, unless they are
+// a crowd.
 type others struct {
 	stage string
 	lines []int
@@ -121,8 +122,8 @@ type place struct {
 	outer Frame
 }
 
-// join gives every line of stage i the lines of stage j of the same place. Listings of machine code know no columns, and
-// often no callers: then only file and line count.
+// join gives every line of stage i the lines of stage j of the same place, of a crowd those near it. Listings of machine code
+// know no columns, and often no callers: then only file and line count.
 func (m *Map) join(i, j int, compat bool) {
 	columns := !m.stages[i].sass && !m.stages[j].sass
 	callers := !compat && hasCallers(m.entries[i]) && hasCallers(m.entries[j])
@@ -150,14 +151,24 @@ func (m *Map) join(i, j int, compat bool) {
 	for _, o := range at {
 		slices.Sort(o.lines)
 	}
+	var crowds map[place]*crowd
+	if !compat {
+		crowds = crowdsOf(m.entries[i], at, key)
+	}
 	for k := range m.entries[i] {
 		e := &m.entries[i][k]
-		if o := at[key(e)]; o != nil {
-			if e.others == nil {
-				e.others = make([]*others, 0, len(m.stages)-1)
-			}
-			e.others = append(e.others, o)
+		p := key(e)
+		o := at[p]
+		if o == nil {
+			continue
 		}
+		if c := crowds[p]; c != nil {
+			o = c.next(o)
+		}
+		if e.others == nil {
+			e.others = make([]*others, 0, len(m.stages)-1)
+		}
+		e.others = append(e.others, o)
 	}
 }
 

@@ -268,6 +268,49 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+// TestOneTime: a kernel that one of two profiles has no time of did not become faster.
+func TestOneTime(t *testing.T) {
+	m := Match{A: Side{Kernel: "k", Time: &Time{Launches: 1, Nanos: 12000}}, B: Side{Kernel: "k"}}
+	if row := m.row(true, false); row[5] != "12µs → -" || row[6] != "" {
+		t.Errorf("it says %q", row)
+	}
+}
+
+// TestRecordOf: what differs in operands alone is no identical code; a line of B keeps its place beside A's line of that
+// number; and a compilation that launches alone tell of has no record.
+func TestRecordOf(t *testing.T) {
+	d := diffOf(t, changed(t, nil), changed(t, func(record string) string {
+		return strings.Replace(record, "arith.mulf %9, %12", "arith.mulf %12, %12", 1)
+	}), 0, 0)
+	d.Lines = []ByLine{{LineA: 7, Code: "a"}, {LineB: 7, Code: "b"}, {LineB: 8, Code: "c"}}
+	var b bytes.Buffer
+	d.B.compilation.Inferred = true
+	d.B.Hash = "other"
+	if err := d.WriteRecords(&b); err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.Split(bytes.TrimSpace(b.Bytes()), []byte("\n"))
+	var record struct {
+		Summary struct {
+			Status     string
+			Highlights []string
+		}
+		Lines map[string]struct {
+			Line int    `json:"python_line"`
+			Code string `json:"python_code"`
+		} `json:"by_python_line"`
+	}
+	if err := json.Unmarshal(lines[len(lines)-1], &record); err != nil || len(lines) != 2 {
+		t.Fatal(len(lines), err)
+	}
+	if s := record.Summary; s.Status == "identical" || len(s.Highlights) != 1 || s.Highlights[0] != "TTIR: 1 of 29 lines differ" {
+		t.Errorf("the summary is %+v", s)
+	}
+	if got := fmt.Sprint(record.Lines); got != "map[-7:{7 b} 7:{7 a} 8:{8 c}]" {
+		t.Errorf("the lines are %s", got)
+	}
+}
+
 const fieldsScript = `
 import sys, json, dataclasses, importlib.util
 spec = importlib.util.spec_from_file_location("diff_types", sys.argv[1] + "/tritonparse/diff/core/diff_types.py") # the package needs torch

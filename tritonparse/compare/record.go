@@ -27,8 +27,11 @@ func (d *Diff) WriteRecords(w io.Writer) error {
 }
 
 func writeCompilation(w io.Writer, c *tritonparse.Compilation) error {
+	if c.Inferred { // there is no record of it
+		return nil
+	}
 	mapped, err := tritonparse.Mapped(c.Raw)
-	if err != nil || c.Inferred {
+	if err != nil {
 		return err
 	}
 	_, err = w.Write(append(mapped, '\n'))
@@ -94,11 +97,18 @@ func (d *Diff) record() object {
 		}
 	}
 	lines := object{}
+	ofA := map[int]bool{}
+	for i := range d.Lines {
+		ofA[d.Lines[i].LineA] = true
+	}
 	for i := range d.Lines {
 		l := &d.Lines[i]
-		number := l.LineA
+		number, key := l.LineA, strconv.Itoa(l.LineA)
 		if number == 0 {
-			number = l.LineB
+			number, key = l.LineB, strconv.Itoa(l.LineB)
+			if ofA[number] { // names are told apart; python_line has the number
+				key = "-" + key
+			}
 		}
 		grown := object{}
 		for _, s := range d.Stages {
@@ -106,7 +116,7 @@ func (d *Diff) record() object {
 				grown = append(grown, member{s.Name, n})
 			}
 		}
-		lines = append(lines, member{strconv.Itoa(number), object{
+		lines = append(lines, member{key, object{
 			{"python_line", number}, {"python_code", l.Code}, {"a", present(l.fromA)}, {"b", present(l.fromB)},
 			{"a_code", d.code(d.A.compilation, l.fromA)}, {"b_code", d.code(d.B.compilation, l.fromB)}, {"expansion", grown}, {"pattern", nil},
 		}})

@@ -281,8 +281,12 @@ func (d *Diff) Highlights() []string {
 	}
 	for i := range d.Stages {
 		s := &d.Stages[i]
-		if s.only == "" && s.LinesA != s.LinesB {
+		switch {
+		case s.only != "" || s.Same():
+		case s.LinesA != s.LinesB:
 			list = append(list, stageHighlight(s.Name, s.LinesA, s.LinesB))
+		default:
+			list = append(list, fmt.Sprintf("%s: %d of %d lines differ", strings.ToUpper(s.Name), s.LinesA-s.Equal, s.LinesA))
 		}
 	}
 	if d.Python != nil && !d.Python.Same() {
@@ -363,7 +367,11 @@ func (m *Match) row(timed, recorded bool) []string {
 		row = slices.Insert(row, 8, m.briefStatuses())
 	}
 	if timed {
-		row = slices.Insert(row, 5, fmt.Sprintf("%s → %s", duration(m.A.Time.Mean()), duration(m.B.Time.Mean())), percent(m.A.Time.Mean(), m.B.Time.Mean()))
+		change := ""
+		if m.A.Time != nil && m.B.Time != nil {
+			change = percent(m.A.Time.Mean(), m.B.Time.Mean())
+		}
+		row = slices.Insert(row, 5, fmt.Sprintf("%s → %s", duration(m.A.Time.Mean()), duration(m.B.Time.Mean())), change)
 	}
 	return row
 }

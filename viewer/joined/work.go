@@ -81,7 +81,7 @@ func staticWork(c *tritonparse.Compilation, l *tritonparse.LaunchRecord) (w Work
 	if c.Texts["ttir"] != "" {
 		w.Type, w.Passes = operands(counted.Dot)
 	}
-	w.Notes = slices.DeleteFunc(counted.Notes, func(note string) bool { return note == tritonparse.NoteMasked })
+	w.Notes = slices.DeleteFunc(slices.Clone(counted.Notes), func(note string) bool { return note == tritonparse.NoteMasked })
 	return w
 }
 

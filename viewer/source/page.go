@@ -232,12 +232,12 @@ func (p *printer) pageInlined(k *Kernel, inlined []*Line) []PageRow {
 func (p *printer) pageCode(k *Kernel) []PageRow {
 	m := p.machine(k)
 	offsets := m.offsets(k)
-	all := len(offsets) <= mostCode
+	all, hottest := len(offsets) <= mostCode, k.hottestInstruction()
 	var rows []PageRow
 	gap := false
 	for _, offset := range offsets {
 		c := k.at(offset)
-		if !all && !p.near(k, offset, k.hottestInstruction()) || len(rows) == mostCode {
+		if !all && !p.near(k, offset, hottest) || len(rows) == mostCode {
 			gap = true
 			continue
 		}

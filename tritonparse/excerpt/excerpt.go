@@ -283,6 +283,9 @@ func ParseLines(text string) (Lines, error) {
 		}
 		lines = append(lines, s)
 	}
+	if lines == nil && strings.Contains(text, ",") {
+		return nil, fmt.Errorf("read the lines %q: there are none in it; leave it out for all", text)
+	}
 	return lines, nil
 }
 

@@ -30,7 +30,7 @@ func TestParseLines(t *testing.T) {
 			t.Errorf("%q: %v, want %s", text, got, want)
 		}
 	}
-	for _, wrong := range []string{"x", "3-1", "-", "1--2", "1-2-3", "99999999999999999999"} {
+	for _, wrong := range []string{"x", "3-1", "-", "1--2", "1-2-3", ",", " , ", "99999999999999999999"} {
 		if lines, err := ParseLines(wrong); err == nil {
 			t.Errorf("%q is taken for %v", wrong, lines)
 		}

@@ -189,8 +189,10 @@ def _argument(name, told, memory):
     if build:
         return build(name, told, memory)
     text = re.sub(r"^constexpr\[(.*)\]$", r"\1", told.get("repr", ""))
-    if text.startswith("torch."):
+    if kind in ("dtype", "constexpr") and text.startswith("torch."):
         return _dtype(text)
+    if kind == "Size":
+        return tuple(ast.literal_eval(text.removeprefix("torch.Size(").removesuffix(")")))
     if kind == "dtype" or kind == "constexpr" and re.fullmatch(r"u?int\d+|bf16|fp\d+(e\w+)?", text):
         return tl.dtype(re.sub(r".*\('|'\)", "", text))
     function = re.fullmatch(r"JITFunction\(.*?(\w+)\)|<(?:function|.*Function) (?:.*\.)?(\w+) at .*", text)

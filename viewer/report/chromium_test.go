@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/goproton/goproton/internal/await"
 )
 
 // A client of a headless Chromium, over the two pipes of --remote-debugging-pipe: JSON messages that end in a zero
@@ -213,8 +215,8 @@ func (c *chromium) call(session, method string, arguments any) (json.RawMessage,
 			return nil, fmt.Errorf("%s: %s", method, m.Error.Message)
 		}
 		return m.Result, nil
-	case <-time.After(30 * time.Second):
-		return nil, fmt.Errorf("%s: no answer within 30 s", method)
+	case <-time.After(await.Patience):
+		return nil, fmt.Errorf("%s: no answer within %s", method, await.Patience)
 	}
 }
 
@@ -359,15 +361,21 @@ func (p *page) eval(expression string) any {
 // wait waits until an expression is true.
 func (p *page) wait(expression string) {
 	p.t.Helper()
-	for end := time.Now().Add(15 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(await.Patience); ; time.Sleep(20 * time.Millisecond) {
 		if p.eval(expression) == true {
 			return
 		}
 		if time.Now().After(end) {
 			p.shoot("failed")
-			p.t.Fatalf("not true within 15 s: %s\non the page: %.600s", expression, p.eval("document.body.innerText"))
+			p.t.Fatalf("not true within %s: %s\non the page: %.600s", await.Patience, expression, p.eval("document.body.innerText"))
 		}
 	}
+}
+
+// painted waits until what has changed is on the screen: much is drawn with the next frame.
+func (p *page) painted() {
+	p.t.Helper()
+	p.wait(`new Promise((ok) => requestAnimationFrame(() => requestAnimationFrame(() => ok(true))))`)
 }
 
 // text is what an element says.
@@ -377,12 +385,18 @@ func (p *page) text(selector string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
+// reads waits until that is something.
+func (p *page) reads(selector, want string) {
+	p.t.Helper()
+	p.wait(fmt.Sprintf(`(document.querySelector(%q)?.innerText ?? "").split(/\s+/).filter(Boolean).join(" ") === %q`, selector, want))
+}
+
 type spot struct{ X, Y float64 }
 
-// place is a point of an element, as parts of its size from its upper left corner. It waits for the element: much is
-// drawn with the next frame of the screen.
+// place is a point of an element, as parts of its size from its upper left corner. It waits for the element.
 func (p *page) place(selector string, x, y float64) spot {
 	p.t.Helper()
+	p.painted()
 	p.wait(fmt.Sprintf(`(() => { const box = document.querySelector(%q)?.getBoundingClientRect(); return box !== undefined && box.width * box.height > 0; })()`, selector))
 	found, ok := p.eval(fmt.Sprintf(`(() => {
 		const e = document.querySelector(%q);

@@ -32,7 +32,8 @@ func readCompilation(members []jsontext.Member, o *Options) compilation {
 		return compilation{}
 	}
 	metadata := member(parts, "metadata")
-	c := compilation{hash: jsontext.Text(jsontext.Get(metadata, "hash")), name: jsontext.Text(jsontext.Get(metadata, "name"))}
+	var c compilation
+	c.hash, c.name = hashAndName(metadata)
 	if c.file = inductorFile(member(parts, "pt_info"), o.Compat); c.file == "" {
 		c.file = o.torch.find(jsontext.Text(jsontext.Get(member(parts, "python_source"), "file_path")), member(members, "stack"))
 	}

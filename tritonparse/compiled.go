@@ -173,7 +173,7 @@ func newCompilation(file string, rec ndjson.Record, members []jsontext.Member, t
 
 func (c *Compilation) setMetadata(raw []byte) {
 	c.Metadata = bytes.Clone(raw)
-	c.Hash, c.Name = jsontext.Text(jsontext.Get(raw, "hash")), jsontext.Text(jsontext.Get(raw, "name"))
+	c.Hash, c.Name = hashAndName(raw)
 	c.Backend = jsontext.Text(jsontext.Get(raw, "backend_name"))
 }
 

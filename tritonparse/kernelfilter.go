@@ -96,9 +96,8 @@ func readSelected(members []jsontext.Member, stacks *tunedStacks, compat bool) s
 	var names []string
 	switch r.kind {
 	case "compilation":
-		metadata := jsontext.Get(member(members, "payload"), "metadata")
-		r.hash = jsontext.Text(jsontext.Get(metadata, "hash"))
-		names = []string{jsontext.Text(jsontext.Get(metadata, "name"))}
+		hash, name := hashAndName(jsontext.Get(member(members, "payload"), "metadata"))
+		r.hash, names = hash, []string{name}
 	case "launch":
 		metadata := member(members, "compilation_metadata")
 		r.hash = jsontext.Text(jsontext.Get(metadata, "hash"))

@@ -27,6 +27,11 @@ func integerOf(members []jsontext.Member, name string) int {
 	return int(integer(member(members, name)))
 }
 
+// hashAndName are those of a compilation's metadata.
+func hashAndName(metadata []byte) (hash, name string) {
+	return jsontext.Text(jsontext.Get(metadata, "hash")), jsontext.Text(jsontext.Get(metadata, "name"))
+}
+
 // bareText is a value without its quotes, if it has any: some writers write numbers as texts.
 func bareText(raw []byte) string {
 	if len(raw) > 0 && raw[0] == '"' {

@@ -94,33 +94,37 @@ func (t *Trace) Damages() ([]ndjson.Damage, int) { return t.damages, t.damaged }
 // the call. What is damaged is left out. An error of do ends it and is returned.
 func (t *Trace) EachLaunch(do func(*LaunchRecord) error) error {
 	for _, f := range t.Files {
-		if err := eachLaunch(f, do); err != nil {
+		ids := map[string]int{}
+		err := eachRecord(f, func(rec ndjson.Record, members []jsontext.Member) *LaunchRecord {
+			if textOf(members, "event_type") != "launch" {
+				return nil
+			}
+			return t.known.records.read(f, rec, members)
+		}, func(l *LaunchRecord) error {
+			l.ID = ids[l.Name]
+			ids[l.Name]++
+			return do(l)
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func eachLaunch(file string, do func(*LaunchRecord) error) error {
+// eachRecord reads a file of a trace and hands over what parse makes of its records, in their order, as ndjson.Ordered does;
+// what it makes nothing of is left out.
+func eachRecord[T any](file string, parse func(rec ndjson.Record, members []jsontext.Member) *T, do func(*T) error) error {
 	r, err := ndjson.Open(file)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	ids := map[string]int{}
-	var reader recordReader
-	return ndjson.Ordered(r, func(rec ndjson.Record, members []jsontext.Member) *LaunchRecord {
-		if textOf(members, "event_type") != "launch" {
+	return ndjson.Ordered(r, parse, func(made **T) error {
+		if *made == nil {
 			return nil
 		}
-		return reader.read(file, rec, members)
-	}, func(l **LaunchRecord) error {
-		if *l == nil {
-			return nil
-		}
-		(*l).ID = ids[(*l).Name]
-		ids[(*l).Name]++
-		return do(*l)
+		return do(*made)
 	})
 }
 
@@ -144,34 +148,24 @@ func (t *Trace) EachCompilation(do func(*Compilation) error) error {
 		wanted[c.File][c.Line] = c
 	}
 	for _, f := range t.Files {
-		if err := eachCompilation(f, wanted[f], do); err != nil {
+		in := wanted[f]
+		if len(in) == 0 {
+			continue
+		}
+		err := eachRecord(f, func(rec ndjson.Record, members []jsontext.Member) *Compilation {
+			if in[rec.Index] == nil || textOf(members, "event_type") != "compilation" {
+				return nil
+			}
+			return newCompilation(f, rec, members, true)
+		}, func(c *Compilation) error {
+			c.Launches = in[c.Line].Launches
+			return do(c)
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func eachCompilation(file string, wanted map[int]*Compilation, do func(*Compilation) error) error {
-	if len(wanted) == 0 {
-		return nil
-	}
-	r, err := ndjson.Open(file)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	return ndjson.Ordered(r, func(rec ndjson.Record, members []jsontext.Member) *Compilation {
-		if wanted[rec.Index] == nil || textOf(members, "event_type") != "compilation" {
-			return nil
-		}
-		return newCompilation(file, rec, members, true)
-	}, func(c **Compilation) error {
-		if *c == nil {
-			return nil
-		}
-		(*c).Launches = wanted[(*c).Line].Launches
-		return do(*c)
-	})
 }
 
 // Recorded is the first launch of a compilation that says what is in a tensor, by its statistics or by where its contents
@@ -376,8 +370,7 @@ func (x *indexer) keepsCompilation(members []jsontext.Member) bool {
 	if x.options.Keep == nil {
 		return true
 	}
-	metadata := jsontext.Get(member(members, "payload"), "metadata")
-	return x.options.Keep(jsontext.Text(jsontext.Get(metadata, "hash")), jsontext.Text(jsontext.Get(metadata, "name")))
+	return x.options.Keep(hashAndName(jsontext.Get(member(members, "payload"), "metadata")))
 }
 
 func (x *indexer) keeps(hash, name string) bool {

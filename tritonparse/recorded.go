@@ -20,34 +20,21 @@ func (t *Trace) EachRecorded(do func(*Compilation, *LaunchRecord) error) error {
 		}
 	}
 	for _, f := range t.Files {
-		if err := eachWanted(f, wanted[f], do); err != nil {
+		in := wanted[f]
+		if len(in) == 0 {
+			continue
+		}
+		err := eachRecord(f, func(rec ndjson.Record, _ []jsontext.Member) *LaunchRecord {
+			if in[rec.Index] == nil {
+				return nil
+			}
+			rec.Text = bytes.Clone(rec.Text)
+			own, _ := jsontext.Members(rec.Text) // was well-formed just now
+			return t.known.records.read(f, rec, own)
+		}, func(l *LaunchRecord) error { return do(in[l.Line], l) })
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func eachWanted(file string, wanted map[int]*Compilation, do func(*Compilation, *LaunchRecord) error) error {
-	if len(wanted) == 0 {
-		return nil
-	}
-	r, err := ndjson.Open(file)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	var reader recordReader
-	return ndjson.Ordered(r, func(rec ndjson.Record, _ []jsontext.Member) *LaunchRecord {
-		if wanted[rec.Index] == nil {
-			return nil
-		}
-		rec.Text = bytes.Clone(rec.Text)
-		own, _ := jsontext.Members(rec.Text) // was well-formed just now
-		return reader.read(file, rec, own)
-	}, func(l **LaunchRecord) error {
-		if *l == nil {
-			return nil
-		}
-		return do(wanted[(*l).Line], *l)
-	})
 }

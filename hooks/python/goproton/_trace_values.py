@@ -25,13 +25,14 @@ def text(value: Any) -> str:
 
 
 def compact(value: Any) -> str:
-    """JSON of what :func:`plain` returned, in UTF-8's reach: lone surrogates, as in the names of odd files, become escapes."""
+    """JSON of what :func:`plain` returned, in UTF-8's reach. Lone surrogates, as in the names of odd files, become the text of
+    their escapes: as escapes most readers of JSON take them for damage, orjson and GoProton's own among them."""
     written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if not written.isascii():
         try:
             written.encode()
         except UnicodeEncodeError:
-            return json.dumps(value, separators=(",", ":"))
+            return "".join(rf"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in written)
     return written
 
 

@@ -59,9 +59,22 @@ print(trace.finalize()["launches"])
     assert values[0] == unknown and values[2] == unknown and values[3] == unknown
     assert values[1]["shape"] == values[7]["shape"] == [4] and "data_ptr" not in values[1]
     assert values[4] == {"type": "int", "value": 2**70}
-    assert values[5] == {"type": "str", "value": "\udc80", "length": 1}
+    assert values[5] == {"type": "str", "value": r"\udc80", "length": 1}  # lone surrogates are no JSON to most readers
     one = "Tensor(shape=(4, 4), dtype=torch.float16, device='cuda:1')"
     assert values[6] == {"type": "tuple", "repr": f"({one}, (1, {one}))"}
+
+
+def test_files_with_odd_names(hooked):
+    """The name of a file need not be text; what a trace says of it is JSON that every reader takes."""
+    found, done = hooked("""
+exec(compile("launch(1, 5)", "od\\udc80d.py", "exec"))
+trace.finalize()
+""")
+    (record,) = found
+    assert record["extracted_args"]["b"]["value"] == 5
+    assert r"od\udc80d.py" in [frame["filename"] for frame in record["stack"]]
+    files = [p for p in (hooked.folder / "out").iterdir() if p.is_file()]
+    assert files and not any(rb'"od\ud' in p.read_bytes() for p in files)
 
 
 def test_objects_that_hold_tensors_are_not_printed(hooked):

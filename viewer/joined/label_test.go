@@ -38,3 +38,10 @@ func TestUnknownCompilation(t *testing.T) {
 		t.Errorf("it is called %q", got)
 	}
 }
+
+func TestOneLaunch(t *testing.T) {
+	k := &Kernel{Traced: 1}
+	if got := (&Join{}).summary(k); got != "1 launch in the trace; 0 specialisations; 0 kinds of launches" {
+		t.Errorf("%q", got)
+	}
+}

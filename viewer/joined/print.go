@@ -203,7 +203,7 @@ func (j *Join) table(w io.Writer, k *Kernel, paper viewer.Paper) (dropped []stri
 func (j *Join) summary(k *Kernel) string {
 	var parts []string
 	if k.Times.Count > 0 {
-		parts = append(parts, fmt.Sprintf("%d launches in %s", k.Times.Count, duration(float64(k.Times.Nanos))))
+		parts = append(parts, fmt.Sprintf("%s in %s", launchesOf(k.Times.Count), duration(float64(k.Times.Nanos))))
 		if j.Nanos > 0 {
 			parts[0] += fmt.Sprintf(", %s of the GPU time", percent(float64(k.Times.Nanos)/float64(j.Nanos)))
 			if j.options.Include != "" || j.options.Exclude != "" {
@@ -211,7 +211,7 @@ func (j *Join) summary(k *Kernel) string {
 			}
 		}
 	} else if k.Traced > 0 {
-		parts = append(parts, fmt.Sprintf("%d launches in the trace", k.Traced))
+		parts = append(parts, launchesOf(uint64(k.Traced))+" in the trace")
 	}
 	groups := 0
 	for _, s := range k.Specialisations {
@@ -226,6 +226,13 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func launchesOf(n uint64) string {
+	if n == 1 {
+		return "1 launch"
+	}
+	return fmt.Sprintf("%d launches", n)
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }

@@ -37,3 +37,9 @@ func TestTelling(t *testing.T) {
 		}
 	}
 }
+
+func TestOneSample(t *testing.T) {
+	if one, two := samplesOf(1), samplesOf(2); one != "1 sample" || two != "2 samples" {
+		t.Errorf("%q, %q", one, two)
+	}
+}

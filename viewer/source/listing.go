@@ -78,7 +78,7 @@ func Print(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
 
 // head says what a kernel is, where it was launched, and where its time goes.
 func (p *printer) head(k *Kernel) {
-	share := fmt.Sprintf("%d samples, %s of all", k.Samples, percent(k.Share(p.s.All)))
+	share := samplesOf(k.Samples) + ", " + percent(k.Share(p.s.All)) + " of all"
 	p.line(p.bold(term.Printable(k.Name)) + ": " + share)
 	for _, fact := range p.facts(k) {
 		p.line("  " + p.fit(fact, 2))
@@ -96,6 +96,13 @@ func (p *printer) head(k *Kernel) {
 	if advice := p.s.Advice(k); advice != "" {
 		p.wrapped("hint: "+advice, "  ")
 	}
+}
+
+func samplesOf(n uint64) string {
+	if n == 1 {
+		return "1 sample"
+	}
+	return fmt.Sprintf("%d samples", n)
 }
 
 // launch says how much of a kernel's samples a call path has.

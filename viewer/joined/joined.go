@@ -6,8 +6,9 @@
 //  1. kinds    launches of the trace by specialisation and arguments (trace.go)
 //  2. times    those that the profile measured, by the same keys (times.go)
 //  3. work     bytes and operations of each kind of launch, and the device's peaks (work.go)
-//  4. code     which of the profile's functions is which compilation, and its lines in every representation (code.go, ir.go)
-//  5. print    print.go, json.go; split.go gives the tree of the viewer a row for each kind of launch
+//  4. code     which of the profile's functions is which compilation, and its lines in every representation (code.go, ir.go),
+//     and what its instructions were made of (instructions.go)
+//  5. print    print.go, json.go; split.go gives the tree of the viewer a row for each kind of launch; compare.go pairs two runs
 //
 // Keys are exact where both sides were recorded in one run: launches by their kind, functions by the hash of the binary.
 package joined

@@ -222,7 +222,7 @@ func readEvents(t *testing.T, path string) []any {
 }
 
 // temporary is the folder that FileCheck's messages name.
-var temporary = regexp.MustCompile(`/tmp/tmp[a-z0-9_]{8}/`)
+var temporary = regexp.MustCompile(regexp.QuoteMeta(filepath.Clean(os.TempDir())) + `/tmp[a-z0-9_]{8}/`)
 
 // firstDifference says where two values differ; members have no order.
 func firstDifference(path string, a, b any) string {

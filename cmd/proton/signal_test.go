@@ -212,7 +212,7 @@ func TestTargetInheritsWhatWeWereGiven(t *testing.T) {
 	if err := os.WriteFile(file, []byte("from file three\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := supervised(t, "sh", "-c", `trap '' INT; exec proton run --allow-empty sh -c 'cat <&3; grep SigIgn /proc/self/status' 3<`+file)
+	cmd := supervised(t, "sh", "-c", `trap '' INT; exec proton run --allow-empty sh -c 'cat <&3; grep SigIgn /proc/self/status' 3<"$0"`, file)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)

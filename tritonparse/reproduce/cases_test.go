@@ -169,11 +169,10 @@ func (c *testCase) generate(t *testing.T, python string) (*Result, error) {
 		t.Fatal(err)
 	}
 	o := Options{OutDir: filepath.Join(c.work, "out"), Python: python, Version: "test"}
-	for _, flag := range strings.Fields(c.files["flags"]) {
-		if name, ok := strings.CutPrefix(flag, "template="); ok {
-			o.Template = name
-			continue
-		}
+	flags, template, _ := strings.Cut(c.files["flags"], "template=") // which is the last of its line: a path may have spaces
+	name, more, _ := strings.Cut(template, "\n")
+	o.Template = name
+	for _, flag := range strings.Fields(flags + " " + more) {
 		switch flag {
 		case "preserve":
 			o.PreserveAutotune = true

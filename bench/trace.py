@@ -100,7 +100,7 @@ def write_numbers(path, launches):
         lines = f.read().splitlines(keepends=True)
     first = {h: next(x for x in lines if b'"launch"' in x[:40] and h in x and b'"_bench"' not in x) for h in HASHES}
     plain, tuned = first[b"707cff48"], first[b"e3f91167"]
-    looped = tuned.replace(b"e3f91167", b"72d67842").replace(b"triton/runtime/autotuner.py", b"triton/runtime/launcher.py")
+    looped = tuned.replace(b"e3f91167", b"72d67842").replace(b"triton/runtime/autotuner.py", b"triton/runtime/launcher.py").replace(b'"function":9', b'"function":1')
     seed, k = b'"BLOCK_SIZE', b'"K":{"type":"int","value":16'
     with open(path, "wb") as out:
         out.writelines(x for x in lines if b'"compilation"' in x[:40])

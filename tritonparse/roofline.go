@@ -3,7 +3,6 @@ package tritonparse
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 )
 
 // roofline is how much one kernel moves and computes, launch by launch. Launches of one grid with the same arguments are
@@ -11,7 +10,7 @@ import (
 // only the last are in memory.
 type roofline struct {
 	known  map[string]int // kinds of the log's last part
-	size0  int            // bytes of known
+	held   int            // bytes of known and of template
 	log    stream
 	run    workRun
 	last   workRun // the last of log
@@ -52,7 +51,7 @@ func (r *roofline) add(l *launch, index, id int, source *workSource, compat bool
 }
 
 // size is how many bytes of it grow with the launches, about.
-func (r *roofline) size() int { return r.size0 + r.log.size() }
+func (r *roofline) size() int { return r.held + r.log.size() }
 
 // lighten moves the log out of memory if it is long.
 func (r *roofline) lighten(s *spill) {
@@ -90,7 +89,7 @@ func (r *roofline) kind(l *launch, source *workSource, compat bool) int {
 	k := r.reader.read(l, compat)
 	if r.template == nil && len(r.known) >= severalKinds && source != nil && !compat {
 		r.template = newWorkTemplate(source, compat)
-		r.size0 += 2 * len(source.text)
+		r.held += 2 * len(source.text)
 	}
 	r.coded = appendKind(r.coded[:0], k, r.idleOf(k))
 	if n, ok := r.known[string(r.coded)]; ok {
@@ -104,7 +103,7 @@ func (r *roofline) define() int {
 	if len(r.known) >= mostKinds {
 		r.flush()
 		for code := range r.known {
-			r.size0 -= len(code) + valueBytes
+			r.held -= len(code) + valueBytes
 		}
 		clear(r.known)
 		r.log.buffer = append(r.log.buffer, logAnew)
@@ -114,7 +113,7 @@ func (r *roofline) define() int {
 	}
 	n := len(r.known)
 	r.known[string(r.coded)] = n
-	r.size0 += len(r.coded) + valueBytes
+	r.held += len(r.coded) + valueBytes
 	r.flush()
 	r.log.buffer = binary.AppendUvarint(append(r.log.buffer, logKind), uint64(len(r.coded)))
 	r.log.buffer = append(r.log.buffer, r.coded...)
@@ -143,8 +142,6 @@ func (r *roofline) idleOf(k *workKind) []bool {
 	return r.idle
 }
 
-var errKinds = errors.New("BUG: the log of a kernel's work is damaged")
-
 // workLog is called with what a log says.
 type workLog struct {
 	anew     func()
@@ -170,7 +167,7 @@ func (r *roofline) each(s *spill, to workLog) error {
 			default:
 				at = workRun{n - logRuns, at.index + c.uvarint(), at.id + c.uvarint(), c.uvarint()}
 				if c.damaged {
-					return errKinds
+					return errDamaged
 				}
 				to.launches(at)
 			}

@@ -30,16 +30,13 @@ type estimates struct {
 func (e *estimates) begin()          { e.list, e.anew = e.list[:0], true }
 func (e *estimates) add(k *workKind) { e.list = append(e.list, e.of(k)) }
 func (e *estimates) last() *estimate { return &e.list[len(e.list)-1] }
-func (r *roofline) of(s *workSource, compat bool) *workTemplate {
-	if r.template != nil {
-		return r.template
-	}
-	return newWorkTemplate(s, compat)
-}
 
 // write writes the event of a kernel, without its end.
 func (r *roofline) write(sp *spill, w writer, k *kernel, source *workSource, compat bool) error {
-	t := r.of(source, compat)
+	t := r.template
+	if t == nil {
+		t = newWorkTemplate(source, compat)
+	}
 	all := &estimates{of: t.estimate}
 	s := summary{bytes: -1, flops: -1}
 	take := func() { s.take(all.last()) }

@@ -2,7 +2,6 @@ package tritonparse
 
 import (
 	"encoding/binary"
-	"errors"
 	"strconv"
 )
 
@@ -40,22 +39,18 @@ func (r *runs) lighten(s *spill) {
 	}
 }
 
-var errRuns = errors.New("BUG: a log of launches is damaged")
-
 // each calls f with the ends of every stretch; both belong to it.
 func (r *runs) each(s *spill, f func(first, last int)) error {
 	at := 0
 	err := r.log.each(s, func(log []byte) error {
-		for len(log) > 0 {
-			gap, n := binary.Uvarint(log)
-			size, m := binary.Uvarint(log[max(n, 0):])
-			if n <= 0 || m <= 0 {
-				return errRuns
+		for c := (cursor{in: log}); len(c.in) > 0; {
+			at += c.uvarint()
+			size := c.uvarint()
+			if c.damaged {
+				return errDamaged
 			}
-			log = log[n+m:]
-			at += int(gap)
-			f(at, at+int(size)-1)
-			at += int(size)
+			f(at, at+size-1)
+			at += size
 		}
 		return nil
 	})

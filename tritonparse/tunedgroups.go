@@ -3,7 +3,6 @@ package tritonparse
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"slices"
 
 	"github.com/goproton/goproton/tritonparse/jsontext"
@@ -225,8 +224,6 @@ func (t *tunedGroups) each(sp *spill, f func(*launch)) error {
 	})
 }
 
-var errLog = errors.New("BUG: the log of a session is damaged")
-
 // replay reads the log. A launch is valid during the call.
 func (t *tunedGroups) replay(sp *spill, f func(l *launch, id int)) error {
 	r := logReader{shapes: t.shapes}
@@ -245,29 +242,16 @@ func (t *tunedGroups) replay(sp *spill, f func(l *launch, id int)) error {
 
 // logReader reads launches as append writes them. Pieces of a log are read one after the other, and each is left as it is.
 type logReader struct {
+	cursor
 	shapes []*shape
-	in     []byte
 	head   []byte // the last template's shape and texts
 	l      launch
 	id     int
 }
 
-func (r *logReader) number() int {
-	n, size := binary.Uvarint(r.in)
-	r.in = r.in[max(size, 0):]
-	return int(n)
-}
-
-func (r *logReader) text() []byte {
-	n := min(r.number(), len(r.in))
-	text := r.in[:n]
-	r.in = r.in[n:]
-	return text
-}
-
 func (r *logReader) launch() (*launch, error) {
 	from := r.in
-	switch begin := r.number(); begin {
+	switch begin := r.uvarint(); begin {
 	case sameKernel:
 	case sameTemplate:
 		r.l.hash = string(r.text())
@@ -275,18 +259,16 @@ func (r *logReader) launch() (*launch, error) {
 		r.template(from, begin-newShapes)
 		r.l.hash = string(r.text())
 	}
-	if r.l.template == nil || len(r.in) < len(r.l.group) {
-		return nil, errLog
-	}
-	r.in = r.in[copy(r.l.group[:], r.in):]
-	delta, size := binary.Varint(r.in)
-	r.in = r.in[max(size, 0):]
-	r.id += int(delta)
+	copy(r.l.group[:], r.skip(len(r.l.group)))
+	r.id += int(r.varint())
 	r.l.changes = r.l.changes[:0]
-	for range r.number() {
-		c := change{leaf: int32(r.number())}
+	for n := r.uvarint(); n > 0 && !r.damaged; n-- {
+		c := change{leaf: int32(r.uvarint())}
 		c.text = r.text()
 		r.l.changes = append(r.l.changes, c)
+	}
+	if r.damaged || r.l.template == nil {
+		return nil, errDamaged
 	}
 	return &r.l, nil
 }

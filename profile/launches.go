@@ -5,7 +5,7 @@ import "fmt"
 // LaunchKind is what the launches of one compiled kernel with the same arguments have in common. A trace that was
 // recorded in the same run tells what those arguments were.
 type LaunchKind struct {
-	ID       string // of the arguments, 16 hexadecimal digits; "" for launches that found no number of their own
+	ID       string // of the arguments, 16 hexadecimal digits; "" for launches that found no number of their own, as of a kernel with thousands of kinds
 	Kernel   string // the kernel's name, as compiled
 	Hash     string // Triton's compile hash, 64 hexadecimal digits
 	PID      int    // process that launched it

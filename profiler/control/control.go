@@ -193,7 +193,8 @@ func (s *Service) depth(p *params) (any, error) {
 
 // launchKind answers with the number that launches of a kind are tagged with.
 func launchKind(p *params) map[string]uint32 {
-	return map[string]uint32{"tag": launchkinds.Register(launchkinds.Kind{ID: p.ID, Kernel: p.Kernel, Hash: p.Hash, Function: p.Function})}
+	n := launchkinds.Register(launchkinds.Kind{ID: p.ID, Kernel: p.Kernel, Hash: p.Hash, Function: p.Function})
+	return map[string]uint32{"tag": n &^ launchkinds.Rest}
 }
 
 func (s *Service) metricVector(p *params) (any, error) {

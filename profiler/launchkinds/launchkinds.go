@@ -25,13 +25,21 @@ type identity struct {
 }
 
 var (
-	mu      sync.RWMutex // guards what follows
-	kinds   []Kind       // by number - 1
-	numbers = map[identity]uint32{}
+	mu       sync.RWMutex // guards what follows
+	kinds    []Kind       // by number - 1
+	numbers  = map[identity]uint32{}
+	ofKernel = map[identity]int{} // kinds of each kernel, without their IDs
 )
 
-// Register returns the number of a kind, the same for the same kind as long as the process lives. When there is no
-// number left, after 65534 kinds, it is hotpath.Others, which all further kinds share.
+// PerKernel is how many kinds of one compiled kernel have numbers of their own. A seed or a step among the arguments makes
+// a kind of every launch; the numbers are to be left for other kernels, and nobody reads so many sums.
+const PerKernel = 1 << 12
+
+// Rest is added to the number that all further kinds of a kernel share, so that nobody need ask for those.
+const Rest = 1 << 16
+
+// Register returns the number of a kind, the same for the same kind as long as the process lives. Kinds of a kernel beyond
+// PerKernel share one. When there is no number left, after 65534 kinds, it is hotpath.Others, which all share.
 func Register(k Kind) uint32 {
 	key := identity{k.ID, k.Hash, k.Function}
 	mu.RLock()
@@ -45,16 +53,28 @@ func Register(k Kind) uint32 {
 	if n, known := numbers[key]; known {
 		return n
 	}
+	kernel := identity{"", k.Hash, k.Function}
+	rest := ofKernel[kernel] == PerKernel
+	if n, known := numbers[kernel]; rest && known {
+		return n
+	}
 	if len(kinds) == hotpath.Others-1 {
 		return hotpath.Others
 	}
+	number := uint32(len(kinds) + 1)
+	if rest {
+		k.ID, key = "", kernel
+		numbers[key] = number | Rest
+	} else {
+		numbers[key] = number
+		ofKernel[kernel]++
+	}
 	kinds = append(kinds, k)
-	numbers[key] = uint32(len(kinds))
-	return uint32(len(kinds))
+	return numbers[key]
 }
 
-// Of describes the launches that carry a tag, as profiles do. Those that share the last number, and those whose number
-// nobody registered, have no ID.
+// Of describes the launches that carry a tag, as profiles do. Those that share a number, and those whose number nobody
+// registered, have no ID.
 func Of(tag uint16) profile.LaunchKind {
 	mu.RLock()
 	defer mu.RUnlock()
@@ -71,4 +91,5 @@ func Forget() {
 	defer mu.Unlock()
 	kinds = nil
 	clear(numbers)
+	clear(ofKernel)
 }

@@ -39,7 +39,7 @@ func TestKindsWithoutANumberShareTheLast(t *testing.T) {
 	for range 4 { // all register the same, at once
 		all.Go(func() {
 			for i := range hotpath.Others + 10 {
-				Register(Kind{ID: fmt.Sprint(i)})
+				Register(Kind{ID: fmt.Sprint(i), Hash: fmt.Sprint(i / PerKernel)})
 			}
 		})
 	}
@@ -50,7 +50,33 @@ func TestKindsWithoutANumberShareTheLast(t *testing.T) {
 	if n := Register(Kind{ID: "one more"}); n != hotpath.Others {
 		t.Errorf("one more is %d", n)
 	}
-	if n := Register(Kind{ID: kinds[41].ID}); n != 42 {
+	if n := Register(kinds[41]); n != 42 {
 		t.Errorf("one that was registered before is %d", n)
+	}
+}
+
+// TestKindsOfOneKernelAreLimited: a kernel with a new argument at each launch leaves numbers to others.
+func TestKindsOfOneKernelAreLimited(t *testing.T) {
+	defer Forget()
+	seeded, other := Kind{Kernel: "k", Hash: "h", Function: 7}, Kind{ID: "1", Kernel: "other", Hash: "g", Function: 8}
+	for i := range 3 * PerKernel {
+		seeded.ID = fmt.Sprint(i)
+		want := uint32(min(i, PerKernel) + 1)
+		if i >= PerKernel {
+			want |= Rest
+		}
+		if n := Register(seeded); n != want {
+			t.Fatalf("kind %d of one kernel is %d, want %d", i, n, want)
+		}
+	}
+	if n := Register(other); n != PerKernel+2 {
+		t.Errorf("the kind of another kernel is %d", n)
+	}
+	seeded.ID = "5"
+	if n := Register(seeded); n != 6 {
+		t.Errorf("a kind that has a number is %d", n)
+	}
+	if got, want := Of(PerKernel+1), (profile.LaunchKind{Kernel: "k", Hash: "h", PID: os.Getpid(), Function: 7}); got != want {
+		t.Errorf("the rest is %+v, want %+v", got, want)
 	}
 }

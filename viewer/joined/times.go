@@ -55,10 +55,13 @@ func (b *builder) launches(n *profile.Node) {
 		k := b.kernel(name)
 		k.Times.Add(&l.Durations)
 		if kind.Hash == "" {
-			continue // of those that found no number only the node is known
+			continue // of those that share the very last number only the node is known
 		}
 		s := b.spec(kind.Hash, name)
 		s.Times.Add(&l.Durations)
+		if kind.ID == "" {
+			continue // of those that share their kernel's last number only the specialisation is
+		}
 		g := b.group(s, kind.ID)
 		g.Times.Add(&l.Durations)
 		b.work.measured(g, n, l)

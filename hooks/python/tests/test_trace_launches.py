@@ -82,6 +82,17 @@ threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
     assert [g["launches"] for s in kernel["specialisations"] for g in s["launch_groups"]] == [1] * 1201
 
 
+def test_a_kernel_with_a_new_argument_at_each_launch(on_gpu):
+    """4,096 kinds of a kernel have sums of their own; the rest is known by what it was compiled to."""
+    done, launches, root = on_gpu("for i in range(4500): launch(i)")
+    assert done.returncode == 0, done.stderr
+    assert len(launches) == kernels(root) == 4501
+    (kernel,) = on_gpu.viewed("--source", "add_kernel", "--json")["kernels"]
+    (compiled,) = kernel["specialisations"]
+    timed = [g for g in compiled["launch_groups"] if g.get("launches")]
+    assert (compiled["launches"], len(timed), compiled["not_told_apart"]["launches"]) == (4501, 4096, 405)
+
+
 def test_replays_of_a_graph_by_kind(on_gpu):
     done, launches, _ = on_gpu("""
 fake_driver.stream = fake_gpu.stream()

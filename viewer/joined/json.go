@@ -42,8 +42,9 @@ type (
 		Registers  int               `json:"registers,omitempty"`
 		Shared     *int              `json:"shared_bytes,omitempty"`
 		jsonTimes
-		Groups []jsonGroup `json:"launch_groups"`
-		Untold *jsonTimes  `json:"not_told_apart,omitempty"` // measured launches of none of these
+		Groups   []jsonGroup `json:"launch_groups"`
+		Unlisted int         `json:"more_launch_groups,omitempty"` // how many are not listed
+		Untold   *jsonTimes  `json:"not_told_apart,omitempty"`     // measured launches of none of these
 	}
 	jsonGroup struct {
 		ID        string        `json:"id"`
@@ -142,7 +143,7 @@ func timesJSON(t *profile.Durations, traced int) jsonTimes {
 func (s *Specialisation) json() jsonSpecialisation {
 	out := jsonSpecialisation{
 		Hash: s.Hash, Label: s.Label, InTrace: s.Compilation != nil, Constexprs: settingsJSON(s.Constexprs), Options: settingsJSON(s.Options),
-		Registers: s.Registers, jsonTimes: timesJSON(&s.Times, s.Traced), Groups: []jsonGroup{}, Untold: untoldJSON(s.Untold()),
+		Registers: s.Registers, jsonTimes: timesJSON(&s.Times, s.Traced), Groups: []jsonGroup{}, Unlisted: s.Unlisted, Untold: untoldJSON(s.Untold()),
 	}
 	if s.Shared >= 0 {
 		out.Shared = &s.Shared

@@ -29,7 +29,18 @@ func (b *builder) notes() {
 	b.Notes = append(b.Notes, OfTrace(b.options.Trace, b.options.Profile)...)
 	b.noteTimes()
 	b.noteCaptured()
+	b.noteUnlisted()
 	b.noteWork()
+}
+
+func (b *builder) noteUnlisted() {
+	for _, k := range b.Kernels {
+		for _, s := range k.Specialisations {
+			if s.Unlisted > 0 {
+				b.note("%s has %d kinds of launches, as kernels have that take a seed; %d of them are told apart", k.Name, len(s.Groups)+s.Unlisted, len(s.Groups))
+			}
+		}
+	}
 }
 
 func (b *builder) note(format string, values ...any) {

@@ -215,7 +215,7 @@ func (j *Join) summary(k *Kernel) string {
 	}
 	groups := 0
 	for _, s := range k.Specialisations {
-		groups += len(s.Groups)
+		groups += len(s.Groups) + s.Unlisted
 	}
 	parts = append(parts, count(len(k.Specialisations), "specialisation"), count(groups, "kind")+" of launches")
 	return strings.Join(parts, "; ")

@@ -49,6 +49,12 @@ func (c *cursor) varint() int64 {
 	return v
 }
 
+// appendCounted writes what text reads.
+func appendCounted[T string | []byte](out []byte, text T) []byte {
+	out = binary.AppendUvarint(out, uint64(len(text)))
+	return append(out, text...)
+}
+
 // text is a part of what is read.
 func (c *cursor) text() []byte { return c.skip(c.uvarint()) }
 

@@ -1,7 +1,6 @@
 package tritonparse
 
 import (
-	"encoding/binary"
 	"slices"
 	"strconv"
 )
@@ -40,12 +39,12 @@ type hand struct {
 func (h *hand) add(p *parser, l *launch, index, id int, works bool) {
 	compat := p.options.Compat
 	h.places.add(index, index+1)
-	h.places.lighten(p.spill)
+	h.places.log.lighten(p.spill, logBytes)
 	h.diff.add(l)
 	h.diff.lighten(p.spill, p.options.room.values, compat)
 	if works {
 		h.work.add(l, index, id, h.source, compat)
-		h.work.lighten(p.spill)
+		h.work.log.lighten(p.spill, logBytes)
 	}
 }
 
@@ -263,14 +262,13 @@ func (p *parser) packLarge(hold int) {
 const workMark = 'W'
 
 func (s *workSource) append(out []byte) []byte {
-	out = binary.AppendUvarint(append(out, workMark), uint64(len(s.constants)))
-	return append(append(out, s.constants...), s.text...)
+	return append(appendCounted(append(out, workMark), s.constants), s.text...)
 }
 
 func readWorkSource(in []byte) *workSource {
-	n, size := binary.Uvarint(in[1:])
-	in = in[1+size:]
-	return &workSource{string(in[n:]), slices.Clone(in[:n])}
+	c := cursor{in: in[1:]}
+	constants := slices.Clone(c.text())
+	return &workSource{string(c.in), constants}
 }
 
 // split is the output of a compilation of torch.compile's, unless there is to be one output.

@@ -87,9 +87,7 @@ func (v *leafValues) size() int {
 func (v *leafValues) lighten(s *spill) {
 	const long = 16 << 10 // a chunk of less is not worth its place
 	for _, u := range v.list {
-		if len(u.launches.log.buffer) >= long {
-			u.launches.log.pack(s)
-		}
+		u.launches.log.lighten(s, long)
 	}
 }
 

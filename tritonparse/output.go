@@ -116,11 +116,21 @@ type stream struct {
 	chunks []*chunk
 }
 
+// logBytes is how much of a log stays in memory.
+const logBytes = 64 << 10
+
 // chunkBytes is what a chunk takes in memory.
 const chunkBytes = 160
 
 // size is how many bytes of it are in memory.
 func (t *stream) size() int { return len(t.buffer) + chunkBytes*len(t.chunks) }
+
+// lighten packs it if so much of it is in memory.
+func (t *stream) lighten(s *spill, most int) {
+	if len(t.buffer) >= most {
+		t.pack(s)
+	}
+}
 
 func (t *stream) pack(s *spill) {
 	if len(t.buffer) > 0 {

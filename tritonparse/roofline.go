@@ -53,13 +53,6 @@ func (r *roofline) add(l *launch, index, id int, source *workSource, compat bool
 // size is how many bytes of it grow with the launches, about.
 func (r *roofline) size() int { return r.held + r.log.size() }
 
-// lighten moves the log out of memory if it is long.
-func (r *roofline) lighten(s *spill) {
-	if len(r.log.buffer) >= logBytes {
-		r.log.pack(s)
-	}
-}
-
 func (r *roofline) flush() {
 	if r.run.count == 0 {
 		return
@@ -78,8 +71,7 @@ func (r *roofline) kind(l *launch, source *workSource, compat bool) int {
 	for _, c := range l.changes {
 		if l.shape.places[c.leaf].work {
 			key = binary.AppendUvarint(key, uint64(c.leaf))
-			key = binary.AppendUvarint(key, uint64(len(c.text)))
-			key = append(key, c.text...)
+			key = appendCounted(key, c.text)
 		}
 	}
 	if r.base == l.template && r.run.count > 0 && bytes.Equal(key, r.key) {
@@ -115,8 +107,7 @@ func (r *roofline) define() int {
 	r.known[string(r.coded)] = n
 	r.held += len(r.coded) + valueBytes
 	r.flush()
-	r.log.buffer = binary.AppendUvarint(append(r.log.buffer, logKind), uint64(len(r.coded)))
-	r.log.buffer = append(r.log.buffer, r.coded...)
+	r.log.buffer = appendCounted(append(r.log.buffer, logKind), r.coded)
 	return n
 }
 

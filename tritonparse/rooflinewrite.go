@@ -71,23 +71,20 @@ func (r *roofline) writeLaunches(sp *spill, w writer, all *estimates) error {
 	} else {
 		to.kind = func(*workKind) {}
 	}
-	var out []byte
+	p := pieces{put: w}
 	begun := false
 	to.launches = func(n workRun) {
 		e := &all.list[n.kind]
 		for i := range n.count {
 			if begun {
-				out = append(out, ',')
+				p.write([]byte(","))
 			}
 			begun = true
-			if out = e.appendLaunch(out, n.index+i, n.id+i); len(out) >= pieceBytes {
-				w(out)
-				out = out[:0]
-			}
+			p.hold(e.appendLaunch(p.held, n.index+i, n.id+i))
 		}
 	}
 	err := r.each(sp, to)
-	w(out)
+	p.flush()
 	return err
 }
 

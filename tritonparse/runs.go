@@ -29,16 +29,6 @@ func (r *runs) add(start, end int) {
 	r.start, r.len = start, end-start
 }
 
-// logBytes is how much of a log stays in memory.
-const logBytes = 64 << 10
-
-// lighten moves the log out of memory if it is long.
-func (r *runs) lighten(s *spill) {
-	if len(r.log.buffer) >= logBytes {
-		r.log.pack(s)
-	}
-}
-
 // each calls f with the ends of every stretch; both belong to it.
 func (r *runs) each(s *spill, f func(first, last int)) error {
 	at := 0
@@ -60,21 +50,18 @@ func (r *runs) each(s *spill, f func(first, last int)) error {
 	return err
 }
 
-// list writes what add appends for every stretch, with commas between, in pieces.
+// list writes what add appends for every stretch, with the text between them.
 func (r *runs) list(s *spill, w writer, between string, add func(out []byte, first, last int) []byte) error {
-	var out []byte
+	p := pieces{put: w}
 	begun := false
 	err := r.each(s, func(first, last int) {
 		if begun {
-			out = append(out, between...)
+			p.write([]byte(between))
 		}
 		begun = true
-		if out = add(out, first, last); len(out) >= pieceBytes {
-			w(out)
-			out = out[:0]
-		}
+		p.hold(add(p.held, first, last))
 	})
-	w(out)
+	p.flush()
 	return err
 }
 
@@ -104,20 +91,19 @@ func (r *runs) writeText(s *spill, w writer) error {
 
 // writeNumbers writes them all as a list.
 func (r *runs) writeNumbers(s *spill, w writer) error {
-	w([]byte("["))
-	err := r.list(s, w, ",", func(out []byte, first, last int) []byte {
+	p := pieces{put: w}
+	p.write([]byte("["))
+	begun := false
+	err := r.each(s, func(first, last int) {
 		for n := first; n <= last; n++ {
-			if n > first {
-				out = append(out, ',')
+			if begun {
+				p.write([]byte(","))
 			}
-			out = strconv.AppendInt(out, int64(n), 10)
-			if len(out) >= pieceBytes {
-				w(out)
-				out = out[:0]
-			}
+			begun = true
+			p.hold(strconv.AppendInt(p.held, int64(n), 10))
 		}
-		return out
 	})
-	w([]byte("]"))
+	p.write([]byte("]"))
+	p.flush()
 	return err
 }

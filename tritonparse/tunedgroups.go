@@ -98,16 +98,11 @@ const (
 
 // append writes a launch to the log.
 func (t *tunedGroups) append(out []byte, l *launch, id int, before *launch) []byte {
-	text := func(s []byte) {
-		out = binary.AppendUvarint(out, uint64(len(s)))
-		out = append(out, s...)
-	}
 	switch {
 	case before != nil && before.template == l.template && before.hash == l.hash:
 		out = append(out, sameKernel)
 	case before != nil && before.template == l.template:
-		out = append(out, sameTemplate)
-		text([]byte(l.hash))
+		out = appendCounted(append(out, sameTemplate), l.hash)
 	default:
 		at := slices.Index(t.shapes, l.shape)
 		if at < 0 {
@@ -116,9 +111,9 @@ func (t *tunedGroups) append(out []byte, l *launch, id int, before *launch) []by
 		}
 		out = binary.AppendUvarint(out, uint64(newShapes+at))
 		for i := range l.leaves {
-			text(l.leaves[i].text)
+			out = appendCounted(out, l.leaves[i].text)
 		}
-		text([]byte(l.hash))
+		out = appendCounted(out, l.hash)
 	}
 	out = append(out, l.group[:]...)
 	out = binary.AppendVarint(out, int64(id-t.lastID))
@@ -126,7 +121,7 @@ func (t *tunedGroups) append(out []byte, l *launch, id int, before *launch) []by
 	out = binary.AppendUvarint(out, uint64(len(l.changes)))
 	for i := range l.changes {
 		out = binary.AppendUvarint(out, uint64(l.changes[i].leaf))
-		text(l.changes[i].text)
+		out = appendCounted(out, l.changes[i].text)
 	}
 	return out
 }

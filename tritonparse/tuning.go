@@ -243,14 +243,14 @@ func (s *sessions) launch(l *launch, id int, compat bool) (use string, u *sessio
 	if t.benchmark {
 		u.benchmarks++
 		u.benchmark.add(id, id+1)
-		u.benchmark.lighten(s.spill)
+		u.benchmark.log.lighten(s.spill, logBytes)
 		if l.hash != "" {
 			u.hashes.add(l.hash)
 		}
 		return "benchmark", u
 	}
 	u.winner.add(id, id+1)
-	u.winner.lighten(s.spill)
+	u.winner.log.lighten(s.spill, logBytes)
 	if l.hash != "" {
 		u.selected = launchID{l.group, l.hash}
 	}

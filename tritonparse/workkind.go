@@ -64,24 +64,20 @@ func (k *workKind) programs() (int64, bool) {
 
 // appendKind writes a kind for a log; equal kinds give equal bytes. Numbers that are idle are left out: nil if none are.
 func appendKind(out []byte, k *workKind, idle []bool) []byte {
-	text := func(s []byte) {
-		out = binary.AppendUvarint(out, uint64(len(s)))
-		out = append(out, s...)
-	}
 	numbers := func(list []int64) {
 		out = binary.AppendUvarint(out, uint64(len(list)))
 		for _, n := range list {
 			out = binary.AppendVarint(out, n)
 		}
 	}
-	text(k.grid)
+	out = appendCounted(out, k.grid)
 	out = binary.AppendVarint(out, int64(k.positions))
 	out = binary.AppendVarint(out, k.fromArgs)
 	out = append(out, oneIf(k.hasArgs))
 	for i := range k.arguments {
 		a := &k.arguments[i]
 		out = binary.AppendVarint(out, int64(a.position))
-		text([]byte(a.name))
+		out = appendCounted(out, a.name)
 		out = append(out, oneIf(a.isNumber))
 		if idle != nil && idle[i] {
 			out = binary.AppendVarint(out, 0)

@@ -12,8 +12,11 @@ type pieces struct {
 	put  writer
 }
 
-func (p *pieces) write(text []byte) {
-	if p.held = append(p.held, text...); len(p.held) >= pieceBytes {
+func (p *pieces) write(text []byte) { p.hold(append(p.held, text...)) }
+
+// hold takes what held has become.
+func (p *pieces) hold(text []byte) {
+	if p.held = text; len(p.held) >= pieceBytes {
 		p.flush()
 	}
 }

@@ -288,18 +288,24 @@ func TestReadable(t *testing.T) {
 		for _, tab := range allTabs {
 			p.click("#tab-" + tab)
 			p.painted()
-			if wide := p.eval(`document.documentElement.scrollWidth`).(float64); wide > float64(s.width) {
-				t.Errorf("%s at %d pixels is %v wide", tab, s.width, wide)
-			}
-			if bad := p.eval(poorContrast).([]any); len(bad) > 0 {
-				t.Errorf("%s, %s: too little contrast: %v", tab, shotName(s), bad)
-			}
-			if bad := p.eval(unlabelled).([]any); len(bad) > 0 {
-				t.Errorf("%s: no name for a screen reader: %v", tab, bad)
-			}
-			p.shoot(shotName(s) + "-" + tab)
+			p.readable(t, s, tab)
 		}
 	}
+}
+
+// readable checks what is on the screen.
+func (p *page) readable(t *testing.T, s screen, what string) {
+	t.Helper()
+	if wide := p.eval(`document.documentElement.scrollWidth`).(float64); wide > float64(s.width) {
+		t.Errorf("%s at %d pixels is %v wide", what, s.width, wide)
+	}
+	if bad := p.eval(poorContrast).([]any); len(bad) > 0 {
+		t.Errorf("%s, %s: too little contrast: %v", what, shotName(s), bad)
+	}
+	if bad := p.eval(unlabelled).([]any); len(bad) > 0 {
+		t.Errorf("%s: no name for a screen reader: %v", what, bad)
+	}
+	p.shoot(shotName(s) + "-" + what)
 }
 
 // poorContrast lists texts whose colour is less than 4.5:1 from what is behind them.

@@ -73,15 +73,6 @@ func TestPageOfTwoTracedRuns(t *testing.T) {
 				t.Errorf("the card of matmul_kernel does not say %q: %s", want, card)
 			}
 		}
-		if wide := page.eval(`document.documentElement.scrollWidth`).(float64); wide > float64(s.width) {
-			t.Errorf("at %d pixels it is %v wide", s.width, wide)
-		}
-		if bad := page.eval(poorContrast).([]any); len(bad) > 0 {
-			t.Errorf("%s: too little contrast: %v", shotName(s), bad)
-		}
-		if bad := page.eval(unlabelled).([]any); len(bad) > 0 {
-			t.Errorf("no name for a screen reader: %v", bad)
-		}
-		page.shoot(shotName(s) + "-launches-compared")
+		page.readable(t, s, "launches-compared")
 	}
 }

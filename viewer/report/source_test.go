@@ -139,16 +139,7 @@ func TestSourceIsReadable(t *testing.T) {
 	for _, s := range []screen{desk, {width: 1280, height: 800, dark: true}, phone} {
 		p := browser(t).open(t, path, s)
 		p.click("#tab-source")
-		if wide := p.eval(`document.documentElement.scrollWidth`).(float64); wide > float64(s.width) {
-			t.Errorf("at %d pixels it is %v wide", s.width, wide)
-		}
-		if bad := p.eval(poorContrast).([]any); len(bad) > 0 {
-			t.Errorf("%s: too little contrast: %v", shotName(s), bad)
-		}
-		if bad := p.eval(unlabelled).([]any); len(bad) > 0 {
-			t.Errorf("no name for a screen reader: %v", bad)
-		}
-		p.shoot(shotName(s) + "-source-read")
+		p.readable(t, s, "source-read")
 	}
 }
 

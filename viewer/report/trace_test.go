@@ -206,15 +206,6 @@ func TestLaunchesAreReadable(t *testing.T) {
 	for _, s := range []screen{desk, {width: 1280, height: 800, dark: true}, phone} {
 		page := browser(t).open(t, path+"#launches", s)
 		page.wait(`document.querySelectorAll("#panel-launches .card").length === 2`)
-		if wide := page.eval(`document.documentElement.scrollWidth`).(float64); wide > float64(s.width) {
-			t.Errorf("at %d pixels it is %v wide", s.width, wide)
-		}
-		if bad := page.eval(poorContrast).([]any); len(bad) > 0 {
-			t.Errorf("%s: too little contrast: %v", shotName(s), bad)
-		}
-		if bad := page.eval(unlabelled).([]any); len(bad) > 0 {
-			t.Errorf("no name for a screen reader: %v", bad)
-		}
-		page.shoot(shotName(s) + "-launches")
+		page.readable(t, s, "launches")
 	}
 }

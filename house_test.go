@@ -22,7 +22,7 @@ import (
 
 const module = "github.com/goproton/goproton"
 
-var update = flag.Bool("update", false, "rewrite testdata/dependencies.txt")
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 // arrows says which of our packages each room may import. A rule holds for the room and for what is below
 // it, unless a longer one does; a package may always import what is below itself.

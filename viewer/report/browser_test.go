@@ -13,7 +13,7 @@ import (
 
 // These tests open real pages in a headless Chromium and use them as a person does. Every page must stay silent: an
 // error or a warning in the console, or a request for anything, fails the test that opened it (see page.silent).
-// With PROTON_SCREENSHOTS=1 they leave pictures in build/report.
+// With PROTON_SCREENSHOTS=1 they leave pictures in build/report; with PROTON_SLOW_PAGES=1 every page is slow (slowpages_test.go).
 
 // pageOf writes a report into a file.
 func pageOf(t testing.TB, name string, profiles ...*profile.Profile) string {

@@ -261,8 +261,8 @@ func (c *chromium) open(t testing.TB, file string, s screen) *page {
 	p.do("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{
 		{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": "reduce"}}})
 	p.do("Emulation.setDeviceMetricsOverride", map[string]any{"width": s.width, "height": s.height, "deviceScaleFactor": 1, "mobile": s.width < 500})
-	if s.before != "" {
-		p.do("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": s.before})
+	if before := slowly() + s.before; before != "" {
+		p.do("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": before})
 	}
 	path, err := filepath.Abs(file)
 	if err != nil {

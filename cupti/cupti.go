@@ -216,9 +216,9 @@ func boolint(b bool) C.int {
 	return 0
 }
 
-// Synchronize waits for every context that launched something. It does nothing, and says so, while a stream is
-// being captured: synchronising would invalidate the user's capture.
-func (c *Collector) Synchronize() bool {
+// Synchronize waits for every context that launched something, and tells of each. It does nothing, and says so, while a
+// stream is being captured: synchronising would invalidate the user's capture.
+func (c *Collector) Synchronize(done func()) bool {
 	if !c.attached || hotpath.Capturing() {
 		return false
 	}
@@ -226,6 +226,7 @@ func (c *Collector) Synchronize() bool {
 	defer runtime.UnlockOSThread()
 	for _, ctx := range hotpath.Contexts() {
 		C.cuda_synchronize(ctx)
+		done()
 	}
 	c.sampler.synchronized()
 	return true

@@ -170,6 +170,7 @@ func (m *Manager) drain() int {
 }
 
 func (m *Manager) activity(k *record.Activity) {
+	m.ending.ended(k)
 	if m.agg.Sets.Timelines() && k.Timed() {
 		m.onOurClock(k)
 	}
@@ -202,7 +203,7 @@ func (m *Manager) flush() {
 	mark, attached, waited := m.resolver.Mark(), m.attached, false
 	m.mu.Unlock()
 	if attached {
-		waited = m.source.Synchronize()
+		waited = m.synchronize()
 		m.collect(false)
 		if m.launchesWait() {
 			m.collect(true)

@@ -22,6 +22,7 @@ import (
 type Manager struct {
 	control   sync.Mutex  // held by every public method: sessions come and go one at a time
 	attaching atomic.Bool // the source is being attached, with mu held
+	ending    ending
 
 	mu          sync.Mutex // guards all below; the drainer takes it for each drain
 	sessions    []*session

@@ -30,6 +30,7 @@ type fakeSource struct {
 	ahead   int64
 
 	busy     bool   // a capture keeps Synchronize from waiting
+	awaited  func() // called inside Synchronize
 	onAttach func() // called inside Attach
 	late     func() // called once inside Detach
 }
@@ -50,7 +51,13 @@ func (f *fakeSource) Call(function uint32) (string, bool) {
 	return map[uint32]string{307: "launch", 277: "copy", 126: "wait"}[function], function == 126
 }
 func (f *fakeSource) ClockAhead() int64 { return f.ahead }
-func (f *fakeSource) Synchronize() bool { return !f.busy }
+func (f *fakeSource) Synchronize(done func()) bool {
+	if f.awaited != nil {
+		f.awaited()
+	}
+	done()
+	return !f.busy
+}
 func (f *fakeSource) Flush(bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -17,7 +17,7 @@ type Source interface {
 	Attach(early bool) error // take the vendor library; early: the program has not used its GPU yet
 	Attached() bool
 	Listen(activities, calls record.Kinds) error // record these, and calls that ask for those; no activities: stop
-	Synchronize() bool                           // wait for everything that was launched; false where waiting would do harm
+	Synchronize(done func()) bool                // wait for everything that was launched, and tell of each part of it; false where waiting would do harm
 	Flush(forced bool)                           // have the vendor library hand over its buffers; forced: unfinished ones too
 	Dropped() uint64                             // records that the vendor library itself lost since the last call
 	Detach()                                     // leave the vendor library to others

@@ -553,6 +553,52 @@ def unfinished_session_is_written_at_exit():
         equal(total(json.load(open(name + ".hatchet"))), 2)
 
 
+SPIN = """
+import os, sys, torch, triton, triton.language as tl, goproton as p
+@triton.jit
+def spin_kernel(out, n):
+    t = tl.zeros((), tl.int32)
+    for i in range(n):
+        t += tl.load(out + (t & 1), volatile=True)
+    tl.store(out, t)
+out = torch.zeros(2, device="cuda", dtype=torch.int32)
+begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+spin_kernel[(1,)](out, 1); torch.cuda.synchronize()
+begin.record(); spin_kernel[(1,)](out, 100_000); end.record(); torch.cuda.synchronize()
+per_second = int(100_000 / begin.elapsed_time(end) * 1000)
+p.start(sys.argv[1])
+for _ in range(int(sys.argv[2])):
+    spin_kernel[(1,)](out, int(float(sys.argv[3]) * per_second))
+"""
+
+
+def ended(kernels, seconds, patience):
+    """Ends a program that has launched kernels of so many seconds each; returns how many its profile has, and what was said."""
+    script, name = os.path.join(TMP, "spin.py"), os.path.join(TMP, f"spin{kernels}-{patience}")
+    with open(script, "w") as f:
+        f.write(SPIN)
+    r = subprocess.run([sys.executable, script, name, str(kernels), str(seconds)], capture_output=True, text=True,
+                       env={**os.environ, "PROTON_EXIT_PATIENCE": patience})
+    equal(r.returncode, 0, r.stderr)
+    return total(json.load(open(name + ".hatchet"))), r.stderr
+
+
+@check
+def a_gpu_that_gets_on_is_waited_for_at_exit():
+    """24 s of queued kernels of 1.5 s, with 6 s of patience: each that ends must give the patience back."""
+    found, said = ended(16, 1.5, "6")
+    equal(found, 16, said)
+    assert "waiting for the GPU to finish what the program launched" in said and "finished nothing" not in said, said
+
+
+@check
+def a_long_kernel_at_exit_needs_patience():
+    found, said = ended(1, 12, "3")
+    assert found == 0 and "the GPU finished nothing within 3s at exit" in said and "PROTON_EXIT_PATIENCE" in said, (found, said)
+    found, said = ended(1, 12, "60")
+    assert found == 1 and "finished nothing" not in said, (found, said)
+
+
 @check
 def other_libcupti():
     """Triton's own libcupti (CUDA 12.8) beside torch's: chosen by PROTON_CUPTI_PATH."""

@@ -18,7 +18,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"github.com/goproton/goproton/cupti"
@@ -46,6 +45,7 @@ func init() {
 		say(err)
 		return
 	}
+	service.Say = func(what string) { say(what) }
 	hotpath.OnFirstLaunch(C.exit_registrar())
 	startRecording()
 	hooks.Init(nvidia.HotPath)
@@ -109,13 +109,10 @@ func protonGPUStarts() {
 	service.GPUStarts()
 }
 
-// exitPatience is how long a process may be held up at its end. A hung driver must not hang the exit.
-const exitPatience = 5 * time.Second
-
 //export protonAtExit
 func protonAtExit(gpuAlive C.int) {
 	defer quietly()
-	if err := service.AtExit(gpuAlive == 0, exitPatience); err != nil {
+	if err := service.AtExit(gpuAlive == 0, control.Patience()); err != nil {
 		say(err)
 	}
 	if !service.GaveUp() {

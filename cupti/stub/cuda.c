@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "driver.h"
 
@@ -210,7 +211,16 @@ void stub_cuda_set_current(void *context) {
 
 STUB_EXPORT uint32_t cuCtxSetCurrent(void *context) { return stub_cuda_set_current(context), CU_OK; }
 STUB_EXPORT uint32_t cuCtxGetCurrent(void **context) { return *context = current_context(), CU_OK; }
-STUB_EXPORT uint32_t cuCtxSynchronize(void) { return stub_result("cuCtxSynchronize"); }
+// The GPU is busy for as long as the file is there that PROTON_STUB_BUSY names.
+static void wait_while_busy(void) {
+  const char *file = getenv("PROTON_STUB_BUSY");
+  while (file && !access(file, F_OK)) usleep(1000);
+}
+
+STUB_EXPORT uint32_t cuCtxSynchronize(void) {
+  wait_while_busy();
+  return stub_result("cuCtxSynchronize");
+}
 
 STUB_EXPORT uint32_t cuCtxGetDevice(int *device) {
   *device = 0;

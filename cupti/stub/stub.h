@@ -10,6 +10,7 @@
 //   PROTON_STUB_DEVICES    number of devices (1)
 //   PROTON_STUB_RESULTS    results to return: "Subscribe=39,ActivityEnable=35,cuInit=100"
 //   PROTON_STUB_HOLDER     another subscriber's name: Subscribe says 39
+//   PROTON_STUB_BUSY       a file: while it is there, waits for a context do not end
 //   PROTON_STUB_KERNEL_NS  duration of a kernel (1000)
 //   PROTON_STUB_PACE       0: replay without the pauses that stand for waiting for the GPU
 #ifndef GOPROTON_STUB_H

@@ -4,18 +4,31 @@ package awake
 
 import "time"
 
-// ticks is how many parts a limit has. A pause of any length costs one.
-const ticks = 50
+// A limit has fifty parts, or more where they would be longer than a second. A pause of any length costs one.
+const (
+	ticks   = 50
+	longest = time.Second
+)
 
 // Receive takes what comes through a channel, or tells that nothing came for the given time, in which this process ran.
 func Receive[T any](from <-chan T, limit time.Duration) (value T, ok bool) {
-	tick := time.NewTicker(limit/ticks + 1)
+	return ReceiveWhile(from, limit, func() bool { return false })
+}
+
+// ReceiveWhile is Receive with a limit that begins anew whenever something has moved: that is asked fifty times in it, and
+// each second.
+func ReceiveWhile[T any](from <-chan T, limit time.Duration, moved func() bool) (value T, ok bool) {
+	part := min(limit/ticks+1, longest)
+	tick := time.NewTicker(part)
 	defer tick.Stop()
-	for range ticks {
+	for still := time.Duration(0); still < limit; still += part {
 		select {
 		case value = <-from:
 			return value, true
 		case <-tick.C:
+			if moved() {
+				still = -part
+			}
 		}
 	}
 	select {

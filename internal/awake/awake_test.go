@@ -19,3 +19,22 @@ func TestReceive(t *testing.T) {
 		t.Errorf("nothing came, got %d, %v", v, ok)
 	}
 }
+
+// What moves is waited for, and not for ever once it stops.
+func TestReceiveWhile(t *testing.T) {
+	never, left := make(chan int), 1000
+	if _, ok := ReceiveWhile(never, ticks, func() bool { left--; return left > 0 }); ok || left >= 0 {
+		t.Errorf("got %v with %d moves left", ok, left)
+	}
+	come := make(chan int, 1)
+	asked := func() bool {
+		select {
+		case come <- 7:
+		default:
+		}
+		return false
+	}
+	if v, ok := ReceiveWhile(come, ticks, asked); v != 7 || !ok {
+		t.Errorf("got %d, %v", v, ok)
+	}
+}

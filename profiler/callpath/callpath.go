@@ -339,6 +339,16 @@ func (r *Resolver) Forget(mark uint32) {
 	r.replays = slices.DeleteFunc(r.replays, func(corr uint32) bool { _, ok := r.launches[corr]; return !ok })
 }
 
+// Newest is the correlation id of the last launch that was added, 0 before the first.
+func (r *Resolver) Newest() (newest uint32) {
+	for _, t := range r.threads {
+		if t.lastLaunch != 0 && (newest == 0 || int32(t.lastLaunch-newest) > 0) {
+			newest = t.lastLaunch
+		}
+	}
+	return newest
+}
+
 // Waiting returns the number of launches that wait for their kernels.
 func (r *Resolver) Waiting() int { return len(r.launches) }
 

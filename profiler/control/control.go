@@ -17,13 +17,14 @@ import (
 // Service answers control calls.
 type Service struct {
 	Manager *profiler.Manager
+	Say     func(string) // one line for the program's standard error
 	run     *run
 	gaveUp  bool // waiting for the GPU library at exit
 	failed  bool // to write a profile at exit
 }
 
 // New returns a service over a new manager.
-func New() *Service { return &Service{Manager: profiler.NewManager()} }
+func New() *Service { return &Service{Manager: profiler.NewManager(), Say: func(string) {}} }
 
 type params struct {
 	Name         string     `json:"name"`

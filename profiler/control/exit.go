@@ -1,74 +1,195 @@
 package control
 
 import (
+	"errors"
 	"fmt"
+	"math"
+	"os"
+	"os/signal"
+	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/goproton/goproton/internal/awake"
 )
 
+// How long the end of a process waits for a GPU that gets no further with what the program launched. One that does is
+// waited for as long as it takes: what it has yet to run is in the program, and belongs into the profile. A kernel gives no
+// sign before its end, so that nothing tells a long one from one that hangs, and somebody who knows must be able to say so.
+const (
+	patienceVariable = "PROTON_EXIT_PATIENCE"
+	defaultPatience  = 30 * time.Second
+)
+
+// Patience is what the environment says, in seconds, else the default.
+func Patience() time.Duration {
+	seconds, err := strconv.ParseFloat(os.Getenv(patienceVariable), 64)
+	switch {
+	case err != nil || seconds < 0 || seconds != seconds:
+		return defaultPatience
+	case seconds > math.MaxInt64/float64(time.Second): // "inf", too
+		return math.MaxInt64
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
 // AtExit writes what unfinished sessions have when the process ends. A GPU library that hangs must not hang the
-// exit: after the given patience, what has been drained is written instead, and the error says so. sourceGone
+// exit: when patience is at its end, what has been drained is written instead, and the error says so. sourceGone
 // tells that the GPU library may have been torn down already. What cannot be written is an error, once.
 func (s *Service) AtExit(sourceGone bool, patience time.Duration) error {
 	if s.gaveUp {
-		return nil // a process has two exit handlers
+		return nil // a process has two exit handlers, and Python one of its own
 	}
-	ended := within(patience, func() error {
+	ended := s.leave(patience, func() error {
 		if sourceGone {
 			s.Manager.SourceGone()
 		}
-		if s.run != nil {
-			s.runEnd(nil)
-		}
+		s.endRun()
 		if _, err := s.Manager.Finalize(nil, ""); s.run == nil { // else `proton run` says it, from the status file
 			return err
 		}
 		return nil
 	})
-	if ended != errImpatient {
-		if s.failed {
-			return nil // said by the first handler
-		}
-		s.failed = ended != nil
-		return ended
+	if s.failed && !s.gaveUp {
+		return nil // said by the first handler
 	}
-	s.gaveUp = true
-	// What hangs may hold the lock that this needs.
-	err := within(patience/2, func() error {
-		_, err := s.Manager.WriteDrained()
-		return err
-	})
-	switch err {
-	case nil:
-		return fmt.Errorf("the GPU library did not answer within %v at exit; the profile holds what had arrived by then", patience)
-	case errImpatient:
-		return fmt.Errorf("the GPU library did not answer within %v at exit; the profile is what the last checkpoint left, if anything", patience)
-	}
-	return fmt.Errorf("the GPU library did not answer within %v at exit: %w", patience, err)
+	s.failed = ended != nil
+	return ended
 }
 
 // GaveUp tells whether an exit did not wait for the GPU library any longer: its threads may hold any lock.
 func (s *Service) GaveUp() bool { return s.gaveUp }
 
-var errImpatient = fmt.Errorf("it takes too long")
+// leave ends sessions at the end of the process. Where that takes too long, what has been drained is written.
+func (s *Service) leave(patience time.Duration, end func() error) error {
+	err := s.patiently(patience, func() error {
+		s.Manager.Ending()
+		return end()
+	})
+	if err != errImpatient && err != errInterrupted {
+		return err
+	}
+	s.gaveUp = true
+	_, onGPU := s.Manager.Progress()
+	why := whyLeft(err, onGPU, patience)
+	if onGPU {
+		briefly(func() error { s.Manager.Collect(); return nil }) // what has come since the GPU was last asked about
+	}
+	unsaid, ok := briefly(func() error { return s.writeDrained(why) })
+	if !ok { // what hangs may hold the lock that this needs
+		return fmt.Errorf("%s; the profile is what the last checkpoint left, if anything", why)
+	}
+	return unsaid
+}
+
+// briefly runs f, which waits for nothing unless something hangs.
+func briefly(f func() error) (err error, ok bool) {
+	done := make(chan error, 1)
+	go guarded(f, done)
+	return receive(done, 5*time.Second, func() bool { return false })
+}
+
+// whyLeft says what was not waited for, and what to do where that was too early.
+func whyLeft(err error, onGPU bool, patience time.Duration) string {
+	switch {
+	case err == errInterrupted && onGPU:
+		return "the wait for the GPU at exit was interrupted"
+	case err == errInterrupted:
+		return "writing the profile at exit was interrupted"
+	case onGPU:
+		return fmt.Sprintf("the GPU finished nothing within %v at exit: if a kernel takes longer than that, set %s to more seconds", patience, patienceVariable)
+	}
+	return fmt.Sprintf("the GPU library did not answer within %v at exit", patience)
+}
+
+// writeDrained writes what there is, and tells `proton run` why that is all. Without it, the error says so.
+func (s *Service) writeDrained(why string) error {
+	files, err := s.Manager.WriteDrained()
+	told := fmt.Errorf("%s; the profile holds what had arrived by then", why)
+	if err != nil {
+		told = fmt.Errorf("%s: %w", why, err)
+	}
+	if s.run == nil || s.run.config.Status == "" {
+		return told
+	}
+	s.run.setFiles(files)
+	return s.writeStatus(s.Manager.Status(), told, true)
+}
+
+var (
+	errImpatient   = errors.New("it takes too long")
+	errInterrupted = errors.New("somebody pressed Ctrl-C")
+)
 
 // receive is what a test replaces that knows when something hangs.
-var receive = awake.Receive[error]
+var receive = awake.ReceiveWhile[error]
 
-// within runs f for as long as there is patience. A panic in f is an error.
-func within(patience time.Duration, f func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		defer func() {
-			if r := recover(); r != nil {
-				done <- fmt.Errorf("BUG: %v; please report this", r)
-			}
-		}()
-		done <- f()
-	}()
-	if err, ok := receive(done, patience); ok {
+// patiently runs f for as long as there is patience, which a GPU that gets on gives back, and a user may take away.
+func (s *Service) patiently(patience time.Duration, f func() error) error {
+	done, over := make(chan error, 2), make(chan struct{})
+	defer close(over)
+	go guarded(f, done)
+	go s.untilInterrupted(done, over)
+	if err, ok := receive(done, patience, s.gpuGetsOn()); ok {
 		return err
 	}
 	return errImpatient
+}
+
+// guarded runs f. A panic in it is an error.
+func guarded(f func() error, done chan<- error) {
+	defer func() {
+		if r := recover(); r != nil {
+			done <- fmt.Errorf("BUG: %v; please report this", r)
+		}
+	}()
+	done <- f()
+}
+
+// gpuGetsOn returns what says whether the GPU has got further since it was last asked.
+func (s *Service) gpuGetsOn() func() bool {
+	last, _ := s.Manager.Progress()
+	var asking atomic.Bool
+	return func() bool {
+		moves, onGPU := s.Manager.Progress()
+		if onGPU && asking.CompareAndSwap(false, true) {
+			go func() { // by itself CUPTI hands over only buffers that are full; and it may hang, too
+				s.Manager.Collect()
+				asking.Store(false)
+			}()
+		}
+		moved := moves != last
+		last = moves
+		return moved
+	}
+}
+
+// quiet is how long an exit may take without a word.
+var quiet = 2 * time.Second
+
+// untilInterrupted says what an exit waits for when it takes long, and lets Ctrl-C end the wait from then on: before, the
+// signal is the program's.
+func (s *Service) untilInterrupted(done chan<- error, over <-chan struct{}) {
+	select {
+	case <-over:
+		return
+	case <-time.After(quiet):
+	}
+	what := "the profile is being written"
+	if _, onGPU := s.Manager.Progress(); onGPU {
+		what = "waiting for the GPU to finish what the program launched"
+	}
+	if signal.Ignored(os.Interrupt) {
+		s.Say(what)
+		return
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt)
+	defer signal.Stop(signals)
+	s.Say(what + "; Ctrl-C ends that")
+	select {
+	case <-signals:
+		done <- errInterrupted
+	case <-over:
+	}
 }

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/awake"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler"
@@ -37,7 +39,7 @@ func (h *hanging) at(function string) {
 // untilItHangs has nobody wait for a source longer than until it hangs.
 func (h *hanging) untilItHangs(t *testing.T) {
 	before := receive
-	receive = func(from <-chan error, _ time.Duration) (error, bool) {
+	receive = func(from <-chan error, _ time.Duration, _ func() bool) (error, bool) {
 		select {
 		case err := <-from:
 			return err, true
@@ -50,7 +52,7 @@ func (h *hanging) untilItHangs(t *testing.T) {
 
 func (h *hanging) Attach(bool) error          { return nil }
 func (h *hanging) Attached() bool             { return true }
-func (h *hanging) Synchronize() bool          { h.at("Synchronize"); return true }
+func (h *hanging) Synchronize(func()) bool    { h.at("Synchronize"); return true }
 func (h *hanging) Flush(bool)                 { h.at("Flush") }
 func (h *hanging) Dropped() uint64            { return 0 }
 func (h *hanging) Detach()                    { h.at("Detach") }
@@ -86,7 +88,7 @@ func TestExitOfAProcessWhoseGPULibraryHangs(t *testing.T) {
 			}
 			err := s.AtExit(false, time.Second)
 			again := s.AtExit(true, time.Second)
-			if hung := in != "nothing"; again != nil || hung != (err != nil && strings.Contains(err.Error(), "did not answer")) {
+			if hung := in != "nothing"; again != nil || hung != (err != nil && strings.Contains(err.Error(), "at exit")) {
 				t.Errorf("at exit: %v, then %v", err, again)
 			}
 			if _, err := os.Stat(name + ".hatchet"); err != nil {
@@ -95,6 +97,55 @@ func TestExitOfAProcessWhoseGPULibraryHangs(t *testing.T) {
 			close(h.ever)
 			s.Manager.Finalize(nil, "")
 		})
+	}
+}
+
+// busy is a source whose GPU gets on whenever somebody looks.
+type busy struct {
+	hanging
+	looks chan struct{}
+}
+
+func (b *busy) Synchronize(func()) bool {
+	for range 3 {
+		<-b.looks
+	}
+	return true
+}
+
+func (b *busy) Flush(bool) {
+	select {
+	case b.looks <- struct{}{}:
+	default: // nobody waits
+	}
+}
+
+// CUPTI hands over by itself only buffers that are full: whether the GPU gets on is seen by who asks.
+func TestExitAsksWhetherTheGPUGetsOn(t *testing.T) {
+	before := receive
+	t.Cleanup(func() { receive = before })
+	receive = func(from <-chan error, _ time.Duration, moved func() bool) (error, bool) {
+		return awake.ReceiveWhile(from, 50*time.Millisecond, func() bool { moved(); return true }) // for as long as it takes
+	}
+	profiler.Register("busy", func(profiler.SourceOptions) profiler.Source { return &busy{looks: make(chan struct{})} })
+	s := New()
+	if _, err := s.Manager.Start(profiler.StartOptions{Name: filepath.Join(t.TempDir(), "p"), Backend: "busy"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AtExit(false, time.Second); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPatience(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"": defaultPatience, "no": defaultPatience, "-1": defaultPatience, "nan": defaultPatience,
+		"0": 0, "1.5": 1500 * time.Millisecond, "inf": math.MaxInt64, "1e30": math.MaxInt64,
+	} {
+		t.Setenv(patienceVariable, text)
+		if got := Patience(); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
 	}
 }
 

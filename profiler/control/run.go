@@ -136,9 +136,23 @@ func (s *Service) runCheckpoint() {
 	s.writeStatus(status, nil, false)
 }
 
+// runEnd is endRun at the end of the process; "problem" is what `proton run` was not told.
 func (s *Service) runEnd(*params) (any, error) {
-	if s.run == nil || s.run.done {
+	if s.run == nil {
 		return nil, nil
+	}
+	answer := map[string]any{}
+	if err := s.leave(Patience(), s.endRun); err != nil {
+		answer["problem"] = err.Error()
+	}
+	answer["files"] = s.run.written()
+	return answer, nil
+}
+
+// endRun ends the session, writes it and says so in the status file. It returns what could not be said there.
+func (s *Service) endRun() error {
+	if s.run == nil || s.run.done {
+		return nil
 	}
 	s.run.done = true
 	s.Manager.Flush()
@@ -153,11 +167,10 @@ func (s *Service) runEnd(*params) (any, error) {
 	} else {
 		s.Manager.Discard(s.run.session)
 	}
-	s.writeStatus(status, err, true)
-	if s.run.config.Status != "" {
-		err = nil // told
+	if told := s.writeStatus(status, err, true); told == nil && s.run.config.Status != "" {
+		return nil
 	}
-	return map[string]any{"files": s.run.written()}, err
+	return err
 }
 
 type statusFile struct {
@@ -210,17 +223,18 @@ func (s *Service) statusOf(st profiler.Status, err error, finished bool) statusF
 	return f
 }
 
-// writeStatus tells `proton run` how this process stands. Failing to is not worth a word: the profile is
+// writeStatus tells `proton run` how this process stands. Failing to is in itself not worth a word: the profile is
 // what counts, and the parent says when it heard nothing.
-func (s *Service) writeStatus(st profiler.Status, err error, finished bool) {
+func (s *Service) writeStatus(st profiler.Status, err error, finished bool) error {
 	if s.run.config.Status == "" {
-		return
+		return nil
 	}
 	out, _ := json.Marshal(s.statusOf(st, err, finished))
 	path := filepath.Join(s.run.config.Status, fmt.Sprintf("%d.json", os.Getpid()))
-	if os.WriteFile(path+".part", out, 0o666) == nil {
-		os.Rename(path+".part", path)
+	if err := os.WriteFile(path+".part", out, 0o666); err != nil {
+		return err
 	}
+	return os.Rename(path+".part", path)
 }
 
 // command is the process's command line, for messages.

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
-from _thread import allocate_lock, start_new_thread
 
 from . import _dropin, _imports, _library
 from .flags import flags
-from .profile import disabled, flush_tensors, site_packages
+from .profile import disabled, site_packages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 _RESOURCE_TRACKER = "from multiprocessing.resource_tracker import main"
 _FORK_SERVER = "from multiprocessing.forkserver import main"
 
-_PATIENCE = 5.0  # seconds that the end of a process may take
+_PATIENCE = 5.0  # seconds that compilations may take to be completed at the end of a process
 
 
 def begin(config: dict[str, Any]) -> None:
@@ -91,8 +90,9 @@ def _end_before_exit(config: dict[str, Any], command: list[str], pid: int) -> No
     @wraps(leave)
     def _exit(status: int) -> Any:
         try:
-            if os.getpid() == pid:
-                flush_tensors()
+            tensors = sys.modules.get(f"{__package__}._tensors")
+            if tensors is not None and os.getpid() == pid:
+                tensors.flush_at_exit()
             _end(config, command, pid)
         finally:
             leave(status)
@@ -141,27 +141,13 @@ def _hook(config: dict[str, Any], command: list[str], session: int) -> None:
 def _end(config: dict[str, Any], command: list[str], pid: int) -> None:
     if os.getpid() != pid:
         return  # a forked child: the session is its parent's
-    done = allocate_lock()
-    done.acquire()
-
     _end_trace(config)
-
-    def write() -> None:
-        try:
-            _library.call("run.end")
-        except Exception as error:
-            _report(config, command, f"writing the profile: {error}")
-        done.release()
-
-    # On a thread of its own, because writing waits for the GPU, and a GPU that hangs must not hang the exit.
     try:
-        start_new_thread(write, ())
-    except RuntimeError:
-        write()  # Python 3.12.0 starts no threads any more
-    # In parts, so that only one is lost to a pause in which the process was stopped.
-    if not any(done.acquire(True, _PATIENCE / 50) for _ in range(50)):
-        # After os._exit this is the last word; else the library's own exit handler writes what there is.
-        _report(config, command, f"the GPU did not answer within {_PATIENCE} s at exit: the profile holds what had arrived by then")
+        problem = _library.call("run.end").get("problem")
+    except Exception as error:
+        problem = f"writing the profile: {error}"
+    if problem:
+        _report(config, command, problem)
     flags.profiling_on = False
 
 

@@ -14,7 +14,9 @@ has no value yet and a different one at every replay: it is left out, and said o
 from __future__ import annotations
 
 import atexit
+import os
 import sys
+import time
 from threading import RLock
 
 from . import _library
@@ -22,7 +24,7 @@ from .metric import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Callable
 
 # Slots per chunk: large enough that the event behind it (about 2 us) costs nothing per value, small enough that the
 # memory of one chunk is a page.
@@ -74,8 +76,13 @@ def take(name: str, tensor: Any, leaf: tuple) -> None:
         _add_vector(torch, leaf, name, tensor)
 
 
-def flush() -> None:
-    """Waits for the values that are still on their way and adds them."""
+def flush(wait: Callable[[Any], None] | None = None) -> None:
+    """Waits for the values that are still on their way and adds them.
+
+    Args:
+        wait: waits for an event; None for as long as it takes.
+    """
+    wait = wait or (lambda event: event.synchronize())
     with _lock:
         chunks = _full + list(_open.values())
         vectors = list(_vectors)
@@ -85,22 +92,45 @@ def flush() -> None:
         _open.clear()
         _vectors.clear()
         for chunk in chunks:
-            chunk.event.synchronize()
+            wait(chunk.event)
             _read(chunk)
         for leaf, name, copy, event in vectors:
-            event.synchronize()
+            wait(event)
             _hand_over(leaf, name, _numbers(copy))
 
 
-def _flush_at_exit() -> None:
+_PART = 0.001  # seconds between two looks at an event
+
+
+def _wait_at_exit(event: Any) -> None:
+    left = _patience()
+    while not event.query():
+        if left <= 0:
+            raise TimeoutError(f"the GPU finished nothing within {_patience():g} s; if a kernel takes longer than that, set "
+                               "PROTON_EXIT_PATIENCE to more seconds")
+        time.sleep(_PART)
+        left -= _PART  # not time in which the process was stopped
+
+
+def _patience() -> float:
+    # As profiler/control/exit.go reads it, which waits for all the rest.
+    try:
+        seconds = float(os.environ.get("PROTON_EXIT_PATIENCE", ""))
+    except ValueError:
+        return 30.0
+    return seconds if seconds >= 0 else 30.0
+
+
+def flush_at_exit() -> None:
+    """flush() in a process that ends, which a GPU that hangs must not keep it from."""
     # The library writes unfinished sessions after Python is gone; the values have to be in by then.
     try:
-        flush()
+        flush(_wait_at_exit)
     except Exception as error:
         print(f"goproton: tensor metrics that were not read yet are missing: {error!r}", file=sys.stderr)
 
 
-atexit.register(_flush_at_exit)
+atexit.register(flush_at_exit)
 
 
 def _add_number(torch: Any, leaf: tuple, name: str, tensor: Any) -> None:

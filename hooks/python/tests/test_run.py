@@ -186,35 +186,6 @@ def test_switched_off_by_triton_s_variable(run, library, tmp_path, monkeypatch):
     assert [one["problems"] for one in status.values()] == [["profiling Python code is off: TRITON_PROTON_DISABLE is set: unset it"]]
 
 
-HANGS_AT_THE_END = """
-import os, time
-import goproton as proton
-from goproton import _library, _run
-with proton.scope("work", {"m": 1}):
-    pass
-_run._PATIENCE = 0.2
-really = _library.call
-def call(method, **params):
-    if method == "run.end":
-        time.sleep(3600)
-    return really(method, **params)
-_library.call = call
-"""
-
-
-def test_an_exit_does_not_wait_for_ever(run, library, tmp_path):
-    done, _ = run(HANGS_AT_THE_END, library=library)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert at(load(tmp_path / "out.hatchet"), "work")["metrics"] == {"m": 1}, "the library's own exit handler writes it"
-
-
-def test_os_exit_does_not_wait_for_ever(run, library):
-    done, status = run(HANGS_AT_THE_END + "os._exit(4)", library=library)
-    assert (done.returncode, done.stderr) == (4, "")
-    problems = [problem for one in status.values() for problem in one["problems"]]
-    assert any("did not answer within 0.2 s" in problem for problem in problems), status
-
-
 @pytest.mark.parametrize("python", ["2.7.18", "3.6.15", "3.8.18"])
 def test_pythons_that_are_too_old_are_left_alone(run, library, python):
     from pathlib import Path

@@ -131,7 +131,19 @@ assert metrics("s") == {"x": 1.0}
 def test_a_program_that_never_finalizes(library, tmp_path):
     from trees import at, load
     run("""
-with proton.scope("s", {"x": Tensor(1.0)}):
+fake_torch.answers[0] = True
+with proton.scope("s", {"x": Tensor(1.0), "v": Tensor(1, 2)}):
     pass
 """, library, tmp_path)
-    assert at(load(tmp_path / "p.hatchet"), "s")["metrics"] == {"x": 1.0}
+    assert at(load(tmp_path / "p.hatchet"), "s")["metrics"] == {"x": 1.0, "v": [1, 2]}
+
+
+def test_a_program_that_ends_on_a_gpu_that_hangs(library, tmp_path):
+    from trees import at, load
+    done = run_python(PRELUDE + """
+with proton.scope("s", {"x": Tensor(1.0), "m": 2}):
+    pass
+""", env={"PROTON_LIB": library, "PROTON_EXIT_PATIENCE": "0.05"}, cwd=tmp_path)
+    (line,) = done.stderr.splitlines()
+    assert "tensor metrics that were not read yet are missing" in line and "set PROTON_EXIT_PATIENCE to more" in line
+    assert at(load(tmp_path / "p.hatchet"), "s")["metrics"] == {"m": 2}

@@ -1,0 +1,101 @@
+"""Programs that end while the GPU still works on what they launched, on a fake GPU that is busy while a file is there."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from conftest import LIBRARY, PACKAGE, PATIENCE
+from trees import at, load
+
+PROGRAM = """
+import atexit, os, sys
+sys.path.append(os.environ["GOPROTON_TESTS"])
+import fake_gpu as gpu
+import goproton as proton
+if sys.argv[1] == "start":
+    proton.start("out")
+gpu.init()
+with proton.scope("work", {"m": 1}):
+    gpu.launch(gpu.function("kernel"))
+if "os._exit" in sys.argv:
+    os._exit(7)
+sys.exit(7)
+"""
+
+
+@pytest.fixture
+def program(library, tmp_path):
+    """Starts a program on a GPU that is busy until `answer()`: "run" as below `proton run`, "start" by itself."""
+    stub = LIBRARY.parent / "stub"
+    if not (stub / "libcuda.so.1").exists():
+        pytest.skip(f"{stub} is not built; make build")
+    busy, script, status = tmp_path / "busy", tmp_path / "script.py", tmp_path / "status"
+    busy.touch()
+    script.write_text(PROGRAM)
+    status.mkdir()
+    started = []
+
+    def go(how, *arguments, patience):
+        config = {"name": str(tmp_path / "out"), "context": "shadow", "graph": "node", "status": str(status)}
+        env = {**os.environ, "PROTON_LIB": library, "GOPROTON_TESTS": str(PACKAGE / "tests"), "LD_LIBRARY_PATH": str(stub),
+               "PROTON_CUPTI_PATH": str(stub / "libcupti.so"), "PROTON_STUB_BUSY": str(busy), "PROTON_EXIT_PATIENCE": patience}
+        search = [PACKAGE]
+        if how == "run":
+            env["PROTON_RUN_CONFIG"] = json.dumps(config)
+            search.insert(0, PACKAGE / "bootstrap")
+        env["PYTHONPATH"] = os.pathsep.join(map(str, search))
+        process = subprocess.Popen([sys.executable, str(script), how, *arguments], env=env, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        started.append(process)
+        return process
+
+    def end(process):
+        _, said = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 7, said
+        work = at(load(tmp_path / "out.hatchet"), "work")
+        assert work["metrics"]["m"] == 1
+        problems = [problem for path in status.glob("*.json") for problem in json.loads(path.read_text())["problems"]]
+        return work["children"], said, problems
+
+    go.end, go.answer = end, busy.unlink
+    yield go
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.parametrize("leave", ["sys.exit", "os._exit"])
+def test_a_gpu_that_hangs_does_not_hang_the_exit(program, leave):
+    _, said, problems = program.end(program("run", leave, patience="0.2"))
+    assert said == ""
+    [problem] = problems
+    assert problem == ("the GPU finished nothing within 200ms at exit: if a kernel takes longer than that, set PROTON_EXIT_PATIENCE "
+                       "to more seconds; the profile holds what had arrived by then")
+
+
+def test_a_gpu_that_hangs_without_proton_run(program):
+    _, said, _ = program.end(program("start", patience="0.2"))
+    assert said.startswith("proton: the GPU finished nothing within 200ms at exit: ") and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("how", ["run", "start"])
+def test_a_gpu_that_is_waited_for(program, how):
+    process = program(how, patience="inf")
+    waiting = process.stderr.readline()
+    assert waiting == "proton: waiting for the GPU to finish what the program launched; Ctrl-C ends that\n"
+    program.answer()
+    [kernel], *told = program.end(process)
+    assert kernel["metrics"]["count"] == 1 and told == ["", []]
+
+
+@pytest.mark.parametrize("how", ["run", "start"])
+def test_ctrl_c_ends_the_wait(program, how):
+    process = program(how, patience="inf")
+    assert "Ctrl-C" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    _, said, problems = program.end(process)
+    [what] = problems if how == "run" else said.splitlines()
+    assert "the wait for the GPU at exit was interrupted; the profile holds what had arrived by then" in what

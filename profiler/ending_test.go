@@ -1,0 +1,42 @@
+package profiler
+
+import (
+	"testing"
+
+	"github.com/goproton/goproton/internal/hotpath/drive"
+)
+
+// What the program launched before its end and the GPU finishes after it is progress. What threads launch that do not know of
+// the end is not: they would keep a process alive whose other kernel hangs.
+func TestProgressOfAProgramThatEnds(t *testing.T) {
+	m, f := stage(t)
+	start(t, m, "p", StartOptions{})
+	moves := func() uint64 {
+		m.Collect()
+		n, onGPU := m.Progress()
+		if onGPU {
+			t.Error("nobody waits for the GPU yet")
+		}
+		return n
+	}
+	drive.Launch(1, 1)
+	drive.Launch(2, 1)
+	f.kernel(1, "before", 10)
+	before := moves()
+	m.Ending()
+	drive.Launch(3, 1)
+	f.kernel(3, "of another thread", 10)
+	if n := moves(); n != before {
+		t.Errorf("%d moves by a launch after the end", n-before)
+	}
+	f.kernel(2, "late", 10)
+	if n := moves(); n != before+1 {
+		t.Errorf("%d moves by one kernel", n-before)
+	}
+	asked := false
+	f.awaited = func() { _, asked = m.Progress() }
+	m.Flush()
+	if n := moves(); !asked || n != before+2 {
+		t.Errorf("waiting for a context: %v, %d moves", asked, n-before)
+	}
+}

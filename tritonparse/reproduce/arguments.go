@@ -44,6 +44,9 @@ func (w *work) rebuildArguments() error {
 			}
 			continue
 		}
+		if text := w.onlyText(i, p, raw); text != "" {
+			raw, from = fmt.Appendf(nil, `{"type":"str","value":%s}`, jsontext.Quote(text)), "its text: the recorded TTIR is of its value"
+		}
 		w.addArgument(p.name, raw, from)
 	}
 	for _, a := range w.arguments() {
@@ -73,6 +76,25 @@ func (w *work) told(i int, p param) (raw []byte, from string) {
 		return constantArgument(v), "the compilation"
 	}
 	return nil, ""
+}
+
+// onlyText is what there is of a constant that cannot be made again and need not be, "" of any other: recorded TTIR is of it
+// already, whatever the launch is given.
+func (w *work) onlyText(i int, p param, raw []byte) string {
+	_, constant := constantsOf(w.built)[i]
+	if w.result.Import != ImportOverride || !p.constexpr && !constant {
+		return ""
+	}
+	a := readArgument(p.name, raw)
+	if a.Value != nil || a.Tensor() != nil || isPlain(a.Type) || slices.Contains([]string{"constexpr", "tuple", "list", "Size"}, a.Type) {
+		return ""
+	}
+	return a.Repr
+}
+
+// readArgument takes what is told of an argument apart.
+func readArgument(name string, raw []byte) tritonparse.Argument {
+	return tritonparse.ReadArguments(append(appendMember(nil, name, raw), '}'))[0]
 }
 
 func (w *work) has(name string) bool {
@@ -135,13 +157,16 @@ func smallestSize(args []tritonparse.Argument) int64 {
 func (w *work) addArgument(name string, raw []byte, from string) {
 	raw = w.withBlobs(name, raw)
 	w.plan.args = append(w.plan.args, jsontext.Member{Name: name, Value: raw})
-	a := tritonparse.ReadArguments(append(append([]byte("{"+string(jsontext.Quote(name))+":"), raw...), '}'))[0]
+	a := readArgument(name, raw)
 	r := Rebuilt{Name: name, Brief: a.Brief(), From: cmp.Or(from, "recorded")}
 	if t := a.Tensor(); t != nil {
 		r.From = w.contents(t)
 		r.Notes = layoutOf(t)
 	} else if !isPlain(a.Type) && a.Type != "" && a.Value == nil {
 		r.Notes = "from its text"
+		if strings.Contains(a.Repr, "Tensor(shape=") {
+			r.Notes += ", its tensors random"
+		}
 	}
 	w.result.Arguments = append(w.result.Arguments, r)
 }
@@ -199,7 +224,7 @@ func (w *work) noteSharing() {
 	}
 	var spans []span
 	for i, m := range w.plan.args {
-		a := tritonparse.ReadArguments(append(append([]byte(`{"x":`), m.Value...), '}'))[0]
+		a := readArgument(m.Name, m.Value)
 		if t := a.Tensor(); t != nil && t.DataPtr != 0 {
 			extent := int64(1)
 			for d, n := range t.Shape {

@@ -42,7 +42,7 @@ func TestCases(t *testing.T) {
 				got["report"] = err.Error() + "\n"
 			} else {
 				got["report"] = report(result)
-				got["stdout"] = runScript(t, python, result.Script, c.work)
+				got["stdout"] = runScript(t, python, result.Script, c.work, strings.Fields(c.files["environment"])...)
 				if _, ok := c.files["script"]; ok {
 					text, err := os.ReadFile(result.Script)
 					if err != nil {
@@ -219,13 +219,13 @@ func report(r *Result) string {
 }
 
 // runScript runs a script alone: no site packages, only the stub, and the packages of a case.
-func runScript(t *testing.T, python, script, temporary string) string {
+func runScript(t *testing.T, python, script, temporary string, env ...string) string {
 	stub, err := filepath.Abs("testdata/stub")
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(python, "-B", "-S", script)
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+stub+string(os.PathListSeparator)+temporary, "TMPDIR="+temporary)
+	cmd.Env = append(append(os.Environ(), "PYTHONPATH="+stub+string(os.PathListSeparator)+temporary, "TMPDIR="+temporary), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")

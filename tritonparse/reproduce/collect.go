@@ -33,9 +33,13 @@ func (w *work) collect() (*surroundings, error) {
 	if !whole {
 		code = strings.Join(append(slices.Clone(w.source.decorators), w.source.def), "\n")
 	}
+	var given []map[string]string
+	for _, g := range w.given() {
+		given = append(given, map[string]string{"module": g.module, "name": g.name})
+	}
 	ask := map[string]any{
 		"file": p.File, "code": code, "whole": whole,
-		"function": w.source.name, "line": p.FunctionStart, "decorators": w.PreserveAutotune,
+		"function": w.source.name, "line": p.FunctionStart, "decorators": w.PreserveAutotune, "given": given,
 	}
 	input, err := json.Marshal(ask)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/tritonparse"
@@ -179,8 +180,19 @@ func (s *surroundings) addConstant(g tritonparse.Global) {
 			value = "tl.dtype(" + quote(name) + ")"
 		}
 	default:
-		s.Missing = append(s.Missing, fmt.Sprintf("%s (a %s, %s)", g.Name, g.Type, strings.TrimSpace(value)))
-		return
+		number := jsontext.Text(g.Value)
+		if number == "" {
+			number = string(g.Value)
+		}
+		f, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			s.Missing = append(s.Missing, fmt.Sprintf("%s (a %s, %s)", g.Name, g.Type, strings.TrimSpace(value)))
+			return
+		}
+		if finite(f) { // of numpy, or a member of an enumeration of numbers
+			value = number
+		}
+		value = "tl.constexpr(" + value + ")"
 	}
 	if dot := strings.LastIndexByte(g.Name, '.'); dot >= 0 {
 		s.Aliases[g.Name[:dot]] = append(s.Aliases[g.Name[:dot]], g.Name[dot+1:]+" = "+value)

@@ -195,7 +195,7 @@ func (w *work) texts() (map[string]string, error) {
 		"LAUNCH_KERNEL_BODY_PLACEHOLDER":  "grid, args_dict = create_args_from_json(load_context())",
 		"VERBOSE_ARGS_PRINT_PLACEHOLDER":  verbose,
 		"KERNEL_INVOCATION_PLACEHOLDER":   w.invocation(),
-		"SYNC_CALL_PLACEHOLDER":           "torch." + w.device() + ".synchronize()",
+		"SYNC_CALL_PLACEHOLDER":           w.synchronize(),
 	}
 	if w.Embed {
 		texts["CONTEXT_JSON_PLACEHOLDER"] = "CONTEXT_JSON = " + rawText(bytes.TrimSpace(w.context)) + "\n"
@@ -207,6 +207,12 @@ func (w *work) texts() (map[string]string, error) {
 		}
 	}
 	return texts, nil
+}
+
+// synchronize is Python that waits for the launch. In Triton's interpreter there may be no GPU, and nothing to wait for.
+func (w *work) synchronize() string {
+	runtime := "torch." + w.device()
+	return runtime + ".is_available() and " + runtime + ".synchronize()"
 }
 
 const verbose = `if os.environ.get("TRITONPARSE_REPRODUCE_VERBOSE") == "1":

@@ -14,7 +14,7 @@ from ._trace_values import compact, plain, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Iterable
 
 _TEXTS = (".ttir", ".ttgir", ".llir", ".ptx", ".amdgcn", ".json", ".ttadapter", ".bcmlir")
 _BINARIES = (".cubin", ".hsaco")
@@ -172,7 +172,7 @@ class Events:
         _send({
             "event_type": "compilation", "ns": time.time_ns(), "stack": _trace_source.stack(3), "metadata": described,
             "pt_info": _pt_info(), "files": files, "binary": next((name for name in group if name.endswith(_BINARIES)), ""),
-            "python_source": self._source(src), "goproton": self._extension(fn),
+            "python_source": self._source(src), "goproton": self._extension(src, fn),
         })
 
     def _source(self, src: Any) -> Any:
@@ -181,20 +181,23 @@ class Events:
         except (OSError, TypeError):
             return None  # made by exec: Python has no source of it
 
-    def _extension(self, fn: Any) -> dict[str, Any]:
+    def _extension(self, src: Any, fn: Any) -> dict[str, Any]:
         if fn is None:
             return {}
+        given = _trace_source.functions_among(getattr(src, "constants", {}))
         known = self._uses.get(id(fn))
-        if known is None or known[0]() is not fn:
+        if given:
+            known = (None, _described(fn, given))
+        elif known is None or known[0]() is not fn:
             known = self._uses[id(fn)] = (ref(fn), _described(fn))
         return known[1] if _device() is None else {**known[1], "device": _device()}
 
 
-def _described(fn: Any) -> dict[str, Any]:
+def _described(fn: Any, given: Iterable[Any] = ()) -> dict[str, Any]:
     function = getattr(fn, "fn", fn)
     about: dict[str, Any] = {"function": function.__name__, "module": str(function.__module__), "params": _trace_source.params(fn)}
     try:
-        uses = _trace_source.Uses(fn)
+        uses = _trace_source.Uses(fn, given)
         about["dependencies"], about["globals"] = uses.dependencies, uses.globals
     except (OSError, TypeError, ValueError, SyntaxError):
         pass  # no source: see _source

@@ -29,7 +29,7 @@ def outline(value: Any, depth: int = 0) -> str:
     """repr() of a value, with the form of tensors in their place."""
     type_ = type(value)
     if is_tensor(type_):
-        return f"Tensor(shape={tuple(value.shape)}, dtype={value.dtype}, device={str(value.device)!r})"
+        return f"Tensor(shape={tuple(value.shape)}, dtype={value.dtype}, device={str(value.device)!r}{_strides(value)})"
     if depth == _DEEPEST:
         return "..."
     parts = [(name, outline(one, depth + 1)) for name, one in _parts(value)]
@@ -43,6 +43,14 @@ def outline(value: Any, depth: int = 0) -> str:
     if isinstance(value, tuple):
         return f"({listed},)" if len(parts) == 1 else f"({listed})"
     return f"[{listed}]" if isinstance(value, list) else repr(value)
+
+
+def _strides(value: Any) -> str:
+    """Those of a tensor that has gaps, or another order than its shape's: without them it cannot be made again."""
+    try:
+        return "" if value.is_contiguous() else f", stride={tuple(value.stride())}"
+    except Exception:  # sparse ones have none
+        return ""
 
 
 def _parts(value: Any) -> Iterable[tuple[Any, Any]]:

@@ -11,7 +11,7 @@ from ._trace_values import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Iterator
+    from typing import Any, Iterable, Iterator
 
 _LARGEST = 10 << 20  # of a file that is stored whole
 
@@ -60,14 +60,29 @@ def params(fn: Any) -> list[dict[str, Any]]:
     return listed
 
 
-class Uses:
-    """What a kernel uses that is not its own, transitively: the functions it calls and the globals they read."""
+def functions_among(constants: Any) -> list[Any]:
+    """The functions that a kernel was compiled for: arguments may be such."""
+    return [value for value in constants.values() if _is_callable(value)] if hasattr(constants, "values") else []
 
-    def __init__(self, fn: Any) -> None:
+
+class Uses:
+    """What a kernel uses that is not its own, transitively: the functions it calls and the globals they read.
+
+    Args:
+        fn: the kernel.
+        given: functions that it gets as arguments.
+    """
+
+    def __init__(self, fn: Any, given: Iterable[Any] = ()) -> None:
         self.dependencies: list[dict[str, Any]] = []
         self.globals: list[dict[str, Any]] = []
         self._seen = {id(fn)}
         self._visit(fn, _without_tuning(_tree(fn)))
+        for function in given:
+            self._depend(function)
+            if _is_of_triton(function):
+                name = function.fn.__name__
+                self._add(name, getattr(fn, "fn", fn).__name__, "import", f"{function.fn.__module__}:{name}")
 
     def _visit(self, fn: Any, tree: ast.AST) -> None:
         function = getattr(fn, "fn", fn)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _TENSOR, _DESCRIPTOR, _CONSTANT, _TEXT = 1, 2, 3, 4
 
 _LONGEST = 200  # of the text of an object that has no description of its own
+_LONGEST_OUTLINE = 4000  # of one that holds tensors: a list of some dozen
 
 
 def text(value: Any) -> str:
@@ -149,8 +150,8 @@ class Describer:
             return {"type": type_.__name__, "value": plain(value)}
         if isinstance(value, str):
             return {"type": "str", "value": value, "length": len(value)}
-        shown = outline(value) if holds_tensors(value) else str(value)
-        return {"type": type_.__name__, "repr": shown if len(shown) <= _LONGEST else shown[:_LONGEST] + "..."}
+        shown, longest = (outline(value), _LONGEST_OUTLINE) if holds_tensors(value) else (str(value), _LONGEST)
+        return {"type": type_.__name__, "repr": shown if len(shown) <= longest else shown[:longest] + "..."}
 
     def _tensor(self, value: Any) -> dict[str, Any]:
         info: dict[str, Any] = {"type": "tensor", "shape": plain(list(value.shape)), "dtype": str(value.dtype), "device": str(value.device)}

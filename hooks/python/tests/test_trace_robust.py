@@ -46,7 +46,7 @@ class Text(Tensor):
 class Shapeless(Tensor):
     shape = property(lambda self: 1 / 0)
     def __init__(self): pass
-x = Tensor((4, 4), (4, 1))
+x = Tensor((4, 4), (1, 8))
 for value in Raises(), Text((4,), (1,)), Shapeless(), 10**5000, 2**70, "\\udc80", (x, (1, x)), FakeTensor((4,), (1,)):
     launch(value, 5)
     assert sys.exc_info()[0] is None
@@ -60,7 +60,7 @@ print(trace.finalize()["launches"])
     assert values[1]["shape"] == values[7]["shape"] == [4] and "data_ptr" not in values[1]
     assert values[4] == {"type": "int", "value": 2**70}
     assert values[5] == {"type": "str", "value": r"\udc80", "length": 1}  # lone surrogates are no JSON to most readers
-    one = "Tensor(shape=(4, 4), dtype=torch.float16, device='cuda:1')"
+    one = "Tensor(shape=(4, 4), dtype=torch.float16, device='cuda:1', stride=(1, 8))"
     assert values[6] == {"type": "tuple", "repr": f"({one}, (1, {one}))"}
 
 
@@ -98,7 +98,7 @@ for value in Pair(x, 1), Box(x, 2), {"x": x}, wrapper, (Pair(x, (x,)),), Pair("t
 print(trace.finalize()["launches"])
 """, torch=True)
     assert done.stdout == "7\n" and done.stderr == ""
-    one = "Tensor(shape=(4,), dtype=torch.float16, device='cuda:1')"
+    one = "Tensor(shape=(4,), dtype=torch.float16, device='cuda:1', stride=(1,))"
     assert [r["extracted_args"]["a"]["repr"] for r in found[:6]] == [
         f"Pair(x={one}, n=1)", f"Box(x={one}, n=2)", f"{{'x': {one}}}", f"TensorWrapper[fp8e5]({one})", f"(Pair(x={one}, n=({one},)),)",
         "Pair(x='text', n=3)"]

@@ -133,6 +133,30 @@ def test_a_compilation(traced):
         assert cubin.read(4) == b"\x7fELF"
 
 
+def test_functions_that_a_kernel_gets_as_arguments(traced):
+    """Each compilation names its own, with what they use."""
+    (traced.folder / "given.py").write_text("""
+from kernels import *
+
+@triton.jit
+def apply_kernel(x, FN: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(x + i, FN(tl.load(x + i)))
+""")
+    found, _ = traced(BEGIN + """
+from given import apply_kernel
+from triton.language.standard import sigmoid
+def build(function):
+    src = ASTSource(fn=apply_kernel, signature={"x": "*fp32", "FN": "constexpr", "B": "constexpr"}, constexprs={(1,): function, (2,): 64})
+    triton.compile(src, target=GPUTarget("cuda", 90, 32))
+for function in helper, inner, sigmoid:
+    build(function)
+trace.finalize()
+""")
+    assert [[d["name"] for d in r["goproton"]["dependencies"]] for r in found] == [["helper", "inner"], ["inner"], []]
+    assert {"name": "sigmoid", "owner": "apply_kernel", "type": "import", "value": "triton.language.standard:sigmoid"} in found[2]["goproton"]["globals"]
+
+
 def test_how_a_kernel_is_tuned_and_named_is_not_what_it_uses(traced):
     (traced.folder / "tuned.py").write_text("""
 import json, sys
@@ -448,7 +472,7 @@ trace.finalize()
     record, later = of(found, "launch")
     described = later["extracted_args"]["x"]
     assert described["storage"]["layout"] == {"type": "HopperMXValueLayout", "name": "HOPPER_VALUE", "mx_axis": -2, "mma_version": 3}
-    assert described["shape"] == ["Tensor(shape=(), dtype=torch.float16, device='cuda:1')", 3]
+    assert described["shape"] == ["Tensor(shape=(), dtype=torch.float16, device='cuda:1', stride=())", 3]
     described = record["extracted_args"]["x"]
     assert described["type"] == "triton_kernels.tensor.Tensor" and described["shape_max"] == [2, 4] and described["dtype"] == "torch.float16"
     assert described["storage"]["type"] == "triton_kernels.tensor.Storage" and described["storage"]["data"]["numel"] == 6

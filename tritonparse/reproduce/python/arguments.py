@@ -1,4 +1,5 @@
 import ast
+import collections
 import json
 import os
 import re
@@ -39,6 +40,12 @@ def _tensors_of(told):
         yield told["storage"]["data"]
     elif told.get("type") == "triton_kernels.tensor.Storage":
         yield told["data"]
+    elif "Tensor(shape=" in told.get("repr", ""):
+        told["outline"] = _syntax(told["repr"])
+        for node in ast.walk(told["outline"]):
+            if _called(node) == "Tensor":
+                node.told = {k.arg: ast.unparse(k.value) if k.arg == "dtype" else ast.literal_eval(k.value) for k in node.keywords}
+                yield node.told
 
 
 class _Memory:
@@ -102,8 +109,10 @@ def _contiguous(size):
 
 
 def _device(told):
-    """The first device of the kind: the recorded program may have used its fourth."""
+    """The first device of the kind: the recorded program may have used its fourth. Triton's interpreter needs none."""
     kind = (told.get("device") or "cuda").split(":")[0]
+    if kind not in ("cpu", "meta") and os.environ.get("TRITON_INTERPRET") == "1" and not getattr(torch, kind).is_available():
+        return "cpu"
     return kind if kind in ("cpu", "meta") else kind + ":0"
 
 
@@ -196,20 +205,52 @@ def _argument(name, told, memory):
     if kind == "dtype" or kind == "constexpr" and re.fullmatch(r"u?int\d+|bf16|fp\d+(e\w+)?", text):
         return tl.dtype(re.sub(r".*\('|'\)", "", text))
     function = re.fullmatch(r"JITFunction\(.*?(\w+)\)|<(?:function|.*Function) (?:.*\.)?(\w+) at .*", text)
-    found = function and _function(function[1] or function[2])
+    found = function and _known(function[1] or function[2])
     if found:
         return found
-    if text in ("nan", "inf", "-inf"):
-        return float(text)
-    try:  # also of tuples of numpy's numbers, and of constexpr
-        return ast.literal_eval(re.sub(r"\bnp\.\w+\(([^()]*)\)|\bconstexpr\[([^][]*)\]", r"\1\2", text))
+    try:
+        return _built(told.get("outline") or _syntax(text), memory)
     except (ValueError, SyntaxError):
         raise TypeError(f"argument {name}: the trace has only the text {text!r} of this {kind}; "
                         f"put a value for it into args_dict[{name!r}] before the launch") from None
 
 
-def _function(name):
-    """A function that the kernel was given, if this script or the kernel's file has it."""
+def _syntax(text):
+    """The syntax of an object's text; numpy's numbers and constexpr are the numbers themselves."""
+    return ast.parse(re.sub(r"\bnp\.\w+\(([^()]*)\)|\bconstexpr\[([^][]*)\]", r"\1\2", text), mode="eval").body
+
+
+def _called(node):
+    """The name of what is called in a text, with or without a subscript; None of anything else."""
+    callee = getattr(node, "func", None)
+    return getattr(getattr(callee, "value", callee), "id", None)
+
+
+def _built(node, memory):
+    """An object as its text has it: tensors by their form, classes by their fields."""
+    if hasattr(node, "told"):
+        return memory.views[id(node.told)]
+    if isinstance(node, (ast.Tuple, ast.List)):
+        parts = [_built(each, memory) for each in node.elts]
+        return tuple(parts) if isinstance(node, ast.Tuple) else parts
+    if isinstance(node, ast.Dict):
+        return {ast.literal_eval(key): _built(value, memory) for key, value in zip(node.keys, node.values)}
+    if isinstance(node, ast.Name) and node.id in ("nan", "inf"):
+        return float(node.id)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Name):  # -inf
+        return -_built(node.operand, memory)
+    name = _called(node)
+    if name == "TensorWrapper":
+        return triton.reinterpret(_built(node.args[0], memory), tl.dtype(node.func.slice.id))
+    if name and node.keywords and not node.args:
+        fields = {each.arg: _built(each.value, memory) for each in node.keywords}
+        kind = _known(name)
+        return (kind if isinstance(kind, type) else collections.namedtuple(name, fields))(**fields)
+    return ast.literal_eval(node)
+
+
+def _known(name):
+    """What a name means that the text of an argument has, if this script or the kernel's file has it."""
     kernel = globals().get("imported_kernel_function")
     beside = getattr(getattr(kernel, "fn", None), "__globals__", {})
     return globals().get(name) or beside.get(name)

@@ -60,10 +60,19 @@ def benchmark(make_args, launch, context):
     return 0 if all(c["ok"] for c in result["check"]["recorded"]) else 1
 
 
+def _parts(name, value):
+    """A value by name, or those in it."""
+    if isinstance(value, (tuple, list)):
+        for i, each in enumerate(value):
+            yield from _parts(f"{name}[{i}]", each)
+    else:
+        yield name, value
+
+
 def _tensors(args):
-    """All tensors by name, each once, also those in descriptors."""
+    """All tensors by name, each once, also those in descriptors and tuples."""
     found, seen = {}, set()
-    for name, value in args.items():
+    for name, value in (part for arg in args.items() for part in _parts(*arg)):
         for inner in ("base", "storage", "data"):
             if not torch.is_tensor(value):
                 value = getattr(value, inner, value)

@@ -1,7 +1,8 @@
 """Finds what a kernel needs of the source files around it. A JSON object comes on standard input, one goes out.
 
 In: file, code (the kernel's source as it was recorded, or its whole file's), whole (it is the latter), function, line (in
-the file), decorators (whether those are wanted too), paths (where modules may be).
+the file), decorators (whether those are wanted too), paths (where modules may be), given (functions that the kernel gets as
+arguments: module and name of each).
 Out: imports, constants and functions (source text each, in an order in which they can be executed), aliases (name ->
 members of a module that is spread out), missing (names), packages (that must be installed), changed (functions whose
 source is no longer what was recorded).
@@ -218,6 +219,16 @@ class Collector:
         if called != name and not isinstance(node, ast.FunctionDef):
             self.emit("constants", f"{called} = {name}\n")
 
+    def add_given(self, kernels, dotted, name):
+        """Emits a function that the kernel gets as an argument. The module that a program begins with is the kernel's, if any."""
+        path = None if dotted == "__main__" else self.find(dotted, 0, kernels.path)
+        if path is None and dotted in ("__main__", os.path.basename(kernels.path).removesuffix(".py")):
+            path = kernels.path
+        module = self.module(path) if path else None
+        if module is None or name not in module.bound:
+            return self.out["missing"].append(f"{name} of {dotted} (an argument)")
+        return self.add(module, name, [])
+
     def emit(self, kind, text):
         if text not in self.out[kind]:
             self.out[kind].append(text)
@@ -310,6 +321,8 @@ def main():
     collector.modules[file] = module
     collector.seen[ask["function"]] = (module.path, ask["function"])
     collector.add_names(module, node, bool(ask.get("decorators")))
+    for function in ask.get("given") or []:
+        collector.add_given(module, function["module"], function["name"])
     json.dump(collector.out, sys.stdout)
 
 

@@ -5,6 +5,7 @@ import ctypes
 import io
 import itertools
 import math
+import os
 import pickle
 import random
 import struct
@@ -208,6 +209,8 @@ def _steps(size):
 
 def zeros(size, dtype=None, device="cpu"):
     size = [size] if isinstance(size, int) else list(size)
+    if str(device).startswith("cuda") and not cuda.is_available():
+        raise RuntimeError("no GPU")
     dtype, n = dtype or float32, 1
     for s in size:
         n *= s
@@ -269,8 +272,12 @@ class cuda:
         pass
 
     @staticmethod
+    def is_available():
+        return "STUB_WITHOUT_GPU" not in os.environ
+
+    @staticmethod
     def synchronize():
-        pass
+        assert cuda.is_available()
 
     @staticmethod
     def get_device_name(device):

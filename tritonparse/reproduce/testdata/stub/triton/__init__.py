@@ -29,6 +29,8 @@ def show(value):
         return f"descriptor {value.shape} {value.strides} {value.block_shape} {value.padding} of {show(value.base)}"
     if isinstance(value, JITFunction):
         return "kernel " + value.fn.__name__
+    if isinstance(value, tuple) and any(hasattr(each, "storage_offset") or isinstance(each, tuple) for each in value):
+        return f"{type(value).__name__}{getattr(value, '_fields', '')} of " + " and ".join(map(show, value))
     if not hasattr(value, "storage_offset"):
         return getattr(value, "name", repr(value))
     values = value.view(torch.uint8).tolist() if "float4" in str(value.dtype) else value.tolist()
@@ -79,6 +81,14 @@ def heuristics(values):
 
 def cdiv(a, b):
     return -(-a // b)
+
+
+class Reinterpreted:
+    def __init__(self, base, dtype):
+        self.name = f"{show(base)} as {dtype.name}"
+
+
+reinterpret = Reinterpreted
 
 
 def set_allocator(f):

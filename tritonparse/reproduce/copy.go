@@ -1,0 +1,173 @@
+package reproduce
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// copyKernel puts the source of the kernel, and of all that it uses, into the script.
+func (w *work) copyKernel(asked bool) error {
+	if w.source == nil {
+		return fmt.Errorf("the trace has no Python source of %s", w.built.Name)
+	}
+	why, err := "the trace has its source and that of all it uses", error(nil)
+	var s *surroundings
+	if w.built.Extra != nil && w.built.Extra.Globals != nil && !w.PreserveAutotune && !w.lacksGiven() {
+		s, err = w.recordedSurroundings()
+	} else {
+		why = "its source is in the trace, and what it uses was read from the original files"
+		s, err = w.collect()
+		if err == nil && len(s.Constants)+len(s.Functions)+len(s.Aliases) == 0 {
+			why = "its source is in the trace, and it uses no other"
+		}
+	}
+	if errors.Is(err, errNoPython) && (asked || !w.importable()) {
+		why = "its source is in the trace"
+		w.note("helpers and constants that the kernel uses were not looked for: there is no %s (--python names another)", w.python())
+		s, err = &surroundings{Imports: guessImports(w.source.def)}, nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(s.Missing) > 0 {
+		return fmt.Errorf("%s uses %s: neither the trace nor %s on this machine has what a script needs of that", w.source.name, strings.Join(s.Missing, ", "), w.built.Python.File)
+	}
+	if clash := w.clash(s); clash != "" {
+		return fmt.Errorf("%s uses something called %s, and so does the script around it; --kernel-import default or override-ttir keeps them apart", w.source.name, clash)
+	}
+	if w.result.Why == "" {
+		w.result.Why = why
+	}
+	for _, name := range s.Changed {
+		w.note("%s is no longer in %s as it was recorded; what it uses was taken as it is there now", name, w.built.Python.File)
+	}
+	if len(s.Packages) > 0 {
+		w.note("the kernel's source needs installed packages beside torch and triton: %s", strings.Join(s.Packages, ", "))
+	}
+	w.kernel.code = w.copied(s)
+	return nil
+}
+
+// copied puts the pieces in an order in which they can be executed.
+func (w *work) copied(s *surroundings) string {
+	imports := append([]string{"import triton\n", "import triton.language as tl\n"}, s.Imports...)
+	decorators := []string{w.source.jitDecorator(func(o string) bool { return !namesLaunches(o) })}
+	if w.PreserveAutotune {
+		if i := w.source.jit(); i >= 0 {
+			tuners := slices.DeleteFunc(slices.Clone(w.source.decorators[:i]), ofClass)
+			decorators = append(tuners, decorators...)
+		}
+	}
+	// The last makes the kernel; it is called as the script has it, however the original file imported it.
+	last := &decorators[len(decorators)-1]
+	callee := "@triton.jit"
+	if strings.Contains(*last, "gluon") {
+		callee = "@gluon.jit"
+		imports = append(imports, "from triton.experimental import gluon\n")
+	}
+	if _, options, called := strings.Cut(*last, "("); called {
+		callee += "(" + options
+	}
+	*last = callee
+	var b strings.Builder
+	b.WriteString(strings.Join(unique(imports), ""))
+	piece := func(text string) {
+		b.WriteString("\n")
+		b.WriteString(strings.TrimRight(text, "\n") + "\n")
+	}
+	if len(s.Constants) > 0 {
+		piece(strings.Join(unique(s.Constants), ""))
+	}
+	for _, f := range unique(s.Functions) {
+		b.WriteString("\n")
+		piece(f)
+	}
+	if text := aliases(s.Aliases); text != "" {
+		b.WriteString("\n")
+		piece(text)
+	}
+	b.WriteString("\n")
+	piece(strings.Join(decorators, "\n") + "\n" + w.source.def)
+	b.WriteString("\n")
+	piece("imported_kernel_function = " + w.source.name)
+	return b.String()
+}
+
+// ofClass says whether a decorator has a meaning only within a class, which the copied kernel is not in.
+func ofClass(decorator string) bool { return strings.HasPrefix(decorator, "@staticmethod") }
+
+func unique(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// aliases are modules of the program that the kernel reads its helpers through: module.helper.
+func aliases(modules map[string][]string) string {
+	var b strings.Builder
+	for i, name := range sortedKeys(modules) {
+		if i == 0 {
+			b.WriteString("import types\n\n")
+		}
+		fmt.Fprintf(&b, "%s = types.ModuleType(%s)\n", name, quote(name))
+		for _, member := range modules[name] {
+			if !strings.Contains(member, " = ") {
+				member += " = " + member
+			}
+			fmt.Fprintf(&b, "%s.%s\n", name, member)
+		}
+	}
+	return b.String()
+}
+
+// clash is a name that both the script and what was copied into it bind.
+func (w *work) clash(s *surroundings) string {
+	script := strings.Join(w.utilities(), "\n") + "\n" + w.loader()
+	for _, name := range []string{"blobs", "descriptors", "tritonkernels", "autotune"} { // which arguments need is not known yet
+		script += embedded("python/" + name + ".py")
+	}
+	if slices.Contains(Templates, w.Template) {
+		script += "\n" + embedded("templates/"+w.Template+".py")
+	}
+	if w.Template == "benchmark" {
+		script += "\n" + embedded("python/benchmark.py")
+	}
+	own := bindings(script)
+	for _, text := range append(append(slices.Clone(s.Constants), s.Functions...), w.source.def) {
+		for name := range bindings(text) {
+			if own[name] {
+				return name
+			}
+		}
+	}
+	for _, text := range s.Imports {
+		// The same import twice is no clash.
+		for name := range bindings(text) {
+			if own[name] && !strings.Contains(script, strings.TrimSpace(text)) {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+var binding = regexp.MustCompile(`(?m)^(?:def (\w+)|class (\w+)|(\w+)(?::[^=\n]*)? = |import (\w+)$|(?:import|from) .*?(\w+)$)`)
+
+func bindings(code string) map[string]bool {
+	names := map[string]bool{}
+	for _, m := range binding.FindAllStringSubmatch(code, -1) {
+		for _, name := range m[1:] {
+			if name != "" {
+				names[name] = true
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,41 @@
+package reproduce
+
+import (
+	"regexp"
+	"strings"
+)
+
+// givenFunction is a kernel that was the argument of another: an activation, a way to combine.
+type givenFunction struct {
+	module, name string // of Python; a name in a class or a function has dots
+}
+
+// bound is what the script calls it.
+func (g givenFunction) bound() string { return g.name[strings.LastIndexByte(g.name, '.')+1:] }
+
+var jitFunction = regexp.MustCompile(`^JITFunction\(([\w.]+):([\w.<>]+)\)$`)
+
+// given are the functions among the launch's arguments.
+func (w *work) given() (functions []givenFunction) {
+	for _, a := range w.arguments() {
+		if m := jitFunction.FindStringSubmatch(a.Repr); m != nil {
+			functions = append(functions, givenFunction{m[1], m[2]})
+		}
+	}
+	return functions
+}
+
+// lacksGiven says whether a trace tells nothing of a function that the kernel was given, as those do not that tritonparse
+// recorded.
+func (w *work) lacksGiven() bool {
+	for _, g := range w.given() {
+		known := false
+		for _, d := range w.built.Extra.Dependencies {
+			known = known || d.Name == g.bound() && d.Module == g.module
+		}
+		if !known && !atHand(g.module) {
+			return true
+		}
+	}
+	return false
+}

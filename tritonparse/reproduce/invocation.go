@@ -1,0 +1,81 @@
+package reproduce
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/tritonparse/jsontext"
+)
+
+var ttgirWarps = regexp.MustCompile(`"ttg\.num-warps"\s*=\s*(\d+)`)
+
+// compileOptions are those that the compilation had and that a launch must ask for again.
+func (w *work) compileOptions() []option {
+	if w.PreserveAutotune {
+		return nil
+	}
+	value := func(name string) string { return string(jsontext.Get(w.built.Metadata, name)) }
+	var options []option
+	add := func(name, v string) {
+		if v != "" && v != "null" && !slices.ContainsFunc(w.params, func(p param) bool { return p.name == name }) {
+			options = append(options, option{name, pyLiteral([]byte(v))})
+		}
+	}
+	warps := value("num_warps")
+	if base := value("num_warps_base"); base != "" && base != "null" {
+		warps = base
+	} else if m := ttgirWarps.FindStringSubmatch(w.built.Texts["ttgir"]); m != nil {
+		warps = m[1] // of the groups that the user asked for; the compiler may have added others
+	}
+	add("num_warps", warps)
+	add("num_stages", value("num_stages"))
+	for _, name := range []string{"maxnreg", "num_ctas", "num_buffers_warp_spec", "num_consumer_groups", "reg_dec_producer", "reg_inc_consumer", "waves_per_eu", "matrix_instr_nonkdim"} {
+		if v := value(name); v != "0" && (v != "1" || name == "maxnreg") {
+			add(name, v)
+		}
+	}
+	for _, name := range []string{"launch_cooperative_grid", "launch_pdl", "debug"} {
+		if value(name) == "true" {
+			add(name, "true")
+		}
+	}
+	if value("enable_fp_fusion") == "false" {
+		add("enable_fp_fusion", "false")
+	}
+	return options
+}
+
+// invocation is the launch: arguments by position up to the first that is a constant, then by name.
+func (w *work) invocation() string {
+	var b strings.Builder
+	if n, err := strconv.Atoi(string(jsontext.Get(w.built.Metadata, "global_scratch_size"))); err == nil && n > 0 {
+		fmt.Fprintf(&b, "_set_allocator(%s)\n", quote(w.device()+":0"))
+	}
+	if w.PreserveAutotune {
+		b.WriteString("compiled = imported_kernel_function[_grid](\n    **{name: value for name, value in args_dict.items() if name not in _told_by_tuner(imported_kernel_function)}\n)\n")
+		return b.String()
+	}
+	b.WriteString("compiled = imported_kernel_function[tuple(grid)](\n")
+	byName := false
+	positional := slices.ContainsFunc(w.params, func(p param) bool { return p.name == "grid" || p.name == "warmup" || p.name == "self" })
+	for _, p := range w.params {
+		if !w.has(p.name) { // its default serves; what comes later must be given by name
+			byName = true
+			continue
+		}
+		byName = byName || !positional && (p.constexpr || p.defaults != "")
+		if byName {
+			fmt.Fprintf(&b, "    %s=args_dict[%s],\n", p.name, quote(p.name))
+		} else {
+			fmt.Fprintf(&b, "    args_dict[%s],\n", quote(p.name))
+		}
+	}
+	for _, o := range w.kernel.options {
+		fmt.Fprintf(&b, "    %s=%s,\n", o.name, o.value)
+	}
+	b.WriteString(")\n")
+	return b.String()
+}

@@ -67,25 +67,29 @@ def program(library, tmp_path):
             process.wait()
 
 
+WAITING = "proton: waiting for the GPU to finish what the program launched; Ctrl-C ends that\n"
+
+
 @pytest.mark.parametrize("leave", ["sys.exit", "os._exit"])
 def test_a_gpu_that_hangs_does_not_hang_the_exit(program, leave):
-    _, said, problems = program.end(program("run", leave, patience="0.2"))
-    assert said == ""
+    _, said, problems = program.end(program("run", leave, patience="5"))
+    assert said in ("", WAITING)  # where this takes long enough for a word
     [problem] = problems
-    assert problem == ("the GPU finished nothing within 200ms at exit: if a kernel takes longer than that, set PROTON_EXIT_PATIENCE "
+    assert problem == ("the GPU finished nothing within 5s at exit: if a kernel takes longer than that, set PROTON_EXIT_PATIENCE "
                        "to more seconds; the profile holds what had arrived by then")
 
 
 def test_a_gpu_that_hangs_without_proton_run(program):
-    _, said, _ = program.end(program("start", patience="0.2"))
-    assert said.startswith("proton: the GPU finished nothing within 200ms at exit: ") and said.count("\n") == 1
+    _, said, _ = program.end(program("start", patience="5"))
+    said = said.removeprefix(WAITING)
+    assert said.startswith("proton: the GPU finished nothing within 5s at exit: ") and said.count("\n") == 1
 
 
 @pytest.mark.parametrize("how", ["run", "start"])
 def test_a_gpu_that_is_waited_for(program, how):
     process = program(how, patience="inf")
     waiting = process.stderr.readline()
-    assert waiting == "proton: waiting for the GPU to finish what the program launched; Ctrl-C ends that\n"
+    assert waiting == WAITING
     program.answer()
     [kernel], *told = program.end(process)
     assert kernel["metrics"]["count"] == 1 and told == ["", []]

@@ -33,6 +33,7 @@ type assemblyReader struct {
 	chain   map[[3]string][3]string
 	current Entry
 	known   bool
+	asm     bool // inside of inline assembly
 }
 
 func assembly(text, comment string, files *Files, compat bool) []Entry {
@@ -149,7 +150,8 @@ func firstWord(s string) string {
 	return s
 }
 
-// correctLines gives places to instructions only: labels, braces, declarations and comments are no code.
+// correctLines gives places to instructions only: labels, braces, declarations and comments are no code. Inline assembly is
+// all from where it was asked for: see insideAsm.
 func (r *assemblyReader) correctLines(lines []string) []Entry {
 	for _, name := range r.table {
 		r.files.Add(name)
@@ -159,8 +161,14 @@ func (r *assemblyReader) correctLines(lines []string) []Entry {
 	begin, end := r.comment+" -- Begin function", r.comment+" -- End function"
 	for i, l := range lines {
 		if strings.Contains(l, begin) || strings.Contains(l, end) {
-			r.known = false
+			r.known, r.asm = false, false
 			continue
+		}
+		if r.asm = insideAsm(r.asm, l); r.asm {
+			if m := match(asmLoc, ".loc", l); m != nil {
+				r.current.said, _ = strconv.Atoi(m[2])
+				continue
+			}
 		}
 		if e, ok := same[l]; ok && len(r.chain) == 0 {
 			r.current, r.known = e, e.Line != 0
@@ -253,6 +261,7 @@ func (r *assemblyReader) attributes(at [3]string) []Frame {
 
 var (
 	sassFile        = regexp.MustCompile(`^\s*//## File "([^"]+)", line (\d+)(?: inlined at "([^"]+)", line (\d+))?`)
+	sassPTX         = regexp.MustCompile(`"\.nv_debug_ptx_txt[^"]*", line (\d+)`)
 	sassInstruction = regexp.MustCompile(`/\*[0-9a-fA-F]+\*/`)
 )
 
@@ -261,8 +270,12 @@ func SASS(text string, _ *Files, compat bool) []Entry {
 	var entries []Entry
 	var stack []Frame
 	fresh := false // the comments that are being read begin a new stack with the next
+	made := 0      // the line of PTX that instructions are made of
 	for i, l := range strings.Split(text, "\n") {
 		if strings.Contains(l, ".nv_debug_ptx_txt") {
+			if m := sassPTX.FindStringSubmatch(l); m != nil {
+				made, _ = strconv.Atoi(m[1])
+			}
 			continue
 		}
 		if m := sassFile.FindStringSubmatch(l); m != nil {
@@ -282,14 +295,14 @@ func SASS(text string, _ *Files, compat bool) []Entry {
 			continue
 		}
 		if !compat && (strings.HasPrefix(l, "Function:") || strings.Contains(l, ".section")) {
-			stack = nil
+			stack, made = nil, 0
 		}
 		if !sassInstruction.MatchString(l) {
 			continue
 		}
 		fresh = true
 		if e, ok := sassEntry(stack, compat); ok {
-			e.Own = i + 1
+			e.Own, e.made = i+1, made
 			entries = append(entries, e)
 		}
 	}

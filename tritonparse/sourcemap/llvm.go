@@ -78,7 +78,8 @@ func readLLVMNodes(lines []string, compat bool) llvmNodes {
 		} else if m := match(llvmScope, "!DI", l); m != nil {
 			f := llvmFields(m[3], compat)
 			line, _ := strconv.Atoi(f["line"])
-			n.scopes[m[1]] = llvmBlock{strings.TrimPrefix(f["file"], "!"), strings.TrimPrefix(f["scope"], "!"), line, m[2] == "Subprogram"}
+			function := m[2] == "Subprogram" && f["line"] != "" // others are declarations, as of printf
+			n.scopes[m[1]] = llvmBlock{strings.TrimPrefix(f["file"], "!"), strings.TrimPrefix(f["scope"], "!"), line, function}
 		} else if m := match(llvmFile, "!DIFile(", l); m != nil {
 			f := llvmFields(m[2], compat)
 			n.files[m[1]] = joinPath(f["directory"], f["filename"])

@@ -31,6 +31,8 @@ type Entry struct {
 	Alias, ID      string
 	Kind           string
 
+	made   int // of an instruction: the line of PTX that it was made of; 0 if that is not known
+	said   int // of PTX: the line that its assembler was told, if that is not the Frame's; see straighten
 	others []*others
 }
 
@@ -86,7 +88,9 @@ func New(stages []Stage, python Python, compat bool) *Map {
 		if len(entries) == 0 {
 			continue
 		}
-		s.sass = s.Parser == "sass"
+		if s.sass = s.Parser == "sass"; s.sass && !compat {
+			m.straighten(entries)
+		}
 		for _, e := range entries {
 			files.Add(e.File)
 		}

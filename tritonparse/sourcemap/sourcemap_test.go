@@ -79,6 +79,8 @@ func TestCorrect(t *testing.T) {
 		{"ptx", "the caller in the directive", 18, "h.py:4:7 @ k.py:13", "h.py:4:7 @ k.py:13"},
 		{"ptx", "two callers", 20, "g.py:2:7 @ k.py:13", "g.py:2:7 @ k.py:13"},
 		{"ptx", "a directive without a comment", 22, "k.py:30:1", "g.py:2:7 @ k.py:13"},
+		{"ptx", "inline assembly is from where it was asked for", 27, "k.py:30:1", "k.py:31:1"},
+		{"ptx", "and so is what follows", 30, "k.py:30:1", "k.py:31:1"},
 		{"sass", "a comment is no code", 3, "", "k.py:10:0"},
 		{"sass", "callers in comments", 7, "h.py:4:0 @ k.py:13", "h.py:4:0 @ k.py:13"},
 		{"sass", "the caller in the comment itself", 11, "h.py:4:0 @ k.py:13", "h.py:4:0"},
@@ -150,6 +152,10 @@ func TestPythonMap(t *testing.T) {
 	}
 	if jsontext.Get(text, "python", "4") != nil || jsontext.Get(text, "python", "0") != nil {
 		t.Error("lines of another file")
+	}
+	// An instruction of inline assembly is where that was asked for; the next says the same line, and was made of another.
+	if got := string(jsontext.Get(text, "python", "30", "sass_lines")) + string(jsontext.Get(text, "python", "31")); got != `["16"]{"sass_lines":["18"]}` {
+		t.Error(got)
 	}
 	// The same helper line, called from line 10, is other code.
 	if got := string(jsontext.Get(text, "ttir", "7", "ptx_lines")) + string(jsontext.Get(text, "ttir", "20", "ptx_lines")); got != "[14,18]" {

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/goproton/goproton/internal/awake"
 )
 
 // check is one directive of a list of checks.
@@ -163,7 +165,7 @@ func runFileCheck(program, checks, text string) (bool, string) {
 			return fail(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), fileCheckTime)
+	ctx, cancel := awake.Context(context.Background(), fileCheckTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, patterns, "--input-file", input, "--dump-input-context=50")
 	var stdout, stderr strings.Builder

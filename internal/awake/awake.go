@@ -2,7 +2,10 @@
 // process that was stopped, or whose machine slept, has not been waiting.
 package awake
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // A limit has fifty parts, or more where they would be longer than a second. A pause of any length costs one.
 const (
@@ -37,4 +40,15 @@ func ReceiveWhile[T any](from <-chan T, limit time.Duration, moved func() bool) 
 	default:
 		return value, false
 	}
+}
+
+// Context is a context that is over after the given time, in which this process ran.
+func Context(parent context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	ctx, end := context.WithCancelCause(parent)
+	go func() {
+		if _, over := Receive(ctx.Done(), limit); !over {
+			end(context.DeadlineExceeded)
+		}
+	}()
+	return ctx, func() { end(context.Canceled) }
 }

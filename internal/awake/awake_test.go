@@ -1,6 +1,7 @@
 package awake
 
 import (
+	"context"
 	"testing"
 	"time"
 )
@@ -36,5 +37,23 @@ func TestReceiveWhile(t *testing.T) {
 	}
 	if v, ok := ReceiveWhile(come, ticks, asked); v != 7 || !ok {
 		t.Errorf("got %d, %v", v, ok)
+	}
+}
+
+func TestContext(t *testing.T) {
+	ended, cancel := Context(context.Background(), 0)
+	defer cancel()
+	<-ended.Done()
+	if why := context.Cause(ended); why != context.DeadlineExceeded {
+		t.Errorf("it is over because of %v, want the limit", why)
+	}
+	long, cancel := Context(context.Background(), time.Hour)
+	if long.Err() != nil {
+		t.Error("it is over before its limit")
+	}
+	cancel()
+	<-long.Done()
+	if why := context.Cause(long); why != context.Canceled {
+		t.Errorf("it is over because of %v, want the call", why)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+
+	"github.com/goproton/goproton/internal/awake"
 )
 
 // probeAnswer is what proton-probe prints.
@@ -58,14 +60,14 @@ func withoutOurselves(environment []string) []string {
 
 // askJSON runs a program that prints one JSON value.
 func (m Machine) askJSON(answer any, environment []string, path string, args ...string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), m.Timeout)
+	ctx, cancel := awake.Context(context.Background(), m.Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = environment
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("run %s: no answer within %s", path, m.Timeout)
 	}
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/goproton/goproton/internal/awake"
 	"github.com/goproton/goproton/profiler/record"
 )
 
@@ -209,7 +210,7 @@ func binariesMissing(folder string, err error) error {
 const patience = 2 * time.Minute
 
 func disassemble(nvdisasm, cubin string) string {
-	limit, cancel := context.WithTimeout(context.Background(), patience)
+	limit, cancel := awake.Context(context.Background(), patience)
 	defer cancel()
 	command := exec.CommandContext(limit, nvdisasm, "-c", "-gp", "-g", "-gi", cubin)
 	command.Env = without(os.Environ(), "CUDA_INJECTION64_PATH", "LD_PRELOAD")

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goproton/goproton/internal/awake"
 	"github.com/goproton/goproton/internal/cubin"
 )
 
@@ -90,16 +91,16 @@ func (m *Modules) run(tool, file string, index int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := awake.Context(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, tool, "-c", "-fun", strconv.Itoa(index), absolute)
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = patience // for who has its output and outlives it
 	var out, complaints limited
 	out.left, complaints.left = longestOutput, 1<<10
 	cmd.Stdout, cmd.Stderr = &out, &complaints
 	err = cmd.Run()
 	switch {
-	case ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		return nil, fmt.Errorf("%s took longer than %s", tool, patience)
 	case err != nil:
 		said, _, _ := strings.Cut(strings.TrimSpace(complaints.String()), "\n")

@@ -192,12 +192,14 @@ def test_one_scope_object_on_several_threads():
             try:
                 with n.scope(name):
                     with s:
-                        inside.wait(10)
+                        inside.wait()
                         launch()
-                        leave.wait(10)
+                        leave.wait()
                     launch()
             except BaseException as error:
                 errors.append(error)
+                inside.abort()
+                leave.abort()
 
         threads = [threading.Thread(target=work, args=(name,)) for name in "xyz"]
         [t.start() for t in threads]

@@ -387,6 +387,21 @@ func TestPeriodicFlushing(t *testing.T) {
 	}
 }
 
+// TestThreadsAreNumberedAsTheyCame: also where none of them had been looked at before the last came.
+func TestThreadsAreNumberedAsTheyCame(t *testing.T) {
+	m, _ := stage(t)
+	id := start(t, m, "p", StartOptions{Data: "trace"})
+	m.stopDrainer()
+	var want strings.Builder
+	for i, scope := range []string{"first", "second", "third"} {
+		drive.Threads([]drive.Job{{Scope: scope}})
+		fmt.Fprintf(&want, "CPU Thread %d\n  %s [ROOT %[2]s]\n", i, scope)
+	}
+	if got := lanes(t, readTrace(t, finalize(t, m, id, "")[0])); got != want.String() {
+		t.Errorf("got\n%swant\n%s", got, &want)
+	}
+}
+
 func TestTraceArguments(t *testing.T) {
 	m, _ := stage(t)
 	for _, c := range []struct {

@@ -45,6 +45,8 @@ void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int pyth
 
 struct hp_thread *hp_first_thread(void) { return atomic_load(&hp_g.threads); }
 
+uint32_t hp_thread_turn(struct hp_thread *t) { return atomic_load_explicit(&t->turn, memory_order_relaxed); }
+
 uint32_t hp_ring_ready(struct hp_thread *t, struct hp_record **first) {
   uint32_t tail = atomic_load_explicit(&t->tail, memory_order_relaxed);
   uint32_t n = atomic_load_explicit(&t->head, memory_order_acquire) - tail, at = tail & (HP_RING - 1);

@@ -16,6 +16,8 @@ void hp_inherit_nothing(void);
 void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int python, int tracing);
 
 struct hp_thread *hp_first_thread(void);
+// hp_thread_turn is smaller for threads that came earlier.
+uint32_t hp_thread_turn(struct hp_thread *t);
 // hp_ring_ready returns the records from the thread's tail on that can be read in one piece.
 uint32_t hp_ring_ready(struct hp_thread *t, struct hp_record **first);
 void hp_ring_taken(struct hp_thread *t, uint32_t n);

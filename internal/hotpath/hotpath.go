@@ -19,7 +19,9 @@ package hotpath
 import "C"
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"time"
 	"unsafe"
 )
@@ -135,13 +137,14 @@ func boolint(b bool) C.int {
 	return 0
 }
 
-// Drain hands every record that is ready to f, thread by thread in order of recording, and returns how
+// Drain hands every record that is ready to f, thread by thread as they came and in order of recording, and returns how
 // many there were. The slice is only valid during the call. thread identifies the ring. Of each thread it takes what
 // was there at the beginning, and at most a ring in all: one that records scopes faster than f takes them would
 // otherwise keep it for ever.
 func Drain(f func(thread uintptr, records []Record)) int {
 	total := 0
-	for t := C.hp_first_thread(); t != nil; t = t.next {
+	for _, slot := range inTurn() {
+		t := slot.of
 		for left := C.uint32_t(C.HP_RING); left > 0; {
 			var first *C.struct_hp_record
 			n := min(C.hp_ring_ready(t, &first), left)
@@ -156,6 +159,22 @@ func Drain(f func(thread uintptr, records []Record)) int {
 		C.hp_thread_retire(t)
 	}
 	return total
+}
+
+// inTurn returns all slots for threads in the order in which the threads came: what is numbered as it appears, as threads
+// of a timeline are, does not depend on how many of them have been there when they are first looked at.
+func inTurn() (slots []slot) {
+	for t := C.hp_first_thread(); t != nil; t = t.next {
+		slots = append(slots, slot{t, C.hp_thread_turn(t)})
+	}
+	slices.SortFunc(slots, func(a, b slot) int { return cmp.Compare(a.turn, b.turn) })
+	return slots
+}
+
+// slot is what a thread records into, with the turn in which the thread came.
+type slot struct {
+	of   *C.struct_hp_thread
+	turn C.uint32_t
 }
 
 // Threads returns how many slots for threads there are: those of living threads, and those that wait for one.

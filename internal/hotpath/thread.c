@@ -57,6 +57,7 @@ static struct hp_thread *attach(void) {
   pthread_once(&exit_once, make_exit_key);
   struct hp_thread *t = recycled();
   if (!t && !(t = created())) return NULL;
+  atomic_store_explicit(&t->turn, atomic_fetch_add_explicit(&hp_g.turns, 1, memory_order_relaxed), memory_order_relaxed);
   t->generation = atomic_load(&hp_g.generation) - 1; // never current: the first use resets and inherits
   t->epoch = atomic_load(&hp_g.epoch) - 1;
   t->seen.announced = t->epoch; // never current either: another thread may have had this ring

@@ -45,10 +45,11 @@ struct hp_thread {
   struct hp_memo memo[HP_MEMO];
   // Written by Go.
   _Alignas(64) _Atomic uint32_t tail;
-  // Fixed after creation, but for life.
+  // Fixed after creation, but for life and turn.
   _Alignas(64) struct hp_record *ring;
   struct hp_thread *next;
   _Atomic uint32_t life;
+  _Atomic uint32_t turn;       // how many threads took a slot before this one took this
 };
 
 // What the whole process shares. Go writes it through control.h; threads only read.
@@ -62,6 +63,7 @@ struct hp_global {
   _Atomic uint32_t op_func_proven; // some op closed itself: hooks name the very handle that launches use
   _Atomic(uint32_t (*)(void)) walker;
   _Atomic(struct hp_thread *) threads, main;
+  _Atomic uint32_t turns;
 };
 extern struct hp_global hp_g;
 

@@ -1,6 +1,7 @@
 """Fixtures: the native module, real or spied on, and subprocesses with a Triton of choice."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,9 @@ ORACLES = REPOSITORY / ".venv" / "oracles"
 
 # A test that passes never waits for it: seconds after which a process hangs, also on a slow machine with other work.
 PATIENCE = 600
+
+# Jobs in the background of a script are started to ignore interrupts, as is what they start: tests of interrupts also run there.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Before an installed goproton: these are the tests of this source tree.
 sys.path.insert(0, str(PACKAGE))

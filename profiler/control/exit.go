@@ -164,16 +164,14 @@ func (s *Service) gpuGetsOn() func() bool {
 	}
 }
 
-// quiet is how long an exit may take without a word.
+// quiet is how long an exit may take without a word, while this process runs: that it was stopped is no news.
 var quiet = 2 * time.Second
 
 // untilInterrupted says what an exit waits for when it takes long, and lets Ctrl-C end the wait from then on: before, the
 // signal is the program's.
 func (s *Service) untilInterrupted(done chan<- error, over <-chan struct{}) {
-	select {
-	case <-over:
+	if _, ended := awake.Receive(over, quiet); ended {
 		return
-	case <-time.After(quiet):
 	}
 	what := "the profile is being written"
 	if _, onGPU := s.Manager.Progress(); onGPU {

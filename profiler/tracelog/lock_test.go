@@ -1,6 +1,9 @@
 package tracelog
 
 import (
+	"bufio"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -75,5 +78,81 @@ func TestLockHelper(t *testing.T) {
 	whole := unix.Flock_t{Type: unix.F_WRLCK}
 	if err := unix.FcntlFlock(file.Fd(), unix.F_SETLK, &whole); err != nil {
 		t.Logf("locked: %v", err)
+	}
+}
+
+// TestRingHelper has a ring until its input ends, as a living process does.
+func TestRingHelper(t *testing.T) {
+	path := help(t)
+	r, err := newRing(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = os.Stdout.WriteString("has it\n")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	if string(r.mem[:len(ringMagic)]) != ringMagic { // kills this process where somebody has cut the file
+		t.Error("somebody else has written into it")
+	}
+	_, _ = os.Stdout.WriteString("still has it\n")
+}
+
+// Containers count their processes for themselves, and may all have the name of their host: two processes with one number in
+// one folder. To take the ring of the other would kill it: what is mapped would no longer be there.
+func TestAnotherProcessWithOurNames(t *testing.T) {
+	folder := t.TempDir()
+	h := newHeader(Options{Folder: folder, Compression: "none"})
+	command := exec.Command(os.Args[0], "-test.run", "^TestRingHelper$", "-test.v")
+	command.Env = append(os.Environ(), "TRACELOG_HELP="+h.spoolName("ring"))
+	input, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewScanner(output)
+	for said.Scan() && said.Text() != "has it" {
+	}
+	l, complaints := beginIn(t, h.Options)
+	p := producer{log: l}
+	p.launch(t, 1)
+	if _, err := newRing(h.spoolName("ring")); !errors.Is(err, errInUse) {
+		t.Errorf("the other's ring can be taken: %v", err)
+	}
+	_ = input.Close()
+	still := false
+	for said.Scan() {
+		still = still || said.Text() == "still has it"
+	}
+	if err := command.Wait(); err != nil || !still {
+		t.Errorf("the other process: %v", err)
+	}
+	counts := l.End(await.Patience)
+	if name := l.header.outputName(noRank); counts.Launches != 1 || len(complaints.all) != 0 || !strings.Contains(name, "_host_"+hostLabel()+"-2_") {
+		t.Errorf("%+v, %q, %s", counts, complaints.all, name)
+	}
+	if got := len(records(t, folder)); got != 1 {
+		t.Errorf("%d records", got)
+	}
+}
+
+// A process that died while it began, and one whose recovery died at its end, leave 16 MB of which nothing can be made.
+func TestARingWithoutDefinitions(t *testing.T) {
+	folder := t.TempDir()
+	h := newHeader(Options{Folder: folder})
+	h.PID = 1 << 30 // nobody's
+	if out := another(t, "TestRingHelper", h.spoolName("ring")); !strings.Contains(out, "still has it") {
+		t.Fatal(out)
+	}
+	found, err := Recover(folder)
+	if err != nil || found.Processes != 0 || len(found.Problems) != 0 {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if left, _ := os.ReadDir(folder); len(left) != 0 {
+		t.Errorf("left: %v", left)
 	}
 }

@@ -1,6 +1,7 @@
 package tracelog
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -37,17 +38,19 @@ func Begin(o Options, complain func(string)) (*Log, error) {
 	if err := os.MkdirAll(o.Folder, 0o777); err != nil {
 		return nil, fmt.Errorf("make the trace folder: %w", err)
 	}
-	h := newHeader(o)
-	if err := recoverOwn(h); err != nil {
-		complain(err.Error())
-	}
 	l := &Log{
-		header: h, complain: complain, numbers: map[string]uint64{},
+		header: newHeader(o), complain: complain, numbers: map[string]uint64{},
 		wake: make(chan struct{}, 1), completed: make(chan completed), stop: make(chan struct{}), done: make(chan struct{}),
 	}
-	if err := l.open(); err != nil {
+	err := l.open()
+	for n := 2; errors.Is(err, errInUse); n++ {
+		l.header.Host = fmt.Sprintf("%s-%d", hostLabel(), n)
+		err = l.open()
+	}
+	if err != nil {
 		return nil, err
 	}
+	h := l.header
 	l.expander = expander{header: h, dictionary: &l.dictionary, out: output{header: h, rank: noRank}, complain: complain}
 	l.expander.commit(l.ring)
 	go l.completeEvents()
@@ -55,17 +58,28 @@ func Begin(o Options, complain func(string)) (*Log, error) {
 	return l, nil
 }
 
-// open makes the spool. A folder that cannot hold it is refused, unless only mapping fails there.
-func (l *Log) open() error {
-	file, err := openDefinitions(l.header)
-	if err != nil {
+// open makes the spool. A folder that cannot hold it is refused, unless only mapping fails there. errInUse says that another
+// process has our names: one in a container, which counts its processes for itself and may have the host's name.
+func (l *Log) open() (err error) {
+	if err := recoverOwn(l.header); errors.Is(err, errInUse) {
+		return err
+	} else if err != nil {
+		l.complain(err.Error())
+	}
+	var unmapped error
+	if l.ring, unmapped = newRing(l.header.spoolName("ring")); errors.Is(unmapped, errInUse) {
+		return unmapped
+	}
+	if l.definitions, err = openDefinitions(l.header); err != nil {
+		if l.ring != nil {
+			l.ring.close(true)
+		}
 		return fmt.Errorf("write into the trace folder: %w", err)
 	}
-	l.definitions = file
-	if l.ring, err = newRing(l.header.spoolName("ring")); err == nil {
+	if unmapped == nil {
 		return nil
 	}
-	l.complain(fmt.Sprintf("%v: launches are kept in memory until they are written, a crash loses the last moments", err))
+	l.complain(fmt.Sprintf("%v: launches are kept in memory until they are written, a crash loses the last moments", unmapped))
 	l.dropDefinitions()
 	l.ring, err = privateRing()
 	return err

@@ -28,7 +28,7 @@ func Recover(folder string) (Recovered, error) {
 	for _, path := range paths {
 		counts, problems, err := recoverOne(path)
 		switch {
-		case errors.Is(err, errInUse), errors.Is(err, fs.ErrNotExist): // alive; another process did it
+		case errors.Is(err, errInUse), errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoDefinitions): // alive; another process did it
 			continue
 		case err != nil:
 			found.Problems = append(found.Problems, fmt.Sprintf("what is left in %s cannot be used: %v", path, err))
@@ -41,6 +41,9 @@ func Recover(folder string) (Recovered, error) {
 	return found, nil
 }
 
+// errNoDefinitions: the process died between making its two files, or whoever recovered it between removing them.
+var errNoDefinitions = errors.New("nothing is left but the ring")
+
 // escaped makes a folder's name a pattern that matches itself.
 func escaped(folder string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(folder)
@@ -52,7 +55,7 @@ func recoverOwn(h header) error {
 	if _, err := os.Stat(path); err != nil {
 		return nil
 	}
-	if _, _, err := recoverOne(path); err != nil {
+	if _, _, err := recoverOne(path); err != nil && !errors.Is(err, errNoDefinitions) {
 		return fmt.Errorf("what is left in %s cannot be used and is given up: %w", path, err)
 	}
 	return nil
@@ -63,9 +66,12 @@ func recoverOne(path string) (counts Counts, problems []string, err error) {
 	if err != nil {
 		return counts, nil, err
 	}
-	defer func() { r.close(err == nil) }()
+	defer func() { r.close(err == nil || errors.Is(err, errNoDefinitions)) }()
 	definitionsPath := strings.TrimSuffix(path, ".ring") + ".definitions"
 	d, err := readDefinitionsFile(definitionsPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		return counts, nil, errNoDefinitions
+	}
 	if err != nil {
 		return counts, nil, err
 	}

@@ -50,23 +50,31 @@ type ring struct {
 	next uint64 // number of the next commit
 }
 
-// newRing makes the file, with all of its blocks: writing to a hole of a full disk would kill the program.
+// newRing makes the file, with all of its blocks: writing to a hole of a full disk would kill the program. errInUse says that
+// a living process has it: to cut it would kill that one.
 func newRing(path string) (*ring, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
 	}
 	r, err := mapNew(file)
 	if err != nil {
 		_ = file.Close()
-		_ = os.Remove(path)
+		if !errors.Is(err, errInUse) {
+			_ = os.Remove(path)
+		}
 		return nil, err
 	}
 	return r, nil
 }
 
 func mapNew(file *os.File) (*ring, error) {
-	if err := lock(file); err != nil {
+	if err := lock(file); errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
+		return nil, errInUse
+	} else if err != nil {
+		return nil, err
+	}
+	if err := file.Truncate(0); err != nil {
 		return nil, err
 	}
 	if err := reserve(file, ringHeader+ringCapacity); err != nil {

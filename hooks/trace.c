@@ -75,10 +75,11 @@ static uint64_t text_hash(PyObject *text) {
 static PyObject *or_none(PyObject *o) { return o ? o : py._Py_NoneStruct; }
 
 static struct kernel *make_kernel(const struct call *c) {
-  PyObject *arguments = c->arguments ? py_new_ref(c->arguments) : py.PyDict_New();
-  PyObject *number = arguments ? py.PyObject_CallFunctionObjArgs(trace_help.template, or_none(c->metadata), c->name, arguments,
+  PyObject *arguments = c->arguments ? py_new_ref(c->arguments) : py.PyDict_New(), *template = py_new_ref(trace_help.template);
+  PyObject *number = arguments ? py.PyObject_CallFunctionObjArgs(template, or_none(c->metadata), c->name, arguments,
                                                                  or_none(c->carrier), NULL)
                                : NULL;
+  py.Py_DecRef(template);
   struct kernel *k = number ? calloc(1, sizeof *k) : NULL;
   if (k) {
     k->number = py.PyLong_AsUnsignedLongLongMask(number);
@@ -227,7 +228,7 @@ static int torch_profiles(void) {
 }
 
 static int check_rank(void) {
-  PyObject *result = changed(&group) ? py.PyObject_CallFunctionObjArgs(trace_help.rank, NULL) : NULL;
+  PyObject *result = changed(&group) ? trace_ask(trace_help.rank, NULL) : NULL;
   if (result) py.Py_DecRef(result);
   return !interrupted();
 }
@@ -265,7 +266,7 @@ static void find_arguments(struct call *c, PyObject *extras, PyObject **keep) {
 
 static int put_each(struct bytes *kind, struct bytes *tensors, const struct call *c, int more) {
   if (more) {
-    PyObject *wanted_here = py.PyObject_CallFunctionObjArgs(trace_help.prepare, c->metadata, NULL);
+    PyObject *wanted_here = trace_ask(trace_help.prepare, c->metadata);
     if (wanted_here) py.Py_DecRef(wanted_here);
     else if (interrupted()) return 0;
   }
@@ -293,7 +294,7 @@ static int put_arguments(struct bytes *kind, struct bytes *tensors, const struct
 static uint64_t handle(PyObject *function, int *flags) {
   if (!function || function == py._Py_NoneStruct) return *flags |= NO_FUNCTION, 0;
   if (py_type(function) == py.PyLong_Type) return py.PyLong_AsUnsignedLongLongMask(function);
-  uint64_t number = trace_definition(function, trace_help.describe);
+  uint64_t number = trace_definition(function, trace_help.handle);
   *flags |= number ? FUNCTION_IS_TEXT : NO_FUNCTION;
   return number;
 }
@@ -436,8 +437,8 @@ static void replace(PyObject **at, PyObject *with) {
 PyObject *native_trace_open(PyObject *self, PyObject *const *args, py_ssize n) {
   (void)self;
   PyObject **helpers[] = {&carrier_type,      &trace_help.classify, &trace_help.describe, &trace_help.inlined,
-                          &trace_help.grid,   &trace_help.dtype,    &trace_help.define,   &trace_help.template,
-                          &trace_help.rank,   &trace_help.more,     &trace_help.prepare};
+                          &trace_help.handle, &trace_help.grid,     &trace_help.dtype,    &trace_help.define,
+                          &trace_help.template, &trace_help.rank,   &trace_help.more,     &trace_help.prepare};
   enum { HELPERS = sizeof helpers / sizeof *helpers };
   if (n != 2 + HELPERS)
     return py.PyErr_Format(py.PyExc_TypeError, "trace_open takes the ring, which launches, and %d objects", (int)HELPERS), NULL;

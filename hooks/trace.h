@@ -32,11 +32,12 @@ static inline void put_fixed(struct bytes *b, uint64_t v) { put(b, &v, sizeof v)
 
 // ---- tracevalue.c ----
 
-// Functions of goproton._tracing that are called when something is seen for the first time, or is nothing we know.
+// Functions of the goproton package (trace.py says which) that are called when something is seen for the first time, or is nothing we know.
 struct trace_helpers {
   PyObject *classify; // type -> enum value_class
   PyObject *describe; // a constant -> number of its description
   PyObject *inlined;  // any other value -> its description as JSON
+  PyObject *handle;   // a function's handle that is no number -> number of its text
   PyObject *grid;     // a grid that is no sequence of whole numbers -> JSON
   PyObject *dtype;    // torch.dtype -> number of its definition
   PyObject *define;   // text -> number of its definition
@@ -48,6 +49,9 @@ struct trace_helpers {
 extern struct trace_helpers trace_help;
 
 enum value_class { CLASS_UNKNOWN, CLASS_TENSOR, CLASS_DESCRIPTOR, CLASS_CONSTANT, CLASS_TEXT };
+
+// trace_ask calls a helper with one argument, or with none where that is NULL.
+PyObject *trace_ask(PyObject *helper, PyObject *argument);
 
 int trace_values_init(void);
 void trace_values_forget(void); // the numbers of definitions belong to one trace

@@ -22,7 +22,8 @@ int trace_values_init(void) {
 
 enum { TYPES = 256, CONSTANTS = 1024 };
 static struct { PyObject *type; long class; } types[TYPES];
-static struct { PyObject *object; uint64_t number; } constants[CONSTANTS];
+// The same text may be an argument, a handle and a padding: each is defined otherwise.
+static struct { PyObject *object; const PyObject *how; uint64_t number; } constants[CONSTANTS];
 
 enum { DEVICES = 64 };
 static uint64_t cuda_devices[DEVICES];
@@ -38,8 +39,15 @@ void trace_values_forget(void) {
 
 static size_t slot_of(const PyObject *o, size_t n) { return ((uintptr_t)o >> 4 ^ (uintptr_t)o >> 14) & (n - 1); }
 
-static uint64_t number_of(PyObject *callable, PyObject *argument) {
-  PyObject *result = py.PyObject_CallFunctionObjArgs(callable, argument, NULL);
+PyObject *trace_ask(PyObject *helper, PyObject *argument) {
+  py.Py_IncRef(helper); // another thread may begin the next trace, with helpers of its own
+  PyObject *answer = py.PyObject_CallFunctionObjArgs(helper, argument, NULL);
+  py.Py_DecRef(helper);
+  return answer;
+}
+
+static uint64_t number_of(PyObject *helper, PyObject *argument) {
+  PyObject *result = trace_ask(helper, argument);
   if (!result) return 0;
   uint64_t n = py.PyLong_AsUnsignedLongLongMask(result);
   py.Py_DecRef(result);
@@ -59,11 +67,11 @@ static enum value_class class_of(PyObject *value) {
 
 uint64_t trace_definition(PyObject *value, PyObject *how) {
   size_t at = slot_of(value, CONSTANTS);
-  if (constants[at].object == value) return constants[at].number;
+  if (constants[at].object == value && constants[at].how == how) return constants[at].number;
   uint64_t before = trace_generation, number = number_of(how, value);
   if (!number || trace_generation != before) return 0;
   PyObject *old = constants[at].object;
-  constants[at].object = py_new_ref(value), constants[at].number = number;
+  constants[at].object = py_new_ref(value), constants[at].how = how, constants[at].number = number;
   if (old) py.Py_DecRef(old);
   return number;
 }
@@ -79,8 +87,11 @@ static int put_long(struct bytes *b, PyObject *value) {
   return 1;
 }
 
+enum { DIMENSIONS = 256 }; // more than the reader takes would cost the whole launch
+
 static int put_tuple(struct bytes *b, PyObject *tuple) {
   py_ssize n = py.PyTuple_Size(tuple);
+  if (n > DIMENSIONS) return 0;
   put_uint(b, (uint64_t)n);
   for (py_ssize i = 0; i < n; i++)
     if (!put_long(b, py.PyTuple_GetItem(tuple, i))) return 0;
@@ -145,7 +156,7 @@ static int put_own(struct bytes *tensors, PyObject *tensor, int more) {
   py.Py_DecRef(address);
   if (py.PyErr_Occurred()) return 0; // a subclass that answers something else
   if (!more || !trace_help.more) return put_byte(tensors, 0), 1;
-  PyObject *text = py.PyObject_CallFunctionObjArgs(trace_help.more, tensor, NULL);
+  PyObject *text = trace_ask(trace_help.more, tensor);
   py_ssize n = 0;
   const char *s = text ? py.PyUnicode_AsUTF8AndSize(text, &n) : NULL;
   if (s) put_uint(tensors, (uint64_t)n), put(tensors, s, (size_t)n);
@@ -174,7 +185,7 @@ static int put_descriptor(struct bytes *kind, struct bytes *tensors, PyObject *d
 
 // put_text writes the JSON that Python makes of a value.
 static int put_text(struct bytes *kind, PyObject *how, PyObject *value) {
-  PyObject *text = py.PyObject_CallFunctionObjArgs(how, value, NULL);
+  PyObject *text = trace_ask(how, value);
   py_ssize n = 0;
   const char *s = text ? py.PyUnicode_AsUTF8AndSize(text, &n) : NULL;
   if (s) put_byte(kind, 'j'), put_uint(kind, (uint64_t)n), put(kind, s, (size_t)n);

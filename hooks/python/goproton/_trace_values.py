@@ -18,6 +18,7 @@ _TENSOR, _DESCRIPTOR, _CONSTANT, _TEXT = 1, 2, 3, 4
 
 _LONGEST = 200  # of the text of an object that has no description of its own
 _LONGEST_OUTLINE = 4000  # of one that holds tensors: a list of some dozen
+_LONGEST_HANDLE = 256
 
 
 def text(value: Any) -> str:
@@ -132,6 +133,21 @@ class Describer:
     def inlined(self, value: Any) -> str:
         """The description of an argument, as JSON."""
         return compact(self.description(value))
+
+    def handle(self, value: Any) -> int:
+        """The number of a function's handle that is no int, as some backends have: a number or a short text, as TritonParse
+        writes it and its schema wants it."""
+        if isinstance(value, int) and not isinstance(value, bool):
+            return self._define(str(int(value)))
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            size = memoryview(value).nbytes  # first: such a handle may be a whole binary
+            shown, omitted = str(bytes(value)) if size <= _LONGEST_HANDLE else None, f"{size} bytes"
+        else:
+            shown = str(value)
+            omitted = f"{len(shown)} chars"
+        if shown is None or len(shown) > _LONGEST_HANDLE:
+            shown = f"<{type(value).__name__}: {omitted} omitted>"
+        return self._define(compact(shown))
 
     def dtype(self, value: Any) -> int:
         """The number of a torch.dtype."""

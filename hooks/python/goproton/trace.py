@@ -230,7 +230,7 @@ class Trace:
             tensors = Tensors(o["statistics"], blobs)
         describer = Describer(_define, tensors.more if tensors else None)
         _library.native.trace_open(
-            ring, self._launches, Carrier, classify, describer.describe, describer.inlined, text, describer.dtype, _define,
+            ring, self._launches, Carrier, classify, describer.describe, describer.inlined, describer.handle, text, describer.dtype, _define,
             self._template, self._look_at_rank, tensors.more if tensors else None, tensors.prepare if tensors else None)
 
     def _template(self, metadata: Any, name: str, arguments: dict[str, Any], carrier: Any) -> int:

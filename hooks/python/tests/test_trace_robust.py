@@ -64,6 +64,49 @@ print(trace.finalize()["launches"])
     assert values[6] == {"type": "tuple", "repr": f"({one}, (1, {one}))"}
 
 
+def test_handles_that_are_no_numbers(hooked):
+    """Some backends have others; a schema wants a number, a text or null, and a binary does not belong into each record."""
+    found, done = hooked("""
+import enum
+class Handle(enum.IntEnum): ONE = 2**40
+class Object:
+    def __str__(self): return "handle"
+for function in "text", b"abc", bytes(1000), bytearray(200), "x" * 300, True, Handle.ONE, Object(), "", None:
+    launch("text", function=function)
+trace.finalize()
+""")
+    assert done.stderr == ""
+    assert [r["function"] for r in found] == ["text", "b'abc'", "<bytes: 1000 bytes omitted>", "<bytearray: 200 bytes omitted>",
+                                              "<str: 300 chars omitted>", "True", 2**40, "handle", "", None]
+    assert {r["extracted_args"]["a"]["value"] for r in found} == {"text"}
+
+
+def test_one_text_in_several_places(hooked):
+    """The padding of a descriptor, a handle and an argument, which are one object since Python interns them."""
+    found, done = hooked("""
+Descriptor = type("TensorDescriptor", (), {"__module__": "triton.tools.tensor_descriptor"})
+descriptor = Descriptor()
+descriptor.base, descriptor.shape, descriptor.strides, descriptor.block_shape = Tensor((4, 4), (4, 1)), [4, 4], [4, 1], [2, 2]
+descriptor.padding = "zero"
+for arguments in (descriptor, "zero"), ("zero", descriptor):
+    launch(*arguments, function="zero")
+trace.finalize()
+""", torch=True)
+    assert done.stderr == "" and [r["function"] for r in found] == ["zero", "zero"]
+    for record, (a, b) in zip(found, ("ab", "ba")):
+        assert record["extracted_args"][a]["padding"] == "zero"
+        assert record["extracted_args"][b] == {"type": "str", "value": "zero", "length": 4}
+
+
+def test_more_dimensions_than_there_are(hooked):
+    found, done = hooked("""
+launch(Tensor((1,) * 300, (1,) * 300), 5)
+trace.finalize()
+""", torch=True)
+    (record,) = found
+    assert done.stderr == "" and record["extracted_args"]["b"]["value"] == 5 and len(record["extracted_args"]["a"]["shape"]) == 300
+
+
 def test_files_with_odd_names(hooked):
     """The name of a file need not be text; what a trace says of it is JSON that every reader takes."""
     found, done = hooked("""

@@ -26,7 +26,7 @@ class Carrier:
     def __init__(self, inductor: str | None = None) -> None:
         self.inductor = inductor
 
-    def __call__(self, grid: Any, metadata: Any, arguments: Any) -> dict:
+    def __call__(self, *_: Any) -> dict:
         return {}
 
     def __reduce__(self) -> Any:
@@ -56,13 +56,14 @@ class Events:
         self._allowed, self._whole_file, self._launches = allowed, whole_file, launches
         self.over = False  # may be called still: knobs that tests set back have us in them again
         self._carrier = Carrier()
-        self._carrying: list[Any] = []
+        self._carrying: dict[int, ref] = {}
         self._uses: dict[int, tuple[ref, dict[str, Any]]] = {}
         self.seen: set[str] = set()  # hashes of compilations that have a record
 
-    # ---- what Triton calls; an error of ours must not break a compilation ----
+    # ---- what Triton calls; an error of ours must not break a compilation, nor what another release passes or leaves out ----
 
-    def compiled(self, src: Any, metadata: Any, metadata_group: Any, times: Any, cache_hit: bool) -> None:
+    def compiled(self, src: Any = None, metadata: Any = None, metadata_group: Any = None, times: Any = None, cache_hit: bool = False,
+                 **_: Any) -> None:
         """knobs.compilation.listener."""
         try:
             fn = getattr(src, "fn", None)
@@ -74,8 +75,7 @@ class Events:
         except Exception as error:
             complain(f"a compilation is missing: {error!r}")
 
-    def post_compile(self, *, key: Any, repr: Any, fn: Any, compile: Any, is_manual_warmup: bool, already_compiled: bool,
-                     inductor_args: Any = None) -> None:
+    def post_compile(self, *, fn: Any = None, inductor_args: Any = None, **_: Any) -> None:
         """knobs.runtime.jit_post_compile_hook, which Inductor calls for kernels that it compiled."""
         try:
             function = getattr(fn, "jit_function", fn)
@@ -84,7 +84,8 @@ class Events:
         except Exception as error:
             complain(f"launches of a kernel are missing: {error!r}")
 
-    def autotuned(self, *, fn: Any, key: Any, best_config: Any, configs_timings: Any, duration: Any, cache_hit: Any) -> None:
+    def autotuned(self, *, fn: Any = None, key: Any = None, best_config: Any = None, configs_timings: Any = None, duration: Any = None,
+                  cache_hit: Any = None, **_: Any) -> None:
         """knobs.autotuning.listener."""
         try:
             name = fn.fn.__name__
@@ -117,11 +118,11 @@ class Events:
         if present is None or isinstance(present, Carrier):
             fn.launch_metadata = carrier
         if present is None:
-            self._carrying.append(ref(fn))
+            self._carrying[id(fn)] = _until_gone(fn, self._carrying)
 
     def put_back(self) -> None:
         """Leaves the functions as they were."""
-        for one in self._carrying:
+        for one in list(self._carrying.values()):
             fn = one()
             if fn is not None and isinstance(fn.launch_metadata, Carrier):
                 fn.launch_metadata = None
@@ -139,15 +140,18 @@ class Events:
                 self._earlier(one)
 
     def find(self, metadata: Any) -> None:
-        """Records compilations that nobody told of, of other processes, at the first launch of one of them.
+        """Records a compilation that nobody told of, of another process, at its first launch.
 
-        All that are there: a program has millions of objects, and hundreds of such kernels.
+        Whoever launches it has it at hand: Triton in a variable, Inductor's launchers among their globals. Else all that are
+        there are recorded: a program has millions of objects, and hundreds of such kernels.
         """
         import gc
         _, kernels = _classes()
-        for one in gc.get_objects():
-            if kernels and type(one) is kernels:
-                self._earlier(one)
+        if kernels is not None:
+            at_hand = _launched(metadata, kernels)
+            for one in [at_hand] if at_hand is not None else gc.get_objects():
+                if type(one) is kernels:
+                    self._earlier(one)
         self.seen.add(str(getattr(metadata, "hash", "")))  # also if it is not there: it would not be the next time
 
     def _earlier(self, kernel: Any) -> None:
@@ -189,8 +193,13 @@ class Events:
         if given:
             known = (None, _described(fn, given))
         elif known is None or known[0]() is not fn:
-            known = self._uses[id(fn)] = (ref(fn), _described(fn))
+            known = self._uses[id(fn)] = (_until_gone(fn, self._uses), _described(fn))
         return known[1] if _device() is None else {**known[1], "device": _device()}
+
+
+def _until_gone(fn: Any, among: dict[int, Any]) -> ref:
+    """A reference for a dict by id that loses its entry with the function: programs make functions without end."""
+    return ref(fn, lambda _, at=id(fn): among.pop(at, None))
 
 
 def _described(fn: Any, given: Iterable[Any] = ()) -> dict[str, Any]:
@@ -213,6 +222,22 @@ def _classes() -> tuple[tuple, Any]:
     functions = {getattr(jit, "JITFunction", None)} | {getattr(sys.modules.get("triton.experimental.gluon._runtime"), "GluonJITFunction", None)}
     compiled = getattr(sys.modules.get("triton.compiler.compiler"), "CompiledKernel", None)
     return tuple(functions - {None}), compiled
+
+
+_NEAR = 8  # frames between the hook and who holds the kernel: this package's, and Triton's driver's
+
+
+def _launched(metadata: Any, kernels: type) -> Any:
+    """The kernel that is being launched, None if no frame near has it."""
+    frame = sys._getframe(1)
+    for _ in range(_NEAR):
+        if frame is None:
+            break
+        for one in [*frame.f_locals.values(), *frame.f_globals.values()]:
+            if type(one) is kernels and getattr(one, "metadata", None) is metadata:
+                return one
+        frame = frame.f_back
+    return None
 
 
 def _read_metadata(group: Any) -> dict[str, Any]:

@@ -110,3 +110,65 @@ print(colorsys.rgb_to_hsv(1, 1, 1))
 """)
     assert done.stdout == "(0.0, 0.0, 1)\n"
     assert done.stderr == "goproton: after the import of colorsys: ZeroDivisionError('division by zero'); please report this\n"
+
+
+def test_what_other_releases_may_pass(traced):  # noqa: F811
+    """Listeners are called with names, and a release may have more of them, or fewer: that must not end the program."""
+    found, done = traced(BEGIN + """
+listener, tuner = knobs.compilation.listener, t._events.autotuned
+def passes_more(**given): return listener(**given, brand_new=1)
+knobs.compilation.listener = passes_more
+compiled()
+knobs.compilation.listener = listener
+listener(src=None)
+tuner(fn=None, brand_new=1)
+t._events.post_compile(fn=add_kernel, brand_new=1)
+assert add_kernel.launch_metadata() == {}
+trace.finalize()
+""")
+    assert len(of(found, "compilation")) == 1
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("goproton:")]
+    assert "a compilation is missing" in line
+
+
+def test_a_kernel_of_another_process(traced):  # noqa: F811
+    """Nobody told of it: it is found where it is launched from, without a look at all that the program has."""
+    found, _ = traced(BEGIN + """
+import gc
+listener, knobs.compilation.listener = knobs.compilation.listener, None
+kernels = [compiled(2**n) for n in range(4, 8)]
+knobs.compilation.listener = listener
+looked, everything = [], gc.get_objects
+gc.get_objects = lambda: looked.append(1) or everything()
+for kernel in kernels[:2] * 2: launch(kernel, None, None, 1, 16)
+assert not looked
+def elsewhere(metadata):
+    lazy = LazyDict({"name": "add_kernel", "function": 1, "stream": 7})
+    lazy.add(add_kernel.launch_metadata, ((1,), metadata, {}))
+    knobs.runtime.launch_enter_hook(lazy)
+hidden = [[k] for k in kernels]
+metadata = kernels[2].metadata
+del kernels, kernel
+elsewhere(metadata)
+assert len(looked) == 1
+trace.finalize()
+""")
+    constants = [r["payload"]["metadata"]["src_constants"] for r in of(found, "compilation")]
+    assert sorted(list(c.values())[0] for c in constants) == [16, 32, 64, 128]
+
+
+def test_functions_without_end(traced):  # noqa: F811
+    traced(BEGIN + """
+import gc
+compiled()
+kept = len(t._events._uses), len(t._events._carrying)
+for _ in range(5):
+    fn = triton.jit(add_kernel.fn)
+    t._events.compiled(types.SimpleNamespace(fn=fn), {"hash": "x"}, {}, None, False)
+    assert fn.launch_metadata is not None
+    del fn
+    gc.collect()
+now = len(t._events._uses), len(t._events._carrying)
+assert all(0 <= n - k <= 1 for n, k in zip(now, kept)), (kept, now)  # Triton 3.9 keeps the last of a name
+trace.finalize()
+""")

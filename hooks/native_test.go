@@ -57,14 +57,21 @@ func testlib(t *testing.T, flags ...string) string {
 
 func runNative(t *testing.T, python, lib string, env ...string) {
 	t.Helper()
-	cmd := exec.Command(python, "testdata/native/test_native.py", lib)
+	for _, script := range []string{"test_native.py", "test_trace.py"} {
+		runScript(t, python, "testdata/native/"+script, lib, env...)
+	}
+}
+
+func runScript(t *testing.T, python, script, lib string, env ...string) {
+	t.Helper()
+	cmd := exec.Command(python, script, lib)
 	cmd.Env = append(append(os.Environ(), "TEST_PYTHON="+python), env...)
 	cmd.WaitDelay = await.Patience // for children that it has left behind
 	timer := time.AfterFunc(await.Patience, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Errorf("%s: %v\n%s", python, err, out)
+		t.Errorf("%s %s: %v\n%s", python, script, err, out)
 	}
 	t.Logf("%s", out)
 }

@@ -1061,10 +1061,10 @@ def test_process_ends_well():
     check((done.returncode, done.stderr), (0, b""))
 
 
-def main():
+def main(tests):
     failed = 0
     wanted = sys.argv[2:]
-    for name, test in [(k, v) for k, v in globals().items() if k.startswith("test_")]:
+    for name, test in [(k, v) for k, v in tests.items() if k.startswith("test_")]:
         if wanted and name not in wanted:
             continue
         try:
@@ -1078,4 +1078,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(globals())

@@ -54,6 +54,7 @@ type Kernel struct {
 	Name   string
 	Times  profile.Durations // of all launches that were measured
 	Traced int               // launches in the trace
+	Rates                    // of all launches together
 
 	Specialisations []*Specialisation // most time first
 }
@@ -74,6 +75,7 @@ type Specialisation struct {
 	Shared      int       // bytes of shared memory per block; -1 if that is not known
 	Times       profile.Durations
 	Traced      int
+	Rates                // of all its launches together
 	Groups      []*Group // most time first
 	Unlisted    int      // how many more there would be
 }

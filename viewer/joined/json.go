@@ -30,6 +30,7 @@ type (
 	jsonKernel struct {
 		Name string `json:"name"`
 		jsonTimes
+		jsonRates
 		Specialisations []jsonSpecialisation `json:"specialisations"`
 		Untold          *jsonTimes           `json:"not_told_apart,omitempty"` // measured launches of none of these
 	}
@@ -42,6 +43,7 @@ type (
 		Registers  int               `json:"registers,omitempty"`
 		Shared     *int              `json:"shared_bytes,omitempty"`
 		jsonTimes
+		jsonRates
 		Groups   []jsonGroup `json:"launch_groups"`
 		Unlisted int         `json:"more_launch_groups,omitempty"` // how many are not listed
 		Untold   *jsonTimes  `json:"not_told_apart,omitempty"`     // measured launches of none of these
@@ -54,12 +56,15 @@ type (
 		File      string        `json:"file,omitempty"` // of the trace, with the first such launch
 		Line      *int          `json:"line,omitempty"`
 		jsonTimes
-		Bytes          float64 `json:"bytes,omitempty"` // of one launch
-		BytesFrom      string  `json:"bytes_from,omitempty"`
-		Flops          float64 `json:"flops,omitempty"`
-		FlopsFrom      string  `json:"flops_from,omitempty"`
-		Type           string  `json:"operands,omitempty"`
-		Passes         int     `json:"passes,omitempty"` // multiplications of them for each flop, where that is not one
+		Bytes     float64 `json:"bytes,omitempty"` // of one launch
+		BytesFrom string  `json:"bytes_from,omitempty"`
+		Flops     float64 `json:"flops,omitempty"`
+		FlopsFrom string  `json:"flops_from,omitempty"`
+		Type      string  `json:"operands,omitempty"`
+		Passes    int     `json:"passes,omitempty"` // multiplications of them for each flop, where that is not one
+		jsonRates
+	}
+	jsonRates struct { // by the average time
 		BytesPerSecond float64 `json:"bytes_per_s,omitempty"`
 		FlopsPerSecond float64 `json:"flops_per_s,omitempty"`
 		Roof           float64 `json:"share_of_roof,omitempty"`
@@ -86,7 +91,7 @@ func (j *Join) printJSON(w io.Writer, l source.Listing, by way) error {
 	j.AddSources(l.Files)
 	doc := jsonDocument{Schema: "goproton.joined/1", GPUTime: j.Nanos, Kernels: []jsonKernel{}, Notes: j.Notes}
 	for _, k := range j.Kernels {
-		out := jsonKernel{Name: k.Name, jsonTimes: timesJSON(&k.Times, k.Traced), Specialisations: []jsonSpecialisation{}, Untold: untoldJSON(k.Untold())}
+		out := jsonKernel{Name: k.Name, jsonTimes: timesJSON(&k.Times, k.Traced), jsonRates: jsonRates(k.Rates), Specialisations: []jsonSpecialisation{}, Untold: untoldJSON(k.Untold())}
 		for _, s := range k.Specialisations {
 			out.Specialisations = append(out.Specialisations, s.json())
 		}
@@ -143,7 +148,7 @@ func timesJSON(t *profile.Durations, traced int) jsonTimes {
 func (s *Specialisation) json() jsonSpecialisation {
 	out := jsonSpecialisation{
 		Hash: s.Hash, Label: s.Label, InTrace: s.Compilation != nil, Constexprs: settingsJSON(s.Constexprs), Options: settingsJSON(s.Options),
-		Registers: s.Registers, jsonTimes: timesJSON(&s.Times, s.Traced), Groups: []jsonGroup{}, Unlisted: s.Unlisted, Untold: untoldJSON(s.Untold()),
+		Registers: s.Registers, jsonTimes: timesJSON(&s.Times, s.Traced), jsonRates: jsonRates(s.Rates), Groups: []jsonGroup{}, Unlisted: s.Unlisted, Untold: untoldJSON(s.Untold()),
 	}
 	if s.Shared >= 0 {
 		out.Shared = &s.Shared
@@ -152,7 +157,7 @@ func (s *Specialisation) json() jsonSpecialisation {
 		one := jsonGroup{
 			ID: g.ID, Label: g.Label, Grid: g.Grid, File: g.File, jsonTimes: timesJSON(&g.Times, g.Traced),
 			Bytes: g.Work.Bytes, BytesFrom: g.Work.BytesFrom, Flops: g.Work.Flops, FlopsFrom: g.Work.FlopsFrom, Type: g.Work.Type,
-			BytesPerSecond: g.Work.BytesPerSecond, FlopsPerSecond: g.Work.FlopsPerSecond, Roof: g.Work.Roof, Bound: g.Work.Bound,
+			jsonRates: jsonRates(g.Work.Rates),
 		}
 		for _, a := range g.Arguments {
 			one.Arguments = append(one.Arguments, jsonSetting(a))

@@ -8,6 +8,7 @@ import (
 
 // describe says what a kernel's launches are of, and gives its specialisations and groups the names that tell them apart.
 func (b *builder) describe(k *Kernel) error {
+	var all []*Group
 	for _, s := range k.Specialisations {
 		if err := b.readLaunches(s); err != nil {
 			return err
@@ -22,7 +23,10 @@ func (b *builder) describe(k *Kernel) error {
 		for _, g := range s.Groups {
 			b.work.finish(g)
 		}
+		s.Rates = together(&s.Times, s.Groups)
+		all = append(all, s.Groups...)
 	}
+	k.Rates = together(&k.Times, all)
 	labelSpecialisations(k)
 	labelGroups(k)
 	return nil

@@ -25,7 +25,7 @@ type table struct {
 type row struct {
 	times    *profile.Durations
 	traced   int
-	work     *Work           // nil but for a kind of launches
+	rates    *Rates          // nil where nobody knows them
 	compiled *Specialisation // nil but for a specialisation
 	name     string
 }
@@ -65,7 +65,7 @@ func (t *table) specialisation(s *Specialisation) {
 	if s.Compilation == nil && t.join.options.Trace != nil {
 		name += " (not in the trace)"
 	}
-	t.rows = append(t.rows, row{times: &s.Times, traced: s.Traced, compiled: s, name: strings.TrimSpace(name)})
+	t.rows = append(t.rows, row{times: &s.Times, traced: s.Traced, rates: &s.Rates, compiled: s, name: strings.TrimSpace(name)})
 }
 
 func (t *table) group(g *Group) {
@@ -73,7 +73,7 @@ func (t *table) group(g *Group) {
 	if len(g.Grid) > 0 && !strings.Contains(name, "grid=") {
 		name += " grid=" + gridText(g.Grid)
 	}
-	t.rows = append(t.rows, row{times: &g.Times, traced: g.Traced, work: &g.Work, name: "  " + strings.TrimSpace(name)})
+	t.rows = append(t.rows, row{times: &g.Times, traced: g.Traced, rates: &g.Work.Rates, name: "  " + strings.TrimSpace(name)})
 }
 
 // NotToldApart names launches that were measured and of which only the kernel is known.
@@ -118,14 +118,14 @@ func (t *table) columns() []column {
 	unit, scale := grid.TimeUnit(t.kernel.Times.Average())
 	totalUnit, totalScale := grid.TimeUnit(float64(t.kernel.Times.Nanos))
 	all := []column{
-		{"launches", 9, launches},
+		{"launches", 9, t.launches},
 		{"total " + totalUnit, 6, timed(func(d *profile.Durations) float64 { return float64(d.Nanos) / totalScale })},
 		{"share", 8, t.share},
 		{"avg " + unit, 9, timed(func(d *profile.Durations) float64 { return d.Average() / scale })},
 		{"min " + unit, 1, bound(func(d *profile.Durations) uint64 { return d.Least }, scale)},
 		{"max " + unit, 2, bound(func(d *profile.Durations) uint64 { return d.Most }, scale)},
-		{"GB/s", 5, worked(func(w *Work) float64 { return w.BytesPerSecond / 1e9 })},
-		{"TFLOP/s", 5, worked(func(w *Work) float64 { return w.FlopsPerSecond / 1e12 })},
+		{"GB/s", 5, worked(func(r *Rates) float64 { return r.BytesPerSecond / 1e9 })},
+		{"TFLOP/s", 5, worked(func(r *Rates) float64 { return r.FlopsPerSecond / 1e12 })},
 		{"roof", 7, roof},
 		{"registers", 3, compiled(func(s *Specialisation) (int, bool) { return s.Registers, s.Registers > 0 })},
 		{"shared", 4, compiled(func(s *Specialisation) (int, bool) { return s.Shared, s.Shared >= 0 })},
@@ -138,11 +138,15 @@ func (t *table) columns() []column {
 	})
 }
 
-func launches(r *row) string {
-	if r.times.Count == 0 {
-		return fmt.Sprint(r.traced)
+// launches are those that were measured. Where others of the kernel were, those that were only traced are called that.
+func (t *table) launches(r *row) string {
+	switch {
+	case r.times.Count > 0:
+		return fmt.Sprint(r.times.Count)
+	case t.kernel.Times.Count > 0:
+		return fmt.Sprintf("%d traced", r.traced)
 	}
-	return fmt.Sprint(r.times.Count)
+	return fmt.Sprint(r.traced)
 }
 
 func (t *table) share(r *row) string {
@@ -170,20 +174,20 @@ func bound(ns func(*profile.Durations) uint64, scale float64) func(*row) string 
 	}
 }
 
-func worked(figure func(*Work) float64) func(*row) string {
+func worked(figure func(*Rates) float64) func(*row) string {
 	return func(r *row) string {
-		if r.work == nil || figure(r.work) == 0 {
+		if r.rates == nil || figure(r.rates) == 0 {
 			return ""
 		}
-		return grid.Fixed(figure(r.work))
+		return grid.Fixed(figure(r.rates))
 	}
 }
 
 func roof(r *row) string {
-	if r.work == nil || r.work.Roof == 0 {
+	if r.rates == nil || r.rates.Roof == 0 {
 		return ""
 	}
-	return percent(r.work.Roof) + " " + r.work.Bound
+	return percent(r.rates.Roof) + " " + r.rates.Bound
 }
 
 func compiled(fact func(*Specialisation) (int, bool)) func(*row) string {

@@ -19,10 +19,7 @@ type Work struct {
 	Passes       int      // multiplications of that type for one of Flops: 3 where tf32x3 stands for f32; 0 is 1
 	Notes        []string // what could not be counted in the code
 
-	BytesPerSecond float64 // achieved; 0 without a time
-	FlopsPerSecond float64
-	Roof           float64 // least time that the work needs at the GPU's peaks, over the average time; 0 if not known
-	Bound          string  // "memory" or "compute": which roof that is
+	Rates
 
 	on    *profile.Device // where the launches ran; nil: on none that the profile describes
 	mixed bool            // on several with other peaks

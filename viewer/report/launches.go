@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/profile"
@@ -68,7 +69,9 @@ func launchesOf(j *joined.Join) *launchTab {
 		}
 		of := launchKernel{Name: clean(k.Name), Rows: []launchRow{}, times: timesOf(&k.Times, k.Traced)}
 		for _, s := range k.Specialisations {
-			of.Rows = append(of.Rows, launchRow{Name: clean(s.Label), About: clean(aboutSpecialisation(s)), times: timesOf(&s.Times, s.Traced)})
+			row := launchRow{Name: clean(s.Label), About: clean(aboutSpecialisation(s)), times: timesOf(&s.Times, s.Traced)}
+			row.rate(&s.Rates, slices.ContainsFunc(s.Groups, isCounted))
+			of.Rows = append(of.Rows, row)
 			of.Rows = append(of.Rows, launchKinds(s.Groups)...)
 			of.Rows = append(of.Rows, untold(s.Untold(), s.Times.Count, true)...)
 		}
@@ -83,14 +86,23 @@ func launchKinds(groups []*joined.Group) (rows []launchRow) {
 		if i == mostLaunchKinds && len(groups) > mostLaunchKinds+1 {
 			return append(rows, otherKinds(groups[i:]))
 		}
-		w := &g.Work
-		rows = append(rows, launchRow{
-			Kind: true, Name: clean(g.Label), About: clean(aboutKind(g)), times: timesOf(&g.Times, g.Traced),
-			Bytes: w.BytesPerSecond, Flops: w.FlopsPerSecond, Roof: w.Roof, Bound: w.Bound,
-			Counted: w.BytesPerSecond > 0 && w.BytesFrom != "profile" || w.FlopsPerSecond > 0 && w.FlopsFrom != "profile",
-		})
+		row := launchRow{Kind: true, Name: clean(g.Label), About: clean(aboutKind(g)), times: timesOf(&g.Times, g.Traced)}
+		row.rate(&g.Work.Rates, isCounted(g))
+		rows = append(rows, row)
 	}
 	return rows
+}
+
+// rate adds what the launches of a row reached.
+func (r *launchRow) rate(rates *joined.Rates, counted bool) {
+	r.Bytes, r.Flops, r.Roof, r.Bound = rates.BytesPerSecond, rates.FlopsPerSecond, rates.Roof, rates.Bound
+	r.Counted = counted && (r.Bytes > 0 || r.Flops > 0)
+}
+
+// isCounted says whether rates are of what the trace counted, not of what the program told.
+func isCounted(g *joined.Group) bool {
+	w := &g.Work
+	return w.BytesPerSecond > 0 && w.BytesFrom != "profile" || w.FlopsPerSecond > 0 && w.FlopsFrom != "profile"
 }
 
 // untold is a row for launches of which only the kernel is known, unless that is all there is of the launches above it.

@@ -59,7 +59,7 @@ func TestLaunchesTab(t *testing.T) {
 		got = append(got, fmt.Sprintf("%v %s | %s | %d %.1f %d %d %.1f %.1f %.3f %s %v", r.Kind, r.Name, r.About, r.Count, r.Average/1e3, r.Least, r.Most, r.Bytes/1e9, r.Flops/1e12, r.Roof, r.Bound, r.Counted))
 	}
 	for i, want := range []string{
-		"false BLOCK_M=64 BLOCK_N=64 BLOCK_K=32 num_warps=4 num_stages=2 | 62 registers · 16384 bytes of shared memory · compilation 55378e69 | 2260 40.9 6784 103839 0.0 0.0 0.000  false",
+		"false BLOCK_M=64 BLOCK_N=64 BLOCK_K=32 num_warps=4 num_stages=2 | 62 registers · 16384 bytes of shared memory · compilation 55378e69 | 2260 40.9 6784 103839 474.3 294.5 0.298 compute true",
 		"true M=4096 N=4096 K=1024 | record 2556 · a_ptr=float16[4096,1024] b_ptr=float16[1024,4096] c_ptr=float16[4096,4096]",
 	} {
 		if !strings.HasPrefix(got[i], want) {

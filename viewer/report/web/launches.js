@@ -25,7 +25,7 @@ class Launches {
     const {rows} = kernel, timed = kernel.ns > 0;
     const has = (name) => rows.some((r) => r[name]);
     return [
-      ["launches", (r) => digits(r.count)],
+      ["launches", (r) => digits(r.count) + (timed && !r.ns ? " traced" : "")],
       timed && ["time", (r) => this.time(r.ns)],
       timed && ["of the kernel", (r) => (r.ns ? percent(r.ns / kernel.ns) : "")],
       timed && ["per launch", (r) => this.time(r.avg)],

@@ -39,8 +39,12 @@ def computes(x, out, other, size):
 
 // benchmarkScript is a benchmark of that kernel, of which a line of Python says what it computes.
 func benchmarkScript(t *testing.T, name, computes string) *Side {
+	return benchmarkOf(t, name, benchmarkCase+"    "+computes+"\n")
+}
+
+func benchmarkOf(t *testing.T, name, text string) *Side {
 	python := findPython(t)
-	c := newCase(t, txtar.Parse([]byte(benchmarkCase+"    "+computes+"\n")))
+	c := newCase(t, txtar.Parse([]byte(text)))
 	result, err := c.generate(t, python)
 	if err != nil {
 		t.Fatal(err)
@@ -66,6 +70,33 @@ func TestMeasure(t *testing.T) {
 		if !strings.Contains(said, want) {
 			t.Errorf("it says not %q:\n%s", want, said)
 		}
+	}
+}
+
+// TestMeasureTuples: what a launch writes to tensors in tuples is an output like others.
+func TestMeasureTuples(t *testing.T) {
+	text := strings.Replace(benchmarkCase, `"size": {"type": "int", "value": 3}`,
+		`"size": {"type": "tuple", "repr": "(3, (Tensor(shape=(3,), dtype=torch.float32, device='cuda:0'),))"}`, 1)
+	s := benchmarkOf(t, "", text+"    size[1][0].put([4, 5, 6])\n")
+	m, said, err := Measure(s.Interpreter, s.Script, "--repeat", "20")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Outputs) != 1 || m.Outputs["size[1][0]"] == "" || !strings.Contains(said, "repeated  size[1][0] equal: ok") {
+		t.Errorf("the outputs are %v:\n%s", m.Outputs, said)
+	}
+}
+
+// TestMeasureWithoutTorch: the error says which Python it is, and how another is named.
+func TestMeasureWithoutTorch(t *testing.T) {
+	s := benchmarkScript(t, "", "pass")
+	const absent = "raise ModuleNotFoundError(\"No module named 'torch'\")\n" // also where torch is installed
+	if err := os.WriteFile(s.Script, []byte(absent), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := Measure(s.Interpreter, s.Script)
+	if want := s.Python + " has no torch: --python names one"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the error is %v, want it to say %q", err, want)
 	}
 }
 

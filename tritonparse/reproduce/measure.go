@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -76,6 +77,16 @@ func (in Interpreter) Command(script string, flags ...string) *exec.Cmd {
 	return cmd
 }
 
+var missingModule = regexp.MustCompile(`No module named '(torch|triton)'`)
+
+// lacks says what to do about a Python that has no torch or triton, "" if it is not that.
+func (in Interpreter) lacks(said string) string {
+	if m := missingModule.FindStringSubmatch(said); m != nil {
+		return fmt.Sprintf("; %s has no %s: --python names one that has torch and triton", in.Python, m[1])
+	}
+	return ""
+}
+
 // Measure runs a script of template benchmark and returns what it measured and what it printed.
 func Measure(in Interpreter, script string, flags ...string) (*Measurement, string, error) {
 	folder, err := os.MkdirTemp("", "reproduce-")
@@ -92,7 +103,7 @@ func Measure(in Interpreter, script string, flags ...string) (*Measurement, stri
 	if err != nil {
 		said := strings.TrimSpace(stderr.String())
 		lines := strings.Split(said, "\n")
-		return nil, stdout.String(), fmt.Errorf("run %s: %v: %s", script, ran, strings.Join(lines[max(0, len(lines)-4):], "\n"))
+		return nil, stdout.String(), fmt.Errorf("run %s: %v: %s%s", script, ran, strings.Join(lines[max(0, len(lines)-4):], "\n"), in.lacks(said))
 	}
 	m := &Measurement{}
 	// Python writes NaN and Infinity, which JSON has not.

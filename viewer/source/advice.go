@@ -15,7 +15,11 @@ func (s *Samples) Advice(k *Kernel) string {
 		return ""
 	}
 	if k.Samples < fewest {
-		return fmt.Sprintf("%d samples are too few to tell where the time goes; run longer, or sample more often (interval=)", k.Samples)
+		few := fmt.Sprintf("%d samples are", k.Samples)
+		if k.Samples == 1 {
+			few = "1 sample is"
+		}
+		return few + " too few to tell where the time goes; run longer, or sample more often (interval=)"
 	}
 	went := float64(s.Of(k.Counts, selected)) / float64(k.Samples)
 	ready := float64(s.Of(k.Counts, "not_selected")) / float64(k.Samples)

@@ -1,0 +1,18 @@
+package source
+
+import "testing"
+
+// TestAdviceOnFew: what is sampled too seldom gets no hint, and is counted rightly.
+func TestAdviceOnFew(t *testing.T) {
+	for samples, want := range map[uint64]string{
+		0: "",
+		1: "1 sample is too few to tell where the time goes; run longer, or sample more often (interval=)",
+		2: "2 samples are too few to tell where the time goes; run longer, or sample more often (interval=)",
+	} {
+		k := &Kernel{}
+		k.Samples = samples
+		if got := (&Samples{}).Advice(k); got != want {
+			t.Errorf("of %d: %q, want %q", samples, got, want)
+		}
+	}
+}

@@ -82,11 +82,20 @@ func rawFiles(folder string) ([]string, error) {
 	}
 	var files []string
 	for _, e := range entries {
-		if e.Type().IsRegular() && IsRaw(e.Name()) {
+		if IsRaw(e.Name()) && isFile(filepath.Join(folder, e.Name()), e) {
 			files = append(files, filepath.Join(folder, e.Name()))
 		}
 	}
 	return files, nil
+}
+
+// isFile is true for links to files too: folders of links are how large traces are put together.
+func isFile(path string, d fs.DirEntry) bool {
+	if d.Type()&fs.ModeSymlink == 0 {
+		return d.Type().IsRegular()
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // parsedFiles are what Parse writes: in the folder, and in one for each rank.
@@ -99,7 +108,7 @@ func parsedFiles(folder string) ([]string, error) {
 		case d.IsDir() && path != folder && !strings.HasPrefix(d.Name(), "rank_"):
 			return filepath.SkipDir
 		}
-		if _, trace := trimExtension(d.Name()); trace && d.Type().IsRegular() {
+		if _, trace := trimExtension(d.Name()); trace && isFile(path, d) {
 			files = append(files, path)
 		}
 		return nil
@@ -122,7 +131,7 @@ func elsewhere(folder string) string {
 		if err != nil {
 			return filepath.SkipDir
 		}
-		if in := filepath.Dir(path); !d.IsDir() && IsRaw(d.Name()) && !slices.Contains(found, in) {
+		if in := filepath.Dir(path); IsRaw(d.Name()) && isFile(path, d) && !slices.Contains(found, in) {
 			found = append(found, in)
 		}
 		return nil

@@ -53,7 +53,7 @@ func Open(source string, o OpenOptions) (*Trace, error) {
 		return nil, err
 	}
 	if len(t.Records) == 0 {
-		return nil, noTrace(source, t.damages)
+		return nil, NoTrace(source, t.damages)
 	}
 	return t, nil
 }
@@ -71,8 +71,8 @@ func (t *Trace) index(files []string, o OpenOptions) error {
 // ErrNoType says that a record is of another format than ours, such as a profile.
 var ErrNoType = errors.New("no event_type")
 
-// noTrace is the error for files without a single record.
-func noTrace(source string, damages []ndjson.Damage) error {
+// NoTrace is the error for files without a single record.
+func NoTrace(source string, damages []ndjson.Damage) error {
 	first := ""
 	if len(damages) > 0 {
 		first = " (" + damages[0].String() + ")"

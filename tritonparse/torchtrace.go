@@ -31,7 +31,7 @@ func readTorchTraces(folders []string, warn func(string)) torchCompilations {
 		}
 		for _, e := range entries {
 			path := filepath.Join(folder, e.Name())
-			if !e.Type().IsRegular() || !strings.Contains(e.Name(), torchPrefix) || !strings.HasSuffix(e.Name(), ".log") || slices.Contains(seen, path) {
+			if !strings.Contains(e.Name(), torchPrefix) || !strings.HasSuffix(e.Name(), ".log") || !isFile(path, e) || slices.Contains(seen, path) {
 				continue
 			}
 			seen = append(seen, path)

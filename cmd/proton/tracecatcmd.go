@@ -125,7 +125,10 @@ func (f *traceCatFlags) run(source string, stdout, stderr io.Writer) error {
 		if f.filter != "" && result.Records["launch"] == 0 {
 			warnNoLaunch(stderr, "proton trace cat", f.filter)
 		}
-		if len(result.Records) == 0 {
+		switch {
+		case result.Read == 0:
+			return tritonparse.NoTrace(source, result.Damages)
+		case len(result.Records) == 0:
 			return fmt.Errorf("no record of %s fulfils all conditions; proton trace info lists what there is", source)
 		}
 		return buffered.Flush()

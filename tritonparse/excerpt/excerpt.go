@@ -34,7 +34,8 @@ type Options struct {
 
 // Result says what was written.
 type Result struct {
-	Records map[string]int // by type
+	Read    int            // records of the trace
+	Records map[string]int // those written, by type
 	Beside  []beside.File  // each once
 	Damages []ndjson.Damage
 	Damaged int
@@ -177,6 +178,7 @@ func (c *cutter) kernel(r *record) bool {
 }
 
 func (c *cutter) take(r *record) error {
+	c.result.Read++
 	chosen := c.kernel(r) && r.chosen
 	if r.kind == "launch" && chosen && c.options.Most > 0 {
 		c.taken[r.hash]++

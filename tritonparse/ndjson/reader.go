@@ -5,6 +5,7 @@ package ndjson
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -236,6 +237,9 @@ func (r *Reader) lastLine() (Record, error) {
 var (
 	gzipMagic = []byte{0x1f, 0x8b, 8}
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+	// skippableMagic ends the sixteen magic numbers of frames that hold no text, but what some writer notes for itself:
+	// pzstd begins each of its frames with one, and the seekable format ends with one.
+	skippableMagic = []byte{0x2a, 0x4d, 0x18}
 )
 
 // nextPiece starts to decode what begins at r.next.
@@ -252,6 +256,10 @@ func (r *Reader) nextPiece() (bool, error) {
 			err = r.startGzip(start)
 		case bytes.Equal(head[:n], zstdMagic):
 			err = r.startZstd(start)
+		case n == len(head) && bytes.Equal(head[1:], skippableMagic) && head[0]&0xf0 == 0x50:
+			if err = r.passOver(start); err == nil {
+				continue
+			}
 		case start == 0:
 			if head[0] == 0x1f && head[1] == 0x8b {
 				err = errors.New("a gzip member of an unknown method")
@@ -356,6 +364,22 @@ func (r *Reader) startZstd(start int64) error {
 		return err
 	}
 	r.lines.Reset(r.zstd)
+	return nil
+}
+
+// passOver goes on behind a frame that holds no text.
+func (r *Reader) passOver(start int64) error {
+	var head [8]byte
+	if _, err := r.file.ReadAt(head[:], start); errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	} else if err != nil {
+		return err
+	}
+	end := start + int64(len(head)) + int64(binary.LittleEndian.Uint32(head[4:]))
+	if end > r.size {
+		return io.ErrUnexpectedEOF
+	}
+	r.next = end
 	return nil
 }
 

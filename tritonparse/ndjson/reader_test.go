@@ -104,12 +104,15 @@ func TestForms(t *testing.T) {
 		forms["plain"] = append(forms["plain"], line...)
 		forms["crlf and blank lines"] = append(forms["crlf and blank lines"], "\r\n"+record(i)+"\r\n"...)
 		forms["gzip members"] = append(forms["gzip members"], packGzip(t, line)...)
+		forms["frames of pzstd"] = append(forms["frames of pzstd"], "\x50\x2a\x4d\x18\x04\x00\x00\x00size"...)
+		forms["frames of pzstd"] = append(forms["frames of pzstd"], packZstd(t, line)...)
 		forms["zstd frames"] = append(forms["zstd frames"], packZstd(t, line)...)
 		forms["mixed"] = append(forms["mixed"], packGzip(t, line[:7])...)
 		forms["mixed"] = append(forms["mixed"], packZstd(t, line[7:])...)
 	}
 	forms["whole gzip"] = packGzip(t, string(forms["plain"]))
 	forms["whole zstd, no end of line"] = packZstd(t, strings.TrimSuffix(string(forms["plain"]), "\n"))
+	forms["zstd and a table behind"] = append(packZstd(t, string(forms["plain"])), "\x5e\x2a\x4d\x18\x03\x00\x00\x00abc"...)
 	for name, file := range forms {
 		got, damages := read(t, file)
 		checkFill(t, file, 1<<20)
@@ -136,6 +139,17 @@ func TestDamageCostsItself(t *testing.T) {
 	spoilt[len(spoilt)-5] ^= 0xff // of the checksum
 	file := bytes.Join([][]byte{packGzip(t, record(0)+"\n"), packGzip(t, record(1)+"\n"), spoilt, packGzip(t, record(3)+"\n"), packGzip(t, record(4)+"\n")}, nil)
 	checkOthers(t, "checksum", file)
+}
+
+// TestCutSkippable: a frame without text is damage like any other if it is cut, and costs nothing else.
+func TestCutSkippable(t *testing.T) {
+	first := packZstd(t, record(0)+"\n")
+	for _, rest := range []string{"\x50\x2a\x4d\x18\x04", "\x50\x2a\x4d\x18\xff\xff\x00\x00ab"} {
+		file := append(append(bytes.Clone(first), rest...), packZstd(t, record(1)+"\n")...)
+		if got, damages := read(t, file); len(got) != 2 || len(damages) != 1 || damages[0].Offset != int64(len(first)) {
+			t.Errorf("%q: got %v, damages %v", rest, got, damages)
+		}
+	}
 }
 
 func checkOthers(t *testing.T, name string, file []byte) {

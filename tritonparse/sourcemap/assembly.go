@@ -151,7 +151,7 @@ func firstWord(s string) string {
 }
 
 // correctLines gives places to instructions only: labels, braces, declarations and comments are no code. Inline assembly is
-// all from where it was asked for: see insideAsm.
+// all from where it was asked for: see Strays.
 func (r *assemblyReader) correctLines(lines []string) []Entry {
 	for _, name := range r.table {
 		r.files.Add(name)
@@ -164,11 +164,8 @@ func (r *assemblyReader) correctLines(lines []string) []Entry {
 			r.known, r.asm = false, false
 			continue
 		}
-		if r.asm = insideAsm(r.asm, l); r.asm {
-			if m := match(asmLoc, ".loc", l); m != nil {
-				r.current.said, _ = strconv.Atoi(m[2])
-				continue
-			}
+		if r.asm = insideAsm(r.asm, l); r.asm && match(asmLoc, ".loc", l) != nil {
+			continue
 		}
 		if e, ok := same[l]; ok && len(r.chain) == 0 {
 			r.current, r.known = e, e.Line != 0

@@ -1,11 +1,42 @@
 package sourcemap
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
-// The LLVM of Triton 3.9 counts the lines of inline assembly on from the line that asked for it, as if its text stood there in the
-// source, and takes that back neither inside nor behind it. Most of it is Triton's own: a masked tl.load is a mov and, "one line
-// on", the ld; one of four words is a mov for each, and the ld is four lines on. In 1,600 blocks of 38 kernels the
-// first place was always the one before the block, so that one is right for all of it, and for what follows.
+// Stray is a line of PTX that its assembler places wrongly.
+type Stray struct{ Told, Line int } // the line of the source that it was told, and the right one
+
+// Strays are the lines of PTX in and behind inline assembly that have a wrong place, by number from 1. The LLVM of Triton 3.9 counts
+// the lines of such a text on from the line that asked for it, as if the text stood there in the source, and takes that back
+// neither inside nor behind it. Most of it is Triton's own: a tl.load without a mask is a mov, and "one line on" the ld; of one of
+// four words the ld is four lines on. In 1,600 texts of 38 kernels the first place was always the one before the text, so that
+// one is right for all of it, and for what follows.
+func Strays(ptx string) map[int]Stray {
+	var strays map[int]Stray
+	asm, told, right := false, 0, 0
+	number := 0
+	for l := range strings.SplitSeq(ptx, "\n") {
+		number++
+		if strings.Contains(l, "// -- Begin function") {
+			asm, told, right = false, 0, 0
+		}
+		asm = insideAsm(asm, l)
+		if m := match(asmLoc, ".loc", l); m != nil {
+			told, _ = strconv.Atoi(m[2])
+			if !asm {
+				right = told
+			}
+		} else if told != right && right != 0 {
+			if strays == nil {
+				strays = map[int]Stray{}
+			}
+			strays[number] = Stray{told, right}
+		}
+	}
+	return strays
+}
 
 // insideAsm says whether the line is inline assembly, or begins it, knowing the same of the line before.
 func insideAsm(before bool, line string) bool {
@@ -21,19 +52,18 @@ func insideAsm(before bool, line string) bool {
 	return before
 }
 
-// straighten gives instructions that were made of inline assembly the line that asked for it: ptxas believes the .loc inside.
-func (m *Map) straighten(instructions []Entry) {
-	astray := map[int]*Entry{} // by line of PTX
-	ptx := m.Entries("ptx")
-	for i := range ptx {
-		if ptx[i].said != 0 {
-			astray[ptx[i].Own] = &ptx[i]
+// straighten corrects instructions that were made of strays: ptxas believes the .loc inside.
+func straighten(instructions []Entry, stages []Stage) {
+	for _, s := range stages {
+		if s.Parser != "ptx" {
+			continue
 		}
-	}
-	for i := range instructions {
-		e := &instructions[i]
-		if p := astray[e.made]; p != nil && p.File == e.File && p.said == e.Line {
-			e.Line = p.Line
+		strays := Strays(s.Text)
+		for i := range instructions {
+			e := &instructions[i]
+			if stray, is := strays[e.made]; is && stray.Told == e.Line {
+				e.Line = stray.Line
+			}
 		}
 	}
 }

@@ -32,7 +32,6 @@ type Entry struct {
 	Kind           string
 
 	made   int // of an instruction: the line of PTX that it was made of; 0 if that is not known
-	said   int // of PTX: the line that its assembler was told, if that is not the Frame's; see straighten
 	others []*others
 }
 
@@ -89,7 +88,7 @@ func New(stages []Stage, python Python, compat bool) *Map {
 			continue
 		}
 		if s.sass = s.Parser == "sass"; s.sass && !compat {
-			m.straighten(entries)
+			straighten(entries, stages)
 		}
 		for _, e := range entries {
 			files.Add(e.File)

@@ -9,6 +9,7 @@ import (
 	"github.com/goproton/goproton/internal/cubin"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/sourcemap"
 	"github.com/goproton/goproton/viewer/source"
 )
 
@@ -19,6 +20,7 @@ type code struct {
 	matches  map[*source.Kernel]match
 	listings map[*source.Kernel]*listing
 	binaries map[*tritonparse.Compilation]*binary
+	strays   map[*tritonparse.Compilation]map[int]sourcemap.Stray // by line of PTX
 }
 
 // match is a compilation and how it was found; without one, why not.
@@ -39,6 +41,7 @@ func newCode(o Options) *code {
 	c := &code{
 		options: o, byName: map[string][]*tritonparse.Compilation{}, matches: map[*source.Kernel]match{},
 		listings: map[*source.Kernel]*listing{}, binaries: map[*tritonparse.Compilation]*binary{},
+		strays: map[*tritonparse.Compilation]map[int]sourcemap.Stray{},
 	}
 	if o.Modules != nil {
 		o.Modules.Traced = c.traced

@@ -144,7 +144,7 @@ func (c *code) list(k *source.Kernel) *listing {
 		l.addStage(stage, m.compilation.Texts[stage], maps.Entries(stage), counts)
 	}
 	if module != nil {
-		l.addInstructions(k, c.text(k, m.compilation, module), module)
+		l.addInstructions(k, c.text(k, m.compilation, module), module, c.straysIn(module, m.compilation))
 	}
 	l.nameBases()
 	return l
@@ -263,7 +263,7 @@ func byOrigin(lines []string, entries []sourcemap.Entry) (shared, shows map[orig
 }
 
 // addInstructions adds the machine code.
-func (l *listing) addInstructions(k *source.Kernel, code *source.Code, module *source.Module) {
+func (l *listing) addInstructions(k *source.Kernel, code *source.Code, module *source.Module, strays map[int]sourcemap.Stray) {
 	l.stages = append(l.stages, sass)
 	sampled := map[uint64]source.Counts{}
 	for i := range k.PCs {
@@ -275,11 +275,11 @@ func (l *listing) addInstructions(k *source.Kernel, code *source.Code, module *s
 	}
 	slices.SortFunc(offsets, cmp.Compare[uint64])
 	for _, pc := range offsets {
-		frames := module.Function.Frames(pc)
-		if len(frames) == 0 {
+		from := frames(module, strays, pc)
+		if len(from) == 0 {
 			continue
 		}
-		outer := frames[len(frames)-1]
+		outer := from[len(from)-1]
 		at := place{outer.File, outer.Line}
 		l.lines[at] = append(l.lines[at], source.IRLine{Stage: sass, Number: fmt.Sprintf("%04x", pc), Text: code.Text[pc], Counts: sampled[pc]})
 	}

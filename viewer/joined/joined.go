@@ -172,6 +172,11 @@ func New(o Options) (*Join, error) {
 		return nil, err
 	}
 	b.code = newCode(o)
+	if o.Samples != nil && o.Trace != nil {
+		for _, k := range o.Samples.Kernels {
+			b.code.straighten(k)
+		}
+	}
 	for _, k := range b.Kernels {
 		for _, s := range k.Specialisations {
 			s.shorten()

@@ -46,6 +46,22 @@ func (k *Kernel) place() {
 	})
 }
 
+// Straighten corrects the lines of instructions where the binary has them wrong; of inlined code the innermost.
+func (k *Kernel) Straighten(right func(offset uint64, told int) int) {
+	for i := range k.Function.Places {
+		p := &k.Function.Places[i]
+		if len(p.Frames) == 0 {
+			continue
+		}
+		if line := right(p.Offset, p.Frames[0].Line); line != p.Frames[0].Line {
+			p.Frames = slices.Clone(p.Frames) // instructions of one place may share them
+			p.Frames[0].Line = line
+		}
+	}
+	k.Unplaced = Counts{}
+	k.place()
+}
+
 // below finds or adds the line of an inlined call.
 func (l *Line) below(f profile.SourceFrame) *Line {
 	for _, c := range l.Inlined {

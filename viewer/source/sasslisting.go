@@ -194,13 +194,16 @@ func (p *printer) near(k *Kernel, offset, hottest uint64) bool {
 // frames are the places of an instruction: what the profile says, or for those without samples the module, or the trace, which
 // also knows where Triton's compiler inlined.
 func (m *machine) frames(k *Kernel, offset uint64) []profile.SourceFrame {
-	frames := k.Function.At(offset)
+	frames, made := k.Function.At(offset), m.made[offset].Frames
 	if frames == nil && m.function != nil {
 		for _, f := range m.function.Frames(offset) {
 			frames = append(frames, profile.SourceFrame(f))
 		}
+		if len(frames) > 0 && len(made) == len(frames) {
+			frames[0].Line = made[0].Line // binaries have some wrong: see Kernel.Straighten
+		}
 	}
-	return MoreCallers(frames, m.made[offset].Frames)
+	return MoreCallers(frames, made)
 }
 
 // MoreCallers chooses between two that say where the same code is from: the first, unless the second goes on where it ends.

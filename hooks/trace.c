@@ -323,13 +323,27 @@ static uint64_t fingerprint(uint64_t h, const uint8_t *at, size_t n) {
   }
   word = 0;
   memcpy(&word, at, n);
-  h = (h ^ word ^ (uint64_t)n << 56) * 0xD6E8FEB86659FD93u;
+  h = (h ^ word ^ (uint64_t)n << 56) * 0xD6E8FEB86659FD93u, h ^= h >> 32;
+  h *= 0xD6E8FEB86659FD93u; // again: slots are chosen by the lowest bits, which the last bytes have not reached yet
   return h ^ h >> 32;
+}
+
+// The slots after a kind's own are its own too: of two that shared one, each launch would have to ask for its number again,
+// which takes longer than the rest of the launch.
+enum { NEAR = 8 };
+
+static size_t tag_slot(uint64_t print) {
+  size_t own = print & (TAGS - 1);
+  for (size_t i = 0; i < NEAR; i++) {
+    size_t at = (own + i) & (TAGS - 1);
+    if (tags[at].print == print || !tags[at].print) return at;
+  }
+  return own;
 }
 
 // tag_of asks the writer's side once per kind: some 20 us. what is the kernel, print its kind.
 static uint32_t tag_of(uint64_t what, uint64_t print, const struct bytes *head, const struct bytes *tensors) {
-  size_t at = print & (TAGS - 1), rest = what * 0x9E3779B97F4A7C15u >> 54;
+  size_t at = tag_slot(print), rest = what * 0x9E3779B97F4A7C15u >> 54;
   if (tags[at].print == print) return tags[at].tag;
   if (rests[rest].tag && rests[rest].what == what) return rests[rest].tag;
   if (tags_used_up) return OTHERS;
@@ -346,6 +360,7 @@ static uint32_t tag_of(uint64_t what, uint64_t print, const struct bytes *head, 
     rests[rest].what = what, rests[rest].tag = tag;
     return tag;
   }
+  at = tag_slot(print); // other threads may have run
   tags[at].print = print, tags[at].tag = tag;
   return tag;
 }

@@ -6,7 +6,7 @@ address sanitizer this shows what is used after it was freed.
 
 import ctypes, gc, sys, threading, time
 
-from test_native import check, main, n, raises
+from test_native import call, check, main, n, raises, session
 
 CAPACITY = 1 << 20
 
@@ -218,6 +218,26 @@ def test_traces_begin_and_end_while_threads_launch():
         ring.taken()
     over.set()
     for one in threads: one.join()
+
+
+def asked(method):
+    return call("asked").get(method, 0)
+
+
+def test_call_paths_and_kinds_are_asked_for_once():
+    """To ask again takes longer than all the rest of a launch."""
+    Helpers().open(ring)
+    space = {"launch": launch}
+    for i in range(1000):
+        exec(compile(f"def f{i}(): launch({i})", "file.py", "exec"), space)
+    with session():
+        for _ in range(2):
+            before = asked("trace.define"), asked("trace.kind")
+            for i in range(1000): space[f"f{i}"]()
+            ring.taken()
+        again = asked("trace.define") - before[0], asked("trace.kind") - before[1]
+    assert max(again) < 20, again
+    n.trace_close()
 
 
 def test_many_call_paths():

@@ -20,6 +20,9 @@ _TEXTS = (".ttir", ".ttgir", ".llir", ".ptx", ".amdgcn", ".json", ".ttadapter", 
 _BINARIES = (".cubin", ".hsaco")
 
 
+_SOME = 5
+
+
 class Carrier:
     """The launch_metadata function of kernels that have none: Triton only hands over arguments where there is one."""
 
@@ -38,9 +41,20 @@ class Allowed:
 
     def __init__(self, patterns: str | None) -> None:
         self._patterns = [one.strip() for one in (patterns or "").split(",") if one.strip()]
+        self._others: dict[str, None] = {}  # some kernels that were there and did not match, in their order
 
     def __call__(self, name: str | None) -> bool:
-        return not self._patterns or (name is not None and any(fnmatchcase(name, one) for one in self._patterns))
+        if not self._patterns or (name is not None and any(fnmatchcase(name, one) for one in self._patterns)):
+            return True
+        if name is not None and len(self._others) < _SOME:
+            self._others[name] = None
+        return False
+
+    def why_nothing(self) -> str | None:
+        """What to say of a trace that has nothing; None if it is not for the patterns."""
+        if not self._others:
+            return None
+        return f"nothing was traced: no kernel matches {','.join(self._patterns)}; there were {', '.join(self._others)}"
 
 
 class Events:

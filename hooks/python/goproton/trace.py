@@ -184,7 +184,12 @@ class Trace:
             _library.native.trace_close()
         import atexit
         atexit.unregister(self.finalize)
-        return _library.call("trace.end", patience=patience)
+        counts = _library.call("trace.end", patience=patience)
+        why = self._allowed.why_nothing()
+        if why is not None and not any(counts.values()):
+            from ._trace_values import say
+            say(why)
+        return counts
 
     # ---- inside ----
 

@@ -172,3 +172,10 @@ now = len(t._events._uses), len(t._events._carrying)
 assert all(0 <= n - k <= 1 for n, k in zip(now, kept)), (kept, now)  # Triton 3.9 keeps the last of a name
 trace.finalize()
 """)
+
+
+def test_patterns_that_no_kernel_matches(traced):  # noqa: F811
+    found, done = traced("from goproton import trace\nt = trace.init('out', compression='none', kernels='nomatch*,other')\n"
+                         "launch(compiled(), None, None, 1, 128)\ntrace.finalize()\n")
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("goproton:")]
+    assert line.startswith("goproton: trace: nothing was traced: no kernel matches nomatch*,other; there were ") and not found

@@ -104,6 +104,9 @@ func everything(t *testing.T, without ...string) string {
 			launchRecord("fake", "untraced", timed("/m.py:30:main"), 6, `"x":{"type":"NoneType","repr":"None"}`),
 			launchRecord("fake", "untraced", timed("/m.py:30:main"), 6, `"y":{"type":"dtype","repr":"fp16"}`),
 			launchRecord("", "tuned_without_hook", timed(site), 7, ""),
+			compiledRecord("hip", "amd", "hip", timed("/m.py:40:main"), 4, ""), // as pid 2 did before, elsewhere
+			launchRecord("hip", "amd", timed("/m.py:40:main"), 8, ""),
+			launchRecord("hip", "amd", timed("/m.py:40:main"), 8, `"n":{"type":"int","value":1}`),
 			launchRecord("early", "early", frames("/x/triton/runtime/autotuner.py:10:run"), 3, `"_note":"argument extraction skipped during CUDA graph capture"`),
 			`{"event_type":"something_new","x":1}`, "not JSON",
 		},

@@ -52,6 +52,35 @@ func at(v any, path ...string) any {
 	return v
 }
 
+// TestCompiledElsewhereBefore: an analysis shows the stack and source of its own session's first compilation, also where that
+// kernel was compiled elsewhere before.
+func TestCompiledElsewhereBefore(t *testing.T) {
+	for _, first := range []string{frames("/m.py:1:main"), timed("/m.py:2:main")} {
+		dir := traces(t, map[string][]string{"u": {
+			compiledRecord("k1", "k", "cuda", first, 4, ""),
+			compiledRecord("k1", "k", "cuda", timed("/m.py:3:main"), 4, ""),
+			launchRecord("k1", "k", timed("/m.py:3:main"), 1, ""),
+			launchRecord("k1", "k", timed("/m.py:3:main"), 1, ""),
+		}})
+		for _, compat := range []bool{false, true} {
+			shown := 0
+			for _, e := range parsedEvents(t, dir, Prefix+"u__mapped.ndjson.gz", Options{Compat: compat}) {
+				if at(e, "event_type") != "autotune_analysis" {
+					continue
+				}
+				stack, _ := at(e, "compilation_analysis", "common_info", "stack").([]any)
+				if len(stack) == 0 || fmt.Sprint(at(stack[0], "line")) != "3" || at(e, "compilation_analysis", "common_info", "python_source") == nil {
+					t.Errorf("compat %v: compiled at %v", compat, stack)
+				}
+				shown++
+			}
+			if shown != 1 {
+				t.Errorf("compat %v: %d analyses", compat, shown)
+			}
+		}
+	}
+}
+
 // TestProcessesOfOneRank: a kernel that two processes compiled is one; ids go on over all files of a rank.
 func TestProcessesOfOneRank(t *testing.T) {
 	dir := traces(t, map[string][]string{

@@ -191,7 +191,7 @@ func (p *parser) analysis(u *session, w writer) error {
 	out = appendMember(out, "selected_hash", textOrNull(u.selected.group.String()))
 	out = appendMember(out, "winner_compilation_hash", textOrNull(u.selected.hash))
 	out = appendMember(out, "possible_groups", p.possibleGroups(u))
-	out = appendMember(out, "compilation_analysis", p.compilationAnalysis(hashes))
+	out = appendMember(out, "compilation_analysis", p.compilationAnalysis(u, hashes))
 	w(out)
 	diffs, sames := p.differences(u)
 	if err := u.writeLaunches(p.spill, w, diffs, sames); err != nil {
@@ -273,7 +273,7 @@ func (s *sessions) findSets(compat bool) {
 }
 
 // compilationAnalysis is null where all was compiled before.
-func (p *parser) compilationAnalysis(hashes []string) []byte {
+func (p *parser) compilationAnalysis(u *session, hashes []string) []byte {
 	if len(hashes) == 0 {
 		return null
 	}
@@ -284,9 +284,14 @@ func (p *parser) compilationAnalysis(hashes []string) []byte {
 		}
 		configs = fmt.Appendf(configs, `{"compilation_config_params":%s,"compilation_hash":%s}`, p.kernels[hash].parameters, jsontext.Quote(hash))
 	}
+	k := p.kernels[hashes[0]]
+	from := k.common
+	if k.compiled != nil && u.common != nil {
+		from = u.common // others may have compiled it before, elsewhere
+	}
 	common := commonInfo(nil, nil)
-	if c := p.kernels[hashes[0]].common; c != nil {
-		common = p.spill.text(c)
+	if from != nil {
+		common = p.spill.text(from)
 	}
 	out := appendMember(nil, "configs", append(configs, ']'))
 	out = appendMember(out, "compilation_hashes", appendTexts(nil, hashes))

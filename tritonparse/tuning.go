@@ -122,8 +122,9 @@ type session struct {
 	id         string
 	inductor   bool
 	stack      *chunk
-	compiled   names // hashes, in the order of their compilations
-	hashes     names // the same, and those of launches
+	compiled   names  // hashes, in the order of their compilations
+	common     *chunk // of the first compilation: its stack and source
+	hashes     names  // the same, and those of launches
 	benchmarks int
 	benchmark  runs // occurrence ids
 	winner     runs
@@ -188,6 +189,9 @@ func (s *sessions) compilation(c *compilation) {
 		return
 	}
 	u := s.get(c.tuned)
+	if u.common == nil {
+		u.common = s.spill.addLaunches(c.common)
+	}
 	u.compiled.add(c.hash)
 	u.hashes.add(c.hash)
 }

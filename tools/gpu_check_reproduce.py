@@ -21,7 +21,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 KERNELS = ["add_kernel", "matmul_kernel", "softmax_1024", "layer_norm_kernel", "attention_kernel", "descriptor_kernel", "gather_kernel",
-           "in_place_kernel", "nested_kernel"]
+           "in_place_kernel", "nested_kernel", "given_kernel"]
 WAYS = {"auto": [], "override": ["--kernel-import", "override-ttir"], "embed": ["--embed-context"]}
 
 

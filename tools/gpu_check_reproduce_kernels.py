@@ -125,6 +125,17 @@ def nested():
     return nested_kernel
 
 
+@triton.jit
+def tripled(x):
+    return x * 3
+
+
+@triton.jit
+def given_kernel(x_ptr, out_ptr, FN: tl.constexpr, BLOCK: tl.constexpr):
+    o = tl.arange(0, BLOCK)
+    tl.store(out_ptr + o, FN(tl.load(x_ptr + o)))
+
+
 def main():
     torch.manual_seed(0)
     rand = lambda *size, dtype=torch.float32: torch.randn(size, device=DEVICE, dtype=dtype)
@@ -161,6 +172,9 @@ def main():
 
     n, no, kernel = rand(64), rand(64), nested()
     launches.append(lambda: kernel[(1,)](n, no, BLOCK=64))
+
+    g, go = rand(64), rand(64)
+    launches.append(lambda: given_kernel[(1,)](g, go, tripled, BLOCK=64))
 
     for launch in launches:
         launch()

@@ -78,11 +78,11 @@ class Uses:
         self.globals: list[dict[str, Any]] = []
         self._seen = {id(fn)}
         self._visit(fn, _without_tuning(_tree(fn)))
-        for function in given:
-            self._depend(function)
-            if _is_of_triton(function):
-                name = function.fn.__name__
-                self._add(name, getattr(fn, "fn", fn).__name__, "import", f"{function.fn.__module__}:{name}")
+        for one in given:
+            self._depend(one)
+            if _is_of_triton(one):
+                function = getattr(one, "fn", one)
+                self._add(function.__name__, getattr(fn, "fn", fn).__name__, "import", f"{function.__module__}:{function.__name__}")
 
     def _visit(self, fn: Any, tree: ast.AST) -> None:
         function = getattr(fn, "fn", fn)

@@ -143,16 +143,21 @@ def apply_kernel(x, FN: tl.constexpr, B: tl.constexpr):
     i = tl.arange(0, B)
     tl.store(x + i, FN(tl.load(x + i)))
 """)
-    found, _ = traced(BEGIN + """
+    found, done = traced(BEGIN + """
 from given import apply_kernel
 from triton.language.standard import sigmoid
 def build(function):
     src = ASTSource(fn=apply_kernel, signature={"x": "*fp32", "FN": "constexpr", "B": "constexpr"}, constexprs={(1,): function, (2,): 64})
     triton.compile(src, target=GPUTarget("cuda", 90, 32))
+def plainly(x): return x
+plainly.__module__ = "triton.language.standard"
 for function in helper, inner, sigmoid:
     build(function)
+from goproton._trace_source import Uses
+print(Uses(apply_kernel, [plainly]).globals[-1]["value"])
 trace.finalize()
 """)
+    assert done.stdout == "triton.language.standard:plainly\n"
     assert [[d["name"] for d in r["goproton"]["dependencies"]] for r in found] == [["helper", "inner"], ["inner"], []]
     assert {"name": "sigmoid", "owner": "apply_kernel", "type": "import", "value": "triton.language.standard:sigmoid"} in found[2]["goproton"]["globals"]
 

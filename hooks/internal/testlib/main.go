@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/goproton/goproton/hooks"
 	"github.com/goproton/goproton/internal/hotpath"
@@ -33,7 +34,7 @@ type request struct {
 
 func control(method string, params []byte) []byte {
 	if strings.HasPrefix(method, "trace.") {
-		asked[method]++
+		ask(method)
 		return []byte("9") // a number, for whatever is defined
 	}
 	var r request
@@ -49,6 +50,8 @@ func control(method string, params []byte) []byte {
 	case "launch":
 		launch(r.Func)
 	case "asked":
+		askedMu.Lock()
+		defer askedMu.Unlock()
 		return reply(asked)
 	case "path":
 		return reply(path(r.Node))
@@ -70,7 +73,17 @@ func control(method string, params []byte) []byte {
 	return []byte("{}")
 }
 
-var asked = map[string]int{} // calls for traces; guarded by whoever tests
+// Calls for traces. Threads ask at the same time: a call does not hold the GIL.
+var (
+	askedMu sync.Mutex
+	asked   = map[string]int{}
+)
+
+func ask(method string) {
+	askedMu.Lock()
+	defer askedMu.Unlock()
+	asked[method]++
+}
 
 var vectors = []json.RawMessage{}
 

@@ -185,8 +185,8 @@ class Trace:
         import atexit
         atexit.unregister(self.finalize)
         counts = _library.call("trace.end", patience=patience)
-        why = self._allowed.why_nothing()
-        if why is not None and not any(counts.values()):
+        why = None if any(counts.values()) else self._allowed.why_nothing()
+        if why is not None:
             from ._trace_values import say
             say(why)
         return counts

@@ -151,7 +151,7 @@ func firstWord(s string) string {
 }
 
 // correctLines gives places to instructions only: labels, braces, declarations and comments are no code. Inline assembly is
-// all from where it was asked for: see Strays.
+// all from where it was asked for: see FindStrays.
 func (r *assemblyReader) correctLines(lines []string) []Entry {
 	for _, name := range r.table {
 		r.files.Add(name)

@@ -8,13 +8,24 @@ import (
 // Stray is a line of PTX that its assembler places wrongly.
 type Stray struct{ Told, Line int } // the line of the source that it was told, and the right one
 
-// Strays are the lines of PTX in and behind inline assembly that have a wrong place, by number from 1. The LLVM of Triton 3.9 counts
+// Strays are such lines by number, from 1.
+type Strays map[int]Stray
+
+// Straight is the line of the source that an instruction is from, which was made of a line of PTX. told is what its binary says.
+func (s Strays) Straight(ptx, told int) int {
+	if stray, is := s[ptx]; is && stray.Told == told {
+		return stray.Line
+	}
+	return told
+}
+
+// FindStrays finds the lines in and behind inline assembly that have a wrong place. The LLVM of Triton 3.9 counts
 // the lines of such a text on from the line that asked for it, as if the text stood there in the source, and takes that back
 // neither inside nor behind it. Most of it is Triton's own: a tl.load without a mask is a mov, and "one line on" the ld; of one of
 // four words the ld is four lines on. In 1,600 texts of 38 kernels the first place was always the one before the text, so that
 // one is right for all of it, and for what follows.
-func Strays(ptx string) map[int]Stray {
-	var strays map[int]Stray
+func FindStrays(ptx string) Strays {
+	var strays Strays
 	asm, told, right := false, 0, 0
 	number := 0
 	for l := range strings.SplitSeq(ptx, "\n") {
@@ -30,7 +41,7 @@ func Strays(ptx string) map[int]Stray {
 			}
 		} else if told != right && right != 0 {
 			if strays == nil {
-				strays = map[int]Stray{}
+				strays = Strays{}
 			}
 			strays[number] = Stray{told, right}
 		}
@@ -58,12 +69,10 @@ func straighten(instructions []Entry, stages []Stage) {
 		if s.Parser != "ptx" {
 			continue
 		}
-		strays := Strays(s.Text)
+		strays := FindStrays(s.Text)
 		for i := range instructions {
 			e := &instructions[i]
-			if stray, is := strays[e.made]; is && stray.Told == e.Line {
-				e.Line = stray.Line
-			}
+			e.Line = strays.Straight(e.made, e.Line)
 		}
 	}
 }

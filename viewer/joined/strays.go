@@ -20,29 +20,22 @@ func (c *code) straighten(k *source.Kernel) {
 	}
 	if module := c.machineCode(k, x); module != nil {
 		if strays := c.straysIn(module, x); strays != nil {
-			k.Straighten(func(offset uint64, told int) int { return straight(strays, module.Function.PTXLine(offset), told) })
+			k.Straighten(func(offset uint64, told int) int { return strays.Straight(module.Function.PTXLine(offset), told) })
 		}
 	}
 }
 
 // frames are the places of an instruction of a binary, innermost first.
-func frames(module *source.Module, strays map[int]sourcemap.Stray, pc uint64) []cubin.Frame {
+func frames(module *source.Module, strays sourcemap.Strays, pc uint64) []cubin.Frame {
 	f := module.Function.Frames(pc)
 	if len(f) > 0 {
-		f[0].Line = straight(strays, module.Function.PTXLine(pc), f[0].Line)
+		f[0].Line = strays.Straight(module.Function.PTXLine(pc), f[0].Line)
 	}
 	return f
 }
 
-func straight(strays map[int]sourcemap.Stray, ptx, told int) int {
-	if s, is := strays[ptx]; is && s.Told == told {
-		return s.Line
-	}
-	return told
-}
-
 // straysIn are those of a compilation, nil if the binary was made of other PTX.
-func (c *code) straysIn(module *source.Module, x *tritonparse.Compilation) map[int]sourcemap.Stray {
+func (c *code) straysIn(module *source.Module, x *tritonparse.Compilation) sourcemap.Strays {
 	strays := c.straysOf(x)
 	if len(strays) == 0 || !samePTX(module.PTX, x.Texts["ptx"]) {
 		return nil
@@ -50,10 +43,10 @@ func (c *code) straysIn(module *source.Module, x *tritonparse.Compilation) map[i
 	return strays
 }
 
-func (c *code) straysOf(x *tritonparse.Compilation) map[int]sourcemap.Stray {
+func (c *code) straysOf(x *tritonparse.Compilation) sourcemap.Strays {
 	strays, known := c.strays[x]
 	if !known {
-		strays = sourcemap.Strays(x.Texts["ptx"])
+		strays = sourcemap.FindStrays(x.Texts["ptx"])
 		c.strays[x] = strays
 	}
 	return strays

@@ -11,7 +11,7 @@ import sys
 
 from . import _dropin, _imports, _library
 from .flags import flags
-from .profile import disabled, site_packages
+from .profile import disabled, flush_tensors, site_packages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,9 +90,8 @@ def _end_before_exit(config: dict[str, Any], command: list[str], pid: int) -> No
     @wraps(leave)
     def _exit(status: int) -> Any:
         try:
-            tensors = sys.modules.get(f"{__package__}._tensors")
-            if tensors is not None and os.getpid() == pid:
-                tensors.flush_at_exit()
+            if os.getpid() == pid:
+                flush_tensors(at_exit=True)
             _end(config, command, pid)
         finally:
             leave(status)

@@ -224,11 +224,15 @@ def _hook_manager():
     return module.HookManager if module else None
 
 
-def flush_tensors() -> None:
-    """Hands tensor metrics over whose values are still on their way from the GPU; waits for those."""
+def flush_tensors(at_exit: bool = False) -> None:
+    """Hands tensor metrics over whose values are still on their way from the GPU; waits for those.
+
+    Args:
+        at_exit: the process ends, which a GPU that hangs must not keep it from.
+    """
     tensors = sys.modules.get(f"{__package__}._tensors")
     if tensors:
-        tensors.flush()
+        (tensors.flush_at_exit if at_exit else tensors.flush)()
 
 
 def site_packages() -> list[str]:

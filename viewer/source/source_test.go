@@ -100,7 +100,8 @@ func (s sampled) function(module *cubin.File, f *cubin.Function, file string) in
 	for pc := uint64(0); pc < f.Size; pc += cubin.InstructionSize {
 		var frames []profile.SourceFrame
 		for _, frame := range f.Frames(pc) {
-			frames = append(frames, profile.SourceFrame{File: frame.File, Line: frame.Line, Func: frame.Func})
+			file := strings.Replace(frame.File, tritonFolder, noFolder, 1)
+			frames = append(frames, profile.SourceFrame{File: file, Line: frame.Line, Func: frame.Func})
 		}
 		if frames != nil {
 			sf.Places = append(sf.Places, profile.Place{Offset: pc, Frames: frames})
@@ -156,8 +157,20 @@ func model(t testing.TB) *profile.Profile {
 	return s.Profile
 }
 
-// sources are the texts beside the cubins; those that Triton brings along are not found anywhere.
-func sources() *Files { return &Files{Moves: []string{"/home/user=" + cubins, "/opt=/nowhere"}} }
+// tritonFolder is where the cubins say Triton is installed. On the machine of a developer that folder may exist, so the
+// model names one that exists nowhere instead, since /dev/null is a file.
+const tritonFolder, noFolder = "/opt/triton39/", "/dev/null/triton39/"
+
+// standardPy is the file of Triton's library from which the compiler inlined a call in inlined.sm90.cubin.
+const standardPy, standardLine, standardText = noFolder + "triton/language/standard.py", 43, "    return (x + (div - 1)) // div"
+
+// sources finds the texts next to the cubins and the one line of Triton's library that the model needs. No text comes
+// from outside testdata.
+func sources() *Files {
+	files := &Files{Moves: []string{"/home/user=" + cubins}}
+	files.Add(standardPy, standardLine, standardText)
+	return files
+}
 
 // modules are the cubins; the disassembler is nvdisasm's recorded output, if a test wants one.
 func modules(t testing.TB, p *profile.Profile, disassembly string) *Modules {
@@ -243,6 +256,26 @@ func TestListings(t *testing.T) {
 			}
 			golden(t, name, slash(b.Bytes()))
 		})
+	}
+}
+
+// TestInlinedLineWithoutText: where the text of an inlined function is missing, its row names the function.
+func TestInlinedLineWithoutText(t *testing.T) {
+	s, err := Collect(model(t), Options{Kernel: "^inlined$"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, files := range map[string]*Files{
+		"return (x + (div - 1)) // div": sources(),
+		"inlined":                       {Moves: []string{"/home/user=" + cubins}},
+	} {
+		var b bytes.Buffer
+		if _, err := Print(&b, s, Listing{Context: 1, Unfold: true, Files: files}); err != nil {
+			t.Fatal(err)
+		}
+		if row := fmt.Sprintf("↳ standard.py:%d  %s\n", standardLine, text); !strings.Contains(b.String(), row) {
+			t.Errorf("no row %q in:\n%s", row, b.String())
+		}
 	}
 }
 

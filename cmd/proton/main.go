@@ -12,9 +12,12 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/goproton/goproton/internal/inflate"
 )
 
 func main() {
@@ -70,8 +73,18 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &exitError{code: 2, err: fmt.Errorf("%w; see %s --help", flagError(err), cmd.CommandPath())}
 	})
+	root.PersistentFlags().BoolFunc(inflate.Flag, "read compressed files that unpack to more than 64 MiB and more than 256 times their size", allowHighCompression)
 	root.AddCommand(commands()...)
 	return root
+}
+
+// allowHighCompression is the flag that lifts the limit of package inflate.
+func allowHighCompression(given string) error {
+	yes, err := strconv.ParseBool(given)
+	if yes {
+		inflate.AllowAnyRatio()
+	}
+	return err
 }
 
 // execute runs one command line and returns the exit code: 0, what the command asked for with an exitError,

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -20,7 +21,7 @@ func Read(r io.Reader) (*profile.Profile, error) { return ReadAs(r, nil) }
 // ReadAs reads a profile in one format, whatever it looks like; nil for any.
 func ReadAs(r io.Reader, f *Format) (*profile.Profile, error) {
 	file, size := plainFile(r)
-	u, err := unpack(r)
+	u, err := inflate.NewReader(r)
 	if err != nil {
 		return nil, err
 	}
@@ -34,11 +35,11 @@ func ReadAs(r io.Reader, f *Format) (*profile.Profile, error) {
 			return nil, unknown(head)
 		}
 	}
-	if file != nil && u.layers == 0 && f.ReadAt != nil {
+	if file != nil && u.Layers() == 0 && f.ReadAt != nil {
 		return f.ReadAt(file, size)
 	}
 	p, err := f.Read(u)
-	if err != nil && u.layers > 0 && !errors.Is(err, ErrBomb) {
+	if err != nil && u.Layers() > 0 && !errors.Is(err, ErrBomb) {
 		return nil, fmt.Errorf("%w (bytes are counted in the unpacked data)", err)
 	}
 	return p, err

@@ -1,0 +1,74 @@
+// Package inflate unpacks files and bounds how far they may grow: a file of a few hundred bytes can unpack to any amount,
+// above all when it is packed twice. Readers of profiles, traces and captures share the limit and the flag that lifts it.
+package inflate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+)
+
+// A packed file may unpack to Free bytes, or to Ratio times its own size if that is more. All layers of compression count
+// together, against the bytes of the file itself.
+//
+// Trees as upstream writes them, indented at any depth, shrink to a 62nd to a 110th with gzip and to a 186th with zstd;
+// traces and captures shrink to a tenth. The few honest files beyond the ratio are below Free, or need AllowAnyRatio.
+const (
+	Free  = 64 << 20
+	Ratio = 256
+)
+
+// Flag is the flag of the command that calls AllowAnyRatio. Errors name it.
+const Flag = "allow-high-compression"
+
+// ErrRatio is wrapped by every error about a file that unpacks to more than the limit.
+var ErrRatio = errors.New("it unpacks to far more than files of this kind do")
+
+var anyRatio atomic.Bool
+
+// AllowAnyRatio lifts the limit for the whole process. The command does so when the user gives Flag; it is one switch
+// because a command may read profiles, traces and captures at once, and the user trusts all of them or none.
+func AllowAnyRatio() { anyRatio.Store(true) }
+
+// Check returns an error if unpacked bytes are too many for a file of which packed bytes have been read.
+func Check(packed, unpacked int64) error {
+	if unpacked <= Free || unpacked/Ratio <= packed || anyRatio.Load() {
+		return nil
+	}
+	return fmt.Errorf("%w: %d bytes from the first %d; if you trust the file, give --%s", ErrRatio, unpacked, packed, Flag)
+}
+
+// Counter counts the bytes that are read through it: those of the file, before any layer of compression.
+type Counter struct {
+	R io.Reader
+	N int64
+}
+
+// Read reads from R.
+func (c *Counter) Read(p []byte) (int, error) {
+	n, err := c.R.Read(p)
+	c.N += int64(n)
+	return n, err
+}
+
+// Bounded reads one layer of compression and ends with an error where Check says so. File counts the bytes of the file
+// that the layer comes from.
+type Bounded struct {
+	R    io.Reader
+	File *Counter
+	n    int64
+}
+
+// Read reads from R.
+func (b *Bounded) Read(p []byte) (int, error) {
+	n, err := b.R.Read(p)
+	b.n += int64(n)
+	if err := Check(b.File.N, b.n); err != nil {
+		return 0, err
+	}
+	return n, err
+}
+
+// N is how many bytes the layer has given.
+func (b *Bounded) N() int64 { return b.n }

@@ -553,22 +553,22 @@ def unfinished_session_is_written_at_exit():
         equal(total(json.load(open(name + ".hatchet"))), 2)
 
 
+# The kernel reads the GPU's clock: a number of iterations measured beforehand is too small by far while the GPU's clocks are still low.
 SPIN = """
-import os, sys, torch, triton, triton.language as tl, goproton as p
+import sys, torch, triton, triton.language as tl, goproton as p
+from triton.language.extra.cuda import globaltimer
 @triton.jit
-def spin_kernel(out, n):
-    t = tl.zeros((), tl.int32)
-    for i in range(n):
-        t += tl.load(out + (t & 1), volatile=True)
-    tl.store(out, t)
-out = torch.zeros(2, device="cuda", dtype=torch.int32)
-begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-spin_kernel[(1,)](out, 1); torch.cuda.synchronize()
-begin.record(); spin_kernel[(1,)](out, 100_000); end.record(); torch.cuda.synchronize()
-per_second = int(100_000 / begin.elapsed_time(end) * 1000)
+def spin_kernel(out, nanoseconds):
+    begin = globaltimer()
+    now = begin
+    while now - begin < nanoseconds:
+        now = globaltimer()
+    tl.store(out, now)
+out = torch.zeros(1, device="cuda", dtype=torch.int64)
+spin_kernel[(1,)](out, 1000); torch.cuda.synchronize()
 p.start(sys.argv[1])
 for _ in range(int(sys.argv[2])):
-    spin_kernel[(1,)](out, int(float(sys.argv[3]) * per_second))
+    spin_kernel[(1,)](out, int(float(sys.argv[3]) * 1e9))
 """
 
 

@@ -233,6 +233,7 @@ func (m *Manager) collect(forced bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.drain()
+	m.ending.completed()
 }
 
 func (m *Manager) launchesWait() bool {

@@ -3,36 +3,53 @@ package profiler
 import (
 	"sync/atomic"
 
+	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// ending tells a process that ends how the GPU gets on with what the program launched. It can be read while locks are held
-// by what hangs.
+// ending counts the signs that the GPU makes progress with what the program launched, while the process ends. Its atomics can
+// be read while a call that hangs holds the locks.
 type ending struct {
-	begun  atomic.Bool
-	newest uint32        // correlation id of the program's last launch; guarded by mu
-	moves  atomic.Uint64 // activities of that time that have ended, contexts that have been waited for
-	onGPU  atomic.Bool   // a context is being waited for
+	begun   atomic.Bool
+	newest  uint32        // correlation id of the program's last launch; guarded by mu
+	buffers uint64        // checksum of the marked buffers, as last seen; guarded by mu
+	moves   atomic.Uint64 // signs of progress: an activity ended, a record was completed, a context was synchronised
+	onGPU   atomic.Bool   // a context is being waited for
 }
 
-// Ending says that the program is over: what the GPU does from here on counts as progress, if the program launched it before.
-// Threads that launch on and on do not keep a process alive of which another stream hangs.
+// Ending marks the end of the program: from here on, the completion of work that was launched before counts as progress.
+// Launches of threads that go on do not count: they would keep a process alive whose other stream hangs.
 func (m *Manager) Ending() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.drain()
 	m.ending.newest = m.resolver.Newest()
+	hotpath.MarkBuffers()
+	m.ending.buffers = hotpath.MarkedBuffers()
 	m.ending.begun.Store(true)
 }
 
-// Progress grows whenever the GPU has got further with what was launched before Ending; onGPU says whether it is waited for
-// right now. It takes no lock.
+// Progress returns how many signs of progress were seen since Ending; onGPU says whether a context is being waited for right
+// now. It takes no lock.
 func (m *Manager) Progress() (moves uint64, onGPU bool) {
 	return m.ending.moves.Load(), m.ending.onGPU.Load()
 }
 
 func (e *ending) ended(k *record.Activity) {
 	if e.begun.Load() && int32(k.Correlation-e.newest) <= 0 {
+		e.moves.Add(1)
+	}
+}
+
+// completed looks for records that the vendor library has completed in buffers that it still holds. CUPTI returns a buffer
+// only when every record in it is complete: while kernels are queued, the first ones to end show nowhere else.
+// Call with mu held, after the library was asked for its buffers: that is when CUPTI completes records.
+func (e *ending) completed() {
+	if !e.begun.Load() {
+		return
+	}
+	if buffers := hotpath.MarkedBuffers(); buffers != e.buffers {
+		e.buffers = buffers
 		e.moves.Add(1)
 	}
 }

@@ -40,3 +40,31 @@ func TestProgressOfAProgramThatEnds(t *testing.T) {
 		t.Errorf("waiting for a context: %v, %d moves", asked, n-before)
 	}
 }
+
+// CUPTI hands back a buffer only when all of its records are complete. Of 16 queued kernels of 1.5 s each the first 15 to end
+// are seen in the buffer that it holds, which is how a GPU that works is told from one that hangs.
+func TestProgressInABufferThatIsNotHandedBack(t *testing.T) {
+	m, _ := stage(t)
+	start(t, m, "p", StartOptions{})
+	if !drive.HoldBuffer() {
+		t.Fatal("the pool has no buffer")
+	}
+	m.Ending()
+	step := func(what string, want uint64) {
+		t.Helper()
+		before, _ := m.Progress()
+		m.Collect()
+		if after, _ := m.Progress(); after-before != want {
+			t.Errorf("%s: %d signs of progress, want %d", what, after-before, want)
+		}
+	}
+	step("nothing happened", 0)
+	drive.WriteHeld(100, 1)
+	step("a thread that goes on launched something", 0)
+	drive.WriteHeld(0, 2)
+	step("a record was completed", 1)
+	step("nothing happened since", 0)
+	drive.ReturnHeld()
+	step("the buffer came back", 1)
+	step("nothing happened after that", 0)
+}

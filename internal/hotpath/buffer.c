@@ -13,6 +13,7 @@ static struct slot {
   uint8_t *memory;
   size_t valid;
   uint64_t order;
+  _Atomic size_t marked; // bytes that were filled at hp_buffers_mark; 0 once the buffer has come back
 } slots[HP_BUFFERS];
 static _Atomic uint64_t orders, refused;
 static _Atomic int discarding;
@@ -49,6 +50,7 @@ uint8_t *hp_buffer_get(size_t *size) {
 void hp_buffer_done(uint8_t *buffer, size_t valid) {
   for (int i = 0; i < HP_BUFFERS; i++) {
     if (slots[i].memory != buffer || atomic_load(&slots[i].life) != LENT) continue;
+    atomic_store_explicit(&slots[i].marked, 0, memory_order_relaxed);
     slots[i].valid = valid;
     if (atomic_load(&discarding)) {
       hp_buffer_recycle(i);
@@ -86,6 +88,26 @@ int hp_buffer_take(uint8_t **buffer, size_t *valid) {
 void hp_buffer_recycle(int index) {
   memset(slots[index].memory, 0, slots[index].valid); // CUPTI was told that buffers come zeroed
   atomic_store_explicit(&slots[index].life, FREE, memory_order_release);
+}
+
+void hp_buffers_mark(void) {
+  for (int i = 0; i < HP_BUFFERS; i++) {
+    if (atomic_load_explicit(&slots[i].life, memory_order_acquire) != LENT) continue;
+    size_t filled = hp_buffer_size;
+    while (filled > 0 && slots[i].memory[filled - 1] == 0) filled--; // lent buffers were zeroed
+    atomic_store_explicit(&slots[i].marked, filled, memory_order_relaxed);
+  }
+}
+
+// FNV-1a. The vendor library may write meanwhile: a torn reading is a change like any other.
+uint64_t hp_buffers_marked(void) {
+  uint64_t sum = 14695981039346656037u;
+  for (int i = 0; i < HP_BUFFERS; i++) {
+    if (atomic_load_explicit(&slots[i].life, memory_order_acquire) != LENT) continue;
+    size_t marked = atomic_load_explicit(&slots[i].marked, memory_order_relaxed);
+    for (size_t at = 0; at < marked; at++) sum = (sum ^ ((volatile uint8_t *)slots[i].memory)[at]) * 1099511628211u;
+  }
+  return sum;
 }
 
 uint64_t hp_buffers_refused(void) { return atomic_load(&refused); }

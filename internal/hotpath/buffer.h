@@ -20,6 +20,10 @@ void hp_buffer_recycle(int index);
 uint64_t hp_buffers_refused(void);
 // hp_buffers_reclaim takes back what was lent and never returned. Only when the vendor library is gone.
 void hp_buffers_reclaim(void);
+// hp_buffers_mark remembers how far each lent buffer is filled. hp_buffers_marked is a checksum of what was filled then, of the
+// buffers that are still lent: the vendor library completes records in place, so a change means that the GPU has finished something.
+void hp_buffers_mark(void);
+uint64_t hp_buffers_marked(void);
 // hp_buffers_discard has full buffers emptied at once instead of kept for Go, while nobody drains.
 void hp_buffers_discard(int on);
 

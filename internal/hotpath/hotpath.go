@@ -246,6 +246,13 @@ func OnFirstLaunch(f unsafe.Pointer) { C.hp_on_first_context((*[0]byte)(f)) }
 // DiscardBuffers has full buffers emptied at once instead of kept for TakeBuffer, while nobody drains.
 func DiscardBuffers(on bool) { C.hp_buffers_discard(boolint(on)) }
 
+// MarkBuffers remembers how far each buffer is filled that the vendor library holds.
+func MarkBuffers() { C.hp_buffers_mark() }
+
+// MarkedBuffers is a checksum of what was in the buffers at MarkBuffers that the vendor library still holds. The library
+// completes records in place, so the checksum changes when the GPU finishes something, and not with new launches.
+func MarkedBuffers() uint64 { return uint64(C.hp_buffers_marked()) }
+
 // ReclaimBuffers takes back buffers that were lent and never returned, after the vendor library has gone:
 // otherwise some hundred sessions could use up the pool.
 func ReclaimBuffers() { C.hp_buffers_reclaim() }

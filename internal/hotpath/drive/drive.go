@@ -75,6 +75,18 @@ static int buffer(void) {
 	return b != NULL;
 }
 
+static uint8_t *held;
+static size_t held_size;
+
+// Takes a buffer as the vendor library would, and begins records in it.
+static int hold_buffer(void) {
+	held = hp->buffer_get(&held_size);
+	if (held) held[0] = 1;
+	return held != NULL;
+}
+static void write_held(size_t at, uint8_t value) { held[at] = value; }
+static void return_held(void) { hp->buffer_done(held, 64); }
+
 // Takes buffers and keeps them, as a library that ends without returning them.
 static int keep_buffers(int n) {
 	size_t size;
@@ -227,6 +239,12 @@ func Metrics(s string, n int) { C.metrics(C.uint32_t(hotpath.Intern(s)), C.uint3
 
 // Buffer takes an activity buffer from the pool and hands it back as full.
 func Buffer() bool { return C.buffer() != 0 }
+
+// HoldBuffer takes an activity buffer from the pool and begins a record in its first byte. WriteHeld writes to it;
+// ReturnHeld hands it back as full.
+func HoldBuffer() bool             { return C.hold_buffer() != 0 }
+func WriteHeld(at int, value byte) { C.write_held(C.size_t(at), C.uint8_t(value)) }
+func ReturnHeld()                  { C.return_held() }
 
 // KeepBuffers takes up to n buffers, never gives them back, and returns how many it got.
 func KeepBuffers(n int) int { return int(C.keep_buffers(C.int(n))) }

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
-	"github.com/goproton/goproton/tritonparse/sourcemap"
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/sourcemap"
 )
 
 // Analysis derives something from one compilation. A backend brings its own; those that every backend has are loop_schedules

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // Stage is one artifact of a backend's compiler.

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/trace/sourcemap"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/sourcemap"
 )
 
 // init is all that a backend needs that is maintained elsewhere: its stages, a parser for what is its own, and an analysis of it.

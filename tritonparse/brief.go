@@ -1,8 +1,8 @@
 package tritonparse
 
 import (
-	"github.com/goproton/goproton/tritonparse/jsontext"
-	"github.com/goproton/goproton/tritonparse/ndjson"
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/ndjson"
 )
 
 // Brief is what a launch is known by, without its arguments. It is valid during the call that hands it over.

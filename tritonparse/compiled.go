@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
-	"github.com/goproton/goproton/tritonparse/ndjson"
-	"github.com/goproton/goproton/tritonparse/sourcemap"
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/ndjson"
+	"github.com/goproton/goproton/internal/trace/sourcemap"
 )
 
 // Compilation is one compilation of a trace, or what launches tell of one that was not traced.

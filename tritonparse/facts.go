@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // facts are what the work of a launch depends on, of one argument.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
-	"github.com/goproton/goproton/tritonparse/ndjson"
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/ndjson"
 )
 
 // feed reads files, some at a time, and parses their records on all cores. Batches of one file come in its order.

@@ -5,7 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // LaunchGroupHash is the launch_group_hash that a launch record has when it is parsed: 16 hexadecimal digits of what launches

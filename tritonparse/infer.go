@@ -3,7 +3,7 @@ package tritonparse
 import (
 	"bytes"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // inference is a compilation that was not traced, as far as its first launch tells it.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
-	"github.com/goproton/goproton/tritonparse/ndjson"
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/ndjson"
 )
 
 // selection is what a filter by name keeps: kernels, and the sessions of the autotuner that they were in with all their

@@ -5,8 +5,8 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
-	"github.com/goproton/goproton/tritonparse/shelf"
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/shelf"
 )
 
 // writeKernels takes kernel by kernel from the shelf, and writes some at a time.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // LaunchKind names what launches of one specialisation with the same arguments have in common: 16 hexadecimal digits.

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
-	"github.com/goproton/goproton/tritonparse/ndjson"
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/ndjson"
 )
 
 // Kind is launches of one compilation with the same grid and arguments.

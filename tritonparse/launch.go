@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // launch is a launch record: what it has in common with its template, and what not. It is valid until it has been taken.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
-	"github.com/goproton/goproton/tritonparse/ndjson"
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/ndjson"
 )
 
 // LaunchRecord is one launch of a trace.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // lineReader takes launches apart that were written: each line is a record and what parsing added to it.

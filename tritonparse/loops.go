@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/tritonparse/sourcemap"
+	"github.com/goproton/goproton/internal/trace/sourcemap"
 )
 
 // LoopSchedule is the Python lines of the operations that software pipelining moves: those that it put before a loop, in

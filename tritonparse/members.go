@@ -3,7 +3,7 @@ package tritonparse
 import (
 	"strconv"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // How records are read: what is not there, or is something else than it should be, is a zero value. Records come from many

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
-	"github.com/goproton/goproton/tritonparse/ndjson"
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/ndjson"
 )
 
 // Trace is an index of a trace, raw or parsed: it keeps the compilations and reads the launches again when they are asked

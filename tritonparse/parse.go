@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
-	"github.com/goproton/goproton/tritonparse/ndjson"
-	"github.com/goproton/goproton/tritonparse/shelf"
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/ndjson"
+	"github.com/goproton/goproton/internal/trace/shelf"
 )
 
 // Options says how traces are parsed.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // defaultProcedures are tritonparse's own, as it ships them (LICENSE beside them): ways in which AMD's compiler schedules

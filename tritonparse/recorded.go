@@ -3,8 +3,8 @@ package tritonparse
 import (
 	"bytes"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
-	"github.com/goproton/goproton/tritonparse/ndjson"
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/ndjson"
 )
 
 // EachRecorded hands over what Recorded finds, for each compilation that has it, in the order of the files. do may keep what

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // summary is what stands before the launches.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // skeleton is a record and where in it the values stand that are no objects, its leaves. Launches of a kernel are nearly

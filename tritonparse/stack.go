@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // frame is a frame of a stack. Stacks are long, and differ in few frames from one launch to the next.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // template is a launch that was taken apart, for others to be compared with.

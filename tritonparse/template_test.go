@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // plainly works a launch out from its record alone, value by value: what the templates are measured against.

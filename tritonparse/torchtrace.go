@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // torchPrefix is in the names of the logs that torch writes under TORCH_TRACE.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // argumentValues are the values that one argument had in the launches of one configuration.

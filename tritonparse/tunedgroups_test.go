@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
-	"github.com/goproton/goproton/tritonparse/shelf"
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/shelf"
 )
 
 // TestTunedGroups: of launches that are alike the last counts, whether they waited or were written down before.

@@ -1,7 +1,7 @@
 package tritonparse
 
 import (
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // Work is what one launch moves and computes, counted in its TTIR with its loops, and bounded by its arguments. Numbers that

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/internal/trace/ndjson"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/jsontext"
-	"github.com/goproton/goproton/tritonparse/ndjson"
 )
 
 func newTraceCommand() *cobra.Command {

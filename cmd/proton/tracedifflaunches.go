@@ -5,8 +5,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/goproton/goproton/internal/tracetools/compare"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/compare"
 	"github.com/goproton/goproton/tritonparse/reproduce"
 )
 

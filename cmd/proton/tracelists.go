@@ -10,8 +10,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/internal/tracetools/resources"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/resources"
 )
 
 // runLists prints what is compiled, or the kinds of launches.

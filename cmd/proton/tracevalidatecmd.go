@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/term"
-	"github.com/goproton/goproton/tritonparse/schema"
+	"github.com/goproton/goproton/internal/tracetools/schema"
 )
 
 type traceValidateFlags struct {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // dictionary holds the definitions of a process, and what was made of them.

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/jsontext"
 )
 
 // Rebuilt says how an argument comes about again.

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/beside"
-	"github.com/goproton/goproton/tritonparse/jsontext"
 )
 
 // blob is a file with the contents of a tensor.

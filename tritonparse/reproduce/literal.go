@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // quote writes a text as Python does it in one line.

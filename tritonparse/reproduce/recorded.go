@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/jsontext"
 )
 
 // recordedSurroundings are what a trace of GoProton's tells of the functions and constants that a kernel uses.

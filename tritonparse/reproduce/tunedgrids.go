@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/jsontext"
 )
 
 // tunedGrids binds _grid, for a kernel that is launched through its autotuner: the grids of all configurations that the trace

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/trace/ndjson"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/tritonparse/ndjson"
 )
 
 // TestTraceOfAnotherRun: a profile beside a trace that is not of its run, or not all of it, is not shown without a word.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/jsontext"
 )
 
 // TraceDiff is what differs between all compilations of two traces.

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // artifacts are those of the handmade trace, which has every form of location.
 func artifacts(t testing.TB) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("../testdata/dedicated_log_triton_trace_handmade_.ndjson")
+	text, err := os.ReadFile("../../../tritonparse/testdata/dedicated_log_triton_trace_handmade_.ndjson")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func FuzzPTX(f *testing.F) {
 }
 
 func FuzzSASS(f *testing.F) {
-	listing, err := os.ReadFile("../testdata/test_kernel.sass")
+	listing, err := os.ReadFile("../../../tritonparse/testdata/test_kernel.sass")
 	if err != nil {
 		f.Fatal(err)
 	}

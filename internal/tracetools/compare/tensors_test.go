@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/trace/tensor"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/tensor"
 )
 
 // TestTensors: what was recorded of arguments is compared, of the first launch of each side that says something.

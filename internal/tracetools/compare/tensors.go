@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/trace/tensor"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/tensor"
 )
 
 // TensorDiff is what differs between the tensors of two launches.

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/ndjson"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/jsontext"
-	"github.com/goproton/goproton/tritonparse/ndjson"
 )
 
-const complexTrace = "../testdata/" + tritonparse.Prefix + "complex_.ndjson.gz"
+const complexTrace = "../../../tritonparse/testdata/" + tritonparse.Prefix + "complex_.ndjson.gz"
 
 func validate(t *testing.T, source string) ([]string, *Result) {
 	t.Helper()
@@ -33,10 +33,10 @@ func validate(t *testing.T, source string) ([]string, *Result) {
 
 // TestWhatWeWriteIsRight: the samples, and what is parsed of them, in both readings.
 func TestWhatWeWriteIsRight(t *testing.T) {
-	sources := []string{"../testdata"}
+	sources := []string{"../../../tritonparse/testdata"}
 	for _, compat := range []bool{false, true} {
 		out := t.TempDir()
-		if _, err := tritonparse.Parse("../testdata", out, tritonparse.Options{Compat: compat}); err != nil {
+		if _, err := tritonparse.Parse("../../../tritonparse/testdata", out, tritonparse.Options{Compat: compat}); err != nil {
 			t.Fatal(err)
 		}
 		sources = append(sources, out)
@@ -182,7 +182,7 @@ for line in sys.stdin.buffer:
 
 // TestAsTritonparse changes records in thousands of ways: the two must agree about each.
 func TestAsTritonparse(t *testing.T) {
-	python, oracle := "../../.venv/bin/python", "../../.venv/oracles/tritonparse-0.6.0"
+	python, oracle := "../../../.venv/bin/python", "../../../.venv/oracles/tritonparse-0.6.0"
 	for _, need := range []string{python, oracle} {
 		if _, err := os.Stat(need); err != nil {
 			t.Skipf("no %s: run tools/oracles.sh", need)

@@ -13,10 +13,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/tracetools/resources"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/jsontext"
-	"github.com/goproton/goproton/tritonparse/resources"
 )
 
 // Side is one of the two compilations.

@@ -10,7 +10,7 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 )
 
-const complexTrace = "../testdata/" + tritonparse.Prefix + "complex_.ndjson.gz"
+const complexTrace = "../../../tritonparse/testdata/" + tritonparse.Prefix + "complex_.ndjson.gz"
 
 func TestParseLines(t *testing.T) {
 	for text, want := range map[string]string{
@@ -49,7 +49,7 @@ func write(t *testing.T, files []string, o Options) (string, *Result) {
 
 // TestAllOfIt: without conditions the records come as they are.
 func TestAllOfIt(t *testing.T) {
-	const plain = "../testdata/" + tritonparse.Prefix + "findhao_.ndjson"
+	const plain = "../../../tritonparse/testdata/" + tritonparse.Prefix + "findhao_.ndjson"
 	was, err := os.ReadFile(plain)
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 func (r *record) compilation(members []jsontext.Member, wrong func(string) report) {

@@ -33,7 +33,7 @@ func compile(t *testing.T, name, cubinPath string) *tritonparse.Compilation {
 }
 
 func TestOf(t *testing.T) {
-	const matmul = "../../internal/cubin/testdata/matmul.sm80.cubin"
+	const matmul = "../../../internal/cubin/testdata/matmul.sm80.cubin"
 	r, err := Of(compile(t, "matmul", matmul))
 	if err != nil {
 		t.Fatal(err)

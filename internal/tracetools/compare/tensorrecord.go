@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/goproton/goproton/internal/trace/tensor"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/tensor"
 )
 
 // theirs are tritonparse's words.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/term"
-	"github.com/goproton/goproton/tritonparse/tensor"
+	"github.com/goproton/goproton/internal/trace/tensor"
 )
 
 // tensors prints the arguments of two launches, and by how much those differ whose contents are at hand.

@@ -13,14 +13,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/tracetools/schema"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/schema"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-const complexTrace = "../testdata/" + tritonparse.Prefix + "complex_.ndjson.gz"
+const complexTrace = "../../../tritonparse/testdata/" + tritonparse.Prefix + "complex_.ndjson.gz"
 
 func open(t testing.TB, source string) *tritonparse.Trace {
 	t.Helper()
@@ -145,7 +145,7 @@ func TestWhatCounts(t *testing.T) {
 func TestResources(t *testing.T) {
 	with := func(cubin string) *tritonparse.Trace {
 		return changed(t, func(record string) string {
-			return regexp.MustCompile(`("fused_op_kernel\.cubin":")[^"]*`).ReplaceAllString(record, "${1}../../internal/cubin/testdata/"+cubin)
+			return regexp.MustCompile(`("fused_op_kernel\.cubin":")[^"]*`).ReplaceAllString(record, "${1}../../../internal/cubin/testdata/"+cubin)
 		})
 	}
 	d := diffOf(t, with("matmul.sm80.cubin"), with("softmax.sm90.cubin"), 0, 0)
@@ -229,7 +229,7 @@ func TestWholeTraces(t *testing.T) {
 func TestParametersHaveNames(t *testing.T) {
 	var sides []*tritonparse.Trace
 	for _, writer := range []string{"goproton", "tritonparse"} {
-		trace, err := tritonparse.Open("../../testdata/traces/vector_add/"+writer, tritonparse.OpenOptions{NoTexts: true})
+		trace, err := tritonparse.Open("../../../testdata/traces/vector_add/"+writer, tritonparse.OpenOptions{NoTexts: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -367,7 +367,7 @@ func TestRecords(t *testing.T) {
 		if err := json.Unmarshal(lines[len(lines)-1], &record); err != nil {
 			t.Fatal(err)
 		}
-		python, oracle := "../../.venv/bin/python", "../../.venv/oracles/tritonparse-0.6.0"
+		python, oracle := "../../../.venv/bin/python", "../../../.venv/oracles/tritonparse-0.6.0"
 		if _, err := os.Stat(oracle); err != nil {
 			t.Skipf("no %s: run tools/oracles.sh", oracle)
 		}

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/internal/trace/tensor"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/tensor"
 )
 
 // blob says what is wrong with a recorded tensor, "" for nothing. Each file is looked at once.

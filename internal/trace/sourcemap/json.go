@@ -3,7 +3,7 @@ package sourcemap
 import (
 	"strconv"
 
-	"github.com/goproton/goproton/tritonparse/jsontext"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // AppendJSON writes the maps as payload.source_mappings has them.

@@ -10,8 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/term"
-	"github.com/goproton/goproton/tritonparse/jsontext"
 )
 
 // stageOrder is how representations are listed where no compilation says it.

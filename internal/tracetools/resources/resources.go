@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/occupancy"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/jsontext"
 )
 
 // Resources are those of one compilation. Members are nil where nothing is known.

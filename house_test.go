@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 	"profile":              {"internal/atomicfile", "internal/inflate"},
 	"profiler/record":      nil,
 	"internal":             {"internal"},
-	"internal/tracetools":  {"tritonparse", "internal"},
+	"internal/tracetools":  {"tritonparse", "profile", "internal"},
 	"profiler/callpath":    {"profiler/record", "internal"},
 	"profiler/launchkinds": {"profile", "internal"},
 	"profiler/aggregate":   {"profiler/callpath", "profiler/launchkinds", "profiler/record", "profile", "internal"},

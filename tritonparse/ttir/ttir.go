@@ -266,7 +266,7 @@ func readOperation(n int, code string) *operation {
 		op.word = strings.Trim(strings.TrimPrefix(callee, "@"), `"`)
 	}
 	op.operands = valueName.FindAllString(operands, -1)
-	op.measure(types)
+	op.measure(operands, types)
 	op.idle = op.cost == (Work{}) && op.unsized == "" && !strings.HasSuffix(code, "{") && strings.HasPrefix(resultType(types), "tensor<") && !isEnd(op.name)
 	return op
 }

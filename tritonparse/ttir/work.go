@@ -149,8 +149,8 @@ var floatOps = map[string]int64{
 	"math.tanh": 1, "math.erf": 1, "math.absf": 1, "math.floor": 1, "math.ceil": 1, "tt.precise_sqrt": 1, "tt.precise_divf": 1, "tt.extern_elementwise": 1,
 }
 
-// measure finds out what one execution of an operation costs, by its types.
-func (op *operation) measure(types string) {
+// measure sets what one execution of an operation costs, by its types.
+func (op *operation) measure(operands, types string) {
 	access := func(text string) int64 {
 		n, ok := readType(text).pointee().bytes()
 		if !ok {
@@ -174,8 +174,8 @@ func (op *operation) measure(types string) {
 	case "tt.atomic_rmw", "tt.atomic_cas":
 		op.cost.Loaded = access(last)
 		op.cost.Stored = op.cost.Loaded
-	case "tt.dot", "tt.dot_scaled":
-		op.cost.Dots = dotWork(types)
+	case "tt.dot", "tt.dot_scaled", "tt.sparse_dot", "triton_gpu.sparse_dot", "ttg.sparse_dot":
+		op.cost.Dots = dotWork(operands, types)
 	default:
 		if n := floatOps[op.name]; n > 0 {
 			if t := readType(last); isFloat(t) {
@@ -232,36 +232,6 @@ func splitTypes(types string) []string {
 		}
 	}
 	return append(all, types[from:])
-}
-
-// dotWork is 2·M·N·K for each of a batch: tensor<MxK> * tensor<KxN> -> tensor<MxN>. A scaled dot of packed numbers has fewer
-// columns in its left operand than it multiplies, so K is the larger of both readings.
-func dotWork(types string) int64 {
-	operands, result, ok := strings.Cut(types, "-> ")
-	if !ok {
-		return 0
-	}
-	out := readType(result)
-	if len(out.dims) < 2 {
-		return 0
-	}
-	var k int64
-	tensors := splitTypes(strings.ReplaceAll(operands, " * ", ","))
-	var ranked []shaped
-	for _, o := range tensors {
-		if _, text, scaled := strings.Cut(o, "tensor<"); scaled {
-			ranked = append(ranked, readType("tensor<"+strings.TrimSpace(text)))
-		}
-	}
-	for _, t := range ranked {
-		if n := len(t.dims); n >= 2 && t.dims[n-2] == out.dims[len(out.dims)-2] {
-			k = max(k, t.dims[n-1])
-		}
-		if n := len(t.dims); n >= 2 && t.dims[n-1] == out.dims[len(out.dims)-1] {
-			k = max(k, t.dims[n-2])
-		}
-	}
-	return times(2, times(out.elements(), k))
 }
 
 func isFold(name string) bool { return name == "tt.reduce" || name == "tt.scan" }

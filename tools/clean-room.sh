@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# clean-room.sh [COMMAND...] runs a command (default: make test) as on a machine where nobody has worked yet. It clones
+# HEAD and shows the clone at the path of this checkout. The places where people install and leave things by hand are
+# empty: see "hidden" below, the site-packages of Python, and HOME, which has only the settings of go, git, npm and pip.
+# The toolchains and Go's caches stay; with CLEAN_CACHE=1 the caches start empty, too. What the run leaves behind, such
+# as its logs, is afterwards in build/clean-room/goproton.
+#
+# It needs mount namespaces: root, or a kernel that allows user namespaces. Where they are missing it exits with 125.
+set -eu
+cd "$(dirname "$0")/.."
+[ $# -gt 0 ] || set -- make test
+checkout=$PWD
+room=$checkout/build/clean-room
+hidden=(/opt /tmp /var/tmp /mnt /srv /home /usr/local/cuda)
+
+give_up() { echo "clean-room: $*" >&2; exit 125; }
+namespace=(unshare --mount)
+if [ "$(id -u)" != 0 ]; then namespace+=(--map-root-user); fi
+command -v unshare >/dev/null || give_up "there is no unshare: install util-linux"
+"${namespace[@]}" mount -t tmpfs tmpfs /mnt 2>/dev/null || give_up "this machine allows no mount namespace: run it as root, or in a container with CAP_SYS_ADMIN"
+
+mkdir -p "$room"
+exec 9>"$room.lock"
+flock --nonblock 9 || give_up "another run is at work in $room"
+rm -rf "$room"
+mkdir -p "$room/home/.config"
+git clone --quiet . "$room/goproton"
+[ -z "$(git status --porcelain)" ] || echo "clean-room: changes that are not committed are not tested" >&2
+
+# Toolchains and caches stay where they are, also below a hidden place.
+kept=("$(go env GOROOT)" "$(python3 -c 'import sys; print(sys.base_prefix)')")
+if command -v node >/dev/null; then kept+=("$(dirname "$(dirname "$(node -p process.execPath)")")"); fi
+if [ -d "${PIP_FIND_LINKS-}" ]; then kept+=("$PIP_FIND_LINKS"); fi
+GOMODCACHE=$(go env GOMODCACHE) GOCACHE=$(go env GOCACHE)
+if [ -n "${CLEAN_CACHE-}" ]; then
+  GOMODCACHE=$room/gomodcache GOCACHE=$room/gocache
+  export GOFLAGS="${GOFLAGS-} -modcacherw" # so that rm can remove it
+fi
+export GOMODCACHE GOCACHE
+mkdir -p "$GOMODCACHE" "$GOCACHE"
+kept+=("$GOMODCACHE" "$GOCACHE")
+mapfile -t sites < <(python3 -c 'import os, site; print(*filter(os.path.isdir, site.getsitepackages()), sep="\n")')
+
+for setting in .config/go .config/pip .gitconfig .npmrc .pip; do
+  if [ -e "$HOME/$setting" ]; then cp -R "$HOME/$setting" "$room/home/$setting"; fi
+done
+unset TMPDIR VIRTUAL_ENV
+while read -r name; do
+  case $name in PROTON_* | TRITON_* | CUDA* | TORCH* | NV* | ROC* | HIP_* | LD_* | PYTHON* | CONDA* | XDG_*) unset "$name" ;; esac
+done < <(compgen -e)
+
+# Inside the namespace a kept folder is first bound to a place out of the way, and back to its path once everything is
+# hidden. The checkout is hidden by its clone.
+inside() {
+  set -eu
+  local away=/mnt/.clean-room place at i=0 backs=()
+  mount -t tmpfs tmpfs /mnt
+  aside() { # FOLDER PATH: the folder is to be seen at this path
+    mkdir -p "$away/$i"
+    mount --bind "$1" "$away/$i"
+    backs+=("$away/$i" "$2")
+    i=$((i + 1))
+  }
+  below() { case $1/ in "$2"/*) return 0 ;; esac; return 1; }
+  for at in "${kept[@]}"; do
+    for place in "${hidden[@]}" "$checkout"; do
+      if below "$at" "$place" && ! below "$at" "$checkout/build"; then aside "$at" "$at"; fi
+    done
+  done
+  aside "$room/goproton" "$checkout"
+  aside "$room/home" /mnt/home
+  if [ -n "${CLEAN_CACHE-}" ]; then
+    aside "$GOMODCACHE" /mnt/gomodcache
+    aside "$GOCACHE" /mnt/gocache
+    GOMODCACHE=/mnt/gomodcache GOCACHE=/mnt/gocache
+  fi
+  for place in "${hidden[@]}"; do
+    if [ "$place" != /mnt ] && [ -d "$place" ]; then
+      mount -t tmpfs -o mode=1777 tmpfs "$place"
+    fi
+  done
+  for ((at = 0; at < ${#backs[@]}; at += 2)); do
+    mkdir -p "${backs[at + 1]}"
+    mount --bind "${backs[at]}" "${backs[at + 1]}"
+  done
+  for place in "${sites[@]}"; do mount -t tmpfs tmpfs "$place"; done
+  export HOME=/mnt/home
+  cd "$checkout"
+  exec "$@"
+}
+"${namespace[@]}" bash -c "$(declare -p hidden kept sites checkout room); $(declare -f inside); inside \"\$@\"" clean-room "$@" 9>&-

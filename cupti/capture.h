@@ -129,4 +129,11 @@ static inline uint32_t kind_string_field(uint32_t kind) {
   }
 }
 
+// What a resource callback shows, which depends on the callback alone.
+static inline enum capture_shape resource_shape(uint32_t cbid) {
+  if (cbid >= RES_MODULE_LOADED && cbid <= RES_MODULE_PROFILED) return SHAPE_MODULE;
+  if (cbid >= RES_GRAPH_CREATED && cbid <= RES_GRAPHNODE_CLONED) return SHAPE_GRAPH;
+  return SHAPE_NONE;
+}
+
 #endif

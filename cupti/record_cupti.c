@@ -250,12 +250,6 @@ static void write_graph(struct event *e, const struct cupti_graph_data *g) {
   event_number(e, (uintptr_t)g->graph_exec);
 }
 
-static enum capture_shape resource_shape(uint32_t cbid) {
-  if (cbid >= RES_MODULE_LOADED && cbid <= RES_MODULE_PROFILED) return SHAPE_MODULE;
-  if (cbid >= RES_GRAPH_CREATED && cbid <= RES_GRAPHNODE_CLONED) return SHAPE_GRAPH;
-  return SHAPE_NONE;
-}
-
 static void write_resource(uint32_t cbid, const struct cupti_resource_data *d) {
   enum capture_shape shape = d->descriptor ? resource_shape(cbid) : SHAPE_NONE;
   struct event e = {0};

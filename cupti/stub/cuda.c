@@ -127,7 +127,7 @@ STUB_EXPORT uint32_t cuDriverGetVersion(int *version) {
 STUB_EXPORT uint32_t cuDeviceGetCount(int *count) {
   int recorded = 0;
   if (!atomic_load(&initialized) && !stub_cuda_capture()) return CU_NOT_INITIALIZED;
-  while (find_event(EV_DEVICE, recorded)) recorded++;
+  while (recorded < 64 && find_event(EV_DEVICE, recorded)) recorded++;
   *count = (int)stub_number("PROTON_STUB_DEVICES", recorded ? (uint64_t)recorded : 1);
   return CU_OK;
 }

@@ -1,6 +1,8 @@
 // Plays a capture: every event on a thread of its own recorded thread, one at a time, in the recorded order.
 #include "replay.h"
 
+#include "check.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -75,6 +77,14 @@ static void *player(void *argument) {
   return NULL;
 }
 
+// Has every player end.
+static void stop(struct sequence *s) {
+  pthread_mutex_lock(&s->lock);
+  s->next = s->capture.count;
+  for (uint32_t i = 0; i <= s->capture.threads; i++) pthread_cond_signal(&s->turns[i]);
+  pthread_mutex_unlock(&s->lock);
+}
+
 static const char *play_all(struct sequence *s) {
   const struct capture *c = &s->capture;
   struct player *players = calloc(c->threads + 1, sizeof *players);
@@ -89,13 +99,19 @@ static const char *play_all(struct sequence *s) {
   // The first thread of a recording is the one that started the profiler: ours plays it. Threads end with
   // the capture and not with their last event, as most threads of a real program do.
   uint32_t first = c->count ? c->events[0].thread : 0;
+  const char *wrong = NULL;
   for (uint32_t i = 0; i <= c->threads; i++)
-    if (players[i].wanted && i != first && pthread_create(&players[i].id, NULL, player, &players[i])) abort();
-  player(&players[first]);
+    if (players[i].wanted && i != first && pthread_create(&players[i].id, NULL, player, &players[i])) {
+      players[i].wanted = 0;
+      wrong = "it has more threads than this system starts: raise ulimit -u";
+    }
+  if (!wrong) player(&players[first]);
+  else stop(s);
   for (uint32_t i = 0; i <= c->threads; i++)
     if (players[i].wanted && i != first) pthread_join(players[i].id, NULL);
   free(players);
   free(s->turns);
+  if (wrong) return wrong;
   return c->whole ? NULL : "the capture ends early: its program was killed, and what it did last is missing; record it again";
 }
 
@@ -111,6 +127,7 @@ static void keep_strings(char **strings) {
 const char *stub_replay(const char *path, const struct hp_api *api, void (*control)(const char *, const char *)) {
   struct sequence s = {0};
   const char *wrong = capture_read(&s.capture, path);
+  if (!wrong) wrong = check_capture(&s.capture);
   if (wrong) return wrong;
   atomic_store(&playing, 1);
   program_begin(&s.capture, api, control);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "map.h"
 
 // ---- answers -----------------------------------------------------------------------------------------
@@ -61,15 +62,23 @@ static struct arguments *arguments_of(uint32_t site) {
   return a;
 }
 
+// Pointers of the recorded process mean nothing here, and nobody is to follow one from a file.
+static void copy_arguments(struct arguments *a, const struct params_shape *shape, const uint8_t *bytes, size_t size) {
+  memcpy(a->words, bytes, size);
+  for (uint32_t i = 0; i < 32; i++)
+    if (shape->clear >> i & 1) ((uint32_t *)a->words)[i] = 0;
+}
+
 static void read_arguments(struct arguments *a, uint32_t domain, uint32_t cbid, const char *symbol, struct cap_cursor *at) {
   const struct params_shape *shape = params_shape_of(domain, cbid);
   a->out = cap_number(at);
   uint64_t size = cap_number(at);
   const uint8_t *bytes = cap_bytes(at, size);
-  if (bytes && size <= sizeof a->words) memcpy(a->words, bytes, size);
+  if (bytes && shape && size <= shape->size) copy_arguments(a, shape, bytes, size);
   uint64_t config_size = cap_number(at);
   const uint8_t *config = cap_bytes(at, config_size);
   if (config && config_size == sizeof a->config) memcpy(&a->config, config, sizeof a->config);
+  a->config.attributes = NULL, a->config.num_attributes = 0;
   if (shape && shape->out >= 0) a->words[shape->out / 8] = (uintptr_t)&a->out;
   uint32_t name = params_name_field(domain, cbid);
   if (name) a->words[name / 8] = (uintptr_t)symbol;
@@ -149,7 +158,7 @@ void play_cubin(const struct cap_event *e) {
 
 // ---- buffers -----------------------------------------------------------------------------------------
 
-struct shape { uint32_t kind, size, string_field; };
+struct shape { uint32_t kind, size; };
 
 static const struct shape *shape_of(const struct shape *shapes, size_t n, uint32_t kind) {
   for (size_t i = 0; i < n; i++)
@@ -212,8 +221,8 @@ static void play_records(const struct capture *c, const struct shape *shapes, si
     const struct shape *s = shape_of(shapes, n, kind);
     if (!s || s->size < sizeof kind || s->size > sizeof record || s->size > (size_t)(end - at)) return;
     memcpy(record, at, s->size);
-    if (s->string_field && s->string_field % 8 == 0 && s->string_field + 8 <= s->size) {
-      uint64_t *field = &record[s->string_field / 8];
+    if (kind_string_field(kind)) { // check_capture has made sure that the record has it
+      uint64_t *field = &record[kind_string_field(kind) / 8];
       *field = *field <= c->string_count ? (uintptr_t)c->strings[*field] : 0;
     }
     move_times((uint8_t *)record, kind, s->size);
@@ -223,17 +232,16 @@ static void play_records(const struct capture *c, const struct shape *shapes, si
 }
 
 void play_buffer(const struct capture *c, const struct cap_event *e) {
-  enum { KINDS = 64 };
-  struct shape shapes[KINDS];
+  struct shape shapes[CHECK_KINDS];
   struct cap_cursor at = cap_open(e);
   cap_number(&at); // stream
   cap_number(&at); // size of the recorded buffer: the profiler's may differ now
   uint64_t n = cap_number(&at);
-  if (n > KINDS) return;
+  if (n > CHECK_KINDS) return;
   for (uint64_t i = 0; i < n; i++) {
     shapes[i].kind = (uint32_t)cap_number(&at);
     shapes[i].size = (uint32_t)cap_number(&at);
-    shapes[i].string_field = (uint32_t)cap_number(&at);
+    cap_number(&at); // where the name is, which its kind says as well
     learn_size(shapes[i].kind, shapes[i].size);
   }
   if (at.short_) return;

@@ -20,6 +20,7 @@ static struct {
   struct sampled_pc *first, **last;
   struct cupti_sampling_data sums; // not handed over yet
   uint32_t result;                 // of the next call of GetData
+  size_t reasons;                  // that the profiler asked for: so many it has room for in each instruction
 } sampling = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 // ---- what a capture says -----------------------------------------------------------------------------
@@ -123,11 +124,18 @@ STUB_EXPORT uint32_t cuptiPCSamplingDisable(struct cupti_sampling_params *p) { r
 STUB_EXPORT uint32_t cuptiPCSamplingStart(struct cupti_sampling_params *p) { return (void)p, change("PCSamplingStart", &sampling.running, +1); }
 STUB_EXPORT uint32_t cuptiPCSamplingStop(struct cupti_sampling_params *p) { return (void)p, change("PCSamplingStop", &sampling.running, -1); }
 
+static void note_reasons(size_t count) {
+  pthread_mutex_lock(&sampling.lock);
+  sampling.reasons = count;
+  pthread_mutex_unlock(&sampling.lock);
+}
+
 STUB_EXPORT uint32_t cuptiPCSamplingSetConfigurationAttribute(struct cupti_sampling_settings_params *p) {
   for (size_t i = 0; i < p->count; i++) {
     uint32_t known = stub_version() < CUPTI_12_0 ? SAMPLING_DATA_BUFFER : SAMPLING_WORKER_SLEEP;
     if (!p->settings[i].attribute || p->settings[i].attribute > known) return p->settings[i].status = RC_INVALID_PARAMETER;
     p->settings[i].status = RC_OK;
+    if (p->settings[i].attribute == SAMPLING_REASONS) note_reasons(p->settings[i].reasons.count);
   }
   return stub_result("PCSamplingSetConfigurationAttribute");
 }
@@ -150,8 +158,8 @@ static void hand_over(struct cupti_sampling_data *d) {
     struct sampled_pc *s = sampling.first;
     struct cupti_sampling_pc *out = (void *)((uint8_t *)d->pcs + d->count * stride);
     out->module = s->pc.module, out->function = s->pc.function, out->offset = s->pc.offset;
-    out->name = s->pc.name, out->stall_count = s->pc.stall_count;
-    memcpy(out->stalls, s->stalls, s->pc.stall_count * sizeof *s->stalls);
+    out->name = s->pc.name, out->stall_count = s->pc.stall_count < sampling.reasons ? s->pc.stall_count : sampling.reasons;
+    memcpy(out->stalls, s->stalls, out->stall_count * sizeof *s->stalls);
     if (stride == sizeof *out) out->correlation_id = s->pc.correlation_id;
     sampling.first = s->next;
     free(s);

@@ -1,0 +1,12 @@
+// Whether a capture can be played: it may come from anybody.
+#ifndef GOPROTON_STUB_CHECK_H
+#define GOPROTON_STUB_CHECK_H
+
+#include "capture_reader.h"
+
+enum { CHECK_KINDS = 64, CHECK_RECORD_MAX = 512 };
+
+// NULL, or what is wrong with the capture, in memory that the next call overwrites.
+const char *check_capture(const struct capture *c);
+
+#endif

@@ -1,0 +1,212 @@
+package replay
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/goproton/goproton/internal/capture"
+)
+
+// A capture may come from anybody. These tests play captures that no recorder writes: proton-replay may refuse one with
+// a sentence, or play it; it must never crash.
+
+// events is a capture under construction.
+type events []byte
+
+func numbers(values ...uint64) (b []byte) {
+	for _, v := range values {
+		b = binary.AppendUvarint(b, v)
+	}
+	return b
+}
+
+func (e events) add(t capture.Type, thread uint64, payload []byte) events {
+	e = append(e, byte(t))
+	e = append(e, numbers(thread, uint64(len(payload)))...)
+	return append(e, payload...)
+}
+
+// Numbers that CUPTI has for things, as the recorder writes them.
+const (
+	kernelKind, kernelSize, kernelName = 10, 216, 104
+	driverDomain, launchKernel         = 1, 307
+	moduleLoaded, nodeCreated          = 6, 13
+)
+
+// kernelWith is a kernel record with a number in its name's place.
+func kernelWith(name uint64) []byte {
+	b := make([]byte, kernelSize)
+	binary.LittleEndian.PutUint32(b, kernelKind)
+	binary.LittleEndian.PutUint64(b[16:], 1000)
+	binary.LittleEndian.PutUint64(b[24:], 1700)
+	binary.LittleEndian.PutUint32(b[92:], 41)
+	binary.LittleEndian.PutUint64(b[kernelName:], name)
+	return b
+}
+
+// program is a capture of one launch, with one more event before its end.
+func program(t capture.Type, payload []byte) events {
+	launch := append(numbers(driverDomain, launchKernel, 0, 41, 0x7f00, 1, 1, 0, 0, 64), append(make([]byte, 64), 0)...)
+	e := events("PROTNCAP\x01").add(capture.String, 1, []byte("add"))
+	e = e.add(capture.MachineOf, 1, numbers(130000, 13000, 1, 1763700000, 1))
+	e = e.add(capture.Device, 1, numbers(0, 1, 9, 0, 132, 1980000, 3201000, 6144))
+	e = e.add(capture.Callback, 1, launch)
+	e = e.add(capture.Callback, 1, numbers(driverDomain, launchKernel, 1, 41, 0x7f00, 1, 1, 0, 0, 0, 0))
+	e = e.add(t, 2, payload)
+	return e.add(capture.End, 1, numbers(6))
+}
+
+// buffer is a payload of records of one kind.
+func buffer(kind, size, name uint64, records []byte) []byte {
+	return append(numbers(0, 4096, 1, kind, size, name), records...)
+}
+
+// outcome is what proton-replay did with a capture.
+type outcome struct {
+	text   string
+	signal syscall.Signal // that ended it; 0 for none
+	ok     bool
+}
+
+// playBytes replays a capture that is given as it stands in its file.
+func playBytes(t testing.TB, plain []byte, mode string) outcome {
+	t.Helper()
+	build, folder := "../../build", t.TempDir()
+	file := filepath.Join(folder, "hostile.capture")
+	if err := os.WriteFile(file, plain, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	start, _ := json.Marshal(map[string]string{"name": folder + "/out", "mode": mode})
+	cmd := exec.Command(build+"/proton-replay", file, string(start))
+	cmd.Env = append(os.Environ(), "PROTON_LIB="+build+"/libproton.so", "PROTON_CUPTI_PATH="+build+"/stub/libcupti.so",
+		"PROTON_STUB_CAPTURE="+file, "PROTON_STUB_PACE=0", "PROTON_RUN_CONFIG=")
+	out, err := cmd.CombinedOutput()
+	o := outcome{text: string(out), ok: err == nil}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		if status := exit.Sys().(syscall.WaitStatus); status.Signaled() {
+			o.signal = status.Signal()
+		}
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// check fails for an outcome that a hostile file must not have: a signal, or a Go runtime that gave up.
+func (o outcome) check(t testing.TB) {
+	t.Helper()
+	for _, bad := range []string{"SIGSEGV", "fatal error", "BUG:", "panicked"} {
+		if strings.Contains(o.text, bad) {
+			t.Errorf("it crashed:\n%.2000s", o.text)
+			return
+		}
+	}
+	if o.signal != 0 {
+		t.Errorf("signal %v ended it:\n%.2000s", o.signal, o.text)
+	}
+}
+
+func TestHostileCaptures(t *testing.T) {
+	built(t)
+	const somewhere = 0x7
+	short := make([]byte, 40)
+	binary.LittleEndian.PutUint32(short, kernelKind)
+	for _, c := range []struct {
+		name string
+		with events
+		says string // "" for a capture that plays
+	}{
+		{"a whole one", program(capture.Buffer, buffer(kernelKind, kernelSize, kernelName, kernelWith(1))), ""},
+		{"a name that no string has", program(capture.Buffer, buffer(kernelKind, kernelSize, kernelName, kernelWith(somewhere))), "named by string 7 of 1"},
+		{"no name where kernels have one", program(capture.Buffer, buffer(kernelKind, kernelSize, 0, kernelWith(somewhere))), "a name at byte 0"},
+		{"a name elsewhere", program(capture.Buffer, buffer(kernelKind, kernelSize, 8, kernelWith(somewhere))), "a name at byte 8"},
+		{"kernels that are too short", program(capture.Buffer, buffer(kernelKind, 40, kernelName, short)), "with 40 bytes"},
+		{"kernels that are too long", program(capture.Buffer, buffer(kernelKind, 1<<20, kernelName, make([]byte, 1<<20))), "with 1048576 bytes"},
+		{"an unknown kind", program(capture.Buffer, buffer(900, kernelSize, 0, kernelWith(1))), "records of kind 900"},
+		{"records behind the last", program(capture.Buffer, buffer(kernelKind, kernelSize, kernelName, append(kernelWith(1), 1, 2, 3))), "in the last 3 bytes"},
+		{"two sizes of a kind", program(capture.Buffer, buffer(kernelKind, kernelSize, kernelName, kernelWith(1))).
+			add(capture.Buffer, 2, buffer(kernelKind, 224, kernelName, append(kernelWith(1), make([]byte, 8)...))), "with 216 and with 224 bytes"},
+		{"a graph where a module is loaded", program(capture.Resource, numbers(moduleLoaded, 1, 2, 2, 3, 4, somewhere, 6, 7, 8, 9)), "resource callback 6 with data of shape 2"},
+		{"a module where a graph node is made", program(capture.Resource, numbers(nodeCreated, 1, 2, 1, 3, 4, somewhere)), "resource callback 13 with data of shape 1"},
+		{"nothing where a graph node is made", program(capture.Resource, numbers(nodeCreated, 1, 2, 0)), "resource callback 13 with data of shape 0"},
+		{"a callback whose arguments are pointers", program(capture.Callback,
+			append(numbers(driverDomain, 23, 1, 42, 0x7f00, 1, 0, 0, somewhere, 24), append([]byte(strings.Repeat("\x07", 24)), 0)...)), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, mode := range []string{"", "pcsampling"} {
+				o := playBytes(t, c.with, mode)
+				o.check(t)
+				if (c.says == "") != o.ok || !strings.Contains(o.text, c.says) {
+					t.Errorf("mode %q: success %v, want %v and %q in\n%s", mode, o.ok, c.says == "", c.says, o.text)
+				}
+			}
+		})
+	}
+}
+
+// A sampled instruction with more reasons than there are must not write past what the profiler has room for.
+func TestHostileSamples(t *testing.T) {
+	built(t)
+	const many = 100_000
+	payload := append(numbers(0x7f00, 0, 1, 0, 0, 0, 1, 1, 1, 16, 1, 0, many), []byte(strings.Repeat("\x01\x01", many))...)
+	playBytes(t, program(capture.Samples, payload), "pcsampling").check(t)
+}
+
+// mutated returns a capture with some bytes changed behind the magic.
+func mutated(plain []byte, seed uint64) []byte {
+	r := rand.New(rand.NewPCG(seed, 10))
+	b := append([]byte(nil), plain...)
+	for range 1 + r.IntN(3) {
+		b[9+r.IntN(len(b)-9)] = byte(r.UintN(256))
+	}
+	return b
+}
+
+func plainCapture(t testing.TB, name string) []byte {
+	t.Helper()
+	f, err := os.Open("../../testdata/captures/" + name + ".capture.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := capture.Unpack(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain
+}
+
+func TestMutatedCaptures(t *testing.T) {
+	built(t)
+	plain := plainCapture(t, "vecadd")
+	for seed := range uint64(24) {
+		o := playBytes(t, mutated(plain, seed), "")
+		if o.check(t); t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// FuzzReplay plays what the fuzzer makes of two captures: go test ./internal/replay -run '^$' -fuzz FuzzReplay.
+func FuzzReplay(f *testing.F) {
+	f.Add([]byte(program(capture.Buffer, buffer(kernelKind, kernelSize, kernelName, kernelWith(1)))))
+	f.Add([]byte(program(capture.Samples, numbers(0x7f00, 0, 1, 0, 0, 0, 1, 1, 1, 16, 1, 0, 1, 1, 1))))
+	f.Fuzz(func(t *testing.T, plain []byte) {
+		built(t)
+		playBytes(t, plain, "pcsampling").check(t)
+	})
+}

@@ -15,6 +15,10 @@ type Profile struct {
 	Sampling *Sampling // nil in a profile without instruction samples
 
 	Launches []LaunchKind // what Node.Launches tells apart; nil in a profile of a run that was not traced
+
+	// Rounded counts the integers of the file that the profile was read from which a Value does not hold, most of them
+	// beyond 63 bits. Each is the nearest float.
+	Rounded int
 }
 
 // Info are facts of the run that made a profile: which process of which machine, when. Keys are lower case.

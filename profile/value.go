@@ -32,24 +32,6 @@ func StringValue(v string) Value    { return Value{ref: v} }
 func IntsValue(v []int64) Value     { return Value{ref: v} }
 func FloatsValue(v []float64) Value { return Value{ref: v} }
 
-// VectorValue makes a vector of numbers: of integers if all of them are, else of floats.
-func VectorValue(numbers []Value) Value {
-	for _, v := range numbers {
-		if v.Type() != Int {
-			floats := make([]float64, len(numbers))
-			for i, v := range numbers {
-				floats[i], _ = v.Float()
-			}
-			return FloatsValue(floats)
-		}
-	}
-	ints := make([]int64, len(numbers))
-	for i, v := range numbers {
-		ints[i] = v.Int()
-	}
-	return IntsValue(ints)
-}
-
 // Type returns the value's type.
 func (v Value) Type() Type {
 	switch v.ref.(type) {

@@ -20,7 +20,7 @@ func Read(r io.Reader) (*profile.Profile, error) {
 		d.document()
 	}
 	d.end()
-	p := &profile.Profile{Info: d.info, Devices: d.devices, Kinds: d.kinds, Timeline: d.t}
+	p := &profile.Profile{Info: d.info, Devices: d.devices, Kinds: d.kinds, Timeline: d.t, Rounded: d.Rounded}
 	if d.Err != nil {
 		reason := d.cutOff()
 		if reason == "" {

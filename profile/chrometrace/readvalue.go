@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/number"
 )
 
 // value reads the value of a metric; ok is false for one that is none. Upstream writes all of them as text: "3",
@@ -14,7 +15,7 @@ func (d *reader) value() (v profile.Value, ok bool) {
 	case '"':
 		text := d.Intern(d.Str("a text"))
 		if !d.ours {
-			return parseValue(text), true
+			return d.parseValue(text), true
 		}
 		return profile.StringValue(text), true
 	case '[':
@@ -26,26 +27,25 @@ func (d *reader) value() (v profile.Value, ok bool) {
 	return d.Scalar(), true
 }
 
-// vector reads a list of numbers; one float makes all of them floats.
-func (d *reader) vector() (profile.Value, bool) {
-	list, numbers := []profile.Value{}, true
+// vector reads a list of numbers; one float makes all of them floats. A list with something else in it is skipped.
+func (d *reader) vector() (v profile.Value, ok bool) {
+	var list number.Vector
+	ok = true
 	d.Array("at the start of a list", func() {
 		if c := d.Peek(); c == '"' || c == '[' || c == '{' {
 			d.Skip(0)
-			numbers = false
+			ok = false
 			return
 		}
-		list = append(list, d.Scalar())
+		list.Add(d.Scalar())
 	})
-	if !numbers {
-		return profile.Value{}, false
-	}
-	return profile.VectorValue(list), true
+	d.Rounded += list.Rounded
+	return list.Value(), ok
 }
 
 // parseValue reads a metric that upstream wrote as text.
-func parseValue(text string) profile.Value {
-	if v, ok := parseNumber(text); ok {
+func (d *reader) parseValue(text string) profile.Value {
+	if v, ok := d.parseNumber(text); ok {
 		return v
 	}
 	inner, isList := strings.CutPrefix(text, "[")
@@ -53,18 +53,19 @@ func parseValue(text string) profile.Value {
 	if !isList || !closed {
 		return profile.StringValue(text)
 	}
-	var list []profile.Value
+	var list number.Vector
 	for part := range strings.SplitSeq(inner, ",") {
-		v, ok := parseNumber(strings.TrimSpace(part))
+		v, ok := d.parseNumber(strings.TrimSpace(part))
 		if !ok {
 			return profile.StringValue(text)
 		}
-		list = append(list, v)
+		list.Add(v)
 	}
-	return profile.VectorValue(list)
+	d.Rounded += list.Rounded
+	return list.Value()
 }
 
-func parseNumber(text string) (profile.Value, bool) {
+func (d *reader) parseNumber(text string) (profile.Value, bool) {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return profile.IntValue(i), true
 	}
@@ -72,6 +73,9 @@ func parseNumber(text string) (profile.Value, bool) {
 		return profile.Value{}, false // no "inf", "nan", "0x"
 	}
 	f, err := strconv.ParseFloat(text, 64)
+	if number.Rounded(text, f) {
+		d.Rounded++
+	}
 	return profile.FloatValue(f), err == nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/number"
 	"github.com/goproton/goproton/profile/internal/stacks"
 )
 
@@ -92,7 +93,7 @@ func Loses(p *profile.Profile, metric string) []string {
 	if err != nil {
 		return nil // it cannot be written at all
 	}
-	lost := []string{"the name of the metric"}
+	lost := []string{fmt.Sprintf("the name of the metric (%s)", metric)}
 	others := slices.DeleteFunc(stacks.Additive(p), func(m string) bool { return m == metric })
 	if len(others) > 0 {
 		lost = append(lost, fmt.Sprintf("all metrics but %s (%s)", metric, strings.Join(others, ", ")))
@@ -205,6 +206,9 @@ func add(t *stacks.Tree, names map[string]string, line string) (reason string) {
 		return fmt.Sprintf("expected frames, a space and a number, found %.60q", line)
 	}
 	size, ok := parseSize(line[at+1:])
+	if f, _ := size.Float(); size.Type() == profile.Float && number.Rounded(line[at+1:], f) {
+		t.Rounded++
+	}
 	if !ok {
 		return fmt.Sprintf("expected a number at the end of the line, found %.60q", line[at+1:])
 	}

@@ -129,7 +129,7 @@ func TestWhichMetric(t *testing.T) {
 		t.Errorf("no metrics: error %v", err)
 	}
 	got := strings.Join(Loses(p, "low"), "; ")
-	want := "the name of the metric; all metrics but low (bytes, cpu_time (ns)); 1 value of low below zero or no number; 2 leaves without a value of low"
+	want := "the name of the metric (low); all metrics but low (bytes, cpu_time (ns)); 1 value of low below zero or no number; 2 leaves without a value of low"
 	if got != want {
 		t.Errorf("loses %s\nwant %s", got, want)
 	}

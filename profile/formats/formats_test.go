@@ -362,7 +362,7 @@ func TestDropsNamesWhatHasNoPlace(t *testing.T) {
 	p.Devices = []profile.Device{{}, {}}
 	p.Timeline = &profile.Timeline{Slices: make([]profile.Slice, 3)}
 	got := (&Format{Holds: Tree, Loses: func(*profile.Profile) []string { return []string{"its own"} }}).Drops(p)
-	want := []string{"1 text metric (device_id)", "1 vector metric (v)", "1 metric's fractions (f)", "2 metrics' kinds (f, whole)",
+	want := []string{"1 text metric (device_id)", "1 vector metric (v)", "1 metric's fractions (f)", "2 metrics that are not inclusive (f, whole)",
 		"2 devices' facts", "2 facts of the run (host, pid)", "1 distribution of kernel times",
 		"1 frame's instruction samples", "1 frame's launches by kind", "1 name that is no UTF-8, repaired", "1 timeline of 3 slices", "its own"}
 	if !reflect.DeepEqual(got, want) {

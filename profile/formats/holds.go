@@ -90,7 +90,7 @@ func (t Target) Drops(p *profile.Profile) []string {
 		note(Text, len(u.text), "text metric", "text metrics", u.text...)
 		note(Vectors, len(u.vectors), "vector metric", "vector metrics", u.vectors...)
 		note(Floats, len(u.fractions), "metric's fractions", "metrics' fractions", u.fractions...)
-		note(Kinds, len(u.kinds), "metric's kind", "metrics' kinds", u.kinds...)
+		note(Kinds, len(u.kinds), "metric that is not inclusive", "metrics that are not inclusive", u.kinds...)
 	}
 	note(Devices, len(p.Devices), "device's facts", "devices' facts")
 	note(Info, len(p.Info), "fact of the run", "facts of the run", slices.Sorted(maps.Keys(p.Info))...)
@@ -98,6 +98,8 @@ func (t Target) Drops(p *profile.Profile) []string {
 	note(Samples, u.samples, "frame's instruction samples", "frames' instruction samples")
 	note(Launches, u.launches, "frame's launches by kind", "frames' launches by kind")
 	note(Bytes, u.broken, "name that is no UTF-8, repaired", "names that are no UTF-8, repaired")
+	list = clause(list, p.Rounded, "integer of the file that was read, beyond 63 bits or in a list with fractions: it is the nearest float",
+		"integers of the file that was read, beyond 63 bits or in a list with fractions: they are the nearest floats")
 	if p.Timeline != nil {
 		note(Timeline, 1, fmt.Sprintf("timeline of %d slices", len(p.Timeline.Slices)), "")
 	}
@@ -156,6 +158,13 @@ func use(p *profile.Profile) uses {
 	sorted := func(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
 	u.text, u.vectors, u.fractions, u.kinds = sorted(text), sorted(vectors), sorted(fractions), sorted(kinds)
 	return u
+}
+
+func clause(list []string, n int, one, many string) []string {
+	if n == 0 {
+		return list
+	}
+	return append(list, counted(n, one, many, nil))
 }
 
 // counted writes "3 vector metrics (a, b, …)".

@@ -26,6 +26,7 @@ func join(sum, part *profile.Profile) error {
 			sum.Devices = append(sum.Devices, d)
 		}
 	}
+	sum.Rounded += part.Rounded
 	joinInfo(sum, part)
 	joinSampling(sum, part)
 	joinLaunches(sum, part)

@@ -264,6 +264,7 @@ func (o *outerNode) addTo(n *openNode) bool {
 // addSeen adds what decides the kinds, whether there are samples, and which kinds of launches are named.
 func (d *decoder) addSeen(o *decoder) {
 	d.sampled = d.sampled || o.sampled
+	d.Rounded += o.Rounded
 	d.lastKind = max(d.lastKind, o.lastKind)
 	for name, facts := range o.seen {
 		if known := d.seen[name]; known != nil {

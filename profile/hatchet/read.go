@@ -10,6 +10,7 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/jsonscan"
+	"github.com/goproton/goproton/profile/internal/number"
 )
 
 // Read reads one profile. What it cannot understand is a *FormatError with the place in the file.
@@ -44,7 +45,7 @@ func Read(r io.Reader) (*profile.Profile, error) {
 
 // finish fills in what is known when everything has been read.
 func (d *decoder) finish(p *profile.Profile) error {
-	p.Info = d.runInfo
+	p.Info, p.Rounded = d.runInfo, d.Rounded
 	p.Kinds = d.kinds(p.Root)
 	maps.Copy(p.Kinds, d.told)
 	p.Sampling, p.Launches = d.sampling, d.launched
@@ -316,15 +317,16 @@ func (d *decoder) textValue(facts *metricFacts) profile.Value {
 
 // vector reads a list of numbers; one float makes all of them floats.
 func (d *decoder) vector() profile.Value {
-	var list []profile.Value
+	var list number.Vector
 	d.Array("at the start of a list", func() {
 		if c := d.Peek(); c == '"' || c == '[' || c == '{' {
 			d.Unexpected("a number")
 			return
 		}
-		list = append(list, d.Scalar())
+		list.Add(d.Scalar())
 	})
-	return profile.VectorValue(list)
+	d.Rounded += list.Rounded
+	return list.Value()
 }
 
 // kinds decides by what the file can tell: text never adds up, numbers that the root names are inclusive,

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/number"
 )
 
 // python reads Python literals of dicts, lists, strings and numbers, and JSON's spelling of them. The first error
@@ -19,7 +20,8 @@ type python struct {
 	err   error
 	names map[string]string // a tree repeats a few names thousands of times
 
-	inCall bool // between the brackets of a call
+	inCall  bool // between the brackets of a call
+	rounded int  // integers that became floats that do not hold them
 }
 
 func (p *python) fail(at int, format string, args ...any) {
@@ -116,9 +118,10 @@ func (p *python) value() profile.Value {
 
 // vector reads a list of numbers; one float makes all of them floats.
 func (p *python) vector() profile.Value {
-	var list []profile.Value
-	p.list("a vector", func() { list = append(list, p.number()) })
-	return profile.VectorValue(list)
+	var list number.Vector
+	p.list("a vector", func() { list.Add(p.number()) })
+	p.rounded += list.Rounded
+	return list.Value()
 }
 
 // number reads a number or a word for one, also as numpy prints it: np.float64(1.5).
@@ -150,6 +153,9 @@ func (p *python) number() profile.Value {
 	f, err := strconv.ParseFloat(word, 64)
 	if err != nil && !math.IsInf(f, 0) || strings.ContainsAny(word, "pPxXnN") {
 		p.fail(start, "expected a value, found %.40q", word)
+	}
+	if number.Rounded(word, f) {
+		p.rounded++
 	}
 	return profile.FloatValue(f)
 }

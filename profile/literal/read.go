@@ -32,7 +32,7 @@ func Read(r io.Reader) (*profile.Profile, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
-	p := &profile.Profile{Root: join(roots), Info: d.info, Devices: d.devices}
+	p := &profile.Profile{Root: join(roots), Info: d.info, Devices: d.devices, Rounded: d.rounded}
 	if d.kinds == nil {
 		untangle(p.Root) // hatchet's own sums; what we write says in kinds that there are none
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/number"
 	"github.com/goproton/goproton/profile/internal/rootkinds"
 	"github.com/goproton/goproton/profile/internal/sampletable"
 )
@@ -54,7 +55,7 @@ func Decode(data []byte) (*profile.Profile, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
-	p.Info, p.Sampling, p.Launches = d.info, d.sampling, d.launched
+	p.Info, p.Sampling, p.Launches, p.Rounded = d.info, d.sampling, d.launched, d.rounded
 	if err := d.checkLaunches(); err != nil {
 		return nil, err
 	}
@@ -204,15 +205,16 @@ func (d *decoder) value() profile.Value {
 // vector reads an array of numbers; one float makes all of them floats.
 func (d *decoder) vector() profile.Value {
 	n := d.array("a vector")
-	list := make([]profile.Value, 0, min(n, 1<<10))
+	var list number.Vector
 	for range n {
 		v := d.number("a number of a vector")
 		if d.err != nil {
 			return profile.Value{}
 		}
-		list = append(list, v)
+		list.Add(v)
 	}
-	return profile.VectorValue(list)
+	d.rounded += list.Rounded
+	return list.Value()
 }
 
 func (d *decoder) readInfo() {

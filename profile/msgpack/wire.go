@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/number"
 )
 
 // wire reads the values of MessagePack one by one. The first error sticks; after it every method returns a zero
@@ -16,6 +17,8 @@ type wire struct {
 	pos   int
 	err   error
 	names map[string]string // a tree repeats a few names thousands of times
+
+	rounded int // integers that became floats that do not hold them
 }
 
 func (w *wire) fail(at int, format string, args ...any) {
@@ -167,11 +170,11 @@ func (w *wire) number(what string) profile.Value {
 	case 0xcc, 0xcd, 0xce:
 		return profile.IntValue(int64(w.uint(1 << (c - 0xcc))))
 	case 0xcf:
-		v := w.uint(8)
-		if v > math.MaxInt64 {
-			return profile.FloatValue(float64(v))
+		v, rounded := number.OfUint(w.uint(8))
+		if rounded {
+			w.rounded++
 		}
-		return profile.IntValue(int64(v))
+		return v
 	case 0xd0:
 		return profile.IntValue(int64(int8(w.uint(1))))
 	case 0xd1:

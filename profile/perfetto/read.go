@@ -56,6 +56,7 @@ type reader struct {
 	flows     []flowPoint
 	e         event
 	clocks    clockTable
+	rounded   int // integers that became floats that do not hold them
 	launches  profile.LaunchKinds
 }
 
@@ -144,7 +145,7 @@ func (d *reader) text(b []byte) string {
 
 // profile puts together what was read.
 func (d *reader) profile() *profile.Profile {
-	p := &profile.Profile{Info: profile.Info{}, Kinds: profile.Kinds{}, Timeline: d.t}
+	p := &profile.Profile{Info: profile.Info{}, Kinds: profile.Kinds{}, Timeline: d.t, Rounded: d.rounded}
 	d.closeAll()
 	d.tracks.describe(d.t, p)
 	d.joinFlows()

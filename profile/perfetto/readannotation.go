@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/number"
 )
 
 // annotation reads one argument of an event; of others' we know no names.
@@ -126,12 +127,20 @@ func (d *reader) metrics(state *sequenceState, e *event, message []byte) error {
 
 // value reads the value of an annotation: a number, a text, or a list of numbers. One without a value is an empty list.
 func (d *reader) value(state *sequenceState, message []byte) (v profile.Value, ok bool, err error) {
-	var ints []int64
-	var floats []float64
+	var list number.Vector
+	unsigned := func(n uint64) profile.Value {
+		v, rounded := number.OfUint(n)
+		if rounded {
+			d.rounded++
+		}
+		return v
+	}
 	scalar := false
 	err = fields(message, func(f field) error {
 		switch f.number {
-		case annotationBool, annotationUint, annotationInt:
+		case annotationUint:
+			v, scalar = unsigned(f.v), true
+		case annotationBool, annotationInt:
 			v, scalar = profile.IntValue(int64(f.v)), true
 		case annotationDouble:
 			v, scalar = profile.FloatValue(f.double()), true
@@ -142,24 +151,21 @@ func (d *reader) value(state *sequenceState, message []byte) (v profile.Value, o
 		case annotationArray:
 			return fields(f.b, func(f field) error {
 				switch f.number {
-				case annotationUint, annotationInt:
-					ints = append(ints, int64(f.v))
+				case annotationUint:
+					list.Add(unsigned(f.v))
+				case annotationInt:
+					list.Add(profile.IntValue(int64(f.v)))
 				case annotationDouble:
-					floats = append(floats, f.double())
+					list.Add(profile.FloatValue(f.double()))
 				}
 				return nil
 			})
 		}
 		return nil
 	})
-	switch {
-	case scalar:
+	if scalar {
 		return v, true, err
-	case floats != nil:
-		for _, i := range ints {
-			floats = append(floats, float64(i))
-		}
-		return profile.FloatsValue(floats), true, err
 	}
-	return profile.IntsValue(ints), true, err
+	d.rounded += list.Rounded
+	return list.Value(), true, err
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -41,6 +42,24 @@ func (c *column) facts() sampleFacts {
 	return f
 }
 
+// value is what a sample's value means.
+func (f sampleFacts) value(v int64) profile.Value {
+	switch {
+	case f.Scale == 0 || f.Scale == 1:
+		if f.Float {
+			return profile.FloatValue(float64(v))
+		}
+		return profile.IntValue(v)
+	case f.Float:
+		return profile.FloatValue(float64(v) / f.Scale)
+	}
+	whole := math.RoundToEven(float64(v) / f.Scale)
+	if math.Abs(whole) >= math.MaxInt64 {
+		return profile.FloatValue(whole)
+	}
+	return profile.IntValue(int64(whole))
+}
+
 type labelFacts struct {
 	Metric string    `json:"metric"`
 	Kind   labelKind `json:"type"`
@@ -75,11 +94,8 @@ func newFacts(p *profile.Profile) *facts {
 	return f
 }
 
-// label notes what a label was. Values of several kinds under one name come back as text.
+// label notes what a label was.
 func (f *facts) label(key, metric string, kind labelKind) {
-	if have, known := f.Labels[key]; known && have.Kind != kind {
-		kind = textLabel
-	}
 	f.Labels[key] = labelFacts{metric, kind}
 }
 

@@ -30,7 +30,34 @@ const (
 	floatLabel  labelKind = "float"
 	intsLabel   labelKind = "ints"
 	floatsLabel labelKind = "floats"
+
+	// mixedLabel is a metric that has values of several types. Texts are quoted and floats have a point, so that each
+	// value comes back with its type.
+	mixedLabel labelKind = "mixed"
+
+	// exactLabel is an integer whose value in the sample is rounded: one of a metric whose sum pprof could not hold, or
+	// one beyond 2^53 of a metric that also has fractions.
+	exactLabel labelKind = "exact"
 )
+
+// exactPrefix stands before the name of a sample type in the key of an exactLabel.
+const exactPrefix = "exact "
+
+// typeSet is a set of types of values.
+type typeSet uint8
+
+func (s typeSet) with(t profile.Type) typeSet    { return s | 1<<t }
+func (s typeSet) without(t profile.Type) typeSet { return s &^ (1 << t) }
+
+// label is the kind of a label that holds values of these types.
+func (s typeSet) label() labelKind {
+	for t, kind := range kindOfType {
+		if s == typeSet(0).with(t) {
+			return kind
+		}
+	}
+	return mixedLabel
+}
 
 var kindOfType = map[profile.Type]labelKind{
 	profile.Int: intLabel, profile.Float: floatLabel, profile.String: textLabel, profile.Ints: intsLabel, profile.Floats: floatsLabel,
@@ -54,13 +81,13 @@ type labelSet struct {
 
 // add attaches a value. Whole numbers, also those in text such as device_id's, become numbers: pprof's
 // -tagfocus=device=0 compares with numbers only.
-func (l *labelSet) add(key string, v profile.Value) {
+func (l *labelSet) add(key string, v profile.Value, kind labelKind) {
 	n, whole := wholeNumber(v)
-	if !whole {
+	if !whole || kind == mixedLabel && v.Type() != profile.Int {
 		if l.text == nil {
 			l.text = map[string][]string{}
 		}
-		l.text[key] = []string{labelText(v)}
+		l.text[key] = []string{labelTextAs(v, kind)}
 		return
 	}
 	if l.numbers == nil {
@@ -100,6 +127,32 @@ func labelText(v profile.Value) string {
 	return v.Str()
 }
 
+// labelTextAs is labelText where the kind does not say the type.
+func labelTextAs(v profile.Value, kind labelKind) string {
+	if kind != mixedLabel {
+		return labelText(v)
+	}
+	switch v.Type() {
+	case profile.String:
+		return strconv.Quote(v.Str())
+	case profile.Float:
+		f, _ := v.Float()
+		return pointedText(f)
+	case profile.Floats:
+		return listText(v.Floats(), pointedText)
+	}
+	return labelText(v)
+}
+
+// pointedText is a float that no reader takes for an integer.
+func pointedText(f float64) string {
+	text := floatText(f)
+	if strings.Trim(text, "-0123456789") == "" {
+		text += ".0"
+	}
+	return text
+}
+
 func floatText(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
 func listText[T any](list []T, text func(T) string) string {
@@ -113,7 +166,9 @@ func listText[T any](list []T, text func(T) string) string {
 // labelValue reads a label's text back. Text that is not what the kind says stays text.
 func labelValue(text string, kind labelKind) profile.Value {
 	switch kind {
-	case intLabel:
+	case mixedLabel:
+		return mixedValue(text)
+	case intLabel, exactLabel:
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 			return profile.IntValue(n)
 		}
@@ -128,6 +183,19 @@ func labelValue(text string, kind labelKind) profile.Value {
 	case floatsLabel:
 		if list, ok := parseList(text, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }); ok {
 			return profile.FloatsValue(list)
+		}
+	}
+	return profile.StringValue(text)
+}
+
+// mixedValue reads back what labelTextAs writes of a mixedLabel.
+func mixedValue(text string) profile.Value {
+	if quoted, err := strconv.Unquote(text); err == nil {
+		return profile.StringValue(quoted)
+	}
+	for _, kind := range []labelKind{intLabel, floatLabel, intsLabel, floatsLabel} {
+		if v := labelValue(text, kind); v.Type() != profile.String {
+			return v
 		}
 	}
 	return profile.StringValue(text)

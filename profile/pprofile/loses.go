@@ -38,7 +38,7 @@ type rounding struct {
 func (l *losses) node(n *profile.Node) {
 	for i := range n.Metrics {
 		m := &n.Metrics[i]
-		if at := l.columns.of(m); at >= 0 {
+		if at := l.columns.of(m); at >= 0 && m.Value.Type() == profile.Float {
 			l.number(m, &l.columns.list[at])
 		} else if m.Value.Type() == profile.String && m.Value.Str() == "" {
 			l.empty++

@@ -61,6 +61,7 @@ type writer struct {
 	ranked  bool
 	labels  map[string]string // by metric
 	zeros   []string          // scratch of one node
+	exact   []*profile.Metric // scratch of one node: integers that its sample rounds
 	key     []byte            // scratch of one node
 	shared  map[string]*labelSet
 	origins map[originKey]*labelSet // labels with a rank besides
@@ -200,7 +201,7 @@ func (w *writer) row() []int64 {
 // fill puts the numbers of a node into a row and returns its labels. Most nodes have the same few, which share
 // their maps: three maps to a sample would be most of the time that New takes.
 func (w *writer) fill(row []int64, n *profile.Node) *labelSet {
-	w.zeros, w.key = w.zeros[:0], w.key[:0]
+	w.zeros, w.exact, w.key = w.zeros[:0], w.exact[:0], w.key[:0]
 	for i := range n.Metrics {
 		m := &n.Metrics[i]
 		at := w.columns.of(m)
@@ -208,8 +209,13 @@ func (w *writer) fill(row []int64, n *profile.Node) *labelSet {
 		case w.isLabel(n, m):
 			w.key = appendLabel(w.key, m)
 		case at >= 0 && (n != w.p.Root || !isKindZero(m, w.p.Kinds)):
-			if row[at], _ = w.columns.list[at].whole(m.Value); row[at] == 0 {
+			c := &w.columns.list[at]
+			if row[at], _ = c.whole(m.Value); row[at] == 0 {
 				w.zeros = append(w.zeros, m.Name)
+			}
+			if !c.keeps(m.Value, row[at]) {
+				w.exact = append(w.exact, m)
+				w.key = appendLabel(append(w.key, exactPrefix...), m)
 			}
 		}
 	}
@@ -246,11 +252,19 @@ func (w *writer) labelSet(n *profile.Node) *labelSet {
 	set := &labelSet{}
 	for i := range n.Metrics {
 		if m := &n.Metrics[i]; w.isLabel(n, m) {
-			set.add(w.label(m), m.Value)
+			set.add(w.label(m), m.Value, w.columns.kinds[m.Name])
 		}
 	}
+	for _, m := range w.exact {
+		key := exactPrefix + m.Name
+		for w.columns.kinds[key] != "" { // a metric is called so
+			key += "'"
+		}
+		w.facts.label(key, m.Name, exactLabel)
+		set.add(key, m.Value, exactLabel)
+	}
 	if w.ranked {
-		set.add(profile.InfoRank, w.rank)
+		set.add(profile.InfoRank, w.rank, textLabel)
 	}
 	if len(w.zeros) > 0 {
 		if set.text == nil {
@@ -268,6 +282,6 @@ func (w *writer) label(m *profile.Metric) string {
 		key = labelName(m.Name, w.p.Kinds)
 		w.labels[m.Name] = key
 	}
-	w.facts.label(key, m.Name, kindOfType[m.Value.Type()])
+	w.facts.label(key, m.Name, w.columns.kinds[m.Name])
 	return key
 }

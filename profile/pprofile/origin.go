@@ -53,7 +53,7 @@ func (w *writer) withOrigin(labels *labelSet, o origin) *labelSet {
 	set := w.origins[k]
 	if set == nil {
 		set = labels.clone()
-		set.add(o.key, profile.StringValue(o.value))
+		set.add(o.key, profile.StringValue(o.value), textLabel)
 		w.origins[k] = set
 	}
 	return set

@@ -69,14 +69,16 @@ type column struct {
 	scale  float64 // what its values are multiplied with
 	unit   string  // if scale made it another
 	sum    float64 // of the values' magnitudes
+	large  bool    // some value is an integer that a float does not hold
 }
 
 // columns are the metrics that become sample types, in their order: the number of kernels first, since that is
 // what pprof's -mean divides by, then times, then the others by name.
 type columns struct {
 	list  []column
-	index map[string]int   // by metric; -1 for one that becomes a label
-	parts map[string]*part // by metric
+	index map[string]int       // by metric; -1 for one that becomes a label
+	parts map[string]*part     // by metric
+	kinds map[string]labelKind // by metric: what its labels hold
 }
 
 // part is a metric of a merged profile that holds what one rank or run has of another metric: "time@rank3 (ns)".
@@ -96,10 +98,16 @@ const mostDistorted = 1e-3
 func newColumns(p *profile.Profile) *columns {
 	seen := map[string]*column{}
 	labels := map[string]bool{}
+	types := map[string]typeSet{}
 	p.Root.Walk(func(n *profile.Node, depth int) bool {
 		for i := range n.Metrics {
 			m := &n.Metrics[i]
-			if typ := m.Value.Type(); typ != profile.Int && typ != profile.Float || depth == 0 && isKindZero(m, p.Kinds) {
+			typ := m.Value.Type()
+			if depth == 0 && isKindZero(m, p.Kinds) {
+				continue
+			}
+			types[m.Name] = types[m.Name].with(typ)
+			if typ != profile.Int && typ != profile.Float {
 				continue
 			}
 			c := seen[m.Name]
@@ -114,17 +122,26 @@ func newColumns(p *profile.Profile) *columns {
 		}
 		return true
 	})
-	return sortedColumns(seen, labels)
+	c := sortedColumns(seen, labels)
+	for name, set := range types {
+		if c.index[name] >= 0 { // its numbers are values of samples
+			set = set.without(profile.Int).without(profile.Float)
+		}
+		c.kinds[name] = set.label()
+	}
+	return c
 }
 
 func sortedColumns(seen map[string]*column, labels map[string]bool) *columns {
-	c := &columns{index: make(map[string]int, len(seen)), parts: map[string]*part{}}
+	c := &columns{index: make(map[string]int, len(seen)), parts: map[string]*part{}, kinds: map[string]labelKind{}}
+	for _, col := range seen {
+		col.fit()
+	}
 	for name, col := range seen {
 		c.index[name] = -1
-		if whole, source, is := merge.SplitColumn(name); is && seen[whole] != nil && !labels[whole] && !labels[name] {
+		if whole, source, is := merge.SplitColumn(name); is && !labels[whole] && !labels[name] && seen[whole].adds(col) {
 			c.parts[name] = &part{of: originOf(source)}
 		} else if !labels[name] {
-			col.fit()
 			c.list = append(c.list, *col)
 		}
 	}
@@ -192,6 +209,7 @@ func (c *column) add(v profile.Value) (distorted float64) {
 	}
 	c.sum += f
 	if v.Type() == profile.Int {
+		c.large = c.large || !fitsFloat(v.Int())
 		return 0
 	}
 	c.float = true
@@ -210,6 +228,37 @@ func (c *column) fit() {
 		_, unit := sampleType(c.metric)
 		c.sum, c.scale, c.unit = c.sum/1000, c.scale/1000, prefix+unit
 	}
+}
+
+// adds says whether samples of parts add up to the whole exactly, or to what rounding leaves of fractions. c is nil if the
+// profile has no whole.
+func (c *column) adds(part *column) bool {
+	if c == nil {
+		return false
+	}
+	_, unit := sampleType(c.metric)
+	fitted := c.unit != "" && c.unit != "nanoseconds" && c.unit != unit
+	return !fitted && !(c.float && (c.large || part.large))
+}
+
+// fitsFloat says whether a float64 holds an integer exactly.
+func fitsFloat(n int64) bool {
+	f := float64(n)
+	return f < math.MaxInt64 && int64(f) == n
+}
+
+// keeps says whether a value comes back from the n that a sample has of it. Only of integers it can be false: fractions
+// that are rounded are among what Loses says.
+func (c *column) keeps(v profile.Value, n int64) bool {
+	if v.Type() != profile.Int {
+		return true
+	}
+	back := c.facts().value(n)
+	if back.Type() == profile.Int {
+		return back.Int() == v.Int()
+	}
+	f, _ := back.Float()
+	return fitsFloat(v.Int()) && f == float64(v.Int())
 }
 
 // whole rounds a number to what a sample can hold, and says how far off that is.

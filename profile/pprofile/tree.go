@@ -290,6 +290,10 @@ func (r *reader) fill(n *node, s *pprof.Sample, labels []profile.Metric) {
 		switch {
 		case r.ours && m.Name == zeroLabel:
 			r.zeros(n.Node, m.Value.Str())
+		case r.facts.Labels[m.Name].Kind == exactLabel:
+			if first {
+				r.exact(n.Node, s, r.facts.Labels[m.Name].Metric, m.Value)
+			}
 		case first || r.ours:
 			n.Set(m.Name, m.Value)
 			if _, known := r.out.Kinds[m.Name]; !known {
@@ -314,13 +318,26 @@ func countNonZero(row []int64) int {
 
 // addValue adds a value of a sample to its metric.
 func addValue(n *profile.Node, m sampleFacts, v int64) {
-	have, _ := n.Metric(m.Metric)
-	if m.Float {
-		f, _ := have.Float()
-		n.Set(m.Metric, profile.FloatValue(f+float64(v)/cmp.Or(m.Scale, 1)))
+	value := m.value(v)
+	if have, known := n.Metric(m.Metric); known {
+		value = profile.Sum(have, value)
+	}
+	n.Set(m.Metric, value)
+}
+
+// exact puts an integer in the place of what its sample has rounded it to. A sample that pprof has added up with others
+// still has the label of each, and another value: that one counts then.
+func (r *reader) exact(n *profile.Node, s *pprof.Sample, metric string, v profile.Value) {
+	for i, f := range r.metrics {
+		if f.Metric != metric {
+			continue
+		}
+		c := column{scale: cmp.Or(f.Scale, 1)}
+		if whole, _ := c.whole(v); whole == s.Value[i] {
+			n.Set(metric, v)
+		}
 		return
 	}
-	n.Set(m.Metric, profile.IntValue(have.Int()+v))
 }
 
 // zeros restores the metrics that were recorded as zero.
@@ -373,7 +390,7 @@ func (r *reader) readLabels(s *pprof.Sample) []profile.Metric {
 }
 
 func (r *reader) labelMetric(key, text string, kind labelKind) profile.Metric {
-	if known, ok := r.facts.Labels[key]; ok {
+	if known, ok := r.facts.Labels[key]; ok && known.Kind != exactLabel {
 		return profile.Metric{Name: known.Metric, Value: labelValue(text, known.Kind)}
 	}
 	return profile.Metric{Name: key, Value: labelValue(text, kind)}

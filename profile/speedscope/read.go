@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/number"
 	"github.com/goproton/goproton/profile/internal/stacks"
 )
 
@@ -29,7 +30,7 @@ type recorded struct {
 	Name    string
 	Unit    string
 	Samples [][]int
-	Weights []number
+	Weights []amount
 	Events  []event
 	offset  int64
 }
@@ -37,13 +38,16 @@ type recorded struct {
 type event struct {
 	Type  string
 	Frame int
-	At    number
+	At    amount
 }
 
-// number keeps whole numbers whole.
-type number struct{ profile.Value }
+// amount is a number; whole ones stay whole.
+type amount struct {
+	profile.Value
+	rounded bool // it was an integer that the value does not hold
+}
 
-func (n *number) UnmarshalJSON(text []byte) error {
+func (n *amount) UnmarshalJSON(text []byte) error {
 	if i, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 		n.Value = profile.IntValue(i)
 		return nil
@@ -52,7 +56,7 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	if err != nil {
 		return fmt.Errorf("expected a number, found %.20q", text)
 	}
-	n.Value = profile.FloatValue(f)
+	n.Value, n.rounded = profile.FloatValue(f), number.Rounded(string(text), f)
 	return nil
 }
 
@@ -268,9 +272,18 @@ func (b *builder) sampled(r *recorded, top *profile.Node, metric string, factor 
 			}
 			n = b.tree.Child(n, name)
 		}
+		if w := r.Weights[i]; w.rounded || scalesBadly(w.Value, factor) {
+			b.tree.Rounded++
+		}
 		stacks.Add(n, metric, scale(r.Weights[i].Value, factor))
 	}
 	return ""
+}
+
+// scalesBadly says whether scale loses a part of an integer.
+func scalesBadly(v profile.Value, factor float64) bool {
+	f, _ := v.Float()
+	return factor != 1 && v.Type() == profile.Int && math.Abs(f*factor) > math.MaxInt64
 }
 
 // scale multiplies; what stays whole stays an integer.
@@ -279,6 +292,9 @@ func scale(v profile.Value, factor float64) profile.Value {
 		return v
 	}
 	f, _ := v.Float()
+	if n, whole := v.Int(), int64(factor); v.Type() == profile.Int && float64(whole) == factor && math.Abs(f*factor) < math.MaxInt64 {
+		return profile.IntValue(n * whole)
+	}
 	f *= factor
 	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return profile.IntValue(int64(f))

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/number"
 )
 
 // Scalar reads a number or a word: true, false, null, and Python's NaN and Infinity. What has no value
@@ -44,6 +45,9 @@ func (s *Scanner) Scalar() profile.Value {
 	f, err := strconv.ParseFloat(string(token), 64)
 	if !isNumber(token) || err != nil && !math.IsInf(f, 0) {
 		s.Fail(start, "expected a value, found %q", Clip(token))
+	}
+	if number.Rounded(string(token), f) {
+		s.Rounded++
 	}
 	return profile.FloatValue(f)
 }

@@ -33,6 +33,8 @@ type Scanner struct {
 	text  []byte // the last string or number that did not lie in one piece in buf
 
 	names map[string]string // see Intern
+
+	Rounded int // integers that Scalar gave as floats that do not hold them
 }
 
 // MaxDepth bounds the nesting of values that are skipped.

@@ -108,8 +108,9 @@ func Clause(list []string, n int, one, many, rest string) []string {
 
 // Tree collects stacks into a tree. Frames of one name below one frame are one.
 type Tree struct {
-	Root  *profile.Node
-	below map[edge]*profile.Node
+	Root    *profile.Node
+	Rounded int // integers of the file that its values do not hold; becomes the profile's
+	below   map[edge]*profile.Node
 }
 
 type edge struct {
@@ -133,17 +134,10 @@ func (t *Tree) Child(parent *profile.Node, name string) *profile.Node {
 	return n
 }
 
-// Add adds to a metric of a node; whole numbers stay whole.
+// Add adds to a metric of a node, as profile.Sum does.
 func Add(n *profile.Node, metric string, v profile.Value) {
-	old, has := n.Metric(metric)
-	switch {
-	case !has:
-	case old.Type() == profile.Int && v.Type() == profile.Int:
-		v = profile.IntValue(old.Int() + v.Int())
-	default:
-		a, _ := old.Float()
-		b, _ := v.Float()
-		v = profile.FloatValue(a + b)
+	if old, has := n.Metric(metric); has {
+		v = profile.Sum(old, v)
 	}
 	n.Set(metric, v)
 }
@@ -155,7 +149,7 @@ func (t *Tree) Profile(keepRoot bool) *profile.Profile {
 	if !keepRoot && len(root.Children) == 1 && len(root.Metrics) == 0 {
 		root = root.Children[0]
 	}
-	p := &profile.Profile{Root: root, Kinds: profile.Kinds{}}
+	p := &profile.Profile{Root: root, Kinds: profile.Kinds{}, Rounded: t.Rounded}
 	root.Walk(func(n *profile.Node, _ int) bool {
 		for i := range n.Metrics {
 			p.Kinds[n.Metrics[i].Name] = profile.Inclusive

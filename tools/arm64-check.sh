@@ -18,7 +18,8 @@ emulate() { qemu-aarch64 -L "$root" -E LD_LIBRARY_PATH="$work/stub:$root/lib" "$
 
 CGO_CFLAGS='-O2 -g -Werror' arm64 go build ./...
 arm64 tools/build-stub.sh "$work"
-arm64 go build -trimpath -buildmode=c-shared -o "$work/libproton.so" ./cmd/libproton
+tools/overlay.sh "$work/overlay.json"
+arm64 go build -trimpath -overlay "$work/overlay.json" -buildmode=c-shared -o "$work/libproton.so" ./cmd/libproton
 arm64 go test -c -o "$work/hotpath.test" ./internal/hotpath
 (cd internal/hotpath && emulate "$work/hotpath.test" -test.short)
 

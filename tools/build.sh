@@ -14,7 +14,8 @@ version=$(git describe --tags --always --dirty 2>/dev/null || echo unknown)
 CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$version" -o build/proton ./cmd/proton
 ln -sf proton build/proton-viewer
 if compgen -G 'cmd/libproton/*.go' >/dev/null; then
-  CGO_ENABLED=1 go build -trimpath -ldflags "-X github.com/goproton/goproton/profiler.Version=$version" -buildmode=c-shared -o build/libproton.so ./cmd/libproton
+  tools/overlay.sh build/overlay.json
+  CGO_ENABLED=1 go build -trimpath -overlay build/overlay.json -ldflags "-X github.com/goproton/goproton/profiler.Version=$version" -buildmode=c-shared -o build/libproton.so ./cmd/libproton
 fi
 if [ -d hooks/python/goproton ]; then
   rm -rf build/python.new

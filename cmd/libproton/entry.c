@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "entry.h"
 #include "_cgo_export.h"
+#include "refusal.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -11,6 +12,9 @@
 static _Atomic int forked;
 
 static void child(void) { atomic_store(&forked, 1); }
+
+// Where Go is gone, or was never there, no function of its is called.
+static int without_go(void) { return atomic_load(&forked) || proton_refusal(); }
 
 // Python's faulthandler takes the main thread's signal stack along when the interpreter ends, and Go, which sends itself
 // signals whenever something takes longer than 10 ms, aborts without one.
@@ -25,12 +29,12 @@ static void signal_stack(void) {
 // processes that never launched anything; by its turn the GPU libraries may be gone.
 static void at_exit(void) {
   signal_stack();
-  if (!atomic_load(&forked)) protonAtExit(1);
+  if (!without_go()) protonAtExit(1);
 }
 
 static void at_exit_without_gpu(void) {
   signal_stack();
-  if (!atomic_load(&forked)) protonAtExit(0);
+  if (!without_go()) protonAtExit(0);
 }
 
 static void register_exit(void) { atexit(at_exit); }
@@ -42,12 +46,18 @@ __attribute__((constructor)) static void loaded(void) {
 }
 
 int InitializeInjection(void) {
-  if (!atomic_load(&forked)) protonGPUStarts();
+  if (!without_go()) protonGPUStarts();
+  else if (!atomic_load(&forked)) fprintf(stderr, "proton: this process is not profiled: %s\n", proton_refusal());
   return 1;
 }
 
 char *proton_call(const char *method, const char *json) {
   if (atomic_load(&forked)) return strdup("{}");
+  if (without_go()) {
+    char text[300];
+    snprintf(text, sizeof text, "{\"error\":{\"kind\":\"RuntimeError\",\"text\":\"this process is not profiled: %s\"}}", proton_refusal());
+    return strdup(text);
+  }
   return protonCall((char *)method, (char *)(json ? json : ""));
 }
 
@@ -59,4 +69,4 @@ int proton_start(const char *json) {
   return session;
 }
 
-const void *proton_hotpath(void) { return atomic_load(&forked) ? NULL : protonHotpath(); }
+const void *proton_hotpath(void) { return without_go() ? NULL : protonHotpath(); }

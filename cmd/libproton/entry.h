@@ -1,4 +1,5 @@
-// The C entry points of libproton.so. All of them return at once in a forked child, where Go is gone.
+// The C entry points of libproton.so. All of them return at once in a forked child, where Go is gone, and where Go's
+// runtime was not started (refusal.h).
 #ifndef GOPROTON_ENTRY_H
 #define GOPROTON_ENTRY_H
 

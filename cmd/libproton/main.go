@@ -1,9 +1,13 @@
+// Go's runtime would keep two files of the cgroup open, to follow its processor limit, which init fixes.
+//go:debug containermaxprocs=0
+
 // Command libproton is the shared library that runs inside the workload: an injection library for the CUDA
 // driver, a Python extension module, and a few C entry points. Everything here is an entry: recover, look
 // up, call. The work is in the packages below.
 package main
 
 /*
+#cgo LDFLAGS: -Wl,--wrap=x_cgo_sys_thread_create
 #include <stdlib.h>
 #include "entry.h"
 */

@@ -1,5 +1,6 @@
 // Package atomicfile replaces a file in one step: a reader sees the old content or the new, never a part, and
-// a writer that dies half-way leaves the old file alone. Profiles and traces are written through it.
+// a writer that dies half-way leaves the old file alone. Profiles and traces are written through it, in the program that
+// is profiled too, whose descriptors may be closed at any time.
 package atomicfile
 
 import (
@@ -10,7 +11,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
+	"sync/atomic"
+
+	"github.com/goproton/goproton/internal/ownfile"
 )
 
 // Write calls fill with a temporary file beside path and renames it to path when fill succeeded.
@@ -34,51 +39,94 @@ func Write(path string, fill func(w io.Writer) error) error {
 		}
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	unfinished.add(tmp.Name())
-	defer unfinished.remove(tmp.Name())
+	defer unfinished.remove(tmp)
 	err = fill(tmp)
-	if closeErr := tmp.Close(); err == nil {
+	if closeErr := tmp.file.Close(); err == nil {
 		err = closeErr
 	}
 	if err == nil {
-		err = os.Rename(tmp.Name(), target)
+		err = tmp.rename(target)
 	}
 	if err != nil {
-		os.Remove(tmp.Name())
+		os.Remove(tmp.file.Name())
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }
 
+// temporary is a file that is being written.
+type temporary struct {
+	file      *ownfile.File
+	mu        sync.Mutex // guards abandoned, and that nothing is renamed meanwhile
+	abandoned bool
+}
+
+// ErrAbandoned is matched by the error of a Write that Abandon ended.
+var ErrAbandoned = errors.New("the writing was given up")
+
+func (t *temporary) Write(b []byte) (int, error) {
+	if t.isAbandoned() {
+		return 0, ErrAbandoned
+	}
+	n, err := t.file.Write(b)
+	written.Add(uint64(n))
+	return n, err
+}
+
+func (t *temporary) isAbandoned() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.abandoned
+}
+
+func (t *temporary) rename(to string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.abandoned {
+		return ErrAbandoned
+	}
+	return os.Rename(t.file.Name(), to)
+}
+
 // unfinished are the files that are being written.
 var unfinished files
 
+// written counts bytes, of all files.
+var written atomic.Uint64
+
+// Progress grows while files are being written, and writing says whether some are.
+func Progress() (bytes uint64, writing bool) {
+	unfinished.Lock()
+	defer unfinished.Unlock()
+	return written.Load(), len(unfinished.list) > 0
+}
+
 type files struct {
 	sync.Mutex
-	names map[string]bool
+	list []*temporary
 }
 
-func (f *files) add(name string) {
+func (f *files) add(t *temporary) {
 	f.Lock()
 	defer f.Unlock()
-	if f.names == nil {
-		f.names = map[string]bool{}
-	}
-	f.names[name] = true
+	f.list = append(f.list, t)
 }
 
-func (f *files) remove(name string) {
+func (f *files) remove(t *temporary) {
 	f.Lock()
 	defer f.Unlock()
-	delete(f.names, name)
+	f.list = slices.DeleteFunc(f.list, func(x *temporary) bool { return x == t })
 }
 
-// Abandon removes what is half written: the process ends, and no Write will come to its end.
+// Abandon removes what is half written and has its Writes fail: the process ends, or what they write is out of date.
 func Abandon() {
 	unfinished.Lock()
 	defer unfinished.Unlock()
-	for name := range unfinished.names {
-		os.Remove(name)
+	for _, t := range unfinished.list {
+		t.mu.Lock()
+		t.abandoned = true
+		os.Remove(t.file.Name())
+		t.mu.Unlock()
 	}
 }
 
@@ -103,13 +151,18 @@ func resolve(path string) (target string, special bool, err error) {
 
 // create makes a new file beside target with the mode the umask gives. os.CreateTemp would make it 0600,
 // and a profile that a container's root wrote could not be read by the user beside it.
-func create(target string) (*os.File, error) {
+func create(target string) (*temporary, error) {
 	dir, base := filepath.Split(target)
 	for try := 0; ; try++ {
 		name := fmt.Sprintf("%s.%s.%08x.tmp", dir, base, rand.Uint32())
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if err == nil || !errors.Is(err, fs.ErrExist) || try == 100 {
-			return f, err
+		f, err := ownfile.Open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if err == nil {
+			t := &temporary{file: f}
+			unfinished.add(t)
+			return t, nil
+		}
+		if !errors.Is(err, fs.ErrExist) || try == 100 {
+			return nil, err
 		}
 	}
 }

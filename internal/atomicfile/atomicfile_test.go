@@ -46,18 +46,31 @@ func TestWriteReplaces(t *testing.T) {
 	only(t, dir, 1)
 }
 
-// TestAbandon: whoever must end at once leaves no file behind that it was writing.
+// A process that must end at once leaves no file behind that it was writing, and what still writes is ended.
 func TestAbandon(t *testing.T) {
 	dir := t.TempDir()
-	err := Write(filepath.Join(dir, "p.hatchet"), func(io.Writer) error {
+	path := filepath.Join(dir, "p.hatchet")
+	err := Write(path, func(w io.Writer) error {
 		only(t, dir, 1)
+		if _, err := io.WriteString(w, "x"); err != nil {
+			t.Error(err)
+		}
 		Abandon()
 		only(t, dir, 0)
-		return errors.New("ended")
+		_, err := io.WriteString(w, "x")
+		return err
 	})
-	if err == nil {
-		t.Error("no error")
+	if !errors.Is(err, ErrAbandoned) {
+		t.Errorf("the write was abandoned, got %v", err)
 	}
+	if err := Write(path, func(io.Writer) error { Abandon(); return nil }); !errors.Is(err, ErrAbandoned) {
+		t.Errorf("nothing is put in place after Abandon, got %v", err)
+	}
+	only(t, dir, 0)
+	if err := Write(path, text("later")); err != nil || content(t, path) != "later" {
+		t.Errorf("a write after Abandon: %v", err)
+	}
+	os.Remove(path)
 	if err := Write(filepath.Join(dir, "gone", "p.hatchet"), text("x")); err == nil || err.Error() != "write "+filepath.Join(dir, "gone", "p.hatchet")+": no such file or directory" {
 		t.Errorf("the passing name is in %q", err)
 	}

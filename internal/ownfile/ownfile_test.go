@@ -1,0 +1,149 @@
+//go:build linux
+
+package ownfile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// taken puts a file of the program's where ours was.
+func taken(t *testing.T, f *File) *os.File {
+	t.Helper()
+	program, err := os.Create(filepath.Join(t.TempDir(), "program's"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { program.Close() })
+	if err := unix.Dup2(int(program.Fd()), f.fd); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(f.fd) })
+	return program
+}
+
+func written(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestAFileWhoseDescriptorTheProgramCloses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ours")
+	f, err := Open(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, text := range []string{"one, ", "two, ", "three"} {
+		if _, err := f.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		unix.Close(f.fd)
+	}
+	if got := written(t, path); got != "one, two, three" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAFileWhoseDescriptorTheProgramUses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ours")
+	f, err := Open(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := taken(t, f)
+	before := f.fd
+	if _, err := f.Write([]byte("ours")); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Truncate(2); err != nil {
+		t.Fatal(err)
+	}
+	if got := written(t, path); got != "ou" {
+		t.Errorf("our file has %q", got)
+	}
+	if got := written(t, program.Name()); got != "" {
+		t.Errorf("the program's file has %q", got)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := status(before); err != nil {
+		t.Errorf("the program's descriptor %d was closed: %v", before, err)
+	}
+}
+
+// Where the name leads elsewhere, nothing is written and nothing closed.
+func TestAFileThatIsGone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ours")
+	f, err := Open(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := taken(t, f)
+	if err := os.Rename(path, path+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte("ours")); !errors.Is(err, ErrTaken) {
+		t.Errorf("a file whose name is gone: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("another"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte("ours")); !errors.Is(err, ErrTaken) {
+		t.Errorf("a file whose name is another's: %v", err)
+	}
+	number := f.fd
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := status(number); err != nil {
+		t.Errorf("the program's descriptor was closed: %v", err)
+	}
+	if got := written(t, path) + written(t, program.Name()); got != "another" {
+		t.Errorf("written elsewhere: %q", got)
+	}
+}
+
+// The program's standard input is closed and its next file gets that number: never one of ours.
+func TestNumbersWithAMeaning(t *testing.T) {
+	f, err := Open(filepath.Join(t.TempDir(), "ours"), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if f.fd < lowest {
+		t.Errorf("descriptor %d", f.fd)
+	}
+}
+
+// A write beyond the limit fails, without the signal that would end the program.
+func TestFileSizeLimit(t *testing.T) {
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(filepath.Join(t.TempDir(), "ours"), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 4096, Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Write(make([]byte, 5000))
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(err, unix.EFBIG) {
+		t.Errorf("got %v, want EFBIG", err)
+	}
+}

@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "record.h"
@@ -22,7 +24,9 @@ struct table {
 
 static struct {
   pthread_mutex_t lock; // guards everything below
-  int fd;
+  int fd;               // -1 = no recording
+  struct stat is;       // of the file: the program may close our descriptor, and give its number to a file of its own
+  char path[PATH_MAX];
   int error;
   size_t filled;
   uint64_t events;
@@ -44,8 +48,36 @@ static unsigned this_thread(void) {
 
 // ---- the file, lock held -----------------------------------------------------------------------------
 
+static int ours(void) {
+  struct stat now;
+  return !fstat(file.fd, &now) && now.st_dev == file.is.st_dev && now.st_ino == file.is.st_ino;
+}
+
+// A descriptor that a program is unlikely to count on: not one that it gets by closing its standard input.
+static int open_high(const char *path, int flags) {
+  int fd = open(path, flags | O_CLOEXEC, 0666), high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 200);
+  if (high < 0) return fd;
+  close(fd);
+  return high;
+}
+
+// Makes sure that the descriptor leads to the file, by opening it again if need be.
+static void reopen(void) {
+  if (ours() || file.error) return;
+  int before = file.fd, fd = open_high(file.path, O_WRONLY | O_APPEND);
+  if (fd < 0) {
+    file.error = errno;
+    return;
+  }
+  file.fd = fd;
+  if (ours()) return;
+  close(fd);
+  file.fd = before, file.error = ENOENT; // another file has the name now
+}
+
 static void drain(void) {
   size_t done = 0;
+  reopen();
   while (done < file.filled && !file.error) {
     ssize_t n = write(file.fd, file.buffer + done, file.filled - done);
     if (n > 0) done += (size_t)n;
@@ -193,7 +225,7 @@ int record_is_new(uint64_t key, uint64_t value) {
 static void after_fork(void) { // the file belongs to the parent
   atomic_store(&on, 0);
   pthread_mutex_init(&file.lock, NULL);
-  if (file.fd >= 0) close(file.fd);
+  if (file.fd >= 0 && ours()) close(file.fd);
   file.fd = -1;
   file.filled = 0;
 }
@@ -202,11 +234,16 @@ static void watch_forks(void) { pthread_atfork(NULL, NULL, after_fork); }
 
 int record_open(const char *path) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (strlen(path) >= sizeof file.path) return ENAMETOOLONG;
+  int fd = open_high(path, O_WRONLY | O_CREAT | O_TRUNC);
   if (fd < 0) return errno;
   pthread_once(&once, watch_forks);
   pthread_mutex_lock(&file.lock);
-  if (file.fd >= 0) close(file.fd);
+  if (file.fd >= 0 && ours()) close(file.fd);
+  char *absolute = realpath(path, NULL); // the program may change its folder
+  strcpy(file.path, absolute && strlen(absolute) < sizeof file.path ? absolute : path);
+  free(absolute);
+  if (fstat(fd, &file.is)) file.is = (struct stat){0};
   file.fd = fd, file.error = 0, file.filled = 0, file.events = 0, file.string_count = 0;
   put(CAPTURE_MAGIC, CAPTURE_MAGIC_SIZE);
   pthread_mutex_unlock(&file.lock);
@@ -220,7 +257,7 @@ int record_close(void) {
   uint8_t payload[10];
   put_event(EV_END, payload, encode(payload, file.events));
   drain();
-  if (close(file.fd) && !file.error) file.error = errno;
+  if (ours() && close(file.fd) && !file.error) file.error = errno;
   file.fd = -1;
   int error = file.error;
   empty(&file.strings);

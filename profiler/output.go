@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
 	"github.com/goproton/goproton/profile/msgpack"
@@ -74,7 +75,7 @@ func (s *session) streams() bool { return s.trace || s.periodic != "" }
 func writeTree(path, format string, p *profile.Profile) error {
 	codec := treeCodecs[format]
 	if path == "" {
-		if err := codec.write(os.Stdout, p); err != nil {
+		if err := codec.write(ownfile.Stdout, p); err != nil {
 			return fmt.Errorf("write the profile to standard output: %w", err)
 		}
 		return nil

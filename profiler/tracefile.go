@@ -3,10 +3,12 @@ package profiler
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
 
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/chrometrace"
 	"github.com/goproton/goproton/profiler/aggregate"
@@ -15,7 +17,7 @@ import (
 // traceFile is where the timeline of one phase streams to. It has a name of its own until the phase is written, or
 // a checkpoint asks for it, and is a whole trace after every flush: a program may be killed at any time.
 type traceFile struct {
-	file   *os.File // nil until something is written
+	file   *ownfile.File // nil until something is written
 	writer *chrometrace.Writer
 	beside func() string // where it will be: asked when the file is made
 	placed string        // where it has been put, and is to stay
@@ -52,14 +54,15 @@ func (f *traceFile) Truncate(size int64) error { return f.file.Truncate(size) }
 func (f *traceFile) create() (err error) {
 	path := f.beside()
 	if path == "" { // standard output, at the end
-		f.file, err = os.CreateTemp("", "proton-*"+traceSuffix)
+		path = filepath.Join(os.TempDir(), fmt.Sprintf("proton-%08x%s", rand.Uint32(), traceSuffix))
+		f.file, err = ownfile.Open(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return fmt.Errorf("make the folder of %s: %w; give a name in a folder that can be written", path, err)
 	}
 	// Not hidden: when the process is killed before its first checkpoint, this is what it leaves.
-	f.file, err = os.OpenFile(path+"."+strconv.Itoa(os.Getpid())+".part", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+	f.file, err = ownfile.Open(path+"."+strconv.Itoa(os.Getpid())+".part", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 	return err
 }
 
@@ -68,11 +71,7 @@ func (f *traceFile) checkpoint(path string) error {
 	if err := f.writer.Flush(); err != nil || f.placed == path || path == "" {
 		return err
 	}
-	from := f.file.Name()
-	if f.placed != "" {
-		from = f.placed
-	}
-	if err := os.Rename(from, path); err != nil {
+	if err := f.file.Rename(path); err != nil {
 		return fmt.Errorf("write trace: %w", err)
 	}
 	f.placed = path
@@ -91,11 +90,11 @@ func (f *traceFile) finish(path string) error {
 	if _, err := f.file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	_, err := io.Copy(os.Stdout, f.file)
+	_, err := io.Copy(ownfile.Stdout, f.file)
 	return err
 }
 
-// failed keeps what was written of a trace that came to grief, and says where it is.
+// failed keeps what was written of a trace that could not be completed, and says where it is.
 func (f *traceFile) failed(err error) error {
 	if f.file == nil {
 		return err

@@ -27,6 +27,7 @@ import (
 	"github.com/goproton/goproton/cupti"
 	"github.com/goproton/goproton/hooks"
 	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/profiler/control"
 	"github.com/goproton/goproton/profiler/launchkinds"
 	"github.com/goproton/goproton/profiler/nvidia"
@@ -56,8 +57,8 @@ func init() {
 	hooks.Control = call
 }
 
-// say is our one line on standard error.
-func say(what any) { fmt.Fprintf(os.Stderr, "proton: %v\n", what) }
+// say is our one line on standard error. Where that is closed or full, nothing is said.
+func say(what any) { fmt.Fprintf(ownfile.Stderr, "proton: %v\n", what) }
 
 func startRecording() {
 	path := os.Getenv("PROTON_RECORD")

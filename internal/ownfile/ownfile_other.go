@@ -19,3 +19,22 @@ func Open(name string, flag int, perm fs.FileMode) (*File, error) {
 	}
 	return &File{f}, nil
 }
+
+// Size returns the length of the file.
+func (f *File) Size() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// IsAt reports whether a path leads to the file.
+func (f *File) IsAt(path string) bool {
+	here, err := f.Stat()
+	there, err2 := os.Stat(path)
+	return err == nil && err2 == nil && os.SameFile(here, there)
+}
+
+// Descriptor returns the number of the open file.
+func (f *File) Descriptor() (int, error) { return int(f.Fd()), nil }

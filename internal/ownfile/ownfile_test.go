@@ -3,6 +3,7 @@
 package ownfile
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -145,5 +146,46 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 	if !errors.Is(err, unix.EFBIG) {
 		t.Errorf("got %v, want EFBIG", err)
+	}
+}
+
+// A pipe that does not block takes what fits, and the rest once it is read.
+func TestStandardOutputThatDoesNotBlock(t *testing.T) {
+	var pipe [2]int
+	if err := unix.Pipe2(pipe[:], unix.O_NONBLOCK|unix.O_CLOEXEC); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pipe[0])
+	text := bytes.Repeat([]byte("0123456789"), 50_000)
+	read := make(chan []byte)
+	go func() {
+		unix.SetNonblock(pipe[0], false)
+		got, buffer := []byte(nil), make([]byte, 1<<16)
+		for {
+			n, err := unix.Read(pipe[0], buffer)
+			if n <= 0 || err != nil {
+				break
+			}
+			got = append(got, buffer[:n]...)
+		}
+		read <- got
+	}()
+	n, err := Standard(pipe[1]).Write(text)
+	unix.Close(pipe[1])
+	if got := <-read; err != nil || n != len(text) || !bytes.Equal(got, text) {
+		t.Errorf("wrote %d of %d bytes, %d were read: %v", n, len(text), len(got), err)
+	}
+}
+
+// Where nobody reads, the write fails: os.Stdout's would end the process.
+func TestStandardOutputThatNobodyReads(t *testing.T) {
+	var pipe [2]int
+	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(pipe[0])
+	defer unix.Close(pipe[1])
+	if _, err := Standard(pipe[1]).Write([]byte("x")); !errors.Is(err, unix.EPIPE) {
+		t.Errorf("got %v, want EPIPE", err)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+
+	"github.com/goproton/goproton/internal/ownfile"
 )
 
 // What the definitions' file holds, each with its length, its checksum and its kind before it.
@@ -88,8 +90,8 @@ func readEntry(in io.Reader) (kind byte, payload []byte, err error) {
 }
 
 // openDefinitions begins the file of this process.
-func openDefinitions(h header) (*os.File, error) {
-	file, err := os.OpenFile(h.spoolName("definitions"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+func openDefinitions(h header) (*ownfile.File, error) {
+	file, err := ownfile.Open(h.spoolName("definitions"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/internal/awake"
+	"github.com/goproton/goproton/internal/ownfile"
 )
 
 // Log is the trace of this process. Launches come through the ring, everything else through its methods, which may be
@@ -18,8 +19,8 @@ type Log struct {
 	ring     *ring
 	complain func(string)
 
-	mu          sync.Mutex // guards what follows
-	definitions *os.File   // nil when what is defined is not kept for a crash
+	mu          sync.Mutex    // guards what follows
+	definitions *ownfile.File // nil when what is defined is not kept for a crash
 	numbers     map[string]uint64
 	waiting     [][]byte // events that were not completed yet
 	accepted    uint64   // events

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/goproton/goproton/internal/ownfile"
 )
 
 // output is the trace file of a process and rank. What was flushed is whole for every reader, even if nothing follows.
@@ -18,8 +20,7 @@ type output struct {
 	header header
 	rank   int64
 
-	file      *os.File
-	is        os.FileInfo // of the file, to know it by
+	file      *ownfile.File
 	removed   bool        // by somebody else, at least once
 	size      int64       // of the file
 	encoder   *zstd.Encoder
@@ -42,10 +43,9 @@ func (o *output) continueAt(c commit) error {
 	if uint64(o.size) < c.OutSize {
 		return fmt.Errorf("%w: %s is shorter than it was", errDamaged, o.file.Name())
 	}
-	if err := o.file.Truncate(int64(c.OutSize)); err != nil {
+	if err := o.cut(int64(c.OutSize)); err != nil {
 		return err
 	}
-	o.size = int64(c.OutSize)
 	if c.FrameOpen != 0 {
 		if _, err := o.Write(endOfFrame); err != nil {
 			return err
@@ -82,24 +82,33 @@ func (o *output) open() error {
 	if err := os.MkdirAll(o.header.Options.Folder, 0o777); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(o.path(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	file, err := ownfile.Open(o.path(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
 		return err
 	}
-	info, err := file.Stat()
+	size, err := file.Size()
 	if err != nil {
 		_ = file.Close()
 		return err
 	}
-	o.file, o.is, o.size = file, info, info.Size()
+	o.file, o.size = file, size
 	return nil
 }
 
 func (o *output) isThere() bool {
-	now, err := os.Stat(o.path())
-	there := err == nil && os.SameFile(o.is, now)
+	there := o.file.IsAt(o.path())
 	o.removed = o.removed || !there
 	return there
+}
+
+// cut ends the file earlier.
+func (o *output) cut(size int64) error {
+	if err := o.file.Truncate(size); err != nil {
+		return err
+	}
+	o.size = size
+	_, err := o.file.Seek(size, io.SeekStart)
+	return err
 }
 
 // Write puts bytes into the file as they are.
@@ -128,8 +137,8 @@ func (o *output) flush() error {
 	before, wasOpen := o.size, o.frameOpen
 	err := o.compress()
 	if err != nil {
-		_ = o.file.Truncate(before) // the disk may be full: cutting works there
-		o.size, o.frameOpen = before, wasOpen
+		_ = o.cut(before) // the disk may be full: cutting works there
+		o.frameOpen = wasOpen
 		return err
 	}
 	o.pending = o.pending[:0]

@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/goproton/goproton/internal/ownfile"
 )
 
 // The ring: a header, then data in which records follow one another. hooks/tracering.h has the same numbers.
@@ -45,7 +47,7 @@ const commitSize = 64
 var _ [commitSize]byte = [unsafe.Sizeof(commit{})]byte{}
 
 type ring struct {
-	file *os.File // nil for a ring without a file
+	file *ownfile.File // nil for a ring without a file
 	mem  []byte
 	next uint64 // number of the next commit
 }
@@ -53,7 +55,7 @@ type ring struct {
 // newRing makes the file, with all of its blocks: writing to a hole of a full disk would kill the program. errInUse says that
 // a living process has it: to cut it would kill that one.
 func newRing(path string) (*ring, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	file, err := ownfile.Open(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +70,7 @@ func newRing(path string) (*ring, error) {
 	return r, nil
 }
 
-func mapNew(file *os.File) (*ring, error) {
+func mapNew(file *ownfile.File) (*ring, error) {
 	if err := lock(file); errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
 		return nil, errInUse
 	} else if err != nil {
@@ -80,13 +82,25 @@ func mapNew(file *os.File) (*ring, error) {
 	if err := reserve(file, ringHeader+ringCapacity); err != nil {
 		return nil, err
 	}
-	mem, err := unix.Mmap(int(file.Fd()), 0, ringHeader+ringCapacity, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	mem, err := mapped(file, ringHeader+ringCapacity)
 	if err != nil {
-		return nil, fmt.Errorf("map %s: %w", file.Name(), err)
+		return nil, err
 	}
 	r := &ring{file: file, mem: mem}
 	r.format()
 	return r, nil
+}
+
+func mapped(file *ownfile.File, size int) ([]byte, error) {
+	fd, err := file.Descriptor()
+	if err != nil {
+		return nil, err
+	}
+	mem, err := unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("map %s: %w", file.Name(), err)
+	}
+	return mem, nil
 }
 
 // privateRing is for folders whose files cannot be mapped: what is in it dies with the process.
@@ -105,8 +119,11 @@ func (r *ring) format() {
 	copy(r.mem, ringMagic)
 }
 
-func reserve(file *os.File, size int64) error {
-	err := unix.Fallocate(int(file.Fd()), 0, 0, size)
+func reserve(file *ownfile.File, size int64) error {
+	fd, err := file.Descriptor()
+	if err == nil {
+		err = unix.Fallocate(fd, 0, 0, size)
+	}
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
 		_, err = file.Write(make([]byte, size))
 	}
@@ -117,14 +134,18 @@ func reserve(file *os.File, size int64) error {
 }
 
 // lock marks a file as that of a living process. Forked children do not inherit it.
-func lock(file *os.File) error {
+func lock(file *ownfile.File) error {
 	whole := unix.Flock_t{Type: unix.F_WRLCK}
-	return unix.FcntlFlock(file.Fd(), unix.F_SETLK, &whole)
+	fd, err := file.Descriptor()
+	if err != nil {
+		return err
+	}
+	return unix.FcntlFlock(uintptr(fd), unix.F_SETLK, &whole)
 }
 
 // openRing maps what a process left behind.
 func openRing(path string) (*ring, error) {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	file, err := ownfile.Open(path, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -135,21 +156,20 @@ func openRing(path string) (*ring, error) {
 	return r, err
 }
 
-func mapOld(file *os.File) (*ring, error) {
+func mapOld(file *ownfile.File) (*ring, error) {
 	if err := lock(file); err != nil {
 		return nil, errInUse
 	}
-	info, err := file.Stat()
+	size, err := file.Size()
 	if err != nil {
 		return nil, err
 	}
-	size := info.Size()
 	if size < ringHeader+recordAlign || size > 1<<32 {
 		return nil, fmt.Errorf("%s: %w: it has %d bytes", file.Name(), errDamaged, size)
 	}
-	mem, err := unix.Mmap(int(file.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	mem, err := mapped(file, int(size))
 	if err != nil {
-		return nil, fmt.Errorf("map %s: %w", file.Name(), err)
+		return nil, err
 	}
 	r := &ring{file: file, mem: mem}
 	if err := r.check(); err != nil {

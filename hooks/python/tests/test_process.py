@@ -1,0 +1,172 @@
+"""What a program may do to its own process, which is ours too: it is neither ended nor changed by us, and we say what is true.
+
+tools/abuse.sh runs these alone, and more of them. The programs launch kernels on the fake driver; some things need root and are skipped
+without.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import LIBRARY, PATIENCE, REPOSITORY, TESTS, run_python
+from test_trace_robust import HOOK
+from trees import load
+
+ALL = os.environ.get("GOPROTON_ABUSE") == "all"  # else some of each
+BUILD = REPOSITORY / "build"
+STUB = BUILD / "stub"
+
+pytestmark = pytest.mark.skipif(not (LIBRARY.exists() and (BUILD / "proton").exists() and STUB.exists()), reason="make build")
+
+# A program with 300 launches, which misbehaves in one of five phases.
+PROGRAM = """
+import atexit, ctypes, errno, os, resource, signal, sys, threading, time
+sys.path.insert(0, {tests!r})
+import fake_gpu
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+def prctl(option, *values):
+    if libc.prctl(option, *[ctypes.c_ulong(v) for v in values]) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
+
+{misdeed}
+
+def at(phase):
+    if phase == sys.argv[1]:
+        misdeed()
+
+def launch():
+    for _ in range(100):
+        fake_gpu.launch(work)
+
+def await_checkpoint():  # the drainer works, timers have been used, and files have been written
+    out = sys.argv[2]
+    while not any(name.startswith(out) for name in os.listdir(".")):
+        time.sleep(0.01)
+
+atexit.register(at, "at exit")
+at("before the GPU is used")
+fake_gpu.init()
+work = fake_gpu.function("work")
+at("before a launch")
+launch()
+await_checkpoint() if sys.argv[1] not in ("before the GPU is used", "before a launch") else None
+at("between launches")
+launch()
+time.sleep(0.3)  # the drainer comes by
+launch()
+at("at the end")
+os.write(1, b"done\\n")
+"""
+
+PHASES = "before the GPU is used", "before a launch", "between launches", "at the end", "at exit"
+
+
+class Run:
+    """A program under `proton run`: how it ended, what was said, what was recorded."""
+
+    def __init__(self, folder, done):
+        self.folder, self.code, self.stdout, self.stderr = folder, done.returncode, done.stdout, done.stderr
+
+    def unharmed(self):
+        assert self.code == 0 and self.stdout == "done\n", self.stderr
+        assert not re.search(r"fatal error|panic|goroutine|SIG[A-Z]+|Traceback|BUG", self.stderr), self.stderr
+
+    def kernels(self, name="out.hatchet"):
+        """Launches of "work" in a profile; 0 where there is none."""
+        path = self.folder / name
+        if not path.exists():
+            return 0
+        return sum(node["metrics"].get("count", 0) for node in walk(load(path)) if node["frame"]["name"] == "work")
+
+    def left_over(self):
+        return [path.name for path in self.folder.rglob("*") if re.search(r"\.tmp$|\.part$", path.name)]
+
+    @property
+    def said(self):
+        return [line for line in self.stderr.splitlines() if line.startswith(("proton:", "goproton:"))]
+
+
+def walk(node):
+    yield node
+    for child in node["children"]:
+        yield from walk(child)
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs Python code, or a program and its arguments, as `proton run` does."""
+
+    def go(code, *arguments, flags=(), env=None, wrap=(), name="out"):
+        command = [code, *arguments]
+        if not isinstance(code, os.PathLike):
+            (tmp_path / "program.py").write_text(code)
+            command = [sys.executable, str(tmp_path / "program.py"), *arguments]
+        full = {**os.environ, "LD_LIBRARY_PATH": str(STUB), "PROTON_CUPTI_PATH": str(STUB / "libcupti.so"), "USER": "me", **(env or {})}
+        for variable in "PROTON_RUN_CONFIG", "CUDA_INJECTION64_PATH", "PYTHONPATH":
+            full.pop(variable, None)
+        done = subprocess.run([*wrap, BUILD / "proton", "run", "-n", name, "--checkpoint", "0.05", *flags, "--", *command],
+                              env=full, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
+        return Run(tmp_path, done)
+
+    return go
+
+
+def program(misdeed):
+    body = "\n".join("    " + line for line in misdeed.strip().splitlines())
+    return PROGRAM.format(tests=str(TESTS), misdeed="def misdeed():\n" + body)
+
+
+CLOSE = "os.closerange(3, 65536)"
+# The numbers that may have been ours become the program's files, which nobody else may write into or close.
+REUSE = CLOSE + """
+for number in range(300):
+    os.open(f"mine-{number}", os.O_RDWR | os.O_CREAT)
+"""
+
+
+KINDS = "tree", "trace", "sampling", "recording"
+MATRIX = [(kind, phase, misdeed) for kind in KINDS for phase in PHASES for misdeed in (CLOSE, REUSE)]
+
+
+@pytest.mark.parametrize("kind, phase, misdeed", MATRIX if ALL else MATRIX[5::6],
+                         ids=lambda value: {CLOSE: "closed", REUSE: "reused"}.get(value, value))
+def test_all_descriptors_closed(run, phase, kind, misdeed):
+    flags = {"trace": ["--data", "trace"], "sampling": ["--mode", "pcsampling"]}.get(kind, [])
+    env = {"PROTON_RECORD": "recorded"} if kind == "recording" else {}
+    done = run(program(misdeed), phase, "out", flags=flags, env=env)
+    done.unharmed()
+    assert [path.name for path in done.folder.glob("mine-*") if path.stat().st_size] == []
+    assert "300 kernels" in done.said[-1], done.stderr
+    assert done.left_over() == []
+    if kind == "recording":
+        again = run(done.folder / "recorded", flags=["--backend", "replay"], name="replayed")
+        assert "300 kernels" in again.said[-1], again.stderr
+
+
+@pytest.mark.parametrize("compression", ["zstd", "gzip", "none"])
+def test_all_descriptors_reused_while_launches_are_traced(library, tmp_path, compression):
+    done = run_python(HOOK + f"""
+import os, time
+t = trace.init("out", compression={compression!r})
+for misdeed in range(2):
+    for n in range(100): launch(n)
+    while not os.path.exists("out") or not any(os.path.getsize("out/" + name) for name in os.listdir("out") if name.startswith("dedicated")):
+        time.sleep(0.01)
+    os.closerange(3, 65536)
+    for number in range(300): os.open(f"mine-{{number}}", os.O_RDWR | os.O_CREAT)
+    launch(0, metadata=Metadata(), name="another")
+for n in range(100): launch(n)
+print(trace.finalize()["launches"])
+for number in range(3, 303): os.fstat(number)
+""", env={"PROTON_LIB": library, "USER": "me"}, cwd=tmp_path)
+    assert done.stdout == "302\n" and done.stderr == ""
+    found = json.loads(subprocess.check_output([BUILD / "proton", "trace", "info", tmp_path / "out", "--json"]))
+    assert found["records"] == {"launch": 302} and found["damaged"] == 0
+    assert [path.name for path in tmp_path.glob("mine-*") if path.stat().st_size] == []
+    assert not [name for name in os.listdir(tmp_path / "out") if name.startswith(".goproton")]

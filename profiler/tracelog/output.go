@@ -21,8 +21,8 @@ type output struct {
 	rank   int64
 
 	file      *ownfile.File
-	removed   bool        // by somebody else, at least once
-	size      int64       // of the file
+	removed   bool  // by somebody else, at least once
+	size      int64 // of the file
 	encoder   *zstd.Encoder
 	frameOpen bool
 	pending   []byte // expanded and not compressed yet

@@ -30,6 +30,7 @@ var arrows = map[string][]string{
 	"profile":              {"internal/atomicfile", "internal/inflate"},
 	"profiler/record":      nil,
 	"internal":             {"internal"},
+	"internal/trace":       {"tritonparse/ttir", "internal"},
 	"internal/tracetools":  {"tritonparse", "profile", "internal"},
 	"profiler/callpath":    {"profiler/record", "internal"},
 	"profiler/launchkinds": {"profile", "internal"},

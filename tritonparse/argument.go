@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
 )
 
 // Argument is one argument of a launch, or a tensor within one.
@@ -164,25 +165,25 @@ func readArgument(name string, raw []byte, depth int) Argument {
 		case "repr":
 			a.Repr = jsontext.Text(v)
 		case "shape":
-			a.Shape = wholeNumbers(v)
+			a.Shape = field.WholeNumbers(v)
 		case "stride", "strides":
-			a.Stride = wholeNumbers(v)
+			a.Stride = field.WholeNumbers(v)
 		case "dtype":
 			a.Dtype = jsontext.Text(v)
 		case "device":
 			a.Device = jsontext.Text(v)
 		case "storage_offset":
-			a.Offset = integer(v)
+			a.Offset = field.Integer(v)
 		case "numel":
-			a.Numel = integer(v)
+			a.Numel = field.Integer(v)
 		case "element_size":
-			a.ElementSize = integer(v)
+			a.ElementSize = field.Integer(v)
 		case "memory_usage":
-			a.Bytes = integer(v)
+			a.Bytes = field.Integer(v)
 		case "is_contiguous":
 			a.Contiguous = string(v) == "true"
 		case "data_ptr":
-			a.DataPtr, _ = strconv.ParseUint(strings.TrimPrefix(bareText(v), "0x"), 16, 64)
+			a.DataPtr, _ = strconv.ParseUint(strings.TrimPrefix(field.Bare(v), "0x"), 16, 64)
 		case "min", "max", "mean", "std":
 			if stats.set(m.Name, v) {
 				known++
@@ -194,9 +195,9 @@ func readArgument(name string, raw []byte, depth int) Argument {
 		case "blob_path":
 			blob.Path = jsontext.Text(v)
 		case "blob_size":
-			blob.Size = integer(v)
+			blob.Size = field.Integer(v)
 		case "blob_size_uncompressed":
-			blob.Uncompressed = integer(v)
+			blob.Uncompressed = field.Integer(v)
 		case "compression":
 			blob.Compression = jsontext.Text(v)
 		case "error":
@@ -205,11 +206,11 @@ func readArgument(name string, raw []byte, depth int) Argument {
 			inner := readTensor(v, depth)
 			a.Base = &inner
 		case "block_shape":
-			a.Block = wholeNumbers(v)
+			a.Block = field.WholeNumbers(v)
 		case "padding":
 			a.Padding = jsontext.Text(v)
 		case "shape_max":
-			a.ShapeMax = wholeNumbers(v)
+			a.ShapeMax = field.WholeNumbers(v)
 		case "storage":
 			a.Storage = readStorage(v, depth)
 		}
@@ -246,7 +247,7 @@ func readTensor(raw []byte, depth int) Argument {
 
 // set takes a number, also one that JSON has no way to write and that stands there as text.
 func (s *Statistics) set(name string, raw []byte) bool {
-	f, err := strconv.ParseFloat(bareText(raw), 64)
+	f, err := strconv.ParseFloat(field.Bare(raw), 64)
 	switch name {
 	case "min":
 		s.Min = f

@@ -2,6 +2,7 @@ package tritonparse
 
 import (
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/trace/ndjson"
 )
 
@@ -62,7 +63,7 @@ func eachBrief(file string, known *patterns, do func(*Brief) error) error {
 			return g, room, err
 		}
 		members, err := jsontext.AppendMembers(room[:0], rec.Text)
-		if err == nil && textOf(members, "event_type") == "launch" {
+		if err == nil && field.TextOf(members, "event_type") == "launch" {
 			p := known.add(rec, members)
 			g.traits, g.blobs = p.traits, p.marks.blobs
 		}

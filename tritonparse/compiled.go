@@ -12,8 +12,11 @@ import (
 	"sync"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/trace/ndjson"
-	"github.com/goproton/goproton/internal/trace/sourcemap"
+	"github.com/goproton/goproton/internal/trace/work"
+	"github.com/goproton/goproton/tritonparse/backend"
+	"github.com/goproton/goproton/tritonparse/sourcemap"
 )
 
 // Compilation is one compilation of a trace, or what launches tell of one that was not traced.
@@ -47,7 +50,7 @@ type Compilation struct {
 	}
 	maps     *sourcemap.Map
 	mapsOnce sync.Once
-	work     *workTemplate
+	work     *work.WorkTemplate
 	dot      Dot // of the first tt.dot
 	workOnce sync.Once
 }
@@ -78,11 +81,8 @@ func (c *Compilation) Int(name string) (int, bool) {
 // Stages are those that there is a text of, in the order of the compiler; what the backend does not know comes last.
 func (c *Compilation) Stages() []string {
 	var names []string
-	backend, ok := backendFor(c.Backend)
-	if !ok {
-		backend = unknownBackend
-	}
-	for _, s := range backend.Stages {
+	chip, _ := backend.For(c.Backend)
+	for _, s := range chip.Stages {
 		if c.hasText(s.Name) {
 			names = append(names, s.Name)
 		}
@@ -132,12 +132,9 @@ func (c *Compilation) Cubin() string {
 
 // mappedStages are the texts whose lines can be mapped.
 func mappedStages(backendName string, texts map[string]string) []sourcemap.Stage {
-	backend, ok := backendFor(backendName)
-	if !ok {
-		backend = unknownBackend
-	}
+	chip, _ := backend.For(backendName)
 	var stages []sourcemap.Stage
-	for _, s := range backend.Stages {
+	for _, s := range chip.Stages {
 		if text := texts[s.Name]; s.Parser != "" && text != "" {
 			stages = append(stages, sourcemap.Stage{Name: s.Name, Parser: s.Parser, Text: text})
 		}
@@ -152,28 +149,28 @@ func ReadCompilation(file string, rec ndjson.Record, members []jsontext.Member) 
 
 // newCompilation keeps nothing of the record's memory. Without texts it has neither those nor Raw.
 func newCompilation(file string, rec ndjson.Record, members []jsontext.Member, texts bool) *Compilation {
-	c := &Compilation{File: file, Line: rec.Index, PID: integerOf(members, "pid")}
-	c.Inferred = string(member(members, "is_fake")) == "true"
-	c.Stack = readStack(member(members, "stack"))
-	c.Extra = decode[Extension](member(members, "goproton"))
+	c := &Compilation{File: file, Line: rec.Index, PID: field.IntegerOf(members, "pid")}
+	c.Inferred = string(field.Get(members, "is_fake")) == "true"
+	c.Stack = readStack(field.Get(members, "stack"))
+	c.Extra = decode[Extension](field.Get(members, "goproton"))
 	if texts {
 		c.Raw = bytes.Clone(rec.Text)
 	}
-	payload, err := jsontext.Members(member(members, "payload"))
+	payload, err := jsontext.Members(field.Get(members, "payload"))
 	if err != nil {
 		return c
 	}
-	c.setMetadata(member(payload, "metadata"))
-	c.PTInfo = bytes.Clone(member(payload, "pt_info"))
-	c.Paths = byStage(member(payload, "file_path"))
-	c.Python = readPython(member(payload, "python_source"), texts)
-	c.readTexts(member(payload, "file_content"), texts)
+	c.setMetadata(field.Get(payload, "metadata"))
+	c.PTInfo = bytes.Clone(field.Get(payload, "pt_info"))
+	c.Paths = byStage(field.Get(payload, "file_path"))
+	c.Python = readPython(field.Get(payload, "python_source"), texts)
+	c.readTexts(field.Get(payload, "file_content"), texts)
 	return c
 }
 
 func (c *Compilation) setMetadata(raw []byte) {
 	c.Metadata = bytes.Clone(raw)
-	c.Hash, c.Name = hashAndName(raw)
+	c.Hash, c.Name = field.HashAndName(raw)
 	c.Backend = jsontext.Text(jsontext.Get(raw, "backend_name"))
 }
 
@@ -187,13 +184,13 @@ func (c *Compilation) readTexts(content []byte, keep bool) {
 		return
 	}
 	for _, m := range members {
-		_, stage, ok := cutLast(m.Name, ".")
+		_, stage, ok := field.CutLast(m.Name, ".")
 		if !ok {
 			continue
 		}
 		c.TextNames[stage] = m.Name
 		switch short := len(m.Value) < maxExcuse; {
-		case short && isExcuse(jsontext.Text(m.Value)):
+		case short && field.IsExcuse(jsontext.Text(m.Value)):
 			c.Excuses[stage] = jsontext.Text(m.Value)
 		case keep:
 			c.Texts[stage] = jsontext.Text(m.Value)
@@ -212,7 +209,7 @@ func byStage(raw []byte) map[string]string {
 	}
 	values := map[string]string{}
 	for _, m := range members {
-		if _, stage, ok := cutLast(m.Name, "."); ok {
+		if _, stage, ok := field.CutLast(m.Name, "."); ok {
 			values[stage] = jsontext.Text(m.Value)
 		}
 	}
@@ -224,11 +221,11 @@ func readPython(raw []byte, code bool) *PythonSource {
 	if err != nil {
 		return nil
 	}
-	p := &PythonSource{File: textOf(members, "file_path"), Start: integerOf(members, "start_line"), End: integerOf(members, "end_line")}
-	p.FunctionStart = cmp.Or(integerOf(members, "function_start_line"), p.Start)
-	p.FunctionEnd = cmp.Or(integerOf(members, "function_end_line"), p.End)
+	p := &PythonSource{File: field.TextOf(members, "file_path"), Start: field.IntegerOf(members, "start_line"), End: field.IntegerOf(members, "end_line")}
+	p.FunctionStart = cmp.Or(field.IntegerOf(members, "function_start_line"), p.Start)
+	p.FunctionEnd = cmp.Or(field.IntegerOf(members, "function_end_line"), p.End)
 	if code {
-		p.Code = textOf(members, "code")
+		p.Code = field.TextOf(members, "code")
 	}
 	return p
 }
@@ -245,8 +242,8 @@ func readStack(raw []byte) []Frame {
 			continue
 		}
 		frames = append(frames, Frame{
-			File: textOf(members, "filename"), Line: integerOf(members, "line"),
-			Name: textOf(members, "name"), Code: strings.TrimSpace(textOf(members, "loc")),
+			File: field.TextOf(members, "filename"), Line: field.IntegerOf(members, "line"),
+			Name: field.TextOf(members, "name"), Code: strings.TrimSpace(field.TextOf(members, "loc")),
 		})
 	}
 	return frames

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/goproton/goproton/internal/trace/tracefile"
 )
 
 // Files are the files that a trace consists of, in the order in which they are read: a file itself, whatever its name; the
@@ -82,20 +84,11 @@ func rawFiles(folder string) ([]string, error) {
 	}
 	var files []string
 	for _, e := range entries {
-		if IsRaw(e.Name()) && isFile(filepath.Join(folder, e.Name()), e) {
+		if IsRaw(e.Name()) && tracefile.IsFile(filepath.Join(folder, e.Name()), e) {
 			files = append(files, filepath.Join(folder, e.Name()))
 		}
 	}
 	return files, nil
-}
-
-// isFile is true for links to files too: folders of links are how large traces are put together.
-func isFile(path string, d fs.DirEntry) bool {
-	if d.Type()&fs.ModeSymlink == 0 {
-		return d.Type().IsRegular()
-	}
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
 }
 
 // parsedFiles are what Parse writes: in the folder, and in one for each rank.
@@ -108,7 +101,7 @@ func parsedFiles(folder string) ([]string, error) {
 		case d.IsDir() && path != folder && !strings.HasPrefix(d.Name(), "rank_"):
 			return filepath.SkipDir
 		}
-		if _, trace := trimExtension(d.Name()); trace && isFile(path, d) {
+		if _, trace := tracefile.TrimExtension(d.Name()); trace && tracefile.IsFile(path, d) {
 			files = append(files, path)
 		}
 		return nil
@@ -118,7 +111,7 @@ func parsedFiles(folder string) ([]string, error) {
 
 // elsewhere says what else a folder without traces holds: archives, or folders below it that have some.
 func elsewhere(folder string) string {
-	if archives := clpArchives(folder); len(archives) > 0 {
+	if archives := tracefile.CLPArchives(folder); len(archives) > 0 {
 		return "; it has CLP archives, which proton trace parse unpacks"
 	}
 	const maxEntries, maxNamed = 4096, 4
@@ -131,7 +124,7 @@ func elsewhere(folder string) string {
 		if err != nil {
 			return filepath.SkipDir
 		}
-		if in := filepath.Dir(path); IsRaw(d.Name()) && isFile(path, d) && !slices.Contains(found, in) {
+		if in := filepath.Dir(path); IsRaw(d.Name()) && tracefile.IsFile(path, d) && !slices.Contains(found, in) {
 			found = append(found, in)
 		}
 		return nil

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/trace/ndjson"
 )
 
@@ -105,7 +106,7 @@ func (info *Info) readFile(path string, kernels map[string]*Kernel, o InfoOption
 			r.Report(rec, "not a record: "+err.Error())
 			continue
 		}
-		if member(members, "event_type") == nil {
+		if field.Get(members, "event_type") == nil {
 			r.Report(rec, "not a record: "+ErrNoType.Error())
 			continue
 		}
@@ -118,14 +119,14 @@ func (info *Info) readFile(path string, kernels map[string]*Kernel, o InfoOption
 
 // kernelName of a compilation or launch record.
 func kernelName(members []jsontext.Member) string {
-	if name := member(members, "name"); name != nil {
+	if name := field.Get(members, "name"); name != nil {
 		return jsontext.Text(name)
 	}
-	return jsontext.Text(jsontext.Get(member(members, "payload"), "metadata", "name"))
+	return jsontext.Text(jsontext.Get(field.Get(members, "payload"), "metadata", "name"))
 }
 
 func (info *Info) add(kernels map[string]*Kernel, ids map[string]int, path string, members []jsontext.Member, rec ndjson.Record, o InfoOptions) {
-	kind := textOf(members, "event_type")
+	kind := field.TextOf(members, "event_type")
 	info.Records[kind]++
 	if kind != "compilation" && kind != "launch" {
 		return
@@ -151,13 +152,13 @@ func (info *Info) add(kernels map[string]*Kernel, ids map[string]int, path strin
 		info.misnamed.Look(o.Filter, members)
 		return
 	}
-	l := Launch{ID: id, Line: rec.Index, Hash: jsontext.Text(jsontext.Get(member(members, "compilation_metadata"), "hash"))}
+	l := Launch{ID: id, Line: rec.Index, Hash: jsontext.Text(jsontext.Get(field.Get(members, "compilation_metadata"), "hash"))}
 	if info.Files > 1 {
 		l.File = filepath.Base(path)
 	}
-	l.Grid = bytes.Clone(member(members, "grid"))
+	l.Grid = bytes.Clone(field.Get(members, "grid"))
 	if o.Args {
-		l.Args = bytes.Clone(member(members, "extracted_args"))
+		l.Args = bytes.Clone(field.Get(members, "extracted_args"))
 	}
 	info.Launches = append(info.Launches, l)
 }
@@ -309,11 +310,11 @@ func (c condition) match(launch []jsontext.Member) bool {
 // find looks where a name may be: among the options of the compilation, the arguments, and the record's own members.
 func (c condition) find(launch []jsontext.Member) []byte {
 	for _, place := range []string{"compilation_metadata", "extracted_args", "extracted_inductor_args"} {
-		if v := follow(member(launch, place), c.path); v != nil {
+		if v := follow(field.Get(launch, place), c.path); v != nil {
 			return v
 		}
 	}
-	return follow(member(launch, c.path[0]), c.path[1:])
+	return follow(field.Get(launch, c.path[0]), c.path[1:])
 }
 
 // Misnamed collects the names of a filter that no launch has had yet: they are not those of arguments.

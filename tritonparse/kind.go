@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/launchtext"
 )
 
 // LaunchKind names what launches of one specialisation with the same arguments have in common: 16 hexadecimal digits.
@@ -36,13 +37,7 @@ func kindOf(hash string, grid, arguments []byte) string {
 
 // kindForm leaves out of each argument what belongs to one launch only. Names of arguments are not looked at: a
 // kernel may well have one that is called mean.
-var kindForm = jsontext.Form{ASCII: true, Drop: func(name string) bool { return ofOneLaunch[name] }}
-
-var ofOneLaunch = map[string]bool{
-	"data_ptr": true, "min": true, "max": true, "mean": true, "std": true, "tensor_capture_error": true,
-	"tensor_hash": true, "blob_path": true, "blob_size": true, "blob_size_uncompressed": true, "compression": true,
-	"compression_ratio": true, "serialization_method": true, "deduplicated": true, "error": true,
-}
+var kindForm = jsontext.Form{ASCII: true, Drop: func(name string) bool { return launchtext.OfOneLaunch[name] }}
 
 func appendCanonical(out, raw []byte) []byte {
 	if len(raw) == 0 {

@@ -113,10 +113,10 @@ type changed struct {
 // copy keeps a record in little memory: beside that of its pattern, if it has one.
 func (k *patterns) copy(text []byte) (c copied) {
 	if !k.match(text, func(p *pattern, differences []difference) {
-		c.base = p.raw
+		c.base = p.Raw
 		for _, d := range differences {
-			s := p.spans[d.leaf]
-			c.changes = append(c.changes, changed{s.start, s.end, string(text[d.start:d.end])})
+			s := p.Spans[d.leaf]
+			c.changes = append(c.changes, changed{s.Start, s.End, string(text[d.start:d.end])})
 		}
 	}) {
 		c.base = bytes.Clone(text)

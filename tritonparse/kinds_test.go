@@ -1,4 +1,4 @@
-package tritonparse
+package tritonparse_test
 
 import (
 	"bytes"
@@ -6,6 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/goproton/goproton/internal/trace/tracetest"
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/parse"
 )
 
 // TestKindsAgree: kinds are what launches add up to when each is taken apart, in every sample, raw and parsed, whether they
@@ -16,16 +20,16 @@ func TestKindsAgree(t *testing.T) {
 		t.Fatalf("samples: %v, %v", sources, err)
 	}
 	for _, source := range append(sources, complexTrace, parsedTrace(t, complexTrace), manyKinds(t), someRecorded(t)) {
-		collected, err := Open(source, OpenOptions{NoTexts: true, Kinds: true})
+		collected, err := tritonparse.Open(source, tritonparse.OpenOptions{NoTexts: true, Kinds: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := plainKinds(t, collected)
-		later, err := Open(source, OpenOptions{NoTexts: true})
+		later, err := tritonparse.Open(source, tritonparse.OpenOptions{NoTexts: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, trace := range []*Trace{collected, later} {
+		for _, trace := range []*tritonparse.Trace{collected, later} {
 			kinds, err := trace.Kinds()
 			if err != nil {
 				t.Fatal(err)
@@ -56,12 +60,12 @@ func TestKindsAgree(t *testing.T) {
 
 // plainKind is a kind as launches say it one by one.
 type plainKind struct {
-	Kind
+	tritonparse.Kind
 	first []byte
 	text  string
 }
 
-func kindText(k *Kind) string {
+func kindText(k *tritonparse.Kind) string {
 	recorded := "none"
 	if k.Recorded != nil {
 		recorded = fmt.Sprint(*k.Recorded)
@@ -69,14 +73,14 @@ func kindText(k *Kind) string {
 	return fmt.Sprint(k.ID, k.Name, k.Hash, k.Whole, k.Launches, k.First, " recorded ", recorded)
 }
 
-func plainKinds(t *testing.T, trace *Trace) []*plainKind {
+func plainKinds(t *testing.T, trace *tritonparse.Trace) []*plainKind {
 	t.Helper()
 	var all []*plainKind
 	at := map[string]*plainKind{}
-	if err := trace.EachLaunch(func(l *LaunchRecord) error {
+	if err := trace.EachLaunch(func(l *tritonparse.LaunchRecord) error {
 		k := at[l.Name+l.Kind]
 		if k == nil {
-			k = &plainKind{Kind{ID: l.Kind, Name: l.Name, Hash: l.Hash, Whole: len(l.Args) > 0 && len(l.Grid) > 0, First: l.Place()}, bytes.Clone(l.Raw), ""}
+			k = &plainKind{tritonparse.Kind{ID: l.Kind, Name: l.Name, Hash: l.Hash, Whole: len(l.Args) > 0 && len(l.Grid) > 0, First: l.Place()}, bytes.Clone(l.Raw), ""}
 			at[l.Name+l.Kind] = k
 			all = append(all, k)
 		}
@@ -98,11 +102,11 @@ func plainKinds(t *testing.T, trace *Trace) []*plainKind {
 func parsedTrace(t *testing.T, source string) string {
 	t.Helper()
 	raw, out := t.TempDir(), t.TempDir()
-	text := readFile(t, source)
+	text := tracetest.ReadFile(t, source)
 	if err := os.WriteFile(filepath.Join(raw, filepath.Base(source)), text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Parse(raw, out, Options{}); err != nil {
+	if _, err := parse.Parse(raw, out, parse.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return out

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
+	"github.com/goproton/goproton/internal/trace/launchtext"
 	"github.com/goproton/goproton/internal/trace/ndjson"
 )
 
@@ -142,14 +144,14 @@ func (r *recordReader) read(file string, rec ndjson.Record, members []jsontext.M
 		case "name":
 			l.Name = jsontext.Text(v)
 		case "pid":
-			l.PID = int(integer(v))
+			l.PID = int(field.Integer(v))
 		case "function":
-			l.Function, _ = strconv.ParseUint(bareText(v), 0, 64)
+			l.Function, _ = strconv.ParseUint(field.Bare(v), 0, 64)
 		case "stream":
-			l.Stream = integer(v)
+			l.Stream = field.Integer(v)
 		case "grid":
 			grid = v
-			for _, n := range wholeNumbers(v) {
+			for _, n := range field.WholeNumbers(v) {
 				l.Grid = append(l.Grid, int(n))
 			}
 		case "compilation_metadata":
@@ -168,4 +170,9 @@ func (r *recordReader) read(file string, rec ndjson.Record, members []jsontext.M
 	}
 	l.Kind = kindOf(l.Hash, grid, args)
 	return l
+}
+
+// Benchmark says whether the launch timed a configuration. How many of these there are is another number in each run.
+func (l *LaunchRecord) Benchmark() bool {
+	return slices.ContainsFunc(l.Stack, func(f Frame) bool { return launchtext.TimesConfiguration(f.File, f.Name) })
 }

@@ -47,11 +47,3 @@ func TestNamesAgainstPython(t *testing.T) {
 		}
 	}
 }
-
-func mustNames(list string) *Names {
-	names, err := ParseNames(list)
-	if err != nil {
-		panic(err)
-	}
-	return names
-}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/trace/ndjson"
 )
 
@@ -96,7 +97,7 @@ func (t *Trace) EachLaunch(do func(*LaunchRecord) error) error {
 	for _, f := range t.Files {
 		ids := map[string]int{}
 		err := eachRecord(f, func(rec ndjson.Record, members []jsontext.Member) *LaunchRecord {
-			if textOf(members, "event_type") != "launch" {
+			if field.TextOf(members, "event_type") != "launch" {
 				return nil
 			}
 			return t.known.records.read(f, rec, members)
@@ -153,7 +154,7 @@ func (t *Trace) EachCompilation(do func(*Compilation) error) error {
 			continue
 		}
 		err := eachRecord(f, func(rec ndjson.Record, members []jsontext.Member) *Compilation {
-			if in[rec.Index] == nil || textOf(members, "event_type") != "compilation" {
+			if in[rec.Index] == nil || field.TextOf(members, "event_type") != "compilation" {
 				return nil
 			}
 			return newCompilation(f, rec, members, true)
@@ -244,10 +245,10 @@ func (t *Trace) recordAt(file string, line int) (recordAt, error) {
 
 // readRecordAt keeps nothing of the record's memory. ids are how many launches of each kernel came before.
 func readRecordAt(path string, rec ndjson.Record, members []jsontext.Member, ids map[string]int) recordAt {
-	r := recordAt{path: path, kind: textOf(members, "event_type")}
+	r := recordAt{path: path, kind: field.TextOf(members, "event_type")}
 	switch r.kind {
 	case "compilation":
-		r.hash = jsontext.Text(jsontext.Get(member(members, "payload"), "metadata", "hash"))
+		r.hash = jsontext.Text(jsontext.Get(field.Get(members, "payload"), "metadata", "hash"))
 	case "launch":
 		rec.Text = bytes.Clone(rec.Text)
 		members, _ = jsontext.Members(rec.Text)
@@ -353,7 +354,7 @@ func (x *indexer) another(rec ndjson.Record) (e entry, ok bool, err error) {
 }
 
 func (x *indexer) parse(file string, rec ndjson.Record, members []jsontext.Member) entry {
-	e := entry{kind: textOf(members, "event_type")}
+	e := entry{kind: field.TextOf(members, "event_type")}
 	switch e.kind {
 	case "compilation":
 		if x.keepsCompilation(members) {
@@ -370,7 +371,7 @@ func (x *indexer) keepsCompilation(members []jsontext.Member) bool {
 	if x.options.Keep == nil {
 		return true
 	}
-	return x.options.Keep(hashAndName(jsontext.Get(member(members, "payload"), "metadata")))
+	return x.options.Keep(field.HashAndName(jsontext.Get(field.Get(members, "payload"), "metadata")))
 }
 
 func (x *indexer) keeps(hash, name string) bool {
@@ -379,11 +380,11 @@ func (x *indexer) keeps(hash, name string) bool {
 
 // inferred is the compilation of a launch, as far as the launch tells it.
 func inferred(file string, rec ndjson.Record, members []jsontext.Member, metadata []byte, raw bool) *Compilation {
-	c := &Compilation{File: file, Line: rec.Index, PID: integerOf(members, "pid"), Inferred: true}
-	c.Stack = readStack(member(members, "stack"))
+	c := &Compilation{File: file, Line: rec.Index, PID: field.IntegerOf(members, "pid"), Inferred: true}
+	c.Stack = readStack(field.Get(members, "stack"))
 	c.setMetadata(metadata)
 	if c.Name == "" {
-		c.Name = textOf(members, "name")
+		c.Name = field.TextOf(members, "name")
 	}
 	if raw {
 		c.Raw = bytes.Clone(rec.Text)
@@ -436,7 +437,7 @@ func (x *indexer) firstLaunch(e *entry) *Compilation {
 	if err != nil {
 		return nil
 	}
-	return inferred(x.file, e.launch, members, member(members, "compilation_metadata"), !x.options.NoTexts)
+	return inferred(x.file, e.launch, members, field.Get(members, "compilation_metadata"), !x.options.NoTexts)
 }
 
 // keep adds a compilation, unless one of its hash is there that says as much.

@@ -1,4 +1,4 @@
-package tritonparse
+package tritonparse_test
 
 import (
 	"encoding/json"
@@ -9,13 +9,17 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/trace/tracetest"
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/parse"
 )
 
-const complexTrace = "testdata/" + Prefix + "complex_.ndjson.gz"
+const complexTrace = "testdata/" + tritonparse.Prefix + "complex_.ndjson.gz"
 
-func openTrace(t testing.TB, source string) *Trace {
+func openTrace(t testing.TB, source string) *tritonparse.Trace {
 	t.Helper()
-	trace, err := Open(source, OpenOptions{})
+	trace, err := tritonparse.Open(source, tritonparse.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,10 +27,10 @@ func openTrace(t testing.TB, source string) *Trace {
 }
 
 // launches of a trace, each in a line without its place.
-func launchLines(t *testing.T, trace *Trace) []string {
+func launchLines(t *testing.T, trace *tritonparse.Trace) []string {
 	t.Helper()
 	var lines []string
-	err := trace.EachLaunch(func(l *LaunchRecord) error {
+	err := trace.EachLaunch(func(l *tritonparse.LaunchRecord) error {
 		lines = append(lines, fmt.Sprint(l.Hash[:8], l.Name, l.PID, l.Function, l.Stream, l.Grid, l.Kind, len(l.Args), len(l.Stack)))
 		return nil
 	})
@@ -39,7 +43,7 @@ func launchLines(t *testing.T, trace *Trace) []string {
 // TestRawAndParsedAreOneTrace: a trace says the same before and after it was parsed; only the order of launches differs.
 func TestRawAndParsedAreOneTrace(t *testing.T) {
 	out := t.TempDir()
-	if _, err := Parse(complexTrace, out, Options{}); err != nil {
+	if _, err := parse.Parse(complexTrace, out, parse.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	raw, parsed := openTrace(t, complexTrace), openTrace(t, out)
@@ -71,13 +75,13 @@ func TestRawAndParsedAreOneTrace(t *testing.T) {
 
 // TestLaunches: ids and lines are those that info prints, in order, and LaunchAt finds what EachLaunch saw.
 func TestLaunches(t *testing.T) {
-	info, err := ReadInfo(complexTrace, InfoOptions{Kernel: "fused_op_kernel", Args: true})
+	info, err := tritonparse.ReadInfo(complexTrace, tritonparse.InfoOptions{Kernel: "fused_op_kernel", Args: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	trace := openTrace(t, complexTrace)
 	i := 0
-	if err := trace.EachLaunch(func(l *LaunchRecord) error {
+	if err := trace.EachLaunch(func(l *tritonparse.LaunchRecord) error {
 		if l.Name != "fused_op_kernel" {
 			return nil
 		}
@@ -106,7 +110,7 @@ func TestLaunches(t *testing.T) {
 	}
 	enough := errors.New("enough for me")
 	n := 0
-	err = trace.EachLaunch(func(*LaunchRecord) error { n++; return enough })
+	err = trace.EachLaunch(func(*tritonparse.LaunchRecord) error { n++; return enough })
 	if n != 1 || !errors.Is(err, enough) {
 		t.Error(n, err)
 	}
@@ -119,10 +123,10 @@ func TestLaunches(t *testing.T) {
 
 // TestFolder: several processes, a hash that was only launched, damaged records, names with dots.
 func TestFolder(t *testing.T) {
-	dotted := strings.ReplaceAll(compiled("aa", "cuda"), `"name":"k"`, `"name":"a.b"`)
-	dir := traces(t, map[string][]string{
-		"u_rank_0_pid_1_host_h": {launched("bb", 0), dotted, launched("aa", 1), `{"cut`},
-		"u_rank_0_pid_2_host_h": {compiled("aa", "cuda"), launched("aa", 3), launched("bb", 4)},
+	dotted := strings.ReplaceAll(tracetest.Compiled("aa", "cuda"), `"name":"k"`, `"name":"a.b"`)
+	dir := tracetest.Traces(t, map[string][]string{
+		"u_rank_0_pid_1_host_h": {tracetest.Launched("bb", 0), dotted, tracetest.Launched("aa", 1), `{"cut`},
+		"u_rank_0_pid_2_host_h": {tracetest.Compiled("aa", "cuda"), tracetest.Launched("aa", 3), tracetest.Launched("bb", 4)},
 	})
 	trace := openTrace(t, dir)
 	var got []string
@@ -139,7 +143,7 @@ func TestFolder(t *testing.T) {
 	if d, n := trace.Damages(); n != 1 || d[0].Line != 4 || !strings.Contains(d[0].File, "pid_1") {
 		t.Error(d, n)
 	}
-	second := Prefix + "u_rank_0_pid_2_host_h_.ndjson"
+	second := tritonparse.Prefix + "u_rank_0_pid_2_host_h_.ndjson"
 	if l, err := trace.LaunchAt(second, 2); err != nil || l.Function != 4 || l.ID != 1 {
 		t.Error(l, err)
 	}
@@ -151,7 +155,7 @@ func TestFolder(t *testing.T) {
 	if _, err := trace.LaunchAt(trace.Files[0], 3); err == nil || !strings.Contains(err.Error(), "record 3 of") || !strings.Contains(err.Error(), "damaged") {
 		t.Error(err)
 	}
-	only, err := Open(dir, OpenOptions{NoTexts: true, Keep: func(hash, name string) bool { return hash == "aa" }})
+	only, err := tritonparse.Open(dir, tritonparse.OpenOptions{NoTexts: true, Keep: func(hash, name string) bool { return hash == "aa" }})
 	if err != nil || len(only.Compilations()) != 1 || only.Compilations()[0].Raw != nil || only.Compilations()[0].Texts != nil {
 		t.Error(only, err)
 	}
@@ -164,7 +168,7 @@ func TestNoTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	for source, want := range map[string]string{dir: "no trace in", file: "x.txt: line 1", filepath.Join(dir, "y"): "no such file"} {
-		if _, err := Open(source, OpenOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := tritonparse.Open(source, tritonparse.OpenOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", source, err)
 		}
 	}
@@ -172,17 +176,17 @@ func TestNoTrace(t *testing.T) {
 
 // TestExtension: what GoProton's own traces say beyond TritonParse's.
 func TestExtension(t *testing.T) {
-	compilation := strings.Replace(compiled("aa", "cuda"), `"pid":1`, `"pid":1,"goproton":{"version":1,"image":"0123456789abcdef","cubin":"cubins/0123456789abcdef.cubin",`+
+	compilation := strings.Replace(tracetest.Compiled("aa", "cuda"), `"pid":1`, `"pid":1,"goproton":{"version":1,"image":"0123456789abcdef","cubin":"cubins/0123456789abcdef.cubin",`+
 		`"function":"k","module":"m","params":[{"name":"x","constexpr":false},{"name":"N","constexpr":true,"default":4}],`+
 		`"dependencies":[{"name":"f","module":"m","file":"/m.py","line":3,"code":"def f(): pass","kind":"jit"}],"globals":[{"name":"G","owner":"k","type":"int","value":7}],"device":2}`, 1)
-	launch := strings.Replace(launched("aa", 1), `"pid":1`, `"pid":1,"goproton":{"launch":"00ff","device":2,"timestamp":{"ns":5,"sequence":6}}`, 1)
-	dir := traces(t, map[string][]string{"u": {compilation, launch}})
+	launch := strings.Replace(tracetest.Launched("aa", 1), `"pid":1`, `"pid":1,"goproton":{"launch":"00ff","device":2,"timestamp":{"ns":5,"sequence":6}}`, 1)
+	dir := tracetest.Traces(t, map[string][]string{"u": {compilation, launch}})
 	trace := openTrace(t, dir)
 	c := trace.Compilation("aa")
-	want := &Extension{Version: 1, Image: "0123456789abcdef", Cubin: "cubins/0123456789abcdef.cubin", Function: "k", Module: "m",
-		Params:       []Parameter{{Name: "x"}, {Name: "N", Constexpr: true, Default: json.RawMessage("4")}},
-		Dependencies: []Dependency{{"f", "m", "/m.py", 3, "def f(): pass", "jit"}},
-		Globals:      []Global{{"G", "k", "int", json.RawMessage("7")}}, Device: 2}
+	want := &tritonparse.Extension{Version: 1, Image: "0123456789abcdef", Cubin: "cubins/0123456789abcdef.cubin", Function: "k", Module: "m",
+		Params:       []tritonparse.Parameter{{Name: "x"}, {Name: "N", Constexpr: true, Default: json.RawMessage("4")}},
+		Dependencies: []tritonparse.Dependency{{"f", "m", "/m.py", 3, "def f(): pass", "jit"}},
+		Globals:      []tritonparse.Global{{"G", "k", "int", json.RawMessage("7")}}, Device: 2}
 	if !reflect.DeepEqual(c.Extra, want) {
 		t.Errorf("%+v", c.Extra)
 	}
@@ -205,7 +209,7 @@ func TestExtension(t *testing.T) {
 // TestArguments: every kind of argument that TritonParse describes.
 func TestArguments(t *testing.T) {
 	const tensor = `"shape":[2,3],"dtype":"torch.float16","device":"cuda:1","stride":[3,1],"numel":6,"is_contiguous":true,"element_size":2,"storage_offset":5,"memory_usage":12,"data_ptr":"0x7f10"`
-	args := ReadArguments(json.RawMessage(`{"x":{"type":"tensor",` + tensor + `,"min":-1,"max":2,"mean":0.5,"std":"nan","tensor_hash":"ab","blob_path":"/b.bin","blob_size":9,"blob_size_uncompressed":10,"compression":"none"},` +
+	args := tritonparse.ReadArguments(json.RawMessage(`{"x":{"type":"tensor",` + tensor + `,"min":-1,"max":2,"mean":0.5,"std":"nan","tensor_hash":"ab","blob_path":"/b.bin","blob_size":9,"blob_size_uncompressed":10,"compression":"none"},` +
 		`"y":{"type":"tensor",` + tensor + `,"error":"quota","tensor_hash":null,"tensor_capture_error":"lazy"},"n":{"type":"int","value":7},"s":{"type":"str","value":"a","length":1},"none":{"type":"NoneType","repr":"None"},` +
 		`"t":{"type":"dtype","repr":"fp16"},"d":{"type":"TensorDescriptor","base":{` + tensor + `},"shape":[2,3],"strides":[3,1],"block_shape":[1,3],"padding":"zero"},` +
 		`"k":{"type":"triton_kernels.tensor.Tensor","shape":[2],"shape_max":[4],"dtype":"torch.int8","storage":{"type":"triton_kernels.tensor.Storage","data":{` + tensor + `},"layout":{"type":"StridedLayout"}}}}`))
@@ -217,7 +221,7 @@ func TestArguments(t *testing.T) {
 		t.Error(got)
 	}
 	x, y, d, k := args[0], args[1], args[6], args[7]
-	if x.Stats == nil || x.Stats.Max != 2 || x.Stats.Std == x.Stats.Std || *x.Blob != (Blob{"/b.bin", "ab", 9, 10, "none", ""}) {
+	if x.Stats == nil || x.Stats.Max != 2 || x.Stats.Std == x.Stats.Std || *x.Blob != (tritonparse.Blob{"/b.bin", "ab", 9, 10, "none", ""}) {
 		t.Errorf("x: %+v %+v", x.Stats, x.Blob)
 	}
 	if x.DataPtr != 0x7f10 || x.Offset != 5 || x.Numel != 6 || x.ElementSize != 2 || x.Bytes != 12 || !x.Contiguous || x.Device != "cuda:1" || fmt.Sprint(x.Stride) != "[3 1]" {
@@ -229,14 +233,14 @@ func TestArguments(t *testing.T) {
 	if d.Tensor() != d.Base || d.Base.Offset != 5 || fmt.Sprint(d.Block) != "[1 3]" || d.Padding != "zero" || k.Tensor().Type != "tensor" || fmt.Sprint(k.ShapeMax) != "[4]" {
 		t.Errorf("d: %+v k: %+v", d, k)
 	}
-	if note := ReadArguments(json.RawMessage(`{"_note":"argument extraction skipped"}`)); len(note) != 0 {
+	if note := tritonparse.ReadArguments(json.RawMessage(`{"_note":"argument extraction skipped"}`)); len(note) != 0 {
 		t.Error(note)
 	}
 }
 
 // TestMaps: a helper's line knows the calls that it was inlined through.
 func TestMaps(t *testing.T) {
-	c := openTrace(t, "testdata/"+Prefix+"handmade_.ndjson").Compilations()[0]
+	c := openTrace(t, "testdata/"+tritonparse.Prefix+"handmade_.ndjson").Compilations()[0]
 	m := c.Maps()
 	if m != c.Maps() || strings.Join(m.Stages(), " ") != "ttir ttgir llir ptx sass" {
 		t.Error(m.Stages())
@@ -270,7 +274,7 @@ func TestMaps(t *testing.T) {
 
 // FuzzOpen looks for panics, and for launches that one way of reading finds and the other does not.
 func FuzzOpen(f *testing.F) {
-	f.Add([]byte(compiled("aa", "cuda") + "\n" + launched("aa", 0)))
+	f.Add([]byte(tracetest.Compiled("aa", "cuda") + "\n" + tracetest.Launched("aa", 0)))
 	f.Add([]byte(`{"event_type":"launch","extracted_args":{"x":{"base":{"base":[]},"storage":{"data":3},"shape":"","min":"","data_ptr":0}},"grid":{},"stack":[3],"function":"0x1","goproton":{"device":"x"}}`))
 	f.Add([]byte(`{"event_type":"compilation","payload":{"metadata":[],"file_content":{"a":1,"a.ttir":2},"python_source":{"code":0}},"goproton":[]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -278,7 +282,7 @@ func FuzzOpen(f *testing.F) {
 		if err := os.WriteFile(path, text, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		trace, err := Open(path, OpenOptions{})
+		trace, err := tritonparse.Open(path, tritonparse.OpenOptions{})
 		if err != nil {
 			return
 		}
@@ -287,7 +291,7 @@ func FuzzOpen(f *testing.F) {
 			c.Cubin()
 		}
 		n := 0
-		if err := trace.EachLaunch(func(l *LaunchRecord) error {
+		if err := trace.EachLaunch(func(l *tritonparse.LaunchRecord) error {
 			n++
 			_, err := trace.LaunchAt("", l.Line)
 			return err

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
+	"github.com/goproton/goproton/internal/trace/launchtext"
 	"github.com/goproton/goproton/internal/trace/ndjson"
 )
 
@@ -22,7 +24,7 @@ type patterns struct {
 
 // pattern is a launch that others are compared with, for who needs not all of them taken apart.
 type pattern struct {
-	skeleton
+	launchtext.Skeleton
 	leaves []patternLeaf
 	traits *traits
 	marks  marks
@@ -44,7 +46,7 @@ type difference struct{ leaf, start, end int32 }
 // match finds the launch that a record is like and calls f with it and what differs; false if there is none.
 func (k *patterns) match(text []byte, f func(p *pattern, differences []difference)) bool {
 	k.mu.RLock()
-	p := k.of[string(templateKey(text))]
+	p := k.of[string(launchtext.TemplateKey(text))]
 	k.mu.RUnlock()
 	if p == nil {
 		return false
@@ -54,8 +56,8 @@ func (k *patterns) match(text []byte, f func(p *pattern, differences []differenc
 		room = new([]difference)
 	}
 	differences := (*room)[:0]
-	ok := p.match(text, func(i, at int) (int, bool) {
-		if s := &p.spans[i]; s.role == theName || s.role == theHash {
+	ok := p.Match(text, func(i, at int) (int, bool) {
+		if s := &p.Spans[i]; s.Role == launchtext.TheName || s.Role == launchtext.TheHash {
 			return 0, false // another kernel
 		}
 		end, ok := p.end(&k.lists, text, at, i)
@@ -73,18 +75,18 @@ func (k *patterns) match(text []byte, f func(p *pattern, differences []differenc
 // add takes a launch apart for others to be compared with.
 func (k *patterns) add(rec ndjson.Record, members []jsontext.Member) *pattern {
 	p := &pattern{traits: k.records.traits(rec, members), marks: marksOf(rec.Text)}
-	p.take(rec.Text, members, func(place place, _ []byte) {
-		p.leaves = append(p.leaves, patternLeaf{place.decidesKind(), len(place.path) > 0 && place.path[len(place.path)-1] == "tensor_hash"})
+	p.Take(rec.Text, members, func(place launchtext.Place, _ []byte) {
+		p.leaves = append(p.leaves, patternLeaf{place.DecidesKind(), len(place.Path) > 0 && place.Path[len(place.Path)-1] == "tensor_hash"})
 	})
-	if !p.reusable {
+	if !p.Reusable {
 		return p
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.size += 2 * len(p.raw); k.of == nil || k.size > internBudget {
-		k.of, k.size = map[string]*pattern{}, 2*len(p.raw)
+	if k.size += 2 * len(p.Raw); k.of == nil || k.size > launchtext.InternBudget {
+		k.of, k.size = map[string]*pattern{}, 2*len(p.Raw)
 	}
-	k.of[string(templateKey(p.raw))] = p
+	k.of[string(launchtext.TemplateKey(p.Raw))] = p
 	return p
 }
 
@@ -94,7 +96,7 @@ func (k *patterns) launched(rec ndjson.Record) (kernel string, ok bool) {
 		return kernel, true
 	}
 	members, err := jsontext.Members(rec.Text)
-	if err != nil || textOf(members, "event_type") != "launch" {
+	if err != nil || field.TextOf(members, "event_type") != "launch" {
 		return "", false
 	}
 	return k.add(rec, members).traits.name, true
@@ -102,14 +104,14 @@ func (k *patterns) launched(rec ndjson.Record) (kernel string, ok bool) {
 
 // end is where the value at at ends that stands in place of the i-th leaf, and whether it is sound.
 func (p *pattern) end(lists *knownLists, text []byte, at, i int) (int, bool) {
-	s := &p.spans[i]
-	long := text[at] == '[' && s.end-s.start > internFrom
+	s := &p.Spans[i]
+	long := text[at] == '[' && s.End-s.Start > launchtext.InternFrom
 	if long {
-		if end := p.listEnd(text, at, i); end > 0 && lists.knows(text[at:end]) {
+		if end := p.ListEnd(text, at, i); end > 0 && lists.knows(text[at:end]) {
 			return end, true
 		}
 	}
-	end, err := jsontext.End(text, at, int(s.depth))
+	end, err := jsontext.End(text, at, int(s.Depth))
 	if err != nil {
 		return 0, false
 	}
@@ -135,8 +137,8 @@ func (k *knownLists) knows(list []byte) bool {
 func (k *knownLists) add(list []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.size += len(list) + valueBytes; k.seen == nil || k.size > internBudget {
-		k.seen, k.size = map[string]bool{}, len(list)+valueBytes
+	if k.size += len(list) + launchtext.ValueBytes; k.seen == nil || k.size > launchtext.InternBudget {
+		k.seen, k.size = map[string]bool{}, len(list)+launchtext.ValueBytes
 	}
 	k.seen[string(list)] = true
 }
@@ -151,22 +153,6 @@ type traits struct {
 func (r *recordReader) traits(rec ndjson.Record, members []jsontext.Member) *traits {
 	l := r.read("", rec, members)
 	return &traits{name: l.Name, hash: l.Hash, id: l.Kind, whole: len(l.Args) > 0 && len(l.Grid) > 0}
-}
-
-// decidesKind says whether LaunchKind may depend on a value; that of a list is not looked into.
-func (p *place) decidesKind() bool {
-	switch p.member {
-	case "grid":
-		return true
-	case "extracted_args":
-		for _, name := range p.path {
-			if p.isArg && ofOneLaunch[name] {
-				return false
-			}
-		}
-		return true
-	}
-	return false
 }
 
 // traitsOf are those of a launch that differs from the pattern.
@@ -225,7 +211,7 @@ func (p *pattern) marksOf(text []byte, differences []difference) marks {
 		if p.leaves[d.leaf].blob {
 			return marksOf(text)
 		}
-		if s := &p.spans[d.leaf]; s.role != theStack && (hasObject(text[d.start:d.end]) || hasObject(p.raw[s.start:s.end])) {
+		if s := &p.Spans[d.leaf]; s.Role != launchtext.TheStack && (hasObject(text[d.start:d.end]) || hasObject(p.Raw[s.Start:s.End])) {
 			return marksOf(text)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goproton/goproton/internal/trace/tracefile"
 )
 
 // Prefix begins the name of every raw trace.
@@ -31,33 +33,17 @@ var (
 	noRank   = regexp.MustCompile(`(?s)^(.*)_rank_none_$`)
 )
 
-// extensions of raw traces, longest first; the compression is told by the first bytes.
-var extensions = []string{".bin.ndjson", ".ndjson"}
-
-// trimExtension cuts what follows the name proper, and says whether it is that of a trace.
-func trimExtension(name string) (string, bool) {
-	for _, packed := range []string{".gz", ".zst"} {
-		name = strings.TrimSuffix(name, packed)
-	}
-	for _, e := range extensions {
-		if stem, ok := strings.CutSuffix(name, e); ok {
-			return stem, true
-		}
-	}
-	return name, false
-}
-
 // IsRaw says whether a file of this name is a raw trace. Stores by source put something before the prefix.
 func IsRaw(name string) bool {
 	name = filepath.Base(name)
-	_, trace := trimExtension(name)
+	_, trace := tracefile.TrimExtension(name)
 	return trace && strings.Contains(name, Prefix) && !strings.Contains(name, "_mapped.ndjson")
 }
 
 // ParseName takes a file's name apart.
 func ParseName(path string) FileName {
 	var f FileName
-	name, _ := trimExtension(filepath.Base(path))
+	name, _ := tracefile.TrimExtension(filepath.Base(path))
 	if m := hostPart.FindStringSubmatch(name); m != nil {
 		f.Host, name = m[2], m[1]+"_"
 	}

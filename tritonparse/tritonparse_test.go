@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
 )
 
 func TestParseName(t *testing.T) {
@@ -123,7 +124,7 @@ func TestExcuses(t *testing.T) {
 		"<file too large: 11 bytes>": true, "<error reading cubin file: x>": true, "<nvdisasm failed: x>": true, "<llvm-objdump failed: x>": true,
 		"": false, "<": false, "<html>": false, "#loc = loc(unknown)": false,
 	} {
-		if isExcuse(text) != want {
+		if field.IsExcuse(text) != want {
 			t.Errorf("%q: %v", text, !want)
 		}
 	}

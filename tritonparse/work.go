@@ -2,6 +2,7 @@ package tritonparse
 
 import (
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/work"
 )
 
 // Work is what one launch moves and computes, counted in its TTIR with its loops, and bounded by its arguments. Numbers that
@@ -15,29 +16,32 @@ type Work struct {
 	Notes     []string
 }
 
+// NoteMasked is the note of a kernel that loads or stores with a mask: the masked elements are counted as moved.
+const NoteMasked = work.NoteMasked
+
 // Work counts what a launch of the compilation does.
 func (c *Compilation) Work(l *LaunchRecord) Work {
 	c.workOnce.Do(func() {
 		if text := c.Texts["ttir"]; text != "" {
-			c.work = newWorkTemplate(&workSource{text, jsontext.Get(c.Metadata, "src_constants")}, false)
+			c.work = work.NewWorkTemplate(&work.WorkSource{Text: text, Constants: jsontext.Get(c.Metadata, "src_constants")}, false)
 			c.dot = dotOf(text)
 		}
 	})
-	k := &workKind{}
+	k := &work.WorkKind{}
 	for _, n := range l.Grid {
-		k.dims = append(k.dims, int64(n))
+		k.Dims = append(k.Dims, int64(n))
 	}
 	for i := range l.Args {
-		f := readFacts(l.Args[i].Raw)
-		k.add(l.Args[i].Name, &f, false)
+		f := work.ReadFacts(l.Args[i].Raw)
+		k.Add(l.Args[i].Name, &f, false)
 	}
 	if c.work == nil {
 		w := Work{Bytes: -1, FromCode: -1, Arguments: -1, Flops: -1, Notes: []string{"the trace has no TTIR of it"}}
-		if k.hasArgs {
-			w.Bytes, w.Arguments = k.fromArgs, k.fromArgs
+		if k.HasArgs {
+			w.Bytes, w.Arguments = k.FromArgs, k.FromArgs
 		}
 		return w
 	}
-	e := c.work.estimate(k)
-	return Work{Bytes: e.moved(), FromCode: e.fromIR, Arguments: e.fromArgs, Flops: e.flops, Dot: c.dot, Notes: e.notes}
+	e := c.work.Estimate(k)
+	return Work{Bytes: e.Moved(), FromCode: e.FromIR, Arguments: e.FromArgs, Flops: e.Flops, Dot: c.dot, Notes: e.Notes}
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/backend"
+	"github.com/goproton/goproton/tritonparse/parse"
 )
 
 type traceParseFlags struct {
@@ -76,8 +78,8 @@ written, also because of --strict, or because no kernel has a name of --kernel-a
 	return cmd
 }
 
-func (f *traceParseFlags) options(stderr io.Writer) (tritonparse.Options, error) {
-	o := tritonparse.Options{Compat: f.compat == "tritonparse", NoPreInit: f.noPreInit}
+func (f *traceParseFlags) options(stderr io.Writer) (parse.Options, error) {
+	o := parse.Options{Compat: f.compat == "tritonparse", NoPreInit: f.noPreInit}
 	o.Warn = func(s string) { fmt.Fprintf(stderr, "proton trace parse: %s\n", s) }
 	if f.out == "" {
 		return o, errors.New("must specify where to write: proton trace parse SRC -o DIR")
@@ -113,13 +115,13 @@ func (f *traceParseFlags) options(stderr io.Writer) (tritonparse.Options, error)
 }
 
 // chooseAnalyses reads what --analysis and the environment say, and what procedures to look for.
-func (f *traceParseFlags) chooseAnalyses(o *tritonparse.Options) error {
+func (f *traceParseFlags) chooseAnalyses(o *parse.Options) error {
 	names, set := f.analyses, f.analyses != ""
 	if !set {
 		names, set = os.LookupEnv("TRITONPARSE_ANALYSIS")
 	}
 	if set {
-		known := tritonparse.AnalysisNames()
+		known := backend.AnalysisNames()
 		o.Analyses = []string{}
 		for _, n := range strings.Split(strings.ToLower(names), ",") {
 			switch n = strings.TrimSpace(n); {
@@ -137,13 +139,13 @@ func (f *traceParseFlags) chooseAnalyses(o *tritonparse.Options) error {
 	}
 	if f.procedures != "" {
 		var err error
-		if o.Procedures, err = tritonparse.ReadProcedures(f.procedures); err != nil {
+		if o.Procedures, err = backend.ReadProcedures(f.procedures); err != nil {
 			return fmt.Errorf("--procedure-checks: %w", err)
 		}
 		o.OwnProcedures = true
 	}
 	if o.Compat || o.OwnProcedures {
-		o.FileCheck = tritonparse.FindFileCheck()
+		o.FileCheck = backend.FindFileCheck()
 	}
 	return nil
 }
@@ -180,8 +182,8 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 	}
 	collectMore()
 	progress := term.NewProgress(stderr, "proton trace parse")
-	options.Progress = func(p tritonparse.Progress) { progress.Report(p.Read, p.Size) }
-	result, err := tritonparse.Parse(source, part, options)
+	options.Progress = func(p parse.Progress) { progress.Report(p.Read, p.Size) }
+	result, err := parse.Parse(source, part, options)
 	progress.Stop()
 	if result != nil {
 		warnDamages(stderr, "proton trace parse", result.Damages, result.Damaged)
@@ -240,7 +242,7 @@ func mayReplace(source, out string) error {
 	return nil
 }
 
-func (f *traceParseFlags) print(w io.Writer, result *tritonparse.Result) error {
+func (f *traceParseFlags) print(w io.Writer, result *parse.Result) error {
 	for _, name := range result.Files {
 		if _, err := fmt.Fprintln(w, term.Printable(filepath.Join(f.out, name))); err != nil {
 			return err

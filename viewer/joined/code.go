@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/cubin"
-	"github.com/goproton/goproton/internal/trace/sourcemap"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/sourcemap"
 	"github.com/goproton/goproton/viewer/source"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/cubin"
-	"github.com/goproton/goproton/internal/trace/sourcemap"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/sourcemap"
 	"github.com/goproton/goproton/viewer/source"
 )
 

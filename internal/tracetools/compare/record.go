@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/parse"
 )
 
 // WriteRecords writes a trace that TritonParse's website opens: both compilations, with source maps, and what differs as a
@@ -30,7 +31,7 @@ func writeCompilation(w io.Writer, c *tritonparse.Compilation) error {
 	if c.Inferred { // there is no record of it
 		return nil
 	}
-	mapped, err := tritonparse.Mapped(c.Raw)
+	mapped, err := parse.Mapped(c.Raw)
 	if err != nil {
 		return err
 	}

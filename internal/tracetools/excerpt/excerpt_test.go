@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/parse"
 )
 
 const complexTrace = "../../../tritonparse/testdata/" + tritonparse.Prefix + "complex_.ndjson.gz"
@@ -62,7 +63,7 @@ func TestAllOfIt(t *testing.T) {
 // TestParsed: records of a parsed trace that only have a hash go with their kernel, and none sums up launches that are not there.
 func TestParsed(t *testing.T) {
 	out := t.TempDir()
-	if _, err := tritonparse.Parse(complexTrace, out, tritonparse.Options{}); err != nil {
+	if _, err := parse.Parse(complexTrace, out, parse.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	files := []string{filepath.Join(out, tritonparse.Prefix+"complex__mapped.ndjson.gz")}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/launchtext"
 	"github.com/goproton/goproton/internal/trace/ndjson"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -199,7 +200,7 @@ func (r *record) launch(rec ndjson.Record, members []jsontext.Member, wrong func
 	r.hash, r.name = jsontext.Text(jsontext.Get(metadata, "hash")), jsontext.Text(get(members, "name"))
 	r.function = string(get(members, "function"))
 	if said := get(members, "launch_group_hash"); said != nil {
-		if hash, ok := tritonparse.LaunchGroupHash(rec.Text); ok && hash != jsontext.Text(said) {
+		if hash, ok := launchtext.LaunchGroupHash(rec.Text); ok && hash != jsontext.Text(said) {
 			wrong(Hashes)("launch_group_hash", fmt.Sprintf("is %s, but the record's is %q", said, hash))
 		}
 	}

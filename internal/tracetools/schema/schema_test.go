@@ -14,6 +14,7 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/trace/ndjson"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/parse"
 )
 
 const complexTrace = "../../../tritonparse/testdata/" + tritonparse.Prefix + "complex_.ndjson.gz"
@@ -36,7 +37,7 @@ func TestWhatWeWriteIsRight(t *testing.T) {
 	sources := []string{"../../../tritonparse/testdata"}
 	for _, compat := range []bool{false, true} {
 		out := t.TempDir()
-		if _, err := tritonparse.Parse("../../../tritonparse/testdata", out, tritonparse.Options{Compat: compat}); err != nil {
+		if _, err := parse.Parse("../../../tritonparse/testdata", out, parse.Options{Compat: compat}); err != nil {
 			t.Fatal(err)
 		}
 		sources = append(sources, out)
@@ -101,7 +102,7 @@ func TestFindings(t *testing.T) {
 func oneOfEach(t *testing.T) [][]byte {
 	t.Helper()
 	out := t.TempDir()
-	if _, err := tritonparse.Parse(complexTrace, out, tritonparse.Options{}); err != nil {
+	if _, err := parse.Parse(complexTrace, out, parse.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := ndjson.Open(filepath.Join(out, tritonparse.Prefix+"complex__mapped.ndjson.gz"))

@@ -1,0 +1,171 @@
+// Package field reads and writes the members of records. A member that is missing, or is something else than it should be, is a
+// zero value: records come from many versions of several writers.
+package field
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/internal/jsontext"
+)
+
+// How records are read: what is not there, or is something else than it should be, is a zero value. Records come from many
+// versions of several writers.
+
+// member is the value of a member as it is written, nil if there is none.
+func Get(members []jsontext.Member, name string) []byte {
+	for _, m := range members {
+		if m.Name == name {
+			return m.Value
+		}
+	}
+	return nil
+}
+
+func TextOf(members []jsontext.Member, name string) string {
+	return jsontext.Text(Get(members, name))
+}
+
+func IntegerOf(members []jsontext.Member, name string) int {
+	return int(Integer(Get(members, name)))
+}
+
+// bareText is a value without its quotes, if it has any: some writers write numbers as texts.
+func Bare(raw []byte) string {
+	if len(raw) > 0 && raw[0] == '"' {
+		return jsontext.Text(raw)
+	}
+	return string(raw)
+}
+
+func Integer(raw []byte) int64 {
+	n, _ := WholeNumber(raw)
+	return n
+}
+
+// wholeNumber also says whether it is one.
+func WholeNumber(raw []byte) (int64, bool) {
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	return n, err == nil
+}
+
+// wholeNumbers are those of a list that has nothing else, which may be empty; nil for any other value.
+func WholeNumbers(raw []byte) []int64 {
+	if len(raw) == 0 || raw[0] != '[' {
+		return nil
+	}
+	all := make([]int64, 0, 4)
+	for _, e := range jsontext.Elements(raw) {
+		n, ok := WholeNumber(e)
+		if !ok {
+			return nil
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+// appendMember adds a member to an object that is being written.
+func AppendMember(out []byte, name string, value []byte) []byte {
+	return append(AppendName(out, 0, name), value...)
+}
+
+// appendName begins a member of an object that begins at start, and that object with its first.
+func AppendName(out []byte, start int, name string) []byte {
+	if len(out) == start {
+		out = append(out, '{')
+	} else {
+		out = append(out, ',')
+	}
+	return append(jsontext.Form{}.AppendText(out, name), ':')
+}
+
+// appendWith writes an object with another value for one member, without the brace at its end and the occurrence id.
+func AppendWith(out []byte, members []jsontext.Member, name string, value func([]byte) []byte) []byte {
+	start := len(out)
+	for _, m := range members {
+		if m.Name == "occurrence_id" {
+			continue
+		}
+		out = AppendName(out, start, m.Name)
+		if m.Name == name {
+			out = value(out)
+		} else {
+			out = append(out, m.Value...)
+		}
+	}
+	return out
+}
+
+var Null = []byte("null")
+
+func TextOrNull(s string) []byte {
+	if s == "" {
+		return Null
+	}
+	return jsontext.Quote(s)
+}
+
+func AppendTexts(out []byte, texts []string) []byte {
+	out = append(out, '[')
+	for i, t := range texts {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, jsontext.Quote(t)...)
+	}
+	return append(out, ']')
+}
+
+// encode writes JSON that is not meant for HTML.
+func Encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return Encode("<" + err.Error() + ">")
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// artifacts are the texts by the end of their names. What stands there instead of a text that could not be had is none.
+func Artifacts(content []byte) map[string]string {
+	texts := map[string]string{}
+	members, err := jsontext.Members(content)
+	if err != nil {
+		return texts
+	}
+	for _, m := range members {
+		_, end, ok := CutLast(m.Name, ".")
+		text := jsontext.Text(m.Value)
+		if !ok || IsExcuse(text) {
+			continue
+		}
+		texts[end] = text
+	}
+	return texts
+}
+
+// cutLast cuts at the last dot, so that names of kernels may have some.
+func CutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// isExcuse says whether a text stands there instead of one that could not be had. Any backend's tool may have failed.
+func IsExcuse(text string) bool {
+	return strings.HasPrefix(text, "<") && excuse.MatchString(text)
+}
+
+var excuse = regexp.MustCompile(`^<(?:file too large|error|[\w./+-]+ failed\b)`)
+
+// hashAndName are those of a compilation's metadata.
+func HashAndName(metadata []byte) (hash, name string) {
+	return jsontext.Text(jsontext.Get(metadata, "hash")), jsontext.Text(jsontext.Get(metadata, "name"))
+}

@@ -1,0 +1,51 @@
+package launchtext
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/goproton/goproton/internal/jsontext"
+)
+
+// LaunchGroupHash is the launch_group_hash that a launch record has when it is parsed: 16 hexadecimal digits of what launches
+// have in common, the stack among it. record is valid JSON, raw or parsed. ok is false for a parsed record that was
+// shortened: the hash was made of the whole.
+func LaunchGroupHash(record []byte) (hash string, ok bool) {
+	if bytes.Contains(record, []byte(" chars omitted>\"")) {
+		return "", false
+	}
+	sum := sha256.Sum256(groupForm.Append(nil, record))
+	return hex.EncodeToString(sum[:8]), true
+}
+
+var groupForm = jsontext.Form{ASCII: true, Drop: func(name string) bool { return name == "autotune_launch_type" || notHashed(name) }}
+
+// group is a launch_group_hash.
+type Group [16]byte
+
+func (g Group) String() string {
+	if g == (Group{}) {
+		return ""
+	}
+	return string(g[:])
+}
+
+// notHashed are left out of launch_group_hash wherever they are: they differ between launches that are alike.
+func notHashed(name string) bool {
+	switch name {
+	case "timestamp", "pid", "launch_group_hash", "occurrence_id", "function":
+		return true
+	}
+	return false
+}
+
+var (
+	hashForm = jsontext.Form{ASCII: true, Drop: notHashed}
+)
+
+func GroupOf(canonical []byte) (g Group) {
+	sum := sha256.Sum256(canonical)
+	hex.Encode(g[:], sum[:len(g)/2])
+	return g
+}

@@ -1,0 +1,174 @@
+package launchtext
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// lasts says of the text of a value that it stays as it is when the record is gone: it is shared, or was made for the value.
+func Lasts(text []byte) bool { return len(text) > InternFrom }
+
+// interner shares templates, values and shapes between the workers.
+type Interner struct {
+	sync.RWMutex
+	Compat   bool
+	programs map[string]*program      // by templateKey
+	alike    map[likeness][]*Template // one of each skeleton
+	values   map[string]*Value
+	frames   map[string]*Frame
+	stacks   map[string]*Value // by the numbers of their frames
+	places   map[string]*Place
+	shapes   map[string]*Shape
+	size     struct{ programs, templates, values, frames, stacks, shapes int }
+	framed   uint32       // frames that were numbered
+	borrowed atomic.Int64 // launches that were compared with templates of other kernels
+}
+
+// program is what is known of the launches that begin with the same bytes: those of one kernel in one process, mostly.
+type program struct {
+	template *Template
+	own      bool         // the template is one of these launches; else it only has their skeleton
+	last     atomic.Int64 // when one was met, among those that were compared with templates of other kernels
+	near     atomic.Int32 // how often it was soon after the one before
+}
+
+// Where a program's launches come closer to each other than nearby, and do so often, it gets a template of its own: less
+// differs from it. A template takes as long to make as that saves in some fifty launches, so very many programs that come in
+// turns share a few.
+const nearby, often = 64, 50
+
+// program returns what is known of launches that begin so, nil if that is nothing.
+func (in *Interner) program(key []byte) *program {
+	in.RLock()
+	defer in.RUnlock()
+	return in.programs[string(key)]
+}
+
+// wantsOwn says whether a program is to get a template of its own. It is asked once for each launch.
+func (in *Interner) wantsOwn(p *program) bool {
+	if p.own {
+		return false
+	}
+	now := in.borrowed.Add(1)
+	if now-p.last.Swap(now) < nearby {
+		p.near.Add(1)
+	}
+	return p.near.Load() >= often
+}
+
+// keep keeps a template that was made of a launch which begins so.
+func (in *Interner) keep(key []byte, t *Template) {
+	if !t.Reusable {
+		return
+	}
+	in.Lock()
+	defer in.Unlock()
+	if in.size.templates += 4 * len(t.Raw); in.size.templates > InternBudget || in.alike == nil {
+		in.programs, in.size.programs = map[string]*program{}, 0
+		in.alike, in.size.templates = map[likeness][]*Template{}, 4*len(t.Raw)
+	}
+	in.learn(key, &program{template: t, own: true})
+	like := t.likeness()
+	for _, u := range in.alike[like] {
+		if t.sameSkeleton(&u.Skeleton) {
+			return
+		}
+	}
+	in.alike[like] = append(in.alike[like], t)
+}
+
+// borrow notes that launches which begin so are like a template of others.
+func (in *Interner) borrow(key []byte, t *Template) {
+	in.Lock()
+	defer in.Unlock()
+	if in.alike == nil {
+		return
+	}
+	in.learn(key, &program{template: t})
+}
+
+func (in *Interner) learn(key []byte, p *program) {
+	if in.size.programs += len(key) + programBytes; in.size.programs > InternBudget {
+		in.programs, in.size.programs = map[string]*program{}, len(key)+programBytes
+	}
+	in.programs[string(key)] = p
+}
+
+// programBytes is what a program takes besides its key.
+const programBytes = 150
+
+// like are templates that a record with such leaves may have the skeleton of.
+func (in *Interner) like(l likeness) []*Template {
+	in.RLock()
+	defer in.RUnlock()
+	return in.alike[l]
+}
+
+// known is a value that was shared before, nil if it was not.
+func (in *Interner) known(raw []byte) *Value {
+	in.RLock()
+	defer in.RUnlock()
+	return in.values[string(raw)]
+}
+
+// get shares a value that is no stack.
+func (in *Interner) get(raw []byte) *Value {
+	if v := in.known(raw); v != nil {
+		return v
+	}
+	v := newValue(bytes.Clone(raw))
+	in.Lock()
+	defer in.Unlock()
+	if in.size.values += 3*len(raw) + ValueBytes; in.size.values > InternBudget/2 || in.values == nil {
+		in.values, in.size.values = map[string]*Value{}, 3*len(raw)+ValueBytes
+	}
+	in.values[string(raw)] = v
+	return v
+}
+
+func (in *Interner) place(p Place) *Place {
+	argument := ""
+	if p.IsArg {
+		argument = "." + p.Argument
+	}
+	p.Id = strings.Join(append([]string{p.Get, argument}, p.Path...), "\x00")
+	in.Lock()
+	defer in.Unlock()
+	if known := in.places[p.Id]; known != nil {
+		return known
+	}
+	if in.size.shapes += 100 + 2*len(p.Id); in.size.shapes > InternBudget || in.places == nil {
+		in.places, in.shapes, in.size.shapes = map[string]*Place{}, map[string]*Shape{}, 0
+	}
+	p.Counted, p.Work = p.onlyCounted(in.Compat), p.matters()
+	p.Route = []string{p.Get}
+	if p.IsArg {
+		p.Route = append(p.Route, p.Argument)
+	}
+	p.Route = append(p.Route, p.Path...)
+	in.places[p.Id] = &p
+	return &p
+}
+
+func (in *Interner) shape(places []*Place) *Shape {
+	var id []byte
+	for _, p := range places {
+		id = binary.AppendUvarint(id, uint64(len(p.Id)))
+		id = append(id, p.Id...)
+	}
+	in.Lock()
+	defer in.Unlock()
+	if known := in.shapes[string(id)]; known != nil {
+		return known
+	}
+	if in.shapes == nil {
+		in.shapes = map[string]*Shape{}
+	}
+	s := &Shape{places}
+	in.size.shapes += len(id) + 8*len(places)
+	in.shapes[string(id)] = s
+	return s
+}

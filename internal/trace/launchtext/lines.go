@@ -1,0 +1,70 @@
+package launchtext
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+
+	"github.com/goproton/goproton/internal/jsontext"
+)
+
+// lineReader takes launches apart that were written: each line is a record and what parsing added to it.
+type LineReader struct {
+	LaunchReader
+	changes []Change
+}
+
+var errLine = errors.New("BUG: a launch that was put away is no launch")
+
+// each calls f with the launches of a text and their occurrence ids, until it returns false. A launch is valid until then.
+func (r *LineReader) Each(text []byte, f func(l *Launch, id int) bool) error {
+	for len(text) > 0 {
+		n := bytes.IndexByte(text, '\n')
+		if n < 0 {
+			return errLine
+		}
+		if more, err := r.line(text[:n], f); err != nil || !more {
+			return err
+		}
+		text = text[n+1:]
+	}
+	return nil
+}
+
+func (r *LineReader) line(line []byte, f func(l *Launch, id int) bool) (more bool, err error) {
+	at := bytes.LastIndex(line, []byte(`,"launch_group_hash":"`))
+	if at < 0 {
+		return false, errLine
+	}
+	id, ok := lineID(line[at:])
+	if !ok {
+		return false, errLine
+	}
+	line[at] = '}' // it is the end of the record for now
+	defer func() { line[at] = ',' }()
+	record := line[:at+1]
+	l, changes, ok := r.Reread(record, r.changes[:0])
+	r.changes = changes
+	if !ok {
+		members, err := jsontext.Members(record)
+		if err != nil {
+			return false, err
+		}
+		l = r.Read(record, members)
+	}
+	return f(&l, id), nil
+}
+
+// lineID finds the occurrence id in what parsing added to a launch.
+func lineID(added []byte) (int, bool) {
+	_, id, ok := bytes.Cut(added, []byte(`"occurrence_id":`))
+	if !ok {
+		return 0, false
+	}
+	end := bytes.IndexAny(id, ",}")
+	if end < 0 {
+		return 0, false
+	}
+	n, err := strconv.Atoi(string(id[:end]))
+	return n, err == nil
+}

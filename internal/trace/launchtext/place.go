@@ -1,0 +1,66 @@
+package launchtext
+
+import (
+	"slices"
+	"strings"
+)
+
+// flat is the name that tritonparse gives to a leaf.
+func (p *Place) flat() string {
+	name := p.Get
+	if p.IsArg {
+		name += "." + p.Argument
+	}
+	if len(p.Path) > 0 {
+		name += "." + strings.Join(p.Path, ".")
+	}
+	return name
+}
+
+// ofEachLaunch are names of what differs so often that its values say nothing.
+var ofEachLaunch = []string{"pid", "timestamp", "stream", "function", "data_ptr"}
+
+// onlyCounted says whether a leaf is such. tritonparse also takes an argument stream_len for one.
+func (p *Place) onlyCounted(compat bool) bool {
+	if compat {
+		return slices.ContainsFunc(ofEachLaunch, func(part string) bool { return strings.Contains(p.flat(), part) })
+	}
+	return !p.IsArg && slices.Contains(ofEachLaunch, p.Get) || slices.ContainsFunc(p.Path, func(name string) bool { return slices.Contains(ofEachLaunch, name) })
+}
+
+// together says whether two places are below the same member or argument.
+func (p *Place) Together(q *Place) bool {
+	return p.Get == q.Get && p.Argument == q.Argument && p.IsArg == q.IsArg
+}
+
+// decidesKind says whether LaunchKind may depend on a value; that of a list is not looked into.
+func (p *Place) DecidesKind() bool {
+	switch p.Get {
+	case "grid":
+		return true
+	case "extracted_args":
+		for _, name := range p.Path {
+			if p.IsArg && OfOneLaunch[name] {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// matters says whether the work of a launch may depend on what stands at a place.
+func (p *Place) matters() bool {
+	if !p.IsArg {
+		return p.isGrid()
+	}
+	return p.Get == "extracted_args" && (len(p.Path) == 0 || p.Path[len(p.Path)-1] != "data_ptr")
+}
+
+func (p *Place) isGrid() bool { return !p.IsArg && p.Get == "grid" && len(p.Path) == 0 }
+
+var OfOneLaunch = map[string]bool{
+	"data_ptr": true, "min": true, "max": true, "mean": true, "std": true, "tensor_capture_error": true,
+	"tensor_hash": true, "blob_path": true, "blob_size": true, "blob_size_uncompressed": true, "compression": true,
+	"compression_ratio": true, "serialization_method": true, "deduplicated": true, "error": true,
+}

@@ -1,0 +1,73 @@
+package launchtext
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/internal/jsontext"
+)
+
+// tuning is what a stack says about the autotuner.
+type Tuning struct {
+	known     bool
+	Session   string // "" outside of the autotuner
+	Benchmark bool
+	User      []*Frame // before the autotuner's
+	Inductor  bool     // it is Inductor's, which tritonparse does not know
+}
+
+// autotuner is Triton's, inductorTuner torch.compile's.
+const (
+	autotuner     = "triton/runtime/autotuner.py"
+	inductorTuner = "torch/_inductor/runtime/triton_heuristics.py"
+)
+
+// benchmarks are Inductor's functions that time configurations, some of which call the launcher through others.
+var benchmarks = []string{"bench", "benchmark_all_configs", "autotune_to_one_config", "coordinate_descent_tuning", "_coordinate_descent_tuning"}
+
+// timesConfiguration says whether a function does what only autotuners do.
+func TimesConfiguration(file, name string) bool {
+	return name == "_bench" && strings.Contains(file, autotuner) || strings.Contains(file, inductorTuner) && slices.Contains(benchmarks, name)
+}
+
+// readTuning finds the autotuner in a stack.
+func ReadTuning(stack []byte) Tuning {
+	elements := jsontext.Elements(stack)
+	frames := make([]*Frame, len(elements))
+	for i, e := range elements {
+		members, _ := jsontext.Members(e)
+		frames[i] = readFrame(e, members)
+	}
+	return tuningOf(frames)
+}
+
+// tuningOf finds the autotuner in the frames of a stack. A session is a call site: the frames above the autotuner's.
+func tuningOf(frames []*Frame) Tuning {
+	t := Tuning{known: true, Benchmark: slices.ContainsFunc(frames, func(f *Frame) bool { return f.benchmark })}
+	first := slices.IndexFunc(frames, func(f *Frame) bool { return f.tunes })
+	if first <= 0 {
+		return t
+	}
+	t.Inductor, t.User = frames[first].inductor, frames[:first]
+	var room [2048]byte
+	site := room[:0]
+	for i, f := range t.User {
+		if i > 0 {
+			site = append(site, '|')
+		}
+		site = append(site, f.place...)
+	}
+	sum := sha256.Sum256(site)
+	t.Session = hex.EncodeToString(sum[:8])
+	return t
+}
+
+// seenBy is the tuning as one of both readings has it.
+func (t Tuning) SeenBy(compat bool) Tuning {
+	if compat && (t.Inductor || t.Session == "") {
+		return Tuning{known: true}
+	}
+	return t
+}

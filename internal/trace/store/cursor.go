@@ -1,0 +1,72 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// cursor reads what encoding/binary wrote. What it returns once something was wrong is empty.
+type Cursor struct {
+	In      []byte
+	Damaged bool
+}
+
+var ErrDamaged = errors.New("BUG: what was put away is damaged")
+
+func (c *Cursor) Err() error {
+	if c.Damaged {
+		return ErrDamaged
+	}
+	return nil
+}
+
+// skip goes on by n bytes if there are so many.
+func (c *Cursor) Skip(n int) []byte {
+	if n < 0 || n > len(c.In) {
+		c.Damaged, c.In = true, nil
+		return nil
+	}
+	skipped := c.In[:n]
+	c.In = c.In[n:]
+	return skipped
+}
+
+func (c *Cursor) Uvarint() int {
+	v, n := binary.Uvarint(c.In)
+	if n <= 0 {
+		n = -1
+	}
+	c.Skip(n)
+	return int(v)
+}
+
+func (c *Cursor) Varint() int64 {
+	v, n := binary.Varint(c.In)
+	if n <= 0 {
+		n = -1
+	}
+	c.Skip(n)
+	return v
+}
+
+// appendCounted writes what text reads.
+func AppendCounted[T string | []byte](out []byte, text T) []byte {
+	out = binary.AppendUvarint(out, uint64(len(text)))
+	return append(out, text...)
+}
+
+// text is a part of what is read.
+func (c *Cursor) Text() []byte { return c.Skip(c.Uvarint()) }
+
+func (c *Cursor) Flag() bool {
+	b := c.Skip(1)
+	return len(b) > 0 && b[0] != 0
+}
+
+func (c *Cursor) Numbers() []int64 {
+	var all []int64
+	for n := c.Uvarint(); n > 0 && !c.Damaged; n-- {
+		all = append(all, c.Varint())
+	}
+	return all
+}

@@ -1,0 +1,108 @@
+package store
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/goproton/goproton/internal/jsontext"
+)
+
+// object is JSON that is put together in the order of first use.
+type Object struct {
+	Name    string
+	Members []*Object
+	byName  map[string]*Object // of many
+	Text    []byte             // of a value that is no object
+	Long    longText           // of one that is better written than held
+}
+
+type longText func(s *Spill, w Writer) error
+
+// at finds or makes the member that a path leads to.
+func (o *Object) At(path ...string) *Object {
+	for _, name := range path {
+		next := o.Get(name)
+		if next == nil {
+			next = &Object{Name: name}
+			o.add(next)
+		}
+		o = next
+	}
+	return o
+}
+
+// get is a member, nil if there is none.
+func (o *Object) Get(name string) *Object {
+	if o.byName != nil {
+		return o.byName[name]
+	}
+	if i := slices.IndexFunc(o.Members, func(m *Object) bool { return m.Name == name }); i >= 0 {
+		return o.Members[i]
+	}
+	return nil
+}
+
+func (o *Object) add(m *Object) {
+	const few = 16
+	o.Members = append(o.Members, m)
+	switch {
+	case o.byName != nil:
+		o.byName[m.Name] = m
+	case len(o.Members) > few:
+		o.byName = map[string]*Object{}
+		for _, m := range o.Members {
+			o.byName[m.Name] = m
+		}
+	}
+}
+
+// write writes it piece by piece.
+func (o *Object) Write(s *Spill, w Writer) error {
+	switch {
+	case o.Long != nil:
+		return o.Long(s, w)
+	case o.Text != nil:
+		w(o.Text)
+		return nil
+	}
+	out := []byte{'{'}
+	for i, m := range o.Members {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		w(append(jsontext.Form{}.AppendText(out, m.Name), ':'))
+		if err := m.Write(s, w); err != nil {
+			return err
+		}
+		out = out[:0]
+	}
+	w(append(out, '}'))
+	return nil
+}
+
+// appendJSON writes one without members that are long.
+func (o *Object) AppendJSON(out []byte) []byte {
+	if o.Text != nil {
+		return append(out, o.Text...)
+	}
+	out = append(out, '{')
+	for i, m := range o.Members {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = jsontext.Form{}.AppendText(out, m.Name)
+		out = append(out, ':')
+		out = m.AppendJSON(out)
+	}
+	return append(out, '}')
+}
+
+// number is a value that was found.
+func (o *Object) Number(name string) (int, bool) {
+	v := o.Get(name)
+	if v == nil {
+		return 0, false
+	}
+	n, err := strconv.Atoi(string(v.Text))
+	return n, err == nil
+}

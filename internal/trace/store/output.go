@@ -1,0 +1,355 @@
+// Package store keeps what is too large for memory while a trace is parsed: compressed chunks of text in one temporary file,
+// from which gzip files are put together, and compact logs of numbers.
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/klauspost/compress/flate"
+)
+
+// chunkSize is how much of one kernel is compressed in one go. Chunks end at a byte's boundary, so those of one kernel can
+// be put behind each other into one gzip member, in whatever order they were made: browsers read only the first member.
+const ChunkSize = 256 << 10
+
+// spill is a file of compressed chunks, in the order in which they became full.
+type Spill struct {
+	file *os.File
+	mu   sync.Mutex
+	at   int64
+	err  error
+	free chan *packer // also bounds how many chunks are compressed at a time
+	open sync.Pool    // of io.ReadCloser, that unpack
+	used chan []byte  // buffers whose text has been compressed
+	Wg   sync.WaitGroup
+}
+
+// chunk is one stretch of one kernel's records, in the spill once it is compressed.
+type Chunk struct {
+	at, packed int64
+	size       int64
+	sum        uint32
+	done       chan struct{} // closed once it is there
+}
+
+func NewSpill(folder string) (*Spill, error) {
+	f, err := os.CreateTemp(folder, ".chunks-*")
+	if err != nil {
+		return nil, err
+	}
+	s := &Spill{file: f, free: make(chan *packer, runtime.GOMAXPROCS(0)), used: make(chan []byte, 8)}
+	for range cap(s.free) {
+		w, err := flate.NewWriter(io.Discard, 5)
+		if err != nil {
+			return nil, err
+		}
+		s.free <- &packer{general: w}
+	}
+	return s, nil
+}
+
+// packer is what compresses: launches in one way, all else in another.
+type packer struct {
+	general *flate.Writer
+	repeats repeats
+}
+
+func (s *Spill) Close() {
+	s.Wg.Wait()
+	s.file.Close()
+	os.Remove(s.file.Name())
+}
+
+func (s *Spill) Failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+func (s *Spill) Fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// text is read for who finds out in the end that something failed.
+func (s *Spill) Text(c *Chunk) []byte {
+	text, err := s.Read(c)
+	if err != nil {
+		s.Fail(err)
+	}
+	return text
+}
+
+// read unpacks a chunk.
+func (s *Spill) Read(c *Chunk) ([]byte, error) {
+	<-c.done
+	if err := s.Failed(); err != nil {
+		return nil, err
+	}
+	end := []byte{3, 0} // an empty last block
+	in := io.MultiReader(io.NewSectionReader(s.file, c.at, c.packed), bytes.NewReader(end))
+	z, _ := s.open.Get().(io.ReadCloser)
+	if z == nil {
+		z = flate.NewReader(in)
+	} else if err := z.(flate.Resetter).Reset(in, nil); err != nil {
+		return nil, err
+	}
+	defer s.open.Put(z)
+	text := make([]byte, c.size)
+	_, err := io.ReadFull(z, text)
+	return text, err
+}
+
+// stream is text that is written piece by piece, and that the spill takes where there is too much of it.
+type Stream struct {
+	Buffer []byte
+	chunks []*Chunk
+}
+
+// logBytes is how much of a log stays in memory.
+const LogBytes = 64 << 10
+
+// chunkBytes is what a chunk takes in memory.
+const chunkBytes = 160
+
+// size is how many bytes of it are in memory.
+func (t *Stream) Size() int { return len(t.Buffer) + chunkBytes*len(t.chunks) }
+
+// lighten packs it if so much of it is in memory.
+func (t *Stream) Lighten(s *Spill, most int) {
+	if len(t.Buffer) >= most {
+		t.Pack(s)
+	}
+}
+
+func (t *Stream) Pack(s *Spill) {
+	if len(t.Buffer) > 0 {
+		t.chunks = append(t.chunks, s.Add(t.Buffer))
+		t.Buffer = nil
+	}
+}
+
+// each calls f with each piece that was packed, and with the rest.
+func (t *Stream) Each(s *Spill, f func([]byte) error) error {
+	for _, c := range t.chunks {
+		text, err := s.Read(c)
+		if err != nil {
+			return err
+		}
+		if err := f(text); err != nil {
+			return err
+		}
+	}
+	return f(t.Buffer)
+}
+
+// buffer is room for text that is to be added.
+func (s *Spill) Buffer() []byte {
+	select {
+	case b := <-s.used:
+		return b
+	default:
+		return make([]byte, 0, 16<<10)
+	}
+}
+
+// add compresses text, which belongs to the spill from now on, beside what else goes on.
+func (s *Spill) Add(text []byte) *Chunk {
+	return s.compress(text, func(w *packer) ([]byte, error) { return deflate(w.general, text) })
+}
+
+// addLaunches does the same with launches.
+func (s *Spill) AddLaunches(text []byte) *Chunk {
+	return s.compress(text, func(w *packer) ([]byte, error) { return w.repeats.pack(text), nil })
+}
+
+func (s *Spill) compress(text []byte, pack func(*packer) ([]byte, error)) *Chunk {
+	c := &Chunk{size: int64(len(text)), done: make(chan struct{})}
+	w := <-s.free
+	s.Wg.Add(1)
+	go func() {
+		defer s.Wg.Done()
+		defer close(c.done)
+		defer func() { s.free <- w }()
+		packed, err := pack(w)
+		c.sum = crc32.ChecksumIEEE(text)
+		if cap(text) >= ChunkSize && cap(text) <= 2*ChunkSize {
+			select {
+			case s.used <- text[:0]:
+			default:
+			}
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if err == nil && s.err == nil {
+			_, err = s.file.WriteAt(packed, s.at)
+		}
+		if err != nil && s.err == nil {
+			s.err = err
+		}
+		c.at, c.packed = s.at, int64(len(packed))
+		s.at += c.packed
+	}()
+	return c
+}
+
+// sink is a slice to write to.
+type sink []byte
+
+func (s *sink) Write(p []byte) (int, error) {
+	*s = append(*s, p...)
+	return len(p), nil
+}
+
+func deflate(w *flate.Writer, text []byte) ([]byte, error) {
+	out := make(sink, 0, len(text)/8)
+	w.Reset(&out)
+	if _, err := w.Write(text); err != nil {
+		return nil, err
+	}
+	err := w.Flush()
+	return out, err
+}
+
+// part is a part of a file: chunks and text. Text is compressed beside what else goes on, as chunks are.
+type Part struct {
+	Spill    *Spill
+	Held     []byte
+	launches int // bytes of held that are launches
+	chunks   []*Chunk
+}
+
+// text adds text.
+func (p *Part) Text(text []byte) {
+	if p.Held = append(p.Held, text...); len(p.Held) >= ChunkSize {
+		p.Flush()
+	}
+}
+
+// launchLines adds launches.
+func (p *Part) LaunchLines(text []byte) {
+	p.launches += len(text)
+	p.Text(text)
+}
+
+func (p *Part) Flush() {
+	if len(p.Held) == 0 {
+		return
+	}
+	held := p.Held
+	if p.Held = nil; len(held) >= ChunkSize {
+		p.Held = p.Spill.Buffer()
+	}
+	if 2*p.launches > len(held) {
+		p.chunks = append(p.chunks, p.Spill.AddLaunches(held))
+	} else {
+		p.chunks = append(p.chunks, p.Spill.Add(held))
+	}
+	p.launches = 0
+}
+
+// chunk adds what is in the spill, or will be.
+func (p *Part) Chunk(c *Chunk) {
+	p.Flush()
+	p.chunks = append(p.chunks, c)
+}
+
+// add adds another part, which is of no use any more.
+func (p *Part) Add(q *Part) {
+	if len(q.chunks) > 0 {
+		p.Flush()
+		p.chunks = append(p.chunks, q.chunks...)
+	}
+	p.launches += q.launches
+	p.Text(q.Held)
+}
+
+// gzipFile is one gzip member, put together in the end.
+type GzipFile struct {
+	Path  string
+	Parts []*Part
+}
+
+// close writes the file.
+func (g *GzipFile) Close(s *Spill) error {
+	for _, p := range g.Parts {
+		p.Flush()
+	}
+	s.Wg.Wait()
+	if err := s.Failed(); err != nil {
+		return err
+	}
+	f, err := os.Create(g.Path)
+	if err != nil {
+		return err
+	}
+	err = g.write(f, s)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", g.Path, err)
+	}
+	return nil
+}
+
+func (g *GzipFile) write(f io.Writer, s *Spill) error {
+	w := bufio.NewWriterSize(f, ChunkSize)
+	_, _ = w.Write([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}) // w remembers what goes wrong
+	var packed []byte
+	var sum uint32
+	var size int64
+	for _, p := range g.Parts {
+		for _, c := range p.chunks {
+			packed = slices.Grow(packed[:0], int(c.packed))[:c.packed]
+			if _, err := s.file.ReadAt(packed, c.at); err != nil {
+				return err
+			}
+			_, _ = w.Write(packed)
+			sum, size = CombineCRC(sum, c.sum, c.size), size+c.size
+		}
+	}
+	end := []byte{3, 0} // an empty last block
+	end = binary.LittleEndian.AppendUint32(end, sum)
+	_, _ = w.Write(binary.LittleEndian.AppendUint32(end, uint32(size)))
+	return w.Flush()
+}
+
+// combineCRC is the checksum of two texts behind each other, from theirs: the first is multiplied by x to the power of
+// the second's bits, modulo the polynomial.
+func CombineCRC(a, b uint32, size int64) uint32 {
+	power := uint32(0x00800000) // x^8, its highest bit being x^0
+	for n := size; n > 0; n >>= 1 {
+		if n&1 != 0 {
+			a = multiplyCRC(a, power)
+		}
+		power = multiplyCRC(power, power)
+	}
+	return a ^ b
+}
+
+func multiplyCRC(a, b uint32) uint32 {
+	var product uint32
+	for bit := uint32(1 << 31); bit != 0; bit >>= 1 {
+		if a&bit != 0 {
+			product ^= b
+		}
+		carry := b & 1
+		if b >>= 1; carry != 0 {
+			b ^= crc32.IEEE
+		}
+	}
+	return product
+}

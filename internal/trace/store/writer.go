@@ -1,0 +1,27 @@
+package store
+
+// writer takes text piece by piece. A piece is valid during the call.
+type Writer func(text []byte)
+
+// pieceBytes is how much of a long list is written at a time.
+const pieceBytes = 16 << 10
+
+// pieces gathers text into pieces that are worth to be put away.
+type Pieces struct {
+	Held []byte
+	Put  Writer
+}
+
+func (p *Pieces) Write(text []byte) { p.Hold(append(p.Held, text...)) }
+
+// hold takes what held has become.
+func (p *Pieces) Hold(text []byte) {
+	if p.Held = text; len(p.Held) >= pieceBytes {
+		p.Flush()
+	}
+}
+
+func (p *Pieces) Flush() {
+	p.Put(p.Held)
+	p.Held = p.Held[:0]
+}

@@ -1,0 +1,33 @@
+// Package tracefile knows the names of trace files, and unpacks CLP archives of them.
+package tracefile
+
+import (
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// isFile is true for links to files too: folders of links are how large traces are put together.
+func IsFile(path string, d fs.DirEntry) bool {
+	if d.Type()&fs.ModeSymlink == 0 {
+		return d.Type().IsRegular()
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// extensions of raw traces, longest first; the compression is told by the first bytes.
+var extensions = []string{".bin.ndjson", ".ndjson"}
+
+// trimExtension cuts what follows the name proper, and says whether it is that of a trace.
+func TrimExtension(name string) (string, bool) {
+	for _, packed := range []string{".gz", ".zst"} {
+		name = strings.TrimSuffix(name, packed)
+	}
+	for _, e := range extensions {
+		if stem, ok := strings.CutSuffix(name, e); ok {
+			return stem, true
+		}
+	}
+	return name, false
+}

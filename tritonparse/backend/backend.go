@@ -1,0 +1,106 @@
+// Package backend describes the compilers of Triton's backends: the stages of code that each one makes, and the analyses of
+// that code. NVIDIA's, AMD's and Ascend's are built in; Register adds another one.
+package backend
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/goproton/goproton/internal/jsontext"
+)
+
+// Stage is one artifact of a backend's compiler.
+type Stage struct {
+	Name    string // the end of the artifact's file name: ttir, ptx …
+	Display string // how it is shown; Name in capitals if empty
+	Order   int    // place among the stages
+	Text    bool   // it can be shown
+	Syntax  string // how it is shown: mlir, llvm, ptx, asm, json, plaintext
+	Parser  string // of package sourcemap; "" for stages whose lines are not mapped
+}
+
+// Backend is what a trace of one of Triton's backends is made of.
+type Backend struct {
+	Name     string // metadata.backend_name
+	Stages   []Stage
+	Analyses []Analysis // besides those that every backend has
+}
+
+var backends = struct {
+	sync.RWMutex
+	byName map[string]Backend
+}{byName: map[string]Backend{}}
+
+// Register adds a backend. Whoever maintains one outside of this module calls it from an init function; a representation
+// that needs a parser of its own registers it in sourcemap.Parsers.
+func Register(b Backend) {
+	backends.Lock()
+	defer backends.Unlock()
+	name := strings.ToLower(b.Name)
+	if _, ok := backends.byName[name]; ok || name == "" {
+		panic(fmt.Sprintf("tritonparse: backend %q is registered already, or has no name", b.Name))
+	}
+	backends.byName[name] = b
+}
+
+// backendFor is the backend of a name. known is false for one that nobody registered: then it has what is common to all.
+func For(name string) (b Backend, known bool) {
+	backends.RLock()
+	defer backends.RUnlock()
+	if b, known = backends.byName[strings.ToLower(name)]; !known {
+		b = unknownBackend
+	}
+	return b, known
+}
+
+// unknownBackend maps what can be mapped of a backend that nobody registered, as tritonparse does.
+var unknownBackend = Backend{Stages: []Stage{
+	{Name: "ttir", Parser: "mlir"}, {Name: "ttgir", Parser: "mlir"}, {Name: "ptx", Parser: "ptx"}, {Name: "amdgcn", Parser: "amdgcn"}, {Name: "sass", Parser: "sass"},
+}, Analyses: []Analysis{amdAnalysis}}
+
+var amdAnalysis = Analysis{"amd_buffer_ops", []string{"ttgir", "amdgcn"}, amdBufferOps}
+
+func init() {
+	Register(Backend{Name: "cuda", Stages: []Stage{
+		{"ttir", "", 10, true, "mlir", "mlir"},
+		{"ttgir", "", 20, true, "mlir", "mlir"},
+		{"llir", "", 30, true, "llvm", "llvm_dbg"},
+		{"ptx", "", 40, true, "ptx", "ptx"},
+		{"cubin", "", 50, false, "plaintext", ""},
+		{"sass", "", 60, true, "asm", "sass"},
+		{"json", "", 100, true, "json", ""},
+	}})
+	Register(Backend{Name: "hip", Stages: []Stage{
+		{"ttir", "", 10, true, "mlir", "mlir"},
+		{"ttgir", "", 20, true, "mlir", "mlir"},
+		{"llir", "", 30, true, "llvm", "llvm_dbg"},
+		{"amdgcn", "", 40, true, "asm", "amdgcn"},
+		{"json", "", 100, true, "json", ""},
+	}, Analyses: []Analysis{amdAnalysis}})
+	Register(Backend{Name: "cann", Stages: []Stage{ // Ascend's NPUs
+		{"ttir", "", 10, true, "mlir", "mlir"},
+		{"ttadapter", "TTAdapter", 20, true, "mlir", "mlir"},
+		{"mlirbc", "", 30, false, "plaintext", ""},
+		{"bcmlir", "", 40, true, "mlir", "mlir"},
+		{"npubin", "", 50, false, "plaintext", ""},
+		{"json", "", 100, true, "json", ""},
+	}})
+}
+
+// appendStages writes payload.ir_stages.
+func (b Backend) AppendStages(out []byte) []byte {
+	out = append(out, '[')
+	for i, s := range b.Stages {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		display := s.Display
+		if display == "" {
+			display = strings.ToUpper(s.Name)
+		}
+		out = fmt.Appendf(out, `{"name":%s,"extension":%s,"display_name":%s,"display_order":%d,"is_text":%t,"supports_source_mapping":%t,"syntax_id":%s}`,
+			jsontext.Quote(s.Name), jsontext.Quote("."+s.Name), jsontext.Quote(display), s.Order, s.Text, s.Parser != "", jsontext.Quote(s.Syntax))
+	}
+	return append(out, ']')
+}

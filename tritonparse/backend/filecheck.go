@@ -1,0 +1,205 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goproton/goproton/internal/awake"
+	"github.com/goproton/goproton/internal/pythonpath"
+)
+
+// check is one directive of a list of checks.
+type check struct {
+	kind    string // "", NOT, NEXT, SAME
+	text    string // as it was given
+	pattern *regexp.Regexp
+}
+
+type checks []check
+
+var checkDirective = regexp.MustCompile(`^CHECK(-NOT|-NEXT|-SAME|-COUNT-(\d+))?:(.*)$`)
+
+// readChecks reads the part of FileCheck's language that needs no variables. What is beyond it is an error, so that
+// FileCheck itself is asked.
+func ReadChecks(lines []string) (checks, error) {
+	var all checks
+	for _, l := range lines {
+		m := checkDirective.FindStringSubmatch(l)
+		if m == nil {
+			return nil, fmt.Errorf("%q is known to FileCheck only", l)
+		}
+		p, err := checkPattern(strings.TrimSpace(m[3]))
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", l, err)
+		}
+		times := 1
+		if m[2] != "" {
+			m[1] = ""
+			if times, err = strconv.Atoi(m[2]); err != nil || times < 1 || times > 1000 {
+				return nil, fmt.Errorf("%q: not a number of times", l)
+			}
+		}
+		for range times {
+			all = append(all, check{strings.TrimPrefix(m[1], "-"), l, p})
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("no CHECK in it")
+	}
+	return all, nil
+}
+
+var blanks = regexp.MustCompile(`[ \t]+`)
+
+// checkPattern turns text with {{regular expressions}} into an expression. Blanks match as many blanks.
+func checkPattern(text string) (*regexp.Regexp, error) {
+	if text == "" {
+		return nil, errors.New("an empty check")
+	}
+	if strings.Contains(text, "[[") {
+		return nil, errors.New("variables are known to FileCheck only")
+	}
+	var b strings.Builder
+	for {
+		literal, rest, found := strings.Cut(text, "{{")
+		words := blanks.Split(literal, -1)
+		for i := range words {
+			words[i] = regexp.QuoteMeta(words[i])
+		}
+		b.WriteString(strings.Join(words, `[ \t]+`))
+		if !found {
+			break
+		}
+		inside, after, closed := strings.Cut(rest, "}}")
+		if !closed {
+			return nil, errors.New("{{ without }}")
+		}
+		b.WriteString("(?:" + inside + ")")
+		text = after
+	}
+	return regexp.Compile("(?m)" + b.String()) // a line is what ^ and $ are about
+}
+
+// match goes through the text once, and says which check is not fulfilled.
+func (c checks) Match(text string) (bool, string) {
+	at := 0
+	from := -1 // the first CHECK-NOT that waits for the next match
+	absent := func(until int) (bool, string, int) {
+		for i := from; i >= 0 && i < len(c) && c[i].kind == "NOT"; i++ {
+			if m := c[i].pattern.FindStringIndex(text[at:until]); m != nil {
+				return false, c[i].text, at + m[0]
+			}
+		}
+		return true, "", 0
+	}
+	for i := range c {
+		if c[i].kind == "NOT" {
+			if from < 0 {
+				from = i
+			}
+			continue
+		}
+		m := c[i].find(text, at)
+		if m == nil {
+			return false, fmt.Sprintf("%s: nothing from line %d on", c[i].text, lineAt(text, at))
+		}
+		if ok, which, where := absent(at + m[0]); !ok {
+			return false, fmt.Sprintf("%s: is there in line %d", which, lineAt(text, where))
+		}
+		at, from = at+m[1], -1
+	}
+	if ok, which, where := absent(len(text)); !ok {
+		return false, fmt.Sprintf("%s: is there in line %d", which, lineAt(text, where))
+	}
+	return true, ""
+}
+
+// find is the first match behind at, in the same or in the next line if that is asked for.
+func (c *check) find(text string, at int) []int {
+	rest := text[at:]
+	switch c.kind {
+	case "SAME":
+		rest, _, _ = strings.Cut(rest, "\n")
+	case "NEXT":
+		line := strings.IndexByte(rest, '\n')
+		if line < 0 {
+			return nil
+		}
+		next, _, _ := strings.Cut(rest[line+1:], "\n")
+		m := c.pattern.FindStringIndex(next)
+		if m == nil {
+			return nil
+		}
+		return []int{m[0] + line + 1, m[1] + line + 1}
+	}
+	return c.pattern.FindStringIndex(rest)
+}
+
+func lineAt(text string, at int) int { return strings.Count(text[:at], "\n") + 1 }
+
+// fileCheckTime is how long FileCheck may take.
+const fileCheckTime = 30 * time.Second
+
+// maxFileCheckText is how much of what FileCheck says is kept.
+const maxFileCheckText = 500
+
+// runFileCheck asks LLVM's FileCheck.
+func RunFileCheck(program, checks, text string) (bool, string) {
+	fail := func(err error) (bool, string) { return false, "FileCheck error: " + err.Error() }
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("tmp%08x", rand.Uint32())) // as long as tritonparse's: it is in what FileCheck says
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return fail(err)
+	}
+	defer os.RemoveAll(dir)
+	input, patterns := filepath.Join(dir, "input.mlir"), filepath.Join(dir, "checks.txt")
+	for name, content := range map[string]string{input: text, patterns: checks} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			return fail(err)
+		}
+	}
+	ctx, cancel := awake.Context(context.Background(), fileCheckTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, patterns, "--input-file", input, "--dump-input-context=50")
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return true, ""
+	case ctx.Err() != nil:
+		return false, "FileCheck timed out"
+	case !errors.As(err, &exit):
+		return fail(err)
+	}
+	said := []rune(stdout.String() + stderr.String())
+	if len(said) == 0 {
+		return false, ""
+	}
+	return false, string(said[:min(len(said), maxFileCheckText)]) + "... [truncated]"
+}
+
+// FindFileCheck looks for LLVM's FileCheck: the one of an installed Triton, what FILECHECK_PATH names, and then in PATH. It
+// returns "" if there is none.
+func FindFileCheck() string {
+	if f := pythonpath.InPackages("triton", "FileCheck"); f != "" {
+		return f
+	}
+	if f := os.Getenv("FILECHECK_PATH"); f != "" && pythonpath.Executable(f) {
+		return f
+	}
+	path, err := exec.LookPath("FileCheck")
+	if err != nil {
+		return ""
+	}
+	return path
+}

@@ -1,0 +1,156 @@
+package backend
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/tritonparse/sourcemap"
+)
+
+// LoopSchedule is the Python lines of the operations that software pipelining moves: those that it put before a loop, in
+// it and behind it, in the order of the program.
+type LoopSchedule struct {
+	Prologue []string `json:"prologue"`
+	Body     []string `json:"loop_body"`
+	Epilogue []string `json:"epilogue"`
+}
+
+// pipelined are the operations that move data in or compute, as TTIR and TTGIR print them; the blank keeps
+// warp_group_dot_wait out.
+type pipelined struct{ ttir, ttgir []string }
+
+var (
+	compatPipelined = pipelined{
+		[]string{"tt.load ", "tt.dot "},
+		[]string{"tt.load ", "tt.dot ", "async_copy_global_to_local ", "warp_group_dot "},
+	}
+	allPipelined = pipelined{
+		[]string{"tt.load ", "tt.dot ", "tt.dot_scaled ", "tt.descriptor_load ", "tt.descriptor_gather "},
+		[]string{"tt.load ", "tt.dot ", "tt.dot_scaled ", "tt.descriptor_load ", "tt.descriptor_gather ", "async_copy_global_to_local ", "async_tma_copy_global_to_local ",
+			"async_tma_gather ", "warp_group_dot ", "tc_gen5_mma ", "tc_gen5_mma_scaled ", "buffer_load ", "buffer_load_to_local "},
+	}
+)
+
+func containsAny(line string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(line, p) })
+}
+
+// lineRange is lines of a representation, from 1, both included.
+type lineRange struct{ first, last int }
+
+func (r lineRange) has(line int) bool { return r.first <= line && line <= r.last }
+
+// innerLoops are the loops without a loop in them, in the order of their ends.
+func innerLoops(lines []string) []lineRange {
+	type open struct {
+		line, depth int
+		outer       bool // there is a loop in it
+	}
+	var loops []lineRange
+	var stack []open
+	depth := 0
+	for i, l := range lines {
+		if strings.Contains(l, "scf.for") {
+			stack = append(stack, open{i + 1, depth, false})
+		}
+		depth += strings.Count(l, "{") - strings.Count(l, "}")
+		for len(stack) > 0 && depth <= stack[len(stack)-1].depth {
+			o := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			if !o.outer {
+				loops = append(loops, lineRange{o.line, i + 1})
+			}
+			if len(stack) > 0 {
+				stack[len(stack)-1].outer = true
+			}
+		}
+	}
+	return loops
+}
+
+// loopSchedules says where the pipeliner put what each innermost loop loads and multiplies. tritonparse knows the first
+// loop of TTIR and takes it to be the first of TTGIR; here each loop is found by what came from its lines.
+func loopSchedules(a *Artifacts) []Finding {
+	ttir, ttgir := strings.Split(a.Texts["ttir"], "\n"), strings.Split(a.Texts["ttgir"], "\n")
+	from, to := innerLoops(ttir), innerLoops(ttgir)
+	operations := allPipelined
+	if a.settings.Compat {
+		from = from[:min(1, len(from))]
+		to = to[:min(1, len(to))]
+		operations = compatPipelined
+	}
+	if len(from) == 0 {
+		return nil
+	}
+	entries := map[int]sourcemap.Entry{}
+	for _, e := range a.Maps.Entries("ttgir") {
+		entries[e.Own] = e
+	}
+	schedules := []LoopSchedule{}
+	for _, loop := range from {
+		var moved []int
+		for _, e := range a.Maps.Entries("ttir") {
+			if !loop.has(e.Own) || !containsAny(ttir[e.Own-1], operations.ttir) {
+				continue
+			}
+			for _, l := range e.Lines("ttgir") {
+				if l <= len(ttgir) && containsAny(strings.TrimSpace(ttgir[l-1]), operations.ttgir) {
+					moved = append(moved, l)
+				}
+			}
+		}
+		slices.SortStableFunc(moved, cmp.Compare)
+		if !a.settings.Compat {
+			moved = slices.Compact(moved)
+		}
+		text := func(line int) string { return a.pythonText(entries[line], strings.TrimSpace(ttgir[line-1])) }
+		schedules = append(schedules, schedule(moved, to, text))
+	}
+	return []Finding{{"loop_schedules", schedules}}
+}
+
+// pythonText is the line of the kernel that an entry belongs to, or what it is itself.
+func (a *Artifacts) pythonText(e sourcemap.Entry, own string) string {
+	where := e.Frame
+	if !a.settings.Compat {
+		if e.Inlined && e.Outer.File != "" {
+			where = e.Outer
+		}
+		if a.Python == nil || where.File != a.Python.File {
+			return own
+		}
+	}
+	if text, ok := a.Python.line(where.Line); ok && where.Line != 0 {
+		return text
+	}
+	return own
+}
+
+// schedule sorts lines by where they are to the loops that any of them is in.
+func schedule(lines []int, loops []lineRange, text func(int) string) LoopSchedule {
+	s := LoopSchedule{[]string{}, []string{}, []string{}}
+	if len(loops) == 0 {
+		return s
+	}
+	if len(loops) > 1 {
+		loops = slices.DeleteFunc(slices.Clone(loops), func(r lineRange) bool { return !slices.ContainsFunc(lines, r.has) })
+	}
+	first := 0
+	for i, r := range loops {
+		if i == 0 || r.first < first {
+			first = r.first
+		}
+	}
+	for _, l := range lines {
+		switch {
+		case slices.ContainsFunc(loops, func(r lineRange) bool { return r.has(l) }):
+			s.Body = append(s.Body, text(l))
+		case l < first:
+			s.Prologue = append(s.Prologue, text(l))
+		default:
+			s.Epilogue = append(s.Epilogue, text(l))
+		}
+	}
+	return s
+}

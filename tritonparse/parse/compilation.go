@@ -1,0 +1,192 @@
+package parse
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
+	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/internal/trace/work"
+	"github.com/goproton/goproton/tritonparse/backend"
+	"github.com/goproton/goproton/tritonparse/sourcemap"
+)
+
+// compilation is what is made of one compilation record; it holds no reference to the record.
+type compilation struct {
+	hash, name string
+	file       string // of output, for a compilation of Inductor's; "" for the common one
+	tuned      launchtext.Tuning
+	// What the analysis of a session shows; common is nil if the autotuner did not compile it.
+	parameters, common []byte
+	line               []byte // the record with maps and stages, without its end: the occurrence id follows
+	analysis           []byte // the event that follows the launches; nil if there is none
+	work               *work.WorkSource
+}
+
+// readCompilation maps the lines of all that was compiled.
+func readCompilation(members []jsontext.Member, o *Options) compilation {
+	payload := field.Get(members, "payload")
+	parts, err := jsontext.Members(payload)
+	if err != nil {
+		return compilation{}
+	}
+	metadata := field.Get(parts, "metadata")
+	var c compilation
+	settings := &backend.Settings{Compat: o.Compat, Analyses: o.Analyses, Procedures: o.Procedures, OwnProcedures: o.OwnProcedures, FileCheck: o.FileCheck}
+	c.hash, c.name = field.HashAndName(metadata)
+	if c.file = inductorFile(field.Get(parts, "pt_info"), o.Compat); c.file == "" {
+		c.file = o.torch.find(jsontext.Text(jsontext.Get(field.Get(parts, "python_source"), "file_path")), field.Get(members, "stack"))
+	}
+	chip, known := backend.For(jsontext.Text(jsontext.Get(metadata, "backend_name")))
+	texts := field.Artifacts(field.Get(parts, "file_content"))
+	stages := make([]sourcemap.Stage, 0, len(chip.Stages))
+	for _, s := range chip.Stages {
+		if text := texts[s.Name]; s.Parser != "" && text != "" {
+			stages = append(stages, sourcemap.Stage{Name: s.Name, Parser: s.Parser, Text: text})
+		}
+	}
+	source := field.Get(parts, "python_source")
+	python := sourcemap.Python{File: jsontext.Text(jsontext.Get(source, "file_path")), Has: len(source) > 0 && source[0] == '{'}
+	maps := sourcemap.New(stages, python, o.Compat)
+
+	c.tune(field.Get(members, "stack"), metadata, source, o.Compat)
+
+	c.line = field.AppendWith(make([]byte, 0, len(payload)+maps.Room()+roomBeside), members, "payload", func(out []byte) []byte {
+		return append(appendPayload(out, parts, texts["ttgir"], chip, known, maps), '}')
+	})
+	c.line = append(c.line, ',')
+	if text := texts["ttir"]; known && text != "" && settings.Wants(backend.Roofline) {
+		c.work = &work.WorkSource{Text: text, Constants: bytes.Clone(jsontext.Get(metadata, "src_constants"))}
+	}
+	c.analysis = backend.Run(c.hash, chip, &backend.Artifacts{Kernel: c.name, Metadata: metadata, Texts: texts, Maps: maps, Python: readSource(source)}, settings)
+	return c
+}
+
+// readSource is the Python source as analyses see it; nil if there is none.
+func readSource(raw []byte) *backend.Source {
+	members, err := jsontext.Members(raw)
+	if err != nil {
+		return nil
+	}
+	return &backend.Source{File: field.TextOf(members, "file_path"), Start: field.IntegerOf(members, "start_line"), Code: field.TextOf(members, "code")}
+}
+
+// roomBeside is for what a compilation record has besides its payload: above all a stack.
+const roomBeside = 16 << 10
+
+// appendPayload writes a payload with maps and stages, without its end.
+func appendPayload(out []byte, parts []jsontext.Member, ttgir string, b backend.Backend, known bool, maps *sourcemap.Map) []byte {
+	start := len(out)
+	for _, m := range parts {
+		value := m.Value
+		switch m.Name {
+		case "ir_stages", "source_mappings":
+			continue
+		case "metadata":
+			value = withBaseWarps(value, ttgir)
+		}
+		out = append(field.AppendName(out, start, m.Name), value...)
+	}
+	if known {
+		out = b.AppendStages(field.AppendName(out, start, "ir_stages"))
+	}
+	return maps.AppendJSON(field.AppendName(out, start, "source_mappings"))
+}
+
+// tune finds out whether the autotuner compiled it, and keeps what it chose between.
+func (c *compilation) tune(stack, metadata, source []byte, compat bool) {
+	c.parameters = tunedParameters(func(name string) []byte { return jsontext.Get(metadata, name) })
+	if stack == nil {
+		return
+	}
+	if c.tuned = launchtext.ReadTuning(stack).SeenBy(compat); c.tuned.Session == "" {
+		return
+	}
+	c.common = commonInfo(stack, source)
+}
+
+// tunedParameters is an object of the options that configurations may differ in, without those that have no value.
+func tunedParameters(get func(string) []byte) []byte {
+	var out []byte
+	for _, name := range []string{"num_warps", "num_stages", "num_ctas", "maxnreg"} {
+		if v := get(name); v != nil && string(v) != "null" {
+			out = field.AppendMember(out, name, v)
+		}
+	}
+	if out == nil {
+		out = []byte{'{'}
+	}
+	return append(out, '}')
+}
+
+// inductorFile names the output of a compilation that torch.compile asked for; "" for any other.
+func inductorFile(info []byte, compat bool) string {
+	part := func(name, missing string) string {
+		v := jsontext.Get(info, name)
+		switch {
+		case v == nil:
+			return missing
+		case string(v) == "null" && compat:
+			return "None"
+		case string(v) == "null":
+			return missing
+		case v[0] == '"':
+			return fileSafe(jsontext.Text(v))
+		}
+		return fileSafe(string(v))
+	}
+	frame, compilation := part("frame_id", "None"), part("frame_compile_id", "None")
+	if frame == "None" && compilation == "None" {
+		return ""
+	}
+	return fmt.Sprintf("f%s_fc%s_a%s_cai%s.ndjson.gz", frame, compilation, part("attempt", "0"), part("compiled_autograd_id", "-"))
+}
+
+// fileSafe keeps what a trace says from becoming a path.
+func fileSafe(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '/' || r == '\\' || r < ' ' {
+			return '_'
+		}
+		return r
+	}, s)
+}
+
+// withBaseWarps adds num_warps_base where the kernel's groups of warps do different work: num_warps counts all of them.
+func withBaseWarps(metadata []byte, ttgir string) []byte {
+	m := work.TtgirWarps.FindStringSubmatch(ttgir)
+	total, err := strconv.Atoi(string(jsontext.Get(metadata, "num_warps")))
+	if m == nil || err != nil {
+		return metadata
+	}
+	base, err := strconv.Atoi(m[1])
+	if err != nil || base == total {
+		return metadata
+	}
+	members, err := jsontext.Members(metadata)
+	if err != nil {
+		return metadata
+	}
+	var out []byte
+	for _, p := range members {
+		out = field.AppendMember(out, p.Name, p.Value)
+	}
+	return append(field.AppendMember(out, "num_warps_base", strconv.AppendInt(nil, int64(base), 10)), '}')
+}
+
+// Mapped is a compilation record as Parse writes it, with source maps and stages, but for its occurrence id.
+func Mapped(record []byte) ([]byte, error) {
+	members, err := jsontext.Members(record)
+	if err != nil {
+		return nil, err
+	}
+	c := readCompilation(members, &Options{Analyses: []string{}})
+	if len(c.line) == 0 {
+		return nil, errors.New("the record is no compilation")
+	}
+	return append(bytes.TrimSuffix(c.line, []byte{','}), '}'), nil
+}

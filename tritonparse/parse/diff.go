@@ -1,0 +1,180 @@
+package parse
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/internal/trace/store"
+)
+
+// launchDiff finds what is the same in all launches of a kernel and what is not. It holds one record per distinct value,
+// not per launch; a value that stays as it was costs nothing, not even a look. Values of which there are too many to be
+// held, or for anybody to read, are only counted.
+type launchDiff struct {
+	n      int
+	leaves []leafRuns           // in the order of their first launch
+	shape  *launchtext.Shape    // of the last launch
+	places []int32              // of its leaves among ours
+	base   *launchtext.Template // of the last launch
+	dirty  []int32              // its leaves that differed from the template's
+	size   int                  // bytes of what grows with the launches, about
+	limit  int                  // of size, before it is lightened; 0 before the first time
+}
+
+// leafRuns are the runs of equal values of one leaf.
+type leafRuns struct {
+	place   *launchtext.Place
+	current []byte // value of the run that goes on
+	owned   bool   // current may be written over
+	from    int    // where that run began; -1 if the last launch had no such leaf
+	values  *leafValues
+}
+
+// add takes the next launch.
+func (d *launchDiff) add(l *launchtext.Launch) {
+	if l.Shape != d.shape {
+		d.reshape(l.Shape)
+	}
+	if l.Template != d.base {
+		next := 0
+		for i := range l.Leaves {
+			text := l.Leaves[i].Text
+			if next < len(l.Changes) && int(l.Changes[next].Leaf) == i {
+				text = l.Changes[next].Text
+				next++
+				d.set(int32(i), text, launchtext.Lasts(text))
+			} else {
+				d.set(int32(i), text, true)
+			}
+		}
+		d.base = l.Template
+	} else {
+		next := 0
+		for _, i := range d.dirty {
+			for next < len(l.Changes) && l.Changes[next].Leaf < i {
+				next++
+			}
+			if next == len(l.Changes) || l.Changes[next].Leaf != i {
+				d.set(i, l.Leaves[i].Text, true)
+			}
+		}
+		for i := range l.Changes {
+			d.set(l.Changes[i].Leaf, l.Changes[i].Text, launchtext.Lasts(l.Changes[i].Text))
+		}
+	}
+	d.dirty = d.dirty[:0]
+	for i := range l.Changes {
+		d.dirty = append(d.dirty, l.Changes[i].Leaf)
+	}
+	d.n++
+}
+
+// set says what the i-th leaf of the shape is in the launch that is being added. A text that stays need not be copied.
+func (d *launchDiff) set(i int32, text []byte, stays bool) {
+	r := &d.leaves[d.places[i]]
+	if r.from >= 0 {
+		if bytes.Equal(r.current, text) {
+			return
+		}
+		d.size += r.close(d.n)
+	}
+	r.from = d.n
+	switch {
+	case stays:
+		r.current, r.owned = text, false
+	case r.owned:
+		r.current = append(r.current[:0], text...)
+	default:
+		r.current, r.owned = bytes.Clone(text), true
+	}
+}
+
+// reshape prepares for launches with other members than the last one.
+func (d *launchDiff) reshape(s *launchtext.Shape) {
+	if len(d.leaves) == 0 {
+		d.begin(s)
+		return
+	}
+	known := map[string]int32{}
+	for i := range d.leaves {
+		known[d.leaves[i].place.Id] = int32(i)
+	}
+	present := make([]bool, len(d.leaves)+len(s.Places))
+	d.places = make([]int32, len(s.Places))
+	for i, p := range s.Places {
+		at, ok := known[p.Id]
+		if !ok {
+			at = int32(len(d.leaves))
+			d.leaves = append(d.leaves, leafRuns{place: p, from: -1})
+		}
+		d.places[i] = at
+		present[at] = true
+	}
+	for i := range d.leaves {
+		if !present[i] {
+			d.size += d.leaves[i].close(d.n)
+		}
+	}
+	d.shape, d.base, d.dirty = s, nil, d.dirty[:0]
+}
+
+// begin prepares for the first launches.
+func (d *launchDiff) begin(s *launchtext.Shape) {
+	d.leaves, d.places = slices.Grow(d.leaves, len(s.Places)), slices.Grow(d.places, len(s.Places))
+	for i, p := range s.Places {
+		d.leaves = append(d.leaves, leafRuns{place: p, from: -1})
+		d.places = append(d.places, int32(i))
+	}
+	d.shape = s
+}
+
+// close ends the run that goes on before the launch until. It returns how many bytes more there are to keep.
+func (r *leafRuns) close(until int) int {
+	if r.from < 0 {
+		return 0
+	}
+	if r.values == nil {
+		r.values = &leafValues{counted: r.place.Counted}
+	}
+	from := r.from
+	r.from = -1
+	return r.values.add(r.current, from, until)
+}
+
+// lighten makes it hold less than the room that there is for it: what launches have which value leaves memory, and the values
+// of the leaf that has most are only counted from then on. tritonparse lists them all.
+func (d *launchDiff) lighten(s *store.Spill, room int, compat bool) {
+	if d.size <= max(d.limit, room) {
+		return
+	}
+	d.size = 0
+	for i := range d.leaves {
+		if v := d.leaves[i].values; v != nil {
+			v.lighten(s)
+			d.size += v.size()
+		}
+	}
+	for d.size > room/2 && !compat {
+		v := d.largest()
+		if v == nil {
+			break
+		}
+		before := v.size()
+		v.countOnly()
+		d.size -= before - v.size()
+	}
+	d.limit = 2 * d.size
+}
+
+// largest are the values of the leaf that could do without most, nil if none can.
+func (d *launchDiff) largest() *leafValues {
+	var most *leafValues
+	for i := range d.leaves {
+		v := d.leaves[i].values
+		if v != nil && v.spare() > 0 && (most == nil || v.spare() > most.spare()) {
+			most = v
+		}
+	}
+	return most
+}

@@ -1,0 +1,105 @@
+package parse
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/internal/trace/store"
+)
+
+// result puts what is the same and what differs into two objects.
+func (d *launchDiff) result(compat bool) (diffs, sames *store.Object) {
+	diffs, sames = &store.Object{}, &store.Object{}
+	for _, group := range d.members() {
+		if group[0].place.IsArg || !compat && slices.ContainsFunc(group, func(r *leafRuns) bool { return len(r.place.Path) > 0 }) {
+			d.parts(group, compat, diffs, sames)
+			continue
+		}
+		for _, r := range group {
+			if r.same(d.n, compat) {
+				sames.At(r.place.Route...).Text = r.only()
+			} else {
+				diffs.At(r.place.Route...).Long = r.values.writeJSON
+			}
+		}
+	}
+	return diffs, sames
+}
+
+// members are the leaves of each member or argument, all runs ended.
+func (d *launchDiff) members() [][]*leafRuns {
+	var firsts []*launchtext.Place // of the groups
+	of := make([]int, len(d.leaves))
+	sizes := make([]int, 0, 32)
+	for i := range d.leaves {
+		r := &d.leaves[i]
+		if r.values != nil || r.from > 0 {
+			r.close(d.n)
+		}
+		at := len(firsts) - 1 // mostly the one that the leaf before is in
+		if at < 0 || !r.place.Together(firsts[at]) {
+			if at = slices.IndexFunc(firsts, r.place.Together); at < 0 {
+				at = len(firsts)
+				firsts, sizes = append(firsts, r.place), append(sizes, 0)
+			}
+		}
+		of[i] = at
+		sizes[at]++
+	}
+	all := make([]*leafRuns, len(d.leaves))
+	groups := make([][]*leafRuns, len(firsts))
+	end := 0
+	for at, n := range sizes {
+		groups[at] = all[end : end : end+n]
+		end += n
+	}
+	for i, at := range of {
+		groups[at] = append(groups[at], &d.leaves[i])
+	}
+	return groups
+}
+
+// same says whether all launches have one value. One that all have from the first on has no values.
+func (r *leafRuns) same(total int, compat bool) bool {
+	return r.values == nil || r.values.same(total, compat)
+}
+
+// only is the value of a leaf that is the same in all launches.
+func (r *leafRuns) only() []byte {
+	if r.values == nil {
+		return r.current
+	}
+	return []byte(r.values.list[0].text)
+}
+
+// parts keeps what differs in an argument together with what does not; likewise in another member that is an object, which
+// for tritonparse is against its own schema.
+func (d *launchDiff) parts(group []*leafRuns, compat bool, diffs, sames *store.Object) {
+	p := group[0].place
+	differs := slices.ContainsFunc(group, func(r *leafRuns) bool { return !r.same(d.n, compat) })
+	if !differs {
+		for _, r := range group {
+			sames.At(r.place.Route...).Text = r.only()
+		}
+		return
+	}
+	o := diffs.At(p.Get)
+	if p.IsArg {
+		o = o.At(p.Argument)
+	}
+	o.At("diff_type").Text = []byte(`"argument_diff"`)
+	o.At("sames")
+	o.At("diffs")
+	for _, r := range group {
+		if compat && len(r.place.Path) > 1 {
+			continue // tritonparse looks one level deep
+		}
+		name := strings.Join(r.place.Path, ".")
+		if r.same(d.n, compat) {
+			o.At("sames", name).Text = r.only()
+		} else {
+			o.At("diffs", name).Long = r.values.writeJSON
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package parse
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/internal/trace/store"
+	"github.com/goproton/goproton/internal/trace/work"
+)
+
+// kernel is all that is known of one compilation: its hash is what launches say. What grows with a kernel is in the files
+// of the spill or on the shelf, unless the kernel is at hand, so that a trace of very many goes through memory as one of few.
+type kernel struct {
+	hash, name string
+	file       string // of output
+	number     int    // among all, by the first record
+	total      int    // launches
+	firstID    int    // of the events that are made of it, once all is read
+
+	compiled, analysis, common *store.Chunk
+	hasWork                    bool // its TTIR is known
+	parameters                 []byte
+	inferredIn                 *session // that its first launch was in, of a kernel that is only launched
+	shown                      bool     // an analysis shows its stack and source
+
+	chunks []*store.Chunk // of launches while it was at hand
+	hand   *hand          // nil if it is not at hand; once it was launched and laid aside it never is again
+}
+
+// hand is what a kernel has at hand. It can be told again from the launches as they are written, see retell.
+type hand struct {
+	used   int // the last id that was given to one of its records
+	source *work.WorkSource
+	buffer []byte     // launches that are in no chunk
+	places store.Runs // among all launches
+	diff   launchDiff
+	work   roofline
+	size   int // bytes of the last three, as the parser counts them
+}
+
+// add takes a launch with its place among all launches and its occurrence id. With works, it is told apart by its work.
+func (h *hand) add(p *parser, l *launchtext.Launch, index, id int, works bool) {
+	compat := p.options.Compat
+	h.places.Add(index, index+1)
+	h.places.Log.Lighten(p.spill, store.LogBytes)
+	h.diff.add(l)
+	h.diff.lighten(p.spill, p.options.room.values, compat)
+	if works {
+		h.work.add(l, index, id, h.source, compat)
+		h.work.log.Lighten(p.spill, store.LogBytes)
+	}
+}
+
+// room is how much is held in memory while a rank is read.
+type room struct {
+	kernels  int // at hand; each has some 30 kB, of which the template of its last launch is most
+	launches int // bytes of launches that kernels at hand wait with until a chunk is full
+	state    int // bytes of what else they have and grows with the launches
+	shelf    int // bytes of each shelf
+	values   int // bytes of what differs between the launches of each kernel
+	groups   int // distinct launches of each session of the autotuner
+	waiting  int // bytes of launches that wait in the autotuner's sessions, with the templates that they keep alive
+}
+
+var usualRoom = room{kernels: 256, launches: 12 << 20, state: 24 << 20, values: 4 << 20, groups: 4096, shelf: 8 << 20, waiting: 8 << 20}
+
+func (p *parser) kernel(hash string) *kernel {
+	k := p.kernels[hash]
+	if k == nil {
+		k = &kernel{hash: hash, number: len(p.order)}
+		p.kernels[hash] = k
+		p.order = append(p.order, k)
+	}
+	return k
+}
+
+func (p *parser) nextID() int {
+	p.ids++
+	return p.ids - 1
+}
+
+// take numbers a record and gives it to its kernel.
+func (p *parser) take(r *parsed) {
+	if !p.selection.keeps(r, p.options.Compat) {
+		return
+	}
+	switch {
+	case r.compilation != nil:
+		p.takeCompilation(r.compilation)
+	case r.launch.Template != nil:
+		p.takeLaunch(&r.launch)
+	case r.tuned != nil:
+		p.sessions.result(r.tuned)
+	}
+}
+
+func (p *parser) takeCompilation(c *compilation) {
+	if c.hash == "" {
+		return
+	}
+	p.sessions.compilation(c)
+	k := p.kernel(c.hash)
+	if k.compiled != nil {
+		return // another process compiled or loaded it first
+	}
+	id := p.nextID()
+	p.compiled = append(p.compiled, id)
+	k.name, k.file, k.parameters, k.inferredIn = c.name, p.split(c.file), c.parameters, nil
+	line := append(c.line, `"occurrence_id":`...)
+	line = strconv.AppendInt(line, int64(id), 10)
+	k.compiled = p.spill.Add(append(line, "}\n"...))
+	if c.common != nil {
+		k.common = p.spill.AddLaunches(c.common)
+	}
+	if c.analysis != nil {
+		k.analysis = p.spill.Add(c.analysis)
+	}
+	k.hasWork = c.work != nil
+	if h := p.hand(k, id); h != nil {
+		h.source = c.work
+	} else if c.work != nil {
+		p.shelf.Put(k.number, c.work.Append(nil))
+	}
+	p.result.Compilations++
+}
+
+func (p *parser) takeLaunch(l *launchtext.Launch) {
+	id, index := p.nextID(), p.launches
+	p.launches++
+	p.result.Launches++
+	use, session := p.sessions.launch(l, id, p.options.Compat)
+	if l.Hash == "" {
+		p.result.Dropped++
+		return
+	}
+	k := p.kernel(l.Hash)
+	h := p.hand(k, id)
+	if k.total == 0 && k.compiled == nil {
+		k.file, k.inferredIn = p.split(p.options.torch.find("", l.Value("stack"))), session
+	}
+	if k.name == "" {
+		k.name = l.Name
+	}
+	k.total++
+	if h == nil {
+		p.line = appendParsed(p.line[:0], l, id, use)
+		p.shelf.Put(k.number, p.line)
+		return
+	}
+	p.keep(k, h, l, index, id, use)
+}
+
+// appendParsed writes a launch as it stands in the output.
+func appendParsed(out []byte, l *launchtext.Launch, id int, use string) []byte {
+	out = l.AppendLine(out)
+	out = append(append(append(out, `"launch_group_hash":"`...), l.Group[:]...), `","occurrence_id":`...)
+	out = strconv.AppendInt(out, int64(id), 10)
+	if use != "" {
+		out = append(append(append(out, `,"autotune_launch_type":"`...), use...), '"')
+	}
+	return append(out, "}\n"...)
+}
+
+// keep takes a launch of a kernel at hand.
+func (p *parser) keep(k *kernel, h *hand, l *launchtext.Launch, index, id int, use string) {
+	h.add(p, l, index, id, k.compiled == nil || k.hasWork)
+	if h.buffer == nil && len(k.chunks) > 0 {
+		h.buffer = p.spill.Buffer()
+		p.held += cap(h.buffer)
+	}
+	p.held -= cap(h.buffer)
+	h.buffer = appendParsed(h.buffer, l, id, use)
+	p.held += cap(h.buffer)
+	if len(h.buffer) >= store.ChunkSize {
+		p.pack(k)
+	}
+	if p.held > p.options.room.launches {
+		p.packLarge(p.options.room.launches / 2)
+	}
+	p.state -= h.size
+	h.size = h.diff.size + h.work.size() + h.places.Log.Size()
+	if p.state += h.size; p.state > p.options.room.state {
+		p.layLargestAside()
+	}
+}
+
+// hand is what a kernel has at hand, nil if it was laid aside. The record with that id is one of its own.
+func (p *parser) hand(k *kernel, id int) *hand {
+	if k.hand == nil && k.total == 0 {
+		if len(p.atHand) >= p.options.room.kernels {
+			slices.SortFunc(p.atHand, func(a, b *kernel) int { return a.hand.used - b.hand.used })
+			p.layAside((len(p.atHand) + 1) / 2)
+		}
+		k.hand = p.hands.Take()
+		p.atHand = append(p.atHand, k)
+	}
+	if k.hand != nil {
+		k.hand.used = id
+	}
+	return k.hand
+}
+
+// clear makes it an empty one in the same memory, but for launches.
+func (h *hand) clear() {
+	clear(h.diff.leaves)
+	*h = hand{diff: launchDiff{leaves: h.diff.leaves[:0], places: h.diff.places[:0], dirty: h.diff.dirty[:0]}}
+}
+
+// layLargestAside lays those aside of which most is known, until half of what there is room for is left.
+func (p *parser) layLargestAside() {
+	slices.SortFunc(p.atHand, func(a, b *kernel) int { return b.hand.size - a.hand.size })
+	n, state := 0, p.state
+	for n < len(p.atHand) && state > p.options.room.state/2 {
+		state -= p.atHand[n].hand.size
+		n++
+	}
+	p.layAside(n)
+}
+
+// layAside puts away the first so many of the kernels at hand.
+func (p *parser) layAside(n int) {
+	for _, k := range p.atHand[:n] {
+		h := k.hand
+		if h.source != nil {
+			p.shelf.Put(k.number, h.source.Append(nil))
+		}
+		switch {
+		case len(h.buffer) >= worthChunk:
+			p.pack(k)
+		case len(h.buffer) > 0:
+			p.shelf.Put(k.number, h.buffer)
+		}
+		p.held -= cap(h.buffer)
+		p.state -= h.size
+		h.clear()
+		k.hand, p.hands = nil, append(p.hands, h)
+	}
+	p.atHand = append(p.atHand[:0], p.atHand[n:]...)
+	clear(p.atHand[len(p.atHand):cap(p.atHand)])
+}
+
+// worthChunk is how many bytes of launches are compressed by themselves.
+const worthChunk = 32 << 10
+
+// pack moves a kernel's launches out of memory.
+func (p *parser) pack(k *kernel) {
+	p.held -= cap(k.hand.buffer)
+	k.chunks = append(k.chunks, p.spill.AddLaunches(k.hand.buffer))
+	k.hand.buffer = nil
+}
+
+// packLarge packs the largest, until no more than so much is held.
+func (p *parser) packLarge(hold int) {
+	held := slices.Clone(p.atHand)
+	slices.SortStableFunc(held, func(a, b *kernel) int { return len(b.hand.buffer) - len(a.hand.buffer) })
+	for _, k := range held {
+		if p.held <= hold || len(k.hand.buffer) == 0 {
+			return
+		}
+		p.pack(k)
+	}
+}
+
+// split is the output of a compilation of torch.compile's, unless there is to be one output.
+func (p *parser) split(file string) string {
+	if p.options.NoSplit {
+		return ""
+	}
+	return file
+}

@@ -1,0 +1,240 @@
+package parse
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/internal/trace/shelf"
+	"github.com/goproton/goproton/internal/trace/store"
+	"github.com/goproton/goproton/internal/trace/work"
+)
+
+// writeKernels takes kernel by kernel from the shelf, and writes some at a time.
+func (p *parser) writeKernels(o *outputs) error {
+	r, err := p.shelf.Read()
+	if err != nil {
+		return err
+	}
+	writers := make([]*kernelWriter, runtime.GOMAXPROCS(0)+1) // that take turns
+	for i := range writers {
+		writers[i] = newKernelWriter(p)
+		defer close(writers[i].start)
+	}
+	finish := func(w *kernelWriter) {
+		if w.k == nil {
+			return
+		}
+		if failed := <-w.done; err == nil {
+			err = failed
+		}
+		o.add(p.output(w.k), w.k.part(), &w.out)
+		w.k.hand, w.k = nil, nil
+	}
+	turn := 0
+	next := func() *kernelWriter {
+		turn++
+		return writers[turn%len(writers)]
+	}
+	for _, k := range p.order {
+		w := next()
+		if finish(w); err != nil {
+			break
+		}
+		w.begin(k)
+		err = w.gather(r)
+		w.start <- err == nil
+	}
+	for range writers {
+		finish(next())
+	}
+	return err
+}
+
+// kernelWriter writes all events of one kernel but those of the autotuner's sessions, which may have several.
+type kernelWriter struct {
+	p     *parser
+	lines launchtext.LineReader
+	start chan bool // receives whether to write
+	done  chan error
+
+	k      *kernel
+	infers bool   // it is only launched, and no launch was read yet
+	told   *hand  // what is known of it
+	own    hand   // that it is told to, of a kernel that was laid aside
+	texts  []byte // from the shelf, that wait until others are written
+	ends   []int  // of each
+	begun  bool   // they are written as they come
+	out    store.Part
+}
+
+func newKernelWriter(p *parser) *kernelWriter {
+	w := &kernelWriter{p: p, start: make(chan bool), done: make(chan error, 1)}
+	w.lines.In, w.lines.Known = p.interner, true
+	go func() {
+		for write := range w.start {
+			var err error
+			if write {
+				err = w.write()
+			}
+			w.done <- err
+		}
+	}()
+	return w
+}
+
+// begin begins with a kernel, in the memory that the last one took.
+func (w *kernelWriter) begin(k *kernel) {
+	w.own.clear()
+	if w.k, w.told, w.infers = k, k.hand, k.compiled == nil; w.told == nil {
+		w.told = &w.own
+	}
+	w.texts, w.ends, w.begun = w.texts[:0], w.ends[:0], false
+	w.out = store.Part{Spill: w.p.spill, Held: w.out.Held[:0]}
+}
+
+// gather takes the kernel's texts from the shelf. Unless they are very many they are written later, beside others.
+func (w *kernelWriter) gather(r *shelf.Reader) error {
+	const most = 1 << 20
+	return r.Each(w.k.number, func(text []byte) error {
+		if w.begun {
+			return w.take(text)
+		}
+		w.texts = append(w.texts, text...)
+		w.ends = append(w.ends, len(w.texts))
+		if len(w.texts) < most {
+			return nil
+		}
+		return w.first()
+	})
+}
+
+// write writes what is left to be written.
+func (w *kernelWriter) write() error {
+	if !w.begun {
+		if err := w.first(); err != nil {
+			return err
+		}
+	}
+	return w.rest()
+}
+
+// first writes what comes first: the compilation, launches that are in chunks, and texts that waited.
+func (w *kernelWriter) first() error {
+	w.begun = true
+	if w.k.compiled != nil {
+		w.out.Chunk(w.k.compiled)
+	}
+	for _, c := range w.k.chunks {
+		if w.reads() {
+			text, err := w.p.spill.Read(c)
+			if err == nil {
+				err = w.read(text)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		w.out.Chunk(c)
+	}
+	at := 0
+	for _, end := range w.ends {
+		if err := w.take(w.texts[at:end]); err != nil {
+			return err
+		}
+		at = end
+	}
+	return nil
+}
+
+// take writes a text from the shelf.
+func (w *kernelWriter) take(text []byte) error {
+	if text[0] == work.WorkMark {
+		w.told.source = work.ReadWorkSource(text)
+		return nil
+	}
+	err := w.read(text)
+	w.out.LaunchLines(text)
+	return err
+}
+
+// reads says whether launches have something to tell.
+func (w *kernelWriter) reads() bool { return w.told == &w.own || w.infers }
+
+// read finds out from launches what there is to know of the kernel, before they are written.
+func (w *kernelWriter) read(text []byte) error {
+	if !w.reads() {
+		return nil
+	}
+	compat := w.p.options.Compat
+	return w.lines.Each(text, func(l *launchtext.Launch, id int) bool {
+		if w.infers {
+			w.infers = false
+			w.inferred(infer(l, compat))
+		}
+		if w.told == &w.own {
+			before, _ := slices.BinarySearch(w.p.compiled, id)
+			w.told.add(w.p, l, id-before, id, w.k.hasWork)
+		}
+		return w.reads()
+	})
+}
+
+// inferred writes the compilation of a kernel that is only launched.
+func (w *kernelWriter) inferred(i *inference) {
+	w.out.Text(fmt.Appendf(i.line, "\"occurrence_id\":%d}\n", w.nextID()))
+	w.k.parameters = i.parameters
+	if w.k.shown {
+		w.k.common = w.p.spill.AddLaunches(commonInfo(i.stack, nil))
+	}
+}
+
+func (w *kernelWriter) nextID() int {
+	w.k.firstID++
+	return w.k.firstID - 1
+}
+
+// rest writes the launches that the kernel has at hand, and what comes behind them.
+func (w *kernelWriter) rest() error {
+	k, told := w.k, w.told
+	if err := w.read(told.buffer); err != nil {
+		return err
+	}
+	w.out.LaunchLines(told.buffer)
+	if k.analysis != nil {
+		w.out.Chunk(k.analysis)
+	}
+	if k.total == 0 {
+		return nil
+	}
+	compat := w.p.options.Compat
+	if k.hasWork {
+		if err := told.work.write(w.p.spill, w.out.Text, k, told.source, compat); err != nil {
+			return err
+		}
+		w.out.Text(fmt.Appendf(nil, ",\"occurrence_id\":%d}\n", w.nextID()))
+	}
+	return w.launchDiff()
+}
+
+// launchDiff writes what is the same in all launches and what is not.
+func (w *kernelWriter) launchDiff() error {
+	k, told, spill, out := w.k, w.told, w.p.spill, w.out.Text
+	diffs, sames := told.diff.result(w.p.options.Compat)
+	out(fmt.Appendf(nil, `{"event_type":"launch_diff","hash":%s,"name":%s,"total_launches":%d,"launch_index_map":`, jsontext.Quote(k.hash), jsontext.Quote(k.name), k.total))
+	if err := told.places.WriteJSON(spill, out); err != nil {
+		return err
+	}
+	out([]byte(`,"diffs":`))
+	if err := diffs.Write(spill, out); err != nil {
+		return err
+	}
+	out([]byte(`,"sames":`))
+	if err := sames.Write(spill, out); err != nil {
+		return err
+	}
+	out(fmt.Appendf(nil, ",\"occurrence_id\":%d}\n", w.nextID()))
+	return nil
+}

@@ -1,0 +1,222 @@
+package parse
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/internal/trace/store"
+)
+
+// leafValues are the distinct values of one leaf.
+type leafValues struct {
+	total   int          // launches that have one
+	list    []*leafValue // only the first if they are counted
+	byText  map[string]*leafValue
+	counted bool // not listed, when there are several
+	seen    distinct
+	bytes   int // of list without the launches, about
+}
+
+type leafValue struct {
+	text     string
+	count    int
+	launches store.Runs // nothing if they are counted
+}
+
+// What there is to keep of a value that is only counted, and of one more stretch of launches with the same value.
+const hashBytes, rangeBytes = 12, 4
+
+// add takes a stretch of launches with the same value. It returns how many bytes more there are to keep.
+func (v *leafValues) add(text []byte, from, until int) int {
+	v.total += until - from
+	if v.counted && len(v.list) > 0 && v.list[0].text != string(text) {
+		// Addresses may be new in every launch: 64 bits of each are enough to count them.
+		if v.seen.hashes == nil {
+			v.seen.add(hash64(v.list[0].text))
+		}
+		v.seen.add(hash64(text))
+		return hashBytes
+	}
+	n := len(v.list)
+	u := v.find(text)
+	u.count += until - from
+	if !v.counted {
+		u.launches.Add(from, until)
+	}
+	if len(v.list) > n {
+		v.bytes += launchtext.ValueBytes + len(text)
+		return launchtext.ValueBytes + len(text)
+	}
+	return rangeBytes
+}
+
+// find finds or makes a value. Most leaves have one or two.
+func (v *leafValues) find(text []byte) *leafValue {
+	const few = 4
+	if v.byText == nil {
+		for _, u := range v.list {
+			if u.text == string(text) {
+				return u
+			}
+		}
+	} else if u := v.byText[string(text)]; u != nil {
+		return u
+	}
+	u := &leafValue{text: string(text)}
+	v.list = append(v.list, u)
+	if v.byText != nil {
+		v.byText[u.text] = u
+	} else if len(v.list) > few {
+		v.byText = map[string]*leafValue{}
+		for _, u := range v.list {
+			v.byText[u.text] = u
+		}
+	}
+	return u
+}
+
+// size is how many bytes grow with the launches, about.
+func (v *leafValues) size() int {
+	n := v.bytes + hashBytes*len(v.seen.hashes)
+	for _, u := range v.list {
+		n += u.launches.Log.Size()
+	}
+	return n
+}
+
+// lighten moves long lists of launches out of memory.
+func (v *leafValues) lighten(s *store.Spill) {
+	const long = 16 << 10 // a chunk of less is not worth its place
+	for _, u := range v.list {
+		u.launches.Log.Lighten(s, long)
+	}
+}
+
+// spare is how many bytes countOnly could do without, about.
+func (v *leafValues) spare() int {
+	switch {
+	case v.counted:
+		return v.seen.spare() * hashBytes
+	case len(v.list) > 1:
+		return v.size()
+	}
+	return 0
+}
+
+// countOnly forgets which launches have which value, and of values that are only counted every second.
+func (v *leafValues) countOnly() {
+	if v.counted {
+		v.seen.thin()
+		return
+	}
+	for _, u := range v.list {
+		v.seen.add(hash64(u.text))
+	}
+	first := v.list[0]
+	v.counted, v.byText = true, nil
+	v.list = []*leafValue{{text: first.text, count: first.count}}
+	v.bytes = launchtext.ValueBytes + len(first.text)
+}
+
+// same says whether all launches have one value. For tritonparse a leaf that some launches do not have is the same too.
+func (v *leafValues) same(total int, compat bool) bool {
+	return v.distinct() == 1 && (compat || v.total == total)
+}
+
+func (v *leafValues) distinct() int { return max(len(v.list), v.seen.count()) }
+
+// writeJSON writes the values in the order of their first launch, each with its launches, or how many there are.
+func (v *leafValues) writeJSON(s *store.Spill, w store.Writer) error {
+	if v.counted && v.distinct() > 1 {
+		about := ""
+		if v.seen.thinned > 0 {
+			about = "about "
+		}
+		w(fmt.Appendf(nil, `{"diff_type":"summary","summary_text":"Varies across %s%d unique values"}`, about, v.distinct()))
+		return nil
+	}
+	slices.SortStableFunc(v.list, func(a, b *leafValue) int { return a.launches.First - b.launches.First })
+	out := []byte(`{"diff_type":"distribution","values":[`)
+	for i, u := range v.list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, `{"value":`...), u.text...), `,"count":`...)
+		out = append(strconv.AppendInt(out, int64(u.count), 10), `,"launches":`...)
+		w(out)
+		if err := u.launches.WriteJSON(s, w); err != nil {
+			return err
+		}
+		out = append(out[:0], '}')
+	}
+	w(append(out, "]}"...))
+	return nil
+}
+
+// distinct counts hashes. It keeps eight bytes of each, or of those that are left after it was thinned.
+type distinct struct {
+	hashes  []uint64
+	sorted  int // so many are sorted, each once
+	thinned int // only hashes that end with so many zeros are kept
+}
+
+func (d *distinct) add(h uint64) {
+	if !d.keeps(h) {
+		return
+	}
+	if len(d.hashes) == cap(d.hashes) {
+		d.sort()
+		d.hashes = slices.Grow(d.hashes, max(8, len(d.hashes)/2))
+	}
+	d.hashes = append(d.hashes, h)
+}
+
+func (d *distinct) keeps(h uint64) bool { return h&(1<<d.thinned-1) == 0 }
+
+func (d *distinct) sort() {
+	if d.sorted < len(d.hashes) {
+		slices.Sort(d.hashes)
+		d.hashes = slices.Compact(d.hashes)
+		d.sorted = len(d.hashes)
+	}
+}
+
+// count is exact as long as it was not thinned, then an estimate: of n hashes that were kept it is off by a share of
+// 1/√n, which is a percent of 10,000.
+func (d *distinct) count() int {
+	d.sort()
+	return len(d.hashes) << d.thinned
+}
+
+// enough is how many hashes are kept at least.
+const enough = 1 << 12
+
+// spare is how many hashes it could do without.
+func (d *distinct) spare() int {
+	if d.sort(); len(d.hashes) < 2*enough {
+		return 0
+	}
+	return len(d.hashes) / 2
+}
+
+// thin forgets half of the hashes.
+func (d *distinct) thin() {
+	d.sort()
+	d.thinned++
+	d.hashes = slices.Clip(slices.DeleteFunc(d.hashes, func(h uint64) bool { return !d.keeps(h) }))
+	d.sorted = len(d.hashes)
+}
+
+// hash64 is FNV-1a, mixed as MurmurHash3 does in the end, for thin needs low bits that are as good as the others. It is the
+// same in every process, and so are counts.
+func hash64[T string | []byte](text T) uint64 {
+	h := uint64(0xcbf29ce484222325)
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 0x100000001b3
+	}
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}

@@ -1,0 +1,172 @@
+package parse
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/internal/trace/store"
+	"github.com/goproton/goproton/internal/trace/work"
+)
+
+// roofline is how much one kernel moves and computes, launch by launch. Launches of one grid with the same arguments are
+// one kind; which launch is of which kind is kept in a few bytes each. The log of it says what it defines, so of the kinds
+// only the last are in memory.
+type roofline struct {
+	known  map[string]int // kinds of the log's last part
+	held   int            // bytes of known and of template
+	log    store.Stream
+	run    workRun
+	last   workRun // the last of log
+	base   *launchtext.Template
+	key    []byte // what the last launch did not share with base, of what matters
+	reader launchtext.KindReader
+	coded  []byte
+
+	template *work.WorkTemplate // once there are many kinds
+	form     []byte             // of the kind that idle is of
+	idle     []bool
+}
+
+// workRun is launches of one kind, each with the index and the id after its predecessor's.
+type workRun struct{ kind, index, id, count int }
+
+const (
+	mostKinds    = 1 << 10 // in memory
+	severalKinds = 1 << 6  // from which on it is worth to know which arguments are idle
+)
+
+// What an entry of the log begins with: that numbers of kinds begin again, a definition, or the number of a kind.
+const (
+	logAnew = iota
+	logKind
+	logRuns
+)
+
+// add takes a launch with its place among all launches and its occurrence id. source may be nil.
+func (r *roofline) add(l *launchtext.Launch, index, id int, source *work.WorkSource, compat bool) {
+	kind := r.kind(l, source, compat)
+	if n := &r.run; n.count > 0 && n.kind == kind && n.index+n.count == index && n.id+n.count == id {
+		n.count++
+		return
+	}
+	r.flush()
+	r.run = workRun{kind, index, id, 1}
+}
+
+// size is how many bytes of it grow with the launches, about.
+func (r *roofline) size() int { return r.held + r.log.Size() }
+
+func (r *roofline) flush() {
+	if r.run.count == 0 {
+		return
+	}
+	log := binary.AppendUvarint(r.log.Buffer, uint64(logRuns+r.run.kind))
+	log = binary.AppendUvarint(log, uint64(r.run.index-r.last.index))
+	log = binary.AppendUvarint(log, uint64(r.run.id-r.last.id))
+	r.log.Buffer = binary.AppendUvarint(log, uint64(r.run.count))
+	r.last, r.run = r.run, workRun{}
+}
+
+// kind finds the number of a launch's kind. Most launches are like the one before in all that matters here.
+func (r *roofline) kind(l *launchtext.Launch, source *work.WorkSource, compat bool) int {
+	var room [128]byte
+	key := room[:0]
+	for _, c := range l.Changes {
+		if l.Shape.Places[c.Leaf].Work {
+			key = binary.AppendUvarint(key, uint64(c.Leaf))
+			key = store.AppendCounted(key, c.Text)
+		}
+	}
+	if r.base == l.Template && r.run.count > 0 && bytes.Equal(key, r.key) {
+		return r.run.kind
+	}
+	r.base, r.key = l.Template, append(r.key[:0], key...)
+	k := r.reader.Read(l, compat)
+	if r.template == nil && len(r.known) >= severalKinds && source != nil && !compat {
+		r.template = work.NewWorkTemplate(source, compat)
+		r.held += 2 * len(source.Text)
+	}
+	r.coded = work.AppendKind(r.coded[:0], k, r.idleOf(k))
+	if n, ok := r.known[string(r.coded)]; ok {
+		return n
+	}
+	return r.define()
+}
+
+// define gives a number to the kind that was coded last.
+func (r *roofline) define() int {
+	if len(r.known) >= mostKinds {
+		r.flush()
+		for code := range r.known {
+			r.held -= len(code) + launchtext.ValueBytes
+		}
+		clear(r.known)
+		r.log.Buffer = append(r.log.Buffer, logAnew)
+	}
+	if r.known == nil {
+		r.known = map[string]int{}
+	}
+	n := len(r.known)
+	r.known[string(r.coded)] = n
+	r.held += len(r.coded) + launchtext.ValueBytes
+	r.flush()
+	r.log.Buffer = store.AppendCounted(append(r.log.Buffer, logKind), r.coded)
+	return n
+}
+
+// idleOf says which of a kind's arguments are idle, nil if that is not known. It depends on how arguments and parameters go
+// together, which does not differ between most kinds.
+func (r *roofline) idleOf(k *work.WorkKind) []bool {
+	if r.template == nil {
+		return nil
+	}
+	form := binary.AppendUvarint(r.coded[:0], uint64(k.Positions))
+	for i := range k.Arguments {
+		a := &k.Arguments[i]
+		form = binary.AppendUvarint(form, uint64(a.Position))
+		form = append(append(form, a.Name...), 0, work.OneIf(a.IsNumber))
+		form = binary.AppendUvarint(form, uint64(len(a.Shape)))
+		form = binary.AppendUvarint(form, uint64(len(a.Strides)))
+	}
+	r.coded = form
+	if r.idle == nil || !bytes.Equal(form, r.form) {
+		r.form = append(r.form[:0], form...)
+		r.idle = r.template.Idle(k)
+	}
+	return r.idle
+}
+
+// workLog is called with what a log says.
+type workLog struct {
+	anew     func()
+	kind     func(*work.WorkKind)
+	launches func(workRun)
+}
+
+// each reads the log.
+func (r *roofline) each(s *store.Spill, to workLog) error {
+	r.flush()
+	var at workRun
+	return r.log.Each(s, func(log []byte) error {
+		for c := (store.Cursor{In: log}); len(c.In) > 0; {
+			switch n := c.Uvarint(); n {
+			case logAnew:
+				to.anew()
+			case logKind:
+				k, err := work.ReadKind(c.Text())
+				if err != nil {
+					return err
+				}
+				to.kind(k)
+			default:
+				at = workRun{n - logRuns, at.index + c.Uvarint(), at.id + c.Uvarint(), c.Uvarint()}
+				if c.Damaged {
+					return store.ErrDamaged
+				}
+				to.launches(at)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,70 @@
+package parse
+
+import (
+	"fmt"
+
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/store"
+	"github.com/goproton/goproton/internal/trace/work"
+)
+
+// estimates are those of the kinds of one part of the log.
+type estimates struct {
+	of   func(*work.WorkKind) work.Estimate
+	list []work.Estimate
+	anew bool // there was a part before
+}
+
+func (e *estimates) begin()               { e.list, e.anew = e.list[:0], true }
+func (e *estimates) add(k *work.WorkKind) { e.list = append(e.list, e.of(k)) }
+func (e *estimates) last() *work.Estimate { return &e.list[len(e.list)-1] }
+
+// write writes the event of a kernel, without its end.
+func (r *roofline) write(sp *store.Spill, w store.Writer, k *kernel, source *work.WorkSource, compat bool) error {
+	t := r.template
+	if t == nil {
+		t = work.NewWorkTemplate(source, compat)
+	}
+	all := &estimates{of: t.Estimate}
+	s := work.Summary{Bytes: -1, Flops: -1}
+	take := func() { s.Take(all.last()) }
+	if compat {
+		all.of, s, take = t.Compat.Estimate, t.Compat.Summary(), func() {}
+	}
+	err := r.each(sp, workLog{anew: all.begin, kind: func(k *work.WorkKind) { all.add(k); take() }, launches: func(workRun) {}})
+	if err != nil {
+		return err
+	}
+	w(fmt.Appendf(nil, `{"event_type":"roofline","hash":%s,"name":%s,"roofline":{"is_gemm":%t,"estimation_method":"ttir_static_x_launch","bytes_moved_per_cta":%s,"flops_per_cta":%s,"per_launch":[`,
+		jsontext.Quote(k.hash), jsontext.Quote(k.name), s.Gemm, work.NumberOrNull(s.Bytes), work.NumberOrNull(s.Flops)))
+	if err := r.writeLaunches(sp, w, all); err != nil {
+		return err
+	}
+	w(append(s.AppendEnd([]byte{']'}), '}'))
+	return nil
+}
+
+// writeLaunches goes through the log once more. The estimates are those of its last part, which mostly is the only one.
+func (r *roofline) writeLaunches(sp *store.Spill, w store.Writer, all *estimates) error {
+	to := workLog{anew: all.begin, kind: all.add}
+	if all.anew {
+		all.begin()
+	} else {
+		to.kind = func(*work.WorkKind) {}
+	}
+	p := store.Pieces{Put: w}
+	begun := false
+	to.launches = func(n workRun) {
+		e := &all.list[n.kind]
+		for i := range n.count {
+			if begun {
+				p.Write([]byte(","))
+			}
+			begun = true
+			p.Hold(e.AppendLaunch(p.Held, n.index+i, n.id+i))
+		}
+	}
+	err := r.each(sp, to)
+	p.Flush()
+	return err
+}

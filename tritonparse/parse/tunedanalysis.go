@@ -1,0 +1,324 @@
+package parse
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
+	"github.com/goproton/goproton/internal/trace/shelf"
+	"github.com/goproton/goproton/internal/trace/store"
+)
+
+// showKernels notes of which kernels an analysis shows the stack and the source.
+func (s *sessions) showKernels(p *parser) {
+	for _, u := range s.order {
+		if hashes := u.configurations(p.options.Compat); len(hashes) > 0 && u.chose(p.options.Compat) {
+			p.kernels[hashes[0]].shown = true
+		}
+	}
+}
+
+// writeAnalyses adds autotune_analysis for each session in which something was chosen, to the output that its kernels are
+// in, and to each of these outputs how often each kernel was.
+func (p *parser) writeAnalyses(o *outputs) error {
+	events := shelf.New(p.folder, p.options.room.shelf)
+	defer events.Close()
+	files, err := p.analyses(events)
+	if err != nil {
+		return err
+	}
+	counts := p.winnerCounts()
+	ids, ends := p.numberAnalyses(files, counts != nil)
+	r, err := events.Read()
+	if err != nil {
+		return err
+	}
+	add := func(name string, event []byte, id int) {
+		o.add(name, tunedPart, &store.Part{Held: fmt.Appendf(event, ",\"occurrence_id\":%d}\n", id)})
+	}
+	for i, name := range files {
+		if name == "" {
+			continue
+		}
+		to := o.part(name, tunedPart)
+		if err := r.Each(i, func(event []byte) error { to.Text(event); return nil }); err != nil {
+			return err
+		}
+		add(name, nil, ids[i])
+	}
+	for name, id := range ends {
+		add(name, slices.Clip(counts), id) // each gets a number of its own
+	}
+	return nil
+}
+
+// numberAnalyses gives ids to analyses, file by file, and to what ends each file if there is something.
+func (p *parser) numberAnalyses(files []string, end bool) (ids []int, ends map[string]int) {
+	var inOrder names
+	of := map[string][]int{}
+	for i, name := range files {
+		if name != "" {
+			inOrder.add(name)
+			of[name] = append(of[name], i)
+		}
+	}
+	ids, ends = make([]int, len(files)), map[string]int{}
+	for _, name := range inOrder.list {
+		for _, i := range of[name] {
+			ids[i] = p.nextID()
+		}
+		if end {
+			ends[name] = p.nextID()
+		}
+	}
+	return ids, ends
+}
+
+// analyses puts the analysis of each session into a shelf, by its place among the sessions, without its end. It returns the
+// files that they belong into; "" for sessions in which nothing was chosen.
+func (p *parser) analyses(events *shelf.Shelf) ([]string, error) {
+	r, err := p.sessions.shelf.Read()
+	if err != nil {
+		return nil, err
+	}
+	files := make([]string, len(p.sessions.order))
+	places := make([]int, len(files)) // by number
+	for i, u := range p.sessions.order {
+		places[u.number] = i
+	}
+	for _, i := range places {
+		u := p.sessions.order[i]
+		if !u.chose(p.options.Compat) {
+			continue
+		}
+		if err := u.groups.end(u.number, p.mostGroups(), r, p.spill); err != nil {
+			return nil, err
+		}
+		if n := u.groups.total.count(); n > 0 {
+			p.notes = append(p.notes, fmt.Sprintf("the autotuner's session %s has %d distinct launches: its analysis is of the last %d of them; with --compat tritonparse it is of all", u.id, n, len(u.groups.all)))
+		}
+		if name, ok := p.sessionOutput(u); ok {
+			files[i] = name
+			event := store.Pieces{Put: func(text []byte) { events.Put(i, text) }}
+			if err := p.analysis(u, event.Write); err != nil {
+				return nil, err
+			}
+			event.Flush()
+		}
+		u.groups = tunedGroups{}
+	}
+	return files, nil
+}
+
+// mostGroups is how many distinct launches of a session are compared. tritonparse compares them all.
+func (p *parser) mostGroups() int {
+	if p.options.Compat {
+		return math.MaxInt
+	}
+	return p.options.room.groups
+}
+
+// winnerCounts is in how many sessions each kernel was chosen; nil if in none.
+func (p *parser) winnerCounts() []byte {
+	counts := &store.Object{}
+	runs := map[string]int{}
+	for _, u := range p.sessions.order {
+		if u.selected.hash == "" || u.inductor && !u.chose(p.options.Compat) {
+			continue
+		}
+		runs[u.selected.hash]++
+		counts.At(u.selected.hash).Text = strconv.AppendInt(nil, int64(runs[u.selected.hash]), 10)
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	return append([]byte(`{"event_type":"autotune_summary","winner_run_counts":`), counts.AppendJSON(nil)...)
+}
+
+// sessionOutput is where the session's first kernel is written; there may be none that is.
+func (p *parser) sessionOutput(u *session) (string, bool) {
+	if hashes := u.configurations(p.options.Compat); len(hashes) > 0 && p.kernels[hashes[0]] != nil {
+		return p.output(p.kernels[hashes[0]]), true
+	}
+	hash, _, err := u.groups.first(p.spill)
+	if err != nil {
+		p.spill.Fail(err)
+	}
+	if k := p.kernels[hash]; k != nil {
+		return p.output(k), true
+	}
+	return "", false
+}
+
+// analysis writes the event of a session, without its end.
+func (p *parser) analysis(u *session, w store.Writer) error {
+	compat := p.options.Compat
+	hashes := u.configurations(compat)
+	name := ""
+	if len(hashes) > 0 {
+		name = p.kernels[hashes[0]].name
+	} else if _, first, err := u.groups.first(p.spill); err != nil {
+		p.spill.Fail(err)
+	} else {
+		name = first
+	}
+	out := field.AppendMember(nil, "event_type", []byte(`"autotune_analysis"`))
+	out = field.AppendMember(out, "session_id", jsontext.Quote(u.id))
+	out = field.AppendMember(out, "session_stack", p.spill.Text(u.stack))
+	out = field.AppendMember(out, "name", field.TextOrNull(name))
+	out = field.AppendMember(out, "selected_hash", field.TextOrNull(u.selected.group.String()))
+	out = field.AppendMember(out, "winner_compilation_hash", field.TextOrNull(u.selected.hash))
+	out = field.AppendMember(out, "possible_groups", p.possibleGroups(u))
+	out = field.AppendMember(out, "compilation_analysis", p.compilationAnalysis(u, hashes))
+	w(out)
+	diffs, sames := p.differences(u)
+	if err := u.writeLaunches(p.spill, w, diffs, sames); err != nil {
+		return err
+	}
+	out = nil
+	if len(u.groups.all) > 0 {
+		w([]byte(`,"autotune_args_summary":`))
+		w(p.argumentsSummary(u, hashes, sames))
+	}
+	if r := u.result; r != nil {
+		result := field.AppendMember(nil, "best_config", r.best)
+		result = field.AppendMember(result, "configs_timings", r.timings)
+		result = field.AppendMember(result, "benchmark_duration", r.took)
+		w([]byte(`,"autotune_result":`))
+		w(append(field.AppendMember(result, "cache_hit", r.cached), '}'))
+	}
+	return nil
+}
+
+// writeLaunches writes what the session launched, as members of its event.
+func (u *session) writeLaunches(s *store.Spill, w store.Writer, diffs, sames *store.Object) error {
+	w([]byte(`,"launch_analysis":`))
+	if err := u.launchAnalysis(s, w, diffs, sames); err != nil {
+		return err
+	}
+	w(fmt.Appendf(nil, `,"cache_usage":%t`, u.benchmarks == 0))
+	for _, list := range []struct {
+		name, quote string
+		write       func(*store.Runs, *store.Spill, store.Writer) error
+	}{{"launch_ranges", `"`, (*store.Runs).WriteText}, {"launch_occurrence_ids", "", (*store.Runs).WriteNumbers}} {
+		w(fmt.Appendf(nil, `,"%s":{"benchmark":%s`, list.name, list.quote))
+		if err := list.write(&u.benchmark, s, w); err != nil {
+			return err
+		}
+		w(fmt.Appendf(nil, `%s,"winner":%s`, list.quote, list.quote))
+		if err := list.write(&u.winner, s, w); err != nil {
+			return err
+		}
+		w([]byte(list.quote + "}"))
+	}
+	return nil
+}
+
+// possibleGroups are the sets of configurations that the winner was chosen from: the session's own, or where it only
+// launched what was chosen before, those of the sessions that had it among theirs.
+func (p *parser) possibleGroups(u *session) []byte {
+	out := []byte{'['}
+	if own := u.configurations(p.options.Compat); len(own) > 0 {
+		return append(field.AppendTexts(out, own), ']')
+	}
+	if p.sessions.sets == nil {
+		p.sessions.findSets(p.options.Compat)
+	}
+	for i, group := range p.sessions.sets[u.selected.hash] {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = field.AppendTexts(out, group)
+	}
+	return append(out, ']')
+}
+
+// findSets finds the different sets of configurations that each hash is one of.
+func (s *sessions) findSets(compat bool) {
+	s.sets = map[string][][]string{}
+	seen := map[string]bool{}
+	for _, u := range s.order {
+		group := u.configurations(compat)
+		key := strings.Join(group, "|")
+		if len(group) < 2 || seen[key] {
+			continue
+		}
+		seen[key] = true
+		for _, h := range group {
+			s.sets[h] = append(s.sets[h], group)
+		}
+	}
+}
+
+// compilationAnalysis is null where all was compiled before.
+func (p *parser) compilationAnalysis(u *session, hashes []string) []byte {
+	if len(hashes) == 0 {
+		return field.Null
+	}
+	configs := []byte{'['}
+	for i, hash := range hashes {
+		if i > 0 {
+			configs = append(configs, ',')
+		}
+		configs = fmt.Appendf(configs, `{"compilation_config_params":%s,"compilation_hash":%s}`, p.kernels[hash].parameters, jsontext.Quote(hash))
+	}
+	k := p.kernels[hashes[0]]
+	from := k.common
+	if k.compiled != nil && u.common != nil {
+		from = u.common // others may have compiled it before, elsewhere
+	}
+	common := commonInfo(nil, nil)
+	if from != nil {
+		common = p.spill.Text(from)
+	}
+	out := field.AppendMember(nil, "configs", append(configs, ']'))
+	out = field.AppendMember(out, "compilation_hashes", field.AppendTexts(nil, hashes))
+	return append(field.AppendMember(out, "common_info", common), '}')
+}
+
+// commonInfo is what an analysis shows of its first kernel.
+func commonInfo(stack, source []byte) []byte {
+	if stack == nil {
+		stack = field.Null
+	}
+	if source == nil {
+		source = field.Null
+	}
+	return append(field.AppendMember(field.AppendMember(nil, "stack", stack), "python_source", source), '}')
+}
+
+// differences compares the launches that differ.
+func (p *parser) differences(u *session) (diffs, sames *store.Object) {
+	var diff launchDiff
+	if err := u.groups.each(p.spill, diff.add); err != nil {
+		p.spill.Fail(err)
+	}
+	return diff.result(p.options.Compat)
+}
+
+// launchAnalysis is null where there were no launches.
+func (u *session) launchAnalysis(s *store.Spill, w store.Writer, diffs, sames *store.Object) error {
+	if len(u.groups.all) == 0 {
+		w(field.Null)
+		return nil
+	}
+	var hashes []string
+	for _, g := range u.groups.all {
+		hashes = append(hashes, g.group.String())
+	}
+	w(field.AppendMember(nil, "launch_group_hashes", field.AppendTexts(nil, hashes)))
+	w([]byte(`,"launch_params_diff":{"sames":`))
+	if err := sames.Write(s, w); err != nil {
+		return err
+	}
+	w([]byte(`,"diffs":`))
+	if err := diffs.Write(s, w); err != nil {
+		return err
+	}
+	w([]byte("}}"))
+	return nil
+}

@@ -1,0 +1,288 @@
+package parse
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/internal/trace/shelf"
+	"github.com/goproton/goproton/internal/trace/store"
+)
+
+// tunedGroups are the distinct launches of a session; of those that are alike the last counts. Some wait in memory, in case
+// that they come again; the others are in a log, which goes to the shelf.
+type tunedGroups struct {
+	waiting map[launchtext.Group]*tunedGroup
+	shapes  []*launchtext.Shape
+	lastID  int
+
+	// Once there are no more launches:
+	log   store.Stream
+	all   []tunedLast // by id; only the last of very many
+	total distinct    // how many there are, if all does not have them all
+}
+
+type tunedGroup struct {
+	last   int // occurrence id
+	launch launchtext.Launch
+}
+
+type tunedLast struct {
+	group launchtext.Group
+	last  int
+}
+
+// keep takes a launch of a session.
+func (s *sessions) keep(u *session, l *launchtext.Launch, id int) {
+	t := &u.groups
+	g := t.waiting[l.Group]
+	if g == nil {
+		if t.waiting == nil {
+			t.waiting = map[launchtext.Group]*tunedGroup{}
+			s.waiters = append(s.waiters, u)
+			s.waiting += 8 * len(l.Raw) // a template
+		}
+		g = s.groups.Take()
+		t.waiting[l.Group] = g
+		s.waiting += 256 + 2*len(l.Changes)*64
+	}
+	if g.launch.Template != nil && g.launch.Template != l.Template {
+		s.waiting += 8 * len(l.Raw)
+	}
+	g.last = id
+	g.launch.Keep(l)
+	if s.waiting > s.room {
+		s.putAway()
+	}
+}
+
+// putAway moves what waits to the shelf.
+func (s *sessions) putAway() {
+	for _, u := range s.waiters {
+		for _, g := range u.groups.waiting {
+			s.groups = append(s.groups, g)
+		}
+		s.log = u.groups.flush(s.log[:0])
+		s.shelf.Put(u.number, s.log)
+	}
+	for _, g := range s.groups {
+		g.launch.Template = nil
+	}
+	clear(s.waiters)
+	s.waiters, s.waiting = s.waiters[:0], 0
+}
+
+// flush writes what waited to a log.
+func (t *tunedGroups) flush(out []byte) []byte {
+	groups := make([]*tunedGroup, 0, len(t.waiting))
+	for _, g := range t.waiting {
+		groups = append(groups, g)
+	}
+	slices.SortFunc(groups, func(a, b *tunedGroup) int { return a.last - b.last })
+	var base *launchtext.Launch
+	for _, g := range groups {
+		out = t.append(out, &g.launch, g.last, base)
+		base = &g.launch
+	}
+	t.waiting = nil
+	return out
+}
+
+// How an entry of the log begins: with sameKernel if template and hash are those of the entry before, with sameTemplate and a
+// hash, or with the number of a shape behind these two, the template's texts, and a hash. Then comes what differs.
+const (
+	sameKernel = iota
+	sameTemplate
+	newShapes
+)
+
+// append writes a launch to the log.
+func (t *tunedGroups) append(out []byte, l *launchtext.Launch, id int, before *launchtext.Launch) []byte {
+	switch {
+	case before != nil && before.Template == l.Template && before.Hash == l.Hash:
+		out = append(out, sameKernel)
+	case before != nil && before.Template == l.Template:
+		out = store.AppendCounted(append(out, sameTemplate), l.Hash)
+	default:
+		at := slices.Index(t.shapes, l.Shape)
+		if at < 0 {
+			at = len(t.shapes)
+			t.shapes = append(t.shapes, l.Shape)
+		}
+		out = binary.AppendUvarint(out, uint64(newShapes+at))
+		for i := range l.Leaves {
+			out = store.AppendCounted(out, l.Leaves[i].Text)
+		}
+		out = store.AppendCounted(out, l.Hash)
+	}
+	out = append(out, l.Group[:]...)
+	out = binary.AppendVarint(out, int64(id-t.lastID))
+	t.lastID = id
+	out = binary.AppendUvarint(out, uint64(len(l.Changes)))
+	for i := range l.Changes {
+		out = binary.AppendUvarint(out, uint64(l.Changes[i].Leaf))
+		out = store.AppendCounted(out, l.Changes[i].Text)
+	}
+	return out
+}
+
+// end gathers the log from the shelf, where it has that number, and finds the last launch of each group.
+func (t *tunedGroups) end(number, most int, r *shelf.Reader, sp *store.Spill) error {
+	err := r.Each(number, func(text []byte) error {
+		t.log.Buffer = append(t.log.Buffer, text...)
+		if len(t.log.Buffer) >= store.ChunkSize {
+			t.log.Pack(sp)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	t.log.Buffer = t.flush(t.log.Buffer)
+	found := lastGroups{most: most, last: map[launchtext.Group]int{}}
+	if err := t.replay(sp, func(l *launchtext.Launch, id int) { found.add(l.Group, id) }); err != nil {
+		return err
+	}
+	found.keep(most)
+	t.all, t.total = found.order, found.total
+	return nil
+}
+
+// lastGroups are the groups of launches that come by, in the order of the last launch of each. Of more than so many, those are
+// forgotten whose last launch is the longest ago.
+type lastGroups struct {
+	most  int
+	last  map[launchtext.Group]int
+	order []tunedLast // with launches that are not the last of their groups any more
+	total distinct    // if some were forgotten
+}
+
+func (s *lastGroups) add(g launchtext.Group, id int) {
+	s.last[g] = id
+	if s.order = append(s.order, tunedLast{g, id}); len(s.order) > 4*len(s.last)+enough {
+		s.compact()
+	}
+	if s.total.hashes != nil {
+		s.total.add(hash64(g[:]))
+	}
+	if len(s.last)/2 > s.most {
+		s.keep(s.most)
+	}
+}
+
+// keep forgets all but so many groups.
+func (s *lastGroups) keep(most int) {
+	s.compact()
+	n := len(s.order) - most
+	if n <= 0 {
+		return
+	}
+	if s.total.hashes == nil {
+		for _, l := range s.order {
+			s.total.add(hash64(l.group[:]))
+		}
+	}
+	for s.total.spare() > 1<<18 {
+		s.total.thin()
+	}
+	for _, l := range s.order[:n] {
+		delete(s.last, l.group)
+	}
+	s.order = slices.Delete(s.order, 0, n)
+}
+
+// compact leaves only the last launch of each group.
+func (s *lastGroups) compact() {
+	s.order = slices.DeleteFunc(s.order, func(l tunedLast) bool { return s.last[l.group] != l.last })
+}
+
+// first is the hash and the name of the first of the distinct launches' kernel.
+func (t *tunedGroups) first(sp *store.Spill) (hash, name string, err error) {
+	begun := false
+	err = t.each(sp, func(l *launchtext.Launch) {
+		if !begun {
+			hash, name = l.Hash, jsontext.Text(l.Value("compilation_metadata", "name"))
+		}
+		begun = true
+	})
+	return hash, name, err
+}
+
+// each calls f with the last launch of each group, by id: so the log is.
+func (t *tunedGroups) each(sp *store.Spill, f func(*launchtext.Launch)) error {
+	next := 0
+	return t.replay(sp, func(l *launchtext.Launch, id int) {
+		if next < len(t.all) && t.all[next].last == id {
+			f(l)
+			next++
+		}
+	})
+}
+
+// replay reads the log. A launch is valid during the call.
+func (t *tunedGroups) replay(sp *store.Spill, f func(l *launchtext.Launch, id int)) error {
+	r := logReader{shapes: t.shapes}
+	return t.log.Each(sp, func(in []byte) error {
+		r.In = in
+		for len(r.In) > 0 {
+			l, err := r.launch()
+			if err != nil {
+				return err
+			}
+			f(l, r.id)
+		}
+		return nil
+	})
+}
+
+// logReader reads launches as append writes them. Pieces of a log are read one after the other, and each is left as it is.
+type logReader struct {
+	store.Cursor
+	shapes []*launchtext.Shape
+	head   []byte // the last template's shape and texts
+	l      launchtext.Launch
+	id     int
+}
+
+func (r *logReader) launch() (*launchtext.Launch, error) {
+	from := r.In
+	switch begin := r.Uvarint(); begin {
+	case sameKernel:
+	case sameTemplate:
+		r.l.Hash = string(r.Text())
+	default:
+		r.template(from, begin-newShapes)
+		r.l.Hash = string(r.Text())
+	}
+	copy(r.l.Group[:], r.Skip(len(r.l.Group)))
+	r.id += int(r.Varint())
+	r.l.Changes = r.l.Changes[:0]
+	for n := r.Uvarint(); n > 0 && !r.Damaged; n-- {
+		c := launchtext.Change{Leaf: int32(r.Uvarint())}
+		c.Text = r.Text()
+		r.l.Changes = append(r.l.Changes, c)
+	}
+	if r.Damaged || r.l.Template == nil {
+		return nil, store.ErrDamaged
+	}
+	return &r.l, nil
+}
+
+// template reads a template, unless it is the one before once more: kernels share some.
+func (r *logReader) template(from []byte, shape int) {
+	if n := len(r.head); n > 0 && bytes.HasPrefix(from, r.head) {
+		r.In = from[n:]
+		return
+	}
+	t := &launchtext.Template{Shape: r.shapes[shape]}
+	t.Leaves = make([]launchtext.Leaf, len(t.Shape.Places))
+	values := make([]launchtext.Value, len(t.Leaves))
+	for i := range t.Leaves {
+		values[i].Text = r.Text()
+		t.Leaves[i].Value = &values[i]
+	}
+	r.l.Template = t
+	r.head = from[:len(from)-len(r.In)]
+}

@@ -1,0 +1,68 @@
+package parse
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/internal/trace/shelf"
+	"github.com/goproton/goproton/internal/trace/store"
+	"github.com/goproton/goproton/internal/trace/tracetest"
+)
+
+// TestTunedGroups: of launches that are alike the last counts, whether they waited or were written down before.
+func TestTunedGroups(t *testing.T) {
+	sp, err := store.NewSpill(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sp.Close()
+	r := launchtext.LaunchReader{In: &launchtext.Interner{}}
+	s := sessions{spill: sp, shelf: shelf.New(t.TempDir(), 1000), room: 1 << 20}
+	defer s.shelf.Close()
+	u := s.get(launchtext.Tuning{Session: "x"})
+	read := func(i int) launchtext.Launch {
+		text := []byte(tracetest.Launched("aa", i)) // launches with an even number are alike, and so are the others
+		if l, _, ok := r.Reread(text, nil); ok {
+			return l
+		}
+		members, err := jsontext.Members(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Read(text, members)
+	}
+	for i := range 10 {
+		l := read(i)
+		s.keep(u, &l, i)
+		if i%3 == 0 {
+			s.putAway()
+		}
+	}
+	sp.Wg.Wait()
+	put, err := s.shelf.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := u.groups.end(u.number, 1<<20, put, sp); err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	err = u.groups.each(sp, func(l *launchtext.Launch) { got = append(got, fmt.Sprint(l.Group, leaves(l))) })
+	for _, i := range []int{8, 9} {
+		l := read(i)
+		want = append(want, fmt.Sprint(l.Group, leaves(&l)))
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v\n got %q\nwant %q", err, got, want)
+	}
+}
+
+// leaves are the places of a launch's values, each with its text.
+func leaves(l *launchtext.Launch) []string {
+	var all []string
+	l.Each(func(p *launchtext.Place, text []byte) { all = append(all, fmt.Sprint(p.Route, " = ", string(text))) })
+	return all
+}

@@ -59,7 +59,7 @@ func play(t *testing.T, program string, args ...string) string {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%.200s: %v\n%.2000s\n%.8000s", args, err, out, stderr.String())
+		t.Fatalf("%.200s: %v\n%.2000s\n%s", args[:min(len(args), 2)], err, out, stderr.String()[max(0, stderr.Len()-8000):])
 	}
 	return string(out)
 }

@@ -78,12 +78,16 @@ static const char *read_events(struct capture *c) {
   return NULL;
 }
 
-static const char *give_up(struct capture *c, const char *why) {
+void capture_close(struct capture *c) {
   for (size_t i = 1; i <= c->string_count; i++) free(c->strings[i]);
   free(c->strings);
   free(c->events);
   munmap((void *)(uintptr_t)c->bytes, c->size);
   memset(c, 0, sizeof *c);
+}
+
+static const char *give_up(struct capture *c, const char *why) {
+  capture_close(c);
   return why;
 }
 

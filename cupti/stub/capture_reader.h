@@ -24,6 +24,8 @@ struct capture {
 
 // NULL, or what is wrong with the file. A file that was cut off reads up to the cut.
 const char *capture_read(struct capture *c, const char *path);
+// capture_close frees a capture that was read, strings included.
+void capture_close(struct capture *c);
 
 // A cursor over a payload; reads past its end give zeros and set `short_`.
 struct cap_cursor {

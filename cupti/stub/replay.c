@@ -127,8 +127,11 @@ static void keep_strings(char **strings) {
 const char *stub_replay(const char *path, const struct hp_api *api, void (*control)(const char *, const char *)) {
   struct sequence s = {0};
   const char *wrong = capture_read(&s.capture, path);
-  if (!wrong) wrong = check_capture(&s.capture);
   if (wrong) return wrong;
+  if ((wrong = check_capture(&s.capture))) {
+    capture_close(&s.capture);
+    return wrong;
+  }
   atomic_store(&playing, 1);
   program_begin(&s.capture, api, control);
   wrong = play_all(&s);

@@ -38,6 +38,7 @@ enum capture_event {
   EV_PYTHON = 25,     // count, frame names from the outermost in: the thread's call path from here on
   EV_CONTROL = 26,    // method, parameters (JSON)
   EV_TAG = 27,        // tag, function: of what kind the thread's next launch of it is
+  EV_TIME = 28,       // when the next event happened, in ns of CLOCK_REALTIME: since the last EV_TIME, the first since 1970
   EV_END = 31,        // number of events before this one: the recording is whole
 };
 

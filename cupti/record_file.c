@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "record.h"
@@ -30,6 +31,7 @@ static struct {
   int error;
   size_t filled;
   uint64_t events;
+  uint64_t time; // of the last EV_TIME
   struct table strings, seen;
   uint64_t string_count;
   uint8_t buffer[BUFFER];
@@ -114,6 +116,17 @@ static void put_event(enum capture_event type, const void *payload, size_t lengt
   file.events++;
 }
 
+// Says when the next event happened. Times never go back, whatever the system's clock does.
+static void put_time(void) {
+  uint8_t payload[10];
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  uint64_t now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+  if (now <= file.time) return;
+  put_event(EV_TIME, payload, encode(payload, now - file.time));
+  file.time = now;
+}
+
 // ---- events ------------------------------------------------------------------------------------------
 
 static uint8_t *reserve(struct event *e, size_t more) {
@@ -139,7 +152,7 @@ void event_bytes(struct event *e, const void *bytes, size_t length) {
 void event_write(struct event *e, enum capture_event type) {
   if (record_on()) {
     pthread_mutex_lock(&file.lock);
-    if (file.fd >= 0) put_event(type, e->bytes, e->length);
+    if (file.fd >= 0) put_time(), put_event(type, e->bytes, e->length);
     pthread_mutex_unlock(&file.lock);
   }
   free(e->bytes);
@@ -244,7 +257,7 @@ int record_open(const char *path) {
   strcpy(file.path, absolute && strlen(absolute) < sizeof file.path ? absolute : path);
   free(absolute);
   if (fstat(fd, &file.is)) file.is = (struct stat){0};
-  file.fd = fd, file.error = 0, file.filled = 0, file.events = 0, file.string_count = 0;
+  file.fd = fd, file.error = 0, file.filled = 0, file.events = 0, file.time = 0, file.string_count = 0;
   put(CAPTURE_MAGIC, CAPTURE_MAGIC_SIZE);
   pthread_mutex_unlock(&file.lock);
   atomic_store_explicit(&on, 1, memory_order_release);

@@ -15,7 +15,7 @@ import (
 var roundtrip = []string{
 	"record_file.c", "record_cupti.c", "record_program.c", "record_sampling.c",
 	"stub/cuda.c", "stub/graph.c", "stub/cupti.c", "stub/buffers.c", "stub/sampling.c", "stub/check.c", "stub/replay.c",
-	"stub/replay_gpu.c", "stub/replay_program.c", "stub/map.c", "stub/common.c", "stub/capture_reader.c",
+	"stub/replay_clock.c", "stub/replay_gpu.c", "stub/replay_program.c", "stub/map.c", "stub/common.c", "stub/capture_reader.c",
 	"testdata/roundtrip.c",
 }
 

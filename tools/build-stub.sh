@@ -21,7 +21,7 @@ library() { # OUTPUT FLAGS AND SOURCES...
 }
 
 library "$out/libcuda.so.1" -Wl,-soname,libcuda.so.1 $s/{cuda,graph,common,capture_reader}.c
-tracer=($s/{cupti,buffers,sampling,check,replay,replay_gpu,replay_program,map,synthetic,common,capture_reader}.c -L"$out" -l:libcuda.so.1)
+tracer=($s/{cupti,buffers,sampling,check,replay,replay_clock,replay_gpu,replay_program,map,synthetic,common,capture_reader}.c -L"$out" -l:libcuda.so.1)
 library "$out/libcupti.so" -DSTUB_CUPTI=130000 -Wl,-rpath,'$ORIGIN' "${tracer[@]}"
 library "$out/cupti-12/libcupti.so" -DSTUB_CUPTI=26 -Wl,-rpath,'$ORIGIN/..' "${tracer[@]}"
 library "$out/cupti-11/libcupti.so" -DSTUB_CUPTI=18 -Wl,-rpath,'$ORIGIN/..' "${tracer[@]}"

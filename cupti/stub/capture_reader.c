@@ -65,6 +65,7 @@ static int add_event(struct capture *c, struct cap_event e) {
 
 static const char *read_events(struct capture *c) {
   struct cap_cursor in = {c->bytes + CAPTURE_MAGIC_SIZE, c->bytes + c->size, 0};
+  uint64_t time = 0;
   while (in.at < in.end) {
     struct cap_event e = {.type = *in.at++};
     uint64_t thread = cap_number(&in), length = cap_number(&in);
@@ -73,6 +74,13 @@ static const char *read_events(struct capture *c) {
     e.payload = cap_bytes(&in, length);
     if (in.short_) return NULL; // cut off: what is there is good
     if (e.type == EV_END) c->whole = 1;
+    if (e.type == EV_TIME) {
+      struct cap_cursor at = cap_open(&e);
+      time += cap_number(&at);
+      c->timed = 1;
+      continue;
+    }
+    e.time = time;
     if (e.type == EV_STRING ? !add_string(c, &e) : !add_event(c, e)) return "there is not enough memory for it";
   }
   return NULL;

@@ -9,6 +9,7 @@ struct cap_event {
   uint32_t length;
   uint32_t thread; // from 1
   uint8_t type;
+  uint64_t time;   // in ns of CLOCK_REALTIME; 0 in captures that do not say (see timed)
 };
 
 struct capture {
@@ -20,6 +21,7 @@ struct capture {
   size_t string_count;
   uint32_t threads; // highest thread number
   int whole;        // ended by EV_END
+  int timed;        // it says when its events happened
 };
 
 // NULL, or what is wrong with the file. A file that was cut off reads up to the cut.

@@ -2,6 +2,7 @@
 #include "replay.h"
 
 #include "check.h"
+#include "replay_clock.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -51,6 +52,7 @@ static void pace(size_t event) {
 // Plays the events from `next` on that belong to this thread, up to the first that does not.
 static size_t play_run(const struct capture *c, size_t next, uint32_t thread) {
   for (; next < c->count && c->events[next].thread == thread; next++) {
+    program_clock(c->events[next].time);
     play(c, &c->events[next]);
     pace(next + 1);
   }
@@ -132,6 +134,7 @@ const char *stub_replay(const char *path, const struct hp_api *api, void (*contr
     capture_close(&s.capture);
     return wrong;
   }
+  move_gpu_times(set_event_times(&s.capture, stub_cuda_now()));
   atomic_store(&playing, 1);
   program_begin(&s.capture, api, control);
   wrong = play_all(&s);

@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "map.h"
+#include "replay_clock.h"
 
 // ---- answers -----------------------------------------------------------------------------------------
 
@@ -166,49 +167,17 @@ static const struct shape *shape_of(const struct shape *shapes, size_t n, uint32
   return NULL;
 }
 
-// ---- times ----
+// What is added to the recording's times, so that they keep their relation to the events as they are replayed.
+static int64_t shift; // touched by the thread whose turn it is
 
-// Where a record has its start; the end follows. 0: it has none.
-static size_t start_field(uint32_t kind) {
-  switch (kind) {
-  case ACT_KERNEL: case ACT_CONCURRENT_KERNEL: return offsetof(struct cupti_kernel_prefix, start);
-  case ACT_MEMCPY: return offsetof(struct cupti_memcpy_prefix, start);
-  case ACT_MEMCPY2: return offsetof(struct cupti_memcpy_peer_prefix, start);
-  case ACT_MEMSET: return offsetof(struct cupti_memset_prefix, start);
-  case ACT_GRAPH_TRACE: return offsetof(struct cupti_graph_trace, start);
-  case ACT_SYNCHRONIZATION: return offsetof(struct cupti_sync_prefix, start);
-  }
-  return 0;
-}
-
-static int64_t shift = INT64_MIN; // from the recording's time to ours; touched by the thread whose turn it is
-
-// The recording's GPU ran at another time than this host. Its times are moved so that nothing starts before the
-// program asked for it, which it did before the buffer came back, and nothing overtakes what was before it.
-static void align_times(const struct shape *shapes, size_t n, const uint8_t *at, const uint8_t *end) {
-  uint64_t first = UINT64_MAX;
-  uint32_t kind;
-  while ((size_t)(end - at) >= sizeof kind) {
-    memcpy(&kind, at, sizeof kind);
-    const struct shape *s = shape_of(shapes, n, kind);
-    size_t field = start_field(kind);
-    if (!s || s->size < sizeof kind || s->size > (size_t)(end - at)) break;
-    uint64_t start = 0;
-    if (field && field + 16 <= s->size) memcpy(&start, at + field, sizeof start);
-    if (start && start < first) first = start;
-    at += s->size;
-  }
-  if (first == UINT64_MAX) return;
-  int64_t wanted = (int64_t)(stub_cuda_now() - first);
-  if (wanted > shift) shift = wanted;
-}
+void move_gpu_times(int64_t by) { shift = by; }
 
 static void move_times(uint8_t *record, uint32_t kind, uint32_t size) {
-  size_t field = start_field(kind);
+  size_t field = record_start(kind);
   uint64_t times[2];
   if (!field || field + sizeof times > size) return;
   memcpy(times, record + field, sizeof times);
-  if (!times[0] || times[1] < times[0]) return; // not timed
+  if (!times[0] || times[1] < times[0]) return; // it was not timed
   times[0] += (uint64_t)shift, times[1] += (uint64_t)shift;
   memcpy(record + field, times, sizeof times);
 }
@@ -245,7 +214,6 @@ void play_buffer(const struct capture *c, const struct cap_event *e) {
     learn_size(shapes[i].kind, shapes[i].size);
   }
   if (at.short_) return;
-  align_times(shapes, n, at.at, at.end);
   play_records(c, shapes, n, at.at, at.end);
   flush_buffers(); // one buffer handed over then is one or more handed over now
 }

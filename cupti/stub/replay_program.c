@@ -25,8 +25,13 @@ static int starts_itself(const struct capture *c) {
   return 0;
 }
 
+void program_clock(uint64_t time) {
+  if (api && api->set_clock) api->set_clock(time);
+}
+
 void program_begin(const struct capture *c, const struct hp_api *hot, void (*f)(const char *, const char *)) {
   api = hot, control = f;
+  if (c->count) program_clock(c->events[0].time);
   if (control && !starts_itself(c)) control("start", "{}");
   if (api) api->set_python_walker(walk);
 }

@@ -54,6 +54,7 @@ const (
 	Python     Type = 25
 	Control    Type = 26
 	Tag        Type = 27
+	TimeOf     Type = 28
 	End        Type = 31
 )
 
@@ -61,6 +62,7 @@ const (
 type Event struct {
 	Type    Type
 	Thread  int
+	Time    uint64 // when it was written, in ns since 1970; 0 in captures that do not say
 	Payload []byte
 }
 
@@ -85,7 +87,7 @@ type GPU struct {
 // Capture is a recording.
 type Capture struct {
 	Machine Machine
-	Events  []Event  // all but strings
+	Events  []Event  // all but strings and times
 	Strings []string // by number; 0 is no string
 	Whole   bool     // false: the program was killed, or the file was cut off
 }
@@ -140,9 +142,10 @@ func Read(r io.Reader) (*Capture, error) {
 }
 
 func (c *Capture) readEvents(rest []byte) error {
+	var now uint64
 	for len(rest) > 0 {
 		in := cursor{rest: rest[1:]}
-		e := Event{Type: Type(rest[0]), Thread: int(in.number())}
+		e := Event{Type: Type(rest[0]), Thread: int(in.number()), Time: now}
 		length := in.number()
 		if in.short || length > uint64(len(in.rest)) {
 			return nil // cut off
@@ -154,6 +157,10 @@ func (c *Capture) readEvents(rest []byte) error {
 		switch e.Type {
 		case String:
 			c.Strings = append(c.Strings, string(e.Payload))
+			continue
+		case TimeOf:
+			since := cursor{rest: e.Payload}
+			now += since.number()
 			continue
 		case End:
 			c.Whole = true

@@ -44,6 +44,7 @@ static const struct hp_api table = {
     .buffer_get = hp_buffer_get,
     .buffer_done = hp_buffer_done,
     .tag_launch = hp_tag_launch,
+    .set_clock = hp_set_clock,
 };
 
 const struct hp_api *hp_api(void) { return &table; }

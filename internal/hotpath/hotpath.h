@@ -164,6 +164,9 @@ struct hp_api {
   // launches of other functions in between carry none. Tags are 1 to 65534, HP_OTHERS stands for all that found no
   // number, and 0 takes back what was said before.
   void (*tag_launch)(uint32_t tag, uint64_t func);
+
+  // For replays: timelines are stamped with this time, in ns of CLOCK_REALTIME, until the next call. 0 is the system's clock.
+  void (*set_clock)(uint64_t nanoseconds);
 };
 
 // The one table of this process. Never NULL; safe before any session and in forked children.

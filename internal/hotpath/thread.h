@@ -90,8 +90,9 @@ void hp_op_close(struct hp_thread *t, uint32_t node, uint32_t pynode);
 void hp_op_abandon(struct hp_thread *t);
 // hp_thread_free hands the slot of a thread that is gone, and whose ring is empty, to the next thread.
 void hp_thread_free(struct hp_thread *t);
-// hp_now is the clock that activity records are in: ns of CLOCK_REALTIME.
+// hp_now is the clock that activity records are in: ns of CLOCK_REALTIME, or what a replay has set instead.
 uint64_t hp_now(void);
+void hp_set_clock(uint64_t nanoseconds);
 // hp_push_frame records that a frame opens (HP_BEGIN) or closes (HP_END). Call it while tracing.
 void hp_push_frame(struct hp_thread *t, int type, uint32_t node);
 // hp_announce says once, before the first record of a timeline, which thread this is.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -116,8 +117,6 @@ func constantsOf(c *tritonparse.Compilation) map[int][]byte {
 	return constants
 }
 
-var tritonTypes = regexp.MustCompile(`^(u?int(1|8|16|32|64)|bf16|fp(16|32|64|8e\w+))$`)
-
 // constantArgument describes a constant as launch records describe arguments.
 func constantArgument(v []byte) []byte {
 	text := dtypeName.ReplaceAllString(jsontext.Text(v), "$1")
@@ -126,12 +125,13 @@ func constantArgument(v []byte) []byte {
 		return []byte(`{"type":"NoneType","repr":"None"}`)
 	case string(v) == "true" || string(v) == "false":
 		return fmt.Appendf(nil, `{"type":"bool","value":%s}`, v)
-	case v[0] == '"' && tritonTypes.MatchString(text):
+	case v[0] == '"' && foreign.IsTritonType(text):
 		return fmt.Appendf(nil, `{"type":"dtype","repr":%s}`, jsontext.Quote(text))
 	case v[0] == '"':
 		return fmt.Appendf(nil, `{"type":"str","value":%s}`, v)
 	case v[0] == '[' || v[0] == '{':
-		return fmt.Appendf(nil, `{"type":"tuple","repr":%s}`, jsontext.Quote(pyTuple(v)))
+		tuple, _ := foreign.Tuple(v) // "" makes the script ask for a value
+		return fmt.Appendf(nil, `{"type":"tuple","repr":%s}`, jsontext.Quote(tuple))
 	case strings.ContainsAny(string(v), ".eE"):
 		return fmt.Appendf(nil, `{"type":"float","value":%s}`, v)
 	}
@@ -262,7 +262,7 @@ func (w *work) rebuilt(name string) *Rebuilt {
 func (w *work) device() string {
 	for _, a := range w.arguments() {
 		if t := a.Tensor(); t != nil && t.Device != "" && t.Device != "cpu" {
-			kind, _, _ := strings.Cut(t.Device, ":")
+			kind, _ := foreign.Device(t.Device) // checkNames has seen that it is one
 			return kind
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/goproton/goproton/internal/foreign"
 )
 
 // copyKernel puts the source of the kernel, and of all that it uses, into the script.
@@ -116,7 +118,7 @@ func aliases(modules map[string][]string) string {
 		if i == 0 {
 			b.WriteString("import types\n\n")
 		}
-		fmt.Fprintf(&b, "%s = types.ModuleType(%s)\n", name, quote(name))
+		fmt.Fprintf(&b, "%s = types.ModuleType(%s)\n", name, foreign.Quote(name))
 		for _, member := range modules[name] {
 			if !strings.Contains(member, " = ") {
 				member += " = " + member
@@ -129,20 +131,16 @@ func aliases(modules map[string][]string) string {
 
 // clash is a name that both the script and what was copied into it bind.
 func (w *work) clash(s *surroundings) string {
-	script := strings.Join(w.utilities(), "\n") + "\n" + w.loader()
-	for _, name := range []string{"blobs", "descriptors", "tritonkernels", "autotune"} { // which arguments need is not known yet
-		script += embedded("python/" + name + ".py")
+	script, own := w.scriptCode(), w.scriptNames()
+	taken := func(name string) bool { return own[name] || foreign.IsBuiltin(name) }
+	for module := range s.Aliases {
+		if root, _, _ := strings.Cut(module, "."); taken(root) {
+			return root
+		}
 	}
-	if slices.Contains(Templates, w.Template) {
-		script += "\n" + embedded("templates/"+w.Template+".py")
-	}
-	if w.Template == "benchmark" {
-		script += "\n" + embedded("python/benchmark.py")
-	}
-	own := bindings(script)
 	for _, text := range append(append(slices.Clone(s.Constants), s.Functions...), w.source.def) {
 		for name := range bindings(text) {
-			if own[name] {
+			if taken(name) {
 				return name
 			}
 		}
@@ -150,7 +148,7 @@ func (w *work) clash(s *surroundings) string {
 	for _, text := range s.Imports {
 		// The same import twice is no clash.
 		for name := range bindings(text) {
-			if own[name] && !strings.Contains(script, strings.TrimSpace(text)) {
+			if taken(name) && !strings.Contains(script, strings.TrimSpace(text)) {
 				return name
 			}
 		}
@@ -158,7 +156,7 @@ func (w *work) clash(s *surroundings) string {
 	return ""
 }
 
-var binding = regexp.MustCompile(`(?m)^(?:def (\w+)|class (\w+)|(\w+)(?::[^=\n]*)? = |import (\w+)$|(?:import|from) .*?(\w+)$)`)
+var binding = regexp.MustCompile(`(?m)^(?:def (\w+)|class (\w+)|(\w+)(?:\.\w+)*(?::[^=\n]*)? = |import (\w+)$|(?:import|from) .*?(\w+)$)`)
 
 func bindings(code string) map[string]bool {
 	names := map[string]bool{}

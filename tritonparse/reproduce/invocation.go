@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 )
 
@@ -20,8 +21,11 @@ func (w *work) compileOptions() []option {
 	value := func(name string) string { return string(jsontext.Get(w.built.Metadata, name)) }
 	var options []option
 	add := func(name, v string) {
-		if v != "" && v != "null" && !slices.ContainsFunc(w.params, func(p param) bool { return p.name == name }) {
-			options = append(options, option{name, pyLiteral([]byte(v))})
+		if v == "" || v == "null" || slices.ContainsFunc(w.params, func(p param) bool { return p.name == name }) {
+			return
+		}
+		if text, ok := foreign.Literal([]byte(v)); ok {
+			options = append(options, option{name, text})
 		}
 	}
 	warps := value("num_warps")
@@ -52,7 +56,7 @@ func (w *work) compileOptions() []option {
 func (w *work) invocation() string {
 	var b strings.Builder
 	if n, err := strconv.Atoi(string(jsontext.Get(w.built.Metadata, "global_scratch_size"))); err == nil && n > 0 {
-		fmt.Fprintf(&b, "_set_allocator(%s)\n", quote(w.device()+":0"))
+		fmt.Fprintf(&b, "_set_allocator(%s)\n", foreign.Quote(w.device()+":0"))
 	}
 	if w.PreserveAutotune {
 		b.WriteString("compiled = imported_kernel_function[_grid](\n    **{name: value for name, value in args_dict.items() if name not in _told_by_tuner(imported_kernel_function)}\n)\n")
@@ -68,9 +72,9 @@ func (w *work) invocation() string {
 		}
 		byName = byName || !positional && (p.constexpr || p.defaults != "")
 		if byName {
-			fmt.Fprintf(&b, "    %s=args_dict[%s],\n", p.name, quote(p.name))
+			fmt.Fprintf(&b, "    %s=args_dict[%s],\n", p.name, foreign.Quote(p.name))
 		} else {
-			fmt.Fprintf(&b, "    args_dict[%s],\n", quote(p.name))
+			fmt.Fprintf(&b, "    args_dict[%s],\n", foreign.Quote(p.name))
 		}
 	}
 	for _, o := range w.kernel.options {

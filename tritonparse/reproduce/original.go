@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/goproton/goproton/internal/foreign"
 )
 
 // original is the file that the kernel was in: what the kernel is called there from outside, such as Ops.kernel of a class's,
@@ -91,13 +93,13 @@ func (w *work) importKernel() error {
 		w.note("the script imports %s, which works only where the original is: %v", p.File, problem)
 	}
 	root, module := packageOf(p.File)
-	w.kernel.sysPath = fmt.Sprintf("import sys\n\nsys.path.insert(0, %s)\n", quote(root))
+	w.kernel.sysPath = fmt.Sprintf("import sys\n\nsys.path.insert(0, %s)\n", foreign.Quote(root))
 	var b strings.Builder
 	b.WriteString(embedded("python/original.py") + "\n\n")
 	if strings.Contains(module, ".") {
-		fmt.Fprintf(&b, "_module = importlib.import_module(%s)\n", quote(module))
+		fmt.Fprintf(&b, "_module = importlib.import_module(%s)\n", foreign.Quote(module))
 	} else {
-		fmt.Fprintf(&b, "_spec = importlib.util.spec_from_file_location(%s, %s)\n", quote(module+"_reproduced"), quote(p.File))
+		fmt.Fprintf(&b, "_spec = importlib.util.spec_from_file_location(%s, %s)\n", foreign.Quote(module+"_reproduced"), foreign.Quote(p.File))
 		fmt.Fprintf(&b, "_module = importlib.util.module_from_spec(_spec)\nsys.modules[_spec.name] = _module\n_spec.loader.exec_module(_module)\n")
 	}
 	fmt.Fprintf(&b, "imported_kernel_function = _module.%s\n", name)
@@ -123,16 +125,16 @@ func (w *work) moduleOf(g givenFunction, kernels string) string {
 	if g.module == "__main__" || g.module == own {
 		return "_module"
 	}
-	return "importlib.import_module(" + quote(g.module) + ")"
+	return "importlib.import_module(" + foreign.Quote(g.module) + ")"
 }
 
 // packageOf is the folder that a file is imported from and its name there, with dots if it is in a package.
 func packageOf(file string) (root, module string) {
 	root, module = filepath.Dir(file), strings.TrimSuffix(filepath.Base(file), ".py")
-	if !isIdentifier(module) {
+	if !foreign.IsIdentifier(module) {
 		return root, "kernel_file"
 	}
-	for isIdentifier(filepath.Base(root)) {
+	for foreign.IsIdentifier(filepath.Base(root)) {
 		if _, err := os.Stat(filepath.Join(root, "__init__.py")); err != nil {
 			break
 		}

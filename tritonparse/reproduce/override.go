@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/goproton/goproton/internal/foreign"
 )
 
 // overrideKernel has the compiler take the recorded TTIR in place of any source.
@@ -18,11 +20,7 @@ func (w *work) overrideKernel() error {
 	}
 	w.kernel.options = append(w.kernel.options, option{"ir_override", "IR_OVERRIDE"})
 	var b strings.Builder
-	b.WriteString("import hashlib\nimport inspect\nimport json\nimport os\nimport tempfile\n\nimport triton\nimport triton.language as tl\n\n")
-	decorator := "@triton.jit"
-	if w.source != nil {
-		decorator = w.source.jitDecorator(shapesArguments)
-	}
+	b.WriteString("import atexit\nimport inspect\nimport json\nimport os\nimport shutil\nimport tempfile\n\nimport triton\nimport triton.language as tl\n\n")
 	constants := constantsOf(w.built)
 	var params []string
 	for i, p := range w.params {
@@ -35,12 +33,12 @@ func (w *work) overrideKernel() error {
 		}
 		params = append(params, p.name)
 	}
-	fmt.Fprintf(&b, "\n%s\ndef %s(%s):\n    # The compiler reads IR_OVERRIDE in place of this.\n    pass\n\n\n", decorator, w.functionName(), strings.Join(params, ", "))
+	fmt.Fprintf(&b, "\n%s\ndef %s(%s):\n    # The compiler reads IR_OVERRIDE in place of this.\n    pass\n\n\n", w.literalDecorator(), w.functionName(), strings.Join(params, ", "))
 	b.WriteString(overrideSetup)
 	if w.Embed {
-		fmt.Fprintf(&b, "IR_OVERRIDE = _ir_override(%s, json.loads(COMPILATION_JSON)[\"file_content\"][%s])\n", quote(fileSafe(name)), quote(name))
+		fmt.Fprintf(&b, "IR_OVERRIDE = _ir_override(%s, json.loads(COMPILATION_JSON)[\"file_content\"][%s])\n", foreign.Quote(foreign.FileName(name)), foreign.Quote(name))
 	} else {
-		file := quote(w.irFolder() + "/" + fileSafe(name))
+		file := foreign.Quote(w.irFolder() + "/" + foreign.FileName(name))
 		fmt.Fprintf(&b, "# Any that the compiler makes would do: .ttir, .ttgir, .llir, .ptx. They may be edited.\nIR_FILE = %s\n", file)
 		b.WriteString("with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), IR_FILE), encoding=\"utf-8\") as _file:\n" +
 			"    IR_OVERRIDE = _ir_override(os.path.basename(IR_FILE), _file.read())\n")
@@ -51,14 +49,39 @@ func (w *work) overrideKernel() error {
 }
 
 // typeName is an annotation that Triton takes as an argument's type, and that needs nothing of the original file.
-var typeName = regexp.MustCompile(`^(["'][*\w]+["']|tl\.[a-z]+\d\w*)$`)
+var typeName = regexp.MustCompile(`^("\*?\w+"|'\*?\w+'|tl\.(u?int|float|bfloat)\d\w*)$`)
+
+// literalDecorator is the kernel's decorator with those of its options that shape the arguments. What is not a literal stays
+// behind: recorded TTIR is run in place of the source, so nothing of the source may run.
+func (w *work) literalDecorator() string {
+	if w.source == nil {
+		return "@triton.jit"
+	}
+	_, inner, _ := strings.Cut(w.source.jitDecorator(shapesArguments), "(")
+	var kept []string
+	for _, o := range options(strings.TrimSuffix(inner, ")")) {
+		name, value, _ := strings.Cut(o, "=")
+		if value = strings.TrimSpace(value); literalOption.MatchString(value) {
+			kept = append(kept, strings.TrimSpace(name)+"="+value)
+		} else {
+			w.note("the kernel's option %s is left out: its value is code", strings.TrimSpace(name))
+		}
+	}
+	if len(kept) == 0 {
+		return "@triton.jit"
+	}
+	return "@triton.jit(" + strings.Join(kept, ", ") + ")"
+}
+
+// literalOption is True, False, or a list of numbers and names in quotes.
+var literalOption = regexp.MustCompile(`^(True|False|\[((0|[1-9]\d{0,3}|"\w*"|'\w*')(, *(0|[1-9]\d{0,3}|"\w*"|'\w*'))*,? *)?\]|\((0|[1-9]\d{0,3}|"\w*"|'\w*')(, *(0|[1-9]\d{0,3}|"\w*"|'\w*'))*,? *\))$`)
 
 const overrideSetup = `def _ir_override(name, text):
-    """Puts the IR into a file whose path tells its contents: Triton's cache goes by the path."""
+    """Puts the IR into a file of its own: Triton's cache goes by the path, not by the contents."""
     if "ir_override" not in inspect.signature(triton.Config.__init__).parameters:
         raise RuntimeError(f"Triton {triton.__version__} cannot compile recorded IR; 3.4 or newer can")
-    folder = os.path.join(tempfile.gettempdir(), "reproduce-" + hashlib.sha256(text.encode()).hexdigest()[:16])
-    os.makedirs(folder, exist_ok=True)
+    folder = tempfile.mkdtemp(prefix="reproduce-")  # nobody else's, and a new name for each text
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = os.path.join(folder, name)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)

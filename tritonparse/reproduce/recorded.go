@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -69,6 +70,10 @@ func (c *recordedCode) means(name, what string) bool {
 }
 
 func (c *recordedCode) addGlobal(g tritonparse.Global) {
+	if root, _, _ := strings.Cut(g.Name, "."); !foreign.IsDotted(g.Name) || foreign.IsBuiltin(root) {
+		c.refuse(g.Name)
+		return
+	}
 	value := jsontext.Text(g.Value)
 	what := value
 	if what == "" {
@@ -82,6 +87,10 @@ func (c *recordedCode) addGlobal(g tritonparse.Global) {
 		c.addModule(g.Name, value)
 	case "import":
 		module, name, _ := strings.Cut(value, ":")
+		if !foreign.IsDotted(module) || !foreign.IsIdentifier(name) || !foreign.IsIdentifier(g.Name) {
+			c.refuse(value)
+			return
+		}
 		c.Imports = append(c.Imports, fmt.Sprintf("from %s import %s as %s\n", module, name, g.Name))
 		c.needs(module)
 	case "alias": // below, behind the functions
@@ -90,10 +99,18 @@ func (c *recordedCode) addGlobal(g tritonparse.Global) {
 	}
 }
 
+// refuse notes a text that stands where a trace should have a name that a script can write down.
+func (s *surroundings) refuse(name string) {
+	s.Missing = append(s.Missing, fmt.Sprintf("%q (no script can use that name)", name))
+}
+
 // addDependency takes a helper into the script, unless it comes with torch or triton.
 func (c *recordedCode) addDependency(d tritonparse.Dependency) {
 	switch {
-	case !isIdentifier(d.Name): // a lambda
+	case !foreign.IsDotted(d.Module):
+		c.refuse(d.Module)
+		return
+	case !foreign.IsIdentifier(d.Name): // a lambda
 		c.Missing = append(c.Missing, fmt.Sprintf("%s of %s, a function without a name", d.Name, d.Module))
 		return
 	case atHand(d.Module):
@@ -114,6 +131,10 @@ func (c *recordedCode) addDependency(d tritonparse.Dependency) {
 
 // addModule imports a module that comes with torch or triton. What is used of others is put into the script, if it is known.
 func (c *recordedCode) addModule(name, module string) {
+	if !foreign.IsDotted(module) {
+		c.refuse(module)
+		return
+	}
 	uses := regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\.(\w+)`).FindAllStringSubmatch(c.code, -1)
 	known := len(uses) > 0
 	for _, use := range uses {
@@ -162,43 +183,62 @@ var dtypeName = regexp.MustCompile(`^.*dtype\('(.*)'\)$`)
 
 // addConstant writes a constant as Triton lets kernels read it.
 func (s *surroundings) addConstant(g tritonparse.Global) {
-	value := pyLiteral(g.Value)
-	if g.Type == "str" { // a text that reads nan is no number
-		value = quote(jsontext.Text(g.Value))
-	}
-	switch g.Type {
-	case "constexpr", "int", "float", "bool", "str", "NoneType":
-		value = "tl.constexpr(" + value + ")"
-	case "tuple":
-		value = "tl.constexpr(" + pyTuple(g.Value) + ")"
-	case "list":
-	case "dtype":
-		name := dtypeName.ReplaceAllString(jsontext.Text(g.Value), "$1")
-		if strings.HasPrefix(name, "torch.") {
-			value = name
-		} else {
-			value = "tl.dtype(" + quote(name) + ")"
+	value, ok := constantValue(g)
+	if !ok {
+		shown := jsontext.Text(g.Value)
+		if shown == "" {
+			shown = string(g.Value)
 		}
-	default:
-		number := jsontext.Text(g.Value)
-		if number == "" {
-			number = string(g.Value)
-		}
-		f, err := strconv.ParseFloat(number, 64)
-		if err != nil {
-			s.Missing = append(s.Missing, fmt.Sprintf("%s (a %s, %s)", g.Name, g.Type, strings.TrimSpace(value)))
-			return
-		}
-		if finite(f) { // of numpy, or a member of an enumeration of numbers
-			value = number
-		}
-		value = "tl.constexpr(" + value + ")"
+		s.Missing = append(s.Missing, fmt.Sprintf("%s (a %s, %s)", g.Name, g.Type, strings.TrimSpace(shown)))
+		return
 	}
 	if dot := strings.LastIndexByte(g.Name, '.'); dot >= 0 {
 		s.Aliases[g.Name[:dot]] = append(s.Aliases[g.Name[:dot]], g.Name[dot+1:]+" = "+value)
 		return
 	}
 	s.Constants = append(s.Constants, fmt.Sprintf("%s = %s\n", g.Name, value))
+}
+
+// constantValue is the Python expression of a constant; false if the trace has only a text of it.
+func constantValue(g tritonparse.Global) (value string, ok bool) {
+	switch g.Type {
+	case "str": // also one that reads nan
+		value, ok = foreign.Quote(jsontext.Text(g.Value)), true
+	case "constexpr", "int", "float", "bool", "NoneType":
+		value, ok = foreign.Literal(g.Value)
+	case "tuple":
+		value, ok = foreign.Tuple(g.Value)
+	case "list":
+		return foreign.Literal(g.Value)
+	case "dtype":
+		name := dtypeName.ReplaceAllString(jsontext.Text(g.Value), "$1")
+		if strings.HasPrefix(name, "torch.") {
+			return name, foreign.IsTorchType(name)
+		}
+		return "tl.dtype(" + foreign.Quote(name) + ")", true
+	default: // a number of numpy's, or a member of an enumeration of numbers
+		value, ok = numericValue(g.Value)
+	}
+	return "tl.constexpr(" + value + ")", ok
+}
+
+// numericValue is a number, which may stand there as text.
+func numericValue(raw []byte) (string, bool) {
+	text := jsontext.Text(raw)
+	if text == "" {
+		text = string(raw)
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil:
+		return "", false
+	case !finite(f):
+		return foreign.Literal(raw)
+	}
+	if value, ok := foreign.Literal([]byte(text)); ok { // whole numbers stay exact
+		return value, true
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64), true
 }
 
 // dependencyCode is a helper with a decorator that needs no import but triton.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 )
 
@@ -104,6 +105,7 @@ func (w *work) render() ([]byte, error) {
 	if w.result.Import == ImportOverride && w.Embed && !slices.Contains(names, "COMPILATION_JSON_PLACEHOLDER") {
 		return nil, fmt.Errorf("template %s has no line # {{COMPILATION_JSON_PLACEHOLDER}}, where the recorded TTIR would go", w.Template)
 	}
+	quoted := map[string]bool{"KERNEL_NAME_PLACEHOLDER": true, "REPRODUCER_METADATA_PLACEHOLDER": true, "JSON_FILE_NAME_PLACEHOLDER": true}
 	for _, r := range w.Replacers {
 		more, err := r.Replace(Request{names, texts, w.launch.Name, w.Template, json.RawMessage(w.context), json.RawMessage(w.built.Metadata)})
 		if err != nil {
@@ -111,6 +113,7 @@ func (w *work) render() ([]byte, error) {
 		}
 		for name, t := range more {
 			texts[strings.Trim(name, "{}")] = t
+			delete(quoted, strings.Trim(name, "{}"))
 		}
 	}
 	var unknown []string
@@ -122,7 +125,11 @@ func (w *work) render() ([]byte, error) {
 	if len(unknown) > 0 {
 		return nil, fmt.Errorf("template %s has placeholders that nobody replaces: %s; --replacer names a program that does", w.Template, strings.Join(unknown, ", "))
 	}
-	return []byte(fill(text, texts)), nil
+	if text, err = w.fillCode(text, quoted, texts); err != nil {
+		return nil, err
+	}
+	text = fill(text, texts)
+	return []byte(text), checkCoding(w.Template, text)
 }
 
 // A placeholder that is a comment of its own takes its line with it.
@@ -134,12 +141,7 @@ func fill(text string, texts map[string]string) string {
 	var b strings.Builder
 	end := 0
 	for _, m := range place.FindAllStringSubmatchIndex(text, -1) {
-		group := func(i int) string {
-			if m[2*i] < 0 {
-				return ""
-			}
-			return text[m[2*i]:m[2*i+1]]
-		}
+		group := func(i int) string { return submatch(text, m, i) }
 		with, known := texts[group(2)+group(4)]
 		if !known {
 			continue
@@ -183,8 +185,8 @@ func (w *work) texts() (map[string]string, error) {
 	}
 	texts := map[string]string{
 		"REPRODUCER_METADATA_PLACEHOLDER": w.metadata(),
-		"KERNEL_NAME_PLACEHOLDER":         inQuotes(w.launch.Name),
-		"JSON_FILE_NAME_PLACEHOLDER":      filepath.Base(w.result.Context),
+		"KERNEL_NAME_PLACEHOLDER":         foreign.InQuotes(foreign.Printable(w.launch.Name)),
+		"JSON_FILE_NAME_PLACEHOLDER":      foreign.InQuotes(filepath.Base(w.result.Context)),
 		"CONTEXT_JSON_PLACEHOLDER":        "",
 		"COMPILATION_JSON_PLACEHOLDER":    "",
 		"IR_OVERRIDE_SETUP_PLACEHOLDER":   "",
@@ -229,14 +231,14 @@ func (w *work) loader() string {
     here = os.path.dirname(os.path.abspath(__file__))
     with open(os.path.join(here, %s), encoding="utf-8") as file:
         return json.load(file)
-`, quote(filepath.Base(w.result.Context)))
+`, foreign.Quote(filepath.Base(w.result.Context)))
 }
 
 // metadata are lines for the script's docstring.
 func (w *work) metadata() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, launch %d: record %d of %s.\n", w.launch.Name, w.launch.ID, w.launch.Line, filepath.Base(w.launch.File))
-	fmt.Fprintf(&b, "\nKernel from: %s (%s)\n", w.result.Import, w.result.Why)
+	fmt.Fprintf(&b, "\n%s\n\nKernel from: %s (%s)\n", w.runs(), w.result.Import, w.result.Why)
 	for _, a := range w.result.Arguments {
 		if a.From != "recorded" || a.Notes != "" {
 			fmt.Fprintf(&b, "Argument %s: %s\n", a.Name, strings.TrimSuffix(a.From+", "+a.Notes, ", "))
@@ -252,12 +254,25 @@ func (w *work) metadata() string {
 	return docText(b.String())
 }
 
-// docText makes a text of several lines fit between three quotes.
+// runs says what of the trace is code that this script runs.
+func (w *work) runs() string {
+	switch w.result.Import {
+	case ImportCopy:
+		return "This script runs the source of the trace's kernel, and of the functions and constants that it uses. It is in this file: read it\n" +
+			"before you run it if the trace is not yours. Nothing else of the trace is run."
+	case ImportDefault:
+		return "This script imports, and so runs, the file that the trace has the kernel from, " + w.built.Python.File + ",\n" +
+			"and the modules of functions among its arguments. Nothing else of the trace is run."
+	}
+	return "This script runs nothing of the trace but the recorded TTIR, which is compiled for the GPU and launched there."
+}
+
+// docText makes a text of several lines fit between three quotes of either kind.
 func docText(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
-		line = quote(line)
-		lines[i] = line[1 : len(line)-1]
+		line = foreign.Quote(line)
+		lines[i] = strings.ReplaceAll(line[1:len(line)-1], "''", `\'\'`)
 	}
 	return strings.Join(lines, "\n")
 }

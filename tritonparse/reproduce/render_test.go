@@ -48,23 +48,6 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// TestFileSafe: any text gives the name of a file, and different ones different names.
-func TestFileSafe(t *testing.T) {
-	long := strings.Repeat("é", 300)
-	for _, name := range []string{"", ".", "..", "a/b", "\x00", long + ".ttir", long + "x.ttir"} {
-		safe := fileSafe(name)
-		if err := os.WriteFile(filepath.Join(t.TempDir(), safe), nil, 0o666); err != nil || filepath.Base(safe) != safe {
-			t.Errorf("%.20q: %q, %v", name, safe, err)
-		}
-		if strings.HasSuffix(name, ".ttir") && filepath.Ext(safe) != ".ttir" {
-			t.Errorf("%.20q lost its end: %q", name, safe)
-		}
-	}
-	if fileSafe(long+".ttir") == fileSafe(long+"x.ttir") {
-		t.Error("two names are one file")
-	}
-}
-
 // guideOrder is the order of placeholders in the template that TritonParse's guide shows: what builds arguments comes last.
 const guideOrder = `import torch
 

@@ -4,8 +4,6 @@
 package reproduce
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/tritonparse"
 )
 
@@ -80,6 +79,7 @@ type work struct {
 	blobs   []blob
 	kernel  kernelCode
 	plan    plan
+	own     map[string]bool // see scriptNames
 }
 
 func (w *work) note(format string, args ...any) {
@@ -93,7 +93,7 @@ func Generate(t *tritonparse.Trace, l *tritonparse.LaunchRecord, o Options) (*Re
 		w.Template = "example"
 	}
 	w.result.Template = w.Template
-	for _, step := range []func() error{w.findCompilation, w.checkLaunch, w.readSource, w.findKernel, w.findExpected, w.rebuildArguments, w.write} {
+	for _, step := range []func() error{w.findCompilation, w.checkLaunch, w.readSource, w.checkNames, w.findKernel, w.findExpected, w.rebuildArguments, w.write} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -176,20 +176,9 @@ func (w *work) arguments() []tritonparse.Argument {
 	return w.launch.InductorArgs
 }
 
-// functionName is how the kernel is called in its source, or can be called there.
-func (w *work) functionName() string {
-	if w.source != nil {
-		return w.source.name
-	}
-	if name := w.built.Name; isIdentifier(name) {
-		return name
-	}
-	return "kernel"
-}
-
 // write puts everything into its folder.
 func (w *work) write() error {
-	w.folder = filepath.Join(w.OutDir, fileSafe(w.result.Kernel))
+	w.folder = filepath.Join(w.OutDir, foreign.FileName(w.result.Kernel))
 	stem := fmt.Sprintf("repro_line%d", w.launch.Line)
 	if files := w.trace.Files; len(files) > 1 { // each counts its lines from 0
 		stem = fmt.Sprintf("repro_file%d_line%d", slices.Index(files, w.launch.File)+1, w.launch.Line)
@@ -197,11 +186,11 @@ func (w *work) write() error {
 	kind := strings.TrimSuffix(filepath.Base(w.Template), ".py")
 	script := stem
 	if kind != "example" {
-		script += "_" + fileSafe(kind)
+		script += "_" + foreign.FileName(kind)
 	}
 	stamp := ""
 	if w.Stamp != "" {
-		stamp = "_" + fileSafe(w.Stamp)
+		stamp = "_" + foreign.FileName(w.Stamp)
 	}
 	w.result.Script = filepath.Join(w.folder, script+stamp+".py")
 	if !w.Embed {
@@ -229,7 +218,7 @@ func (w *work) writeContext() error {
 }
 
 // irFolder of a compilation: two of one kernel have texts of the same names.
-func (w *work) irFolder() string { return "captured_irs/" + short(fileSafe(w.built.Hash)) }
+func (w *work) irFolder() string { return "captured_irs/" + short(foreign.FileName(w.built.Hash)) }
 
 // writeIRs writes what the compiler made of the kernel.
 func (w *work) writeIRs() error {
@@ -241,34 +230,9 @@ func (w *work) writeIRs() error {
 		return err
 	}
 	for stage, text := range w.built.Texts {
-		if err := os.WriteFile(filepath.Join(w.result.IRs, fileSafe(w.built.TextNames[stage])), []byte(text), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(w.result.IRs, foreign.FileName(w.built.TextNames[stage])), []byte(text), 0o666); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// fileSafe makes a name that is one element of a path.
-func fileSafe(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r == '/' || r == '\\' || r == ':' || r < ' ' {
-			return '_'
-		}
-		return r
-	}, s)
-	if strings.Trim(s, ".") == "" {
-		return "_" + s
-	}
-	if len(s) > longestName {
-		sum := sha256.Sum256([]byte(s))
-		end := "_" + hex.EncodeToString(sum[:8])
-		if kind := filepath.Ext(s); len(kind) < 16 { // Triton goes by it
-			end += kind
-		}
-		s = strings.ToValidUTF8(s[:longestName-len(end)], "") + end
-	}
-	return s
-}
-
-// longestName is what file systems take, without room for what is added to a name.
-const longestName = 200

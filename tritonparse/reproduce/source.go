@@ -336,13 +336,3 @@ func namesLaunches(option string) bool { return option == "repr" || option == "l
 func shapesArguments(option string) bool {
 	return slices.Contains([]string{"do_not_specialize", "do_not_specialize_on_alignment", "noinline"}, option)
 }
-
-var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
-
-var keywords = []string{
-	"False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else",
-	"except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise",
-	"return", "try", "while", "with", "yield",
-}
-
-func isIdentifier(s string) bool { return identifier.MatchString(s) && !slices.Contains(keywords, s) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -59,11 +60,14 @@ func (w *work) configuration(l *tritonparse.LaunchRecord) configuration {
 		switch {
 		case a.Value == nil:
 		case slices.ContainsFunc(w.params, func(p param) bool { return p.constexpr && p.name == a.Name }):
-			value := pyLiteral(a.Value)
+			value, ok := foreign.Literal(a.Value)
 			if a.Type == "str" { // also one that reads nan
-				value = quote(jsontext.Text(a.Value))
+				value, ok = foreign.Quote(jsontext.Text(a.Value)), true
 			}
-			c.constants = append(c.constants, quote(a.Name)+": "+value)
+			if !ok {
+				continue
+			}
+			c.constants = append(c.constants, foreign.Quote(a.Name)+": "+value)
 		default:
 			others = append(others, a.Name+"="+string(a.Value))
 		}

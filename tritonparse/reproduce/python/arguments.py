@@ -1,5 +1,6 @@
 import ast
 import collections
+import dataclasses
 import json
 import os
 import re
@@ -245,8 +246,13 @@ def _built(node, memory):
     if name and node.keywords and not node.args:
         fields = {each.arg: _built(each.value, memory) for each in node.keywords}
         kind = _known(name)
-        return (kind if isinstance(kind, type) else collections.namedtuple(name, fields))(**fields)
+        return (kind if _is_record(kind) else collections.namedtuple(name, fields))(**fields)
     return ast.literal_eval(node)
+
+
+def _is_record(kind):
+    """Whether making one of a class only fills its fields. The trace says which class it is, and may name any."""
+    return isinstance(kind, type) and (dataclasses.is_dataclass(kind) or issubclass(kind, tuple) and hasattr(kind, "_fields"))
 
 
 def _known(name):

@@ -247,22 +247,27 @@ def _for_profiler(launch, grid, args, count, runtime, plan, tensors):
 
 
 def _print(r, plan):
+    for line in _table(r, plan):
+        print("".join(c if c.isprintable() else repr(c)[1:-1] for c in line))  # names from the trace are as they like
+
+
+def _table(r, plan):
     options = " ".join(f"{k}={v}" for k, v in plan["compile"].items() if k in ("num_warps", "num_stages") or k == "num_ctas" and v != 1)
-    print(f"{r['kernel']}  grid {'x'.join(map(str, r['grid']))}  {options}")
-    print(f"on        {r['device']}, torch {r['torch']}, Triton {r['triton']}")
-    print(f"time      {r['median_ms'] * 1e3:.2f} us median, p10 {r['p10_ms'] * 1e3:.2f}, p90 {r['p90_ms'] * 1e3:.2f} (n={r['n']}, {r['method']}, cold L2)")
-    print(f"          {r['floor_ms'] * 1e3:.2f} us of these pass between the two events without a launch, too")
-    print(f"bytes     {r['bytes'] / 1e6:.3f} MB {'by its code' if plan.get('bytes') else 'in its tensors'}, {r['gb_per_s']:.1f} GB/s")
+    yield f"{r['kernel']}  grid {'x'.join(map(str, r['grid']))}  {options}"
+    yield f"on        {r['device']}, torch {r['torch']}, Triton {r['triton']}"
+    yield f"time      {r['median_ms'] * 1e3:.2f} us median, p10 {r['p10_ms'] * 1e3:.2f}, p90 {r['p90_ms'] * 1e3:.2f} (n={r['n']}, {r['method']}, cold L2)"
+    yield f"          {r['floor_ms'] * 1e3:.2f} us of these pass between the two events without a launch, too"
+    yield f"bytes     {r['bytes'] / 1e6:.3f} MB {'by its code' if plan.get('bytes') else 'in its tensors'}, {r['gb_per_s']:.1f} GB/s"
     if "flops" in r:
-        print(f"flops     {r['flops'] / 1e9:.3f} Gflop by its code, {r['tflop_per_s']:.1f} Tflop/s")
+        yield f"flops     {r['flops'] / 1e9:.3f} Gflop by its code, {r['tflop_per_s']:.1f} Tflop/s"
     c = r["compiled"]
     same = {True: "as recorded", False: f"recorded: {plan['compile'].get('shared')} B", None: "unknown"}[c["same_as_recorded"]]
-    print(f"compiled  {c['registers']} registers, {c['spills']} spilled, {c['shared']} B shared ({same})")
+    yield f"compiled  {c['registers']} registers, {c['spills']} spilled, {c['shared']} B shared ({same})"
     for title, checks in (("recorded", r["check"]["recorded"]), ("repeated", r["check"]["repeated"]), ("against", r["check"].get("against", []))):
         for check in checks:
             said = "equal" if check["max_abs_diff"] == 0 else f"differs by at most {check['max_abs_diff']:.3g} (values to {check['max_abs']:.3g})"
             ok = "ok" if check["ok"] else "WRONG" if title != "repeated" else "not deterministic"
             source = f", {check['source']}" if "source" in check else ""
-            print(f"{title:<9} {check['argument']} {said}: {ok}{source}")
+            yield f"{title:<9} {check['argument']} {said}: {ok}{source}"
     if not r["outputs"]:
-        print("repeated  the launch changed none of its tensors")
+        yield "repeated  the launch changed none of its tensors"

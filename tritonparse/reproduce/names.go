@@ -1,0 +1,84 @@
+package reproduce
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/internal/foreign"
+)
+
+// checkNames refuses a launch whose names could not stand in a script as what they are. The script has the names of
+// parameters, of the kernel's function and of functions that it was given in its code; all else from a trace stands there in
+// quotes. Names of globals and helpers are checked where they are taken (recorded.go).
+func (w *work) checkNames() error {
+	wrong := func(what, name, why string) error {
+		return fmt.Errorf("%s of %q %s: no script can be written for record %d of %s; take another launch: %s",
+			what, name, why, w.launch.Line, w.launch.File, w.others())
+	}
+	if w.source != nil && !foreign.IsIdentifier(w.source.name) {
+		return wrong("the kernel's function has the name", w.source.name, "which is not a name in Python")
+	}
+	seen := map[string]bool{"ir_override": true}
+	for _, p := range w.params {
+		switch {
+		case !foreign.IsIdentifier(p.name):
+			return wrong("the kernel has a parameter", p.name, "which is not a name in Python")
+		case seen[p.name]:
+			return wrong("the kernel has a parameter", p.name, "which something else is called already")
+		}
+		seen[p.name] = true
+	}
+	own := w.scriptNames()
+	for _, g := range w.given() {
+		switch {
+		case strings.Contains(g.name, "<"): // of another function; it is never written down
+		case !foreign.IsDotted(g.name) || !foreign.IsDotted(g.module):
+			return wrong("an argument is the function", g.module+":"+g.name, "which is not a name in Python")
+		case own[g.bound()] || foreign.IsBuiltin(g.bound()):
+			return wrong("an argument is the function", g.bound(), "which the script calls something else")
+		}
+	}
+	for _, a := range w.arguments() {
+		if t := a.Tensor(); t != nil && t.Device != "" {
+			if _, ok := foreign.Device(t.Device); !ok {
+				return wrong("the argument "+a.Name+" lies on the device", t.Device, "which is not one of torch's")
+			}
+		}
+	}
+	return nil
+}
+
+// functionName is how the kernel is called in its source, or can be called in a script without it.
+func (w *work) functionName() string {
+	if w.source != nil {
+		return w.source.name
+	}
+	if name := w.built.Name; foreign.IsIdentifier(name) && !foreign.IsBuiltin(name) && !w.scriptNames()[name] {
+		return name
+	}
+	return "kernel"
+}
+
+// scriptNames are the names that a script binds for itself.
+func (w *work) scriptNames() map[string]bool {
+	if w.own == nil {
+		w.own = bindings(w.scriptCode())
+	}
+	return w.own
+}
+
+// scriptCode is all that a script may have around its kernel. Which parts the arguments need is not known yet.
+func (w *work) scriptCode() string {
+	parts := []string{w.loader(), overrideSetup}
+	for _, name := range []string{"arguments", "autotune", "blobs", "descriptors", "original", "tritonkernels"} {
+		parts = append(parts, embedded("python/"+name+".py"))
+	}
+	if slices.Contains(Templates, w.Template) {
+		parts = append(parts, embedded("templates/"+w.Template+".py"))
+	}
+	if w.Template == "benchmark" {
+		parts = append(parts, embedded("python/benchmark.py"))
+	}
+	return strings.Join(parts, "\n")
+}

@@ -1,8 +1,10 @@
 package profiler
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -61,9 +63,16 @@ func (f *traceFile) create() (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return fmt.Errorf("make the folder of %s: %w; give a name in a folder that can be written", path, err)
 	}
-	// Not hidden: when the process is killed before its first checkpoint, this is what it leaves.
-	f.file, err = ownfile.Open(path+"."+strconv.Itoa(os.Getpid())+".part", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
-	return err
+	// Not hidden: when the process is killed before its first checkpoint, or executes another program, this is what it
+	// leaves. That other program has the same number.
+	name := path + "." + strconv.Itoa(os.Getpid())
+	for n := 2; ; n++ {
+		f.file, err = ownfile.Open(name+".part", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		name = fmt.Sprintf("%s.%d-%d", path, os.Getpid(), n)
+	}
 }
 
 // checkpoint puts the file, as far as it has come, where the phase will be written.

@@ -13,12 +13,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/goproton/goproton/internal/run"
+	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/profiler/tracelog"
 )
 
 // traceFlags are the flags of "proton run" that concern the TritonParse trace.
 type traceFlags struct {
-	run.Trace
+	runinfo.Trace
 	limit, quota string
 	others       []*pflag.Flag // that mean nothing without --trace
 }

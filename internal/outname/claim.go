@@ -12,33 +12,39 @@ import (
 	"strings"
 )
 
-// Claim makes sure that a path belongs to one process of a run: the first process that asks gets it as it is,
-// a later one gets ".pid<P>" put before the suffix, and the same process always gets the same answer. The
-// processes of a run agree through files in statusDir, made so that only one of them can succeed.
+// Claim makes sure that a path belongs to one program of a run: the first one that asks gets it as it is, a later one
+// gets ".pid<P>" put before the suffix, and the same one always gets the same answer. The programs of a run agree
+// through files in statusDir, made so that only one of them can succeed. image is a text that no other program has: a
+// process that executes another program is a new one, with the same pid, and a second one in a process has
+// ".pid<P>-2".
 //
-// Where statusDir is gone the run is over, and this process, a daemon of it, takes a name that nobody else can.
-// An empty statusDir means that there is nobody to agree with; the path is returned as it is. So it is for
-// what is not a file: "-" and "" mean standard output, and a device such as /dev/null can be shared.
-func Claim(statusDir, path string, pid int) (string, error) {
+// Where the programs cannot agree, because statusDir is gone, as it is for a daemon that outlives its run, or cannot be
+// written, the path with the pid is taken. An empty statusDir means that there is nobody to agree with; the path is
+// returned as it is. It also is for what is not a file: "-" and "" mean standard output, and a device such as /dev/null
+// can be shared.
+func Claim(statusDir, path string, pid int, image string) string {
 	if statusDir == "" || path == "" || path == "-" || isDevice(path) {
-		return path, nil
+		return path
 	}
-	mine, err := claimOne(statusDir, path, pid)
-	if errors.Is(err, fs.ErrNotExist) {
-		return withPid(path, pid), nil
+	own := withPid(path, strconv.Itoa(pid))
+	candidate := path
+	for n := 1; ; n++ {
+		mine, err := claimOne(statusDir, candidate, pid, image)
+		switch {
+		case err != nil:
+			return own
+		case mine:
+			return candidate
+		}
+		if candidate = own; n > 1 {
+			candidate = withPid(path, fmt.Sprintf("%d-%d", pid, n))
+		}
 	}
-	if err != nil {
-		return "", fmt.Errorf("claim output file %s: %w", path, err)
-	}
-	if mine {
-		return path, nil
-	}
-	return withPid(path, pid), nil
 }
 
-// claimOne says whether the path belongs to pid, after trying to make it so. The claim is written to a file
-// of our own first and then linked: a claim that can be seen is complete, whatever happens to its writer.
-func claimOne(statusDir, path string, pid int) (bool, error) {
+// claimOne says whether the path belongs to a program, after trying to make it so. The claim is written to a file of
+// its own first and then linked: a claim that can be seen is complete, whatever happens to its writer.
+func claimOne(statusDir, path string, pid int, image string) (bool, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return false, err
@@ -46,10 +52,11 @@ func claimOne(statusDir, path string, pid int) (bool, error) {
 	sum := sha256.Sum256([]byte(absolute))
 	claim := filepath.Join(statusDir, "claim-"+hex.EncodeToString(sum[:8]))
 	own := fmt.Sprintf("%s.%d", claim, pid)
-	if err := os.WriteFile(own, []byte(strconv.Itoa(pid)), 0o600); err != nil {
+	identity := fmt.Sprintf("%d %s", pid, image)
+	defer os.Remove(own)
+	if err := os.WriteFile(own, []byte(identity), 0o600); err != nil {
 		return false, err
 	}
-	defer os.Remove(own)
 	err = os.Link(own, claim)
 	if err == nil {
 		return true, nil
@@ -58,16 +65,16 @@ func claimOne(statusDir, path string, pid int) (bool, error) {
 		return false, err
 	}
 	holder, err := os.ReadFile(claim)
-	return string(holder) == strconv.Itoa(pid), err
+	return string(holder) == identity, err
 }
 
 // withPid puts the process id before the last suffix: out.hatchet becomes out.pid7.hatchet.
-func withPid(path string, pid int) string {
+func withPid(path, pid string) string {
 	suffix := filepath.Ext(path)
 	if suffix == filepath.Base(path) { // a dot file
 		suffix = ""
 	}
-	return fmt.Sprintf("%s.pid%d%s", strings.TrimSuffix(path, suffix), pid, suffix)
+	return fmt.Sprintf("%s.pid%s%s", strings.TrimSuffix(path, suffix), pid, suffix)
 }
 
 func isDevice(path string) bool {

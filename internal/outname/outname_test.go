@@ -81,11 +81,7 @@ func TestClaim(t *testing.T) {
 	status := t.TempDir()
 	claim := func(path string, pid int) string {
 		t.Helper()
-		got, err := Claim(status, path, pid)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got
+		return Claim(status, path, pid, "image")
 	}
 	for _, c := range []struct {
 		path string
@@ -111,14 +107,21 @@ func TestClaim(t *testing.T) {
 			t.Errorf("process %d, %s: got %s, want %s", c.pid, c.path, got, c.want)
 		}
 	}
-	if got, err := Claim("", "out", 9); got != "out" || err != nil {
-		t.Errorf("without a run: %s, %v", got, err)
+	// A process that executes another program, twice.
+	for i, want := range []string{"out.pid1.hatchet", "out.pid1-2.hatchet", "out.pid1-2.hatchet", "out.pid1-3.hatchet"} {
+		image := []string{"second", "third", "third", "fourth"}[i]
+		if got := Claim(status, "out.hatchet", 1, image); got != want {
+			t.Errorf("the %s program of a process: got %s, want %s", image, got, want)
+		}
 	}
-	if got, err := Claim(filepath.Join(status, "gone"), "out", 9); got != "out.pid9" || err != nil {
-		t.Errorf("when the run is over: %s, %v", got, err)
+	if got := Claim("", "out", 9, "image"); got != "out" {
+		t.Errorf("without a run: %s", got)
 	}
-	if _, err := Claim(filepath.Join(status, "claim-of-nobody", "x\x00"), "out", 9); err == nil {
-		t.Error("a status folder that cannot be: no error")
+	if got := Claim(filepath.Join(status, "gone"), "out", 9, "image"); got != "out.pid9" {
+		t.Errorf("when the run is over: %s", got)
+	}
+	if got := Claim("/dev/null/status", "out", 9, "image"); got != "out.pid9" {
+		t.Errorf("a status folder that cannot be written: %s", got)
 	}
 	left, _ := filepath.Glob(filepath.Join(status, "claim-*.*"))
 	if len(left) != 0 {
@@ -135,11 +138,7 @@ func TestClaimHasOneWinner(t *testing.T) {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			name, err := Claim(status, "out", i+1)
-			if err != nil {
-				name = err.Error()
-			}
-			got[i] = name
+			got[i] = Claim(status, "out", i+1, "image")
 		}()
 	}
 	all.Wait()
@@ -156,7 +155,7 @@ func TestClaimHasOneWinner(t *testing.T) {
 	if plain != 1 {
 		t.Errorf("%d processes got the plain name, want 1", plain)
 	}
-	if files, _ := os.ReadDir(status); len(files) != 1 {
-		t.Errorf("%d files left in the status folder, want the one claim", len(files))
+	if files, _ := os.ReadDir(status); len(files) != processes {
+		t.Errorf("%d files in the status folder, want one claim of each process", len(files))
 	}
 }

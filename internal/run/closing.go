@@ -8,13 +8,15 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/goproton/goproton/internal/runinfo"
 )
 
 const maxProblems = 5 // more than that scrolls the closing line away
 
 // report writes what the runtimes complained about and then the closing line. It says whether nothing was
 // recorded, or nothing of it written.
-func (s summary) report(w io.Writer, options Options, root string, signal int) (nothing bool) {
+func (s summary) report(w io.Writer, options Options, root, status string, signal int) (nothing bool) {
 	empty := s.Kernels == 0
 	problems := s.Problems
 	if empty && len(problems) > 0 {
@@ -28,10 +30,14 @@ func (s summary) report(w io.Writer, options Options, root string, signal int) (
 		fmt.Fprintf(w, "proton: warning: %s\n", problem)
 	}
 	for _, p := range s.Unfinished {
-		fmt.Fprintf(w, "proton: warning: process %d (%s) ended without finishing its profile: its file has what was recorded up to the last checkpoint\n", p.Pid, shorten(p.Command, 60))
+		how := "ended"
+		if p.Replaced {
+			how = "executed another program"
+		}
+		fmt.Fprintf(w, "proton: warning: process %d (%s) %s without finishing its profile: its file has what was recorded up to the last checkpoint\n", p.PID, shorten(p.Command, 60), how)
 	}
 	if empty {
-		fmt.Fprintf(w, "proton: nothing was recorded: %s\n", s.whyEmpty(root, options.isReplay(), signal))
+		fmt.Fprintf(w, "proton: nothing was recorded: %s\n", s.whyEmpty(root, status, options.isReplay(), signal))
 		return true
 	}
 	prefix := ""
@@ -50,8 +56,8 @@ func (s summary) line(printed bool) string {
 	if s.Unattributed > 0 {
 		fmt.Fprintf(&b, ", %s without a call path", grouped(s.Unattributed))
 	}
-	b.WriteString(s.Sampling.clause())
-	if n := len(s.Processes); n > 1 {
+	b.WriteString(samplesClause(s.Sampling))
+	if n := s.processes(); n > 1 {
 		fmt.Fprintf(&b, ", %s processes", grouped(int64(n)))
 	}
 	switch n := len(s.Files); {
@@ -67,8 +73,8 @@ func (s summary) line(printed bool) string {
 	return b.String()
 }
 
-// clause is what the closing line says of instruction samples: how many, and how far to trust them.
-func (s Sampling) clause() string {
+// samplesClause is what the closing line says of instruction samples: how many, and how far to trust them.
+func samplesClause(s runinfo.Sampling) string {
 	if s.Period == 0 {
 		return ""
 	}
@@ -111,18 +117,20 @@ func viewCommand(file string) string {
 	return "proton viewer " + quoted(shown(file))
 }
 
-// whyEmpty finds the most likely reason why no kernel was recorded, with what to do about it. signal is what
-// ended the target, else 0.
-func (s summary) whyEmpty(root string, replay bool, signal int) string {
+// whyEmpty says why no kernel was recorded, with what to do about it. It names a cause only where one is certain:
+// reported by a process, or seen here. signal is what ended the target, else 0.
+func (s summary) whyEmpty(root, status string, replay bool, signal int) string {
+	silent := s.silent()
 	switch {
 	case len(s.Problems) > 0:
 		return s.Problems[0]
-	case replay:
+	case replay && len(silent) == 0:
 		return "the capture has no kernel between its start and its end"
-	case signal != 0 && len(s.Processes) == 0:
+	case signal != 0 && (len(silent) > 0 || len(s.Processes) == 0):
 		return fmt.Sprintf("signal %d (%s) ended the target before its first checkpoint: give a shorter --checkpoint", signal, syscall.Signal(signal))
-	case !hasNvidia(root):
-		return "this machine has no NVIDIA GPU or no driver (no /dev/nvidiactl): the program ran without one; run proton doctor for details"
+	}
+	if err := canWrite(status); err != nil {
+		return fmt.Sprintf("processes could not report: %v; set TMPDIR to a folder that can be written", err)
 	}
 	used := 0
 	for _, p := range s.Processes {
@@ -130,14 +138,48 @@ func (s summary) whyEmpty(root string, replay bool, signal int) string {
 			used++
 		}
 	}
-	switch n := len(s.Processes); {
+	driver := hasNvidia(root)
+	switch n := s.processes(); {
+	case len(silent) > 0:
+		return fmt.Sprintf("process %d (%s) reported its beginning and nothing after it. What it may have done: executed another program, changed its root or its user, used up its descriptors, or left without its exit handlers. What it wrote to standard error may say more", silent[0].PID, shorten(silent[0].Command, 60))
+	case n == 0 && !driver:
+		return "no process of the target loaded the profiler, and this machine shows no NVIDIA driver (no /dev/nvidiactl): run proton doctor for details"
 	case n == 0:
-		return "no process of the target could be watched: is this the program that launches kernels, and does it not start Python with -I or -E?"
+		return "no process of the target loaded the profiler: is this the program that launches kernels, and does it not start Python with -I or -E?"
+	case used == 0 && !driver:
+		return "no process used CUDA, and this machine shows no NVIDIA driver (no /dev/nvidiactl): run proton doctor for details"
 	case used == 0:
 		return fmt.Sprintf("%s watched and none used CUDA: is this the program that launches kernels?", were(n))
 	default:
 		return fmt.Sprintf("%s watched, %d used CUDA and launched no kernel while the profile was active", were(n), used)
 	}
+}
+
+// silent are the processes that did not report their end.
+func (s summary) silent() (list []runinfo.Status) {
+	for _, p := range s.Processes {
+		if !p.Finished {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// processes counts them; one that executed other programs has several statuses.
+func (s summary) processes() (n int) {
+	for _, p := range s.Processes {
+		if !p.Replaced {
+			n++
+		}
+	}
+	return n
+}
+
+// canWrite says whether anything can be written into a folder right now.
+func canWrite(folder string) error {
+	path := filepath.Join(folder, "probe")
+	defer os.Remove(path)
+	return os.WriteFile(path, make([]byte, 4096), 0o600)
 }
 
 func were(processes int) string {

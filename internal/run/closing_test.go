@@ -3,7 +3,10 @@ package run
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/runinfo"
 )
 
 func TestLine(t *testing.T) {
@@ -17,15 +20,15 @@ func TestLine(t *testing.T) {
 		of   summary
 		want string // of a profile that goes to standard output if it has no file
 	}{
-		{"one file", summary{Kernels: 1, GPUTimeNanos: 999, Files: []string{file("a.hatchet")}, Processes: make([]Status, 1)},
+		{"one file", summary{Kernels: 1, GPUTimeNanos: 999, Files: []string{file("a.hatchet")}, Processes: make([]runinfo.Status, 1)},
 			"1 kernel, 999 ns of GPU time, 0 dropped; wrote a.hatchet; view: proton viewer a.hatchet"},
-		{"losses, a path with a space elsewhere", summary{Kernels: 1000, GPUTimeNanos: 2_500_000_000, Lost: 12, Unattributed: 3, Files: []string{"/else where/a.hatchet"}, Processes: make([]Status, 1)},
+		{"losses, a path with a space elsewhere", summary{Kernels: 1000, GPUTimeNanos: 2_500_000_000, Lost: 12, Unattributed: 3, Files: []string{"/else where/a.hatchet"}, Processes: make([]runinfo.Status, 1)},
 			"1,000 kernels, 2.500 s of GPU time, 12 dropped, 3 without a call path; wrote /else where/a.hatchet; view: proton viewer '/else where/a.hatchet'"},
-		{"samples", summary{Kernels: 2, Sampling: Sampling{Period: 65536, Samples: 200000, Apportioned: 50000, Unlaunched: 1, BufferFull: true}},
+		{"samples", summary{Kernels: 2, Sampling: runinfo.Sampling{Period: 65536, Samples: 200000, Apportioned: 50000, Unlaunched: 1, BufferFull: true}},
 			"2 kernels, 0 ns of GPU time, 0 dropped, 200,000 samples (25.0 % shared among call paths by kernel time, < 0.1 % of functions not seen launching, more missing as the GPU's buffer was full: use a longer interval or a larger buffer); printed to standard output"},
-		{"exact samples", summary{Kernels: 2, Sampling: Sampling{Period: 65536, Samples: 1}}, "2 kernels, 0 ns of GPU time, 0 dropped, 1 sample; printed to standard output"},
+		{"exact samples", summary{Kernels: 2, Sampling: runinfo.Sampling{Period: 65536, Samples: 1}}, "2 kernels, 0 ns of GPU time, 0 dropped, 1 sample; printed to standard output"},
 		{"standard output", summary{Kernels: 2, GPUTimeNanos: 1_234_567}, "2 kernels, 1.235 ms of GPU time, 0 dropped; printed to standard output"},
-		{"many files", summary{Kernels: 5, Files: []string{file("1"), file("2"), file("3"), file("4"), file("5")}, Processes: make([]Status, 5)},
+		{"many files", summary{Kernels: 5, Files: []string{file("1"), file("2"), file("3"), file("4"), file("5")}, Processes: make([]runinfo.Status, 5)},
 			"5 kernels, 0 ns of GPU time, 0 dropped, 5 processes; wrote 5 files: 1, 2, 3, 4, …; view the first: proton viewer 1"},
 	}
 	for _, c := range cases {
@@ -75,5 +78,48 @@ func TestReadSummary(t *testing.T) {
 	write("9.json", `{"pid": "nine"}`)
 	if _, err := readSummary(folder); err == nil {
 		t.Error("a status file with a wrong type: no error")
+	}
+}
+
+// A cause is named only where it is certain.
+func TestWhyEmpty(t *testing.T) {
+	none, status := t.TempDir(), t.TempDir()
+	driver := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(driver, "dev/nvidiactl"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	finished, begun := runinfo.Status{PID: 7, Command: "x", Finished: true}, runinfo.Status{PID: 7, Command: "x"}
+	used := finished
+	used.UsedGPU = true
+	of := func(list ...runinfo.Status) summary {
+		s := summary{Processes: list}
+		for _, p := range list {
+			s.Problems = appendNew(s.Problems, p.Problems)
+		}
+		return s
+	}
+	for _, c := range []struct {
+		name         string
+		of           summary
+		root, status string
+		signal       int
+		want         string
+	}{
+		{"a process that began and reported nothing, without a driver", of(begun), none, status, 0, "process 7 (x) reported its beginning and nothing after it"},
+		{"and with one", of(begun), driver, status, 0, "process 7 (x) reported its beginning and nothing after it"},
+		{"one of two", of(finished, begun), none, status, 0, "process 7 (x) reported its beginning and nothing after it"},
+		{"nobody, without a driver", of(), none, status, 0, "no process of the target loaded the profiler, and this machine shows no NVIDIA driver"},
+		{"nobody, with a driver", of(), driver, status, 0, "no process of the target loaded the profiler: is this"},
+		{"nobody could write", of(), none, filepath.Join(status, "gone"), 0, "processes could not report: open "},
+		{"a process without CUDA and without a driver", of(finished), none, status, 0, "no process used CUDA, and this machine shows no NVIDIA driver"},
+		{"a process without CUDA", of(finished), driver, status, 0, "1 process was watched and none used CUDA"},
+		{"a process that used CUDA, whatever the device is called", of(used), none, status, 0, "1 process was watched, 1 used CUDA and launched no kernel"},
+		{"a signal", of(begun), none, status, 9, "signal 9 (killed) ended the target before its first checkpoint"},
+		{"a signal after the profile was finished", of(used), none, status, 9, "1 process was watched, 1 used CUDA"},
+		{"a problem", of(runinfo.Status{Problems: []string{"p"}}), none, status, 9, "p"},
+	} {
+		if got := c.of.whyEmpty(c.root, c.status, false, c.signal); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
+		}
 	}
 }

@@ -6,43 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/goproton/goproton/internal/runinfo"
 )
-
-// Config is what the runtime in a profiled process is told, as JSON in PROTON_RUN_CONFIG.
-type Config struct {
-	Name       string  `json:"name"` // template without suffix, absolute; "-" = standard output
-	Context    string  `json:"context"`
-	Backend    string  `json:"backend"`
-	Mode       string  `json:"mode"`
-	Data       string  `json:"data"`
-	Hook       string  `json:"hook"`
-	Graph      string  `json:"graph"`
-	Stats      bool    `json:"stats"`
-	Activities string  `json:"activities"`
-	Format     string  `json:"format"`
-	Status     string  `json:"status"`     // folder for status files and claims
-	Checkpoint float64 `json:"checkpoint"` // seconds, 0 = none
-
-	SitePackages []string `json:"site_packages,omitempty"` // where wheels with a libcupti may be
-	Trace        *Trace   `json:"trace,omitempty"`
-}
-
-// Trace is what goproton.trace.init is asked for, its arguments by their names there.
-type Trace struct {
-	Folder      string `json:"folder"` // absolute
-	Name        string `json:"name"`   // the same as it was given
-	Launches    string `json:"launches"`
-	Compression string `json:"compression"`
-	Kernels     string `json:"kernels"`
-	SASS        bool   `json:"sass"`
-	FullSource  bool   `json:"full_source"`
-	Statistics  bool   `json:"statistics"`
-	Tensors     bool   `json:"tensors"`
-	TensorLimit int64  `json:"tensor_limit"`
-	TensorQuota int64  `json:"tensor_quota"`
-	TensorSkip  int    `json:"tensor_skip"`
-	TensorMax   int    `json:"tensor_max"`
-}
 
 // Layout is where the parts of an installation are.
 type Layout struct {
@@ -99,7 +65,7 @@ func (l Layout) Environment(base []string) []string {
 
 // environment adds to a list of variables what makes the runtime load itself: Python processes find our
 // sitecustomize first, and the CUDA driver loads the library into every other process that initialises it.
-func environment(base []string, config Config, layout Layout) (list, warnings []string, err error) {
+func environment(base []string, config runinfo.Config, layout Layout) (list, warnings []string, err error) {
 	switch {
 	case layout.Library == "":
 		return nil, nil, fmt.Errorf("find libproton.so: it is not beside the proton command: run make build, or set PROTON_LIB to its path")
@@ -118,7 +84,7 @@ func environment(base []string, config Config, layout Layout) (list, warnings []
 		return nil, nil, fmt.Errorf("write PROTON_RUN_CONFIG: %w", err)
 	}
 	vars := variables{list: append([]string(nil), base...)}
-	vars.set("PROTON_RUN_CONFIG", string(text))
+	vars.set(runinfo.ConfigVariable, string(text))
 	vars.set("PROTON_LIB", library)
 	vars.prepend("PYTHONPATH", filepath.Join(layout.Python, "bootstrap"), layout.Python)
 	if other := vars.get("CUDA_INJECTION64_PATH"); other != "" && other != library {

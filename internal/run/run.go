@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 
 	"github.com/goproton/goproton/internal/cuptipath"
+	"github.com/goproton/goproton/internal/runinfo"
 )
 
 // Exit codes of "proton run" beyond those of the target itself.
@@ -36,8 +37,8 @@ type Options struct {
 	Format     string  // of the files; "" = as the data want it
 	Checkpoint float64 // seconds between checkpoints, 0 = none
 	AllowEmpty bool
-	Python     string // interpreter; "" = as the shell would find it
-	Trace      *Trace // nil = none
+	Python     string         // interpreter; "" = as the shell would find it
+	Trace      *runinfo.Trace // nil = none
 	// AfterTarget is called when the target has ended, with the folder of its processes' status files; nil = nothing.
 	AfterTarget func(status string)
 	Target      []string
@@ -60,9 +61,9 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 		defer play.Close()
 		fmt.Fprintf(stderr, "proton: %s\n", play.Describe())
 	}
-	status, err := os.MkdirTemp("", "proton-run-")
+	status, err := statusFolder()
 	if err != nil {
-		return Result{}, fmt.Errorf("make a folder for status files: %w; set TMPDIR to a folder that can be written", err)
+		return Result{}, err
 	}
 	defer os.RemoveAll(status)
 
@@ -93,13 +94,31 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	return finish(options, result, status, root, stderr)
 }
 
+// statusFolder makes a folder through which processes can report: in TMPDIR, or if that is full in shared memory.
+func statusFolder() (string, error) {
+	var first error
+	for _, in := range []string{"", "/dev/shm"} {
+		folder, err := os.MkdirTemp(in, "proton-run-")
+		if err == nil {
+			if err = canWrite(folder); err == nil {
+				return folder, nil
+			}
+			os.RemoveAll(folder)
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return "", fmt.Errorf("make a folder for status files: %w; set TMPDIR to a folder that can be written", first)
+}
+
 // finish tells what was recorded and decides on the exit code.
 func finish(options Options, result Result, status, root string, stderr io.Writer) (Result, error) {
 	summary, err := readSummary(status)
 	if err != nil {
 		return Result{}, err
 	}
-	nothing := summary.report(stderr, options, root, result.Signal)
+	nothing := summary.report(stderr, options, root, status, result.Signal)
 	if nothing && !options.AllowEmpty && result == (Result{}) {
 		result.Code = ExitEmpty
 	}
@@ -107,18 +126,19 @@ func finish(options Options, result Result, status, root string, stderr io.Write
 }
 
 // newConfig fills in what a command line leaves open.
-func newConfig(options Options, command Command, status string) (Config, error) {
+func newConfig(options Options, command Command, status string) (runinfo.Config, error) {
 	name, err := outputName(options.Name, command.Name, os.Getenv)
 	if err != nil {
-		return Config{}, err
+		return runinfo.Config{}, err
 	}
 	backend := options.Backend
 	if options.isReplay() {
 		backend = "" // what collects is the backend that made the recording
 	}
-	return Config{
+	stats := !options.NoStats
+	return runinfo.Config{
 		Name: name, Context: options.Context, Backend: backend, Mode: options.Mode, Data: options.Data,
-		Hook: options.Hook, Graph: options.Graph, Stats: !options.NoStats, Activities: options.Activities, Format: options.Format, Status: status, Checkpoint: options.Checkpoint, SitePackages: sitePackages(),
+		Hook: options.Hook, Graph: options.Graph, Stats: &stats, Activities: options.Activities, Format: options.Format, Status: status, Checkpoint: options.Checkpoint, SitePackages: sitePackages(),
 		Trace: options.Trace,
 	}, nil
 }

@@ -3,38 +3,24 @@ package control
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
 	"github.com/goproton/goproton/internal/outname"
+	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/profiler"
 )
 
-// runConfig is what `proton run` tells the processes below it, in PROTON_RUN_CONFIG.
-type runConfig struct {
-	Name         string   `json:"name"`
-	Context      string   `json:"context"`
-	Backend      string   `json:"backend"`
-	Mode         string   `json:"mode"`
-	Data         string   `json:"data"`
-	Graph        string   `json:"graph"`
-	Stats        *bool    `json:"stats"`
-	Activities   string   `json:"activities"`
-	Format       string   `json:"format"`
-	Status       string   `json:"status"`
-	Checkpoint   float64  `json:"checkpoint"`
-	SitePackages []string `json:"site_packages"`
-}
-
 // run is the one session of a process below `proton run`.
 type run struct {
-	config  runConfig
+	config  runinfo.Config
 	session int
 	done    bool
 
-	claim func() error // makes the session's name this process's own, once
+	claim func() // makes the session's name this program's own, once
 
 	mu    sync.Mutex // the drainer writes checkpoints while the program may be ending
 	files []string
@@ -53,14 +39,14 @@ func (r *run) written() []string {
 }
 
 // RunConfigured reports whether this process was started by `proton run`.
-func RunConfigured() bool { return os.Getenv("PROTON_RUN_CONFIG") != "" }
+func RunConfigured() bool { return os.Getenv(runinfo.ConfigVariable) != "" }
 
 func (s *Service) runBegin(p *params) (any, error) {
 	if s.run != nil {
 		return map[string]int{"session": s.run.session}, nil
 	}
-	var c runConfig
-	if err := json.Unmarshal([]byte(os.Getenv("PROTON_RUN_CONFIG")), &c); err != nil {
+	var c runinfo.Config
+	if err := json.Unmarshal([]byte(os.Getenv(runinfo.ConfigVariable)), &c); err != nil {
 		return nil, fmt.Errorf("read PROTON_RUN_CONFIG: %w; it is set by `proton run`", err)
 	}
 	whole, err := wholeGraphs(c.Graph)
@@ -79,18 +65,26 @@ func (s *Service) runBegin(p *params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.run = &run{config: c, session: id, claim: sync.OnceValue(s.claimName)}
+	s.run = &run{config: c, session: id, claim: sync.OnceFunc(s.claimName)}
 	// Of a program and its helpers the one that launches first gets the plain name. A launcher like torchrun
 	// only looks at the GPUs, and gets none.
 	s.Manager.OnFirstWork(func() { s.run.claim() })
 	if c.Checkpoint > 0 {
 		s.Manager.Checkpoint(c.Checkpoint, s.runCheckpoint)
 	}
+	// Whatever the program does to itself later on, `proton run` knows that it was there.
+	if c.Status != "" {
+		_ = runinfo.MoveAside(c.Status, os.Getpid(), ".json")
+		_ = s.writeStatus(s.Manager.Status(), nil, false)
+	}
 	return map[string]int{"session": id}, nil
 }
 
+// image tells this program from others that the same process has executed before it, or will.
+var image = fmt.Sprintf("%016x", rand.Uint64())
+
 // runName is the session's name: the template's, made absolute because the program may change its folder.
-func runName(c runConfig) (string, error) {
+func runName(c runinfo.Config) (string, error) {
 	host, _ := os.Hostname()
 	name, err := outname.Expand(c.Name, os.Getenv, os.Getpid(), host)
 	if err != nil || name == "" || name == "-" {
@@ -99,17 +93,13 @@ func runName(c runConfig) (string, error) {
 	return filepath.Abs(name)
 }
 
-func (s *Service) claimName() error {
+func (s *Service) claimName() {
 	path := s.Manager.Name(s.run.session)
-	if path == "" || path == "-" || s.run.config.Status == "" {
-		return nil
+	if path == "" || path == "-" {
+		return
 	}
-	claimed, err := outname.Claim(s.run.config.Status, path+".hatchet", os.Getpid())
-	if err != nil {
-		return err
-	}
+	claimed := outname.Claim(s.run.config.Status, path+".hatchet", os.Getpid(), image)
 	s.Manager.Rename(s.run.session, strings.TrimSuffix(claimed, ".hatchet"))
-	return nil
 }
 
 // GPUStarts is called when the program initialises its GPU.
@@ -126,14 +116,26 @@ func (s *Service) runCheckpoint() {
 	s.Manager.Collect()
 	status := s.Manager.Status()
 	if status.Kernels > 0 {
-		if s.run.claim() == nil {
-			if files, err := s.Manager.WriteDrained(); err == nil {
-				s.run.setFiles(files)
-			}
+		s.run.claim()
+		if files, err := s.Manager.WriteDrained(); err == nil {
+			s.run.setFiles(files)
 		}
 		status = s.Manager.Status()
 	}
 	s.writeStatus(status, nil, false)
+}
+
+// checkpointNow writes what was launched until now, for a process that is about to execute another program. A GPU that
+// hangs is not waited for longer than at an exit.
+func (s *Service) checkpointNow() {
+	if s.run == nil || s.run.done {
+		return
+	}
+	_ = s.patiently(Patience(), func() error {
+		s.Manager.Flush()
+		s.runCheckpoint()
+		return nil
+	})
 }
 
 // runEnd is endRun at the end of the process; "problem" is what `proton run` was not told.
@@ -159,58 +161,52 @@ func (s *Service) endRun() error {
 	status := s.Manager.Status()
 	var err error
 	if status.Kernels > 0 || s.Manager.HasMetrics(s.run.session) {
-		if err = s.run.claim(); err == nil {
-			var files []string
-			files, err = s.Manager.Finalize(&s.run.session, "")
-			s.run.setFiles(files)
-		}
+		s.run.claim()
+		var files []string
+		files, err = s.Manager.Finalize(&s.run.session, "")
+		s.run.setFiles(files)
 	} else {
 		s.Manager.Discard(s.run.session)
 	}
-	if told := s.writeStatus(status, err, true); told == nil && s.run.config.Status != "" {
-		return nil
+	if s.run.config.Status == "" {
+		return err
 	}
-	return err
+	unreported := s.writeStatus(status, err, true)
+	switch {
+	case unreported == nil:
+		return nil
+	case err == nil && status.Kernels == 0:
+		return nil // nothing to report
+	}
+	return s.inItsPlace(status, err, unreported)
 }
 
-type statusFile struct {
-	PID          int      `json:"pid"`
-	Command      string   `json:"command"`
-	Kernels      uint64   `json:"kernels"`
-	GPUTimeNanos uint64   `json:"gpu_time_ns"`
-	Lost         uint64   `json:"lost"`
-	Unattributed uint64   `json:"unattributed"`
-	Sampling     sampling `json:"sampling"`
-	Files        []string `json:"files"`
-	Problems     []string `json:"problems"`
-	GPU          string   `json:"gpu"`
-	UsedGPU      bool     `json:"used_gpu"`
-	Finished     bool     `json:"finished"`
-}
-
-// sampling is what the instruction samples of a process came to; internal/run reads it.
-type sampling struct {
-	Period      uint64 `json:"period"`
-	Samples     uint64 `json:"samples"`
-	Apportioned uint64 `json:"apportioned"`
-	Unlaunched  uint64 `json:"unlaunched"`
-	Dropped     uint64 `json:"dropped"`
-	NonUser     uint64 `json:"non_user"`
-	BufferFull  bool   `json:"buffer_full"`
+// inItsPlace is the closing line of a process that cannot reach `proton run` any more: it has changed its root or its
+// user, has no descriptor left, or the disk is full.
+func (s *Service) inItsPlace(st profiler.Status, err, unreported error) error {
+	what := fmt.Sprintf("%d kernels in process %d", st.Kernels, os.Getpid())
+	switch files := s.run.written(); {
+	case err != nil:
+		what += fmt.Sprintf(": %v", err)
+	case len(files) > 0:
+		what += ": wrote " + strings.Join(files, ", ")
+	}
+	return fmt.Errorf("%s; proton run does not know, since the process cannot write to its status folder any more: %w", what, unreported)
 }
 
 // status is the JSON that control's "status" call answers and that status files hold.
-func (s *Service) status() statusFile {
+func (s *Service) status() runinfo.Status {
 	return s.statusOf(s.Manager.Status(), nil, false)
 }
 
-func (s *Service) statusOf(st profiler.Status, err error, finished bool) statusFile {
-	f := statusFile{
-		PID: os.Getpid(), Command: command(), Kernels: st.Kernels, GPUTimeNanos: st.GPUNanos,
-		Lost: st.Loss.Records + st.Loss.Buffers, Unattributed: st.Loss.Unattributed,
-		Sampling: sampling{
-			st.Sampling.Period, st.Sampling.Samples, st.Sampling.Apportioned, st.Sampling.Unlaunched,
-			st.Sampling.Dropped, st.Sampling.NonUser, st.Sampling.BufferFull,
+func (s *Service) statusOf(st profiler.Status, err error, finished bool) runinfo.Status {
+	n := st.Sampling
+	f := runinfo.Status{
+		PID: os.Getpid(), Command: command(), Kernels: int64(st.Kernels), GPUTimeNanos: int64(st.GPUNanos),
+		Lost: int64(st.Loss.Records + st.Loss.Buffers), Unattributed: int64(st.Loss.Unattributed),
+		Sampling: runinfo.Sampling{
+			Period: int64(n.Period), Samples: int64(n.Samples), Apportioned: int64(n.Apportioned), Unlaunched: int64(n.Unlaunched),
+			Dropped: int64(n.Dropped), NonUser: int64(n.NonUser), BufferFull: n.BufferFull,
 		},
 		Files: []string{}, Problems: append([]string{}, st.Problems...), GPU: st.GPU, UsedGPU: !st.Waiting, Finished: finished,
 	}
@@ -223,18 +219,12 @@ func (s *Service) statusOf(st profiler.Status, err error, finished bool) statusF
 	return f
 }
 
-// writeStatus tells `proton run` how this process stands. Failing to is in itself not worth a word: the profile is
-// what counts, and the parent says when it heard nothing.
+// writeStatus reports to `proton run`.
 func (s *Service) writeStatus(st profiler.Status, err error, finished bool) error {
 	if s.run.config.Status == "" {
 		return nil
 	}
-	out, _ := json.Marshal(s.statusOf(st, err, finished))
-	path := filepath.Join(s.run.config.Status, fmt.Sprintf("%d.json", os.Getpid()))
-	if err := os.WriteFile(path+".part", out, 0o666); err != nil {
-		return err
-	}
-	return os.Rename(path+".part", path)
+	return s.statusOf(st, err, finished).Write(s.run.config.Status)
 }
 
 // command is the process's command line, for messages.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goproton/goproton/internal/awake"
 	"github.com/goproton/goproton/internal/ownfile"
+	"github.com/goproton/goproton/internal/runinfo"
 )
 
 // Log is the trace of this process. Launches come through the ring, everything else through its methods, which may be
@@ -52,6 +53,9 @@ func Begin(o Options, complain func(string)) (*Log, error) {
 		return nil, err
 	}
 	h := l.header
+	if o.Status != "" {
+		_ = runinfo.MoveAside(o.Status, h.PID, ".trace") // of the program that this process was before
+	}
 	l.expander = expander{header: h, dictionary: &l.dictionary, out: output{header: h, rank: noRank}, complain: complain}
 	l.expander.commit(l.ring)
 	go l.completeEvents()

@@ -137,6 +137,7 @@ func ReadSummary(folder string) (Summary, error) {
 		return Summary{}, fmt.Errorf("list what was traced: %w", err)
 	}
 	var sum Summary
+	pids := map[string]bool{} // a process that executed another program has two files
 	for _, path := range paths {
 		var one status
 		text, err := os.ReadFile(path)
@@ -146,7 +147,9 @@ func ReadSummary(folder string) (Summary, error) {
 		if err != nil {
 			return sum, fmt.Errorf("read what a process traced: %w", err)
 		}
-		sum.Processes++
+		pid, _, _ := strings.Cut(filepath.Base(path), ".")
+		pids[pid] = true
+		sum.Processes = len(pids)
 		sum.add(one.Counts)
 		sum.Problems = withAll(sum.Problems, one.Problems) // ranks of one job share theirs
 	}

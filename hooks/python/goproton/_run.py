@@ -80,6 +80,24 @@ def _begin_session(config: dict[str, Any], command: list[str]) -> None:
     import atexit  # handlers run last in, first out: tensor metrics are in before _end
     atexit.register(_end, config, command, os.getpid())
     _end_before_exit(config, command, os.getpid())
+    _checkpoint_before_exec(os.getpid())
+
+
+def _checkpoint_before_exec(pid: int) -> None:
+    """Writes the profile of a process that executes another program: that one is a new profile. Should it not start, this one goes on."""
+    from functools import wraps
+    for name in "execv", "execve":
+        replace = getattr(os, name)
+
+        def go(*arguments: Any, _replace: Any = replace) -> Any:
+            try:
+                if os.getpid() == pid:
+                    flush_tensors(at_exit=True)
+                    _library.call("run.checkpoint")
+            finally:
+                return _replace(*arguments)
+
+        setattr(os, name, wraps(replace)(go))
 
 
 def _end_before_exit(config: dict[str, Any], command: list[str], pid: int) -> None:

@@ -170,3 +170,58 @@ for number in range(3, 303): os.fstat(number)
     assert found["records"] == {"launch": 302} and found["damaged"] == 0
     assert [path.name for path in tmp_path.glob("mine-*") if path.stat().st_size] == []
     assert not [name for name in os.listdir(tmp_path / "out") if name.startswith(".goproton")]
+
+
+LAUNCHES = """
+import os, sys
+sys.path.insert(0, {tests!r})
+import fake_gpu
+fake_gpu.init()
+work = fake_gpu.function("work")
+for _ in range({count}): fake_gpu.launch(work)
+"""
+
+
+@pytest.mark.parametrize("data", ["tree", "trace"])
+def test_exec_of_another_gpu_program(run, tmp_path, data):
+    again = str(tmp_path / "again.py")
+    (tmp_path / "again.py").write_text(LAUNCHES.format(tests=str(TESTS), count=20) + f"""
+if len(sys.argv) < 2: os.execv(sys.executable, [sys.executable, {again!r}, "last"])
+os.write(1, b"done\\n")
+""")
+    done = run(LAUNCHES.format(tests=str(TESTS), count=1000) + f"os.execvp(sys.executable, [sys.executable, {again!r}])", flags=["--data", data])
+    done.unharmed()
+    assert "1,040 kernels" in done.said[-1] and "processes" not in done.said[-1]
+    assert sum("executed another program without finishing" in line for line in done.said) == 2
+    suffix = {"tree": "hatchet", "trace": "chrome_trace"}[data]
+    names = sorted(path.name for path in done.folder.glob("out*"))
+    assert len(names) == 3 and names[0] == f"out.{suffix}"
+    assert re.fullmatch(rf"out\.pid(\d+)-2\.{suffix},out\.pid\1\.{suffix}", ",".join(names[1:])), names
+    if data == "tree":
+        assert sorted(map(done.kernels, names)) == [20, 20, 1000]
+
+
+def test_exec_that_fails(run):
+    done = run(LAUNCHES.format(tests=str(TESTS), count=1000) + """
+try:
+    os.execv("/dev/null/nothing", ["nothing"])
+except OSError:
+    for _ in range(10): fake_gpu.launch(work)
+    os.write(1, b"done\\n")
+""")
+    done.unharmed()
+    assert done.kernels() == 1010 and len(done.said) == 1
+
+
+# A program that is not Python's os.exec: what its last checkpoint left is kept.
+def test_exec_from_c(run):
+    done = run(LAUNCHES.format(tests=str(TESTS), count=1000) + """
+import ctypes, time
+while not os.path.exists("out.hatchet"): time.sleep(0.01)
+text = lambda *words: (ctypes.c_char_p * (len(words) + 1))(*words, None)
+os.write(1, b"done\\n")
+ctypes.CDLL(None).execv(sys.executable.encode(), text(sys.executable.encode(), b"-c", b"pass"))
+""")
+    done.unharmed()
+    assert done.kernels() == 1000 and "1,000 kernels" in done.said[-1]
+

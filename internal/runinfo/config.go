@@ -1,0 +1,45 @@
+// Package runinfo holds what "proton run" and the processes that it profiles tell each other: the configuration, which
+// goes down in an environment variable, and the status, which comes up in small files.
+//
+// A process is one status: it has its process id in its name. A process that executes another program is two: the
+// second moves the first's aside.
+package runinfo
+
+// ConfigVariable is the environment variable with the Config as JSON.
+const ConfigVariable = "PROTON_RUN_CONFIG"
+
+// Config is what the profiled processes of a run are asked for.
+type Config struct {
+	Name       string  `json:"name"` // template without suffix, absolute; "-" = standard output
+	Context    string  `json:"context"`
+	Backend    string  `json:"backend"`
+	Mode       string  `json:"mode"`
+	Data       string  `json:"data"`
+	Hook       string  `json:"hook"`
+	Graph      string  `json:"graph"`
+	Stats      *bool   `json:"stats,omitempty"` // nil = as PROTON_STATS says
+	Activities string  `json:"activities"`
+	Format     string  `json:"format"`
+	Status     string  `json:"status"`     // folder for status files and claims, "" = nobody reads them
+	Checkpoint float64 `json:"checkpoint"` // seconds, 0 = none
+
+	SitePackages []string `json:"site_packages,omitempty"` // where wheels with a libcupti may be
+	Trace        *Trace   `json:"trace,omitempty"`
+}
+
+// Trace is what goproton.trace.init is asked for, its arguments by their names there.
+type Trace struct {
+	Folder      string `json:"folder"` // absolute
+	Name        string `json:"name"`   // the same as it was given
+	Launches    string `json:"launches"`
+	Compression string `json:"compression"`
+	Kernels     string `json:"kernels"`
+	SASS        bool   `json:"sass"`
+	FullSource  bool   `json:"full_source"`
+	Statistics  bool   `json:"statistics"`
+	Tensors     bool   `json:"tensors"`
+	TensorLimit int64  `json:"tensor_limit"`
+	TensorQuota int64  `json:"tensor_quota"`
+	TensorSkip  int    `json:"tensor_skip"`
+	TensorMax   int    `json:"tensor_max"`
+}

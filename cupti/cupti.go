@@ -258,8 +258,10 @@ func (c *Collector) Dropped() uint64 {
 const finalizeSafe = C.CUPTI_12_6
 
 // Detach leaves CUPTI to others. Without cuptiFinalize about 0.3 µs per launch would stay behind, so it is
-// called wherever it is safe.
-func (c *Collector) Detach() {
+// called wherever it is safe. It is not safe while another thread is inside the driver: CUPTI removes its callbacks and
+// buffers without waiting for that thread, which then crashes. At the end of a process daemon threads launch on, and
+// nobody needs the 0.3 µs any more.
+func (c *Collector) Detach(ending bool) {
 	if !c.attached {
 		return
 	}
@@ -271,7 +273,7 @@ func (c *Collector) Detach() {
 	}
 	C.cupti_unsubscribe()
 	hotpath.ForgetContexts()
-	if (c.version >= finalizeSafe || C.cupti_graphs_seen() == 0) && C.finalize() == 0 {
+	if !ending && (c.version >= finalizeSafe || C.cupti_graphs_seen() == 0) && C.finalize() == 0 {
 		hotpath.ReclaimBuffers()
 	}
 	c.attached, c.enabled = false, 0

@@ -66,8 +66,8 @@ func (f *fakeSource) Flush(bool) {
 	}
 }
 func (f *fakeSource) Dropped() uint64 { n := f.dropped; f.dropped = 0; return n }
-func (f *fakeSource) Detach() {
-	f.log = append(f.log, "detach")
+func (f *fakeSource) Detach(ending bool) {
+	f.log = append(f.log, map[bool]string{false: "detach", true: "detach at the end"}[ending])
 	if late := f.late; late != nil {
 		f.late = nil
 		late()
@@ -444,5 +444,19 @@ func TestFirstCheckpointComesSoonAfterTheFirstLaunch(t *testing.T) {
 	case <-left:
 	case <-time.After(await.Patience):
 		t.Error("a program that is killed within the hour leaves nothing")
+	}
+}
+
+func TestEndOfTheProcessIsToldToTheSource(t *testing.T) {
+	m, f := stage(t)
+	if _, err := m.Start(StartOptions{Name: filepath.Join(t.TempDir(), "p"), Backend: "fake"}); err != nil {
+		t.Fatal(err)
+	}
+	m.Ending()
+	if _, err := m.Finalize(nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	if last := f.log[len(f.log)-1]; last != "detach at the end" {
+		t.Errorf("at the end of the process the source was left with %q", last)
 	}
 }

@@ -20,7 +20,7 @@ type Source interface {
 	Synchronize(done func()) bool                // wait for everything that was launched, and tell of each part of it; false where waiting would do harm
 	Flush(forced bool)                           // have the vendor library hand over its buffers; forced: unfinished ones too
 	Dropped() uint64                             // records that the vendor library itself lost since the last call
-	Detach()                                     // leave the vendor library to others
+	Detach(ending bool)                          // leave the vendor library to others; ending: the process ends, and threads may still use the GPU
 	Ready() bool                                 // whether attaching now finds the library that the program itself will use
 	AttachLater() error                          // arrange for the program's own GPU initialisation to call Manager.GPUStarts
 	Decode(hotpath.Buffer, func(*record.Activity))

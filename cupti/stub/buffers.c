@@ -1,4 +1,5 @@
 // The fake libcupti's activity records: their sizes by version, per-thread buffers, delivery, drops.
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -7,8 +8,10 @@
 #include "sizes.h"
 #include "tracer.h"
 
-static cupti_request_fn request;
-static cupti_complete_fn complete;
+// Held for reading while a record is written, so that nobody forgets the callbacks in between.
+static pthread_rwlock_t callbacks_lock = PTHREAD_RWLOCK_INITIALIZER;
+static cupti_request_fn request;   // guarded by callbacks_lock
+static cupti_complete_fn complete; // the same
 static _Atomic uint64_t dropped, delivered;
 
 // One per thread that ever emitted; they live as long as the process, as a late flush still wants them.
@@ -76,9 +79,7 @@ static int make_room(struct buffer *b, uint32_t size) {
   return 0;
 }
 
-void emit(const void *record, uint32_t size) {
-  if (!request) return;
-  struct buffer *b = my_buffer();
+static void add(struct buffer *b, const void *record, uint32_t size) {
   pthread_mutex_lock(&b->lock);
   if (make_room(b, size)) {
     memcpy(b->bytes + b->used, record, size);
@@ -87,6 +88,12 @@ void emit(const void *record, uint32_t size) {
     atomic_fetch_add(&dropped, 1);
   }
   pthread_mutex_unlock(&b->lock);
+}
+
+void emit(const void *record, uint32_t size) {
+  pthread_rwlock_rdlock(&callbacks_lock);
+  if (request) add(my_buffer(), record, size);
+  pthread_rwlock_unlock(&callbacks_lock);
 }
 
 void flush_buffers(void) {
@@ -99,7 +106,13 @@ void flush_buffers(void) {
   pthread_mutex_unlock(&buffers_lock);
 }
 
-void forget_callbacks(void) { request = NULL, complete = NULL; }
+// forget_callbacks hands over what is there, so that no thread keeps a buffer of callbacks that are gone.
+void forget_callbacks(void) {
+  pthread_rwlock_wrlock(&callbacks_lock);
+  flush_buffers();
+  request = NULL, complete = NULL;
+  pthread_rwlock_unlock(&callbacks_lock);
+}
 
 // ---- records of the fake driver ----------------------------------------------------------------------
 
@@ -158,7 +171,9 @@ STUB_EXPORT uint32_t cuptiActivityRegisterCallbacks(cupti_request_fn r, cupti_co
   uint32_t result = stub_result("ActivityRegisterCallbacks");
   if (result) return result;
   if (!r || !c) return RC_INVALID_PARAMETER;
+  pthread_rwlock_wrlock(&callbacks_lock);
   request = r, complete = c;
+  pthread_rwlock_unlock(&callbacks_lock);
   return RC_OK;
 }
 

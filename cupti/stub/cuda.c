@@ -211,14 +211,15 @@ void stub_cuda_set_current(void *context) {
 
 STUB_EXPORT uint32_t cuCtxSetCurrent(void *context) { return stub_cuda_set_current(context), CU_OK; }
 STUB_EXPORT uint32_t cuCtxGetCurrent(void **context) { return *context = current_context(), CU_OK; }
-// The GPU is busy for as long as the file is there that PROTON_STUB_BUSY names.
-static void wait_while_busy(void) {
-  const char *file = getenv("PROTON_STUB_BUSY");
+
+// wait_while waits for as long as the file exists that the variable names.
+static void wait_while(const char *variable) {
+  const char *file = getenv(variable);
   while (file && !access(file, F_OK)) usleep(1000);
 }
 
 STUB_EXPORT uint32_t cuCtxSynchronize(void) {
-  wait_while_busy();
+  wait_while("PROTON_STUB_BUSY");
   return stub_result("cuCtxSynchronize");
 }
 
@@ -251,8 +252,12 @@ STUB_EXPORT uint32_t cuCtxDestroy_v2(void *context) {
 
 // ---- calls, as CUPTI shows them ----------------------------------------------------------------------
 
+static _Atomic uint32_t in_progress;
+uint32_t stub_cuda_calls(void) { return atomic_load(&in_progress); }
+
 void call_enter(struct call *c, uint32_t cbid, const char *name, const void *params, const char *symbol) {
   static _Atomic uint32_t correlations;
+  atomic_fetch_add(&in_progress, 1);
   struct context *context = current_context();
   *c = (struct call){.cbid = cbid};
   c->data = (struct cupti_callback_data){
@@ -266,6 +271,7 @@ uint32_t call_exit(struct call *c, uint32_t result) {
   c->result = result;
   c->data.site = SITE_EXIT;
   tracer->call(DOMAIN_DRIVER, c->cbid, &c->data);
+  atomic_fetch_sub(&in_progress, 1);
   return result;
 }
 
@@ -405,6 +411,7 @@ STUB_EXPORT uint32_t cuStreamSynchronize(void *stream) {
 }
 
 static uint32_t launch(struct call *c, struct function *f, struct stream *s) {
+  wait_while("PROTON_STUB_FULL");
   if (s && s->capture) capture_kernel(s->capture, f);
   else run_kernel(f, c->data.correlation_id, stream_id(s), 0, 0);
   return call_exit(c, CU_OK);

@@ -235,8 +235,12 @@ STUB_EXPORT uint32_t cuptiGetTimestamp(uint64_t *nanoseconds) { return *nanoseco
 // ---- the end -----------------------------------------------------------------------------------------
 
 STUB_EXPORT uint32_t cuptiFinalize(void) {
+  uint32_t calls = getenv("PROTON_STUB_FULL") ? stub_cuda_calls() : 0;
+  if (calls) {
+    fprintf(stderr, "stub: cuptiFinalize while %u driver calls are in progress\n", calls);
+    abort();
+  }
   disable_everything();
-  flush_buffers();
   for (int i = 0; i < KINDS; i++) atomic_store(&kinds[i], 0), atomic_store(&kinds_ever[i], 0);
   pthread_mutex_lock(&state.lock);
   state.subscriber = NULL;

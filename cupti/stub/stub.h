@@ -11,6 +11,8 @@
 //   PROTON_STUB_RESULTS    results to return: "Subscribe=39,ActivityEnable=35,cuInit=100"
 //   PROTON_STUB_HOLDER     another subscriber's name: Subscribe says 39
 //   PROTON_STUB_BUSY       a file: while it is there, waits for a context do not end
+//   PROTON_STUB_FULL       a file: while it is there, launches wait in the driver, as when the GPU's queue is full;
+//                          cuptiFinalize aborts while a driver call is in progress, which CUPTI does not support
 //   PROTON_STUB_KERNEL_NS  duration of a kernel (1000)
 //   PROTON_STUB_PACE       0: replay without the pauses that stand for waiting for the GPU
 #ifndef GOPROTON_STUB_H
@@ -55,6 +57,7 @@ STUB_EXPORT const struct capture *stub_cuda_capture(void);
 // The id of a live graph, node, executable graph or context of the fake driver; 0 when it is none of its own.
 STUB_EXPORT uint64_t stub_cuda_object_id(const void *handle);
 STUB_EXPORT uint64_t stub_cuda_now(void);
+STUB_EXPORT uint32_t stub_cuda_calls(void); // driver calls in progress, those of other threads as well
 // Makes a context current on the calling thread; any pointer will do.
 STUB_EXPORT void stub_cuda_set_current(void *context);
 

@@ -55,7 +55,7 @@ func (h *hanging) Attached() bool             { return true }
 func (h *hanging) Synchronize(func()) bool    { h.at("Synchronize"); return true }
 func (h *hanging) Flush(bool)                 { h.at("Flush") }
 func (h *hanging) Dropped() uint64            { return 0 }
-func (h *hanging) Detach()                    { h.at("Detach") }
+func (h *hanging) Detach(bool)                { h.at("Detach") }
 func (h *hanging) Ready() bool                { return true }
 func (h *hanging) AttachLater() error         { return nil }
 func (h *hanging) ModuleUnloaded()            {}

@@ -32,22 +32,24 @@ def program(library, tmp_path):
     stub = LIBRARY.parent / "stub"
     if not (stub / "libcuda.so.1").exists():
         pytest.skip(f"{stub} is not built; make build")
-    busy, script, status = tmp_path / "busy", tmp_path / "script.py", tmp_path / "status"
-    busy.touch()
-    script.write_text(PROGRAM)
+    busy, file, status = tmp_path / "busy", tmp_path / "script.py", tmp_path / "status"
     status.mkdir()
     started = []
 
-    def go(how, *arguments, patience):
+    def go(how, *arguments, patience, script=PROGRAM):
+        if script is PROGRAM:
+            busy.touch()
+        file.write_text(script)
         config = {"name": str(tmp_path / "out"), "context": "shadow", "graph": "node", "status": str(status)}
         env = {**os.environ, "PROTON_LIB": library, "GOPROTON_TESTS": str(PACKAGE / "tests"), "LD_LIBRARY_PATH": str(stub),
-               "PROTON_CUPTI_PATH": str(stub / "libcupti.so"), "PROTON_STUB_BUSY": str(busy), "PROTON_EXIT_PATIENCE": patience}
+               "PROTON_CUPTI_PATH": str(stub / "libcupti.so"), "PROTON_STUB_BUSY": str(busy), "PROTON_STUB_FULL": str(tmp_path / "full"),
+               "PROTON_EXIT_PATIENCE": patience}
         search = [PACKAGE]
         if how == "run":
             env["PROTON_RUN_CONFIG"] = json.dumps(config)
             search.insert(0, PACKAGE / "bootstrap")
         env["PYTHONPATH"] = os.pathsep.join(map(str, search))
-        process = subprocess.Popen([sys.executable, str(script), how, *arguments], env=env, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen([sys.executable, str(file), how, *arguments], env=env, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
         started.append(process)
         return process
 
@@ -103,3 +105,32 @@ def test_ctrl_c_ends_the_wait(program, how):
     _, said, problems = program.end(process)
     [what] = problems if how == "run" else said.splitlines()
     assert "the wait for the GPU at exit was interrupted; the profile holds what had arrived by then" in what
+
+
+LAUNCHING = """
+import os, sys, threading, time
+sys.path.append(os.environ["GOPROTON_TESTS"])
+import fake_gpu as gpu
+import goproton as proton
+if sys.argv[1] == "start":
+    proton.start("out")
+gpu.init()
+with proton.scope("work", {"m": 1}):
+    gpu.launch(gpu.function("kernel"))
+open(os.environ["PROTON_STUB_FULL"], "w").close()
+def work():
+    gpu.use()
+    gpu.launch(gpu.function("late"))
+threading.Thread(target=work, daemon=True).start()
+while gpu.cuda.stub_cuda_calls() == 0: time.sleep(0.001)
+if "os._exit" in sys.argv:
+    os._exit(7)
+sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize("how, leave", [("run", "sys.exit"), ("run", "os._exit"), ("start", "sys.exit")])
+def test_a_daemon_thread_is_inside_a_launch_at_the_end(program, how, leave):
+    """CUPTI must not be torn down below the thread: it waits in the driver because the GPU's queue is full."""
+    [kernel], said, problems = program.end(program(how, leave, patience="60", script=LAUNCHING))
+    assert (kernel["frame"]["name"], kernel["metrics"]["count"], said, problems) == ("kernel", 1, "", [])

@@ -24,7 +24,9 @@ def add_kernel(x, n, B: tl.constexpr):
 
 class Tensor:
     dtype = "float32"
-    def data_ptr(self): return 4096
+    # Runs no bytecode: Triton 3.9 calls it with C++ objects on the stack that own Python references. A daemon thread that
+    # Python ends there, where bytecode asks for the GIL, makes nanobind abort the process, with or without a profiler.
+    data_ptr = (4096).__int__
     def __repr__(self): return "memory"
 
 fake_driver.use()

@@ -110,7 +110,7 @@ func (c *Compilation) Maps() *sourcemap.Map {
 		if c.Python != nil {
 			python.File = c.Python.File
 		}
-		c.maps = sourcemap.New(mappedStages(c.Backend, c.Texts), python, false)
+		c.maps = sourcemap.New(mappedStages(c.Backend, c.Texts), python)
 	})
 	return c.maps
 }

@@ -2,6 +2,7 @@ package tritonparse
 
 import (
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/work"
 )
 
@@ -23,7 +24,7 @@ const NoteMasked = work.NoteMasked
 func (c *Compilation) Work(l *LaunchRecord) Work {
 	c.workOnce.Do(func() {
 		if text := c.Texts["ttir"]; text != "" {
-			c.work = work.NewWorkTemplate(&work.WorkSource{Text: text, Constants: jsontext.Get(c.Metadata, "src_constants")}, false)
+			c.work = work.NewWorkTemplate(&work.WorkSource{Text: text, Constants: jsontext.Get(c.Metadata, "src_constants")}, quirks.None)
 			c.dot = dotOf(text)
 		}
 	})
@@ -33,7 +34,7 @@ func (c *Compilation) Work(l *LaunchRecord) Work {
 	}
 	for i := range l.Args {
 		f := work.ReadFacts(l.Args[i].Raw)
-		k.Add(l.Args[i].Name, &f, false)
+		k.Add(l.Args[i].Name, &f, quirks.None)
 	}
 	if c.work == nil {
 		w := Work{Bytes: -1, FromCode: -1, Arguments: -1, Flops: -1, Notes: []string{"the trace has no TTIR of it"}}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/trace/field"
+	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
 // What AMD's compiler may do to an access of global memory: a buffer instruction checks bounds in hardware and needs fewer
@@ -43,7 +44,7 @@ func amdBufferOps(a *Artifacts) []Finding {
 	var ttgir, gcn []byte
 	counts := map[string]int{}
 	code := func(comment string) func(string) string {
-		if a.settings.Compat {
+		if a.settings.Quirks.Has(quirks.LinesAsInstructions) {
 			return func(line string) string { return line }
 		}
 		return func(line string) string { return operation(line, comment) }

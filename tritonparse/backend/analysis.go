@@ -8,6 +8,7 @@ import (
 
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/trace/field"
+	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/tritonparse/sourcemap"
 )
 
@@ -45,7 +46,7 @@ type Source struct {
 
 // Settings says which analyses are made, and how.
 type Settings struct {
-	Compat        bool
+	Quirks        quirks.Set
 	Analyses      []string // names, see AnalysisNames; nil for all
 	Procedures    []Procedure
 	OwnProcedures bool   // these are the user's own, to be looked for on every backend

@@ -33,7 +33,7 @@ var backends = struct {
 }{byName: map[string]Backend{}}
 
 // Register adds a backend. Whoever maintains one outside of this module calls it from an init function; a representation
-// that needs a parser of its own registers it in sourcemap.Parsers.
+// that needs a parser of its own registers it with sourcemap.Register.
 func Register(b Backend) {
 	backends.Lock()
 	defer backends.Unlock()

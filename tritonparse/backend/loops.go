@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/tritonparse/sourcemap"
 )
 
@@ -75,7 +76,7 @@ func loopSchedules(a *Artifacts) []Finding {
 	ttir, ttgir := strings.Split(a.Texts["ttir"], "\n"), strings.Split(a.Texts["ttgir"], "\n")
 	from, to := innerLoops(ttir), innerLoops(ttgir)
 	operations := allPipelined
-	if a.settings.Compat {
+	if a.settings.Quirks.Has(quirks.FirstLoop) {
 		from = from[:min(1, len(from))]
 		to = to[:min(1, len(to))]
 		operations = compatPipelined
@@ -101,7 +102,7 @@ func loopSchedules(a *Artifacts) []Finding {
 			}
 		}
 		slices.SortStableFunc(moved, cmp.Compare)
-		if !a.settings.Compat {
+		if !a.settings.Quirks.Has(quirks.FirstLoop) {
 			moved = slices.Compact(moved)
 		}
 		text := func(line int) string { return a.pythonText(entries[line], strings.TrimSpace(ttgir[line-1])) }
@@ -113,7 +114,7 @@ func loopSchedules(a *Artifacts) []Finding {
 // pythonText is the line of the kernel that an entry belongs to, or what it is itself.
 func (a *Artifacts) pythonText(e sourcemap.Entry, own string) string {
 	where := e.Frame
-	if !a.settings.Compat {
+	if !a.settings.Quirks.Has(quirks.FirstLoop) {
 		if e.Inlined && e.Outer.File != "" {
 			where = e.Outer
 		}

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"github.com/goproton/goproton/internal/trace/field"
+	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/store"
 	"github.com/goproton/goproton/internal/trace/work"
 
@@ -117,10 +118,10 @@ func (a *procedureAttribute) compile() (err error) {
 }
 
 // procedureChecks looks for procedures in TTGIR. Without a file of checks the built-in ones are looked for in AMD's kernels
-// only, as they are about these. With Compat it is as tritonparse does it: for all, by FileCheck.
+// only, as they are about these. quirks.FileCheckOnly looks for them in all kernels, by FileCheck.
 func procedureChecks(a *Artifacts) []Finding {
 	o := a.settings
-	if !o.Compat && !o.OwnProcedures && a.backend != "hip" || len(o.Procedures) == 0 {
+	if !o.Quirks.Has(quirks.FileCheckOnly) && !o.OwnProcedures && a.backend != "hip" || len(o.Procedures) == 0 {
 		return nil
 	}
 	ttgir := a.Texts["ttgir"]
@@ -155,7 +156,7 @@ func (p *Procedure) check(ttgir string, o *Settings) procedureResult {
 	r := procedureResult{check: p, pattern: p.Patterns, details: []string{}, module: field.Null, attributes: &store.Object{}, method: "filecheck"}
 	directives := p.Directives()
 	program := o.FileCheck
-	if o.Compat && program == "" {
+	if o.Quirks.Has(quirks.FileCheckOnly) && program == "" {
 		r.details = []string{}
 		r.err = "FileCheck binary not available. Set FILECHECK_PATH env var or install Triton."
 		return r
@@ -163,7 +164,7 @@ func (p *Procedure) check(ttgir string, o *Settings) procedureResult {
 	r.details = directives
 	r.pattern = "; " + strings.Join(directives, "\n; ")
 	r.module, r.attributes = p.attributes(ttgir)
-	if !o.Compat {
+	if !o.Quirks.Has(quirks.FileCheckOnly) {
 		checks, err := ReadChecks(directives)
 		if err == nil {
 			r.method = "proton"

@@ -10,7 +10,7 @@ import (
 
 // init is all that a backend needs that is maintained elsewhere: its stages, a parser for what is its own, and an analysis of it.
 func init() {
-	sourcemap.Parsers["toy"] = func(text string, _ *sourcemap.Files, _ bool) []sourcemap.Entry {
+	sourcemap.Register("toy", func(text string, _ *sourcemap.Files) []sourcemap.Entry {
 		var entries []sourcemap.Entry
 		for i, line := range strings.Split(text, "\n") {
 			number, _, _ := strings.Cut(line, " ")
@@ -19,7 +19,7 @@ func init() {
 			}
 		}
 		return entries
-	}
+	})
 	backend.Register(backend.Backend{Name: "toychip", Stages: []backend.Stage{
 		{Name: "ttir", Order: 10, Text: true, Syntax: "mlir", Parser: "mlir"},
 		{Name: "toy", Display: "Toy", Order: 20, Text: true, Syntax: "plaintext", Parser: "toy"},

@@ -10,6 +10,7 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/work"
 	"github.com/goproton/goproton/tritonparse/backend"
 	"github.com/goproton/goproton/tritonparse/sourcemap"
@@ -36,9 +37,9 @@ func readCompilation(members []jsontext.Member, o *Options) compilation {
 	}
 	metadata := field.Get(parts, "metadata")
 	var c compilation
-	settings := &backend.Settings{Compat: o.Compat, Analyses: o.Analyses, Procedures: o.Procedures, OwnProcedures: o.OwnProcedures, FileCheck: o.FileCheck}
+	settings := &backend.Settings{Quirks: o.quirks, Analyses: o.Analyses, Procedures: o.Procedures, OwnProcedures: o.OwnProcedures, FileCheck: o.FileCheck}
 	c.hash, c.name = field.HashAndName(metadata)
-	if c.file = inductorFile(field.Get(parts, "pt_info"), o.Compat); c.file == "" {
+	if c.file = inductorFile(field.Get(parts, "pt_info"), o.quirks); c.file == "" {
 		c.file = o.torch.find(jsontext.Text(jsontext.Get(field.Get(parts, "python_source"), "file_path")), field.Get(members, "stack"))
 	}
 	chip, known := backend.For(jsontext.Text(jsontext.Get(metadata, "backend_name")))
@@ -51,9 +52,9 @@ func readCompilation(members []jsontext.Member, o *Options) compilation {
 	}
 	source := field.Get(parts, "python_source")
 	python := sourcemap.Python{File: jsontext.Text(jsontext.Get(source, "file_path")), Has: len(source) > 0 && source[0] == '{'}
-	maps := sourcemap.New(stages, python, o.Compat)
+	maps := sourcemap.NewQuirky(stages, python, o.quirks)
 
-	c.tune(field.Get(members, "stack"), metadata, source, o.Compat)
+	c.tune(field.Get(members, "stack"), metadata, source, o.quirks)
 
 	c.line = field.AppendWith(make([]byte, 0, len(payload)+maps.Room()+roomBeside), members, "payload", func(out []byte) []byte {
 		return append(appendPayload(out, parts, texts["ttgir"], chip, known, maps), '}')
@@ -98,12 +99,12 @@ func appendPayload(out []byte, parts []jsontext.Member, ttgir string, b backend.
 }
 
 // tune finds out whether the autotuner compiled it, and keeps what it chose between.
-func (c *compilation) tune(stack, metadata, source []byte, compat bool) {
+func (c *compilation) tune(stack, metadata, source []byte, q quirks.Set) {
 	c.parameters = tunedParameters(func(name string) []byte { return jsontext.Get(metadata, name) })
 	if stack == nil {
 		return
 	}
-	if c.tuned = launchtext.ReadTuning(stack).SeenBy(compat); c.tuned.Session == "" {
+	if c.tuned = launchtext.ReadTuning(stack).SeenBy(q); c.tuned.Session == "" {
 		return
 	}
 	c.common = commonInfo(stack, source)
@@ -124,13 +125,13 @@ func tunedParameters(get func(string) []byte) []byte {
 }
 
 // inductorFile names the output of a compilation that torch.compile asked for; "" for any other.
-func inductorFile(info []byte, compat bool) string {
+func inductorFile(info []byte, q quirks.Set) string {
 	part := func(name, missing string) string {
 		v := jsontext.Get(info, name)
 		switch {
 		case v == nil:
 			return missing
-		case string(v) == "null" && compat:
+		case string(v) == "null" && q.Has(quirks.NoneInNames):
 			return "None"
 		case string(v) == "null":
 			return missing

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/store"
 )
 
@@ -144,7 +145,7 @@ func (r *leafRuns) close(until int) int {
 
 // lighten makes it hold less than the room that there is for it: what launches have which value leaves memory, and the values
 // of the leaf that has most are only counted from then on. tritonparse lists them all.
-func (d *launchDiff) lighten(s *store.Spill, room int, compat bool) {
+func (d *launchDiff) lighten(s *store.Spill, room int, q quirks.Set) {
 	if d.size <= max(d.limit, room) {
 		return
 	}
@@ -155,7 +156,7 @@ func (d *launchDiff) lighten(s *store.Spill, room int, compat bool) {
 			d.size += v.size()
 		}
 	}
-	for d.size > room/2 && !compat {
+	for d.size > room/2 && !q.Has(quirks.AllValues) {
 		v := d.largest()
 		if v == nil {
 			break

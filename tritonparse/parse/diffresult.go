@@ -5,19 +5,20 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/store"
 )
 
 // result puts what is the same and what differs into two objects.
-func (d *launchDiff) result(compat bool) (diffs, sames *store.Object) {
+func (d *launchDiff) result(q quirks.Set) (diffs, sames *store.Object) {
 	diffs, sames = &store.Object{}, &store.Object{}
 	for _, group := range d.members() {
-		if group[0].place.IsArg || !compat && slices.ContainsFunc(group, func(r *leafRuns) bool { return len(r.place.Path) > 0 }) {
-			d.parts(group, compat, diffs, sames)
+		if group[0].place.IsArg || !q.Has(quirks.OneLevel) && slices.ContainsFunc(group, func(r *leafRuns) bool { return len(r.place.Path) > 0 }) {
+			d.parts(group, q, diffs, sames)
 			continue
 		}
 		for _, r := range group {
-			if r.same(d.n, compat) {
+			if r.same(d.n, q) {
 				sames.At(r.place.Route...).Text = r.only()
 			} else {
 				diffs.At(r.place.Route...).Long = r.values.writeJSON
@@ -61,8 +62,8 @@ func (d *launchDiff) members() [][]*leafRuns {
 }
 
 // same says whether all launches have one value. One that all have from the first on has no values.
-func (r *leafRuns) same(total int, compat bool) bool {
-	return r.values == nil || r.values.same(total, compat)
+func (r *leafRuns) same(total int, q quirks.Set) bool {
+	return r.values == nil || r.values.same(total, q)
 }
 
 // only is the value of a leaf that is the same in all launches.
@@ -75,16 +76,16 @@ func (r *leafRuns) only() []byte {
 
 // parts keeps what differs in an argument together with what does not; likewise in another member that is an object, which
 // for tritonparse is against its own schema.
-func (d *launchDiff) parts(group []*leafRuns, compat bool, diffs, sames *store.Object) {
+func (d *launchDiff) parts(group []*leafRuns, q quirks.Set, diffs, sames *store.Object) {
 	p := group[0].place
-	differs := slices.ContainsFunc(group, func(r *leafRuns) bool { return !r.same(d.n, compat) })
+	differs := slices.ContainsFunc(group, func(r *leafRuns) bool { return !r.same(d.n, q) })
 	if !differs {
 		for _, r := range group {
 			sames.At(r.place.Route...).Text = r.only()
 		}
 		return
 	}
-	o := diffs.At(p.Get)
+	o := diffs.At(p.Member)
 	if p.IsArg {
 		o = o.At(p.Argument)
 	}
@@ -92,11 +93,11 @@ func (d *launchDiff) parts(group []*leafRuns, compat bool, diffs, sames *store.O
 	o.At("sames")
 	o.At("diffs")
 	for _, r := range group {
-		if compat && len(r.place.Path) > 1 {
+		if q.Has(quirks.OneLevel) && len(r.place.Path) > 1 {
 			continue // tritonparse looks one level deep
 		}
 		name := strings.Join(r.place.Path, ".")
-		if r.same(d.n, compat) {
+		if r.same(d.n, q) {
 			o.At("sames", name).Text = r.only()
 		} else {
 			o.At("diffs", name).Long = r.values.writeJSON

@@ -220,7 +220,7 @@ func (b *batch) parse(r *launchtext.LaunchReader, o *Options) {
 			into.launch = r.Read(rec.Text, members)
 			into.filter(rec.Text, o.Launches)
 		case "autotune":
-			t := readTuneResult(members, o.Compat)
+			t := readTuneResult(members, o.quirks)
 			into.tuned = &t
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
 // inference is a compilation that was not traced, as far as its first launch tells it.
@@ -14,7 +15,7 @@ type inference struct {
 	stack, parameters []byte
 }
 
-func infer(l *launchtext.Launch, compat bool) *inference {
+func infer(l *launchtext.Launch, q quirks.Set) *inference {
 	value := func(member string, path ...string) []byte {
 		if v := l.Value(member, path...); v != nil {
 			return v
@@ -37,7 +38,7 @@ func infer(l *launchtext.Launch, compat bool) *inference {
 	metadata = field.AppendMember(metadata, "hash", jsontext.Quote(l.Hash))
 	metadata = field.AppendMember(metadata, "name", jsontext.Quote(l.Name))
 	for _, name := range []string{"num_warps", "num_stages", "num_ctas", "maxnreg", "cluster_dims"} {
-		if v := value("compilation_metadata", name); compat || string(v) != "null" { // the schema has numbers only
+		if v := value("compilation_metadata", name); q.Has(quirks.InferredNulls) || string(v) != "null" { // the schema has numbers only
 			metadata = field.AppendMember(metadata, name, v)
 		}
 	}

@@ -41,13 +41,13 @@ type hand struct {
 
 // add takes a launch with its place among all launches and its occurrence id. With works, it is told apart by its work.
 func (h *hand) add(p *parser, l *launchtext.Launch, index, id int, works bool) {
-	compat := p.options.Compat
+	q := p.options.quirks
 	h.places.Add(index, index+1)
 	h.places.Log.Lighten(p.spill, store.LogBytes)
 	h.diff.add(l)
-	h.diff.lighten(p.spill, p.options.room.values, compat)
+	h.diff.lighten(p.spill, p.options.room.values, q)
 	if works {
-		h.work.add(l, index, id, h.source, compat)
+		h.work.add(l, index, id, h.source, q)
 		h.work.log.Lighten(p.spill, store.LogBytes)
 	}
 }
@@ -82,7 +82,7 @@ func (p *parser) nextID() int {
 
 // take numbers a record and gives it to its kernel.
 func (p *parser) take(r *parsed) {
-	if !p.selection.keeps(r, p.options.Compat) {
+	if !p.selection.keeps(r, p.options.quirks) {
 		return
 	}
 	switch {
@@ -129,7 +129,7 @@ func (p *parser) takeLaunch(l *launchtext.Launch) {
 	id, index := p.nextID(), p.launches
 	p.launches++
 	p.result.Launches++
-	use, session := p.sessions.launch(l, id, p.options.Compat)
+	use, session := p.sessions.launch(l, id, p.options.quirks)
 	if l.Hash == "" {
 		p.result.Dropped++
 		return

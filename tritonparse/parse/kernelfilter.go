@@ -12,6 +12,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/trace/launchtext"
 	"github.com/goproton/goproton/internal/trace/ndjson"
+	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
 // selection is what a filter by name keeps: kernels, and the sessions of the autotuner that they were in with all their
@@ -35,7 +36,7 @@ func selectKernels(files []string, o *Options) (*selection, error) {
 	sessionsOf, hashesOf := map[string][]string{}, map[string][]string{}
 	var stacks tunedStacks
 	read := func(_ ndjson.Record, members []jsontext.Member) selected {
-		return readSelected(members, &stacks, o.Compat)
+		return readSelected(members, &stacks, o.quirks)
 	}
 	take := func(r *selected) error {
 		if r.kind == "" {
@@ -93,7 +94,7 @@ func (s *selection) close(sessionsOf, hashesOf map[string][]string) {
 	}
 }
 
-func readSelected(members []jsontext.Member, stacks *tunedStacks, compat bool) selected {
+func readSelected(members []jsontext.Member, stacks *tunedStacks, q quirks.Set) selected {
 	r := selected{kind: field.TextOf(members, "event_type")}
 	var names []string
 	switch r.kind {
@@ -115,7 +116,7 @@ func readSelected(members []jsontext.Member, stacks *tunedStacks, compat bool) s
 		}
 	}
 	if stack := field.Get(members, "stack"); stack != nil {
-		r.session = stacks.session(stack, compat)
+		r.session = stacks.session(stack, q)
 	}
 	return r
 }
@@ -126,12 +127,12 @@ type tunedStacks struct {
 	count atomic.Int32
 }
 
-func (s *tunedStacks) session(stack []byte, compat bool) string {
+func (s *tunedStacks) session(stack []byte, q quirks.Set) string {
 	const most = 1 << 16
 	sum := sha256.Sum256(stack)
 	known, ok := s.known.Load(sum)
 	if !ok {
-		known = launchtext.ReadTuning(stack).SeenBy(compat).Session
+		known = launchtext.ReadTuning(stack).SeenBy(q).Session
 		if s.count.Add(1) > most {
 			s.known.Clear()
 			s.count.Store(1)
@@ -142,7 +143,7 @@ func (s *tunedStacks) session(stack []byte, compat bool) string {
 }
 
 // keeps says whether a record is one of a kernel that was asked for; nil keeps all.
-func (s *selection) keeps(r *parsed, compat bool) bool {
+func (s *selection) keeps(r *parsed, q quirks.Set) bool {
 	switch {
 	case s == nil:
 		return true
@@ -152,7 +153,7 @@ func (s *selection) keeps(r *parsed, compat bool) bool {
 		return s.hashes[r.launch.Hash]
 	case r.launch.Template != nil:
 		t := r.launch.Tuning()
-		return t != nil && s.sessions[t.SeenBy(compat).Session]
+		return t != nil && s.sessions[t.SeenBy(q).Session]
 	case r.tuned != nil:
 		return s.sessions[r.tuned.tuned.Session]
 	}

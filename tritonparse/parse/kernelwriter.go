@@ -168,11 +168,11 @@ func (w *kernelWriter) read(text []byte) error {
 	if !w.reads() {
 		return nil
 	}
-	compat := w.p.options.Compat
+	q := w.p.options.quirks
 	return w.lines.Each(text, func(l *launchtext.Launch, id int) bool {
 		if w.infers {
 			w.infers = false
-			w.inferred(infer(l, compat))
+			w.inferred(infer(l, q))
 		}
 		if w.told == &w.own {
 			before, _ := slices.BinarySearch(w.p.compiled, id)
@@ -209,9 +209,9 @@ func (w *kernelWriter) rest() error {
 	if k.total == 0 {
 		return nil
 	}
-	compat := w.p.options.Compat
+	q := w.p.options.quirks
 	if k.hasWork {
-		if err := told.work.write(w.p.spill, w.out.Text, k, told.source, compat); err != nil {
+		if err := told.work.write(w.p.spill, w.out.Text, k, told.source, q); err != nil {
 			return err
 		}
 		w.out.Text(fmt.Appendf(nil, ",\"occurrence_id\":%d}\n", w.nextID()))
@@ -222,7 +222,7 @@ func (w *kernelWriter) rest() error {
 // launchDiff writes what is the same in all launches and what is not.
 func (w *kernelWriter) launchDiff() error {
 	k, told, spill, out := w.k, w.told, w.p.spill, w.out.Text
-	diffs, sames := told.diff.result(w.p.options.Compat)
+	diffs, sames := told.diff.result(w.p.options.quirks)
 	out(fmt.Appendf(nil, `{"event_type":"launch_diff","hash":%s,"name":%s,"total_launches":%d,"launch_index_map":`, jsontext.Quote(k.hash), jsontext.Quote(k.name), k.total))
 	if err := told.places.WriteJSON(spill, out); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/store"
 )
 
@@ -121,8 +122,8 @@ func (v *leafValues) countOnly() {
 }
 
 // same says whether all launches have one value. For tritonparse a leaf that some launches do not have is the same too.
-func (v *leafValues) same(total int, compat bool) bool {
-	return v.distinct() == 1 && (compat || v.total == total)
+func (v *leafValues) same(total int, q quirks.Set) bool {
+	return v.distinct() == 1 && (q.Has(quirks.SameWhereMissing) || v.total == total)
 }
 
 func (v *leafValues) distinct() int { return max(len(v.list), v.seen.count()) }

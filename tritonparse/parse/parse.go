@@ -13,6 +13,7 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/trace/launchtext"
 	"github.com/goproton/goproton/internal/trace/ndjson"
+	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/shelf"
 	"github.com/goproton/goproton/internal/trace/store"
 	"github.com/goproton/goproton/internal/trace/tracefile"
@@ -38,8 +39,9 @@ type Options struct {
 	Warn     func(string)
 	Progress func(Progress) // called a few times a second, on one goroutine
 
-	torch torchCompilations
-	room  room
+	quirks quirks.Set // of Compat, chosen once
+	torch  torchCompilations
+	room   room
 }
 
 // Progress says how far parsing is.
@@ -121,6 +123,9 @@ func Parse(source, folder string, o Options) (*Result, error) {
 
 // complete fills in what was not said.
 func (o *Options) complete(source string) error {
+	if o.Compat {
+		o.quirks = quirks.TritonParse060
+	}
 	if o.Warn == nil {
 		o.Warn = func(string) {}
 	}
@@ -202,7 +207,7 @@ func chooseRank(buckets []tritonparse.Bucket, rank *int, warn func(string)) ([]t
 // that was asked for, which is nowhere if all were.
 func (o *Options) rankSuffix(b tritonparse.Bucket) string {
 	folder := b.Folder()
-	if o.Compat {
+	if o.quirks.Has(quirks.AskedRank) {
 		switch {
 		case o.Rank == nil:
 			folder = ""
@@ -287,7 +292,7 @@ func parseAll(buckets []tritonparse.Bucket, folder string, o *Options, result *R
 	for _, b := range buckets {
 		files = append(files, b.Files...)
 	}
-	shared := launchtext.Interner{Compat: o.Compat}
+	shared := launchtext.Interner{Quirks: o.quirks}
 	in := startFeed(files, &shared, o)
 	defer in.stop()
 	progress := newMeter(files, o.Progress, result)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/store"
 	"github.com/goproton/goproton/internal/trace/work"
 )
@@ -44,8 +45,8 @@ const (
 )
 
 // add takes a launch with its place among all launches and its occurrence id. source may be nil.
-func (r *roofline) add(l *launchtext.Launch, index, id int, source *work.WorkSource, compat bool) {
-	kind := r.kind(l, source, compat)
+func (r *roofline) add(l *launchtext.Launch, index, id int, source *work.WorkSource, q quirks.Set) {
+	kind := r.kind(l, source, q)
 	if n := &r.run; n.count > 0 && n.kind == kind && n.index+n.count == index && n.id+n.count == id {
 		n.count++
 		return
@@ -69,7 +70,7 @@ func (r *roofline) flush() {
 }
 
 // kind finds the number of a launch's kind. Most launches are like the one before in all that matters here.
-func (r *roofline) kind(l *launchtext.Launch, source *work.WorkSource, compat bool) int {
+func (r *roofline) kind(l *launchtext.Launch, source *work.WorkSource, q quirks.Set) int {
 	var room [128]byte
 	key := room[:0]
 	for _, c := range l.Changes {
@@ -82,9 +83,9 @@ func (r *roofline) kind(l *launchtext.Launch, source *work.WorkSource, compat bo
 		return r.run.kind
 	}
 	r.base, r.key = l.Template, append(r.key[:0], key...)
-	k := r.reader.Read(l, compat)
-	if r.template == nil && len(r.known) >= severalKinds && source != nil && !compat {
-		r.template = work.NewWorkTemplate(source, compat)
+	k := r.reader.Read(l, q)
+	if r.template == nil && len(r.known) >= severalKinds && source != nil && !q.Has(quirks.StaticWork) {
+		r.template = work.NewWorkTemplate(source, q)
 		r.held += 2 * len(source.Text)
 	}
 	r.coded = work.AppendKind(r.coded[:0], k, r.idleOf(k))

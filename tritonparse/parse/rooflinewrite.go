@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/store"
 	"github.com/goproton/goproton/internal/trace/work"
 )
@@ -20,15 +21,15 @@ func (e *estimates) add(k *work.WorkKind) { e.list = append(e.list, e.of(k)) }
 func (e *estimates) last() *work.Estimate { return &e.list[len(e.list)-1] }
 
 // write writes the event of a kernel, without its end.
-func (r *roofline) write(sp *store.Spill, w store.Writer, k *kernel, source *work.WorkSource, compat bool) error {
+func (r *roofline) write(sp *store.Spill, w store.Writer, k *kernel, source *work.WorkSource, q quirks.Set) error {
 	t := r.template
 	if t == nil {
-		t = work.NewWorkTemplate(source, compat)
+		t = work.NewWorkTemplate(source, q)
 	}
 	all := &estimates{of: t.Estimate}
 	s := work.Summary{Bytes: -1, Flops: -1}
 	take := func() { s.Take(all.last()) }
-	if compat {
+	if q.Has(quirks.StaticWork) {
 		all.of, s, take = t.Compat.Estimate, t.Compat.Summary(), func() {}
 	}
 	err := r.each(sp, workLog{anew: all.begin, kind: func(k *work.WorkKind) { all.add(k); take() }, launches: func(workRun) {}})

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/tracefile"
 )
 
@@ -69,7 +70,7 @@ func (t torchCompilations) scan(f io.Reader) error {
 			output = ""
 			if _, text, ok := bytes.Cut(line, []byte("] ")); ok && jsontext.Valid(text) == nil {
 				if info := bytes.TrimSpace(text); jsontext.Get(info, "inductor_output_code") != nil {
-					output = inductorFile(info, false)
+					output = inductorFile(info, quirks.None)
 				}
 			}
 		}

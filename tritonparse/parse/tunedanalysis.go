@@ -9,6 +9,7 @@ import (
 
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/trace/field"
+	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/shelf"
 	"github.com/goproton/goproton/internal/trace/store"
 )
@@ -16,7 +17,7 @@ import (
 // showKernels notes of which kernels an analysis shows the stack and the source.
 func (s *sessions) showKernels(p *parser) {
 	for _, u := range s.order {
-		if hashes := u.configurations(p.options.Compat); len(hashes) > 0 && u.chose(p.options.Compat) {
+		if hashes := u.configurations(p.options.quirks); len(hashes) > 0 && u.chose(p.options.quirks) {
 			p.kernels[hashes[0]].shown = true
 		}
 	}
@@ -92,7 +93,7 @@ func (p *parser) analyses(events *shelf.Shelf) ([]string, error) {
 	}
 	for _, i := range places {
 		u := p.sessions.order[i]
-		if !u.chose(p.options.Compat) {
+		if !u.chose(p.options.quirks) {
 			continue
 		}
 		if err := u.groups.end(u.number, p.mostGroups(), r, p.spill); err != nil {
@@ -116,7 +117,7 @@ func (p *parser) analyses(events *shelf.Shelf) ([]string, error) {
 
 // mostGroups is how many distinct launches of a session are compared. tritonparse compares them all.
 func (p *parser) mostGroups() int {
-	if p.options.Compat {
+	if p.options.quirks.Has(quirks.AllGroups) {
 		return math.MaxInt
 	}
 	return p.options.room.groups
@@ -127,7 +128,7 @@ func (p *parser) winnerCounts() []byte {
 	counts := &store.Object{}
 	runs := map[string]int{}
 	for _, u := range p.sessions.order {
-		if u.selected.hash == "" || u.inductor && !u.chose(p.options.Compat) {
+		if u.selected.hash == "" || u.inductor && !u.chose(p.options.quirks) {
 			continue
 		}
 		runs[u.selected.hash]++
@@ -141,7 +142,7 @@ func (p *parser) winnerCounts() []byte {
 
 // sessionOutput is where the session's first kernel is written; there may be none that is.
 func (p *parser) sessionOutput(u *session) (string, bool) {
-	if hashes := u.configurations(p.options.Compat); len(hashes) > 0 && p.kernels[hashes[0]] != nil {
+	if hashes := u.configurations(p.options.quirks); len(hashes) > 0 && p.kernels[hashes[0]] != nil {
 		return p.output(p.kernels[hashes[0]]), true
 	}
 	hash, _, err := u.groups.first(p.spill)
@@ -156,8 +157,8 @@ func (p *parser) sessionOutput(u *session) (string, bool) {
 
 // analysis writes the event of a session, without its end.
 func (p *parser) analysis(u *session, w store.Writer) error {
-	compat := p.options.Compat
-	hashes := u.configurations(compat)
+	q := p.options.quirks
+	hashes := u.configurations(q)
 	name := ""
 	if len(hashes) > 0 {
 		name = p.kernels[hashes[0]].name
@@ -222,11 +223,11 @@ func (u *session) writeLaunches(s *store.Spill, w store.Writer, diffs, sames *st
 // launched what was chosen before, those of the sessions that had it among theirs.
 func (p *parser) possibleGroups(u *session) []byte {
 	out := []byte{'['}
-	if own := u.configurations(p.options.Compat); len(own) > 0 {
+	if own := u.configurations(p.options.quirks); len(own) > 0 {
 		return append(field.AppendTexts(out, own), ']')
 	}
 	if p.sessions.sets == nil {
-		p.sessions.findSets(p.options.Compat)
+		p.sessions.findSets(p.options.quirks)
 	}
 	for i, group := range p.sessions.sets[u.selected.hash] {
 		if i > 0 {
@@ -238,11 +239,11 @@ func (p *parser) possibleGroups(u *session) []byte {
 }
 
 // findSets finds the different sets of configurations that each hash is one of.
-func (s *sessions) findSets(compat bool) {
+func (s *sessions) findSets(q quirks.Set) {
 	s.sets = map[string][][]string{}
 	seen := map[string]bool{}
 	for _, u := range s.order {
-		group := u.configurations(compat)
+		group := u.configurations(q)
 		key := strings.Join(group, "|")
 		if len(group) < 2 || seen[key] {
 			continue
@@ -297,7 +298,7 @@ func (p *parser) differences(u *session) (diffs, sames *store.Object) {
 	if err := u.groups.each(p.spill, diff.add); err != nil {
 		p.spill.Fail(err)
 	}
-	return diff.result(p.options.Compat)
+	return diff.result(p.options.quirks)
 }
 
 // launchAnalysis is null where there were no launches.

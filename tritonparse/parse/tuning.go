@@ -7,6 +7,7 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/shelf"
 	"github.com/goproton/goproton/internal/trace/store"
 )
@@ -17,10 +18,10 @@ type tuneResult struct {
 	best, timings, took, cached []byte
 }
 
-func readTuneResult(members []jsontext.Member, compat bool) tuneResult {
+func readTuneResult(members []jsontext.Member, q quirks.Set) tuneResult {
 	r := tuneResult{}
 	if stack := field.Get(members, "stack"); stack != nil {
-		r.tuned = launchtext.ReadTuning(stack).SeenBy(compat)
+		r.tuned = launchtext.ReadTuning(stack).SeenBy(q)
 	}
 	get := func(name string) []byte {
 		if v := field.Get(members, name); v != nil {
@@ -130,12 +131,12 @@ func (s *sessions) result(r *tuneResult) {
 }
 
 // launch counts a launch into its session and says what the autotuner used it for; "" and nil outside of it.
-func (s *sessions) launch(l *launchtext.Launch, id int, compat bool) (use string, u *session) {
+func (s *sessions) launch(l *launchtext.Launch, id int, q quirks.Set) (use string, u *session) {
 	tuned := l.Tuning()
 	if tuned == nil {
 		return "", nil
 	}
-	t := tuned.SeenBy(compat)
+	t := tuned.SeenBy(q)
 	if t.Session == "" {
 		if t.Benchmark {
 			return "benchmark", nil
@@ -169,8 +170,8 @@ func (s *sessions) launch(l *launchtext.Launch, id int, compat bool) (use string
 
 // configurations are the compilations that a session chose from. tritonparse takes those that it compiled; one that was
 // compiled elsewhere, as Inductor's are, was timed no less.
-func (u *session) configurations(compat bool) []string {
-	if compat {
+func (u *session) configurations(q quirks.Set) []string {
+	if q.Has(quirks.CompiledOnly) {
 		return u.compiled.list
 	}
 	all := names{}
@@ -181,6 +182,6 @@ func (u *session) configurations(compat bool) []string {
 }
 
 // chose says whether the session chose between configurations, and did not only launch what was chosen before.
-func (u *session) chose(compat bool) bool {
-	return u.benchmarks >= 2 || len(u.configurations(compat)) >= 2 || !compat && u.result != nil
+func (u *session) chose(q quirks.Set) bool {
+	return u.benchmarks >= 2 || len(u.configurations(q)) >= 2 || !q.Has(quirks.LaunchedOnly) && u.result != nil
 }

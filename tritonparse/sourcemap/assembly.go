@@ -4,16 +4,18 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
-// PTX reads the assembly that LLVM writes for NVIDIA's GPUs.
-func PTX(text string, files *Files, compat bool) []Entry {
-	return assembly(text, "//", files, compat)
+// readPTX reads the assembly that LLVM writes for NVIDIA's GPUs.
+func readPTX(text string, files *Files, q quirks.Set) []Entry {
+	return assembly(text, "//", files, q)
 }
 
-// AMDGCN reads the assembly that LLVM writes for AMD's GPUs.
-func AMDGCN(text string, files *Files, compat bool) []Entry {
-	return assembly(text, ";", files, compat)
+// readAMDGCN reads the assembly that LLVM writes for AMD's GPUs.
+func readAMDGCN(text string, files *Files, q quirks.Set) []Entry {
+	return assembly(text, ";", files, q)
 }
 
 var (
@@ -28,7 +30,7 @@ var (
 type assemblyReader struct {
 	comment string
 	files   *Files
-	compat  bool
+	quirky  bool              // the reading of quirks.MapAssembly
 	table   map[string]string // .file numbers
 	chain   map[[3]string][3]string
 	current Entry
@@ -36,9 +38,9 @@ type assemblyReader struct {
 	asm     bool // inside of inline assembly
 }
 
-func assembly(text, comment string, files *Files, compat bool) []Entry {
+func assembly(text, comment string, files *Files, q quirks.Set) []Entry {
 	lines := strings.Split(text, "\n")
-	r := &assemblyReader{comment: comment, files: files, compat: compat, table: map[string]string{}, chain: map[[3]string][3]string{}}
+	r := &assemblyReader{comment: comment, files: files, quirky: q.Has(quirks.MapAssembly), table: map[string]string{}, chain: map[[3]string][3]string{}}
 	for _, l := range lines {
 		if m := match(asmFile, ".file", l); m != nil {
 			name := unescape(m[2])
@@ -47,14 +49,14 @@ func assembly(text, comment string, files *Files, compat bool) []Entry {
 			}
 			r.table[m[1]] = name
 		}
-		if !compat {
+		if !r.quirky {
 			continue
 		}
 		if m := match(asmLoc, ".loc", l); m != nil {
 			r.note(m)
 		}
 	}
-	if compat {
+	if r.quirky {
 		return r.compatLines(lines)
 	}
 	return r.correctLines(lines)
@@ -74,7 +76,7 @@ func (r *assemblyReader) note(m []string) {
 	key := [3]string{m[1], m[2], m[3]}
 	if at := asmInlined.FindStringSubmatch(m[4]); at != nil {
 		r.chain[key] = [3]string(at[1:4])
-	} else if !r.compat {
+	} else if !r.quirky {
 		delete(r.chain, key)
 	}
 }
@@ -262,8 +264,8 @@ var (
 	sassInstruction = regexp.MustCompile(`/\*[0-9a-fA-F]+\*/`)
 )
 
-// SASS reads a listing of nvdisasm -g: comments with the places of what follows, innermost first.
-func SASS(text string, _ *Files, compat bool) []Entry {
+// readSASS reads a listing of nvdisasm -g: comments with the places of what follows, innermost first.
+func readSASS(text string, _ *Files, q quirks.Set) []Entry {
 	var entries []Entry
 	var stack []Frame
 	fresh := false // the comments that are being read begin a new stack with the next
@@ -280,7 +282,7 @@ func SASS(text string, _ *Files, compat bool) []Entry {
 				stack, fresh = nil, false
 			}
 			f, _ := frameOf(m[1], m[2], "0")
-			if compat {
+			if q.Has(quirks.MapSASS) {
 				stack = append(stack, f)
 				entries = append(entries, Entry{Frame: f, Own: i + 1})
 				continue
@@ -291,14 +293,14 @@ func SASS(text string, _ *Files, compat bool) []Entry {
 			}
 			continue
 		}
-		if !compat && (strings.HasPrefix(l, "Function:") || strings.Contains(l, ".section")) {
+		if !q.Has(quirks.MapSASS) && (strings.HasPrefix(l, "Function:") || strings.Contains(l, ".section")) {
 			stack, made = nil, 0
 		}
 		if !sassInstruction.MatchString(l) {
 			continue
 		}
 		fresh = true
-		if e, ok := sassEntry(stack, compat); ok {
+		if e, ok := sassEntry(stack, q); ok {
 			e.Own, e.made = i+1, made
 			entries = append(entries, e)
 		}
@@ -306,8 +308,8 @@ func SASS(text string, _ *Files, compat bool) []Entry {
 	return entries
 }
 
-func sassEntry(stack []Frame, compat bool) (Entry, bool) {
-	if !compat {
+func sassEntry(stack []Frame, q quirks.Set) (Entry, bool) {
+	if !q.Has(quirks.MapSASS) {
 		return inlined(stack)
 	}
 	if len(stack) == 0 {

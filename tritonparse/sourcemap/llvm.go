@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
 var (
@@ -35,10 +37,10 @@ type llvmPlace struct {
 	scope, at    string
 }
 
-// LLVM reads LLVM IR: every instruction names its place with !dbg, and a place the place that it was inlined at.
-func LLVM(text string, _ *Files, compat bool) []Entry {
+// readLLVM reads LLVM IR: every instruction names its place with !dbg, and a place the place that it was inlined at.
+func readLLVM(text string, _ *Files, q quirks.Set) []Entry {
 	lines := strings.Split(text, "\n")
-	n := readLLVMNodes(lines, compat)
+	n := readLLVMNodes(lines, q)
 	if len(n.locations) == 0 {
 		return nil
 	}
@@ -48,13 +50,13 @@ func LLVM(text string, _ *Files, compat bool) []Entry {
 			continue
 		}
 		m := match(llvmDebug, "!dbg !", l)
-		if m == nil && !compat {
+		if m == nil && !q.Has(quirks.MapLLVM) {
 			m = match(llvmRecord, "#dbg_", l)
 		}
 		if m == nil {
 			continue
 		}
-		if e, ok := n.entry(m[1], strings.HasPrefix(l, "define"), compat); ok {
+		if e, ok := n.entry(m[1], strings.HasPrefix(l, "define"), q); ok {
 			e.Own = i + 1
 			entries = append(entries, e)
 		}
@@ -62,39 +64,39 @@ func LLVM(text string, _ *Files, compat bool) []Entry {
 	return entries
 }
 
-func readLLVMNodes(lines []string, compat bool) llvmNodes {
+func readLLVMNodes(lines []string, q quirks.Set) llvmNodes {
 	n := llvmNodes{map[string]string{}, map[string]llvmBlock{}, map[string]llvmPlace{}}
 	for _, l := range lines {
 		if !strings.HasPrefix(l, "!") {
 			continue
 		}
 		if m := match(llvmLocation, "!DILocation(", l); m != nil {
-			if compat && m[2] != "" {
+			if q.Has(quirks.MapLLVM) && m[2] != "" {
 				continue
 			}
 			line, _ := strconv.Atoi(m[3])
 			column, _ := strconv.Atoi(m[4])
 			n.locations[m[1]] = llvmPlace{line, column, m[5], m[6]}
 		} else if m := match(llvmScope, "!DI", l); m != nil {
-			f := llvmFields(m[3], compat)
+			f := llvmFields(m[3], q)
 			line, _ := strconv.Atoi(f["line"])
 			function := m[2] == "Subprogram" && f["line"] != "" // others are declarations, as of printf
 			n.scopes[m[1]] = llvmBlock{strings.TrimPrefix(f["file"], "!"), strings.TrimPrefix(f["scope"], "!"), line, function}
 		} else if m := match(llvmFile, "!DIFile(", l); m != nil {
-			f := llvmFields(m[2], compat)
+			f := llvmFields(m[2], q)
 			n.files[m[1]] = joinPath(f["directory"], f["filename"])
 		}
 	}
 	return n
 }
 
-func llvmFields(text string, compat bool) map[string]string {
+func llvmFields(text string, q quirks.Set) map[string]string {
 	fields := map[string]string{}
 	for _, m := range llvmField.FindAllStringSubmatch(text, -1) {
 		v := m[2]
 		if strings.HasPrefix(v, `"`) {
 			v = v[1 : len(v)-1]
-			if !compat {
+			if !q.Has(quirks.MapLLVM) {
 				v = unescape(v)
 			}
 		}
@@ -130,8 +132,8 @@ func (n llvmNodes) file(scope string) string {
 // compatClimb is how far tritonparse follows inlined code.
 const compatClimb = 32
 
-func (n llvmNodes) entry(id string, define, compat bool) (Entry, bool) {
-	if s, ok := n.scopes[id]; ok && (define || compat) && s.function {
+func (n llvmNodes) entry(id string, define bool, q quirks.Set) (Entry, bool) {
+	if s, ok := n.scopes[id]; ok && (define || q.Has(quirks.MapLLVM)) && s.function {
 		f := n.file(id)
 		return Entry{Frame: Frame{f, s.line, 0}, Kind: "subprogram"}, f != ""
 	}
@@ -140,13 +142,13 @@ func (n llvmNodes) entry(id string, define, compat bool) (Entry, bool) {
 		return Entry{}, false
 	}
 	file := n.file(l.scope)
-	if file == "" || !compat && l.line == 0 {
+	if file == "" || !q.Has(quirks.MapLLVM) && l.line == 0 {
 		return Entry{}, false
 	}
 	e := Entry{Frame: Frame{file, l.line, l.column}}
 	if l.at != "" {
 		e.Inlined, e.HasIDs, e.Callee, e.Caller = true, true, id, l.at
-		if compat {
+		if q.Has(quirks.MapLLVM) {
 			e.Outer = n.outer(l)
 		} else if e.Callers = n.callers(l); len(e.Callers) > 0 {
 			e.Outer = e.Callers[len(e.Callers)-1]

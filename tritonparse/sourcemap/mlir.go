@@ -4,11 +4,13 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
-// MLIR reads TTIR, TTGIR and whatever else prints MLIR's locations.
-func MLIR(text string, _ *Files, compat bool) []Entry {
-	if compat {
+// readMLIR reads TTIR, TTGIR and whatever else prints MLIR's locations.
+func readMLIR(text string, _ *Files, q quirks.Set) []Entry {
+	if q.Has(quirks.MapMLIR) {
 		return mlirCompat(strings.Split(text, "\n"))
 	}
 	return mlirCorrect(strings.Split(text, "\n"))

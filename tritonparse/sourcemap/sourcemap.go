@@ -8,8 +8,11 @@ package sourcemap
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
 // Frame is a place in a source file.
@@ -43,10 +46,31 @@ type others struct {
 }
 
 // Parser reads the text of one representation. Files are those seen in the stages before, for base names.
-type Parser func(text string, files *Files, compat bool) []Entry
+type Parser func(text string, files *Files) []Entry
 
-// Parsers by the name that a stage's adapter uses.
-var Parsers = map[string]Parser{"mlir": MLIR, "llvm_dbg": LLVM, "ptx": PTX, "amdgcn": AMDGCN, "sass": SASS}
+// builtin are the parsers of the representations of the built-in backends.
+var builtin = map[string]func(text string, files *Files, q quirks.Set) []Entry{"mlir": readMLIR, "llvm_dbg": readLLVM, "ptx": readPTX, "amdgcn": readAMDGCN, "sass": readSASS}
+
+var registered = map[string]Parser{}
+
+// Register adds a parser under the name that stages use. It is called from an init function. It panics if the name is taken.
+func Register(name string, p Parser) {
+	if builtin[name] != nil || registered[name] != nil || name == "" {
+		panic(fmt.Sprintf("sourcemap: parser %q is registered already, or has no name", name))
+	}
+	registered[name] = p
+}
+
+// parse reads the text of a stage; nil if nobody knows how.
+func (s *Stage) parse(files *Files, q quirks.Set) []Entry {
+	if read := builtin[s.Parser]; read != nil {
+		return read(s.Text, files, q)
+	}
+	if read := registered[s.Parser]; read != nil {
+		return read(s.Text, files)
+	}
+	return nil
+}
 
 // Stage is one representation to be mapped.
 type Stage struct {
@@ -75,19 +99,18 @@ type pythonLine struct {
 }
 
 // New maps the stages, which come in the order of the compiler.
-func New(stages []Stage, python Python, compat bool) *Map {
+func New(stages []Stage, python Python) *Map { return NewQuirky(stages, python, quirks.None) }
+
+// NewQuirky is New with the quirks of tritonparse 0.6.0 that are asked for.
+func NewQuirky(stages []Stage, python Python, q quirks.Set) *Map {
 	m := &Map{}
 	files := &Files{}
 	for _, s := range stages {
-		parse := Parsers[s.Parser]
-		if parse == nil {
-			continue
-		}
-		entries := parse(s.Text, files, compat)
+		entries := s.parse(files, q)
 		if len(entries) == 0 {
 			continue
 		}
-		if s.sass = s.Parser == "sass"; s.sass && !compat {
+		if s.sass = s.Parser == "sass"; s.sass && !q.Has(quirks.MapSASS) {
 			straighten(entries, stages)
 		}
 		for _, e := range entries {
@@ -99,12 +122,12 @@ func New(stages []Stage, python Python, compat bool) *Map {
 	for i := range m.stages {
 		for j := range m.stages {
 			if i != j {
-				m.join(i, j, compat)
+				m.join(i, j, q)
 			}
 		}
 	}
 	if python.Has {
-		m.byPython(python, compat)
+		m.byPython(python, q)
 	}
 	return m
 }
@@ -127,9 +150,9 @@ type place struct {
 
 // join gives every line of stage i the lines of stage j of the same place, of a crowd those near it. Listings of machine code
 // know no columns, and often no callers: then only file and line count.
-func (m *Map) join(i, j int, compat bool) {
+func (m *Map) join(i, j int, q quirks.Set) {
 	columns := !m.stages[i].sass && !m.stages[j].sass
-	callers := !compat && hasCallers(m.entries[i]) && hasCallers(m.entries[j])
+	callers := !q.Has(quirks.MapByLine) && hasCallers(m.entries[i]) && hasCallers(m.entries[j])
 	key := func(e *Entry) place {
 		p := place{Frame: e.Frame}
 		if callers && e.Inlined {
@@ -155,7 +178,7 @@ func (m *Map) join(i, j int, compat bool) {
 		slices.Sort(o.lines)
 	}
 	var crowds map[place]*crowd
-	if !compat {
+	if !q.Has(quirks.MapAllLines) {
 		crowds = crowdsOf(m.entries[i], at, key)
 	}
 	for k := range m.entries[i] {
@@ -181,7 +204,7 @@ func hasCallers(entries []Entry) bool {
 
 // byPython turns the maps around. In tritonparse's reading a line is only a number, whatever its file; the correct one
 // takes lines of the kernel's own file.
-func (m *Map) byPython(python Python, compat bool) {
+func (m *Map) byPython(python Python, q quirks.Set) {
 	at := map[int]int{}
 	for i, s := range m.stages {
 		for _, e := range m.entries[i] {
@@ -189,7 +212,7 @@ func (m *Map) byPython(python Python, compat bool) {
 			if e.Inlined && e.Outer.File != "" {
 				where = e.Outer
 			}
-			if !compat && where.File != python.File {
+			if !q.Has(quirks.MapAnyFile) && where.File != python.File {
 				continue
 			}
 			k, ok := at[where.Line]
@@ -206,7 +229,7 @@ func (m *Map) byPython(python Python, compat bool) {
 			last.lines = append(last.lines, e.Own)
 		}
 	}
-	if !compat {
+	if !q.Has(quirks.MapAnyFile) {
 		slices.SortFunc(m.python, func(a, b pythonLine) int { return cmp.Compare(a.line, b.line) })
 	}
 }

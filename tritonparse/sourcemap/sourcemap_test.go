@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
 // artifacts are those of the handmade trace, which has every form of location.
@@ -90,9 +91,9 @@ func TestCorrect(t *testing.T) {
 		for _, f := range []string{"/a/k.py", "/a/h.py", "/a/g.py"} {
 			files.Add(f)
 		}
-		for compat, want := range map[bool]string{false: c.ours, true: c.theirs} {
-			if got := byLine(Parsers[parser](texts["k."+c.stage], files, compat))[c.line]; got != want {
-				t.Errorf("%s, line %d, %s, compat %v: got %q, want %q", c.stage, c.line, c.why, compat, got, want)
+		for q, want := range map[quirks.Set]string{quirks.None: c.ours, quirks.TritonParse060: c.theirs} {
+			if got := byLine(builtin[parser](texts["k."+c.stage], files, q))[c.line]; got != want {
+				t.Errorf("%s, line %d, %s, quirks %b: got %q, want %q", c.stage, c.line, c.why, q, got, want)
 			}
 		}
 	}
@@ -100,7 +101,7 @@ func TestCorrect(t *testing.T) {
 
 // TestPathWithColon is a file that ends tritonparse's whole run.
 func TestPathWithColon(t *testing.T) {
-	entries := MLIR("#loc1 = loc(\"/a:b/k.py\":3:1)\n  x loc(#loc1)\n  y loc(\"C:\\\\k.py\":4:2)\n", nil, false)
+	entries := readMLIR("#loc1 = loc(\"/a:b/k.py\":3:1)\n  x loc(#loc1)\n  y loc(\"C:\\\\k.py\":4:2)\n", nil, quirks.None)
 	if got := fmt.Sprint(byLine(entries)); got != `map[2:k.py:3:1 3:C:\k.py:4:2]` {
 		t.Error(got)
 	}
@@ -109,7 +110,7 @@ func TestPathWithColon(t *testing.T) {
 // TestSecondFunction: tritonparse maps the first function of an assembly only.
 func TestSecondFunction(t *testing.T) {
 	text := ".file 1 \"/k.py\"\n// -- Begin function a\n{\n.loc 1 3 1 // k.py:3:1\n add;\n}\n// -- End function\n mov;\n// -- Begin function b\n mul;\n.loc 1 4 1\n sub;\n// -- End function\n"
-	if got := fmt.Sprint(byLine(PTX(text, &Files{}, false))); got != "map[5:k.py:3:1 12:k.py:4:1]" {
+	if got := fmt.Sprint(byLine(readPTX(text, &Files{}, quirks.None))); got != "map[5:k.py:3:1 12:k.py:4:1]" {
 		t.Error(got)
 	}
 }
@@ -129,10 +130,10 @@ func TestTwoCallers(t *testing.T) {
 }
 // -- End function
 `
-	if got := fmt.Sprint(byLine(PTX(text, &Files{}, false))); got != "map[7:h.py:10:1 @ k.py:90 10:h.py:10:1 @ k.py:95]" {
+	if got := fmt.Sprint(byLine(readPTX(text, &Files{}, quirks.None))); got != "map[7:h.py:10:1 @ k.py:90 10:h.py:10:1 @ k.py:95]" {
 		t.Error(got)
 	}
-	if got := byLine(PTX(text, &Files{}, true)); got[7] != "h.py:10:1 @ k.py:95" {
+	if got := byLine(readPTX(text, &Files{}, quirks.TritonParse060)); got[7] != "h.py:10:1 @ k.py:95" {
 		t.Error("tritonparse takes the last:", got[7])
 	}
 }
@@ -142,7 +143,7 @@ func TestPythonMap(t *testing.T) {
 	texts := artifacts(t)
 	stages := []Stage{{Name: "ttir", Parser: "mlir", Text: texts["k.ttir"]}, {Name: "llir", Parser: "llvm_dbg", Text: texts["k.llir"]},
 		{Name: "ptx", Parser: "ptx", Text: texts["k.ptx"]}, {Name: "sass", Parser: "sass", Text: texts["k.sass"]}}
-	m := New(stages, Python{File: "/a/k.py", Has: true}, false)
+	m := New(stages, Python{File: "/a/k.py", Has: true})
 	text := m.AppendJSON(nil)
 	if err := jsontext.Valid(text); err != nil {
 		t.Fatal(err)
@@ -164,20 +165,20 @@ func TestPythonMap(t *testing.T) {
 }
 
 // fuzz checks that a parser neither panics nor invents lines.
-func fuzz(f *testing.F, parse Parser, seeds ...string) {
+func fuzz(f *testing.F, parse func(string, *Files, quirks.Set) []Entry, seeds ...string) {
 	for _, s := range seeds {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		lines := strings.Count(text, "\n") + 1
-		for _, compat := range []bool{false, true} {
-			entries := parse(text, &Files{}, compat)
+		for _, q := range []quirks.Set{quirks.None, quirks.TritonParse060} {
+			entries := parse(text, &Files{}, q)
 			for _, e := range entries {
 				if e.Own < 1 || e.Own > lines {
 					t.Fatalf("line %d of %d", e.Own, lines)
 				}
 			}
-			if !compat && !slices.IsSortedFunc(entries, func(a, b Entry) int { return a.Own - b.Own }) {
+			if q == quirks.None && !slices.IsSortedFunc(entries, func(a, b Entry) int { return a.Own - b.Own }) {
 				t.Fatal("entries are not in order")
 			}
 		}
@@ -185,15 +186,15 @@ func fuzz(f *testing.F, parse Parser, seeds ...string) {
 }
 
 func FuzzMLIR(f *testing.F) {
-	fuzz(f, MLIR, artifacts(f)["k.ttir"], "#loc1 = loc(#loc2)\n#loc2 = loc(#loc1)\nx loc(#loc1)", "#loc1 = loc(callsite(#loc1 at #loc1))\nx loc(#loc1)", "} else {\n}", strings.Repeat("x loc(callsite(", 400))
+	fuzz(f, readMLIR, artifacts(f)["k.ttir"], "#loc1 = loc(#loc2)\n#loc2 = loc(#loc1)\nx loc(#loc1)", "#loc1 = loc(callsite(#loc1 at #loc1))\nx loc(#loc1)", "} else {\n}", strings.Repeat("x loc(callsite(", 400))
 }
 
 func FuzzLLVM(f *testing.F) {
-	fuzz(f, LLVM, artifacts(f)["k.llir"], "x, !dbg !1\n!1 = !DILocation(line: 1, scope: !2, inlinedAt: !1)\n!2 = !DILexicalBlock(scope: !2)")
+	fuzz(f, readLLVM, artifacts(f)["k.llir"], "x, !dbg !1\n!1 = !DILocation(line: 1, scope: !2, inlinedAt: !1)\n!2 = !DILexicalBlock(scope: !2)")
 }
 
 func FuzzPTX(f *testing.F) {
-	fuzz(f, PTX, artifacts(f)["k.ptx"], "// -- Begin function\n.loc 1 2 3, inlined_at 1 2 3 // a:1:2 @[ b:1:2 @[ c\n add\n// -- End function")
+	fuzz(f, readPTX, artifacts(f)["k.ptx"], "// -- Begin function\n.loc 1 2 3, inlined_at 1 2 3 // a:1:2 @[ b:1:2 @[ c\n add\n// -- End function")
 }
 
 func FuzzSASS(f *testing.F) {
@@ -201,5 +202,5 @@ func FuzzSASS(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	fuzz(f, SASS, artifacts(f)["k.sass"], string(listing))
+	fuzz(f, readSASS, artifacts(f)["k.sass"], string(listing))
 }

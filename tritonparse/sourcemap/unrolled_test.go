@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
 // unrolled is a kernel one line of which became n lines in every stage, as an unrolled loop's do.
@@ -34,7 +36,7 @@ func unrolled(n int) []Stage {
 // Python line has all, as has tritonparse's reading.
 func TestCrowds(t *testing.T) {
 	for _, n := range []int{300, 512, 1500, 20_000} {
-		m := New(unrolled(n), Python{File: "/src/k.py", Has: true}, false)
+		m := New(unrolled(n), Python{File: "/src/k.py", Has: true})
 		ttgir, ptx := m.Entries("ttgir"), m.Entries("ptx")
 		if len(ttgir) != n || len(ptx) != n {
 			t.Fatalf("%d lines of TTGIR and %d of PTX have a place, want %d", len(ttgir), len(ptx), n)
@@ -63,23 +65,23 @@ func TestCrowds(t *testing.T) {
 			}
 		}
 	}
-	if o := New(unrolled(1500), Python{}, true).Entries("ttgir")[9].others[2]; len(o.lines) < 1500 {
+	if o := NewQuirky(unrolled(1500), Python{}, quirks.TritonParse060).Entries("ttgir")[9].others[2]; len(o.lines) < 1500 {
 		t.Errorf("in tritonparse's reading a line names %d lines of %s, want all", len(o.lines), o.stage)
 	}
 }
 
 func BenchmarkUnrolled(b *testing.B) {
 	for _, n := range []int{500, 1000, 2000, 10_000} {
-		for _, compat := range []bool{false, true} {
-			if compat && n > 2000 {
+		for _, q := range []quirks.Set{quirks.None, quirks.TritonParse060} {
+			if q != quirks.None && n > 2000 {
 				continue // 17 GB
 			}
-			b.Run(fmt.Sprintf("%d/compat=%v", n, compat), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%d/quirks=%b", n, q), func(b *testing.B) {
 				stages := unrolled(n)
 				b.ReportAllocs()
 				var size, room int
 				for b.Loop() {
-					m := New(stages, Python{File: "/src/k.py", Has: true}, compat)
+					m := NewQuirky(stages, Python{File: "/src/k.py", Has: true}, q)
 					room = m.Room()
 					size = len(m.AppendJSON(nil))
 				}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
 // lasts says of the text of a value that it stays as it is when the record is gone: it is shared, or was made for the value.
@@ -14,7 +16,7 @@ func Lasts(text []byte) bool { return len(text) > InternFrom }
 // interner shares templates, values and shapes between the workers.
 type Interner struct {
 	sync.RWMutex
-	Compat   bool
+	Quirks   quirks.Set
 	programs map[string]*program      // by templateKey
 	alike    map[likeness][]*Template // one of each skeleton
 	values   map[string]*Value
@@ -134,7 +136,7 @@ func (in *Interner) place(p Place) *Place {
 	if p.IsArg {
 		argument = "." + p.Argument
 	}
-	p.Id = strings.Join(append([]string{p.Get, argument}, p.Path...), "\x00")
+	p.Id = strings.Join(append([]string{p.Member, argument}, p.Path...), "\x00")
 	in.Lock()
 	defer in.Unlock()
 	if known := in.places[p.Id]; known != nil {
@@ -143,8 +145,8 @@ func (in *Interner) place(p Place) *Place {
 	if in.size.shapes += 100 + 2*len(p.Id); in.size.shapes > InternBudget || in.places == nil {
 		in.places, in.shapes, in.size.shapes = map[string]*Place{}, map[string]*Shape{}, 0
 	}
-	p.Counted, p.Work = p.onlyCounted(in.Compat), p.matters()
-	p.Route = []string{p.Get}
+	p.Counted, p.Work = p.onlyCounted(in.Quirks), p.matters()
+	p.Route = []string{p.Member}
 	if p.IsArg {
 		p.Route = append(p.Route, p.Argument)
 	}

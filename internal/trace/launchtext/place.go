@@ -3,11 +3,13 @@ package launchtext
 import (
 	"slices"
 	"strings"
+
+	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
 // flat is the name that tritonparse gives to a leaf.
 func (p *Place) flat() string {
-	name := p.Get
+	name := p.Member
 	if p.IsArg {
 		name += "." + p.Argument
 	}
@@ -21,21 +23,21 @@ func (p *Place) flat() string {
 var ofEachLaunch = []string{"pid", "timestamp", "stream", "function", "data_ptr"}
 
 // onlyCounted says whether a leaf is such. tritonparse also takes an argument stream_len for one.
-func (p *Place) onlyCounted(compat bool) bool {
-	if compat {
+func (p *Place) onlyCounted(q quirks.Set) bool {
+	if q.Has(quirks.CountedByPart) {
 		return slices.ContainsFunc(ofEachLaunch, func(part string) bool { return strings.Contains(p.flat(), part) })
 	}
-	return !p.IsArg && slices.Contains(ofEachLaunch, p.Get) || slices.ContainsFunc(p.Path, func(name string) bool { return slices.Contains(ofEachLaunch, name) })
+	return !p.IsArg && slices.Contains(ofEachLaunch, p.Member) || slices.ContainsFunc(p.Path, func(name string) bool { return slices.Contains(ofEachLaunch, name) })
 }
 
 // together says whether two places are below the same member or argument.
 func (p *Place) Together(q *Place) bool {
-	return p.Get == q.Get && p.Argument == q.Argument && p.IsArg == q.IsArg
+	return p.Member == q.Member && p.Argument == q.Argument && p.IsArg == q.IsArg
 }
 
 // decidesKind says whether LaunchKind may depend on a value; that of a list is not looked into.
 func (p *Place) DecidesKind() bool {
-	switch p.Get {
+	switch p.Member {
 	case "grid":
 		return true
 	case "extracted_args":
@@ -54,10 +56,10 @@ func (p *Place) matters() bool {
 	if !p.IsArg {
 		return p.isGrid()
 	}
-	return p.Get == "extracted_args" && (len(p.Path) == 0 || p.Path[len(p.Path)-1] != "data_ptr")
+	return p.Member == "extracted_args" && (len(p.Path) == 0 || p.Path[len(p.Path)-1] != "data_ptr")
 }
 
-func (p *Place) isGrid() bool { return !p.IsArg && p.Get == "grid" && len(p.Path) == 0 }
+func (p *Place) isGrid() bool { return !p.IsArg && p.Member == "grid" && len(p.Path) == 0 }
 
 var OfOneLaunch = map[string]bool{
 	"data_ptr": true, "min": true, "max": true, "mean": true, "std": true, "tensor_capture_error": true,

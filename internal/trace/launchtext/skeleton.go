@@ -38,7 +38,7 @@ const (
 
 // place says where a leaf stands, by names.
 type Place struct {
-	Get      string
+	Member   string
 	Argument string // if isArg
 	IsArg    bool
 	Path     []string // below the member or argument
@@ -50,13 +50,13 @@ type Place struct {
 
 func (p *Place) role() role {
 	switch {
-	case p.Get == "stack" && len(p.Path) == 0:
+	case p.Member == "stack" && len(p.Path) == 0:
 		return TheStack
-	case p.Get == "event_type", p.Get == "compilation_metadata" && len(p.Path) == 0:
+	case p.Member == "event_type", p.Member == "compilation_metadata" && len(p.Path) == 0:
 		return fixed
-	case p.Get == "name" && len(p.Path) == 0:
+	case p.Member == "name" && len(p.Path) == 0:
 		return TheName
-	case p.Get == "compilation_metadata" && len(p.Path) == 1 && p.Path[0] == "hash":
+	case p.Member == "compilation_metadata" && len(p.Path) == 1 && p.Path[0] == "hash":
 		return TheHash
 	}
 	return ordinary
@@ -97,13 +97,13 @@ type walker struct {
 func (w *walker) member(m jsontext.Member) node {
 	n := node{name: m.Name, at: int32(m.At), raw: w.Raw[m.At : m.At+len(m.Value)]}
 	if m.Name != "extracted_args" || n.raw[0] != '{' {
-		w.value(&n, Place{Get: m.Name})
+		w.value(&n, Place{Member: m.Name})
 		return n
 	}
 	arguments, _ := jsontext.Members(n.raw)
 	for _, a := range arguments {
 		k := node{name: a.Name, at: n.at + int32(a.At), raw: a.Value}
-		w.value(&k, Place{Get: m.Name, Argument: a.Name, IsArg: true})
+		w.value(&k, Place{Member: m.Name, Argument: a.Name, IsArg: true})
 		n.kids = append(n.kids, k)
 	}
 	return n

@@ -42,7 +42,7 @@ type Shape struct{ Places []*Place }
 // find returns the place of a leaf, -1 if there is none. An argument's path begins with the argument's name.
 func (s *Shape) find(member string, path ...string) int {
 	return slices.IndexFunc(s.Places, func(p *Place) bool {
-		if p.Get != member {
+		if p.Member != member {
 			return false
 		}
 		if p.IsArg {

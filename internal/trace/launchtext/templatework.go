@@ -3,6 +3,7 @@ package launchtext
 import (
 	"sync"
 
+	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/store"
 	"github.com/goproton/goproton/internal/trace/work"
 )
@@ -67,7 +68,7 @@ type KindReader struct {
 }
 
 // read returns the kind of a launch. It is valid until the next call.
-func (r *KindReader) Read(l *Launch, compat bool) *work.WorkKind {
+func (r *KindReader) Read(l *Launch, q quirks.Set) *work.WorkKind {
 	w := l.Template.work()
 	r.changed = append(r.changed[:0], make([]bool, len(w.arguments))...)
 	k := &r.kind
@@ -86,9 +87,9 @@ func (r *KindReader) Read(l *Launch, compat bool) *work.WorkKind {
 		a := &w.arguments[i]
 		if r.changed[i] {
 			f := l.facts(i)
-			k.Add(a.name, &f, compat)
+			k.Add(a.name, &f, q)
 		} else {
-			k.Add(a.name, &a.facts, compat)
+			k.Add(a.name, &a.facts, q)
 		}
 	}
 	return k

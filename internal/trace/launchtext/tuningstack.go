@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
 // tuning is what a stack says about the autotuner.
@@ -65,8 +66,8 @@ func tuningOf(frames []*Frame) Tuning {
 }
 
 // seenBy is the tuning as one of both readings has it.
-func (t Tuning) SeenBy(compat bool) Tuning {
-	if compat && (t.Inductor || t.Session == "") {
+func (t Tuning) SeenBy(q quirks.Set) Tuning {
+	if q.Has(quirks.TritonsTunerOnly) && (t.Inductor || t.Session == "") {
 		return Tuning{known: true}
 	}
 	return t

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/store"
 	"github.com/goproton/goproton/tritonparse/ttir"
 )
@@ -25,8 +26,8 @@ type WorkTemplate struct {
 	constants map[int]bool // positions of arguments that are compiled in
 }
 
-func NewWorkTemplate(s *WorkSource, compat bool) *WorkTemplate {
-	if compat {
+func NewWorkTemplate(s *WorkSource, q quirks.Set) *WorkTemplate {
+	if q.Has(quirks.StaticWork) {
 		return &WorkTemplate{Compat: readCompatWork(s.Text)}
 	}
 	t := &WorkTemplate{module: ttir.Parse(s.Text), constants: map[int]bool{}}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/trace/field"
+	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/store"
 )
 
@@ -33,9 +34,9 @@ type boundArgument struct {
 }
 
 // add takes the next argument.
-func (k *WorkKind) Add(name string, f *Facts, compat bool) {
+func (k *WorkKind) Add(name string, f *Facts, q quirks.Set) {
 	bytes, ok := f.Bytes, f.IsTensor
-	if !compat {
+	if !q.Has(quirks.StaticWork) {
 		bytes, ok = f.Distinct, f.Distinct >= 0
 		if f.IsNumber || f.Shape != nil {
 			k.Arguments = append(k.Arguments, boundArgument{k.Positions, name, f.IsNumber, f.Number, f.Shape, f.Strides})

@@ -1,0 +1,70 @@
+package quirks
+
+import (
+	"flag"
+	"fmt"
+	"math/bits"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the tables in docs/tritonparse.md")
+
+// TestEachQuirkHasAnExplanation: a bit without a row in Table would change the output in silence.
+func TestEachQuirkHasAnExplanation(t *testing.T) {
+	var explained Set
+	for _, s := range Table {
+		for _, d := range s.Differences {
+			explained |= d.Quirk
+			if d.Subject == "" || d.Theirs == "" || d.Ours == "" || d.Quirk == None {
+				t.Errorf("an empty cell in %+v", d)
+			}
+		}
+	}
+	if missing := TritonParse060 &^ explained; missing != None {
+		t.Errorf("bits %b of %d have no row in Table", missing, bits.OnesCount32(uint32(TritonParse060)))
+	}
+	if explained&^TritonParse060 != None {
+		t.Errorf("rows for bits %b, which are no quirks", explained&^TritonParse060)
+	}
+}
+
+// TestDocumentation compares the tables in docs/tritonparse.md with Table. go test -update writes them.
+func TestDocumentation(t *testing.T) {
+	const path = "../../../docs/tritonparse.md"
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(raw)
+	for _, s := range Table {
+		begin, end := fmt.Sprintf("<!-- quirks: %s -->\n", s.Name), "<!-- end -->\n"
+		before, rest, ok := strings.Cut(page, begin)
+		have, after, closed := strings.Cut(rest, end)
+		if !ok || !closed {
+			t.Fatalf("%s has no place for the table: %q and then %q", path, begin, end)
+		}
+		want := markdown(s)
+		if have == want {
+			continue
+		}
+		if !*update {
+			t.Errorf("the table %q of %s is not that of quirks.Table: run go test ./internal/trace/quirks -update", s.Name, path)
+			continue
+		}
+		page = before + begin + want + end + after
+		if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func markdown(s Section) string {
+	var b strings.Builder
+	b.WriteString("| | tritonparse 0.6.0, and `--compat tritonparse` | here |\n|---|---|---|\n")
+	for _, d := range s.Differences {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", d.Subject, d.Theirs, d.Ours)
+	}
+	return b.String()
+}

@@ -19,7 +19,9 @@ func whenInterrupted(remove func()) (done func()) {
 		if s, ok := <-signals; ok {
 			remove()
 			signal.Reset(s)
-			_ = syscall.Kill(os.Getpid(), s.(syscall.Signal))
+			if self, err := os.FindProcess(os.Getpid()); err != nil || self.Signal(s) != nil { // Windows has no signals to send
+				os.Exit(1)
+			}
 		}
 	}()
 	return func() {

@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/goproton/goproton/internal/ownfile"
 )
 
@@ -71,9 +69,7 @@ func newRing(path string) (*ring, error) {
 }
 
 func mapNew(file *ownfile.File) (*ring, error) {
-	if err := lock(file); errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
-		return nil, errInUse
-	} else if err != nil {
+	if err := lock(file); err != nil {
 		return nil, err
 	}
 	if err := file.Truncate(0); err != nil {
@@ -82,7 +78,7 @@ func mapNew(file *ownfile.File) (*ring, error) {
 	if err := reserve(file, ringHeader+ringCapacity); err != nil {
 		return nil, err
 	}
-	mem, err := mapped(file, ringHeader+ringCapacity)
+	mem, err := mapFile(file, ringHeader+ringCapacity)
 	if err != nil {
 		return nil, err
 	}
@@ -91,21 +87,9 @@ func mapNew(file *ownfile.File) (*ring, error) {
 	return r, nil
 }
 
-func mapped(file *ownfile.File, size int) ([]byte, error) {
-	fd, err := file.Descriptor()
-	if err != nil {
-		return nil, err
-	}
-	mem, err := unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	if err != nil {
-		return nil, fmt.Errorf("map %s: %w", file.Name(), err)
-	}
-	return mem, nil
-}
-
 // privateRing is for folders whose files cannot be mapped: what is in it dies with the process.
 func privateRing() (*ring, error) {
-	mem, err := unix.Mmap(-1, 0, ringHeader+ringCapacity, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	mem, err := mapMemory(ringHeader + ringCapacity)
 	if err != nil {
 		return nil, fmt.Errorf("reserve memory for launches: %w", err)
 	}
@@ -117,30 +101,6 @@ func privateRing() (*ring, error) {
 func (r *ring) format() {
 	binary.LittleEndian.PutUint64(r.mem[atCapacity:], uint64(len(r.mem)-ringHeader))
 	copy(r.mem, ringMagic)
-}
-
-func reserve(file *ownfile.File, size int64) error {
-	fd, err := file.Descriptor()
-	if err == nil {
-		err = unix.Fallocate(fd, 0, 0, size)
-	}
-	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
-		_, err = file.Write(make([]byte, size))
-	}
-	if err != nil {
-		return fmt.Errorf("reserve %d MB for %s: %w", size>>20, file.Name(), err)
-	}
-	return nil
-}
-
-// lock marks a file as that of a living process. Forked children do not inherit it.
-func lock(file *ownfile.File) error {
-	whole := unix.Flock_t{Type: unix.F_WRLCK}
-	fd, err := file.Descriptor()
-	if err != nil {
-		return err
-	}
-	return unix.FcntlFlock(uintptr(fd), unix.F_SETLK, &whole)
 }
 
 // openRing maps what a process left behind.
@@ -158,7 +118,7 @@ func openRing(path string) (*ring, error) {
 
 func mapOld(file *ownfile.File) (*ring, error) {
 	if err := lock(file); err != nil {
-		return nil, errInUse
+		return nil, err
 	}
 	size, err := file.Size()
 	if err != nil {
@@ -167,13 +127,13 @@ func mapOld(file *ownfile.File) (*ring, error) {
 	if size < ringHeader+recordAlign || size > 1<<32 {
 		return nil, fmt.Errorf("%s: %w: it has %d bytes", file.Name(), errDamaged, size)
 	}
-	mem, err := mapped(file, int(size))
+	mem, err := mapFile(file, int(size))
 	if err != nil {
 		return nil, err
 	}
 	r := &ring{file: file, mem: mem}
 	if err := r.check(); err != nil {
-		_ = unix.Munmap(mem)
+		_ = unmap(mem)
 		return nil, fmt.Errorf("%s: %w", file.Name(), err)
 	}
 	r.next = r.last().Number + 1
@@ -250,7 +210,7 @@ func (r *ring) record(position, written uint64) (payload []byte, next uint64, er
 }
 
 func (r *ring) close(remove bool) {
-	_ = unix.Munmap(r.mem)
+	_ = unmap(r.mem)
 	if r.file == nil {
 		return
 	}

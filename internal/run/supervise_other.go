@@ -1,0 +1,13 @@
+//go:build !linux
+
+package run
+
+import "errors"
+
+// supervise refuses: GPU libraries load the runtime into a program on Linux only.
+func supervise(Command, []string) (Result, error) {
+	return Result{}, errors.New("profiling a program needs Linux")
+}
+
+// DieBy is for targets that a signal ended; without supervise there are none.
+func DieBy(int) {}

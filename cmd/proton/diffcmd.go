@@ -89,8 +89,8 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.peaks, "peak", nil, peakUsage)
 	flags.StringVarP(&f.include, "include", "i", "", "only paths through frames that match `REGEXP`")
 	flags.StringVarP(&f.exclude, "exclude", "e", "", "no frames that match `REGEXP`, and nothing below them")
-	flags.StringVarP(&f.threshold, "threshold", "t", "0", "hide what changed by less than `CHANGE`: 5%, 2ms, or a number in the unit of the first metric")
-	flags.IntVarP(&f.depth, "depth", "d", 0, "print `N` levels below the root")
+	flags.StringVarP(&f.threshold, "threshold", "t", "", "hide call paths that changed by less than `CHANGE`: 5% of their own value in A, 2ms, or a number in the unit of the first metric (default in trees and tables: 0.5% of the total; 0 hides nothing)")
+	flags.IntVarP(&f.depth, "depth", "d", 0, "show `N` levels of the tree (default all)")
 	flags.StringVar(&f.sort, "sort", "change", "siblings by `ORDER`: change, percent, name or none")
 	flags.StringVarP(&f.format, "format", "f", string(viewer.ShortName), "`FORM` of names in tree and table: "+formatNames())
 	flags.StringVar(&f.view, "view", "", "`VIEW`: tree, table, json, csv or pprof (default by the end of OUT, else tree)")
@@ -155,7 +155,7 @@ func (f *diffFlags) check() (o compare.Options, c compare.Cut, err error) {
 		f.view = viewOf(f.output)
 	}
 	if f.depth < 0 {
-		return o, c, fmt.Errorf("read --depth %d: give the number of levels below the root", f.depth)
+		return o, c, fmt.Errorf("read --depth %d: a tree has at least 1 level", f.depth)
 	}
 	if err := checkFrames(f.include, f.exclude, f.format); err != nil {
 		return o, c, err
@@ -165,8 +165,13 @@ func (f *diffFlags) check() (o compare.Options, c compare.Cut, err error) {
 		return o, c, err
 	}
 	c = compare.Cut{Depth: f.depth, Sort: compare.Sort(f.sort)}
-	if c.Threshold, err = compare.ParseThreshold(f.threshold); err != nil {
-		return o, c, err
+	switch {
+	case f.threshold != "":
+		if c.Threshold, err = compare.ParseThreshold(f.threshold); err != nil {
+			return o, c, err
+		}
+	case f.view == "tree" || f.view == "table":
+		c.Threshold = compare.SmallChange
 	}
 	switch f.view {
 	case "tree", "table", "json", "csv", "pprof":

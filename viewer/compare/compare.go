@@ -51,6 +51,7 @@ type Diff struct {
 	Columns  []Column
 	Root     *Row
 	Notes    []string // what the reader should know, a line each
+	shown    Cut      // what Cut left
 }
 
 // Column is one metric.

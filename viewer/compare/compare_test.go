@@ -187,8 +187,9 @@ func TestCuts(t *testing.T) {
 		{"50us", AsHappened, 0, "ROOT s big"},
 		{"0.5us", AsHappened, 0, "ROOT s big small"},
 		{"500", ByName, 0, "ROOT s big small"}, // in the unit of the column
-		{"0", AsHappened, 1, "ROOT s t u"},
-		{"1000%", AsHappened, 1, "ROOT"}, // what is new lies deeper
+		{"0", AsHappened, 1, "ROOT"},
+		{"0", AsHappened, 2, "ROOT s t u"},
+		{"1000%", AsHappened, 2, "ROOT"}, // what is new lies deeper
 	}
 	for _, test := range tests {
 		d := diff(t, Options{Metrics: []string{"time/ns"}}, a, b)
@@ -205,6 +206,31 @@ func TestCuts(t *testing.T) {
 		if got := strings.Join(names, " "); got != test.want && test.want != "ROOT" || len(names)+d.Root.Hidden != all {
 			t.Errorf("-t %s --sort %s -d %d: %s and %d hidden, want %s of %d", test.threshold, test.sort, test.depth, got, d.Root.Hidden, test.want, all)
 		}
+	}
+}
+
+// What changed by less than half a percent of the total is left out for people who asked for nothing; a profile beside itself
+// shows its root, and nothing else.
+func TestSmallChange(t *testing.T) {
+	shown := func(a, b *profile.Profile) string {
+		d := diff(t, Options{Metrics: []string{"time/ns"}}, a, b)
+		if err := d.Cut(Cut{Threshold: SmallChange}); err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		d.Root.Walk(func(r *Row, _ int) { names = append(names, r.Name) })
+		return strings.Join(names, " ")
+	}
+	a, b := tree("s/below 1000", "s/at 1000", "rest 8000"), tree("s/below 1049", "s/at 1051", "rest 8000")
+	if got := shown(a, b); got != "ROOT s at" {
+		t.Errorf("shown: %s", got)
+	}
+	if got := shown(a, a); got != "ROOT" {
+		t.Errorf("a profile beside itself: %s", got)
+	}
+	empty := tree("k 0")
+	if got := shown(empty, empty); got != "ROOT" {
+		t.Errorf("a profile without time beside itself: %s", got)
 	}
 }
 

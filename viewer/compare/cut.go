@@ -13,7 +13,7 @@ import (
 // happened.
 type Cut struct {
 	Threshold Threshold
-	Depth     int  // rows deeper than this, the root has depth 0; 0 hides nothing
+	Depth     int  // levels that are shown, the root is the first; 0 shows all
 	Sort      Sort // of siblings
 }
 
@@ -33,6 +33,20 @@ type Threshold struct {
 	Amount   float64
 	Unit     string // of Amount, for times; "" for that of the column
 	Relative bool   // Amount is a part of the first profile's value
+	OfTotal  bool   // Amount is a part of the larger of the roots' values
+}
+
+// SmallChange is the threshold for people who asked for none: what changed by less than 0.5 % of the total is left out.
+var SmallChange = Threshold{Amount: 0.005, OfTotal: true}
+
+func (t Threshold) String() string {
+	switch {
+	case t.OfTotal:
+		return fmt.Sprintf("%g%% of the total", 100*t.Amount)
+	case t.Relative:
+		return fmt.Sprintf("%g%%", 100*t.Amount)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%g %s", t.Amount, t.Unit)) // without a unit: that of the first metric
 }
 
 // timeUnits in ns.
@@ -72,21 +86,26 @@ func (d *Diff) Cut(c Cut) error {
 		}
 		scale = timeUnits[unit] / own
 	}
+	if c.Threshold.OfTotal {
+		scale = d.total()
+	}
 	reaches := func(r *Row) bool {
 		if c.Threshold.Relative {
 			return d.largest(r, d.Relative) >= c.Threshold.Amount
 		}
-		return d.largest(r, d.Change) >= c.Threshold.Amount*scale
+		change := d.largest(r, d.Change)
+		return change >= c.Threshold.Amount*scale && (change > 0 || !c.Threshold.OfTotal)
 	}
 	d.cut(d.Root, 0, c.Depth, reaches, sort)
+	d.shown = c
 	return nil
 }
 
 // cut returns how many rows of a subtree are hidden, and whether the row itself stays.
-func (d *Diff) cut(r *Row, depth, deepest int, reaches func(*Row) bool, sort func(siblings []*Row)) (stays bool) {
+func (d *Diff) cut(r *Row, depth, levels int, reaches func(*Row) bool, sort func(siblings []*Row)) (stays bool) {
 	kept := r.Children[:0:0]
 	for _, c := range r.Children {
-		if d.cut(c, depth+1, deepest, reaches, sort) && (deepest == 0 || depth < deepest) {
+		if d.cut(c, depth+1, levels, reaches, sort) && (levels == 0 || depth+1 < levels) {
 			kept = append(kept, c)
 			r.Hidden += c.Hidden
 		} else {
@@ -96,6 +115,17 @@ func (d *Diff) cut(r *Row, depth, deepest int, reaches func(*Row) bool, sort fun
 	sort(kept)
 	r.Children = kept
 	return len(kept) > 0 || reaches(r)
+}
+
+// total is the largest value of the first column at the root.
+func (d *Diff) total() float64 {
+	total := 0.0
+	for _, v := range d.Root.Values[0] {
+		if !math.IsNaN(v) { // a profile without this metric
+			total = max(total, math.Abs(v))
+		}
+	}
+	return total
 }
 
 func (r *Row) size() int {

@@ -179,8 +179,32 @@ func (t *text) write(w io.Writer) error {
 	if err := (grid.Paper{Width: t.Width, Dots: t.glyphs.Dots}).Write(w, t.lines); err != nil {
 		return err
 	}
-	if t.Root.Hidden > 0 {
-		fmt.Fprintf(w, "\nnot shown: %d that changed less or lie deeper\n", t.Root.Hidden)
+	if note := t.hidden(); note != "" {
+		fmt.Fprintf(w, "\n%s\n", note)
 	}
 	return nil
+}
+
+// hidden says what Cut left out, and how to see it.
+func (t *text) hidden() string {
+	why, small := "", t.shown.Threshold.Amount > 0
+	switch {
+	case t.Root.Hidden == 0:
+		return ""
+	case small && t.shown.Depth > 0:
+		why = fmt.Sprintf("they changed by less than %v, or lie deeper than %d levels", t.shown.Threshold, t.shown.Depth)
+	case small:
+		why = fmt.Sprintf("they changed by less than %v", t.shown.Threshold)
+	default:
+		why = fmt.Sprintf("they lie deeper than %d levels", t.shown.Depth)
+	}
+	count := "1 call path is"
+	if t.Root.Hidden > 1 {
+		count = fmt.Sprintf("%d call paths are", t.Root.Hidden)
+	}
+	note := fmt.Sprintf("%s not shown: %s", count, why)
+	if t.shown.Threshold == SmallChange {
+		note += "; -t 0 shows all"
+	}
+	return note
 }

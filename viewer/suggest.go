@@ -10,6 +10,9 @@ import (
 // errNotHere is enough for who only tries whether a metric can be computed.
 var errNotHere = errors.New("not in this profile")
 
+// ErrUnknownMetric is wrapped by the error for a name that is neither a metric of the profile nor computed from its metrics.
+var ErrUnknownMetric = errors.New("there is no metric")
+
 // unknown is the error for a name that means nothing here: what was meant, perhaps, and what there is.
 func (b *builder) unknown(name string) error {
 	if b.trying {
@@ -33,6 +36,9 @@ func (b *builder) unknown(name string) error {
 	if prefix, ok := strings.CutSuffix(name, "b/s"); ok && slices.Contains(computed, "byte/s") {
 		near = append(near, prefix+"byte/s") // GB/s is what people write
 	}
+	if prefix, ok := strings.CutSuffix(name, "flops"); ok && len(prefix) == 1 && slices.Contains(computed, "flop/s") {
+		near = []string{prefix + "flop/s"} // TFLOPS is what people write
+	}
 	meant := ""
 	if len(near) > 0 {
 		meant = "; did you mean " + or(near) + "?"
@@ -41,7 +47,7 @@ func (b *builder) unknown(name string) error {
 	if len(computed) > 0 {
 		has += "; computed are " + strings.Join(computed, ", ")
 	}
-	return fmt.Errorf("there is no metric %s in this profile%s %s (proton viewer --list shows them all)", name, punctuated(meant), has)
+	return fmt.Errorf("%w %s in this profile%s %s (proton viewer --list shows them all)", ErrUnknownMetric, name, punctuated(meant), has)
 }
 
 func punctuated(meant string) string {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compare"
 	"github.com/goproton/goproton/viewer/gate"
 )
@@ -137,6 +138,9 @@ func (f *gateFlags) run(before, after []string, stdin io.Reader, stdout io.Write
 		return &exitError{code: gateUndecided, err: err}
 	}
 	report, err := gate.Run(inputs[:len(before)], inputs[len(before):], o)
+	if errors.Is(err, viewer.ErrUnknownMetric) {
+		return &exitError{code: gateUsage, err: err}
+	}
 	if err != nil {
 		return &exitError{code: gateUndecided, err: err}
 	}

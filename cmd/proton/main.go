@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/goproton/goproton/internal/inflate"
+	"github.com/goproton/goproton/profile/formats"
 )
 
 func main() {
@@ -75,7 +76,37 @@ func newRoot() *cobra.Command {
 	})
 	root.PersistentFlags().BoolFunc(inflate.Flag, "read compressed files that unpack to more than 64 MiB and more than 256 times their size", allowHighCompression)
 	root.AddCommand(commands()...)
+	root.SetHelpFunc(help(root.HelpFunc()))
+	root.SetHelpCommand(helpCommand())
 	return root
+}
+
+// help prints the help of a command. "proton foo --help" is an error, not a request for the help of proton.
+func help(standard func(*cobra.Command, []string)) func(*cobra.Command, []string) {
+	return func(cmd *cobra.Command, args []string) {
+		for _, word := range args {
+			if word != "" && word[0] != '-' && !cmd.HasParent() {
+				fmt.Fprintf(cmd.ErrOrStderr(), "proton: %v\n", unknownCommand(cmd, word))
+				os.Exit(2)
+			}
+		}
+		standard(cmd, args)
+	}
+}
+
+// helpCommand is cobra's "help COMMAND", which refuses what is no command.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "print the help of a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return &exitError{code: 2, err: unknownCommand(about, rest[0])}
+			}
+			return about.Help()
+		},
+	}
 }
 
 // allowHighCompression is the flag that lifts the limit of package inflate.
@@ -129,6 +160,12 @@ func unknownCommand(parent *cobra.Command, word string) error {
 		what = "command or file" // what could be run
 	}
 	parent.SuggestionsMinimumDistance = 2
+	if !parent.HasParent() && formats.ByPath(word) != nil {
+		if _, err := os.Stat(word); err != nil {
+			return fmt.Errorf("there is no file %s; to read a profile, write: proton viewer FILE", word)
+		}
+		return fmt.Errorf("%s is a profile: to read it, write: proton viewer %s", word, word)
+	}
 	if meant := parent.SuggestionsFor(word); len(meant) > 0 {
 		return fmt.Errorf("there is no %s %q; did you mean: %s %s", what, word, parent.CommandPath(), meant[0])
 	}
@@ -189,5 +226,5 @@ func isUpstreamForm(root *cobra.Command, args []string) bool {
 		return true
 	}
 	info, err := os.Stat(args[0])
-	return err == nil && info.Mode().IsRegular()
+	return err == nil && info.Mode().IsRegular() && formats.ByPath(args[0]) == nil
 }

@@ -184,5 +184,10 @@ func checkMode(o run.Options) error {
 		}
 		return nil
 	}
+	for _, mode := range []string{"pcsampling", "periodic_flushing"} {
+		if len(head) >= 3 && strings.HasPrefix(mode, strings.ToLower(head[:3])) {
+			return fmt.Errorf("--mode %q is not known; did you mean --mode %s?", o.Mode, mode)
+		}
+	}
 	return fmt.Errorf("--mode %q is not known: to run a Python module, write: proton run -- -m %s", o.Mode, strings.Join(append([]string{o.Mode}, o.Target...), " "))
 }

@@ -61,6 +61,8 @@ run.hatchet, or by all its parts. Several runs are merged by proton merge instea
 	flags.StringVarP(&f.out, "output", "o", "-", "file to write, `OUT`; - for standard output")
 	flags.StringVar(&f.to, "to", "", "write `FORMAT`, with .gz or .zst behind it if you like: "+formatNamesToWrite())
 	flags.StringVar(&f.from, "from", "", "read `FORMAT`, whatever the file looks like")
+	choices(cmd, "to", formatChoices()...)
+	choices(cmd, "from", formatChoices()...)
 	flags.StringVar(&f.metric, "metric", "", "write the metric `NAME`, where the format holds only one")
 	flags.BoolVar(&f.strict, "strict", false, "fail instead of dropping anything")
 	registerForce(cmd, &f.force)

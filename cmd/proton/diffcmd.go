@@ -101,6 +101,15 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&f.width, "width", 0, widthUsage)
 	flags.BoolVar(&f.noPager, "no-pager", false, noPagerUsage)
 	f.registerSource(flags)
+
+	heading(flags, "include", "Which rows")
+	heading(flags, "format", "Names and output")
+	heading(flags, "ascii", "Terminal")
+	metricChoices(cmd, "metrics")
+	choices(cmd, "view", "tree", "table", "json", "csv", "pprof")
+	choices(cmd, "format", commaWords(formatNames())...)
+	choices(cmd, "sort", "change", "percent", "name", "none")
+	choices(cmd, "color", term.ColorWords...)
 }
 
 func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writer) error {

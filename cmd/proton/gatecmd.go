@@ -104,6 +104,7 @@ func (f *gateFlags) register(cmd *cobra.Command) {
 	flags.Lookup("json").NoOptDefVal = "-"
 	flags.Lookup("markdown").NoOptDefVal = "-"
 	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
+	choices(cmd, "color", term.ColorWords...)
 }
 
 // sides tells baseline from new runs: "--baseline A B -- C D", or "--baseline A C" and "--baseline A --baseline B C D".

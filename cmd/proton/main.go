@@ -70,7 +70,7 @@ func newRoot() *cobra.Command {
 			return &exitError{code: 2, err: unknownCommand(cmd, args[0])}
 		},
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
+	useFlagSections(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &exitError{code: 2, err: fmt.Errorf("%w; see %s --help", flagError(err), cmd.CommandPath())}
 	})

@@ -79,8 +79,8 @@ func page(cmd *cobra.Command) string {
 	if cmd.Example != "" {
 		fmt.Fprintf(&b, "\n## Examples\n\n```\n%s\n```\n", strings.Trim(cmd.Example, "\n"))
 	}
-	if usages := cmd.LocalFlags().FlagUsages(); usages != "" {
-		fmt.Fprintf(&b, "\n## Flags\n\n```\n%s```\n", usages)
+	if usages := flagSections(cmd.LocalFlags(), 0); usages != "" {
+		fmt.Fprintf(&b, "\n## Flags\n\n```\n%s\n```\n", usages)
 	}
 	var list []string
 	for _, sub := range cmd.Commands() {

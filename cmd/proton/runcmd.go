@@ -80,6 +80,20 @@ func newRunCommand() *cobra.Command {
 	flags.BoolVar(&options.AllowEmpty, "allow-empty", false, "exit with 0 when nothing was recorded and the target succeeded")
 	flags.StringVar(&options.Python, "python", "", "`INTERPRETER` for scripts and modules")
 	trace.add(flags)
+
+	heading(flags, "format", "Output")
+	heading(flags, "activities", "What is recorded")
+	heading(flags, "allow-empty", "The program")
+	heading(flags, "trace", "TritonParse traces")
+	choices(cmd, "backend", "cupti", "replay")
+	choices(cmd, "context", "shadow", "python")
+	choices(cmd, "mode", "pcsampling", "periodic_flushing")
+	choices(cmd, "data", "tree", "trace")
+	choices(cmd, "format", "hatchet", "hatchet_msgpack", "chrome_trace")
+	choices(cmd, "hook", "triton", "none")
+	choices(cmd, "graph", "node", "graph")
+	choices(cmd, "trace-launches", "all", "profiled", "none")
+	choices(cmd, "trace-compression", "zstd", "gzip", "none")
 	return cmd
 }
 

@@ -136,6 +136,18 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.compat, "compat", false, "print exactly what Triton's proton-viewer does")
 	flags.BoolVar(&f.sorted, "print-sorted", false, "also print the flat view; in --compat proton-viewer's sorted list")
 	flags.StringVar(&f.diff, "diff-profile", "", "subtract the profile in `FILE` (also -diff FILE), in proton-viewer's text; proton diff does it better")
+
+	heading(flags, "view", "Views")
+	heading(flags, "source", "Instruction samples and traces")
+	heading(flags, "include", "Which rows")
+	heading(flags, "format", "Names and peaks")
+	heading(flags, "width", "Terminal")
+	heading(flags, "compat", "Triton's proton-viewer")
+	metricChoices(cmd, "metrics")
+	choices(cmd, "view", commaWords(viewNames())...)
+	choices(cmd, "format", commaWords(formatNames())...)
+	choices(cmd, "sort", "chronological", "name", "own")
+	choices(cmd, "color", term.ColorWords...)
 }
 
 func viewNames() string {

@@ -10,6 +10,9 @@ import (
 // ColorModes are the values of a --color flag.
 const ColorModes = "auto, always or never"
 
+// ColorWords are the same, one by one.
+var ColorWords = []string{"auto", "always", "never"}
+
 // Color turns a --color flag into a decision: "always", "never", or "auto", which means colour on a terminal
 // unless NO_COLOR is set to anything or TERM is "dumb" (https://no-color.org).
 func Color(mode string, out any, getenv func(string) string) (bool, error) {

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/viewer"
+)
+
+// choices completes a flag with words, as shells ask for by "proton completion".
+func choices(cmd *cobra.Command, flag string, words ...string) {
+	complete(cmd, flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return words, cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// metricChoices completes the last of several metrics with those of the profile that the command line names already.
+func metricChoices(cmd *cobra.Command, flag string) {
+	complete(cmd, flag, func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndex(typed, ",")+1]
+		var words []string
+		for _, name := range metricsOf(args) {
+			words = append(words, before+name)
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
+}
+
+func complete(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, f); err != nil {
+		panic("BUG: " + err.Error())
+	}
+}
+
+// metricsOf lists what the first profile among args can be asked for, or the usual metrics while there is none.
+func metricsOf(args []string) []string {
+	for _, file := range args {
+		p, err := formats.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		var names []string
+		for _, m := range viewer.Metrics(p) {
+			names = append(names, m.Name)
+		}
+		return names
+	}
+	return []string{"time", "time/%", "avg_time", "count", "util", "flop/s", "byte/s"}
+}
+
+func formatChoices() []string {
+	var names []string
+	for _, f := range formats.All() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// commaWords splits a list for people, as in "a, b, c".
+func commaWords(list string) []string {
+	return slices.DeleteFunc(strings.Split(list, ", "), func(s string) bool { return s == "" })
+}

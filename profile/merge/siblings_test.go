@@ -31,7 +31,9 @@ func TestSiblingsJoinLinearly(t *testing.T) {
 	for i := range n {
 		sampled.Sampling.Functions[i].Name = fmt.Sprint("f", i)
 	}
-	launched := siblings(n, func(i int, c *profile.Node) { c.Launches = []profile.LaunchTimes{{Kind: n - 1 - i, Durations: profile.Durations{Count: 1}}} })
+	launched := siblings(n, func(i int, c *profile.Node) {
+		c.Launches = []profile.LaunchTimes{{Kind: n - 1 - i, Durations: profile.Durations{Count: 1}}}
+	})
 	for i := range n {
 		launched.Launches = append(launched.Launches, profile.LaunchKind{ID: fmt.Sprint(i)})
 	}

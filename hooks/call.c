@@ -39,7 +39,7 @@ PyObject *hooks_call(const char *method, size_t method_len, const char *params, 
   struct control_answer a = {0};
   void *state = py.PyEval_SaveThread();
   goprotonControl((char *)method, method_len, (char *)params, params_len, &a);
-  py.PyEval_RestoreThread(state);
+  hooks_retake_gil(state);
   PyObject *result = !a.text     ? py.PyErr_NoMemory()
                      : a.kind[0] ? raise_error(&a)
                                  : py.PyUnicode_DecodeUTF8(a.text, (py_ssize)a.len, "replace");

@@ -81,6 +81,11 @@ PyObject *native_call(PyObject *, PyObject *const *args, py_ssize n);
 // hooks_call sends one request to Go and returns its answer (a str), or NULL with a Python error.
 PyObject *hooks_call(const char *method, size_t method_len, const char *params, size_t params_len);
 
+// ---- pyend.c ----
+
+// hooks_retake_gil undoes PyEval_SaveThread. On a daemon thread it does not return once Python has begun to end.
+void hooks_retake_gil(void *state);
+
 // ---- pyframes.c ----
 
 // hooks_walker_ready registers the stack walker; the first call examines this interpreter.

@@ -162,26 +162,6 @@ static int internal_works(void) {
   return works;
 }
 
-_Atomic(void *) frames_last_thread;
-
-static PyObject *python_ends(PyObject *self, PyObject *unused) {
-  (void)self, (void)unused;
-  atomic_store_explicit(&frames_last_thread, py.PyGILState_GetThisThreadState(), memory_order_release);
-  return py_none();
-}
-
-static struct py_method ends_method = {"python_ends", (void *)python_ends, PY_NOARGS, NULL};
-
-static int watch_the_end(void) {
-  PyObject *module = py.PyImport_ImportModule("atexit"), *add = module ? py.PyObject_GetAttrString(module, "register") : NULL;
-  PyObject *function = add ? py.PyCFunction_NewEx(&ends_method, NULL, NULL) : NULL;
-  PyObject *result = function ? py.PyObject_CallFunctionObjArgs(add, function, NULL) : NULL;
-  PyObject *all[] = {module, add, function, result};
-  for (size_t i = 0; i < 4; i++)
-    if (all[i]) py.Py_DecRef(all[i]);
-  return result != NULL;
-}
-
 static enum { UNKNOWN, EXAMINING, INTERNAL, PUBLIC } walker;
 
 void hooks_walker_ready(void) {
@@ -193,7 +173,7 @@ void hooks_walker_ready(void) {
   const char *wish = getenv("PROTON_PYTHON_WALKER");
   if (wish && !strcmp(wish, "public")) reason = "PROTON_PYTHON_WALKER asks for it", walker = PUBLIC;
   else walker = internal_works() ? INTERNAL : PUBLIC;
-  int watched = watch_the_end();
+  int watched = frames_watch_the_end();
   py.PyErr_Clear();
   py.PyErr_Restore(type, value, traceback);
   if (watched) hooks_hp->set_python_walker(walker == INTERNAL ? pywalk : public_walk);

@@ -17,16 +17,21 @@ size_t frame_text(char *room, const char *file, size_t file_len, int line, const
 int frame_hidden(const char *file, size_t file_len, const char *name, size_t name_len);
 uint32_t frames_truncated(void); // id of "<truncated>", the root-most frame of a stack that is too deep
 
-// Python frees the states and frames of other threads when it ends. From the atexit callbacks on, only the
-// thread that ran them may be walked; this is its state, NULL before.
+// ---- pyend.c: the end of the interpreter ----
+
+// Python frees the states and frames of other threads when it ends. From our atexit callback on, only the
+// thread that ran it may be walked; this is its state, NULL before. A walk first says that it is under way and
+// then asks this, and the callback first says that Python ends and then waits for the walks: one sees the other.
 extern _Atomic(void *) frames_last_thread;
 static inline int frames_gone(const void *state) {
-  const void *last = atomic_load_explicit(&frames_last_thread, memory_order_acquire);
+  const void *last = atomic_load(&frames_last_thread);
   return !state || (last && last != state);
 }
+int frames_watch_the_end(void); // registers the callback; 0 with a Python error
 
 // ---- pypublic.c: any thread; takes the GIL ----
 uint32_t public_walk(void);
+int public_walks(void); // how many are under way
 // public_stack lists the calling thread's frames, leaf first: the interned text of each, 0 when hidden.
 int public_stack(uint32_t *names, int room);
 

@@ -39,10 +39,11 @@ int public_stack(uint32_t *names, int room) {
   return n + 1; // there is more than fits
 }
 
-uint32_t public_walk(void) {
+static _Atomic int walks;
+int public_walks(void) { return atomic_load(&walks); }
+
+static uint32_t walk(void) {
   uint32_t names[FRAMES_MAX], node = 0;
-  // A thread without Python state has no frames, and must not be given a state just to find that out.
-  if (!py.Py_IsInitialized() || frames_gone(py.PyGILState_GetThisThreadState())) return 0;
   int gil = py.PyGILState_Ensure();
   PyObject *type, *value, *traceback;
   py.PyErr_Fetch(&type, &value, &traceback);
@@ -52,5 +53,14 @@ uint32_t public_walk(void) {
   if (n > FRAMES_MAX) node = hooks_hp->child(0, frames_truncated(), 0), n = FRAMES_MAX;
   while (n-- > 0)
     if (names[n]) node = hooks_hp->child(node, names[n], 0);
+  return node;
+}
+
+uint32_t public_walk(void) {
+  atomic_fetch_add(&walks, 1);
+  // A thread without Python state has no frames, and must not be given a state just to find that out.
+  int gone = !py.Py_IsInitialized() || frames_gone(py.PyGILState_GetThisThreadState());
+  uint32_t node = gone ? 0 : walk();
+  atomic_fetch_sub(&walks, 1);
   return node;
 }

@@ -24,7 +24,7 @@ struct thread {
   struct named names[NAMES];
   struct stepped steps[STEPS];
   struct thread *next;
-  _Atomic int taken;
+  _Atomic int taken, walking;
 };
 
 // ---- the state of a thread ----
@@ -174,10 +174,7 @@ static void forget(struct thread *t, uint32_t generation) {
   memset(t->steps, 0, sizeof t->steps);
 }
 
-uint32_t pywalk(void) {
-  const void *state = py.PyGILState_GetThisThreadState();
-  struct thread *t = self;
-  if (frames_gone(state) || (!t && !(t = attach()))) return 0;
+static uint32_t walk(struct thread *t, const void *state) {
   uint32_t generation = hooks_hp->generation();
   if (__builtin_expect(t->generation != generation, 0)) forget(t, generation);
 
@@ -197,6 +194,22 @@ uint32_t pywalk(void) {
   t->depth = n;
   t->truncated = truncated;
   return node;
+}
+
+uint32_t pywalk(void) {
+  struct thread *t = self;
+  if (__builtin_expect(!t, 0) && !(t = attach())) return 0;
+  atomic_store(&t->walking, 1); // before the question whether the frames are gone, see frames_last_thread
+  const void *state = py.PyGILState_GetThisThreadState();
+  uint32_t node = __builtin_expect(frames_gone(state), 0) ? 0 : walk(t, state);
+  atomic_store_explicit(&t->walking, 0, memory_order_release);
+  return node;
+}
+
+int pywalks(void) {
+  int n = 0;
+  for (struct thread *t = atomic_load(&threads); t; t = t->next) n += t != self && atomic_load(&t->walking);
+  return n;
 }
 
 int pywalk_stack(uint32_t *names, int room) {

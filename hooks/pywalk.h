@@ -6,6 +6,7 @@
 
 // pywalk returns the call path of the calling thread's Python frames, 0 if it has none.
 uint32_t pywalk(void);
+int pywalks(void); // how many are under way, on other threads than this one
 // pywalk_stack is public_stack read the quick way, without any cache.
 int pywalk_stack(uint32_t *names, int room);
 

@@ -35,7 +35,7 @@ static int reserve(uint64_t need, uint64_t *position, uint64_t *skip) {
 static void wait_a_little(void) {
   void *state = py.PyEval_SaveThread();
   nanosleep(&(struct timespec){0, 1000000}, NULL);
-  py.PyEval_RestoreThread(state);
+  hooks_retake_gil(state);
 }
 
 int ring_push(const void *head, size_t head_len, const void *body, size_t body_len) {

@@ -20,7 +20,7 @@ func init() {
 	if err := hotpath.Init(); err != nil {
 		panic(err)
 	}
-	hooks.Init(hotpath.API())
+	hooks.Init(holdable(hotpath.API()))
 	hooks.Control = control
 }
 
@@ -49,6 +49,12 @@ func control(method string, params []byte) []byte {
 		hotpath.SetActive(hotpath.Listeners{})
 	case "launch":
 		launch(r.Func)
+	case "hold_walk":
+		holdWalk()
+	case "hold_call":
+		holdCall()
+	case "held":
+		return reply(held())
 	case "asked":
 		askedMu.Lock()
 		defer askedMu.Unlock()

@@ -1061,6 +1061,34 @@ def test_process_ends_well():
     check((done.returncode, done.stderr), (0, b""))
 
 
+ENDING = """if True:
+    import sys, threading, time, importlib.util
+    from importlib.machinery import ExtensionFileLoader
+    spec = importlib.util.spec_from_loader("goproton._native", ExtensionFileLoader("goproton._native", sys.argv[1]))
+    n = importlib.util.module_from_spec(spec)
+    n.call("start", '{"Python": true, "Shadow": true}')
+    threading.Thread(target=lambda: WORK, daemon=True).start()
+    while n.call("held", "{}") == "0": time.sleep(0.001)
+"""
+
+
+def at_the_end(work):
+    """How a program ends whose daemon thread is in the middle of this. What Python frees is overwritten."""
+    env = {"PYTHONMALLOC": "debug", **os.environ}
+    done = subprocess.run([PYTHON, "-c", ENDING.replace("WORK", work), sys.argv[1]], stderr=subprocess.PIPE, env=env)
+    return done.returncode, done.stderr
+
+
+def test_python_ends_while_a_thread_walks_its_stack():
+    """The walk holds no GIL, and what it reads is freed when Python ends."""
+    check(at_the_end('(n.call("hold_walk", "{}"), n.call("launch", "{}"))'), (0, b""))
+
+
+def test_python_ends_while_a_thread_is_in_a_call():
+    """The thread stays where it is: its stack may have frames that must not be unwound."""
+    check(at_the_end('n.call("hold_call", "{}")'), (0, b""))
+
+
 def main(tests):
     failed = 0
     wanted = sys.argv[2:]

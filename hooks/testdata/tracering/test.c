@@ -16,6 +16,7 @@ static int nap(const struct timespec *t, struct timespec *rest) { return (void)t
 struct py_table py;
 uint64_t trace_generation;
 int hooks_in_child(void) { return child; }
+void hooks_retake_gil(void *state) { py.PyEval_RestoreThread(state); }
 static void *save(void) { return NULL; }
 static void restore(void *state) { (void)state; }
 

@@ -1,0 +1,12 @@
+// Threads that stop at a chosen place until the interpreter has ended: races at the end, made certain.
+#ifndef GOPROTON_HOLD_H
+#define GOPROTON_HOLD_H
+
+#include "../../../internal/hotpath/hotpath.h"
+
+const void *hold_api(const void *api); // the table to give to the extension module
+void hold_walk(void);                  // the calling thread's next walk of its Python stack stops
+void hold_call(void);                  // stops the calling thread
+int hold_held(void);                   // how many have stopped
+
+#endif

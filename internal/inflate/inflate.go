@@ -31,6 +31,9 @@ var anyRatio atomic.Bool
 // because a command may read profiles, traces and captures at once, and the user trusts all of them or none.
 func AllowAnyRatio() { anyRatio.Store(true) }
 
+// Lifted says whether AllowAnyRatio was called, for readers with limits of their own.
+func Lifted() bool { return anyRatio.Load() }
+
 // Check returns an error if unpacked bytes are too many for a file of which packed bytes have been read.
 func Check(packed, unpacked int64) error {
 	if unpacked <= Free || unpacked/Ratio <= packed || anyRatio.Load() {

@@ -10,7 +10,7 @@ import (
 )
 
 // kernel is all that is known of one compilation: its hash is what launches say. What grows with a kernel is in the files
-// of the spill or on the shelf, unless the kernel is at hand, so that a trace of very many goes through memory as one of few.
+// of the spill or on the sorter, unless the kernel is at hand, so that a trace of very many goes through memory as one of few.
 type kernel struct {
 	hash, name string
 	file       string // of output
@@ -25,11 +25,11 @@ type kernel struct {
 	shown                      bool     // an analysis shows its stack and source
 
 	chunks []*store.Chunk // of launches while it was at hand
-	hand   *hand          // nil if it is not at hand; once it was launched and laid aside it never is again
+	state  *residentState // nil if it is not at hand; once it was launched and laid aside it never is again
 }
 
 // hand is what a kernel has at hand. It can be told again from the launches as they are written, see retell.
-type hand struct {
+type residentState struct {
 	used   int // the last id that was given to one of its records
 	source *work.WorkSource
 	buffer []byte     // launches that are in no chunk
@@ -40,7 +40,7 @@ type hand struct {
 }
 
 // add takes a launch with its place among all launches and its occurrence id. With works, it is told apart by its work.
-func (h *hand) add(p *parser, l *launchtext.Launch, index, id int, works bool) {
+func (h *residentState) add(p *parser, l *launchtext.Launch, index, id int, works bool) {
 	q := p.options.quirks
 	h.places.Add(index, index+1)
 	h.places.Log.Lighten(p.spill, store.LogBytes)
@@ -57,13 +57,13 @@ type room struct {
 	kernels  int // at hand; each has some 30 kB, of which the template of its last launch is most
 	launches int // bytes of launches that kernels at hand wait with until a chunk is full
 	state    int // bytes of what else they have and grows with the launches
-	shelf    int // bytes of each shelf
+	sorter   int // bytes of each sorter
 	values   int // bytes of what differs between the launches of each kernel
 	groups   int // distinct launches of each session of the autotuner
 	waiting  int // bytes of launches that wait in the autotuner's sessions, with the templates that they keep alive
 }
 
-var usualRoom = room{kernels: 256, launches: 12 << 20, state: 24 << 20, values: 4 << 20, groups: 4096, shelf: 8 << 20, waiting: 8 << 20}
+var usualRoom = room{kernels: 256, launches: 12 << 20, state: 24 << 20, values: 4 << 20, groups: 4096, sorter: 8 << 20, waiting: 8 << 20}
 
 func (p *parser) kernel(hash string) *kernel {
 	k := p.kernels[hash]
@@ -117,10 +117,10 @@ func (p *parser) takeCompilation(c *compilation) {
 		k.analysis = p.spill.Add(c.analysis)
 	}
 	k.hasWork = c.work != nil
-	if h := p.hand(k, id); h != nil {
+	if h := p.resident(k, id); h != nil {
 		h.source = c.work
 	} else if c.work != nil {
-		p.shelf.Put(k.number, c.work.Append(nil))
+		p.sorter.Add(k.number, c.work.Append(nil))
 	}
 	p.result.Compilations++
 }
@@ -135,7 +135,7 @@ func (p *parser) takeLaunch(l *launchtext.Launch) {
 		return
 	}
 	k := p.kernel(l.Hash)
-	h := p.hand(k, id)
+	h := p.resident(k, id)
 	if k.total == 0 && k.compiled == nil {
 		k.file, k.inferredIn = p.split(p.options.torch.find("", l.Value("stack"))), session
 	}
@@ -145,7 +145,7 @@ func (p *parser) takeLaunch(l *launchtext.Launch) {
 	k.total++
 	if h == nil {
 		p.line = appendParsed(p.line[:0], l, id, use)
-		p.shelf.Put(k.number, p.line)
+		p.sorter.Add(k.number, p.line)
 		return
 	}
 	p.keep(k, h, l, index, id, use)
@@ -163,7 +163,7 @@ func appendParsed(out []byte, l *launchtext.Launch, id int, use string) []byte {
 }
 
 // keep takes a launch of a kernel at hand.
-func (p *parser) keep(k *kernel, h *hand, l *launchtext.Launch, index, id int, use string) {
+func (p *parser) keep(k *kernel, h *residentState, l *launchtext.Launch, index, id int, use string) {
 	h.add(p, l, index, id, k.compiled == nil || k.hasWork)
 	if h.buffer == nil && len(k.chunks) > 0 {
 		h.buffer = p.spill.Buffer()
@@ -178,66 +178,66 @@ func (p *parser) keep(k *kernel, h *hand, l *launchtext.Launch, index, id int, u
 	if p.held > p.options.room.launches {
 		p.packLarge(p.options.room.launches / 2)
 	}
-	p.state -= h.size
+	p.stateBytes -= h.size
 	h.size = h.diff.size + h.work.size() + h.places.Log.Size()
-	if p.state += h.size; p.state > p.options.room.state {
-		p.layLargestAside()
+	if p.stateBytes += h.size; p.stateBytes > p.options.room.state {
+		p.evictLargest()
 	}
 }
 
 // hand is what a kernel has at hand, nil if it was laid aside. The record with that id is one of its own.
-func (p *parser) hand(k *kernel, id int) *hand {
-	if k.hand == nil && k.total == 0 {
-		if len(p.atHand) >= p.options.room.kernels {
-			slices.SortFunc(p.atHand, func(a, b *kernel) int { return a.hand.used - b.hand.used })
-			p.layAside((len(p.atHand) + 1) / 2)
+func (p *parser) resident(k *kernel, id int) *residentState {
+	if k.state == nil && k.total == 0 {
+		if len(p.residents) >= p.options.room.kernels {
+			slices.SortFunc(p.residents, func(a, b *kernel) int { return a.state.used - b.state.used })
+			p.evict((len(p.residents) + 1) / 2)
 		}
-		k.hand = p.hands.Take()
-		p.atHand = append(p.atHand, k)
+		k.state = p.spareStates.Take()
+		p.residents = append(p.residents, k)
 	}
-	if k.hand != nil {
-		k.hand.used = id
+	if k.state != nil {
+		k.state.used = id
 	}
-	return k.hand
+	return k.state
 }
 
 // clear makes it an empty one in the same memory, but for launches.
-func (h *hand) clear() {
+func (h *residentState) clear() {
 	clear(h.diff.leaves)
-	*h = hand{diff: launchDiff{leaves: h.diff.leaves[:0], places: h.diff.places[:0], dirty: h.diff.dirty[:0]}}
+	*h = residentState{diff: launchDiff{leaves: h.diff.leaves[:0], places: h.diff.places[:0], dirty: h.diff.dirty[:0]}}
 }
 
-// layLargestAside lays those aside of which most is known, until half of what there is room for is left.
-func (p *parser) layLargestAside() {
-	slices.SortFunc(p.atHand, func(a, b *kernel) int { return b.hand.size - a.hand.size })
-	n, state := 0, p.state
-	for n < len(p.atHand) && state > p.options.room.state/2 {
-		state -= p.atHand[n].hand.size
+// evictLargest lays those aside of which most is known, until half of what there is room for is left.
+func (p *parser) evictLargest() {
+	slices.SortFunc(p.residents, func(a, b *kernel) int { return b.state.size - a.state.size })
+	n, state := 0, p.stateBytes
+	for n < len(p.residents) && state > p.options.room.state/2 {
+		state -= p.residents[n].state.size
 		n++
 	}
-	p.layAside(n)
+	p.evict(n)
 }
 
-// layAside puts away the first so many of the kernels at hand.
-func (p *parser) layAside(n int) {
-	for _, k := range p.atHand[:n] {
-		h := k.hand
+// evict puts away the first so many of the kernels at hand.
+func (p *parser) evict(n int) {
+	for _, k := range p.residents[:n] {
+		h := k.state
 		if h.source != nil {
-			p.shelf.Put(k.number, h.source.Append(nil))
+			p.sorter.Add(k.number, h.source.Append(nil))
 		}
 		switch {
 		case len(h.buffer) >= worthChunk:
 			p.pack(k)
 		case len(h.buffer) > 0:
-			p.shelf.Put(k.number, h.buffer)
+			p.sorter.Add(k.number, h.buffer)
 		}
 		p.held -= cap(h.buffer)
-		p.state -= h.size
+		p.stateBytes -= h.size
 		h.clear()
-		k.hand, p.hands = nil, append(p.hands, h)
+		k.state, p.spareStates = nil, append(p.spareStates, h)
 	}
-	p.atHand = append(p.atHand[:0], p.atHand[n:]...)
-	clear(p.atHand[len(p.atHand):cap(p.atHand)])
+	p.residents = append(p.residents[:0], p.residents[n:]...)
+	clear(p.residents[len(p.residents):cap(p.residents)])
 }
 
 // worthChunk is how many bytes of launches are compressed by themselves.
@@ -245,17 +245,17 @@ const worthChunk = 32 << 10
 
 // pack moves a kernel's launches out of memory.
 func (p *parser) pack(k *kernel) {
-	p.held -= cap(k.hand.buffer)
-	k.chunks = append(k.chunks, p.spill.AddLaunches(k.hand.buffer))
-	k.hand.buffer = nil
+	p.held -= cap(k.state.buffer)
+	k.chunks = append(k.chunks, p.spill.AddLaunches(k.state.buffer))
+	k.state.buffer = nil
 }
 
 // packLarge packs the largest, until no more than so much is held.
 func (p *parser) packLarge(hold int) {
-	held := slices.Clone(p.atHand)
-	slices.SortStableFunc(held, func(a, b *kernel) int { return len(b.hand.buffer) - len(a.hand.buffer) })
+	held := slices.Clone(p.residents)
+	slices.SortStableFunc(held, func(a, b *kernel) int { return len(b.state.buffer) - len(a.state.buffer) })
 	for _, k := range held {
-		if p.held <= hold || len(k.hand.buffer) == 0 {
+		if p.held <= hold || len(k.state.buffer) == 0 {
 			return
 		}
 		p.pack(k)

@@ -6,15 +6,15 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/extsort"
 	"github.com/goproton/goproton/internal/trace/launchtext"
-	"github.com/goproton/goproton/internal/trace/shelf"
 	"github.com/goproton/goproton/internal/trace/store"
 	"github.com/goproton/goproton/internal/trace/work"
 )
 
-// writeKernels takes kernel by kernel from the shelf, and writes some at a time.
+// writeKernels takes kernel by kernel from the sorter, and writes some at a time.
 func (p *parser) writeKernels(o *outputs) error {
-	r, err := p.shelf.Read()
+	r, err := p.sorter.Read()
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (p *parser) writeKernels(o *outputs) error {
 			err = failed
 		}
 		o.add(p.output(w.k), w.k.part(), &w.out)
-		w.k.hand, w.k = nil, nil
+		w.k.state, w.k = nil, nil
 	}
 	turn := 0
 	next := func() *kernelWriter {
@@ -61,12 +61,12 @@ type kernelWriter struct {
 	done  chan error
 
 	k      *kernel
-	infers bool   // it is only launched, and no launch was read yet
-	told   *hand  // what is known of it
-	own    hand   // that it is told to, of a kernel that was laid aside
-	texts  []byte // from the shelf, that wait until others are written
-	ends   []int  // of each
-	begun  bool   // they are written as they come
+	infers bool           // it is only launched, and no launch was read yet
+	state  *residentState // what is known of it
+	own    residentState  // that it is told to, of a kernel that was laid aside
+	texts  []byte         // from the sorter, that wait until others are written
+	ends   []int          // of each
+	begun  bool           // they are written as they come
 	out    store.Part
 }
 
@@ -88,15 +88,15 @@ func newKernelWriter(p *parser) *kernelWriter {
 // begin begins with a kernel, in the memory that the last one took.
 func (w *kernelWriter) begin(k *kernel) {
 	w.own.clear()
-	if w.k, w.told, w.infers = k, k.hand, k.compiled == nil; w.told == nil {
-		w.told = &w.own
+	if w.k, w.state, w.infers = k, k.state, k.compiled == nil; w.state == nil {
+		w.state = &w.own
 	}
 	w.texts, w.ends, w.begun = w.texts[:0], w.ends[:0], false
 	w.out = store.Part{Spill: w.p.spill, Held: w.out.Held[:0]}
 }
 
-// gather takes the kernel's texts from the shelf. Unless they are very many they are written later, beside others.
-func (w *kernelWriter) gather(r *shelf.Reader) error {
+// gather takes the kernel's texts from the sorter. Unless they are very many they are written later, beside others.
+func (w *kernelWriter) gather(r *extsort.Reader) error {
 	const most = 1 << 20
 	return r.Each(w.k.number, func(text []byte) error {
 		if w.begun {
@@ -149,10 +149,10 @@ func (w *kernelWriter) first() error {
 	return nil
 }
 
-// take writes a text from the shelf.
+// take writes a text from the sorter.
 func (w *kernelWriter) take(text []byte) error {
 	if text[0] == work.WorkMark {
-		w.told.source = work.ReadWorkSource(text)
+		w.state.source = work.ReadWorkSource(text)
 		return nil
 	}
 	err := w.read(text)
@@ -161,7 +161,7 @@ func (w *kernelWriter) take(text []byte) error {
 }
 
 // reads says whether launches have something to tell.
-func (w *kernelWriter) reads() bool { return w.told == &w.own || w.infers }
+func (w *kernelWriter) reads() bool { return w.state == &w.own || w.infers }
 
 // read finds out from launches what there is to know of the kernel, before they are written.
 func (w *kernelWriter) read(text []byte) error {
@@ -174,9 +174,9 @@ func (w *kernelWriter) read(text []byte) error {
 			w.infers = false
 			w.inferred(infer(l, q))
 		}
-		if w.told == &w.own {
+		if w.state == &w.own {
 			before, _ := slices.BinarySearch(w.p.compiled, id)
-			w.told.add(w.p, l, id-before, id, w.k.hasWork)
+			w.state.add(w.p, l, id-before, id, w.k.hasWork)
 		}
 		return w.reads()
 	})
@@ -198,11 +198,11 @@ func (w *kernelWriter) nextID() int {
 
 // rest writes the launches that the kernel has at hand, and what comes behind them.
 func (w *kernelWriter) rest() error {
-	k, told := w.k, w.told
-	if err := w.read(told.buffer); err != nil {
+	k, state := w.k, w.state
+	if err := w.read(state.buffer); err != nil {
 		return err
 	}
-	w.out.LaunchLines(told.buffer)
+	w.out.LaunchLines(state.buffer)
 	if k.analysis != nil {
 		w.out.Chunk(k.analysis)
 	}
@@ -211,7 +211,7 @@ func (w *kernelWriter) rest() error {
 	}
 	q := w.p.options.quirks
 	if k.hasWork {
-		if err := told.work.write(w.p.spill, w.out.Text, k, told.source, q); err != nil {
+		if err := state.work.write(w.p.spill, w.out.Text, k, state.source, q); err != nil {
 			return err
 		}
 		w.out.Text(fmt.Appendf(nil, ",\"occurrence_id\":%d}\n", w.nextID()))
@@ -221,10 +221,10 @@ func (w *kernelWriter) rest() error {
 
 // launchDiff writes what is the same in all launches and what is not.
 func (w *kernelWriter) launchDiff() error {
-	k, told, spill, out := w.k, w.told, w.p.spill, w.out.Text
-	diffs, sames := told.diff.result(w.p.options.quirks)
+	k, state, spill, out := w.k, w.state, w.p.spill, w.out.Text
+	diffs, sames := state.diff.result(w.p.options.quirks)
 	out(fmt.Appendf(nil, `{"event_type":"launch_diff","hash":%s,"name":%s,"total_launches":%d,"launch_index_map":`, jsontext.Quote(k.hash), jsontext.Quote(k.name), k.total))
-	if err := told.places.WriteJSON(spill, out); err != nil {
+	if err := state.places.WriteJSON(spill, out); err != nil {
 		return err
 	}
 	out([]byte(`,"diffs":`))

@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/extsort"
 	"github.com/goproton/goproton/internal/trace/launchtext"
 	"github.com/goproton/goproton/internal/trace/ndjson"
 	"github.com/goproton/goproton/internal/trace/quirks"
-	"github.com/goproton/goproton/internal/trace/shelf"
 	"github.com/goproton/goproton/internal/trace/store"
 	"github.com/goproton/goproton/internal/trace/tracefile"
 	"github.com/goproton/goproton/tritonparse"
@@ -252,19 +252,19 @@ type parser struct {
 	result   *Result
 	interner *launchtext.Interner
 
-	spill    *store.Spill
-	shelf    *shelf.Shelf // what is known of kernels that are not at hand, by their numbers
-	kernels  map[string]*kernel
-	order    []*kernel
-	ids      int   // occurrence ids given
-	compiled []int // those given to compilations
-	launches int
-	atHand   []*kernel
-	hands    store.Spares[hand] // in the memory of those that were laid aside
-	held     int                // bytes of launches that kernels at hand have in memory
-	state    int                // bytes of what else they have
-	line     []byte             // the last launch that went to the shelf
-	sessions sessions
+	spill       *store.Spill
+	sorter      *extsort.Sorter // what is known of kernels that are not at hand, by their numbers
+	kernels     map[string]*kernel
+	order       []*kernel
+	ids         int   // occurrence ids given
+	compiled    []int // those given to compilations
+	launches    int
+	residents   []*kernel
+	spareStates store.Spares[residentState] // in the memory of those that were laid aside
+	held        int                         // bytes of launches that kernels at hand have in memory
+	stateBytes  int                         // bytes of what else they have
+	line        []byte                      // the last launch that went to the sorter
+	sessions    sessions
 
 	selection *selection // nil if all kernels are asked for
 	notes     []string   // what the output leaves out
@@ -344,8 +344,8 @@ func (p *parser) read(in *feed, progress *meter) error {
 	if p.spill, err = store.NewSpill(p.folder); err != nil {
 		return err
 	}
-	p.shelf = shelf.New(p.folder, p.options.room.shelf)
-	p.sessions.spill, p.sessions.shelf = p.spill, shelf.New(p.folder, p.options.room.shelf)
+	p.sorter = extsort.New(p.folder, p.options.room.sorter)
+	p.sessions.spill, p.sessions.sorter = p.spill, extsort.New(p.folder, p.options.room.sorter)
 	p.sessions.room = p.options.room.waiting
 	for range p.bucket.Files {
 		f := in.next()
@@ -360,7 +360,7 @@ func (p *parser) read(in *feed, progress *meter) error {
 			}
 			progress.tell(f.path, b.at)
 			in.recycle(b)
-			if err := errors.Join(p.spill.Failed(), p.shelf.Err(), p.sessions.shelf.Err()); err != nil {
+			if err := errors.Join(p.spill.Failed(), p.sorter.Err(), p.sessions.sorter.Err()); err != nil {
 				return err
 			}
 		}
@@ -379,8 +379,8 @@ func (p *parser) read(in *feed, progress *meter) error {
 func (p *parser) close() {
 	if p.spill != nil {
 		p.spill.Close()
-		p.shelf.Close()
-		p.sessions.shelf.Close()
+		p.sorter.Close()
+		p.sessions.sorter.Close()
 	}
 }
 

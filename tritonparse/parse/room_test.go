@@ -18,11 +18,11 @@ func TestLittleRoom(t *testing.T) {
 		tracetest.Sample(t, name, filepath.Join(sources[name], tritonparse.Prefix+name+"_.ndjson"))
 	}
 	rooms := map[string]room{
-		"one kernel":    {kernels: 1, launches: 1 << 20, state: 1 << 20, values: 8 << 20, groups: 4096, shelf: 1 << 20, waiting: 1 << 20},
-		"few bytes":     {kernels: 3, launches: 20 << 10, state: 1 << 20, values: 8 << 20, groups: 4096, shelf: 10 << 10, waiting: 50 << 10},
-		"no state":      {kernels: 100, launches: 1 << 20, state: 1, values: 8 << 20, groups: 4096, shelf: 1 << 20, waiting: 1 << 20},
-		"some state":    {kernels: 100, launches: 1 << 20, state: 2000, values: 8 << 20, groups: 4096, shelf: 100 << 10, waiting: 1},
-		"one byte each": {kernels: 1, launches: 1, state: 1, values: 8 << 20, groups: 4096, shelf: 1, waiting: 1},
+		"one kernel":    {kernels: 1, launches: 1 << 20, state: 1 << 20, values: 8 << 20, groups: 4096, sorter: 1 << 20, waiting: 1 << 20},
+		"few bytes":     {kernels: 3, launches: 20 << 10, state: 1 << 20, values: 8 << 20, groups: 4096, sorter: 10 << 10, waiting: 50 << 10},
+		"no state":      {kernels: 100, launches: 1 << 20, state: 1, values: 8 << 20, groups: 4096, sorter: 1 << 20, waiting: 1 << 20},
+		"some state":    {kernels: 100, launches: 1 << 20, state: 2000, values: 8 << 20, groups: 4096, sorter: 100 << 10, waiting: 1},
+		"one byte each": {kernels: 1, launches: 1, state: 1, values: 8 << 20, groups: 4096, sorter: 1, waiting: 1},
 	}
 	for name, source := range sources {
 		for _, compat := range []bool{false, true} {

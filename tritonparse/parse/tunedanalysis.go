@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/extsort"
 	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/trace/quirks"
-	"github.com/goproton/goproton/internal/trace/shelf"
 	"github.com/goproton/goproton/internal/trace/store"
 )
 
@@ -26,7 +26,7 @@ func (s *sessions) showKernels(p *parser) {
 // writeAnalyses adds autotune_analysis for each session in which something was chosen, to the output that its kernels are
 // in, and to each of these outputs how often each kernel was.
 func (p *parser) writeAnalyses(o *outputs) error {
-	events := shelf.New(p.folder, p.options.room.shelf)
+	events := extsort.New(p.folder, p.options.room.sorter)
 	defer events.Close()
 	files, err := p.analyses(events)
 	if err != nil {
@@ -79,10 +79,10 @@ func (p *parser) numberAnalyses(files []string, end bool) (ids []int, ends map[s
 	return ids, ends
 }
 
-// analyses puts the analysis of each session into a shelf, by its place among the sessions, without its end. It returns the
+// analyses puts the analysis of each session into a sorter, by its place among the sessions, without its end. It returns the
 // files that they belong into; "" for sessions in which nothing was chosen.
-func (p *parser) analyses(events *shelf.Shelf) ([]string, error) {
-	r, err := p.sessions.shelf.Read()
+func (p *parser) analyses(events *extsort.Sorter) ([]string, error) {
+	r, err := p.sessions.sorter.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (p *parser) analyses(events *shelf.Shelf) ([]string, error) {
 		}
 		if name, ok := p.sessionOutput(u); ok {
 			files[i] = name
-			event := store.Pieces{Put: func(text []byte) { events.Put(i, text) }}
+			event := store.Pieces{Put: func(text []byte) { events.Add(i, text) }}
 			if err := p.analysis(u, event.Write); err != nil {
 				return nil, err
 			}

@@ -6,13 +6,13 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/extsort"
 	"github.com/goproton/goproton/internal/trace/launchtext"
-	"github.com/goproton/goproton/internal/trace/shelf"
 	"github.com/goproton/goproton/internal/trace/store"
 )
 
 // tunedGroups are the distinct launches of a session; of those that are alike the last counts. Some wait in memory, in case
-// that they come again; the others are in a log, which goes to the shelf.
+// that they come again; the others are in a log, which goes to the sorter.
 type tunedGroups struct {
 	waiting map[launchtext.Group]*tunedGroup
 	shapes  []*launchtext.Shape
@@ -54,18 +54,18 @@ func (s *sessions) keep(u *session, l *launchtext.Launch, id int) {
 	g.last = id
 	g.launch.Keep(l)
 	if s.waiting > s.room {
-		s.putAway()
+		s.flushWaiting()
 	}
 }
 
-// putAway moves what waits to the shelf.
-func (s *sessions) putAway() {
+// flushWaiting moves what waits to the sorter.
+func (s *sessions) flushWaiting() {
 	for _, u := range s.waiters {
 		for _, g := range u.groups.waiting {
 			s.groups = append(s.groups, g)
 		}
 		s.log = u.groups.flush(s.log[:0])
-		s.shelf.Put(u.number, s.log)
+		s.sorter.Add(u.number, s.log)
 	}
 	for _, g := range s.groups {
 		g.launch.Template = nil
@@ -128,8 +128,8 @@ func (t *tunedGroups) append(out []byte, l *launchtext.Launch, id int, before *l
 	return out
 }
 
-// end gathers the log from the shelf, where it has that number, and finds the last launch of each group.
-func (t *tunedGroups) end(number, most int, r *shelf.Reader, sp *store.Spill) error {
+// end gathers the log from the sorter, where it has that number, and finds the last launch of each group.
+func (t *tunedGroups) end(number, most int, r *extsort.Reader, sp *store.Spill) error {
 	err := r.Each(number, func(text []byte) error {
 		t.log.Buffer = append(t.log.Buffer, text...)
 		if len(t.log.Buffer) >= store.ChunkSize {

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/extsort"
 	"github.com/goproton/goproton/internal/trace/launchtext"
-	"github.com/goproton/goproton/internal/trace/shelf"
 	"github.com/goproton/goproton/internal/trace/store"
 	"github.com/goproton/goproton/internal/trace/tracetest"
 )
@@ -20,8 +20,8 @@ func TestTunedGroups(t *testing.T) {
 	}
 	defer sp.Close()
 	r := launchtext.LaunchReader{In: &launchtext.Interner{}}
-	s := sessions{spill: sp, shelf: shelf.New(t.TempDir(), 1000), room: 1 << 20}
-	defer s.shelf.Close()
+	s := sessions{spill: sp, sorter: extsort.New(t.TempDir(), 1000), room: 1 << 20}
+	defer s.sorter.Close()
 	u := s.get(launchtext.Tuning{Session: "x"})
 	read := func(i int) launchtext.Launch {
 		text := []byte(tracetest.Launched("aa", i)) // launches with an even number are alike, and so are the others
@@ -38,11 +38,11 @@ func TestTunedGroups(t *testing.T) {
 		l := read(i)
 		s.keep(u, &l, i)
 		if i%3 == 0 {
-			s.putAway()
+			s.flushWaiting()
 		}
 	}
 	sp.Wg.Wait()
-	put, err := s.shelf.Read()
+	put, err := s.sorter.Read()
 	if err != nil {
 		t.Fatal(err)
 	}

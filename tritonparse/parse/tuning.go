@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/extsort"
 	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/trace/launchtext"
 	"github.com/goproton/goproton/internal/trace/quirks"
-	"github.com/goproton/goproton/internal/trace/shelf"
 	"github.com/goproton/goproton/internal/trace/store"
 )
 
@@ -38,11 +38,11 @@ type sessions struct {
 	byID    map[string]*session
 	order   []*session
 	spill   *store.Spill
-	shelf   *shelf.Shelf // launches that do not wait any more, by the sessions' numbers
-	room    int          // bytes of launches that may wait
-	waiting int          // and that do
-	waiters []*session   // that have some
-	log     []byte       // of the last that went to the shelf
+	sorter  *extsort.Sorter // launches that do not wait any more, by the sessions' numbers
+	room    int             // bytes of launches that may wait
+	waiting int             // and that do
+	waiters []*session      // that have some
+	log     []byte          // of the last that went to the sorter
 
 	groups store.Spares[tunedGroup] // that wait no more
 

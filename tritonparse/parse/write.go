@@ -81,7 +81,7 @@ func (p *parser) output(k *kernel) string {
 
 // writeAll writes kernel by kernel, then what the autotuner did.
 func (p *parser) writeAll() ([]string, error) {
-	p.hands, p.sessions.groups, p.line = nil, nil, nil // all is read
+	p.spareStates, p.sessions.groups, p.line = nil, nil, nil // all is read
 	p.sessions.inferred(p.order)
 	p.sessions.showKernels(p)
 	p.numberEvents()

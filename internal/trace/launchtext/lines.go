@@ -14,7 +14,7 @@ type LineReader struct {
 	changes []Change
 }
 
-var errLine = errors.New("BUG: a launch that was put away is no launch")
+var errLine = errors.New("BUG: a line read back while parsing is not a launch")
 
 // each calls f with the launches of a text and their occurrence ids, until it returns false. A launch is valid until then.
 func (r *LineReader) Each(text []byte, f func(l *Launch, id int) bool) error {

@@ -15,11 +15,21 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/goproton/goproton/internal/inflate"
 )
 
 // MaxRecord bounds one line. tritonparse cuts each file of a compilation at 10 MiB and a compilation has fewer than ten
 // of them; escapes may double that.
 const MaxRecord = 256 << 20
+
+// A record of a compressed file may have freeRecord bytes, or recordRatio times what has been read of the file if that is more:
+// of a line of 250 MB that a file of 250 kB unpacks to, the parser would make gigabytes. The bound is on single records and not
+// on the file, since launches that differ in one number shrink to a 500th, and are read one after the other.
+const (
+	freeRecord  = 8 << 20
+	recordRatio = 64
+)
 
 // MaxDamages is how many damages are kept by place; more are only counted.
 const MaxDamages = 100
@@ -194,8 +204,8 @@ func (r *Reader) keep(part []byte, offset int64) {
 	if r.skip {
 		return
 	}
-	if len(r.line)+len(part) > MaxRecord {
-		r.damage(Damage{Offset: offset, Line: r.number + 1, What: fmt.Sprintf("a line of more than %d MiB", MaxRecord>>20)})
+	if what := r.tooLong(int64(len(r.line) + len(part))); what != "" {
+		r.damage(Damage{Offset: offset, Line: r.number + 1, What: what})
 		r.line, r.skip = nil, true
 		return
 	}
@@ -203,6 +213,20 @@ func (r *Reader) keep(part []byte, offset int64) {
 		r.begin = offset
 	}
 	r.line = append(r.line, part...)
+}
+
+// tooLong says why a line of this size is not read; "" if it is.
+func (r *Reader) tooLong(size int64) string {
+	switch {
+	case size > MaxRecord:
+		return fmt.Sprintf("a line of more than %d MiB", MaxRecord>>20)
+	case size <= freeRecord || r.piece.plain || inflate.Lifted():
+		return ""
+	}
+	if packed := r.Position(); size > recordRatio*packed {
+		return fmt.Sprintf("a line of more than %d bytes, unpacked from the first %d of the file; if you trust it, give --%s", size, packed, inflate.Flag)
+	}
+	return ""
 }
 
 // finish ends the line that was put together.

@@ -11,7 +11,7 @@ type Cursor struct {
 	Damaged bool
 }
 
-var ErrDamaged = errors.New("BUG: what was put away is damaged")
+var ErrDamaged = errors.New("BUG: a log read back while parsing is damaged")
 
 func (c *Cursor) Err() error {
 	if c.Damaged {

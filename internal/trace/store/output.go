@@ -14,6 +14,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/goproton/goproton/internal/tempfile"
 	"github.com/klauspost/compress/flate"
 )
 
@@ -23,7 +24,7 @@ const ChunkSize = 256 << 10
 
 // spill is a file of compressed chunks, in the order in which they became full.
 type Spill struct {
-	file *os.File
+	file *tempfile.File
 	mu   sync.Mutex
 	at   int64
 	err  error
@@ -42,7 +43,7 @@ type Chunk struct {
 }
 
 func NewSpill(folder string) (*Spill, error) {
-	f, err := os.CreateTemp(folder, ".chunks-*")
+	f, err := tempfile.New(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,6 @@ type packer struct {
 func (s *Spill) Close() {
 	s.Wg.Wait()
 	s.file.Close()
-	os.Remove(s.file.Name())
 }
 
 func (s *Spill) Failed() error {

@@ -6,7 +6,7 @@ type Writer func(text []byte)
 // pieceBytes is how much of a long list is written at a time.
 const pieceBytes = 16 << 10
 
-// pieces gathers text into pieces that are worth to be put away.
+// Pieces gathers text into pieces large enough to be stored.
 type Pieces struct {
 	Held []byte
 	Put  Writer

@@ -9,8 +9,7 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
-
-	"github.com/goproton/goproton/internal/blake2b"
+	"golang.org/x/crypto/blake2b"
 )
 
 // Open reads what a file says about the tensor in it. torch.save wrote it, and it may be packed by gzip. The hash of what
@@ -93,7 +92,10 @@ func unpack(to io.Writer, file *os.File) (string, error) {
 		defer z.Close()
 		in = z
 	}
-	h := blake2b.New()
+	h, err := blake2b.New512(nil)
+	if err != nil {
+		return "", err
+	}
 	if _, err := io.Copy(io.MultiWriter(h, to), in); err != nil {
 		return "", err
 	}

@@ -1,22 +1,23 @@
-// Package shelf sorts texts by a number that each is put with, however many there are: parsing puts away what a trace says
+// Package extsort sorts texts by a number that each is put with, however many there are: parsing puts away what a trace says
 // of its kernels in the order of the program, and takes it out kernel by kernel. It holds so many bytes; what is more goes
 // to files, sorted, and is merged when it is read (an external merge sort).
-package shelf
+package extsort
 
 import (
 	"bufio"
 	"cmp"
 	"errors"
-	"os"
 	"slices"
 	"sync"
+
+	"github.com/goproton/goproton/internal/tempfile"
 )
 
 // fanIn is how many files of like size become one, so that few are open at a time: 32 of 8 MB, then 32 of 256 MB.
 const fanIn = 32
 
-// Shelf is what texts are put into, on one goroutine.
-type Shelf struct {
+// Sorter is what texts are put into, on one goroutine.
+type Sorter struct {
 	folder string
 	room   int
 	held   *batch
@@ -29,7 +30,7 @@ type Shelf struct {
 }
 
 // New makes a shelf that holds so many bytes, twice that while it writes to files, which go into a folder.
-func New(folder string, room int) *Shelf { return &Shelf{folder: folder, room: room, held: &batch{}} }
+func New(folder string, room int) *Sorter { return &Sorter{folder: folder, room: room, held: &batch{}} }
 
 // batch is what is held in memory.
 type batch struct {
@@ -40,8 +41,8 @@ type batch struct {
 // item is one text of a batch.
 type item struct{ number, at, size int }
 
-// Put copies a text. Those of one number come out in the order in which they were put.
-func (s *Shelf) Put(number int, text []byte) {
+// Add copies a text. Those of one number come out in the order in which they were put.
+func (s *Sorter) Add(number int, text []byte) {
 	if b := s.held; len(b.texts)+len(text) > s.room && len(b.items) > 0 {
 		s.wait()
 		s.held, s.spare = s.spare, nil
@@ -65,20 +66,20 @@ func (s *Shelf) Put(number int, text []byte) {
 	b.texts = append(b.texts, text...)
 }
 
-func (s *Shelf) wait() {
+func (s *Sorter) wait() {
 	if s.busy != nil {
 		<-s.busy
 	}
 }
 
 // Err is what went wrong with the files.
-func (s *Shelf) Err() error {
+func (s *Sorter) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-func (s *Shelf) fail(err error) {
+func (s *Sorter) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
@@ -87,7 +88,7 @@ func (s *Shelf) fail(err error) {
 }
 
 // store writes a batch to a file, and merges files when there are enough of them.
-func (s *Shelf) store(b *batch) error {
+func (s *Sorter) store(b *batch) error {
 	b.sort()
 	r, err := s.write(&Reader{sources: []source{&memory{batch: b}}})
 	if err != nil {
@@ -118,8 +119,8 @@ func (s *Shelf) store(b *batch) error {
 }
 
 // write makes a file of all that a reader has.
-func (s *Shelf) write(from *Reader) (*run, error) {
-	f, err := os.CreateTemp(s.folder, ".shelf-*")
+func (s *Sorter) write(from *Reader) (*run, error) {
+	f, err := tempfile.New(s.folder)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +143,7 @@ func (s *Shelf) write(from *Reader) (*run, error) {
 }
 
 // Read begins to take out what was put. Nothing may be put any more.
-func (s *Shelf) Read() (*Reader, error) {
+func (s *Sorter) Read() (*Reader, error) {
 	s.wait()
 	if err := s.Err(); err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func (s *Shelf) Read() (*Reader, error) {
 }
 
 // Close removes the files.
-func (s *Shelf) Close() {
+func (s *Sorter) Close() {
 	s.wait()
 	for _, level := range s.levels {
 		for _, r := range level {
@@ -214,7 +215,7 @@ type head struct {
 	text   []byte
 }
 
-var errOrder = errors.New("BUG: a shelf is read backwards")
+var errOrder = errors.New("BUG: a sorted file is read backwards")
 
 // Each calls f with every text of a number; f may use it until it returns. Numbers that were asked for before must be less.
 func (r *Reader) Each(number int, f func(text []byte) error) error {

@@ -15,4 +15,8 @@ const void *proton_hotpath(void);
 // For main.go: the function to call at the first launch.
 void *exit_registrar(void);
 
+// For main.go, threads.c: waits for threads_release, which waits until so many of them wait.
+void thread_waits(void);
+void threads_release(int n);
+
 #endif

@@ -46,6 +46,7 @@ func init() {
 	// A guest's manners: two processors are plenty for one drainer, and the host's GOMAXPROCS is not ours.
 	runtime.GOMAXPROCS(2)
 	debug.SetGCPercent(400) // the heap is a few MB of call-path tree
+	reserveThreads()
 	if err := hotpath.Init(); err != nil {
 		say(err)
 		return
@@ -55,6 +56,18 @@ func init() {
 	startRecording()
 	hooks.Init(nvidia.HotPath)
 	hooks.Control = call
+}
+
+// threads is how many goroutines can be in C or in the system at once without a new thread: the drainer, the two of a
+// trace, an exit and what it waits for.
+const threads = 6
+
+// reserveThreads has Go make threads now that it would otherwise make when the program may have none left.
+func reserveThreads() {
+	for range threads {
+		go C.thread_waits()
+	}
+	C.threads_release(threads)
 }
 
 // say is our one line on standard error. Where that is closed or full, nothing is said.

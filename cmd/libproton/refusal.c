@@ -12,7 +12,7 @@
 // Go's heap tables and our call paths, metrics and rings reserve 2.7 GB of addresses, of which 1.1 GB count as data, and
 // use a few dozen MB of them. The rest is for stacks, malloc's arenas and a profile that grows.
 static const unsigned long long addresses = 4ull << 30, data = 2ull << 30;
-enum { THREADS = 8 }; // that Go's runtime and the profiler start
+enum { THREADS = 10 }; // that Go's runtime starts, with those that main.go reserves
 
 static char reason[200];
 

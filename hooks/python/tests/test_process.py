@@ -225,3 +225,90 @@ ctypes.CDLL(None).execv(sys.executable.encode(), text(sys.executable.encode(), b
     done.unharmed()
     assert done.kernels() == 1000 and "1,000 kernels" in done.said[-1]
 
+
+
+# ---- other things that programs do to themselves ----
+
+ROOT = os.geteuid() == 0
+
+
+def kernels_or_a_line(done, kernels=300):
+    """Either all is recorded, or one line says why not, with a cause that is in it."""
+    done.unharmed()
+    if f"{kernels} kernels" not in done.stderr or "wrote" not in done.stderr:
+        assert done.said, "nothing is recorded, and nothing said"
+    assert "NVIDIA" not in done.stderr, "a cause that is not known"
+    assert done.left_over() == []
+
+
+# Filters as container runtimes install them: some system calls fail with EPERM.
+SECCOMP = """
+import struct
+def deny(*numbers):
+    code = struct.pack("HBBI", 0x20, 0, 0, 0)
+    for n, number in enumerate(numbers):
+        code += struct.pack("HBBI", 0x15, len(numbers) - n, 0, number)
+    code += struct.pack("HBBI", 0x06, 0, 0, 0x7fff0000) + struct.pack("HBBI", 0x06, 0, 0, 0x00050000 | errno.EPERM)
+    buffer = ctypes.create_string_buffer(code)
+    program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(buffer)))
+    prctl(38, 1, 0, 0, 0)
+    prctl(22, 2, ctypes.addressof(program), 0, 0)
+"""
+# perf_event_open, ptrace, keyctl, add_key, bpf, userfaultfd, io_uring_setup, process_vm_writev, mbind, unshare, pidfd_getfd
+DOCKER = SECCOMP + "deny(298, 101, 250, 248, 321, 323, 425, 311, 237, 272, 438)"
+# epoll_create1, epoll_create, eventfd2, eventfd, epoll_wait, epoll_pwait, memfd_create, prlimit64, timer_create
+NO_POLLING = SECCOMP + "deny(291, 213, 290, 284, 232, 281, 319, 302, 222)"
+
+MISDEEDS = {
+    "no descriptors left": "resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))",
+    "descriptors used up": """
+try:
+    while True: os.open("/dev/null", os.O_RDONLY)
+except OSError:
+    pass
+""",
+    "undumpable": "prctl(4, 0)",
+    "seccomp as docker": DOCKER,
+    "seccomp without epoll": NO_POLLING,
+    "files of 1000 bytes": "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)); signal.signal(signal.SIGXFSZ, signal.SIG_DFL)",
+    "small stacks": "resource.setrlimit(resource.RLIMIT_STACK, (64 << 10, 64 << 10))",
+    "no more memory": """
+used = int(open("/proc/self/statm").read().split()[0]) * 4096
+resource.setrlimit(resource.RLIMIT_AS, (used + (96 << 20),) * 2)
+""",
+    "all signals blocked": "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))",
+    "handlers of all signals": """
+for number in set(range(1, 65)) - {9, 19, 32, 33, 8, 11, 7, 4, 17}:
+    signal.signal(number, lambda *_: None)
+for _ in range(20):
+    for number in 1, 2, 10, 12, 15, 23, 40:
+        os.kill(os.getpid(), number)
+""",
+    "no folder": """
+os.mkdir("gone")
+os.chdir("gone")
+os.rmdir("../gone")
+""",
+    "standard input closed and used": """
+os.close(0)
+assert os.open("/dev/null", os.O_RDONLY) == 0
+""",
+}
+AS_ROOT = {
+    "another root": """
+os.mkdir("root")
+os.chroot("root")
+""",
+    "another user": "os.setgroups([]); os.setgid(65534); os.setuid(65534)",
+    "no more threads": "os.setuid(65534); resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))",
+}
+
+
+@pytest.mark.parametrize("phase", PHASES if ALL else ["between launches"])
+@pytest.mark.parametrize("name", [*MISDEEDS, *AS_ROOT])
+def test_misdeeds(run, name, phase):
+    if name in AS_ROOT and not ROOT:
+        pytest.skip("needs root")
+    done = run(program({**MISDEEDS, **AS_ROOT}[name]), phase, "out")
+    print(done.stderr)
+    kernels_or_a_line(done)

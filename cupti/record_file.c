@@ -253,9 +253,7 @@ int record_open(const char *path) {
   pthread_once(&once, watch_forks);
   pthread_mutex_lock(&file.lock);
   if (file.fd >= 0 && ours()) close(file.fd);
-  char *absolute = realpath(path, NULL); // the program may change its folder
-  strcpy(file.path, absolute && strlen(absolute) < sizeof file.path ? absolute : path);
-  free(absolute);
+  strcpy(file.path, path);
   if (fstat(fd, &file.is)) file.is = (struct stat){0};
   file.fd = fd, file.error = 0, file.filled = 0, file.events = 0, file.time = 0, file.string_count = 0;
   put(CAPTURE_MAGIC, CAPTURE_MAGIC_SIZE);

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,6 +45,9 @@ func Record(path string) (*Recording, error) {
 		path += ".pid" + pid
 	} else {
 		setenv(recordOwner, pid)
+	}
+	if absolute, err := filepath.Abs(path); err == nil { // the program may change its folder
+		path = absolute
 	}
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))

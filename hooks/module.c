@@ -61,12 +61,13 @@ static struct py_module definition = {
     .methods = methods,
 };
 
-// Of libproton: why Go was not started in this process. Missing in the tests' library.
+// Of libproton: why Go was not started in this process; any call into it would wait for ever. Missing in the tests' library.
 __attribute__((weak)) const char *proton_refusal(void);
 
 __attribute__((visibility("default"))) PyObject *PyInit__native(void) {
   if (!py_resolve(__builtin_return_address(0))) return NULL;
-  if (proton_refusal && proton_refusal()) return py.PyErr_SetString(py.PyExc_ImportError, proton_refusal()), NULL;
+  const char *refusal = proton_refusal ? proton_refusal() : NULL;
+  if (refusal) return py.PyErr_SetString(py.PyExc_ImportError, refusal), NULL;
   // Go's init functions run on a thread of their own after dlopen has returned; any call into Go waits for them.
   if (!hooks_in_child()) goprotonReady();
   if (!hooks_hp || hooks_hp->size != sizeof *hooks_hp)

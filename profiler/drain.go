@@ -229,7 +229,7 @@ func (m *Manager) flush() {
 
 // collect has the vendor library hand over its buffers and drains them. Call without mu.
 func (m *Manager) collect(forced bool) {
-	m.source.Flush(forced)
+	m.ending.inLibrary(func() { m.source.Flush(forced) })
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.drain()

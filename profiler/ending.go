@@ -15,6 +15,7 @@ type ending struct {
 	buffers uint64        // checksum of the marked buffers, as last seen; guarded by mu
 	moves   atomic.Uint64 // signs of progress: an activity ended, a record was completed, a context was synchronised
 	onGPU   atomic.Bool   // a context is being waited for
+	library atomic.Int32  // calls of the vendor library that have not returned
 }
 
 // Ending marks the end of the program: from here on, the completion of work that was launched before counts as progress.
@@ -33,6 +34,16 @@ func (m *Manager) Ending() {
 // now. It takes no lock.
 func (m *Manager) Progress() (moves uint64, onGPU bool) {
 	return m.ending.moves.Load(), m.ending.onGPU.Load()
+}
+
+// InLibrary says whether the vendor library is at work for us right now. It takes no lock.
+func (m *Manager) InLibrary() bool { return m.ending.library.Load() > 0 }
+
+// inLibrary calls the vendor library.
+func (e *ending) inLibrary(call func()) {
+	e.library.Add(1)
+	defer e.library.Add(-1)
+	call()
 }
 
 func (e *ending) ended(k *record.Activity) {

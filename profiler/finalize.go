@@ -98,7 +98,7 @@ func (m *Manager) detach() {
 	m.attached, m.waiting, m.checkpoint = false, false, nil
 	m.mu.Unlock()
 	if attached {
-		m.source.Detach(m.ending.begun.Load())
+		m.ending.inLibrary(func() { m.source.Detach(m.ending.begun.Load()) })
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -180,7 +180,9 @@ func (m *Manager) listen(activities, calls record.Kinds) error {
 	if activities != 0 {
 		hotpath.PrepareBuffers(spareBuffers)
 	}
-	return m.source.Listen(activities, calls)
+	var err error
+	m.ending.inLibrary(func() { err = m.source.Listen(activities, calls) })
+	return err
 }
 
 // newTree begins the current phase of a session. Call with mu held.

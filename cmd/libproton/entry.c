@@ -14,7 +14,7 @@ static _Atomic int forked;
 static void child(void) { atomic_store(&forked, 1); }
 
 // Where Go is gone, or was never there, no function of its is called.
-static int without_go(void) { return atomic_load(&forked) || proton_refusal(); }
+static int without_go(void) { return atomic_load(&forked) || refusal(); }
 
 // Python's faulthandler takes the main thread's signal stack along when the interpreter ends, and Go, which sends itself
 // signals whenever something takes longer than 10 ms, aborts without one.
@@ -47,7 +47,7 @@ __attribute__((constructor)) static void loaded(void) {
 
 int InitializeInjection(void) {
   if (!without_go()) protonGPUStarts();
-  else if (!atomic_load(&forked)) fprintf(stderr, "proton: this process is not profiled: %s\n", proton_refusal());
+  else if (refusal() && !refusal_is_said()) fprintf(stderr, "proton: this process is not profiled: %s\n", refusal());
   return 1;
 }
 
@@ -55,7 +55,7 @@ char *proton_call(const char *method, const char *json) {
   if (atomic_load(&forked)) return strdup("{}");
   if (without_go()) {
     char text[300];
-    snprintf(text, sizeof text, "{\"error\":{\"kind\":\"RuntimeError\",\"text\":\"this process is not profiled: %s\"}}", proton_refusal());
+    snprintf(text, sizeof text, "{\"error\":{\"kind\":\"RuntimeError\",\"text\":\"this process is not profiled: %s\"}}", refusal());
     return strdup(text);
   }
   return protonCall((char *)method, (char *)(json ? json : ""));

@@ -4,6 +4,7 @@
 #include "refusal.h"
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -15,8 +16,16 @@ static const unsigned long long addresses = 4ull << 30, data = 2ull << 30;
 enum { THREADS = 10 }; // that Go's runtime starts, with those that main.go reserves
 
 static char reason[200];
+static _Atomic int said;
 
-const char *proton_refusal(void) { return *reason ? reason : NULL; }
+const char *refusal(void) { return *reason ? reason : NULL; }
+
+int refusal_is_said(void) { return atomic_exchange(&said, 1); }
+
+const char *proton_refusal(void) {
+  refusal_is_said();
+  return refusal();
+}
 
 // The process's memory in bytes by /proc/self/statm: addresses in field 1, data in field 6. 0 where /proc is missing.
 static void used(unsigned long long *all, unsigned long long *writable) {

@@ -3,6 +3,12 @@
 
 // Why Go's runtime was not started in this process, NULL if it was. No function that Go exports may be called where it
 // was not: the call would wait for ever.
-__attribute__((visibility("default"))) const char *proton_refusal(void);
+const char *refusal(void);
+
+// The same for Python's side, which then says it.
+const char *proton_refusal(void);
+
+// Whether it has been said, from the second call on.
+int refusal_is_said(void);
 
 #endif

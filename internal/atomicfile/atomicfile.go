@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -130,6 +131,19 @@ func Abandon() {
 	}
 }
 
+// RemoveLeft removes from a folder what a process was writing when it was killed.
+func RemoveLeft(folder string, pid int) {
+	left, _ := filepath.Glob(filepath.Join(escaped(folder), fmt.Sprintf(".*.%d-????????.tmp", pid)))
+	for _, path := range left {
+		os.Remove(path)
+	}
+}
+
+// escaped makes a folder's name a pattern that matches itself.
+func escaped(folder string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(folder)
+}
+
 // resolve follows a symbolic link, so that the link stays and its target is replaced.
 func resolve(path string) (target string, special bool, err error) {
 	info, err := os.Stat(path)
@@ -154,7 +168,7 @@ func resolve(path string) (target string, special bool, err error) {
 func create(target string) (*temporary, error) {
 	dir, base := filepath.Split(target)
 	for try := 0; ; try++ {
-		name := fmt.Sprintf("%s.%s.%08x.tmp", dir, base, rand.Uint32())
+		name := fmt.Sprintf("%s.%s.%d-%08x.tmp", dir, base, os.Getpid(), rand.Uint32())
 		f, err := ownfile.Open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if err == nil {
 			t := &temporary{file: f}

@@ -76,6 +76,24 @@ func TestAbandon(t *testing.T) {
 	}
 }
 
+// What a process was writing that is killed is removed by its parent, and nothing else.
+func TestRemoveLeft(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a[b]*")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	err := Write(filepath.Join(dir, "p.hatchet"), func(io.Writer) error {
+		RemoveLeft(dir, os.Getpid()+1)
+		only(t, dir, 1)
+		RemoveLeft(dir, os.Getpid())
+		only(t, dir, 0)
+		return errors.New("killed")
+	})
+	if err == nil {
+		t.Error("no error")
+	}
+}
+
 func TestFailureKeepsTheOldFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "p.hatchet")

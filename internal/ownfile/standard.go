@@ -14,8 +14,19 @@ const (
 )
 
 // Write writes all of b, also where the descriptor does not block and its reader is slow. Unlike os.Stdout's, it does
-// not end the process when nobody reads.
+// not end the process when nobody reads: SIGPIPE goes to the thread that writes, which is one of Go's, where it is
+// blocked, and not the program's that called us.
 func (s Standard) Write(b []byte) (written int, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		written, err = s.write(b)
+	}()
+	<-done
+	return written, err
+}
+
+func (s Standard) write(b []byte) (written int, err error) {
 	for written < len(b) {
 		n, err := unix.Write(int(s), b[written:])
 		if n > 0 {

@@ -11,7 +11,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 
+	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/cuptipath"
 	"github.com/goproton/goproton/internal/runinfo"
 )
@@ -91,6 +93,7 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	if options.AfterTarget != nil {
 		defer options.AfterTarget(status)
 	}
+	removeLeft(config.Name, status)
 	return finish(options, result, status, root, stderr)
 }
 
@@ -110,6 +113,26 @@ func statusFolder() (string, error) {
 		}
 	}
 	return "", fmt.Errorf("make a folder for status files: %w; set TMPDIR to a folder that can be written", first)
+}
+
+// removeLeft removes what processes were writing when they were killed.
+func removeLeft(name, status string) {
+	list, err := runinfo.ReadStatuses(status)
+	if err != nil {
+		return // finish says so
+	}
+	for _, p := range list {
+		if p.Finished || syscall.Kill(p.PID, 0) == nil { // the living may yet complete theirs
+			continue
+		}
+		folders := map[string]bool{filepath.Dir(name): true}
+		for _, file := range p.Files {
+			folders[filepath.Dir(file)] = true
+		}
+		for folder := range folders {
+			atomicfile.RemoveLeft(folder, p.PID)
+		}
+	}
 }
 
 // finish tells what was recorded and decides on the exit code.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/awake"
 )
 
@@ -71,7 +72,9 @@ func (s *Service) leave(patience time.Duration, end func() error) error {
 	}
 	s.gaveUp = true
 	_, onGPU := s.Manager.Progress()
-	why := whyLeft(err, onGPU, patience)
+	why := s.whyLeft(err, onGPU, patience)
+	atomicfile.Abandon() // what is half written, and shall not stay
+	defer atomicfile.Abandon()
 	if onGPU {
 		briefly(func() error { s.Manager.Collect(); return nil }) // what has come since the GPU was last asked about
 	}
@@ -82,15 +85,16 @@ func (s *Service) leave(patience time.Duration, end func() error) error {
 	return unsaid
 }
 
-// briefly runs f, which waits for nothing unless something hangs.
+// briefly runs f, which takes long only if something hangs, or if much is to be written.
 func briefly(f func() error) (err error, ok bool) {
 	done := make(chan error, 1)
 	go guarded(f, done)
-	return receive(done, 5*time.Second, func() bool { return false })
+	return receive(done, 5*time.Second, writingMoves())
 }
 
 // whyLeft says what was not waited for, and what to do where that was too early.
-func whyLeft(err error, onGPU bool, patience time.Duration) string {
+func (s *Service) whyLeft(err error, onGPU bool, patience time.Duration) string {
+	_, writing := atomicfile.Progress()
 	switch {
 	case err == errInterrupted && onGPU:
 		return "the wait for the GPU at exit was interrupted"
@@ -98,8 +102,23 @@ func whyLeft(err error, onGPU bool, patience time.Duration) string {
 		return "writing the profile at exit was interrupted"
 	case onGPU:
 		return fmt.Sprintf("the GPU finished nothing within %v at exit: if a kernel takes longer than that, set %s to more seconds", patience, patienceVariable)
+	case s.Manager.InLibrary():
+		return fmt.Sprintf("the GPU library did not answer within %v at exit", patience)
+	case writing:
+		return fmt.Sprintf("writing the profile made no progress within %v at exit", patience)
 	}
-	return fmt.Sprintf("the GPU library did not answer within %v at exit", patience)
+	return fmt.Sprintf("the profile could not be completed within %v at exit", patience)
+}
+
+// writingMoves returns what says whether files have grown since it was last asked.
+func writingMoves() func() bool {
+	last, _ := atomicfile.Progress()
+	return func() bool {
+		now, _ := atomicfile.Progress()
+		moved := now != last
+		last = now
+		return moved
+	}
 }
 
 // writeDrained writes what there is, and tells `proton run` why that is all. Without it, the error says so.
@@ -124,13 +143,13 @@ var (
 // receive is what a test replaces that knows when something hangs.
 var receive = awake.ReceiveWhile[error]
 
-// patiently runs f for as long as there is patience, which a GPU that gets on gives back, and a user may take away.
+// patiently runs f until nothing has made progress for the given time, or the user interrupts it.
 func (s *Service) patiently(patience time.Duration, f func() error) error {
 	done, over := make(chan error, 2), make(chan struct{})
 	defer close(over)
 	go guarded(f, done)
 	go s.untilInterrupted(done, over)
-	if err, ok := receive(done, patience, s.gpuGetsOn()); ok {
+	if err, ok := receive(done, patience, s.progress()); ok {
 		return err
 	}
 	return errImpatient
@@ -146,10 +165,11 @@ func guarded(f func() error, done chan<- error) {
 	done <- f()
 }
 
-// gpuGetsOn returns what says whether the GPU has got further since it was last asked.
-func (s *Service) gpuGetsOn() func() bool {
+// progress returns what says whether the GPU or a file has made progress since it was last asked.
+func (s *Service) progress() func() bool {
 	last, _ := s.Manager.Progress()
 	var asking atomic.Bool
+	writing := writingMoves()
 	return func() bool {
 		moves, onGPU := s.Manager.Progress()
 		if onGPU && asking.CompareAndSwap(false, true) {
@@ -160,7 +180,7 @@ func (s *Service) gpuGetsOn() func() bool {
 		}
 		moved := moves != last
 		last = moves
-		return moved
+		return writing() || moved
 	}
 }
 

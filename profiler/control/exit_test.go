@@ -1,6 +1,7 @@
 package control
 
 import (
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/awake"
 	"github.com/goproton/goproton/internal/hotpath"
@@ -146,6 +148,45 @@ func TestPatience(t *testing.T) {
 		if got := Patience(); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
+	}
+}
+
+// An exit that is not waited for any longer leaves no half of a file, and says what took so long.
+func TestExitWhileAFileIsWritten(t *testing.T) {
+	dir := t.TempDir()
+	goOn, written := make(chan struct{}), make(chan struct{})
+	began := make(chan struct{})
+	before := receive
+	t.Cleanup(func() { receive = before })
+	first := true
+	receive = func(from <-chan error, _ time.Duration, moved func() bool) (error, bool) {
+		if first {
+			first = false
+			<-began
+			if !moved() || moved() {
+				t.Error("what has been written is progress, once")
+			}
+			return nil, false
+		}
+		return <-from, true
+	}
+	err := New().leave(time.Second, func() error {
+		defer close(written)
+		return atomicfile.Write(filepath.Join(dir, "p"), func(w io.Writer) error {
+			w.Write([]byte("half"))
+			close(began)
+			<-goOn
+			_, err := w.Write([]byte("of it"))
+			return err
+		})
+	})
+	if err == nil || !strings.HasPrefix(err.Error(), "writing the profile made no progress within 1s at exit") {
+		t.Errorf("got %v", err)
+	}
+	close(goOn)
+	<-written
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("%s is left", left[0].Name())
 	}
 }
 

@@ -452,3 +452,20 @@ os.write(1, b"done\\n")
     # The fake driver holds a buffer for each thread that lives, and there are so many: what finds none is counted.
     assert recorded == started + 10 or 200 < recorded and " 0 dropped" not in done.said[-1], done.stderr
 
+
+
+# Each slice of a timeline has its whole call path, as upstream's do: fewer of them there.
+@pytest.mark.parametrize("depth, flags", [(20_000, []), (1000, ["--data", "trace"]), (20_000, ["--format", "hatchet_msgpack"])],
+                         ids=["tree", "trace", "msgpack"])
+def test_deep_scopes(run, depth, flags):
+    done = run(LAUNCHES.format(tests=str(TESTS), count=10) + f"""
+import goproton
+for depth in range({depth}): goproton.enter_scope(f"s{{depth}}")
+for _ in range(10): fake_gpu.launch(work)
+for depth in range({depth}): goproton.exit_scope()
+os.write(1, b"done\\n")
+""", flags=flags)
+    done.unharmed()
+    assert done.left_over() == []
+    assert "20 kernels" in done.said[-1] and "did not answer" not in done.stderr, done.stderr
+    assert sum(path.stat().st_size for path in done.folder.glob("out*")) < 16 << 20

@@ -16,6 +16,7 @@ import (
 	"github.com/goproton/goproton/internal/term"
 	tree "github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/beside"
 	"github.com/goproton/goproton/tritonparse/reproduce"
 )
 
@@ -110,6 +111,7 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 	flags.Int64Var(&f.options.Seed, "seed", 0, "`SEED` of made-up values")
 	flags.Float64Var(&f.options.Flops, "flops", 0, "`FLOPS` that the launch does, for rates (default: as its TTIR says)")
 	flags.StringArrayVar(&f.replacers, "replacer", nil, "program, with arguments, that gives texts for a template's placeholders: `CMD`; may be given again")
+	flags.StringArrayVar(&f.options.FilesFrom, "files-from", nil, filesFromUsage)
 	flags.StringVar(&f.options.Python, "python", "", "`INTERPRETER` that reads the original source files, and runs scripts (default python3)")
 	flags.BoolVar(&f.benchmark, "benchmark", false, "write a script that checks and times the launch")
 	flags.BoolVar(&f.runs, "run", false, "run the script now; with --benchmark also under proton run")
@@ -296,6 +298,9 @@ func (f *reproduceFlags) complete() error {
 		}
 		o.IntRange = [2]int64{a, b}
 	}
+	if err := beside.CheckSources(o.FilesFrom); err != nil {
+		return err
+	}
 	for _, r := range f.replacers {
 		words := strings.Fields(r)
 		if len(words) == 0 {
@@ -308,6 +313,9 @@ func (f *reproduceFlags) complete() error {
 	}
 	return nil
 }
+
+// filesFromUsage is the help of a flag that several commands have.
+const filesFromUsage = "also read files in `DIR` that the trace names: sources, cubins, tensors; otherwise only those in the trace's folder; may be given again"
 
 // shellWords writes a command line so that it can be typed again.
 func shellWords(args []string) string {

@@ -23,7 +23,11 @@ func takeAlong(files []beside.File, folder string, tensors, replace bool) (t tak
 	for _, f := range files {
 		switch {
 		case f.From == "":
-			t.gone = append(t.gone, f.Name)
+			if f.Why != "" {
+				t.failed = append(t.failed, f.Why)
+			} else {
+				t.gone = append(t.gone, f.Name)
+			}
 			continue
 		case f.Tensor && !tensors && !f.IsIn(folder):
 			t.left++

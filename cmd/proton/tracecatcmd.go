@@ -16,6 +16,7 @@ import (
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/tracetools/excerpt"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/beside"
 )
 
 type traceCatFlags struct {
@@ -66,6 +67,7 @@ autotune_summary), unless --type names them.`,
 	flags.BoolVar(&f.options.Pretty, "pretty", false, "spread each record over several lines, to be read by people")
 	flags.StringVarP(&f.output, "output", "o", "", "write to `OUT` instead of standard output, and cubins beside it")
 	flags.BoolVar(&f.blobs, "blobs", false, "also copy the recorded tensors beside OUT")
+	flags.StringArrayVar((*[]string)(&f.options.FilesFrom), "files-from", nil, filesFromUsage)
 	registerForce(cmd, &f.force)
 	return cmd
 }
@@ -85,6 +87,9 @@ func (f *traceCatFlags) check() (err error) {
 	}
 	if o.Most < 0 {
 		return fmt.Errorf("--most %d: give a number of launches, or 0 for all", o.Most)
+	}
+	if err := beside.CheckSources(o.FilesFrom); err != nil {
+		return err
 	}
 	o.Hashes, o.Types = f.hashes, f.types
 	o.Beside = f.writesTrace()

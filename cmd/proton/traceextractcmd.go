@@ -14,6 +14,7 @@ import (
 
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/beside"
 	"github.com/goproton/goproton/tritonparse/extract"
 )
 
@@ -23,6 +24,7 @@ type traceExtractFlags struct {
 	stages []string
 	args   bool
 	blobs  bool
+	from   []string
 	force  bool
 	json   bool
 }
@@ -33,8 +35,8 @@ func newTraceExtractCommand() *cobra.Command {
 		Use:   "extract [flags] TRACE -o DIR",
 		Short: "write representations, sources, machine code and tensors of a trace into files",
 		Long: `extract writes the texts of compilations into files named after the kernel, the beginning of the compile hash and
-the representation: matmul_kernel.72d67842.ptx. The Python source is one of them, and the cubin if it is beside the trace
-or still where it was compiled.
+the representation: matmul_kernel.72d67842.ptx. The Python source is one of them, and the cubin if it is beside the trace.
+Where it was compiled it is looked for if --files-from names that folder, such as ~/.triton/cache.
 
 --args adds the arguments, one entry for each kind of launch. --blobs copies the tensors that were recorded, in the
 folders that a trace has beside it.`,
@@ -56,6 +58,7 @@ folders that a trace has beside it.`,
 	flags.StringSliceVar(&f.stages, "stages", nil, "only `STAGES`: ttir, ttgir, llir, ptx, sass, json …, python, cubin")
 	flags.BoolVar(&f.args, "args", false, "also arguments, as JSON")
 	flags.BoolVar(&f.blobs, "blobs", false, "also recorded tensors")
+	flags.StringArrayVar(&f.from, "files-from", nil, filesFromUsage)
 	flags.BoolVar(&f.force, "force", false, "replace files in DIR")
 	flags.BoolVar(&f.json, "json", false, "list what was written as JSON")
 	return cmd
@@ -148,6 +151,9 @@ func (f *traceExtractFlags) run(source string, stdout, stderr io.Writer) error {
 	if f.out == "" {
 		return &exitError{code: 2, err: errors.New("must specify where to write: proton trace extract TRACE -o DIR")}
 	}
+	if err := beside.CheckSources(f.from); err != nil {
+		return &exitError{code: 2, err: err}
+	}
 	t, picked, launch, err := f.pick.open(source, "proton trace extract", tritonparse.OpenOptions{NoTexts: true}, stderr)
 	if err != nil {
 		return err
@@ -159,7 +165,7 @@ func (f *traceExtractFlags) run(source string, stdout, stderr io.Writer) error {
 		return cannotWrite(f.out, err)
 	}
 	o := extract.Options{
-		Folder: f.out, Stages: f.stages, Args: f.args, Blobs: f.blobs,
+		Folder: f.out, Stages: f.stages, Args: f.args, Blobs: f.blobs, FilesFrom: f.from,
 		Warn: func(s string) { fmt.Fprintf(stderr, "proton trace extract: %s\n", term.Printable(s)) },
 		Keep: func(c *tritonparse.Compilation) bool {
 			return slices.ContainsFunc(picked, func(p *tritonparse.Compilation) bool { return p.Hash == c.Hash })

@@ -20,7 +20,7 @@ func FileName(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "_"))
-	if s == "" || s[0] == '.' || s[0] == '-' {
+	if s = strings.TrimLeft(s, "."); s == "" || s[0] == '-' {
 		s = "_" + s
 	}
 	if len(s) <= longestName {

@@ -5,14 +5,13 @@ package beside
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
-	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/outfolder"
 	"github.com/goproton/goproton/tritonparse"
 )
 
@@ -25,32 +24,38 @@ const (
 // File is one that a record names.
 type File struct {
 	Name   string // where a trace looks for it, from its own folder, with slashes
-	From   string // where it is now; "" if it is neither beside the trace nor where it was made
+	From   string // where it is now; "" if it is neither beside the trace nor in a folder that may be read
+	Why    string // it is there and may not be read; "" otherwise
 	Tensor bool   // contents of a tensor; else machine code
 }
 
 // Cubin is the machine code of a compilation; false if the record does not name a file beside the trace, as TritonParse's
 // never do. A name that leads elsewhere is of a file that is not there.
-func Cubin(c *tritonparse.Compilation) (File, bool) {
+func (s Sources) Cubin(c *tritonparse.Compilation) (File, bool) {
 	if c.Extra == nil || c.Extra.Cubin == "" {
 		return File{}, false
 	}
 	f := File{Name: path.Clean(filepath.ToSlash(c.Extra.Cubin))}
 	if path.Dir(f.Name) == cubins && filepath.IsLocal(f.Name) {
-		f.From = c.Cubin()
+		f.From, f.Why = s.Code(c)
 	}
 	return f, true
 }
 
 // Tensor is the contents of a tensor, of a launch in the file trace; false if they were not kept. Of names that lead
 // elsewhere it is as of a cubin's.
-func Tensor(trace string, b *tritonparse.Blob) (File, bool) {
+func (s Sources) Tensor(trace string, b *tritonparse.Blob) (File, bool) {
 	if b == nil || b.Path == "" {
 		return File{}, false
 	}
 	f := File{Name: path.Join(tensors, filepath.ToSlash(b.Hash[:min(2, len(b.Hash))]), filepath.Base(b.Path)), Tensor: true}
 	if strings.HasPrefix(f.Name, tensors+"/") && filepath.IsLocal(f.Name) {
-		f.From = b.Find(trace)
+		places := TensorPlaces(trace, b.Path)
+		if f.From = s.Find(trace, Contents, places...); f.From == "" {
+			if outside := s.Outside(trace, Contents, places...); outside != "" {
+				f.Why = outsideText(outside)
+			}
+		}
 	}
 	return f, true
 }
@@ -79,29 +84,10 @@ func (f File) CopyTo(folder string, replace bool) (size int64, err error) {
 	if _, err := os.Lstat(to); !replace && !errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("%s is there already, and is another file; give --force to replace it", to)
 	}
-	return Copy(to, f.From)
-}
-
-// Copy copies a file, whole or not at all, and returns its size. A file is not copied onto itself.
-func Copy(to, from string) (size int64, err error) {
-	in, err := os.Open(from)
+	out, err := outfolder.Open(folder)
 	if err != nil {
 		return 0, err
 	}
-	defer in.Close()
-	was, err := in.Stat()
-	if err != nil {
-		return 0, err
-	}
-	if there, err := os.Stat(to); err == nil && os.SameFile(was, there) {
-		return was.Size(), nil
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-		return 0, err
-	}
-	err = atomicfile.Write(to, func(w io.Writer) error {
-		size, err = io.Copy(w, in)
-		return err
-	})
-	return size, err
+	defer out.Close()
+	return out.Copy(f.Name, f.From)
 }

@@ -3,15 +3,17 @@
 package extract
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/foreign"
+	"github.com/goproton/goproton/internal/outfolder"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/beside"
 )
@@ -25,6 +27,8 @@ type Options struct {
 	Args   bool                                        // arguments, one file per compilation
 	Blobs  bool                                        // recorded tensors
 	Warn   func(string)                                // gets what is not there
+
+	FilesFrom beside.Sources // folders whose files may be read, in addition to the trace's
 }
 
 // File is one that was written.
@@ -38,12 +42,17 @@ type File struct {
 
 // Write writes the files of a trace. It needs no texts in the index: compilations are read one at a time.
 func Write(t *tritonparse.Trace, o Options) ([]File, error) {
-	w := &writer{options: o, names: names(t.Compilations())}
+	out, err := outfolder.Open(o.Folder)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	w := &writer{options: o, out: out, names: names(t.Compilations())}
 	if o.Warn == nil {
 		w.options.Warn = func(string) {}
 	}
 	var there []string // stages
-	err := t.EachCompilation(func(c *tritonparse.Compilation) error {
+	err = t.EachCompilation(func(c *tritonparse.Compilation) error {
 		if o.Keep != nil && !o.Keep(c) {
 			return nil
 		}
@@ -79,9 +88,9 @@ func names(compilations []*tritonparse.Compilation) map[place]string {
 		clear(names)
 		used, unique := map[string]bool{}, true
 		for _, c := range compilations {
-			name := fileSafe(c.Name) + "." + fileSafe(c.Hash[:min(digits, len(c.Hash))])
-			if c.Hash == "" {
-				name += fmt.Sprintf("line%d", c.Line)
+			name := fmt.Sprintf("%s.line%d", foreign.FileName(c.Name), c.Line)
+			if c.Hash != "" {
+				name = foreign.FileName(c.Name) + "." + foreign.FileName(c.Hash[:min(digits, len(c.Hash))])
 			}
 			// File systems of some machines do not tell capitals.
 			unique = unique && !used[strings.ToLower(name)]
@@ -94,19 +103,9 @@ func names(compilations []*tritonparse.Compilation) map[place]string {
 	}
 }
 
-// fileSafe keeps what a trace says from becoming a path, and from becoming too long for a file's name.
-func fileSafe(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r <= ' ' || strings.ContainsRune(`/\:*?"<>|`, r) || r == 0x7f {
-			return '_'
-		}
-		return r
-	}, s)
-	return strings.TrimLeft(strings.ToValidUTF8(s[:min(len(s), 150)], ""), ".")
-}
-
 type writer struct {
 	options Options
+	out     *outfolder.Folder
 	names   map[place]string
 	files   []File
 }
@@ -121,7 +120,7 @@ func (w *writer) compilation(c *tritonparse.Compilation) error {
 		if !w.wants(stage) {
 			continue
 		}
-		if err := w.text(File{Name: base + "." + fileSafe(stage), Kernel: c.Name, Hash: c.Hash, Stage: stage}, c.Texts[stage]); err != nil {
+		if err := w.text(File{Name: base + "." + foreign.FileName(stage), Kernel: c.Name, Hash: c.Hash, Stage: stage}, c.Texts[stage]); err != nil {
 			return err
 		}
 	}
@@ -131,7 +130,7 @@ func (w *writer) compilation(c *tritonparse.Compilation) error {
 		}
 	}
 	if p := c.Python; p != nil && p.Code != "" && w.wants("python") {
-		head := fmt.Sprintf("# %s, lines %d to %d\n", p.File, p.Start, p.End)
+		head := fmt.Sprintf("# %s, lines %d to %d\n", foreign.Comment(p.File), p.Start, p.End)
 		if err := w.text(File{Name: base + ".py", Kernel: c.Name, Hash: c.Hash, Stage: "python"}, head+p.Code); err != nil {
 			return err
 		}
@@ -139,16 +138,18 @@ func (w *writer) compilation(c *tritonparse.Compilation) error {
 	if !w.wants("cubin") {
 		return nil
 	}
-	from := c.Cubin()
+	from, why := w.options.FilesFrom.Code(c)
 	if from == "" {
-		if slices.Contains(w.options.Stages, "cubin") {
+		if why != "" {
+			w.options.Warn(fmt.Sprintf("%s has no cubin: %s", base, why))
+		} else if slices.Contains(w.options.Stages, "cubin") {
 			w.options.Warn(fmt.Sprintf("%s has no cubin: it is neither beside the trace nor at %s", base, c.Paths["cubin"]))
 		}
 		return nil
 	}
 	f := File{Name: base + filepath.Ext(from), Kernel: c.Name, Hash: c.Hash, Stage: "cubin"}
 	var err error
-	f.Bytes, err = beside.Copy(filepath.Join(w.options.Folder, f.Name), from)
+	f.Bytes, err = w.out.Copy(f.Name, from)
 	w.files = append(w.files, f)
 	return err
 }
@@ -159,7 +160,7 @@ func (w *writer) text(f File, text string) error {
 	}
 	f.Bytes = int64(len(text))
 	w.files = append(w.files, f)
-	return os.WriteFile(filepath.Join(w.options.Folder, f.Name), []byte(text), 0o644)
+	return w.out.WriteText(f.Name, 0o644, []byte(text))
 }
 
 // arguments is what is written of the launches of one kind.
@@ -233,13 +234,13 @@ func (w *writer) blobs(l *tritonparse.LaunchRecord, done map[string]bool) error 
 		if t == nil || t.Blob == nil || done[t.Blob.Path] {
 			continue
 		}
-		file, kept := beside.Tensor(l.File, t.Blob)
+		file, kept := w.options.FilesFrom.Tensor(l.File, t.Blob)
 		if !kept {
 			continue
 		}
 		done[t.Blob.Path] = true
 		if file.From == "" {
-			w.options.Warn(fmt.Sprintf("the tensor %s of launch %d of %s is not here: %s", l.Args[i].Name, l.ID, l.Name, t.Blob.Path))
+			w.options.Warn(fmt.Sprintf("the tensor %s of launch %d of %s is not here: %s", l.Args[i].Name, l.ID, l.Name, cmp.Or(file.Why, t.Blob.Path)))
 			continue
 		}
 		size, err := file.CopyTo(w.options.Folder, true)

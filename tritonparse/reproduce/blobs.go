@@ -12,6 +12,7 @@ import (
 
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/outfolder"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/beside"
 )
@@ -40,7 +41,7 @@ func (w *work) withBlobs(name string, raw []byte) []byte {
 		case m.Name == "blob_path":
 			b, ok := w.findBlob(jsontext.Text(m.Value))
 			if !ok {
-				w.note("the contents of %s are gone: neither %s nor saved_tensors beside the trace has them", name, jsontext.Text(m.Value))
+				w.noteGone(name, jsontext.Text(m.Value))
 				continue
 			}
 			value = jsontext.Quote(b.name)
@@ -57,22 +58,37 @@ func (w *work) withBlobs(name string, raw []byte) []byte {
 
 // findBlob looks where the program wrote it, and beside the trace, which may have been moved.
 func (w *work) findBlob(recorded string) (blob, bool) {
-	base := path.Base(filepath.ToSlash(recorded))
+	places := append(beside.TensorPlaces(w.launch.File, recorded), beside.TensorPlaces(filepath.Join(w.trace.Source, "trace"), recorded)...)
+	base := filepath.Base(places[0])
 	if i := slices.IndexFunc(w.blobs, func(b blob) bool { return path.Base(b.name) == base }); i >= 0 {
 		return w.blobs[i], true
 	}
-	tail := filepath.Join("saved_tensors", base[:min(2, len(base))], base)
-	folder := filepath.Dir(w.launch.File)
-	for _, place := range []string{
-		filepath.Join(folder, tail), recorded, filepath.Join(filepath.Dir(folder), tail), filepath.Join(w.trace.Source, tail), filepath.Join(folder, base),
-	} {
-		if info, err := os.Stat(place); err == nil && info.Mode().IsRegular() {
-			b := blob{name: "saved_tensors/" + base, file: place, size: info.Size()}
-			w.blobs = append(w.blobs, b)
-			return b, true
-		}
+	file := w.sources().Find(w.launch.File, beside.Contents, places...)
+	info, err := os.Stat(file)
+	if err != nil {
+		return blob{}, false
 	}
-	return blob{}, false
+	b := blob{name: "saved_tensors/" + base, file: file, size: info.Size()}
+	w.blobs = append(w.blobs, b)
+	return b, true
+}
+
+// sources are the folders that files which the trace names are read from: those that the user names, and the whole trace's.
+func (w *work) sources() beside.Sources {
+	s := beside.Sources(w.FilesFrom)
+	if info, err := os.Stat(w.trace.Source); err == nil && info.IsDir() {
+		s = append(slices.Clone(s), w.trace.Source)
+	}
+	return s
+}
+
+// noteGone says why the contents of a tensor are made up.
+func (w *work) noteGone(name, recorded string) {
+	if outside := w.sources().Outside(w.launch.File, beside.Contents, recorded); outside != "" {
+		w.note("the contents of %s were not read: %s lies outside of the trace's folder; --files-from %s has them read", name, outside, filepath.Dir(outside))
+		return
+	}
+	w.note("the contents of %s are gone: neither %s nor saved_tensors beside the trace has them", name, recorded)
 }
 
 // embedsBlobs says whether the contents of tensors are put into the script.
@@ -85,16 +101,16 @@ func (w *work) embedsBlobs() bool {
 }
 
 // writeBlobs puts the contents beside the script.
-func (w *work) writeBlobs() error {
+func (w *work) writeBlobs(out *outfolder.Folder) error {
 	if w.embedsBlobs() {
 		return nil
 	}
 	for _, b := range w.blobs {
-		to := filepath.Join(w.folder, filepath.FromSlash(b.name))
-		if info, err := os.Stat(to); err == nil && info.Size() == b.size {
+		to := filepath.Base(w.folder) + "/" + b.name
+		if size, there := out.Size(to); there && size == b.size {
 			continue // it is named after its contents
 		}
-		if _, err := beside.Copy(to, b.file); err != nil {
+		if _, err := out.Copy(to, b.file); err != nil {
 			return err
 		}
 	}

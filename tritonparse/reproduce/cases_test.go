@@ -73,8 +73,9 @@ func findPython(t *testing.T) string {
 }
 
 type testCase struct {
-	files map[string]string
-	work  string
+	files     map[string]string
+	work      string
+	filesFrom []string
 }
 
 func newCase(t *testing.T, archive *txtar.Archive) *testCase {
@@ -172,7 +173,7 @@ func (c *testCase) generate(t *testing.T, python string) (*Result, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{OutDir: filepath.Join(c.work, "out"), Python: python, Version: "test"}
+	o := Options{OutDir: filepath.Join(c.work, "out"), Python: python, Version: "test", FilesFrom: c.filesFrom}
 	flags, template, _ := strings.Cut(c.files["flags"], "template=") // which is the last of its line: a path may have spaces
 	name, more, _ := strings.Cut(template, "\n")
 	o.Template = name

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,7 +39,8 @@ func (w *work) collect() (*surroundings, error) {
 		given = append(given, map[string]string{"module": g.module, "name": g.name})
 	}
 	ask := map[string]any{
-		"file": p.File, "code": code, "whole": whole,
+		"folders": append([]string{filepath.Dir(w.launch.File)}, w.sources()...),
+		"file":    p.File, "code": code, "whole": whole,
 		"function": w.source.name, "line": p.FunctionStart, "decorators": w.PreserveAutotune, "given": given,
 	}
 	input, err := json.Marshal(ask)

@@ -35,7 +35,11 @@ func (w *work) copyKernel(asked bool) error {
 		return err
 	}
 	if len(s.Missing) > 0 {
-		return fmt.Errorf("%s uses %s: neither the trace nor %s on this machine has what a script needs of that", w.source.name, strings.Join(s.Missing, ", "), w.built.Python.File)
+		problem := fmt.Errorf("%s uses %s: neither the trace nor %s on this machine has what a script needs of that", w.source.name, strings.Join(s.Missing, ", "), w.built.Python.File)
+		if _, refused := w.sourceFile(); refused != "" {
+			return fmt.Errorf("%w; %s", problem, refused)
+		}
+		return problem
 	}
 	if clash := w.clash(s); clash != "" {
 		return fmt.Errorf("%s uses something called %s, and so does the script around it; --kernel-import default or override-ttir keeps them apart", w.source.name, clash)

@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/foreign"
+	"github.com/goproton/goproton/tritonparse/beside"
 )
 
 // original is the file that the kernel was in: what the kernel is called there from outside, such as Ops.kernel of a class's,
@@ -17,7 +19,11 @@ func (w *work) original() (name string, err error) {
 	if p == nil || p.File == "" || w.source == nil {
 		return "", fmt.Errorf("the trace does not say which file %s is in", w.built.Name)
 	}
-	text, err := os.ReadFile(p.File)
+	file, refused := w.sourceFile()
+	if refused != "" {
+		return "", errors.New(refused)
+	}
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return w.source.name, fmt.Errorf("its file %s is not on this machine", p.File)
 	}
@@ -25,6 +31,19 @@ func (w *work) original() (name string, err error) {
 		return w.source.name, fmt.Errorf("%s has no function %s outside of others", p.File, w.source.name)
 	}
 	return name, nil
+}
+
+// sourceFile is the file that the kernel was in, "" if it is not on this machine. A file outside of the trace's folder is
+// refused unless the user names a folder that it is in: a script would have parts of it, or run it.
+func (w *work) sourceFile() (file, refused string) {
+	p := w.built.Python
+	if p == nil {
+		return "", ""
+	}
+	if file = w.sources().Find(w.launch.File, beside.Python, p.File); file == "" && w.sources().Outside(w.launch.File, beside.Python, p.File) != "" {
+		refused = fmt.Sprintf("its file %s lies outside of the trace's folder: --files-from %s lets scripts use it", p.File, filepath.Dir(p.File))
+	}
+	return file, refused
 }
 
 func (w *work) importable() bool {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/foreign"
+	"github.com/goproton/goproton/internal/outfolder"
 	"github.com/goproton/goproton/tritonparse"
 )
 
@@ -31,6 +32,7 @@ type Options struct {
 	Command          string   // that makes the script again, for its first lines
 	Version          string   // of GoProton
 	Replacers        []Replacer
+	FilesFrom        []string // folders whose files may be read because the trace names them, in addition to the trace's
 }
 
 // Import says where the script has the kernel from.
@@ -204,33 +206,37 @@ func (w *work) write() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(w.folder, 0o777); err != nil {
+	out, err := outfolder.Open(w.OutDir)
+	if err != nil {
 		return err
 	}
-	return errors.Join(w.writeIRs(), w.writeBlobs(), w.writeContext(), os.WriteFile(w.result.Script, text, 0o777))
+	defer out.Close()
+	return errors.Join(w.writeIRs(out), w.writeBlobs(out), w.writeContext(out), out.WriteText(w.below(w.result.Script), 0o777, text))
 }
 
-func (w *work) writeContext() error {
+// below is a path in the output folder as that folder names it.
+func (w *work) below(path string) string {
+	return filepath.Base(w.folder) + filepath.ToSlash(strings.TrimPrefix(path, w.folder))
+}
+
+func (w *work) writeContext(out *outfolder.Folder) error {
 	if w.result.Context == "" {
 		return nil
 	}
-	return os.WriteFile(w.result.Context, w.context, 0o666)
+	return out.WriteText(w.below(w.result.Context), 0o666, w.context)
 }
 
 // irFolder of a compilation: two of one kernel have texts of the same names.
 func (w *work) irFolder() string { return "captured_irs/" + short(foreign.FileName(w.built.Hash)) }
 
 // writeIRs writes what the compiler made of the kernel.
-func (w *work) writeIRs() error {
+func (w *work) writeIRs(out *outfolder.Folder) error {
 	if w.Embed || len(w.built.Texts) == 0 {
 		return nil
 	}
 	w.result.IRs = filepath.Join(w.folder, filepath.FromSlash(w.irFolder()))
-	if err := os.MkdirAll(w.result.IRs, 0o777); err != nil {
-		return err
-	}
 	for stage, text := range w.built.Texts {
-		if err := os.WriteFile(filepath.Join(w.result.IRs, foreign.FileName(w.built.TextNames[stage])), []byte(text), 0o666); err != nil {
+		if err := out.WriteText(w.below(w.result.IRs)+"/"+foreign.FileName(w.built.TextNames[stage]), 0o666, []byte(text)); err != nil {
 			return err
 		}
 	}

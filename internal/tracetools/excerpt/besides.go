@@ -42,19 +42,20 @@ func blobsOf(arguments []byte) (blobs []*tritonparse.Blob) {
 
 // besides are the files that records name, each once.
 type besides struct {
-	all    []beside.File
-	byName map[string]int  // in all
-	tried  map[string]bool // what was looked for, by the folder of its trace and as its record has it
+	sources beside.Sources
+	all     []beside.File
+	byName  map[string]int  // in all
+	tried   map[string]bool // what was looked for, by the folder of its trace and as its record has it
 }
 
 // add looks for what a record in a file names. Launches name the same contents again and again; they are looked for once.
 func (b *besides) add(path string, n named) {
 	if c := n.compilation; c != nil && c.Extra != nil && b.first(path, c.Extra.Cubin) {
-		b.keep(beside.Cubin(c))
+		b.keep(b.sources.Cubin(c))
 	}
 	for _, blob := range n.blobs {
 		if b.first(path, blob.Path) {
-			b.keep(beside.Tensor(path, blob))
+			b.keep(b.sources.Tensor(path, blob))
 		}
 	}
 }

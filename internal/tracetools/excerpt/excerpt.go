@@ -30,6 +30,8 @@ type Options struct {
 	NoIR         bool // without texts of representations, sources and source maps
 	Pretty       bool // over several lines
 	Beside       bool // also say which files beside the trace the records name
+
+	FilesFrom beside.Sources // folders where those may be, in addition to the trace's
 }
 
 // Result says what was written.
@@ -77,6 +79,7 @@ type record struct {
 }
 
 func (c *cutter) read(files []string) error {
+	c.beside.sources = c.options.FilesFrom
 	c.taken, c.matched = map[string]int{}, map[string]bool{}
 	for _, f := range files {
 		c.path = f

@@ -1,8 +1,8 @@
 """Finds what a kernel needs of the source files around it. A JSON object comes on standard input, one goes out.
 
 In: file, code (the kernel's source as it was recorded, or its whole file's), whole (it is the latter), function, line (in
-the file), decorators (whether those are wanted too), paths (where modules may be), given (functions that the kernel gets as
-arguments: module and name of each).
+the file), decorators (whether those are wanted too), folders (no file outside of them is read), given (functions that the
+kernel gets as arguments: module and name of each).
 Out: imports, constants and functions (source text each, in an order in which they can be executed), aliases (name ->
 members of a module that is spread out), missing (names), packages (that must be installed), changed (functions whose
 source is no longer what was recorded).
@@ -138,26 +138,33 @@ def meaning_of(node, alias):
 
 
 class Collector:
-    def __init__(self, paths):
-        self.paths = paths
+    def __init__(self, folders):
+        self.folders = [os.path.realpath(folder) for folder in folders]
         self.modules = {}
         self.seen = {}  # emitted name -> path of the module that it is from
         self.out = {"imports": [], "constants": [], "functions": [], "aliases": {}, "missing": [], "packages": [], "changed": []}
 
     def module(self, path):
         if path not in self.modules:
+            self.modules[path] = None
             try:
-                with open(path, encoding="utf-8") as file:
-                    self.modules[path] = Module(path, file.read())
-            except (OSError, SyntaxError, UnicodeDecodeError):
-                self.modules[path] = None
+                if self.may_read(path):
+                    with open(path, encoding="utf-8") as file:
+                        self.modules[path] = Module(path, file.read())
+            except (OSError, SyntaxError, ValueError):
+                pass
         return self.modules[path]
+
+    def may_read(self, path):
+        """Whether a file is Python's and lies in one of the folders, links followed: the trace names files as it likes."""
+        real = os.path.realpath(path)
+        return real.endswith(".py") and any(os.path.commonpath([real, folder]) == folder for folder in self.folders)
 
     def find(self, dotted, level, importer):
         """The file of a module, without importing anything."""
         parts = dotted.split(".") if dotted else []
         folder = os.path.dirname(importer or "")
-        roots = [folder, *self.paths]
+        roots = [folder]
         if level:
             for _ in range(level - 1):
                 folder = os.path.dirname(folder)
@@ -295,7 +302,7 @@ def function_in(tree, name, line):
 
 def main():
     ask = json.load(sys.stdin)
-    collector = Collector(ask.get("paths") or [])
+    collector = Collector(ask.get("folders") or [])
     file, code = ask["file"], ask["code"]
     recorded = Module(file, code)
     module = recorded

@@ -1,0 +1,129 @@
+package beside
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/goproton/goproton/tritonparse"
+)
+
+// Sources are folders of this machine whose files may be read because a trace names them, in addition to the trace's own
+// folder. The user names them. A trace may come from anybody and may name any file, and what is read is copied into files that
+// are made to be given to others: a key in the home folder must not come along.
+type Sources []string
+
+// CheckSources returns an error if one of them is not a folder.
+func CheckSources(folders []string) error {
+	for _, folder := range folders {
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			return fmt.Errorf("read --files-from %q: it is not a folder; give one below which a trace's files may be read", folder)
+		}
+	}
+	return nil
+}
+
+// Kind is what a file must be to be read. It is decided by the file's name after all links.
+type Kind struct{ names *regexp.Regexp }
+
+// The kinds of files that traces name.
+var (
+	MachineCode = Kind{regexp.MustCompile(`\.(cubin|hsaco)$`)}
+	Contents    = Kind{regexp.MustCompile(`^[0-9a-f]+\.bin(\.gz)?$`)} // of tensors
+	Python      = Kind{regexp.MustCompile(`\.py$`)}
+)
+
+// Find returns the first of several places that has such a file which may be read: a regular one that lies, all links
+// followed, below the folder of the trace's file or below one of the sources. It is "" if there is none.
+func (s Sources) Find(trace string, kind Kind, places ...string) string {
+	for _, place := range places {
+		if real := regular(place); real != "" && kind.names.MatchString(filepath.Base(real)) && s.has(trace, real) {
+			return real
+		}
+	}
+	return ""
+}
+
+// Outside returns the first of several places that has a file of that kind, which may not be read, and "" if there is none.
+func (s Sources) Outside(trace string, kind Kind, places ...string) string {
+	for _, place := range places {
+		if real := regular(place); real != "" && kind.names.MatchString(filepath.Base(real)) && !s.has(trace, real) {
+			return place
+		}
+	}
+	return ""
+}
+
+// regular is a file's path without links, "" if it is not a regular file.
+func regular(path string) string {
+	if path == "" {
+		return ""
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return ""
+	}
+	if info, err := os.Lstat(real); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return real
+}
+
+// has says whether a path without links is below one of the folders.
+func (s Sources) has(trace, real string) bool {
+	own := filepath.Dir(trace)
+	// A parsed trace may lie in a folder of its own below the raw one's.
+	for _, folder := range append([]string{own, filepath.Join(filepath.Dir(own), tensors)}, s...) {
+		root, err := filepath.EvalSymlinks(folder)
+		if err == nil {
+			root, err = filepath.Abs(root)
+		}
+		if err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(root, real); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// codePlaces are where the machine code of a compilation may be: beside its trace, or where it was compiled.
+func codePlaces(c *tritonparse.Compilation) []string {
+	var places []string
+	if c.Extra != nil && filepath.IsLocal(c.Extra.Cubin) {
+		places = append(places, filepath.Join(filepath.Dir(c.File), c.Extra.Cubin))
+	}
+	return append(places, c.Paths["cubin"], c.Paths["hsaco"])
+}
+
+// Code returns the file with the machine code of a compilation, or "" and, if it is there, why it is not read.
+func (s Sources) Code(c *tritonparse.Compilation) (file, why string) {
+	places := codePlaces(c)
+	if file = s.Find(c.File, MachineCode, places...); file != "" {
+		return file, ""
+	}
+	if outside := s.Outside(c.File, MachineCode, places...); outside != "" {
+		return "", outsideText(outside)
+	}
+	return "", ""
+}
+
+// outsideText says what to do about a file that may not be read.
+func outsideText(file string) string {
+	return fmt.Sprintf("%s lies outside of the trace's folder; give --files-from %s to have it read", file, filepath.Dir(file))
+}
+
+// TensorPlaces are where the contents of a tensor may be: where a trace has them that may have been moved, and where they were
+// recorded. trace is the file of the launch.
+func TensorPlaces(trace, recorded string) []string {
+	base := recorded[strings.LastIndexAny(recorded, `/\`)+1:]
+	folder := filepath.Dir(trace)
+	tail := filepath.Join(tensors, base[:min(2, len(base))], base)
+	return []string{filepath.Join(folder, tail), recorded, filepath.Join(filepath.Dir(folder), tail), filepath.Join(folder, base)}
+}

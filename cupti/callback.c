@@ -4,12 +4,12 @@
 #include <stdatomic.h>
 #include <string.h>
 
-static const struct hp_api *hp;
+static const struct hp_vendor_api *hp;
 static void *subscriber;
 static _Atomic uint64_t graphs_seen;
 static _Atomic int copies_wanted;
 
-void cupti_use_hotpath(const struct hp_api *api) { hp = api; }
+void cupti_use_hotpath(const struct hp_vendor_api *api) { hp = api; }
 uint64_t cupti_graphs_seen(void) { return atomic_load(&graphs_seen); }
 
 static uint64_t handle(const void *p) { return (uint64_t)(uintptr_t)p; }
@@ -91,38 +91,33 @@ static void graph_resource(uint32_t cbid, const struct cupti_graph_data *g) {
   case RES_GRAPHNODE_CLONED:
     if (!node_wanted(g->node_type) || cupti.GetGraphNodeId(g->node, &node)) return;
     if (cupti.GetGraphNodeId(g->original_node, &original) || cupti.GetGraphId(g->graph, &graph)) return;
-    hp->event(HP_NODE_CLONED, graph, node, original);
+    hp->node_cloned(graph, node, original);
     return;
   case RES_GRAPH_DESTROY_STARTING:
-    if (!cupti.GetGraphId(g->graph, &graph)) hp->event(HP_GRAPH_DESTROYED, graph, 0, 0);
+    if (!cupti.GetGraphId(g->graph, &graph)) hp->graph_destroyed(graph);
     return;
   case RES_GRAPHEXEC_CREATED:
     atomic_fetch_add_explicit(&graphs_seen, 1, memory_order_relaxed);
     return;
   case RES_GRAPHEXEC_DESTROY_STARTING:
     // Before 12.3 nobody tells an executable graph's id; its nodes then stay until the session ends.
-    if (cupti.GetGraphExecId && !cupti.GetGraphExecId(g->graph_exec, &graph)) hp->event(HP_EXEC_DESTROYED, graph, handle(g->graph_exec), 0);
+    if (cupti.GetGraphExecId && !cupti.GetGraphExecId(g->graph_exec, &graph)) hp->exec_destroyed(graph);
     return;
   }
 }
 
 RARE static void resource(uint32_t cbid, const struct cupti_resource_data *r) {
-  switch (cbid) {
-  case RES_CONTEXT_DESTROY_STARTING: hp->context_gone(r->context); return;
-  case RES_MODULE_UNLOAD_STARTING: hp->event(HP_MODULE_UNLOAD, 0, 0, 0); return;
-  default: graph_resource(cbid, r->descriptor);
-  }
+  if (cbid == RES_CONTEXT_DESTROY_STARTING) hp->context_gone(r->context);
+  else graph_resource(cbid, r->descriptor);
 }
 
 // ---- NVTX ranges are scopes ----
 
 RARE static void nvtx(uint32_t cbid, const struct cupti_nvtx_data *n) {
   if (cbid == NVTX_RangePushA) {
-    const char *message = ((const struct nvtx_params_message *)n->params)->message;
-    if (!message) message = "";
-    hp->scope_enter(hp->intern(message, strlen(message)));
+    hp->range_push(((const struct nvtx_params_message *)n->params)->message);
   } else if (cbid == NVTX_RangePop) {
-    hp->scope_exit((struct hp_token){0, 0});
+    hp->range_pop();
   }
 }
 
@@ -148,7 +143,7 @@ uint32_t cupti_subscribe(cupti_callback_fn callback, char *holder, size_t holder
 uint32_t cupti_unsubscribe(void) {
   uint32_t rc = subscriber ? cupti.Unsubscribe(subscriber) : 0;
   subscriber = NULL;
-  while (hp->capturing()) hp->capture(-1); // nobody will tell of their end
+  while (hp->capturing()) hp->capture(-1); // nobody will report their end
   return rc;
 }
 
@@ -164,7 +159,7 @@ static const uint32_t capture_ids[] = {
 // Unknown to older libraries: a refusal is no error.
 static const uint32_t newer_capture_ids[] = {CBID_cuStreamBeginCaptureToGraph, CBID_cuStreamBeginCaptureToGraph_ptsz};
 static const uint32_t resource_ids[] = {
-    RES_MODULE_UNLOAD_STARTING, RES_GRAPH_DESTROY_STARTING, RES_GRAPHNODE_CREATED,
+    RES_GRAPH_DESTROY_STARTING, RES_GRAPHNODE_CREATED,
     RES_GRAPHNODE_CLONED, RES_GRAPHEXEC_CREATED, RES_GRAPHEXEC_DESTROY_STARTING,
 };
 static const uint32_t nvtx_ids[] = {NVTX_RangePushA, NVTX_RangePop};
@@ -258,7 +253,7 @@ static void request(uint8_t **buffer, size_t *size, size_t *max_records) {
 
 static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid) {
   (void)context, (void)stream, (void)size;
-  if (buffer) hp->buffer_done(buffer, valid);
+  if (buffer) hp->buffer_done(buffer, valid, cupti_read);
 }
 
 uint32_t cupti_register_buffers(void) { return cupti.ActivityRegisterCallbacks(request, complete); }

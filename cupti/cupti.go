@@ -1,6 +1,7 @@
 // Package cupti collects on NVIDIA GPUs. It opens libcupti at run time, subscribes to the driver's launch
 // and graph callbacks (C, on the application's threads, see callback.c), has CUPTI fill pooled buffers with
-// kernel records, and decodes those into record.Activity values. Nothing of CUPTI's spelling leaves this room.
+// its records, and turns those into activities when they are drained (decode.c). Nothing of CUPTI's spelling leaves
+// this room.
 package cupti
 
 /*
@@ -31,11 +32,10 @@ import (
 
 // Options say what to collect and where libcupti may be found.
 type Options struct {
-	WholeGraphs  bool           // time each graph launch as one unit instead of node by node
-	NVTX         bool           // NVTX push/pop ranges become scopes
-	SitePackages []string       // Python's package folders, to find the libcupti that torch or Triton brought
-	HotPath      unsafe.Pointer // struct hp_api of this process, or a recorder in front of it
-	Sampling     record.SamplingOptions
+	WholeGraphs  bool                   // time each graph launch as one unit instead of node by node
+	NVTX         bool                   // NVTX push/pop ranges become scopes
+	SitePackages []string               // Python's package folders, to find the libcupti that torch or Triton brought
+	Sampling     record.SamplingRequest // with vendor.CUPTISampling
 }
 
 // Collector is the process's one connection to CUPTI. It is either attached (subscribed, with buffers
@@ -45,9 +45,8 @@ type Collector struct {
 	library      cuptipath.Candidate
 	version      uint32
 	attached     bool
-	kinds, calls record.Kinds // what Listen asked for
-	enabled      record.Kinds // what CUPTI was told to record; graphs stay
-	names        names
+	kinds, calls record.Kinds      // what Listen asked for
+	enabled      record.Kinds      // what CUPTI was told to record; graphs stay
 	sampler      *sampler          // nil: instructions are not sampled
 	callNames    map[uint32]string // of driver functions
 }
@@ -97,7 +96,8 @@ func (c *Collector) attach() error {
 		return err
 	}
 	wrapForRecording(c.library.Path)
-	C.cupti_use_hotpath((*C.struct_hp_api)(c.opts.HotPath))
+	C.cupti_use_hotpath(vendorAPI())
+	C.cupti_decode_with(vendorAPI())
 	var holder [256]C.char
 	sampling := c.opts.Sampling.Mode != record.NoSampling
 	if rc := C.subscribe(boolint(sampling), &holder[0], C.size_t(len(holder))); rc != 0 {
@@ -279,59 +279,12 @@ func (c *Collector) Detach(ending bool) {
 	c.attached, c.enabled = false, 0
 }
 
-// Decode hands what is in one full buffer to f.
-func (c *Collector) Decode(b hotpath.Buffer, f func(*record.Activity)) {
-	const batch = 256
-	var out [batch]C.struct_cupti_activity
-	var cursor unsafe.Pointer
-	var k record.Activity // one for all: f keeps none
-	for {
-		n := int(C.cupti_decode((*C.uint8_t)(b.Data), C.size_t(b.Valid), &cursor, &out[0], batch))
-		for i := range out[:n] {
-			r := &out[i]
-			k = record.Activity{
-				Kind: record.Kind(r.kind), Name: c.nameOf(r), Start: uint64(r.start), End: uint64(r.end),
-				Correlation: uint32(r.correlation), Device: uint32(r.device), Context: uint32(r.context),
-				Stream: uint32(r.stream), GraphID: uint32(r.graph), GraphNode: uint64(r.graph_node), Bytes: uint64(r.bytes),
-			}
-			f(&k)
-		}
-		if n < batch {
-			return
-		}
-	}
-}
+func init() { hotpath.AddVendor(unsafe.Pointer(&C.cupti_vendor)) }
 
-// What copies and waits are called, by CUPTI's numbers.
-var (
-	copyNames = []string{
-		C.COPY_HTOD: "<memcpy HtoD>", C.COPY_DTOH: "<memcpy DtoH>", C.COPY_HTOA: "<memcpy HtoA>", C.COPY_ATOH: "<memcpy AtoH>",
-		C.COPY_ATOA: "<memcpy AtoA>", C.COPY_ATOD: "<memcpy AtoD>", C.COPY_DTOA: "<memcpy DtoA>", C.COPY_DTOD: "<memcpy DtoD>",
-		C.COPY_HTOH: "<memcpy HtoH>", C.COPY_PTOP: "<memcpy PtoP>",
-	}
-	syncNames = []string{C.SYNC_EVENT: "<sync event>", C.SYNC_STREAM: "<sync stream>", C.SYNC_CONTEXT: "<sync context>"}
-)
+func vendorAPI() *C.struct_hp_vendor_api { return (*C.struct_hp_vendor_api)(hotpath.VendorAPI()) }
 
-func (c *Collector) nameOf(r *C.struct_cupti_activity) string {
-	named := func(names []string, otherwise string) string {
-		if int(r.detail) < len(names) && names[r.detail] != "" {
-			return names[r.detail]
-		}
-		return otherwise
-	}
-	switch r.kind {
-	case C.ACTIVITY_COPY:
-		return named(copyNames, "<memcpy>")
-	case C.ACTIVITY_FILL:
-		return "<memset>"
-	case C.ACTIVITY_SYNC:
-		return named(syncNames, "<sync>")
-	}
-	return c.names.at(unsafe.Pointer(r.name))
-}
-
-// Call names the driver function that the hot path knows by that number, and tells whether it waits for the GPU.
-func (c *Collector) Call(function uint32) (name string, waits bool) {
+// APIName names the driver function that the hot path knows by that number, and reports whether it waits for the GPU.
+func (c *Collector) APIName(function uint32) (name string, waits bool) {
 	name, known := c.callNames[function]
 	if !known {
 		name = C.GoString(C.cupti_call_name(C.uint32_t(function)))
@@ -350,12 +303,6 @@ func (c *Collector) ClockAhead() int64 {
 	}
 	return int64(C.cupti_clock_ahead())
 }
-
-// ModuleUnloaded tells that kernel names read so far may be stale.
-func (c *Collector) ModuleUnloaded() { c.names.forget() }
-
-// DeviceType is what profiles call the GPUs of this vendor.
-func (c *Collector) DeviceType() string { return "CUDA" }
 
 func routeNVTX(library string) {
 	setenv("NVTX_INJECTION64_PATH", library) // read by NVTX's header code at the program's first range

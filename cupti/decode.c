@@ -1,53 +1,111 @@
+// From CUPTI's records to activities. Only Go's drainer runs this.
 #include "runtime.h"
 
-static void kernel(struct cupti_activity *out, const struct cupti_kernel_prefix *r) {
-  *out = (struct cupti_activity){
-      .start = r->start, .end = r->end, .name = r->name, .graph_node = r->graph_node_id,
-      .correlation = r->correlation_id, .device = r->device_id, .context = r->context_id,
-      .stream = r->stream_id, .graph = r->graph_id, .kind = ACTIVITY_KERNEL,
+#include <stdlib.h>
+#include <string.h>
+
+static const struct hp_vendor_api *hp;
+
+void cupti_decode_with(const struct hp_vendor_api *api) { hp = api; }
+
+// ---- names ----
+// All records of a kernel share one pointer for as long as its module lives; afterwards the address may hold another
+// name. So a hit is compared with what stands there now: some dozen bytes, where interning would hash them.
+
+enum { NAMES = 4096 }; // kernels that are looked up by their pointer alone; of two in one place the last stays
+static struct { const char *at; uint32_t id; } names[NAMES];
+
+static int same(uint32_t id, const char *name) {
+  size_t length;
+  const char *text = hp->text(id, &length);
+  return !strncmp(text, name, length) && !name[length];
+}
+
+static uint32_t name_of(const char *name) {
+  if (!name) return 0;
+  size_t at = ((uintptr_t)name * 0x9E3779B97F4A7C15u) >> 52;
+  if (names[at].at != name || !names[at].id || !same(names[at].id, name)) {
+    names[at].at = name;
+    names[at].id = hp->intern(name, strlen(name));
+  }
+  return names[at].id;
+}
+
+static uint32_t fixed_name(uint32_t *id, const char *name) { return *id ? *id : (*id = hp->intern(name, strlen(name))); }
+
+static uint32_t copy_name(uint32_t kind) {
+  static const char *const known[] = {
+      "<memcpy>", [COPY_HTOD] = "<memcpy HtoD>", [COPY_DTOH] = "<memcpy DtoH>", [COPY_HTOA] = "<memcpy HtoA>",
+      [COPY_ATOH] = "<memcpy AtoH>", [COPY_ATOA] = "<memcpy AtoA>", [COPY_ATOD] = "<memcpy AtoD>",
+      [COPY_DTOA] = "<memcpy DtoA>", [COPY_DTOD] = "<memcpy DtoD>", [COPY_HTOH] = "<memcpy HtoH>", [COPY_PTOP] = "<memcpy PtoP>"};
+  static uint32_t ids[sizeof known / sizeof *known];
+  if (kind >= sizeof known / sizeof *known) kind = 0;
+  return fixed_name(&ids[kind], known[kind]);
+}
+
+static uint32_t fill_name(void) {
+  static uint32_t id;
+  return fixed_name(&id, "<memset>");
+}
+
+static uint32_t sync_name(uint32_t type) {
+  static const char *const known[] = {
+      "<sync>", [SYNC_EVENT] = "<sync event>", [SYNC_STREAM_WAITS] = "<sync>", [SYNC_STREAM] = "<sync stream>", [SYNC_CONTEXT] = "<sync context>"};
+  static uint32_t ids[sizeof known / sizeof *known];
+  if (type >= sizeof known / sizeof *known) type = 0;
+  return fixed_name(&ids[type], known[type]);
+}
+
+// ---- records ----
+
+static void kernel(struct hp_activity *out, const struct cupti_kernel_prefix *r) {
+  *out = (struct hp_activity){
+      .start = r->start, .end = r->end, .name = name_of(r->name), .graph_node = r->graph_node_id,
+      .correlation = r->correlation_id, .device = (uint16_t)r->device_id, .context = r->context_id,
+      .stream = r->stream_id, .graph = r->graph_id, .kind = HP_KERNEL,
   };
 }
 
-static void graph(struct cupti_activity *out, const struct cupti_graph_trace *r) {
-  *out = (struct cupti_activity){
-      .start = r->start, .end = r->end, .correlation = r->correlation_id, .device = r->device_id,
-      .context = r->context_id, .stream = r->stream_id, .graph = r->graph_id, .kind = ACTIVITY_GRAPH,
+static void graph(struct hp_activity *out, const struct cupti_graph_trace *r) {
+  *out = (struct hp_activity){
+      .start = r->start, .end = r->end, .correlation = r->correlation_id, .device = (uint16_t)r->device_id,
+      .context = r->context_id, .stream = r->stream_id, .graph = r->graph_id, .kind = HP_GRAPH,
   };
 }
 
-static void copy(struct cupti_activity *out, const struct cupti_memcpy_prefix *r) {
-  *out = (struct cupti_activity){
+static void copy(struct hp_activity *out, const struct cupti_memcpy_prefix *r) {
+  *out = (struct hp_activity){
       .start = r->start, .end = r->end, .bytes = r->bytes, .graph_node = r->graph_node_id,
-      .correlation = r->correlation_id, .device = r->device_id, .context = r->context_id,
-      .stream = r->stream_id, .graph = r->graph_id, .kind = ACTIVITY_COPY, .detail = r->copy_kind,
+      .correlation = r->correlation_id, .device = (uint16_t)r->device_id, .context = r->context_id,
+      .stream = r->stream_id, .graph = r->graph_id, .kind = HP_COPY, .name = copy_name(r->copy_kind),
   };
 }
 
-static void peer_copy(struct cupti_activity *out, const struct cupti_memcpy_peer_prefix *r) {
-  *out = (struct cupti_activity){
+static void peer_copy(struct hp_activity *out, const struct cupti_memcpy_peer_prefix *r) {
+  *out = (struct hp_activity){
       .start = r->start, .end = r->end, .bytes = r->bytes, .graph_node = r->graph_node_id,
-      .correlation = r->correlation_id, .device = r->device_id, .context = r->context_id,
-      .stream = r->stream_id, .graph = r->graph_id, .kind = ACTIVITY_COPY, .detail = COPY_PTOP,
+      .correlation = r->correlation_id, .device = (uint16_t)r->device_id, .context = r->context_id,
+      .stream = r->stream_id, .graph = r->graph_id, .kind = HP_COPY, .name = copy_name(COPY_PTOP),
   };
 }
 
-static void fill(struct cupti_activity *out, const struct cupti_memset_prefix *r) {
-  *out = (struct cupti_activity){
+static void fill(struct hp_activity *out, const struct cupti_memset_prefix *r) {
+  *out = (struct hp_activity){
       .start = r->start, .end = r->end, .bytes = r->bytes, .graph_node = r->graph_node_id,
-      .correlation = r->correlation_id, .device = r->device_id, .context = r->context_id,
-      .stream = r->stream_id, .graph = r->graph_id, .kind = ACTIVITY_FILL,
+      .correlation = r->correlation_id, .device = (uint16_t)r->device_id, .context = r->context_id,
+      .stream = r->stream_id, .graph = r->graph_id, .kind = HP_FILL, .name = fill_name(),
   };
 }
 
-static void wait(struct cupti_activity *out, const struct cupti_sync_prefix *r) {
-  *out = (struct cupti_activity){
+static void wait(struct hp_activity *out, const struct cupti_sync_prefix *r) {
+  *out = (struct hp_activity){
       .start = r->start, .end = r->end, .correlation = r->correlation_id, .context = r->context_id,
-      .stream = r->stream_id, .kind = ACTIVITY_SYNC, .detail = (uint16_t)r->type,
+      .stream = r->stream_id, .kind = HP_SYNC, .name = sync_name(r->type),
   };
 }
 
 // The library itself steps from record to record: only it knows how long its version's records are.
-int cupti_decode(uint8_t *buffer, size_t valid, void **cursor, struct cupti_activity *out, int max) {
+int cupti_read(uint8_t *buffer, size_t valid, void **cursor, struct hp_activity *out, int max) {
   int n = 0;
   while (n < max && cupti.ActivityGetNextRecord(buffer, valid, cursor) == RC_OK) {
     switch (((const struct cupti_record *)*cursor)->kind) {

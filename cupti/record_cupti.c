@@ -294,9 +294,7 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
   int recording = record_on();
   if (recording && domain == DOMAIN_DRIVER) before_driver_call(cbid, data);
   if (recording && domain == DOMAIN_RESOURCE) before_resource(cbid, data);
-  record_inside_callback++;
   callback(callback_user, domain, cbid, data);
-  record_inside_callback--;
   if (!recording) return;
   switch (domain) {
   case DOMAIN_DRIVER:

@@ -9,9 +9,8 @@
 static const struct hp_api *real;
 static struct hp_api wrapped;
 static uint32_t (*_Atomic walker)(void);
-_Thread_local int record_inside_callback;
 
-static int recording(void) { return record_on() && !record_inside_callback; }
+static int recording(void) { return record_on(); }
 
 // ---- python call paths -------------------------------------------------------------------------------
 

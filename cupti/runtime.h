@@ -3,7 +3,7 @@
 #ifndef GOPROTON_CUPTI_RUNTIME_H
 #define GOPROTON_CUPTI_RUNTIME_H
 
-#include "../internal/hotpath/hotpath.h"
+#include "../internal/hotpath/vendor.h"
 #include "abi.h"
 
 extern struct cupti_table cupti;
@@ -16,7 +16,7 @@ const char *cuda_load(int *missing_symbol);
 int cuda_is_loaded(void);
 
 // ---- callback.c ----
-void cupti_use_hotpath(const struct hp_api *api);
+void cupti_use_hotpath(const struct hp_vendor_api *api);
 void cupti_on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data);
 // cupti_subscribe has CUPTI call cupti_on_callback, or what stands before it, and returns the result code; on refusal
 // the holder's name, if it is known, too.
@@ -33,20 +33,14 @@ const char *cupti_call_name(uint32_t cbid);
 uint32_t cupti_unsubscribe(void);
 uint64_t cupti_graphs_seen(void);
 
-// ---- decode.c ----
-struct cupti_activity {
-  uint64_t start, end;
-  const char *name; // of a kernel
-  uint64_t graph_node, bytes;
-  uint32_t correlation, device, context, stream, graph;
-  uint16_t kind;   // enum activity_kind
-  uint16_t detail; // enum cupti_copy_kind, enum cupti_sync_type
-};
-// In the order of record.Kind.
-enum activity_kind { ACTIVITY_KERNEL, ACTIVITY_GRAPH, ACTIVITY_COPY, ACTIVITY_FILL, ACTIVITY_SYNC };
-// cupti_decode fills `out` with up to `max` activities, continuing at *cursor (NULL at first). Fewer than max
-// means that the buffer is done.
-int cupti_decode(uint8_t *buffer, size_t valid, void **cursor, struct cupti_activity *out, int max);
+// ---- decode.c: what Go's drainer calls ----
+void cupti_decode_with(const struct hp_vendor_api *api);
+// cupti_read is the hp_activity_reader of buffers that CUPTI filled.
+int cupti_read(uint8_t *buffer, size_t valid, void **cursor, struct hp_activity *out, int max);
+
+// ---- driver.c ----
+// cupti_vendor answers from the driver that the program has loaded.
+extern const struct hp_vendor cupti_vendor;
 
 // ---- calls that Go makes through the tables ----
 uint32_t cupti_set_u8(uint32_t attribute, uint8_t value);

@@ -278,11 +278,18 @@ static void keep(struct sampled_batch *b) {
   pthread_mutex_unlock(&s.lock);
 }
 
+static int too_many_batches(void) {
+  pthread_mutex_lock(&s.lock);
+  int too_many = s.batches >= BATCHES_MAX;
+  pthread_mutex_unlock(&s.lock);
+  return too_many;
+}
+
 static struct sampled *room_for(struct sampled_batch **b, size_t stalls) {
   size_t size = (sizeof(struct sampled) + stalls * sizeof(struct sampled_stall) + 7) & ~(size_t)7;
   if (*b && (*b)->used + size > (*b)->capacity) keep(*b), *b = NULL;
   if (!*b) {
-    *b = s.batches < BATCHES_MAX ? malloc(sizeof **b + BATCH) : NULL;
+    *b = too_many_batches() ? NULL : malloc(sizeof **b + BATCH);
     if (!*b) return NULL;
     **b = (struct sampled_batch){.capacity = BATCH};
   }

@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profiler/record"
 )
 
@@ -42,8 +43,9 @@ type name struct {
 
 // startSampler readies sampling. That it fails is a problem to report, and no reason not to time kernels.
 func (c *Collector) startSampler() {
+	options, _ := c.opts.Sampling.Options.(vendor.CUPTISampling)
 	s := &sampler{
-		filter: sampleFilter{matches: c.opts.Sampling.Kernels, image: imageOf, called: map[uint64]map[string]bool{}},
+		filter: sampleFilter{matches: options.Kernels, image: imageOf, called: map[uint64]map[string]bool{}},
 		mode:   c.opts.Sampling.Mode,
 		names:  map[*C.char]name{}, functions: map[uint64]record.Function{}, modules: map[uint64]map[string]uint32{},
 		named: map[string][]record.Function{}, ambiguous: map[uint64]bool{},
@@ -65,8 +67,8 @@ func (c *Collector) startSampler() {
 		s.problem("%v", c.refused("enable callbacks of modules", uint32(rc), "", 0))
 	}
 	o := C.struct_sampling_options{
-		mode: C.SAMPLING_CONTINUOUS, exponent: C.uint32_t(exponent(c.opts.Sampling.Interval)), version: C.uint32_t(c.version),
-		hardware_buffer: C.size_t(c.opts.Sampling.HardwareBuffer), scratch_buffer: C.size_t(c.opts.Sampling.ScratchBuffer),
+		mode: C.SAMPLING_CONTINUOUS, exponent: C.uint32_t(exponent(options.Interval)), version: C.uint32_t(c.version),
+		hardware_buffer: C.size_t(options.HardwareBuffer), scratch_buffer: C.size_t(options.ScratchBuffer),
 	}
 	if s.mode == record.Serialized {
 		o.mode = C.SAMPLING_SERIALIZED
@@ -146,7 +148,7 @@ func (s *sampler) decode(b *C.struct_sampled_batch, out *record.Sample, f func(*
 		}
 		*out = record.Sample{
 			Module: uint64(r.module), Function: n.text, Index: uint32(r.function), Offset: uint64(r.offset),
-			Correlation: uint32(r.correlation), Stalls: out.Stalls[:0],
+			Correlation: uint64(r.correlation), Stalls: out.Stalls[:0],
 		}
 		if r.alike != 0 {
 			out.Alike = s.alikeTo(out.Module)

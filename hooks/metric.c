@@ -269,7 +269,7 @@ static int add_dict(PyObject *dict, const struct leaf *at) {
   struct leaf now;
   // One look-up for all: with a python session each walks the stack. During a capture, and for a timeline, the hot
   // path itself must see whether a metric belongs to an op.
-  if (!at && py.PyDict_Size(dict) > 1 && !*hooks_hp->exits_matter) now = hooks_leaf(), at = &now;
+  if (!at && py.PyDict_Size(dict) > 1 && !*hooks_hp->watch) now = hooks_leaf(), at = &now;
   py_ssize position = 0;
   int failed = 0;
   while (!failed && py.PyDict_Next(dict, &position, &key, &value)) {

@@ -3,7 +3,6 @@
 // A record is in the ring before the kernel is enqueued, so that a kernel that hangs has left its arguments.
 #define _GNU_SOURCE
 #include "trace.h"
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,25 +183,8 @@ static uint64_t path_number(void) {
 
 // ---- the driver ----
 
-static int (*stream_is_capturing)(void *stream, int *status), (*context_device)(int *device);
-
-static void find_driver(void) {
-  static int looked;
-  void *driver = looked ? NULL : dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  if (!driver) return;
-  looked = 1;
-  stream_is_capturing = (int (*)(void *, int *))dlsym(driver, "cuStreamIsCapturing");
-  context_device = (int (*)(int *))dlsym(driver, "cuCtxGetDevice");
-}
-
-static int is_capturing(uint64_t stream) {
-  int status = 0;
-  return stream_is_capturing && !stream_is_capturing((void *)(uintptr_t)stream, &status) && status;
-}
-
 static int64_t device(void) {
-  int d = -1;
-  return context_device && !context_device(&d) ? d : -1;
+  return hooks_hp->current_device();
 }
 
 // ---- what may change while the program runs: the process group, torch's profiler ----
@@ -404,7 +386,7 @@ static int record(const struct call *c, uint64_t kernel) {
   uint64_t path = ok ? path_number() : 0;
   ok = ok && !interrupted();
   if (ok && c->metadata) {
-    r.flags |= HAS_ARGUMENTS | (is_capturing((uint64_t)stream) ? CAPTURING : 0);
+    r.flags |= HAS_ARGUMENTS | (hooks_hp->stream_capturing((void *)(uintptr_t)stream) ? CAPTURING : 0);
     ok = put_arguments(&r.kind, &r.tensors, c, r.flags & CAPTURING);
   }
   if (ok) put_head(&r, path, stream), ok = hand_over(&r);
@@ -433,7 +415,6 @@ PyObject *native_trace_launch(PyObject *self, PyObject *lazy) {
   (void)self;
   if (!wanted || inside || lazy == py._Py_NoneStruct || hooks_in_child()) return py_none();
   inside = 1;
-  if (!stream_is_capturing) find_driver();
   int ok = check_rank(), skip = ok && wanted == LAUNCHES_PROFILED && !hooks_hp->active() && !torch_profiles();
   ok = ok && !interrupted();
   if (ok && !skip) ok = launch(lazy);

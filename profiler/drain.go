@@ -157,7 +157,7 @@ func (m *Manager) drain() int {
 		if !ok {
 			break
 		}
-		m.source.Decode(buffer, m.activity)
+		m.decoder.decode(buffer, m.activity)
 		buffer.Recycle()
 		m.resolver.NextCycle()
 		work++

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profiler/callpath"
 	"github.com/goproton/goproton/profiler/record"
 )
 
@@ -11,7 +12,7 @@ import (
 // be read while a call that hangs holds the locks.
 type ending struct {
 	begun   atomic.Bool
-	newest  uint32        // correlation id of the program's last launch; guarded by mu
+	newest  uint64        // correlation id of the program's last launch; guarded by mu
 	buffers uint64        // checksum of the marked buffers, as last seen; guarded by mu
 	moves   atomic.Uint64 // signs of progress: an activity ended, a record was completed, a context was synchronised
 	onGPU   atomic.Bool   // a context is being waited for
@@ -47,7 +48,7 @@ func (e *ending) inLibrary(call func()) {
 }
 
 func (e *ending) ended(k *record.Activity) {
-	if e.begun.Load() && int32(k.Correlation-e.newest) <= 0 {
+	if e.begun.Load() && !callpath.Later(k.Correlation, e.newest) {
 		e.moves.Add(1)
 	}
 }

@@ -58,14 +58,14 @@ func TestWhatCameTooLateForASessionIsNotTheNextOnes(t *testing.T) {
 	m.Flush()
 	f.late = func() { // as the source lets go: a launch made meanwhile, and its kernel's buffer
 		drive.Launch(2, 1)
-		drive.Buffer()
+		drive.Deliver([]hotpath.Activity{{Correlation: 2, Start: 1, End: 2}})
 	}
 	if files, err := m.Finalize(&first, ""); err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
 	drive.Leave(s)
 	drive.Launch(3, 1) // of a thread that had passed the last look at whether anybody listens
-	drive.Buffer()
+	drive.Deliver([]hotpath.Activity{{Correlation: 2, Start: 1, End: 2}})
 	second := start(t, m, "second", StartOptions{})
 	if _, full := hotpath.TakeBuffer(); full {
 		t.Error("the second session found a buffer of the first")
@@ -114,8 +114,8 @@ func TestFinalizeFromManyThreads(t *testing.T) {
 	m, f := stage(t)
 	for round := range 50 {
 		id := start(t, m, "p", StartOptions{})
-		drive.Launch(uint32(round+1), 1)
-		f.kernel(uint32(round+1), "k", 5)
+		drive.Launch(uint64(round+1), 1)
+		f.kernel(uint64(round+1), "k", 5)
 		var wg sync.WaitGroup
 		var mu sync.Mutex
 		written := 0
@@ -158,9 +158,9 @@ func TestManySessionsOneAfterAnother(t *testing.T) {
 			}
 			s := drive.Enter("scope")
 			drive.Int("tokens", 1)
-			drive.Launch(uint32(i+1), 1)
+			drive.Launch(uint64(i+1), 1)
 			drive.Leave(s)
-			f.kernel(uint32(i+1), "k", 5)
+			f.kernel(uint64(i+1), "k", 5)
 			m.Flush()
 			m.Discard(id)
 			f.log = f.log[:0]

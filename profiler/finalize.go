@@ -172,13 +172,10 @@ func (m *Manager) freeze(s *session, t *aggregate.Tree) *profile.Profile {
 }
 
 func (m *Manager) freezeTree(t *aggregate.Tree) (*profile.Profile, []uint32) {
-	switch {
-	case m.source == nil:
-		return t.Freeze("CUDA")
-	case m.sampler != nil:
+	if m.sampler != nil {
 		return m.freezeSampled(t)
 	}
-	return t.Freeze(m.source.DeviceType())
+	return t.Freeze(m.backend.DeviceType)
 }
 
 // addLoss writes what was lost onto the <unattributed> frame: readers of the format ignore what they don't

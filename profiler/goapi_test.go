@@ -14,7 +14,7 @@ import (
 func goSession(t *testing.T) (*Session, *fakeSource) {
 	t.Helper()
 	f := &fakeSource{}
-	Register("fake", func(SourceOptions) Source { return f })
+	register("fake", func(SourceOptions) Source { return f })
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
 	s, err := Start(filepath.Join(t.TempDir(), "go"), Options{Backend: "fake"})

@@ -8,41 +8,33 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/internal/gpucode"
 	"github.com/goproton/goproton/profile"
 )
 
 // images are the modules that samples fell in. Reading one takes milliseconds, so nothing here is called with the
 // manager's lock held.
 type images struct {
-	image func(module uint64) []byte
+	sampler Sampler
 
-	mu    sync.Mutex
-	files map[uint64]*cubin.File // nil for those that could not be read
+	mu      sync.Mutex
+	modules map[uint64]gpucode.Module
 }
 
-func newImages(image func(uint64) []byte) *images {
-	return &images{image: image, files: map[uint64]*cubin.File{}}
+func newImages(s Sampler) *images {
+	return &images{sampler: s, modules: map[uint64]gpucode.Module{}}
 }
 
-// file returns a module, nil if its image is not there or broken: samples of it then stay without lines.
-func (m *images) file(module uint64) *cubin.File {
+// module returns a module, nil if its image is not there: samples of it then stay without lines.
+func (m *images) module(hash uint64) gpucode.Module {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	f, known := m.files[module]
-	if known {
-		return f
+	if m.modules[hash] == nil { // it may still come
+		if module := m.sampler.Module(hash); module != nil {
+			m.modules[hash] = module
+		}
 	}
-	image := m.image(module)
-	if image == nil {
-		return nil // it may still come
-	}
-	f, err := cubin.Read(image)
-	if err != nil {
-		f = nil
-	}
-	m.files[module] = f
-	return f
+	return m.modules[hash]
 }
 
 // describe adds to a profile what the modules tell of the sampled functions, and shows the samples by line.
@@ -64,15 +56,15 @@ func (m *images) describe(p *profile.Profile) {
 }
 
 func (m *images) describeFunction(f *profile.SampledFunction, offsets []uint64) {
-	file := m.file(moduleHash(f.Module))
-	if file == nil {
+	module := m.module(moduleHash(f.Module))
+	if module == nil {
 		return
 	}
-	from := functionIn(file, f)
-	if from == nil {
+	from, found := module.Function(uint32(f.Index), f.Name)
+	if !found {
 		return
 	}
-	f.SM, f.Size, f.Registers, f.Shared = file.SM, from.Size, from.Registers, from.Shared
+	f.SM, f.Size, f.Registers, f.Shared = module.Arch(), from.Size, from.Registers, from.Shared
 	f.Frame, f.LocalLoads, f.LocalStores = from.Frame, from.LocalLoads, from.LocalStores
 	for _, offset := range offsets {
 		var frames []profile.SourceFrame
@@ -85,40 +77,29 @@ func (m *images) describeFunction(f *profile.SampledFunction, offsets []uint64) 
 	}
 }
 
-// functionIn finds a function by its place in the symbol table, or should that not be what was counted by its name.
-func functionIn(file *cubin.File, f *profile.SampledFunction) *cubin.Function {
-	for i := range file.Functions {
-		if x := &file.Functions[i]; x.Index == f.Index && x.Name == f.Name {
-			return x
-		}
-	}
-	return file.Function(f.Name)
-}
-
 func moduleHash(name string) uint64 {
 	hash, _ := strconv.ParseUint(name, 16, 64)
 	return hash
 }
 
-// cubinsSuffix names the folder beside a session's profiles in which the sampled modules lie.
-const cubinsSuffix = ".cubins"
-
-// keep writes the sampled modules into a folder, those that are not there yet.
-func (m *images) keep(folder string, p *profile.Profile) error {
+// keep writes the sampled modules into a folder next to a session's profiles, those that are not there yet.
+func (m *images) keep(session string, p *profile.Profile) error {
+	suffix := m.sampler.ImageSuffix()
+	folder := session + "." + suffix + "s"
 	for _, f := range p.Sampling.Functions {
-		image := m.image(moduleHash(f.Module))
+		image := m.sampler.Image(moduleHash(f.Module))
 		if image == nil {
 			continue
 		}
-		path := filepath.Join(folder, f.Module+".cubin")
+		path := filepath.Join(folder, f.Module+"."+suffix)
 		if info, err := os.Stat(path); err == nil && info.Size() == int64(len(image)) {
 			continue
 		}
 		if err := os.MkdirAll(folder, 0o777); err != nil {
-			return fmt.Errorf("make a folder for the sampled modules: %w; cubins=drop in the mode does without", err)
+			return fmt.Errorf("make a folder for the sampled modules: %w; %ss=drop in the mode does without", err, suffix)
 		}
 		if err := os.WriteFile(path, image, 0o666); err != nil {
-			return fmt.Errorf("keep a sampled module: %w; cubins=drop in the mode does without", err)
+			return fmt.Errorf("keep a sampled module: %w; %ss=drop in the mode does without", err, suffix)
 		}
 	}
 	return nil

@@ -39,8 +39,8 @@ func TestDistributions(t *testing.T) {
 		m, f := stage(t)
 		id := start(t, m, "p", StartOptions{NoStats: off})
 		for i, nanos := range []uint64{100, 300, 200} {
-			drive.Launch(uint32(i+1), 1)
-			f.ends(record.Activity{Correlation: uint32(i + 1), Name: "k", Device: uint32(i % 2), Start: 1000, End: 1000 + nanos})
+			drive.Launch(uint64(i+1), 1)
+			f.ends(record.Activity{Correlation: uint64(i + 1), Name: "k", Device: uint32(i % 2), Start: 1000, End: 1000 + nanos})
 		}
 		m.Flush()
 		p, err := m.Profile(id, 0)

@@ -21,8 +21,8 @@ func TestTracedLaunchesReachTheFile(t *testing.T) {
 	large := launchkinds.Register(launchkinds.Kind{ID: "large", Kernel: "add", Hash: "ab", Function: 9})
 	for corr, tag := range []uint32{small, large, large, 0} {
 		drive.Tag(tag, 9)
-		drive.Launch(uint32(corr+1), 9)
-		f.kernel(uint32(corr+1), "add", 100*uint64(corr+1))
+		drive.Launch(uint64(corr+1), 9)
+		f.kernel(uint64(corr+1), "add", 100*uint64(corr+1))
 	}
 	files, err := m.Finalize(nil, "")
 	if err != nil || len(files) != 1 {

@@ -27,6 +27,7 @@ type Manager struct {
 	mu          sync.Mutex // guards all below; the drainer takes it for each drain
 	sessions    []*session
 	nextID      int
+	backend     *Backend // of all sessions; nil before the first
 	source      Source
 	options     SourceOptions
 	mode        string // of all sessions
@@ -35,6 +36,7 @@ type Manager struct {
 	waiting     bool // attached by GPUStarts, when the program initialises its GPU
 	problems    []string
 	resolver    *callpath.Resolver
+	decoder     decoder
 	sets        *aggregate.Sets
 	agg         *aggregate.Aggregator
 	sampler     Sampler // while instructions are sampled
@@ -75,8 +77,7 @@ type session struct {
 	periodic string       // format in which complete phases are written at once; "" = at the end
 	format   string       // to write in unless another is asked for
 
-	sampling   record.SamplingOptions
-	keepImages bool // write the sampled modules beside the profile
+	sampling record.SamplingRequest
 
 	info profile.Info
 
@@ -107,14 +108,13 @@ func (m *Manager) reset() {
 	m.resolver.Metric = m.agg.AddMetric
 	m.resolver.Event = m.agg.Event
 	m.resolver.Alone = m.alone
-	m.resolver.ModuleUnloaded = func() { m.source.ModuleUnloaded() }
 	m.lastSet = 0
 	m.measured = false
 }
 
 // alone tells whether no activity comes for a call of a vendor's function.
 func (m *Manager) alone(function uint32) bool {
-	_, waits := m.source.Call(function)
+	_, waits := m.source.APIName(function)
 	return waits && !m.recording.Has(record.Sync)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
 	"github.com/goproton/goproton/profiler/record"
@@ -47,7 +48,7 @@ func (f *fakeSource) Listen(kinds, _ record.Kinds) error {
 	f.log = append(f.log, fmt.Sprintf("listen %v", kinds != 0))
 	return nil
 }
-func (f *fakeSource) Call(function uint32) (string, bool) {
+func (f *fakeSource) APIName(function uint32) (string, bool) {
 	return map[uint32]string{307: "launch", 277: "copy", 126: "wait"}[function], function == 126
 }
 func (f *fakeSource) ClockAhead() int64 { return f.ahead }
@@ -61,8 +62,15 @@ func (f *fakeSource) Synchronize(done func()) bool {
 func (f *fakeSource) Flush(bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.queue) > 0 {
-		drive.Buffer()
+	var list []hotpath.Activity
+	for _, a := range f.queue {
+		list = append(list, hotpath.Activity{
+			Kind: uint8(a.Kind), Name: hotpath.Intern(a.Name), Start: a.Start, End: a.End, Correlation: a.Correlation,
+			Device: uint16(a.Device), Context: a.Context, Stream: a.Stream, Graph: a.GraphID, GraphNode: a.GraphNode, Bytes: a.Bytes,
+		})
+	}
+	if drive.Deliver(list) {
+		f.queue = nil
 	}
 }
 func (f *fakeSource) Dropped() uint64 { n := f.dropped; f.dropped = 0; return n }
@@ -75,15 +83,6 @@ func (f *fakeSource) Detach(ending bool) {
 }
 func (f *fakeSource) Ready() bool        { return true }
 func (f *fakeSource) AttachLater() error { return nil }
-func (f *fakeSource) Decode(_ hotpath.Buffer, to func(*record.Activity)) {
-	f.mu.Lock()
-	queue := f.queue
-	f.queue = nil
-	f.mu.Unlock()
-	for i := range queue {
-		to(&queue[i])
-	}
-}
 
 // ends queues what the GPU did.
 func (f *fakeSource) ends(activities ...record.Activity) {
@@ -92,22 +91,27 @@ func (f *fakeSource) ends(activities ...record.Activity) {
 	f.queue = append(f.queue, activities...)
 }
 
-func (f *fakeSource) ModuleUnloaded()    {}
-func (f *fakeSource) DeviceType() string { return "CUDA" }
 func (f *fakeSource) Device(n uint32) profile.Device {
 	return profile.Device{Type: "CUDA", ID: fmt.Sprint(n), Arch: "90"}
 }
 func (f *fakeSource) DeviceName(uint32) string { return "fake" }
 
-func (f *fakeSource) kernel(corr uint32, name string, nanos uint64) {
+func (f *fakeSource) kernel(corr uint64, name string, nanos uint64) {
 	f.ends(record.Activity{Correlation: corr, Name: name, Start: 1000, End: 1000 + nanos})
+}
+
+// register makes a backend known that takes the modes of the first vendor.
+func register(name string, source func(SourceOptions) Source) {
+	b := VendorBackend(vendor.All[0], source)
+	b.Name = name
+	Register(b)
 }
 
 // stage returns a manager over a fake source, pinned to this thread.
 func stage(t *testing.T) (*Manager, *fakeSource) {
 	t.Helper()
 	f := &fakeSource{}
-	Register("fake", func(SourceOptions) Source { return f })
+	register("fake", func(SourceOptions) Source { return f })
 	runtime.LockOSThread()
 	m := NewManager()
 	t.Cleanup(func() { m.Finalize(nil, ""); runtime.UnlockOSThread() })
@@ -215,7 +219,7 @@ func TestDeactivatedSessionsSeeNothing(t *testing.T) {
 	drive.Launch(4, 1)
 	drive.Leave(onlyB)
 	drive.Leave(both)
-	for c := uint32(1); c <= 4; c++ {
+	for c := uint64(1); c <= 4; c++ {
 		f.kernel(c, fmt.Sprintf("k%d", c), 1)
 	}
 	same(t, m.outline(t, a, 0), `ROOT
@@ -247,11 +251,11 @@ func TestGraphReplays(t *testing.T) {
 	drive.Launched()
 	drive.Leave(cap)
 	drive.Capture(-1)
-	drive.Event(hotpath.NodeCloned, 6, 60, 50)
-	drive.Event(hotpath.NodeCloned, 6, 61, 51)
-	drive.Event(hotpath.GraphDestroyed, 5, 0, 0)
+	drive.NodeCloned(6, 60, 50)
+	drive.NodeCloned(6, 61, 51)
+	drive.GraphDestroyed(5)
 	r := drive.Enter("replay")
-	for corr := uint32(10); corr < 13; corr++ {
+	for corr := uint64(10); corr < 13; corr++ {
 		drive.GraphLaunch(corr)
 		f.ends(
 			record.Activity{Correlation: corr, Name: "add_kernel", Start: 1, End: 3, GraphID: 6, GraphNode: 60},
@@ -259,7 +263,7 @@ func TestGraphReplays(t *testing.T) {
 			record.Activity{Correlation: corr, Name: "stranger", Start: 1, End: 2, GraphID: 6, GraphNode: 99})
 	}
 	drive.Leave(r)
-	drive.Event(hotpath.ExecDestroyed, 6, 0, 0)
+	drive.ExecDestroyed(6)
 	same(t, m.outline(t, id, 0), `ROOT
   replay
     <captured_at>

@@ -3,7 +3,6 @@ package profiler
 import (
 	"slices"
 
-	"github.com/goproton/goproton/internal/cubin"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/aggregate"
@@ -11,35 +10,37 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// sampleInstructions reads the options of mode "pcsampling".
-func (s *session) sampleInstructions(options string) (err error) {
-	if s.trace {
+// setOwnMode reads a mode that only the backend knows.
+func (s *session) setOwnMode(b *Backend, mode, options string) (err error) {
+	parse, known := b.Modes[mode]
+	switch {
+	case !known && mode == "pcsampling":
+		return &ArgumentError{`mode="pcsampling": this backend cannot sample instructions; leave mode out to time kernels`}
+	case !known:
+		return b.refusal("unsupported mode: %s", mode)
+	case s.trace:
 		return &ArgumentError{`mode="pcsampling" adds up samples: use data="tree", or leave mode out for a timeline`}
 	}
-	if s.sampling, s.keepImages, err = record.ParseSampling(options); err != nil {
-		return &ArgumentError{"CuptiProfiler: " + err.Error()}
+	if s.sampling, err = parse(options); err != nil {
+		return b.refusal("%v", err)
 	}
 	return nil
 }
 
 // beginSampling readies the attribution of samples, for the first session of a source. Call with mu held.
-func (m *Manager) beginSampling(o record.SamplingOptions) error {
-	if o.Mode == record.NoSampling {
-		return nil
-	}
+func (m *Manager) beginSampling(mode record.SamplingMode) {
 	sampler, ok := m.source.(Sampler)
-	if !ok {
-		return &ArgumentError{`mode="pcsampling": this backend cannot sample instructions; leave mode out to time kernels`}
+	if mode == record.NoSampling || !ok {
+		return
 	}
-	m.sampler, m.images = sampler, newImages(sampler.Image)
-	m.agg.Sampling = aggregate.NewSampling(o.Mode == record.Serialized)
+	m.sampler, m.images = sampler, newImages(sampler)
+	m.agg.Sampling = aggregate.NewSampling(mode == record.Serialized)
 	m.agg.Sampling.Callers = func(module uint64) (map[string][]string, bool) {
-		image := sampler.Image(module)
-		if image == nil {
+		code := sampler.Module(module)
+		if code == nil {
 			return nil, false // it may still come
 		}
-		callers, _ := cubin.Callers(image) // a module that cannot be read says nothing, every time
-		return callers, true
+		return code.Callers(), true
 	}
 	m.resolver.Function = func(handle uint64) uint32 {
 		f, ok := sampler.Function(handle)
@@ -48,7 +49,6 @@ func (m *Manager) beginSampling(o record.SamplingOptions) error {
 		}
 		return m.agg.Sampling.Number(f)
 	}
-	return nil
 }
 
 // CodeLoaded tells of a GPU function that was loaded before instructions were sampled: the handle by which it is launched,
@@ -72,7 +72,7 @@ func (m *Manager) drainSamples() {
 func (m *Manager) takeSample(s *record.Sample) { m.agg.AddSample(s, m.lastSet, m.launched) }
 
 // launched finds the launch of a serialized sample. It was recorded before it, but maybe after the rings were drained.
-func (m *Manager) launched(correlation uint32) (callpath.Answer, bool) {
+func (m *Manager) launched(correlation uint64) (callpath.Answer, bool) {
 	if at, ok := m.resolver.Launched(correlation); ok {
 		return at, true
 	}
@@ -82,7 +82,7 @@ func (m *Manager) launched(correlation uint32) (callpath.Answer, bool) {
 
 // freezeSampled is what freeze does while instructions are sampled. Lines are not there yet: see images.describe.
 func (m *Manager) freezeSampled(t *aggregate.Tree) (*profile.Profile, []uint32) {
-	p, devices := m.agg.FreezeSampled(t, m.source.DeviceType())
+	p, devices := m.agg.FreezeSampled(t, m.backend.DeviceType)
 	facts := m.sampler.SamplingFacts()
 	s := p.Sampling
 	s.Mode, s.Period, s.Reasons = facts.Mode.String(), facts.Period, slices.Clone(facts.Reasons)
@@ -100,10 +100,10 @@ func (m *Manager) describe(s *session, p *profile.Profile, path string) error {
 	images := m.images
 	m.mu.Unlock()
 	images.describe(p)
-	if path == "" || !s.keepImages {
+	if path == "" || !s.sampling.KeepImages {
 		return nil
 	}
-	return images.keep(s.name+cubinsSuffix, p)
+	return images.keep(s.name, p)
 }
 
 // SamplingStatus is what is known of instruction samples so far, over all sessions.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/cubin"
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/gpucode"
 	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
@@ -25,7 +25,7 @@ type fakeSampler struct {
 	functions map[uint64]record.Function
 	images    map[uint64][]byte
 	facts     record.SamplingFacts
-	asked     record.SamplingOptions
+	asked     record.SamplingRequest
 }
 
 func (f *fakeSampler) Samples(to func(*record.Sample)) {
@@ -52,6 +52,13 @@ func (f *fakeSampler) Image(module uint64) []byte {
 	defer f.mu.Unlock()
 	return f.images[module]
 }
+func (f *fakeSampler) ImageSuffix() string { return "cubin" }
+func (f *fakeSampler) Module(module uint64) gpucode.Module {
+	if image := f.Image(module); image != nil {
+		return cubin.NewModule(image)
+	}
+	return nil
+}
 func (f *fakeSampler) SamplingFacts() record.SamplingFacts { return f.facts }
 
 // image adds a module.
@@ -67,7 +74,7 @@ func (f *fakeSampler) sample(of record.Function, offset uint64, n, stalled uint3
 }
 
 // sampleOf adds serialized samples, which name their launch.
-func (f *fakeSampler) sampleOf(corr uint32, of record.Function, offset uint64, n, stalled uint32) {
+func (f *fakeSampler) sampleOf(corr uint64, of record.Function, offset uint64, n, stalled uint32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.samples = append(f.samples, record.Sample{Correlation: corr, Module: of.Module, Index: of.Index, Function: of.Name, Offset: offset,
@@ -79,7 +86,7 @@ func samplingStage(t *testing.T) (*Manager, *fakeSampler) {
 	m, source := stage(t)
 	f := &fakeSampler{fakeSource: source, functions: map[uint64]record.Function{}, images: map[uint64][]byte{},
 		facts: record.SamplingFacts{Mode: record.Continuous, Period: 65536, Reasons: []string{"long_scoreboard", "selected"}}}
-	Register("fake", func(o SourceOptions) Source { f.asked = o.Sampling; return f })
+	register("fake", func(o SourceOptions) Source { f.asked = o.Sampling; return f })
 	return m, f
 }
 
@@ -91,7 +98,7 @@ func (f *fakeSampler) function(handle, module uint64, name string) record.Functi
 }
 
 // launch launches a kernel within a scope.
-func (f *fakeSampler) launch(scope string, corr uint32, handle uint64, nanos uint64) {
+func (f *fakeSampler) launch(scope string, corr uint64, handle uint64, nanos uint64) {
 	s := drive.Enter(scope)
 	drive.Launch(corr, handle)
 	drive.Leave(s)
@@ -216,8 +223,8 @@ func TestSamplesFollowOpsAndGraphs(t *testing.T) {
 	drive.NodeCreated(5, 51)
 	drive.Launched()
 	drive.Capture(-1)
-	drive.Event(hotpath.NodeCloned, 6, 60, 50)
-	drive.Event(hotpath.NodeCloned, 6, 61, 51)
+	drive.NodeCloned(6, 60, 50)
+	drive.NodeCloned(6, 61, 51)
 	drive.GraphLaunch(10)
 	f.ends(
 		record.Activity{Correlation: 10, Name: "add_kernel", Start: 1, End: 3, GraphID: 6, GraphNode: 60},
@@ -285,7 +292,7 @@ func TestSerializedSamplesAreExact(t *testing.T) {
 		t.Fatalf("asked the source for %v", f.asked.Mode)
 	}
 	gemm := f.function(3, 7, "gemm")
-	of := func(corr, n uint32) {
+	of := func(corr uint64, n uint32) {
 		f.sampleOf(corr, gemm, 16, 0, n)
 	}
 	f.launch("a", 1, 3, 100)
@@ -435,7 +442,7 @@ func TestSerializedSamplesOfCalledFunctions(t *testing.T) {
 	f.launch("a", 1, 1, 100)
 	f.launch("b", 2, 4, 100)
 	f.launch("c", 3, 4, 100)
-	for corr, n := range map[uint32]uint32{1: 9, 3: 4} {
+	for corr, n := range map[uint64]uint32{1: 9, 3: 4} {
 		f.sampleOf(corr, leaf, 1<<20, 0, n)
 	}
 	same(t, m.outline(t, id, 0), `ROOT
@@ -467,8 +474,8 @@ func TestSerializedSamplesOfGraphsGoByFunction(t *testing.T) {
 	drive.NodeCreated(5, 51)
 	drive.Launched()
 	drive.Capture(-1)
-	drive.Event(hotpath.NodeCloned, 6, 60, 50)
-	drive.Event(hotpath.NodeCloned, 6, 61, 51)
+	drive.NodeCloned(6, 60, 50)
+	drive.NodeCloned(6, 61, 51)
 	drive.GraphLaunch(10)
 	f.ends(
 		record.Activity{Correlation: 10, Name: "add", Start: 1, End: 3, GraphID: 6, GraphNode: 60},
@@ -515,12 +522,12 @@ func TestCubinsCanBeLeftOut(t *testing.T) {
 
 func TestSamplingRefusals(t *testing.T) {
 	m, _ := samplingStage(t)
-	Register("timer", func(SourceOptions) Source { return &fakeSource{} })
+	Register(Backend{Name: "timer", Class: "Timer", New: func(SourceOptions) Source { return &fakeSource{} }})
 	for _, c := range []struct{ mode, data, backend, want string }{
-		{":interval=3", "", "fake", "[PROTON] CuptiProfiler: interval=3 is no number of cycles from 32 to 2147483648"},
+		{":interval=3", "", "fake", "[PROTON] CuptiProfiler: interval=3: want a number of cycles from 32 to 2147483648"},
 		{":speed=3", "", "fake", "[PROTON] CuptiProfiler: unsupported option key: speed; interval, collection, buffer, scratch, cubins and kernels are known"},
 		{":collection=often", "", "fake", "[PROTON] CuptiProfiler: unsupported collection: often; continuous and serialized are known"},
-		{":kernels=a:b(", "", "fake", "[PROTON] CuptiProfiler: kernels=a:b( is no regular expression: error parsing regexp: missing closing ): `a:b(`"},
+		{":kernels=a:b(", "", "fake", "[PROTON] CuptiProfiler: kernels=a:b(: want a regular expression: error parsing regexp: missing closing ): `a:b(`"},
 		{":buffer=12", "", "fake", "[PROTON] CuptiProfiler: buffer=12: it must be from 1M to 64G"},
 		{"", "trace", "fake", `[PROTON] mode="pcsampling" adds up samples: use data="tree", or leave mode out for a timeline`},
 		{"", "", "timer", `[PROTON] mode="pcsampling": this backend cannot sample instructions; leave mode out to time kernels`},

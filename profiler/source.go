@@ -1,33 +1,25 @@
 package profiler
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-	"sync"
-
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/gpucode"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// Source is a vendor's collector: it makes launches reach the hot path and fills hotpath's buffers with
-// kernel records. cupti.Collector is one. Errors are one sentence with the way out.
+// Source is a vendor's collector: it makes launches reach the hot path, and fills its buffers with what the GPU did. An
+// error is one sentence that says what to do. cupti.Collector is one, and so is the synthetic one of the tests.
 type Source interface {
 	Attach(early bool) error // take the vendor library; early: the program has not used its GPU yet
 	Attached() bool
-	Listen(activities, calls record.Kinds) error // record these, and calls that ask for those; no activities: stop
-	Synchronize(done func()) bool                // wait for everything that was launched, and tell of each part of it; false where waiting would do harm
-	Flush(forced bool)                           // have the vendor library hand over its buffers; forced: unfinished ones too
-	Dropped() uint64                             // records that the vendor library itself lost since the last call
-	Detach(ending bool)                          // leave the vendor library to others; ending: the process ends, and threads may still use the GPU
-	Ready() bool                                 // whether attaching now finds the library that the program itself will use
-	AttachLater() error                          // arrange for the program's own GPU initialisation to call Manager.GPUStarts
-	Decode(hotpath.Buffer, func(*record.Activity))
-	Call(function uint32) (name string, waits bool) // of a function that the hot path recorded by number
-	ClockAhead() int64                              // how far the clock of records is ahead of hotpath.Now, in ns
-	ModuleUnloaded()
-	DeviceType() string
+	Listen(activities, calls record.Kinds) error   // record these, and calls that ask for those; no activities: stop
+	Synchronize(done func()) bool                  // wait for everything that was launched, and report each part of it; false where waiting would do harm
+	Flush(forced bool)                             // have the vendor library hand over its buffers; forced: unfinished ones too
+	Dropped() uint64                               // records that the vendor library itself lost since the last call
+	Detach(ending bool)                            // leave the vendor library to others; ending: the process ends, and threads may still use the GPU
+	Ready() bool                                   // whether attaching now finds the library that the program itself will use
+	AttachLater() error                            // arrange for the program's own GPU initialisation to call Manager.GPUStarts
+	APIName(call uint32) (name string, waits bool) // of a function that the room recorded by number; waits: it waits for the GPU
+	ClockAhead() int64                             // how far the clock of records is ahead of hotpath.Now, in ns
 	Device(ordinal uint32) profile.Device
 	DeviceName(ordinal uint32) string
 }
@@ -41,54 +33,11 @@ type Sampler interface {
 	Function(handle uint64) (record.Function, bool)
 	// Loaded tells of a function that was loaded before the source could see it, and of the binary that it is in.
 	Loaded(handle uint64, name string, image []byte)
-	// Image is the binary that a module was loaded from, nil if it was not seen or not kept.
+	// Image is the binary that a module was loaded from, nil if it was not seen or not kept; ImageSuffix is what files of
+	// such binaries end in, without a dot.
 	Image(module uint64) []byte
+	ImageSuffix() string
+	// Module is a module to ask about its functions, nil as long as its image was not seen.
+	Module(module uint64) gpucode.Module
 	SamplingFacts() record.SamplingFacts
-}
-
-// SourceOptions is what a session asks of a source.
-type SourceOptions struct {
-	WholeGraphs  bool
-	SitePackages []string
-	Sampling     record.SamplingOptions
-}
-
-var backends = struct {
-	sync.Mutex
-	make map[string]func(SourceOptions) Source
-}{make: map[string]func(SourceOptions) Source{}}
-
-// Register makes a backend known by name. Packages like profiler/nvidia call it from init.
-func Register(name string, make func(SourceOptions) Source) {
-	backends.Lock()
-	defer backends.Unlock()
-	backends.make[name] = make
-}
-
-// plannedBackends are upstream's that are not there yet, with the reason.
-var plannedBackends = map[string]string{
-	"instrumentation": "instrumentation inside kernels is not there yet; use the cupti backend for kernel times",
-	"rocprofiler":     "AMD GPUs are not supported yet",
-	"roctracer":       "AMD GPUs are not supported yet",
-	"xpupti":          "Intel GPUs are not supported yet",
-}
-
-func newSource(name string, o SourceOptions) (Source, error) {
-	name = strings.ToLower(name)
-	if name == "" {
-		name = "cupti"
-	}
-	if why, ok := plannedBackends[name]; ok {
-		return nil, &NotImplementedError{fmt.Sprintf("backend %q: %s", name, why)}
-	}
-	backends.Lock()
-	defer backends.Unlock()
-	f, ok := backends.make[name]
-	if !ok && slices.Contains([]string{"cupti"}, name) {
-		return nil, &NotImplementedError{"backend \"cupti\" is not built into this program; import github.com/goproton/goproton/profiler/nvidia"}
-	}
-	if !ok {
-		return nil, &ArgumentError{"Unknown profiler: " + name}
-	}
-	return f(o), nil
 }

@@ -17,8 +17,8 @@ type StartOptions struct {
 	Name    string // output path without suffix; "" or "-" writes to standard output
 	Context string // "shadow" (default) or "python"
 	Data    string // "tree" (default) or "trace"
-	Backend string // "cupti" (default)
-	Mode    string // "", "periodic_flushing[:format=…]" or "pcsampling[:…]", see record.ParseSampling
+	Backend string // of Register; "" is the one that fits the machine
+	Mode    string // "", "periodic_flushing[:format=…]" or one of the backend's own: "pcsampling[:…]"
 	Format  string // to write in when finalize names none; "" is what the data are usually written in
 	NoStats bool   // leave out the distributions of kernel times
 
@@ -35,13 +35,17 @@ func (m *Manager) Start(o StartOptions) (int, error) {
 	defer m.control.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	b, err := m.backendFor(o.Backend)
+	if err != nil {
+		return 0, err
+	}
 	for _, s := range m.sessions {
 		if s.name == o.Name {
 			s.active = true
 			return s.id, m.publish()
 		}
 	}
-	s, err := o.session()
+	s, err := o.session(b)
 	if err != nil {
 		return 0, err
 	}
@@ -49,7 +53,7 @@ func (m *Manager) Start(o StartOptions) (int, error) {
 		return 0, err
 	}
 	o.Source.Sampling = s.sampling
-	if err := m.prepare(o); err != nil {
+	if err := m.prepare(b, o); err != nil {
 		return 0, err
 	}
 	now := hotpath.Now()
@@ -64,19 +68,26 @@ func (m *Manager) Start(o StartOptions) (int, error) {
 	return s.id, nil
 }
 
+// backendFor finds the backend that a session asks for. While there are sessions it must be theirs: the records of two
+// vendors' callbacks would be taken for each other's. Call with mu held.
+func (m *Manager) backendFor(name string) (*Backend, error) {
+	if len(m.sessions) > 0 && name == "" {
+		return m.backend, nil
+	}
+	b, err := backendNamed(name)
+	if err == nil && len(m.sessions) > 0 && b.Name != m.backend.Name {
+		return nil, &ArgumentError{fmt.Sprintf("Cannot add a session with backend %q to sessions with backend %q: a process profiles with one at a time; finalize them first", b.Name, m.backend.Name)}
+	}
+	return b, err
+}
+
 // prepare readies the hot path and the source for one more session.
-func (m *Manager) prepare(o StartOptions) error {
+func (m *Manager) prepare(b *Backend, o StartOptions) error {
 	if len(m.sessions) == 0 {
 		m.discard()
 		m.reset()
-		source, err := newSource(o.Backend, o.Source)
-		if err != nil {
-			return err
-		}
-		m.source, m.options, m.mode, m.problems = source, o.Source, strings.ToLower(o.Mode), nil
-		if err := m.beginSampling(o.Source.Sampling); err != nil {
-			return err
-		}
+		m.backend, m.source, m.options, m.mode, m.problems = b, b.New(o.Source), o.Source, strings.ToLower(o.Mode), nil
+		m.beginSampling(o.Source.Sampling.Mode)
 	} else if o.Source.WholeGraphs != m.options.WholeGraphs || strings.ToLower(o.Mode) != m.mode {
 		return &ArgumentError{"Cannot add a session with the same profiler but a different mode than existing sessions"}
 	}
@@ -152,7 +163,7 @@ func (m *Manager) problemOnce(text string) {
 }
 
 // session checks the options and makes a session of them, which has no number and no phase yet.
-func (o *StartOptions) session() (*session, error) {
+func (o *StartOptions) session(b *Backend) (*session, error) {
 	s := &session{
 		name: o.Name, times: !o.NoStats, trees: map[int]*aggregate.Tree{}, traces: map[int]*traceFile{},
 		over: map[int]time.Time{}, written: map[int]string{},
@@ -175,7 +186,7 @@ func (o *StartOptions) session() (*session, error) {
 	if s.also, err = o.activities(s.trace); err != nil {
 		return nil, err
 	}
-	if err := o.setMode(s); err != nil {
+	if err := o.setMode(b, s); err != nil {
 		return nil, err
 	}
 	if s.format, err = s.formatFor(o.Format); s.periodic != "" {
@@ -212,29 +223,27 @@ func (o *StartOptions) activities(trace bool) (kinds record.Kinds, err error) {
 	return kinds, nil
 }
 
-func (o *StartOptions) setMode(s *session) error {
+func (o *StartOptions) setMode(b *Backend, s *session) error {
 	kind, options, _ := strings.Cut(o.Mode, ":")
-	switch strings.ToLower(kind) {
+	switch kind = strings.ToLower(kind); kind {
 	case "":
 		return nil
-	case "pcsampling":
-		return s.sampleInstructions(options)
 	case "periodic_flushing":
-		return s.flushPeriodically(strings.ToLower(options))
+		return s.flushPeriodically(b, strings.ToLower(options))
 	}
-	return &ArgumentError{fmt.Sprintf("CuptiProfiler: unsupported mode: %s", o.Mode)}
+	return s.setOwnMode(b, kind, options)
 }
 
 // flushPeriodically reads the options of the mode: format=hatchet, hatchet_msgpack or chrome_trace.
-func (s *session) flushPeriodically(options string) (err error) {
+func (s *session) flushPeriodically(b *Backend, options string) (err error) {
 	format := ""
 	if options != "" {
 		key, value, _ := strings.Cut(options, "=")
 		if key != "format" {
-			return &ArgumentError{"CuptiProfiler: unsupported option key: " + key}
+			return b.refusal("unsupported option key: %s", key)
 		}
 		if value != traceFormat && treeCodecs[value].write == nil {
-			return &ArgumentError{"CuptiProfiler: unsupported format: " + value}
+			return b.refusal("unsupported format: %s", value)
 		}
 		format = value
 	}

@@ -108,13 +108,13 @@ func (f *fakeSource) begins() uint64 {
 }
 
 // ran queues what the GPU did for a launch, from now on.
-func (f *fakeSource) ran(corr uint32, kind record.Kind, name string, stream uint32) {
+func (f *fakeSource) ran(corr uint64, kind record.Kind, name string, stream uint32) {
 	now := f.begins() + uint64(f.ahead)
 	f.ends(record.Activity{Kind: kind, Correlation: corr, Name: name, Start: now, End: now + fakeNanos, Stream: stream, Bytes: map[record.Kind]uint64{record.Copy: 4096}[kind]})
 }
 
 // call launches a kernel and returns from it.
-func (f *fakeSource) call(corr uint32, name string) {
+func (f *fakeSource) call(corr uint64, name string) {
 	drive.Launch(corr, 1)
 	drive.Returned(corr, 307)
 	f.ran(corr, record.Kernel, name, 7)
@@ -194,16 +194,16 @@ func TestTraceOfAGraph(t *testing.T) {
 	c := drive.Enter("captured")
 	for i, op := range []string{"first", "second"} {
 		o := drive.Enter(op)
-		drive.Launch(uint32(10+i), 1)
+		drive.Launch(uint64(10+i), 1)
 		drive.NodeCreated(5, uint64(50+i))
 		drive.Launched()
 		drive.Leave(o)
 	}
 	drive.Leave(c)
 	drive.Capture(-1)
-	drive.Event(hotpath.NodeCloned, 6, 60, 50)
-	drive.Event(hotpath.NodeCloned, 6, 61, 51)
-	for corr := uint32(20); corr < 22; corr++ {
+	drive.NodeCloned(6, 60, 50)
+	drive.NodeCloned(6, 61, 51)
+	for corr := uint64(20); corr < 22; corr++ {
 		s := drive.Enter("replay")
 		drive.GraphLaunch(corr)
 		drive.Returned(corr, 307)

@@ -131,7 +131,7 @@ func (m *Manager) newTrace(s *session, now uint64) *aggregate.Timeline {
 	phase := s.phase
 	f := newTraceFile(func() string { return s.path(phase, traceFormat) }, now, s.info)
 	s.traces[phase] = f
-	return aggregate.NewTimeline(f.writer, m.source.Call)
+	return aggregate.NewTimeline(f.writer, m.source.APIName)
 }
 
 // writeTrace brings a phase's trace to where it is to be written; last ends it. Call with mu held.

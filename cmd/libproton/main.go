@@ -30,7 +30,7 @@ import (
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/profiler/control"
 	"github.com/goproton/goproton/profiler/launchkinds"
-	"github.com/goproton/goproton/profiler/nvidia"
+	_ "github.com/goproton/goproton/profiler/nvidia"
 	"github.com/goproton/goproton/profiler/tracelog"
 )
 
@@ -38,6 +38,7 @@ var (
 	service   = control.New()
 	tracing   = tracelog.Service{Complain: func(what string) { say(what) }, Register: register}
 	recording *cupti.Recording
+	table     = hotpath.API() // what the program's side calls; a recorder may stand in front
 )
 
 func main() {}
@@ -54,7 +55,7 @@ func init() {
 	service.Say = func(what string) { say(what) }
 	hotpath.OnFirstLaunch(C.exit_registrar())
 	startRecording()
-	hooks.Init(nvidia.HotPath)
+	hooks.Init(table)
 	hooks.Control = call
 }
 
@@ -85,7 +86,7 @@ func startRecording() {
 	}
 	say("recording to " + r.Path() + "; this run is slower than a profiled one")
 	recording = r
-	nvidia.HotPath = r.HotPath(nvidia.HotPath)
+	table = r.HotPath(table)
 }
 
 // call does one control call, for whoever asks.
@@ -154,7 +155,7 @@ func protonCall(method, params *C.char) *C.char {
 }
 
 //export protonHotpath
-func protonHotpath() unsafe.Pointer { return nvidia.HotPath }
+func protonHotpath() unsafe.Pointer { return table }
 
 // quietly keeps a bug of ours out of the workload.
 func quietly() {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/profiler/record"
+	"github.com/goproton/goproton/internal/vendor"
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/outname"
@@ -187,7 +187,7 @@ func checkMode(o run.Options) error {
 		if strings.EqualFold(o.Data, "trace") {
 			return errors.New("--mode pcsampling adds up samples: use --data tree")
 		}
-		if _, _, err := record.ParseSampling(option); err != nil {
+		if _, err := vendor.NVIDIA.Modes["pcsampling"](option); err != nil {
 			return fmt.Errorf("--mode pcsampling: %w", err)
 		}
 		return nil

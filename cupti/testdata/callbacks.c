@@ -16,7 +16,7 @@ static int capturing(void) { return captures; }
 static _Atomic uint32_t watch; // as the hot path has it: not 0 while something is captured
 static void capture(int delta) { captures += delta, watch = (uint32_t)captures; }
 static void context_gone(void *c) { (void)c; contexts_gone++; }
-static void returned(uint32_t corr, uint32_t function) { (void)corr, (void)function; }
+static void returned(uint64_t corr, uint32_t function) { (void)corr, (void)function; }
 
 static void deliver(uint32_t domain, uint32_t cbid, const void *data) {
   if (enabled[domain][cbid]) cupti_on_callback(NULL, domain, cbid, data);
@@ -42,9 +42,10 @@ static void expect(const char *what, int got, int want) {
 }
 
 __thread int cupti_own_call;
+int cupti_read(uint8_t *b, size_t v, void **c, struct hp_activity *o, int m) { return (void)b, (void)v, (void)c, (void)o, (void)m, 0; }
 
 int main(void) {
-  const struct hp_api api = {.capturing = capturing, .capture = capture, .context_gone = context_gone, .exits_matter = &watch, .launched = returned};
+  const struct hp_vendor_api api = {.capturing = capturing, .capture = capture, .context_gone = context_gone, .exits_matter = &watch, .launched = returned};
   char holder[8];
   cupti.Subscribe = subscribe, cupti.Unsubscribe = unsubscribe, cupti.EnableCallback = enable;
   cupti_use_hotpath(&api);

@@ -1,8 +1,7 @@
-#include "buffer.h"
-#include "context.h"
 #include "hotpath.h"
 #include "launch.h"
 #include "paths.h"
+#include "questions.h"
 #include "scope.h"
 #include "thread.h"
 
@@ -30,19 +29,10 @@ static const struct hp_api table = {
     .leaf = hp_leaf_now,
     .set_python_walker = set_python_walker,
     .generation = generation,
-    .launch = hp_launch,
-    .work = hp_work,
-    .launched = hp_launched,
-    .exits_matter = &hp_g.watch,
     .capturing = hp_capturing,
-    .graph_launch = hp_graph_launch,
-    .node_created = hp_node_created,
-    .event = hp_event,
-    .capture = hp_capture,
-    .context_seen = hp_context_seen,
-    .context_gone = hp_context_gone,
-    .buffer_get = hp_buffer_get,
-    .buffer_done = hp_buffer_done,
+    .watch = &hp_g.watch,
+    .stream_capturing = hp_stream_capturing,
+    .current_device = hp_current_device,
     .tag_launch = hp_tag_launch,
     .set_clock = hp_set_clock,
 };

@@ -12,6 +12,7 @@ static struct slot {
   _Atomic uint32_t life;
   uint8_t *memory;
   size_t valid;
+  hp_activity_reader reader; // NULL: it holds activities
   uint64_t order;
   _Atomic size_t marked; // bytes that were filled at hp_buffers_mark; 0 once the buffer has come back
 } slots[HP_BUFFERS];
@@ -47,11 +48,11 @@ uint8_t *hp_buffer_get(size_t *size) {
   return NULL;
 }
 
-void hp_buffer_done(uint8_t *buffer, size_t valid) {
+void hp_buffer_done(uint8_t *buffer, size_t valid, hp_activity_reader reader) {
   for (int i = 0; i < HP_BUFFERS; i++) {
     if (slots[i].memory != buffer || atomic_load(&slots[i].life) != LENT) continue;
     atomic_store_explicit(&slots[i].marked, 0, memory_order_relaxed);
-    slots[i].valid = valid;
+    slots[i].valid = valid, slots[i].reader = reader;
     if (atomic_load(&discarding)) {
       hp_buffer_recycle(i);
       return;
@@ -74,19 +75,31 @@ void hp_buffers_prepare(int want) {
   }
 }
 
-int hp_buffer_take(uint8_t **buffer, size_t *valid) {
+int hp_buffer_take(void) {
   int oldest = -1;
   for (int i = 0; i < HP_BUFFERS; i++)
     if (atomic_load_explicit(&slots[i].life, memory_order_acquire) == FULL && (oldest < 0 || slots[i].order < slots[oldest].order)) oldest = i;
   if (oldest < 0) return -1;
   atomic_store(&slots[oldest].life, DECODING);
-  *buffer = slots[oldest].memory;
-  *valid = slots[oldest].valid;
   return oldest;
 }
 
+static int read_activities(const struct slot *s, void **cursor, struct hp_activity *out, int max) {
+  const struct hp_activity *at = *cursor ? *cursor : (void *)s->memory;
+  size_t left = (s->valid - (size_t)((const uint8_t *)at - s->memory)) / sizeof *at;
+  int n = left < (size_t)max ? (int)left : max;
+  memcpy(out, at, (size_t)n * sizeof *at);
+  *cursor = (void *)(uintptr_t)(at + n);
+  return n;
+}
+
+int hp_buffer_read(int index, void **cursor, struct hp_activity *out, int max) {
+  const struct slot *s = &slots[index];
+  return s->reader ? s->reader(s->memory, s->valid, cursor, out, max) : read_activities(s, cursor, out, max);
+}
+
 void hp_buffer_recycle(int index) {
-  memset(slots[index].memory, 0, slots[index].valid); // CUPTI was told that buffers come zeroed
+  memset(slots[index].memory, 0, slots[index].valid); // vendor libraries are promised zeroed buffers
   atomic_store_explicit(&slots[index].life, FREE, memory_order_release);
 }
 

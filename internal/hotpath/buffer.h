@@ -1,21 +1,22 @@
-// The pool of activity buffers: CUPTI takes one on an application thread, hands it back full, Go decodes
-// and returns it zeroed. Slots are found by scanning; there are few.
+// The pool of activity buffers: a vendor's library takes one on an application thread and hands it back full, Go reads
+// it and returns it zeroed. Slots are found by scanning; there are few.
 #ifndef GOPROTON_BUFFER_H
 #define GOPROTON_BUFFER_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "vendor.h"
 
 enum { HP_BUFFERS = 256 };
 static const size_t hp_buffer_size = (size_t)2 << 20; // ~9,700 kernel records
 
 // On application threads.
 uint8_t *hp_buffer_get(size_t *size);
-void hp_buffer_done(uint8_t *buffer, size_t valid);
+void hp_buffer_done(uint8_t *buffer, size_t valid, hp_activity_reader reader);
 
-// For Go: make `free` buffers ready; take the oldest full one (its index, or -1); give it back zeroed.
+// For Go: make `free` buffers ready; take the oldest full one (its index, or -1); read activities from it, fewer than
+// max at its end; give it back zeroed.
 void hp_buffers_prepare(int free);
-int hp_buffer_take(uint8_t **buffer, size_t *valid);
+int hp_buffer_take(void);
+int hp_buffer_read(int index, void **cursor, struct hp_activity *out, int max);
 void hp_buffer_recycle(int index);
 uint64_t hp_buffers_refused(void);
 // hp_buffers_reclaim takes back what was lent and never returned. Only when the vendor library is gone.

@@ -1,9 +1,10 @@
 // Package hotpath holds the only code that runs on the application's threads: C that keeps each thread's
 // open scopes, states and current op as one interned call-path id, and a ring per thread into which a
-// launch stores one 32-byte record. Nothing there locks, allocates or enters Go.
+// launch stores one 40-byte record. Nothing there locks, allocates or enters Go.
 //
 // This Go face is for one drainer and for the sessions: it publishes who listens, reads rings in batches,
-// and resolves ids. The cupti and hooks rooms reach the C through API, a table of function pointers.
+// reads activities and resolves ids. The C of other rooms reaches the hot path through tables of function pointers:
+// API for the program's side, VendorAPI for vendors.
 package hotpath
 
 /*
@@ -14,6 +15,7 @@ package hotpath
 #include "hotpath.h"
 #include "launch.h"
 #include "paths.h"
+#include "vendor.h"
 #include "wake.h"
 */
 import "C"
@@ -35,13 +37,12 @@ const (
 	ExecDestroyed  = C.HP_EXEC_DESTROYED
 	GraphDestroyed = C.HP_GRAPH_DESTROYED
 	OpMetric       = C.HP_OP_METRIC
-	ModuleUnload   = C.HP_MODULE_UNLOAD
 
-	Begin     = C.HP_BEGIN
-	End       = C.HP_END
-	CallEnd   = C.HP_CALL_END
-	ThreadIs  = C.HP_THREAD
-	MetricWas = C.HP_METRIC
+	Begin       = C.HP_BEGIN
+	End         = C.HP_END
+	CallEnd     = C.HP_CALL_END
+	ThreadID    = C.HP_THREAD
+	MetricAdded = C.HP_METRIC
 
 	FlagOp       = C.HP_F_OP
 	FlagDouble   = C.HP_F_DOUBLE
@@ -50,21 +51,55 @@ const (
 	FlagTimed    = C.HP_F_TIMED
 )
 
-// Record is one ring entry; the fields are those of struct hp_record.
+// Record is one ring entry, laid out as struct hp_record, whose unions it reads through methods. What a type of record
+// has is said with enum hp_type.
 type Record struct {
-	Corr   uint32
-	Set    uint32
+	ID     uint64 // Correlation, Graph or Metric
+	Word   uint64 // Function, Time, GraphNode, Value or Thread
 	Node   uint32
 	PyNode uint32
-	Func   uint64
-	Op     uint32
+	Set    uint32
+	Op     uint32 // of CallEnd: Call
 	Type   uint8
 	Flags  uint8
-	Tag    uint16 // of Launch and NodeCreated: what kind of launch it is; 0 if nobody said
+	Tag    uint16 // what kind of launch it is; 0 = not known
+	_      uint32
 }
 
-// Aux is the 64-bit value that a NodeCloned record stores where others keep their call paths.
-func (r *Record) Aux() uint64 { return uint64(r.PyNode)<<32 | uint64(r.Node) }
+// Correlation joins a call to its activities.
+func (r *Record) Correlation() uint64 { return r.ID }
+
+// Graph is the vendor's id of a graph, or of an executable one.
+func (r *Record) Graph() uint64 { return r.ID }
+
+// Metric is the interned raw name of a metric, Value the bits of what was added to it.
+func (r *Record) Metric() uint32 { return uint32(r.ID) }
+
+// Value is described with Metric.
+func (r *Record) Value() uint64 { return r.Word }
+
+// Function is the handle of what is launched; 0 in a record that has the time instead.
+func (r *Record) Function() uint64 {
+	if r.Flags&FlagTimed != 0 {
+		return 0
+	}
+	return r.Word
+}
+
+// Time is when it happened, in ns since 1970; only in records of timelines.
+func (r *Record) Time() uint64 { return r.Word }
+
+// GraphNode is the vendor's id of a graph node, OriginalNode that of the node which it is a copy of.
+func (r *Record) GraphNode() uint64 { return r.Word }
+
+// OriginalNode is described with GraphNode.
+func (r *Record) OriginalNode() uint64 { return uint64(r.PyNode)<<32 | uint64(r.Node) }
+
+// Thread is the system's id of a thread.
+func (r *Record) Thread() int64 { return int64(r.Word) }
+
+// Call is the vendor's number of the function that returned.
+func (r *Record) Call() uint32 { return r.Op }
 
 // Node is one call-path node: its parent, its frame's name, and the scope set that sees it (0 = everyone).
 type Node struct{ Parent, Name, Set, Depth uint32 }
@@ -74,8 +109,7 @@ type Slot struct {
 	Node, Set, Name uint32
 	Type, Flags     uint8
 	_               uint16
-	Corr            uint32
-	_               uint32
+	Order           uint64 // the thread's last correlation id when the slot was made: its place in time
 	Bits            uint64
 }
 
@@ -91,9 +125,10 @@ const (
 )
 
 var (
-	_ [unsafe.Sizeof(Record{})]byte = [32]byte{}
-	_ [unsafe.Sizeof(Node{})]byte   = [16]byte{}
-	_ [unsafe.Sizeof(Slot{})]byte   = [32]byte{}
+	_ [unsafe.Sizeof(Activity{})]byte = [64]byte{}
+	_ [unsafe.Sizeof(Record{})]byte   = [40]byte{}
+	_ [unsafe.Sizeof(Node{})]byte     = [16]byte{}
+	_ [unsafe.Sizeof(Slot{})]byte     = [32]byte{}
 )
 
 // Init reserves the hot path's memory. It may be called more than once.
@@ -104,8 +139,18 @@ func Init() error {
 	return nil
 }
 
-// API returns the table of functions (struct hp_api) that other rooms' C code calls.
+// API returns the table of functions (struct hp_api) that the C of the program's side calls.
 func API() unsafe.Pointer { return unsafe.Pointer(C.hp_api()) }
+
+// VendorAPI returns the table of functions (struct hp_vendor_api) that the C of vendor rooms calls.
+func VendorAPI() unsafe.Pointer { return unsafe.Pointer(C.hp_vendor_api()) }
+
+// AddVendor makes a vendor known by what it answers to the program's side, a struct hp_vendor that stays.
+func AddVendor(vendor unsafe.Pointer) {
+	if C.hp_vendor_add((*C.struct_hp_vendor)(vendor)) == 0 {
+		panic("BUG: more vendors than HP_VENDORS")
+	}
+}
 
 // SessionBegins makes the calling thread's scopes the ones that other threads inherit. fresh forgets all
 // call paths; it is only allowed while no session exists.
@@ -259,21 +304,3 @@ func ReclaimBuffers() { C.hp_buffers_reclaim() }
 
 // PrepareBuffers makes sure that that many activity buffers are ready to be lent out, faulted in.
 func PrepareBuffers(n int) { C.hp_buffers_prepare(C.int(n)) }
-
-// Buffer is one full activity buffer.
-type Buffer struct {
-	Data  unsafe.Pointer
-	Valid uintptr
-	index C.int
-}
-
-// TakeBuffer returns the oldest full buffer, if there is one. Recycle it after use.
-func TakeBuffer() (Buffer, bool) {
-	var p *C.uint8_t
-	var valid C.size_t
-	i := C.hp_buffer_take(&p, &valid)
-	return Buffer{unsafe.Pointer(p), uintptr(valid), i}, i >= 0
-}
-
-// Recycle zeroes the buffer and returns it to the pool.
-func (b Buffer) Recycle() { C.hp_buffer_recycle(b.index) }

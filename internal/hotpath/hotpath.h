@@ -1,11 +1,12 @@
-// The C that runs on the application's threads, as seen by the other C rooms (cupti, hooks).
+// The C that runs on the application's threads, as the program's side of the process sees it: hooks, and programs
+// with scopes of their own. vendor.h is what the rooms of GPU vendors see.
 //
-// Everything here is called on a thread that belongs to the workload, so nothing takes a lock, nothing
-// calls malloc and nothing enters Go. Memory is reserved up front with mmap and touched as it is needed.
+// Everything here is called on a thread that belongs to the workload, so nothing takes a lock, nothing calls malloc
+// and nothing enters Go. Memory is reserved up front with mmap and touched as it is needed.
 //
-// Other rooms do not link against these functions: cgo links each package on its own, so they get one
-// table of function pointers (struct hp_api) at start-up. That table is also the seam at which a
-// recorder or a test can stand between a room and the hot path.
+// Other rooms do not link against these functions: cgo links each package on its own, so they get a table of function
+// pointers (struct hp_api, struct hp_vendor_api) at start-up. A recorder or a test can stand between a room and the
+// hot path by giving out a table of its own.
 #ifndef GOPROTON_HOTPATH_H
 #define GOPROTON_HOTPATH_H
 
@@ -13,49 +14,62 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// ---- the record: what one event on an application thread leaves behind -----------------------------
+// ---- the record: what one event on an application thread leaves in its ring ----------------------------
 
 enum hp_type {
-  HP_LAUNCH = 1,         // a kernel launch: corr, set, node, pynode, func, op
-  HP_GRAPH_LAUNCH = 2,   // a graph launch: the same; func = the executable graph's handle
-  HP_NODE_CREATED = 3,   // a graph node captured or added: corr = graph id, func = node id, node/pynode/op of the moment
-  HP_NODE_CLONED = 4,    // a graph node copied into an executable graph: corr = exec graph id, func = clone's node id, aux = original's
-  HP_EXEC_DESTROYED = 5, // corr = exec graph id
-  HP_GRAPH_DESTROYED = 6,// corr = graph id
-  HP_OP_METRIC = 7,      // a metric of an op while some stream is being captured: corr = metric name id, func = value bits
-  HP_MODULE_UNLOAD = 8,  // a module goes away: kernel name pointers seen before may be reused
+  HP_LAUNCH = 1,          // a kernel launch, a copy or a wait: correlation, function, node, pynode, op, tag
+  HP_GRAPH_LAUNCH = 2,    // the launch of an executable graph: the same; function = the graph's handle
+  HP_NODE_CREATED = 3,    // a graph node captured or added: graph, graph_node, node, pynode, op, tag
+  HP_NODE_CLONED = 4,     // a node copied into an executable graph: graph, graph_node = the copy's, original_node
+  HP_EXEC_DESTROYED = 5,  // graph = the executable graph's id
+  HP_GRAPH_DESTROYED = 6, // graph
+  HP_OP_METRIC = 7,       // a metric of an op while some stream is being captured: metric, value, node, pynode, op
 
-  // Only while some session wants a timeline; func is the time, in ns of CLOCK_REALTIME, unless said otherwise.
-  HP_BEGIN = 9,          // a scope, state or op opens: node
-  HP_END = 10,           // it closes: node
-  HP_CALL_END = 11,      // the call that made a launch returns: corr, op = the vendor's number of the function
-  HP_THREAD = 12,        // whose ring this is from here on: func = the system's thread id
-  HP_METRIC = 13,        // a metric was added: corr = metric name id, node, op, func = value bits
+  // Only while some session wants a timeline.
+  HP_BEGIN = 9,           // a scope, state or op opens: time, node
+  HP_END = 10,            // it closes: time, node
+  HP_CALL_END = 11,       // the call that made a launch returns: correlation, time, call
+  HP_THREAD = 12,         // whose ring this is until the next such record: thread
+  HP_METRIC = 13,         // a metric was added: metric, value, node, op
 };
 
 enum hp_flags {
   HP_F_OP = 1,        // node (and pynode) is an op's leaf: kernel time goes onto it, without a child of the kernel's name
-  HP_F_DOUBLE = 2,    // HP_OP_METRIC, HP_METRIC: func holds a double, else an int64
+  HP_F_DOUBLE = 2,    // HP_OP_METRIC, HP_METRIC: value holds a double, else an int64
   HP_F_PROPERTY = 4,  // the same: replaces instead of adding
   HP_F_CAPTURED = 8,  // HP_NODE_CREATED: made by the launch this thread is in, which will bring no kernel itself
-  HP_F_TIMED = 16,    // HP_LAUNCH, HP_GRAPH_LAUNCH: func is the time of the call instead of the handle
+  HP_F_TIMED = 16,    // HP_LAUNCH, HP_GRAPH_LAUNCH: time stands where function does
 };
 
-// 32 bytes, two to a cache line. HP_NODE_CLONED stores aux where node and pynode are.
+// 40 bytes: correlation ids of some vendors have 64 bits.
 struct hp_record {
-  uint32_t corr;
-  uint32_t set;      // launch set: which sessions, in which phase, were active (Go's table)
+  union {
+    uint64_t correlation; // the id that joins a call to its activities, as the vendor's room gave it
+    uint64_t graph;       // the vendor's id of a graph
+    uint64_t metric;      // the metric's interned raw name
+  };
+  union {
+    uint64_t function;    // the handle of what is launched
+    uint64_t time;        // in ns of CLOCK_REALTIME
+    uint64_t graph_node;  // the vendor's id of a graph node
+    uint64_t value;       // the bits of a metric's value
+    uint64_t thread;      // the system's id of a thread
+  };
   union {
     struct { uint32_t node, pynode; };
-    uint64_t aux;
+    uint64_t original_node;
   };
-  uint64_t func;
-  uint32_t op;       // sequence number of the op on this thread, 0 = none
-  uint8_t type;      // enum hp_type
-  uint8_t flags;     // enum hp_flags
-  uint16_t tag;      // HP_LAUNCH, HP_NODE_CREATED: what kind of launch it is, see tag_launch; 0 = nobody said
+  uint32_t set;           // launch set: which sessions, in which phase, were active (Go's table)
+  union {
+    uint32_t op;          // sequence number of the op on this thread, 0 = none
+    uint32_t call;        // the vendor's number of the function that returns
+  };
+  uint8_t type;           // enum hp_type
+  uint8_t flags;          // enum hp_flags
+  uint16_t tag;           // what kind of launch it is, see tag_launch; 0 = not known
+  uint32_t reserved;
 };
-_Static_assert(sizeof(struct hp_record) == 32, "Go reads rings as 32-byte records");
+_Static_assert(sizeof(struct hp_record) == 40, "Go reads rings as 40-byte records");
 
 // ---- call paths --------------------------------------------------------------------------------------
 // A call path is the id of its last node. Nodes are immutable and never move: {parent, name, set}. The
@@ -77,8 +91,7 @@ struct hp_slot {
   uint32_t node, set, name;
   uint8_t type, flags;
   uint16_t reserved;
-  uint32_t corr;       // the thread's last correlation id when the slot was made: its place in time
-  uint32_t reserved2;
+  uint64_t order;      // the thread's last correlation id when the slot was made: its place in time
   uint64_t value;      // int64 or double bits, updated atomically
 };
 _Static_assert(sizeof(struct hp_slot) == 32, "Go reads the slot arena as 32-byte slots");
@@ -97,6 +110,7 @@ enum hp_status {
 // What scope_enter gives and scope_exit wants back. node 0 = nothing was entered (off), exit is a no-op.
 struct hp_token { uint32_t node, generation; };
 
+// What programs call.
 struct hp_api {
   uint32_t size;       // sizeof(struct hp_api), checked by users of the table
 
@@ -123,9 +137,10 @@ struct hp_api {
   int (*state_exit)(void);
 
   // An op: the leaf frame that a launch hook names. Until op_exit, kernels launched by this thread land on
-  // it. If func is not 0 the op closes itself with the launch of that very CUfunction, and op_exit
-  // may be left out; its metrics wait for that launch and land where the kernel does. Ops do not nest: entering replaces. Returns the op's sequence number, 0 when off.
-  uint32_t (*op_enter)(uint32_t name, uint64_t func);
+  // it. If function is not 0 the op closes itself with the launch of the function of that handle, and op_exit may be
+  // left out; its metrics wait for that launch and land where the kernel does. Ops do not nest: entering replaces.
+  // Returns the op's sequence number, 0 when off.
+  uint32_t (*op_enter)(uint32_t name, uint64_t function);
   void (*op_exit)(void);
 
   // Adds to the current leaf (scopes, state, op). `name` is the metric's interned raw name: "(exc)" and
@@ -143,27 +158,18 @@ struct hp_api {
   // Changes whenever all call paths are forgotten: node ids kept from before mean nothing afterwards.
   uint32_t (*generation)(void);
 
-  // ---- for the vendor room's callbacks ----
-  void (*launch)(uint32_t corr, uint64_t func);
-  void (*work)(uint32_t corr); // a call that makes the GPU work without a kernel (a copy, a fill), or waits for it
-  void (*launched)(uint32_t corr, uint32_t function); // EXIT of those and of launches; needed while exits_matter
-  const _Atomic uint32_t *exits_matter; // not 0: some stream is being captured, or somebody wants a timeline
-  int (*capturing)(void); // number of stream captures in progress
-  void (*graph_launch)(uint32_t corr, uint64_t exec);
-  void (*node_created)(uint32_t graph, uint64_t node);
-  void (*event)(int type, uint32_t corr, uint64_t func, uint64_t aux);
-  void (*capture)(int delta); // +1 when a stream capture begins, -1 when it ended
-  void (*context_seen)(void *ctx);
-  void (*context_gone)(void *ctx);
+  // How many stream captures are in progress. *watch is not 0 while there are some, or while some session wants a timeline.
+  int (*capturing)(void);
+  const _Atomic uint32_t *watch;
+  // What the GPU's driver says, by way of the vendor rooms: whether a stream is being captured, and the ordinal of the
+  // thread's current device, -1 where there is none. Both answer without initialising a driver.
+  int (*stream_capturing)(void *stream);
+  int (*current_device)(void);
 
-  // Activity buffers: pooled, pre-faulted, zeroed. get returns NULL when the pool is exhausted (counted).
-  uint8_t *(*buffer_get)(size_t *size);
-  void (*buffer_done)(uint8_t *buffer, size_t valid);
-
-  // The calling thread's next launch of CUfunction func carries that tag, and so do the graph nodes that it makes;
+  // The calling thread's next launch of that function carries that tag, and so do the graph nodes that it makes;
   // launches of other functions in between carry none. Tags are 1 to 65534, HP_OTHERS stands for all that found no
-  // number, and 0 takes back what was said before.
-  void (*tag_launch)(uint32_t tag, uint64_t func);
+  // number, and 0 takes an earlier tag back.
+  void (*tag_launch)(uint32_t tag, uint64_t function);
 
   // For replays: timelines are stamped with this time, in ns of CLOCK_REALTIME, until the next call. 0 is the system's clock.
   void (*set_clock)(uint64_t nanoseconds);

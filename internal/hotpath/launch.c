@@ -3,10 +3,10 @@
 #include "paths.h"
 #include "thread.h"
 
-// foreign tells that the open op is about another kernel: its own launch failed, or its grid was empty. Only
+// foreign reports that the open op is about another kernel: its own launch failed, or its grid was empty. Only
 // once an op has been seen to close itself is the handle known to be comparable.
-static int foreign(const struct hp_thread *t, uint64_t func) {
-  return t->op_open && t->op_func && t->op_func != func && hp_load(&hp_g.op_func_proven);
+static int foreign(const struct hp_thread *t, uint64_t function) {
+  return t->op_open && t->op_func && t->op_func != function && hp_load(&hp_g.op_func_proven);
 }
 
 // begin_call is the time of a launch, for timelines: it stands where otherwise the function does.
@@ -15,16 +15,16 @@ __attribute__((cold, noinline)) static uint64_t begin_call(struct hp_thread *t) 
   return hp_now();
 }
 
-void hp_tag_launch(uint32_t tag, uint64_t func) {
+void hp_tag_launch(uint32_t tag, uint64_t function) {
   struct hp_thread *t = hp_load(&hp_g.launch_set) ? hp_living() : NULL;
   if (!t) return;
   t->tag = tag < HP_OTHERS ? tag : HP_OTHERS;
-  t->tag_func = func;
+  t->tag_func = function;
 }
 
 // take_tag gives a launch the tag that is meant for it. It counts once: the next launch may have other arguments.
-static uint16_t take_tag(struct hp_thread *t, uint64_t func) {
-  if (t->tag_func != func) return 0;
+static uint16_t take_tag(struct hp_thread *t, uint64_t function) {
+  if (t->tag_func != function) return 0;
   uint16_t tag = (uint16_t)t->tag;
   t->tag = 0;
   return tag;
@@ -32,70 +32,70 @@ static uint16_t take_tag(struct hp_thread *t, uint64_t func) {
 
 // remember_call keeps the launch in progress, which during a capture may become a graph node.
 __attribute__((cold, noinline)) static void remember_call(struct hp_thread *t, struct hp_record r) {
-  t->launching.corr = r.corr, t->launching.node = r.node, t->launching.pynode = r.pynode;
+  t->launching.corr = r.correlation, t->launching.node = r.node, t->launching.pynode = r.pynode;
   t->launching.op = r.op, t->launching.flags = r.flags & HP_F_OP, t->launching.inside = 1;
   t->launching.tag = r.tag;
 }
 
 // record_launch is inlined where the tag is known to be 0, which spares launches that are not traced its handling.
-__attribute__((always_inline)) static inline void record_launch(struct hp_thread *t, uint8_t type, uint32_t corr, uint64_t func, uint16_t tag) {
-  if (__builtin_expect(foreign(t, func), 0)) hp_op_abandon(t);
-  struct hp_record r = {.corr = corr, .set = hp_load(&hp_g.launch_set), .func = func, .type = type, .tag = tag};
-  if (__builtin_expect(hp_tracing(), 0)) r.func = begin_call(t), r.flags = HP_F_TIMED;
+__attribute__((always_inline)) static inline void record_launch(struct hp_thread *t, uint8_t type, uint64_t correlation, uint64_t function, uint16_t tag) {
+  if (__builtin_expect(foreign(t, function), 0)) hp_op_abandon(t);
+  struct hp_record r = {.correlation = correlation, .set = hp_load(&hp_g.launch_set), .function = function, .type = type, .tag = tag};
+  if (__builtin_expect(hp_tracing(), 0)) r.time = begin_call(t), r.flags = HP_F_TIMED;
   if (r.set) {
     r.node = hp_leaf(t);
     if (hp_load(&hp_g.python)) r.pynode = hp_python_leaf(t);
     if (t->op_open) r.op = t->op_seq, r.flags |= HP_F_OP;
   }
-  t->last_corr = corr;
-  if (t->op_open && t->op_func == func && func) {
+  t->last_corr = correlation;
+  if (t->op_open && t->op_func == function && function) {
     t->seen.op_over = t->seen.op, t->seen.op = 0; // on a timeline it ends with the call
     hp_op_close(t, r.node, r.pynode);
     if (!hp_load(&hp_g.op_func_proven)) atomic_store(&hp_g.op_func_proven, 1);
   }
-  hp_push(t, r); // also with set 0: Go must know the id to tell "nobody asked" from "lost"
+  hp_push_record(t, &r); // also with set 0: Go must know the id to tell "nobody asked" from "lost"
   if (__builtin_expect(hp_load(&hp_g.watch), 0)) remember_call(t, r);
 }
 
-__attribute__((noinline)) static void record_tagged(struct hp_thread *t, uint32_t corr, uint64_t func) {
-  record_launch(t, HP_LAUNCH, corr, func, take_tag(t, func));
+__attribute__((noinline)) static void record_tagged(struct hp_thread *t, uint64_t correlation, uint64_t function) {
+  record_launch(t, HP_LAUNCH, correlation, function, take_tag(t, function));
 }
 
-void hp_launch(uint32_t corr, uint64_t func) {
+void hp_launch(uint64_t correlation, uint64_t function) {
   struct hp_thread *t = hp_living();
   if (__builtin_expect(!t, 0)) return;
-  if (__builtin_expect(t->tag, 0)) record_tagged(t, corr, func);
-  else record_launch(t, HP_LAUNCH, corr, func, 0);
+  if (__builtin_expect(t->tag, 0)) record_tagged(t, correlation, function);
+  else record_launch(t, HP_LAUNCH, correlation, function, 0);
 }
 
-void hp_graph_launch(uint32_t corr, uint64_t exec) {
+void hp_graph_launch(uint64_t correlation, uint64_t exec) {
   struct hp_thread *t = hp_living();
-  if (t) record_launch(t, HP_GRAPH_LAUNCH, corr, exec, 0);
+  if (t) record_launch(t, HP_GRAPH_LAUNCH, correlation, exec, 0);
 }
 
 // A copy or a wait is nobody's op: it closes none, and stands below the open one with a frame of its own.
-void hp_work(uint32_t corr) {
+void hp_work(uint64_t correlation) {
   struct hp_thread *t = hp_living();
   if (!t) return;
-  struct hp_record r = {.corr = corr, .set = hp_load(&hp_g.launch_set), .type = HP_LAUNCH};
-  if (hp_tracing()) r.func = begin_call(t), r.flags = HP_F_TIMED;
+  struct hp_record r = {.correlation = correlation, .set = hp_load(&hp_g.launch_set), .type = HP_LAUNCH};
+  if (hp_tracing()) r.time = begin_call(t), r.flags = HP_F_TIMED;
   if (r.set) {
     r.node = hp_leaf(t);
     if (hp_load(&hp_g.python)) r.pynode = hp_python_leaf(t);
     if (t->op_open) r.op = t->op_seq;
   }
-  t->last_corr = corr;
+  t->last_corr = correlation;
   hp_push(t, r);
   if (hp_captures()) remember_call(t, r);
 }
 
-void hp_launched(uint32_t corr, uint32_t function) {
+void hp_launched(uint64_t correlation, uint32_t call) {
   struct hp_thread *t = hp_living();
   if (!t) return;
   t->launching.inside = 0;
   if (!hp_tracing()) return;
   uint64_t now = hp_now();
-  struct hp_record r = {.corr = corr, .set = hp_load(&hp_g.launch_set), .func = now, .op = function, .type = HP_CALL_END};
+  struct hp_record r = {.correlation = correlation, .set = hp_load(&hp_g.launch_set), .time = now, .call = call, .type = HP_CALL_END};
   hp_push(t, r);
   if (t->seen.op_over) hp_push_frame(t, HP_END, t->seen.op_over);
   t->seen.op_over = 0;
@@ -109,10 +109,10 @@ static int captured_now(const struct hp_thread *t) {
 
 // hp_node_created records where a graph node was made: during a capture inside the launch that is being
 // captured, else (an explicitly built graph) wherever the thread stands.
-void hp_node_created(uint32_t graph, uint64_t node) {
+void hp_node_created(uint64_t graph, uint64_t node) {
   struct hp_thread *t = hp_living();
   if (!t) return;
-  struct hp_record r = {.corr = graph, .set = hp_load(&hp_g.launch_set), .func = node, .type = HP_NODE_CREATED};
+  struct hp_record r = {.graph = graph, .set = hp_load(&hp_g.launch_set), .graph_node = node, .type = HP_NODE_CREATED};
   if (captured_now(t)) {
     r.node = t->launching.node, r.pynode = t->launching.pynode;
     r.op = t->launching.op, r.flags = (uint8_t)(t->launching.flags | HP_F_CAPTURED), r.tag = (uint16_t)t->launching.tag;
@@ -124,10 +124,19 @@ void hp_node_created(uint32_t graph, uint64_t node) {
   hp_push(t, r);
 }
 
-void hp_event(int type, uint32_t corr, uint64_t func, uint64_t aux) {
+static void record_graph(struct hp_record r) {
   struct hp_thread *t = hp_living();
-  if (t) hp_push(t, (struct hp_record){.corr = corr, .set = hp_load(&hp_g.launch_set), .aux = aux, .func = func, .type = (uint8_t)type});
+  r.set = hp_load(&hp_g.launch_set);
+  if (t) hp_push(t, r);
 }
+
+void hp_node_cloned(uint64_t exec, uint64_t node, uint64_t original) {
+  record_graph((struct hp_record){.graph = exec, .graph_node = node, .original_node = original, .type = HP_NODE_CLONED});
+}
+
+void hp_graph_destroyed(uint64_t graph) { record_graph((struct hp_record){.graph = graph, .type = HP_GRAPH_DESTROYED}); }
+
+void hp_exec_destroyed(uint64_t exec) { record_graph((struct hp_record){.graph = exec, .type = HP_EXEC_DESTROYED}); }
 
 int hp_capturing(void) { return (int)hp_captures(); }
 

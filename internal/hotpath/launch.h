@@ -3,13 +3,15 @@
 
 #include <stdint.h>
 
-void hp_launch(uint32_t corr, uint64_t func);
-void hp_tag_launch(uint32_t tag, uint64_t func);
-void hp_work(uint32_t corr);
-void hp_launched(uint32_t corr, uint32_t function);
-void hp_graph_launch(uint32_t corr, uint64_t exec);
-void hp_node_created(uint32_t graph, uint64_t node);
-void hp_event(int type, uint32_t corr, uint64_t func, uint64_t aux);
+void hp_launch(uint64_t correlation, uint64_t function);
+void hp_tag_launch(uint32_t tag, uint64_t function);
+void hp_work(uint64_t correlation);
+void hp_launched(uint64_t correlation, uint32_t call);
+void hp_graph_launch(uint64_t correlation, uint64_t exec);
+void hp_node_created(uint64_t graph, uint64_t node);
+void hp_node_cloned(uint64_t exec, uint64_t node, uint64_t original);
+void hp_graph_destroyed(uint64_t graph);
+void hp_exec_destroyed(uint64_t exec);
 void hp_capture(int delta);
 int hp_capturing(void);
 

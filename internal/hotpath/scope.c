@@ -95,8 +95,8 @@ void hp_leaf_now(uint32_t *node, uint32_t *pynode, uint32_t *set) {
   if (hp_load(&hp_g.python)) *pynode = python_metric_leaf(t);
 }
 
-static int slot_add(uint32_t node, uint32_t set, uint32_t name, int type, int flags, uint32_t corr, uint64_t bits) {
-  struct hp_slot key = {.node = node, .set = set, .name = name, .type = (uint8_t)type, .flags = (uint8_t)flags, .corr = corr};
+static int slot_add(uint32_t node, uint32_t set, uint32_t name, int type, int flags, uint64_t order, uint64_t bits) {
+  struct hp_slot key = {.node = node, .set = set, .name = name, .type = (uint8_t)type, .flags = (uint8_t)flags, .order = order};
   return hp_slot_add(key, bits);
 }
 
@@ -111,7 +111,7 @@ static int add_at(struct hp_thread *t, uint32_t node, uint32_t pynode, uint32_t 
 // show_metric tells timelines of a metric, whose slice it belongs to: that of a scope, or, in an op, of its kernel.
 static void show_metric(struct hp_thread *t, uint32_t node, uint32_t name, int type, uint64_t bits, uint32_t op) {
   uint8_t flags = (type == HP_DOUBLE ? HP_F_DOUBLE : 0) | (hp_metric_is_property(name) ? HP_F_PROPERTY : 0);
-  hp_push(t, (struct hp_record){.corr = name, .set = hp_load(&hp_g.launch_set), .node = node, .func = bits,
+  hp_push(t, (struct hp_record){.metric = name, .set = hp_load(&hp_g.launch_set), .node = node, .value = bits,
                                 .op = op, .type = HP_METRIC, .flags = flags});
 }
 
@@ -126,8 +126,8 @@ int hp_metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, in
 // captured, the op's launch may be on its way into a graph.
 static int record_metric(struct hp_thread *t, uint32_t node, uint32_t pynode, uint32_t name, int type, uint64_t bits) {
   uint8_t flags = (type == HP_DOUBLE ? HP_F_DOUBLE : 0) | (hp_metric_is_property(name) ? HP_F_PROPERTY : 0);
-  hp_push(t, (struct hp_record){.corr = name, .set = hp_load(&hp_g.launch_set), .node = node, .pynode = pynode,
-                                .func = bits, .op = t->op_seq, .type = HP_OP_METRIC, .flags = flags});
+  hp_push(t, (struct hp_record){.metric = name, .set = hp_load(&hp_g.launch_set), .node = node, .pynode = pynode,
+                                .value = bits, .op = t->op_seq, .type = HP_OP_METRIC, .flags = flags});
   return HP_OK;
 }
 

@@ -41,7 +41,7 @@ func drained() string {
 		hotpath.OpMetric: "op metric", hotpath.NodeCloned: "node cloned"}
 	hotpath.Drain(func(_ uintptr, rs []hotpath.Record) {
 		for _, r := range rs {
-			fmt.Fprintf(&out, "%s %d at %q", names[r.Type], r.Corr, path(r.Node))
+			fmt.Fprintf(&out, "%s %d at %q", names[r.Type], r.ID, path(r.Node))
 			if r.PyNode != 0 {
 				fmt.Fprintf(&out, " python %q", path(r.PyNode))
 			}
@@ -376,7 +376,7 @@ func TestManyDistinctScopes(t *testing.T) {
 	seen := make(map[uint32]bool, n)
 	for i := range uint32(n) {
 		s := drive.Enter(fmt.Sprintf("scope %d", i))
-		drive.Launch(i+1, 1)
+		drive.Launch(uint64(i+1), 1)
 		drive.Leave(s)
 		if i%10_000 == 9_999 {
 			hotpath.Drain(func(_ uintptr, rs []hotpath.Record) {

@@ -93,7 +93,7 @@ struct hp_thread *hp_self(void) {
   return t;
 }
 
-void hp_push(struct hp_thread *t, struct hp_record r) {
+void hp_push_record(struct hp_thread *t, const struct hp_record *r) {
   uint32_t head = atomic_load_explicit(&t->head, memory_order_relaxed);
   if (__builtin_expect(head - t->tail_seen >= HP_RING, 0)) {
     t->tail_seen = atomic_load_explicit(&t->tail, memory_order_acquire);
@@ -103,7 +103,7 @@ void hp_push(struct hp_thread *t, struct hp_record r) {
       return;
     }
   }
-  t->ring[head & (HP_RING - 1)] = r;
+  t->ring[head & (HP_RING - 1)] = *r;
   atomic_store_explicit(&t->head, head + 1, memory_order_release);
   // Look up from the work now and then: a ring a quarter full is worth a wake-up call.
   if (__builtin_expect(!(head & 2047), 0)) {
@@ -127,12 +127,12 @@ uint64_t hp_now(void) {
 void hp_announce(struct hp_thread *t) {
   if (t->seen.announced == t->epoch) return;
   t->seen.announced = t->epoch;
-  hp_push(t, (struct hp_record){.set = hp_load(&hp_g.launch_set), .func = (uint64_t)syscall(SYS_gettid), .type = HP_THREAD});
+  hp_push(t, (struct hp_record){.set = hp_load(&hp_g.launch_set), .thread = (uint64_t)syscall(SYS_gettid), .type = HP_THREAD});
 }
 
 void hp_push_frame(struct hp_thread *t, int type, uint32_t node) {
   hp_announce(t);
-  hp_push(t, (struct hp_record){.set = hp_load(&hp_g.launch_set), .node = node, .func = hp_now(), .type = (uint8_t)type});
+  hp_push(t, (struct hp_record){.set = hp_load(&hp_g.launch_set), .node = node, .time = hp_now(), .type = (uint8_t)type});
 }
 
 uint32_t hp_step(struct hp_thread *t, uint32_t parent, uint32_t name, uint32_t set) {

@@ -187,8 +187,8 @@ func (w *wire) number(what string) profile.Value {
 
 // skip consumes a value of any shape.
 func (w *wire) skip(depth int) {
-	if depth > profile.MaxDepth {
-		w.fail(w.pos, "nested more than %d levels deep", profile.MaxDepth)
+	if depth > maxDepth {
+		w.fail(w.pos, "nested more than %d levels deep", maxDepth)
 	}
 	switch w.kind() {
 	case numberKind:

@@ -175,7 +175,7 @@ func (a *Aggregator) replayMetric(at *callpath.Answer, key cacheKey, m callpath.
 }
 
 // AddMetric adds an op's metric that was held back during a capture and turned out to be eager.
-func (a *Aggregator) AddMetric(p callpath.Place, order uint32, m callpath.OpMetric) {
+func (a *Aggregator) AddMetric(p callpath.Place, order uint64, m callpath.OpMetric) {
 	for _, t := range a.Sets.trees(p.Set) {
 		t.at(p, metricOrder(order)).add(m)
 	}

@@ -15,7 +15,7 @@ func kernel(name string, device uint32, nanos uint64) *record.Activity {
 	return &record.Activity{Name: name, Device: device, Start: 10, End: 10 + nanos}
 }
 
-func launched(set, corr uint32) *callpath.Answer {
+func launched(set uint32, corr uint64) *callpath.Answer {
 	return &callpath.Answer{Launch: callpath.Place{Set: set}, Order: corr}
 }
 
@@ -99,7 +99,7 @@ func TestManyChildren(t *testing.T) {
 	a, tree, set := stage(t)
 	for round := range 3 {
 		for i := range 40 {
-			a.Add(kernel(fmt.Sprintf("k%02d", i), 0, 1), launched(set, uint32(40*round+i+1)))
+			a.Add(kernel(fmt.Sprintf("k%02d", i), 0, 1), launched(set, uint64(40*round+i+1)))
 			a.Reset()
 		}
 	}

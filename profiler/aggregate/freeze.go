@@ -74,7 +74,7 @@ func (t *Tree) slotMetrics() map[*node][]metric {
 		if set == 0 || (s.Flags&hotpath.SlotPython != 0) != t.Python || !t.sets.Has(set, t) {
 			continue
 		}
-		n := t.path(s.Node, metricOrder(s.Corr))
+		n := t.path(s.Node, metricOrder(s.Order))
 		name, kind := MetricName(hotpath.Text(s.Name))
 		out[n] = append(out[n], metric{name: name, kind: kind, value: value(s.Type == hotpath.SlotDouble, atomic.LoadUint64(&s.Bits))})
 	}

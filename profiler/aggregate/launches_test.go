@@ -35,7 +35,7 @@ func kind(t *testing.T, id string) uint16 {
 	return uint16(launchkinds.Register(launchkinds.Kind{ID: id, Kernel: "matmul", Hash: "ab", Function: 1}))
 }
 
-func tagged(set, corr uint32, tag uint16) *callpath.Answer {
+func tagged(set uint32, corr uint64, tag uint16) *callpath.Answer {
 	at := launched(set, corr)
 	at.Tag = tag
 	return at
@@ -88,7 +88,7 @@ func TestKindsDoNotApportionSamples(t *testing.T) {
 	a, tree, set := stage(t)
 	a.Sampling = NewSampling(false)
 	for i, id := range []string{"x", "y", "z"} {
-		at := tagged(set, uint32(i+1), kind(t, id))
+		at := tagged(set, uint64(i+1), kind(t, id))
 		at.Function = a.Sampling.Number(record.Function{Module: 5, Name: "matmul"})
 		a.Add(kernel("matmul", 0, 5), at)
 	}

@@ -139,7 +139,7 @@ func (l *launcher) add(k *record.Activity) {
 
 // AddSample takes a sample. waiting finds the launch of a serialized sample when its kernel has not been seen yet; set
 // is who gets samples of functions that were never seen launching.
-func (a *Aggregator) AddSample(r *record.Sample, set uint32, waiting func(correlation uint32) (callpath.Answer, bool)) {
+func (a *Aggregator) AddSample(r *record.Sample, set uint32, waiting func(correlation uint64) (callpath.Answer, bool)) {
 	s := a.Sampling
 	for _, stall := range r.Stalls {
 		s.Taken += uint64(stall.Samples)
@@ -175,7 +175,7 @@ func (s *Sampling) remember(k *record.Activity, l *launcher) {
 }
 
 // launcherOf finds the launch that a serialized sample names. Its kernel's record may come before or after it.
-func (a *Aggregator) launcherOf(r *record.Sample, number uint32, waiting func(uint32) (callpath.Answer, bool)) *launcher {
+func (a *Aggregator) launcherOf(r *record.Sample, number uint32, waiting func(uint64) (callpath.Answer, bool)) *launcher {
 	if r.Correlation == 0 {
 		return nil
 	}
@@ -275,8 +275,8 @@ func (l *launcher) forget(t *Tree) {
 
 // recent remembers the launchers of the last kernels by correlation id.
 type recent struct {
-	byID map[uint32]*launcher
-	ids  []uint32 // a ring
+	byID map[uint64]*launcher
+	ids  []uint64 // a ring
 	next int
 }
 
@@ -284,9 +284,9 @@ type recent struct {
 // record and its samples.
 const mostRecent = 1 << 16
 
-func newRecent() recent { return recent{byID: map[uint32]*launcher{}} }
+func newRecent() recent { return recent{byID: map[uint64]*launcher{}} }
 
-func (r *recent) add(id uint32, l *launcher) {
+func (r *recent) add(id uint64, l *launcher) {
 	if r.byID[id] != nil { // twice in the ring, it would be forgotten with the older
 		r.byID[id] = l
 		return
@@ -301,4 +301,4 @@ func (r *recent) add(id uint32, l *launcher) {
 	r.byID[id] = l
 }
 
-func (r *recent) find(id uint32) *launcher { return r.byID[id] }
+func (r *recent) find(id uint64) *launcher { return r.byID[id] }

@@ -78,7 +78,7 @@ func sampled(t *testing.T, serialized bool) (*Aggregator, *Tree, uint32) {
 	return a, tree, set
 }
 
-func nobodyWaits(uint32) (callpath.Answer, bool) { return callpath.Answer{}, false }
+func nobodyWaits(uint64) (callpath.Answer, bool) { return callpath.Answer{}, false }
 
 // take adds n samples of a function, half of them of each of two reasons.
 func take(a *Aggregator, set, n uint32, f record.Function) {
@@ -139,15 +139,15 @@ func TestLateSamplesFindTheirLaunch(t *testing.T) {
 func TestRecentLaunchersStay(t *testing.T) {
 	r := newRecent()
 	var last *launcher
-	for id := range uint32(2*mostRecent + 100) {
-		last = &launcher{count: uint64(id)}
+	for id := range uint64(2*mostRecent + 100) {
+		last = &launcher{count: id}
 		for range 3 {
 			r.add(id, last)
 		}
 	}
 	const newest = 2*mostRecent + 99
-	for id := uint32(newest); id > newest-mostRecent; id-- {
-		if l := r.find(id); l == nil || l.count != uint64(id) {
+	for id := uint64(newest); id > newest-mostRecent; id-- {
+		if l := r.find(id); l == nil || l.count != id {
 			t.Fatalf("launch %d is %v", id, l)
 		}
 	}
@@ -205,7 +205,7 @@ func TestADroppedTreeKeepsItsShare(t *testing.T) {
 	later := a.Sets.Launch([]*Tree{second})
 	f := record.Function{Module: 7, Index: 3, Name: "k"}
 	for i, s := range []uint32{set, later} {
-		at := launched(s, uint32(i+1))
+		at := launched(s, uint64(i+1))
 		at.Function = a.Sampling.Number(f)
 		a.Add(kernel("k", 0, uint64(100+200*i)), at)
 	}
@@ -236,7 +236,7 @@ func BenchmarkSettle(b *testing.B) {
 			}
 			for b.Loop() {
 				for i := range paths {
-					at := launched(set, uint32(i+1))
+					at := launched(set, uint64(i+1))
 					at.Function = a.Sampling.Number(f)
 					at.Launch.Op, at.Launch.PyNode = false, uint32(i)
 					a.Add(kernel(fmt.Sprint("k", i), 0, uint64(100+i)), at)

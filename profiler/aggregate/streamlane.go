@@ -19,7 +19,7 @@ type streamKey struct{ device, context, stream uint32 }
 type streamLane struct {
 	key      streamKey
 	id       int
-	launch   uint32 // correlation id of the last activity
+	launch   uint64 // correlation id of the last activity
 	launched bool   // whether there was one
 
 	graph  int          // lane of graph scopes; -1 until there is one
@@ -52,7 +52,7 @@ func (t *Timeline) activity(k *record.Activity, at *callpath.Answer, n *node) {
 	}
 	t.slice = profile.Slice{
 		Lane: s.id, Kind: sliceKinds[k.Kind], Name: n.name, Start: int64(k.Start), Duration: int64(k.Duration()),
-		Path: n.names(), Metrics: metricsOf(k, at), ID: uint64(k.Correlation), Launch: t.kind(tagOf(k, at)),
+		Path: n.names(), Metrics: metricsOf(k, at), ID: k.Correlation, Launch: t.kind(tagOf(k, at)),
 	}
 	t.write(&t.slice)
 	if first && at.Called != 0 {

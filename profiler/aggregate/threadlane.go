@@ -29,7 +29,7 @@ type openFrame struct {
 
 // openCall is a call of the vendor's library, from its launch record to its end.
 type openCall struct {
-	corr  uint32
+	corr  uint64
 	start uint64
 	node  *node
 }
@@ -58,13 +58,13 @@ func (a *Aggregator) Event(ring uintptr, rec *hotpath.Record) {
 
 func (t *Timeline) begin(ring uintptr, rec *hotpath.Record) {
 	th := t.thread(ring)
-	th.last = rec.Func
+	th.last = rec.Time()
 	if rec.Type != hotpath.Begin {
 		if len(th.calls) == maxCalls { // their ends were lost
 			th.calls = th.calls[:0]
 		}
 		at := callpath.Place{Node: rec.Node, PyNode: rec.PyNode}
-		th.calls = append(th.calls, openCall{corr: rec.Corr, start: rec.Func, node: t.tree.at(at, launchOrder(rec.Corr))})
+		th.calls = append(th.calls, openCall{corr: rec.Correlation(), start: rec.Time(), node: t.tree.at(at, launchOrder(rec.Correlation()))})
 		return
 	}
 	if int(rec.Node) >= len(t.nodes) {
@@ -73,21 +73,21 @@ func (t *Timeline) begin(ring uintptr, rec *hotpath.Record) {
 	if int(rec.Node) >= len(t.nodes) || !t.tree.sets.Sees(t.nodes[rec.Node].Set, t.tree.Session) || len(th.open) == maxOpen {
 		return
 	}
-	th.open = append(th.open, openFrame{hot: rec.Node, node: t.tree.path(rec.Node, lastOrder), start: rec.Func})
+	th.open = append(th.open, openFrame{hot: rec.Node, node: t.tree.path(rec.Node, lastOrder), start: rec.Time()})
 }
 
 func (t *Timeline) end(ring uintptr, rec *hotpath.Record) {
 	th := t.thread(ring)
 	switch rec.Type {
-	case hotpath.ThreadIs:
-		t.becomes(th, int64(rec.Func))
+	case hotpath.ThreadID:
+		t.becomes(th, rec.Thread())
 	case hotpath.End:
-		th.last = rec.Func
-		t.closeFrame(th, rec.Node, rec.Func)
+		th.last = rec.Time()
+		t.closeFrame(th, rec.Node, rec.Time())
 	case hotpath.CallEnd:
-		th.last = rec.Func
+		th.last = rec.Time()
 		t.endCall(th, rec)
-	case hotpath.MetricWas:
+	case hotpath.MetricAdded:
 		th.addMetric(rec)
 	}
 }
@@ -184,7 +184,7 @@ func since(start, now uint64) int64 {
 
 func (t *Timeline) endCall(th *threadLane, rec *hotpath.Record) {
 	i := len(th.calls) - 1
-	for i >= 0 && th.calls[i].corr != rec.Corr {
+	for i >= 0 && th.calls[i].corr != rec.Correlation() {
 		i--
 	}
 	if i < 0 {
@@ -192,14 +192,14 @@ func (t *Timeline) endCall(th *threadLane, rec *hotpath.Record) {
 	}
 	c := th.calls[i]
 	th.calls = th.calls[:i]
-	name, waits := t.call(rec.Op)
+	name, waits := t.call(rec.Call())
 	kind := profile.LaunchSlice
 	if waits {
 		kind = profile.SyncSlice
 	}
 	t.slice = profile.Slice{
-		Lane: t.laneOf(th), Kind: kind, Name: name, Start: int64(c.start), Duration: since(c.start, rec.Func),
-		Path: c.node.names(), ID: uint64(c.corr),
+		Lane: t.laneOf(th), Kind: kind, Name: name, Start: int64(c.start), Duration: since(c.start, rec.Time()),
+		Path: c.node.names(), ID: c.corr,
 	}
 	t.write(&t.slice)
 }
@@ -211,7 +211,7 @@ func (th *threadLane) addMetric(rec *hotpath.Record) {
 		if f.hot != rec.Node {
 			continue
 		}
-		f.metrics = withMetric(f.metrics, callpath.OpMetric{Name: rec.Corr, Double: rec.Flags&hotpath.FlagDouble != 0, Bits: rec.Func})
+		f.metrics = withMetric(f.metrics, callpath.OpMetric{Name: rec.Metric(), Double: rec.Flags&hotpath.FlagDouble != 0, Bits: rec.Value()})
 		return
 	}
 }

@@ -25,7 +25,7 @@ type pipeline struct {
 	agg  *Aggregator
 	set  uint32
 	now  uint64
-	corr uint32
+	corr uint64
 }
 
 func newPipeline(tb testing.TB, o TreeOptions) *pipeline {
@@ -46,21 +46,21 @@ func (p *pipeline) launches(n int, timed bool) {
 	for range n {
 		p.corr++
 		p.now += 1000
-		launch := hotpath.Record{Type: hotpath.Launch, Corr: p.corr, Set: p.set}
+		launch := hotpath.Record{Type: hotpath.Launch, ID: p.corr, Set: p.set}
 		if !timed {
 			records = append(records, launch)
 			continue
 		}
-		launch.Func, launch.Flags = p.now+10, hotpath.FlagTimed
-		records = append(records, hotpath.Record{Type: hotpath.Begin, Set: p.set, Func: p.now}, launch,
-			hotpath.Record{Type: hotpath.CallEnd, Corr: p.corr, Set: p.set, Func: p.now + 500, Op: 307},
-			hotpath.Record{Type: hotpath.End, Set: p.set, Func: p.now + 600})
+		launch.Word, launch.Flags = p.now+10, hotpath.FlagTimed
+		records = append(records, hotpath.Record{Type: hotpath.Begin, Set: p.set, Word: p.now}, launch,
+			hotpath.Record{Type: hotpath.CallEnd, ID: p.corr, Set: p.set, Word: p.now + 500, Op: 307},
+			hotpath.Record{Type: hotpath.End, Set: p.set, Word: p.now + 600})
 	}
 	p.Add(1, records)
 	for i := range n {
-		corr := p.corr - uint32(i)
+		corr := p.corr - uint64(i)
 		start := p.now - 1000*uint64(i) + 5000
-		k := record.Activity{Name: "kernel", Correlation: corr, Start: start, End: start + 900 + uint64(corr)*2654435761%100, Stream: 7 + corr%2}
+		k := record.Activity{Name: "kernel", Correlation: corr, Start: start, End: start + 900 + corr*2654435761%100, Stream: 7 + uint32(corr%2)}
 		at, _ := p.Resolve(&k)
 		p.agg.Add(&k, &at)
 	}
@@ -98,11 +98,11 @@ func TestTimelineOfARingThatOverflowed(t *testing.T) {
 	var out counted
 	tl := NewTimeline(&out, func(uint32) (string, bool) { return "launch", false })
 	p := newPipeline(t, TreeOptions{Timeline: tl})
-	p.Add(1, []hotpath.Record{{Type: hotpath.End, Set: p.set, Node: 5, Func: 1}, {Type: hotpath.CallEnd, Corr: 9, Set: p.set, Func: 1}})
+	p.Add(1, []hotpath.Record{{Type: hotpath.End, Set: p.set, Node: 5, Word: 1}, {Type: hotpath.CallEnd, ID: 9, Set: p.set, Word: 1}})
 	var begins []hotpath.Record
 	for i := range 3 * maxOpen {
-		begins = append(begins, hotpath.Record{Type: hotpath.Begin, Set: p.set, Func: uint64(1000 - i)},
-			hotpath.Record{Type: hotpath.Launch, Corr: uint32(i + 1), Set: p.set, Func: 5, Flags: hotpath.FlagTimed})
+		begins = append(begins, hotpath.Record{Type: hotpath.Begin, Set: p.set, Word: uint64(1000 - i)},
+			hotpath.Record{Type: hotpath.Launch, ID: uint64(i + 1), Set: p.set, Word: 5, Flags: hotpath.FlagTimed})
 	}
 	p.Add(1, begins)
 	if th := tl.threads[1]; len(th.open) > maxOpen || len(th.calls) > maxCalls {
@@ -120,11 +120,11 @@ func TestRingsAreUsedAgain(t *testing.T) {
 	tl := NewTimeline(&out, func(uint32) (string, bool) { return "launch", false })
 	p := newPipeline(t, TreeOptions{Timeline: tl})
 	for tid := uint64(100); tid < 102; tid++ {
-		p.Add(1, []hotpath.Record{{Type: hotpath.ThreadIs, Set: p.set, Func: tid}, {Type: hotpath.Begin, Set: p.set, Func: tid},
-			{Type: hotpath.Launch, Corr: uint32(tid), Set: p.set, Func: tid, Flags: hotpath.FlagTimed}})
+		p.Add(1, []hotpath.Record{{Type: hotpath.ThreadID, Set: p.set, Word: tid}, {Type: hotpath.Begin, Set: p.set, Word: tid},
+			{Type: hotpath.Launch, ID: tid, Set: p.set, Word: tid, Flags: hotpath.FlagTimed}})
 	}
 	// The first thread's kernel comes when its ring is another's: no arrow from a lane that did not launch it.
-	for _, corr := range []uint32{100, 101} {
+	for _, corr := range []uint64{100, 101} {
 		k := record.Activity{Name: "k", Correlation: corr, Start: 500, End: 501}
 		at, _ := p.Resolve(&k)
 		p.agg.Add(&k, &at)

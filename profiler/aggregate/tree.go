@@ -15,8 +15,8 @@ const lastOrder = math.MaxUint64
 
 // launchOrder and metricOrder give an event's place in time from correlation ids, which count up through the
 // process: a metric comes after the launch that its thread made last.
-func launchOrder(corr uint32) uint64 { return uint64(corr) << 1 }
-func metricOrder(corr uint32) uint64 { return uint64(corr)<<1 | 1 }
+func launchOrder(corr uint64) uint64 { return corr << 1 }
+func metricOrder(corr uint64) uint64 { return corr<<1 | 1 }
 
 // TreeOptions say what a tree is for.
 type TreeOptions struct {

@@ -42,7 +42,7 @@ type Answer struct {
 	Launch   Place
 	Captured *Captured // set when a graph replayed the kernel and its capture was seen
 	Graph    bool      // a graph launched it
-	Order    uint32    // correlation id of the launch: its place in time
+	Order    uint64    // correlation id of the launch: its place in time
 	Function uint32    // see Resolver.Function; 0 if it is not known
 	Tag      uint16    // what kind of launch it was, see package launchkinds; 0 if nobody said
 
@@ -72,7 +72,7 @@ type timed struct {
 
 // thread is what the resolver remembers of one application thread between records.
 type thread struct {
-	lastLaunch uint32
+	lastLaunch uint64
 	op         uint32 // op whose metrics are pending
 	pending    []OpMetric
 	place      Place      // of the pending op
@@ -83,19 +83,19 @@ type thread struct {
 
 // Resolver holds launches that wait for their kernels, and the graphs that live.
 type Resolver struct {
-	launches  map[uint32]launch
-	functions map[uint32]uint32 // of those launches, where instructions are sampled
-	timed     map[uint32]timed  // of those launches, where a timeline wants it
+	launches  map[uint64]launch
+	functions map[uint64]uint32 // of those launches, where instructions are sampled
+	timed     map[uint64]timed  // of those launches, where a timeline wants it
 	graphs    graphs
 	threads   map[uintptr]*thread
-	replays   []uint32 // graph launches in order, oldest first
+	replays   []uint64 // graph launches in order, oldest first
 	cycle     uint32
 	marks     [2]uint32 // cycles of the last two marks
 	crowded   uint32    // cycle when launches were last too many
 	limit     int       // of launches
 
 	// Metric receives metrics of ops that turned out not to be captured. Set it before use.
-	Metric func(p Place, order uint32, m OpMetric)
+	Metric func(p Place, order uint64, m OpMetric)
 	// Event receives what only timelines need: what opens and closes on a thread, and metrics. Set it before use.
 	Event func(thread uintptr, rec *hotpath.Record)
 	// Function numbers the function that a launch names by its handle, 0 if it is not known; nil unless instructions
@@ -103,13 +103,11 @@ type Resolver struct {
 	Function func(handle uint64) uint32
 	// Alone tells whether a vendor's function brings no activity: it waits, and nobody sums that.
 	Alone func(function uint32) bool
-	// ModuleUnloaded is called when cached kernel names may have gone stale.
-	ModuleUnloaded func()
 }
 
 // New returns an empty resolver.
 func New() *Resolver {
-	return &Resolver{launches: make(map[uint32]launch), functions: make(map[uint32]uint32), timed: make(map[uint32]timed), threads: make(map[uintptr]*thread), graphs: newGraphs()}
+	return &Resolver{launches: make(map[uint64]launch), functions: make(map[uint64]uint32), timed: make(map[uint64]timed), threads: make(map[uintptr]*thread), graphs: newGraphs()}
 }
 
 // Add takes the records of one thread in the order in which they were made.
@@ -130,21 +128,21 @@ func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 		if rec.Op != t.op {
 			r.settle(t)
 		}
-		graph := rec.Type == hotpath.GraphLaunch
+		graph, corr := rec.Type == hotpath.GraphLaunch, rec.Correlation()
 		if rec.Flags&hotpath.FlagTimed != 0 {
-			r.timed[rec.Corr] = timed{thread: id, tid: t.tid, called: rec.Func, metrics: t.shownTo(rec)}
+			r.timed[corr] = timed{thread: id, tid: t.tid, called: rec.Time(), metrics: t.shownTo(rec)}
 			r.Event(id, rec)
 		}
-		r.launches[rec.Corr] = launch{Place: place(rec), graph: graph, tag: rec.Tag, seen: r.cycle}
+		r.launches[corr] = launch{Place: place(rec), graph: graph, tag: rec.Tag, seen: r.cycle}
 		if len(r.launches) > max(r.limit, maxWaiting+maxWaiting/2) {
 			r.thinOut()
 		}
-		if r.Function != nil && !graph && rec.Func != 0 {
-			r.functions[rec.Corr] = r.Function(rec.Func)
+		if r.Function != nil && !graph && rec.Function() != 0 {
+			r.functions[corr] = r.Function(rec.Function())
 		}
-		t.lastLaunch = rec.Corr
+		t.lastLaunch = corr
 		if graph {
-			r.replays = append(r.replays, rec.Corr)
+			r.replays = append(r.replays, corr)
 		}
 	case hotpath.OpMetric:
 		if rec.Op != t.op {
@@ -156,36 +154,32 @@ func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 	case hotpath.NodeCreated:
 		r.nodeCreated(t, rec)
 	case hotpath.NodeCloned:
-		r.graphs.clone(rec.Corr, rec.Func, rec.Aux())
+		r.graphs.clone(rec.Graph(), rec.GraphNode(), rec.OriginalNode())
 	case hotpath.ExecDestroyed:
-		r.graphs.execDestroyed(rec.Corr)
+		r.graphs.execDestroyed(rec.Graph())
 	case hotpath.GraphDestroyed:
-		r.graphs.graphDestroyed(rec.Corr)
-	case hotpath.MetricWas:
+		r.graphs.graphDestroyed(rec.Graph())
+	case hotpath.MetricAdded:
 		if rec.Op != 0 {
 			t.show(rec)
 			return
 		}
 		r.Event(id, rec)
-	case hotpath.ThreadIs:
-		t.tid = int64(rec.Func)
+	case hotpath.ThreadID:
+		t.tid = rec.Thread()
 		r.Event(id, rec)
 	case hotpath.Begin, hotpath.End:
 		r.Event(id, rec)
 	case hotpath.CallEnd:
 		r.Event(id, rec)
-		if r.Alone != nil && r.Alone(rec.Op) {
-			r.drop(rec.Corr)
-		}
-	case hotpath.ModuleUnload:
-		if r.ModuleUnloaded != nil {
-			r.ModuleUnloaded()
+		if r.Alone != nil && r.Alone(rec.Call()) {
+			r.drop(rec.Correlation())
 		}
 	}
 }
 
 func metricOf(rec *hotpath.Record) OpMetric {
-	return OpMetric{rec.Corr, rec.Flags&hotpath.FlagDouble != 0, rec.Flags&hotpath.FlagProperty != 0, rec.Func}
+	return OpMetric{rec.Metric(), rec.Flags&hotpath.FlagDouble != 0, rec.Flags&hotpath.FlagProperty != 0, rec.Value()}
 }
 
 // maxShown bounds the metrics of an op that never launches anything.
@@ -225,7 +219,7 @@ func (r *Resolver) nodeCreated(t *thread, rec *hotpath.Record) {
 		c.Metrics = append(c.Metrics, t.pending...)
 		t.pending, t.op = nil, 0
 	}
-	r.graphs.created(rec.Corr, rec.Func, c)
+	r.graphs.created(rec.Graph(), rec.GraphNode(), c)
 }
 
 // settle counts the pending op's metrics now: no graph node took them.
@@ -274,12 +268,12 @@ func (r *Resolver) Resolve(k *record.Activity) (Answer, bool) {
 }
 
 // Launched tells where a launch was made whose kernel has not been resolved yet.
-func (r *Resolver) Launched(correlation uint32) (Answer, bool) {
+func (r *Resolver) Launched(correlation uint64) (Answer, bool) {
 	l, ok := r.launches[correlation]
 	return Answer{Launch: l.Place, Graph: l.graph, Order: correlation, Function: r.functions[correlation]}, ok
 }
 
-func (r *Resolver) drop(corr uint32) {
+func (r *Resolver) drop(corr uint64) {
 	delete(r.launches, corr)
 	delete(r.timed, corr)
 	delete(r.functions, corr)
@@ -336,13 +330,17 @@ func (r *Resolver) Forget(mark uint32) {
 			r.drop(corr)
 		}
 	}
-	r.replays = slices.DeleteFunc(r.replays, func(corr uint32) bool { _, ok := r.launches[corr]; return !ok })
+	r.replays = slices.DeleteFunc(r.replays, func(corr uint64) bool { _, ok := r.launches[corr]; return !ok })
 }
 
+// Later reports whether one correlation id was given after another. Ids count up, and those of some vendors start over
+// after 32 bits.
+func Later(a, b uint64) bool { return int32(uint32(a)-uint32(b)) > 0 }
+
 // Newest is the correlation id of the last launch that was added, 0 before the first.
-func (r *Resolver) Newest() (newest uint32) {
+func (r *Resolver) Newest() (newest uint64) {
 	for _, t := range r.threads {
-		if t.lastLaunch != 0 && (newest == 0 || int32(t.lastLaunch-newest) > 0) {
+		if t.lastLaunch != 0 && (newest == 0 || Later(t.lastLaunch, newest)) {
 			newest = t.lastLaunch
 		}
 	}

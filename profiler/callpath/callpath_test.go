@@ -14,16 +14,15 @@ import (
 //	launch CORR NODE OP         graph-launch CORR NODE      (OP 0: none)
 //	tagged CORR NODE KIND       node-of GRAPH ID NODE KIND
 //	metric NAME VALUE OP        created GRAPH ID NODE OP captured|by-hand
-//	cloned EXEC ID ORIGINAL     graph-gone ID    exec-gone ID    free    unload
+//	cloned EXEC ID ORIGINAL     graph-gone ID    exec-gone ID    free
 //	kernel CORR EXEC ID         flush            cycles N        waiting    nodes
 func script(t *testing.T, text string) string {
 	t.Helper()
 	var out strings.Builder
 	r := New()
-	r.Metric = func(p Place, order uint32, m OpMetric) {
+	r.Metric = func(p Place, order uint64, m OpMetric) {
 		fmt.Fprintf(&out, "metric %d=%d at %d after launch %d\n", m.Name, m.Bits, p.Node, order)
 	}
-	r.ModuleUnloaded = func() { out.WriteString("names are stale\n") }
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		play(t, r, &out, line)
 	}
@@ -41,33 +40,31 @@ func play(t *testing.T, r *Resolver, out *strings.Builder, line string) {
 	flags := func(op uint32) uint8 { return uint8(min(op, 1) * hotpath.FlagOp) }
 	switch f[0] {
 	case "launch":
-		add(hotpath.Record{Type: hotpath.Launch, Corr: n[0], Node: n[1], Op: n[2], Flags: flags(n[2])})
+		add(hotpath.Record{Type: hotpath.Launch, ID: uint64(n[0]), Node: n[1], Op: n[2], Flags: flags(n[2])})
 	case "tagged":
-		add(hotpath.Record{Type: hotpath.Launch, Corr: n[0], Node: n[1], Tag: uint16(n[2])})
+		add(hotpath.Record{Type: hotpath.Launch, ID: uint64(n[0]), Node: n[1], Tag: uint16(n[2])})
 	case "node-of":
-		add(hotpath.Record{Type: hotpath.NodeCreated, Flags: hotpath.FlagCaptured, Corr: n[0], Func: uint64(n[1]), Node: n[2], Tag: uint16(n[3])})
+		add(hotpath.Record{Type: hotpath.NodeCreated, Flags: hotpath.FlagCaptured, ID: uint64(n[0]), Word: uint64(n[1]), Node: n[2], Tag: uint16(n[3])})
 	case "graph-launch":
-		add(hotpath.Record{Type: hotpath.GraphLaunch, Corr: n[0], Node: n[1]})
+		add(hotpath.Record{Type: hotpath.GraphLaunch, ID: uint64(n[0]), Node: n[1]})
 	case "metric":
-		add(hotpath.Record{Type: hotpath.OpMetric, Corr: n[0], Func: uint64(n[1]), Op: n[2], Node: 100 + n[2]})
+		add(hotpath.Record{Type: hotpath.OpMetric, ID: uint64(n[0]), Word: uint64(n[1]), Op: n[2], Node: 100 + n[2]})
 	case "created":
-		rec := hotpath.Record{Type: hotpath.NodeCreated, Corr: n[0], Func: uint64(n[1]), Node: n[2], Op: n[3], Flags: flags(n[3])}
+		rec := hotpath.Record{Type: hotpath.NodeCreated, ID: uint64(n[0]), Word: uint64(n[1]), Node: n[2], Op: n[3], Flags: flags(n[3])}
 		if f[5] == "captured" {
 			rec.Flags |= hotpath.FlagCaptured
 		}
 		add(rec)
 	case "cloned":
-		add(hotpath.Record{Type: hotpath.NodeCloned, Corr: n[0], Func: uint64(n[1]), Node: n[2]})
+		add(hotpath.Record{Type: hotpath.NodeCloned, ID: uint64(n[0]), Word: uint64(n[1]), Node: n[2]})
 	case "graph-gone":
-		add(hotpath.Record{Type: hotpath.GraphDestroyed, Corr: n[0]})
+		add(hotpath.Record{Type: hotpath.GraphDestroyed, ID: uint64(n[0])})
 	case "exec-gone":
-		add(hotpath.Record{Type: hotpath.ExecDestroyed, Corr: n[0]})
-	case "unload":
-		add(hotpath.Record{Type: hotpath.ModuleUnload})
+		add(hotpath.Record{Type: hotpath.ExecDestroyed, ID: uint64(n[0])})
 	case "free":
 		fmt.Fprintf(out, "free: more to come %v\n", r.FreeDestroyed())
 	case "kernel":
-		out.WriteString(resolved(r, &record.Activity{Correlation: n[0], GraphID: n[1], GraphNode: uint64(n[2])}))
+		out.WriteString(resolved(r, &record.Activity{Correlation: uint64(n[0]), GraphID: uint64(n[1]), GraphNode: uint64(n[2])}))
 	case "flush":
 		mark := r.Mark()
 		r.SettleAll()
@@ -244,7 +241,6 @@ kernel of 1: at 21 kind 7
 kernel of 9: at 50 by a graph captured at 22 kind 8
 kernel of 9: at 50 by a graph captured at 23
 kernel of 9: at 50 by a graph`},
-		{"modules that go", `unload`, `names are stale`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got, want := script(t, c.script), strings.TrimPrefix(c.want, "\n")+"\n"; got != want {

@@ -3,18 +3,18 @@ package callpath
 // graphs maps graph nodes to where they were captured. Capturing fills a graph; instantiating clones its
 // nodes into an executable graph, whose id and node ids the kernel records carry.
 type graphs struct {
-	graph map[uint32]map[uint64]*Captured
-	exec  map[uint32]map[uint64]*Captured
-	owner map[uint64]uint32 // node of a graph → the graph
-	dying []uint32          // executable graphs destroyed since the last free
-	dead  []uint32          // and before it
+	graph map[uint64]map[uint64]*Captured
+	exec  map[uint64]map[uint64]*Captured
+	owner map[uint64]uint64 // node of a graph → the graph
+	dying []uint64          // executable graphs destroyed since the last free
+	dead  []uint64          // and before it
 }
 
 func newGraphs() graphs {
-	return graphs{map[uint32]map[uint64]*Captured{}, map[uint32]map[uint64]*Captured{}, map[uint64]uint32{}, nil, nil}
+	return graphs{map[uint64]map[uint64]*Captured{}, map[uint64]map[uint64]*Captured{}, map[uint64]uint64{}, nil, nil}
 }
 
-func put(m map[uint32]map[uint64]*Captured, id uint32, node uint64, c *Captured) {
+func put(m map[uint64]map[uint64]*Captured, id uint64, node uint64, c *Captured) {
 	nodes := m[id]
 	if nodes == nil {
 		nodes = make(map[uint64]*Captured)
@@ -24,7 +24,7 @@ func put(m map[uint32]map[uint64]*Captured, id uint32, node uint64, c *Captured)
 }
 
 // created notes where a node was made; a copy's place is its original's, see clone.
-func (g *graphs) created(graph uint32, node uint64, c *Captured) {
+func (g *graphs) created(graph uint64, node uint64, c *Captured) {
 	if original := g.exec[graph][node]; original != nil {
 		c = original
 	}
@@ -35,7 +35,7 @@ func (g *graphs) created(graph uint32, node uint64, c *Captured) {
 // clone gives a copied node the place of the node it was copied from. The library also reports the copy as
 // created, with the place of the thread that instantiates: the original's is the one that counts, also for copies
 // of the copy, as of a child graph or a cloned one.
-func (g *graphs) clone(exec uint32, node, original uint64) {
+func (g *graphs) clone(exec uint64, node, original uint64) {
 	c := g.graph[g.owner[original]][original]
 	if c == nil {
 		return
@@ -46,16 +46,16 @@ func (g *graphs) clone(exec uint32, node, original uint64) {
 	}
 }
 
-func (g *graphs) find(exec uint32, node uint64) *Captured {
+func (g *graphs) find(exec uint64, node uint64) *Captured {
 	if c := g.exec[exec][node]; c != nil {
 		return c
 	}
 	return g.graph[exec][node] // a graph whose clones were not reported one by one
 }
 
-func (g *graphs) graphDestroyed(id uint32) { g.drop(id) }
+func (g *graphs) graphDestroyed(id uint64) { g.drop(id) }
 
-func (g *graphs) drop(graph uint32) {
+func (g *graphs) drop(graph uint64) {
 	for node := range g.graph[graph] {
 		if g.owner[node] == graph {
 			delete(g.owner, node)
@@ -64,7 +64,7 @@ func (g *graphs) drop(graph uint32) {
 	delete(g.graph, graph)
 }
 
-func (g *graphs) execDestroyed(id uint32) { g.dying = append(g.dying, id) }
+func (g *graphs) execDestroyed(id uint64) { g.dying = append(g.dying, id) }
 
 func (g *graphs) free() bool {
 	for _, id := range g.dead {

@@ -12,13 +12,13 @@ func TestLaunchesWithoutAnyKernelDoNotPileUp(t *testing.T) {
 	r := New()
 	rec := []hotpath.Record{{Set: 1, Type: hotpath.Launch}}
 	for range 4 * maxWaiting {
-		rec[0].Corr++
+		rec[0].ID++
 		r.Add(1, rec)
 		if r.Waiting() > 2*maxWaiting+1 {
 			t.Fatalf("%d launches wait", r.Waiting())
 		}
 	}
-	if _, ok := r.Resolve(&record.Activity{Correlation: rec[0].Corr - maxWaiting/2}); !ok {
+	if _, ok := r.Resolve(&record.Activity{Correlation: rec[0].ID - maxWaiting/2}); !ok {
 		t.Error("a launch that may still get its kernel was forgotten")
 	}
 }
@@ -29,7 +29,7 @@ func TestAGraphIsCompleteBetweenMarks(t *testing.T) {
 	all := func(uint32) bool { return true }
 	r.Mark()
 	r.Mark()
-	r.Add(1, []hotpath.Record{{Corr: 1, Set: 1, Type: hotpath.GraphLaunch}})
+	r.Add(1, []hotpath.Record{{ID: 1, Set: 1, Type: hotpath.GraphLaunch}})
 	r.Resolve(&record.Activity{Correlation: 1})
 	for range 10 {
 		r.NextCycle()
@@ -47,11 +47,11 @@ func TestMetricsOfAnOpGoToItsKernel(t *testing.T) {
 	r := New()
 	r.Event = func(uintptr, *hotpath.Record) {}
 	r.Add(1, []hotpath.Record{
-		{Type: hotpath.MetricWas, Op: 3, Corr: 1},
-		{Type: hotpath.Launch, Corr: 1, Set: 1, Op: 3, Flags: hotpath.FlagTimed},
-		{Type: hotpath.Launch, Corr: 2, Set: 1, Op: 3, Flags: hotpath.FlagTimed | hotpath.FlagOp},
+		{Type: hotpath.MetricAdded, Op: 3, ID: 1},
+		{Type: hotpath.Launch, ID: 1, Set: 1, Op: 3, Flags: hotpath.FlagTimed},
+		{Type: hotpath.Launch, ID: 2, Set: 1, Op: 3, Flags: hotpath.FlagTimed | hotpath.FlagOp},
 	})
-	for corr, want := range map[uint32]int{1: 0, 2: 1} {
+	for corr, want := range map[uint64]int{1: 0, 2: 1} {
 		if a, _ := r.Resolve(&record.Activity{Correlation: corr}); len(a.Metrics) != want {
 			t.Errorf("call %d has the metrics %v", corr, a.Metrics)
 		}
@@ -62,10 +62,10 @@ func TestMetricsOfAnOpGoToItsKernel(t *testing.T) {
 // and launches from just now are not.
 func TestFailedLaunchesDoNotPileUp(t *testing.T) {
 	r := New()
-	add := func(first, n uint32) {
+	add := func(first, n uint64) {
 		records := make([]hotpath.Record, n)
 		for i := range records {
-			records[i] = hotpath.Record{Corr: first + uint32(i), Set: 1, Type: hotpath.Launch}
+			records[i] = hotpath.Record{ID: first + uint64(i), Set: 1, Type: hotpath.Launch}
 		}
 		r.Add(1, records)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/awake"
-	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler"
 	"github.com/goproton/goproton/profiler/record"
@@ -52,27 +51,24 @@ func (h *hanging) untilItHangs(t *testing.T) {
 	t.Cleanup(func() { receive = before })
 }
 
-func (h *hanging) Attach(bool) error          { return nil }
-func (h *hanging) Attached() bool             { return true }
-func (h *hanging) Synchronize(func()) bool    { h.at("Synchronize"); return true }
-func (h *hanging) Flush(bool)                 { h.at("Flush") }
-func (h *hanging) Dropped() uint64            { return 0 }
-func (h *hanging) Detach(bool)                { h.at("Detach") }
-func (h *hanging) Ready() bool                { return true }
-func (h *hanging) AttachLater() error         { return nil }
-func (h *hanging) ModuleUnloaded()            {}
-func (h *hanging) DeviceType() string         { return "CUDA" }
-func (h *hanging) Call(uint32) (string, bool) { return "", false }
-func (h *hanging) ClockAhead() int64          { return 0 }
+func (h *hanging) Attach(bool) error             { return nil }
+func (h *hanging) Attached() bool                { return true }
+func (h *hanging) Synchronize(func()) bool       { h.at("Synchronize"); return true }
+func (h *hanging) Flush(bool)                    { h.at("Flush") }
+func (h *hanging) Dropped() uint64               { return 0 }
+func (h *hanging) Detach(bool)                   { h.at("Detach") }
+func (h *hanging) Ready() bool                   { return true }
+func (h *hanging) AttachLater() error            { return nil }
+func (h *hanging) APIName(uint32) (string, bool) { return "", false }
+func (h *hanging) ClockAhead() int64             { return 0 }
 func (h *hanging) Listen(kinds, _ record.Kinds) error {
 	if kinds == 0 {
 		h.at("Listen")
 	}
 	return nil
 }
-func (h *hanging) Decode(hotpath.Buffer, func(*record.Activity)) {}
-func (h *hanging) Device(uint32) profile.Device                  { return profile.Device{} }
-func (h *hanging) DeviceName(uint32) string                      { return "" }
+func (h *hanging) Device(uint32) profile.Device { return profile.Device{} }
+func (h *hanging) DeviceName(uint32) string     { return "" }
 
 // Whatever the GPU library hangs in, the process ends, and with a profile: the drained one or, in Listen and
 // Detach, the one that was written before.
@@ -82,7 +78,7 @@ func TestExitOfAProcessWhoseGPULibraryHangs(t *testing.T) {
 		t.Run(in, func(t *testing.T) {
 			h := &hanging{in: in, hangs: make(chan struct{}, unanswered), ever: make(chan struct{})}
 			h.untilItHangs(t)
-			profiler.Register("hanging", func(profiler.SourceOptions) profiler.Source { return h })
+			profiler.Register(profiler.Backend{Name: "hanging", New: func(profiler.SourceOptions) profiler.Source { return h }})
 			s := New()
 			name := filepath.Join(t.TempDir(), "p")
 			if _, err := s.Manager.Start(profiler.StartOptions{Name: name, Backend: "hanging"}); err != nil {
@@ -129,7 +125,7 @@ func TestExitAsksWhetherTheGPUGetsOn(t *testing.T) {
 	receive = func(from <-chan error, _ time.Duration, moved func() bool) (error, bool) {
 		return awake.ReceiveWhile(from, 50*time.Millisecond, func() bool { moved(); return true }) // for as long as it takes
 	}
-	profiler.Register("busy", func(profiler.SourceOptions) profiler.Source { return &busy{looks: make(chan struct{})} })
+	profiler.Register(profiler.Backend{Name: "busy", New: func(profiler.SourceOptions) profiler.Source { return &busy{looks: make(chan struct{})} }})
 	s := New()
 	if _, err := s.Manager.Start(profiler.StartOptions{Name: filepath.Join(t.TempDir(), "p"), Backend: "busy"}); err != nil {
 		t.Fatal(err)
@@ -192,7 +188,7 @@ func TestExitWhileAFileIsWritten(t *testing.T) {
 
 // A profile that cannot be written at exit is worth a sentence, and takes no other with it.
 func TestExitWithAProfileThatCannotBeWritten(t *testing.T) {
-	profiler.Register("hanging", func(profiler.SourceOptions) profiler.Source { return &hanging{} })
+	profiler.Register(profiler.Backend{Name: "hanging", New: func(profiler.SourceOptions) profiler.Source { return &hanging{} }})
 	s := New()
 	name := filepath.Join(t.TempDir(), "p")
 	for _, name := range []string{"/dev/null/p", name} {

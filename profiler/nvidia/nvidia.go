@@ -4,24 +4,18 @@
 package nvidia
 
 import (
-	"unsafe"
-
 	"github.com/goproton/goproton/cupti"
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profiler"
 )
 
-// HotPath is the table of hot-path functions that CUPTI's callbacks use; a recorder may stand in front.
-var HotPath unsafe.Pointer = hotpath.API()
-
 func init() {
-	profiler.Register("cupti", func(o profiler.SourceOptions) profiler.Source {
+	profiler.Register(profiler.VendorBackend(vendor.NVIDIA, func(o profiler.SourceOptions) profiler.Source {
 		return cupti.New(cupti.Options{
 			Sampling:     o.Sampling,
 			WholeGraphs:  o.WholeGraphs,
 			NVTX:         cupti.NVTXWanted(),
 			SitePackages: o.SitePackages,
-			HotPath:      HotPath,
 		})
-	})
+	}))
 }

@@ -33,11 +33,11 @@ type Activity struct {
 	Kind        Kind
 	Name        string // of a kernel as the compiler mangled it, of others what to call them: "<memcpy HtoD>"; "" for a whole graph
 	Start, End  uint64
-	Correlation uint32 // joins it to the call that asked for it
+	Correlation uint64 // joins it to the call that asked for it
 	Device      uint32 // ordinal within the process
 	Context     uint32
 	Stream      uint32
-	GraphID     uint32 // executable graph it belongs to; 0 = launched on its own
+	GraphID     uint64 // executable graph it belongs to; 0 = launched on its own
 	GraphNode   uint64
 	Bytes       uint64 // of a copy or fill
 }

@@ -10,7 +10,7 @@ type Sample struct {
 	Function    string   // as the linker knows it
 	Index       uint32   // in the module's symbol table
 	Offset      uint64   // of the instruction in the function, in bytes
-	Correlation uint32   // joins it to its launch where kernels are sampled one at a time, else 0
+	Correlation uint64   // joins it to its launch where kernels are sampled one at a time, else 0
 	Stalls      []Stall
 }
 
@@ -41,13 +41,12 @@ func (m SamplingMode) String() string {
 	return [...]string{"none", "continuous", "serialized"}[m]
 }
 
-// SamplingOptions is what to sample. Zero values leave the choice to the source.
-type SamplingOptions struct {
-	Mode           SamplingMode
-	Interval       uint64            // cycles between two samples of a multiprocessor; a source may round it
-	Kernels        func(string) bool // of a kernel's linker name: whether to keep samples of it and of what it calls; nil keeps all
-	HardwareBuffer uint64            // bytes on the GPU
-	ScratchBuffer  uint64            // bytes on the host, of the vendor library
+// SamplingRequest is what a mode asks of a backend: what the profiler has to know of it, and the backend's own options,
+// which only its source reads.
+type SamplingRequest struct {
+	Mode       SamplingMode
+	KeepImages bool // the binaries of sampled functions are to lie next to the profile
+	Options    any
 }
 
 // SamplingFacts is what is known of all samples so far.

@@ -122,7 +122,7 @@ func records() []launched {
 	all := []launched{}
 	hotpath.Drain(func(_ uintptr, records []hotpath.Record) {
 		for _, r := range records {
-			all = append(all, launched{path(r.Node), path(r.PyNode), r.Func, r.Flags&hotpath.FlagOp != 0, r.Type})
+			all = append(all, launched{path(r.Node), path(r.PyNode), r.Word, r.Flags&hotpath.FlagOp != 0, r.Type})
 		}
 	})
 	return all

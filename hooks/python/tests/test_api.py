@@ -289,7 +289,7 @@ def test_throw(proton):
     ({"activities": ["memmove"]}, ValueError, r"\[PROTON\] Unknown activity: memmove"),
     ({"mode": "periodic_flushing:every=3"}, ValueError, "unsupported option key: every"),
     ({"mode": "periodic_flushing:format=csv"}, ValueError, "unsupported format: csv"),
-    ({"mode": "pcsampling:interval=3"}, ValueError, "interval=3 is no number of cycles from 32 to 2147483648"),
+    ({"mode": "pcsampling:interval=3"}, ValueError, "interval=3: want a number of cycles from 32 to 2147483648"),
     ({"mode": "pcsampling", "data": "trace"}, ValueError, 'use data="tree"'),
 ])
 def test_start_refuses(proton, arguments, error, text):
@@ -303,7 +303,7 @@ def test_start_takes_names_in_any_case(proton):
 
 
 def test_mode_object(proton):
-    with pytest.raises(ValueError, match="interval=10 is no number of cycles"):
+    with pytest.raises(ValueError, match="interval=10: want a number of cycles"):
         proton.start("test", mode=proton.mode.PCSampling(interval=10))
 
 

@@ -10,10 +10,11 @@ package drive
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "hotpath.h"
+#include "vendor.h"
 
 static const struct hp_api *hp;
-static void use(const void *api) { hp = api; }
+static const struct hp_vendor_api *vendor;
+static void use(const void *api, const void *vendor_api) { hp = api, vendor = vendor_api; }
 static uint32_t name(const char *s) { return hp->intern(s, strlen(s)); }
 static struct hp_token enter(const char *s) { return hp->scope_enter(name(s)); }
 static int leave(struct hp_token t) { return hp->scope_exit(t); }
@@ -22,21 +23,23 @@ static uint32_t op(const char *s, uint64_t f) { return hp->op_enter(name(s), f);
 static void op_exit(void) { hp->op_exit(); }
 static int metric_int(const char *s, int64_t v) { return hp->metric_int(name(s), v); }
 static int metric_double(const char *s, double v) { return hp->metric_double(name(s), v); }
-static void launch(uint32_t c, uint64_t f) { hp->launch(c, f); }
+static void launch(uint64_t c, uint64_t f) { vendor->launch(c, f); }
 static void tag(uint32_t n, uint64_t f) { hp->tag_launch(n, f); }
-static void launched(void) { hp->launched(0, 0); }
-static void returned(uint32_t c, uint32_t f) { hp->launched(c, f); }
-static void copies(uint32_t c) { hp->work(c); }
+static void launched(void) { vendor->launched(0, 0); }
+static void returned(uint64_t c, uint32_t f) { vendor->launched(c, f); }
+static void copies(uint64_t c) { vendor->work(c); }
 static void calls(uint32_t first, uint32_t n) {
 	for (uint32_t i = 0; i < n; i++) {
-		hp->launch(first + i, 1);
-		if (*hp->exits_matter) hp->launched(first + i, 307);
+		vendor->launch(first + i, 1);
+		if (*vendor->exits_matter) vendor->launched(first + i, 307);
 	}
 }
-static void graph_launch(uint32_t c) { hp->graph_launch(c, 1); }
-static void node_created(uint32_t g, uint64_t n) { hp->node_created(g, n); }
-static void event(int t, uint32_t c, uint64_t f, uint64_t a) { hp->event(t, c, f, a); }
-static void capture(int d) { hp->capture(d); }
+static void graph_launch(uint64_t c) { vendor->graph_launch(c, 1); }
+static void node_created(uint32_t g, uint64_t n) { vendor->node_created(g, n); }
+static void node_cloned(uint64_t e, uint64_t n, uint64_t o) { vendor->node_cloned(e, n, o); }
+static void graph_destroyed(uint64_t g) { vendor->graph_destroyed(g); }
+static void exec_destroyed(uint64_t e) { vendor->exec_destroyed(e); }
+static void capture(int d) { vendor->capture(d); }
 
 static uint32_t walk_result;
 static uint32_t walk(void) { return walk_result; }
@@ -49,7 +52,7 @@ static void *work(void *p) {
 	struct job *j = p;
 	struct hp_token t = {0, 0};
 	if (j->scope[0]) t = enter(j->scope);
-	for (uint32_t i = 0; i < j->count; i++) hp->launch(j->first + i, 1);
+	for (uint32_t i = 0; i < j->count; i++) vendor->launch(j->first + i, 1);
 	if (j->scope[0]) leave(t);
 	return NULL;
 }
@@ -62,17 +65,19 @@ static void threads(struct job *jobs, int n) {
 	free(t);
 }
 
-static void tagged(uint32_t first, uint32_t n) { for (uint32_t i = 0; i < n; i++) hp->tag_launch(7, 1), hp->launch(first + i, 1); }
-static void launches(uint32_t first, uint32_t n) { for (uint32_t i = 0; i < n; i++) hp->launch(first + i, 1); }
+static void tagged(uint32_t first, uint32_t n) { for (uint32_t i = 0; i < n; i++) hp->tag_launch(7, 1), vendor->launch(first + i, 1); }
+static void launches(uint32_t first, uint32_t n) { for (uint32_t i = 0; i < n; i++) vendor->launch(first + i, 1); }
 static void scopes(uint32_t nm, uint32_t n) { for (uint32_t i = 0; i < n; i++) hp->scope_exit(hp->scope_enter(nm)); }
 static void metrics(uint32_t nm, uint32_t n) { for (uint32_t i = 0; i < n; i++) hp->metric_int(nm, 1); }
 
-// A buffer as the vendor library would fill and return it; what is in it is the test's business.
-static int buffer(void) {
+// A buffer of activities, as a vendor room hands it over.
+static int deliver(const void *activities, size_t length) {
 	size_t size;
-	uint8_t *b = hp->buffer_get(&size);
-	if (b) hp->buffer_done(b, 64);
-	return b != NULL;
+	uint8_t *b = vendor->buffer_get(&size);
+	if (!b || length > size) return 0;
+	memcpy(b, activities, length);
+	vendor->buffer_done(b, length, NULL);
+	return 1;
 }
 
 static uint8_t *held;
@@ -80,18 +85,18 @@ static size_t held_size;
 
 // Takes a buffer as the vendor library would, and begins records in it.
 static int hold_buffer(void) {
-	held = hp->buffer_get(&held_size);
+	held = vendor->buffer_get(&held_size);
 	if (held) held[0] = 1;
 	return held != NULL;
 }
 static void write_held(size_t at, uint8_t value) { held[at] = value; }
-static void return_held(void) { hp->buffer_done(held, 64); }
+static void return_held(void) { memset(held, 0, held_size), vendor->buffer_done(held, 0, NULL); }
 
 // Takes buffers and keeps them, as a library that ends without returning them.
 static int keep_buffers(int n) {
 	size_t size;
 	int got = 0;
-	while (got < n && hp->buffer_get(&size)) got++;
+	while (got < n && vendor->buffer_get(&size)) got++;
 	return got;
 }
 
@@ -119,7 +124,7 @@ import (
 	"github.com/goproton/goproton/internal/hotpath"
 )
 
-func init() { C.use(hotpath.API()) }
+func init() { C.use(hotpath.API(), hotpath.VendorAPI()) }
 
 // Token closes a scope that Enter opened.
 type Token C.struct_hp_token
@@ -167,7 +172,7 @@ func Float(s string, v float64) (rc int) {
 }
 
 // Launch is a launch's ENTER; Launched its EXIT.
-func Launch(corr uint32, function uint64) { C.launch(C.uint32_t(corr), C.uint64_t(function)) }
+func Launch(corr uint64, function uint64) { C.launch(C.uint64_t(corr), C.uint64_t(function)) }
 
 // Tag says of what kind the next launch of a function is.
 func Tag(tag uint32, function uint64) { C.tag(C.uint32_t(tag), C.uint64_t(function)) }
@@ -176,23 +181,29 @@ func Tag(tag uint32, function uint64) { C.tag(C.uint32_t(tag), C.uint64_t(functi
 func Launched() { C.launched() }
 
 // Returned is the EXIT callback of a call of the vendor's function with that number; Work the ENTER of a copy.
-func Returned(corr, function uint32) { C.returned(C.uint32_t(corr), C.uint32_t(function)) }
+func Returned(corr uint64, call uint32) { C.returned(C.uint64_t(corr), C.uint32_t(call)) }
 
 // Work is described with Returned.
-func Work(corr uint32) { C.copies(C.uint32_t(corr)) }
+func Work(corr uint64) { C.copies(C.uint64_t(corr)) }
 
 // Calls is Launches with the EXIT of each.
 func Calls(first, n uint32) { C.calls(C.uint32_t(first), C.uint32_t(n)) }
 
-// GraphLaunch, NodeCreated, Event and Capture are the graph callbacks.
-func GraphLaunch(corr uint32) { C.graph_launch(C.uint32_t(corr)) }
+// GraphLaunch, NodeCreated, NodeCloned and Capture are the graph callbacks.
+func GraphLaunch(corr uint64) { C.graph_launch(C.uint64_t(corr)) }
 
 // NodeCreated reports a kernel node.
 func NodeCreated(graph uint32, node uint64) { C.node_created(C.uint32_t(graph), C.uint64_t(node)) }
 
-// Event reports any other graph or module event.
-func Event(typ int, corr uint32, fn, aux uint64) {
-	C.event(C.int(typ), C.uint32_t(corr), C.uint64_t(fn), C.uint64_t(aux))
+// GraphDestroyed reports that a graph is gone, ExecDestroyed that an executable one is.
+func GraphDestroyed(graph uint64) { C.graph_destroyed(C.uint64_t(graph)) }
+
+// ExecDestroyed is described with GraphDestroyed.
+func ExecDestroyed(exec uint64) { C.exec_destroyed(C.uint64_t(exec)) }
+
+// NodeCloned reports a node that was copied into an executable graph.
+func NodeCloned(exec, node, original uint64) {
+	C.node_cloned(C.uint64_t(exec), C.uint64_t(node), C.uint64_t(original))
 }
 
 // Capture begins (+1) or ends (-1) a stream capture.
@@ -237,8 +248,11 @@ func Scopes(s string, n int) { C.scopes(C.uint32_t(hotpath.Intern(s)), C.uint32_
 // Metrics adds 1 to one metric n times.
 func Metrics(s string, n int) { C.metrics(C.uint32_t(hotpath.Intern(s)), C.uint32_t(n)) }
 
-// Buffer takes an activity buffer from the pool and hands it back as full.
-func Buffer() bool { return C.buffer() != 0 }
+// Deliver fills an activity buffer of the pool and hands it over. It reports whether there was one with enough room.
+func Deliver(activities []hotpath.Activity) bool {
+	length := len(activities) * int(unsafe.Sizeof(hotpath.Activity{}))
+	return C.deliver(unsafe.Pointer(unsafe.SliceData(activities)), C.size_t(length)) != 0
+}
 
 // HoldBuffer takes an activity buffer from the pool and begins a record in its first byte. WriteHeld writes to it;
 // ReturnHeld hands it back as full.

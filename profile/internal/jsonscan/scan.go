@@ -9,8 +9,6 @@ import (
 	"io"
 	"math/bits"
 	"strings"
-
-	"github.com/goproton/goproton/profile"
 )
 
 // Error says where and why a file could not be understood.
@@ -40,7 +38,7 @@ type Scanner struct {
 }
 
 // MaxDepth bounds the nesting of values that are skipped.
-const MaxDepth = profile.MaxDepth
+const MaxDepth = 10_000
 
 // longestString bounds a string, which must fit in memory to be read.
 const longestString = 64 << 20

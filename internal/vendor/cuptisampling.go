@@ -1,4 +1,4 @@
-package record
+package vendor
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/goproton/goproton/profiler/record"
 )
 
 // Intervals between samples in cycles: powers of two between these can be had, others are rounded.
@@ -14,11 +16,18 @@ const (
 	mostInterval  = 1 << 31
 )
 
-// ParseSampling reads the options of the mode "pcsampling": "interval=65536:collection=serialized:kernels=matmul.*",
-// in any order but for kernels, which may hold colons and so comes last. "" is all defaults. keepImages says whether the
-// binaries of sampled functions are to lie beside the profile.
-func ParseSampling(text string) (o SamplingOptions, keepImages bool, err error) {
-	o, keepImages = SamplingOptions{Mode: Continuous}, true
+// CUPTISampling is what to sample. Zero values leave the choice to the collector.
+type CUPTISampling struct {
+	Interval       uint64            // cycles between two samples of a multiprocessor; rounded to a power of two
+	Kernels        func(string) bool // of a kernel's linker name: whether to keep samples of it and of what it calls; nil keeps all
+	HardwareBuffer uint64            // bytes on the GPU
+	ScratchBuffer  uint64            // bytes on the host, of CUPTI
+}
+
+// parseCUPTISampling reads the options of the mode "pcsampling": "interval=65536:collection=serialized:kernels=matmul.*",
+// in any order but for kernels, which may hold colons and so comes last. "" is all defaults.
+func parseCUPTISampling(text string) (record.SamplingRequest, error) {
+	request, o := record.SamplingRequest{Mode: record.Continuous, KeepImages: true}, CUPTISampling{}
 	for rest := text; rest != ""; {
 		var option string
 		if strings.HasPrefix(strings.ToLower(rest), "kernels=") {
@@ -27,30 +36,31 @@ func ParseSampling(text string) (o SamplingOptions, keepImages bool, err error) 
 			option, rest, _ = strings.Cut(rest, ":")
 		}
 		key, value, _ := strings.Cut(option, "=")
-		if err := o.set(strings.ToLower(key), value, &keepImages); err != nil {
-			return SamplingOptions{}, false, err
+		if err := o.set(strings.ToLower(key), value, &request); err != nil {
+			return record.SamplingRequest{}, err
 		}
 	}
-	return o, keepImages, nil
+	request.Options = o
+	return request, nil
 }
 
-func (o *SamplingOptions) set(key, value string, keepImages *bool) (err error) {
+func (o *CUPTISampling) set(key, value string, request *record.SamplingRequest) (err error) {
 	switch key {
 	case "interval":
 		o.Interval, err = interval(value)
 	case "collection":
 		switch strings.ToLower(value) {
 		case "continuous":
-			o.Mode = Continuous
+			request.Mode = record.Continuous
 		case "serialized":
-			o.Mode = Serialized
+			request.Mode = record.Serialized
 		default:
 			return fmt.Errorf("unsupported collection: %s; continuous and serialized are known", value)
 		}
 	case "kernels":
 		var pattern *regexp.Regexp
 		if pattern, err = regexp.Compile(value); err != nil {
-			return fmt.Errorf("kernels=%s is no regular expression: %w", value, err)
+			return fmt.Errorf("kernels=%s: want a regular expression: %w", value, err)
 		}
 		o.Kernels = pattern.MatchString
 	case "buffer":
@@ -60,9 +70,9 @@ func (o *SamplingOptions) set(key, value string, keepImages *bool) (err error) {
 	case "cubins":
 		switch strings.ToLower(value) {
 		case "keep":
-			*keepImages = true
+			request.KeepImages = true
 		case "drop":
-			*keepImages = false
+			request.KeepImages = false
 		default:
 			return fmt.Errorf("unsupported cubins: %s; keep and drop are known", value)
 		}
@@ -75,7 +85,7 @@ func (o *SamplingOptions) set(key, value string, keepImages *bool) (err error) {
 func interval(value string) (uint64, error) {
 	n, err := strconv.ParseUint(value, 10, 64)
 	if err != nil || n < leastInterval || n > mostInterval {
-		return 0, fmt.Errorf("interval=%s is no number of cycles from %d to %d", value, leastInterval, mostInterval)
+		return 0, fmt.Errorf("interval=%s: want a number of cycles from %d to %d", value, leastInterval, mostInterval)
 	}
 	return n, nil
 }

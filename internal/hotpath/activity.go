@@ -1,0 +1,46 @@
+package hotpath
+
+// #include "buffer.h"
+import "C"
+
+import "unsafe"
+
+// Activity is one thing that took time on the GPU, laid out as struct hp_activity.
+type Activity struct {
+	Correlation     uint64
+	Start, End      uint64
+	GraphNode       uint64
+	Bytes           uint64
+	Graph           uint64
+	Context, Stream uint32
+	Name            uint32 // interned
+	Device          uint16
+	Kind            uint8 // in the order of record.Kind
+	_               uint8
+}
+
+// Buffer is one full activity buffer.
+type Buffer struct{ index C.int }
+
+// TakeBuffer returns the oldest full buffer, if there is one. Recycle it after use.
+func TakeBuffer() (Buffer, bool) {
+	i := C.hp_buffer_take()
+	return Buffer{i}, i >= 0
+}
+
+// Activities hands what is in the buffer to f, some at a time. The slice is only valid during the call.
+func (b Buffer) Activities(f func([]Activity)) {
+	const batch = 256
+	var out [batch]Activity
+	var cursor unsafe.Pointer
+	for {
+		n := int(C.hp_buffer_read(b.index, &cursor, (*C.struct_hp_activity)(unsafe.Pointer(&out[0])), batch))
+		f(out[:n])
+		if n < batch {
+			return
+		}
+	}
+}
+
+// Recycle zeroes the buffer and returns it to the pool.
+func (b Buffer) Recycle() { C.hp_buffer_recycle(b.index) }

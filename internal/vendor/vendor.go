@@ -1,0 +1,64 @@
+// Package vendor describes the makers of GPUs as far as that goes without their libraries: what their collectors are
+// called, where a driver shows, which options their modes take. The command uses it without cgo; profiler's backends
+// are made from it. What needs a library is in the vendor's room (cupti).
+package vendor
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// Vendor is what is known of one maker.
+type Vendor struct {
+	Name       string   // "NVIDIA"
+	API        string   // what programs use: "CUDA"
+	Backend    string   // its collector in start(backend=…) and --backend
+	Class      string   // upstream's name of that collector, which begins messages that scripts match
+	DeviceType string   // what profiles call its GPUs
+	Driver     []string // paths below the root; where a driver is, one of them is there
+	Injection  string   // the environment variable that has the driver load a library into programs that use it
+
+	// Modes read the options of the collector's own modes, by name: what comes after the colon in "pcsampling:…".
+	Modes map[string]func(options string) (record.SamplingRequest, error)
+}
+
+// NVIDIA is collected on by package cupti.
+var NVIDIA = &Vendor{
+	Name: "NVIDIA", API: "CUDA", Backend: "cupti", Class: "CuptiProfiler", DeviceType: "CUDA",
+	Driver:    []string{"dev/nvidiactl", "dev/dxg", "proc/driver/nvidia/version"}, // dxg is the device under WSL
+	Injection: "CUDA_INJECTION64_PATH",
+	Modes:     map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseCUPTISampling},
+}
+
+// All are the vendors that can be collected on.
+var All = []*Vendor{NVIDIA}
+
+// Planned are upstream's other backends, with the reason why they are not there.
+var Planned = map[string]string{
+	"instrumentation": "instrumentation inside kernels is not there yet; use the cupti backend for kernel times",
+	"rocprofiler":     "AMD GPUs are not supported yet",
+	"roctracer":       "AMD GPUs are not supported yet",
+	"xpupti":          "Intel GPUs are not supported yet",
+}
+
+// ByBackend returns the vendor of a backend, nil if there is none of that name.
+func ByBackend(name string) *Vendor {
+	for _, v := range All {
+		if v.Backend == name {
+			return v
+		}
+	}
+	return nil
+}
+
+// Present reports whether a machine, whose files are below root, has a driver of the vendor that could run a kernel.
+func (v *Vendor) Present(root string) bool {
+	for _, path := range v.Driver {
+		if _, err := os.Stat(filepath.Join("/", root, path)); err == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,90 @@
+package profiler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// Backend is a way to collect, as the profiler knows it before a session asks for it: nothing of it loads the vendor's
+// library.
+type Backend struct {
+	Name       string // in start(backend=…) and --backend
+	Class      string // upstream's name of the collector, which begins messages that scripts match
+	DeviceType string // what profiles call its GPUs
+
+	// Modes read the options of the backend's own modes, by name. A backend that samples instructions has "pcsampling".
+	Modes map[string]func(options string) (record.SamplingRequest, error)
+	// Detect reports whether this machine has such a GPU and its driver.
+	Detect func() bool
+	// New returns the source that collects for one session, and those that come while it goes on.
+	New func(SourceOptions) Source
+}
+
+// SourceOptions is what a session asks of a source.
+type SourceOptions struct {
+	WholeGraphs  bool
+	SitePackages []string
+	Sampling     record.SamplingRequest
+}
+
+// VendorBackend is the backend of a vendor that package vendor describes.
+func VendorBackend(v *vendor.Vendor, make func(SourceOptions) Source) Backend {
+	return Backend{
+		Name: v.Backend, Class: v.Class, DeviceType: v.DeviceType, Modes: v.Modes, New: make,
+		Detect: func() bool { return v.Present("/") },
+	}
+}
+
+var backends struct {
+	sync.Mutex
+	list []*Backend
+}
+
+// Register makes a backend known; it replaces an earlier one of the same name. Packages like profiler/nvidia call it
+// from init.
+func Register(b Backend) {
+	backends.Lock()
+	defer backends.Unlock()
+	same := func(x *Backend) bool { return x.Name == b.Name }
+	if i := slices.IndexFunc(backends.list, same); i >= 0 {
+		backends.list[i] = &b
+		return
+	}
+	backends.list = append(backends.list, &b)
+}
+
+// backendNamed finds a backend. Without a name it is the first whose GPU this machine has, or, on a machine without any,
+// the first: its source says what is missing.
+func backendNamed(name string) (*Backend, error) {
+	backends.Lock()
+	defer backends.Unlock()
+	name = strings.ToLower(name)
+	for _, b := range backends.list {
+		if b.Name == name || name == "" && b.Detect != nil && b.Detect() {
+			return b, nil
+		}
+	}
+	if why, planned := vendor.Planned[name]; planned {
+		return nil, &NotImplementedError{fmt.Sprintf("backend %q: %s", name, why)}
+	}
+	if v := vendor.ByBackend(name); v != nil || name == "" && len(backends.list) == 0 {
+		if v == nil {
+			v = vendor.All[0]
+		}
+		return nil, &NotImplementedError{fmt.Sprintf("backend %q is not built into this program; import github.com/goproton/goproton/profiler/%s", v.Backend, strings.ToLower(v.Name))}
+	}
+	if name != "" {
+		return nil, &ArgumentError{"Unknown profiler: " + name}
+	}
+	return backends.list[0], nil
+}
+
+// refusal is the error for a mode, or an option of one, that the backend does not have.
+func (b *Backend) refusal(format string, args ...any) error {
+	return &ArgumentError{b.Class + ": " + fmt.Sprintf(format, args...)}
+}

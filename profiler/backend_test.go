@@ -1,0 +1,63 @@
+package profiler
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A second session with another backend is refused by name, also where it would only activate a living one.
+func TestSessionsOfTwoBackends(t *testing.T) {
+	m, _ := stage(t)
+	register("other", func(SourceOptions) Source { return &fakeSource{} })
+	name := filepath.Join(t.TempDir(), "p")
+	first, err := m.Start(StartOptions{Name: name, Backend: "fake"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `[PROTON] Cannot add a session with backend "other" to sessions with backend "fake": a process profiles with one at a time; finalize them first`
+	for _, session := range []string{name, name + "2"} {
+		var argument *ArgumentError
+		if _, err := m.Start(StartOptions{Name: session, Backend: "other"}); !errors.As(err, &argument) || err.Error() != want {
+			t.Errorf("a session %s with another backend: %v, want %s", filepath.Base(session), err, want)
+		}
+	}
+	if id, err := m.Start(StartOptions{Name: name}); err != nil || id != first {
+		t.Errorf("a session of the same name that names no backend: %d, %v", id, err)
+	}
+	if _, err := m.Finalize(nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Start(StartOptions{Name: name, Backend: "other"}); err != nil {
+		t.Errorf("another backend when no session is left: %v", err)
+	}
+}
+
+func TestWhichBackend(t *testing.T) {
+	before := backends.list
+	t.Cleanup(func() { backends.list = before })
+	never, always := func() bool { return false }, func() bool { return true }
+	for _, c := range []struct {
+		there []Backend
+		name  string
+		want  string // the backend, or part of the error
+	}{
+		{nil, "", `backend "cupti" is not built into this program; import github.com/goproton/goproton/profiler/nvidia`},
+		{nil, "cupti", "is not built into this program"},
+		{[]Backend{{Name: "a", Detect: never}, {Name: "b", Detect: always}}, "", "b"},
+		{[]Backend{{Name: "a", Detect: never}, {Name: "b", Detect: never}}, "", "a"},
+		{[]Backend{{Name: "a", Detect: always}, {Name: "b", Detect: always}}, "B", "b"},
+		{[]Backend{{Name: "a", Detect: always}}, "roctracer", "AMD GPUs are not supported yet"},
+		{[]Backend{{Name: "a", Detect: always}}, "nonsense", "[PROTON] Unknown profiler: nonsense"},
+	} {
+		backends.list = nil
+		for _, b := range c.there {
+			Register(b)
+		}
+		b, err := backendNamed(c.name)
+		if err != nil && !strings.Contains(err.Error(), c.want) || err == nil && b.Name != c.want {
+			t.Errorf("%q of %d backends: %v, %v, want %s", c.name, len(c.there), b, err, c.want)
+		}
+	}
+}

@@ -31,6 +31,7 @@ var arrows = map[string][]string{
 	"profiler/record":      nil,
 	"internal":             {"internal"},
 	"internal/trace":       {"tritonparse/ttir", "internal"},
+	"internal/vendor":      {"profiler/record", "internal"},
 	"internal/tracetools":  {"tritonparse", "profile", "internal"},
 	"profiler/callpath":    {"profiler/record", "internal"},
 	"profiler/launchkinds": {"profile", "internal"},

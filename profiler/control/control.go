@@ -81,8 +81,11 @@ var methods = map[string]func(*Service, *params) (any, error){
 		s.Manager.CodeLoaded(p.Handle, p.Name, p.Image)
 		return nil, nil
 	},
-	"launch_kind":    func(_ *Service, p *params) (any, error) { return launchKind(p), nil },
-	"trace_folder":   func(s *Service, p *params) (any, error) { s.Manager.TraceFolder(p.Name); return nil, nil },
+	"launch_kind":  func(_ *Service, p *params) (any, error) { return launchKind(p), nil },
+	"trace_folder": func(s *Service, p *params) (any, error) { s.Manager.TraceFolder(p.Name); return nil, nil },
+	"exit.patience": func(_ *Service, _ *params) (any, error) {
+		return map[string]float64{"seconds": Patience().Seconds()}, nil
+	},
 	"run.begin":      (*Service).runBegin,
 	"run.end":        (*Service).runEnd,
 	"run.checkpoint": func(s *Service, _ *params) (any, error) { s.checkpointNow(); return nil, nil },

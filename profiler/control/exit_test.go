@@ -1,6 +1,7 @@
 package control
 
 import (
+	"encoding/json"
 	"io"
 	"math"
 	"os"
@@ -143,6 +144,10 @@ func TestPatience(t *testing.T) {
 		t.Setenv(patienceVariable, text)
 		if got := Patience(); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+		var answer struct{ Seconds float64 }
+		if err := json.Unmarshal(New().Call("exit.patience", nil), &answer); err != nil || answer.Seconds != want.Seconds() {
+			t.Errorf("%q: the control call answers %v (%v), want %v", text, answer.Seconds, err, want.Seconds())
 		}
 	}
 }

@@ -14,7 +14,6 @@ has no value yet and a different one at every replay: it is left out, and said o
 from __future__ import annotations
 
 import atexit
-import os
 import sys
 import time
 from threading import RLock
@@ -103,22 +102,15 @@ _PART = 0.001  # seconds between two looks at an event
 
 
 def _wait_at_exit(event: Any) -> None:
-    left = _patience()
+    if event.query():
+        return
+    left = patience = _library.call("exit.patience")["seconds"]  # PROTON_EXIT_PATIENCE, as all else at the exit waits
     while not event.query():
         if left <= 0:
-            raise TimeoutError(f"the GPU finished nothing within {_patience():g} s; if a kernel takes longer than that, set "
+            raise TimeoutError(f"the GPU finished nothing within {patience:g} s; if a kernel takes longer than that, set "
                                "PROTON_EXIT_PATIENCE to more seconds")
         time.sleep(_PART)
         left -= _PART  # not time in which the process was stopped
-
-
-def _patience() -> float:
-    # As profiler/control/exit.go reads it, which waits for all the rest.
-    try:
-        seconds = float(os.environ.get("PROTON_EXIT_PATIENCE", ""))
-    except ValueError:
-        return 30.0
-    return seconds if seconds >= 0 else 30.0
 
 
 def flush_at_exit() -> None:

@@ -42,18 +42,13 @@ func (t *Trace) EachBrief(do func(*Brief) error) error {
 }
 
 func eachBrief(file string, known *patterns, do func(*Brief) error) error {
-	r, err := ndjson.Open(file)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
 	ids := map[string]int{}
 	type glance struct {
 		traits *traits
 		rec    ndjson.Record
 		blobs  bool
 	}
-	return ndjson.OrderedRecords(r, func(rec ndjson.Record, room []jsontext.Member) (g glance, _ []jsontext.Member, err error) {
+	_, _, err := scanFile(file, func(rec ndjson.Record, room []jsontext.Member) (g glance, _ []jsontext.Member, err error) {
 		g.rec = rec
 		alike := known.match(rec.Text, func(p *pattern, differences []difference) {
 			g.traits, err = p.traitsOf(&known.records, rec, differences)
@@ -77,4 +72,5 @@ func eachBrief(file string, known *patterns, do func(*Brief) error) error {
 		ids[b.Name]++
 		return do(&b)
 	})
+	return err
 }

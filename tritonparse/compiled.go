@@ -142,9 +142,14 @@ func mappedStages(backendName string, texts map[string]string) []sourcemap.Stage
 	return stages
 }
 
-// ReadCompilation takes a compilation's record in a file apart, but for its texts. It keeps nothing of the record's memory.
-func ReadCompilation(file string, rec ndjson.Record, members []jsontext.Member) *Compilation {
-	return newCompilation(file, rec, members, false)
+// ReadCompilation takes the record of a compilation apart, except for its texts. It keeps nothing of the record's memory. A
+// record that is something else gives a compilation without a hash.
+func ReadCompilation(r *Record) *Compilation {
+	members, err := r.members()
+	if err != nil {
+		return &Compilation{File: r.File, Line: r.Line}
+	}
+	return newCompilation(r.File, ndjson.Record{Text: r.Text, Index: r.Line}, members, false)
 }
 
 // newCompilation keeps nothing of the record's memory. Without texts it has neither those nor Raw.

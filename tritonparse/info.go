@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/trace/field"
-	"github.com/goproton/goproton/internal/trace/ndjson"
 )
 
 // Kernel is one kernel of a trace.
@@ -35,13 +33,13 @@ type Launch struct {
 
 // Info is what a trace holds.
 type Info struct {
-	Records  map[string]int  `json:"records"` // by type
-	Kernels  []Kernel        `json:"kernels"`
-	Launches []Launch        `json:"launches,omitzero"` // those that were asked for; nil if none were
-	Total    int             `json:"-"`                 // launches of the kernel that was asked for
-	Files    int             `json:"-"`
-	Damaged  int             `json:"damaged"`
-	Damages  []ndjson.Damage `json:"damages,omitempty"`
+	Records  map[string]int `json:"records"` // by type
+	Kernels  []Kernel       `json:"kernels"`
+	Launches []Launch       `json:"launches,omitzero"` // those that were asked for; nil if none were
+	Total    int            `json:"-"`                 // launches of the kernel that was asked for
+	Files    int            `json:"-"`
+	Damaged  int            `json:"damaged"`
+	Damages  []Damage       `json:"damages,omitempty"`
 
 	misnamed Misnamed
 }
@@ -53,7 +51,7 @@ type InfoOptions struct {
 	Args   bool
 }
 
-// ReadInfo reads a raw or parsed trace, a file or a folder. It holds one record at a time.
+// ReadInfo reads a raw or parsed trace, a file or a folder, and holds no more of it than what it returns.
 func ReadInfo(path string, o InfoOptions) (*Info, error) {
 	files, err := Files(path)
 	if err != nil {
@@ -64,10 +62,10 @@ func ReadInfo(path string, o InfoOptions) (*Info, error) {
 		info.Launches = []Launch{}
 	}
 	kernels := map[string]*Kernel{}
-	for _, f := range files {
-		if err := info.readFile(f, kernels, o); err != nil {
-			return nil, err
-		}
+	ids := map[string]int{} // of the next launch of the kernel that is asked for, by file
+	info.Damages, info.Damaged, err = Scan(files, func(h Header, r *Record) error { return info.add(kernels, ids, h, r, o) })
+	if err != nil {
+		return nil, err
 	}
 	for _, k := range kernels {
 		info.Kernels = append(info.Kernels, *k)
@@ -85,82 +83,46 @@ func ReadInfo(path string, o InfoOptions) (*Info, error) {
 	return info, nil
 }
 
-func (info *Info) readFile(path string, kernels map[string]*Kernel, o InfoOptions) error {
-	r, err := ndjson.Open(path)
+// add counts a record, and keeps a launch that was asked for.
+func (info *Info) add(kernels map[string]*Kernel, ids map[string]int, h Header, r *Record, o InfoOptions) error {
+	info.Records[h.Type]++
+	if h.Type != "compilation" && h.Type != "launch" {
+		return nil
+	}
+	k := kernels[h.Name]
+	if k == nil {
+		k = &Kernel{Name: h.Name}
+		kernels[h.Name] = k
+	}
+	if h.Type == "compilation" {
+		k.Compilations++
+		return nil
+	}
+	k.Launches++
+	if h.Name != o.Kernel {
+		return nil
+	}
+	id := ids[r.File]
+	ids[r.File]++
+	info.Total++
+	if !o.Filter.Match(r.Text) {
+		info.misnamed.Look(o.Filter, r.Text)
+		return nil
+	}
+	members, err := r.members()
 	if err != nil {
 		return err
 	}
-	defer r.Close()
-	ids := map[string]int{}
-	var members []jsontext.Member
-	for {
-		rec, err := r.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		members, err = jsontext.AppendMembers(members[:0], rec.Text)
-		if err != nil {
-			r.Report(rec, "not a record: "+err.Error())
-			continue
-		}
-		if field.Get(members, "event_type") == nil {
-			r.Report(rec, "not a record: "+ErrNoType.Error())
-			continue
-		}
-		info.add(kernels, ids, path, members, rec, o)
-	}
-	damages, n := r.Damages()
-	info.Damages, info.Damaged = append(info.Damages, damages...), info.Damaged+n
-	return nil
-}
-
-// kernelName of a compilation or launch record.
-func kernelName(members []jsontext.Member) string {
-	if name := field.Get(members, "name"); name != nil {
-		return jsontext.Text(name)
-	}
-	return jsontext.Text(jsontext.Get(field.Get(members, "payload"), "metadata", "name"))
-}
-
-func (info *Info) add(kernels map[string]*Kernel, ids map[string]int, path string, members []jsontext.Member, rec ndjson.Record, o InfoOptions) {
-	kind := field.TextOf(members, "event_type")
-	info.Records[kind]++
-	if kind != "compilation" && kind != "launch" {
-		return
-	}
-	name := kernelName(members)
-	k := kernels[name]
-	if k == nil {
-		k = &Kernel{Name: name}
-		kernels[name] = k
-	}
-	if kind == "compilation" {
-		k.Compilations++
-		return
-	}
-	id := ids[name]
-	ids[name]++
-	k.Launches++
-	if name != o.Kernel {
-		return
-	}
-	info.Total++
-	if !o.Filter.Match(members) {
-		info.misnamed.Look(o.Filter, members)
-		return
-	}
-	l := Launch{ID: id, Line: rec.Index, Hash: jsontext.Text(jsontext.Get(field.Get(members, "compilation_metadata"), "hash"))}
+	l := Launch{ID: id, Line: r.Line, Hash: h.Hash}
 	if info.Files > 1 {
-		l.File = filepath.Base(path)
+		l.File = filepath.Base(r.File)
 	}
 	l.Grid = bytes.Clone(field.Get(members, "grid"))
 	if o.Args {
 		l.Args = bytes.Clone(field.Get(members, "extracted_args"))
 	}
 	info.Launches = append(info.Launches, l)
+	return nil
 }
 
 // suggestion names the kernel that was perhaps meant: one whose name has the text in it, else one that is nearly the same.
@@ -292,8 +254,15 @@ func filterValue(s string) []byte {
 	return jsontext.Form{}.Append(nil, []byte(s))
 }
 
-// Match says whether a launch fulfils all conditions.
-func (f Filter) Match(launch []jsontext.Member) bool {
+// Match says whether a launch record, which must be valid JSON, fulfils all conditions.
+func (f Filter) Match(record []byte) bool {
+	if len(f) == 0 {
+		return true
+	}
+	launch, err := jsontext.Members(record)
+	if err != nil {
+		return false
+	}
 	for _, c := range f {
 		if !c.match(launch) {
 			return false
@@ -321,7 +290,11 @@ func (c condition) find(launch []jsontext.Member) []byte {
 type Misnamed struct{ conditions Filter }
 
 // Look begins with all names, and leaves out those that a launch has.
-func (m *Misnamed) Look(f Filter, launch []jsontext.Member) {
+func (m *Misnamed) Look(f Filter, record []byte) {
+	launch, err := jsontext.Members(record)
+	if err != nil {
+		return
+	}
 	if m.conditions == nil {
 		m.conditions = slices.Clone(f)
 	}

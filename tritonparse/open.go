@@ -25,7 +25,7 @@ type Trace struct {
 	compilations []*Compilation
 	byHash       map[string]*Compilation
 	known        *patterns
-	damages      []ndjson.Damage
+	damages      []Damage
 	damaged      int
 	kinds        *kinds // nil unless they were asked for
 	kindsOnce    sync.Once
@@ -73,7 +73,7 @@ func (t *Trace) index(files []string, o OpenOptions) error {
 var ErrNoType = errors.New("no event_type")
 
 // NoTrace is the error for files without a single record.
-func NoTrace(source string, damages []ndjson.Damage) error {
+func NoTrace(source string, damages []Damage) error {
 	first := ""
 	if len(damages) > 0 {
 		first = " (" + damages[0].String() + ")"
@@ -88,8 +88,8 @@ func (t *Trace) Compilations() []*Compilation { return t.compilations }
 // Compilation is the one of a hash, nil if there is none.
 func (t *Trace) Compilation(hash string) *Compilation { return t.byHash[hash] }
 
-// Damages are the first ndjson.MaxDamages damages of each file, and how many there are.
-func (t *Trace) Damages() ([]ndjson.Damage, int) { return t.damages, t.damaged }
+// Damages are the first 100 damages of each file, and how many there are.
+func (t *Trace) Damages() ([]Damage, int) { return t.damages, t.damaged }
 
 // EachLaunch hands the launches over, file by file and in their order, on the caller's goroutine. A record is valid during
 // the call. What is damaged is left out. An error of do ends it and is returned.
@@ -245,16 +245,17 @@ func (t *Trace) recordAt(file string, line int) (recordAt, error) {
 
 // readRecordAt keeps nothing of the record's memory. ids are how many launches of each kernel came before.
 func readRecordAt(path string, rec ndjson.Record, members []jsontext.Member, ids map[string]int) recordAt {
-	r := recordAt{path: path, kind: field.TextOf(members, "event_type")}
-	switch r.kind {
+	h := field.ReadHeader(members)
+	r := recordAt{path: path, kind: h.Type}
+	switch h.Type {
 	case "compilation":
-		r.hash = jsontext.Text(jsontext.Get(field.Get(members, "payload"), "metadata", "hash"))
+		r.hash = h.Hash
 	case "launch":
 		rec.Text = bytes.Clone(rec.Text)
 		members, _ = jsontext.Members(rec.Text)
 		r.launch = new(recordReader).read(path, rec, members)
-		r.launch.ID = ids[kernelName(members)]
-		r.hash = r.launch.Hash
+		r.launch.ID = ids[r.launch.Name]
+		r.hash = h.Hash
 	}
 	return r
 }
@@ -315,13 +316,8 @@ type entry struct {
 }
 
 func (x *indexer) readFile(file string) error {
-	r, err := ndjson.Open(file)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
 	x.file, x.ids = file, map[string]int{}
-	err = ndjson.OrderedRecords(r, func(rec ndjson.Record, room []jsontext.Member) (entry, []jsontext.Member, error) {
+	damages, n, err := scanFile(file, func(rec ndjson.Record, room []jsontext.Member) (entry, []jsontext.Member, error) {
 		if e, ok, err := x.another(rec); ok {
 			return e, room, err
 		}
@@ -335,7 +331,6 @@ func (x *indexer) readFile(file string) error {
 		}
 		return e, members, nil
 	}, x.take)
-	damages, n := r.Damages()
 	x.trace.damages = append(x.trace.damages, damages...)
 	x.trace.damaged += n
 	return err
@@ -371,7 +366,8 @@ func (x *indexer) keepsCompilation(members []jsontext.Member) bool {
 	if x.options.Keep == nil {
 		return true
 	}
-	return x.options.Keep(field.HashAndName(jsontext.Get(field.Get(members, "payload"), "metadata")))
+	h := field.ReadHeader(members)
+	return x.options.Keep(h.Hash, h.Name)
 }
 
 func (x *indexer) keeps(hash, name string) bool {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/term"
-	"github.com/goproton/goproton/internal/trace/ndjson"
 	"github.com/goproton/goproton/tritonparse"
 )
 
@@ -123,7 +122,7 @@ func (f *traceInfoFlags) run(path string, stdout, stderr io.Writer) error {
 }
 
 // warnDamages names the first damages, each in a line of standard error, and counts all.
-func warnDamages(stderr io.Writer, command string, damages []ndjson.Damage, count int) {
+func warnDamages(stderr io.Writer, command string, damages []tritonparse.Damage, count int) {
 	const most = 10
 	for _, d := range damages[:min(most, len(damages))] {
 		fmt.Fprintf(stderr, "%s: skipped: %s\n", command, d)

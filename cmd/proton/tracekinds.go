@@ -10,7 +10,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -81,12 +80,8 @@ func (f *traceInfoFlags) filteredKinds(t *tritonparse.Trace, filter tritonparse.
 		if f.kernel != "" && l.Name != f.kernel {
 			return nil
 		}
-		members, err := jsontext.Members(l.Raw)
-		if err != nil {
-			return err
-		}
-		if !filter.Match(members) {
-			misnamed.Look(filter, members)
+		if !filter.Match(l.Raw) {
+			misnamed.Look(filter, l.Raw)
 			return nil
 		}
 		total++

@@ -95,18 +95,15 @@ func (s *selection) close(sessionsOf, hashesOf map[string][]string) {
 }
 
 func readSelected(members []jsontext.Member, stacks *tunedStacks, q quirks.Set) selected {
-	r := selected{kind: field.TextOf(members, "event_type")}
-	var names []string
-	switch r.kind {
-	case "compilation":
-		hash, name := field.HashAndName(jsontext.Get(field.Get(members, "payload"), "metadata"))
-		r.hash, names = hash, []string{name}
-	case "launch":
-		metadata := field.Get(members, "compilation_metadata")
-		r.hash = jsontext.Text(jsontext.Get(metadata, "hash"))
-		names = []string{field.TextOf(members, "name"), jsontext.Text(jsontext.Get(metadata, "name"))}
+	h := field.ReadHeader(members)
+	r := selected{kind: h.Type, hash: h.Hash}
+	names := []string{h.Name}
+	switch h.Type {
+	case "launch": // which may be of a kernel that was compiled under another name
+		names = append(names, jsontext.Text(jsontext.Get(field.Get(members, "compilation_metadata"), "name")))
 	case "autotune":
-		names = []string{field.TextOf(members, "kernel_name")}
+		r.hash = "" // is that of the configuration, if there is one
+	case "compilation":
 	default:
 		return selected{}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/trace/extsort"
 	"github.com/goproton/goproton/internal/trace/launchtext"
-	"github.com/goproton/goproton/internal/trace/ndjson"
 	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/store"
 	"github.com/goproton/goproton/internal/trace/tracefile"
@@ -58,7 +57,7 @@ type Result struct {
 	Launches     int
 	Dropped      int // launches that do not say what they launched
 	Damaged      int
-	Damages      []ndjson.Damage
+	Damages      []tritonparse.Damage
 }
 
 // Parse reads the raw traces of source, a file or a folder, and writes what TritonParse's website opens into folder, which
@@ -366,7 +365,9 @@ func (p *parser) read(in *feed, progress *meter) error {
 		}
 		damages, n, err := f.end()
 		p.result.Damaged += n
-		p.result.Damages = append(p.result.Damages, damages...)
+		for _, d := range damages {
+			p.result.Damages = append(p.result.Damages, tritonparse.Damage(d))
+		}
 		if err != nil {
 			return err
 		}
@@ -386,10 +387,7 @@ func (p *parser) close() {
 
 // filter forgets a launch that was not asked for.
 func (r *parsed) filter(text []byte, f tritonparse.Filter) {
-	if len(f) == 0 {
-		return
-	}
-	if members, err := jsontext.Members(text); err != nil || !f.Match(members) {
+	if !f.Match(text) {
 		r.launch = launchtext.Launch{}
 	}
 }

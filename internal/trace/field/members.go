@@ -169,3 +169,26 @@ var excuse = regexp.MustCompile(`^<(?:file too large|error|[\w./+-]+ failed\b)`)
 func HashAndName(metadata []byte) (hash, name string) {
 	return jsontext.Text(jsontext.Get(metadata, "hash")), jsontext.Text(jsontext.Get(metadata, "name"))
 }
+
+// Header is what a record says of itself.
+type Header struct {
+	Type, Hash, Name string // event_type; of the compilation that it is about; of the kernel
+	PID              int
+}
+
+// ReadHeader reads it. Each type of record has hash and name at a place of its own.
+func ReadHeader(members []jsontext.Member) Header {
+	h := Header{Type: TextOf(members, "event_type"), PID: IntegerOf(members, "pid")}
+	switch h.Type {
+	case "compilation":
+		h.Hash, h.Name = HashAndName(jsontext.Get(Get(members, "payload"), "metadata"))
+	case "launch":
+		h.Hash, h.Name = jsontext.Text(jsontext.Get(Get(members, "compilation_metadata"), "hash")), TextOf(members, "name")
+	default:
+		h.Hash, h.Name = TextOf(members, "hash"), TextOf(members, "name")
+		if h.Name == "" {
+			h.Name = TextOf(members, "kernel_name")
+		}
+	}
+	return h
+}

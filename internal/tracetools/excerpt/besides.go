@@ -20,7 +20,7 @@ type named struct {
 func namedBy(path, kind string, rec ndjson.Record, members []jsontext.Member) (n named) {
 	switch {
 	case kind == "compilation":
-		n.compilation = tritonparse.ReadCompilation(path, rec, members)
+		n.compilation = tritonparse.ReadCompilation(&tritonparse.Record{File: path, Line: rec.Index, Text: rec.Text})
 	case kind == "launch" && bytes.Contains(rec.Text, []byte(`"blob_path"`)):
 		for _, m := range members {
 			if m.Name == "extracted_args" {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/trace/ndjson"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/beside"
@@ -39,7 +40,7 @@ type Result struct {
 	Read    int            // records of the trace
 	Records map[string]int // those written, by type
 	Beside  []beside.File  // each once
-	Damages []ndjson.Damage
+	Damages []tritonparse.Damage
 	Damaged int
 }
 
@@ -109,35 +110,19 @@ func (c *cutter) file(path string) error {
 		return parsed, members, err
 	}, c.take)
 	damages, n := r.Damages()
-	c.result.Damages = append(c.result.Damages, damages...)
+	for _, d := range damages {
+		c.result.Damages = append(c.result.Damages, tritonparse.Damage(d))
+	}
 	c.result.Damaged += n
 	return err
 }
 
 func (c *cutter) parse(path string, rec ndjson.Record, members []jsontext.Member) record {
-	r := record{index: rec.Index, text: rec.Text}
-	for _, m := range members {
-		switch m.Name {
-		case "event_type":
-			r.kind = jsontext.Text(m.Value)
-		case "hash":
-			r.hash = jsontext.Text(m.Value)
-		case "name", "kernel_name":
-			r.name = jsontext.Text(m.Value)
-		}
-	}
-	for _, m := range members {
-		switch {
-		case r.kind == "launch" && m.Name == "compilation_metadata":
-			r.hash = jsontext.Text(jsontext.Get(m.Value, "hash"))
-		case r.kind == "compilation" && m.Name == "payload":
-			metadata := jsontext.Get(m.Value, "metadata")
-			r.hash, r.name = jsontext.Text(jsontext.Get(metadata, "hash")), jsontext.Text(jsontext.Get(metadata, "name"))
-		}
-	}
+	h := field.ReadHeader(members)
+	r := record{kind: h.Type, hash: h.Hash, name: h.Name, index: rec.Index, text: rec.Text}
 	o := &c.options
 	r.chosen = (o.Types == nil || slices.Contains(o.Types, r.kind)) && o.Lines.Has(r.index) && o.hash(r.hash) &&
-		(r.kind != "launch" || o.Filter.Match(members)) && (!o.cutsLaunches() || !aboutLaunches(r.kind) || slices.Contains(o.Types, r.kind))
+		(r.kind != "launch" || o.Filter.Match(rec.Text)) && (!o.cutsLaunches() || !aboutLaunches(r.kind) || slices.Contains(o.Types, r.kind))
 	// A compilation may yet be wanted by a launch.
 	if c.out != nil && (r.chosen || c.wanted[r.hash] && r.kind == "compilation") {
 		r.text = o.form(r.kind, rec.Text, members)

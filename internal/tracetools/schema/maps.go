@@ -14,7 +14,6 @@ func (r *record) compilation(members []jsontext.Member, wrong func(string) repor
 		return
 	}
 	metadata := get(payload, "metadata")
-	r.hash, r.name = jsontext.Text(jsontext.Get(metadata, "hash")), jsontext.Text(jsontext.Get(metadata, "name"))
 	r.inferred = string(get(members, "is_fake")) == "true"
 	extra := get(members, "goproton")
 	r.cubin, r.image = jsontext.Text(jsontext.Get(extra, "cubin")), jsontext.Text(jsontext.Get(extra, "image"))

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/trace/launchtext"
 	"github.com/goproton/goproton/internal/trace/ndjson"
 	"github.com/goproton/goproton/tritonparse"
@@ -159,6 +160,8 @@ func (v *validator) take(path string, r *record) {
 // inspect finds out what can be said of one record alone.
 func inspect(path string, rec ndjson.Record, members []jsontext.Member) *record {
 	r := &record{line: rec.Line, occurrence: -1, pid: string(get(members, "pid"))}
+	h := field.ReadHeader(members)
+	r.hash, r.name = h.Hash, h.Name
 	wrong := func(rule string) report {
 		return func(member, what string) {
 			// Tritonparse writes a note where arguments were not taken, and its schema forbids it.
@@ -187,7 +190,6 @@ func inspect(path string, rec ndjson.Record, members []jsontext.Member) *record 
 	case "launch":
 		r.launch(rec, members, wrong)
 	default:
-		r.hash, r.name = jsontext.Text(get(members, "hash")), jsontext.Text(get(members, "name"))
 		if total := get(members, "total_launches"); total != nil && kindOf(total) == "integer" {
 			fmt.Sscan(string(total), &r.launches) //nolint:errcheck // see above
 		}
@@ -197,7 +199,6 @@ func inspect(path string, rec ndjson.Record, members []jsontext.Member) *record 
 
 func (r *record) launch(rec ndjson.Record, members []jsontext.Member, wrong func(string) report) {
 	metadata := get(members, "compilation_metadata")
-	r.hash, r.name = jsontext.Text(jsontext.Get(metadata, "hash")), jsontext.Text(get(members, "name"))
 	r.function = string(get(members, "function"))
 	if said := get(members, "launch_group_hash"); said != nil {
 		if hash, ok := launchtext.LaunchGroupHash(rec.Text); ok && hash != jsontext.Text(said) {

@@ -19,13 +19,13 @@ func ExampleRender() {
 	}
 	fmt.Println(len(notes), "notes")
 	// Output:
-	//   util   time   share
-	//            us  of time
-	// 0.0039  2.624  100.0% ########## ROOT
-	// 0.0039  2.624  100.0% ########## `- outer
-	// 0.0118  0.864   32.9% ###           |- add_md
-	//      -  1.760   67.1% #######       `- plain
-	// 0 notes
+	//  util   time   share
+	//           us  of time
+	//     -  2.624  100.0% ########## ROOT
+	//     -  2.624  100.0% ########## `- outer
+	// 0.012  0.864   32.9% ###           |- add_md
+	//     -  1.760   67.1% #######       `- plain
+	// 1 notes
 }
 
 // The kernels of a program by their share, each with where it stands under the roof.

@@ -34,6 +34,8 @@ type printed struct {
 	beside      func(r *Row) float64 // of a column that is to have the same form; may be nil
 	word        func(r *Row) string
 	sum         bool // values of hidden rows may be added up
+	ratio       bool // 1 is the best that there is
+	shared      bool // bars and colours are of this column
 	width       int
 }
 
@@ -65,9 +67,11 @@ func newLines(out *bufio.Writer, t *Table, p *Paper) *lines {
 
 // addColumns takes over the columns of the table, by the values that a function picks.
 func (l *lines) addColumns(values func(r *Row) []float64) {
+	shares := false
 	for i := range l.table.Columns {
 		c := &l.table.Columns[i]
-		shown := printed{label: c.Label, unit: c.Unit}
+		shown := printed{label: c.Label, unit: c.Unit, ratio: c.Ratio, shared: c.Label == l.table.ShareOf && !shares}
+		shares = shares || shown.shared
 		if c.Text {
 			shown.word = func(r *Row) string { return l.table.Text(r, i) }
 		} else {
@@ -99,6 +103,9 @@ func (l *lines) measure() {
 		c.form = formFor(values)
 		if c.unit == percentUnit.label {
 			c.form.decimals = min(c.form.decimals, 2)
+		}
+		if c.ratio {
+			c.form.decimals, c.form.exponent = min(c.form.decimals, 3), false
 		}
 		lowest, highest := 0.0, 0.0
 		for v := range values {
@@ -165,7 +172,7 @@ func (l *lines) row(r *Row, indent string) {
 	for i := range l.columns {
 		c := &l.columns[i]
 		color := ""
-		if i == 0 {
+		if c.shared {
 			color = heat
 		}
 		if c.word != nil {

@@ -23,6 +23,7 @@ type amount struct {
 	name      string
 	inclusive bool // added up over subtrees
 	property  bool // not added up at all: the first value stands
+	spans     bool // what a frame has includes all below it; frames without any have the sum of those below
 	of        func(f *frame) float64
 }
 
@@ -77,7 +78,13 @@ func (b *builder) survey() {
 func alwaysInclusive(name string) bool {
 	base := baseName(name)
 	_, flops := specs.OfMetric(base)
-	return flops || slices.Contains([]string{"time", "count", "bytes", "cycles"}, base)
+	return flops || spans(name) || slices.Contains([]string{"time", "count", "bytes", "cycles"}, base)
+}
+
+// spans says whether a metric is the time from a scope's begin to its end: scopes within it are part of that time.
+func spans(name string) bool {
+	base, _, _ := strings.Cut(baseName(name), "@") // cpu_time@rank3: of one source of a merged profile
+	return base == "cpu_time"
 }
 
 // widths of operands in bits, as they stand in the names of metrics.
@@ -113,6 +120,7 @@ func (b *builder) find(wanted string) (recorded, bool) {
 func (b *builder) amount(r recorded) int {
 	at := b.computed(r.name, r.inclusive, func(f *frame) float64 { return number(f.node, r.name) })
 	b.sums.amounts[at].property = b.profile.Kinds[r.name] == profile.Property
+	b.sums.amounts[at].spans = spans(r.name)
 	return at
 }
 
@@ -278,11 +286,20 @@ func (c *column) in(q *quantity, u unit, fixed bool) {
 
 // span is a recorded time in seconds.
 type span struct {
+	name   string // of the recorded metric
 	at     int
 	factor float64
 }
 
 func (s span) of(a []float64) float64 { return a[s.at] * s.factor }
+
+// own is the time of a frame itself; NaN without one.
+func (s span) own(f *frame) float64 {
+	if s.name == "" {
+		return missing
+	}
+	return number(f.node, s.name) * s.factor
+}
 
 // seconds finds a recorded time.
 func (b *builder) seconds(name string) (span, error) {
@@ -294,7 +311,7 @@ func (b *builder) seconds(name string) (span, error) {
 	if !known {
 		return span{}, fmt.Errorf("read %q as a time: its name ends in no unit; record it as \"%s (ns)\"", r.name, name)
 	}
-	return span{b.amount(r), u.factor}, nil
+	return span{r.name, b.amount(r), u.factor}, nil
 }
 
 // rateColumn reads flop/s, flop8/s … flop64/s and byte/s with any prefix. Without one the unit is open.

@@ -13,15 +13,19 @@ import (
 )
 
 // The roofline model: a frame that does F flops on B bytes cannot take less than max(F/peak flop/s, B/peak byte/s).
-// That least time is an amount like any other: it adds up over kernels. So for a subtree, with T its time,
+// That least time is an amount like any other: it adds up over kernels. So for a subtree, with T the time of those of its
+// frames that say their work,
 //
-//	util        Σ least time / T         how much of the time the work needs at least
+//	util        Σ least time / T         how much of that time the work needs at least
+//	coverage    T / time of the subtree  how much of the time util speaks of
 //	attainable  Σ F / Σ least time       the rate that the work could reach: the roof at its intensity
 //	intensity   Σ F / Σ B
 //	bound       compute if Σ F/peak ≥ Σ B/peak, else memory
 //
-// For a single kernel these are the textbook's. Work that says neither its flops nor its bytes has no least time,
-// and its time still counts below the line: util of a subtree is what is known to be needed, a lower bound.
+// For a single kernel these are the textbook's. A frame says its work if it, or a scope around it, has flops or bytes whose
+// peaks are known. What says nothing has no least time, and its time is left out of T: unknown work is not idle. Where T is
+// less than half of the time, util and bound are left out too, since a fill of 3 µs says nothing of the matmuls around it.
+// Copies over a link say nothing here: they are not limited by the memory of the GPU.
 type roofline struct {
 	flops   []flopsOf // recorded metrics that count flops
 	bytes   *recorded // nil when none was recorded
@@ -30,6 +34,27 @@ type roofline struct {
 	noted   map[string]bool
 
 	compute, memory, least int // amounts, in seconds
+	elapsed                int // time, in seconds
+	covered                int // that of frames that say their work
+	traffic                int // bytes of the GPU's memory
+}
+
+// leastCoverage is the part of a row's time that must say its work for util and bound to be shown.
+const leastCoverage = 0.5
+
+// coverage is the part of a row's time whose work is known: 0 to 1, NaN where there is no time.
+func (r *roofline) coverage(a []float64) float64 {
+	if !(a[r.elapsed] > 0) {
+		return missing
+	}
+	return add(0, a[r.covered]) / a[r.elapsed]
+}
+
+func (r *roofline) util(a []float64) float64 {
+	if !(r.coverage(a) >= leastCoverage) {
+		return missing
+	}
+	return a[r.least] / a[r.covered]
 }
 
 // flopsOf is a recorded metric and the type of operands it counts.
@@ -49,7 +74,7 @@ type ceilings struct {
 // roofColumn reads util, intensity, attainable, bound and roof_time.
 func (b *builder) roofColumn(name string) (column, bool, error) {
 	base, wanted, fixed := strings.Cut(name, "/")
-	if !slices.Contains([]string{"util", "intensity", "attainable", "bound", "roof_time"}, base) {
+	if !slices.Contains([]string{"util", "coverage", "intensity", "attainable", "bound", "roof_time"}, base) {
 		return column{}, false, nil
 	}
 	if err := b.needRoofline(base); err != nil {
@@ -66,7 +91,7 @@ func (b *builder) roofColumn(name string) (column, bool, error) {
 		units = flopRate("")
 	case "roof_time":
 		units = times
-	case "util":
+	case "util", "coverage":
 		units = quantity{units: []unit{percentUnit}}
 		if !fixed {
 			return c, true, nil
@@ -89,8 +114,9 @@ func (b *builder) roofValue(name string) (column, error) {
 	r := b.roof
 	switch name {
 	case "util":
-		elapsed, err := b.seconds("time")
-		return column{value: func(a []float64) float64 { return a[r.least] / elapsed.of(a) }, unit: unit{factor: 1}}, err
+		return column{Column: Column{Ratio: true}, value: r.util, unit: unit{factor: 1}}, nil
+	case "coverage":
+		return column{Column: Column{Ratio: true}, value: r.coverage, unit: unit{factor: 1}}, nil
 	case "attainable":
 		flops := b.allFlops()
 		return column{value: func(a []float64) float64 { return flops(a) / a[r.least] }}, nil
@@ -98,8 +124,8 @@ func (b *builder) roofValue(name string) (column, error) {
 		if r.bytes == nil || len(r.flops) == 0 {
 			return column{}, errors.New("intensity: needs both flops and bytes, and the profile has only one of them; let launch_metadata return both")
 		}
-		flops, bytes := b.allFlops(), b.amount(*r.bytes)
-		c := column{value: func(a []float64) float64 { return flops(a) / a[bytes] }, unit: unit{factor: 1}}
+		flops := b.allFlops()
+		c := column{value: func(a []float64) float64 { return flops(a) / a[r.traffic] }, unit: unit{factor: 1}}
 		c.Unit = "flop/B"
 		return c, nil
 	case "roof_time":
@@ -110,13 +136,10 @@ func (b *builder) roofValue(name string) (column, error) {
 
 // bound says what a row's work is limited by.
 func (r *roofline) bound(a []float64) string {
-	switch compute, memory := a[r.compute], a[r.memory]; {
-	case math.IsNaN(a[r.least]) || a[r.least] == 0:
+	if math.IsNaN(a[r.least]) || a[r.least] == 0 || r.coverage(a) < leastCoverage {
 		return ""
-	case math.IsNaN(memory) || compute >= memory:
-		return "compute"
 	}
-	return "memory"
+	return specs.Bound(add(0, a[r.compute]), add(0, a[r.memory]))
 }
 
 // allFlops is the amount that counts flops of all types. A frame that says both, flops and flops16, means the same
@@ -166,65 +189,91 @@ func (b *builder) needRoofline(asked string) error {
 	if len(r.flops) == 0 && r.bytes == nil {
 		return fmt.Errorf("%s: the profile has neither flops nor bytes; give kernels a launch_metadata function and profile with the triton hook, or say flops16 and bytes in a scope's metrics", asked)
 	}
+	elapsed, err := b.seconds("time") // a profile of cycles has none, and its work still has an intensity
+	if err != nil && (asked == "util" || asked == "coverage") {
+		return err
+	}
 	b.roof = r
 	b.findDevices()
-	r.compute = b.computed(ours+"compute time", true, r.computeTime)
-	r.memory = b.computed(ours+"memory time", true, r.memoryTime)
-	r.least = b.computed(ours+"least time", true, r.leastTime)
+	b.findWork()
+	r.elapsed = b.computed(ours+"time", true, func(f *frame) float64 { return elapsed.own(f) })
+	r.covered = b.computed(ours+"time of known work", true, func(f *frame) float64 {
+		if !f.says {
+			return missing
+		}
+		return elapsed.own(f)
+	})
+	r.traffic = b.computed(ours+"memory traffic", true, r.bytesOf)
+	part := func(which func(compute, memory float64) float64) func(f *frame) float64 {
+		return func(f *frame) float64 {
+			work := r.work(f)
+			if math.IsNaN(work.Least()) {
+				return missing
+			}
+			return which(work.Parts())
+		}
+	}
+	r.compute = b.computed(ours+"compute time", true, part(func(compute, _ float64) float64 { return compute }))
+	r.memory = b.computed(ours+"memory time", true, part(func(_, memory float64) float64 { return memory }))
+	r.least = b.computed(ours+"least time", true, func(f *frame) float64 {
+		work := r.work(f)
+		return work.Least()
+	})
 	return nil
 }
 
-// computeTime are the seconds that a frame's flops take at the peaks of its device: NaN if it has none or if the peak
-// of any is unknown.
-func (r *roofline) computeTime(f *frame) float64 {
-	sum, plain := missing, missing
-	for i := range r.flops {
-		v := number(f.node, r.flops[i].metric.name)
-		if !(v > 0) {
-			continue
-		}
-		needed := v / r.devices[f.device].flops[i]
-		switch {
-		case r.flops[i].plain():
-			plain = needed
-		case math.IsNaN(needed):
-			return missing
-		default:
-			sum = add(sum, needed)
-		}
+// sayCoverage notes how much of the time util speaks of, where that is not all.
+func (b *builder) sayCoverage() {
+	asked := slices.ContainsFunc(b.sums.columns, func(c column) bool { return c.Label == "util" || c.Label == "bound" })
+	if b.roof == nil || !asked {
+		return
 	}
-	if math.IsNaN(sum) { // nothing says the type
-		return plain
+	switch part := b.roof.coverage(b.sums.of(b.sums.sum, 0)); {
+	case part >= 0.99 || math.IsNaN(part) || part == 0 && len(b.notes) > 0: // nothing is left out, or another note says why all is
+	case part >= leastCoverage:
+		b.note(fmt.Sprintf("util is of the %s of the time that says its flops or bytes; -m coverage shows it for each row", percent(part)))
+	default:
+		b.note(fmt.Sprintf("only %s of the time says its flops or bytes: util and bound are shown where at least half of a row's time does; -m coverage shows it for each row", percent(part)))
 	}
-	return sum
 }
 
-// memoryTime are the seconds that a frame's bytes take at the bandwidth of its device.
-func (r *roofline) memoryTime(f *frame) float64 {
+// findWork marks the frames that say their work, or that are part of a scope that does.
+func (b *builder) findWork() {
+	for i := range b.frames {
+		f := &b.frames[i]
+		work := b.roof.work(f)
+		f.says = !math.IsNaN(work.Least()) || f.parent >= 0 && b.frames[f.parent].says
+	}
+}
+
+// work is what a frame itself says that it does. A metric that does not say the type of its operands counts only where none
+// does that.
+func (r *roofline) work(f *frame) specs.Roof {
+	var work specs.Roof
+	peaks := &r.devices[f.device]
+	typed := slices.ContainsFunc(r.flops, func(of flopsOf) bool { return !of.plain() && number(f.node, of.metric.name) > 0 })
+	for i := range r.flops {
+		if of := &r.flops[i]; of.plain() != typed {
+			work.Compute(number(f.node, of.metric.name), peaks.flops[i])
+		}
+	}
+	work.Move(r.bytesOf(f), peaks.bytes)
+	return work
+}
+
+// bytesOf are those that a frame reads from the memory of its GPU, or writes there. A copy within it does both.
+func (r *roofline) bytesOf(f *frame) float64 {
 	if r.bytes == nil {
 		return missing
 	}
-	if v := number(f.node, r.bytes.name); v > 0 {
-		return v / r.devices[f.device].bytes
-	}
-	return missing
-}
-
-// leastTime is the larger of the two, or the one there is. Work of which a peak is unknown has none: half of the truth
-// would pass for a low utilisation.
-func (r *roofline) leastTime(f *frame) float64 {
-	compute, memory := r.computeTime(f), r.memoryTime(f)
-	switch {
-	case math.IsNaN(compute) && r.hasFlops(f), math.IsNaN(memory) && r.bytes != nil && number(f.node, r.bytes.name) > 0:
+	bytes := number(f.node, r.bytes.name)
+	switch profile.WorkOf(f.node.Name) {
+	case profile.LinkedCopy:
 		return missing
-	case math.IsNaN(compute) || memory > compute:
-		return memory
+	case profile.LocalCopy:
+		return 2 * bytes
 	}
-	return compute
-}
-
-func (r *roofline) hasFlops(f *frame) bool {
-	return slices.ContainsFunc(r.flops, func(of flopsOf) bool { return number(f.node, of.metric.name) > 0 })
+	return bytes
 }
 
 // findDevices gives every frame its device: its own, or else the one of the work below it, since scopes say how many

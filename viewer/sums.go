@@ -15,6 +15,7 @@ type sums struct {
 	own, sum []float64 // by row and amount: of the row itself, and with all below it; NaN where there is none
 	whole    []float64 // by amount: of all frames, before filters
 	weight   weight
+	alone    bool // what rows themselves have is without what is below them, also of amounts that span it
 
 	// How long kernels took, by row; nil unless a column asks. A sketch may be the profile's own: never changed.
 	wantTimes          bool
@@ -51,10 +52,15 @@ func (b *builder) addUp() {
 				b.note("negative bytes: a 32 bit count in the launch metadata overflowed; compute bytes with Python integers or 64 bit tensors")
 			}
 			s.whole[a] = s.amounts[a].add(s.whole[a], v)
-			if f.counts && s.amounts[a].inclusive || f.itself && !s.amounts[a].inclusive {
+			if b.belongs(&s.amounts[a], f) {
 				cell := &s.own[int(f.row)*k+a]
 				*cell = s.amounts[a].add(*cell, v)
 			}
+		}
+	}
+	for a := range s.amounts {
+		if s.amounts[a].spans {
+			s.whole[a] = b.spanOfAll(&s.amounts[a])
 		}
 	}
 	if s.wantTimes {
@@ -68,17 +74,50 @@ func (b *builder) addUp() {
 	}
 }
 
+// belongs says whether what a frame has of an amount counts for its row.
+func (b *builder) belongs(a *amount, f *frame) bool {
+	switch {
+	case !a.inclusive:
+		return f.itself
+	case a.spans && !f.itself: // of a hidden frame it is part of its caller's, if that has any
+		return f.counts && math.IsNaN(a.of(&b.frames[f.parent]))
+	}
+	return f.counts
+}
+
+// spanOfAll is the amount of the whole program, of one that spans what is below it.
+func (b *builder) spanOfAll(a *amount) float64 {
+	below := none(len(b.frames))
+	for i := len(b.frames) - 1; i >= 0; i-- {
+		v := a.of(&b.frames[i])
+		if math.IsNaN(v) {
+			v = below[i]
+		}
+		if i == 0 {
+			return v
+		}
+		up := b.frames[i].parent
+		below[up] = add(below[up], v)
+	}
+	return missing
+}
+
 // total computes the sums over subtrees.
 func (s *sums) total() {
 	s.sum = slices.Clone(s.own)
 	for i := len(s.rows) - 1; i > 0; i-- {
-		parent, child := s.of(s.sum, int(s.rows[i].parent)), s.of(s.sum, i)
+		at := int(s.rows[i].parent)
+		parent, child := s.of(s.sum, at), s.of(s.sum, i)
 		for a := range s.amounts {
-			if s.amounts[a].inclusive {
+			switch {
+			case !s.amounts[a].inclusive:
+			case s.amounts[a].spans && !s.alone && !math.IsNaN(s.of(s.own, at)[a]): // the caller's has it already
+			default:
 				parent[a] = add(parent[a], child[a])
 			}
 		}
 	}
+	s.leaveAlone()
 	if !s.wantTimes {
 		return
 	}
@@ -88,6 +127,24 @@ func (s *sums) total() {
 		all.put(int(s.rows[i].parent), all.sketches[i])
 	}
 	s.sumTimes = all.sketches
+}
+
+// leaveAlone takes what is below a row out of what the row itself has of amounts that span it. From then on these add up
+// like all others.
+func (s *sums) leaveAlone() {
+	spans := slices.ContainsFunc(s.amounts, func(a amount) bool { return a.spans })
+	if s.alone || !spans {
+		return
+	}
+	s.alone = true
+	for i := len(s.rows) - 1; i > 0; i-- {
+		own, below := s.of(s.own, int(s.rows[i].parent)), s.of(s.sum, i)
+		for a := range s.amounts {
+			if s.amounts[a].spans && !math.IsNaN(below[a]) {
+				own[a] = max(own[a]-below[a], 0) // threads of a scope may take longer than it
+			}
+		}
+	}
 }
 
 // evaluate computes every column of every row from its amounts.

@@ -37,6 +37,7 @@ type Column struct {
 	Inclusive bool   // values are of the whole subtree; otherwise of the frame alone
 	Additive  bool   // values of disjoint parts add up: amounts do, rates, averages and text do not
 	Text      bool   // values are text: see Table.Text
+	Ratio     bool   // 1 is the best that there is, as of util
 }
 
 // Row is one frame, or several of one name that a filter or a grouping made one.
@@ -81,6 +82,7 @@ func NewTable(p *profile.Profile, o Options) (*Table, error) {
 	}
 	b.addUp()
 	b.sums.total()
+	b.sayCoverage()
 	b.sums.group(o.Group)
 	t := &Table{Profile: p, sums: &b.sums, names: names, roofs: b.roofs()}
 	b.derive(t, o.BaseUnits)

@@ -15,14 +15,22 @@ type Work struct {
 	Bytes, Flops float64 // per launch; 0 if that is not known
 	BytesFrom    string  // "profile": the kernel's own metrics; "code": counted in its TTIR; "arguments": each tensor once
 	FlopsFrom    string
-	Type         string   // of the operands that Flops are of, see specs.DTypes; "" if that is not known
-	Passes       int      // multiplications of that type for one of Flops: 3 where tf32x3 stands for f32; 0 is 1
+	Type         string // of the operands that most Flops are of, see specs.DTypes; "" if that is not known
+	Passes       int    // multiplications of that type for one of Flops: 3 where tf32x3 stands for f32; 0 is 1
+	operations   []operations
 	Notes        []string // what could not be counted in the code
 
 	Rates
 
 	on    *profile.Device // where the launches ran; nil: on none that the profile describes
 	mixed bool            // on several with other peaks
+}
+
+// operations are those of Flops on one type of operands.
+type operations struct {
+	count  float64
+	dtype  string // see specs.DTypes; "" if that is not known
+	passes int
 }
 
 // worker finds out what launches do.
@@ -41,22 +49,29 @@ func (w *worker) measured(g *Group, n *profile.Node, l *profile.LaunchTimes) {
 	if bytes := amount(n, "bytes"); bytes > 0 {
 		g.Work.Bytes, g.Work.BytesFrom = float64(bytes)/per, "profile"
 	}
-	flops, most := 0.0, 0.0
+	var all []operations
 	for i := range n.Metrics {
-		dtype, counts := specs.OfMetric(n.Metrics[i].Name)
-		f := float64(amount(n, n.Metrics[i].Name))
-		if !counts || f == 0 || dtype == "" {
-			continue
-		}
-		if flops += f; f > most { // of several the one with most decides
-			most, g.Work.Type = f, dtype
+		if dtype, counts := specs.OfMetric(n.Metrics[i].Name); counts && dtype != "" {
+			all = append(all, operations{count: float64(amount(n, n.Metrics[i].Name)) / per, dtype: dtype, passes: 1})
 		}
 	}
-	if flops == 0 {
-		flops = float64(amount(n, "flops")) // of the type that the trace tells
+	all = slices.DeleteFunc(all, func(o operations) bool { return o.count == 0 })
+	if flops := float64(amount(n, "flops")); len(all) == 0 && flops > 0 {
+		all = []operations{{count: flops / per, passes: 1}} // of the type that the trace names
 	}
-	if flops > 0 {
-		g.Work.Flops, g.Work.FlopsFrom = flops/per, "profile"
+	if len(all) > 0 {
+		g.Work.computes("profile", all...)
+	}
+}
+
+// computes sets the operations of a launch.
+func (w *Work) computes(from string, all ...operations) {
+	w.operations, w.FlopsFrom, w.Flops = all, from, 0
+	most := 0.0
+	for _, o := range all {
+		if w.Flops += o.count; o.count > most {
+			most, w.Type, w.Passes = o.count, o.dtype, o.passes
+		}
 	}
 }
 
@@ -72,11 +87,11 @@ func staticWork(c *tritonparse.Compilation, l *tritonparse.LaunchRecord) (w Work
 			w.BytesFrom = "arguments"
 		}
 	}
-	if counted.Flops > 0 {
-		w.Flops, w.FlopsFrom = float64(counted.Flops), "code"
-	}
 	if c.Texts["ttir"] != "" {
 		w.Type, w.Passes = operands(counted.Dot)
+	}
+	if counted.Flops > 0 {
+		w.computes("code", operations{float64(counted.Flops), w.Type, w.Passes})
 	}
 	w.Notes = slices.DeleteFunc(slices.Clone(counted.Notes), func(note string) bool { return note == tritonparse.NoteMasked })
 	return w
@@ -88,10 +103,15 @@ func (w *Work) complete(counted Work) {
 		w.Bytes, w.BytesFrom = counted.Bytes, counted.BytesFrom
 	}
 	if w.FlopsFrom == "" {
-		w.Flops, w.FlopsFrom = counted.Flops, counted.FlopsFrom
+		w.Flops, w.FlopsFrom, w.Type, w.Passes, w.operations = counted.Flops, counted.FlopsFrom, counted.Type, counted.Passes, counted.operations
 	}
-	if w.Type == "" || specs.Bits(w.Type) == specs.Bits(counted.Type) {
-		w.Type, w.Passes = counted.Type, counted.Passes
+	for i := range w.operations {
+		if o := &w.operations[i]; o.dtype == "" || specs.Bits(o.dtype) == specs.Bits(counted.Type) {
+			o.dtype, o.passes = counted.Type, counted.Passes
+		}
+	}
+	if w.FlopsFrom != "" {
+		w.computes(w.FlopsFrom, w.operations...)
 	}
 	if w.BytesFrom == "code" || w.FlopsFrom == "code" {
 		w.Notes = counted.Notes
@@ -149,31 +169,26 @@ func (w *worker) finish(g *Group) {
 		w.unknown = cmp.Or(w.unknown, noDevice(work.mixed))
 		return
 	}
-	memory, compute := w.needs(work, work.on)
-	switch {
-	case memory == 0 && compute == 0:
-	case memory >= compute:
-		work.Roof, work.Bound = memory/seconds, "memory"
-	default:
-		work.Roof, work.Bound = compute/seconds, "compute"
+	roof := w.roof(work, work.on)
+	if least := roof.Least(); least > 0 {
+		work.Roof, work.Bound = least/seconds, specs.Bound(roof.Parts())
 	}
 }
 
-// needs are the seconds that work takes at a device's peaks; 0 where that is not known.
-func (w *worker) needs(work *Work, d *profile.Device) (memory, compute float64) {
+// roof is what a launch's work needs on a device.
+func (w *worker) roof(work *Work, d *profile.Device) (roof specs.Roof) {
 	if work.Bytes > 0 {
 		peak, err := specs.Bandwidth(*d)
-		if err == nil {
-			memory = work.Bytes / peak
-		}
 		w.unknown = cmp.Or(w.unknown, err)
+		roof.Move(work.Bytes, peak)
 	}
-	if work.Flops > 0 && work.Type != "" {
-		peak, err := specs.Peak(*d, work.Type)
-		if err == nil {
-			compute = work.Flops * float64(max(work.Passes, 1)) / peak
+	for _, o := range work.operations {
+		if o.dtype == "" {
+			continue // as for the memory alone: nobody says of what
 		}
+		peak, err := specs.Peak(*d, o.dtype)
 		w.unknown = cmp.Or(w.unknown, err)
+		roof.Compute(o.count*float64(max(o.passes, 1)), peak)
 	}
-	return memory, compute
+	return roof
 }

@@ -195,7 +195,7 @@ func wanted(p *profile.Profile) []viewer.Metric {
 		}
 	}
 	all = slices.DeleteFunc(all, func(m viewer.Metric) bool {
-		return m.Name == "device_id" || m.Name == "device_type" || m.Name == "roof_time" || rates == 1 && isWidthRate(m.Name)
+		return m.Name == "device_id" || m.Name == "device_type" || m.Name == "roof_time" || m.Name == "coverage" || rates == 1 && isWidthRate(m.Name)
 	})
 	sortByImportance(all)
 	return all

@@ -1,0 +1,203 @@
+package viewer
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// TestUnknownWorkIsNotIdle: a fill of 3 µs says nothing of the matmuls around it, and copies over a link are not held
+// against the memory of the GPU.
+func TestUnknownWorkIsNotIdle(t *testing.T) {
+	p := tree("train\n  gemm time=997000 count=10\n  X time=3000 count=1 bytes=4\ncopies\n  Y time=5000 count=1 bytes=1e6\n  Z time=1000 count=1 bytes=2e6\n")
+	p.Root.Children[0].Children[1].Name = "<memset>"
+	p.Root.Children[1].Children[0].Name = "<memcpy HtoD>"
+	p.Root.Children[1].Children[1].Name = "<memcpy DtoD>"
+	table, err := NewTable(p, Options{Metrics: []string{"util", "coverage", "bound"}, BaseUnits: true, Peaks: []string{"bytes=4T"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]string{ // a copy within the GPU reads and writes: 2 × 2 MB at 4 TB/s take 1 µs
+		"ROOT": {"-", "0.004", ""}, "train": {"-", "0.003", ""}, "gemm": {"-", "0.000", ""}, "<memset>": {"0.000", "1.000", "memory"},
+		"copies": {"-", "0.167", ""}, "<memcpy HtoD>": {"-", "0.000", ""}, "<memcpy DtoD>": {"1.000", "1.000", "memory"},
+	}
+	seen := 0
+	for r := range table.All() {
+		seen++
+		got := []string{form{decimals: 3}.text(r.Values[0]), form{decimals: 3}.text(r.Values[1]), table.Text(r, 2)}
+		if w := want[r.Name]; fmt.Sprint(got) != fmt.Sprint(w) {
+			t.Errorf("%s: util, coverage and bound are %q, want %q", r.Name, got, w)
+		}
+	}
+	if notes := strings.Join(table.Notes, "\n"); seen != len(want) || !strings.Contains(notes, "only 0.4% of the time says its flops or bytes") {
+		t.Errorf("%d rows, notes %q", seen, notes)
+	}
+}
+
+// TestRooflineOfRandomTrees computes the roofline a second time, by recursion over the nodes instead of sums of columns.
+func TestRooflineOfRandomTrees(t *testing.T) {
+	random := rand.New(rand.NewPCG(12, 2))
+	const bandwidth, fp8, fp16 = 4e12, 2e15, 1e15
+	for range 300 {
+		p := randomWork(random)
+		table, err := NewTable(p, Options{Metrics: []string{"util", "coverage", "roof_time/s", "bound", "intensity"}, BaseUnits: true,
+			Peaks: []string{"bytes=4T", "flops8=2P", "flops16=1P"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r := range table.All() {
+			said := false
+			for up := r.Parent; up != nil; up = up.Parent {
+				said = said || leastOf(up.Node, bandwidth, fp8, fp16) > 0
+			}
+			s := sumBelow(r.Node, said, bandwidth, fp8, fp16)
+			util, bound, intensity := math.NaN(), "", s.flops/s.bytes
+			if s.known >= s.time/2 && s.least > 0 { // where there is no time there is no util, but a bound
+				util, bound = s.least/s.known, "compute"
+				if s.memory > s.compute {
+					bound = "memory"
+				}
+			}
+			if s.time == 0 {
+				util = math.NaN()
+			}
+			if s.flops == 0 || s.bytes == 0 {
+				intensity = math.NaN()
+			}
+			for i, want := range []float64{util, s.known / s.time, s.least} {
+				if want == 0 { // nothing of it
+					want = math.NaN()
+				}
+				if got := r.Values[i]; math.Abs(got-want) > 1e-12*math.Abs(want) && !(got == 0 && math.IsNaN(want)) || math.IsNaN(got) != math.IsNaN(want) && got != 0 {
+					t.Fatalf("%s: %s is %g, want %g", strings.Join(r.Path(), " > "), table.Columns[i].Name, got, want)
+				}
+			}
+			if got := table.Text(r, 3); got != bound {
+				t.Fatalf("%s is bound by %q, want %q", strings.Join(r.Path(), " > "), got, bound)
+			}
+			if got := r.Values[4]; s.flops > 0 && s.bytes > 0 && math.Abs(got-intensity) > 1e-12*intensity {
+				t.Fatalf("%s: intensity is %g, want %g", strings.Join(r.Path(), " > "), got, intensity)
+			}
+		}
+	}
+}
+
+// worked are the sums of a subtree.
+type worked struct{ time, known, least, compute, memory, flops, bytes float64 }
+
+func zero(v float64) float64 {
+	if math.IsNaN(v) {
+		return 0
+	}
+	return v
+}
+
+func leastOf(n *profile.Node, bandwidth, fp8, fp16 float64) float64 {
+	compute := zero(number(n, "flops8"))/fp8 + zero(number(n, "flops16"))/fp16
+	return max(compute, trafficOf(n)/bandwidth)
+}
+
+func trafficOf(n *profile.Node) float64 {
+	bytes := number(n, "bytes")
+	switch {
+	case math.IsNaN(bytes), strings.HasPrefix(n.Name, "<memcpy HtoD"):
+		return 0
+	case strings.HasPrefix(n.Name, "<memcpy DtoD"):
+		return bytes + bytes
+	}
+	return bytes
+}
+
+func sumBelow(n *profile.Node, said bool, bandwidth, fp8, fp16 float64) (s worked) {
+	flops8, flops16, time := zero(number(n, "flops8")), zero(number(n, "flops16")), zero(number(n, "time (ns)"))/1e9
+	s = worked{time: time, least: leastOf(n, bandwidth, fp8, fp16), compute: flops8/fp8 + flops16/fp16, memory: trafficOf(n) / bandwidth,
+		flops: flops8 + flops16, bytes: trafficOf(n)}
+	if said = said || s.least > 0; said {
+		s.known = time
+	}
+	for _, c := range n.Children {
+		b := sumBelow(c, said, bandwidth, fp8, fp16)
+		s.time, s.known, s.least, s.compute, s.memory = s.time+b.time, s.known+b.known, s.least+b.least, s.compute+b.compute, s.memory+b.memory
+		s.flops, s.bytes = s.flops+b.flops, s.bytes+b.bytes
+	}
+	return s
+}
+
+// randomWork is a tree in which kernels, scopes and copies say all, some or nothing of their work.
+func randomWork(random *rand.Rand) *profile.Profile {
+	p := tree("first time=10 flops8=1 flops16=1 bytes=1\n")
+	all := []*profile.Node{p.Root}
+	for i := range 5 + random.IntN(20) {
+		n := &profile.Node{Name: []string{"gemm", "norm", "scope", "<memcpy HtoD>", "<memcpy DtoD>"}[random.IntN(5)] + fmt.Sprint(i)}
+		for metric, chance := range map[string]int{"time (ns)": 4, "flops8": 1, "flops16": 2, "bytes": 2} {
+			if random.IntN(5) < chance {
+				n.Set(metric, profile.FloatValue(float64(1+random.IntN(1_000_000))))
+			}
+		}
+		up := all[random.IntN(len(all))]
+		up.Children = append(up.Children, n)
+		all = append(all, n)
+	}
+	return p
+}
+
+// TestCPUTimeOfScopes: a scope that was not timed has the time of those within it; one that was includes theirs.
+func TestCPUTimeOfScopes(t *testing.T) {
+	p := tree("epoch\n  load cpu=300\n  train cpu=1000\n    step cpu=400\n    wait\n      sync cpu=100\n  save cpu=200\n    threads cpu=900\n")
+	rename := func(n *profile.Node) {
+		if v, ok := n.Metric("cpu"); ok {
+			n.Metrics = nil
+			n.Set("cpu_time (ns)", v)
+		}
+	}
+	p.Root.Walk(func(n *profile.Node, _ int) bool { rename(n); return true })
+	for _, c := range []struct {
+		by   Grouping
+		want string
+	}{
+		{ByPath, "ROOT 1500 epoch 1500 load 300/300 train 1000/500 step 400/400 wait 100 sync 100/100 save 200/0 threads 900/900"},
+		{ByName, "ROOT 1500 epoch 1500 load 300/300 train 1000/500 step 400/400 wait 100 sync 100/100 save 200/0 threads 900/900"},
+	} {
+		table, err := NewTable(p, Options{Metrics: []string{"cpu_time/ns"}, BaseUnits: true, Group: c.by})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for r := range table.All() {
+			text := fmt.Sprintf("%s %.0f", r.Name, r.Values[0])
+			if own := r.Own[0]; !math.IsNaN(own) {
+				text += fmt.Sprintf("/%.0f", own)
+			}
+			got = append(got, text)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("got  %s\nwant %s", strings.Join(got, " "), c.want)
+		}
+		if math.Round(table.Total[0]) != 1500 {
+			t.Errorf("the whole program took %g ns", table.Total[0])
+		}
+	}
+}
+
+// TestColourIsThatOfTheShare: a column of ratios has no colour of shares, so that a good kernel is not green by chance.
+func TestColourIsThatOfTheShare(t *testing.T) {
+	p := tree("small time=100 flops16=9e7 bytes=1\nlarge time=900 flops16=9e7 bytes=1\n")
+	var b strings.Builder
+	if _, err := Render(&b, p, "tree", Options{Metrics: []string{"util", "time"}, Peaks: []string{"flops16=1P", "bytes=1T"}}, Paper{Color: true}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if strings.Contains(line, "large") || strings.Contains(line, "small") {
+			if util, _, _ := strings.Cut(line, "  "); strings.Contains(util, "\x1b") {
+				t.Errorf("util is coloured by the share of time: %q", line)
+			}
+			if !strings.Contains(line, "\x1b[38;5;") {
+				t.Errorf("the time is not coloured: %q", line)
+			}
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
@@ -96,8 +95,7 @@ func byKind(p *profile.Profile, filter profile.Filter) []Slow {
 	return slow
 }
 
-// byName sums the times of frames that are called like a kernel of the trace. A launch's metadata may have put more behind
-// its name.
+// byName sums the times of frames that stand for a kernel of the trace.
 func byName(t *tritonparse.Trace, p *profile.Profile, filter profile.Filter) []Slow {
 	var slow []Slow
 	for _, c := range t.Compilations() {
@@ -110,7 +108,8 @@ func byName(t *tritonparse.Trace, p *profile.Profile, filter profile.Filter) []S
 		if nanos <= 0 {
 			return
 		}
-		i := slices.IndexFunc(slow, func(s Slow) bool { return n.Name == s.Kernel || strings.HasPrefix(n.Name, s.Kernel+"_<") })
+		kernel := tritonparse.KernelOfFrame(n.Name)
+		i := slices.IndexFunc(slow, func(s Slow) bool { return s.Kernel == kernel })
 		if i < 0 {
 			return
 		}

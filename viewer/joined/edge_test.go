@@ -196,7 +196,7 @@ func TestLaunchesNamedByHooks(t *testing.T) {
 	trace := complexOne(t)
 	p := profileOf(t, trace)
 	for _, n := range p.Root.Children {
-		n.Name, n.Launches = n.Name+"_<grid:8>", nil
+		n.Name, n.Launches = "step of "+n.Name, nil
 	}
 	p.Launches = nil
 	text := printed(t, Options{Trace: trace, Profile: p, Kernel: "matmul"}, source.Listing{})
@@ -349,5 +349,20 @@ func TestManySpecialisations(t *testing.T) {
 	lines := newTable(&Join{}, k, false).lines(0)
 	if last := lines[len(lines)-1].Name; last != "20 more specialisations; --all shows them" {
 		t.Errorf("the last row is %q", last)
+	}
+}
+
+// TestFramesWithMetadataInTheirNames: a hook named the launches; the profile does not tell them apart, and their times are still
+// the kernel's.
+func TestFramesWithMetadataInTheirNames(t *testing.T) {
+	trace := complexOne(t)
+	p := profileOf(t, trace)
+	p.Launches = nil
+	for _, n := range p.Root.Children {
+		n.Name, n.Launches = n.Name+"_<grid:4x1x1>_<warps:2>", nil
+	}
+	j := joinOf(t, Options{Trace: trace, Profile: p, Kernel: "matmul"})
+	if k := j.Kernels[0]; k.Times.Count == 0 || k.Times.Nanos == 0 {
+		t.Errorf("%s has no times: %+v", k.Name, k.Times)
 	}
 }

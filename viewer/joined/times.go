@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/tritonparse"
 )
 
 const (
@@ -27,12 +28,12 @@ func (b *builder) readProfile() error {
 			b.launches(n)
 			return
 		}
-		// Without kinds a node is known by the kernel's name, which is a frame of its own unless a hook named the launch.
-		if k := b.kernels[n.Name]; k != nil && amount(n, timeMetric) > 0 {
-			if b.byName[n.Name] == nil {
-				b.byName[n.Name] = &profile.Durations{}
+		// Without kinds a node is known by the kernel's name only.
+		if name := tritonparse.KernelOfFrame(n.Name); b.kernels[name] != nil && amount(n, timeMetric) > 0 {
+			if b.byName[name] == nil {
+				b.byName[name] = &profile.Durations{}
 			}
-			b.byName[n.Name].Add(durations(n))
+			b.byName[name].Add(durations(n))
 		}
 	})
 	for name, t := range b.byName {
@@ -67,7 +68,7 @@ func (b *builder) launches(n *profile.Node) {
 		b.work.measured(g, n, l)
 	}
 	// The others of the kernel's are those from before the trace. At a frame that a hook named they may be copies.
-	if k := b.kernels[n.Name]; k != nil && rest.Count > 0 {
+	if k := b.kernels[tritonparse.KernelOfFrame(n.Name)]; k != nil && rest.Count > 0 {
 		k.Times.Add(&profile.Durations{Count: rest.Count, Nanos: rest.Nanos})
 	}
 }

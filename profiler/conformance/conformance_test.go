@@ -1,0 +1,295 @@
+package conformance
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/profiler"
+	_ "github.com/goproton/goproton/profiler/nvidia"
+)
+
+// backend is one implementation of the seam, and the GPU that its tests program.
+type backend struct {
+	name     string
+	open     func(t *testing.T) GPU
+	device   string
+	sampling string // what a session says that asks for samples, in its error or its problems
+}
+
+var implementations = []backend{
+	{"cupti", fakeCUDA, "CUDA", "sample instructions"},
+	{"synthetic", synthetic, "SYNTHETIC", "this backend cannot sample instructions"},
+}
+
+func synthetic(*testing.T) GPU {
+	profiler.Register(profiler.Backend{
+		Name: "synthetic", Class: "SyntheticProfiler", DeviceType: "SYNTHETIC",
+		New: func(profiler.SourceOptions) profiler.Source { return &Source{} },
+	})
+	return Synthetic{}
+}
+
+var opened GPU // the fake driver, of which a process has one
+
+func fakeCUDA(t *testing.T) GPU {
+	if opened != nil {
+		return opened
+	}
+	stub, err := filepath.Abs("../../build/stub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(stub + "/libcuda.so.1"); err != nil {
+		t.Skip("needs build/stub: run make build")
+	}
+	os.Setenv("PROTON_CUPTI_PATH", stub+"/libcupti.so")
+	os.Setenv("PROTON_STUB_RESULTS", "PCSamplingEnable=27") // as a GPU that cannot sample
+	gpu, err := OpenFakeCUDA(stub + "/libcuda.so.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened = gpu
+	return gpu
+}
+
+// stage is a session on a backend.
+type stage struct {
+	*testing.T
+	GPU
+	m       *profiler.Manager
+	backend backend
+	options profiler.StartOptions
+}
+
+// start begins the session.
+func (s *stage) start() {
+	s.Helper()
+	if _, err := s.m.Start(s.options); err != nil {
+		s.Fatal(err)
+	}
+	if problems := s.m.Problems(); len(problems) > 0 {
+		s.Fatalf("problems: %q", problems)
+	}
+}
+
+// finish ends the session and reads what it wrote.
+func (s *stage) finish() *profile.Profile {
+	s.Helper()
+	files, err := s.m.Finalize(nil, "")
+	if err != nil || len(files) != 1 {
+		s.Fatalf("wrote %q, %v", files, err)
+	}
+	p, err := formats.ReadFile(files[0])
+	if err != nil {
+		s.Fatal(err)
+	}
+	return p
+}
+
+// outline has a line for each frame that something ran in, or that has a metric of the program's: its path and its metrics but times.
+func outline(p *profile.Profile) string {
+	var out strings.Builder
+	var walk func(n *profile.Node, path string)
+	walk = func(n *profile.Node, path string) {
+		for _, m := range n.Metrics {
+			if f, ok := m.Value.Float(); ok && path != "" && !strings.Contains(m.Name, "time") {
+				fmt.Fprintf(&out, "%s: %s %v\n", strings.TrimPrefix(path, " > "), m.Name, f)
+			}
+		}
+		for _, c := range n.Children {
+			walk(c, path+" > "+c.Name)
+		}
+	}
+	walk(p.Root, "")
+	return out.String()
+}
+
+func (s *stage) expect(p *profile.Profile, want string) {
+	s.Helper()
+	if got := outline(p); got != strings.TrimPrefix(want, "\n") {
+		s.Errorf("got\n%swant%s", got, want)
+	}
+}
+
+// scope runs f in a scope of the calling thread.
+func scope(name string, f func()) {
+	end := profiler.Scope(name)
+	defer end()
+	f()
+}
+
+// behaviours are what every backend must do, the same for all.
+var behaviours = []struct {
+	name string
+	do   func(s *stage)
+}{
+	{"a launch goes to its scope", func(s *stage) {
+		s.start()
+		scope("train", func() {
+			s.Launch("add")
+			scope("forward", func() { s.Launch("mul"); s.Launch("mul") })
+		})
+		s.Launch("add")
+		p := s.finish()
+		s.expect(p, `
+train > add: count 1
+train > forward > mul: count 2
+add: count 1
+`)
+		if len(p.Devices) != 1 || p.Devices[0].Type != s.backend.device {
+			s.Errorf("devices %+v, want one %s", p.Devices, s.backend.device)
+		}
+	}},
+	{"a copy has its bytes", func(s *stage) {
+		s.options.Activities = "memcpy"
+		s.start()
+		scope("load", func() { s.Copy(4096); s.Copy(96) })
+		s.Launch("add")
+		s.expect(s.finish(), `
+load > <memcpy HtoD>: bytes 4192
+load > <memcpy HtoD>: count 2
+add: count 1
+`)
+	}},
+	{"a graph's kernels are those of the capture", func(s *stage) {
+		s.start()
+		var again func()
+		scope("capture", func() { again = s.Graph("add", "mul", "add") })
+		scope("replay", func() { again(); again() })
+		s.expect(s.finish(), `
+replay > <captured_at> > capture > add: count 4
+replay > <captured_at> > capture > mul: count 2
+`)
+	}},
+	{"metrics stand where they were added", func(s *stage) {
+		s.start()
+		scope("step", func() {
+			s.Launch("add")
+			if err := profiler.Add("tokens", int64(7)); err != nil {
+				s.Error(err)
+			}
+			profiler.Add("tokens", int64(5))
+		})
+		s.expect(s.finish(), `
+step: tokens 12
+step > add: count 1
+`)
+	}},
+	{"a trace shows launches, kernels and copies", func(s *stage) {
+		s.options.Data = "trace"
+		s.start()
+		scope("train", func() { s.Launch("add"); s.Copy(4096) })
+		p := s.finish()
+		kinds := map[profile.SliceKind]int{}
+		for _, slice := range p.Timeline.Slices {
+			kinds[slice.Kind]++
+		}
+		if kinds[profile.KernelSlice] != 1 || kinds[profile.LaunchSlice] != 2 || kinds[profile.CopySlice] != 1 || kinds[profile.ScopeSlice] != 1 {
+			s.Errorf("slices by kind %v, want a scope, two calls, a kernel and a copy", kinds)
+		}
+		if len(p.Timeline.Flows) != 2 {
+			s.Errorf("%d arrows from calls to what they made, want 2", len(p.Timeline.Flows))
+		}
+	}},
+	{"sampling that is refused says so", func(s *stage) {
+		s.options.Mode = "pcsampling"
+		_, err := s.m.Start(s.options)
+		s.Launch("add")
+		said := strings.Join(s.m.Problems(), "\n")
+		if err != nil {
+			said = err.Error()
+		} else {
+			s.expect(s.finish(), "\nadd: count 1\n") // the kernel is timed all the same
+		}
+		if !strings.Contains(said, s.backend.sampling) {
+			s.Errorf("it says %q, want %q", said, s.backend.sampling)
+		}
+	}},
+	{"a session that begins late has what comes after it", func(s *stage) {
+		s.Launch("before")
+		again := s.Graph("old")
+		s.start()
+		s.Launch("after")
+		again()
+		p := s.finish()
+		if text := outline(p); strings.Contains(text, "before") || !strings.Contains(text, "after: count 1\n") || !strings.Contains(text, "old: count 1\n") {
+			s.Errorf("got\n%swant the launch after the start, and the old graph's kernel somewhere", text)
+		}
+		s.Launch("nobody listens")
+	}},
+	{"a deactivated session hears nothing", func(s *stage) {
+		s.start()
+		s.Launch("heard")
+		s.m.Deactivate(nil, true)
+		s.Launch("unheard")
+		s.m.Activate(nil)
+		s.Launch("heard")
+		s.expect(s.finish(), "\nheard: count 2\n")
+	}},
+	{"a forked child is silent", func(s *stage) {
+		s.start()
+		s.Launch("parent")
+		if status := s.Fork("child"); status != 0 {
+			s.Errorf("the child ended with wait status %#x", status)
+		}
+		s.Launch("parent")
+		s.expect(s.finish(), "\nparent: count 2\n")
+	}},
+}
+
+func TestBackends(t *testing.T) {
+	for _, b := range implementations {
+		t.Run(b.name, func(t *testing.T) {
+			gpu := b.open(t)
+			for _, c := range behaviours {
+				t.Run(c.name, func(t *testing.T) {
+					runtime.LockOSThread()
+					defer runtime.UnlockOSThread()
+					s := &stage{T: t, GPU: gpu, m: profiler.NewManager(), backend: b}
+					s.options = profiler.StartOptions{Name: filepath.Join(t.TempDir(), "p"), Backend: b.name, NoStats: true}
+					defer s.m.Finalize(nil, "")
+					c.do(s)
+				})
+			}
+		})
+	}
+}
+
+// While one backend collects, a session with the other is refused by name.
+func TestOneBackendAtATime(t *testing.T) {
+	synthetic(t)
+	fakeCUDA(t)
+	m := profiler.NewManager()
+	defer m.Finalize(nil, "")
+	name := filepath.Join(t.TempDir(), "p")
+	if _, err := m.Start(profiler.StartOptions{Name: name, Backend: "synthetic"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := m.Start(profiler.StartOptions{Name: name + "2", Backend: vendor.NVIDIA.Backend})
+	if err == nil || !strings.Contains(err.Error(), `"cupti"`) || !strings.Contains(err.Error(), `"synthetic"`) {
+		t.Errorf("a second session with another backend: %v", err)
+	}
+}
+
+// Ids of the synthetic vendor do not fit 32 bits, and the hot path carries them whole.
+func TestIDsHave64Bits(t *testing.T) {
+	gpu := synthetic(t)
+	m := profiler.NewManager()
+	if _, err := m.Start(profiler.StartOptions{Name: filepath.Join(t.TempDir(), "p"), Backend: "synthetic"}); err != nil {
+		t.Fatal(err)
+	}
+	defer m.Finalize(nil, "")
+	gpu.Launch("add")
+	m.Flush()
+	if s := m.Status(); s.Kernels != 1 || s.Loss.Unattributed != 0 || hotpath.Lost() != 0 {
+		t.Errorf("%+v, want one kernel that found its launch", s)
+	}
+}

@@ -1,0 +1,144 @@
+// Package conformance has what the tests of every backend need: a GPU to program, and a table of how a profiler must
+// behave on it (conformance_test.go). Two backends go through the table: NVIDIA's on the fake driver and library of
+// cupti/stub, and a small synthetic one, which shows what a vendor's room has to bring.
+package conformance
+
+/*
+#cgo CFLAGS: -I${SRCDIR}/../../internal/hotpath -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
+#cgo LDFLAGS: -ldl -lpthread
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "synthetic.h"
+
+static int fork_and_launch(const char *kernel) {
+	pid_t pid = fork();
+	if (pid == 0) {
+		synthetic_launch(kernel);
+		_exit(0);
+	}
+	int status = -1;
+	waitpid(pid, &status, 0);
+	return status;
+}
+*/
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// GPU is what a test programs.
+type GPU interface {
+	Launch(kernel string)
+	Copy(bytes int) // from the host
+	// Graph captures launches of kernels and returns what launches them again.
+	Graph(kernels ...string) (launch func())
+	// Fork launches a kernel in a forked child and returns the child's wait status.
+	Fork(kernel string) int
+}
+
+// Synthetic is the GPU of the synthetic vendor.
+type Synthetic struct{}
+
+func with(text string, f func(*C.char)) {
+	c := C.CString(text)
+	defer C.free(unsafe.Pointer(c))
+	f(c)
+}
+
+// Launch launches a kernel.
+func (Synthetic) Launch(kernel string) { with(kernel, func(c *C.char) { C.synthetic_launch(c) }) }
+
+// Copy copies from the host.
+func (Synthetic) Copy(bytes int) { C.synthetic_copy(C.uint64_t(bytes)) }
+
+// Graph is described with GPU.
+func (s Synthetic) Graph(kernels ...string) func() {
+	C.synthetic_capture_begin()
+	for _, kernel := range kernels {
+		s.Launch(kernel)
+	}
+	exec := C.synthetic_capture_end()
+	return func() { C.synthetic_graph_launch(exec) }
+}
+
+// Fork is described with GPU.
+func (Synthetic) Fork(kernel string) (status int) {
+	with(kernel, func(c *C.char) { status = int(C.fork_and_launch(c)) })
+	return status
+}
+
+// Source collects on the synthetic GPU: all that a vendor's room has to do in Go. It implements profiler.Source.
+type Source struct{ attached bool }
+
+// Attach takes the library.
+func (s *Source) Attach(bool) error {
+	C.synthetic_use((*C.struct_hp_vendor_api)(hotpath.VendorAPI()))
+	s.attached = true
+	return nil
+}
+
+// Attached reports whether the library was taken.
+func (s *Source) Attached() bool { return s.attached }
+
+// Listen records everything, or nothing.
+func (s *Source) Listen(activities, _ record.Kinds) error {
+	on := C.int(0)
+	if activities != 0 {
+		on = 1
+	}
+	C.synthetic_listen(on)
+	return nil
+}
+
+// Synchronize has nothing to wait for: this GPU is done when a launch returns.
+func (s *Source) Synchronize(done func()) bool {
+	if hotpath.Capturing() {
+		return false
+	}
+	done()
+	return true
+}
+
+// Flush hands over the buffer that is being filled.
+func (s *Source) Flush(bool) { C.synthetic_flush() }
+
+// Dropped is how many records were lost.
+func (s *Source) Dropped() uint64 { return 0 }
+
+// Detach leaves the library.
+func (s *Source) Detach(bool) {
+	C.synthetic_listen(0)
+	C.synthetic_flush()
+	s.attached = false
+}
+
+// Ready reports that attaching may be done at any time.
+func (s *Source) Ready() bool { return true }
+
+// AttachLater is not needed where Ready is always true.
+func (s *Source) AttachLater() error {
+	return fmt.Errorf("attach the synthetic backend later: it is ready")
+}
+
+// APIName names a call by its number.
+func (s *Source) APIName(call uint32) (string, bool) {
+	return [...]string{"", "launch", "copy", "graph launch"}[call%4], false
+}
+
+// ClockAhead is how far the GPU's clock is ahead: it is the host's.
+func (s *Source) ClockAhead() int64 { return 0 }
+
+// Device describes the GPU.
+func (s *Source) Device(ordinal uint32) profile.Device {
+	return profile.Device{Type: "SYNTHETIC", ID: fmt.Sprint(ordinal), Arch: "1"}
+}
+
+// DeviceName is what the GPU is sold as.
+func (s *Source) DeviceName(uint32) string { return "synthetic GPU" }

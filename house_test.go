@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"go/ast"
 	"go/parser"
 	"go/scanner"
@@ -18,11 +17,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 const module = "github.com/goproton/goproton"
-
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 // arrows says which of our packages each room may import. A rule holds for the room and for what is below
 // it, unless a longer one does; a package may always import what is below itself.
@@ -264,7 +263,7 @@ func TestDependencies(t *testing.T) {
 	}
 	slices.Sort(have)
 	text := strings.Join(have, "\n") + "\n"
-	if *update {
+	if testkit.Update() {
 		if err := os.WriteFile(golden, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

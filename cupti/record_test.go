@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // roundtrip is what the recorder and the player are made of, with a program around them.
@@ -67,7 +69,7 @@ func play(t *testing.T, program string, args ...string) string {
 // TestReplayTellsWhatWasRecorded: a program with threads, graphs, ops, metrics and lost buffers, recorded on
 // the fake driver, tells a profiler the same when it is replayed; under each sanitizer.
 func TestReplayTellsWhatWasRecorded(t *testing.T) {
-	for _, sanitizers := range []string{"address,undefined", "thread"} {
+	for _, sanitizers := range sanitized() {
 		t.Run(sanitizers, func(t *testing.T) {
 			program := buildRoundtrip(t, sanitizers)
 			file := filepath.Join(t.TempDir(), "capture")
@@ -83,8 +85,17 @@ func TestReplayTellsWhatWasRecorded(t *testing.T) {
 	}
 }
 
+// sanitized are the sanitizers that programs in C are built with.
+func sanitized() []string {
+	if testkit.All() {
+		return []string{"address,undefined", "thread"}
+	}
+	return []string{"address,undefined"}
+}
+
 // TestValgrind finds what the sanitizers do not: bytes in the file that nobody wrote.
 func TestValgrind(t *testing.T) {
+	testkit.OnlyInCheck(t, "valgrind is slow")
 	valgrind, err := exec.LookPath("valgrind")
 	if err != nil {
 		t.Skip("needs valgrind")

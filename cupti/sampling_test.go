@@ -78,7 +78,7 @@ func TestSamplesOfABusyProgram(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow, and sanitizers of Go tests do not reach it")
 	}
-	for _, sanitizers := range []string{"address,undefined", "thread"} {
+	for _, sanitizers := range sanitized() {
 		t.Run(sanitizers, func(t *testing.T) {
 			program := buildWith(t, sanitizers, "sampling.c", "claim.c", "code.c", "callback_sampled.c", "testdata/sampling.c")
 			got := play(t, program)

@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // pythons finds one interpreter for each CPython version: on PATH, and unpacked under .pythons.
@@ -44,14 +46,38 @@ func pythons(t *testing.T) map[string]string {
 	return byVersion
 }
 
-// testlib builds the library that the Python tests import.
+// built are the libraries of testlib by their flags, in a folder that TestMain removes.
+var built = struct {
+	folder string
+	paths  map[string]string
+}{paths: map[string]string{}}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	_ = os.RemoveAll(built.folder)
+	os.Exit(code)
+}
+
+// testlib builds the library that the Python tests import, once for all of them.
 func testlib(t *testing.T, flags ...string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "testlib.so")
+	key := strings.Join(flags, " ")
+	if path := built.paths[key]; path != "" {
+		return path
+	}
+	if built.folder == "" {
+		folder, err := os.MkdirTemp("", "goproton-hooks")
+		if err != nil {
+			t.Fatal(err)
+		}
+		built.folder = folder
+	}
+	path := filepath.Join(built.folder, fmt.Sprintf("testlib%d.so", len(built.paths)))
 	args := append(append([]string{"build", "-buildmode=c-shared"}, flags...), "-o", path, "./internal/testlib")
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		t.Fatalf("build the test library: %v\n%s", err, out)
 	}
+	built.paths[key] = path
 	return path
 }
 
@@ -89,15 +115,16 @@ func TestNativeModulePublicWalker(t *testing.T) {
 	all := pythons(t)
 	lib := testlib(t)
 	for version, python := range all {
+		if path, err := exec.LookPath("python3"); err == nil && python != path && !testkit.All() {
+			continue // one interpreter of the machine's is enough
+		}
 		t.Run(version, func(t *testing.T) { runNative(t, python, lib, "PROTON_PYTHON_WALKER=public") })
 	}
 }
 
 // With every Python object from malloc, the address sanitizer also sees uses of freed objects.
 func TestNativeModuleWithAddressSanitizer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds everything a second time: run without -short")
-	}
+	testkit.OnlyInCheck(t, "builds everything a second time")
 	out, err := exec.Command("gcc", "-print-file-name=libasan.so").Output()
 	asan := strings.TrimSpace(string(out))
 	if err != nil || !filepath.IsAbs(asan) {

@@ -2,7 +2,6 @@ package profiler
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"slices"
 	"testing"
@@ -10,13 +9,12 @@ import (
 	"github.com/goproton/goproton/internal/cubin"
 	"github.com/goproton/goproton/internal/gpucode"
 	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/record"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 // fakeSampler is a fakeSource that also samples what a test says. A function's handle is its index in the symbol table.
 type fakeSampler struct {
@@ -544,7 +542,7 @@ func TestSamplingRefusals(t *testing.T) {
 
 func golden(t *testing.T, path, got string) string {
 	t.Helper()
-	if *update {
+	if testkit.Update() {
 		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -13,10 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // goldens are pictures of a profile, one file each, named VIEW.WHAT.txt.
 var goldens = []struct {
@@ -68,7 +66,7 @@ func TestDocumentedFlame(t *testing.T) {
 	switch {
 	case !found || !closed:
 		t.Fatalf("%s has no place for the picture: %s…%s", page, begin, end)
-	case *update:
+	case testkit.Update():
 		if err := os.WriteFile(page, []byte(before+begin+string(picture)+end+after), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +78,7 @@ func TestDocumentedFlame(t *testing.T) {
 func checkGolden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
-	if *update {
+	if testkit.Update() {
 		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // quoted is an output in docs/compare.md: which file of which story, and the block below.
@@ -42,7 +44,7 @@ func TestComparePageShowsRealOutput(t *testing.T) {
 	if string(want) == string(have) {
 		return
 	}
-	if !*updatePages {
+	if !testkit.Update() {
 		t.Fatalf("docs/compare.md shows other outputs than the stories: go test ./cmd/proton -run ComparePage -update\n%s", firstDifference(string(have), string(want)))
 	}
 	if err := os.WriteFile(page, want, 0o644); err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-)
 
-var updatePages = flag.Bool("update", false, "rewrite docs/cli from the commands")
+	"github.com/goproton/goproton/internal/testkit"
+)
 
 // TestPages compares docs/cli with the commands; "make docs" rewrites the pages.
 func TestPages(t *testing.T) {
@@ -19,7 +18,7 @@ func TestPages(t *testing.T) {
 	root := newRoot()
 	want := map[string]string{}
 	addPages(want, root)
-	if *updatePages {
+	if testkit.Update() {
 		writePages(t, folder, want)
 	}
 	for name, text := range want {

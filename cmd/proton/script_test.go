@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
@@ -14,10 +16,9 @@ func TestMain(m *testing.M) {
 
 // TestStories runs testdata/*.txtar: command lines, their files, and what they print.
 func TestStories(t *testing.T) {
-	update := os.Getenv("UPDATE_STORIES") != ""
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
-		UpdateScripts:       update,
+		UpdateScripts:       testkit.Update(),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               setUpStory,

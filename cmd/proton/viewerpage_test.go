@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 var shownRun = regexp.MustCompile("(?s)```console\n\\$ proton (viewer [^\n]*)\n(.*?)```")
@@ -28,7 +30,7 @@ func TestViewerPageShowsWhatViewerPrints(t *testing.T) {
 	if count == 0 {
 		t.Fatalf("%s shows no output of proton viewer", path)
 	}
-	if *updatePages {
+	if testkit.Update() {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,11 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden trees")
 
 // outline is a profile as a person would sketch it: indentation, a count, nanoseconds, the program's metrics.
 func outline(p *profile.Profile) string {
@@ -102,7 +100,7 @@ func TestRecordedRuns(t *testing.T) {
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
-	if *update {
+	if testkit.Update() {
 		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile/hatchet"
 )
 
@@ -175,7 +176,7 @@ func TestRecordedTraces(t *testing.T) {
 			}
 			got := traceOutline(events)
 			golden := filepath.Join("testdata", c.capture+"."+c.context+".trace.txt")
-			if *update {
+			if testkit.Update() {
 				if err := os.WriteFile(golden, []byte(got), 0o666); err != nil {
 					t.Fatal(err)
 				}

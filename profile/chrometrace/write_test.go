@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -16,11 +15,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/tracetest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestWriteGolden(t *testing.T) {
 	var out bytes.Buffer
@@ -36,7 +34,7 @@ func TestWriteGolden(t *testing.T) {
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
-	if *update {
+	if testkit.Update() {
 		if err := os.WriteFile(path, got, 0o644); err != nil {
 			t.Fatal(err)
 		}

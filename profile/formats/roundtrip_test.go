@@ -2,7 +2,6 @@ package formats
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/profiletest"
 )
@@ -197,8 +197,6 @@ func TestNamesAndSuffixesDiffer(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "rewrite the table in docs/formats.md")
-
 // TestTableOfFormats compares docs/formats.md with the registry, so that the page does not promise what is not so.
 func TestTableOfFormats(t *testing.T) {
 	const path = "../../docs/formats.md"
@@ -210,7 +208,7 @@ func TestTableOfFormats(t *testing.T) {
 	_, tail, ended := strings.Cut(rest, "|\n\n")
 	if want := head + Table() + "\n" + tail; !found || !ended {
 		t.Fatalf("%s has no table of formats", path)
-	} else if *update {
+	} else if testkit.Update() {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}

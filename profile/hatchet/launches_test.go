@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/profiletest"
 )
@@ -76,7 +77,7 @@ func TestLaunchesAsTheyStand(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join("testdata", "launches.hatchet")
-	if *update {
+	if testkit.Update() {
 		if err := os.WriteFile(path, out.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
 		}

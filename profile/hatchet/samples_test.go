@@ -3,12 +3,12 @@ package hatchet
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/profiletest"
 )
@@ -100,15 +100,13 @@ func sampledProfile() *profile.Profile {
 	return p
 }
 
-var update = flag.Bool("update", false, "rewrite golden files")
-
 func TestSamplesAsTheyStand(t *testing.T) {
 	var out bytes.Buffer
 	if err := Write(&out, sampledProfile()); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join("testdata", "samples.hatchet")
-	if *update {
+	if testkit.Update() {
 		if err := os.WriteFile(path, out.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package pprofile
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -18,11 +17,10 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // dump is everything about a profile that a pprof file keeps, as text.
 func dump(p *profile.Profile) string {
@@ -387,7 +385,7 @@ func TestWhatPprofSees(t *testing.T) {
 
 func golden(t *testing.T, path, have string) {
 	t.Helper()
-	if *update {
+	if testkit.Update() {
 		if err := os.WriteFile(path, []byte(have), 0o644); err != nil {
 			t.Fatal(err)
 		}

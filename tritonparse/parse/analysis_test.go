@@ -2,7 +2,6 @@ package parse
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,13 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/internal/trace/tracefile"
 	"github.com/goproton/goproton/internal/trace/tracetest"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/backend"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 // TestAnalyses shows what is made of real kernels in both readings: testdata/analyses.txt.
 func TestAnalyses(t *testing.T) {
@@ -46,7 +44,7 @@ func TestAnalyses(t *testing.T) {
 
 func golden(t *testing.T, path, got string) {
 	t.Helper()
-	if *update {
+	if testkit.Update() {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package reproduce
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -16,10 +15,9 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
 )
-
-var update = flag.Bool("update", false, "rewrite what the cases in testdata/cases expect")
 
 // TestCases makes the script of each case and runs it with torch and triton replaced by testdata/stub, whose launches print
 // what they were called with. A case has the source of a kernel, what its records have beside the usual, and what comes
@@ -241,7 +239,7 @@ func runScript(t *testing.T, python, script, temporary string, env ...string) st
 
 func compare(t *testing.T, path string, archive *txtar.Archive, got map[string]string) {
 	outputs := []string{"report", "stdout", "script"}
-	if *update {
+	if testkit.Update() {
 		archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return slices.Contains(outputs, f.Name) })
 		for _, name := range outputs {
 			if text, ok := got[name]; ok {

@@ -2,17 +2,15 @@ package compat
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func load(t testing.TB, name string) *profile.Profile {
 	t.Helper()
@@ -94,7 +92,7 @@ func TestGoldenList(t *testing.T) {
 func checkGolden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
-	if *update {
+	if testkit.Update() {
 		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
 			t.Fatal(err)
 		}

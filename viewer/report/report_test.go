@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io"
 	"math"
 	"os"
@@ -19,12 +18,11 @@ import (
 
 	"github.com/klauspost/compress/flate"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
 	"github.com/goproton/goproton/viewer"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func written(t testing.TB, profiles ...*profile.Profile) string {
 	t.Helper()
@@ -352,7 +350,7 @@ func TestGoldenPictures(t *testing.T) {
 				t.Fatal(err)
 			}
 			path := filepath.Join("testdata", g.picture+"."+g.profile+".svg")
-			if *update {
+			if testkit.Update() {
 				if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
 					t.Fatal(err)
 				}

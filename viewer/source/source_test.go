@@ -3,7 +3,6 @@ package source
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -14,13 +13,12 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profiler/record"
 	"github.com/goproton/goproton/viewer"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata")
 
 const cubins = "../../internal/cubin/testdata/"
 
@@ -200,7 +198,7 @@ func modules(t testing.TB, p *profile.Profile, disassembly string) *Modules {
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
-	if *update {
+	if testkit.Update() {
 		if err := os.WriteFile(file, got, 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -1,14 +1,13 @@
 package specs
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite the table of peaks in docs/viewer.md")
+	"github.com/goproton/goproton/internal/testkit"
+)
 
 // TestDocumentedPeaks compares the tables in docs/viewer.md with what the formulas say.
 func TestDocumentedPeaks(t *testing.T) {
@@ -27,7 +26,7 @@ func TestDocumentedPeaks(t *testing.T) {
 		}
 		want = before + begin + table + end + after
 	}
-	if *update {
+	if testkit.Update() {
 		if err := os.WriteFile(path, []byte(want), 0o666); err != nil {
 			t.Fatal(err)
 		}

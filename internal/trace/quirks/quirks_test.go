@@ -1,15 +1,14 @@
 package quirks
 
 import (
-	"flag"
 	"fmt"
 	"math/bits"
 	"os"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite the tables in docs/tritonparse.md")
+	"github.com/goproton/goproton/internal/testkit"
+)
 
 // TestEachQuirkHasAnExplanation: a bit without a row in Table would change the output in silence.
 func TestEachQuirkHasAnExplanation(t *testing.T) {
@@ -49,7 +48,7 @@ func TestDocumentation(t *testing.T) {
 		if have == want {
 			continue
 		}
-		if !*update {
+		if !testkit.Update() {
 			t.Errorf("the table %q of %s is not that of quirks.Table: run go test ./internal/trace/quirks -update", s.Name, path)
 			continue
 		}

@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -15,9 +14,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+	"github.com/goproton/goproton/internal/testkit"
+)
 
 // sample is a line of testdata/cases.ndjson.gz, which record.py beside it wrote with torch and tritonparse.
 type sample struct {
@@ -159,7 +158,7 @@ const circle = "}q\x00X\x01\x00\x00\x00ah\x00sQ."
 
 func golden(t *testing.T, name, got string) {
 	path := filepath.Join("testdata", name)
-	if *update {
+	if testkit.Update() {
 		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
 			t.Fatal(err)
 		}

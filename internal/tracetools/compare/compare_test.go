@@ -3,7 +3,6 @@ package compare
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,12 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/internal/tracetools/schema"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 const complexTrace = "../../../tritonparse/testdata/" + tritonparse.Prefix + "complex_.ndjson.gz"
 
@@ -53,7 +51,7 @@ func diffOf(t testing.TB, a, b *tritonparse.Trace, i, j int) *Diff {
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
-	if *update {
+	if testkit.Update() {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}

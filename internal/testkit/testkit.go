@@ -1,0 +1,61 @@
+// Package testkit is what the tests of many packages share: golden files, which one flag rewrites, and the choice
+// between the tests of "make test" and those that only "make check" runs. Only tests import it.
+package testkit
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files, and the parts of docs that are generated")
+
+// Update reports whether golden files are rewritten. Look at each line that changed: a rewrite proves nothing.
+func Update() bool { return *update }
+
+// Golden compares what a test got with a file, which -update writes first. Both are text.
+func Golden(t testing.TB, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v: go test -update writes it", err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs (go test -update rewrites it), %s\n--- got\n%s--- want\n%s", file, firstDifference(got, want), got, want)
+	}
+}
+
+// firstDifference names the first line in which two texts differ.
+func firstDifference(got, want []byte) string {
+	g, w := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+	for i := 0; i < len(g) && i < len(w); i++ {
+		if g[i] != w[i] {
+			return fmt.Sprintf("first in line %d:\n    got  %q\n    want %q", i+1, g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("got has %d lines, want %d", len(g), len(w))
+}
+
+// All reports whether this run is that of "make check", where a comparison goes over everything. In "make test" it goes
+// over a part that covers every feature and ends in seconds.
+func All() bool { return os.Getenv("GOPROTON_TESTS") == "all" }
+
+// OnlyInCheck skips a test, for a reason, unless All.
+func OnlyInCheck(t testing.TB, why string) {
+	t.Helper()
+	if !All() {
+		t.Skipf("%s: make check runs it (GOPROTON_TESTS=all)", why)
+	}
+}

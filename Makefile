@@ -1,18 +1,22 @@
 # make build       everything into build/
-# make test        every test that needs no GPU; fetches what it compares with into .venv
+# make test        at least one test of every feature, in minutes; fetches what it compares with into .venv
+# make check       what takes longer: everything in full, sanitizers, fuzzing, arm64
 # make lint        formatting, go vet, staticcheck, warnings of the C compilers
 # make demo        a profile and its tree; a replay of an H200 where there is no GPU
 # make gpu-check   correctness and overhead on a machine with a GPU, torch and triton
 # make arm64-check builds for arm64 and replays the captures in an emulator
-.PHONY: all build test lint demo gpu-check arm64-check oracles docs clean
+.PHONY: all build test check lint demo gpu-check arm64-check oracles docs clean
 
 all: build
 
 build:
 	tools/build.sh
 
-test: build oracles
+test:
 	tools/test.sh
+
+check:
+	tools/check.sh
 
 lint:
 	tools/lint.sh

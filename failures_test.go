@@ -6,52 +6,56 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
 )
 
-// TestFailuresAreNamed is about the last lines of "make test", which are all that some machines show of it: what go and
-// pytest say of tests that fail, crash, never end or do not build goes in, each with its name comes out.
+// TestFailuresAreNamed is about the last lines of "make test", which are all that some machines show of it. Its input is
+// what go and pytest print about tests that fail, crash, never end or do not build; each of them is named with its output.
 func TestFailuresAreNamed(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("no python3 here, which make test has its results read by")
-	}
 	const recorded = "testdata/failures"
+	gotestsum, err := filepath.Abs("build/tools/gotestsum")
+	if err == nil {
+		_, err = os.Stat(gotestsum)
+	}
+	if err != nil {
+		t.Skip("there is no build/tools/gotestsum: make test installs it")
+	}
 	logs := t.TempDir()
-	events, err := os.Open(filepath.Join(recorded, "go-test.events.json"))
+	sum := exec.Command(gotestsum, "--no-color", "--format", "pkgname-and-test-fails", "--format-hide-empty-pkg", "--raw-command", "--", "cat", filepath.Join(recorded, "go-test.events.json"))
+	printed, err := sum.Output() // it fails, since tests did
+	if len(printed) == 0 {
+		t.Fatalf("%s: %v", gotestsum, err)
+	}
+	write(t, filepath.Join(logs, "go test.txt"), printed)
+	for _, name := range []string{"lint.txt", "pytest.txt"} {
+		write(t, filepath.Join(logs, name), read(t, filepath.Join(recorded, name)))
+	}
+	got, err := exec.Command("tools/failures.sh", logs, "lint", "go test", "pytest").CombinedOutput()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("tools/failures.sh: %v\n%s", err, got)
 	}
-	defer events.Close()
-	read := exec.Command(python, "tools/gotest.py", filepath.Join(logs, "go test.jsonl"))
-	read.Stdin = events
-	if out, err := read.CombinedOutput(); err != nil {
-		t.Fatalf("tools/gotest.py: %v\n%s", err, out)
-	}
-	for _, name := range []string{"lint.txt", "pytest.xml"} {
-		text, err := os.ReadFile(filepath.Join(recorded, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(logs, name), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := exec.Command(python, "tools/failures.py", logs, "6", "lint", "go test", "pytest").CombinedOutput()
-	if err != nil {
-		t.Fatalf("tools/failures.py: %v\n%s", err, got)
-	}
-	got = bytes.ReplaceAll(got, []byte(logs), []byte("build/test"))
 	golden := filepath.Join(recorded, "closing.txt")
-	if *update {
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if testkit.Update() {
+		write(t, golden, got)
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
+	if !bytes.Equal(got, read(t, golden)) {
 		t.Errorf("the last lines of make test are now (-update rewrites %s):\n%s", golden, got)
 	}
+}
+
+func write(t *testing.T, path string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

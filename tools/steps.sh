@@ -1,0 +1,73 @@
+# steps.sh is read by tools/test.sh and tools/check.sh: the steps that both have, and how their results are kept and
+# summed up. A step that fails does not keep the next ones from running, since a log from another machine may be all that
+# one sees of it. The last lines name everything that failed, with its output; $logs has all of it.
+set -uo pipefail
+# Variables that somebody set for profiling programs of their own would change what is tested.
+unset "${!PROTON_@}" "${!TRITON_@}" CUDA_INJECTION64_PATH NO_COLOR
+# One set of flags for everything, so that Go builds it once. With -trimpath a clone elsewhere finds it in the cache, too.
+export CGO_ENABLED=1 GOFLAGS="${GOFLAGS-} -trimpath" CGO_CFLAGS="${CGO_CFLAGS:--O2 -g} -Werror"
+root=$PWD
+trap 'exit 130' INT # otherwise an interrupt is the failure of one step, and the next one starts
+
+# begin FOLDER: where this run keeps what its steps print.
+begin() {
+  logs=$1 failed=() steps=0
+  rm -rf "$logs" && mkdir -p "$logs" || exit
+}
+
+# step NAME COMMAND...: runs it in a shell of its own, which ends at the first error. $log is where it may keep files.
+# A step that would begin after $BUDGET seconds is skipped.
+step() {
+  local name=$1 began=$SECONDS
+  shift
+  if [ -n "${BUDGET-}" ] && [ "$SECONDS" -gt "$BUDGET" ]; then
+    skip "$name: it would begin after $BUDGET s"
+    return
+  fi
+  steps=$((steps + 1))
+  printf '\n== %s\n' "$name"
+  (set -e; log="$logs/$name"; "$@") 2>&1 | tee "$logs/$name.txt"
+  if [ "${PIPESTATUS[0]}" != 0 ]; then failed+=("$name"); fi
+  printf '== %s took %d s\n' "$name" $((SECONDS - began))
+}
+skip() { printf 'skipped: %s\n' "$*"; }
+
+# install_tools: gotestsum and staticcheck, in the versions of tools/go.mod.
+install_tools() { CGO_ENABLED=0 GOBIN=$root/build/tools go -C tools install tool; }
+
+# packages TEMPLATE: those for which the template prints anything.
+packages() { go list -f "$1" ./...; }
+tested='{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}'
+
+# gotest ARGS... PACKAGES: prints a line when a package starts and one when it ends, each failure at once, and the
+# slowest tests. Go's own limit of ten minutes for a package is short on a busy machine.
+gotest() {
+  exec 3>&1
+  TOTAL=$(for p in "$@"; do case $p in -*) ;; *) echo; esac; done | wc -l) \
+    build/tools/gotestsum --no-color --format pkgname-and-test-fails --format-hide-empty-pkg --jsonfile "$log.json" --raw-command -- \
+    tools/gotest.sh -timeout 1h "$@" || local code=$?
+  printf '\nslowest:\n'
+  build/tools/gotestsum tool slowest --num 10 --threshold 500ms --jsonfile "$log.json"
+  return "${code-0}"
+}
+
+# pytests ARGS...: in parallel, since most of these tests wait for programs that they start.
+pytests() {
+  if ! .venv/bin/python -c 'import pytest, xdist' 2>/dev/null; then
+    skip "Python tests: no pytest in .venv (tools/oracles.sh says why)"
+    return
+  fi
+  PYTHONPATH="$root/build/python" PROTON_LIB="$root/build/libproton.so" .venv/bin/python -m pytest -q -p no:cacheprovider -rfEs \
+    -n $((2 * $(nproc))) --dist worksteal --durations=10 --durations-min=0.5 "$@" hooks/python/tests
+}
+
+# end: the closing lines, and the exit code of the run.
+end() {
+  if [ ${#failed[@]} = 0 ]; then
+    printf '\nall %d steps passed in %d s\n' "$steps" "$SECONDS"
+    exit
+  fi
+  tools/failures.sh "$logs" "${failed[@]}"
+  printf '\n%d of %d steps failed: %s (everything they printed is in %s)\n' ${#failed[@]} "$steps" "$(IFS=,; echo "${failed[*]}")" "$logs"
+  exit 1
+}

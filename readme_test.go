@@ -24,10 +24,14 @@ func readme(t *testing.T) string {
 
 var variable = regexp.MustCompile(`\b(PROTON|TRITON)_[A-Z0-9_]+\*?`)
 
-// TestVariablesAreDocumented compares README.md's table of environment variables with the product's sources.
+// TestVariablesAreDocumented compares the table of docs/environment.md with the product's sources.
 func TestVariablesAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("docs/environment.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	table := map[string]bool{}
-	for _, row := range regexp.MustCompile("(?m)^\\| (`[A-Z].*?) \\|").FindAllStringSubmatch(readme(t), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[A-Z].*?) \\|").FindAllStringSubmatch(string(page), -1) {
 		for _, name := range variable.FindAllString(row[1], -1) {
 			table[name] = false
 		}
@@ -44,14 +48,14 @@ func TestVariablesAreDocumented(t *testing.T) {
 			if entry, found := documented(table, name); found {
 				table[entry] = true
 			} else {
-				t.Errorf("%s has the environment variable %s, which README.md's table has not: what can't be looked up can't be used", path, name)
+				t.Errorf("%s has the environment variable %s, which docs/environment.md does not list: add a row", path, name)
 				table[name] = true // once is enough
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(table)) {
 		if !table[name] {
-			t.Errorf("README.md's table has %s, which no source reads", name)
+			t.Errorf("docs/environment.md lists %s, which no source reads", name)
 		}
 	}
 }
@@ -160,4 +164,11 @@ func tableRows(page string) map[string][]string {
 		}
 	}
 	return rows
+}
+
+// TestReadmeIsShort: a newcomer decides in two minutes whether to go on.
+func TestReadmeIsShort(t *testing.T) {
+	if lines := strings.Count(readme(t), "\n"); lines > 200 {
+		t.Errorf("README.md has %d lines, at most 200 are read: move what only some readers need to docs/", lines)
+	}
 }

@@ -4,6 +4,17 @@
 // derives and prints from one. It imports nothing of ours and knows no format and no vendor.
 package profile
 
+// Limits that all formats share. Readers refuse what is beyond them; writers fold what is deeper than MaxDepth.
+const (
+	// MaxDepth is how many frames a call path in a file has at most, the root included. The deepest real ones are Python's
+	// recursion limit of 1000 and some scopes. Codecs recurse, and ten thousand levels are far from the end of the stack.
+	MaxDepth = 10_000
+
+	// MaxMetrics is how many metrics a node of a file has at most. Metrics are looked up one by one, so without a limit a
+	// hostile file could keep a reader busy for hours. Upstream's fullest node has 24.
+	MaxMetrics = 4096
+)
+
 // Profile is one collected profile: a tree, what is known of the devices and of the run, and, where it was
 // recorded, what happened when.
 type Profile struct {

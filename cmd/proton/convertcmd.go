@@ -99,10 +99,7 @@ func (f *convertFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wr
 	if f.strict && len(drops) > 0 {
 		return fmt.Errorf("%s does not hold all of the profile, and --strict is given; see proton convert --list", target.Format.Name)
 	}
-	if f.out == "-" {
-		return f.explain(target.Write(stdout, p))
-	}
-	return f.explain(target.WriteFile(f.out, p))
+	return f.explain(writeProfile(target, f.out, p, stdout))
 }
 
 // explain says of what an error is; those of files say it already.

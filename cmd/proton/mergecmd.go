@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -101,6 +102,7 @@ func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writ
 		return err
 	}
 	note := func(text string) { fmt.Fprintf(stderr, "proton merge: %s\n", text) }
+	noteRepeated(files, note)
 	p, broken := f.merge(files, stdin, note)
 	if p == nil {
 		return fmt.Errorf("merge: none of the %d files could be read; see above", len(files))
@@ -110,7 +112,7 @@ func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writ
 		for _, lost := range target.Format.Drops(p) {
 			note(fmt.Sprintf("%s has no place for %s", target.Format.Name, lost))
 		}
-		if err := f.write(target, p, stdout); err != nil {
+		if err := writeProfile(target, f.output, p, stdout); err != nil {
 			return err
 		}
 	}
@@ -179,6 +181,23 @@ func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (
 	return merged.Profile(), broken
 }
 
+// noteRepeated says which files are given more than once, by whatever name: each counts as often as it is given.
+func noteRepeated(files []string, note func(string)) {
+	var seen []os.FileInfo
+	var names []string
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if at := slices.IndexFunc(seen, func(other os.FileInfo) bool { return os.SameFile(other, info) }); at >= 0 {
+			note(fmt.Sprintf("%s is the same file as %s: what is in it counts twice", file, names[at]))
+			continue
+		}
+		seen, names = append(seen, info), append(names, file)
+	}
+}
+
 // missing says which of the metrics that columns were asked of no file has.
 func (f *mergeFlags) missing(p *tree.Profile, note func(string)) {
 	if f.by == "" || f.imbalance { // which says so itself
@@ -208,13 +227,6 @@ func addFile(merged *merge.Merger, who *merge.Identifier, file string, stdin io.
 		return err
 	}
 	return merged.Add(p, source)
-}
-
-func (f *mergeFlags) write(target formats.Target, p *tree.Profile, stdout io.Writer) error {
-	if f.output == "-" {
-		return target.Write(stdout, p)
-	}
-	return target.WriteFile(f.output, p)
 }
 
 // outputTarget finds the format for -o and --to.

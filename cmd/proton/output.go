@@ -12,6 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goproton/goproton/internal/atomicfile"
+	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/viewer"
 )
 
@@ -40,20 +43,24 @@ func mayWrite(path string, force bool) error {
 	return nil
 }
 
-// writeOutput hands a command's writer its -o file, or standard output for "" and "-".
+// writeOutput calls write with a command's -o file, or with standard output for "" and "-".
 func writeOutput(path string, stdout io.Writer, write func(w io.Writer) error) error {
 	if path == "" || path == "-" {
 		return write(stdout)
 	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	err = write(f)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return writeFile(path, write)
+}
+
+// writeFile replaces a file in one step. Nothing is left of it where write fails, the disk is full or a signal ends the
+// process.
+func writeFile(path string, write func(w io.Writer) error) error {
+	defer whenInterrupted(atomicfile.Abandon)()
+	return atomicfile.Write(path, write)
+}
+
+// writeProfile writes a profile as writeFile does, or to standard output for "-".
+func writeProfile(target formats.Target, path string, p *tree.Profile, stdout io.Writer) error {
+	return writeOutput(path, stdout, func(w io.Writer) error { return target.Write(w, p) })
 }
 
 // cannotWrite is the error for an output that cannot be begun, without the passing name that it is written under at first.

@@ -218,10 +218,7 @@ func (f *reportFlags) save(path string, page []byte) error {
 			return err
 		}
 	}
-	if err := os.WriteFile(path, page, 0o644); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
+	return writeFile(path, func(w io.Writer) error { _, err := w.Write(page); return err })
 }
 
 // ours returns an error if there is a file that report did not write. What is no file, such as /dev/null, loses nothing.

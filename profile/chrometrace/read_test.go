@@ -224,8 +224,8 @@ func TestBadTraces(t *testing.T) {
 		`7`:                           "byte 0: expected '{' or '[' at the start of a trace, found '7'",
 		`{"traceEvents":[{"ph":1 2}]`: "byte 24: expected ',' or '}', found '2'",
 		`[{"ph":"X","ts":true}]`:      "byte 16: expected a time in microseconds",
-		`[{"ph":"X","args":{"call_stack":["` + strings.Repeat(`a","`, deepest) + `"]}}]`: "a call path of more than 10000 frames",
-		`[{"x":` + strings.Repeat(`[`, 20_000):                                           "nested more than 10000 levels deep",
+		`[{"ph":"X","args":{"call_stack":["` + strings.Repeat(`a","`, profile.MaxDepth) + `"]}}]`: "a call path of more than 10000 frames",
+		`[{"x":` + strings.Repeat(`[`, 20_000):                                                    "nested more than 10000 levels deep",
 	} {
 		_, err := Read(strings.NewReader(text))
 		if err == nil || !strings.Contains(err.Error(), want) {

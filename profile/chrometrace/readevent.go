@@ -267,14 +267,11 @@ func (d *reader) metrics() {
 		if !d.ours {
 			name = d.metricKind(name)
 		}
-		if len(d.e.metrics) >= mostMetrics {
-			d.Fail(at, "more than %d metrics on one event", mostMetrics)
+		if len(d.e.metrics) >= profile.MaxMetrics {
+			d.Fail(at, "more than %d metrics on one event", profile.MaxMetrics)
 		}
 		if ok && !slices.ContainsFunc(d.e.metrics, func(m profile.Metric) bool { return m.Name == name }) {
 			d.e.metrics = append(d.e.metrics, profile.Metric{Name: name, Value: v})
 		}
 	}
 }
-
-// mostMetrics bounds the metrics of one event, as .hatchet files bound those of a node.
-const mostMetrics = 4096

@@ -1,6 +1,10 @@
 package chrometrace
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/goproton/goproton/profile"
+)
 
 // pathTable keeps every call path once: a trace says the same ones again and again.
 type pathTable struct {
@@ -49,9 +53,6 @@ func (t *pathTable) path(id int32) []string {
 	return n.path
 }
 
-// deepest is the longest call path that is read; .hatchet files have the same bound.
-const deepest = 10_000
-
 // callStack reads a call path.
 func (d *reader) callStack() {
 	if d.Peek() != '[' {
@@ -62,8 +63,8 @@ func (d *reader) callStack() {
 	id := int32(0)
 	d.Expect('[', "")
 	for more := d.Begin(']'); more; more = d.More(']') {
-		if id = d.paths.child(id, d.text()); d.paths.nodes[id].depth > deepest {
-			d.Fail(at, "a call path of more than %d frames", deepest)
+		if id = d.paths.child(id, d.text()); d.paths.nodes[id].depth > profile.MaxDepth {
+			d.Fail(at, "a call path of more than %d frames", profile.MaxDepth)
 		}
 	}
 	if d.Err == nil {

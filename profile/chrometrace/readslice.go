@@ -28,7 +28,7 @@ func (d *reader) take() {
 }
 
 // mostOpen bounds the slices that are open at once on a lane: what a broken file never closes piles up.
-const mostOpen = 10_000
+const mostOpen = profile.MaxDepth
 
 // selfNamed are the categories of upstream whose call paths end in the slice itself.
 var selfNamed = map[string]bool{"scope": true, scopeWithMetrics: true, "kernel": true}

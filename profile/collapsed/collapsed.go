@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/fold"
 	"github.com/goproton/goproton/profile/internal/number"
 	"github.com/goproton/goproton/profile/internal/stacks"
 )
@@ -31,6 +32,10 @@ func Write(w io.Writer, p *profile.Profile) error { return WriteMetric(w, p, "")
 func WriteMetric(w io.Writer, p *profile.Profile, metric string) error {
 	if p == nil || p.Root == nil {
 		return errors.New("encode profile: it has no root node; start a session before writing")
+	}
+	p = fold.Deep(p)
+	if err := stacks.Check(p.Root); err != nil {
+		return err
 	}
 	metric, err := choose(p, metric)
 	if err != nil {
@@ -213,8 +218,8 @@ func add(t *stacks.Tree, names map[string]string, line string) (reason string) {
 		return fmt.Sprintf("expected a number at the end of the line, found %.60q", line[at+1:])
 	}
 	frames := line[:at]
-	if n := strings.Count(frames, ";") + 1; n > stacks.MaxDepth {
-		return fmt.Sprintf("a call path of %d frames; %d are the most", n, stacks.MaxDepth)
+	if n := strings.Count(frames, ";") + 1; n > profile.MaxDepth {
+		return fmt.Sprintf("a call path of %d frames; %d are the most", n, profile.MaxDepth)
 	}
 	n := t.Root
 	for frame := range strings.SplitSeq(frames, ";") {

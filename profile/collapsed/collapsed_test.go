@@ -93,7 +93,7 @@ func TestReadRefuses(t *testing.T) {
 		"a NaN":        `found "NaN"`,
 		"a 1e3":        `found "1e3"`,
 		"a 1.2.3":      `found "1.2.3"`,
-		strings.Repeat(";", stacks.MaxDepth) + " 1": "frames; 10000 are the most",
+		strings.Repeat(";", profile.MaxDepth) + " 1": "frames; 10000 are the most",
 	} {
 		var bad *FormatError
 		if _, err := Read(strings.NewReader(in)); !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/fold"
 )
 
 // Holds says what a format has a place for. A frame's name and its whole, additive numbers every format has,
@@ -98,6 +99,10 @@ func (t Target) Drops(p *profile.Profile) []string {
 	note(Samples, u.samples, "frame's instruction samples", "frames' instruction samples")
 	note(Launches, u.launches, "frame's launches by kind", "frames' launches by kind")
 	note(Bytes, u.broken, "name that is no UTF-8, repaired", "names that are no UTF-8, repaired")
+	if f.Holds&Tree != 0 {
+		list = clause(list, fold.Frames(p.Root), fmt.Sprintf("frame deeper than %d, added up in the one above", profile.MaxDepth),
+			fmt.Sprintf("frames deeper than %d, added up in those above", profile.MaxDepth))
+	}
 	list = clause(list, p.Rounded, "integer of the file that was read, beyond 63 bits or in a list with fractions: it is the nearest float",
 		"integers of the file that was read, beyond 63 bits or in a list with fractions: they are the nearest floats")
 	if p.Timeline != nil {

@@ -2,9 +2,11 @@ package formats
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/launchunion"
+	"github.com/goproton/goproton/profile/internal/pile"
 	"github.com/goproton/goproton/profile/internal/sampleunion"
 )
 
@@ -74,54 +76,130 @@ func joinLaunches(sum, part *profile.Profile) {
 	sum.Launches = all.Result()
 }
 
-// joinNodes adds a tree to another one, without recursion: a tree may be as deep as its file was.
+// joiner adds the tree of a part to that of the parts before.
+type joiner struct {
+	kinds    profile.Kinds
+	children map[*profile.Node]map[string]*profile.Node // of nodes of the sum, the first of each name
+	slots    map[*profile.Node]map[string]int           // where a metric is, of nodes with many
+	samples  map[*profile.Node]*pile.Pile[profile.FunctionSamples]
+	launches map[*profile.Node]*pile.Pile[profile.LaunchTimes]
+}
+
+// joinNodes adds a tree to another one, without recursion: a tree may be as deep as its file was. A part may have many
+// siblings of one name; what they have in common with the sum is looked up, not searched for each.
 func joinNodes(into, from *profile.Node, kinds profile.Kinds) error {
+	j := joiner{
+		kinds: kinds, children: map[*profile.Node]map[string]*profile.Node{}, slots: map[*profile.Node]map[string]int{},
+		samples: map[*profile.Node]*pile.Pile[profile.FunctionSamples]{}, launches: map[*profile.Node]*pile.Pile[profile.LaunchTimes]{},
+	}
 	type pair struct{ into, from *profile.Node }
 	pending := []pair{{into, from}}
 	for len(pending) > 0 {
 		p := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
-		if err := joinMetrics(p.into, p.from, kinds); err != nil {
+		if err := j.node(p.into, p.from); err != nil {
 			return err
 		}
-		byName := make(map[string]*profile.Node, len(p.into.Children))
-		for _, c := range p.into.Children {
-			if byName[c.Name] == nil {
-				byName[c.Name] = c
-			}
+		if len(p.from.Children) == 0 {
+			continue
 		}
+		known := j.childrenOf(p.into)
 		for _, c := range p.from.Children {
-			if known := byName[c.Name]; known != nil {
-				pending = append(pending, pair{known, c})
+			if same := known[c.Name]; same != nil {
+				pending = append(pending, pair{same, c})
 				continue
 			}
 			p.into.Children = append(p.into.Children, c)
 		}
 	}
+	for n, samples := range j.samples {
+		n.Samples = samples.All(sampleunion.Join)
+	}
+	for n, launches := range j.launches {
+		n.Launches = launches.All(launchunion.Join)
+	}
 	return nil
 }
 
-func joinMetrics(into, from *profile.Node, kinds profile.Kinds) error {
+func (j *joiner) childrenOf(n *profile.Node) map[string]*profile.Node {
+	known := j.children[n]
+	if known == nil {
+		known = make(map[string]*profile.Node, len(n.Children))
+		for _, c := range n.Children {
+			if known[c.Name] == nil {
+				known[c.Name] = c
+			}
+		}
+		j.children[n] = known
+	}
+	return known
+}
+
+// node adds what a node of the part has at exactly its call path.
+func (j *joiner) node(into, from *profile.Node) error {
 	for _, m := range from.Metrics {
-		old, known := into.Metric(m.Name)
-		if !known || kinds[m.Name] == profile.Property {
-			into.Set(m.Name, m.Value)
+		at := j.slot(into, m.Name)
+		if at < 0 {
+			if slots := j.slots[into]; slots != nil {
+				slots[m.Name] = len(into.Metrics)
+			}
+			into.Metrics = append(into.Metrics, m)
 			continue
 		}
-		v, err := add(old, m.Value)
+		if j.kinds[m.Name] == profile.Property {
+			into.Metrics[at].Value = m.Value
+			continue
+		}
+		v, err := add(into.Metrics[at].Value, m.Value)
 		if err != nil {
 			return fmt.Errorf("metric %q of %s: %w", m.Name, into.Name, err)
 		}
-		into.Set(m.Name, v)
+		into.Metrics[at].Value = v
 	}
 	if into.Times == nil {
 		into.Times = from.Times
 	} else {
 		into.Times.Merge(from.Times)
 	}
-	into.Samples = sampleunion.Join(into.Samples, from.Samples)
-	into.Launches = launchunion.Join(into.Launches, from.Launches)
+	onPile(j.samples, into, into.Samples, from.Samples, sampleunion.Join)
+	onPile(j.launches, into, into.Launches, from.Launches, launchunion.Join)
 	return nil
+}
+
+// manyMetrics is from how many metrics on a map pays.
+const manyMetrics = 32
+
+// slot is where a metric is on a node of the sum; -1 if it has none.
+func (j *joiner) slot(n *profile.Node, name string) int {
+	if len(n.Metrics) < manyMetrics {
+		return slices.IndexFunc(n.Metrics, func(m profile.Metric) bool { return m.Name == name })
+	}
+	slots := j.slots[n]
+	if slots == nil {
+		slots = make(map[string]int, 2*len(n.Metrics))
+		for i := range n.Metrics {
+			slots[n.Metrics[i].Name] = i
+		}
+		j.slots[n] = slots
+	}
+	if at, known := slots[name]; known {
+		return at
+	}
+	return -1
+}
+
+// onPile adds a list to those of a node, of which its own is the first.
+func onPile[T any](piles map[*profile.Node]*pile.Pile[T], n *profile.Node, own, more []T, join func(a, b []T) []T) {
+	if len(more) == 0 {
+		return
+	}
+	p := piles[n]
+	if p == nil {
+		p = &pile.Pile[T]{}
+		p.Add(own, join)
+		piles[n] = p
+	}
+	p.Add(more, join)
 }
 
 // add sums two values of one metric. A vector that changed its length counts other things than before.

@@ -18,7 +18,3 @@ const (
 	deviceID   = "device_id"
 	deviceType = "device_type"
 )
-
-// maxDepth bounds the call paths that the reader accepts. The deepest real ones are a Python recursion limit
-// (1000) plus scopes; ten times that is still far from the stack's end.
-const maxDepth = 10_000

@@ -192,7 +192,7 @@ func join(pieces []piece) (*profile.Profile, error) {
 	all := pieces[0].from
 	for i := range pieces {
 		p, last := &pieces[i], i == len(pieces)-1
-		if last != p.whole || !last && p.from.Err != errLimit || len(open)+p.from.deepest > maxDepth {
+		if last != p.whole || !last && p.from.Err != errLimit || len(open)+p.from.deepest > profile.MaxDepth {
 			return nil, errPieces
 		}
 		for j := range p.outer {

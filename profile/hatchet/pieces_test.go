@@ -125,7 +125,7 @@ func TestWrongCuts(t *testing.T) {
 
 // TestDeepPieces cuts a call path that is as long as it may be, and one that is longer.
 func TestDeepPieces(t *testing.T) {
-	for _, depth := range []int{maxDepth, maxDepth + 1, maxDepth + 2} {
+	for _, depth := range []int{profile.MaxDepth, profile.MaxDepth + 1, profile.MaxDepth + 2} {
 		file := "[" + strings.Repeat(`{"children":[`, depth) + strings.Repeat(`],"frame":{"name":"f"}}`, depth) + "]"
 		at := int64(1 + len(`{"children":[`)*(depth/2))
 		got, err := readPieces(strings.NewReader(file), int64(len(file)), []int64{at})

@@ -130,8 +130,8 @@ func (d *decoder) node(depth int) *profile.Node {
 	if start == d.limit && d.limit > 0 && d.Err == nil {
 		d.Err = errLimit
 	}
-	if depth > maxDepth {
-		d.Fail(start, "call paths of more than %d frames", maxDepth)
+	if depth > profile.MaxDepth {
+		d.Fail(start, "call paths of more than %d frames", profile.MaxDepth)
 	}
 	if d.Err != nil {
 		return nil
@@ -251,8 +251,8 @@ func (d *decoder) readMetrics(n *profile.Node) {
 			return
 		case facts.visit == d.visits:
 			d.metrics[facts.at].Value = v
-		case len(d.metrics) >= mostMetrics:
-			d.Fail(at, "more than %d metrics on one node", mostMetrics)
+		case len(d.metrics) >= profile.MaxMetrics:
+			d.Fail(at, "more than %d metrics on one node", profile.MaxMetrics)
 			return
 		default:
 			facts.visit, facts.at = d.visits, len(d.metrics)
@@ -265,10 +265,6 @@ func (d *decoder) readMetrics(n *profile.Node) {
 		copy(n.Metrics, d.metrics)
 	}
 }
-
-// mostMetrics bounds the metrics of one node. Readers look metrics up one by one, so without a bound a hostile file
-// could keep them busy for hours. Upstream's fullest node has 24.
-const mostMetrics = 4096
 
 // metric finds the facts of a metric, given those of the one before it.
 func (d *decoder) metric(key []byte, before *metricFacts) *metricFacts {

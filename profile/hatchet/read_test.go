@@ -157,11 +157,11 @@ func TestDeepFiles(t *testing.T) {
 		return strings.Repeat(open, n) + middle + strings.Repeat(end, n)
 	}
 	node, end := `{"frame":{"name":"f"},"children":[`, `]}`
-	if _, err := Read(strings.NewReader("[" + nest(node, "", end, maxDepth) + "]")); err != nil {
-		t.Errorf("%d frames: %v", maxDepth, err)
+	if _, err := Read(strings.NewReader("[" + nest(node, "", end, profile.MaxDepth) + "]")); err != nil {
+		t.Errorf("%d frames: %v", profile.MaxDepth, err)
 	}
 	for name, in := range map[string]string{
-		"frames":         "[" + nest(node, "", end, maxDepth+2) + "]",
+		"frames":         "[" + nest(node, "", end, profile.MaxDepth+2) + "]",
 		"a million [":    strings.Repeat("[", 1_000_000),
 		"unknown values": `[{"x":` + strings.Repeat("[", 1_000_000),
 		"unknown object": `[{"x":` + strings.Repeat(`{"a":`, 1_000_000),

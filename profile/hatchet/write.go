@@ -7,6 +7,7 @@ import (
 
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/fold"
 	"github.com/goproton/goproton/profile/internal/rootkinds"
 )
 
@@ -30,6 +31,7 @@ func encode(w io.Writer, p *profile.Profile, indent bool) error {
 	if p == nil || p.Root == nil {
 		return errors.New("encode profile: it has no root node; start a session before writing")
 	}
+	p = fold.Deep(p)
 	t := treeWriter{jsonWriter: jsonWriter{w: w, indent: indent}, kinds: p.Kinds, seen: rootkinds.New(p.Kinds), sampling: p.Sampling}
 	if indent {
 		t.raw("\n")

@@ -16,12 +16,6 @@ type FormatError struct {
 
 func (e *FormatError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
 
-// maxDepth and mostMetrics bound what is read, as in package hatchet.
-const (
-	maxDepth    = 10_000
-	mostMetrics = 4096
-)
-
 // pythonDepth is how many frames Python can read below each other: its parser takes 200 open brackets, and a frame
 // needs two ("too many nested parentheses", CPython 3.11 and 3.13).
 const pythonDepth = 98

@@ -146,11 +146,11 @@ func TestEveryPrefixIsAnError(t *testing.T) {
 func TestDeepFiles(t *testing.T) {
 	node := "{'frame':{'name':'f'},'children':["
 	nest := func(n int) string { return "[" + strings.Repeat(node, n) + strings.Repeat("]}", n) + "]" }
-	if _, err := Read(strings.NewReader(nest(maxDepth))); err != nil {
-		t.Errorf("%d frames: %v", maxDepth, err)
+	if _, err := Read(strings.NewReader(nest(profile.MaxDepth))); err != nil {
+		t.Errorf("%d frames: %v", profile.MaxDepth, err)
 	}
 	for name, in := range map[string]string{
-		"frames": nest(maxDepth + 2), "lists": "[{'x':" + strings.Repeat("[", 1_000_000), "dicts": "[{'x':" + strings.Repeat("{'a':", 1_000_000),
+		"frames": nest(profile.MaxDepth + 2), "lists": "[{'x':" + strings.Repeat("[", 1_000_000), "dicts": "[{'x':" + strings.Repeat("{'a':", 1_000_000),
 	} {
 		if _, err := Read(strings.NewReader(in)); err == nil {
 			t.Errorf("%s: no error", name)

@@ -335,8 +335,8 @@ func (p *python) hex(at, digits int) rune {
 
 // skip consumes a value of any shape.
 func (p *python) skip(depth int) {
-	if depth > maxDepth {
-		p.fail(p.pos, "nested more than %d levels deep", maxDepth)
+	if depth > profile.MaxDepth {
+		p.fail(p.pos, "nested more than %d levels deep", profile.MaxDepth)
 		return
 	}
 	switch c := p.peek(); {

@@ -82,8 +82,8 @@ type decoder struct {
 func (d *decoder) node(depth int) *profile.Node {
 	d.peek()
 	start := d.pos
-	if depth > maxDepth {
-		d.fail(start, "call paths of more than %d frames", maxDepth)
+	if depth > profile.MaxDepth {
+		d.fail(start, "call paths of more than %d frames", profile.MaxDepth)
 		return nil
 	}
 	n := &profile.Node{}
@@ -149,8 +149,8 @@ func (d *decoder) metrics(n *profile.Node) {
 		case d.err != nil || name == nodeID:
 		case twice:
 			d.found[at].Value = v
-		case len(d.found) >= mostMetrics:
-			d.fail(start, "more than %d metrics on one node", mostMetrics)
+		case len(d.found) >= profile.MaxMetrics:
+			d.fail(start, "more than %d metrics on one node", profile.MaxMetrics)
 		default:
 			d.index[name] = len(d.found)
 			d.found = append(d.found, profile.Metric{Name: name, Value: v})

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/fold"
 	"github.com/goproton/goproton/profile/internal/rootkinds"
 )
 
@@ -21,6 +22,7 @@ func Write(w io.Writer, p *profile.Profile) error {
 	if p == nil || p.Root == nil {
 		return errors.New("encode profile: it has no root node; start a session before writing")
 	}
+	p = fold.Deep(p)
 	e := encoder{Writer: bufio.NewWriterSize(w, 64<<10), seen: rootkinds.NewOf(p), kinds: p.Kinds}
 	e.raw("[")
 	e.node(p.Root, 0, p)

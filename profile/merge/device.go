@@ -29,6 +29,10 @@ type deviceTable struct {
 	known   map[place][]deviceID // more than one where facts differ
 	sets    []set                // by setID; 0 is the empty set
 	memo    map[set]setID        // adding a device to a set
+
+	// Members of large sets. A set hands its index to the first that is made of it, so a set that grows one by one is
+	// never walked again; one that had to give its index away is walked once more if another is made of it.
+	index map[setID]map[deviceID]bool
 }
 
 type (
@@ -50,8 +54,11 @@ type set struct {
 	last deviceID
 }
 
+// largeSet is from how many members on a set has an index.
+const largeSet = 16
+
 func newDeviceTable() deviceTable {
-	return deviceTable{known: map[place][]deviceID{}, sets: make([]set, 1), memo: map[set]setID{}}
+	return deviceTable{known: map[place][]deviceID{}, sets: make([]set, 1), memo: map[set]setID{}, index: map[setID]map[deviceID]bool{}}
 }
 
 // intern finds or makes a device. Facts that one file lacks are taken from another.
@@ -81,30 +88,50 @@ func (t *deviceTable) with(s setID, id deviceID) setID {
 	if !t.contains(s, id) {
 		result = setID(len(t.sets))
 		t.sets = append(t.sets, set{s, id})
+		if members := t.index[s]; members != nil {
+			delete(t.index, s)
+			members[id] = true
+			t.index[result] = members
+		}
 	}
 	t.memo[set{s, id}] = result
 	return result
 }
 
 func (t *deviceTable) contains(s setID, id deviceID) bool {
-	for ; s != 0; s = t.sets[s].rest {
-		if t.sets[s].last == id {
-			return true
-		}
+	if members := t.index[s]; members != nil {
+		return members[id]
 	}
-	return false
+	size, found := 0, false
+	for at := s; at != 0 && !found; at = t.sets[at].rest {
+		size++
+		found = t.sets[at].last == id
+	}
+	if !found && size >= largeSet {
+		members := make(map[deviceID]bool, 2*size)
+		for at := s; at != 0; at = t.sets[at].rest {
+			members[t.sets[at].last] = true
+		}
+		t.index[s] = members
+	}
+	return found
 }
 
 // sourceDevices are the devices as one file calls them.
 type sourceDevices struct {
 	table  *deviceTable
 	source Source
-	facts  []profile.Device
-	found  map[[2]string][]deviceID // by type and name
+	facts  map[string][]profile.Device // by name
+	count  int                         // of facts
+	found  map[[2]string][]deviceID    // by type and name
 }
 
 func (t *deviceTable) source(p *profile.Profile, s Source) *sourceDevices {
-	return &sourceDevices{t, s, p.Devices, map[[2]string][]deviceID{}}
+	d := &sourceDevices{table: t, source: s, count: len(p.Devices), facts: map[string][]profile.Device{}, found: map[[2]string][]deviceID{}}
+	for _, f := range p.Devices {
+		d.facts[f.ID] = append(d.facts[f.ID], f)
+	}
+	return d
 }
 
 // find returns the devices behind a node's device_type and device_id: one, or the members of a set if the file
@@ -117,8 +144,9 @@ func (d *sourceDevices) find(typ, name string) []deviceID {
 	var ids []deviceID
 	for _, member := range d.members(name) {
 		facts := profile.Device{Type: typ}
-		if at := slices.IndexFunc(d.facts, func(f profile.Device) bool { return f.ID == member && (f.Type == typ || typ == "") }); at >= 0 {
-			facts = d.facts[at]
+		of := d.facts[member]
+		if at := slices.IndexFunc(of, func(f profile.Device) bool { return f.Type == typ || typ == "" }); at >= 0 {
+			facts = of[at]
 		}
 		where := placeOf(strings.Clone(member))
 		if where.host == "" && where.rank == "" {
@@ -138,7 +166,7 @@ func (d *sourceDevices) members(name string) []string {
 	for _, part := range strings.Split(name, ",") {
 		var first, last int
 		var ordinal string
-		if n, _ := fmt.Sscanf(part, "rank%d-%d:%s", &first, &last, &ordinal); n == 3 && first <= last && last-first < len(d.facts) {
+		if n, _ := fmt.Sscanf(part, "rank%d-%d:%s", &first, &last, &ordinal); n == 3 && first <= last && last-first < d.count {
 			for rank := first; rank <= last; rank++ {
 				all = append(all, fmt.Sprintf("rank%d:%s", rank, ordinal))
 			}
@@ -146,11 +174,7 @@ func (d *sourceDevices) members(name string) []string {
 		}
 		all = append(all, part)
 	}
-	here := map[string]bool{}
-	for _, f := range d.facts {
-		here[f.ID] = true
-	}
-	if len(all) < 2 || slices.ContainsFunc(all, func(m string) bool { return !here[m] }) {
+	if len(all) < 2 || slices.ContainsFunc(all, func(m string) bool { return d.facts[m] == nil }) {
 		return []string{strings.Clone(name)}
 	}
 	return all
@@ -184,11 +208,12 @@ type deviceNames struct {
 	single         []string // by deviceID
 	memo           map[setID]string
 	listed         []profile.Device
+	isListed       map[[2]string]bool // by type and name
 }
 
 // names decides what the devices are called, and lists them in order of rank, host, type and ordinal.
 func (t *deviceTable) names() *deviceNames {
-	n := &deviceNames{deviceTable: t, single: make([]string, len(t.devices)), memo: map[setID]string{}}
+	n := &deviceNames{deviceTable: t, single: make([]string, len(t.devices)), memo: map[setID]string{}, isListed: map[[2]string]bool{}}
 	hosts, ranks := map[string]bool{}, map[string]bool{}
 	hostOf := map[string]string{}
 	for _, d := range t.devices {
@@ -215,7 +240,7 @@ func (t *deviceTable) names() *deviceNames {
 		n.single[id] = name
 		listed := d.facts
 		listed.Type, listed.ID = d.typ, name
-		n.listed = append(n.listed, listed)
+		n.list(listed)
 	}
 	return n
 }
@@ -267,10 +292,15 @@ func (n *deviceNames) set(s setID) string {
 	slices.SortFunc(ids, n.compare)
 	name := n.setName(ids)
 	n.memo[s] = name
-	if d := n.shared(ids, name); !slices.ContainsFunc(n.listed, func(l profile.Device) bool { return l.Type == d.Type && l.ID == name }) {
-		n.listed = append(n.listed, d)
+	if d := n.shared(ids, name); !n.isListed[[2]string{d.Type, name}] {
+		n.list(d)
 	}
 	return name
+}
+
+func (n *deviceNames) list(d profile.Device) {
+	n.listed = append(n.listed, d)
+	n.isListed[[2]string{d.Type, d.ID}] = true
 }
 
 // longestSet is how long the name of a set may be: it stands at every node.

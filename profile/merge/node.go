@@ -7,6 +7,7 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/launchunion"
+	"github.com/goproton/goproton/profile/internal/pile"
 	"github.com/goproton/goproton/profile/internal/sampleunion"
 )
 
@@ -18,6 +19,9 @@ type node struct {
 	spread   map[int]*spread  // values of properties that differ, by position in out.Metrics
 	columns  []columnValue
 	devices  setID
+	slots    map[string]int // where a metric is in out.Metrics, once there are many
+	samples  pile.Pile[profile.FunctionSamples]
+	launches pile.Pile[profile.LaunchTimes]
 }
 
 // columnValue is an amount of one source. A thousand ranks of ten thousand nodes have ten million of these, so it
@@ -123,8 +127,8 @@ func (a *adder) node(into *node, from *profile.Node) {
 		}
 		into.out.Times.Merge(from.Times)
 	}
-	into.out.Samples = a.samples.Join(into.out.Samples, from.Samples)
-	into.out.Launches = a.launches.Join(into.out.Launches, from.Launches)
+	into.samples.Add(a.samples.Join(nil, from.Samples), sampleunion.Join)
+	into.launches.Add(a.launches.Join(nil, from.Launches), launchunion.Join)
 }
 
 func (a *adder) metric(into *node, from *profile.Node, v *profile.Metric, guess int) {
@@ -156,14 +160,30 @@ func (n *node) slot(name string, guess int) (at int, added bool) {
 	if guess < len(metrics) && metrics[guess].Name == name {
 		return guess, false
 	}
-	for i := range metrics {
-		if metrics[i].Name == name {
-			return i, false
+	if n.slots == nil {
+		for i := range metrics {
+			if metrics[i].Name == name {
+				return i, false
+			}
 		}
+	} else if i, known := n.slots[name]; known {
+		return i, false
 	}
 	n.out.Metrics = append(metrics, profile.Metric{Name: name})
+	switch {
+	case n.slots != nil:
+		n.slots[name] = len(metrics)
+	case len(metrics) >= fewMetrics:
+		n.slots = make(map[string]int, 2*len(metrics))
+		for i := range n.out.Metrics {
+			n.slots[n.out.Metrics[i].Name] = i
+		}
+	}
 	return len(metrics), true
 }
+
+// fewMetrics is how many names are compared one by one before a map pays.
+const fewMetrics = 32
 
 // columnID finds or makes the column of a metric for this source.
 func (a *adder) columnID(known *metric) columnID {
@@ -220,6 +240,8 @@ func (n *node) finish(names *deviceNames, columns []string) {
 		for at, s := range n.spread {
 			n.out.Metrics[at].Value = profile.StringValue(s.String())
 		}
+		n.out.Samples = n.samples.All(sampleunion.Join)
+		n.out.Launches = n.launches.All(launchunion.Join)
 		n.finishColumns(columns)
 		n.out.Children = make([]*profile.Node, len(n.children))
 		for i, c := range n.children {

@@ -15,9 +15,3 @@ type FormatError struct {
 }
 
 func (e *FormatError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
-
-// maxDepth bounds the call paths that are read and written, as in package hatchet.
-const maxDepth = 10_000
-
-// mostMetrics bounds the metrics of one node, as in package hatchet.
-const mostMetrics = 4096

@@ -145,11 +145,11 @@ func TestEveryPrefixIsAnError(t *testing.T) {
 func TestDeepFiles(t *testing.T) {
 	node := "\x82\xa5frame\x81\xa4name\xa1f\xa8children\x91"
 	leaf := "\x81\xa5frame\x81\xa4name\xa1f"
-	if _, err := Decode([]byte("\x91" + strings.Repeat(node, maxDepth) + leaf)); err != nil {
-		t.Errorf("%d frames: %v", maxDepth, err)
+	if _, err := Decode([]byte("\x91" + strings.Repeat(node, profile.MaxDepth) + leaf)); err != nil {
+		t.Errorf("%d frames: %v", profile.MaxDepth, err)
 	}
 	for name, in := range map[string]string{
-		"frames": "\x91" + strings.Repeat(node, maxDepth+1) + leaf,
+		"frames": "\x91" + strings.Repeat(node, profile.MaxDepth+1) + leaf,
 		"arrays": "\x91\x81\xa1x" + strings.Repeat("\x91", 1_000_000),
 		"maps":   "\x91\x81\xa1x" + strings.Repeat("\x81\x01", 1_000_000),
 	} {

@@ -100,8 +100,8 @@ type decoder struct {
 
 func (d *decoder) node(depth int) *profile.Node {
 	start := d.pos
-	if depth > maxDepth {
-		d.fail(start, "call paths of more than %d frames", maxDepth)
+	if depth > profile.MaxDepth {
+		d.fail(start, "call paths of more than %d frames", profile.MaxDepth)
 		return nil
 	}
 	n := &profile.Node{}
@@ -168,8 +168,8 @@ func (d *decoder) children(n *profile.Node, depth int) {
 func (d *decoder) metrics(n *profile.Node) {
 	start := d.pos
 	count := d.mapping("metrics")
-	if count > mostMetrics {
-		d.fail(start, "%d metrics on one node; %d are the most", count, mostMetrics)
+	if count > profile.MaxMetrics {
+		d.fail(start, "%d metrics on one node; %d are the most", count, profile.MaxMetrics)
 	}
 	if d.index == nil {
 		d.index = map[string]int{}

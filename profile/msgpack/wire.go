@@ -187,8 +187,8 @@ func (w *wire) number(what string) profile.Value {
 
 // skip consumes a value of any shape.
 func (w *wire) skip(depth int) {
-	if depth > maxDepth {
-		w.fail(w.pos, "nested more than %d levels deep", maxDepth)
+	if depth > profile.MaxDepth {
+		w.fail(w.pos, "nested more than %d levels deep", profile.MaxDepth)
 	}
 	switch w.kind() {
 	case numberKind:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/fold"
 	"github.com/goproton/goproton/profile/internal/rootkinds"
 	"github.com/goproton/goproton/profile/internal/sampletable"
 )
@@ -23,6 +24,7 @@ func Write(w io.Writer, p *profile.Profile) error {
 	if p == nil || p.Root == nil {
 		return errors.New("encode profile: it has no root node; start a session before writing")
 	}
+	p = fold.Deep(p)
 	e := newEncoder(w, p)
 	e.profile(p)
 	return e.flush()
@@ -38,6 +40,7 @@ func Encode(p *profile.Profile) []byte {
 	if p == nil || p.Root == nil {
 		return nil
 	}
+	p = fold.Deep(p)
 	e := newEncoder(nil, p)
 	e.profile(p)
 	return e.buf

@@ -96,12 +96,9 @@ func (d *reader) samePath(path []string) []string {
 	return path
 }
 
-// mostMetrics bounds the metrics of one event, as .hatchet files bound those of a node.
-const mostMetrics = 4096
-
 func (d *reader) metrics(state *sequenceState, e *event, message []byte) error {
 	return fields(message, func(f field) error {
-		if f.number != annotationDict || len(e.metrics) >= mostMetrics {
+		if f.number != annotationDict || len(e.metrics) >= profile.MaxMetrics {
 			return nil
 		}
 		var name string

@@ -61,7 +61,7 @@ func (d *reader) readEvent(state *sequenceState, at int64, message []byte) error
 }
 
 // mostOpen bounds the slices that are open at once on a track: what a broken file never ends piles up.
-const mostOpen = 10_000
+const mostOpen = profile.MaxDepth
 
 func (d *reader) begin(e *event, at int64) {
 	tr := d.tracks.at(e.track)

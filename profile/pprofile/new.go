@@ -3,18 +3,15 @@ package pprofile
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 
 	pprof "github.com/google/pprof/profile"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/fold"
+	"github.com/goproton/goproton/profile/internal/stacks"
 )
-
-// mostStackFrames bounds all stacks together. A stack repeats its callers, so a small file whose tree is deep and
-// bushy could ask for any amount.
-const mostStackFrames = 1 << 27
 
 // New turns a tree into a pprof profile: a sample for every node that has metrics of its own, and for every leaf.
 // Samples are in the order of the tree, parents first, so that reading them back finds children in their order.
@@ -22,7 +19,8 @@ func New(p *profile.Profile) (*pprof.Profile, error) {
 	if p == nil || p.Root == nil {
 		return nil, errors.New("encode pprof profile: it has no root node; start a session before writing")
 	}
-	if err := checkStacks(p.Root); err != nil {
+	p = fold.Deep(p)
+	if err := stacks.Check(p.Root); err != nil {
 		return nil, err
 	}
 	w := newWriter(p)
@@ -37,18 +35,6 @@ func New(p *profile.Profile) (*pprof.Profile, error) {
 	}
 	w.out.Comments = []string{comment}
 	return w.out, nil
-}
-
-func checkStacks(root *profile.Node) error {
-	frames := 0
-	root.Walk(func(_ *profile.Node, depth int) bool {
-		frames += depth
-		return frames <= mostStackFrames
-	})
-	if frames > mostStackFrames {
-		return fmt.Errorf("encode pprof profile: its stacks have more than %d frames together; write another format, .hatchet for example", mostStackFrames)
-	}
-	return nil
 }
 
 type writer struct {

@@ -42,9 +42,9 @@ func Read(r io.Reader) (*profile.Profile, error) {
 const (
 	mostBytes    = 1 << 30 // of a file
 	mostMessages = 1 << 25 // samples, locations, labels …: an empty one is two bytes in a file and a hundred in memory
-	mostFrames   = 10_000  // of a call path, as in every format
 	mostNodes    = 1 << 25 // of a tree
-	mostMetrics  = 4096    // sample types of a profile, labels of a sample: a node looks for its metrics one by one
+
+	mostStackFrames = 1 << 27 // of all stacks together
 )
 
 // Parse reads a profile.proto as pprof sees it. What it cannot understand is a *FormatError with the place in the
@@ -71,8 +71,8 @@ func Parse(r io.Reader) (*pprof.Profile, error) {
 	case err != nil:
 	case len(pp.SampleType) == 0:
 		err = errors.New("it has no sample types")
-	case len(pp.SampleType) > mostMetrics:
-		err = fmt.Errorf("it has more than %d sample types", mostMetrics)
+	case len(pp.SampleType) > profile.MaxMetrics:
+		err = fmt.Errorf("it has more than %d sample types", profile.MaxMetrics)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("decode pprof profile: %w", err)

@@ -618,13 +618,12 @@ func TestReadRefuses(t *testing.T) {
 			t.Errorf("%s: error %v, want …%s…", name, err, c.want)
 		}
 	}
-	deep := &profile.Node{Name: "ROOT"}
-	for n, i := deep, 0; i <= mostFrames; i++ {
-		n.Children = []*profile.Node{{Name: "f"}}
-		n = n.Children[0]
+	location := &pprof.Location{ID: 1, Line: []pprof.Line{{Function: &pprof.Function{ID: 1, Name: "f"}}}}
+	deep := &pprof.Profile{
+		SampleType: []*pprof.ValueType{{Type: "count", Unit: "count"}}, Location: []*pprof.Location{location}, Function: []*pprof.Function{location.Line[0].Function},
+		Sample: []*pprof.Sample{{Value: []int64{1}, Location: slices.Repeat([]*pprof.Location{location}, profile.MaxDepth+1)}},
 	}
-	_, err := Read(bytes.NewReader(encode(t, &profile.Profile{Root: deep})))
-	if err == nil || !strings.Contains(err.Error(), "more than 10000 frames") {
+	if _, err := Tree(deep); err == nil || !strings.Contains(err.Error(), "more than 10000 frames") {
 		t.Errorf("a very deep profile: error %v", err)
 	}
 	var bad *FormatError

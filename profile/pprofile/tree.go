@@ -136,8 +136,8 @@ func (r *reader) sample(s *pprof.Sample) error {
 	if err != nil {
 		return err
 	}
-	if len(s.Label)+len(s.NumLabel) > mostMetrics {
-		return fmt.Errorf("decode pprof profile: more than %d labels on one sample", mostMetrics)
+	if len(s.Label)+len(s.NumLabel) > profile.MaxMetrics {
+		return fmt.Errorf("decode pprof profile: more than %d labels on one sample", profile.MaxMetrics)
 	}
 	if r.last == nil || !sameLabels(s, r.last) {
 		r.last = s
@@ -246,8 +246,8 @@ func (r *reader) add(parent *node, name string) (*node, error) {
 	if r.nodes++; r.nodes > mostNodes {
 		return nil, fmt.Errorf("decode pprof profile: more than %d call paths", mostNodes)
 	}
-	if parent.depth >= mostFrames {
-		return nil, fmt.Errorf("decode pprof profile: call paths of more than %d frames", mostFrames)
+	if parent.depth >= profile.MaxDepth {
+		return nil, fmt.Errorf("decode pprof profile: call paths of more than %d frames", profile.MaxDepth)
 	}
 	made := &struct { // one allocation
 		node

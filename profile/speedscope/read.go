@@ -261,8 +261,8 @@ func (b *builder) sampled(r *recorded, top *profile.Node, metric string, factor 
 		return fmt.Sprintf("%d samples and %d weights", len(r.Samples), len(r.Weights))
 	}
 	for i, stack := range r.Samples {
-		if len(stack) > stacks.MaxDepth {
-			return fmt.Sprintf("sample %d has %d frames; %d are the most", i, len(stack), stacks.MaxDepth)
+		if len(stack) > profile.MaxDepth {
+			return fmt.Sprintf("sample %d has %d frames; %d are the most", i, len(stack), profile.MaxDepth)
 		}
 		n := top
 		for _, number := range stack {
@@ -332,8 +332,8 @@ func (b *builder) evented(r *recorded, top *profile.Node, metric string, factor 
 			if !ok {
 				return fmt.Sprintf("event %d names frame %d of %d", i, e.Frame, len(b.file.frames))
 			}
-			if len(open) > stacks.MaxDepth {
-				return fmt.Sprintf("event %d opens more than %d frames", i, stacks.MaxDepth)
+			if len(open) > profile.MaxDepth {
+				return fmt.Sprintf("event %d opens more than %d frames", i, profile.MaxDepth)
 			}
 			o := openFrame{number: e.Frame, at: at}
 			if b.summed {

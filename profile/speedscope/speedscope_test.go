@@ -178,14 +178,14 @@ func TestReadRefuses(t *testing.T) {
 		"weights":       {profiles(`{"type":"sampled","unit":"none","samples":[[0]],"weights":[]}`), "1 samples and 0 weights"},
 		"weight":        {profiles(`{"type":"sampled","unit":"none","samples":[[0]],"weights":["x"]}`), "expected a number, found"},
 		"frame number":  {profiles(`{"type":"sampled","unit":"none","samples":[[1]],"weights":[1]}`), "sample 0 names frame 1 of 1"},
-		"deep stack":    {profiles(`{"type":"sampled","unit":"none","samples":[[0` + strings.Repeat(",0", stacks.MaxDepth) + `]],"weights":[1]}`), "10001 frames"},
+		"deep stack":    {profiles(`{"type":"sampled","unit":"none","samples":[[0` + strings.Repeat(",0", profile.MaxDepth) + `]],"weights":[1]}`), "10001 frames"},
 		"event frame":   {events(`{"type":"O","frame":-1,"at":0}`), "event 0 names frame -1"},
 		"event type":    {events(`{"type":"X","frame":0,"at":0}`), `event 0 is a "X"`},
 		"event order":   {events(`{"type":"O","frame":0,"at":2},{"type":"C","frame":0,"at":1}`), "event 1 is at 1, after one at 2"},
 		"event close":   {events(`{"type":"C","frame":0,"at":2}`), "not the innermost one open"},
 		"never closed":  {events(`{"type":"O","frame":0,"at":2}`), "1 frames are never closed"},
 		"far away":      {events(`{"type":"O","frame":0,"at":1e300}`), "event 0 is at"},
-		"deep events":   {events(strings.Repeat(`{"type":"O","frame":0,"at":0},`, stacks.MaxDepth) + `{"type":"O","frame":0,"at":0}`), "opens more than 10000"},
+		"deep events":   {events(strings.Repeat(`{"type":"O","frame":0,"at":0},`, profile.MaxDepth) + `{"type":"O","frame":0,"at":0}`), "opens more than 10000"},
 	} {
 		p, err := Read(strings.NewReader(test.in))
 		var bad *FormatError

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/fold"
 	"github.com/goproton/goproton/profile/internal/stacks"
 )
 
@@ -21,6 +22,10 @@ import (
 func Write(w io.Writer, p *profile.Profile) error {
 	if p == nil || p.Root == nil {
 		return errors.New("encode profile: it has no root node; start a session before writing")
+	}
+	p = fold.Deep(p)
+	if err := stacks.Check(p.Root); err != nil {
+		return err
 	}
 	metrics := stacks.Additive(p)
 	metrics = slices.DeleteFunc(metrics, func(m string) bool { return !drawable(p.Root, m) })

@@ -9,6 +9,8 @@ import (
 	"io"
 	"math/bits"
 	"strings"
+
+	"github.com/goproton/goproton/profile"
 )
 
 // Error says where and why a file could not be understood.
@@ -38,7 +40,7 @@ type Scanner struct {
 }
 
 // MaxDepth bounds the nesting of values that are skipped.
-const MaxDepth = 10_000
+const MaxDepth = profile.MaxDepth
 
 // longestString bounds a string, which must fit in memory to be read.
 const longestString = 64 << 20

@@ -113,17 +113,28 @@ func (s *Source) Join(sum, more []profile.FunctionSamples) []profile.FunctionSam
 	if len(more) == 0 {
 		return sum
 	}
-	if !s.sorted {
-		for _, f := range more {
-			sum = join(sum, []profile.FunctionSamples{s.own(f)}, byFunction, bothFunctions)
-		}
-		return sum
-	}
 	own := make([]profile.FunctionSamples, len(more))
 	for i, f := range more {
 		own[i] = s.own(f)
 	}
+	if !s.sorted {
+		slices.SortStableFunc(own, byFunction)
+		own = joinNeighbours(own)
+	}
 	return join(sum, own, byFunction, bothFunctions)
+}
+
+// joinNeighbours makes one of several lists of one function.
+func joinNeighbours(sorted []profile.FunctionSamples) []profile.FunctionSamples {
+	out := sorted[:0]
+	for _, f := range sorted {
+		if n := len(out); n > 0 && out[n-1].Function == f.Function {
+			out[n-1] = bothFunctions(out[n-1], f)
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // Join adds up samples that are in the same numbers.

@@ -2,6 +2,7 @@
 package stacks
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -9,9 +10,6 @@ import (
 
 	"github.com/goproton/goproton/profile"
 )
-
-// MaxDepth bounds the stacks that are read: the trees made of them are walked by recursion.
-const MaxDepth = 10_000
 
 // Each calls visit for every node, with its call path from the root on, both included. The path is only valid
 // during the call.
@@ -22,6 +20,23 @@ func Each(root *profile.Node, visit func(path []string, n *profile.Node)) {
 		visit(path, n)
 		return true
 	})
+}
+
+// mostFrames bounds all stacks of a file together. A stack repeats its callers, so a small tree that is deep and bushy
+// could ask for any amount.
+const mostFrames = 1 << 27
+
+// Check returns an error for a tree whose stacks together are too long to be written one by one.
+func Check(root *profile.Node) error {
+	frames := 0
+	root.Walk(func(_ *profile.Node, depth int) bool {
+		frames += depth
+		return frames <= mostFrames
+	})
+	if frames > mostFrames {
+		return fmt.Errorf("encode profile: its stacks have more than %d frames together; write a format that holds trees, .hatchet for example", mostFrames)
+	}
+	return nil
 }
 
 // Additive returns the names of the metrics that can be shown as sizes of stacks: numbers that add up. Those

@@ -127,30 +127,46 @@ type childKey struct {
 	name   string
 }
 
-// node finds or makes the frame at a path below the root.
-func (s *summary) node(path []string) *Node {
+// node finds or makes the frame at a place.
+func (s *summary) node(at *place) *Node {
+	switch {
+	case at.node != nil:
+	case at.above != nil:
+		at.node = s.child(s.node(at.above), at.name) // nesting is bounded
+	default:
+		at.node = s.along(at.path)
+	}
+	return at.node
+}
+
+// along finds or makes the frame at a path below the root.
+func (s *summary) along(path []string) *Node {
 	n := s.p.Root
 	if len(path) > 0 && path[0] == n.Name {
 		path = path[1:]
 	}
 	for _, name := range path {
-		key := childKey{n, name}
-		child := s.children[key]
-		if child == nil {
-			child = &Node{Name: name}
-			n.Children = append(n.Children, child)
-			s.children[key] = child
-		}
-		n = child
+		n = s.child(n, name)
 	}
 	return n
 }
 
-// add sums up one slice at its path.
-func (s *summary) add(sl *Slice, path []string) {
+func (s *summary) child(n *Node, name string) *Node {
+	key := childKey{n, name}
+	child := s.children[key]
+	if child == nil {
+		child = &Node{Name: name}
+		n.Children = append(n.Children, child)
+		s.children[key] = child
+	}
+	return child
+}
+
+// add sums up one slice at its place.
+func (s *summary) add(sl *Slice, at *place) {
 	switch sl.Kind {
 	case KernelSlice, GraphSlice, CopySlice, FillSlice:
-		n := s.node(path)
+		n := s.node(at)
 		s.sum(n, timeMetric, IntValue(sl.Duration), Inclusive)
 		s.sum(n, countMetric, IntValue(1), Inclusive)
 		s.device(n, sl)
@@ -163,14 +179,14 @@ func (s *summary) add(sl *Slice, path []string) {
 			s.launch(n, sl)
 		}
 	case SyncSlice:
-		n := s.node(path)
+		n := s.node(at)
 		s.sum(n, syncTimeMetric, IntValue(sl.Duration), Inclusive)
 		s.sum(n, syncCountMetric, IntValue(1), Inclusive)
 	case ScopeSlice:
 		if l := s.lanes[sl.Lane]; l != nil && l.Kind != ThreadLane {
 			return // the kernels of a captured scope say where they belong, and its time is theirs
 		}
-		n := s.node(path)
+		n := s.node(at)
 		if !hasMetric(sl.Metrics, cpuTimeMetric) {
 			s.sum(n, cpuTimeMetric, IntValue(sl.Duration), Exclusive)
 		}

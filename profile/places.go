@@ -3,13 +3,25 @@ package profile
 // places answers where in the tree a slice of a timeline belongs.
 type places struct {
 	t     *Timeline
-	paths map[int][]string // of slices that have none of their own
-	steps map[step][]string
+	found map[int]*place // of slices that have no path of their own
+	steps map[step]*place
+	given map[step]*place // of paths that slices have, by their first frame and their length
+	top   *place          // of the root
 }
 
-// step leads from a path to one below it.
+// place is a call path as a chain from its last frame up: a file of slices within slices has as many paths as slices, and
+// written out each would be as long as it is deep.
+type place struct {
+	above *place // nil: path is all of it
+	name  string
+	path  []string
+	node  *Node // once the tree has it
+}
+
+// step leads from a place to one below it.
 type step struct {
-	parent *string
+	above  *place
+	first  *string // of a path that a slice has
 	length int
 	name   string
 }
@@ -22,7 +34,7 @@ type call struct {
 
 // newPlaces finds paths for the slices that have none. It costs nothing where all have one.
 func newPlaces(t *Timeline, lanes map[int]*Lane) *places {
-	p := &places{t: t}
+	p := &places{t: t, top: &place{path: []string{rootName}}}
 	missing := false
 	for i := range t.Slices {
 		missing = missing || len(t.Slices[i].Path) == 0
@@ -30,22 +42,29 @@ func newPlaces(t *Timeline, lanes map[int]*Lane) *places {
 	if !missing {
 		return p
 	}
-	p.paths, p.steps = map[int][]string{}, map[step][]string{}
+	p.found, p.steps, p.given = map[int]*place{}, map[step]*place{}, map[step]*place{}
 	order := byStart(t.Slices)
 	launches := p.nest(order, lanes)
 	p.follow(order, lanes, launches)
 	return p
 }
 
-// of returns the path of a slice: its own or the one that was found.
-func (p *places) of(i int) []string {
+// of returns the place of a slice: that of its own path or the one that was found.
+func (p *places) of(i int) *place {
 	if s := &p.t.Slices[i]; len(s.Path) > 0 {
-		return s.Path
+		key := step{first: &s.Path[0], length: len(s.Path)}
+		if p.given[key] == nil {
+			if p.given == nil {
+				p.given = map[step]*place{}
+			}
+			p.given[key] = &place{path: s.Path}
+		}
+		return p.given[key]
 	}
-	if path, found := p.paths[i]; found {
-		return path
+	if at, found := p.found[i]; found {
+		return at
 	}
-	return []string{rootName, p.t.Slices[i].Name}
+	return &place{path: []string{rootName, p.t.Slices[i].Name}}
 }
 
 // nest gives the slices of each thread the path of the one around them, and returns the launches by their ID.
@@ -63,13 +82,13 @@ func (p *places) nest(order []int, lanes map[int]*Lane) (launches map[call]int) 
 			around = around[:len(around)-1]
 		}
 		if len(s.Path) == 0 {
-			parent := top
+			parent := p.top
 			if len(around) > 0 {
 				parent = p.of(around[len(around)-1])
 			}
-			p.paths[i] = parent
+			p.found[i] = parent
 			if s.Kind != LaunchSlice && s.Kind != OtherSlice {
-				p.paths[i] = p.below(parent, s.Name)
+				p.found[i] = p.below(parent, s.Name)
 			}
 		}
 		if s.ID != 0 && s.Kind != ScopeSlice {
@@ -83,8 +102,7 @@ func (p *places) nest(order []int, lanes map[int]*Lane) (launches map[call]int) 
 	return launches
 }
 
-// deepest bounds paths that are made up from nesting: a path is as long as it is deep, so a file of slices that all
-// nest could fill the memory with them.
+// deepest bounds paths that are made up from nesting.
 const deepest = 1000
 
 // holds says whether another slice of the lane lies within this one. Clocks are rounded, so a slice may stick out by
@@ -103,24 +121,18 @@ func (p *places) follow(order []int, lanes map[int]*Lane, launches map[call]int)
 			continue
 		}
 		if launch, found := launches[call{l.Process, s.ID}]; found {
-			p.paths[i] = p.below(p.of(launch), s.Name)
+			p.found[i] = p.below(p.of(launch), s.Name)
 		}
 	}
 }
 
-// below returns the path of a frame below another one; equal paths are one slice.
-func (p *places) below(parent []string, name string) []string {
-	if len(parent) == 0 {
-		parent = top
+// below returns the place of a frame below another one, the same for equal paths.
+func (p *places) below(above *place, name string) *place {
+	key := step{above: above, name: name}
+	at := p.steps[key]
+	if at == nil {
+		at = &place{above: above, name: name}
+		p.steps[key] = at
 	}
-	key := step{&parent[0], len(parent), name}
-	path := p.steps[key]
-	if path == nil {
-		path = append(parent[:len(parent):len(parent)], name)
-		p.steps[key] = path
-	}
-	return path
+	return at
 }
-
-// top is the path of the root.
-var top = []string{rootName}

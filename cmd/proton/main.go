@@ -74,7 +74,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &exitError{code: 2, err: fmt.Errorf("%w; see %s --help", flagError(err), cmd.CommandPath())}
 	})
-	root.PersistentFlags().BoolFunc(inflate.Flag, "read compressed files that unpack to more than 64 MiB and more than 256 times their size", allowHighCompression)
+	root.PersistentFlags().BoolFunc(inflate.Flag, "read compressed files that unpack to more than 8 MiB and more than 256 times their size", allowHighCompression)
 	root.AddCommand(commands()...)
 	root.SetHelpFunc(help(root.HelpFunc()))
 	root.SetHelpCommand(helpCommand())

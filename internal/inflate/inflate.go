@@ -1,5 +1,6 @@
 // Package inflate unpacks files and bounds how far they may grow: a file of a few hundred bytes can unpack to any amount,
-// above all when it is packed twice. Readers of profiles, traces and captures share the limit and the flag that lifts it.
+// above all when it is packed twice, and a few bytes of what it unpacks to can stand for a large structure. Readers of
+// profiles, traces and captures share both limits: Check for compression, whose limit a flag lifts, and Memory for the rest.
 package inflate
 
 import (
@@ -15,7 +16,7 @@ import (
 // Trees as upstream writes them, indented at any depth, shrink to a 62nd to a 110th with gzip and to a 186th with zstd;
 // traces and captures shrink to a tenth. The few honest files beyond the ratio are below Free, or need AllowAnyRatio.
 const (
-	Free  = 64 << 20
+	Free  = 8 << 20
 	Ratio = 256
 )
 

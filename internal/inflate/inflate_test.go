@@ -86,3 +86,17 @@ func TestHonest(t *testing.T) {
 		t.Errorf("packed three times: %v", err)
 	}
 }
+
+// TestMemory: what a reader keeps may be Base and Multiple times what has been read.
+func TestMemory(t *testing.T) {
+	var m Memory
+	if err := m.Keep(Base, 0); err != nil {
+		t.Error(err)
+	}
+	if err := m.Keep(10*Multiple, 10); err != nil {
+		t.Error(err)
+	}
+	if err := m.Keep(1, 10); !errors.Is(err, ErrDense) {
+		t.Errorf("error %v", err)
+	}
+}

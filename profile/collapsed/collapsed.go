@@ -192,6 +192,9 @@ func Read(r io.Reader) (*profile.Profile, error) {
 			if reason := add(t, names, text); reason != "" {
 				return nil, &FormatError{offset, reason}
 			}
+			if err := t.Check(offset + int64(len(line))); err != nil {
+				return nil, &FormatError{offset, err.Error()}
+			}
 		}
 		offset += int64(len(line))
 		if err != nil {

@@ -79,6 +79,7 @@ func (d *decoder) launches() (list []profile.LaunchTimes) {
 		var l profile.LaunchTimes
 		d.Peek()
 		start := d.Offset()
+		d.Keep(functionSize)
 		d.Object("at the start of launches of one kind", func(key string) {
 			switch key {
 			case "count":
@@ -125,6 +126,7 @@ func (d *decoder) launchKinds() []profile.LaunchKind {
 	list := []profile.LaunchKind{}
 	d.Array("at the start of launch_kinds", func() {
 		var k profile.LaunchKind
+		d.Keep(functionSize)
 		d.Object("at the start of a kind of launches", func(key string) {
 			switch key {
 			case "function":

@@ -350,6 +350,7 @@ func (d *decoder) devices() []profile.Device {
 	var list []profile.Device
 	d.Object("at the start of the device table", func(typ string) {
 		d.Object("at the start of a device type", func(id string) {
+			d.Keep(functionSize)
 			dev := profile.Device{Type: typ, ID: id}
 			d.Object("at the start of a device", func(fact string) { d.deviceFact(&dev, fact) })
 			list = append(list, dev)

@@ -73,6 +73,7 @@ func (d *decoder) samples() (list []profile.FunctionSamples) {
 	d.Array("at the start of samples", func() {
 		d.Peek()
 		start := d.Offset()
+		d.Keep(functionSize)
 		f, err := sampletable.Samples(d.numbers())
 		if err != nil && d.Err == nil {
 			d.Fail(start, "samples of a function: %v", err)
@@ -86,6 +87,9 @@ func (d *decoder) numbers() (list []uint64) {
 	d.Array("at the start of a list of numbers", func() { list = append(list, d.unsigned()) })
 	return list
 }
+
+// functionSize is about what a sampled function takes, or a kind of launches, of which a file may say nothing.
+const functionSize = 256
 
 // samplingTable reads what the samples mean.
 func (d *decoder) samplingTable() *profile.Sampling {
@@ -104,6 +108,7 @@ const mostNested = 1
 func (d *decoder) object(depth int) (members []sampletable.Member) {
 	d.Peek()
 	start := d.Offset()
+	d.Keep(functionSize)
 	d.Object("at the start of an object", func(key string) {
 		if len(members) == sampletable.MaxMembers {
 			d.Fail(start, "more than %d members in an object of sampling", sampletable.MaxMembers)

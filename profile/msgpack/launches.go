@@ -54,6 +54,7 @@ func (e *encoder) launchKinds(kinds []profile.LaunchKind) {
 func (d *decoder) launches() (list []profile.LaunchTimes) {
 	for range d.array("launches") {
 		l, start := profile.LaunchTimes{}, d.pos
+		d.keep(start, kindSize)
 		for range d.mapping("launches of one kind") {
 			switch key := d.str("a key of launches"); key {
 			case "kind":
@@ -104,6 +105,7 @@ func (d *decoder) readLaunchKinds() {
 	d.launched = nil
 	for range d.array("launch_kinds") {
 		var k profile.LaunchKind
+		d.keep(d.pos, kindSize)
 		for range d.mapping("a kind of launches") {
 			switch key := d.str("a key of a kind of launches"); key {
 			case "id":

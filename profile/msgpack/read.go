@@ -104,6 +104,7 @@ func (d *decoder) node(depth int) *profile.Node {
 		d.fail(start, "call paths of more than %d frames", profile.MaxDepth)
 		return nil
 	}
+	d.keep(start, nodeSize)
 	n := &profile.Node{}
 	named := false
 	for range d.mapping("a node") {
@@ -186,6 +187,7 @@ func (d *decoder) metrics(n *profile.Node) {
 			d.list[at].Value = v
 			continue
 		}
+		d.keep(d.pos, metricSize)
 		d.index[name] = len(d.list)
 		d.list = append(d.list, profile.Metric{Name: name, Value: v})
 	}
@@ -205,6 +207,7 @@ func (d *decoder) value() profile.Value {
 // vector reads an array of numbers; one float makes all of them floats.
 func (d *decoder) vector() profile.Value {
 	n := d.array("a vector")
+	d.keep(d.pos, numberSize*n)
 	var list number.Vector
 	for range n {
 		v := d.number("a number of a vector")
@@ -221,6 +224,7 @@ func (d *decoder) readInfo() {
 	d.info = profile.Info{}
 	for range d.mapping("info") {
 		key := d.str("a key of info")
+		d.keep(d.pos, textSize)
 		d.info[key] = d.str("a string of info")
 	}
 }
@@ -297,6 +301,7 @@ func (d *decoder) devices() []profile.Device {
 			for range d.mapping("a device") {
 				d.deviceFact(&dev)
 			}
+			d.keep(d.pos, deviceSize)
 			if d.err != nil {
 				return nil
 			}

@@ -51,6 +51,7 @@ func (d *decoder) samples() (list []profile.FunctionSamples) {
 	d.sampled = true
 	for range d.array("samples") {
 		start := d.pos
+		d.keep(start, functionSize)
 		f, err := sampletable.Samples(d.numbers())
 		if err != nil {
 			d.fail(start, "samples of a function: %v", err)
@@ -65,6 +66,7 @@ func (d *decoder) samples() (list []profile.FunctionSamples) {
 
 func (d *decoder) numbers() (list []uint64) {
 	for range d.array("a list of numbers") {
+		d.keep(d.pos, numberSize)
 		n := d.unsigned()
 		if d.err != nil {
 			return nil
@@ -92,6 +94,7 @@ func (d *decoder) object(depth int) (members []sampletable.Member) {
 	if n > sampletable.MaxMembers {
 		d.fail(start, "%d members in an object of sampling; %d are the most", n, sampletable.MaxMembers)
 	}
+	d.keep(start, functionSize+n*memberSize)
 	for range n {
 		if d.err != nil {
 			return nil
@@ -125,11 +128,13 @@ func (d *decoder) element(m *sampletable.Member, depth int) {
 	switch k := d.kind(); {
 	case k == textKind:
 		m.Kind = sampletable.Texts
+		d.keep(d.pos, 2*numberSize)
 		m.Texts = append(m.Texts, d.str("a string"))
 	case k == mapKind && depth < mostNested:
 		m.Kind = sampletable.Objects
 		m.Objects = append(m.Objects, d.object(depth+1))
 	case k == numberKind:
+		d.keep(d.pos, numberSize)
 		m.Numbers = append(m.Numbers, d.unsigned())
 	default:
 		d.skip(depth)

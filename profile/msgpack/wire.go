@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/number"
 )
@@ -19,6 +20,26 @@ type wire struct {
 	names map[string]string // a tree repeats a few names thousands of times
 
 	rounded int // integers that became floats that do not hold them
+	memory  inflate.Memory
+}
+
+// Rough sizes of what a byte or two of a file can stand for.
+const (
+	nodeSize     = 160
+	metricSize   = 100 // with its place in the index
+	textSize     = 100 // besides the text, which is there twice
+	deviceSize   = 160
+	functionSize = 256
+	memberSize   = 160
+	kindSize     = 192
+	numberSize   = 16
+)
+
+// keep counts what becomes of the value at a place of the file. All of the file has been read.
+func (w *wire) keep(at, n int) {
+	if err := w.memory.Keep(int64(n), int64(len(w.data))); err != nil {
+		w.fail(at, "%v", err)
+	}
 }
 
 func (w *wire) fail(at int, format string, args ...any) {
@@ -141,6 +162,7 @@ func (w *wire) str(what string) string {
 	if s, known := w.names[string(text)]; known {
 		return s
 	}
+	w.keep(start, textSize+2*n)
 	s := strings.ToValidUTF8(string(text), "\uFFFD")
 	w.names[string(text)] = s
 	return s

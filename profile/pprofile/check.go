@@ -7,28 +7,31 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/goproton/goproton/internal/inflate"
 )
 
 // message is as much of a message's description as is needed to tell a profile.proto from other bytes: which of
 // its fields hold messages, which numbers, alone or packed, and which text.
 type message struct {
 	name    string
+	size    int64 // about what pprof's decoder makes of one, and our tree
 	nested  map[protowire.Number]*message
 	numbers []protowire.Number
 	text    []protowire.Number
 }
 
 var (
-	valueTypeMessage = &message{name: "sample type", numbers: []protowire.Number{1, 2}}
+	valueTypeMessage = &message{name: "sample type", size: 100, numbers: []protowire.Number{1, 2}}
 	profileMessage   = &message{
 		name: "profile",
 		nested: map[protowire.Number]*message{
 			1:  valueTypeMessage,
-			2:  {name: "sample", nested: map[protowire.Number]*message{3: {name: "label"}}, numbers: []protowire.Number{1, 2}},
-			3:  {name: "mapping"},
-			4:  {name: "location", nested: map[protowire.Number]*message{4: {name: "line"}}},
-			5:  {name: "function"},
-			11: {name: "period type"},
+			2:  {name: "sample", size: 200, nested: map[protowire.Number]*message{3: {name: "label", size: 300}}, numbers: []protowire.Number{1, 2}},
+			3:  {name: "mapping", size: 250},
+			4:  {name: "location", size: 300, nested: map[protowire.Number]*message{4: {name: "line", size: 60}}},
+			5:  {name: "function", size: 250},
+			11: {name: "period type", size: 100},
 		},
 		numbers: []protowire.Number{7, 8, 9, 10, 12, 13, 14, 15},
 		text:    []protowire.Number{6},
@@ -45,20 +48,33 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("decode pprof profile: byte %d: %s", e.Offset, e.What)
 }
 
-// check reads the outline of a profile. pprof's own decoder says that something is malformed; this one says where.
-func check(data []byte) error {
-	budget := mostMessages
-	if err := checkMessage(data, profileMessage, &budget); err != nil {
+// check reads the outline of a profile. pprof's own decoder says that something is malformed; this one says where, and
+// refuses a file that would take far more memory than its size: an empty message is two bytes, and a hundred when it is
+// decoded.
+func check(data []byte, memory *inflate.Memory) error {
+	if err := checkMessage(data, profileMessage, &outline{memory: memory, size: int64(len(data))}); err != nil {
 		return err
 	}
 	return nil
 }
 
+// outline counts what a profile's messages take.
+type outline struct {
+	memory *inflate.Memory
+	size   int64 // of the file
+}
+
+// textSize and numberSize are about what an entry of the string table takes besides its text, and a byte of a list of numbers.
+const (
+	textSize   = 64
+	numberSize = 12
+)
+
 // checkMessage steps through the fields of a message. It goes at most three deep: the nesting is the description's,
 // not the data's.
-func checkMessage(data []byte, m *message, budget *int) *FormatError {
-	if *budget--; *budget < 0 {
-		return &FormatError{0, fmt.Sprintf("more than %d samples, locations and labels; have pprof cut the profile", mostMessages)}
+func checkMessage(data []byte, m *message, o *outline) *FormatError {
+	if err := o.memory.Keep(m.size, o.size); err != nil {
+		return &FormatError{0, err.Error()}
 	}
 	for at := 0; at < len(data); {
 		number, wire, n := protowire.ConsumeTag(data[at:])
@@ -71,7 +87,7 @@ func checkMessage(data []byte, m *message, budget *int) *FormatError {
 		}
 		if wire == protowire.BytesType {
 			content, _ := protowire.ConsumeBytes(data[at+n:])
-			if err := checkContent(content, m, number, budget); err != nil {
+			if err := checkContent(content, m, number, o); err != nil {
 				err.Offset += at + n + size - len(content)
 				return err
 			}
@@ -81,12 +97,18 @@ func checkMessage(data []byte, m *message, budget *int) *FormatError {
 	return nil
 }
 
-func checkContent(content []byte, m *message, number protowire.Number, budget *int) *FormatError {
+func checkContent(content []byte, m *message, number protowire.Number, o *outline) *FormatError {
 	if nested := m.nested[number]; nested != nil {
-		return checkMessage(content, nested, budget)
+		return checkMessage(content, nested, o)
 	}
-	if !slices.Contains(m.numbers, number) {
-		return nil // text, or a field of a later version
+	if !slices.Contains(m.numbers, number) { // text, or a field of a later version
+		if err := o.memory.Keep(textSize, o.size); err != nil {
+			return &FormatError{0, err.Error()}
+		}
+		return nil
+	}
+	if err := o.memory.Keep(int64(numberSize*len(content)), o.size); err != nil {
+		return &FormatError{0, err.Error()}
 	}
 	for at := 0; at < len(content); {
 		_, n := protowire.ConsumeVarint(content[at:])
@@ -128,8 +150,7 @@ func isMessage(field []byte, number protowire.Number, m *message) bool {
 	if number == 1 || number == 11 {
 		return n >= 0 && isValueType(content)
 	}
-	budget := mostMessages
-	return n >= 0 && checkMessage(content, m, &budget) == nil
+	return n >= 0 && checkMessage(content, m, &outline{memory: &inflate.Memory{}, size: int64(len(content))}) == nil
 }
 
 func belongs(number protowire.Number, wire protowire.Type) bool {

@@ -17,6 +17,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
+	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -31,18 +32,18 @@ func Write(w io.Writer, p *profile.Profile) error {
 
 // Read reads a profile.proto that is not compressed.
 func Read(r io.Reader) (*profile.Profile, error) {
-	pp, err := Parse(r)
+	var memory inflate.Memory
+	pp, size, err := parse(r, &memory)
 	if err != nil {
 		return nil, err
 	}
-	return Tree(pp)
+	return tree(pp, &memory, size)
 }
 
 // Bounds of what the reader accepts. A profile of a million call paths, 20 frames deep, has 60 MB.
 const (
-	mostBytes    = 1 << 30 // of a file
-	mostMessages = 1 << 25 // samples, locations, labels …: an empty one is two bytes in a file and a hundred in memory
-	mostNodes    = 1 << 25 // of a tree
+	mostBytes = 1 << 30 // of a file
+	mostNodes = 1 << 25 // of a tree
 
 	mostStackFrames = 1 << 27 // of all stacks together
 )
@@ -50,20 +51,26 @@ const (
 // Parse reads a profile.proto as pprof sees it. What it cannot understand is a *FormatError with the place in the
 // file.
 func Parse(r io.Reader) (*pprof.Profile, error) {
+	pp, _, err := parse(r, &inflate.Memory{})
+	return pp, err
+}
+
+// parse also says how many bytes were read, and counts what they take.
+func parse(r io.Reader, memory *inflate.Memory) (pp *pprof.Profile, size int64, err error) {
 	var data bytes.Buffer
 	n, err := io.Copy(&data, io.LimitReader(r, mostBytes+1))
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, n, err
 	case n > mostBytes:
-		return nil, &FormatError{mostBytes, "the profile has more than 1 GiB; have pprof cut it"}
+		return nil, n, &FormatError{mostBytes, "the profile has more than 1 GiB; have pprof cut it"}
 	case n == 0:
-		return nil, &FormatError{0, "there is nothing in it; profile again"}
+		return nil, n, &FormatError{0, "there is nothing in it; profile again"}
 	}
-	if err := check(data.Bytes()); err != nil {
-		return nil, err
+	if err := check(data.Bytes(), memory); err != nil {
+		return nil, n, err
 	}
-	pp, err := pprof.ParseUncompressed(data.Bytes())
+	pp, err = pprof.ParseUncompressed(data.Bytes())
 	if err == nil {
 		err = pp.CheckValid()
 	}
@@ -75,7 +82,7 @@ func Parse(r io.Reader) (*pprof.Profile, error) {
 		err = fmt.Errorf("it has more than %d sample types", profile.MaxMetrics)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("decode pprof profile: %w", err)
+		return nil, n, fmt.Errorf("decode pprof profile: %w", err)
 	}
-	return pp, nil
+	return pp, n, nil
 }

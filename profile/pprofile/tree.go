@@ -11,6 +11,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
+	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -20,6 +21,11 @@ import (
 // In a profile of ours every sample was a node, so samples at one path that differ in labels become nodes of their
 // own. In one of another tool they are added up, and keep the labels that they agree on.
 func Tree(pp *pprof.Profile) (*profile.Profile, error) {
+	return tree(pp, &inflate.Memory{}, mostBytes)
+}
+
+// tree is Tree of a file of that size, which counts what it makes.
+func tree(pp *pprof.Profile, memory *inflate.Memory, size int64) (*profile.Profile, error) {
 	f, err := readFacts(pp)
 	if err != nil {
 		return nil, err
@@ -28,6 +34,7 @@ func Tree(pp *pprof.Profile) (*profile.Profile, error) {
 		return nil, fmt.Errorf("decode pprof profile: %w", err)
 	}
 	r := newReader(pp, f)
+	r.memory, r.size = memory, size
 	for _, s := range pp.Sample {
 		if err := r.sample(s); err != nil {
 			return nil, err
@@ -44,7 +51,9 @@ type reader struct {
 	out     *profile.Profile
 	root    *node
 
-	nodes, entered int // so far
+	memory         *inflate.Memory
+	size           int64 // of the file
+	nodes, entered int   // so far
 	steps          map[step]*node
 	variants       map[variant]*node
 	calls          map[*pprof.Location]*call
@@ -246,6 +255,9 @@ func (r *reader) add(parent *node, name string) (*node, error) {
 	if r.nodes++; r.nodes > mostNodes {
 		return nil, fmt.Errorf("decode pprof profile: more than %d call paths", mostNodes)
 	}
+	if err := r.memory.Keep(nodeSize, r.size); err != nil {
+		return nil, fmt.Errorf("decode pprof profile: %w", err)
+	}
 	if parent.depth >= profile.MaxDepth {
 		return nil, fmt.Errorf("decode pprof profile: call paths of more than %d frames", profile.MaxDepth)
 	}
@@ -259,6 +271,9 @@ func (r *reader) add(parent *node, name string) (*node, error) {
 	parent.Children = append(parent.Children, n.Node)
 	return n, nil
 }
+
+// nodeSize is about what a call path takes, with the steps that lead to it.
+const nodeSize = 280
 
 // variant returns the node of a path with those labels. The first that come have the path's own node, others a sibling.
 func (r *reader) variant(first *node, labels string) (*node, error) {

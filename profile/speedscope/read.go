@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/number"
 	"github.com/goproton/goproton/profile/internal/stacks"
@@ -18,6 +19,7 @@ import (
 
 // file is a file as it was decoded, before its parts are put together: what they share may come last.
 type file struct {
+	size     int64 // of the whole file
 	exporter string
 	base     int64
 	frames   []string
@@ -81,9 +83,13 @@ func Sniff(head []byte) bool {
 
 // decoder goes through the document key by key, so that errors have a place.
 type decoder struct {
-	json *json.Decoder
-	at   int64 // of the value that is being read
+	json   *json.Decoder
+	at     int64 // of the value that is being read
+	memory inflate.Memory
 }
+
+// recordedSize is about what a profile of a file takes; there it may be {}.
+const recordedSize = 300
 
 // explain gives an error its place. Errors of the stream pass as they are.
 func (d *decoder) explain(err error) error {
@@ -124,6 +130,9 @@ func (d *decoder) file() (f *file, err error) {
 			return d.array("profiles", func() error {
 				var p recorded
 				p.offset = d.json.InputOffset()
+				if err := d.memory.Keep(recordedSize, p.offset); err != nil {
+					return &FormatError{p.offset, err.Error()}
+				}
 				if err := d.value(&p); err != nil {
 					return err
 				}
@@ -133,6 +142,7 @@ func (d *decoder) file() (f *file, err error) {
 		}
 		return d.skip()
 	})
+	f.size = d.json.InputOffset()
 	if err == nil && d.more() {
 		err = &FormatError{d.json.InputOffset(), "text behind the end of the document"}
 	}
@@ -276,6 +286,9 @@ func (b *builder) sampled(r *recorded, top *profile.Node, metric string, factor 
 			b.tree.Rounded++
 		}
 		stacks.Add(n, metric, scale(r.Weights[i].Value, factor))
+		if err := b.tree.Check(b.file.size); err != nil {
+			return err.Error()
+		}
 	}
 	return ""
 }
@@ -338,6 +351,9 @@ func (b *builder) evented(r *recorded, top *profile.Node, metric string, factor 
 			o := openFrame{number: e.Frame, at: at}
 			if b.summed {
 				o.node = b.tree.Child(inner.node, name)
+				if err := b.tree.Check(b.file.size); err != nil {
+					return err.Error()
+				}
 			}
 			if lane >= 0 {
 				o.slice = len(b.timeline.Slices)

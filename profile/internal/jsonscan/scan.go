@@ -10,6 +10,7 @@ import (
 	"math/bits"
 	"strings"
 
+	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -37,7 +38,18 @@ type Scanner struct {
 	names map[string]string // see Intern
 
 	Rounded int // integers that Scalar gave as floats that do not hold them
+	memory  inflate.Memory
 }
+
+// Keep counts n bytes that the reader keeps of the file, where a few characters may stand for many.
+func (s *Scanner) Keep(n int) {
+	if err := s.memory.Keep(int64(n), s.Offset()); err != nil {
+		s.Fail(s.Offset(), "%v", err)
+	}
+}
+
+// textSize is what a text takes that is seen for the first time, besides its two copies.
+const textSize = 100
 
 // MaxDepth bounds the nesting of values that are skipped.
 const MaxDepth = profile.MaxDepth
@@ -194,6 +206,7 @@ func (s *Scanner) Intern(text []byte) string {
 	if s.Err != nil {
 		return ""
 	}
+	s.Keep(textSize + 2*len(text))
 	raw := string(text)
 	name := strings.ToValidUTF8(raw, "\uFFFD")
 	s.names[raw] = name

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -126,6 +127,18 @@ type Tree struct {
 	Root    *profile.Node
 	Rounded int // integers of the file that its values do not hold; becomes the profile's
 	below   map[edge]*profile.Node
+	memory  inflate.Memory
+	nodes   int64 // since Check
+}
+
+// nodeSize is about what a frame of a Tree takes, with its edge. In a file it may be one digit.
+const nodeSize = 256
+
+// Check returns an error if the tree is too large for the first read bytes of a file. It is called after every stack.
+func (t *Tree) Check(read int64) error {
+	nodes := t.nodes
+	t.nodes = 0
+	return t.memory.Keep(nodes*nodeSize, read)
 }
 
 type edge struct {
@@ -142,6 +155,7 @@ func NewTree() *Tree {
 func (t *Tree) Child(parent *profile.Node, name string) *profile.Node {
 	n := t.below[edge{parent, name}]
 	if n == nil {
+		t.nodes++
 		n = &profile.Node{Name: name}
 		t.below[edge{parent, name}] = n
 		parent.Children = append(parent.Children, n)

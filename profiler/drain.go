@@ -76,6 +76,9 @@ func (d *drainer) round() (busy bool) {
 			d.m.bug(r)
 		}
 	}()
+	if d.m.EachRound != nil {
+		d.m.EachRound()
+	}
 	busy, graphsWait, first := d.drain()
 	if first != nil {
 		first()

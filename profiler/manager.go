@@ -51,6 +51,8 @@ type Manager struct {
 	draining    chan struct{} // closed to end the drainer; nil when none runs
 	drained     chan struct{}
 
+	EachRound func() // called by the drainer, for the process that it runs in; set before the first session
+
 	firstWork  func()        // called by the drainer once, when something was launched
 	checkpoint func()        // called by the drainer
 	every      time.Duration // between checkpoints

@@ -10,6 +10,7 @@ package main
 #cgo LDFLAGS: -Wl,--wrap=x_cgo_sys_thread_create
 #include <stdlib.h>
 #include "entry.h"
+#include "refusal.h"
 */
 import "C"
 
@@ -52,6 +53,7 @@ func init() {
 		say(err)
 		return
 	}
+	service.Manager.EachRound = func() { C.addresses_if_limited() }
 	service.Say = func(what string) { say(what) }
 	hotpath.OnFirstLaunch(C.exit_registrar())
 	startRecording()

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -52,6 +53,23 @@ static int memory(void) {
   return limited(RLIMIT_AS, all, addresses + stacks, "address space", "v") || limited(RLIMIT_DATA, writable, data + stacks, "data", "d");
 }
 
+// Addresses held in reserve: a program that lowers its limit to what it has would leave Go none for its next collection.
+enum { RESERVE = 64 << 20 };
+static void *reserve = MAP_FAILED;
+static struct rlimit limit_then;
+
+static void hold_addresses(void) {
+  getrlimit(RLIMIT_AS, &limit_then);
+  reserve = mmap(NULL, RESERVE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+void addresses_if_limited(void) {
+  struct rlimit now;
+  if (reserve == MAP_FAILED || getrlimit(RLIMIT_AS, &now) || now.rlim_cur >= limit_then.rlim_cur) return;
+  munmap(reserve, RESERVE);
+  reserve = MAP_FAILED;
+}
+
 static void *wait_for(void *barrier) {
   pthread_mutex_lock(barrier);
   pthread_mutex_unlock(barrier);
@@ -81,6 +99,9 @@ void __wrap_x_cgo_sys_thread_create(void *(*f)(void *), void *argument) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
-  if (!memory() && !threads()) __real_x_cgo_sys_thread_create(f, argument);
+  if (!memory() && !threads()) {
+    hold_addresses();
+    __real_x_cgo_sys_thread_create(f, argument);
+  }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

@@ -11,4 +11,7 @@ const char *proton_refusal(void);
 // Whether it has been said, from the second call on.
 int refusal_is_said(void);
 
+// Gives addresses back that are held in reserve, once the program has lowered its limit. For one thread, every so often.
+void addresses_if_limited(void);
+
 #endif

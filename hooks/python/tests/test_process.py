@@ -277,7 +277,7 @@ except OSError:
     "small stacks": "resource.setrlimit(resource.RLIMIT_STACK, (64 << 10, 64 << 10))",
     "no more memory": """
 used = int(open("/proc/self/statm").read().split()[0]) * 4096
-resource.setrlimit(resource.RLIMIT_AS, (used + (96 << 20),) * 2)
+resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 20),) * 2)
 """,
     "all signals blocked": "signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())",
     "handlers of all signals": """

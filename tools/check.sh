@@ -36,6 +36,7 @@ step "go test -race" race
 step "go test -asan" asan
 step "process abuse" tools/abuse.sh
 step "fuzz" tools/fuzz.sh "$FUZZ_SECONDS"
+step "mutated files" go test ./cmd/proton -run '^TestMutations$' -timeout 0 -v -mutate "${FUZZ_SECONDS}s" -mutate-memory 1024 -mutate-seed "$(date +%s)"
 step "go test, all" gotest $(packages "$tested")
 step "pytest, all" pytests
 step "warnings" warnings

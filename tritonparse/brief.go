@@ -30,7 +30,7 @@ func (b *Brief) Record() (*LaunchRecord, error) {
 	return l, nil
 }
 
-// EachBrief is EachLaunch for who needs few launches as a whole: one that differs from an earlier one in addresses and
+// EachBrief is EachLaunch for callers that need few launches as a whole: one that differs from an earlier one in addresses and
 // times alone is not taken apart.
 func (t *Trace) EachBrief(do func(*Brief) error) error {
 	for _, f := range t.Files {
@@ -50,11 +50,11 @@ func eachBrief(file string, known *patterns, do func(*Brief) error) error {
 	}
 	_, _, err := scanFile(file, func(rec ndjson.Record, room []jsontext.Member) (g glance, _ []jsontext.Member, err error) {
 		g.rec = rec
-		alike := known.match(rec.Text, func(p *pattern, differences []difference) {
+		similar := known.match(rec.Text, func(p *pattern, differences []difference) {
 			g.traits, err = p.traitsOf(&known.records, rec, differences)
 			g.blobs = p.marksOf(rec.Text, differences).blobs
 		})
-		if alike {
+		if similar {
 			return g, room, err
 		}
 		members, err := jsontext.AppendMembers(room[:0], rec.Text)

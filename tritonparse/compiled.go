@@ -34,10 +34,10 @@ type Compilation struct {
 	Backend  string          // metadata's backend_name: cuda, hip
 
 	// By stage, which is what follows the last dot of the artifact's name: ttir, ttgir, llir, ptx, sass, json …
-	Texts     map[string]string
-	TextNames map[string]string // the artifact's whole name
-	Excuses   map[string]string // what stands in a text's place when it could not be had
-	Paths     map[string]string // where the file was on the machine that compiled it, also cubin and source
+	Texts        map[string]string
+	TextNames    map[string]string // the artifact's whole name
+	Placeholders map[string]string // what stands in the place of a text that the compiler could not give
+	Paths        map[string]string // where the file was on the machine that compiled it, also cubin and source
 
 	Python *PythonSource // nil if it was not recorded
 	Stack  []Frame       // outermost first
@@ -50,7 +50,7 @@ type Compilation struct {
 	}
 	maps     *sourcemap.Map
 	mapsOnce sync.Once
-	work     *work.WorkTemplate
+	work     *work.Model
 	dot      Dot // of the first tt.dot
 	workOnce sync.Once
 }
@@ -99,7 +99,7 @@ func (c *Compilation) Stages() []string {
 
 // hasText also knows of texts that were not kept.
 func (c *Compilation) hasText(stage string) bool {
-	return c.TextNames[stage] != "" && c.Excuses[stage] == ""
+	return c.TextNames[stage] != "" && c.Placeholders[stage] == ""
 }
 
 // Maps are the source maps of all stages, in the correct reading: Entry.Callers has the chain of inlined calls. They are
@@ -115,7 +115,7 @@ func (c *Compilation) Maps() *sourcemap.Map {
 	return c.maps
 }
 
-// Cubin is the file with the machine code, "" if it is not on this machine: beside the trace, or where it was compiled.
+// Cubin is the file with the machine code, "" if it is not on this machine: next to the trace, or where it was compiled.
 func (c *Compilation) Cubin() string {
 	var places []string
 	if c.Extra != nil && filepath.IsLocal(c.Extra.Cubin) {
@@ -180,7 +180,7 @@ func (c *Compilation) setMetadata(raw []byte) {
 }
 
 func (c *Compilation) readTexts(content []byte, keep bool) {
-	c.TextNames, c.Excuses = map[string]string{}, map[string]string{}
+	c.TextNames, c.Placeholders = map[string]string{}, map[string]string{}
 	if keep {
 		c.Texts = map[string]string{}
 	}
@@ -194,17 +194,17 @@ func (c *Compilation) readTexts(content []byte, keep bool) {
 			continue
 		}
 		c.TextNames[stage] = m.Name
-		switch short := len(m.Value) < maxExcuse; {
-		case short && field.IsExcuse(jsontext.Text(m.Value)):
-			c.Excuses[stage] = jsontext.Text(m.Value)
+		switch short := len(m.Value) < maxPlaceholder; {
+		case short && field.IsPlaceholder(jsontext.Text(m.Value)):
+			c.Placeholders[stage] = jsontext.Text(m.Value)
 		case keep:
 			c.Texts[stage] = jsontext.Text(m.Value)
 		}
 	}
 }
 
-// maxExcuse is more than what tritonparse writes instead of a text.
-const maxExcuse = 4 << 10
+// maxPlaceholder is more than what tritonparse writes instead of a text.
+const maxPlaceholder = 4 << 10
 
 // byStage decodes an object of artifacts whose values are texts.
 func byStage(raw []byte) map[string]string {

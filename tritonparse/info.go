@@ -186,7 +186,7 @@ func ParseFilter(s string) (Filter, error) {
 			return nil, fmt.Errorf("read the filter %q: write NAME=VALUE, with commas between several, such as 'M=16,x_ptr.shape=[64, 64]'", strings.TrimSpace(part))
 		}
 		if strings.HasPrefix(value, "[") && jsontext.Valid([]byte(value)) != nil {
-			return nil, fmt.Errorf("read the filter %q: %s is no list; write one as in JSON, such as [64, 64] or [\"a\"]", strings.TrimSpace(part), value)
+			return nil, fmt.Errorf("read the filter %q: %s is not a list; write one as in JSON, such as [64, 64] or [\"a\"]", strings.TrimSpace(part), value)
 		}
 		f = append(f, condition{key, path, filterValue(value)})
 	}

@@ -110,7 +110,7 @@ type changed struct {
 	text       string
 }
 
-// copy keeps a record in little memory: beside that of its pattern, if it has one.
+// copy keeps a record in little memory: as its pattern, if it has one, and what differs from it.
 func (k *patterns) copy(text []byte) (c copied) {
 	if !k.match(text, func(p *pattern, differences []difference) {
 		c.base = p.Raw

@@ -183,7 +183,7 @@ func (t *Trace) Recorded(c *Compilation) (*LaunchRecord, error) {
 func (t *Trace) LaunchAt(file string, line int) (*LaunchRecord, error) {
 	r, err := t.recordAt(file, line)
 	if err == nil && r.launch == nil {
-		err = fmt.Errorf("record %d of %s is no launch but of type %q; proton trace info --kernel NAME lists launches with their lines", line, r.path, r.kind)
+		err = fmt.Errorf("record %d of %s is not a launch but of type %q; proton trace info --kernel NAME lists launches with their lines", line, r.path, r.kind)
 	}
 	return r.launch, err
 }

@@ -131,7 +131,7 @@ func TestFolder(t *testing.T) {
 	trace := openTrace(t, dir)
 	var got []string
 	for _, c := range trace.Compilations() {
-		got = append(got, fmt.Sprint(c.Hash, " ", c.Name, " ", c.Inferred, " ", c.Launches, " ", c.TextNames["ttir"], " ", c.Line, " ", c.Excuses))
+		got = append(got, fmt.Sprint(c.Hash, " ", c.Name, " ", c.Inferred, " ", c.Launches, " ", c.TextNames["ttir"], " ", c.Line, " ", c.Placeholders))
 	}
 	want := "bb k true 2  0 map[]\naa a.b false 2 a.b.ttir 1 map[llir:<file too large: 9 bytes>]"
 	if g := strings.Join(got, "\n"); g != want {

@@ -22,7 +22,7 @@ type patterns struct {
 	size int                 // bytes of their records
 }
 
-// pattern is a launch that others are compared with, for who needs not all of them taken apart.
+// pattern is a launch that others are compared with, so that few launches need to be taken apart.
 type pattern struct {
 	launchtext.Skeleton
 	leaves []patternLeaf
@@ -199,7 +199,7 @@ func marksOf(text []byte) marks {
 	return marks{
 		blobs: bytes.Contains(text, []byte(`"blob_path":`)),
 		values: bytes.Contains(text, []byte(`"tensor_hash":"`)) || bytes.Contains(text, []byte(`"std":`)) ||
-			bytes.Contains(text, []byte(`"tensor_hash": "`)), // as Python's json writes it, if not told to save space
+			bytes.Contains(text, []byte(`"tensor_hash": "`)), // as Python's json writes it, by default
 	}
 }
 

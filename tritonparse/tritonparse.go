@@ -25,7 +25,7 @@ type FileName struct {
 	Host            string
 }
 
-// The parts are peeled off from the right, so that a user name such as a_pid_12_ is no part of it.
+// The parts are peeled off from the right, so that a user name such as a_pid_12_ is not taken for one.
 var (
 	hostPart = regexp.MustCompile(`(?s)^(.*)_host_([a-zA-Z0-9-]+)_$`)
 	pidPart  = regexp.MustCompile(`(?s)^(.*)_pid_([0-9]+)_$`)

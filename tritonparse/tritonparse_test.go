@@ -114,13 +114,13 @@ func TestFilterNumbers(t *testing.T) {
 	}
 }
 
-// TestExcuses: what a backend's tool says when it failed is no text of a stage.
-func TestExcuses(t *testing.T) {
+// TestPlaceholders: what a backend's tool says when it failed is no text of a stage.
+func TestPlaceholders(t *testing.T) {
 	for text, want := range map[string]bool{
 		"<file too large: 11 bytes>": true, "<error reading cubin file: x>": true, "<nvdisasm failed: x>": true, "<llvm-objdump failed: x>": true,
 		"": false, "<": false, "<html>": false, "#loc = loc(unknown)": false,
 	} {
-		if field.IsExcuse(text) != want {
+		if field.IsPlaceholder(text) != want {
 			t.Errorf("%q: %v", text, !want)
 		}
 	}

@@ -24,11 +24,11 @@ const NoteMasked = work.NoteMasked
 func (c *Compilation) Work(l *LaunchRecord) Work {
 	c.workOnce.Do(func() {
 		if text := c.Texts["ttir"]; text != "" {
-			c.work = work.NewWorkTemplate(&work.WorkSource{Text: text, Constants: jsontext.Get(c.Metadata, "src_constants")}, quirks.None)
+			c.work = work.NewModel(&work.Source{Text: text, Constants: jsontext.Get(c.Metadata, "src_constants")}, quirks.None)
 			c.dot = dotOf(text)
 		}
 	})
-	k := &work.WorkKind{}
+	k := &work.Kind{}
 	for _, n := range l.Grid {
 		k.Dims = append(k.Dims, int64(n))
 	}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// inPackages looks for a program in a package of the virtual environment, or of the python3 in PATH.
+// InPackages looks for a program in a package of the virtual environment, or of the python3 in PATH.
 func InPackages(path ...string) string {
 	var prefixes []string
 	if env := os.Getenv("VIRTUAL_ENV"); env != "" {
@@ -29,6 +29,7 @@ func InPackages(path ...string) string {
 	return ""
 }
 
+// Executable says whether a path is a file that may be executed.
 func Executable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0

@@ -72,7 +72,7 @@ var commonAnalyses = []Analysis{
 	{"procedure_checks", []string{"ttgir"}, procedureChecks},
 }
 
-// rooflineName is the analysis of launches.
+// Roofline is the name of the analysis of launches.
 const Roofline = "roofline"
 
 // AnalysisNames are those of all backends, sorted.
@@ -92,12 +92,12 @@ func AnalysisNames() []string {
 	return slices.Compact(names)
 }
 
-// wants says whether an analysis was asked for.
+// Wants says whether an analysis was asked for.
 func (s *Settings) Wants(name string) bool {
 	return s.Analyses == nil || slices.Contains(s.Analyses, name)
 }
 
-// irAnalysis is the event of a compilation, without its end; nil if there is nothing to say.
+// Run makes the analyses of a compilation. It returns the event of a compilation, without its end; nil if there is nothing to say.
 func Run(hash string, b Backend, a *Artifacts, s *Settings) []byte {
 	a.settings, a.backend = s, strings.ToLower(b.Name)
 	var findings []byte

@@ -24,7 +24,7 @@ type Stage struct {
 type Backend struct {
 	Name     string // metadata.backend_name
 	Stages   []Stage
-	Analyses []Analysis // besides those that every backend has
+	Analyses []Analysis // in addition to those of every backend
 }
 
 var backends = struct {
@@ -44,7 +44,7 @@ func Register(b Backend) {
 	backends.byName[name] = b
 }
 
-// backendFor is the backend of a name. known is false for one that nobody registered: then it has what is common to all.
+// For is the backend of a name. known is false for one that nobody registered: then it has what is common to all.
 func For(name string) (b Backend, known bool) {
 	backends.RLock()
 	defer backends.RUnlock()
@@ -88,7 +88,7 @@ func init() {
 	}})
 }
 
-// appendStages writes payload.ir_stages.
+// AppendStages writes payload.ir_stages.
 func (b Backend) AppendStages(out []byte) []byte {
 	out = append(out, '[')
 	for i, s := range b.Stages {

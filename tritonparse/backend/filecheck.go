@@ -28,7 +28,7 @@ type checks []check
 
 var checkDirective = regexp.MustCompile(`^CHECK(-NOT|-NEXT|-SAME|-COUNT-(\d+))?:(.*)$`)
 
-// readChecks reads the part of FileCheck's language that needs no variables. What is beyond it is an error, so that
+// ReadChecks reads the part of FileCheck's language that needs no variables. What is beyond it is an error, so that
 // FileCheck itself is asked.
 func ReadChecks(lines []string) (checks, error) {
 	var all checks
@@ -89,7 +89,7 @@ func checkPattern(text string) (*regexp.Regexp, error) {
 	return regexp.Compile("(?m)" + b.String()) // a line is what ^ and $ are about
 }
 
-// match goes through the text once, and says which check is not fulfilled.
+// Match goes through the text once, and says which check is not fulfilled.
 func (c checks) Match(text string) (bool, string) {
 	at := 0
 	from := -1 // the first CHECK-NOT that waits for the next match
@@ -152,7 +152,7 @@ const fileCheckTime = 30 * time.Second
 // maxFileCheckText is how much of what FileCheck says is kept.
 const maxFileCheckText = 500
 
-// runFileCheck asks LLVM's FileCheck.
+// RunFileCheck asks LLVM's FileCheck.
 func RunFileCheck(program, checks, text string) (bool, string) {
 	fail := func(err error) (bool, string) { return false, "FileCheck error: " + err.Error() }
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("tmp%08x", rand.Uint32())) // as long as tritonparse's: it is in what FileCheck says

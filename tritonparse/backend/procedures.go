@@ -18,7 +18,7 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 )
 
-// defaultProcedures are tritonparse's own, as it ships them (LICENSE beside them): ways in which AMD's compiler schedules
+// defaultProcedures are tritonparse's own, as it ships them (LICENSE in the same folder): ways in which AMD's compiler schedules
 // the warps of a matrix multiplication against each other.
 //
 //go:embed procedures/default_procedure_checks.json
@@ -63,6 +63,7 @@ func ReadProcedures(path string) ([]Procedure, error) {
 	return checks, nil
 }
 
+// ParseProcedures reads the text of such a file.
 func ParseProcedures(text []byte) ([]Procedure, error) {
 	var file struct {
 		Procedures []struct {
@@ -180,7 +181,7 @@ func (p *Procedure) check(ttgir string, o *Settings) procedureResult {
 	return r
 }
 
-// directives are the lines that check something.
+// Directives are the lines that check something.
 func (p *Procedure) Directives() []string {
 	lines := []string{}
 	for _, l := range strings.Split(p.Patterns, "\n") {
@@ -287,7 +288,7 @@ func (a *procedureAttribute) compute(found *store.Object, text string) (int, boo
 	switch a.Compute {
 	case "pp_clusters":
 		warps, ok := found.Number("num_warps")
-		if m := work.TtgirWarps.FindStringSubmatch(text); !ok && m != nil {
+		if m := work.TTGIRWarps.FindStringSubmatch(text); !ok && m != nil {
 			warps, _ = strconv.Atoi(m[1])
 		}
 		barriers := count("cond_barrier_count", "amdgpu.cond_barrier")

@@ -124,9 +124,9 @@ func (w *writer) compilation(c *tritonparse.Compilation) error {
 			return err
 		}
 	}
-	for _, stage := range slices.Sorted(maps.Keys(c.Excuses)) {
+	for _, stage := range slices.Sorted(maps.Keys(c.Placeholders)) {
 		if w.wants(stage) {
-			w.options.Warn(fmt.Sprintf("%s has no %s: the trace says %s", base, stage, c.Excuses[stage]))
+			w.options.Warn(fmt.Sprintf("%s has no %s: the trace says %s", base, stage, c.Placeholders[stage]))
 		}
 	}
 	if p := c.Python; p != nil && p.Code != "" && w.wants("python") {

@@ -25,7 +25,7 @@ type compilation struct {
 	parameters, common []byte
 	line               []byte // the record with maps and stages, without its end: the occurrence id follows
 	analysis           []byte // the event that follows the launches; nil if there is none
-	work               *work.WorkSource
+	work               *work.Source
 }
 
 // readCompilation maps the lines of all that was compiled.
@@ -56,12 +56,12 @@ func readCompilation(members []jsontext.Member, o *Options) compilation {
 
 	c.tune(field.Get(members, "stack"), metadata, source, o.quirks)
 
-	c.line = field.AppendWith(make([]byte, 0, len(payload)+maps.Room()+roomBeside), members, "payload", func(out []byte) []byte {
+	c.line = field.AppendWith(make([]byte, 0, len(payload)+maps.Room()+roomAround), members, "payload", func(out []byte) []byte {
 		return append(appendPayload(out, parts, texts["ttgir"], chip, known, maps), '}')
 	})
 	c.line = append(c.line, ',')
 	if text := texts["ttir"]; known && text != "" && settings.Wants(backend.Roofline) {
-		c.work = &work.WorkSource{Text: text, Constants: bytes.Clone(jsontext.Get(metadata, "src_constants"))}
+		c.work = &work.Source{Text: text, Constants: bytes.Clone(jsontext.Get(metadata, "src_constants"))}
 	}
 	c.analysis = backend.Run(c.hash, chip, &backend.Artifacts{Kernel: c.name, Metadata: metadata, Texts: texts, Maps: maps, Python: readSource(source)}, settings)
 	return c
@@ -76,8 +76,8 @@ func readSource(raw []byte) *backend.Source {
 	return &backend.Source{File: field.TextOf(members, "file_path"), Start: field.IntegerOf(members, "start_line"), Code: field.TextOf(members, "code")}
 }
 
-// roomBeside is for what a compilation record has besides its payload: above all a stack.
-const roomBeside = 16 << 10
+// roomAround is for the other members of a compilation record, above all the stack.
+const roomAround = 16 << 10
 
 // appendPayload writes a payload with maps and stages, without its end.
 func appendPayload(out []byte, parts []jsontext.Member, ttgir string, b backend.Backend, known bool, maps *sourcemap.Map) []byte {
@@ -159,7 +159,7 @@ func fileSafe(s string) string {
 
 // withBaseWarps adds num_warps_base where the kernel's groups of warps do different work: num_warps counts all of them.
 func withBaseWarps(metadata []byte, ttgir string) []byte {
-	m := work.TtgirWarps.FindStringSubmatch(ttgir)
+	m := work.TTGIRWarps.FindStringSubmatch(ttgir)
 	total, err := strconv.Atoi(string(jsontext.Get(metadata, "num_warps")))
 	if m == nil || err != nil {
 		return metadata
@@ -187,7 +187,7 @@ func Mapped(record []byte) ([]byte, error) {
 	}
 	c := readCompilation(members, &Options{Analyses: []string{}})
 	if len(c.line) == 0 {
-		return nil, errors.New("the record is no compilation")
+		return nil, errors.New("the record is not a compilation")
 	}
 	return append(bytes.TrimSuffix(c.line, []byte{','}), '}'), nil
 }

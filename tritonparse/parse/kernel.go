@@ -9,8 +9,8 @@ import (
 	"github.com/goproton/goproton/internal/trace/work"
 )
 
-// kernel is all that is known of one compilation: its hash is what launches say. What grows with a kernel is in the files
-// of the spill or on the sorter, unless the kernel is at hand, so that a trace of very many goes through memory as one of few.
+// kernel is all that is known of one compilation, and its launches, which name its hash. What grows with a kernel is in memory
+// only while the kernel is resident, and else in the files of the spill or the sorter, so that memory does not grow with kernels.
 type kernel struct {
 	hash, name string
 	file       string // of output
@@ -24,14 +24,15 @@ type kernel struct {
 	inferredIn                 *session // that its first launch was in, of a kernel that is only launched
 	shown                      bool     // an analysis shows its stack and source
 
-	chunks []*store.Chunk // of launches while it was at hand
-	state  *residentState // nil if it is not at hand; once it was launched and laid aside it never is again
+	chunks []*store.Chunk // of launches while it was resident
+	state  *residentState // nil if it is not resident; once it was launched and evicted it never is again
 }
 
-// hand is what a kernel has at hand. It can be told again from the launches as they are written, see retell.
+// residentState is the in-memory state of a kernel that was not evicted. That of an evicted kernel is made again from its launches
+// when they are written, see kernelWriter.read.
 type residentState struct {
 	used   int // the last id that was given to one of its records
-	source *work.WorkSource
+	source *work.Source
 	buffer []byte     // launches that are in no chunk
 	places store.Runs // among all launches
 	diff   launchDiff
@@ -39,7 +40,7 @@ type residentState struct {
 	size   int // bytes of the last three, as the parser counts them
 }
 
-// add takes a launch with its place among all launches and its occurrence id. With works, it is told apart by its work.
+// add takes a launch with its place among all launches and its occurrence id. With works, it is counted by its work too.
 func (h *residentState) add(p *parser, l *launchtext.Launch, index, id int, works bool) {
 	q := p.options.quirks
 	h.places.Add(index, index+1)
@@ -54,8 +55,8 @@ func (h *residentState) add(p *parser, l *launchtext.Launch, index, id int, work
 
 // room is how much is held in memory while a rank is read.
 type room struct {
-	kernels  int // at hand; each has some 30 kB, of which the template of its last launch is most
-	launches int // bytes of launches that kernels at hand wait with until a chunk is full
+	kernels  int // resident ones; each has some 30 kB, of which the template of its last launch is most
+	launches int // bytes of launches that resident kernels hold until a chunk is full
 	state    int // bytes of what else they have and grows with the launches
 	sorter   int // bytes of each sorter
 	values   int // bytes of what differs between the launches of each kernel
@@ -162,7 +163,7 @@ func appendParsed(out []byte, l *launchtext.Launch, id int, use string) []byte {
 	return append(out, "}\n"...)
 }
 
-// keep takes a launch of a kernel at hand.
+// keep takes a launch of a resident kernel.
 func (p *parser) keep(k *kernel, h *residentState, l *launchtext.Launch, index, id int, use string) {
 	h.add(p, l, index, id, k.compiled == nil || k.hasWork)
 	if h.buffer == nil && len(k.chunks) > 0 {
@@ -185,7 +186,7 @@ func (p *parser) keep(k *kernel, h *residentState, l *launchtext.Launch, index, 
 	}
 }
 
-// hand is what a kernel has at hand, nil if it was laid aside. The record with that id is one of its own.
+// resident is the state of a kernel, nil if it was evicted. The record with that id is one of the kernel's.
 func (p *parser) resident(k *kernel, id int) *residentState {
 	if k.state == nil && k.total == 0 {
 		if len(p.residents) >= p.options.room.kernels {
@@ -207,7 +208,7 @@ func (h *residentState) clear() {
 	*h = residentState{diff: launchDiff{leaves: h.diff.leaves[:0], places: h.diff.places[:0], dirty: h.diff.dirty[:0]}}
 }
 
-// evictLargest lays those aside of which most is known, until half of what there is room for is left.
+// evictLargest evicts the kernels with the largest state, until half of the room is free.
 func (p *parser) evictLargest() {
 	slices.SortFunc(p.residents, func(a, b *kernel) int { return b.state.size - a.state.size })
 	n, state := 0, p.stateBytes
@@ -218,7 +219,7 @@ func (p *parser) evictLargest() {
 	p.evict(n)
 }
 
-// evict puts away the first so many of the kernels at hand.
+// evict moves the state of the first n resident kernels out of memory.
 func (p *parser) evict(n int) {
 	for _, k := range p.residents[:n] {
 		h := k.state

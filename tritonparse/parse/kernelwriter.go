@@ -62,8 +62,8 @@ type kernelWriter struct {
 
 	k      *kernel
 	infers bool           // it is only launched, and no launch was read yet
-	state  *residentState // what is known of it
-	own    residentState  // that it is told to, of a kernel that was laid aside
+	state  *residentState // the state of the kernel
+	own    residentState  // of an evicted kernel: made again from its launches
 	texts  []byte         // from the sorter, that wait until others are written
 	ends   []int          // of each
 	begun  bool           // they are written as they come
@@ -95,7 +95,7 @@ func (w *kernelWriter) begin(k *kernel) {
 	w.out = store.Part{Spill: w.p.spill, Held: w.out.Held[:0]}
 }
 
-// gather takes the kernel's texts from the sorter. Unless they are very many they are written later, beside others.
+// gather takes the kernel's texts from the sorter. Unless they are very many they are written later, while other kernels are read.
 func (w *kernelWriter) gather(r *extsort.Reader) error {
 	const most = 1 << 20
 	return r.Each(w.k.number, func(text []byte) error {
@@ -151,8 +151,8 @@ func (w *kernelWriter) first() error {
 
 // take writes a text from the sorter.
 func (w *kernelWriter) take(text []byte) error {
-	if text[0] == work.WorkMark {
-		w.state.source = work.ReadWorkSource(text)
+	if text[0] == work.SourceMark {
+		w.state.source = work.ReadSource(text)
 		return nil
 	}
 	err := w.read(text)
@@ -196,7 +196,7 @@ func (w *kernelWriter) nextID() int {
 	return w.k.firstID - 1
 }
 
-// rest writes the launches that the kernel has at hand, and what comes behind them.
+// rest writes the launches that are in memory, and the events that follow them.
 func (w *kernelWriter) rest() error {
 	k, state := w.k, w.state
 	if err := w.read(state.buffer); err != nil {

@@ -28,7 +28,7 @@ type Options struct {
 	Kernels    *tritonparse.Names // only kernels of such names, and the autotuner's sessions that they are in; nil for all
 	Launches   tritonparse.Filter // only launches that fulfil it
 	NoSplit    bool               // one output for each rank, also for what torch.compile compiled
-	TorchTrace string             // folder with torch's own traces besides those that are with the source; "" for none
+	TorchTrace string             // folder with torch's own traces, in addition to those next to the source; "" for none
 	Analyses   []string           // which to make, see AnalysisNames; nil for all
 
 	Procedures    []backend.Procedure // to look for; the built-in ones if nil
@@ -140,16 +140,16 @@ func (o *Options) complete(source string) error {
 	if o.NoSplit {
 		return nil
 	}
-	beside := source
+	near := source
 	if info, err := os.Stat(source); err == nil && !info.IsDir() {
-		beside = filepath.Dir(source)
+		near = filepath.Dir(source)
 	}
-	folders := []string{beside}
+	folders := []string{near}
 	if o.TorchTrace != "" {
 		if _, err := os.Stat(o.TorchTrace); err != nil {
 			return err
 		}
-		folders = []string{o.TorchTrace, beside}
+		folders = []string{o.TorchTrace, near}
 	}
 	o.torch = readTorchTraces(folders, o.Warn)
 	return nil
@@ -252,15 +252,15 @@ type parser struct {
 	interner *launchtext.Interner
 
 	spill       *store.Spill
-	sorter      *extsort.Sorter // what is known of kernels that are not at hand, by their numbers
+	sorter      *extsort.Sorter // launches of kernels that are not resident, by the kernels' numbers
 	kernels     map[string]*kernel
 	order       []*kernel
 	ids         int   // occurrence ids given
 	compiled    []int // those given to compilations
 	launches    int
 	residents   []*kernel
-	spareStates store.Spares[residentState] // in the memory of those that were laid aside
-	held        int                         // bytes of launches that kernels at hand have in memory
+	spareStates store.Spares[residentState] // the memory of evicted ones, to be used again
+	held        int                         // bytes of launches that resident kernels hold
 	stateBytes  int                         // bytes of what else they have
 	line        []byte                      // the last launch that went to the sorter
 	sessions    sessions

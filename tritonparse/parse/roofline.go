@@ -24,8 +24,8 @@ type roofline struct {
 	reader launchtext.KindReader
 	coded  []byte
 
-	template *work.WorkTemplate // once there are many kinds
-	form     []byte             // of the kind that idle is of
+	template *work.Model // once there are many kinds
+	form     []byte      // of the kind that idle is of
 	idle     []bool
 }
 
@@ -45,7 +45,7 @@ const (
 )
 
 // add takes a launch with its place among all launches and its occurrence id. source may be nil.
-func (r *roofline) add(l *launchtext.Launch, index, id int, source *work.WorkSource, q quirks.Set) {
+func (r *roofline) add(l *launchtext.Launch, index, id int, source *work.Source, q quirks.Set) {
 	kind := r.kind(l, source, q)
 	if n := &r.run; n.count > 0 && n.kind == kind && n.index+n.count == index && n.id+n.count == id {
 		n.count++
@@ -70,7 +70,7 @@ func (r *roofline) flush() {
 }
 
 // kind finds the number of a launch's kind. Most launches are like the one before in all that matters here.
-func (r *roofline) kind(l *launchtext.Launch, source *work.WorkSource, q quirks.Set) int {
+func (r *roofline) kind(l *launchtext.Launch, source *work.Source, q quirks.Set) int {
 	var room [128]byte
 	key := room[:0]
 	for _, c := range l.Changes {
@@ -85,7 +85,7 @@ func (r *roofline) kind(l *launchtext.Launch, source *work.WorkSource, q quirks.
 	r.base, r.key = l.Template, append(r.key[:0], key...)
 	k := r.reader.Read(l, q)
 	if r.template == nil && len(r.known) >= severalKinds && source != nil && !q.Has(quirks.StaticWork) {
-		r.template = work.NewWorkTemplate(source, q)
+		r.template = work.NewModel(source, q)
 		r.held += 2 * len(source.Text)
 	}
 	r.coded = work.AppendKind(r.coded[:0], k, r.idleOf(k))
@@ -118,7 +118,7 @@ func (r *roofline) define() int {
 
 // idleOf says which of a kind's arguments are idle, nil if that is not known. It depends on how arguments and parameters go
 // together, which does not differ between most kinds.
-func (r *roofline) idleOf(k *work.WorkKind) []bool {
+func (r *roofline) idleOf(k *work.Kind) []bool {
 	if r.template == nil {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (r *roofline) idleOf(k *work.WorkKind) []bool {
 // workLog is called with what a log says.
 type workLog struct {
 	anew     func()
-	kind     func(*work.WorkKind)
+	kind     func(*work.Kind)
 	launches func(workRun)
 }
 

@@ -11,20 +11,20 @@ import (
 
 // estimates are those of the kinds of one part of the log.
 type estimates struct {
-	of   func(*work.WorkKind) work.Estimate
+	of   func(*work.Kind) work.Estimate
 	list []work.Estimate
 	anew bool // there was a part before
 }
 
 func (e *estimates) begin()               { e.list, e.anew = e.list[:0], true }
-func (e *estimates) add(k *work.WorkKind) { e.list = append(e.list, e.of(k)) }
+func (e *estimates) add(k *work.Kind)     { e.list = append(e.list, e.of(k)) }
 func (e *estimates) last() *work.Estimate { return &e.list[len(e.list)-1] }
 
 // write writes the event of a kernel, without its end.
-func (r *roofline) write(sp *store.Spill, w store.Writer, k *kernel, source *work.WorkSource, q quirks.Set) error {
+func (r *roofline) write(sp *store.Spill, w store.Writer, k *kernel, source *work.Source, q quirks.Set) error {
 	t := r.template
 	if t == nil {
-		t = work.NewWorkTemplate(source, q)
+		t = work.NewModel(source, q)
 	}
 	all := &estimates{of: t.Estimate}
 	s := work.Summary{Bytes: -1, Flops: -1}
@@ -32,7 +32,7 @@ func (r *roofline) write(sp *store.Spill, w store.Writer, k *kernel, source *wor
 	if q.Has(quirks.StaticWork) {
 		all.of, s, take = t.Compat.Estimate, t.Compat.Summary(), func() {}
 	}
-	err := r.each(sp, workLog{anew: all.begin, kind: func(k *work.WorkKind) { all.add(k); take() }, launches: func(workRun) {}})
+	err := r.each(sp, workLog{anew: all.begin, kind: func(k *work.Kind) { all.add(k); take() }, launches: func(workRun) {}})
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (r *roofline) writeLaunches(sp *store.Spill, w store.Writer, all *estimates
 	if all.anew {
 		all.begin()
 	} else {
-		to.kind = func(*work.WorkKind) {}
+		to.kind = func(*work.Kind) {}
 	}
 	p := store.Pieces{Put: w}
 	begun := false

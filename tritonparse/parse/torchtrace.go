@@ -22,7 +22,7 @@ const torchPrefix = "dedicated_log_torch_trace_"
 // torchCompilations says, by torch's own trace, which of torch.compile's compilations generated a file of kernels.
 type torchCompilations map[string]string // path of the file to the name of the output, see inductorFile
 
-// readTorchTraces reads the logs in folders. Those that cannot be read are told and left out.
+// readTorchTraces reads the logs in folders. It warns of those that cannot be read and leaves them out.
 func readTorchTraces(folders []string, warn func(string)) torchCompilations {
 	all := torchCompilations{}
 	var seen []string

@@ -11,7 +11,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/store"
 )
 
-// tunedGroups are the distinct launches of a session; of those that are alike the last counts. Some wait in memory, in case
+// tunedGroups are the distinct launches of a session; of equal launches the last one counts. Some wait in memory, in case
 // that they come again; the others are in a log, which goes to the sorter.
 type tunedGroups struct {
 	waiting map[launchtext.Group]*tunedGroup

@@ -16,7 +16,7 @@ func (w *work) overrideKernel() error {
 	}
 	name, text := w.built.TextNames["ttir"], w.built.Texts["ttir"]
 	if text == "" {
-		return fmt.Errorf("the trace has no TTIR of %s%s", w.built.Name, w.built.Excuses["ttir"])
+		return fmt.Errorf("the trace has no TTIR of %s%s", w.built.Name, w.built.Placeholders["ttir"])
 	}
 	w.kernel.options = append(w.kernel.options, option{"ir_override", "IR_OVERRIDE"})
 	var b strings.Builder

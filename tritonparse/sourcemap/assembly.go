@@ -153,7 +153,7 @@ func firstWord(s string) string {
 }
 
 // correctLines gives places to instructions only: labels, braces, declarations and comments are no code. Inline assembly is
-// all from where it was asked for: see FindStrays.
+// all from where it was asked for: see FindMisplaced.
 func (r *assemblyReader) correctLines(lines []string) []Entry {
 	for _, name := range r.table {
 		r.files.Add(name)

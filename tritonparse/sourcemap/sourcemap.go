@@ -111,7 +111,7 @@ func NewQuirky(stages []Stage, python Python, q quirks.Set) *Map {
 			continue
 		}
 		if s.sass = s.Parser == "sass"; s.sass && !q.Has(quirks.MapSASS) {
-			straighten(entries, stages)
+			correctMisplaced(entries, stages)
 		}
 		for _, e := range entries {
 			files.Add(e.File)

@@ -20,7 +20,7 @@ type code struct {
 	matches  map[*source.Kernel]match
 	listings map[*source.Kernel]*listing
 	binaries map[*tritonparse.Compilation]*binary
-	strays   map[*tritonparse.Compilation]sourcemap.Strays // by line of PTX
+	strays   map[*tritonparse.Compilation]sourcemap.Misplaced // by line of PTX
 }
 
 // match is a compilation and how it was found; without one, why not.
@@ -41,7 +41,7 @@ func newCode(o Options) *code {
 	c := &code{
 		options: o, byName: map[string][]*tritonparse.Compilation{}, matches: map[*source.Kernel]match{},
 		listings: map[*source.Kernel]*listing{}, binaries: map[*tritonparse.Compilation]*binary{},
-		strays: map[*tritonparse.Compilation]sourcemap.Strays{},
+		strays: map[*tritonparse.Compilation]sourcemap.Misplaced{},
 	}
 	if o.Modules != nil {
 		o.Modules.Traced = c.traced

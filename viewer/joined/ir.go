@@ -263,7 +263,7 @@ func byOrigin(lines []string, entries []sourcemap.Entry) (shared, shows map[orig
 }
 
 // addInstructions adds the machine code.
-func (l *listing) addInstructions(k *source.Kernel, code *source.Code, module *source.Module, strays sourcemap.Strays) {
+func (l *listing) addInstructions(k *source.Kernel, code *source.Code, module *source.Module, strays sourcemap.Misplaced) {
 	l.stages = append(l.stages, sass)
 	sampled := map[uint64]source.Counts{}
 	for i := range k.PCs {

@@ -20,22 +20,22 @@ func (c *code) straighten(k *source.Kernel) {
 	}
 	if module := c.machineCode(k, x); module != nil {
 		if strays := c.straysIn(module, x); strays != nil {
-			k.Straighten(func(offset uint64, told int) int { return strays.Straight(module.Function.PTXLine(offset), told) })
+			k.Straighten(func(offset uint64, told int) int { return strays.Right(module.Function.PTXLine(offset), told) })
 		}
 	}
 }
 
 // frames are the places of an instruction of a binary, innermost first.
-func frames(module *source.Module, strays sourcemap.Strays, pc uint64) []cubin.Frame {
+func frames(module *source.Module, strays sourcemap.Misplaced, pc uint64) []cubin.Frame {
 	f := module.Function.Frames(pc)
 	if len(f) > 0 {
-		f[0].Line = strays.Straight(module.Function.PTXLine(pc), f[0].Line)
+		f[0].Line = strays.Right(module.Function.PTXLine(pc), f[0].Line)
 	}
 	return f
 }
 
 // straysIn are those of a compilation, nil if the binary was made of other PTX.
-func (c *code) straysIn(module *source.Module, x *tritonparse.Compilation) sourcemap.Strays {
+func (c *code) straysIn(module *source.Module, x *tritonparse.Compilation) sourcemap.Misplaced {
 	strays := c.straysOf(x)
 	if len(strays) == 0 || !samePTX(module.PTX, x.Texts["ptx"]) {
 		return nil
@@ -43,10 +43,10 @@ func (c *code) straysIn(module *source.Module, x *tritonparse.Compilation) sourc
 	return strays
 }
 
-func (c *code) straysOf(x *tritonparse.Compilation) sourcemap.Strays {
+func (c *code) straysOf(x *tritonparse.Compilation) sourcemap.Misplaced {
 	strays, known := c.strays[x]
 	if !known {
-		strays = sourcemap.FindStrays(x.Texts["ptx"])
+		strays = sourcemap.FindMisplaced(x.Texts["ptx"])
 		c.strays[x] = strays
 	}
 	return strays

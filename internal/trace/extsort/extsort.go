@@ -1,6 +1,6 @@
-// Package extsort sorts texts by a number that each is put with, however many there are: parsing puts away what a trace says
-// of its kernels in the order of the program, and takes it out kernel by kernel. It holds so many bytes; what is more goes
-// to files, sorted, and is merged when it is read (an external merge sort).
+// Package extsort sorts texts by a number, however many there are: parsing adds launches in the order of the program and reads
+// them kernel by kernel. It holds a fixed number of bytes; more than that goes to sorted files, which are merged when they are
+// read (an external merge sort).
 package extsort
 
 import (
@@ -16,20 +16,20 @@ import (
 // fanIn is how many files of like size become one, so that few are open at a time: 32 of 8 MB, then 32 of 256 MB.
 const fanIn = 32
 
-// Sorter is what texts are put into, on one goroutine.
+// Sorter takes texts, on one goroutine.
 type Sorter struct {
 	folder string
 	room   int
 	held   *batch
 	spare  *batch        // the memory of the one before
 	busy   chan struct{} // closed when what was held before is in a file; nil before the first
-	levels [][]*run      // files by how often they were merged, the oldest first; of whoever works on them while busy
+	levels [][]*run      // files by how often they were merged, the oldest first; the storing goroutine owns them while busy
 
 	mu  sync.Mutex
 	err error
 }
 
-// New makes a shelf that holds so many bytes, twice that while it writes to files, which go into a folder.
+// New makes a sorter that holds room bytes, twice that while it writes files. The files are in folder.
 func New(folder string, room int) *Sorter { return &Sorter{folder: folder, room: room, held: &batch{}} }
 
 // batch is what is held in memory.

@@ -15,7 +15,7 @@ import (
 // How records are read: what is not there, or is something else than it should be, is a zero value. Records come from many
 // versions of several writers.
 
-// member is the value of a member as it is written, nil if there is none.
+// Get is the value of a member as it is written, nil if there is none.
 func Get(members []jsontext.Member, name string) []byte {
 	for _, m := range members {
 		if m.Name == name {
@@ -25,15 +25,17 @@ func Get(members []jsontext.Member, name string) []byte {
 	return nil
 }
 
+// TextOf is the text of a member, "" if it is missing or something else.
 func TextOf(members []jsontext.Member, name string) string {
 	return jsontext.Text(Get(members, name))
 }
 
+// IntegerOf is the whole number of a member, 0 if it is missing or something else.
 func IntegerOf(members []jsontext.Member, name string) int {
 	return int(Integer(Get(members, name)))
 }
 
-// bareText is a value without its quotes, if it has any: some writers write numbers as texts.
+// Bare is a value without its quotes, if it has any: some writers write numbers as texts.
 func Bare(raw []byte) string {
 	if len(raw) > 0 && raw[0] == '"' {
 		return jsontext.Text(raw)
@@ -41,18 +43,19 @@ func Bare(raw []byte) string {
 	return string(raw)
 }
 
+// Integer is a whole number, 0 for any other value.
 func Integer(raw []byte) int64 {
 	n, _ := WholeNumber(raw)
 	return n
 }
 
-// wholeNumber also says whether it is one.
+// WholeNumber also says whether it is one.
 func WholeNumber(raw []byte) (int64, bool) {
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	return n, err == nil
 }
 
-// wholeNumbers are those of a list that has nothing else, which may be empty; nil for any other value.
+// WholeNumbers are those of a list that has nothing else, which may be empty; nil for any other value.
 func WholeNumbers(raw []byte) []int64 {
 	if len(raw) == 0 || raw[0] != '[' {
 		return nil
@@ -68,12 +71,12 @@ func WholeNumbers(raw []byte) []int64 {
 	return all
 }
 
-// appendMember adds a member to an object that is being written.
+// AppendMember adds a member to an object that is being written.
 func AppendMember(out []byte, name string, value []byte) []byte {
 	return append(AppendName(out, 0, name), value...)
 }
 
-// appendName begins a member of an object that begins at start, and that object with its first.
+// AppendName begins a member of an object that begins at start, and that object with its first.
 func AppendName(out []byte, start int, name string) []byte {
 	if len(out) == start {
 		out = append(out, '{')
@@ -83,7 +86,7 @@ func AppendName(out []byte, start int, name string) []byte {
 	return append(jsontext.Form{}.AppendText(out, name), ':')
 }
 
-// appendWith writes an object with another value for one member, without the brace at its end and the occurrence id.
+// AppendWith writes an object with another value for one member, without the brace at its end and the occurrence id.
 func AppendWith(out []byte, members []jsontext.Member, name string, value func([]byte) []byte) []byte {
 	start := len(out)
 	for _, m := range members {
@@ -100,8 +103,10 @@ func AppendWith(out []byte, members []jsontext.Member, name string, value func([
 	return out
 }
 
+// Null is JSON's null.
 var Null = []byte("null")
 
+// TextOrNull writes a text, and null for an empty one.
 func TextOrNull(s string) []byte {
 	if s == "" {
 		return Null
@@ -109,6 +114,7 @@ func TextOrNull(s string) []byte {
 	return jsontext.Quote(s)
 }
 
+// AppendTexts writes a list of texts.
 func AppendTexts(out []byte, texts []string) []byte {
 	out = append(out, '[')
 	for i, t := range texts {
@@ -120,7 +126,7 @@ func AppendTexts(out []byte, texts []string) []byte {
 	return append(out, ']')
 }
 
-// encode writes JSON that is not meant for HTML.
+// Encode writes JSON that is not meant for HTML.
 func Encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -131,7 +137,7 @@ func Encode(v any) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// artifacts are the texts by the end of their names. What stands there instead of a text that could not be had is none.
+// Artifacts are the texts by the end of their names. What stands there instead of a text that could not be had is none.
 func Artifacts(content []byte) map[string]string {
 	texts := map[string]string{}
 	members, err := jsontext.Members(content)
@@ -141,7 +147,7 @@ func Artifacts(content []byte) map[string]string {
 	for _, m := range members {
 		_, end, ok := CutLast(m.Name, ".")
 		text := jsontext.Text(m.Value)
-		if !ok || IsExcuse(text) {
+		if !ok || IsPlaceholder(text) {
 			continue
 		}
 		texts[end] = text
@@ -149,7 +155,7 @@ func Artifacts(content []byte) map[string]string {
 	return texts
 }
 
-// cutLast cuts at the last dot, so that names of kernels may have some.
+// CutLast cuts at the last dot, so that names of kernels may have some.
 func CutLast(s, sep string) (before, after string, ok bool) {
 	i := strings.LastIndex(s, sep)
 	if i < 0 {
@@ -158,14 +164,14 @@ func CutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// isExcuse says whether a text stands there instead of one that could not be had. Any backend's tool may have failed.
-func IsExcuse(text string) bool {
-	return strings.HasPrefix(text, "<") && excuse.MatchString(text)
+// IsPlaceholder says whether a text is the message that stands in the place of a missing one, because a tool failed.
+func IsPlaceholder(text string) bool {
+	return strings.HasPrefix(text, "<") && placeholder.MatchString(text)
 }
 
-var excuse = regexp.MustCompile(`^<(?:file too large|error|[\w./+-]+ failed\b)`)
+var placeholder = regexp.MustCompile(`^<(?:file too large|error|[\w./+-]+ failed\b)`)
 
-// hashAndName are those of a compilation's metadata.
+// HashAndName are those of a compilation's metadata.
 func HashAndName(metadata []byte) (hash, name string) {
 	return jsontext.Text(jsontext.Get(metadata, "hash")), jsontext.Text(jsontext.Get(metadata, "name"))
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 )
 
-// LaunchGroupHash is the launch_group_hash that a launch record has when it is parsed: 16 hexadecimal digits of what launches
+// RecordGroup is the launch_group_hash that a launch record has when it is parsed: 16 hexadecimal digits of what launches
 // have in common, the stack among it. record is valid JSON, raw or parsed. ok is false for a parsed record that was
 // shortened: the hash was made of the whole.
-func LaunchGroupHash(record []byte) (hash string, ok bool) {
+func RecordGroup(record []byte) (hash string, ok bool) {
 	if bytes.Contains(record, []byte(" chars omitted>\"")) {
 		return "", false
 	}
@@ -21,9 +21,10 @@ func LaunchGroupHash(record []byte) (hash string, ok bool) {
 
 var groupForm = jsontext.Form{ASCII: true, Drop: func(name string) bool { return name == "autotune_launch_type" || notHashed(name) }}
 
-// group is a launch_group_hash.
+// Group is a launch_group_hash.
 type Group [16]byte
 
+// String is 16 hexadecimal digits, "" for no group.
 func (g Group) String() string {
 	if g == (Group{}) {
 		return ""
@@ -31,7 +32,7 @@ func (g Group) String() string {
 	return string(g[:])
 }
 
-// notHashed are left out of launch_group_hash wherever they are: they differ between launches that are alike.
+// notHashed are left out of launch_group_hash wherever they are: they differ between launches of one group.
 func notHashed(name string) bool {
 	switch name {
 	case "timestamp", "pid", "launch_group_hash", "occurrence_id", "function":
@@ -44,6 +45,7 @@ var (
 	hashForm = jsontext.Form{ASCII: true, Drop: notHashed}
 )
 
+// GroupOf is the group of a launch whose members are in canonical form.
 func GroupOf(canonical []byte) (g Group) {
 	sum := sha256.Sum256(canonical)
 	hex.Encode(g[:], sum[:len(g)/2])

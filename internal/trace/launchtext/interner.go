@@ -10,15 +10,15 @@ import (
 	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
-// lasts says of the text of a value that it stays as it is when the record is gone: it is shared, or was made for the value.
+// Lasts says of the text of a value that it stays as it is when the record is gone: it is shared, or was made for the value.
 func Lasts(text []byte) bool { return len(text) > InternFrom }
 
-// interner shares templates, values and shapes between the workers.
+// Interner shares templates, values and shapes between the workers.
 type Interner struct {
 	sync.RWMutex
 	Quirks   quirks.Set
 	programs map[string]*program      // by templateKey
-	alike    map[likeness][]*Template // one of each skeleton
+	similar  map[likeness][]*Template // one of each skeleton
 	values   map[string]*Value
 	frames   map[string]*Frame
 	stacks   map[string]*Value // by the numbers of their frames
@@ -68,25 +68,25 @@ func (in *Interner) keep(key []byte, t *Template) {
 	}
 	in.Lock()
 	defer in.Unlock()
-	if in.size.templates += 4 * len(t.Raw); in.size.templates > InternBudget || in.alike == nil {
+	if in.size.templates += 4 * len(t.Raw); in.size.templates > InternBudget || in.similar == nil {
 		in.programs, in.size.programs = map[string]*program{}, 0
-		in.alike, in.size.templates = map[likeness][]*Template{}, 4*len(t.Raw)
+		in.similar, in.size.templates = map[likeness][]*Template{}, 4*len(t.Raw)
 	}
 	in.learn(key, &program{template: t, own: true})
 	like := t.likeness()
-	for _, u := range in.alike[like] {
+	for _, u := range in.similar[like] {
 		if t.sameSkeleton(&u.Skeleton) {
 			return
 		}
 	}
-	in.alike[like] = append(in.alike[like], t)
+	in.similar[like] = append(in.similar[like], t)
 }
 
 // borrow notes that launches which begin so are like a template of others.
 func (in *Interner) borrow(key []byte, t *Template) {
 	in.Lock()
 	defer in.Unlock()
-	if in.alike == nil {
+	if in.similar == nil {
 		return
 	}
 	in.learn(key, &program{template: t})
@@ -99,14 +99,14 @@ func (in *Interner) learn(key []byte, p *program) {
 	in.programs[string(key)] = p
 }
 
-// programBytes is what a program takes besides its key.
+// programBytes is what a program takes in addition to its key.
 const programBytes = 150
 
 // like are templates that a record with such leaves may have the skeleton of.
 func (in *Interner) like(l likeness) []*Template {
 	in.RLock()
 	defer in.RUnlock()
-	return in.alike[l]
+	return in.similar[l]
 }
 
 // known is a value that was shared before, nil if it was not.
@@ -116,7 +116,7 @@ func (in *Interner) known(raw []byte) *Value {
 	return in.values[string(raw)]
 }
 
-// get shares a value that is no stack.
+// get shares a value that is not a stack.
 func (in *Interner) get(raw []byte) *Value {
 	if v := in.known(raw); v != nil {
 		return v

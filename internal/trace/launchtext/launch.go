@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/field"
 )
 
-// launch is a launch record: what it has in common with its template, and what not. It is valid until it has been taken.
+// Launch is a launch record: what it has in common with its template, and what not. It is valid until it has been taken.
 type Launch struct {
 	*Template
 	Hash, Name string   // of the kernel
@@ -19,7 +19,7 @@ type Launch struct {
 	rewritten  []byte // as it is written, without its end, if that is another text
 }
 
-// launchReader takes launches apart, on one goroutine.
+// LaunchReader takes launches apart, on one goroutine.
 type LaunchReader struct {
 	In      *Interner
 	Known   bool // groups and long texts are of no interest: launches were read before
@@ -28,7 +28,7 @@ type LaunchReader struct {
 	leaves  []jsontext.Span
 }
 
-// reread compares a record with one that it is like: the last one of the same kernel, or one of another kernel with the same
+// Reread compares a record with one that it is like: the last one of the same kernel, or one of another kernel with the same
 // skeleton. changes is where what differs goes. It returns false if there is none, or if there should be a nearer one.
 func (r *LaunchReader) Reread(text []byte, changes []Change) (Launch, []Change, bool) {
 	key := TemplateKey(text)
@@ -103,7 +103,7 @@ func (t *Template) launch(text []byte) Launch {
 	return Launch{Template: t, Hash: t.hash, Name: t.name, text: text, Group: t.group, rewritten: t.rewritten}
 }
 
-// read takes a launch apart that is like no other.
+// Read takes a launch apart that is like no other.
 func (r *LaunchReader) Read(text []byte, members []jsontext.Member) Launch {
 	t := newTemplate(r.In, text, members)
 	r.In.keep(TemplateKey(text), t)
@@ -136,7 +136,7 @@ func (r *LaunchReader) groupOf(l *Launch) Group {
 	return GroupOf(text)
 }
 
-// appendLine writes the record without its end.
+// AppendLine writes the record without its end.
 func (l *Launch) AppendLine(out []byte) []byte {
 	if l.rewritten != nil {
 		return append(out, l.rewritten...)
@@ -155,7 +155,7 @@ func rewrite(members []jsontext.Member) []byte {
 	return append(out, ',')
 }
 
-// tuning is what the stack says about the autotuner.
+// Tuning is what the stack says about the autotuner.
 func (l *Launch) Tuning() *Tuning {
 	for _, c := range l.Changes {
 		if l.Spans[c.Leaf].Role == TheStack {
@@ -165,7 +165,7 @@ func (l *Launch) Tuning() *Tuning {
 	return l.stack.tuning()
 }
 
-// each calls f with every leaf, in the record's order.
+// Each calls f with every leaf, in the record's order.
 func (l *Launch) Each(f func(p *Place, text []byte)) {
 	next := 0
 	for i, p := range l.Shape.Places {
@@ -178,7 +178,7 @@ func (l *Launch) Each(f func(p *Place, text []byte)) {
 	}
 }
 
-// value is the text of a leaf, nil if there is none. An argument's path begins with the argument's name.
+// Value is the text of a leaf, nil if there is none. An argument's path begins with the argument's name.
 func (l *Launch) Value(member string, path ...string) []byte {
 	if i := l.Shape.find(member, path...); i >= 0 {
 		return l.at(i)
@@ -196,7 +196,7 @@ func (l *Launch) at(i int) []byte {
 	return l.Leaves[i].Text
 }
 
-// keep makes the launch a copy of another that stays valid, in the memory of what it was before.
+// Keep makes the launch a copy of another that stays valid, in the memory of what it was before.
 func (l *Launch) Keep(of *Launch) {
 	changes := l.Changes[:cap(l.Changes)]
 	l.Template, l.Hash, l.Name, l.Group = of.Template, of.Hash, of.Name, of.Group

@@ -8,7 +8,7 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 )
 
-// lineReader takes launches apart that were written: each line is a record and what parsing added to it.
+// LineReader takes launches apart that were written: each line is a record and what parsing added to it.
 type LineReader struct {
 	LaunchReader
 	changes []Change
@@ -16,7 +16,7 @@ type LineReader struct {
 
 var errLine = errors.New("BUG: a line read back while parsing is not a launch")
 
-// each calls f with the launches of a text and their occurrence ids, until it returns false. A launch is valid until then.
+// Each calls f with the launches of a text and their occurrence ids, until it returns false. A launch is valid until then.
 func (r *LineReader) Each(text []byte, f func(l *Launch, id int) bool) error {
 	for len(text) > 0 {
 		n := bytes.IndexByte(text, '\n')

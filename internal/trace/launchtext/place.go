@@ -30,12 +30,12 @@ func (p *Place) onlyCounted(q quirks.Set) bool {
 	return !p.IsArg && slices.Contains(ofEachLaunch, p.Member) || slices.ContainsFunc(p.Path, func(name string) bool { return slices.Contains(ofEachLaunch, name) })
 }
 
-// together says whether two places are below the same member or argument.
+// Together says whether two places are below the same member or argument.
 func (p *Place) Together(q *Place) bool {
 	return p.Member == q.Member && p.Argument == q.Argument && p.IsArg == q.IsArg
 }
 
-// decidesKind says whether LaunchKind may depend on a value; that of a list is not looked into.
+// DecidesKind says whether LaunchKind may depend on a value; that of a list is not looked into.
 func (p *Place) DecidesKind() bool {
 	switch p.Member {
 	case "grid":
@@ -61,6 +61,7 @@ func (p *Place) matters() bool {
 
 func (p *Place) isGrid() bool { return !p.IsArg && p.Member == "grid" && len(p.Path) == 0 }
 
+// OfOneLaunch are members of an argument that belong to one launch: where a tensor lies, and what is in it. LaunchKind leaves them out.
 var OfOneLaunch = map[string]bool{
 	"data_ptr": true, "min": true, "max": true, "mean": true, "std": true, "tensor_capture_error": true,
 	"tensor_hash": true, "blob_path": true, "blob_size": true, "blob_size_uncompressed": true, "compression": true,

@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/field"
 )
 
-// maxText is how long a text of a launch may be; some backends put whole programs into the metadata of a launch.
+// MaxText is how long a text of a launch may be; some backends put whole programs into the metadata of a launch.
 const MaxText = 4096
 
 // long says whether there may be a text that is too long.

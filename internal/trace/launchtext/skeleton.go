@@ -11,7 +11,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/store"
 )
 
-// skeleton is a record and where in it the values stand that are no objects, its leaves. Launches of a kernel are nearly
+// Skeleton is a record and where in it the values stand that are no objects, its leaves. Launches of a kernel are nearly
 // the same text, so that of another one only the leaves that differ are looked at. It is shared and never changed.
 type Skeleton struct {
 	Raw      []byte
@@ -36,7 +36,7 @@ const (
 	TheStack
 )
 
-// place says where a leaf stands, by names.
+// Place says where a leaf stands, by names.
 type Place struct {
 	Member   string
 	Argument string // if isArg
@@ -71,7 +71,7 @@ type node struct {
 	leaf int32  // else
 }
 
-// take takes a record apart and calls leaf with the place and the text of each, which it may keep; what place has it may
+// Take takes a record apart and calls leaf with the place and the text of each, which it may keep; what place has it may
 // not change. It returns the record's members.
 func (s *Skeleton) Take(text []byte, members []jsontext.Member, leaf func(p Place, raw []byte)) []node {
 	s.Raw = bytes.Clone(text)
@@ -131,8 +131,8 @@ func (w *walker) value(n *node, p Place) {
 	w.leaf(p, n.raw)
 }
 
-// match compares a record with the skeleton, leaf by leaf where they differ: read says where the i-th leaf, which begins
-// at at, ends in the record, and whether it is sound. It returns false if it is no such record. A record that agrees up to
+// Match compares a record with the skeleton, leaf by leaf where they differ: read says where the i-th leaf, which begins
+// at at, ends in the record, and whether it is valid. It returns false if the record has another skeleton. A record that agrees up to
 // a place is read there as the skeleton was, so only values that differ need be checked.
 func (s *Skeleton) Match(text []byte, read func(i, at int) (end int, ok bool)) bool {
 	at, from, next := 0, 0, 0
@@ -186,7 +186,7 @@ func (s *Skeleton) sameSkeleton(u *Skeleton) bool {
 	return bytes.Equal(s.Raw[at:], u.Raw[from:])
 }
 
-// listEnd guesses where the list at at ends that stands in place of the i-th leaf: where the skeleton's text goes on; 0 if
+// ListEnd guesses where the list at at ends that stands in place of the i-th leaf: where the skeleton's text goes on; 0 if
 // it does not. A guess is right if what it delimits is a list.
 func (s *Skeleton) ListEnd(text []byte, at, i int) int {
 	const enough = 16 // bytes behind a list to know it by: ],"timestamp":
@@ -201,7 +201,7 @@ func (s *Skeleton) ListEnd(text []byte, at, i int) int {
 	return 0
 }
 
-// templateKey is the beginning of a record, up to the function's handle where there is one: what follows is mostly the same.
+// TemplateKey is the beginning of a record, up to the function's handle where there is one: what follows is mostly the same.
 func TemplateKey(text []byte) []byte {
 	head := text[:min(len(text), 1024)]
 	name := []byte(`"function":`)
@@ -216,10 +216,10 @@ func TemplateKey(text []byte) []byte {
 // Values that are longer than internFrom are shared, stacks above all, and short lists, such as shapes and grids.
 const InternFrom = 64
 
-// valueBytes is what a value takes besides its texts.
+// ValueBytes is what a value takes in memory in addition to its texts.
 const ValueBytes = 200
 
-// internBudget bounds the bytes of what is shared, of templates and of values each; a trace of one process has a few
+// InternBudget bounds the bytes of what is shared, of templates and of values each; a trace of one process has a few
 // hundred kilobytes.
 const InternBudget = 8 << 20
 

@@ -9,13 +9,13 @@ import (
 	"github.com/goproton/goproton/internal/trace/field"
 )
 
-// frame is a frame of a stack. Stacks are long, and differ in few frames from one launch to the next.
+// Frame is a frame of a stack. Stacks are long, and differ in few frames from one launch to the next.
 type Frame struct {
 	number       uint32
 	Raw          string
 	hashed, text string // as a value has them, see there
 
-	place     string // by which call sites are told apart
+	place     string // by which call sites differ
 	tunes     bool   // it is one of the autotuner's, from which on a session goes
 	inductor  bool   // it is Inductor's
 	benchmark bool   // it times a configuration
@@ -55,7 +55,7 @@ func (in *Interner) frame(raw []byte) *Frame {
 	var room [8]jsontext.Member
 	members, err := jsontext.AppendMembers(room[:0], raw)
 	if err != nil {
-		members = nil // it is no object
+		members = nil // it is not an object
 	}
 	f = readFrame(raw, members)
 	f.write(raw, members)
@@ -70,7 +70,7 @@ func (in *Interner) frame(raw []byte) *Frame {
 	return f
 }
 
-// write writes the texts of a frame. They are mostly alike: its members in the order of their names.
+// write writes the texts of a frame. Most have the same members in the order of their names.
 func (f *Frame) write(raw []byte, members []jsontext.Member) {
 	plain := len(members) > 0 && !slices.ContainsFunc(members, func(m jsontext.Member) bool {
 		ascii := strings.IndexFunc(m.Name, func(r rune) bool { return r >= 0x7f }) < 0
@@ -184,7 +184,7 @@ func newStack(frames []*Frame) *Value {
 	return v
 }
 
-// joinFrames writes a stack.
+// JoinFrames writes a stack.
 func JoinFrames(frames []*Frame, text func(*Frame) string) []byte {
 	size := 2
 	for _, f := range frames {

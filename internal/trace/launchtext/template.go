@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/field"
 )
 
-// template is a launch that was taken apart, for others to be compared with.
+// Template is a launch that was taken apart, for others to be compared with.
 type Template struct {
 	Skeleton
 	hash, name string // of the kernel
@@ -22,13 +22,13 @@ type Template struct {
 	works      templateWork
 }
 
-// leaf is a value that is no object.
+// Leaf is a value that is not an object.
 type Leaf struct {
 	from, to int32 // in hashed; from is -1 for what is not hashed
 	*Value
 }
 
-// value is a leaf's value.
+// Value is a leaf's value.
 type Value struct {
 	Text   []byte // as launch_diff compares and shows it
 	hashed []byte // as launch_group_hash has it; both may be the text of the record
@@ -36,7 +36,7 @@ type Value struct {
 	stack  *stack // if it is one
 }
 
-// shape is the places of a launch's leaves in the record's order. Launches of one program have few shapes.
+// Shape is the places of a launch's leaves in the record's order. Launches of one program have few shapes.
 type Shape struct{ Places []*Place }
 
 // find returns the place of a leaf, -1 if there is none. An argument's path begins with the argument's name.
@@ -111,7 +111,7 @@ func (t *Template) canonical(out []byte, members []node) []byte {
 	return append(out, '}')
 }
 
-// newValue works out a leaf that is no stack. What is canonical as it stands is not copied.
+// newValue works out a leaf that is not a stack. What is canonical as it stands is not copied.
 func newValue(raw []byte) *Value {
 	if jsontext.Canonical(raw) && len(raw) <= MaxText {
 		return &Value{Text: raw, hashed: raw}
@@ -129,13 +129,13 @@ func newValue(raw []byte) *Value {
 	return v
 }
 
-// change is a value of a launch that differs from its template's.
+// Change is a value of a launch that differs from its template's.
 type Change struct {
 	Leaf int32
 	Value
 }
 
-// match compares a record with the template and appends what differs; false if it is no such record.
+// match compares a record with the template and appends what differs; false if the record has another skeleton.
 func (t *Template) match(in *Interner, text []byte, changes []Change) ([]Change, bool) {
 	ok := t.Skeleton.Match(text, func(i, at int) (int, bool) {
 		v, end, ok := t.read(in, text, at, i)

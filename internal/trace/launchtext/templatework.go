@@ -61,18 +61,18 @@ func (l *Launch) facts(i int) work.Facts {
 	return work.ReadFacts(description.AppendJSON(nil))
 }
 
-// kindReader finds out the kinds of launches, on one goroutine.
+// KindReader finds out the kinds of launches, on one goroutine.
 type KindReader struct {
-	kind    work.WorkKind
+	kind    work.Kind
 	changed []bool // by argument: not as in the template
 }
 
-// read returns the kind of a launch. It is valid until the next call.
-func (r *KindReader) Read(l *Launch, q quirks.Set) *work.WorkKind {
+// Read returns the kind of a launch. It is valid until the next call.
+func (r *KindReader) Read(l *Launch, q quirks.Set) *work.Kind {
 	w := l.Template.work()
 	r.changed = append(r.changed[:0], make([]bool, len(w.arguments))...)
 	k := &r.kind
-	*k = work.WorkKind{Arguments: k.Arguments[:0]}
+	*k = work.Kind{Arguments: k.Arguments[:0]}
 	if w.grid >= 0 {
 		if text := l.at(w.grid); text[0] == '[' {
 			k.Grid = text

@@ -10,7 +10,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
-// tuning is what a stack says about the autotuner.
+// Tuning is what a stack says about the autotuner.
 type Tuning struct {
 	known     bool
 	Session   string // "" outside of the autotuner
@@ -28,12 +28,12 @@ const (
 // benchmarks are Inductor's functions that time configurations, some of which call the launcher through others.
 var benchmarks = []string{"bench", "benchmark_all_configs", "autotune_to_one_config", "coordinate_descent_tuning", "_coordinate_descent_tuning"}
 
-// timesConfiguration says whether a function does what only autotuners do.
+// TimesConfiguration says whether a function does what only autotuners do.
 func TimesConfiguration(file, name string) bool {
 	return name == "_bench" && strings.Contains(file, autotuner) || strings.Contains(file, inductorTuner) && slices.Contains(benchmarks, name)
 }
 
-// readTuning finds the autotuner in a stack.
+// ReadTuning finds the autotuner in a stack.
 func ReadTuning(stack []byte) Tuning {
 	elements := jsontext.Elements(stack)
 	frames := make([]*Frame, len(elements))
@@ -65,7 +65,7 @@ func tuningOf(frames []*Frame) Tuning {
 	return t
 }
 
-// seenBy is the tuning as one of both readings has it.
+// SeenBy is the tuning as one of both readings has it.
 func (t Tuning) SeenBy(q quirks.Set) Tuning {
 	if q.Has(quirks.TritonsTunerOnly) && (t.Inductor || t.Session == "") {
 		return Tuning{known: true}

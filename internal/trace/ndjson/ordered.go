@@ -10,7 +10,7 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 )
 
-// ErrStop ends a reading early and is no error.
+// ErrStop ends a reading early, without an error.
 var ErrStop = errors.New("enough")
 
 // batchBytes is how much is handed to a worker at once.
@@ -42,7 +42,7 @@ type work[T any] struct {
 	done    chan struct{}
 }
 
-// OrderedRecords is Ordered for who can do without the members of most records.
+// OrderedRecords is Ordered for callers that do not need the members of most records.
 func OrderedRecords[T any](r *Reader, parse Parse[T], take func(*T) error) error {
 	workers := runtime.GOMAXPROCS(0)
 	todo, ordered := make(chan *work[T], workers), make(chan *work[T], 2*workers)

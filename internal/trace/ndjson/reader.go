@@ -1,5 +1,5 @@
 // Package ndjson reads files of one JSON record per line, as tritonparse writes them: plain, as gzip members or as zstd
-// frames, told apart by their first bytes and never by the file's name. What is damaged costs itself only.
+// frames, recognised by their first bytes and never by the file's name. A damaged piece is skipped, and reading goes on behind it.
 package ndjson
 
 import (
@@ -373,7 +373,7 @@ func (r *Reader) startZstd(start int64) error {
 		end = r.size
 	}
 	if r.zstd == nil {
-		// One goroutine: a trace is read beside what works on it.
+		// One goroutine: others work on the records meanwhile.
 		r.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return err

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// samePrefix is how many bytes two texts have in common at their beginning.
+// SamePrefix is how many bytes two texts have in common at their beginning.
 func SamePrefix(a, b []byte) int {
 	const stride = 256
 	n := min(len(a), len(b))

@@ -5,14 +5,16 @@ import (
 	"errors"
 )
 
-// cursor reads what encoding/binary wrote. What it returns once something was wrong is empty.
+// Cursor reads what encoding/binary wrote. What it returns once something was wrong is empty.
 type Cursor struct {
 	In      []byte
 	Damaged bool
 }
 
+// ErrDamaged says that a log is not what was written: an error of ours, or of the disk.
 var ErrDamaged = errors.New("BUG: a log read back while parsing is damaged")
 
+// Err is ErrDamaged if something was wrong so far.
 func (c *Cursor) Err() error {
 	if c.Damaged {
 		return ErrDamaged
@@ -20,7 +22,7 @@ func (c *Cursor) Err() error {
 	return nil
 }
 
-// skip goes on by n bytes if there are so many.
+// Skip goes on by n bytes if there are so many.
 func (c *Cursor) Skip(n int) []byte {
 	if n < 0 || n > len(c.In) {
 		c.Damaged, c.In = true, nil
@@ -31,6 +33,7 @@ func (c *Cursor) Skip(n int) []byte {
 	return skipped
 }
 
+// Uvarint reads a number.
 func (c *Cursor) Uvarint() int {
 	v, n := binary.Uvarint(c.In)
 	if n <= 0 {
@@ -40,6 +43,7 @@ func (c *Cursor) Uvarint() int {
 	return int(v)
 }
 
+// Varint reads a number that may be negative.
 func (c *Cursor) Varint() int64 {
 	v, n := binary.Varint(c.In)
 	if n <= 0 {
@@ -49,20 +53,22 @@ func (c *Cursor) Varint() int64 {
 	return v
 }
 
-// appendCounted writes what text reads.
+// AppendCounted writes what text reads.
 func AppendCounted[T string | []byte](out []byte, text T) []byte {
 	out = binary.AppendUvarint(out, uint64(len(text)))
 	return append(out, text...)
 }
 
-// text is a part of what is read.
+// Text is a part of what is read.
 func (c *Cursor) Text() []byte { return c.Skip(c.Uvarint()) }
 
+// Flag reads a byte that is 0 or 1.
 func (c *Cursor) Flag() bool {
 	b := c.Skip(1)
 	return len(b) > 0 && b[0] != 0
 }
 
+// Numbers reads how many numbers there are, and the numbers.
 func (c *Cursor) Numbers() []int64 {
 	var all []int64
 	for n := c.Uvarint(); n > 0 && !c.Damaged; n-- {

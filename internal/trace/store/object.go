@@ -7,18 +7,18 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 )
 
-// object is JSON that is put together in the order of first use.
+// Object is JSON that is put together in the order of first use.
 type Object struct {
 	Name    string
 	Members []*Object
 	byName  map[string]*Object // of many
-	Text    []byte             // of a value that is no object
+	Text    []byte             // of a value that is not an object
 	Long    longText           // of one that is better written than held
 }
 
 type longText func(s *Spill, w Writer) error
 
-// at finds or makes the member that a path leads to.
+// At finds or makes the member that a path leads to.
 func (o *Object) At(path ...string) *Object {
 	for _, name := range path {
 		next := o.Get(name)
@@ -31,7 +31,7 @@ func (o *Object) At(path ...string) *Object {
 	return o
 }
 
-// get is a member, nil if there is none.
+// Get is a member, nil if there is none.
 func (o *Object) Get(name string) *Object {
 	if o.byName != nil {
 		return o.byName[name]
@@ -56,7 +56,7 @@ func (o *Object) add(m *Object) {
 	}
 }
 
-// write writes it piece by piece.
+// Write writes it piece by piece.
 func (o *Object) Write(s *Spill, w Writer) error {
 	switch {
 	case o.Long != nil:
@@ -80,7 +80,7 @@ func (o *Object) Write(s *Spill, w Writer) error {
 	return nil
 }
 
-// appendJSON writes one without members that are long.
+// AppendJSON writes one without members that are long.
 func (o *Object) AppendJSON(out []byte) []byte {
 	if o.Text != nil {
 		return append(out, o.Text...)
@@ -97,7 +97,7 @@ func (o *Object) AppendJSON(out []byte) []byte {
 	return append(out, '}')
 }
 
-// number is a value that was found.
+// Number is a value that was found.
 func (o *Object) Number(name string) (int, bool) {
 	v := o.Get(name)
 	if v == nil {

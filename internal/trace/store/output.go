@@ -18,11 +18,11 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// chunkSize is how much of one kernel is compressed in one go. Chunks end at a byte's boundary, so those of one kernel can
+// ChunkSize is how much of one kernel is compressed in one go. Chunks end at a byte's boundary, so those of one kernel can
 // be put behind each other into one gzip member, in whatever order they were made: browsers read only the first member.
 const ChunkSize = 256 << 10
 
-// spill is a file of compressed chunks, in the order in which they became full.
+// Spill is a file of compressed chunks, in the order in which they became full.
 type Spill struct {
 	file *tempfile.File
 	mu   sync.Mutex
@@ -34,7 +34,7 @@ type Spill struct {
 	Wg   sync.WaitGroup
 }
 
-// chunk is one stretch of one kernel's records, in the spill once it is compressed.
+// Chunk is one stretch of one kernel's records, in the spill once it is compressed.
 type Chunk struct {
 	at, packed int64
 	size       int64
@@ -42,6 +42,7 @@ type Chunk struct {
 	done       chan struct{} // closed once it is there
 }
 
+// NewSpill makes a spill with a temporary file in a folder.
 func NewSpill(folder string) (*Spill, error) {
 	f, err := tempfile.New(folder)
 	if err != nil {
@@ -64,17 +65,20 @@ type packer struct {
 	repeats repeats
 }
 
+// Close waits for what is being compressed and removes the file.
 func (s *Spill) Close() {
 	s.Wg.Wait()
 	s.file.Close()
 }
 
+// Failed is the first error of the file.
 func (s *Spill) Failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
+// Fail keeps an error, if it is the first.
 func (s *Spill) Fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +87,7 @@ func (s *Spill) Fail(err error) {
 	}
 }
 
-// text is read for who finds out in the end that something failed.
+// Text is Read for callers that look at Failed in the end.
 func (s *Spill) Text(c *Chunk) []byte {
 	text, err := s.Read(c)
 	if err != nil {
@@ -92,7 +96,7 @@ func (s *Spill) Text(c *Chunk) []byte {
 	return text
 }
 
-// read unpacks a chunk.
+// Read unpacks a chunk.
 func (s *Spill) Read(c *Chunk) ([]byte, error) {
 	<-c.done
 	if err := s.Failed(); err != nil {
@@ -112,28 +116,29 @@ func (s *Spill) Read(c *Chunk) ([]byte, error) {
 	return text, err
 }
 
-// stream is text that is written piece by piece, and that the spill takes where there is too much of it.
+// Stream is text that is written piece by piece, and that the spill takes where there is too much of it.
 type Stream struct {
 	Buffer []byte
 	chunks []*Chunk
 }
 
-// logBytes is how much of a log stays in memory.
+// LogBytes is how much of a log stays in memory.
 const LogBytes = 64 << 10
 
 // chunkBytes is what a chunk takes in memory.
 const chunkBytes = 160
 
-// size is how many bytes of it are in memory.
+// Size is how many bytes of it are in memory.
 func (t *Stream) Size() int { return len(t.Buffer) + chunkBytes*len(t.chunks) }
 
-// lighten packs it if so much of it is in memory.
+// Lighten packs it if so much of it is in memory.
 func (t *Stream) Lighten(s *Spill, most int) {
 	if len(t.Buffer) >= most {
 		t.Pack(s)
 	}
 }
 
+// Pack moves the text that is in memory to the spill.
 func (t *Stream) Pack(s *Spill) {
 	if len(t.Buffer) > 0 {
 		t.chunks = append(t.chunks, s.Add(t.Buffer))
@@ -141,7 +146,7 @@ func (t *Stream) Pack(s *Spill) {
 	}
 }
 
-// each calls f with each piece that was packed, and with the rest.
+// Each calls f with each piece that was packed, and with the rest.
 func (t *Stream) Each(s *Spill, f func([]byte) error) error {
 	for _, c := range t.chunks {
 		text, err := s.Read(c)
@@ -155,7 +160,7 @@ func (t *Stream) Each(s *Spill, f func([]byte) error) error {
 	return f(t.Buffer)
 }
 
-// buffer is room for text that is to be added.
+// Buffer is room for text that is to be added.
 func (s *Spill) Buffer() []byte {
 	select {
 	case b := <-s.used:
@@ -165,12 +170,12 @@ func (s *Spill) Buffer() []byte {
 	}
 }
 
-// add compresses text, which belongs to the spill from now on, beside what else goes on.
+// Add compresses text, which belongs to the spill from now on, on another goroutine.
 func (s *Spill) Add(text []byte) *Chunk {
 	return s.compress(text, func(w *packer) ([]byte, error) { return deflate(w.general, text) })
 }
 
-// addLaunches does the same with launches.
+// AddLaunches does the same with launches.
 func (s *Spill) AddLaunches(text []byte) *Chunk {
 	return s.compress(text, func(w *packer) ([]byte, error) { return w.repeats.pack(text), nil })
 }
@@ -223,7 +228,7 @@ func deflate(w *flate.Writer, text []byte) ([]byte, error) {
 	return out, err
 }
 
-// part is a part of a file: chunks and text. Text is compressed beside what else goes on, as chunks are.
+// Part is a part of a file: chunks and text. Text is compressed on another goroutine, as chunks are.
 type Part struct {
 	Spill    *Spill
 	Held     []byte
@@ -231,19 +236,20 @@ type Part struct {
 	chunks   []*Chunk
 }
 
-// text adds text.
+// Text adds text.
 func (p *Part) Text(text []byte) {
 	if p.Held = append(p.Held, text...); len(p.Held) >= ChunkSize {
 		p.Flush()
 	}
 }
 
-// launchLines adds launches.
+// LaunchLines adds launches.
 func (p *Part) LaunchLines(text []byte) {
 	p.launches += len(text)
 	p.Text(text)
 }
 
+// Flush compresses the text that is in memory.
 func (p *Part) Flush() {
 	if len(p.Held) == 0 {
 		return
@@ -260,13 +266,13 @@ func (p *Part) Flush() {
 	p.launches = 0
 }
 
-// chunk adds what is in the spill, or will be.
+// Chunk adds what is in the spill, or will be.
 func (p *Part) Chunk(c *Chunk) {
 	p.Flush()
 	p.chunks = append(p.chunks, c)
 }
 
-// add adds another part, which is of no use any more.
+// Add adds another part, which is of no use any more.
 func (p *Part) Add(q *Part) {
 	if len(q.chunks) > 0 {
 		p.Flush()
@@ -276,13 +282,13 @@ func (p *Part) Add(q *Part) {
 	p.Text(q.Held)
 }
 
-// gzipFile is one gzip member, put together in the end.
+// GzipFile is one gzip member, put together in the end.
 type GzipFile struct {
 	Path  string
 	Parts []*Part
 }
 
-// close writes the file.
+// Close writes the file.
 func (g *GzipFile) Close(s *Spill) error {
 	for _, p := range g.Parts {
 		p.Flush()
@@ -327,7 +333,7 @@ func (g *GzipFile) write(f io.Writer, s *Spill) error {
 	return w.Flush()
 }
 
-// combineCRC is the checksum of two texts behind each other, from theirs: the first is multiplied by x to the power of
+// CombineCRC is the checksum of two texts behind each other, from theirs: the first is multiplied by x to the power of
 // the second's bits, modulo the polynomial.
 func CombineCRC(a, b uint32, size int64) uint32 {
 	power := uint32(0x00800000) // x^8, its highest bit being x^0

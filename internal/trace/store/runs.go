@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// runs is numbers that ascend, in a few bytes for each stretch without a gap.
+// Runs is numbers that ascend, in a few bytes for each stretch without a gap.
 type Runs struct {
 	Log        Stream // stretches before the last: how far each begins behind the one before, and how long it is
 	end        int    // of what is in log
@@ -13,7 +13,7 @@ type Runs struct {
 	start, len int    // the last stretch
 }
 
-// add adds the numbers from start up to end.
+// Add adds the numbers from start up to end.
 func (r *Runs) Add(start, end int) {
 	switch {
 	case r.len > 0 && r.start+r.len == start:
@@ -65,7 +65,7 @@ func (r *Runs) list(s *Spill, w Writer, between string, add func(out []byte, fir
 	return err
 }
 
-// writeJSON writes the stretches as launch_index_map has them.
+// WriteJSON writes the stretches as launch_index_map has them.
 func (r *Runs) WriteJSON(s *Spill, w Writer) error {
 	w([]byte("["))
 	err := r.list(s, w, ",", func(out []byte, first, last int) []byte {
@@ -78,7 +78,7 @@ func (r *Runs) WriteJSON(s *Spill, w Writer) error {
 	return err
 }
 
-// writeText writes the numbers as 1-3, 5.
+// WriteText writes the numbers as 1-3, 5.
 func (r *Runs) WriteText(s *Spill, w Writer) error {
 	return r.list(s, w, ", ", func(out []byte, first, last int) []byte {
 		out = strconv.AppendInt(out, int64(first), 10)
@@ -89,7 +89,7 @@ func (r *Runs) WriteText(s *Spill, w Writer) error {
 	})
 }
 
-// writeNumbers writes them all as a list.
+// WriteNumbers writes them all as a list.
 func (r *Runs) WriteNumbers(s *Spill, w Writer) error {
 	p := Pieces{Put: w}
 	p.Write([]byte("["))

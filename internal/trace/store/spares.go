@@ -1,9 +1,9 @@
 package store
 
-// spares are things that nobody has any more, for their memory to be used again.
+// Spares are things that nobody has any more, for their memory to be used again.
 type Spares[T any] []*T
 
-// take returns one of them as it was given up, or else a new one.
+// Take returns one of them as it was given up, or else a new one.
 func (s *Spares[T]) Take() *T {
 	n := len(*s)
 	if n == 0 {

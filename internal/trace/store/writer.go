@@ -1,6 +1,6 @@
 package store
 
-// writer takes text piece by piece. A piece is valid during the call.
+// Writer takes text piece by piece. A piece is valid during the call.
 type Writer func(text []byte)
 
 // pieceBytes is how much of a long list is written at a time.
@@ -12,15 +12,17 @@ type Pieces struct {
 	Put  Writer
 }
 
+// Write adds text.
 func (p *Pieces) Write(text []byte) { p.Hold(append(p.Held, text...)) }
 
-// hold takes what held has become.
+// Hold takes what held has become.
 func (p *Pieces) Hold(text []byte) {
 	if p.Held = text; len(p.Held) >= pieceBytes {
 		p.Flush()
 	}
 }
 
+// Flush hands over what is held.
 func (p *Pieces) Flush() {
 	p.Put(p.Held)
 	p.Held = p.Held[:0]

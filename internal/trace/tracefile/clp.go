@@ -12,7 +12,7 @@ import (
 	"github.com/goproton/goproton/internal/pythonpath"
 )
 
-// clpArchives are the CLP archives that source names: itself, or those in it. Archives are files or folders.
+// CLPArchives are the CLP archives that source names: itself, or those in it. Archives are files or folders.
 func CLPArchives(source string) []string {
 	source = filepath.Clean(source)
 	if filepath.Ext(source) == ".clp" {
@@ -35,7 +35,7 @@ func CLPArchives(source string) []string {
 var errNoCLP = errors.New("is a CLP archive, and clp-s is not installed: pip install yscope-clp-core brings it; " +
 	"or convert the archive (clp-s x --ordered ARCHIVE DIR) and name DIR")
 
-// extractCLP unpacks archives with clp-s into a folder, each as the trace that it was made of, and returns the traces.
+// ExtractCLP unpacks archives with clp-s into a folder, each as the trace that it was made of, and returns the traces.
 func ExtractCLP(archives []string, folder string) ([]string, error) {
 	program := FindCLP()
 	var traces []string
@@ -80,7 +80,7 @@ func concatenate(folder, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// findCLP looks for clp-s in PATH and in the package yscope-clp-core of an installed Python; "" if there is none.
+// FindCLP looks for clp-s in PATH and in the package yscope-clp-core of an installed Python; "" if there is none.
 func FindCLP() string {
 	if path, err := exec.LookPath("clp-s"); err == nil {
 		return path

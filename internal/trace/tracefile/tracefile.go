@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// isFile is true for links to files too: folders of links are how large traces are put together.
+// IsFile is true for links to files too: folders of links are how large traces are put together.
 func IsFile(path string, d fs.DirEntry) bool {
 	if d.Type()&fs.ModeSymlink == 0 {
 		return d.Type().IsRegular()
@@ -16,10 +16,10 @@ func IsFile(path string, d fs.DirEntry) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// extensions of raw traces, longest first; the compression is told by the first bytes.
+// extensions of raw traces, longest first; the first bytes say how a file is compressed.
 var extensions = []string{".bin.ndjson", ".ndjson"}
 
-// trimExtension cuts what follows the name proper, and says whether it is that of a trace.
+// TrimExtension cuts what follows the name proper, and says whether it is that of a trace.
 func TrimExtension(name string) (string, bool) {
 	for _, packed := range []string{".gz", ".zst"} {
 		name = strings.TrimSuffix(name, packed)

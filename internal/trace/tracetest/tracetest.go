@@ -30,7 +30,7 @@ func Testdata(t testing.TB) string {
 	return ""
 }
 
-// traces writes raw traces into a folder.
+// Traces writes raw traces into a folder.
 func Traces(t testing.TB, files map[string][]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -42,17 +42,20 @@ func Traces(t testing.TB, files map[string][]string) string {
 	return dir
 }
 
+// Compiled is the record of a compilation of a kernel k.
 func Compiled(hash, backend string) string {
 	return fmt.Sprintf(`{"event_type":"compilation","pid":1,"stack":[],"timestamp":"t","payload":{"metadata":{"hash":%q,"name":"k","num_warps":8,"backend_name":%q},`+
 		`"file_content":{"a.b.ttir":"#loc1 = loc(\"/k.py\":3:1)\n%%0 = x loc(#loc1)\n","a.b.toy":"3 add\n4 mul\n","a.b.ttgir":"\"ttg.num-warps\" = 4","a.b.llir":"<file too large: 9 bytes>"},`+
 		`"python_source":{"file_path":"/k.py"}}}`, hash, backend)
 }
 
+// Launched is the record of the i-th launch of a compilation.
 func Launched(hash string, i int) string {
 	return fmt.Sprintf(`{"event_type":"launch","pid":%d,"name":"k","function":%d,"grid":[1],"compilation_metadata":{"hash":%q,"num_warps":4},"extracted_args":{"n":{"type":"int","value":%d}},"stack":[],"timestamp":"t%d"}`,
 		i, i, hash, i%2, i)
 }
 
+// ReadFile is os.ReadFile for tests.
 func ReadFile(t testing.TB, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -62,7 +65,7 @@ func ReadFile(t testing.TB, path string) []byte {
 	return text
 }
 
-// plain unpacks a sample: tritonparse names the output of packed ones differently.
+// Sample unpacks a sample: tritonparse names the output of packed ones differently.
 func Sample(t testing.TB, name, to string) {
 	t.Helper()
 	in := Testdata(t) + "/" + prefix + name + "_.ndjson"
@@ -78,6 +81,7 @@ func Sample(t testing.TB, name, to string) {
 	}
 }
 
+// Unpack reads a gzip file of one member.
 func Unpack(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -92,6 +96,7 @@ func Unpack(path string) ([]byte, error) {
 	return io.ReadAll(z)
 }
 
+// SampleLines are the records of a sample.
 func SampleLines(t testing.TB, name string) [][]byte {
 	t.Helper()
 	path := t.TempDir() + "/sample"

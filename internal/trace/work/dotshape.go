@@ -10,7 +10,7 @@ import (
 
 var dotOperation = regexp.MustCompile(`tt\.dot[^:]*:\s*tensor<(\d+)x(\d+)x([a-zA-Z0-9]+)[^*]*\*\s*tensor<(\d+)x(\d+)x([a-zA-Z0-9]+)[^-]*->\s*tensor<(\d+)x(\d+)x([a-zA-Z0-9]+)`)
 
-// dotShape is the shape of the first tt.dot; empty if there is none.
+// DotShape is the shape of the first tt.dot; empty if there is none.
 func DotShape(text string) *store.Object {
 	o := &store.Object{}
 	if m := dotOperation.FindStringSubmatch(text); m != nil {
@@ -33,7 +33,7 @@ var typeSizes = []struct {
 	{"f8e4m3fnuz", 8}, {"f8e5m2fnuz", 8}, {"f8e4m3fn", 8}, {"f8e5m2", 8},
 }
 
-// typeBits is the size of an element type as tritonparse finds it.
+// TypeBits is the size of an element type as tritonparse finds it.
 func TypeBits(name string) (int, bool) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	for _, t := range typeSizes {
@@ -44,4 +44,5 @@ func TypeBits(name string) (int, bool) {
 	return 0, false
 }
 
-var TtgirWarps = regexp.MustCompile(`"ttg\.num-warps"\s*=\s*(\d+)`)
+// TTGIRWarps finds the number of warps that a module of TTGIR declares.
+var TTGIRWarps = regexp.MustCompile(`"ttg\.num-warps"\s*=\s*(\d+)`)

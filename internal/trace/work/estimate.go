@@ -12,25 +12,26 @@ import (
 	"github.com/goproton/goproton/tritonparse/ttir"
 )
 
-// workSource is what a compilation says of its work: taken apart when all launches are known.
-type WorkSource struct {
+// Source is what a compilation says of its work. It is analysed when all launches are known.
+type Source struct {
 	Text      string // TTIR
 	Constants []byte // src_constants of its metadata: the arguments that are compiled in
 }
 
-// workTemplate is what a kernel's TTIR says of its work, before any launch.
-type WorkTemplate struct {
+// Model is what a kernel's TTIR says of its work, before any launch.
+type Model struct {
 	Compat    compatWork
 	module    *ttir.Module // nil with Compat
 	decisive  map[string]bool
 	constants map[int]bool // positions of arguments that are compiled in
 }
 
-func NewWorkTemplate(s *WorkSource, q quirks.Set) *WorkTemplate {
+// NewModel analyses a kernel's TTIR, or with quirks.StaticWork counts as tritonparse 0.6.0 does.
+func NewModel(s *Source, q quirks.Set) *Model {
 	if q.Has(quirks.StaticWork) {
-		return &WorkTemplate{Compat: readCompatWork(s.Text)}
+		return &Model{Compat: readCompatWork(s.Text)}
 	}
-	t := &WorkTemplate{module: ttir.Parse(s.Text), constants: map[int]bool{}}
+	t := &Model{module: ttir.Parse(s.Text), constants: map[int]bool{}}
 	t.decisive = t.module.Decisive()
 	constants, _ := jsontext.Members(s.Constants)
 	for _, m := range constants { // (4,)
@@ -41,7 +42,7 @@ func NewWorkTemplate(s *WorkSource, q quirks.Set) *WorkTemplate {
 	return t
 }
 
-// estimate is what one kind of launch does; numbers that are not known are negative.
+// Estimate is what one kind of launch does; numbers that are not known are negative.
 type Estimate struct {
 	grid                              []byte // as it was given, empty if it was not
 	programs, FromIR, FromArgs, Flops int64
@@ -50,7 +51,7 @@ type Estimate struct {
 }
 
 // newEstimate is one of which only what the launch says is known.
-func newEstimate(k *WorkKind) Estimate {
+func newEstimate(k *Kind) Estimate {
 	e := Estimate{grid: k.Grid, programs: -1, FromIR: -1, FromArgs: -1, Flops: -1}
 	if k.HasArgs {
 		e.FromArgs = k.FromArgs
@@ -58,6 +59,7 @@ func newEstimate(k *WorkKind) Estimate {
 	return e
 }
 
+// Moved is the lesser of the bytes by the code and by the arguments, negative if neither is known.
 func (e *Estimate) Moved() int64 {
 	switch {
 	case e.FromIR < 0:
@@ -71,8 +73,8 @@ func (e *Estimate) Moved() int64 {
 // NoteMasked is said of every kernel that loads or stores with a mask.
 const NoteMasked = "masked elements count as moved"
 
-// estimate counts one kind of launch.
-func (t *WorkTemplate) Estimate(k *WorkKind) Estimate {
+// Estimate counts one kind of launch.
+func (t *Model) Estimate(k *Kind) Estimate {
 	e := newEstimate(k)
 	n, ok := k.programs()
 	if !ok {
@@ -104,7 +106,7 @@ type bound struct {
 }
 
 // bind gives the kernel's parameters their values: by name where the text has names, else by position.
-func (t *WorkTemplate) bind(k *WorkKind) map[string]bound {
+func (t *Model) bind(k *Kind) map[string]bound {
 	parameters := t.module.Parameters()
 	values, byName := map[string]bound{}, map[string]bound{}
 	var order []bound // of parameters that arguments are expected to have; only whole numbers matter
@@ -149,8 +151,8 @@ func (t *WorkTemplate) bind(k *WorkKind) map[string]bound {
 	return values
 }
 
-// idle says of each of the kind's arguments whether the work does not depend on it, whatever number it is.
-func (t *WorkTemplate) Idle(k *WorkKind) []bool {
+// Idle says of each of the kind's arguments whether the work does not depend on it, whatever number it is.
+func (t *Model) Idle(k *Kind) []bool {
 	idle := make([]bool, len(k.Arguments))
 	for i := range idle {
 		idle[i] = k.Arguments[i].IsNumber
@@ -163,15 +165,17 @@ func (t *WorkTemplate) Idle(k *WorkKind) []bool {
 	return idle
 }
 
-// On the shelf, a launch begins with a brace and what a compilation says of its work with workMark.
-const WorkMark = 'W'
+// SourceMark begins a Source in a sorter, where launches begin with a brace.
+const SourceMark = 'W'
 
-func (s *WorkSource) Append(out []byte) []byte {
-	return append(store.AppendCounted(append(out, WorkMark), s.Constants), s.Text...)
+// Append writes what ReadSource reads.
+func (s *Source) Append(out []byte) []byte {
+	return append(store.AppendCounted(append(out, SourceMark), s.Constants), s.Text...)
 }
 
-func ReadWorkSource(in []byte) *WorkSource {
+// ReadSource reads what Append wrote.
+func ReadSource(in []byte) *Source {
 	c := store.Cursor{In: in[1:]}
 	constants := slices.Clone(c.Text())
-	return &WorkSource{string(c.In), constants}
+	return &Source{string(c.In), constants}
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/goproton/goproton/internal/trace/field"
 )
 
-// facts are what the work of a launch depends on, of one argument.
+// Facts are what the work of a launch depends on, of one argument.
 type Facts struct {
 	IsTensor bool // tritonparse's view: numel and element_size are whole numbers
 	Bytes    int64
-	Distinct int64 // bytes that are different memory, also of descriptors and wrapped tensors; -1 for what is no memory
+	Distinct int64 // bytes that are different memory, also of descriptors and wrapped tensors; -1 for arguments without memory
 	IsNumber bool
 	Number   int64
 	Shape    []int64 // of a descriptor
 	Strides  []int64
 }
 
-// readFacts looks at the description of an argument.
+// ReadFacts looks at the description of an argument.
 func ReadFacts(raw []byte) Facts {
 	f := Facts{Distinct: -1}
 	if len(raw) == 0 || raw[0] != '{' {

@@ -104,7 +104,7 @@ func (w *compatWork) Summary() Summary {
 	return s
 }
 
-func (w *compatWork) Estimate(k *WorkKind) Estimate {
+func (w *compatWork) Estimate(k *Kind) Estimate {
 	e := newEstimate(k)
 	n, ok := k.programs()
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/field"
 )
 
-// summary is what stands before the launches.
+// Summary is what stands before the launches.
 type Summary struct {
 	Gemm                      bool
 	Bytes, load, store, Flops int64 // of one program; negative where not known
@@ -21,6 +21,7 @@ type Summary struct {
 // maxNotes is how many notes there are to a kernel.
 const maxNotes = 20
 
+// NumberOrNull writes a number, and null for a negative one.
 func NumberOrNull(n int64) []byte {
 	if n < 0 {
 		return field.Null
@@ -28,6 +29,7 @@ func NumberOrNull(n int64) []byte {
 	return strconv.AppendInt(nil, n, 10)
 }
 
+// AppendLaunch writes the member of per_launch for a launch with that index and occurrence id.
 func (e *Estimate) AppendLaunch(out []byte, index, id int) []byte {
 	grid := e.grid
 	if len(grid) == 0 {
@@ -43,7 +45,7 @@ func (e *Estimate) AppendLaunch(out []byte, index, id int) []byte {
 	return append(out, '}')
 }
 
-// take takes the next kind of launch. The figures of one program are those of the first launch.
+// Take takes the next kind of launch. The figures of one program are those of the first launch.
 func (s *Summary) Take(e *Estimate) {
 	for _, n := range e.Notes {
 		if len(s.notes) <= maxNotes && !slices.Contains(s.notes, n) {
@@ -63,7 +65,7 @@ func (s *Summary) Take(e *Estimate) {
 	s.load, s.store, s.Bytes, s.Flops = load, store, load+store, e.Flops/e.programs
 }
 
-// appendEnd writes what stands behind the launches.
+// AppendEnd writes what stands behind the launches.
 func (s *Summary) AppendEnd(out []byte) []byte {
 	if s.Bytes >= 0 {
 		out = fmt.Appendf(out, `,"bytes_breakdown_per_cta":{"load":%d,"store":%d}`, s.load, s.store)

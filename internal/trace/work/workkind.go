@@ -13,8 +13,8 @@ import (
 	"github.com/goproton/goproton/internal/trace/store"
 )
 
-// workKind is what launches have in common that do the same work.
-type WorkKind struct {
+// Kind is what decides the work of a launch: its grid and its arguments. Launches of one kind do the same work.
+type Kind struct {
 	Grid      []byte // as it was given
 	Dims      []int64
 	Arguments []boundArgument // numbers and descriptors
@@ -33,8 +33,8 @@ type boundArgument struct {
 	Strides  []int64
 }
 
-// add takes the next argument.
-func (k *WorkKind) Add(name string, f *Facts, q quirks.Set) {
+// Add takes the next argument.
+func (k *Kind) Add(name string, f *Facts, q quirks.Set) {
 	bytes, ok := f.Bytes, f.IsTensor
 	if !q.Has(quirks.StaticWork) {
 		bytes, ok = f.Distinct, f.Distinct >= 0
@@ -54,7 +54,7 @@ func (k *WorkKind) Add(name string, f *Facts, q quirks.Set) {
 }
 
 // programs is how many there are.
-func (k *WorkKind) programs() (int64, bool) {
+func (k *Kind) programs() (int64, bool) {
 	if len(k.Dims) == 0 {
 		return 0, false
 	}
@@ -68,8 +68,8 @@ func (k *WorkKind) programs() (int64, bool) {
 	return n, true
 }
 
-// appendKind writes a kind for a log; equal kinds give equal bytes. Numbers that are idle are left out: nil if none are.
-func AppendKind(out []byte, k *WorkKind, idle []bool) []byte {
+// AppendKind writes a kind for a log; equal kinds give equal bytes. Numbers that are idle are left out: nil if none are.
+func AppendKind(out []byte, k *Kind, idle []bool) []byte {
 	numbers := func(list []int64) {
 		out = binary.AppendUvarint(out, uint64(len(list)))
 		for _, n := range list {
@@ -96,6 +96,7 @@ func AppendKind(out []byte, k *WorkKind, idle []bool) []byte {
 	return out
 }
 
+// OneIf is 1 for true and 0 for false.
 func OneIf(b bool) byte {
 	if b {
 		return 1
@@ -103,10 +104,10 @@ func OneIf(b bool) byte {
 	return 0
 }
 
-// readKind reads what appendKind wrote.
-func ReadKind(in []byte) (*WorkKind, error) {
+// ReadKind reads what appendKind wrote.
+func ReadKind(in []byte) (*Kind, error) {
 	r := store.Cursor{In: in}
-	k := &WorkKind{Grid: bytes.Clone(r.Text())}
+	k := &Kind{Grid: bytes.Clone(r.Text())}
 	k.Dims = field.WholeNumbers(k.Grid)
 	k.Positions, k.FromArgs, k.HasArgs = int(r.Varint()), r.Varint(), r.Flag()
 	for len(r.In) > 0 && !r.Damaged {

@@ -162,9 +162,9 @@ func (c *Comparer) compare(name string, a, b *tritonparse.Argument, fileA, fileB
 		return t
 	}
 	var details []string
-	told := NotCompared
+	status := NotCompared
 	if a.Stats != nil && b.Stats != nil {
-		told = c.statistics(a.Stats, b.Stats)
+		status = c.statistics(a.Stats, b.Stats)
 		details = append(details, briefStatistics(a.Stats, b.Stats))
 	}
 	var why string
@@ -175,11 +175,11 @@ func (c *Comparer) compare(name string, a, b *tritonparse.Argument, fileA, fileB
 		t.Status = OtherType
 	case t.Values != nil:
 		t.Status = verdict(t.Values)
-	case told == NotCompared && a.Blob != nil && b.Blob != nil && a.Blob.Hash != "" && b.Blob.Hash != "":
+	case status == NotCompared && a.Blob != nil && b.Blob != nil && a.Blob.Hash != "" && b.Blob.Hash != "":
 		t.Status = OtherContents
 		details = append([]string{"by its hash"}, details...)
 	default:
-		t.Status = told
+		t.Status = status
 	}
 	t.Details = strings.Join(slices.DeleteFunc(details, func(d string) bool { return d == "" }), "; ")
 	return t
@@ -253,7 +253,7 @@ func openBlob(b *tritonparse.Blob, trace string) (*tensor.Tensor, error) {
 	path := b.Find(trace)
 	if path == "" {
 		folder, name := filepath.Split(b.Path)
-		return nil, fmt.Errorf("%.16s… is neither in %s nor in saved_tensors beside the trace", name, folder)
+		return nil, fmt.Errorf("%.16s… is neither in %s nor in saved_tensors next to the trace", name, folder)
 	}
 	return tensor.Open(path, b.Hash)
 }

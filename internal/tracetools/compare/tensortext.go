@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/tensor"
 )
 
-// tensors prints the arguments of two launches, and by how much those differ whose contents are at hand.
+// tensors prints the arguments of two launches, and by how much those differ whose contents are there.
 func (p *printer) tensors(d *Diff) {
 	if len(d.Tensors) == 0 {
 		return

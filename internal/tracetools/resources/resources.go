@@ -1,5 +1,5 @@
 // Package resources says what a compiled kernel takes of a GPU: registers, shared memory, what it spills, and how many of
-// its warps fit at a time. Shared memory and warps are in the trace; registers are in the machine code, if that is at hand.
+// its warps fit at a time. Shared memory and warps are in the trace; registers are in the machine code, if that is there.
 package resources
 
 import (

@@ -16,12 +16,12 @@ import (
 func (v *validator) blob(trace string, b *tritonparse.Blob) string {
 	path := b.Find(trace)
 	if path == "" {
-		return fmt.Sprintf("was kept in %s, which is not there, nor in saved_tensors beside the trace", b.Path)
+		return fmt.Sprintf("was kept in %s, which is not there, nor in saved_tensors next to the trace", b.Path)
 	}
-	what, known := v.beside[path]
+	what, known := v.checked[path]
 	if !known {
 		what = v.tensor(path, b)
-		v.beside[path] = what
+		v.checked[path] = what
 	}
 	return what
 }
@@ -47,22 +47,22 @@ func (v *validator) tensor(path string, b *tritonparse.Blob) string {
 	return ""
 }
 
-// cubin says what is wrong with the machine code beside a trace of ours. Parsing leaves it beside the raw one.
+// cubin says what is wrong with the machine code next to a trace of ours. Parsing leaves it next to the raw trace.
 func (v *validator) cubin(trace, name, image string, parsed bool) string {
 	if name == "" {
 		return ""
 	}
 	if !filepath.IsLocal(name) {
-		return fmt.Sprintf("is %q, which does not lie beside the trace", brief(name))
+		return fmt.Sprintf("is %q, which is not in the folder of the trace", brief(name))
 	}
 	path := filepath.Join(filepath.Dir(trace), name)
 	if _, err := os.Stat(filepath.Dir(path)); parsed && errors.Is(err, os.ErrNotExist) {
 		return ""
 	}
-	what, known := v.beside[path]
+	what, known := v.checked[path]
 	if !known {
 		what = v.code(path, name, image)
-		v.beside[path] = what
+		v.checked[path] = what
 	}
 	return what
 }

@@ -1,5 +1,5 @@
 // Package schema says what is wrong with a trace, raw or parsed: records that do not have the shape that TritonParse's
-// readers know, and records that contradict one another or the files beside the trace.
+// readers know, and records that contradict one another or the files next to the trace.
 package schema
 
 import (
@@ -27,12 +27,12 @@ type Finding struct {
 
 // Rules.
 const (
-	Damage  = "damage"  // it cannot be read
-	Shape   = "shape"   // TritonParse's schemas forbid it
-	Joins   = "joins"   // records contradict one another
-	Hashes  = "hashes"  // what is computed from a record is not what it says
-	Maps    = "maps"    // source maps lead nowhere
-	Besides = "besides" // files beside the trace are missing or others
+	Damage = "damage" // it cannot be read
+	Shape  = "shape"  // TritonParse's schemas forbid it
+	Joins  = "joins"  // records contradict one another
+	Hashes = "hashes" // what is computed from a record is not what it says
+	Maps   = "maps"   // source maps lead nowhere
+	Files  = "files"  // files next to the trace are missing, or are not those that were recorded
 )
 
 func (f Finding) String() string {
@@ -62,13 +62,13 @@ type Result struct {
 	Warnings int            `json:"warnings"`
 }
 
-// Validate reads a trace, a file or a folder, once, and the files beside it.
+// Validate reads a trace, a file or a folder, once, and the files next to it.
 func Validate(source string, o Options) (*Result, error) {
 	files, err := tritonparse.Files(source)
 	if err != nil {
 		return nil, err
 	}
-	v := &validator{options: o, result: &Result{Records: map[string]int{}}, beside: map[string]string{}}
+	v := &validator{options: o, result: &Result{Records: map[string]int{}}, checked: map[string]string{}}
 	v.join.init(v)
 	for _, f := range files {
 		if err := v.file(f); err != nil {
@@ -89,7 +89,7 @@ type validator struct {
 	options Options
 	result  *Result
 	join    joiner
-	beside  map[string]string // what is wrong with a file beside the trace, "" if nothing is
+	checked map[string]string // what is wrong with a file next to the trace, "" if nothing is
 }
 
 func (v *validator) report(f Finding) {
@@ -149,11 +149,11 @@ func (v *validator) take(path string, r *record) {
 	v.join.take(path, r)
 	for _, b := range r.blobs {
 		if what := v.blob(path, &b.Blob); what != "" {
-			v.report(Finding{File: path, Line: r.line, Type: r.kind, Member: b.member, What: what, Rule: Besides})
+			v.report(Finding{File: path, Line: r.line, Type: r.kind, Member: b.member, What: what, Rule: Files})
 		}
 	}
 	if what := v.cubin(path, r.cubin, r.image, r.occurrence >= 0); what != "" {
-		v.report(Finding{File: path, Line: r.line, Type: r.kind, Member: "goproton.cubin", What: what, Rule: Besides})
+		v.report(Finding{File: path, Line: r.line, Type: r.kind, Member: "goproton.cubin", What: what, Rule: Files})
 	}
 }
 
@@ -201,7 +201,7 @@ func (r *record) launch(rec ndjson.Record, members []jsontext.Member, wrong func
 	metadata := get(members, "compilation_metadata")
 	r.function = string(get(members, "function"))
 	if said := get(members, "launch_group_hash"); said != nil {
-		if hash, ok := launchtext.LaunchGroupHash(rec.Text); ok && hash != jsontext.Text(said) {
+		if hash, ok := launchtext.RecordGroup(rec.Text); ok && hash != jsontext.Text(said) {
 			wrong(Hashes)("launch_group_hash", fmt.Sprintf("is %s, but the record's is %q", said, hash))
 		}
 	}
@@ -249,7 +249,7 @@ func (v *validator) fileList(folder string) {
 				rank = ""
 			}
 			if _, err := os.Stat(filepath.Join(folder, rank, name)); err != nil {
-				v.report(Finding{File: path, Member: m.Name, What: fmt.Sprintf("names %s, which is not there", name), Rule: Besides})
+				v.report(Finding{File: path, Member: m.Name, What: fmt.Sprintf("names %s, which is not there", name), Rule: Files})
 			}
 		}
 	}

@@ -14,6 +14,7 @@ type Sampling struct {
 	BufferFull  bool   // the hardware's buffer was full at times: an unknown number of samples is missing
 
 	Functions []SampledFunction
+	Sources   []SourceText // what the sampled lines said when the profile was recorded, by file
 }
 
 // SampledFunction is a function of the GPU that samples fell in.
@@ -44,6 +45,20 @@ type SourceFrame struct {
 	File string
 	Line int
 	Func string // "" if the compiler did not say
+}
+
+// SourceText holds lines of a source file as they were when the profile was recorded: those with samples, and a few around
+// them. A reader on another machine, or after the file was edited, shows these.
+type SourceText struct {
+	File   string       // as in SourceFrame
+	SHA256 string       // of the whole file, in hexadecimal
+	Lines  []SourceLine // in order
+}
+
+// SourceLine is a line of a source file, counted from 1, without its end.
+type SourceLine struct {
+	Number int
+	Text   string
 }
 
 // FunctionSamples are the samples of one function at one call path.

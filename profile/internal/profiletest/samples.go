@@ -17,6 +17,7 @@ func Sample(p *profile.Profile, seed uint64) {
 	for i := range 1 + r.IntN(4) {
 		s.Functions = append(s.Functions, sampledFunction(r, i))
 	}
+	s.Sources = sources(rand.New(rand.NewPCG(seed, 3)))
 	p.Sampling = s
 	p.Root.Walk(func(n *profile.Node, _ int) bool {
 		for at := range s.Functions {
@@ -42,6 +43,18 @@ func sampledFunction(r *rand.Rand, i int) profile.SampledFunction {
 		f.Places = append(f.Places, profile.Place{Offset: offset, Frames: frames})
 	}
 	return f
+}
+
+func sources(r *rand.Rand) (list []profile.SourceText) {
+	for i := range r.IntN(3) {
+		s := profile.SourceText{File: fmt.Sprintf("/a/%d.py", i), SHA256: fmt.Sprintf("%064x", r.Uint64()), Lines: []profile.SourceLine{{Number: 1 + r.IntN(3), Text: "x = 1"}}}
+		for at := s.Lines[0].Number; r.IntN(4) > 0; {
+			at += 1 + r.IntN(9)
+			s.Lines = append(s.Lines, profile.SourceLine{Number: at, Text: []string{"", "\tfor ü in \"x\":", "  y"}[r.IntN(3)]})
+		}
+		list = append(list, s)
+	}
+	return list
 }
 
 func samplesOf(r *rand.Rand, reasons int) (pcs []profile.PCSamples) {

@@ -53,12 +53,28 @@ func Table(s *profile.Sampling) []Member {
 	if s.BufferFull {
 		full = 1
 	}
-	return []Member{
+	members := []Member{
 		text("mode", s.Mode), number("period", s.Period), texts("reasons", s.Reasons),
 		number("total", s.Total), number("dropped", s.Dropped), number("non_user", s.NonUser),
 		number("apportioned", s.Apportioned), number("buffer_full", full),
 		texts("strings", w.strings), numbers("frames", w.frames), functions,
 	}
+	if len(s.Sources) > 0 {
+		members = append(members, sources(s.Sources))
+	}
+	return members
+}
+
+func sources(list []profile.SourceText) Member {
+	all := Member{Key: "sources", Kind: Objects}
+	for _, s := range list {
+		lines, words := make([]uint64, len(s.Lines)), make([]string, len(s.Lines))
+		for i, l := range s.Lines {
+			lines[i], words[i] = uint64(max(l.Number, 0)), l.Text
+		}
+		all.Objects = append(all.Objects, []Member{text("file", s.File), text("sha256", s.SHA256), numbers("lines", lines), texts("text", words)})
+	}
+	return all
 }
 
 // writer collects what functions share.
@@ -196,6 +212,14 @@ func Read(table []Member) (*profile.Sampling, error) {
 			r.frames = m.Numbers
 		case "functions":
 			functions = m.Objects
+		case "sources":
+			for _, of := range m.Objects {
+				text, err := source(of)
+				if err != nil {
+					return nil, err
+				}
+				s.Sources = append(s.Sources, text)
+			}
 		}
 	}
 	if err := r.link(); err != nil {
@@ -207,6 +231,33 @@ func Read(table []Member) (*profile.Sampling, error) {
 			return nil, err
 		}
 		s.Functions = append(s.Functions, f)
+	}
+	return s, nil
+}
+
+func source(members []Member) (s profile.SourceText, err error) {
+	var lines []uint64
+	var words []string
+	for _, m := range members {
+		switch m.Key {
+		case "file":
+			s.File = m.Text
+		case "sha256":
+			s.SHA256 = m.Text
+		case "lines":
+			lines = m.Numbers
+		case "text":
+			words = m.Texts
+		}
+	}
+	if len(lines) != len(words) {
+		return s, fmt.Errorf("source %.100q has %d numbers of lines and %d texts", s.File, len(lines), len(words))
+	}
+	for i, n := range lines {
+		if n == 0 || n > math.MaxInt32 || i > 0 && n <= lines[i-1] {
+			return s, fmt.Errorf("source %.100q: line %d is not behind the line before it", s.File, n)
+		}
+		s.Lines = append(s.Lines, profile.SourceLine{Number: int(n), Text: words[i]})
 	}
 	return s, nil
 }

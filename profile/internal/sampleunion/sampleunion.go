@@ -48,6 +48,9 @@ func (u *Union) Add(s *profile.Sampling) (source *Source, uneven bool) {
 	u.out.NonUser += s.NonUser
 	u.out.Apportioned += s.Apportioned
 	u.out.BufferFull = u.out.BufferFull || s.BufferFull
+	for _, text := range s.Sources {
+		u.source(text)
+	}
 	source = &Source{}
 	for i := range s.Functions {
 		source.functions = append(source.functions, u.function(&s.Functions[i]))
@@ -57,6 +60,21 @@ func (u *Union) Add(s *profile.Sampling) (source *Source, uneven bool) {
 	}
 	source.sorted = rise(source.functions) && rise(source.reasons)
 	return source, uneven
+}
+
+// source takes in the lines of a file. Two versions of one file stay apart.
+func (u *Union) source(text profile.SourceText) {
+	for i := range u.out.Sources {
+		have := &u.out.Sources[i]
+		if have.File != text.File || have.SHA256 != text.SHA256 {
+			continue
+		}
+		have.Lines = append(slices.Clone(have.Lines), text.Lines...)
+		slices.SortStableFunc(have.Lines, func(a, b profile.SourceLine) int { return cmp.Compare(a.Number, b.Number) })
+		have.Lines = slices.CompactFunc(have.Lines, func(a, b profile.SourceLine) bool { return a.Number == b.Number })
+		return
+	}
+	u.out.Sources = append(u.out.Sources, text)
 }
 
 func rise[T cmp.Ordered](list []T) bool {

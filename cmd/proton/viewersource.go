@@ -155,6 +155,9 @@ func (f *sourceFlags) files(file string, p *tree.Profile) *source.Files {
 		files.Near = append(files.Near, filepath.Dir(file))
 	}
 	if p != nil {
+		if p.Sampling != nil {
+			files.Keep(p.Sampling.Sources)
+		}
 		if ns, err := strconv.ParseInt(p.Info[tree.InfoStart], 10, 64); err == nil {
 			files.Since = time.Unix(0, ns)
 		}

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/goproton/goproton/internal/sourcefile"
+	"github.com/goproton/goproton/profile"
 )
 
 // Files finds the texts of sources, which may have been moved, changed or deleted since the profile was made.
@@ -21,6 +25,7 @@ type Files struct {
 
 	none  bool
 	known map[string][]piece
+	kept  map[string]*profile.SourceText
 	texts map[string]*Text
 }
 
@@ -42,22 +47,55 @@ func (f *Files) Add(recorded string, first int, text string) {
 	}
 }
 
-// patched is a text with the parts that are known: as it is if it says the same there, else those parts alone.
-func patched(t *Text, recorded string, known []piece) *Text {
-	same := t.Err == nil
-	for _, k := range known {
-		for i, line := range k.lines {
-			have, found := t.Line(k.first + i)
-			same = same && found && have == line
+// Keep tells what the profile kept of a file: lines as they were when it was recorded. They count where the file is gone or has
+// other lines there. Of two versions of a file the first counts. Call it before Text.
+func (f *Files) Keep(sources []profile.SourceText) {
+	if f.kept == nil {
+		f.kept = map[string]*profile.SourceText{}
+	}
+	for i := range sources {
+		if s := &sources[i]; f.kept[s.File] == nil && len(s.Lines) > 0 && s.Lines[len(s.Lines)-1].Number <= mostContext {
+			f.kept[s.File] = s
 		}
 	}
-	if same {
+}
+
+// orKept is the text of the file at hand if it is the one that was recorded, or says the same in the lines that were kept;
+// else those lines.
+func (t *Text) orKept(kept *profile.SourceText) *Text {
+	if t.Err == nil && t.sha256 == kept.SHA256 {
 		return &Text{Path: t.Path, lines: t.lines}
 	}
-	t = &Text{Path: recorded}
-	told := map[int]string{}
+	var lines []piece
+	for _, l := range kept.Lines {
+		lines = append(lines, piece{l.Number, []string{l.Text}})
+	}
+	if t.says(lines) {
+		return &Text{Path: t.Path, lines: t.lines}
+	}
+	text := textOf(kept.File, lines)
+	text.Kept, text.Missing = true, t.Err != nil
+	return text
+}
+
+// says reports whether a file was read that has the parts that are known.
+func (t *Text) says(known []piece) bool {
 	for _, k := range known {
-		if contradicts(told, k) {
+		for i, line := range k.lines {
+			if have, found := t.Line(k.first + i); !found || have != line {
+				return false
+			}
+		}
+	}
+	return t.Err == nil
+}
+
+// textOf is a text of which only parts are known.
+func textOf(recorded string, known []piece) *Text {
+	t := &Text{Path: recorded}
+	written := map[int]string{}
+	for _, k := range known {
+		if contradicts(written, k) {
 			t.Edited = true
 			continue
 		}
@@ -66,15 +104,15 @@ func patched(t *Text, recorded string, known []piece) *Text {
 		}
 		copy(t.lines[k.first-1:], k.lines)
 		for i, line := range k.lines {
-			told[k.first+i] = line
+			written[k.first+i] = line
 		}
 	}
 	return t
 }
 
-func contradicts(told map[int]string, k piece) bool {
+func contradicts(written map[int]string, k piece) bool {
 	for i, line := range k.lines {
-		if other, known := told[k.first+i]; known && other != line {
+		if other, known := written[k.first+i]; known && other != line {
 			return true
 		}
 	}
@@ -89,7 +127,10 @@ type Text struct {
 	Path    string // where it was found
 	Changed bool   // it is newer than the profile
 	Edited  bool   // it was changed between compilations: this is the text of the first that was told
+	Kept    bool   // its lines are those that the profile kept; others are empty
+	Missing bool   // as there is no such file here, or none that could be read
 	Err     error  // why there is no text
+	sha256  string // of the file
 	lines   []string
 }
 
@@ -127,8 +168,12 @@ func (f *Files) Text(recorded string) *Text {
 		return t
 	}
 	t := f.find(recorded)
-	if known := f.known[recorded]; known != nil {
-		t = patched(t, recorded, known)
+	if known := f.known[recorded]; known != nil && t.says(known) {
+		t = &Text{Path: t.Path, lines: t.lines}
+	} else if known != nil {
+		t = textOf(recorded, known)
+	} else if kept := f.kept[recorded]; kept != nil {
+		t = t.orKept(kept)
 	}
 	if f.texts == nil {
 		f.texts = map[string]*Text{}
@@ -141,7 +186,7 @@ func (f *Files) find(recorded string) *Text {
 	if f.none {
 		return &Text{Err: os.ErrNotExist}
 	}
-	if !isSource(recorded) {
+	if !sourcefile.Is(recorded) {
 		return &Text{Err: errors.New("its name is not that of a source file")}
 	}
 	err := fmt.Errorf("%s: %w", recorded, os.ErrNotExist)
@@ -190,21 +235,6 @@ func ends(folder, recorded string) []string {
 	return all
 }
 
-// extensions of what compilers for GPUs read. A profile names files as it likes and reports are given to others: what is no
-// source, keys and settings for example, is left alone.
-var extensions = []string{
-	".py", ".pyx", ".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp", ".cl", ".hip",
-	".ptx", ".ll", ".mlir", ".ttir", ".ttgir", ".llir", ".rs", ".go", ".jl", ".mojo", ".f90", ".cuf",
-}
-
-func isSource(file string) bool {
-	extension := strings.ToLower(filepath.Ext(file))
-	return slices.Contains(extensions, extension) || extension == "" && strings.Contains(file, "/include/")
-}
-
-// largest file that is read: the sources of kernels are smaller by far.
-const largest = 8 << 20
-
 func (f *Files) read(file string) (*Text, error) {
 	h, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not stop us
 	if err != nil {
@@ -215,17 +245,17 @@ func (f *Files) read(file string) (*Text, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || !isSource(info.Name()) {
+	if !info.Mode().IsRegular() || !sourcefile.Is(info.Name()) {
 		return nil, fmt.Errorf("%s is no regular file", file)
 	}
-	if info.Size() > largest {
-		return nil, fmt.Errorf("%s has %d MB; sources of up to %d MB are shown", file, info.Size()>>20, largest>>20)
+	if info.Size() > sourcefile.Largest {
+		return nil, fmt.Errorf("%s has %d MB; sources of up to %d MB are shown", file, info.Size()>>20, sourcefile.Largest>>20)
 	}
-	b, err := io.ReadAll(io.LimitReader(h, largest))
+	b, err := io.ReadAll(io.LimitReader(h, sourcefile.Largest))
 	if err != nil {
 		return nil, err
 	}
-	t := &Text{Path: file, Changed: !f.Since.IsZero() && info.ModTime().After(f.Since)}
+	t := &Text{Path: file, Changed: !f.Since.IsZero() && info.ModTime().After(f.Since), sha256: fmt.Sprintf("%x", sha256.Sum256(b))}
 	t.lines = splitLines(b)
 	return t, nil
 }

@@ -1,8 +1,14 @@
 package source
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/goproton/goproton/profile"
 )
 
 // TestEditedFile: of a file that was changed between two compilations one text is shown, and no mixture of both.
@@ -23,6 +29,42 @@ func TestEditedFile(t *testing.T) {
 	files.Add("k.py", 1, "@jit\ndef k(x):\n")
 	if files.Text("k.py").Edited {
 		t.Error("parts that agree are taken for two texts")
+	}
+}
+
+// TestKeptLines: what the profile kept of a file is shown where the file is gone or says something else in those lines, and says
+// so; the file at hand where it says the same.
+func TestKeptLines(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "k.py")
+	const compiled = "@jit\ndef k(x):\n    return x\n"
+	kept := []profile.SourceText{{
+		File: file, SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(compiled))),
+		Lines: []profile.SourceLine{{Number: 2, Text: "def k(x):"}, {Number: 3, Text: "    return x"}},
+	}}
+	for _, test := range []struct {
+		what, content string // "" for no file
+		want          []string
+		kept, missing bool
+	}{
+		{"the same file", compiled, []string{"@jit", "def k(x):", "    return x"}, false, false},
+		{"edited elsewhere", compiled + "# more\n", []string{"@jit", "def k(x):", "    return x", "# more"}, false, false},
+		{"lines moved", "import x\n" + compiled, []string{"", "def k(x):", "    return x"}, true, false},
+		{"cut off", "@jit\ndef k(x):\n", []string{"", "def k(x):", "    return x"}, true, false},
+		{"gone", "", []string{"", "def k(x):", "    return x"}, true, true},
+	} {
+		os.Remove(file)
+		if test.content != "" {
+			if err := os.WriteFile(file, []byte(test.content), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var files Files
+		files.Keep(kept)
+		text := files.Text(file)
+		if !slices.Equal(text.lines, test.want) || text.Kept != test.kept || text.Missing != test.missing || text.Err != nil {
+			t.Errorf("%s: %q, kept %t, missing %t, %v", test.what, text.lines, text.Kept, text.Missing, text.Err)
+		}
 	}
 }
 

@@ -61,6 +61,7 @@ type (
 		File    string     `json:"file"`
 		Found   string     `json:"found,omitempty"` // where the text was read
 		Changed bool       `json:"changed,omitempty"`
+		Kept    bool       `json:"kept,omitempty"` // the lines are those that the profile kept: the file is gone or differs
 		Lines   []jsonLine `json:"lines"`
 	}
 	jsonLine struct {
@@ -111,7 +112,7 @@ func newDocument(s *Samples, l Listing) *jsonDocument {
 		for _, lines := range k.files() {
 			text := l.Files.Text(lines[0].File)
 			p.found(lines[0].File, text, lines)
-			f := jsonFile{File: lines[0].File, Found: text.Path, Changed: text.Changed}
+			f := jsonFile{File: lines[0].File, Found: text.Path, Changed: text.Changed, Kept: text.Kept}
 			for _, line := range lines {
 				j := s.jsonLine(line, k, l.Files, "")
 				if l.IR != nil {

@@ -64,6 +64,10 @@ func (p *printer) found(file string, text *Text, lines []*Line) string {
 	case text.Err != nil:
 		p.note(fmt.Sprintf("no text of %s; if it was moved, say where: --source-path OLD=NEW", shown))
 		return shown + " (not found)"
+	case text.Kept && text.Missing:
+		p.note(fmt.Sprintf("%s is not here: its lines are those that the profile kept", shown))
+	case text.Kept:
+		p.note(fmt.Sprintf("%s differs from the file that was profiled: its lines are those that the profile kept", shown))
 	case text.Edited:
 		p.note(fmt.Sprintf("%s was changed between compilations; its text is that of the compilation with most time", shown))
 	case text.Changed:

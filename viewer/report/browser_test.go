@@ -121,6 +121,38 @@ func TestFlameGraphZoomsAndFinds(t *testing.T) {
 	p.wait(`document.querySelector("#panel-flame .details dl dt").textContent === "share of launches"`)
 }
 
+// A click zooms, and a click at the same place zooms out again: the graph does not move under the pointer.
+func TestFlameGraphStaysUnderThePointer(t *testing.T) {
+	p := openModel(t, desk)
+	p.click("#tab-flame")
+	p.painted()
+	at := p.place("#panel-flame canvas", 0.1, 0.05) // second row: step 0
+	p.mouse("mouseMoved", at, nil)
+	p.wait(`!document.getElementById("tip").hidden`)
+	p.clickAt(at)
+	p.reads("#panel-flame .crumbs", "ROOT › step 0")
+	p.wait(`document.getElementById("tip").hidden`)
+	p.clickAt(at)
+	p.reads("#panel-flame .crumbs", "")
+}
+
+// A timeline that is nearly empty opens where something happens, and a drag over the whole selects what is shown.
+func TestTimelineThatIsNearlyEmpty(t *testing.T) {
+	profile := withTimeline(model(200, 1), 200)
+	for i := range profile.Timeline.Slices[1:] {
+		profile.Timeline.Slices[1+i].Start += 4e9 // one slice long before the others
+	}
+	p := browser(t).open(t, pageOf(t, "sparse", profile), desk)
+	p.click("#tab-timeline")
+	p.wait(`document.querySelector("#panel-timeline .bar .number").textContent.startsWith("4")`)
+	opened := p.text("#panel-timeline .bar .number")
+	overview := "#panel-timeline .overview"
+	p.drag(p.place(overview, 0.25, 0.5), p.place(overview, 0.75, 0.5))
+	p.wait(fmt.Sprintf(`document.querySelector("#panel-timeline .bar .number").innerText !== %q`, opened))
+	p.wait(`document.querySelector("#panel-timeline .bar .number").innerText.startsWith("1.0")`) // a quarter of 4 s
+	p.shoot("wide-timeline-sparse")
+}
+
 func TestTableSortsOpensAndFilters(t *testing.T) {
 	p := openModel(t, desk)
 	p.click("#tab-table")
@@ -255,6 +287,9 @@ func TestComparisonShowsWhatChanged(t *testing.T) {
 		p.click("#tab-flame")
 		p.wait(`document.querySelector("#panel-flame .legend").textContent === "lesssamemore"`)
 		p.wait(`document.querySelector("#panel-flame .changes th.number + th.number + th.number").textContent === "Δ"`)
+		if p.eval(`(() => { const d = document.querySelector("#panel-flame .details"); return d.scrollWidth <= d.clientWidth; })()`) != true {
+			t.Error("the comparison of a frame is wider than its panel")
+		}
 		p.shoot(shotName(s) + "-diff-flame")
 		p.click("#tab-table")
 		p.wait(`[...document.querySelectorAll(".grid .head > *")].some((h) => h.textContent.startsWith("Δ GPU time ("))`)
@@ -365,7 +400,7 @@ func TestHostileNamesStayNames(t *testing.T) {
 		t.Errorf("the title is %q", title)
 	}
 	tab.click("#tab-table")
-	table := tab.text(".grid")
+	table, _ := tab.eval(`document.querySelector(".grid").textContent`).(string) // innerText has a line break where a long name gives way
 	for _, want := range []string{names[0], names[1], "left\\u202egnp.exe", "\\x00\\x1b[31mred", "(2000 bytes more)"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("the table does not show %s", want)

@@ -85,6 +85,7 @@ func TestSourceShowsWhereWarpsWait(t *testing.T) {
 	path := sampledPage(t)
 	p := browser(t).open(t, path, desk)
 	p.click("#tab-source")
+	p.eval(`document.querySelector("#panel-source details").open = true`)
 	head := p.text("#panel-source .source-head")
 	for _, want := range []string{"matmul", "168 registers", "in sampled", "Hint: in ", "long_scoreboard", "kernels.py:", "the hardware lost 7 samples", "every 65536 cycles"} {
 		if !strings.Contains(head, want) {

@@ -32,7 +32,8 @@ function valuesOf(data, at) {
   return list;
 }
 
-/** changesOf lists, of two profiles, what each has and by how much that changed. */
+/** changesOf lists, of two profiles, what each has and by how much that changed. Three numbers are all that fits side by side, so
+ * the name of the metric has a row of its own. */
 function changesOf(data, at) {
   const {columns} = state.report;
   const body = make("tbody");
@@ -40,9 +41,10 @@ function changesOf(data, at) {
     const [a, b, , ratio] = [0, 1, 2, 3].map((i) => [data.values[old.index + i][at], columns[old.index + i]]);
     if (Number.isNaN(a[0]) && Number.isNaN(b[0])) continue;
     const change = Number.isFinite(ratio[0]) ? valueText(...ratio) : "–";
-    body.append(make("tr", {}, make("th", {scope: "row", text: old.label.replace(/ A$/, "")}), ...[valueText(...a), valueText(...b), change].map((text) => td(text))));
+    body.append(make("tr", {}, make("th", {scope: "rowgroup", colspan: "3", text: old.label.replace(/ A$/, "")})),
+      make("tr", {}, ...[valueText(...a), valueText(...b), change].map((text) => td(text))));
   }
-  return make("table", {class: "changes"}, make("thead", {}, make("tr", {}, make("td"), th("A"), th("B"), th("Δ"))), body);
+  return make("table", {class: "changes"}, make("thead", {}, make("tr", {}, th("A"), th("B"), th("Δ"))), body);
 }
 
 /** pathList shows a call path from the root down, each frame a button. */

@@ -50,6 +50,7 @@ class Flame {
     canvas.addEventListener("pointerleave", () => this.leave());
     canvas.addEventListener("click", (e) => {
       const node = this.at(e);
+      hideTip(); // it would describe what was there before the zoom
       if (node >= 0) change({node});
       if (node >= 0 && e.detail !== 2) change({zoom: node === state.zoom ? Math.max(0, state.report.tree.parent[node]) : node});
     });
@@ -186,7 +187,7 @@ class Flame {
     const letters = Math.floor((w - 10) / this.letter);
     if (letters >= 2) {
       context.fillStyle = faint ? css.text : ink;
-      context.fillText(fit(this.text(node, letters), letters), x + 6, y + flameRow / 2 + 1, w - 8);
+      context.fillText(fitMiddle(this.text(node, letters), letters), x + 6, y + flameRow / 2 + 1, w - 8);
     }
     context.globalAlpha = 1;
   }
@@ -196,7 +197,7 @@ class Flame {
     const text = label(state.report.tree.name[node]);
     if (!state.report.diff) return text;
     const by = changeText(node);
-    return text.length + by.length + 2 <= letters || letters > 24 ? fit(text, letters - by.length - 2) + "  " + by : text;
+    return text.length + by.length + 2 <= letters || letters > 24 ? fitMiddle(text, letters - by.length - 2) + "  " + by : text;
   }
 
   /** markTiny remembers that something too narrow to draw is there. */
@@ -312,11 +313,6 @@ class Flame {
     });
     return best;
   }
-}
-
-/** fit cuts a text to a number of letters. */
-function fit(text, letters) {
-  return text.length <= letters ? text : letters < 2 ? "" : text.slice(0, letters - 1) + "…";
 }
 
 function frameColour(node) {

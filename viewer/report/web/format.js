@@ -82,3 +82,18 @@ function label(name) {
   }
   return shown[name];
 }
+
+/** fitMiddle shortens a text in its middle: kernels of one name differ in the launch parameters at its end. */
+function fitMiddle(text, letters) {
+  if (text.length <= letters) return text;
+  if (letters < 3) return "";
+  const tail = Math.ceil((letters - 1) * 0.6);
+  return text.slice(0, letters - 1 - tail) + "…" + text.slice(text.length - tail);
+}
+
+/** nameParts shows a name of which only the first part gives way where there is too little room. */
+function nameParts(text, show = (part) => part) {
+  const tail = text.length > 32 ? 22 : 0;
+  if (!tail) return [show(text)];
+  return [make("span", {class: "head"}, show(text.slice(0, -tail))), make("span", {class: "tail"}, show(text.slice(-tail)))];
+}

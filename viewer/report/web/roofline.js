@@ -247,12 +247,6 @@ function plotLabels(dots, scale, width, ceilings) {
   return parts;
 }
 
-/** fitMiddle cuts a name in its middle: what tells the variants of a kernel apart stands at both ends. */
-function fitMiddle(text, letters) {
-  const tail = Math.floor(letters / 3);
-  return text.length <= letters ? text : text.slice(0, letters - tail - 1) + "…" + text.slice(-tail);
-}
-
 /** ceilingPlaces are the boxes along the ceilings that names keep off, those of the ceilings' own names included. */
 function ceilingPlaces(roof, main, scale) {
   const ridge = Math.min(main.rate / roof.bytes, scale.x1), top = scale.y(main.rate);

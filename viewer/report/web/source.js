@@ -10,7 +10,7 @@ class Source {
     this.mode = "lines";
     this.open = new Set(); // rows whose inlined lines are shown
     this.compared = this.data.old !== undefined;
-    const kernels = this.data.kernels.map((k, i) => [String(i), `${k.name} – ${this.ofAll(k)}${k.label ? ` · ${k.label}` : ""}`]);
+    const kernels = this.data.kernels.map((k, i) => [String(i), [`${k.name} – ${this.ofAll(k)}`, ...(k.label ? [k.label] : this.ownFacts(k))].filter(Boolean).join(" · ")]);
     this.modes = make("span");
     panel.append(make("div", {class: "bar"},
       choice("Kernel", kernels, "0", (i) => {
@@ -39,6 +39,12 @@ class Source {
   }
 
   show() {}
+
+  /** ownFacts are what tells a kernel from others of its name: registers, for example. */
+  ownFacts(k) {
+    const others = this.data.kernels.filter((o) => o !== k && o.name === k.name);
+    return others.length ? k.facts.filter((fact) => others.some((o) => !o.facts.includes(fact))) : [];
+  }
 
   /** ofAll is the part that a kernel has of all samples, in both profiles if there are two. */
   ofAll(k) {
@@ -69,11 +75,16 @@ class Source {
       make("p", {text: [`${this.compared ? digits(k.old.n) + " → " : ""}${digits(k.n)} samples, ${this.ofAll(k)} of all`, ...k.facts].join(" · ")}),
       ...k.paths.map((p) => make("p", {class: "muted name", text: (k.paths.length > 1 ? percent(p.n / k.n) + " " : "") + p.name})),
       ...(this.compared ? [this.mix(k.old, "A"), this.mix(k, "B")] : [this.mix(k)]), k.advice ? make("p", {}, make("b", {text: "Hint: "}), k.advice + ".") : null,
-      ...k.notes.map((text) => make("p", {class: "muted", text})),
-      this.data.about ? make("p", {class: "muted", text: this.data.about}) : null);
+      this.notes([...k.notes, this.data.about].filter(Boolean)));
     this.lines = make("div", {class: "lines"});
     this.page.replaceChildren(this.head, this.lines);
     this.body();
+  }
+
+  /** notes folds sentences away that would push the source below the edge of the window; one of them stands as it is. */
+  notes(all) {
+    if (all.length < 2) return all.length ? make("p", {class: "muted", text: all[0]}) : null;
+    return make("details", {class: "muted"}, make("summary", {text: `${all.length} notes on these numbers`}), ...all.map((text) => make("p", {text})));
   }
 
   /** mix is a bar of the reasons, with a legend that says the same in words. */

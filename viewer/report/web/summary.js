@@ -107,7 +107,7 @@ function kernelLink(i) {
   return make("button", {type: "button", class: "link name", title: name, onclick: () => {
     const node = largestFrame(report.flat.name[i]);
     if (node >= 0) change({node, zoom: 0, tab: "flame"});
-  }}, label(report.flat.name[i]));
+  }}, ...nameParts(label(report.flat.name[i])));
 }
 
 /** largestFrame finds the frame of that name with the largest value of the metric. */

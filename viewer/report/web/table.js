@@ -240,7 +240,7 @@ class Table {
     const dot = make("i", {class: "dot" + (!isTree || data.kind[at] === 2 ? " kernel" : ""), title: kinds[isTree ? data.kind[at] : 2]});
     dot.style.background = dotColour(isTree ? data.kind[at] : 2);
     const side = data.side ? sideName(data.side[at]) : "";
-    cell.append(dot, marked(label(data.name[at]), state.query));
+    cell.append(dot, make("span", {class: "name"}, ...nameParts(label(data.name[at]), (part) => marked(part, state.query))));
     if (side) cell.append(make("span", {class: "tag " + (data.side[at] === 2 ? "more" : "less"), text: side}));
     return cell;
   }

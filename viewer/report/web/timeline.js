@@ -8,7 +8,7 @@ class Timeline {
   constructor(panel) {
     const {timeline} = state.report;
     this.full = {from: 0, to: Math.max(1, timeline.span)};
-    this.view = {...this.full};
+    this.view = busiestPart(timeline) ?? {...this.full};
     this.chosen = null; // {row, index}
     this.draw = animationFrame(() => this.paint());
     this.place();
@@ -70,15 +70,35 @@ class Timeline {
     canvas.addEventListener("pointercancel", (e) => this.pointers.delete(e.pointerId));
     canvas.addEventListener("focus", () => this.draw());
     canvas.addEventListener("blur", () => this.draw());
-    const jump = (e) => {
-      if (!e.buttons) return;
-      this.overview.setPointerCapture?.(e.pointerId);
-      const box = this.overview.getBoundingClientRect(), span = this.view.to - this.view.from;
-      const middle = ((e.clientX - box.left) / box.width) * this.full.to;
-      this.setView({from: middle - span / 2, to: middle + span / 2});
+    this.listenToOverview();
+  }
+
+  /** listenToOverview has a drag select the range to show, and a click move what is shown to there. */
+  listenToOverview() {
+    const {overview} = this;
+    const timeAt = (e) => {
+      const box = overview.getBoundingClientRect();
+      return Math.max(0, Math.min(1, (e.clientX - box.left) / box.width)) * this.full.to;
     };
-    this.overview.addEventListener("pointerdown", jump);
-    this.overview.addEventListener("pointermove", jump);
+    let begin = null;
+    overview.addEventListener("pointerdown", (e) => {
+      overview.setPointerCapture?.(e.pointerId);
+      begin = {x: e.clientX, time: timeAt(e), dragged: false};
+    });
+    overview.addEventListener("pointermove", (e) => {
+      if (!begin || (!begin.dragged && Math.abs(e.clientX - begin.x) < 4)) return;
+      begin.dragged = true;
+      const time = timeAt(e);
+      this.setView({from: Math.min(begin.time, time), to: Math.max(begin.time, time)});
+    });
+    overview.addEventListener("pointerup", () => {
+      if (begin && !begin.dragged) {
+        const span = this.view.to - this.view.from;
+        this.setView({from: begin.time - span / 2, to: begin.time + span / 2});
+      }
+      begin = null;
+    });
+    overview.addEventListener("pointercancel", () => (begin = null));
   }
 
   /** setView shows a range of time, kept within what there is and to no less than 20 ns. */
@@ -237,7 +257,7 @@ class Timeline {
     if (room < 12) return;
     const letters = Math.floor(room / 6.8);
     if (letters < text.length && letters < 3) return;
-    context.fillText(text.length > letters ? text.slice(0, letters - 1) + "…" : text, x, y);
+    context.fillText(fitMiddle(text, letters), x, y);
   }
 
   outline(context, x, y, w) {
@@ -300,17 +320,22 @@ class Timeline {
     }));
   }
 
-  /** paintOverview draws how busy the GPU is over the whole time, and what part of it is in sight. */
+  /** paintOverview draws how busy the GPU and, in a band below it, the threads are over the whole time, and what part is in sight. */
   paintOverview() {
     const width = this.overview.clientWidth, height = this.overview.clientHeight;
     const context = prepareCanvas(this.over, width, height);
     if (this.busyWidth !== width) {
-      this.busy = overallBusy(state.report.timeline, width);
+      const lanes = state.report.timeline.lanes;
+      this.busy = [lanes.filter((l) => l.kind === 2), lanes.filter((l) => l.kind !== 2)].filter((some) => some.length).map((some) => overallBusy(state.report.timeline, some, width));
       this.busyWidth = width;
     }
     context.clearRect(0, 0, width, height);
-    context.fillStyle = kindColour(2, 7).colour;
-    this.busy.forEach((share, x) => context.fillRect(x, height - share * (height - 6), 1, share * (height - 6)));
+    const gpu = state.report.timeline.lanes.some((l) => l.kind === 2);
+    this.busy.forEach((shares, i) => {
+      const isGPU = gpu && i === 0, bottom = isGPU && this.busy.length > 1 ? height - 14 : height, room = isGPU ? bottom - 6 : Math.min(height - 6, this.busy.length > 1 ? 10 : height);
+      context.fillStyle = isGPU ? kindColour(2, 7).colour : css["strong-line"];
+      shares.forEach((share, x) => context.fillRect(x, bottom - share * room, 1, share * room));
+    });
     const from = (this.view.from / this.full.to) * width, to = (this.view.to / this.full.to) * width;
     context.globalAlpha = 0.65;
     context.fillStyle = css.panel;
@@ -497,17 +522,30 @@ function laneBusy(rows, lane, from, to) {
   return Math.min(1, sum / (to - from || 1));
 }
 
-/** overallBusy is the share of each pixel's time in which some stream works, of threads where there are no streams. */
-function overallBusy(timeline, width) {
-  const streams = timeline.lanes.filter((l) => l.kind === 2);
+/** overallBusy is the share of each pixel's time in which one of the lanes works. */
+function overallBusy(timeline, lanes, width) {
   const share = new Float64Array(width);
-  for (const lane of streams.length ? streams : timeline.lanes) {
+  for (const lane of lanes) {
     for (let x = 0; x < width; x++) {
       const from = (x / width) * timeline.span, to = ((x + 1) / width) * timeline.span;
       share[x] = Math.min(1, share[x] + laneBusy(timeline.rows, lane, from, to));
     }
   }
   return share;
+}
+
+/** busiestPart is the shortest stretch with nine tenths of all slices if that is less than a quarter of the time, else null: a
+ * timeline that is nearly empty opens where something happens. */
+function busiestPart({rows, span}) {
+  const starts = Float64Array.from(rows.flatMap((r) => Array.from(r.start))).sort();
+  const many = Math.ceil(starts.length * 0.9);
+  let best = -1;
+  for (let i = 0; i + many <= starts.length; i++) {
+    if (best < 0 || starts[i + many - 1] - starts[i] < starts[best + many - 1] - starts[best]) best = i;
+  }
+  if (best < 0 || starts.length < 4) return null;
+  const from = starts[best], to = starts[best + many - 1], margin = Math.max(20, (to - from) * 0.05);
+  return to - from < span / 4 ? {from: Math.max(0, from - margin), to: Math.min(span, to + margin)} : null;
 }
 
 /** timeTicks places ticks at 1, 2 or 5 times a power of ten, a hundred pixels or more apart. */

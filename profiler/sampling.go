@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profile"
@@ -100,6 +101,10 @@ func (m *Manager) describe(s *session, p *profile.Profile, path string) error {
 	images := m.images
 	m.mu.Unlock()
 	images.describe(p)
+	if s.sampling.KeepSources {
+		began, _ := strconv.ParseInt(s.info[profile.InfoStart], 10, 64) //nolint:errcheck // written by infoOf
+		keepSources(p, began)
+	}
 	if path == "" || !s.sampling.KeepImages {
 		return nil
 	}

@@ -523,7 +523,7 @@ func TestSamplingRefusals(t *testing.T) {
 	Register(Backend{Name: "timer", Class: "Timer", New: func(SourceOptions) Source { return &fakeSource{} }})
 	for _, c := range []struct{ mode, data, backend, want string }{
 		{":interval=3", "", "fake", "[PROTON] CuptiProfiler: interval=3: want a number of cycles from 32 to 2147483648"},
-		{":speed=3", "", "fake", "[PROTON] CuptiProfiler: unsupported option key: speed; interval, collection, buffer, scratch, cubins and kernels are known"},
+		{":speed=3", "", "fake", "[PROTON] CuptiProfiler: unsupported option key: speed; interval, collection, buffer, scratch, cubins, sources and kernels are known"},
 		{":collection=often", "", "fake", "[PROTON] CuptiProfiler: unsupported collection: often; continuous and serialized are known"},
 		{":kernels=a:b(", "", "fake", "[PROTON] CuptiProfiler: kernels=a:b(: want a regular expression: error parsing regexp: missing closing ): `a:b(`"},
 		{":buffer=12", "", "fake", "[PROTON] CuptiProfiler: buffer=12: it must be from 1M to 64G"},

@@ -27,7 +27,7 @@ type CUPTISampling struct {
 // parseCUPTISampling reads the options of the mode "pcsampling": "interval=65536:collection=serialized:kernels=matmul.*",
 // in any order but for kernels, which may hold colons and so comes last. "" is all defaults.
 func parseCUPTISampling(text string) (record.SamplingRequest, error) {
-	request, o := record.SamplingRequest{Mode: record.Continuous, KeepImages: true}, CUPTISampling{}
+	request, o := record.SamplingRequest{Mode: record.Continuous, KeepImages: true, KeepSources: true}, CUPTISampling{}
 	for rest := text; rest != ""; {
 		var option string
 		if strings.HasPrefix(strings.ToLower(rest), "kernels=") {
@@ -68,18 +68,24 @@ func (o *CUPTISampling) set(key, value string, request *record.SamplingRequest) 
 	case "scratch":
 		o.ScratchBuffer, err = bytes(key, value)
 	case "cubins":
-		switch strings.ToLower(value) {
-		case "keep":
-			request.KeepImages = true
-		case "drop":
-			request.KeepImages = false
-		default:
-			return fmt.Errorf("unsupported cubins: %s; keep and drop are known", value)
-		}
+		request.KeepImages, err = keep(key, value)
+	case "sources":
+		request.KeepSources, err = keep(key, value)
 	default:
-		return fmt.Errorf("unsupported option key: %s; interval, collection, buffer, scratch, cubins and kernels are known", key)
+		return fmt.Errorf("unsupported option key: %s; interval, collection, buffer, scratch, cubins, sources and kernels are known", key)
 	}
 	return err
+}
+
+// keep reads whether something is kept.
+func keep(key, value string) (bool, error) {
+	switch strings.ToLower(value) {
+	case "keep":
+		return true, nil
+	case "drop":
+		return false, nil
+	}
+	return false, fmt.Errorf("unsupported %s: %s; keep and drop are known", key, value)
 }
 
 func interval(value string) (uint64, error) {

@@ -44,9 +44,10 @@ func (m SamplingMode) String() string {
 // SamplingRequest is what a mode asks of a backend: what the profiler has to know of it, and the backend's own options,
 // which only its source reads.
 type SamplingRequest struct {
-	Mode       SamplingMode
-	KeepImages bool // the binaries of sampled functions are to lie next to the profile
-	Options    any
+	Mode        SamplingMode
+	KeepImages  bool // the binaries of sampled functions are to lie next to the profile
+	KeepSources bool // the profile is to hold the text of the sampled lines
+	Options     any
 }
 
 // SamplingFacts is what is known of all samples so far.

@@ -101,7 +101,8 @@ class PCSampling(BaseMode):
         kernels: regular expression; only functions with a match anywhere in their name are sampled.
         buffer: bytes on the GPU for samples, None for the default.
         scratch: bytes on the host for CUPTI to decode them, None for the default.
-        cubins: "keep" writes the binaries of sampled functions beside the profile, for the viewer; "drop" does not.
+        cubins: "keep" writes the binaries of sampled functions into the folder <name>.cubins, for the viewer; "drop" does not.
+        sources: "keep" writes the text of the sampled lines into the profile; "drop" does not.
 
     Raises:
         ValueError: a value that cannot be had.
@@ -113,18 +114,20 @@ class PCSampling(BaseMode):
     buffer: int | None = None
     scratch: int | None = None
     cubins: str = "keep"
+    sources: str = "keep"
 
     def __post_init__(self) -> None:
         if self.interval is not None and self.interval <= 0:
             raise ValueError("Interval must be a positive integer.")
-        for option, words in (("collection", ("continuous", "serialized")), ("cubins", ("keep", "drop"))):
+        for option, words in (("collection", ("continuous", "serialized")), ("cubins", ("keep", "drop")),
+                              ("sources", ("keep", "drop"))):
             if getattr(self, option) not in words:
                 raise ValueError(f"Unknown {option}: {getattr(self, option)}")
 
     def __str__(self) -> str:
         options = {"interval": self.interval, "collection": self.collection, "buffer": self.buffer,
-                   "scratch": self.scratch, "cubins": self.cubins, "kernels": self.kernels}  # kernels comes last
-        defaults = {"collection": "continuous", "cubins": "keep"}
+                   "scratch": self.scratch, "cubins": self.cubins, "sources": self.sources, "kernels": self.kernels}  # kernels comes last
+        defaults = {"collection": "continuous", "cubins": "keep", "sources": "keep"}
         given = (f"{option}={value}" for option, value in options.items()
                  if value is not None and value != defaults.get(option))
         return ":".join((self.name, *given))

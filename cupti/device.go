@@ -38,6 +38,7 @@ func (c *Collector) Device(ordinal uint32) profile.Device {
 	d.ClockRate = int64(C.attribute(h, C.DEV_CLOCK_RATE))
 	d.MemoryClockRate = int64(C.attribute(h, C.DEV_MEMORY_CLOCK_RATE))
 	d.NumSMs = int64(C.attribute(h, C.DEV_MULTIPROCESSORS))
+	d.Name = c.DeviceName(ordinal)
 	return d
 }
 

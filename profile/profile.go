@@ -46,6 +46,7 @@ const (
 	InfoTool  = "tool"  // what recorded it: "goproton 0.1", "triton"
 	InfoTrace = "trace" // folder of the TritonParse trace that was recorded beside it, as the user gave it
 
+	InfoNote       = "note"       // a sentence on what a reader could not make sense of
 	InfoIncomplete = "incomplete" // a sentence on what is missing, from a reader that could not read all of a file
 )
 
@@ -87,6 +88,7 @@ type Device struct {
 	ClockRate       int64
 	MemoryClockRate int64
 	NumSMs          int64
+	Name            string // the board's product name, "NVIDIA H200"; "" where nobody recorded it
 }
 
 // Number returns where a fact that is a number is kept, by its name in files; nil for a name that means none.

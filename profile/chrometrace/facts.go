@@ -46,6 +46,9 @@ func (t *Writer) deviceTable() {
 		t.fact(`,"clock_rate":`, d.ClockRate)
 		t.fact(`,"memory_clock_rate":`, d.MemoryClockRate)
 		t.fact(`,"num_sms":`, d.NumSMs)
+		if d.Name != "" {
+			t.buf = appendString(append(t.buf, `,"name":`...), d.Name)
+		}
 		t.buf = append(t.buf, '}')
 	}
 	t.buf = append(t.buf, "}}"...)

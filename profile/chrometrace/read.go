@@ -20,6 +20,7 @@ func Read(r io.Reader) (*profile.Profile, error) {
 		d.document()
 	}
 	d.end()
+	d.sayUnknown()
 	p := &profile.Profile{Info: d.info, Devices: d.devices, Kinds: d.kinds, Timeline: d.t, Rounded: d.Rounded}
 	if d.Err != nil {
 		reason := d.cutOff()
@@ -62,9 +63,11 @@ type reader struct {
 	paths    pathTable
 	flows    flowTable
 	launches profile.LaunchKinds
-	e        event // the one that is being read
-	base     int64 // of the document, in ns
-	slices0  int   // first slice and flow of the document
+	e        event            // the one that is being read
+	base     int64            // of the document, in ns
+	time     int64            // of all slices, in ns
+	unknown  map[string]int64 // that of slices of unknown categories
+	slices0  int              // first slice and flow of the document
 	flows0   int
 }
 

@@ -50,6 +50,8 @@ func (d *reader) deviceTable() {
 			d.objects(func(fact string) {
 				if fact == "arch" {
 					device.Arch = d.text()
+				} else if fact == "name" {
+					device.Name = d.text()
 				} else if into := device.Number(fact); into != nil {
 					*into = int64(d.whole())
 				} else {
@@ -79,7 +81,8 @@ func (d *reader) addDevice(device profile.Device) {
 	}
 }
 
-// deviceProperties reads Kineto's devices. It does not say what drives their memory, nor their clocks.
+// deviceProperties reads Kineto's devices. It says neither what drives their memory nor their clocks; specs knows
+// those of some boards by name.
 func (d *reader) deviceProperties() {
 	if d.Peek() != '[' {
 		d.Skip(0)
@@ -93,7 +96,7 @@ func (d *reader) deviceProperties() {
 			case "id":
 				device.ID = d.text()
 			case "name":
-				if strings.Contains(d.text(), "AMD") {
+				if device.Name = d.text(); strings.Contains(device.Name, "AMD") {
 					device.Type = "HIP"
 				}
 			case "computeMajor":

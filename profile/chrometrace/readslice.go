@@ -1,6 +1,7 @@
 package chrometrace
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -37,7 +38,7 @@ func (d *reader) slice(duration int64) {
 	e := &d.e
 	l := d.lanes.at(e.pid, e.tid)
 	s := profile.Slice{
-		Lane: l.id, Kind: kindOf(e.cat, e.name), Name: e.name, Start: e.start, Duration: duration, Path: e.path, ID: e.callID,
+		Lane: l.id, Kind: d.kindOf(e.cat, e.name, duration), Name: e.name, Start: e.start, Duration: duration, Path: e.path, ID: e.callID,
 	}
 	if e.cat == scopeWithMetrics && !d.ours && len(e.path) > 0 {
 		s.Name = e.path[len(e.path)-1] // upstream adds the metrics to the name
@@ -64,12 +65,26 @@ func (d *reader) slice(duration int64) {
 	d.t.Slices = append(d.t.Slices, s)
 }
 
-// kindOf tells by category what a slice is; by name too among a vendor's calls, which Kineto does not tell apart.
-func kindOf(cat, name string) profile.SliceKind {
-	if kind, ok := kindsByCategory[cat]; ok {
-		return kind
+// kindOf says what a slice is by its category, and by its name among a vendor's calls, which have one category in Kineto's
+// traces. Kineto wrote "Kernel" until 2022 and writes "kernel" since.
+func (d *reader) kindOf(cat, name string, duration int64) profile.SliceKind {
+	kind, known := kindsByCategory[cat]
+	if !known {
+		cat = strings.ToLower(cat)
+		kind, known = kindsByCategory[cat]
 	}
-	if !slices.Contains(vendorCalls, cat) {
+	d.time = plus(d.time, duration)
+	switch {
+	case known:
+		return kind
+	case slices.Contains(vendorCalls, cat):
+	default:
+		if d.unknown == nil {
+			d.unknown = map[string]int64{}
+		}
+		if _, counted := d.unknown[cat]; counted || len(d.unknown) < mostUnknown {
+			d.unknown[cat] = plus(d.unknown[cat], duration)
+		}
 		return profile.ScopeSlice
 	}
 	switch {
@@ -90,13 +105,29 @@ var kindsByCategory = func() map[string]profile.SliceKind {
 		"gpu_memset":     profile.FillSlice,
 		"cuda_sync":      profile.OtherSlice, // what the GPU saw of a wait that the call shows
 		"overhead":       profile.OtherSlice,
-		"Trace":          profile.OtherSlice,
+		"trace":          profile.OtherSlice,
+	}
+	for _, cat := range []string{"", "operator", "cpu_op", "user_annotation", "gpu_user_annotation", "python_function", "cpu_instant_event", "async"} {
+		kinds[cat] = profile.ScopeSlice
 	}
 	for kind, cat := range categories {
 		kinds[cat] = profile.SliceKind(kind)
 	}
 	return kinds
 }()
+
+// mostUnknown bounds the categories whose time is counted.
+const mostUnknown = 1000
+
+// sayUnknown names a category that holds most of the time of all slices and that means nothing here.
+func (d *reader) sayUnknown() {
+	for cat, time := range d.unknown {
+		if time > d.time/2 {
+			d.info[profile.InfoNote] = fmt.Sprintf("most of the time (%.0f%%) is in events of the category %q, which is not one of torch.profiler's or proton's: they are read as scopes of the host",
+				100*float64(time)/float64(d.time), cat)
+		}
+	}
+}
 
 var vendorCalls = []string{"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "privateuse1_runtime", "runtime"}
 

@@ -47,6 +47,11 @@ func (t *treeWriter) devicesOfType(list []profile.Device) {
 		t.fact("clock_rate", d.ClockRate)
 		t.fact("memory_clock_rate", d.MemoryClockRate)
 		t.fact("num_sms", d.NumSMs)
+		if d.Name != "" {
+			t.next(false)
+			t.key("name")
+			t.str(d.Name)
+		}
 		t.close('}')
 	}
 	t.close('}')

@@ -364,6 +364,10 @@ func (d *decoder) deviceFact(dev *profile.Device, fact string) {
 		d.deviceArch(dev)
 		return
 	}
+	if fact == "name" && d.Peek() == '"' {
+		dev.Name = string(d.Str("a device's name"))
+		return
+	}
 	into := dev.Number(fact)
 	if into == nil {
 		d.Skip(0)

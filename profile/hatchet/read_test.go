@@ -72,7 +72,7 @@ func TestReadAccepts(t *testing.T) {
 		"beyond int64":       {`[{"frame":{"name":"r"},"metrics":{"a":18446744073709551615,"b":-9223372036854775808}}]`, "\"r\" a=1.8446744073709552e+19 b=-9223372036854775808\n[]\n"},
 		"escapes":            {`[{"frame":{"name":"\u0041\/\n\ud83d\ude00\ud83dx\udc00\"\\"}}]`, `"A/\n😀�x�\"\\"` + "\n[]\n"},
 		"white space":        {"\n [ " + root + " \t, { } ]\r\n ", "\"ROOT\"\n[]\n"},
-		"number as arch":     {`[` + root + `,{"CUDA":{"0":{"arch":90,"num_sms":1.0,"bus_width":null,"more":[]}}}]`, "\"ROOT\"\n[{Type:CUDA ID:0 Arch:90 BusWidth:0 ClockRate:0 MemoryClockRate:0 NumSMs:1}]\n"},
+		"number as arch":     {`[` + root + `,{"CUDA":{"0":{"arch":90,"num_sms":1.0,"bus_width":null,"more":[]}}}]`, "\"ROOT\"\n[{Type:CUDA ID:0 Arch:90 BusWidth:0 ClockRate:0 MemoryClockRate:0 NumSMs:1 Name:}]\n"},
 		"empty names":        {`[{"frame":{"name":""},"metrics":{"":1}}]`, "\"\" =1\n[]\n"},
 		"no UTF-8":           {"[{\"frame\":{\"name\":\"a\xffb\"}}]", "\"a\uFFFDb\"\n[]\n"},
 		"nothing but a root": {`[` + root + `]`, "\"ROOT\"\n[]\n"},

@@ -196,6 +196,10 @@ func (d *decoder) deviceFact(dev *profile.Device, fact string) {
 		dev.Arch = d.str("an architecture")
 		return
 	}
+	if fact == "name" {
+		dev.Name = d.str("a device's name")
+		return
+	}
 	into := dev.Number(fact)
 	if into == nil {
 		d.skip(0)

@@ -216,8 +216,13 @@ func (e *encoder) devices(list []profile.Device) {
 		}
 		e.raw("{'arch': ")
 		e.str(d.Arch)
-		fmt.Fprintf(e, ", 'bus_width': %d, 'clock_rate': %d, 'memory_clock_rate': %d, 'num_sms': %d}",
+		fmt.Fprintf(e, ", 'bus_width': %d, 'clock_rate': %d, 'memory_clock_rate': %d, 'num_sms': %d",
 			d.BusWidth, d.ClockRate, d.MemoryClockRate, d.NumSMs)
+		if d.Name != "" {
+			e.raw(", 'name': ")
+			e.str(d.Name)
+		}
+		e.raw("}")
 	}
 	e.raw("}}")
 }

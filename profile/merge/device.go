@@ -69,7 +69,7 @@ func (t *deviceTable) intern(at place, facts profile.Device) deviceID {
 		case d.facts == (profile.Device{}):
 			d.facts = facts
 			return id
-		case facts == d.facts || facts == (profile.Device{}):
+		case sameBoard(&d.facts, facts) || facts == (profile.Device{}):
 			return id
 		}
 	}
@@ -355,6 +355,7 @@ func (n *deviceNames) shared(ids []deviceID, name string) profile.Device {
 		keep(&all.ClockRate, d.facts.ClockRate)
 		keep(&all.MemoryClockRate, d.facts.MemoryClockRate)
 		keep(&all.NumSMs, d.facts.NumSMs)
+		keep(&all.Name, d.facts.Name)
 	}
 	all.ID = name
 	return all
@@ -365,4 +366,17 @@ func keep[T comparable](have *T, other T) {
 		var unknown T
 		*have = unknown
 	}
+}
+
+// sameBoard says whether two descriptions agree. Profiles of older versions do not name the board, so known takes over a name
+// that only the other one has.
+func sameBoard(known *profile.Device, other profile.Device) bool {
+	mine := *known
+	mine.Name = cmp.Or(mine.Name, other.Name)
+	other.Name = cmp.Or(other.Name, mine.Name)
+	if mine != other {
+		return false
+	}
+	known.Name = strings.Clone(mine.Name)
+	return true
 }

@@ -317,6 +317,10 @@ func (d *decoder) deviceFact(dev *profile.Device) {
 		dev.Arch = d.str("an architecture")
 		return
 	}
+	if fact == "name" {
+		dev.Name = d.str("a device's name")
+		return
+	}
 	into := dev.Number(fact)
 	if into == nil {
 		d.skip(0)

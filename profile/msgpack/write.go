@@ -274,7 +274,13 @@ func (e *encoder) devices(list []profile.Device) {
 			e.mapping(types[d.Type])
 		}
 		e.str(d.ID)
-		e.mapping(5)
+		if d.Name == "" {
+			e.mapping(5)
+		} else {
+			e.mapping(6)
+			e.str("name")
+			e.str(d.Name)
+		}
 		e.str("clock_rate")
 		e.integer(d.ClockRate)
 		e.str("memory_clock_rate")

@@ -99,6 +99,9 @@ func describeDevice(d *profile.Device) string {
 	f.number("clock_rate", d.ClockRate)
 	f.number("memory_clock_rate", d.MemoryClockRate)
 	f.number("num_sms", d.NumSMs)
+	if d.Name != "" {
+		f.add("name", d.Name)
+	}
 	return string(f)
 }
 
@@ -110,6 +113,8 @@ func readDevice(d *profile.Device, key, value string) {
 		d.ID = value
 	case "arch":
 		d.Arch = value
+	case "name":
+		d.Name = value
 	default:
 		if into := d.Number(key); into != nil {
 			*into, _ = strconv.ParseInt(value, 10, 64)

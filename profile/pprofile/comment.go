@@ -71,6 +71,7 @@ type devInfo struct {
 	ClockRate       int64  `json:"clock_rate"`
 	MemoryClockRate int64  `json:"memory_clock_rate"`
 	NumSMs          int64  `json:"num_sms"`
+	Name            string `json:"name,omitempty"`
 }
 
 const factsVersion = 1
@@ -89,7 +90,7 @@ func newFacts(p *profile.Profile) *facts {
 		if f.Devices[d.Type] == nil {
 			f.Devices[d.Type] = map[string]devInfo{}
 		}
-		f.Devices[d.Type][d.ID] = devInfo{d.Arch, d.BusWidth, d.ClockRate, d.MemoryClockRate, d.NumSMs}
+		f.Devices[d.Type][d.ID] = devInfo{d.Arch, d.BusWidth, d.ClockRate, d.MemoryClockRate, d.NumSMs, d.Name}
 	}
 	return f
 }
@@ -178,7 +179,7 @@ func (f *facts) devices() []profile.Device {
 		for _, id := range slices.Sorted(maps.Keys(f.Devices[typ])) {
 			d := f.Devices[typ][id]
 			list = append(list, profile.Device{
-				Type: typ, ID: id, Arch: d.Arch, BusWidth: d.BusWidth, ClockRate: d.ClockRate, MemoryClockRate: d.MemoryClockRate, NumSMs: d.NumSMs,
+				Type: typ, ID: id, Arch: d.Arch, BusWidth: d.BusWidth, ClockRate: d.ClockRate, MemoryClockRate: d.MemoryClockRate, NumSMs: d.NumSMs, Name: d.Name,
 			})
 		}
 	}

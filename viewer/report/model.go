@@ -22,7 +22,8 @@ type head struct {
 	Labels   []string      `json:"labels"` // of the strings; "" for one that is its own
 	Columns  []column      `json:"columns"`
 	Metrics  []metric      `json:"metrics"`
-	Util     int           `json:"util"` // column, -1 without
+	Util     int           `json:"util"`     // column, -1 without
+	Launched uint64        `json:"launched"` // kernels, without copies and fills
 	Tree     rows          `json:"tree"`
 	Flat     rows          `json:"flat"`
 	Roofline *rooflineHead `json:"roofline,omitempty"`
@@ -46,6 +47,7 @@ type device struct {
 	Clock  int64  `json:"clock"`  // kHz
 	Memory int64  `json:"memory"` // kHz
 	Bus    int64  `json:"bus"`    // bits
+	Name   string `json:"name,omitempty"`
 }
 
 // column is one column of both tables of a page.
@@ -118,6 +120,7 @@ const (
 	lineKind       // file:line@function
 	kernelKind
 	markerKind // the root, <captured_at>
+	copyKind   // a copy, a fill or a wait: not a kernel
 )
 
 // kindOf looks at a frame's name and metrics. Profiles of other tools do not say which device a kernel ran on; there
@@ -125,6 +128,8 @@ const (
 func kindOf(n *profile.Node, noDevices bool) kind {
 	_, onDevice := n.Metric("device_id")
 	switch {
+	case profile.WorkOf(n.Name) != profile.KernelWork:
+		return copyKind
 	case onDevice, noDevices && len(n.Children) == 0 && n.Name != "ROOT":
 		return kernelKind
 	case n.Name == "ROOT", strings.HasPrefix(n.Name, "<") && strings.HasSuffix(n.Name, ">"):
@@ -160,6 +165,19 @@ func kernelNames(profiles ...*profile.Profile) map[string]bool {
 		})
 	}
 	return found
+}
+
+// kernelLaunches is how many kernels a profile counts. Copies and fills count in the same metric, at frames of their own.
+func kernelLaunches(p *profile.Profile) (launches uint64) {
+	p.Root.Walk(func(n *profile.Node, _ int) bool {
+		if v, ok := n.Metric("count"); ok && profile.WorkOf(n.Name) == profile.KernelWork {
+			if f, number := v.Float(); number && f > 0 {
+				launches += uint64(f)
+			}
+		}
+		return true
+	})
+	return launches
 }
 
 // importance orders columns, and says which are there from the start. What is not named comes last, on request.

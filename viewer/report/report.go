@@ -96,6 +96,7 @@ func (b *builder) single(s Source, o Options) error {
 	if b.Columns, b.Metrics = b.columnsOf(tree, metrics, has); len(b.Metrics) == 0 {
 		return errNothingAdds
 	}
+	b.Launched = kernelLaunches(s.Profile)
 	noDevices := namesNoDevice(s.Profile)
 	b.addTree(all, noDevices)
 	columns, _ := b.columnsOf(kernels, metrics, has)
@@ -135,7 +136,7 @@ func (b *builder) addFile(s Source) {
 		f.Info[clean(key)] = clean(value)
 	}
 	for _, d := range s.Profile.Devices {
-		f.Devices = append(f.Devices, device{clean(d.Type), clean(d.ID), clean(d.Arch), d.NumSMs, d.ClockRate, d.MemoryClockRate, d.BusWidth})
+		f.Devices = append(f.Devices, device{clean(d.Type), clean(d.ID), clean(d.Arch), d.NumSMs, d.ClockRate, d.MemoryClockRate, d.BusWidth, clean(d.Name)})
 	}
 	b.Files = append(b.Files, f)
 }

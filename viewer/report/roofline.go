@@ -66,6 +66,9 @@ func deviceName(d profile.Device) string {
 	if d.Type == "CUDA" {
 		name = "sm_" + d.Arch
 	}
+	if d.Name != "" {
+		name = d.Name + " (" + name + ")"
+	}
 	if d.NumSMs > 0 {
 		name += fmt.Sprintf(", %d multiprocessors", d.NumSMs)
 	}

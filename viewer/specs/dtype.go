@@ -126,6 +126,7 @@ func Peak(d profile.Device, dtype string) (float64, error) {
 }
 
 func otherPeak(d profile.Device, arch, dtype string) (float64, error) {
+	d = withBoard(d)
 	rates, known := otherRates[arch]
 	if !known {
 		return 0, &UnknownError{d.Type, d.Arch}

@@ -51,6 +51,7 @@ const (
 // Flops returns the dense peak in flop/s for operands of width bits: 8, 16, 32 or 64.
 func Flops(d profile.Device, width int) (float64, error) {
 	peak, known := 0.0, false
+	d = withBoard(d)
 	switch d.Type {
 	case cuda:
 		peak, known = nvidiaFlops(d, width)
@@ -70,6 +71,7 @@ func Flops(d profile.Device, width int) (float64, error) {
 
 // Bandwidth returns the peak of the device's memory in byte/s.
 func Bandwidth(d profile.Device) (float64, error) {
+	d = withBoard(d)
 	switch d.Type {
 	case cuda:
 		// Two transfers per clock on every memory that CUDA GPUs have had; the driver reports the clock so

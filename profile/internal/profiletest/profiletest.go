@@ -35,7 +35,7 @@ func Random(seed uint64) *profile.Profile {
 	}
 	if r.IntN(2) == 0 {
 		g.p.Devices = []profile.Device{
-			{Type: "CUDA", ID: "0", Arch: "90", BusWidth: r.Int64(), ClockRate: 2, MemoryClockRate: 3, NumSMs: 4},
+			{Type: "CUDA", ID: "0", Arch: "90", BusWidth: r.Int64(), ClockRate: 2, MemoryClockRate: 3, NumSMs: 4, Name: "A \"board\" of 1\u00bd \\ slots"},
 			{Type: "CUDA", ID: "10"}, {Type: "CUDA", ID: "2"}, {Type: "HIP", ID: "0", Arch: "gfx942", NumSMs: 304},
 		}
 	}

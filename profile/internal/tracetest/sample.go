@@ -19,8 +19,8 @@ func Sample() *profile.Profile {
 	return &profile.Profile{
 		Info: profile.Info{profile.InfoName: "train.py", profile.InfoPID: "4711", profile.InfoHost: "node1"},
 		Devices: []profile.Device{
-			{Type: "CUDA", ID: "0", Arch: "90", BusWidth: 6016, ClockRate: 1980000, MemoryClockRate: 3201000, NumSMs: 132},
-			{Type: "CUDA", ID: "1", Arch: "90", BusWidth: 6016, ClockRate: 1980000, MemoryClockRate: 3201000, NumSMs: 132},
+			{Type: "CUDA", ID: "0", Arch: "90", BusWidth: 6016, ClockRate: 1980000, MemoryClockRate: 3201000, NumSMs: 132, Name: "NVIDIA H200"},
+			{Type: "CUDA", ID: "1", Arch: "90", BusWidth: 6016, ClockRate: 1980000, MemoryClockRate: 3201000, NumSMs: 132, Name: "NVIDIA H200"},
 		},
 		Kinds: profile.Kinds{"flops": profile.Inclusive, "bytes": profile.Inclusive, "tokens": profile.Inclusive, "loss": profile.Property},
 		Timeline: &profile.Timeline{

@@ -1,7 +1,7 @@
 // Colours of what is drawn on canvases. Kinds of frames also differ in their legend, tip and label; changes carry
 // their sign and number: colour never stands alone.
 
-const kinds = ["scope", "source line", "kernel", "marker"];
+const kinds = ["scope", "source line", "kernel", "marker", "copy or fill"];
 const kindHues = [[216, 10, 60], [166, 10, 42], [28, 15, 88], [264, 6, 30], // hue, spread, saturation
   [292, 8, 32], [190, 8, 55], [140, 8, 40], [40, 0, 4]];
 

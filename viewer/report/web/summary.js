@@ -38,7 +38,7 @@ function tiles() {
   const {report, metric} = state, {tree, flat} = report;
   const box = make("dl", {class: "tiles"});
   box.append(tile(metric.label, quantity(tree.values[metric.column][0], metric.unit), `over ${digits(tree.count)} frames`));
-  const launches = rootValue("count");
+  const launches = report.launched;
   if (launches > 0) box.append(tile("Kernel launches", digits(launches), `${digits(flat.count)} different kernels`));
   else box.append(tile("Kernels", digits(flat.count)));
   if (report.util >= 0) box.append(utilTile());
@@ -64,7 +64,7 @@ function timelineTiles(timeline) {
 }
 
 function deviceNames(devices) {
-  const names = devices.map((d) => (d.type === "CUDA" ? "sm_" + d.arch : d.arch) || d.type);
+  const names = devices.map((d) => d.name || (d.type === "CUDA" ? "sm_" + d.arch : d.arch) || d.type);
   return [...new Set(names)].join(", ");
 }
 

@@ -1,0 +1,40 @@
+package specs
+
+import "github.com/goproton/goproton/profile"
+
+// board are the facts that a profile may lack although it names the board: Kineto's traces say neither clocks nor the bus.
+// Clocks are the maximal ones in kHz, as the driver reports them, and the bus is in bits.
+type board struct{ clock, memory, bus int64 }
+
+// knownBoards are by the name that the driver reports. Twice the bus times the memory clock is the bandwidth of the datasheet.
+var knownBoards = map[string]board{
+	"NVIDIA H200":           {1_980_000, 3_201_000, 6016}, // as a driver reported it: 4.8 TB/s
+	"NVIDIA H100 80GB HBM3": {1_980_000, 2_619_000, 5120}, // SXM5, NVIDIA H100 datasheet: 3.35 TB/s
+	"NVIDIA H100 PCIe":      {1_755_000, 1_593_000, 5120}, // the same: 2.0 TB/s
+	"NVIDIA A100-SXM4-80GB": {1_410_000, 1_593_000, 5120}, // NVIDIA A100 datasheet: 2,039 GB/s
+	"NVIDIA A100-SXM4-40GB": {1_410_000, 1_215_000, 5120}, // the same: 1,555 GB/s
+	"NVIDIA A100-PCIE-40GB": {1_410_000, 1_215_000, 5120},
+	"NVIDIA L40S":           {2_520_000, 9_001_000, 384}, // NVIDIA L40S datasheet: 864 GB/s
+	"NVIDIA L4":             {2_040_000, 6_251_000, 192}, // NVIDIA L4 datasheet: 300 GB/s
+	"NVIDIA A10G":           {1_710_000, 6_251_000, 384}, // 600 GB/s, as the A10 of its datasheet
+	"Tesla T4":              {1_590_000, 5_001_000, 256}, // NVIDIA T4 datasheet: 320 GB/s
+	"Tesla V100-SXM2-16GB":  {1_530_000, 877_000, 4096},  // NVIDIA V100 datasheet: 900 GB/s
+	"Tesla V100-SXM2-32GB":  {1_530_000, 877_000, 4096},
+}
+
+// withBoard fills in what a profile leaves open of a board that it names.
+func withBoard(d profile.Device) profile.Device {
+	b, known := knownBoards[d.Name]
+	if !known {
+		return d
+	}
+	for _, fact := range []struct {
+		of    *int64
+		value int64
+	}{{&d.ClockRate, b.clock}, {&d.MemoryClockRate, b.memory}, {&d.BusWidth, b.bus}} {
+		if *fact.of == 0 {
+			*fact.of = fact.value
+		}
+	}
+	return d
+}

@@ -425,7 +425,7 @@ def test_a_temporary_folder_that_is_full(run):
 
 
 def test_many_threads(run):
-    threads = 10_000 if ALL else 500
+    threads = 3000 if ALL else 500
     done = run(LAUNCHES.format(tests=str(TESTS), count=10) + f"""
 import threading
 threading.stack_size(64 << 10)

@@ -80,7 +80,7 @@ func build(sources []Source, o Options) (*builder, error) {
 // single fills a page with one profile.
 func (b *builder) single(s Source, o Options) error {
 	b.Title = s.Name
-	metrics := wanted(s.Profile)
+	metrics := b.inProportion(wanted(s.Profile), s.Profile)
 	tree, err := tableOf(s.Profile, metrics, viewer.ByPath, o.Peaks)
 	if err != nil {
 		return err

@@ -113,9 +113,7 @@ func TestPhasesBesideOneThatCannotBeWritten(t *testing.T) {
 // A checkpoint writes what it can.
 func TestCheckpointBesideATraceThatCannotBeWritten(t *testing.T) {
 	m, f := stage(t)
-	if _, err := m.Start(StartOptions{Name: "/dev/null/trace", Backend: "fake", Data: "trace"}); err != nil {
-		t.Fatal(err)
-	}
+	startThenBlock(t, m, StartOptions{Data: "trace"})
 	start(t, m, "tree", StartOptions{})
 	f.call(1, "k")
 	if files, err := m.WriteDrained(); err == nil || len(files) != 1 || !strings.HasSuffix(files[0], "tree.hatchet") {

@@ -1,6 +1,7 @@
 package profiler
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -126,6 +127,21 @@ func start(t *testing.T, m *Manager, name string, o StartOptions) int {
 		t.Fatal(err)
 	}
 	return id
+}
+
+// startThenBlock starts a session whose folder a file takes the place of afterwards.
+func startThenBlock(t *testing.T, m *Manager, o StartOptions) (id int, folder string) {
+	t.Helper()
+	folder = filepath.Join(t.TempDir(), "folder")
+	o.Name, o.Backend = filepath.Join(folder, "p"), "fake"
+	id, err := m.Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(folder), os.WriteFile(folder, nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	return id, folder
 }
 
 // outline is a profile as indented text: one line a node, with its metrics.
@@ -370,19 +386,13 @@ func TestFinalizeWritesWhatTheFormatReads(t *testing.T) {
 
 func TestSessionThatCannotBeWrittenStays(t *testing.T) {
 	m, f := stage(t)
-	dir := t.TempDir()
-	blocked := filepath.Join(dir, "file")
-	os.WriteFile(blocked, nil, 0o666)
-	id, err := m.Start(StartOptions{Name: filepath.Join(blocked, "p"), Backend: "fake"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	id, blocked := startThenBlock(t, m, StartOptions{})
 	drive.Launch(1, 1)
 	f.kernel(1, "k", 5)
 	if _, err := m.Finalize(&id, ""); err == nil {
 		t.Fatal("writing below a file succeeded")
 	}
-	m.Rename(id, filepath.Join(dir, "p"))
+	m.Rename(id, filepath.Join(filepath.Dir(blocked), "p"))
 	files, err := m.Finalize(&id, "")
 	if err != nil || len(files) != 1 {
 		t.Errorf("the retry gave %v, %v", files, err)
@@ -462,5 +472,21 @@ func TestEndOfTheProcessIsToldToTheSource(t *testing.T) {
 	}
 	if last := f.log[len(f.log)-1]; last != "detach at the end" {
 		t.Errorf("at the end of the process the source was left with %q", last)
+	}
+}
+
+// A name that cannot be written is refused before the program has worked for it.
+func TestStartRefusesAFolderThatCannotBeMade(t *testing.T) {
+	m, _ := stage(t)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var argument *ArgumentError
+	if _, err := m.Start(StartOptions{Name: filepath.Join(file, "deep/p"), Backend: "fake"}); !errors.As(err, &argument) || !strings.Contains(err.Error(), file) {
+		t.Errorf("started: %v", err)
+	}
+	if id, err := m.Start(StartOptions{Name: filepath.Join(filepath.Dir(file), "new/p"), Backend: "fake"}); err != nil {
+		t.Errorf("session %d: %v", id, err)
 	}
 }

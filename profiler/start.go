@@ -3,6 +3,7 @@ package profiler
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -192,10 +193,25 @@ func (o *StartOptions) session(b *Backend) (*session, error) {
 	if s.format, err = s.formatFor(o.Format); s.periodic != "" {
 		s.periodic = s.format // all parts are alike
 	}
+	if err == nil {
+		err = makeFolder(s.name)
+	}
 	if s.streams() {
 		s.folder, _ = os.Getwd() // where there is none, names are what they are then
 	}
 	return s, err
+}
+
+// makeFolder makes the folder of a session's files, so that a name that cannot be written fails before the program works for it.
+// A relative name is left for later: the program may go to another folder.
+func makeFolder(name string) error {
+	if !filepath.IsAbs(name) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return &ArgumentError{fmt.Sprintf("Cannot make the folder of the profile: %v; give another name", err)}
+	}
+	return nil
 }
 
 // activityKinds are the words for what can be recorded.

@@ -434,17 +434,14 @@ func TestTraceArguments(t *testing.T) {
 // A trace that cannot be written says so while the program runs and when it ends, and ends.
 func TestTraceThatCannotBeWritten(t *testing.T) {
 	m, f := stage(t)
-	id, err := m.Start(StartOptions{Name: "/dev/null/trace", Backend: "fake", Data: "trace"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	id, folder := startThenBlock(t, m, StartOptions{Data: "trace"})
 	f.call(1, "k")
 	m.Flush()
 	m.mu.Lock()
 	m.flushTraces()
 	m.flushTraces()
 	m.mu.Unlock()
-	if p := m.Problems(); len(p) != 1 || !strings.Contains(p[0], "the trace is incomplete: write trace: make the folder of /dev/null/trace.chrome_trace") {
+	if p := m.Problems(); len(p) != 1 || !strings.Contains(p[0], "the trace is incomplete: write trace: make the folder of "+folder+"/p.chrome_trace") {
 		t.Errorf("problems: %q", p)
 	}
 	if files, err := m.Finalize(&id, ""); err == nil || len(files) != 0 {

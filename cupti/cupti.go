@@ -5,7 +5,7 @@
 package cupti
 
 /*
-#cgo CFLAGS: -I${SRCDIR}/../internal/hotpath -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
+#cgo CFLAGS: -I${SRCDIR}/../internal/hotpath -I${SRCDIR}/../internal/capture/recorder -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
 #cgo LDFLAGS: -ldl
 #include <stdlib.h>
 #include "sampling.h"
@@ -26,6 +26,7 @@ import (
 	"unsafe"
 
 	"github.com/goproton/goproton/internal/cuptipath"
+	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profiler/record"
 )
@@ -54,7 +55,7 @@ type Collector struct {
 // New returns a collector. PROTON_GRAPH=graph asks for whole graphs where the caller's interface, upstream's,
 // has no word for it.
 func New(opts Options) *Collector {
-	opts.WholeGraphs = opts.WholeGraphs || getenv("PROTON_GRAPH") == "graph"
+	opts.WholeGraphs = opts.WholeGraphs || environ.Get("PROTON_GRAPH") == "graph"
 	if resident != nil {
 		return resident
 	}
@@ -63,7 +64,7 @@ func New(opts Options) *Collector {
 
 // NVTXWanted tells whether Triton's knob leaves NVTX ranges on, as they are by default.
 func NVTXWanted() bool {
-	switch strings.ToLower(getenv("TRITON_ENABLE_NVTX")) {
+	switch strings.ToLower(environ.Get("TRITON_ENABLE_NVTX")) {
 	case "0", "false", "off", "no", "n":
 		return false
 	}
@@ -305,5 +306,5 @@ func (c *Collector) ClockAhead() int64 {
 }
 
 func routeNVTX(library string) {
-	setenv("NVTX_INJECTION64_PATH", library) // read by NVTX's header code at the program's first range
+	environ.SetDefault("NVTX_INJECTION64_PATH", library) // read by NVTX's header code at the program's first range
 }

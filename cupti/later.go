@@ -18,7 +18,11 @@ static const char *own_library(void) {
 */
 import "C"
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/goproton/goproton/internal/environ"
+)
 
 // injectionVariable names the library that the CUDA driver loads and calls when a program initialises it.
 const injectionVariable = "CUDA_INJECTION64_PATH"
@@ -34,9 +38,9 @@ func (c *Collector) AttachLater() error {
 	if own == nil {
 		return errors.New("this program was not built with an injection entry point")
 	}
-	if set := getenv(injectionVariable); set != "" && set != C.GoString(own) {
+	if set := environ.Get(injectionVariable); set != "" && set != C.GoString(own) {
 		return errors.New(injectionVariable + " is in use by " + set)
 	}
-	setenv(injectionVariable, C.GoString(own))
+	environ.SetDefault(injectionVariable, C.GoString(own))
 	return nil
 }

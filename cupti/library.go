@@ -16,6 +16,7 @@ import (
 	"unsafe"
 
 	"github.com/goproton/goproton/internal/cuptipath"
+	"github.com/goproton/goproton/internal/environ"
 )
 
 // ErrNoDriver is matched by the error of a machine without an NVIDIA driver.
@@ -40,7 +41,7 @@ func loadDriver() (int, error) {
 
 // loadLibrary finds the libcupti to use and fills the table of functions.
 func (c *Collector) loadLibrary(driver int) error {
-	search := cuptipath.Search{Env: getenv, SitePackages: c.opts.SitePackages}
+	search := cuptipath.Search{Env: environ.Get, SitePackages: c.opts.SitePackages}
 	if maps, err := os.Open("/proc/self/maps"); err == nil {
 		defer maps.Close()
 		search.Maps = maps

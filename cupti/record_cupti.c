@@ -6,9 +6,11 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "record_file.h"
-#include "record_program.h"
 #include "record_sampling.h"
+
+const struct recorder_api *recorder;
+
+void record_use(const struct recorder_api *api) { recorder = api; }
 
 // The originals, and what the profiler registered. Written at start-up and by Subscribe and
 // ActivityRegisterCallbacks, before CUPTI can call anything.
@@ -412,11 +414,10 @@ static uint32_t flush_all(uint32_t flag) {
   return real.ActivityFlushAll(flag);
 }
 
-int record_saw_gpu(void) { return real.GetVersion != NULL; }
-
 void record_wrap_cupti(struct cupti_table *table, const struct cuda_table *cuda, const char *library) {
   real = *table;
   if (cuda) driver = *cuda;
+  recorder->gpu_seen();
   table->Subscribe = subscribe;
   if (real.Subscribe_v2) table->Subscribe_v2 = subscribe_v2;
   table->ActivityRegisterCallbacks = register_callbacks;

@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 
 #include "record.h"
-#include "record_file.h"
 
 static struct cupti_sampling_table real;
 static atomic_int wrapped;

@@ -15,9 +15,10 @@ import (
 
 // roundtrip is what the recorder and the player are made of, with a program around them.
 var roundtrip = []string{
-	"record_file.c", "record_cupti.c", "record_program.c", "record_sampling.c",
-	"stub/cuda.c", "stub/graph.c", "stub/cupti.c", "stub/buffers.c", "stub/sampling.c", "stub/check.c", "stub/replay.c",
-	"stub/replay_clock.c", "stub/replay_gpu.c", "stub/replay_program.c", "stub/map.c", "stub/common.c", "stub/capture_reader.c",
+	"../internal/capture/recorder/file.c", "../internal/capture/recorder/program.c", "../internal/capture/recorder/recorder.c",
+	"../internal/capture/player/reader.c", "../internal/capture/player/map.c", "../internal/capture/player/player.c",
+	"../internal/capture/player/program.c", "record_cupti.c", "record_sampling.c", "stub/cuda.c", "stub/graph.c", "stub/cupti.c",
+	"stub/buffers.c", "stub/sampling.c", "stub/check.c", "stub/replay.c", "stub/replay_clock.c", "stub/replay_gpu.c", "stub/common.c",
 	"testdata/roundtrip.c",
 }
 
@@ -38,7 +39,7 @@ func buildWith(t *testing.T, sanitizers string, files ...string) string {
 		cc = "cc"
 	}
 	dir := t.TempDir()
-	args := []string{"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-I../internal/hotpath", "-o", filepath.Join(dir, "program")}
+	args := []string{"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-I../internal/hotpath", "-I../internal/capture/recorder", "-I../internal/capture/player", "-o", filepath.Join(dir, "program")}
 	if sanitizers != "" {
 		probe := exec.Command(cc, "-fsanitize="+sanitizers, "-x", "c", "-o", filepath.Join(dir, "probe"), "-")
 		probe.Stdin = strings.NewReader("int main(void){return 0;}")

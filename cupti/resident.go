@@ -10,6 +10,7 @@ import "C"
 import (
 	"errors"
 
+	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/hotpath"
 )
 
@@ -27,7 +28,7 @@ var ErrLateGraphs = errors.New("graphs are timed node by node: whole graphs can 
 	"or set PROTON_GRAPH_LATE=1 if no graph from before the start is launched again")
 
 func (c *Collector) refuseLateGraphs(early bool) error {
-	if !c.opts.WholeGraphs || early || getenv("PROTON_GRAPH_LATE") == "1" {
+	if !c.opts.WholeGraphs || early || environ.Get("PROTON_GRAPH_LATE") == "1" {
 		return nil
 	}
 	c.opts.WholeGraphs = false

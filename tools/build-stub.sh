@@ -7,9 +7,10 @@
 set -eu
 cd "$(dirname "$0")/.."
 out=${1:-build}/stub
-flags=(-std=c11 -O2 -g -fPIC -Wall -Wextra -Werror -fvisibility=hidden -Iinternal/hotpath ${STUB_CFLAGS:-})
+flags=(-std=c11 -O2 -g -fPIC -Wall -Wextra -Werror -fvisibility=hidden -Iinternal/hotpath -Iinternal/capture/recorder -Iinternal/capture/player ${STUB_CFLAGS:-})
 cc=${CC:-cc}
 s=cupti/stub
+p=internal/capture/player
 mkdir -p "$out/cupti-12" "$out/cupti-11"
 
 # Linked under another name and renamed, because a running test may have the old file mapped.
@@ -20,8 +21,8 @@ library() { # OUTPUT FLAGS AND SOURCES...
   mv "$target.new" "$target"
 }
 
-library "$out/libcuda.so.1" -Wl,-soname,libcuda.so.1 $s/{cuda,graph,common,capture_reader}.c
-tracer=($s/{cupti,buffers,sampling,check,replay,replay_clock,replay_gpu,replay_program,map,synthetic,common,capture_reader}.c -L"$out" -l:libcuda.so.1)
+library "$out/libcuda.so.1" -Wl,-soname,libcuda.so.1 $s/{cuda,graph,common}.c $p/reader.c
+tracer=($s/{cupti,buffers,sampling,check,replay,replay_clock,replay_gpu,synthetic,common}.c $p/{reader,map,player,program}.c -L"$out" -l:libcuda.so.1)
 library "$out/libcupti.so" -DSTUB_CUPTI=130000 -Wl,-rpath,'$ORIGIN' "${tracer[@]}"
 library "$out/cupti-12/libcupti.so" -DSTUB_CUPTI=26 -Wl,-rpath,'$ORIGIN/..' "${tracer[@]}"
 library "$out/cupti-11/libcupti.so" -DSTUB_CUPTI=18 -Wl,-rpath,'$ORIGIN/..' "${tracer[@]}"

@@ -25,8 +25,8 @@ import (
 	"syscall"
 	"unsafe"
 
-	"github.com/goproton/goproton/cupti"
 	"github.com/goproton/goproton/hooks"
+	"github.com/goproton/goproton/internal/capture/recorder"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/profiler/control"
@@ -38,7 +38,7 @@ import (
 var (
 	service   = control.New()
 	tracing   = tracelog.Service{Complain: func(what string) { say(what) }, Register: register}
-	recording *cupti.Recording
+	recording *recorder.Recording
 	table     = hotpath.API() // what the program's side calls; a recorder may stand in front
 )
 
@@ -81,7 +81,7 @@ func startRecording() {
 	if path == "" {
 		return
 	}
-	r, err := cupti.Record(path)
+	r, err := recorder.Record(path)
 	if err != nil {
 		say(err)
 		return

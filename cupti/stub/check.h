@@ -2,7 +2,8 @@
 #ifndef GOPROTON_STUB_CHECK_H
 #define GOPROTON_STUB_CHECK_H
 
-#include "capture_reader.h"
+#include "../capture.h"
+#include "reader.h"
 
 enum { CHECK_KINDS = 64, CHECK_RECORD_MAX = 512 };
 

@@ -1,31 +1,14 @@
-// Plays a capture: every event on a thread of its own recorded thread, one at a time, in the recorded order.
+// Plays CUPTI's part of a capture.
 #include "replay.h"
 
 #include "check.h"
 #include "replay_clock.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <time.h>
-
-static atomic_int playing;
-
-int replaying(void) { return atomic_load_explicit(&playing, memory_order_relaxed); }
-
-struct sequence {
-  struct capture capture;
-  pthread_mutex_t lock;    // guards next
-  pthread_cond_t *turns;   // by thread number
-  size_t next;             // the event whose turn it is
-};
-
-struct player {
-  struct sequence *sequence;
-  uint32_t thread;
-  int wanted; // some event is its
-  pthread_t id;
-};
+static const char *begin(struct capture *c) {
+  const char *wrong = check_capture(c);
+  if (!wrong) move_gpu_times(set_event_times(c, stub_cuda_now()));
+  return wrong;
+}
 
 static void play(const struct capture *c, const struct cap_event *e) {
   switch (e->type) {
@@ -36,110 +19,10 @@ static void play(const struct capture *c, const struct cap_event *e) {
   case EV_ANSWER: play_answer(e); return;
   case EV_CUBIN: play_cubin(e); return;
   case EV_SAMPLES: play_samples(c, e); return;
-  case EV_INFO: case EV_DEVICE: case EV_REASONS: case EV_END: return;
-  default: play_program(c, e);
   }
-}
-
-// The recording had a GPU to wait for and the replay has none: without a pause now and then the profiler's
-// rings would overflow as no real program makes them. PROTON_STUB_PACE=0 plays at full speed.
-static void pace(size_t event) {
-  enum { EVENTS = 1024 };
-  static const struct timespec pause = {0, 3000000}; // a full ring is 32 of these, time for a drainer on a busy machine
-  if (event % EVENTS == 0 && stub_number("PROTON_STUB_PACE", 1)) nanosleep(&pause, NULL);
-}
-
-// Plays the events from `next` on that belong to this thread, up to the first that does not.
-static size_t play_run(const struct capture *c, size_t next, uint32_t thread) {
-  for (; next < c->count && c->events[next].thread == thread; next++) {
-    program_clock(c->events[next].time);
-    play(c, &c->events[next]);
-    pace(next + 1);
-  }
-  return next;
-}
-
-static void *player(void *argument) {
-  struct player *p = argument;
-  struct sequence *s = p->sequence;
-  const struct capture *c = &s->capture;
-  pthread_mutex_lock(&s->lock);
-  for (;;) {
-    while (s->next < c->count && c->events[s->next].thread != p->thread) pthread_cond_wait(&s->turns[p->thread], &s->lock);
-    if (s->next == c->count) break;
-    size_t next = s->next;
-    pthread_mutex_unlock(&s->lock);
-    next = play_run(c, next, p->thread);
-    pthread_mutex_lock(&s->lock);
-    s->next = next;
-    if (next < c->count) pthread_cond_signal(&s->turns[c->events[next].thread]);
-  }
-  for (uint32_t i = 0; i <= c->threads; i++) pthread_cond_signal(&s->turns[i]);
-  pthread_mutex_unlock(&s->lock);
-  return NULL;
-}
-
-// Has every player end.
-static void stop(struct sequence *s) {
-  pthread_mutex_lock(&s->lock);
-  s->next = s->capture.count;
-  for (uint32_t i = 0; i <= s->capture.threads; i++) pthread_cond_signal(&s->turns[i]);
-  pthread_mutex_unlock(&s->lock);
-}
-
-static const char *play_all(struct sequence *s) {
-  const struct capture *c = &s->capture;
-  struct player *players = calloc(c->threads + 1, sizeof *players);
-  s->turns = calloc(c->threads + 1, sizeof *s->turns);
-  if (!players || !s->turns) abort();
-  pthread_mutex_init(&s->lock, NULL);
-  for (uint32_t i = 0; i <= c->threads; i++) {
-    players[i] = (struct player){.sequence = s, .thread = i};
-    pthread_cond_init(&s->turns[i], NULL);
-  }
-  for (size_t i = 0; i < c->count; i++) players[c->events[i].thread].wanted = 1;
-  // The first thread of a recording is the one that started the profiler: ours plays it. Threads end with
-  // the capture and not with their last event, as most threads of a real program do.
-  uint32_t first = c->count ? c->events[0].thread : 0;
-  const char *wrong = NULL;
-  for (uint32_t i = 0; i <= c->threads; i++)
-    if (players[i].wanted && i != first && pthread_create(&players[i].id, NULL, player, &players[i])) {
-      players[i].wanted = 0;
-      wrong = "it has more threads than this system starts: raise ulimit -u";
-    }
-  if (!wrong) player(&players[first]);
-  else stop(s);
-  for (uint32_t i = 0; i <= c->threads; i++)
-    if (players[i].wanted && i != first) pthread_join(players[i].id, NULL);
-  free(players);
-  free(s->turns);
-  if (wrong) return wrong;
-  return c->whole ? NULL : "the capture ends early: its program was killed, and what it did last is missing; record it again";
-}
-
-// The strings of a capture stay: kernel records on their way to the profiler point at them.
-static void keep_strings(char **strings) {
-  static struct kept { struct kept *next; char **strings; } *kept;
-  struct kept *k = malloc(sizeof *k);
-  if (!k) abort();
-  *k = (struct kept){kept, strings};
-  kept = k;
 }
 
 const char *stub_replay(const char *path, const struct hp_api *api, void (*control)(const char *, const char *)) {
-  struct sequence s = {0};
-  const char *wrong = capture_read(&s.capture, path);
-  if (wrong) return wrong;
-  if ((wrong = check_capture(&s.capture))) {
-    capture_close(&s.capture);
-    return wrong;
-  }
-  move_gpu_times(set_event_times(&s.capture, stub_cuda_now()));
-  atomic_store(&playing, 1);
-  program_begin(&s.capture, api, control);
-  wrong = play_all(&s);
-  program_end();
-  keep_strings(s.capture.strings);
-  free(s.capture.events);
-  return wrong;
+  static const struct player_vendor cupti = {begin, play, forget_answers};
+  return player_play(path, &cupti, api, control);
 }

@@ -2,7 +2,8 @@
 #ifndef GOPROTON_STUB_REPLAY_CLOCK_H
 #define GOPROTON_STUB_REPLAY_CLOCK_H
 
-#include "capture_reader.h"
+#include "../capture.h"
+#include "reader.h"
 
 // Gives every event its time, in ns of CLOCK_REALTIME, with the first event at `begin`, and returns what has to be added
 // to the times of the capture's GPU records so that they stay in their recorded relation to the events.

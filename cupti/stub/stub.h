@@ -18,7 +18,8 @@
 #ifndef GOPROTON_STUB_H
 #define GOPROTON_STUB_H
 
-#include "capture_reader.h"
+#include "../capture.h"
+#include "reader.h"
 #include "hotpath.h"
 
 #define STUB_EXPORT __attribute__((visibility("default")))

@@ -2,6 +2,8 @@
 #ifndef GOPROTON_STUB_TRACER_H
 #define GOPROTON_STUB_TRACER_H
 
+#include "../capture.h"
+#include "player.h"
 #include "stub.h"
 
 // cupti.c
@@ -20,8 +22,7 @@ void emit_work(const struct stub_work *w);
 void flush_buffers(void);
 void forget_callbacks(void);
 
-// replay.c
+// replay_gpu.c
 int replayed_answer(enum capture_answer function, const void *handle, uint32_t *result, uint64_t *value);
-int replaying(void);
 
 #endif

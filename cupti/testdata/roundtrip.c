@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "../record.h"
+#include "../../internal/capture/recorder/program.h"
+int record_open(const char *path);
+int record_close(void);
 #include "../stub/cuda_api.h"
 #include "../stub/stub.h"
 
@@ -275,6 +278,7 @@ int main(int argc, char **argv) {
   }
   if (recording) {
     if (record_open(argv[2])) return 3;
+    record_use(recorder_api());
     record_wrap_cupti(&cupti, &cuda, "the stub");
     hp = record_wrap_hotpath(&hot);
     listen_to_all();

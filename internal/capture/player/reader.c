@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "capture_reader.h"
+#include "reader.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

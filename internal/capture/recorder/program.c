@@ -1,10 +1,10 @@
+#include "program.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "record.h"
-#include "record_file.h"
-#include "record_program.h"
+#include "file.h"
 
 static const struct hp_api *real;
 static struct hp_api wrapped;

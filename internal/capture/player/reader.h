@@ -1,8 +1,11 @@
-// Reads a capture (not compressed) into an index of events. See ../capture.h.
-#ifndef GOPROTON_STUB_CAPTURE_READER_H
-#define GOPROTON_STUB_CAPTURE_READER_H
+// Reads a capture (not compressed) into an index of events. See ../recorder/format.h.
+#ifndef GOPROTON_PLAYER_READER_H
+#define GOPROTON_PLAYER_READER_H
 
-#include "../capture.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../recorder/format.h"
 
 struct cap_event {
   const uint8_t *payload;

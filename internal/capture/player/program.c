@@ -1,4 +1,4 @@
-#include "replay.h"
+#include "player.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,6 @@ void program_end(void) {
   if (api) api->set_python_walker(NULL);
   map_free(&tokens);
   map_free(&leaves);
-  forget_answers();
 }
 
 static uint32_t name_of(const struct capture *c, struct cap_cursor *at) {

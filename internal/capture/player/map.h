@@ -1,6 +1,6 @@
 // A map from two numbers to two numbers, for what a capture refers to. Not locked.
-#ifndef GOPROTON_STUB_MAP_H
-#define GOPROTON_STUB_MAP_H
+#ifndef GOPROTON_PLAYER_MAP_H
+#define GOPROTON_PLAYER_MAP_H
 
 #include <stddef.h>
 #include <stdint.h>

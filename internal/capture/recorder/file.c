@@ -1,4 +1,4 @@
-#include "record_file.h"
+#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "record.h"
 
 // The buffer is ours and not stdio's: a forked child that exits would flush stdio's a second time.
 enum { BUFFER = 1 << 20 };

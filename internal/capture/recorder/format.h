@@ -1,0 +1,46 @@
+// The capture format, as its writer (this folder) and its player (../player) share it. docs/formats.md describes
+// it field by field; package capture reads it in Go.
+//
+// A file is the magic and then events: {type u8, thread varint, length varint, payload}. An event is
+// written when what it tells of has finished, so the answers that a callback asked for stand before it and
+// a player never has to look ahead. Numbers are LEB128 varints; a string is the number of an EV_STRING
+// event, counted from 1, and 0 is none.
+//
+// Events from 1 to 15 are what a vendor's library said; their payloads are the business of the vendor's room, which
+// writes and plays them. The others are what the program did.
+#ifndef GOPROTON_CAPTURE_FORMAT_H
+#define GOPROTON_CAPTURE_FORMAT_H
+
+#define CAPTURE_MAGIC "PROTNCAP\001"
+enum { CAPTURE_MAGIC_SIZE = 9 };
+
+enum capture_event {
+  EV_STRING = 1,      // the bytes
+  EV_INFO = 2,        // cupti version, driver version, library, unix seconds, machine
+  EV_DEVICE = 3,      // ordinal, name, cc major, cc minor, SMs, clock, memory clock, bus width
+  EV_CALLBACK = 4,    // domain, cbid, site, correlation, context, context uid, symbol, result, out, params, config
+  EV_RESOURCE = 5,    // cbid, context, handle, shape, then by shape: module or graph fields
+  EV_NVTX = 6,        // cbid, message
+  EV_BUFFER = 7,      // stream id, buffer size, kinds {kind, record size, string fields}, the records
+  EV_ANSWER = 8,      // function, handle, result, value
+  EV_CUBIN = 9,       // hash, bytes
+  EV_REASONS = 10,    // context, count, {index, name}: why a sampled warp may not go on
+  EV_SAMPLES = 11,    // context, result, total, dropped, non-user, buffer full, count, {module, function, offset, name,
+                      // correlation, count, {reason, samples}}
+  EV_SCOPE_ENTER = 16, // name, node, generation
+  EV_SCOPE_EXIT = 17, // node, generation
+  EV_STATE_ENTER = 18, // name (0: no state)
+  EV_STATE_EXIT = 19,
+  EV_OP_ENTER = 20,   // name, function
+  EV_OP_EXIT = 21,
+  EV_METRIC = 22,     // name, type, value bits
+  EV_METRIC_AT = 23,  // node, python node, set, name, type, value bits
+  EV_LEAF = 24,       // node, python node, set
+  EV_PYTHON = 25,     // count, frame names from the outermost in: the thread's call path from here on
+  EV_CONTROL = 26,    // method, parameters (JSON)
+  EV_TAG = 27,        // tag, function: of what kind the thread's next launch of it is
+  EV_TIME = 28,       // when the next event happened, in ns of CLOCK_REALTIME: since the last EV_TIME, the first since 1970
+  EV_END = 31,        // number of events before this one: the recording is whole
+};
+
+#endif

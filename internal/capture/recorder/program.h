@@ -1,0 +1,14 @@
+// What the program does: the recorder's own table between it and the hot path.
+#ifndef GOPROTON_RECORDER_PROGRAM_H
+#define GOPROTON_RECORDER_PROGRAM_H
+
+#include "hotpath.h"
+
+// The table to give to whatever calls the hot path on behalf of the program.
+const struct hp_api *record_wrap_hotpath(const struct hp_api *real);
+// A control call of the program (activate, deactivate, ...), after it has returned.
+void record_control(const char *method, const char *params_json);
+// See struct recorder_api.
+void record_python_path(void);
+
+#endif

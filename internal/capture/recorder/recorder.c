@@ -1,0 +1,25 @@
+#include "recorder.h"
+
+#include <stdatomic.h>
+
+#include "file.h"
+#include "program.h"
+#include "seen.h"
+
+static atomic_int gpu;
+
+static void gpu_seen(void) { atomic_store(&gpu, 1); }
+int record_saw_gpu(void) { return atomic_load(&gpu); }
+
+static const struct recorder_api table = {
+    .on = record_on,
+    .number = event_number,
+    .bytes = event_bytes,
+    .write = event_write,
+    .string = record_string,
+    .is_new = record_is_new,
+    .python_path = record_python_path,
+    .gpu_seen = gpu_seen,
+};
+
+const struct recorder_api *recorder_api(void) { return &table; }

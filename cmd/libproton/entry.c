@@ -45,10 +45,9 @@ __attribute__((constructor)) static void loaded(void) {
   atexit(at_exit_without_gpu);
 }
 
-int InitializeInjection(void) {
+void gpu_starts(void) {
   if (!without_go()) protonGPUStarts();
   else if (refusal() && !refusal_is_said()) fprintf(stderr, "proton: this process is not profiled: %s\n", refusal());
-  return 1;
 }
 
 char *proton_call(const char *method, const char *json) {

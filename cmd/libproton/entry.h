@@ -3,8 +3,8 @@
 #ifndef GOPROTON_ENTRY_H
 #define GOPROTON_ENTRY_H
 
-// Called by the CUDA driver in cuInit (CUDA_INJECTION64_PATH). 1 = go on.
-int InitializeInjection(void);
+// The program initialises its GPU: what the entry point of each vendor's driver calls, see entry_cuda.c.
+void gpu_starts(void);
 // proton_call does one control call (see docs/architecture.md) and returns malloc'ed JSON for the caller to
 // free. proton_start is proton_call("start", json) and returns the session's id, or -1.
 char *proton_call(const char *method, const char *json);

@@ -351,7 +351,7 @@ func (b *builder) peakFlops(d *profile.Device, key deviceKey, f flopsOf) float64
 		return given.value
 	}
 	if dtype == "" {
-		if len(b.roof.flops) == 1 {
+		if len(b.roof.flops) == 1 && b.counts(f.metric) {
 			b.note("flops do not say the type of their operands, so they have no peak: record flops16 or flops_bf16 instead, or say --peak flops=bf16")
 		}
 		return missing
@@ -366,6 +366,11 @@ func (b *builder) peakFlops(d *profile.Device, key deviceKey, f flopsOf) float64
 		return missing
 	}
 	return peak
+}
+
+// counts says whether any frame has some of a metric: a profile of copies alone may name flops and have none.
+func (b *builder) counts(r recorded) bool {
+	return slices.ContainsFunc(b.frames, func(f frame) bool { return number(f.node, r.name) > 0 })
 }
 
 func (b *builder) peakBytes(d *profile.Device, key deviceKey) float64 {

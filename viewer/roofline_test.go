@@ -201,3 +201,16 @@ func TestColourIsThatOfTheShare(t *testing.T) {
 		}
 	}
 }
+
+// TestNoFlopsNoWarning: a profile whose work is all memory says nothing about the type of flops that it does not have.
+func TestNoFlopsNoWarning(t *testing.T) {
+	for flops, warned := range map[string]bool{"0": false, "5": true} {
+		table, err := NewTable(tree("copy time=10 bytes=40 flops="+flops), Options{Metrics: []string{"util"}, Peaks: []string{"bytes=4G"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(table.Notes, " "), "type of their operands"); got != warned {
+			t.Errorf("flops=%s: %q", flops, table.Notes)
+		}
+	}
+}

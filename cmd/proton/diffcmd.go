@@ -142,7 +142,7 @@ func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Write
 
 // publish writes to the file that -o names, or for people: coloured, cut and paged as their terminal wants it.
 func (f *diffFlags) publish(d *compare.Diff, stdout io.Writer) (err error) {
-	paper := compare.Paper{ASCII: f.ascii, Width: f.width}
+	paper := compare.Paper{ASCII: f.ascii || term.ASCIILocale(os.Getenv), Width: f.width}
 	write := func(w io.Writer) error { return f.write(w, d, paper) }
 	if f.output != "" && f.output != "-" {
 		if paper.Color, err = term.Color(f.color, nil, os.Getenv); err != nil {

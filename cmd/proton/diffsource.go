@@ -65,7 +65,7 @@ func (f *diffFlags) diffSource(files []string, stdin io.Reader, stdout, stderr i
 	if err != nil {
 		return err
 	}
-	paper := viewer.Paper{ASCII: f.ascii, Width: f.width, All: f.allLines}
+	paper := viewer.Paper{ASCII: f.ascii || term.ASCIILocale(os.Getenv), Width: f.width, All: f.allLines}
 	var notes []string
 	write := func(w io.Writer) (err error) {
 		notes, err = source.PrintComparison(w, c, texts, paper)

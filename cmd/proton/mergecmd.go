@@ -152,7 +152,7 @@ func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o imbalance.Opti
 	if f.metric != "" && len(f.columns) == 0 {
 		f.columns = []string{f.metric}
 	}
-	o = imbalance.Options{Metric: f.metric, Depth: f.depth, ASCII: f.ascii, Width: f.width}
+	o = imbalance.Options{Metric: f.metric, Depth: f.depth, ASCII: f.ascii || term.ASCIILocale(os.Getenv), Width: f.width}
 	if o.Width == 0 {
 		o.Width = term.Width(stdout)
 	}

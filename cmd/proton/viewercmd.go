@@ -248,6 +248,7 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 		return err
 	}
 	f.paper.Color = color
+	f.paper.ASCII = f.paper.ASCII || term.ASCIILocale(os.Getenv)
 	if f.paper.Width == 0 {
 		f.paper.Width = term.Width(stdout)
 	}

@@ -148,6 +148,7 @@ func (m *Manager) discard() {
 		buffer.Recycle()
 	}
 	hotpath.Drain(func(uintptr, []hotpath.Record) {})
+	hotpath.TakeSlots(func([]hotpath.Slot) {})
 }
 
 // drain empties rings and full buffers. A buffer is taken before the rings are read: the launches of all
@@ -165,6 +166,7 @@ func (m *Manager) drain() int {
 		m.resolver.NextCycle()
 		work++
 	}
+	m.agg.TakeSlots()
 	m.drainSamples()
 	if m.attached && work > 0 {
 		hotpath.PrepareBuffers(spareBuffers)

@@ -199,6 +199,6 @@ func (m *Manager) lossNow() Loss {
 	l := m.loss
 	l.Records = hotpath.Lost() - m.base.records
 	l.Buffers += hotpath.BuffersRefused() - m.base.refused
-	l.Unattributed, l.Untimed = m.agg.Unattributed, m.agg.Untimed
+	l.Unattributed, l.Untimed, l.Late = m.agg.Unattributed, m.agg.Untimed, m.agg.Late
 	return l
 }

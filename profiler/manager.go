@@ -64,6 +64,7 @@ type Loss struct {
 	Buffers      uint64 // activity records that the vendor library dropped, or buffers we could not give it
 	Unattributed uint64 // kernels that were timed but whose launch is unknown
 	Untimed      uint64 // kernels that were counted but not timed
+	Late         uint64 // metrics that came after their phase was written or cleared
 }
 
 type lossBase struct{ records, refused uint64 }

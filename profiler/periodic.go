@@ -82,12 +82,13 @@ func (m *Manager) writeComplete(s *session, phase int) error {
 	return nil
 }
 
-// expectsMore tells whether something may still come for a phase. Only who asked for early files does not wait for ever.
+// expectsMore reports whether something may still come for a phase. With periodic flushing it says no after phasePatience.
 func (m *Manager) expectsMore(s *session, t *aggregate.Tree) bool {
 	if s.periodic != "" && time.Since(s.over[t.Phase]) >= phasePatience {
 		return false
 	}
-	return m.resolver.Waits(func(set uint32) bool { return m.agg.Sets.Has(set, t) })
+	m.agg.TakeSlots()
+	return t.Pending() || m.resolver.Waits(func(set uint32) bool { return m.agg.Sets.Has(set, t) })
 }
 
 // forgetWritten removes the files of phases that were written before the program had to say.

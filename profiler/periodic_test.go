@@ -10,6 +10,8 @@ import (
 
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/hatchet"
 )
 
 // there tells whether there is such a file.
@@ -21,6 +23,15 @@ func there(path string) bool {
 // aRound is one of the drainer's, in which everything is due that it does more rarely. Tests that stop the drainer know
 // when it is.
 func aRound(m *Manager) { (&drainer{m: m}).round() }
+
+func readTree(t *testing.T, path string) *profile.Profile {
+	t.Helper()
+	p, err := hatchet.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
 
 func advance(t *testing.T, m *Manager, id int) {
 	t.Helper()
@@ -157,4 +168,49 @@ func TestVectorsOfASliceAddUp(t *testing.T) {
 	if got := lanes(t, readTrace(t, finalize(t, m, id, "")[0])); !strings.Contains(got, "s [ROOT s] map[v:[2 4]]") {
 		t.Errorf("got\n%s", got)
 	}
+}
+
+// A program may keep a place and add to it after the phase is over, and even after it is written.
+func TestMetricsThatComeAfterTheirPhase(t *testing.T) {
+	m, _ := stage(t)
+	id := start(t, m, "p", StartOptions{Mode: "periodic_flushing"})
+	m.stopDrainer()
+	scope := drive.Enter("s")
+	leaf := drive.LeafNow()
+	drive.IntAt(leaf, "tokens", 1)
+	advance(t, m, id)
+	drive.IntAt(leaf, "tokens", 10)
+	drive.Int("tokens", 100)
+	same(t, m.outline(t, id, 0), "ROOT\n  s tokens=11\n")
+	same(t, m.outline(t, id, 1), "ROOT\n  s tokens=100\n")
+	aRound(m)
+	drive.IntAt(leaf, "tokens", 1000)
+	drive.Leave(scope)
+	files := finalize(t, m, id, "")
+	same(t, outline(readTree(t, files[0])), "ROOT tokens=0\n  s tokens=11\n")
+	same(t, outline(readTree(t, files[1])), "ROOT tokens=0\n  s tokens=100\n")
+	if late := m.Status().Loss.Late; late != 1 {
+		t.Errorf("%d metrics are said to have come late, want 1", late)
+	}
+	if problems := m.Problems(); len(problems) != 1 {
+		t.Errorf("problems: %q, want one that says so", problems)
+	}
+}
+
+// Phases of one session end while those of another go on: the other one's metrics move out of the slots with them.
+func TestPhasesOfOneSessionBesideThePhaseOfAnother(t *testing.T) {
+	m, _ := stage(t)
+	stays := start(t, m, "stays", StartOptions{})
+	id := start(t, m, "p", StartOptions{})
+	scope := drive.Enter("s")
+	for range 10 {
+		drive.Int("tokens", 1)
+		drive.Int("step (pty)", 7)
+		advance(t, m, id)
+	}
+	drive.Int("tokens", 1)
+	drive.Leave(scope)
+	same(t, m.outline(t, stays, 0), "ROOT\n  s tokens=11 step=7\n")
+	same(t, m.outline(t, id, 9), "ROOT\n  s tokens=1 step=7\n")
+	same(t, m.outline(t, id, 10), "ROOT\n  s tokens=1\n")
 }

@@ -153,7 +153,7 @@ func (m *Manager) Problems() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, problems := m.samplingStatus()
-	return append(slices.Clone(m.problems), problems...)
+	return append(append(slices.Clone(m.problems), problems...), m.shortcomings()...)
 }
 
 // problemOnce is problem for what would be said again and again.

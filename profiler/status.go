@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -25,11 +26,19 @@ func (m *Manager) Status() Status {
 	s := Status{Sessions: len(m.sessions), Kernels: m.agg.Kernels, GPUNanos: m.agg.Nanos, Loss: m.lossNow(), Attached: m.attached, Waiting: m.waiting}
 	sampling, problems := m.samplingStatus()
 	s.Sampling = sampling
-	s.Problems = append(append(s.Problems, m.problems...), problems...)
+	s.Problems = append(append(append(s.Problems, m.problems...), problems...), m.shortcomings()...)
 	if m.attached {
 		s.GPU = m.source.DeviceName(0)
 	}
 	return s
+}
+
+// shortcomings says, as sentences, what was counted that the files of phases do not hold. Call with mu held.
+func (m *Manager) shortcomings() (sentences []string) {
+	if n := m.agg.Late; n > 0 {
+		sentences = append(sentences, fmt.Sprintf("%d metric values came after their phase was written or cleared, and are in no file", n))
+	}
+	return sentences
 }
 
 // Checkpoint calls f from the drainer every so often while sessions run: Collect and

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "control.h"
 #include "paths.h"
+#include "slots.h"
 #include <pthread.h>
 
 // In a forked child only the forking thread lives on and Go is gone: everything here turns itself off.
@@ -14,7 +15,7 @@ static int initialised;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void init(void) {
-  initialised = hp_paths_init();
+  initialised = hp_paths_init() && hp_slots_init();
   pthread_atfork(NULL, NULL, child_goes_silent);
 }
 
@@ -40,6 +41,7 @@ void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int pyth
   atomic_store(&hp_g.python, (uint32_t)python);
   if (tracing) atomic_fetch_or(&hp_g.watch, HP_TRACING);
   else atomic_fetch_and(&hp_g.watch, ~HP_TRACING);
+  hp_slots_publish(launch_set); // metrics whose thread still sees the former set go to Go as records
   atomic_store(&hp_g.launch_set, launch_set);
 }
 
@@ -63,7 +65,7 @@ void hp_thread_retire(struct hp_thread *t) {
 }
 
 uint64_t hp_lost_records(void) {
-  uint64_t n = hp_paths_lost();
+  uint64_t n = hp_paths_lost() + hp_slots_lost();
   for (struct hp_thread *t = hp_first_thread(); t; t = t->next) n += atomic_load_explicit(&t->lost, memory_order_relaxed);
   return n;
 }

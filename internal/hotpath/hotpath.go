@@ -15,6 +15,7 @@ package hotpath
 #include "hotpath.h"
 #include "launch.h"
 #include "paths.h"
+#include "slots.h"
 #include "vendor.h"
 #include "wake.h"
 */
@@ -37,6 +38,7 @@ const (
 	ExecDestroyed  = C.HP_EXEC_DESTROYED
 	GraphDestroyed = C.HP_GRAPH_DESTROYED
 	OpMetric       = C.HP_OP_METRIC
+	LateMetric     = C.HP_LATE_METRIC
 
 	Begin       = C.HP_BEGIN
 	End         = C.HP_END
@@ -104,25 +106,8 @@ func (r *Record) Call() uint32 { return r.Op }
 // Node is one call-path node: its parent, its frame's name, and the scope set that sees it (0 = everyone).
 type Node struct{ Parent, Name, Set, Depth uint32 }
 
-// Slot is one summed metric of one node in one launch set.
-type Slot struct {
-	Node, Set, Name uint32
-	Type, Flags     uint8
-	_               uint16
-	Order           uint64 // the thread's last correlation id when the slot was made: its place in time
-	Bits            uint64
-}
-
 // Others is the tag of launches whose kind found no number of its own.
 const Others = C.HP_OTHERS
-
-// Slot flags and types.
-const (
-	SlotPython   = C.HP_M_PYTHON
-	SlotProperty = C.HP_M_PROPERTY
-	SlotInt      = C.HP_INT
-	SlotDouble   = C.HP_DOUBLE
-)
 
 var (
 	_ [unsafe.Sizeof(Activity{})]byte = [64]byte{}
@@ -254,13 +239,6 @@ func Nodes() []Node {
 	var n C.uint32_t
 	p := C.hp_nodes(&n)
 	return unsafe.Slice((*Node)(unsafe.Pointer(p)), int(n))
-}
-
-// Slots returns the arena of metric slots, index 0 unused. Values may still be growing.
-func Slots() []Slot {
-	var n C.uint32_t
-	p := C.hp_slots(&n)
-	return unsafe.Slice((*Slot)(unsafe.Pointer(p)), int(n))
 }
 
 // Text returns the text of an interned name.

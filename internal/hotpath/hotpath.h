@@ -25,6 +25,8 @@ enum hp_type {
   HP_GRAPH_DESTROYED = 6, // graph
   HP_OP_METRIC = 7,       // a metric of an op while some stream is being captured: metric, value, node, pynode, op
 
+  HP_LATE_METRIC = 8,     // a metric of a launch set that has no open slots: metric, value, node, pynode
+
   // Only while some session wants a timeline.
   HP_BEGIN = 9,           // a scope, state or op opens: time, node
   HP_END = 10,            // it closes: time, node
@@ -35,7 +37,7 @@ enum hp_type {
 
 enum hp_flags {
   HP_F_OP = 1,        // node (and pynode) is an op's leaf: kernel time goes onto it, without a child of the kernel's name
-  HP_F_DOUBLE = 2,    // HP_OP_METRIC, HP_METRIC: value holds a double, else an int64
+  HP_F_DOUBLE = 2,    // HP_OP_METRIC, HP_LATE_METRIC, HP_METRIC: value holds a double, else an int64
   HP_F_PROPERTY = 4,  // the same: replaces instead of adding
   HP_F_CAPTURED = 8,  // HP_NODE_CREATED: made by the launch this thread is in, which will bring no kernel itself
   HP_F_TIMED = 16,    // HP_LAUNCH, HP_GRAPH_LAUNCH: time stands where function does
@@ -105,6 +107,7 @@ enum hp_status {
   HP_MISMATCH = 3,     // the token is not the innermost open scope
   HP_TYPE_CHANGED = 4, // a metric changed between int and double
   HP_FULL = 5,         // out of reserved space: counted as loss
+  HP_CLOSED = 6,       // within the hot path: nobody may add to these slots any more
 };
 
 // What scope_enter gives and scope_exit wants back. node 0 = nothing was entered (off), exit is a no-op.

@@ -1,6 +1,7 @@
 // What the program says about itself: scopes, states, ops and metrics.
 #include "scope.h"
 #include "paths.h"
+#include "slots.h"
 #include "thread.h"
 #include <string.h>
 
@@ -95,24 +96,30 @@ void hp_leaf_now(uint32_t *node, uint32_t *pynode, uint32_t *set) {
   if (hp_load(&hp_g.python)) *pynode = python_metric_leaf(t);
 }
 
-static int slot_add(uint32_t node, uint32_t set, uint32_t name, int type, int flags, uint64_t order, uint64_t bits) {
-  struct hp_slot key = {.node = node, .set = set, .name = name, .type = (uint8_t)type, .flags = (uint8_t)flags, .order = order};
-  return hp_slot_add(key, bits);
+static uint8_t metric_flags(uint32_t name, int type) {
+  return (type == HP_DOUBLE ? HP_F_DOUBLE : 0) | (hp_metric_is_property(name) ? HP_F_PROPERTY : 0);
 }
 
+// add_at adds to the slots of a launch set. Where they are closed, because the next phase has begun meanwhile, Go gets a
+// record and adds the value to the phase, if that is not written yet.
 static int add_at(struct hp_thread *t, uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, int type, uint64_t bits) {
   if (!set || !name) return HP_OFF;
-  int status = HP_OK;
-  if (hp_load(&hp_g.shadow)) status = slot_add(node, set, name, type, 0, t->last_corr, bits);
-  if (status == HP_OK && hp_load(&hp_g.python)) status = slot_add(pynode, set, name, type, HP_M_PYTHON, t->last_corr, bits);
-  return status;
+  struct hp_slot keys[2];
+  int n = 0;
+  if (hp_load(&hp_g.shadow)) keys[n++] = (struct hp_slot){.node = node, .set = set, .name = name, .type = (uint8_t)type, .order = t->last_corr};
+  if (hp_load(&hp_g.python))
+    keys[n++] = (struct hp_slot){.node = pynode, .set = set, .name = name, .type = (uint8_t)type, .flags = HP_M_PYTHON, .order = t->last_corr};
+  int status = n ? hp_slots_add(t, keys, n, bits) : HP_CLOSED;
+  if (status != HP_CLOSED) return status;
+  hp_push(t, (struct hp_record){.metric = name, .value = bits, .node = node, .pynode = pynode, .set = set,
+                                .type = HP_LATE_METRIC, .flags = metric_flags(name, type)});
+  return HP_OK;
 }
 
-// show_metric tells timelines of a metric, whose slice it belongs to: that of a scope, or, in an op, of its kernel.
+// show_metric records a metric for timelines. It belongs to the slice of a scope or, in an op, to that of its kernel.
 static void show_metric(struct hp_thread *t, uint32_t node, uint32_t name, int type, uint64_t bits, uint32_t op) {
-  uint8_t flags = (type == HP_DOUBLE ? HP_F_DOUBLE : 0) | (hp_metric_is_property(name) ? HP_F_PROPERTY : 0);
   hp_push(t, (struct hp_record){.metric = name, .set = hp_load(&hp_g.launch_set), .node = node, .value = bits,
-                                .op = op, .type = HP_METRIC, .flags = flags});
+                                .op = op, .type = HP_METRIC, .flags = metric_flags(name, type)});
 }
 
 int hp_metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, int type, uint64_t bits) {
@@ -125,9 +132,8 @@ int hp_metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, in
 // record_metric leaves it to Go whether a metric counts now or with every replay: while some stream is being
 // captured, the op's launch may be on its way into a graph.
 static int record_metric(struct hp_thread *t, uint32_t node, uint32_t pynode, uint32_t name, int type, uint64_t bits) {
-  uint8_t flags = (type == HP_DOUBLE ? HP_F_DOUBLE : 0) | (hp_metric_is_property(name) ? HP_F_PROPERTY : 0);
   hp_push(t, (struct hp_record){.metric = name, .set = hp_load(&hp_g.launch_set), .node = node, .pynode = pynode,
-                                .value = bits, .op = t->op_seq, .type = HP_OP_METRIC, .flags = flags});
+                                .value = bits, .op = t->op_seq, .type = HP_OP_METRIC, .flags = metric_flags(name, type)});
   return HP_OK;
 }
 

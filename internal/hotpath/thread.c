@@ -19,6 +19,7 @@ static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 void hp_thread_free(struct hp_thread *t) {
   t->own = t->state_depth = t->op_open = t->held_count = t->leaf_valid = t->tag = 0;
   t->seen.op = t->seen.op_over = 0;
+  atomic_store(&t->adding, 0); // a thread that was cancelled while it added has left
   struct hp_thread *me = t;
   atomic_compare_exchange_strong(&hp_g.main, &me, NULL);
   atomic_store_explicit(&t->life, HP_FREE, memory_order_release);

@@ -42,6 +42,7 @@ struct hp_thread {
   // closed itself and ends with the call that its launch is in.
   struct { uint32_t state[HP_STATES], op, op_over, announced; } seen;
   _Atomic uint64_t lost;
+  _Atomic uint32_t adding;     // number of the slot arena that this thread is adding to, see slots.h; 0 = none
   struct hp_memo memo[HP_MEMO];
   // Written by Go.
   _Alignas(64) _Atomic uint32_t tail;

@@ -26,6 +26,7 @@ type Aggregator struct {
 	Nanos        uint64 // their time
 	Unattributed uint64 // those whose launch was never seen
 	Untimed      uint64 // those counted without a time
+	Late         uint64 // metrics that came after their phase was written or cleared
 }
 
 // cacheKey names everything that decides where an activity lands.
@@ -174,10 +175,15 @@ func (a *Aggregator) replayMetric(at *callpath.Answer, key cacheKey, m callpath.
 	}
 }
 
-// AddMetric adds an op's metric that was held back during a capture and turned out to be eager.
+// AddMetric adds a metric that was not summed in a slot: that of an op which was held back during a capture and turned
+// out to be eager, or one whose slots were closed already.
 func (a *Aggregator) AddMetric(p callpath.Place, order uint64, m callpath.OpMetric) {
-	for _, t := range a.Sets.trees(p.Set) {
-		t.at(p, metricOrder(order)).add(m)
+	trees := a.Sets.trees(p.Set)
+	if len(trees) == 0 && p.Set != 0 {
+		a.Late++
+	}
+	for _, t := range trees {
+		t.add(p, metricOrder(order), m)
 	}
 }
 

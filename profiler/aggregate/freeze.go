@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"sort"
 	"strconv"
-	"sync/atomic"
 
-	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/record"
 )
@@ -62,34 +60,6 @@ type freezer struct {
 	slots      map[*node][]metric
 	launches   launchFreezer
 	samples    *sampleFreezer // nil while instructions are not sampled
-}
-
-// slotMetrics reads what the hot path has summed for this tree, by node.
-func (t *Tree) slotMetrics() map[*node][]metric {
-	out := make(map[*node][]metric)
-	slots := hotpath.Slots()
-	for i := range slots {
-		s := &slots[i]
-		set := atomic.LoadUint32(&s.Set) // written last: a slot without one is still being made
-		if set == 0 || (s.Flags&hotpath.SlotPython != 0) != t.Python || !t.sets.Has(set, t) {
-			continue
-		}
-		n := t.path(s.Node, metricOrder(s.Order))
-		name, kind := MetricName(hotpath.Text(s.Name))
-		out[n] = append(out[n], metric{name: name, kind: kind, value: value(s.Type == hotpath.SlotDouble, atomic.LoadUint64(&s.Bits))})
-	}
-	return out
-}
-
-// Kinds returns the kinds of the metrics that the program has added so far.
-func (t *Tree) Kinds() profile.Kinds {
-	kinds := profile.Kinds{}
-	for _, list := range t.slotMetrics() {
-		for _, m := range list {
-			kinds[m.name] = m.kind
-		}
-	}
-	return kinds
 }
 
 func (f *freezer) node(n *node) *profile.Node {

@@ -37,7 +37,8 @@ type Tree struct {
 	root   *node
 	index  []*node // by hotpath node id
 
-	settled *shares // of samples, nil while there are none
+	kinds   profile.Kinds // of the metrics on a timeline, as far as they are out of the slots
+	settled *shares       // of samples, nil while there are none
 }
 
 type node struct {

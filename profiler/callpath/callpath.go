@@ -94,7 +94,8 @@ type Resolver struct {
 	crowded   uint32    // cycle when launches were last too many
 	limit     int       // of launches
 
-	// Metric receives metrics of ops that turned out not to be captured. Set it before use.
+	// Metric receives metrics of ops that turned out not to be captured, and those that came after the slots of their
+	// launch set were closed. Set it before use.
 	Metric func(p Place, order uint64, m OpMetric)
 	// Event receives what only timelines need: what opens and closes on a thread, and metrics. Set it before use.
 	Event func(thread uintptr, rec *hotpath.Record)
@@ -151,6 +152,8 @@ func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 			t.place.Op = true
 		}
 		t.pending = append(t.pending, metricOf(rec))
+	case hotpath.LateMetric:
+		r.Metric(place(rec), t.lastLaunch, metricOf(rec))
 	case hotpath.NodeCreated:
 		r.nodeCreated(t, rec)
 	case hotpath.NodeCloned:

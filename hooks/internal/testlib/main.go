@@ -43,6 +43,7 @@ func control(method string, params []byte) []byte {
 	}
 	switch method {
 	case "start":
+		hotpath.TakeSlots(func([]hotpath.Slot) {})
 		hotpath.SessionBegins(r.Fresh)
 		hotpath.SetActive(hotpath.Listeners{LaunchSet: 1, ScopeSet: 1, Shadow: r.Shadow, Python: r.Python})
 	case "finalize":
@@ -138,7 +139,9 @@ type slot struct {
 
 func slots() []slot {
 	all := []slot{}
-	for _, s := range hotpath.Slots()[1:] {
+	var sums []hotpath.Slot
+	hotpath.Slots(func(_ uint32, slots []hotpath.Slot) { sums = append(sums, slots...) })
+	for _, s := range sums {
 		v := slot{Path: path(s.Node), Name: hotpath.Text(s.Name), Python: s.Flags&hotpath.SlotPython != 0, Type: "int"}
 		v.Value = fmt.Sprint(int64(s.Bits))
 		if s.Type == hotpath.SlotDouble {

@@ -41,6 +41,28 @@ static void graph_destroyed(uint64_t g) { vendor->graph_destroyed(g); }
 static void exec_destroyed(uint64_t e) { vendor->exec_destroyed(e); }
 static void capture(int d) { vendor->capture(d); }
 
+struct leaf { uint32_t node, pynode, set; };
+static struct leaf leaf_now(void) { struct leaf at; hp->leaf(&at.node, &at.pynode, &at.set); return at; }
+static int int_at(struct leaf at, const char *s, int64_t v) { return hp->metric_at(at.node, at.pynode, at.set, name(s), HP_INT, (uint64_t)v); }
+
+static void *add(void *p) {
+	uint32_t number = name("number"), additions = name("additions");
+	for (uint32_t i = 0, n = *(uint32_t *)p; i < n; i++) {
+		struct leaf at = leaf_now();
+		hp->metric_at(at.node, at.pynode, at.set, number, HP_INT, at.set);
+		hp->metric_at(at.node, at.pynode, at.set, additions, HP_INT, 1);
+	}
+	return NULL;
+}
+
+// Each thread adds the number of the launch set to a metric, and 1 to another; all at once.
+static void adders(int n, uint32_t each) {
+	pthread_t *t = calloc(n, sizeof *t);
+	for (int i = 0; i < n; i++) pthread_create(&t[i], NULL, add, &each);
+	for (int i = 0; i < n; i++) pthread_join(t[i], NULL);
+	free(t);
+}
+
 static uint32_t walk_result;
 static uint32_t walk(void) { return walk_result; }
 static uint32_t child(uint32_t p, const char *s) { return hp->child(p, name(s), 0); }
@@ -247,6 +269,22 @@ func Scopes(s string, n int) { C.scopes(C.uint32_t(hotpath.Intern(s)), C.uint32_
 
 // Metrics adds 1 to one metric n times.
 func Metrics(s string, n int) { C.metrics(C.uint32_t(hotpath.Intern(s)), C.uint32_t(n)) }
+
+// Leaf is a place to which metrics can be added later.
+type Leaf C.struct_leaf
+
+// LeafNow is the current leaf of the calling thread, IntAt adds to a metric of a leaf and returns the hot path's status.
+func LeafNow() Leaf { return Leaf(C.leaf_now()) }
+
+// IntAt is described with LeafNow.
+func IntAt(at Leaf, s string, v int64) (rc int) {
+	cstr(s, func(c *C.char) { rc = int(C.int_at(C.struct_leaf(at), c, C.int64_t(v))) })
+	return rc
+}
+
+// Adders has threads of their own add, each times, the number of the launch set to the metric "number" and 1 to the metric
+// "additions".
+func Adders(threads, each int) { C.adders(C.int(threads), C.uint32_t(each)) }
 
 // Deliver fills an activity buffer of the pool and hands it over. It reports whether there was one with enough room.
 func Deliver(activities []hotpath.Activity) bool {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 
 	tree "github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
@@ -38,6 +37,6 @@ func warnIncomplete(file string, p *tree.Profile) {
 		fmt.Fprintf(os.Stderr, "proton: %s: %s\n", file, p.Info[tree.InfoNote])
 	}
 	if p != nil && p.Info[tree.InfoIncomplete] != "" {
-		fmt.Fprintf(os.Stderr, "proton: %s: %s\n", file, p.Info[tree.InfoIncomplete])
+		fmt.Fprintf(toUser(), "proton: %s: %s\n", file, p.Info[tree.InfoIncomplete])
 	}
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/goproton/goproton/internal/term"
+
 	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/profile/formats"
 )
@@ -147,6 +149,9 @@ func allowHighCompression(given string) error {
 // 2 for a command line that makes no sense, 1 for everything else.
 func execute(argv []string, stderr io.Writer) int {
 	root := newRoot()
+	stderr = term.NewOutput(stderr)
+	root.SetOut(term.NewOutput(os.Stdout))
+	root.SetErr(stderr)
 	root.SetArgs(spellOutDiff(expandShortForms(root, argv)))
 	err := root.Execute()
 	if err == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/term"
 	tree "github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/viewer"
@@ -58,10 +59,13 @@ func writeFile(path string, write func(w io.Writer) error) error {
 	return atomicfile.Write(path, write)
 }
 
-// writeProfile writes a profile as writeFile does, or to standard output for "-".
+// writeProfile writes a profile, which is data and not for the terminal, as writeFile does, or to standard output for "-".
 func writeProfile(target formats.Target, path string, p *tree.Profile, stdout io.Writer) error {
-	return writeOutput(path, stdout, func(w io.Writer) error { return target.Write(w, p) })
+	return writeOutput(path, term.Raw(stdout), func(w io.Writer) error { return target.Write(w, p) })
 }
+
+// toUser is standard error for code that is not given a writer.
+func toUser() io.Writer { return term.NewOutput(os.Stderr) }
 
 // cannotWrite is the error for an output that cannot be begun, without the passing name that it is written under at first.
 func cannotWrite(path string, err error) error {

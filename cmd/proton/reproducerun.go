@@ -41,7 +41,7 @@ func (f *reproduceFlags) runScript(r *reproduce.Result, stdout, stderr io.Writer
 	}
 	in := f.interpreter(f.options.Python)
 	cmd := in.Command(r.Script)
-	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.Stdout, cmd.Stderr = term.Raw(stdout), term.Raw(stderr)
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("run %s with %s: %w", r.Script, in.Python, err)
 	}

@@ -103,7 +103,7 @@ func profile(options run.Options) error {
 	if err != nil {
 		return fmt.Errorf("find the parts of proton: %w", err)
 	}
-	result, err := run.Run(options, run.FindLayout(executable, os.Getenv), os.Getenv("PROTON_ROOT"), os.Stderr)
+	result, err := run.Run(options, run.FindLayout(executable, os.Getenv), os.Getenv("PROTON_ROOT"), toUser())
 	var notStarted *run.NotStartedError
 	switch {
 	case errors.As(err, &notStarted):

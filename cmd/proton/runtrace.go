@@ -84,7 +84,7 @@ func (t *traceFlags) apply(options *run.Options) error {
 	}
 	t.Name = shown
 	options.Trace = &t.Trace
-	options.AfterTarget = func(status string) { reportTrace(os.Stderr, t.Folder, shown, status) }
+	options.AfterTarget = func(status string) { reportTrace(toUser(), t.Folder, shown, status) }
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/internal/tracetools/excerpt"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/beside"
@@ -139,7 +140,7 @@ func (f *traceCatFlags) run(source string, stdout, stderr io.Writer) error {
 		return buffered.Flush()
 	}
 	if f.output == "" || f.output == "-" {
-		return write(stdout)
+		return write(term.Raw(stdout))
 	}
 	if err := writeTrace(f.output, write); err != nil {
 		return err

@@ -78,7 +78,7 @@ func (f *viewerFlags) splitLaunches(p *tree.Profile) ([]string, error) {
 
 // openTrace reads a trace, after it was completed for processes that died.
 func openTrace(source string) (*tritonparse.Trace, error) {
-	completeTraces(os.Stderr, source)
+	completeTraces(toUser(), source)
 	t, err := tritonparse.Open(source, tritonparse.OpenOptions{Kinds: true})
 	if err != nil {
 		return nil, fmt.Errorf("read trace %s: %w", source, err)

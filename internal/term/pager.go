@@ -19,7 +19,7 @@ func Paged(out io.Writer, wanted bool, getenv func(string) (string, bool), print
 		return print(out)
 	}
 	cmd := exec.Command("sh", "-c", command)
-	cmd.Stdout, cmd.Stderr = out, os.Stderr
+	cmd.Stdout, cmd.Stderr = Raw(out), os.Stderr
 	cmd.Env = os.Environ()
 	if _, set := getenv("LESS"); !set {
 		cmd.Env = append(cmd.Env, "LESS=FRX")
@@ -33,7 +33,7 @@ func Paged(out io.Writer, wanted bool, getenv func(string) (string, bool), print
 	}
 	signal.Ignore(os.Interrupt) // the pager knows what to do with it
 	defer signal.Reset(os.Interrupt)
-	err = print(in)
+	err = print(NewOutput(in)) // not every pager filters
 	in.Close()
 	cmd.Wait() //nolint:errcheck // less exits with 2 and more when it is interrupted; what matters is what was printed
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {

@@ -35,7 +35,7 @@ func NewProgress(out io.Writer, what string) *Progress {
 }
 
 func newProgress(out io.Writer, what string, terminal bool, now func() time.Time) *Progress {
-	return &Progress{out: out, what: what, terminal: terminal, now: now, start: now()}
+	return &Progress{out: Raw(out), what: what, terminal: terminal, now: now, start: now()}
 }
 
 // Report says how many of how many bytes are done.

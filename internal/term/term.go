@@ -29,6 +29,15 @@ func Color(mode string, out any, getenv func(string) string) (bool, error) {
 
 // IsTerminal says whether out is a file that is a terminal.
 func IsTerminal(out any) bool {
-	f, ok := out.(*os.File)
+	f, ok := file(out)
 	return ok && isTerminal(f)
+}
+
+// file is the file that a writer or reader is, perhaps behind an Output.
+func file(out any) (*os.File, bool) {
+	if o, ok := out.(*Output); ok {
+		out = o.out
+	}
+	f, ok := out.(*os.File)
+	return f, ok
 }

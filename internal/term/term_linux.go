@@ -14,7 +14,7 @@ func isTerminal(f *os.File) bool {
 
 // Width returns how many columns a terminal has, 0 for what is none.
 func Width(out any) int {
-	f, ok := out.(*os.File)
+	f, ok := file(out)
 	if !ok {
 		return 0
 	}

@@ -25,7 +25,7 @@ type shell struct {
 func newShell(stdin io.Reader, stderr io.Writer) *shell {
 	s := &shell{stdin: stdin, lines: bufio.NewReader(stdin), stderr: stderr}
 	if term.IsTerminal(stdin) && term.IsTerminal(stderr) {
-		s.terminal = xterm.NewTerminal(readWriter{stdin, stderr}, "")
+		s.terminal = xterm.NewTerminal(readWriter{stdin, term.Raw(stderr)}, "")
 		s.terminal.AutoCompleteCallback = s.onKey
 	}
 	return s

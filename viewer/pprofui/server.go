@@ -7,6 +7,7 @@ import (
 	"html"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -139,6 +140,10 @@ func pages(args *driver.HTTPServerArgs, binaries bool) http.Handler {
 			return
 		}
 		path := strings.TrimPrefix(r.URL.Path, "/ui")
+		if fromElsewhere(r, changing[path], local) {
+			http.Error(w, "a page of another site asked for this; open the address that proton pprof printed", http.StatusForbidden)
+			return
+		}
 		if path == "" {
 			path = "/"
 		}
@@ -149,6 +154,32 @@ func pages(args *driver.HTTPServerArgs, binaries bool) http.Handler {
 		}
 		page.ServeHTTP(w, r)
 	})
+}
+
+// changing are the paths whose requests change the saved views. The driver takes GET for them.
+var changing = map[string]bool{"/saveconfig": true, "/deleteconfig": true}
+
+// fromElsewhere says whether a page of another site had the browser make this request, and it may not: a link may lead to
+// our pages, but nothing else may load or change them. Browsers say where a request is from to addresses of this machine
+// (Sec-Fetch-Site); to others, a changing one must have a Referer of ours. Programs that are not browsers say neither.
+func fromElsewhere(r *http.Request, changes, local bool) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "same-origin", "none":
+		return false
+	case "":
+	default:
+		return changes || r.Header.Get("Sec-Fetch-Mode") != "navigate"
+	}
+	if !changes {
+		return false
+	}
+	for _, header := range []string{"Origin", "Referer"} {
+		if from := r.Header.Get(header); from != "" {
+			u, err := url.Parse(from)
+			return err != nil || u.Host != r.Host
+		}
+	}
+	return !local
 }
 
 func isLocalRequest(r *http.Request) bool {

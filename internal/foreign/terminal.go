@@ -44,14 +44,3 @@ func printableRune(s string) (r rune, size int, ok bool) {
 	r, size = utf8.DecodeRuneInString(s)
 	return r, size, (r != utf8.RuneError || size > 1) && unicode.IsPrint(r)
 }
-
-// CSVCell returns a text for a cell of a table. Spreadsheets compute cells that begin with = + - or @, and skip tabs before
-// them, so such a text gets an apostrophe in front, which spreadsheets take as "this is text". Numbers are not for this
-// function: a negative one stays as it is.
-func CSVCell(s string) string {
-	s = Printable(s)
-	if trimmed := strings.TrimLeft(s, " "); trimmed != "" && strings.IndexByte("=+-@", trimmed[0]) >= 0 {
-		return "'" + s
-	}
-	return s
-}

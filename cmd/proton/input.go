@@ -34,7 +34,7 @@ func readProfileAs(file string, stdin io.Reader, f *formats.Format) (*tree.Profi
 // warnIncomplete says on standard error that what is shown is not all there was.
 func warnIncomplete(file string, p *tree.Profile) {
 	if p != nil && p.Info[tree.InfoNote] != "" {
-		fmt.Fprintf(os.Stderr, "proton: %s: %s\n", file, p.Info[tree.InfoNote])
+		fmt.Fprintf(toUser(), "proton: %s: %s\n", file, p.Info[tree.InfoNote])
 	}
 	if p != nil && p.Info[tree.InfoIncomplete] != "" {
 		fmt.Fprintf(toUser(), "proton: %s: %s\n", file, p.Info[tree.InfoIncomplete])

@@ -1,6 +1,7 @@
 """Fixtures: the native module, real or spied on, and subprocesses with a Triton of choice."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -33,6 +34,17 @@ def run_python(code, *argv, path=(), env=None, check=True, python=sys.executable
     if check:
         assert done.returncode == 0, done.stderr
     return done
+
+
+def other_python(version):
+    """Path of an interpreter of this version: on PATH, unpacked under .pythons, or installed by pyenv. Skips where none runs."""
+    found = [shutil.which(f"python{version}"), *(REPOSITORY / ".pythons").glob(f"**/bin/python{version}")]
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    for path in [*filter(None, found), *pyenv.glob(f"versions/{version}.*/bin/python")]:
+        said = subprocess.run([path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True)
+        if said.stdout.strip() == version:
+            return str(path)
+    pytest.skip(f"there is no Python {version}")
 
 
 @pytest.fixture

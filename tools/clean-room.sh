@@ -23,7 +23,8 @@ mkdir -p "$room"
 exec 9>"$room.lock"
 flock --nonblock 9 || give_up "another run is at work in $room"
 rm -rf "$room"
-mkdir -p "$room/home/.config"
+mkdir -p "$room/home/.config" "$room/tmp"
+chmod 1777 "$room/tmp"
 git clone --quiet . "$room/goproton"
 [ -z "$(git status --porcelain)" ] || echo "clean-room: changes that are not committed are not tested" >&2
 
@@ -53,8 +54,8 @@ done < <(compgen -e)
 # hidden. The checkout is hidden by its clone.
 inside() {
   set -eu
-  local away=/mnt/.clean-room place at i=0 backs=()
-  mount -t tmpfs tmpfs /mnt
+  local away=/dev/shm/.clean-room place at i=0 backs=()
+  mount -t tmpfs -o mode=1777 tmpfs /dev/shm
   aside() { # FOLDER PATH: the folder is to be seen at this path
     mkdir -p "$away/$i"
     mount --bind "$1" "$away/$i"
@@ -62,6 +63,7 @@ inside() {
     i=$((i + 1))
   }
   below() { case $1/ in "$2"/*) return 0 ;; esac; return 1; }
+  aside "$room/tmp" /tmp # on disk: what tests write may be more than the memory has
   for at in "${kept[@]}"; do
     for place in "${hidden[@]}" "$checkout"; do
       if below "$at" "$place" && ! below "$at" "$checkout/build"; then aside "$at" "$at"; fi
@@ -75,17 +77,22 @@ inside() {
     GOMODCACHE=/mnt/gomodcache GOCACHE=/mnt/gocache
   fi
   for place in "${hidden[@]}"; do
-    if [ "$place" != /mnt ] && [ -d "$place" ]; then
+    if [ "$place" != /tmp ] && [ -d "$place" ]; then
       mount -t tmpfs -o mode=1777 tmpfs "$place"
     fi
   done
   for ((at = 0; at < ${#backs[@]}; at += 2)); do
     mkdir -p "${backs[at + 1]}"
     mount --bind "${backs[at]}" "${backs[at + 1]}"
+    umount "${backs[at]}"
   done
+  rmdir "$away"/* "$away"
   for place in "${sites[@]}"; do mount -t tmpfs tmpfs "$place"; done
   export HOME=/mnt/home
   cd "$checkout"
   exec "$@"
 }
-"${namespace[@]}" bash -c "$(declare -p hidden kept sites checkout room); $(declare -f inside); inside \"\$@\"" clean-room "$@" 9>&-
+code=0
+"${namespace[@]}" bash -c "$(declare -p hidden kept sites checkout room); $(declare -f inside); inside \"\$@\"" clean-room "$@" 9>&- || code=$?
+rm -rf "$room/tmp"
+exit $code

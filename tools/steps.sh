@@ -57,7 +57,7 @@ pytests() {
     skip "Python tests: no pytest in .venv (tools/oracles.sh says why)"
     return
   fi
-  PYTHONPATH="$root/build/python" PROTON_LIB="$root/build/libproton.so" .venv/bin/python -m pytest -q -p no:cacheprovider -rfEs \
+  PYTHONPATH="$root/build/python" PROTON_LIB="$root/build/libproton.so" .venv/bin/python -m pytest -q -p no:cacheprovider -rfEs -o tmp_path_retention_policy=failed \
     -n $((2 * $(nproc))) --dist worksteal --durations=10 --durations-min=0.5 "$@" hooks/python/tests
 }
 

@@ -76,6 +76,26 @@ const (
 	Property              // not additive: the last value stands (device_id, device_type, "(pty)" metrics)
 )
 
+var kindWords = [...]string{Exclusive: "exclusive", Inclusive: "inclusive", Property: "property"}
+
+// String is the word that files have for a kind; "" for a number that is none.
+func (k Kind) String() string {
+	if int(k) >= len(kindWords) {
+		return ""
+	}
+	return kindWords[k]
+}
+
+// ParseKind is the reverse of String.
+func ParseKind(word string) (k Kind, ok bool) {
+	for k, w := range kindWords {
+		if w == word {
+			return Kind(k), true
+		}
+	}
+	return 0, false
+}
+
 // Kinds holds the kind of every metric name in a profile. A name that is missing is Exclusive.
 type Kinds map[string]Kind
 

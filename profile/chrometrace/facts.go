@@ -14,9 +14,6 @@ const (
 	formatVersion = "1"
 )
 
-// kindNames are the words for the kinds of metrics.
-var kindNames = [...]string{profile.Exclusive: "exclusive", profile.Inclusive: "inclusive", profile.Property: "property"}
-
 // deviceTable writes the devices as a .hatchet file does: type → ordinal → facts.
 func (t *Writer) deviceTable() {
 	if len(t.devices) == 0 {
@@ -63,7 +60,7 @@ func (t *Writer) fact(key string, v int64) {
 func (t *Writer) kindTable() {
 	names := make([]string, 0, len(t.kinds))
 	for name, kind := range t.kinds {
-		if int(kind) < len(kindNames) {
+		if kind.String() != "" {
 			names = append(names, name)
 		}
 	}
@@ -74,7 +71,7 @@ func (t *Writer) kindTable() {
 	t.buf = append(t.buf, `,"metricKinds":{`...)
 	for _, name := range names {
 		t.buf = append(appendString(t.buf, name), `:"`...)
-		t.buf = append(t.buf, kindNames[t.kinds[name]]...)
+		t.buf = append(t.buf, t.kinds[name].String()...)
 		t.buf = append(t.buf, `",`...)
 	}
 	t.buf[len(t.buf)-1] = '}'

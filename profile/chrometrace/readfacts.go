@@ -1,7 +1,6 @@
 package chrometrace
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -36,8 +35,8 @@ func (d *reader) kindTable() {
 		return
 	}
 	d.Object("", func(name string) {
-		if kind := slices.Index(kindNames[:], d.text()); kind >= 0 {
-			d.kinds[name] = profile.Kind(kind)
+		if kind, ok := profile.ParseKind(d.text()); ok {
+			d.kinds[name] = kind
 		}
 	})
 }

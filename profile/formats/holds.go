@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/fold"
 )
 
 // Holds says what a format has a place for. A frame's name and its whole, additive numbers every format has,
@@ -100,7 +99,7 @@ func (t Target) Drops(p *profile.Profile) []string {
 	note(Launches, u.launches, "frame's launches by kind", "frames' launches by kind")
 	note(Bytes, u.broken, "name that is no UTF-8, repaired", "names that are no UTF-8, repaired")
 	if f.Holds&Tree != 0 {
-		list = clause(list, fold.Frames(p.Root), fmt.Sprintf("frame deeper than %d, added up in the one above", profile.MaxDepth),
+		list = clause(list, u.deep, fmt.Sprintf("frame deeper than %d, added up in the one above", profile.MaxDepth),
 			fmt.Sprintf("frames deeper than %d, added up in those above", profile.MaxDepth))
 	}
 	list = clause(list, p.Rounded, "integer of the file that was read, beyond 63 bits or in a list with fractions: it is the nearest float",
@@ -121,13 +120,17 @@ func (t Target) Drops(p *profile.Profile) []string {
 type uses struct {
 	text, vectors, fractions, kinds []string
 
+	deep                             int // nodes that writers fold
 	times, samples, launches, broken int // nodes with a distribution, samples, launches; names or texts that are no UTF-8
 }
 
 func use(p *profile.Profile) uses {
 	text, vectors, fractions, kinds := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	var u uses
-	p.Root.Walk(func(n *profile.Node, _ int) bool {
+	p.Root.Walk(func(n *profile.Node, depth int) bool {
+		if depth >= profile.MaxDepth {
+			u.deep++
+		}
 		if n.Times != nil && n.Times.Count > 0 {
 			u.times++
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/jsonscan"
-	"github.com/goproton/goproton/profile/internal/rootkinds"
 )
 
 // What upstream has no place for goes into keys of the node object beside "frame" and "metrics", which hatchet
@@ -44,7 +43,7 @@ func (t *treeWriter) info(info profile.Info) {
 
 // kindExceptions writes the kinds that a reader, with nothing but the root's zeros to go by, would get wrong.
 func (t *treeWriter) kindExceptions(root *profile.Node) {
-	t.strings("kinds", t.seen.Exceptions(root), func(name string) string { return rootkinds.Word(t.kinds[name]) })
+	t.strings("kinds", t.seen.Exceptions(root), func(name string) string { return t.kinds[name].String() })
 }
 
 // strings writes a member that is an object of strings, unless it is empty.
@@ -115,7 +114,7 @@ func (d *decoder) kindExceptions() profile.Kinds {
 	d.Object("at the start of kinds", func(name string) {
 		at := d.Offset()
 		word := string(d.Str("a kind"))
-		kind, ok := rootkinds.Kind(word)
+		kind, ok := profile.ParseKind(word)
 		if !ok {
 			d.Fail(at, "%q is no kind of a metric: exclusive, inclusive or property", jsonscan.Clip([]byte(word)))
 			return

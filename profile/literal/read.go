@@ -171,7 +171,7 @@ func (d *decoder) rootKey(key string) {
 			d.peek()
 			at := d.pos
 			word := d.str("a kind")
-			kind, ok := rootkinds.Kind(word)
+			kind, ok := profile.ParseKind(word)
 			if !ok {
 				d.fail(at, "%.40q is no kind of a metric: exclusive, inclusive or property", word)
 			}

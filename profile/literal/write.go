@@ -89,7 +89,7 @@ func (e *encoder) rootKeys(p *profile.Profile) {
 		e.devices(p.Devices)
 	}
 	e.strings("info", slices.Sorted(maps.Keys(p.Info)), func(key string) string { return p.Info[key] })
-	e.strings("kinds", e.exceptions(p), func(name string) string { return rootkinds.Word(e.kinds[name]) })
+	e.strings("kinds", e.exceptions(p), func(name string) string { return e.kinds[name].String() })
 }
 
 // exceptions are the kinds to be said in words: those that the root's zeros do not tell, and those of metrics whose

@@ -191,7 +191,10 @@ func (m *Merger) learn(name string, seen metric, s Source) {
 }
 
 func kindName(k profile.Kind) string {
-	return [...]string{"exclusive", "inclusive", "a property"}[k]
+	if k == profile.Property {
+		return "a property"
+	}
+	return k.String()
 }
 
 func (m *Merger) hasColumns(name string) bool {

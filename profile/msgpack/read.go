@@ -234,7 +234,7 @@ func (d *decoder) readKinds() {
 	for range d.mapping("kinds") {
 		name, at := d.str("a metric's name"), d.pos
 		word := d.str("a kind")
-		kind, ok := rootkinds.Kind(word)
+		kind, ok := profile.ParseKind(word)
 		if !ok && d.err == nil {
 			d.fail(at, "%.40q is no kind of a metric: exclusive, inclusive or property", word)
 		}

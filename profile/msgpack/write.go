@@ -125,7 +125,7 @@ func (e *encoder) node(n *profile.Node, whole *profile.Profile) {
 	}
 	if whole != nil {
 		e.strings("info", slices.Sorted(maps.Keys(whole.Info)), func(key string) string { return whole.Info[key] })
-		e.strings("kinds", exceptions, func(name string) string { return rootkinds.Word(e.kinds[name]) })
+		e.strings("kinds", exceptions, func(name string) string { return e.kinds[name].String() })
 	}
 	if sampled {
 		e.samples(n.Samples)

@@ -121,5 +121,3 @@ func readDevice(d *profile.Device, key, value string) {
 		}
 	}
 }
-
-var kindNames = [...]string{profile.Exclusive: "exclusive", profile.Inclusive: "inclusive", profile.Property: "property"}

@@ -137,8 +137,8 @@ func (t *trackTable) fact(key, value string) {
 		return
 	}
 	if kind, found := strings.CutPrefix(key, "kind."); found {
-		if i := slices.Index(kindNames[:], kind); i >= 0 {
-			t.kinds[value] = profile.Kind(i)
+		if k, ok := profile.ParseKind(kind); ok {
+			t.kinds[value] = k
 		}
 	}
 }

@@ -132,8 +132,8 @@ func (t *writer) facts() string {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.p.Kinds)) {
-		if kind := t.p.Kinds[name]; used[name] && int(kind) < len(kindNames) {
-			f.add("kind."+kindNames[kind], name)
+		if kind := t.p.Kinds[name]; used[name] && kind.String() != "" {
+			f.add("kind."+kind.String(), name)
 		}
 	}
 	return string(f)

@@ -76,15 +76,13 @@ type devInfo struct {
 
 const factsVersion = 1
 
-var kindNames = map[profile.Kind]string{profile.Exclusive: "exclusive", profile.Inclusive: "inclusive", profile.Property: "property"}
-
 func newFacts(p *profile.Profile) *facts {
 	f := &facts{
 		Version: factsVersion, Root: p.Root.Name, Info: p.Info,
 		Kinds: map[string]string{}, Samples: map[string]sampleFacts{}, Labels: map[string]labelFacts{}, Devices: map[string]map[string]devInfo{},
 	}
 	for name, kind := range p.Kinds {
-		f.Kinds[name] = kindNames[kind]
+		f.Kinds[name] = kind.String()
 	}
 	for _, d := range p.Devices {
 		if f.Devices[d.Type] == nil {
@@ -164,10 +162,8 @@ func joined[V any](a, b map[string]V) map[string]V {
 func (f *facts) kinds() profile.Kinds {
 	kinds := profile.Kinds{}
 	for name, text := range f.Kinds {
-		for kind, word := range kindNames {
-			if word == text {
-				kinds[name] = kind
-			}
+		if kind, ok := profile.ParseKind(text); ok {
+			kinds[name] = kind
 		}
 	}
 	return kinds

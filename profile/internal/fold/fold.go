@@ -12,8 +12,8 @@ import (
 	"github.com/goproton/goproton/profile/internal/sampleunion"
 )
 
-// Frames counts the frames that Deep would fold.
-func Frames(root *profile.Node) (deeper int) {
+// frames counts the frames that Deep would fold.
+func frames(root *profile.Node) (deeper int) {
 	root.Walk(func(_ *profile.Node, depth int) bool {
 		if depth >= profile.MaxDepth {
 			deeper++
@@ -30,7 +30,7 @@ func Deep(p *profile.Profile) *profile.Profile {
 	if p == nil || p.Root == nil {
 		return p
 	}
-	deeper := Frames(p.Root)
+	deeper := frames(p.Root)
 	if deeper == 0 {
 		return p
 	}

@@ -123,14 +123,3 @@ func Tell(root *profile.Node) profile.Kinds {
 	}
 	return kinds
 }
-
-var words = [...]string{profile.Exclusive: "exclusive", profile.Inclusive: "inclusive", profile.Property: "property"}
-
-// Word is a kind in a file.
-func Word(k profile.Kind) string { return words[k] }
-
-// Kind reads the word.
-func Kind(word string) (k profile.Kind, ok bool) {
-	i := slices.Index(words[:], word)
-	return profile.Kind(max(i, 0)), i >= 0
-}

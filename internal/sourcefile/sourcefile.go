@@ -14,7 +14,7 @@ const Largest = 8 << 20
 // extensions of what compilers for GPUs read.
 var extensions = []string{
 	".py", ".pyx", ".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp", ".cl", ".hip",
-	".ptx", ".ll", ".mlir", ".ttir", ".ttgir", ".llir", ".rs", ".go", ".jl", ".mojo", ".f90", ".cuf",
+	".ptx", ".ll", ".mlir", ".ttir", ".ttgir", ".llir", ".rs", ".s", ".go", ".jl", ".mojo", ".f90", ".cuf",
 }
 
 // Is reports whether a path is that of a source, by its extension. Headers of C++ may have none.

@@ -136,9 +136,20 @@ enum cupti_cbid_resource {
 #define CUDA_SYNC_CALLS_13_5(F) F(cuCtxSynchronize_v2, 800)
 #define CUDA_SYNC_CALLS(F) CUDA_SYNC_CALLS_11_8(F) CUDA_SYNC_CALLS_13_5(F)
 
+// Functions that launch: kernels, with the function's handle first among their arguments or behind a configuration, kernels
+// on several devices, and graphs.
+#define CUDA_LAUNCH_CALLS(F) \
+  F(cuLaunch, 115) F(cuLaunchGrid, 116) F(cuLaunchGridAsync, 117) F(cuLaunchKernel, 307) F(cuLaunchKernel_ptsz, 442) \
+  F(cuLaunchCooperativeKernel, 477) F(cuLaunchCooperativeKernel_ptsz, 478)
+#define CUDA_LAUNCH_MANY_CALLS(F) F(cuLaunchCooperativeKernelMultiDevice, 480)
+#define CUDA_LAUNCH_EX_CALLS(F) F(cuLaunchKernelEx, 652) F(cuLaunchKernelEx_ptsz, 653)
+#define CUDA_GRAPH_LAUNCH_CALLS(F) F(cuGraphLaunch, 514) F(cuGraphLaunch_ptsz, 515)
+#define CUDA_ALL_LAUNCH_CALLS(F) CUDA_LAUNCH_CALLS(F) CUDA_LAUNCH_MANY_CALLS(F) CUDA_LAUNCH_EX_CALLS(F) CUDA_GRAPH_LAUNCH_CALLS(F)
+
 // Driver API functions. The numbers never changed since each was introduced.
 enum cupti_cbid_driver {
 #define F(name, number) CBID_##name = number,
+  CUDA_ALL_LAUNCH_CALLS(F)
   CUDA_COPY_CALLS(F)
   CUDA_SYNC_CALLS(F)
 #undef F
@@ -149,23 +160,13 @@ enum cupti_cbid_driver {
   CBID_cuModuleLoadFatBinary = 21,
   CBID_cuModuleUnload = 22,
   CBID_cuModuleGetFunction = 23,
-  CBID_cuLaunch = 115,
-  CBID_cuLaunchGrid = 116,
-  CBID_cuLaunchGridAsync = 117,
-  CBID_cuLaunchKernel = 307,
   CBID_cuCtxDestroy_v2 = 322,
   CBID_cuDevicePrimaryCtxReset = 389,
-  CBID_cuLaunchKernel_ptsz = 442,
-  CBID_cuLaunchCooperativeKernel = 477,
-  CBID_cuLaunchCooperativeKernel_ptsz = 478,
-  CBID_cuLaunchCooperativeKernelMultiDevice = 480,
   CBID_cuStreamBeginCapture = 495,
   CBID_cuStreamBeginCapture_ptsz = 496,
   CBID_cuStreamEndCapture = 497,
   CBID_cuStreamEndCapture_ptsz = 498,
   CBID_cuGraphInstantiate = 513,
-  CBID_cuGraphLaunch = 514,
-  CBID_cuGraphLaunch_ptsz = 515,
   CBID_cuGraphExecDestroy = 516,
   CBID_cuGraphDestroy = 517,
   CBID_cuStreamBeginCapture_v2 = 539,
@@ -174,8 +175,6 @@ enum cupti_cbid_driver {
   CBID_cuGraphExecUpdate = 561,
   CBID_cuGraphInstantiate_v2 = 578,
   CBID_cuGraphInstantiateWithFlags = 643,
-  CBID_cuLaunchKernelEx = 652,
-  CBID_cuLaunchKernelEx_ptsz = 653,
   // From here on newer than 11.8.
   CBID_cuGraphInstantiateWithParams = 656,
   CBID_cuGraphInstantiateWithParams_ptsz = 657,
@@ -845,7 +844,6 @@ typedef void (*cupti_complete_fn)(void *context, uint32_t stream_id, uint8_t *bu
   F(Unsubscribe, 1, (void *subscriber)) \
   F(EnableCallback, 1, (uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid)) \
   F(EnableDomain, 1, (uint32_t enable, void *subscriber, uint32_t domain)) \
-  F(GetCallbackState, 1, (uint32_t *enabled, void *subscriber, uint32_t domain, uint32_t cbid)) \
   F(GetTimestamp, 1, (uint64_t *nanoseconds)) \
   F(GetContextId, 1, (void *context, uint32_t *id)) \
   F(GetDeviceId, 1, (void *context, uint32_t *id)) \
@@ -856,7 +854,6 @@ typedef void (*cupti_complete_fn)(void *context, uint32_t stream_id, uint8_t *bu
   F(ActivityEnable, 1, (uint32_t kind)) \
   F(ActivityDisable, 1, (uint32_t kind)) \
   F(ActivityFlushAll, 1, (uint32_t flag)) \
-  F(ActivityFlushPeriod, 1, (uint32_t milliseconds)) \
   F(ActivityGetNextRecord, 1, (uint8_t *buffer, size_t valid, void **record)) \
   F(ActivityGetNumDroppedRecords, 1, (void *context, uint32_t stream_id, size_t *dropped)) \
   F(ActivitySetAttribute, 1, (uint32_t attribute, size_t *size, void *value)) \

@@ -19,12 +19,15 @@ static uint64_t handle(const void *p) { return (uint64_t)(uintptr_t)p; }
 // What a driver function is to us, by its callback id.
 enum call { OTHER, LAUNCH, LAUNCH_EX, GRAPH, BEGIN_CAPTURE, END_CAPTURE, WORK };
 static const uint8_t call_of[1024] = {
-    [CBID_cuLaunch] = LAUNCH, [CBID_cuLaunchGrid] = LAUNCH, [CBID_cuLaunchGridAsync] = LAUNCH,
-    [CBID_cuLaunchKernel] = LAUNCH, [CBID_cuLaunchKernel_ptsz] = LAUNCH,
-    [CBID_cuLaunchCooperativeKernel] = LAUNCH, [CBID_cuLaunchCooperativeKernel_ptsz] = LAUNCH,
-    [CBID_cuLaunchCooperativeKernelMultiDevice] = LAUNCH,
-    [CBID_cuLaunchKernelEx] = LAUNCH_EX, [CBID_cuLaunchKernelEx_ptsz] = LAUNCH_EX,
-    [CBID_cuGraphLaunch] = GRAPH, [CBID_cuGraphLaunch_ptsz] = GRAPH,
+#define F(name, number) [number] = LAUNCH,
+    CUDA_LAUNCH_CALLS(F) CUDA_LAUNCH_MANY_CALLS(F)
+#undef F
+#define F(name, number) [number] = LAUNCH_EX,
+    CUDA_LAUNCH_EX_CALLS(F)
+#undef F
+#define F(name, number) [number] = GRAPH,
+    CUDA_GRAPH_LAUNCH_CALLS(F)
+#undef F
     [CBID_cuStreamBeginCapture] = BEGIN_CAPTURE, [CBID_cuStreamBeginCapture_ptsz] = BEGIN_CAPTURE,
     [CBID_cuStreamBeginCapture_v2] = BEGIN_CAPTURE, [CBID_cuStreamBeginCapture_v2_ptsz] = BEGIN_CAPTURE,
     [CBID_cuStreamBeginCaptureToGraph] = BEGIN_CAPTURE, [CBID_cuStreamBeginCaptureToGraph_ptsz] = BEGIN_CAPTURE,
@@ -147,11 +150,9 @@ uint32_t cupti_unsubscribe(void) {
   return rc;
 }
 
-static const uint32_t driver_ids[] = {
-    CBID_cuLaunch, CBID_cuLaunchGrid, CBID_cuLaunchGridAsync, CBID_cuLaunchKernel, CBID_cuLaunchKernel_ptsz,
-    CBID_cuLaunchCooperativeKernel, CBID_cuLaunchCooperativeKernel_ptsz, CBID_cuLaunchCooperativeKernelMultiDevice,
-    CBID_cuLaunchKernelEx, CBID_cuLaunchKernelEx_ptsz, CBID_cuGraphLaunch, CBID_cuGraphLaunch_ptsz,
-};
+#define F(name, number) number,
+static const uint32_t driver_ids[] = {CUDA_ALL_LAUNCH_CALLS(F)};
+#undef F
 static const uint32_t capture_ids[] = {
     CBID_cuStreamBeginCapture, CBID_cuStreamBeginCapture_ptsz, CBID_cuStreamBeginCapture_v2,
     CBID_cuStreamBeginCapture_v2_ptsz, CBID_cuStreamEndCapture, CBID_cuStreamEndCapture_ptsz,
@@ -232,13 +233,9 @@ uint32_t cupti_listen_code(void) {
 const char *cupti_call_name(uint32_t cbid) {
   switch (cbid) {
 #define F(name, number) case number: return #name;
+  CUDA_ALL_LAUNCH_CALLS(F)
   CUDA_COPY_CALLS(F)
   CUDA_SYNC_CALLS(F)
-#undef F
-#define F(name) case CBID_##name: return #name;
-  F(cuLaunch) F(cuLaunchGrid) F(cuLaunchGridAsync) F(cuLaunchKernel) F(cuLaunchKernel_ptsz) F(cuLaunchCooperativeKernel)
-  F(cuLaunchCooperativeKernel_ptsz) F(cuLaunchCooperativeKernelMultiDevice) F(cuLaunchKernelEx) F(cuLaunchKernelEx_ptsz)
-  F(cuGraphLaunch) F(cuGraphLaunch_ptsz)
 #undef F
   }
   return "";

@@ -9,17 +9,19 @@ static uint64_t function_of(uint32_t cbid, const struct cupti_callback_data *d) 
   return (uint64_t)(uintptr_t)f;
 }
 
+#define CASE(name, number) case number:
+
 static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
   int enters = d->site == SITE_ENTER;
   switch (cbid) {
-  case CBID_cuLaunch: case CBID_cuLaunchGrid: case CBID_cuLaunchGridAsync: case CBID_cuLaunchKernel:
-  case CBID_cuLaunchKernel_ptsz: case CBID_cuLaunchCooperativeKernel: case CBID_cuLaunchCooperativeKernel_ptsz:
-  case CBID_cuLaunchKernelEx: case CBID_cuLaunchKernelEx_ptsz:
+  CUDA_LAUNCH_CALLS(CASE)
+  CUDA_LAUNCH_EX_CALLS(CASE)
     if (!enters) return;
     sampling_context_used(d->context);
     code_launched(function_of(cbid, d), d->symbol_name);
     return;
-  case CBID_cuLaunchCooperativeKernelMultiDevice: case CBID_cuGraphLaunch: case CBID_cuGraphLaunch_ptsz:
+  CUDA_LAUNCH_MANY_CALLS(CASE)
+  CUDA_GRAPH_LAUNCH_CALLS(CASE)
     if (enters) sampling_context_used(d->context);
     return;
   case CBID_cuModuleUnload: case CBID_cuLibraryUnload:

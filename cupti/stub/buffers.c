@@ -183,8 +183,6 @@ STUB_EXPORT uint32_t cuptiActivityFlushAll(uint32_t flag) {
   return stub_result("ActivityFlushAll");
 }
 
-STUB_EXPORT uint32_t cuptiActivityFlushPeriod(uint32_t milliseconds) { return (void)milliseconds, stub_result("ActivityFlushPeriod"); }
-
 STUB_EXPORT uint32_t cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record) {
   if (!buffer || !record) return RC_INVALID_PARAMETER;
   uint8_t *at = *record ? *record : buffer;

@@ -147,12 +147,6 @@ STUB_EXPORT uint32_t cuptiEnableDomain(uint32_t enable, void *subscriber, uint32
   return stub_result("EnableDomain");
 }
 
-STUB_EXPORT uint32_t cuptiGetCallbackState(uint32_t *enable, void *subscriber, uint32_t domain, uint32_t cbid) {
-  if (!subscriber || subscriber != state.subscriber || !known(domain, cbid)) return RC_INVALID_PARAMETER;
-  *enable = atomic_load(&enabled[domain][cbid]);
-  return RC_OK;
-}
-
 // ---- kinds and attributes ----------------------------------------------------------------------------
 
 STUB_EXPORT uint32_t cuptiActivityEnable(uint32_t kind) {

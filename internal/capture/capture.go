@@ -15,6 +15,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/goproton/goproton/internal/inflate"
 )
 
 const magic = "PROTNCAP\x01"
@@ -106,9 +108,11 @@ func Open(path string) (*Capture, error) {
 	return c, nil
 }
 
-// Unpack returns a reader of the plain form of a capture that may be compressed.
+// Unpack returns a reader of the plain form of a capture that may be compressed. It ends with an error where the file
+// unpacks to more than package inflate allows.
 func Unpack(r io.Reader) (io.Reader, error) {
-	buffered := bufio.NewReader(r)
+	file := &inflate.Counter{R: r}
+	buffered := bufio.NewReader(file)
 	head, err := buffered.Peek(2)
 	if err != nil || !bytes.Equal(head, []byte{0x1f, 0x8b}) {
 		return buffered, nil
@@ -117,7 +121,7 @@ func Unpack(r io.Reader) (io.Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: it is not properly compressed: record it again", ErrNotCapture)
 	}
-	return z, nil
+	return &inflate.Bounded{R: z, File: file}, nil
 }
 
 // Read reads a capture, compressed or not. One that was cut off reads up to the cut.
@@ -127,6 +131,9 @@ func Read(r io.Reader) (*Capture, error) {
 		return nil, err
 	}
 	all, err := io.ReadAll(io.LimitReader(plain, maxSize))
+	if errors.Is(err, inflate.ErrRatio) {
+		return nil, err
+	}
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, fmt.Errorf("unpack: %w; the file is damaged: record it again", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/inflate"
 )
 
 // file writes captures for tests.
@@ -168,4 +170,18 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// A capture that unpacks to hundreds of times its size is refused before it fills the memory or the disk.
+func TestBomb(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write([]byte(magic))
+	for range 32 {
+		z.Write(make([]byte, 1<<20))
+	}
+	z.Close()
+	if _, err := Read(&packed); !errors.Is(err, inflate.ErrRatio) {
+		t.Errorf("a small file of zeros: %v, want %v", err, inflate.ErrRatio)
+	}
 }

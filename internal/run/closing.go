@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/internal/vendor"
 )
 
 const maxProblems = 5 // more than that scrolls the closing line away
@@ -138,7 +139,7 @@ func (s summary) whyEmpty(root, status string, replay bool, signal int) string {
 			used++
 		}
 	}
-	driver := hasNvidia(root)
+	driver := vendor.NVIDIA.Present(root)
 	switch n := s.processes(); {
 	case len(silent) > 0:
 		return fmt.Sprintf("process %d (%s) reported its beginning and nothing after it. What it may have done: executed another program, changed its root or its user, used up its descriptors, or left without its exit handlers. What it wrote to standard error may say more", silent[0].PID, shorten(silent[0].Command, 60))
@@ -187,16 +188,6 @@ func were(processes int) string {
 		return "1 process was"
 	}
 	return grouped(int64(processes)) + " processes were"
-}
-
-// hasNvidia says whether there is a driver that could have run a kernel. Under WSL it is another device.
-func hasNvidia(root string) bool {
-	for _, path := range []string{"/dev/nvidiactl", "/dev/dxg", "/proc/driver/nvidia/version"} {
-		if _, err := os.Stat(filepath.Join("/", root, path)); err == nil {
-			return true
-		}
-	}
-	return false
 }
 
 func someFiles(files []string) string {

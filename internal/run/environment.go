@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/internal/vendor"
 )
 
 // Layout is where the parts of an installation are.
@@ -87,10 +88,12 @@ func environment(base []string, config runinfo.Config, layout Layout) (list, war
 	vars.set(runinfo.ConfigVariable, string(text))
 	vars.set("PROTON_LIB", library)
 	vars.prepend("PYTHONPATH", filepath.Join(layout.Python, "bootstrap"), layout.Python)
-	if other := vars.get("CUDA_INJECTION64_PATH"); other != "" && other != library {
-		warnings = append(warnings, fmt.Sprintf("CUDA_INJECTION64_PATH is set to %s and stays so: programs that are not Python will not be profiled; unset it to profile them", other))
-	} else {
-		vars.set("CUDA_INJECTION64_PATH", library)
+	for _, v := range vendor.All {
+		if other := vars.get(v.Injection); other != "" && other != library {
+			warnings = append(warnings, fmt.Sprintf("%s is set to %s and stays so: programs that are not Python will not be profiled; unset it to profile them", v.Injection, other))
+		} else if v.Injection != "" {
+			vars.set(v.Injection, library)
+		}
 	}
 	return vars.list, warnings, nil
 }

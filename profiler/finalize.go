@@ -1,6 +1,7 @@
 package profiler
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -29,10 +30,13 @@ func (m *Manager) Finalize(id *int, format string) (files []string, err error) {
 	m.flush()
 	var failed error
 	for i, s := range sessions {
+		late := s.deliver()
 		written, err := m.write(s, formats[i], true)
-		files = append(files, written...)
+		err = errors.Join(late, err)
+		files = append(files, s.there(written)...)
 		failed = errors.Join(failed, err)
 		if err == nil || s.trace {
+			s.handOverLast()
 			m.end(s)
 		}
 	}
@@ -77,6 +81,7 @@ func (m *Manager) end(s *session) {
 		m.drop(s, phase)
 	}
 	m.agg.Sets.End(s.id)
+	m.endQueues(s)
 	if err := m.publish(); err != nil {
 		m.problem(err)
 	}
@@ -120,30 +125,37 @@ func (m *Manager) write(s *session, format string, last bool) (files []string, e
 // writePhase writes one phase, if that has not been done, and returns its file, "" for standard output, or when the
 // phase was cleared.
 func (m *Manager) writePhase(s *session, phase int, format string, last bool) (path string, err error) {
-	path, p, err := m.frozen(s, phase, format, last)
+	w, p, err := m.frozen(s, phase, format, last)
 	if p == nil || err != nil {
-		return path, err
+		return w.path, err
 	}
-	if err := m.describe(s, p, path); err != nil {
-		return path, err
+	if err := m.describe(s, p, w.path); err != nil {
+		return w.path, err
 	}
-	return path, writeTree(path, format, p)
+	if err := (fileSink{}).Write(context.Background(), w, p); err != nil {
+		return w.path, err
+	}
+	if last {
+		s.keepLast(w, p)
+	}
+	return w.path, nil
 }
 
 // frozen is the part of writePhase that needs the lock. It copies a tree; a trace it finishes, which is written but
 // for its end.
-func (m *Manager) frozen(s *session, phase int, format string, last bool) (path string, p *profile.Profile, err error) {
+func (m *Manager) frozen(s *session, phase int, format string, last bool) (w Window, p *profile.Profile, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := s.trees[phase]
 	if t == nil {
-		return s.written[phase], nil, nil
+		return Window{path: s.written.path(phase)}, nil, nil
 	}
-	path = s.path(phase, format)
+	w = s.window(phase, format)
+	w.Last = last && phase == s.phase
 	if s.trace {
-		return path, nil, m.writeTrace(s, t, path, hotpath.Now(), last)
+		return w, nil, m.writeTrace(s, t, w.path, hotpath.Now(), last)
 	}
-	return path, m.freeze(s, t), nil
+	return w, m.freeze(s, t), nil
 }
 
 func (m *Manager) phases(s *session) []int {
@@ -153,9 +165,7 @@ func (m *Manager) phases(s *session) []int {
 	for n := range s.trees {
 		phases = append(phases, n)
 	}
-	for n := range s.written {
-		phases = append(phases, n)
-	}
+	s.written.each(func(n int, _ string) { phases = append(phases, n) })
 	slices.Sort(phases)
 	return phases
 }

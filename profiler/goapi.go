@@ -15,6 +15,7 @@ type Options struct {
 	Format      string // of the file: "hatchet" (default) or "hatchet_msgpack"; of a trace, "chrome_trace"
 	Activities  string // what to record beside kernels: "memcpy,memset,sync"; by default all in a trace, none else
 	NoStats     bool   // leave out the distributions of kernel times
+	Sinks       []Sink // take the profile besides the file
 }
 
 // Session is one profile being collected in a Go program.
@@ -33,7 +34,7 @@ func Start(name string, o Options) (*Session, error) {
 		data = "trace"
 	}
 	id, err := process().Start(StartOptions{
-		Name: name, Backend: o.Backend, Data: data, Format: o.Format, Activities: o.Activities, NoStats: o.NoStats,
+		Name: name, Backend: o.Backend, Data: data, Format: o.Format, Activities: o.Activities, NoStats: o.NoStats, Sinks: o.Sinks,
 		Source: SourceOptions{WholeGraphs: o.WholeGraphs},
 	})
 	if err != nil {

@@ -90,7 +90,10 @@ type session struct {
 	traces  map[int]*traceFile // by phase, of a session with a timeline
 	flushed int                // phases below this are complete
 	over    map[int]time.Time  // when each of the phases before the current one ended
-	written map[int]string     // files of phases that are written and no longer kept
+	written parts              // files of phases that are no longer kept: written, or on their way to files
+	files   *queue             // to the files of phases, with periodic flushing of trees; else nil
+	last    []*delivery        // phases that Finalize wrote, for the sinks
+	sinks   []*queue           // to the sinks that the session was started with
 }
 
 // NewManager returns a manager without sessions.

@@ -2,16 +2,9 @@ package profiler
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/goproton/goproton/internal/ownfile"
-	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/hatchet"
-	"github.com/goproton/goproton/profile/msgpack"
 )
 
 // Output formats, in upstream's words, which are also the suffixes of files.
@@ -22,19 +15,13 @@ const (
 	traceSuffix   = "." + traceFormat
 )
 
-// treeCodecs write what a tree can be written as.
-var treeCodecs = map[string]struct {
-	write     func(io.Writer, *profile.Profile) error
-	writeFile func(string, *profile.Profile) error
-}{
-	treeFormat:    {hatchet.Write, hatchet.WriteFile},
-	msgpackFormat: {msgpack.Write, msgpack.WriteFile},
-}
+// treeFormats are what a tree can be written as, the usual one first. Package formats has their codecs.
+var treeFormats = []string{treeFormat, msgpackFormat}
 
 // formatFor is the format to write a session in; "" is what its kind of data is usually written in.
 func (s *session) formatFor(wanted string) (string, error) {
 	format := strings.ToLower(wanted)
-	own := []string{treeFormat, msgpackFormat}
+	own := treeFormats
 	if s.trace {
 		own = []string{traceFormat}
 	}
@@ -47,7 +34,7 @@ func (s *session) formatFor(wanted string) (string, error) {
 		return own[0], nil
 	case slices.Contains(own, format):
 		return format, nil
-	case format == traceFormat || treeCodecs[format].write != nil:
+	case format == traceFormat || slices.Contains(treeFormats, format):
 		return "", &ArgumentError{"Output format not supported"}
 	}
 	return "", &ArgumentError{"Unknown output format: " + wanted}
@@ -58,30 +45,23 @@ func (s *session) path(phase int, format string) string {
 	if s.name == "" || s.name == "-" {
 		return ""
 	}
-	name := s.name
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(s.folder, name)
-	}
 	if s.phase == 0 {
-		return name + "." + format
+		return s.stem() + "." + format
 	}
-	return fmt.Sprintf("%s.part_%d.%s", name, phase, format)
+	return partPath(s.stem(), phase, format)
+}
+
+// stem is what the paths of all phases begin with.
+func (s *session) stem() string {
+	if filepath.IsAbs(s.name) {
+		return s.name
+	}
+	return filepath.Join(s.folder, s.name)
+}
+
+func partPath(stem string, phase int, format string) string {
+	return fmt.Sprintf("%s.part_%d.%s", stem, phase, format)
 }
 
 // streams tells whether files are written while the session goes on, without being asked for.
 func (s *session) streams() bool { return s.trace || s.periodic != "" }
-
-// writeTree writes one frozen phase; path "" is standard output.
-func writeTree(path, format string, p *profile.Profile) error {
-	codec := treeCodecs[format]
-	if path == "" {
-		if err := codec.write(ownfile.Stdout, p); err != nil {
-			return fmt.Errorf("write the profile to standard output: %w", err)
-		}
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return fmt.Errorf("make the folder of %s: %w; give a name in a folder that can be written", path, err)
-	}
-	return codec.writeFile(path, p)
-}

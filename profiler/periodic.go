@@ -2,7 +2,6 @@ package profiler
 
 import (
 	"maps"
-	"os"
 	"slices"
 	"time"
 
@@ -62,8 +61,7 @@ func (m *Manager) phasesToWrite() (list []phaseOf) {
 	return list
 }
 
-// writeComplete writes and clears a phase if nothing can be added to it any more. Only the writing of a tree is done
-// without the lock: somebody may finalize the session meanwhile.
+// writeComplete writes a trace, or hands a tree to its sinks, and clears the phase, if nothing can be added to it any more.
 func (m *Manager) writeComplete(s *session, phase int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,14 +69,15 @@ func (m *Manager) writeComplete(s *session, phase int) error {
 	if t == nil || m.expectsMore(s, t) {
 		return nil
 	}
-	path := s.path(phase, s.format)
-	if err := m.writeNow(s, t, path); err != nil {
-		return err
+	if s.trace {
+		if err := m.writeTrace(s, t, s.path(phase, s.format), hotpath.Now(), true); err != nil {
+			return err
+		}
+	} else {
+		s.handOver(s.window(phase, s.format), m.freeze(s, t))
 	}
-	if s.trees[phase] == t {
-		m.drop(s, phase)
-		s.written[phase] = path
-	}
+	m.drop(s, phase)
+	s.written.add(phase, s.stem(), s.format)
 	return nil
 }
 
@@ -89,24 +88,4 @@ func (m *Manager) expectsMore(s *session, t *aggregate.Tree) bool {
 	}
 	m.agg.TakeSlots()
 	return t.Pending() || m.resolver.Waits(func(set uint32) bool { return m.agg.Sets.Has(set, t) })
-}
-
-// forgetWritten removes the files of phases that were written before the program had to say.
-func (s *session) forgetWritten(of func(phase int) bool) {
-	for phase, path := range s.written {
-		if of(phase) {
-			os.Remove(path)
-			delete(s.written, phase)
-		}
-	}
-}
-
-func (m *Manager) writeNow(s *session, t *aggregate.Tree, path string) error {
-	if s.trace {
-		return m.writeTrace(s, t, path, hotpath.Now(), true)
-	}
-	p := m.freeze(s, t)
-	m.mu.Unlock()
-	defer m.mu.Lock()
-	return writeTree(path, s.format, p)
 }

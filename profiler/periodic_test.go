@@ -20,9 +20,14 @@ func there(path string) bool {
 	return err == nil
 }
 
-// aRound is one of the drainer's, in which everything is due that it does more rarely. Tests that stop the drainer know
-// when it is.
-func aRound(m *Manager) { (&drainer{m: m}).round() }
+// aRound is one of the drainer's, in which everything is due that it does more rarely, and what the files' goroutines do
+// with it. Tests that stop the drainer know when it is.
+func aRound(m *Manager) {
+	(&drainer{m: m}).round()
+	for _, s := range m.sessions {
+		s.deliver()
+	}
+}
 
 func readTree(t *testing.T, path string) *profile.Profile {
 	t.Helper()

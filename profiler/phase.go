@@ -129,7 +129,7 @@ func (m *Manager) ClearPhase(id, phase int, upTo bool) error {
 		}
 	}
 	if s.periodic == "" { // else parts are what was asked for
-		s.forgetWritten(cleared)
+		s.written.remove(cleared)
 	}
 	if s.trees[s.phase] == nil {
 		m.begin(s, current)

@@ -27,6 +27,10 @@ type StartOptions struct {
 	// commas between. By default a tree has kernels only, and a trace has all.
 	Activities string
 	Source     SourceOptions
+
+	// Sinks take each phase besides its file: when it is over, with periodic flushing, else at the end of the session.
+	// Timelines go to files only, into which they are written all along.
+	Sinks []Sink
 }
 
 // Start begins a session, or activates the living one of the same name, and returns its id. A GPU library
@@ -167,7 +171,7 @@ func (m *Manager) problemOnce(text string) {
 func (o *StartOptions) session(b *Backend) (*session, error) {
 	s := &session{
 		name: o.Name, times: !o.NoStats, trees: map[int]*aggregate.Tree{}, traces: map[int]*traceFile{},
-		over: map[int]time.Time{}, written: map[int]string{},
+		over: map[int]time.Time{},
 	}
 	switch strings.ToLower(o.Context) {
 	case "", "shadow":
@@ -195,6 +199,9 @@ func (o *StartOptions) session(b *Backend) (*session, error) {
 	}
 	if err == nil {
 		err = makeFolder(s.name)
+	}
+	if err == nil {
+		s.makeQueues(o.Sinks)
 	}
 	if s.streams() {
 		s.folder, _ = os.Getwd() // where there is none, names are what they are then
@@ -258,7 +265,7 @@ func (s *session) flushPeriodically(b *Backend, options string) (err error) {
 		if key != "format" {
 			return b.refusal("unsupported option key: %s", key)
 		}
-		if value != traceFormat && treeCodecs[value].write == nil {
+		if value != traceFormat && !slices.Contains(treeFormats, value) {
 			return b.refusal("unsupported format: %s", value)
 		}
 		format = value

@@ -38,7 +38,7 @@ func (m *Manager) shortcomings() (sentences []string) {
 	if n := m.agg.Late; n > 0 {
 		sentences = append(sentences, fmt.Sprintf("%d metric values came after their phase was written or cleared, and are in no file", n))
 	}
-	return sentences
+	return append(sentences, m.undelivered()...)
 }
 
 // Checkpoint calls f from the drainer every so often while sessions run: Collect and
@@ -69,7 +69,7 @@ func (m *Manager) WriteDrained() (files []string, err error) {
 			continue // standard output is written once, at the end
 		}
 		written, failed := m.write(s, s.format, false)
-		files, err = append(files, written...), errors.Join(err, failed)
+		files, err = append(files, s.there(written)...), errors.Join(err, failed)
 	}
 	return files, err
 }
@@ -139,6 +139,7 @@ func (m *Manager) Discard(id int) {
 	s := m.find(id)
 	m.mu.Unlock()
 	if s != nil {
+		s.deliver() // phases that are over count as written
 		m.end(s)
 		m.endIfLast()
 	}

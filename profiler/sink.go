@@ -34,8 +34,8 @@ type Window struct {
 	path, format string // of the file; "" is standard output
 }
 
-// fileSink writes each window into the file that the session's name and the phase make up. It is the only place where
-// trees become files.
+// fileSink writes each window into the file that is named after the session and the phase. It writes all files of
+// trees.
 type fileSink struct{}
 
 func (fileSink) Write(_ context.Context, w Window, p *profile.Profile) error {

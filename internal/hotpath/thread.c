@@ -37,8 +37,9 @@ static void make_exit_key(void) { pthread_key_create(&exit_key, thread_exits); }
 
 static struct hp_thread *recycled(void) {
   for (struct hp_thread *t = atomic_load(&hp_g.threads); t; t = t->next) {
+    // A plain load first: an exchange takes the cache line of every thread that lives away from it.
     uint32_t want = HP_FREE;
-    if (atomic_compare_exchange_strong(&t->life, &want, HP_LIVE)) return t;
+    if (atomic_load_explicit(&t->life, memory_order_relaxed) == want && atomic_compare_exchange_strong(&t->life, &want, HP_LIVE)) return t;
   }
   return NULL;
 }

@@ -140,9 +140,12 @@ func (s summary) whyEmpty(root, status string, replay bool, signal int) string {
 		}
 	}
 	driver := vendor.NVIDIA.Present(root)
+	old, _ := os.ReadFile(filepath.Join(status, "old-python")) //nolint:errcheck // written by the bootstrap of such a Python only
 	switch n := s.processes(); {
 	case len(silent) > 0:
 		return fmt.Sprintf("process %d (%s) reported its beginning and nothing after it. What it may have done: executed another program, changed its root or its user, used up its descriptors, or left without its exit handlers. What it wrote to standard error may say more", silent[0].PID, shorten(silent[0].Command, 60))
+	case n == 0 && len(old) > 0:
+		return fmt.Sprintf("the target ran in Python %s, and GoProton needs Python 3.9 or newer", shorten(string(old), 10))
 	case n == 0 && !driver:
 		return "no process of the target loaded the profiler, and this machine shows no NVIDIA driver (no /dev/nvidiactl): run proton doctor for details"
 	case n == 0:

@@ -88,6 +88,10 @@ func TestWhyEmpty(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(driver, "dev/nvidiactl"), 0o777); err != nil {
 		t.Fatal(err)
 	}
+	old := t.TempDir() // as the bootstrap leaves it in a Python that is too old
+	if err := os.WriteFile(filepath.Join(old, "old-python"), []byte("3.8"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	finished, begun := runinfo.Status{PID: 7, Command: "x", Finished: true}, runinfo.Status{PID: 7, Command: "x"}
 	used := finished
 	used.UsedGPU = true
@@ -110,6 +114,8 @@ func TestWhyEmpty(t *testing.T) {
 		{"one of two", of(finished, begun), none, status, 0, "process 7 (x) reported its beginning and nothing after it"},
 		{"nobody, without a driver", of(), none, status, 0, "no process of the target loaded the profiler, and this machine shows no NVIDIA driver"},
 		{"nobody, with a driver", of(), driver, status, 0, "no process of the target loaded the profiler: is this"},
+		{"an old Python", of(), none, old, 0, "the target ran in Python 3.8, and GoProton needs Python 3.9 or newer"},
+		{"a process without CUDA beside an old Python", of(finished), driver, old, 0, "1 process was watched"},
 		{"nobody could write", of(), none, filepath.Join(status, "gone"), 0, "processes could not report: open "},
 		{"a process without CUDA and without a driver", of(finished), none, status, 0, "no process used CUDA, and this machine shows no NVIDIA driver"},
 		{"a process without CUDA", of(finished), driver, status, 0, "1 process was watched and none used CUDA"},

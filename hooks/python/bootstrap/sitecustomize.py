@@ -20,9 +20,22 @@ def _hidden_sitecustomize(here):
     spec.loader.exec_module(module)
 
 
+def _too_old(config):
+    """Leaves this Python's version for the closing line of `proton run`. Nothing is printed: it may be a tool that the program calls."""
+    try:
+        import json
+        with open(os.path.join(json.loads(config)["status"], "old-python"), "w") as note:
+            note.write("%d.%d" % sys.version_info[:2])
+    except Exception:
+        pass
+
+
 def _begin(root):
     config = os.environ.get("PROTON_RUN_CONFIG")
-    if not config or sys.version_info < (3, 9) or sys.implementation.name != "cpython":
+    if not config or getattr(sys, "implementation", None) is None or sys.implementation.name != "cpython":
+        return
+    if sys.version_info < (3, 9):
+        _too_old(config)
         return
     try:
         import json

@@ -29,7 +29,6 @@ var arrows = map[string][]string{
 	"profile":              {"internal/atomicfile", "internal/inflate"},
 	"profiler/record":      nil,
 	"internal":             {"internal"},
-	"internal/trace":       {"tritonparse/ttir", "internal"},
 	"internal/vendor":      {"profiler/record", "internal"},
 	"internal/tracetools":  {"tritonparse", "profile", "internal"},
 	"profiler/callpath":    {"profiler/record", "internal"},

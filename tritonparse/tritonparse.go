@@ -1,6 +1,18 @@
-// Package tritonparse reads TritonParse traces: what Triton compiled and launched, process by process. It lists what a
-// trace holds and parses raw traces into the form that TritonParse's website and tools open, with every line of every
-// intermediate representation mapped to the Python line that it came from.
+// Package tritonparse reads TritonParse traces: what a program compiled with Triton, with every intermediate representation, and
+// what it launched, with the arguments. GoProton and Meta's tritonparse write such traces, a file for each process. They are read
+// raw, or as package parse and tritonparse write them after parsing.
+//
+//   - Open indexes a trace, a file or a folder. Trace.Compilations has the kernels, Trace.EachLaunch and Trace.EachBrief hand
+//     over the launches, Trace.Kinds groups them by grid and arguments, Trace.LaunchAt reads one.
+//   - Compilation has the texts of a kernel, Compilation.Maps the lines of each text that came from a line of Python (package
+//     sourcemap), Compilation.Work the bytes and operations of a launch.
+//   - Scan hands over every record as text, with its Header. ReadInfo counts.
+//   - Filter and Names choose launches and kernels as the flags of proton trace do. LaunchKind is the key by which profiles of
+//     GoProton know a launch.
+//
+// A record that is damaged is skipped and counted, see Trace.Damages. Files may be packed by gzip or zstd, whatever their names.
+// Memory does not grow with the number of launches. Records come from many versions of several writers: what a record does not
+// say, or says in another way, is a zero value.
 package tritonparse
 
 import (

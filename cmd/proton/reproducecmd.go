@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/internal/tracetools/nearby"
+	"github.com/goproton/goproton/internal/tracetools/reproduce"
 	tree "github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/beside"
-	"github.com/goproton/goproton/tritonparse/reproduce"
 )
 
 type reproduceFlags struct {
@@ -298,7 +298,7 @@ func (f *reproduceFlags) complete() error {
 		}
 		o.IntRange = [2]int64{a, b}
 	}
-	if err := beside.CheckSources(o.FilesFrom); err != nil {
+	if err := nearby.CheckSources(o.FilesFrom); err != nil {
 		return err
 	}
 	for _, r := range f.replacers {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/term"
-	"github.com/goproton/goproton/tritonparse/beside"
+	"github.com/goproton/goproton/internal/tracetools/nearby"
 )
 
 // takenAlong is what became of the files that a trace has beside it, when its records were copied.
@@ -18,7 +18,7 @@ type takenAlong struct {
 }
 
 // takeAlong copies files into the folder of a copy. What cannot be copied keeps nobody from the records.
-func takeAlong(files []beside.File, folder string, tensors, replace bool) (t takenAlong) {
+func takeAlong(files []nearby.File, folder string, tensors, replace bool) (t takenAlong) {
 	defer whenInterrupted(atomicfile.Abandon)()
 	for _, f := range files {
 		switch {

@@ -16,8 +16,8 @@ import (
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/internal/tracetools/excerpt"
+	"github.com/goproton/goproton/internal/tracetools/nearby"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/beside"
 )
 
 type traceCatFlags struct {
@@ -89,7 +89,7 @@ func (f *traceCatFlags) check() (err error) {
 	if o.Most < 0 {
 		return fmt.Errorf("--most %d: give a number of launches, or 0 for all", o.Most)
 	}
-	if err := beside.CheckSources(o.FilesFrom); err != nil {
+	if err := nearby.CheckSources(o.FilesFrom); err != nil {
 		return err
 	}
 	o.Hashes, o.Types = f.hashes, f.types

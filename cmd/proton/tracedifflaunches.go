@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/internal/tracetools/compare"
+	"github.com/goproton/goproton/internal/tracetools/reproduce"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/reproduce"
 )
 
 // chooseLaunches finds the two launches.

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/internal/tracetools/extract"
+	"github.com/goproton/goproton/internal/tracetools/nearby"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/beside"
-	"github.com/goproton/goproton/tritonparse/extract"
 )
 
 type traceExtractFlags struct {
@@ -151,7 +151,7 @@ func (f *traceExtractFlags) run(source string, stdout, stderr io.Writer) error {
 	if f.out == "" {
 		return &exitError{code: 2, err: errors.New("must specify where to write: proton trace extract TRACE -o DIR")}
 	}
-	if err := beside.CheckSources(f.from); err != nil {
+	if err := nearby.CheckSources(f.from); err != nil {
 		return &exitError{code: 2, err: err}
 	}
 	t, picked, launch, err := f.pick.open(source, "proton trace extract", tritonparse.OpenOptions{NoTexts: true}, stderr)

@@ -33,7 +33,7 @@ for kernel in list_kernels(events):
 
 // TestUpstreamToolsReadOurFiles: tritonparse 0.6.0 lists what a trace of ours holds that we parsed, and makes scripts of it.
 func TestUpstreamToolsReadOurFiles(t *testing.T) {
-	python, tritonparse, stub := "../../.venv/bin/python", "../../.venv/oracles/tritonparse-0.6.0", "../reproduce/testdata/stub"
+	python, tritonparse, stub := "../../.venv/bin/python", "../../.venv/oracles/tritonparse-0.6.0", "../../internal/tracetools/reproduce/testdata/stub"
 	for _, need := range []string{python, tritonparse} {
 		if _, err := os.Stat(need); err != nil {
 			t.Skipf("no %s: run tools/oracles.sh", need)

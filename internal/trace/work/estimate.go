@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/store"
-	"github.com/goproton/goproton/tritonparse/ttir"
+	"github.com/goproton/goproton/internal/trace/ttir"
 )
 
 // Source is what a compilation says of its work. It is analysed when all launches are known.

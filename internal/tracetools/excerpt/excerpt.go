@@ -14,8 +14,8 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/trace/ndjson"
+	"github.com/goproton/goproton/internal/tracetools/nearby"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/beside"
 )
 
 // Options says which records are taken, and how they are written. All conditions must hold.
@@ -32,14 +32,14 @@ type Options struct {
 	Pretty       bool // over several lines
 	Beside       bool // also say which files beside the trace the records name
 
-	FilesFrom beside.Sources // folders where those may be, in addition to the trace's
+	FilesFrom nearby.Sources // folders where those may be, in addition to the trace's
 }
 
 // Result says what was written.
 type Result struct {
 	Read    int            // records of the trace
 	Records map[string]int // those written, by type
-	Beside  []beside.File  // each once
+	Beside  []nearby.File  // each once
 	Damages []tritonparse.Damage
 	Damaged int
 }

@@ -10,7 +10,7 @@ import (
 
 // TestSlowestKinds: a profile that tells launches apart leads to the launch of that kind, wherever it was launched.
 func TestSlowestKinds(t *testing.T) {
-	trace, err := tritonparse.Open("../testdata/dedicated_log_triton_trace_complex_.ndjson.gz", tritonparse.OpenOptions{})
+	trace, err := tritonparse.Open("../../../tritonparse/testdata/dedicated_log_triton_trace_complex_.ndjson.gz", tritonparse.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

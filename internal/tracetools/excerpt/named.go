@@ -6,8 +6,8 @@ import (
 
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/trace/ndjson"
+	"github.com/goproton/goproton/internal/tracetools/nearby"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/beside"
 )
 
 // named is what a record says of files beside the trace.
@@ -42,8 +42,8 @@ func blobsOf(arguments []byte) (blobs []*tritonparse.Blob) {
 
 // besides are the files that records name, each once.
 type besides struct {
-	sources beside.Sources
-	all     []beside.File
+	sources nearby.Sources
+	all     []nearby.File
 	byName  map[string]int  // in all
 	tried   map[string]bool // what was looked for, by the folder of its trace and as its record has it
 }
@@ -71,7 +71,7 @@ func (b *besides) first(path, name string) bool {
 }
 
 // keep adds a file, unless one of its name was found in another folder.
-func (b *besides) keep(f beside.File, named bool) {
+func (b *besides) keep(f nearby.File, named bool) {
 	if !named {
 		return
 	}

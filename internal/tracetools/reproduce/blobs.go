@@ -13,8 +13,8 @@ import (
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/outfolder"
+	"github.com/goproton/goproton/internal/tracetools/nearby"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/beside"
 )
 
 // blob is a file with the contents of a tensor.
@@ -58,12 +58,12 @@ func (w *work) withBlobs(name string, raw []byte) []byte {
 
 // findBlob looks where the program wrote it, and beside the trace, which may have been moved.
 func (w *work) findBlob(recorded string) (blob, bool) {
-	places := append(beside.TensorPlaces(w.launch.File, recorded), beside.TensorPlaces(filepath.Join(w.trace.Source, "trace"), recorded)...)
+	places := append(nearby.TensorPlaces(w.launch.File, recorded), nearby.TensorPlaces(filepath.Join(w.trace.Source, "trace"), recorded)...)
 	base := filepath.Base(places[0])
 	if i := slices.IndexFunc(w.blobs, func(b blob) bool { return path.Base(b.name) == base }); i >= 0 {
 		return w.blobs[i], true
 	}
-	file := w.sources().Find(w.launch.File, beside.Contents, places...)
+	file := w.sources().Find(w.launch.File, nearby.Contents, places...)
 	info, err := os.Stat(file)
 	if err != nil {
 		return blob{}, false
@@ -74,8 +74,8 @@ func (w *work) findBlob(recorded string) (blob, bool) {
 }
 
 // sources are the folders that files which the trace names are read from: those that the user names, and the whole trace's.
-func (w *work) sources() beside.Sources {
-	s := beside.Sources(w.FilesFrom)
+func (w *work) sources() nearby.Sources {
+	s := nearby.Sources(w.FilesFrom)
 	if info, err := os.Stat(w.trace.Source); err == nil && info.IsDir() {
 		s = append(slices.Clone(s), w.trace.Source)
 	}
@@ -84,7 +84,7 @@ func (w *work) sources() beside.Sources {
 
 // noteGone says why the contents of a tensor are made up.
 func (w *work) noteGone(name, recorded string) {
-	if outside := w.sources().Outside(w.launch.File, beside.Contents, recorded); outside != "" {
+	if outside := w.sources().Outside(w.launch.File, nearby.Contents, recorded); outside != "" {
 		w.note("the contents of %s were not read: %s lies outside of the trace's folder; --files-from %s has them read", name, outside, filepath.Dir(outside))
 		return
 	}

@@ -1,6 +1,6 @@
-// Package beside knows the files that a trace has beside it, machine code and contents of tensors, and copies them to where
+// Package nearby knows the files next to a trace, machine code and contents of tensors, and copies them to where
 // another trace has them. What cuts traces (excerpt) and takes them apart (extract) uses it.
-package beside
+package nearby
 
 import (
 	"errors"

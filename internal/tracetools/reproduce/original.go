@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/foreign"
-	"github.com/goproton/goproton/tritonparse/beside"
+	"github.com/goproton/goproton/internal/tracetools/nearby"
 )
 
 // original is the file that the kernel was in: what the kernel is called there from outside, such as Ops.kernel of a class's,
@@ -40,7 +40,7 @@ func (w *work) sourceFile() (file, refused string) {
 	if p == nil {
 		return "", ""
 	}
-	if file = w.sources().Find(w.launch.File, beside.Python, p.File); file == "" && w.sources().Outside(w.launch.File, beside.Python, p.File) != "" {
+	if file = w.sources().Find(w.launch.File, nearby.Python, p.File); file == "" && w.sources().Outside(w.launch.File, nearby.Python, p.File) != "" {
 		refused = fmt.Sprintf("its file %s lies outside of the trace's folder: --files-from %s lets scripts use it", p.File, filepath.Dir(p.File))
 	}
 	return file, refused

@@ -30,13 +30,13 @@ for build in (ours.create_args_from_json_file, theirs):
 // TestArgumentsAsTritonparse: from the same context, tritonparse 0.6.0 makes the same arguments, but for what is in the
 // tensors and where they lie.
 func TestArgumentsAsTritonparse(t *testing.T) {
-	python, upstream := "../../.venv/bin/python", "../../.venv/oracles/tritonparse-0.6.0"
+	python, upstream := "../../../.venv/bin/python", "../../../.venv/oracles/tritonparse-0.6.0"
 	for _, need := range []string{python, upstream} {
 		if _, err := os.Stat(need); err != nil {
 			t.Skipf("no %s: run tools/oracles.sh", need)
 		}
 	}
-	trace, err := tritonparse.Open("../testdata/dedicated_log_triton_trace_complex_.ndjson.gz", tritonparse.OpenOptions{})
+	trace, err := tritonparse.Open("../../../tritonparse/testdata/dedicated_log_triton_trace_complex_.ndjson.gz", tritonparse.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

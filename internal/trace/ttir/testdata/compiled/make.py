@@ -1,6 +1,6 @@
 """Compiles kernels and keeps their TTIR and their PTX, for the tests that count both. No GPU is needed.
 
-    PYTHONPATH=.venv/oracles/triton-3.6.0 TRITON_CACHE_DIR=/tmp/cache .venv/bin/python tritonparse/ttir/testdata/compiled/make.py
+    PYTHONPATH=.venv/oracles/triton-3.6.0 TRITON_CACHE_DIR=/tmp/cache .venv/bin/python internal/trace/ttir/testdata/compiled/make.py
 
 Locations and debug information are left out: nothing here needs them."""
 import gzip
@@ -14,7 +14,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "../../../../internal/cubin/testdata/zoo"))
+sys.path.insert(0, os.path.join(HERE, "../../../../cubin/testdata/zoo"))
 import kernels as zoo  # noqa: E402
 
 

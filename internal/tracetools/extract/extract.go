@@ -14,8 +14,8 @@ import (
 
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/outfolder"
+	"github.com/goproton/goproton/internal/tracetools/nearby"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/beside"
 )
 
 // Options says what is written.
@@ -28,7 +28,7 @@ type Options struct {
 	Blobs  bool                                        // recorded tensors
 	Warn   func(string)                                // gets what is not there
 
-	FilesFrom beside.Sources // folders whose files may be read, in addition to the trace's
+	FilesFrom nearby.Sources // folders whose files may be read, in addition to the trace's
 }
 
 // File is one that was written.

@@ -66,6 +66,7 @@ var retired = []struct {
 var exceptions = []struct{ word, pattern, why string }{
 	{"is no", `\b(there|here) (is|are|was|were|will be|would be|may be|can be|must be|should be|to be|need be) (currently |also |simply |then |still |yet |as yet )?no\b`,
 		"\"there is no X\" has one reading"},
+	{"told", `\bnot told apart\b`, "a key of the JSON that trace commands print; keys of JSON are not renamed"},
 	{"is no", `\b(is|are|was|were|be) there no\b`, "the same, as a question"},
 	{"is no", `\b(is|are|was|were|be) no (longer|more|less|fewer|better|worse|slower|faster|larger|smaller|greater|later|earlier|longer|older|newer|different|other|good|use|one|way|need|such|matter)\b`,
 		"a comparison, or a fixed phrase"},

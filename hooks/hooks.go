@@ -25,8 +25,8 @@ import (
 	_ "github.com/goproton/goproton/internal/hotpath"
 )
 
-// Control answers one control call of goproton._native: a method and its JSON parameters, a JSON result.
-// An error is what ErrorJSON returns. It is called on threads of the workload, several at a time.
+// Control answers one control call of goproton._native. It gets a method and its JSON parameters and returns a JSON
+// result, or what ErrorJSON returns. Threads of the workload call it, several at a time.
 var Control func(method string, params []byte) []byte
 
 // Init hands over the hot path's table of functions, hotpath.API(). It must be called before Python imports
@@ -48,7 +48,7 @@ func ErrorJSON(kind, text string) []byte {
 	return b
 }
 
-// answer calls Control and takes an error apart, so that C needs no JSON.
+// answer calls Control and splits an error into its class and text, so that C does not parse JSON.
 func answer(method string, params []byte) (result []byte, kind string) {
 	defer func() {
 		if p := recover(); p != nil {

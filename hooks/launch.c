@@ -1,21 +1,21 @@
 // The launch hook: what Triton calls before and after each launch.
 //
-// Passes: 1 decide (active, filter), 2 evaluate the launch metadata, 3 convert all values, 4 open the op and
-// add its metrics. Everything that can run user code comes before the op is open, so that no failure and no
-// kernel launched by the metadata function can end up in it.
+// A launch goes through four passes: 1 decide whether it is profiled (active, filter), 2 evaluate the launch metadata,
+// 3 convert all values, 4 open the op and add its metrics. All code of the user runs before the op is open. An exception
+// in it, or a kernel that the metadata function launches, can therefore not be attributed to the op.
 #include "native.h"
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 static PyObject *filter;        // callable(name) -> bool, or NULL
-static PyObject *complained;    // names of kernels that have had their warning
+static PyObject *complained;    // set of the names of kernels that a warning was printed for
 
 #define METADATA_FRAME "__proton_launch_metadata"
-enum { STATES = 256 }; // kernels of a program, roughly; a collision costs an intern, some 100 ns
+enum { STATES = 256 }; // about as many as a program has kernels; a collision costs one interning, about 100 ns
 static _Atomic uint64_t states[STATES]; // name id << 32 | id of the state "__proton_launch_metadata:<name>"
 
-// Per thread: inside launch_enter, so that launches made by a metadata function are not hooked; the last op.
+// Per thread: whether launch_enter is running, so that launches of a metadata function are not hooked; and the last op.
 static __thread struct { uint32_t inside, op, name; } here __attribute__((tls_model("initial-exec")));
 
 // ---- complaints ----
@@ -35,8 +35,8 @@ static const char *utf8(PyObject *text) {
   return s ? s : "?";
 }
 
-// complain takes the current exception and says so, once per kernel. An exception that is not an error
-// (KeyboardInterrupt, SystemExit) stays set, and 0 is returned.
+// complain clears the current exception and prints it, once per kernel. An exception that is not an error
+// (KeyboardInterrupt, SystemExit) stays set, and complain returns 0.
 static int complain(PyObject *kernel, const char *doing) {
   if (!py.PyErr_Occurred()) return 1;
   if (!py.PyErr_ExceptionMatches(py.PyExc_Exception)) return 0;
@@ -56,7 +56,7 @@ static int complain(PyObject *kernel, const char *doing) {
 
 // ---- 1 decide ----
 
-// chosen asks the filter; -1 only for KeyboardInterrupt and the like.
+// chosen calls the filter. It returns 1 or 0, and -1 for an exception that is not an error, such as KeyboardInterrupt.
 static int chosen(PyObject *name) {
   if (!filter || !name) return 1;
   PyObject *ask = py_new_ref(filter), *answer = py.PyObject_CallFunctionObjArgs(ask, name, NULL);
@@ -83,7 +83,7 @@ static PyObject *raw_data(PyObject *lazy) {
   return NULL;
 }
 
-// nothing_queued: no metadata function waits in this LazyDict, so its data are all there is.
+// nothing_queued reports whether this LazyDict has no metadata function left to call, so that its data are complete.
 static int nothing_queued(PyObject *lazy) {
   PyObject *extras = py.PyObject_GetAttr(lazy, hooks_str_extras);
   if (!extras) return py.PyErr_Clear(), 0;
@@ -92,8 +92,8 @@ static int nothing_queued(PyObject *lazy) {
   return none;
 }
 
-// metadata_state is the state of work that is done for a kernel's metadata. In the tree it becomes two
-// frames, as Triton's own profiler has them: the mark by which viewers hide the work, and the kernel's name.
+// metadata_state returns the state for work that a kernel's metadata function launches. The tree shows the state as two
+// frames, like Triton's own profiler: the marker by which viewers hide the work, and the kernel's name.
 static uint32_t metadata_state(PyObject *kernel) {
   static const char mark[] = METADATA_FRAME, prefix[] = METADATA_FRAME ":";
   char text[512];
@@ -112,8 +112,8 @@ static uint32_t metadata_state(PyObject *kernel) {
   return state;
 }
 
-// evaluated returns lazy.get(), or `data` when that fails. Kernels that the metadata function launches get
-// the metadata state as their frame. NULL only with KeyboardInterrupt and the like.
+// evaluated returns lazy.get(), or `data` when that fails. Kernels that the metadata function launches have the metadata
+// state as their frame. It returns NULL only for an exception that is not an error, such as KeyboardInterrupt.
 static PyObject *evaluated(PyObject *lazy, PyObject *data, PyObject *kernel) {
   int entered = hooks_hp->state_enter(metadata_state(kernel)) == HP_OK;
   PyObject *all = py.PyObject_VectorcallMethod(hooks_str_get, &lazy, 1, NULL);
@@ -132,7 +132,7 @@ static PyObject *evaluated(PyObject *lazy, PyObject *data, PyObject *kernel) {
 struct metric { struct name name; struct number value; PyObject *key, *tensor; };
 enum { FEW = 16 };
 struct launch {
-  PyObject *name;    // what the metadata call the kernel: a reference, or NULL
+  PyObject *name;    // the kernel's name in the metadata: an owned reference, or NULL
   uint64_t function; // CUfunction, 0 when not known
   struct metric few[FEW], *all;
   py_ssize n, room;
@@ -144,7 +144,7 @@ static void keep_function(struct launch *l, PyObject *value) {
   l->function = py.PyLong_AsUnsignedLongLongMask(value);
 }
 
-// keep takes one item of the metadata. A metric is a real number or a tensor; lists, strings and None are not.
+// keep stores one item of the metadata. A real number or a tensor is a metric; lists, strings and None are not.
 static void keep(struct launch *l, PyObject *key, PyObject *value) {
   struct name name = hooks_name(key);
   if (name.kind == NAME_NAME) l->name = py_new_ref(value);
@@ -219,16 +219,16 @@ static void add_converted(const struct leaf *at, struct metric *m) {
 }
 
 static void add_numbers(struct launch *l) {
-  // With a function handle the metrics wait in the op for their launch, which knows the call path best; during
-  // a capture, too, the hot path itself must see that they belong to an op. Otherwise the leaf is looked up once:
-  // with a python session each look-up walks the stack.
+  // With a function handle the op keeps the metrics until its launch, which has the exact call path. During a graph
+  // capture the hot path must also see that the metrics belong to an op. In all other cases the leaf is looked up once,
+  // because each look-up walks the Python stack when a session collects Python call paths.
   struct leaf at, *once = NULL;
   if (l->n > 1 && !l->function && !hooks_hp->capturing()) at = hooks_leaf(), once = &at;
   for (py_ssize i = 0; i < l->n; i++)
     if (!l->all[i].tensor) add_converted(once, &l->all[i]);
 }
 
-// The handler may launch kernels of its own: it runs in the metadata state and with no op open.
+// The tensor handler may launch kernels. It therefore runs in the metadata state, while no op is open.
 static int hand_over_tensors(struct launch *l, uint32_t name, PyObject *kernel) {
   hooks_hp->op_enter(name, 0);
   struct leaf at = hooks_leaf();
@@ -240,7 +240,7 @@ static int hand_over_tensors(struct launch *l, uint32_t name, PyObject *kernel) 
   return ok;
 }
 
-// name_of is the name the metadata give, of whatever type, or the compiled name.
+// name_of returns the name in the metadata, of any type, or else the compiled name.
 static uint32_t name_of(PyObject *name, PyObject *kernel) {
   if (!name || name == py._Py_NoneStruct) return kernel ? hooks_name(kernel).id : 0;
   uint32_t id = hooks_name(name).id;
@@ -263,7 +263,7 @@ static int open_op(struct launch *l, PyObject *kernel) {
   return 1;
 }
 
-// ---- the hook: each returns 0 with an exception that is not an error, KeyboardInterrupt and the like ----
+// ---- the hook: each function returns 0 only for an exception that is not an error, such as KeyboardInterrupt ----
 
 static int enter_with(PyObject *dict, PyObject *kernel) {
   struct launch l;
@@ -274,7 +274,7 @@ static int enter_with(PyObject *dict, PyObject *kernel) {
   return ok;
 }
 
-// enter_unevaluated is the whole of it: the compiled name decides whether the metadata are evaluated at all.
+// enter_unevaluated asks the filter with the compiled name first. It evaluates the metadata only of a kernel that is profiled.
 static int enter_unevaluated(PyObject *lazy, PyObject *data, int plain) {
   PyObject *kernel = data ? item(data, hooks_str_name) : NULL;
   int yes = chosen(kernel), ok = yes == 0;

@@ -1,4 +1,4 @@
-// Metric values: Python numbers, sequences and tensors as what the profile stores.
+// Metric values: converts Python numbers, sequences and tensors to the types that the profile stores.
 #include "native.h"
 #include <math.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@ static enum value_kind through(PyObject *made, enum value_kind (*from)(PyObject 
 
 static int type_has(PyObject *v, const char *method) { return py.PyObject_HasAttrString(py_type(v), method); }
 
-// numpy scalars, Fraction, Decimal and everything else with a conversion of its own. Integers first, so that
-// a 64-bit integer does not pass through a double; then __float__, never __int__, which would truncate.
+// from_other converts numpy scalars, Fraction, Decimal and other types with conversions of their own. It tries __index__
+// first, so that a 64-bit integer does not pass through a double, then __float__. It never tries __int__, which truncates.
 static enum value_kind from_other(PyObject *v, struct number *out) {
   if (type_has(v, "__index__")) {
     PyObject *i = py.PyNumber_Index(v);
@@ -90,7 +90,7 @@ void hooks_number_for(enum name_kind kind, struct number *n) {
   if (kind == NAME_BYTES) as_int(n);
 }
 
-// ---- vectors: JSON for Go, which keeps them beside the numbers ----
+// ---- vectors: JSON for Go, which stores them apart from numbers ----
 
 struct text { char *at; size_t used, room; int failed; };
 
@@ -135,7 +135,7 @@ static int refuse_value(PyObject *key, PyObject *v) {
   return -1;
 }
 
-// vector_numbers converts the items of a tuple; the result is the caller's to free, NULL with an error set.
+// vector_numbers converts the items of a tuple. The caller frees the result. It returns NULL with a Python error set.
 static struct number *vector_numbers(PyObject *key, PyObject *items, py_ssize n, int *doubles) {
   struct number *numbers = malloc((size_t)(n ? n : 1) * sizeof *numbers);
   if (!numbers) return (void)py.PyErr_NoMemory(), NULL;

@@ -14,7 +14,7 @@ enum { LONGEST_CACHED = 200 };
 static size_t trimmed(const char *s, size_t n, const char **from) {
   while (n && *s == ' ') s++, n--;
   *from = s;
-  for (size_t i = 0; i < n; i++) // marks such as "(exc)" are no part of what a roofline metric is called
+  for (size_t i = 0; i < n; i++) // the name of a roofline metric ends before marks such as "(exc)"
     if (s[i] == '(') n = i;
   while (n && s[n - 1] == ' ') n--;
   return n;

@@ -15,12 +15,12 @@ int hooks_in_child(void);
 
 // ---- names.c: Python strings as interned ids ----
 
-// The last three are what launch metadata say besides metrics.
+// The last three are keys of launch metadata that are not metrics.
 enum name_kind { NAME_METRIC, NAME_FLOPS, NAME_BYTES, NAME_CPU_TIME, NAME_NAME, NAME_FUNCTION, NAME_STREAM };
 struct name { uint32_t id; enum name_kind kind; };
 
-// Names are nearly always literals, the same object every time: one compare instead of hashing the text.
-// An entry holds a reference, so its address cannot come to mean another string. Guarded by the GIL.
+// A cache of names by the address of their string. Names are nearly always literals, the same object every time, so that
+// one comparison replaces hashing the text. An entry holds a reference, so its address cannot be reused. The GIL guards it.
 enum { NAME_CACHE_BITS = 10 };
 struct cached_name { PyObject *text; struct name name; };
 extern struct cached_name hooks_names[1 << NAME_CACHE_BITS];

@@ -1,5 +1,5 @@
-// The end of the interpreter. Daemon threads go on while Python ends, and call us: Python frees their frames, and ends
-// each of them as soon as it asks for the GIL.
+// The end of the interpreter. Daemon threads keep running, and keep calling us, while Python ends. Python frees their
+// frames and ends each of these threads when it next requests the GIL.
 #define _GNU_SOURCE
 #include "pyframes.h"
 #include "pywalk.h"
@@ -9,8 +9,8 @@
 
 _Atomic(void *) frames_last_thread;
 
-// A walk takes microseconds. Where a thread is stopped inside one, by a debugger or for lack of a processor, the program's
-// end waits this long for it.
+// The longest time that the end of the program waits for a walk. A walk takes microseconds, unless its thread is stopped by
+// a debugger or does not get a processor.
 enum { PATIENCE_MS = 10000 };
 
 static PyObject *python_ends(PyObject *self, PyObject *unused) {

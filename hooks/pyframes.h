@@ -13,15 +13,15 @@ enum { FRAMES_MAX = 1024, FRAME_TEXT = 2048 };
 // frame_text writes "file:line@function" into room of FRAME_TEXT bytes and returns its length; a long file
 // keeps its end.
 size_t frame_text(char *room, const char *file, size_t file_len, int line, const char *name, size_t name_len);
-// frame_hidden: frames of our own package and of Triton's hook chain are no part of the program.
+// frame_hidden reports whether a frame belongs to our own package or to Triton's hook chain. Call paths leave those out.
 int frame_hidden(const char *file, size_t file_len, const char *name, size_t name_len);
 uint32_t frames_truncated(void); // id of "<truncated>", the root-most frame of a stack that is too deep
 
 // ---- pyend.c: the end of the interpreter ----
 
-// Python frees the states and frames of other threads when it ends. From our atexit callback on, only the
-// thread that ran it may be walked; this is its state, NULL before. A walk first says that it is under way and
-// then asks this, and the callback first says that Python ends and then waits for the walks: one sees the other.
+// Python frees the states and frames of other threads when it ends. After our atexit callback has run, only the thread
+// that ran it may be walked. This variable is that thread's state, and NULL before. A walk first sets its flag and then
+// reads this variable. The callback first sets this variable and then waits for the flags. So one always sees the other.
 extern _Atomic(void *) frames_last_thread;
 static inline int frames_gone(const void *state) {
   const void *last = atomic_load(&frames_last_thread);

@@ -46,7 +46,7 @@ static uint16_t find_pointer(PyObject *samples, const char *attribute) {
       all = v && pointer_at(code, at) == (char *)v;
       if (v) py.Py_DecRef(v);
     }
-    if (all && found) return 0; // two candidates: cannot tell
+    if (all && found) return 0; // two candidates: ambiguous
     if (all) found = at;
   }
   return found;
@@ -67,8 +67,8 @@ static uint16_t find_line(PyObject *samples) {
   return found;
 }
 
-// find_version believes co_version to be six ints after co_firstlineno when what stands there looks like
-// numbers that were given out one after the other.
+// find_version expects co_version six ints after co_firstlineno. It accepts the position when the values there look like
+// numbers that were assigned one after the other.
 static uint16_t find_version(PyObject *samples) {
   uint16_t at = py_at.line + 24;
   unsigned v[3];

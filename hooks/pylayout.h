@@ -25,7 +25,7 @@ extern struct layout py_at;
 // lines. On failure it returns 0 and a reason.
 int layout_known(PyObject *samples, const char **reason);
 
-// layout_text reads a str without the GIL, as UTF-8; lone surrogates become escapes. Longer text keeps its end.
+// layout_text reads a str without the GIL, as UTF-8; a lone surrogate is written as an escape. Of longer text it keeps the end.
 size_t layout_text(PyObject *str, char *room, size_t size);
 
 static inline uint64_t word_at(const void *p, size_t at) {

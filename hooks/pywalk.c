@@ -1,9 +1,9 @@
 // Passes of a walk: 1 collect (frame, code, instruction) from the leaf to the root; 2 compare with this
 // thread's previous stack from the root, and keep the call path of what is unchanged; 3 name the rest.
 //
-// Nothing here takes a reference, allocates (but for one mmap per thread) or needs the GIL: a thread's own
-// frames change only while it runs Python code, and it runs us. What was seen by an earlier walk may be gone,
-// so it is compared by address and never followed.
+// The code here takes no reference, needs no GIL, and allocates nothing except one mmap per thread: a thread's own frames
+// change only while it runs Python code, and now it runs this code. Objects that an earlier walk saw may be freed. Their
+// addresses are compared and never dereferenced.
 #define _GNU_SOURCE
 #include "pywalk.h"
 #include <pthread.h>
@@ -98,9 +98,9 @@ static int collect(struct frame *now, const char *frame) {
 
 // ---- 2 compare ----
 
-// fingerprint tells a code object from an earlier one at the same address (exec in a loop, torch.compile).
-// It is made of contents, because a new object's strings come back at old addresses too: the hash of the name,
-// length, hash, middle and end of the file name, size and both ends of the line table.
+// fingerprint distinguishes a code object from an earlier one at the same address (exec in a loop, torch.compile).
+// It is computed from contents, because the strings of a new object reuse old addresses too: the hash of the name, the
+// length, hash, middle and end of the file name, and the size and both ends of the line table.
 //
 // From 3.12 on code objects are numbered, and one number is quicker to compare: 22 frames in 65 instead of 120 ns.
 struct file { const char *at; uint64_t print; }; // frames next to each other often share a file

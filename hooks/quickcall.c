@@ -11,8 +11,8 @@ static void *field(PyObject *type, size_t at) {
   return p;
 }
 
-// The neighbours must be what the interpreter says they are, and types must have the quick way or not as
-// they are known to.
+// The check before the field is used: the fields around it must have the values that the interpreter reports, and known
+// types must have a vectorcall function, or none, as they are known to.
 static int as_expected(PyObject *type) {
   return field(type, AT_INIT) == py.PyType_GetSlot(type, PY_TP_INIT) && field(type, AT_ALLOC) == py.PyType_GetSlot(type, PY_TP_ALLOC) &&
          field(type, AT_NEW) == py.PyType_GetSlot(type, PY_TP_NEW) && field(type, AT_FREE) == py.PyType_GetSlot(type, PY_TP_FREE) &&

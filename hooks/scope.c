@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-// One object may be entered again inside itself and, as a decorator, on several threads at once. So each entry
-// keeps what its own exit needs, and who entered. Guarded by the GIL.
+// One object may be entered again inside itself and, as a decorator, on several threads at once. Each entry therefore
+// stores what its exit needs, and the thread that entered. The GIL guards it.
 struct entry { struct hp_token token; const void *thread; int64_t start; };
 
 struct scope {
@@ -45,7 +45,7 @@ static struct entry *push_entry(struct scope *s) {
   return e;
 }
 
-// pop_entry takes this thread's latest entry out; 0 when it has none.
+// pop_entry removes this thread's latest entry. It returns 0 when there is none.
 static int pop_entry(struct scope *s, struct entry *out) {
   for (uint32_t i = s->open; i-- > 0;) {
     struct entry *e = entry_at(s, i);
@@ -175,7 +175,7 @@ static PyObject *scope_enter(PyObject *self, PyObject *unused) {
   return py_new_ref(self);
 }
 
-// unwind closes a scope that is not the innermost one, together with what was left open inside it.
+// unwind closes a scope that is not the innermost one, together with all scopes that are still open inside it.
 static int unwind(struct hp_token token) {
   uint32_t at = hooks_hp->scope_node();
   while (at && at != token.node) at = hooks_hp->node(at).parent;

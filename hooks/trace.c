@@ -1,6 +1,6 @@
 // The launch hook of traces: Triton calls it before each launch, with what it knows of the launch.
 //
-// A record is in the ring before the kernel is enqueued, so that a kernel that hangs has left its arguments.
+// The record is in the ring before the kernel is enqueued, so that the trace has the arguments of a kernel that hangs.
 #define _GNU_SOURCE
 #include "trace.h"
 #include <stdatomic.h>
@@ -16,13 +16,13 @@ enum { HAS_ARGUMENTS = 1, NO_FUNCTION = 2, FUNCTION_IS_TEXT = 4, CAPTURING = 8 }
 enum launches { LAUNCHES_NONE, LAUNCHES_ALL, LAUNCHES_PROFILED };
 static enum launches wanted;
 static uint64_t sequence;
-static PyObject *carrier_type; // of the launch_metadata functions that are there for us alone
+static PyObject *carrier_type; // type of the launch_metadata functions that we add to kernels without one
 
 static __thread int inside __attribute__((tls_model("initial-exec"))); // kernels that a helper launches are not traced
 
 uint64_t trace_generation;
 
-// interrupted: KeyboardInterrupt and the like go on to the program, errors of ours end here.
+// interrupted reports an exception that the program must see, such as KeyboardInterrupt. Errors of ours are cleared.
 static int interrupted(void) {
   if (!py.PyErr_Occurred()) return 0;
   if (!py.PyErr_ExceptionMatches(py.PyExc_Exception)) return 1;
@@ -53,7 +53,7 @@ static int same_names(const struct kernel *k, PyObject *arguments) {
   return i == k->n;
 }
 
-// same_text: whoever calls Triton's hooks itself may make the name anew for each launch.
+// same_text compares by content: code that calls Triton's hooks directly may make a new string for each launch.
 static int same_text(PyObject *a, PyObject *b) {
   if (a == b) return 1;
   py_ssize na, nb;
@@ -225,8 +225,8 @@ static PyObject *get(PyObject *dict, PyObject *key) {
 
 static PyObject *str_name, *str_function, *str_stream;
 
-// find_arguments looks for (grid, metadata, arguments) among the functions that wait to be called with them. One that
-// is only there to carry them is taken out: the hooks after us then have nothing to evaluate.
+// find_arguments looks for (grid, metadata, arguments) among the queued launch_metadata functions. It removes a carrier,
+// a function whose only purpose is to pass the arguments to us, so that later hooks do not evaluate it.
 static void find_arguments(struct call *c, PyObject *extras, PyObject **keep) {
   py_ssize n = py.PyList_Size(extras);
   for (py_ssize i = 0; i < n; i++) {
@@ -266,7 +266,7 @@ static int put_each(struct bytes *kind, struct bytes *tensors, const struct call
 static int put_arguments(struct bytes *kind, struct bytes *tensors, const struct call *c, int capturing) {
   if (!trace_grid(kind, c->grid)) return 0;
   if (capturing) return 1;
-  // What `more` launches to find out about a tensor is no part of the program.
+  // Kernels that `more` launches to inspect a tensor do not belong to the program: they are not traced.
   int more = trace_help.more != NULL, entered = more && hooks_hp->state_enter(hooks_hp->intern(METADATA, sizeof METADATA - 1)) == HP_OK;
   int ok = put_each(kind, tensors, c, more);
   if (entered) hooks_hp->state_exit();
@@ -310,8 +310,8 @@ static uint64_t fingerprint(uint64_t h, const uint8_t *at, size_t n) {
   return h ^ h >> 32;
 }
 
-// The slots after a kind's own are its own too: of two that shared one, each launch would have to ask for its number again,
-// which takes longer than the rest of the launch.
+// A kind may also use the slots after its own. If two kinds shared one slot, each launch would have to ask for its number
+// again, which takes longer than the rest of the launch.
 enum { NEAR = 8 };
 
 static size_t tag_slot(uint64_t print) {
@@ -323,7 +323,8 @@ static size_t tag_slot(uint64_t print) {
   return own;
 }
 
-// tag_of asks the writer's side once per kind: some 20 us. what is the kernel, print its kind.
+// tag_of returns the number of a launch kind. It asks the writer once per kind, which takes about 20 us. what is the
+// kernel, print the hash of the kind.
 static uint32_t tag_of(uint64_t what, uint64_t print, const struct bytes *head, const struct bytes *tensors) {
   size_t at = tag_slot(print), rest = what * 0x9E3779B97F4A7C15u >> 54;
   if (tags[at].print == print) return tags[at].tag;
@@ -349,7 +350,7 @@ static uint32_t tag_of(uint64_t what, uint64_t print, const struct bytes *head, 
 
 struct record { struct bytes head, kind, tensors; int flags; uint64_t function, kernel, generation; };
 
-// hand_over gives a record to the writer, and its kind to the launch that follows.
+// hand_over puts a record into the ring for the writer, and sets its kind for the launch that follows.
 static int hand_over(const struct record *r) {
   uint32_t tag = 0;
   if (r->head.incomplete || r->kind.incomplete || r->tensors.incomplete) {
@@ -375,9 +376,9 @@ static void put_head(struct record *r, uint64_t path, int64_t stream) {
   put_uint(head, r->kind.n), put(head, r->kind.at, r->kind.n);
 }
 
-// record puts a launch together; 0 only for KeyboardInterrupt and the like.
+// record makes the record of a launch. It returns 0 only for an exception that is not an error, such as KeyboardInterrupt.
 static int record(const struct call *c, uint64_t kernel) {
-  struct record r; // not all of it is cleared: a launch is short
+  struct record r; // not cleared as a whole: that would take a measurable part of the launch
   r.flags = 0, r.kernel = kernel, r.generation = trace_generation;
   bytes_init(&r.head), bytes_init(&r.kind), bytes_init(&r.tensors);
   int64_t stream = c->stream && py_is(c->stream, py.PyLong_Type) ? (int64_t)py.PyLong_AsUnsignedLongLongMask(c->stream) : 0;

@@ -37,8 +37,8 @@ struct trace_helpers {
   PyObject *classify; // type -> enum value_class
   PyObject *describe; // a constant -> number of its description
   PyObject *inlined;  // any other value -> its description as JSON
-  PyObject *handle;   // a function's handle that is no number -> number of its text
-  PyObject *grid;     // a grid that is no sequence of whole numbers -> JSON
+  PyObject *handle;   // a function's handle that is not a number -> number of its text
+  PyObject *grid;     // a grid that is not a sequence of integers -> JSON
   PyObject *dtype;    // torch.dtype -> number of its definition
   PyObject *define;   // text -> number of its definition
   PyObject *template; // metadata, name, argument names, carrier -> number, 0 for kernels that are not traced
@@ -64,8 +64,8 @@ uint64_t trace_definition(PyObject *value, PyObject *how);
 
 // ---- trace.c ----
 
-// What runs Python may let another thread end the trace and begin the next, in which numbers mean something else: this
-// tells that it happened.
+// Code that runs Python may let another thread end the trace and begin the next one, in which the numbers of definitions
+// differ. This counter changes when that happens.
 extern uint64_t trace_generation;
 
 PyObject *native_trace_open(PyObject *, PyObject *const *args, py_ssize n);

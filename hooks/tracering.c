@@ -1,4 +1,4 @@
-// The ring in which launches wait for the writer: memory that is also a file, so that it outlives the process.
+// The ring in which launch records wait for the writer. It is a file mapped into memory, so that it outlives the process.
 #include "trace.h"
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 static uint8_t *ring, *data;
 static uint64_t capacity;
 
-// A writer that hangs (a network's file system) holds the program up once and not at each launch: patience comes back when
-// half of the ring is free.
+// A writer that hangs (on a network file system) delays the program once and not at each launch. Launches wait again only
+// after half of the ring has been free.
 enum { ALIGN = 8, SKIP = -1, PATIENCE_MS = 5000 };
 static int patience;
 
@@ -22,7 +22,7 @@ void ring_open(uint64_t address) {
   patience = PATIENCE_MS;
 }
 
-// reserve returns the position of the next record, and what must be skipped before it; 0 when there is no room now.
+// reserve returns the position of the next record and the bytes to skip before it. It returns 0 when there is no room.
 static int reserve(uint64_t need, uint64_t *position, uint64_t *skip) {
   *position = atomic_load_explicit(word(RING_WRITTEN), memory_order_relaxed);
   uint64_t at = *position % capacity, left = capacity - at;

@@ -37,7 +37,7 @@ const void *hold_api(const void *a) {
 
 void hold_walk(void) { walk_is_held = 1; }
 
-// ---- a thread that is held inside a control call, and what becomes of it ----
+// ---- a thread that is held inside a control call, and how it ends ----
 
 static pthread_key_t key;
 

@@ -1,7 +1,7 @@
 """Kernels that Triton loaded before a session begins to sample instructions.
 
-CUPTI shows the code of a module when it is loaded, and never again. Triton keeps the code of its kernels, so that
-their lines can be told nevertheless.
+CUPTI passes the code of a module to the profiler once, when the module is loaded. For modules that were loaded before
+the session, the code comes from Triton, which keeps it. Samples can then be attributed to source lines as well.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def hand_over() -> None:
-    """Tells the native side which functions are loaded, and their code."""
+    """Passes the loaded functions and their code to the native side."""
     from base64 import b64encode
     for handle, name, image in _loaded():
         _library.call("code.loaded", handle=handle, name=name, image=b64encode(image).decode())

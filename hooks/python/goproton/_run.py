@@ -48,7 +48,7 @@ def begin(config: dict[str, Any]) -> None:
 
 
 def _is_main_interpreter() -> bool:
-    # Each interpreter of a process runs sitecustomize. The module that tells them apart takes up to 10 ms to import.
+    # Each interpreter of a process runs sitecustomize. The module that distinguishes them takes up to 10 ms to import.
     import _signal
     try:
         before = _signal.set_wakeup_fd(-1)
@@ -126,7 +126,7 @@ def _begin_trace(config: dict[str, Any], command: list[str]) -> None:
 
 
 def _report_trace(config: dict[str, Any], problem: str) -> None:
-    """Tells `proton run` why nothing is traced, where the writer of traces would tell it what was."""
+    """Reports to `proton run` why nothing is traced, in the place where the trace writer would report what was."""
     import json
     folder = config.get("status")
     try:

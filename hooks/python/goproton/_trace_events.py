@@ -1,4 +1,4 @@
-"""Compilations and autotuning, as Triton tells of them."""
+"""Compilations and autotuning results, as Triton's listeners report them."""
 
 from __future__ import annotations
 
@@ -154,19 +154,20 @@ class Events:
                 self._earlier(one)
 
     def find(self, metadata: Any) -> None:
-        """Records a compilation that nobody told of, of another process, at its first launch.
+        """Records, at its first launch, a compilation that no listener reported because another process made it.
 
-        Whoever launches it has it at hand: Triton in a variable, Inductor's launchers among their globals. Else all that are
-        there are recorded: a program has millions of objects, and hundreds of such kernels.
+        The launching code holds a reference to the kernel: Triton in a local variable, Inductor's launchers in their
+        globals. If neither is found, all compiled kernels in memory are recorded. Finding those means a search of all
+        objects, which are millions, for kernels, which are hundreds.
         """
         import gc
         _, kernels = _classes()
         if kernels is not None:
-            at_hand = _launched(metadata, kernels)
-            for one in [at_hand] if at_hand is not None else gc.get_objects():
+            launched = _launched(metadata, kernels)
+            for one in [launched] if launched is not None else gc.get_objects():
                 if type(one) is kernels:
                     self._earlier(one)
-        self.seen.add(str(getattr(metadata, "hash", "")))  # also if it is not there: it would not be the next time
+        self.seen.add(str(getattr(metadata, "hash", "")))  # also if the search failed, so that it is not repeated at each launch
 
     def _earlier(self, kernel: Any) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Triton's slots for listeners, each made for one, shared with whoever else is there."""
+"""Triton's slots for listeners. Each slot holds one listener; this module lets ours share it with another tool's."""
 
 from __future__ import annotations
 

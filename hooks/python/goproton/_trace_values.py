@@ -27,8 +27,8 @@ def text(value: Any) -> str:
 
 
 def compact(value: Any) -> str:
-    """JSON of what :func:`plain` returned, in UTF-8's reach. Lone surrogates, as in the names of odd files, become the text of
-    their escapes: as escapes most readers of JSON take them for damage, orjson and GoProton's own among them."""
+    """The result of :func:`plain` as JSON that is valid UTF-8. A lone surrogate, as in a file name that is not UTF-8, is
+    written as the text of its escape, because most JSON readers (orjson and GoProton's own among them) reject the escape."""
     written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if not written.isascii():
         try:
@@ -39,7 +39,7 @@ def compact(value: Any) -> str:
 
 
 def say(what: str) -> None:
-    """One line on the program's standard error, which may be closed: that is no reason to break a launch."""
+    """Writes one line to the program's standard error. A closed standard error is ignored, so that no launch fails."""
     try:
         if sys.stderr is not None:
             print(f"goproton: trace: {what}", file=sys.stderr)
@@ -135,8 +135,8 @@ class Describer:
         return compact(self.description(value))
 
     def handle(self, value: Any) -> int:
-        """The number of a function's handle that is no int, as some backends have: a number or a short text, as TritonParse
-        writes it and its schema wants it."""
+        """The number of a function handle that is not an int, which some backends use. The handle is defined as a number or
+        a short text, as TritonParse writes it and its schema requires."""
         if isinstance(value, int) and not isinstance(value, bool):
             return self._define(str(int(value)))
         if isinstance(value, (bytes, bytearray, memoryview)):

@@ -1,7 +1,7 @@
 """Metric values: what counts as one, and which type it has in the profile.
 
 A metric is an int (summed as int64), a float (summed as double), a sequence of them (summed element by element), or a
-tensor. Roofline metrics have one type whoever delivers them: ``flops``, ``flops8`` .. ``flops64`` are doubles (FLOP),
+tensor. Roofline metrics have a fixed type for every caller: ``flops``, ``flops8`` .. ``flops64`` are doubles (FLOP),
 ``bytes`` is an int64 (bytes).
 """
 
@@ -20,7 +20,7 @@ ROOFLINE_TYPES = {"bytes": int, "flops": float, **{f"flops{width}": float for wi
 
 
 class TensorMetric:
-    """A tensor in device memory that will become a metric value.
+    """A tensor in device memory whose value will be a metric.
 
     Attributes:
         ptr: device address of the first element.
@@ -92,7 +92,7 @@ def split(metrics: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 def transform_tensor_metrics(metrics: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, TensorMetric]]:
     """Metrics as the native module's ``add_metrics`` takes them: host values, and device tensors as TensorMetric.
 
-    Roofline metrics get their type whatever they came as; CPU tensors become numbers or lists.
+    Roofline metrics are converted to their fixed type. CPU tensors are converted to numbers or lists.
     """
     host, device = split(metrics)
     return host, {name: _tensor_metric(name, tensor) for name, tensor in device.items()}

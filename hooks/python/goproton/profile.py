@@ -40,7 +40,7 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
             :class:`goproton.hooks.Hook` object is called around every Triton launch.
         stats: keep the distribution of kernel times at each place of a tree, for median and percentiles; by default
             yes, unless PROTON_STATS=0. Triton's profiler has no such argument, nor the next.
-        activities: what to record besides kernels, of "memcpy", "memset" and "sync"; by default all in a trace and none
+        activities: what to record in addition to kernels, of "memcpy", "memset" and "sync"; by default all in a trace and none
             in a tree.
 
     Returns:
@@ -225,7 +225,7 @@ def _hook_manager():
 
 
 def flush_tensors(at_exit: bool = False) -> None:
-    """Hands tensor metrics over whose values are still on their way from the GPU; waits for those.
+    """Waits for tensor metrics whose values are still being copied from the GPU, and adds them.
 
     Args:
         at_exit: the process ends, which a GPU that hangs must not keep it from.

@@ -57,7 +57,7 @@ class scope(metaclass=_ScopeType):
         id: number of the most recent entry, None before it or while nothing is profiled.
 
     Raises:
-        ValueError: at entry, when a metric that was an integer on this frame becomes a float, or the reverse.
+        ValueError: at entry, when a metric that was an integer on this frame is now a float, or the reverse.
         RuntimeError: at exit, when an inner scope is still open.
     """
 

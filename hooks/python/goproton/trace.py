@@ -1,4 +1,4 @@
-"""TritonParse traces: what Triton compiled and launched, with arguments, written beside a profile or without one.
+"""TritonParse traces: what Triton compiled and launched, with arguments, written with a profile or without one.
 
     from goproton import trace
 
@@ -7,7 +7,8 @@
 
     $ proton trace info logs
 
-Launches cost microseconds: the launching thread leaves a few bytes, a thread of the library makes the record.
+A traced launch costs microseconds: the launching thread writes a few bytes into a ring, and a thread of the library makes
+the record from them.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def init(
             for compilations alone.
         compression: ``"zstd"``, ``"gzip"`` or ``"none"``.
         kernels: names of the kernels that are traced: patterns as of a shell, with commas between.
-        sass: disassemble what was compiled, with nvdisasm, beside the program.
+        sass: disassemble compiled kernels with nvdisasm, in a process of its own while the program runs.
         full_source: store the whole file that a kernel is in, not the function alone.
         statistics: least, greatest, mean and deviation of each tensor at each launch. Waits for the GPU; launches that the
             autotuner times are left alone.
@@ -114,7 +115,7 @@ def begin_for_run(folder: str, name: str, compression: str, sass: bool, status: 
 
     Args:
         name: the folder as it was given: folders move together with profiles.
-        status: folder in which ``proton run`` is told of the end.
+        status: folder of the files through which ``proton run`` learns how the trace ended.
     """
     _begin(folder, options, compression, sass, status)
     _library.call("trace_folder", name=name)
@@ -363,7 +364,7 @@ def _check_triton() -> None:
     triton = sys.modules.get("triton")
     if triton is not None and not hasattr(getattr(sys.modules.get("triton.knobs"), "compilation", None), "listener"):
         version = getattr(triton, "__version__", "this one")
-        raise RuntimeError(f"Triton {version} does not tell what it compiles: traces need Triton 3.4 or newer")
+        raise RuntimeError(f"Triton {version} does not report what it compiles: traces need Triton 3.4 or newer")
 
 
 def _nvdisasm() -> str:

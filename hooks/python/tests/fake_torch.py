@@ -5,7 +5,7 @@ import types
 
 streams = {}  # raw stream -> pending copies
 capturing = [False]
-answers = [False]  # whether the GPU gets on when it is asked
+answers = [False]  # whether the GPU reports progress when it is asked
 synchronized = []
 
 

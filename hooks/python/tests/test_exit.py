@@ -93,8 +93,8 @@ def test_a_gpu_that_is_waited_for(program, how):
     waiting = process.stderr.readline()
     assert waiting == WAITING
     program.answer()
-    [kernel], *told = program.end(process)
-    assert kernel["metrics"]["count"] == 1 and told == ["", []]
+    [kernel], *output = program.end(process)
+    assert kernel["metrics"]["count"] == 1 and output == ["", []]
 
 
 @pytest.mark.parametrize("how", ["run", "start"])

@@ -71,7 +71,7 @@ assert list(tree()) == ["foo", "bar", "renamed"]
 """, triton, library, tmp_path)
 
 
-def test_filter_beside_a_custom_hook(triton, library, tmp_path):
+def test_filter_with_a_custom_hook(triton, library, tmp_path):
     run("""
 from goproton.hooks import Hook
 seen = []

@@ -73,7 +73,7 @@ class Mine(Hook):
 """
 
 
-def test_custom_hooks_by_priority_beside_the_launch_hook(triton):
+def test_custom_hooks_by_priority_with_the_launch_hook(triton):
     code = PRELUDE + CUSTOM + """
 import triton
 low, high = Mine("low", 1), Mine("high", 200)

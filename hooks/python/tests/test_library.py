@@ -23,7 +23,7 @@ def test_missing_library_is_said_once_and_the_program_runs_on():
     assert "set PROTON_LIB" in lines[0]
 
 
-def test_a_file_that_is_no_extension_module(tmp_path):
+def test_a_file_that_is_not_an_extension_module(tmp_path):
     path = tmp_path / "libproton.so"
     path.write_text("not a library")
     done = run_python(START, env={"PROTON_LIB": str(path)})

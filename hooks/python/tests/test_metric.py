@@ -41,7 +41,7 @@ def test_roofline_scalar_metric_types():
     assert " ".join(types.values()) == "float float int float int float"
 
 
-def test_device_tensors_become_tensor_metrics():
+def test_device_tensors_are_tensor_metrics():
     host, device = metric.transform_tensor_metrics({
         "x": Tensor([1.0, 2.0], "cuda", True), "n": Tensor(1, "cuda"), "flops": Tensor(1, "cuda"),
         "bytes": Tensor([1, 2], "cuda", True)})

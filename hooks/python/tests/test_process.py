@@ -126,7 +126,7 @@ def program(misdeed):
 
 
 CLOSE = "os.closerange(3, 65536)"
-# The numbers that may have been ours become the program's files, which nobody else may write into or close.
+# The program opens files under the numbers that may have been ours. No code of ours may write to them or close them.
 REUSE = CLOSE + """
 for number in range(300):
     os.open(f"mine-{number}", os.O_RDWR | os.O_CREAT)
@@ -370,7 +370,7 @@ os.write(1, b"done\\n")
     assert "10 kernels" in done.said[-1]
 
 
-def test_standard_error_that_nobody_reads(run):
+def test_standard_error_without_a_reader(run):
     done = run(LAUNCHES.format(tests=str(TESTS), count=10) + """
 import signal
 signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -411,7 +411,7 @@ with open(os.environ["TMPDIR"] + "/full", "wb", buffering=0) as file:
     return run(program("pass" if before else fill), "between launches", "out", wrap=wrap, env={"TMPDIR": str(run.folder / "tmp")})
 
 
-def test_a_temporary_folder_that_becomes_full(run):
+def test_a_temporary_folder_that_runs_full(run):
     done = full_disk(run, before=False)
     done.unharmed()
     assert done.kernels() == 300, "the profile is elsewhere"

@@ -228,7 +228,7 @@ assert count(root, "s", "phase", "named") == 1 and count(root, "s", "phase", "ke
 
 
 def test_an_empty_grid_leaves_no_op_behind(on_gpu, triton):
-    # Triton calls its hooks and launches nothing; the next kernel belongs to somebody else.
+    # Triton calls its hooks and launches nothing; the next kernel belongs to another frame.
     on_gpu("""
 gpu.init()
 k = gpu.function("kernel")
@@ -277,7 +277,7 @@ assert count(captured, "scope_a", "alpha") == 1 and "scope_b" not in names(captu
 """)
 
 
-def test_user_metrics_beside_kernels(on_gpu):
+def test_user_metrics_next_to_kernels(on_gpu):
     on_gpu("""
 gpu.init()
 a = gpu.function("alpha")

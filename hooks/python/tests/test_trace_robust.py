@@ -59,12 +59,12 @@ print(trace.finalize()["launches"])
     assert values[0] == unknown and values[2] == unknown and values[3] == unknown
     assert values[1]["shape"] == values[7]["shape"] == [4] and "data_ptr" not in values[1]
     assert values[4] == {"type": "int", "value": 2**70}
-    assert values[5] == {"type": "str", "value": r"\udc80", "length": 1}  # lone surrogates are no JSON to most readers
+    assert values[5] == {"type": "str", "value": r"\udc80", "length": 1}  # most readers of JSON reject lone surrogates
     one = "Tensor(shape=(4, 4), dtype=torch.float16, device='cuda:1', stride=(1, 8))"
     assert values[6] == {"type": "tuple", "repr": f"({one}, (1, {one}))"}
 
 
-def test_handles_that_are_no_numbers(hooked):
+def test_handles_that_are_not_numbers(hooked):
     """Some backends have others; a schema wants a number, a text or null, and a binary does not belong into each record."""
     found, done = hooked("""
 import enum
@@ -171,11 +171,11 @@ class Signalled:
     def __repr__(self):
         signal.raise_signal(signal.SIGINT)
         return "signalled"
-class Told(Metadata):
+class Interrupting(Metadata):
     hash = property(lambda self: Interrupted.__repr__(self))
 try:
     {"an argument": lambda: launch(Interrupted()), "the handle": lambda: launch(1, function=Interrupted()),
-     "the metadata": lambda: launch(1, metadata=Told()), "a signal": lambda: launch(Signalled())}[%r]()
+     "the metadata": lambda: launch(1, metadata=Interrupting()), "a signal": lambda: launch(Signalled())}[%r]()
 except KeyboardInterrupt:
     print("interrupted")
 launch(2)
@@ -312,7 +312,7 @@ print(trace.finalize()["launches"])
     assert done.stdout == "no\n1\n" and len(found) == 1
 
 
-def test_a_forked_child_is_told(hooked):
+def test_a_forked_child_gets_an_error(hooked):
     found, done = hooked("""
 import os
 if not os.fork():
@@ -340,7 +340,7 @@ print(trace.finalize()["launches"])
     assert len(found) == 10 and done.stdout == "10\n" and done.stderr == "", "it is made anew: nothing is missing"
 
 
-def test_a_folder_that_becomes_a_file(hooked):
+def test_a_folder_that_is_replaced_by_a_file(hooked):
     _, done = hooked("""
 import shutil
 shutil.rmtree("out")

@@ -132,7 +132,7 @@ trace.finalize()
 
 
 def test_a_kernel_of_another_process(traced):  # noqa: F811
-    """Nobody told of it: it is found where it is launched from, without a look at all that the program has."""
+    """No listener reported it: it is found where it is launched from, without a search of all objects."""
     found, _ = traced(BEGIN + """
 import gc
 listener, knobs.compilation.listener = knobs.compilation.listener, None

@@ -382,7 +382,7 @@ except RuntimeError as error:
         "ValueError launches='some' is not known: use True, 'profiled' or False",
         "ValueError compression='rar' is not known: use 'zstd', 'gzip' or 'none'",
         f"OSError make the trace folder: mkdir {tmp_path}/file: not a directory; choose another folder",
-        "Triton 3.2.0 does not tell what it compiles: traces need Triton 3.4 or newer",
+        "Triton 3.2.0 does not report what it compiles: traces need Triton 3.4 or newer",
     ]
 
 
@@ -420,9 +420,9 @@ def test_proton_trace_completes_what_a_program_left(traced):
     if not command.exists():
         pytest.skip("proton is not built; make build")
     traced(BEGIN + "import os\nlaunch(compiled(), None, None, 1, 128)\nos.kill(os.getpid(), 9)\n", check=False)
-    told = [subprocess.run([str(command), "trace", "info", "out"], cwd=traced.folder, capture_output=True, text=True, check=True) for _ in range(2)]
-    assert "completed the traces of 1 process in out that ended without it" in told[0].stderr and told[1].stderr == ""
-    assert told[0].stdout == told[1].stdout and "add_kernel" in told[0].stdout
+    info = [subprocess.run([str(command), "trace", "info", "out"], cwd=traced.folder, capture_output=True, text=True, check=True) for _ in range(2)]
+    assert "completed the traces of 1 process in out that ended without it" in info[0].stderr and info[1].stderr == ""
+    assert info[0].stdout == info[1].stdout and "add_kernel" in info[0].stdout
     assert sorted(r["event_type"] for r in records(traced.folder / "out")) == ["compilation", "launch"]
 
 

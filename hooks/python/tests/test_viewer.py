@@ -1,4 +1,4 @@
-"""goproton.viewer beside Triton's own, over the same llnl-hatchet: the same text for the same flags."""
+"""goproton.viewer and Triton's own, over the same llnl-hatchet: the same text for the same flags."""
 
 import json
 from importlib.util import find_spec

@@ -106,7 +106,7 @@ class HookManager:
             try:
                 hook.enter(metadata)
             except BaseException:
-                # Triton skips its exit hooks after an error, so nobody else would.
+                # Triton skips its exit hooks after an error, so the hooks that were entered are exited here.
                 for entered in reversed(hooks[:position]):
                     entered.exit(metadata)
                 raise

@@ -1,7 +1,7 @@
 """The launch hook: names and metrics of Triton kernels, from their launch metadata.
 
 While it is the only hook, Triton calls the native module's two functions directly: a Python frame per launch would cost
-as much as all the rest of the hook. Beside other hooks, HookManager calls the methods below.
+as much as all the rest of the hook. When there are other hooks too, HookManager calls the methods below.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class LaunchHook(Hook):
     """``hook="triton"``: one object per process.
 
-    Every number in the metadata that a kernel's ``launch_metadata`` function returns becomes a metric of the kernel
-    (``flops8`` .. ``flops64``, ``bytes`` feed the roofline), tensors too; "name" replaces the kernel's name. Metadata
-    functions that raise do not break the launch.
+    Every number and tensor in the metadata that a kernel's ``launch_metadata`` function returns is a metric of the kernel
+    (``flops8`` .. ``flops64`` and ``bytes`` feed the roofline). "name" replaces the kernel's name. An exception in a
+    metadata function does not break the launch.
     """
 
     priority = 100

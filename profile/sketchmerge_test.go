@@ -26,7 +26,7 @@ func sketchOf(r *rand.Rand, values []uint64) *Sketch {
 	return left
 }
 
-// drawn are times of kernels in ns, of one of several shapes: alike, spread over orders of magnitude, in two groups, equal.
+// drawn are times of kernels in ns, of one of several shapes: nearly equal, spread over orders of magnitude, in two groups, equal.
 func drawn(r *rand.Rand, shape, n int) []uint64 {
 	values := make([]uint64, n)
 	for i := range values {

@@ -182,7 +182,7 @@ func isPackageComment(file *ast.File) bool {
 	return file.Doc != nil && strings.TrimSpace(file.Doc.Text()) != ""
 }
 
-// vendorRooms are where names of a vendor's library may appear, besides the C below them.
+// vendorRooms are where names of a vendor's library may appear, in addition to the C below them.
 var vendorRooms = []struct {
 	name  *regexp.Regexp
 	rooms []string

@@ -1,4 +1,4 @@
-"""How long `proton trace parse` takes beside tritonparse 0.6.0, on the same trace, in one run.
+"""How long `proton trace parse` takes compared with tritonparse 0.6.0, on the same trace, in one run.
 
     python3 bench/trace.py [--proton build/proton] [--peer .venv/bin/python] [--rounds 3] [--cores 0,1] [--keep FOLDER] [COPIES ...]
     python3 bench/trace.py --kernels 20000 --compiled 2000 [COPIES ...]

@@ -1,4 +1,4 @@
-"""What tracing launches costs the program, this package beside TritonParse, per launch and as ratios taken side by side.
+"""What tracing launches costs the program, this package compared with TritonParse, per launch and as ratios taken side by side.
 
     python3 trace_overhead.py [--modes bare,floor,hook,trace,tritonparse] [--rounds 3] [--launches 2000] [--json F]
 

@@ -1,4 +1,4 @@
-"""How long `proton viewer` takes beside Triton's proton-viewer, on the same files, in one run.
+"""How long `proton viewer` takes compared with Triton's proton-viewer, on the same files, in one run.
 
     python3 bench/viewer.py [--proton build/proton] [--peer .venv/bin/python] [--rounds 5] [--keep FOLDER] [SIZE ...]
 

@@ -1,4 +1,4 @@
-// What callbacks have to do besides while instructions are sampled: code is watched as it comes and goes, and contexts
+// What callbacks do in addition while instructions are sampled: code is watched as it comes and goes, and contexts
 // get a sampler before their first launch. Other sessions subscribe without it, and pay nothing.
 #include "sampling.h"
 

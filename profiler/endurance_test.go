@@ -177,7 +177,7 @@ func TestManySessionsOneAfterAnother(t *testing.T) {
 	}
 }
 
-// Beside a session that stays, others come and go, and phases do: what they were must be forgotten.
+// While one session stays, others and their phases come and go. Their memory must be freed.
 func TestManySessionsAndPhasesBesideOneThatStays(t *testing.T) {
 	m, _ := stage(t)
 	stays := start(t, m, "stays", StartOptions{})
@@ -200,7 +200,7 @@ func TestManySessionsAndPhasesBesideOneThatStays(t *testing.T) {
 	before := heapInUse()
 	cycle(3_000)
 	if after := heapInUse(); after > before+1<<20 { // what the scopes of the one need to be told apart: 200 bytes each
-		t.Errorf("3,000 sessions and phases beside another left %d KiB behind", (after-before)>>10)
+		t.Errorf("3,000 sessions and phases during another left %d KiB behind", (after-before)>>10)
 	}
 }
 

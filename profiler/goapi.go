@@ -13,9 +13,9 @@ type Options struct {
 	WholeGraphs bool   // time each CUDA graph launch as one unit, at almost no cost
 	Trace       bool   // keep a timeline, written while the program runs, instead of sums
 	Format      string // of the file: "hatchet" (default) or "hatchet_msgpack"; of a trace, "chrome_trace"
-	Activities  string // what to record beside kernels: "memcpy,memset,sync"; by default all in a trace, none else
+	Activities  string // what to record in addition to kernels: "memcpy,memset,sync"; by default all in a trace, none else
 	NoStats     bool   // leave out the distributions of kernel times
-	Sinks       []Sink // take the profile besides the file
+	Sinks       []Sink // take the profile in addition to the file
 }
 
 // Session is one profile being collected in a Go program.

@@ -32,7 +32,7 @@ func infoOf(name string, now uint64) profile.Info {
 	return info
 }
 
-// TraceFolder has profiles name the folder of the TritonParse trace that is being recorded beside them.
+// TraceFolder has profiles name the folder of the TritonParse trace that is being recorded with them.
 func (m *Manager) TraceFolder(folder string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -76,7 +76,7 @@ type session struct {
 	python   bool
 	trace    bool         // it keeps a timeline
 	times    bool         // it keeps distributions of kernel times
-	also     record.Kinds // what it asked for besides kernels
+	also     record.Kinds // what it asked for in addition to kernels
 	periodic string       // format in which complete phases are written at once; "" = at the end
 	format   string       // to write in unless another is asked for
 

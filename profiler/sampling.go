@@ -91,7 +91,7 @@ func (m *Manager) freezeSampled(t *aggregate.Tree) (*profile.Profile, []uint32) 
 	return p, devices
 }
 
-// describe adds the lines of what was sampled to a profile that is about to be written, and keeps the modules beside it.
+// describe adds the lines of what was sampled to a profile that is about to be written, and keeps the modules next to it.
 // Call without mu.
 func (m *Manager) describe(s *session, p *profile.Profile, path string) error {
 	if p.Sampling == nil {

@@ -23,12 +23,12 @@ type StartOptions struct {
 	Format  string // to write in when finalize names none; "" is what the data are usually written in
 	NoStats bool   // leave out the distributions of kernel times
 
-	// Activities are what to record beside kernels, which are always: a list of kernel, memcpy, memset and sync with
+	// Activities are what to record in addition to kernels, which are always: a list of kernel, memcpy, memset and sync with
 	// commas between. By default a tree has kernels only, and a trace has all.
 	Activities string
 	Source     SourceOptions
 
-	// Sinks take each phase besides its file: when it is over, with periodic flushing, else at the end of the session.
+	// Sinks take each phase in addition to its file: when it is over, with periodic flushing, else at the end of the session.
 	// Timelines go to files only, into which they are written all along.
 	Sinks []Sink
 }

@@ -234,7 +234,7 @@ arrow 4 reaches GPU 0 Stream 9
 `)
 }
 
-// A tree that did not ask for copies has none because a trace beside it did; neither is disturbed by the other's end.
+// A tree that did not ask for copies has none because a trace at the same time did; neither is disturbed by the other's end.
 func TestTreeAndTraceAtOnce(t *testing.T) {
 	m, f := stage(t)
 	tree := start(t, m, "tree", StartOptions{})
@@ -427,7 +427,7 @@ func TestTraceArguments(t *testing.T) {
 		t.Errorf("the tree of a trace: %v", err)
 	}
 	if _, err := m.Start(StartOptions{Name: "other", Backend: "fake", Mode: "periodic_flushing"}); err == nil {
-		t.Error("another mode beside a session was accepted")
+		t.Error("another mode was accepted during a session")
 	}
 }
 

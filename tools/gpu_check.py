@@ -601,7 +601,7 @@ def a_long_kernel_at_exit_needs_patience():
 
 @check
 def other_libcupti():
-    """Triton's own libcupti (CUDA 12.8) beside torch's: chosen by PROTON_CUPTI_PATH."""
+    """Triton's own libcupti (CUDA 12.8) while torch's is installed: chosen by PROTON_CUPTI_PATH."""
     import glob
     for path in glob.glob(os.path.join(os.path.dirname(triton.__file__), "backends/nvidia/lib/cupti*/libcupti.so.1*")):
         for name in ("launch_hook", "cuda_graph_with_hook", "scopes_threads_and_streams", "cuda_graph_level"):

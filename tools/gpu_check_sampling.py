@@ -411,7 +411,7 @@ def short_intervals_lose_nothing_at_the_end():
 
 @check
 def others_launch_while_samples_are_read():
-    """Another thread goes on launching while sessions end beside the one that has its samples: each end waits for all."""
+    """Another thread goes on launching while sessions end during the one that has its samples: each end waits for all."""
     stop, launched = threading.Event(), [0]
     chain(10)
     torch.cuda.synchronize()

@@ -1,4 +1,4 @@
-"""Programs for gpu_check_trace.py, which runs them below `proton run --trace` and beside it:
+"""Programs for gpu_check_trace.py, which runs them below `proton run --trace` and without it:
 
     gpu_check_trace_programs.py NAME [ARGUMENT ...]
 """

@@ -81,7 +81,7 @@ func TestPythonCompiles(t *testing.T) {
 	interpreter := python(t)
 	files, _ := filepath.Glob("*/*.py")
 	for _, file := range append(files, "fill.py") {
-		// compile and not py_compile: nothing is to be written beside the source.
+		// compile and not py_compile: nothing is to be written next to the source.
 		out, err := exec.Command(interpreter, "-c", "import sys; compile(open(sys.argv[1]).read(), sys.argv[1], 'exec')", file).CombinedOutput()
 		if err != nil {
 			t.Errorf("%s: %v\n%s", file, err, out)

@@ -42,7 +42,7 @@ func FuzzViews(f *testing.F) {
 			paper := Paper{Width: width % 1000, Color: depth%2 == 1, ASCII: depth%3 == 1, All: depth%5 == 1}
 			_, err := Render(&out, p, v.Name, o, paper)
 			if err != nil && out.Len() > 0 {
-				t.Fatalf("%s printed %d bytes beside the error %v", v.Name, out.Len(), err)
+				t.Fatalf("%s printed %d bytes next to the error %v", v.Name, out.Len(), err)
 			}
 			if err != nil {
 				continue

@@ -20,7 +20,7 @@ type lines struct {
 	columns []printed
 	share   func(r *Row) float64 // nil when no metric adds up
 	bars    bool
-	percent bool // beside the bars; not when a column already is that share
+	percent bool // at the bars; not when a column already is that share
 	widest  float64
 
 	text, number []byte // of the line that is being made

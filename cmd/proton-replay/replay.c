@@ -1,7 +1,7 @@
 // proton-replay CAPTURE [START]: the program that was recorded, without its GPU and without its Python.
 //
 // It loads the profiler as a workload does and plays a capture (not compressed) through the fake libcuda and
-// libcupti beside it. `proton run --backend replay` starts it. One session is profiled, from where the
+// libcupti next to it. `proton run --backend replay` starts it. One session is profiled, from where the
 // recorded program started its first to where it ended its last; its settings are those of proton run
 // (PROTON_RUN_CONFIG), or START, the JSON parameters of the control call of that name.
 //

@@ -54,7 +54,7 @@ json, csv, and pprof, a profile.proto whose values are B-A and which go tool ppr
 that ends in .json, .csv, .pprof or .pb.gz chooses its view by itself.
 
 --source compares the instruction samples of two profiles by line of the source: how many A and B have, their shares
-of the kernel, and how those changed. If the source has changed too, and each version is found (beside its profile,
+of the kernel, and how those changed. If the source has changed too, and each version is found (next to its profile,
 or by --source-path), lines are matched by what they say.`,
 		Example: `  proton diff before.hatchet after.hatchet
   proton diff -m time/ms,tflop16/s -t 1% before.hatchet after.hatchet

@@ -47,7 +47,7 @@ reads one file after another and keeps only the sum, so a thousand ranks merge i
 Amounts add up, distributions of kernel times merge exactly, properties that differ become the list of their
 values. A GPU of one rank is called rank3:0 from then on, what ran on several rank0-7:0.
 
---by keeps the time of every source beside the sum, as metrics of their own that every format holds and the
+--by keeps the time of every source in addition to the sum, as metrics of their own that every format holds and the
 viewer shows: "time@rank3 (ns)". --imbalance prints from them how unevenly the sources spent their time; it
 reads a file that was merged before as well. The rank of a file is what the profile says, else what its name
 says (train.rank3.hatchet, train.r3.hatchet, NAME.HOST.RANK.PID.hatchet), else its place on the command line.

@@ -45,7 +45,7 @@ func newReportCommand() *cobra.Command {
 		Long: `report writes a profile as one HTML file to explore in a browser: summary, flame graph, table, roofline and,
 when the profile has them, timeline and the source of kernels with their instruction samples. With the trace of the run
 there are also its launches by specialisation and arguments, and below lines of the source what they became. The file
-needs nothing else and asks nothing of any network, so it can be mailed, attached to an issue, or kept beside the code.
+needs nothing else and asks nothing of any network, so it can be mailed, attached to an issue, or kept next to the code.
 Press ? on the page for its keys. --svg writes one static picture instead, for documents.
 
 With two files the page compares them: FILE is before (A), OTHER is after (B). --trace is then given twice, for A's trace and
@@ -124,7 +124,7 @@ func (f *reportFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wri
 	return nil
 }
 
-// allTexts is what there is beside each profile.
+// allTexts returns the source texts of each profile.
 func (f *reportFlags) allTexts(files []string, sources []report.Source, stderr io.Writer) (all []*report.Texts, err error) {
 	for i, file := range files {
 		texts := f.texts(file, sources[i].Profile)
@@ -141,7 +141,7 @@ func (f *reportFlags) allTexts(files []string, sources []report.Source, stderr i
 	return all, nil
 }
 
-// texts is what the Source tab shows beside samples.
+// texts finds the source texts that the Source tab shows with samples.
 func (f *reportFlags) texts(file string, p *tree.Profile) *report.Texts {
 	sources := sourceFlags{paths: f.paths}
 	return &report.Texts{Files: sources.files(file, p), Modules: &source.Modules{Profile: file, Env: os.LookupEnv}}

@@ -72,7 +72,7 @@ func newRunCommand() *cobra.Command {
 	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` as proton.start takes it: pcsampling[:interval=CYCLES][:collection=serialized][:kernels=REGEX] samples instructions, periodic_flushing[:format=FORMAT] writes each phase when it is over")
 	flags.StringVarP(&options.Data, "data", "d", "tree", "collect `DATA`: tree, a call-path tree, or trace, a timeline")
 	flags.StringVar(&options.Format, "format", "", "write `FORMAT`: hatchet (default) or hatchet_msgpack for a tree, chrome_trace for a trace")
-	flags.StringVar(&options.Activities, "activities", "", "record `KINDS` of work beside kernels, with commas: memcpy, memset, sync (default: all in a trace, kernel alone in a tree)")
+	flags.StringVar(&options.Activities, "activities", "", "record `KINDS` of work in addition to kernels, with commas: memcpy, memset, sync (default: all in a trace, kernel alone in a tree)")
 	flags.BoolVar(&options.NoStats, "no-stats", false, "leave out the distribution of kernel times at each place")
 	flags.StringVarP(&options.Hook, "hook", "k", "triton", "`HOOK` of Triton: triton names kernels and counts flops and bytes by their launch_metadata, none does not")
 	flags.StringVar(&options.Graph, "graph", "node", "time CUDA graphs by `LEVEL`: node is per kernel, graph per launch, at less overhead")

@@ -25,7 +25,7 @@ type traceFlags struct {
 }
 
 func (t *traceFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&t.Folder, "trace", "", "write a TritonParse trace of what Triton compiles and launches into the folder `DIR`, beside the profile")
+	flags.StringVar(&t.Folder, "trace", "", "write a TritonParse trace of what Triton compiles and launches into the folder `DIR`, next to the profile")
 	flags.StringVar(&t.Launches, "trace-launches", "all", "trace `WHICH` launches: all, profiled (while torch.profiler or a session records), none")
 	flags.StringVar(&t.Compression, "trace-compression", "zstd", "`FORMAT` of trace files: zstd, gzip, none")
 	flags.StringVar(&t.Kernels, "trace-kernels", "", "trace kernels whose names match `PATTERNS`, as of a shell, with commas between (default: all)")

@@ -9,9 +9,9 @@ import (
 	"github.com/goproton/goproton/internal/tracetools/nearby"
 )
 
-// takenAlong is what became of the files that a trace has beside it, when its records were copied.
+// takenAlong counts what happened to the files next to a trace when its records were copied.
 type takenAlong struct {
-	cubins, tensors int      // that are beside the copy now
+	cubins, tensors int      // that are next to the copy now
 	gone            []string // that are nowhere to be found
 	failed          []string // why they could not be copied
 	left            int      // tensors that were not asked for
@@ -61,13 +61,13 @@ func (t *takenAlong) count() (text string) {
 func (t *takenAlong) warn(stderr io.Writer, output string) {
 	say := func(text string) { fmt.Fprintf(stderr, "proton trace cat: %s\n", term.Printable(text)) }
 	if len(t.gone) > 0 {
-		say(firstOf(t.gone) + ": neither beside the trace nor where it was recorded; the records still name it")
+		say(firstOf(t.gone) + ": neither next to the trace nor where it was recorded; the records still name it")
 	}
 	if len(t.failed) > 0 {
 		say("copy " + firstOf(t.failed))
 	}
 	if t.left > 0 {
-		say(fmt.Sprintf("%s not copied; give --blobs to have them beside %s", counted(t.left, "recorded tensor"), output))
+		say(fmt.Sprintf("%s not copied; give --blobs to have them next to %s", counted(t.left, "recorded tensor"), output))
 	}
 }
 

@@ -41,7 +41,7 @@ func newTraceCatCommand() *cobra.Command {
 condition. Without --pretty the result is a trace again, one record to a line, as it was written. OUT is compressed
 if its name ends with .gz or .zst.
 
-OUT is a whole trace: cubins that its compilations name are copied to cubins/ beside it, and with --blobs the recorded
+OUT is a whole trace: cubins that its compilations name are copied to cubins/ next to it, and with --blobs the recorded
 tensors to saved_tensors/. The records themselves stay as they are.
 
 Lines are counted as trace info counts them: from 0, blank ones not counted. When some launches of a compilation are left
@@ -66,8 +66,8 @@ autotune_summary), unless --type names them.`,
 	flags.BoolVar(&f.options.Compilations, "with-compilations", false, "also the compilations that the launches name")
 	flags.BoolVar(&f.options.NoIR, "no-ir", false, "leave out the texts of representations, sources and source maps")
 	flags.BoolVar(&f.options.Pretty, "pretty", false, "spread each record over several lines, to be read by people")
-	flags.StringVarP(&f.output, "output", "o", "", "write to `OUT` instead of standard output, and cubins beside it")
-	flags.BoolVar(&f.blobs, "blobs", false, "also copy the recorded tensors beside OUT")
+	flags.StringVarP(&f.output, "output", "o", "", "write to `OUT` instead of standard output, and cubins next to it")
+	flags.BoolVar(&f.blobs, "blobs", false, "also copy the recorded tensors next to OUT")
 	flags.StringArrayVar((*[]string)(&f.options.FilesFrom), "files-from", nil, filesFromUsage)
 	registerForce(cmd, &f.force)
 	return cmd
@@ -95,12 +95,12 @@ func (f *traceCatFlags) check() (err error) {
 	o.Hashes, o.Types = f.hashes, f.types
 	o.Beside = f.writesTrace()
 	if f.blobs && !o.Beside {
-		return errors.New("--blobs copies tensors beside a trace that is written: give -o OUT, without --pretty")
+		return errors.New("--blobs copies tensors next to a trace that is written: give -o OUT, without --pretty")
 	}
 	return nil
 }
 
-// writesTrace says whether there will be a file that is a trace: what --pretty writes is none, and a pipe has nothing beside it.
+// writesTrace says whether there will be a file that is a trace: the output of --pretty is not, and a pipe has no folder for files next to it.
 func (f *traceCatFlags) writesTrace() bool {
 	if f.output == "" || f.output == "-" || f.options.Pretty {
 		return false

@@ -68,7 +68,7 @@ func newTraceInfoCommand() *cobra.Command {
 or, with --kernel, the launches of one. A launch has an id, its place among those of its kernel in its file, and a line,
 the place of its record in its file, from 0.
 
---compilations lists what was compiled, with what it takes of the GPU; registers are known where the cubin is beside
+--compilations lists what was compiled, with what it takes of the GPU; registers are known where the cubin is next to
 the trace or still where it was compiled. --kinds counts the launches that have compilation, grid and arguments in
 common; where tensors lie and what is in them does not count.`,
 		Example: `  proton trace info logs/dedicated_log_triton_trace_me_.ndjson

@@ -36,7 +36,7 @@ func newTraceDiffCommand() *cobra.Command {
 		Short: "say what differs between two compilations, or between all of two traces",
 		Long: `diff compares two compilations: of one trace, by default the first two of a kernel, or one of each of two traces. It
 shows the options and constants that are not the same, what the kernel takes of the GPU (registers and occupancy are known
-if the cubin is beside the trace or still where it was compiled), the Python sources, which lines of Python became
+if the cubin is next to the trace or still where it was compiled), the Python sources, which lines of Python became
 more or fewer lines of each representation, and the lines of the first representation that differs.
 
 Names of values and registers, locations and numbers of metadata do not count, as long as the same names stand for the

@@ -35,11 +35,11 @@ func newTraceExtractCommand() *cobra.Command {
 		Use:   "extract [flags] TRACE -o DIR",
 		Short: "write representations, sources, machine code and tensors of a trace into files",
 		Long: `extract writes the texts of compilations into files named after the kernel, the beginning of the compile hash and
-the representation: matmul_kernel.72d67842.ptx. The Python source is one of them, and the cubin if it is beside the trace.
+the representation: matmul_kernel.72d67842.ptx. The Python source is one of them, and the cubin if it is next to the trace.
 Where it was compiled it is looked for if --files-from names that folder, such as ~/.triton/cache.
 
 --args adds the arguments, one entry for each kind of launch. --blobs copies the tensors that were recorded, in the
-folders that a trace has beside it.`,
+folders that a trace has next to it.`,
 		Example: `  proton trace extract trace.ndjson.gz -o ir
   proton trace extract logs --kernel 'matmul*' --stages ttgir,ptx,python -o ir
   proton trace extract trace.bin.ndjson --line 1557 --args --blobs -o one`,

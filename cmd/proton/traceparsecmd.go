@@ -72,7 +72,7 @@ written, also because of --strict, or because no kernel has a name of --kernel-a
 	flags.StringVar(&f.launches, "args-list", "", "only launches that fulfil `FILTER`, see proton trace info")
 	flags.StringVar(&f.analyses, "analysis", "", "`NAMES` of analyses with commas between them, all, or none (default: $TRITONPARSE_ANALYSIS, or all)")
 	flags.StringVar(&f.procedures, "procedure-checks", "", "look for the procedures that `FILE` describes, in tritonparse's format, instead of AMD's schedules")
-	flags.StringVar(&f.torchTrace, "torch-trace-dir", "", "folder with torch's own traces (TORCH_TRACE), which tell what compiled a kernel that does not say; those beside SRC are read anyway; `DIR`")
+	flags.StringVar(&f.torchTrace, "torch-trace-dir", "", "folder with torch's own traces (TORCH_TRACE), which tell what compiled a kernel that does not say; those next to SRC are read anyway; `DIR`")
 	flags.BoolVar(&f.noSplit, "no-split", false, "do not give each compilation of torch.compile's a file of its own")
 	flags.BoolVar(&f.strict, "strict", false, "fail if anything was damaged")
 	return cmd
@@ -166,11 +166,11 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 		replaced = true
 	}
 	// What was there stays until all is written.
-	beside := filepath.Dir(filepath.Clean(f.out))
-	if err := os.MkdirAll(beside, 0o755); err != nil {
+	parent := filepath.Dir(filepath.Clean(f.out))
+	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return cannotWrite(f.out, err)
 	}
-	part, err := os.MkdirTemp(beside, "."+filepath.Base(f.out)+".part-")
+	part, err := os.MkdirTemp(parent, "."+filepath.Base(f.out)+".part-")
 	if err != nil {
 		return cannotWrite(f.out, err)
 	}
@@ -212,7 +212,7 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 }
 
 // collectMore takes back collectLess: a trace of any size goes through a fixed part of memory, about 60 MB, and what is
-// thrown away beside it should not become much more.
+// deleted together with it must not be much more.
 func collectMore() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(200)

@@ -28,7 +28,7 @@ record, the member, and what is the matter with it.
 
 shape: TritonParse 0.6.0's schemas forbid it. joins: records contradict one another, for example by two occurrence
 ids that are the same. hashes: launch_group_hash or kind of launch are not the record's. maps: source maps lead to lines
-that the texts do not have. besides: tensors and cubins beside the trace are missing or not what was recorded.
+that the texts do not have. besides: tensors and cubins next to the trace are missing or not what was recorded.
 damage: it cannot be read.
 
 Warnings are for what may well be so, such as launches of kernels that were compiled before the trace began.`,

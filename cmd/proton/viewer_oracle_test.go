@@ -82,7 +82,7 @@ func compareWithUpstream(t *testing.T, version string) {
 		var stdout, stderr bytes.Buffer
 		err := runViewer(run, &stdout, &stderr)
 		if theirs.Error != nil {
-			continue // what we do where theirs fails is tested beside the code
+			continue // what we do where theirs fails is tested next to the code
 		}
 		if err != nil {
 			t.Errorf("proton-viewer %s\nwe fail with: %v\nthey print:\n%s", strings.Join(run.Args, " "), err, theirs.Stdout)

@@ -63,8 +63,8 @@ Metrics, any number of them, separated by commas; names ignore case. A name with
   NAME/%                          share of the whole program
   NAME                            any recorded metric: see --list
 
-Profiles of proton run -m pcsampling have instruction samples. --source shows them beside the lines of the hottest
-kernel's source, --sass beside its instructions; docs/sampling.md says what the numbers mean. With the trace of the same run
+Profiles of proton run -m pcsampling have instruction samples. --source shows them at the lines of the hottest
+kernel's source, --sass at its instructions; docs/sampling.md says what the numbers mean. With the trace of the same run
 (proton run --trace DIR) --source also shows what each line became, in Triton's IR, PTX and machine code, --sass what each
 instruction was made of, and both how long launches took by specialisation and arguments; --launches shows those in the tree.
 See docs/tritonparse.md.

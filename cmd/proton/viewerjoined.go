@@ -14,7 +14,7 @@ import (
 	"github.com/goproton/goproton/viewer/source"
 )
 
-// printJoined prints a profile beside its trace. p is nil if there is only the trace.
+// printJoined prints a profile joined with its trace. p is nil if there is only the trace.
 func (f *viewerFlags) printJoined(file string, p *tree.Profile, out io.Writer) ([]string, error) {
 	sf := &f.samples
 	trace, err := openTrace(sf.trace)

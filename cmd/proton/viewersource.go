@@ -148,7 +148,7 @@ func exists(file string) bool {
 	return file == "-" || err == nil && !info.IsDir() // a kernel may be called as a folder is
 }
 
-// files finds sources where they were, beside the profile and in the current folder.
+// files finds sources where they were, next to the profile and in the current folder.
 func (f *sourceFlags) files(file string, p *tree.Profile) *source.Files {
 	files := &source.Files{Moves: f.paths, Near: []string{"."}}
 	if file != "" && file != "-" {
@@ -176,11 +176,11 @@ func (f *viewerFlags) printSamples(file string, p *tree.Profile, out io.Writer) 
 	l.Modules = &source.Modules{Profile: file, Env: os.LookupEnv}
 	if folder := p.Info[tree.InfoTrace]; folder != "" {
 		defer func() {
-			beside := "each line what it became"
+			more := "the IR and instructions of each line"
 			if sf.sass.asked {
-				beside = "each instruction what it was made of"
+				more = "the IR behind each instruction"
 			}
-			notes = append(notes, fmt.Sprintf("the run was traced: --trace %s shows beside %s", folder, beside))
+			notes = append(notes, fmt.Sprintf("the run was traced: --trace %s also shows %s", folder, more))
 		}()
 	}
 	json := sf.json || f.view == "json"

@@ -19,7 +19,7 @@ import (
 	"github.com/goproton/goproton/internal/ownfile"
 )
 
-// Write calls fill with a temporary file beside path and renames it to path when fill succeeded.
+// Write calls fill with a temporary file next to path and renames it to path when fill succeeded.
 // A path that exists and is no regular file (a pipe, /dev/stdout) is written in place.
 //
 // The data are not synced to disk: the rename is there against a process that is killed, not against a power
@@ -163,8 +163,8 @@ func resolve(path string) (target string, special bool, err error) {
 	return target, false, err
 }
 
-// create makes a new file beside target with the mode the umask gives. os.CreateTemp would make it 0600,
-// and a profile that a container's root wrote could not be read by the user beside it.
+// create makes a new file next to target with the mode the umask gives. os.CreateTemp would make it 0600,
+// and a profile that a container's root wrote could not be read by the user outside of it.
 func create(target string) (*temporary, error) {
 	dir, base := filepath.Split(target)
 	for try := 0; ; try++ {

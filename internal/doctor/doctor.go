@@ -86,7 +86,7 @@ func (r *Report) found(name string, state State, text, fix string) {
 func (r *Report) examineRuntime(m Machine) {
 	switch {
 	case m.Library == "":
-		r.found("runtime", Problem, "libproton.so is not beside the proton command", "run make build, or set PROTON_LIB to its path")
+		r.found("runtime", Problem, "libproton.so is not next to the proton command", "run make build, or set PROTON_LIB to its path")
 	default:
 		if _, err := os.Stat(m.Library); err != nil {
 			r.found("runtime", Problem, "libproton.so: "+err.Error(), "run make build, or set PROTON_LIB to its path")

@@ -1,5 +1,5 @@
 // Package outfolder writes the files of a command that fills a folder: reproducers, what is extracted from a trace, files
-// beside a copied trace. A file appears when it is whole. Whatever links lie in the folder already, nothing outside of it is
+// next to a copied trace. A file appears when it is whole. Whatever links lie in the folder already, nothing outside of it is
 // written: a link in place of a file is replaced, and one in place of a folder must not lead out.
 package outfolder
 

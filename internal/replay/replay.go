@@ -37,7 +37,7 @@ type Replay struct {
 // Prepare checks and unpacks a capture.
 func Prepare(path string, parts Parts) (*Replay, error) {
 	if parts.Host == "" || parts.Stub == "" || parts.Library == "" {
-		return nil, errors.New("find the parts of the replay: proton-replay, libproton.so and the stub folder are not beside the proton command: run make build")
+		return nil, errors.New("find the parts of the replay: proton-replay, libproton.so and the stub folder are not next to the proton command: run make build")
 	}
 	c, err := capture.Open(path)
 	if err != nil {

@@ -115,7 +115,7 @@ func TestWhyEmpty(t *testing.T) {
 		{"nobody, without a driver", of(), none, status, 0, "no process of the target loaded the profiler, and this machine shows no NVIDIA driver"},
 		{"nobody, with a driver", of(), driver, status, 0, "no process of the target loaded the profiler: is this"},
 		{"an old Python", of(), none, old, 0, "the target ran in Python 3.8, and GoProton needs Python 3.9 or newer"},
-		{"a process without CUDA beside an old Python", of(finished), driver, old, 0, "1 process was watched"},
+		{"a process without CUDA and an old Python", of(finished), driver, old, 0, "1 process was watched"},
 		{"nobody could write", of(), none, filepath.Join(status, "gone"), 0, "processes could not report: open "},
 		{"a process without CUDA and without a driver", of(finished), none, status, 0, "no process used CUDA, and this machine shows no NVIDIA driver"},
 		{"a process without CUDA", of(finished), driver, status, 0, "1 process was watched and none used CUDA"},

@@ -20,7 +20,7 @@ type Layout struct {
 	Stub    string // folder of the replaying libcupti and libcuda, "" if there is none
 }
 
-// FindLayout looks for the parts in PROTON_HOME if that is set, else beside the executable, as "make build"
+// FindLayout looks for the parts in PROTON_HOME if that is set, else next to the executable, as "make build"
 // leaves them, and in ../lib/goproton, as packages install them. PROTON_LIB names the library alone. What is
 // not there is left empty.
 func FindLayout(executable string, env func(string) string) Layout {
@@ -69,9 +69,9 @@ func (l Layout) Environment(base []string) []string {
 func environment(base []string, config runinfo.Config, layout Layout) (list, warnings []string, err error) {
 	switch {
 	case layout.Library == "":
-		return nil, nil, fmt.Errorf("find libproton.so: it is not beside the proton command: run make build, or set PROTON_LIB to its path")
+		return nil, nil, fmt.Errorf("find libproton.so: it is not next to the proton command: run make build, or set PROTON_LIB to its path")
 	case layout.Python == "":
-		return nil, nil, fmt.Errorf("find the goproton package: there is no python folder beside the proton command: run make build, or set PROTON_HOME to the folder that has it")
+		return nil, nil, fmt.Errorf("find the goproton package: there is no python folder next to the proton command: run make build, or set PROTON_HOME to the folder that has it")
 	}
 	library, err := filepath.Abs(layout.Library)
 	if err != nil {

@@ -35,7 +35,7 @@ type Options struct {
 	Hook       string
 	Graph      string
 	NoStats    bool    // no distributions of kernel times
-	Activities string  // what to record besides kernels; "" = as the data want it
+	Activities string  // what to record in addition to kernels; "" = as the data want it
 	Format     string  // of the files; "" = as the data want it
 	Checkpoint float64 // seconds between checkpoints, 0 = none
 	AllowEmpty bool

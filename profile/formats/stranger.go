@@ -19,7 +19,7 @@ var strangers = []struct{ magic, is, instead string }{
 	{"\xff\xfe", "text in UTF-16, as > makes in PowerShell", "write the profile to the file itself instead of redirecting"},
 	{"\xef\xbb\xbf", "text behind a byte order mark", "take away the first three bytes: tail -c +4"},
 	{"#!", "a script", "run it under proton run, and read the profile that writes"},
-	{`{"event_type"`, "a TritonParse trace", "read it with proton trace info FILE, or beside a profile with proton viewer --trace FILE PROFILE"},
+	{`{"event_type"`, "a TritonParse trace", "read it with proton trace info FILE, or join it with a profile: proton viewer --trace FILE PROFILE"},
 	{"PROTNCAP", "a recorded run", "play it: proton run --backend replay FILE, and read the profile that writes"},
 	{"<", "a page of HTML or XML", "if it was downloaded, look at it: it may be an error page"},
 }

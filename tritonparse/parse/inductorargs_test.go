@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// withInductorArgs is the recorded trace of torch.compile's kernel with what Inductor may hand to the hook beside the kernel's
+// withInductorArgs is the recorded trace of torch.compile's kernel with what Inductor may hand to the hook in addition to the kernel's
 // arguments. None was recorded: the releases of torch that were at hand hand over nothing. So the arguments are made by hand.
 func withInductorArgs(t *testing.T) string {
 	t.Helper()

@@ -75,7 +75,7 @@ int main() {
 
   std::vector<float> result(kWidth * kHeight);
   check(cudaMemcpy(result.data(), plate, bytes, cudaMemcpyDeviceToHost), "read the plate");
-  std::printf("after %d steps: %.3f degrees beside the hot edge, last change %.5f\n", kSteps, result[kWidth + kWidth / 2],
+  std::printf("after %d steps: %.3f degrees next to the hot edge, last change %.5f\n", kSteps, result[kWidth + kWidth / 2],
               change);
   return 0;
 }

@@ -1,4 +1,4 @@
-"""Matrix multiplication: an autotuned Triton kernel beside cuBLAS, named and measured launch by launch.
+"""Matrix multiplication: an autotuned Triton kernel and cuBLAS, named and measured launch by launch.
 
     proton run matmul.py        writes matmul.hatchet
     python matmul.py            the same

@@ -209,7 +209,7 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// What changed by less than half a percent of the total is left out for people who asked for nothing; a profile beside itself
+// What changed by less than half a percent of the total is left out for people who asked for nothing; a profile compared with itself
 // shows its root, and nothing else.
 func TestSmallChange(t *testing.T) {
 	shown := func(a, b *profile.Profile) string {
@@ -226,11 +226,11 @@ func TestSmallChange(t *testing.T) {
 		t.Errorf("shown: %s", got)
 	}
 	if got := shown(a, a); got != "ROOT" {
-		t.Errorf("a profile beside itself: %s", got)
+		t.Errorf("a profile compared with itself: %s", got)
 	}
 	empty := tree("k 0")
 	if got := shown(empty, empty); got != "ROOT" {
-		t.Errorf("a profile without time beside itself: %s", got)
+		t.Errorf("a profile without time compared with itself: %s", got)
 	}
 }
 

@@ -135,7 +135,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s %+v: error %v, want …%s…", test.profile, test.o, err, test.want)
 		}
 		if got != "" {
-			t.Errorf("%s %+v: printed %q beside the error", test.profile, test.o, got)
+			t.Errorf("%s %+v: printed %q next to the error", test.profile, test.o, got)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func FuzzRender(f *testing.F) {
 		}
 		var out bytes.Buffer
 		if err := Render(&out, p, o); err != nil && out.Len() > 0 {
-			t.Fatalf("printed %d bytes beside the error %v", out.Len(), err)
+			t.Fatalf("printed %d bytes next to the error %v", out.Len(), err)
 		}
 	})
 }

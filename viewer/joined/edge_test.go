@@ -91,7 +91,7 @@ func TestTypedFlops(t *testing.T) {
 	}
 }
 
-// TestOneRoof: a kernel with flops8 and flops16 has one share of the roof, in the tree and beside the trace, and it is that of
+// TestOneRoof: a kernel with flops8 and flops16 has one share of the roof, in the tree and in the join with the trace, and it is that of
 // the textbook: each type at its own peak, one after the other.
 func TestOneRoof(t *testing.T) {
 	device := profile.Device{Type: "CUDA", ID: "0", Arch: "90", NumSMs: 132, ClockRate: 1_980_000, MemoryClockRate: 3_201_000, BusWidth: 6016}
@@ -238,11 +238,11 @@ func TestBinariesBesideTheProfile(t *testing.T) {
 	for _, c := range trace.Compilations() {
 		c.Extra, c.Paths = nil, nil
 	}
-	beside := t.TempDir()
-	if err := os.CopyFS(filepath.Join(beside, "run.cubins"), os.DirFS(filepath.Join(recorded, "traces", "cubins"))); err != nil {
+	folder := t.TempDir()
+	if err := os.CopyFS(filepath.Join(folder, "run.cubins"), os.DirFS(filepath.Join(recorded, "traces", "cubins"))); err != nil {
 		t.Fatal(err)
 	}
-	modules := &source.Modules{Profile: filepath.Join(beside, "run.hatchet"), Env: noTools}
+	modules := &source.Modules{Profile: filepath.Join(folder, "run.hatchet"), Env: noTools}
 	text := printed(t, Options{Profile: p, Trace: trace, Samples: samples, Kernel: "matmul_kernel"}, source.Listing{Modules: modules})
 	if !strings.Contains(text, "of the trace, known by its PTX") {
 		t.Errorf("the samples found no compilation:\n%s", text[:2500])

@@ -158,11 +158,11 @@ func TestHowFunctionsAreKnown(t *testing.T) {
 		}
 		return o
 	}
-	beside := t.TempDir()
-	if err := os.CopyFS(filepath.Join(beside, "run.cubins"), os.DirFS(filepath.Join(recorded, "traces", "cubins"))); err != nil {
+	folder := t.TempDir()
+	if err := os.CopyFS(filepath.Join(folder, "run.cubins"), os.DirFS(filepath.Join(recorded, "traces", "cubins"))); err != nil {
 		t.Fatal(err)
 	}
-	modules := &source.Modules{Profile: filepath.Join(beside, "run.hatchet"), Env: noTools}
+	modules := &source.Modules{Profile: filepath.Join(folder, "run.hatchet"), Env: noTools}
 	for name, c := range map[string]struct {
 		o       Options
 		modules *source.Modules

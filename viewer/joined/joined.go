@@ -1,4 +1,4 @@
-// Package joined puts a profile beside the TritonParse trace of the same run: how long each specialisation of a kernel took
+// Package joined joins a profile with the TritonParse trace of the same run: how long each specialisation of a kernel took
 // for which arguments, what of the GPU's roof it reached, and what the compiler made of the lines where the samples are.
 //
 // In go a profile, a trace, or both; each missing one costs what it alone knows, and is named in a note. The passes:

@@ -135,7 +135,7 @@ func (b *builder) noteWork() {
 
 func kernelName(k *Kernel) string { return k.Name }
 
-// OfTrace says what a trace lacks of a profile that it is shown beside, nil if there is none: whether it is damaged, and
+// OfTrace says what a trace lacks of the profile that it is joined with, nil if there is none: whether it is damaged, and
 // whether it is of the same run.
 func OfTrace(t *tritonparse.Trace, p *profile.Profile) (notes []string) {
 	note := func(format string, values ...any) { notes = append(notes, fmt.Sprintf(format, values...)) }

@@ -11,7 +11,7 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// TestTraceOfAnotherRun: a profile beside a trace that is not of its run, or not all of it, is not shown without a word.
+// TestTraceOfAnotherRun: a profile that is joined with a trace of another run, or of a part of its run, has a note that says so.
 func TestTraceOfAnotherRun(t *testing.T) {
 	const name = "dedicated_log_triton_trace_dev_rank_none_pid_%_host_h200_.bin.ndjson"
 	p, own, _ := record(t, ".")

@@ -33,7 +33,7 @@ type way struct {
 	document  func(*source.Samples, source.Listing) any
 }
 
-const noCode = "the trace has no machine code of it: cubins lie in cubins/ beside the traces of proton run --trace, or where they were compiled"
+const noCode = "the trace has no machine code of it: cubins lie in cubins/ next to the traces of proton run --trace, or where they were compiled"
 
 var (
 	bySource      = way{"lines", "", source.Print, source.PrintLines, (*Join).unsampled, source.Document}

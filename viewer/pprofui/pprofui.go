@@ -24,7 +24,7 @@ import (
 var ErrUsage = errors.New("see proton pprof --help")
 
 // Run does what a command line of pprof asks for. Reports go to os.Stdout, which is the driver's choice; what is
-// said besides goes to stderr.
+// said in addition to goes to stderr.
 func Run(args []string, stdin io.Reader, stderr io.Writer) error {
 	r := &run{stdin: stdin, stderr: stderr}
 	r.flags = newFlags(args)

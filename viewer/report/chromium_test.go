@@ -102,7 +102,7 @@ func startChromium(path string) (*chromium, error) {
 	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-extensions", "--disable-background-networking", "--disable-component-update", "--force-color-profile=srgb",
 		"--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-pipe", "--user-data-dir="+home, "about:blank")
-	// What was fetched brings its own libraries along, beside it.
+	// What was fetched brings its own libraries along, next to it.
 	cmd.Env = append(os.Environ(), "HOME="+home, "LD_LIBRARY_PATH="+filepath.Join(filepath.Dir(path), "lib")+":"+os.Getenv("LD_LIBRARY_PATH"))
 	if config := fontConfig(filepath.Dir(path), home); config != "" {
 		cmd.Env = append(cmd.Env, "FONTCONFIG_FILE="+config)

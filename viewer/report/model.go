@@ -11,7 +11,7 @@ import (
 	"github.com/goproton/goproton/viewer/source"
 )
 
-// head is what a page knows besides its arrays.
+// head is what a page knows in addition to its arrays.
 type head struct {
 	Title    string        `json:"title"`
 	Made     string        `json:"made"` // program and version

@@ -1,7 +1,7 @@
 // Package report writes a profile, or the comparison of two, as one HTML page that a person explores in a browser:
 // summary, flame graph, table, roofline, timeline, launches, source. `proton report` calls it.
 //
-// The page is one file that needs nothing else: scripts and styles (web/) are embedded, the data is packed beside
+// The page is one file that needs nothing else: scripts and styles (web/) are embedded, the data is packed next to
 // them (pack.go), and a policy in its head forbids the browser every request and every script but this one. What is
 // shown is computed here, by package viewer; the page only sorts, searches and draws. No name of a profile is ever
 // parsed as markup: names travel inside the packed data and become text nodes.
@@ -32,7 +32,7 @@ type Options struct {
 	Version string   // of the program, as the page names it
 	Peaks   []string // as in viewer.Options
 
-	Texts *Texts // what may be read beside a profile with instruction samples, B where two are compared
+	Texts *Texts // what may be read next to a profile with instruction samples, B where two are compared
 	Old   *Texts // the same of A
 
 	Rename []compare.Rename // names of frames before two profiles are compared

@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/viewer"
 )
 
-// rooflineHead is what the roofline plot draws besides the kernels, which are the rows of the flat table.
+// rooflineHead is what the roofline plot draws in addition to the kernels, which are the rows of the flat table.
 type rooflineHead struct {
 	Roofs []roof `json:"roofs"`
 }

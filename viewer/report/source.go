@@ -10,7 +10,7 @@ import (
 	"github.com/goproton/goproton/viewer/source"
 )
 
-// Texts are what the Source tab may read beside a profile; nil leaves sources and instructions without text.
+// Texts are the files that the Source tab may read in addition to a profile; nil leaves sources and instructions without text.
 type Texts struct {
 	Files   *source.Files
 	Modules *source.Modules

@@ -13,7 +13,7 @@ import (
 
 const cubins = "../../internal/cubin/testdata/"
 
-// withSamples gives a profile the samples of two real kernels, planted by line, and writes their modules beside it.
+// withSamples gives a profile the samples of two real kernels, planted by line, and writes their modules next to it.
 func withSamples(t testing.TB, p *profile.Profile) (*profile.Profile, *Texts) {
 	t.Helper()
 	folder := t.TempDir()

@@ -29,7 +29,7 @@ type IR interface {
 	Instructions(k *Kernel) Instructions
 }
 
-// Instructions are what is known of machine code beside its binary.
+// Instructions are what is known of machine code next to its binary.
 type Instructions struct {
 	Listing *Code           // as it was disassembled where it was compiled; nil if it was not
 	Made    map[uint64]Made // by offset

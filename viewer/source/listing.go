@@ -206,7 +206,7 @@ func (s *Samples) Notes() []string {
 	var notes []string
 	f := s.Facts
 	if f.Dropped > 0 {
-		notes = append(notes, fmt.Sprintf("the hardware lost %d samples beside the %d it took", f.Dropped, f.Total))
+		notes = append(notes, fmt.Sprintf("the hardware lost %d samples in addition to the %d it took", f.Dropped, f.Total))
 	}
 	if f.BufferFull {
 		notes = append(notes, "the hardware's buffer was full at times, so an unknown number of samples is missing; sample less often (interval=) or give it a larger buffer")

@@ -13,10 +13,10 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// Modules finds the modules that functions were in: those that the collector kept beside the profile, those of a trace, or
+// Modules finds the modules that functions were in: those that the collector kept next to the profile, those of a trace, or
 // Triton's.
 type Modules struct {
-	Profile string                                             // its file; modules are looked for in NAME.cubins beside it
+	Profile string                                             // its file; modules are looked for in NAME.cubins next to it
 	Env     func(string) (string, bool)                        // the environment
 	Run     func(tool, file string, index int) ([]byte, error) // the disassembler; nil runs it
 	Traced  func(*profile.SampledFunction) string              // the file that a trace has, "" if it has none; nil without a trace
@@ -38,7 +38,7 @@ func (m *Modules) Find(f *profile.SampledFunction) (*Module, error) {
 	if f.Module == "" || filepath.Base(f.Module) != f.Module {
 		return nil, errors.New("the profile does not say which module the function was in")
 	}
-	for _, file := range m.beside(f.Module + ".cubin") {
+	for _, file := range m.placesOf(f.Module + ".cubin") {
 		image, err := readModule(file)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
@@ -62,7 +62,7 @@ func (m *Modules) Find(f *profile.SampledFunction) (*Module, error) {
 			return in(file, image, f)
 		}
 	}
-	return nil, fmt.Errorf("%s.cubin is neither beside the profile nor in Triton's cache; keep the folder NAME.cubins with NAME.hatchet", f.Module)
+	return nil, fmt.Errorf("%s.cubin is neither next to the profile nor in Triton's cache; keep the folder NAME.cubins with NAME.hatchet", f.Module)
 }
 
 func in(file string, image []byte, f *profile.SampledFunction) (*Module, error) {
@@ -82,9 +82,9 @@ func in(file string, image []byte, f *profile.SampledFunction) (*Module, error) 
 	return &Module{File: file, Function: function, PTX: module.PTX}, nil
 }
 
-// beside are the places beside the profile where a module may lie. Files of phases and of ranks have more in their name
+// placesOf returns the places next to the profile where a module may lie. Files of phases and of ranks have more in their name
 // than the session's, so shorter ones are tried too: for run.part_1.hatchet run.part_1.cubins, run.cubins.
-func (m *Modules) beside(name string) []string {
+func (m *Modules) placesOf(name string) []string {
 	var files []string
 	if m.Profile == "" || m.Profile == "-" {
 		return nil

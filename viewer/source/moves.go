@@ -61,7 +61,7 @@ func (m *moves) place(side int, file string, number int) placed {
 	return here
 }
 
-// mostAligned bounds the table that texts are compared in, beside what they begin and end with in common.
+// mostAligned bounds the table that texts are compared in, without their common beginning and end.
 const mostAligned = 1 << 22
 
 // aligned returns for every line of a, counted from 1, the line of b that says the same, in order: the longest common

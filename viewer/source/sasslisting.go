@@ -29,7 +29,7 @@ func PrintSASS(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
 	return append(s.Notes(), p.notes...), p.out.Flush()
 }
 
-// machine is what can be told of a kernel's instructions besides their samples.
+// machine is what can be told of a kernel's instructions in addition to their samples.
 type machine struct {
 	function *cubin.Function // nil if its module was not found
 	code     *Code
@@ -170,7 +170,7 @@ func (k *Kernel) hottestInstruction() uint64 {
 	return hottest
 }
 
-// near says whether an instruction is shown: it or one close to it has many samples, of all or beside the hottest. Without
+// near says whether an instruction is shown: it or one close to it has many samples, of all or next to the hottest. Without
 // samples all are.
 func (p *printer) near(k *Kernel, offset, hottest uint64) bool {
 	if p.All || k.Samples == 0 {

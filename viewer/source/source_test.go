@@ -506,7 +506,7 @@ func TestModuleOfTritonsCache(t *testing.T) {
 		t.Errorf("found %+v, %v", found, err)
 	}
 	f.Module = "0123456789abcdef"
-	if _, err := m.Find(f); err == nil || !strings.Contains(err.Error(), "neither beside the profile nor in Triton's cache") {
+	if _, err := m.Find(f); err == nil || !strings.Contains(err.Error(), "neither next to the profile nor in Triton's cache") {
 		t.Errorf("a module that is nowhere: %v", err)
 	}
 }

@@ -271,7 +271,7 @@ func printable(line string) string {
 // leading is the indentation of a line.
 func leading(line string) string { return line[:len(line)-len(strings.TrimLeft(line, " "))] }
 
-// rows prints rows under a header. The stalls stand beside the numbers, the text last, since it is long.
+// rows prints rows under a header. The stalls stand next to the numbers, the text last, since it is long.
 func (p *printer) rows(of uint64, what string, rows []row) {
 	count, number, text := len("samples"), len(what), 0
 	widest := uint64(1)

@@ -14,7 +14,7 @@ var Reasons = []Reason{
 	{"branch_resolving", "waits for the target of a branch",
 		"many short branches or a tight loop: unrolling and predication leave fewer of them"},
 	{"dispatch_stall", "was held back by the dispatcher, which had a conflict or lacked a resource",
-		"conflicts of register banks, or bursts of one kind of instruction; much of it was also seen at plain arithmetic beside multiplications of warpgroups (wgmma), which occupy the registers"},
+		"conflicts of register banks, or bursts of one kind of instruction; much of it was also seen at plain arithmetic next to multiplications of warpgroups (wgmma), which occupy the registers"},
 	{"drain", "has ended, and waits for its stores to be written",
 		"much is stored at the very end of the kernel: coalesced stores, and fewer of them, are through sooner"},
 	{"gmma", "waits for a matrix multiplication of its warpgroup (wgmma)",

@@ -18,7 +18,7 @@ import (
 	"github.com/goproton/goproton/internal/testkit"
 )
 
-// sample is a line of testdata/cases.ndjson.gz, which record.py beside it wrote with torch and tritonparse.
+// sample is a line of testdata/cases.ndjson.gz, which record.py next to it wrote with torch and tritonparse.
 type sample struct {
 	Name    string
 	A, B    []byte

@@ -47,7 +47,7 @@ func TestTensors(t *testing.T) {
 
 var usual = tensor.Tolerance{Absolute: 1e-5, Relative: 1e-3}
 
-// TestContents: contents are found beside traces that were moved and compared element by element. Why others are not is said.
+// TestContents: contents are found next to traces that were moved and compared element by element. Why others are not is said.
 func TestContents(t *testing.T) {
 	a, b := open(t, "testdata/tensors/a.ndjson"), open(t, "testdata/tensors/b.ndjson")
 	var out strings.Builder

@@ -30,7 +30,7 @@ type Options struct {
 	Compilations bool // also those that the launches name
 	NoIR         bool // without texts of representations, sources and source maps
 	Pretty       bool // over several lines
-	Beside       bool // also say which files beside the trace the records name
+	Beside       bool // also say which files next to the trace the records name
 
 	FilesFrom nearby.Sources // folders where those may be, in addition to the trace's
 }

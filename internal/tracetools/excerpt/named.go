@@ -10,7 +10,7 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 )
 
-// named is what a record says of files beside the trace.
+// named is what a record says of files next to the trace.
 type named struct {
 	compilation *tritonparse.Compilation
 	blobs       []*tritonparse.Blob

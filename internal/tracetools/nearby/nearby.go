@@ -24,12 +24,12 @@ const (
 // File is one that a record names.
 type File struct {
 	Name   string // where a trace looks for it, from its own folder, with slashes
-	From   string // where it is now; "" if it is neither beside the trace nor in a folder that may be read
+	From   string // where it is now; "" if it is neither next to the trace nor in a folder that may be read
 	Why    string // it is there and may not be read; "" otherwise
 	Tensor bool   // contents of a tensor; else machine code
 }
 
-// Cubin is the machine code of a compilation; false if the record does not name a file beside the trace, as TritonParse's
+// Cubin is the machine code of a compilation; false if the record does not name a file next to the trace, as TritonParse's
 // never do. A name that leads elsewhere is of a file that is not there.
 func (s Sources) Cubin(c *tritonparse.Compilation) (File, bool) {
 	if c.Extra == nil || c.Extra.Cubin == "" {

@@ -93,7 +93,7 @@ func (s Sources) has(trace, real string) bool {
 	return false
 }
 
-// codePlaces are where the machine code of a compilation may be: beside its trace, or where it was compiled.
+// codePlaces are where the machine code of a compilation may be: next to its trace, or where it was compiled.
 func codePlaces(c *tritonparse.Compilation) []string {
 	var places []string
 	if c.Extra != nil && filepath.IsLocal(c.Extra.Cubin) {

@@ -21,7 +21,7 @@ type Rebuilt struct {
 	Notes string `json:"notes,omitempty"`
 }
 
-// plan is what the script is told beside the launch record.
+// plan is what the script gets in addition to the launch record.
 type plan struct {
 	seed     int64
 	intRange [2]int64

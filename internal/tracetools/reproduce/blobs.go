@@ -56,7 +56,7 @@ func (w *work) withBlobs(name string, raw []byte) []byte {
 	return append(out, '}')
 }
 
-// findBlob looks where the program wrote it, and beside the trace, which may have been moved.
+// findBlob looks where the program wrote it, and next to the trace, which may have been moved.
 func (w *work) findBlob(recorded string) (blob, bool) {
 	places := append(nearby.TensorPlaces(w.launch.File, recorded), nearby.TensorPlaces(filepath.Join(w.trace.Source, "trace"), recorded)...)
 	base := filepath.Base(places[0])
@@ -88,7 +88,7 @@ func (w *work) noteGone(name, recorded string) {
 		w.note("the contents of %s were not read: %s lies outside of the trace's folder; --files-from %s has them read", name, outside, filepath.Dir(outside))
 		return
 	}
-	w.note("the contents of %s are gone: neither %s nor saved_tensors beside the trace has them", name, recorded)
+	w.note("the contents of %s are gone: neither %s nor saved_tensors next to the trace has them", name, recorded)
 }
 
 // embedsBlobs says whether the contents of tensors are put into the script.
@@ -100,7 +100,7 @@ func (w *work) embedsBlobs() bool {
 	return w.Embed && total <= mostEmbedded
 }
 
-// writeBlobs puts the contents beside the script.
+// writeBlobs puts the contents next to the script.
 func (w *work) writeBlobs(out *outfolder.Folder) error {
 	if w.embedsBlobs() {
 		return nil
@@ -121,7 +121,7 @@ func (w *work) writeBlobs(out *outfolder.Folder) error {
 func (w *work) embeddedBlobs() (string, error) {
 	if !w.embedsBlobs() {
 		if w.Embed && len(w.blobs) > 0 {
-			w.note("the tensors' contents are beside the script, being too large to go into it")
+			w.note("the tensors' contents are next to the script, being too large to go into it")
 		}
 		return "", nil
 	}

@@ -52,7 +52,7 @@ func blobTrace(t *testing.T) (python string, trace *tritonparse.Trace) {
 	return python, trace
 }
 
-// TestBlobs: contents are found beside a trace that was moved, are copied along or put into the script, and are checked.
+// TestBlobs: contents are found next to a trace that was moved, are copied along or put into the script, and are checked.
 func TestBlobs(t *testing.T) {
 	python, trace := blobTrace(t)
 	l, err := Pick(trace, Selection{Line: -1})
@@ -102,7 +102,7 @@ func TestBlobs(t *testing.T) {
 		if err := os.Remove(blobs[0]); err != nil {
 			t.Fatal(err)
 		}
-		if out := runScript(t, python, script, t.TempDir()); !strings.Contains(out, "the recorded tensors belong beside this script") {
+		if out := runScript(t, python, script, t.TempDir()); !strings.Contains(out, "the recorded tensors belong next to this script") {
 			t.Errorf("without contents the script says\n%s", out)
 		}
 	}

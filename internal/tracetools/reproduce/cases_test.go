@@ -20,7 +20,7 @@ import (
 )
 
 // TestCases makes the script of each case and runs it with torch and triton replaced by testdata/stub, whose launches print
-// what they were called with. A case has the source of a kernel, what its records have beside the usual, and what comes
+// what they were called with. A case has the source of a kernel, what its records have in addition to the usual, and what comes
 // out: report (what Generate says), stdout of the script, and, where a section script is, the script around the kernel.
 func TestCases(t *testing.T) {
 	python := findPython(t)

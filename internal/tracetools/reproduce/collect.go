@@ -21,7 +21,7 @@ type surroundings struct {
 	Imports, Constants, Functions []string
 	Aliases                       map[string][]string // module as the kernel calls it -> what it uses of it
 	Missing                       []string            // names that nobody knows the meaning of
-	Packages                      []string            // to be installed, beside torch and triton
+	Packages                      []string            // to be installed, in addition to torch and triton
 	Changed                       []string            // functions that are no longer in their file as they were recorded
 }
 

@@ -17,7 +17,7 @@ func appendMember(out []byte, name string, value []byte) []byte {
 	return append(append(append(out, jsontext.Quote(name)...), ':'), value...)
 }
 
-// makeContext writes the launch record with its arguments as the script needs them, and what it needs beside: an object
+// makeContext writes the launch record with its arguments as the script needs them, and what it needs in addition: an object
 // whose members, and those of its larger members, have a line each. In a script there is no more than that.
 func (w *work) makeContext() {
 	var out []byte
@@ -64,7 +64,7 @@ func lines(members []jsontext.Member) []byte {
 	return append(out, "\n  }"...)
 }
 
-// planMembers is what the script is told beside the launch record.
+// planMembers is what the script gets in addition to the launch record.
 func (w *work) planMembers() []jsontext.Member {
 	encode := func(v any) []byte {
 		text, _ := json.Marshal(v)

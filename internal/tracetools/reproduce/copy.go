@@ -51,7 +51,7 @@ func (w *work) copyKernel(asked bool) error {
 		w.note("%s is no longer in %s as it was recorded; what it uses was taken as it is there now", name, w.built.Python.File)
 	}
 	if len(s.Packages) > 0 {
-		w.note("the kernel's source needs installed packages beside torch and triton: %s", strings.Join(s.Packages, ", "))
+		w.note("the kernel's source needs installed packages in addition to torch and triton: %s", strings.Join(s.Packages, ", "))
 	}
 	w.kernel.code = w.copied(s)
 	return nil

@@ -11,7 +11,7 @@ import (
 type kernelCode struct {
 	sysPath string // for the modules that the kernel's one imports
 	code    string
-	options []option // of the launch, beside the kernel's arguments
+	options []option // of the launch, in addition to the kernel's arguments
 }
 
 // option is one of the compiler's, by its name for a launch.

@@ -1,4 +1,4 @@
-// What is known of one frame: the panel beside pictures, and the tip at the pointer.
+// What is known of one frame: the panel next to a picture, and the tip at the pointer.
 
 /** frameDetails describes a frame: kind, name, call path, all values, and where else it can be seen. */
 function frameDetails(node, elsewhere) {

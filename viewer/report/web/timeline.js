@@ -347,7 +347,7 @@ class Timeline {
     context.strokeRect(from + 1, 1, Math.max(2, to - from - 2), height - 2);
   }
 
-  /** at finds the slice under the pointer, null for none; one pixel beside it counts. */
+  /** at finds the slice under the pointer, null for none; one pixel next to it counts. */
   at(event) {
     const box = this.canvas.getBoundingClientRect();
     const y = event.clientY - box.top + this.stage.scrollTop;

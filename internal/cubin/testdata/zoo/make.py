@@ -74,7 +74,7 @@ def write(path, data):
         f.write(data)
 
 
-# folder, what it needs, then the function above and what it gets besides the folders
+# folder, what it needs, then the function above and what it gets in addition to the folders
 JOBS = [
     ("triton-3.9.0-80", "triton-3.9.0", "triton 80"),
     ("triton-3.9.0-90", "triton-3.9.0", "triton 90"),

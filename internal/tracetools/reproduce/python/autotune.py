@@ -20,7 +20,7 @@ def _told_by_tuner(kernel):
 
 def _tuned_grid(kernel, recorded):
     """The grid of each configuration that the trace has a launch of. No other is tried: with the grid of smaller tiles it would
-    write beside the tensors."""
+    write next to the tensors."""
 
     def alike(constants, values):
         return all(values.get(name, value) == value for name, value in constants.items())

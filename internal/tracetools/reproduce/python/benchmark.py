@@ -157,7 +157,7 @@ def _again(launch, grid, args, tensors, before, after, written, runtime):
 
 
 def _compiled(compiled, plan):
-    """What the compiler made, beside what it made when the launch was recorded."""
+    """Compares what the compiler made with what it made when the launch was recorded."""
     now = {"hash": getattr(compiled, "hash", None), "registers": getattr(compiled, "n_regs", None), "spills": getattr(compiled, "n_spills", None)}
     metadata = getattr(compiled, "metadata", None)
     for name in ("shared", "num_warps", "num_stages"):

@@ -14,7 +14,7 @@ def load_tensor(path, device="cpu"):
             with open(os.path.join(here, path), "rb") as file:
                 data = file.read()
         except FileNotFoundError:
-            raise FileNotFoundError(f"{os.path.join(here, path)}: the recorded tensors belong beside this script; copy them "
+            raise FileNotFoundError(f"{os.path.join(here, path)}: the recorded tensors belong next to this script; copy them "
                                     "along, or take blob_path out of the context for made-up values") from None
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)

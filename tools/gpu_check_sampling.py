@@ -439,6 +439,28 @@ def others_launch_while_samples_are_read():
     assert kernels == launched[0] and share > 0.7
 
 
+def launched_in_a_context(image, scope, steps, launches=20):
+    """Creates a context of the driver's API, runs the kernel in it, and destroys it when the caller goes on."""
+    cuda, context, memory = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_void_p()
+    device = torch.cuda.current_device()
+    assert cuda.cuCtxCreate_v2(ctypes.byref(context), 0, device) == 0
+    assert cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(SMS * 8 * 4096)) == 0
+    module = Module(image)
+    with proton.scope(scope):
+        for _ in range(launches):
+            module.launch(steps, address=memory.value)
+        assert cuda.cuCtxSynchronize() == 0
+    assert cuda.cuCtxPopCurrent_v2(ctypes.byref(context)) == 0  # torch's is current again
+    yield
+    assert cuda.cuCtxDestroy_v2(context) == 0
+
+
+def rate(root, scope):
+    """Samples of a scope, as a part of what its kernels' time and the period predict."""
+    ns = samples(root, scope, metric="time (ns)")
+    return samples(root, scope) / (SMS * ns * 1e-9 * clock_hz("max.") / root["sampling"]["period"])
+
+
 @check
 def contexts_of_one_gpu_take_turns():
     """Of the contexts of one GPU CUPTI samples one at a time: the first to launch, until it is destroyed."""

@@ -197,6 +197,55 @@ func refuses(t *testing.T, address string) {
 	}
 }
 
+// TestPprofSourcePageHasFramesWithFiles: scopes and kernels without a source file have no part in the Source page. The driver
+// would add them all up under the name of one of them, here the two scopes and the three kernels to 270 % of the time.
+func TestPprofSourcePageHasFramesWithFiles(t *testing.T) {
+	folder := t.TempDir()
+	source := filepath.Join(folder, "model.py")
+	if err := os.WriteFile(source, []byte("def forward(x):\n    return x @ w\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	kernel := func(name string, nanos int64) *tree.Node {
+		n := &tree.Node{Name: name}
+		n.Set("time (ns)", tree.IntValue(nanos))
+		n.Set("count", tree.IntValue(1))
+		n.Set("device_id", tree.StringValue("0"))
+		return n
+	}
+	line := &tree.Node{Name: source + ":2@forward", Children: []*tree.Node{kernel("gemm", 600), kernel("relu", 100)}}
+	inner := &tree.Node{Name: "layer", Children: []*tree.Node{line}}
+	// A scope of the function's name is not the function.
+	outer := &tree.Node{Name: "forward", Children: []*tree.Node{inner, kernel("copy", 300)}}
+	p := &tree.Profile{Root: &tree.Node{Name: "ROOT", Children: []*tree.Node{outer}}, Kinds: tree.Kinds{"time (ns)": tree.Inclusive, "count": tree.Inclusive, "device_id": tree.Property}}
+	write := func(name string) string {
+		file := filepath.Join(folder, name)
+		target, err := formats.TargetOf(file, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := target.WriteFile(file, p); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	files := regexp.MustCompile(`(?s)<h2>([^<]*)</h2><p class="filename">([^<]*)</p>\n<pre[^>]*>\n  Total: +(\S+) +(\S+) \(flat, cum\) (\S+)`)
+	address, _, interrupt := pagesOf(t, "--no-open", write("with.hatchet"))
+	for _, query := range []string{"", "?f=forward", "?f=gemm|forward"} {
+		status, body := get(t, address+"/source"+query)
+		found := files.FindAllStringSubmatch(body, -1)
+		if status != http.StatusOK || len(found) != 1 || strings.Join(found[0][1:], " ") != "forward "+source+" 0 700ns 70.00%" || !strings.Contains(body, "return x @ w") {
+			t.Errorf("/source%s has status %d and %q", query, status, found)
+		}
+	}
+	if status, body := get(t, address+"/source?f=gemm"); status != http.StatusNotImplemented || !strings.Contains(body, "has a source file") || !strings.Contains(body, `href="top`) {
+		t.Errorf("a kernel without a file has status %d: %.500s", status, body)
+	}
+	if status, body := get(t, address+"/source?f=nothing"); status != http.StatusBadRequest || !strings.Contains(body, "no matches found") {
+		t.Errorf("a name that does not exist has status %d: %s", status, body)
+	}
+	interrupt()
+}
+
 // Views that are saved in the pages live as long as the pages.
 func TestPprofPagesKeepViews(t *testing.T) {
 	address, _, interrupt := pagesOf(t, "--no-open", pytree)

@@ -127,6 +127,7 @@ func (r *run) announce(address, host string, port int) {
 
 // pages serves the driver's handlers at the root, and below /ui, where pprof itself has them.
 func pages(args *driver.HTTPServerArgs, binaries bool) http.Handler {
+	args.Handlers["/source"] = sourcePage(args.Handlers["/source"])
 	args.Handlers["/graph"] = graphPage(args.Handlers["/graph"])
 	if !binaries {
 		args.Handlers["/disasm"] = http.HandlerFunc(disasmPage)

@@ -188,7 +188,7 @@ func (w *ways) look(t *testing.T) {
 	}
 	page, err := os.ReadFile(filepath.Join(w.folder, "train.html"))
 	if err != nil || !strings.Contains(string(page), "<title>train.hatchet") {
-		t.Errorf("train.html is no report of train.hatchet (%v)", err)
+		t.Errorf("train.html is not a report of train.hatchet (%v)", err)
 	}
 	trace, err := formats.ReadFile(filepath.Join(w.folder, "train.perfetto"))
 	if err != nil || trace.Timeline == nil || len(trace.Timeline.Slices) < 300 {

@@ -157,7 +157,7 @@ static const uint32_t capture_ids[] = {
     CBID_cuStreamBeginCapture, CBID_cuStreamBeginCapture_ptsz, CBID_cuStreamBeginCapture_v2,
     CBID_cuStreamBeginCapture_v2_ptsz, CBID_cuStreamEndCapture, CBID_cuStreamEndCapture_ptsz,
 };
-// Unknown to older libraries: a refusal is no error.
+// Unknown to older libraries: a refusal is not an error.
 static const uint32_t newer_capture_ids[] = {CBID_cuStreamBeginCaptureToGraph, CBID_cuStreamBeginCaptureToGraph_ptsz};
 static const uint32_t resource_ids[] = {
     RES_GRAPH_DESTROY_STARTING, RES_GRAPHNODE_CREATED,

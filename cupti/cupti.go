@@ -62,7 +62,7 @@ func New(opts Options) *Collector {
 	return &Collector{opts: opts}
 }
 
-// NVTXWanted tells whether Triton's knob leaves NVTX ranges on, as they are by default.
+// NVTXWanted reports whether Triton's knob leaves NVTX ranges on, as they are by default.
 func NVTXWanted() bool {
 	switch strings.ToLower(environ.Get("TRITON_ENABLE_NVTX")) {
 	case "0", "false", "off", "no", "n":
@@ -120,7 +120,7 @@ func (c *Collector) attach() error {
 	return nil
 }
 
-// tune sets what makes collection cheap. A library too old for a setting refuses it; that is no error.
+// tune sets what makes collection cheap. A library too old for a setting refuses it; that is not an error.
 func (c *Collector) tune() {
 	C.cupti_set_u8(C.ATTR_PER_THREAD_BUFFER, 1) // no lock of CUPTI's between launching threads
 	C.cupti_set_u8(C.ATTR_ZEROED_OUT_BUFFER, 1) // our buffers come zeroed: no memset on the launching thread
@@ -217,7 +217,7 @@ func boolint(b bool) C.int {
 	return 0
 }
 
-// Synchronize waits for every context that launched something, and tells of each. It does nothing, and says so, while a
+// Synchronize waits for every context that launched something, and reports each. It does nothing, and says so, while a
 // stream is being captured: synchronising would invalidate the user's capture.
 func (c *Collector) Synchronize(done func()) bool {
 	if !c.attached || hotpath.Capturing() {

@@ -57,7 +57,7 @@ static void write_device(int ordinal) {
 }
 
 // Asked at every flush until the driver answers: a flush is on a thread of ours, while attaching may happen
-// inside cuInit and callbacks are no place to call the driver.
+// inside cuInit and callbacks are not the place to call the driver.
 static void write_devices(void) {
   static int done;
   int count = 0;

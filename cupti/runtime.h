@@ -12,7 +12,7 @@ extern struct cuda_table cuda;
 // ---- load.c: both return NULL on success, else dlerror's text or the missing symbol's name ----
 const char *cupti_load(const char *path, int *missing_symbol);
 const char *cuda_load(int *missing_symbol);
-// cuda_is_loaded tells whether the process itself has mapped the driver's library.
+// cuda_is_loaded reports whether the process itself has mapped the driver's library.
 int cuda_is_loaded(void);
 
 // ---- callback.c ----

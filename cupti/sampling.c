@@ -40,7 +40,7 @@ enum {
   BATCHES_MAX = 1024, // 256 MiB: half a minute without anybody who takes them
   INDICES = 1024, // of reasons, as CUPTI numbers them
   RESTARTS = 8,
-  FAILURES = 20, // that many are no accident
+  FAILURES = 20, // that many are not an accident
 };
 
 enum state {
@@ -374,7 +374,7 @@ static void take(const struct context *c, struct cupti_sampling_data *d) {
   pthread_mutex_unlock(&s.lock);
 }
 
-// Reads what a context has, and tells whether that was anything.
+// Reads what a context has, and reports whether that was anything.
 static int read_context(struct context *c) {
   enum { ROUNDS = 64 };
   int any = 0;
@@ -502,7 +502,7 @@ static int read_all(void) {
 }
 
 // Reads what has been executed: rounds over two periods of CUPTI's worker, and then until nothing comes, or until the
-// limit where the GPU has not come to rest; tells whether it has. Lock held at both ends.
+// limit where the GPU has not come to rest; reports whether it has. Lock held at both ends.
 static int read_rest(int to_rest) {
   enum { EMPTY = 3 };
   uint64_t limit = now_ms() + (to_rest ? FINISH_LIMIT_MS : 0);

@@ -193,7 +193,7 @@ func (s *sampler) nameAt(p *C.char) name {
 	return n
 }
 
-// Loaded tells of a function that was loaded before CUPTI was subscribed to.
+// Loaded reports a function that was loaded before CUPTI was subscribed to.
 func (c *Collector) Loaded(handle uint64, name string, image []byte) {
 	if c.sampler == nil || len(image) == 0 {
 		return
@@ -203,7 +203,7 @@ func (c *Collector) Loaded(handle uint64, name string, image []byte) {
 	C.code_known(C.uint64_t(handle), text, unsafe.Pointer(unsafe.SliceData(image)), C.size_t(len(image)))
 }
 
-// Function tells which function a launch named by its handle.
+// Function says which function a launch named by its handle.
 func (c *Collector) Function(handle uint64) (record.Function, bool) {
 	s := c.sampler
 	if s == nil {

@@ -3,7 +3,7 @@ package profile
 import "fmt"
 
 // LaunchKind is what the launches of one compiled kernel with the same arguments have in common. A trace that was
-// recorded in the same run tells what those arguments were.
+// recorded in the same run says what those arguments were.
 type LaunchKind struct {
 	ID       string // of the arguments, 16 hexadecimal digits; "" for launches that found no number of their own, as of a kernel with thousands of kinds
 	Kernel   string // the kernel's name, as compiled
@@ -56,7 +56,7 @@ func (d *Durations) Check() error {
 }
 
 // Add adds other launches. Those of which none could be timed say nothing of the shortest and the longest: a 0 of theirs
-// is no time that a launch took, so that the bounds are those of the launches that were timed.
+// is not time that a launch took, so that the bounds are those of the launches that were timed.
 func (d *Durations) Add(o *Durations) {
 	switch {
 	case d.Most == 0:

@@ -125,7 +125,7 @@ func (s *Sketch) Check() error {
 	case s.Count > 0 && (BucketOf(s.Min) != s.Buckets[0].Index || BucketOf(s.Max) != s.Buckets[len(s.Buckets)-1].Index || s.Min > s.Max):
 		return errors.New("min and max do not lie in the first and the last bucket")
 	case !(s.Mean >= 0) || !(s.M2 >= 0) || math.IsInf(s.Mean, 0) || math.IsInf(s.M2, 0):
-		return errors.New("mean and m2 are no numbers from 0 on")
+		return errors.New("mean and m2 must be finite and at least 0")
 	}
 	return nil
 }

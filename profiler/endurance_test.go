@@ -199,7 +199,7 @@ func TestManySessionsAndPhasesBesideOneThatStays(t *testing.T) {
 	cycle(100)
 	before := heapInUse()
 	cycle(3_000)
-	if after := heapInUse(); after > before+1<<20 { // what the scopes of the one need to be told apart: 200 bytes each
+	if after := heapInUse(); after > before+1<<20 { // what the scopes of the one need to be distinguished: 200 bytes each
 		t.Errorf("3,000 sessions and phases during another left %d KiB behind", (after-before)>>10)
 	}
 }

@@ -87,7 +87,7 @@ func (m *Manager) end(s *session) {
 	}
 }
 
-// SourceGone tells that the vendor library may have been torn down already, as at the end of a process: it is
+// SourceGone says that the vendor library may have been torn down already, as at the end of a process: it is
 // not called any more. What was drained is still written.
 func (m *Manager) SourceGone() {
 	m.mu.Lock()

@@ -27,7 +27,7 @@ type Session struct {
 var process = sync.OnceValue(NewManager)
 
 // Start begins a session whose profile will be written to name + ".hatchet", a trace to name + ".chrome_trace". When the
-// GPU library refuses, the program runs on unprofiled; Problems tells why.
+// GPU library refuses, the program runs on unprofiled; Problems says why.
 func Start(name string, o Options) (*Session, error) {
 	data := "tree"
 	if o.Trace {

@@ -11,7 +11,7 @@ import (
 	"github.com/goproton/goproton/profiler/launchkinds"
 )
 
-// Launches of a traced run are told apart in the file, and the file names the trace.
+// Launches of a traced run are distinguished in the file, and the file names the trace.
 func TestTracedLaunchesReachTheFile(t *testing.T) {
 	t.Cleanup(launchkinds.Forget)
 	m, f := stage(t)

@@ -118,7 +118,7 @@ func (m *Manager) reset() {
 	m.measured = false
 }
 
-// alone tells whether no activity comes for a call of a vendor's function.
+// alone reports whether no activity comes for a call of a vendor's function.
 func (m *Manager) alone(function uint32) bool {
 	_, waits := m.source.APIName(function)
 	return waits && !m.recording.Has(record.Sync)

@@ -63,5 +63,5 @@ func partPath(stem string, phase int, format string) string {
 	return fmt.Sprintf("%s.part_%d.%s", stem, phase, format)
 }
 
-// streams tells whether files are written while the session goes on, without being asked for.
+// streams reports whether files are written while the session goes on, without being asked for.
 func (s *session) streams() bool { return s.trace || s.periodic != "" }

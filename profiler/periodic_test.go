@@ -14,7 +14,7 @@ import (
 	"github.com/goproton/goproton/profile/hatchet"
 )
 
-// there tells whether there is such a file.
+// there reports whether there is such a file.
 func there(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -52,7 +52,7 @@ func (m *Manager) beginSampling(mode record.SamplingMode) {
 	}
 }
 
-// CodeLoaded tells of a GPU function that was loaded before instructions were sampled: the handle by which it is launched,
+// CodeLoaded reports a GPU function that was loaded before instructions were sampled: the handle by which it is launched,
 // the name that the linker knows it by, and the binary that it was loaded from. Without sampling it does nothing.
 func (m *Manager) CodeLoaded(handle uint64, name string, image []byte) {
 	m.mu.Lock()

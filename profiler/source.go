@@ -29,9 +29,9 @@ type Source interface {
 type Sampler interface {
 	// Samples hands over what was collected since the last call.
 	Samples(func(*record.Sample))
-	// Function tells which function a launch named by its handle; false if it is not known, or not for sure.
+	// Function says which function a launch named by its handle; false if it is not known, or not for sure.
 	Function(handle uint64) (record.Function, bool)
-	// Loaded tells of a function that was loaded before the source could see it, and of the binary that it is in.
+	// Loaded reports a function that was loaded before the source could see it, and of the binary that it is in.
 	Loaded(handle uint64, name string, image []byte)
 	// Image is the binary that a module was loaded from, nil if it was not seen or not kept; ImageSuffix is what files of
 	// such binaries end in, without a dot.

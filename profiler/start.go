@@ -34,7 +34,7 @@ type StartOptions struct {
 }
 
 // Start begins a session, or activates the living one of the same name, and returns its id. A GPU library
-// that refuses is no error: the program runs on, unprofiled, and Problems tells why.
+// that refuses is not an error: the program runs on, unprofiled, and Problems says why.
 func (m *Manager) Start(o StartOptions) (int, error) {
 	m.control.Lock()
 	defer m.control.Unlock()

@@ -359,7 +359,7 @@ func TestExtremeShapes(t *testing.T) {
 				t.Errorf("%s: %v", v, err)
 			}
 			if strings.Contains(out.String(), "NaN") || strings.Contains(out.String(), "Inf") {
-				t.Errorf("%s prints what is no number:\n%.300s", v, out.String())
+				t.Errorf("%s prints what is not a number:\n%.300s", v, out.String())
 			}
 		}
 	}

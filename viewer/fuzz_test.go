@@ -55,7 +55,7 @@ func FuzzViews(f *testing.F) {
 	})
 }
 
-// profileOf makes a profile of any bytes, so that bytes which are no file lead beyond the readers too.
+// profileOf makes a profile of any bytes, so that bytes which are not a file lead beyond the readers too.
 func profileOf(tape []byte) *profile.Profile {
 	names := append([]string{"time (ns)", "count", "bytes", "flops16", "cpu_time (ns)", "device_id", "__proton_launch_metadata"}, rudeNames...)
 	values := []profile.Value{profile.IntValue(864), profile.IntValue(-1), profile.FloatValue(math.NaN()), profile.FloatValue(math.Inf(1)), profile.FloatValue(math.MaxFloat64),

@@ -15,7 +15,7 @@ import (
 type recorded struct {
 	name      string // in full: "time (ns)"
 	inclusive bool
-	text      bool // some value is no number: property strings, vectors
+	text      bool // some value is not a number: property strings, vectors
 }
 
 // amount is a number per frame that columns are computed from.
@@ -420,7 +420,7 @@ func (b *builder) shareColumn(of string) (column, error) {
 	return c, nil
 }
 
-// textOf prints a value that is no number.
+// textOf prints a value that is not a number.
 func textOf(n *profile.Node, name string) string {
 	for i := range n.Metrics {
 		if m := &n.Metrics[i]; strings.ToLower(m.Name) == name || baseName(m.Name) == name {

@@ -3,7 +3,7 @@
 //
 // The passes, in order:
 //
-//  1. collect  frames of the profile in a flat list, without what is no work of the program's (frames.go)
+//  1. collect  frames of the profile in a flat list, without what is not work of the program's (frames.go)
 //  2. resolve  the names that were asked for become columns over recorded amounts (metrics.go, stats.go, roofline.go)
 //  3. filter   include, exclude, focus, trim and hide say which row each frame's values go to (filter.go)
 //  4. sum      amounts are added up per row and over subtrees (sums.go)

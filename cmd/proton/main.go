@@ -121,7 +121,7 @@ func help(standard func(*cobra.Command, []string)) func(*cobra.Command, []string
 	}
 }
 
-// helpCommand is cobra's "help COMMAND", which refuses what is no command.
+// helpCommand is cobra's "help COMMAND", which refuses what is not a command.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",

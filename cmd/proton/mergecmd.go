@@ -253,7 +253,7 @@ func readShare(text string) (float64, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("%q is no share; write 5%% or 0.05", text)
+		return 0, fmt.Errorf("%q is not a share; write 5%% or 0.05", text)
 	}
 	if percent {
 		v /= 100

@@ -79,7 +79,7 @@ FILE may be - for standard input, and -o - is standard output.`,
 	flags.StringVar(&f.svg, "svg", "", "write a static picture instead, `KIND`: "+strings.Join(pictures(), " or "))
 	flags.StringArrayVar(&f.paths, "source-path", nil, "for instruction samples: sources were moved, `OLD=NEW`; or a folder to search them in")
 	flags.StringArrayVar(&f.traces, "trace", nil, "`TRACE` of the same run, a folder or a file: launches by arguments, and what lines of the source became; with two profiles two, A's first")
-	flags.BoolVar(&f.force, "force", false, "replace a file that is no report")
+	flags.BoolVar(&f.force, "force", false, "replace a file that is not a report")
 	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
 	return cmd
 }
@@ -221,7 +221,7 @@ func (f *reportFlags) save(path string, page []byte) error {
 	return writeFile(path, func(w io.Writer) error { _, err := w.Write(page); return err })
 }
 
-// ours returns an error if there is a file that report did not write. What is no file, such as /dev/null, loses nothing.
+// ours returns an error if there is a file that report did not write. What is not a file, such as /dev/null, loses nothing.
 func ours(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
@@ -241,7 +241,7 @@ func ours(path string) error {
 		return fmt.Errorf("write report: %w", err)
 	}
 	if n > 0 && !report.Is(start[:n]) {
-		return fmt.Errorf("%s is there and is no report of ours; choose another name with -o, or replace it with --force", path)
+		return fmt.Errorf("%s exists and is not a report that proton wrote; choose another name with -o, or replace it with --force", path)
 	}
 	return nil
 }

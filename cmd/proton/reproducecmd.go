@@ -272,7 +272,7 @@ func (f *reproduceFlags) selection() (s reproduce.Selection, err error) {
 	return s, nil
 }
 
-// complete makes sense of the flags that are no plain values.
+// complete makes sense of the flags that are not plain values.
 func (f *reproduceFlags) complete() error {
 	o := &f.options
 	o.Import, o.Version, o.Stamp = reproduce.Import(f.kernelImport), version, f.stamp

@@ -99,7 +99,7 @@ func parseSize(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 || n > (1<<62)/unit {
-		return 0, fmt.Errorf("%q is no size: write a number of bytes, such as 512M or 10G", text)
+		return 0, fmt.Errorf("%q is not a size: write a number of bytes, such as 512M or 10G", text)
 	}
 	return n * unit, nil
 }

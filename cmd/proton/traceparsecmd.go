@@ -72,7 +72,7 @@ written, also because of --strict, or because no kernel has a name of --kernel-a
 	flags.StringVar(&f.launches, "args-list", "", "only launches that fulfil `FILTER`, see proton trace info")
 	flags.StringVar(&f.analyses, "analysis", "", "`NAMES` of analyses with commas between them, all, or none (default: $TRITONPARSE_ANALYSIS, or all)")
 	flags.StringVar(&f.procedures, "procedure-checks", "", "look for the procedures that `FILE` describes, in tritonparse's format, instead of AMD's schedules")
-	flags.StringVar(&f.torchTrace, "torch-trace-dir", "", "folder with torch's own traces (TORCH_TRACE), which tell what compiled a kernel that does not say; those next to SRC are read anyway; `DIR`")
+	flags.StringVar(&f.torchTrace, "torch-trace-dir", "", "folder with torch's own traces (TORCH_TRACE), which say what compiled a kernel that does not say; those next to SRC are read anyway; `DIR`")
 	flags.BoolVar(&f.noSplit, "no-split", false, "do not give each compilation of torch.compile's a file of its own")
 	flags.BoolVar(&f.strict, "strict", false, "fail if anything was damaged")
 	return cmd
@@ -237,7 +237,7 @@ func mayReplace(source, out string) error {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(out, "log_file_list.json")); err != nil {
-		return fmt.Errorf("%s holds no log_file_list.json, so it is no parsed trace that may be replaced; give another name", out)
+		return fmt.Errorf("%s has no log_file_list.json, so it is not a parsed trace and is not replaced; give another name", out)
 	}
 	return nil
 }

@@ -330,7 +330,7 @@ func splitNames(lists []string) []string {
 	return names
 }
 
-// spellOutDiff turns proton-viewer's -diff, which is no flag of one letter, into --diff-profile.
+// spellOutDiff turns proton-viewer's -diff, which is not a flag of one letter, into --diff-profile.
 func spellOutDiff(args []string) []string {
 	if len(args) == 0 || args[0] != "viewer" {
 		return args

@@ -20,7 +20,7 @@ import (
 )
 
 // Write calls fill with a temporary file next to path and renames it to path when fill succeeded.
-// A path that exists and is no regular file (a pipe, /dev/stdout) is written in place.
+// A path that exists and is not a regular file (a pipe, /dev/stdout) is written in place.
 //
 // The data are not synced to disk: the rename is there against a process that is killed, not against a power
 // cut, and a checkpoint every two seconds must not wait for a disk.

@@ -13,7 +13,7 @@ const (
 	longest = time.Second
 )
 
-// Receive takes what comes through a channel, or tells that nothing came for the given time, in which this process ran.
+// Receive takes what comes through a channel, or says that nothing came for the given time, in which this process ran.
 func Receive[T any](from <-chan T, limit time.Duration) (value T, ok bool) {
 	return ReceiveWhile(from, limit, func() bool { return false })
 }

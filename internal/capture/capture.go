@@ -25,7 +25,7 @@ const magic = "PROTNCAP\x01"
 // recording that anybody would replay.
 const maxSize = 4 << 30
 
-// ErrNotCapture is matched by the error for a file that is no capture.
+// ErrNotCapture is matched by the error for a file that is not a capture.
 var ErrNotCapture = errors.New("no capture")
 
 // Type is the kind of an event.
@@ -90,7 +90,7 @@ type GPU struct {
 type Capture struct {
 	Machine Machine
 	Events  []Event  // all but strings and times
-	Strings []string // by number; 0 is no string
+	Strings []string // by number; 0 is not a string
 	Whole   bool     // false: the program was killed, or the file was cut off
 }
 

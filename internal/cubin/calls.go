@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Callers returns, for the functions of a module that are no kernels, the names of the kernels that call them: directly,
+// Callers returns, for the functions of a module that are not kernels, the names of the kernels that call them: directly,
 // through others, or, as far as the compiler wrote down which functions that may be, through pointers. It is a part of
 // what Read knows, and much cheaper.
 func Callers(image []byte) (map[string][]string, error) {
@@ -25,7 +25,7 @@ func Callers(image []byte) (map[string][]string, error) {
 const typeCallGraph = elf.SectionType(0x70000001)
 
 // A call graph is four lists of pairs of symbols, each behind a pair of 0 and its number. The other two
-// tell where addresses of functions are kept.
+// say where addresses of functions are kept.
 const (
 	listCalls    = 0xffffffff // caller, function
 	listPointers = 0xfffffffc // caller, function that it may call by its address

@@ -58,7 +58,7 @@ func searched() string {
 	return strings.Join(originNames[:], ", ")
 }
 
-// Remedy is the sentence that tells how to get a libcupti that fits a driver's CUDA major version.
+// Remedy is the sentence that says how to get a libcupti that fits a driver's CUDA major version.
 func Remedy(driver int) string {
 	wheel := "nvidia-cuda-cupti"
 	if driver == 11 || driver == 12 {

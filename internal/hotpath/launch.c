@@ -101,7 +101,7 @@ void hp_launched(uint64_t correlation, uint32_t call) {
   t->seen.op_over = 0;
 }
 
-// captured_now tells whether the launch that this thread is in is being captured. Its end is not told when all
+// captured_now reports whether the launch that this thread is in is being captured. Its end is not told when all
 // captures, of other threads then, end before it.
 static int captured_now(const struct hp_thread *t) {
   return t->launching.inside && t->launching.corr == t->last_corr && hp_captures();

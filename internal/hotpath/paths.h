@@ -14,7 +14,7 @@ uint32_t hp_intern(const char *text, size_t len);
 const char *hp_text(uint32_t id, size_t *len);
 uint32_t hp_child(uint32_t parent, uint32_t name, uint32_t set);
 struct hp_node hp_node_get(uint32_t id);
-// hp_metric_is_property tells whether a metric's raw name carries the "(pty)" mark.
+// hp_metric_is_property reports whether a metric's raw name carries the "(pty)" mark.
 int hp_metric_is_property(uint32_t name);
 
 // What Go reads: the arena and how far it is filled.

@@ -135,7 +135,7 @@ func removeLeft(name, status string) {
 	}
 }
 
-// finish tells what was recorded and decides on the exit code.
+// finish says what was recorded and decides on the exit code.
 func finish(options Options, result Result, status, root string, stderr io.Writer) (Result, error) {
 	summary, err := readSummary(status)
 	if err != nil {

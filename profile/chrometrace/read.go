@@ -10,7 +10,7 @@ import (
 )
 
 // Read reads a trace: its timeline, and the tree that it amounts to. A file that was cut off is read as far as it
-// goes; Info then has profile.InfoIncomplete. What is no trace is an error with the place in the file.
+// goes; Info then has profile.InfoIncomplete. What is not a trace is an error with the place in the file.
 //
 // Memory is that of the timeline: about 200 bytes for a kernel with its arrow, whatever the length of its call
 // path, which is kept once.

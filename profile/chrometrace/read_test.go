@@ -199,7 +199,7 @@ func TestOtherTraces(t *testing.T) {
 }
 
 // Upstream traces warps inside a kernel in the same form: blocks are processes, warps are threads, and a call path leaves out the
-// scope itself. Such times are no time on the CPU, and no sum over warps is a kernel's time.
+// scope itself. Such times are not time on the CPU, and no sum over warps is a kernel's time.
 func TestTraceOfWarps(t *testing.T) {
 	p := read(t, `{"displayTimeUnit":"ns","traceEvents":[
 		{"ph":"X","cname":"rail_idle","name":"load","cat":"matmul","pid":"matmul Core3 CTA0","tid":"warp 1 (line 0)","ts":0.018,"dur":0.240,

@@ -104,7 +104,7 @@ func bandOf(tid int64) profile.LaneKind {
 	return profile.ThreadLane
 }
 
-// guess tells what a lane is that we have not described: by its name, as upstream's, or by what lies on it.
+// guess says what a lane is that we have not described: by its name, as upstream's, or by what lies on it.
 func (l *readLane) guess(lane *profile.Lane) {
 	for _, upstream := range []struct {
 		prefix string

@@ -91,7 +91,7 @@ func whole(n *profile.Node, metric string) (size int64, ok bool) {
 	return int64(f), f >= 1 && f < math.MaxInt64
 }
 
-// Loses tells what is lost of p when one metric is written, "" for the usual one, besides text, vectors and the
+// Loses says what is lost of p when one metric is written, "" for the usual one, besides text, vectors and the
 // like: the other metrics, and what has no line.
 func Loses(p *profile.Profile, metric string) []string {
 	metric, err := choose(p, metric)

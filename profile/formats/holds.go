@@ -16,7 +16,7 @@ import (
 type Holds uint16
 
 const (
-	Tree     Holds = 1 << iota // call paths with numbers of their own; without it only what a timeline tells of them
+	Tree     Holds = 1 << iota // call paths with numbers of their own; without it only what a timeline says of them
 	Floats                     // fractions
 	Text                       // metrics that are strings
 	Vectors                    // metrics that are lists of numbers
@@ -72,11 +72,11 @@ func Table() string {
 	return b.String()
 }
 
-// Drops tells what is lost of p when it is written in this format, one clause each: first what the format has
+// Drops says what is lost of p when it is written in this format, one clause each: first what the format has
 // no place for at all, then what its codec says.
 func (f *Format) Drops(p *profile.Profile) []string { return Target{Format: f}.Drops(p) }
 
-// Drops tells what is lost of p when it is written so.
+// Drops says what is lost of p when it is written so.
 func (t Target) Drops(p *profile.Profile) []string {
 	f := t.Format
 	var list []string

@@ -24,7 +24,7 @@ var strangers = []struct{ magic, is, instead string }{
 	{"<", "a page of HTML or XML", "if it was downloaded, look at it: it may be an error page"},
 }
 
-// stranger says what a file is that is no profile, "" for what nobody knows.
+// stranger says what a file is that is not a profile, "" for what nobody knows.
 func stranger(head []byte) string {
 	text := bytes.TrimLeft(head, space)
 	for _, s := range strangers {

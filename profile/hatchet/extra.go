@@ -14,7 +14,7 @@ import (
 // and proton-viewer skip: "info" and "kinds" at the root, "times" at any node, each only where there is something.
 // Instruction samples have two more, see samples.go, and so have traced launches, see launches.go.
 
-// Loses tells what a file cannot hold of p: JSON has no infinity.
+// Loses says what a file cannot hold of p: JSON has no infinity.
 func Loses(p *profile.Profile) []string {
 	infinite := 0
 	p.Root.Walk(func(n *profile.Node, _ int) bool {
@@ -116,7 +116,7 @@ func (d *decoder) kindExceptions() profile.Kinds {
 		word := string(d.Str("a kind"))
 		kind, ok := profile.ParseKind(word)
 		if !ok {
-			d.Fail(at, "%q is no kind of a metric: exclusive, inclusive or property", jsonscan.Clip([]byte(word)))
+			d.Fail(at, "%q is not a kind of a metric: exclusive, inclusive or property", jsonscan.Clip([]byte(word)))
 			return
 		}
 		kinds[name] = kind

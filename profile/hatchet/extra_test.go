@@ -39,7 +39,7 @@ func TestEverythingRoundTrips(t *testing.T) {
 			}
 		}
 		if !json.Valid(pretty.Bytes()) {
-			t.Fatalf("profile %d is no JSON:\n%s", seed, pretty.String())
+			t.Fatalf("profile %d is not JSON:\n%s", seed, pretty.String())
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestExtraKeysThatAreWrong(t *testing.T) {
 		"info is a list":     {`"info":[]}]`, 30, "expected '{' at the start of info"},
 		"info of numbers":    {`"info":{"a":1}}]`, 35, "expected a string"},
 		"kinds is text":      {`"kinds":"x"}]`, 31, "expected '{' at the start of kinds"},
-		"no kind":            {`"kinds":{"a":"b"}}]`, 36, `"b" is no kind`},
+		"no kind":            {`"kinds":{"a":"b"}}]`, 36, `"b" is not a kind`},
 		"times is a number":  {`"times":3}]`, 31, "expected '{' at the start of times"},
 		"times are empty":    {`"times":{"min":1}}]`, 31, "no values, but facts"},
 		"negative count":     {`"times":{"count":-1}}]`, 40, "whole number from 0"},

@@ -377,7 +377,7 @@ func (d *decoder) deviceFact(dev *profile.Device, fact string) {
 	v := d.value(&metricFacts{})
 	f, number := v.Float()
 	if !number && d.Err == nil {
-		d.Fail(at, "%s of a device is no number", fact)
+		d.Fail(at, "%s of a device is not a number", fact)
 	}
 	if f == f { // null leaves the fact unknown
 		*into = v.Int()

@@ -126,7 +126,7 @@ func TestBrokenSamples(t *testing.T) {
 		{`"samples":[[0,16`, `"samples":[[1,16`, `samples of frame "matmul" are of function 1, and the root's key "sampling" has 1`},
 		{`"samples":[[0,16,2,0,9,4,1`, `"samples":[[0,16,2,0,9,4,2`, `have reason 2, and the root's key "sampling" has 2`},
 		{`"samples":[[0,16,2`, `"samples":[[0,16,9`, "samples of a function: it ends within an instruction"},
-		{`"samples":[[0,16,2,0,9,4`, `"samples":[[0,16,2,0,9,10`, "0, 9, 10 are no reason, its samples and those not issued"},
+		{`"samples":[[0,16,2,0,9,4`, `"samples":[[0,16,2,0,9,10`, "0, 9, 10 are not a reason, its samples and its unissued samples"},
 		{`48,1,0,1,0]]`, `16,1,0,1,0]]`, "offset 16 is not behind offset 16"},
 		{`"samples":[[0`, `"samples":[[-1`, "expected a whole number from 0 on"},
 		{`"samples":[[0`, `"samples":[[`, "expected"},

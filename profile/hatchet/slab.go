@@ -1,6 +1,6 @@
 package hatchet
 
-// slab hands out pieces of larger allocations. A piece keeps its whole slab alive, which is no loss as long as a
+// slab hands out pieces of larger allocations. A piece keeps its whole slab alive, which is not a loss as long as a
 // profile lives and dies in one piece.
 type slab[T any] struct {
 	rest []T

@@ -173,7 +173,7 @@ func (d *decoder) rootKey(key string) {
 			word := d.str("a kind")
 			kind, ok := profile.ParseKind(word)
 			if !ok {
-				d.fail(at, "%.40q is no kind of a metric: exclusive, inclusive or property", word)
+				d.fail(at, "%.40q is not a kind of a metric: exclusive, inclusive or property", word)
 			}
 			d.kinds[name] = kind
 		})

@@ -30,7 +30,7 @@ func Write(w io.Writer, p *profile.Profile) error {
 	return e.Flush() // has the first error of any write
 }
 
-// Loses tells what Python cannot read of p, though we can.
+// Loses says what Python cannot read of p, though we can.
 func Loses(p *profile.Profile) []string {
 	deepest := 0
 	p.Root.Walk(func(_ *profile.Node, depth int) bool {

@@ -7,8 +7,8 @@
 //   - properties that agree stay; those that differ become the text of their distinct values, sorted;
 //   - device_id names the device, or the set of devices, that all of it ran on: see deviceTable;
 //   - distributions of kernel times merge exactly (profile.Sketch);
-//   - instruction samples add up per instruction: functions are told apart by module and symbol, not by name;
-//   - traced launches add up per kind: kinds are told apart by arguments, compiled kernel, process and handle;
+//   - instruction samples add up per instruction: functions are distinguished by module and symbol, not by name;
+//   - traced launches add up per kind: kinds are distinguished by arguments, compiled kernel, process and handle;
 //   - with a label on the source, chosen amounts are also kept per source, as metrics of their own: see Column.
 //
 // Apart from the order of siblings and the rounding of floats the result does not depend on the order of the

@@ -99,7 +99,7 @@ func TestReadRefuses(t *testing.T) {
 		"metric is a map":    {"\x91\x81\xa7metrics\x81\xa1a\x80", 13, "expected a number"},
 		"text in a vector":   {"\x91\x81\xa7metrics\x81\xa1a\x91\xa1x", 14, "expected a number"},
 		"unused byte":        {"\x91\x81\xa1x\xc1", 4, "0xc1 is no MessagePack"},
-		"no kind":            {"\x91\x82\xa5frame\x81\xa4name\xa1r\xa5kinds\x81\xa1a\xa1b", 25, `"b" is no kind`},
+		"no kind":            {"\x91\x82\xa5frame\x81\xa4name\xa1r\xa5kinds\x81\xa1a\xa1b", 25, `"b" is not a kind`},
 		"info is a number":   {"\x91\x81\xa4info\x81\xa1a\x01", 10, "expected a string of info"},
 		"times out of order": {"\x91\x81\xa5times\x86\xa5count\x02\xa3min\x01\xa3max\x02\xa4mean\x01\xa2m2\x01\xa7buckets\x92\x92\x02\x01\x92\x01\x01", 8, "out of order"},
 		"no such bucket":     {"\x91\x81\xa5times\x81\xa7buckets\x91\x92\xcc\x81\x01", 18, "begins at 129"},

@@ -236,7 +236,7 @@ func (d *decoder) readKinds() {
 		word := d.str("a kind")
 		kind, ok := profile.ParseKind(word)
 		if !ok && d.err == nil {
-			d.fail(at, "%.40q is no kind of a metric: exclusive, inclusive or property", word)
+			d.fail(at, "%.40q is not a kind of a metric: exclusive, inclusive or property", word)
 		}
 		d.kinds[name] = kind
 	}

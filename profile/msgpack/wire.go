@@ -48,7 +48,7 @@ func (w *wire) fail(at int, format string, args ...any) {
 	}
 }
 
-// kind tells what comes next.
+// kind says what comes next.
 type kind uint8
 
 const (

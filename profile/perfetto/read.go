@@ -15,7 +15,7 @@ import (
 
 // Read reads a trace: its timeline, and the tree that it amounts to. What is neither a track nor an event of one
 // (scheduling, counters, logs) is skipped. A file that was cut off is read as far as it goes; Info then has
-// profile.InfoIncomplete. What is no trace is an error with the place in the file.
+// profile.InfoIncomplete. What is not a trace is an error with the place in the file.
 func Read(r io.Reader) (*profile.Profile, error) {
 	d := newReader(r)
 	err := d.packets()

@@ -179,7 +179,7 @@ func (t *trackTable) isBeside(tr *track) bool {
 	return tr.of != 0 && first != nil && first.ours
 }
 
-// guess tells what a lane is that somebody else described.
+// guess says what a lane is that somebody else described.
 func (t *trackTable) guess(tr *track) profile.Lane {
 	switch {
 	case tr.gpu:

@@ -74,7 +74,7 @@ func (l *losses) clauses() []string {
 	for _, name := range slices.Sorted(maps.Keys(l.rounded)) {
 		r := l.rounded[name]
 		if math.IsNaN(r.most) {
-			list = append(list, fmt.Sprintf("values of %s that are no number", name))
+			list = append(list, fmt.Sprintf("values of %s that are not numbers", name))
 			continue
 		}
 		list = append(list, fmt.Sprintf("fractions of %s: %d values become whole numbers, off by up to %.3g", name, r.values, r.most))

@@ -409,7 +409,7 @@ func TestLoses(t *testing.T) {
 	n.Set("empty", profile.StringValue(""))
 	p := &profile.Profile{Root: n, Timeline: &profile.Timeline{}}
 	want := []string{
-		"values of odd that are no number",
+		"values of odd that are not numbers",
 		"fractions of work: 1 values become whole numbers, off by up to 0.25",
 		"the difference between 1 siblings of the same name, unless their labels differ",
 		"1 empty texts",

@@ -97,7 +97,7 @@ func metricOf(unit string) (metric string, factor float64, ok bool) {
 	return "", 0, false
 }
 
-// Loses tells what is lost of p besides text, vectors and the like.
+// Loses says what is lost of p besides text, vectors and the like.
 func Loses(p *profile.Profile) (lost []string) {
 	metrics := stacks.Additive(p)
 	lost = stacks.Clause(lost, stacks.Sizeless(p, metrics), "value", "values", " below zero or no number")

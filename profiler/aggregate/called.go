@@ -7,7 +7,7 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// Samples can fall in functions that are no kernels: those that the compiler did not inline. Nobody launches them, but
+// Samples can fall in functions that are not kernels: those that the compiler did not inline. Nobody launches them, but
 // the module says which of its kernels call them, so their samples belong to whoever launched those.
 
 // callersOf returns the kernels of its module that call a function; nil for a kernel, and if that is not known.

@@ -12,7 +12,7 @@ import (
 type Sampling struct {
 	Serialized bool // samples name their launches
 
-	// Callers tells, for a module's functions that are no kernels, which of its kernels call them; false if its code is
+	// Callers tells, for a module's functions that are not kernels, which of its kernels call them; false if its code is
 	// not known. It may be nil, and is asked once for each module.
 	Callers func(module uint64) (map[string][]string, bool)
 
@@ -84,7 +84,7 @@ func (s *Sampling) number(key code, f record.Function) uint32 {
 
 func (s *Sampling) function(number uint32) *function { return s.functions[number-1] }
 
-// functionOf returns the number of the function that an activity ran, 0 for what is no kernel.
+// functionOf returns the number of the function that an activity ran, 0 for what is not a kernel.
 func (s *Sampling) functionOf(k *record.Activity, at *callpath.Answer) uint32 {
 	switch {
 	case k.Kind != record.Kernel:

@@ -37,7 +37,7 @@ type OpMetric struct {
 	Bits     uint64
 }
 
-// Answer tells where a kernel belongs.
+// Answer says where a kernel belongs.
 type Answer struct {
 	Launch   Place
 	Captured *Captured // set when a graph replayed the kernel and its capture was seen
@@ -102,7 +102,7 @@ type Resolver struct {
 	// Function numbers the function that a launch names by its handle, 0 if it is not known; nil unless instructions
 	// are sampled. Set it before use.
 	Function func(handle uint64) uint32
-	// Alone tells whether a vendor's function brings no activity: it waits, and nobody sums that.
+	// Alone reports whether a vendor's function brings no activity: it waits, and nobody sums that.
 	Alone func(function uint32) bool
 }
 
@@ -240,7 +240,7 @@ func (r *Resolver) SettleAll() {
 	}
 }
 
-// Resolve tells where a kernel belongs; false when the launch was never seen (its record was lost).
+// Resolve says where a kernel belongs; false when the launch was never seen (its record was lost).
 func (r *Resolver) Resolve(k *record.Activity) (Answer, bool) {
 	l, ok := r.launches[k.Correlation]
 	if !ok {
@@ -270,7 +270,7 @@ func (r *Resolver) Resolve(k *record.Activity) (Answer, bool) {
 	return a, true
 }
 
-// Launched tells where a launch was made whose kernel has not been resolved yet.
+// Launched says where a launch was made whose kernel has not been resolved yet.
 func (r *Resolver) Launched(correlation uint64) (Answer, bool) {
 	l, ok := r.launches[correlation]
 	return Answer{Launch: l.Place, Graph: l.graph, Order: correlation, Function: r.functions[correlation]}, ok

@@ -36,7 +36,7 @@ func Patience() time.Duration {
 
 // AtExit writes what unfinished sessions have when the process ends. A GPU library that hangs must not hang the
 // exit: when patience is at its end, what has been drained is written instead, and the error says so. sourceGone
-// tells that the GPU library may have been torn down already. What cannot be written is an error, once.
+// says that the GPU library may have been torn down already. What cannot be written is an error, once.
 func (s *Service) AtExit(sourceGone bool, patience time.Duration) error {
 	if s.gaveUp {
 		return nil // a process has two exit handlers, and Python one of its own
@@ -58,7 +58,7 @@ func (s *Service) AtExit(sourceGone bool, patience time.Duration) error {
 	return ended
 }
 
-// GaveUp tells whether an exit did not wait for the GPU library any longer: its threads may hold any lock.
+// GaveUp reports whether an exit did not wait for the GPU library any longer: its threads may hold any lock.
 func (s *Service) GaveUp() bool { return s.gaveUp }
 
 // leave ends sessions at the end of the process. Where that takes too long, what has been drained is written.
@@ -184,7 +184,7 @@ func (s *Service) progress() func() bool {
 	}
 }
 
-// quiet is how long an exit may take without a word, while this process runs: that it was stopped is no news.
+// quiet is how long an exit may take without a word, while this process runs: that it was stopped is not news.
 var quiet = 2 * time.Second
 
 // untilInterrupted says what an exit waits for when it takes long, and lets Ctrl-C end the wait from then on: before, the

@@ -259,7 +259,7 @@ func functionsOf(listing string) string {
 		out.WriteString("Function:" + m[1] + "\n")
 		for at++; at < len(lines) && !strings.HasPrefix(strings.TrimSpace(lines[at]), ".headerflags"); at++ {
 			if at == len(lines)-1 && lines[at] == "" {
-				continue // what follows the last line end is no line
+				continue // what follows the last line end is not a line
 			}
 			out.WriteString(strings.TrimRight(lines[at], " \t\r") + "\n")
 		}

@@ -130,7 +130,7 @@ func TestBackendFromOutside(t *testing.T) {
 	}
 }
 
-// TestDamagedRecords: what is no record costs itself and is named with its line.
+// TestDamagedRecords: what is not a record costs itself and is named with its line.
 func TestDamagedRecords(t *testing.T) {
 	dir := tracetest.Traces(t, map[string][]string{"u": {tracetest.Compiled("aa", "cuda"), tracetest.Launched("aa", 0)[:80], tracetest.Launched("aa", 1), `{"event_type":"launch","x":"\ud800"}`, "[]"}})
 	result, err := Parse(dir, t.TempDir(), Options{})

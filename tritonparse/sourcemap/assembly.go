@@ -152,7 +152,7 @@ func firstWord(s string) string {
 	return s
 }
 
-// correctLines gives places to instructions only: labels, braces, declarations and comments are no code. Inline assembly is
+// correctLines gives places to instructions only: labels, braces, declarations and comments are not code. Inline assembly is
 // all from where it was asked for: see FindMisplaced.
 func (r *assemblyReader) correctLines(lines []string) []Entry {
 	for _, name := range r.table {

@@ -3,7 +3,7 @@
 //
 // There are two readings. Compat gives what tritonparse 0.6.0 gives, mistakes included, for tools that compare with it.
 // The correct one follows inlined code to its caller in every representation, knows fused, ranged and aliased locations,
-// and has no entries for lines that are no code.
+// and has no entries for lines that are not code.
 package sourcemap
 
 import (

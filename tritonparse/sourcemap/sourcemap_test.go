@@ -52,15 +52,15 @@ func TestCorrect(t *testing.T) {
 		line         int
 		ours, theirs string
 	}{
-		{"ttir", "a definition is no code", 1, "", "k.py:10:0"},
-		{"ttir", "a definition is no code", 32, "", "k.py:12:7"},
+		{"ttir", "a definition is not code", 1, "", "k.py:10:0"},
+		{"ttir", "a definition is not code", 32, "", "k.py:12:7"},
 		{"ttir", "the module's place is behind its brace", 4, "k.py:10:0", ""},
 		{"ttir", "the function's place is behind its brace", 5, "k.py:10:0", ""},
 		{"ttir", "a call site", 7, "h.py:4:7 @ k.py:13", "h.py:4:7 @ k.py:13"},
 		{"ttir", "a name around a call site", 8, "h.py:4:7 @ k.py:13", ""},
 		{"ttir", "an unknown callee is its caller's", 9, "k.py:13:7", ""},
 		{"ttir", "the loop's place is behind its brace", 11, "k.py:14:1", ""},
-		{"ttir", "a brace is no code", 15, "", "k.py:14:1"},
+		{"ttir", "a brace is not code", 15, "", "k.py:14:1"},
 		{"ttir", "the bare #loc", 13, "k.py:10:0", ""},
 		{"ttir", "a call site in a call site", 14, "g.py:2:7 @ k.py:13", "g.py:2:7 @ k.py:13"},
 		{"ttir", "the first of fused places", 16, "k.py:15:3", ""},
@@ -73,8 +73,8 @@ func TestCorrect(t *testing.T) {
 		{"llir", "a distinct place", 5, "k.py:13:7", ""},
 		{"llir", "no line", 7, "", "k.py:0:7"},
 		{"llir", "a debug record", 8, "k.py:12:7", ""},
-		{"ptx", "a directive is no code", 8, "", "k.py:10:0"},
-		{"ptx", "a label is no code", 12, "", "k.py:10:0"},
+		{"ptx", "a directive is not code", 8, "", "k.py:10:0"},
+		{"ptx", "a label is not code", 12, "", "k.py:10:0"},
 		{"ptx", "the caller in a comment", 14, "h.py:4:7 @ k.py:13", "h.py:4:7"},
 		{"ptx", "no line", 16, "", ""},
 		{"ptx", "the caller in the directive", 18, "h.py:4:7 @ k.py:13", "h.py:4:7 @ k.py:13"},
@@ -82,7 +82,7 @@ func TestCorrect(t *testing.T) {
 		{"ptx", "a directive without a comment", 22, "k.py:30:1", "g.py:2:7 @ k.py:13"},
 		{"ptx", "inline assembly is from where it was asked for", 27, "k.py:30:1", "k.py:31:1"},
 		{"ptx", "and so is what follows", 30, "k.py:30:1", "k.py:31:1"},
-		{"sass", "a comment is no code", 3, "", "k.py:10:0"},
+		{"sass", "a comment is not code", 3, "", "k.py:10:0"},
 		{"sass", "callers in comments", 7, "h.py:4:0 @ k.py:13", "h.py:4:0 @ k.py:13"},
 		{"sass", "the caller in the comment itself", 11, "h.py:4:0 @ k.py:13", "h.py:4:0"},
 	} {

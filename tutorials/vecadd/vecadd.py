@@ -45,13 +45,13 @@ def main():
     for _ in range(10):
         run(1 << 24)
 
-    # A state adds one frame below all scopes: the same scopes, told apart by size.
+    # A state adds one frame below all scopes: the same scopes, distinguished by size.
     with proton.scope("sizes"):
         for n in (1 << 16, 1 << 20, 1 << 24):
             with proton.state(f"n={n}"):
                 a, b, c = run(n)
 
-    # Checking the result is no part of the story: these kernels are not recorded.
+    # Checking the result is not of interest: these kernels are not recorded.
     proton.deactivate(session)
     torch.testing.assert_close(c, a + b)
     proton.activate(session)

@@ -244,7 +244,7 @@ func pairUp(rows []*viewer.Row) [][]*viewer.Row {
 }
 
 // Change is how much more of a column a profile has than the first one. What adds up is 0 where a path is
-// missing; a rate of nothing is no number.
+// missing; a rate of nothing is not a number.
 func (d *Diff) Change(r *Row, column, profile int) float64 {
 	return subtract(d.value(r, column, profile), d.value(r, column, 0))
 }

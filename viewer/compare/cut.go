@@ -82,7 +82,7 @@ func (d *Diff) Cut(c Cut) error {
 	if unit := c.Threshold.Unit; unit != "" {
 		own, isTime := timeUnits[d.Columns[0].Unit]
 		if !isTime {
-			return fmt.Errorf("read --threshold in %s: the first metric, %s, is no time; give a number or a percentage", unit, d.Columns[0].Name)
+			return fmt.Errorf("read --threshold in %s: the first metric, %s, is not time; give a number or a percentage", unit, d.Columns[0].Name)
 		}
 		scale = timeUnits[unit] / own
 	}
@@ -134,7 +134,7 @@ func (r *Row) size() int {
 	return n
 }
 
-// largest is the largest size of a change of the first column. A change that is no number counts as large where
+// largest is the largest size of a change of the first column. A change that is not a number counts as large where
 // one side has a value and the other none.
 func (d *Diff) largest(r *Row, change func(r *Row, column, profile int) float64) float64 {
 	largest := 0.0

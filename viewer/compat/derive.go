@@ -178,7 +178,7 @@ func (t *table) share(name, base string) (metric, error) {
 	return metric{label: label, value: func(r *row) float64 { return src.of(r) / total * 100 }}, nil
 }
 
-// text prints a value that is no number.
+// text prints a value that is not a number.
 func text(n *profile.Node, name string) string {
 	v, ok := n.Metric(name)
 	if !ok {
@@ -203,7 +203,7 @@ func text(n *profile.Node, name string) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// warnOfOverflow tells of byte counts below zero.
+// warnOfOverflow reports byte counts below zero.
 func (t *table) warnOfOverflow(warn func(string)) {
 	for i := range t.metrics {
 		if t.metrics[i].label != "bytes (inc)" {

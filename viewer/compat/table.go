@@ -23,14 +23,14 @@ type table struct {
 type column struct {
 	name string
 	kind profile.Kind
-	text bool // some value is no number: property strings, vectors
+	text bool // some value is not a number: property strings, vectors
 }
 
 // row is one frame.
 type row struct {
 	name     string
 	children []*row
-	node     *profile.Node // for values that are no numbers
+	node     *profile.Node // for values that are not numbers
 	own      []float64     // by column; NaN where the frame has none
 	sum      []float64     // over the subtree, for inclusive columns; NaN where no frame has one
 	cells    []float64     // by shown metric

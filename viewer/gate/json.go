@@ -97,7 +97,7 @@ func oneSided(list []OneSided) []JSONOneSided {
 	return all
 }
 
-// number is null for what is no number.
+// number is null for what is not a number.
 func number(v float64) *float64 {
 	if v-v != 0 {
 		return nil

@@ -254,7 +254,7 @@ func (r *Rule) amountIn(unit string) (float64, error) {
 	case r.Kind == Relative:
 		return r.Amount, nil
 	case r.Unit != "" && !isTime:
-		return 0, fmt.Errorf("rule %q: %s is no time; write the amount without %s", r.Text, r.Metric, r.Unit)
+		return 0, fmt.Errorf("rule %q: %s is not time; write the amount without %s", r.Text, r.Metric, r.Unit)
 	case r.Unit != "":
 		return r.Amount * timeUnits[r.Unit] / size, nil
 	case isTime && r.Amount != 0 && !strings.HasSuffix(r.Metric, "/"+unit):

@@ -129,7 +129,7 @@ func recordedPTX(listing string) map[int]int {
 	lines, now := map[int]int{}, 0
 	for i, line := range strings.Split(listing, "\n") {
 		if m := ptxLine.FindStringSubmatch(line); m != nil {
-			now, _ = strconv.Atoi(m[1]) //nolint:errcheck // of digits: what is too long is no line
+			now, _ = strconv.Atoi(m[1]) //nolint:errcheck // of digits: what is too long is not a line
 		} else if strings.HasPrefix(line, "Function:") {
 			now = 0
 		}

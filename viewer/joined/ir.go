@@ -58,7 +58,7 @@ type ir struct {
 	join *Join
 }
 
-// IR tells what the compiler made of the lines of kernels.
+// IR says what the compiler made of the lines of kernels.
 func (j *Join) IR() source.IR { return ir{j} }
 
 func (r ir) Stages(k *source.Kernel) []string { return r.listing(k).stages }

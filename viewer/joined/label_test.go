@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCapturedLaunchesHaveNamesOfTheirOwn: frames of the tree are told apart by them, so that two with one name are one.
+// TestCapturedLaunchesHaveNamesOfTheirOwn: frames of the tree are distinguished by them, so that two with one name are one.
 func TestCapturedLaunchesHaveNamesOfTheirOwn(t *testing.T) {
 	captured := func(id string, grid ...int) *Group {
 		return &Group{ID: id, Grid: grid, Note: "the arguments are not known: a CUDA graph was being captured"}

@@ -16,7 +16,7 @@ import (
 // howTo records everything that a join needs.
 const howTo = "proton run --trace DIR -m pcsampling PROGRAM"
 
-// timelineAlone is what a timeline cannot tell that was recorded without its trace.
+// timelineAlone is what a timeline cannot say that was recorded without its trace.
 const timelineAlone = "the timeline knows launches by the kernel's name only, not by their arguments; record both in one run: proton run -d trace --trace DIR PROGRAM"
 
 // notes says in a line each what is missing, and how to get it.
@@ -37,7 +37,7 @@ func (b *builder) noteUnlisted() {
 	for _, k := range b.Kernels {
 		for _, s := range k.Specialisations {
 			if s.Unlisted > 0 {
-				b.note("%s has %d kinds of launches, as kernels have that take a seed; %d of them are told apart", k.Name, len(s.Groups)+s.Unlisted, len(s.Groups))
+				b.note("%s has %d kinds of launches, as kernels have that take a seed; %d of them are distinguished", k.Name, len(s.Groups)+s.Unlisted, len(s.Groups))
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func (b *builder) noteCaptured() {
 	for _, k := range b.Kernels {
 		for _, s := range k.Specialisations {
 			if slices.ContainsFunc(s.Groups, isCaptured) {
-				b.note("launches that a CUDA graph replays are told apart by specialisation and grid alone: their arguments are not known while a graph is captured")
+				b.note("launches that a CUDA graph replays are distinguished by specialisation and grid alone: their arguments are not known while a graph is captured")
 				return
 			}
 		}
@@ -173,7 +173,7 @@ func OfTrace(t *tritonparse.Trace, p *profile.Profile) (notes []string) {
 
 var pidInName = regexp.MustCompile(`_pid_(\d+)_`)
 
-// anotherProcess tells of a trace of the same kernels that none of the profile's processes wrote. Parsed traces and those
+// anotherProcess reports a trace of the same kernels that none of the profile's processes wrote. Parsed traces and those
 // of older tritonparse do not say in their names whose they are.
 func anotherProcess(t *tritonparse.Trace, p *profile.Profile) []string {
 	var theirs []int

@@ -37,7 +37,7 @@ func (b *builder) readTrace() error {
 	return nil
 }
 
-// compilerOptions are those of the metadata that tell how a kernel was compiled, as people set them.
+// compilerOptions are those of the metadata that say how a kernel was compiled, as people set them.
 var compilerOptions = []string{"num_warps", "num_stages", "num_ctas", "maxnreg", "waves_per_eu", "matrix_instr_nonkdim", "kpack", "enable_fp_fusion"}
 
 func (s *Specialisation) readMetadata(c *tritonparse.Compilation) {

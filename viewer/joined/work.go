@@ -75,7 +75,7 @@ func (w *Work) computes(from string, all ...operations) {
 	}
 }
 
-// staticWork is what the trace tells of a launch.
+// staticWork is what the trace says of a launch.
 func staticWork(c *tritonparse.Compilation, l *tritonparse.LaunchRecord) (w Work) {
 	if c == nil {
 		return w
@@ -97,7 +97,7 @@ func staticWork(c *tritonparse.Compilation, l *tritonparse.LaunchRecord) (w Work
 	return w
 }
 
-// complete takes over what nobody measured. A hook tells how wide operands are, the code which they are.
+// complete takes over what nobody measured. A hook says how wide operands are, the code which they are.
 func (w *Work) complete(counted Work) {
 	if w.BytesFrom == "" {
 		w.Bytes, w.BytesFrom = counted.Bytes, counted.BytesFrom

@@ -203,7 +203,7 @@ func rank(name string) int {
 	return at
 }
 
-// wanted lists the metrics of a page. What names a device is no number to compare.
+// wanted lists the metrics of a page. What names a device is not a number to compare.
 func wanted(p *profile.Profile) []viewer.Metric {
 	all := viewer.Metrics(p)
 	rates := 0 // with a width of their own: where there is one, it says the same as flop/s

@@ -118,7 +118,7 @@ func TestSourceShowsWhereWarpsWait(t *testing.T) {
 	p.wait(`document.querySelector("#panel-source .line.found .text").textContent === "MUFU"`)
 }
 
-// TestTipOfAPageThatHasJustScrolled: the browser tells of scrolling a frame later, and that must not hide the tip of what
+// TestTipOfAPageThatHasJustScrolled: the browser reports scrolling a frame later, and that must not hide the tip of what
 // the pointer is on since.
 func TestTipOfAPageThatHasJustScrolled(t *testing.T) {
 	p := browser(t).open(t, sampledPage(t), desk)

@@ -19,7 +19,7 @@ func (s *Samples) Advice(k *Kernel) string {
 		if k.Samples == 1 {
 			few = "1 sample is"
 		}
-		return few + " too few to tell where the time goes; run longer, or sample more often (interval=)"
+		return few + " too few to say where the time goes; run longer, or sample more often (interval=)"
 	}
 	went := float64(s.Of(k.Counts, selected)) / float64(k.Samples)
 	ready := float64(s.Of(k.Counts, "not_selected")) / float64(k.Samples)
@@ -32,7 +32,7 @@ func (s *Samples) Advice(k *Kernel) string {
 			percent(went+ready))
 	}
 	top := stalls[0]
-	if top.Name == "not_selected" { // it is no stall that anybody could remove
+	if top.Name == "not_selected" { // it is not a stall that a programmer can remove
 		if len(stalls) == 1 {
 			return ""
 		}

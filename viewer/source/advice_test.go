@@ -6,8 +6,8 @@ import "testing"
 func TestAdviceOnFew(t *testing.T) {
 	for samples, want := range map[uint64]string{
 		0: "",
-		1: "1 sample is too few to tell where the time goes; run longer, or sample more often (interval=)",
-		2: "2 samples are too few to tell where the time goes; run longer, or sample more often (interval=)",
+		1: "1 sample is too few to say where the time goes; run longer, or sample more often (interval=)",
+		2: "2 samples are too few to say where the time goes; run longer, or sample more often (interval=)",
 	} {
 		k := &Kernel{}
 		k.Samples = samples

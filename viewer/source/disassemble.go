@@ -49,7 +49,7 @@ func (m *Modules) disassembler() (string, error) {
 			return "", errors.New("PROTON_NVDISASM is empty, so nvdisasm is not used")
 		}
 		if !executable(tool) {
-			return "", fmt.Errorf("PROTON_NVDISASM names %s, which is no program", tool)
+			return "", fmt.Errorf("PROTON_NVDISASM names %s, which is not a program", tool)
 		}
 		return tool, nil
 	}

@@ -47,7 +47,7 @@ func (f *Files) Add(recorded string, first int, text string) {
 	}
 }
 
-// Keep tells what the profile kept of a file: lines as they were when it was recorded. They count where the file is gone or has
+// Keep says what the profile kept of a file: lines as they were when it was recorded. They count where the file is gone or has
 // other lines there. Of two versions of a file the first counts. Call it before Text.
 func (f *Files) Keep(sources []profile.SourceText) {
 	if f.kept == nil {
@@ -156,7 +156,7 @@ func (f *Files) CheckMoves() error {
 			return fmt.Errorf("read --source-path %q: say OLD=NEW, or a folder to search", m)
 		}
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			return fmt.Errorf("read --source-path %q: %s is no folder", m, folder)
+			return fmt.Errorf("read --source-path %q: %s is not a folder", m, folder)
 		}
 	}
 	return nil
@@ -246,7 +246,7 @@ func (f *Files) read(file string) (*Text, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || !sourcefile.Is(info.Name()) {
-		return nil, fmt.Errorf("%s is no regular file", file)
+		return nil, fmt.Errorf("%s is not a regular file", file)
 	}
 	if info.Size() > sourcefile.Largest {
 		return nil, fmt.Errorf("%s has %d MB; sources of up to %d MB are shown", file, info.Size()>>20, sourcefile.Largest>>20)

@@ -116,7 +116,7 @@ func (b *lineReader) copied(root *profile.Node) *profile.Node {
 }
 
 // hasLines says whether a frame is a kernel with samples: they are its own or those of lines right below it, and
-// no frame that is no line has any below it.
+// no frame that is not a line has any below it.
 func hasLines(n *profile.Node) bool {
 	if count(n, anySum)+count(n, stalledSum) > 0 {
 		return !lineFrame.MatchString(n.Name)

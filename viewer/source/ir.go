@@ -13,7 +13,7 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// IR tells what the compiler made of a line of the source.
+// IR says what the compiler made of a line of the source.
 type IR interface {
 	// Stages are those that there are lines of, in the order of the compiler. Machine code is the last.
 	Stages(k *Kernel) []string
@@ -25,7 +25,7 @@ type IR interface {
 	Label(k *Kernel) string
 	// Facts says more of a kernel, a line each.
 	Facts(k *Kernel) []string
-	// Instructions tells of the kernel's machine code.
+	// Instructions reports the kernel's machine code.
 	Instructions(k *Kernel) Instructions
 }
 

@@ -123,7 +123,7 @@ func readModule(file string) ([]byte, error) {
 	}
 	defer h.Close()
 	if info, err := h.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > largestModule {
-		return nil, fmt.Errorf("%s is no module: no regular file of up to %d MB", file, largestModule>>20)
+		return nil, fmt.Errorf("%s is not a module: no regular file of up to %d MB", file, largestModule>>20)
 	}
 	return io.ReadAll(io.LimitReader(h, largestModule))
 }

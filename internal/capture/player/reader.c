@@ -106,7 +106,7 @@ const char *capture_read(struct capture *c, const char *path) {
   if (fd < 0) return "it cannot be opened: check its name";
   if (fstat(fd, &s) || s.st_size < CAPTURE_MAGIC_SIZE) {
     close(fd);
-    return "it is no capture: record one with PROTON_RECORD";
+    return "it is not a capture: record one with PROTON_RECORD";
   }
   c->size = (size_t)s.st_size;
   void *bytes = mmap(NULL, c->size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -114,7 +114,7 @@ const char *capture_read(struct capture *c, const char *path) {
   if (bytes == MAP_FAILED) return "it cannot be mapped into memory: free some";
   c->bytes = bytes;
   if (memcmp(c->bytes, CAPTURE_MAGIC, CAPTURE_MAGIC_SIZE))
-    return give_up(c, memcmp(c->bytes, "\037\213", 2) ? "it is no capture: record one with PROTON_RECORD"
+    return give_up(c, memcmp(c->bytes, "\037\213", 2) ? "it is not a capture: record one with PROTON_RECORD"
                                                       : "it is compressed: gunzip it first");
   c->strings = calloc(1, sizeof *c->strings);
   const char *wrong = c->strings ? read_events(c) : "there is not enough memory for it";

@@ -2,7 +2,7 @@
 // it field by field; package capture reads it in Go.
 //
 // A file is the magic and then events: {type u8, thread varint, length varint, payload}. An event is
-// written when what it tells of has finished, so the answers that a callback asked for stand before it and
+// written when what it reports has finished, so the answers that a callback asked for stand before it and
 // a player never has to look ahead. Numbers are LEB128 varints; a string is the number of an EV_STRING
 // event, counted from 1, and 0 is none.
 //

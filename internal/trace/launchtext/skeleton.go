@@ -11,7 +11,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/store"
 )
 
-// Skeleton is a record and where in it the values stand that are no objects, its leaves. Launches of a kernel are nearly
+// Skeleton is a record and where in it the values stand that are not objects, its leaves. Launches of a kernel are nearly
 // the same text, so that of another one only the leaves that differ are looked at. It is shared and never changed.
 type Skeleton struct {
 	Raw      []byte

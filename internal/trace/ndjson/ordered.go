@@ -90,7 +90,7 @@ func OrderedRecords[T any](r *Reader, parse Parse[T], take func(*T) error) error
 				break
 			}
 			switch err := w.errs[i]; {
-			case err != nil && len(wrong) >= MaxDamages: // of a file that is no trace at all
+			case err != nil && len(wrong) >= MaxDamages: // of a file that is not a trace at all
 				more++
 				continue
 			case err != nil:

@@ -25,7 +25,7 @@ func TestEachQuirkHasAnExplanation(t *testing.T) {
 		t.Errorf("bits %b of %d have no row in Table", missing, bits.OnesCount32(uint32(TritonParse060)))
 	}
 	if explained&^TritonParse060 != None {
-		t.Errorf("rows for bits %b, which are no quirks", explained&^TritonParse060)
+		t.Errorf("rows for bits %b, which are not quirks", explained&^TritonParse060)
 	}
 }
 

@@ -178,7 +178,7 @@ var otherwise = map[string]string{
 	"same infinity":       "infinity less infinity is NaN there",
 	"other infinity":      "the greatest difference is infinite there",
 	"infinity in one":     "the same",
-	"greatest":            "a difference of two float32 is no float32",
+	"greatest":            "a difference of two float32 is not a float32",
 	"greatest of 64 bits": "a float64 is made a float32 there",
 	"beyond 2^53":         "an int64 is made a float32 there: identical",
 	"extremes":            "the same: squares are infinite",

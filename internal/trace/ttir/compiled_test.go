@@ -75,7 +75,7 @@ func compiledLaunches() []launched {
 	split.passes = 3
 	ieee := productLaunch("product_ieee", 32, 32, 32, 4, 4)
 	ieee.scalar = true
-	wrong := matmulLaunch("matmul_128_128_32", 256, 384, 80, 128, 128) // K is no multiple of 32: 96 are multiplied, 80 loaded
+	wrong := matmulLaunch("matmul_128_128_32", 256, 384, 80, 128, 128) // K is not a multiple of 32: 96 are multiplied, 80 loaded
 	wrong.dots, wrong.masked = 2*256*384*96, 2*(3*256*16+2*384*16)
 	wrong.bytes += wrong.masked
 	return []launched{

@@ -48,7 +48,7 @@ type operation struct {
 	regions  []*block
 	loop     bounds
 	arms     bool // scf.if
-	idle     bool // it computes a tensor, which is no work that is counted and says nothing of loops
+	idle     bool // it computes a tensor, which is not counted as work and says nothing of loops
 }
 
 type bounds struct{ from, to, step string }

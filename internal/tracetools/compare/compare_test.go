@@ -274,7 +274,7 @@ func TestOneTime(t *testing.T) {
 	}
 }
 
-// TestRecordOf: what differs in operands alone is no identical code; a line of B keeps its place next to A's line of that
+// TestRecordOf: what differs in operands alone is not identical code; a line of B keeps its place next to A's line of that
 // number; and a compilation that launches alone tell of has no record.
 func TestRecordOf(t *testing.T) {
 	d := diffOf(t, changed(t, nil), changed(t, func(record string) string {

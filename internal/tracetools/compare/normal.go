@@ -24,7 +24,7 @@ var hashSeed = maphash.MakeSeed()
 // language is how lines of one representation are read.
 type language struct {
 	clean  []rewrite      // taken out or made alike, in this order
-	skip   *regexp.Regexp // lines that are no code: debug information, comments, definitions of metadata
+	skip   *regexp.Regexp // lines that are not code: debug information, comments, definitions of metadata
 	until  *regexp.Regexp // from here on nothing is code
 	value  *regexp.Regexp // names of values
 	named  bool           // a value has one name throughout, so that renaming can be told from another operand
@@ -137,7 +137,7 @@ func (g *language) line(own int, l, trimmed string) line {
 }
 
 // destinations of an assembly instruction come first: one, or those in braces. A predicate before it is none, and is
-// counted among the names, so that it must be told apart by its place.
+// counted among the names, so that it must be distinguished by its place.
 func (g *language) destinations(trimmed string, names []string) int {
 	if strings.HasPrefix(trimmed, "@") {
 		return 0

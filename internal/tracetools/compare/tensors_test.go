@@ -68,7 +68,7 @@ func TestContents(t *testing.T) {
 	golden(t, "contents.txt", out.String())
 }
 
-// TestOneSided: it is said if only one trace tells of tensors.
+// TestOneSided: it is said if only one trace reports tensors.
 func TestOneSided(t *testing.T) {
 	trace := open(t, "testdata/tensors/a.ndjson")
 	silent := open(t, complexTrace)

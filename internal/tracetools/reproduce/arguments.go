@@ -63,7 +63,7 @@ func (w *work) rebuildArguments() error {
 	return nil
 }
 
-// told finds what the trace tells of a parameter: among the launch's arguments, those of Inductor's hook, or the constants
+// told finds what the trace says of a parameter: among the launch's arguments, those of Inductor's hook, or the constants
 // that the kernel was compiled with.
 func (w *work) told(i int, p param) (raw []byte, from string) {
 	for _, list := range [][]tritonparse.Argument{w.launch.Args, w.launch.InductorArgs} {
@@ -216,7 +216,7 @@ func layoutOf(t *tritonparse.Argument) string {
 	return ""
 }
 
-// noteSharing tells of tensors that lie in each other.
+// noteSharing reports tensors that lie in each other.
 func (w *work) noteSharing() {
 	type span struct {
 		from, to uint64

@@ -13,7 +13,7 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 )
 
-// recordedSurroundings are what a trace of GoProton's tells of the functions and constants that a kernel uses.
+// recordedSurroundings are what a trace of GoProton says of the functions and constants that a kernel uses.
 func (w *work) recordedSurroundings() (*surroundings, error) {
 	extra := w.built.Extra
 	c := &recordedCode{extra: extra, code: w.allCode(), meanings: map[string]string{w.source.name: extra.Module},

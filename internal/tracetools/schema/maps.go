@@ -52,7 +52,7 @@ func checkMaps(maps, content []byte, wrong report) {
 				continue // LLVM's mark for no line, which tritonparse takes for one
 			}
 			if err != nil || n < 1 {
-				wrong(join(path, e.Name), "is no line")
+				wrong(join(path, e.Name), "is not a line")
 			} else if s.Name != "python" && n > lengths[s.Name] {
 				wrong(join(path, e.Name), fmt.Sprintf("is beyond the last of %d lines of %s", lengths[s.Name], s.Name))
 			}
@@ -65,7 +65,7 @@ func checkMaps(maps, content []byte, wrong report) {
 func checkEntry(entry []byte, path string, lengths map[string]int, wrong report) {
 	members, err := jsontext.Members(entry)
 	if err != nil {
-		wrong(path, "is no object")
+		wrong(path, "is not an object")
 		return
 	}
 	for _, m := range members {

@@ -175,7 +175,7 @@ func inspect(path string, rec ndjson.Record, members []jsontext.Member) *record 
 		return r
 	}
 	if r.kind = jsontext.Text(kind); r.kind == "" {
-		wrong(Shape)("event_type", "is no text")
+		wrong(Shape)("event_type", "is not text")
 		return r
 	}
 	if s := shapes[r.kind]; s != nil {
@@ -231,7 +231,7 @@ func (v *validator) fileList(folder string) {
 	}
 	ranks, err := jsontext.Members(text)
 	if err != nil {
-		v.report(Finding{File: path, What: "is no JSON: " + err.Error(), Rule: Damage})
+		v.report(Finding{File: path, What: "is not JSON: " + err.Error(), Rule: Damage})
 		return
 	}
 	for _, m := range ranks {

@@ -65,7 +65,7 @@ func TestCutIsToldFromWrong(t *testing.T) {
 		value(s)
 		var wrong *Error
 		if !errors.As(s.Err, &wrong) || wrong.Cut {
-			t.Errorf("%s: %v, want an error that is no cut", text, s.Err)
+			t.Errorf("%s: %v, want an error that is not a cut", text, s.Err)
 		}
 	}
 	s := New(iotest.TimeoutReader(bytes.NewReader(bytes.Repeat([]byte(" "), 1<<20))))

@@ -167,7 +167,7 @@ func Samples(list []uint64) (f profile.FunctionSamples, err error) {
 		rest = rest[2:]
 		for i := range pc.Stalls {
 			if rest[0] > math.MaxUint16 || rest[2] > rest[1] {
-				return f, fmt.Errorf("%d, %d, %d are no reason, its samples and those not issued", rest[0], rest[1], rest[2])
+				return f, fmt.Errorf("%d, %d, %d are not a reason, its samples and its unissued samples", rest[0], rest[1], rest[2])
 			}
 			pc.Stalls[i] = profile.Stall{Reason: uint16(rest[0]), Samples: rest[1], NotIssued: rest[2]}
 			rest = rest[stallSize:]

@@ -29,7 +29,7 @@ type Source struct {
 	sorted    bool // the numbers rise, and so do lists that are sorted by them
 }
 
-// Add takes in a profile's table; nil is one without samples. uneven tells that its samples weigh otherwise than those
+// Add takes in a profile's table; nil is one without samples. uneven says that its samples weigh otherwise than those
 // before: they were taken at another interval.
 func (u *Union) Add(s *profile.Sampling) (source *Source, uneven bool) {
 	if s == nil {

@@ -54,7 +54,7 @@ def upstream(folder, a, b):
 
 
 def halves():
-    """Of each exponent the least and the greatest, both signs, and what is no number."""
+    """Of each exponent the least and the greatest, both signs, and what is not a number."""
     bits = [sign | exponent << 10 | rest for sign in (0, 0x8000) for exponent in range(32) for rest in (0, 1, 0x3FF)]
     return torch.tensor(bits, dtype=torch.int32).to(torch.uint16).view(torch.float16)
 

@@ -32,7 +32,7 @@ def create_args_from_json(context):
 
 
 def _tensors_of(told):
-    """The tensors in an argument, as the trace tells of them."""
+    """The tensors in an argument, as the trace reports them."""
     if told.get("type") == "tensor":
         yield told
     elif told.get("type") == "TensorDescriptor":

@@ -228,7 +228,7 @@ def _summary(times):
 
 
 def _for_profiler(launch, grid, args, count, runtime, plan, tensors):
-    """Launches for whoever watches; under proton run in a scope that tells what the launches move and compute."""
+    """Launches for whoever watches; under proton run in a scope that says what the launches move and compute."""
     scope = lambda: contextlib.nullcontext()
     if "PROTON_RUN_CONFIG" in os.environ:
         import goproton

@@ -8,7 +8,7 @@ except (ImportError, AttributeError):
 
 def _triton_kernels_tensor(name, told, memory):
     storage = _triton_kernels_storage(name, told["storage"], memory)
-    # A size that was computed on the GPU is no number in the trace; the greatest that it may be is.
+    # A size that was computed on the GPU is not a number in the trace; the greatest that it may be is.
     shape = [size if isinstance(size, int) else most for size, most in zip(told["shape"], told.get("shape_max") or told["shape"])]
     return _triton_kernels.Tensor(storage, _element_type(told.get("dtype"), storage.data), shape, told.get("shape_max"))
 

@@ -475,18 +475,23 @@ func (p *page) shoot(name string) {
 	if os.Getenv("PROTON_SCREENSHOTS") == "" && name != "failed" {
 		return
 	}
+	folder := filepath.Join("..", "..", "build", "report")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	p.shootTo(filepath.Join(folder, strings.ReplaceAll(name+".png", "/", "_")))
+}
+
+// shootTo writes a picture of what is shown.
+func (p *page) shootTo(file string) {
+	p.t.Helper()
 	var picture struct{ Data string }
 	p.must(p.c.call(p.session, "Page.captureScreenshot", map[string]any{"format": "png"}))(&picture)
 	png, err := base64.StdEncoding.DecodeString(picture.Data)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	folder := filepath.Join("..", "..", "build", "report")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		p.t.Fatal(err)
-	}
-	name = strings.ReplaceAll(name+".png", "/", "_")
-	if err := os.WriteFile(filepath.Join(folder, name), png, 0o644); err != nil {
+	if err := os.WriteFile(file, png, 0o644); err != nil {
 		p.t.Fatal(err)
 	}
 }

@@ -87,6 +87,7 @@ function label(name) {
 function fitMiddle(text, letters) {
   if (text.length <= letters) return text;
   if (letters < 3) return "";
+  if (letters < 14) return text.slice(0, letters - 1) + "…"; // two ends of a few letters each say nothing
   const tail = Math.ceil((letters - 1) * 0.6);
   return text.slice(0, letters - 1 - tail) + "…" + text.slice(text.length - tail);
 }

@@ -2,7 +2,9 @@
 #ifndef GOPROTON_CUPTI_CAPTURE_H
 #define GOPROTON_CUPTI_CAPTURE_H
 
-#include "abi.h"
+#include "abi_activity.h"
+#include "abi_callback.h"
+#include "abi_driver.h"
 #include "format.h"
 
 enum capture_shape { SHAPE_NONE = 0, SHAPE_MODULE = 1, SHAPE_GRAPH = 2 };

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "runtime.h"
+#include "sampling.h"
 #include <dlfcn.h>
 #include <string.h>
 #include <time.h>

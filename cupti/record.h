@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-#include "abi.h"
+#include "abi_activity.h"
+#include "abi_library.h"
 #include "capture.h"
 #include "recorder.h"
 

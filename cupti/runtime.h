@@ -4,7 +4,10 @@
 #define GOPROTON_CUPTI_RUNTIME_H
 
 #include "../internal/hotpath/vendor.h"
-#include "abi.h"
+#include "abi_activity.h"
+#include "abi_callback.h"
+#include "abi_driver.h"
+#include "abi_library.h"
 
 extern struct cupti_table cupti;
 extern struct cuda_table cuda;

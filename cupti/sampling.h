@@ -3,6 +3,7 @@
 #ifndef GOPROTON_CUPTI_SAMPLING_H
 #define GOPROTON_CUPTI_SAMPLING_H
 
+#include "abi_sampling.h"
 #include "runtime.h"
 
 extern struct cupti_sampling_table cupti_sampling;

@@ -93,7 +93,7 @@ func glob(t *testing.T, dir, pattern string) []string {
 	return found
 }
 
-// TestABI compares every number in abi.h with the vendor's headers.
+// TestABI compares every number in cupti/abi*.h with the vendor's headers.
 func TestABI(t *testing.T) {
 	for _, v := range versions {
 		t.Run(v.folder, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestABI(t *testing.T) {
 			}
 			out, err := exec.Command(compile(t, "check.c", flags...)).CombinedOutput()
 			if err != nil {
-				t.Errorf("abi.h does not say what the headers of %s say (%v):\n%s", v.folder, err, out)
+				t.Errorf("cupti/abi*.h does not say what the headers of %s say (%v):\n%s", v.folder, err, out)
 			}
 			t.Logf("%s", out)
 		})

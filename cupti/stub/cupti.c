@@ -174,24 +174,18 @@ static size_t attribute_size(uint32_t attribute) {
   return 0;
 }
 
-static uint32_t attribute(uint32_t which, size_t *size, void *value, int set) {
+STUB_EXPORT uint32_t cuptiActivitySetAttribute(uint32_t which, size_t *size, void *value) {
+  uint32_t result = stub_result("ActivitySetAttribute");
   size_t wanted = attribute_size(which);
+  if (result) return result;
   if (!wanted || !size || !value) return RC_INVALID_PARAMETER;
   if (*size < wanted) return RC_PARAMETER_SIZE;
   pthread_mutex_lock(&state.lock);
-  if (set) memcpy(&state.attributes[which], value, wanted);
-  else memcpy(value, &state.attributes[which], wanted);
+  memcpy(&state.attributes[which], value, wanted);
   pthread_mutex_unlock(&state.lock);
   *size = wanted;
   return RC_OK;
 }
-
-STUB_EXPORT uint32_t cuptiActivitySetAttribute(uint32_t which, size_t *size, void *value) {
-  uint32_t result = stub_result("ActivitySetAttribute");
-  return result ? result : attribute(which, size, value, 1);
-}
-
-STUB_EXPORT uint32_t cuptiActivityGetAttribute(uint32_t which, size_t *size, void *value) { return attribute(which, size, value, 0); }
 
 // ---- ids ---------------------------------------------------------------------------------------------
 

@@ -140,10 +140,6 @@ STUB_EXPORT uint32_t cuptiPCSamplingSetConfigurationAttribute(struct cupti_sampl
   return stub_result("PCSamplingSetConfigurationAttribute");
 }
 
-STUB_EXPORT uint32_t cuptiPCSamplingGetConfigurationAttribute(struct cupti_sampling_settings_params *p) {
-  return (void)p, RC_NOT_IMPLEMENTED;
-}
-
 STUB_EXPORT uint32_t cuptiRegisterComputeCrcCallback(cupti_crc_fn compute) {
   return compute ? stub_result("RegisterComputeCrcCallback") : RC_INVALID_PARAMETER;
 }

@@ -18,6 +18,9 @@
 #ifndef GOPROTON_STUB_H
 #define GOPROTON_STUB_H
 
+#include "../abi_activity.h"
+#include "../abi_library.h"
+#include "../abi_sampling.h"
 #include "../capture.h"
 #include "reader.h"
 #include "hotpath.h"

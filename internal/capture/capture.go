@@ -1,6 +1,6 @@
 // Package capture reads recordings of profiled runs (PROTON_RECORD): what CUPTI told the profiler and what
 // the program did, in the order in which it happened. docs/formats.md has the format field by field;
-// cupti/record_file.c writes it and cupti/stub plays it.
+// recorder writes it, and player and cupti/stub play it.
 //
 // In goes a file, compressed or not; out comes the machine it was made on and a list of events. The replay
 // uses it to check and unpack a file, people to look into one.

@@ -3,7 +3,10 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-#include "../../abi.h"
+#include "../../abi_activity.h"
+#include "../../abi_callback.h"
+#include "../../abi_driver.h"
+#include "../../abi_library.h"
 
 static void callback(void *user, uint32_t domain, uint32_t cbid, const void *data) {
   (void)user, (void)domain, (void)cbid, (void)data;

@@ -96,6 +96,7 @@ func (d *drainer) drain() (busy, graphsWait bool, first func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	busy = m.drain() > 0
+	m.reclaim()
 	if time.Since(d.graphs) > graphsEvery {
 		graphsWait = m.resolver.FreeDestroyed() && m.attached
 		d.graphs = time.Now()

@@ -41,8 +41,9 @@ type Manager struct {
 	agg         *aggregate.Aggregator
 	sampler     Sampler // while instructions are sampled
 	images      *images // of what it sampled
-	traceFolder string  // where the run is traced to; "" while it is not
-	lastSet     uint32  // newest launch set that was not empty
+	paths       reclaimer
+	traceFolder string // where the run is traced to; "" while it is not
+	lastSet     uint32 // newest launch set that was not empty
 	recording   record.Kinds
 	ahead       int64 // of the source's clock, where a timeline needs it
 	measured    bool  // ahead
@@ -115,6 +116,7 @@ func (m *Manager) reset() {
 	m.resolver.Event = m.agg.Event
 	m.resolver.Alone = m.alone
 	m.lastSet = 0
+	m.paths = reclaimer{}
 	m.measured = false
 }
 

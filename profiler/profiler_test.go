@@ -109,7 +109,7 @@ func register(name string, source func(SourceOptions) Source) {
 }
 
 // stage returns a manager over a fake source, pinned to this thread.
-func stage(t *testing.T) (*Manager, *fakeSource) {
+func stage(t testing.TB) (*Manager, *fakeSource) {
 	t.Helper()
 	f := &fakeSource{}
 	register("fake", func(SourceOptions) Source { return f })

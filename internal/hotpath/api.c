@@ -7,7 +7,7 @@
 
 static void set_python_walker(uint32_t (*walk)(void)) { atomic_store(&hp_g.walker, walk); }
 
-static uint32_t generation(void) { return atomic_load_explicit(&hp_g.generation, memory_order_acquire); }
+static uint32_t generation(void) { return atomic_load_explicit(&hp_g.generation, memory_order_acquire) + atomic_load_explicit(&hp_g.reclaims, memory_order_acquire); }
 
 static const struct hp_api table = {
     .size = sizeof table,

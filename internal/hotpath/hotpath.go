@@ -15,6 +15,7 @@ package hotpath
 #include "hotpath.h"
 #include "launch.h"
 #include "paths.h"
+#include "reclaim.h"
 #include "slots.h"
 #include "vendor.h"
 #include "wake.h"

@@ -158,7 +158,8 @@ struct hp_api {
   // The python room registers its stack walker here: returns the call path of the calling thread's Python
   // frames, 0 if it has none. Called on application threads, with or without the GIL.
   void (*set_python_walker)(uint32_t (*walk)(void));
-  // Changes whenever all call paths are forgotten: node ids kept from before mean nothing afterwards.
+  // Changes whenever call paths are forgotten or reclaimed: node ids kept from before mean nothing afterwards, but for
+  // those of open scopes and of leaf().
   uint32_t (*generation)(void);
 
   // How many stream captures are in progress. *watch is not 0 while there are some, or while some session wants a timeline.

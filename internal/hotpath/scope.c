@@ -1,6 +1,7 @@
 // What the program says about itself: scopes, states, ops and metrics.
 #include "scope.h"
 #include "paths.h"
+#include "reclaim.h"
 #include "slots.h"
 #include "thread.h"
 #include <string.h>
@@ -14,9 +15,11 @@ static struct hp_thread *on(void) { return hp_active() ? hp_self() : NULL; }
 struct hp_token hp_scope_enter(uint32_t name) {
   struct hp_thread *t = on();
   if (!t || !name) return (struct hp_token){0, 0};
-  uint32_t node = hp_step(t, hp_load(&t->scope), name, hp_load(&hp_g.scope_set));
-  if (node == hp_load(&t->scope)) return (struct hp_token){0, 0}; // out of room
+  hp_paths_begin(t);
+  uint32_t before = hp_load(&t->scope), node = hp_step(t, before, name, hp_load(&hp_g.scope_set));
   atomic_store_explicit(&t->scope, node, memory_order_release);
+  hp_paths_end(t);
+  if (node == before) return (struct hp_token){0, 0}; // out of room
   t->own++;
   t->leaf_valid = 0;
   if (__builtin_expect(hp_tracing(), 0)) hp_push_frame(t, HP_BEGIN, node);
@@ -58,7 +61,9 @@ int hp_state_enter(uint32_t name) {
   t->seen.state[t->state_depth++] = 0;
   t->leaf_valid = 0;
   if (__builtin_expect(name && hp_tracing(), 0)) {
+    hp_paths_begin(t);
     uint32_t node = t->seen.state[t->state_depth - 1] = hp_step(t, hp_load(&t->scope), name, 0);
+    hp_paths_end(t);
     hp_push_frame(t, HP_BEGIN, node);
   }
   return HP_OK;
@@ -92,8 +97,12 @@ void hp_leaf_now(uint32_t *node, uint32_t *pynode, uint32_t *set) {
   struct hp_thread *t = on();
   if (!t) return;
   *set = hp_load(&hp_g.launch_set);
+  hp_paths_begin(t);
   *node = hp_leaf(t);
   if (hp_load(&hp_g.python)) *pynode = python_metric_leaf(t);
+  hp_node_pin(*node); // the program keeps them for as long as it likes
+  hp_node_pin(*pynode);
+  hp_paths_end(t);
 }
 
 static uint8_t metric_flags(uint32_t name, int type) {
@@ -137,6 +146,13 @@ static int record_metric(struct hp_thread *t, uint32_t node, uint32_t pynode, ui
   return HP_OK;
 }
 
+static int metric_here(struct hp_thread *t, uint32_t name, int type, uint64_t bits) {
+  uint32_t node = hp_leaf(t), pynode = hp_load(&hp_g.python) ? python_metric_leaf(t) : 0;
+  if (__builtin_expect(t->op_open && hp_captures(), 0)) return record_metric(t, node, pynode, name, type, bits);
+  if (__builtin_expect(hp_tracing(), 0)) show_metric(t, node, name, type, bits, t->op_open ? t->op_seq : 0);
+  return add_at(t, node, pynode, hp_load(&hp_g.launch_set), name, type, bits);
+}
+
 static int metric(uint32_t name, int type, uint64_t bits) {
   struct hp_thread *t = on();
   if (!t || !name) return HP_OFF;
@@ -147,10 +163,10 @@ static int metric(uint32_t name, int type, uint64_t bits) {
     t->held[t->held_count++].bits = bits;
     return HP_OK;
   }
-  uint32_t pynode = hp_load(&hp_g.python) ? python_metric_leaf(t) : 0;
-  if (__builtin_expect(t->op_open && hp_captures(), 0)) return record_metric(t, hp_leaf(t), pynode, name, type, bits);
-  if (__builtin_expect(hp_tracing(), 0)) show_metric(t, hp_leaf(t), name, type, bits, t->op_open ? t->op_seq : 0);
-  return add_at(t, hp_leaf(t), pynode, hp_load(&hp_g.launch_set), name, type, bits);
+  hp_paths_begin(t); // until the slot or record holds the call paths
+  int status = metric_here(t, name, type, bits);
+  hp_paths_end(t);
+  return status;
 }
 
 int hp_metric_int(uint32_t name, int64_t value) { return metric(name, HP_INT, (uint64_t)value); }

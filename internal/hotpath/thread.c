@@ -2,6 +2,7 @@
 #include "thread.h"
 #include "memory.h"
 #include "paths.h"
+#include "reclaim.h"
 #include "wake.h"
 #include <pthread.h>
 #include <string.h>
@@ -19,7 +20,8 @@ static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 void hp_thread_free(struct hp_thread *t) {
   t->own = t->state_depth = t->op_open = t->held_count = t->leaf_valid = t->tag = 0;
   t->seen.op = t->seen.op_over = 0;
-  atomic_store(&t->adding, 0); // a thread that was cancelled while it added has left
+  atomic_store(&t->adding, 0); // a thread that was cancelled in the middle of something has left it
+  if (t->making_depth) t->making_depth = 1, hp_paths_end(t);
   struct hp_thread *me = t;
   atomic_compare_exchange_strong(&hp_g.main, &me, NULL);
   atomic_store_explicit(&t->life, HP_FREE, memory_order_release);
@@ -71,11 +73,13 @@ static struct hp_thread *attach(void) {
 // paths were forgotten. A thread with no scope of its own takes the main thread's, as upstream does when
 // a thread first meets a session.
 static void catch_up(struct hp_thread *t) {
+  hp_paths_begin(t);
   uint32_t generation = atomic_load_explicit(&hp_g.generation, memory_order_acquire);
   if (t->generation != generation) {
     t->generation = generation;
     atomic_store_explicit(&t->scope, 0, memory_order_relaxed);
     t->own = t->op_open = t->held_count = t->last_corr = t->launching.inside = t->tag = 0;
+    t->leaf = t->launching.node = t->launching.pynode = 0;
     memset(&t->python, 0, sizeof t->python);
     memset(&t->seen.state, 0, sizeof t->seen.state);
     t->seen.op = t->seen.op_over = 0;
@@ -86,6 +90,7 @@ static void catch_up(struct hp_thread *t) {
     atomic_store_explicit(&t->scope, atomic_load_explicit(&main->scope, memory_order_acquire), memory_order_relaxed);
   t->leaf_valid = 0;
   t->epoch = atomic_load_explicit(&hp_g.epoch, memory_order_acquire);
+  hp_paths_end(t);
 }
 
 struct hp_thread *hp_self(void) {
@@ -154,16 +159,22 @@ static uint32_t below(struct hp_thread *t, uint32_t node) {
 
 uint32_t hp_leaf(struct hp_thread *t) {
   if (t->leaf_valid) return t->leaf;
+  hp_paths_begin(t);
   t->leaf = below(t, atomic_load_explicit(&t->scope, memory_order_relaxed));
+  hp_paths_end(t);
   t->leaf_valid = 1;
   return t->leaf;
 }
 
 uint32_t hp_python_leaf(struct hp_thread *t) {
   uint32_t (*walk)(void) = atomic_load_explicit(&hp_g.walker, memory_order_acquire);
-  uint32_t base = walk ? walk() : 0;
   uint32_t state = t->state_depth ? t->state[t->state_depth - 1] : 0, op = t->op_open ? t->op_name : 0;
-  if (t->python.leaf && t->python.base == base && t->python.state == state && t->python.op == op) return t->python.leaf;
-  t->python.base = base, t->python.state = state, t->python.op = op;
-  return t->python.leaf = below(t, base);
+  hp_paths_begin(t);
+  uint32_t base = walk ? walk() : 0;
+  if (!t->python.leaf || t->python.base != base || t->python.state != state || t->python.op != op) {
+    t->python.base = base, t->python.state = state, t->python.op = op;
+    t->python.leaf = below(t, base);
+  }
+  hp_paths_end(t);
+  return t->python.leaf;
 }

@@ -42,6 +42,9 @@ struct hp_thread {
   // closed itself and ends with the call that its launch is in.
   struct { uint32_t state[HP_STATES], op, op_over, announced; } seen;
   _Atomic uint64_t lost;
+  // While the thread looks up or makes call paths, see reclaim.h: making is odd, and depth counts nested sections.
+  _Atomic uint32_t making;
+  uint32_t making_depth;
   _Atomic uint32_t adding;     // number of the slot arena that this thread is adding to, see slots.h; 0 = none
   struct hp_memo memo[HP_MEMO];
   // Written by Go.
@@ -59,6 +62,7 @@ struct hp_global {
   _Atomic uint32_t scope_set;    // which sessions see a scope entered now
   _Atomic uint32_t shadow, python; // whether some active session has that context
   _Atomic uint32_t epoch, generation;
+  _Atomic uint32_t reclaims;     // how often call paths were reclaimed
   _Atomic uint32_t dead;         // this process is a forked child
   _Atomic uint32_t watch;        // stream captures in progress, and HP_TRACING; not 0: ends of calls matter
   _Atomic uint32_t op_func_proven; // some op closed itself: hooks name the very handle that launches use

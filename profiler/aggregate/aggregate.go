@@ -62,6 +62,12 @@ func New(sets *Sets) *Aggregator {
 // Reset forgets routes; call it when trees come or go.
 func (a *Aggregator) Reset() { clear(a.cache) }
 
+// ForgetNumbers forgets which numbers call paths have: some are about to be given to others.
+func (a *Aggregator) ForgetNumbers() {
+	a.Reset()
+	a.Sets.each(func(t *Tree) { t.index = nil })
+}
+
 // Add adds one activity at the place that the resolver found.
 func (a *Aggregator) Add(k *record.Activity, at *callpath.Answer) {
 	if at.Launch.Set == 0 && a.Sampling == nil {

@@ -84,6 +84,15 @@ func (s *Sets) Has(set uint32, t *Tree) bool { return slices.Contains(s.trees(se
 
 func (s *Sets) trees(set uint32) []*Tree { return s.launch[set].trees }
 
+// each calls f with every tree, with some more than once.
+func (s *Sets) each(f func(*Tree)) {
+	for _, l := range s.launch {
+		for _, t := range l.trees {
+			f(t)
+		}
+	}
+}
+
 // Timelines reports whether some tree shows a timeline.
 func (s *Sets) Timelines() bool { return len(s.timelines) > 0 }
 

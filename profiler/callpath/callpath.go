@@ -350,6 +350,21 @@ func (r *Resolver) Newest() (newest uint64) {
 	return newest
 }
 
+// Nodes hands every call path that the resolver still needs to f.
+func (r *Resolver) Nodes(f func(node uint32)) {
+	hand := func(p Place) {
+		f(p.Node)
+		f(p.PyNode)
+	}
+	for _, l := range r.launches {
+		hand(l.Place)
+	}
+	for _, t := range r.threads {
+		hand(t.place)
+	}
+	r.graphs.each(func(c *Captured) { hand(c.Place) })
+}
+
 // Waiting returns the number of launches that wait for their kernels.
 func (r *Resolver) Waiting() int { return len(r.launches) }
 

@@ -75,6 +75,16 @@ func (g *graphs) free() bool {
 	return len(g.dead) > 0
 }
 
+func (g *graphs) each(f func(*Captured)) {
+	for _, of := range []map[uint64]map[uint64]*Captured{g.graph, g.exec} {
+		for _, nodes := range of {
+			for _, c := range nodes {
+				f(c)
+			}
+		}
+	}
+}
+
 func (g *graphs) size() int {
 	n := 0
 	for _, m := range g.graph {

@@ -6,6 +6,7 @@ package drive
 #cgo CFLAGS: -I${SRCDIR}/.. -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
 #cgo LDFLAGS: -lpthread
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -63,12 +64,43 @@ static void adders(int n, uint32_t each) {
 	free(t);
 }
 
+struct job { uint32_t first, count; const char *scope; };
+enum { WIDE = 97 };
+
+// The number of a launch says where it is: in scopes that are named after three parts of it.
+static void *wander(void *p) {
+	uint32_t names[WIDE];
+	for (int i = 0; i < WIDE; i++) {
+		char text[8] = {'w', (char)('0' + i / 10), (char)('0' + i % 10), 0};
+		names[i] = name(text);
+	}
+	struct job *j = p;
+	for (uint32_t i = j->first; i < j->first + j->count; i++) {
+		struct hp_token a = hp->scope_enter(names[i / WIDE / WIDE % WIDE]);
+		struct hp_token b = hp->scope_enter(names[i / WIDE % WIDE]);
+		struct hp_token c = hp->scope_enter(names[i % WIDE]);
+		vendor->launch(i, 1);
+		hp->scope_exit(c), hp->scope_exit(b), hp->scope_exit(a);
+		if (i % 64 == 0) sched_yield();
+	}
+	return NULL;
+}
+
+static void wanderers(int n, uint32_t each) {
+	pthread_t *t = calloc(n, sizeof *t);
+	struct job *jobs = calloc(n, sizeof *jobs);
+	for (int i = 0; i < n; i++) {
+		jobs[i] = (struct job){i * each, each, ""};
+		pthread_create(&t[i], NULL, wander, &jobs[i]);
+	}
+	for (int i = 0; i < n; i++) pthread_join(t[i], NULL);
+	free(t), free(jobs);
+}
+
 static uint32_t walk_result;
 static uint32_t walk(void) { return walk_result; }
 static uint32_t child(uint32_t p, const char *s) { return hp->child(p, name(s), 0); }
 static void walker(uint32_t path) { walk_result = path; hp->set_python_walker(walk); }
-
-struct job { uint32_t first, count; const char *scope; };
 
 static void *work(void *p) {
 	struct job *j = p;
@@ -141,6 +173,7 @@ static int fork_and_use(void) {
 import "C"
 
 import (
+	"fmt"
 	"unsafe"
 
 	"github.com/goproton/goproton/internal/hotpath"
@@ -285,6 +318,18 @@ func IntAt(at Leaf, s string, v int64) (rc int) {
 // Adders has threads of their own add, each times, the number of the launch set to the metric "number" and 1 to the metric
 // "additions".
 func Adders(threads, each int) { C.adders(C.int(threads), C.uint32_t(each)) }
+
+// NodeOf is the call path of a leaf in scopes.
+func NodeOf(at Leaf) uint32 { return uint32(at.node) }
+
+// Wanderers has threads launch each times, every launch in scopes of its own. Wandered is the path of a launch.
+func Wanderers(threads, each int) { C.wanderers(C.int(threads), C.uint32_t(each)) }
+
+// Wandered is described with Wanderers.
+func Wandered(launch uint64) string {
+	const wide = C.WIDE
+	return fmt.Sprintf("w%02d > w%02d > w%02d", launch/wide/wide%wide, launch/wide%wide, launch%wide)
+}
 
 // Deliver fills an activity buffer of the pool and hands it over. It reports whether there was one with enough room.
 func Deliver(activities []hotpath.Activity) bool {

@@ -1,0 +1,191 @@
+package profiler
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/profile"
+)
+
+// alwaysOn is a program that is profiled for ever: phases with 100 call paths that it never had before and 10 metrics on
+// each, and a launch in every one.
+type alwaysOn struct {
+	m      *Manager
+	f      *fakeSource
+	id     int
+	phase  int
+	launch uint64
+
+	mu    sync.Mutex
+	wrong []string
+	seen  int
+}
+
+const (
+	pathsOfAPhase   = 100
+	metricsOfAPath  = 10
+	metricsPerPhase = pathsOfAPhase * metricsOfAPath
+)
+
+// Write looks at a finished phase: every call path has its own launch, and every metric has been added to once.
+func (p *alwaysOn) Write(_ context.Context, w Window, got *profile.Profile) error {
+	paths, metrics, kernels := 0, 0, int64(0)
+	got.Root.Walk(func(n *profile.Node, _ int) bool {
+		for _, m := range n.Metrics {
+			switch {
+			case m.Name == "count":
+				kernels += m.Value.Int()
+			case strings.HasPrefix(m.Name, "m"):
+				if metrics++; m.Value.Int() != int64(w.Phase) {
+					p.complain("phase %d has a metric of %d", w.Phase, m.Value.Int())
+				}
+			}
+		}
+		if len(n.Children) == 1 && n.Children[0].Name == "k" {
+			paths++
+		}
+		return true
+	})
+	if paths != pathsOfAPhase || metrics != metricsPerPhase || kernels != pathsOfAPhase {
+		p.complain("phase %d has %d call paths, %d metrics, %d kernels", w.Phase, paths, metrics, kernels)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen++
+	return nil
+}
+
+func (p *alwaysOn) complain(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wrong = append(p.wrong, fmt.Sprintf(format, args...))
+}
+
+func beginAlwaysOn(t testing.TB) *alwaysOn {
+	p := &alwaysOn{}
+	p.m, p.f = stage(t)
+	id, err := p.m.Start(StartOptions{Name: t.TempDir() + "/p", Backend: "fake", Mode: "periodic_flushing", NoStats: true, Sinks: []Sink{p}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.id = id
+	p.m.stopDrainer()
+	return p
+}
+
+var metricNames = func() (names [metricsOfAPath]string) {
+	for i := range names {
+		names[i] = fmt.Sprintf("m%d", i)
+	}
+	return names
+}()
+
+// run goes through n phases, each of which is written and looked at before the next begins.
+func (p *alwaysOn) run(t testing.TB, n int) {
+	for range n {
+		p.work(uint64(p.phase) * pathsOfAPhase)
+		if _, err := p.m.AdvancePhase(p.id); err != nil {
+			t.Fatal(err)
+		}
+		aRound(p.m)
+		<-p.m.sessions[0].sinks[0].flush()
+		file := partPath(p.m.Name(p.id), p.phase, treeFormat)
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		p.phase++
+	}
+}
+
+// work is in 100 call paths that are numbered from a number on; the three frames of each are its digits.
+func (p *alwaysOn) work(from uint64) {
+	for n := from; n < from+pathsOfAPhase; n++ {
+		var open []drive.Token
+		for _, digit := range []uint64{n / 10_000, n / 100 % 100, n % 100} {
+			open = append(open, drive.Enter(fmt.Sprint("step ", digit)))
+		}
+		for _, name := range metricNames {
+			drive.Int(name, int64(p.phase))
+		}
+		p.launch++
+		drive.Launch(p.launch, 1)
+		p.f.kernel(p.launch, "k", 5)
+		for i := range open {
+			drive.Leave(open[len(open)-1-i])
+		}
+	}
+}
+
+func (p *alwaysOn) check(t testing.TB) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, text := range p.wrong {
+		t.Error(text)
+	}
+	if p.seen != p.phase {
+		t.Errorf("%d phases were seen, want %d", p.seen, p.phase)
+	}
+	if got := p.m.Problems(); len(got) != 0 {
+		t.Errorf("problems: %q", got)
+	}
+}
+
+// What only finished phases used is used again: call paths, metric slots and what Go knows of them.
+func TestPhasesForEver(t *testing.T) {
+	p := beginAlwaysOn(t)
+	p.run(t, 400) // more call paths than reclaimAt, so that some were reclaimed
+	heap, paths := heapInUse(), len(hotpath.Nodes())
+	p.run(t, 800)
+	if after := heapInUse(); after > heap+1<<20 {
+		t.Errorf("800 phases left %d KiB behind", (after-heap)>>10)
+	}
+	if after := len(hotpath.Nodes()); after > paths+reclaimAt/2 {
+		t.Errorf("there is room for %d call paths after 1,200 phases, and was for %d after 400", after, paths)
+	}
+	hotpath.Slots(func(_ uint32, slots []hotpath.Slot) {
+		if len(slots) > metricsPerPhase {
+			t.Errorf("%d metric slots are in use, want no more than %d", len(slots), metricsPerPhase)
+		}
+	})
+	p.check(t)
+}
+
+func residentKiB(t testing.TB) int {
+	status, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skip(err)
+	}
+	var size, resident int
+	fmt.Sscan(string(status), &size, &resident)
+	return resident * os.Getpagesize() >> 10
+}
+
+// BenchmarkPhasesForEver prints, for 10,000 phases, what the process holds and how long a phase takes to be written:
+//
+//	go test ./profiler -run - -bench PhasesForEver -benchtime 1x
+func BenchmarkPhasesForEver(b *testing.B) {
+	p := beginAlwaysOn(b)
+	const tenth = 1000
+	for i := range 10 {
+		began := time.Now()
+		p.run(b, tenth)
+		heapInUse()
+		b.Logf("after %6d phases: %d KiB resident, %.2f ms for each phase with its work, room for %d call paths",
+			(i+1)*tenth, residentKiB(b), time.Since(began).Seconds()*1e3/tenth, len(hotpath.Nodes()))
+	}
+	began := time.Now()
+	if _, err := p.m.Finalize(&p.id, ""); err != nil {
+		b.Fatal(err)
+	}
+	b.Logf("finalize: %.2f ms", time.Since(began).Seconds()*1e3)
+	p.seen-- // the last phase, which is empty
+	p.wrong = p.wrong[:max(len(p.wrong)-1, 0)]
+	p.check(b)
+}

@@ -176,7 +176,7 @@ func (t *text) write(w io.Writer) error {
 		fmt.Fprintf(w, "%s  %s\n", Letter(i), term.Printable(name))
 	}
 	fmt.Fprintln(w)
-	if err := (grid.Paper{Width: t.Width, Dots: t.glyphs.Dots}).Write(w, t.lines); err != nil {
+	if err := (grid.Layout{Width: t.Width, Dots: t.glyphs.Dots}).Write(w, t.lines); err != nil {
 		return err
 	}
 	if note := t.hidden(); note != "" {

@@ -1,15 +1,17 @@
 // Package gate decides whether a program became slower: it compares repeated runs from before a change with runs
 // from after it, call path by call path, by rules such as "time > 5%".
 //
-// With enough runs a call path fails a rule of a change only if all of this holds:
+// With enough runs a call path fails a rule about a change only if all of these hold:
 //
 //   - the medians differ by more than the rule allows;
-//   - they differ by more than two runs of the baseline typically do: its noise, from comparing it with itself;
-//   - the runs after rank above (or below) those before, by the Mann-Whitney test of golang.org/x/perf/benchmath;
-//   - that remains unlikely by chance when every call path and rule is taken into account: see family.
+//   - the medians differ by more than the noise, which is what two runs of the baseline typically differ by;
+//   - the runs after the change rank above (or below) those before it in the one-sided Mann-Whitney test of
+//     golang.org/x/perf/benchmath;
+//   - the p-value, adjusted for the number of call paths and rules tested, is at most alpha: see family.
 //
-// So the chance that a gate fails identical code is at most alpha. With too few runs for a test the first two
-// decide, and the report says what that is worth. A limit ("time > 120ms") looks at the median after alone.
+// The probability that a gate fails identical code is therefore at most alpha. With too few runs for a test the first
+// two conditions decide, and the report has a caveat that says so. A rule with a limit ("time > 120ms") compares only the
+// median after the change.
 package gate
 
 import (
@@ -30,17 +32,17 @@ import (
 type Options struct {
 	Rules   []Rule
 	Compare compare.Options // renames and filters; its metrics are those of the rules
-	Alpha   float64         // chance of failing anything although nothing changed; 0 means DefaultAlpha
-	MinTime Least           // call paths that take less, in the median of all runs, are not looked at
+	Alpha   float64         // probability of failing anything although nothing changed; 0 means DefaultAlpha
+	MinTime Least           // call paths whose median time over all runs is shorter are not compared
 	Strict  bool            // too few runs for a test are an error
 }
 
-// Least is a least time: in ns, or as a share of the whole program's.
+// Least is a lower limit of a time: in ns, or as a share of the time of the whole program. The larger of the two counts.
 type Least struct {
 	Nanos, Share float64
 }
 
-// DefaultAlpha is the usual one.
+// DefaultAlpha is the significance level of a gate that sets none.
 const DefaultAlpha = 0.05
 
 // ErrNotComparable is wrapped by errors that say why nothing could be decided.
@@ -55,7 +57,7 @@ type Report struct {
 	Failed        bool
 	Before, After []string // names of the runs
 	Alpha         float64
-	Tested        bool // by statistics: there were enough runs
+	Tested        bool // there were enough runs for the statistical test
 	Rules         []RuleReport
 	New, Vanished []OneSided // the longest first
 	NewFail       bool       // call paths in New fail the gate; VanishedFail likewise
@@ -64,55 +66,56 @@ type Report struct {
 	Caveats       []string // what the reader should know, a line each
 }
 
-// RuleReport is what came of one rule.
+// RuleReport is the result of one rule.
 type RuleReport struct {
 	Rule     Rule
 	Metric   string // with its unit
 	Unit     string
 	Failed   bool
 	Verdicts []Verdict // in the order of the tree
-	Gaps     int       // call paths that have no such value in every run
+	Gaps     int       // call paths that lack the metric in at least one run, and are not compared
 }
 
-// Verdict is what came of one rule for one call path.
+// Verdict is the result of one rule for one call path. Amounts are in RuleReport.Unit.
 type Verdict struct {
 	Path          []string // without the root; empty for the whole program
-	Label         string   // the same for people
+	Label         string   // the path as reports show it
 	Before, After Sample
 	Change        float64
-	Relative      float64 // infinite where there was nothing before
-	Noise         float64 // what two runs of the baseline typically differ by; NaN for a single run
-	P             float64 // of the Mann-Whitney test, one-sided; NaN where there was none
-	Adjusted      float64 // for all call paths and rules; NaN where there was none
+	Relative      float64 // Change as a part of the median before; infinite where that is 0
+	Noise         float64 // median difference between two runs of the baseline; NaN for a single run
+	P             float64 // p-value of the one-sided Mann-Whitney test; NaN where none was made
+	Adjusted      float64 // p-value adjusted for all call paths and rules; NaN where no test was made
 	Outcome       Outcome
 }
 
-// Sample are the values of one side.
+// Sample holds the values of one call path in the runs of one side.
 type Sample struct {
 	Values []float64 // in the order of the runs
 	Median float64
 	Lo, Hi float64 // confidence interval of the median at 1-alpha; infinite with too few runs
 }
 
-// Outcome is a verdict in a word.
+// Outcome is the decision for one call path. The JSON report has it by this spelling.
 type Outcome string
 
 // The outcomes.
 const (
 	Pass          Outcome = "pass"          // within what the rule allows
-	Fail          Outcome = "fail"          //
-	Noise         Outcome = "noise"         // beyond the rule, but no more than runs of the baseline differ
-	Insignificant Outcome = "insignificant" // beyond the rule, but it may be chance
+	Fail          Outcome = "fail"          // over the limit of the rule, and significant where there were enough runs for a test
+	Noise         Outcome = "noise"         // over the limit, but by no more than runs of the baseline differ
+	Insignificant Outcome = "insignificant" // over the limit, but not statistically significant
 )
 
 // OneSided is a call path that only one side has.
 type OneSided struct {
 	Path  []string
-	Label string  // for people
+	Label string  // the path as reports show it
 	Time  float64 // median in ns; NaN for a profile without times
 }
 
-// Run decides. Errors that wrap ErrNotComparable say that nothing could be decided.
+// Run compares the runs before a change with those after it. It returns an error that wraps ErrNotComparable where the runs
+// and rules allow no decision.
 func Run(before, after []compare.Input, o Options) (*Report, error) {
 	if o.Alpha == 0 {
 		o.Alpha = DefaultAlpha
@@ -150,24 +153,24 @@ func Run(before, after []compare.Input, o Options) (*Report, error) {
 	return r, nil
 }
 
-// FailOnNew makes call paths that only the new runs have a reason to fail.
+// FailOnNew fails the report if fail is set and the new runs have call paths that the baseline lacks.
 func (r *Report) FailOnNew(fail bool) {
 	r.NewFail = fail
 	r.Failed = r.Failed || fail && len(r.New) > 0
 }
 
-// FailOnVanished does the same for those that only the baseline has.
+// FailOnVanished fails the report if fail is set and the baseline has call paths that the new runs lack.
 func (r *Report) FailOnVanished(fail bool) {
 	r.VanishedFail = fail
 	r.Failed = r.Failed || fail && len(r.Vanished) > 0
 }
 
-// gate is a decision in the making.
+// gate is the state of one call of Run.
 type gate struct {
 	Options
 	n, m       int // runs before and after
 	diff       *compare.Diff
-	timeColumn int // of the smallest times that count; -1 when the profiles have none
+	timeColumn int // column that MinTime is compared with; -1 when the profiles have no times
 }
 
 func (g *gate) compare(inputs []compare.Input) error {
@@ -201,7 +204,7 @@ func hasTime(inputs []compare.Input) bool {
 	})
 }
 
-// caveats says what the verdict is worth.
+// caveats adds notes on the comparison, and one that there were too few runs for a test.
 func (g *gate) caveats(r *Report) error {
 	r.Caveats = append(r.Caveats, g.diff.Notes...)
 	if r.Tested || !slices.ContainsFunc(g.Rules, func(rule Rule) bool { return rule.Kind != Limit }) {
@@ -222,11 +225,11 @@ func (g *gate) caveats(r *Report) error {
 // row is a call path that both sides have.
 type row struct {
 	*compare.Row
-	path   []string // without the root
-	labels []string // the same for people
+	path   []string // names without the root's
+	labels []string // the names as reports show them
 }
 
-// rows sorts call paths into those that are compared and the others.
+// rows returns the call paths that both sides have, and records those of one side and those that are too short.
 func (g *gate) rows(r *Report) ([]row, error) {
 	var all []row
 	least := max(g.MinTime.Nanos, g.MinTime.Share*g.pooledTime(g.diff.Root))
@@ -250,7 +253,8 @@ func (g *gate) rows(r *Report) ([]row, error) {
 	return all, nil
 }
 
-// pooledTime is the median time of all runs. That it does not ask which side a run is of keeps the tests exact.
+// pooledTime is the median time over the runs of both sides. Choosing call paths by one side's time would make the
+// permutation test inexact, since the choice would depend on which runs are on which side.
 func (g *gate) pooledTime(r *compare.Row) float64 { return g.medianTime(r, 0, g.n+g.m) }
 
 func (g *gate) medianTime(r *compare.Row, from, to int) float64 {
@@ -260,7 +264,7 @@ func (g *gate) medianTime(r *compare.Row, from, to int) float64 {
 	return median(g.values(r, g.timeColumn)[from:to])
 }
 
-// values are a row's, with 0 where a run did not come to a path and the metric adds up.
+// values returns a row's values by run. A run that never reached the path counts with 0 if the metric is additive.
 func (g *gate) values(r *compare.Row, column int) []float64 {
 	all := slices.Clone(r.Values[column])
 	for i, v := range all {
@@ -271,7 +275,7 @@ func (g *gate) values(r *compare.Row, column int) []float64 {
 	return all
 }
 
-// rule measures all call paths that a rule is about.
+// rule compares all call paths in a rule's scope, without the statistical test.
 func (g *gate) rule(rule *Rule, rows []row) (RuleReport, error) {
 	column := slices.Index(metricsOf(g.Rules), rule.Metric)
 	c := g.diff.Columns[column]
@@ -324,7 +328,7 @@ func (g *gate) sample(values []float64) Sample {
 	return Sample{Values: values, Median: summary.Center, Lo: summary.Lo, Hi: summary.Hi}
 }
 
-// noise is what two runs of one side typically differ by: the median of all differences.
+// noise is the median of the differences between every two runs of one side.
 func noise(values []float64) float64 {
 	if len(values) < 2 {
 		return math.NaN()
@@ -347,7 +351,7 @@ func median(values []float64) float64 {
 	return (sorted[n/2-1] + sorted[n/2]) / 2
 }
 
-// decide tests all call paths of all rules of a change together, and settles the outcomes.
+// decide tests all call paths of all rules about a change together, and decides whether each rule and the gate fail.
 func (g *gate) decide(r *Report) {
 	if r.Tested {
 		g.test(r)
@@ -388,8 +392,8 @@ func (g *gate) test(r *Report) {
 	}
 }
 
-// rankTest is the Mann-Whitney test in the direction of a rule. benchmath asks whether there is any difference; half
-// of that is the chance of one in the direction that the ranks point to.
+// rankTest is the p-value of the Mann-Whitney test in the direction of a rule. benchmath returns the two-sided p-value, half
+// of which is the one-sided p-value in the direction of the ranks.
 func (g *gate) rankTest(v *Verdict, sign float64) float64 {
 	t := &benchmath.Thresholds{CompareAlpha: g.Alpha}
 	both := benchmath.AssumeNothing.Compare(benchmath.NewSample(slices.Clone(v.Before.Values), t), benchmath.NewSample(slices.Clone(v.After.Values), t))
@@ -399,7 +403,7 @@ func (g *gate) rankTest(v *Verdict, sign float64) float64 {
 	return 1 - both.P/2
 }
 
-// ranksAbove is how many pairs have the value of a above that of b, less those that have it below.
+// ranksAbove counts the pairs in which the value of a is larger than that of b, minus those in which it is smaller.
 func ranksAbove(a, b []float64) (n float64) {
 	for _, x := range a {
 		for _, y := range b {
@@ -409,7 +413,7 @@ func ranksAbove(a, b []float64) (n float64) {
 	return n
 }
 
-// Name is a call path in one line, of names or labels.
+// Name writes a call path, given as names or labels, in one line.
 func Name(path []string) string {
 	if len(path) == 0 {
 		return "the whole program"

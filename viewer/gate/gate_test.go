@@ -314,7 +314,7 @@ func TestReportsEscapeNames(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if err := report.WriteText(&out, Paper{All: true}); err != nil || strings.Contains(out.String(), "\x1b") {
+	if err := report.WriteText(&out, TextOptions{All: true}); err != nil || strings.Contains(out.String(), "\x1b") {
 		t.Errorf("%q %v", out.String(), err)
 	}
 	out.Reset()

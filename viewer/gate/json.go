@@ -21,7 +21,7 @@ type Document struct {
 	Caveats  []string       `json:"caveats"`
 }
 
-// JSONRule is what came of a rule.
+// JSONRule is the result of a rule.
 type JSONRule struct {
 	Rule    string     `json:"rule"`
 	Metric  string     `json:"metric"`
@@ -31,15 +31,15 @@ type JSONRule struct {
 	Paths   []JSONPath `json:"paths"` // all that were compared, in the order of the tree
 }
 
-// JSONPath is what came of a rule for a call path.
+// JSONPath is the result of a rule for a call path.
 type JSONPath struct {
 	Path     []string   `json:"path"` // without the root; empty for the whole program
 	Outcome  Outcome    `json:"outcome"`
 	Before   JSONSample `json:"before"`
 	After    JSONSample `json:"after"`
 	Change   float64    `json:"change"`
-	Percent  *float64   `json:"percent"` // null where there was nothing before
-	Noise    *float64   `json:"noise"`   // null for a single run; so are the others
+	Percent  *float64   `json:"percent"` // null where the median before is 0
+	Noise    *float64   `json:"noise"`   // null for a single run, as are the p-values
 	P        *float64   `json:"p"`
 	Adjusted *float64   `json:"p_adjusted"`
 }
@@ -97,7 +97,7 @@ func oneSided(list []OneSided) []JSONOneSided {
 	return all
 }
 
-// number is null for what is not a number.
+// number returns nil, which JSON writes as null, for NaN and infinities.
 func number(v float64) *float64 {
 	if v-v != 0 {
 		return nil
@@ -106,7 +106,8 @@ func number(v float64) *float64 {
 	return &v
 }
 
-// digits keeps twelve: those behind differ between processors, which round a sum of products once or twice.
+// digits rounds to twelve significant digits. Further digits differ between processors, since those with a fused multiply-add
+// round a sum of products once and others twice.
 func digits(v float64) float64 {
 	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 12, 64), 64)
 	if err != nil {

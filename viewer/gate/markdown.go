@@ -14,7 +14,7 @@ import (
 // manyRows bounds the table of all call paths: a comment on a pull request holds 64 KiB.
 const manyRows = 100
 
-// WriteMarkdown prints a report for the page of a pull request: what failed in a table, all else folded away.
+// WriteMarkdown prints a report for a comment on a pull request: a table of what failed, and all else in folded sections.
 func (r *Report) WriteMarkdown(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	icon, word := "✅", "passed"
@@ -57,7 +57,7 @@ func writeRows(out *bufio.Writer, rule *RuleReport, rows []*Verdict) {
 		return
 	}
 	out.WriteString("| | call path | before | after | change | | noise | p |\n|---|---|--:|--:|--:|--:|--:|--:|\n")
-	icons := map[Outcome]string{Fail: "❌", Pass: "", Noise: "noise", Insignificant: "chance"}
+	icons := map[Outcome]string{Fail: "❌", Pass: "", Noise: "noise", Insignificant: "not significant"}
 	for _, v := range rows {
 		name := "**the whole program**"
 		if len(v.Path) > 0 {
@@ -86,14 +86,14 @@ func markdownOneSided(out *bufio.Writer, what string, list []OneSided) {
 	out.WriteString("\n</details>\n")
 }
 
-// code is text in a code span that cannot end a cell of a table, the span, or the document.
+// code is text in a code span, escaped so that it cannot end the span, the cell of a table, or the document.
 func code(text string) string {
 	return "<code>" + strings.ReplaceAll(html(text), "|", "&#124;") + "</code>"
 }
 
 var htmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "`", "&#96;", "*", "&#42;", "_", "&#95;", "[", "&#91;", "@", "&#64;", "\n", " ")
 
-// html escapes what Markdown or HTML would make something of, mentions of people included.
+// html escapes every character with a meaning in Markdown or HTML, and the @ of a mention of a user.
 func html(text string) string { return htmlEscapes.Replace(term.Printable(text)) }
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

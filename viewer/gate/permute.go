@@ -7,31 +7,33 @@ import (
 	"slices"
 )
 
-// A family is all that one gate tests at once: a row of values per hypothesis, the runs before first. That
-// everything stayed as it was means that the runs before and after are exchangeable, so every way to deal the
-// runs into two groups of the same sizes was as likely as the one that happened.
+// A family is the set of hypotheses that one gate tests together: a row of values per call path and rule, with the runs
+// before the change first. Under the null hypothesis the runs before and after are exchangeable: every assignment of the
+// runs to two groups of the same sizes is as likely as the observed one.
 //
-// The p-value of a hypothesis is adjusted for all the others by how often the largest statistic of all (of those
-// not more extreme than it: the step-down procedure of Westfall and Young) reaches its own. With all ways to deal
-// counted this is exact: the chance that a gate fails anything although nothing changed is at most alpha, however
-// many call paths it looks at, however their times depend on each other, and whatever their distribution. Unlike
-// corrections that only see p-values (Holm, Benjamini-Hochberg) it can still find one kernel among hundreds with
-// five runs a side, where the smallest p-value that a rank test has, 1/252, times a hundred is no longer small.
+// The p-value of a hypothesis is adjusted for the others by the step-down procedure of Westfall and Young: it is the part of
+// the assignments in which the largest statistic, of the hypotheses that are not more extreme, reaches the observed one.
+// With all assignments counted this is exact. The probability that a gate fails anything although nothing changed is at
+// most alpha, however many call paths are compared, however their times depend on each other, and whatever their
+// distribution. Corrections that use only p-values (Holm, Benjamini-Hochberg) cannot find one slower kernel among hundreds
+// with five runs a side: the smallest p-value of a rank test is then 1/252, and a hundred times that is not significant.
 type family struct {
 	before, after int
 	rows          [][]float64 // relative to their median, centred on their mean
-	signs         []float64   // which direction is bad: 1 up, -1 down
-	rules         []int       // which rule a row is of
+	signs         []float64   // by row: 1 if the rule fails on an increase, -1 on a decrease
+	rules         []int       // by row: index of its rule
 
-	squares []float64 // sum of a row's squares
-	usual   []float64 // the typical standard deviation of rows of the same rule
+	squares []float64 // by row: sum of squares
+	usual   []float64 // by row: median standard deviation of the rows of the same rule
 }
 
-// mostDeals bounds the ways to deal the runs that are looked at: 7 and 7 runs have 3432. Beyond that a random sample of
-// them does; a p-value near 0.05 is then off by 0.003, and a gate of 10,000 call paths takes two seconds.
+// mostDeals is the largest number of assignments of runs to groups that are counted: 7 and 7 runs have 3432. Of more
+// assignments a random sample is counted. The error of a p-value near 0.05 is then 0.003, and a gate of 10,000 call paths
+// takes two seconds.
 const mostDeals = 5000
 
-// tiny keeps a statistic finite where runs do not vary at all, as counts do not.
+// tiny keeps a statistic finite where runs do not vary at all, as with counts. It is also the relative tolerance of
+// comparisons between numbers that were computed in different orders.
 const tiny = 1e-12
 
 // adjusted returns the adjusted p-value of every hypothesis.
@@ -39,7 +41,7 @@ func (f *family) adjusted() []float64 {
 	n := len(f.rows)
 	f.measure()
 	observed := make([]float64, n)
-	last := make([]int, f.after) // as it happened: the runs after come last
+	last := make([]int, f.after) // the observed assignment: the runs after the change are last
 	for i := range last {
 		last[i] = f.before + i
 	}
@@ -71,7 +73,7 @@ func (f *family) adjusted() []float64 {
 	return p
 }
 
-// measure sums up what does not depend on how the runs are dealt.
+// measure computes the sums that are the same for every assignment of runs to groups.
 func (f *family) measure() {
 	f.squares = make([]float64, len(f.rows))
 	deviations := make([]float64, len(f.rows))
@@ -95,10 +97,10 @@ func (f *family) measure() {
 	}
 }
 
-// statistics computes for one way to deal the runs how far apart the means of the two groups are, in standard
-// deviations: a row's own plus the typical one. With few runs some row always has a tiny deviation by luck, and the
-// typical one keeps those from setting the bar for all others. In the simulation of TestAPlantedRegressionIsFound
-// that finds 86 % of the regressions among 120 kernels, where Student's t alone finds 50 %.
+// statistics computes, for one assignment of runs to groups, the difference between the means of the two groups over the
+// sum of two standard deviations: the row's own and the median of the rule's rows. With few runs some row always has a
+// very small deviation by chance. Adding the median keeps its statistic from exceeding those of all other rows. In the
+// simulation of TestAPlantedRegressionIsFound this finds 86 % of the regressions among 120 kernels; Student's t finds 50 %.
 func (f *family) statistics(chosen []int, out []float64) {
 	n, m := float64(f.before), float64(f.after)
 	for i, row := range f.rows {
@@ -116,12 +118,12 @@ func (f *family) statistics(chosen []int, out []float64) {
 	}
 }
 
-// farOff is how many typical distances from the median a value may be before it counts as no farther.
+// farOff limits the distance of a value from the median, in median distances. Values farther away are moved to the limit.
 const farOff = 2.5
 
-// centred returns values relative to their median and minus their mean, after those far off were moved closer: one run in which a kernel took
-// three times as long would otherwise hide any change of it. Which side a run is of plays no part in this, so the
-// test remains exact.
+// centred returns values relative to their median and minus their mean, with outliers moved closer (see farOff). One run in
+// which a kernel took three times as long would otherwise hide any change of that kernel. The result does not depend on
+// which side a run is of, so the test remains exact.
 func centred(values []float64) []float64 {
 	middle := median(values)
 	distances := make([]float64, len(values))
@@ -146,8 +148,8 @@ func centred(values []float64) []float64 {
 	return all
 }
 
-// deal calls visit with every choice of k of n runs, or with a fixed random sample of them and the one that
-// happened where there are too many. The slice is reused.
+// deal calls visit with every choice of k of n runs. Where there are more than mostDeals it visits the observed choice and a
+// random sample with a fixed seed. The slice is reused.
 func deal(n, k int, visit func(chosen []int)) {
 	if choices(n, k) > mostDeals {
 		r := rand.New(rand.NewPCG(20, 26))

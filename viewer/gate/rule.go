@@ -23,11 +23,11 @@ import (
 // A rule of a change that would hold where nothing changed, such as time > -5%, is refused.
 type Rule struct {
 	Text   string
-	Metric string // as the viewer knows it: "time", "tflop16/s"
-	Above  bool   // fails above the amount; else below
+	Metric string // by the viewer's name: "time", "tflop16/s"
+	Above  bool   // the rule fails above the amount; otherwise below it
 	Kind   Kind
 	Amount float64 // 0.05 for 5%
-	Unit   string  // of Amount where it was written: "ms"; else ""
+	Unit   string  // of Amount, as written: "ms"; "" if none was written
 	Total  bool    // the whole program only
 	Scope  *regexp.Regexp
 }
@@ -42,7 +42,7 @@ const (
 	Limit                // the new value
 )
 
-// A SyntaxError says what is wrong with a rule, and where.
+// A SyntaxError reports what is wrong with a rule, and where.
 type SyntaxError struct {
 	Text    string
 	Offset  int // in bytes
@@ -122,7 +122,7 @@ func (p *parser) amount(r *Rule) error {
 	return nil
 }
 
-// isExponent says whether the e at a place belongs to a number: 1e6, but not the e of 5edges.
+// isExponent reports whether the e at an offset is part of a number: the e of 1e6 is, that of 5edges is not.
 func (p *parser) isExponent(at int) bool {
 	if p.text[at] != 'e' && p.text[at] != 'E' || at+1 == len(p.text) {
 		return false
@@ -130,7 +130,7 @@ func (p *parser) isExponent(at int) bool {
 	return strings.IndexByte("+-0123456789", p.text[at+1]) >= 0
 }
 
-// Units of amounts, and how many of the base unit they are: ns for times, one for all else.
+// The units of amounts, each with its size in the base unit: ns for times, 1 for all else.
 var (
 	timeUnits = map[string]float64{"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 	prefixes  = map[string]float64{"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -197,7 +197,7 @@ func (p *parser) end(*Rule) error {
 	return nil
 }
 
-// sense refuses rules that fail where nothing changed.
+// sense rejects rules that fail where nothing changed.
 func (p *parser) sense(r *Rule) error {
 	if r.Kind == Limit {
 		return nil
@@ -211,7 +211,8 @@ func (p *parser) sense(r *Rule) error {
 	return nil
 }
 
-// In says whether a rule is about a call path: names without the root's, none for the whole program.
+// In reports whether a call path is in the scope of a rule. The path is without the root's name, and empty for the whole
+// program.
 func (r *Rule) In(path []string) bool {
 	switch {
 	case r.Total:
@@ -222,7 +223,8 @@ func (r *Rule) In(path []string) bool {
 	return true
 }
 
-// holds says whether a median before and one after break the rule. The amount is in the unit of the values.
+// holds reports whether the condition of the rule, which fails the gate, is true of a median before and one after. The
+// amount is in the unit of the values.
 func (r *Rule) holds(before, after, amount float64) bool {
 	v := after
 	switch r.Kind {
@@ -254,7 +256,7 @@ func (r *Rule) amountIn(unit string) (float64, error) {
 	case r.Kind == Relative:
 		return r.Amount, nil
 	case r.Unit != "" && !isTime:
-		return 0, fmt.Errorf("rule %q: %s is not time; write the amount without %s", r.Text, r.Metric, r.Unit)
+		return 0, fmt.Errorf("rule %q: %s is not a time; write the amount without %s", r.Text, r.Metric, r.Unit)
 	case r.Unit != "":
 		return r.Amount * timeUnits[r.Unit] / size, nil
 	case isTime && r.Amount != 0 && !strings.HasSuffix(r.Metric, "/"+unit):

@@ -12,10 +12,10 @@ import (
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
-// Paper is what a report is printed on.
-type Paper struct {
-	Color bool
-	All   bool // every call path, not only those that fail
+// TextOptions say how WriteText prints a report.
+type TextOptions struct {
+	Color bool // use the terminal's colours
+	All   bool // print every call path, not only those that fail
 }
 
 const (
@@ -23,8 +23,8 @@ const (
 	green = "\x1b[32m"
 )
 
-// WriteText prints a report for people.
-func (r *Report) WriteText(w io.Writer, p Paper) error {
+// WriteText prints a report as text.
+func (r *Report) WriteText(w io.Writer, p TextOptions) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s: %s\n", p.word(r.Failed), r.headline())
 	for i := range r.Rules {
@@ -34,7 +34,7 @@ func (r *Report) WriteText(w io.Writer, p Paper) error {
 			return err
 		}
 		if rows := rule.shown(p.All); len(rows) > 0 {
-			if err := (grid.Paper{}).Write(out, r.lines(rule, rows, p)); err != nil {
+			if err := (grid.Layout{}).Write(out, r.lines(rule, rows, p)); err != nil {
 				return err
 			}
 		}
@@ -53,7 +53,7 @@ func (r *Report) WriteText(w io.Writer, p Paper) error {
 	return out.Flush()
 }
 
-func (p Paper) word(failed bool) string {
+func (p TextOptions) word(failed bool) string {
 	word, color := "pass", green
 	if failed {
 		word, color = "FAIL", red
@@ -64,7 +64,7 @@ func (p Paper) word(failed bool) string {
 	return color + word + grid.End
 }
 
-// headline says what was compared, and how.
+// headline says how many rules failed, how many runs were compared, and whether they were tested.
 func (r *Report) headline() string {
 	failed := 0
 	for i := range r.Rules {
@@ -110,7 +110,7 @@ func (r *RuleReport) summary() string {
 	for _, each := range []struct {
 		n    int
 		what string
-	}{{by[Fail], "failed"}, {by[Noise], "beyond it but inside the noise"}, {by[Insignificant], "beyond it but maybe by chance"}, {r.Gaps, "without it in some run"}} {
+	}{{by[Fail], "failed"}, {by[Noise], "over the limit but within the noise"}, {by[Insignificant], "over the limit but not statistically significant"}, {r.Gaps, "without a value in some run"}} {
 		if each.n > 0 {
 			text += fmt.Sprintf(", %d %s", each.n, each.what)
 		}
@@ -118,8 +118,8 @@ func (r *RuleReport) summary() string {
 	return text
 }
 
-// shown are the verdicts to print: the whole program's and those that failed, the largest change first; or all, in the
-// order of the tree.
+// shown returns the verdicts to print: all of them in the order of the tree, or the whole program's and those that failed,
+// with the largest change first.
 func (r *RuleReport) shown(all bool) []*Verdict {
 	var rows []*Verdict
 	for i := range r.Verdicts {
@@ -135,7 +135,7 @@ func (r *RuleReport) shown(all bool) []*Verdict {
 	return rows
 }
 
-func (r *Report) lines(rule *RuleReport, rows []*Verdict, p Paper) []grid.Line {
+func (r *Report) lines(rule *RuleReport, rows []*Verdict, p TextOptions) []grid.Line {
 	lines := []grid.Line{{Cells: grid.Plain("", "before", "after", "change", "", "noise", "p"), Name: "call path"}}
 	for _, v := range rows {
 		cells := grid.Plain(string(v.Outcome), amount(v.Before.Median, rule.Unit), amount(v.After.Median, rule.Unit),
@@ -151,7 +151,7 @@ func (r *Report) lines(rule *RuleReport, rows []*Verdict, p Paper) []grid.Line {
 	return lines
 }
 
-// noise is printed as a part of the baseline's median.
+// noise prints the noise as a percentage of the baseline's median.
 func (v *Verdict) noise() string {
 	if math.IsNaN(v.Noise) || v.Before.Median == 0 {
 		return grid.Missing
@@ -169,7 +169,7 @@ func probability(p float64) string {
 	return fmt.Sprintf("%.3f", p)
 }
 
-// amount prints a value with its unit, chosen for it where the metric leaves it open.
+// amount prints a value with its unit. Times, work and bytes get the prefix that suits the value.
 func amount(v float64, unit string) string {
 	size, prefix := 1.0, ""
 	switch unit {
@@ -196,10 +196,10 @@ func change(v float64, unit string) string {
 	return amount(v, unit)
 }
 
-// fewNames is how many call paths of one side are named.
+// fewNames is how many call paths of one side are listed by name.
 const fewNames = 10
 
-func (p Paper) oneSided(out *bufio.Writer, what string, list []OneSided, fails bool) {
+func (p TextOptions) oneSided(out *bufio.Writer, what string, list []OneSided, fails bool) {
 	if len(list) == 0 {
 		return
 	}

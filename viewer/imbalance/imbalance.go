@@ -1,6 +1,6 @@
-// Package imbalance shows how unevenly the sources of a merged profile spent their time: per call path the
-// smallest, the median and the largest source, which one that is, and what the others lose by waiting for it.
-// It reads the columns that package profile/merge keeps.
+// Package imbalance shows how unevenly the sources (ranks, hosts or runs) of a merged profile spent their time. Per call path
+// it prints the smallest, the median and the largest amount, the sources that have them, and what an even spread of the
+// work would save. It reads the columns by source that package profile/merge writes.
 package imbalance
 
 import (
@@ -29,11 +29,11 @@ type Options struct {
 	Names     viewer.NameFormat
 	ASCII     bool
 	Color     bool
-	Width     int // of the lines, in which names are cut; 0 for all of them
+	Width     int // columns of the terminal; longer lines have their names cut; 0 cuts nothing
 }
 
-// Stat is one call path's amounts, summed over its subtree, by source. A source that never came there counts
-// with 0: waiting for nothing is what the others do meanwhile.
+// Stat holds one call path's amounts by source, summed over its subtree. A source that never reached the path counts with 0,
+// since it idles while the others work.
 type Stat struct {
 	Name                 string
 	Children             []*Stat // the most lost first
@@ -41,16 +41,16 @@ type Stat struct {
 	Present              int // sources that have the path
 	Min, Median, Max     float64
 	Mean                 float64
-	MinSource, MaxSource string // the first of equals
+	MinSource, MaxSource string // labels; of several sources with the same amount the first
 }
 
-// Factor is the largest source over the mean of all, the field's measure of imbalance: 1 is even.
+// Factor is the largest amount over the mean of all sources, the usual measure of load imbalance; 1 is even.
 func (s *Stat) Factor() float64 { return s.Max / s.Mean }
 
-// Lost is how much shorter the path would take with the same work spread evenly.
+// Lost is the largest amount minus the mean: how much shorter the path would take with the same work spread evenly.
 func (s *Stat) Lost() float64 { return s.Max - s.Mean }
 
-// Table is a profile's imbalance.
+// Table is the imbalance of one metric of a profile, as a tree of call paths.
 type Table struct {
 	Metric string   // as recorded
 	Labels []string // of the sources, in natural order
@@ -74,7 +74,7 @@ func New(p *profile.Profile, metric string) (*Table, error) {
 	return t, nil
 }
 
-// columns finds the metric and its sources.
+// columns finds the metric that is wanted, or the first of merge.DefaultColumns, and its sources.
 func columns(p *profile.Profile, wanted string) (*Table, error) {
 	labels := map[string]map[string]bool{}
 	p.Root.Walk(func(n *profile.Node, _ int) bool {
@@ -109,8 +109,8 @@ func columns(p *profile.Profile, wanted string) (*Table, error) {
 	return nil, errors.New("the profile keeps nothing per source; merge the profiles of all ranks with --by rank (or host, run, file)")
 }
 
-// stat computes a subtree's amounts from the leaves up, and says which sources came there. Readers bound the
-// depth of a tree.
+// stat computes a subtree's amounts from the leaves up, and which sources have the path. It recurses without a limit of its
+// own, since the readers of profiles limit the depth of a tree.
 func (t *Table) stat(n *profile.Node, at map[string]int) (s *Stat, seen []bool) {
 	s, seen = &Stat{Name: n.Name, Sources: make([]float64, len(t.Labels))}, make([]bool, len(t.Labels))
 	for i := range n.Metrics {
@@ -186,7 +186,7 @@ func Write(w io.Writer, p *profile.Profile, o Options) error {
 	fmt.Fprintf(w, "%s, %s\n\n", head, count(t.Labels))
 	v.lines = []grid.Line{{Cells: grid.Plain("min", "by", "median", "max", "by", "max/mean", "lost", "sources"), Name: "call path"}}
 	v.row(t.Root, "", "", 1)
-	if err := (grid.Paper{Width: o.Width, Dots: v.glyphs.Dots}).Write(w, v.lines, 1, 4); err != nil {
+	if err := (grid.Layout{Width: o.Width, Dots: v.glyphs.Dots}).Write(w, v.lines, 1, 4); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "\nlost: max - mean, what an even spread of the same work would save\n")
@@ -214,7 +214,7 @@ type view struct {
 	hidden int
 }
 
-// The colours of imbalance: a factor from 1.1 on is worth a look, from 1.5 on it hurts.
+// The colours of imbalance: yellow from a factor of 1.1, red from 1.5.
 const (
 	yellow = "\x1b[33m"
 	red    = "\x1b[31m"
@@ -256,7 +256,7 @@ func (s *Stat) size() int {
 	return n
 }
 
-// natural orders rank2 before rank10.
+// natural compares labels by their trailing number, so that rank2 comes before rank10.
 func natural(a, b string) int {
 	head := func(s string) (string, int) {
 		at := len(s)

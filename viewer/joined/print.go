@@ -195,7 +195,7 @@ func (j *Join) table(w io.Writer, k *Kernel, paper viewer.Paper) (dropped []stri
 		dots = "~"
 	}
 	t := newTable(j, k, paper.All)
-	err = grid.Paper{Width: paper.Width, Dots: dots}.Write(w, t.lines(paper.Width))
+	err = grid.Layout{Width: paper.Width, Dots: dots}.Write(w, t.lines(paper.Width))
 	return t.dropped, err
 }
 

@@ -1,5 +1,5 @@
-// Package grid prints lines of aligned cells with a name behind them, which is how comparisons show a tree: the
-// numbers stand in columns, the tree grows to their right.
+// Package grid prints lines of aligned cells that end in a name. Comparisons show trees this way: the numbers are in columns
+// on the left, and the tree is on the right.
 package grid
 
 import (
@@ -13,33 +13,32 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// Cell is one cell: its text, and the colour it is painted in, a terminal sequence, "" for none.
+// Cell is one cell: its text, and the terminal escape sequence of its colour, "" for none.
 type Cell struct {
 	Text, Color string
 }
 
-// Line is a row of cells and what follows them: the branches that lead to a name, the name, and a mark, which is
-// never cut.
+// Line is a row of cells, followed by the branches of the tree, a name, and a mark that is never cut.
 type Line struct {
 	Cells              []Cell
 	Indent, Name, Mark string
 }
 
-// Paper is what lines are printed on. The zero value has room for all.
-type Paper struct {
-	Width int    // names are cut so that lines have at most as many columns; 0 for no cutting
-	Dots  string // what stands for what was cut off, "…" if it is empty
+// Layout says how wide lines may be. The zero value cuts nothing.
+type Layout struct {
+	Width int    // columns; longer lines have their names cut; 0 cuts nothing
+	Dots  string // replaces what was cut off; "" means "…"
 }
 
-// leastName is how much of a name stays however narrow the paper is.
+// leastName is how many columns of a name remain, however small the width is.
 const leastName = 12
 
 // End resets the colour of a terminal.
 const End = "\x1b[0m"
 
-// Write prints lines with all columns flushed right but those in left, two spaces apart. Lines may have fewer
-// cells than others.
-func (p Paper) Write(w io.Writer, lines []Line, left ...int) error {
+// Write prints lines with two spaces between columns. Columns are aligned to the right, except those whose index is in left.
+// Lines may have fewer cells than others.
+func (p Layout) Write(w io.Writer, lines []Line, left ...int) error {
 	var widths []int
 	for _, l := range lines {
 		for i, c := range l.Cells {
@@ -58,7 +57,7 @@ func (p Paper) Write(w io.Writer, lines []Line, left ...int) error {
 	return out.Flush()
 }
 
-func (p Paper) line(l Line, widths, left []int) string {
+func (p Layout) line(l Line, widths, left []int) string {
 	var b strings.Builder
 	room := p.Width - runewidth.StringWidth(l.Mark)
 	for i, width := range widths {
@@ -91,8 +90,8 @@ func (p Paper) line(l Line, widths, left []int) string {
 	return b.String()
 }
 
-// cut makes room for a name by leaving out the branches nearest to the root, and then cuts it.
-func (p Paper) cut(indent, name string, room int) (string, string) {
+// cut shortens branches and name to room columns: it removes the branches nearest to the root first, then the end of the name.
+func (p Layout) cut(indent, name string, room int) (string, string) {
 	dots := cmp.Or(p.Dots, "…")
 	room = max(room, leastName+1+step)
 	if branches := []rune(indent); len(branches) > room-leastName {
@@ -105,10 +104,10 @@ func (p Paper) cut(indent, name string, room int) (string, string) {
 // Branches are the glyphs that a tree is drawn with.
 type Branches struct {
 	Child, Last, Through, Below string
-	Dots                        string // for what was cut off
+	Dots                        string // replaces what was cut off
 }
 
-// step is how many columns a branch takes.
+// step is the width of a branch in columns.
 const step = 3
 
 // Lines and ASCII are the two ways to draw a tree.
@@ -125,8 +124,8 @@ func Glyphs(ascii bool) Branches {
 	return Lines
 }
 
-// Of returns what stands before the i-th of n children whose parent's line is indented by indent, and what its
-// own children are indented by.
+// Of returns the branches before the i-th of n children, and the indent for the lines below that child. indent is the
+// indent for the lines below their parent.
 func (b Branches) Of(indent string, i, n int) (before, below string) {
 	if i == n-1 {
 		return indent + b.Last, indent + b.Below

@@ -14,7 +14,7 @@ func TestLinesAreAligned(t *testing.T) {
 		{Cells: []Cell{{"1", "\x1b[31m"}, {"left", ""}, {"+10.0%", ""}}, Name: "a"},
 		{Cells: Plain("1000", "x"), Indent: Lines.Child, Name: "b"},
 	}
-	if err := (Paper{}).Write(&b, lines, 1); err != nil {
+	if err := (Layout{}).Write(&b, lines, 1); err != nil {
 		t.Fatal(err)
 	}
 	want := "  ms            Δ%\n   \x1b[31m1\x1b[0m  left  +10.0%  a\n1000  x             ├─ b\n"
@@ -23,7 +23,7 @@ func TestLinesAreAligned(t *testing.T) {
 	}
 }
 
-func TestLinesFitThePaper(t *testing.T) {
+func TestLinesFitTheWidth(t *testing.T) {
 	deep := strings.Repeat(Lines.Through, 20) + Lines.Last
 	lines := []Line{
 		{Cells: Plain("1.0"), Indent: Lines.Child, Name: "vectorized_elementwise_kernel", Mark: "  ▶ only in B"},
@@ -36,7 +36,7 @@ func TestLinesFitThePaper(t *testing.T) {
 		0:  "1.0  ├─ vectorized_elementwise_kernel  ▶ only in B\n1.0  " + deep + "vectorized_elementwise_kernel\n1.0  short\n",
 	} {
 		var b bytes.Buffer
-		if err := (Paper{Width: width}).Write(&b, lines); err != nil {
+		if err := (Layout{Width: width}).Write(&b, lines); err != nil {
 			t.Fatal(err)
 		}
 		if b.String() != want {
@@ -58,7 +58,7 @@ func TestNumbers(t *testing.T) {
 	}
 	for ns, want := range map[float64]string{12: "ns", 1200: "us", -3e6: "ms", 2e9: "s"} {
 		if unit, _ := TimeUnit(ns); unit != want {
-			t.Errorf("%g ns are told in %s, want %s", ns, unit, want)
+			t.Errorf("%g ns are printed in %s, want %s", ns, unit, want)
 		}
 	}
 }

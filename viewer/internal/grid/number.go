@@ -5,11 +5,10 @@ import (
 	"strconv"
 )
 
-// Missing is printed for a value that is not there.
+// Missing is printed where there is no value.
 const Missing = "·"
 
-// Fixed prints a number with four significant digits and no exponent where one can do without: 0.1234, 12.34,
-// 12345.
+// Fixed prints a number with four significant digits, at most six decimals and no exponent: 0.1234, 12.34, 12345.
 func Fixed(v float64) string {
 	if math.IsNaN(v) {
 		return Missing
@@ -25,7 +24,7 @@ func decimals(v float64) int {
 	return min(max(3-int(math.Floor(math.Log10(size)+1e-9)), 0), 6)
 }
 
-// Places prints a number with that many decimals.
+// Places prints a number with n decimals.
 func Places(v float64, n int) string {
 	if math.IsNaN(v) {
 		return Missing
@@ -33,10 +32,10 @@ func Places(v float64, n int) string {
 	return strconv.FormatFloat(v, 'f', n, 64)
 }
 
-// PlacesFor is how many decimals a column needs whose largest value is this one, for four digits there.
+// PlacesFor is the number of decimals with which the largest value of a column has four significant digits.
 func PlacesFor(largest float64) int { return decimals(largest) }
 
-// Signed prints a change with its sign; one that rounds to nothing has none.
+// Signed prints a change with its sign. A change that rounds to 0 has no sign.
 func Signed(v float64, places int) string {
 	s := Places(v, places)
 	if zero, err := strconv.ParseFloat(s, 64); err == nil && zero == 0 {
@@ -48,7 +47,7 @@ func Signed(v float64, places int) string {
 	return s
 }
 
-// Percent prints a change as a percentage.
+// Percent prints a change, given as a share, as a percentage. An infinite one, of a value that was 0, is "new".
 func Percent(share float64) string {
 	switch {
 	case math.IsNaN(share):
@@ -59,7 +58,7 @@ func Percent(share float64) string {
 	return Signed(share*100, 1) + "%"
 }
 
-// TimeUnit picks the unit in which a time of that many ns reads best, and how many ns it has.
+// TimeUnit picks the largest unit of which a time in ns has at least one, and returns the unit's size in ns.
 func TimeUnit(ns float64) (name string, size float64) {
 	switch {
 	case math.Abs(ns) >= 1e9:

@@ -74,8 +74,6 @@ var debts = map[string][]string{
 	"tutorials/dynamic_net":                        {"nobody"},
 	"tutorials/vecadd":                             {"is no", "told"},
 	"viewer":                                       {"becomes", "beside", "hand", "is no", "nobody", "paper", "tells", "told", "twin", "whoever"},
-	"viewer/compare":                               {"becomes", "is no", "paper", "tells", "told"},
-	"viewer/compat":                                {"becomes", "is no", "nobody", "tells", "told"},
 	"viewer/joined":                                {"beside", "is no", "nobody", "paper", "stray", "tells", "told", "twin"},
 	"viewer/pprofui":                               {"beside"},
 	"viewer/report":                                {"becomes", "from 0 on", "is no", "nobody", "told", "twin"},

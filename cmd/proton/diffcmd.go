@@ -142,7 +142,7 @@ func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Write
 
 // publish writes to the file that -o names, or for people: coloured, cut and paged as their terminal wants it.
 func (f *diffFlags) publish(d *compare.Diff, stdout io.Writer) (err error) {
-	paper := compare.Paper{ASCII: f.ascii || term.ASCIILocale(os.Getenv), Width: f.width}
+	paper := compare.Terminal{ASCII: f.ascii || term.ASCIILocale(os.Getenv), Width: f.width}
 	write := func(w io.Writer) error { return f.write(w, d, paper) }
 	if f.output != "" && f.output != "-" {
 		if paper.Color, err = term.Color(f.color, nil, os.Getenv); err != nil {
@@ -206,7 +206,7 @@ func viewOf(output string) string {
 	return "tree"
 }
 
-func (f *diffFlags) write(w io.Writer, d *compare.Diff, paper compare.Paper) error {
+func (f *diffFlags) write(w io.Writer, d *compare.Diff, paper compare.Terminal) error {
 	switch f.view {
 	case "table":
 		return d.WriteTable(w, paper)

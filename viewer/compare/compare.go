@@ -2,15 +2,14 @@
 //
 // The passes, in order:
 //
-//  1. fold   frames are renamed, siblings of one name become one and their amounts are added up (fold.go)
-//  2. table  every profile becomes a table of the viewer: amounts are summed, then rates derived from the sums
-//  3. match  rows of equal paths become one row with a value per profile
-//  4. cut    rows that changed too little are hidden, siblings sorted (cut.go)
+//  1. fold   frames are renamed, and siblings of the same name are merged by adding their amounts (fold.go)
+//  2. table  the viewer makes a table of every profile: amounts are summed, then rates are derived from the sums
+//  3. match  rows with equal paths are joined into one row with a value per profile
+//  4. cut    rows that changed too little are hidden, and siblings are sorted (cut.go)
 //  5. print  a file per output: tree.go, csv.go, json.go, pprof.go
 //
-// The order of 1 and 2 matters. A rate belongs to the work and the time of one side; adding up the rates of two
-// frames that became one, or subtracting rates and then filtering, as other tools do, gives numbers that no kernel
-// ever ran at.
+// Pass 1 comes before pass 2 because rates do not add up. A rate is the work of one side divided by its time. Adding the
+// rates of two merged frames, or subtracting rates before filtering, as other tools do, gives rates that no kernel reached.
 package compare
 
 import (
@@ -24,7 +23,7 @@ import (
 	"github.com/goproton/goproton/viewer"
 )
 
-// Input is a profile and what people call it.
+// Input is a profile and its name in the output, such as its file name.
 type Input struct {
 	Name    string
 	Profile *profile.Profile
@@ -43,15 +42,15 @@ type Options struct {
 	Names     viewer.NameFormat // of labels, as in viewer.Options
 }
 
-// Diff is the comparison of two or more profiles, the first of which the others are compared with.
+// Diff is the comparison of two or more profiles. The first is the baseline that all others are compared with.
 type Diff struct {
 	Names    []string // of the profiles
 	Profiles []*profile.Profile
 	Tables   []*viewer.Table // of the profiles
 	Columns  []Column
 	Root     *Row
-	Notes    []string // what the reader should know, a line each
-	shown    Cut      // what Cut left
+	Notes    []string // what limits the comparison, a line each
+	shown    Cut      // the last argument of Diff.Cut
 }
 
 // Column is one metric.
@@ -60,7 +59,7 @@ type Column struct {
 	Better Direction
 }
 
-// Direction says which way a metric should go.
+// Direction says whether a smaller or a larger value of a metric is better.
 type Direction int8
 
 // The directions. Amounts of work are neither good nor bad.
@@ -73,12 +72,12 @@ const (
 // Row is one call path.
 type Row struct {
 	Name     string // as matched, after renaming
-	Label    string // for people
+	Label    string // the name as the output shows it
 	Parent   *Row
 	Children []*Row
 	Hidden   int           // rows below this one that Cut left out
 	In       []bool        // which profiles have it
-	Sides    []*viewer.Row // its rows in Diff.Tables; nil where a profile does not have it
+	Sides    []*viewer.Row // its rows in Diff.Tables; nil for a profile that lacks the path
 	Values   [][]float64   // by column and profile; NaN where there is none
 }
 
@@ -129,7 +128,7 @@ func (d *Diff) empty() bool {
 	return true
 }
 
-// tables computes the metrics of all profiles, in the units that suit the first.
+// tables computes the metrics of all profiles, in the units that the viewer chooses for the first profile.
 func (d *Diff) tables(o *Options) ([]*viewer.Table, error) {
 	var all []*viewer.Table
 	metrics := o.Metrics
@@ -159,7 +158,7 @@ func (d *Diff) tables(o *Options) ([]*viewer.Table, error) {
 	return all, nil
 }
 
-// direction tells by name and unit: times should go down, rates up.
+// direction derives from name and unit which values are better: low times and cycles, high rates and utilisation.
 func direction(c *viewer.Column) Direction {
 	switch c.Unit {
 	case "ns", "us", "ms", "s":
@@ -174,7 +173,8 @@ func direction(c *viewer.Column) Direction {
 	return Neutral
 }
 
-// match makes one row of the rows of a path; nil stands for a profile that has none.
+// match joins the rows that the profiles have for one path, and all rows below them. A nil row means that a profile lacks
+// the path.
 func (d *Diff) match(rows []*viewer.Row, tables []*viewer.Table) *Row {
 	r := &Row{In: make([]bool, len(rows)), Sides: rows, Values: make([][]float64, len(d.Columns))}
 	for c := range r.Values {
@@ -199,8 +199,8 @@ func (d *Diff) match(rows []*viewer.Row, tables []*viewer.Table) *Row {
 	return r
 }
 
-// pairUp groups the children of rows by name. They come in the order of the first profile; those that only a
-// later one has stand behind the sibling that they follow there.
+// pairUp groups the children of rows by name, in the order of the first profile. A child that only a later profile has comes
+// after the sibling that it follows in that profile.
 func pairUp(rows []*viewer.Row) [][]*viewer.Row {
 	type entry struct {
 		group     []*viewer.Row
@@ -212,7 +212,7 @@ func pairUp(rows []*viewer.Row) [][]*viewer.Row {
 		if r == nil {
 			continue
 		}
-		fresh := map[*entry][]*entry{} // by the entry they stand behind
+		fresh := map[*entry][]*entry{} // new entries by the entry that they follow
 		anchor := &start
 		for _, c := range r.Children {
 			e := byName[c.Name]
@@ -243,14 +243,14 @@ func pairUp(rows []*viewer.Row) [][]*viewer.Row {
 	return groups
 }
 
-// Change is how much more of a column a profile has than the first one. What adds up is 0 where a path is
-// missing; a rate of nothing is not a number.
+// Change is a profile's value of a column minus the first profile's. Where a path is missing, an additive metric counts as 0;
+// for any other metric, such as a rate, the change is NaN.
 func (d *Diff) Change(r *Row, column, profile int) float64 {
 	return subtract(d.value(r, column, profile), d.value(r, column, 0))
 }
 
-// snap drops the digits that come of units being factors like 1e-9, where 1100 ns may be 1100.0000000000002: a
-// frame that is gone shall have changed by -100 % and not by nearly that.
+// snap rounds to 15 significant digits, which removes the rounding errors of unit factors such as 1e-9. Without it 1100 ns may
+// be 1100.0000000000002, and a frame that vanished would not have changed by exactly -100 %.
 func snap(v float64) float64 {
 	if v-v != 0 {
 		return v
@@ -262,7 +262,7 @@ func snap(v float64) float64 {
 	return short
 }
 
-// subtract returns a-b without the digits that neither has: 1.1-1 is 0.1 and not 0.10000000000000009.
+// subtract returns a-b rounded to the precision of the larger operand: 1.1-1 is 0.1 and not 0.10000000000000009.
 func subtract(a, b float64) float64 {
 	d := a - b
 	largest := max(math.Abs(a), math.Abs(b))
@@ -273,7 +273,7 @@ func subtract(a, b float64) float64 {
 	return snap(math.Round(d/step) * step)
 }
 
-// Relative is Change as a part of the first profile's value; infinite for what is new.
+// Relative is Change divided by the first profile's value; it is infinite if that value is 0.
 func (d *Diff) Relative(r *Row, column, profile int) float64 {
 	change, base := d.Change(r, column, profile), math.Abs(d.value(r, column, 0))
 	if change == 0 {
@@ -293,7 +293,7 @@ func (d *Diff) value(r *Row, column, profile int) float64 {
 // Path returns the names from the root to the row.
 func (r *Row) Path() []string { return r.path(func(at *Row) string { return at.Name }) }
 
-// Labels returns the same for people.
+// Labels returns the path as the output shows it.
 func (r *Row) Labels() []string { return r.path(func(at *Row) string { return at.Label }) }
 
 func (r *Row) path(what func(*Row) string) []string {

@@ -134,9 +134,9 @@ func total(p *profile.Profile) (sum float64) {
 	return sum
 }
 
-// TestRatesComeFromSums has one matrix product become two, which a rename makes one again. It ran at 100 Tflop/s
-// and then at 10^12 flops in 6 ms = 166.7. proton-viewer adds the rates of frames that it makes one, 125 + 250,
-// and so reports +275 where +66.7 is true; without the rename it finds nothing to compare with.
+// TestRatesComeFromSums compares a matrix product at 100 Tflop/s with two that a rename merges: 10^12 flops in 6 ms, which is
+// 166.7 Tflop/s. proton-viewer adds the rates of merged frames, 125 + 250, and reports +275 instead of +66.7. Without the
+// rename it finds no frame to compare with.
 func TestRatesComeFromSums(t *testing.T) {
 	a := tree("step/mm 10000000 1e12", "step/relu 1000000")
 	b := tree("step/mm_<grid:1> 4000000 5e11", "step/mm_<grid:2> 2000000 5e11", "step/relu 1000000")
@@ -262,7 +262,7 @@ func TestColours(t *testing.T) {
 	a, b := tree("slow 100 1e6", "fast 100 1e6", "even 1000 1e6"), tree("slow 200 1e6", "fast 50 1e6", "even 1001 1e6")
 	d := diff(t, Options{Metrics: []string{"time", "tflop16/s"}}, a, b)
 	var out bytes.Buffer
-	if err := d.WriteTree(&out, Paper{Color: true}); err != nil {
+	if err := d.WriteTree(&out, Terminal{Color: true}); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string][]string{"slow": {worse + "+100.0%", worse + "-50.0%"}, "fast": {better + "-50.0%", better + "+100.0%"}, "even": nil} {
@@ -281,8 +281,8 @@ func TestColours(t *testing.T) {
 func TestNamesCannotMoveTheCursor(t *testing.T) {
 	d := diff(t, Options{}, tree("evil\x1b[2J 1"), tree("evil\x1b[2J 2"))
 	for _, write := range []func(*bytes.Buffer) error{
-		func(b *bytes.Buffer) error { return d.WriteTree(b, Paper{}) },
-		func(b *bytes.Buffer) error { return d.WriteTable(b, Paper{}) },
+		func(b *bytes.Buffer) error { return d.WriteTree(b, Terminal{}) },
+		func(b *bytes.Buffer) error { return d.WriteTable(b, Terminal{}) },
 	} {
 		var out bytes.Buffer
 		if err := write(&out); err != nil || strings.Contains(out.String(), "\x1b") {
@@ -324,7 +324,7 @@ func TestProgramsCanReadIt(t *testing.T) {
 func TestSeveralProfiles(t *testing.T) {
 	d := diff(t, Options{Metrics: []string{"time/ns"}}, tree("a 100", "b 50"), tree("a 110"), tree("a 90", "c 5"))
 	var out bytes.Buffer
-	if err := d.WriteTree(&out, Paper{ASCII: true}); err != nil {
+	if err := d.WriteTree(&out, Terminal{ASCII: true}); err != nil {
 		t.Fatal(err)
 	}
 	want := `A  a.hatchet

@@ -11,7 +11,7 @@ import (
 	"github.com/goproton/goproton/internal/term"
 )
 
-// WriteCSV prints a line per call path for spreadsheets and data frames. docs/compare.md promises its columns.
+// WriteCSV prints a line per call path for spreadsheets and data frames. docs/compare.md documents its columns, which stay.
 func (d *Diff) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	line := []string{"path", "name", "depth", "in"}
@@ -42,7 +42,7 @@ func (d *Diff) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// csvPath joins names as the viewer's csv does.
+// csvPath joins names in the way of the viewer's CSV output.
 func csvPath(r *Row) string {
 	path := r.Path()
 	for i, name := range path {
@@ -65,7 +65,7 @@ func in(r *Row) string {
 	return b.String()
 }
 
-// decimal prints a number with the digits that a float64 surely holds, and nothing for what is none.
+// decimal prints a number with 15 significant digits, which every float64 holds, and nothing for NaN and infinities.
 func decimal(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return ""

@@ -9,18 +9,17 @@ import (
 	"strings"
 )
 
-// Cut says which rows are shown, and in which order. The zero value shows all, in the order in which things
-// happened.
+// Cut says which rows are shown, and in which order. The zero value shows all rows in the order of the profiles.
 type Cut struct {
 	Threshold Threshold
-	Depth     int  // levels that are shown, the root is the first; 0 shows all
+	Depth     int  // levels that are shown; the root is the first; 0 shows all
 	Sort      Sort // of siblings
 }
 
 // Sort is an order of siblings.
 type Sort string
 
-// The orders. Those by change put the largest first, whichever its sign.
+// The orders. Those by change put the largest absolute change first.
 const (
 	AsHappened Sort = ""
 	ByName     Sort = "name"
@@ -33,10 +32,10 @@ type Threshold struct {
 	Amount   float64
 	Unit     string // of Amount, for times; "" for that of the column
 	Relative bool   // Amount is a part of the first profile's value
-	OfTotal  bool   // Amount is a part of the larger of the roots' values
+	OfTotal  bool   // Amount is a part of the largest value that a root has
 }
 
-// SmallChange is the threshold for people who asked for none: what changed by less than 0.5 % of the total is left out.
+// SmallChange is the default threshold: changes by less than 0.5 % of the total are hidden.
 var SmallChange = Threshold{Amount: 0.005, OfTotal: true}
 
 func (t Threshold) String() string {
@@ -46,10 +45,10 @@ func (t Threshold) String() string {
 	case t.Relative:
 		return fmt.Sprintf("%g%%", 100*t.Amount)
 	}
-	return strings.TrimSpace(fmt.Sprintf("%g %s", t.Amount, t.Unit)) // without a unit: that of the first metric
+	return strings.TrimSpace(fmt.Sprintf("%g %s", t.Amount, t.Unit)) // no unit means that of the first metric
 }
 
-// timeUnits in ns.
+// timeUnits are the sizes of units of time in ns.
 var timeUnits = map[string]float64{"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
 // ParseThreshold reads "5%", "2ms", or a number in the unit of the first column.
@@ -72,7 +71,7 @@ func ParseThreshold(text string) (Threshold, error) {
 	return t, nil
 }
 
-// Cut hides rows and sorts what stays. A row stays with all above it when it reaches the threshold.
+// Cut hides rows and sorts the remaining siblings. A row remains if it, or a row below it, reaches the threshold.
 func (d *Diff) Cut(c Cut) error {
 	sort, err := d.sorter(c.Sort)
 	if err != nil {
@@ -82,7 +81,7 @@ func (d *Diff) Cut(c Cut) error {
 	if unit := c.Threshold.Unit; unit != "" {
 		own, isTime := timeUnits[d.Columns[0].Unit]
 		if !isTime {
-			return fmt.Errorf("read --threshold in %s: the first metric, %s, is not time; give a number or a percentage", unit, d.Columns[0].Name)
+			return fmt.Errorf("read --threshold in %s: the first metric, %s, is not a time; give a number or a percentage", unit, d.Columns[0].Name)
 		}
 		scale = timeUnits[unit] / own
 	}
@@ -101,7 +100,7 @@ func (d *Diff) Cut(c Cut) error {
 	return nil
 }
 
-// cut returns how many rows of a subtree are hidden, and whether the row itself stays.
+// cut hides rows of a subtree, counts them in Row.Hidden, and reports whether the row itself stays.
 func (d *Diff) cut(r *Row, depth, levels int, reaches func(*Row) bool, sort func(siblings []*Row)) (stays bool) {
 	kept := r.Children[:0:0]
 	for _, c := range r.Children {
@@ -134,8 +133,8 @@ func (r *Row) size() int {
 	return n
 }
 
-// largest is the largest size of a change of the first column. A change that is not a number counts as large where
-// one side has a value and the other none.
+// largest is the largest absolute change of the first column. A change that is NaN because only one side has a value counts
+// as infinite.
 func (d *Diff) largest(r *Row, change func(r *Row, column, profile int) float64) float64 {
 	largest := 0.0
 	for i := 1; i < len(d.Names); i++ {
@@ -166,7 +165,8 @@ func (d *Diff) sorter(s Sort) (func(siblings []*Row), error) {
 	return nil, fmt.Errorf("read --sort %q: use change, percent, name or none", s)
 }
 
-// sortBy puts the largest change first. A change is not cheap to tell, so it is told once a row and not once a comparison.
+// sortBy puts the largest change first. It computes the change once per row and not in every comparison, since computing it
+// is expensive.
 func (d *Diff) sortBy(rows []*Row, change func(r *Row, column, profile int) float64) {
 	type ranked struct {
 		row *Row

@@ -12,14 +12,15 @@ import (
 	"github.com/goproton/goproton/profile/merge"
 )
 
-// Rename replaces what matches in the names of frames, so that frames which changed their names between two
-// versions are compared with each other: line numbers, launch parameters, a module that moved.
+// Rename replaces what a pattern matches in the names of frames. It makes frames comparable whose names differ between two
+// versions by line numbers, launch parameters, or a module that moved.
 type Rename struct {
 	Pattern     *regexp.Regexp
-	Replacement string // with $1 for what the first parentheses matched
+	Replacement string // $1 stands for what the first group matched
 }
 
-// ParseRename reads "pattern=replacement". The last = counts, since patterns hold them more often.
+// ParseRename reads "pattern=replacement". It splits at the last =, since a = is more frequent in patterns than in
+// replacements.
 func ParseRename(text string) (Rename, error) {
 	at := strings.LastIndex(text, "=")
 	if at <= 0 {
@@ -32,10 +33,11 @@ func ParseRename(text string) (Rename, error) {
 	return Rename{re, text[at+1:]}, nil
 }
 
-// Renamed returns what applies renames to a name; nil for none.
+// Renamed returns a function that applies all renames to a name; nil if there are no renames.
 func Renamed(all []Rename) func(string) string { return rename(all) }
 
-// rename applies all renames to a name. One that would leave nothing is not applied.
+// rename returns a function that applies all renames, in order, to a name, and caches the results. A rename that would leave an
+// empty name is not applied.
 func rename(all []Rename) func(string) string {
 	if len(all) == 0 {
 		return nil
@@ -88,8 +90,8 @@ func fold(p *profile.Profile, renames []Rename, f filter) (*profile.Profile, err
 	return folded, nil
 }
 
-// keep cuts a tree down and says whether anything of it is left. Frames above a match lose what they have of
-// their own.
+// keep removes the frames that the filter excludes and reports whether any frame is left. Frames above a match lose their own
+// metrics.
 func (f filter) keep(n *profile.Node, below bool) bool {
 	if f.exclude != nil && f.exclude.MatchString(n.Name) {
 		return false
@@ -102,8 +104,8 @@ func (f filter) keep(n *profile.Node, below bool) bool {
 	return below || len(n.Children) > 0
 }
 
-// shareMetrics makes every profile know the numeric metrics of all, with no value, and what kind they are: a
-// column may be there on one side only, and Triton's main branch does not say which metrics are inclusive.
+// shareMetrics gives every profile all numeric metrics of the others, as NaN at its root, and one kind per metric. A metric may
+// exist in one profile only, and Triton's main branch does not write which metrics are inclusive.
 func shareMetrics(profiles []*profile.Profile) {
 	kinds := map[string]profile.Kind{}
 	known := make([]map[string]bool, len(profiles))

@@ -35,7 +35,7 @@ type JSONRow struct {
 	Ratio  [][]*number `json:"percent"` // the same in percent; null where the first has nothing
 }
 
-// number is a float64 that is written with the digits it surely holds.
+// number is a float64 that is written with 15 significant digits, which every float64 holds.
 type number float64
 
 // MarshalJSON writes 8064 rather than 8064.000000000001.
@@ -84,7 +84,7 @@ func (d *Diff) WriteJSON(w io.Writer) error {
 	return out.Flush()
 }
 
-// marshal leaves the < and > of C++ names as they are.
+// marshal writes JSON without escaping the < and > of C++ names.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -9,12 +9,12 @@ import (
 	"github.com/goproton/goproton/profile/formats"
 )
 
-// baseLabel is what `pprof -diff_base` puts on the samples of the base, whose values it negates. Where pprof finds
-// it, percentages are of the base's total.
+// baseLabel is the label that `pprof -diff_base` puts on the samples of the base, with their values negated. Where pprof finds
+// this label, it computes percentages of the base's total.
 const baseLabel = "pprof::base"
 
-// WritePprof writes the difference of two profiles as a profile.proto: what pprof makes of them itself with
-// -diff_base, frames renamed and filtered as everywhere here.
+// WritePprof writes the difference of two profiles as a profile.proto, in the form that pprof itself computes with -diff_base.
+// Frames are renamed and filtered as in the other outputs.
 func (d *Diff) WritePprof(w io.Writer) error {
 	if len(d.Profiles) != 2 {
 		return errors.New("write the difference for pprof: it holds that of two profiles")
@@ -36,7 +36,7 @@ func (d *Diff) WritePprof(w io.Writer) error {
 	return formats.Target{Format: format, Compression: format.Packed}.Write(w, both)
 }
 
-// negated is a copy of a tree with the numbers negated and the mark of the base on every node.
+// negated is a copy of a tree with all numbers negated and baseLabel on every node that has metrics.
 func negated(n *profile.Node) *profile.Node {
 	c := &profile.Node{Name: n.Name}
 	for _, m := range n.Metrics {

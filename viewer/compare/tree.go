@@ -10,11 +10,11 @@ import (
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
-// Paper is what a comparison is printed on.
-type Paper struct {
-	Color bool // slower red, faster green
-	ASCII bool
-	Width int // of the lines, in which names are cut; 0 for all of them
+// Terminal describes the terminal that a comparison is printed on. The zero value is a file: no colour, no limit of width.
+type Terminal struct {
+	Color bool // changes for the worse are red, changes for the better green
+	ASCII bool // draw with ASCII characters only
+	Width int  // columns; longer lines have their names cut; 0 cuts nothing
 }
 
 // The colours of changes for the worse and for the better.
@@ -24,17 +24,16 @@ const (
 )
 
 // WriteTree prints the comparison as a tree, a line per call path.
-func (d *Diff) WriteTree(w io.Writer, p Paper) error {
-	t := text{Diff: d, Paper: p, glyphs: grid.Glyphs(p.ASCII)}
+func (d *Diff) WriteTree(w io.Writer, p Terminal) error {
+	t := text{Diff: d, Terminal: p, glyphs: grid.Glyphs(p.ASCII)}
 	t.head("call path")
 	t.tree(d.Root, "", "")
 	return t.write(w)
 }
 
-// WriteTable prints a line per call path with something of its own to compare: those at which the tree ends. The
-// most changed stands first.
-func (d *Diff) WriteTable(w io.Writer, p Paper) error {
-	t := text{Diff: d, Paper: p, glyphs: grid.Glyphs(p.ASCII)}
+// WriteTable prints a line per leaf of the tree, with the largest change first.
+func (d *Diff) WriteTable(w io.Writer, p Terminal) error {
+	t := text{Diff: d, Terminal: p, glyphs: grid.Glyphs(p.ASCII)}
 	t.head("call path")
 	var rows []*Row
 	d.Root.Walk(func(r *Row, _ int) {
@@ -50,16 +49,16 @@ func (d *Diff) WriteTable(w io.Writer, p Paper) error {
 	return t.write(w)
 }
 
-// text is a comparison in the making of its lines.
+// text collects the lines of a comparison that is being printed.
 type text struct {
 	*Diff
-	Paper
+	Terminal
 	glyphs grid.Branches
 	places []int // decimals by column
 	lines  []grid.Line
 }
 
-// Letter is what a profile is called in headings: A, B, … and P27 after Z.
+// Letter names a profile in headings, by its index: A, B, … and P27 after Z.
 func Letter(profile int) string {
 	if profile < 26 {
 		return string(rune('A' + profile))
@@ -67,7 +66,7 @@ func Letter(profile int) string {
 	return fmt.Sprintf("P%d", profile+1)
 }
 
-// head makes the two lines of headings: metrics, and below them the profiles.
+// head adds the two lines of headings: metrics, and below them the profiles.
 func (t *text) head(last string) {
 	delta, percent := "Δ", "Δ%"
 	if t.ASCII {
@@ -91,7 +90,7 @@ func (t *text) head(last string) {
 	t.lines = append(t.lines, grid.Line{Cells: grid.Plain(metrics...)}, grid.Line{Cells: grid.Plain(columns...), Name: last})
 }
 
-// placesOf is how many decimals a column needs: none for whole numbers.
+// placesOf is the number of decimals of a column: none if all its values are whole numbers.
 func (t *text) placesOf(column int) int {
 	largest, whole := 0.0, true
 	t.Root.Walk(func(r *Row, _ int) {
@@ -136,7 +135,7 @@ func (t *text) line(r *Row, branches, name string) {
 	t.lines = append(t.lines, grid.Line{Cells: cells, Indent: branches, Name: name, Mark: t.mark(r)})
 }
 
-// noticed is the change from which on a number is coloured.
+// noticed is the smallest relative change that is coloured.
 const noticed = 0.01
 
 func (t *text) color(r *Row, column, profile int) string {
@@ -150,7 +149,7 @@ func (t *text) color(r *Row, column, profile int) string {
 	return worse
 }
 
-// mark says which profiles have a row that not all have.
+// mark names the profiles that have a row, "" if all have it.
 func (t *text) mark(r *Row) string {
 	var have []string
 	for i, in := range r.In {
@@ -185,7 +184,7 @@ func (t *text) write(w io.Writer) error {
 	return nil
 }
 
-// hidden says what Cut left out, and how to see it.
+// hidden says how many call paths Cut hid, why, and how to show them.
 func (t *text) hidden() string {
 	why, small := "", t.shown.Threshold.Amount > 0
 	switch {

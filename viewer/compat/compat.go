@@ -1,15 +1,15 @@
-// Package compat prints a profile exactly as Triton's proton-viewer does, for scripts and goldens that know its text:
-// the tree with its glyphs and precision, the sorted list, differences, the list of metrics. `proton viewer --compat`
-// and a program called proton-viewer end here. It is another program's behaviour, so it changes only when that does;
-// what people read by default is package viewer.
+// Package compat prints a profile exactly as Triton's proton-viewer does, for scripts and golden files that depend on its
+// text: the tree with its glyphs and precision, the sorted list, differences, and the list of metrics. `proton viewer
+// --compat` and an executable named proton-viewer call it. Its behaviour is that of another program and changes only with
+// that program. The default output is that of package viewer.
 //
-// Without colour its text is proton-viewer's, byte for byte, and the passes are in its order:
+// Without colour the text is proton-viewer's, byte for byte, and the passes are in the same order:
 //
-//  1. prune   metadata frames and empty frames go (frames.go)
-//  2. table   frames become rows with own values and subtree sums (table.go)
+//  1. prune   metadata frames and empty frames are removed (frames.go)
+//  2. table   a row with own values and subtree sums is made of every frame (table.go)
 //  3. derive  the requested metrics are computed for every row (derive.go, util.go)
-//  4. filter  include, exclude, threshold; raw sums are computed again (filter.go); siblings are sorted
-//  5. diff    another profile that went through 1 to 4 is subtracted (diff.go)
+//  4. filter  include, exclude and threshold are applied and raw sums computed again (filter.go); siblings are sorted
+//  5. diff    another profile, after passes 1 to 4, is subtracted (diff.go)
 //  6. print   names are formatted, then tree and sorted list (names.go, tree.go, sorted.go)
 package compat
 
@@ -23,8 +23,8 @@ import (
 
 // Options say what to show of a profile. The zero value shows the whole tree with its time.
 type Options struct {
-	// Metrics in the order of their columns; the first rules threshold, sorting and colour. None means the
-	// first that the profile has of time/ms, cycles, cpu_time/ms and any other.
+	// Metrics are the columns in their order. Threshold, sorting and colour use the first. No metric means the first of
+	// time/ms, cycles, cpu_time/ms and any other that the profile has.
 	Metrics []string
 
 	Include   string     // keep paths through frames that match this regular expression from their start on
@@ -38,7 +38,7 @@ type Options struct {
 	Diff *profile.Profile
 
 	Color bool              // colour by value, and print a legend
-	Warn  func(note string) // told of what the reader should know; nil for nobody
+	Warn  func(note string) // called with each note on the numbers; nil drops the notes
 }
 
 // DefaultDepth is the depth down to which a tree is printed.

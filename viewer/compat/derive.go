@@ -13,11 +13,11 @@ import (
 type metric struct {
 	label string // "time/ms (inc)"
 	value func(r *row) float64
-	text  func(r *row) string // instead of value for properties and vectors
-	raw   bool                // a recorded sum, which is computed again after a filter
+	text  func(r *row) string // replaces value for properties and vectors
+	raw   bool                // it is a recorded sum, which is computed again after a filter
 }
 
-// seconds are the units that a time may be recorded in and asked for.
+// seconds are the sizes, in seconds, of the units in which a time may be recorded or requested.
 var seconds = map[string]float64{"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 // rates are the derived metrics of the form amount per second: the recorded amount and the factor.
@@ -104,7 +104,7 @@ func (t *table) rate(name string, r rate) (metric, error) {
 	}}, nil
 }
 
-// hintWidths names the widths that were recorded when plain flops were asked for, the commonest mistake.
+// hintWidths adds the recorded width to the error for plain flops, the most common mistake.
 func (t *table) hintWidths(wanted string, err error) error {
 	if wanted != "flops" {
 		return err
@@ -178,7 +178,7 @@ func (t *table) share(name, base string) (metric, error) {
 	return metric{label: label, value: func(r *row) float64 { return src.of(r) / total * 100 }}, nil
 }
 
-// text prints a value that is not a number.
+// text prints a property or a vector.
 func text(n *profile.Node, name string) string {
 	v, ok := n.Metric(name)
 	if !ok {
@@ -203,7 +203,7 @@ func text(n *profile.Node, name string) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// warnOfOverflow reports byte counts below zero.
+// warnOfOverflow warns if a byte count is negative.
 func (t *table) warnOfOverflow(warn func(string)) {
 	for i := range t.metrics {
 		if t.metrics[i].label != "bytes (inc)" {

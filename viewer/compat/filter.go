@@ -6,9 +6,8 @@ import (
 	"regexp"
 )
 
-// filter applies the three filters, one after another. Each leaves the tree without the frames it drops;
-// recorded sums are computed again, derived values stay what they were, so that a share remains a share of
-// the whole.
+// filter applies the three filters one after another. After each, recorded sums are computed again over the remaining frames.
+// Derived values keep what they were before the filter, so that a share remains a share of the whole profile.
 func (t *table) filter(include, exclude string, threshold float64) error {
 	if include != "" {
 		re, err := compile("include", include)
@@ -34,7 +33,7 @@ func (t *table) filter(include, exclude string, threshold float64) error {
 	return nil
 }
 
-// compile anchors a pattern at the start of the name, and only there: so does proton-viewer.
+// compile anchors a pattern at the start of the name but not at its end, as proton-viewer does.
 func compile(flag, pattern string) (*regexp.Regexp, error) {
 	re, err := regexp.Compile(`\A(?:` + pattern + `)`)
 	if err != nil {
@@ -47,7 +46,7 @@ func compile(flag, pattern string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// keep replaces the tree by what a filter returns of it.
+// keep replaces the tree by the result of a filter, and computes the recorded sums again.
 func (t *table) keep(filter func(r *row) *row, flag string) error {
 	root := filter(t.root)
 	if root == nil {
@@ -64,7 +63,7 @@ func (t *table) keep(filter func(r *row) *row, flag string) error {
 	return nil
 }
 
-// onPathThrough keeps matching frames with all that is above and below them.
+// onPathThrough keeps matching frames with all frames above and below them.
 func onPathThrough(r *row, re *regexp.Regexp) *row {
 	if re.MatchString(r.name) {
 		return r
@@ -72,7 +71,7 @@ func onPathThrough(r *row, re *regexp.Regexp) *row {
 	return r.withChildren(func(c *row) *row { return onPathThrough(c, re) }, false)
 }
 
-// without drops matching frames with all that is below them.
+// without drops matching frames with all frames below them.
 func without(r *row, re *regexp.Regexp) *row {
 	if re.MatchString(r.name) {
 		return nil
@@ -80,7 +79,7 @@ func without(r *row, re *regexp.Regexp) *row {
 	return r.withChildren(func(c *row) *row { return without(c, re) }, true)
 }
 
-// above keeps frames whose first metric reaches the threshold, with all that is above them.
+// above keeps frames whose first metric reaches the threshold, with all frames above them.
 func above(r *row, threshold float64) *row {
 	return r.withChildren(func(c *row) *row { return above(c, threshold) }, r.cells[0] >= threshold)
 }
@@ -100,8 +99,8 @@ func (r *row) withChildren(filter func(c *row) *row, wanted bool) *row {
 	return r
 }
 
-// merge makes siblings of one name one row, as proton-viewer does after every filter. Their amounts add up
-// and what is derived from amounts is derived again; adding up ratios would be wrong.
+// merge joins siblings of the same name into one row, as proton-viewer does after every filter. It adds their amounts and
+// derives metrics from the sums again, since adding ratios would be wrong.
 func (t *table) merge(r *row) {
 	first := make(map[string]*row, len(r.children))
 	kept := r.children[:0:0]

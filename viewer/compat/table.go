@@ -9,21 +9,21 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// table is a profile as rows and columns. A column is a metric as it was recorded; what the user asked for
-// is computed from columns into the rows' cells.
+// table is a profile as rows and columns. A column is a metric as recorded. The metrics that the user requested are computed
+// from the columns and stored in the cells of the rows.
 type table struct {
 	root    *row
 	columns []column
 	index   map[string]int // name → position in columns
 	profile *profile.Profile
-	metrics []metric // what is shown, see derive
+	metrics []metric // requested metrics, see derive
 }
 
 // column is one recorded metric.
 type column struct {
 	name string
 	kind profile.Kind
-	text bool // some value is not a number: property strings, vectors
+	text bool // at least one value is not a number but a property string or a vector
 }
 
 // row is one frame.
@@ -34,7 +34,7 @@ type row struct {
 	own      []float64     // by column; NaN where the frame has none
 	sum      []float64     // over the subtree, for inclusive columns; NaN where no frame has one
 	cells    []float64     // by shown metric
-	side     side          // in a diff
+	side     side          // in a diff: which profiles have the frame
 }
 
 var missing = math.NaN()
@@ -91,8 +91,8 @@ func (t *table) newRow(n *profile.Node) *row {
 	return r
 }
 
-// sort puts siblings in order of name, which is the order of proton-viewer whatever the order in the file.
-// It comes after the sums: floating point sums depend on the order, and theirs is the file's.
+// sort orders siblings by name, as proton-viewer does whatever their order in the file. It runs after the sums are computed:
+// floating point sums depend on the order of addition, and proton-viewer adds in the order of the file.
 func (t *table) sort() {
 	t.each(func(r *row) {
 		slices.SortStableFunc(r.children, func(a, b *row) int { return strings.Compare(a.name, b.name) })
@@ -112,7 +112,7 @@ func (t *table) sumUp(r *row) {
 	}
 }
 
-// add is a sum in which a missing value counts as nothing and two missing values stay missing.
+// add is a sum in which one missing value counts as 0, and which is missing if both values are.
 func add(a, b float64) float64 {
 	switch {
 	case math.IsNaN(a):

@@ -10,8 +10,8 @@ import (
 	"github.com/goproton/goproton/viewer/specs"
 )
 
-// roofline is what utilisation is computed from: the recorded amounts and, per device, how long one of each
-// takes at the peak. It is exclusive: only frames with a device of their own (kernels) have a value.
+// roofline computes utilisation from the recorded amounts of work and the peaks of each device. The metric is exclusive: only
+// frames with a device of their own (kernels) have a value.
 type roofline struct {
 	widths  []width
 	bytes   int // column; -1 when none was recorded
@@ -27,15 +27,15 @@ type width struct {
 
 type deviceKey struct{ typ, id string }
 
-// peaks of one device; NaN where a figure is unknown.
+// peaks are the peak rates of one device, in flop/s by operand width and in byte/s; NaN where a figure is unknown.
 type peaks struct {
-	known     bool // something is known of the device
+	known     bool // at least one figure is known
 	flops     map[int]float64
 	bandwidth float64
 }
 
-// util is the larger of arithmetic and memory time at the peak, over the time it took. A profile with only
-// bytes or only flops gets a roofline of that one side.
+// util is the larger of the arithmetic and the memory time at peak rates, divided by the measured time. A profile with only
+// bytes or only flops has a roofline of that one part.
 func (t *table) util(warn func(string)) (metric, error) {
 	roof := &roofline{bytes: -1, devices: map[deviceKey]*peaks{}}
 	for _, bits := range specs.Widths {
@@ -95,7 +95,7 @@ func (f *roofline) util(r *row) float64 {
 	return math.Max(arithmetic, memory) / f.elapsed(r)
 }
 
-// peaks looks a device up. What is unknown is NaN, and said once.
+// peaks looks up the peak rates of a device. Unknown figures are NaN, with one note each.
 func (t *table) peaks(key deviceKey, widths []width, note func(string)) *peaks {
 	p := &peaks{flops: map[int]float64{}, bandwidth: missing}
 	for _, w := range widths {
@@ -125,8 +125,8 @@ func unknownPeak(id string, err error) string {
 	return fmt.Sprintf("util is nan on device %s: %v; use tflop/s and gbyte/s instead", id, err)
 }
 
-// device finds a row's device. Metrics of the intra-kernel profiler name the type by number, so a type that
-// the profile does not have falls back to the ordinal alone.
+// device finds a row's device. The intra-kernel profiler writes the type as a number, so a device whose type the profile does
+// not have is looked up by its ordinal alone.
 func (t *table) device(key deviceKey) *profile.Device {
 	if d := t.profile.Device(key.typ, key.id); d != nil {
 		return d

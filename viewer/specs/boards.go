@@ -2,11 +2,12 @@ package specs
 
 import "github.com/goproton/goproton/profile"
 
-// board are the facts that a profile may lack although it names the board: Kineto's traces say neither clocks nor the bus.
-// Clocks are the maximal ones in kHz, as the driver reports them, and the bus is in bits.
+// board holds facts that a profile may lack although it names the board: Kineto's traces have neither clocks nor the bus
+// width. Clocks are the maximal ones in kHz, as the driver reports them. The bus width is in bits.
 type board struct{ clock, memory, bus int64 }
 
-// knownBoards are by the name that the driver reports. Twice the bus times the memory clock is the bandwidth of the datasheet.
+// knownBoards are keyed by the name that the driver reports. Twice the product of bus width and memory clock is the bandwidth
+// of the datasheet.
 var knownBoards = map[string]board{
 	"NVIDIA H200":           {1_980_000, 3_201_000, 6016}, // as a driver reported it: 4.8 TB/s
 	"NVIDIA H100 80GB HBM3": {1_980_000, 2_619_000, 5120}, // SXM5, NVIDIA H100 datasheet: 3.35 TB/s
@@ -22,7 +23,7 @@ var knownBoards = map[string]board{
 	"Tesla V100-SXM2-32GB":  {1_530_000, 877_000, 4096},
 }
 
-// withBoard fills in what a profile leaves open of a board that it names.
+// withBoard fills in the facts that a profile lacks of a board in knownBoards.
 func withBoard(d profile.Device) profile.Device {
 	b, known := knownBoards[d.Name]
 	if !known {

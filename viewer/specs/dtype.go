@@ -34,14 +34,14 @@ func Bits(dtype string) int {
 	return 64
 }
 
-// OfWidth is the type that operands of a width are taken to have when a metric says their width only: the one that
-// deep learning uses the tensor cores with.
+// OfWidth is the operand type that is assumed when a metric names only the width: the type that deep learning runs on the
+// tensor cores.
 func OfWidth(bits int) string {
 	return map[int]string{8: "fp8", 16: "fp16", 32: "tf32", 64: "fp64"}[bits]
 }
 
-// OfMetric says whether a metric counts flops, and on which type of operands: flops16, flops_bf16; "" for flops, whose name
-// does not say.
+// OfMetric reports whether a metric counts flops, and the type of their operands: flops16 and flops_bf16 name one, flops does
+// not, which returns "".
 func OfMetric(name string) (dtype string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.ToLower(name), "flops")
 	if !ok || rest == "" {
@@ -58,8 +58,8 @@ func OfMetric(name string) (dtype string, ok bool) {
 	return "", false
 }
 
-// other are rates per clock and SM or CU that do not follow from the figures by width: FP4 on tensor cores, FP32 on
-// the vector units, FP64 on tensor cores (or matrix cores) and on the vector units. 0 is a type that the part lacks.
+// other holds rates per clock and SM or CU that do not follow from the figures by width: FP4 on tensor cores, FP32 on
+// the vector units, FP64 on tensor cores (or matrix cores) and on the vector units. 0 means that the GPU lacks the type.
 type other struct{ fp4, fp32, fp64, fp64Vector float64 }
 
 // Each figure is the datasheet's dense rate divided by units and boost clock; the documents are those that nvidia.go
@@ -133,7 +133,7 @@ func otherPeak(d profile.Device, arch, dtype string) (float64, error) {
 	}
 	rate := map[string]float64{"fp4": rates.fp4, "fp32": rates.fp32, "fp64": rates.fp64, "fp64-vector": rates.fp64Vector}[dtype]
 	if rate == 0 {
-		return Flops(d, 8) // data of a type that the part lacks are widened first
+		return Flops(d, 8) // operands of a type that the GPU lacks are converted to 8 bits first
 	}
 	peak := rate * float64(d.NumSMs) * float64(d.ClockRate) * 1e3
 	if peak <= 0 {

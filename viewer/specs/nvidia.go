@@ -39,7 +39,7 @@ var perClock = map[string][4]float64{
 	"121": {2048, 1024, 512, 4},
 }
 
-// nvidiaFlops returns the peak for the widths and architectures that are known.
+// nvidiaFlops returns the peak in flop/s, and whether width and architecture are known.
 func nvidiaFlops(d profile.Device, width int) (float64, bool) {
 	share := float64(width) / 8
 	sms, kHz := float64(d.NumSMs), float64(d.ClockRate)
@@ -70,8 +70,8 @@ func nvidiaFlops(d profile.Device, width int) (float64, bool) {
 	return 0, false
 }
 
-// sharedMemoryBandwidth serves chips that share the host's memory, where a driver may report neither the bus
-// nor its clock.
+// sharedMemoryBandwidth has the bandwidth, in byte/s, of chips that share the host's memory. Their drivers may report neither
+// the bus width nor the memory clock.
 var sharedMemoryBandwidth = map[string]float64{
 	"72":  136.5e9, // Jetson AGX Xavier datasheet: 256 bit LPDDR4x-4266
 	"87":  204.8e9, // Jetson AGX Orin Series Technical Brief: 256 bit LPDDR5-6400

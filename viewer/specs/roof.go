@@ -2,12 +2,12 @@ package specs
 
 import "math"
 
-// Roof is the roofline model of one piece of work: the time that it needs at least on its device. Both the tables of call
-// paths and those of specialisations add their work to one, so that a kernel has one share of the roof wherever it is shown.
+// Roof is the roofline model of one piece of work: the shortest time in which its device can do it. The tables of call paths
+// and those of specialisations both compute it with this type, so that a kernel has the same share of the roof in both.
 //
-// Operations of several types take turns on the units that do them, so their times add up. Operations and memory traffic
-// overlap, so the longer of both is what the work needs. Work of which a peak is unknown has no least time: the half that is
-// known would pass for a low utilisation.
+// Operations of different types share execution units, so their times add up. Operations and memory traffic overlap, so the
+// longer of the two is the shortest time. Work with an unknown peak has no shortest time: the known part alone would give
+// a utilisation that is too low.
 type Roof struct {
 	compute, memory float64 // in seconds
 	unknown         bool
@@ -37,7 +37,7 @@ func (r *Roof) Least() float64 {
 	return max(r.compute, r.memory)
 }
 
-// Parts are the times that the operations and the traffic need, in seconds; 0 where there is none.
+// Parts are the shortest times of the operations and of the memory traffic, in seconds; 0 without any.
 func (r *Roof) Parts() (compute, memory float64) { return r.compute, r.memory }
 
 // Bound is what limits work whose parts add up to these times: "compute" or "memory".

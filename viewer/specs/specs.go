@@ -1,10 +1,9 @@
-// Package specs knows how fast a GPU can be: peak arithmetic per width of the operands and peak memory
-// bandwidth, from the facts that a profile holds about its devices. The viewer's roofline divides by these.
+// Package specs has the peak rates of GPUs: arithmetic by operand width or type, and memory bandwidth. It computes them from
+// the description of the devices in a profile. The viewer's roofline divides by these.
 //
-// All figures are dense: the double rates that vendors print for 2:4 sparse matrices are halved. Where
-// Triton's Proton knows a GPU, the formula gives exactly its number, so that utilisations agree; that is why
-// the 32 and 64 bit peaks of those GPUs are fixed fractions of the 8 bit peak. For all other GPUs every width
-// has its own figure.
+// All figures are for dense matrices: the doubled rates that vendors print for 2:4 sparse matrices are halved. For a GPU that
+// Triton's Proton supports, the formula gives exactly Proton's number, so that utilisations agree. The 32 and 64 bit peaks
+// of those GPUs are therefore fixed fractions of the 8 bit peak. For all other GPUs every width has its own figure.
 package specs
 
 import (
@@ -17,7 +16,7 @@ import (
 // Widths are the operand widths in bits for which peaks exist, in the order of the metrics flops8 to flops64.
 var Widths = [4]int{8, 16, 32, 64}
 
-// UnknownError says that nothing is known of a device.
+// UnknownError is returned for a device whose peaks are not in the tables.
 type UnknownError struct {
 	Type, Arch string
 }
@@ -32,7 +31,7 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("no peak figures for %s architecture %s", e.Type, e.Arch)
 }
 
-// MissingError says that a device's peak is known per clock, but the profile lacks what to multiply it with.
+// MissingError is returned for a device whose peak per clock is known, if the profile lacks a factor such as the clock rate.
 type MissingError struct {
 	Type, Arch string
 	Facts      string // names of fields in the device table

@@ -47,7 +47,9 @@ func printFlat(out *bufio.Writer, t *Table, p *Paper) error {
 		l.columns[i].sum = false // what frames have with all below them overlaps
 	}
 	if c := &t.Columns[0]; c.Additive && c.Inclusive {
-		own := printed{label: "own", unit: c.Unit, sum: true, value: func(r *Row) float64 { return r.Own[0] }, beside: l.columns[0].value}
+		own := l.columns[0]
+		own.label, own.sum, own.shared = "own", true, false
+		own.value, own.beside = func(r *Row) float64 { return r.Own[0] }, l.columns[0].value
 		l.columns[0].beside = own.value
 		l.columns = slices.Insert(l.columns, 0, own)
 	}

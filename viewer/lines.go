@@ -37,6 +37,9 @@ type printed struct {
 	ratio       bool // 1 is the best that there is
 	shared      bool // bars and colours are of this column
 	width       int
+
+	quantity *quantity // set: each value has a unit of its own
+	factor   float64   // of the column's unit to the quantity's base unit
 }
 
 // marks are the characters that lines are drawn with.
@@ -72,6 +75,9 @@ func (l *lines) addColumns(values func(r *Row) []float64) {
 		c := &l.table.Columns[i]
 		shown := printed{label: c.Label, unit: c.Unit, ratio: c.Ratio, shared: c.Label == l.table.ShareOf && !shares}
 		shares = shares || shown.shared
+		if l.paper.Human && c.quantity != nil {
+			shown.unit, shown.quantity, shown.factor = "", c.quantity, c.factor
+		}
 		if c.Text {
 			shown.word = func(r *Row) string { return l.table.Text(r, i) }
 		} else {
@@ -106,6 +112,13 @@ func (l *lines) measure() {
 		}
 		if c.ratio {
 			c.form.decimals, c.form.exponent = min(c.form.decimals, 3), false
+		}
+		if c.quantity != nil {
+			c.form = form{own: c.quantity, factor: c.factor}
+			for v := range values {
+				c.width = max(c.width, len(c.form.text(v)))
+			}
+			continue
 		}
 		lowest, highest := 0.0, 0.0
 		for v := range values {

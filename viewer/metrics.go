@@ -454,6 +454,7 @@ func (b *builder) derive(t *Table, baseUnits bool) {
 				c.unit = c.open.fit(s.largest(c))
 			}
 			c.Unit, c.Exact = c.unit.label, b.exact(c)
+			c.quantity, c.factor = c.open, c.unit.factor
 		}
 		if c.Exact == "" {
 			c.Exact = c.Name

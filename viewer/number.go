@@ -12,6 +12,9 @@ const nothing = "-"
 type form struct {
 	decimals int
 	exponent bool // some are too large to be written out
+
+	own    *quantity // set: each number in the unit of it that suits it
+	factor float64   // of the column's unit to the quantity's base unit
 }
 
 // formFor chooses a column's form by its values: whole numbers have no decimals, others enough for a thousandth of
@@ -48,6 +51,8 @@ func (f form) append(b []byte, v float64) []byte {
 	switch {
 	case !finite(v):
 		return append(b, nothing...)
+	case f.own != nil:
+		return f.own.append(b, v*f.factor)
 	case f.exponent:
 		return strconv.AppendFloat(b, v, 'g', 5, 64)
 	case v < 0 && v > -math.Pow10(-f.decimals)/2:

@@ -38,6 +38,9 @@ type Column struct {
 	Additive  bool   // values of disjoint parts add up: amounts do, rates, averages and text do not
 	Text      bool   // values are text: see Table.Text
 	Ratio     bool   // 1 is the best that there is, as of util
+
+	quantity *quantity // of a column whose unit nobody asked for
+	factor   float64   // of Unit to the quantity's base unit
 }
 
 // Row is one frame, or several of one name that a filter or a grouping made one.

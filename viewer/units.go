@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -51,6 +52,31 @@ func (q *quantity) fit(largest float64) unit {
 		}
 	}
 	return q.units[len(q.units)-1]
+}
+
+// append adds a value, given in the base unit, with three digits in the largest unit of which it has at least one: 9.90 ms.
+// Whole numbers of the smallest unit have no decimals: 930 ns.
+func (q *quantity) append(b []byte, v float64) []byte {
+	if v == 0 {
+		return append(b, '0')
+	}
+	u := q.units[0]
+	for _, larger := range q.units[1:] {
+		if math.Abs(v)/larger.factor >= 0.9995 { // 999.96 us are printed as 1.00 ms
+			u = larger
+		}
+	}
+	v /= u.factor
+	decimals := 0
+	switch size := math.Abs(v); {
+	case u == q.units[0] && math.Abs(v-math.Round(v)) < 1e-9*size:
+	case size < 9.995:
+		decimals = 2
+	case size < 99.95:
+		decimals = 1
+	}
+	b = strconv.AppendFloat(b, v, 'f', decimals, 64)
+	return append(append(b, ' '), u.label...)
 }
 
 // times are in seconds.

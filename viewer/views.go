@@ -46,6 +46,7 @@ type Paper struct {
 	Color bool // terminal colours
 	ASCII bool // no characters outside ASCII but those of names
 	All   bool // print every row, however small
+	Human bool // each value in the unit that suits it, where no unit was asked for: 9.90 ms, 930 ns
 }
 
 // Render prints a view of a profile and returns what the reader should know besides, a line each.
@@ -62,11 +63,28 @@ func Render(w io.Writer, p *profile.Profile, view string, o Options, paper Paper
 	if err != nil {
 		return nil, err
 	}
+	if err := paper.suits(v, t, &o); err != nil {
+		return nil, err
+	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	if err := v.print(out, t, &paper); err != nil {
 		return nil, err
 	}
 	return t.Notes, out.Flush()
+}
+
+// suits refuses units for people where they would mislead: in views for programs, and where a threshold needs one unit.
+func (p *Paper) suits(v *View, t *Table, o *Options) error {
+	if !p.Human {
+		return nil
+	}
+	if v.Name == "csv" || v.Name == "json" || v.Name == "flame" {
+		return fmt.Errorf("--human chooses units for people; the %s view does not take it", v.Name)
+	}
+	if c := &t.Columns[0]; o.Threshold > 0 && c.quantity != nil {
+		return fmt.Errorf("--human gives each value of %s a unit of its own, so the threshold %g has none: name one, for example -m %s", c.Label, o.Threshold, c.Exact)
+	}
+	return nil
 }
 
 func viewByName(name string) (*View, error) {

@@ -129,6 +129,7 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.mangled, "mangled", false, "names as recorded, C++ mangled: -f mangled")
 	flags.StringSliceVar(&f.o.Peaks, "peak", nil, peakUsage)
 
+	flags.BoolVar(&f.paper.Human, "human", false, "each value in the unit that suits it, where -m names none: 9.90 ms instead of 9899.08 in a column of us")
 	flags.IntVar(&f.paper.Width, "width", 0, widthUsage)
 	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
 	flags.BoolVar(&f.paper.ASCII, "ascii", false, "draw with ASCII characters only")
@@ -142,7 +143,7 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	heading(flags, "source", "Instruction samples and traces")
 	heading(flags, "include", "Which rows")
 	heading(flags, "format", "Names and peaks")
-	heading(flags, "width", "Terminal")
+	heading(flags, "human", "Terminal")
 	heading(flags, "compat", "Triton's proton-viewer")
 	metricChoices(cmd, "metrics")
 	choices(cmd, "view", commaWords(viewNames())...)

@@ -137,7 +137,7 @@ func TestNounsStandAlone(t *testing.T) {
 	for _, p := range list(t, nil, "./profile", "./profiler/record") {
 		for _, dep := range p.Deps {
 			if room(dep) != "" {
-				t.Errorf("%s needs %s: the nouns import nothing of ours, so that anybody can read a profile without the collector", room(p.ImportPath), room(dep))
+				t.Errorf("%s needs %s: the nouns import nothing of ours, so that a profile can be read without the collector", room(p.ImportPath), room(dep))
 			}
 		}
 	}
@@ -251,7 +251,7 @@ func words(t *testing.T, path string) []string {
 	}
 }
 
-// TestDependencies keeps what ends up in the product on a list that somebody has looked at.
+// TestDependencies keeps what ends up in the product on a list that was reviewed.
 func TestDependencies(t *testing.T) {
 	const golden = "testdata/dependencies.txt"
 	var have []string

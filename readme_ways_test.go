@@ -72,7 +72,7 @@ func newWays(t *testing.T) *ways {
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte("#!/bin/sh\n"), 0o755); err != nil { // --open, where nobody looks
+	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte("#!/bin/sh\n"), 0o755); err != nil { // --open, without a browser
 		t.Fatal(err)
 	}
 	w.env = append(os.Environ(), "PATH="+filepath.Join(here, "build")+":"+bin+":"+os.Getenv("PATH"), "DISPLAY=", "WAYLAND_DISPLAY=", "BROWSER=")

@@ -6,7 +6,7 @@
 
 The trace is the complex sample of tritonparse's own tests, repeated COPIES times, each copy with hashes, times and a script
 name of its own; 25 copies, the default, are 191 MB, 125 compilations and 38,925 launches. --vary gives every launch other
-addresses besides, as a program has that allocates.
+addresses in addition, as a program has that allocates.
 
 With --kernels the trace is that of a program with so many compilations that launches each of them COPIES times, 5 by
 default, one after the other, as training steps do: the same kernel comes again only when all others have. Each has a hash,

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# clean-room.sh [COMMAND...] runs a command (default: make test) as on a machine where nobody has worked yet. It clones
+# clean-room.sh [COMMAND...] runs a command (default: make test) as on a fresh machine. It clones
 # HEAD and shows the clone at the path of this checkout. The places where people install and leave things by hand are
 # empty: see "hidden" below, the site-packages of Python, and HOME, which has only the settings of go, git, npm and pip.
 # The toolchains and Go's caches stay; with CLEAN_CACHE=1 the caches start empty, too. What the run leaves behind, such

@@ -2,7 +2,7 @@
 # summed up. A step that fails does not keep the next ones from running, since a log from another machine may be all that
 # one sees of it. The last lines name everything that failed, with its output; $logs has all of it.
 set -uo pipefail
-# Variables that somebody set for profiling programs of their own would change what is tested.
+# Variables that a user set for profiling other programs would change what is tested.
 unset "${!PROTON_@}" "${!TRITON_@}" CUDA_INJECTION64_PATH NO_COLOR
 # One set of flags for everything, so that Go builds it once. With -trimpath a clone elsewhere finds it in the cache, too.
 export CGO_ENABLED=1 GOFLAGS="${GOFLAGS-} -trimpath" CGO_CFLAGS="${CGO_CFLAGS:--O2 -g} -Werror"

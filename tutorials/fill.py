@@ -37,7 +37,7 @@ def cut(line):
 
 def block(name, folder, facts):
     text = (folder / f"{name}.txt").read_text()
-    # Files are named as somebody in the tutorial's folder sees them.
+    # Files are named as seen from the tutorial's folder.
     text = text.replace(f"{folder}/{name}/", "")
     lines = "\n".join(cut(line) for line in text.strip().splitlines())
     return f"<!-- output -->\n{caption(name, facts)}\n\n```console\n{lines}\n```\n<!-- /output -->"

@@ -21,7 +21,7 @@ PROTON=$(realpath "${PROTON:-$root/build/proton}")
 export PYTHON=${PYTHON:-python3}
 [ -x "$PROTON" ] || { echo "run_all: there is no $PROTON: run make build, or set PROTON" >&2; exit 1; }
 parts=$(dirname "$PROTON")
-PATH=$PATH:/usr/local/cuda/bin # where nvcc is when nobody put it into PATH
+PATH=$PATH:/usr/local/cuda/bin # where nvcc is when it is not in PATH
 status=0
 
 # The words that a README has in its commands.

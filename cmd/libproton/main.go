@@ -91,7 +91,7 @@ func startRecording() {
 	table = r.HotPath(table)
 }
 
-// call does one control call, for whoever asks.
+// call does one control call, for Python or C.
 func call(method string, params []byte) []byte {
 	if tracelog.Ours(method) {
 		return traceCall(method, params)

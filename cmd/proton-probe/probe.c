@@ -1,6 +1,6 @@
 // proton-probe asks the CUDA driver and one libcupti what "proton doctor" cannot read from files, and prints
 // the answers as one JSON object. It is a program of its own because the doctor has no cgo, because a broken
-// driver library may crash whoever loads it, and because two libcupti in one process disturb each other:
+// driver library may crash the process that loads it, and because two libcupti in one process disturb each other:
 // it is started once for each library.
 //
 //   proton-probe            the driver: version, devices

@@ -30,9 +30,9 @@ func newConvertCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert [flags] FILE… -o OUT",
 		Short: "write a profile in another format",
-		Long: `convert reads a profile of any format and writes it in another one. The format that is read is told by what
-the file holds, gzip and zstd included; the one that is written by the end of OUT, where .gz or .zst may
-follow, or by --to. FILE and OUT may be - for standard input and output.
+		Long: `convert reads a profile of any format and writes it in another one. The format that is read is recognised from
+the contents of the file, gzip and zstd included. The format that is written is chosen by the end of OUT,
+where .gz or .zst may follow, or by --to. FILE and OUT may be - for standard input and output.
 
 What the other format has no place for is dropped, and each such thing is one line on standard error.
 With --strict nothing is written then.

@@ -47,7 +47,7 @@ B. Further profiles are compared with A too.
 Amounts are added up first, and rates, averages and utilisation are derived from the sums of each side, then
 compared. Frames that only some of the profiles have are marked. Frames that changed their names are matched
 with --rename, which replaces parts of names by a regular expression; frames that then have the same name below
-the same caller become one.
+the same caller are added up into one.
 
 One of the profiles may be - for standard input. The views: tree, table (leaves only, the largest change first),
 json, csv, and pprof, a profile.proto whose values are B-A and which go tool pprof shows like -diff_base. An OUT
@@ -193,7 +193,7 @@ func (f *diffFlags) check() (o compare.Options, c compare.Cut, err error) {
 	return o, c, nil
 }
 
-// viewOf is the view that a file's name asks for: text in a diff.pb.gz would help nobody.
+// viewOf is the view that a file's name asks for, so that diff.pb.gz is never a text.
 func viewOf(output string) string {
 	switch path.Ext(strings.TrimSuffix(output, ".gz")) {
 	case ".json":

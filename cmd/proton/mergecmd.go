@@ -44,7 +44,7 @@ func newMergeCommand() *cobra.Command {
 		Long: `merge adds profiles up, call path by call path: the ranks of a distributed run, its hosts, repeated runs. It
 reads one file after another and keeps only the sum, so a thousand ranks merge in the memory of one profile.
 
-Amounts add up, distributions of kernel times merge exactly, properties that differ become the list of their
+Amounts add up, distributions of kernel times merge exactly, properties that differ are replaced by the list of their
 values. A GPU of one rank is called rank3:0 from then on, what ran on several rank0-7:0.
 
 --by keeps the time of every source in addition to the sum, as metrics of their own that every format holds and the

@@ -24,7 +24,7 @@ import (
 )
 
 // The mutation fuzzer: files that readers accept, changed at random, are read as the commands read them. It runs for as long
-// as it is told, here only for a moment:
+// as -mutate says, by default only for a moment:
 //
 //	go test ./cmd/proton -run TestMutations -timeout 0 -mutate 10m -mutate-memory 1024 -mutate-seed 7
 //
@@ -130,7 +130,7 @@ func mutated(r *rand.Rand, data, other []byte) []byte {
 			copy(data[at:at+size], other[from:])
 		case 5:
 			data = data[:at]
-		case 6: // a number becomes a large one
+		case 6: // replace a number by a large one
 			if len(data)-at >= 8 {
 				binary.BigEndian.PutUint64(data[at:], r.Uint64()>>r.IntN(64))
 			}

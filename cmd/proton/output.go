@@ -32,7 +32,7 @@ func registerForce(cmd *cobra.Command, force *bool) {
 	cmd.Flags().BoolVar(force, "force", false, "replace OUT if it exists")
 }
 
-// mayWrite refuses to replace a file that nobody said to replace: `proton merge *.hatchet -o all.hatchet` a second
+// mayWrite refuses to replace a file without --force: `proton merge *.hatchet -o all.hatchet` a second
 // time would count everything twice, and a swapped -o would cost a profile. Devices and pipes are written to as they are.
 func mayWrite(path string, force bool) error {
 	if path == "" || path == "-" || force {
@@ -88,7 +88,7 @@ func counted[N int | int64](n N, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// checkFrames makes sense of what the commands say of frames alike, before anything is read.
+// checkFrames checks the flags about frames that several commands share, before anything is read.
 func checkFrames(include, exclude, format string) error {
 	for _, f := range []struct{ flag, pattern string }{{"include", include}, {"exclude", exclude}} {
 		if _, err := regexp.Compile(f.pattern); err != nil {

@@ -439,7 +439,7 @@ func TestPprofLeavesForeignProfilesAlone(t *testing.T) {
 	}
 }
 
-// Somebody at a terminal has pprof's shell, with completion, and is left with a sane terminal.
+// A user at a terminal gets pprof's shell, with completion, and afterwards has a terminal that works.
 func TestPprofShell(t *testing.T) {
 	file, err := filepath.Abs(pytree)
 	if err != nil {

@@ -195,7 +195,7 @@ func reportName(file string) string {
 	return filepath.Base(file)
 }
 
-// defaultName is where a page goes when nobody says: the current folder.
+// defaultName is where a page goes without -o: the current folder.
 func (f *reportFlags) defaultName(files []string) string {
 	var stems []string
 	for _, file := range files {

@@ -32,8 +32,8 @@ host, %r the rank (torchrun, Slurm, MPI), %q{VAR} an environment variable, %% a 
 in / is a folder for profiles named after the target; folders are made. A second process that would write the
 same file writes NAME.pid<P> instead, and below a launcher (mpirun proton run …) the default is NAME.rank%r.
 
-At its end the target waits for what the GPU has yet to finish, as long as it gets on; Ctrl-C ends the wait, and
-so do 30 seconds in which no kernel ends. PROTON_EXIT_PATIENCE is another number of them, for longer kernels.
+At its end the target waits for the GPU to finish, as long as kernels end. Ctrl-C ends the wait, and so do
+30 seconds in which no kernel ends. PROTON_EXIT_PATIENCE sets another number of seconds, for longer kernels.
 
 Python is --python, else $PYTHON, else the python3 or python in PATH.
 

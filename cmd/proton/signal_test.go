@@ -23,7 +23,7 @@ import (
 type watched struct {
 	mu   sync.Mutex
 	text bytes.Buffer
-	end  chan struct{} // closed when nobody can write any more; nil where cmd.Wait waits for that
+	end  chan struct{} // closed when no process can write any more; nil where cmd.Wait waits for that
 }
 
 func (w *watched) Write(p []byte) (int, error) {
@@ -146,7 +146,7 @@ func TestSignalsForOneReachTheTarget(t *testing.T) {
 	}
 }
 
-// TestInterruptKeyReachesTheTargetOnce: the terminal tells the target itself, so nobody else must.
+// TestInterruptKeyReachesTheTargetOnce: the terminal signals the target itself, so proton must not.
 func TestInterruptKeyReachesTheTargetOnce(t *testing.T) {
 	cmd := supervised(t, "proton", "run", "sh", "-c", "test -t 0 && test -t 1 && echo terminal; "+fmt.Sprintf(trapping, "INT"))
 	keyboard, screen := onTerminal(t, cmd)
@@ -167,7 +167,7 @@ func TestStopKeyStopsAndContinues(t *testing.T) {
 		t.Skip("job control needs bash")
 	}
 	// The target starts nothing: a shell that is stopped between vfork and exec of a child is not stopped but
-	// waits for the child, which is, and neither tells anybody (dash 0.5.12 without us: 1 of 20 tries).
+	// waits for the child, which is, and neither reports that (dash 0.5.12 without us: 1 of 20 tries).
 	script := `set -m; proton run sh -c 'echo ready; read line; echo done $line; exit 6'; echo stopped $?; fg; echo ended $?`
 	cmd := supervised(t, "bash", "--norc", "-c", script)
 	keyboard, screen := onTerminal(t, cmd)
@@ -184,7 +184,7 @@ func TestStopKeyStopsAndContinues(t *testing.T) {
 	}
 }
 
-// TestKilledWithoutWarning: whoever kills us, as a time limit does, means the target.
+// TestKilledWithoutWarning: a kill of proton, as by a time limit, must also end the target.
 func TestKilledWithoutWarning(t *testing.T) {
 	cmd := supervised(t, "proton", "run", "sh", "-c", "echo ready $$; exec sleep 10000")
 	var out watched

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkStart is what somebody waits who looks at a small file: under 15 ms on an idle machine, most of it the
+// BenchmarkStart is the time until the first output for a small file: under 15 ms on an idle machine, most of it the
 // kernel's for a new process. GODEBUG=inittrace=1 says which package does work before main.
 func BenchmarkStart(b *testing.B) {
 	proton := filepath.Join(b.TempDir(), "proton")

@@ -43,9 +43,9 @@ Names of values and registers, locations and numbers of metadata do not count, a
 same values, and neither does where in its file a kernel is.
 
 Two traces are compared as wholes unless one of their compilations is asked for. Compilations are paired by hash,
-then by name and options, by source, and by names that are alike.
+then by name and options, by source, and by similar names.
 
-What traces tell of tensors is compared as well, of the first launches that do: contents element by element (proton run
+What traces record of tensors is compared as well, of the first launches that do: contents element by element (proton run
 --trace-tensors), statistics where there are no contents (--trace-statistics). A launch finds what is in its tensors before
 it runs; what it wrote is what a later launch finds.`,
 		Example: `  proton trace diff trace.ndjson.gz --kernel matmul_kernel

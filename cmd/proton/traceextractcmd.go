@@ -64,7 +64,7 @@ folders that a trace has next to it.`,
 	return cmd
 }
 
-// tracePick is how commands are told which compilations of a trace they are about.
+// tracePick holds the flags that choose compilations of a trace.
 type tracePick struct {
 	kernels string
 	hash    string

@@ -35,7 +35,7 @@ func Write(path string, fill func(w io.Writer) error) error {
 	tmp, err := create(target)
 	if err != nil {
 		var at *fs.PathError
-		if errors.As(err, &at) { // the passing name tells nobody anything
+		if errors.As(err, &at) { // the name of the temporary file means nothing to a user
 			err = at.Err
 		}
 		return fmt.Errorf("write %s: %w", path, err)

@@ -13,7 +13,8 @@ const (
 	longest = time.Second
 )
 
-// Receive takes what comes through a channel, or says that nothing came for the given time, in which this process ran.
+// Receive takes a value from a channel. ok is false when none came within limit, counting only time in which this process
+// was not stopped.
 func Receive[T any](from <-chan T, limit time.Duration) (value T, ok bool) {
 	return ReceiveWhile(from, limit, func() bool { return false })
 }

@@ -1,4 +1,4 @@
-// Package capture reads recordings of profiled runs (PROTON_RECORD): what CUPTI told the profiler and what
+// Package capture reads recordings of profiled runs (PROTON_RECORD): what CUPTI reported to the profiler and what
 // the program did, in the order in which it happened. docs/formats.md has the format field by field;
 // recorder writes it, and player and cupti/stub play it.
 //
@@ -21,8 +21,8 @@ import (
 
 const magic = "PROTNCAP\x01"
 
-// maxSize is where unpacking stops. A million launches are about 400 MB; a file that unpacks to more is no
-// recording that anybody would replay.
+// maxSize is where unpacking stops. A million launches are about 400 MB; a file that unpacks to more is not a
+// recording that is worth a replay.
 const maxSize = 4 << 30
 
 // ErrNotCapture is matched by the error for a file that is not a capture.
@@ -185,7 +185,7 @@ func (c *Capture) readMachine(e Event) {
 	in := cursor{rest: e.Payload}
 	m := Machine{CUPTI: uint32(in.number()), Driver: int(in.number()), Library: c.text(in.number()), Devices: c.Machine.Devices}
 	m.Recorded, m.Arch = time.Unix(int64(in.number()), 0).UTC(), c.text(in.number())
-	if !in.short && c.Machine.CUPTI == 0 { // a program that attaches again tells it again
+	if !in.short && c.Machine.CUPTI == 0 { // a program that attaches again reports it again
 		c.Machine = m
 	}
 }

@@ -22,7 +22,7 @@ const (
 	formatSized = 4 // a length of two bytes, then the value
 )
 
-// resources fills in what the driver is told about functions.
+// resources fills in the attributes of functions that the driver reads.
 func (r *reader) resources() {
 	for _, s := range r.elf.Sections {
 		name, ofFunction := strings.CutPrefix(s.Name, ".nv.info.")

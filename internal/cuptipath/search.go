@@ -64,7 +64,7 @@ func (s Search) env(name string) string {
 }
 
 // addEnv follows a variable that names a file or a folder. What is named and not there stays in the list
-// with the reason, because whoever set the variable wants to know.
+// with the reason, because the user who set the variable wants to know.
 func (s Search) addEnv(found *collection, variable string, origin Origin) {
 	value := s.env(variable)
 	if value == "" {

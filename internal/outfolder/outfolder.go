@@ -69,7 +69,7 @@ func (f *Folder) write(name string, perm fs.FileMode, fill func(io.Writer) error
 	return nil
 }
 
-// WriteText is Write for contents that are at hand.
+// WriteText is Write for contents in memory.
 func (f *Folder) WriteText(name string, perm fs.FileMode, text []byte) error {
 	return f.Write(name, perm, func(w io.Writer) error {
 		_, err := w.Write(text)

@@ -19,7 +19,7 @@ import (
 // ".pid<P>-2".
 //
 // Where the programs cannot agree, because statusDir is gone, as it is for a daemon that outlives its run, or cannot be
-// written, the path with the pid is taken. An empty statusDir means that there is nobody to agree with; the path is
+// written, the path with the pid is taken. An empty statusDir means that there are no other processes to agree with; the path is
 // returned as it is. It also is for what is not a file: "-" and "" mean standard output, and a device such as /dev/null
 // can be shared.
 func Claim(statusDir, path string, pid int, image string) string {
@@ -68,7 +68,7 @@ func claimOne(statusDir, path string, pid int, image string) (bool, error) {
 	return string(holder) == identity, err
 }
 
-// withPid puts the process id before the last suffix: out.hatchet becomes out.pid7.hatchet.
+// withPid puts the process id before the last suffix: out.hatchet is turned into out.pid7.hatchet.
 func withPid(path, pid string) string {
 	suffix := filepath.Ext(path)
 	if suffix == filepath.Base(path) { // a dot file

@@ -23,7 +23,7 @@ var launchers = []struct{ rank, ranks string }{
 
 // Expand replaces what a template can hold: %h the host, %p the process id, %r the rank, %q{VAR} an
 // environment variable, and %% a percent sign. Without a rank %r is 0, as in a run of one process. What a
-// variable holds cannot lead to another folder: slashes in it become underscores.
+// variable holds cannot lead to another folder: slashes in it are replaced by underscores.
 func Expand(template string, env func(string) string, pid int, host string) (string, error) {
 	var name strings.Builder
 	for rest := template; rest != ""; {

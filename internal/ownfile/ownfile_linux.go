@@ -1,4 +1,4 @@
-// Package ownfile writes files from a library that lives in somebody else's process. A descriptor is a number in a
+// Package ownfile writes files from a library in a process of another program. A descriptor is a number in a
 // table that belongs to the program: it may close all of them at any time, and get the same numbers for files of its
 // own. So a File knows which file it is, and every operation first makes sure that its number still leads there. Where
 // it does not, the file is opened again by its name; where that is another file by now, the operation fails with
@@ -137,7 +137,7 @@ func (f *File) Write(b []byte) (written int, err error) {
 	return written, nil
 }
 
-// largest is how long a file may become.
+// largest is the maximum length of a file in bytes.
 func largest() int64 {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_FSIZE, &limit) != nil || limit.Cur > 1<<63-1 {

@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Package ownfile writes files. Profiles are only collected on Linux: elsewhere nobody closes our descriptors.
+// Package ownfile writes files. Profiles are only collected on Linux: elsewhere no program closes our descriptors.
 package ownfile
 
 import (

@@ -177,8 +177,8 @@ func TestStandardOutputThatDoesNotBlock(t *testing.T) {
 	}
 }
 
-// Where nobody reads, the write fails: os.Stdout's would end the process.
-func TestStandardOutputThatNobodyReads(t *testing.T) {
+// Without a reader the write fails: os.Stdout's would end the process.
+func TestStandardOutputWithoutAReader(t *testing.T) {
 	var pipe [2]int
 	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ const (
 )
 
 // Write writes all of b, also where the descriptor does not block and its reader is slow. Unlike os.Stdout's, it does
-// not end the process when nobody reads: SIGPIPE goes to the thread that writes, which is one of Go's, where it is
+// not end the process when there is no reader: SIGPIPE goes to the thread that writes, which is one of Go's, where it is
 // blocked, and not the program's that called us.
 func (s Standard) Write(b []byte) (written int, err error) {
 	done := make(chan struct{})
@@ -45,8 +45,8 @@ func (s Standard) write(b []byte) (written int, err error) {
 	return written, nil
 }
 
-// await waits until a descriptor that does not block can be written to, a second at most: what then still has no room
-// for a line is not read by anybody.
+// await waits until a descriptor that does not block can be written to, a second at most: a pipe that then still has no
+// room for a line has no reader.
 func (s Standard) await() error {
 	ready := []unix.PollFd{{Fd: int32(s), Events: unix.POLLOUT}}
 	n, err := unix.Poll(ready, 1000)

@@ -41,7 +41,7 @@ func play(t *testing.T, capture, context string) *profile.Profile {
 	return p
 }
 
-// playMode does it in a mode of the profiler, and returns what problems the profiler told, too.
+// playMode does it in a mode of the profiler, and also returns the problems that the profiler reported.
 func playMode(t *testing.T, capture, context, mode string) (*profile.Profile, []string) {
 	t.Helper()
 	dir := built(t)

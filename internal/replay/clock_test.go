@@ -48,9 +48,9 @@ func timesByCorrelation(t *testing.T, events []traceEvent) (order []uint32, time
 	return order, times
 }
 
-// TestLaunchesStandBesideTheirKernels: a capture that does not say when the host did what. What begins on an idle GPU was
+// TestLaunchesStandNextToTheirKernels: a capture that does not say when the host did what. What begins on an idle GPU was
 // launched just before, and a launch that waits on the GPU is never later than its work.
-func TestLaunchesStandBesideTheirKernels(t *testing.T) {
+func TestLaunchesStandNextToTheirKernels(t *testing.T) {
 	order, times := timesByCorrelation(t, playTrace(t, "../../testdata/captures/overlap.capture.gz", "shadow"))
 	idle, end := 0, math.Inf(-1)
 	for _, id := range order {

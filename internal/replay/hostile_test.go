@@ -16,7 +16,7 @@ import (
 	"github.com/goproton/goproton/internal/capture"
 )
 
-// A capture may come from anybody. These tests play captures that no recorder writes: proton-replay may refuse one with
+// A capture may come from an attacker. These tests play captures that no recorder writes: proton-replay may refuse one with
 // a sentence, or play it; it must never crash.
 
 // events is a capture under construction.

@@ -186,7 +186,7 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 }
 
-// TestLosses: what cannot be attributed or was lost is told, and the totals stay right.
+// TestLosses: what cannot be attributed or was lost is reported, and the totals stay right.
 func TestLosses(t *testing.T) {
 	t.Run("unknown graph", func(t *testing.T) {
 		r := fakeProgram(t, "node", "libcupti.so", nil, "10", "unknown-graph")

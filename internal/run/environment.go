@@ -27,8 +27,8 @@ func FindLayout(executable string, env func(string) string) Layout {
 	if real, err := filepath.EvalSymlinks(executable); err == nil {
 		executable = real
 	}
-	beside := filepath.Dir(executable)
-	folders := []string{beside, filepath.Join(beside, "../lib/goproton")}
+	folder := filepath.Dir(executable)
+	folders := []string{folder, filepath.Join(folder, "../lib/goproton")}
 	if home := env("PROTON_HOME"); home != "" {
 		folders = []string{home}
 	}

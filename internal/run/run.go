@@ -1,6 +1,6 @@
 // Package run profiles a program from outside: it works out what to start, prepares the environment that
-// makes the runtime load itself into the program and its children, stands aside while the program runs as if
-// nobody stood between it and the terminal, and tells at the end what was recorded and where.
+// makes the runtime load itself into the program and its children, lets the program run as if it
+// had been started from the terminal directly, and reports at the end what was recorded and where.
 //
 // It never touches a GPU and contains no cgo. The runtime answers through small status files, one for each
 // profiled process.
@@ -135,7 +135,7 @@ func removeLeft(name, status string) {
 	}
 }
 
-// finish says what was recorded and decides on the exit code.
+// finish reports what was recorded and chooses the exit code.
 func finish(options Options, result Result, status, root string, stderr io.Writer) (Result, error) {
 	summary, err := readSummary(status)
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 // included. They are passed on only where no terminal can have sent them.
 var fromTerminal = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP}
 
-// forOne are the signals that somebody sends to this process and means the target.
+// forOne are the signals that are sent to this process and meant for the target.
 var forOne = []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGCONT}
 
 // supervise runs a command with our own terminal, files, folder and process group and waits for its end. The
 // target is to behave as it would without us: it gets the signals that are meant for it, we stop when it
-// stops, and if somebody kills us it does not stay behind.
+// stops, and if we are killed, it is killed too.
 func supervise(command Command, environment []string) (Result, error) {
 	// The kernel ties Pdeathsig to the thread that forked, not to the process.
 	runtime.LockOSThread()
@@ -114,7 +114,7 @@ func wait(pid int) (Result, error) {
 	}
 }
 
-// DieBy ends this process by a signal, so that whoever waits for us sees the end that the target had. It
+// DieBy ends this process by a signal, so that the process that waits for us sees how the target ended. It
 // returns only if the signal did not end us.
 func DieBy(number int) {
 	// The target has dumped its core; ours would overwrite it and says nothing.

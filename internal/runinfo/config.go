@@ -20,7 +20,7 @@ type Config struct {
 	Stats      *bool   `json:"stats,omitempty"` // nil = as PROTON_STATS says
 	Activities string  `json:"activities"`
 	Format     string  `json:"format"`
-	Status     string  `json:"status"`     // folder for status files and claims, "" = nobody reads them
+	Status     string  `json:"status"`     // folder for status files and claims, "" = no reader
 	Checkpoint float64 `json:"checkpoint"` // seconds, 0 = none
 
 	SitePackages []string `json:"site_packages,omitempty"` // where wheels with a libcupti may be

@@ -64,8 +64,8 @@ func (s Status) Write(folder string) error {
 	return os.Rename(path+".part", path)
 }
 
-// MoveAside keeps what the process reported before it executed the program that it is now: PID.suffix becomes
-// PID.1.suffix, or the next number that is free.
+// MoveAside keeps what the process reported before it executed the program that it is now: PID.suffix is renamed
+// to PID.1.suffix, or to the next number that is free.
 func MoveAside(folder string, pid int, suffix string) error {
 	path := filepath.Join(folder, fmt.Sprintf("%d%s", pid, suffix))
 	for n := 1; ; n++ {

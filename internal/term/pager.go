@@ -11,7 +11,7 @@ import (
 )
 
 // Paged runs print with a writer that leads to the user's pager if out is a terminal, and straight to out otherwise.
-// The pager is $PAGER, or less, which is told to leave what fits a screen alone, to keep colours, and not to clear
+// The pager is $PAGER, or less with options to leave text that fits a screen alone, to keep colours, and not to clear
 // the screen. PAGER=cat or an empty one is none. A reader who leaves the pager early is not an error.
 func Paged(out io.Writer, wanted bool, getenv func(string) (string, bool), print func(w io.Writer) error) error {
 	command, ok := pager(getenv)

@@ -87,7 +87,7 @@ func TestPagerIsForTerminalsOnly(t *testing.T) {
 	}
 }
 
-// A reader who has seen enough leaves; an error of what prints is told.
+// A reader who has seen enough leaves; an error of the print function is returned.
 func TestPagerThatLeavesEarlyAndErrors(t *testing.T) {
 	user, _ := terminal(t, 80)
 	many := func(w io.Writer) error {

@@ -2,7 +2,7 @@
 //
 // Go's runtime waits for its timers in epoll_wait. Its two descriptors for that belong to the process, and a program
 // that closes descriptors it did not open, as every daemonizer does, takes them away; the runtime then ends the
-// process. It does the same where no descriptor is left to open. A library in somebody else's process cannot afford
+// process. It does the same where no descriptor is left to open. A library in a process of another program cannot afford
 // either, and it has no sockets to poll: here, timers are waited for on a futex, and no file can be polled.
 // os.File then does plain blocking reads and writes.
 //

@@ -123,7 +123,7 @@ func (w *work) render() ([]byte, error) {
 		}
 	}
 	if len(unknown) > 0 {
-		return nil, fmt.Errorf("template %s has placeholders that nobody replaces: %s; --replacer names a program that does", w.Template, strings.Join(unknown, ", "))
+		return nil, fmt.Errorf("template %s has placeholders that are not replaced: %s; --replacer names a program that does", w.Template, strings.Join(unknown, ", "))
 	}
 	if text, err = w.fillCode(text, quoted, texts); err != nil {
 		return nil, err

@@ -240,3 +240,19 @@ func TestPhasesThatCanBeWrittenLater(t *testing.T) {
 	}
 	same(t, outline(readTree(t, inTheWay)), "ROOT tokens=0\n  s tokens=1\n")
 }
+
+// A process that ends in a hurry leaves the phases that are on their way to files, too.
+func TestPhasesOnTheirWayToFilesAreWrittenWithWhatIsDrained(t *testing.T) {
+	m, _ := stage(t)
+	id := withSinks(t, m)
+	phasesOf(t, m, id, 3)
+	files, err := m.WriteDrained()
+	if err != nil || len(files) != 4 {
+		t.Fatalf("wrote %q, %v; want four files", files, err)
+	}
+	for _, file := range files {
+		if !there(file) {
+			t.Errorf("%s is not written", file)
+		}
+	}
+}

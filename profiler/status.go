@@ -68,8 +68,9 @@ func (m *Manager) WriteDrained() (files []string, err error) {
 		if name := m.Name(s.id); name == "" || name == "-" {
 			continue // standard output is written once, at the end
 		}
+		late := s.deliver() // the process may be at its end
 		written, failed := m.write(s, s.format, false)
-		files, err = append(files, s.there(written)...), errors.Join(err, failed)
+		files, err = append(files, s.there(written)...), errors.Join(err, late, failed)
 	}
 	return files, err
 }

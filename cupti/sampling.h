@@ -1,4 +1,4 @@
-// Sampling of instructions (CUPTI's PC sampling): code.c knows what is loaded, sampling.c collects. Nothing of it runs
+// Sampling of instructions (CUPTI's PC sampling): code.c knows what is loaded, sampling*.c collect. Nothing of it runs
 // unless sampling was asked for when CUPTI was subscribed to.
 #ifndef GOPROTON_CUPTI_SAMPLING_H
 #define GOPROTON_CUPTI_SAMPLING_H

@@ -1,4 +1,4 @@
-// sampling.c, code.c and callback_sampled.c between a CUPTI that makes up samples and threads that launch, load, unload
+// sampling*.c, code.c and callback_sampled.c between a CUPTI that makes up samples and threads that launch, load, unload
 // and destroy contexts: compiled with sanitizers by sampling_test.go. Every sample must come out once.
 #include <pthread.h>
 #include <stdatomic.h>
@@ -287,7 +287,7 @@ static void claims(void) {
 int main(void) {
   uint64_t samples = 0, not_issued = 0;
   pthread_t threads[THREADS];
-  cupti_sampling = (struct cupti_sampling_table){enable, disable, start, stop, count_reasons, reasons, configure, configure, get, know_hash, crc};
+  cupti_sampling = (struct cupti_sampling_table){enable, disable, start, stop, count_reasons, reasons, configure, get, know_hash, crc};
   cuda.cuCtxPushCurrent_v2 = push, cuda.cuCtxPopCurrent_v2 = pop, cuda.cuCtxGetDevice = get_device, cuda.cuDeviceGetAttribute = attribute;
   for (int session = 0; session < 2; session++) {
     struct sampling_options o = {.mode = SAMPLING_CONTINUOUS, .version = CUPTI_13_0};

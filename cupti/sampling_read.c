@@ -1,0 +1,162 @@
+// Reading samples: from what CUPTI's GetData fills in to batches of struct sampled, which sampling_take gives to Go.
+//
+// The GPU writes samples into a buffer of its own. A worker of CUPTI's wakes every WORKER_MS and adds them up by instruction,
+// and GetData returns the sums so far. A round therefore reads what was sampled up to two periods before, and everything
+// has been read only when rounds stay empty for that long.
+#include "sampling_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  PCS = 8192, // instructions per call of GetData
+  BATCH = 256 << 10,
+  BATCHES_MAX = 1024, // 256 MiB: half a minute in which nobody takes them
+  FAILURES = 20,      // so many reads that fail one after another are reported
+};
+
+static struct cupti_sampling_data data; // only the sampling thread uses it
+
+uint32_t sampler_prepare_reading(void) {
+  return data.pcs || sampler_make_data(&data, PCS) ? RC_OK : RC_OUT_OF_MEMORY;
+}
+
+// ---- samples ----
+
+static void keep(struct sampled_batch *b) {
+  pthread_mutex_lock(&sampler.lock);
+  if (!sampler.last) sampler.last = &sampler.first;
+  *sampler.last = b, sampler.last = &b->next, sampler.batches++;
+  pthread_mutex_unlock(&sampler.lock);
+}
+
+static int too_many_batches(void) {
+  pthread_mutex_lock(&sampler.lock);
+  int too_many = sampler.batches >= BATCHES_MAX;
+  pthread_mutex_unlock(&sampler.lock);
+  return too_many;
+}
+
+static struct sampled *room_for(struct sampled_batch **b, size_t stalls) {
+  size_t size = (sizeof(struct sampled) + stalls * sizeof(struct sampled_stall) + 7) & ~(size_t)7;
+  if (*b && (*b)->used + size > (*b)->capacity) keep(*b), *b = NULL;
+  if (!*b) {
+    *b = too_many_batches() ? NULL : malloc(sizeof **b + BATCH);
+    if (!*b) return NULL;
+    **b = (struct sampled_batch){.capacity = BATCH};
+  }
+  struct sampled *out = (void *)((*b)->bytes + (*b)->used);
+  (*b)->used += size;
+  return out;
+}
+
+// Names belong to the library's user, says its guide, yet every call hands out the same pointers again: they are not freed.
+static const char *name_of(const struct cupti_sampling_pc *pc) {
+  static const char *known;
+  if (!pc->name) return NULL;
+  if (known && !strcmp(known, pc->name)) return known;
+  return known = code_intern(pc->name);
+}
+
+// A module that was loaded before our hash was registered has CUPTI's own number; should its image be known, it gets our
+// name, or that of one of several that have the same number. 0 when it is not.
+struct named { uint64_t module; uint32_t alike; };
+
+static struct named module_of(const struct cupti_sampling_pc *pc) {
+  static uint64_t module, at_events;
+  static struct named answer;
+  size_t size;
+  if (module == pc->module && at_events == code_events()) return answer;
+  module = pc->module, at_events = code_events();
+  if (code_image(module, &size)) answer = (struct named){module, 0};
+  else answer.module = code_by_crc(module, &answer.alike);
+  return answer;
+}
+
+struct taking {
+  struct sampled_batch *batch;
+  uint64_t lost, unseen;
+};
+
+static void take_pc(const struct context *c, const struct cupti_sampling_pc *pc, struct taking *t) {
+  struct sampled_stall stalls[SAMPLING_REASONS_MAX];
+  uint8_t place[SAMPLING_REASONS_MAX];
+  uint32_t n = 0, all = 0;
+  struct named in = module_of(pc);
+  memset(place, 0xff, sizeof place);
+  for (size_t i = 0; i < pc->stall_count; i++) {
+    const struct cupti_sampling_stall *from = &pc->stalls[i];
+    uint16_t known = from->reason < INDICES ? c->reason_of[from->reason] : 0;
+    if (!known || !from->samples) continue;
+    uint32_t reason = (uint32_t)(known - 1) / 2;
+    if (place[reason] == 0xff) {
+      place[reason] = (uint8_t)n;
+      stalls[n++] = (struct sampled_stall){reason, 0, 0};
+    }
+    if ((known - 1) & 1) stalls[place[reason]].not_issued += from->samples;
+    else stalls[place[reason]].samples += from->samples, all += from->samples;
+  }
+  if (!n) return;
+  struct sampled *out = room_for(&t->batch, n);
+  if (!in.module) t->unseen += all;
+  if (!out) {
+    t->lost += all;
+    return;
+  }
+  *out = (struct sampled){.module = in.module ? in.module : pc->module, .alike = in.alike > 1, .offset = pc->offset, .name = name_of(pc),
+                          .function = pc->function, .stall_count = n};
+  if (sampler_pc_size() > SAMPLING_PC_BEFORE_12_4) out->correlation = pc->correlation_id;
+  memcpy(out->stalls, stalls, n * sizeof *stalls);
+}
+
+void sampler_take(const struct context *c, struct cupti_sampling_data *d) {
+  struct taking t = {0};
+  for (size_t i = 0; i < d->count && i < d->capacity; i++) {
+    struct cupti_sampling_pc *pc = (void *)((uint8_t *)d->pcs + i * sampler_pc_size());
+    take_pc(c, pc, &t);
+  }
+  if (t.batch) keep(t.batch);
+  pthread_mutex_lock(&sampler.lock);
+  sampler.facts.lost += t.lost;
+  sampler.facts.unseen += t.unseen;
+  sampler.facts.total += d->total_samples;
+  sampler.facts.dropped += d->dropped_samples;
+  sampler.facts.non_user += d->non_user_samples;
+  if (d->size > SAMPLING_DATA_BEFORE_12_0 && d->hardware_buffer_full) sampler.facts.buffer_full = 1;
+  pthread_mutex_unlock(&sampler.lock);
+}
+
+// Reads what a context has, and reports whether that was anything.
+int sampler_read(struct context *c) {
+  enum { ROUNDS = 64 };
+  int any = 0;
+  for (int i = 0; i < ROUNDS; i++) {
+    struct cupti_sampling_data_params p = {sizeof p, NULL, c->handle, &data};
+    data.count = data.remaining = 0;
+    data.total_samples = data.dropped_samples = data.non_user_samples = 0;
+    data.hardware_buffer_full = 0;
+    uint32_t rc = cupti_sampling.PCSamplingGetData(&p);
+    if (rc && rc != RC_OUT_OF_MEMORY) {
+      pthread_mutex_lock(&sampler.lock);
+      if (++c->failures == FAILURES) sampler_refused(rc, "read samples");
+      pthread_mutex_unlock(&sampler.lock);
+      return any;
+    }
+    c->failures = 0;
+    if (rc == RC_OUT_OF_MEMORY) data.hardware_buffer_full = 1;
+    c->full |= data.hardware_buffer_full;
+    sampler_take(c, &data);
+    if (rc) return any;
+    any |= data.count > 0;
+    if (!data.count && !data.remaining) return any;
+  }
+  return any;
+}
+
+struct sampled_batch *sampling_take(void) {
+  pthread_mutex_lock(&sampler.lock);
+  struct sampled_batch *b = sampler.first;
+  sampler.first = NULL, sampler.last = &sampler.first, sampler.batches = 0;
+  pthread_mutex_unlock(&sampler.lock);
+  return b;
+}

@@ -1,8 +1,9 @@
-// Package occupancy says how many blocks of a kernel fit on one multiprocessor of an NVIDIA GPU, and what keeps more from
-// fitting: registers, shared memory, warps or blocks. In goes what a kernel needs, from internal/cubin and the launch.
+// Package occupancy computes how many blocks of a kernel fit on one multiprocessor of an NVIDIA GPU at a time, and which
+// resource limits their number: registers, shared memory, warps or blocks. The kernel's needs come from internal/cubin and
+// from its launch. The tests compare the result with what the CUDA driver says.
 package occupancy
 
-// WarpSize is that of every GPU so far.
+// WarpSize is the number of threads in a warp, the same on every NVIDIA GPU.
 const WarpSize = 32
 
 // Kernel is what one launch needs.
@@ -18,24 +19,24 @@ type Occupancy struct {
 	Blocks   int      `json:"blocks"`    // per multiprocessor
 	Warps    int      `json:"warps"`     // per multiprocessor
 	MaxWarps int      `json:"max_warps"` // that it can hold of any kernel
-	Limits   []string `json:"limits"`    // what keeps one more block from fitting: registers, shared memory, warps, blocks
+	Limits   []string `json:"limits"`    // the resources that one more block would exceed: registers, shared memory, warps, blocks
 }
 
 // Share is the part of the warps that a multiprocessor can hold, from 0 to 1.
 func (o Occupancy) Share() float64 { return float64(o.Warps) / float64(o.MaxWarps) }
 
-// multiprocessor is what one has, by compute capability: the table "technical specifications" of the CUDA C++
-// programming guide. Every one here has 65,536 registers.
+// multiprocessor holds the resources of one multiprocessor, from the table "technical specifications" of the CUDA C++
+// programming guide. All of those listed have 65,536 registers.
 type multiprocessor struct {
 	warps, blocks int
 	shared        int // bytes
-	reserved      int // bytes of shared memory per block that the system takes
+	reserved      int // bytes of shared memory that the system takes for each block
 }
 
 const (
 	registers    = 65536
-	parts        = 4   // schedulers, each with its part of the registers
-	registerUnit = 256 // registers are given to warps in such units
+	parts        = 4   // schedulers; each owns a quarter of the registers
+	registerUnit = 256 // a warp gets registers in multiples of this
 	kib          = 1024
 )
 
@@ -54,8 +55,8 @@ var multiprocessors = map[int]multiprocessor{
 	121: {48, 24, 100 * kib, kib},
 }
 
-// Of is a kernel's occupancy, as large as it can be: with all of the cache that can be shared memory used as such. ok is
-// false for GPUs that are not in the table and for kernels whose threads or registers are not known.
+// Of returns a kernel's largest possible occupancy: it assumes that all of the cache that can be shared memory is used as
+// such. ok is false for GPUs that the table does not list, and for kernels whose threads or registers are not known.
 func Of(k Kernel) (o Occupancy, ok bool) {
 	m, known := multiprocessors[k.SM]
 	if !known || k.Threads <= 0 || k.Registers <= 0 {
@@ -91,7 +92,7 @@ func Of(k Kernel) (o Occupancy, ok bool) {
 	return o, true
 }
 
-// sharedUnit is what shared memory is given to blocks in multiples of.
+// sharedUnit is the granularity, in bytes, in which a block gets shared memory.
 func sharedUnit(sm int) int {
 	if sm >= 80 {
 		return 128

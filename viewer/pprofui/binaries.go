@@ -12,9 +12,9 @@ import (
 // wantsBinaries matches flags that look into programs.
 var wantsBinaries = regexp.MustCompile(`^--?(disasm|symbolize|tools|buildid)(=|$)`)
 
-// binaries returns what opens programs for the driver: nothing, unless the command line names a program or asks for
-// one. Otherwise the driver would look for a dozen tools and start some of them, for each call 20 ms or more, to find
-// no program in a profile of kernels and Python.
+// binaries returns the tool with which the driver opens programs. It opens none unless the command line names a program or
+// asks for one: the driver would search for a dozen tools and start some of them, which takes 20 ms or more for each
+// call, although profiles of kernels and Python hold no program.
 func binaries(args []string) driver.ObjTool {
 	wanted := slices.ContainsFunc(args, func(arg string) bool {
 		return wantsBinaries.MatchString(arg) || arg != "" && arg[0] != '-' && isProgram(arg)

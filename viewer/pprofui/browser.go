@@ -23,8 +23,8 @@ func openBrowser(address string, environment []string) {
 	}
 }
 
-// browsers are commands that open a page, the user's own choice first. On Linux without a display there is none
-// besides.
+// browsers returns the commands that open a page, the user's own choice first. On Linux without a display there are no
+// others.
 func browsers(system string, environment []string) []string {
 	value := func(name string) string {
 		for _, pair := range environment {

@@ -22,8 +22,8 @@ import (
 	"github.com/goproton/goproton/profile/pprofile"
 )
 
-// inputs are the profiles of a command line, read before the driver asks for them: it would say of a file that
-// it cannot read that it could not fetch it, and go on with the others.
+// inputs are the profiles of a command line. They are read before the driver asks for them, because the driver reports a
+// file that it cannot read as one that it could not fetch, and goes on without it.
 type inputs struct {
 	mu   sync.Mutex
 	read map[string][]*pprof.Profile // by file, one for each time that it is named: the driver changes them
@@ -164,8 +164,8 @@ func convert(p *profile.Profile, file string) (*pprof.Profile, error) {
 	return pp, nil
 }
 
-// dropUnseen takes away what the viewer does not show either: the work of launch metadata, so that both have the
-// same totals, and call paths that nothing was recorded at, which -traces would list with a 0 each.
+// dropUnseen removes what the viewer does not show: the work of launch metadata, so that both have the same totals, and call
+// paths without any recorded value, which -traces would list with a 0 each.
 func dropUnseen(p *pprof.Profile) {
 	metadata := map[*pprof.Location]bool{}
 	for _, l := range p.Location {
@@ -181,7 +181,7 @@ func dropUnseen(p *pprof.Profile) {
 	})
 }
 
-// spellOut writes out the control characters of names and labels: pprof's reports go to the terminal as they are.
+// spellOut escapes the control characters of names and labels, because pprof's reports print them unchanged.
 func spellOut(p *pprof.Profile) {
 	for _, f := range p.Function {
 		f.Name, f.SystemName, f.Filename = term.Printable(f.Name), term.Printable(f.SystemName), term.Printable(f.Filename)
@@ -233,7 +233,7 @@ func printableLabels(labels map[string][]string) map[string][]string {
 	return labels
 }
 
-// labelFiles tells the samples of several files apart: -tagroot=file puts a frame for each below the root.
+// labelFiles labels the samples of several files with the file's name: -tagroot=file then puts a frame for each below the root.
 func labelFiles(files []string, profiles []*pprof.Profile) {
 	bases := map[string]int{}
 	for _, file := range files {

@@ -1,11 +1,11 @@
-// Package pprofui is pprof's driver on our profiles: its reports, its shell and its web pages, for any file that
-// package formats reads.
+// Package pprofui runs pprof's driver on our profiles: its reports, its shell and its web pages, for every file that
+// package formats reads. `proton pprof` calls it.
 //
-// The driver is a library of google/pprof; what is here are its ends: flags that say what is wrong with them, a
-// reader of files instead of URLs, a terminal, and a web server that prints where it is, stays on this machine,
-// writes nothing to the user's home and ends with an interrupt. Called by `proton pprof`.
+// The driver is a library of google/pprof. This package supplies what the driver leaves to its caller: flags that
+// explain their errors, a reader of files instead of URLs, a terminal, and a web server that prints its address, serves
+// this machine only, writes nothing to the user's home and ends with an interrupt.
 //
-// The driver keeps its configuration in global variables: one Run to a process.
+// The driver keeps its configuration in global variables, so a process can call Run once.
 package pprofui
 
 import (
@@ -49,16 +49,16 @@ func Run(args []string, stdin io.Reader, stderr io.Writer) error {
 	return explained(err)
 }
 
-// run is one command line on its way through the driver.
+// run is the state of one command line.
 type run struct {
 	stdin       io.Reader
 	stderr      io.Writer
 	flags       *flags
 	binaries    bool // whether the driver looks into programs
 	inputs      inputs
-	environment []string // as it was before a temporary folder came to stand in it
+	environment []string // the process's, before it names a temporary folder as the user's configuration
 	interrupted context.Context
-	stop        func() // waiting for an interrupt
+	stop        func() // stops waiting for an interrupt
 	config      string // that folder, instead of the user's configuration; "" without web pages
 }
 

@@ -103,7 +103,7 @@ func (r *run) serve(args *driver.HTTPServerArgs) error {
 		return fmt.Errorf("serve the web pages: %w", err)
 	case <-r.interrupted.Done():
 	}
-	// Pages are made in a moment; a second is for those that are on their way.
+	// A page takes much less than a second, so this lets those that are being written finish.
 	ending, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if err := server.Shutdown(ending); err != nil && !errors.Is(err, context.DeadlineExceeded) {
@@ -112,7 +112,7 @@ func (r *run) serve(args *driver.HTTPServerArgs) error {
 	return nil
 }
 
-// announce says where the pages are in one write, so that who waits for the address has read all of it.
+// announce prints the address of the pages in one write, so that a program that waits for it never reads a part.
 func (r *run) announce(address, host string, port int) {
 	text := fmt.Sprintf("Serving web UI on %s (Ctrl-C ends it)\n", address)
 	if os.Getenv("SSH_CONNECTION") != "" && isLoopback(host) {

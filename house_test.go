@@ -210,6 +210,56 @@ func TestVendorNamesStayInTheirRooms(t *testing.T) {
 	}
 }
 
+// sharedRooms serve every vendor. vendorSpelling is what a vendor's product, library or file format is called.
+var (
+	sharedRooms    = []string{"internal/hotpath", "internal/capture", "profiler", "hooks"}
+	vendorSpelling = regexp.MustCompile(`CUpti|cupti_|cuda|nvidia|NVIDIA|cubin|\bsm_`)
+)
+
+type spellingException struct {
+	path, why string
+	words     []string
+}
+
+// vendorSpellingAllowed are the exceptions, by file or folder, each with its reason. Where words are given, only these are allowed.
+var vendorSpellingAllowed = []spellingException{
+	{"profiler/nvidia", "it is the vendor's package", nil},
+	{"hooks/tracevalue.c", "is_cuda is torch's attribute, which tensors on AMD GPUs have too", []string{`"is_cuda"`, "str_is_cuda", "cuda_devices"}},
+	{"internal/capture/dump.go", "the event's payload is a cubin; docs/formats.md calls it that", []string{`"cubin %016x, %d bytes"`}},
+	{"profiler/conformance/fakecuda.go", "it drives one backend's fake driver through the conformance suite", nil},
+	{"profiler/tracelog/event.go", "tritonparse's files have a cubin field and a cubins folder, which readers look for", []string{`".cubin"`, `"cubins"`, "`\",\"cubin\":\"cubins/`", "cubin"}},
+}
+
+// TestSharedRoomsNameNoVendor looks at identifiers, string literals and file names of what is not a test.
+func TestSharedRoomsNameNoVendor(t *testing.T) {
+	used := map[string]bool{}
+	for _, path := range sources(t, ".go", ".c", ".h") {
+		slashed := filepath.ToSlash(path)
+		if strings.HasSuffix(path, "_test.go") || strings.Contains(slashed, "/testdata/") ||
+			!slices.ContainsFunc(sharedRooms, func(r string) bool { return below(slashed, r) }) {
+			continue
+		}
+		for _, word := range append(words(t, path), filepath.Base(path)) {
+			if !vendorSpelling.MatchString(word) {
+				continue
+			}
+			i := slices.IndexFunc(vendorSpellingAllowed, func(e spellingException) bool {
+				return below(slashed, e.path) && (e.words == nil || slices.Contains(e.words, word))
+			})
+			if i < 0 {
+				t.Errorf("%s has %s: the shared rooms serve every vendor; move it to the vendor's room, or list it above with the reason", path, word)
+				continue
+			}
+			used[vendorSpellingAllowed[i].path] = true
+		}
+	}
+	for _, e := range vendorSpellingAllowed {
+		if !used[e.path] {
+			t.Errorf("%s needs no exception from the vendor's spelling any more: remove it from the list", e.path)
+		}
+	}
+}
+
 // sources are the files of the repository, not those that were built or downloaded into its folder.
 func sources(t *testing.T, suffixes ...string) []string {
 	t.Helper()

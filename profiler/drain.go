@@ -217,7 +217,7 @@ func (m *Manager) flush() {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.resolver.SettleAll()
+	m.resolver.CountAll()
 	if attached {
 		m.loss.Buffers += m.source.Dropped()
 	}

@@ -37,7 +37,7 @@ func (m *images) module(hash uint64) gpucode.Module {
 	return m.modules[hash]
 }
 
-// describe adds to a profile what the modules tell of the sampled functions, and shows the samples by line.
+// describe adds to a profile what the modules contain about the sampled functions, and shows the samples by line.
 func (m *images) describe(p *profile.Profile) {
 	offsets := make([][]uint64, len(p.Sampling.Functions))
 	p.Root.Walk(func(n *profile.Node, _ int) bool {

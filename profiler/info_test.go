@@ -10,7 +10,7 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// TestInfo: what torchrun, mpirun and srun tell a process of its place, and nothing where nobody does.
+// TestInfo: what torchrun, mpirun and srun say about a process's rank, and nothing without a launcher.
 func TestInfo(t *testing.T) {
 	launchers := [][2]string{{"RANK", "WORLD_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}}
 	for _, l := range append(launchers, [2]string{"PMI_RANK", "PMI_SIZE"}, [2]string{"LOCAL_RANK", "LOCAL_WORLD_SIZE"}) {

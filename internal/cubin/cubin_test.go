@@ -155,7 +155,7 @@ func TestABrokenLineTableCostsOnlyLines(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoCubin(t *testing.T) {
+func TestFilesThatAreNotCubins(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ static int claim(struct slot *s, uint32_t from, uint32_t to) {
          atomic_compare_exchange_strong_explicit(&s->life, &from, to, memory_order_acq_rel, memory_order_relaxed);
 }
 
-static int make(struct slot *s, uint32_t becomes) {
+static int make(struct slot *s, uint32_t next) {
   uint8_t *p = hp_reserve(hp_buffer_size);
   if (!p) {
     atomic_store(&s->life, NONE);
@@ -32,7 +32,7 @@ static int make(struct slot *s, uint32_t becomes) {
   }
   madvise(p, hp_buffer_size, MADV_HUGEPAGE);
   s->memory = p;
-  atomic_store_explicit(&s->life, becomes, memory_order_release);
+  atomic_store_explicit(&s->life, next, memory_order_release);
   return 1;
 }
 

@@ -25,7 +25,7 @@ void hp_buffers_reclaim(void);
 // buffers that are still lent: the vendor library completes records in place, so a change means that the GPU has finished something.
 void hp_buffers_mark(void);
 uint64_t hp_buffers_marked(void);
-// hp_buffers_discard has full buffers emptied at once instead of kept for Go, while nobody drains.
+// hp_buffers_discard has full buffers emptied at once instead of kept for Go, while there is no drainer.
 void hp_buffers_discard(int on);
 
 #endif

@@ -6,7 +6,7 @@ enum { HP_CONTEXTS = 64 };
 
 void hp_context_seen(void *ctx);
 void hp_context_gone(void *ctx);
-// hp_contexts_forget forgets all: from now on nobody says when one goes.
+// hp_contexts_forget forgets all contexts: after it, the vendor's library no longer reports when one is destroyed.
 void hp_contexts_forget(void);
 // hp_on_first_context has f called once, on the thread that first launches something. It is for what must
 // come after the GPU's own initialisation, like registering an exit handler that must run before its.

@@ -11,7 +11,7 @@ type Token C.struct_hp_token
 // EnterScope opens a scope on the calling thread; the goroutine must stay on it until the scope is closed.
 func EnterScope(name string) Token { return Token(C.hp_scope_enter(C.uint32_t(Intern(name)))) }
 
-// ExitScope closes the scope that the token names. A scope that nobody listened to is silently nothing.
+// ExitScope closes the scope that the token names. Outside of sessions it does nothing.
 func ExitScope(t Token) {
 	if t.node != 0 {
 		C.hp_scope_exit(C.struct_hp_token(t))

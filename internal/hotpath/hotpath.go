@@ -261,13 +261,13 @@ func Contexts() []unsafe.Pointer {
 	return append([]unsafe.Pointer(nil), out[:n]...)
 }
 
-// ForgetContexts forgets them, when nobody tells any more which of them still exist.
+// ForgetContexts forgets them. Call it when the vendor's library no longer reports which of them still exist.
 func ForgetContexts() { C.hp_contexts_forget() }
 
 // OnFirstLaunch has a C function void(void) called once, on the thread that first launches something.
 func OnFirstLaunch(f unsafe.Pointer) { C.hp_on_first_context((*[0]byte)(f)) }
 
-// DiscardBuffers has full buffers emptied at once instead of kept for TakeBuffer, while nobody drains.
+// DiscardBuffers has full buffers emptied at once instead of kept for TakeBuffer, while there is no drainer.
 func DiscardBuffers(on bool) { C.hp_buffers_discard(boolint(on)) }
 
 // MarkBuffers remembers how far each buffer is filled that the vendor library holds.

@@ -107,7 +107,7 @@ enum hp_status {
   HP_MISMATCH = 3,     // the token is not the innermost open scope
   HP_TYPE_CHANGED = 4, // a metric changed between int and double
   HP_FULL = 5,         // out of reserved space: counted as loss
-  HP_CLOSED = 6,       // within the hot path: nobody may add to these slots any more
+  HP_CLOSED = 6,       // within the hot path: no thread may add to these slots any more
 };
 
 // What scope_enter gives and scope_exit wants back. node 0 = nothing was entered (off), exit is a no-op.

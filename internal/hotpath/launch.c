@@ -30,7 +30,7 @@ static uint16_t take_tag(struct hp_thread *t, uint64_t function) {
   return tag;
 }
 
-// remember_call keeps the launch in progress, which during a capture may become a graph node.
+// remember_call keeps the launch in progress, of which a capture may make a graph node.
 __attribute__((cold, noinline)) static void remember_call(struct hp_thread *t, struct hp_record r) {
   t->launching.corr = r.correlation, t->launching.node = r.node, t->launching.pynode = r.pynode;
   t->launching.op = r.op, t->launching.flags = r.flags & HP_F_OP, t->launching.inside = 1;
@@ -53,7 +53,7 @@ __attribute__((always_inline)) static inline void record_launch(struct hp_thread
     hp_op_close(t, r.node, r.pynode);
     if (!hp_load(&hp_g.op_func_proven)) atomic_store(&hp_g.op_func_proven, 1);
   }
-  hp_push_record(t, &r); // also with set 0: Go must know the id to tell "nobody asked" from "lost"
+  hp_push_record(t, &r); // also with set 0: Go must know the id to distinguish a launch outside of sessions from a lost one
   if (__builtin_expect(hp_load(&hp_g.watch), 0)) remember_call(t, r);
 }
 
@@ -73,7 +73,7 @@ void hp_graph_launch(uint64_t correlation, uint64_t exec) {
   if (t) record_launch(t, HP_GRAPH_LAUNCH, correlation, exec, 0);
 }
 
-// A copy or a wait is nobody's op: it closes none, and stands below the open one with a frame of its own.
+// A copy or a wait belongs to no op: it closes none, and stands below the open one with a frame of its own.
 void hp_work(uint64_t correlation) {
   struct hp_thread *t = hp_living();
   if (!t) return;
@@ -101,7 +101,7 @@ void hp_launched(uint64_t correlation, uint32_t call) {
   t->seen.op_over = 0;
 }
 
-// captured_now reports whether the launch that this thread is in is being captured. Its end is not told when all
+// captured_now reports whether the launch that this thread is in is being captured. Its end is not reported when all
 // captures, of other threads then, end before it.
 static int captured_now(const struct hp_thread *t) {
   return t->launching.inside && t->launching.corr == t->last_corr && hp_captures();

@@ -33,7 +33,7 @@ int hp_scope_exit(struct hp_token token) {
   if (token.node && token.generation != t->generation) return HP_OFF; // its sessions are all gone
   if (token.node && token.node != now) {
     if (hp_active()) return HP_MISMATCH;
-    // Every session ended inside the scope, with inner ones open: there is nobody left to be told.
+    // Every session ended inside the scope, with inner ones open: no session is left to report it to.
     atomic_store_explicit(&t->scope, hp_node_get(token.node).parent, memory_order_release);
     t->leaf_valid = 0;
     return HP_OFF;

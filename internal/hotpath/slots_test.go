@@ -108,7 +108,7 @@ func TestASetWhoseSlotsAreClosedGetsARecord(t *testing.T) {
 	}
 }
 
-// When nobody takes the slots of sets that are over, records replace those of the sets to come.
+// When no drainer takes the slots of sets that are over, records replace those of the sets to come.
 func TestSetsWithoutSlots(t *testing.T) {
 	begin(t, false)
 	hotpath.Drain(func(uintptr, []hotpath.Record) {})

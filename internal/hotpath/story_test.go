@@ -118,7 +118,7 @@ func TestScopesMustBalance(t *testing.T) {
 		}
 	}
 	hotpath.SetActive(hotpath.Listeners{})
-	off := drive.Enter("nobody listens")
+	off := drive.Enter("no session")
 	hotpath.SessionBegins(true)
 	if rc := drive.Leave(off); rc != 2 && rc != 1 {
 		t.Errorf("leaving a scope from before the session: status %d", rc)
@@ -219,7 +219,7 @@ node created 3 at ""
 `)
 }
 
-// The capture of another thread's stream ends inside this thread's launch: the launch's end is not told, and
+// The capture of another thread's stream ends inside this thread's launch: the launch's end is not reported, and
 // nodes that this thread makes later are not the launch's.
 func TestALaunchThatOutlastsACaptureTakesNoLaterNode(t *testing.T) {
 	begin(t, false)
@@ -361,7 +361,7 @@ func TestManyThreadsLoseNothing(t *testing.T) {
 	}
 }
 
-// Between sessions nobody drains: what threads leave then must free itself.
+// Between sessions there is no drainer: what threads leave then must free itself.
 func TestThreadsThatComeAndGoUndrained(t *testing.T) {
 	begin(t, false)
 	run := func(n int) {
@@ -373,7 +373,7 @@ func TestThreadsThatComeAndGoUndrained(t *testing.T) {
 	before := hotpath.Threads()
 	run(500)
 	if n := hotpath.Threads(); n > before {
-		t.Errorf("500 threads, one at a time, took %d slots besides %d", n-before, before)
+		t.Errorf("500 threads, one at a time, took %d slots in addition to %d", n-before, before)
 	}
 }
 

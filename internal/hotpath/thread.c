@@ -27,7 +27,7 @@ void hp_thread_free(struct hp_thread *t) {
   atomic_store_explicit(&t->life, HP_FREE, memory_order_release);
 }
 
-// A thread with an empty ring needs nobody to drain it, and between sessions there is nobody.
+// A thread with an empty ring needs no drainer, and between sessions there is none.
 static void thread_exits(void *p) {
   struct hp_thread *t = p;
   self = NULL;

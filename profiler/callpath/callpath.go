@@ -11,7 +11,7 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// Place is where work was asked for: a shadow call path, a python call path (0 if nobody wanted one), and
+// Place is where work was asked for: a shadow call path, a python call path (0 if no session wanted one), and
 // the set of sessions that were listening.
 type Place struct {
 	Set    uint32
@@ -44,7 +44,7 @@ type Answer struct {
 	Graph    bool      // a graph launched it
 	Order    uint64    // correlation id of the launch: its place in time
 	Function uint32    // see Resolver.Function; 0 if it is not known
-	Tag      uint16    // what kind of launch it was, see package launchkinds; 0 if nobody said
+	Tag      uint16    // what kind of launch it was, see package launchkinds; 0 if unknown
 
 	// Only while some session wants a timeline:
 	Thread   uintptr    // which thread's ring the launch was in
@@ -102,7 +102,7 @@ type Resolver struct {
 	// Function numbers the function that a launch names by its handle, 0 if it is not known; nil unless instructions
 	// are sampled. Set it before use.
 	Function func(handle uint64) uint32
-	// Alone reports whether a vendor's function brings no activity: it waits, and nobody sums that.
+	// Alone reports whether a vendor's function produces no activity, such as a synchronisation that no session records.
 	Alone func(function uint32) bool
 }
 
@@ -127,7 +127,7 @@ func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 	switch rec.Type {
 	case hotpath.Launch, hotpath.GraphLaunch:
 		if rec.Op != t.op {
-			r.settle(t)
+			r.countPending(t)
 		}
 		graph, corr := rec.Type == hotpath.GraphLaunch, rec.Correlation()
 		if rec.Flags&hotpath.FlagTimed != 0 {
@@ -147,7 +147,7 @@ func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 		}
 	case hotpath.OpMetric:
 		if rec.Op != t.op {
-			r.settle(t)
+			r.countPending(t)
 			t.op, t.place = rec.Op, place(rec)
 			t.place.Op = true
 		}
@@ -225,18 +225,18 @@ func (r *Resolver) nodeCreated(t *thread, rec *hotpath.Record) {
 	r.graphs.created(rec.Graph(), rec.GraphNode(), c)
 }
 
-// settle counts the pending op's metrics now: no graph node took them.
-func (r *Resolver) settle(t *thread) {
+// countPending counts the pending op's metrics now: no graph node took them.
+func (r *Resolver) countPending(t *thread) {
 	for _, m := range t.pending {
 		r.Metric(t.place, t.lastLaunch, m)
 	}
 	t.pending, t.op = t.pending[:0], 0
 }
 
-// SettleAll counts every pending op metric; for a flush, when nothing more is on its way.
-func (r *Resolver) SettleAll() {
+// CountAll counts every pending op metric; for a flush, when nothing more is on its way.
+func (r *Resolver) CountAll() {
 	for _, t := range r.threads {
-		r.settle(t)
+		r.countPending(t)
 	}
 }
 
@@ -286,9 +286,9 @@ func (r *Resolver) drop(corr uint64) {
 // none ever came (an empty graph, a failed launch), until so many newer ones were made. Launches that failed
 // never get a kernel; once very many wait, those from long ago (256 buffers are 2.5 million kernels) go.
 const (
-	settledCycles = 256
-	maxReplays    = 1 << 17
-	maxWaiting    = 1 << 20
+	quietCycles = 256
+	maxReplays  = 1 << 17
+	maxWaiting  = 1 << 20
 )
 
 // NextCycle is called once per drain of activity buffers and forgets graph launches that are done.
@@ -297,7 +297,7 @@ func (r *Resolver) NextCycle() {
 	n := 0
 	for _, corr := range r.replays {
 		l, ok := r.launches[corr]
-		done := !ok || l.hits > 0 && r.cycle-l.seen > settledCycles || len(r.replays)-n > maxReplays
+		done := !ok || l.hits > 0 && r.cycle-l.seen > quietCycles || len(r.replays)-n > maxReplays
 		if !done {
 			break
 		}
@@ -305,8 +305,8 @@ func (r *Resolver) NextCycle() {
 		n++
 	}
 	r.replays = append(r.replays[:0], r.replays[n:]...)
-	if len(r.launches) > maxWaiting && r.cycle%settledCycles == 0 {
-		r.Forget(r.cycle - settledCycles)
+	if len(r.launches) > maxWaiting && r.cycle%quietCycles == 0 {
+		r.Forget(r.cycle - quietCycles)
 	}
 }
 
@@ -326,7 +326,7 @@ func (r *Resolver) Mark() (mark uint32) {
 }
 
 // Forget drops the launches from before a mark that still wait. After a flush that synchronised all
-// contexts in between nothing can arrive for them any more: they failed, or nobody timed them.
+// contexts in between nothing can arrive for them any more: they failed, or no session recorded them.
 func (r *Resolver) Forget(mark uint32) {
 	for corr, l := range r.launches {
 		if int32(l.seen-mark) < 0 {

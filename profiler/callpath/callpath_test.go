@@ -67,7 +67,7 @@ func play(t *testing.T, r *Resolver, out *strings.Builder, line string) {
 		out.WriteString(resolved(r, &record.Activity{Correlation: uint64(n[0]), GraphID: uint64(n[1]), GraphNode: uint64(n[2])}))
 	case "flush":
 		mark := r.Mark()
-		r.SettleAll()
+		r.CountAll()
 		r.Forget(mark)
 	case "cycles":
 		for range n[0] {
@@ -153,7 +153,7 @@ cloned 4 40 30
 graph-launch 8 50
 kernel 8 4 40`, `
 kernel of 8: at 50 by a graph captured at 21`},
-		{"a copy of a copy leads back to the capture, whatever is told first", `
+		{"a copy of a copy leads back to the capture, whatever is reported first", `
 launch 1 21 0
 created 3 30 21 0 captured
 created 4 40 77 0 by-hand
@@ -190,7 +190,7 @@ launch 1 21 5
 launch 2 22 0
 flush`, `
 metric 9=100 at 105 after launch 1`},
-		{"a flush settles the last op", `
+		{"a flush counts the last op", `
 metric 9 100 5
 metric 8 1 5
 launch 1 21 5

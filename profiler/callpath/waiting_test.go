@@ -70,14 +70,14 @@ func TestFailedLaunchesDoNotPileUp(t *testing.T) {
 		r.Add(1, records)
 	}
 	add(1, maxWaiting+1)
-	for range 2 * settledCycles {
+	for range 2 * quietCycles {
 		r.NextCycle()
 	}
 	if n := r.Waiting(); n != 0 {
 		t.Errorf("%d launches from long ago still wait", n)
 	}
 	add(1<<30, maxWaiting+1)
-	for range settledCycles {
+	for range quietCycles {
 		r.NextCycle()
 	}
 	if _, ok := r.Resolve(&record.Activity{Correlation: 1 << 30}); !ok {

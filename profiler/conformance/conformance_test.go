@@ -223,7 +223,7 @@ step > add: count 1
 		if text := outline(p); strings.Contains(text, "before") || !strings.Contains(text, "after: count 1\n") || !strings.Contains(text, "old: count 1\n") {
 			s.Errorf("got\n%swant the launch after the start, and the old graph's kernel somewhere", text)
 		}
-		s.Launch("nobody listens")
+		s.Launch("no session")
 	}},
 	{"a deactivated session hears nothing", func(s *stage) {
 		s.start()

@@ -130,7 +130,7 @@ func errorJSON(kind, text string) []byte {
 	return out
 }
 
-// pythonKind names the Python exception that an error becomes.
+// pythonKind names the Python exception that is raised for an error.
 func pythonKind(err error) string {
 	var argument *profiler.ArgumentError
 	var session *profiler.SessionError

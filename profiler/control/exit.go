@@ -16,7 +16,7 @@ import (
 
 // How long the end of a process waits for a GPU that gets no further with what the program launched. One that does is
 // waited for as long as it takes: what it has yet to run is in the program, and belongs into the profile. A kernel gives no
-// sign before its end, so that nothing tells a long one from one that hangs, and somebody who knows must be able to say so.
+// sign before its end, so that a long one looks like one that hangs. The user, who knows, can set the patience.
 const (
 	patienceVariable = "PROTON_EXIT_PATIENCE"
 	defaultPatience  = 30 * time.Second
@@ -124,20 +124,20 @@ func writingMoves() func() bool {
 // writeDrained writes what there is, and tells `proton run` why that is all. Without it, the error says so.
 func (s *Service) writeDrained(why string) error {
 	files, err := s.Manager.WriteDrained()
-	told := fmt.Errorf("%s; the profile holds what had arrived by then", why)
+	cause := fmt.Errorf("%s; the profile holds what had arrived by then", why)
 	if err != nil {
-		told = fmt.Errorf("%s: %w", why, err)
+		cause = fmt.Errorf("%s: %w", why, err)
 	}
 	if s.run == nil || s.run.config.Status == "" {
-		return told
+		return cause
 	}
 	s.run.setFiles(files)
-	return s.writeStatus(s.Manager.Status(), told, true)
+	return s.writeStatus(s.Manager.Status(), cause, true)
 }
 
 var (
 	errImpatient   = errors.New("it takes too long")
-	errInterrupted = errors.New("somebody pressed Ctrl-C")
+	errInterrupted = errors.New("Ctrl-C was pressed")
 )
 
 // receive is what a test replaces that knows when something hangs.

@@ -38,7 +38,7 @@ func (h *hanging) at(function string) {
 	<-h.ever
 }
 
-// untilItHangs has nobody wait for a source longer than until it hangs.
+// untilItHangs ends the wait for a source when the source hangs.
 func (h *hanging) untilItHangs(t *testing.T) {
 	before := receive
 	receive = func(from <-chan error, _ time.Duration, _ func() bool) (error, bool) {
@@ -99,7 +99,7 @@ func TestExitOfAProcessWhoseGPULibraryHangs(t *testing.T) {
 	}
 }
 
-// busy is a source whose GPU gets on whenever somebody looks.
+// busy is a source whose GPU has made progress at every check.
 type busy struct {
 	hanging
 	looks chan struct{}
@@ -115,11 +115,11 @@ func (b *busy) Synchronize(func()) bool {
 func (b *busy) Flush(bool) {
 	select {
 	case b.looks <- struct{}{}:
-	default: // nobody waits
+	default: // no waiter
 	}
 }
 
-// CUPTI hands over by itself only buffers that are full: whether the GPU gets on is seen by who asks.
+// CUPTI hands over by itself only buffers that are full: only a check shows whether the GPU makes progress.
 func TestExitAsksWhetherTheGPUGetsOn(t *testing.T) {
 	before := receive
 	t.Cleanup(func() { receive = before })

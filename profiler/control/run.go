@@ -138,7 +138,7 @@ func (s *Service) checkpointNow() {
 	})
 }
 
-// runEnd is endRun at the end of the process; "problem" is what `proton run` was not told.
+// runEnd is endRun at the end of the process; "problem" is what has not been reported to `proton run`.
 func (s *Service) runEnd(*params) (any, error) {
 	if s.run == nil {
 		return nil, nil

@@ -1,4 +1,4 @@
-// Package launchkinds numbers the kinds of launches that a trace tells apart: the launches of one compiled kernel with
+// Package launchkinds numbers the kinds of launches that a trace distinguishes: the launches of one compiled kernel with
 // the same arguments. Who traces asks for a number once per kind, off the hot path, and tags launches with it
 // (tag_launch of struct hp_api); package aggregate sums kernel times by number, and profiles name the kinds again.
 package launchkinds
@@ -32,10 +32,10 @@ var (
 )
 
 // PerKernel is how many kinds of one compiled kernel have numbers of their own. A seed or a step among the arguments makes
-// a kind of every launch; the numbers are to be left for other kernels, and nobody reads so many sums.
+// a kind of every launch; the numbers are to be left for other kernels, and no reader wants so many sums.
 const PerKernel = 1 << 12
 
-// Rest is added to the number that all further kinds of a kernel share, so that nobody need ask for those.
+// Rest is added to the number that all further kinds of a kernel share, so that no launch needs to ask for those.
 const Rest = 1 << 16
 
 // Register returns the number of a kind, the same for the same kind as long as the process lives. Kinds of a kernel beyond

@@ -6,7 +6,7 @@ import "encoding/binary"
 // reuses one for all that it hands over: keep no part of it.
 type Sample struct {
 	Module      uint64   // hash of the image that the function is in, see HashImage
-	Alike       []uint64 // modules, that one among them, which the vendor library does not tell apart; nil where it is certain
+	Alike       []uint64 // modules, that one among them, which the vendor library does not distinguish; nil where it is certain
 	Function    string   // as the linker knows it
 	Index       uint32   // in the module's symbol table
 	Offset      uint64   // of the instruction in the function, in bytes
@@ -59,7 +59,7 @@ type SamplingFacts struct {
 	Dropped    uint64   // lost by the hardware
 	NonUser    uint64   // in functions of the driver's own
 	BufferFull bool     // an unknown number is missing
-	Ambiguous  uint64   // launched functions that could not be told from others of the same name
+	Ambiguous  uint64   // launched functions that could not be distinguished from others of the same name
 	Problems   []string // what did not work, as sentences
 }
 

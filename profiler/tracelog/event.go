@@ -58,7 +58,7 @@ type completed struct {
 	line    []byte
 	counts  Counts
 	err     error // why there is none
-	besides error // what is missing of it
+	missing error // what could not be recorded of it
 }
 
 // complete makes the record of an event: reads the files, disassembles, stores the binary. It may take seconds.
@@ -85,7 +85,7 @@ func (h header) complete(text []byte, sources *sourceLines) (c completed) {
 	out = append(time.Unix(0, e.Nanos).UTC().AppendFormat(out, timestampForm), '"')
 	if e.Type == "compilation" {
 		c.counts.Compilations = 1
-		out, c.besides = h.appendPayload(out, e)
+		out, c.missing = h.appendPayload(out, e)
 	} else {
 		c.counts.Autotunes = 1
 	}

@@ -122,8 +122,8 @@ func (x *expander) addEvent(c completed) {
 		x.out.add(c.line)
 		x.counts.add(c.counts)
 	}
-	if c.besides != nil {
-		x.problem(c.besides.Error())
+	if c.missing != nil {
+		x.problem(c.missing.Error())
 	}
 	x.done.Store(x.events)
 }

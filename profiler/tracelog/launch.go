@@ -233,7 +233,7 @@ func (w *argumentWriter) definition(id uint64) {
 	w.out = append(w.out, text...)
 }
 
-// text writes a definition that is no JSON but plain text.
+// text writes a definition that is plain text and not JSON.
 func (w *argumentWriter) text(id uint64) { w.out = appendText(w.out, string(w.d.text(id))) }
 
 func (w *argumentWriter) list(values []int64) {

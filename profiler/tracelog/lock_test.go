@@ -90,8 +90,8 @@ func TestRingHelper(t *testing.T) {
 	}
 	_, _ = os.Stdout.WriteString("has it\n")
 	_, _ = io.Copy(io.Discard, os.Stdin)
-	if string(r.mem[:len(ringMagic)]) != ringMagic { // kills this process where somebody has cut the file
-		t.Error("somebody else has written into it")
+	if string(r.mem[:len(ringMagic)]) != ringMagic { // kills this process where another process has cut the file
+		t.Error("another process has written into it")
 	}
 	_, _ = os.Stdout.WriteString("still has it\n")
 }
@@ -144,7 +144,7 @@ func TestAnotherProcessWithOurNames(t *testing.T) {
 func TestARingWithoutDefinitions(t *testing.T) {
 	folder := t.TempDir()
 	h := newHeader(Options{Folder: folder})
-	h.PID = 1 << 30 // nobody's
+	h.PID = 1 << 30 // of no process
 	if out := another(t, "TestRingHelper", h.spoolName("ring")); !strings.Contains(out, "still has it") {
 		t.Fatal(out)
 	}

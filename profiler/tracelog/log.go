@@ -233,7 +233,7 @@ func (l *Log) guarded(do func()) {
 // stays in the spool for Recover. The ring must not be written to any more.
 func (l *Log) End(patience time.Duration) Counts {
 	const tick = time.Millisecond
-	for waited := time.Duration(0); !l.settled() && waited < patience; waited += tick { // not time in which we were stopped
+	for waited := time.Duration(0); !l.allDone() && waited < patience; waited += tick { // not time in which we were stopped
 		time.Sleep(tick)
 	}
 	close(l.stop)
@@ -256,7 +256,7 @@ func (l *Log) End(patience time.Duration) Counts {
 		e.finish(l.ring)
 		l.dropDefinitions()
 	} else {
-		_ = e.out.file.Close() // its frame is ended by whoever goes on
+		_ = e.out.file.Close() // its frame is ended by the process that continues it
 		_ = l.definitions.Close()
 		l.definitions = nil // a thread may be defining something yet
 	}
@@ -301,8 +301,8 @@ func (l *Log) leaveUnwritten() Counts {
 	return counts
 }
 
-// settled says whether all events have been completed.
-func (l *Log) settled() bool {
+// allDone reports whether all events have been completed.
+func (l *Log) allDone() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.waiting) == 0 && l.accepted == l.expander.completedEvents()

@@ -21,7 +21,7 @@ type output struct {
 	rank   int64
 
 	file      *ownfile.File
-	removed   bool  // by somebody else, at least once
+	removed   bool  // by another process, at least once
 	size      int64 // of the file
 	encoder   *zstd.Encoder
 	frameOpen bool

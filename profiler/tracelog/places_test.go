@@ -50,7 +50,7 @@ func pipe(t *testing.T, path string) string {
 }
 
 // What is in a pipe is the program's, and reading it could take for ever.
-func TestSourcesThatAreNoFiles(t *testing.T) {
+func TestSourcesThatAreNotFiles(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "x.py")
 	if err := os.WriteFile(file, []byte("one\n  two\n"), 0o666); err != nil {
@@ -124,7 +124,7 @@ func (p *producer) launchAndRemove(t *testing.T, folder string) {
 	}
 }
 
-// Programs tidy the folder that they write into, even after they began: what comes afterwards is written, and the rest told.
+// Programs tidy the folder that they write into, even after they began: what comes afterwards is written, and the rest reported.
 func TestAFolderThatIsRemoved(t *testing.T) {
 	for _, compression := range []string{"zstd", "gzip", "none"} {
 		folder := filepath.Join(t.TempDir(), "traces")
@@ -201,7 +201,7 @@ func TestProblemsOfAProcessStay(t *testing.T) {
 func TestAPanicOfTheWriter(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("USER", "me")
-	l, err := Begin(Options{Folder: folder, Compression: "none"}, func(string) { panic("nobody listens") })
+	l, err := Begin(Options{Folder: folder, Compression: "none"}, func(string) { panic("unexpected") })
 	if err != nil {
 		t.Fatal(err)
 	}

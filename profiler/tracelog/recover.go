@@ -41,7 +41,7 @@ func Recover(folder string) (Recovered, error) {
 	return found, nil
 }
 
-// errNoDefinitions: the process died between making its two files, or whoever recovered it between removing them.
+// errNoDefinitions: the process died between making its two files, or the process that recovered it died between removing them.
 var errNoDefinitions = errors.New("nothing is left but the ring")
 
 // escaped makes a folder's name a pattern that matches itself.

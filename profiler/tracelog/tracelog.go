@@ -25,7 +25,7 @@ type Options struct {
 	Folder      string `json:"folder"`
 	Compression string `json:"compression"` // zstd, gzip or none
 	Nvdisasm    string `json:"nvdisasm"`    // path of the disassembler; "" = no SASS
-	Status      string `json:"status"`      // folder in which `proton run` looks for what was traced; "" = nobody does
+	Status      string `json:"status"`      // folder in which `proton run` looks for what was traced; "" = it does not
 }
 
 // header begins the definitions of a process: what another process needs to go on where it died.
@@ -68,7 +68,7 @@ func newHeader(o Options) header {
 	if h.User == "" {
 		h.User = "unknown"
 	}
-	h.User = strings.ReplaceAll(h.User, "/", "-") // it becomes part of a file's name
+	h.User = strings.ReplaceAll(h.User, "/", "-") // it is part of a file's name
 	return h
 }
 

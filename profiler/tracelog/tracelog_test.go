@@ -218,7 +218,7 @@ func TestManyLaunchesGoAroundTheRing(t *testing.T) {
 func spool(t testing.TB, folder string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
-	// The ring first: what is done while it is copied is then in the other files, as bytes that nobody committed.
+	// The ring first: what is done while it is copied is then in the other files, as bytes that were not committed.
 	for _, pattern := range []string{spoolPrefix + "*.ring", spoolPrefix + "*.definitions", tritonparse.Prefix + "*"} {
 		paths, _ := filepath.Glob(filepath.Join(folder, pattern)) // only now: the output is made when there is something to write
 		for _, path := range paths {
@@ -392,7 +392,7 @@ func TestDeathBeforeTheFirstCommit(t *testing.T) {
 }
 
 func TestALivingProcessIsLeftAlone(t *testing.T) {
-	// fcntl's locks do not hold against the process that has them, so this asks what another would be told.
+	// fcntl's locks do not hold against the process that has them, so this asks what another process would see.
 	folder := t.TempDir()
 	l := begin(t, Options{Folder: folder, Compression: "none"})
 	defer l.End(await.Patience)

@@ -17,7 +17,7 @@ type takenAlong struct {
 	left            int      // tensors that were not asked for
 }
 
-// takeAlong copies files into the folder of a copy. What cannot be copied keeps nobody from the records.
+// takeAlong copies files into the folder of a copy. A file that cannot be copied does not stop the copy of the records.
 func takeAlong(files []nearby.File, folder string, tensors, replace bool) (t takenAlong) {
 	defer whenInterrupted(atomicfile.Abandon)()
 	for _, f := range files {

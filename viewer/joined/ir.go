@@ -255,7 +255,7 @@ func byOrigin(lines []string, entries []sourcemap.Entry) (shared, shows map[orig
 	shared, shows = map[origin]int{}, map[origin]int{}
 	for i := range entries {
 		from := originOf(&entries[i])
-		if shared[from]++; shared[from] == 1 || entries[i].Own > 0 && entries[i].Own <= len(lines) && source.Telling(lines[entries[i].Own-1]) {
+		if shared[from]++; shared[from] == 1 || entries[i].Own > 0 && entries[i].Own <= len(lines) && source.Significant(lines[entries[i].Own-1]) {
 			shows[from] = i
 		}
 	}

@@ -20,7 +20,7 @@ func (c *code) straighten(k *source.Kernel) {
 	}
 	if module := c.machineCode(k, x); module != nil {
 		if strays := c.straysIn(module, x); strays != nil {
-			k.Straighten(func(offset uint64, told int) int { return strays.Right(module.Function.PTXLine(offset), told) })
+			k.CorrectLines(func(offset uint64, recorded int) int { return strays.Right(module.Function.PTXLine(offset), recorded) })
 		}
 	}
 }

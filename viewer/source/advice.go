@@ -5,13 +5,14 @@ import (
 	"path"
 )
 
-// fewest samples that a mix of reasons is read from: one reason in five is then known to within a tenth of all.
+// fewest is the smallest number of samples that advice is based on. With 100 samples a share of one fifth has an error of
+// less than a tenth of all samples.
 const fewest = 100
 
-// Advice is a sentence on where a kernel's time goes, from the reasons that its samples give. It is a hint: a
-// reason says what a warp waited for, not whether other warps filled the time.
+// Advice is a sentence on where a kernel's time goes, from the stall reasons of its samples; "" if they suggest nothing. It is
+// only a hint: a stall reason says what one warp waited for, not whether other warps issued instructions meanwhile.
 func (s *Samples) Advice(k *Kernel) string {
-	if k.Samples == 0 { // it is shown for what else is known of it
+	if k.Samples == 0 { // the kernel is shown for its lines or its IR
 		return ""
 	}
 	if k.Samples < fewest {
@@ -46,7 +47,7 @@ func (s *Samples) Advice(k *Kernel) string {
 	return fmt.Sprintf("in %s of the samples the warp %s (%s%s); often: %s", percent(float64(top.Samples)/float64(k.Samples)), r.Means, top.Name, where, r.Hint)
 }
 
-// most is the line of the function with most samples of a reason.
+// most is the line of the function with the most samples of a stall reason; nil without any.
 func (s *Samples) most(k *Kernel, reason string) *Line {
 	var most *Line
 	var samples uint64

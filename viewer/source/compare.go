@@ -11,17 +11,17 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// Comparison is the samples of two profiles side by side: the first is old, A, the second new, B. Samples of the same line
-// say little by their numbers, since kernels ran for different times; what is compared is their share of the kernel.
+// Comparison joins the samples of two profiles by line: A is the old profile, B the new one. It compares a line's share of its
+// kernel's samples and not the numbers of samples, which depend on how long the kernels ran.
 type Comparison struct {
 	Sides   [2]*Samples
-	Kernels []*Compared // those asked for, the largest part of either profile first
+	Kernels []*Compared // the requested kernels, the largest part of either profile first
 	Others  []*Compared
 	Notes   []string
 	reasons []string
 }
 
-// Compared is a kernel in two profiles. Functions of one name, compiled for other arguments, count together.
+// Compared is a kernel in two profiles. Functions of the same name that were compiled for different arguments are one kernel.
 type Compared struct {
 	Name     string
 	Counts   [2]Counts
@@ -32,20 +32,20 @@ type Compared struct {
 
 // ComparedLine is a line of the source in two profiles.
 type ComparedLine struct {
-	File    string // by its name in B, if it is there
-	Number  int    // in B, or in A if the line is gone
-	Gone    bool   // the line is in A's text only
+	File    string // path in B, or in A if B lacks the file
+	Number  int    // in B, or in A if Gone
+	Gone    bool   // only A's text has the line
 	Func    string
 	Counts  [2]Counts
 	Inlined []*ComparedLine
-	at      int // place among the lines of B
+	at      int // line of B before which a line that is gone is listed; else Number
 }
 
 // CompareOptions say what is compared.
 type CompareOptions struct {
 	Options
-	Rename func(kernel string) string // of kernels whose name has changed; nil: none
-	Files  [2]*Files                  // of each profile; lines that moved are found by their texts
+	Rename func(kernel string) string // maps the names of kernels before they are matched; nil renames none
+	Files  [2]*Files                  // source texts of A and B; lines that moved are matched by their text
 }
 
 // Compare puts the samples of two profiles side by side.
@@ -71,7 +71,7 @@ func Compare(old, new *profile.Profile, o CompareOptions) (*Comparison, error) {
 	return c, c.choose(all, pattern)
 }
 
-// notes say what limits the comparison.
+// notes adds what limits the comparison.
 func (c *Comparison) notes() {
 	for side, s := range c.Sides {
 		for _, n := range s.Notes() {
@@ -84,7 +84,7 @@ func (c *Comparison) notes() {
 	}
 }
 
-// match brings kernels of one name together.
+// match groups the kernels of both profiles by name.
 func (c *Comparison) match(rename func(string) string) []*Compared {
 	known := map[string]*Compared{}
 	var all []*Compared
@@ -120,7 +120,7 @@ func (c *Comparison) fill(k *Compared, files [2]*Files) {
 	k.Lines = top.Inlined
 }
 
-// translation says where a side's reasons are among those of both.
+// translation maps the indexes of a side's stall reasons to indexes in c.reasons, and adds reasons that are missing there.
 func (c *Comparison) translation(side int) []int {
 	var to []int
 	for _, name := range c.Sides[side].reasons {
@@ -148,7 +148,7 @@ func translated(c Counts, to []int) Counts {
 	return c
 }
 
-// take adds the lines of one side: the kernel's own, or those of what was inlined.
+// take adds the lines of one side: the kernel's own, or those of inlined functions.
 func (l *ComparedLine) take(lines []*Line, side int, to []int, moved *moves, own bool) {
 	for _, from := range lines {
 		c := l.below(moved.place(side, from.File, from.Number), from.Func, own)
@@ -157,7 +157,7 @@ func (l *ComparedLine) take(lines []*Line, side int, to []int, moved *moves, own
 	}
 }
 
-// below finds or adds a line. The kernel's own are one whatever their function is called: it may have been renamed.
+// below finds or adds a line. The kernel's own lines match whatever the name of their function, since it may have been renamed.
 func (l *ComparedLine) below(at placed, function string, own bool) *ComparedLine {
 	for _, c := range l.Inlined {
 		if c.Number == at.number && c.Gone == at.gone && c.File == at.file && (own || c.Func == function) {
@@ -185,12 +185,12 @@ func b2i(b bool) int {
 	return 0
 }
 
-// Shares are the parts that a line has of its kernel's samples.
+// Shares are the shares that a line has of its kernel's samples in A and B.
 func (k *Compared) Shares(counts [2]Counts) (old, new float64) {
 	return counts[0].Share(k.Counts[0].Samples), counts[1].Share(k.Counts[1].Samples)
 }
 
-// files are the lines by file, that with the largest share first.
+// files groups the lines by file. The file with the largest share comes first.
 func (k *Compared) files() [][]*ComparedLine {
 	var all [][]*ComparedLine
 	share := map[string]float64{}
@@ -207,7 +207,7 @@ func (k *Compared) files() [][]*ComparedLine {
 	return all
 }
 
-// part is the larger part that a kernel has of a profile.
+// part is the share that a kernel has of all samples, in the profile where it is larger.
 func (c *Comparison) part(k *Compared) float64 {
 	return max(k.Counts[0].Share(c.Sides[0].All), k.Counts[1].Share(c.Sides[1].All))
 }
@@ -237,7 +237,7 @@ func (c *Comparison) choose(all []*Compared, pattern string) error {
 	return nil
 }
 
-// newest is the kernel of B with most samples, or of A if B has none.
+// newest is the function of B with the most samples, or of A if B has none.
 func (k *Compared) newest() *Kernel {
 	if len(k.kernels[1]) > 0 {
 		return k.kernels[1][0]
@@ -245,7 +245,7 @@ func (k *Compared) newest() *Kernel {
 	return k.kernels[0][0]
 }
 
-// facts are what is known of a kernel's code: once if it is the same in both profiles.
+// facts are lines about a kernel's code, listed once if they are equal in both profiles.
 func (k *Compared) facts() []string {
 	var of [2][]string
 	for side := range of {
@@ -268,7 +268,7 @@ func (k *Compared) facts() []string {
 	return all
 }
 
-// fileNames returns the files that a side of a kernel has lines in, inlined ones too.
+// fileNames returns the files of a kernel's lines on one side, including those of inlined functions.
 func (k *Compared) fileNames(side int) []string {
 	seen := map[string]bool{}
 	var names []string
@@ -288,7 +288,8 @@ func (k *Compared) fileNames(side int) []string {
 	return names
 }
 
-// namesake finds the file of B that a file of A has become: one of the same path, else the only one of its name.
+// namesake finds the file of B that corresponds to a file of A: the file with the same path, or the only one with the same base
+// name. Without either it returns the file of A.
 func namesake(file string, ofB []string) string {
 	found := ""
 	for _, other := range ofB {

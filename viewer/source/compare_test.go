@@ -85,8 +85,8 @@ func TestComparisonHasEverySampleOnce(t *testing.T) {
 			}
 		}
 	}
-	if twins := len(c.Kernels); twins != 4 { // matmul, inlined (two functions), second, first
-		t.Errorf("%d kernels", twins)
+	if n := len(c.Kernels); n != 4 { // matmul, inlined (two functions), second, first
+		t.Errorf("%d kernels", n)
 	}
 	if notes := strings.Join(c.Notes, "\n"); !strings.Contains(notes, "compare shares, not numbers of samples") {
 		t.Errorf("other periods are not said: %s", notes)

@@ -13,14 +13,14 @@ import (
 	"github.com/goproton/goproton/viewer"
 )
 
-// muchMoved is the change of a line's share, in parts of the kernel, from which on it is marked.
+// muchMoved is the smallest change of a line's share of its kernel that is marked.
 const muchMoved = 0.02
 
-// PrintComparison prints the lines of the kernels that were asked for with the samples of both profiles, and returns what
-// the reader should know besides. files are those of A and of B.
-func PrintComparison(w io.Writer, c *Comparison, files [2]*Files, paper viewer.Paper) (notes []string, err error) {
-	l := comparedListing{c: c, printer: newPrinter(w, c.Sides[1], &Listing{Paper: paper, Files: files[1]})}
-	l.old = newPrinter(io.Discard, c.Sides[0], &Listing{Paper: paper, Files: files[0]})
+// PrintComparison prints the lines of the requested kernels with the samples of both profiles, and returns notes on what limits
+// them. files are the source texts of A and of B.
+func PrintComparison(w io.Writer, c *Comparison, files [2]*Files, terminal viewer.Paper) (notes []string, err error) {
+	l := comparedListing{c: c, printer: newPrinter(w, c.Sides[1], &Listing{Paper: terminal, Files: files[1]})}
+	l.old = newPrinter(io.Discard, c.Sides[0], &Listing{Paper: terminal, Files: files[0]})
 	l.out = bufio.NewWriter(w)
 	for i, k := range c.Kernels {
 		if i > 0 {
@@ -50,7 +50,7 @@ func (l *comparedListing) kernel(k *Compared) {
 	}
 	if len(k.Lines) == 0 {
 		l.line("")
-		l.line("  no line information: its compiler was not asked for any (nvcc -lineinfo), or the module is unknown")
+		l.line("  no line information: it was compiled without (nvcc -lineinfo adds it), or the module is unknown")
 		return
 	}
 	for _, lines := range k.files() {
@@ -73,7 +73,7 @@ func (l *comparedListing) ofAll(k *Compared) string {
 	return fmt.Sprintf("%s %s %s", percent(k.Counts[0].Share(l.c.Sides[0].All)), l.arrow(), percent(k.Counts[1].Share(l.c.Sides[1].All)))
 }
 
-// mixOf lists the most frequent reasons, as printer.mix does for one profile.
+// mixOf lists the most frequent stall reasons, as printer.mix does for one profile.
 func (c *Comparison) mixOf(counts Counts, most int) string {
 	joint := Samples{reasons: c.reasons}
 	return (&printer{s: &joint}).mix(counts, most)
@@ -81,7 +81,7 @@ func (c *Comparison) mixOf(counts Counts, most int) string {
 
 const comparedHeader = "      A   share        B   share   change  "
 
-// file prints the lines of one file that have a hundredth of the samples in either profile.
+// file prints the lines of one file that have at least 1 % of the kernel's samples in either profile.
 func (l *comparedListing) file(k *Compared, lines []*ComparedLine) {
 	text := l.Files.Text(lines[0].File)
 	name := l.found(lines[0].File, text, []*Line{{Number: lines[len(lines)-1].at}})
@@ -109,7 +109,7 @@ func (l *comparedListing) file(k *Compared, lines []*ComparedLine) {
 	}
 }
 
-// lineNumber is the number in B; with a minus that in A of a line that is gone.
+// lineNumber is the number in B. A line that is gone has its number in A, with a minus.
 func lineNumber(one *ComparedLine) string {
 	if one.Gone {
 		return fmt.Sprint(-one.Number)
@@ -159,7 +159,7 @@ func share0(c Counts, share float64) string {
 	return percent(share)
 }
 
-// rest names what else could be asked for.
+// rest lists the largest kernels that are not shown.
 func (l *comparedListing) rest() {
 	var parts []string
 	for i, k := range l.c.Others {

@@ -8,8 +8,8 @@ import (
 	"github.com/goproton/goproton/internal/term"
 )
 
-// NewComparePage computes the Source tab of a report that compares two profiles: what is B's stands where a page of one
-// profile has its own, what is A's in Old.
+// NewComparePage computes the Source tab of a report that compares two profiles. The fields that a page of one profile has
+// hold B's values. The fields named Old hold A's.
 func NewComparePage(c *Comparison, l [2]Listing) *Page {
 	var p [2]*printer
 	for side := range p {
@@ -56,7 +56,7 @@ func oldCounts(c Counts) *PageCounts {
 	return &old
 }
 
-// comparedRows are the lines of a file in B, with those that are gone where they were.
+// comparedRows are the lines of a file in B. Lines that are gone are listed where they were.
 func comparedRows(c *Comparison, k *Compared, p [2]*printer, lines []*ComparedLine) []PageRow {
 	const around = 3
 	var rows []PageRow
@@ -90,7 +90,7 @@ func comparedRows(c *Comparison, k *Compared, p [2]*printer, lines []*ComparedLi
 	return rows
 }
 
-// goneText is a line of A, by the name that its file has there.
+// goneText is the text of a line that only A has.
 func goneText(k *Compared, p *printer, l *ComparedLine) string {
 	for _, file := range k.fileNames(0) {
 		if namesake(file, k.fileNames(1)) == l.File {

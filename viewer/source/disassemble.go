@@ -20,12 +20,13 @@ import (
 
 // Code is the text of a function's instructions.
 type Code struct {
-	Tool   string            // what disassembled it; "" if nothing did, and only opcodes are known
-	Text   map[uint64]string // by offset within the function
-	Labels map[uint64]string // of the instructions that branches lead to
+	Tool   string            // path of the disassembler; "" if there is none, and Text has operations without operands
+	Text   map[uint64]string // by offset in bytes within the function
+	Labels map[uint64]string // by offset, of the instructions that are targets of branches
 }
 
-// Code disassembles a function. Without a disassembler it still tells the operations, and why it has no more.
+// Code disassembles a function. If the disassembler is missing or fails, it returns the operations without operands together
+// with the error.
 func (m *Modules) Code(module *Module) (*Code, error) {
 	tool, err := m.disassembler()
 	if err == nil {
@@ -36,13 +37,13 @@ func (m *Modules) Code(module *Module) (*Code, error) {
 				code.Tool = tool
 				return code, nil
 			}
-			err = fmt.Errorf("%s says nothing about the function", tool)
+			err = fmt.Errorf("%s printed no instructions of function %s", tool, module.Function.Name)
 		}
 	}
 	return operations(module.Function), err
 }
 
-// disassembler finds nvdisasm.
+// disassembler finds nvdisasm: the PROTON_NVDISASM variable, PATH, Triton's copy, then CUDA's installation.
 func (m *Modules) disassembler() (string, error) {
 	if tool, set := m.Env("PROTON_NVDISASM"); set {
 		if tool == "" {
@@ -79,7 +80,7 @@ func executable(file string) bool {
 }
 
 const (
-	patience      = 20 * time.Second // for nvdisasm, which takes a second for a kernel of 2 MB
+	patience      = 20 * time.Second // time limit of nvdisasm, which takes a second for a kernel of 2 MB
 	longestOutput = 128 << 20
 )
 
@@ -87,14 +88,14 @@ func (m *Modules) run(tool, file string, index int) ([]byte, error) {
 	if m.Run != nil {
 		return m.Run(tool, file, index)
 	}
-	absolute, err := filepath.Abs(file) // the name of a file must not be taken for an option
+	absolute, err := filepath.Abs(file) // an absolute path cannot be read as an option
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := awake.Context(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, tool, "-c", "-fun", strconv.Itoa(index), absolute)
-	cmd.WaitDelay = patience // for who has its output and outlives it
+	cmd.WaitDelay = patience // a child of nvdisasm may keep its output open after it has ended
 	var out, complaints limited
 	out.left, complaints.left = longestOutput, 1<<10
 	cmd.Stdout, cmd.Stderr = &out, &complaints
@@ -109,7 +110,7 @@ func (m *Modules) run(tool, file string, index int) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// limited keeps the beginning of what is written to it.
+// limited keeps the first bytes that are written to it, up to a limit, and drops the rest.
 type limited struct {
 	bytes.Buffer
 	left int
@@ -126,8 +127,8 @@ var _ io.Writer = &limited{}
 
 var instruction = regexp.MustCompile(`^\s*/\*([0-9a-f]{1,16})\*/\s+(.*?)\s*;?\s*(?:/\*.*)?$`)
 
-// parseDisassembly reads nvdisasm's text. A function that lies within a kernel's section, as those that only one
-// kernel calls do, begins at its label, and addresses go on from the kernel's.
+// parseDisassembly reads nvdisasm's text. A function that only one kernel calls lies in that kernel's section. It begins at its
+// label, and its addresses continue those of the kernel.
 func parseDisassembly(text []byte, function string, size uint64) *Code {
 	code := &Code{Text: map[uint64]string{}, Labels: map[uint64]string{}}
 	inside, started := false, false
@@ -172,8 +173,9 @@ func parseDisassembly(text []byte, function string, size uint64) *Code {
 	return code
 }
 
-// Recorded is a function of a listing that TritonParse's traces have: nvdisasm's text, in which each function is headed by its
-// name, and where every instruction stands in it, by offset. It is nil if the listing does not have the function.
+// Recorded reads a function of the SASS listing in a TritonParse trace, which is nvdisasm's text with a heading per function.
+// It returns the code, and the line number in the listing of every instruction by offset. Both are nil if the listing lacks the
+// function.
 func Recorded(listing, function string) (code *Code, at map[uint64]int) {
 	const head = "Function:"
 	inside := false
@@ -207,7 +209,7 @@ func Recorded(listing, function string) (code *Code, at map[uint64]int) {
 	return code, at
 }
 
-// operations are the names of the instructions without their operands, from the code itself.
+// operations decodes the names of the instructions, without operands, from the machine code.
 func operations(f *cubin.Function) *Code {
 	code := &Code{Text: map[uint64]string{}}
 	for pc := uint64(0); pc+cubin.InstructionSize <= uint64(len(f.Code)); pc += cubin.InstructionSize {

@@ -17,11 +17,12 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// Files finds the texts of sources, which may have been moved, changed or deleted since the profile was made.
+// Files finds the texts of source files, which may have been moved, changed or deleted since the profile was made. It caches
+// them, and is not safe for concurrent use.
 type Files struct {
-	Moves []string  // OLD=NEW, folders; or one folder, to look for the ends of paths in
-	Near  []string  // folders that are searched where a file is not where it was
-	Since time.Time // the profile's: a file that is newer may have other lines; zero if that is not known
+	Moves []string  // OLD=NEW replaces the folder at the start of a path; a folder alone is searched for the ends of paths
+	Near  []string  // folders that are searched if a file is not at its recorded path
+	Since time.Time // time of the profile: newer files may have other lines; zero if unknown
 
 	none  bool
 	known map[string][]piece
@@ -29,15 +30,15 @@ type Files struct {
 	texts map[string]*Text
 }
 
-// piece is a part of a file whose text is known otherwise.
+// piece is a part of a file whose text a trace or the profile has recorded.
 type piece struct {
 	first int
 	lines []string
 }
 
-// Add tells the text of a part of a file, as it was compiled: its first line has that number. It counts where the file is
-// gone or has changed. Of parts that contradict each other, since the file was changed between them, the first counts. Call it
-// before Text.
+// Add sets the text of a part of a file as it was compiled; first is the number of its first line. The text is used where the
+// file is missing or has changed. Parts contradict each other if the file was changed between two compilations; the first part
+// that was added is then used. Call Add before Text.
 func (f *Files) Add(recorded string, first int, text string) {
 	if f.known == nil {
 		f.known = map[string][]piece{}
@@ -47,8 +48,8 @@ func (f *Files) Add(recorded string, first int, text string) {
 	}
 }
 
-// Keep says what the profile kept of a file: lines as they were when it was recorded. They count where the file is gone or has
-// other lines there. Of two versions of a file the first counts. Call it before Text.
+// Keep sets the lines of source files that the profile recorded. They are used where the file is missing or differs in those
+// lines. Of two versions of a file the first is used. Call Keep before Text.
 func (f *Files) Keep(sources []profile.SourceText) {
 	if f.kept == nil {
 		f.kept = map[string]*profile.SourceText{}
@@ -60,8 +61,8 @@ func (f *Files) Keep(sources []profile.SourceText) {
 	}
 }
 
-// orKept is the text of the file at hand if it is the one that was recorded, or says the same in the lines that were kept;
-// else those lines.
+// orKept returns the text of the file that was found if it has the recorded checksum, or equals the recorded lines. Otherwise
+// it returns the recorded lines.
 func (t *Text) orKept(kept *profile.SourceText) *Text {
 	if t.Err == nil && t.sha256 == kept.SHA256 {
 		return &Text{Path: t.Path, lines: t.lines}
@@ -78,7 +79,7 @@ func (t *Text) orKept(kept *profile.SourceText) *Text {
 	return text
 }
 
-// says reports whether a file was read that has the parts that are known.
+// says reports whether a file was read and contains the recorded parts.
 func (t *Text) says(known []piece) bool {
 	for _, k := range known {
 		for i, line := range k.lines {
@@ -90,7 +91,7 @@ func (t *Text) says(known []piece) bool {
 	return t.Err == nil
 }
 
-// textOf is a text of which only parts are known.
+// textOf makes a text of the recorded parts of a file. All other lines are empty.
 func textOf(recorded string, known []piece) *Text {
 	t := &Text{Path: recorded}
 	written := map[int]string{}
@@ -119,16 +120,16 @@ func contradicts(written map[int]string, k piece) bool {
 	return false
 }
 
-// NoFiles finds no texts.
+// NoFiles returns Files that read nothing, so that no text is found.
 func NoFiles() *Files { return &Files{none: true} }
 
-// Text is a file of the source, as far as it could be read.
+// Text is the text of a source file.
 type Text struct {
-	Path    string // where it was found
-	Changed bool   // it is newer than the profile
-	Edited  bool   // it was changed between compilations: this is the text of the first that was told
-	Kept    bool   // its lines are those that the profile kept; others are empty
-	Missing bool   // as there is no such file here, or none that could be read
+	Path    string // where the file was found, or its recorded path
+	Changed bool   // the file is newer than the profile
+	Edited  bool   // the file was changed between compilations: this is the text of the first that was added
+	Kept    bool   // the lines are those that the profile recorded; others are empty
+	Missing bool   // Kept is set because the file could not be read
 	Err     error  // why there is no text
 	sha256  string // of the file
 	lines   []string
@@ -145,7 +146,7 @@ func (t *Text) Line(number int) (string, bool) {
 // Lines is how many lines the text has.
 func (t *Text) Lines() int { return len(t.lines) }
 
-// CheckMoves returns an error if a move leads to no folder.
+// CheckMoves returns an error if an element of Moves does not name an existing folder.
 func (f *Files) CheckMoves() error {
 	for _, m := range f.Moves {
 		old, folder, both := strings.Cut(m, "=")
@@ -153,7 +154,7 @@ func (f *Files) CheckMoves() error {
 			folder = m
 		}
 		if both && old == "" || folder == "" {
-			return fmt.Errorf("read --source-path %q: say OLD=NEW, or a folder to search", m)
+			return fmt.Errorf("read --source-path %q: write OLD=NEW, or a folder to search", m)
 		}
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 			return fmt.Errorf("read --source-path %q: %s is not a folder", m, folder)
@@ -162,7 +163,7 @@ func (f *Files) CheckMoves() error {
 	return nil
 }
 
-// Text returns the text of a file by the path that the compiler recorded.
+// Text returns the text of a file by the path that the compiler recorded. It never returns nil; see Text.Err.
 func (f *Files) Text(recorded string) *Text {
 	if t := f.texts[recorded]; t != nil {
 		return t
@@ -202,7 +203,7 @@ func (f *Files) find(recorded string) *Text {
 	return &Text{Err: err}
 }
 
-// candidates are the places where a file may be, the likeliest first.
+// candidates are the paths where a file may be, in the order in which they are tried.
 func (f *Files) candidates(recorded string) []string {
 	var all []string
 	for _, m := range f.Moves {
@@ -222,7 +223,8 @@ func (f *Files) candidates(recorded string) []string {
 	return all
 }
 
-// ends puts ever shorter ends of a path below a folder: for /home/a/src/k.py home/a/src/k.py, a/src/k.py, src/k.py, k.py.
+// ends joins a folder with the ends of a path, the longest first: for /home/a/src/k.py these are home/a/src/k.py, a/src/k.py,
+// src/k.py and k.py.
 func ends(folder, recorded string) []string {
 	parts := strings.Split(strings.Trim(recorded, "/"), "/")
 	if slices.Contains(parts, "..") || len(parts) > 64 {
@@ -236,7 +238,7 @@ func ends(folder, recorded string) []string {
 }
 
 func (f *Files) read(file string) (*Text, error) {
-	h, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not stop us
+	h, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a named pipe must not block
 	if err != nil {
 		return nil, err
 	}

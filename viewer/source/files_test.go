@@ -22,7 +22,7 @@ func TestEditedFile(t *testing.T) {
 		t.Errorf("the text is %q, want %q", text.lines, want)
 	}
 	if !text.Edited {
-		t.Error("nobody says that the file was changed")
+		t.Error("the text does not say that the file was changed")
 	}
 	files = NoFiles()
 	files.Add("k.py", 2, "def k(x):\n    y = x\n")
@@ -33,7 +33,7 @@ func TestEditedFile(t *testing.T) {
 }
 
 // TestKeptLines: what the profile kept of a file is shown where the file is gone or says something else in those lines, and says
-// so; the file at hand where it says the same.
+// so, and the file on disk where it has the same lines.
 func TestKeptLines(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "k.py")
@@ -69,12 +69,12 @@ func TestKeptLines(t *testing.T) {
 }
 
 // The end of a reduction's body does not stand for the reduction.
-func TestTelling(t *testing.T) {
+func TestSignificant(t *testing.T) {
 	for line, want := range map[string]bool{
 		`%e_9 = "tt.reduce"(%x) <{axis = 0 : i32}> ({`: true, "tt.reduce.return %e_12 : f32": false, "tt.scan.return %1 : f32": false,
 		"%1 = tt.load %0 : tensor<4x!tt.ptr<f32>>": true, "@%p1 ld.global.b32 { %r5 }, [ %rd4 + 0 ];": true, "ret void": false,
 	} {
-		if got := Telling(line); got != want {
+		if got := Significant(line); got != want {
 			t.Errorf("%s: %t", line, got)
 		}
 	}

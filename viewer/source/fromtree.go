@@ -9,8 +9,8 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// lineFrame is the name of a line below its kernel: /path/kernels.py:12@matmul, without the function if the compiler
-// did not say it.
+// lineFrame matches the name of a frame that stands for a source line of the kernel above it: /path/kernels.py:12@matmul. The
+// function is missing if the compiler did not record it.
 var lineFrame = regexp.MustCompile(`^(.+):(\d+)(?:@(.*))?$`)
 
 const (
@@ -20,8 +20,8 @@ const (
 	notIssued     = "_not_issued"
 )
 
-// fromTree makes samples of the frames for lines that other tools write, and files that keep no single instructions.
-// Each line becomes an instruction of its kernel. It returns nil if there are none.
+// fromTree makes instruction samples from frames that stand for source lines. Other tools write such frames, and so do file
+// formats without instructions. Each line is represented by one instruction of its kernel. It returns nil if there are none.
 func fromTree(p *profile.Profile) *profile.Profile {
 	b := lineReader{
 		facts: &profile.Sampling{}, reasons: map[string]uint16{}, functions: map[string]int{}, places: map[place]uint64{},
@@ -38,8 +38,8 @@ func fromTree(p *profile.Profile) *profile.Profile {
 	return &profile.Profile{Root: root, Info: p.Info, Sampling: b.facts}
 }
 
-// countsTwice says whether num_samples is Triton's, which adds the samples in which nothing was issued to all samples,
-// of which they are a part. There num_stalled_samples is the number of samples.
+// countsTwice reports whether num_samples counts as Triton does. Triton adds the samples in which nothing was issued to the
+// number of all samples, which already includes them. The number of samples is then num_stalled_samples.
 func countsTwice(root *profile.Node) bool {
 	twice := false
 	root.Walk(func(n *profile.Node, _ int) bool {
@@ -67,7 +67,7 @@ func sumOfReasons(n *profile.Node) (sum uint64) {
 	return sum
 }
 
-// reasonOf is the reason that a metric counts.
+// reasonOf returns the stall reason that a metric counts, and whether it counts one.
 func reasonOf(metric string) (string, bool) {
 	reason, is := strings.CutPrefix(metric, stalledPrefix)
 	if !is || strings.HasSuffix(reason, notIssued) {
@@ -84,13 +84,14 @@ type lineReader struct {
 	triton    bool
 }
 
-// place is a line of a function.
+// place identifies a line of a function, by the names of its frames.
 type place struct {
 	function int
 	name     string
 }
 
-// copied is the tree with samples at the kernels that have lines below them, or samples of their own.
+// copied copies the tree, without the frames of lines, and gives samples to the kernels that have such frames or samples of
+// their own.
 func (b *lineReader) copied(root *profile.Node) *profile.Node {
 	var path []*profile.Node
 	var top *profile.Node
@@ -115,8 +116,8 @@ func (b *lineReader) copied(root *profile.Node) *profile.Node {
 	return top
 }
 
-// hasLines says whether a frame is a kernel with samples: they are its own or those of lines right below it, and
-// no frame that is not a line has any below it.
+// hasLines reports whether a frame is a kernel with samples: samples of its own, or samples of the frames of lines directly
+// below it.
 func hasLines(n *profile.Node) bool {
 	if count(n, anySum)+count(n, stalledSum) > 0 {
 		return !lineFrame.MatchString(n.Name)
@@ -152,7 +153,7 @@ func (b *lineReader) kernel(n, copied *profile.Node) {
 	n.Walk(func(line *profile.Node, depth int) bool {
 		chain, names = chain[:max(depth-1, 0)], names[:max(depth-1, 0)]
 		if m := lineFrame.FindStringSubmatch(line.Name); depth > 0 && m != nil {
-			number, _ := strconv.Atoi(m[2]) //nolint:errcheck // digits only; what is too large becomes the largest
+			number, _ := strconv.Atoi(m[2]) //nolint:errcheck // digits only; Atoi returns the largest int for a number that is too large
 			chain = append(chain, profile.SourceFrame{File: m[1], Line: number, Func: m[3]})
 			names = append(names, line.Name)
 		} else if depth > 0 {
@@ -169,7 +170,7 @@ func (b *lineReader) kernel(n, copied *profile.Node) {
 	}
 }
 
-// offset gives every line of a function a number, which stands for its instructions.
+// offset returns the offset of the instruction that represents a line. Offsets are numbered in order of first use.
 func (b *lineReader) offset(at place, chain []profile.SourceFrame) uint64 {
 	offset, known := b.places[at]
 	if known {
@@ -188,7 +189,7 @@ func (b *lineReader) offset(at place, chain []profile.SourceFrame) uint64 {
 	return offset
 }
 
-// samples are those of one frame.
+// samples reads the samples of one frame from its metrics.
 func (b *lineReader) samples(n *profile.Node) profile.PCSamples {
 	var pc profile.PCSamples
 	var sum uint64

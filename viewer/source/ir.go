@@ -13,29 +13,29 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// IR says what the compiler made of a line of the source.
+// IR returns the intermediate representations of kernels. Package joined implements it with a TritonParse trace.
 type IR interface {
-	// Stages are those that there are lines of, in the order of the compiler. Machine code is the last.
+	// Stages are the stages of the compiler that the kernel has lines of, in their order. Machine code is the last.
 	Stages(k *Kernel) []string
-	// Lines are what a line of the kernel function became, stage by stage and in the order of their texts.
+	// Lines are the lines of IR that were compiled from a line of the kernel function, by stage and in the order of their texts.
 	Lines(k *Kernel, file string, line int) []IRLine
-	// Compilation is the compile hash of a kernel, "" if it is not known.
+	// Compilation is the compile hash of a kernel, "" if it is unknown.
 	Compilation(k *Kernel) string
-	// Label is what tells a kernel from others of its name, "" if that is not known.
+	// Label distinguishes a kernel from others of its name, "" if nothing is known that does.
 	Label(k *Kernel) string
-	// Facts says more of a kernel, a line each.
+	// Facts are further lines on a kernel for its heading.
 	Facts(k *Kernel) []string
-	// Instructions reports the kernel's machine code.
+	// Instructions returns what the trace recorded of the kernel's machine code.
 	Instructions(k *Kernel) Instructions
 }
 
-// Instructions are what is known of machine code next to its binary.
+// Instructions is what a trace records of a kernel's machine code, in addition to its binary.
 type Instructions struct {
-	Listing *Code           // as it was disassembled where it was compiled; nil if it was not
-	Made    map[uint64]Made // by offset
+	Listing *Code           // disassembled where the kernel was compiled; nil if the trace has no listing
+	Made    map[uint64]Made // by offset of the instruction
 }
 
-// Made says what an instruction was made of.
+// Made is the origin of an instruction.
 type Made struct {
 	Frames []profile.SourceFrame // innermost first; the function's own line is the last
 	Lines  []IRLine              // one of each stage, in the order of the compiler
@@ -46,17 +46,17 @@ type IRLine struct {
 	Stage  string
 	Number string // of the line in the stage's text, or offset of the instruction
 	Text   string
-	Counts     // of the instructions that were made of it; zero where that is not known
-	Shared int // this many lines of the stage came from one place and have the samples together; below 2: it alone
+	Counts     // of the instructions compiled from the line; zero if they are unknown
+	Shared int // number of lines of the stage that share these samples, since their origin is the same; below 2 for none
 }
 
-// warm is the share of a kernel's samples from which on a line's IR is shown.
+// warm is the smallest share of a kernel's samples with which a line's IR is shown.
 const warm = 0.03
 
-// fewIR is how many lines of a stage are shown unless stages are asked for.
+// fewIR is how many lines of a stage are shown unless stages are requested.
 const fewIR = 2
 
-// ir adds what a line became: a few lines of each stage, or all those of the stages that are asked for.
+// ir adds rows for the IR of a line: a few lines of each stage, or all lines of the requested stages.
 func (p *printer) ir(rows []row, k *Kernel, l *Line, indent string) []row {
 	if p.IR == nil || len(p.IRStages) == 0 && !p.All && k.Samples > 0 && l.Share(k.Samples) < warm {
 		return rows
@@ -89,8 +89,8 @@ func (p *printer) ir(rows []row, k *Kernel, l *Line, indent string) []row {
 	return rows
 }
 
-// mostIR is how much of a line of IR is shown unless its stage was asked for. A Hopper matrix instruction in PTX names 128
-// registers.
+// mostIR is how many columns of a line of IR are shown unless its stage was requested. A Hopper matrix instruction in PTX
+// names 128 registers.
 const mostIR = 120
 
 func (p *printer) irRow(i IRLine, indent string, width int) row {
@@ -112,22 +112,23 @@ func ofStage(lines []IRLine, stage string) (own []IRLine) {
 	return own
 }
 
-// Telling says whether a line of IR does what lines of the source are written for.
-func Telling(text string) bool {
-	return telling.MatchString(text) && !strings.Contains(text, ".return")
+// Significant reports whether a line of IR has an operation that explains the line of the source: a memory access, a matrix
+// multiplication, a reduction or a loop, rather than arithmetic on addresses. The end of a reduction, tt.reduce.return, does
+// not count.
+func Significant(text string) bool {
+	return significant.MatchString(text) && !strings.Contains(text, ".return")
 }
 
-// telling are operations that lines are written for: memory, multiplications of matrices, reductions, loops. The end of a
-// reduction, tt.reduce.return, is none.
-var telling = regexp.MustCompile(`\b(?:tt\.(?:load|store|dot|reduce|scan|gather|histogram|atomic\w*|descriptor_\w+)|ttn?g\.(?:async\w+|local_load|warp_group_dot|tc_gen5\w*)|` +
+// significant matches the operations of Significant.
+var significant = regexp.MustCompile(`\b(?:tt\.(?:load|store|dot|reduce|scan|gather|histogram|atomic\w*|descriptor_\w+)|ttn?g\.(?:async\w+|local_load|warp_group_dot|tc_gen5\w*)|` +
 	`(?:ld|st|red|atom)\.(?:global|shared)|asm sideeffect|scf\.for|cp\.async|w?g?mma|tcgen05|LDG|LDGSTS|STG|ATOMG?|RED|UTMA\w+|HMMA|HGMMA|IMMA|DMMA|UTC\w*MMA)\b`)
 
-// few chooses the lines with most samples, or, without any, one: the last that does what lines are written for, or the
-// last of an expression.
+// few chooses the lines with the most samples. Without samples it chooses one line: the last significant one, or the last,
+// which computes the value of an expression.
 func few(lines []IRLine, sampled bool) []IRLine {
 	if !sampled {
 		for i := len(lines) - 1; i >= 0; i-- {
-			if Telling(lines[i].Text) {
+			if Significant(lines[i].Text) {
 				return lines[i : i+1]
 			}
 		}
@@ -136,7 +137,7 @@ func few(lines []IRLine, sampled bool) []IRLine {
 	return slices.DeleteFunc(mostSampled(lines, fewIR), func(l IRLine) bool { return l.Samples == 0 })
 }
 
-// mostSampled are the n lines with most samples, in their order.
+// mostSampled returns the n lines with the most samples, in the order of lines.
 func mostSampled(lines []IRLine, n int) []IRLine {
 	order := make([]int, len(lines))
 	for i := range order {
@@ -152,7 +153,7 @@ func mostSampled(lines []IRLine, n int) []IRLine {
 	return chosen
 }
 
-// SetLines gives a kernel that was not sampled the lines that it has.
+// SetLines sets the lines of a kernel without samples.
 func (k *Kernel) SetLines(file string, numbers []int) {
 	k.Lines = nil
 	for _, n := range numbers {
@@ -160,13 +161,13 @@ func (k *Kernel) SetLines(file string, numbers []int) {
 	}
 }
 
-// Bare is a kernel that was not sampled.
+// Bare returns Samples with one kernel and no samples, for listing its lines and its IR.
 func Bare(name string) *Samples {
 	k := &Kernel{Name: name, Function: &profile.SampledFunction{Name: name}}
 	return &Samples{Facts: &profile.Sampling{}, Kernels: []*Kernel{k}, label: func(name string) string { return name }}
 }
 
-// PrintInstructions prints the instructions of the chosen kernels without a head.
+// PrintInstructions prints the instructions of the requested kernels without a heading.
 func PrintInstructions(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
 	p := newPrinter(w, s, &l)
 	for _, k := range s.Kernels {
@@ -176,7 +177,7 @@ func PrintInstructions(w io.Writer, s *Samples, l Listing) (notes []string, err 
 	return p.notes, p.out.Flush()
 }
 
-// PrintLines prints the lines of the chosen kernels without a head.
+// PrintLines prints the lines of the requested kernels without a heading.
 func PrintLines(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
 	p := newPrinter(w, s, &l)
 	for _, k := range s.Kernels {

@@ -13,7 +13,7 @@ type (
 	jsonDocument struct {
 		Schema   string       `json:"schema"` // of this layout: "goproton.samples/1"
 		Sampling jsonSampling `json:"sampling"`
-		Samples  uint64       `json:"samples"` // of the call paths that count
+		Samples  uint64       `json:"samples"` // of the call paths that pass the filters
 		Kernels  []jsonKernel `json:"kernels"`
 		Notes    []string     `json:"notes,omitempty"`
 	}
@@ -28,7 +28,7 @@ type (
 	}
 	jsonCounts struct {
 		Samples   uint64            `json:"samples"`
-		Share     float64           `json:"share"` // of the kernel; of all samples where it stands for a kernel
+		Share     float64           `json:"share"` // of the kernel's samples; for a kernel, of all samples
 		Stalled   uint64            `json:"stalled"`
 		NotIssued uint64            `json:"not_issued"`
 		Reasons   map[string]uint64 `json:"reasons"`
@@ -37,7 +37,7 @@ type (
 		Name     string `json:"name"`
 		Function string `json:"function"`
 		Module   string `json:"module,omitempty"`
-		Hash     string `json:"compile_hash,omitempty"` // where a trace tells
+		Hash     string `json:"compile_hash,omitempty"` // from a trace
 		jsonCounts
 		Advice      string     `json:"advice,omitempty"`
 		SM          int        `json:"sm,omitempty"`
@@ -61,7 +61,7 @@ type (
 		File    string     `json:"file"`
 		Found   string     `json:"found,omitempty"` // where the text was read
 		Changed bool       `json:"changed,omitempty"`
-		Kept    bool       `json:"kept,omitempty"` // the lines are those that the profile kept: the file is gone or differs
+		Kept    bool       `json:"kept,omitempty"` // the lines are those that the profile recorded: the file is missing or differs
 		Lines   []jsonLine `json:"lines"`
 	}
 	jsonLine struct {
@@ -71,20 +71,20 @@ type (
 		Text *string `json:"text,omitempty"`
 		jsonCounts
 		Inlined []jsonLine `json:"inlined,omitempty"`
-		IR      []jsonIR   `json:"ir,omitempty"` // what the line became, where a trace tells
+		IR      []jsonIR   `json:"ir,omitempty"` // compiled from the line; from a trace
 	}
 	jsonIR struct {
 		Stage  string `json:"stage"`
 		At     string `json:"at"` // line of the stage's text, or offset of the instruction in hexadecimal digits
 		Text   string `json:"text"`
-		Shared int    `json:"shared,omitempty"` // lines that came from one place and have the samples together
+		Shared int    `json:"shared,omitempty"` // number of lines that share the samples, since their origin is the same
 		*jsonCounts
 	}
 	jsonInstruction struct {
 		Offset uint64      `json:"offset"`
 		Text   string      `json:"text,omitempty"`
 		Places []jsonPlace `json:"places,omitempty"` // innermost first
-		IR     []jsonIR    `json:"ir,omitempty"`     // what it was made of, where a trace tells
+		IR     []jsonIR    `json:"ir,omitempty"`     // the lines it was compiled from; from a trace
 		jsonCounts
 	}
 	jsonPlace struct {
@@ -94,12 +94,12 @@ type (
 	}
 )
 
-// PrintJSON prints the source of the chosen kernels as a document for programs.
+// PrintJSON prints the lines of the requested kernels as a JSON document.
 func PrintJSON(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
 	return nil, write(w, newDocument(s, l))
 }
 
-// Document is what PrintJSON prints, for a document that has more.
+// Document is the document of PrintJSON, for embedding in a larger one.
 func Document(s *Samples, l Listing) any { return newDocument(s, l) }
 
 func newDocument(s *Samples, l Listing) *jsonDocument {
@@ -128,7 +128,7 @@ func newDocument(s *Samples, l Listing) *jsonDocument {
 	return doc
 }
 
-// jsonIR are lines of the stages that are asked for, or of all stages.
+// jsonIR are lines of the requested stages, or of all stages.
 func (p *printer) jsonIR(k *Kernel, lines []IRLine) (all []jsonIR) {
 	for _, i := range lines {
 		if len(p.IRStages) > 0 && !slices.Contains(p.IRStages, i.Stage) {
@@ -189,7 +189,7 @@ func (s *Samples) jsonCounts(c Counts, of uint64) jsonCounts {
 	return j
 }
 
-// jsonLine is a line with what was inlined there; around is the file that a reader knows it is in.
+// jsonLine is a line with the lines inlined there. file is written if it is not "", which it is for lines of the function.
 func (s *Samples) jsonLine(l *Line, k *Kernel, files *Files, file string) jsonLine {
 	j := jsonLine{File: file, Line: l.Number, Func: l.Func, jsonCounts: s.jsonCounts(l.Counts, k.Samples)}
 	if text, found := files.Text(l.File).Line(l.Number); found {

@@ -7,26 +7,26 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// Line is a line of the source with the samples of all instructions that were made of it.
+// Line is a line of the source with the samples of all instructions that were compiled from it.
 type Line struct {
 	File    string
 	Number  int
-	Func    string  // the function that the line is in; "" if the compiler did not say
-	Counts          // with what was inlined at the line
-	Own     uint64  // without
+	Func    string  // the function that the line is in; "" if the compiler did not record it
+	Counts          // including those of functions inlined at the line
+	Own     uint64  // samples without those of inlined functions
 	Inlined []*Line // lines of functions that were inlined here, most samples first
 }
 
-// deepestInlined bounds what a file can make us nest; the deepest chain of real code that we have seen has 9 places.
+// deepestInlined limits the depth of inlining that is read from a file. The deepest chain seen in real code has 9 places.
 const deepestInlined = 64
 
-// place turns samples of instructions into those of lines.
+// place adds the samples of instructions to lines, through the chain of inlined calls.
 func (k *Kernel) place() {
 	top := &Line{}
 	for i := range k.PCs {
 		frames := k.Function.At(k.PCs[i].Offset)
 		if len(frames) > 0 && frames[len(frames)-1].Line < 1 {
-			frames = nil // what compilers add of their own has line 0
+			frames = nil // code that the compiler adds has line 0
 		}
 		if len(frames) == 0 {
 			k.Unplaced.Add(k.PCs[i].Counts)
@@ -46,15 +46,16 @@ func (k *Kernel) place() {
 	})
 }
 
-// Straighten corrects the lines of instructions where the binary has them wrong; of inlined code the innermost.
-func (k *Kernel) Straighten(right func(offset uint64, told int) int) {
+// CorrectLines replaces the line of every instruction, for inlined code the innermost, by the result of correct, and adds up
+// the samples of lines again. Binaries have some lines wrong. correct gets the recorded line and returns the right one.
+func (k *Kernel) CorrectLines(correct func(offset uint64, recorded int) int) {
 	for i := range k.Function.Places {
 		p := &k.Function.Places[i]
 		if len(p.Frames) == 0 {
 			continue
 		}
-		if line := right(p.Offset, p.Frames[0].Line); line != p.Frames[0].Line {
-			p.Frames = slices.Clone(p.Frames) // instructions of one place may share them
+		if line := correct(p.Offset, p.Frames[0].Line); line != p.Frames[0].Line {
+			p.Frames = slices.Clone(p.Frames) // instructions of the same place may share the slice
 			p.Frames[0].Line = line
 		}
 	}
@@ -83,8 +84,8 @@ func (l *Line) sort() {
 	}
 }
 
-// merged are the lines of the function with each number once: code of a file that was inlined into the function, as
-// macros and generated code are, may say another function there.
+// merged returns the lines of the function with one entry per file and number. Code that was inlined from the same file, such
+// as macros and generated code, may have the same line under another function.
 func merged(lines []*Line) []*Line {
 	var all []*Line
 	for _, l := range lines {
@@ -94,14 +95,14 @@ func merged(lines []*Line) []*Line {
 			all[n-1].Inlined = append(all[n-1].Inlined, l.Inlined...)
 			continue
 		}
-		one := *l // the kernel's own stay as they are
+		one := *l // a copy, since Kernel.Lines must not change
 		one.Reasons, one.Inlined = slices.Clone(l.Reasons), slices.Clone(l.Inlined)
 		all = append(all, &one)
 	}
 	return all
 }
 
-// files are the lines of the function by file, that with most samples first.
+// files groups the lines of the function by file. The file with the most samples comes first.
 func (k *Kernel) files() [][]*Line {
 	var all [][]*Line
 	sums := map[string]uint64{}

@@ -22,12 +22,11 @@ type Listing struct {
 	Files   *Files
 	Modules *Modules // for instructions
 
-	IR       IR       // what lines became; nil where nobody knows
-	IRStages []string // those that all lines are shown of; none: a few lines of each
+	IR       IR       // intermediate representations of lines; nil without a trace
+	IRStages []string // stages of which all lines are shown; none means a few lines of each stage
 }
 
-// hot is the share of a kernel's samples from which on a line is marked, and cold that below which its surroundings
-// are left out.
+// A line with at least the share hot of its kernel's samples is marked. Lines with less than cold are left out.
 const (
 	hot  = 0.10
 	cold = 0.01
@@ -60,10 +59,10 @@ func newPrinter(w io.Writer, s *Samples, l *Listing) *printer {
 	return p
 }
 
-// Print prints the source of the chosen kernels and returns what the reader should know besides.
+// Print prints the source of the requested kernels and returns notes on what limits it.
 func Print(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
 	p := newPrinter(w, s, &l)
-	whole, twins := p.listed()
+	whole, variants := p.listed()
 	for i, k := range whole {
 		if i > 0 {
 			p.line("")
@@ -71,7 +70,7 @@ func Print(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
 		p.head(k)
 		p.source(k)
 	}
-	p.twins(twins)
+	p.variants(variants)
 	p.others()
 	return append(s.Notes(), p.notes...), p.out.Flush()
 }
@@ -105,7 +104,7 @@ func samplesOf(n uint64) string {
 	return fmt.Sprintf("%d samples", n)
 }
 
-// launch says how much of a kernel's samples a call path has.
+// launch names a call path, after its share of the kernel's samples if there are several.
 func (p *printer) launch(k *Kernel, launched Path) string {
 	text := p.launched(launched)
 	if len(k.Paths) > 1 {
@@ -123,7 +122,7 @@ func (p *printer) launched(at Path) string {
 	if len(names) == 0 {
 		return "outside of all scopes"
 	}
-	return "in " + strings.Join(names, " > ")
+	return "called from " + strings.Join(names, " > ")
 }
 
 // frame is the short name of a frame.
@@ -137,7 +136,7 @@ func (p *printer) frame(name string) string {
 	return term.Printable(name)
 }
 
-// facts are what is known of a function's code.
+// facts describe a function's code: architecture, registers, memory, module.
 func (k *Kernel) facts() []string {
 	var facts []string
 	f := k.Function
@@ -156,13 +155,13 @@ func (k *Kernel) facts() []string {
 	if len(parts) > 0 {
 		facts = append(facts, strings.Join(parts, ", "))
 	}
-	if k.Twins > 0 && f.Module != "" {
-		facts = append(facts, fmt.Sprintf("module %s; compiled %d times, for other arguments", term.Printable(f.Module), k.Twins+1))
+	if k.Variants > 0 && f.Module != "" {
+		facts = append(facts, fmt.Sprintf("module %s; compiled %d times, for different arguments", term.Printable(f.Module), k.Variants+1))
 	}
 	return facts
 }
 
-// facts are those of the function's code, and what its compiler knows.
+// facts describe the function's code, with what the trace knows of its compilation.
 func (p *printer) facts(k *Kernel) []string {
 	facts := k.facts()
 	if p.IR != nil {
@@ -184,7 +183,7 @@ func (p *printer) mix(c Counts, most int) string {
 	return strings.Join(parts, ", ")
 }
 
-// others names what else could be asked for.
+// others lists the largest kernels that are not shown.
 func (p *printer) others() {
 	if len(p.s.Others) == 0 {
 		return
@@ -212,7 +211,7 @@ func (s *Samples) Notes() []string {
 		notes = append(notes, "the hardware's buffer was full at times, so an unknown number of samples is missing; sample less often (interval=) or give it a larger buffer")
 	}
 	if f.Apportioned > 0 && f.Total > 0 {
-		notes = append(notes, fmt.Sprintf("%s of the samples are of functions launched from several call paths, and were shared out by kernel time; collection=serialized tells exactly",
+		notes = append(notes, fmt.Sprintf("%s of the samples are of functions launched from several call paths, and were shared out by kernel time; collection=serialized attributes them exactly",
 			percent(float64(f.Apportioned)/float64(f.Total))))
 	}
 	return notes
@@ -232,7 +231,7 @@ func (p *printer) note(text string) {
 	p.notes = append(p.notes, text)
 }
 
-// fit cuts a text to what the paper leaves.
+// fit cuts a text to the width of the terminal, less the columns before it.
 func (p *printer) fit(text string, before int) string {
 	if p.Width <= 0 {
 		return text

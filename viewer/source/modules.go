@@ -13,8 +13,8 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// Modules finds the modules that functions were in: those that the collector kept next to the profile, those of a trace, or
-// Triton's.
+// Modules finds the binary modules (cubins) of functions: next to the profile, where the collector stores them, in a trace, or
+// in Triton's cache.
 type Modules struct {
 	Profile string                                             // its file; modules are looked for in NAME.cubins next to it
 	Env     func(string) (string, bool)                        // the environment
@@ -22,7 +22,7 @@ type Modules struct {
 	Traced  func(*profile.SampledFunction) string              // the file that a trace has, "" if it has none; nil without a trace
 }
 
-// Module is one that was found, with the function that was asked for.
+// Module is a module file with the requested function.
 type Module struct {
 	File     string
 	Function *cubin.Function
@@ -82,8 +82,8 @@ func in(file string, image []byte, f *profile.SampledFunction) (*Module, error) 
 	return &Module{File: file, Function: function, PTX: module.PTX}, nil
 }
 
-// placesOf returns the places next to the profile where a module may lie. Files of phases and of ranks have more in their name
-// than the session's, so shorter ones are tried too: for run.part_1.hatchet run.part_1.cubins, run.cubins.
+// placesOf returns the paths next to the profile where a module may be. The files of phases and ranks have longer names than
+// the session, so shorter names are tried too: for run.part_1.hatchet these are run.part_1.cubins and run.cubins.
 func (m *Modules) placesOf(name string) []string {
 	var files []string
 	if m.Profile == "" || m.Profile == "-" {

@@ -1,7 +1,7 @@
 package source
 
-// moves knows where the lines of A are in B. Where both texts are there, and are two files, it is by what the lines say;
-// otherwise a line is that of the same number.
+// moves maps the lines of A to lines of B. If both texts are available, as different files, lines are matched by their text.
+// Otherwise lines of the same number match.
 type moves struct {
 	files map[string]*moved // by the path in A
 }
@@ -61,11 +61,11 @@ func (m *moves) place(side int, file string, number int) placed {
 	return here
 }
 
-// mostAligned bounds the table that texts are compared in, without their common beginning and end.
+// mostAligned limits the size of the table in which two texts are compared, without their common beginning and end.
 const mostAligned = 1 << 22
 
-// aligned returns for every line of a, counted from 1, the line of b that says the same, in order: the longest common
-// subsequence. Texts with too many changes are left as they are, nil.
+// aligned returns for every line of a, counted from 1, the equal line of b, or 0, by the longest common subsequence. It returns
+// nil for texts with too many changes.
 func aligned(a, b []string) []int {
 	to := make([]int, len(a)+1)
 	start := 0

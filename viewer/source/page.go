@@ -36,7 +36,7 @@ type PageCounts struct {
 // PageKernel is one kernel.
 type PageKernel struct {
 	Name  string `json:"name"`
-	Label string `json:"label,omitempty"` // what tells it from others of its name
+	Label string `json:"label,omitempty"` // distinguishes it from others of its name
 	PageCounts
 	Old    *PageCounts `json:"old,omitempty"`
 	Facts  []string    `json:"facts"`
@@ -186,8 +186,8 @@ func (p *printer) pageLine(text *Text, number int, gap bool) PageRow {
 // mostPageIR is how many lines of a stage are on the page for one line of the source.
 const mostPageIR = 20
 
-// pageIR are the stages of what a line became, each with its lines: those with samples, and those that tell most; of many
-// those with most samples.
+// pageIR are the rows for the IR of a line, by stage: the lines with samples and the significant ones, and of too many those
+// with the most samples.
 func (p *printer) pageIR(k *Kernel, l *Line) []PageRow {
 	if p.IR == nil || l.Share(k.Samples) < cold {
 		return nil
@@ -200,8 +200,8 @@ func (p *printer) pageIR(k *Kernel, l *Line) []PageRow {
 			continue
 		}
 		var shown []PageRow
-		telling := slices.DeleteFunc(slices.Clone(own), func(i IRLine) bool { return i.Samples == 0 && !Telling(i.Text) })
-		for _, i := range mostSampled(telling, mostPageIR) {
+		worthwhile := slices.DeleteFunc(slices.Clone(own), func(i IRLine) bool { return i.Samples == 0 && !Significant(i.Text) })
+		for _, i := range mostSampled(worthwhile, mostPageIR) {
 			shown = append(shown, PageRow{Number: i.Number, Text: printable(i.Text), Place: stage + " " + i.Number, PageCounts: pageCounts(i.Counts)})
 		}
 		about := fmt.Sprintf("%d lines", len(own))
@@ -228,7 +228,7 @@ func (p *printer) pageInlined(k *Kernel, inlined []*Line) []PageRow {
 	return rows
 }
 
-// pageCode are the instructions; of long functions those with many samples.
+// pageCode are the rows for the instructions. Of long functions only those near instructions with many samples are kept.
 func (p *printer) pageCode(k *Kernel) []PageRow {
 	m := p.machine(k)
 	offsets := m.offsets(k)

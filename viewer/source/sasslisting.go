@@ -12,10 +12,10 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// PrintSASS prints the instructions of the chosen kernels and returns what the reader should know besides.
+// PrintSASS prints the instructions of the requested kernels and returns notes on what limits them.
 func PrintSASS(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
 	p := newPrinter(w, s, &l)
-	whole, twins := p.listed()
+	whole, variants := p.listed()
 	for i, k := range whole {
 		if i > 0 {
 			p.line("")
@@ -24,20 +24,20 @@ func PrintSASS(w io.Writer, s *Samples, l Listing) (notes []string, err error) {
 		p.line("")
 		p.instructions(k)
 	}
-	p.twins(twins)
+	p.variants(variants)
 	p.others()
 	return append(s.Notes(), p.notes...), p.out.Flush()
 }
 
-// machine is what can be told of a kernel's instructions in addition to their samples.
+// machine is a kernel's machine code: text and origin of its instructions.
 type machine struct {
 	function *cubin.Function // nil if its module was not found
 	code     *Code
 	made     map[uint64]Made
 }
 
-// machine finds the text of a kernel's instructions, and notes why there is none. A listing that was made where the kernel was
-// compiled stands in for a disassembler, and for the module.
+// machine finds the text of a kernel's instructions, and adds a note if it fails. Without a module or a disassembler it uses the
+// listing that the trace has.
 func (p *printer) machine(k *Kernel) machine {
 	m := machine{code: &Code{}}
 	var recorded *Code
@@ -101,7 +101,8 @@ func (p *printer) instructions(k *Kernel) {
 	p.rows(k.Samples, "offset", rows)
 }
 
-// madeOf adds the lines that an instruction was made of, of the stages that are asked for: those that are others than before.
+// madeOf adds the lines of IR that an instruction was compiled from, of the requested stages, unless the previous instruction
+// has the same.
 func (p *printer) madeOf(rows []row, lines, before []IRLine) ([]row, []IRLine) {
 	for _, l := range lines {
 		same := slices.ContainsFunc(before, func(b IRLine) bool { return b.Stage == l.Stage && b.Number == l.Number })
@@ -112,8 +113,8 @@ func (p *printer) madeOf(rows []row, lines, before []IRLine) ([]row, []IRLine) {
 	return rows, lines
 }
 
-// withText adds to a place what stands there, where a trace has the source: a listing without has its own files, which may be
-// others by now.
+// withText adds the text of the source line to a place if there is a trace, which has the source as compiled. Without a trace
+// the files on disk may have changed since.
 func (p *printer) withText(place string, frames []profile.SourceFrame) string {
 	if p.IR == nil || len(frames) == 0 {
 		return place
@@ -170,8 +171,8 @@ func (k *Kernel) hottestInstruction() uint64 {
 	return hottest
 }
 
-// near says whether an instruction is shown: it or one close to it has many samples, of all or next to the hottest. Without
-// samples all are.
+// near reports whether an instruction is shown: it, or one within p.Context instructions, has at least the share cold of all
+// samples or half the samples of the hottest instruction. A kernel without samples shows all.
 func (p *printer) near(k *Kernel, offset, hottest uint64) bool {
 	if p.All || k.Samples == 0 {
 		return true
@@ -191,8 +192,8 @@ func (p *printer) near(k *Kernel, offset, hottest uint64) bool {
 	return false
 }
 
-// frames are the places of an instruction: what the profile says, or for those without samples the module, or the trace, which
-// also knows where Triton's compiler inlined.
+// frames are the places of an instruction, innermost first. They come from the profile, or from the module for instructions
+// without samples. The trace adds callers that Triton's compiler inlined and the binary lacks.
 func (m *machine) frames(k *Kernel, offset uint64) []profile.SourceFrame {
 	frames, made := k.Function.At(offset), m.made[offset].Frames
 	if frames == nil && m.function != nil {
@@ -200,13 +201,13 @@ func (m *machine) frames(k *Kernel, offset uint64) []profile.SourceFrame {
 			frames = append(frames, profile.SourceFrame(f))
 		}
 		if len(frames) > 0 && len(made) == len(frames) {
-			frames[0].Line = made[0].Line // binaries have some wrong: see Kernel.Straighten
+			frames[0].Line = made[0].Line // binaries have some lines wrong, see Kernel.CorrectLines
 		}
 	}
 	return MoreCallers(frames, made)
 }
 
-// MoreCallers chooses between two that say where the same code is from: the first, unless the second goes on where it ends.
+// MoreCallers chooses between two chains of places for the same code: a, unless b begins with a and has further callers.
 func MoreCallers(a, b []profile.SourceFrame) []profile.SourceFrame {
 	if len(b) <= len(a) {
 		return a
@@ -219,7 +220,7 @@ func MoreCallers(a, b []profile.SourceFrame) []profile.SourceFrame {
 	return slices.Concat(a, b[len(a):])
 }
 
-// where tells the places of an instruction in short: the function's own line, and what was inlined there.
+// where prints the places of an instruction: the function's own line, then the lines inlined there.
 func (p *printer) where(frames []profile.SourceFrame) string {
 	var parts []string
 	for _, f := range slices.Backward(frames) {

@@ -1,14 +1,14 @@
-// Package source shows where inside a kernel the time goes: its instruction samples by line of the source, with what was
-// inlined there, and by instruction.
+// Package source shows where inside a kernel the time goes: its instruction samples by line of the source, with inlined
+// functions, and by instruction.
 //
-// In goes a profile with samples, from `proton viewer --source` and `--sass` and from the report; source texts and
-// disassembly come from files that may be gone (files.go, disassemble.go), and each that is missing costs its text
-// only. The passes:
+// Its input is a profile with instruction samples. `proton viewer --source` and `--sass` and the report call it. Source texts
+// and disassembly come from files (files.go, disassemble.go). If such a file is missing, only its text is missing from the
+// output. The passes:
 //
-//  1. collect  samples of every function, over the call paths that the filters leave (source.go); files that have lines
-//     as frames and no samples of instructions, such as Triton's, are read from those (fromtree.go)
-//  2. place    samples of instructions become those of lines, through the chain of inlined calls (lines.go)
-//  3. advise   the reasons for which warps stood still become a sentence (stalls.go, advice.go)
+//  1. collect  the samples of every function are added up over the call paths that pass the filters (source.go); profiles
+//     such as Triton's, which have frames for lines instead of instruction samples, are converted first (fromtree.go)
+//  2. place    samples of instructions are added to lines, through the chain of inlined calls (lines.go)
+//  3. advise   the stall reasons are summed up in a sentence (stalls.go, advice.go)
 //  4. print    listing.go, sasslisting.go, json.go
 package source
 
@@ -51,7 +51,7 @@ type Kernel struct {
 	PCs      []Instruction // that were sampled, in order of offset
 	Lines    []*Line       // of the function itself, by file and number
 	Unplaced Counts        // of instructions without line information
-	Twins    int           // other functions of the same name, which the compiler made for other arguments
+	Variants int           // number of other functions of the same name, compiled for different arguments
 }
 
 // Path is a call path that kernels were launched from.
@@ -66,15 +66,15 @@ type Instruction struct {
 	Counts
 }
 
-// Counts are samples by what kept the warp from going on.
+// Counts are numbers of samples, in total and by stall reason.
 type Counts struct {
 	Samples   uint64
-	Stalled   uint64 // in which the warp did not issue its instruction
-	NotIssued uint64 // of those, in which no other warp of the scheduler did either
-	Reasons   []uint64
+	Stalled   uint64   // samples in which the warp did not issue its instruction
+	NotIssued uint64   // stalled samples in which no other warp of the scheduler issued one either
+	Reasons   []uint64 // by index in Samples.reasons
 }
 
-// selected is the reason of samples that found the warp at work.
+// selected is the reason of samples in which the warp issued its instruction.
 const selected = "selected"
 
 // ErrNoSamples is returned for profiles without instruction samples.
@@ -152,7 +152,7 @@ func hasInstructions(p *profile.Profile) (has bool) {
 	return has
 }
 
-// choose parts the kernels that were asked for from the others.
+// choose moves the kernels that do not match the pattern to s.Others.
 func (s *Samples) choose(pattern string) error {
 	if pattern == "" {
 		s.Kernels, s.Others = s.Kernels[:1], s.Kernels[1:]
@@ -177,13 +177,13 @@ func (s *Samples) choose(pattern string) error {
 	return nil
 }
 
-// Show makes one kernel the only one that was asked for.
+// Show makes k the only requested kernel.
 func (s *Samples) Show(k *Kernel) {
 	all := slices.Concat(s.Kernels, s.Others)
 	s.Kernels, s.Others = []*Kernel{k}, slices.DeleteFunc(all, func(other *Kernel) bool { return other == k })
 }
 
-// kernelKey tells the kernels of a listing apart.
+// kernelKey identifies a kernel of a listing.
 type kernelKey struct {
 	function int
 	path     *profile.Node // nil unless every call path stands for itself
@@ -269,7 +269,7 @@ func (c *Counts) Add(o Counts) {
 	}
 }
 
-// finish brings the kernels into their order and their samples to lines.
+// finish sorts the kernels and adds their samples to lines.
 func (g *gatherer) finish() {
 	var all []*gathered
 	functions := map[string]map[*profile.SampledFunction]bool{}
@@ -289,7 +289,7 @@ func (g *gatherer) finish() {
 	})
 	for _, k := range all {
 		k.Name = g.s.label(k.Function.Name)
-		k.Twins = len(functions[k.Function.Name]) - 1
+		k.Variants = len(functions[k.Function.Name]) - 1
 		slices.SortFunc(k.PCs, func(a, b Instruction) int { return cmp.Compare(a.Offset, b.Offset) })
 		slices.SortStableFunc(k.Paths, func(a, b Path) int { return cmp.Compare(b.Samples, a.Samples) })
 		k.place()

@@ -28,7 +28,7 @@ type row struct {
 func (p *printer) source(k *Kernel) {
 	if len(k.Lines) == 0 {
 		p.line("")
-		p.line("  no line information: its compiler was not asked for any (nvcc -lineinfo), or the module is unknown; --sass shows its instructions")
+		p.line("  no line information: it was compiled without (nvcc -lineinfo adds it), or the module is unknown; --sass shows its instructions")
 		return
 	}
 	for _, lines := range k.files() {
@@ -325,8 +325,8 @@ func (r *row) body(column int) string {
 	return pad(r.text, column) + "  " + r.after
 }
 
-// leastText is how much of the text a number of reasons must leave on narrow paper. The first reason is worth more than a
-// line's end, the second is not.
+// leastText is how many columns of text a number of stall reasons must leave on a narrow terminal. The first reason may cut
+// the text shorter than the second.
 var leastText = [...]int{1: 38, 2: 60}
 
 // stallColumn says how many reasons each row has room for, and how wide they are.

@@ -1,13 +1,13 @@
 package source
 
-// Reason explains why a warp that was sampled did not go on.
+// Reason explains a stall reason: why a sampled warp did not issue its instruction.
 type Reason struct {
 	Name  string // as in the profile: "long_scoreboard"
 	Means string // ends a sentence that begins with "the warp"
 	Hint  string // the usual cause, and what to look at
 }
 
-// Reasons are those that NVIDIA's GPUs tell, in order of the alphabet. docs/sampling.md has them as a table.
+// Reasons are the stall reasons of NVIDIA's GPUs in alphabetical order. docs/sampling.md has them as a table.
 var Reasons = []Reason{
 	{"barrier", "waits at a barrier for the other warps of its block",
 		"warps arrive at different times: look for work that only some warps do before it, and for more blocks per multiprocessor to fill the gap"},
@@ -49,7 +49,7 @@ var Reasons = []Reason{
 		"multiplications are issued one at a time: let several be in flight, and separate warps that load from warps that multiply"},
 }
 
-// About returns what is known of a reason.
+// About returns the explanation of a stall reason, and whether it is known.
 func About(name string) (Reason, bool) {
 	for _, r := range Reasons {
 		if r.Name == name {

@@ -51,7 +51,4 @@ var debts = map[string][]string{
 	"tritonparse/sourcemap":                        {"nobody"},
 	"viewer":                                       {"becomes", "beside", "hand", "nobody", "paper", "tells", "told", "twin", "whoever"},
 	"viewer/joined":                                {"beside", "is no", "nobody", "paper", "stray", "tells", "told", "twin"},
-	"viewer/report":                                {"becomes", "from 0 on", "is no", "nobody", "told", "twin"},
-	"viewer/report/web":                            {"becomes", "tells", "twin"},
-	"viewer/source":                                {"becomes", "beside", "hand", "nobody", "paper", "stray", "tells", "told", "twin"},
 }

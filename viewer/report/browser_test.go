@@ -427,7 +427,7 @@ func TestNothingIsEvaluated(t *testing.T) {
 		document.body.append(script);
 	})`)
 	if got != "script-src-elem" {
-		t.Errorf("a script of somebody else's ran: %v", got)
+		t.Errorf("an injected script ran: %v", got)
 	}
 	p.forget()
 }

@@ -73,9 +73,9 @@ func launchesOf(j *joined.Join) *launchTab {
 			row.rate(&s.Rates, slices.ContainsFunc(s.Groups, isCounted))
 			of.Rows = append(of.Rows, row)
 			of.Rows = append(of.Rows, launchKinds(s.Groups)...)
-			of.Rows = append(of.Rows, untold(s.Untold(), s.Times.Count, true)...)
+			of.Rows = append(of.Rows, unattributed(s.Untold(), s.Times.Count, true)...)
 		}
-		of.Rows = append(of.Rows, untold(k.Untold(), k.Times.Count, false)...)
+		of.Rows = append(of.Rows, unattributed(k.Untold(), k.Times.Count, false)...)
 		tab.Kernels = append(tab.Kernels, of)
 	}
 	return tab
@@ -99,21 +99,23 @@ func (r *launchRow) rate(rates *joined.Rates, counted bool) {
 	r.Counted = counted && (r.Bytes > 0 || r.Flops > 0)
 }
 
-// isCounted says whether rates are of what the trace counted, not of what the program told.
+// isCounted reports whether a rate is computed from bytes or operations that the trace counted, rather than from those that the
+// program reported.
 func isCounted(g *joined.Group) bool {
 	w := &g.Work
 	return w.BytesPerSecond > 0 && w.BytesFrom != "profile" || w.FlopsPerSecond > 0 && w.FlopsFrom != "profile"
 }
 
-// untold is a row for launches of which only the kernel is known, unless that is all there is of the launches above it.
-func untold(left profile.Durations, all uint64, kind bool) []launchRow {
+// unattributed returns a row for the launches whose kernel is known, but not their specialisation or their arguments. There is
+// none if all of the launches are of this sort, since the row above has the same numbers.
+func unattributed(left profile.Durations, all uint64, kind bool) []launchRow {
 	if left.Count == 0 || left.Count == all {
 		return nil
 	}
 	return []launchRow{{Kind: kind, Name: joined.NotToldApart, times: timesOf(&left, 0)}}
 }
 
-// otherKinds sums up those that are not on the page.
+// otherKinds returns a row with the sum of the kinds of launches that are not on the page.
 func otherKinds(groups []*joined.Group) launchRow {
 	var sum profile.Durations
 	traced := 0

@@ -11,7 +11,7 @@ import (
 	"github.com/goproton/goproton/viewer/source"
 )
 
-// head is what a page knows in addition to its arrays.
+// head is the part of a page's data that is not an array, written as JSON.
 type head struct {
 	Title    string        `json:"title"`
 	Made     string        `json:"made"` // program and version
@@ -319,7 +319,7 @@ func ownColumn(i int, of column) column {
 		of: func(r *row) float64 { return r.new.Own[i] }}
 }
 
-// texts numbers what a column of text says, in both tables alike.
+// texts returns the index of the texts in a column, which both tables share.
 func (b *builder) texts(column string) *words {
 	if b.words[column] == nil {
 		b.words[column] = &words{index: map[string]float64{}}

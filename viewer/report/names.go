@@ -63,15 +63,15 @@ func (w *words) of(text string) float64 {
 	return at
 }
 
-// longest is how much of a name a page keeps: templates of C++ grow beyond what anybody reads.
+// longest is the number of bytes of a name that a page keeps. Names of C++ templates can be much longer.
 const longest = 4000
 
-// nameless stands for names that would leave nothing to see or to press.
+// nameless replaces names without a visible character, which could neither be read nor clicked.
 const nameless = "(no name)"
 
-// clean makes a name safe to look at. Markup needs nothing, since the page never parses a name; but control and
-// direction characters would let a name pretend to be another one, or turn the line around it, so they are spelled
-// out, and what is no UTF-8 becomes replacement characters.
+// clean makes a name safe to display. Markup needs no escaping, since the page never parses a name. Control characters and
+// characters that change the direction of text could disguise a name or reverse the line around it, so they are written as
+// escape sequences. Invalid UTF-8 is replaced.
 func clean(name string) string {
 	name = strings.ToValidUTF8(name, "\uFFFD")
 	if len(name) > longest {

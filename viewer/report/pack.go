@@ -26,7 +26,7 @@ type section struct {
 
 // How an array can be written.
 const (
-	whole    = "whole"    // numbers from 0 on: seven bits a byte, the lowest first
+	whole    = "whole"    // whole numbers of at least 0: seven bits a byte, the lowest first
 	optional = "optional" // whole numbers, 0 for none, 1 for 0, 2 for -1, 3 for 1, 4 for -2 …
 	float    = "float"    // float32: first bytes of all, second bytes of all, …
 	double   = "double"   // float64, likewise
@@ -66,8 +66,8 @@ func (p *packer) measured(values []float64) section {
 	})
 }
 
-// derived writes rates and shares, to one part in 65,000: pages show four digits, and bits that nobody sees cannot be
-// deflated.
+// derived writes rates and shares with a precision of one part in 65,000. Pages show four digits, and further bits would not
+// compress.
 func (p *packer) derived(values []float64) section {
 	if allWhole(values) {
 		return p.measured(values)

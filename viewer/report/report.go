@@ -1,10 +1,10 @@
 // Package report writes a profile, or the comparison of two, as one HTML page that a person explores in a browser:
 // summary, flame graph, table, roofline, timeline, launches, source. `proton report` calls it.
 //
-// The page is one file that needs nothing else: scripts and styles (web/) are embedded, the data is packed next to
-// them (pack.go), and a policy in its head forbids the browser every request and every script but this one. What is
-// shown is computed here, by package viewer; the page only sorts, searches and draws. No name of a profile is ever
-// parsed as markup: names travel inside the packed data and become text nodes.
+// The page is one self-contained file: scripts and styles (web/) are embedded, the data is packed next to them (pack.go), and a
+// content security policy in its head forbids all requests and all other scripts. The numbers are computed here, by package
+// viewer; the page only sorts, searches and draws. No name of a profile is ever parsed as markup: names are part of the
+// packed data, and scripts insert them as text nodes.
 package report
 
 import (
@@ -20,28 +20,28 @@ import (
 	"github.com/goproton/goproton/viewer/compare"
 )
 
-// Source is a profile and what to call it, its file's name for example.
+// Source is a profile and its name on the page, such as its file name.
 type Source struct {
 	Name    string
 	Profile *profile.Profile
 }
 
-// Options say how a page is made. The zero value is fine.
+// Options say how a page is made. The zero value makes a page without source texts.
 type Options struct {
 	Title   string   // of the page; "" is the source's name
 	Version string   // of the program, as the page names it
 	Peaks   []string // as in viewer.Options
 
-	Texts *Texts // what may be read next to a profile with instruction samples, B where two are compared
-	Old   *Texts // the same of A
+	Texts *Texts // files that may be read for the profile, for B where two are compared
+	Old   *Texts // files that may be read for A
 
 	Rename []compare.Rename // names of frames before two profiles are compared
 }
 
-// Marker is what every page that this package writes has near its beginning.
+// Marker is the generator's name, which every page and picture of this package has in its first 1024 bytes.
 const Marker = "GoProton report"
 
-// Is says whether a file that starts so is a page or a picture that this package has written.
+// Is reports whether a file with this beginning is a page or a picture that this package has written.
 func Is(start []byte) bool {
 	start = start[:min(len(start), 1024)]
 	return bytes.Contains(start, []byte(`content="`+Marker+`"`)) || bytes.Contains(start, []byte(`data-generator="`+Marker+`"`))

@@ -228,7 +228,7 @@ func TestPagesAreStable(t *testing.T) {
 func TestPagesAskForNothing(t *testing.T) {
 	text := written(t, model(50, 1))
 	for _, url := range regexp.MustCompile(`(?i)(https?:)?//[a-z0-9.-]+\.[a-z]{2,}[^\s"'<]*`).FindAllString(text, -1) {
-		if !strings.HasPrefix(url, "http://www.w3.org/") { // names of formats, which nobody fetches
+		if !strings.HasPrefix(url, "http://www.w3.org/") { // names of formats, which no browser fetches
 			t.Errorf("the page mentions %s", url)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 // PROTON_SLOW_PAGES=SEED makes every page as slow as on a machine that is busy with something else: frames, timers and
 // the data's decompression come up to half a second late. A test that reads what comes a frame later, and does not
-// wait for it, then fails: one that did failed only where nobody could look at it.
+// wait for it, then fails. Without the delay such a test failed only on busy machines.
 //
 // What a browser promises stays: the callbacks of one frame run together and in their order, observers of sizes after
 // them, and the frame is drawn afterwards.

@@ -61,7 +61,7 @@ function mix(a, b, share) {
   return a.map((v, i) => v + (b[i] - v) * share);
 }
 
-/** rampColour runs from dark blue at 0 to yellow at 1, in steps that all eyes can tell apart. */
+/** rampColour runs from dark blue at 0 to yellow at 1, in steps that colour-blind readers can distinguish too. */
 function rampColour(v) {
   if (Number.isNaN(v)) return fill(dark ? [50, 52, 56] : [226, 226, 221]);
   const at = Math.max(0, Math.min(1, v)) * (cividis.length - 1), i = Math.min(Math.floor(at), cividis.length - 2);

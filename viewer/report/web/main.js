@@ -153,7 +153,7 @@ function applyTheme(theme) {
   const button = byID("theme");
   button.replaceChildren(icon(themeIcons[theme]));
   button.setAttribute("aria-label", `Theme: ${theme === "system" ? "as the system" : theme}`);
-  state.theme = null; // the system's may have changed below the same name
+  state.theme = null; // the theme of the system may have changed
   change({theme});
 }
 

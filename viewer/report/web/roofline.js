@@ -2,7 +2,7 @@
 // of the device. One dot for each kernel; its area is its share of the time.
 
 const plotMargin = {left: 64, right: 24, top: 20, bottom: 44};
-const mostDots = 1500; // more than that are too small to tell apart
+const mostDots = 1500; // further dots would be too small to distinguish
 
 class Roofline {
   constructor(panel) {

@@ -1,4 +1,4 @@
-// Search: every word must be in the name, in any order, upper and lower case alike.
+// Search: every word must be in the name, in any order, without regard to case.
 
 /** findNames says for each string whether it matches; null when nothing is asked for. */
 function findNames(strings, query) {

@@ -40,7 +40,7 @@ class Source {
 
   show() {}
 
-  /** ownFacts are what tells a kernel from others of its name: registers, for example. */
+  /** ownFacts are the facts that distinguish a kernel from others of its name: registers, for example. */
   ownFacts(k) {
     const others = this.data.kernels.filter((o) => o !== k && o.name === k.name);
     return others.length ? k.facts.filter((fact) => others.some((o) => !o.facts.includes(fact))) : [];
@@ -107,7 +107,7 @@ class Source {
     return make("div", {}, bar, legend);
   }
 
-  /** colour tells reasons apart; progress is grey. */
+  /** colour returns a colour for each stall reason; grey for samples in which the warp issued. */
   colour(reason) {
     const {stall} = this.data.reasons[reason];
     if (!stall) return "var(--strong-line)";

@@ -18,7 +18,7 @@ function watch(callback) {
   watchers.push(callback);
 }
 
-/** change sets parts of the state and tells those who watch. */
+/** change sets parts of the state and calls the functions that were passed to watch. */
 function change(parts) {
   const changed = new Set(Object.keys(parts).filter((k) => state[k] !== parts[k]));
   if (!changed.size) return;
@@ -26,7 +26,7 @@ function change(parts) {
   for (const w of watchers) w(changed);
 }
 
-/** make builds an element. Text only ever becomes text: no name in a profile can become markup. */
+/** make builds an element. It inserts text as text nodes only, so that no name in a profile is parsed as markup. */
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   setAll(element, attributes);
@@ -55,7 +55,7 @@ function byID(id) {
   return document.getElementById(id);
 }
 
-/** say tells a screen reader. */
+/** say announces a text to screen readers. */
 function say(text) {
   byID("live").textContent = text;
 }

@@ -60,7 +60,7 @@ func BenchmarkViews130k(b *testing.B) {
 		b.Run(v.Name, func(b *testing.B) {
 			for b.Loop() {
 				var size counter
-				if _, err := Render(&size, p, v.Name, Options{Metrics: []string{"time", "tflop16/s"}}, Paper{Width: 100}); err != nil {
+				if _, err := Render(&size, p, v.Name, Options{Metrics: []string{"time", "tflop16/s"}}, Terminal{Width: 100}); err != nil {
 					b.Fatal(err)
 				}
 				b.SetBytes(int64(size))
@@ -85,7 +85,7 @@ func BenchmarkReadAndTree13k(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := Render(io.Discard, p, "tree", Options{Metrics: []string{"util", "tflop16/s", "time"}}, Paper{}); err != nil {
+		if _, err := Render(io.Discard, p, "tree", Options{Metrics: []string{"util", "tflop16/s", "time"}}, Terminal{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // printTable prints the rows as a table with borders, the name first and indented by depth. It is the only user of
 // tablewriter, whose every default that changes text is set here: it would trim the indentation, wrap long names and
 // write headers in capitals.
-func printTable(out *bufio.Writer, t *Table, p *Paper) error {
+func printTable(out *bufio.Writer, t *Table, p *Terminal) error {
 	l := newLines(out, t, p)
 	l.addColumns(func(r *Row) []float64 { return r.Values })
 	l.measure()

@@ -27,7 +27,7 @@ func (l *lines) heat(share float64) string {
 }
 
 func (l *lines) painted(text, color string) string {
-	if !l.paper.Color || color == "" || text == "" {
+	if !l.terminal.Color || color == "" || text == "" {
 		return text
 	}
 	return color + text + endColor

@@ -8,7 +8,7 @@ import (
 )
 
 // printCSV prints a line per row for spreadsheets and data frames. docs/viewer.md promises its columns.
-func printCSV(out *bufio.Writer, t *Table, _ *Paper) error {
+func printCSV(out *bufio.Writer, t *Table, _ *Terminal) error {
 	w := csv.NewWriter(out)
 	line := []string{"id", "parent", "depth", "name", "path"}
 	for i := range t.Columns {

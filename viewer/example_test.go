@@ -13,7 +13,7 @@ func ExampleRender() {
 	if err != nil {
 		panic(err)
 	}
-	notes, err := viewer.Render(os.Stdout, p, "tree", viewer.Options{Metrics: []string{"util", "time/us"}}, viewer.Paper{ASCII: true})
+	notes, err := viewer.Render(os.Stdout, p, "tree", viewer.Options{Metrics: []string{"util", "time/us"}}, viewer.Terminal{ASCII: true})
 	if err != nil {
 		panic(err)
 	}

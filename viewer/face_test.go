@@ -15,49 +15,49 @@ import (
 var faces = []struct {
 	view, name, profile string
 	o                   Options
-	paper               Paper
+	terminal            Terminal
 }{
-	{"tree", "scope", "scope", Options{}, Paper{}},
-	{"tree", "scope.many", "scope", Options{Metrics: []string{"util", "time", "flop32/s", "byte/s", "bytes", "count", "tokens", "cpu_time/ms"}}, Paper{}},
-	{"tree", "matmul36.roofline", "matmul_triton36", Options{Metrics: []string{"time", "util", "flop16/s", "attainable", "intensity", "bound"}}, Paper{}},
-	{"tree", "matmul36.sorted.depth2", "matmul_triton36", Options{Metrics: []string{"time/%", "avg_time"}, Sort: "time", Depth: 2}, Paper{}},
-	{"tree", "matmul36.threshold", "matmul_triton36", Options{Metrics: []string{"time/ms"}, Threshold: 150}, Paper{}},
-	{"tree", "matmul36.include", "matmul_triton36", Options{Metrics: []string{"time", "flop/s"}, Include: "cublas"}, Paper{}},
-	{"tree", "python", "python", Options{Metrics: []string{"time", "count"}}, Paper{}},
-	{"tree", "python.full", "python", Options{Names: FullName}, Paper{}},
-	{"tree", "python.focus.function_line", "python", Options{Focus: "forward", Names: FunctionLine}, Paper{}},
-	{"tree", "python.hide.trim", "python", Options{Hide: "runpy|_wrapped", Trim: "step"}, Paper{}},
-	{"tree", "python.ascii.width60", "python", Options{}, Paper{ASCII: true, Width: 60}},
-	{"tree", "python.color.width100", "python", Options{Metrics: []string{"time", "count"}}, Paper{Color: true, Width: 100}},
-	{"tree", "graph", "graph", Options{Metrics: []string{"count", "time"}}, Paper{}},
-	{"tree", "names.width50", "names", Options{}, Paper{Width: 50}},
-	{"tree", "odd", "odd", Options{Metrics: []string{"time", "bytes", "util"}}, Paper{}},
-	{"tree", "only_bytes", "only_bytes", Options{Metrics: []string{"util", "bound"}}, Paper{}},
-	{"tree", "only_flops", "only_flops", Options{Metrics: []string{"util", "bound"}}, Paper{}},
-	{"tree", "unknown_part", "unknown_part", Options{Metrics: []string{"util", "flop16/s"}}, Paper{}},
-	{"tree", "unknown_part.peak", "unknown_part", Options{Metrics: []string{"util/%", "bound"}, Peaks: []string{"flops16=1P", "bytes=8T"}}, Paper{}},
-	{"tree", "vector", "vector", Options{Metrics: []string{"time", "bins", "weights", "label"}}, Paper{}},
-	{"tree", "cpu_only", "cpu_only", Options{}, Paper{}},
-	{"flat", "layers", "layers_main", Options{Metrics: []string{"time", "count", "byte/s"}}, Paper{}},
-	{"flat", "python", "python", Options{}, Paper{}},
-	{"top", "matmul36", "matmul_triton36", Options{Metrics: []string{"time", "util", "bound"}, Top: 3}, Paper{}},
-	{"bottom-up", "layers", "layers_main", Options{Metrics: []string{"time", "count"}}, Paper{}},
-	{"table", "layers", "layers_main", Options{Metrics: []string{"time", "count", "util", "bound"}}, Paper{}},
-	{"table", "names.ascii", "names", Options{Metrics: []string{"time", "device_id"}}, Paper{ASCII: true}},
+	{"tree", "scope", "scope", Options{}, Terminal{}},
+	{"tree", "scope.many", "scope", Options{Metrics: []string{"util", "time", "flop32/s", "byte/s", "bytes", "count", "tokens", "cpu_time/ms"}}, Terminal{}},
+	{"tree", "matmul36.roofline", "matmul_triton36", Options{Metrics: []string{"time", "util", "flop16/s", "attainable", "intensity", "bound"}}, Terminal{}},
+	{"tree", "matmul36.sorted.depth2", "matmul_triton36", Options{Metrics: []string{"time/%", "avg_time"}, Sort: "time", Depth: 2}, Terminal{}},
+	{"tree", "matmul36.threshold", "matmul_triton36", Options{Metrics: []string{"time/ms"}, Threshold: 150}, Terminal{}},
+	{"tree", "matmul36.include", "matmul_triton36", Options{Metrics: []string{"time", "flop/s"}, Include: "cublas"}, Terminal{}},
+	{"tree", "python", "python", Options{Metrics: []string{"time", "count"}}, Terminal{}},
+	{"tree", "python.full", "python", Options{Names: FullName}, Terminal{}},
+	{"tree", "python.focus.function_line", "python", Options{Focus: "forward", Names: FunctionLine}, Terminal{}},
+	{"tree", "python.hide.trim", "python", Options{Hide: "runpy|_wrapped", Trim: "step"}, Terminal{}},
+	{"tree", "python.ascii.width60", "python", Options{}, Terminal{ASCII: true, Width: 60}},
+	{"tree", "python.color.width100", "python", Options{Metrics: []string{"time", "count"}}, Terminal{Color: true, Width: 100}},
+	{"tree", "graph", "graph", Options{Metrics: []string{"count", "time"}}, Terminal{}},
+	{"tree", "names.width50", "names", Options{}, Terminal{Width: 50}},
+	{"tree", "odd", "odd", Options{Metrics: []string{"time", "bytes", "util"}}, Terminal{}},
+	{"tree", "only_bytes", "only_bytes", Options{Metrics: []string{"util", "bound"}}, Terminal{}},
+	{"tree", "only_flops", "only_flops", Options{Metrics: []string{"util", "bound"}}, Terminal{}},
+	{"tree", "unknown_part", "unknown_part", Options{Metrics: []string{"util", "flop16/s"}}, Terminal{}},
+	{"tree", "unknown_part.peak", "unknown_part", Options{Metrics: []string{"util/%", "bound"}, Peaks: []string{"flops16=1P", "bytes=8T"}}, Terminal{}},
+	{"tree", "vector", "vector", Options{Metrics: []string{"time", "bins", "weights", "label"}}, Terminal{}},
+	{"tree", "cpu_only", "cpu_only", Options{}, Terminal{}},
+	{"flat", "layers", "layers_main", Options{Metrics: []string{"time", "count", "byte/s"}}, Terminal{}},
+	{"flat", "python", "python", Options{}, Terminal{}},
+	{"top", "matmul36", "matmul_triton36", Options{Metrics: []string{"time", "util", "bound"}, Top: 3}, Terminal{}},
+	{"bottom-up", "layers", "layers_main", Options{Metrics: []string{"time", "count"}}, Terminal{}},
+	{"table", "layers", "layers_main", Options{Metrics: []string{"time", "count", "util", "bound"}}, Terminal{}},
+	{"table", "names.ascii", "names", Options{Metrics: []string{"time", "device_id"}}, Terminal{ASCII: true}},
 }
 
 func TestGoldenFaces(t *testing.T) {
 	for _, f := range faces {
 		t.Run(f.view+"."+f.name, func(t *testing.T) {
-			checkGolden(t, f.view+"."+f.name+".txt", face(t, load(t, f.profile), f.view, f.o, f.paper))
+			checkGolden(t, f.view+"."+f.name+".txt", face(t, load(t, f.profile), f.view, f.o, f.terminal))
 		})
 	}
 }
 
-func face(t *testing.T, p *profile.Profile, view string, o Options, paper Paper) string {
+func face(t *testing.T, p *profile.Profile, view string, o Options, terminal Terminal) string {
 	t.Helper()
 	var out bytes.Buffer
-	notes, err := Render(&out, p, view, o, paper)
+	notes, err := Render(&out, p, view, o, terminal)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,13 +85,13 @@ func model() *profile.Profile {
 }
 
 func TestGoldenLongTail(t *testing.T) {
-	checkGolden(t, "tree.model.txt", face(t, model(), "tree", Options{}, Paper{}))
-	checkGolden(t, "flat.model.txt", face(t, model(), "flat", Options{}, Paper{Width: 60}))
-	checkGolden(t, "bottom-up.model.txt", face(t, model(), "bottom-up", Options{}, Paper{ASCII: true}))
-	if all := face(t, model(), "tree", Options{}, Paper{All: true}); strings.Contains(all, "…") || strings.Count(all, "adam_") != 400 {
+	checkGolden(t, "tree.model.txt", face(t, model(), "tree", Options{}, Terminal{}))
+	checkGolden(t, "flat.model.txt", face(t, model(), "flat", Options{}, Terminal{Width: 60}))
+	checkGolden(t, "bottom-up.model.txt", face(t, model(), "bottom-up", Options{}, Terminal{ASCII: true}))
+	if all := face(t, model(), "tree", Options{}, Terminal{All: true}); strings.Contains(all, "…") || strings.Count(all, "adam_") != 400 {
 		t.Errorf("--all leaves rows out:\n%s", all)
 	}
-	if some := face(t, model(), "tree", Options{Threshold: 0.01, Metrics: []string{"time/us"}}, Paper{}); strings.Contains(some, "--all") || strings.Count(some, "adam_") != 400 {
+	if some := face(t, model(), "tree", Options{Threshold: 0.01, Metrics: []string{"time/us"}}, Terminal{}); strings.Contains(some, "--all") || strings.Count(some, "adam_") != 400 {
 		t.Errorf("a threshold does not replace the rule for the long tail:\n%s", some)
 	}
 }
@@ -114,7 +114,7 @@ func timed(p *profile.Profile) *profile.Profile {
 
 func TestGoldenStatistics(t *testing.T) {
 	checkGolden(t, "tree.statistics.txt", face(t, timed(tree(network)), "tree", Options{
-		Metrics: []string{"time", "count", "min_time", "median_time", "mean_time/us", "p95_time", "max_time", "stddev_time", "avg_time"}}, Paper{}))
+		Metrics: []string{"time", "count", "min_time", "median_time", "mean_time/us", "p95_time", "max_time", "stddev_time", "avg_time"}}, Terminal{}))
 }
 
 // Statistics of a subtree are those of all its kernels, whatever rows they come from.
@@ -252,10 +252,10 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			t.Errorf("%s %+v:\nerror %v\nwant …%s…", test.profile, test.o, err, test.want)
 		}
 	}
-	if _, err := Render(nil, load(t, "scope"), "pie", Options{}, Paper{}); err == nil || !strings.Contains(err.Error(), "there are tree, flat, top") {
+	if _, err := Render(nil, load(t, "scope"), "pie", Options{}, Terminal{}); err == nil || !strings.Contains(err.Error(), "there are tree, flat, top") {
 		t.Errorf("view pie: %v", err)
 	}
-	if _, err := Render(nil, load(t, "scope"), "source", Options{}, Paper{}); err == nil || !strings.Contains(err.Error(), "proton viewer --source") {
+	if _, err := Render(nil, load(t, "scope"), "source", Options{}, Terminal{}); err == nil || !strings.Contains(err.Error(), "proton viewer --source") {
 		t.Errorf("view source: %v", err)
 	}
 }
@@ -324,7 +324,7 @@ func TestProfileIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range Views() {
-		if _, err := Render(&bytes.Buffer{}, p, v.Name, Options{Metrics: []string{"time", "util"}, Hide: "layer", Trim: "forward"}, Paper{}); err != nil {
+		if _, err := Render(&bytes.Buffer{}, p, v.Name, Options{Metrics: []string{"time", "util"}, Hide: "layer", Trim: "forward"}, Terminal{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -355,7 +355,7 @@ func TestExtremeShapes(t *testing.T) {
 	for _, p := range []*profile.Profile{{Root: root}, {Root: wide}, {Root: &profile.Node{Name: "ROOT", Times: &profile.Sketch{}, Metrics: []profile.Metric{{Name: "count"}}}}} {
 		for _, v := range []string{"tree", "flat", "top", "bottom-up"} {
 			var out bytes.Buffer
-			if _, err := Render(&out, p, v, Options{}, Paper{Width: 80}); err != nil {
+			if _, err := Render(&out, p, v, Options{}, Terminal{Width: 80}); err != nil {
 				t.Errorf("%s: %v", v, err)
 			}
 			if strings.Contains(out.String(), "NaN") || strings.Contains(out.String(), "Inf") {

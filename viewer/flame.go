@@ -9,13 +9,13 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// defaultWidth is that of a flame graph when the paper has none: it needs one.
+// defaultWidth is that of a flame graph when the terminal has none: it needs one.
 const defaultWidth = 80
 
 // printFlame prints a flame graph that grows downwards: a line per level, each frame below its caller and as wide as
 // its share of the first metric. What is left of a caller's width is its own. Siblings too narrow to be drawn become one
 // block at the end, with the frames below them added up by name: that of thirty-two equal layers looks as each does.
-func printFlame(out *bufio.Writer, t *Table, p *Paper) error {
+func printFlame(out *bufio.Writer, t *Table, p *Terminal) error {
 	if c := &t.Columns[0]; c.Text || !c.Additive {
 		return fmt.Errorf("draw a flame graph of %s: widths must add up; put an amount first in -m, such as time, count or bytes", c.Name)
 	}
@@ -116,7 +116,7 @@ func (f *flame) weight(r *Row) float64 {
 	return 0
 }
 
-// below lays out what stands below a box. Edges are the rounded places where a block would begin and end on a paper of
+// below lays out what stands below a box. Edges are the rounded places where a block would begin and end on a terminal of
 // any precision, so that errors do not pile up.
 func (f *flame) below(boxes []box, b *box) []box {
 	columns := func(weight float64) float64 { return weight / b.weight * float64(b.right-b.left) }

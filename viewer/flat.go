@@ -37,7 +37,7 @@ func wantBottomUp(o *Options) {
 
 // printFlat prints a line per frame name: what it has of its own, then what it has with all below it. The bar is of
 // its own share.
-func printFlat(out *bufio.Writer, t *Table, p *Paper) error {
+func printFlat(out *bufio.Writer, t *Table, p *Terminal) error {
 	l := newLines(out, t, p)
 	if t.ShareOf != "" {
 		l.share = t.ownShare

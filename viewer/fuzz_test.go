@@ -39,8 +39,8 @@ func FuzzViews(f *testing.F) {
 		}
 		for _, v := range Views() {
 			var out bytes.Buffer
-			paper := Paper{Width: width % 1000, Color: depth%2 == 1, ASCII: depth%3 == 1, All: depth%5 == 1}
-			_, err := Render(&out, p, v.Name, o, paper)
+			terminal := Terminal{Width: width % 1000, Color: depth%2 == 1, ASCII: depth%3 == 1, All: depth%5 == 1}
+			_, err := Render(&out, p, v.Name, o, terminal)
 			if err != nil && out.Len() > 0 {
 				t.Fatalf("%s printed %d bytes next to the error %v", v.Name, out.Len(), err)
 			}
@@ -50,7 +50,7 @@ func FuzzViews(f *testing.F) {
 			if v.Name == "json" && !json.Valid(out.Bytes()) {
 				t.Fatalf("no JSON:\n%s", out.String())
 			}
-			checkPlain(t, v.Name, out.String(), paper.Color)
+			checkPlain(t, v.Name, out.String(), terminal.Color)
 		}
 	})
 }

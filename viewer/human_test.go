@@ -57,8 +57,8 @@ func TestHumanChangesOpenUnitsOnly(t *testing.T) {
 	for _, view := range []string{"tree", "flat", "top", "bottom-up", "table"} {
 		o := Options{Metrics: []string{"time/us", "count", "time", "flop16/s", "time/%"}}
 		var plain, human bytes.Buffer
-		for out, paper := range map[*bytes.Buffer]Paper{&plain: {All: true}, &human: {All: true, Human: true}} {
-			if _, err := Render(out, load(t, "matmul_triton36"), view, o, paper); err != nil {
+		for out, terminal := range map[*bytes.Buffer]Terminal{&plain: {All: true}, &human: {All: true, Human: true}} {
+			if _, err := Render(out, load(t, "matmul_triton36"), view, o, terminal); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -107,7 +107,7 @@ func TestHumanIsForPeople(t *testing.T) {
 		{"tree", Options{Threshold: 3}, "name one, for example -m time/ms"}, {"tree", Options{Threshold: 3, Metrics: []string{"time/us"}}, ""}, {"tree", Options{Threshold: 3, Metrics: []string{"count"}}, ""},
 	} {
 		var out bytes.Buffer
-		_, err := Render(&out, load(t, "matmul_triton36"), c.view, c.o, Paper{Human: true})
+		_, err := Render(&out, load(t, "matmul_triton36"), c.view, c.o, Terminal{Human: true})
 		if text := fmt.Sprint(err); (err == nil) != (c.want == "") || !strings.Contains(text, c.want) && c.want != "" {
 			t.Errorf("%s: %v, want %q", c.view, err, c.want)
 		}

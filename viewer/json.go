@@ -15,7 +15,7 @@ const Schema = "goproton.table/1"
 
 // printJSON prints a document that docs/viewer.md promises: a line per column and a line per row, so that it can also
 // be read and compared line by line, and never a NaN.
-func printJSON(out *bufio.Writer, t *Table, _ *Paper) error {
+func printJSON(out *bufio.Writer, t *Table, _ *Terminal) error {
 	j := jsonText{}
 	j.raw(`{"schema":`).text(Schema).raw(",\n\"info\":{")
 	for i, key := range slices.Sorted(maps.Keys(t.Profile.Info)) {

@@ -13,15 +13,15 @@ import (
 // lines is what tree, flat, top and bottom-up have in common: a header, and a line per row with its numbers in columns,
 // its share with a bar, and its name last, since names are long.
 type lines struct {
-	out     *bufio.Writer
-	table   *Table
-	paper   *Paper
-	marks   *marks
-	columns []printed
-	share   func(r *Row) float64 // nil when no metric adds up
-	bars    bool
-	percent bool // at the bars; not when a column already is that share
-	widest  float64
+	out      *bufio.Writer
+	table    *Table
+	terminal *Terminal
+	marks    *marks
+	columns  []printed
+	share    func(r *Row) float64 // nil when no metric adds up
+	bars     bool
+	percent  bool // at the bars; not when a column already is that share
+	widest   float64
 
 	text, number []byte // of the line that is being made
 }
@@ -57,8 +57,8 @@ var (
 
 const barCells = 10
 
-func newLines(out *bufio.Writer, t *Table, p *Paper) *lines {
-	l := &lines{out: out, table: t, paper: p, marks: &unicodeLines}
+func newLines(out *bufio.Writer, t *Table, p *Terminal) *lines {
+	l := &lines{out: out, table: t, terminal: p, marks: &unicodeLines}
 	if p.ASCII {
 		l.marks = &asciiLines
 	}
@@ -75,7 +75,7 @@ func (l *lines) addColumns(values func(r *Row) []float64) {
 		c := &l.table.Columns[i]
 		shown := printed{label: c.Label, unit: c.Unit, ratio: c.Ratio, shared: c.Label == l.table.ShareOf && !shares}
 		shares = shares || shown.shared
-		if l.paper.Human && c.quantity != nil {
+		if l.terminal.Human && c.quantity != nil {
 			shown.unit, shown.quantity, shown.factor = "", c.quantity, c.factor
 		}
 		if c.Text {
@@ -228,7 +228,7 @@ func (l *lines) rest(hidden []*Row, indent string) {
 // cell adds a text to the line, filled up to a width and in a colour.
 func (l *lines) cell(text string, width int, right bool, color string) {
 	blanks := max(width-columnsOf(text), 0)
-	colored := l.paper.Color && color != "" && text != ""
+	colored := l.terminal.Color && color != "" && text != ""
 	if colored {
 		l.text = append(l.text, color...)
 	}
@@ -269,11 +269,11 @@ func (l *lines) shareCell(share float64, bar bool, heat string) {
 
 const percentWidth = len("100.0%")
 
-// finish adds the name, cut to the paper's width, and prints the line. Numbers are never cut, and every name keeps
+// finish adds the name, cut to the terminal's width, and prints the line. Numbers are never cut, and every name keeps
 // some letters: of the branches of a deep tree only the last ones are drawn.
 func (l *lines) finish(indent, name, color string) {
-	if l.paper.Width > 0 {
-		room := max(l.paper.Width-l.before(), leastName+leastBranches)
+	if l.terminal.Width > 0 {
+		room := max(l.terminal.Width-l.before(), leastName+leastBranches)
 		if columnsOf(indent) > room-leastName {
 			indent = l.marks.dots + lastSteps(indent, room-leastName-columnsOf(l.marks.dots))
 		}
@@ -364,7 +364,7 @@ func (l *lines) footer() {
 	if whole := l.table.Root.Share; l.share != nil && l.bars && whole < 0.9995 {
 		notes = append(notes, fmt.Sprintf("the filters leave %s of the program's %s; shares are of all of it", percent(whole), l.table.ShareOf))
 	}
-	if l.paper.Color && l.bars {
+	if l.terminal.Color && l.bars {
 		var b strings.Builder
 		for i, s := range heats {
 			if i > 0 {

@@ -187,7 +187,7 @@ func TestCPUTimeOfScopes(t *testing.T) {
 func TestColourIsThatOfTheShare(t *testing.T) {
 	p := tree("small time=100 flops16=9e7 bytes=1\nlarge time=900 flops16=9e7 bytes=1\n")
 	var b strings.Builder
-	if _, err := Render(&b, p, "tree", Options{Metrics: []string{"util", "time"}, Peaks: []string{"flops16=1P", "bytes=1T"}}, Paper{Color: true}); err != nil {
+	if _, err := Render(&b, p, "tree", Options{Metrics: []string{"util", "time"}, Peaks: []string{"flops16=1P", "bytes=1T"}}, Terminal{Color: true}); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(b.String()) {

@@ -3,7 +3,7 @@ package viewer
 import "bufio"
 
 // printTree prints call paths from the top down, a line each.
-func printTree(out *bufio.Writer, t *Table, p *Paper) error {
+func printTree(out *bufio.Writer, t *Table, p *Terminal) error {
 	l := newLines(out, t, p)
 	l.addColumns(func(r *Row) []float64 { return r.Values })
 	l.measure()

@@ -15,8 +15,8 @@ type View struct {
 	Name  string
 	About string // half a line for --help
 
-	prepare func(o *Options)                                  // what the view wants of the table; may be nil
-	print   func(out *bufio.Writer, t *Table, p *Paper) error // whole lines; the writer's errors are looked at once, after it
+	prepare func(o *Options)                                     // what the view wants of the table; may be nil
+	print   func(out *bufio.Writer, t *Table, p *Terminal) error // whole lines; the writer's errors are looked at once, after it
 }
 
 // views in the order in which they are listed; the first is what is shown when nobody says.
@@ -40,8 +40,8 @@ func wantTail(o *Options) { o.elide = true }
 // Views lists the views.
 func Views() []View { return views }
 
-// Paper is what a view is printed on.
-type Paper struct {
+// Terminal describes the terminal that a view is printed on. The zero value is a file: no colour, no limit of width.
+type Terminal struct {
 	Width int  // columns that a line may take; 0 for any number
 	Color bool // terminal colours
 	ASCII bool // no characters outside ASCII but those of names
@@ -50,7 +50,7 @@ type Paper struct {
 }
 
 // Render prints a view of a profile and returns what the reader should know besides, a line each.
-func Render(w io.Writer, p *profile.Profile, view string, o Options, paper Paper) (notes []string, err error) {
+func Render(w io.Writer, p *profile.Profile, view string, o Options, terminal Terminal) (notes []string, err error) {
 	v, err := viewByName(view)
 	if err != nil {
 		return nil, err
@@ -58,23 +58,23 @@ func Render(w io.Writer, p *profile.Profile, view string, o Options, paper Paper
 	if v.prepare != nil {
 		v.prepare(&o)
 	}
-	o.elide = o.elide && !paper.All
+	o.elide = o.elide && !terminal.All
 	t, err := NewTable(p, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := paper.suits(v, t, &o); err != nil {
+	if err := terminal.suits(v, t, &o); err != nil {
 		return nil, err
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
-	if err := v.print(out, t, &paper); err != nil {
+	if err := v.print(out, t, &terminal); err != nil {
 		return nil, err
 	}
 	return t.Notes, out.Flush()
 }
 
 // suits refuses units for people where they would mislead: in views for programs, and where a threshold needs one unit.
-func (p *Paper) suits(v *View, t *Table, o *Options) error {
+func (p *Terminal) suits(v *View, t *Table, o *Options) error {
 	if !p.Human {
 		return nil
 	}

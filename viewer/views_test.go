@@ -20,25 +20,25 @@ import (
 var goldens = []struct {
 	view, name, profile string
 	o                   Options
-	paper               Paper
+	terminal            Terminal
 }{
-	{"flame", "matmul36.80", "matmul_triton36", Options{}, Paper{Width: 80}},
-	{"flame", "matmul36.ascii.120", "matmul_triton36", Options{}, Paper{Width: 120, ASCII: true}},
-	{"flame", "matmul36.depth1", "matmul_triton36", Options{Depth: 2}, Paper{}},
-	{"flame", "python.color", "python", Options{}, Paper{Width: 60, Color: true}},
-	{"flame", "cpu_only", "cpu_only", Options{}, Paper{Width: 40}},
-	{"flame", "names.count", "names", Options{Metrics: []string{"count"}}, Paper{Width: 80}},
-	{"csv", "layers", "layers_main", Options{Metrics: []string{"time", "count", "gbyte/s", "device_id"}, Depth: 4}, Paper{}},
-	{"json", "layers", "layers_main", Options{Metrics: []string{"time", "count", "gbyte/s", "device_id"}, Depth: 4}, Paper{}},
-	{"json", "roofline.top", "roofline", Options{Metrics: []string{"util", "bound", "time"}, Top: 3}, Paper{}},
-	{"json", "vector", "vector", Options{Metrics: []string{"time", "bins", "weights", "label"}}, Paper{}},
+	{"flame", "matmul36.80", "matmul_triton36", Options{}, Terminal{Width: 80}},
+	{"flame", "matmul36.ascii.120", "matmul_triton36", Options{}, Terminal{Width: 120, ASCII: true}},
+	{"flame", "matmul36.depth1", "matmul_triton36", Options{Depth: 2}, Terminal{}},
+	{"flame", "python.color", "python", Options{}, Terminal{Width: 60, Color: true}},
+	{"flame", "cpu_only", "cpu_only", Options{}, Terminal{Width: 40}},
+	{"flame", "names.count", "names", Options{Metrics: []string{"count"}}, Terminal{Width: 80}},
+	{"csv", "layers", "layers_main", Options{Metrics: []string{"time", "count", "gbyte/s", "device_id"}, Depth: 4}, Terminal{}},
+	{"json", "layers", "layers_main", Options{Metrics: []string{"time", "count", "gbyte/s", "device_id"}, Depth: 4}, Terminal{}},
+	{"json", "roofline.top", "roofline", Options{Metrics: []string{"util", "bound", "time"}, Top: 3}, Terminal{}},
+	{"json", "vector", "vector", Options{Metrics: []string{"time", "bins", "weights", "label"}}, Terminal{}},
 }
 
 func TestGoldenViews(t *testing.T) {
 	for _, g := range goldens {
 		t.Run(g.view+"."+g.name, func(t *testing.T) {
 			var out bytes.Buffer
-			notes, err := Render(&out, load(t, g.profile), g.view, g.o, g.paper)
+			notes, err := Render(&out, load(t, g.profile), g.view, g.o, g.terminal)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,7 +112,7 @@ func rudeProfile() *profile.Profile {
 func TestNothingReachesATerminalRaw(t *testing.T) {
 	for _, v := range Views() {
 		var out bytes.Buffer
-		if _, err := Render(&out, rudeProfile(), v.Name, Options{Metrics: []string{"time", "loss", "note"}}, Paper{Width: 80}); err != nil {
+		if _, err := Render(&out, rudeProfile(), v.Name, Options{Metrics: []string{"time", "loss", "note"}}, Terminal{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
 		checkPlain(t, v.Name, out.String(), false)
@@ -137,7 +137,7 @@ func TestJSONIsWhatItPromises(t *testing.T) {
 	p := rudeProfile()
 	o := Options{Metrics: []string{"time", "loss", "note"}}
 	var out bytes.Buffer
-	if _, err := Render(&out, p, "json", o, Paper{}); err != nil {
+	if _, err := Render(&out, p, "json", o, Terminal{}); err != nil {
 		t.Fatal(err)
 	}
 	var doc tableDocument
@@ -167,7 +167,7 @@ func TestJSONIsWhatItPromises(t *testing.T) {
 
 func TestCSVIsWhatItPromises(t *testing.T) {
 	var out bytes.Buffer
-	if _, err := Render(&out, rudeProfile(), "csv", Options{Metrics: []string{"time", "loss"}}, Paper{}); err != nil {
+	if _, err := Render(&out, rudeProfile(), "csv", Options{Metrics: []string{"time", "loss"}}, Terminal{}); err != nil {
 		t.Fatal(err)
 	}
 	lines, err := csv.NewReader(&out).ReadAll()
@@ -187,7 +187,7 @@ func TestCSVIsWhatItPromises(t *testing.T) {
 
 func TestFlameNeedsWidthsThatAddUp(t *testing.T) {
 	for metrics, want := range map[string]string{"avg_time": "must add up", "device_id": "must add up", "tokens": ""} {
-		_, err := Render(&bytes.Buffer{}, load(t, "scope"), "flame", Options{Metrics: []string{metrics}}, Paper{})
+		_, err := Render(&bytes.Buffer{}, load(t, "scope"), "flame", Options{Metrics: []string{metrics}}, Terminal{})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("flame of %s: %v, want …%s…", metrics, err, want)
 		}
@@ -204,7 +204,7 @@ func TestFlameOfExtremes(t *testing.T) {
 			p.Root.Children = append(p.Root.Children, n)
 		}
 		var out bytes.Buffer
-		_, err := Render(&out, p, "flame", Options{Metrics: []string{"time/s"}}, Paper{Width: 40})
+		_, err := Render(&out, p, "flame", Options{Metrics: []string{"time/s"}}, Terminal{Width: 40})
 		if err == nil && strings.Count(out.String(), "\n") != 2 || err != nil && !strings.Contains(err.Error(), "add up to") {
 			t.Errorf("%g: %v\n%s", values, err, out.String())
 		}
@@ -216,12 +216,12 @@ func TestFlameLinesAreAsWideAsThePaper(t *testing.T) {
 	p := load(t, "names")
 	for width := 20; width < 200; width += 7 {
 		var out bytes.Buffer
-		if _, err := Render(&out, p, "flame", Options{}, Paper{Width: width}); err != nil {
+		if _, err := Render(&out, p, "flame", Options{}, Terminal{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(out.String()) {
 			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > width {
-				t.Errorf("%d columns on a paper of %d: %s", n, width, line)
+				t.Errorf("%d columns on a terminal of %d: %s", n, width, line)
 			}
 		}
 	}

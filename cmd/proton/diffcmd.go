@@ -142,19 +142,19 @@ func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Write
 
 // publish writes to the file that -o names, or for people: coloured, cut and paged as their terminal wants it.
 func (f *diffFlags) publish(d *compare.Diff, stdout io.Writer) (err error) {
-	paper := compare.Terminal{ASCII: f.ascii || term.ASCIILocale(os.Getenv), Width: f.width}
-	write := func(w io.Writer) error { return f.write(w, d, paper) }
+	terminal := compare.Terminal{ASCII: f.ascii || term.ASCIILocale(os.Getenv), Width: f.width}
+	write := func(w io.Writer) error { return f.write(w, d, terminal) }
 	if f.output != "" && f.output != "-" {
-		if paper.Color, err = term.Color(f.color, nil, os.Getenv); err != nil {
+		if terminal.Color, err = term.Color(f.color, nil, os.Getenv); err != nil {
 			return err
 		}
 		return writeOutput(f.output, stdout, write)
 	}
-	if paper.Color, err = term.Color(f.color, stdout, os.Getenv); err != nil {
+	if terminal.Color, err = term.Color(f.color, stdout, os.Getenv); err != nil {
 		return err
 	}
-	if paper.Width == 0 {
-		paper.Width = term.Width(stdout)
+	if terminal.Width == 0 {
+		terminal.Width = term.Width(stdout)
 	}
 	return term.Paged(stdout, !f.noPager && f.view != "pprof", os.LookupEnv, write)
 }
@@ -206,10 +206,10 @@ func viewOf(output string) string {
 	return "tree"
 }
 
-func (f *diffFlags) write(w io.Writer, d *compare.Diff, paper compare.Terminal) error {
+func (f *diffFlags) write(w io.Writer, d *compare.Diff, terminal compare.Terminal) error {
 	switch f.view {
 	case "table":
-		return d.WriteTable(w, paper)
+		return d.WriteTable(w, terminal)
 	case "json":
 		return d.WriteJSON(w)
 	case "csv":
@@ -217,7 +217,7 @@ func (f *diffFlags) write(w io.Writer, d *compare.Diff, paper compare.Terminal) 
 	case "pprof":
 		return d.WritePprof(w)
 	}
-	return d.WriteTree(w, paper)
+	return d.WriteTree(w, terminal)
 }
 
 func parseRenames(texts []string) ([]compare.Rename, error) {

@@ -65,21 +65,21 @@ func (f *diffFlags) diffSource(files []string, stdin io.Reader, stdout, stderr i
 	if err != nil {
 		return err
 	}
-	paper := viewer.Paper{ASCII: f.ascii || term.ASCIILocale(os.Getenv), Width: f.width, All: f.allLines}
+	terminal := viewer.Terminal{ASCII: f.ascii || term.ASCIILocale(os.Getenv), Width: f.width, All: f.allLines}
 	var notes []string
 	write := func(w io.Writer) (err error) {
-		notes, err = source.PrintComparison(w, c, texts, paper)
+		notes, err = source.PrintComparison(w, c, texts, terminal)
 		return err
 	}
 	toFile := f.output != "" && f.output != "-"
 	if toFile {
-		paper.Color, err = term.Color(f.color, nil, os.Getenv)
+		terminal.Color, err = term.Color(f.color, nil, os.Getenv)
 		if err == nil {
 			err = writeOutput(f.output, stdout, write)
 		}
-	} else if paper.Color, err = term.Color(f.color, stdout, os.Getenv); err == nil {
-		if paper.Width == 0 {
-			paper.Width = term.Width(stdout)
+	} else if terminal.Color, err = term.Color(f.color, stdout, os.Getenv); err == nil {
+		if terminal.Width == 0 {
+			terminal.Width = term.Width(stdout)
 		}
 		err = term.Paged(stdout, !f.noPager, os.LookupEnv, write)
 	}

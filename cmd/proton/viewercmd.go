@@ -31,7 +31,7 @@ type viewerFlags struct {
 	diff     string
 	compat   bool
 	color    string
-	paper    viewer.Paper
+	terminal viewer.Terminal
 	noPager  bool
 	samples  sourceFlags
 }
@@ -121,7 +121,7 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.o.Hide, "hide", "", "leave out the frames that match `REGEXP`; what they have counts as their callers'")
 	flags.Float64VarP(&f.o.Threshold, "threshold", "t", 0, "hide rows with less than `VALUE` of the first metric, in the unit shown")
 	flags.IntVarP(&f.o.Depth, "depth", "d", 0, "show `N` levels of the tree (default all)")
-	flags.BoolVar(&f.paper.All, "all", false, "show every row, however small")
+	flags.BoolVar(&f.terminal.All, "all", false, "show every row, however small")
 	flags.StringVar(&f.o.Sort, "sort", "", "`ORDER` of siblings: chronological, name, own, or a shown metric, the largest first")
 
 	flags.StringVarP(&f.format, "format", "f", "", "`FORM` of names: "+formatNames()+" (default short)")
@@ -129,10 +129,10 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.mangled, "mangled", false, "names as recorded, C++ mangled: -f mangled")
 	flags.StringSliceVar(&f.o.Peaks, "peak", nil, peakUsage)
 
-	flags.BoolVar(&f.paper.Human, "human", false, "each value in the unit that suits it, where -m names none: 9.90 ms instead of 9899.08 in a column of us")
-	flags.IntVar(&f.paper.Width, "width", 0, widthUsage)
+	flags.BoolVar(&f.terminal.Human, "human", false, "each value in the unit that suits it, where -m names none: 9.90 ms instead of 9899.08 in a column of us")
+	flags.IntVar(&f.terminal.Width, "width", 0, widthUsage)
 	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
-	flags.BoolVar(&f.paper.ASCII, "ascii", false, "draw with ASCII characters only")
+	flags.BoolVar(&f.terminal.ASCII, "ascii", false, "draw with ASCII characters only")
 	flags.BoolVar(&f.noPager, "no-pager", false, noPagerUsage)
 
 	flags.BoolVar(&f.compat, "compat", false, "print exactly what Triton's proton-viewer does")
@@ -248,10 +248,10 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 	if err != nil {
 		return err
 	}
-	f.paper.Color = color
-	f.paper.ASCII = f.paper.ASCII || term.ASCIILocale(os.Getenv)
-	if f.paper.Width == 0 {
-		f.paper.Width = term.Width(stdout)
+	f.terminal.Color = color
+	f.terminal.ASCII = f.terminal.ASCII || term.ASCIILocale(os.Getenv)
+	if f.terminal.Width == 0 {
+		f.terminal.Width = term.Width(stdout)
 	}
 	var p *tree.Profile
 	if file != "" {
@@ -290,11 +290,11 @@ func (f *viewerFlags) print(p *tree.Profile, out io.Writer) ([]string, error) {
 		}
 	}
 	f.o.Metrics, f.o.Names = splitNames(f.metrics), viewer.NameFormat(f.format)
-	notes, err := viewer.Render(out, p, f.view, f.o, f.paper)
+	notes, err := viewer.Render(out, p, f.view, f.o, f.terminal)
 	notes = append(split, notes...)
 	if err == nil && f.sorted {
 		fmt.Fprintln(out)
-		_, err = viewer.Render(out, p, "flat", f.o, f.paper)
+		_, err = viewer.Render(out, p, "flat", f.o, f.terminal)
 	}
 	return notes, err
 }
@@ -306,7 +306,7 @@ func (f *viewerFlags) printCompat(p *tree.Profile, stdin io.Reader, out io.Write
 	}
 	o := compat.Options{
 		Metrics: splitNames(f.metrics), Include: f.o.Include, Exclude: f.o.Exclude, Threshold: f.o.Threshold, Depth: f.o.Depth,
-		Format: compat.NameFormat(f.format), Sorted: f.sorted, Color: f.paper.Color,
+		Format: compat.NameFormat(f.format), Sorted: f.sorted, Color: f.terminal.Color,
 		Warn: func(note string) { notes = append(notes, note) },
 	}
 	if f.diff != "" {

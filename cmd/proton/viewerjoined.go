@@ -39,7 +39,7 @@ func (f *viewerFlags) printJoined(file string, p *tree.Profile, out io.Writer) (
 	if err != nil {
 		return nil, fmt.Errorf("join %s: %w", sf.trace, err)
 	}
-	l := source.Listing{Paper: f.paper, Unfold: sf.unfold, Context: sf.context, Files: sf.files(file, p), Modules: modules, IRStages: splitNames(sf.ir)}
+	l := source.Listing{Terminal: f.terminal, Unfold: sf.unfold, Context: sf.context, Files: sf.files(file, p), Modules: modules, IRStages: splitNames(sf.ir)}
 	known := j.Stages()
 	if sf.sass.asked { // instructions are what is listed
 		known = slices.DeleteFunc(known, func(stage string) bool { return stage == "sass" })

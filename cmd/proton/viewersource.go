@@ -172,7 +172,7 @@ func (f *viewerFlags) printSamples(file string, p *tree.Profile, out io.Writer) 
 	if err != nil {
 		return nil, fmt.Errorf("show the samples of %s: %w", file, err)
 	}
-	l := source.Listing{Paper: f.paper, Unfold: sf.unfold, Context: sf.context, Files: sf.files(file, p)}
+	l := source.Listing{Terminal: f.terminal, Unfold: sf.unfold, Context: sf.context, Files: sf.files(file, p)}
 	l.Modules = &source.Modules{Profile: file, Env: os.LookupEnv}
 	if folder := p.Info[tree.InfoTrace]; folder != "" {
 		defer func() {

@@ -172,7 +172,7 @@ func (c *Compared) label(common map[string]bool) {
 	}
 }
 
-// Untold are the measured launches of a side that none of its kinds has.
-func (c *Compared) Untold(side int) profile.Durations {
+// Unattributed are the measured launches of a side that belong to none of its kinds of launches.
+func (c *Compared) Unattributed(side int) profile.Durations {
 	return rest(&c.Times[side], c.Kinds, func(k *ComparedKind) *profile.Durations { return &k.Sides[side].Times })
 }

@@ -78,7 +78,7 @@ func TestComparedKinds(t *testing.T) {
 	if got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}
-	if left := all[0].Untold(1); left.Count != 3 {
-		t.Errorf("%d launches are not told apart, want 3", left.Count)
+	if left := all[0].Unattributed(1); left.Count != 3 {
+		t.Errorf("%d launches are unattributed, want 3", left.Count)
 	}
 }

@@ -175,10 +175,10 @@ func TestLaunchesBeforeTheTrace(t *testing.T) {
 	o := Options{Trace: trace, Profile: p, Kernel: "matmul"}
 	j := joinOf(t, o)
 	k := j.Kernels[0]
-	if left := k.Untold(); k.Times.Count != traced+3 || left.Count != 3 || left.Nanos != 9000 {
-		t.Errorf("%d launches, %d in %d ns of them not told apart; want %d, 3 in 9000", k.Times.Count, left.Count, left.Nanos, traced+3)
+	if left := k.Unattributed(); k.Times.Count != traced+3 || left.Count != 3 || left.Nanos != 9000 {
+		t.Errorf("%d launches, %d in %d ns of them unattributed; want %d, 3 in 9000", k.Times.Count, left.Count, left.Nanos, traced+3)
 	}
-	if text := printed(t, o, source.Listing{}); !strings.Contains(text, "not told apart: from before the trace") {
+	if text := printed(t, o, source.Listing{}); !strings.Contains(text, "unattributed (launched before tracing") {
 		t.Errorf("the table does not add up:\n%s", text[:1500])
 	}
 	var out bytes.Buffer
@@ -186,8 +186,8 @@ func TestLaunchesBeforeTheTrace(t *testing.T) {
 	if err := j.PrintJSON(&out, source.Listing{Files: source.NoFiles()}); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(out.Bytes(), &doc); err != nil || doc.Kernels[0].Untold == nil || doc.Kernels[0].Untold.Launches != 3 {
-		t.Errorf("the document has %+v, %v", doc.Kernels[0].Untold, err)
+	if err := json.Unmarshal(out.Bytes(), &doc); err != nil || doc.Kernels[0].Unattributed == nil || doc.Kernels[0].Unattributed.Launches != 3 {
+		t.Errorf("the document has %+v, %v", doc.Kernels[0].Unattributed, err)
 	}
 }
 
@@ -290,7 +290,7 @@ func TestFilesOfOneName(t *testing.T) {
 	}
 }
 
-// TestNarrowTable: names come first on narrow paper, since rows without one mean nothing; figures go, the least telling ones
+// TestNarrowTable: names come first on a narrow terminal, since rows without one mean nothing; figures go, the least telling ones
 // first, and are named.
 func TestNarrowTable(t *testing.T) {
 	p, trace, samples := record(t, "matmul_kernel")
@@ -300,7 +300,7 @@ func TestNarrowTable(t *testing.T) {
 		80:  {"launches  share  avg us           roof  specialisation, arguments\n", "M=4096 N=4096 K=1024 grid=64×64\n", "BLOCK_M=128 BLOCK_N=128"},
 		40:  {"avg us  specialisation, arguments\n"},
 	} {
-		text := printed(t, Options{Profile: p, Trace: trace, Samples: samples, Kernel: "matmul_kernel"}, source.Listing{Paper: viewer.Paper{Width: width}, Modules: &source.Modules{Env: noTools}})
+		text := printed(t, Options{Profile: p, Trace: trace, Samples: samples, Kernel: "matmul_kernel"}, source.Listing{Terminal: viewer.Terminal{Width: width}, Modules: &source.Modules{Env: noTools}})
 		for _, w := range want {
 			if !strings.Contains(text, w) {
 				t.Errorf("at %d columns there is no %q:\n%s", width, w, text[:900])

@@ -38,7 +38,7 @@ func record(t *testing.T, kernel string) (*profile.Profile, *tritonparse.Trace, 
 func TestRecordedRun(t *testing.T) {
 	for name, l := range map[string]source.Listing{
 		"matmul.txt": {},
-		"add.txt":    {Paper: viewer.Paper{Width: 120, ASCII: true}},
+		"add.txt":    {Terminal: viewer.Terminal{Width: 120, ASCII: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kernel := strings.TrimSuffix(name, ".txt") + "_kernel"
@@ -83,7 +83,7 @@ func TestRecordedTree(t *testing.T) {
 		t.Fatal(notes, err)
 	}
 	var out bytes.Buffer
-	if _, err := viewer.Render(&out, p, "tree", viewer.Options{Metrics: []string{"time", "count"}, Include: "_kernel$"}, viewer.Paper{Width: 140}); err != nil {
+	if _, err := viewer.Render(&out, p, "tree", viewer.Options{Metrics: []string{"time", "count"}, Include: "_kernel$"}, viewer.Terminal{Width: 140}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "h200/launches.txt", out.String())

@@ -29,7 +29,7 @@ func instructions(t *testing.T, o Options, l source.Listing) (text string, notes
 func TestRecordedInstructions(t *testing.T) {
 	p, trace, samples := record(t, "matmul")
 	text, _ := instructions(t, Options{Profile: p, Trace: trace, Samples: samples, Kernel: "matmul"},
-		source.Listing{Paper: viewer.Paper{Width: 150}, IRStages: []string{"ttgir", "ptx"}})
+		source.Listing{Terminal: viewer.Terminal{Width: 150}, IRStages: []string{"ttgir", "ptx"}})
 	golden(t, "h200/matmul.sass.txt", text)
 }
 

@@ -59,8 +59,8 @@ type Kernel struct {
 	Specialisations []*Specialisation // most time first
 }
 
-// Untold are the launches that were measured and of which nobody told the specialisation.
-func (k *Kernel) Untold() profile.Durations {
+// Unattributed are the measured launches of the kernel whose specialisation is unknown.
+func (k *Kernel) Unattributed() profile.Durations {
 	return rest(&k.Times, k.Specialisations, func(s *Specialisation) *profile.Durations { return &s.Times })
 }
 
@@ -90,8 +90,8 @@ func (s *Specialisation) shorten() {
 	}
 }
 
-// Untold are the launches that were measured and of which nobody told the arguments.
-func (s *Specialisation) Untold() profile.Durations {
+// Unattributed are the measured launches of the specialisation whose arguments are unknown.
+func (s *Specialisation) Unattributed() profile.Durations {
 	return rest(&s.Times, s.Groups, func(g *Group) *profile.Durations { return &g.Times })
 }
 

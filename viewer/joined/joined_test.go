@@ -147,7 +147,7 @@ func TestWhatThereIs(t *testing.T) {
 
 func TestStagesThatAreAskedFor(t *testing.T) {
 	trace := complexOne(t)
-	golden(t, "ptx.txt", printed(t, Options{Trace: trace, Kernel: "fused"}, source.Listing{IRStages: []string{"ptx"}, Paper: viewer.Paper{ASCII: true, Width: 100}}))
+	golden(t, "ptx.txt", printed(t, Options{Trace: trace, Kernel: "fused"}, source.Listing{IRStages: []string{"ptx"}, Terminal: viewer.Terminal{ASCII: true, Width: 100}}))
 }
 
 func TestJSON(t *testing.T) {
@@ -205,7 +205,7 @@ func TestSplitKeepsSums(t *testing.T) {
 		t.Errorf("%d ns of %d launches became %d of %d", time, count, sum, launches)
 	}
 	var out bytes.Buffer
-	if _, err := viewer.Render(&out, p, "tree", viewer.Options{Metrics: []string{"time/us", "count"}}, viewer.Paper{}); err != nil {
+	if _, err := viewer.Render(&out, p, "tree", viewer.Options{Metrics: []string{"time/us", "count"}}, viewer.Terminal{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "launches.txt", out.String())

@@ -32,7 +32,7 @@ type (
 		jsonTimes
 		jsonRates
 		Specialisations []jsonSpecialisation `json:"specialisations"`
-		Untold          *jsonTimes           `json:"not_told_apart,omitempty"` // measured launches of none of these
+		Unattributed          *jsonTimes           `json:"not_told_apart,omitempty"` // measured launches of none of these
 	}
 	jsonSpecialisation struct {
 		Hash       string            `json:"hash"`
@@ -46,7 +46,7 @@ type (
 		jsonRates
 		Groups   []jsonGroup `json:"launch_groups"`
 		Unlisted int         `json:"more_launch_groups,omitempty"` // how many are not listed
-		Untold   *jsonTimes  `json:"not_told_apart,omitempty"`     // measured launches of none of these
+		Unattributed   *jsonTimes  `json:"not_told_apart,omitempty"`     // measured launches of none of these
 	}
 	jsonGroup struct {
 		ID        string        `json:"id"`
@@ -91,7 +91,7 @@ func (j *Join) printJSON(w io.Writer, l source.Listing, by way) error {
 	j.AddSources(l.Files)
 	doc := jsonDocument{Schema: "goproton.joined/1", GPUTime: j.Nanos, Kernels: []jsonKernel{}, Notes: j.Notes}
 	for _, k := range j.Kernels {
-		out := jsonKernel{Name: k.Name, jsonTimes: timesJSON(&k.Times, k.Traced), jsonRates: jsonRates(k.Rates), Specialisations: []jsonSpecialisation{}, Untold: untoldJSON(k.Untold())}
+		out := jsonKernel{Name: k.Name, jsonTimes: timesJSON(&k.Times, k.Traced), jsonRates: jsonRates(k.Rates), Specialisations: []jsonSpecialisation{}, Unattributed: unattributedJSON(k.Unattributed())}
 		for _, s := range k.Specialisations {
 			out.Specialisations = append(out.Specialisations, s.json())
 		}
@@ -128,7 +128,7 @@ func (j *Join) allUnsampled(by way) (all *source.Samples) {
 	return all
 }
 
-func untoldJSON(left profile.Durations) *jsonTimes {
+func unattributedJSON(left profile.Durations) *jsonTimes {
 	if left.Count == 0 {
 		return nil
 	}
@@ -148,7 +148,7 @@ func timesJSON(t *profile.Durations, traced int) jsonTimes {
 func (s *Specialisation) json() jsonSpecialisation {
 	out := jsonSpecialisation{
 		Hash: s.Hash, Label: s.Label, InTrace: s.Compilation != nil, Constexprs: settingsJSON(s.Constexprs), Options: settingsJSON(s.Options),
-		Registers: s.Registers, jsonTimes: timesJSON(&s.Times, s.Traced), jsonRates: jsonRates(s.Rates), Groups: []jsonGroup{}, Unlisted: s.Unlisted, Untold: untoldJSON(s.Untold()),
+		Registers: s.Registers, jsonTimes: timesJSON(&s.Times, s.Traced), jsonRates: jsonRates(s.Rates), Groups: []jsonGroup{}, Unlisted: s.Unlisted, Unattributed: unattributedJSON(s.Unattributed()),
 	}
 	if s.Shared >= 0 {
 		out.Shared = &s.Shared

@@ -64,24 +64,24 @@ func (b *builder) noteTimes() {
 	if p == nil {
 		return
 	}
-	untold := false
+	unattributed := false
 	var unknown []*Kernel // that the profile does not have at all
 	for _, k := range b.Kernels {
 		if k.Times.Count == 0 && k.Traced > 0 {
 			unknown = append(unknown, k)
 		}
 		for _, s := range k.Specialisations {
-			untold = untold || k.Times.Count > 0 && s.Times.Count == 0 && s.Traced > 0
+			unattributed = unattributed || k.Times.Count > 0 && s.Times.Count == 0 && s.Traced > 0
 			for _, g := range s.Groups {
-				untold = untold || s.Times.Count > 0 && g.Times.Count == 0 && g.Traced > 0
+				unattributed = unattributed || s.Times.Count > 0 && g.Times.Count == 0 && g.Traced > 0
 			}
 		}
 	}
 	switch {
 	case b.told():
-	case p.Timeline != nil && (untold || unknown != nil):
+	case p.Timeline != nil && (unattributed || unknown != nil):
 		b.note(timelineAlone)
-	case untold:
+	case unattributed:
 		b.note("the profile knows launches by the kernel's name only; one that is recorded with the trace tells them apart: %s", howTo)
 	case unknown != nil:
 		b.note("the profile has no frame of %s: hooks gave its launches other names, or it is of another run; a profile that is recorded with the trace knows them: %s", source.FirstNames(unknown, 3, kernelName), howTo)

@@ -47,7 +47,7 @@ func (j *Join) print(w io.Writer, l source.Listing, by way) (notes []string, err
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		columns, err := j.table(w, k, l.Paper)
+		columns, err := j.table(w, k, l.Terminal)
 		if err != nil {
 			return nil, err
 		}
@@ -183,19 +183,19 @@ func (j *Join) unsampledCode(k *Kernel, s *Specialisation) *source.Samples {
 	return samples
 }
 
-// table prints how long the launches of a kernel took, and returns the columns that the paper is too narrow for.
-func (j *Join) table(w io.Writer, k *Kernel, paper viewer.Paper) (dropped []string, err error) {
+// table prints how long the launches of a kernel took, and returns the columns that the terminal is too narrow for.
+func (j *Join) table(w io.Writer, k *Kernel, terminal viewer.Terminal) (dropped []string, err error) {
 	name := term.Printable(k.Name)
-	if paper.Color {
+	if terminal.Color {
 		name = "\x1b[1m" + name + grid.End
 	}
 	fmt.Fprintf(w, "%s: %s\n\n", name, j.summary(k))
 	dots := ""
-	if paper.ASCII {
+	if terminal.ASCII {
 		dots = "~"
 	}
-	t := newTable(j, k, paper.All)
-	err = grid.Layout{Width: paper.Width, Dots: dots}.Write(w, t.lines(paper.Width))
+	t := newTable(j, k, terminal.All)
+	err = grid.Layout{Width: terminal.Width, Dots: dots}.Write(w, t.lines(terminal.Width))
 	return t.dropped, err
 }
 

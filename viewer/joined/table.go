@@ -51,9 +51,9 @@ func newTable(j *Join, k *Kernel, all bool) *table {
 			}
 			t.group(g)
 		}
-		t.untold(s.Untold(), s.Times.Count, "  ")
+		t.unattributed(s.Unattributed(), s.Times.Count, "  ")
 	}
-	t.untold(k.Untold(), k.Times.Count, "")
+	t.unattributed(k.Unattributed(), k.Times.Count, "")
 	return t
 }
 
@@ -76,13 +76,13 @@ func (t *table) group(g *Group) {
 	t.rows = append(t.rows, row{times: &g.Times, traced: g.Traced, rates: &g.Work.Rates, name: "  " + strings.TrimSpace(name)})
 }
 
-// NotToldApart names launches that were measured and of which only the kernel is known.
-const NotToldApart = "not told apart: from before the trace, or without a number of their own"
+// UnattributedName is the name of the row for measured launches of which only the kernel is known.
+const UnattributedName = "unattributed (launched before tracing, or launch-kind limit reached)"
 
-// untold is a row for what the rows before leave of a sum, unless that is all of it.
-func (t *table) untold(left profile.Durations, all uint64, indent string) {
+// unattributed adds a row for the launches that the rows before do not include, unless those are all launches.
+func (t *table) unattributed(left profile.Durations, all uint64, indent string) {
 	if left.Count > 0 && left.Count < all {
-		t.rows = append(t.rows, row{times: &left, name: indent + NotToldApart})
+		t.rows = append(t.rows, row{times: &left, name: indent + UnattributedName})
 	}
 }
 
@@ -109,7 +109,7 @@ func (t *table) others(list []*Specialisation) {
 // column is one of figures.
 type column struct {
 	head string
-	keep int                 // columns with a low one are the first to go where the paper is narrow
+	keep int                 // columns with a low one are the first to go where the terminal is narrow
 	cell func(r *row) string // "" where it means nothing
 }
 

@@ -37,7 +37,7 @@ func (b *builder) readProfile() error {
 		}
 	})
 	for name, t := range b.byName {
-		b.untold(b.kernel(name), t)
+		b.unattributed(b.kernel(name), t)
 	}
 	return nil
 }
@@ -73,9 +73,9 @@ func (b *builder) launches(n *profile.Node) {
 	}
 }
 
-// untold adds launches that are known by the kernel's name only. With one specialisation they are that one's, and with one
+// unattributed adds launches that are known by the kernel's name only. With one specialisation they are that one's, and with one
 // kind of launch that kind's.
-func (b *builder) untold(k *Kernel, t *profile.Durations) {
+func (b *builder) unattributed(k *Kernel, t *profile.Durations) {
 	k.Times.Add(t)
 	if len(k.Specialisations) != 1 {
 		return

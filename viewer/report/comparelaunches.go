@@ -54,9 +54,9 @@ func comparedTab(kernels []*joined.Compared) *launchTab {
 			row.About = clean(aboutPair(kind))
 			of.Rows = append(of.Rows, row)
 		}
-		a, z := k.Untold(0), k.Untold(1)
+		a, z := k.Unattributed(0), k.Unattributed(1)
 		if (a.Count > 0 || z.Count > 0) && (a.Count < k.Times[0].Count || z.Count < k.Times[1].Count) {
-			of.Rows = append(of.Rows, launchRow{Kind: true, Name: joined.NotToldApart, times: timesOf(&z, 0), Old: oldTimes(&a, 0)})
+			of.Rows = append(of.Rows, launchRow{Kind: true, Name: joined.UnattributedName, times: timesOf(&z, 0), Old: oldTimes(&a, 0)})
 		}
 		tab.Kernels = append(tab.Kernels, of)
 	}

@@ -73,9 +73,9 @@ func launchesOf(j *joined.Join) *launchTab {
 			row.rate(&s.Rates, slices.ContainsFunc(s.Groups, isCounted))
 			of.Rows = append(of.Rows, row)
 			of.Rows = append(of.Rows, launchKinds(s.Groups)...)
-			of.Rows = append(of.Rows, unattributed(s.Untold(), s.Times.Count, true)...)
+			of.Rows = append(of.Rows, unattributed(s.Unattributed(), s.Times.Count, true)...)
 		}
-		of.Rows = append(of.Rows, unattributed(k.Untold(), k.Times.Count, false)...)
+		of.Rows = append(of.Rows, unattributed(k.Unattributed(), k.Times.Count, false)...)
 		tab.Kernels = append(tab.Kernels, of)
 	}
 	return tab
@@ -112,7 +112,7 @@ func unattributed(left profile.Durations, all uint64, kind bool) []launchRow {
 	if left.Count == 0 || left.Count == all {
 		return nil
 	}
-	return []launchRow{{Kind: kind, Name: joined.NotToldApart, times: timesOf(&left, 0)}}
+	return []launchRow{{Kind: kind, Name: joined.UnattributedName, times: timesOf(&left, 0)}}
 }
 
 // otherKinds returns a row with the sum of the kinds of launches that are not on the page.

@@ -99,7 +99,7 @@ func TestComparisonOfAKernelPrintsItsLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if _, err := PrintComparison(&b, c, [2]*Files{sources(), sources()}, viewer.Paper{Width: 110}); err != nil {
+	if _, err := PrintComparison(&b, c, [2]*Files{sources(), sources()}, viewer.Terminal{Width: 110}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "compare.txt", b.Bytes())

@@ -18,9 +18,9 @@ const muchMoved = 0.02
 
 // PrintComparison prints the lines of the requested kernels with the samples of both profiles, and returns notes on what limits
 // them. files are the source texts of A and of B.
-func PrintComparison(w io.Writer, c *Comparison, files [2]*Files, terminal viewer.Paper) (notes []string, err error) {
-	l := comparedListing{c: c, printer: newPrinter(w, c.Sides[1], &Listing{Paper: terminal, Files: files[1]})}
-	l.old = newPrinter(io.Discard, c.Sides[0], &Listing{Paper: terminal, Files: files[0]})
+func PrintComparison(w io.Writer, c *Comparison, files [2]*Files, terminal viewer.Terminal) (notes []string, err error) {
+	l := comparedListing{c: c, printer: newPrinter(w, c.Sides[1], &Listing{Terminal: terminal, Files: files[1]})}
+	l.old = newPrinter(io.Discard, c.Sides[0], &Listing{Terminal: terminal, Files: files[0]})
 	l.out = bufio.NewWriter(w)
 	for i, k := range c.Kernels {
 		if i > 0 {

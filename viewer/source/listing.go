@@ -16,7 +16,7 @@ import (
 
 // Listing says how a kernel is printed.
 type Listing struct {
-	viewer.Paper
+	viewer.Terminal
 	Unfold  bool // show the lines of functions that were inlined
 	Context int  // lines around those with samples
 	Files   *Files

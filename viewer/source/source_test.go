@@ -227,9 +227,9 @@ func TestListings(t *testing.T) {
 	}{
 		"source.hottest.txt":          {l: Listing{Context: 2}},
 		"source.path.txt":             {o: Options{Kernel: "matmul", Include: "^forward$", ByPath: true}, l: Listing{Context: 0}},
-		"source.by-path.ascii.80.txt": {o: Options{Kernel: "matmul", ByPath: true}, l: Listing{Context: 1, Paper: viewer.Paper{ASCII: true, Width: 80}}},
+		"source.by-path.ascii.80.txt": {o: Options{Kernel: "matmul", ByPath: true}, l: Listing{Context: 1, Terminal: viewer.Terminal{ASCII: true, Width: 80}}},
 		"source.inlined.unfold.txt":   {o: Options{Kernel: "^inlined$"}, l: Listing{Context: 1, Unfold: true}},
-		"source.two.color.txt":        {o: Options{Kernel: "first|second"}, l: Listing{Context: 1, Paper: viewer.Paper{Color: true, Width: 100}}},
+		"source.two.color.txt":        {o: Options{Kernel: "first|second"}, l: Listing{Context: 1, Terminal: viewer.Terminal{Color: true, Width: 100}}},
 		"sass.first.txt":              {o: Options{Kernel: "first"}, l: Listing{Context: 1}, print: sass, code: "testdata/two.sm90.second.nvdisasm"},
 		"sass.second.txt":             {o: Options{Kernel: "second"}, l: Listing{Context: 1}, print: sass, code: "testdata/two.sm90.second.nvdisasm"},
 		"source.inlined.json":         {o: Options{Kernel: "first"}, print: func(w *bytes.Buffer, s *Samples, l Listing) ([]string, error) { return PrintJSON(w, s, l) }},
@@ -611,7 +611,7 @@ func FuzzSource(f *testing.F) {
 		files := sources()
 		files.texts = map[string]*Text{"/home/user/kernels.py": {Path: "kernels.py", lines: splitLines(text)}}
 		var b bytes.Buffer
-		if _, err := Print(&b, s, Listing{Context: 3, Unfold: true, Files: files, Paper: viewer.Paper{Width: 70}}); err != nil {
+		if _, err := Print(&b, s, Listing{Context: 3, Unfold: true, Files: files, Terminal: viewer.Terminal{Width: 70}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range b.String() {

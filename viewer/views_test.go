@@ -211,8 +211,8 @@ func TestFlameOfExtremes(t *testing.T) {
 	}
 }
 
-// TestFlameLinesAreAsWideAsThePaper, whatever the names and the shares: a line that wraps ruins the picture.
-func TestFlameLinesAreAsWideAsThePaper(t *testing.T) {
+// TestFlameLinesAreAsWideAsTheWidth, whatever the names and the shares: a line that wraps ruins the picture.
+func TestFlameLinesAreAsWideAsTheWidth(t *testing.T) {
 	p := load(t, "names")
 	for width := 20; width < 200; width += 7 {
 		var out bytes.Buffer

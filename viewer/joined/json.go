@@ -32,7 +32,7 @@ type (
 		jsonTimes
 		jsonRates
 		Specialisations []jsonSpecialisation `json:"specialisations"`
-		Unattributed          *jsonTimes           `json:"not_told_apart,omitempty"` // measured launches of none of these
+		Unattributed    *jsonTimes           `json:"not_told_apart,omitempty"` // measured launches of none of these
 	}
 	jsonSpecialisation struct {
 		Hash       string            `json:"hash"`
@@ -44,9 +44,9 @@ type (
 		Shared     *int              `json:"shared_bytes,omitempty"`
 		jsonTimes
 		jsonRates
-		Groups   []jsonGroup `json:"launch_groups"`
-		Unlisted int         `json:"more_launch_groups,omitempty"` // how many are not listed
-		Unattributed   *jsonTimes  `json:"not_told_apart,omitempty"`     // measured launches of none of these
+		Groups       []jsonGroup `json:"launch_groups"`
+		Unlisted     int         `json:"more_launch_groups,omitempty"` // how many are not listed
+		Unattributed *jsonTimes  `json:"not_told_apart,omitempty"`     // measured launches of none of these
 	}
 	jsonGroup struct {
 		ID        string        `json:"id"`

@@ -3,7 +3,7 @@ package profile
 import "fmt"
 
 // LaunchKind is what the launches of one compiled kernel with the same arguments have in common. A trace that was
-// recorded in the same run says what those arguments were.
+// recorded in the same run holds those arguments.
 type LaunchKind struct {
 	ID       string // of the arguments, 16 hexadecimal digits; "" for launches that found no number of their own, as of a kernel with thousands of kinds
 	Kernel   string // the kernel's name, as compiled
@@ -55,8 +55,8 @@ func (d *Durations) Check() error {
 	return nil
 }
 
-// Add adds other launches. Those of which none could be timed say nothing of the shortest and the longest: a 0 of theirs
-// is not time that a launch took, so that the bounds are those of the launches that were timed.
+// Add adds other launches. Where none of them was timed, their shortest and longest are 0, which is not a measurement: the
+// bounds are those of the launches that were timed.
 func (d *Durations) Add(o *Durations) {
 	switch {
 	case d.Most == 0:

@@ -68,7 +68,7 @@ func (p *places) of(i int) *place {
 }
 
 // nest gives the slices of each thread the path of the one around them, and returns the launches by their ID.
-// A launch is not a frame: its path is that of the scope around it, and kernels hang below that.
+// A launch does not get a frame: its path is that of the scope around it, and its kernels are children of that scope.
 func (p *places) nest(order []int, lanes map[int]*Lane) (launches map[call]int) {
 	launches = map[call]int{}
 	open := map[int][]int{} // of each lane, the innermost last

@@ -25,7 +25,7 @@ type Profile struct {
 	Timeline *Timeline // nil in a profile that has sums only
 	Sampling *Sampling // nil in a profile without instruction samples
 
-	Launches []LaunchKind // what Node.Launches tells apart; nil in a profile of a run that was not traced
+	Launches []LaunchKind // the kinds that Node.Launches refers to; nil in a profile of a run that was not traced
 
 	// Rounded counts the integers of the file that the profile was read from which a Value does not hold, most of them
 	// beyond 63 bits. Each is the nearest float.
@@ -44,7 +44,7 @@ const (
 	InfoWorld = "world" // number of ranks
 	InfoStart = "start" // when the session started, in ns since 1970
 	InfoTool  = "tool"  // what recorded it: "goproton 0.1", "triton"
-	InfoTrace = "trace" // folder of the TritonParse trace that was recorded beside it, as the user gave it
+	InfoTrace = "trace" // folder of the TritonParse trace of the same run, as the user gave it
 
 	InfoNote       = "note"       // a sentence on what a reader could not make sense of
 	InfoIncomplete = "incomplete" // a sentence on what is missing, from a reader that could not read all of a file
@@ -108,7 +108,7 @@ type Device struct {
 	ClockRate       int64
 	MemoryClockRate int64
 	NumSMs          int64
-	Name            string // the board's product name, "NVIDIA H200"; "" where nobody recorded it
+	Name            string // the board's product name, "NVIDIA H200"; "" where it was not recorded
 }
 
 // Number returns where a fact that is a number is kept, by its name in files; nil for a name that means none.

@@ -1,7 +1,7 @@
 package profile
 
-// Sampling is what instruction sampling recorded besides the tree: what the numbers of nodes' Samples mean, and how
-// far to trust them.
+// Sampling is what instruction sampling recorded in addition to the tree: the tables that nodes' Samples refer to, and how
+// many samples were lost.
 type Sampling struct {
 	Mode    string   // "continuous" or "serialized"
 	Period  uint64   // cycles between two samples of one multiprocessor

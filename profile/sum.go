@@ -3,7 +3,7 @@ package profile
 import "math"
 
 // Sum adds two values of one metric. Integers stay integers unless the sum leaves 64 bits; vectors add element by
-// element, as long as the longer one; a float that is not a number (NaN) counts as nothing. Of values that do not fit
+// element, as long as the longer one; NaN counts as nothing. Of values that do not fit
 // each other the later stands. The sum shares no memory with a vector that was added, but may be one of the two.
 func Sum(a, b Value) Value {
 	x, aNumber := a.Float()

@@ -15,7 +15,7 @@ const (
 
 // Value is one metric value: an integer, a float, a string, or a vector of numbers.
 // The zero Value is the integer 0. Values are copied freely and kept by the million, so one takes three words:
-// whatever is not a number lies behind ref.
+// text and vectors lie behind ref.
 type Value struct {
 	_    [0]func() // not comparable with ==
 	bits uint64    // of an Int or a Float

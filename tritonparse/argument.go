@@ -19,7 +19,7 @@ type Argument struct {
 
 	// Of int, float, bool and str. A float may be the text "nan", "inf" or "-inf".
 	Value json.RawMessage
-	Repr  string // of what has no value: None, dtypes (fp16), and classes that nobody takes apart
+	Repr  string // of arguments without a value: None, dtypes (fp16), and classes that no reader parses
 
 	// Of tensors, and of what has a shape. Sizes, strides and the offset are in elements.
 	Shape       []int64

@@ -6,7 +6,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/ndjson"
 )
 
-// Brief is what a launch is known by, without its arguments. It is valid during the call that hands it over.
+// Brief identifies a launch, without its arguments. It is valid only during the call that passes it.
 type Brief struct {
 	Name, Hash string
 	Kind       string // see LaunchKind

@@ -19,7 +19,8 @@ import (
 	"github.com/goproton/goproton/tritonparse/sourcemap"
 )
 
-// Compilation is one compilation of a trace, or what launches tell of one that was not traced.
+// Compilation is one compilation of a trace. Where the compilation was not traced, it is inferred from its launches
+// (Inferred).
 type Compilation struct {
 	Hash     string // Triton's compile hash, 64 hexadecimal digits
 	Name     string // of the kernel, as compiled

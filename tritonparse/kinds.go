@@ -46,8 +46,8 @@ func (k *Kind) Record() (*LaunchRecord, error) {
 	return l, nil
 }
 
-// Kinds are all kinds of launches, in the order of their first. It reads the trace again, unless Open was told to collect
-// them. What is kept of a kind is a few hundred bytes.
+// Kinds are all kinds of launches, in the order of their first. It reads the trace again, unless Open had the option to collect
+// them. A kind takes a few hundred bytes of memory. The error is that of reading.
 func (t *Trace) Kinds() ([]*Kind, error) {
 	t.kindsOnce.Do(func() {
 		if t.kinds != nil {

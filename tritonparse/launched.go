@@ -66,7 +66,7 @@ type seenArgument struct {
 // seenBudget bounds the bytes of what was seen; a trace of one program has a few hundred kilobytes.
 const seenBudget = 8 << 20
 
-// remember puts something into one of the maps, after emptying both when they have become too large.
+// remember puts something into one of the maps, after emptying both when they are too large.
 func (r *recordReader) remember(raw []byte, put func(key string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -374,7 +374,7 @@ func (x *indexer) keeps(hash, name string) bool {
 	return x.options.Keep == nil || x.options.Keep(hash, name)
 }
 
-// inferred is the compilation of a launch, as far as the launch tells it.
+// inferred returns the compilation of a launch, with the facts that the launch holds.
 func inferred(file string, rec ndjson.Record, members []jsontext.Member, metadata []byte, raw bool) *Compilation {
 	c := &Compilation{File: file, Line: rec.Index, PID: field.IntegerOf(members, "pid"), Inferred: true}
 	c.Stack = readStack(field.Get(members, "stack"))
@@ -419,7 +419,7 @@ func (x *indexer) takeLaunch(e *entry) error {
 	return t.kinds.add(t.known, e.traits, e.launch, place, e.marks.blobs)
 }
 
-// firstLaunch is the compilation as the first launch of a hash tells it.
+// firstLaunch returns the compilation with the facts that the first launch of its hash holds.
 func (x *indexer) firstLaunch(e *entry) *Compilation {
 	hash := e.traits.hash
 	if hash == "" || x.seen[hash] {

@@ -20,7 +20,7 @@ type Header struct {
 type Record struct {
 	File string
 	Line int    // its place in the file, from 0; blank lines are not counted
-	Text []byte // valid during the call that hands the record over
+	Text []byte // valid only during the call that passes the record
 }
 
 // Damage is a piece of a file that could not be read.

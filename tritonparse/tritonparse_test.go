@@ -114,7 +114,7 @@ func TestFilterNumbers(t *testing.T) {
 	}
 }
 
-// TestPlaceholders: what a backend's tool says when it failed is not text of a stage.
+// TestPlaceholders: the message of a backend's tool that failed is not the text of a stage.
 func TestPlaceholders(t *testing.T) {
 	for text, want := range map[string]bool{
 		"<file too large: 11 bytes>": true, "<error reading cubin file: x>": true, "<nvdisasm failed: x>": true, "<llvm-objdump failed: x>": true,

@@ -158,7 +158,7 @@ func (f *reproduceFlags) side(s *reproduce.Side, source string, selection reprod
 	}
 	var launch *tritonparse.LaunchRecord
 	if like != nil {
-		launch, err = reproduce.Alike(trace, like)
+		launch, err = reproduce.MostSimilar(trace, like)
 	} else {
 		launch, err = reproduce.Pick(trace, selection)
 	}

@@ -93,8 +93,8 @@ func (f *traceCatFlags) check() (err error) {
 		return err
 	}
 	o.Hashes, o.Types = f.hashes, f.types
-	o.Beside = f.writesTrace()
-	if f.blobs && !o.Beside {
+	o.Nearby = f.writesTrace()
+	if f.blobs && !o.Nearby {
 		return errors.New("--blobs copies tensors next to a trace that is written: give -o OUT, without --pretty")
 	}
 	return nil
@@ -145,7 +145,7 @@ func (f *traceCatFlags) run(source string, stdout, stderr io.Writer) error {
 	if err := writeTrace(f.output, write); err != nil {
 		return err
 	}
-	taken := takeAlong(result.Beside, filepath.Dir(f.output), f.blobs, f.force)
+	taken := takeAlong(result.Nearby, filepath.Dir(f.output), f.blobs, f.force)
 	taken.warn(stderr, f.output)
 	_, err = fmt.Fprintf(stdout, "%s: %s%s\n", f.output, countRecords(result.Records), taken.count())
 	return err

@@ -32,7 +32,7 @@ func Sniff(head []byte) Packing {
 	return None
 }
 
-// mostLayers is how often a file may be packed. Twice happens when a user compresses a .pb.gz.
+// mostLayers is how many layers of compression a file may have. Two occur when a user compresses a .pb.gz.
 const mostLayers = 2
 
 // zstdWindow is the largest window that the zstd program reads without being asked to (--long=27).

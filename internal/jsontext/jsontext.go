@@ -97,7 +97,8 @@ func (n *names) find(members []Member, name string) int {
 // Span is where a value stands in a text.
 type Span struct{ Start, End int32 }
 
-// AppendLeaves adds the values of an object that are not objects, of those in it too, in order. It checks all of it.
+// AppendLeaves appends the places of all values in an object that are not objects, including those of objects within it, in
+// order. It checks the whole text; the error says what is not JSON.
 func AppendLeaves(leaves []Span, text []byte) ([]Span, error) {
 	var leaf valueReader
 	leaf = func(b []byte, i, depth int) (int, error) {

@@ -70,7 +70,7 @@ func FuzzForms(f *testing.F) {
 		for _, form := range []Form{{}, {ASCII: true}} {
 			out := form.Append(nil, text)
 			if err := Valid(out); err != nil {
-				t.Fatalf("%q was turned into %q: %v", text, out, err)
+				t.Fatalf("%q is written as %q: %v", text, out, err)
 			}
 			if again := form.Append(nil, out); !bytes.Equal(out, again) {
 				t.Fatalf("%q, then %q", out, again)

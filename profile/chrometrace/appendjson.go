@@ -11,8 +11,8 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// appendString writes a JSON string. Bytes that are no UTF-8 (a symbol name cut in the middle) become U+FFFD,
-// because one bad byte would make the whole file unreadable for strict readers.
+// appendString writes a JSON string. Bytes that are not valid UTF-8 (a symbol name cut in the middle) are
+// written as U+FFFD, because one bad byte would make the whole file unreadable for strict readers.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	if plain(s) {
@@ -59,7 +59,7 @@ func plain(s string) bool {
 	return true
 }
 
-// appendMicros writes nanoseconds as microseconds, exactly: 30200 becomes 30.2.
+// appendMicros writes nanoseconds as microseconds, exactly: 30200 is written as 30.2.
 func appendMicros(b []byte, ns uint64) []byte {
 	b = strconv.AppendUint(b, ns/1000, 10)
 	hundreds, tens, ones := byte('0'+ns/100%10), byte('0'+ns/10%10), byte('0'+ns%10)
@@ -75,7 +75,7 @@ func appendMicros(b []byte, ns uint64) []byte {
 }
 
 // appendFloat writes the shortest text that reads back as v, and always one that reads back as a float: 4096.0.
-// JSON has no NaN and no infinity; both become null.
+// JSON has no NaN and no infinity; both are written as null.
 func appendFloat(b []byte, v float64) []byte {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return append(b, "null"...)

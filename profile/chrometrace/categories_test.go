@@ -52,7 +52,7 @@ func TestUnknownCategoryIsNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := p.Info[profile.InfoNote]; strings.Contains(got, `"npu_kernel"`) != note || note && !strings.Contains(got, "90%") {
-			t.Errorf("%d µs of an unknown category beside 100 of kernels: %q", most, got)
+			t.Errorf("%d µs of an unknown category next to 100 µs of kernels: %q", most, got)
 		}
 	}
 }

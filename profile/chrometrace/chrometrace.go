@@ -35,7 +35,7 @@ var categories = [...]string{
 // scopeWithMetrics is the category of a scope that has metrics, as upstream writes it.
 const scopeWithMetrics = "metric"
 
-// bytesMetric is the size of a copy or fill; it stands among the arguments, with the rate beside it.
+// bytesMetric is the size of a copy or memset in bytes. It is written among the arguments of the slice, followed by the rate.
 const bytesMetric = "bytes"
 
 // Sniff says by the first bytes of a file whether it is a trace: an object with a key that traces have, or

@@ -10,7 +10,7 @@ import (
 )
 
 // Read reads a trace: its timeline, and the tree that it amounts to. A file that was cut off is read as far as it
-// goes; Info then has profile.InfoIncomplete. What is not a trace is an error with the place in the file.
+// goes; Info then has profile.InfoIncomplete. A file that is not a trace is an error that names the byte.
 //
 // Memory is that of the timeline: about 200 bytes for a kernel with its arrow, whatever the length of its call
 // path, which is kept once.
@@ -113,7 +113,8 @@ func (d *reader) member(key string) {
 	}
 }
 
-// shift moves what a document told to its base, which may come behind the events.
+// shift adds the document's base time to everything that was read. The base may follow the events in the file, so that
+// it is added only at the end.
 func (d *reader) shift() {
 	if d.base == 0 {
 		return

@@ -158,7 +158,7 @@ func TestCutOffAtAnyByte(t *testing.T) {
 				continue
 			}
 			if p.Info[profile.InfoIncomplete] == "" && !strings.HasSuffix(text[:n], "}\n") && !strings.HasSuffix(text[:n], "}") {
-				t.Fatalf("cut to %d bytes, and nobody says so: %q", n, text[max(n-40, 0):n])
+				t.Fatalf("cut to %d bytes, and Info does not say so: %q", n, text[max(n-40, 0):n])
 			}
 			if len(p.Timeline.Slices) < most {
 				t.Fatalf("cut to %d bytes, %d slices; there were %d in less", n, len(p.Timeline.Slices), most)
@@ -199,7 +199,7 @@ func TestOtherTraces(t *testing.T) {
 }
 
 // Upstream traces warps inside a kernel in the same form: blocks are processes, warps are threads, and a call path leaves out the
-// scope itself. Such times are not time on the CPU, and no sum over warps is a kernel's time.
+// scope itself. Such times are not CPU time, and a sum over warps is not the time of a kernel.
 func TestTraceOfWarps(t *testing.T) {
 	p := read(t, `{"displayTimeUnit":"ns","traceEvents":[
 		{"ph":"X","cname":"rail_idle","name":"load","cat":"matmul","pid":"matmul Core3 CTA0","tid":"warp 1 (line 0)","ts":0.018,"dur":0.240,

@@ -104,7 +104,8 @@ func bandOf(tid int64) profile.LaneKind {
 	return profile.ThreadLane
 }
 
-// guess says what a lane is that we have not described: by its name, as upstream's, or by what lies on it.
+// guess finds out what a lane shows that GoProton did not describe: from its name, as upstream writes it, or from the
+// slices on it.
 func (l *readLane) guess(lane *profile.Lane) {
 	for _, upstream := range []struct {
 		prefix string

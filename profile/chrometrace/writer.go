@@ -10,8 +10,8 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// bufferSize is what is collected before a write; with one event more it is all that a Writer holds. A sealed trace
-// is written once more with each flush, by the few hundred bytes of its end, which are nothing beside this.
+// bufferSize is how many bytes are collected before a write. A Writer holds at most this and one event in memory. Each
+// flush of a sealed trace writes the end of the document again, a few hundred bytes, which is little compared with this.
 const bufferSize = 256 << 10
 
 // Options are what a Writer may know of the run.
@@ -354,8 +354,8 @@ func (t *Writer) Flush() error {
 	return nil
 }
 
-// sealAt ends the document after what was written before a write that failed, most often on a full disk: where
-// something was before there is still room. What has become of the rest is cut off, where that can be done.
+// sealAt ends the document after what was written before a write that failed, most often on a full disk: bytes
+// that were written before can be overwritten even then. The rest of the failed write is cut off where the file allows it.
 func (t *Writer) sealAt(end int64) {
 	t.buf = append(t.buf, "\n]}\n"...) // the shortest end there is
 	if _, err := t.seeker.Seek(end, io.SeekStart); err != nil {

@@ -2,7 +2,7 @@
 // its frames from the root on with ';' between them, a space, and a whole number.
 //
 // A file holds one metric and does not say which. Frames are written as they are, except that ';', control
-// characters and a '%' that would read as one of them become %3B, %0A and so on; docs/formats.md has the rules.
+// characters and a '%' that would read as one of them are written as %3B, %0A and so on; docs/formats.md has the rules.
 package collapsed
 
 import (
@@ -91,8 +91,8 @@ func whole(n *profile.Node, metric string) (size int64, ok bool) {
 	return int64(f), f >= 1 && f < math.MaxInt64
 }
 
-// Loses says what is lost of p when one metric is written, "" for the usual one, besides text, vectors and the
-// like: the other metrics, and what has no line.
+// Loses says what a file with one metric loses of p, one clause each: the other metrics, and frames that get no line.
+// metric "" stands for the default one. formats.Holds covers what no file of this format can hold, such as text and vectors.
 func Loses(p *profile.Profile, metric string) []string {
 	metric, err := choose(p, metric)
 	if err != nil {
@@ -104,7 +104,7 @@ func Loses(p *profile.Profile, metric string) []string {
 		lost = append(lost, fmt.Sprintf("all metrics but %s (%s)", metric, strings.Join(others, ", ")))
 	}
 	lost = stacks.Clause(lost, stacks.Sizeless(p, []string{metric}), "value", "values", " of "+metric+" below zero or no number")
-	lost = stacks.Clause(lost, stacks.Twins(p.Root), "frame", "frames", " beside one of the same name, which become one")
+	lost = stacks.Clause(lost, stacks.Duplicates(p.Root), "frame", "frames", " with the name of a sibling, merged into it")
 	return stacks.Clause(lost, bare(p.Root, metric), "leaf", "leaves", " without a value of "+metric)
 }
 
@@ -178,7 +178,7 @@ type FormatError struct {
 
 func (e *FormatError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
 
-// Read reads folded stacks of any tool. Their numbers become the metric "samples".
+// Read reads folded stacks of any tool. Their numbers are read as the metric "samples".
 func Read(r io.Reader) (*profile.Profile, error) {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	t, names := stacks.NewTree(), map[string]string{}

@@ -40,7 +40,7 @@ type Format struct {
 	ReadAt func(r io.ReaderAt, size int64) (*profile.Profile, error)
 	Write  func(w io.Writer, p *profile.Profile) error // uncompressed; nil for a format that is only read
 
-	// Loses says what gets lost of p besides what Holds says, one clause each; nil for nothing.
+	// Loses says what a file loses of p in addition to what Holds excludes, one clause each; nil for nothing.
 	Loses func(p *profile.Profile) []string
 
 	// WriteMetric and LosesMetric are Write and Loses of one metric, "" for the usual one, instead of them: for a

@@ -129,7 +129,7 @@ func TestUnknownFiles(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                 "nothing in it",
 		"PK\x03\x04":       "a zip archive",
-		"not a profile":    "no format that proton reads",
+		"not a profile":    "none of the formats that proton reads",
 		"\x1f\x8b":         "unpack gzip",
 		"\x28\xb5\x2f\xfd": "cut off",
 	} {
@@ -364,7 +364,7 @@ func TestDropsNamesWhatHasNoPlace(t *testing.T) {
 	got := (&Format{Holds: Tree, Loses: func(*profile.Profile) []string { return []string{"its own"} }}).Drops(p)
 	want := []string{"1 text metric (device_id)", "1 vector metric (v)", "1 metric's fractions (f)", "2 metrics that are not inclusive (f, whole)",
 		"2 devices' facts", "2 facts of the run (host, pid)", "1 distribution of kernel times",
-		"1 frame's instruction samples", "1 frame's launches by kind", "1 name that is no UTF-8, repaired", "1 timeline of 3 slices", "its own"}
+		"1 frame's instruction samples", "1 frame's launches by kind", "1 name that is not valid UTF-8, repaired", "1 timeline of 3 slices", "its own"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

@@ -16,7 +16,7 @@ import (
 type Holds uint16
 
 const (
-	Tree     Holds = 1 << iota // call paths with numbers of their own; without it only what a timeline says of them
+	Tree     Holds = 1 << iota // call paths with numbers of their own; without it only those that a timeline implies
 	Floats                     // fractions
 	Text                       // metrics that are strings
 	Vectors                    // metrics that are lists of numbers
@@ -27,7 +27,7 @@ const (
 	Timeline                   // what happened when
 	Samples                    // instruction samples
 	Launches                   // traced launches by kind
-	Bytes                      // names and texts that are no UTF-8
+	Bytes                      // names and texts that are not valid UTF-8
 )
 
 // holdings names every bit for lists.
@@ -72,11 +72,11 @@ func Table() string {
 	return b.String()
 }
 
-// Drops says what is lost of p when it is written in this format, one clause each: first what the format has
-// no place for at all, then what its codec says.
+// Drops says what is lost of p when it is written in this format, one clause each: first what the format has no place
+// for (Holds), then what its codec reports (Loses).
 func (f *Format) Drops(p *profile.Profile) []string { return Target{Format: f}.Drops(p) }
 
-// Drops says what is lost of p when it is written so.
+// Drops says what is lost of p when it is written to this target, one clause each.
 func (t Target) Drops(p *profile.Profile) []string {
 	f := t.Format
 	var list []string
@@ -97,7 +97,7 @@ func (t Target) Drops(p *profile.Profile) []string {
 	note(Times, u.times, "distribution of kernel times", "distributions of kernel times")
 	note(Samples, u.samples, "frame's instruction samples", "frames' instruction samples")
 	note(Launches, u.launches, "frame's launches by kind", "frames' launches by kind")
-	note(Bytes, u.broken, "name that is no UTF-8, repaired", "names that are no UTF-8, repaired")
+	note(Bytes, u.broken, "name that is not valid UTF-8, repaired", "names that are not valid UTF-8, repaired")
 	if f.Holds&Tree != 0 {
 		list = clause(list, u.deep, fmt.Sprintf("frame deeper than %d, added up in the one above", profile.MaxDepth),
 			fmt.Sprintf("frames deeper than %d, added up in those above", profile.MaxDepth))
@@ -121,7 +121,7 @@ type uses struct {
 	text, vectors, fractions, kinds []string
 
 	deep                             int // nodes that writers fold
-	times, samples, launches, broken int // nodes with a distribution, samples, launches; names or texts that are no UTF-8
+	times, samples, launches, broken int // nodes with a distribution, samples, launches; names or texts that are not valid UTF-8
 }
 
 func use(p *profile.Profile) uses {

@@ -13,8 +13,8 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// TestStrangers hands over what people hand over by mistake. Each is told what it is and what to do.
-func TestStrangers(t *testing.T) {
+// TestNotProfiles reads files that users open by mistake. The error says what each is and what to do instead.
+func TestNotProfiles(t *testing.T) {
 	for name, test := range map[string]struct{ in, want string }{
 		"nothing":            {"", "byte 0: there is nothing in it"},
 		"a library":          {"\x7fELF\x02\x01\x01\x00", "run it under proton run"},
@@ -27,7 +27,7 @@ func TestStrangers(t *testing.T) {
 		"our own recording":  {"PROTNCAP\x01", "proton run --backend replay"},
 		"the program itself": {"#!/usr/bin/env python3\nimport torch\n", "a script"},
 		"a log":              {"2026-11-21 09:15:02 INFO step 12 loss 3.14\n", `it starts with "2026-11-21 09:15"`},
-		"a list of numbers":  {"[1, 2, 3]", "no format that proton reads"},
+		"a list of numbers":  {"[1, 2, 3]", "none of the formats that proton reads"},
 		"xz":                 {"\xfd7zXZ\x00\x00\x04", "unxz"},
 	} {
 		p, err := Read(strings.NewReader(test.in))
@@ -116,7 +116,7 @@ func TestHostileTrees(t *testing.T) {
 		{"a call path a million frames deep", story("[", repeat(`{"frame":{"name":"f"},"children":[`, million)),
 			"byte 340035: call paths of more than 10000 frames", nil, 20},
 		{"a million brackets", story("[", repeat("[", million)), "byte 0: it starts with", nil, 2},
-		{"a million brackets where nobody looks", story(`[{"x":`, repeat("[", million)), "nested more than 10000 levels deep", nil, 20},
+		{"a million brackets in a key that is skipped", story(`[{"x":`, repeat("[", million)), "nested more than 10000 levels deep", nil, 20},
 		{"a million siblings", story(`[{`+root+`,"children":[{"frame":{"name":"k"}}`, repeat(`,{"frame":{"name":"k"}}`, million-1), `]}]`),
 			"", func(p *profile.Profile) error {
 				if n := len(p.Root.Children); n != million {
@@ -144,7 +144,7 @@ func TestHostileTrees(t *testing.T) {
 
 		{"half a surrogate pair", named(`\ud83d`), "", name("\uFFFD"), 1},
 		{"a surrogate pair the wrong way around", named(`\ude00\ud83d!`), "", name("\uFFFD\uFFFD!"), 1},
-		{"bytes that are no UTF-8", named("a\xff\xfeb"), "", name("a\uFFFDb"), 1},
+		{"bytes that are not valid UTF-8", named("a\xff\xfeb"), "", name("a\uFFFDb"), 1},
 		{"a name of ten million letters", named(strings.Repeat("k", 10*million)), "", name(strings.Repeat("k", 10*million)), 80},
 		{"a name that is never closed", story(`[{"frame":{"name":"`, repeat("k", 10*million)), "byte 18: the string that starts here never ends", nil, 70},
 		{"a name that clears the screen", named("\x1b[2J"), "byte 56: control character 0x1b inside a string", nil, 1},
@@ -218,7 +218,7 @@ func TestNoFormatPanicsOnDamage(t *testing.T) {
 				changed := bytes.Clone(whole.Bytes())
 				changed[n] = byte(dice.Uint32())
 				try(changed)
-				changed[n], changed[dice.IntN(len(changed))] = 0xff, byte(dice.Uint32()) // lengths become enormous
+				changed[n], changed[dice.IntN(len(changed))] = 0xff, byte(dice.Uint32()) // makes lengths enormous
 				try(changed)
 				try(append(changed[:n:n], whole.Bytes()[dice.IntN(whole.Len()):]...))
 			}

@@ -211,7 +211,8 @@ func add(a, b profile.Value) (profile.Value, error) {
 	return profile.Sum(a, b), nil
 }
 
-// joinTimelines appends a timeline. Lanes that show the same thing become one, whatever number each part gave it.
+// joinTimelines appends a timeline. Lanes that show the same stream, thread or device are merged into one, whatever
+// number each part gave them.
 func joinTimelines(sum *profile.Profile, part *profile.Timeline) {
 	if part == nil || sum.Timeline == nil {
 		if sum.Timeline == nil {

@@ -66,10 +66,10 @@ func unknown(head []byte) error {
 	if len(head) == 0 {
 		return errors.New("byte 0: there is nothing in it; it is cut off or empty")
 	}
-	if is := stranger(head); is != "" {
+	if is := notProfile(head); is != "" {
 		return errors.New("byte 0: " + is)
 	}
-	return fmt.Errorf("byte 0: it starts with %q, which is not a format that proton reads (%s)", head[:min(len(head), 16)], names())
+	return fmt.Errorf("byte 0: it starts with %q, which is none of the formats that proton reads (%s)", head[:min(len(head), 16)], names())
 }
 
 // ReadFile reads the profile in a file. If there is no such file but its parts are there, as a session with

@@ -10,8 +10,8 @@ import (
 	"github.com/goproton/goproton/profile/internal/jsonscan"
 )
 
-// What upstream has no place for goes into keys of the node object beside "frame" and "metrics", which hatchet
-// and proton-viewer skip: "info" and "kinds" at the root, "times" at any node, each only where there is something.
+// What upstream has no place for is written to further keys of the node object, next to "frame" and "metrics". hatchet and
+// proton-viewer skip them: "info" and "kinds" at the root, "times" at any node, each only where there is something.
 // Instruction samples have two more, see samples.go, and so have traced launches, see launches.go.
 
 // Loses says what a file cannot hold of p: JSON has no infinity.
@@ -31,9 +31,9 @@ func Loses(p *profile.Profile) []string {
 	case 0:
 		return nil
 	case 1:
-		return []string{"1 infinite value, which becomes none"}
+		return []string{"1 infinite value, written as null"}
 	}
-	return []string{fmt.Sprintf("%d infinite values, which become none", infinite)}
+	return []string{fmt.Sprintf("%d infinite values, written as null", infinite)}
 }
 
 // info writes the facts of the run.
@@ -116,7 +116,7 @@ func (d *decoder) kindExceptions() profile.Kinds {
 		word := string(d.Str("a kind"))
 		kind, ok := profile.ParseKind(word)
 		if !ok {
-			d.Fail(at, "%q is not a kind of a metric: exclusive, inclusive or property", jsonscan.Clip([]byte(word)))
+			d.Fail(at, "%q is not a kind of metric: expected exclusive, inclusive or property", jsonscan.Clip([]byte(word)))
 			return
 		}
 		kinds[name] = kind
@@ -124,7 +124,7 @@ func (d *decoder) kindExceptions() profile.Kinds {
 	return kinds
 }
 
-// times reads a distribution and makes sure that it is one, so that nobody else has to.
+// times reads a distribution and checks that it is a valid one, so that no other code has to.
 func (d *decoder) times() *profile.Sketch {
 	d.Peek()
 	start := d.Offset()
@@ -191,7 +191,7 @@ func (d *decoder) unsigned() uint64 {
 	case f >= 0 && f < math.MaxUint64 && f == math.Trunc(f):
 		return uint64(f)
 	default:
-		d.Fail(at, "expected a whole number from 0 on")
+		d.Fail(at, "expected a whole number of at least 0")
 	}
 	return 0
 }

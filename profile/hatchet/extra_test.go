@@ -107,11 +107,11 @@ func TestExtraKeysThatAreWrong(t *testing.T) {
 		"info is a list":     {`"info":[]}]`, 30, "expected '{' at the start of info"},
 		"info of numbers":    {`"info":{"a":1}}]`, 35, "expected a string"},
 		"kinds is text":      {`"kinds":"x"}]`, 31, "expected '{' at the start of kinds"},
-		"no kind":            {`"kinds":{"a":"b"}}]`, 36, `"b" is not a kind`},
+		"no kind":            {`"kinds":{"a":"b"}}]`, 36, `"b" is not a kind of metric`},
 		"times is a number":  {`"times":3}]`, 31, "expected '{' at the start of times"},
 		"times are empty":    {`"times":{"min":1}}]`, 31, "no values, but facts"},
-		"negative count":     {`"times":{"count":-1}}]`, 40, "whole number from 0"},
-		"fraction":           {`"times":{"count":1.5}}]`, 40, "whole number from 0"},
+		"negative count":     {`"times":{"count":-1}}]`, 40, "whole number of at least 0"},
+		"fraction":           {`"times":{"count":1.5}}]`, 40, "whole number of at least 0"},
 		"mean is null":       {`"times":{"mean":null}}]`, 39, "expected a number"},
 		"mean is text":       {`"times":{"mean":"1"}}]`, 39, "expected a value"},
 		"bucket is a number": {`"times":{"buckets":[1]}}]`, 43, "expected '['"},
@@ -132,7 +132,7 @@ func TestExtraKeysThatAreWrong(t *testing.T) {
 			t.Errorf("%s: got %v\nwant byte %d: …%s…", name, bad, test.at, test.want)
 		}
 	}
-	// Below the root these keys are somebody else's.
+	// Below the root these keys belong to other programs.
 	in := `[{"frame":{"name":"r"},"children":[{"info":3,"kinds":[],"frame":{"name":"c"}}]}]`
 	if p, err := Read(strings.NewReader(in)); err != nil || p.Info != nil {
 		t.Errorf("keys of another program below the root: %+v, error %v", p, err)

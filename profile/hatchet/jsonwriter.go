@@ -97,7 +97,7 @@ func (j *jsonWriter) unsigned(v uint64) {
 }
 
 // float writes the shortest text that reads back as v, and always one that reads back as a float: 4096.0.
-// JSON has no NaN and no infinity; both become null, as upstream writes them.
+// JSON has no NaN and no infinity; both are written as null, as upstream does.
 func (j *jsonWriter) float(v float64) {
 	switch abs := math.Abs(v); {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -130,8 +130,8 @@ func hasPoint(digits []byte) bool {
 
 const hexDigits = "0123456789abcdef"
 
-// str writes a string. Bytes that are no UTF-8 (a symbol name cut in the middle) become U+FFFD, because one
-// bad byte would make the whole file unreadable for Python.
+// str writes a string. Bytes that are not valid UTF-8 (a symbol name cut in the middle) are written as U+FFFD,
+// because one bad byte would make the whole file unreadable for Python.
 func (j *jsonWriter) str(s string) {
 	j.buf = append(j.buf, '"')
 	plain := 0

@@ -95,7 +95,7 @@ func TestBrokenLaunches(t *testing.T) {
 	}
 	for _, c := range []struct{ from, to, want string }{
 		{`"kind":1`, `"kind":2`, `launches of kind 2, and the root's key "launch_kinds" has 2`},
-		{`"kind":1`, `"kind":-1`, "expected a whole number from 0 on"},
+		{`"kind":1`, `"kind":-1`, "expected a whole number of at least 0"},
 		{`"kind":1`, `"kind":4294967296`, "expected a whole number below 2147483648"},
 		{`"max":9150,"min":9000`, `"max":8,"min":9000`, "launches of a node: the shortest took 9000 ns and the longest 8"},
 		{`"count":3,"device"`, `"count":2,"device"`, "launches of a node: 2 launches have 3 times"},

@@ -107,7 +107,7 @@ type outerNode struct {
 	named        bool // the name was among them
 	closed       bool // and its end
 	runInfo      profile.Info
-	told         profile.Kinds
+	declared     profile.Kinds
 	sampling     *profile.Sampling
 	launched     []profile.LaunchKind
 }
@@ -162,10 +162,10 @@ func (p *piece) tail() {
 		var o outerNode
 		d.siblings(&o.Node, -1, more)
 		if d.Err == nil {
-			d.runInfo, d.told, d.sampling, d.launched = nil, nil, nil, nil
+			d.runInfo, d.declared, d.sampling, d.launched = nil, nil, nil, nil
 			o.named = d.members(&o.Node, 0, d.More('}'))
 			o.closed = d.Err == nil
-			o.runInfo, o.told, o.sampling, o.launched = d.runInfo, d.told, d.sampling, d.launched
+			o.runInfo, o.declared, o.sampling, o.launched = d.runInfo, d.declared, d.sampling, d.launched
 		}
 		p.outer = append(p.outer, o)
 	}
@@ -229,8 +229,8 @@ func (d *decoder) addRoot(o *outerNode) {
 	if o.runInfo != nil {
 		d.runInfo = o.runInfo
 	}
-	if o.told != nil {
-		d.told = o.told
+	if o.declared != nil {
+		d.declared = o.declared
 	}
 	if o.sampling != nil {
 		d.sampling = o.sampling
@@ -240,7 +240,7 @@ func (d *decoder) addRoot(o *outerNode) {
 	}
 }
 
-// addTo completes a node; false if it does not become one.
+// addTo completes a node; false if it is not a valid one.
 func (o *outerNode) addTo(n *openNode) bool {
 	n.Children = append(n.Children, o.Children...)
 	if o.named {

@@ -91,7 +91,7 @@ func TestPiecesFit(t *testing.T) {
 	}
 }
 
-// TestWrongCuts cuts where no node starts, and files that are not profiles: the answer is that of Read.
+// TestWrongCuts cuts profiles where no node starts, and files that are not profiles. The result is that of Read.
 func TestWrongCuts(t *testing.T) {
 	whole, err := os.ReadFile("testdata/scope.hatchet")
 	if err != nil {

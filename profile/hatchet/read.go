@@ -47,7 +47,7 @@ func Read(r io.Reader) (*profile.Profile, error) {
 func (d *decoder) finish(p *profile.Profile) error {
 	p.Info, p.Rounded = d.runInfo, d.Rounded
 	p.Kinds = d.kinds(p.Root)
-	maps.Copy(p.Kinds, d.told)
+	maps.Copy(p.Kinds, d.declared)
 	p.Sampling, p.Launches = d.sampling, d.launched
 	if err := d.checkLaunches(p); err != nil {
 		return err
@@ -85,14 +85,14 @@ func readFile(f *os.File) (*profile.Profile, error) {
 // million nodes is some ten thousand allocations, not four million.
 type decoder struct {
 	*jsonscan.Scanner
-	seen    map[string]*metricFacts
-	texts   map[string]profile.Value // see text
-	metrics []profile.Metric         // of one node, to be copied at their final size
-	pending []*profile.Node          // children of the nodes that are still open, the innermost's last
-	visits  int                      // nodes with metrics so far
-	start   metricFacts              // stands before the first metric of every node
-	runInfo profile.Info
-	told    profile.Kinds // by the root's key of that name
+	seen     map[string]*metricFacts
+	texts    map[string]profile.Value // see text
+	metrics  []profile.Metric         // of one node, to be copied at their final size
+	pending  []*profile.Node          // children of the nodes that are still open, the innermost's last
+	visits   int                      // nodes with metrics so far
+	start    metricFacts              // stands before the first metric of every node
+	runInfo  profile.Info
+	declared profile.Kinds // from the root's key "kinds"; the other kinds follow from the root's metrics
 
 	sampling *profile.Sampling // by the root's key of that name
 	sampled  bool              // some node has samples
@@ -113,11 +113,11 @@ func newDecoder(r io.Reader) *decoder {
 	return &decoder{Scanner: jsonscan.New(r), seen: map[string]*metricFacts{}, texts: map[string]profile.Value{}, lastKind: -1}
 }
 
-// metricFacts is what is known of a metric. Names and texts are told by guessing first: a node names its metrics
-// in the order of the node before it, and gives the same device as that.
+// metricFacts is what is known of a metric. It also makes reading fast: most nodes name their metrics in the order of the
+// node before them, on the same device, so the reader compares with that name and text before it looks any up.
 type metricFacts struct {
 	name  string
-	text  bool          // some value is text, which decides the kind besides the root
+	text  bool          // some value is text, which also decides the kind, as the root does
 	last  profile.Value // the last text
 	next  *metricFacts  // what came behind it the last time
 	visit int           // the last node that had it, and where in its list
@@ -217,7 +217,7 @@ func (d *decoder) rootKey(key string, depth int) {
 	case key == "launch_kinds":
 		d.launched = d.launchKinds()
 	default:
-		d.told = d.kindExceptions()
+		d.declared = d.kindExceptions()
 	}
 }
 

@@ -1,7 +1,7 @@
 package hatchet
 
-// slab hands out pieces of larger allocations. A piece keeps its whole slab alive, which is not a loss as long as a
-// profile lives and dies in one piece.
+// slab allocates many values of T at once and returns pointers to them. One pointer keeps its whole slab in memory, which
+// costs nothing here: all nodes of a profile are freed together.
 type slab[T any] struct {
 	rest []T
 	size int

@@ -74,9 +74,9 @@ func TestReadAccepts(t *testing.T) {
 		"tuples, comments": {"( # a tree\n{'frame':{'name':'r'},'metrics':{'a':(1,2.5),'b':()},'children':()},)", `"r" "a"=[1 2.5]. "b"=[]`},
 		"strings":          {`[{'frame':{'name':u"a" 'b' r'\n' '''c'"''' "\x41\101\u00e9\U0001f600\ud83d\ude00\q\/"},'metrics':{}}]`, `"ab\\nc'\"AAé😀😀\\q/"`},
 		"unknown keys":     {`[{'attributes':{'x':[{'y':(1,)}]},'name':'other','frame':{'name':'r','file':{}}}]`, `"r"`},
-		"name beside":      {`[{'frame':{'type':'x'},'name':'r','metrics':{}}]`, `"r"`},
+		"name of the node": {`[{'frame':{'type':'x'},'name':'r','metrics':{}}]`, `"r"`},
 		"several roots":    {`[{'frame':{'name':'a'},'metrics':{'t':1}},{'frame':{'name':'b'},'metrics':{'u':2}}]`, "\"ROOT\"\n  \"a\" \"t\"=1\n  \"b\" \"u\"=2\nkind \"t\" 1\nkind \"u\" 1"},
-		"sums beside":      {`[{'frame':{'name':'a'},'metrics':{'t':1,'t (inc)':3},'children':[{'frame':{'name':'b'},'metrics':{'t':2,'t (inc)':2}}]}]`, "\"a\" \"t\"=1\n  \"b\" \"t\"=2\nkind \"t\" 1"},
+		"sums and times":   {`[{'frame':{'name':'a'},'metrics':{'t':1,'t (inc)':3},'children':[{'frame':{'name':'b'},'metrics':{'t':2,'t (inc)':2}}]}]`, "\"a\" \"t\"=1\n  \"b\" \"t\"=2\nkind \"t\" 1"},
 		"sums alone":       {`[{'frame':{'name':'a'},'metrics':{'t (inc)':30.5},'children':[{'frame':{'name':'b'},'metrics':{'t (inc)':11}},{'frame':{'name':'c'},'metrics':{'t (inc)':None}}]}]`, "\"a\" \"t\"=19.5.\n  \"b\" \"t\"=11\n  \"c\" \"t\"=NaN.\nkind \"t\" 1"},
 		"sum at the root":  {`[{'frame':{'name':'a'},'metrics':{'t (inc)':2},'children':[{'frame':{'name':'b'},'metrics':{'t':2}}]}]`, "\"a\"\n  \"b\" \"t\"=2\nkind \"t\" 1"},
 		"kinds are said":   {`[{'kinds':{'t (inc)':'inclusive'},'frame':{'name':'a'},'metrics':{'t (inc)':3,'t':1}}]`, "\"a\" \"t\"=1 \"t (inc)\"=3\nkind"},
@@ -114,7 +114,7 @@ func TestReadRefuses(t *testing.T) {
 		"trailing text":    {"[{'frame':{'name':'r'}}] x", 25, "the end of the file"},
 		"no comma":         {"[{'frame':{'name':'r'} 'metrics':{}}]", 23, "',' or '}'"},
 		"info":             {"[{'info':{'a':1}}]", 14, "expected a string"},
-		"kinds":            {"[{'kinds':{'a':'b'}}]", 15, "no kind"},
+		"kinds":            {"[{'kinds':{'a':'b'}}]", 15, "not a kind of metric"},
 		"times":            {"[{'times':{'count':1}}]", 10, "count 0 values and count says 1"},
 		"bucket":           {"[{'times':{'buckets':[[129,1]]}}]", 22, "begins at 129"},
 		"bucket of three":  {"[{'times':{'buckets':[[1,1,1]]}}]", 22, "not 3"},
@@ -187,7 +187,7 @@ func TestHatchetReadsIt(t *testing.T) {
 	for seed := range uint64(25) {
 		p := profiletest.Random(seed)
 		profiletest.Reduce(p, profiletest.Valid, func(name string, v profile.Value) (profile.Value, bool) {
-			// hatchet takes "(inc)" for its own sums, to_literal wants numbers, and nobody adds up beyond 64 bits.
+			// hatchet takes "(inc)" for its own sums, to_literal wants numbers, and neither adds up beyond 64 bits.
 			_, number := v.Float()
 			if v.Type() == profile.Int {
 				v = profile.IntValue(v.Int() % 1_000_000)

@@ -41,8 +41,8 @@ func Read(r io.Reader) (*profile.Profile, error) {
 	return p, nil
 }
 
-// Sniff says by its first bytes whether a file is a literal in Python's spelling; JSON's cannot be told from a
-// .hatchet file.
+// Sniff says by its first bytes whether a file is a literal in Python's spelling; JSON's cannot be distinguished from
+// a .hatchet file.
 func Sniff(head []byte) bool {
 	d := python{data: head}
 	for _, bracket := range []byte("[{") {
@@ -92,7 +92,7 @@ func (d *decoder) node(depth int) *profile.Node {
 		switch {
 		case key == "frame":
 			named = d.frame(n) || named
-		case key == "name" && d.atString(): // to_literal gives it besides the frame
+		case key == "name" && d.atString(): // to_literal writes it in addition to the frame
 			name := d.str("a name")
 			if !named {
 				n.Name, named = name, true
@@ -173,7 +173,7 @@ func (d *decoder) rootKey(key string) {
 			word := d.str("a kind")
 			kind, ok := profile.ParseKind(word)
 			if !ok {
-				d.fail(at, "%.40q is not a kind of a metric: exclusive, inclusive or property", word)
+				d.fail(at, "%.40q is not a kind of metric: expected exclusive, inclusive or property", word)
 			}
 			d.kinds[name] = kind
 		})
@@ -278,13 +278,13 @@ func (d *decoder) unsigned() uint64 {
 	case f >= 0 && f < math.MaxUint64 && f == math.Trunc(f):
 		return uint64(f)
 	default:
-		d.fail(at, "expected a whole number from 0 on")
+		d.fail(at, "expected a whole number of at least 0")
 	}
 	return 0
 }
 
-// untangle undoes what hatchet has summed up: of "time (inc)" beside "time" nothing is kept, since readers add up
-// themselves; "time (inc)" alone gives "time" as what its children do not account for.
+// untangle undoes the sums that hatchet adds. "time (inc)" is dropped where the node also has "time", since readers add up
+// themselves. Where "time (inc)" is alone, "time" is the part of it that the children do not account for.
 func untangle(root *profile.Node) {
 	own, sums := map[string]bool{}, false
 	root.Walk(func(n *profile.Node, _ int) bool {

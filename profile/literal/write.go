@@ -30,7 +30,7 @@ func Write(w io.Writer, p *profile.Profile) error {
 	return e.Flush() // has the first error of any write
 }
 
-// Loses says what Python cannot read of p, though we can.
+// Loses says what Python cannot read of p, though GoProton can.
 func Loses(p *profile.Profile) []string {
 	deepest := 0
 	p.Root.Walk(func(_ *profile.Node, depth int) bool {
@@ -227,7 +227,7 @@ func (e *encoder) devices(list []profile.Device) {
 	e.raw("}}")
 }
 
-// str writes a string in single quotes. Bytes that are no UTF-8 become U+FFFD: Python source is UTF-8.
+// str writes a string in single quotes. Bytes that are not valid UTF-8 are written as U+FFFD: Python source is UTF-8.
 func (e *encoder) str(s string) {
 	e.WriteByte('\'')
 	for _, r := range s { // an invalid byte is U+FFFD here

@@ -10,7 +10,7 @@ import (
 // InfoMerged is the fact of a merged profile that says how many profiles are in it.
 const InfoMerged = "merged"
 
-// infoUnion unites the facts of runs: those that agree stay, those that differ become the list of what there was.
+// infoUnion unites the facts of runs: those that agree stay, those that differ are replaced by the list of their values.
 // Process ids and ranks that differ are left out: as a list they would mean nothing to a reader. The start is the
 // earliest one.
 type infoUnion struct {

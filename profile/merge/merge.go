@@ -3,12 +3,12 @@
 // A Merger takes one profile after another and keeps only the sum, so a thousand of them merge in the memory of
 // their union. What is known per node:
 //
-//   - amounts (inclusive and exclusive metrics) add up; a sum that leaves 64 bits becomes a float;
-//   - properties that agree stay; those that differ become the text of their distinct values, sorted;
+//   - amounts (inclusive and exclusive metrics) add up; a sum beyond 64 bits is a float;
+//   - properties that agree stay; those that differ are replaced by the text of their distinct values, sorted;
 //   - device_id names the device, or the set of devices, that all of it ran on: see deviceTable;
 //   - distributions of kernel times merge exactly (profile.Sketch);
-//   - instruction samples add up per instruction: functions are distinguished by module and symbol, not by name;
-//   - traced launches add up per kind: kinds are distinguished by arguments, compiled kernel, process and handle;
+//   - instruction samples add up per instruction: functions are identified by module and symbol, not by name;
+//   - traced launches add up per kind: a kind is identified by arguments, compiled kernel, process and handle;
 //   - with a label on the source, chosen amounts are also kept per source, as metrics of their own: see Column.
 //
 // Apart from the order of siblings and the rounding of floats the result does not depend on the order of the
@@ -33,7 +33,7 @@ type Options struct {
 	Columns  []string
 	Timeline bool                     // keep what happened when, in lanes per source; needs memory for all of it
 	Rename   func(name string) string // what a frame is called in the sum; nil for what it is called
-	Note     func(note string)        // told of what the reader should know; nil for nobody
+	Note     func(note string)        // called with each sentence that the user should read; may be nil
 }
 
 // DefaultColumns are what people compare between ranks. A profile has one or two of them.

@@ -48,7 +48,7 @@ func (i *Identifier) Identify(file string, p *profile.Profile) (Source, error) {
 	base := stem(filepath.Base(file))
 	fromName(&s, base)
 	if hasColumns(p) || p.Info[InfoMerged] != "" && s.Rank == "" && i.By == ByRank {
-		return s, nil // it was merged before: it has columns of its own, or none that could be distinguished
+		return s, nil // it was merged before: it has columns of its own, or its sources cannot be separated
 	}
 	switch i.By {
 	case None:

@@ -236,7 +236,7 @@ func (d *decoder) readKinds() {
 		word := d.str("a kind")
 		kind, ok := profile.ParseKind(word)
 		if !ok && d.err == nil {
-			d.fail(at, "%.40q is not a kind of a metric: exclusive, inclusive or property", word)
+			d.fail(at, "%.40q is not a kind of metric: expected exclusive, inclusive or property", word)
 		}
 		d.kinds[name] = kind
 	}
@@ -335,7 +335,7 @@ func (d *decoder) deviceFact(dev *profile.Device) {
 // unsigned reads a whole number. Beyond 63 bits it was read as a float, which holds every bucket's bound exactly.
 func (d *decoder) unsigned() uint64 {
 	at := d.pos
-	v := d.number("a whole number from 0 on")
+	v := d.number("a whole number of at least 0")
 	f, _ := v.Float()
 	switch {
 	case d.err != nil:
@@ -344,7 +344,7 @@ func (d *decoder) unsigned() uint64 {
 	case f >= 0 && f < math.MaxUint64 && f == math.Trunc(f):
 		return uint64(f)
 	default:
-		d.fail(at, "expected a whole number from 0 on")
+		d.fail(at, "expected a whole number of at least 0")
 	}
 	return 0
 }

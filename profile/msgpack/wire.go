@@ -27,7 +27,7 @@ type wire struct {
 const (
 	nodeSize     = 160
 	metricSize   = 100 // with its place in the index
-	textSize     = 100 // besides the text, which is there twice
+	textSize     = 100 // in addition to the text, which is kept twice
 	deviceSize   = 160
 	functionSize = 256
 	memberSize   = 160
@@ -35,7 +35,7 @@ const (
 	numberSize   = 16
 )
 
-// keep counts what becomes of the value at a place of the file. All of the file has been read.
+// keep counts the memory that the value at a place of the file takes. All of the file has been read.
 func (w *wire) keep(at, n int) {
 	if err := w.memory.Keep(int64(n), int64(len(w.data))); err != nil {
 		w.fail(at, "%v", err)
@@ -48,7 +48,7 @@ func (w *wire) fail(at int, format string, args ...any) {
 	}
 }
 
-// kind says what comes next.
+// kind is the type of the next value.
 type kind uint8
 
 const (
@@ -112,7 +112,7 @@ func (w *wire) uint(n int) uint64 {
 }
 
 // container reads the head of an array or a map whose members take at least size bytes each. A count that the
-// file cannot hold is an error here, before anybody allocates for it.
+// file cannot hold is an error here, before memory is allocated for it.
 func (w *wire) container(k kind, short, long byte, size int, what string) int {
 	if !w.want(k, what) {
 		return 0
@@ -251,7 +251,7 @@ func (w *wire) skipBytes() {
 	case 0xd4, 0xd5, 0xd6, 0xd7, 0xd8:
 		n = 1<<(c-0xd4) + 1
 	default:
-		w.fail(start, "byte 0x%02x is no MessagePack", c)
+		w.fail(start, "byte 0x%02x is not valid MessagePack", c)
 	}
 	if n > len(w.data)-w.pos {
 		w.fail(start, "%d bytes, and the file has %d more; it is cut off", n, len(w.data)-w.pos)

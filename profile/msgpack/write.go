@@ -319,7 +319,8 @@ func (e *encoder) header(n int, short, long byte) {
 	}
 }
 
-// str writes a string. Bytes that are no UTF-8 become U+FFFD: Python's reader would refuse the whole file.
+// str writes a string. Bytes that are not valid UTF-8 are written as U+FFFD: Python's reader would refuse the whole
+// file.
 func (e *encoder) str(s string) {
 	if !utf8.ValidString(s) {
 		s = string([]rune(s))

@@ -10,7 +10,7 @@ import (
 // A track's description says what it is, to people and to our reader: key="value" pairs. The first word says of what.
 const (
 	laneFact    = "lane"
-	spillFact   = "overlap" // of a track beside a lane's own
+	spillFact   = "overlap" // of a further track of a lane, for slices that overlap
 	gpuFact     = "gpu"
 	processFact = "process"
 )

@@ -15,7 +15,7 @@ import (
 
 // Read reads a trace: its timeline, and the tree that it amounts to. What is neither a track nor an event of one
 // (scheduling, counters, logs) is skipped. A file that was cut off is read as far as it goes; Info then has
-// profile.InfoIncomplete. What is not a trace is an error with the place in the file.
+// profile.InfoIncomplete. A file that is not a trace is an error that names the byte.
 func Read(r io.Reader) (*profile.Profile, error) {
 	d := newReader(r)
 	err := d.packets()
@@ -86,14 +86,14 @@ func (d *reader) packets() error {
 		}
 		field, kind := protowire.DecodeTag(tag)
 		if kind != protowire.BytesType || field < 1 {
-			return fmt.Errorf("field %d is not written as a list of packets is; this is no Perfetto trace", field)
+			return fmt.Errorf("field %d has an unexpected wire type; this is not a Perfetto trace", field)
 		}
 		size, err := d.varint()
 		if err != nil {
 			return err
 		}
 		if size > largestPacket {
-			return fmt.Errorf("a packet of %d bytes, and at most %d are read; this is no Perfetto trace", size, largestPacket)
+			return fmt.Errorf("a packet of %d bytes, and at most %d are read; this is not a Perfetto trace", size, largestPacket)
 		}
 		d.packet.Reset()
 		n, err := io.CopyN(&d.packet, d.in, int64(size)) // grows with what comes, not with what is promised
@@ -129,7 +129,7 @@ func (d *reader) varint() (uint64, error) {
 			return v, nil
 		}
 	}
-	return 0, errors.New("a number of more than 64 bits; this is no Perfetto trace")
+	return 0, errors.New("a number of more than 64 bits; this is not a Perfetto trace")
 }
 
 // text returns the one copy of a string, as valid UTF-8.

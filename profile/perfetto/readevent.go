@@ -94,7 +94,7 @@ func (d *reader) begin(e *event, at int64) {
 	d.t.Slices = append(d.t.Slices, s)
 }
 
-// kindOf says what a slice is by its category; others' are scopes.
+// kindOf returns the kind of a slice by its category. Slices with other programs' categories are scopes.
 func kindOf(category string) profile.SliceKind {
 	if kind := slices.Index(categories[:], category); kind >= 0 {
 		return profile.SliceKind(kind)

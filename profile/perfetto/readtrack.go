@@ -31,7 +31,7 @@ type track struct {
 
 	ours bool // described by us
 	lane profile.Lane
-	of   uint64 // the first track of the lane, when this is beside it
+	of   uint64 // UUID of the lane's first track, when this is a further one
 
 	events bool // something lies on it
 	gpu    bool // and only a GPU does that
@@ -149,7 +149,7 @@ func (t *trackTable) describe(timeline *profile.Timeline, p *profile.Profile) {
 	processes := t.processNames()
 	for i, tr := range t.order {
 		lanes[i] = -1
-		if !tr.ours && !tr.events || t.isBeside(tr) {
+		if !tr.ours && !tr.events || t.isFurther(tr) {
 			continue
 		}
 		lane := tr.lane
@@ -162,7 +162,7 @@ func (t *trackTable) describe(timeline *profile.Timeline, p *profile.Profile) {
 		timeline.Lanes = append(timeline.Lanes, lane)
 	}
 	for i, tr := range t.order {
-		if t.isBeside(tr) {
+		if t.isFurther(tr) {
 			lanes[i] = lanes[t.byUUID[tr.of].id]
 		}
 	}
@@ -173,13 +173,13 @@ func (t *trackTable) describe(timeline *profile.Timeline, p *profile.Profile) {
 	p.Info, p.Kinds, p.Devices = t.info, t.kinds, t.devices
 }
 
-// isBeside says whether a track continues the lane of another one.
-func (t *trackTable) isBeside(tr *track) bool {
+// isFurther says whether a track continues the lane of another one.
+func (t *trackTable) isFurther(tr *track) bool {
 	first := t.byUUID[tr.of]
 	return tr.of != 0 && first != nil && first.ours
 }
 
-// guess says what a lane is that somebody else described.
+// guess finds out what a lane shows that another program wrote.
 func (t *trackTable) guess(tr *track) profile.Lane {
 	switch {
 	case tr.gpu:
@@ -192,7 +192,7 @@ func (t *trackTable) guess(tr *track) profile.Lane {
 
 // pidOf finds the process that a track stands below; 0 for none.
 func (t *trackTable) pidOf(tr *track) int64 {
-	for range 16 { // as deep as anybody nests them; a file may nest them in a circle
+	for range 16 { // deeper than programs nest tracks; a damaged file may nest them in a circle
 		if tr.isProcess || tr.isThread {
 			return tr.pid
 		}

@@ -172,8 +172,8 @@ func (t *writer) gpu(process *processTrack, id, description string) uint64 {
 	return uuid
 }
 
-// laneDescriptors names the tracks of a lane. Those beside the first have the same name and key, by which the UI shows
-// them as one.
+// laneDescriptors names the tracks of a lane. Further tracks have the name and the key of the first, so that the UI
+// shows all of them as one.
 func (t *writer) laneDescriptors(lane *laneTracks, rank int) {
 	l, parent := lane.lane, lane.process.uuid
 	if l.Kind == profile.ThreadLane {

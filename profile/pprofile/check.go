@@ -64,7 +64,8 @@ type outline struct {
 	size   int64 // of the file
 }
 
-// textSize and numberSize are about what an entry of the string table takes besides its text, and a byte of a list of numbers.
+// textSize is about how many bytes an entry of the string table takes in addition to its text, and numberSize how many a
+// byte of a packed list of numbers takes.
 const (
 	textSize   = 64
 	numberSize = 12
@@ -122,7 +123,7 @@ func checkContent(content []byte, m *message, number protowire.Number, o *outlin
 
 // Sniff says whether a file that starts with head is a profile.proto. The format has no magic, so all fields that
 // lie in the head whole have to be fields of a profile, in whatever order, and one at least a message such as profiles
-// have. That tells it from a Perfetto trace, whose only field has the number and the type of a profile's first one.
+// have. This distinguishes it from a Perfetto trace, whose only field has the number and the type of a profile's first one.
 func Sniff(head []byte) bool {
 	messages := 0
 	for at := 0; at < len(head); {

@@ -94,7 +94,7 @@ func (f *frames) gpuMapping() *pprof.Mapping {
 	return f.gpu
 }
 
-// shortName demangles as pprof does: without parameters and template arguments. The mangled name stays beside it.
+// shortName demangles as pprof does: without parameters and template arguments. The mangled name is kept as SystemName.
 func shortName(name string) string {
 	if !strings.HasPrefix(name, "_Z") && !strings.HasPrefix(name, "_R") {
 		return name

@@ -6,14 +6,14 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// inlines follows a walk and says which nodes are lines of functions that were inlined. Below a kernel with
+// inlines follows a walk and finds the nodes that are lines of inlined functions. Below a kernel with
 // instruction samples come frames of its own lines; what is below those was inlined there. pprof has that as one location
 // with several lines.
 type inlines struct {
 	depths []int // of the path to the node that is visited: in how many lines each of its nodes was inlined, or one of these
 }
 
-// enter is told of every node that the walk comes to.
+// enter is called for every node of the walk, in its order.
 func (l *inlines) enter(p *profile.Profile, n *profile.Node, depth int) {
 	if p.Sampling == nil {
 		return
@@ -27,7 +27,7 @@ func (l *inlines) enter(p *profile.Profile, n *profile.Node, depth int) {
 	l.depths = append(l.depths[:depth], within)
 }
 
-// What a node is that is not a source line.
+// The values in depths of nodes that are not source lines.
 const (
 	notALine  = -2
 	isSampled = -1
@@ -49,7 +49,7 @@ func (l *inlines) within(depth int) int {
 	return max(l.depths[depth], 0)
 }
 
-// isLine reports whether the node that is visited is a line of what ran on the GPU.
+// isLine says whether the visited node is a source line of GPU code.
 func (l *inlines) isLine(depth int) bool { return depth < len(l.depths) && l.depths[depth] >= 0 }
 
 // inlined returns the location of a line that was inlined in another: that one's with one line more, the innermost.

@@ -79,7 +79,7 @@ type labelSet struct {
 	units   map[string][]string
 }
 
-// add attaches a value. Whole numbers, also those in text such as device_id's, become numbers: pprof's
+// add attaches a value. Whole numbers, also those in text such as device_id's, are written as numbers: pprof's
 // -tagfocus=device=0 compares with numbers only.
 func (l *labelSet) add(key string, v profile.Value, kind labelKind) {
 	n, whole := wholeNumber(v)

@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// Loses says what a pprof file loses of a profile besides its timeline and its distributions, a clause for each.
+// Loses says what a pprof file loses of a profile in addition to its timeline and its distributions, one clause each.
 func Loses(p *profile.Profile) []string {
 	if p == nil || p.Root == nil {
 		return nil
@@ -74,10 +74,10 @@ func (l *losses) clauses() []string {
 	for _, name := range slices.Sorted(maps.Keys(l.rounded)) {
 		r := l.rounded[name]
 		if math.IsNaN(r.most) {
-			list = append(list, fmt.Sprintf("values of %s that are not numbers", name))
+			list = append(list, fmt.Sprintf("values of %s that are not a number", name))
 			continue
 		}
-		list = append(list, fmt.Sprintf("fractions of %s: %d values become whole numbers, off by up to %.3g", name, r.values, r.most))
+		list = append(list, fmt.Sprintf("fractions of %s: %d values are rounded to whole numbers, off by up to %.3g", name, r.values, r.most))
 	}
 	if l.duplicates > 0 {
 		list = append(list, fmt.Sprintf("the difference between %d siblings of the same name, unless their labels differ", l.duplicates))

@@ -50,7 +50,7 @@ type writer struct {
 	exact   []*profile.Metric // scratch of one node: integers that its sample rounds
 	key     []byte            // scratch of one node
 	shared  map[string]*labelSet
-	origins map[originKey]*labelSet // labels with a rank besides
+	origins map[originKey]*labelSet // labels that also have a rank
 	path    []*pprof.Location       // of the node that is visited, outermost first, without the root
 	inlines inlines
 	stacks  []*pprof.Location // room for the stacks to come

@@ -87,7 +87,7 @@ func examples(t testing.TB) map[string]*profile.Profile {
 // What Loses does not name comes back.
 func TestExamplesComeBack(t *testing.T) {
 	for name, p := range examples(t) {
-		if name == "viewer/testdata/profiles/duplicates" { // its siblings become one: see TestLoses
+		if name == "viewer/testdata/profiles/duplicates" { // its siblings are merged: see TestLoses
 			continue
 		}
 		have, want := dump(reread(t, p)), dump(p)
@@ -236,7 +236,7 @@ func TestMergedRanks(t *testing.T) {
   "step"
     "gemm" device_id=string:0 rank=string:0 time (ns)=int:5
     "gemm" device_id=string:0 rank=string:1 time (ns)=int:5
-kinds map[device_id:2 rank:2 time (ns):1]
+kinds map[device_id:property rank:property time (ns):inclusive]
 devices []
 info map[host:a]
 `
@@ -245,7 +245,7 @@ info map[host:a]
 	}
 }
 
-// The columns of a merged profile become samples of their ranks, and columns again.
+// The columns of a merged profile are written as samples of their ranks, and read as columns.
 func TestRankColumns(t *testing.T) {
 	kernel := &profile.Node{Name: "gemm"}
 	for name, v := range map[string]int64{
@@ -409,8 +409,8 @@ func TestLoses(t *testing.T) {
 	n.Set("empty", profile.StringValue(""))
 	p := &profile.Profile{Root: n, Timeline: &profile.Timeline{}}
 	want := []string{
-		"values of odd that are not numbers",
-		"fractions of work: 1 values become whole numbers, off by up to 0.25",
+		"values of odd that are not a number",
+		"fractions of work: 1 values are rounded to whole numbers, off by up to 0.25",
 		"the difference between 1 siblings of the same name, unless their labels differ",
 		"1 empty texts",
 	}
@@ -483,7 +483,7 @@ func TestForeignProfile(t *testing.T) {
   "server+0x1100" cpu (ns)=int:40 samples=int:4 size=int:9
     "w.cc:7@_Z4workv"
       "inner" alloc (bytes)=int:64 cpu (ns)=int:30 same=string:s samples=int:3
-kinds map[alloc (bytes):1 cpu (ns):1 same:2 samples:1 size:2 who:2]
+kinds map[alloc (bytes):inclusive cpu (ns):inclusive same:property samples:inclusive size:property who:property]
 devices []
 info map[name:server start:17]
 `
@@ -628,7 +628,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 	var bad *FormatError
 	if _, err := Read(strings.NewReader("\xff")); !errors.As(err, &bad) {
-		t.Errorf("error %v is no FormatError", err)
+		t.Errorf("error %v is not a FormatError", err)
 	}
 }
 
@@ -665,7 +665,7 @@ func FuzzRead(f *testing.F) {
 		Sniff(data)
 		once := reread(t, p) // what we read we can write, and read again
 		if have, want := dump(reread(t, once)), dump(once); have != want {
-			t.Errorf("does not settle: %s\nthen %s", want, have)
+			t.Errorf("a second round trip changes it: %s\nthen %s", want, have)
 		}
 	})
 }

@@ -45,7 +45,7 @@ func sampleType(metric string) (name, unit string) {
 	return metric, "count"
 }
 
-// metricName is the way back, for profiles of other tools: cpu/nanoseconds becomes "cpu (ns)".
+// metricName is the way back, for profiles of other tools: cpu/nanoseconds is read as "cpu (ns)".
 func metricName(st *pprof.ValueType) string {
 	if st.Unit == "" || st.Unit == "count" || st.Unit == st.Type {
 		return st.Type
@@ -62,7 +62,7 @@ func metricName(st *pprof.ValueType) string {
 // pprof adds up everything that it is given.
 var notAdditive = regexp.MustCompile(`(?i)^(avg|mean|min|max|median|p\d+|std(dev)?)_|(^|_)(util|ratio|rate|share|intensity)$|/s$|%$`)
 
-// column is a metric that becomes a sample type.
+// column is a metric that is written as a sample type.
 type column struct {
 	metric string
 	float  bool    // some value is a float
@@ -72,17 +72,17 @@ type column struct {
 	large  bool    // some value is an integer that a float does not hold
 }
 
-// columns are the metrics that become sample types, in their order: the number of kernels first, since that is
+// columns are the metrics that are written as sample types, in their order: the number of kernels first, since that is
 // what pprof's -mean divides by, then times, then the others by name.
 type columns struct {
 	list  []column
-	index map[string]int       // by metric; -1 for one that becomes a label
+	index map[string]int       // by metric; -1 for one that is written as a label
 	parts map[string]*part     // by metric
 	kinds map[string]labelKind // by metric: what its labels hold
 }
 
 // part is a metric of a merged profile that holds what one rank or run has of another metric: "time@rank3 (ns)".
-// It becomes the same sample type as that one, in a sample of its own with the rank as a label.
+// It is written with the same sample type as that one, in a sample of its own with the rank as a label.
 type part struct {
 	column int // of the whole
 	of     origin
@@ -92,7 +92,7 @@ type part struct {
 type origin struct{ key, value string }
 
 // mostDistorted is how much of a value rounding may take. A metric with a value that would lose more, a loss of 0.31, is
-// not counted in whole numbers at all: it becomes a label and keeps its digits.
+// not counted in whole numbers at all: it is written as a label and keeps its digits.
 const mostDistorted = 1e-3
 
 func newColumns(p *profile.Profile) *columns {

@@ -18,8 +18,8 @@ import (
 // Tree turns a valid pprof profile into a tree. Frames that the profile itself wants dropped are dropped, as
 // pprof does.
 //
-// In a profile of ours every sample was a node, so samples at one path that differ in labels become nodes of their
-// own. In one of another tool they are added up, and keep the labels that they agree on.
+// In a profile of ours every sample was a node, so samples at one path that differ in labels are read as nodes of
+// their own. In a profile of another tool they are added up, and keep the labels that they agree on.
 func Tree(pp *pprof.Profile) (*profile.Profile, error) {
 	return tree(pp, &inflate.Memory{}, mostBytes)
 }
@@ -377,7 +377,8 @@ func dropDisagreeing(n *profile.Node, labels []profile.Metric, kinds profile.Kin
 	})
 }
 
-// readLabels returns the labels of a sample as metrics, by name. The rank of a profile of one rank is told by its facts.
+// readLabels returns the labels of a sample as metrics, by name. The rank is left out where the whole profile
+// has one: its facts hold it.
 func (r *reader) readLabels(s *pprof.Sample) []profile.Metric {
 	if len(s.Label)+len(s.NumLabel) == 0 {
 		return nil

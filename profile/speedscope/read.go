@@ -403,8 +403,8 @@ func (b *builder) lane(name string) (id int) {
 	return l.ID
 }
 
-// slice begins a slice. It gets no call path: its place among the others tells it, and a path each would make of a
-// small file with deep stacks a large memory.
+// slice begins a slice. It does not get a call path: the path follows from the slices around it. A path for each slice
+// would take much memory for a small file with deep stacks.
 func (b *builder) slice(lane int, name string, start float64) {
 	s := profile.Slice{Lane: lane, Name: name, Start: b.file.base + int64(math.Round(start))}
 	if b.timeline.Lanes[lane].Kind == profile.StreamLane {

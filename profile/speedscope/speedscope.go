@@ -97,11 +97,12 @@ func metricOf(unit string) (metric string, factor float64, ok bool) {
 	return "", 0, false
 }
 
-// Loses says what is lost of p besides text, vectors and the like.
+// Loses says what a file loses of p, one clause each. formats.Holds covers what no file of this format can hold, such as
+// text and vectors.
 func Loses(p *profile.Profile) (lost []string) {
 	metrics := stacks.Additive(p)
 	lost = stacks.Clause(lost, stacks.Sizeless(p, metrics), "value", "values", " below zero or no number")
-	lost = stacks.Clause(lost, stacks.Twins(p.Root), "frame", "frames", " beside one of the same name, which become one")
+	lost = stacks.Clause(lost, stacks.Duplicates(p.Root), "frame", "frames", " with the name of a sibling, merged into it")
 	lost = stacks.Clause(lost, bare(p.Root, metrics), "leaf", "leaves", " without a number")
 	t := p.Timeline
 	if t == nil {

@@ -113,7 +113,7 @@ func TestFrames(t *testing.T) {
 	for name, want := range map[string]frame{
 		"gemm":                {Name: "gemm"},
 		"dir/x.py:7@f":        {Name: "f", File: "dir/x.py", Line: 7},
-		"C:/x.py:7@f@g":       {Name: "C:/x.py:7@f@g"}, // 7@f is not a line
+		"C:/x.py:7@f@g":       {Name: "C:/x.py:7@f@g"}, // 7@f is not a line number
 		"x.py:07@f":           {Name: "x.py:07@f"},
 		"x.py:0@f":            {Name: "x.py:0@f"},
 		":7@f":                {Name: ":7@f"},

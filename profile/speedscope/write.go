@@ -81,7 +81,7 @@ func (e *encoder) separate(i int) {
 	e.raw("\n")
 }
 
-// str writes a string; bytes that are no UTF-8 become U+FFFD.
+// str writes a string. Bytes that are not valid UTF-8 are written as U+FFFD.
 func (e *encoder) str(s string) {
 	e.text.Reset()
 	j := json.NewEncoder(&e.text)
@@ -199,7 +199,7 @@ type row struct {
 	open   []int64 // ends of the slices that are open, while the row is filled
 }
 
-// rowsOf lays out a timeline. Slices of a lane that overlap without one being within the other, such as copies beside
+// rowsOf lays out a timeline. Slices of a lane that overlap without one being within the other, such as copies and
 // kernels, go to further rows of the lane: "GPU 0 Stream 7 (2)". What finds no place in mostRows of them is left out.
 func rowsOf(t *profile.Timeline) (rows []row, leftOut int) {
 	if t == nil {

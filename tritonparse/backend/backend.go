@@ -32,7 +32,7 @@ var backends = struct {
 	byName map[string]Backend
 }{byName: map[string]Backend{}}
 
-// Register adds a backend. Whoever maintains one outside of this module calls it from an init function; a representation
+// Register adds a backend. A package outside of this module calls it from an init function; a representation
 // that needs a parser of its own registers it with sourcemap.Register.
 func Register(b Backend) {
 	backends.Lock()
@@ -44,7 +44,8 @@ func Register(b Backend) {
 	backends.byName[name] = b
 }
 
-// For is the backend of a name. known is false for one that nobody registered: then it has what is common to all.
+// For returns the backend of a name. known is false for one that is not registered; b then has the stages that many
+// backends share.
 func For(name string) (b Backend, known bool) {
 	backends.RLock()
 	defer backends.RUnlock()
@@ -54,7 +55,7 @@ func For(name string) (b Backend, known bool) {
 	return b, known
 }
 
-// unknownBackend maps what can be mapped of a backend that nobody registered, as tritonparse does.
+// unknownBackend stands for a backend that is not registered. It maps the stages that can be mapped, as tritonparse does.
 var unknownBackend = Backend{Stages: []Stage{
 	{Name: "ttir", Parser: "mlir"}, {Name: "ttgir", Parser: "mlir"}, {Name: "ptx", Parser: "ptx"}, {Name: "amdgcn", Parser: "amdgcn"}, {Name: "sass", Parser: "sass"},
 }, Analyses: []Analysis{amdAnalysis}}

@@ -144,7 +144,7 @@ func TestChecksAsFileCheck(t *testing.T) {
 	}
 }
 
-// TestOwnProcedures looks for somebody's own procedure, also in NVIDIA's kernels.
+// TestOwnProcedures looks for a procedure that the user defines, also in NVIDIA's kernels.
 func TestOwnProcedures(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "checks.json")
 	text := `{"version":"1.0","procedures":[{"name":"Async","pattern_checks":"CHECK: async_tma_copy_global_to_local","message":"TMA is used",

@@ -147,7 +147,7 @@ func inductorFile(info []byte, q quirks.Set) string {
 	return fmt.Sprintf("f%s_fc%s_a%s_cai%s.ndjson.gz", frame, compilation, part("attempt", "0"), part("compiled_autograd_id", "-"))
 }
 
-// fileSafe keeps what a trace says from becoming a path.
+// fileSafe makes a text of a trace safe as a part of a file name: it cannot lead to another folder.
 func fileSafe(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' || r < ' ' {

@@ -10,8 +10,8 @@ import (
 )
 
 // launchDiff finds what is the same in all launches of a kernel and what is not. It holds one record per distinct value,
-// not per launch; a value that stays as it was costs nothing, not even a look. Values of which there are too many to be
-// held, or for anybody to read, are only counted.
+// not per launch; a value that stays as it was costs nothing, not even a look. Values of which there are too many to hold or
+// to read are only counted.
 type launchDiff struct {
 	n      int
 	leaves []leafRuns           // in the order of their first launch

@@ -226,7 +226,7 @@ func (b *batch) parse(r *launchtext.LaunchReader, o *Options) {
 	}
 }
 
-// meter says how far parsing is, a few times a second.
+// meter reports the progress of parsing a few times a second.
 type meter struct {
 	Progress
 	tellTo func(Progress)

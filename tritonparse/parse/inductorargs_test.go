@@ -14,7 +14,7 @@ import (
 )
 
 // withInductorArgs is the recorded trace of torch.compile's kernel with what Inductor may hand to the hook in addition to the kernel's
-// arguments. None was recorded: the releases of torch that were at hand hand over nothing. So the arguments are made by hand.
+// arguments. The releases of torch that were available pass nothing to the hook, so the arguments are written by hand.
 func withInductorArgs(t *testing.T) string {
 	t.Helper()
 	found, err := filepath.Glob("../../testdata/traces/inductor/tritonparse/" + tritonparse.Prefix + "*")

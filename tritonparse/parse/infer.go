@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
-// inference is a compilation that was not traced, as far as its first launch tells it.
+// inference is a compilation that was not traced, with the facts that its first launch holds.
 type inference struct {
 	line              []byte // the record without its end
 	stack, parameters []byte

@@ -32,7 +32,7 @@ type Options struct {
 	Analyses   []string           // which to make, see AnalysisNames; nil for all
 
 	Procedures    []backend.Procedure // to look for; the built-in ones if nil
-	OwnProcedures bool                // these are somebody's own, to be looked for on every backend
+	OwnProcedures bool                // these are the user's, to be looked for on every backend
 	FileCheck     string              // the program that checks what we cannot; "" for none
 
 	Warn     func(string)

@@ -109,7 +109,7 @@ func TestSameBytesTwice(t *testing.T) {
 	}
 }
 
-// TestBackendFromOutside registers a backend with a representation of its own, as somebody else's package would.
+// TestBackendFromOutside registers a backend with a representation of its own, as a package of another module would.
 func TestBackendFromOutside(t *testing.T) {
 	name := tritonparse.Prefix + "u__mapped.ndjson.gz"
 	stages := at(parsedEvents(t, tracetest.Traces(t, map[string][]string{"u": {tracetest.Compiled("aa", "hip")}}), name, Options{})[0], "payload")
@@ -126,11 +126,11 @@ func TestBackendFromOutside(t *testing.T) {
 		t.Error(got)
 	}
 	if !slices.Contains(backend.AnalysisNames(), "toy_operations") {
-		t.Error("nobody can ask for toy_operations")
+		t.Error("toy_operations is not among the analyses")
 	}
 }
 
-// TestDamagedRecords: what is not a record costs itself and is named with its line.
+// TestDamagedRecords: a line that is not a record is left out and reported with its number; all others are parsed.
 func TestDamagedRecords(t *testing.T) {
 	dir := tracetest.Traces(t, map[string][]string{"u": {tracetest.Compiled("aa", "cuda"), tracetest.Launched("aa", 0)[:80], tracetest.Launched("aa", 1), `{"event_type":"launch","x":"\ud800"}`, "[]"}})
 	result, err := Parse(dir, t.TempDir(), Options{})

@@ -12,7 +12,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/tracetest"
 )
 
-// TestTunedGroups: of launches that are alike the last counts, whether they waited or were written down before.
+// TestTunedGroups: of launches with equal tuning the last counts, whether they are in memory or in the temporary file.
 func TestTunedGroups(t *testing.T) {
 	sp, err := store.NewSpill(t.TempDir())
 	if err != nil {
@@ -24,7 +24,7 @@ func TestTunedGroups(t *testing.T) {
 	defer s.sorter.Close()
 	u := s.get(launchtext.Tuning{Session: "x"})
 	read := func(i int) launchtext.Launch {
-		text := []byte(tracetest.Launched("aa", i)) // launches with an even number are alike, and so are the others
+		text := []byte(tracetest.Launched("aa", i)) // launches with an even number are equal, and so are the others
 		if l, _, ok := r.Reread(text, nil); ok {
 			return l
 		}

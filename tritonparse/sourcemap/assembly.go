@@ -152,8 +152,8 @@ func firstWord(s string) string {
 	return s
 }
 
-// correctLines gives places to instructions only: labels, braces, declarations and comments are not code. Inline assembly is
-// all from where it was asked for: see FindMisplaced.
+// correctLines gives places to instructions only: labels, braces, declarations and comments are not code. All lines of
+// inline assembly get the place of the call that inserted it: see FindMisplaced.
 func (r *assemblyReader) correctLines(lines []string) []Entry {
 	for _, name := range r.table {
 		r.files.Add(name)

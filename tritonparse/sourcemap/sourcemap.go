@@ -61,7 +61,7 @@ func Register(name string, p Parser) {
 	registered[name] = p
 }
 
-// parse reads the text of a stage; nil if nobody knows how.
+// parse reads the text of a stage; nil where no parser is registered for it.
 func (s *Stage) parse(files *Files, q quirks.Set) []Entry {
 	if read := builtin[s.Parser]; read != nil {
 		return read(s.Text, files, q)

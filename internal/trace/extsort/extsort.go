@@ -13,7 +13,8 @@ import (
 	"github.com/goproton/goproton/internal/tempfile"
 )
 
-// fanIn is how many files of like size become one, so that few are open at a time: 32 of 8 MB, then 32 of 256 MB.
+// fanIn is how many files of about the same size are merged into one, so that few are open at a time: 32 of 8 MB, then 32
+// of 256 MB.
 const fanIn = 32
 
 // Sorter takes texts, on one goroutine.
@@ -225,7 +226,7 @@ func (r *Reader) Each(number int, f func(text []byte) error) error {
 			return nil
 		}
 		if r.number < number {
-			continue // nobody asked for it
+			continue // the caller did not ask for it
 		}
 		if err := f(r.text); err != nil {
 			return err

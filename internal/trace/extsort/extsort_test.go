@@ -45,7 +45,7 @@ func TestOrder(t *testing.T) {
 		}
 		for number := range want {
 			if number%7 == 3 {
-				continue // nobody asks
+				continue // not asked for
 			}
 			var got []string
 			if err := r.Each(number, func(text []byte) error { got = append(got, string(text)); return nil }); err != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/goproton/goproton/internal/trace/store"
 )
 
-// Skeleton is a record and where in it the values stand that are not objects, its leaves. Launches of a kernel are nearly
-// the same text, so that of another one only the leaves that differ are looked at. It is shared and never changed.
+// Skeleton is the text of a record with the places of its leaves: the values that are not objects. Launches of one kernel
+// have nearly the same text, so that only the leaves that differ from those of an earlier launch are parsed. A Skeleton is
+// shared by goroutines and never changed.
 type Skeleton struct {
 	Raw      []byte
 	Spans    []span // of the leaves

@@ -27,7 +27,7 @@ type stack struct {
 	tuned  Tuning
 }
 
-// tuning is what a stack says about the autotuner; nil of what is not a stack.
+// tuning is what a stack says about the autotuner; nil where there is no stack.
 func (s *stack) tuning() *Tuning {
 	if s == nil {
 		return nil

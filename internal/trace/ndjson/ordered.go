@@ -18,7 +18,7 @@ const batchBytes = 512 << 10
 
 // Ordered reads on one goroutine, has parse take records apart on one for each core, and hands the results over in
 // the order of the file on the caller's. A record is valid until take has returned, members only while parse runs. Records
-// that are no JSON are reported to the reader. It ends early, without an error, when take returns ErrStop.
+// that are not JSON are reported to the reader. It ends early, without an error, when take returns ErrStop.
 func Ordered[T any](r *Reader, parse func(rec Record, members []jsontext.Member) T, take func(*T) error) error {
 	return OrderedRecords(r, func(rec Record, room []jsontext.Member) (T, []jsontext.Member, error) {
 		var none T
@@ -90,7 +90,7 @@ func OrderedRecords[T any](r *Reader, parse Parse[T], take func(*T) error) error
 				break
 			}
 			switch err := w.errs[i]; {
-			case err != nil && len(wrong) >= MaxDamages: // of a file that is not a trace at all
+			case err != nil && len(wrong) >= MaxDamages: // the file is probably not a trace at all
 				more++
 				continue
 			case err != nil:

@@ -170,7 +170,7 @@ func checkOthers(t *testing.T, name string, file []byte) {
 		}
 	}
 	if _, n := r.Damages(); n == 0 {
-		t.Errorf("%s: no damage is told", name)
+		t.Errorf("%s: no damage is reported", name)
 	}
 }
 

@@ -16,7 +16,7 @@ func unpackRepeats(t testing.TB, z *repeats, text []byte) int {
 	in := flate.NewReader(io.MultiReader(bytes.NewReader(packed), bytes.NewReader([]byte{3, 0})))
 	got, err := io.ReadAll(in)
 	if err != nil || !bytes.Equal(got, text) {
-		t.Fatalf("%d bytes become %d, %v", len(text), len(got), err)
+		t.Fatalf("%d bytes are read back as %d, %v", len(text), len(got), err)
 	}
 	return len(packed)
 }

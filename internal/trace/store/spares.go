@@ -1,9 +1,10 @@
 package store
 
-// Spares are things that nobody has any more, for their memory to be used again.
+// Spares are values that are not in use any more. They are kept so that their memory is used again. Not safe for concurrent
+// use.
 type Spares[T any] []*T
 
-// Take returns one of them as it was given up, or else a new one.
+// Take returns a spare with the contents it had last, or a new value where there is none.
 func (s *Spares[T]) Take() *T {
 	n := len(*s)
 	if n == 0 {

@@ -15,14 +15,14 @@ type Pieces struct {
 // Write adds text.
 func (p *Pieces) Write(text []byte) { p.Hold(append(p.Held, text...)) }
 
-// Hold takes what held has become.
+// Hold replaces Held by text, which is Held with more appended, and writes it where it is long enough.
 func (p *Pieces) Hold(text []byte) {
 	if p.Held = text; len(p.Held) >= pieceBytes {
 		p.Flush()
 	}
 }
 
-// Flush hands over what is held.
+// Flush writes what is held.
 func (p *Pieces) Flush() {
 	p.Put(p.Held)
 	p.Held = p.Held[:0]

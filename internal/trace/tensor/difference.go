@@ -141,7 +141,7 @@ func (c *comparison) pair(i int64) (x, y []byte) {
 	return c.bytesA[i*c.a.size:][:c.a.size], c.bytesB[i*c.b.size:][:c.b.size]
 }
 
-// special takes a pair whose distance is not a number: at least one of the two is none.
+// special counts a pair without a finite distance: at least one of the two is NaN or infinite.
 func (c *comparison) special(i int64) {
 	count := func(v float64, nan, infinite *int64) {
 		if math.IsNaN(v) {

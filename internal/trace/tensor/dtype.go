@@ -175,7 +175,7 @@ func abs(c complex128) float64 {
 	return cmplx.Abs(c)
 }
 
-// show writes an element as Python does, with as many digits as tell it from others of its type.
+// show writes an element as Python does, with the fewest digits that no other value of its type has.
 func show(dtype string, b []byte) string {
 	switch dtype {
 	case "int64":

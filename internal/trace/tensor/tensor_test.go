@@ -178,12 +178,12 @@ var otherwise = map[string]string{
 	"same infinity":       "infinity less infinity is NaN there",
 	"other infinity":      "the greatest difference is infinite there",
 	"infinity in one":     "the same",
-	"greatest":            "a difference of two float32 is not a float32",
+	"greatest":            "a difference of two float32 is not always a float32",
 	"greatest of 64 bits": "a float64 is made a float32 there",
 	"beyond 2^53":         "an int64 is made a float32 there: identical",
 	"extremes":            "the same: squares are infinite",
 	"complex64":           "imaginary parts are left out there: identical",
-	"complex128":          "the cosine of the real parts is told there",
+	"complex128":          "the cosine of the real parts is given there",
 }
 
 // TestAsTritonParse: where both answer, both say the same, but that relative differences from 0 are none here.

@@ -150,7 +150,7 @@ const maxDepthCalls = 64
 
 func (r *run) call(op *operation, known values) (Work, bool) {
 	f := r.module.functions[op.word]
-	if f == nil || r.depth >= maxDepthCalls || r.steps > 2*maxSteps { // functions that call each other twice make endless work
+	if f == nil || r.depth >= maxDepthCalls || r.steps > 2*maxSteps { // functions that each call the next one twice take exponential time
 		r.note("line %d: %s is called and not known", op.line, op.word)
 		return op.cost, false
 	}

@@ -48,7 +48,7 @@ type operation struct {
 	regions  []*block
 	loop     bounds
 	arms     bool // scf.if
-	idle     bool // it computes a tensor, which is not counted as work and says nothing of loops
+	idle     bool // it computes a tensor: that work is not counted, and no loop bound depends on it
 }
 
 type bounds struct{ from, to, step string }

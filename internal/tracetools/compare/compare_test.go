@@ -266,7 +266,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestOneTime: a kernel that one of two profiles has no time of did not become faster.
+// TestOneTime: where one of two profiles has no time of a kernel, the kernel is not reported as faster.
 func TestOneTime(t *testing.T) {
 	m := Match{A: Side{Kernel: "k", Time: &Time{Launches: 1, Nanos: 12000}}, B: Side{Kernel: "k"}}
 	if row := m.row(true, false); row[5] != "12µs → -" || row[6] != "" {
@@ -274,8 +274,8 @@ func TestOneTime(t *testing.T) {
 	}
 }
 
-// TestRecordOf: what differs in operands alone is not identical code; a line of B keeps its place next to A's line of that
-// number; and a compilation that launches alone tell of has no record.
+// TestRecordOf: code that differs only in operands is not identical; a line of B stands next to A's line of that number;
+// and a compilation that is known only from its launches has no record.
 func TestRecordOf(t *testing.T) {
 	d := diffOf(t, changed(t, nil), changed(t, func(record string) string {
 		return strings.Replace(record, "arith.mulf %9, %12", "arith.mulf %12, %12", 1)

@@ -11,7 +11,7 @@ import (
 type line struct {
 	own   int      // in the text, from 1
 	text  string   // as it is shown
-	key   string   // what must be equal for two lines to stand for each other: names of values are all alike
+	key   string   // what must be equal for two lines to stand for each other: names of values are replaced by one placeholder
 	names []string // the names of values in it, in order; nil where they mean nothing (registers of machine code)
 	defs  int      // how many of them come into being here
 	op    string   // what it does, for counts; "" for what does nothing: braces, labels
@@ -23,11 +23,11 @@ var hashSeed = maphash.MakeSeed()
 
 // language is how lines of one representation are read.
 type language struct {
-	clean  []rewrite      // taken out or made alike, in this order
+	clean  []rewrite      // parts that are removed or replaced by one placeholder, in this order
 	skip   *regexp.Regexp // lines that are not code: debug information, comments, definitions of metadata
 	until  *regexp.Regexp // from here on nothing is code
 	value  *regexp.Regexp // names of values
-	named  bool           // a value has one name throughout, so that renaming can be told from another operand
+	named  bool           // a value has one name throughout, so that a renamed value can be distinguished from another operand
 	define *regexp.Regexp // the beginning of a line that names values
 	op     *regexp.Regexp // group 1 is what a line does
 }
@@ -137,7 +137,7 @@ func (g *language) line(own int, l, trimmed string) line {
 }
 
 // destinations of an assembly instruction come first: one, or those in braces. A predicate before it is none, and is
-// counted among the names, so that it must be distinguished by its place.
+// counted among the names, so that only its place distinguishes it.
 func (g *language) destinations(trimmed string, names []string) int {
 	if strings.HasPrefix(trimmed, "@") {
 		return 0

@@ -107,7 +107,7 @@ func (d *Diff) record() object {
 		number, key := l.LineA, strconv.Itoa(l.LineA)
 		if number == 0 {
 			number, key = l.LineB, strconv.Itoa(l.LineB)
-			if ofA[number] { // names are distinguished; python_line has the number
+			if ofA[number] { // the keys have to differ; python_line has the number
 				key = "-" + key
 			}
 		}

@@ -68,7 +68,7 @@ func TestContents(t *testing.T) {
 	golden(t, "contents.txt", out.String())
 }
 
-// TestOneSided: it is said if only one trace reports tensors.
+// TestOneSided: where only one trace has facts on tensors, a note says so.
 func TestOneSided(t *testing.T) {
 	trace := open(t, "testdata/tensors/a.ndjson")
 	silent := open(t, complexTrace)
@@ -173,7 +173,7 @@ func TestTensorsAsTritonParse(t *testing.T) {
 		for key, w := range want["metrics"].(map[string]any) {
 			g, known := metrics[key]
 			if w == nil || !known && got["status"] == "identical" {
-				continue // NaN, or of contents that nobody had to read
+				continue // NaN, or of contents that did not have to be read
 			}
 			if same := closeTo(g, w); same == otherwise[name+" "+key] {
 				t.Errorf("%s: %s is %v, theirs %v", name, key, g, w)

@@ -82,7 +82,7 @@ func (d *TensorDiff) briefStatuses() string {
 			unknown++
 		}
 	}
-	text := fmt.Sprintf("%d alike", len(d.Tensors)-unknown)
+	text := fmt.Sprintf("%d match", len(d.Tensors)-unknown)
 	switch {
 	case len(d.Tensors) == 0:
 		return "-"

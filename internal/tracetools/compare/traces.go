@@ -224,7 +224,7 @@ func (m *matcher) best(how string, candidates func(i int) []int, score func(a, b
 	}
 }
 
-// optionScore says how alike the configurations of two compilations are.
+// optionScore says how much the configurations of two compilations have in common.
 func optionScore(a, b *digest) float64 {
 	score := 0.0
 	for _, o := range []struct {

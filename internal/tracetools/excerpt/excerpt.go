@@ -30,7 +30,7 @@ type Options struct {
 	Compilations bool // also those that the launches name
 	NoIR         bool // without texts of representations, sources and source maps
 	Pretty       bool // over several lines
-	Beside       bool // also say which files next to the trace the records name
+	Nearby       bool // also return the files next to the trace that the records name
 
 	FilesFrom nearby.Sources // folders where those may be, in addition to the trace's
 }
@@ -39,7 +39,7 @@ type Options struct {
 type Result struct {
 	Read    int            // records of the trace
 	Records map[string]int // those written, by type
-	Beside  []nearby.File  // each once
+	Nearby  []nearby.File  // the files next to the trace that the records name, each once
 	Damages []tritonparse.Damage
 	Damaged int
 }
@@ -66,7 +66,7 @@ type cutter struct {
 	wanted  map[string]bool // hashes of the launches; nil unless their compilations are asked for
 	taken   map[string]int  // launches by compilation
 	matched map[string]bool // whether the kernel of a hash is asked for, for records that do not name it
-	beside  besides
+	nearby  nearbyFiles
 	path    string // of the file that is read
 }
 
@@ -80,7 +80,7 @@ type record struct {
 }
 
 func (c *cutter) read(files []string) error {
-	c.beside.sources = c.options.FilesFrom
+	c.nearby.sources = c.options.FilesFrom
 	c.taken, c.matched = map[string]int{}, map[string]bool{}
 	for _, f := range files {
 		c.path = f
@@ -88,7 +88,7 @@ func (c *cutter) read(files []string) error {
 			return err
 		}
 	}
-	c.result.Beside = c.beside.all
+	c.result.Nearby = c.nearby.all
 	return nil
 }
 
@@ -126,7 +126,7 @@ func (c *cutter) parse(path string, rec ndjson.Record, members []jsontext.Member
 	// A compilation may yet be wanted by a launch.
 	if c.out != nil && (r.chosen || c.wanted[r.hash] && r.kind == "compilation") {
 		r.text = o.form(r.kind, rec.Text, members)
-		if o.Beside {
+		if o.Nearby {
 			r.named = namedBy(path, r.kind, rec, members)
 		}
 	}
@@ -182,7 +182,7 @@ func (c *cutter) take(r *record) error {
 		return nil
 	}
 	c.result.Records[r.kind]++
-	c.beside.add(c.path, r.named)
+	c.nearby.add(c.path, r.named)
 	if _, err := c.out.Write(r.text); err != nil {
 		return err
 	}

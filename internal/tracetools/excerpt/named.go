@@ -16,7 +16,7 @@ type named struct {
 	blobs       []*tritonparse.Blob
 }
 
-// namedBy reads it. Of launches few name a file, which their text tells sooner than their arguments.
+// namedBy reads it. Few launches name a file, and searching the text finds that faster than parsing the arguments.
 func namedBy(path, kind string, rec ndjson.Record, members []jsontext.Member) (n named) {
 	switch {
 	case kind == "compilation":
@@ -40,8 +40,8 @@ func blobsOf(arguments []byte) (blobs []*tritonparse.Blob) {
 	return blobs
 }
 
-// besides are the files that records name, each once.
-type besides struct {
+// nearbyFiles are the files next to a trace that its records name, each once.
+type nearbyFiles struct {
 	sources nearby.Sources
 	all     []nearby.File
 	byName  map[string]int  // in all
@@ -49,7 +49,7 @@ type besides struct {
 }
 
 // add looks for what a record in a file names. Launches name the same contents again and again; they are looked for once.
-func (b *besides) add(path string, n named) {
+func (b *nearbyFiles) add(path string, n named) {
 	if c := n.compilation; c != nil && c.Extra != nil && b.first(path, c.Extra.Cubin) {
 		b.keep(b.sources.Cubin(c))
 	}
@@ -60,7 +60,7 @@ func (b *besides) add(path string, n named) {
 	}
 }
 
-func (b *besides) first(path, name string) bool {
+func (b *nearbyFiles) first(path, name string) bool {
 	if b.tried == nil {
 		b.tried, b.byName = map[string]bool{}, map[string]int{}
 	}
@@ -71,7 +71,7 @@ func (b *besides) first(path, name string) bool {
 }
 
 // keep adds a file, unless one of its name was found in another folder.
-func (b *besides) keep(f nearby.File, named bool) {
+func (b *nearbyFiles) keep(f nearby.File, named bool) {
 	if !named {
 		return
 	}

@@ -80,8 +80,8 @@ type place struct {
 
 func placeOf(c *tritonparse.Compilation) place { return place{c.File, c.Line} }
 
-// names are unique beginnings of file names: the kernel's, and as much of the hash as tells it from others; where a hash is
-// missing, the number of the record.
+// names are unique beginnings of file names: the kernel's, and as many digits of the hash as distinguish it from others; where
+// a hash is missing, the number of the record.
 func names(compilations []*tritonparse.Compilation) map[place]string {
 	names := map[place]string{}
 	for digits := 8; ; digits *= 2 {

@@ -11,8 +11,8 @@ import (
 )
 
 // Sources are folders of this machine whose files may be read because a trace names them, in addition to the trace's own
-// folder. The user names them. A trace may come from anybody and may name any file, and what is read is copied into files that
-// are made to be given to others: a key in the home folder must not come along.
+// folder. The user names them. A trace may come from an untrusted source and may name any file, and what is read is copied into
+// files that are made to be shared: a key in the home folder must not be copied with them.
 type Sources []string
 
 // CheckSources returns an error if one of them is not a folder.

@@ -38,7 +38,7 @@ func (w *work) rebuildArguments() error {
 	}
 	var missing []string
 	for i, p := range w.params {
-		raw, from := w.told(i, p)
+		raw, from := w.recorded(i, p)
 		if raw == nil {
 			if p.defaults == "" {
 				missing = append(missing, p.name)
@@ -63,9 +63,9 @@ func (w *work) rebuildArguments() error {
 	return nil
 }
 
-// told finds what the trace says of a parameter: among the launch's arguments, those of Inductor's hook, or the constants
+// recorded finds what the trace holds of a parameter, as JSON, and where: among the launch's arguments, those of Inductor's hook, or the constants
 // that the kernel was compiled with.
-func (w *work) told(i int, p param) (raw []byte, from string) {
+func (w *work) recorded(i int, p param) (raw []byte, from string) {
 	for _, list := range [][]tritonparse.Argument{w.launch.Args, w.launch.InductorArgs} {
 		for _, a := range list {
 			if a.Name == p.name {
@@ -93,7 +93,7 @@ func (w *work) onlyText(i int, p param, raw []byte) string {
 	return a.Repr
 }
 
-// readArgument takes what is told of an argument apart.
+// readArgument parses the recorded JSON of an argument.
 func readArgument(name string, raw []byte) tritonparse.Argument {
 	return tritonparse.ReadArguments(append(appendMember(nil, name, raw), '}'))[0]
 }
@@ -216,7 +216,7 @@ func layoutOf(t *tritonparse.Argument) string {
 	return ""
 }
 
-// noteSharing reports tensors that lie in each other.
+// noteSharing adds a comment to the script for tensors whose memory overlaps.
 func (w *work) noteSharing() {
 	type span struct {
 		from, to uint64

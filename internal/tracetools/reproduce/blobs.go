@@ -27,8 +27,8 @@ type blob struct {
 // mostEmbedded is how large the contents of tensors may be, in bytes, that are put into a script.
 const mostEmbedded = 1 << 20
 
-// withBlobs rewrites what is told of an argument: contents are named by where they are from the script; those that are
-// gone are not named any more, and values like them take their place.
+// withBlobs rewrites the recorded JSON of an argument. Paths of contents are made relative to the script. Contents that are
+// missing are not named any more, so that the script makes up values like them.
 func (w *work) withBlobs(name string, raw []byte) []byte {
 	members, err := jsontext.Members(raw)
 	if err != nil {

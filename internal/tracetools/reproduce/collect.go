@@ -20,7 +20,7 @@ var collectScript string
 type surroundings struct {
 	Imports, Constants, Functions []string
 	Aliases                       map[string][]string // module as the kernel calls it -> what it uses of it
-	Missing                       []string            // names that nobody knows the meaning of
+	Missing                       []string            // names without a known definition
 	Packages                      []string            // to be installed, in addition to torch and triton
 	Changed                       []string            // functions that are no longer in their file as they were recorded
 }

@@ -150,7 +150,7 @@ func (w *work) clash(s *surroundings) string {
 		}
 	}
 	for _, text := range s.Imports {
-		// The same import twice is not a clash.
+		// The same import twice does not clash.
 		for name := range bindings(text) {
 			if taken(name) && !strings.Contains(script, strings.TrimSpace(text)) {
 				return name

@@ -116,7 +116,7 @@ default
 	}
 }
 
-// TestLinksInTheOutput: what is in the output folder may be somebody else's. A file of the reproducer replaces a link, and never
+// TestLinksInTheOutput: another user may have put files into the output folder. A file of the reproducer replaces a link, and never
 // what it leads to; a folder that leads elsewhere is an error.
 func TestLinksInTheOutput(t *testing.T) {
 	python, trace := blobTrace(t)

@@ -33,7 +33,7 @@ func (w *work) lacksGiven() bool {
 		for _, d := range w.built.Extra.Dependencies {
 			known = known || d.Name == g.bound() && d.Module == g.module
 		}
-		if !known && !atHand(g.module) {
+		if !known && !preinstalled(g.module) {
 			return true
 		}
 	}

@@ -59,7 +59,7 @@ func (w *work) invocation() string {
 		fmt.Fprintf(&b, "_set_allocator(%s)\n", foreign.Quote(w.device()+":0"))
 	}
 	if w.PreserveAutotune {
-		b.WriteString("compiled = imported_kernel_function[_grid](\n    **{name: value for name, value in args_dict.items() if name not in _told_by_tuner(imported_kernel_function)}\n)\n")
+		b.WriteString("compiled = imported_kernel_function[_grid](\n    **{name: value for name, value in args_dict.items() if name not in _set_by_tuner(imported_kernel_function)}\n)\n")
 		return b.String()
 	}
 	b.WriteString("compiled = imported_kernel_function[tuple(grid)](\n")

@@ -143,7 +143,7 @@ type Comparison struct {
 }
 
 // Compare runs each side that often, in processes of its own: A B, B A, A B …, so that what drifts meets both. progress is
-// told of each run.
+// called before each run.
 func Compare(a, b *Side, rounds int, progress func(string)) (*Comparison, error) {
 	folder, err := os.MkdirTemp("", "reproduce-")
 	if err != nil {

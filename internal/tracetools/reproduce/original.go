@@ -126,7 +126,7 @@ func (w *work) importKernel() error {
 		b.WriteString("imported_kernel_function = _unwrapped(imported_kernel_function)\n")
 	}
 	for _, g := range w.given() {
-		if !strings.Contains(g.name, "<") { // in another function nobody has it
+		if !strings.Contains(g.name, "<") { // defined within another function, it cannot be imported
 			fmt.Fprintf(&b, "%s = %s.%s\n", g.bound(), w.moduleOf(g, module), g.name)
 		}
 	}

@@ -84,9 +84,10 @@ func (s Selection) nothing(t *tritonparse.Trace, count int, names []string) erro
 	return fmt.Errorf("%s has %d launches in %s, from 0 to %d: there is no launch %d", what, count, t.Source, count-1, s.Launch)
 }
 
-// Alike finds the launch of another trace that is most like one: of the same kernel, with the same tensors: constants may
-// have been tuned anew. Of several it is the last: autotuners try first.
-func Alike(t *tritonparse.Trace, like *tritonparse.LaunchRecord) (*tritonparse.LaunchRecord, error) {
+// MostSimilar finds the launch of a trace that is most similar to one of another trace: of the same kernel, with the same
+// tensors. Constants may differ, since the kernel may have been tuned again. Of several launches it takes the last, since
+// autotuners try configurations first.
+func MostSimilar(t *tritonparse.Trace, like *tritonparse.LaunchRecord) (*tritonparse.LaunchRecord, error) {
 	want := signature(like)
 	var same, last tritonparse.Place
 	matches := map[string]bool{} // by kind

@@ -13,7 +13,7 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 )
 
-// recordedSurroundings are what a trace of GoProton says of the functions and constants that a kernel uses.
+// recordedSurroundings reads the functions and constants that a kernel uses from a trace that GoProton wrote.
 func (w *work) recordedSurroundings() (*surroundings, error) {
 	extra := w.built.Extra
 	c := &recordedCode{extra: extra, code: w.allCode(), meanings: map[string]string{w.source.name: extra.Module},
@@ -26,7 +26,7 @@ func (w *work) recordedSurroundings() (*surroundings, error) {
 	}
 	for _, g := range extra.Globals {
 		if name := jsontext.Text(g.Value); g.Type == "alias" && slices.ContainsFunc(extra.Dependencies, func(d tritonparse.Dependency) bool {
-			return d.Name == name && !atHand(d.Module)
+			return d.Name == name && !preinstalled(d.Module)
 		}) {
 			c.Functions = append(c.Functions, fmt.Sprintf("%s = %s\n", g.Name, name))
 		}
@@ -58,8 +58,8 @@ type recordedCode struct {
 	meanings map[string]string // what each name stands for
 }
 
-// means notes what a name stands for. Helpers of several files may call different things alike; a script is one file, and
-// has them as it should only if they are the same.
+// means notes what a name stands for. Helpers from several files may use one name for different things. A script is
+// one file and can hold only one of them, so that means returns false where they differ.
 func (c *recordedCode) means(name, what string) bool {
 	if other, ok := c.meanings[name]; ok && other != what {
 		c.Missing = append(c.Missing, fmt.Sprintf("%s (one is %s, another %s)", name, strings.TrimSpace(other), strings.TrimSpace(what)))
@@ -113,7 +113,7 @@ func (c *recordedCode) addDependency(d tritonparse.Dependency) {
 	case !foreign.IsIdentifier(d.Name): // a lambda
 		c.Missing = append(c.Missing, fmt.Sprintf("%s of %s, a function without a name", d.Name, d.Module))
 		return
-	case atHand(d.Module):
+	case preinstalled(d.Module):
 		if regexp.MustCompile(`(?m)(^|[^.\w])` + d.Name + `\b`).MatchString(c.code) {
 			c.Imports = append(c.Imports, fmt.Sprintf("from %s import %s\n", d.Module, d.Name))
 		}
@@ -141,7 +141,7 @@ func (c *recordedCode) addModule(name, module string) {
 		known = known && (slices.ContainsFunc(c.extra.Dependencies, func(d tritonparse.Dependency) bool { return d.Name == use[1] }) ||
 			slices.ContainsFunc(c.extra.Globals, func(g tritonparse.Global) bool { return g.Name == name+"."+use[1] }))
 	}
-	if known && !atHand(module) {
+	if known && !preinstalled(module) {
 		c.modules = append(c.modules, name)
 		return
 	}
@@ -151,7 +151,7 @@ func (c *recordedCode) addModule(name, module string) {
 
 // needs notes that a module has to be installed.
 func (s *surroundings) needs(module string) {
-	if root, _, _ := strings.Cut(module, "."); !atHand(module) && !slices.Contains(s.Packages, root) {
+	if root, _, _ := strings.Cut(module, "."); !preinstalled(module) && !slices.Contains(s.Packages, root) {
 		s.Packages = append(s.Packages, root)
 	}
 }
@@ -172,8 +172,8 @@ func importOf(name, module string) string {
 	return fmt.Sprintf("import %s as %s\n", module, name)
 }
 
-// atHand says whether a module comes with torch, triton or Python.
-func atHand(module string) bool {
+// preinstalled says whether a module comes with torch, triton or Python.
+func preinstalled(module string) bool {
 	root, _, _ := strings.Cut(module, ".")
 	return slices.Contains([]string{"torch", "triton", "math", "builtins", "typing", "functools", "operator", "itertools", "copy", "enum", "dataclasses"}, root)
 }

@@ -76,7 +76,7 @@ func (p Program) Replace(r Request) (map[string]string, error) {
 	}
 	var texts map[string]string
 	if err := json.Unmarshal(stdout.Bytes(), &texts); err != nil {
-		return nil, fmt.Errorf("replacer %s: its answer is no JSON object of texts: %w", strings.Join(p, " "), err)
+		return nil, fmt.Errorf("replacer %s: its output is not a JSON object of strings: %w", strings.Join(p, " "), err)
 	}
 	return texts, nil
 }
@@ -123,7 +123,7 @@ func (w *work) render() ([]byte, error) {
 		}
 	}
 	if len(unknown) > 0 {
-		return nil, fmt.Errorf("template %s has placeholders that are not replaced: %s; --replacer names a program that does", w.Template, strings.Join(unknown, ", "))
+		return nil, fmt.Errorf("template %s has unknown placeholders: %s; --replacer names a program that replaces them", w.Template, strings.Join(unknown, ", "))
 	}
 	if text, err = w.fillCode(text, quoted, texts); err != nil {
 		return nil, err

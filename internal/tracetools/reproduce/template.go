@@ -9,7 +9,7 @@ import (
 )
 
 // fillCode fills those placeholders of a template that are texts, and for which the template has no quotes: a name in code
-// must be one in Python, and lines about the launch become comments.
+// must be one in Python, and lines about the launch are written as comments.
 func (w *work) fillCode(template string, quoted map[string]bool, texts map[string]string) (string, error) {
 	var b strings.Builder
 	end := 0

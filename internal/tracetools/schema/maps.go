@@ -52,7 +52,7 @@ func checkMaps(maps, content []byte, wrong report) {
 				continue // LLVM's mark for no line, which tritonparse takes for one
 			}
 			if err != nil || n < 1 {
-				wrong(join(path, e.Name), "is not a line")
+				wrong(join(path, e.Name), "is not a line number")
 			} else if s.Name != "python" && n > lengths[s.Name] {
 				wrong(join(path, e.Name), fmt.Sprintf("is beyond the last of %d lines of %s", lengths[s.Name], s.Name))
 			}

@@ -175,7 +175,7 @@ func inspect(path string, rec ndjson.Record, members []jsontext.Member) *record 
 		return r
 	}
 	if r.kind = jsontext.Text(kind); r.kind == "" {
-		wrong(Shape)("event_type", "is not text")
+		wrong(Shape)("event_type", "is not a string")
 		return r
 	}
 	if s := shapes[r.kind]; s != nil {

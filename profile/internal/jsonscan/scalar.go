@@ -204,7 +204,7 @@ func (s *Scanner) unescape() bool {
 	return true
 }
 
-// unicode reads \uXXXX after its 'u', and the second half of a surrogate pair. Half a pair alone becomes U+FFFD.
+// unicode reads \uXXXX after its 'u', and the second half of a surrogate pair. Half a pair alone is read as U+FFFD.
 func (s *Scanner) unicode(at int64) bool {
 	r, ok := s.hex4()
 	for ok && utf16.IsSurrogate(r) {

@@ -48,7 +48,7 @@ func (s *Scanner) Keep(n int) {
 	}
 }
 
-// textSize is what a text takes that is seen for the first time, besides its two copies.
+// textSize is how many bytes a new text takes in addition to its two copies.
 const textSize = 100
 
 // MaxDepth bounds the nesting of values that are skipped.
@@ -192,7 +192,7 @@ func (s *Scanner) Begin(closing byte) bool {
 	return s.Err == nil
 }
 
-// AKey is what Str is told to want for a key.
+// AKey is the argument of Str for a key of an object. The error says that this was expected.
 const AKey = "a key in quotes"
 
 // Colon consumes the colon after a key.

@@ -50,8 +50,8 @@ func TestAgreesWithTheStandardLibrary(t *testing.T) {
 	}
 }
 
-// What ends too early is told from what is wrong.
-func TestCutIsToldFromWrong(t *testing.T) {
+// An input that ends too early and a wrong one are different errors.
+func TestCutAndWrongDiffer(t *testing.T) {
 	for n := 1; n < len(sample); n++ {
 		s := New(strings.NewReader(sample[:n]))
 		value(s)
@@ -65,7 +65,7 @@ func TestCutIsToldFromWrong(t *testing.T) {
 		value(s)
 		var wrong *Error
 		if !errors.As(s.Err, &wrong) || wrong.Cut {
-			t.Errorf("%s: %v, want an error that is not a cut", text, s.Err)
+			t.Errorf("%s: %v, want an error without Cut", text, s.Err)
 		}
 	}
 	s := New(iotest.TimeoutReader(bytes.NewReader(bytes.Repeat([]byte(" "), 1<<20))))

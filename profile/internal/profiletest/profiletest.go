@@ -15,7 +15,7 @@ import (
 )
 
 // Random makes a profile with everything that one can have, in every odd form, but a timeline. Metrics keep to one
-// type, as collectors do; names and texts may be any text, also such that is no UTF-8.
+// type, as collectors do; names and texts may hold any bytes, also invalid UTF-8.
 func Random(seed uint64) *profile.Profile {
 	r := rand.New(rand.NewPCG(seed, 1))
 	g := generator{r: r, p: &profile.Profile{Root: &profile.Node{Name: "ROOT"}, Kinds: profile.Kinds{}}}
@@ -214,7 +214,7 @@ func Reduce(p *profile.Profile, name func(string) string, value func(metric stri
 	})
 }
 
-// Valid replaces every byte that is no UTF-8 in a text, as all codecs do.
+// Valid replaces every byte of a text that is not valid UTF-8, as all codecs do.
 func Valid(s string) string { return string([]rune(s)) }
 
 // ValidText does so for values that are text.

@@ -83,7 +83,7 @@ func (s *Seen) Exceptions(root *profile.Node) []string {
 	var wrong []string
 	for name, f := range s.metrics {
 		if f.text {
-			continue // text never adds up, whatever anybody says
+			continue // text cannot be added up, whatever the file declares
 		}
 		own, has := root.Metric(name)
 		_, number := own.Float()

@@ -167,7 +167,7 @@ func Samples(list []uint64) (f profile.FunctionSamples, err error) {
 		rest = rest[2:]
 		for i := range pc.Stalls {
 			if rest[0] > math.MaxUint16 || rest[2] > rest[1] {
-				return f, fmt.Errorf("%d, %d, %d are not a reason, its samples and its unissued samples", rest[0], rest[1], rest[2])
+				return f, fmt.Errorf("%d, %d, %d are not the number of a stall reason, its samples and those of them not issued", rest[0], rest[1], rest[2])
 			}
 			pc.Stalls[i] = profile.Stall{Reason: uint16(rest[0]), Samples: rest[1], NotIssued: rest[2]}
 			rest = rest[stallSize:]
@@ -341,7 +341,8 @@ func (r *reader) places(list []uint64) (places []profile.Place, err error) {
 	return places, nil
 }
 
-// Check makes sure that a tree's samples mean something by its table, so that nobody else has to.
+// Check checks that every sample of a tree refers to an entry of the profile's table, so that no other code has to. The
+// error names what does not.
 func Check(p *profile.Profile) error {
 	functions, reasons := 0, 0
 	if p.Sampling != nil {

@@ -29,8 +29,8 @@ type Source struct {
 	sorted    bool // the numbers rise, and so do lists that are sorted by them
 }
 
-// Add takes in a profile's table; nil is one without samples. uneven says that its samples weigh otherwise than those
-// before: they were taken at another interval.
+// Add adds the table of a profile; nil stands for a profile without samples. uneven says that its samples were taken at
+// another interval than those before, so that one sample stands for another time.
 func (u *Union) Add(s *profile.Sampling) (source *Source, uneven bool) {
 	if s == nil {
 		return &Source{}, false

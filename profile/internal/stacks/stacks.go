@@ -96,8 +96,8 @@ func Sizeless(p *profile.Profile, metrics []string) (count int) {
 	return count
 }
 
-// Twins counts the frames that stand beside an earlier one of the same name: of stacks, both are one.
-func Twins(root *profile.Node) (count int) {
+// Duplicates counts the frames that have the name of an earlier sibling. Formats of stacks cannot keep them apart.
+func Duplicates(root *profile.Node) (count int) {
 	root.Walk(func(n *profile.Node, _ int) bool {
 		if len(n.Children) > 1 {
 			names := make(map[string]bool, len(n.Children))
@@ -125,7 +125,7 @@ func Clause(list []string, n int, one, many, rest string) []string {
 // Tree collects stacks into a tree. Frames of one name below one frame are one.
 type Tree struct {
 	Root    *profile.Node
-	Rounded int // integers of the file that its values do not hold; becomes the profile's
+	Rounded int // integers of the file that its values do not hold; the profile's Rounded
 	below   map[edge]*profile.Node
 	memory  inflate.Memory
 	nodes   int64 // since Check

@@ -23,56 +23,56 @@ def create_args_from_json(context):
     plan = context.get("reproduce") or {}
     torch.manual_seed(plan.get("seed", 0))
     memory = _Memory(plan)
-    for name, told in context["extracted_args"].items():
-        for tensor in _tensors_of(told):
+    for name, described in context["extracted_args"].items():
+        for tensor in _tensors_of(described):
             memory.add(name, tensor)
     memory.allocate()
-    args = {name: _argument(name, told, memory) for name, told in context["extracted_args"].items()}
+    args = {name: _argument(name, described, memory) for name, described in context["extracted_args"].items()}
     return context.get("grid"), args
 
 
-def _tensors_of(told):
-    """The tensors in an argument, as the trace reports them."""
-    if told.get("type") == "tensor":
-        yield told
-    elif told.get("type") == "TensorDescriptor":
-        yield told["base"]
-    elif "storage" in told:
-        yield told["storage"]["data"]
-    elif told.get("type") == "triton_kernels.tensor.Storage":
-        yield told["data"]
-    elif "Tensor(shape=" in told.get("repr", ""):
-        told["outline"] = _syntax(told["repr"])
-        for node in ast.walk(told["outline"]):
+def _tensors_of(described):
+    """The descriptions of the tensors in an argument, as the trace has them."""
+    if described.get("type") == "tensor":
+        yield described
+    elif described.get("type") == "TensorDescriptor":
+        yield described["base"]
+    elif "storage" in described:
+        yield described["storage"]["data"]
+    elif described.get("type") == "triton_kernels.tensor.Storage":
+        yield described["data"]
+    elif "Tensor(shape=" in described.get("repr", ""):
+        described["outline"] = _syntax(described["repr"])
+        for node in ast.walk(described["outline"]):
             if _called(node) == "Tensor":
-                node.told = {k.arg: ast.unparse(k.value) if k.arg == "dtype" else ast.literal_eval(k.value) for k in node.keywords}
-                yield node.told
+                node.described = {k.arg: ast.unparse(k.value) if k.arg == "dtype" else ast.literal_eval(k.value) for k in node.keywords}
+                yield node.described
 
 
 class _Memory:
-    """Places tensors as in the recorded launch: with their strides, aligned alike, and sharing what they shared."""
+    """Places tensors as in the recorded launch: with the same strides and alignment, and sharing the memory that they shared."""
 
     ALIGN = 256  # what every allocation of a GPU is aligned to
 
     def __init__(self, plan):
         self.plan = plan
-        self.told = []  # (name, description)
+        self.described = []  # (name, description)
         self.views = {}  # by id of the description
         self.regions = []
 
-    def add(self, name, told):
-        self.told.append((name, told))
+    def add(self, name, described):
+        self.described.append((name, described))
 
     def allocate(self):
         spans = []
-        for name, told in self.told:
-            dtype, size, stride = _dtype(told["dtype"]), told["shape"], told.get("stride") or _contiguous(told["shape"])
-            told["stride"] = stride
+        for name, described in self.described:
+            dtype, size, stride = _dtype(described["dtype"]), described["shape"], described.get("stride") or _contiguous(described["shape"])
+            described["stride"] = stride
             extent = 0 if 0 in size else 1 + sum((n - 1) * s for n, s in zip(size, stride))
-            address = int(told["data_ptr"], 16) if "data_ptr" in told else 0
+            address = int(described["data_ptr"], 16) if "data_ptr" in described else 0
             if not address or address % dtype.itemsize:
                 address = -self.ALIGN * (len(spans) + 1) << 48  # on its own
-            spans.append((address, address + extent * dtype.itemsize, _device(told), told, dtype))
+            spans.append((address, address + extent * dtype.itemsize, _device(described), described, dtype))
         spans.sort(key=lambda span: (span[2], span[0]))
         group = []
         for span in spans:
@@ -83,8 +83,8 @@ class _Memory:
         if group:
             self._place(group)
         # What is known exactly comes last, so that nothing made up is written over it.
-        for name, told in sorted(self.told, key=lambda each: "blob_path" in each[1]):
-            _fill(name, self.views[id(told)], told, self.plan)
+        for name, described in sorted(self.described, key=lambda each: "blob_path" in each[1]):
+            _fill(name, self.views[id(described)], described, self.plan)
 
     def _place(self, group):
         begin = group[0][0] // self.ALIGN * self.ALIGN
@@ -96,9 +96,9 @@ class _Memory:
             raise RuntimeError(f"the launch's tensors need {size / 1e9:.1f} GB in one piece, which this GPU has not free; "
                                "use one as large as the recorded, or make shapes smaller in the context") from error
         self.regions.append(region)
-        for address, _, _, told, dtype in group:
+        for address, _, _, described, dtype in group:
             offset = (address - begin) // dtype.itemsize
-            self.views[id(told)] = region.view(dtype).as_strided(told["shape"], told["stride"], offset)
+            self.views[id(described)] = region.view(dtype).as_strided(described["shape"], described["stride"], offset)
 
 
 def _contiguous(size):
@@ -109,9 +109,9 @@ def _contiguous(size):
     return stride
 
 
-def _device(told):
+def _device(described):
     """The first device of the kind: the recorded program may have used its fourth. Triton's interpreter needs none."""
-    kind = (told.get("device") or "cuda").split(":")[0]
+    kind = (described.get("device") or "cuda").split(":")[0]
     if kind not in ("cpu", "meta") and os.environ.get("TRITON_INTERPRET") == "1" and not getattr(torch, kind).is_available():
         return "cpu"
     return kind if kind in ("cpu", "meta") else kind + ":0"
@@ -124,23 +124,23 @@ def _dtype(text):
     return dtype
 
 
-def _fill(name, view, told, plan):
+def _fill(name, view, described, plan):
     """Puts values into a tensor: the recorded, else some like them, else random ones."""
     if view.numel() == 0:
         return
-    for dim, (size, stride) in enumerate(zip(told["shape"], told["stride"])):
+    for dim, (size, stride) in enumerate(zip(described["shape"], described["stride"])):
         if stride == 0 and size > 1:  # expanded: one element stands for all, and may be written only once
             view = view.narrow(dim, 0, 1)
     view = _numbers(view)
-    if "blob_path" in told:
-        values = load_tensor(told["blob_path"])
-        if list(values.shape) != list(told["shape"]):
-            raise ValueError(f"{told['blob_path']} holds a tensor of {list(values.shape)}, not {name}'s {told['shape']}")
+    if "blob_path" in described:
+        values = load_tensor(described["blob_path"])
+        if list(values.shape) != list(described["shape"]):
+            raise ValueError(f"{described['blob_path']} holds a tensor of {list(values.shape)}, not {name}'s {described['shape']}")
         for dim, size in enumerate(view.shape):
             values = values.narrow(dim, 0, size)
         view.copy_(_numbers(values))
     else:
-        view.copy_(_values(view, told, plan))
+        view.copy_(_values(view, described, plan))
 
 
 def _numbers(tensor):
@@ -149,9 +149,9 @@ def _numbers(tensor):
     return tensor.view(torch.uint8) if re.fullmatch(shells, str(tensor.dtype)) else tensor
 
 
-def _values(like, told, plan):
+def _values(like, described, plan):
     size, dtype, device = list(like.shape), like.dtype, like.device
-    least, most, mean, std = (_number(told.get(key)) for key in ("min", "max", "mean", "std"))
+    least, most, mean, std = (_number(described.get(key)) for key in ("min", "max", "mean", "std"))
     known = all(_finite(v) for v in (least, most, mean))
     if not _finite(std):  # of one element
         known, std = known and least == most, 0.0
@@ -185,20 +185,20 @@ def _number(value):
     return float(value) if isinstance(value, str) and value in ("nan", "inf", "-inf") else value
 
 
-def _argument(name, told, memory):
-    kind = told.get("type")
+def _argument(name, described, memory):
+    kind = described.get("type")
     if kind == "tensor":
-        return memory.views[id(told)]
+        return memory.views[id(described)]
     if kind == "str":
-        return told["value"]
-    if "value" in told:  # also of what is a number and more, such as numpy.float64 or a member of an IntEnum
-        return _number(told["value"])
+        return described["value"]
+    if "value" in described:  # also of what is a number and more, such as numpy.float64 or a member of an IntEnum
+        return _number(described["value"])
     if kind == "NoneType":
         return None
     build = _BUILDERS.get(kind)
     if build:
-        return build(name, told, memory)
-    text = re.sub(r"^constexpr\[(.*)\]$", r"\1", told.get("repr", ""))
+        return build(name, described, memory)
+    text = re.sub(r"^constexpr\[(.*)\]$", r"\1", described.get("repr", ""))
     if kind in ("dtype", "constexpr") and text.startswith("torch."):
         return _dtype(text)
     if kind == "Size":
@@ -210,7 +210,7 @@ def _argument(name, told, memory):
     if found:
         return found
     try:
-        return _built(told.get("outline") or _syntax(text), memory)
+        return _built(described.get("outline") or _syntax(text), memory)
     except (ValueError, SyntaxError):
         raise TypeError(f"argument {name}: the trace has only the text {text!r} of this {kind}; "
                         f"put a value for it into args_dict[{name!r}] before the launch") from None
@@ -229,8 +229,8 @@ def _called(node):
 
 def _built(node, memory):
     """An object as its text has it: tensors by their form, classes by their fields."""
-    if hasattr(node, "told"):
-        return memory.views[id(node.told)]
+    if hasattr(node, "described"):
+        return memory.views[id(node.described)]
     if isinstance(node, (ast.Tuple, ast.List)):
         parts = [_built(each, memory) for each in node.elts]
         return tuple(parts) if isinstance(node, ast.Tuple) else parts
@@ -258,8 +258,8 @@ def _is_record(kind):
 def _known(name):
     """What a name means that the text of an argument has, if this script or the kernel's file has it."""
     kernel = globals().get("imported_kernel_function")
-    beside = getattr(getattr(kernel, "fn", None), "__globals__", {})
-    return globals().get(name) or beside.get(name)
+    kernel_globals = getattr(getattr(kernel, "fn", None), "__globals__", {})
+    return globals().get(name) or kernel_globals.get(name)
 
 
 # What builds arguments of other types than tensors and plain values.

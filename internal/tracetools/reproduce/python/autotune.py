@@ -8,7 +8,7 @@ def _tuners(kernel):
         kernel = kernel.fn
 
 
-def _told_by_tuner(kernel):
+def _set_by_tuner(kernel):
     """Names of the arguments that autotuner and heuristics will give by themselves."""
     names = set()
     for tuner in _tuners(kernel):
@@ -22,14 +22,14 @@ def _tuned_grid(kernel, recorded):
     """The grid of each configuration that the trace has a launch of. No other is tried: with the grid of smaller tiles it would
     write next to the tensors."""
 
-    def alike(constants, values):
+    def matches(constants, values):
         return all(values.get(name, value) == value for name, value in constants.items())
 
     for tuner in _tuners(kernel):
         configs = getattr(tuner, "configs", None)
         if not configs:
             continue
-        known = [config for config in configs if any(alike(constants, config.kwargs) for constants, _ in recorded)]
+        known = [config for config in configs if any(matches(constants, config.kwargs) for constants, _ in recorded)]
         if not known:
             raise RuntimeError("the trace has launches of none of the autotuner's configurations, so that their grids are not known")
         if len(known) < len(configs):
@@ -39,7 +39,7 @@ def _tuned_grid(kernel, recorded):
 
     def grid(values):
         for constants, known in recorded:
-            if alike(constants, values):
+            if matches(constants, values):
                 return known
         chosen = {name: values[name] for name in recorded[0][0] if name in values}
         raise RuntimeError(f"the trace has no launch with {chosen}, so that its grid is not known: make the script without "

@@ -144,8 +144,8 @@ def _digest(tensor):
 
 def _against_recording(after, plan):
     """Compares with what a later launch of the trace found in the same tensors."""
-    return [dict(_verdict(name, load_tensor(told["blob_path"]), after[name]), source=told["from"])
-            for name, told in (plan.get("expected") or {}).items() if name in after]
+    return [dict(_verdict(name, load_tensor(described["blob_path"]), after[name]), source=described["from"])
+            for name, described in (plan.get("expected") or {}).items() if name in after]
 
 
 def _again(launch, grid, args, tensors, before, after, written, runtime):
@@ -228,7 +228,7 @@ def _summary(times):
 
 
 def _for_profiler(launch, grid, args, count, runtime, plan, tensors):
-    """Launches for whoever watches; under proton run in a scope that says what the launches move and compute."""
+    """Launches under a profiler; under proton run in a scope whose metrics are the bytes and operations of the launches."""
     scope = lambda: contextlib.nullcontext()
     if "PROTON_RUN_CONFIG" in os.environ:
         import goproton

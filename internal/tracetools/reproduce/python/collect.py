@@ -15,7 +15,7 @@ import os
 import sys
 import textwrap
 
-AT_HAND = {"torch", "triton"} | set(sys.stdlib_module_names)
+PREINSTALLED = {"torch", "triton"} | set(sys.stdlib_module_names)
 
 # What everyone calls these; used where the file is gone.
 USUAL = {
@@ -251,7 +251,7 @@ class Collector:
     def add_import(self, module, node, alias, called, attributes):
         dotted = alias.name if isinstance(node, ast.Import) else node.module or ""
         level = getattr(node, "level", 0)
-        if not level and dotted.split(".")[0] in AT_HAND:
+        if not level and dotted.split(".")[0] in PREINSTALLED:
             as_name = f" as {called}" if called != alias.name else ""
             if isinstance(node, ast.Import):
                 return self.emit("imports", f"import {alias.name}{' as ' + alias.asname if alias.asname else ''}\n")

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// strangers are files that get handed to a profiler's viewer by mistake, by their first bytes, and what to do instead.
-var strangers = []struct{ magic, is, instead string }{
+// notProfiles lists kinds of files that users open with a profile viewer by mistake: their first bytes, what they are, and
+// what to do instead.
+var notProfiles = []struct{ magic, is, instead string }{
 	{"\x7fELF", "a program or library (ELF)", "run it under proton run, and read the profile that writes"},
 	{"SQLite format 3\x00", "an SQLite database, such as nsys export makes", "record the program with proton run: reports of Nsight hold no call paths to show"},
 	{"PK\x03\x04", "a zip archive, such as torch.save makes", "unpack it if the profile is inside"},
@@ -24,10 +25,10 @@ var strangers = []struct{ magic, is, instead string }{
 	{"<", "a page of HTML or XML", "if it was downloaded, look at it: it may be an error page"},
 }
 
-// stranger says what a file is that is not a profile, "" for what nobody knows.
-func stranger(head []byte) string {
+// notProfile says what a file is whose first bytes are in notProfiles, and what to do instead; "" for all others.
+func notProfile(head []byte) string {
 	text := bytes.TrimLeft(head, space)
-	for _, s := range strangers {
+	for _, s := range notProfiles {
 		if bytes.HasPrefix(head, []byte(s.magic)) || s.magic == "<" && bytes.HasPrefix(text, []byte(s.magic)) {
 			return strings.TrimSuffix("it is "+s.is+"; "+s.instead, "; ")
 		}

@@ -2,6 +2,7 @@ package control
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"math"
 	"os"
@@ -196,13 +197,17 @@ func TestExitWithAProfileThatCannotBeWritten(t *testing.T) {
 	profiler.Register(profiler.Backend{Name: "hanging", New: func(profiler.SourceOptions) profiler.Source { return &hanging{} }})
 	s := New()
 	name := filepath.Join(t.TempDir(), "p")
-	for _, name := range []string{"/dev/null/p", name} {
+	folder := filepath.Join(t.TempDir(), "folder")
+	for _, name := range []string{filepath.Join(folder, "p"), name} {
 		if _, err := s.Manager.Start(profiler.StartOptions{Name: name, Backend: "hanging"}); err != nil {
 			t.Fatal(err)
 		}
 	}
+	if err := errors.Join(os.Remove(folder), os.WriteFile(folder, nil, 0o666)); err != nil { // a file takes the folder's place
+		t.Fatal(err)
+	}
 	err := s.AtExit(false, await.Patience)
-	if err == nil || !strings.Contains(err.Error(), "/dev/null/p.hatchet") {
+	if err == nil || !strings.Contains(err.Error(), filepath.Join(folder, "p.hatchet")) {
 		t.Errorf("at exit: %v", err)
 	}
 	if again := s.AtExit(true, await.Patience); again != nil {

@@ -56,7 +56,7 @@ Metrics, any number of them, separated by commas; names ignore case. A name with
                                   of single kernels, of the whole subtree; any percentile: p99.9_time
   flop/s, flop8/s … flop64/s      arithmetic rate, of all operands or of one width; kflop/s … pflop/s
   byte/s                          memory rate; kbyte/s … tbyte/s
-  util                            least time that the work needs at the GPU's peaks, over the time taken
+  util                            least time that the work needs at the GPU's peaks, over the time of what says its work
   coverage, intensity, attainable, bound, roof_time
                                   part of the time that util speaks of; flop per byte; rate at the roof; compute or
                                   memory; that least time

@@ -18,7 +18,7 @@ struct hp_activity {
   uint64_t bytes;        // of a copy or fill
   uint64_t graph;        // the vendor's id of the executable graph, 0 outside graphs
   uint32_t context, stream;
-  uint32_t name;         // interned: of a kernel as the compiler mangled it, of others what to call them; 0 of a graph
+  uint32_t name;         // interned: of a kernel as the compiler mangled it, of others "<memcpy DtoD>" and the like, which the viewer reads; 0 of a graph
   uint16_t device;       // ordinal within the process
   uint8_t kind;          // enum hp_activity_kind
   uint8_t reserved;
@@ -35,7 +35,7 @@ struct hp_vendor_api {
   uint32_t size; // sizeof(struct hp_vendor_api), checked by users of the table
 
   // Calls of the program, at ENTER. A library whose ids have 64 bits and are not its callbacks' to choose gets ids of
-  // the room's own as external ones, which its records carry.
+  // the room's own as external ones, which its records carry. Ids count up: their order is that of the launches.
   void (*launch)(uint64_t correlation, uint64_t function);
   void (*graph_launch)(uint64_t correlation, uint64_t exec);
   void (*work)(uint64_t correlation); // makes the GPU work without a kernel (a copy, a fill), or waits for it
@@ -51,7 +51,8 @@ struct hp_vendor_api {
   void (*graph_destroyed)(uint64_t graph);
   void (*exec_destroyed)(uint64_t exec);
 
-  // Contexts in which something is launched; a flush synchronises each.
+  // Contexts in which something is launched; a flush synchronises each. The first one also has the exit handler registered, so a
+  // library without contexts reports something that stands for one, never NULL.
   void (*context_seen)(void *context);
   void (*context_gone)(void *context);
 

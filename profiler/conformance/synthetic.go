@@ -74,7 +74,8 @@ func (Synthetic) Fork(kernel string) (status int) {
 	return status
 }
 
-// Source collects on the synthetic GPU: all that a vendor's room has to do in Go. It implements profiler.Source.
+// Source collects on the synthetic GPU: what a vendor's room has to do in Go, but for
+// hotpath.AddVendor, which only TritonParse traces need. It implements profiler.Source.
 type Source struct{ attached bool }
 
 // Attach takes the library.

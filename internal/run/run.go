@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/cuptipath"
@@ -122,7 +121,7 @@ func removeLeft(name, status string) {
 		return // finish says so
 	}
 	for _, p := range list {
-		if p.Finished || syscall.Kill(p.PID, 0) == nil { // the living may yet complete theirs
+		if p.Finished || lives(p.PID) { // the living may yet complete theirs
 			continue
 		}
 		folders := map[string]bool{filepath.Dir(name): true}

@@ -125,3 +125,6 @@ func DieBy(number int) {
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(number), uintptr(unsafe.Pointer(&standard)), 0, 8, 0, 0)
 	_ = syscall.Kill(os.Getpid(), syscall.Signal(number))
 }
+
+// lives reports whether there is a process of that number that this one may send signals to.
+func lives(pid int) bool { return syscall.Kill(pid, 0) == nil }

@@ -11,3 +11,6 @@ func supervise(Command, []string) (Result, error) {
 
 // DieBy is for targets that a signal ended; without supervise there are none.
 func DieBy(int) {}
+
+// lives is for processes of a target; without supervise there are none.
+func lives(int) bool { return false }

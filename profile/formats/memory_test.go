@@ -174,6 +174,9 @@ func pprofStacks(size int) string {
 // TestMemoryInProportion reads files in which a few bytes stand for much. The process may have as much memory as package
 // inflate says, and as much again before the garbage is collected.
 func TestMemoryInProportion(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector takes several times the memory of what it watches")
+	}
 	const size, program = 2 << 20, 48 << 20
 	for format, files := range dense(size) {
 		for name, file := range files {

@@ -25,6 +25,10 @@ asan() {
   # The host's C runtime leaks by design at exit; leaks of ours are counted by the tests themselves.
   ASAN_OPTIONS=detect_leaks=0 gotest -asan -short $(packages '{{if and .CgoFiles (or .TestGoFiles .XTestGoFiles)}}{{.ImportPath}}{{end}}')
 }
+# Profiles are read on these, too; collecting commands say that they need Linux.
+other_systems() {
+  for system in darwin windows; do GOOS=$system CGO_ENABLED=0 go build -trimpath -o /dev/null ./cmd/proton; done
+}
 arm64() {
   if ! command -v aarch64-linux-gnu-gcc qemu-aarch64 >/dev/null; then skip "arm64: tools/arm64-check.sh says what it needs"; return; fi
   tools/arm64-check.sh
@@ -35,6 +39,7 @@ step "build" tools/build.sh
 step "tools" install_tools
 step "go test -race" race
 step "go test -asan" asan
+step "other systems" other_systems
 step "process abuse" tools/abuse.sh
 if [ -z "${CI-}" ]; then step "fuzz" tools/fuzz.sh "$FUZZ_SECONDS"; else skip "fuzz: in CI"; fi
 step "mutated files" go test ./cmd/proton -run '^TestMutations$' -timeout 0 -v -mutate "${FUZZ_SECONDS}s" -mutate-memory 1024 -mutate-seed "$(date +%s)"

@@ -30,6 +30,13 @@ func (s *sayings) complain(what string) {
 	s.all = append(s.all, what)
 }
 
+// sofar is what was said until now. The writer may still say something.
+func (s *sayings) sofar() []string {
+	s.Lock()
+	defer s.Unlock()
+	return slices.Clone(s.all)
+}
+
 func beginIn(t *testing.T, o Options) (*Log, *sayings) {
 	t.Helper()
 	t.Setenv("USER", "me")
@@ -90,8 +97,8 @@ func TestAFileSystemThatDoesNotAnswer(t *testing.T) {
 	if err != nil || !strings.Contains(answer, `"launches":0`) {
 		t.Errorf("%s, %v", answer, err)
 	}
-	if len(said.all) != 1 || !strings.Contains(said.all[0], "does not answer") {
-		t.Errorf("said %q", said.all)
+	if said := said.sofar(); len(said) != 1 || !strings.Contains(said[0], "does not answer") {
+		t.Errorf("said %q", said)
 	}
 	if sum, err := ReadSummary(statusFolder); err != nil || len(sum.Problems) != 1 {
 		t.Errorf("%+v, %v", sum, err)

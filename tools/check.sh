@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.." || exit
 . tools/steps.sh
 begin build/check
 FUZZ_SECONDS=${FUZZ_SECONDS:-$([ -n "${CI-}" ] && echo 60 || echo 600)}
-BUDGET=${CHECK_SECONDS:-$([ -n "${CI-}" ] && echo 900 || true)}
+BUDGET=${CHECK_SECONDS:-$([ -n "${CI-}" ] && echo 600 || true)}
 export GOPROTON_TESTS=all
 
 warnings() { # of another compiler than the one that builds

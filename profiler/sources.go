@@ -38,9 +38,10 @@ func keepSources(p *profile.Profile, began int64) {
 		kept := profile.SourceText{File: file.name, SHA256: text.sha256}
 		for _, n := range around(file.lines, len(text.lines)) {
 			line := text.lines[n-1]
-			if left -= len(line); len(line) > longestKept || left < 0 {
+			if len(line) > longestKept || len(line) > left {
 				continue
 			}
+			left -= len(line)
 			kept.Lines = append(kept.Lines, profile.SourceLine{Number: n, Text: line})
 		}
 		if len(kept.Lines) > 0 {

@@ -88,3 +88,12 @@ func TestSourcesAreBounded(t *testing.T) {
 		t.Errorf("kept %d lines of %d bytes, want %d", got, longestKept, want)
 	}
 }
+
+// A line that is too long to be kept takes no room from the others.
+func TestALongLineTakesNoRoom(t *testing.T) {
+	p := sampled(writeSource(t, "k.py", strings.Repeat("x", mostKept+1)+"\ny = 1\n"), 1)
+	keepSources(p, time.Now().Add(time.Hour).UnixNano())
+	if got := fmt.Sprint(kept(p)); got != "[2]" {
+		t.Errorf("kept lines %s, want [2]", got)
+	}
+}

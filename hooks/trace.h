@@ -1,7 +1,7 @@
 // What the files of the trace recorder share: trace.c decides and puts records together, tracevalue.c writes arguments,
 // tracering.c hands records over.
 //
-// All of it runs under the GIL, on the launching thread. The writer (Go, profiler/tracelog) reads the ring without it.
+// All of it runs under the GIL, on the launching thread. The writer (Go, internal/tracelog) reads the ring without it.
 #ifndef GOPROTON_TRACE_H
 #define GOPROTON_TRACE_H
 
@@ -9,7 +9,7 @@
 
 // ---- tracering.c ----
 
-// The ring's header, as profiler/tracelog/ring.go has it.
+// The ring's header, as internal/tracelog/ring.go has it.
 enum { RING_HEADER = 4096, RING_CAPACITY = 8, RING_WRITTEN = 16, RING_READ = 24, RING_LOST = 32 };
 
 void ring_open(uint64_t address);

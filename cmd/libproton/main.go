@@ -29,10 +29,10 @@ import (
 	"github.com/goproton/goproton/internal/capture/recorder"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/ownfile"
+	"github.com/goproton/goproton/internal/tracelog"
 	"github.com/goproton/goproton/profiler/control"
 	"github.com/goproton/goproton/profiler/launchkinds"
 	_ "github.com/goproton/goproton/profiler/nvidia"
-	"github.com/goproton/goproton/profiler/tracelog"
 )
 
 var (

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goproton/goproton/internal/doctor"
-	"github.com/goproton/goproton/internal/run"
+	"github.com/goproton/goproton/cmd/proton/internal/doctor"
+	"github.com/goproton/goproton/cmd/proton/internal/run"
 )
 
 const doctorLong = `Examine this machine: driver, GPUs, every libcupti and which one would be used, other profilers, permission

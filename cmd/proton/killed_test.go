@@ -6,7 +6,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/goproton/goproton/profiler/tracelog"
+	"github.com/goproton/goproton/internal/tracelog"
 )
 
 // killed is a command of the stories: a program that is traced into the folder that it is given, and killed after its second

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/goproton/goproton/internal/run"
+	"github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/internal/tracetools/reproduce"
 	"github.com/goproton/goproton/tritonparse"

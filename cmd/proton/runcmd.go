@@ -10,8 +10,8 @@ import (
 	"github.com/goproton/goproton/internal/vendor"
 	"github.com/spf13/cobra"
 
+	"github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/internal/outname"
-	"github.com/goproton/goproton/internal/run"
 )
 
 const runLong = `Run a program and profile what it does on the GPU.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/goproton/goproton/internal/run"
+	"github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/internal/runinfo"
-	"github.com/goproton/goproton/profiler/tracelog"
+	"github.com/goproton/goproton/internal/tracelog"
 )
 
 // traceFlags are the flags of "proton run" that concern the TritonParse trace.

@@ -80,7 +80,7 @@ type outcome struct {
 // playBytes replays a capture that is given as it stands in its file.
 func playBytes(t testing.TB, plain []byte, mode string) outcome {
 	t.Helper()
-	build, folder := "../../build", t.TempDir()
+	build, folder := "../../../../build", t.TempDir()
 	file := filepath.Join(folder, "hostile.capture")
 	if err := os.WriteFile(file, plain, 0o666); err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func mutated(plain []byte, seed uint64) []byte {
 
 func plainCapture(t testing.TB, name string) []byte {
 	t.Helper()
-	f, err := os.Open("../../testdata/captures/" + name + ".capture.gz")
+	f, err := os.Open("../../../../testdata/captures/" + name + ".capture.gz")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 
 func built(t *testing.T, names ...string) string {
 	t.Helper()
-	dir, err := filepath.Abs("../../build")
+	dir, err := filepath.Abs("../../../../build")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goproton/goproton/internal/replay"
+	"github.com/goproton/goproton/cmd/proton/internal/replay"
 )
 
 // isReplay says whether the target is a capture and not a program.

@@ -45,7 +45,7 @@ func play(t *testing.T, capture, context string) *profile.Profile {
 func playMode(t *testing.T, capture, context, mode string) (*profile.Profile, []string) {
 	t.Helper()
 	dir := built(t)
-	r, err := Prepare(filepath.Join("../../testdata/captures", capture+".capture.gz"),
+	r, err := Prepare(filepath.Join("../../../../testdata/captures", capture+".capture.gz"),
 		Parts{Host: dir + "/proton-replay", Library: dir + "/libproton.so", Stub: dir + "/stub"})
 	if err != nil {
 		t.Fatal(err)

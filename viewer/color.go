@@ -1,19 +1,16 @@
 package viewer
 
-const (
-	faint    = "\x1b[2m"
-	endColor = "\x1b[0m"
-)
+import "github.com/goproton/goproton/viewer/internal/grid"
 
 // heats colour by share of what is shown. Colour repeats what the bar says, for eyes that look for the hot spot.
 var heats = []struct {
 	from  float64
 	color string
 }{
-	{0.5, "\x1b[38;5;196m"}, // red
-	{0.2, "\x1b[38;5;208m"}, // orange
-	{0.05, "\x1b[38;5;220m"},
-	{0.01, "\x1b[38;5;34m"}, // green
+	{0.5, grid.Red},
+	{0.2, grid.Orange},
+	{0.05, grid.Yellow},
+	{0.01, grid.Green},
 }
 
 // heat is the colour of a share, "" for a small one.
@@ -27,10 +24,10 @@ func (l *lines) heat(share float64) string {
 }
 
 func (l *lines) painted(text, color string) string {
-	if !l.terminal.Color || color == "" || text == "" {
+	if !l.terminal.Color {
 		return text
 	}
-	return color + text + endColor
+	return grid.Paint(text, color)
 }
 
-func (l *lines) faint(text string) string { return l.painted(text, faint) }
+func (l *lines) faint(text string) string { return l.painted(text, grid.Faint) }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/mattn/go-runewidth"
+
+	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
 // defaultWidth is that of a flame graph when the terminal has none: it needs one.
@@ -19,9 +21,9 @@ func printFlame(out *bufio.Writer, t *Table, p *Terminal) error {
 	if c := &t.Columns[0]; c.Text || !c.Additive {
 		return fmt.Errorf("draw a flame graph of %s: widths must add up; put an amount first in -m, such as time, count or bytes", c.Name)
 	}
-	f := flame{out: out, table: t, marks: unicodeMarks, color: p.Color, width: p.Width}
+	f := flame{out: out, table: t, edge: "│", dots: grid.Lines.Dots, color: p.Color, width: p.Width}
 	if p.ASCII {
-		f.marks = asciiMarks
+		f.edge, f.dots = "|", "~" // boxes are narrow: one column
 	}
 	if f.width <= 0 {
 		f.width = defaultWidth
@@ -46,17 +48,11 @@ func printFlame(out *bufio.Writer, t *Table, p *Terminal) error {
 
 const narrowestFlame = 20
 
-type flameMarks struct{ edge, dots string }
-
-var (
-	unicodeMarks = flameMarks{"│", "…"}
-	asciiMarks   = flameMarks{"|", "~"}
-)
-
 type flame struct {
 	out   *bufio.Writer
 	table *Table
-	marks flameMarks
+	edge  string // between boxes
+	dots  string // replaces what was cut off
 	color bool
 	width int
 	whole float64          // weight of the root
@@ -175,14 +171,14 @@ func (f *flame) line(level []box) {
 	at, open := 0, false // whether the box to the left still needs its right edge
 	for _, b := range level {
 		if open && at < b.left {
-			f.out.WriteString(f.marks.edge)
+			f.out.WriteString(f.edge)
 			at++
 		}
 		f.blanks(b.left - at)
 		f.box(&b)
 		at, open = b.right, true
 	}
-	f.out.WriteString(f.marks.edge)
+	f.out.WriteString(f.edge)
 	f.out.WriteByte('\n')
 }
 
@@ -194,7 +190,7 @@ func (f *flame) blanks(n int) {
 
 // box draws the left edge and the inside of a box.
 func (f *flame) box(b *box) {
-	f.out.WriteString(f.marks.edge)
+	f.out.WriteString(f.edge)
 	room := b.right - b.left - 1
 	label := f.label(b, room)
 	colored := f.color && !b.mixed
@@ -202,9 +198,9 @@ func (f *flame) box(b *box) {
 		f.out.WriteString(flameColor(b.rows[0].Name))
 	}
 	f.out.WriteString(label)
-	f.blanks(room - runewidth.StringWidth(label))
+	f.blanks(room - grid.Columns(label))
 	if colored {
-		f.out.WriteString("\x1b[0m")
+		f.out.WriteString(grid.End)
 	}
 }
 
@@ -212,19 +208,19 @@ func (f *flame) box(b *box) {
 func (f *flame) label(b *box, room int) string {
 	share := fmt.Sprintf("%.1f%%", 100*b.weight/f.whole)
 	if b.mixed {
-		n := fmt.Sprint(f.marks.dots, len(b.rows))
+		n := fmt.Sprint(f.dots, len(b.rows))
 		frames := n + " frames"
 		if len(b.rows) == 1 {
 			frames = n + " frame"
 		}
-		return firstThatFits(room, frames+" "+share, n+" "+share, n, f.marks.dots)
+		return firstThatFits(room, frames+" "+share, n+" "+share, n, f.dots)
 	}
 	name := f.table.Label(b.rows[0])
 	full := fmt.Sprintf("%s %s %s", name, strings.TrimSpace(fmt.Sprintf("%.4g %s", b.weight, f.table.Columns[0].Unit)), share)
-	if runewidth.StringWidth(full) <= room {
+	if grid.Columns(full) <= room {
 		return full
 	}
-	if left := room - len(share) - 1; left >= 8 || left >= runewidth.StringWidth(name) {
+	if left := room - len(share) - 1; left >= 8 || left >= grid.Columns(name) {
 		return f.cut(name, left) + " " + share
 	}
 	return f.cut(name, room)
@@ -234,12 +230,12 @@ func (f *flame) cut(name string, room int) string {
 	if room < 1 {
 		return "" // Truncate would return the dots
 	}
-	return runewidth.Truncate(name, room, f.marks.dots)
+	return runewidth.Truncate(name, room, f.dots)
 }
 
 func firstThatFits(room int, texts ...string) string {
 	for _, text := range texts {
-		if runewidth.StringWidth(text) <= room {
+		if grid.Columns(text) <= room {
 			return text
 		}
 	}

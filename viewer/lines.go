@@ -4,10 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"math"
 	"strings"
 
-	"github.com/mattn/go-runewidth"
+	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
 // lines is what tree, flat, top and bottom-up have in common: a header, and a line per row with its numbers in columns,
@@ -16,7 +15,7 @@ type lines struct {
 	out      *bufio.Writer
 	table    *Table
 	terminal *Terminal
-	marks    *marks
+	glyphs   *grid.Glyphs
 	columns  []printed
 	share    func(r *Row) float64 // nil when no metric adds up
 	bars     bool
@@ -42,26 +41,8 @@ type printed struct {
 	factor   float64   // of the column's unit to the quantity's base unit
 }
 
-// marks are the characters that lines are drawn with.
-type marks struct {
-	child, last, through, below string
-	dots                        string
-	full                        string
-	parts                       []string // of a bar's cell, from an eighth up; none where there is only the whole
-}
-
-var (
-	unicodeLines = marks{"├─ ", "└─ ", "│  ", "   ", "…", "█", []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"}}
-	asciiLines   = marks{"|- ", "`- ", "|  ", "   ", "...", "#", nil}
-)
-
-const barCells = 10
-
 func newLines(out *bufio.Writer, t *Table, p *Terminal) *lines {
-	l := &lines{out: out, table: t, terminal: p, marks: &unicodeLines}
-	if p.ASCII {
-		l.marks = &asciiLines
-	}
+	l := &lines{out: out, table: t, terminal: p, glyphs: grid.For(p.ASCII)}
 	if t.ShareOf != "" {
 		l.share = func(r *Row) float64 { return r.Share }
 	}
@@ -92,10 +73,10 @@ func (l *lines) addColumns(values func(r *Row) []float64) {
 func (l *lines) measure() {
 	for i := range l.columns {
 		c := &l.columns[i]
-		c.width = max(columnsOf(c.label), columnsOf(c.unit))
+		c.width = max(grid.Columns(c.label), grid.Columns(c.unit))
 		if c.word != nil {
 			for r := range l.table.All() {
-				c.width = max(c.width, columnsOf(c.word(r)))
+				c.width = max(c.width, grid.Columns(c.word(r)))
 			}
 			continue
 		}
@@ -157,8 +138,8 @@ func (l *lines) header() {
 	var names, below strings.Builder
 	for i := range l.columns {
 		c := &l.columns[i]
-		names.WriteString(pad(c.label, c.width, c.word == nil) + "  ")
-		below.WriteString(pad(c.unit, c.width, c.word == nil) + "  ")
+		names.WriteString(grid.Pad(c.label, c.width, c.word == nil) + "  ")
+		below.WriteString(grid.Pad(c.unit, c.width, c.word == nil) + "  ")
 	}
 	if l.bars && l.percent {
 		names.WriteString(" share")
@@ -222,12 +203,12 @@ func (l *lines) rest(hidden []*Row, indent string) {
 		}
 	}
 	l.shareCell(share, false, "")
-	l.finish(indent, fmt.Sprintf("%s %d more", l.marks.dots, len(hidden)), faint)
+	l.finish(indent, fmt.Sprintf("%s %d more", l.glyphs.Dots, len(hidden)), grid.Faint)
 }
 
 // cell adds a text to the line, filled up to a width and in a colour.
 func (l *lines) cell(text string, width int, right bool, color string) {
-	blanks := max(width-columnsOf(text), 0)
+	blanks := max(width-grid.Columns(text), 0)
 	colored := l.terminal.Color && color != "" && text != ""
 	if colored {
 		l.text = append(l.text, color...)
@@ -240,7 +221,7 @@ func (l *lines) cell(text string, width int, right bool, color string) {
 		l.blanks(blanks)
 	}
 	if colored {
-		l.text = append(l.text, endColor...)
+		l.text = append(l.text, grid.End...)
 	}
 }
 
@@ -261,9 +242,9 @@ func (l *lines) shareCell(share float64, bar bool, heat string) {
 	}
 	drawn := ""
 	if bar {
-		drawn = l.bar(share / l.widest)
+		drawn = l.glyphs.Bar(share / l.widest)
 	}
-	l.cell(drawn, barCells, false, heat)
+	l.cell(drawn, grid.BarCells, false, heat)
 	l.blanks(1)
 }
 
@@ -274,14 +255,9 @@ const percentWidth = len("100.0%")
 func (l *lines) finish(indent, name, color string) {
 	if l.terminal.Width > 0 {
 		room := max(l.terminal.Width-l.before(), leastName+leastBranches)
-		if columnsOf(indent) > room-leastName {
-			indent = l.marks.dots + lastSteps(indent, room-leastName-columnsOf(l.marks.dots))
-		}
-		if left := room - columnsOf(indent); columnsOf(name) > left {
-			name = runewidth.Truncate(name, left, l.marks.dots)
-		}
+		indent, name = grid.Cut(indent, name, room, leastName, l.glyphs.Dots)
 	}
-	l.cell(indent, 0, false, faint)
+	l.cell(indent, 0, false, grid.Faint)
 	l.cell(name, 0, false, color)
 	l.out.Write(bytes.TrimRight(l.text, " "))
 	l.out.WriteByte('\n')
@@ -295,7 +271,7 @@ func (l *lines) before() int {
 		columns += l.columns[i].width + 2
 	}
 	if l.bars {
-		columns += barCells + 1
+		columns += grid.BarCells + 1
 		if l.percent {
 			columns += percentWidth + 1
 		}
@@ -303,57 +279,16 @@ func (l *lines) before() int {
 	return columns
 }
 
-// columnsOf is how many columns of a terminal a text takes.
-func columnsOf(text string) int {
-	for i := range len(text) {
-		if text[i] >= 0x80 {
-			return runewidth.StringWidth(text)
-		}
-	}
-	return len(text)
-}
-
 const (
 	leastName     = 16
 	leastBranches = 4
 )
 
-// lastSteps is the end of an indentation: whole steps of three columns.
-func lastSteps(indent string, columns int) string {
-	runes := []rune(indent)
-	return string(runes[max(len(runes)-max(columns, 3)/3*3, 0):])
-}
-
-// bar draws a part of barCells.
-func (l *lines) bar(part float64) string {
-	if !(part > 0) || math.IsInf(part, 0) {
-		return ""
-	}
-	eighths := int(math.Round(min(part, 1) * barCells * 8))
-	text := strings.Repeat(l.marks.full, eighths/8)
-	switch rest := eighths % 8; {
-	case l.marks.parts == nil && rest >= 4:
-		text += l.marks.full
-	case l.marks.parts != nil && rest > 0:
-		text += l.marks.parts[rest-1]
-	}
-	return text
-}
-
-// pad fills a text up with blanks, before it if it is to stand right.
-func pad(text string, width int, right bool) string {
-	blanks := strings.Repeat(" ", max(width-columnsOf(text), 0))
-	if right {
-		return blanks + text
-	}
-	return text + blanks
-}
-
 // footer explains what stands above it, as far as it needs it.
 func (l *lines) footer() {
 	var notes []string
 	if l.table.elided > 0 {
-		notes = append(notes, l.marks.dots+": "+l.elision()+"; --all shows them")
+		notes = append(notes, l.glyphs.Dots+": "+l.elision()+"; --all shows them")
 	}
 	switch n := l.table.others; {
 	case n == 1:
@@ -370,7 +305,7 @@ func (l *lines) footer() {
 			if i > 0 {
 				b.WriteString("  ")
 			}
-			fmt.Fprintf(&b, "%s %s%.0f%%", l.painted(l.marks.full, s.color), ">", 100*s.from)
+			fmt.Fprintf(&b, "%s %s%.0f%%", l.painted(l.glyphs.Full, s.color), ">", 100*s.from)
 		}
 		notes = append(notes, b.String())
 	}

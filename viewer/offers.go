@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
 // Metric is something that a profile can be asked for.
@@ -63,7 +64,7 @@ func List(w io.Writer, p *profile.Profile) error {
 	}
 	width := 0
 	for _, m := range all {
-		width = max(width, columnsOf(printable(m.Name)))
+		width = max(width, grid.Columns(printable(m.Name)))
 	}
 	var b strings.Builder
 	b.WriteString("recorded\n")
@@ -73,7 +74,7 @@ func List(w io.Writer, p *profile.Profile) error {
 			wasDerived = true
 			b.WriteString("derived\n")
 		}
-		fmt.Fprintf(&b, "  %s  %s\n", pad(printable(m.Name), width, false), m.About)
+		fmt.Fprintf(&b, "  %s  %s\n", grid.Pad(printable(m.Name), width, false), m.About)
 	}
 	b.WriteString("any of them with /% for the share of the whole program, times with /s /ms /us /ns, rates with a prefix: gflop/s, tbyte/s\n")
 	_, err := io.WriteString(w, b.String())

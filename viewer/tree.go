@@ -1,6 +1,10 @@
 package viewer
 
-import "bufio"
+import (
+	"bufio"
+
+	"github.com/goproton/goproton/viewer/internal/grid"
+)
 
 // printTree prints call paths from the top down, a line each.
 func printTree(out *bufio.Writer, t *Table, p *Terminal) error {
@@ -35,12 +39,12 @@ func (l *lines) branches(root *Row) {
 		if l.table.cutAsked {
 			hidden = nil
 		}
-		last := branch{hidden: hidden, first: b.follow + l.marks.last, follow: b.follow + l.marks.below}
+		last := branch{hidden: hidden, first: b.follow + l.glyphs.Last, follow: b.follow + l.glyphs.Below}
 		if len(hidden) > 0 {
 			pending = append(pending, last)
 		}
 		for i := len(b.row.Children) - 1; i >= 0; i-- {
-			next := branch{first: b.follow + l.marks.child, follow: b.follow + l.marks.through}
+			next := branch{first: b.follow + l.glyphs.Child, follow: b.follow + l.glyphs.Through}
 			if i == len(b.row.Children)-1 && len(hidden) == 0 {
 				next.first, next.follow = last.first, last.follow
 			}
@@ -58,5 +62,5 @@ func (l *lines) short(indent string) string {
 	if len(indent) <= deepest || len([]rune(indent)) <= deepest {
 		return indent
 	}
-	return l.marks.dots + lastSteps(indent, deepest-30)
+	return l.glyphs.Dots + grid.LastSteps(indent, deepest-30)
 }

@@ -25,7 +25,7 @@ const (
 
 // WriteTree prints the comparison as a tree, a line per call path.
 func (d *Diff) WriteTree(w io.Writer, p Terminal) error {
-	t := text{Diff: d, Terminal: p, glyphs: grid.Glyphs(p.ASCII)}
+	t := text{Diff: d, Terminal: p, glyphs: grid.For(p.ASCII)}
 	t.head("call path")
 	t.tree(d.Root, "", "")
 	return t.write(w)
@@ -33,7 +33,7 @@ func (d *Diff) WriteTree(w io.Writer, p Terminal) error {
 
 // WriteTable prints a line per leaf of the tree, with the largest change first.
 func (d *Diff) WriteTable(w io.Writer, p Terminal) error {
-	t := text{Diff: d, Terminal: p, glyphs: grid.Glyphs(p.ASCII)}
+	t := text{Diff: d, Terminal: p, glyphs: grid.For(p.ASCII)}
 	t.head("call path")
 	var rows []*Row
 	d.Root.Walk(func(r *Row, _ int) {
@@ -53,7 +53,7 @@ func (d *Diff) WriteTable(w io.Writer, p Terminal) error {
 type text struct {
 	*Diff
 	Terminal
-	glyphs grid.Branches
+	glyphs *grid.Glyphs
 	places []int // decimals by column
 	lines  []grid.Line
 }

@@ -169,7 +169,7 @@ func Write(w io.Writer, p *profile.Profile, o Options) error {
 	if err != nil {
 		return err
 	}
-	v := view{Table: t, Options: o, glyphs: grid.Glyphs(o.ASCII), size: 1}
+	v := view{Table: t, Options: o, glyphs: grid.For(o.ASCII), size: 1}
 	base, rest, _ := strings.Cut(t.Metric, " (")
 	unit := strings.TrimSuffix(rest, ")")
 	if unit == "ns" {
@@ -206,7 +206,7 @@ func count(labels []string) string {
 type view struct {
 	*Table
 	Options
-	glyphs grid.Branches
+	glyphs *grid.Glyphs
 	size   float64
 	places int
 	label  func(name string) string

@@ -1,5 +1,5 @@
-// Package grid prints lines of aligned cells that end in a name. Comparisons show trees this way: the numbers are in columns
-// on the left, and the tree is on the right.
+// Package grid prints lines of aligned cells that end in a name: the numbers are in columns on the left, and the tree is on
+// the right. It also has what all texts of the viewer are drawn with: glyphs, bars, colours, widths and formats of numbers.
 package grid
 
 import (
@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
 )
@@ -33,9 +32,6 @@ type Layout struct {
 // leastName is how many columns of a name remain, however small the width is.
 const leastName = 12
 
-// End resets the colour of a terminal.
-const End = "\x1b[0m"
-
 // Write prints lines with two spaces between columns. Columns are aligned to the right, except those whose index is in left.
 // Lines may have fewer cells than others.
 func (p Layout) Write(w io.Writer, lines []Line, left ...int) error {
@@ -45,7 +41,7 @@ func (p Layout) Write(w io.Writer, lines []Line, left ...int) error {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(c.Text))
+			widths[i] = max(widths[i], Columns(c.Text))
 		}
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
@@ -65,20 +61,12 @@ func (p Layout) line(l Line, widths, left []int) string {
 		if i < len(l.Cells) {
 			c = l.Cells[i]
 		}
-		padding := strings.Repeat(" ", width-utf8.RuneCountInString(c.Text))
-		flush := slices.Contains(left, i)
-		if !flush {
+		padding := strings.Repeat(" ", width-Columns(c.Text))
+		if !slices.Contains(left, i) {
 			b.WriteString(padding)
+			padding = ""
 		}
-		if c.Color != "" {
-			b.WriteString(c.Color + c.Text + End)
-		} else {
-			b.WriteString(c.Text)
-		}
-		if flush {
-			b.WriteString(padding)
-		}
-		b.WriteString("  ")
+		b.WriteString(Paint(c.Text, c.Color) + padding + "  ")
 		room -= width + len("  ")
 	}
 	if p.Width > 0 {
@@ -90,47 +78,9 @@ func (p Layout) line(l Line, widths, left []int) string {
 	return b.String()
 }
 
-// cut shortens branches and name to room columns: it removes the branches nearest to the root first, then the end of the name.
 func (p Layout) cut(indent, name string, room int) (string, string) {
-	dots := cmp.Or(p.Dots, "…")
-	room = max(room, leastName+1+step)
-	if branches := []rune(indent); len(branches) > room-leastName {
-		keep := (room - leastName - 1) / step * step
-		indent = dots + string(branches[len(branches)-keep:])
-	}
-	return indent, runewidth.Truncate(name, room-utf8.RuneCountInString(indent), dots)
-}
-
-// Branches are the glyphs that a tree is drawn with.
-type Branches struct {
-	Child, Last, Through, Below string
-	Dots                        string // replaces what was cut off
-}
-
-// step is the width of a branch in columns.
-const step = 3
-
-// Lines and ASCII are the two ways to draw a tree.
-var (
-	Lines = Branches{"├─ ", "└─ ", "│  ", "   ", "…"}
-	ASCII = Branches{"|- ", "`- ", "|  ", "   ", "~"}
-)
-
-// Glyphs are ASCII or Lines.
-func Glyphs(ascii bool) Branches {
-	if ascii {
-		return ASCII
-	}
-	return Lines
-}
-
-// Of returns the branches before the i-th of n children, and the indent for the lines below that child. indent is the
-// indent for the lines below their parent.
-func (b Branches) Of(indent string, i, n int) (before, below string) {
-	if i == n-1 {
-		return indent + b.Last, indent + b.Below
-	}
-	return indent + b.Child, indent + b.Through
+	dots := cmp.Or(p.Dots, Lines.Dots)
+	return Cut(indent, name, max(room, leastName+1+step), leastName, dots)
 }
 
 // Plain makes cells without colour.

@@ -62,3 +62,14 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 }
+
+func TestBars(t *testing.T) {
+	for part, want := range map[float64][2]string{
+		0: {}, -1: {}, math.NaN(): {}, math.Inf(1): {},
+		0.0125: {"▏", ""}, 0.05: {"▌", "#"}, 0.5: {"█████", "#####"}, 0.99: {"█████████▉", "##########"}, 2: {"██████████", "##########"},
+	} {
+		if got := [2]string{Lines.Bar(part), ASCII.Bar(part)}; got != want {
+			t.Errorf("bar of %g: got %q, want %q", part, got, want)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package grid
+
+import (
+	"math"
+	"strings"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// Glyphs are the characters that trees and bars are drawn with.
+type Glyphs struct {
+	Child, Last, Through, Below string // branches, each step columns wide
+
+	Dots  string   // replaces what was cut off
+	Full  string   // a cell of a bar
+	Parts []string // a cell that is filled by one to seven eighths; none where there are whole cells only
+}
+
+// step is the width of a branch in columns.
+const step = 3
+
+// Lines and ASCII are the two ways to draw.
+var (
+	Lines = Glyphs{"├─ ", "└─ ", "│  ", "   ", "…", "█", []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"}}
+	ASCII = Glyphs{"|- ", "`- ", "|  ", "   ", "...", "#", nil}
+)
+
+// For returns ASCII or Lines.
+func For(ascii bool) *Glyphs {
+	if ascii {
+		return &ASCII
+	}
+	return &Lines
+}
+
+// Of returns the branches before the i-th of n children, and the indent for the lines below that child. indent is the
+// indent for the lines below their parent.
+func (g *Glyphs) Of(indent string, i, n int) (before, below string) {
+	if i == n-1 {
+		return indent + g.Last, indent + g.Below
+	}
+	return indent + g.Child, indent + g.Through
+}
+
+// BarCells is how many columns a whole bar takes.
+const BarCells = 10
+
+// Bar draws a part, from 0 to 1, of BarCells.
+func (g *Glyphs) Bar(part float64) string {
+	if !(part > 0) || math.IsInf(part, 0) {
+		return ""
+	}
+	eighths := int(math.Round(min(part, 1) * BarCells * 8))
+	text := strings.Repeat(g.Full, eighths/8)
+	switch rest := eighths % 8; {
+	case g.Parts == nil && rest >= 4:
+		text += g.Full
+	case g.Parts != nil && rest > 0:
+		text += g.Parts[rest-1]
+	}
+	return text
+}
+
+// Cut shortens branches and name to room columns. It removes the branches nearest to the root first, until least columns
+// are left for the name, and then the end of the name.
+func Cut(indent, name string, room, least int, dots string) (string, string) {
+	if Columns(indent) > room-least {
+		indent = dots + LastSteps(indent, room-least-Columns(dots))
+	}
+	if left := room - Columns(indent); Columns(name) > left {
+		name = runewidth.Truncate(name, left, dots)
+	}
+	return indent, name
+}
+
+// LastSteps is the end of an indentation: as many whole branches as fit, at least one.
+func LastSteps(indent string, columns int) string {
+	runes := []rune(indent)
+	return string(runes[max(len(runes)-max(columns, step)/step*step, 0):])
+}

@@ -18,7 +18,7 @@ struct image {
   uint64_t crc; // CUPTI's; 0: not asked for yet
   void *bytes;
   size_t size;
-  uint32_t told; // the registration under which it was loaded: samples then come with its hash
+  uint32_t registration; // under which it was loaded: its samples then carry its hash. 0: none
 };
 
 struct handle {
@@ -161,7 +161,7 @@ void code_module_loaded(const struct cupti_module_data *m) {
   loaded_here = code_hash(m->cubin, m->cubin_size);
   pthread_mutex_lock(&code.lock);
   struct image *i = keep(loaded_here, m->cubin, m->cubin_size);
-  if (i) i->told = atomic_load(&registration);
+  if (i) i->registration = atomic_load(&registration);
   pthread_mutex_unlock(&code.lock);
 }
 
@@ -264,35 +264,24 @@ static uint64_t crc_of(struct image *i) {
   return i->crc;
 }
 
-// CUPTI's own sum has 32 bits, and is weaker than that: code that differs in a constant, 1.0 or 4.0, can have the same.
-// Code that was loaded since our hash was registered has that, and is none of those that are meant.
-static int may_be(struct image *i, uint64_t crc) { return i->told != atomic_load(&registration) && crc_of(i) == crc; }
-
-uint64_t code_by_crc(uint64_t crc, uint32_t *alike) {
-  uint64_t hash = 0;
-  *alike = 0;
+// CUPTI's CRC is weak: on an H200 a kernel with the constant 1.0 and one with 4.0 had the same. An image that was loaded
+// under the current registration is not meant: its samples carry our hash. It is meant only where no earlier one has the CRC:
+// then it was loaded before as well.
+uint64_t code_by_crc(uint64_t crc, uint32_t *images) {
+  uint64_t earlier = 0, any = 0;
+  *images = 0;
   pthread_mutex_lock(&code.lock);
-  for (size_t i = code.image_count; crc && i-- > 0;) {
-    if (!may_be(&code.images[i], crc)) continue;
-    if (!hash) hash = code.images[i].hash;
-    ++*alike;
+  for (size_t i = 0; crc && i < code.image_count; i++) {
+    struct image *image = &code.images[i];
+    if (crc_of(image) != crc) continue;
+    any = image->hash;
+    if (image->registration == atomic_load(&registration)) continue;
+    earlier = image->hash;
+    ++*images;
   }
-  // Loaded now, and before as well.
-  for (size_t i = code.image_count; crc && i-- > 0 && !hash;)
-    if (crc_of(&code.images[i]) == crc) hash = code.images[i].hash;
   pthread_mutex_unlock(&code.lock);
-  return hash;
-}
-
-size_t code_alike(uint64_t hash, uint64_t *out, size_t max) {
-  size_t n = 0;
-  pthread_mutex_lock(&code.lock);
-  struct image *known = image_of(hash);
-  uint64_t crc = known ? crc_of(known) : 0;
-  for (size_t i = 0; crc && i < code.image_count && n < max; i++)
-    if (may_be(&code.images[i], crc)) out[n++] = code.images[i].hash;
-  pthread_mutex_unlock(&code.lock);
-  return n;
+  if (*images > 1) return 0;
+  return earlier ? earlier : any;
 }
 
 size_t code_modules(size_t from, uint64_t *out, size_t max) {

@@ -31,8 +31,6 @@ type sampler struct {
 	named     map[string][]record.Function // all functions that were loaded, by name
 	seen      int                          // modules that named knows
 	ambiguous map[uint64]bool              // handles
-	alike     map[uint64][]uint64          // modules that CUPTI does not tell from one, as many as were loaded at alikeAt
-	alikeAt   uint64                       // events of code
 	mode      record.SamplingMode
 }
 
@@ -150,9 +148,6 @@ func (s *sampler) decode(b *C.struct_sampled_batch, out *record.Sample, f func(*
 			Module: uint64(r.module), Function: n.text, Index: uint32(r.function), Offset: uint64(r.offset),
 			Correlation: uint64(r.correlation), Stalls: out.Stalls[:0],
 		}
-		if r.alike != 0 {
-			out.Alike = s.alikeTo(out.Module)
-		}
 		for i := range stalls {
 			out.Stalls = append(out.Stalls, record.Stall{
 				Reason: uint16(stalls[i].reason), Samples: uint32(stalls[i].samples), NotIssued: uint32(stalls[i].not_issued),
@@ -161,23 +156,6 @@ func (s *sampler) decode(b *C.struct_sampled_batch, out *record.Sample, f func(*
 		f(out)
 	}
 	runtime.KeepAlive(b)
-}
-
-// alikeTo returns the modules that samples of one may be of.
-func (s *sampler) alikeTo(module uint64) []uint64 {
-	if now := uint64(C.code_events()); s.alike == nil || s.alikeAt != now {
-		s.alike, s.alikeAt = map[uint64][]uint64{}, now
-	}
-	known, ok := s.alike[module]
-	if !ok {
-		var hashes [64]C.uint64_t
-		n := int(C.code_alike(C.uint64_t(module), &hashes[0], C.size_t(len(hashes))))
-		for _, hash := range hashes[:n] {
-			known = append(known, uint64(hash))
-		}
-		s.alike[module] = known
-	}
-	return known
 }
 
 func (s *sampler) nameAt(p *C.char) name {
@@ -328,6 +306,10 @@ func (c *Collector) SamplingFacts() record.SamplingFacts {
 	if f.unseen > 0 {
 		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples fell in code that was loaded before sampling began, and is none of Triton's: "+
 			"its source lines are not known; begin before the first launch, as `proton run -m pcsampling` does", f.unseen))
+	}
+	if f.same_crc > 0 {
+		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples are unattributed: they fell in code that was loaded before sampling began, and several modules "+
+			"have the checksum that CUPTI reports for it; begin before the first launch, as `proton run -m pcsampling` does", f.same_crc))
 	}
 	if f.lost > 0 {
 		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples were lost: nobody took them in time", f.lost))

@@ -38,11 +38,9 @@ struct code_function code_function(uint64_t handle);
 const void *code_image(uint64_t hash, size_t *size);
 // The hashes of all images, in order of loading, beginning with number `from`; returns how many were put into `out`.
 size_t code_modules(size_t from, uint64_t *out, size_t max);
-// The hash of the image that CUPTI calls by a CRC of its own, because it was loaded before code_register; 0 if none. Where
-// several have the same, one of them, and how many they are.
-uint64_t code_by_crc(uint64_t crc, uint32_t *alike);
-// The hashes of the images that have the same CRC as one; returns how many were put into `out`.
-size_t code_alike(uint64_t hash, uint64_t *out, size_t max);
+// The hash of the image that CUPTI names by a CRC of its own, because it was loaded before code_register. 0 if there is
+// none, or if several have that CRC: *images says how many have it.
+uint64_t code_by_crc(uint64_t crc, uint32_t *images);
 // Images beyond what is kept.
 uint64_t code_not_kept(void);
 // Module events so far: loads and unloads.
@@ -93,7 +91,7 @@ struct sampled {
   const char *name; // for good
   uint32_t function, correlation;
   uint32_t stall_count;
-  uint32_t alike; // its module is one of several, see code_alike
+  uint32_t reserved;
   struct sampled_stall { uint32_t reason, samples, not_issued; } stalls[];
 };
 
@@ -109,7 +107,8 @@ struct sampled_batch *sampling_take(void);
 struct sampling_facts {
   uint64_t total, dropped, non_user; // as CUPTI counts
   uint64_t lost;                     // samples that we had no room for
-  uint64_t unseen;                   // samples in modules that we did not see being loaded
+  uint64_t unseen;                   // samples in modules whose loading was not seen
+  uint64_t same_crc;                 // samples in one of several modules with the same CRC, see code_by_crc
   uint32_t exponent;
   uint32_t waiting; // contexts that had no turn, as another of their GPU was sampled
   int claimed; // by another process of ours

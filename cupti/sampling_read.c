@@ -58,9 +58,10 @@ static const char *name_of(const struct cupti_sampling_pc *pc) {
   return known = code_intern(pc->name);
 }
 
-// A module that was loaded before our hash was registered has CUPTI's own number; should its image be known, it gets our
-// name, or that of one of several that have the same number. 0 when it is not.
-struct named { uint64_t module; uint32_t alike; };
+// A module that was loaded before our hash was registered has CUPTI's CRC for a number. `hash` is our number of it, 0 if its
+// image is not known or if several images have that CRC. Samples of the latter keep the CRC, so that they belong to no launch:
+// nothing shows which of the images they are of.
+struct named { uint64_t hash; uint32_t images; };
 
 static struct named module_of(const struct cupti_sampling_pc *pc) {
   static uint64_t module, at_events;
@@ -68,14 +69,14 @@ static struct named module_of(const struct cupti_sampling_pc *pc) {
   size_t size;
   if (module == pc->module && at_events == code_events()) return answer;
   module = pc->module, at_events = code_events();
-  if (code_image(module, &size)) answer = (struct named){module, 0};
-  else answer.module = code_by_crc(module, &answer.alike);
+  if (code_image(module, &size)) answer = (struct named){module, 1};
+  else answer.hash = code_by_crc(module, &answer.images);
   return answer;
 }
 
 struct taking {
   struct sampled_batch *batch;
-  uint64_t lost, unseen;
+  uint64_t lost, unseen, same_crc;
 };
 
 static void take_pc(const struct context *c, const struct cupti_sampling_pc *pc, struct taking *t) {
@@ -98,12 +99,13 @@ static void take_pc(const struct context *c, const struct cupti_sampling_pc *pc,
   }
   if (!n) return;
   struct sampled *out = room_for(&t->batch, n);
-  if (!in.module) t->unseen += all;
+  if (in.images > 1) t->same_crc += all;
+  else if (!in.hash) t->unseen += all;
   if (!out) {
     t->lost += all;
     return;
   }
-  *out = (struct sampled){.module = in.module ? in.module : pc->module, .alike = in.alike > 1, .offset = pc->offset, .name = name_of(pc),
+  *out = (struct sampled){.module = in.hash ? in.hash : pc->module, .offset = pc->offset, .name = name_of(pc),
                           .function = pc->function, .stall_count = n};
   if (sampler_pc_size() > SAMPLING_PC_BEFORE_12_4) out->correlation = pc->correlation_id;
   memcpy(out->stalls, stalls, n * sizeof *stalls);
@@ -119,6 +121,7 @@ void sampler_take(const struct context *c, struct cupti_sampling_data *d) {
   pthread_mutex_lock(&sampler.lock);
   sampler.facts.lost += t.lost;
   sampler.facts.unseen += t.unseen;
+  sampler.facts.same_crc += t.same_crc;
   sampler.facts.total += d->total_samples;
   sampler.facts.dropped += d->dropped_samples;
   sampler.facts.non_user += d->non_user_samples;

@@ -369,8 +369,8 @@ def code_loaded_before_the_session_has_lines():
 
 
 @check
-def alike_code_is_shared_by_time():
-    """CUPTI's own sum of code with 1.0 in it is that of code with 4.0. It names by it what was loaded before the session."""
+def code_of_one_checksum_is_unattributed():
+    """CUPTI's checksum of code with 1.0 in it is that of code with 4.0. CUPTI names what was loaded before the session by it."""
     for C in (1.0, 4.0):
         chain(10, C=C)
     torch.cuda.synchronize()
@@ -381,12 +381,10 @@ def alike_code_is_shared_by_time():
                     chain(20_000, C=1.0)
                 with proton.scope("four"):
                     chain(40_000, C=4.0)
-        ratio = samples(p.root, "four") / max(1, samples(p.root, "one"))
-        times = samples(p.root, "four", metric="time (ns)") / samples(p.root, "one", metric="time (ns)")
         facts = p.root["sampling"]
-        print(f"    session {session}: {ratio:.3f} times the samples in {times:.3f} times the time; {facts['apportioned']} of {facts['total']} shared, "
-              f"{len(facts['functions'])} functions")
-        assert abs(ratio / times - 1) < 0.05
+        of = {scope: samples(p.root, scope) for scope in ("one", "four", "<unattributed>")}
+        print(f"    session {session}: {of} of {facts['total']} samples, {len(facts['functions'])} functions")
+        assert not of["one"] and not of["four"] and of["<unattributed>"] > 0.9 * facts["total"]
 
 
 @check

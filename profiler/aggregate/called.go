@@ -69,7 +69,7 @@ func (s *Sampling) launchedBefore(f *function) []*launcher {
 
 func (s *Sampling) kernelsThatCall(f *function) (kernels []*function) {
 	for _, name := range s.callersOf(f) {
-		if number, known := s.numbers[code{module: f.Module, name: name}]; known {
+		if number, known := s.numbers[code{f.Module, name}]; known {
 			kernels = append(kernels, s.function(number))
 		}
 	}

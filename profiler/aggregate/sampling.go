@@ -27,11 +27,10 @@ type Sampling struct {
 	recent    recent // launches that a sample may still name
 }
 
-// code tells functions of one name apart. Within a module names are unique: the place in its symbol table adds nothing.
+// code identifies a function. Within a module names are unique: the index in its symbol table adds nothing.
 type code struct {
 	module uint64
 	name   string
-	alike  bool // the module is one of several, see alike.go
 }
 
 // function is one function of the GPU in the current period: since the last Settle.
@@ -39,7 +38,6 @@ type function struct {
 	record.Function
 	launchers []*launcher
 	before    []*launcher // those of the period before
-	alike     []uint64    // modules that its samples may be of; nil: its own
 	samples   tallies     // that nobody has yet
 	set       uint32      // who listened when the last of them came
 	launched  bool        // it is a kernel: somebody launched it at some time
@@ -65,11 +63,7 @@ func NewSampling(serialized bool) *Sampling {
 
 // Number returns the number of a function, from 1. One whose module is not known has module 0.
 func (s *Sampling) Number(f record.Function) uint32 {
-	return s.number(code{module: f.Module, name: f.Name}, f)
-}
-
-// number is that of a key; f is what it stands for, in case it is new.
-func (s *Sampling) number(key code, f record.Function) uint32 {
+	key := code{f.Module, f.Name}
 	n, ok := s.numbers[key]
 	if !ok {
 		s.functions = append(s.functions, &function{Function: f})
@@ -144,9 +138,11 @@ func (a *Aggregator) AddSample(r *record.Sample, set uint32, waiting func(correl
 	for _, stall := range r.Stalls {
 		s.Taken += uint64(stall.Samples)
 	}
-	number := s.numberOf(r)
+	number := s.Number(record.Function{Module: r.Module, Index: r.Index, Name: r.Function})
 	if l := a.launcherOf(r, number, waiting); l != nil {
-		number = s.toldBy(l, r, number)
+		if s.launches(l, r.Function) {
+			number = l.function
+		}
 		for _, to := range l.to {
 			to.node.exact(number).take(r)
 		}
@@ -160,11 +156,14 @@ func (a *Aggregator) AddSample(r *record.Sample, set uint32, waiting func(correl
 	f.set = set
 }
 
-func (s *Sampling) numberOf(r *record.Sample) uint32 {
-	if len(r.Alike) > 0 {
-		return s.numberAlike(r)
+// launches reports whether a launcher is known to launch the function of that name, and from which module. The module of a
+// sample may be one that the vendor library does not name for sure.
+func (s *Sampling) launches(l *launcher, name string) bool {
+	if l.function == 0 {
+		return false
 	}
-	return s.Number(record.Function{Module: r.Module, Index: r.Index, Name: r.Function})
+	f := s.function(l.function)
+	return f.Module != 0 && f.Name == name
 }
 
 // remember keeps who launched a kernel for serialized samples, which may come after it.

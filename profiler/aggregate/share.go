@@ -37,14 +37,10 @@ func (s *Sampling) count() {
 		if len(f.samples) == 0 {
 			continue
 		}
-		places := 0
-		for _, c := range s.candidates(f, by) {
-			places += len(c.from)
-		}
-		switch {
-		case places == 0:
+		switch places := merged(s.launchersOf(f, by)); {
+		case len(places) == 0:
 			s.Unlaunched += f.samples.total()
-		case places > 1:
+		case len(places) > 1:
 			s.Apportioned += f.samples.total()
 		}
 	}
@@ -78,8 +74,8 @@ func (a *Aggregator) share(of func(*Tree) *shares) {
 			continue
 		}
 		cells := f.samples.cells()
-		if candidates := a.Sampling.candidates(f, by); len(candidates) > 0 {
-			apportion(cells, candidates, of)
+		if from := merged(a.Sampling.launchersOf(f, by)); len(from) > 0 {
+			apportion(cells, uint32(i+1), from, of)
 			continue
 		}
 		for _, t := range a.Sets.trees(f.set) {
@@ -139,22 +135,18 @@ func (l *launcher) join(other *launcher) {
 	l.nanos += other.nanos
 }
 
-// apportion shares samples, instruction by instruction and reason by reason, among the functions that they may be of, and
-// those of each function among its launchers.
-func apportion(cells []cell, among []candidate, of func(*Tree) *shares) {
-	unsure := ambiguous(among)
-	for i, cells := range divided(cells, weights(sums(among))) {
-		from := among[i].from
-		for j, cells := range divided(cells, weights(from)) {
-			for _, to := range from[j].to {
-				out := of(to.tree)
-				if out == nil {
-					continue
-				}
-				out.give(to.node, among[i].function, cells)
-				if unsure[to.tree] {
-					out.apportioned += sumOf(cells)
-				}
+// apportion shares the samples of a function, instruction by instruction and reason by reason, among its launchers.
+func apportion(cells []cell, function uint32, from []*launcher, of func(*Tree) *shares) {
+	unsure := ambiguous(from)
+	for i, cells := range divided(cells, weights(from)) {
+		for _, to := range from[i].to {
+			out := of(to.tree)
+			if out == nil {
+				continue
+			}
+			out.give(to.node, function, cells)
+			if unsure[to.tree] {
+				out.apportioned += sumOf(cells)
 			}
 		}
 	}
@@ -194,30 +186,21 @@ func (s *shares) give(n *node, function uint32, cells []cell) {
 	s.nodes[n][function] = joinCells(s.nodes[n][function], cells)
 }
 
-// ambiguous returns the trees that cannot be sure of their samples: those in which several nodes launched what they may be
-// of, or which did not have all its launches.
-func ambiguous(among []candidate) map[*Tree]bool {
-	type place struct {
-		node     *node
-		function uint32
-	}
-	places, launches, all := map[*Tree]place{}, map[*Tree]int{}, 0
-	out := map[*Tree]bool{}
-	for _, c := range among {
-		for _, l := range c.from {
-			all++
-			for _, to := range l.to {
-				here := place{to.node, c.function}
-				launches[to.tree]++
-				if p, some := places[to.tree]; some && p != here {
-					out[to.tree] = true
-				}
-				places[to.tree] = here
+// ambiguous returns the trees whose samples are a share by kernel time: those in which several nodes launched the function,
+// or which did not have all its launches.
+func ambiguous(from []*launcher) map[*Tree]bool {
+	nodes, launches, out := map[*Tree]*node{}, map[*Tree]int{}, map[*Tree]bool{}
+	for _, l := range from {
+		for _, to := range l.to {
+			launches[to.tree]++
+			if n := nodes[to.tree]; n != nil && n != to.node {
+				out[to.tree] = true
 			}
+			nodes[to.tree] = to.node
 		}
 	}
 	for t, n := range launches {
-		out[t] = out[t] || n < all
+		out[t] = out[t] || n < len(from)
 	}
 	return out
 }

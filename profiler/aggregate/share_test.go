@@ -86,6 +86,37 @@ func take(a *Aggregator, set, n uint32, f record.Function) {
 		Stalls: []record.Stall{{Reason: 0, Samples: n / 2}, {Reason: 1, Samples: n - n/2, NotIssued: n / 4}}}, set, nobodyWaits)
 }
 
+// A sample that names its launch is of the function that was launched, also where the vendor library does not know its module.
+func TestALaunchNamesTheModuleOfItsSamples(t *testing.T) {
+	a, tree, set := sampled(t, true)
+	at := launched(set, 1)
+	at.Function = a.Sampling.Number(record.Function{Module: 7, Name: "k"})
+	k := kernel("k", 0, 100)
+	k.Correlation = 5
+	a.Add(k, at)
+	a.AddSample(&record.Sample{Module: 0xcc, Function: "k", Offset: 16, Correlation: 5, Stalls: []record.Stall{{Samples: 20}}}, set, nobodyWaits)
+	p, _ := a.FreezeSampled(tree, "CUDA")
+	if len(p.Sampling.Functions) != 1 || p.Sampling.Functions[0].Module != ModuleName(7) || p.Sampling.Total != 20 {
+		t.Errorf("%+v", p.Sampling)
+	}
+}
+
+// A sample in a module that no known launch is of stays unattributed: nothing says which of several functions of that name it is of.
+func TestSamplesOfAnUnknownModuleAreUnattributed(t *testing.T) {
+	a, tree, set := sampled(t, false)
+	for module := uint64(7); module <= 8; module++ {
+		at := launched(set, 1)
+		at.Function = a.Sampling.Number(record.Function{Module: module, Name: "k"})
+		a.Add(kernel("k", 0, 100), at)
+	}
+	take(a, set, 10, record.Function{Module: 0xcc, Name: "k"})
+	a.Settle()
+	p, _ := a.FreezeSampled(tree, "CUDA")
+	if under := p.Root.Child(UnattributedFrame); under == nil || p.Sampling.Total != 10 || a.Sampling.Unlaunched != 10 {
+		t.Errorf("%+v, %d unlaunched", p.Sampling, a.Sampling.Unlaunched)
+	}
+}
+
 func samplesOf(n *node) (samples uint64) {
 	for _, of := range n.samples {
 		samples += sumOf(of.cells())

@@ -6,7 +6,6 @@ import "encoding/binary"
 // reuses one for all that it hands over: keep no part of it.
 type Sample struct {
 	Module      uint64   // hash of the image that the function is in, see HashImage
-	Alike       []uint64 // modules, that one among them, which the vendor library does not distinguish; nil where it is certain
 	Function    string   // as the linker knows it
 	Index       uint32   // in the module's symbol table
 	Offset      uint64   // of the instruction in the function, in bytes

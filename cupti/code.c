@@ -77,7 +77,7 @@ uint32_t code_register(void) {
 
 static uint64_t spread(uint64_t key) { return key * 0x9E3779B97F4A7C15u >> 20; }
 
-static struct handle *slot(struct handles *t, uint64_t key) {
+static struct handle *cell(struct handles *t, uint64_t key) {
   size_t at = spread(key) & (t->capacity - 1);
   while (t->entries[at].key && t->entries[at].key != key) at = (at + 1) & (t->capacity - 1);
   return &t->entries[at];
@@ -89,18 +89,18 @@ static void put(struct handles *t, uint64_t key, struct code_function is) {
     bigger.entries = calloc(bigger.capacity, sizeof *bigger.entries);
     if (!bigger.entries) return; // the function is then known by its name alone
     for (size_t i = 0; i < t->capacity; i++)
-      if (t->entries[i].key) *slot(&bigger, t->entries[i].key) = t->entries[i];
+      if (t->entries[i].key) *cell(&bigger, t->entries[i].key) = t->entries[i];
     bigger.used = t->used;
     free(t->entries);
     *t = bigger;
   }
-  struct handle *h = slot(t, key);
+  struct handle *h = cell(t, key);
   t->used += !h->key;
   *h = (struct handle){key, is};
 }
 
 static struct code_function get(struct handles *t, uint64_t key) {
-  return t->capacity && key ? slot(t, key)->is : (struct code_function){0};
+  return t->capacity && key ? cell(t, key)->is : (struct code_function){0};
 }
 
 static size_t text_hash(const char *text) {
@@ -109,7 +109,7 @@ static size_t text_hash(const char *text) {
   return h ^ h >> 32;
 }
 
-static char **string_slot(char **strings, size_t room, const char *text) {
+static char **string_cell(char **strings, size_t room, const char *text) {
   size_t at = text_hash(text) & (room - 1);
   while (strings[at] && strcmp(strings[at], text)) at = (at + 1) & (room - 1);
   return &strings[at];
@@ -122,11 +122,11 @@ static const char *intern(const char *text) {
     char **strings = calloc(room, sizeof *strings);
     if (!strings) return NULL;
     for (size_t i = 0; i < code.string_room; i++)
-      if (code.strings[i]) *string_slot(strings, room, code.strings[i]) = code.strings[i];
+      if (code.strings[i]) *string_cell(strings, room, code.strings[i]) = code.strings[i];
     free(code.strings);
     code.strings = strings, code.string_room = room;
   }
-  char **at = string_slot(code.strings, code.string_room, text);
+  char **at = string_cell(code.strings, code.string_room, text);
   if (!*at && (*at = strdup(text))) code.string_count++;
   return *at;
 }

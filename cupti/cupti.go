@@ -151,7 +151,7 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 		}
 	}
 	c.sampler.run(true)
-	work := C.cupti_listen_work(boolint(calls.Has(record.Copy) || calls.Has(record.Fill)), boolint(calls.Has(record.Sync)))
+	work := C.cupti_listen_work(boolint(calls.Has(record.Memcpy) || calls.Has(record.Memset)), boolint(calls.Has(record.Sync)))
 	doing, rc := c.setKinds(kinds)
 	if rc != 0 && doing == "kernel" {
 		C.cupti_listen_work(0, 0)
@@ -176,9 +176,9 @@ var activities = []struct {
 	name string
 }{
 	{record.Kernel, C.ACT_CONCURRENT_KERNEL, "kernel"},
-	{record.Copy, C.ACT_MEMCPY, "memcpy"},
-	{record.Copy, C.ACT_MEMCPY2, "peer memcpy"},
-	{record.Fill, C.ACT_MEMSET, "memset"},
+	{record.Memcpy, C.ACT_MEMCPY, "memcpy"},
+	{record.Memcpy, C.ACT_MEMCPY2, "peer memcpy"},
+	{record.Memset, C.ACT_MEMSET, "memset"},
 	{record.Sync, C.ACT_SYNCHRONIZATION, "synchronization"},
 }
 

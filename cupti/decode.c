@@ -77,7 +77,7 @@ static void copy(struct hp_activity *out, const struct cupti_memcpy_prefix *r) {
   *out = (struct hp_activity){
       .start = r->start, .end = r->end, .bytes = r->bytes, .graph_node = r->graph_node_id,
       .correlation = r->correlation_id, .device = (uint16_t)r->device_id, .context = r->context_id,
-      .stream = r->stream_id, .graph = r->graph_id, .kind = HP_COPY, .name = copy_name(r->copy_kind),
+      .stream = r->stream_id, .graph = r->graph_id, .kind = HP_MEMCPY, .name = copy_name(r->copy_kind),
   };
 }
 
@@ -85,7 +85,7 @@ static void peer_copy(struct hp_activity *out, const struct cupti_memcpy_peer_pr
   *out = (struct hp_activity){
       .start = r->start, .end = r->end, .bytes = r->bytes, .graph_node = r->graph_node_id,
       .correlation = r->correlation_id, .device = (uint16_t)r->device_id, .context = r->context_id,
-      .stream = r->stream_id, .graph = r->graph_id, .kind = HP_COPY, .name = copy_name(COPY_PTOP),
+      .stream = r->stream_id, .graph = r->graph_id, .kind = HP_MEMCPY, .name = copy_name(COPY_PTOP),
   };
 }
 
@@ -93,7 +93,7 @@ static void fill(struct hp_activity *out, const struct cupti_memset_prefix *r) {
   *out = (struct hp_activity){
       .start = r->start, .end = r->end, .bytes = r->bytes, .graph_node = r->graph_node_id,
       .correlation = r->correlation_id, .device = (uint16_t)r->device_id, .context = r->context_id,
-      .stream = r->stream_id, .graph = r->graph_id, .kind = HP_FILL, .name = fill_name(),
+      .stream = r->stream_id, .graph = r->graph_id, .kind = HP_MEMSET, .name = fill_name(),
   };
 }
 

@@ -241,13 +241,13 @@ func TestShortLivedThreads(t *testing.T) {
 		}
 	}
 	run(1, 200)
-	before, slots := heapInUse(), hotpath.Threads()
+	before, states := heapInUse(), hotpath.Threads()
 	run(1000, 5000)
 	m.Flush()
 	if after := heapInUse(); after > before+1<<20 {
 		t.Errorf("5,000 threads left %d KiB behind", (after-before)>>10)
 	}
-	if n := hotpath.Threads(); n > slots+200 {
-		t.Errorf("5,000 threads, one at a time, took %d slots; %d were there before", n, slots)
+	if n := hotpath.Threads(); n > states+200 {
+		t.Errorf("5,000 threads, one at a time, took %d states; %d were there before", n, states)
 	}
 }

@@ -73,7 +73,7 @@ func (m *Manager) drainSamples() {
 func (m *Manager) takeSample(s *record.Sample) { m.agg.AddSample(s, m.lastSet, m.launched) }
 
 // launched finds the launch of a serialized sample. It was recorded before it, but maybe after the rings were drained.
-func (m *Manager) launched(correlation uint64) (callpath.Answer, bool) {
+func (m *Manager) launched(correlation uint64) (callpath.Attribution, bool) {
 	if at, ok := m.resolver.Launched(correlation); ok {
 		return at, true
 	}

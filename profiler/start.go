@@ -224,15 +224,15 @@ func makeFolder(name string) error {
 // activityKinds are the words for what can be recorded.
 var activityKinds = map[string]record.Kinds{
 	"kernel": 0, // always
-	"memcpy": record.KindsOf(record.Copy),
-	"memset": record.KindsOf(record.Fill),
+	"memcpy": record.KindsOf(record.Memcpy),
+	"memset": record.KindsOf(record.Memset),
 	"sync":   record.KindsOf(record.Sync),
 }
 
 func (o *StartOptions) activities(trace bool) (kinds record.Kinds, err error) {
 	if o.Activities == "" {
 		if trace {
-			kinds = record.KindsOf(record.Copy, record.Fill, record.Sync)
+			kinds = record.KindsOf(record.Memcpy, record.Memset, record.Sync)
 		}
 		return kinds, nil
 	}

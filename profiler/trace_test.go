@@ -110,7 +110,7 @@ func (f *fakeSource) begins() uint64 {
 // ran queues what the GPU did for a launch, from now on.
 func (f *fakeSource) ran(corr uint64, kind record.Kind, name string, stream uint32) {
 	now := f.begins() + uint64(f.ahead)
-	f.ends(record.Activity{Kind: kind, Correlation: corr, Name: name, Start: now, End: now + fakeNanos, Stream: stream, Bytes: map[record.Kind]uint64{record.Copy: 4096}[kind]})
+	f.ends(record.Activity{Kind: kind, Correlation: corr, Name: name, Start: now, End: now + fakeNanos, Stream: stream, Bytes: map[record.Kind]uint64{record.Memcpy: 4096}[kind]})
 }
 
 // call launches a kernel and returns from it.
@@ -147,7 +147,7 @@ func TestTraceShowsWhatHappened(t *testing.T) {
 	drive.State("")
 	drive.Work(3)
 	drive.Returned(3, 277)
-	f.ran(3, record.Copy, "<memcpy HtoD>", 7)
+	f.ran(3, record.Memcpy, "<memcpy HtoD>", 7)
 	drive.Work(4)
 	drive.Returned(4, 126)
 	f.ran(4, record.Sync, "<sync stream>", 7)
@@ -244,11 +244,11 @@ func TestTreeAndTraceAtOnce(t *testing.T) {
 	f.call(1, "k")
 	drive.Work(2)
 	drive.Returned(2, 277)
-	f.ran(2, record.Copy, "<memcpy DtoH>", 7)
+	f.ran(2, record.Memcpy, "<memcpy DtoH>", 7)
 	drive.Work(3)
 	f.ran(3, record.Sync, "<sync stream>", 7)
 	drive.Work(4)
-	f.ran(4, record.Fill, "<memset>", 7)
+	f.ran(4, record.Memset, "<memset>", 7)
 	drive.Leave(s)
 	got := lanes(t, readTrace(t, finalize(t, m, trace, "")[0]))
 	if !strings.Contains(got, "<memcpy DtoH>") || !strings.Contains(got, "<memset>") {

@@ -8,23 +8,23 @@
 
 enum life { NONE, MAKING, FREE, LENT, FULL, DECODING };
 
-static struct slot {
+static struct buffer {
   _Atomic uint32_t life;
   uint8_t *memory;
   size_t valid;
   hp_activity_reader reader; // NULL: it holds activities
   uint64_t order;
   _Atomic size_t marked; // bytes that were filled at hp_buffers_mark; 0 once the buffer has come back
-} slots[HP_BUFFERS];
+} buffers[HP_BUFFERS];
 static _Atomic uint64_t orders, refused;
 static _Atomic int discarding;
 
-static int claim(struct slot *s, uint32_t from, uint32_t to) {
+static int claim(struct buffer *s, uint32_t from, uint32_t to) {
   return atomic_load_explicit(&s->life, memory_order_relaxed) == from &&
          atomic_compare_exchange_strong_explicit(&s->life, &from, to, memory_order_acq_rel, memory_order_relaxed);
 }
 
-static int make(struct slot *s, uint32_t next) {
+static int make(struct buffer *s, uint32_t next) {
   uint8_t *p = hp_reserve(hp_buffer_size);
   if (!p) {
     atomic_store(&s->life, NONE);
@@ -39,10 +39,10 @@ static int make(struct slot *s, uint32_t next) {
 uint8_t *hp_buffer_get(size_t *size) {
   *size = hp_buffer_size;
   for (int i = 0; i < HP_BUFFERS; i++)
-    if (claim(&slots[i], FREE, LENT)) return slots[i].memory;
+    if (claim(&buffers[i], FREE, LENT)) return buffers[i].memory;
   // Go is behind with its spares: one mmap here is better than losing records.
   for (int i = 0; i < HP_BUFFERS; i++)
-    if (claim(&slots[i], NONE, MAKING) && make(&slots[i], LENT)) return slots[i].memory;
+    if (claim(&buffers[i], NONE, MAKING) && make(&buffers[i], LENT)) return buffers[i].memory;
   atomic_fetch_add_explicit(&refused, 1, memory_order_relaxed);
   *size = 0;
   return NULL;
@@ -50,15 +50,15 @@ uint8_t *hp_buffer_get(size_t *size) {
 
 void hp_buffer_done(uint8_t *buffer, size_t valid, hp_activity_reader reader) {
   for (int i = 0; i < HP_BUFFERS; i++) {
-    if (slots[i].memory != buffer || atomic_load(&slots[i].life) != LENT) continue;
-    atomic_store_explicit(&slots[i].marked, 0, memory_order_relaxed);
-    slots[i].valid = valid, slots[i].reader = reader;
+    if (buffers[i].memory != buffer || atomic_load(&buffers[i].life) != LENT) continue;
+    atomic_store_explicit(&buffers[i].marked, 0, memory_order_relaxed);
+    buffers[i].valid = valid, buffers[i].reader = reader;
     if (atomic_load(&discarding)) {
       hp_buffer_recycle(i);
       return;
     }
-    slots[i].order = atomic_fetch_add(&orders, 1);
-    atomic_store_explicit(&slots[i].life, FULL, memory_order_release);
+    buffers[i].order = atomic_fetch_add(&orders, 1);
+    atomic_store_explicit(&buffers[i].life, FULL, memory_order_release);
     hp_kick();
     return;
   }
@@ -66,11 +66,11 @@ void hp_buffer_done(uint8_t *buffer, size_t valid, hp_activity_reader reader) {
 
 void hp_buffers_prepare(int want) {
   int have = 0;
-  for (int i = 0; i < HP_BUFFERS; i++) have += atomic_load_explicit(&slots[i].life, memory_order_relaxed) == FREE;
+  for (int i = 0; i < HP_BUFFERS; i++) have += atomic_load_explicit(&buffers[i].life, memory_order_relaxed) == FREE;
   for (int i = 0; i < HP_BUFFERS && have < want; i++) {
-    if (!claim(&slots[i], NONE, MAKING) || !make(&slots[i], DECODING)) continue;
-    for (size_t at = 0; at < hp_buffer_size; at += 4096) ((volatile uint8_t *)slots[i].memory)[at] = 0; // fault it in here, not on a launching thread
-    atomic_store_explicit(&slots[i].life, FREE, memory_order_release);
+    if (!claim(&buffers[i], NONE, MAKING) || !make(&buffers[i], DECODING)) continue;
+    for (size_t at = 0; at < hp_buffer_size; at += 4096) ((volatile uint8_t *)buffers[i].memory)[at] = 0; // fault it in here, not on a launching thread
+    atomic_store_explicit(&buffers[i].life, FREE, memory_order_release);
     have++;
   }
 }
@@ -78,13 +78,13 @@ void hp_buffers_prepare(int want) {
 int hp_buffer_take(void) {
   int oldest = -1;
   for (int i = 0; i < HP_BUFFERS; i++)
-    if (atomic_load_explicit(&slots[i].life, memory_order_acquire) == FULL && (oldest < 0 || slots[i].order < slots[oldest].order)) oldest = i;
+    if (atomic_load_explicit(&buffers[i].life, memory_order_acquire) == FULL && (oldest < 0 || buffers[i].order < buffers[oldest].order)) oldest = i;
   if (oldest < 0) return -1;
-  atomic_store(&slots[oldest].life, DECODING);
+  atomic_store(&buffers[oldest].life, DECODING);
   return oldest;
 }
 
-static int read_activities(const struct slot *s, void **cursor, struct hp_activity *out, int max) {
+static int read_activities(const struct buffer *s, void **cursor, struct hp_activity *out, int max) {
   const struct hp_activity *at = *cursor ? *cursor : (void *)s->memory;
   size_t left = (s->valid - (size_t)((const uint8_t *)at - s->memory)) / sizeof *at;
   int n = left < (size_t)max ? (int)left : max;
@@ -94,21 +94,21 @@ static int read_activities(const struct slot *s, void **cursor, struct hp_activi
 }
 
 int hp_buffer_read(int index, void **cursor, struct hp_activity *out, int max) {
-  const struct slot *s = &slots[index];
+  const struct buffer *s = &buffers[index];
   return s->reader ? s->reader(s->memory, s->valid, cursor, out, max) : read_activities(s, cursor, out, max);
 }
 
 void hp_buffer_recycle(int index) {
-  memset(slots[index].memory, 0, slots[index].valid); // vendor libraries are promised zeroed buffers
-  atomic_store_explicit(&slots[index].life, FREE, memory_order_release);
+  memset(buffers[index].memory, 0, buffers[index].valid); // vendor libraries are promised zeroed buffers
+  atomic_store_explicit(&buffers[index].life, FREE, memory_order_release);
 }
 
 void hp_buffers_mark(void) {
   for (int i = 0; i < HP_BUFFERS; i++) {
-    if (atomic_load_explicit(&slots[i].life, memory_order_acquire) != LENT) continue;
+    if (atomic_load_explicit(&buffers[i].life, memory_order_acquire) != LENT) continue;
     size_t filled = hp_buffer_size;
-    while (filled > 0 && slots[i].memory[filled - 1] == 0) filled--; // lent buffers were zeroed
-    atomic_store_explicit(&slots[i].marked, filled, memory_order_relaxed);
+    while (filled > 0 && buffers[i].memory[filled - 1] == 0) filled--; // lent buffers were zeroed
+    atomic_store_explicit(&buffers[i].marked, filled, memory_order_relaxed);
   }
 }
 
@@ -116,9 +116,9 @@ void hp_buffers_mark(void) {
 uint64_t hp_buffers_marked(void) {
   uint64_t sum = 14695981039346656037u;
   for (int i = 0; i < HP_BUFFERS; i++) {
-    if (atomic_load_explicit(&slots[i].life, memory_order_acquire) != LENT) continue;
-    size_t marked = atomic_load_explicit(&slots[i].marked, memory_order_relaxed);
-    for (size_t at = 0; at < marked; at++) sum = (sum ^ ((volatile uint8_t *)slots[i].memory)[at]) * 1099511628211u;
+    if (atomic_load_explicit(&buffers[i].life, memory_order_acquire) != LENT) continue;
+    size_t marked = atomic_load_explicit(&buffers[i].marked, memory_order_relaxed);
+    for (size_t at = 0; at < marked; at++) sum = (sum ^ ((volatile uint8_t *)buffers[i].memory)[at]) * 1099511628211u;
   }
   return sum;
 }
@@ -129,9 +129,9 @@ void hp_buffers_discard(int on) { atomic_store(&discarding, on); }
 
 void hp_buffers_reclaim(void) {
   for (int i = 0; i < HP_BUFFERS; i++) {
-    if (!claim(&slots[i], LENT, DECODING)) continue;
-    slots[i].valid = 0;
-    hp_release(slots[i].memory, hp_buffer_size); // zeroes whatever was begun in it
+    if (!claim(&buffers[i], LENT, DECODING)) continue;
+    buffers[i].valid = 0;
+    hp_release(buffers[i].memory, hp_buffer_size); // zeroes whatever was begun in it
     hp_buffer_recycle(i);
   }
 }

@@ -21,7 +21,7 @@ uint32_t hp_thread_turn(struct hp_thread *t);
 // hp_ring_ready returns the records from the thread's tail on that can be read in one piece.
 uint32_t hp_ring_ready(struct hp_thread *t, struct hp_record **first);
 void hp_ring_taken(struct hp_thread *t, uint32_t n);
-// hp_thread_retire frees the slot of an exited thread once it is drained.
+// hp_thread_retire frees the state of an exited thread once its ring is drained.
 void hp_thread_retire(struct hp_thread *t);
 uint64_t hp_lost_records(void);
 int hp_is_dead(void);

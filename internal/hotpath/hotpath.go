@@ -174,8 +174,8 @@ func boolint(b bool) C.int {
 // otherwise keep it for ever.
 func Drain(f func(thread uintptr, records []Record)) int {
 	total := 0
-	for _, slot := range inTurn() {
-		t := slot.of
+	for _, thread := range inTurn() {
+		t := thread.state
 		for left := C.uint32_t(C.HP_RING); left > 0; {
 			var first *C.struct_hp_record
 			n := min(C.hp_ring_ready(t, &first), left)
@@ -192,23 +192,24 @@ func Drain(f func(thread uintptr, records []Record)) int {
 	return total
 }
 
-// inTurn returns all slots for threads in the order in which the threads came: what is numbered as it appears, as threads
-// of a timeline are, does not depend on how many of them have been there when they are first looked at.
-func inTurn() (slots []slot) {
+// inTurn returns the states of all threads in the order in which the threads came: what is numbered as it appears, as the
+// threads of a timeline are, does not depend on how many of them there were at the first look.
+func inTurn() (threads []threadTurn) {
 	for t := C.hp_first_thread(); t != nil; t = t.next {
-		slots = append(slots, slot{t, C.hp_thread_turn(t)})
+		threads = append(threads, threadTurn{t, C.hp_thread_turn(t)})
 	}
-	slices.SortFunc(slots, func(a, b slot) int { return cmp.Compare(a.turn, b.turn) })
-	return slots
+	slices.SortFunc(threads, func(a, b threadTurn) int { return cmp.Compare(a.turn, b.turn) })
+	return threads
 }
 
-// slot is what a thread records into, with the turn in which the thread came.
-type slot struct {
-	of   *C.struct_hp_thread
-	turn C.uint32_t
+// threadTurn is the state of a thread with the turn in which the thread came: the state may be given to the next thread while
+// the list is sorted.
+type threadTurn struct {
+	state *C.struct_hp_thread
+	turn  C.uint32_t
 }
 
-// Threads returns how many slots for threads there are: those of living threads, and those that wait for one.
+// Threads returns how many states of threads there are: those of living threads, and those that wait for one.
 func Threads() int {
 	n := 0
 	for t := C.hp_first_thread(); t != nil; t = t.next {

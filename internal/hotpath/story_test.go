@@ -373,7 +373,7 @@ func TestThreadsThatComeAndGoUndrained(t *testing.T) {
 	before := hotpath.Threads()
 	run(500)
 	if n := hotpath.Threads(); n > before {
-		t.Errorf("500 threads, one at a time, took %d slots in addition to %d", n-before, before)
+		t.Errorf("500 threads, one at a time, took %d states in addition to %d", n-before, before)
 	}
 }
 

@@ -14,7 +14,7 @@ enum {
   HP_MEMO = 512,
 };
 
-// Life of a thread slot: LIVE while its thread runs, EXITED until Go has drained it, if there is anything to
+// Life of a struct hp_thread: LIVE while its thread runs, EXITED until Go has drained it, if there is anything to
 // drain, FREE for the next thread.
 enum hp_thread_life { HP_LIVE, HP_EXITED, HP_FREE };
 
@@ -53,7 +53,7 @@ struct hp_thread {
   _Alignas(64) struct hp_record *ring;
   struct hp_thread *next;
   _Atomic uint32_t life;
-  _Atomic uint32_t turn;       // how many threads took a slot before this one took this
+  _Atomic uint32_t turn;       // how many threads came before this one
 };
 
 // What the whole process shares. Go writes it through control.h; threads only read.
@@ -94,7 +94,7 @@ uint32_t hp_python_leaf(struct hp_thread *t);
 void hp_op_close(struct hp_thread *t, uint32_t node, uint32_t pynode);
 // hp_op_abandon ends an op whose launch never came; what it brought still counts.
 void hp_op_abandon(struct hp_thread *t);
-// hp_thread_free hands the slot of a thread that is gone, and whose ring is empty, to the next thread.
+// hp_thread_free lets the next thread have the state of one that is gone and whose ring is empty.
 void hp_thread_free(struct hp_thread *t);
 // hp_now is the clock that activity records are in: ns of CLOCK_REALTIME, or what a replay has set instead.
 uint64_t hp_now(void);

@@ -9,13 +9,13 @@
 // ---- the activity: what took time on the GPU, in words that no vendor owns -------------------------------
 
 // In the order of record.Kind.
-enum hp_activity_kind { HP_KERNEL, HP_GRAPH, HP_COPY, HP_FILL, HP_SYNC };
+enum hp_activity_kind { HP_KERNEL, HP_GRAPH, HP_MEMCPY, HP_MEMSET, HP_SYNC };
 
 struct hp_activity {
   uint64_t correlation;  // what the room gave to launch, work or graph_launch
   uint64_t start, end;   // ns of the vendor's clock; 0 and 0 where no time could be taken
   uint64_t graph_node;   // the vendor's id of the node, 0 outside graphs
-  uint64_t bytes;        // of a copy or fill
+  uint64_t bytes;        // of a memcpy or memset
   uint64_t graph;        // the vendor's id of the executable graph, 0 outside graphs
   uint32_t context, stream;
   uint32_t name;         // interned: of a kernel as the compiler mangled it, of others "<memcpy DtoD>" and the like, which the viewer reads; 0 of a graph

@@ -69,7 +69,7 @@ func (a *Aggregator) ForgetNumbers() {
 }
 
 // Add adds one activity at the place that the resolver found.
-func (a *Aggregator) Add(k *record.Activity, at *callpath.Answer) {
+func (a *Aggregator) Add(k *record.Activity, at *callpath.Attribution) {
 	if at.Launch.Set == 0 && a.Sampling == nil {
 		return // asked for while no session was active
 	}
@@ -151,7 +151,7 @@ func (a *Aggregator) AddUnattributed(k *record.Activity, set uint32) {
 		}
 		n := t.root.child(UnattributedFrame, lastOrder).child(frameOf(k.Name, k.Kind), lastOrder)
 		if t.Timeline != nil {
-			t.Timeline.activity(k, &callpath.Answer{}, n)
+			t.Timeline.activity(k, &callpath.Attribution{}, n)
 		} else {
 			n.on(k.Device, k.Kind, t.Times).add(k)
 		}
@@ -173,7 +173,7 @@ func (a *Aggregator) count(k *record.Activity) {
 	}
 }
 
-func (a *Aggregator) replayMetric(at *callpath.Answer, key cacheKey, m callpath.OpMetric) {
+func (a *Aggregator) replayMetric(at *callpath.Attribution, key cacheKey, m callpath.OpMetric) {
 	for _, t := range a.Sets.trees(at.Launch.Set) {
 		if t.Timeline == nil {
 			t.leaf(key, launchOrder(at.Order)).add(m)

@@ -15,8 +15,8 @@ func kernel(name string, device uint32, nanos uint64) *record.Activity {
 	return &record.Activity{Name: name, Device: device, Start: 10, End: 10 + nanos}
 }
 
-func launched(set uint32, corr uint64) *callpath.Answer {
-	return &callpath.Answer{Launch: callpath.Place{Set: set}, Order: corr}
+func launched(set uint32, corr uint64) *callpath.Attribution {
+	return &callpath.Attribution{Launch: callpath.Place{Set: set}, Order: corr}
 }
 
 // outline is a frozen tree in one line: name{metrics}(children).

@@ -77,7 +77,7 @@ func (s *Sampling) kernelsThatCall(f *function) (kernels []*function) {
 }
 
 // kernelOf is the kernel whose launch a sample names: the function itself, or the one that calls it; 0 if several do.
-func (s *Sampling) kernelOf(number uint32, at *callpath.Answer) uint32 {
+func (s *Sampling) kernelOf(number uint32, at *callpath.Attribution) uint32 {
 	if at.Function != 0 {
 		return at.Function
 	}

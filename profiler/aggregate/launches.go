@@ -26,7 +26,7 @@ type launchTotal struct {
 }
 
 // tagOf returns the tag that counts for an activity: copies that a launch's hooks make are none of its launches.
-func tagOf(k *record.Activity, at *callpath.Answer) uint16 {
+func tagOf(k *record.Activity, at *callpath.Attribution) uint16 {
 	if k.Kind != record.Kernel {
 		return 0
 	}

@@ -35,7 +35,7 @@ func kind(t *testing.T, id string) uint16 {
 	return uint16(launchkinds.Register(launchkinds.Kind{ID: id, Kernel: "matmul", Hash: "ab", Function: 1}))
 }
 
-func tagged(set uint32, corr uint64, tag uint16) *callpath.Answer {
+func tagged(set uint32, corr uint64, tag uint16) *callpath.Attribution {
 	at := launched(set, corr)
 	at.Tag = tag
 	return at
@@ -51,7 +51,7 @@ func TestLaunchesOfAKindAddUp(t *testing.T) {
 	a.Add(kernel("matmul", 1, 8), tagged(set, 5, small))
 	a.Add(kernel("matmul", 0, 100), launched(set, 6)) // its hook did not run
 	a.Add(kernel("add", 0, 1), tagged(set, 7, hotpath.Others))
-	a.Add(&record.Activity{Kind: record.Copy, Name: "copy", Start: 1, End: 9}, tagged(set, 8, small))
+	a.Add(&record.Activity{Kind: record.Memcpy, Name: "copy", Start: 1, End: 9}, tagged(set, 8, small))
 	p, _ := tree.Freeze("CUDA")
 	want := `matmul: "small" of "matmul" on 0: 3 in 7 ns, 3..4
 matmul: "small" of "matmul" on 1: 1 in 8 ns, 8..8
@@ -116,7 +116,7 @@ func TestTimelineTellsKinds(t *testing.T) {
 	small, large := kind(t, "small"), kind(t, "large")
 	replay := launched(set, 5)
 	replay.Graph, replay.Captured, replay.Tag = true, &callpath.Captured{Tag: large}, large
-	for i, at := range []*callpath.Answer{tagged(set, 1, large), tagged(set, 2, small), tagged(set, 3, large), launched(set, 4), replay, tagged(set, 6, hotpath.Others)} {
+	for i, at := range []*callpath.Attribution{tagged(set, 1, large), tagged(set, 2, small), tagged(set, 3, large), launched(set, 4), replay, tagged(set, 6, hotpath.Others)} {
 		k := kernel("matmul", 0, 9)
 		k.Start, k.End = k.Start+uint64(100*i), k.End+uint64(100*i)
 		agg.Add(k, at)

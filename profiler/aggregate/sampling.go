@@ -79,7 +79,7 @@ func (s *Sampling) Number(f record.Function) uint32 {
 func (s *Sampling) function(number uint32) *function { return s.functions[number-1] }
 
 // functionOf returns the number of the function that an activity ran, 0 for what is not a kernel.
-func (s *Sampling) functionOf(k *record.Activity, at *callpath.Answer) uint32 {
+func (s *Sampling) functionOf(k *record.Activity, at *callpath.Attribution) uint32 {
 	switch {
 	case k.Kind != record.Kernel:
 		return 0
@@ -133,7 +133,7 @@ func (l *launcher) add(k *record.Activity) {
 
 // AddSample takes a sample. waiting finds the launch of a serialized sample when its kernel has not been seen yet; set
 // is who gets samples of functions that were never seen launching.
-func (a *Aggregator) AddSample(r *record.Sample, set uint32, waiting func(correlation uint64) (callpath.Answer, bool)) {
+func (a *Aggregator) AddSample(r *record.Sample, set uint32, waiting func(correlation uint64) (callpath.Attribution, bool)) {
 	s := a.Sampling
 	for _, stall := range r.Stalls {
 		s.Taken += uint64(stall.Samples)
@@ -174,7 +174,7 @@ func (s *Sampling) remember(k *record.Activity, l *launcher) {
 }
 
 // launcherOf finds the launch that a serialized sample names. Its kernel's record may come before or after it.
-func (a *Aggregator) launcherOf(r *record.Sample, number uint32, waiting func(uint64) (callpath.Answer, bool)) *launcher {
+func (a *Aggregator) launcherOf(r *record.Sample, number uint32, waiting func(uint64) (callpath.Attribution, bool)) *launcher {
 	if r.Correlation == 0 {
 		return nil
 	}

@@ -78,7 +78,7 @@ func sampled(t *testing.T, serialized bool) (*Aggregator, *Tree, uint32) {
 	return a, tree, set
 }
 
-func nobodyWaits(uint64) (callpath.Answer, bool) { return callpath.Answer{}, false }
+func nobodyWaits(uint64) (callpath.Attribution, bool) { return callpath.Attribution{}, false }
 
 // take adds n samples of a function, half of them of each of two reasons.
 func take(a *Aggregator, set, n uint32, f record.Function) {

@@ -33,11 +33,11 @@ type graphFrame struct {
 }
 
 var sliceKinds = [...]profile.SliceKind{
-	record.Kernel: profile.KernelSlice, record.Graph: profile.GraphSlice, record.Copy: profile.CopySlice, record.Fill: profile.FillSlice,
+	record.Kernel: profile.KernelSlice, record.Graph: profile.GraphSlice, record.Memcpy: profile.CopySlice, record.Memset: profile.FillSlice,
 }
 
 // activity shows what a stream did. A wait is shown by its call, and what was not timed has no place.
-func (t *Timeline) activity(k *record.Activity, at *callpath.Answer, n *node) {
+func (t *Timeline) activity(k *record.Activity, at *callpath.Attribution, n *node) {
 	if k.Kind == record.Sync || !k.Timed() {
 		return
 	}
@@ -75,7 +75,7 @@ func (t *Timeline) kind(tag uint16) *profile.LaunchKind {
 	return known
 }
 
-func metricsOf(k *record.Activity, at *callpath.Answer) (list []profile.Metric) {
+func metricsOf(k *record.Activity, at *callpath.Attribution) (list []profile.Metric) {
 	if k.Bytes > 0 {
 		list = append(list, profile.Metric{Name: BytesMetric, Value: profile.IntValue(int64(k.Bytes))})
 	}
@@ -91,7 +91,7 @@ func metricsOf(k *record.Activity, at *callpath.Answer) (list []profile.Metric) 
 }
 
 // arrow leads from a launch to what it started; of a graph, to the first of each run on a stream.
-func (t *Timeline) arrow(s *streamLane, k *record.Activity, at *callpath.Answer) {
+func (t *Timeline) arrow(s *streamLane, k *record.Activity, at *callpath.Attribution) {
 	th := t.threads[at.Thread]
 	if t.err != nil || th == nil || th.tid != at.ThreadID {
 		return // the thread is gone, and its ring another's

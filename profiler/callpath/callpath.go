@@ -37,8 +37,8 @@ type OpMetric struct {
 	Bits     uint64
 }
 
-// Answer says where a kernel belongs.
-type Answer struct {
+// Attribution says where a kernel belongs.
+type Attribution struct {
 	Launch   Place
 	Captured *Captured // set when a graph replayed the kernel and its capture was seen
 	Graph    bool      // a graph launched it
@@ -241,12 +241,12 @@ func (r *Resolver) CountAll() {
 }
 
 // Resolve says where a kernel belongs; false when the launch was never seen (its record was lost).
-func (r *Resolver) Resolve(k *record.Activity) (Answer, bool) {
+func (r *Resolver) Resolve(k *record.Activity) (Attribution, bool) {
 	l, ok := r.launches[k.Correlation]
 	if !ok {
-		return Answer{}, false
+		return Attribution{}, false
 	}
-	a := Answer{Launch: l.Place, Graph: l.graph, Order: k.Correlation, Tag: l.tag}
+	a := Attribution{Launch: l.Place, Graph: l.graph, Order: k.Correlation, Tag: l.tag}
 	if r.Function != nil {
 		a.Function = r.functions[k.Correlation]
 	}
@@ -271,9 +271,9 @@ func (r *Resolver) Resolve(k *record.Activity) (Answer, bool) {
 }
 
 // Launched says where a launch was made whose kernel has not been resolved yet.
-func (r *Resolver) Launched(correlation uint64) (Answer, bool) {
+func (r *Resolver) Launched(correlation uint64) (Attribution, bool) {
 	l, ok := r.launches[correlation]
-	return Answer{Launch: l.Place, Graph: l.graph, Order: correlation, Function: r.functions[correlation]}, ok
+	return Attribution{Launch: l.Place, Graph: l.graph, Order: correlation, Function: r.functions[correlation]}, ok
 }
 
 func (r *Resolver) drop(corr uint64) {

@@ -40,7 +40,7 @@ static int read_records(uint8_t *buffer, size_t valid, void **cursor, struct hp_
   for (; n < max && at < buffer + valid; n++) {
     struct written w;
     memcpy(&w, at, sizeof w);
-    out[n] = (struct hp_activity){.kind = w.what == 'k' ? HP_KERNEL : HP_COPY, .correlation = w.id, .start = w.start, .end = w.start + w.took,
+    out[n] = (struct hp_activity){.kind = w.what == 'k' ? HP_KERNEL : HP_MEMCPY, .correlation = w.id, .start = w.start, .end = w.start + w.took,
                                   .bytes = w.bytes, .graph = w.exec, .graph_node = w.node,
                                   .name = gpu.hp->intern((const char *)at + sizeof w, w.name_length)};
     at += sizeof w + ((w.name_length + 7u) & ~7u);

@@ -8,9 +8,9 @@ type Kind uint8
 const (
 	Kernel Kind = iota
 	Graph       // a whole graph that was timed as a unit
-	Copy        // of memory
-	Fill        // of memory
-	Sync        // the program waited for the GPU: no GPU time
+	Memcpy
+	Memset
+	Sync // the program waited for the GPU: no GPU time
 )
 
 // Kinds is a set of kinds.
@@ -39,7 +39,7 @@ type Activity struct {
 	Stream      uint32
 	GraphID     uint64 // executable graph it belongs to; 0 = launched on its own
 	GraphNode   uint64
-	Bytes       uint64 // of a copy or fill
+	Bytes       uint64 // of a memcpy or memset
 }
 
 // Timed reports whether the record carries a usable time.

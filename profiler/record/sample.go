@@ -5,11 +5,11 @@ import "encoding/binary"
 // Sample counts how often an instruction was found to be next, by the reason why its warp did not go on. Source
 // reuses one for all that it hands over: keep no part of it.
 type Sample struct {
-	Module      uint64   // hash of the image that the function is in, see HashImage
-	Function    string   // as the linker knows it
-	Index       uint32   // in the module's symbol table
-	Offset      uint64   // of the instruction in the function, in bytes
-	Correlation uint64   // joins it to its launch where kernels are sampled one at a time, else 0
+	Module      uint64 // hash of the image that the function is in, see HashImage
+	Function    string // as the linker knows it
+	Index       uint32 // in the module's symbol table
+	Offset      uint64 // of the instruction in the function, in bytes
+	Correlation uint64 // joins it to its launch where kernels are sampled one at a time, else 0
 	Stalls      []Stall
 }
 

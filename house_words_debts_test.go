@@ -5,7 +5,7 @@ package goproton
 // does not come back.
 var debts = map[string][]string{
 	"cmd/proton/testdata":        {"told"},
-	"cupti":                      {"becomes", "nobody", "tells", "told", "twin"},
+	"cupti":                      {"becomes", "nobody", "tells", "told"},
 	"cupti/abicheck":             {"gets on"},
 	"cupti/stub":                 {"becomes", "nobody", "stranger", "tells", "told", "whoever"},
 	"docs":                       {"becomes", "gets on", "nobody", "stray", "told", "whoever"},
@@ -13,10 +13,9 @@ var debts = map[string][]string{
 	"internal/hotpath":           {"nobody"},
 	"cmd/proton/internal/replay": {"stranger"},
 	"profiler":                   {"beside", "nobody", "settle", "stranger", "told", "twin"},
-	"profiler/aggregate":         {"becomes", "beside", "loose", "nobody", "settle", "stranger", "told", "twin", "whoever"},
+	"profiler/aggregate":         {"becomes", "beside", "loose", "nobody", "settle", "stranger", "told", "whoever"},
 	"profiler/launchkinds":       {"nobody"},
-	"profiler/record":            {"twin"},
-	"tools":                      {"beside", "gets on", "stray", "told", "twin"},
+	"tools":                      {"beside", "gets on", "stray", "told"},
 	"viewer":                     {"becomes", "beside", "hand", "nobody", "tells", "told", "twin", "whoever"},
 	"viewer/joined":              {"beside", "is no", "nobody", "stray", "tells", "told", "twin"},
 }

@@ -15,25 +15,6 @@ import (
 //go:embed web/page.html web/style.css web/*.js
 var web embed.FS
 
-// scripts in the order in which they stand on the page, in one function scope. A new tab is one more file here and
-// one more entry in the list of views in main.js.
-var scripts = []string{"inflate", "data", "format", "state", "colour", "search", "details", "summary", "flame", "table", "roofline", "timeline", "launches", "source", "main"}
-
-func script() (string, error) {
-	var b strings.Builder
-	b.WriteString("(() => {\n\"use strict\";\n")
-	for _, name := range scripts {
-		text, err := web.ReadFile("web/" + name + ".js")
-		if err != nil {
-			return "", err
-		}
-		b.Write(text)
-		b.WriteString("\n")
-	}
-	b.WriteString("})();\n")
-	return b.String(), nil
-}
-
 // policy allows the one script and the one style sheet by their checksums, the icon in the head, and nothing else:
 // no request to anywhere, no eval, no markup that brings a script along.
 func policy(script, style string) string {

@@ -1,20 +1,21 @@
+// @ts-check
 // Colours of what is drawn on canvases. Kinds of frames also differ in their legend, tip and label; changes carry
 // their sign and number: colour never stands alone.
 
-const kinds = ["scope", "source line", "kernel", "marker", "copy or fill"];
+export const kinds = ["scope", "source line", "kernel", "marker", "copy or fill"];
+
 const kindHues = [[216, 10, 60], [166, 10, 42], [28, 15, 88], [264, 6, 30], // hue, spread, saturation
   [292, 8, 32], [190, 8, 55], [140, 8, 40], [40, 0, 4]];
 
-const sliceKinds = ["scope", "launch", "kernel", "graph", "copy", "fill", "wait", "other"];
-const sliceHues = [0, 4, 2, 2, 5, 6, 7, 3]; // which of the hues above
-const cividis = [[0, 34, 78], [67, 78, 108], [125, 124, 120], [188, 174, 108], [254, 232, 56]];
-
+export const sliceKinds = ["scope", "launch", "kernel", "graph", "copy", "fill", "wait", "other"];
+export const sliceHues = [0, 4, 2, 2, 5, 6, 7, 3]; // which of the hues above
+export const cividis = [[0, 34, 78], [67, 78, 108], [125, 124, 120], [188, 174, 108], [254, 232, 56]];
 let dark = false;
-let css = {};
+export let css = {};
 let shades = new Map();
 
 /** readColours takes over the variables of the style sheet, after the theme has changed. */
-function readColours() {
+export function readColours() {
   const style = getComputedStyle(document.documentElement);
   dark = document.documentElement.dataset.theme === "dark";
   css = {};
@@ -25,7 +26,7 @@ function readColours() {
 }
 
 /** kindColour gives a frame its kind's hue, and neighbours of different names different shades. */
-function kindColour(kind, name) {
+export function kindColour(kind, name) {
   const key = kind * 64 + (Math.imul(name + 1, 0x9e3779b1) >>> 26);
   let shade = shades.get(key);
   if (!shade) {
@@ -62,14 +63,14 @@ function mix(a, b, share) {
 }
 
 /** rampColour runs from dark blue at 0 to yellow at 1, in steps that colour-blind readers can distinguish too. */
-function rampColour(v) {
+export function rampColour(v) {
   if (Number.isNaN(v)) return fill(dark ? [50, 52, 56] : [226, 226, 221]);
   const at = Math.max(0, Math.min(1, v)) * (cividis.length - 1), i = Math.min(Math.floor(at), cividis.length - 2);
   return fill(mix(cividis[i], cividis[i + 1], at - i));
 }
 
 /** changeColour is orange for more, blue for less, full at a change of a half. */
-function changeColour(ratio, side) {
+export function changeColour(ratio, side) {
   const neutral = dark ? [52, 54, 58] : [228, 228, 223];
   const more = dark ? [214, 92, 38] : [239, 125, 72], less = dark ? [42, 120, 196] : [96, 165, 224];
   if (side === 1) return fill(less);
@@ -77,4 +78,9 @@ function changeColour(ratio, side) {
   if (Number.isNaN(ratio)) return fill(neutral);
   const strength = Math.min(1, Math.abs(ratio) * 2) ** 0.7;
   return fill(mix(neutral, ratio > 0 ? more : less, Math.abs(ratio) < 0.005 ? 0 : 0.15 + 0.85 * strength));
+}
+
+export function dotColour(kind) {
+  const [hue, , saturation] = kindHues[kind];
+  return `hsl(${hue} ${Math.min(saturation, 70)}% ${dark ? 62 : 48}%)`;
 }

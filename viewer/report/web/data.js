@@ -1,7 +1,11 @@
+// @ts-check
 // What the page carries, unpacked: see pack.go for the layout.
 
+import {inflateHere} from "./inflate.js";
+import {numberFrames} from "./tree.js";
+
 /** readReport unpacks the report in a <script> element into strings and flat arrays. */
-async function readReport(element) {
+export async function readReport(element) {
   const bytes = await inflate(fromBase64(element.textContent), Number(element.dataset.size));
   const headLength = new DataView(bytes.buffer).getUint32(0, true);
   const head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + headLength)));
@@ -76,22 +80,10 @@ function unshuffle(bytes, width) {
   return all.buffer;
 }
 
-/**
- * readTree gives every frame, in preorder: name (an index of strings), depth, parent, end (one past the last frame
- * below it), kind, side (of a comparison), and values by column.
- */
+/** readTree gives every frame, in preorder: where it stands, name (an index of strings), kind, side (of a comparison), and values by column. */
 function readTree(head, section) {
-  const {count} = head.tree;
-  const depth = section(head.tree.depth);
-  const parent = new Int32Array(count), end = new Int32Array(count).fill(count);
-  const open = [];
-  for (let i = 0; i < count; i++) {
-    while (open.length > depth[i]) end[open.pop()] = i;
-    parent[i] = open.length ? open[open.length - 1] : -1;
-    open.push(i);
-  }
   return {
-    count, depth, parent, end,
+    ...numberFrames(section(head.tree.depth)),
     name: section(head.tree.name),
     kind: section(head.tree.kind),
     side: head.tree.side ? section(head.tree.side) : null,
@@ -133,16 +125,4 @@ function readSlices(row, section) {
     works: kind.some((k) => k >= 2 && k <= 5), // kernels, graphs, copies, fills; not scopes that a tool shows on a stream
     name: section(row.name), path: section(row.path), bytes: section(row.bytes),
   };
-}
-
-/** pathOf lists a frame and those above it, the root first. */
-function pathOf(tree, node) {
-  const path = [];
-  for (let i = node; i >= 0; i = tree.parent[i]) path.unshift(i);
-  return path;
-}
-
-/** childrenOf calls visit for every child of a frame. */
-function childrenOf(tree, node, visit) {
-  for (let i = node + 1; i < tree.end[node]; i = tree.end[i]) visit(i);
 }

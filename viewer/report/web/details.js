@@ -1,7 +1,15 @@
-// What is known of one frame: the panel next to a picture, and the tip at the pointer.
+// @ts-check
+// What is known of one frame, for the panel next to a picture and for the tip at the pointer.
+
+import {kinds} from "./colour.js";
+import {make, td, th} from "./elements.js";
+import {percent, quantity, valueText} from "./format.js";
+import {label, sideName} from "./names.js";
+import {change, state} from "./state.js";
+import {pathOf} from "./tree.js";
 
 /** frameDetails describes a frame: kind, name, call path, all values, and where else it can be seen. */
-function frameDetails(node, elsewhere) {
+export function frameDetails(node, elsewhere) {
   const {report} = state, {tree, strings} = report;
   const name = strings[tree.name[node]];
   const box = document.createDocumentFragment();
@@ -20,7 +28,7 @@ function frameDetails(node, elsewhere) {
 }
 
 /** valuesOf lists all values of a row of either table: its share of the whole, then what it has. */
-function valuesOf(data, at) {
+export function valuesOf(data, at) {
   const {metric, report} = state;
   if (report.diff) return changesOf(data, at);
   const share = data.values[metric.column][at] / report.tree.values[metric.column][0];
@@ -48,7 +56,7 @@ function changesOf(data, at) {
 }
 
 /** pathList shows a call path from the root down, each frame a button. */
-function pathList(frames) {
+export function pathList(frames) {
   const list = make("div", {class: "crumbs"});
   frames.forEach(([name, onclick], i) => {
     if (i) list.append(make("span", {"aria-hidden": "true", text: "›"}));
@@ -68,34 +76,13 @@ function copyButton(text) {
   }}, "Copy call path");
 }
 
-function sideText(node) {
+export function sideText(node) {
   const {report} = state;
   return report.tree.side ? sideName(report.tree.side[node]) : "";
 }
 
-/** sideName says in words which of two profiles has a frame. */
-function sideName(side) {
-  return ["", `only in A`, `only in B`][side];
-}
-
-/** showTip puts lines at the pointer: a name, pairs, a sentence. */
-function showTip(x, y, name, pairs, sentence = "") {
-  const tip = byID("tip");
-  const list = make("dl", {}, ...pairs.flatMap(([k, v]) => [make("dt", {text: k}), make("dd", {text: v})]));
-  tip.replaceChildren(make("div", {class: "name", text: name}), list, ...(sentence ? [make("p", {text: sentence})] : []));
-  tip.hidden = false;
-  const box = tip.getBoundingClientRect();
-  const left = x + 14 + box.width > innerWidth ? x - box.width - 10 : x + 14;
-  const top = y + 18 + box.height > innerHeight ? y - box.height - 10 : y + 18;
-  tip.style.transform = `translate(${Math.max(4, left)}px, ${Math.max(4, top)}px)`;
-}
-
-function hideTip() {
-  byID("tip").hidden = true;
-}
-
 /** tipPairs are the values worth a look at first: what rules the picture, then times, rates and utilisation. */
-function tipPairs(node) {
+export function tipPairs(node) {
   const {report, metric} = state;
   const values = report.tree.values;
   const pairs = [[metric.label, quantity(values[metric.column][node], metric.unit)]];

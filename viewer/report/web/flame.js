@@ -1,8 +1,20 @@
+// @ts-check
 // The flame graph: an icicle, the root on top, drawn on a canvas. A frame is as wide as its share of the metric.
+
+import {animationFrame, prepareCanvas, reducedMotion} from "./canvas.js";
+import {changeColour, cividis, css, kindColour, kinds, rampColour} from "./colour.js";
+import {frameDetails, pathList, sideText, tipPairs} from "./details.js";
+import {choice, make, say} from "./elements.js";
+import {fitMiddle, percent, quantity} from "./format.js";
+import {metricChoice} from "./metricchoice.js";
+import {label} from "./names.js";
+import {change, state, watch} from "./state.js";
+import {hideTip, showTip} from "./tip.js";
+import {childrenOf, pathOf} from "./tree.js";
 
 const flameRow = 21;
 
-class Flame {
+export class Flame {
   constructor(panel) {
     this.order = "time";
     this.draw = animationFrame(() => this.paint());
@@ -348,15 +360,4 @@ function flameLegend() {
   }
   const present = kinds.map((_, k) => k).filter((k) => report.tree.kind.includes(k));
   return present.map((k) => entry(kindColour(k, 20).colour, kinds[k]));
-}
-
-/** metricChoice is the list of metrics that can rule widths and shares. */
-function metricChoice(text) {
-  const {report} = state;
-  const box = choice(text, report.metrics.map((m, i) => [String(i), m.label]), String(report.metrics.indexOf(state.metric)),
-    (i) => change({metric: report.metrics[i]}));
-  watch((changed) => {
-    if (changed.has("metric")) box.querySelector("select").value = String(report.metrics.indexOf(state.metric));
-  });
-  return box;
 }

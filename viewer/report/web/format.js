@@ -1,6 +1,8 @@
+// @ts-check
 // Numbers as people read them: four significant digits and a unit.
 
 const si = ["", "k", "M", "G", "T", "P", "E"];
+
 const scales = {
   ns: [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]],
   B: si.map((p, i) => [10 ** (3 * i), p + "B"]),
@@ -13,7 +15,7 @@ const scales = {
 };
 
 /** scaleFor picks the unit in which a number of that size reads best. */
-function scaleFor(unit, size) {
+export function scaleFor(unit, size) {
   const all = scales[unit] ?? [[1, unit]];
   let best = all[0];
   for (const s of all) if (Math.abs(size) >= s[0] * 0.9995) best = s;
@@ -21,7 +23,7 @@ function scaleFor(unit, size) {
 }
 
 /** digits prints four significant digits, and counts as they are. */
-function digits(v, count = true) {
+export function digits(v, count = true) {
   const size = Math.abs(v);
   if (!Number.isFinite(v)) return Number.isNaN(v) ? "–" : v > 0 ? "∞" : "−∞";
   if (size === 0) return "0";
@@ -33,7 +35,7 @@ function digits(v, count = true) {
 }
 
 /** quantity prints a value of a column with its unit. */
-function quantity(v, unit, signed = false) {
+export function quantity(v, unit, signed = false) {
   if (Number.isNaN(v)) return "–";
   const [factor, label] = scaleFor(unit, v);
   const sign = signed && v > 0 ? "+" : "";
@@ -41,13 +43,13 @@ function quantity(v, unit, signed = false) {
 }
 
 /** valueText prints a value of a column: words, a share, or a number with its unit. */
-function valueText(v, column) {
+export function valueText(v, column) {
   if (column.texts) return column.texts[v] ?? "–";
   return column.unit === "%" ? percent(v / 100, column.signed) : quantity(v, column.unit, column.signed);
 }
 
 /** percent prints a share, "<0.1 %" for what would look like nothing. */
-function percent(share, signed = false) {
+export function percent(share, signed = false) {
   if (Number.isNaN(share)) return "–";
   if (!Number.isFinite(share)) return share > 0 ? "+∞ %" : "−∞ %";
   const v = share * 100, size = Math.abs(v);
@@ -56,7 +58,7 @@ function percent(share, signed = false) {
 }
 
 /** cellText prints a value in the unit of its column; what is too small for it brings its own. */
-function cellText(v, column) {
+export function cellText(v, column) {
   if (Number.isNaN(v)) return ["–", ""];
   const [factor, label] = column.scale;
   const scaled = v / factor;
@@ -72,29 +74,11 @@ function cellText(v, column) {
   return [sign + scaled.toFixed(decimals).replace(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, ",").replace("-", "−"), ""];
 }
 
-/** label is a frame's name as short as it is known; file:line@function leads with the function. */
-function label(name) {
-  const {labels, strings, shown} = state.report;
-  if (shown[name] === undefined) {
-    const text = labels[name] || strings[name];
-    const frame = /^([^/]*:\d+)@(.+)$/.exec(text);
-    shown[name] = frame ? `${frame[2]}  ${frame[1]}` : text;
-  }
-  return shown[name];
-}
-
 /** fitMiddle shortens a text in its middle: kernels of one name differ in the launch parameters at its end. */
-function fitMiddle(text, letters) {
+export function fitMiddle(text, letters) {
   if (text.length <= letters) return text;
   if (letters < 3) return "";
   if (letters < 14) return text.slice(0, letters - 1) + "…"; // two ends of a few letters each say nothing
   const tail = Math.ceil((letters - 1) * 0.6);
   return text.slice(0, letters - 1 - tail) + "…" + text.slice(text.length - tail);
-}
-
-/** nameParts shows a name of which only the first part gives way where there is too little room. */
-function nameParts(text, show = (part) => part) {
-  const tail = text.length > 32 ? 22 : 0;
-  if (!tail) return [show(text)];
-  return [make("span", {class: "head"}, show(text.slice(0, -tail))), make("span", {class: "tail"}, show(text.slice(-tail)))];
 }

@@ -1,15 +1,18 @@
+// @ts-check
 // Raw deflate (RFC 1951), for browsers that have no DecompressionStream. Canonical Huffman codes are decoded bit
 // by bit from counts per length: 30 MB/s, which is enough for what is a fallback.
 
 const lengthBase = [3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258];
 const lengthExtra = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0];
+
 const distanceBase = [1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513, 769, 1025, 1537, 2049, 3073, 4097, 6145,
   8193, 12289, 16385, 24577];
+
 const distanceExtra = [0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13];
 const codeLengthOrder = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 
 /** inflateHere unpacks raw deflate data into size bytes. */
-function inflateHere(input, size) {
+export function inflateHere(input, size) {
   const output = new Uint8Array(size);
   let at = 0, held = 0, buffer = 0, written = 0;
 

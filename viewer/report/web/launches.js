@@ -1,6 +1,11 @@
+// @ts-check
 // The launches of a traced run: how long each took, by what its kernel was compiled for and by its arguments.
 
-class Launches {
+import {make, td, th} from "./elements.js";
+import {digits, percent, quantity} from "./format.js";
+import {change, frameOfKernel, state} from "./state.js";
+
+export class Launches {
   constructor(panel) {
     const {kernels, more} = state.report.launches;
     const page = make("div", {class: "page launches"}, make("h2", {class: "unseen"}, "Launches"), ...kernels.map((k) => this.card(k)));
@@ -80,7 +85,7 @@ class Launches {
 
   /** link leads to the kernel's largest frame, where it has one. */
   link(name) {
-    const at = state.report.strings.indexOf(name), node = at < 0 ? -1 : largestFrame(at);
+    const at = state.report.strings.indexOf(name), node = at < 0 ? -1 : frameOfKernel(at);
     if (node < 0) return make("span", {class: "name", text: name});
     return make("button", {type: "button", class: "link name", onclick: () => change({node, zoom: 0, tab: "flame"})}, name);
   }

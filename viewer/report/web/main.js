@@ -1,4 +1,22 @@
+// @ts-check
 // The page as a whole: tabs, search, theme, keys. A new tab is one more entry in the list of views.
+
+import {prepareColumn} from "./columns.js";
+import {readReport} from "./data.js";
+import {byID, make} from "./elements.js";
+import {Flame} from "./flame.js";
+import {digits, percent} from "./format.js";
+import {openHelp} from "./help.js";
+import {Launches} from "./launches.js";
+import {Roofline} from "./roofline.js";
+import {countMatches, findNames} from "./search.js";
+import {Source} from "./source.js";
+import {change, state, watch} from "./state.js";
+import {deviceNames, startText, Summary} from "./summary.js";
+import {Table} from "./table.js";
+import {applyTheme, nextTheme, storedTheme} from "./theme.js";
+import {Timeline} from "./timeline.js";
+import {hideTip} from "./tip.js";
 
 const views = [
   {id: "summary", name: "Summary", make: (panel) => new Summary(panel), there: () => true},
@@ -9,6 +27,7 @@ const views = [
   {id: "launches", name: "Launches", make: (panel) => new Launches(panel), there: (report) => report.launches?.kernels.length > 0},
   {id: "source", name: "Source", make: (panel) => new Source(panel), there: (report) => report.source?.kernels.length > 0},
 ];
+
 const made = {};
 
 async function main() {
@@ -17,7 +36,7 @@ async function main() {
   data.remove();
   state.metric = state.report.metrics[0];
   applyTheme(storedTheme());
-  for (const c of state.report.columns) prepareColumn(c);
+  for (const c of state.report.columns) prepareColumn(c, state.report);
   byID("subtitle").textContent = subtitle(state.report);
   buildTabs();
   listenToSearch();
@@ -129,65 +148,6 @@ function nextMatch() {
     else change({node});
     return;
   }
-}
-
-const themeIcons = {
-  system: "M2.5 3h11v8h-11zM6 13.5h4M8 11v2.5",
-  light: "M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6M8 1.5v1.2M8 13.3v1.2M1.5 8h1.2M13.3 8h1.2M3.4 3.4l.9.9M11.7 11.7l.9.9M12.6 3.4l-.9.9M4.3 11.7l-.9.9",
-  dark: "M13.5 9.5A6 6 0 0 1 6.5 2.5a5.8 5.8 0 1 0 7 7",
-};
-
-function storedTheme() {
-  try {
-    return localStorage.getItem("proton-report-theme") ?? "system";
-  } catch {
-    return "system"; // some browsers give files no storage
-  }
-}
-
-function applyTheme(theme) {
-  if (!themeIcons[theme]) theme = "system";
-  const isDark = theme === "dark" || (theme === "system" && matchMedia("(prefers-color-scheme: dark)").matches);
-  document.documentElement.dataset.theme = isDark ? "dark" : "light";
-  readColours();
-  const button = byID("theme");
-  button.replaceChildren(icon(themeIcons[theme]));
-  button.setAttribute("aria-label", `Theme: ${theme === "system" ? "as the system" : theme}`);
-  state.theme = null; // the theme of the system may have changed
-  change({theme});
-}
-
-function nextTheme() {
-  const all = Object.keys(themeIcons);
-  const theme = all[(all.indexOf(state.theme) + 1) % all.length];
-  applyTheme(theme);
-  try {
-    localStorage.setItem("proton-report-theme", theme);
-  } catch {
-    // then it lasts as long as the page
-  }
-  say(byID("theme").getAttribute("aria-label"));
-}
-
-const help = [
-  ["Everywhere", [["1 … 7", "go to a tab"], ["/", "search; Enter goes to the next match, Esc clears"], ["t", "theme: as the system, light, dark"], ["?", "this help"]]],
-  ["Flame graph", [["click, Enter", "zoom to a frame; again to zoom out"], ["Esc, Backspace", "zoom out one level"], ["↑ ↓", "caller, largest callee"], ["← →", "frames next to it"], ["Home", "the root"]]],
-  ["Table", [["↑ ↓ PgUp PgDn Home End", "move between rows"], ["→ ←", "expand, collapse, go to the caller"], ["Enter", "show in the flame graph"], ["click on a heading", "sort down, up, and as it ran"]]],
-  ["Timeline", [["drag, a d, Shift-wheel", "move"], ["Ctrl-wheel, pinch, w s, + −", "zoom"], ["← →", "slice before, slice after"], ["↑ ↓", "row above, row below"], ["Enter, double click", "zoom to the slice"], ["Esc", "show all"]]],
-  ["Source", [["↑ ↓", "line before, line after, with its reasons"], ["Enter", "show what was inlined there"]]],
-  ["Roofline", [["Tab", "from kernel to kernel, the largest first"], ["Enter, click", "show in the flame graph"]]],
-];
-
-function openHelp() {
-  const dialog = byID("help");
-  const close = make("button", {type: "button", class: "button", onclick: () => dialog.close()}, "Close");
-  dialog.replaceChildren(make("header", {}, make("h2", {id: "help-title", text: "Help"}), close));
-  for (const [title, keys] of help) {
-    const list = make("dl");
-    for (const [key, text] of keys) list.append(make("dt", {}, make("kbd", {text: key})), make("dd", {text}));
-    dialog.append(make("h3", {text: title}), list);
-  }
-  dialog.showModal();
 }
 
 function globalKey(event) {

@@ -1,10 +1,19 @@
+// @ts-check
 // The roofline: arithmetic intensity against the rate that kernels reach, both logarithmic, below the two ceilings
 // of the device. One dot for each kernel; its area is its share of the time.
 
-const plotMargin = {left: 64, right: 24, top: 20, bottom: 44};
+import {animationFrame} from "./canvas.js";
+import {valuesOf} from "./details.js";
+import {choice, draw, empty, make} from "./elements.js";
+import {digits, percent, quantity} from "./format.js";
+import {label} from "./names.js";
+import {arrowHead, ceilingPlaces, dotRadius, placeable, plotGrid, plotLabels, plotScale} from "./plot.js";
+import {frameOfKernel, openFrame, state, watch} from "./state.js";
+import {hideTip, showTip} from "./tip.js";
+
 const mostDots = 1500; // further dots would be too small to distinguish
 
-class Roofline {
+export class Roofline {
   constructor(panel) {
     const {roofs} = state.report.roofline;
     this.roof = 0;
@@ -121,7 +130,7 @@ class Roofline {
     circle.addEventListener("focus", () => this.describe(d.i));
     circle.addEventListener("click", () => this.describe(d.i));
     circle.addEventListener("keydown", (e) => {
-      if (e.key === "Enter") openFrame(largestFrame(report.flat.name[d.i]));
+      if (e.key === "Enter") openFrame(frameOfKernel(report.flat.name[d.i]));
     });
     parts.push(circle);
     return parts;
@@ -136,7 +145,7 @@ class Roofline {
       this.details.classList.remove("idle");
       this.details.replaceChildren(make("span", {class: "kind", text: "kernel"}), make("h2", {class: "name", text: strings[flat.name[i]]}),
         valuesOf(flat, i),
-        make("div", {class: "actions"}, make("button", {type: "button", class: "button", onclick: () => openFrame(largestFrame(flat.name[i]))}, "Show in flame graph")));
+        make("div", {class: "actions"}, make("button", {type: "button", class: "button", onclick: () => openFrame(frameOfKernel(flat.name[i]))}, "Show in flame graph")));
       return;
     }
     const left = (this.left ?? []).sort((a, b) => b.share - a.share);
@@ -153,15 +162,6 @@ class Roofline {
   }
 }
 
-/** placeable says whether a value has a place on a logarithmic axis; what no machine reaches is an error of the profile's. */
-function placeable(v) {
-  return v > 1e-12 && v < 1e30;
-}
-
-function dotRadius(share) {
-  return 4 + 22 * Math.sqrt(Math.max(0, Math.min(1, share)));
-}
-
 function dotPairs(d) {
   const {report, metric} = state, util = report.util >= 0 ? report.flat.values[report.util][d.i] : NaN;
   const pairs = [["intensity", quantity(d.x, "flop/B")], ["reached", quantity(d.y, "flop/s")], ["utilisation", percent(util / 100)], ["bound by", d.bound],
@@ -175,92 +175,4 @@ function legendDot(kind, text) {
   dot.style.background = `var(--${kind})`;
   dot.style.borderRadius = "50%";
   return make("span", {}, dot, text);
-}
-
-/** plotScale spans all dots and the ridge, rounded to whole powers of ten or a half of one. */
-function plotScale(dots, roof, main, width, height) {
-  const xs = [main.rate / roof.bytes], ys = [main.rate];
-  for (const d of dots) {
-    xs.push(d.x);
-    ys.push(d.y);
-    if (placeable(d.x0) && placeable(d.y0)) {
-      xs.push(d.x0);
-      ys.push(d.y0);
-    }
-  }
-  const x0 = Math.min(...xs) / 2.5, x1 = Math.max(...xs) * 4, y0 = Math.min(...ys) / 3, y1 = Math.max(...ys) * 2.2;
-  const lx = Math.log(x1 / x0), ly = Math.log(y1 / y0);
-  const w = width - plotMargin.left - plotMargin.right, h = height - plotMargin.top - plotMargin.bottom;
-  return {x0, x1, y0, y1, x: (v) => plotMargin.left + (Math.log(v / x0) / lx) * w, y: (v) => plotMargin.top + h - (Math.log(v / y0) / ly) * h};
-}
-
-function plotGrid(scale, width, height) {
-  const parts = [];
-  const bottom = height - plotMargin.bottom;
-  for (const [v, major] of logTicks(scale.x0, scale.x1)) {
-    parts.push(draw("path", {class: major ? "gridline" : "minor", d: `M${scale.x(v)} ${plotMargin.top}V${bottom}`}));
-    if (major) parts.push(draw("text", {x: scale.x(v), y: bottom + 17, "text-anchor": "middle"}, v >= 10000 || v < 0.001 ? v.toExponential(0) : String(Number(v.toPrecision(2)))));
-  }
-  for (const [v, major] of logTicks(scale.y0, scale.y1)) {
-    parts.push(draw("path", {class: major ? "gridline" : "minor", d: `M${plotMargin.left} ${scale.y(v)}H${width - plotMargin.right}`}));
-    if (major) parts.push(draw("text", {x: plotMargin.left - 8, y: scale.y(v) + 4, "text-anchor": "end"}, shortRate(v)));
-  }
-  parts.push(draw("text", {x: width - plotMargin.right, y: height - 8, "text-anchor": "end"}, "arithmetic intensity, flop/B"), draw("text", {x: 8, y: 13}, "flop/s"));
-  return parts;
-}
-
-function shortRate(v) {
-  const [factor, unit] = scaleFor("flop/s", v);
-  return digits(v / factor) + " " + unit.replace("flop/s", "");
-}
-
-/** logTicks lists 1 to 9 times the powers of ten; 2 and 5 have numbers too where there are few powers. */
-function logTicks(from, to) {
-  const ticks = [], numbered = to / from > 1000 ? [1] : [1, 2, 5];
-  for (let power = Math.floor(Math.log10(from)); power <= Math.log10(to); power++) {
-    for (let i = 1; i < 10; i++) {
-      const v = i * 10 ** power;
-      if (v >= from && v <= to) ticks.push([v, numbered.includes(i)]);
-    }
-  }
-  return ticks;
-}
-
-/** plotLabels names the largest dots, where a name does not run into another one or out of the plot. */
-function plotLabels(dots, scale, width, ceilings) {
-  const parts = [], taken = dots.slice(0, 200).map((d) => {
-    const x = scale.x(d.x), y = scale.y(d.y), r = dotRadius(d.share) * 0.8;
-    return {left: x - r, right: x + r, top: y - r, bottom: y + r};
-  });
-  taken.push(...ceilings);
-  for (const d of dots.slice(0, 40)) {
-    if (d.share < 0.01 || parts.length >= 12) break;
-    const text = fitMiddle(label(state.report.flat.name[d.i]), width < 600 ? 20 : 30), w = text.length * 6.6, r = dotRadius(d.share) + 5;
-    const x = scale.x(d.x), y = scale.y(d.y);
-    const spots = [[x + r, y + 4], [x - r - w, y + 4], [x - w / 2, y - r - 1], [x - w / 2, y + r + 11]];
-    const spot = spots.find(([left, base]) => left > plotMargin.left && left + w < width - plotMargin.right &&
-      !taken.some((t) => left < t.right && left + w > t.left && base - 11 < t.bottom && base + 3 > t.top));
-    if (!spot) continue;
-    taken.push({left: spot[0], right: spot[0] + w, top: spot[1] - 11, bottom: spot[1] + 3});
-    parts.push(draw("text", {class: "dot-label", x: spot[0], y: spot[1]}, text));
-  }
-  return parts;
-}
-
-/** ceilingPlaces are the boxes along the ceilings that names keep off, those of the ceilings' own names included. */
-function ceilingPlaces(roof, main, scale) {
-  const ridge = Math.min(main.rate / roof.bytes, scale.x1), top = scale.y(main.rate);
-  const places = [{left: scale.x(ridge), right: scale.x(scale.x1), top: top - 2, bottom: top + 2}, {left: scale.x(scale.x1) - 170, right: scale.x(scale.x1), top: top - 22, bottom: top}];
-  const start = Math.max(scale.x0, scale.y0 / roof.bytes), steps = 60;
-  for (let i = 0; i <= steps; i++) {
-    const v = start * (ridge / start) ** (i / steps), x = scale.x(v), y = scale.y(v * roof.bytes);
-    const named = Math.abs(i / steps - 0.5) < 0.15 ? 16 : 3;
-    places.push({left: x - named, right: x + 3, top: y - named, bottom: y + 3});
-  }
-  return places;
-}
-
-function arrowHead() {
-  const path = draw("path", {d: "M0 0 6 3 0 6z", fill: "currentColor"});
-  return draw("defs", {}, draw("marker", {id: "arrow", viewBox: "0 0 6 6", refX: 6, refY: 3, markerWidth: 6, markerHeight: 6, orient: "auto"}, path));
 }

@@ -1,7 +1,8 @@
+// @ts-check
 // Search: every word must be in the name, in any order, without regard to case.
 
 /** findNames says for each string whether it matches; null when nothing is asked for. */
-function findNames(strings, query) {
+export function findNames(strings, query) {
   const wanted = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (!wanted.length) return null;
   const found = new Uint8Array(strings.length);
@@ -13,7 +14,7 @@ function findNames(strings, query) {
 }
 
 /** countMatches counts matching frames and adds up the outermost of them. */
-function countMatches(tree, matches, values) {
+export function countMatches(tree, matches, values) {
   let frames = 0, sum = 0, covered = 0;
   for (let i = 0; i < tree.count; i++) {
     if (!matches[tree.name[i]]) continue;
@@ -26,22 +27,9 @@ function countMatches(tree, matches, values) {
   return {frames, share: sum / values[0]};
 }
 
-/** marked shows a name with the words of the query highlighted. */
-function marked(name, query) {
-  const span = make("span", {class: "name"});
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const lower = name.toLowerCase();
-  let at = 0;
-  while (at < name.length && words.length && lower.length === name.length) {
-    let next = -1, length = 0;
-    for (const w of words) {
-      const i = lower.indexOf(w, at);
-      if (i >= 0 && (next < 0 || i < next)) [next, length] = [i, w.length];
-    }
-    if (next < 0) break;
-    span.append(name.slice(at, next), make("mark", {text: name.slice(next, next + length)}));
-    at = next + length;
-  }
-  span.append(name.slice(at));
-  return span;
+/** leadsToMatch says which frames have a match below them. */
+export function leadsToMatch(tree, matches) {
+  const leads = new Uint8Array(tree.count);
+  for (let i = tree.count - 1; i > 0; i--) if (leads[i] || matches[tree.name[i]]) leads[tree.parent[i]] = 1;
+  return leads;
 }

@@ -1,9 +1,15 @@
+// @ts-check
 // The source: where inside a kernel warps spend their time, by line and by instruction; of two profiles, by line.
+
+import {choice, icon, make, segments} from "./elements.js";
+import {digits, percent} from "./format.js";
+import {state} from "./state.js";
+import {hideTip, showTip} from "./tip.js";
 
 /** part is a share of samples; none of nothing. */
 function part(n, of) { return of ? n / of : 0; }
 
-class Source {
+export class Source {
   constructor(panel) {
     this.data = state.report.source;
     this.kernel = this.data.kernels[0];

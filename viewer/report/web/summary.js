@@ -1,6 +1,13 @@
+// @ts-check
 // The summary: what there is, what is large, and where it ran.
 
-class Summary {
+import {make, td, th} from "./elements.js";
+import {digits, percent, quantity, valueText} from "./format.js";
+import {label, nameParts, sideWord} from "./names.js";
+import {laneBusy} from "./slices.js";
+import {change, frameOfKernel, state, watch} from "./state.js";
+
+export class Summary {
   constructor(panel) {
     this.page = make("div", {class: "page"});
     panel.append(this.page);
@@ -63,7 +70,7 @@ function timelineTiles(timeline) {
   return all;
 }
 
-function deviceNames(devices) {
+export function deviceNames(devices) {
   const names = devices.map((d) => d.name || (d.type === "CUDA" ? "sm_" + d.arch : d.arch) || d.type);
   return [...new Set(names)].join(", ");
 }
@@ -87,14 +94,6 @@ function kernelsCard() {
     make("div", {class: "scroll"}, make("table", {class: "plain"}, make("thead", {}, head), body)));
 }
 
-function th(text) {
-  return make("th", {class: "number", scope: "col", text});
-}
-
-function td(text, kind = "") {
-  return make("td", {class: "number " + kind, text});
-}
-
 function share(part) {
   const bar = make("i");
   bar.style.width = Math.max(0, Math.min(1, part || 0)) * 100 + "%";
@@ -105,19 +104,9 @@ function share(part) {
 function kernelLink(i) {
   const {report} = state, name = report.strings[report.flat.name[i]];
   return make("button", {type: "button", class: "link name", title: name, onclick: () => {
-    const node = largestFrame(report.flat.name[i]);
+    const node = frameOfKernel(report.flat.name[i]);
     if (node >= 0) change({node, zoom: 0, tab: "flame"});
   }}, ...nameParts(label(report.flat.name[i])));
-}
-
-/** largestFrame finds the frame of that name with the largest value of the metric. */
-function largestFrame(name) {
-  const {tree} = state.report, values = tree.values[state.metric.column];
-  let best = -1;
-  for (let i = 0; i < tree.count; i++) {
-    if (tree.name[i] === name && (best < 0 || (values[i] || 0) > (values[best] || 0))) best = i;
-  }
-  return best;
 }
 
 function diffTiles() {
@@ -159,10 +148,6 @@ function changesTable(title, order, largest, none) {
     make("table", {class: "plain"}, make("thead", {}, make("tr", {}, make("th", {class: "wide", scope: "col", text: "Kernel"}), th(metric.label), th("change"))), make("tbody", {}, ...rows))));
 }
 
-function sideWord(side) {
-  return ["", "gone", "new"][side];
-}
-
 function fileCard(file, i) {
   const list = make("dl", {class: "facts"});
   const add = (key, value) => value && list.append(make("dt", {text: key}), make("dd", {text: value}));
@@ -177,7 +162,7 @@ function fileCard(file, i) {
 }
 
 /** startText writes ns since 1970 as a time, in UTC, so that a report reads the same everywhere. */
-function startText(ns) {
+export function startText(ns) {
   const date = new Date(Number(ns) / 1e6);
   return Number.isNaN(date.getTime()) ? ns : date.toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");
 }

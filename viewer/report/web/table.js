@@ -1,8 +1,20 @@
+// @ts-check
 // The table: call paths as a tree, or one row for each kernel. Only the rows in sight are elements.
+
+import {animationFrame} from "./canvas.js";
+import {dotColour, kinds} from "./colour.js";
+import {heading} from "./columns.js";
+import {empty, icon, make, say, segments} from "./elements.js";
+import {cellText, digits} from "./format.js";
+import {metricChoice} from "./metricchoice.js";
+import {label, marked, nameParts, sideName, sideWord} from "./names.js";
+import {leadsToMatch} from "./search.js";
+import {change, state, watch} from "./state.js";
+import {childrenOf, pathOf} from "./tree.js";
 
 const tableRow = 28, tableHead = 34;
 
-class Table {
+export class Table {
   constructor(panel) {
     const {report} = state;
     this.mode = "tree";
@@ -11,7 +23,6 @@ class Table {
     this.open = new Uint8Array(report.tree.count);
     this.children = new Map(); // by frame: its children in order, as long as the order stands
     this.draw = animationFrame(() => this.paint());
-    for (const c of report.columns) prepareColumn(c);
     this.build(panel);
     this.openHotPath();
     this.list();
@@ -322,38 +333,6 @@ class Table {
   }
 }
 
-/** leadsToMatch says which frames have a match below them. */
-function leadsToMatch(tree, matches) {
-  const leads = new Uint8Array(tree.count);
-  for (let i = tree.count - 1; i > 0; i--) if (leads[i] || matches[tree.name[i]]) leads[tree.parent[i]] = 1;
-  return leads;
-}
-
-/** prepareColumn gives a column the unit and width that suit its largest value. */
-function prepareColumn(column) {
-  const {tree, flat} = state.report;
-  let largest = 0, whole = true;
-  for (const values of [tree.values[column.index], flat.values[column.index]]) {
-    for (const v of values) {
-      if (!Number.isFinite(v)) continue;
-      if (Math.abs(v) > largest) largest = Math.abs(v);
-      if (whole && !Number.isInteger(v)) whole = false;
-    }
-  }
-  column.largest = largest;
-  column.scale = column.unit === "%" ? [1, "%"] : scaleFor(column.unit, largest);
-  const top = largest / column.scale[0];
-  column.decimals = whole && column.scale[0] === 1 ? 0 : top >= 1000 ? 1 : top >= 100 ? 2 : 3;
-  column.width = Math.max(column.role === "share" ? 110 : 78, Math.min(170, heading(column).length * 6.8 + 26));
-}
-
-function heading(column) {
-  const unit = column.scale?.[1] ?? "";
-  if (unit.endsWith(column.label.replace("byte/s", "B/s"))) return unit; // "Tflop/s" says what it is
-  if (unit === "%") return column.label.includes("%") ? column.label : `${column.label} %`;
-  return unit ? `${column.label} (${unit})` : column.label;
-}
-
 function valueCell(data, at, column, index) {
   const v = data.values[column.index][at];
   if (column.texts) return make("div", {class: "value words", role: "gridcell", "aria-colindex": index, text: column.texts[v] ?? ""});
@@ -371,9 +350,4 @@ function shareBar(v, column) {
   const bar = make("i", {class: column.role === "delta" ? (v > 0 ? "more" : "less") : ""});
   bar.style.width = Math.min(100, (Math.abs(v) / whole) * 100) + "%";
   return [bar];
-}
-
-function dotColour(kind) {
-  const [hue, , saturation] = kindHues[kind];
-  return `hsl(${hue} ${Math.min(saturation, 70)}% ${dark ? 62 : 48}%)`;
 }

@@ -1,0 +1,73 @@
+// @ts-check
+// Elements of the page. Texts are inserted as text nodes.
+
+/** make builds an element. It inserts text as text nodes only, so that no name in a profile is parsed as markup. */
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  setAll(element, attributes);
+  element.append(...children.filter((c) => c !== null && c !== undefined && c !== false));
+  return element;
+}
+
+/** draw is make for SVG. */
+export function draw(tag, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  setAll(element, attributes);
+  element.append(...children);
+  return element;
+}
+
+function setAll(element, attributes) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key === "text") element.textContent = value;
+    else if (value === true) element.setAttribute(key, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value);
+  }
+}
+
+export function byID(id) {
+  return document.getElementById(id);
+}
+
+/** say announces a text to screen readers. */
+export function say(text) {
+  byID("live").textContent = text;
+}
+
+export function icon(path) {
+  const svg = draw("svg", {viewBox: "0 0 16 16", "aria-hidden": "true"});
+  svg.append(draw("path", {d: path}));
+  return svg;
+}
+
+/** choice is a labelled <select>. */
+export function choice(text, options, chosen, onchange) {
+  const select = make("select", {onchange: () => onchange(select.value)},
+    ...options.map(([value, name]) => make("option", {value, selected: value === chosen}, name)));
+  return make("label", {}, text, select);
+}
+
+/** segments are buttons of which one is pressed. */
+export function segments(text, options, chosen, onchoose) {
+  const group = make("div", {class: "segments", role: "group", "aria-label": text});
+  for (const [value, name] of options) {
+    group.append(make("button", {type: "button", "aria-pressed": String(value === chosen), onclick: (e) => {
+      for (const b of group.children) b.setAttribute("aria-pressed", String(b === e.currentTarget));
+      onchoose(value);
+    }}, name));
+  }
+  return group;
+}
+
+export function empty(title, text) {
+  return make("div", {class: "empty"}, make("b", {text: title}), text);
+}
+
+export function th(text) {
+  return make("th", {class: "number", scope: "col", text});
+}
+
+export function td(text, kind = "") {
+  return make("td", {class: "number " + kind, text});
+}

@@ -16,7 +16,7 @@ var Reasons = []Reason{
 	{"dispatch_stall", "was held back by the dispatcher, which had a conflict or lacked a resource",
 		"conflicts of register banks, or bursts of one kind of instruction; much of it was also seen at plain arithmetic next to multiplications of warpgroups (wgmma), which occupy the registers"},
 	{"drain", "has ended, and waits for its stores to be written",
-		"much is stored at the very end of the kernel: coalesced stores, and fewer of them, are through sooner"},
+		"much is stored at the very end of the kernel: coalesced stores, and fewer of them, finish sooner"},
 	{"gmma", "waits for a matrix multiplication of its warpgroup (wgmma)",
 		"the tensor cores are at work, which is good; if they are not busy, keep more multiplications in flight and wait for older ones only"},
 	{"imc_miss", "waits for a constant that is not in the cache for immediate constants",

@@ -15,7 +15,6 @@ var debts = map[string][]string{
 	"profiler":                   {"beside", "nobody", "settle", "stranger", "told", "twin"},
 	"profiler/aggregate":         {"becomes", "beside", "loose", "nobody", "settle", "stranger", "told", "whoever"},
 	"profiler/launchkinds":       {"nobody"},
-	"tools":                      {"beside", "gets on", "stray", "told"},
 	"viewer":                     {"becomes", "beside", "hand", "nobody", "tells", "told", "twin", "whoever"},
 	"viewer/joined":              {"beside", "is no", "nobody", "stray", "tells", "told", "twin"},
 }

@@ -1,15 +1,9 @@
-"""Kernels for gpu_check_reproduce.py: each is launched twice on the same tensors, so that a trace with the tensors' contents
-has what the first launch wrote."""
-
-import sys
-
-import torch
+"""The kernels of all checks. This file stands alone: it is copied, recorded and removed again when launches are reproduced."""
 import triton
 import triton.language as tl
 from triton.language.extra import libdevice as fast
-from triton.tools.tensor_descriptor import TensorDescriptor
+from triton.language.extra.cuda import globaltimer
 
-DEVICE = "cuda"
 SLOPE = tl.constexpr(0.01)
 
 
@@ -23,6 +17,10 @@ def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n
     tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=mask) + tl.load(y_ptr + offsets, mask=mask), mask=mask)
+
+
+described_add_kernel = triton.jit(
+    launch_metadata=lambda grid, kernel, args: {"name": f"add_{args['n']}", "flops32": args["n"], "bytes": 12 * args["n"], "shoes": 2})(add_kernel.fn)
 
 
 @triton.autotune(
@@ -136,57 +134,85 @@ def given_kernel(x_ptr, out_ptr, FN: tl.constexpr, BLOCK: tl.constexpr):
     tl.store(out_ptr + o, FN(tl.load(x_ptr + o)))
 
 
-def main():
-    torch.manual_seed(0)
-    rand = lambda *size, dtype=torch.float32: torch.randn(size, device=DEVICE, dtype=dtype)
-    x, y = rand(100_000), rand(100_000)
-    out = torch.empty_like(x)
-    launches = [lambda: add_kernel[(triton.cdiv(100_000, 1024),)](x, y, out, 100_000, BLOCK=1024)]
-
-    M, N, K = 512, 384, 256
-    a, b, c = rand(M, K, dtype=torch.float16), rand(N, K, dtype=torch.float16).t(), torch.empty((M, N), device=DEVICE, dtype=torch.float16)
-    grid = lambda meta: (triton.cdiv(M, meta["BM"]), triton.cdiv(N, meta["BN"]))
-    matmul = lambda: matmul_kernel[grid](a, b, c, M, N, K, a.stride(0), a.stride(1), b.stride(0), b.stride(1), c.stride(0), c.stride(1))
-    matmul()  # the autotuner's choice
-    c.zero_()
-    launches.append(matmul)
-
-    s, so = rand(64, 1000)[:, 100:900], torch.empty((64, 800), device=DEVICE)
-    launches.append(lambda: softmax_kernel[(64,)](so, s, s.stride(0), 800, BLOCK=1024))
-
-    ln, lo, w, bias, mean, rstd = rand(32, 500), rand(32, 500), rand(500), rand(500), rand(32), rand(32)
-    launches.append(lambda: layer_norm_kernel[(32,)](ln, lo, w, bias, mean, rstd, 500, 500, 1e-5, BLOCK=512, num_warps=8))
-
-    qkv = rand(3, 4, 256, 64, dtype=torch.float16)
-    o = torch.empty_like(qkv[0])
-    launches.append(lambda: attention_kernel[(4, 4)](qkv[0], qkv[1], qkv[2], o, qkv.stride(1), qkv.stride(2), 1, 0.125, 256, BM=64, BN=64, D=64))
-
-    d, do = rand(128, 128, dtype=torch.float16), torch.empty((128, 128), device=DEVICE, dtype=torch.float16)
-    launches.append(lambda: descriptor_kernel[(2, 2)](TensorDescriptor.from_tensor(d, [64, 64]), TensorDescriptor.from_tensor(do, [64, 64]), BM=64, BN=64))
-
-    table, index, picked = rand(1000), torch.randint(0, 1000, (5000,), device=DEVICE), torch.empty(5000, device=DEVICE, dtype=torch.float16)
-    launches.append(lambda: gather_kernel[(5,)](table, index, picked, 5000, tl.float16, BLOCK=1024))
-
-    z = torch.arange(64, device=DEVICE, dtype=torch.float32)
-    launches.append(lambda: in_place_kernel[(1,)](z[0:], z[1:], 31, BLOCK=32))
-
-    n, no, kernel = rand(64), rand(64), nested()
-    launches.append(lambda: kernel[(1,)](n, no, BLOCK=64))
-
-    g, go = rand(64), rand(64)
-    launches.append(lambda: given_kernel[(1,)](g, go, tripled, BLOCK=64))
-
-    for launch in launches:
-        launch()
-        launch()
-
-    if "--inductor" in sys.argv:
-        compiled = torch.compile(lambda x, w: torch.nn.functional.gelu(x * w).softmax(-1))
-        p, q = rand(256, 512), rand(512)
-        for _ in range(3):
-            compiled(p, q)
-    torch.cuda.synchronize()
+@triton.jit(do_not_specialize=["n"])
+def step_kernel(x, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(x + i, tl.load(x + i) + 1.0)
 
 
-if __name__ == "__main__":
-    main()
+@triton.jit
+def read_kernel(x, out, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    tl.store(out + i, tl.load(x + i, mask=m).to(tl.float32), mask=m)
+
+
+@triton.jit
+def scale_kernel(x, out, factor, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    tl.store(out + i, tl.load(x + i, mask=m) * factor, mask=m)
+
+
+@triton.jit
+def negate_kernel(x, out, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    tl.store(out + i, -tl.load(x + i, mask=m), mask=m)
+
+
+@triton.jit
+def pair_kernel(pair, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(pair[1] + i, tl.load(pair[0] + i, mask=i < n), mask=i < n)
+
+
+def unwilling(grid, metadata, arguments):
+    raise ValueError("no metadata")
+
+
+@triton.jit(launch_metadata=unwilling)
+def unwilling_kernel(x, out, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + i, tl.load(x + i, mask=i < n), mask=i < n)
+
+
+@triton.autotune(configs=[triton.Config({"B": 256}), triton.Config({"B": 1024})], key=["n"])
+@triton.jit
+def tuned_kernel(x, out, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    tl.store(out + i, tl.load(x + i, mask=m) * 2.0, mask=m)
+
+
+@triton.jit(noinline=True)
+def polish(p, steps):
+    i = tl.arange(0, 1024)
+    v = tl.load(p + i)
+    for _ in range(steps):
+        v = tl.sqrt(v * v + 1.0)  # the callee's hot line
+    tl.store(p + i, v)
+
+
+@triton.jit
+def polished_kernel(x, steps):
+    polish(x + tl.program_id(0) * 1024, steps)
+
+
+@triton.jit
+def chain_kernel(x, steps, C: tl.constexpr):
+    i = tl.program_id(0) * 1024 + tl.arange(0, 1024)
+    v = tl.load(x + i)
+    for _ in range(steps):
+        v = tl.sqrt(v * v + C)  # the hot line
+    tl.store(x + i, v)
+
+
+# It reads the GPU's clock, since a number of iterations measured beforehand is too small by far while the GPU's clocks are still low.
+@triton.jit
+def spin_kernel(out, nanoseconds):
+    begin = globaltimer()
+    now = begin
+    while now - begin < nanoseconds:
+        now = globaltimer()
+    tl.store(out, now)

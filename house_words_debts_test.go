@@ -8,7 +8,7 @@ var debts = map[string][]string{
 	"cupti":                      {"becomes", "nobody", "tells", "told"},
 	"cupti/abicheck":             {"gets on"},
 	"cupti/stub":                 {"becomes", "nobody", "stranger", "tells", "told", "whoever"},
-	"docs":                       {"becomes", "gets on", "nobody", "told", "whoever"},
+	"docs":                       {"gets on", "nobody", "whoever"},
 	"internal/cubin":             {"told"},
 	"internal/hotpath":           {"nobody"},
 	"cmd/proton/internal/replay": {"stranger"},

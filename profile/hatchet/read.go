@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"strings"
 
@@ -47,7 +46,6 @@ func Read(r io.Reader) (*profile.Profile, error) {
 func (d *decoder) finish(p *profile.Profile) error {
 	p.Info, p.Rounded = d.runInfo, d.Rounded
 	p.Kinds = d.kinds(p.Root)
-	maps.Copy(p.Kinds, d.declared)
 	p.Sampling, p.Launches = d.sampling, d.launched
 	if err := d.checkLaunches(p); err != nil {
 		return err
@@ -325,8 +323,8 @@ func (d *decoder) vector() profile.Value {
 	return list.Value()
 }
 
-// kinds decides by what the file can tell: text never adds up, numbers that the root names are inclusive,
-// all others are exclusive.
+// kinds decides by what the file can tell: text never adds up, whatever the file declares; of the rest, what is declared
+// counts, then numbers that the root names are inclusive, and all others are exclusive.
 func (d *decoder) kinds(root *profile.Node) profile.Kinds {
 	kinds := make(profile.Kinds, len(d.seen))
 	for name, facts := range d.seen {
@@ -340,6 +338,11 @@ func (d *decoder) kinds(root *profile.Node) profile.Kinds {
 	for _, m := range root.Metrics {
 		if _, number := m.Value.Float(); number && kinds[m.Name] == profile.Exclusive {
 			kinds[m.Name] = profile.Inclusive
+		}
+	}
+	for name, kind := range d.declared {
+		if facts := d.seen[name]; facts == nil || !facts.text {
+			kinds[name] = kind
 		}
 	}
 	return kinds

@@ -2,7 +2,6 @@ package literal
 
 import (
 	"io"
-	"maps"
 	"math"
 	"strings"
 
@@ -36,8 +35,7 @@ func Read(r io.Reader) (*profile.Profile, error) {
 	if d.kinds == nil {
 		untangle(p.Root) // hatchet's own sums; what we write says in kinds that there are none
 	}
-	p.Kinds = rootkinds.Tell(p.Root)
-	maps.Copy(p.Kinds, d.kinds)
+	p.Kinds = rootkinds.Tell(p.Root, d.kinds)
 	return p, nil
 }
 

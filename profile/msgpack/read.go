@@ -3,7 +3,6 @@ package msgpack
 import (
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"os"
 
@@ -64,8 +63,7 @@ func Decode(data []byte) (*profile.Profile, error) {
 			return nil, &FormatError{int64(len(data)), err.Error()}
 		}
 	}
-	p.Kinds = rootkinds.Tell(p.Root)
-	maps.Copy(p.Kinds, d.kinds)
+	p.Kinds = rootkinds.Tell(p.Root, d.kinds)
 	return p, nil
 }
 

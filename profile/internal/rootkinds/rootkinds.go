@@ -105,8 +105,8 @@ func tell(name string, text, atRoot bool) profile.Kind {
 	return profile.Exclusive
 }
 
-// Tell returns the kinds of a tree that was read.
-func Tell(root *profile.Node) profile.Kinds {
+// Tell returns the kinds of a tree that was read with these kinds in words. Text is a property, whatever the words are.
+func Tell(root *profile.Node, said profile.Kinds) profile.Kinds {
 	text := map[string]bool{}
 	root.Walk(func(n *profile.Node, _ int) bool {
 		for i := range n.Metrics {
@@ -116,10 +116,13 @@ func Tell(root *profile.Node) profile.Kinds {
 		return true
 	})
 	kinds := make(profile.Kinds, len(text))
+	maps.Copy(kinds, said)
 	for name, isText := range text {
-		own, has := root.Metric(name)
-		_, number := own.Float()
-		kinds[name] = tell(name, isText, has && number)
+		if _, ok := said[name]; isText || !ok {
+			own, has := root.Metric(name)
+			_, number := own.Float()
+			kinds[name] = tell(name, isText, has && number)
+		}
 	}
 	return kinds
 }

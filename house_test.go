@@ -304,7 +304,6 @@ func words(t *testing.T, path string) []string {
 
 // TestDependencies keeps what ends up in the product on a list that was reviewed.
 func TestDependencies(t *testing.T) {
-	const golden = "testdata/dependencies.txt"
 	var have []string
 	for _, p := range list(t, []string{"CGO_ENABLED=1"}, "-deps", "./cmd/proton", "./cmd/libproton") {
 		if p.Module != nil && p.Module.Path != module && !slices.Contains(have, p.Module.Path) {
@@ -312,17 +311,8 @@ func TestDependencies(t *testing.T) {
 		}
 	}
 	slices.Sort(have)
-	text := strings.Join(have, "\n") + "\n"
-	if testkit.Update() {
-		if err := os.WriteFile(golden, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != string(want) {
-		t.Errorf("the product needs\n%s\nand %s says\n%s\nEvery dependency is code that users trust us with: if it is worth that, run go test . -update and say why in the commit", text, golden, want)
+	testkit.Golden(t, "testdata/dependencies.txt", strings.Join(have, "\n")+"\n")
+	if t.Failed() {
+		t.Log("Every dependency is code that users trust us with: if it is worth that, run go test . -update and say why in the commit")
 	}
 }

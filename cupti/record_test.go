@@ -77,7 +77,7 @@ func TestReplayTellsWhatWasRecorded(t *testing.T) {
 			recorded := play(t, program, "record", file)
 			replayed := play(t, program, "replay", file)
 			if recorded != replayed {
-				t.Errorf("recorded and replayed differ:\n%s", firstDifference(recorded, replayed))
+				t.Errorf("recorded and replayed differ:\n%s", testkit.FirstDifference(recorded, replayed))
 			}
 			if !strings.Contains(recorded, "== kernels and dropped: 214") {
 				t.Errorf("want 214 kernels, got %s", recorded[strings.LastIndex(recorded, "==")+1:])
@@ -108,16 +108,6 @@ func TestValgrind(t *testing.T) {
 	if memcheck("record") != memcheck("replay") {
 		t.Error("recorded and replayed differ")
 	}
-}
-
-func firstDifference(a, b string) string {
-	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
-	for i := range min(len(x), len(y)) {
-		if x[i] != y[i] {
-			return "recorded: " + x[i] + "\nreplayed: " + y[i]
-		}
-	}
-	return "one is longer"
 }
 
 // TestDamagedCapture: the player survives files that lie.

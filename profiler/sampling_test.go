@@ -342,7 +342,7 @@ func TestLinesOfARealBinary(t *testing.T) {
 		n++
 	}
 	got := m.outline(t, id, 0)
-	same(t, got, golden(t, "testdata/lines.txt", got))
+	testkit.Golden(t, "testdata/lines.txt", got)
 	name := m.Name(id)
 	files, err := m.Finalize(&id, "")
 	if err != nil || len(files) != 1 {
@@ -538,18 +538,4 @@ func TestSamplingRefusals(t *testing.T) {
 	if got := m.Status().Sampling; got.Mode != "" {
 		t.Errorf("a status of sampling without any: %+v", got)
 	}
-}
-
-func golden(t *testing.T, path, got string) string {
-	t.Helper()
-	if testkit.Update() {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(want)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
 )
@@ -49,7 +50,7 @@ var faces = []struct {
 func TestGoldenFaces(t *testing.T) {
 	for _, f := range faces {
 		t.Run(f.view+"."+f.name, func(t *testing.T) {
-			checkGolden(t, f.view+"."+f.name+".txt", face(t, load(t, f.profile), f.view, f.o, f.terminal))
+			testkit.Golden(t, "testdata/"+f.view+"."+f.name+".txt", face(t, load(t, f.profile), f.view, f.o, f.terminal))
 		})
 	}
 }
@@ -85,9 +86,9 @@ func model() *profile.Profile {
 }
 
 func TestGoldenLongTail(t *testing.T) {
-	checkGolden(t, "tree.model.txt", face(t, model(), "tree", Options{}, Terminal{}))
-	checkGolden(t, "flat.model.txt", face(t, model(), "flat", Options{}, Terminal{Width: 60}))
-	checkGolden(t, "bottom-up.model.txt", face(t, model(), "bottom-up", Options{}, Terminal{ASCII: true}))
+	testkit.Golden(t, "testdata/tree.model.txt", face(t, model(), "tree", Options{}, Terminal{}))
+	testkit.Golden(t, "testdata/flat.model.txt", face(t, model(), "flat", Options{}, Terminal{Width: 60}))
+	testkit.Golden(t, "testdata/bottom-up.model.txt", face(t, model(), "bottom-up", Options{}, Terminal{ASCII: true}))
 	if all := face(t, model(), "tree", Options{}, Terminal{All: true}); strings.Contains(all, "…") || strings.Count(all, "adam_") != 400 {
 		t.Errorf("--all leaves rows out:\n%s", all)
 	}
@@ -113,7 +114,7 @@ func timed(p *profile.Profile) *profile.Profile {
 }
 
 func TestGoldenStatistics(t *testing.T) {
-	checkGolden(t, "tree.statistics.txt", face(t, timed(tree(network)), "tree", Options{
+	testkit.Golden(t, "testdata/tree.statistics.txt", face(t, timed(tree(network)), "tree", Options{
 		Metrics: []string{"time", "count", "min_time", "median_time", "mean_time/us", "p95_time", "max_time", "stddev_time", "avg_time"}}, Terminal{}))
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -45,52 +44,18 @@ func TestGoldenViews(t *testing.T) {
 			for _, note := range notes {
 				out.WriteString("note: " + note + "\n")
 			}
-			checkGolden(t, g.view+"."+g.name+".txt", out.String())
+			testkit.Golden(t, "testdata/"+g.view+"."+g.name+".txt", out.String())
 		})
 	}
 }
 
 // TestDocumentedFlame keeps the picture in docs/viewer.md.
 func TestDocumentedFlame(t *testing.T) {
-	const page, begin, end = "../docs/viewer.md", "<!-- flame: written by go test ./viewer -update -->\n```\n", "```\n<!-- end of flame -->"
 	picture, err := os.ReadFile("testdata/flame.matmul36.80.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(text), begin)
-	old, after, closed := strings.Cut(rest, end)
-	switch {
-	case !found || !closed:
-		t.Fatalf("%s has no place for the picture: %s…%s", page, begin, end)
-	case testkit.Update():
-		if err := os.WriteFile(page, []byte(before+begin+string(picture)+end+after), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	case old != string(picture):
-		t.Errorf("%s shows\n%s\nwhich is now\n%s\nrun go test ./viewer -update", page, old, picture)
-	}
-}
-
-func checkGolden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if testkit.Update() {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; run go test ./viewer -update and read what it wrote", err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
-	}
+	testkit.Between(t, "../docs/viewer.md", "<!-- flame: written by go test ./viewer -update -->\n```\n", "```\n<!-- end of flame -->", string(picture))
 }
 
 // rudeNames are frames that a terminal, a spreadsheet or a parser might take for something else.

@@ -18,16 +18,8 @@ func TestPages(t *testing.T) {
 	root := newRoot()
 	want := map[string]string{}
 	addPages(want, root)
-	if testkit.Update() {
-		writePages(t, folder, want)
-	}
 	for name, text := range want {
-		have, err := os.ReadFile(filepath.Join(folder, name))
-		if err != nil {
-			t.Errorf("%v: run make docs", err)
-		} else if string(have) != text {
-			t.Errorf("docs/cli/%s does not say what the command says: run make docs\n%s", name, firstDifference(string(have), text))
-		}
+		testkit.Golden(t, filepath.Join(folder, name), text)
 	}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -52,18 +44,6 @@ func addPages(pages map[string]string, cmd *cobra.Command) {
 
 func pageName(cmd *cobra.Command) string {
 	return strings.ReplaceAll(cmd.CommandPath(), " ", "_") + ".md"
-}
-
-func writePages(t *testing.T, folder string, pages map[string]string) {
-	t.Helper()
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range pages {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // page writes a command as Markdown: what it is for, how it is called, its flags, its subcommands.
@@ -91,19 +71,4 @@ func page(cmd *cobra.Command) string {
 		fmt.Fprintf(&b, "\n## Commands\n\n%s\n", strings.Join(list, "\n"))
 	}
 	return b.String()
-}
-
-func firstDifference(have, want string) string {
-	h, w := strings.Split(have, "\n"), strings.Split(want, "\n")
-	for i := 0; i < len(h) || i < len(w); i++ {
-		switch {
-		case i >= len(h):
-			return fmt.Sprintf("line %d: missing: %s", i+1, w[i])
-		case i >= len(w):
-			return fmt.Sprintf("line %d: too much: %s", i+1, h[i])
-		case h[i] != w[i]:
-			return fmt.Sprintf("line %d:\nhave %s\nwant %s", i+1, h[i], w[i])
-		}
-	}
-	return ""
 }

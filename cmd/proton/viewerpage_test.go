@@ -30,15 +30,7 @@ func TestViewerPageShowsWhatViewerPrints(t *testing.T) {
 	if count == 0 {
 		t.Fatalf("%s shows no output of proton viewer", path)
 	}
-	if testkit.Update() {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if page != want {
-		t.Errorf("%s does not show what the viewer prints: run make docs\n%s", path, firstDifference(page, want))
-	}
+	testkit.Golden(t, path, want)
 }
 
 // runShown runs a command line as it stands in the page. Words in quotes have no blanks there.

@@ -3,7 +3,6 @@
 package testkit
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -18,13 +17,13 @@ var update = flag.Bool("update", false, "rewrite the golden files, and the parts
 func Update() bool { return *update }
 
 // Golden compares what a test got with a file, which -update writes first. Both are text.
-func Golden(t testing.TB, file string, got []byte) {
+func Golden[T string | []byte](t testing.TB, file string, got T) {
 	t.Helper()
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, got, 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -32,14 +31,33 @@ func Golden(t testing.TB, file string, got []byte) {
 	if err != nil {
 		t.Fatalf("%v: go test -update writes it", err)
 	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs (go test -update rewrites it), %s\n--- got\n%s--- want\n%s", file, firstDifference(got, want), got, want)
+	if string(got) != string(want) {
+		t.Errorf("%s differs (go test -update rewrites it), %s\n--- got\n%s--- want\n%s", file, FirstDifference(string(got), string(want)), got, want)
 	}
 }
 
-// firstDifference names the first line in which two texts differ.
-func firstDifference(got, want []byte) string {
-	g, w := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+// Between compares the part of a page between two marks with what a test got; -update rewrites that part.
+func Between(t testing.TB, page, begin, end, got string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	want, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no part between %q and %q", page, begin, end)
+	}
+	if *update {
+		Golden(t, page, before+begin+got+end+after)
+	} else if got != want {
+		t.Errorf("%s differs (go test -update rewrites it) after %q, %s\n--- got\n%s--- want\n%s", page, begin, FirstDifference(got, want), got, want)
+	}
+}
+
+// FirstDifference describes the first line in which two texts differ.
+func FirstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := 0; i < len(g) && i < len(w); i++ {
 		if g[i] != w[i] {
 			return fmt.Sprintf("first in line %d:\n    got  %q\n    want %q", i+1, g[i], w[i])

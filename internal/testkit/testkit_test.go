@@ -32,7 +32,7 @@ func TestGolden(t *testing.T) {
 		"a\nb\n": "", "a\nc\n": `first in line 2:` + "\n" + `    got  "c"`, "a\n": "first in line 2", "a\nb\n\n": "got has 4 lines, want 3",
 	} {
 		r := &recorder{TB: t}
-		Golden(r, file, []byte(got))
+		Golden(r, file, got)
 		if (r.failure == "") != (want == "") || !strings.Contains(r.failure, want) {
 			t.Errorf("%q fails with %q, want %q", got, r.failure, want)
 		}
@@ -41,6 +41,26 @@ func TestGolden(t *testing.T) {
 	defer func() { *update = false }()
 	Golden(t, file, []byte("a\nc\n"))
 	if text, err := os.ReadFile(file); err != nil || string(text) != "a\nc\n" {
+		t.Errorf("-update leaves %q (%v)", text, err)
+	}
+}
+
+func TestBetween(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "page.md")
+	if err := os.WriteFile(page, []byte("a\n<b>\nold\n<e>\nz\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for got, want := range map[string]string{"old\n": "", "new\n": `got  "new"`} {
+		r := &recorder{TB: t}
+		Between(r, page, "<b>\n", "<e>", got)
+		if (r.failure == "") != (want == "") || !strings.Contains(r.failure, want) {
+			t.Errorf("%q fails with %q, want %q", got, r.failure, want)
+		}
+	}
+	*update = true
+	defer func() { *update = false }()
+	Between(t, page, "<b>\n", "<e>", "new\n")
+	if text, err := os.ReadFile(page); err != nil || string(text) != "a\n<b>\nnew\n<e>\nz\n" {
 		t.Errorf("-update leaves %q (%v)", text, err)
 	}
 }

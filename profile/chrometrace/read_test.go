@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/jsonscan"
 	"github.com/goproton/goproton/profile/internal/tracetest"
@@ -102,7 +103,7 @@ func TestUpstreamFiles(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: lanes, slices, arrows, kernels, scopes, launches are %v, want %v", test.file, got, want)
 		}
-		golden(t, strings.ReplaceAll(test.file, "/", ".")+".txt", []byte(describe(p)))
+		testkit.Golden(t, "testdata/"+strings.ReplaceAll(test.file, "/", ".")+".txt", describe(p))
 	}
 }
 
@@ -195,7 +196,7 @@ func TestOtherTraces(t *testing.T) {
 		{"ph":"B","name":"open","pid":"host","tid":"main","ts":22},
 		{"ph":"X","name":"late","pid":"host","tid":"main","ts":23,"dur":-4,"args":"text"},
 	]`)
-	golden(t, "other.txt", []byte(describe(p)))
+	testkit.Golden(t, "testdata/other.txt", describe(p))
 }
 
 // Upstream traces warps inside a kernel in the same form: blocks are processes, warps are threads, and a call path leaves out the

@@ -28,24 +28,7 @@ func TestWriteGolden(t *testing.T) {
 	if !json.Valid(out.Bytes()) {
 		t.Errorf("not JSON:\n%s", out.Bytes())
 	}
-	golden(t, "step.chrome_trace", out.Bytes())
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if testkit.Update() {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs; -update rewrites it. Got:\n%s", path, got)
-	}
+	testkit.Golden(t, "testdata/step.chrome_trace", out.Bytes())
 }
 
 func TestStreamsOfTwoGPUsHaveLanesOfTheirOwn(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -199,22 +198,8 @@ func TestNamesAndSuffixesDiffer(t *testing.T) {
 
 // TestTableOfFormats compares docs/formats.md with the registry, so that the page does not promise what is not so.
 func TestTableOfFormats(t *testing.T) {
-	const path = "../../docs/formats.md"
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, found := strings.Cut(string(page), "| format | files |")
-	_, tail, ended := strings.Cut(rest, "|\n\n")
-	if want := head + Table() + "\n" + tail; !found || !ended {
-		t.Fatalf("%s has no table of formats", path)
-	} else if testkit.Update() {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if string(page) != want {
-		t.Errorf("%s does not have the table of what each format holds; run go test ./profile/formats -run TestTableOfFormats -update:\n%s", path, Table())
-	}
+	const head = "| format | files |"
+	testkit.Between(t, "../../docs/formats.md", head, "\n\n", strings.TrimSuffix(strings.TrimPrefix(Table(), head), "\n"))
 }
 
 // FuzzRead reads files of any format, packed or not, as every command does.

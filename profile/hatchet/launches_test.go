@@ -2,8 +2,6 @@ package hatchet
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -76,16 +74,7 @@ func TestLaunchesAsTheyStand(t *testing.T) {
 	if err := Write(&out, launchedProfile()); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join("testdata", "launches.hatchet")
-	if testkit.Update() {
-		if err := os.WriteFile(path, out.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil || !bytes.Equal(out.Bytes(), want) {
-		t.Errorf("error %v\n%s", err, out.String())
-	}
+	testkit.Golden(t, "testdata/launches.hatchet", out.Bytes())
 }
 
 func TestBrokenLaunches(t *testing.T) {

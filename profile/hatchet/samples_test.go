@@ -3,8 +3,6 @@ package hatchet
 import (
 	"bytes"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -105,16 +103,7 @@ func TestSamplesAsTheyStand(t *testing.T) {
 	if err := Write(&out, sampledProfile()); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join("testdata", "samples.hatchet")
-	if testkit.Update() {
-		if err := os.WriteFile(path, out.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil || !bytes.Equal(out.Bytes(), want) {
-		t.Errorf("error %v\n%s", err, out.String())
-	}
+	testkit.Golden(t, "testdata/samples.hatchet", out.Bytes())
 }
 
 func TestBrokenSamples(t *testing.T) {

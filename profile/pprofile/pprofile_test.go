@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	rpprof "runtime/pprof"
 	"slices"
@@ -380,23 +379,7 @@ func TestWhatPprofSees(t *testing.T) {
 		t.Errorf("time %d, duration %d", pp.TimeNanos, pp.DurationNanos)
 	}
 	pp.TimeNanos = 0 // String prints it in the local zone
-	golden(t, "testdata/what_pprof_sees.txt", pp.String())
-}
-
-func golden(t *testing.T, path, have string) {
-	t.Helper()
-	if testkit.Update() {
-		if err := os.WriteFile(path, []byte(have), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if have != string(want) {
-		t.Errorf("%s: have\n%s\nwant\n%s", path, have, want)
-	}
+	testkit.Golden(t, "testdata/what_pprof_sees.txt", pp.String())
 }
 
 func TestLoses(t *testing.T) {

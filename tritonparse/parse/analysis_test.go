@@ -39,26 +39,7 @@ func TestAnalyses(t *testing.T) {
 			fmt.Fprintln(&out)
 		}
 	}
-	golden(t, "../testdata/analyses.txt", out.String())
-}
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if testkit.Update() {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
-	for i := range max(len(g), len(w)) {
-		if i >= len(g) || i >= len(w) || g[i] != w[i] {
-			t.Fatalf("%s, line %d: got %q, want %q (-update rewrites it)", path, i+1, strings.Join(g[min(i, len(g)):min(i+1, len(g))], ""), strings.Join(w[min(i, len(w)):min(i+1, len(w))], ""))
-		}
-	}
+	testkit.Golden(t, "../testdata/analyses.txt", out.String())
 }
 
 func showAnalysis(out *strings.Builder, e any, names map[any]any) {

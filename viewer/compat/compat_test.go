@@ -2,7 +2,6 @@ package compat
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -66,7 +65,7 @@ func TestGoldenTrees(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkGolden(t, "tree."+g.name+".txt", got)
+			testkit.Golden(t, "testdata/tree."+g.name+".txt", got)
 		})
 	}
 }
@@ -76,7 +75,7 @@ func TestGoldenDiff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkGolden(t, "diff.after.before.txt", got)
+	testkit.Golden(t, "testdata/diff.after.before.txt", got)
 }
 
 func TestGoldenList(t *testing.T) {
@@ -85,25 +84,7 @@ func TestGoldenList(t *testing.T) {
 		if err := List(&out, load(t, name)); err != nil {
 			t.Fatal(err)
 		}
-		checkGolden(t, "list."+name+".txt", out.String())
-	}
-}
-
-func checkGolden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if testkit.Update() {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; run go test ./viewer/compat -update and read what it wrote", err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+		testkit.Golden(t, "testdata/list."+name+".txt", out.String())
 	}
 }
 

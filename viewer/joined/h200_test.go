@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/tritonparse"
@@ -44,7 +45,7 @@ func TestRecordedRun(t *testing.T) {
 			kernel := strings.TrimSuffix(name, ".txt") + "_kernel"
 			p, trace, samples := record(t, kernel)
 			l.Modules = &source.Modules{Env: noTools}
-			golden(t, "h200/"+name, printed(t, Options{Profile: p, Trace: trace, Samples: samples, Kernel: kernel}, l))
+			testkit.Golden(t, "testdata/h200/"+name, printed(t, Options{Profile: p, Trace: trace, Samples: samples, Kernel: kernel}, l))
 		})
 	}
 }
@@ -86,7 +87,7 @@ func TestRecordedTree(t *testing.T) {
 	if _, err := viewer.Render(&out, p, "tree", viewer.Options{Metrics: []string{"time", "count"}, Include: "_kernel$"}, viewer.Terminal{Width: 140}); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "h200/launches.txt", out.String())
+	testkit.Golden(t, "testdata/h200/launches.txt", out.String())
 }
 
 // Launches of call paths that a filter takes out have no rows: the trace has them, but does not know where they came from.

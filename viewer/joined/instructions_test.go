@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/source"
 )
@@ -30,7 +31,7 @@ func TestRecordedInstructions(t *testing.T) {
 	p, trace, samples := record(t, "matmul")
 	text, _ := instructions(t, Options{Profile: p, Trace: trace, Samples: samples, Kernel: "matmul"},
 		source.Listing{Terminal: viewer.Terminal{Width: 150}, IRStages: []string{"ttgir", "ptx"}})
-	golden(t, "h200/matmul.sass.txt", text)
+	testkit.Golden(t, "testdata/h200/matmul.sass.txt", text)
 }
 
 // TestListingsAreAlike: a binary, with the listing that was recorded of it, and the listing alone, which is all that tritonparse

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,23 +14,6 @@ import (
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/source"
 )
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if testkit.Update() {
-		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v; write it with -update", err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; -update rewrites it\n--- got\n%s", file, got)
-	}
-}
 
 // complexTrace is tritonparse's own example: three configurations of an autotuned matmul and two of another kernel.
 const complexTrace = "../../tritonparse/testdata/dedicated_log_triton_trace_complex_.ndjson.gz"
@@ -141,13 +122,13 @@ func TestWhatThereIs(t *testing.T) {
 		"times-by-name": {Trace: trace, Profile: byName, Kernel: "matmul|fused"},
 		"profile-alone": {Profile: told, Kernel: "matmul"},
 	} {
-		t.Run(name, func(t *testing.T) { golden(t, name+".txt", printed(t, o, source.Listing{})) })
+		t.Run(name, func(t *testing.T) { testkit.Golden(t, "testdata/"+name+".txt", printed(t, o, source.Listing{})) })
 	}
 }
 
 func TestStagesThatAreAskedFor(t *testing.T) {
 	trace := complexOne(t)
-	golden(t, "ptx.txt", printed(t, Options{Trace: trace, Kernel: "fused"}, source.Listing{IRStages: []string{"ptx"}, Terminal: viewer.Terminal{ASCII: true, Width: 100}}))
+	testkit.Golden(t, "testdata/ptx.txt", printed(t, Options{Trace: trace, Kernel: "fused"}, source.Listing{IRStages: []string{"ptx"}, Terminal: viewer.Terminal{ASCII: true, Width: 100}}))
 }
 
 func TestJSON(t *testing.T) {
@@ -163,7 +144,7 @@ func TestJSON(t *testing.T) {
 	if !json.Valid(out.Bytes()) {
 		t.Error("it is no JSON")
 	}
-	golden(t, "fused.json", out.String())
+	testkit.Golden(t, "testdata/fused.json", out.String())
 }
 
 func TestNothingToJoin(t *testing.T) {
@@ -208,7 +189,7 @@ func TestSplitKeepsSums(t *testing.T) {
 	if _, err := viewer.Render(&out, p, "tree", viewer.Options{Metrics: []string{"time/us", "count"}}, viewer.Terminal{}); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "launches.txt", out.String())
+	testkit.Golden(t, "testdata/launches.txt", out.String())
 }
 
 func TestSplitWithoutATrace(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/source"
 )
@@ -54,7 +55,7 @@ func TestStrays(t *testing.T) {
 			}
 		}
 	}
-	golden(t, "asm/lines.txt", got)
+	testkit.Golden(t, "testdata/asm/lines.txt", got)
 }
 
 // TestStraysWithoutSamples: instructions that nobody sampled have the right lines, too.

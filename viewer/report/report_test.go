@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -349,19 +348,7 @@ func TestGoldenPictures(t *testing.T) {
 			if err := Pictures[g.picture](&out, Source{g.profile + ".hatchet", load(t, g.profile)}, Options{}); err != nil {
 				t.Fatal(err)
 			}
-			path := filepath.Join("testdata", g.picture+"."+g.profile+".svg")
-			if testkit.Update() {
-				if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatalf("%v; run go test ./viewer/report -update and look at what it wrote", err)
-			}
-			if out.String() != string(want) {
-				t.Errorf("%s is no longer what is drawn: run go test ./viewer/report -update, look at it in a browser, and compare", path)
-			}
+			testkit.Golden(t, "testdata/"+g.picture+"."+g.profile+".svg", out.Bytes())
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 )
@@ -102,7 +103,7 @@ func TestComparisonOfAKernelPrintsItsLines(t *testing.T) {
 	if _, err := PrintComparison(&b, c, [2]*Files{sources(), sources()}, viewer.Terminal{Width: 110}); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "compare.txt", b.Bytes())
+	testkit.Golden(t, "testdata/compare.txt", b.Bytes())
 }
 
 // A kernel that only one side has, and one that was renamed.

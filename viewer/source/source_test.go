@@ -195,23 +195,6 @@ func modules(t testing.TB, p *profile.Profile, disassembly string) *Modules {
 	return m
 }
 
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if testkit.Update() {
-		if err := os.WriteFile(file, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s:\n--- got\n%s--- want\n%s", name, got, want)
-	}
-}
-
 // slash leaves paths of this machine out of goldens.
 func slash(b []byte) []byte {
 	return bytes.ReplaceAll(b, []byte(filepath.Clean(cubins)), []byte("/found"))
@@ -252,7 +235,7 @@ func TestListings(t *testing.T) {
 			for _, n := range notes {
 				fmt.Fprintf(&b, "(note) %s\n", n)
 			}
-			golden(t, name, slash(b.Bytes()))
+			testkit.Golden(t, "testdata/"+name, slash(b.Bytes()))
 		})
 	}
 }
@@ -305,7 +288,7 @@ func TestRecorded(t *testing.T) {
 		for _, n := range notes {
 			fmt.Fprintf(&b, "(note) %s\n", n)
 		}
-		golden(t, name, bytes.ReplaceAll(b.Bytes(), []byte("../../testdata/captures"), []byte("/found")))
+		testkit.Golden(t, "testdata/"+name, bytes.ReplaceAll(b.Bytes(), []byte("../../testdata/captures"), []byte("/found")))
 	}
 }
 
@@ -383,7 +366,7 @@ func TestLinesOfTriton(t *testing.T) {
 	if _, err := Print(&b, s, Listing{Context: 1, Files: sources()}); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "source.triton.txt", slash(b.Bytes()))
+	testkit.Golden(t, "testdata/source.triton.txt", slash(b.Bytes()))
 }
 
 func TestWhatIsNotThere(t *testing.T) {

@@ -3,7 +3,6 @@ package quirks
 import (
 	"fmt"
 	"math/bits"
-	"os"
 	"strings"
 	"testing"
 
@@ -32,30 +31,8 @@ func TestEachQuirkHasAnExplanation(t *testing.T) {
 // TestDocumentation compares the tables in docs/tritonparse.md with Table. go test -update writes them.
 func TestDocumentation(t *testing.T) {
 	const path = "../../../docs/tritonparse.md"
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := string(raw)
 	for _, s := range Table {
-		begin, end := fmt.Sprintf("<!-- quirks: %s -->\n", s.Name), "<!-- end -->\n"
-		before, rest, ok := strings.Cut(page, begin)
-		have, after, closed := strings.Cut(rest, end)
-		if !ok || !closed {
-			t.Fatalf("%s has no place for the table: %q and then %q", path, begin, end)
-		}
-		want := markdown(s)
-		if have == want {
-			continue
-		}
-		if !testkit.Update() {
-			t.Errorf("the table %q of %s is not that of quirks.Table: run go test ./internal/trace/quirks -update", s.Name, path)
-			continue
-		}
-		page = before + begin + want + end + after
-		if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Between(t, path, fmt.Sprintf("<!-- quirks: %s -->\n", s.Name), "<!-- end -->\n", markdown(s))
 	}
 }
 

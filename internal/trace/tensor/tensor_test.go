@@ -126,7 +126,7 @@ func TestDifferences(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "    %s%v\n    %s\n", x.Dtype, x.Shape, text)
 	}
-	golden(t, "differences.txt", b.String())
+	testkit.Golden(t, "testdata/differences.txt", b.String())
 }
 
 // TestExtremes: numbers of which one is the other's 1e310-fold differ by what JSON has a number for.
@@ -155,19 +155,6 @@ func TestCircle(t *testing.T) {
 }
 
 const circle = "}q\x00X\x01\x00\x00\x00ah\x00sQ."
-
-func golden(t *testing.T, name, got string) {
-	path := filepath.Join("testdata", name)
-	if testkit.Update() {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil || got != string(want) {
-		t.Errorf("%s is\n%s\nwant\n%s%v", name, got, want, err)
-	}
-}
 
 // otherwise says where tritonparse answers, but something else.
 var otherwise = map[string]string{

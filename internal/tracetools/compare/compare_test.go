@@ -48,20 +48,6 @@ func diffOf(t testing.TB, a, b *tritonparse.Trace, i, j int) *Diff {
 	return New(x, y)
 }
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if testkit.Update() {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil || string(want) != got {
-		t.Errorf("%s: got\n%s\nwant\n%s\n%v", name, got, want, err)
-	}
-}
-
 func text(t *testing.T, d *Diff, o TextOptions) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -74,8 +60,8 @@ func text(t *testing.T, d *Diff, o TextOptions) string {
 // TestTwoConfigurations compares two that the autotuner tried.
 func TestTwoConfigurations(t *testing.T) {
 	trace := open(t, complexTrace)
-	golden(t, "matmul.txt", text(t, diffOf(t, trace, trace, 0, 1), TextOptions{Most: 20}))
-	golden(t, "fused.txt", text(t, diffOf(t, trace, trace, 3, 4), TextOptions{Stages: []string{"ttir", "ptx"}, Most: 30}))
+	testkit.Golden(t, "testdata/matmul.txt", text(t, diffOf(t, trace, trace, 0, 1), TextOptions{Most: 20}))
+	testkit.Golden(t, "testdata/fused.txt", text(t, diffOf(t, trace, trace, 3, 4), TextOptions{Stages: []string{"ttir", "ptx"}, Most: 30}))
 }
 
 // changed writes a trace of one compilation of the sample, with what patterns match replaced, and opens it.
@@ -135,7 +121,7 @@ func TestWhatCounts(t *testing.T) {
 		t.Error("another operand does not count")
 	}
 	d.A.Trace, d.B.Trace = "before", "after"
-	golden(t, "operand.txt", text(t, d, TextOptions{}))
+	testkit.Golden(t, "testdata/operand.txt", text(t, d, TextOptions{}))
 }
 
 // TestResources: registers and occupancy come from the cubins; two of other kernels stand for those of the sample, which
@@ -148,7 +134,7 @@ func TestResources(t *testing.T) {
 	}
 	d := diffOf(t, with("matmul.sm80.cubin"), with("softmax.sm90.cubin"), 0, 0)
 	d.A.Trace, d.B.Trace = "a", "b"
-	golden(t, "resources.txt", text(t, d, TextOptions{}))
+	testkit.Golden(t, "testdata/resources.txt", text(t, d, TextOptions{}))
 }
 
 func TestNames(t *testing.T) {
@@ -220,7 +206,7 @@ func TestWholeTraces(t *testing.T) {
 	if err := d.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "traces.txt", b.String())
+	testkit.Golden(t, "testdata/traces.txt", b.String())
 }
 
 // TestParametersHaveNames: our traces say what parameters are called, those of tritonparse in the source alone.

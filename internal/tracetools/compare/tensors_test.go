@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/internal/trace/tensor"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -42,7 +43,7 @@ func TestTensors(t *testing.T) {
 			fmt.Fprintln(&b, x.Name, x.A, x.B, x.brief())
 		}
 	}
-	golden(t, "tensors.txt", b.String())
+	testkit.Golden(t, "testdata/tensors.txt", b.String())
 }
 
 var usual = tensor.Tolerance{Absolute: 1e-5, Relative: 1e-3}
@@ -65,7 +66,7 @@ func TestContents(t *testing.T) {
 	if err := d.WriteText(&out); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "contents.txt", out.String())
+	testkit.Golden(t, "testdata/contents.txt", out.String())
 }
 
 // TestOneSided: where only one trace has facts on tensors, a note says so.
@@ -120,7 +121,7 @@ func TestLaunches(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	golden(t, "launches.txt", out.String())
+	testkit.Golden(t, "testdata/launches.txt", out.String())
 	_, err = Launches(traces[0], traces[1], func(kernel string) bool { return kernel == "only_a" }, &Comparer{})
 	if err == nil || !strings.Contains(err.Error(), "both say what is in their tensors; record them with") {
 		t.Error(err)

@@ -91,25 +91,7 @@ func TestRecordedRuns(t *testing.T) {
 		{"dynamic_net", "shadow"}, {"dynamic_net", "python"}, {"overlap", "shadow"},
 	} {
 		t.Run(c.capture+"."+c.context, func(t *testing.T) {
-			golden(t, c.capture+"."+c.context+".txt", outline(play(t, c.capture, c.context)))
+			testkit.Golden(t, "testdata/"+c.capture+"."+c.context+".txt", outline(play(t, c.capture, c.context)))
 		})
-	}
-}
-
-// golden compares a text with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if testkit.Update() {
-		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v; write it with -update", err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; -update rewrites it\n--- got\n%s", file, got)
 	}
 }

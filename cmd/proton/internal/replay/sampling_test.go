@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -42,7 +43,7 @@ func TestSampledRuns(t *testing.T) {
 	} {
 		t.Run(c.capture, func(t *testing.T) {
 			p, _ := playMode(t, c.capture, "shadow", c.mode)
-			golden(t, c.capture+".txt", sampled(p))
+			testkit.Golden(t, "testdata/"+c.capture+".txt", sampled(p))
 		})
 	}
 }

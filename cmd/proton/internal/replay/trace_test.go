@@ -174,20 +174,7 @@ func TestRecordedTraces(t *testing.T) {
 					t.Errorf("kernel %s starts at %f for %f, its launch at %f (%v)", e.Name, e.Ts, e.Dur, at, ok)
 				}
 			}
-			got := traceOutline(events)
-			golden := filepath.Join("testdata", c.capture+"."+c.context+".trace.txt")
-			if testkit.Update() {
-				if err := os.WriteFile(golden, []byte(got), 0o666); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatalf("%v; write it with -update", err)
-			}
-			if got != string(want) {
-				t.Errorf("%s differs; -update rewrites it\n--- got\n%s", golden, got)
-			}
+			testkit.Golden(t, "testdata/"+c.capture+"."+c.context+".trace.txt", traceOutline(events))
 		})
 	}
 }

@@ -20,31 +20,28 @@ func (m *Manager) Deactivate(id *int, flush bool) error {
 func (m *Manager) setActive(id *int, on bool) error {
 	m.control.Lock()
 	defer m.control.Unlock()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	sessions, err := m.selected(id)
+	var stopped []*session // whose timelines have frames that are open
+	var err error
+	m.drainer.do(func(d *drainer) {
+		var selected []*session
+		selected, err = d.selected(id)
+		for _, s := range selected {
+			if s.active && !on && s.trace {
+				stopped = append(stopped, s)
+			}
+			s.active = on
+		}
+	})
 	if err != nil {
 		return err
 	}
-	var stopped []*session
-	for _, s := range sessions {
-		if s.active && !on && s.trace {
-			stopped = append(stopped, s)
-		}
-		s.active = on
-	}
 	err = m.publish()
-	m.cut(stopped)
+	if stopped != nil {
+		m.drainer.do(func(*drainer) {
+			for _, s := range stopped {
+				s.trees[s.phase].Timeline.Cut(hotpath.Now())
+			}
+		})
+	}
 	return err
-}
-
-// cut ends what is open on the timelines of sessions that just stopped listening. Call with mu held.
-func (m *Manager) cut(sessions []*session) {
-	if len(sessions) == 0 {
-		return
-	}
-	m.drain()
-	for _, s := range sessions {
-		s.trees[s.phase].Timeline.Cut(hotpath.Now())
-	}
 }

@@ -76,7 +76,7 @@ func beginAlwaysOn(t testing.TB) *alwaysOn {
 		t.Fatal(err)
 	}
 	p.id = id
-	p.m.stopDrainer()
+	p.m.stopRounds()
 	return p
 }
 
@@ -95,7 +95,7 @@ func (p *alwaysOn) run(t testing.TB, n int) {
 			t.Fatal(err)
 		}
 		aRound(p.m)
-		<-p.m.sessions[0].sinks[0].flush()
+		<-p.m.drainer.list[0].sinks[0].flush()
 		file := partPath(p.m.Name(p.id), p.phase, treeFormat)
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)

@@ -9,11 +9,11 @@ import (
 )
 
 // ending counts the signs that the GPU makes progress with what the program launched, while the process ends. Its atomics can
-// be read while a call that hangs holds the locks.
+// be read while a call hangs.
 type ending struct {
 	begun   atomic.Bool
-	newest  uint64        // correlation id of the program's last launch; guarded by mu
-	buffers uint64        // checksum of the marked buffers, as last seen; guarded by mu
+	newest  uint64        // correlation id of the program's last launch; the drainer's
+	buffers uint64        // checksum of the marked buffers, as last seen; the drainer's
 	moves   atomic.Uint64 // signs of progress: an activity ended, a record was completed, a context was synchronised
 	onGPU   atomic.Bool   // a context is being waited for
 	library atomic.Int32  // calls of the vendor library that have not returned
@@ -22,22 +22,21 @@ type ending struct {
 // Ending marks the end of the program: from here on, the completion of work that was launched before counts as progress.
 // Launches of threads that go on do not count: they would keep a process alive whose other stream hangs.
 func (m *Manager) Ending() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.drain()
-	m.ending.newest = m.resolver.Newest()
-	hotpath.MarkBuffers()
-	m.ending.buffers = hotpath.MarkedBuffers()
-	m.ending.begun.Store(true)
+	m.drainer.do(func(d *drainer) {
+		d.ending.newest = d.resolver.Newest()
+		hotpath.MarkBuffers()
+		d.ending.buffers = hotpath.MarkedBuffers()
+		d.ending.begun.Store(true)
+	})
 }
 
 // Progress returns how many signs of progress were seen since Ending; onGPU says whether a context is being waited for right
-// now. It takes no lock.
+// now. It waits for nothing.
 func (m *Manager) Progress() (moves uint64, onGPU bool) {
 	return m.ending.moves.Load(), m.ending.onGPU.Load()
 }
 
-// InLibrary says whether the vendor library is at work for us right now. It takes no lock.
+// InLibrary says whether the vendor library is at work for us right now. It waits for nothing.
 func (m *Manager) InLibrary() bool { return m.ending.library.Load() > 0 }
 
 // inLibrary calls the vendor library.
@@ -55,7 +54,7 @@ func (e *ending) ended(k *record.Activity) {
 
 // completed looks for records that the vendor library has completed in buffers that it still holds. CUPTI returns a buffer
 // only when every record in it is complete: while kernels are queued, the first ones to end show nowhere else.
-// Call with mu held, after the library was asked for its buffers: that is when CUPTI completes records.
+// It is for after the library was asked for its buffers: that is when CUPTI completes records.
 func (e *ending) completed() {
 	if !e.begun.Load() {
 		return
@@ -64,11 +63,4 @@ func (e *ending) completed() {
 		e.buffers = buffers
 		e.moves.Add(1)
 	}
-}
-
-// synchronize waits for all that was launched. Call without mu.
-func (m *Manager) synchronize() bool {
-	m.ending.onGPU.Store(true)
-	defer m.ending.onGPU.Store(false)
-	return m.source.Synchronize(func() { m.ending.moves.Add(1) })
 }

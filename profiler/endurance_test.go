@@ -209,15 +209,13 @@ func TestLaunchesWhoseKernelsNeverCome(t *testing.T) {
 	id := start(t, m, "p", StartOptions{})
 	for at := uint32(0); at < 100_000; at += 10_000 {
 		drive.Launches(at+1, 10_000)
-		m.mu.Lock()
-		m.drain()
-		m.mu.Unlock()
+		m.drainer.do(func(*drainer) {})
 	}
-	if n := m.resolver.Waiting(); n != 100_000 {
+	if n := waiting(m); n != 100_000 {
 		t.Fatalf("%d launches wait, want 100,000", n)
 	}
 	m.Flush()
-	if n := m.resolver.Waiting(); n != 0 {
+	if n := waiting(m); n != 0 {
 		t.Errorf("%d launches still wait after a flush that waited for the GPU", n)
 	}
 	// While a capture keeps the flush from waiting, they may still be running.

@@ -17,12 +17,7 @@ import (
 func (m *Manager) Finalize(id *int, format string) (files []string, err error) {
 	m.control.Lock()
 	defer m.control.Unlock()
-	m.mu.Lock()
-	sessions, err := m.selected(id)
-	m.mu.Unlock()
-	if err != nil {
-		sessions = nil
-	}
+	sessions, _ := m.selected(id) //nolint:errcheck // none: a second finalize does nothing
 	formats, err := formatsFor(sessions, format)
 	if err != nil || len(sessions) == 0 {
 		return nil, err
@@ -63,51 +58,23 @@ func formatsFor(sessions []*session, wanted string) ([]string, error) {
 
 // endIfLast stops everything once no session is left.
 func (m *Manager) endIfLast() {
-	m.mu.Lock()
-	last := len(m.sessions) == 0
-	m.mu.Unlock()
-	if last {
-		m.stopDrainer()
+	if left, _ := m.selected(nil); len(left) == 0 { //nolint:errcheck // all are always there
+		m.stopRounds()
 		m.detach()
 	}
 }
 
 // end removes a session whose profile is written.
 func (m *Manager) end(s *session) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.sessions = slices.DeleteFunc(m.sessions, func(x *session) bool { return x == s })
-	for phase := range s.trees {
-		m.drop(s, phase)
-	}
-	m.agg.Sets.End(s.id)
-	m.endQueues(s)
-	if err := m.publish(); err != nil {
-		m.problem(err)
-	}
-}
-
-// SourceGone says that the vendor library may have been torn down already, as at the end of a process: it is
-// not called any more. What was drained is still written.
-func (m *Manager) SourceGone() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.attached, m.waiting = false, false
-}
-
-// detach leaves the source. Call with control held, without mu and without a drainer: should the vendor
-// library hang in there, an exit must still be able to write what there is.
-func (m *Manager) detach() {
-	m.mu.Lock()
-	attached := m.attached
-	m.attached, m.waiting, m.checkpoint = false, false, nil
-	m.mu.Unlock()
-	if attached {
-		m.ending.inLibrary(func() { m.source.Detach(m.ending.begun.Load()) })
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.discard()
+	m.drainer.do(func(d *drainer) {
+		d.list = slices.DeleteFunc(d.list, func(x *session) bool { return x == s })
+		for phase := range s.trees {
+			d.drop(s, phase)
+		}
+		d.agg.Sets.End(s.id)
+		d.endQueues(s)
+	})
+	m.published()
 }
 
 // write writes every phase of a session that was not cleared. last says that the session ends with it.
@@ -129,7 +96,7 @@ func (m *Manager) writePhase(s *session, phase int, format string, last bool) (p
 	if p == nil || err != nil {
 		return w.path, err
 	}
-	if err := m.describe(s, p, w.path); err != nil {
+	if err := m.describe(s, p, w); err != nil {
 		return w.path, err
 	}
 	if err := (fileSink{}).Write(context.Background(), w, p); err != nil {
@@ -141,57 +108,59 @@ func (m *Manager) writePhase(s *session, phase int, format string, last bool) (p
 	return w.path, nil
 }
 
-// frozen is the part of writePhase that needs the lock. It copies a tree; a trace it finishes, which is written but
+// frozen is the part of writePhase that is the drainer's. It copies a tree; a trace it finishes, which is written but
 // for its end.
 func (m *Manager) frozen(s *session, phase int, format string, last bool) (w Window, p *profile.Profile, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	t := s.trees[phase]
-	if t == nil {
-		return Window{path: s.written.path(phase)}, nil, nil
-	}
-	w = s.window(phase, format)
-	w.Last = last && phase == s.phase
-	if s.trace {
-		return w, nil, m.writeTrace(s, t, w.path, hotpath.Now(), last)
-	}
-	return w, m.freeze(s, t), nil
+	m.drainer.do(func(d *drainer) {
+		t := s.trees[phase]
+		if t == nil {
+			w.path = s.written.path(phase)
+			return
+		}
+		w = s.window(phase, format)
+		w.Last = last && phase == s.phase
+		if s.trace {
+			err = d.writeTrace(s, t, w.path, hotpath.Now(), last)
+			return
+		}
+		p = d.freeze(s, t)
+	})
+	return w, p, err
 }
 
-func (m *Manager) phases(s *session) []int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var phases []int
-	for n := range s.trees {
-		phases = append(phases, n)
-	}
-	s.written.each(func(n int, _ string) { phases = append(phases, n) })
+func (m *Manager) phases(s *session) (phases []int) {
+	m.drainer.do(func(*drainer) {
+		for n := range s.trees {
+			phases = append(phases, n)
+		}
+		s.written.each(func(n int, _ string) { phases = append(phases, n) })
+	})
 	slices.Sort(phases)
 	return phases
 }
 
 // freeze copies a tree into a profile, with its devices and what was lost.
-func (m *Manager) freeze(s *session, t *aggregate.Tree) *profile.Profile {
-	p, devices := m.freezeTree(t)
-	p.Info = m.infoFor(s)
-	for _, d := range devices {
-		p.Devices = append(p.Devices, m.source.Device(d))
+func (d *drainer) freeze(s *session, t *aggregate.Tree) *profile.Profile {
+	p, devices := d.freezeTree(t)
+	p.Info = d.infoFor(s)
+	for _, device := range devices {
+		p.Devices = append(p.Devices, d.source.Device(device))
 	}
-	m.addLoss(p)
+	d.addLoss(p)
 	return p
 }
 
-func (m *Manager) freezeTree(t *aggregate.Tree) (*profile.Profile, []uint32) {
-	if m.sampler != nil {
-		return m.freezeSampled(t)
+func (d *drainer) freezeTree(t *aggregate.Tree) (*profile.Profile, []uint32) {
+	if d.sampler != nil {
+		return d.freezeSampled(t)
 	}
-	return t.Freeze(m.backend.DeviceType)
+	return t.Freeze(d.backend.DeviceType)
 }
 
 // addLoss writes what was lost onto the <unattributed> frame: readers of the format ignore what they don't
 // know, and a person looking at the tree sees it.
-func (m *Manager) addLoss(p *profile.Profile) {
-	l := m.lossNow()
+func (d *drainer) addLoss(p *profile.Profile) {
+	l := d.lossNow()
 	if l.Records+l.Buffers == 0 {
 		return
 	}
@@ -205,10 +174,10 @@ func (m *Manager) addLoss(p *profile.Profile) {
 	p.Kinds["lost_records"], p.Kinds["dropped_activities"] = profile.Exclusive, profile.Exclusive
 }
 
-func (m *Manager) lossNow() Loss {
-	l := m.loss
-	l.Records = hotpath.Lost() - m.base.records
-	l.Buffers += hotpath.BuffersRefused() - m.base.refused
-	l.Unattributed, l.Untimed, l.Late = m.agg.Unattributed, m.agg.Untimed, m.agg.Late
+func (d *drainer) lossNow() Loss {
+	l := d.loss
+	l.Records = hotpath.Lost() - d.base.records
+	l.Buffers += hotpath.BuffersRefused() - d.base.refused
+	l.Unattributed, l.Untimed, l.Late = d.agg.Unattributed, d.agg.Untimed, d.agg.Late
 	return l
 }

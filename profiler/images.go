@@ -12,8 +12,7 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// images are the modules that samples fell in. Reading one takes milliseconds, so nothing here is called with the
-// manager's lock held.
+// images are the modules that samples fell in. Reading one takes milliseconds, so the drainer does not.
 type images struct {
 	sampler Sampler
 

@@ -13,7 +13,7 @@ import (
 // Version is set by the build.
 var Version = "unknown"
 
-// infoOf gathers the facts of this process that a profile tells.
+// infoOf gathers the facts of this process that a profile holds.
 func infoOf(name string, now uint64) profile.Info {
 	info := profile.Info{
 		profile.InfoPID:   strconv.Itoa(os.Getpid()),
@@ -34,17 +34,15 @@ func infoOf(name string, now uint64) profile.Info {
 
 // TraceFolder has profiles name the folder of the TritonParse trace that is being recorded with them.
 func (m *Manager) TraceFolder(folder string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.traceFolder = folder
+	m.drainer.do(func(d *drainer) { d.traceFolder = folder })
 }
 
-// infoFor returns the facts that a session's profile tells. Call with mu held.
-func (m *Manager) infoFor(s *session) profile.Info {
-	if m.traceFolder == "" {
+// infoFor returns the facts that a session's profile holds.
+func (d *drainer) infoFor(s *session) profile.Info {
+	if d.traceFolder == "" {
 		return s.info
 	}
 	info := maps.Clone(s.info)
-	info[profile.InfoTrace] = m.traceFolder
+	info[profile.InfoTrace] = d.traceFolder
 	return info
 }

@@ -15,23 +15,23 @@ const phasePatience = 30 * time.Second
 // writePhases writes the phases of sessions with periodic flushing whose activities have all arrived, and clears them;
 // and has traces on disk up to now. A trace, which is on disk anyway, keeps no complete phase open either: each has a
 // file and a buffer of 256 KiB.
-func (d *drainer) writePhases() {
-	if time.Since(d.phases) < phasesEvery {
+func (r *rounds) writePhases() {
+	if time.Since(r.phases) < phasesEvery {
 		return
 	}
-	d.phases = time.Now()
-	m := d.m
-	waiting := m.phasesToWrite()
+	r.phases = time.Now()
+	var waiting []phaseOf
+	r.m.drainer.do(func(d *drainer) { waiting = d.phasesToWrite() })
 	if waiting == nil {
 		return
 	}
-	m.Collect()
+	r.m.Collect()
 	for _, p := range waiting {
-		if err := m.writeComplete(p.s, p.phase); err != nil {
-			m.mu.Lock()
-			m.problemOnce(err.Error())
-			m.mu.Unlock()
-		}
+		r.m.drainer.do(func(d *drainer) {
+			if err := d.writeComplete(p.s, p.phase); err != nil {
+				d.problem(err.Error())
+			}
+		})
 	}
 }
 
@@ -41,11 +41,9 @@ type phaseOf struct {
 }
 
 // phasesToWrite flushes traces and lists the phases that could be written, in order.
-func (m *Manager) phasesToWrite() (list []phaseOf) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.flushTraces()
-	for _, s := range m.sessions {
+func (d *drainer) phasesToWrite() (list []phaseOf) {
+	d.flushTraces()
+	for _, s := range d.list {
 		if !s.streams() || s.name == "" || s.name == "-" {
 			continue
 		}
@@ -56,36 +54,33 @@ func (m *Manager) phasesToWrite() (list []phaseOf) {
 		}
 	}
 	if list != nil {
-		m.resolver.Mark() // graph launches that brought nothing between two marks are done
+		d.resolver.Mark() // graph launches that brought nothing between two marks are done
 	}
 	return list
 }
 
 // writeComplete writes a trace, or hands a tree to its sinks, and clears the phase, if nothing can be added to it any more.
-func (m *Manager) writeComplete(s *session, phase int) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (d *drainer) writeComplete(s *session, phase int) error {
 	t := s.trees[phase]
-	if t == nil || m.expectsMore(s, t) {
+	if t == nil || d.expectsMore(s, t) {
 		return nil
 	}
 	if s.trace {
-		if err := m.writeTrace(s, t, s.path(phase, s.format), hotpath.Now(), true); err != nil {
+		if err := d.writeTrace(s, t, s.path(phase, s.format), hotpath.Now(), true); err != nil {
 			return err
 		}
 	} else {
-		s.handOver(s.window(phase, s.format), m.freeze(s, t))
+		s.handOver(s.window(phase, s.format), d.freeze(s, t))
 	}
-	m.drop(s, phase)
+	d.drop(s, phase)
 	s.written.add(phase, s.stem(), s.format)
 	return nil
 }
 
 // expectsMore reports whether something may still come for a phase. With periodic flushing it says no after phasePatience.
-func (m *Manager) expectsMore(s *session, t *aggregate.Tree) bool {
+func (d *drainer) expectsMore(s *session, t *aggregate.Tree) bool {
 	if s.periodic != "" && time.Since(s.over[t.Phase]) >= phasePatience {
 		return false
 	}
-	m.agg.TakeSlots()
-	return t.Pending() || m.resolver.Waits(func(set uint32) bool { return m.agg.Sets.Has(set, t) })
+	return t.Pending() || d.resolver.Waits(func(set uint32) bool { return d.agg.Sets.Has(set, t) })
 }

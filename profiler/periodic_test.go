@@ -23,8 +23,8 @@ func there(path string) bool {
 // aRound is one of the drainer's, in which everything is due that it does more rarely, and what the files' goroutines do
 // with it. Tests that stop the drainer know when it is.
 func aRound(m *Manager) {
-	(&drainer{m: m}).round()
-	for _, s := range m.sessions {
+	(&rounds{m: m}).round()
+	for _, s := range m.drainer.list {
 		s.deliver()
 	}
 }
@@ -49,7 +49,7 @@ func advance(t *testing.T, m *Manager, id int) {
 func TestWaitsDoNotHoldUpAPhase(t *testing.T) {
 	m, _ := stage(t)
 	id := start(t, m, "p", StartOptions{Mode: "periodic_flushing", Data: "trace"})
-	m.stopDrainer()
+	m.stopRounds()
 	drive.Work(1)
 	drive.Returned(1, 126)
 	advance(t, m, id)
@@ -57,7 +57,7 @@ func TestWaitsDoNotHoldUpAPhase(t *testing.T) {
 	if !there(m.Name(id) + ".part_0.chrome_trace") {
 		t.Error("the phase is not written")
 	}
-	if n := m.resolver.Waiting(); n != 0 {
+	if n := waiting(m); n != 0 {
 		t.Errorf("%d calls wait for an activity", n)
 	}
 }
@@ -66,10 +66,10 @@ func TestWaitsDoNotHoldUpAPhase(t *testing.T) {
 func TestPatienceIsWithEachPhase(t *testing.T) {
 	m, _ := stage(t)
 	id := start(t, m, "p", StartOptions{Mode: "periodic_flushing"})
-	m.stopDrainer()
+	m.stopRounds()
 	drive.Launch(1, 1) // fails
 	advance(t, m, id)
-	m.sessions[0].over[0] = time.Now().Add(-phasePatience)
+	m.drainer.list[0].over[0] = time.Now().Add(-phasePatience)
 	advance(t, m, id)
 	aRound(m)
 	if !there(m.Name(id) + ".part_0.hatchet") {
@@ -81,7 +81,7 @@ func TestPatienceIsWithEachPhase(t *testing.T) {
 func TestCompletePhasesOfATraceAreClosed(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{Data: "trace"})
-	m.stopDrainer()
+	m.stopRounds()
 	name := m.Name(id)
 	f.call(1, "first")
 	advance(t, m, id)
@@ -92,7 +92,7 @@ func TestCompletePhasesOfATraceAreClosed(t *testing.T) {
 		t.Fatal("the phases are still open")
 	}
 	m.Flush()
-	if open := len(m.sessions[0].traces); open != 1 {
+	if open := len(m.drainer.list[0].traces); open != 1 {
 		t.Errorf("%d files are open", open)
 	}
 	if err := m.ClearPhase(id, 0, false); err != nil {
@@ -110,11 +110,11 @@ func TestPhasesBesideOneThatCannotBeWritten(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{Data: "trace"})
 	drive.Launch(1, 1) // holds the phase open
-	m.mu.Lock()
-	m.flushTraces()
-	m.sessions[0].traces[0].writer.Flush()
-	m.sessions[0].traces[0].file.Close()
-	m.mu.Unlock()
+	m.drainer.do(func(d *drainer) {
+		d.flushTraces()
+		d.list[0].traces[0].writer.Flush()
+		d.list[0].traces[0].file.Close()
+	})
 	advance(t, m, id)
 	f.call(2, "k")
 	files, err := m.Finalize(&id, "")
@@ -148,9 +148,7 @@ func TestTraceOfAProgramThatChangesItsFolder(t *testing.T) {
 	}
 	f.call(1, "k")
 	m.Flush()
-	m.mu.Lock()
-	m.flushTraces()
-	m.mu.Unlock()
+	m.drainer.do((*drainer).flushTraces)
 	t.Chdir(t.TempDir())
 	files := finalize(t, m, id, "")
 	if len(files) != 1 || files[0] != filepath.Join(home, "p.chrome_trace") {
@@ -165,7 +163,7 @@ func TestVectorsOfASliceAddUp(t *testing.T) {
 	s := drive.Enter("s")
 	node := uint32(len(hotpath.Nodes()) - 1)
 	for range 2 {
-		if err := m.AddVector(node, 0, m.lastSet, "v", []float64{1, 2}, true); err != nil {
+		if err := m.AddVector(node, 0, m.drainer.lastSet, "v", []float64{1, 2}, true); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -179,7 +177,7 @@ func TestVectorsOfASliceAddUp(t *testing.T) {
 func TestMetricsThatComeAfterTheirPhase(t *testing.T) {
 	m, _ := stage(t)
 	id := start(t, m, "p", StartOptions{Mode: "periodic_flushing"})
-	m.stopDrainer()
+	m.stopRounds()
 	scope := drive.Enter("s")
 	leaf := drive.LeafNow()
 	drive.IntAt(leaf, "tokens", 1)

@@ -14,13 +14,6 @@ import (
 	"github.com/goproton/goproton/profiler/callpath"
 )
 
-func (m *Manager) session(id int) (*session, error) {
-	if s := m.find(id); s != nil {
-		return s, nil
-	}
-	return nil, unknownSession(id)
-}
-
 // Data returns what a session's phase holds so far, as the compact form of the .hatchet format. It does
 // not flush: deactivate with flushing first to have everything.
 func (m *Manager) Data(id, phase int) ([]byte, error) {
@@ -46,54 +39,52 @@ func (m *Manager) DataMsgpack(id, phase int) ([]byte, error) {
 var ErrTimeline = errors.New("[PROTON] Only TreeData is supported for getData() for now")
 
 // Profile returns what a session's phase holds so far. It does not flush.
-func (m *Manager) Profile(id, phase int) (*profile.Profile, error) {
-	p, images, err := m.snapshot(id, phase)
+func (m *Manager) Profile(id, phase int) (p *profile.Profile, err error) {
+	var images *images
+	err = m.of(id, func(d *drainer, s *session) (err error) {
+		images = d.images
+		p, err = d.snapshot(s, phase)
+		return err
+	})
 	if err == nil && p.Sampling != nil {
 		images.describe(p)
 	}
 	return p, err
 }
 
-func (m *Manager) snapshot(id, phase int) (*profile.Profile, *images, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s, err := m.session(id)
-	if err != nil {
-		return nil, nil, err
-	}
+func (d *drainer) snapshot(s *session, phase int) (*profile.Profile, error) {
 	if s.trace {
-		return nil, nil, ErrTimeline
+		return nil, ErrTimeline
 	}
 	t := s.trees[phase]
 	if t == nil {
-		return nil, nil, &SessionError{fmt.Sprintf("Phase %d has no data.", phase)}
+		return nil, &SessionError{fmt.Sprintf("Phase %d has no data.", phase)}
 	}
-	m.drain()
-	return m.freeze(s, t), m.images, nil
+	return d.freeze(s, t), nil
 }
 
 // AdvancePhase begins the next phase and returns its number. Kernels launched before stay in the old one.
-func (m *Manager) AdvancePhase(id int) (int, error) {
+func (m *Manager) AdvancePhase(id int) (phase int, err error) {
 	m.control.Lock()
 	defer m.control.Unlock()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s, err := m.session(id)
+	err = m.of(id, func(d *drainer, s *session) error {
+		before := s.trees[s.phase]
+		s.over[s.phase] = time.Now()
+		s.phase++
+		phase = s.phase
+		d.continueIn(s, before)
+		return nil
+	})
 	if err != nil {
 		return 0, err
 	}
-	before := s.trees[s.phase]
-	s.over[s.phase] = time.Now()
-	s.phase++
-	m.begin(s, before)
-	return s.phase, m.publish()
+	return phase, m.publish()
 }
 
-// begin begins the session's current phase; what is open on a timeline goes on in it. Call with mu held.
-func (m *Manager) begin(s *session, before *aggregate.Tree) {
-	m.drain()
+// continueIn begins the session's current phase; what is open on a timeline goes on in it.
+func (d *drainer) continueIn(s *session, before *aggregate.Tree) {
 	now := hotpath.Now()
-	t := m.newTree(s, now)
+	t := d.newTree(s, now)
 	if t.Timeline != nil {
 		t.Timeline.Continue(before.Timeline, now)
 	}
@@ -101,80 +92,77 @@ func (m *Manager) begin(s *session, before *aggregate.Tree) {
 
 // PhaseComplete reports whether nothing can be added to a phase any more: a later one was begun, and a
 // flush came after that.
-func (m *Manager) PhaseComplete(id, phase int) (bool, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s, err := m.session(id)
-	if err != nil {
-		return false, err
-	}
-	return phase < s.flushed, nil
+func (m *Manager) PhaseComplete(id, phase int) (complete bool, err error) {
+	err = m.of(id, func(_ *drainer, s *session) error {
+		complete = phase < s.flushed
+		return nil
+	})
+	return complete, err
 }
 
 // ClearPhase drops what a phase (or every phase up to it) holds. The current phase starts over empty.
 func (m *Manager) ClearPhase(id, phase int, upTo bool) error {
 	m.control.Lock()
 	defer m.control.Unlock()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s, err := m.session(id)
+	err := m.of(id, func(d *drainer, s *session) error {
+		d.clear(s, func(n int) bool { return n == phase || upTo && n < phase })
+		return nil
+	})
 	if err != nil {
 		return err
 	}
+	return m.publish()
+}
+
+func (d *drainer) clear(s *session, cleared func(phase int) bool) {
 	current := s.trees[s.phase]
-	cleared := func(n int) bool { return n == phase || upTo && n < phase }
 	for n := range s.trees {
 		if cleared(n) {
-			m.drop(s, n)
+			d.drop(s, n)
 		}
 	}
 	if s.periodic == "" { // else parts are what was asked for
 		s.written.remove(cleared)
 	}
 	if s.trees[s.phase] == nil {
-		m.begin(s, current)
+		d.continueIn(s, current)
 	}
-	return m.publish()
 }
 
 // Depth returns how many frames a call path has for a session: its scopes, or its Python frames.
-func (m *Manager) Depth(id int, node, pynode uint32) (int, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s, err := m.session(id)
-	if err != nil {
-		return 0, err
-	}
-	if s.python {
-		node = pynode
-	}
-	depth := 0
-	for nodes := hotpath.Nodes(); node != 0 && int(node) < len(nodes); node = nodes[node].Parent {
-		if m.agg.Sets.Sees(nodes[node].Set, s.id) {
-			depth++
+func (m *Manager) Depth(id int, node, pynode uint32) (depth int, err error) {
+	err = m.of(id, func(d *drainer, s *session) error {
+		if s.python {
+			node = pynode
 		}
-	}
-	return depth, nil
+		for nodes := hotpath.Nodes(); node != 0 && int(node) < len(nodes); node = nodes[node].Parent {
+			if d.agg.Sets.Sees(nodes[node].Set, s.id) {
+				depth++
+			}
+		}
+		return nil
+	})
+	return depth, err
 }
 
 // AddVector adds a vector metric at a place that the hot path named.
-func (m *Manager) AddVector(node, pynode, set uint32, name string, values []float64, whole bool) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, s := range m.sessions {
-		for _, t := range s.trees {
-			if !m.agg.Sets.Has(set, t) {
-				continue
-			}
-			if t.Timeline != nil {
-				m.drain() // so that the scope is there
-				t.Timeline.AddVector(node, name, values, whole)
-				continue
-			}
-			if err := t.AddVector(callpath.Place{Set: set, Node: node, PyNode: pynode}, name, values, whole); err != nil {
-				return &ArgumentError{err.Error()}
+func (m *Manager) AddVector(node, pynode, set uint32, name string, values []float64, whole bool) (err error) {
+	place := callpath.Place{Set: set, Node: node, PyNode: pynode}
+	m.drainer.do(func(d *drainer) {
+		for _, s := range d.list {
+			for _, t := range s.trees {
+				switch {
+				case err != nil || !d.agg.Sets.Has(set, t):
+				case t.Timeline != nil:
+					t.Timeline.AddVector(node, name, values, whole)
+				default:
+					err = t.AddVector(place, name, values, whole)
+				}
 			}
 		}
+	})
+	if err != nil {
+		return &ArgumentError{err.Error()}
 	}
 	return nil
 }

@@ -119,6 +119,12 @@ func stage(t testing.TB) (*Manager, *fakeSource) {
 	return m, f
 }
 
+// waiting returns how many launches wait for their kernels.
+func waiting(m *Manager) (n int) {
+	m.drainer.do(func(d *drainer) { n = d.resolver.Waiting() })
+	return n
+}
+
 func start(t *testing.T, m *Manager, name string, o StartOptions) int {
 	t.Helper()
 	o.Name, o.Backend = filepath.Join(t.TempDir(), name), "fake"
@@ -254,7 +260,7 @@ func TestDeactivatedSessionsSeeNothing(t *testing.T) {
 func TestGraphReplays(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{})
-	m.stopDrainer() // which frees graphs, too
+	m.stopRounds() // which frees graphs, too
 	drive.Capture(+1)
 	cap := drive.Enter("cap")
 	drive.Op("add_4096", 7)
@@ -276,7 +282,7 @@ func TestGraphReplays(t *testing.T) {
 		f.ends(
 			record.Activity{Correlation: corr, Name: "add_kernel", Start: 1, End: 3, GraphID: 6, GraphNode: 60},
 			record.Activity{Correlation: corr, Name: "mul", Start: 1, End: 2, GraphID: 6, GraphNode: 61},
-			record.Activity{Correlation: corr, Name: "stranger", Start: 1, End: 2, GraphID: 6, GraphNode: 99})
+			record.Activity{Correlation: corr, Name: "unknown", Start: 1, End: 2, GraphID: 6, GraphNode: 99})
 	}
 	drive.Leave(r)
 	drive.ExecDestroyed(6)
@@ -286,16 +292,18 @@ func TestGraphReplays(t *testing.T) {
       cap
         add_4096 count=3 time (ns)=6 bytes=300
         mul count=3 time (ns)=3
-    stranger count=3 time (ns)=3
+    unknown count=3 time (ns)=3
 `)
-	if n := m.resolver.GraphNodes(); n != 2 {
-		t.Errorf("%d graph nodes before the executable graph is freed, want 2", n)
-	}
-	m.resolver.FreeDestroyed()
-	m.resolver.FreeDestroyed()
-	if n := m.resolver.GraphNodes(); n != 0 {
-		t.Errorf("%d graph nodes remembered after both graphs are gone", n)
-	}
+	m.drainer.do(func(d *drainer) {
+		if n := d.resolver.GraphNodes(); n != 2 {
+			t.Errorf("%d graph nodes before the executable graph is freed, want 2", n)
+		}
+		d.resolver.FreeDestroyed()
+		d.resolver.FreeDestroyed()
+		if n := d.resolver.GraphNodes(); n != 0 {
+			t.Errorf("%d graph nodes remembered after both graphs are gone", n)
+		}
+	})
 }
 
 func TestOpMetricsDuringAForeignCaptureCountOnce(t *testing.T) {
@@ -429,7 +437,7 @@ func TestArguments(t *testing.T) {
 			t.Errorf("finalize as %s: %v", format, err)
 		}
 	}
-	if m.find(id) == nil {
+	if list, _ := m.selected(&id); list == nil {
 		t.Error("a refused format ended the session")
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/goproton/goproton/internal/hotpath"
 )
 
-// reclaimAt is how many call paths there must be before those that nobody uses any more are reclaimed: 16 k of them take
+// reclaimAt is how many call paths there must be before unused ones are reclaimed: 16 k of them take
 // half a megabyte.
 const reclaimAt = 1 << 14
 
@@ -14,27 +14,27 @@ type reclaimer struct {
 	waiting bool // for threads to leave what they were doing when the index was replaced
 }
 
-// reclaim frees call paths when there are many. Call with mu held, after a drain.
-func (m *Manager) reclaim() {
-	r := &m.paths
+// reclaim frees call paths when there are many.
+func (d *drainer) reclaim() {
+	r := &d.paths
 	if !r.waiting {
-		if hotpath.NodesUsed() <= max(r.due, reclaimAt) || m.keepsCallPaths() {
+		if hotpath.NodesUsed() <= max(r.due, reclaimAt) || d.keepsCallPaths() {
 			return
 		}
 		hotpath.UnindexNodes()
 	}
-	r.waiting = !m.freeCallPaths()
+	r.waiting = !d.freeCallPaths()
 }
 
-// keepsCallPaths reports whether somebody keeps the numbers of call paths for longer than a record is on its way:
+// keepsCallPaths reports whether something keeps the numbers of call paths for longer than a record is on its way:
 // timelines, the recorder of a trace, or the sampler.
-func (m *Manager) keepsCallPaths() bool {
-	return m.agg.Sets.Timelines() || m.traceFolder != "" || m.sampler != nil
+func (d *drainer) keepsCallPaths() bool {
+	return d.agg.Sets.Timelines() || d.traceFolder != "" || d.sampler != nil
 }
 
 // freeCallPaths frees the call paths that no thread, no launch on its way, no graph and no slot uses. Trees know them by
 // number for speed only, and forget the numbers. It returns false if it is too early.
-func (m *Manager) freeCallPaths() bool {
+func (d *drainer) freeCallPaths() bool {
 	var nodes []hotpath.Node
 	var live []bool
 	mark := func(id uint32) {
@@ -53,15 +53,15 @@ func (m *Manager) freeCallPaths() bool {
 	if !hotpath.HeldNodes(mark) {
 		return false
 	}
-	m.drain() // after HeldNodes: what a thread recorded and no longer holds is in its ring
-	m.resolver.Nodes(mark)
+	d.drain() // after HeldNodes: what a thread recorded and no longer holds is in its ring
+	d.resolver.Nodes(mark)
 	hotpath.Slots(func(_ uint32, slots []hotpath.Slot) {
 		for i := range slots {
 			mark(slots[i].Node)
 		}
 	})
-	m.agg.ForgetNumbers()
+	d.agg.ForgetNumbers()
 	hotpath.FreeNodes(func(id uint32) bool { return int(id) < len(live) && live[id] })
-	m.paths.due = 2 * hotpath.NodesUsed()
+	d.paths.due = 2 * hotpath.NodesUsed()
 	return true
 }

@@ -28,87 +28,76 @@ func (s *session) setOwnMode(b *Backend, mode, options string) (err error) {
 	return nil
 }
 
-// beginSampling readies the attribution of samples, for the first session of a source. Call with mu held.
-func (m *Manager) beginSampling(mode record.SamplingMode) {
-	sampler, ok := m.source.(Sampler)
+// beginSampling readies the attribution of samples, for the first session of a source.
+func (d *drainer) beginSampling(mode record.SamplingMode) {
+	sampler, ok := d.source.(Sampler)
 	if mode == record.NoSampling || !ok {
 		return
 	}
-	m.sampler, m.images = sampler, newImages(sampler)
-	m.agg.Sampling = aggregate.NewSampling(mode == record.Serialized)
-	m.agg.Sampling.Callers = func(module uint64) (map[string][]string, bool) {
+	d.sampler, d.images = sampler, newImages(sampler)
+	d.agg.Sampling = aggregate.NewSampling(mode == record.Serialized)
+	d.agg.Sampling.Callers = func(module uint64) (map[string][]string, bool) {
 		code := sampler.Module(module)
 		if code == nil {
 			return nil, false // it may still come
 		}
 		return code.Callers(), true
 	}
-	m.resolver.Function = func(handle uint64) uint32 {
+	d.resolver.Function = func(handle uint64) uint32 {
 		f, ok := sampler.Function(handle)
 		if !ok {
 			return 0
 		}
-		return m.agg.Sampling.Number(f)
+		return d.agg.Sampling.Number(f)
 	}
 }
 
-// CodeLoaded reports a GPU function that was loaded before instructions were sampled: the handle by which it is launched,
-// the name that the linker knows it by, and the binary that it was loaded from. Without sampling it does nothing.
-func (m *Manager) CodeLoaded(handle uint64, name string, image []byte) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.sampler != nil {
-		m.sampler.Loaded(handle, name, image)
-	}
-}
-
-// drainSamples takes what the sampler has collected. Call with mu held.
-func (m *Manager) drainSamples() {
-	if m.sampler == nil || !m.attached {
+// drainSamples takes what the sampler has collected.
+func (d *drainer) drainSamples() {
+	if d.sampler == nil || !d.attached {
 		return
 	}
-	m.sampler.Samples(m.takeSample)
+	d.sampler.Samples(d.takeSample)
 }
 
-func (m *Manager) takeSample(s *record.Sample) { m.agg.AddSample(s, m.lastSet, m.launched) }
+func (d *drainer) takeSample(s *record.Sample) { d.agg.AddSample(s, d.lastSet, d.launched) }
 
 // launched finds the launch of a serialized sample. It was recorded before it, but maybe after the rings were drained.
-func (m *Manager) launched(correlation uint64) (callpath.Attribution, bool) {
-	if at, ok := m.resolver.Launched(correlation); ok {
+func (d *drainer) launched(correlation uint64) (callpath.Attribution, bool) {
+	if at, ok := d.resolver.Launched(correlation); ok {
 		return at, true
 	}
-	hotpath.Drain(m.resolver.Add)
-	return m.resolver.Launched(correlation)
+	hotpath.Drain(d.resolver.Add)
+	return d.resolver.Launched(correlation)
 }
 
 // freezeSampled is what freeze does while instructions are sampled. Lines are not there yet: see images.describe.
-func (m *Manager) freezeSampled(t *aggregate.Tree) (*profile.Profile, []uint32) {
-	p, devices := m.agg.FreezeSampled(t, m.backend.DeviceType)
-	facts := m.sampler.SamplingFacts()
+func (d *drainer) freezeSampled(t *aggregate.Tree) (*profile.Profile, []uint32) {
+	p, devices := d.agg.FreezeSampled(t, d.backend.DeviceType)
+	facts := d.sampler.SamplingFacts()
 	s := p.Sampling
 	s.Mode, s.Period, s.Reasons = facts.Mode.String(), facts.Period, slices.Clone(facts.Reasons)
 	s.Dropped, s.NonUser, s.BufferFull = facts.Dropped, facts.NonUser, facts.BufferFull
 	return p, devices
 }
 
-// describe adds the lines of what was sampled to a profile that is about to be written, and keeps the modules next to it.
-// Call without mu.
-func (m *Manager) describe(s *session, p *profile.Profile, path string) error {
+// describe adds the lines of what was sampled to a profile that is about to be written, and keeps the modules next to it. That
+// takes long, and is not for the drainer.
+func (m *Manager) describe(s *session, p *profile.Profile, w Window) error {
 	if p.Sampling == nil {
 		return nil
 	}
-	m.mu.Lock()
-	images := m.images
-	m.mu.Unlock()
+	var images *images
+	m.drainer.do(func(d *drainer) { images = d.images })
 	images.describe(p)
 	if s.sampling.KeepSources {
 		began, _ := strconv.ParseInt(s.info[profile.InfoStart], 10, 64) //nolint:errcheck // written by infoOf
 		keepSources(p, began)
 	}
-	if path == "" || !s.sampling.KeepImages {
+	if w.path == "" || !s.sampling.KeepImages {
 		return nil
 	}
-	return images.keep(s.name, p)
+	return images.keep(w.Name, p)
 }
 
 // SamplingStatus is what is known of instruction samples so far, over all sessions.
@@ -123,12 +112,12 @@ type SamplingStatus struct {
 	BufferFull  bool   // an unknown number is missing
 }
 
-// samplingStatus returns it and why there is less than asked for. Call with mu held.
-func (m *Manager) samplingStatus() (s SamplingStatus, problems []string) {
-	if m.sampler == nil {
+// samplingStatus returns it and why there is less than asked for.
+func (d *drainer) samplingStatus() (s SamplingStatus, problems []string) {
+	if d.sampler == nil {
 		return s, nil
 	}
-	facts, counts := m.sampler.SamplingFacts(), m.agg.Sampling
+	facts, counts := d.sampler.SamplingFacts(), d.agg.Sampling
 	return SamplingStatus{
 		Mode: facts.Mode.String(), Period: facts.Period,
 		Samples: counts.Taken, Apportioned: counts.Apportioned, Unlaunched: counts.Unlaunched,

@@ -53,7 +53,7 @@ func phasesOf(t *testing.T, m *Manager, id, n int) {
 	for i := range n {
 		drive.Int("tokens", int64(i))
 		advance(t, m, id)
-		(&drainer{m: m}).round()
+		(&rounds{m: m}).round()
 	}
 	drive.Int("tokens", int64(n))
 	drive.Leave(scope)
@@ -69,8 +69,8 @@ func numbered(from, to int) (list []string) {
 func withSinks(t *testing.T, m *Manager, sinks ...Sink) int {
 	t.Helper()
 	id := start(t, m, "p", StartOptions{Mode: "periodic_flushing", Sinks: sinks})
-	m.stopDrainer()
-	for _, q := range m.sessions[0].sinks {
+	m.stopRounds()
+	for _, q := range m.drainer.list[0].sinks {
 		q.retry = 0
 	}
 	return id
@@ -114,7 +114,7 @@ func TestASinkThatBlocksDelaysNobody(t *testing.T) {
 		f.kernel(uint64(i), "k", 5)
 		advance(t, m, id)
 		aRound(m)
-		<-m.sessions[0].sinks[1].flush()
+		<-m.drainer.list[0].sinks[1].flush()
 	}
 	name := m.Name(id)
 	for i := range phases {
@@ -177,7 +177,7 @@ func TestASinkThatFailsOrPanicsIsSaid(t *testing.T) {
 		id := withSinks(t, m, bad, good)
 		name := m.Name(id)
 		phasesOf(t, m, id, 3)
-		q := m.sessions[0].sinks[0]
+		q := m.drainer.list[0].sinks[0]
 		for range attempts {
 			<-q.flush()
 		}

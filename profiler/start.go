@@ -38,139 +38,94 @@ type StartOptions struct {
 func (m *Manager) Start(o StartOptions) (int, error) {
 	m.control.Lock()
 	defer m.control.Unlock()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	b, err := m.backendFor(o.Backend)
-	if err != nil {
-		return 0, err
-	}
-	for _, s := range m.sessions {
-		if s.name == o.Name {
-			s.active = true
-			return s.id, m.publish()
+	var s *session
+	var err error
+	known, first := false, false
+	m.drainer.do(func(d *drainer) {
+		first = len(d.list) == 0
+		if s, known, err = d.sessionFor(&o); !known && err == nil {
+			err = d.prepare(s, o)
 		}
-	}
-	s, err := o.session(b)
+	})
 	if err != nil {
 		return 0, err
 	}
-	if err := hotpath.Init(); err != nil {
-		return 0, err
+	if known {
+		return s.id, m.publish()
 	}
-	o.Source.Sampling = s.sampling
-	if err := m.prepare(b, o); err != nil {
-		return 0, err
-	}
-	now := hotpath.Now()
-	s.id, s.info, s.active = m.nextID, infoOf(o.Name, now), true
-	m.newTree(s, now)
-	m.nextID++
-	m.sessions = append(m.sessions, s)
-	if err := m.publish(); err != nil {
-		m.problem(err)
-	}
-	m.startDrainer()
+	hotpath.SessionBegins(first) // of this thread
+	m.attach(false)
+	m.drainer.do(func(d *drainer) { d.add(s) })
+	m.published()
+	m.startRounds()
 	return s.id, nil
 }
 
+// sessionFor returns the living session of that name, activated, or else a new one that is not in the table yet.
+func (d *drainer) sessionFor(o *StartOptions) (s *session, known bool, err error) {
+	b, err := d.backendFor(o.Backend)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, s := range d.list {
+		if s.name == o.Name {
+			s.active = true
+			return s, true, nil
+		}
+	}
+	s, err = o.session(b)
+	return s, false, err
+}
+
 // backendFor finds the backend that a session asks for. While there are sessions it must be theirs: the records of two
-// vendors' callbacks would be taken for each other's. Call with mu held.
-func (m *Manager) backendFor(name string) (*Backend, error) {
-	if len(m.sessions) > 0 && name == "" {
-		return m.backend, nil
+// vendors' callbacks would be taken for each other's.
+func (t *sessions) backendFor(name string) (*Backend, error) {
+	if len(t.list) > 0 && name == "" {
+		return t.backend, nil
 	}
 	b, err := backendNamed(name)
-	if err == nil && len(m.sessions) > 0 && b.Name != m.backend.Name {
-		return nil, &ArgumentError{fmt.Sprintf("Cannot add a session with backend %q to sessions with backend %q: a process profiles with one at a time; finalize them first", b.Name, m.backend.Name)}
+	if err == nil && len(t.list) > 0 && b.Name != t.backend.Name {
+		return nil, &ArgumentError{fmt.Sprintf("Cannot add a session with backend %q to sessions with backend %q: a process profiles with one at a time; finalize them first", b.Name, t.backend.Name)}
 	}
 	return b, err
 }
 
-// prepare readies the hot path and the source for one more session.
-func (m *Manager) prepare(b *Backend, o StartOptions) error {
-	if len(m.sessions) == 0 {
-		m.discard()
-		m.reset()
-		m.backend, m.source, m.options, m.mode, m.problems = b, b.New(o.Source), o.Source, strings.ToLower(o.Mode), nil
-		m.beginSampling(o.Source.Sampling.Mode)
-	} else if o.Source.WholeGraphs != m.options.WholeGraphs || strings.ToLower(o.Mode) != m.mode {
+// prepare readies the hot path for one more session, and the source for the first.
+func (d *drainer) prepare(s *session, o StartOptions) error {
+	if err := hotpath.Init(); err != nil {
+		return err
+	}
+	o.Source.Sampling = s.sampling
+	if len(d.list) == 0 {
+		d.discard()
+		d.reset(d.agg.Sets)
+		d.backend, d.source, d.options, d.mode = s.backend, s.backend.New(o.Source), o.Source, strings.ToLower(o.Mode)
+		d.beginSampling(s.sampling.Mode)
+	} else if o.Source.WholeGraphs != d.options.WholeGraphs || strings.ToLower(o.Mode) != d.mode {
 		return &ArgumentError{"Cannot add a session with the same profiler but a different mode than existing sessions"}
 	}
-	hotpath.SessionBegins(len(m.sessions) == 0)
-	if m.attached || m.waiting {
-		return nil
-	}
-	if !m.source.Ready() && m.source.AttachLater() == nil {
-		m.waiting = true
-		return nil
-	}
-	m.attach(m.gpuStarting)
 	return nil
 }
 
-// attach takes the source into use. A source that came up with less than was asked for says so and works.
-func (m *Manager) attach(early bool) {
-	m.waiting = false
-	m.attaching.Store(true)
-	defer m.attaching.Store(false)
-	if err := m.source.Attach(early); err != nil {
-		m.problem(err)
-	}
-	m.attached = m.source.Attached()
+// add puts a new session into the table and begins its first phase.
+func (d *drainer) add(s *session) {
+	now := hotpath.Now()
+	s.id, s.info, s.active = d.nextID, infoOf(s.name, now), true
+	d.nextID++
+	d.newTree(s, now)
+	d.list = append(d.list, s)
 }
-
-// GPUStarts is called on the thread that initialises the GPU, before the program can launch anything. begin may
-// start a session. While the source is being attached there is nothing to do, and nothing to wait for either:
-// attaching may be what initialises the GPU, or be waiting for the thread that does.
-func (m *Manager) GPUStarts(begin func()) {
-	for !m.mu.TryLock() {
-		if m.attaching.Load() {
-			return
-		}
-		time.Sleep(100 * time.Microsecond)
-	}
-	m.gpuStarting = true
-	m.mu.Unlock()
-	defer m.gpuStarted()
-	begin()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.waiting {
-		return
-	}
-	m.attach(true)
-	if err := m.publish(); err != nil {
-		m.problem(err)
-	}
-}
-
-func (m *Manager) gpuStarted() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.gpuStarting = false
-}
-
-func (m *Manager) problem(err error) { m.problems = append(m.problems, err.Error()) }
 
 // Problems returns, as sentences, why sessions may record less than was asked for.
-func (m *Manager) Problems() []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	_, problems := m.samplingStatus()
-	return append(append(slices.Clone(m.problems), problems...), m.shortcomings()...)
-}
-
-// problemOnce is problem for what would be said again and again.
-func (m *Manager) problemOnce(text string) {
-	if !slices.Contains(m.problems, text) {
-		m.problems = append(m.problems, text)
-	}
+func (m *Manager) Problems() (sentences []string) {
+	m.drainer.do(func(d *drainer) { sentences = d.allProblems() })
+	return sentences
 }
 
 // session checks the options and makes a session of them, which has no number and no phase yet.
 func (o *StartOptions) session(b *Backend) (*session, error) {
 	s := &session{
-		name: o.Name, times: !o.NoStats, trees: map[int]*aggregate.Tree{}, traces: map[int]*traceFile{},
+		name: o.Name, backend: b, times: !o.NoStats, trees: map[int]*aggregate.Tree{}, traces: map[int]*traceFile{},
 		over: map[int]time.Time{},
 	}
 	switch strings.ToLower(o.Context) {
@@ -195,7 +150,7 @@ func (o *StartOptions) session(b *Backend) (*session, error) {
 		return nil, err
 	}
 	if s.format, err = s.formatFor(o.Format); s.periodic != "" {
-		s.periodic = s.format // all parts are alike
+		s.periodic = s.format // all parts have one format
 	}
 	if err == nil {
 		err = makeFolder(s.name)

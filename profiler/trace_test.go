@@ -316,7 +316,7 @@ func TestDeactivatedTraceShowsNothing(t *testing.T) {
 func TestTraceOfAKilledProgram(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{Data: "trace"})
-	m.stopDrainer()
+	m.stopRounds()
 	folder := filepath.Dir(m.Name(id))
 	f.call(1, "k")
 	aRound(m)
@@ -391,7 +391,7 @@ func TestPeriodicFlushing(t *testing.T) {
 func TestThreadsAreNumberedAsTheyCame(t *testing.T) {
 	m, _ := stage(t)
 	id := start(t, m, "p", StartOptions{Data: "trace"})
-	m.stopDrainer()
+	m.stopRounds()
 	var want strings.Builder
 	for i, scope := range []string{"first", "second", "third"} {
 		drive.Threads([]drive.Job{{Scope: scope}})
@@ -437,17 +437,15 @@ func TestTraceThatCannotBeWritten(t *testing.T) {
 	id, folder := startThenBlock(t, m, StartOptions{Data: "trace"})
 	f.call(1, "k")
 	m.Flush()
-	m.mu.Lock()
-	m.flushTraces()
-	m.flushTraces()
-	m.mu.Unlock()
+	m.drainer.do((*drainer).flushTraces)
+	m.drainer.do((*drainer).flushTraces)
 	if p := m.Problems(); len(p) != 1 || !strings.Contains(p[0], "the trace is incomplete: write trace: make the folder of "+folder+"/p.chrome_trace") {
 		t.Errorf("problems: %q", p)
 	}
 	if files, err := m.Finalize(&id, ""); err == nil || len(files) != 0 {
 		t.Errorf("finalize: %q, %v", files, err)
 	}
-	if m.find(id) != nil {
+	if list, _ := m.selected(&id); list != nil {
 		t.Error("the session lives on")
 	}
 }
@@ -458,10 +456,10 @@ func TestTraceOnAFullDisk(t *testing.T) {
 	id := start(t, m, "p", StartOptions{Data: "trace"})
 	f.call(1, "k")
 	m.Flush()
-	m.mu.Lock()
-	m.flushTraces()
-	m.sessions[0].traces[0].file.Close() // every write fails from now on
-	m.mu.Unlock()
+	m.drainer.do(func(d *drainer) {
+		d.flushTraces()
+		d.list[0].traces[0].file.Close() // every write fails from now on
+	})
 	f.call(2, "k")
 	_, err := m.Finalize(&id, "")
 	if err == nil || !strings.Contains(err.Error(), ".part has what was written until then") {

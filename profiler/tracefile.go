@@ -127,22 +127,22 @@ func (f *traceFile) close() {
 }
 
 // newTrace makes the timeline of a session's current phase, and its file.
-func (m *Manager) newTrace(s *session, now uint64) *aggregate.Timeline {
+func (d *drainer) newTrace(s *session, now uint64) *aggregate.Timeline {
 	phase := s.phase
 	f := newTraceFile(func() string { return s.path(phase, traceFormat) }, now, s.info)
 	s.traces[phase] = f
-	return aggregate.NewTimeline(f.writer, m.source.APIName)
+	return aggregate.NewTimeline(f.writer, d.source.APIName)
 }
 
-// writeTrace brings a phase's trace to where it is to be written; last ends it. Call with mu held.
-func (m *Manager) writeTrace(s *session, t *aggregate.Tree, path string, now uint64, last bool) error {
+// writeTrace brings a phase's trace to where it is to be written; last ends it.
+func (d *drainer) writeTrace(s *session, t *aggregate.Tree, path string, now uint64, last bool) error {
 	f := s.traces[t.Phase]
 	if last {
 		t.Timeline.Finish(now)
 	}
 	var devices []profile.Device
-	for _, d := range t.Timeline.Devices() {
-		devices = append(devices, m.source.Device(d))
+	for _, device := range t.Timeline.Devices() {
+		devices = append(devices, d.source.Device(device))
 	}
 	f.writer.Facts(devices, t.Kinds())
 	if !last {
@@ -154,15 +154,15 @@ func (m *Manager) writeTrace(s *session, t *aggregate.Tree, path string, now uin
 	return nil
 }
 
-// flushTraces has every trace on disk up to now, so that a kill costs little. Call with mu held.
-func (m *Manager) flushTraces() {
-	for _, s := range m.sessions {
+// flushTraces has every trace on disk up to now, so that a kill costs little.
+func (d *drainer) flushTraces() {
+	for _, s := range d.list {
 		for phase, f := range s.traces {
 			if f.closed || s.trees[phase].Timeline.Slices() == 0 {
 				continue
 			}
 			if err := f.writer.Flush(); err != nil {
-				m.problemOnce(fmt.Sprintf("the trace is incomplete: %v", err))
+				d.problem(fmt.Sprintf("the trace is incomplete: %v", err))
 			}
 		}
 	}

@@ -25,7 +25,7 @@ func (s *session) queues() []*queue {
 	return append([]*queue{s.files}, s.sinks...)
 }
 
-// window describes one phase. Call with mu held.
+// window describes one phase.
 func (s *session) window(phase int, format string) Window {
 	end, over := s.over[phase]
 	if !over {
@@ -89,19 +89,19 @@ func (s *session) handOverLast() {
 	}
 }
 
-// endQueues ends the queues of a session, and notes what they dropped. Call with mu held.
-func (m *Manager) endQueues(s *session) {
+// endQueues ends the queues of a session, and notes what they dropped.
+func (d *drainer) endQueues(s *session) {
 	for _, q := range s.queues() {
 		q.end()
 		if text := q.problem(); text != "" {
-			m.problemOnce(text)
+			d.problem(text)
 		}
 	}
 }
 
-// undelivered says what the sinks of living sessions did not take. Call with mu held.
-func (m *Manager) undelivered() (sentences []string) {
-	for _, s := range m.sessions {
+// undelivered says what the sinks of living sessions did not take.
+func (d *drainer) undelivered() (sentences []string) {
+	for _, s := range d.list {
 		for _, q := range s.queues() {
 			if text := q.problem(); text != "" {
 				sentences = append(sentences, text)

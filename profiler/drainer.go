@@ -1,0 +1,192 @@
+package profiler
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profiler/aggregate"
+	"github.com/goproton/goproton/profiler/callpath"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// drainer owns the sessions, their trees, and what fills them. All of it is used on one goroutine, which does one command
+// after another: functions with a drainer for receiver or argument run there, except do and hold. It asks the source about
+// records, but never calls the vendor's library for anything that may hang, so that draining, checkpoints and the end of the
+// process go on.
+type drainer struct {
+	commands chan func()
+	begin    sync.Once
+
+	sessions
+	source      Source
+	attached    bool
+	waiting     bool // for the program to initialise its GPU: the source is attached then
+	gpuStarting bool // the program is initialising its GPU right now
+	resolver    *callpath.Resolver
+	decoder     decoder
+	agg         *aggregate.Aggregator
+	sampler     Sampler // while instructions are sampled
+	images      *images // of what it sampled
+	paths       reclaimer
+	traceFolder string // where the run is traced to; "" while it is not
+	lastSet     uint32 // newest launch set that was not empty
+	recording   record.Kinds
+	ahead       int64 // of the source's clock, where a timeline needs it
+	measured    bool  // ahead
+	work        int   // records and buffers since the last round
+	loss        Loss
+	base        lossBase
+	problems    []string
+	ending      *ending
+}
+
+// Loss counts what could not be recorded.
+type Loss struct {
+	Records      uint64 // launches, graph nodes and call paths that found no room in the rings and arenas
+	Buffers      uint64 // activity records that the vendor library dropped, or buffers we could not give it
+	Unattributed uint64 // kernels that were timed but whose launch is unknown
+	Untimed      uint64 // kernels that were counted but not timed
+	Late         uint64 // metrics that came after their phase was written or cleared
+}
+
+type lossBase struct{ records, refused uint64 }
+
+func newDrainer(e *ending) *drainer {
+	d := &drainer{commands: make(chan func()), ending: e}
+	d.reset(aggregate.NewSets())
+	return d
+}
+
+// reset forgets everything of former sessions, but for the numbers of their sets: a record that is still on its
+// way must reach no session.
+func (d *drainer) reset(sets *aggregate.Sets) {
+	d.resolver, d.agg = callpath.New(), aggregate.New(sets)
+	d.resolver.Metric, d.resolver.Event, d.resolver.Alone = d.agg.AddMetric, d.agg.Event, d.alone
+	d.sampler, d.images, d.problems = nil, nil, nil
+	d.loss, d.base = Loss{}, lossBase{hotpath.Lost(), hotpath.BuffersRefused()}
+	d.paths, d.lastSet, d.measured = reclaimer{}, 0, false
+}
+
+// do has the drainer carry out a command, and waits for it. While there are sessions everything is drained first: a command sees
+// what was ready when it was given. A panic is the caller's.
+func (d *drainer) do(f func(*drainer)) {
+	command, panicked := d.command(f)
+	d.commands <- command
+	rethrow(panicked)
+}
+
+// command makes a command of f. The channel closes when the command is done; a panic is sent before.
+func (d *drainer) command(f func(*drainer)) (command func(), panicked <-chan any) {
+	d.begin.Do(func() {
+		go func() {
+			for command := range d.commands {
+				command()
+			}
+		}()
+	})
+	done := make(chan any, 1)
+	return func() {
+		defer close(done)
+		defer func() {
+			if r := recover(); r != nil {
+				done <- r
+			}
+		}()
+		if len(d.list) > 0 {
+			d.drain()
+		}
+		f(d)
+	}, done
+}
+
+func rethrow(panicked <-chan any) {
+	if r := <-panicked; r != nil {
+		panic(r)
+	}
+}
+
+// hold runs f on the goroutine of the caller while the drainer stands still: to attach the source, which the drainer uses, on the
+// thread that initialises the GPU.
+func (d *drainer) hold(f func()) {
+	held, over := make(chan struct{}), make(chan struct{})
+	go d.do(func(*drainer) { close(held); <-over })
+	<-held
+	defer close(over)
+	f()
+}
+
+// drain empties rings and full buffers. A buffer is taken before the rings are read: the launches of all
+// its kernels were recorded before it came back full.
+func (d *drainer) drain() {
+	before := d.work
+	for {
+		buffer, ok := hotpath.TakeBuffer()
+		d.work += hotpath.Drain(d.resolver.Add)
+		if !ok {
+			break
+		}
+		d.decoder.decode(buffer, d.activity)
+		buffer.Recycle()
+		d.resolver.NextCycle()
+		d.work++
+	}
+	d.agg.TakeSlots()
+	d.drainSamples()
+	if d.attached && d.work > before {
+		hotpath.PrepareBuffers(spareBuffers)
+	}
+}
+
+// discard empties rings and buffers of what belongs to no session: its call paths are about to be forgotten, or
+// were, and the strings that records point to may be gone.
+func (d *drainer) discard() {
+	for {
+		buffer, ok := hotpath.TakeBuffer()
+		if !ok {
+			break
+		}
+		buffer.Recycle()
+	}
+	hotpath.Drain(func(uintptr, []hotpath.Record) {})
+	hotpath.TakeSlots(func([]hotpath.Slot) {})
+}
+
+func (d *drainer) activity(k *record.Activity) {
+	d.ending.ended(k)
+	if d.agg.Sets.Timelines() && k.Timed() {
+		d.onOurClock(k)
+	}
+	if at, ok := d.resolver.Resolve(k); ok {
+		d.agg.Add(k, &at)
+		return
+	}
+	d.agg.AddUnattributed(k, d.lastSet)
+}
+
+// clockNoise is what two readings of one clock may differ by.
+const clockNoise = 1000
+
+// onOurClock moves an activity from the source's clock to the one that the program's threads read, should they differ.
+func (d *drainer) onOurClock(k *record.Activity) {
+	if !d.measured {
+		if d.measured, d.ahead = true, d.source.ClockAhead(); d.ahead < clockNoise && d.ahead > -clockNoise {
+			d.ahead = 0
+		}
+	}
+	k.Start -= uint64(d.ahead)
+	k.End -= uint64(d.ahead)
+}
+
+// alone reports whether no activity comes for a call of a vendor's function.
+func (d *drainer) alone(function uint32) bool {
+	_, waits := d.source.APIName(function)
+	return waits && !d.recording.Has(record.Sync)
+}
+
+// problem notes a sentence, once.
+func (d *drainer) problem(text string) {
+	if !slices.Contains(d.problems, text) {
+		d.problems = append(d.problems, text)
+	}
+}

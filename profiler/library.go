@@ -1,0 +1,149 @@
+package profiler
+
+import "time"
+
+// The vendor's library is called on threads of the callers: the thread that initialises the GPU holds locks of the driver, and
+// any call may hang.
+
+// attach takes the source into use, if it is wanted and not in use. A source that came up with less than was asked for says so
+// and works. early says that the program is initialising its GPU, inside of which the call is made.
+func (m *Manager) attach(early bool) {
+	d := m.drainer
+	d.hold(func() {
+		if d.attached || d.waiting && !early {
+			return
+		}
+		if !d.waiting && !d.source.Ready() && d.source.AttachLater() == nil {
+			d.waiting = true
+			return
+		}
+		m.attaching.Store(true)
+		defer m.attaching.Store(false)
+		d.waiting = false
+		if err := d.source.Attach(early || d.gpuStarting); err != nil {
+			d.problem(err.Error())
+		}
+		d.attached = d.source.Attached()
+	})
+}
+
+// GPUStarts is called on the thread that initialises the GPU, before the program can launch anything. begin may
+// start a session. While the source is being attached there is nothing to do, and nothing to wait for either:
+// attaching may be what initialises the GPU, or be waiting for the thread that does.
+func (m *Manager) GPUStarts(begin func()) {
+	command, panicked := m.drainer.command(func(d *drainer) { d.gpuStarting = true })
+	for sent := false; !sent; {
+		select {
+		case m.drainer.commands <- command:
+			sent = true
+		case <-time.After(100 * time.Microsecond):
+			if m.attaching.Load() {
+				return
+			}
+		}
+	}
+	rethrow(panicked)
+	defer m.drainer.do(func(d *drainer) { d.gpuStarting = false })
+	begin()
+	waiting := false
+	m.drainer.do(func(d *drainer) { waiting = d.waiting })
+	if waiting {
+		m.attach(true)
+		m.published()
+	}
+}
+
+// Flush waits for everything that was launched and counts it.
+func (m *Manager) Flush() {
+	m.control.Lock()
+	defer m.control.Unlock()
+	m.flush()
+}
+
+// flush is Flush, with control held.
+func (m *Manager) flush() {
+	var mark uint32
+	attached, waited, dropped := false, false, uint64(0)
+	m.drainer.do(func(d *drainer) { mark, attached = d.resolver.Mark(), d.attached })
+	if attached {
+		waited = m.synchronize()
+		if m.collect(false) > 0 {
+			m.collect(true)
+		}
+		dropped = m.drainer.source.Dropped()
+	}
+	m.drainer.do(func(d *drainer) { d.flushed(mark, waited, dropped) })
+}
+
+// flushed ends a flush that began with a mark.
+func (d *drainer) flushed(mark uint32, waited bool, dropped uint64) {
+	d.resolver.CountAll()
+	d.loss.Buffers += dropped
+	if waited {
+		d.resolver.Forget(mark)
+	}
+	if waited && d.sampler != nil {
+		d.agg.Settle()
+	}
+	for _, s := range d.list {
+		s.flushed = s.phase
+	}
+}
+
+// collect has the vendor library hand over its buffers, and returns how many launches then still wait for their kernels.
+func (m *Manager) collect(forced bool) (launches int) {
+	m.ending.inLibrary(func() { m.drainer.source.Flush(forced) })
+	m.drainer.do(func(d *drainer) {
+		d.ending.completed()
+		launches = d.resolver.Waiting()
+	})
+	return launches
+}
+
+// Collect takes in what the vendor library has ready, without waiting for the GPU.
+func (m *Manager) Collect() {
+	attached := false
+	m.drainer.do(func(d *drainer) { attached = d.attached })
+	if attached {
+		m.collect(false)
+	}
+}
+
+// synchronize waits for all that was launched.
+func (m *Manager) synchronize() bool {
+	m.ending.onGPU.Store(true)
+	defer m.ending.onGPU.Store(false)
+	return m.drainer.source.Synchronize(func() { m.ending.moves.Add(1) })
+}
+
+// SourceGone says that the vendor library may have been torn down already, as at the end of a process: it is
+// not called any more. What was drained is still written.
+func (m *Manager) SourceGone() {
+	m.drainer.do(func(d *drainer) { d.attached, d.waiting = false, false })
+}
+
+// detach leaves the source, with control held and without rounds.
+func (m *Manager) detach() {
+	attached := false
+	m.drainer.do(func(d *drainer) {
+		attached = d.attached
+		d.attached, d.waiting = false, false
+	})
+	if attached {
+		m.ending.inLibrary(func() { m.drainer.source.Detach(m.ending.begun.Load()) })
+	}
+	m.drainer.do((*drainer).discard)
+}
+
+// CodeLoaded reports a GPU function that was loaded before instructions were sampled: the handle by which it is launched,
+// the name that the linker knows it by, and the binary that it was loaded from. Without sampling it does nothing.
+func (m *Manager) CodeLoaded(handle uint64, name string, image []byte) {
+	m.drainer.do(func(d *drainer) {
+		if d.sampler != nil {
+			d.sampler.Loaded(handle, name, image)
+		}
+	})
+}
+
+// spareBuffers are kept ready for the vendor library. Two of 2 MiB are 19 k kernels.
+const spareBuffers = 3

@@ -1,0 +1,158 @@
+package profiler
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/goproton/goproton/internal/hotpath"
+)
+
+// How often the rings are emptied. A ring holds 32 k records; at 140 k launches a second, each with two scopes'
+// worth of records, 10 ms fill a tenth of it.
+const (
+	drainEvery = 10 * time.Millisecond
+	idleEvery  = 50 * time.Millisecond
+	// graphsEvery is how often destroyed graphs are freed: their last records must have arrived first.
+	graphsEvery = time.Second
+	// phasesEvery is how often complete phases are looked for, and traces flushed.
+	phasesEvery = time.Second
+	// firstCheckpoint after the first work: a program that is killed early has been short.
+	firstCheckpoint = 250 * time.Millisecond
+)
+
+// rounds is a goroutine that has the drainer drain again and again while there are sessions. It also does what may take long or
+// hang, and which the drainer therefore must not do: it asks the vendor library for buffers and writes checkpoints.
+type rounds struct {
+	m             *Manager
+	stop, stopped chan struct{}
+
+	graphs, phases, checkpointed time.Time // when each was last done
+	worked                       bool      // something was launched
+
+	mu         sync.Mutex // guards what follows
+	firstWork  func()     // called once, when something was launched
+	checkpoint func()
+	every      time.Duration // between checkpoints
+}
+
+// startRounds and stopRounds are called with control held.
+func (m *Manager) startRounds() {
+	if m.rounds != nil {
+		return
+	}
+	now := time.Now()
+	m.rounds = &rounds{m: m, stop: make(chan struct{}), stopped: make(chan struct{}), graphs: now, checkpointed: now}
+	go m.rounds.run()
+}
+
+func (m *Manager) stopRounds() {
+	if m.rounds == nil {
+		return
+	}
+	close(m.rounds.stop)
+	hotpath.Kick()
+	<-m.rounds.stopped
+	m.rounds = nil
+}
+
+// Checkpoint calls f every so often while sessions run, from a goroutine that holds no lock: Collect and
+// WriteDrained leave behind what survives a program that is killed.
+func (m *Manager) Checkpoint(seconds float64, f func()) {
+	m.withRounds(func(r *rounds) { r.checkpoint, r.every = f, time.Duration(seconds*float64(time.Second)) })
+}
+
+// OnFirstWork has f called once, soon after the first launch, from the same goroutine.
+func (m *Manager) OnFirstWork(f func()) { m.withRounds(func(r *rounds) { r.firstWork = f }) }
+
+func (m *Manager) withRounds(f func(*rounds)) {
+	m.control.Lock()
+	defer m.control.Unlock()
+	if m.rounds == nil {
+		return
+	}
+	m.rounds.mu.Lock()
+	defer m.rounds.mu.Unlock()
+	f(m.rounds)
+}
+
+func (r *rounds) run() {
+	defer close(r.stopped)
+	pause := drainEvery
+	for {
+		hotpath.Wait(pause)
+		select {
+		case <-r.stop:
+			return
+		default:
+		}
+		if pause = idleEvery; r.round() {
+			pause = drainEvery
+		}
+	}
+}
+
+// round does everything that is due and reports whether there was work. A bug of ours in it must not end the
+// program, whose goroutine this is not.
+func (r *rounds) round() (busy bool) {
+	defer func() {
+		if bug := recover(); bug != nil {
+			r.m.problem(fmt.Errorf("BUG: the drainer panicked: %v; please report this", bug))
+		}
+	}()
+	if r.m.EachRound != nil {
+		r.m.EachRound()
+	}
+	busy, graphsWait := r.drain()
+	if busy {
+		r.atFirstWork()
+	}
+	if graphsWait {
+		r.m.collect(false) // their last records, so that the next round can free them
+	}
+	r.writePhases()
+	r.leaveCheckpoint()
+	return busy
+}
+
+func (r *rounds) drain() (busy, graphsWait bool) {
+	r.m.drainer.do(func(d *drainer) {
+		busy, d.work = d.work > 0, 0
+		d.reclaim()
+		if time.Since(r.graphs) > graphsEvery {
+			graphsWait = d.resolver.FreeDestroyed() && d.attached
+			r.graphs = time.Now()
+		}
+	})
+	return busy, graphsWait
+}
+
+func (r *rounds) atFirstWork() {
+	r.mu.Lock()
+	first, every := r.firstWork, r.every
+	r.firstWork = nil
+	r.mu.Unlock()
+	if !r.worked {
+		r.worked, r.checkpointed = true, time.Now().Add(firstCheckpoint-every)
+	}
+	if first != nil {
+		first()
+	}
+}
+
+// leaveCheckpoint leaves a checkpoint when one is due. A large profile is written less often: never more than
+// a twentieth of the time.
+func (r *rounds) leaveCheckpoint() {
+	r.mu.Lock()
+	checkpoint, every := r.checkpoint, r.every
+	r.mu.Unlock()
+	if checkpoint == nil || time.Since(r.checkpointed) <= every {
+		return
+	}
+	began := time.Now()
+	checkpoint()
+	r.checkpointed = time.Now()
+	if cost := 20 * time.Since(began); cost > every {
+		r.checkpointed = r.checkpointed.Add(cost - every)
+	}
+}

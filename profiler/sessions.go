@@ -1,0 +1,135 @@
+package profiler
+
+import (
+	"slices"
+	"time"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profiler/aggregate"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// sessions is the table of sessions and their phases. The drainer owns it.
+type sessions struct {
+	list    []*session
+	nextID  int
+	backend *Backend // of all sessions; nil before the first
+	options SourceOptions
+	mode    string
+}
+
+// session is one session. What a session is asked for does not change and may be read anywhere; the rest is the drainer's,
+// except for the queues, which have locks of their own.
+type session struct {
+	backend  *Backend
+	python   bool
+	trace    bool         // it keeps a timeline
+	times    bool         // it keeps distributions of kernel times
+	also     record.Kinds // what it asked for in addition to kernels
+	periodic string       // format in which complete phases are written at once; "" = at the end
+	format   string       // to write in unless another is asked for
+	folder   string       // that a relative name is in, if files are written meanwhile: the program may go to another
+	sampling record.SamplingRequest
+	files    *queue   // to the files of phases, with periodic flushing of trees; else nil
+	sinks    []*queue // to the sinks that the session was started with
+
+	id      int
+	info    profile.Info
+	name    string // changed by Rename
+	active  bool
+	phase   int
+	trees   map[int]*aggregate.Tree
+	traces  map[int]*traceFile // by phase, of a session with a timeline
+	flushed int                // phases below this are complete
+	over    map[int]time.Time  // when each of the phases before the current one ended
+	written parts              // files of phases that are no longer kept: written, or on their way to files
+	last    []*delivery        // phases that Finalize wrote, for the sinks; Finalize's
+}
+
+func (t *sessions) find(id int) (*session, error) {
+	i := slices.IndexFunc(t.list, func(s *session) bool { return s.id == id })
+	if i < 0 {
+		return nil, unknownSession(id)
+	}
+	return t.list[i], nil
+}
+
+// selected returns one session, or with a nil id all of them.
+func (t *sessions) selected(id *int) ([]*session, error) {
+	if id == nil {
+		return slices.Clone(t.list), nil
+	}
+	s, err := t.find(*id)
+	if err != nil {
+		return nil, err
+	}
+	return []*session{s}, nil
+}
+
+// selected returns one session, or with a nil id all of them.
+func (m *Manager) selected(id *int) (list []*session, err error) {
+	m.drainer.do(func(d *drainer) { list, err = d.selected(id) })
+	return list, err
+}
+
+// of has the drainer do something with a session.
+func (m *Manager) of(id int, f func(*drainer, *session) error) (err error) {
+	m.drainer.do(func(d *drainer) {
+		var s *session
+		if s, err = d.find(id); err == nil {
+			err = f(d, s)
+		}
+	})
+	return err
+}
+
+// wanted finds out what active sessions listen to, and gives it its launch set and scope set.
+func (d *drainer) wanted() (w wanted) {
+	var trees []*aggregate.Tree
+	var ids []int
+	for _, s := range d.list {
+		if !s.active {
+			continue
+		}
+		trees = append(trees, s.trees[s.phase])
+		ids = append(ids, s.id)
+		w.calls |= s.also
+		activities := record.KindsOf(record.Kernel) | s.also
+		if s.trace {
+			activities &^= record.KindsOf(record.Sync) // a wait is shown by its call
+		}
+		w.activities |= activities
+		w.Shadow = w.Shadow || !s.python
+		w.Python = w.Python || s.python
+		w.Timeline = w.Timeline || s.trace
+	}
+	d.agg.Reset()
+	if len(trees) > 0 {
+		w.LaunchSet, w.ScopeSet = d.agg.Sets.Launch(trees), d.agg.Sets.Scope(ids)
+		d.lastSet = w.LaunchSet
+	}
+	d.recording, w.attached = w.activities, d.attached
+	return w
+}
+
+// newTree begins the current phase of a session.
+func (d *drainer) newTree(s *session, now uint64) *aggregate.Tree {
+	o := aggregate.TreeOptions{Session: s.id, Phase: s.phase, Python: s.python, Times: s.times, Also: s.also}
+	if s.trace {
+		o.Timeline = d.newTrace(s, now)
+	}
+	t := d.agg.Sets.NewTree(o)
+	s.trees[s.phase] = t
+	return t
+}
+
+// drop forgets a phase and what it holds.
+func (d *drainer) drop(s *session, phase int) {
+	d.agg.Drop(s.trees[phase])
+	delete(s.trees, phase)
+	delete(s.over, phase)
+	if f := s.traces[phase]; f != nil {
+		f.close()
+		delete(s.traces, phase)
+	}
+}

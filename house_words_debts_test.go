@@ -12,7 +12,7 @@ var debts = map[string][]string{
 	"internal/cubin":             {"told"},
 	"internal/hotpath":           {"nobody"},
 	"cmd/proton/internal/replay": {"stranger"},
-	"profiler":                   {"beside", "nobody", "settle", "stranger", "told", "twin"},
+	"profiler":                   {"beside", "nobody", "settle", "stranger", "told"},
 	"profiler/aggregate":         {"becomes", "beside", "loose", "nobody", "settle", "stranger", "told", "whoever"},
 	"profiler/launchkinds":       {"nobody"},
 	"viewer":                     {"becomes", "beside", "hand", "nobody", "tells", "told", "twin", "whoever"},

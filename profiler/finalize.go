@@ -141,20 +141,16 @@ func (m *Manager) phases(s *session) (phases []int) {
 
 // freeze copies a tree into a profile, with its devices and what was lost.
 func (d *drainer) freeze(s *session, t *aggregate.Tree) *profile.Profile {
-	p, devices := d.freezeTree(t)
+	p, devices := d.agg.Freeze(t, d.backend.DeviceType)
+	if d.sampler != nil {
+		d.addFacts(p.Sampling)
+	}
 	p.Info = d.infoFor(s)
 	for _, device := range devices {
 		p.Devices = append(p.Devices, d.source.Device(device))
 	}
 	d.addLoss(p)
 	return p
-}
-
-func (d *drainer) freezeTree(t *aggregate.Tree) (*profile.Profile, []uint32) {
-	if d.sampler != nil {
-		return d.freezeSampled(t)
-	}
-	return t.Freeze(d.backend.DeviceType)
 }
 
 // addLoss writes what was lost onto the <unattributed> frame: readers of the format ignore what they don't

@@ -71,14 +71,11 @@ func (d *drainer) launched(correlation uint64) (callpath.Attribution, bool) {
 	return d.resolver.Launched(correlation)
 }
 
-// freezeSampled is what freeze does while instructions are sampled. Lines are not there yet: see images.describe.
-func (d *drainer) freezeSampled(t *aggregate.Tree) (*profile.Profile, []uint32) {
-	p, devices := d.agg.FreezeSampled(t, d.backend.DeviceType)
+// addFacts adds what the sampler knows. Lines are not there yet: see images.describe.
+func (d *drainer) addFacts(s *profile.Sampling) {
 	facts := d.sampler.SamplingFacts()
-	s := p.Sampling
 	s.Mode, s.Period, s.Reasons = facts.Mode.String(), facts.Period, slices.Clone(facts.Reasons)
 	s.Dropped, s.NonUser, s.BufferFull = facts.Dropped, facts.NonUser, facts.BufferFull
-	return p, devices
 }
 
 // describe adds the lines of what was sampled to a profile that is about to be written, and keeps the modules next to it. That

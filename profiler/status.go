@@ -74,11 +74,11 @@ func (m *Manager) Rename(id int, name string) {
 
 // HasMetrics reports whether a session holds anything: kernels, or metrics of the program's own.
 func (m *Manager) HasMetrics(id int) (some bool) {
-	_ = m.of(id, func(_ *drainer, s *session) error { some = s.hasMetrics(); return nil })
+	_ = m.of(id, func(d *drainer, s *session) error { some = d.holds(s); return nil })
 	return some
 }
 
-func (s *session) hasMetrics() bool {
+func (d *drainer) holds(s *session) bool {
 	if len(s.written) > 0 {
 		return true
 	}
@@ -89,7 +89,7 @@ func (s *session) hasMetrics() bool {
 			}
 			continue
 		}
-		if p, _ := t.Freeze(""); len(p.Root.Children) > 0 || len(p.Root.Metrics) > 0 {
+		if p, _ := d.agg.Freeze(t, ""); len(p.Root.Children) > 0 || len(p.Root.Metrics) > 0 {
 			return true
 		}
 	}

@@ -45,7 +45,7 @@ func outline(n *profile.Node) string {
 
 func frozen(t *testing.T, tree *Tree, want string) {
 	t.Helper()
-	p, _ := tree.Freeze("CUDA")
+	p, _ := (&Aggregator{}).Freeze(tree, "CUDA")
 	if got := outline(p.Root); got != want {
 		t.Errorf("--- got\n%s\n--- want\n%s", got, want)
 	}
@@ -79,7 +79,7 @@ func TestANodeNamesTheDeviceItSpentMostTimeOn(t *testing.T) {
 	a.Add(kernel("k", 0, 5), launched(set, 1))
 	a.Add(kernel("k", 3, 50), launched(set, 2))
 	frozen(t, tree, "ROOT(k{count=2 device_id=3 time (ns)=55})")
-	if _, devices := tree.Freeze("CUDA"); fmt.Sprint(devices) != "[0 3]" {
+	if _, devices := a.Freeze(tree, "CUDA"); fmt.Sprint(devices) != "[0 3]" {
 		t.Errorf("devices %v", devices)
 	}
 }
@@ -103,7 +103,7 @@ func TestManyChildren(t *testing.T) {
 			a.Reset()
 		}
 	}
-	p, _ := tree.Freeze("CUDA")
+	p, _ := (&Aggregator{}).Freeze(tree, "CUDA")
 	if len(p.Root.Children) != 40 {
 		t.Fatalf("%d children, want 40", len(p.Root.Children))
 	}
@@ -127,7 +127,7 @@ func TestVectors(t *testing.T) {
 	if err := add("v", []float64{1}, true); err == nil || err.Error() != "Vector metric size mismatch for v: current=2, new=1" {
 		t.Errorf("a vector changed its length: %v", err)
 	}
-	p, _ := tree.Freeze("CUDA")
+	p, _ := (&Aggregator{}).Freeze(tree, "CUDA")
 	for name, want := range map[string]string{"v": "[11 22]", "last": "[2 3]"} {
 		if v, _ := p.Root.Metric(name); fmt.Sprint(v.Ints()) != want {
 			t.Errorf("%s is %v, want %s", name, v.Ints(), want)

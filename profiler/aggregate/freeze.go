@@ -24,23 +24,19 @@ const (
 	SyncCountMetric  = "sync_count"
 )
 
-// Freeze copies the tree, with all metrics recorded so far, into a profile. deviceType is "CUDA" or "HIP".
-// The devices that appear are returned so that the caller can describe them.
-func (t *Tree) Freeze(deviceType string) (*profile.Profile, []uint32) {
+// Freeze copies a tree, with all metrics recorded so far, into a profile. deviceType is "CUDA" or "HIP".
+// The devices that appear are returned so that the caller can describe them. While instructions are sampled nodes have their
+// samples, and Profile.Sampling has the functions and counts: the sampler's facts are for the caller to add.
+func (a *Aggregator) Freeze(t *Tree, deviceType string) (*profile.Profile, []uint32) {
 	f := freezer{kinds: profile.Kinds{}, devices: map[uint32]bool{}, deviceType: deviceType, slots: t.slotMetrics()}
+	if a.Sampling != nil {
+		f.samples = a.newSampleFreezer(t)
+	}
 	p := &profile.Profile{Root: f.node(t.root), Kinds: f.kinds}
 	p.Launches = f.launches.kinds
-	return p, f.seen()
-}
-
-// FreezeSampled is Freeze for a tree whose kernels are sampled: nodes have their samples, and Profile.Sampling names
-// the functions and counts. What the sampler can tell besides is for the caller to add.
-func (a *Aggregator) FreezeSampled(t *Tree, deviceType string) (*profile.Profile, []uint32) {
-	f := freezer{kinds: profile.Kinds{}, devices: map[uint32]bool{}, deviceType: deviceType, slots: t.slotMetrics()}
-	f.samples = a.newSampleFreezer(t)
-	p := &profile.Profile{Root: f.node(t.root), Kinds: f.kinds}
-	p.Launches = f.launches.kinds
-	f.samples.finish(p)
+	if f.samples != nil {
+		f.samples.finish(p)
+	}
 	return p, f.seen()
 }
 

@@ -52,7 +52,7 @@ func TestLaunchesOfAKindAddUp(t *testing.T) {
 	a.Add(kernel("matmul", 0, 100), launched(set, 6)) // its hook did not run
 	a.Add(kernel("add", 0, 1), tagged(set, 7, hotpath.Others))
 	a.Add(&record.Activity{Kind: record.Memcpy, Name: "copy", Start: 1, End: 9}, tagged(set, 8, small))
-	p, _ := tree.Freeze("CUDA")
+	p, _ := (&Aggregator{}).Freeze(tree, "CUDA")
 	want := `matmul: "small" of "matmul" on 0: 3 in 7 ns, 3..4
 matmul: "small" of "matmul" on 1: 1 in 8 ns, 8..8
 matmul: "large" of "matmul" on 0: 1 in 9 ns, 9..9
@@ -77,7 +77,7 @@ func TestReplaysAreOfTheCapturedKind(t *testing.T) {
 	whole := launched(set, 2)
 	whole.Graph = true
 	a.Add(&record.Activity{Kind: record.Graph, Start: 1, End: 100}, whole)
-	p, _ := tree.Freeze("CUDA")
+	p, _ := (&Aggregator{}).Freeze(tree, "CUDA")
 	if got, want := launches(p), "matmul: \"captured\" of \"matmul\" on 0: 3 in 15 ns, 5..5, 3 timed\n"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -94,7 +94,7 @@ func TestKindsDoNotApportionSamples(t *testing.T) {
 	}
 	a.AddSample(&record.Sample{Module: 5, Function: "matmul", Stalls: []record.Stall{{Samples: 7}}}, set, nil)
 	a.Settle()
-	p, _ := a.FreezeSampled(tree, "CUDA")
+	p, _ := a.Freeze(tree, "CUDA")
 	if p.Sampling.Apportioned != 0 || a.Sampling.Apportioned != 0 {
 		t.Errorf("%d of 7 samples were apportioned, of a function with one place", p.Sampling.Apportioned)
 	}

@@ -95,7 +95,7 @@ func TestALaunchNamesTheModuleOfItsSamples(t *testing.T) {
 	k.Correlation = 5
 	a.Add(k, at)
 	a.AddSample(&record.Sample{Module: 0xcc, Function: "k", Offset: 16, Correlation: 5, Stalls: []record.Stall{{Samples: 20}}}, set, nobodyWaits)
-	p, _ := a.FreezeSampled(tree, "CUDA")
+	p, _ := a.Freeze(tree, "CUDA")
 	if len(p.Sampling.Functions) != 1 || p.Sampling.Functions[0].Module != ModuleName(7) || p.Sampling.Total != 20 {
 		t.Errorf("%+v", p.Sampling)
 	}
@@ -111,7 +111,7 @@ func TestSamplesOfAnUnknownModuleAreUnattributed(t *testing.T) {
 	}
 	take(a, set, 10, record.Function{Module: 0xcc, Name: "k"})
 	a.Settle()
-	p, _ := a.FreezeSampled(tree, "CUDA")
+	p, _ := a.Freeze(tree, "CUDA")
 	if under := p.Root.Child(UnattributedFrame); under == nil || p.Sampling.Total != 10 || a.Sampling.Unlaunched != 10 {
 		t.Errorf("%+v, %d unlaunched", p.Sampling, a.Sampling.Unlaunched)
 	}
@@ -132,7 +132,7 @@ func TestSamplesAreNotSettledTwice(t *testing.T) {
 	a.Add(kernel("k", 0, 100), at)
 	take(a, set, 10, f)
 	for range 2 { // looking changes nothing
-		if p, _ := a.FreezeSampled(tree, "CUDA"); p.Sampling.Total != 10 || p.Sampling.Apportioned != 0 {
+		if p, _ := a.Freeze(tree, "CUDA"); p.Sampling.Total != 10 || p.Sampling.Apportioned != 0 {
 			t.Fatalf("%+v", p.Sampling)
 		}
 	}
@@ -140,7 +140,7 @@ func TestSamplesAreNotSettledTwice(t *testing.T) {
 	a.Settle()
 	a.Add(kernel("k", 0, 100), at)
 	take(a, set, 5, f)
-	if p, _ := a.FreezeSampled(tree, "CUDA"); p.Sampling.Total != 15 || len(p.Root.Child("k").Samples) != 1 {
+	if p, _ := a.Freeze(tree, "CUDA"); p.Sampling.Total != 15 || len(p.Root.Child("k").Samples) != 1 {
 		t.Fatalf("%+v", p.Sampling)
 	}
 }
@@ -156,7 +156,7 @@ func TestLateSamplesFindTheirLaunch(t *testing.T) {
 	a.Settle()
 	a.Settle() // a period in which it was not launched
 	take(a, set, 10, f)
-	if p, _ := a.FreezeSampled(tree, "CUDA"); len(p.Root.Child("k").Samples) != 1 || p.Root.Child(UnattributedFrame) != nil {
+	if p, _ := a.Freeze(tree, "CUDA"); len(p.Root.Child("k").Samples) != 1 || p.Root.Child(UnattributedFrame) != nil {
 		t.Error("late samples were not given to the last launch")
 	}
 	a.Drop(tree)
@@ -223,7 +223,7 @@ func TestNamesDoWhereModulesAreUnknown(t *testing.T) {
 		a.Add(kernel("k", 0, 100), at)
 		take(a, set, 10, record.Function{Module: c.sampled, Index: 4, Name: "k"})
 		a.Settle()
-		if p, _ := a.FreezeSampled(tree, "CUDA"); len(p.Root.Child("k").Samples) != 1 || a.Sampling.Apportioned+a.Sampling.Unlaunched != 0 {
+		if p, _ := a.Freeze(tree, "CUDA"); len(p.Root.Child("k").Samples) != 1 || a.Sampling.Apportioned+a.Sampling.Unlaunched != 0 {
 			t.Errorf("launched in module %d, sampled in %d: %+v", c.launched, c.sampled, a.Sampling)
 		}
 	}
@@ -243,7 +243,7 @@ func TestADroppedTreeKeepsItsShare(t *testing.T) {
 	a.Drop(first)
 	take(a, later, 40, f)
 	a.Settle()
-	p, _ := a.FreezeSampled(second, "CUDA")
+	p, _ := a.Freeze(second, "CUDA")
 	if p.Sampling.Total != 30 || p.Sampling.Apportioned != 30 {
 		t.Errorf("%d samples, %d apportioned, want 30 of 40 for 300 of 400 ns", p.Sampling.Total, p.Sampling.Apportioned)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,9 +56,4 @@ func formatChoices() []string {
 		names = append(names, f.Name)
 	}
 	return names
-}
-
-// commaWords splits a list for people, as in "a, b, c".
-func commaWords(list string) []string {
-	return slices.DeleteFunc(strings.Split(list, ", "), func(s string) bool { return s == "" })
 }

@@ -30,15 +30,15 @@ func newConvertCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert [flags] FILE… -o OUT",
 		Short: "write a profile in another format",
-		Long: `convert reads a profile of any format and writes it in another one. The format that is read is recognised from
-the contents of the file, gzip and zstd included. The format that is written is chosen by the end of OUT,
-where .gz or .zst may follow, or by --to. FILE and OUT may be - for standard input and output.
+		Long: `convert reads a profile in any format and writes it in another. The input format is recognised from the
+contents of the file, including gzip and zstd. The output format is chosen by the end of OUT, which may add
+.gz or .zst, or by --to. FILE and OUT may be - for standard input and output.
 
-What the other format has no place for is dropped, and each such thing is one line on standard error.
-With --strict nothing is written then.
+Data that the output format cannot hold is dropped, with one line on standard error for each kind of data.
+With --strict, nothing is written in this case.
 
-A profile in parts (run.part_0.hatchet, run.part_1.hatchet …) is read as one: by the name of the whole,
-run.hatchet, or by all its parts. Several runs are merged by proton merge instead.`,
+A profile in parts (run.part_0.hatchet, run.part_1.hatchet …) is read as one profile: give either the name of
+the whole, run.hatchet, or all its parts. To combine several runs, use proton merge.`,
 		Example: `  proton convert run.hatchet -o run.hatchet_msgpack.zst
   proton convert run.hatchet -o run.folded --metric bytes
   proton convert run.part_*.hatchet -o run.hatchet
@@ -58,12 +58,12 @@ run.hatchet, or by all its parts. Several runs are merged by proton merge instea
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.out, "output", "o", "-", "file to write, `OUT`; - for standard output")
-	flags.StringVar(&f.to, "to", "", "write `FORMAT`, with .gz or .zst behind it if you like: "+formatNamesToWrite())
-	flags.StringVar(&f.from, "from", "", "read `FORMAT`, whatever the file looks like")
+	flags.StringVarP(&f.out, "output", "o", "-", "write to the file `OUT`; - for standard output")
+	flags.StringVar(&f.to, "to", "", "write `FORMAT`, optionally followed by .gz or .zst: "+formatNamesToWrite())
+	flags.StringVar(&f.from, "from", "", "read the file as `FORMAT` instead of recognising its format")
 	choices(cmd, "to", formatChoices()...)
 	choices(cmd, "from", formatChoices()...)
-	flags.StringVar(&f.metric, "metric", "", "write the metric `NAME`, where the format holds only one")
+	flags.StringVar(&f.metric, "metric", "", "write the metric `NAME` if the format holds only one")
 	flags.BoolVar(&f.strict, "strict", false, "fail instead of dropping anything")
 	registerForce(cmd, &f.force)
 	flags.BoolVarP(&f.list, "list", "l", false, "list the formats and what each holds")

@@ -41,21 +41,21 @@ func newDiffCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [flags] A B [C…]",
 		Short: "compare profiles call path by call path",
-		Long: `diff puts profiles side by side: for every call path and metric the value in A, in B, and what changed from A to
-B. Further profiles are compared with A too.
+		Long: `diff compares profiles: for every call path and metric it shows the value in A, the value in B, and the change from
+A to B. Further profiles are compared with A too.
 
-Amounts are added up first, and rates, averages and utilisation are derived from the sums of each side, then
-compared. Frames that only some of the profiles have are marked. Frames that changed their names are matched
-with --rename, which replaces parts of names by a regular expression; frames that then have the same name below
-the same caller are added up into one.
+Amounts are added up first. Rates, averages and utilisation are derived from the sums of each side and then
+compared. Frames that only some of the profiles have are marked. For frames whose names changed, --rename replaces
+the matches of a regular expression in names; frames that then have the same name below the same caller are
+added up.
 
-One of the profiles may be - for standard input. The views: tree, table (leaves only, the largest change first),
-json, csv, and pprof, a profile.proto whose values are B-A and which go tool pprof shows like -diff_base. An OUT
-that ends in .json, .csv, .pprof or .pb.gz chooses its view by itself.
+One of the profiles may be - for standard input. The views are tree, table (leaves only, the largest change first),
+json, csv and pprof. pprof is a profile.proto with the values B-A, which go tool pprof shows like -diff_base. An OUT
+that ends in .json, .csv, .pprof or .pb.gz selects its view.
 
---source compares the instruction samples of two profiles by line of the source: how many A and B have, their shares
-of the kernel, and how those changed. If the source has changed too, and each version is found (next to its profile,
-or by --source-path), lines are matched by what they say.`,
+--source compares the instruction samples of two profiles by source line: the samples of A and B, their shares of
+the kernel, and the change of these shares. If the source has changed too and both versions are found (next to their
+profiles, or by --source-path), lines are matched by their text.`,
 		Example: `  proton diff before.hatchet after.hatchet
   proton diff -m time/ms,tflop16/s -t 1% before.hatchet after.hatchet
   proton diff --rename '_<grid:[^>]*>=' --rename ':[0-9]+@=@' v1.hatchet v2.hatchet
@@ -84,16 +84,16 @@ or by --source-path), lines are matched by what they say.`,
 func (f *diffFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringArrayVarP(&f.metrics, "metrics", "m", nil, "metrics to compare, `NAMES` separated by commas (default time); the first rules -t and --sort")
-	flags.StringArrayVar(&f.rename, "rename", nil, "replace in the names of frames, `REGEXP=TEXT`; may be given again")
+	flags.StringArrayVarP(&f.metrics, "metrics", "m", nil, "compare the metrics `NAMES`, separated by commas (default time); -t and --sort use the first")
+	flags.StringArrayVar(&f.rename, "rename", nil, "in names of frames, replace matches, `REGEXP=TEXT`; may be repeated")
 	flags.StringSliceVar(&f.peaks, "peak", nil, peakUsage)
 	flags.StringVarP(&f.include, "include", "i", "", "only paths through frames that match `REGEXP`")
 	flags.StringVarP(&f.exclude, "exclude", "e", "", "no frames that match `REGEXP`, and nothing below them")
 	flags.StringVarP(&f.threshold, "threshold", "t", "", "hide call paths that changed by less than `CHANGE`: 5% of their own value in A, 2ms, or a number in the unit of the first metric (default in trees and tables: 0.5% of the total; 0 hides nothing)")
 	flags.IntVarP(&f.depth, "depth", "d", 0, "show `N` levels of the tree (default all)")
-	flags.StringVar(&f.sort, "sort", "change", "siblings by `ORDER`: change, percent, name or none")
-	flags.StringVarP(&f.format, "format", "f", string(viewer.ShortName), "`FORM` of names in tree and table: "+formatNames())
-	flags.StringVar(&f.view, "view", "", "`VIEW`: tree, table, json, csv or pprof (default by the end of OUT, else tree)")
+	flags.StringVar(&f.sort, "sort", "change", "sort siblings by `ORDER`: change, percent, name or none")
+	flags.StringVarP(&f.format, "format", "f", string(viewer.ShortName), "print names in tree and table in `FORM`: "+strings.Join(formatNames(), ", "))
+	flags.StringVar(&f.view, "view", "", "select a `VIEW`: tree, table, json, csv or pprof (default: by the end of OUT, otherwise tree)")
 	flags.StringVarP(&f.output, "output", "o", "", "write to `OUT` instead of standard output")
 	registerForce(cmd, &f.force)
 	flags.BoolVar(&f.ascii, "ascii", false, "draw the tree with ASCII characters")
@@ -105,9 +105,10 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	heading(flags, "include", "Which rows")
 	heading(flags, "format", "Names and output")
 	heading(flags, "ascii", "Terminal")
+	heading(flags, "source", "Instruction samples")
 	metricChoices(cmd, "metrics")
 	choices(cmd, "view", "tree", "table", "json", "csv", "pprof")
-	choices(cmd, "format", commaWords(formatNames())...)
+	choices(cmd, "format", formatNames()...)
 	choices(cmd, "sort", "change", "percent", "name", "none")
 	choices(cmd, "color", term.ColorWords...)
 }

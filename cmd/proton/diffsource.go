@@ -19,7 +19,7 @@ import (
 func (f *diffFlags) registerSource(flags *pflag.FlagSet) {
 	flags.Var(&f.samples.source, "source", "instruction samples by line of the source, of the kernels that match the regular expression `KERNEL`")
 	flags.Lookup("source").NoOptDefVal = hottest
-	flags.StringArrayVar(&f.samples.paths, "source-path", nil, "sources were moved, `OLD=NEW`; or a folder to search them in")
+	flags.StringArrayVar(&f.samples.paths, "source-path", nil, "replace `OLD=NEW` in paths of sources, or search a folder")
 	flags.BoolVar(&f.allLines, "all", false, "with --source: also lines that have few samples")
 }
 

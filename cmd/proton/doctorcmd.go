@@ -11,17 +11,17 @@ import (
 	"github.com/goproton/goproton/cmd/proton/internal/run"
 )
 
-const doctorLong = `Examine this machine: driver, GPUs, every libcupti and which one would be used, other profilers, permission
-to sample, Python, Triton and torch. Each finding that needs something comes with the fix.
+const doctorLong = `doctor examines this machine: the driver, the GPUs, every libcupti and which one would be used, other profilers,
+permission to sample, Python, Triton and torch. Each problem comes with a fix.
 
-Exit codes: 0 when kernels can be timed, 1 when something is in the way.`
+Exit codes: 0 if kernels can be timed, 1 if they cannot.`
 
 func newDoctorCommand() *cobra.Command {
 	var asJSON bool
 	var python string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "say what is missing on this machine",
+		Short: "report what is missing on this machine",
 		Long:  doctorLong,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -34,7 +34,7 @@ func newDoctorCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON; fields are added in later versions, never renamed")
-	cmd.Flags().StringVar(&python, "python", "", "`INTERPRETER` to ask (default: the one that proton run would use)")
+	cmd.Flags().StringVar(&python, "python", "", "examine the Python `INTERPRETER` (default: the one that proton run would use)")
 	return cmd
 }
 

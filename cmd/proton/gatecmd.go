@@ -46,29 +46,29 @@ func newGateCommand() *cobra.Command {
 	var f gateFlags
 	cmd := &cobra.Command{
 		Use:   "gate [flags] --baseline OLD… -- NEW…",
-		Short: "fail when a program became slower",
-		Long: `gate compares runs from before a change with runs from after it, call path by call path, and fails when a rule is
-broken. Give each side several runs of the same program, five or more: then a statistical test decides, and
-identical code fails with a chance of at most --alpha, however many call paths there are. With fewer than three
-runs a side the rules alone decide, and the report says so.
+		Short: "fail if a program got slower",
+		Long: `gate compares runs before a change with runs after it, call path by call path, and fails when a rule is broken. Give
+each side at least five runs of the same program. A statistical test then decides, and identical code fails with a
+probability of at most --alpha, however many call paths there are. With fewer than three runs on a side, the rules
+alone decide, and the report says so.
 
-Rules, --fail-on:
-  time > 5%                    grew by more than 5 %
-  tflop16/s < -3%              fell by more than 3 %
-  time > +2ms                  grew by more than 2 ms: with a sign it is a change
-  time > 120ms                 is more than 120 ms now: without a sign it is a limit
-  … @ total                    the whole program only
-  … @ 'forward/.*gemm'         call paths only (frames joined by /) in which the regular expression is found
+--fail-on takes rules:
+  time > 5%                    fails if time grew by more than 5 %
+  tflop16/s < -3%              fails if it fell by more than 3 %
+  time > +2ms                  fails if time grew by more than 2 ms: with a sign, the amount is a change
+  time > 120ms                 fails if time is more than 120 ms now: without a sign, the amount is a limit
+  … @ total                    applies to the whole program only
+  … @ 'forward/.*gemm'         applies only to call paths (frames joined by /) that match the regular expression
 
-Metrics are those of proton viewer. A change that is no larger than what two runs of the baseline typically differ
-by never fails. Call paths that only one side has are listed; --on-new and --on-vanished make them fail.
+Metrics are those of proton viewer. A change never fails if it is not larger than the typical difference between two
+runs of the baseline. Call paths that only one side has are listed; --on-new and --on-vanished make them fail.
 
 Exit codes:
-  0  every rule was kept
-  1  a rule was broken
-  2  the command line makes no sense
-  3  nothing could be decided: a file cannot be read, nothing in common, a rule that could never fail,
-     or too few runs with --strict`,
+  0  all rules passed
+  1  a rule failed
+  2  the command line is invalid
+  3  no decision is possible: a file cannot be read, the sides have nothing in common, a rule could never fail,
+     or there are too few runs with --strict`,
 		Example: `  proton gate --fail-on 'time > 5%' --baseline base*.hatchet -- new*.hatchet
   proton gate --fail-on 'time > 2% @ total' --fail-on 'tflop16/s < -3% @ gemm' --baseline base*.hatchet -- new*.hatchet
   proton gate --baseline base*.hatchet --markdown="$GITHUB_STEP_SUMMARY" -- new*.hatchet`,
@@ -87,20 +87,20 @@ Exit codes:
 func (f *gateFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringArrayVar(&f.baseline, "baseline", nil, "runs from before: this `FILE`, and what else stands before --")
-	flags.StringArrayVar(&f.failOn, "fail-on", []string{"time > 5%"}, "a `RULE`; may be given again")
-	flags.Float64Var(&f.alpha, "alpha", gate.DefaultAlpha, "`CHANCE` of failing anything although nothing changed")
-	flags.StringVar(&f.minTime, "min-time", "0.1%", "do not look at call paths that take less than `TIME` per run, 0.1% of the whole program's or 10us")
-	flags.StringVar(&f.onNew, "on-new", "report", "call paths that only the new runs have: `WHAT` to do, report or fail")
-	flags.StringVar(&f.onVanished, "on-vanished", "report", "call paths that only the baseline has: `WHAT` to do, report or fail")
-	flags.BoolVar(&f.strict, "strict", false, "exit with 3 when there are too few runs for a test")
-	flags.StringArrayVar(&f.rename, "rename", nil, "replace in the names of frames, `REGEXP=TEXT`, as in proton diff; may be given again")
+	flags.StringArrayVar(&f.baseline, "baseline", nil, "runs before the change: this `FILE` and all others up to --")
+	flags.StringArrayVar(&f.failOn, "fail-on", []string{"time > 5%"}, "fail if this `RULE` is broken; may be repeated")
+	flags.Float64Var(&f.alpha, "alpha", gate.DefaultAlpha, "`PROBABILITY` of failing although nothing changed")
+	flags.StringVar(&f.minTime, "min-time", "0.1%", "ignore call paths that take less than `TIME` per run, such as 10us, or 0.1% of the whole program")
+	flags.StringVar(&f.onNew, "on-new", "report", "`ACTION` for call paths that only the new runs have: report or fail")
+	flags.StringVar(&f.onVanished, "on-vanished", "report", "`ACTION` for call paths that only the baseline has: report or fail")
+	flags.BoolVar(&f.strict, "strict", false, "exit with 3 if there are too few runs for a test")
+	flags.StringArrayVar(&f.rename, "rename", nil, "in names of frames, replace matches, `REGEXP=TEXT`, as in proton diff; may be repeated")
 	flags.StringSliceVar(&f.peaks, "peak", nil, peakUsage)
 	flags.StringVarP(&f.include, "include", "i", "", "only paths through frames that match `REGEXP`")
 	flags.StringVarP(&f.exclude, "exclude", "e", "", "no frames that match `REGEXP`, and nothing below them")
 	flags.BoolVar(&f.all, "all", false, "print every call path, not only those that failed")
-	flags.StringVar(&f.json, "json", "", "write the report as JSON to `FILE`; without one instead of the text")
-	flags.StringVar(&f.markdown, "markdown", "", "write the report as Markdown to `FILE`; without one instead of the text")
+	flags.StringVar(&f.json, "json", "", "write the report as JSON to `FILE`, or without one to standard output instead of the text")
+	flags.StringVar(&f.markdown, "markdown", "", "write the report as Markdown to `FILE`, or without one to standard output instead of the text")
 	flags.Lookup("json").NoOptDefVal = "-"
 	flags.Lookup("markdown").NoOptDefVal = "-"
 	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")

@@ -19,9 +19,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/goproton/goproton/internal/term"
-
 	"github.com/goproton/goproton/internal/inflate"
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile/formats"
 )
 
@@ -82,8 +81,8 @@ func newRoot() *cobra.Command {
   proton run script.py                          profile a program, write script.hatchet
   proton viewer -m util,tflop/s script.hatchet  print the tree
   proton report --open script.hatchet           explore it in the browser
-  proton diff before.hatchet after.hatchet      say what changed
-  proton doctor                                 say what is missing on this machine
+  proton diff before.hatchet after.hatchet      show what changed
+  proton doctor                                 report what is missing on this machine
 
 "proton [flags] script.py" is short for "proton run [flags] script.py".`,
 		Version:       version,

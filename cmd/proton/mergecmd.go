@@ -41,16 +41,16 @@ func newMergeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge [flags] FILE…",
 		Short: "add up the profiles of ranks, hosts or runs",
-		Long: `merge adds profiles up, call path by call path: the ranks of a distributed run, its hosts, repeated runs. It
-reads one file after another and keeps only the sum, so a thousand ranks merge in the memory of one profile.
+		Long: `merge adds profiles up, call path by call path: the ranks of a distributed run, its hosts, or repeated runs. It
+reads one file after another and keeps only the sum, so that a thousand ranks take the memory of one profile.
 
-Amounts add up, distributions of kernel times merge exactly, properties that differ are replaced by the list of their
-values. A GPU of one rank is called rank3:0 from then on, what ran on several rank0-7:0.
+Amounts are added up, distributions of kernel times are merged exactly, and differing properties are replaced by the
+list of their values. A GPU of rank 3 is renamed to rank3:0, and work on several ranks belongs to rank0-7:0.
 
---by keeps the time of every source in addition to the sum, as metrics of their own that every format holds and the
-viewer shows: "time@rank3 (ns)". --imbalance prints from them how unevenly the sources spent their time; it
-reads a file that was merged before as well. The rank of a file is what the profile says, else what its name
-says (train.rank3.hatchet, train.r3.hatchet, NAME.HOST.RANK.PID.hatchet), else its place on the command line.
+--by keeps the time of each source in addition to the sum, as a metric that every format holds and the viewer
+shows: "time@rank3 (ns)". --imbalance prints how unevenly the sources spent their time; it also accepts one file that
+was merged with --by. The rank of a file is the one recorded in the profile, else the one in its name
+(train.rank3.hatchet, train.r3.hatchet, NAME.HOST.RANK.PID.hatchet), else its position on the command line.
 
 A file that cannot be read or contradicts the others is named and left out, and the exit code is 1 unless
 --skip-broken is given. FILE may be - for standard input.`,
@@ -75,15 +75,15 @@ A file that cannot be read or contradicts the others is named and left out, and 
 func (f *mergeFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.output, "output", "o", "", "write the merged profile to `OUT`; its suffix chooses the format, - is standard output")
+	flags.StringVarP(&f.output, "output", "o", "", "write the merged profile to `OUT`; the suffix selects the format, - is standard output")
 	registerForce(cmd, &f.force)
-	flags.StringVar(&f.format, "to", "", "write it in this `FORMAT` whatever the suffix (hatchet for standard output)")
+	flags.StringVar(&f.format, "to", "", "write in `FORMAT` whatever the suffix (default for standard output: hatchet)")
 	flags.StringVar(&f.by, "by", "", "keep columns per `SOURCE`: rank, host, run or file")
-	flags.StringSliceVar(&f.columns, "columns", nil, "metrics `NAMES` to keep columns of, * for all amounts (default time, cycles, cpu_time)")
+	flags.StringSliceVar(&f.columns, "columns", nil, "keep columns of the metrics `NAMES`, * for all amounts (default time, cycles, cpu_time)")
 	flags.BoolVar(&f.timeline, "timeline", false, "keep the timelines too, a process per source; needs memory for all of them")
-	flags.BoolVar(&f.skipBroken, "skip-broken", false, "exit with 0 even if files had to be left out")
+	flags.BoolVar(&f.skipBroken, "skip-broken", false, "exit with 0 even if files were left out")
 	flags.BoolVar(&f.imbalance, "imbalance", false, "print min, median and max per source and call path (by rank unless --by says otherwise)")
-	flags.StringVarP(&f.metric, "metric", "m", "", "the `NAME` that --imbalance is about (default time)")
+	flags.StringVarP(&f.metric, "metric", "m", "", "with --imbalance: the metric `NAME` (default time)")
 	flags.StringVarP(&f.threshold, "threshold", "t", "1%", "with --imbalance: leave out call paths with less than `SHARE` of the largest source's total")
 	flags.IntVarP(&f.depth, "depth", "d", 0, "with --imbalance: print `N` levels of the tree")
 	flags.BoolVar(&f.ascii, "ascii", false, "with --imbalance: draw the tree with ASCII characters")

@@ -21,9 +21,9 @@ import (
 
 // What the flags of commands that print for people say of themselves.
 const (
-	widthUsage   = "cut names so that lines have `N` columns (default: the terminal's; not cut where there is none)"
-	peakUsage    = "`PEAKS` of the GPU for the roofline: flops16=990T,bytes=4.8T; or of which type flops are: flops32=fp32"
-	noPagerUsage = "do not page on a terminal; otherwise $PAGER does, or less"
+	widthUsage   = "cut names so that lines have `N` columns (default: the terminal's width; without a terminal, names are not cut)"
+	peakUsage    = "set `PEAKS` of the GPU for the roofline: flops16=990T,bytes=4.8T; or the type of flops: flops32=fp32"
+	noPagerUsage = "do not use $PAGER or less on a terminal"
 )
 
 // registerForce is the flag without which a file that is there stays there. It has no short form: -f is the format of
@@ -96,7 +96,7 @@ func checkFrames(include, exclude, format string) error {
 		}
 	}
 	if format != "" && !slices.Contains(viewer.NameFormats, viewer.NameFormat(format)) {
-		return fmt.Errorf("read --format %q: use %s", format, formatNames())
+		return fmt.Errorf("read --format %q: use %s", format, strings.Join(formatNames(), ", "))
 	}
 	return nil
 }

@@ -13,13 +13,13 @@ import (
 func newPprofCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "pprof [-FORMAT | -http=HOST:PORT] [flags] FILE...",
-		Short: "look at profiles with pprof: reports, a shell, web pages",
-		Long: `pprof is Go's pprof on any profile that proton reads: .hatchet, MessagePack, traces and pprof files, compressed
-or not, - for standard input. Several files are added up. All of pprof's flags are there; without -http and without
-a format it is pprof's shell. It reads nothing from the network and writes nothing to your home.
+		Short: "show profiles with pprof: reports, a shell, web pages",
+		Long: `pprof runs Go's pprof on any profile that proton reads: .hatchet, MessagePack, traces and pprof files, compressed
+or not, - for standard input. Several files are added up. All of pprof's flags work; without -http and without a
+format it starts pprof's shell. It reads nothing from the network and writes nothing to your home folder.
 
 Pages in the browser
-  -http=:0                 serve them at a free port of this machine; Ctrl-C ends it. A HOST serves others too
+  -http=:0                 serve them at a free port of this machine until Ctrl-C; with a HOST, others can open them too
   --no-open                do not open a browser
 
 Formats
@@ -33,18 +33,18 @@ Formats
 Which numbers
   -sample_index=NAME       time (the default), count, cpu_time, bytes, flops16 or any other metric that adds up
   -mean                    per kernel: divided by count
-  -unit=ms                 for times and bytes; otherwise each in its own
+  -unit=ms                 unit of times and bytes; otherwise each value in its own
   -base=FILE               subtract a profile; -diff_base=FILE also makes percentages relative to it
-  -cum                     sort by what is below a frame, not by the frame's own
+  -cum                     sort by the sum over everything below a frame, not by the frame's own value
 
 Which frames
-  -focus=REGEXP -ignore=REGEXP       call paths that go through a frame, or do not
+  -focus=REGEXP -ignore=REGEXP       call paths that pass through a frame, or do not
   -show=REGEXP  -hide=REGEXP         only these frames, or all but these: '\[gpu\]' are the kernels
   -show_from=REGEXP                  from this frame down
   -tagfocus=device=1 -tagignore=…    by label
   -tagroot=device,rank               labels as frames at the root; -tagroot=file with several files
   -lines                             Python frames by line; by default all lines of a function are one frame
-  -nodecount=N -nodefraction=F       how many frames, and from which share on
+  -nodecount=N -nodefraction=F       the most frames to show, and their smallest share
 
 The manual of pprof's own flags is at github.com/google/pprof/blob/main/doc/README.md.`,
 		Example: `  proton pprof -http=:0 train.hatchet

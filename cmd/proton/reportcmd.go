@@ -42,18 +42,18 @@ func newReportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [flags] FILE [OTHER]",
 		Short: "write a profile as a page for the browser",
-		Long: `report writes a profile as one HTML file to explore in a browser: summary, flame graph, table, roofline and,
-when the profile has them, timeline and the source of kernels with their instruction samples. With the trace of the run
-there are also its launches by specialisation and arguments, and below lines of the source what they became. The file
-needs nothing else and asks nothing of any network, so it can be mailed, attached to an issue, or kept next to the code.
-Press ? on the page for its keys. --svg writes one static picture instead, for documents.
+		Long: `report writes a profile as one HTML file for the browser: summary, flame graph, table, roofline and, if the profile
+has them, timeline and the source of kernels with their instruction samples. With the trace of the run, the page also
+has its launches by specialisation and arguments, and below each source line the lines that it was compiled to. The
+file is complete and needs no network, so it can be mailed, attached to an issue, or kept next to the code. Press ?
+on the page for its keys. --svg writes a static picture for documents instead.
 
-With two files the page compares them: FILE is before (A), OTHER is after (B). --trace is then given twice, for A's trace and
-for B's, and launches of the same arguments stand side by side.
+With two files the page compares them: FILE is before (A), OTHER is after (B). Give --trace twice, for A's trace and
+for B's, to compare launches with equal arguments.
 
-Without -o the page is written to the current folder, under the name of the profile with .html behind it. A
-file that is there already is replaced if it is such a page, and left alone otherwise unless --force is given.
-FILE may be - for standard input, and -o - is standard output.`,
+Without -o the page is written to the current folder under the name of the profile with .html appended. An existing
+file is replaced if it is a report; otherwise --force is needed. FILE may be - for standard input, and -o - is
+standard output.`,
 		Example: `  proton report matmul.hatchet
   proton report train.trace.json.gz -o train.html --open
   proton report before.hatchet after.hatchet -o change.html
@@ -73,12 +73,12 @@ FILE may be - for standard input, and -o - is standard output.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "", "write the page to `PAGE`, - is standard output (default NAME.html in the current folder)")
-	flags.StringVar(&f.title, "title", "", "`TEXT` at the top of the page (default the name of the profile)")
+	flags.StringVar(&f.title, "title", "", "title of the page, `TEXT` (default: the name of the profile)")
 	flags.StringSliceVar(&f.peaks, "peak", nil, peakUsage)
-	flags.StringArrayVar(&f.rename, "rename", nil, "with two profiles: replace in the names of frames, `REGEXP=TEXT`; may be given again")
-	flags.StringVar(&f.svg, "svg", "", "write a static picture instead, `KIND`: "+strings.Join(pictures(), " or "))
-	flags.StringArrayVar(&f.paths, "source-path", nil, "for instruction samples: sources were moved, `OLD=NEW`; or a folder to search them in")
-	flags.StringArrayVar(&f.traces, "trace", nil, "`TRACE` of the same run, a folder or a file: launches by arguments, and what lines of the source became; with two profiles two, A's first")
+	flags.StringArrayVar(&f.rename, "rename", nil, "with two profiles: in names of frames, replace matches, `REGEXP=TEXT`; may be repeated")
+	flags.StringVar(&f.svg, "svg", "", "write a static picture of `KIND` instead: "+strings.Join(pictures(), " or "))
+	flags.StringArrayVar(&f.paths, "source-path", nil, "for instruction samples: replace `OLD=NEW` in paths of sources, or search a folder")
+	flags.StringArrayVar(&f.traces, "trace", nil, "add launches by arguments, and the lines that source lines were compiled to, from the `TRACE` of the same run, a folder or a file; for two profiles give it twice, A's first")
 	flags.BoolVar(&f.force, "force", false, "replace a file that is not a report")
 	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
 	return cmd

@@ -45,18 +45,18 @@ func newReproduceCommand() *cobra.Command {
 	var f reproduceFlags
 	cmd := &cobra.Command{
 		Use:   "reproduce [flags] TRACE",
-		Short: "write a Python script that makes one recorded launch again, or time it",
-		Long: `reproduce takes one launch of a TritonParse trace, raw or parsed, and writes a Python script that makes it again: the kernel
-as it was compiled, with arguments as they were. The script needs torch and triton, nothing else.
+		Short: "write a Python script that repeats one recorded launch, and time it",
+		Long: `reproduce writes a Python script that repeats one launch of a TritonParse trace, raw or parsed: the kernel as it was
+compiled, with the recorded arguments. The script needs only torch and triton.
 
-Which launch: --line, --kernel with --launch-id, --hash, or --slowest by a profile of the same run; else the first. The
-script has the source of the kernel and of all that it uses, where the trace or the original files have it; else it
-imports the original file, or has the recorded TTIR compiled. Contents of tensors are the recorded ones if the trace has
-them, else random ones like its statistics, else random ones.
+The launch is selected by --line, --kernel with --launch-id, --hash, or --slowest with a profile of the same run;
+otherwise it is the first. The script contains the source of the kernel and of everything that it uses, if the trace
+or the original files have it. Otherwise it imports the original file or compiles the recorded TTIR. Tensors have
+their recorded contents if the trace has them, else random values with the recorded statistics, else random values.
 
---benchmark writes a script that checks what the launch computes and times it. With --run it runs now, then once more under
-proton run for the kernel's own time and the hot lines. --compare runs two in turns, of two traces or scripts, and says
-whether one is slower.`,
+--benchmark writes a script that checks the result of the launch and times it. With --run it runs now, and once more
+under proton run for the kernel's own time and the hot lines. --compare runs two traces or scripts in alternation and
+reports whether one is slower.`,
 		Example: `  proton reproduce logs --kernel matmul_kernel --launch-id 3
   proton reproduce logs --slowest --profile train.hatchet --benchmark --run
   proton reproduce logs --slowest 3 --profile train.hatchet -e '<autotune>' -i '^backward$'
@@ -95,32 +95,32 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 	flags.SortFlags = false
 	flags.StringVar(&f.line, "line", "", "the launch in record `N` of the trace, as proton trace info shows it; FILE:N in a folder of several files")
 	flags.StringVar(&f.kernel, "kernel", "", "a launch of the kernel `NAME`")
-	flags.IntVar(&f.launch, "launch-id", 0, "which of the launches, `N` from 0; with --kernel or --hash, of those")
+	flags.IntVar(&f.launch, "launch-id", 0, "launch number `N`, counted from 0, among those of --kernel or --hash if given")
 	flags.StringVar(&f.hash, "hash", "", "a launch of the compilation whose hash begins with `H`")
-	flags.IntVar(&f.slowest, "slowest", 0, "with --profile, the `N` launches that most of its time went to, with those like them (default 1)")
+	flags.IntVar(&f.slowest, "slowest", 0, "the `N` launches with the most time in --profile, summed over launches of the same kind (default 1)")
 	flags.Lookup("slowest").NoOptDefVal = "1"
-	flags.StringVar(&f.profile, "profile", "", "for --slowest, the profile of the same run, `FILE`")
-	flags.StringVarP(&f.include, "include", "i", "", "for --slowest, count only call paths through a frame that matches `REGEXP`")
-	flags.StringVarP(&f.exclude, "exclude", "e", "", "for --slowest, count no call path through a frame that matches `REGEXP`, as '<autotune>'")
-	flags.StringVarP(&f.options.OutDir, "out-dir", "o", "repro_output", "folder to write to; there is one for each kernel in `DIR`")
-	flags.StringVar(&f.options.Template, "template", "", "`NAME` of the script's template: example (default), tritonbench, or a file")
-	flags.StringVar(&f.kernelImport, "kernel-import", "", "`HOW` the script has the kernel: default imports its original file, copy has its source, override-ttir the recorded TTIR (default: what works)")
-	flags.BoolVar(&f.options.Embed, "embed-context", false, "write one file that has everything in it")
+	flags.StringVar(&f.profile, "profile", "", "for --slowest: the profile `FILE` of the same run")
+	flags.StringVarP(&f.include, "include", "i", "", "for --slowest: count only call paths through a frame that matches `REGEXP`")
+	flags.StringVarP(&f.exclude, "exclude", "e", "", "for --slowest: count no call path through a frame that matches `REGEXP`, such as '<autotune>'")
+	flags.StringVarP(&f.options.OutDir, "out-dir", "o", "repro_output", "write to `DIR`, with one folder for each kernel")
+	flags.StringVar(&f.options.Template, "template", "", "template `NAME` of the script: example (default), tritonbench, or a file")
+	flags.StringVar(&f.kernelImport, "kernel-import", "", "`HOW` the script gets the kernel: default imports its original file, copy contains its source, override-ttir compiles the recorded TTIR (default: the first of copy, default and override-ttir that works)")
+	flags.BoolVar(&f.options.Embed, "embed-context", false, "write a single file that contains everything")
 	flags.BoolVar(&f.options.PreserveAutotune, "preserve-autotune", false, "keep autotuner and heuristics; otherwise the recorded configuration runs")
-	flags.StringVar(&f.intRange, "int-range", "", "`LEAST:LIMIT` of made-up integers, LIMIT left out (default 0 to the smallest size of a tensor)")
-	flags.Int64Var(&f.options.Seed, "seed", 0, "`SEED` of made-up values")
-	flags.Float64Var(&f.options.Flops, "flops", 0, "`FLOPS` that the launch does, for rates (default: as its TTIR says)")
-	flags.StringArrayVar(&f.replacers, "replacer", nil, "program, with arguments, that gives texts for a template's placeholders: `CMD`; may be given again")
+	flags.StringVar(&f.intRange, "int-range", "", "range `LEAST:LIMIT` of random integers, without LIMIT itself (default: 0 to the smallest size of a tensor)")
+	flags.Int64Var(&f.options.Seed, "seed", 0, "`SEED` of random values")
+	flags.Float64Var(&f.options.Flops, "flops", 0, "`FLOPS` of the launch, for rates (default: counted in its TTIR)")
+	flags.StringArrayVar(&f.replacers, "replacer", nil, "run the program `CMD`, with arguments, for the texts of a template's placeholders; may be repeated")
 	flags.StringArrayVar(&f.options.FilesFrom, "files-from", nil, filesFromUsage)
-	flags.StringVar(&f.options.Python, "python", "", "`INTERPRETER` that reads the original source files, and runs scripts (default python3)")
+	flags.StringVar(&f.options.Python, "python", "", "`INTERPRETER` that parses the original source files and runs scripts (default python3)")
 	flags.BoolVar(&f.benchmark, "benchmark", false, "write a script that checks and times the launch")
 	flags.BoolVar(&f.runs, "run", false, "run the script now; with --benchmark also under proton run")
-	flags.StringVar(&f.compare, "compare", "", "time both this and `OTHER` in turns, a trace or a script of --benchmark, and compare")
-	flags.IntVar(&f.rounds, "rounds", 5, "with --compare, how often each side runs, `N`")
+	flags.StringVar(&f.compare, "compare", "", "time this and `OTHER`, a trace or a script of --benchmark, in alternation, and compare them")
+	flags.IntVar(&f.rounds, "rounds", 5, "with --compare: run each side `N` times")
 	flags.StringVar(&f.python2, "compare-python", "", "`INTERPRETER` for the other side of --compare (default: the same)")
-	flags.StringVar(&f.stamp, "stamp", "time", "end of the files' names, `TEXT`; empty for none (default: the time)")
+	flags.StringVar(&f.stamp, "stamp", "time", "append `TEXT` to the files' names, the time if it is \"time\"; empty for none")
 	flags.BoolVar(&f.options.Force, "force", false, "replace the script if it exists")
-	flags.BoolVar(&f.json, "json", false, "print JSON: an object, or with --slowest 2 or more one whose launches are a list of them")
+	flags.BoolVar(&f.json, "json", false, "print a JSON object; with --slowest 2 or more it has the list launches")
 }
 
 func (f *reproduceFlags) run(source string, stdout, stderr io.Writer) error {
@@ -315,7 +315,7 @@ func (f *reproduceFlags) complete() error {
 }
 
 // filesFromUsage is the help of a flag that several commands have.
-const filesFromUsage = "also read files in `DIR` that the trace names: sources, cubins, tensors; otherwise only those in the trace's folder; may be given again"
+const filesFromUsage = "also read files in `DIR` that the trace names: sources, cubins, tensors; otherwise only those in the trace's folder; may be repeated"
 
 // shellWords writes a command line so that it can be typed again.
 func shellWords(args []string) string {

@@ -14,9 +14,9 @@ import (
 	"github.com/goproton/goproton/internal/outname"
 )
 
-const runLong = `Run a program and profile what it does on the GPU.
+const runLong = `run runs a program and profiles its work on the GPU.
 
-TARGET is what you would type without proton:
+TARGET is the command line without proton:
 
   proton run script.py --epochs 1         a Python script
   proton run -- -m package.module args    a Python module (before TARGET, -m is --mode)
@@ -24,25 +24,25 @@ TARGET is what you would type without proton:
   proton run -- python -X dev script.py   any command line
   proton run ./program args               a CUDA program in any language: kernels only
 
-Flags come before TARGET; what follows belongs to the target. Its exit code, its death by a signal, its
-terminal and its files are as without proton. Child processes are profiled too, each into its own file.
+Flags come before TARGET; everything after it belongs to the target. The target's exit code, death by a signal,
+terminal and files are the same as without proton. Child processes are profiled too, each into its own file.
 
 The profile is named after the target, or by --name, a template without suffix: %p is the process id, %h the
 host, %r the rank (torchrun, Slurm, MPI), %q{VAR} an environment variable, %% a percent sign. A name that ends
-in / is a folder for profiles named after the target; folders are made. A second process that would write the
-same file writes NAME.pid<P> instead, and below a launcher (mpirun proton run …) the default is NAME.rank%r.
+in / is a folder for profiles named after the target; missing folders are created. A second process that would
+write the same file writes NAME.pid<P> instead. Under a launcher (mpirun proton run …) the default is NAME.rank%r.
 
-At its end the target waits for the GPU to finish, as long as kernels end. Ctrl-C ends the wait, and so do
-30 seconds in which no kernel ends. PROTON_EXIT_PATIENCE sets another number of seconds, for longer kernels.
+At its end the target waits for the GPU while kernels keep finishing. The wait ends after 30 seconds without a
+finished kernel, or with Ctrl-C. For longer kernels, PROTON_EXIT_PATIENCE sets another number of seconds.
 
-Python is --python, else $PYTHON, else the python3 or python in PATH.
+The Python interpreter is --python, else $PYTHON, else python3 or python in PATH.
 
 Exit codes: the target's own, or
     1  the profiler could not start
-    2  the command line makes no sense
-    3  the target succeeded but nothing was recorded, or could be written (not with --allow-empty)
+    2  the command line is invalid
+    3  the target succeeded but nothing was recorded or written (not with --allow-empty)
   126  the target cannot be executed
-  127  there is no such target`
+  127  the target does not exist`
 
 func newRunCommand() *cobra.Command {
 	var options run.Options
@@ -67,18 +67,18 @@ func newRunCommand() *cobra.Command {
 	flags.SetInterspersed(false)
 	flags.SortFlags = false
 	flags.StringVarP(&options.Name, "name", "n", "", "write the profile to `NAME` plus suffix (default: named after the target; - is standard output)")
-	flags.StringVarP(&options.Backend, "backend", "b", "", "collect with `BACKEND`: cupti (default: what fits the machine), or replay, where TARGET is a capture")
+	flags.StringVarP(&options.Backend, "backend", "b", "", "collect with `BACKEND`: cupti (default: the one for this machine), or replay, for which TARGET is a capture")
 	flags.StringVarP(&options.Context, "context", "c", "shadow", "attribute kernels to scopes or to Python call paths, `CONTEXT`: shadow or python")
-	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` as proton.start takes it: pcsampling[:interval=CYCLES][:collection=serialized][:kernels=REGEX] samples instructions, periodic_flushing[:format=FORMAT] writes each phase when it is over")
+	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` of proton.start: pcsampling[:interval=CYCLES][:collection=serialized][:kernels=REGEX] samples instructions, periodic_flushing[:format=FORMAT] writes each phase when it ends")
 	flags.StringVarP(&options.Data, "data", "d", "tree", "collect `DATA`: tree, a call-path tree, or trace, a timeline")
 	flags.StringVar(&options.Format, "format", "", "write `FORMAT`: hatchet (default) or hatchet_msgpack for a tree, chrome_trace for a trace")
-	flags.StringVar(&options.Activities, "activities", "", "record `KINDS` of work in addition to kernels, with commas: memcpy, memset, sync (default: all in a trace, kernel alone in a tree)")
-	flags.BoolVar(&options.NoStats, "no-stats", false, "leave out the distribution of kernel times at each place")
-	flags.StringVarP(&options.Hook, "hook", "k", "triton", "`HOOK` of Triton: triton names kernels and counts flops and bytes by their launch_metadata, none does not")
-	flags.StringVar(&options.Graph, "graph", "node", "time CUDA graphs by `LEVEL`: node is per kernel, graph per launch, at less overhead")
-	flags.Float64Var(&options.Checkpoint, "checkpoint", 2, "rewrite the profile every `SECONDS`, so that a crash loses no more; 0 = only at the end")
-	flags.BoolVar(&options.AllowEmpty, "allow-empty", false, "exit with 0 when nothing was recorded and the target succeeded")
-	flags.StringVar(&options.Python, "python", "", "`INTERPRETER` for scripts and modules")
+	flags.StringVar(&options.Activities, "activities", "", "record `KINDS` of work in addition to kernels, separated by commas: memcpy, memset, sync (default: all in a trace, none in a tree)")
+	flags.BoolVar(&options.NoStats, "no-stats", false, "do not record the distribution of kernel times at each call path")
+	flags.StringVarP(&options.Hook, "hook", "k", "triton", "use a launch `HOOK`: triton takes names, flops and bytes of kernels from their launch_metadata, none does not")
+	flags.StringVar(&options.Graph, "graph", "node", "time CUDA graphs at `LEVEL`: node times each kernel, graph each replay, with less overhead")
+	flags.Float64Var(&options.Checkpoint, "checkpoint", 2, "rewrite the profile every `SECONDS`, so that a crash loses no more than that; 0 writes it only at the end")
+	flags.BoolVar(&options.AllowEmpty, "allow-empty", false, "exit with 0 if nothing was recorded and the target succeeded")
+	flags.StringVar(&options.Python, "python", "", "run scripts and modules with `INTERPRETER`")
 	trace.add(flags)
 
 	heading(flags, "format", "Output")

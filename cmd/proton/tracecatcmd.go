@@ -37,16 +37,16 @@ func newTraceCatCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cat [flags] TRACE",
 		Short: "print records of a trace, or write a smaller trace",
-		Long: `cat prints the records of a trace, a file or a folder, raw or parsed: all of them, or those that fulfil every
-condition. Without --pretty the result is a trace again, one record to a line, as it was written. OUT is compressed
-if its name ends with .gz or .zst.
+		Long: `cat prints the records of a trace, which is a file or a folder, raw or parsed: all of them, or those that meet every
+condition. Without --pretty the result is again a trace, with one unchanged record per line. OUT is compressed if its
+name ends with .gz or .zst.
 
-OUT is a whole trace: cubins that its compilations name are copied to cubins/ next to it, and with --blobs the recorded
-tensors to saved_tensors/. The records themselves stay as they are.
+OUT is a complete trace: the cubins of its compilations are copied to cubins/ next to it, and with --blobs the
+recorded tensors to saved_tensors/. The records themselves are unchanged.
 
-Lines are counted as trace info counts them: from 0, blank ones not counted. When some launches of a compilation are left
-out, so are the records of a parsed trace that sum launches up (launch_diff, roofline, autotune_analysis,
-autotune_summary), unless --type names them.`,
+Lines are counted as in trace info: from 0, without blank ones. If some launches of a compilation are left out, the
+records of a parsed trace that summarise launches (launch_diff, roofline, autotune_analysis, autotune_summary) are
+left out too, unless --type names them.`,
 		Example: `  proton trace cat trace.ndjson.gz --lines 0,5-7 --no-ir --pretty
   proton trace cat logs --kernel 'matmul*' --most 10 -o small.ndjson.gz
   proton trace cat trace.bin.ndjson --kernel softmax --args-list 'n_cols=781' --type launch --with-compilations -o one.ndjson.zst`,
@@ -61,11 +61,11 @@ autotune_summary), unless --type names them.`,
 	flags.StringSliceVar(&f.hashes, "hash", nil, "only records of compilations whose hash begins with `HASH`")
 	flags.StringSliceVar(&f.types, "type", nil, "only records of `TYPE`: compilation, launch, autotune, launch_diff …")
 	flags.StringVar(&f.lines, "lines", "", "only the lines `LIST` of each file, such as 1,3,5-10,-5,20-")
-	flags.StringVar(&f.filter, "args-list", "", "of launches, only those that fulfil `FILTER`, as in trace info")
+	flags.StringVar(&f.filter, "args-list", "", "of launches, only those that match `FILTER`, as in trace info")
 	flags.IntVar(&f.options.Most, "most", 0, "at most `N` launches of each compilation, 0 for all")
-	flags.BoolVar(&f.options.Compilations, "with-compilations", false, "also the compilations that the launches name")
+	flags.BoolVar(&f.options.Compilations, "with-compilations", false, "also the compilations of the launches")
 	flags.BoolVar(&f.options.NoIR, "no-ir", false, "leave out the texts of representations, sources and source maps")
-	flags.BoolVar(&f.options.Pretty, "pretty", false, "spread each record over several lines, to be read by people")
+	flags.BoolVar(&f.options.Pretty, "pretty", false, "print each record on several lines, for reading")
 	flags.StringVarP(&f.output, "output", "o", "", "write to `OUT` instead of standard output, and cubins next to it")
 	flags.BoolVar(&f.blobs, "blobs", false, "also copy the recorded tensors next to OUT")
 	flags.StringArrayVar((*[]string)(&f.options.FilesFrom), "files-from", nil, filesFromUsage)
@@ -73,7 +73,7 @@ autotune_summary), unless --type names them.`,
 	return cmd
 }
 
-const kernelsUsage = "only kernels that match one of `NAMES`, with commas between several; *, ? and [seq] as in a shell"
+const kernelsUsage = "only kernels that match one of `NAMES`, separated by commas; *, ? and [seq] as in a shell"
 
 func (f *traceCatFlags) check() (err error) {
 	o := &f.options

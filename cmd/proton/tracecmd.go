@@ -18,9 +18,9 @@ import (
 func newTraceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trace",
-		Short: "read TritonParse traces: what was compiled and launched",
-		Long: `trace reads what TritonParse records: every compilation with all its intermediate representations, and every
-launch with its arguments. Raw traces are read as they are written: plain, as gzip members or as zstd frames.`,
+		Short: "read TritonParse traces of compilations and launches",
+		Long: `trace reads TritonParse's records: every compilation with all its intermediate representations, and every launch
+with its arguments. Raw traces may be plain text, gzip members or zstd frames.`,
 		Example: `  proton trace parse logs -o parsed
   proton trace info logs/dedicated_log_triton_trace_me_.ndjson
   proton trace info trace.ndjson.gz --kernel matmul_kernel --args-list 'M=1024,a_ptr.shape=[1024, 512]'`,
@@ -63,14 +63,14 @@ func newTraceInfoCommand() *cobra.Command {
 	var f traceInfoFlags
 	cmd := &cobra.Command{
 		Use:   "info [flags] TRACE",
-		Short: "list the kernels, compilations, kinds of launches and launches of a trace",
-		Long: `info lists the kernels of a trace, a file or a folder, raw or parsed, with how often each was compiled and launched,
-or, with --kernel, the launches of one. A launch has an id, its place among those of its kernel in its file, and a line,
-the place of its record in its file, from 0.
+		Short: "list the kernels, compilations, launch kinds and launches of a trace",
+		Long: `info lists the kernels of a trace, which is a file or a folder, raw or parsed, with the number of compilations and
+launches of each. With --kernel it lists the launches of one kernel. A launch has an id, its position among the
+launches of its kernel in its file, and a line, the position of its record in its file, both counted from 0.
 
---compilations lists what was compiled, with what it takes of the GPU; registers are known where the cubin is next to
-the trace or still where it was compiled. --kinds counts the launches that have compilation, grid and arguments in
-common; where tensors lie and what is in them does not count.`,
+--compilations lists the compilations with their registers, shared memory and occupancy; registers are known if the
+cubin is next to the trace or still where it was compiled. --kinds counts launches with the same compilation, grid and
+arguments; addresses and contents of tensors are ignored.`,
 		Example: `  proton trace info logs/dedicated_log_triton_trace_me_.ndjson
   proton trace info trace.ndjson.gz --kernel matmul_kernel --args
   proton trace info trace.ndjson.gz --kinds --kernel matmul_kernel
@@ -83,10 +83,10 @@ common; where tensors lie and what is in them does not count.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.kernel, "kernel", "", "list the launches of the kernel `NAME`")
-	flags.StringVar(&f.filter, "args-list", "", "only launches that fulfil `FILTER`: NAME=VALUE of compile options and arguments, with commas between several; NAME may go on with .field and [index]")
+	flags.StringVar(&f.filter, "args-list", "", "only launches that match `FILTER`: NAME=VALUE of compile options and arguments, separated by commas; NAME may be followed by .field and [index]")
 	flags.BoolVar(&f.args, "args", false, "with --kernel, show the arguments")
-	flags.BoolVar(&f.compilations, "compilations", false, "list the compilations, with --kernel those of that kernel")
-	flags.BoolVar(&f.kinds, "kinds", false, "count the launches by what they have in common, with --kernel those of that kernel")
+	flags.BoolVar(&f.compilations, "compilations", false, "list the compilations, or with --kernel those of that kernel")
+	flags.BoolVar(&f.kinds, "kinds", false, "count the launches by kind, or with --kernel those of that kernel")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }

@@ -33,21 +33,21 @@ func newTraceDiffCommand() *cobra.Command {
 	var f traceDiffFlags
 	cmd := &cobra.Command{
 		Use:   "diff [flags] A [B]",
-		Short: "say what differs between two compilations, or between all of two traces",
+		Short: "compare two compilations, or two whole traces",
 		Long: `diff compares two compilations: of one trace, by default the first two of a kernel, or one of each of two traces. It
-shows the options and constants that are not the same, what the kernel takes of the GPU (registers and occupancy are known
-if the cubin is next to the trace or still where it was compiled), the Python sources, which lines of Python became
-more or fewer lines of each representation, and the lines of the first representation that differs.
+shows differing options and constants, registers and occupancy (if the cubin is next to the trace or still where it was
+compiled), the Python sources, the Python lines that were compiled to more or fewer lines of each representation, and
+the lines of the first representation that differs.
 
-Names of values and registers, locations and numbers of metadata do not count, as long as the same names stand for the
-same values, and neither does where in its file a kernel is.
+Names of values and registers, locations and metadata numbers are ignored as long as the same names stand for the same
+values, and so is the position of a kernel in its file.
 
-Two traces are compared as wholes unless one of their compilations is asked for. Compilations are paired by hash,
-then by name and options, by source, and by similar names.
+Two traces are compared as a whole unless a compilation is selected. Compilations are paired by hash, then by name and
+options, by source, and by similar names.
 
-What traces record of tensors is compared as well, of the first launches that do: contents element by element (proton run
---trace-tensors), statistics where there are no contents (--trace-statistics). A launch finds what is in its tensors before
-it runs; what it wrote is what a later launch finds.`,
+Recorded tensors of the first launches that have any are compared too: contents element by element (proton run
+--trace-tensors), or statistics without contents (--trace-statistics). Tensors are recorded before a launch runs, so the
+output of a launch shows up in a later one.`,
 		Example: `  proton trace diff trace.ndjson.gz --kernel matmul_kernel
   proton trace diff trace.ndjson.gz --hash 72d6,e648 --ir ttgir,ptx --lines 0
   proton trace diff before after --profile before.hatchet --profile-b after.hatchet
@@ -66,19 +66,19 @@ it runs; what it wrote is what a later launch finds.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.kernel, "kernel", "k", "", "the first two compilations of the kernel `NAME`, or the first of each trace")
-	flags.StringSliceVar(&f.hashes, "hash", nil, "the compilations whose hashes begin with `H1,H2`; one for the same in both traces")
-	flags.IntSliceVarP(&f.events, "events", "e", nil, "the compilations `I,J`, from 0, in the order of trace info --compilations")
-	flags.IntSliceVar(&f.launches, "launches", nil, "the tensors of launches `I,J` of --kernel or --hash, from 0; one for the same of both")
-	flags.BoolVar(&f.every, "every-launch", false, "the tensors of all launches of two traces, or of those of --kernel")
-	flags.Float64Var(&f.tensors.Tolerance.Absolute, "atol", 1e-5, "elements are close that differ by no more than `X`,")
-	flags.Float64Var(&f.tensors.Tolerance.Relative, "rtol", 1e-3, "plus `X` times that of B")
-	flags.BoolVar(&f.whole, "trace", false, "compare two traces as wholes, as is done if no compilation is asked for")
-	flags.StringVar(&f.profiles[0], "profile", "", "`PROFILE` of A, or of both: how long kernels ran")
-	flags.StringVar(&f.profiles[1], "profile-b", "", "`PROFILE` of B")
-	flags.StringSliceVar(&f.text.Stages, "ir", nil, "print the differing lines of `STAGES`: ttir, ttgir, llir, ptx, amdgcn, sass; none for none")
+	flags.StringVarP(&f.kernel, "kernel", "k", "", "compare the first two compilations of the kernel `NAME`, or the first of each trace")
+	flags.StringSliceVar(&f.hashes, "hash", nil, "compare the compilations whose hashes begin with `H1,H2`; a single one selects it in both traces")
+	flags.IntSliceVarP(&f.events, "events", "e", nil, "compare the compilations `I,J`, counted from 0 in the order of trace info --compilations")
+	flags.IntSliceVar(&f.launches, "launches", nil, "compare the tensors of launches `I,J` of --kernel or --hash, counted from 0; a single one selects it in both")
+	flags.BoolVar(&f.every, "every-launch", false, "compare the tensors of all launches of two traces, or of those of --kernel")
+	flags.Float64Var(&f.tensors.Tolerance.Absolute, "atol", 1e-5, "elements are close if they differ by at most `X`")
+	flags.Float64Var(&f.tensors.Tolerance.Relative, "rtol", 1e-3, "plus `X` times the element of B")
+	flags.BoolVar(&f.whole, "trace", false, "compare two whole traces, the default if no compilation is selected")
+	flags.StringVar(&f.profiles[0], "profile", "", "take the times of kernels from the `PROFILE` of A, or of both")
+	flags.StringVar(&f.profiles[1], "profile-b", "", "take the times of B from `PROFILE`")
+	flags.StringSliceVar(&f.text.Stages, "ir", nil, "print the differing lines of `STAGES`: ttir, ttgir, llir, ptx, amdgcn, sass, or none")
 	flags.IntVar(&f.text.Most, "lines", 60, "print at most `N` lines of each representation, 0 for all")
-	flags.StringVarP(&f.output, "output", "o", "", "write a trace for TritonParse's website to `OUT`: the compilations and what differs")
+	flags.StringVarP(&f.output, "output", "o", "", "write a trace for TritonParse's website to `OUT`, with the compilations and their differences")
 	registerForce(cmd, &f.force)
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	return cmd

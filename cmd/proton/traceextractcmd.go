@@ -33,13 +33,13 @@ func newTraceExtractCommand() *cobra.Command {
 	var f traceExtractFlags
 	cmd := &cobra.Command{
 		Use:   "extract [flags] TRACE -o DIR",
-		Short: "write representations, sources, machine code and tensors of a trace into files",
-		Long: `extract writes the texts of compilations into files named after the kernel, the beginning of the compile hash and
-the representation: matmul_kernel.72d67842.ptx. The Python source is one of them, and the cubin if it is next to the trace.
-Where it was compiled it is looked for if --files-from names that folder, such as ~/.triton/cache.
+		Short: "write representations, sources, machine code and tensors of a trace to files",
+		Long: `extract writes the texts of compilations to files named after the kernel, the beginning of the compile hash and the
+representation: matmul_kernel.72d67842.ptx. They include the Python source, and the cubin if it is next to the trace.
+A cubin in another folder, such as ~/.triton/cache, is found if --files-from names that folder.
 
---args adds the arguments, one entry for each kind of launch. --blobs copies the tensors that were recorded, in the
-folders that a trace has next to it.`,
+--args adds the arguments, one entry for each launch kind. --blobs copies the recorded tensors from the folder next to
+the trace.`,
 		Example: `  proton trace extract trace.ndjson.gz -o ir
   proton trace extract logs --kernel 'matmul*' --stages ttgir,ptx,python -o ir
   proton trace extract trace.bin.ndjson --line 1557 --args --blobs -o one`,
@@ -53,7 +53,7 @@ folders that a trace has next to it.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.out, "output", "o", "", "folder to write into, `DIR`; made if it is not there")
+	flags.StringVarP(&f.out, "output", "o", "", "write to the folder `DIR`, which is created if needed")
 	f.pick.register(cmd)
 	flags.StringSliceVar(&f.stages, "stages", nil, "only `STAGES`: ttir, ttgir, llir, ptx, sass, json …, python, cubin")
 	flags.BoolVar(&f.args, "args", false, "also arguments, as JSON")
@@ -78,7 +78,7 @@ func (p *tracePick) register(cmd *cobra.Command) {
 	flags.StringVar(&p.kernels, "kernel", "", kernelsUsage)
 	flags.StringVar(&p.hash, "hash", "", "only the compilation whose hash begins with `HASH`")
 	flags.UintVar(&p.line, "line", 0, "only the compilation or the launch at line `N`, as trace info counts lines")
-	flags.StringVar(&p.file, "file", "", "the file of the trace that --line is of, `NAME`, if there are several")
+	flags.StringVar(&p.file, "file", "", "if there are several files: --line belongs to the file `NAME` of the trace")
 }
 
 // check makes sense of the flags together.

@@ -38,20 +38,20 @@ func newTraceParseCommand() *cobra.Command {
 	var f traceParseFlags
 	cmd := &cobra.Command{
 		Use:   "parse [flags] SRC -o DIR",
-		Short: "map every line of a raw trace's compilations to its Python line; write what TritonParse's website opens",
-		Long: `parse reads a raw trace, or a folder of those of many processes and ranks, and writes for each rank what was
-compiled, with the lines of every intermediate representation mapped to the Python source and to each other, the launches
-of each compilation, and what is the same in all of them and what is not.
+		Short: "map every line of a raw trace's compilations to its Python line; write files for TritonParse's website",
+		Long: `parse reads a raw trace, or a folder of traces of many processes and ranks. For each rank it writes the compilations,
+with the lines of every intermediate representation mapped to the Python source and to each other, and the launches of
+each compilation, with their common members and their differences.
 
-Lines of inlined helpers are credited to the line of the kernel that called them. --compat tritonparse gives what
-tritonparse 0.6.0 gives instead, its mistakes included, for comparison with it.
+Lines of inlined helpers are mapped to the line of the kernel that called them. --compat tritonparse writes the output
+of tritonparse 0.6.0 instead, including its mistakes, for comparison.
 
-Analyses say where the compiler put the operations of loops (loop_schedules), how many bytes and operations each launch
-needs by its grid and arguments (roofline), whether AMD's buffer instructions are used (amd_buffer_ops), and which
-scheduling of AMD's was applied, or what --procedure-checks looks for (procedure_checks).
+Analyses show the order of a loop's operations after compilation (loop_schedules), the bytes and operations of each
+launch by its grid and arguments (roofline), whether AMD's buffer instructions are used (amd_buffer_ops), and which of
+AMD's schedules was applied, or the matches of --procedure-checks (procedure_checks).
 
-A record that is cut or damaged costs that record; it is named on standard error. The exit code is 1 if nothing was
-written, also because of --strict, or because no kernel has a name of --kernel-allowlist.`,
+A truncated or damaged record is the only one lost, and standard error names it. The exit code is 1 if nothing was
+written, because of --strict or because no kernel matches --kernel-allowlist for example.`,
 		Example: `  proton trace parse logs -o parsed
   proton trace parse logs -o parsed --force --rank 0
   proton trace parse logs -o parsed --kernel-allowlist 'matmul*,softmax_kernel'
@@ -63,17 +63,17 @@ written, also because of --strict, or because no kernel has a name of --kernel-a
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.out, "output", "o", "", "folder to write, `DIR`")
+	flags.StringVarP(&f.out, "output", "o", "", "write to the folder `DIR`")
 	flags.BoolVar(&f.force, "force", false, "replace DIR if it exists")
-	flags.StringVar(&f.compat, "compat", "", "`tritonparse`: all as tritonparse 0.6.0 has it; its procedure checks need LLVM's FileCheck, which Triton brings")
-	flags.StringVarP(&f.rank, "rank", "r", "", "only rank `N`, or none for the files without one; without any rank, N takes these too")
-	flags.BoolVar(&f.noPreInit, "no-pre-init-attribution", false, "leave what a process wrote before it had a rank where it is, without one")
-	flags.StringVar(&f.kernels, "kernel-allowlist", "", "only kernels with one of these `NAMES`, with commas between them; * ? [abc] [!abc] stand for others. What the autotuner chose between stays together")
-	flags.StringVar(&f.launches, "args-list", "", "only launches that fulfil `FILTER`, see proton trace info")
-	flags.StringVar(&f.analyses, "analysis", "", "`NAMES` of analyses with commas between them, all, or none (default: $TRITONPARSE_ANALYSIS, or all)")
-	flags.StringVar(&f.procedures, "procedure-checks", "", "look for the procedures that `FILE` describes, in tritonparse's format, instead of AMD's schedules")
-	flags.StringVar(&f.torchTrace, "torch-trace-dir", "", "folder with torch's own traces (TORCH_TRACE), which say what compiled a kernel that does not say; those next to SRC are read anyway; `DIR`")
-	flags.BoolVar(&f.noSplit, "no-split", false, "do not give each compilation of torch.compile's a file of its own")
+	flags.StringVar(&f.compat, "compat", "", "`tritonparse`: the same output as tritonparse 0.6.0; its procedure checks need LLVM's FileCheck, which Triton includes")
+	flags.StringVarP(&f.rank, "rank", "r", "", "only rank `N`, or none for the files without a rank; if no file has a rank, N takes them too")
+	flags.BoolVar(&f.noPreInit, "no-pre-init-attribution", false, "keep records from before a process had its rank apart, without a rank")
+	flags.StringVar(&f.kernels, "kernel-allowlist", "", "only kernels with one of these `NAMES`, separated by commas; with wildcards * ? [abc] [!abc]. The configurations of one autotuner session stay together")
+	flags.StringVar(&f.launches, "args-list", "", "only launches that match `FILTER`, see proton trace info")
+	flags.StringVar(&f.analyses, "analysis", "", "make the analyses `NAMES`, separated by commas, all, or none (default: $TRITONPARSE_ANALYSIS, or all)")
+	flags.StringVar(&f.procedures, "procedure-checks", "", "check the procedures in `FILE`, in tritonparse's format, instead of AMD's schedules")
+	flags.StringVar(&f.torchTrace, "torch-trace-dir", "", "also read torch's own traces (TORCH_TRACE) in `DIR` for the origin of kernels that do not name it; those next to SRC are always read")
+	flags.BoolVar(&f.noSplit, "no-split", false, "do not write one file per compilation of torch.compile")
 	flags.BoolVar(&f.strict, "strict", false, "fail if anything was damaged")
 	return cmd
 }

@@ -22,16 +22,16 @@ func newTraceValidateCommand() *cobra.Command {
 	var f traceValidateFlags
 	cmd := &cobra.Command{
 		Use:   "validate [flags] TRACE…",
-		Short: "say what is wrong with traces; exit code 1 if something is",
-		Long: `validate reads traces, files or folders, raw or parsed, and prints what is wrong, a line each: the file, the line of the
-record, the member, and what is the matter with it.
+		Short: "report errors in traces; exit code 1 if there are any",
+		Long: `validate reads traces, which are files or folders, raw or parsed, and prints one line per error: the file, the line of
+the record, the member, and the error.
 
-shape: TritonParse 0.6.0's schemas forbid it. joins: records contradict one another, for example by two occurrence
-ids that are the same. hashes: launch_group_hash or kind of launch are not the record's. maps: source maps lead to lines
-that the texts do not have. besides: tensors and cubins next to the trace are missing or not what was recorded.
-damage: it cannot be read.
+shape: TritonParse 0.6.0's schemas forbid it. joins: records contradict one another, for example with equal occurrence
+ids. hashes: launch_group_hash or the launch kind does not match the record. maps: source maps point to lines that do
+not exist. besides: tensors and cubins next to the trace are missing or differ from the recorded ones. damage: it
+cannot be read.
 
-Warnings are for what may well be so, such as launches of kernels that were compiled before the trace began.`,
+Warnings mark facts that may be correct, such as launches of kernels that were compiled before the trace began.`,
 		Example: `  proton trace validate logs
   proton trace validate parsed --strict --json`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -46,9 +46,9 @@ Warnings are for what may well be so, such as launches of kernels that were comp
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&f.quick, "quick", false, "see whether tensors and cubins are there, without reading them")
-	flags.BoolVar(&f.strict, "strict", false, "warnings too make the exit code 1")
-	flags.IntVar(&f.most, "most", 100, "print at most `N` findings of each trace; all are counted. 0 for all")
+	flags.BoolVar(&f.quick, "quick", false, "check that tensors and cubins exist, without reading them")
+	flags.BoolVar(&f.strict, "strict", false, "exit with 1 for warnings too")
+	flags.IntVar(&f.most, "most", 100, "print at most `N` findings of each trace, 0 for all; all are counted")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }

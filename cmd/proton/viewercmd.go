@@ -45,31 +45,31 @@ func newViewerCommand() *cobra.Command {
 	var f viewerFlags
 	cmd := &cobra.Command{
 		Use:   "viewer [flags] FILE",
-		Short: "print a profile: its tree, its hottest frames, and more",
-		Long: `viewer prints a profile as people read it: a tree of call paths with the metrics you ask for, their units, and each
-frame's share of the time. FILE is any format that we read, or - for standard input.
+		Short: "print a profile: its tree, its hottest frames, its samples",
+		Long: `viewer prints a profile: a tree of call paths with the selected metrics, their units, and each frame's share of the
+time. FILE may have any format that proton reads, or be - for standard input.
 
-Metrics, any number of them, separated by commas; names ignore case. A name without a unit gets one that fits.
+-m takes any number of metrics, separated by commas. Names ignore case. A name without a unit gets a suitable one.
 
   time, cpu_time, avg_time        /s /ms /us /ns; avg_time: per kernel launch
   min_time, median_time, p95_time, p99_time, max_time, stddev_time
-                                  of single kernels, of the whole subtree; any percentile: p99.9_time
+                                  of the individual kernels in the subtree; any percentile: p99.9_time
   flop/s, flop8/s … flop64/s      arithmetic rate, of all operands or of one width; kflop/s … pflop/s
   byte/s                          memory rate; kbyte/s … tbyte/s
-  util                            least time that the work needs at the GPU's peaks, over the time of what says its work
+  util                            least time of the work at the GPU's peaks, over the time of all work that is known
   coverage, intensity, attainable, bound, roof_time
-                                  part of the time that util speaks of; flop per byte; rate at the roof; compute or
-                                  memory; that least time
+                                  part of the time that util covers; flop per byte; rate at the roof; compute or
+                                  memory; least time
   NAME/%                          share of the whole program
   NAME                            any recorded metric: see --list
 
-Profiles of proton run -m pcsampling have instruction samples. --source shows them at the lines of the hottest
-kernel's source, --sass at its instructions; docs/sampling.md says what the numbers mean. With the trace of the same run
-(proton run --trace DIR) --source also shows what each line became, in Triton's IR, PTX and machine code, --sass what each
-instruction was made of, and both how long launches took by specialisation and arguments; --launches shows those in the tree.
-See docs/tritonparse.md.
+Profiles of proton run -m pcsampling have instruction samples. --source shows them at the source lines of the hottest
+kernel, --sass at its instructions; docs/sampling.md explains the numbers. With the trace of the same run (proton run
+--trace DIR), --source also shows the Triton IR, PTX and machine code of each line, --sass shows the lines that each
+instruction came from, and both show times of launches by specialisation and arguments. --launches shows these times in
+the tree. See docs/tritonparse.md.
 
-Called as proton-viewer, this program prints what Triton's proton-viewer does: that is --compat.`,
+Under the name proton-viewer, this program prints what Triton's proton-viewer prints, as with --compat.`,
 		Example: `  proton viewer -m util,tflop/s,time matmul.hatchet
   proton viewer --top 20 train.hatchet
   proton viewer --bottom-up --focus '^backward$' train.hatchet
@@ -104,40 +104,40 @@ Called as proton-viewer, this program prints what Triton's proton-viewer does: t
 func (f *viewerFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVarP(&f.list, "list", "l", false, "list the metrics that the profile can be asked for")
-	flags.StringArrayVarP(&f.metrics, "metrics", "m", nil, "metrics to show, `NAMES` separated by commas; the first rules -t, the order and colour")
+	flags.BoolVarP(&f.list, "list", "l", false, "list the metrics of the profile")
+	flags.StringArrayVarP(&f.metrics, "metrics", "m", nil, "show the metrics `NAMES`, separated by commas; the first determines -t, order and colour")
 
-	flags.StringVar(&f.view, "view", "", "what to print, `NAME`: "+viewNames()+" (default tree)")
-	flags.BoolVar(&f.flat, "flat", false, "frames by name: the flat view; or its rows in the view that is asked for")
-	flags.IntVar(&f.o.Top, "top", 0, "the `N` frames with most of their own: the top view")
-	flags.BoolVar(&f.bottomUp, "bottom-up", false, "frames by name, their callers below: the bottom-up view; or its rows in the view that is asked for")
+	flags.StringVar(&f.view, "view", "", "print the view `NAME`: "+strings.Join(viewNames(), ", ")+" (default tree)")
+	flags.BoolVar(&f.flat, "flat", false, "show frames by name: the flat view, or its rows in another --view")
+	flags.IntVar(&f.o.Top, "top", 0, "show the `N` frames with the largest own values: the top view")
+	flags.BoolVar(&f.bottomUp, "bottom-up", false, "show frames by name with their callers below: the bottom-up view, or its rows in another --view")
 
 	f.samples.register(flags)
 
 	flags.StringVarP(&f.o.Include, "include", "i", "", "count only paths through frames that match `REGEXP`")
 	flags.StringVarP(&f.o.Exclude, "exclude", "e", "", "count no path through frames that match `REGEXP`")
 	flags.StringVar(&f.o.Focus, "focus", "", "as -i, and begin the tree at the frames that match `REGEXP`")
-	flags.StringVar(&f.o.Trim, "trim", "", "end the tree at the frames that match `REGEXP`; what is below counts as theirs")
-	flags.StringVar(&f.o.Hide, "hide", "", "leave out the frames that match `REGEXP`; what they have counts as their callers'")
+	flags.StringVar(&f.o.Trim, "trim", "", "end the tree at the frames that match `REGEXP`, which include what is below them")
+	flags.StringVar(&f.o.Hide, "hide", "", "remove the frames that match `REGEXP`; their values count for their callers")
 	flags.Float64VarP(&f.o.Threshold, "threshold", "t", 0, "hide rows with less than `VALUE` of the first metric, in the unit shown")
 	flags.IntVarP(&f.o.Depth, "depth", "d", 0, "show `N` levels of the tree (default all)")
 	flags.BoolVar(&f.terminal.All, "all", false, "show every row, however small")
-	flags.StringVar(&f.o.Sort, "sort", "", "`ORDER` of siblings: chronological, name, own, or a shown metric, the largest first")
+	flags.StringVar(&f.o.Sort, "sort", "", "sort siblings by `ORDER`: chronological, name, own, or a shown metric, the largest first")
 
-	flags.StringVarP(&f.format, "format", "f", "", "`FORM` of names: "+formatNames()+" (default short)")
-	flags.BoolVar(&f.full, "full-names", false, "whole paths, C++ names with everything: -f full")
+	flags.StringVarP(&f.format, "format", "f", "", "print names in `FORM`: "+strings.Join(formatNames(), ", ")+" (default short)")
+	flags.BoolVar(&f.full, "full-names", false, "whole paths, complete C++ names: -f full")
 	flags.BoolVar(&f.mangled, "mangled", false, "names as recorded, C++ mangled: -f mangled")
 	flags.StringSliceVar(&f.o.Peaks, "peak", nil, peakUsage)
 
-	flags.BoolVar(&f.terminal.Human, "human", false, "each value in the unit that suits it, where -m names none: 9.90 ms instead of 9899.08 in a column of us")
+	flags.BoolVar(&f.terminal.Human, "human", false, "print each value in its own unit if -m names none: 9.90 ms instead of 9899.08 in a column of us")
 	flags.IntVar(&f.terminal.Width, "width", 0, widthUsage)
 	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
 	flags.BoolVar(&f.terminal.ASCII, "ascii", false, "draw with ASCII characters only")
 	flags.BoolVar(&f.noPager, "no-pager", false, noPagerUsage)
 
-	flags.BoolVar(&f.compat, "compat", false, "print exactly what Triton's proton-viewer does")
-	flags.BoolVar(&f.sorted, "print-sorted", false, "also print the flat view; in --compat proton-viewer's sorted list")
-	flags.StringVar(&f.diff, "diff-profile", "", "subtract the profile in `FILE` (also -diff FILE), in proton-viewer's text; proton diff does it better")
+	flags.BoolVar(&f.compat, "compat", false, "print exactly what Triton's proton-viewer prints")
+	flags.BoolVar(&f.sorted, "print-sorted", false, "also print the flat view; with --compat proton-viewer's sorted list")
+	flags.StringVar(&f.diff, "diff-profile", "", "subtract the profile in `FILE` (also -diff FILE) as proton-viewer does; proton diff shows more")
 
 	heading(flags, "view", "Views")
 	heading(flags, "source", "Instruction samples and traces")
@@ -146,26 +146,24 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	heading(flags, "human", "Terminal")
 	heading(flags, "compat", "Triton's proton-viewer")
 	metricChoices(cmd, "metrics")
-	choices(cmd, "view", commaWords(viewNames())...)
-	choices(cmd, "format", commaWords(formatNames())...)
+	choices(cmd, "view", viewNames()...)
+	choices(cmd, "format", formatNames()...)
 	choices(cmd, "sort", "chronological", "name", "own")
 	choices(cmd, "color", term.ColorWords...)
 }
 
-func viewNames() string {
-	var names []string
+func viewNames() (names []string) {
 	for _, v := range viewer.Views() {
 		names = append(names, v.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
-func formatNames() string {
-	var names []string
+func formatNames() (names []string) {
 	for _, n := range viewer.NameFormats {
 		names = append(names, string(n))
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // check refuses flags that mean nothing together, and spells out the short ones.
@@ -238,7 +236,7 @@ func (f *viewerFlags) chooseView(flags *pflag.FlagSet) error {
 		f.format = string(s.form)
 	}
 	if f.view != "" && !slices.ContainsFunc(viewer.Views(), func(v viewer.View) bool { return v.Name == f.view }) && f.view != "source" {
-		return fmt.Errorf("there is no view %q; there are %s", f.view, viewNames())
+		return fmt.Errorf("there is no view %q; there are %s", f.view, strings.Join(viewNames(), ", "))
 	}
 	return checkFrames(f.o.Include, f.o.Exclude, f.format)
 }

@@ -61,7 +61,7 @@ func (f *sourceFlags) register(flags *pflag.FlagSet) {
 		flags.Var(k.value, k.name, k.about)
 		flags.Lookup(k.name).NoOptDefVal = hottest
 	}
-	flags.StringArrayVar(&f.paths, "source-path", nil, "sources were moved, `OLD=NEW`; or a folder to search them in")
+	flags.StringArrayVar(&f.paths, "source-path", nil, "replace `OLD=NEW` in paths of sources, or search a folder")
 	flags.IntVar(&f.context, "context", 2, "show `N` lines around those with samples")
 	flags.BoolVar(&f.unfold, "unfold", false, "show the lines of functions that were inlined")
 	flags.BoolVar(&f.byPath, "by-path", false, "show a kernel once for each call path that it was launched from")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -172,5 +173,34 @@ func TestLaunchesOfATimeline(t *testing.T) {
 	want := []string{"gemm b on 0: 1 in 10 ns, 10 to 10, 1 timed", "gemm a on 1: 2 in 40 ns, 10 to 30, 2 timed", "gemm a on 0: 1 in 4 ns, 4 to 4, 1 timed"}
 	if !slices.Equal(got, want) || len(p.Launches) != 2 {
 		t.Errorf("%q of %d kinds, want %q of 2", got, len(p.Launches), want)
+	}
+}
+
+// Scopes that nest deeply and share the memory of their paths: each frame is looked up once.
+func TestNestedPathsAreFollowedOnce(t *testing.T) {
+	const depth = 300
+	path := []string{"ROOT"}
+	for i := range depth {
+		path = append(path, strconv.Itoa(i%3))
+	}
+	timeline := &Timeline{Lanes: []Lane{{}}}
+	for i := range depth {
+		timeline.Slices = append(timeline.Slices, Slice{Start: int64(i), Duration: int64(2 * (depth - i)), Name: path[i+1], Path: path[:i+2]})
+	}
+	paths := newPlaces(timeline, map[int]*Lane{})
+	for i := range timeline.Slices {
+		at := paths.of(i)
+		if i > 0 && (at.above != paths.of(i-1) || at.name != path[i+1]) {
+			t.Fatalf("the place of scope %d is not one below that of the scope around it", i)
+		}
+	}
+	p := &Profile{Timeline: timeline}
+	p.Summarize()
+	n := p.Root
+	for _, name := range path[1:] {
+		if len(n.Children) != 1 || n.Children[0].Name != name {
+			t.Fatalf("below %s are %d nodes", n.Name, len(n.Children))
+		}
+		n = n.Children[0]
 	}
 }

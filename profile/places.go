@@ -53,13 +53,20 @@ func newPlaces(t *Timeline, lanes map[int]*Lane) *places {
 func (p *places) of(i int) *place {
 	if s := &p.t.Slices[i]; len(s.Path) > 0 {
 		key := step{first: &s.Path[0], length: len(s.Path)}
-		if p.given[key] == nil {
+		at := p.given[key]
+		if at == nil {
 			if p.given == nil {
 				p.given = map[step]*place{}
 			}
-			p.given[key] = &place{path: s.Path}
+			at = &place{path: s.Path}
+			// Readers keep the paths of scopes that nest in one piece of memory. Their frames are looked up once, not once for
+			// each deeper scope.
+			if above := p.given[step{first: key.first, length: key.length - 1}]; above != nil {
+				at = &place{above: above, name: s.Path[len(s.Path)-1]}
+			}
+			p.given[key] = at
 		}
-		return p.given[key]
+		return at
 	}
 	if at, found := p.found[i]; found {
 		return at

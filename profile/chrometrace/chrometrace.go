@@ -6,11 +6,7 @@
 // and, as far as they hold slices, those of torch.profiler and others.
 package chrometrace
 
-import (
-	"bytes"
-
-	"github.com/goproton/goproton/profile"
-)
+import "bytes"
 
 // Lanes are threads of the trace; upstream keeps their ids in bands, and so do we.
 const (
@@ -19,24 +15,6 @@ const (
 	firstStream = 200_000
 	bandWidth   = 100_000
 )
-
-// categories are the "cat" of slices.
-var categories = [...]string{
-	profile.ScopeSlice:  "scope",
-	profile.LaunchSlice: "launch",
-	profile.KernelSlice: "kernel",
-	profile.GraphSlice:  "graph",
-	profile.CopySlice:   "memcpy",
-	profile.FillSlice:   "memset",
-	profile.SyncSlice:   "sync",
-	profile.OtherSlice:  "other",
-}
-
-// scopeWithMetrics is the category of a scope that has metrics, as upstream writes it.
-const scopeWithMetrics = "metric"
-
-// bytesMetric is the size of a copy or memset in bytes. It is written among the arguments of the slice, followed by the rate.
-const bytesMetric = "bytes"
 
 // Sniff says by the first bytes of a file whether it is a trace: an object with a key that traces have, or
 // a list of events.

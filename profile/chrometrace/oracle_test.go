@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/lanes"
 	"github.com/goproton/goproton/profile/internal/tracetest"
 )
 
@@ -12,9 +13,9 @@ import (
 func TestTraceProcessor(t *testing.T) {
 	expect := tracetest.Expect{Root: "../..", Prefix: "args.", Process: "Trace", Category: func(s *profile.Slice) string {
 		if s.Kind == profile.ScopeSlice && len(s.Metrics) > 0 {
-			return scopeWithMetrics
+			return lanes.ScopeWithMetrics
 		}
-		return categories[s.Kind]
+		return lanes.Categories[s.Kind]
 	}}
 	t.Run("sample", func(t *testing.T) {
 		named := expect

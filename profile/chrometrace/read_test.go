@@ -16,6 +16,7 @@ import (
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/jsonscan"
+	"github.com/goproton/goproton/profile/internal/lanes"
 	"github.com/goproton/goproton/profile/internal/tracetest"
 )
 
@@ -117,7 +118,7 @@ func describe(p *profile.Profile) string {
 	first := p.Timeline.First()
 	fmt.Fprintf(&b, "from %d ns\n", first)
 	for _, s := range p.Timeline.Slices {
-		fmt.Fprintf(&b, "%12d ns +%d lane %d %s %s id %d %v\n", s.Start-first, s.Duration, s.Lane, categories[s.Kind], clip(s.Name), s.ID, metricsText(s.Metrics))
+		fmt.Fprintf(&b, "%12d ns +%d lane %d %s %s id %d %v\n", s.Start-first, s.Duration, s.Lane, lanes.Categories[s.Kind], clip(s.Name), s.ID, metricsText(s.Metrics))
 	}
 	for _, f := range p.Timeline.Flows {
 		fmt.Fprintf(&b, "flow %d lane %d at %d -> lane %d at %d\n", f.ID, f.From, f.Start-first, f.To, f.End-first)
@@ -238,8 +239,8 @@ func TestBadTraces(t *testing.T) {
 func TestMicrosecondsAreReadExactly(t *testing.T) {
 	for text, want := range map[string]int64{
 		"0": 0, "0.0": 0, "1": 1000, "1.5": 1500, "1.001": 1001, "4396966732493.777": 4396966732493777, "-2.5": -2500,
-		"0.0004": 0, "0.0005": 1, "0.0014999": 1, "1.9999": 2000, "1e3": 1000000, "1.5e-1": 150, "1e300": farAway, "123456789012345.678": 123456789012345678,
-		"12345678901234567": farAway,
+		"0.0004": 0, "0.0005": 1, "0.0014999": 1, "1.9999": 2000, "1e3": 1000000, "1.5e-1": 150, "1e300": lanes.FarAway, "123456789012345.678": 123456789012345678,
+		"12345678901234567": lanes.FarAway,
 	} {
 		if got, ok := parseMicros([]byte(text)); !ok || got != want {
 			t.Errorf("%s us is %d ns, want %d", text, got, want)
@@ -249,6 +250,14 @@ func TestMicrosecondsAreReadExactly(t *testing.T) {
 		if got, ok := parseMicros([]byte(text)); ok {
 			t.Errorf("%q us is %d ns", text, got)
 		}
+	}
+}
+
+// Writers shorten what readers refuse.
+func TestPathsThatAreTooDeepAreShortened(t *testing.T) {
+	s := read(t, written(t, tracetest.Deep())).Timeline.Slices
+	if len(s) != 1 || len(s[0].Path) != profile.MaxDepth {
+		t.Errorf("%d slices came back", len(s))
 	}
 }
 

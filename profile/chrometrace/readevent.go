@@ -2,31 +2,23 @@ package chrometrace
 
 import (
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/jsonscan"
+	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
-// event is what we take of one, in the order of the format's description.
+// event is what we take of one.
 type event struct {
+	lanes.Event
 	phase     byte
-	name, cat string
 	pid, tid  ident
-	start     int64 // ns
 	duration  int64
 	id        flowID
+	shownName string // args.name of metadata
 
-	path        []string
-	pathID      int32  // of the call path in the table
-	callID      uint64 // scope_id or correlation
-	launch      profile.LaunchKind
-	metrics     []profile.Metric
-	bytes       int64
-	hasBytes    bool
-	shownName   string // args.name of metadata
-	laneFacts   laneFacts
+	lane        profile.Lane // what it says of its lane: device, context, stream, thread and process
 	sawLaneFact bool
 }
 
@@ -38,7 +30,7 @@ type ident struct {
 
 // readEvent reads one event into d.e.
 func (d *reader) readEvent() {
-	d.e = event{metrics: d.e.metrics[:0]}
+	d.e = event{Event: lanes.Event{Metrics: d.e.Metrics[:0]}}
 	d.Expect('{', "at the start of an event")
 	for more := d.Begin('}'); more; more = d.More('}') {
 		read := d.eventKey(d.Str(jsonscan.AKey))
@@ -56,15 +48,15 @@ func (d *reader) eventKey(key []byte) func(*reader) {
 	case "ph":
 		return (*reader).phase
 	case "name":
-		return func(d *reader) { d.e.name = d.text() }
+		return func(d *reader) { d.e.Name = d.text() }
 	case "cat":
-		return func(d *reader) { d.e.cat = d.text() }
+		return func(d *reader) { d.e.Category = d.text() }
 	case "pid":
 		return func(d *reader) { d.e.pid = d.ident() }
 	case "tid":
 		return func(d *reader) { d.e.tid = d.ident() }
 	case "ts":
-		return func(d *reader) { d.e.start = d.micros() }
+		return func(d *reader) { d.e.Start = d.micros() }
 	case "dur":
 		return func(d *reader) { d.e.duration = max(d.micros(), 0) }
 	case "id":
@@ -101,30 +93,30 @@ func (d *reader) args() {
 
 func (d *reader) argKey(key []byte) func(*reader) {
 	switch string(key) {
-	case "call_stack":
+	case lanes.CallStack:
 		return (*reader).callStack
-	case "scope_id", "correlation":
-		return func(d *reader) { d.e.callID = d.whole() }
-	case "launch":
-		return func(d *reader) { d.e.launch.ID = d.text() }
-	case "compile_hash":
-		return func(d *reader) { d.e.launch.Hash = d.text() }
-	case "bytes":
-		return func(d *reader) { d.e.bytes, d.e.hasBytes = int64(d.whole()), true }
-	case "metrics":
+	case lanes.ScopeID, lanes.Correlation:
+		return func(d *reader) { d.e.ID = d.whole() }
+	case lanes.LaunchID:
+		return func(d *reader) { d.e.Launch.ID = d.text() }
+	case lanes.CompileHash:
+		return func(d *reader) { d.e.Launch.Hash = d.text() }
+	case lanes.Bytes:
+		return func(d *reader) { d.e.Bytes, d.e.HasBytes = profile.IntValue(int64(d.whole())), true }
+	case lanes.Metrics:
 		return (*reader).metrics
 	case "name":
 		return func(d *reader) { d.e.shownName = d.text() }
 	case "device":
-		return func(d *reader) { d.e.laneFacts.device, d.e.sawLaneFact = d.text(), true }
+		return func(d *reader) { d.e.lane.Device, d.e.sawLaneFact = d.text(), true }
 	case "context":
-		return func(d *reader) { d.e.laneFacts.context = uint32(d.whole()) }
+		return func(d *reader) { d.e.lane.Context = uint32(d.whole()) }
 	case "stream":
-		return func(d *reader) { d.e.laneFacts.stream = uint32(d.whole()) }
+		return func(d *reader) { d.e.lane.Stream = uint32(d.whole()) }
 	case "thread":
-		return func(d *reader) { d.e.laneFacts.thread = int64(d.whole()) }
+		return func(d *reader) { d.e.lane.Thread = int64(d.whole()) }
 	case "process":
-		return func(d *reader) { d.e.laneFacts.process = d.text() }
+		return func(d *reader) { d.e.lane.Process = d.text() }
 	}
 	return (*reader).skipValue
 }
@@ -246,7 +238,7 @@ func parseMicrosFloat(token []byte) (int64, bool) {
 	if err != nil && !math.IsInf(us, 0) || math.IsNaN(us) {
 		return 0, false
 	}
-	return int64(math.Round(min(max(us*1000, -farAway), farAway))), true
+	return int64(math.Round(min(max(us*1000, -lanes.FarAway), lanes.FarAway))), true
 }
 
 // metrics reads the metrics of a scope or kernel.
@@ -267,11 +259,37 @@ func (d *reader) metrics() {
 		if !d.ours {
 			name = d.metricKind(name)
 		}
-		if len(d.e.metrics) >= profile.MaxMetrics {
+		if len(d.e.Metrics) >= profile.MaxMetrics {
 			d.Fail(at, "more than %d metrics on one event", profile.MaxMetrics)
 		}
-		if ok && !slices.ContainsFunc(d.e.metrics, func(m profile.Metric) bool { return m.Name == name }) {
-			d.e.metrics = append(d.e.metrics, profile.Metric{Name: name, Value: v})
+		if ok {
+			d.e.Set(name, v)
 		}
 	}
+}
+
+// callStack reads a call path.
+func (d *reader) callStack() {
+	if d.Peek() != '[' {
+		d.Skip(0)
+		return
+	}
+	at, path, err := d.Offset(), int32(0), error(nil)
+	d.Array("", func() {
+		var frame string
+		if d.Peek() == '"' {
+			text := d.Str("a frame")
+			if same, found := d.b.Paths.Same(path, text); found {
+				path = same
+				return
+			}
+			frame = d.Intern(text)
+		} else {
+			frame = d.text()
+		}
+		if path, err = d.b.Paths.Child(path, frame); err != nil {
+			d.Fail(at, "%v", err)
+		}
+	})
+	d.e.Path = path
 }

@@ -23,7 +23,7 @@ func (d *reader) facts() {
 		case key == formatKey:
 			d.ours = true
 		case d.ours:
-			d.info[key] = value
+			d.b.Profile.Info[key] = value
 		}
 	})
 }
@@ -36,7 +36,7 @@ func (d *reader) kindTable() {
 	}
 	d.Object("", func(name string) {
 		if kind, ok := profile.ParseKind(d.text()); ok {
-			d.kinds[name] = kind
+			d.b.Profile.Kinds[name] = kind
 		}
 	})
 }
@@ -57,7 +57,7 @@ func (d *reader) deviceTable() {
 					d.Skip(0)
 				}
 			})
-			d.addDevice(device)
+			d.b.Device(device)
 		})
 	})
 }
@@ -69,15 +69,6 @@ func (d *reader) objects(member func(key string)) {
 		return
 	}
 	d.Object("", member)
-}
-
-// mostDevices bounds the table; a machine has sixteen.
-const mostDevices = 4096
-
-func (d *reader) addDevice(device profile.Device) {
-	if len(d.devices) < mostDevices {
-		d.devices = append(d.devices, device)
-	}
 }
 
 // deviceProperties reads Kineto's devices. It says neither what drives their memory nor their clocks; specs knows
@@ -112,7 +103,7 @@ func (d *reader) deviceProperties() {
 			device.Arch = strconv.FormatUint(major*10+minor, 10)
 		}
 		if device.ID != "" {
-			d.addDevice(device)
+			d.b.Device(device)
 		}
 	})
 }

@@ -46,8 +46,8 @@ func newFlowTable() flowTable {
 // matched in the order in which they come.
 func (d *reader) flow() {
 	e := &d.e
-	key := flowKey{e.cat, e.id}
-	here := flowEnd{d.lanes.at(e.pid, e.tid).id, e.start}
+	key := flowKey{e.Category, e.id}
+	here := flowEnd{d.lanes.at(e.pid, e.tid).ID, e.Start}
 	mine, others := d.flows.starts, d.flows.ends
 	if e.phase != 's' {
 		mine, others = others, mine
@@ -66,5 +66,5 @@ func (d *reader) flow() {
 	} else {
 		others[key] = waiting[1:]
 	}
-	d.t.Flows = append(d.t.Flows, profile.Flow{ID: e.id.number, From: from.lane, To: to.lane, Start: from.at, End: to.at})
+	d.b.Flow(profile.Flow{ID: e.id.number, From: from.lane, To: to.lane, Start: from.at, End: to.at})
 }

@@ -4,15 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
-// laneReader collects lanes: their names and facts come before or after what lies on them.
+// laneReader finds the lanes of threads of the trace: their names and facts come before or after what lies on them.
 type laneReader struct {
+	b         *lanes.Builder
 	lanes     map[[2]ident]*readLane
 	order     []*readLane // as they appeared
 	last      *readLane   // most events lie on the lane of the one before
@@ -20,25 +21,12 @@ type laneReader struct {
 }
 
 type readLane struct {
-	laneFacts
-	pid, tid  ident
-	id        int
-	name      string
-	described bool // by us
-	gpu       bool // something lies on it that only a GPU does
-	open      []int
-	last      int64 // when something was last seen on it
+	*lanes.Lane
+	pid, tid ident
 }
 
-// laneFacts say what a lane stands for.
-type laneFacts struct {
-	device, process string
-	context, stream uint32
-	thread          int64
-}
-
-func newLaneReader() laneReader {
-	return laneReader{lanes: map[[2]ident]*readLane{}, processes: map[ident]string{}}
+func newLaneReader(b *lanes.Builder) laneReader {
+	return laneReader{b: b, lanes: map[[2]ident]*readLane{}, processes: map[ident]string{}}
 }
 
 // at returns the lane of a thread of the trace.
@@ -49,7 +37,8 @@ func (r *laneReader) at(pid, tid ident) *readLane {
 	key := [2]ident{pid, tid}
 	l := r.lanes[key]
 	if l == nil {
-		l = &readLane{pid: pid, tid: tid, id: len(r.order)}
+		l = &readLane{r.b.NewLane(), pid, tid}
+		l.Used = true // a thread that is only named is a lane, too
 		r.lanes[key] = l
 		r.order = append(r.order, l)
 	}
@@ -57,41 +46,19 @@ func (r *laneReader) at(pid, tid ident) *readLane {
 	return l
 }
 
-// close ends the innermost open slice.
-func (l *readLane) close(t *profile.Timeline, at int64) {
-	if len(l.open) == 0 {
+// describe sets what a lane stands for, all but its name.
+func (l *readLane) describe(as *profile.Lane) {
+	l.Device, l.Context, l.Stream, l.Thread, l.Process = as.Device, as.Context, as.Stream, as.Thread, as.Process
+}
+
+// complete finds out what a lane shows once all is read.
+func (l *readLane) complete(ours bool, r *laneReader) {
+	if ours && l.Described {
+		l.Kind = bandOf(l.tid.number)
 		return
 	}
-	s := &t.Slices[l.open[len(l.open)-1]]
-	l.open = l.open[:len(l.open)-1]
-	s.Duration = max(at-s.Start, 0)
-	l.last = max(l.last, at)
-}
-
-// closeAll ends what has no end in the file where its lane ends.
-func (r *laneReader) closeAll(t *profile.Timeline) {
-	for _, l := range r.order {
-		for len(l.open) > 0 {
-			l.close(t, l.last)
-		}
-	}
-}
-
-// describe lists the lanes.
-func (r *laneReader) describe(ours bool) []profile.Lane {
-	names := r.processNames()
-	list := make([]profile.Lane, 0, len(r.order))
-	for _, l := range r.order {
-		lane := profile.Lane{ID: l.id, Name: l.name, Device: l.device, Context: l.context, Stream: l.stream, Thread: l.thread, Process: l.process}
-		if ours && l.described {
-			lane.Kind = bandOf(l.tid.number)
-		} else {
-			lane.Process = names[l.pid]
-			l.guess(&lane)
-		}
-		list = append(list, lane)
-	}
-	return list
+	l.Process = cmp.Or(r.processes[l.pid], l.pid.text, fmt.Sprintf("process %d", l.pid.number))
+	l.guess()
 }
 
 func bandOf(tid int64) profile.LaneKind {
@@ -106,70 +73,41 @@ func bandOf(tid int64) profile.LaneKind {
 
 // guess finds out what a lane shows that GoProton did not describe: from its name, as upstream writes it, or from the
 // slices on it.
-func (l *readLane) guess(lane *profile.Lane) {
+func (l *readLane) guess() {
 	for _, upstream := range []struct {
 		prefix string
 		kind   profile.LaneKind
 	}{{"GPU Stream ", profile.StreamLane}, {"Graph: Stream ", profile.GraphLane}, {"CPU Thread ", profile.ThreadLane}} {
-		rest, found := strings.CutPrefix(l.name, upstream.prefix)
+		rest, found := strings.CutPrefix(l.Name, upstream.prefix)
 		number, err := strconv.ParseUint(rest, 10, 32)
 		if !found || err != nil {
 			continue
 		}
-		if lane.Kind = upstream.kind; lane.Kind != profile.ThreadLane {
-			lane.Stream = uint32(number)
+		if l.Kind = upstream.kind; l.Kind != profile.ThreadLane {
+			l.Stream = uint32(number)
 		}
 		return
 	}
 	switch {
-	case l.gpu:
-		l.guessStream(lane)
+	case l.GPU:
+		l.guessStream()
 		return
 	case warps.MatchString(l.pid.text): // upstream's traces of what happens inside a kernel
-		lane.Kind, lane.Name = profile.StreamLane, l.pid.text+" "+l.tid.text
+		l.Kind, l.Name = profile.StreamLane, l.pid.text+" "+l.tid.text
 		return
 	}
-	lane.Thread = max(l.tid.number, 0)
-	if lane.Name == "" {
-		lane.Name = cmp.Or(l.tid.text, fmt.Sprintf("Thread %d", l.tid.number))
-	}
+	l.Thread = max(l.tid.number, 0)
+	l.Name = cmp.Or(l.Name, l.tid.text, fmt.Sprintf("Thread %d", l.tid.number))
 }
 
 // warps is the process that upstream makes of a block of threads.
 var warps = regexp.MustCompile(` Core[0-9]+ CTA[0-9]+$`)
 
 // guessStream completes a GPU's lane. 3.6.0 says nothing of it but the stream, in place of a thread id.
-func (l *readLane) guessStream(lane *profile.Lane) {
-	lane.Kind = profile.StreamLane
-	if lane.Device == "" && lane.Stream == 0 && l.tid.number > 0 && l.tid.number < 1<<32 {
-		lane.Stream = uint32(l.tid.number)
+func (l *readLane) guessStream() {
+	l.Kind = profile.StreamLane
+	if l.Device == "" && l.Stream == 0 && l.tid.number > 0 && l.tid.number < 1<<32 {
+		l.Stream = uint32(l.tid.number)
 	}
-	if lane.Name == "" {
-		lane.Name = fmt.Sprintf("GPU Stream %d", lane.Stream)
-	}
-}
-
-// processNames gives each process a name of its own, if there are several; else none.
-func (r *laneReader) processNames() map[ident]string {
-	names := map[ident]string{}
-	var used []string
-	for _, l := range r.order {
-		if _, known := names[l.pid]; known {
-			continue
-		}
-		name := r.processes[l.pid]
-		if name == "" {
-			name = l.pid.text
-		}
-		if name == "" {
-			name = fmt.Sprintf("process %d", l.pid.number)
-		}
-		names[l.pid] = name
-		used = append(used, name)
-	}
-	slices.Sort(used)
-	if len(slices.Compact(used)) < 2 {
-		return nil
-	}
-	return names
+	l.Name = cmp.Or(l.Name, fmt.Sprintf("GPU Stream %d", l.Stream))
 }

@@ -87,7 +87,7 @@ func (d *reader) metricKind(name string) string {
 	}{{"(exc)", profile.Exclusive}, {"(pty)", profile.Property}} {
 		if short, found := strings.CutSuffix(name, suffix.text); found {
 			short = strings.TrimRight(short, " ")
-			d.kinds[short] = suffix.kind
+			d.b.Profile.Kinds[short] = suffix.kind
 			return short
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
 // bufferSize is how many bytes are collected before a write. A Writer holds at most this and one event in memory. Each
@@ -39,6 +40,8 @@ type Writer struct {
 	lanes   laneTable
 	devices []profile.Device
 	kinds   profile.Kinds
+
+	arguments lanes.Arguments // of the slice that is being written
 }
 
 // NewWriter starts a trace. Times in the file count from base, in ns since 1970: the start of the session is
@@ -98,10 +101,11 @@ func (t *Writer) Facts(devices []profile.Device, kinds profile.Kinds) {
 // event starts an event.
 func (t *Writer) event(head string) {
 	if t.events {
-		t.buf = append(t.buf, ',')
+		t.buf = append(t.buf, ",\n"...)
+	} else {
+		t.events = true
+		t.buf = append(t.buf, '\n')
 	}
-	t.events = true
-	t.buf = append(t.buf, '\n')
 	t.buf = append(t.buf, head...)
 }
 
@@ -181,8 +185,8 @@ func (t *Writer) laneFacts(l *profile.Lane, w *writtenLane) {
 }
 
 // sliceHeads are the constant starts of slices.
-var sliceHeads = func() (heads [len(categories)]string) {
-	for k, cat := range categories {
+var sliceHeads = func() (heads [len(lanes.Categories)]string) {
+	for k, cat := range lanes.Categories {
 		heads[k] = `{"ph":"X","cat":"` + cat + `","name":`
 	}
 	return heads
@@ -197,22 +201,19 @@ func (t *Writer) Slice(s *profile.Slice) error {
 	if lane == nil {
 		return t.fail(fmt.Errorf("slice %q is on lane %d, which was not described before it", s.Name, s.Lane))
 	}
-	kind := s.Kind
-	if int(kind) >= len(sliceHeads) {
-		kind = profile.OtherSlice
-	}
-	head := sliceHeads[kind]
-	if kind == profile.ScopeSlice && len(s.Metrics) > 0 {
-		head = `{"ph":"X","cat":"` + scopeWithMetrics + `","name":`
+	start, duration := t.since(s.Start, s.Duration)
+	t.arguments.Of(s, duration)
+	head := sliceHeads[t.arguments.Kind]
+	if s.Kind == profile.ScopeSlice && len(s.Metrics) > 0 {
+		head = `{"ph":"X","cat":"` + lanes.ScopeWithMetrics + `","name":`
 	}
 	t.event(head)
 	t.buf = appendString(t.buf, s.Name)
-	start, duration := t.since(s.Start, s.Duration)
 	t.buf = append(t.buf, lane.place...)
 	t.buf = appendMicros(t.buf, start)
 	t.buf = append(t.buf, `,"dur":`...)
 	t.buf = appendMicros(t.buf, duration)
-	t.args(s, kind, duration)
+	t.args(&t.arguments)
 	t.buf = append(t.buf, '}')
 	return t.done()
 }
@@ -227,66 +228,50 @@ func (t *Writer) since(start, duration int64) (uint64, uint64) {
 	return 0, length - min(before, length)
 }
 
-func (t *Writer) args(s *profile.Slice, kind profile.SliceKind, duration uint64) {
-	if len(s.Path) == 0 && s.ID == 0 && s.Launch == nil && len(s.Metrics) == 0 {
-		return
-	}
+func (t *Writer) args(a *lanes.Arguments) {
 	t.buf = append(t.buf, `,"args":{`...)
 	start := len(t.buf)
-	if len(s.Path) > 0 {
-		t.buf = append(t.buf, `"call_stack":[`...)
-		for _, frame := range s.Path {
+	if len(a.Path) > 0 {
+		t.buf = append(t.buf, `"`+lanes.CallStack+`":[`...)
+		for _, frame := range a.Path {
 			t.buf = append(appendString(t.buf, frame), ',')
 		}
 		t.buf[len(t.buf)-1] = ']'
 		t.buf = append(t.buf, ',')
 	}
-	if s.ID != 0 {
-		key := `"correlation":`
-		if kind == profile.ScopeSlice {
-			key = `"scope_id":`
-		}
-		t.buf = append(t.buf, key...)
-		t.buf = append(strconv.AppendUint(t.buf, s.ID, 10), ',')
+	if a.ID != 0 {
+		t.buf = append(t.buf, '"')
+		t.buf = append(t.buf, a.IDName...)
+		t.buf = append(t.buf, `":`...)
+		t.buf = append(strconv.AppendUint(t.buf, a.ID, 10), ',')
 	}
-	if s.Launch != nil && kind == profile.KernelSlice {
-		t.buf = append(t.buf, `"launch":`...)
-		t.buf = append(appendString(t.buf, s.Launch.ID), `,"compile_hash":`...)
-		t.buf = append(appendString(t.buf, s.Launch.Hash), ',')
+	if a.Launch != nil {
+		t.buf = append(t.buf, `"`+lanes.LaunchID+`":`...)
+		t.buf = append(appendString(t.buf, a.Launch.ID), ',')
+		t.buf = append(t.buf, `"`+lanes.CompileHash+`":`...)
+		t.buf = append(appendString(t.buf, a.Launch.Hash), ',')
 	}
-	metrics := s.Metrics
-	if kind == profile.CopySlice || kind == profile.FillSlice {
-		metrics = t.amount(metrics, duration)
+	if a.HasBytes {
+		t.buf = append(t.buf, `"`+lanes.Bytes+`":`...)
+		t.buf = append(strconv.AppendInt(t.buf, a.Bytes, 10), ',')
 	}
-	t.metrics(metrics)
+	if a.HasRate {
+		t.buf = append(t.buf, `"`+lanes.Rate+`":`...)
+		t.buf = append(strconv.AppendFloat(t.buf, a.Rate, 'f', 3, 64), ',')
+	}
+	t.metrics(a.Metrics)
 	if len(t.buf) == start {
-		t.buf = append(t.buf, '}')
+		t.buf = t.buf[:start-len(`,"args":{`)]
 		return
 	}
 	t.buf[len(t.buf)-1] = '}' // over the last comma
-}
-
-// amount writes the bytes that were copied or set, and how fast, when they are the first metric; it returns
-// the other metrics.
-func (t *Writer) amount(metrics []profile.Metric, duration uint64) []profile.Metric {
-	if len(metrics) == 0 || metrics[0].Name != bytesMetric || metrics[0].Value.Type() != profile.Int {
-		return metrics
-	}
-	bytes := metrics[0].Value.Int()
-	t.buf = append(t.buf, `"bytes":`...)
-	t.buf = append(strconv.AppendInt(t.buf, bytes, 10), ',')
-	if duration > 0 {
-		t.buf = append(t.buf, `"GB/s":`...)
-		t.buf = append(strconv.AppendFloat(t.buf, float64(bytes)/float64(duration), 'f', 3, 64), ',')
-	}
-	return metrics[1:]
 }
 
 func (t *Writer) metrics(list []profile.Metric) {
 	if len(list) == 0 {
 		return
 	}
-	t.buf = append(t.buf, `"metrics":{`...)
+	t.buf = append(t.buf, `"`+lanes.Metrics+`":{`...)
 	for i := range list {
 		t.buf = append(appendString(t.buf, list[i].Name), ':')
 		t.buf = append(appendValue(t.buf, list[i].Value), ',')

@@ -16,6 +16,7 @@ import (
 	"github.com/goproton/goproton/profile/chrometrace"
 	"github.com/goproton/goproton/profile/collapsed"
 	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profile/internal/lanes"
 	"github.com/goproton/goproton/profile/literal"
 	"github.com/goproton/goproton/profile/msgpack"
 	"github.com/goproton/goproton/profile/perfetto"
@@ -85,7 +86,7 @@ var all = []*Format{
 	{
 		Name: "chrome_trace", Suffixes: []string{".chrome_trace"}, About: "timeline as JSON, for Perfetto and chrome://tracing",
 		Holds: Floats | Text | Vectors | Kinds | Devices | Info | Times | Timeline | Launches,
-		Sniff: chrometrace.Sniff, Read: chrometrace.Read, Write: chrometrace.Write, Loses: chrometrace.Loses,
+		Sniff: chrometrace.Sniff, Read: chrometrace.Read, Write: chrometrace.Write, Loses: lanes.Loses,
 	},
 	{
 		Name: "perfetto", Suffixes: []string{".perfetto", ".pftrace", ".perfetto-trace"}, About: "timeline as Perfetto's own trace, smaller and typed",

@@ -4,6 +4,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
 // table numbers the strings of one kind; what is new is declared in the packet that uses it first.
@@ -45,69 +46,56 @@ func (t *writer) declare() {
 }
 
 // annotations writes the arguments of a slice, by the names that they have in .chrome_trace files.
-func (t *writer) annotations(s *profile.Slice, kind profile.SliceKind) {
-	if len(s.Path) > 0 {
-		stack := t.annotation(keyCallStack)
-		for _, frame := range s.Path {
-			entry := t.begin(annotationArray)
-			t.uint(annotationStringIID, t.texts.of(frame))
-			t.end(entry)
-		}
-		t.end(stack)
+func (t *writer) annotations(a *lanes.Arguments) {
+	if len(a.Path) > 0 {
+		t.callStack(a.Path)
 	}
-	if s.ID != 0 {
-		key := keyCorrelation
-		if kind == profile.ScopeSlice {
-			key = keyScope
-		}
-		id := t.annotation(key)
-		t.uint(annotationUint, s.ID)
-		t.end(id)
+	if a.ID != 0 {
+		t.annotation(a.IDName, func() { t.uint(annotationUint, a.ID) })
 	}
-	if s.Launch != nil && kind == profile.KernelSlice {
-		t.annotatedText(keyLaunch, s.Launch.ID)
-		t.annotatedText(keyHash, s.Launch.Hash)
+	if a.Launch != nil {
+		t.annotation(lanes.LaunchID, func() { t.uint(annotationStringIID, t.texts.of(a.Launch.ID)) })
+		t.annotation(lanes.CompileHash, func() { t.uint(annotationStringIID, t.texts.of(a.Launch.Hash)) })
 	}
-	metrics := s.Metrics
-	if (kind == profile.CopySlice || kind == profile.FillSlice) && len(metrics) > 0 && metrics[0].Name == keyBytes && metrics[0].Value.Type() == profile.Int {
-		t.amount(metrics[0].Value, s.Duration)
-		metrics = metrics[1:]
+	if a.HasBytes {
+		t.annotation(lanes.Bytes, func() { t.uint(annotationInt, uint64(a.Bytes)) })
 	}
-	if len(metrics) == 0 {
+	if a.HasRate {
+		t.annotation(lanes.Rate, func() { t.double(annotationDouble, a.Rate) })
+	}
+	if len(a.Metrics) == 0 {
 		return
 	}
-	list := t.annotation(keyMetrics)
-	for i := range metrics {
-		entry := t.begin(annotationDict)
-		t.uint(annotationNameIID, t.keys.of(metrics[i].Name))
-		t.value(metrics[i].Value)
-		t.end(entry)
-	}
-	t.end(list)
+	t.annotation(lanes.Metrics, func() {
+		for i := range a.Metrics {
+			entry := t.begin(annotationDict)
+			t.uint(annotationNameIID, t.keys.of(a.Metrics[i].Name))
+			t.value(a.Metrics[i].Value)
+			t.end(entry)
+		}
+	})
 }
 
-func (t *writer) annotation(key string) int {
+// callStack writes a call path. Neighbours share most of their frames, and comparing names is cheaper than looking them up.
+func (t *writer) callStack(path []string) {
+	t.annotation(lanes.CallStack, func() {
+		for i, name := range path {
+			if i >= len(t.stack) || t.stack[i].name != name {
+				t.stack = append(t.stack[:i], stackFrame{name, t.texts.of(name)})
+			}
+			entry := t.begin(annotationArray)
+			t.uint(annotationStringIID, t.stack[i].id)
+			t.end(entry)
+		}
+	})
+}
+
+// annotation writes one argument.
+func (t *writer) annotation(key string, value func()) {
 	start := t.begin(eventAnnotations)
 	t.uint(annotationNameIID, t.keys.of(key))
-	return start
-}
-
-func (t *writer) annotatedText(key, text string) {
-	start := t.annotation(key)
-	t.uint(annotationStringIID, t.texts.of(text))
+	value()
 	t.end(start)
-}
-
-// amount writes the bytes that were copied or set, and how fast.
-func (t *writer) amount(bytes profile.Value, duration int64) {
-	size := t.annotation(keyBytes)
-	t.value(bytes)
-	t.end(size)
-	if duration > 0 {
-		rate := t.annotation(keyRate)
-		t.double(annotationDouble, float64(bytes.Int())/float64(duration))
-		t.end(rate)
-	}
 }
 
 func (t *writer) value(v profile.Value) {

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/lanes"
 	"github.com/goproton/goproton/profile/internal/tracetest"
 )
 
 // TestTraceProcessor has the program behind ui.perfetto.dev read our files.
 func TestTraceProcessor(t *testing.T) {
-	expect := tracetest.Expect{Root: "../..", Prefix: "debug.", Process: "Trace", Category: func(s *profile.Slice) string { return categories[s.Kind] }}
+	expect := tracetest.Expect{Root: "../..", Prefix: "debug.", Process: "Trace", Category: func(s *profile.Slice) string { return lanes.Categories[s.Kind] }}
 	t.Run("sample", func(t *testing.T) {
 		named := expect
 		named.Process = "train.py"

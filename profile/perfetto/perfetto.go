@@ -6,11 +6,7 @@
 // since a dozen of Perfetto's thousand message types are all that a timeline needs.
 package perfetto
 
-import (
-	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/goproton/goproton/profile"
-)
+import "google.golang.org/protobuf/encoding/protowire"
 
 // Fields of the messages, as perfetto_trace.proto numbers them.
 const (
@@ -102,30 +98,6 @@ const (
 
 	explicitOrder = 3
 	mergeByKey    = 3
-)
-
-// categories are the categories of slices, the same as in .chrome_trace files.
-var categories = [...]string{
-	profile.ScopeSlice:  "scope",
-	profile.LaunchSlice: "launch",
-	profile.KernelSlice: "kernel",
-	profile.GraphSlice:  "graph",
-	profile.CopySlice:   "memcpy",
-	profile.FillSlice:   "memset",
-	profile.SyncSlice:   "sync",
-	profile.OtherSlice:  "other",
-}
-
-// Names of debug annotations.
-const (
-	keyCallStack   = "call_stack"
-	keyScope       = "scope_id"
-	keyCorrelation = "correlation"
-	keyLaunch      = "launch"
-	keyHash        = "compile_hash"
-	keyBytes       = "bytes"
-	keyRate        = "GB/s"
-	keyMetrics     = "metrics"
 )
 
 // firstFields are what packets begin with, and how it is written.

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
 // Read reads a trace: its timeline, and the tree that it amounts to. What is neither a track nor an event of one
@@ -19,25 +20,21 @@ import (
 func Read(r io.Reader) (*profile.Profile, error) {
 	d := newReader(r)
 	err := d.packets()
-	cut := errors.Is(err, io.ErrUnexpectedEOF) && len(d.t.Slices) > 0
-	if errors.Is(err, io.ErrUnexpectedEOF) && !cut {
+	cutOff := int64(-1)
+	switch held := len(d.b.Profile.Timeline.Slices) > 0; {
+	case errors.Is(err, io.ErrUnexpectedEOF) && held:
+		cutOff = d.offset
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, fmt.Errorf("byte %d: the file ends within its first packets; it is cut off or no Perfetto trace", d.offset)
-	}
-	if err != nil && !cut {
+	case err != nil:
 		return nil, fmt.Errorf("byte %d: %w", d.offset, err)
-	}
-	if len(d.t.Slices) == 0 && len(d.tracks.byUUID) == 0 {
+	case !held && len(d.tracks.order) == 0:
 		return nil, errors.New("byte 0: there are no track events in it; give a trace that proton or Perfetto's SDK wrote")
 	}
-	p := d.profile()
-	if cut {
-		p.Info[profile.InfoIncomplete] = fmt.Sprintf("the file is cut off at byte %d; %d slices were read", d.offset, len(d.t.Slices))
-	}
-	p.Summarize()
-	if len(p.Info) == 0 {
-		p.Info = nil
-	}
-	return p, nil
+	d.tracks.complete()
+	d.joinFlows()
+	d.b.EndDocument(0)
+	return d.b.Finish(cutOff), nil
 }
 
 // reader reads the packets of one file.
@@ -47,23 +44,20 @@ type reader struct {
 	next   int64
 	packet bytes.Buffer
 
-	t         *profile.Timeline
+	b         *lanes.Builder
 	sequences map[uint64]*sequenceState
 	tracks    trackTable
 	strings   map[string]string // one copy of each text
-	paths     map[string][]string
-	key       []byte
 	flows     []flowPoint
 	e         event
 	clocks    clockTable
-	rounded   int // integers that became floats that do not hold them
-	launches  profile.LaunchKinds
 }
 
 func newReader(r io.Reader) *reader {
+	b := lanes.NewBuilder()
 	return &reader{
-		in: bufio.NewReaderSize(r, 64<<10), t: &profile.Timeline{}, sequences: map[uint64]*sequenceState{},
-		tracks: newTrackTable(), strings: map[string]string{}, paths: map[string][]string{}, clocks: newClockTable(),
+		in: bufio.NewReaderSize(r, 64<<10), b: b, sequences: map[uint64]*sequenceState{},
+		tracks: newTrackTable(b), strings: map[string]string{}, clocks: newClockTable(),
 	}
 }
 
@@ -141,13 +135,4 @@ func (d *reader) text(b []byte) string {
 	s := strings.ToValidUTF8(raw, "\uFFFD")
 	d.strings[raw] = s
 	return s
-}
-
-// profile puts together what was read.
-func (d *reader) profile() *profile.Profile {
-	p := &profile.Profile{Info: profile.Info{}, Kinds: profile.Kinds{}, Timeline: d.t, Rounded: d.rounded}
-	d.closeAll()
-	d.tracks.describe(d.t, p)
-	d.joinFlows()
-	return p
 }

@@ -132,6 +132,14 @@ func TestBadTraces(t *testing.T) {
 	}
 }
 
+// Writers shorten what readers refuse.
+func TestPathsThatAreTooDeepAreShortened(t *testing.T) {
+	s := read(t, written(t, tracetest.Deep())).Timeline.Slices
+	if len(s) != 1 || len(s[0].Path) != profile.MaxDepth {
+		t.Errorf("%d slices came back", len(s))
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add(written(f, tracetest.Sample()))
 	f.Add(written(f, tracetest.Random(rand.New(rand.NewPCG(1, 2)))))

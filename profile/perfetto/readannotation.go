@@ -1,11 +1,8 @@
 package perfetto
 
 import (
-	"slices"
-
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/lanes"
 	"github.com/goproton/goproton/profile/internal/number"
 )
 
@@ -25,22 +22,22 @@ func (d *reader) annotation(state *sequenceState, e *event, message []byte) erro
 		return err
 	}
 	switch key {
-	case keyCallStack:
-		e.path, err = d.callStack(state, message)
-	case keyScope, keyCorrelation:
+	case lanes.CallStack:
+		e.Path, err = d.callStack(state, message)
+	case lanes.ScopeID, lanes.Correlation:
 		err = fields(message, func(f field) error {
 			if f.number == annotationUint || f.number == annotationInt {
-				e.id = f.v
+				e.ID = f.v
 			}
 			return nil
 		})
-	case keyLaunch:
-		e.launch.ID, err = d.annotatedText(state, message)
-	case keyHash:
-		e.launch.Hash, err = d.annotatedText(state, message)
-	case keyBytes:
-		e.bytes, e.hasBytes, err = d.value(state, message)
-	case keyMetrics:
+	case lanes.LaunchID:
+		e.Launch.ID, err = d.annotatedText(state, message)
+	case lanes.CompileHash:
+		e.Launch.Hash, err = d.annotatedText(state, message)
+	case lanes.Bytes:
+		e.Bytes, e.HasBytes, err = d.value(state, message)
+	case lanes.Metrics:
 		err = d.metrics(state, e, message)
 	}
 	return err
@@ -56,49 +53,37 @@ func (d *reader) annotatedText(state *sequenceState, message []byte) (string, er
 }
 
 // callStack reads a call path. Equal ones are the same bytes as long as their frames have the same numbers.
-func (d *reader) callStack(state *sequenceState, message []byte) ([]string, error) {
+func (d *reader) callStack(state *sequenceState, message []byte) (path int32, err error) {
 	if known, found := state.stacks[string(message)]; found {
 		return known, nil
 	}
-	var path []string
-	err := fields(message, func(f field) error {
+	frame := func(name string) (err error) {
+		path, err = d.b.Paths.Child(path, name)
+		return err
+	}
+	err = fields(message, func(f field) error {
 		if f.number != annotationArray {
 			return nil
 		}
 		return fields(f.b, func(f field) error {
 			switch f.number {
 			case annotationStringIID:
-				path = append(path, state.texts[f.v])
+				return frame(state.texts[f.v])
 			case annotationString:
-				path = append(path, d.text(f.b))
+				return frame(d.text(f.b))
 			}
 			return nil
 		})
 	})
-	if err != nil || len(path) == 0 {
-		return nil, err
+	if err == nil {
+		state.stacks[string(message)] = path
 	}
-	path = d.samePath(path)
-	state.stacks[string(message)] = path
-	return path, nil
-}
-
-// samePath returns the one copy of a call path.
-func (d *reader) samePath(path []string) []string {
-	d.key = d.key[:0]
-	for _, frame := range path {
-		d.key = protowire.AppendString(d.key, frame)
-	}
-	if known, found := d.paths[string(d.key)]; found {
-		return known
-	}
-	d.paths[string(d.key)] = path
-	return path
+	return path, err
 }
 
 func (d *reader) metrics(state *sequenceState, e *event, message []byte) error {
 	return fields(message, func(f field) error {
-		if f.number != annotationDict || len(e.metrics) >= profile.MaxMetrics {
+		if f.number != annotationDict || len(e.Metrics) >= profile.MaxMetrics {
 			return nil
 		}
 		var name string
@@ -115,8 +100,8 @@ func (d *reader) metrics(state *sequenceState, e *event, message []byte) error {
 			return err
 		}
 		v, ok, err := d.value(state, f.b)
-		if ok && !slices.ContainsFunc(e.metrics, func(m profile.Metric) bool { return m.Name == name }) {
-			e.metrics = append(e.metrics, profile.Metric{Name: name, Value: v})
+		if ok {
+			e.Set(name, v)
 		}
 		return err
 	})
@@ -128,7 +113,7 @@ func (d *reader) value(state *sequenceState, message []byte) (v profile.Value, o
 	unsigned := func(n uint64) profile.Value {
 		v, rounded := number.OfUint(n)
 		if rounded {
-			d.rounded++
+			d.b.Profile.Rounded++
 		}
 		return v
 	}
@@ -163,6 +148,6 @@ func (d *reader) value(state *sequenceState, message []byte) (v profile.Value, o
 	if scalar {
 		return v, true, err
 	}
-	d.rounded += list.Rounded
+	d.b.Profile.Rounded += list.Rounded
 	return list.Value(), true, err
 }

@@ -10,15 +10,15 @@ import (
 // sequenceState is what the packets of one writer refer to.
 type sequenceState struct {
 	names, categories, keys, texts map[uint64]string
-	stacks                         map[string][]string // call paths by what they look like
-	track                          uint64              // of events that name none
-	clock                          uint64              // of packets that name none; 0: the trace's
+	stacks                         map[string]int32 // call paths by what they look like
+	track                          uint64           // of events that name none
+	clock                          uint64           // of packets that name none; 0: the trace's
 }
 
 func newSequenceState() *sequenceState {
 	return &sequenceState{
 		names: map[uint64]string{}, categories: map[uint64]string{}, keys: map[uint64]string{}, texts: map[uint64]string{},
-		stacks: map[string][]string{},
+		stacks: map[string]int32{},
 	}
 }
 

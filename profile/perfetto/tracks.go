@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
 // layout gives every process, GPU and lane its track, and every slice a place on one.
@@ -25,19 +26,18 @@ type processTrack struct {
 	gpus map[string]uint64 // track of each GPU
 }
 
-// laneTracks are the tracks of a lane: on one track slices nest or follow each other, so a slice that overlaps
-// another without lying in it goes to the next.
+// laneTracks are the tracks of a lane: one for each of its rows, since on one track slices nest or follow each other.
 type laneTracks struct {
 	lane    *profile.Lane
 	process *processTrack
 	slices  []int32 // in the order in which they began, the outer first
+	rows    []lanes.Row
 	tracks  []uint64
-	place   []int32 // which of the tracks, for each of the slices
 }
 
 func newLayout(p *profile.Profile) *layout {
 	l := &layout{t: p.Timeline, byID: map[int]*laneTracks{}}
-	byName := map[string]*processTrack{}
+	byName, slicesOf := map[string]*processTrack{}, lanes.ByLane(p.Timeline)
 	for i := range l.t.Lanes {
 		lane := &l.t.Lanes[i]
 		process := byName[lane.Process]
@@ -45,19 +45,16 @@ func newLayout(p *profile.Profile) *layout {
 			process = l.process(p, lane.Process)
 			byName[lane.Process] = process
 		}
-		lt := &laneTracks{lane: lane, process: process, tracks: []uint64{l.uuid()}}
+		lt := &laneTracks{lane: lane, process: process}
 		l.lanes = append(l.lanes, lt)
 		if l.byID[lane.ID] == nil {
 			l.byID[lane.ID] = lt
+			lt.slices = slicesOf[lane.ID]
+			lt.rows, _ = lanes.Rows(l.t, lt.slices, mostTracks)
 		}
-	}
-	for i := range l.t.Slices {
-		if lane := l.byID[l.t.Slices[i].Lane]; lane != nil {
-			lane.slices = append(lane.slices, int32(i))
+		for range max(len(lt.rows), 1) {
+			lt.tracks = append(lt.tracks, l.uuid())
 		}
-	}
-	for _, lane := range l.lanes {
-		lane.nest(l)
 	}
 	return l
 }
@@ -77,60 +74,9 @@ func (l *layout) process(p *profile.Profile, name string) *processTrack {
 	return t
 }
 
-// nest sorts the slices of a lane and puts each on the first track where it lies within what is open or after it.
-func (lt *laneTracks) nest(l *layout) {
-	all := l.t.Slices
-	slices.SortStableFunc(lt.slices, func(a, b int32) int {
-		x, y := &all[a], &all[b]
-		return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(y.Duration, x.Duration))
-	})
-	open := [][]int64{nil} // ends of what is open on each track, the innermost last
-	lt.place = make([]int32, len(lt.slices))
-	for i, s := range lt.slices {
-		start, end := span(&all[s])
-		at := 0
-		for ; at < len(open); at++ {
-			o := open[at]
-			for len(o) > 0 && o[len(o)-1] <= start {
-				o = o[:len(o)-1]
-			}
-			open[at] = o
-			if len(o) == 0 || end <= o[len(o)-1] {
-				break
-			}
-		}
-		if at == len(open) {
-			if len(open) == mostTracks {
-				at--
-				end = open[at][len(open[at])-1]
-			} else {
-				open = append(open, nil)
-				lt.tracks = append(lt.tracks, l.uuid())
-			}
-		}
-		open[at] = append(open[at], end)
-		lt.place[i] = int32(at)
-	}
-}
-
 // mostTracks bounds the tracks of a lane, and so the search for a free one. On a stream kernels run one after the other; of
 // made-up slices that overlap by the thousand, the last are cut off where those around them end.
 const mostTracks = 1024
-
-// onTrack lists the slices of one track each.
-func (lt *laneTracks) onTrack() [][]int32 {
-	lists := make([][]int32, len(lt.tracks))
-	for i, at := range lt.place {
-		lists[at] = append(lists[at], lt.slices[i])
-	}
-	return lists
-}
-
-// span is when a slice begins and ends. Times are unsigned in the file.
-func span(s *profile.Slice) (start, end int64) {
-	start = max(s.Start, 0)
-	return start, max(s.Start+max(s.Duration, 0), start)
-}
 
 // at finds the slice of a lane that an arrow touches: the innermost around that time. It does not look far: arrows
 // begin and end where slices begin.

@@ -1,7 +1,6 @@
 package perfetto
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -11,19 +10,15 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/lanes"
 )
-
-// ErrNoTimeline says that a profile has sums only. Times cannot be made up from them.
-var ErrNoTimeline = errors.New("this profile has no timeline; record one with proton run -d trace")
 
 // Loses says what a trace does not hold of a profile: what the tree has beyond the timeline, and arrows that touch
 // no slice.
-func Loses(p *profile.Profile) (list []string) {
+func Loses(p *profile.Profile) []string {
+	list := lanes.Loses(p)
 	if p.Timeline == nil {
-		return nil // Write refuses it
-	}
-	if n := p.BeyondTimeline(); n > 0 {
-		list = append(list, fmt.Sprintf("%d values of the tree that its timeline does not tell", n))
+		return list
 	}
 	if n := len(p.Timeline.Flows) - len(newLayout(p).flowEnds())/2; n > 0 {
 		list = append(list, fmt.Sprintf("%d arrows that do not touch a slice at both ends", n))
@@ -41,7 +36,7 @@ const (
 // Write writes a profile's timeline. It is in memory as a whole, since begin and end of slices must come in order.
 func Write(w io.Writer, p *profile.Profile) error {
 	if p.Timeline == nil {
-		return ErrNoTimeline
+		return lanes.ErrNoTimeline
 	}
 	t := &writer{
 		encoder: encoder{w: w, buf: make([]byte, 0, bufferSize+4096)}, p: p, layout: newLayout(p),
@@ -51,7 +46,10 @@ func Write(w io.Writer, p *profile.Profile) error {
 	t.clocks()
 	t.descriptors()
 	for _, lane := range t.lanes {
-		t.lane(lane)
+		for i := range lane.rows {
+			track := lane.tracks[i]
+			lane.rows[i].Play(t.t, func(slice int32, at int64) { t.slice(track, slice, at) }, func(_ int32, at int64) { t.sliceEnd(track, at) })
+		}
 	}
 	if err := t.flush(); err != nil {
 		return fmt.Errorf("write trace: %w", err)
@@ -66,6 +64,14 @@ type writer struct {
 	flows []flowEnd
 
 	names, cats, keys, texts table
+	arguments                lanes.Arguments // of the slice that is being written
+	stack                    []stackFrame    // of the last call path
+}
+
+// stackFrame is a frame with its number among the texts.
+type stackFrame struct {
+	name string
+	id   uint64
 }
 
 // clocks says that times are those of the wall clock, and that the trace counts in it too. The other clock, which readers
@@ -125,16 +131,9 @@ func (t *writer) facts() string {
 	for _, key := range slices.Sorted(maps.Keys(t.p.Info)) {
 		f.add("info."+key, t.p.Info[key])
 	}
-	used := map[string]bool{}
-	for i := range t.t.Slices {
-		for _, m := range t.t.Slices[i].Metrics {
-			used[m.Name] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(t.p.Kinds)) {
-		if kind := t.p.Kinds[name]; used[name] && kind.String() != "" {
-			f.add("kind."+kind.String(), name)
-		}
+	kinds := lanes.KindsOf(t.p)
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		f.add("kind."+kinds[name].String(), name)
 	}
 	return string(f)
 }
@@ -222,38 +221,22 @@ func (t *writer) thread(lane *laneTracks, rank int) {
 	t.text(trackDescription, describeLane(l))
 }
 
-// lane writes the events of a lane, track by track: on one track in the order in which they nest.
-func (t *writer) lane(lane *laneTracks) {
-	for i, list := range lane.onTrack() {
-		track := lane.tracks[i]
-		var open []int64 // ends, the innermost last
-		for _, at := range list {
-			start, end := span(&t.t.Slices[at])
-			for len(open) > 0 && open[len(open)-1] <= start {
-				t.sliceEnd(track, open[len(open)-1])
-				open = open[:len(open)-1]
-			}
-			t.slice(track, at, start)
-			if len(open) > 0 {
-				end = min(end, open[len(open)-1]) // of the last track only
-			}
-			open = append(open, end)
-		}
-		for i := len(open) - 1; i >= 0; i-- {
-			t.sliceEnd(track, open[i])
-		}
-	}
+func (t *writer) sliceEnd(track uint64, at int64) {
+	t.event(track, at, sliceEnd, func() {})
 }
 
-func (t *writer) sliceEnd(track uint64, at int64) {
+// event writes a packet with the beginning or the end of a slice. Times are unsigned in the file.
+func (t *writer) event(track uint64, at int64, kind uint64, rest func()) {
 	packet := t.begin(tracePacket)
-	t.uint(packetTimestamp, uint64(at))
+	t.uint(packetTimestamp, uint64(max(at, 0)))
 	t.uint(packetSequenceID, eventSequence)
 	t.uint(packetSequenceFlags, needsState)
 	event := t.begin(packetTrackEvent)
-	t.uint(eventType, sliceEnd)
+	t.uint(eventType, kind)
 	t.uint(eventTrack, track)
+	rest()
 	t.end(event)
+	t.declare()
 	t.packetEnd(packet)
 }
 
@@ -261,29 +244,18 @@ func (t *writer) sliceEnd(track uint64, at int64) {
 // declared in the same packet.
 func (t *writer) slice(track uint64, at int32, start int64) {
 	s := &t.t.Slices[at]
-	kind := s.Kind
-	if int(kind) >= len(categories) {
-		kind = profile.OtherSlice
-	}
-	packet := t.begin(tracePacket)
-	t.uint(packetTimestamp, uint64(start))
-	t.uint(packetSequenceID, eventSequence)
-	t.uint(packetSequenceFlags, needsState)
-	event := t.begin(packetTrackEvent)
-	t.uint(eventType, sliceBegin)
-	t.uint(eventTrack, track)
-	t.uint(eventCategoryIID, t.cats.of(categories[kind]))
-	t.uint(eventNameIID, t.names.of(s.Name))
-	t.annotations(s, kind)
-	i := sort.Search(len(t.flows), func(i int) bool { return t.flows[i].slice >= at })
-	for ; i < len(t.flows) && t.flows[i].slice == at; i++ {
-		field := protowire.Number(eventFlows)
-		if t.flows[i].ends {
-			field = eventEnds
+	t.event(track, start, sliceBegin, func() {
+		t.arguments.Of(s, uint64(max(s.Duration, 0)))
+		t.uint(eventCategoryIID, t.cats.of(lanes.Categories[t.arguments.Kind]))
+		t.uint(eventNameIID, t.names.of(s.Name))
+		t.annotations(&t.arguments)
+		i := sort.Search(len(t.flows), func(i int) bool { return t.flows[i].slice >= at })
+		for ; i < len(t.flows) && t.flows[i].slice == at; i++ {
+			field := protowire.Number(eventFlows)
+			if t.flows[i].ends {
+				field = eventEnds
+			}
+			t.fixed(field, t.flows[i].id)
 		}
-		t.fixed(field, t.flows[i].id)
-	}
-	t.end(event)
-	t.declare()
-	t.packetEnd(packet)
+	})
 }

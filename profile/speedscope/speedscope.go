@@ -108,9 +108,9 @@ func Loses(p *profile.Profile) (lost []string) {
 	if t == nil {
 		return lost
 	}
-	_, leftOut := rowsOf(t)
+	_, cut := rowsOf(t)
 	lost = stacks.Clause(lost, len(t.Slices), "slice's", "slices'", " kind, metrics, call path and device")
-	lost = stacks.Clause(lost, leftOut, "slice", "slices", fmt.Sprintf(" overlapping more than %d others", mostRows))
+	lost = stacks.Clause(lost, cut, "slice", "slices", fmt.Sprintf(" overlapping more than %d others, cut where one of these ends", mostRows))
 	return stacks.Clause(lost, len(t.Flows), "arrow", "arrows", " of the timeline")
 }
 

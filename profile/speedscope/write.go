@@ -15,6 +15,7 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/fold"
+	"github.com/goproton/goproton/profile/internal/lanes"
 	"github.com/goproton/goproton/profile/internal/stacks"
 )
 
@@ -49,7 +50,7 @@ func Write(w io.Writer, p *profile.Profile) error {
 	}
 	for i, r := range rows {
 		e.separate(len(metrics) + i)
-		e.evented(r, base)
+		e.evented(p.Timeline, r, base)
 	}
 	e.raw("],\"activeProfileIndex\":0}\n")
 	return e.Flush() // has the first error of any write
@@ -136,8 +137,8 @@ func (e *encoder) shared(p *profile.Profile, metrics []string, rows []row) {
 		}
 	})
 	for _, r := range rows {
-		for _, s := range r.slices {
-			number(s.Name)
+		for _, i := range r.Slices {
+			number(p.Timeline.Slices[i].Name)
 		}
 	}
 	e.raw("]}")
@@ -192,77 +193,38 @@ func (e *encoder) sampled(p *profile.Profile, metric string) {
 	e.raw("]}")
 }
 
-// row is the slices of a lane that lie side by side or within each other, in order of their start.
+// row is one evented profile of the file.
 type row struct {
-	name   string
-	slices []*profile.Slice
-	open   []int64 // ends of the slices that are open, while the row is filled
-}
-
-// rowsOf lays out a timeline. Slices of a lane that overlap without one being within the other, such as copies and
-// kernels, go to further rows of the lane: "GPU 0 Stream 7 (2)". What finds no place in mostRows of them is left out.
-func rowsOf(t *profile.Timeline) (rows []row, leftOut int) {
-	if t == nil {
-		return nil, 0
-	}
-	lanes := map[int][]*profile.Slice{}
-	for i := range t.Slices {
-		s := &t.Slices[i]
-		lanes[s.Lane] = append(lanes[s.Lane], s)
-	}
-	for _, l := range t.Lanes {
-		name := l.Name
-		if l.Process != "" {
-			name = l.Process + ": " + name
-		}
-		list := lanes[l.ID]
-		slices.SortStableFunc(list, func(a, b *profile.Slice) int {
-			return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Duration, a.Duration))
-		})
-		of, out := rowsOfLane(name, list)
-		rows, leftOut = append(rows, of...), leftOut+out
-	}
-	return rows, leftOut
+	name string
+	lanes.Row
 }
 
 // mostRows bounds the rows of a lane, and the time that it takes to look for a place. Streams need one or two.
 const mostRows = 100
 
-func rowsOfLane(name string, list []*profile.Slice) (rows []row, leftOut int) {
-	for _, s := range list {
-		at := slices.IndexFunc(rows, func(r row) bool { return r.takes(s) })
-		if at < 0 {
-			if len(rows) == mostRows {
-				leftOut++
-				continue
-			}
-			at = len(rows)
-			rows = append(rows, row{name: name})
-			if at > 0 {
-				rows[at].name = fmt.Sprintf("%s (%d)", name, at+1)
+// rowsOf lays out a timeline. The first row of a lane has its name, further ones a number: "GPU 0 Stream 7 (2)". cut counts
+// the slices that find no place in mostRows of them and end early.
+func rowsOf(t *profile.Timeline) (rows []row, cut int) {
+	if t == nil {
+		return nil, 0
+	}
+	slicesOf := lanes.ByLane(t)
+	for _, l := range t.Lanes {
+		name := l.Name
+		if l.Process != "" {
+			name = l.Process + ": " + name
+		}
+		of, overflow := lanes.Rows(t, slicesOf[l.ID], mostRows)
+		cut += overflow
+		for i, r := range of {
+			if i == 0 {
+				rows = append(rows, row{name, r})
+			} else {
+				rows = append(rows, row{fmt.Sprintf("%s (%d)", name, i+1), r})
 			}
 		}
-		rows[at].add(s)
 	}
-	return rows, leftOut
-}
-
-// takes says whether a slice lies behind or within those that the row has.
-func (r *row) takes(s *profile.Slice) bool {
-	for i := len(r.open) - 1; i >= 0; i-- {
-		if r.open[i] > s.Start {
-			return s.Start+s.Duration <= r.open[i]
-		}
-	}
-	return true
-}
-
-func (r *row) add(s *profile.Slice) {
-	for len(r.open) > 0 && r.open[len(r.open)-1] <= s.Start {
-		r.open = r.open[:len(r.open)-1]
-	}
-	r.open = append(r.open, s.Start+s.Duration)
-	r.slices = append(r.slices, s)
+	return rows, cut
 }
 
 func earliest(t *profile.Timeline) (base int64) {
@@ -277,38 +239,19 @@ func earliest(t *profile.Timeline) (base int64) {
 }
 
 // evented writes a row: slices open and close in order of time, the innermost closes first.
-func (e *encoder) evented(r row, base int64) {
+func (e *encoder) evented(t *profile.Timeline, r row, base int64) {
 	e.raw(`{"type":"evented","name":`)
 	e.str(r.name)
 	end := base
-	for _, s := range r.slices {
-		end = max(end, s.Start+s.Duration)
+	for _, i := range r.Slices {
+		end = max(end, t.Slices[i].Start+t.Slices[i].Duration)
 	}
 	fmt.Fprintf(e, `,"unit":"nanoseconds","startValue":0,"endValue":%d,"events":[`, end-base)
-	first := true
-	event := func(kind string, s *profile.Slice, at int64) {
-		if !first {
-			e.raw(",")
-		}
-		first = false
-		fmt.Fprintf(e, `{"type":"%s","frame":%d,"at":%d}`, kind, e.frames[s.Name], at-base)
+	separator := ""
+	event := func(kind string, i int32, at int64) {
+		fmt.Fprintf(e, `%s{"type":"%s","frame":%d,"at":%d}`, separator, kind, e.frames[t.Slices[i].Name], at-base)
+		separator = ","
 	}
-	var open []*profile.Slice
-	closeUntil := func(t int64, all bool) {
-		for len(open) > 0 {
-			s := open[len(open)-1]
-			if !all && s.Start+s.Duration > t {
-				return
-			}
-			event("C", s, s.Start+s.Duration)
-			open = open[:len(open)-1]
-		}
-	}
-	for _, s := range r.slices {
-		closeUntil(s.Start, false)
-		event("O", s, s.Start)
-		open = append(open, s)
-	}
-	closeUntil(0, true)
+	r.Play(t, func(i int32, at int64) { event("O", i, at) }, func(i int32, at int64) { event("C", i, at) })
 	e.raw("]}")
 }

@@ -5,6 +5,7 @@ package tracetest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/goproton/goproton/profile"
 )
@@ -135,5 +136,13 @@ func Many(r *rand.Rand) *profile.Profile {
 			})
 		}
 	}
+	return &profile.Profile{Timeline: t}
+}
+
+// Deep returns a timeline with a call path of two frames more than files have.
+func Deep() *profile.Profile {
+	path := slices.Repeat([]string{"f"}, profile.MaxDepth+2)
+	t := &profile.Timeline{Lanes: []profile.Lane{{Name: "CPU Thread 0"}}}
+	t.Slices = append(t.Slices, profile.Slice{Name: "f", Start: Start, Duration: 5, Path: path})
 	return &profile.Profile{Timeline: t}
 }

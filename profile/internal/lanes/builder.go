@@ -1,0 +1,226 @@
+// Package lanes is what the formats of timelines share. Its Builder makes a profile of the events of a file, in whatever
+// order they come: it knows what their categories mean, keeps call paths once, and closes what the file leaves open. Of a
+// profile that is to be written, Rows says where slices go that overlap, and Arguments what is written of each. The
+// packages chrometrace, perfetto and speedscope are the syntax around it.
+package lanes
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// Builder collects the events of one file.
+type Builder struct {
+	Profile *profile.Profile // what a reader knows of it besides slices, lanes and arrows it sets itself
+	Paths   Paths
+
+	lanes    []*Lane
+	launches profile.LaunchKinds
+	time     int64            // of all slices, in ns
+	unknown  map[string]int64 // that of slices of unknown categories
+	slices   int              // how many slices and arrows are complete
+	flows    int
+}
+
+// NewBuilder returns the builder of an empty profile.
+func NewBuilder() *Builder {
+	p := &profile.Profile{Info: profile.Info{}, Kinds: profile.Kinds{}, Timeline: &profile.Timeline{}}
+	return &Builder{Profile: p, Paths: newPaths(), unknown: map[string]int64{}}
+}
+
+// Lane is a lane while events are read: its name and facts may come before or after what lies on it.
+type Lane struct {
+	profile.Lane       // what it stands for, as far as it is known; its ID is the place among the builder's lanes
+	Described    bool  // by us: it is a lane even if nothing lies on it
+	Used         bool  // something lies on it
+	GPU          bool  // and only a GPU does that
+	Continues    *Lane // what lies here lies there, if that lane is described
+
+	open []int // slices, the innermost last
+	last int64 // when something was last seen on it
+}
+
+// Event is what a file says of one slice.
+type Event struct {
+	Category, Name string
+	Start          int64 // ns since 1970
+	Path           int32 // its number among the builder's call paths
+	ID             uint64
+	Launch         profile.LaunchKind // without the kernel
+	Metrics        []profile.Metric   // copied
+	Bytes          profile.Value      // of a copy or memset
+	HasBytes       bool
+}
+
+// Set adds a metric unless the event has one of that name.
+func (e *Event) Set(name string, v profile.Value) {
+	if !slices.ContainsFunc(e.Metrics, func(m profile.Metric) bool { return m.Name == name }) {
+		e.Metrics = append(e.Metrics, profile.Metric{Name: name, Value: v})
+	}
+}
+
+// NewLane adds a lane.
+func (b *Builder) NewLane() *Lane {
+	l := &Lane{Lane: profile.Lane{ID: len(b.lanes)}}
+	b.lanes = append(b.lanes, l)
+	return l
+}
+
+// Slice adds a slice of known duration and returns what it is.
+func (b *Builder) Slice(l *Lane, e *Event, duration int64) profile.SliceKind {
+	s := profile.Slice{
+		Lane: l.ID, Kind: b.kindOf(e.Category, e.Name, duration), Name: e.Name, Start: e.Start, Duration: duration, Path: b.Paths.Of(e.Path), ID: e.ID,
+	}
+	switch s.Kind {
+	case profile.CopySlice, profile.FillSlice:
+		if e.HasBytes {
+			s.Metrics = append(s.Metrics, profile.Metric{Name: Bytes, Value: e.Bytes})
+		}
+		l.GPU = true
+	case profile.KernelSlice:
+		if e.Launch.ID != "" {
+			e.Launch.Kernel = e.Name
+			s.Launch = b.launches.Of(e.Launch)
+		}
+		l.GPU = true
+	case profile.GraphSlice:
+		l.GPU = true
+	}
+	s.Metrics = append(s.Metrics, e.Metrics...)
+	l.Used, l.last = true, max(l.last, e.Start+duration)
+	b.Profile.Timeline.Slices = append(b.Profile.Timeline.Slices, s)
+	return s.Kind
+}
+
+// mostOpen bounds the slices that are open at once on a lane: what a broken file never closes piles up.
+const mostOpen = profile.MaxDepth
+
+// Begin adds a slice that a later End ends. It returns false if too many are open.
+func (b *Builder) Begin(l *Lane, e *Event) bool {
+	if len(l.open) >= mostOpen {
+		return false
+	}
+	l.open = append(l.open, len(b.Profile.Timeline.Slices))
+	b.Slice(l, e, 0)
+	return true
+}
+
+// End ends the innermost open slice of a lane; one that began before the file has none.
+func (b *Builder) End(l *Lane, at int64) {
+	l.last = max(l.last, at)
+	if len(l.open) == 0 {
+		return
+	}
+	s := &b.Profile.Timeline.Slices[l.open[len(l.open)-1]]
+	l.open = l.open[:len(l.open)-1]
+	s.Duration = max(at-s.Start, 0)
+}
+
+// Flow adds an arrow between two lanes of the builder, by their IDs.
+func (b *Builder) Flow(f profile.Flow) {
+	b.Profile.Timeline.Flows = append(b.Profile.Timeline.Flows, f)
+}
+
+// mostDevices bounds the table; a machine has sixteen.
+const mostDevices = 4096
+
+// Device adds a device.
+func (b *Builder) Device(d profile.Device) {
+	if len(b.Profile.Devices) < mostDevices {
+		b.Profile.Devices = append(b.Profile.Devices, d)
+	}
+}
+
+// EndDocument ends the slices that a document leaves open where their lane ends, and adds the time from which the document
+// counts to what came since the last one.
+func (b *Builder) EndDocument(base int64) {
+	for _, l := range b.lanes {
+		for len(l.open) > 0 {
+			b.End(l, l.last)
+		}
+		l.last = 0
+	}
+	t := b.Profile.Timeline
+	for ; b.slices < len(t.Slices); b.slices++ {
+		t.Slices[b.slices].Start = Plus(t.Slices[b.slices].Start, base)
+	}
+	for ; b.flows < len(t.Flows); b.flows++ {
+		f := &t.Flows[b.flows]
+		f.Start, f.End = Plus(f.Start, base), Plus(f.End, base)
+	}
+}
+
+// number gives the profile its lanes: those that are described or used and do not continue another one.
+func (b *Builder) number() {
+	t := b.Profile.Timeline
+	places := make([]int, len(b.lanes))
+	for i, l := range b.lanes {
+		if (l.Described || l.Used) && !l.continues() {
+			places[i] = len(t.Lanes)
+			lane := l.Lane
+			lane.ID = places[i]
+			t.Lanes = append(t.Lanes, lane)
+		}
+	}
+	if len(t.Lanes) == len(b.lanes) {
+		return // every lane has kept its number
+	}
+	for i, l := range b.lanes {
+		if l.continues() {
+			places[i] = places[l.Continues.ID]
+		}
+	}
+	for i := range t.Slices {
+		t.Slices[i].Lane = places[t.Slices[i].Lane]
+	}
+	for i := range t.Flows {
+		t.Flows[i].From, t.Flows[i].To = places[t.Flows[i].From], places[t.Flows[i].To]
+	}
+}
+
+func (l *Lane) continues() bool {
+	return l.Continues != nil && l.Continues.Described && l.Continues.Continues == nil
+}
+
+// nameProcesses takes the names of processes from the lanes of other programs' files if all have the same one.
+func (b *Builder) nameProcesses() {
+	first, several := "", false
+	for _, l := range b.lanes {
+		if l.Used && !l.Described {
+			several = several || first != "" && l.Process != first
+			first = l.Process
+		}
+	}
+	for _, l := range b.lanes {
+		if !several && !l.Described {
+			l.Process = ""
+		}
+	}
+}
+
+// Finish sums the timeline up. cutOff is the byte at which the file ends too early, or below 0.
+func (b *Builder) Finish(cutOff int64) *profile.Profile {
+	p := b.Profile
+	b.nameProcesses()
+	b.number()
+	b.sayUnknown()
+	if cutOff >= 0 {
+		p.Info[profile.InfoIncomplete] = fmt.Sprintf("the file is cut off at byte %d; %d slices were read", cutOff, len(b.Profile.Timeline.Slices))
+	}
+	p.Summarize()
+	if len(p.Info) == 0 {
+		p.Info = nil
+	}
+	return p
+}
+
+// Plus adds times in ns and stays within their range.
+func Plus(a, b int64) int64 { return Near(a) + Near(b) }
+
+// Near keeps a time within what can be added up.
+func Near(time int64) int64 { return min(max(time, -FarAway), FarAway) }
+
+// FarAway is further than any time is, 73 years, and leaves room for a sum of three.
+const FarAway = 1 << 61

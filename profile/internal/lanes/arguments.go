@@ -7,7 +7,7 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// Names of what is written of a slice besides its name, lane and times.
+// Names of what is written of a slice in addition to its name, lane and times.
 const (
 	CallStack   = "call_stack"
 	ScopeID     = "scope_id" // of scopes; of all others it is Correlation
@@ -33,7 +33,7 @@ func Loses(p *profile.Profile) []string {
 	return nil
 }
 
-// Arguments are what is written of a slice besides its name, lane and times, in this order. What is zero is not written.
+// Arguments are what is written of a slice in addition to its name, lane and times, in this order. What is zero is not written.
 type Arguments struct {
 	Kind     profile.SliceKind // one that Categories has
 	Path     []string          // at most profile.MaxDepth frames, which is what readers take

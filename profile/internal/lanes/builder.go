@@ -13,7 +13,7 @@ import (
 
 // Builder collects the events of one file.
 type Builder struct {
-	Profile *profile.Profile // what a reader knows of it besides slices, lanes and arrows it sets itself
+	Profile *profile.Profile // what a reader knows of it other than slices, lanes and arrows it sets itself
 	Paths   Paths
 
 	lanes    []*Lane

@@ -7,18 +7,6 @@ import (
 	"strconv"
 )
 
-// Metrics that a tree has of the slices of a timeline, as a session has them that sums up at once.
-const (
-	timeMetric       = "time (ns)" // of kernels, graphs, copies and fills
-	countMetric      = "count"     // of the same
-	bytesMetric      = "bytes"     // of copies and fills
-	syncTimeMetric   = "sync_time (ns)"
-	syncCountMetric  = "sync_count"
-	cpuTimeMetric    = "cpu_time (ns)" // of scopes
-	deviceIDMetric   = "device_id"
-	deviceTypeMetric = "device_type"
-)
-
 // rootName is what the root is called in a timeline without call paths.
 const rootName = "ROOT"
 
@@ -167,8 +155,8 @@ func (s *summary) add(sl *Slice, at *place) {
 	switch sl.Kind {
 	case KernelSlice, GraphSlice, CopySlice, FillSlice:
 		n := s.node(at)
-		s.sum(n, timeMetric, IntValue(sl.Duration), Inclusive)
-		s.sum(n, countMetric, IntValue(1), Inclusive)
+		s.sum(n, TimeMetric, IntValue(sl.Duration), Inclusive)
+		s.sum(n, CountMetric, IntValue(1), Inclusive)
 		s.device(n, sl)
 		s.metrics(n, sl.Metrics)
 		if n.Times == nil {
@@ -180,15 +168,15 @@ func (s *summary) add(sl *Slice, at *place) {
 		}
 	case SyncSlice:
 		n := s.node(at)
-		s.sum(n, syncTimeMetric, IntValue(sl.Duration), Inclusive)
-		s.sum(n, syncCountMetric, IntValue(1), Inclusive)
+		s.sum(n, SyncTimeMetric, IntValue(sl.Duration), Inclusive)
+		s.sum(n, SyncCountMetric, IntValue(1), Inclusive)
 	case ScopeSlice:
 		if l := s.lanes[sl.Lane]; l != nil && l.Kind != ThreadLane {
 			return // the kernels of a captured scope say where they belong, and its time is theirs
 		}
 		n := s.node(at)
-		if !hasMetric(sl.Metrics, cpuTimeMetric) {
-			s.sum(n, cpuTimeMetric, IntValue(sl.Duration), Exclusive)
+		if !hasMetric(sl.Metrics, CPUTimeMetric) {
+			s.sum(n, CPUTimeMetric, IntValue(sl.Duration), Exclusive)
 		}
 		s.metrics(n, sl.Metrics)
 	}
@@ -262,10 +250,10 @@ func (s *summary) device(n *Node, sl *Slice) {
 	if l == nil || l.Device == "" {
 		return
 	}
-	s.sum(n, deviceIDMetric, StringValue(l.Device), Property)
+	s.sum(n, DeviceIDMetric, StringValue(l.Device), Property)
 	for i := range s.p.Devices {
 		if s.p.Devices[i].ID == l.Device {
-			s.sum(n, deviceTypeMetric, StringValue(s.p.Devices[i].Type), Property)
+			s.sum(n, DeviceTypeMetric, StringValue(s.p.Devices[i].Type), Property)
 			return
 		}
 	}

@@ -6,13 +6,8 @@ import (
 	"slices"
 )
 
-// Metrics of instruction samples. A sample that is not stalled is one of a warp that was chosen to go on.
-const (
-	SamplesMetric        = "num_samples"
-	StalledSamplesMetric = "num_stalled_samples"
-	StalledMetricPrefix  = "stalled_" // before the reason
-	SelectedReason       = "selected"
-)
+// SelectedReason is the stall reason of samples that are not stalled: the scheduler chose the warp.
+const SelectedReason = "selected"
 
 // AddLines shows the samples of every node as metrics: below the node a frame for the line of the function itself,
 // below that those of the inlined calls, and the samples at the innermost, so that inclusive sums are right everywhere.

@@ -111,17 +111,38 @@ type Device struct {
 	Name            string // the board's product name, "NVIDIA H200"; "" where it was not recorded
 }
 
-// Number returns where a fact that is a number is kept, by its name in files; nil for a name that means none.
+// Facts of a device, as files call them. DeviceArch and DeviceName are texts, the others numbers.
+const (
+	DeviceArch            = "arch"
+	DeviceBusWidth        = "bus_width"
+	DeviceClockRate       = "clock_rate"
+	DeviceMemoryClockRate = "memory_clock_rate"
+	DeviceNumSMs          = "num_sms"
+	DeviceName            = "name"
+)
+
+// Number returns where a fact that is a number is kept, by its name in files; nil for any other name.
 func (d *Device) Number(fact string) *int64 {
 	switch fact {
-	case "bus_width":
+	case DeviceBusWidth:
 		return &d.BusWidth
-	case "clock_rate":
+	case DeviceClockRate:
 		return &d.ClockRate
-	case "memory_clock_rate":
+	case DeviceMemoryClockRate:
 		return &d.MemoryClockRate
-	case "num_sms":
+	case DeviceNumSMs:
 		return &d.NumSMs
+	}
+	return nil
+}
+
+// Text returns where a fact that is a text is kept, by its name in files; nil for any other name.
+func (d *Device) Text(fact string) *string {
+	switch fact {
+	case DeviceArch:
+		return &d.Arch
+	case DeviceName:
+		return &d.Name
 	}
 	return nil
 }

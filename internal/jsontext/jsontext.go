@@ -4,11 +4,8 @@ package jsontext
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -256,37 +253,15 @@ func list(b []byte, i, depth int, element func(value []byte)) (int, error) {
 	}
 }
 
-// plain are the bytes that a string may hold as they are and that need no second look.
-var plain = func() (t [256]bool) {
-	for c := ' '; c < utf8.RuneSelf; c++ {
-		t[c] = c != '"' && c != '\\'
-	}
-	return t
-}()
-
-// skipPlain returns where the first byte that is not plain may be, eight bytes at a time.
-func skipPlain(b []byte, i int) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for ; i+8 <= len(b); i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:])
-		quote, escape := w^('"'*ones), w^('\\'*ones)
-		// Taking 1 from a byte that is 0 sets its high bit, and that of bytes behind it at most.
-		if odd := (w | (w - ' '*ones) | (quote - ones) | (escape - ones)) & highs; odd != 0 {
-			return i + bits.TrailingZeros64(odd)/8
-		}
-	}
-	return i
-}
-
 func str(b []byte, i int) (int, error) {
 	start := i
 	high := false
-	for i = skipPlain(b, i+1); i < len(b); i++ {
-		c := b[i]
-		if plain[c] {
-			continue
+	for i++; ; {
+		i += PlainASCII(b[i:])
+		if i >= len(b) {
+			return i, wrong(start, "a string without an end")
 		}
-		switch {
+		switch c := b[i]; {
 		case c == '"':
 			if high && !utf8.Valid(b[start:i]) {
 				return start, wrong(start, "a string that is not UTF-8")
@@ -297,14 +272,14 @@ func str(b []byte, i int) (int, error) {
 			if err != nil {
 				return i, err
 			}
-			i = skipPlain(b, i+n) - 1
+			i += n
 		case c >= utf8.RuneSelf:
 			high = true
+			i++
 		default:
 			return i, wrong(i, "a control character in a string")
 		}
 	}
-	return i, wrong(start, "a string without an end")
 }
 
 // escape checks the escape at i and returns its length; two halves of a pair are one.
@@ -463,172 +438,4 @@ func Get(text []byte, path ...string) []byte {
 		text = found
 	}
 	return text
-}
-
-// Form is a way to write a value so that equal values have equal text.
-type Form struct {
-	ASCII bool                   // \uXXXX for what is not ASCII, as Python's json writes it; else as it is, as orjson does
-	Drop  func(name string) bool // members that are left out, at any depth
-}
-
-// Canonical says of a valid value whether it is a scalar that every Form writes as it stands.
-func Canonical(raw []byte) bool {
-	switch c := raw[0]; c {
-	case '"':
-		for _, c := range raw[1 : len(raw)-1] {
-			if !plain[c] || c == 0x7f {
-				return false
-			}
-		}
-		return true
-	case 't', 'f', 'n':
-		return true
-	case '{', '[':
-		return false
-	}
-	return len(raw) < 19 && !bytes.ContainsAny(raw, ".eE") && string(raw) != "-0"
-}
-
-// Append writes a valid value: members sorted by their names, no blanks, numbers as Python writes them.
-func (f Form) Append(out, text []byte) []byte {
-	text = bytes.TrimSpace(text)
-	switch text[0] {
-	case '"':
-		return f.appendString(out, text)
-	case '{':
-		return f.appendObject(out, text)
-	case '[':
-		out = append(out, '[')
-		first := true
-		_, _ = list(text, 0, 0, func(v []byte) {
-			if !first {
-				out = append(out, ',')
-			}
-			first = false
-			out = f.Append(out, v)
-		})
-		return append(out, ']')
-	case 't', 'f', 'n':
-		return append(out, text...)
-	}
-	return appendNumber(out, text)
-}
-
-func (f Form) appendObject(out, text []byte) []byte {
-	var room [24]Member
-	members, err := AppendMembers(room[:0], text)
-	if err != nil {
-		return out
-	}
-	// The order of UTF-8's bytes is the order of code points, which is Python's.
-	slices.SortFunc(members, func(a, b Member) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
-	out = append(out, '{')
-	first := true
-	for _, m := range members {
-		if f.Drop != nil && f.Drop(m.Name) {
-			continue
-		}
-		if !first {
-			out = append(out, ',')
-		}
-		first = false
-		out = f.AppendText(out, m.Name)
-		out = append(out, ':')
-		out = f.Append(out, m.Value)
-	}
-	return append(out, '}')
-}
-
-func (f Form) appendString(out, raw []byte) []byte {
-	for _, c := range raw[1 : len(raw)-1] {
-		if !plain[c] || c == 0x7f {
-			return f.AppendText(out, Text(raw))
-		}
-	}
-	return append(out, raw...)
-}
-
-const hexDigits = "0123456789abcdef"
-
-// AppendText writes a string.
-func (f Form) AppendText(out []byte, s string) []byte {
-	out = append(out, '"')
-	asIs := 0
-	for asIs < len(s) && plain[s[asIs]] && s[asIs] != 0x7f {
-		asIs++
-	}
-	out = append(out, s[:asIs]...)
-	for _, r := range s[asIs:] {
-		switch {
-		case r == '"' || r == '\\':
-			out = append(out, '\\', byte(r))
-		case r == '\n':
-			out = append(out, '\\', 'n')
-		case r == '\r':
-			out = append(out, '\\', 'r')
-		case r == '\t':
-			out = append(out, '\\', 't')
-		case r == '\b':
-			out = append(out, '\\', 'b')
-		case r == '\f':
-			out = append(out, '\\', 'f')
-		case r < ' ' || r == 0x7f && f.ASCII || r > 0x7f && r < 0x10000 && f.ASCII:
-			out = append(out, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
-		case r >= 0x10000 && f.ASCII:
-			high, low := utf16.EncodeRune(r)
-			for _, half := range []rune{high, low} {
-				out = append(out, '\\', 'u', hexDigits[half>>12&15], hexDigits[half>>8&15], hexDigits[half>>4&15], hexDigits[half&15])
-			}
-		default:
-			out = utf8.AppendRune(out, r)
-		}
-	}
-	return append(out, '"')
-}
-
-// Quote is a string as JSON.
-func Quote(s string) []byte { return Form{}.AppendText(nil, s) }
-
-// appendNumber writes a number as Python does after it has read it: whole numbers of 64 bits as they are, all others as
-// the shortest decimal of a double.
-func appendNumber(out, text []byte) []byte {
-	if !bytes.ContainsAny(text, ".eE") {
-		if len(text) < 19 || fits(text) {
-			if string(text) == "-0" {
-				text = text[1:]
-			}
-			return append(out, text...)
-		}
-	}
-	v, err := strconv.ParseFloat(string(text), 64)
-	if err != nil {
-		return append(out, text...)
-	}
-	return AppendFloat(out, v)
-}
-
-func fits(text []byte) bool {
-	if _, err := strconv.ParseInt(string(text), 10, 64); err == nil {
-		return true
-	}
-	_, err := strconv.ParseUint(string(text), 10, 64)
-	return err == nil
-}
-
-// AppendFloat writes a double as Python's repr does: digits from 1e-4 to below 1e16, an exponent of two digits elsewhere.
-func AppendFloat(out []byte, v float64) []byte {
-	if a := math.Abs(v); a != 0 && (a < 1e-4 || a >= 1e16) {
-		return strconv.AppendFloat(out, v, 'e', -1, 64)
-	}
-	before := len(out)
-	out = strconv.AppendFloat(out, v, 'f', -1, 64)
-	if bytes.IndexByte(out[before:], '.') < 0 {
-		out = append(out, '.', '0')
-	}
-	return out
 }

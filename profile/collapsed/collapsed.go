@@ -30,15 +30,14 @@ func Write(w io.Writer, p *profile.Profile) error { return WriteMetric(w, p, "")
 
 // WriteMetric writes one metric, by its name with or without the unit: "time (ns)" or "time".
 func WriteMetric(w io.Writer, p *profile.Profile, metric string) error {
-	if p == nil || p.Root == nil {
-		return errors.New("encode profile: it has no root node; start a session before writing")
+	p, err := fold.Fit(p)
+	if err != nil {
+		return err
 	}
-	p = fold.Deep(p)
 	if err := stacks.Check(p.Root); err != nil {
 		return err
 	}
-	metric, err := choose(p, metric)
-	if err != nil {
+	if metric, err = choose(p, metric); err != nil {
 		return err
 	}
 	b := bufio.NewWriterSize(w, 64<<10)

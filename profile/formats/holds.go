@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/fold"
 )
 
 // Holds says what a format has a place for. A frame's name and its whole, additive numbers every format has,
@@ -99,8 +100,11 @@ func (t Target) Drops(p *profile.Profile) []string {
 	note(Launches, u.launches, "frame's launches by kind", "frames' launches by kind")
 	note(Bytes, u.broken, "name that is not valid UTF-8, repaired", "names that are not valid UTF-8, repaired")
 	if f.Holds&Tree != 0 {
-		list = clause(list, u.deep, fmt.Sprintf("frame deeper than %d, added up in the one above", profile.MaxDepth),
+		excess := fold.Of(p.Root)
+		list = clause(list, excess.Frames, fmt.Sprintf("frame deeper than %d, added up in the one above", profile.MaxDepth),
 			fmt.Sprintf("frames deeper than %d, added up in those above", profile.MaxDepth))
+		list = clause(list, excess.Metrics, fmt.Sprintf("metric of a frame with more than %d", profile.MaxMetrics),
+			fmt.Sprintf("metrics of frames with more than %d", profile.MaxMetrics))
 	}
 	list = clause(list, p.Rounded, "integer of the file that was read, beyond 63 bits or in a list with fractions: it is the nearest float",
 		"integers of the file that was read, beyond 63 bits or in a list with fractions: they are the nearest floats")
@@ -120,17 +124,13 @@ func (t Target) Drops(p *profile.Profile) []string {
 type uses struct {
 	text, vectors, fractions, kinds []string
 
-	deep                             int // nodes that writers fold
 	times, samples, launches, broken int // nodes with a distribution, samples, launches; names or texts that are not valid UTF-8
 }
 
 func use(p *profile.Profile) uses {
 	text, vectors, fractions, kinds := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	var u uses
-	p.Root.Walk(func(n *profile.Node, depth int) bool {
-		if depth >= profile.MaxDepth {
-			u.deep++
-		}
+	p.Root.Walk(func(n *profile.Node, _ int) bool {
 		if n.Times != nil && n.Times.Count > 0 {
 			u.times++
 		}

@@ -2,19 +2,14 @@
 //
 // A file is an array of two: the root node and an object that describes the devices. The sessions write one at
 // finalize and at every checkpoint, data.get hands out the compact form, and the viewer reads any of them,
-// ours or upstream's. docs/formats.md describes the file field by field.
+// ours or upstream's. docs/formats.md describes the file field by field; profile/internal/tree has the keys that upstream
+// does not know.
 //
 // The format has no place for a metric's kind. Inclusive metrics are recognised by a zero at the root, so the
 // writer puts the zeros there and the reader takes every number at the root as inclusive.
 package hatchet
 
-import "github.com/goproton/goproton/profile/internal/jsonscan"
+import "github.com/goproton/goproton/profile"
 
 // FormatError says where and why a file is not a .hatchet file.
-type FormatError = jsonscan.Error
-
-// Names that have a fixed meaning in a file.
-const (
-	deviceID   = "device_id"
-	deviceType = "device_type"
-)
+type FormatError = profile.FormatError

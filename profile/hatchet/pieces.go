@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/tree"
 )
 
 // A large file is read in pieces, as many at once as there are processors. A piece begins where a node does, in the
@@ -103,13 +104,10 @@ type piece struct {
 
 // outerNode is what a piece knows of a node that was begun before it.
 type outerNode struct {
-	profile.Node      // its children from here on, and the keys behind them
-	named        bool // the name was among them
-	closed       bool // and its end
-	runInfo      profile.Info
-	declared     profile.Kinds
-	sampling     *profile.Sampling
-	launched     []profile.LaunchKind
+	profile.Node           // its children from here on, and the keys behind them
+	named        bool      // the name was among them
+	closed       bool      // and its end
+	root         tree.Root // what it says if the node is the root
 }
 
 func readAndJoin(r io.ReaderAt, size int64, cuts []int64) (*profile.Profile, error) {
@@ -151,7 +149,7 @@ func (p *piece) tail() {
 	for more := true; d.Err == nil; more = d.More(']') {
 		switch {
 		case last && more && len(p.outer) > 0 && d.deviceTableAhead():
-			p.devices = d.devices()
+			p.devices = tree.ReadDevices(d)
 			d.Expect(']', "at the end of a .hatchet file")
 			p.whole = d.atEnd()
 			return
@@ -162,10 +160,10 @@ func (p *piece) tail() {
 		var o outerNode
 		d.siblings(&o.Node, -1, more)
 		if d.Err == nil {
-			d.runInfo, d.declared, d.sampling, d.launched = nil, nil, nil, nil
+			d.tree.Root = tree.Root{}
 			o.named = d.members(&o.Node, 0, d.More('}'))
 			o.closed = d.Err == nil
-			o.runInfo, o.declared, o.sampling, o.launched = d.runInfo, d.declared, d.sampling, d.launched
+			o.root = d.tree.Root
 		}
 		p.outer = append(p.outer, o)
 	}
@@ -204,14 +202,15 @@ func join(pieces []piece) (*profile.Profile, error) {
 				open = open[:len(open)-1]
 			}
 			if len(open) == 0 {
-				all.addRoot(o)
+				all.tree.Root.Join(&o.root)
 			}
 		}
 		for _, n := range slices.Backward(p.from.open) {
 			open = append(open, n)
 		}
 		if i > 0 {
-			all.addSeen(p.from)
+			all.tree.Join(&p.from.tree)
+			all.Rounded += p.from.Rounded
 		}
 	}
 	if len(open) > 0 {
@@ -222,22 +221,6 @@ func join(pieces []piece) (*profile.Profile, error) {
 		return nil, err
 	}
 	return whole, nil
-}
-
-// addRoot adds the keys that only the root has.
-func (d *decoder) addRoot(o *outerNode) {
-	if o.runInfo != nil {
-		d.runInfo = o.runInfo
-	}
-	if o.declared != nil {
-		d.declared = o.declared
-	}
-	if o.sampling != nil {
-		d.sampling = o.sampling
-	}
-	if o.launched != nil {
-		d.launched = o.launched
-	}
 }
 
 // addTo completes a node; false if it is not a valid one.
@@ -259,18 +242,4 @@ func (o *outerNode) addTo(n *openNode) bool {
 		n.Launches = o.Launches
 	}
 	return n.named || !o.closed
-}
-
-// addSeen adds what decides the kinds, whether there are samples, and which kinds of launches are named.
-func (d *decoder) addSeen(o *decoder) {
-	d.sampled = d.sampled || o.sampled
-	d.Rounded += o.Rounded
-	d.lastKind = max(d.lastKind, o.lastKind)
-	for name, facts := range o.seen {
-		if known := d.seen[name]; known != nil {
-			known.text = known.text || facts.text
-		} else {
-			d.seen[name] = facts
-		}
-	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing/iotest"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/tree"
 )
 
 func TestReadUpstreamFile(t *testing.T) {
@@ -46,8 +47,8 @@ func dump(p *profile.Profile) string {
 			if v, ok := m.Value.Float(); ok && v == 0 && n == p.Root {
 				continue
 			}
-			w := treeWriter{}
-			w.value(m.Value)
+			w := jsonWriter{}
+			tree.Value(&w, m.Value)
 			fmt.Fprintf(&b, " %s=%s", m.Name, w.buf)
 		}
 		b.WriteByte('\n')

@@ -1,14 +1,16 @@
 package hatchet
 
 import (
-	"errors"
+	"fmt"
 	"io"
+	"math"
+	"slices"
 	"sort"
 
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/fold"
-	"github.com/goproton/goproton/profile/internal/rootkinds"
+	"github.com/goproton/goproton/profile/internal/tree"
 )
 
 // Write writes p as upstream writes its files: indented by four, keys in alphabetical order, a newline
@@ -27,20 +29,43 @@ func WriteFile(path string, p *profile.Profile) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return Write(w, p) })
 }
 
-func encode(w io.Writer, p *profile.Profile, indent bool) error {
-	if p == nil || p.Root == nil {
-		return errors.New("encode profile: it has no root node; start a session before writing")
+// Loses says what a file cannot hold of p: JSON has no infinity.
+func Loses(p *profile.Profile) []string {
+	infinite := 0
+	p.Root.Walk(func(n *profile.Node, _ int) bool {
+		for i := range n.Metrics {
+			v := n.Metrics[i].Value
+			f, _ := v.Float()
+			if math.IsInf(f, 0) || slices.ContainsFunc(v.Floats(), func(f float64) bool { return math.IsInf(f, 0) }) {
+				infinite++
+			}
+		}
+		return true
+	})
+	switch infinite {
+	case 0:
+		return nil
+	case 1:
+		return []string{"1 infinite value, written as null"}
 	}
-	p = fold.Deep(p)
-	t := treeWriter{jsonWriter: jsonWriter{w: w, indent: indent}, kinds: p.Kinds, seen: rootkinds.New(p.Kinds), sampling: p.Sampling}
+	return []string{fmt.Sprintf("%d infinite values, written as null", infinite)}
+}
+
+func encode(w io.Writer, p *profile.Profile, indent bool) error {
+	p, err := fold.Fit(p)
+	if err != nil {
+		return err
+	}
+	t := treeWriter{jsonWriter: jsonWriter{w: w, indent: indent}, root: p.Root}
+	t.extra = tree.NewEncoder(&t.jsonWriter, p)
 	if indent {
 		t.raw("\n")
 	}
 	t.open('[')
-	t.next(true)
-	t.node(p.Root, p)
-	t.next(false)
-	t.devices(p.Devices)
+	t.Next()
+	t.node(p.Root)
+	t.Next()
+	tree.Devices(&t.jsonWriter, p.Devices, false, deviceFacts[:])
 	t.close(']')
 	if indent {
 		t.raw("\n")
@@ -48,78 +73,70 @@ func encode(w io.Writer, p *profile.Profile, indent bool) error {
 	return t.flush()
 }
 
+var deviceFacts = [...]string{profile.DeviceArch, profile.DeviceBusWidth, profile.DeviceClockRate, profile.DeviceMemoryClockRate,
+	profile.DeviceNumSMs, profile.DeviceName}
+
 // treeWriter writes nodes as it walks; nothing but the buffer and the set of names it has met is kept.
 // That the root's metrics and the kinds come after its children ("metrics" and "kinds" sort after "children") is
 // what makes one pass enough: by then every metric of the tree is known.
 type treeWriter struct {
 	jsonWriter
-	kinds profile.Kinds
-	seen  *rootkinds.Seen // metrics met so far
-
-	sampling *profile.Sampling // what nodes' samples mean; nil: there are none
-	order    []int             // scratch of metrics
+	root  *profile.Node
+	extra tree.Encoder
+	order []int // scratch of sorted
 }
 
-// node writes a node and what is below it; whole is the profile if n is its root.
-func (t *treeWriter) node(n *profile.Node, whole *profile.Profile) {
+func (t *treeWriter) node(n *profile.Node) {
 	t.open('{')
-	t.next(true)
-	t.key("children")
-	t.children(n.Children)
-	t.next(false)
-	t.key("frame")
-	t.open('{')
-	t.next(true)
-	t.key("name")
-	t.str(n.Name)
-	t.next(false)
-	t.key("type")
-	t.raw(`"function"`)
-	t.close('}')
-	metrics := n.Metrics
-	if whole != nil {
-		t.info(whole.Info)
-		t.kindExceptions(n)
-		t.launchKinds(whole.Launches)
-		metrics = t.seen.WithZeros(metrics)
-	}
-	t.launches(n.Launches)
-	t.next(false)
-	t.key("metrics")
-	t.metrics(metrics)
-	t.samples(n.Samples)
-	if whole != nil {
-		t.samplingTable()
-	}
-	t.times(n.Times)
-	t.close('}')
-}
-
-func (t *treeWriter) children(nodes []*profile.Node) {
-	if len(nodes) == 0 {
-		t.raw("[]")
-		return
-	}
+	t.known("children")
 	t.open('[')
-	for i, c := range nodes {
-		t.next(i == 0)
-		t.node(c, nil)
+	for _, c := range n.Children {
+		t.Next()
+		t.node(c)
 	}
 	t.close(']')
+	t.known("frame")
+	t.open('{')
+	t.known("name")
+	t.Text(n.Name)
+	t.known("type")
+	t.raw(`"function"`)
+	t.close('}')
+	const beforeMetrics = tree.Info | tree.Kinds | tree.LaunchKinds | tree.Launches
+	metrics, keys := n.Metrics, t.extra.Keys(n)
+	t.extra.Write(n, keys&beforeMetrics)
+	if n == t.root {
+		metrics = t.extra.WithZeros(metrics)
+	}
+	t.known("metrics")
+	t.metrics(metrics)
+	t.extra.Write(n, keys&^beforeMetrics)
+	t.close('}')
+}
+
+// known writes a key that needs no escapes.
+func (t *treeWriter) known(key string) {
+	t.Next()
+	t.buf = append(append(append(t.buf, '"'), key...), '"', ':')
+	if t.indent {
+		t.buf = append(t.buf, ' ')
+	}
 }
 
 func (t *treeWriter) metrics(list []profile.Metric) {
-	if len(list) == 0 {
-		t.raw("{}")
-		return
-	}
 	t.open('{')
-	for i, at := range t.sorted(list) {
+	for _, at := range t.sorted(list) {
 		m := &list[at]
-		t.seen.Note(m)
-		t.next(i == 0)
-		t.key(m.Name)
-		t.value(m.Value)
+		t.extra.Note(m)
+		t.Key(m.Name)
+		switch m.Value.Type() {
+		case profile.Int:
+			t.Integer(m.Value.Int())
+		case profile.String:
+			t.Text(m.Value.Str())
+		default:
+			tree.Value(&t.jsonWriter, m.Value)
+		}
 	}
 	t.close('}')
 }
@@ -141,33 +158,4 @@ func (t *treeWriter) sorted(list []profile.Metric) []int {
 	}
 	t.order = order
 	return order
-}
-
-func (t *treeWriter) value(v profile.Value) {
-	switch v.Type() {
-	case profile.Int:
-		t.integer(v.Int())
-	case profile.Float:
-		f, _ := v.Float()
-		t.float(f)
-	case profile.String:
-		t.str(v.Str())
-	case profile.Ints:
-		t.list(len(v.Ints()), func(i int) { t.integer(v.Ints()[i]) })
-	case profile.Floats:
-		t.list(len(v.Floats()), func(i int) { t.float(v.Floats()[i]) })
-	}
-}
-
-func (t *treeWriter) list(n int, element func(i int)) {
-	if n == 0 {
-		t.raw("[]")
-		return
-	}
-	t.open('[')
-	for i := range n {
-		t.next(i == 0)
-		element(i)
-	}
-	t.close(']')
 }

@@ -122,7 +122,7 @@ func TestNumbers(t *testing.T) {
 	}
 	for _, test := range tests {
 		j := jsonWriter{}
-		j.float(test.v)
+		j.Float(test.v)
 		if got := string(j.buf); got != test.want {
 			t.Errorf("%g is written as %s, want %s", test.v, got, test.want)
 		}
@@ -133,7 +133,7 @@ func TestStringsAreJSON(t *testing.T) {
 	for _, s := range []string{"", "plain", `a"b\c`, "tab\tnl\ncr\rbs\bff\fnul\x00esc\x1b", "日本語 ├─", "del\x7f",
 		"broken \xff\xfe end", "cut \xe6\x97"} {
 		j := jsonWriter{}
-		j.str(s)
+		j.Text(s)
 		var got string
 		if err := json.Unmarshal(j.buf, &got); err != nil {
 			t.Errorf("%q is written as %s: %v", s, j.buf, err)

@@ -6,15 +6,10 @@
 // roots, and what hatchet's own to_literal gives.
 package literal
 
-import "fmt"
+import "github.com/goproton/goproton/profile"
 
 // FormatError says where and why a file is not a hatchet literal.
-type FormatError struct {
-	Offset int64 // of the byte that could not be understood, from 0
-	Reason string
-}
-
-func (e *FormatError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
+type FormatError = profile.FormatError
 
 // pythonDepth is how many frames Python can read below each other: its parser takes 200 open brackets, and a frame
 // needs two ("too many nested parentheses", CPython 3.11 and 3.13).

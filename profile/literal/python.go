@@ -8,12 +8,14 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/number"
+	"github.com/goproton/goproton/profile/internal/tree"
 )
 
-// python reads Python literals of dicts, lists, strings and numbers, and JSON's spelling of them. The first error
-// sticks; after it every method returns a zero value.
+// python reads Python literals of dicts, lists, strings and numbers, and JSON's spelling of them. It is the tree.Reader of
+// literals. The first error sticks; after it every method returns a zero value.
 type python struct {
 	data  []byte
 	pos   int
@@ -22,11 +24,28 @@ type python struct {
 
 	inCall  bool // between the brackets of a call
 	rounded int  // integers that became floats that do not hold them
+	memory  inflate.Memory
 }
 
-func (p *python) fail(at int, format string, args ...any) {
+func (p *python) fail(at int, format string, args ...any) { p.Fail(int64(at), format, args...) }
+
+func (p *python) Fail(at int64, format string, args ...any) {
 	if p.err == nil {
-		p.err = &FormatError{int64(at), fmt.Sprintf(format, args...)}
+		p.err = &FormatError{Offset: at, Reason: fmt.Sprintf(format, args...)}
+	}
+}
+
+func (p *python) Failed() bool { return p.err != nil }
+
+func (p *python) Here() int64 {
+	p.peek()
+	return int64(p.pos)
+}
+
+// Keep counts memory. All of the file has been read.
+func (p *python) Keep(n int) {
+	if err := p.memory.Keep(int64(n), int64(len(p.data))); err != nil {
+		p.fail(p.pos, "%v", err)
 	}
 }
 
@@ -60,78 +79,78 @@ func (p *python) unexpected(want string) {
 	}
 }
 
-// dict calls member for every key; member must consume the value.
-func (p *python) dict(what string, member func(key string)) {
-	p.items("{", "}", what, func() {
-		key := p.str("a key in quotes")
-		if p.peek() != ':' {
-			p.unexpected("':' after a key")
-			return
-		}
-		p.pos++
-		member(key)
-	})
-}
+func (p *python) Object(what string) tree.Cursor { return p.open('{', '}', what) }
 
-// list calls element for every element of a list or a tuple; element must consume it.
-func (p *python) list(what string, element func()) {
+// List begins a list or a tuple.
+func (p *python) List(what string) tree.Cursor {
 	if p.peek() == '(' {
-		p.items("(", ")", what, element)
-		return
+		return p.open('(', ')', what)
 	}
-	p.items("[", "]", what, element)
+	return p.open('[', ']', what)
 }
 
-// items reads what is between brackets. A comma may follow the last item.
-func (p *python) items(open, end, what string, item func()) {
-	if p.peek() != open[0] {
-		p.unexpected(fmt.Sprintf("'%s' at the start of %s", open, what))
-		return
+func (p *python) open(bracket, end byte, what string) tree.Cursor {
+	if p.peek() != bracket {
+		p.unexpected(fmt.Sprintf("'%c' at the start of %s", bracket, what))
+		return tree.Cursor{}
 	}
 	p.pos++
-	for p.err == nil {
-		if p.peek() == end[0] {
-			p.pos++
-			return
-		}
-		item()
-		switch c := p.peek(); {
-		case p.err != nil:
-		case c == ',':
-			p.pos++
-		case c != end[0]:
-			p.unexpected(fmt.Sprintf("',' or '%s'", end))
-		}
-	}
+	return p.ahead(tree.Cursor{Close: end})
 }
 
-// value reads a number, a string or a list of numbers.
-func (p *python) value() profile.Value {
-	switch c := p.peek(); {
-	case p.atString():
-		return profile.StringValue(p.str("a string"))
-	case c == '[' || c == '(':
-		return p.vector()
+// ahead says whether an item comes, and consumes the closing bracket if none does.
+func (p *python) ahead(c tree.Cursor) tree.Cursor {
+	ended := p.peek() == c.Close
+	if ended {
+		p.pos++
 	}
-	return p.number()
+	c.More = !ended && p.err == nil
+	return c
 }
 
-// vector reads a list of numbers; one float makes all of them floats.
-func (p *python) vector() profile.Value {
+// Next consumes the comma between two items. One may follow the last item.
+func (p *python) Next(c tree.Cursor) tree.Cursor {
+	switch p.peek() {
+	case ',':
+		p.pos++
+	case c.Close:
+	default:
+		p.unexpected(fmt.Sprintf("',' or '%c'", c.Close))
+	}
+	return p.ahead(c)
+}
+
+func (p *python) Key() []byte {
+	key := p.Text("a key in quotes")
+	if p.peek() != ':' {
+		p.unexpected("':' after a key")
+		return nil
+	}
+	p.pos++
+	return key
+}
+
+// Value reads a number or a list of numbers; one float makes all of them floats.
+func (p *python) Value() profile.Value {
+	if c := p.peek(); c != '[' && c != '(' {
+		return p.Number("a value")
+	}
 	var list number.Vector
-	p.list("a vector", func() { list.Add(p.number()) })
+	for c := p.List("a vector"); c.More; c = p.Next(c) {
+		list.Add(p.Number("a value"))
+	}
 	p.rounded += list.Rounded
 	return list.Value()
 }
 
-// number reads a number or a word for one, also as numpy prints it: np.float64(1.5).
-func (p *python) number() profile.Value {
+// Number reads a number or a word for one, also as numpy prints it: np.float64(1.5).
+func (p *python) Number(what string) profile.Value {
 	p.peek()
 	start := p.pos
 	word := p.word()
 	switch word {
 	case "":
-		p.unexpected("a value")
+		p.unexpected(what)
 		return profile.Value{}
 	case "None", "null", "nan", "NaN", "+nan", "-nan":
 		return profile.FloatValue(math.NaN())
@@ -175,14 +194,14 @@ func (p *python) call() (v profile.Value) {
 	p.inCall = true
 	defer func() { p.inCall = false }()
 	p.pos++
-	if p.atString() {
+	if p.AtText() {
 		start := p.pos
-		inner := python{data: []byte(p.str("a number")), inCall: true}
-		if v = inner.number(); inner.err != nil {
+		inner := python{data: p.Text("a number"), inCall: true}
+		if v = inner.Number("a value"); inner.err != nil {
 			p.fail(start, "expected a number in quotes")
 		}
 	} else {
-		v = p.number()
+		v = p.Number("a value")
 	}
 	if p.peek() != ')' {
 		p.unexpected("')'")
@@ -204,8 +223,8 @@ func (p *python) word() string {
 	return string(p.data[start:p.pos])
 }
 
-// atString says whether a string comes next, with or without a prefix.
-func (p *python) atString() bool {
+// AtText says whether a string comes next, with or without a prefix.
+func (p *python) AtText() bool {
 	c := p.peek()
 	if (c|0x20 == 'u' || c|0x20 == 'r') && p.pos+1 < len(p.data) {
 		c = p.data[p.pos+1]
@@ -213,26 +232,30 @@ func (p *python) atString() bool {
 	return c == '\'' || c == '"'
 }
 
-// str reads a string; strings side by side are one, as in Python.
-func (p *python) str(want string) string {
-	if !p.atString() {
+// Text reads a string; strings side by side are one, as in Python.
+func (p *python) Text(want string) []byte {
+	if !p.AtText() {
 		p.unexpected(want)
-		return ""
+		return nil
 	}
 	text := p.quoted()
-	for p.err == nil && p.atString() {
+	for p.err == nil && p.AtText() {
 		text = append(text, p.quoted()...)
 	}
-	if p.err != nil {
-		return ""
-	}
+	return text
+}
+
+// Intern returns one copy of each text.
+func (p *python) Intern(text []byte) string {
 	if s, known := p.names[string(text)]; known {
 		return s
 	}
-	s := strings.ToValidUTF8(string(text), "\uFFFD")
-	if p.names != nil {
-		p.names[string(text)] = s
+	if p.names == nil {
+		p.names = map[string]string{}
 	}
+	p.Keep(tree.TextSize + 2*len(text))
+	s := strings.ToValidUTF8(string(text), "\uFFFD")
+	p.names[string(text)] = s
 	return s
 }
 
@@ -333,7 +356,9 @@ func (p *python) hex(at, digits int) rune {
 	return rune(v)
 }
 
-// skip consumes a value of any shape.
+// Skip consumes a value of any shape.
+func (p *python) Skip() { p.skip(0) }
+
 func (p *python) skip(depth int) {
 	if depth > profile.MaxDepth {
 		p.fail(p.pos, "nested more than %d levels deep", profile.MaxDepth)
@@ -341,12 +366,17 @@ func (p *python) skip(depth int) {
 	}
 	switch c := p.peek(); {
 	case c == '{':
-		p.dict("a value", func(string) { p.skip(depth + 1) })
+		for c := p.Object("a value"); c.More; c = p.Next(c) {
+			p.Key()
+			p.skip(depth + 1)
+		}
 	case c == '[' || c == '(':
-		p.list("a value", func() { p.skip(depth + 1) })
-	case p.atString():
-		p.str("a value")
+		for c := p.List("a value"); c.More; c = p.Next(c) {
+			p.skip(depth + 1)
+		}
+	case p.AtText():
+		p.Text("a value")
 	default:
-		p.number()
+		p.Number("a value")
 	}
 }

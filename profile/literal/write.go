@@ -1,11 +1,8 @@
 package literal
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -14,20 +11,24 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/fold"
-	"github.com/goproton/goproton/profile/internal/rootkinds"
+	"github.com/goproton/goproton/profile/internal/tree"
 )
 
 // Write writes p, one line per node, in Python's spelling.
 func Write(w io.Writer, p *profile.Profile) error {
-	if p == nil || p.Root == nil {
-		return errors.New("encode profile: it has no root node; start a session before writing")
+	p, err := fold.Fit(p)
+	if err != nil {
+		return err
 	}
-	p = fold.Deep(p)
-	e := encoder{Writer: bufio.NewWriterSize(w, 64<<10), seen: rootkinds.NewOf(p), kinds: p.Kinds}
+	e := &encoder{w: w}
+	e.extra = tree.NewEncoder(e, p)
+	e.extra.NoteAll(p.Root)
+	// A reader would take these metrics for sums that hatchet has added.
+	e.extra.Always = func(metric string) bool { return strings.HasSuffix(metric, inclusiveMark) }
 	e.raw("[")
-	e.node(p.Root, 0, p)
+	e.node(p, p.Root, 0)
 	e.raw("]\n")
-	return e.Flush() // has the first error of any write
+	return e.flush()
 }
 
 // Loses says what Python cannot read of p, though GoProton can.
@@ -43,31 +44,48 @@ func Loses(p *profile.Profile) []string {
 	return []string{fmt.Sprintf("readability by Python: call paths have up to %d frames, its parser takes %d", deepest, pythonDepth)}
 }
 
+// encoder writes Python's spelling. It is the tree.Writer of literals.
 type encoder struct {
-	*bufio.Writer
-	seen  *rootkinds.Seen
-	kinds profile.Kinds
+	w     io.Writer
+	err   error
+	buf   []byte
+	empty bool // the dict or list that is open has no items yet
+	extra tree.Encoder
 }
 
-func (e *encoder) raw(s string) { e.WriteString(s) }
+// spillAt is what is collected before a write, as in package hatchet.
+const spillAt = 64 << 10
 
-// node writes a node and what is below it; whole is the profile if n is its root.
-func (e *encoder) node(n *profile.Node, depth int, whole *profile.Profile) {
+func (e *encoder) flush() error {
+	if e.err == nil {
+		_, e.err = e.w.Write(e.buf)
+	}
+	e.buf = e.buf[:0]
+	return e.err
+}
+
+// deviceFacts are in alphabetical order.
+var deviceFacts = [...]string{profile.DeviceArch, profile.DeviceBusWidth, profile.DeviceClockRate, profile.DeviceMemoryClockRate,
+	profile.DeviceNumSMs, profile.DeviceName}
+
+// node writes a node and what is below it.
+func (e *encoder) node(p *profile.Profile, n *profile.Node, depth int) {
+	if len(e.buf) >= spillAt {
+		e.flush()
+	}
 	e.raw("{'frame': {'name': ")
-	e.str(n.Name)
+	e.Text(n.Name)
 	e.raw(", 'type': 'function'}, 'metrics': ")
 	metrics := n.Metrics
-	if whole != nil {
-		metrics = e.seen.WithZeros(metrics)
+	if n == p.Root {
+		metrics = e.extra.WithZeros(metrics)
 	}
 	e.metrics(metrics)
-	if n.Times != nil && n.Times.Count > 0 {
-		e.raw(", 'times': ")
-		e.times(n.Times)
+	if n == p.Root && len(p.Devices) > 0 {
+		e.Key("devices")
+		tree.Devices(e, p.Devices, false, deviceFacts[:])
 	}
-	if whole != nil {
-		e.rootKeys(whole)
-	}
+	e.extra.Write(n, e.extra.Keys(n)&(tree.Info|tree.Kinds|tree.Times))
 	e.raw(", 'children': [")
 	for i, c := range n.Children {
 		if i > 0 {
@@ -75,101 +93,62 @@ func (e *encoder) node(n *profile.Node, depth int, whole *profile.Profile) {
 		}
 		e.raw("\n")
 		e.raw(indent[:min(depth+1, len(indent))])
-		e.node(c, depth+1, nil)
+		e.node(p, c, depth+1)
 	}
 	e.raw("]}")
 }
 
 const indent = "                                                                                                    "
 
-// rootKeys writes what is known of the whole profile.
-func (e *encoder) rootKeys(p *profile.Profile) {
-	if len(p.Devices) > 0 {
-		e.raw(", 'devices': ")
-		e.devices(p.Devices)
-	}
-	e.strings("info", slices.Sorted(maps.Keys(p.Info)), func(key string) string { return p.Info[key] })
-	e.strings("kinds", e.exceptions(p), func(name string) string { return e.kinds[name].String() })
-}
-
-// exceptions are the kinds to be said in words: those that the root's zeros do not tell, and those of metrics whose
-// name would make a reader take them for sums that hatchet has added.
-func (e *encoder) exceptions(p *profile.Profile) []string {
-	names := e.seen.Exceptions(p.Root)
-	p.Root.Walk(func(n *profile.Node, _ int) bool {
-		for i := range n.Metrics {
-			if name := n.Metrics[i].Name; strings.HasSuffix(name, inclusiveMark) && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-		return true
-	})
-	slices.Sort(names)
-	return names
-}
-
-func (e *encoder) strings(key string, keys []string, value func(string) string) {
-	if len(keys) == 0 {
-		return
-	}
-	e.raw(", '" + key + "': {")
-	for i, k := range keys {
-		e.key(i, k)
-		e.str(value(k))
-	}
-	e.raw("}")
-}
-
-// key starts a member of a dict.
-func (e *encoder) key(i int, name string) {
-	if i > 0 {
-		e.raw(", ")
-	}
-	e.str(name)
-	e.raw(": ")
-}
-
 func (e *encoder) metrics(list []profile.Metric) {
 	sorted := slices.Clone(list)
 	slices.SortFunc(sorted, func(a, b profile.Metric) int { return strings.Compare(a.Name, b.Name) })
-	e.raw("{")
-	for i, m := range sorted {
-		e.key(i, m.Name)
-		e.value(m.Value)
+	e.Object(len(sorted))
+	for _, m := range sorted {
+		e.Key(m.Name)
+		tree.Value(e, m.Value)
 	}
-	e.raw("}")
+	e.EndObject()
 }
 
-func (e *encoder) value(v profile.Value) {
-	switch v.Type() {
-	case profile.Int:
-		e.raw(strconv.FormatInt(v.Int(), 10))
-	case profile.Float:
-		f, _ := v.Float()
-		e.float(f)
-	case profile.String:
-		e.str(v.Str())
-	case profile.Ints:
-		e.list(len(v.Ints()), func(i int) { e.raw(strconv.FormatInt(v.Ints()[i], 10)) })
-	case profile.Floats:
-		e.list(len(v.Floats()), func(i int) { e.float(v.Floats()[i]) })
-	}
+func (e *encoder) raw(s string) { e.buf = append(e.buf, s...) }
+
+func (e *encoder) Object(int) { e.open('{') }
+func (e *encoder) EndObject() { e.close('}') }
+func (e *encoder) List(int)   { e.open('[') }
+func (e *encoder) EndList()   { e.close(']') }
+
+func (e *encoder) open(bracket byte) {
+	e.buf = append(e.buf, bracket)
+	e.empty = true
 }
 
-func (e *encoder) list(n int, element func(i int)) {
-	e.raw("[")
-	for i := range n {
-		if i > 0 {
-			e.raw(", ")
-		}
-		element(i)
-	}
-	e.raw("]")
+func (e *encoder) close(bracket byte) {
+	e.buf = append(e.buf, bracket)
+	e.empty = false
 }
 
-// float writes what Python reads as the same float. Literals have no infinity, but 1e999 is one; NaN has no
+// Next begins an item.
+func (e *encoder) Next() {
+	if !e.empty {
+		e.raw(", ")
+	}
+	e.empty = false
+}
+
+func (e *encoder) Key(name string) {
+	e.Next()
+	e.Text(name)
+	e.raw(": ")
+}
+
+func (e *encoder) Wrap(bool) bool    { return false } // a node is one line
+func (e *encoder) Unsigned(n uint64) { e.buf = strconv.AppendUint(e.buf, n, 10) }
+func (e *encoder) Integer(n int64)   { e.buf = strconv.AppendInt(e.buf, n, 10) }
+
+// Float writes what Python reads as the same float. Literals have no infinity, but 1e999 is one; NaN has no
 // literal, and pandas makes one of None.
-func (e *encoder) float(f float64) {
+func (e *encoder) Float(f float64) {
 	switch {
 	case math.IsNaN(f):
 		e.raw("None")
@@ -178,72 +157,28 @@ func (e *encoder) float(f float64) {
 	case math.IsInf(f, -1):
 		e.raw("-1e999")
 	default:
-		text := strconv.FormatFloat(f, 'g', -1, 64)
-		if !strings.ContainsAny(text, ".e") {
-			text += ".0"
+		start := len(e.buf)
+		e.buf = strconv.AppendFloat(e.buf, f, 'g', -1, 64)
+		if !strings.ContainsAny(string(e.buf[start:]), ".e") {
+			e.raw(".0")
 		}
-		e.raw(text)
 	}
 }
 
-func (e *encoder) times(s *profile.Sketch) {
-	fmt.Fprintf(e, "{'count': %d, 'min': %d, 'max': %d, 'mean': ", s.Count, s.Min, s.Max)
-	e.float(s.Mean)
-	e.raw(", 'm2': ")
-	e.float(s.M2)
-	e.raw(", 'buckets': ")
-	e.list(len(s.Buckets), func(i int) {
-		low, _ := profile.BucketBounds(s.Buckets[i].Index)
-		fmt.Fprintf(e, "[%d, %d]", low, s.Buckets[i].Count)
-	})
-	e.raw("}")
-}
-
-func (e *encoder) devices(list []profile.Device) {
-	sorted := slices.Clone(list)
-	slices.SortStableFunc(sorted, func(a, b profile.Device) int { return strings.Compare(a.Type, b.Type) })
-	e.raw("{")
-	for i, d := range sorted {
-		if i == 0 || sorted[i-1].Type != d.Type {
-			if i > 0 {
-				e.raw("}")
-			}
-			e.key(i, d.Type)
-			e.raw("{")
-			e.key(0, d.ID)
-		} else {
-			e.key(1, d.ID)
-		}
-		e.raw("{'arch': ")
-		e.str(d.Arch)
-		fmt.Fprintf(e, ", 'bus_width': %d, 'clock_rate': %d, 'memory_clock_rate': %d, 'num_sms': %d",
-			d.BusWidth, d.ClockRate, d.MemoryClockRate, d.NumSMs)
-		if d.Name != "" {
-			e.raw(", 'name': ")
-			e.str(d.Name)
-		}
-		e.raw("}")
-	}
-	e.raw("}}")
-}
-
-// str writes a string in single quotes. Bytes that are not valid UTF-8 are written as U+FFFD: Python source is UTF-8.
-func (e *encoder) str(s string) {
-	e.WriteByte('\'')
+// Text writes a string in single quotes. Bytes that are not valid UTF-8 are written as U+FFFD: Python source is UTF-8.
+func (e *encoder) Text(s string) {
+	e.buf = append(e.buf, '\'')
 	for _, r := range s { // an invalid byte is U+FFFD here
 		switch {
 		case r == '\'' || r == '\\':
-			e.WriteByte('\\')
-			e.WriteByte(byte(r))
+			e.buf = append(e.buf, '\\', byte(r))
 		case r == '\n':
 			e.raw(`\n`)
 		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(e, `\x%02x`, r)
-		case r < utf8.RuneSelf:
-			e.WriteByte(byte(r))
+			e.buf = fmt.Appendf(e.buf, `\x%02x`, r)
 		default:
-			e.WriteRune(r)
+			e.buf = utf8.AppendRune(e.buf, r)
 		}
 	}
-	e.WriteByte('\'')
+	e.buf = append(e.buf, '\'')
 }

@@ -6,12 +6,7 @@
 // leaves without metrics here, and only here. docs/formats.md describes the file field by field.
 package msgpack
 
-import "fmt"
+import "github.com/goproton/goproton/profile"
 
 // FormatError says where and why a file is not a .hatchet_msgpack file.
-type FormatError struct {
-	Offset int64 // of the byte that could not be understood, from 0
-	Reason string
-}
-
-func (e *FormatError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
+type FormatError = profile.FormatError

@@ -79,6 +79,10 @@ func TestLayout(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	node := "\x81\xa5frame\x81\xa4name\xa1r"
+	var different strings.Builder
+	for i := range 5000 {
+		different.WriteString("\xa2" + string([]byte{byte(i >> 7), byte(i & 0x7f)}) + "\x00")
+	}
 	for name, test := range map[string]struct {
 		in   string
 		at   int64
@@ -104,7 +108,7 @@ func TestReadRefuses(t *testing.T) {
 		"times out of order": {"\x91\x81\xa5times\x86\xa5count\x02\xa3min\x01\xa3max\x02\xa4mean\x01\xa2m2\x01\xa7buckets\x92\x92\x02\x01\x92\x01\x01", 8, "out of order"},
 		"no such bucket":     {"\x91\x81\xa5times\x81\xa7buckets\x91\x92\xcc\x81\x01", 18, "begins at 129"},
 		"binary bucket":      {"\x91\x81\xa5times\x81\xa7buckets\x91\x93\x01\x01\x01", 18, "not 3"},
-		"metrics: 5000":      {"\x91\x81\xa7metrics\xde\x13\x88" + strings.Repeat("\xa0\x00", 5000), 10, "5000 metrics"},
+		"metrics: 5000":      {"\x91\x81\xa7metrics\xde\x13\x88" + different.String(), 13 + 4096*4 + 3, "more than 4096 metrics on one node"},
 	} {
 		p, err := Decode([]byte(test.in))
 		var bad *FormatError

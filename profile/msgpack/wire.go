@@ -9,9 +9,10 @@ import (
 	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/number"
+	"github.com/goproton/goproton/profile/internal/tree"
 )
 
-// wire reads the values of MessagePack one by one. The first error sticks; after it every method returns a zero
+// wire reads the values of MessagePack one by one. It is the tree.Reader of the format. The first error sticks; after it every method returns a zero
 // value and no containers have members, so callers check err only where they loop over something else or decide.
 type wire struct {
 	data  []byte
@@ -23,30 +24,37 @@ type wire struct {
 	memory  inflate.Memory
 }
 
-// Rough sizes of what a byte or two of a file can stand for.
-const (
-	nodeSize     = 160
-	metricSize   = 100 // with its place in the index
-	textSize     = 100 // in addition to the text, which is kept twice
-	deviceSize   = 160
-	functionSize = 256
-	memberSize   = 160
-	kindSize     = 192
-	numberSize   = 16
-)
-
-// keep counts the memory that the value at a place of the file takes. All of the file has been read.
-func (w *wire) keep(at, n int) {
+// Keep counts memory. All of the file has been read.
+func (w *wire) Keep(n int) {
 	if err := w.memory.Keep(int64(n), int64(len(w.data))); err != nil {
-		w.fail(at, "%v", err)
+		w.fail(w.pos, "%v", err)
 	}
 }
 
-func (w *wire) fail(at int, format string, args ...any) {
+func (w *wire) fail(at int, format string, args ...any) { w.Fail(int64(at), format, args...) }
+
+func (w *wire) Fail(at int64, format string, args ...any) {
 	if w.err == nil {
-		w.err = &FormatError{int64(at), fmt.Sprintf(format, args...)}
+		w.err = &FormatError{Offset: at, Reason: fmt.Sprintf(format, args...)}
 	}
 }
+
+func (w *wire) Failed() bool { return w.err != nil }
+func (w *wire) Here() int64  { return int64(w.pos) }
+
+func (w *wire) Object(what string) tree.Cursor { return members(w.mapping(what)) }
+func (w *wire) List(what string) tree.Cursor   { return members(w.array(what)) }
+
+func members(n int) tree.Cursor { return tree.Cursor{More: n > 0, Left: n} }
+
+func (w *wire) Next(c tree.Cursor) tree.Cursor {
+	c.Left--
+	c.More = c.Left > 0 && w.err == nil
+	return c
+}
+
+func (w *wire) Key() []byte  { return w.Text("a key") }
+func (w *wire) AtText() bool { return w.kind() == textKind }
 
 // kind is the type of the next value.
 type kind uint8
@@ -137,9 +145,10 @@ func (w *wire) container(k kind, short, long byte, size int, what string) int {
 func (w *wire) array(what string) int   { return w.container(arrayKind, 0x90, 0xdc, 1, what) }
 func (w *wire) mapping(what string) int { return w.container(mapKind, 0x80, 0xde, 2, what) }
 
-func (w *wire) str(what string) string {
+// Text reads a string.
+func (w *wire) Text(what string) []byte {
 	if !w.want(textKind, what) {
-		return ""
+		return nil
 	}
 	start := w.pos
 	n := 0
@@ -155,21 +164,50 @@ func (w *wire) str(what string) string {
 	}
 	if n > len(w.data)-w.pos {
 		w.fail(start, "%s of %d bytes, and the file has %d more; it is cut off", what, n, len(w.data)-w.pos)
-		return ""
+		return nil
 	}
-	text := w.data[w.pos : w.pos+n]
 	w.pos += n
+	return w.data[w.pos-n : w.pos]
+}
+
+// Intern returns one copy of each text.
+func (w *wire) Intern(text []byte) string {
 	if s, known := w.names[string(text)]; known {
 		return s
 	}
-	w.keep(start, textSize+2*n)
+	if w.err != nil {
+		return ""
+	}
+	w.Keep(tree.TextSize + 2*len(text))
+	if w.names == nil {
+		w.names = map[string]string{}
+	}
 	s := strings.ToValidUTF8(string(text), "\uFFFD")
 	w.names[string(text)] = s
 	return s
 }
 
-// number reads a number; nil has no value and is NaN, truth is 1.
-func (w *wire) number(what string) profile.Value {
+// Value reads a number or an array of numbers; one float makes all of them floats.
+func (w *wire) Value() profile.Value {
+	if w.kind() != arrayKind {
+		return w.Number("a number, a string or an array")
+	}
+	n := w.array("a vector")
+	w.Keep(2 * tree.NumberSize * n)
+	var list number.Vector
+	for range n {
+		v := w.Number("a number of a vector")
+		if w.err != nil {
+			return profile.Value{}
+		}
+		list.Add(v)
+	}
+	w.rounded += list.Rounded
+	return list.Value()
+}
+
+// Number reads a number; nil has no value and is NaN, truth is 1.
+func (w *wire) Number(what string) profile.Value {
 	if !w.want(numberKind, what) {
 		return profile.Value{}
 	}
@@ -207,16 +245,18 @@ func (w *wire) number(what string) profile.Value {
 	return profile.IntValue(int64(w.uint(8)))
 }
 
-// skip consumes a value of any shape.
+// Skip consumes a value of any shape.
+func (w *wire) Skip() { w.skip(0) }
+
 func (w *wire) skip(depth int) {
 	if depth > profile.MaxDepth {
 		w.fail(w.pos, "nested more than %d levels deep", profile.MaxDepth)
 	}
 	switch w.kind() {
 	case numberKind:
-		w.number("a value")
+		w.Number("a value")
 	case textKind:
-		w.str("a value")
+		w.Text("a value")
 	case arrayKind:
 		for range w.array("a value") {
 			if w.skip(depth + 1); w.err != nil {

@@ -2,7 +2,6 @@ package pprofile
 
 import (
 	"encoding/binary"
-	"errors"
 	"slices"
 	"strconv"
 
@@ -16,10 +15,10 @@ import (
 // New turns a tree into a pprof profile: a sample for every node that has metrics of its own, and for every leaf.
 // Samples are in the order of the tree, parents first, so that reading them back finds children in their order.
 func New(p *profile.Profile) (*pprof.Profile, error) {
-	if p == nil || p.Root == nil {
-		return nil, errors.New("encode pprof profile: it has no root node; start a session before writing")
+	p, err := fold.Fit(p)
+	if err != nil {
+		return nil, err
 	}
-	p = fold.Deep(p)
 	if err := stacks.Check(p.Root); err != nil {
 		return nil, err
 	}

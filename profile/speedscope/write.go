@@ -21,10 +21,10 @@ import (
 
 // Write writes p.
 func Write(w io.Writer, p *profile.Profile) error {
-	if p == nil || p.Root == nil {
-		return errors.New("encode profile: it has no root node; start a session before writing")
+	p, err := fold.Fit(p)
+	if err != nil {
+		return err
 	}
-	p = fold.Deep(p)
 	if err := stacks.Check(p.Root); err != nil {
 		return err
 	}

@@ -1,8 +1,9 @@
-// Package fold shortens call paths that are too deep for a file. Every writer of trees calls Deep first, so that each file
-// that we write is one that every reader of ours accepts.
+// Package fold makes trees fit the limits of files. Every writer of trees calls Fit first, so that each file that we write is
+// one that every reader of ours accepts.
 package fold
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,40 +13,62 @@ import (
 	"github.com/goproton/goproton/profile/internal/sampleunion"
 )
 
-// frames counts the frames that Deep would fold.
-func frames(root *profile.Node) (deeper int) {
-	root.Walk(func(_ *profile.Node, depth int) bool {
+// Excess is what a tree has beyond the limits of files.
+type Excess struct {
+	Frames  int // deeper than profile.MaxDepth
+	Metrics int // of frames with more than profile.MaxMetrics
+}
+
+// Of counts what is too much of a tree.
+func Of(root *profile.Node) (e Excess) {
+	root.Walk(func(n *profile.Node, depth int) bool {
 		if depth >= profile.MaxDepth {
-			deeper++
+			e.Frames++
+		}
+		if extra := len(n.Metrics) - profile.MaxMetrics; extra > 0 {
+			e.Metrics += extra
 		}
 		return true
 	})
-	return deeper
+	return e
 }
 
-// Deep returns a profile whose call paths have at most profile.MaxDepth frames. The frames that are deeper are added up in
-// the last one above them, so sums over the tree stay what they were; InfoIncomplete says so. p is returned as it is if
-// it is not too deep, and never changed.
-func Deep(p *profile.Profile) *profile.Profile {
+// Fit returns a profile that fits, with a sentence in InfoIncomplete on what is missing. Frames that are too deep are added up in
+// the last one above them, so sums over the tree stay what they were; of a frame with too many metrics the first ones are kept.
+// p is returned as it is if it fits, and never changed. A profile without a tree is an error.
+func Fit(p *profile.Profile) (*profile.Profile, error) {
 	if p == nil || p.Root == nil {
-		return p
+		return nil, errors.New("encode profile: it has no root node; start a session before writing")
 	}
-	deeper := frames(p.Root)
-	if deeper == 0 {
-		return p
+	e := Of(p.Root)
+	if e == (Excess{}) {
+		return p, nil
 	}
 	out := *p
-	out.Root = folded(p.Root, p.Kinds)
 	out.Info = maps.Clone(p.Info)
 	if out.Info == nil {
 		out.Info = profile.Info{}
 	}
-	what := fmt.Sprintf("call paths end after %d frames: %d deeper ones are added up in the last one above them", profile.MaxDepth, deeper)
-	if before := out.Info[profile.InfoIncomplete]; before != "" {
+	out.Root = folded(p.Root, p.Kinds)
+	if e.Frames > 0 {
+		note(out.Info, fmt.Sprintf("call paths end after %d frames: %d deeper ones are added up in the last one above them", profile.MaxDepth, e.Frames))
+	}
+	if e = Of(out.Root); e.Metrics > 0 { // the frames that were added up may have brought more
+		out.Root.Walk(func(n *profile.Node, _ int) bool {
+			n.Metrics = n.Metrics[:min(len(n.Metrics), profile.MaxMetrics)]
+			return true
+		})
+		note(out.Info, fmt.Sprintf("frames have the first %d of their metrics: %d more are left out", profile.MaxMetrics, e.Metrics))
+	}
+	return &out, nil
+}
+
+// note adds a sentence on what is missing.
+func note(info profile.Info, what string) {
+	if before := info[profile.InfoIncomplete]; before != "" {
 		what = before + "; " + what
 	}
-	out.Info[profile.InfoIncomplete] = what
-	return &out
+	info[profile.InfoIncomplete] = what
 }
 
 // folded copies a tree down to the last level and adds what is below to the nodes there.

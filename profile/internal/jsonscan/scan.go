@@ -11,17 +11,12 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/inflate"
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/profile"
 )
 
-// Error says where and why a file could not be understood.
-type Error struct {
-	Offset int64 // of the byte that could not be understood, from 0
-	Reason string
-	Cut    bool // the file ended there; what comes before may be of use
-}
-
-func (e *Error) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
+// Error is the error of a Scanner.
+type Error = profile.FormatError
 
 // Scanner reads JSON text piece by piece from a stream. The first error sticks; after it every method returns
 // a zero value, so callers check err only where they loop or decide.
@@ -34,6 +29,7 @@ type Scanner struct {
 	ended bool   // nothing comes after end
 	Err   error  // the first; it sticks
 	text  []byte // the last string or number that did not lie in one piece in buf
+	key   []byte // the last key, if what follows it did not lie in buf
 
 	names map[string]string // see Intern
 
@@ -74,7 +70,7 @@ func (s *Scanner) Ended() bool { return s.pos >= s.end }
 // Fail makes an error stick.
 func (s *Scanner) Fail(at int64, format string, args ...any) {
 	if s.Err == nil {
-		s.Err = &Error{Offset: at, Reason: fmt.Sprintf(format, args...), Cut: s.ended && s.pos >= s.end}
+		s.Err = &profile.FormatError{Offset: at, Reason: fmt.Sprintf(format, args...), Cut: s.ended && s.pos >= s.end}
 	}
 }
 
@@ -171,12 +167,12 @@ func (s *Scanner) Unexpected(want string) {
 }
 
 // Object calls member for every key; member must consume the value. It is for the rare objects; those of which a
-// file has millions are read with begin, str, colon and more.
+// file has millions are read with Begin, Key and More.
 func (s *Scanner) Object(where string, member func(key string)) {
 	s.Expect('{', where)
 	for more := s.Begin('}'); more; more = s.More('}') {
-		key := s.Intern(s.Str(AKey))
-		if s.Colon(); s.Err != nil {
+		key := s.Intern(s.Key())
+		if s.Err != nil {
 			return
 		}
 		member(key)
@@ -197,6 +193,18 @@ const AKey = "a key in quotes"
 
 // Colon consumes the colon after a key.
 func (s *Scanner) Colon() { s.Expect(':', "after a key") }
+
+// Key reads a key and the colon behind it. The result is valid until the next call that scans.
+func (s *Scanner) Key() []byte {
+	key := s.Str(AKey)
+	if s.pos < s.end && s.buf[s.pos] == ':' {
+		s.pos++
+		return key
+	}
+	s.key = append(s.key[:0], key...) // it may be gone when the next buffer is read
+	s.Colon()
+	return s.key
+}
 
 // Intern returns the one copy of a string. A tree repeats a few kernel names thousands of times.
 func (s *Scanner) Intern(text []byte) string {
@@ -248,38 +256,18 @@ func (s *Scanner) Str(want string) []byte {
 	start := s.Offset()
 	s.pos++
 	rest := s.buf[s.pos:s.end]
-	if n := plainText(rest); n < len(rest) && rest[n] == '"' { // the common case: whole in the buffer, nothing to unescape
+	if n := jsontext.Plain(rest); n < len(rest) && rest[n] == '"' { // the common case: whole in the buffer, nothing to unescape
 		s.pos += n + 1
 		return rest[:n]
 	}
 	return s.longString(start)
 }
 
-// plainText counts the bytes of a string before a quote, a backslash or a control character, or before the end.
-func plainText(text []byte) int {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	n := 0
-	for ; len(text)-n >= 8; n += 8 {
-		// A byte's top bit is set in found if it is one of the three. What lies behind the first such byte may be
-		// wrong, because of the borrow of the subtractions, but only the first one is asked for.
-		eight := binary.LittleEndian.Uint64(text[n:])
-		quote, backslash := eight^('"'*ones), eight^('\\'*ones)
-		found := ((quote-ones)&^quote | (backslash-ones)&^backslash | (eight-' '*ones)&^eight) & tops
-		if found != 0 {
-			return n + bits.TrailingZeros64(found)/8
-		}
-	}
-	for n < len(text) && text[n] != '"' && text[n] != '\\' && text[n] >= ' ' {
-		n++
-	}
-	return n
-}
-
 // longString reads a string piece by piece into text.
 func (s *Scanner) longString(start int64) []byte {
 	s.text = s.text[:0]
 	for {
-		n := plainText(s.buf[s.pos:s.end])
+		n := jsontext.Plain(s.buf[s.pos:s.end])
 		s.text = append(s.text, s.buf[s.pos:s.pos+n]...)
 		s.pos += n
 		if len(s.text) > longestString {

@@ -1,4 +1,4 @@
-package rootkinds_test
+package tree_test
 
 import (
 	"fmt"

@@ -1,0 +1,18 @@
+package profile
+
+// Names of metrics with a meaning of their own. The unit stands in the name, as upstream has it.
+const (
+	TimeMetric      = "time (ns)" // that kernels, graphs, copies and fills took on the GPU
+	CountMetric     = "count"     // of kernels, graphs, copies and fills
+	BytesMetric     = "bytes"     // that a copy, a fill or, where the program says so, a kernel moved
+	CPUTimeMetric   = "cpu_time (ns)"
+	SyncTimeMetric  = "sync_time (ns)" // that the host waited for the GPU
+	SyncCountMetric = "sync_count"
+
+	DeviceIDMetric   = "device_id" // ordinal of the GPU, a property
+	DeviceTypeMetric = "device_type"
+
+	SamplesMetric        = "num_samples" // instruction samples
+	StalledSamplesMetric = "num_stalled_samples"
+	StalledMetricPrefix  = "stalled_" // before the reason
+)

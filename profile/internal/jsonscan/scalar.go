@@ -1,6 +1,7 @@
 package jsonscan
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"unicode/utf16"
@@ -46,7 +47,7 @@ func (s *Scanner) Scalar() profile.Value {
 	if !isNumber(token) || err != nil && !math.IsInf(f, 0) {
 		s.Fail(start, "expected a value, found %q", Clip(token))
 	}
-	if number.Rounded(string(token), f) {
+	if bytes.IndexByte(token, '.') < 0 && number.Rounded(string(token), f) {
 		s.Rounded++
 	}
 	return profile.FloatValue(f)

@@ -108,38 +108,35 @@ func (s *Scanner) Peek() byte {
 	return s.peekBehindSpace()
 }
 
-// peekBehindSpace is the rest of peek. Two thirds of an indented file are spaces, so they are taken eight at a time.
+// peekBehindSpace is the rest of peek. Two thirds of an indented file are spaces behind a line break, so they are taken eight at
+// a time.
 func (s *Scanner) peekBehindSpace() byte {
 	for s.Err == nil {
-		for s.pos < s.end {
-			switch c := s.buf[s.pos]; c {
-			case ' ':
-				s.pos += leadingSpaces(s.buf[s.pos:s.end])
-			case '\n', '\r', '\t':
-				s.pos++
+		text := s.buf[s.pos:s.end]
+		n := 0
+		for n < len(text) {
+			switch c := text[n]; c {
+			case '\n', ' ':
+				n++
+				for ; len(text)-n >= 8; n += 8 {
+					if other := binary.LittleEndian.Uint64(text[n:]) ^ 0x2020202020202020; other != 0 {
+						n += bits.TrailingZeros64(other) / 8
+						break
+					}
+				}
+			case '\r', '\t':
+				n++
 			default:
+				s.pos += n
 				return c
 			}
 		}
+		s.pos = s.end
 		if !s.fill() {
 			return 0
 		}
 	}
 	return 0
-}
-
-// leadingSpaces counts the spaces at the start of text, of which there is one at least.
-func leadingSpaces(text []byte) int {
-	n := 0
-	for ; len(text)-n >= 8; n += 8 {
-		if other := binary.LittleEndian.Uint64(text[n:]) ^ 0x2020202020202020; other != 0 {
-			return n + bits.TrailingZeros64(other)/8
-		}
-	}
-	for n < len(text) && text[n] == ' ' {
-		n++
-	}
-	return n
 }
 
 // Expect consumes one byte of structure.

@@ -55,8 +55,9 @@ class Outside:
         with tempfile.TemporaryDirectory(prefix="gpu-check-") as folder, open(LOCK, "w") as lock, open(f"{folder}/output", "w+") as output:
             given = f"--inside={lock.fileno()}:{folder}/reports"
             options = [f"--{name}={value}" for name in ("backend", "soak", "tritonparse") if (value := self.config.getoption(name))]
-            process = subprocess.Popen([sys.executable, "-u", "-m", "pytest", "-s", "-p", "no:terminal", "-p", "no:xdist", given, *options, item.nodeid],
-                                       cwd=self.config.rootpath, stdout=output, stderr=subprocess.STDOUT, pass_fds=[lock.fileno()], start_new_session=True)
+            command = [sys.executable, "-u", "-m", "pytest", "-s", "-p", "no:terminal", given, *options, item.nodeid]
+            process = subprocess.Popen(command, cwd=self.config.rootpath, env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+                                       stdout=output, stderr=subprocess.STDOUT, pass_fds=[lock.fileno()], start_new_session=True)
             try:
                 code = process.wait()
             finally:

@@ -155,13 +155,6 @@ def scale_kernel(x, out, factor, n, B: tl.constexpr):
 
 
 @triton.jit
-def negate_kernel(x, out, n, B: tl.constexpr):
-    i = tl.program_id(0) * B + tl.arange(0, B)
-    m = i < n
-    tl.store(out + i, -tl.load(x + i, mask=m), mask=m)
-
-
-@triton.jit
 def pair_kernel(pair, n, B: tl.constexpr):
     i = tl.arange(0, B)
     tl.store(pair[1] + i, tl.load(pair[0] + i, mask=i < n), mask=i < n)
@@ -171,10 +164,7 @@ def unwilling(grid, metadata, arguments):
     raise ValueError("no metadata")
 
 
-@triton.jit(launch_metadata=unwilling)
-def unwilling_kernel(x, out, n, B: tl.constexpr):
-    i = tl.arange(0, B)
-    tl.store(out + i, tl.load(x + i, mask=i < n), mask=i < n)
+unwilling_kernel = triton.jit(launch_metadata=unwilling)(read_kernel.fn)
 
 
 @triton.autotune(configs=[triton.Config({"B": 256}), triton.Config({"B": 1024})], key=["n"])

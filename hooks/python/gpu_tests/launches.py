@@ -90,6 +90,11 @@ class Hot:
     def chain(self, steps, C=1.0, blocks=None):
         return chain_kernel[(blocks or self.sms * 8,)](self.x, steps, C=C)
 
+    def scoped(self, scope, steps, C=1.0, n=20):
+        with proton.scope(scope):
+            for _ in range(n):
+                self.chain(steps, C)
+
     def softmax(self):
         return softmax_kernel[(1024,)](self.z, self.x, 4096, 4096, BLOCK=4096)
 

@@ -44,7 +44,7 @@ def test_reproductions(tmp_path, recording):
     failed = reproduced(trace, tmp_path, WAYS)
     recording.mkdir()
     shutil.copy(HERE / "kernels.py", recording)
-    keeps_the_autotuner(trace, tmp_path)
+    keeps_the_autotuner(trace, tmp_path, recording)
     compares_two_traces(trace, tmp_path)
     assert not failed, "\n".join(failed)
 
@@ -103,10 +103,11 @@ def wrong_with(trace, folder, kernel, way, place):
     return "" if recorded or kernel.startswith("triton_") else f"{kernel} {way}: nothing was recorded to compare with"
 
 
-def keeps_the_autotuner(trace, folder):
+def keeps_the_autotuner(trace, folder, recording):
     """The matmul with --preserve-autotune: the trace has launches of both configurations, whose grids differ."""
     place = launches(trace)["matmul_kernel"][-2]
-    script = answer(ended([PROTON, "reproduce", trace, "--line", place, "-o", folder / "tuned", "--stamp", "", "--preserve-autotune", "--json"]).stdout)["repro_script"]
+    script = answer(ended([PROTON, "reproduce", trace, "--line", place, "-o", folder / "tuned", "--stamp", "", "--preserve-autotune", "--json",
+                           "--files-from", recording]).stdout)["repro_script"]
     grids = [each for each in pathlib.Path(script).read_text().splitlines() if each.startswith("    ({")]
     said = ended([sys.executable, script], TRITON_CACHE_DIR=str(folder / "cache3"), TRITON_PRINT_AUTOTUNING="1").stdout
     print(f"autotuner kept: grids of {len(grids)} configurations; {said.strip().splitlines()[-1]}")

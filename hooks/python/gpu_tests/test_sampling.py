@@ -54,10 +54,8 @@ def test_serialized_knows_every_launch(sampled, hot, options):
     right here too; serialized mode knows."""
     with sampled(options) as p:
         for _ in range(10):
-            with proton.scope("short"):
-                hot.chain(5_000)
-            with proton.scope("long"):
-                hot.chain(45_000)
+            hot.scoped("short", 5_000, n=1)
+            hot.scoped("long", 45_000, n=1)
     p.expect_shares("long", "short", within=0.03)
 
 
@@ -90,15 +88,10 @@ def test_a_full_buffer_is_reported_and_survived(sampled, hot, options, fills):
     same buffer never fills."""
     with sampled(options) as p:
         for i in range(3):
-            with proton.scope(f"flood {i}"):
-                for _ in range(20):
-                    hot.chain(200_000)
+            for scope, steps, C, n in (f"flood {i}", 200_000, 1.0, 20), (f"after {i}", 2_000, 2.0 + i, 1):
+                hot.scoped(scope, steps, C, n)
                 torch.cuda.synchronize()
-            time.sleep(1)
-            with proton.scope(f"after {i}"):
-                hot.chain(2_000, C=2.0 + i)
-                torch.cuda.synchronize()
-            time.sleep(1)
+                time.sleep(1)
     after = [p.tree.samples(f"after {i}") for i in range(3)]
     print(f"total {p.facts['total']}, dropped {p.facts['dropped']}, buffer full {p.facts['buffer_full']}; after each flood {after} samples")
     assert bool(p.facts["buffer_full"] or p.facts["dropped"]) == fills and min(after) > 100
@@ -114,35 +107,34 @@ def test_sessions_come_again(sampled, hot):
 
 def test_code_loaded_before_the_session_has_lines(sampled, hot):
     for C in (1.0, 2.0):
-        hot.chain(10, C=C)
+        hot.chain(16, C=C)  # a multiple of 16, as the launches below have: Triton compiles other numbers of steps separately
     torch.relu(hot.x)
     torch.cuda.synchronize()
     with sampled() as p:
         for _ in range(20):
-            with proton.scope("variant 1"):
-                hot.chain(20_000, C=1.0)
-            with proton.scope("variant 2"):
-                hot.chain(40_000, C=2.0)
+            hot.scoped("variant 1", 20_000, 1.0, n=1)
+            hot.scoped("variant 2", 40_000, 2.0, n=1)
             torch.relu(hot.x)
     print(p.expect_hot_line())
     p.expect_shares("variant 2", "variant 1", within=0.05)
 
 
-def test_code_of_one_checksum_is_unattributed(sampled, hot):
-    """CUPTI's checksum of code with 1.0 in it is that of code with 4.0. CUPTI names what was loaded before the session by it."""
+def test_code_of_one_checksum_is_exact_or_unattributed(sampled, hot):
+    """CUPTI names code that was loaded before the session by a checksum, which two variants can have in common. Their samples are
+    unattributed then, and with different checksums exact."""
     for C in (1.0, 4.0):
-        hot.chain(10, C=C)
+        hot.chain(16, C=C)
     torch.cuda.synchronize()
     for _ in range(2):
         with sampled() as p:
             for _ in range(20):
-                with proton.scope("one"):
-                    hot.chain(20_000, C=1.0)
-                with proton.scope("four"):
-                    hot.chain(40_000, C=4.0)
-        of = {scope: p.tree.samples(scope) for scope in ("one", "four", "<unattributed>")}
-        print(f"{of} of {p.facts['total']} samples, {len(p.facts['functions'])} functions")
-        assert not of["one"] and not of["four"] and of["<unattributed>"] > 0.9 * p.facts["total"]
+                hot.scoped("one", 20_000, 1.0, n=1)
+                hot.scoped("four", 40_000, 4.0, n=1)
+        if lost := p.tree.samples("<unattributed>"):
+            print(f"one checksum: {lost} of {p.facts['total']} samples are unattributed")
+            assert lost > 0.9 * p.facts["total"] and not p.tree.samples("one") and not p.tree.samples("four")
+        else:
+            p.expect_shares("four", "one", within=0.02)
 
 
 def test_short_intervals_lose_nothing_at_the_end(sampled, hot):

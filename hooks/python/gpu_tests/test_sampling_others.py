@@ -118,16 +118,12 @@ def test_contexts_of_one_gpu_take_turns(sampled, hot):
     with sampled() as p:
         first = launched_in_a_context(images[0], "first", 20_000)
         next(first)
-        with proton.scope("waiting"):
-            for _ in range(20):
-                hot.chain(20_000, C=24.0)
+        hot.scoped("waiting", 20_000, 24.0)
         torch.cuda.synchronize()
         list(first)
         time.sleep(0.2)
         list(launched_in_a_context(images[1], "second", 20_000))
-        with proton.scope("its turn"):
-            for _ in range(20):
-                hot.chain(20_000, C=25.0)
+        hot.scoped("its turn", 20_000, 25.0)
     waiting, *sampled_ones = p.rates("waiting", "first", "second", "its turn")
     assert waiting == 0 and all(abs(r - 1) < 0.1 for r in sampled_ones)
 
@@ -143,9 +139,7 @@ def test_contexts_come_and_go_while_they_are_set_up(sampled, hot):
         threads = [threading.Thread(target=come_and_go) for _ in range(3)]
         [t.start() for t in threads]
         [t.join() for t in threads]
-        with proton.scope("afterwards"):
-            for _ in range(20):
-                hot.chain(20_000, C=32.0)
+        hot.scoped("afterwards", 20_000, 32.0)
     (after,) = p.rates("afterwards")
     assert p.tree.total("short") == 36 and abs(after - 1) < 0.1
 
@@ -156,8 +150,7 @@ def test_sampling_of_several_gpus(sampled, hot):
     other = torch.randn(hot.N, device="cuda:1")
     with sampled() as p:
         for _ in range(10):
-            with proton.scope("gpu 0"):
-                hot.chain(20_000, C=41.0)
+            hot.scoped("gpu 0", 20_000, 41.0, n=1)
             with torch.cuda.device(1), proton.scope("gpu 1"):
                 chain_kernel[(hot.sms * 8,)](other, 40_000, C=42.0)
                 chain_kernel[(hot.sms * 8,)](other, 20_000, C=41.0)
@@ -172,9 +165,7 @@ def test_another_process_samples_the_same_gpu(sampled, hot, tmp_path):
     child = subprocess.Popen(list(map(str, program("sampled", tmp_path / "theirs", "wait"))), env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "up\n"
     with sampled() as p:
-        with proton.scope("ours"):
-            for _ in range(10):
-                hot.chain(20_000)
+        hot.scoped("ours", 20_000, n=10)
     child.communicate("\n", timeout=60)
     theirs = Tree.read(tmp_path / "theirs.hatchet")
     print(f"ours: {p.tree.total('ours')} kernels, {p.tree.samples()} samples; the other process: {theirs.total()} kernels, {theirs.samples()} samples")

@@ -137,7 +137,7 @@ def test_kinds_on_a_timeline(traced):
     run = traced("graph", flags=["-d", "trace"])
     replays_by_kind(run)
     kernels = [e for e in run.events() if e.get("cat") == "kernel"]
-    ours = [e for e in kernels if e["name"] in ("scale_kernel", "negate_kernel")]
+    ours = [e for e in kernels if e["name"] in ("scale_kernel", "read_kernel")]
     kinds = {(e["name"], e["args"].get("launch"), e["args"].get("compile_hash")) for e in ours}
     print(f"{len(ours)} kernels of {len(kernels)}, of {len(kinds)} kinds")
     hashes = {r["payload"]["metadata"]["hash"] for r in records(run.trace, "compilation")}
@@ -146,7 +146,7 @@ def test_kinds_on_a_timeline(traced):
 
 def replays_by_kind(run):
     got = {}
-    for kernel in "scale_kernel", "negate_kernel":
+    for kernel in "scale_kernel", "read_kernel":
         (found,) = run.viewed("--source", kernel, "--json")["kernels"]
         for group in launch_groups(found):
             got.setdefault((kernel, tuple(group["grid"])), []).append(group.get("launches", 0))
@@ -154,7 +154,7 @@ def replays_by_kind(run):
     rows = run.viewed("--launches", "--view", "json", "-m", "count")["rows"]
     leaves = sorted((row["name"], row["own"][0]) for row in rows if "_kernel [" in row["name"])
     print(f"{got}; {leaves}")
-    assert got == {("scale_kernel", (4,)): [1, 50], ("scale_kernel", (64,)): [1, 50], ("negate_kernel", (64,)): [1, 50]}
+    assert got == {("scale_kernel", (4,)): [1, 50], ("scale_kernel", (64,)): [1, 50], ("read_kernel", (64,)): [1, 50]}
     assert sorted(count for _, count in leaves) == [1, 1, 1, 50, 50, 50]
 
 

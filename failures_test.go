@@ -28,7 +28,7 @@ func TestFailuresAreNamed(t *testing.T) {
 	}
 	write(t, filepath.Join(logs, "go test.txt"), printed)
 	for _, name := range []string{"lint.txt", "pytest.txt"} {
-		write(t, filepath.Join(logs, name), read(t, filepath.Join(recorded, name)))
+		write(t, filepath.Join(logs, name), []byte(testkit.Read(t, filepath.Join(recorded, name))))
 	}
 	got, err := exec.Command("tools/failures.sh", logs, "lint", "go test", "pytest").CombinedOutput()
 	if err != nil {
@@ -42,13 +42,4 @@ func write(t *testing.T, path string, text []byte) {
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func read(t *testing.T, path string) []byte {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }

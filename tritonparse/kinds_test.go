@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/goproton/goproton/internal/trace/tracetest"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/parse"
 )
@@ -102,7 +102,7 @@ func plainKinds(t *testing.T, trace *tritonparse.Trace) []*plainKind {
 func parsedTrace(t *testing.T, source string) string {
 	t.Helper()
 	raw, out := t.TempDir(), t.TempDir()
-	text := tracetest.ReadFile(t, source)
+	text := []byte(testkit.Read(t, source))
 	if err := os.WriteFile(filepath.Join(raw, filepath.Base(source)), text, 0o666); err != nil {
 		t.Fatal(err)
 	}

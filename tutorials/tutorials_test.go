@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // names are the tutorials: every folder with a page.
@@ -25,15 +27,6 @@ func names(t *testing.T) []string {
 	return list
 }
 
-func read(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // python returns the interpreter, or skips.
 func python(t *testing.T) string {
 	t.Helper()
@@ -45,7 +38,7 @@ func python(t *testing.T) string {
 }
 
 func TestEachTutorialIsListedAndRun(t *testing.T) {
-	index, script := read(t, "README.md"), read(t, "run_all.sh")
+	index, script := testkit.Read(t, "README.md"), testkit.Read(t, "run_all.sh")
 	for _, name := range names(t) {
 		if !strings.Contains(index, "]("+name+")") {
 			t.Errorf("README.md does not list %s", name)
@@ -58,11 +51,11 @@ func TestEachTutorialIsListedAndRun(t *testing.T) {
 
 // TestPagesGiveTheCommandsThatRun: what a page tells to type is what run_all.sh has tried.
 func TestPagesGiveTheCommandsThatRun(t *testing.T) {
-	script := read(t, "run_all.sh")
+	script := testkit.Read(t, "run_all.sh")
 	tried := strings.NewReplacer("'", "", `"`, "").Replace(script)
 	block := regexp.MustCompile("(?s)```sh\n(.*?)```")
 	for _, name := range names(t) {
-		for _, m := range block.FindAllStringSubmatch(read(t, filepath.Join(name, "README.md")), -1) {
+		for _, m := range block.FindAllStringSubmatch(testkit.Read(t, filepath.Join(name, "README.md")), -1) {
 			for line := range strings.Lines(m[1]) {
 				command, _, _ := strings.Cut(line, " #")
 				command = strings.TrimSpace(command)
@@ -113,14 +106,14 @@ func fillIn(t *testing.T, page string, outputs map[string]string) (filled, said 
 			t.Fatal(err)
 		}
 	}
-	write("tutorials/fill.py", read(t, "fill.py"))
+	write("tutorials/fill.py", testkit.Read(t, "fill.py"))
 	write("tutorials/demo/README.md", page)
 	write("out/machine.txt", "GPU: GPU-X\ndriver: 1.2\nPython: 3.12\ntorch: none\nTriton: none\nnvcc: none\nGoProton: v0\ndate: 2030-01-02\n")
 	for name, text := range outputs {
 		write(filepath.Join("out", name), text)
 	}
 	out, err := exec.Command(interpreter, filepath.Join(folder, "tutorials/fill.py"), filepath.Join(folder, "out")).CombinedOutput()
-	return read(t, filepath.Join(folder, "tutorials/demo/README.md")), string(out), err
+	return testkit.Read(t, filepath.Join(folder, "tutorials/demo/README.md")), string(out), err
 }
 
 const emptyPage = "# demo\n\n<!-- output -->\n<!-- /output -->\n\nafter\n"

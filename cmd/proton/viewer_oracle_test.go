@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -242,34 +240,13 @@ func randomNodes(r *rand.Rand, depth int) []*tree.Node {
 
 // askUpstream runs the viewer of one Triton wheel, or skips the test with what is missing.
 func askUpstream(t *testing.T, version string, runs []oracleRun) []oracleAnswer {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	python := filepath.Join(root, ".venv/bin/python")
-	wheel := filepath.Join(root, ".venv/oracles/triton-"+version)
-	for what, path := range map[string]string{"a Python environment": python, "the Triton " + version + " wheel": wheel} {
-		if _, err := os.Stat(path); err != nil {
-			t.Skipf("%s is missing: run tools/oracles.sh (%v)", what, err)
-		}
-	}
 	input, err := json.Marshal(runs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(python, filepath.Join(root, "viewer/testdata/proton_viewer.py"))
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+wheel, "PYTHONDONTWRITEBYTECODE=1", "MPLBACKEND=agg")
-	cmd.Stdin = bytes.NewReader(input)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		if strings.Contains(stderr.String(), "ModuleNotFoundError") || strings.Contains(stderr.String(), "ImportError") {
-			t.Skipf("llnl-hatchet or pandas is missing: run tools/oracles.sh\n%s", stderr.String())
-		}
-		t.Fatalf("run proton-viewer: %v\n%s", err, stderr.String())
-	}
+	out := testkit.Python(t, "triton-"+version, "viewer/testdata/proton_viewer.py", input)
 	var answers []oracleAnswer
-	if err := json.Unmarshal(stdout.Bytes(), &answers); err != nil || len(answers) != len(runs) {
+	if err := json.Unmarshal(out, &answers); err != nil || len(answers) != len(runs) {
 		t.Fatalf("%d answers for %d runs: %v", len(answers), len(runs), err)
 	}
 	return answers

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // taken puts a file of the program's where ours was.
@@ -27,15 +29,6 @@ func taken(t *testing.T, f *File) *os.File {
 	return program
 }
 
-func written(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 func TestAFileWhoseDescriptorTheProgramCloses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ours")
 	f, err := Open(path, os.O_WRONLY|os.O_CREATE, 0o600)
@@ -49,7 +42,7 @@ func TestAFileWhoseDescriptorTheProgramCloses(t *testing.T) {
 		}
 		unix.Close(f.fd)
 	}
-	if got := written(t, path); got != "one, two, three" {
+	if got := testkit.Read(t, path); got != "one, two, three" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -68,10 +61,10 @@ func TestAFileWhoseDescriptorTheProgramUses(t *testing.T) {
 	if err := f.Truncate(2); err != nil {
 		t.Fatal(err)
 	}
-	if got := written(t, path); got != "ou" {
+	if got := testkit.Read(t, path); got != "ou" {
 		t.Errorf("our file has %q", got)
 	}
-	if got := written(t, program.Name()); got != "" {
+	if got := testkit.Read(t, program.Name()); got != "" {
 		t.Errorf("the program's file has %q", got)
 	}
 	if err := f.Close(); err != nil {
@@ -109,7 +102,7 @@ func TestAFileThatIsGone(t *testing.T) {
 	if _, err := status(number); err != nil {
 		t.Errorf("the program's descriptor was closed: %v", err)
 	}
-	if got := written(t, path) + written(t, program.Name()); got != "another" {
+	if got := testkit.Read(t, path) + testkit.Read(t, program.Name()); got != "another" {
 		t.Errorf("written elsewhere: %q", got)
 	}
 }

@@ -1,6 +1,9 @@
 package testkit
 
 import (
+	"bytes"
+	"compress/gzip"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,5 +82,34 @@ func TestAll(t *testing.T) {
 		if skipped == want {
 			t.Errorf("GOPROTON_TESTS=%q: skipped is %v", value, skipped)
 		}
+	}
+}
+
+func TestFetched(t *testing.T) {
+	if got, err := os.Stat(filepath.Join(Root(t), "internal", "testkit")); err != nil || !got.IsDir() {
+		t.Errorf("%s is not the root: %v", Root(t), err)
+	}
+	skipped := true
+	t.Run("missing", func(t *testing.T) {
+		Fetched(t, "no such package")
+		skipped = false
+	})
+	if !skipped {
+		t.Error("a test with a package that is not there runs")
+	}
+}
+
+func TestGunzip(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "text.gz")
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := io.WriteString(w, "text"); err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, packed.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := Gunzip(t, path); string(got) != "text" || Read(t, path) != packed.String() {
+		t.Errorf("got %q", got)
 	}
 }

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/profiletest"
 )
@@ -238,16 +238,6 @@ func bare(t *testing.T, data []byte) []byte {
 // askViewer prints files with the proton-viewer of a wheel: the metrics it lists, and the tree.
 func askViewer(t *testing.T, version string, files []string) []string {
 	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	python, wheel := filepath.Join(root, ".venv/bin/python"), filepath.Join(root, ".venv/oracles/triton-"+version)
-	for _, path := range []string{python, wheel} {
-		if _, err := os.Stat(path); err != nil {
-			t.Skipf("%v: run tools/oracles.sh", err)
-		}
-	}
 	type run struct {
 		Args []string `json:"args"`
 		TTY  bool     `json:"tty"`
@@ -260,18 +250,7 @@ func askViewer(t *testing.T, version string, files []string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(python, filepath.Join(root, "viewer/testdata/proton_viewer.py"))
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+wheel, "PYTHONDONTWRITEBYTECODE=1", "MPLBACKEND=agg")
-	cmd.Stdin = bytes.NewReader(stdin)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil && (strings.Contains(stderr.String(), "ModuleNotFoundError") || strings.Contains(stderr.String(), "ImportError")) {
-		t.Skipf("llnl-hatchet or pandas is missing: run tools/oracles.sh\n%s", stderr.String())
-	}
-	if err != nil {
-		t.Fatalf("proton-viewer: %v\n%s", err, stderr.String())
-	}
+	out := testkit.Python(t, "triton-"+version, "viewer/testdata/proton_viewer.py", stdin)
 	var answers []struct{ Stdout, Error string }
 	if err := json.Unmarshal(out, &answers); err != nil {
 		t.Fatal(err)

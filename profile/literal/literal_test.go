@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
 	"github.com/goproton/goproton/profile/internal/profiletest"
@@ -269,30 +267,11 @@ func compareSums(t *testing.T, i int, back, p *profile.Profile) {
 
 func askHatchet(t *testing.T, literals [][]byte, answers any) {
 	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	python := filepath.Join(root, ".venv/bin/python")
-	if _, err := os.Stat(python); err != nil {
-		t.Skipf("%v: run tools/oracles.sh", err)
-	}
 	stdin, err := json.Marshal(literals)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(python, "testdata/hatchet_literal.py")
-	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "MPLBACKEND=agg")
-	cmd.Stdin = bytes.NewReader(stdin)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if strings.Contains(stderr.String(), "ModuleNotFoundError") {
-		t.Skipf("llnl-hatchet is missing: run tools/oracles.sh\n%s", stderr.String())
-	}
-	if err != nil {
-		t.Fatalf("hatchet: %v\n%s", err, stderr.String())
-	}
+	out := testkit.Python(t, "", "profile/literal/testdata/hatchet_literal.py", stdin)
 	if err := json.Unmarshal(out, answers); err != nil {
 		t.Fatal(err)
 	}

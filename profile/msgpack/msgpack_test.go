@@ -6,12 +6,12 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
 	"github.com/goproton/goproton/profile/internal/profiletest"
@@ -202,39 +202,11 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// python runs a script of this folder's testdata with the packages of .venv and, if named, a Triton wheel.
-func python(t *testing.T, wheel, script string, stdin []byte) []byte {
-	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	interpreter := filepath.Join(root, ".venv/bin/python")
-	for _, path := range []string{interpreter, filepath.Join(root, ".venv/oracles", wheel)} {
-		if _, err := os.Stat(path); err != nil {
-			t.Skipf("%v: run tools/oracles.sh", err)
-		}
-	}
-	cmd := exec.Command(interpreter, filepath.Join(root, "profile/msgpack/testdata", script))
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join(root, ".venv/oracles", wheel), "PYTHONDONTWRITEBYTECODE=1")
-	cmd.Dir, cmd.Stdin = t.TempDir(), bytes.NewReader(stdin)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if strings.Contains(stderr.String(), "ModuleNotFoundError") {
-		t.Skipf("a package is missing: run tools/oracles.sh\n%s", stderr.String())
-	}
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", script, err, stderr.String())
-	}
-	return out
-}
-
 // TestUpstreamWritesTheSameBytes lets libproton of a Triton wheel write one session in both forms. What we make
 // of its JSON must be its MessagePack.
 func TestUpstreamWritesTheSameBytes(t *testing.T) {
 	var upstream struct{ JSON, MessagePack []byte }
-	if err := json.Unmarshal(python(t, "triton-3.9.0", "libproton.py", nil), &upstream); err != nil {
+	if err := json.Unmarshal(testkit.Python(t, "triton-3.9.0", "profile/msgpack/testdata/libproton.py", nil), &upstream); err != nil {
 		t.Fatal(err)
 	}
 	p, err := hatchet.Read(bytes.NewReader(upstream.JSON))
@@ -269,7 +241,7 @@ func TestPythonReadsTheSameTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := python(t, "", "compare.py", stdin); strings.TrimSpace(string(out)) != "60 equal" {
+	if out := testkit.Python(t, "", "profile/msgpack/testdata/compare.py", stdin); strings.TrimSpace(string(out)) != "60 equal" {
 		t.Errorf("Python says %s", out)
 	}
 }

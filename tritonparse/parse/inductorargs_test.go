@@ -3,14 +3,13 @@ package parse
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/klauspost/compress/gzip"
 )
 
 // withInductorArgs is the recorded trace of torch.compile's kernel with what Inductor may hand to the hook in addition to the kernel's
@@ -21,19 +20,7 @@ func withInductorArgs(t *testing.T) string {
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}
-	f, err := os.Open(found[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Gunzip(t, found[0])
 	const none = `"extracted_inductor_args":{}`
 	launches := bytes.Count(text, []byte(none))
 	for n := range launches {

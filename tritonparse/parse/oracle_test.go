@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/internal/trace/tracetest"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -34,17 +35,7 @@ type oracle struct{ python, tritonparse, fileCheck string }
 
 func needOracle(t *testing.T) oracle {
 	t.Helper()
-	o := oracle{"../../.venv/bin/python", "../../.venv/oracles/tritonparse-0.6.0", "../../.venv/oracles/triton-3.9.0/triton/FileCheck"}
-	for _, need := range []*string{&o.python, &o.tritonparse, &o.fileCheck} {
-		if _, err := os.Stat(*need); err != nil {
-			t.Skipf("no %s: run tools/oracles.sh", *need)
-		}
-	}
-	var err error
-	if o.fileCheck, err = filepath.Abs(o.fileCheck); err != nil {
-		t.Fatal(err)
-	}
-	return o
+	return oracle{testkit.Fetched(t, "bin/python"), testkit.Fetched(t, "oracles/tritonparse-0.6.0"), testkit.Fetched(t, "oracles/triton-3.9.0/triton/FileCheck")}
 }
 
 // TestAsTritonparse parses each sample with tritonparse and with us: the events must be the same, in the same order.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/internal/trace/tracetest"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -58,7 +59,7 @@ func parsedBytes(t *testing.T, source string, o Options) map[string][]byte {
 	}
 	files := map[string][]byte{}
 	for _, name := range result.Files {
-		text := tracetest.ReadFile(t, filepath.Join(out, name))
+		text := []byte(testkit.Read(t, filepath.Join(out, name)))
 		if filepath.Ext(name) == ".gz" {
 			if text, err = tracetest.Unpack(filepath.Join(out, name)); err != nil {
 				t.Fatal(err)

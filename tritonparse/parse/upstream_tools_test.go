@@ -1,11 +1,12 @@
 package parse
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // upstreamTools has tritonparse's own info and reproduce read a file, and prints what they make of its launches.
@@ -33,12 +34,8 @@ for kernel in list_kernels(events):
 
 // TestUpstreamToolsReadOurFiles: tritonparse 0.6.0 lists what a trace of ours holds that we parsed, and makes scripts of it.
 func TestUpstreamToolsReadOurFiles(t *testing.T) {
-	python, tritonparse, stub := "../../.venv/bin/python", "../../.venv/oracles/tritonparse-0.6.0", "../../internal/tracetools/reproduce/testdata/stub"
-	for _, need := range []string{python, tritonparse} {
-		if _, err := os.Stat(need); err != nil {
-			t.Skipf("no %s: run tools/oracles.sh", need)
-		}
-	}
+	python, tritonparse := testkit.Fetched(t, "bin/python"), testkit.Fetched(t, "oracles/tritonparse-0.6.0")
+	const stub = "../../internal/tracetools/reproduce/testdata/stub"
 	for trace, want := range map[string]string{
 		"vector_add": `1 compilations
 add_kernel 3 [[97], [97], [4]]

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 func TestModulesAreJoinedInOrder(t *testing.T) {
@@ -54,7 +56,7 @@ func TestModulesCanBeJoined(t *testing.T) {
 	}
 	declared, exported, used := map[string]string{}, map[string]bool{}, map[string]bool{}
 	for _, file := range files {
-		text, module := read(t, file), filepath.Base(file)
+		text, module := testkit.Read(t, file), filepath.Base(file)
 		if !strings.HasPrefix(text, "// @ts-check\n") {
 			t.Errorf("%s does not begin with // @ts-check", file)
 		}
@@ -83,7 +85,7 @@ func TestModulesCanBeJoined(t *testing.T) {
 	}
 	tests, _ := filepath.Glob("web/tests/*.js")
 	for _, file := range append(files, tests...) {
-		for _, from := range imported.FindAllStringSubmatch(read(t, file), -1) {
+		for _, from := range imported.FindAllStringSubmatch(testkit.Read(t, file), -1) {
 			for name := range strings.FieldsFuncSeq(from[1], func(r rune) bool { return strings.ContainsRune(", \n", r) }) {
 				used[from[2]+".js "+name] = true
 				if !exported[from[2]+".js "+name] && !strings.Contains(file, "tests") {
@@ -97,15 +99,6 @@ func TestModulesCanBeJoined(t *testing.T) {
 			t.Errorf("nothing imports %s", name)
 		}
 	}
-}
-
-func read(t *testing.T, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // node runs a program in the folder of the modules, if node is there.

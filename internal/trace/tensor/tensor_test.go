@@ -27,17 +27,8 @@ type sample struct {
 }
 
 func samples(t testing.TB) []sample {
-	f, err := os.Open("testdata/cases.ndjson.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []sample
-	for d := json.NewDecoder(z); ; {
+	for d := json.NewDecoder(bytes.NewReader(testkit.Gunzip(t, "testdata/cases.ndjson.gz"))); ; {
 		var s sample
 		if err := d.Decode(&s); errors.Is(err, io.EOF) {
 			return all

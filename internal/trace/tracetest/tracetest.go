@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 const prefix = "dedicated_log_triton_trace_"
@@ -19,15 +21,7 @@ const prefix = "dedicated_log_triton_trace_"
 // Testdata is the folder with the recorded samples, from wherever in the module a test runs.
 func Testdata(t testing.TB) string {
 	t.Helper()
-	root := "."
-	for range 6 {
-		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-			return filepath.Join(root, "tritonparse", "testdata")
-		}
-		root = filepath.Join(root, "..")
-	}
-	t.Fatal("no go.mod above the folder of the test")
-	return ""
+	return filepath.Join(testkit.Root(t), "tritonparse", "testdata")
 }
 
 // Traces writes raw traces into a folder.
@@ -53,16 +47,6 @@ func Compiled(hash, backend string) string {
 func Launched(hash string, i int) string {
 	return fmt.Sprintf(`{"event_type":"launch","pid":%d,"name":"k","function":%d,"grid":[1],"compilation_metadata":{"hash":%q,"num_warps":4},"extracted_args":{"n":{"type":"int","value":%d}},"stack":[],"timestamp":"t%d"}`,
 		i, i, hash, i%2, i)
-}
-
-// ReadFile is os.ReadFile for tests.
-func ReadFile(t testing.TB, path string) []byte {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }
 
 // Sample unpacks a sample: tritonparse names the output of packed ones differently.
@@ -101,6 +85,5 @@ func SampleLines(t testing.TB, name string) [][]byte {
 	t.Helper()
 	path := t.TempDir() + "/sample"
 	Sample(t, strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), "_.ndjson"), path)
-	text := ReadFile(t, path)
-	return bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	return bytes.Split(bytes.TrimSpace([]byte(testkit.Read(t, path))), []byte("\n"))
 }

@@ -1,29 +1,15 @@
 package ttir
 
 import (
-	"compress/gzip"
-	"io"
-	"os"
 	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // compiledText reads a text of testdata/compiled, which make.py there compiles.
 func compiledText(t *testing.T, name string) string {
 	t.Helper()
-	f, err := os.Open("testdata/compiled/" + name + ".gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return string(testkit.Gunzip(t, "testdata/compiled/"+name+".gz"))
 }
 
 // launched is a compiled kernel with its arguments. Its work is counted in the TTIR, counted by executing the PTX, and given

@@ -351,11 +351,7 @@ func TestRecords(t *testing.T) {
 		if err := json.Unmarshal(lines[len(lines)-1], &record); err != nil {
 			t.Fatal(err)
 		}
-		python, oracle := "../../../.venv/bin/python", "../../../.venv/oracles/tritonparse-0.6.0"
-		if _, err := os.Stat(oracle); err != nil {
-			t.Skipf("no %s: run tools/oracles.sh", oracle)
-		}
-		cmd := exec.Command(python, "-c", fieldsScript, oracle)
+		cmd := exec.Command(testkit.Fetched(t, "bin/python"), "-c", fieldsScript, testkit.Fetched(t, "oracles/tritonparse-0.6.0"))
 		cmd.Stdin = bytes.NewReader(b.Bytes())
 		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 			t.Errorf("%s: tritonparse: %s%v", name, out, err)

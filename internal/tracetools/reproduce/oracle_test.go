@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
 )
 
@@ -30,12 +31,7 @@ for build in (ours.create_args_from_json_file, theirs):
 // TestArgumentsAsTritonparse: from the same context, tritonparse 0.6.0 makes the same arguments, but for what is in the
 // tensors and where they lie.
 func TestArgumentsAsTritonparse(t *testing.T) {
-	python, upstream := "../../../.venv/bin/python", "../../../.venv/oracles/tritonparse-0.6.0"
-	for _, need := range []string{python, upstream} {
-		if _, err := os.Stat(need); err != nil {
-			t.Skipf("no %s: run tools/oracles.sh", need)
-		}
-	}
+	python, upstream := testkit.Fetched(t, "bin/python"), testkit.Fetched(t, "oracles/tritonparse-0.6.0")
 	trace, err := tritonparse.Open("../../../tritonparse/testdata/dedicated_log_triton_trace_complex_.ndjson.gz", tritonparse.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -50,9 +46,8 @@ func TestArgumentsAsTritonparse(t *testing.T) {
 			t.Fatal(err)
 		}
 		stub, _ := filepath.Abs("testdata/stub")
-		oracle, _ := filepath.Abs(upstream)
 		cmd := exec.Command(python, "-B", "-c", argumentsOfBoth, r.Script, r.Context)
-		cmd.Env = append(os.Environ(), "PYTHONPATH="+stub+":"+oracle)
+		cmd.Env = append(os.Environ(), "PYTHONPATH="+stub+":"+upstream)
 		out, err := cmd.Output()
 		both := strings.Split(strings.TrimSpace(string(out)), "\n")
 		if err != nil || len(both) != 2 {

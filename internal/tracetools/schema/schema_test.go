@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/internal/trace/ndjson"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/parse"
@@ -183,12 +184,7 @@ for line in sys.stdin.buffer:
 
 // TestAsTritonparse changes records in thousands of ways: the two must agree about each.
 func TestAsTritonparse(t *testing.T) {
-	python, oracle := "../../../.venv/bin/python", "../../../.venv/oracles/tritonparse-0.6.0"
-	for _, need := range []string{python, oracle} {
-		if _, err := os.Stat(need); err != nil {
-			t.Skipf("no %s: run tools/oracles.sh", need)
-		}
-	}
+	python, oracle := testkit.Fetched(t, "bin/python"), testkit.Fetched(t, "oracles/tritonparse-0.6.0")
 	var lines [][]byte
 	stride, n := 5, 0 // all 17,000 take a minute; they agreed
 	if testing.Short() {

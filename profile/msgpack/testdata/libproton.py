@@ -6,6 +6,7 @@ leaf has a metric, because upstream's MessagePack (not its JSON) leaves out leav
 
 import base64
 import json
+import tempfile
 
 import triton._C.libproton as library
 
@@ -22,7 +23,8 @@ def scope(name, metrics, *inner):
     proton.exit_scope(number, name)
 
 
-session = proton.start("session", "shadow", "tree", "instrumentation", "cuda")
+folder = tempfile.TemporaryDirectory()  # of the file that it writes at the end
+session = proton.start(f"{folder.name}/session", "shadow", "tree", "instrumentation", "cuda")
 scope("outer", {"tokens": 10, "w": 1.5, "count": 3, "vector": [1, 2, 70000], "floats": [1.5, 2.0], "z": 0.0},
       ("größe" * 10, {"count": 5}), ("empty inner", {}, ("leaf", {"x": 1})))
 for bits in range(63):

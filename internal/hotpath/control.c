@@ -47,6 +47,14 @@ void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int pyth
 
 struct hp_thread *hp_first_thread(void) { return atomic_load(&hp_g.threads); }
 
+struct hp_thread *hp_thread_due(struct hp_thread *t) {
+  for (; t; t = t->next) {
+    if (atomic_load_explicit(&t->life, memory_order_relaxed) == HP_EXITED) return t;
+    if (atomic_load_explicit(&t->head, memory_order_relaxed) != atomic_load_explicit(&t->tail, memory_order_relaxed)) return t;
+  }
+  return NULL;
+}
+
 uint32_t hp_thread_turn(struct hp_thread *t) { return atomic_load_explicit(&t->turn, memory_order_relaxed); }
 
 uint32_t hp_ring_ready(struct hp_thread *t, struct hp_record **first) {

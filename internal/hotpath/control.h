@@ -16,6 +16,8 @@ void hp_inherit_nothing(void);
 void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int python, int tracing);
 
 struct hp_thread *hp_first_thread(void);
+// hp_thread_due returns the first state from t on whose thread has left records or ended.
+struct hp_thread *hp_thread_due(struct hp_thread *t);
 // hp_thread_turn is smaller for threads that came earlier.
 uint32_t hp_thread_turn(struct hp_thread *t);
 // hp_ring_ready returns the records from the thread's tail on that can be read in one piece.

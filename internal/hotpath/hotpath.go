@@ -192,10 +192,10 @@ func Drain(f func(thread uintptr, records []Record)) int {
 	return total
 }
 
-// inTurn returns the states of all threads in the order in which the threads came: what is numbered as it appears, as the
-// threads of a timeline are, does not depend on how many of them there were at the first look.
+// inTurn returns the states that there is something to do for, in the order in which their threads came: what is numbered as
+// it appears, as the threads of a timeline are, does not depend on how many of them there were at the first look.
 func inTurn() (threads []threadTurn) {
-	for t := C.hp_first_thread(); t != nil; t = t.next {
+	for t := C.hp_thread_due(C.hp_first_thread()); t != nil; t = C.hp_thread_due(t.next) {
 		threads = append(threads, threadTurn{t, C.hp_thread_turn(t)})
 	}
 	slices.SortFunc(threads, func(a, b threadTurn) int { return cmp.Compare(a.turn, b.turn) })

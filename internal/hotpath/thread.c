@@ -14,6 +14,7 @@ struct hp_global hp_g;
 
 // Initial-exec: one load instead of a call to __tls_get_addr. A Go c-shared library is static-TLS anyway.
 static __thread struct hp_thread *self __attribute__((tls_model("initial-exec")));
+static _Atomic int32_t free_states; // with life HP_FREE; one less for a moment when a state is taken at once
 static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
@@ -25,6 +26,7 @@ void hp_thread_free(struct hp_thread *t) {
   struct hp_thread *me = t;
   atomic_compare_exchange_strong(&hp_g.main, &me, NULL);
   atomic_store_explicit(&t->life, HP_FREE, memory_order_release);
+  atomic_fetch_add(&free_states, 1);
 }
 
 // A thread with an empty ring needs no drainer, and between sessions there is none.
@@ -38,10 +40,15 @@ static void thread_exits(void *p) {
 static void make_exit_key(void) { pthread_key_create(&exit_key, thread_exits); }
 
 static struct hp_thread *recycled(void) {
+  // Where many threads live, looking at each for every new one takes longer than all else.
+  if (atomic_load(&free_states) <= 0) return NULL;
   for (struct hp_thread *t = atomic_load(&hp_g.threads); t; t = t->next) {
     // A plain load first: an exchange takes the cache line of every thread that lives away from it.
     uint32_t want = HP_FREE;
-    if (atomic_load_explicit(&t->life, memory_order_relaxed) == want && atomic_compare_exchange_strong(&t->life, &want, HP_LIVE)) return t;
+    if (atomic_load_explicit(&t->life, memory_order_relaxed) == want && atomic_compare_exchange_strong(&t->life, &want, HP_LIVE)) {
+      atomic_fetch_sub(&free_states, 1);
+      return t;
+    }
   }
   return NULL;
 }

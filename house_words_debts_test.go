@@ -16,5 +16,4 @@ var debts = map[string][]string{
 	"profiler/aggregate":         {"becomes", "beside", "loose", "nobody", "settle", "stranger", "told", "whoever"},
 	"profiler/launchkinds":       {"nobody"},
 	"viewer":                     {"becomes", "beside", "hand", "nobody", "tells", "told", "twin", "whoever"},
-	"viewer/joined":              {"beside", "is no", "nobody", "stray", "tells", "told", "twin"},
 }

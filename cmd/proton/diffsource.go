@@ -12,7 +12,8 @@ import (
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compare"
-	"github.com/goproton/goproton/viewer/source"
+	"github.com/goproton/goproton/viewer/kernels"
+	"github.com/goproton/goproton/viewer/listing"
 )
 
 // registerSource adds the flags of `proton diff` that compare instruction samples.
@@ -41,7 +42,7 @@ func (f *diffFlags) checkSource(flags *pflag.FlagSet, files int) error {
 	if f.samples.asked() && files != 2 {
 		return fmt.Errorf("--source compares two profiles; got %d: proton diff --source A B, or --source=KERNEL", files)
 	}
-	return errors.Join(foreign, (&source.Files{Moves: f.samples.paths}).CheckMoves())
+	return errors.Join(foreign, (&kernels.Files{Moves: f.samples.paths}).CheckMoves())
 }
 
 // diffSource compares instruction samples by line.
@@ -57,18 +58,22 @@ func (f *diffFlags) diffSource(files []string, stdin io.Reader, stdout, stderr i
 	if err != nil {
 		return err
 	}
-	texts := [2]*source.Files{f.samples.files(files[0], inputs[0].Profile), f.samples.files(files[1], inputs[1].Profile)}
-	c, err := source.Compare(inputs[0].Profile, inputs[1].Profile, source.CompareOptions{
-		Options: source.Options{Kernel: f.samples.source.pattern, Include: f.include, Exclude: f.exclude},
-		Rename:  compare.Renamed(o.Rename), Files: texts,
-	})
+	var options [2]kernels.Options
+	for side, input := range inputs {
+		options[side] = kernels.Options{Profile: input.Profile, Files: f.samples.files(files[side], input.Profile), Kernel: ".", Include: f.include, Exclude: f.exclude}
+	}
+	runs, err := kernels.CollectPair(options)
+	if err != nil {
+		return err
+	}
+	c, err := kernels.CompareSamples(runs, kernels.CompareOptions{Kernel: f.samples.source.pattern, Rename: compare.Renamed(o.Rename)})
 	if err != nil {
 		return err
 	}
 	terminal := viewer.Terminal{ASCII: f.ascii || term.ASCIILocale(os.Getenv), Width: f.width, All: f.allLines}
 	var notes []string
 	write := func(w io.Writer) (err error) {
-		notes, err = source.PrintComparison(w, c, texts, terminal)
+		notes, err = listing.PrintComparison(w, c, terminal)
 		return err
 	}
 	toFile := f.output != "" && f.output != "-"

@@ -19,9 +19,8 @@ import (
 	tree "github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/viewer/compare"
-	"github.com/goproton/goproton/viewer/joined"
+	"github.com/goproton/goproton/viewer/kernels"
 	"github.com/goproton/goproton/viewer/report"
-	"github.com/goproton/goproton/viewer/source"
 )
 
 // reportFlags are the flags of `proton report` as they were given.
@@ -132,7 +131,7 @@ func (f *reportFlags) allTexts(files []string, sources []report.Source, stderr i
 			if texts.Trace, err = openTrace(f.traces[i]); err != nil {
 				return nil, err
 			}
-			for _, note := range joined.OfTrace(texts.Trace, sources[i].Profile) {
+			for _, note := range kernels.TraceNotes(texts.Trace, sources[i].Profile) {
 				fmt.Fprintf(stderr, "proton report: %s: %s\n", sources[i].Name, note)
 			}
 		}
@@ -144,12 +143,12 @@ func (f *reportFlags) allTexts(files []string, sources []report.Source, stderr i
 // texts finds the source texts that the Source tab shows with samples.
 func (f *reportFlags) texts(file string, p *tree.Profile) *report.Texts {
 	sources := sourceFlags{paths: f.paths}
-	return &report.Texts{Files: sources.files(file, p), Modules: &source.Modules{Profile: file, Env: os.LookupEnv}}
+	return &report.Texts{Files: sources.files(file, p), Modules: &kernels.Modules{Profile: file, Env: os.LookupEnv}}
 }
 
 // check makes sense of the flags before anything is read.
 func (f *reportFlags) check(files []string) (renames []compare.Rename, err error) {
-	if err := (&source.Files{Moves: f.paths}).CheckMoves(); err != nil {
+	if err := (&kernels.Files{Moves: f.paths}).CheckMoves(); err != nil {
 		return nil, err
 	}
 	if f.svg != "" && report.Pictures[f.svg] == nil {

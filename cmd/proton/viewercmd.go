@@ -259,10 +259,8 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 	}
 	var notes []string // for standard error, once a pager has left the screen
 	err = term.Paged(stdout, !f.noPager, os.LookupEnv, func(out io.Writer) (err error) {
-		if f.samples.asked() && f.samples.trace != "" {
-			notes, err = f.printJoined(file, p, out)
-		} else if f.samples.asked() {
-			notes, err = f.printSamples(file, p, out)
+		if f.samples.asked() {
+			notes, err = f.printKernels(file, p, out)
 		} else if f.compat {
 			notes, err = f.printCompat(p, stdin, out)
 		} else {

@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	tree "github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/viewer/source"
+	"github.com/goproton/goproton/viewer/kernels"
+	"github.com/goproton/goproton/viewer/listing"
 )
 
 // sourceFlags are those of `proton viewer` that show instruction samples.
@@ -149,8 +151,8 @@ func exists(file string) bool {
 }
 
 // files finds sources where they were, next to the profile and in the current folder.
-func (f *sourceFlags) files(file string, p *tree.Profile) *source.Files {
-	files := &source.Files{Moves: f.paths, Near: []string{"."}}
+func (f *sourceFlags) files(file string, p *tree.Profile) *kernels.Files {
+	files := &kernels.Files{Moves: f.paths, Near: []string{"."}}
 	if file != "" && file != "-" {
 		files.Near = append(files.Near, filepath.Dir(file))
 	}
@@ -165,32 +167,63 @@ func (f *sourceFlags) files(file string, p *tree.Profile) *source.Files {
 	return files
 }
 
-// printSamples prints what --source and --sass ask for.
-func (f *viewerFlags) printSamples(file string, p *tree.Profile, out io.Writer) (notes []string, err error) {
+// printKernels prints what --source and --sass ask for. p is nil if there is only a trace.
+func (f *viewerFlags) printKernels(file string, p *tree.Profile, out io.Writer) (notes []string, err error) {
 	sf := &f.samples
-	s, err := source.Collect(p, source.Options{Kernel: sf.source.pattern + sf.sass.pattern, Include: f.o.Include, Exclude: f.o.Exclude, ByPath: sf.byPath})
-	if err != nil {
+	o := kernels.Options{
+		Profile: p, Files: sf.files(file, p), Modules: &kernels.Modules{Profile: file, Env: os.LookupEnv},
+		Kernel: sf.source.pattern + sf.sass.pattern, Include: f.o.Include, Exclude: f.o.Exclude, ByPath: sf.byPath,
+	}
+	if sf.trace != "" {
+		if o.Trace, err = openTrace(sf.trace); err != nil {
+			return nil, err
+		}
+	}
+	r, err := kernels.Collect(o)
+	var untraced *kernels.TraceError
+	switch {
+	case errors.As(err, &untraced):
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("show the samples of %s: %w", file, err)
 	}
-	l := source.Listing{Terminal: f.terminal, Unfold: sf.unfold, Context: sf.context, Files: sf.files(file, p)}
-	l.Modules = &source.Modules{Profile: file, Env: os.LookupEnv}
-	if folder := p.Info[tree.InfoTrace]; folder != "" {
-		defer func() {
-			more := "the IR and instructions of each line"
-			if sf.sass.asked {
-				more = "the IR behind each instruction"
-			}
-			notes = append(notes, fmt.Sprintf("the run was traced: --trace %s also shows %s", folder, more))
-		}()
+	l := listing.Options{Terminal: f.terminal, Instructions: sf.sass.asked, Unfold: sf.unfold, Context: sf.context, Stages: splitNames(sf.ir)}
+	if err := checkStages(r, l); err != nil {
+		return nil, err
 	}
-	json := sf.json || f.view == "json"
-	switch {
-	case sf.sass.asked && json:
-		return source.PrintSASSJSON(out, s, l)
-	case sf.sass.asked:
-		return source.PrintSASS(out, s, l)
-	case json:
-		return source.PrintJSON(out, s, l)
+	if sf.json || f.view == "json" {
+		err = listing.PrintJSON(out, r, l)
+	} else {
+		notes, err = listing.Print(out, r, l)
 	}
-	return source.Print(out, s, l)
+	if folder := traceOf(p); folder != "" && !r.Traced() {
+		more := "the IR and instructions of each line"
+		if l.Instructions {
+			more = "the IR behind each instruction"
+		}
+		notes = append(notes, fmt.Sprintf("the run was traced: --trace %s also shows %s", folder, more))
+	}
+	return notes, err
+}
+
+// checkStages refuses stages that the trace does not have.
+func checkStages(r *kernels.Run, l listing.Options) error {
+	known := r.Stages()
+	if l.Instructions { // instructions are what is listed
+		known = slices.DeleteFunc(known, func(stage string) bool { return stage == "sass" })
+	}
+	for _, stage := range l.Stages {
+		if !slices.Contains(known, stage) {
+			return &exitError{code: 2, err: fmt.Errorf("read --ir %q: the compilations have %s", stage, strings.Join(known, ", "))}
+		}
+	}
+	return nil
+}
+
+// traceOf is the folder of the trace that was recorded with a profile, "" if there was none.
+func traceOf(p *tree.Profile) string {
+	if p == nil {
+		return ""
+	}
+	return p.Info[tree.InfoTrace]
 }

@@ -3,7 +3,7 @@ package cubin
 import "encoding/binary"
 
 // Hash is how collectors name a module by its content: 64 bits of FNV-1a over words of eight bytes. record.HashImage is the
-// same; a test of viewer/source compares them, for those who read stand apart from those who collect.
+// same; a test of viewer/kernels compares them.
 func Hash(image []byte) uint64 {
 	h := uint64(len(image)) ^ 14695981039346656037
 	mix := func(word uint64) {

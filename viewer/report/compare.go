@@ -35,15 +35,7 @@ func (b *builder) compare(a, z Source, o Options) error {
 	columns, _ := diffColumns(kernels, metrics, has)
 	b.addKernels(kernelsOf(diffRows(kernels), kernelNames(tree.Profiles...)), columns)
 	b.addRoofline(tree.Tables[1])
-	if err := b.comparedLaunches([2]Source{a, z}, o); err != nil {
-		return err
-	}
-	page, note, err := comparedSource(a, z, o)
-	if note != "" {
-		b.note(note)
-	}
-	b.Source = page
-	return err
+	return b.compareSources([2]Source{a, z}, o)
 }
 
 // common lists the metrics of two profiles that can be compared: numbers that either has recorded, and what derives

@@ -1,47 +1,19 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/viewer/compare"
-	"github.com/goproton/goproton/viewer/joined"
-	"github.com/goproton/goproton/viewer/source"
+	"github.com/goproton/goproton/viewer/kernels"
 )
 
-// comparedLaunches fills the Launches tab of two profiles that both have a trace: launches of the same arguments side by side.
-func (b *builder) comparedLaunches(sources [2]Source, o Options) error {
-	texts := [2]*Texts{o.Old, o.Texts}
-	var joins [2]*joined.Join
-	for side, t := range texts {
-		if t == nil || t.Trace == nil {
-			return nil
-		}
-		p := sources[side].Profile
-		samples, err := source.Collect(p, source.Options{})
-		if err != nil && !errors.Is(err, source.ErrNoSamples) {
-			return err
-		}
-		joins[side], err = joined.New(joined.Options{Profile: p, Trace: t.Trace, Samples: samples, Modules: t.Modules, Kernel: "."})
-		if err != nil {
-			return fmt.Errorf("join %s with its trace: %w", sources[side].Name, err)
-		}
-		joins[side].AddSources(t.Files)
-		for _, n := range joins[side].Notes {
-			b.note(string("AB"[side]) + ": " + n)
-		}
-	}
-	b.Launches = comparedTab(joined.Compare(joins[0], joins[1], compare.Renamed(o.Rename)))
-	return nil
-}
-
-func comparedTab(kernels []*joined.Compared) *launchTab {
+// comparedTab is the Launches tab of two profiles that both have a trace: launches of the same arguments side by side.
+func comparedTab(all []*kernels.ComparedKernel) *launchTab {
 	tab := &launchTab{Kernels: []launchKernel{}}
-	for i, k := range kernels {
+	for i, k := range all {
 		if i == mostLaunchKernels {
-			tab.More = len(kernels) - i
+			tab.More = len(all) - i
 			break
 		}
 		of := launchKernel{Name: clean(k.Name), Rows: []launchRow{}, times: timesOf(&k.Times[1], k.Traced[1]), Old: oldTimes(&k.Times[0], k.Traced[0])}
@@ -56,7 +28,7 @@ func comparedTab(kernels []*joined.Compared) *launchTab {
 		}
 		a, z := k.Unattributed(0), k.Unattributed(1)
 		if (a.Count > 0 || z.Count > 0) && (a.Count < k.Times[0].Count || z.Count < k.Times[1].Count) {
-			of.Rows = append(of.Rows, launchRow{Kind: true, Name: joined.UnattributedName, times: timesOf(&z, 0), Old: oldTimes(&a, 0)})
+			of.Rows = append(of.Rows, launchRow{Kind: true, Name: kernels.UnattributedName, times: timesOf(&z, 0), Old: oldTimes(&a, 0)})
 		}
 		tab.Kernels = append(tab.Kernels, of)
 	}
@@ -68,25 +40,25 @@ func oldTimes(d *profile.Durations, traced int) *times {
 	return &t
 }
 
-func pairRow(name string, a, z *joined.ComparedSide) launchRow {
+func pairRow(name string, a, z *kernels.ComparedSide) launchRow {
 	return launchRow{Kind: true, Name: clean(name), times: timesOf(&z.Times, z.Traced), Old: oldTimes(&a.Times, a.Traced)}
 }
 
 // otherPairs sums up those that are not on the page.
-func otherPairs(kinds []*joined.ComparedKind) launchRow {
-	var sum [2]joined.ComparedSide
+func otherPairs(kinds []*kernels.ComparedKind) launchRow {
+	var sum [2]kernels.ComparedSide
 	for _, k := range kinds {
 		for side := range sum {
 			sum[side].Times.Add(&k.Sides[side].Times)
 			sum[side].Traced += k.Sides[side].Traced
 		}
 	}
-	return pairRow(fmt.Sprintf("%d more kinds of launches", len(kinds)), &sum[0], &sum[1])
+	return pairRow(moreKinds(len(kinds)), &sum[0], &sum[1])
 }
 
 // aboutPair is what the launches were compiled for, once if it is the same in both runs, and where the first of each run
 // stands, for proton reproduce --compare.
-func aboutPair(k *joined.ComparedKind) string {
+func aboutPair(k *kernels.ComparedKind) string {
 	var compiled, records [2]string
 	for side := range k.Sides {
 		var labels []string

@@ -73,13 +73,14 @@ func TestNoSourceOfOneSampledProfile(t *testing.T) {
 	a := model(100, 1)
 	b, _ := withSamples(t, model(100, 1))
 	for _, two := range [][2]*profile.Profile{{a, b}, {b, a}, {a, a}} {
-		page, note, err := comparedSource(Source{"a", two[0]}, Source{"b", two[1]}, Options{})
-		if sampled := two[0] != two[1]; page != nil || err != nil || sampled != strings.Contains(note, "no Source tab") {
-			t.Errorf("%v, %q, %v", page, note, err)
+		var page builder
+		err := page.compareSources([2]Source{{"a", two[0]}, {"b", two[1]}}, Options{})
+		if sampled := two[0] != two[1]; page.Source != nil || err != nil || sampled != strings.Contains(strings.Join(page.Notes, ""), "no Source tab") {
+			t.Errorf("%v, %q, %v", page.Source, page.Notes, err)
 		}
 	}
-	page, _, err := comparedSource(Source{"a", b}, Source{"b", b}, Options{})
-	if err != nil || len(page.Kernels) != 2 || *page.Old != page.Samples {
-		t.Errorf("%+v, %v", page, err)
+	var page builder
+	if err := page.compareSources([2]Source{{"a", b}, {"b", b}}, Options{}); err != nil || len(page.Source.Kernels) != 2 || *page.Source.Old != page.Source.Samples {
+		t.Errorf("%+v, %v", page.Source, err)
 	}
 }

@@ -2,12 +2,13 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/viewer/joined"
+	"github.com/goproton/goproton/viewer/kernels"
 )
 
 // launchTab is what the Launches tab shows: how long launches took, by what their kernels were compiled for and by their
@@ -60,73 +61,57 @@ const (
 )
 
 // launchesOf is the Launches tab's data.
-func launchesOf(j *joined.Join) *launchTab {
+func launchesOf(r *kernels.Run) *launchTab {
 	tab := &launchTab{Kernels: []launchKernel{}}
-	for i, k := range j.Kernels {
+	for i, k := range r.Kernels {
 		if i == mostLaunchKernels {
-			tab.More = len(j.Kernels) - i
+			tab.More = len(r.Kernels) - i
 			break
 		}
 		of := launchKernel{Name: clean(k.Name), Rows: []launchRow{}, times: timesOf(&k.Times, k.Traced)}
-		for _, s := range k.Specialisations {
-			row := launchRow{Name: clean(s.Label), About: clean(aboutSpecialisation(s)), times: timesOf(&s.Times, s.Traced)}
-			row.rate(&s.Rates, slices.ContainsFunc(s.Groups, isCounted))
-			of.Rows = append(of.Rows, row)
-			of.Rows = append(of.Rows, launchKinds(s.Groups)...)
-			of.Rows = append(of.Rows, unattributed(s.Unattributed(), s.Times.Count, true)...)
+		for _, row := range k.Rows(math.MaxInt-1, mostLaunchKinds) {
+			of.Rows = append(of.Rows, rowOf(&row))
 		}
-		of.Rows = append(of.Rows, unattributed(k.Unattributed(), k.Times.Count, false)...)
 		tab.Kernels = append(tab.Kernels, of)
 	}
 	return tab
 }
 
-func launchKinds(groups []*joined.Group) (rows []launchRow) {
-	for i, g := range groups {
-		if i == mostLaunchKinds && len(groups) > mostLaunchKinds+1 {
-			return append(rows, otherKinds(groups[i:]))
-		}
-		row := launchRow{Kind: true, Name: clean(g.Label), About: clean(aboutKind(g)), times: timesOf(&g.Times, g.Traced)}
-		row.rate(&g.Work.Rates, isCounted(g))
-		rows = append(rows, row)
+// rowOf is a row as the page shows it.
+func rowOf(r *kernels.Row) launchRow {
+	row := launchRow{Kind: r.Kind, times: timesOf(r.Times, r.Traced)}
+	switch {
+	case r.Specialisation != nil:
+		row.Name, row.About = clean(r.Specialisation.Label), clean(aboutSpecialisation(r.Specialisation))
+		row.rate(r.Rates, slices.ContainsFunc(r.Specialisation.Groups, isCounted))
+	case r.Group != nil:
+		row.Name, row.About = clean(r.Group.Label), clean(aboutKind(r.Group))
+		row.rate(r.Rates, isCounted(r.Group))
+	case r.More > 0:
+		row.Name = moreKinds(r.More)
+	default:
+		row.Name = kernels.UnattributedName
 	}
-	return rows
+	return row
 }
 
+// moreKinds names the row with the sum of the kinds of launches that are not on the page.
+func moreKinds(n int) string { return fmt.Sprintf("%d more kinds of launches", n) }
+
 // rate adds what the launches of a row reached.
-func (r *launchRow) rate(rates *joined.Rates, counted bool) {
+func (r *launchRow) rate(rates *kernels.Rates, counted bool) {
 	r.Bytes, r.Flops, r.Roof, r.Bound = rates.BytesPerSecond, rates.FlopsPerSecond, rates.Roof, rates.Bound
 	r.Counted = counted && (r.Bytes > 0 || r.Flops > 0)
 }
 
 // isCounted reports whether a rate is computed from bytes or operations that the trace counted, rather than from those that the
 // program reported.
-func isCounted(g *joined.Group) bool {
+func isCounted(g *kernels.Group) bool {
 	w := &g.Work
 	return w.BytesPerSecond > 0 && w.BytesFrom != "profile" || w.FlopsPerSecond > 0 && w.FlopsFrom != "profile"
 }
 
-// unattributed returns a row for the launches whose kernel is known, but not their specialisation or their arguments. There is
-// none if all of the launches are of this sort, since the row above has the same numbers.
-func unattributed(left profile.Durations, all uint64, kind bool) []launchRow {
-	if left.Count == 0 || left.Count == all {
-		return nil
-	}
-	return []launchRow{{Kind: kind, Name: joined.UnattributedName, times: timesOf(&left, 0)}}
-}
-
-// otherKinds returns a row with the sum of the kinds of launches that are not on the page.
-func otherKinds(groups []*joined.Group) launchRow {
-	var sum profile.Durations
-	traced := 0
-	for _, g := range groups {
-		sum.Add(&g.Times)
-		traced += g.Traced
-	}
-	return launchRow{Kind: true, Name: fmt.Sprintf("%d more kinds of launches", len(groups)), times: timesOf(&sum, traced)}
-}
-
-func aboutSpecialisation(s *joined.Specialisation) string {
+func aboutSpecialisation(s *kernels.Specialisation) string {
 	var parts []string
 	if s.Registers > 0 {
 		parts = append(parts, fmt.Sprintf("%d registers", s.Registers))
@@ -135,7 +120,7 @@ func aboutSpecialisation(s *joined.Specialisation) string {
 		parts = append(parts, fmt.Sprintf("%d bytes of shared memory", s.Shared))
 	}
 	if s.Hash != "" {
-		parts = append(parts, "compilation "+s.Hash[:min(8, len(s.Hash))])
+		parts = append(parts, "compilation "+kernels.ShortHash(s.Hash))
 	}
 	if s.Compilation == nil {
 		parts = append(parts, "not in the trace")
@@ -144,7 +129,7 @@ func aboutSpecialisation(s *joined.Specialisation) string {
 }
 
 // aboutKind is where the first launch stands, for proton reproduce, and all arguments.
-func aboutKind(g *joined.Group) string {
+func aboutKind(g *kernels.Group) string {
 	var parts []string
 	if g.File != "" {
 		parts = append(parts, fmt.Sprintf("record %d ·", g.Line))

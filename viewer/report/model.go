@@ -8,7 +8,7 @@ import (
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compare"
-	"github.com/goproton/goproton/viewer/source"
+	"github.com/goproton/goproton/viewer/listing"
 )
 
 // head is the part of a page's data that is not an array, written as JSON.
@@ -29,7 +29,7 @@ type head struct {
 	Roofline *rooflineHead `json:"roofline,omitempty"`
 	Timeline *timelineHead `json:"timeline,omitempty"`
 	Launches *launchTab    `json:"launches,omitempty"`
-	Source   *source.Page  `json:"source,omitempty"`
+	Source   *listing.Page `json:"source,omitempty"`
 }
 
 // file is one profile that went into a page.

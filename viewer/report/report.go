@@ -105,7 +105,7 @@ func (b *builder) single(s Source, o Options) error {
 	if t := s.Profile.Timeline; t != nil && len(t.Slices) > 0 {
 		b.Timeline = b.packTimeline(t)
 	}
-	return b.addSource(s.Profile, o.Texts)
+	return b.addSource(s, o.Texts)
 }
 
 // builder is a page in the making.

@@ -2,67 +2,87 @@ package report
 
 import (
 	"errors"
+	"fmt"
 
-	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/viewer/compare"
-	"github.com/goproton/goproton/viewer/joined"
-	"github.com/goproton/goproton/viewer/source"
+	"github.com/goproton/goproton/viewer/kernels"
+	"github.com/goproton/goproton/viewer/listing"
 )
 
 // Texts are the files that the Source tab may read in addition to a profile; nil leaves sources and instructions without text.
 type Texts struct {
-	Files   *source.Files
-	Modules *source.Modules
-	Trace   *tritonparse.Trace // of the same run: what lines became; nil if there is none
+	Files   *kernels.Files
+	Modules *kernels.Modules
+	Trace   *tritonparse.Trace // of the same run, for IR and launches; nil if there is none
+}
+
+// collect gathers the kernels of a profile; nil if it has neither samples nor a trace.
+func (s *Source) collect(t *Texts) (*kernels.Run, error) {
+	o := kernels.Options{Profile: s.Profile, Kernel: "."}
+	if t != nil {
+		o.Files, o.Modules, o.Trace = t.Files, t.Modules, t.Trace
+	}
+	r, err := kernels.Collect(o)
+	if errors.Is(err, kernels.ErrNoSamples) {
+		return nil, nil
+	}
+	return r, err
 }
 
 // addSource fills the Source tab of a profile with instruction samples, and the Launches tab of one with a trace.
-func (b *builder) addSource(p *profile.Profile, t *Texts) error {
-	s, err := source.Collect(p, source.Options{})
-	if err != nil && !errors.Is(err, source.ErrNoSamples) {
+func (b *builder) addSource(s Source, t *Texts) error {
+	r, err := s.collect(t)
+	if err != nil || r == nil {
 		return err
 	}
-	l := t.listing()
-	if t != nil && t.Trace != nil {
-		j, err := joined.New(joined.Options{Profile: p, Trace: t.Trace, Samples: s, Modules: l.Modules, Kernel: "."})
-		if err != nil {
-			return err
-		}
-		j.AddSources(l.Files)
-		l.IR = j.IR()
-		b.Launches = launchesOf(j)
-		b.note(j.Notes...)
+	if r.Traced() {
+		b.Launches = launchesOf(r)
+		b.note(r.Notes...)
 	}
-	if s != nil {
-		b.Source = source.NewPage(s, l)
+	if r.Samples != nil {
+		b.Source = listing.NewPage(r)
 	}
 	return nil
 }
 
-func (t *Texts) listing() source.Listing {
-	l := source.Listing{Files: source.NoFiles(), Context: 8}
-	if t != nil {
-		l.Files, l.Modules = t.Files, t.Modules
+// compareSources fills the same tabs of two profiles: the Source tab if both have samples, the Launches tab if both have a trace.
+func (b *builder) compareSources(sources [2]Source, o Options) error {
+	var runs [2]*kernels.Run
+	for side, t := range [2]*Texts{o.Old, o.Texts} {
+		var err error
+		if runs[side], err = sources[side].collect(t); err != nil {
+			return fmt.Errorf("%s: %w", sources[side].Name, err)
+		}
 	}
-	return l
-}
-
-// comparedSource is the Source tab's data for two profiles; nil unless both have instruction samples, and a note if one has.
-func comparedSource(a, z Source, o Options) (page *source.Page, note string, err error) {
-	listings := [2]source.Listing{o.Old.listing(), o.Texts.listing()}
-	files := [2]*source.Files{listings[0].Files, listings[1].Files}
-	c, err := source.Compare(a.Profile, z.Profile, source.CompareOptions{Rename: compare.Renamed(o.Rename), Files: files})
-	if errors.Is(err, source.ErrNoSamples) {
-		for _, one := range []Source{a, z} {
-			if one.Profile.Sampling != nil {
-				note = one.Name + " has instruction samples, and what it is compared with has none: there is no Source tab"
+	has := func(what func(*kernels.Run) bool) (both, either bool) {
+		a, z := runs[0] != nil && what(runs[0]), runs[1] != nil && what(runs[1])
+		return a && z, a || z
+	}
+	rename := compare.Renamed(o.Rename)
+	if traced, _ := has((*kernels.Run).Traced); traced {
+		for side, r := range runs {
+			for _, n := range r.Notes {
+				b.note(string("AB"[side]) + ": " + n)
 			}
 		}
-		return nil, note, nil
+		b.Launches = comparedTab(kernels.CompareLaunches(runs, rename))
 	}
+	sampled, one := has(func(r *kernels.Run) bool { return r.Samples != nil })
+	if !sampled && one {
+		name := sources[0].Name
+		if runs[0] == nil || runs[0].Samples == nil {
+			name = sources[1].Name
+		}
+		b.note(name + " has instruction samples, and what it is compared with has none: there is no Source tab")
+	}
+	if !sampled {
+		return nil
+	}
+	c, err := kernels.CompareSamples(runs, kernels.CompareOptions{Rename: rename})
 	if err != nil {
-		return nil, "", err
+		return err
 	}
-	return source.NewComparePage(c, listings), "", nil
+	b.Source = listing.NewComparePage(c)
+	return nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/goproton/goproton/internal/cubin"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/viewer/source"
+	"github.com/goproton/goproton/viewer/kernels"
 )
 
 const cubins = "../../internal/cubin/testdata/"
@@ -63,8 +63,8 @@ func withSamples(t testing.TB, p *profile.Profile) (*profile.Profile, *Texts) {
 	}
 	none := func(name string) (string, bool) { return "", name == "PROTON_NVDISASM" }
 	return p, &Texts{
-		Files:   &source.Files{Moves: []string{"/home/user=" + cubins}},
-		Modules: &source.Modules{Profile: filepath.Join(folder, "run.hatchet"), Env: none},
+		Files:   &kernels.Files{Moves: []string{"/home/user=" + cubins}},
+		Modules: &kernels.Modules{Profile: filepath.Join(folder, "run.hatchet"), Env: none},
 	}
 }
 
@@ -148,11 +148,11 @@ func TestSourceIsReadable(t *testing.T) {
 
 func TestNoSourceWithoutSamples(t *testing.T) {
 	var without, with builder
-	if err := without.addSource(model(100, 1), nil); err != nil || without.Source != nil || without.Launches != nil {
+	if err := without.addSource(Source{Profile: model(100, 1)}, nil); err != nil || without.Source != nil || without.Launches != nil {
 		t.Errorf("%+v, %v", without.Source, err)
 	}
 	p, _ := withSamples(t, model(100, 1))
-	if err := with.addSource(p, nil); err != nil || len(with.Source.Kernels) != 2 || with.Source.Kernels[0].Code != nil || with.Launches != nil {
+	if err := with.addSource(Source{Profile: p}, nil); err != nil || len(with.Source.Kernels) != 2 || with.Source.Kernels[0].Code != nil || with.Launches != nil {
 		t.Fatalf("%+v, %v", with.Source, err)
 	}
 	for _, row := range with.Source.Kernels[0].Files[0].Rows {

@@ -10,13 +10,14 @@ import (
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/viewer/source"
+	"github.com/goproton/goproton/viewer/kernels"
+	"github.com/goproton/goproton/viewer/listing"
 )
 
 // traced is a run on an H200 that was profiled, sampled and traced.
 func traced(t testing.TB) (*profile.Profile, *Texts) {
 	t.Helper()
-	const recorded = "../joined/testdata/h200/"
+	const recorded = "../kernels/testdata/h200/"
 	p, err := formats.ReadFile(recorded + "joined.hatchet.zst")
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +27,7 @@ func traced(t testing.TB) (*profile.Profile, *Texts) {
 		t.Fatal(err)
 	}
 	none := func(name string) (string, bool) { return "", name == "PROTON_NVDISASM" }
-	return p, &Texts{Files: &source.Files{}, Modules: &source.Modules{Env: none}, Trace: trace}
+	return p, &Texts{Files: &kernels.Files{}, Modules: &kernels.Modules{Env: none}, Trace: trace}
 }
 
 func tracedPage(t testing.TB, p *profile.Profile, texts *Texts) string {
@@ -43,7 +44,7 @@ func tracedPage(t testing.TB, p *profile.Profile, texts *Texts) string {
 	return path
 }
 
-// The same numbers as proton viewer --trace prints of this run: see viewer/joined/testdata/h200/matmul.txt.
+// The same numbers as proton viewer --trace prints of this run: see viewer/listing/testdata/h200/matmul.txt.
 func TestLaunchesTab(t *testing.T) {
 	p, texts := traced(t)
 	b, err := build([]Source{{Name: "joined", Profile: p}}, Options{Texts: texts})
@@ -75,7 +76,7 @@ func TestLaunchesTab(t *testing.T) {
 func TestSourceTabHasTheIR(t *testing.T) {
 	p, texts := traced(t)
 	var b builder
-	if err := b.addSource(p, texts); err != nil {
+	if err := b.addSource(Source{Profile: p}, texts); err != nil {
 		t.Fatal(err)
 	}
 	for _, k := range b.Source.Kernels {
@@ -112,7 +113,7 @@ func TestSourceTabHasTheIR(t *testing.T) {
 }
 
 // hottest looks for what most samples are of: of many lines of IR the page has those with most.
-func hottest(t *testing.T, k *source.PageKernel) {
+func hottest(t *testing.T, k *listing.PageKernel) {
 	t.Helper()
 	for _, row := range k.Files[0].Rows {
 		for _, stage := range row.Inlined {

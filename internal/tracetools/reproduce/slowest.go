@@ -29,10 +29,7 @@ func Slowest(t *tritonparse.Trace, p *profile.Profile, filter profile.Filter, mo
 	if t.Records["launch"] == 0 {
 		return nil, Selection{}.nothing(t, 0, nil)
 	}
-	slow := byKind(p, filter)
-	if len(slow) == 0 {
-		slow = byName(t, p, filter)
-	}
+	slow := measured(t, p, filter)
 	if len(slow) == 0 && !filter.All() {
 		return nil, fmt.Errorf("the filters leave no kernel of %s; leave out -i and -e to see which have time", t.Source)
 	}
@@ -43,7 +40,9 @@ func Slowest(t *tritonparse.Trace, p *profile.Profile, filter profile.Filter, mo
 	for _, s := range slow {
 		total += s.Nanos
 	}
-	slices.SortStableFunc(slow, func(a, b Slow) int { return cmp.Compare(b.Nanos, a.Nanos) })
+	slices.SortFunc(slow, func(a, b Slow) int {
+		return cmp.Or(cmp.Compare(b.Nanos, a.Nanos), cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.hash, b.hash), cmp.Compare(a.Kind, b.Kind))
+	})
 	slow = slow[:min(len(slow), most)]
 	if err := findPlaces(t, slow); err != nil {
 		return nil, err
@@ -71,61 +70,37 @@ func Slowest(t *tritonparse.Trace, p *profile.Profile, filter profile.Filter, mo
 	return found, nil
 }
 
-// byKind sums the times of launches of the same compilation with the same arguments.
-func byKind(p *profile.Profile, filter profile.Filter) []Slow {
-	var slow []Slow
-	at := map[string]int{}
-	filter.Walk(p.Root, func(n *profile.Node, _ []string) {
-		for _, l := range n.Launches {
-			if l.Kind < 0 || l.Kind >= len(p.Launches) {
-				continue
-			}
-			k := p.Launches[l.Kind]
-			key := k.ID + k.Hash
-			i, ok := at[key]
-			if !ok {
-				i = len(slow)
-				at[key] = i
-				slow = append(slow, Slow{Kernel: k.Kernel, Kind: k.ID, hash: k.Hash})
-			}
-			slow[i].Count += l.Count
-			slow[i].Nanos += l.Nanos
-		}
-	})
-	return slow
-}
-
-// byName sums the times of frames that stand for a kernel of the trace.
-func byName(t *tritonparse.Trace, p *profile.Profile, filter profile.Filter) []Slow {
-	var slow []Slow
+// measured sums the times of the trace's kernels: of launches of the same compilation with the same arguments, or where the
+// profile does not distinguish launches, of all launches of a kernel.
+func measured(t *tritonparse.Trace, p *profile.Profile, filter profile.Filter) []Slow {
+	launched := map[string]bool{}
 	for _, c := range t.Compilations() {
-		if c.Launches > 0 && !slices.ContainsFunc(slow, func(s Slow) bool { return s.Kernel == c.Name }) {
-			slow = append(slow, Slow{Kernel: c.Name})
-		}
+		launched[c.Name] = launched[c.Name] || c.Launches > 0
 	}
-	filter.Walk(p.Root, func(n *profile.Node, _ []string) {
-		nanos := number(n, "time (ns)")
-		if nanos <= 0 {
+	kinds, byName := map[Slow]*profile.Durations{}, map[Slow]*profile.Durations{}
+	tritonparse.EachMeasured(p, filter, func(m tritonparse.Measured) {
+		to, key := kinds, Slow{Kernel: m.Kernel, Kind: m.Kind, hash: m.Hash}
+		if m.Launch == nil {
+			to = byName
+		}
+		if m.Nanos == 0 || m.Launch == nil && !launched[m.Kernel] {
 			return
 		}
-		kernel := tritonparse.KernelOfFrame(n.Name)
-		i := slices.IndexFunc(slow, func(s Slow) bool { return s.Kernel == kernel })
-		if i < 0 {
-			return
+		if to[key] == nil {
+			to[key] = &profile.Durations{}
 		}
-		slow[i].Nanos += uint64(nanos)
-		slow[i].Count += uint64(number(n, "count"))
+		to[key].Count += m.Count
+		to[key].Nanos += m.Nanos
 	})
-	return slices.DeleteFunc(slow, func(s Slow) bool { return s.Nanos == 0 })
-}
-
-func number(n *profile.Node, metric string) float64 {
-	v, ok := n.Metric(metric)
-	if !ok {
-		return 0
+	if len(kinds) == 0 {
+		kinds = byName
 	}
-	f, _ := v.Float()
-	return max(f, 0)
+	var slow []Slow
+	for s, times := range kinds {
+		s.Count, s.Nanos = times.Count, times.Nanos
+		slow = append(slow, s)
+	}
+	return slow
 }
 
 // findPlaces finds one launch of each in the trace.

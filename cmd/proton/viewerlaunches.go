@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+
+	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/viewer/kernels"
+)
+
+// splitLaunches gives kernels a frame for each kind of their launches.
+func (f *viewerFlags) splitLaunches(p *tree.Profile) ([]string, error) {
+	var trace *tritonparse.Trace
+	if f.samples.trace != "" {
+		var err error
+		if trace, err = openTrace(f.samples.trace); err != nil {
+			return nil, err
+		}
+	}
+	return kernels.Split(p, trace)
+}
+
+// openTrace reads a trace, after it was completed for processes that died.
+func openTrace(source string) (*tritonparse.Trace, error) {
+	completeTraces(toUser(), source)
+	t, err := tritonparse.Open(source, tritonparse.OpenOptions{Kinds: true})
+	if err != nil {
+		return nil, fmt.Errorf("read trace %s: %w", source, err)
+	}
+	return t, nil
+}

@@ -1,0 +1,53 @@
+package tritonparse
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// Measured is launches of one kernel that a profile has the times of, at one node. What is not known of them is "".
+type Measured struct {
+	Kernel string // name in the trace
+	Hash   string // of the compilation
+	Kind   string // see LaunchKind
+	Node   *profile.Node
+	Launch *profile.LaunchTimes // the launches in Node.Launches; nil if only the name of the kernel is known
+	profile.Durations
+}
+
+// EachMeasured calls visit with the launches of each node that the filter leaves. Profiles of runs without a trace, and launches
+// from before the trace began, have the name of the kernel only.
+func EachMeasured(p *profile.Profile, filter profile.Filter, visit func(Measured)) {
+	filter.Walk(p.Root, func(n *profile.Node, _ []string) {
+		rest := Measured{Kernel: KernelOfFrame(n.Name), Node: n, Durations: profile.Durations{Count: Amount(n, "count"), Nanos: Amount(n, "time (ns)")}}
+		if len(n.Launches) == 0 {
+			if rest.Times = n.Times; n.Times != nil {
+				rest.Least, rest.Most = n.Times.Min, n.Times.Max
+			}
+		}
+		for i := range n.Launches {
+			l := &n.Launches[i]
+			if l.Kind < 0 || l.Kind >= len(p.Launches) {
+				continue
+			}
+			kind := &p.Launches[l.Kind]
+			rest.Count, rest.Nanos = rest.Count-min(rest.Count, l.Count), rest.Nanos-min(rest.Nanos, l.Nanos)
+			visit(Measured{Kernel: cmp.Or(kind.Kernel, rest.Kernel), Hash: kind.Hash, Kind: kind.ID, Node: n, Launch: l, Durations: l.Durations})
+		}
+		if rest.Count > 0 || rest.Nanos > 0 {
+			visit(rest)
+		}
+	})
+}
+
+// Amount is a node's own value of a metric that counts something, such as nanoseconds or launches; 0 if it has none.
+func Amount(n *profile.Node, metric string) uint64 {
+	v, _ := n.Metric(metric)
+	f, number := v.Float()
+	if !number || !(f > 0) || f >= math.MaxUint64 {
+		return 0
+	}
+	return uint64(f)
+}

@@ -1,0 +1,237 @@
+package kernels
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+)
+
+// Comparison joins the samples of two runs by line: A is the old run, B the new one. What is compared is a line's share of its
+// kernel's samples and not the number of samples, which depends on how long the kernels ran.
+type Comparison struct {
+	Sides   [2]*Run
+	Kernels []*ComparedFunction // the requested ones, the largest part of either run first
+	Others  []*ComparedFunction
+	Notes   []string
+	Joint   Samples // the reasons and labels of both sides; it has no functions of its own
+}
+
+// ComparedFunction is a kernel in two runs. Functions of the same name that were compiled for different arguments are one.
+type ComparedFunction struct {
+	Function                   // samples of B, lines of both; Symbol is that with most samples in B, or in A if B has none
+	Old         Counts         // of A
+	OldUnplaced Counts         // of A
+	Sides       [2][]*Function // most samples first
+}
+
+// CompareOptions say what is compared.
+type CompareOptions struct {
+	Kernel string                     // regular expression found anywhere in the name; "" is the kernel with the largest part of either run
+	Rename func(kernel string) string // maps the names of kernels before they are matched; nil renames none
+}
+
+// CollectPair collects two runs for a comparison. An error names the side whose samples are missing.
+func CollectPair(o [2]Options) (runs [2]*Run, err error) {
+	for side := range o {
+		if runs[side], err = Collect(o[side]); err != nil {
+			if errors.Is(err, ErrNoSamples) {
+				err = fmt.Errorf("%c: %w", "AB"[side], err)
+			}
+			return runs, err
+		}
+	}
+	return runs, nil
+}
+
+// CompareSamples puts the samples of two runs side by side. Both must have some. Lines that moved are matched by their text.
+func CompareSamples(runs [2]*Run, o CompareOptions) (*Comparison, error) {
+	c := &Comparison{Sides: runs}
+	c.Joint.Label = runs[1].Samples.Label
+	c.notes()
+	all := c.match(o.Rename)
+	for _, k := range all {
+		c.fill(k)
+	}
+	return c, c.choose(all, o.Kernel)
+}
+
+// notes adds what limits the comparison.
+func (c *Comparison) notes() {
+	for side, r := range c.Sides {
+		for _, n := range r.Samples.Notes() {
+			c.Notes = append(c.Notes, string("AB"[side])+": "+n)
+		}
+	}
+	a, b := c.Sides[0].Samples.Facts, c.Sides[1].Samples.Facts
+	if a.Period != b.Period && a.Period > 0 && b.Period > 0 {
+		c.Notes = append(c.Notes, fmt.Sprintf("A was sampled every %d cycles and B every %d: compare shares, not numbers of samples", a.Period, b.Period))
+	}
+}
+
+// match groups the functions of both runs by name.
+func (c *Comparison) match(rename func(string) string) []*ComparedFunction {
+	known := map[string]*ComparedFunction{}
+	var all []*ComparedFunction
+	for side, r := range c.Sides {
+		for _, f := range r.Samples.AllFunctions() {
+			name := f.Name
+			if rename != nil {
+				name = rename(name)
+			}
+			k := known[name]
+			if k == nil {
+				k = &ComparedFunction{Function: Function{Name: name, Symbol: f.Symbol}}
+				known[name] = k
+				all = append(all, k)
+			}
+			if side == 1 && len(k.Sides[1]) == 0 {
+				k.Symbol = f.Symbol
+			}
+			k.Sides[side] = append(k.Sides[side], f)
+		}
+	}
+	return all
+}
+
+// fill adds up the lines of a kernel.
+func (c *Comparison) fill(k *ComparedFunction) {
+	top := &Line{}
+	moved := newMoves(k, [2]*Files{c.Sides[0].Files, c.Sides[1].Files})
+	for _, side := range []int{1, 0} {
+		joint := c.translation(side)
+		counts, unplaced := &k.Counts, &k.Unplaced
+		if side == 0 {
+			counts, unplaced = &k.Old, &k.OldUnplaced
+		}
+		for _, f := range k.Sides[side] {
+			counts.Add(joint(f.Counts))
+			unplaced.Add(joint(f.Unplaced))
+			top.take(f.Lines, side, joint, moved, true)
+		}
+	}
+	top.sort(func(a, b *Line) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.At, b.At), cmp.Compare(b2i(b.Gone), b2i(a.Gone)), cmp.Compare(a.Number, b.Number))
+	})
+	k.Lines = top.Inlined
+}
+
+// translation adds the stall reasons of a side that c.Joint does not have, and returns a function that numbers the reasons of
+// the side's counts as c.Joint does.
+func (c *Comparison) translation(side int) func(Counts) Counts {
+	var to []int
+	for _, name := range c.Sides[side].Samples.Reasons {
+		at := slices.Index(c.Joint.Reasons, name)
+		if at < 0 {
+			at = len(c.Joint.Reasons)
+			c.Joint.Reasons = append(c.Joint.Reasons, name)
+		}
+		to = append(to, at)
+	}
+	return func(counts Counts) Counts {
+		of := counts.Reasons
+		counts.Reasons = make([]uint64, len(c.Joint.Reasons))
+		for i, n := range of {
+			counts.Reasons[to[i]] += n
+		}
+		return counts
+	}
+}
+
+// take adds the lines of one side: with own the kernel's own, which match whatever the name of their function, since it may
+// have been renamed; otherwise those of inlined functions.
+func (l *Line) take(lines []*Line, side int, joint func(Counts) Counts, moved *moves, own bool) {
+	for _, from := range lines {
+		c := l.below(moved.place(side, from), own)
+		counts := &c.Counts
+		if side == 0 {
+			counts = &c.Old
+		}
+		counts.Add(joint(from.Counts))
+		c.take(from.Inlined, side, joint, moved, false)
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Shares are the shares that a line, or what has no line, has of the kernel's samples in A and B.
+func (k *ComparedFunction) Shares(old, new Counts) (a, b float64) {
+	return old.Share(k.Old.Samples), new.Share(k.Samples)
+}
+
+// Files groups the lines by file. The file with the largest share comes first.
+func (k *ComparedFunction) Files() [][]*Line {
+	return byFile(k.Lines, func(l *Line) float64 { return larger(k.Shares(l.Old, l.Counts)) })
+}
+
+// Parts are the shares that a kernel has of all samples of A and of B.
+func (c *Comparison) Parts(k *ComparedFunction) (a, b float64) {
+	return k.Old.Share(c.Sides[0].Samples.All), k.Share(c.Sides[1].Samples.All)
+}
+
+func (c *Comparison) choose(all []*ComparedFunction, pattern string) (err error) {
+	slices.SortStableFunc(all, func(x, y *ComparedFunction) int {
+		return cmp.Or(cmp.Compare(larger(c.Parts(y)), larger(c.Parts(x))), cmp.Compare(x.Name, y.Name))
+	})
+	if pattern == "" {
+		c.Kernels, c.Others = all[:1], all[1:]
+		return nil
+	}
+	c.Kernels, c.Others, err = split(all, pattern, func(k *ComparedFunction) []string {
+		names := []string{k.Name}
+		for _, f := range slices.Concat(k.Sides[0], k.Sides[1]) {
+			names = append(names, f.Symbol.Name)
+		}
+		return names
+	})
+	if err == nil && len(c.Kernels) == 0 {
+		err = &NoMatchError{pattern, FirstNames(c.Others, 5, func(k *ComparedFunction) string { return k.Name })}
+	}
+	return err
+}
+
+func larger(a, b float64) float64 { return max(a, b) }
+
+// fileNames returns the files of a kernel's lines on one side, including those of inlined functions.
+func (k *ComparedFunction) fileNames(side int) []string {
+	seen := map[string]bool{}
+	var names []string
+	var walk func([]*Line)
+	walk = func(lines []*Line) {
+		for _, l := range lines {
+			if !seen[l.File] {
+				seen[l.File] = true
+				names = append(names, l.File)
+			}
+			walk(l.Inlined)
+		}
+	}
+	for _, f := range k.Sides[side] {
+		walk(f.Lines)
+	}
+	return names
+}
+
+// namesake finds the file of B that corresponds to a file of A: the file with the same path, or the only one with the same base
+// name. Without either it returns the file of A.
+func namesake(file string, ofB []string) string {
+	found := ""
+	for _, other := range ofB {
+		if other == file {
+			return file
+		}
+		if path.Base(other) == path.Base(file) {
+			if found != "" {
+				return file
+			}
+			found = other
+		}
+	}
+	return cmp.Or(found, file)
+}

@@ -1,0 +1,280 @@
+package kernels
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/sourcemap"
+)
+
+// IRLine is a line of an intermediate representation, or an instruction.
+type IRLine struct {
+	Stage  string
+	Number string // of the line in the stage's text, or offset of the instruction in hexadecimal digits
+	Text   string
+	Counts     // of the instructions compiled from the line; zero if they are unknown
+	Shared int // number of lines of the stage that share these samples, since their origin is the same; below 2 for none
+}
+
+// sass is the stage of instructions.
+const sass = "sass"
+
+// place is a line of the source in the kernel function itself, not in inlined code.
+type place struct {
+	file string
+	line int
+}
+
+// listing is what the compiler made of the lines of a function.
+type listing struct {
+	stages []string
+	lines  map[place][]IRLine
+	bases  map[place]place // the same places by the last element of the file's path, where that names one file
+}
+
+// origin is where a line of a stage came from. Lines with the same origin were compiled from the same code.
+type origin struct {
+	sourcemap.Frame
+	outer place
+}
+
+func originOf(e *sourcemap.Entry) origin {
+	o := origin{Frame: e.Frame}
+	if e.Inlined {
+		o.outer = place{e.Outer.File, e.Outer.Line}
+	}
+	return o
+}
+
+// ownLine is the line of the kernel function that an entry belongs to.
+func ownLine(e *sourcemap.Entry) place {
+	if e.Inlined && e.Outer.File != "" {
+		return place{e.Outer.File, e.Outer.Line}
+	}
+	return place{e.File, e.Line}
+}
+
+// Stages are the stages of the compiler that the function has lines of, in their order. Machine code is the last.
+func (m *Compiled) Stages() []string { return m.lines().stages }
+
+// Lines are the lines of IR that were compiled from a line of the function, by stage and in the order of their texts.
+func (m *Compiled) Lines(file string, line int) []IRLine {
+	l := m.lines()
+	if lines, exact := l.lines[place{file, line}]; exact {
+		return lines
+	}
+	return l.lines[l.bases[place{path.Base(file), line}]]
+}
+
+// Stages are those that compilations of the trace have.
+func (r *Run) Stages() (stages []string) {
+	for _, k := range r.Kernels {
+		for _, s := range k.Specialisations {
+			if s.Compilation == nil {
+				continue
+			}
+			for _, stage := range s.Compilation.Stages() {
+				if !slices.Contains(stages, stage) && stage != "json" {
+					stages = append(stages, stage)
+				}
+			}
+		}
+	}
+	if !slices.Contains(stages, sass) {
+		stages = append(stages, sass)
+	}
+	return stages
+}
+
+// lines makes the listing of a function from the stages' texts, and adds the samples. A sample is of an instruction. The binary
+// says from which line of PTX that was assembled, and lines of the stages before have the samples of all PTX of the same origin.
+func (m *Compiled) lines() *listing {
+	if m.listing != nil {
+		return m.listing
+	}
+	l := &listing{lines: map[place][]IRLine{}}
+	m.listing = l
+	if m.Compilation == nil {
+		return l
+	}
+	module := m.machineCode()
+	maps := m.Compilation.Maps()
+	counts := newIRCounts(m.function, m.Compilation, module, maps)
+	for _, stage := range m.Compilation.Stages() {
+		if stage == sass && module != nil {
+			continue // the binary has more than the recorded text
+		}
+		l.addStage(stage, m.Compilation.Texts[stage], maps.Entries(stage), counts)
+	}
+	if module != nil {
+		l.addInstructions(m, module)
+	}
+	l.nameBases()
+	return l
+}
+
+// nameBases finds lines by the last elements of their files' paths, for files that had another path when they were sampled.
+func (l *listing) nameBases() {
+	l.bases = map[place]place{}
+	for at := range l.lines {
+		base := place{path.Base(at.file), at.line}
+		if _, another := l.bases[base]; another {
+			at = place{} // two files of one name: the line is not known to be either's
+		}
+		l.bases[base] = at
+	}
+}
+
+// text is a function's disassembly. Without a disassembler it is the listing that the trace recorded, and without that the names
+// of the operations.
+func (m *Compiled) text(module *Module) *Code {
+	code, err := &Code{}, os.ErrNotExist
+	if modules := m.code.run.Modules; modules != nil {
+		code, err = modules.Code(module)
+	}
+	if err != nil {
+		if recorded, _ := recordedCode(m.Compilation.Texts[sass], m.function.Symbol.Name); recorded != nil {
+			return recorded
+		}
+	}
+	return code
+}
+
+// irCounts are samples by line of PTX and by its origin.
+type irCounts struct {
+	ptx    map[int]Counts
+	origin map[origin]Counts
+}
+
+func newIRCounts(f *Function, x *tritonparse.Compilation, module *Module, maps *sourcemap.Map) irCounts {
+	c := irCounts{map[int]Counts{}, map[origin]Counts{}}
+	if module == nil || !samePTX(module.PTX, x.Texts["ptx"]) {
+		return c
+	}
+	for i := range f.PCs {
+		if line := module.Function.PTXLine(f.PCs[i].Offset); line > 0 {
+			addCounts(c.ptx, line, f.PCs[i].Counts)
+		}
+	}
+	entries := maps.Entries("ptx")
+	for i := range entries {
+		if n, sampled := c.ptx[entries[i].Own]; sampled {
+			addCounts(c.origin, originOf(&entries[i]), n)
+		}
+	}
+	return c
+}
+
+func addCounts[K comparable](to map[K]Counts, at K, n Counts) {
+	sum := to[at]
+	sum.Add(n)
+	to[at] = sum
+}
+
+// addStage adds the lines of a text.
+func (l *listing) addStage(stage, text string, entries []sourcemap.Entry, counts irCounts) {
+	if len(entries) == 0 {
+		return
+	}
+	l.stages = append(l.stages, stage)
+	lines := strings.Split(text, "\n")
+	shared, shows := byOrigin(lines, entries) // samples are shown once
+	for i := range entries {
+		e := &entries[i]
+		if e.Own < 1 || e.Own > len(lines) {
+			continue
+		}
+		from := originOf(e)
+		line := IRLine{Stage: stage, Number: fmt.Sprint(e.Own), Text: withoutLocation(lines[e.Own-1])}
+		switch {
+		case stage == "ptx":
+			line.Counts = counts.ptx[e.Own]
+		case shows[from] == i:
+			line.Counts, line.Shared = counts.origin[from], shared[from]
+		default:
+			line.Shared = shared[from]
+		}
+		at := ownLine(e)
+		l.lines[at] = append(l.lines[at], line)
+	}
+}
+
+// byOrigin counts the lines of a stage of each origin, and chooses the entry that represents them: a significant one, if there is
+// one.
+func byOrigin(lines []string, entries []sourcemap.Entry) (shared, shows map[origin]int) {
+	shared, shows = map[origin]int{}, map[origin]int{}
+	for i := range entries {
+		from := originOf(&entries[i])
+		if shared[from]++; shared[from] == 1 || entries[i].Own > 0 && entries[i].Own <= len(lines) && Significant(lines[entries[i].Own-1]) {
+			shows[from] = i
+		}
+	}
+	return shared, shows
+}
+
+// addInstructions adds the machine code.
+func (l *listing) addInstructions(m *Compiled, module *Module) {
+	l.stages = append(l.stages, sass)
+	code, wrong := m.text(module), m.code.misplacedIn(module, m.Compilation)
+	for pc := uint64(0); pc < module.Function.Size; pc += cubin.InstructionSize {
+		from := module.Function.Frames(pc)
+		if len(from) == 0 {
+			continue
+		}
+		from[0].Line = wrong.Right(module.Function.PTXLine(pc), from[0].Line)
+		outer := from[len(from)-1]
+		at := place{outer.File, outer.Line}
+		l.lines[at] = append(l.lines[at], IRLine{Stage: sass, Number: fmt.Sprintf("%04x", pc), Text: code.Text[pc], Counts: m.function.At(pc)})
+	}
+}
+
+var locations = regexp.MustCompile(`\s+loc\((?:#\w+|".*|callsite.*|fused.*|unknown)\)*$|,\s*!dbg !\d+\s*$|\s*//.*$`)
+
+// withoutLocation is a line of a text without its reference to the source.
+func withoutLocation(line string) string {
+	return strings.TrimSpace(locations.ReplaceAllString(line, ""))
+}
+
+// Significant reports whether a line of IR has an operation that explains the line of the source: a memory access, a matrix
+// multiplication, a reduction or a loop, rather than arithmetic on addresses. The end of a reduction, tt.reduce.return, does
+// not count.
+func Significant(text string) bool {
+	return significant.MatchString(text) && !strings.Contains(text, ".return")
+}
+
+// significant matches the operations of Significant.
+var significant = regexp.MustCompile(`\b(?:tt\.(?:load|store|dot|reduce|scan|gather|histogram|atomic\w*|descriptor_\w+)|ttn?g\.(?:async\w+|local_load|warp_group_dot|tc_gen5\w*)|` +
+	`(?:ld|st|red|atom)\.(?:global|shared)|asm sideeffect|scf\.for|cp\.async|w?g?mma|tcgen05|LDG|LDGSTS|STG|ATOMG?|RED|UTMA\w+|HMMA|HGMMA|IMMA|DMMA|UTC\w*MMA)\b`)
+
+// OfStage are the lines of one stage.
+func OfStage(lines []IRLine, stage string) (own []IRLine) {
+	for _, l := range lines {
+		if l.Stage == stage {
+			own = append(own, l)
+		}
+	}
+	return own
+}
+
+// MostSampled returns the n lines with the most samples, in the order of lines.
+func MostSampled(lines []IRLine, n int) []IRLine {
+	order := make([]int, len(lines))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(lines[b].Samples, lines[a].Samples) })
+	order = order[:min(n, len(order))]
+	slices.Sort(order)
+	chosen := make([]IRLine, len(order))
+	for i, at := range order {
+		chosen[i] = lines[at]
+	}
+	return chosen
+}

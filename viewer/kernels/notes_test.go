@@ -1,0 +1,67 @@
+package kernels
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/internal/trace/ndjson"
+	"github.com/goproton/goproton/profile"
+)
+
+// TestTraceOfAnotherRun: a profile that is joined with a trace of another run, or of a part of its run, has a note that says so.
+func TestTraceOfAnotherRun(t *testing.T) {
+	const name = "dedicated_log_triton_trace_dev_rank_none_pid_%_host_h200_.bin.ndjson"
+	p, own := recordedRun(t)
+	packed, err := os.ReadFile(own.Files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var compilations, first []byte
+	r := ndjson.NewReader(bytes.NewReader(packed), int64(len(packed)), "")
+	defer r.Close()
+	for {
+		rec, err := r.Next()
+		if err != nil {
+			break
+		}
+		if bytes.Contains(rec.Text, []byte(`"event_type":"compilation"`)) || bytes.Contains(rec.Text, []byte(`"event_type": "compilation"`)) {
+			compilations = append(append(compilations, rec.Text...), '\n')
+			if first == nil {
+				first = bytes.Clone(compilations)
+			}
+		}
+	}
+	for _, c := range []struct {
+		pid  string
+		text []byte
+		want []string
+	}{
+		{"463", packed, nil},
+		{"999", packed, []string{"the profile is of process 463, the trace of process 999: they are of different runs of the same kernels"}},
+		{"463", compilations, []string{"the trace has no launches, so there are numbers instead of arguments; record with --trace-launches all"}},
+		{"463", first, []string{"2 of the profile's 3 specialisations are not in the trace: was it recorded in the same run?"}},
+		{"463", append(bytes.Clone(compilations), "{\n"...), []string{
+			"1 damaged record of the trace was left out; proton trace validate names it",
+			"the trace has no launches, so there are numbers instead of arguments; record with --trace-launches all"}},
+	} {
+		folder := t.TempDir()
+		if err := os.WriteFile(filepath.Join(folder, strings.Replace(name, "%", c.pid, 1)), c.text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, TraceNotes(open(t, folder), p), c.want)
+	}
+	expect(t, TraceNotes(open(t, "../../testdata/traces/vector_add/goproton"), p), []string{
+		"the trace has none of the profile's specialisations: it is of another run; record both in one: proton run --trace DIR -m pcsampling PROGRAM"})
+	expect(t, TraceNotes(own, nil), nil)
+	expect(t, TraceNotes(own, &profile.Profile{}), nil)
+}
+
+func expect(t *testing.T, got, want []string) {
+	t.Helper()
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

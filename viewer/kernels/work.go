@@ -1,0 +1,194 @@
+package kernels
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/viewer/specs"
+)
+
+// Work is what one launch moves and computes, and which rates its average time makes of that.
+type Work struct {
+	Bytes, Flops float64 // per launch; 0 if that is not known
+	BytesFrom    string  // "profile": metrics that the program reported; "code": counted in the TTIR; "arguments": each tensor once
+	FlopsFrom    string
+	Type         string // type of most operands, see specs.DTypes; "" if that is not known
+	Passes       int    // multiplications of that type per flop: 3 for tf32x3, which computes f32; 0 means 1
+	operations   []operations
+	Notes        []string // what could not be counted in the code
+
+	Rates
+
+	on    *profile.Device // device that the launches ran on; nil if the profile does not describe it
+	mixed bool            // they ran on several, with different peaks
+}
+
+// operations are the flops on one type of operands.
+type operations struct {
+	count  float64
+	dtype  string // see specs.DTypes; "" if that is not known
+	passes int
+}
+
+// worker computes the work of launches.
+type worker struct {
+	profile *profile.Profile
+	unknown error // why there is no roof for some device
+}
+
+// measured takes bytes and flops from a node's metrics, if its launches are all of one kind.
+func (w *worker) measured(g *Group, n *profile.Node, l *profile.LaunchTimes) {
+	w.ran(g, w.deviceOf(n, l))
+	if len(n.Launches) != 1 || l.Count == 0 || tritonparse.Amount(n, countMetric) != l.Count {
+		return
+	}
+	per := float64(l.Count)
+	if bytes := tritonparse.Amount(n, "bytes"); bytes > 0 {
+		g.Work.Bytes, g.Work.BytesFrom = float64(bytes)/per, "profile"
+	}
+	var all []operations
+	for i := range n.Metrics {
+		if dtype, counts := specs.OfMetric(n.Metrics[i].Name); counts && dtype != "" {
+			all = append(all, operations{count: float64(tritonparse.Amount(n, n.Metrics[i].Name)) / per, dtype: dtype, passes: 1})
+		}
+	}
+	all = slices.DeleteFunc(all, func(o operations) bool { return o.count == 0 })
+	if flops := float64(tritonparse.Amount(n, "flops")); len(all) == 0 && flops > 0 {
+		all = []operations{{count: flops / per, passes: 1}} // their type is that in the trace
+	}
+	if len(all) > 0 {
+		g.Work.computes("profile", all...)
+	}
+}
+
+// computes sets the operations of a launch.
+func (w *Work) computes(from string, all ...operations) {
+	w.operations, w.FlopsFrom, w.Flops = all, from, 0
+	most := 0.0
+	for _, o := range all {
+		if w.Flops += o.count; o.count > most {
+			most, w.Type, w.Passes = o.count, o.dtype, o.passes
+		}
+	}
+}
+
+// staticWork is the work of a launch as far as the trace shows it.
+func staticWork(c *tritonparse.Compilation, l *tritonparse.LaunchRecord) (w Work) {
+	if c == nil {
+		return w
+	}
+	counted := c.Work(l)
+	if counted.Bytes > 0 {
+		w.Bytes, w.BytesFrom = float64(counted.Bytes), "code"
+		if counted.Bytes == counted.Arguments {
+			w.BytesFrom = "arguments"
+		}
+	}
+	if c.Texts["ttir"] != "" {
+		w.Type, w.Passes = operands(counted.Dot)
+	}
+	if counted.Flops > 0 {
+		w.computes("code", operations{float64(counted.Flops), w.Type, w.Passes})
+	}
+	w.Notes = slices.DeleteFunc(slices.Clone(counted.Notes), func(note string) bool { return note == tritonparse.NoteMasked })
+	return w
+}
+
+// complete takes over what was not measured. Metrics have the width of operands, the code has their type.
+func (w *Work) complete(counted Work) {
+	if w.BytesFrom == "" {
+		w.Bytes, w.BytesFrom = counted.Bytes, counted.BytesFrom
+	}
+	if w.FlopsFrom == "" {
+		w.Flops, w.FlopsFrom, w.Type, w.Passes, w.operations = counted.Flops, counted.FlopsFrom, counted.Type, counted.Passes, counted.operations
+	}
+	for i := range w.operations {
+		if o := &w.operations[i]; o.dtype == "" || specs.Bits(o.dtype) == specs.Bits(counted.Type) {
+			o.dtype, o.passes = counted.Type, counted.Passes
+		}
+	}
+	if w.FlopsFrom != "" {
+		w.computes(w.FlopsFrom, w.operations...)
+	}
+	if w.BytesFrom == "code" || w.FlopsFrom == "code" {
+		w.Notes = counted.Notes
+	}
+}
+
+// operands is the type, of specs.DTypes, in which a kernel computes, and the number of its multiplications for each of the code's.
+func operands(dot tritonparse.Dot) (dtype string, passes int) {
+	switch {
+	case dot.Type == "f16":
+		return "fp16", 1
+	case dot.Type == "bf16":
+		return "bf16", 1
+	case dot.Type == "f32":
+		return precision(dot.Precision)
+	case dot.Type == "f64":
+		return "fp64", 1
+	case dot.Type == "i8":
+		return "int8", 1
+	case strings.HasPrefix(dot.Type, "f8"), strings.HasPrefix(dot.Type, "f6"): // both at the rate of eight bits
+		return "fp8", 1
+	case strings.HasPrefix(dot.Type, "f4"):
+		return "fp4", 1
+	}
+	return "fp32", 1 // no multiplication of matrices: the vector units
+}
+
+// precision is the type in which tl.dot multiplies operands of f32, by its input_precision. Only ieee has no tensor core.
+func precision(name string) (dtype string, passes int) {
+	switch name {
+	case "tf32":
+		return "tf32", 1
+	case "tf32x3":
+		return "tf32", 3
+	case "bf16x3":
+		return "bf16", 3
+	case "bf16x6":
+		return "bf16", 6
+	}
+	return "fp32", 1
+}
+
+// finish computes rates and the share of the roof.
+func (w *worker) finish(g *Group) {
+	seconds := g.Times.Average() / 1e9
+	if seconds <= 0 {
+		return
+	}
+	work := &g.Work
+	work.BytesPerSecond, work.FlopsPerSecond = work.Bytes/seconds, work.Flops/seconds
+	if work.BytesPerSecond == 0 && work.FlopsPerSecond == 0 {
+		return
+	}
+	if work.on == nil || work.mixed {
+		w.unknown = cmp.Or(w.unknown, noDevice(work.mixed))
+		return
+	}
+	roof := w.roof(work, work.on)
+	if least := roof.Least(); least > 0 {
+		work.Roof, work.Bound = least/seconds, specs.Bound(roof.Parts())
+	}
+}
+
+// roof is the time that a launch's work needs on a device.
+func (w *worker) roof(work *Work, d *profile.Device) (roof specs.Roof) {
+	if work.Bytes > 0 {
+		peak, err := specs.Bandwidth(*d)
+		w.unknown = cmp.Or(w.unknown, err)
+		roof.Move(work.Bytes, peak)
+	}
+	for _, o := range work.operations {
+		if o.dtype == "" {
+			continue // without a type there is no peak
+		}
+		peak, err := specs.Peak(*d, o.dtype)
+		w.unknown = cmp.Or(w.unknown, err)
+		roof.Compute(o.count*float64(max(o.passes, 1)), peak)
+	}
+	return roof
+}

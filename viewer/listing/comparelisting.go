@@ -1,0 +1,179 @@
+package listing
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/mattn/go-runewidth"
+
+	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/viewer"
+	"github.com/goproton/goproton/viewer/kernels"
+)
+
+// muchMoved is the smallest change of a line's share of its kernel that is marked.
+const muchMoved = 0.02
+
+// PrintComparison prints the lines of the requested kernels with the samples of both runs, and returns notes on what limits
+// them.
+func PrintComparison(w io.Writer, c *kernels.Comparison, terminal viewer.Terminal) (notes []string, err error) {
+	l := comparedListing{&printer{newView(c.Sides[1], c.Sides[1].Samples, Options{Terminal: terminal}), bufio.NewWriter(w)}, c}
+	l.old = c.Sides[0].Files
+	for i, k := range c.Kernels {
+		if i > 0 {
+			l.line("")
+		}
+		l.kernel(k)
+	}
+	var rest []string
+	for _, k := range c.Others {
+		rest = append(rest, term.Printable(k.Name)+" "+l.ofAll(k))
+	}
+	l.notShown(rest)
+	return slices.Concat(c.Notes, l.notes), l.out.Flush()
+}
+
+type comparedListing struct {
+	*printer
+	c *kernels.Comparison
+}
+
+func (l *comparedListing) kernel(k *kernels.ComparedFunction) {
+	l.line(l.bold(term.Printable(k.Name)) + fmt.Sprintf(": %d %s %d samples, %s of all", k.Old.Samples, l.arrow(), k.Samples, l.ofAll(k)))
+	for _, fact := range comparedFacts(k) {
+		l.line("  " + l.fit(fact, 2))
+	}
+	for side, counts := range [2]kernels.Counts{k.Old, k.Counts} {
+		if mix := mix(&l.c.Joint, counts, math.MaxInt); mix != "" {
+			l.line("  " + l.fit(string("AB"[side])+" stalls: "+mix, 2))
+		}
+	}
+	if len(k.Lines) == 0 {
+		l.line("")
+		l.line("  no line information: it was compiled without (nvcc -lineinfo adds it), or the module is unknown")
+		return
+	}
+	for _, lines := range k.Files() {
+		l.file(k, lines)
+	}
+	if a, b := k.Shares(k.OldUnplaced, k.Unplaced); a+b > 0 {
+		l.line("")
+		l.line(fmt.Sprintf("%s %s %s of the samples are of instructions without line information", percent(a), l.arrow(), percent(b)))
+	}
+}
+
+// comparedFacts are lines about a kernel's code, listed once if they are equal in both runs.
+func comparedFacts(k *kernels.ComparedFunction) []string {
+	var of [2][]string
+	for side := range of {
+		if len(k.Sides[side]) > 0 {
+			of[side] = codeFacts(k.Sides[side][0])
+		}
+	}
+	if slices.Equal(of[0], of[1]) {
+		return of[0]
+	}
+	var all []string
+	for side, name := range []string{"A", "B"} {
+		if len(k.Sides[side]) == 0 {
+			all = append(all, name+" has no samples of it")
+		}
+		for _, fact := range of[side] {
+			all = append(all, name+": "+fact)
+		}
+	}
+	return all
+}
+
+func (l *comparedListing) arrow() string {
+	if l.ASCII {
+		return "->"
+	}
+	return "→"
+}
+
+func (l *comparedListing) ofAll(k *kernels.ComparedFunction) string {
+	a, b := l.c.Parts(k)
+	return fmt.Sprintf("%s %s %s", percent(a), l.arrow(), percent(b))
+}
+
+const comparedHeader = "      A   share        B   share   change  "
+
+// file prints the lines of one file that have at least 1 % of the kernel's samples in either profile.
+func (l *comparedListing) file(k *kernels.ComparedFunction, lines []*kernels.Line) {
+	text := l.run.Files.Text(lines[0].File)
+	name := l.found(lines[0].File, lastNumber(lines))
+	var shown []*kernels.Line
+	for _, one := range lines {
+		if a, b := k.Shares(one.Old, one.Counts); l.All || a >= cold || b >= cold {
+			shown = append(shown, one)
+		}
+	}
+	l.line("")
+	l.line(l.faint(name))
+	stalls, number := len("stalls in B"), len("line")
+	for _, one := range shown {
+		stalls = max(stalls, runewidth.StringWidth(l.stalls(one)))
+		number = max(number, len(lineNumber(one)))
+	}
+	if len(shown) > 0 {
+		l.line(l.faint(comparedHeader + pad("stalls in B", stalls) + "    " + padLeft("line", number)))
+	}
+	for _, one := range shown {
+		l.row(k, one, text, stalls, number)
+	}
+	if left := len(lines) - len(shown); left > 0 {
+		l.line(l.faint(fmt.Sprintf("%s lines with less than 1%% in both: %d", l.marks.gap, left)))
+	}
+}
+
+// lineNumber is the number in B. A line that is gone has its number in A, with a minus.
+func lineNumber(one *kernels.Line) string {
+	if one.Gone {
+		return fmt.Sprint(-one.Number)
+	}
+	return fmt.Sprint(one.Number)
+}
+
+func (l *comparedListing) stalls(one *kernels.Line) string {
+	if one.Samples == 0 {
+		return ""
+	}
+	return mix(&l.c.Joint, one.Counts, 2)
+}
+
+func (l *comparedListing) row(k *kernels.ComparedFunction, one *kernels.Line, text *kernels.Text, stalls, number int) {
+	a, b := k.Shares(one.Old, one.Counts)
+	change, color, mark := fmt.Sprintf("%+.1f%%", 100*(b-a)), "", " "
+	if math.Abs(b-a) >= muchMoved {
+		color, mark = orange, l.marks.hot
+	}
+	line := l.text(one)
+	if !one.Gone && text.Err != nil {
+		line = printable(l.s.Label(one.Func))
+	}
+	left := fmt.Sprintf("%7s %7s  %7s %7s  %s  %s  %s %s  ", count0(one.Old), share0(one.Old, a), count0(one.Counts), share0(one.Counts, b),
+		l.painted(padLeft(change, 7), color), pad(l.stalls(one), stalls), l.painted(mark, color), l.faint(padLeft(lineNumber(one), number)))
+	body := line
+	if l.Width > 0 {
+		body = l.fit(body, min(len(comparedHeader)+stalls+number+6, l.Width-20))
+	}
+	l.line(left + body)
+}
+
+func count0(c kernels.Counts) string {
+	if c.Samples == 0 {
+		return ""
+	}
+	return fmt.Sprint(c.Samples)
+}
+
+func share0(c kernels.Counts, share float64) string {
+	if c.Samples == 0 {
+		return ""
+	}
+	return percent(share)
+}

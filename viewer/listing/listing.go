@@ -1,0 +1,277 @@
+// Package listing prints what package kernels has collected: as text for a terminal, as JSON for programs, and as the data of
+// a report's Source tab. No printer computes times or adds up samples.
+//
+//   - text: the table of a kernel's launches (table.go, with a trace), its lines (sourcelisting.go) or instructions
+//     (sasslisting.go), two runs side by side (comparelisting.go)
+//   - JSON: json.go, and tablesjson.go with a trace
+//   - page: page.go
+//
+// What all of them say in words, and the notes about missing texts, comes from describe.go and advice.go.
+package listing
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mattn/go-runewidth"
+
+	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/viewer"
+	"github.com/goproton/goproton/viewer/kernels"
+)
+
+// Options say how kernels are printed.
+type Options struct {
+	viewer.Terminal
+	Instructions bool     // print instructions instead of lines
+	Unfold       bool     // show the lines of functions that were inlined
+	Context      int      // lines around those with samples
+	Stages       []string // stages of the compiler of which all lines are shown; none means a few lines of each stage
+}
+
+// A line with at least the share hot of its kernel's samples is marked. Lines with less than cold are left out.
+const (
+	hot  = 0.10
+	cold = 0.01
+)
+
+// printer prints text for a terminal.
+type printer struct {
+	*view
+	out *bufio.Writer
+}
+
+// Print prints the requested kernels of a run: with a trace a table of their specialisations and launches, then their source or
+// instructions. It returns notes on what is missing.
+func Print(w io.Writer, r *kernels.Run, o Options) (notes []string, err error) {
+	p := &printer{newView(r, r.Samples, o), bufio.NewWriter(w)}
+	var dropped []string
+	if r.Traced() {
+		if dropped, err = p.tables(); err != nil {
+			return nil, err
+		}
+	}
+	if r.Samples != nil {
+		if len(r.Kernels) > 0 {
+			p.line("")
+		}
+		p.sampled()
+		notes = r.Samples.Notes()
+	} else {
+		p.unsampled()
+		p.otherKernels()
+	}
+	notes = slices.Concat(r.Notes, notes, p.notes)
+	if len(dropped) > 0 {
+		notes = append(notes, "the table has no room for "+strings.Join(dropped, ", ")+"; a larger --width shows them")
+	}
+	return notes, p.out.Flush()
+}
+
+// sampled prints the requested functions.
+func (p *printer) sampled() {
+	whole, variants := p.listed()
+	for i, f := range whole {
+		if i > 0 {
+			p.line("")
+		}
+		p.head(f)
+		p.body(f)
+	}
+	p.variants(variants)
+	p.others()
+}
+
+// body prints the code of a function without a heading.
+func (p *printer) body(f *kernels.Function) {
+	if p.Instructions {
+		p.line("")
+		p.instructions(f)
+	} else {
+		p.source(f)
+	}
+}
+
+const noCode = "the trace has no machine code of it: cubins lie in cubins/ next to the traces of proton run --trace, or where they were compiled"
+
+// unsampled prints the code of each kernel's specialisation with most time; with --all that of all specialisations.
+func (p *printer) unsampled() {
+	what := "lines"
+	if p.Instructions {
+		what = "instructions"
+	}
+	for _, k := range p.run.Kernels {
+		shown := 0
+		for i, s := range k.Specialisations {
+			if shown > 0 && !p.All {
+				p.line("")
+				p.line(fmt.Sprintf("%s more; --all shows the %s of each", kernels.Counted(len(k.Specialisations)-i, "specialisation"), what))
+				break
+			}
+			f := p.bare(k, s)
+			if f == nil {
+				continue
+			}
+			shown++
+			if len(k.Specialisations) > 1 {
+				p.line("")
+				p.line(term.Printable(k.Name) + " [" + term.Printable(s.Label) + "]")
+			}
+			p.body(f)
+		}
+		if shown == 0 && p.Instructions {
+			p.note(k.Name + ": " + noCode)
+		}
+	}
+}
+
+// otherKernels names the kernels of the trace that are not shown.
+func (p *printer) otherKernels() {
+	if len(p.run.Others) > 0 {
+		p.line("")
+		p.line("not shown: " + term.Printable(kernels.FirstNames(p.run.Others, 5, func(k *kernels.Kernel) string { return k.Name })))
+	}
+}
+
+// head says what a function is, where it was launched, and where its time goes.
+func (p *printer) head(f *kernels.Function) {
+	share := kernels.Counted(f.Samples, "sample") + ", " + percent(f.Share(p.s.All)) + " of all"
+	p.line(p.bold(term.Printable(f.Name)) + ": " + share)
+	for _, fact := range facts(f) {
+		p.line("  " + p.fit(fact, 2))
+	}
+	for i, launched := range f.Paths {
+		if i == 3 {
+			p.line(fmt.Sprintf("  %s %d more call paths", p.marks.gap, len(f.Paths)-i))
+			break
+		}
+		text := pathText(launched)
+		if len(f.Paths) > 1 {
+			text = percent(float64(launched.Samples)/float64(f.Samples)) + " " + text
+		}
+		p.line("  " + p.fit(text, 2))
+	}
+	if mix := mix(p.s, f.Counts, math.MaxInt); mix != "" {
+		p.line("  " + p.fit("stalls: "+mix, 2))
+	}
+	if advice := advice(p.s, f); advice != "" {
+		p.wrapped("hint: "+advice, "  ")
+	}
+}
+
+// others lists the largest functions that are not shown.
+func (p *printer) others() {
+	var parts []string
+	for _, f := range p.s.Others {
+		parts = append(parts, term.Printable(f.Name)+" "+percent(f.Share(p.s.All)))
+	}
+	p.notShown(parts)
+}
+
+// notShown prints the first of the functions that are not shown.
+func (p *printer) notShown(parts []string) {
+	if len(parts) == 0 {
+		return
+	}
+	if n := len(parts); n > 5 {
+		parts = append(parts[:5], fmt.Sprintf("%d more", n-5))
+	}
+	p.line("")
+	p.wrapped("not shown: "+strings.Join(parts, ", "), "")
+}
+
+func (p *printer) line(text string) {
+	p.out.WriteString(strings.TrimRight(text, " "))
+	p.out.WriteByte('\n')
+}
+
+// fit cuts a text to the width of the terminal, less the columns before it.
+func (p *printer) fit(text string, before int) string {
+	if p.Width <= 0 {
+		return text
+	}
+	return runewidth.Truncate(text, max(p.Width-before, 20), p.marks.cut)
+}
+
+// wrapped prints a text over several lines if it is too long for one.
+func (p *printer) wrapped(text, indent string) {
+	width := 100
+	if p.Width > 0 {
+		width = max(p.Width, 40)
+	}
+	current := indent
+	for _, word := range strings.Fields(text) {
+		if current != indent && runewidth.StringWidth(current)+1+runewidth.StringWidth(word) > width {
+			p.line(current)
+			current = indent
+		}
+		if current != indent {
+			current += " "
+		}
+		current += word
+	}
+	p.line(current)
+}
+
+const (
+	bold     = "\x1b[1m"
+	faint    = "\x1b[2m"
+	red      = "\x1b[38;5;196m"
+	orange   = "\x1b[38;5;208m"
+	yellow   = "\x1b[38;5;220m"
+	endColor = "\x1b[0m"
+)
+
+func (p *printer) painted(text, color string) string {
+	if !p.Color || color == "" || text == "" {
+		return text
+	}
+	return color + text + endColor
+}
+
+func (p *printer) bold(text string) string  { return p.painted(text, bold) }
+func (p *printer) faint(text string) string { return p.painted(text, faint) }
+
+// heat is the colour of a line by its share of the kernel.
+func heat(share float64) string {
+	switch {
+	case share >= 0.3:
+		return red
+	case share >= hot:
+		return orange
+	case share >= 0.03:
+		return yellow
+	}
+	return ""
+}
+
+const barCells = 10
+
+// bar draws a part of barCells.
+func (p *printer) bar(part float64) string {
+	if !(part > 0) {
+		return ""
+	}
+	eighths := int(math.Round(min(part, 1) * barCells * 8))
+	text := strings.Repeat(p.marks.full, eighths/8)
+	switch rest := eighths % 8; {
+	case p.marks.parts == nil && rest >= 4:
+		text += p.marks.full
+	case p.marks.parts != nil && rest > 0:
+		text += p.marks.parts[rest-1]
+	}
+	return text
+}
+
+// pad appends blanks to a text up to a width; padLeft puts them before it.
+func pad(text string, width int) string {
+	return text + strings.Repeat(" ", max(width-runewidth.StringWidth(text), 0))
+}
+
+func padLeft(text string, width int) string {
+	return strings.Repeat(" ", max(width-runewidth.StringWidth(text), 0)) + text
+}

@@ -1,0 +1,276 @@
+package listing
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mattn/go-runewidth"
+
+	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer/internal/grid"
+	"github.com/goproton/goproton/viewer/kernels"
+)
+
+// Numbers of specialisations of a kernel, and of kinds of launches of each, that are shown without --all. Autotuners try dozens of
+// configurations.
+const (
+	mostSpecialisations = 10
+	mostGroups          = 10
+)
+
+// tables prints how long the launches of each kernel took, and returns the columns that the terminal is too narrow for.
+func (p *printer) tables() (dropped []string, err error) {
+	for i, k := range p.run.Kernels {
+		if i > 0 {
+			p.line("")
+		}
+		p.out.WriteString(p.bold(term.Printable(k.Name)) + ": " + p.summary(k) + "\n\n")
+		t := newTable(p.run, k, p.All)
+		dots := ""
+		if p.ASCII {
+			dots = "~"
+		}
+		if err := (grid.Layout{Width: p.Width, Dots: dots}).Write(p.out, t.lines(p.Width)); err != nil {
+			return nil, err
+		}
+		for _, column := range t.dropped {
+			if !slices.Contains(dropped, column) {
+				dropped = append(dropped, column)
+			}
+		}
+	}
+	return dropped, nil
+}
+
+// summary says in a line how often and how long a kernel ran.
+func (v *view) summary(k *kernels.Kernel) string {
+	var parts []string
+	if k.Times.Count > 0 {
+		unit, scale := grid.TimeUnit(float64(k.Times.Nanos))
+		parts = append(parts, fmt.Sprintf("%s in %s %s", launches(k.Times.Count), grid.Fixed(float64(k.Times.Nanos)/scale), unit))
+		if v.run.Nanos > 0 {
+			parts[0] += fmt.Sprintf(", %s of the GPU time", percent(float64(k.Times.Nanos)/float64(v.run.Nanos)))
+			if v.run.Filtered() {
+				parts[0] += " that the filters leave"
+			}
+		}
+	} else if k.Traced > 0 {
+		parts = append(parts, launches(k.Traced)+" in the trace")
+	}
+	groups := 0
+	for _, s := range k.Specialisations {
+		groups += len(s.Groups) + s.Unlisted
+	}
+	parts = append(parts, kernels.Counted(len(k.Specialisations), "specialisation"), kernels.Counted(groups, "kind")+" of launches")
+	return strings.Join(parts, "; ")
+}
+
+func launches[N int | uint64](n N) string {
+	if n == 1 {
+		return "1 launch"
+	}
+	return fmt.Sprintf("%d launches", n)
+}
+
+// table is how long the launches of a kernel took: a row for each specialisation, below it one for each kind of its launches.
+type table struct {
+	kernel *kernels.Kernel
+	rows   []tableRow
+
+	dropped []string // columns that there was no room for; set by lines
+}
+
+// tableRow is a row with its name.
+type tableRow struct {
+	kernels.Row
+	name string
+}
+
+func newTable(r *kernels.Run, k *kernels.Kernel, all bool) *table {
+	t := &table{kernel: k}
+	specialisations, groups := mostSpecialisations, mostGroups
+	if all {
+		specialisations, groups = math.MaxInt-1, math.MaxInt-1
+	}
+	for _, row := range k.Rows(specialisations, groups) {
+		t.rows = append(t.rows, tableRow{row, rowName(r, &row)})
+	}
+	return t
+}
+
+func rowName(r *kernels.Run, row *kernels.Row) string {
+	name := kernels.UnattributedName
+	switch s, g := row.Specialisation, row.Group; {
+	case s != nil:
+		if name = s.Label; !strings.Contains(name, "#"+kernels.ShortHash(s.Hash)) && s.Hash != "" {
+			name += " #" + kernels.ShortHash(s.Hash)
+		}
+		if s.Compilation == nil && r.Traced() {
+			name += " (not in the trace)"
+		}
+	case g != nil:
+		if name = g.Label; len(g.Grid) > 0 && !strings.Contains(name, "grid=") {
+			name += " grid=" + kernels.GridText(g.Grid)
+		}
+	case row.More > 0 && row.Kind:
+		name = fmt.Sprintf("%d more kinds of launches; --all shows them", row.More)
+	case row.More > 0:
+		name = fmt.Sprintf("%d more specialisations; --all shows them", row.More)
+	}
+	if name = strings.TrimSpace(name); row.Kind {
+		return "  " + name
+	}
+	return name
+}
+
+// column is a column of figures.
+type column struct {
+	head string
+	keep int                      // on a narrow terminal columns with the lowest are left out first
+	cell func(r *tableRow) string // "" where it means nothing
+}
+
+// columns are those that any row has a figure for.
+func (t *table) columns() []column {
+	unit, scale := grid.TimeUnit(t.kernel.Times.Average())
+	totalUnit, totalScale := grid.TimeUnit(float64(t.kernel.Times.Nanos))
+	all := []column{
+		{"launches", 9, t.launches},
+		{"total " + totalUnit, 6, timed(func(d *profile.Durations) float64 { return float64(d.Nanos) / totalScale })},
+		{"share", 8, t.share},
+		{"avg " + unit, 9, timed(func(d *profile.Durations) float64 { return d.Average() / scale })},
+		{"min " + unit, 1, bound(func(d *profile.Durations) uint64 { return d.Least }, scale)},
+		{"max " + unit, 2, bound(func(d *profile.Durations) uint64 { return d.Most }, scale)},
+		{"GB/s", 5, worked(func(r *kernels.Rates) float64 { return r.BytesPerSecond / 1e9 })},
+		{"TFLOP/s", 5, worked(func(r *kernels.Rates) float64 { return r.FlopsPerSecond / 1e12 })},
+		{"roof", 7, roof},
+		{"registers", 3, compiled(func(s *kernels.Specialisation) (int, bool) { return s.Registers, s.Registers > 0 })},
+		{"shared", 4, compiled(func(s *kernels.Specialisation) (int, bool) { return s.Shared, s.Shared >= 0 })},
+	}
+	return slices.DeleteFunc(all, func(c column) bool {
+		return !slices.ContainsFunc(t.rows, func(r tableRow) bool {
+			text := c.cell(&r)
+			return text != "" && text != grid.Missing
+		})
+	})
+}
+
+// launches are the measured ones. If the kernel has any, launches that are only in the trace are called traced.
+func (t *table) launches(r *tableRow) string {
+	switch {
+	case r.Times.Count > 0:
+		return fmt.Sprint(r.Times.Count)
+	case t.kernel.Times.Count > 0:
+		return fmt.Sprintf("%d traced", r.Traced)
+	}
+	return fmt.Sprint(r.Traced)
+}
+
+func (t *table) share(r *tableRow) string {
+	if all := t.kernel.Times.Nanos; all > 0 && r.Times.Count > 0 {
+		return percent(float64(r.Times.Nanos) / float64(all))
+	}
+	return grid.Missing
+}
+
+func timed(figure func(*profile.Durations) float64) func(*tableRow) string {
+	return func(r *tableRow) string {
+		if r.Times.Count == 0 {
+			return grid.Missing
+		}
+		return grid.Fixed(figure(r.Times))
+	}
+}
+
+func bound(ns func(*profile.Durations) uint64, scale float64) func(*tableRow) string {
+	return func(r *tableRow) string {
+		if ns(r.Times) == 0 {
+			return grid.Missing
+		}
+		return grid.Fixed(float64(ns(r.Times)) / scale)
+	}
+}
+
+func worked(figure func(*kernels.Rates) float64) func(*tableRow) string {
+	return func(r *tableRow) string {
+		if r.Rates == nil || figure(r.Rates) == 0 {
+			return ""
+		}
+		return grid.Fixed(figure(r.Rates))
+	}
+}
+
+func roof(r *tableRow) string {
+	if r.Rates == nil || r.Rates.Roof == 0 {
+		return ""
+	}
+	return percent(r.Rates.Roof) + " " + r.Rates.Bound
+}
+
+func compiled(fact func(*kernels.Specialisation) (int, bool)) func(*tableRow) string {
+	return func(r *tableRow) string {
+		if r.Specialisation == nil {
+			return ""
+		}
+		n, known := fact(r.Specialisation)
+		if !known {
+			return grid.Missing
+		}
+		return fmt.Sprint(n)
+	}
+}
+
+// nameRoom is how many columns names get before any figure does: enough to distinguish specialisations.
+const nameRoom = 38
+
+// lines are the rows under their headings, with the columns that fit in a width; 0 has room for all.
+func (t *table) lines(width int) []grid.Line {
+	const heading = "specialisation, arguments"
+	names := len(heading)
+	for i := range t.rows {
+		names = max(names, runewidth.StringWidth(t.rows[i].name))
+	}
+	columns, all := t.columns(), t.columns()
+	for width > 0 && t.width(columns)+min(names, nameRoom) > width && len(columns) > 1 {
+		least := 0
+		for i := range columns {
+			if columns[i].keep < columns[least].keep {
+				least = i
+			}
+		}
+		columns = slices.Delete(columns, least, least+1)
+	}
+	for _, c := range all {
+		if !slices.ContainsFunc(columns, func(o column) bool { return o.head == c.head }) {
+			t.dropped = append(t.dropped, c.head)
+		}
+	}
+	head := grid.Line{Name: heading}
+	for _, c := range columns {
+		head.Cells = append(head.Cells, grid.Cell{Text: c.head})
+	}
+	lines := []grid.Line{head}
+	for i := range t.rows {
+		line := grid.Line{Name: term.Printable(t.rows[i].name)}
+		for _, c := range columns {
+			line.Cells = append(line.Cells, grid.Cell{Text: c.cell(&t.rows[i])})
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// width of columns, with the blanks behind them.
+func (t *table) width(columns []column) (sum int) {
+	for _, c := range columns {
+		widest := len(c.head)
+		for i := range t.rows {
+			widest = max(widest, len(c.cell(&t.rows[i])))
+		}
+		sum += widest + 2
+	}
+	return sum
+}

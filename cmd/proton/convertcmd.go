@@ -97,7 +97,7 @@ func (f *convertFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wr
 		fmt.Fprintf(stderr, "proton convert: drops: %s\n", d)
 	}
 	if f.strict && len(drops) > 0 {
-		return fmt.Errorf("%s does not hold all of the profile, and --strict is given; see proton convert --list", target.Format.Name)
+		return fmt.Errorf("%s cannot hold all of the profile, and --strict is given; see proton convert --list", target.Format.Name)
 	}
 	return f.explain(writeProfile(target, f.out, p, stdout))
 }
@@ -122,7 +122,7 @@ func (f *convertFlags) target() (formats.Target, error) {
 			target.Compression = max(target.Compression, byPath.Compression)
 		}
 	case f.out == "-":
-		err = errors.New("say the format that is to be written to standard output: --to FORMAT, or a file: -o OUT")
+		err = errors.New("no output format: give --to FORMAT for standard output, or a file with -o OUT")
 	default:
 		if target, err = formats.TargetOf(f.out, nil); err != nil {
 			err = fmt.Errorf("%w: --to FORMAT", err)

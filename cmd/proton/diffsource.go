@@ -34,9 +34,9 @@ func (f *diffFlags) checkSource(flags *pflag.FlagSet, files int) error {
 		only := flag.Name == "source-path" || flag.Name == "all"
 		switch {
 		case !f.samples.asked() && only:
-			foreign = fmt.Errorf("--%s: it is for --source", flag.Name)
+			foreign = fmt.Errorf("--%s needs --source", flag.Name)
 		case f.samples.asked() && !slices.Contains(ofSourceDiff, flag.Name):
-			foreign = fmt.Errorf("--%s: it means nothing with --source, which has -i, -e, --rename and --all", flag.Name)
+			foreign = fmt.Errorf("--%s has no effect with --source; use -i, -e, --rename or --all", flag.Name)
 		}
 	})
 	if f.samples.asked() && files != 2 {

@@ -25,7 +25,7 @@ func newDoctorCommand() *cobra.Command {
 		Long:  doctorLong,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return &exitError{code: 2, err: fmt.Errorf("proton doctor takes no %q: see proton doctor --help", args[0])}
+				return &exitError{code: 2, err: fmt.Errorf("proton doctor takes no arguments, got %q: see proton doctor --help", args[0])}
 			}
 			return nil
 		},

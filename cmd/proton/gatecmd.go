@@ -115,12 +115,12 @@ func (f *gateFlags) sides(args []string, dash int) (before, after []string, err 
 	}
 	switch {
 	case len(f.baseline) == 0:
-		return nil, nil, errors.New("say what to compare with: --baseline OLD… -- NEW…")
+		return nil, nil, errors.New("no baseline runs: give --baseline OLD… -- NEW…")
 	case len(after) == 0:
-		return nil, nil, errors.New("there are no new runs: --baseline OLD… -- NEW…")
+		return nil, nil, errors.New("no new runs: give --baseline OLD… -- NEW…")
 	case dash < 0 && len(before) == 1 && len(after) > 1:
 		// The shell makes "--baseline base1 base2 new1" of base*; taking base2 for a new run would hide everything.
-		return nil, nil, fmt.Errorf("say where the new runs begin: --baseline %s … -- %s", before[0], after[len(after)-1])
+		return nil, nil, fmt.Errorf("no -- before the new runs: write --baseline %s … -- %s", before[0], after[len(after)-1])
 	}
 	return before, after, nil
 }
@@ -159,7 +159,7 @@ func (f *gateFlags) run(before, after []string, stdin io.Reader, stdout io.Write
 func (f *gateFlags) options() (o gate.Options, err error) {
 	o = gate.Options{Alpha: f.alpha, Strict: f.strict, Compare: compare.Options{Include: f.include, Exclude: f.exclude, Peaks: f.peaks}}
 	if !(f.alpha > 0 && f.alpha < 1) {
-		return o, fmt.Errorf("read --alpha %g: it is a chance, such as 0.05", f.alpha)
+		return o, fmt.Errorf("read --alpha %g: give a probability between 0 and 1, such as 0.05", f.alpha)
 	}
 	for flag, what := range map[string]string{"new": f.onNew, "vanished": f.onVanished} {
 		if what != "report" && what != "fail" {
@@ -170,7 +170,7 @@ func (f *gateFlags) options() (o gate.Options, err error) {
 		return o, err
 	}
 	if f.json == "-" && f.markdown == "-" {
-		return o, errors.New("--json and --markdown both want standard output; give one of them a file, --markdown=FILE")
+		return o, errors.New("--json and --markdown both write to standard output; give one of them a file, --markdown=FILE")
 	}
 	for _, text := range f.failOn {
 		r, err := gate.ParseRule(text)
@@ -197,7 +197,7 @@ func readLeast(text string) (gate.Least, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return gate.Least{}, fmt.Errorf("read --min-time %q: write a time such as 10us, or a share of the whole program's such as 0.1%%", text)
+		return gate.Least{}, fmt.Errorf("read --min-time %q: give a time such as 10us, or a share of the whole program such as 0.1%%", text)
 	}
 	return gate.Least{Nanos: float64(d)}, nil
 }

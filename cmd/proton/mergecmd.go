@@ -105,12 +105,12 @@ func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writ
 	noteRepeated(files, note)
 	p, broken := f.merge(files, stdin, note)
 	if p == nil {
-		return fmt.Errorf("merge: none of the %d files could be read; see above", len(files))
+		return fmt.Errorf("none of the %d files could be read; see above", len(files))
 	}
 	f.missing(p, note)
 	if f.output != "" {
 		for _, lost := range target.Format.Drops(p) {
-			note(fmt.Sprintf("%s has no place for %s", target.Format.Name, lost))
+			note(fmt.Sprintf("%s cannot hold %s", target.Format.Name, lost))
 		}
 		if err := writeProfile(target, f.output, p, stdout); err != nil {
 			return err
@@ -133,10 +133,10 @@ func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writ
 // check makes sense of the flags before anything is read: a thousand files take a while.
 func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o imbalance.Options, err error) {
 	if f.output == "" && !f.imbalance {
-		return t, o, fmt.Errorf("say where to: -o OUT writes the merged profile, --imbalance prints how even it is")
+		return t, o, fmt.Errorf("no output: -o OUT writes the merged profile, --imbalance prints how evenly time is spread")
 	}
 	if f.output == "-" && f.imbalance {
-		return t, o, fmt.Errorf("--imbalance and -o - both want standard output; write the profile to a file")
+		return t, o, fmt.Errorf("--imbalance and -o - both write to standard output; write the profile to a file")
 	}
 	if f.depth < 0 {
 		return t, o, fmt.Errorf("read --depth %d: give the number of levels below the root", f.depth)
@@ -191,7 +191,7 @@ func noteRepeated(files []string, note func(string)) {
 			continue
 		}
 		if at := slices.IndexFunc(seen, func(other os.FileInfo) bool { return os.SameFile(other, info) }); at >= 0 {
-			note(fmt.Sprintf("%s is the same file as %s: what is in it counts twice", file, names[at]))
+			note(fmt.Sprintf("%s is the same file as %s: its values count twice", file, names[at]))
 			continue
 		}
 		seen, names = append(seen, info), append(names, file)
@@ -212,7 +212,7 @@ func (f *mergeFlags) missing(p *tree.Profile, note func(string)) {
 	}
 	for _, name := range f.columns {
 		if !kept[name] {
-			note(fmt.Sprintf("no file has a metric %q that adds up: no columns of it; proton viewer --list shows a file's metrics", name))
+			note(fmt.Sprintf("no file has a metric %q that adds up, so there are no columns of it; proton viewer --list shows a file's metrics", name))
 		}
 	}
 }

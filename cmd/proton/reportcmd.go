@@ -152,19 +152,19 @@ func (f *reportFlags) check(files []string) (renames []compare.Rename, err error
 		return nil, err
 	}
 	if f.svg != "" && report.Pictures[f.svg] == nil {
-		return nil, fmt.Errorf("there is no picture %q; use --svg %s", f.svg, strings.Join(pictures(), " or "))
+		return nil, fmt.Errorf("read --svg %q: use %s", f.svg, strings.Join(pictures(), " or "))
 	}
 	switch n := len(f.traces); {
 	case n > 0 && f.svg != "":
-		return nil, errors.New("--trace: it adds launches and lines to a page; leave it out for a picture")
+		return nil, errors.New("--trace has no effect on a picture (--svg); leave it out")
 	case n > 0 && n != len(files):
-		return nil, fmt.Errorf("%s, but --trace is given %s: give each profile's own, in their order", counted(len(files), "profile"), times(n))
+		return nil, fmt.Errorf("%s, but --trace is given %s: give one trace per profile, in the same order", counted(len(files), "profile"), times(n))
 	}
 	if f.svg != "" && len(files) > 1 {
 		return nil, errors.New("--svg draws one profile; leave it out for a page that compares two")
 	}
 	if f.svg == "" && strings.EqualFold(filepath.Ext(f.output), ".svg") {
-		return nil, fmt.Errorf("%s is the name of a picture; say which with --svg %s", f.output, strings.Join(pictures(), " or "))
+		return nil, fmt.Errorf("%s is the name of a picture; select its kind with --svg %s", f.output, strings.Join(pictures(), " or "))
 	}
 	return parseRenames(f.rename)
 }

@@ -77,11 +77,11 @@ reports whether one is slower.`,
 			}
 			for _, name := range []string{"rounds", "compare-python"} {
 				if cmd.Flags().Changed(name) && f.compare == "" {
-					return &exitError{code: 2, err: fmt.Errorf("--%s belongs to --compare OTHER; give that too", name)}
+					return &exitError{code: 2, err: fmt.Errorf("--%s needs --compare OTHER", name)}
 				}
 			}
 			if cmd.Flags().Changed("slowest") && f.slowest < 1 {
-				return &exitError{code: 2, err: fmt.Errorf("read --slowest %d: give how many launches, 1 or more", f.slowest)}
+				return &exitError{code: 2, err: fmt.Errorf("read --slowest %d: give a number of launches, 1 or more", f.slowest)}
 			}
 			return f.run(args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -135,7 +135,7 @@ func (f *reproduceFlags) run(source string, stdout, stderr io.Writer) error {
 		return f.runComparison(source, selection, stdout, stderr)
 	}
 	if isScript(source) {
-		return &exitError{code: 2, err: fmt.Errorf("%s is a script: give a trace, or --compare OTHER", source)}
+		return &exitError{code: 2, err: fmt.Errorf("%s is a script: give a trace instead, or add --compare OTHER", source)}
 	}
 	trace, err := f.open(source, stderr)
 	if err != nil {
@@ -239,7 +239,7 @@ func (f *reproduceFlags) selection() (s reproduce.Selection, err error) {
 	s = reproduce.Selection{Line: -1, Kernel: f.kernel, Launch: f.launch, Hash: f.hash}
 	if f.line != "" {
 		if f.kernel != "" || f.hash != "" || f.launch != 0 {
-			return s, errors.New("--line says already which launch; leave out --kernel, --hash and --launch-id")
+			return s, errors.New("--line already selects a launch; leave out --kernel, --hash and --launch-id")
 		}
 		number := f.line
 		if i := strings.LastIndexByte(f.line, ':'); i >= 0 {
@@ -247,19 +247,19 @@ func (f *reproduceFlags) selection() (s reproduce.Selection, err error) {
 		}
 		n, err := strconv.ParseUint(number, 10, 31)
 		if err != nil {
-			return s, fmt.Errorf("read --line %q: give the number of a record, from 0, as proton trace info --kernel NAME shows it", f.line)
+			return s, fmt.Errorf("read --line %q: give the number of a record, counted from 0, as proton trace info --kernel NAME shows it", f.line)
 		}
 		s.Line = int(n)
 	}
 	switch {
 	case f.slowest < 0 || f.slowest > 0 != (f.profile != ""):
-		return s, errors.New("--slowest and --profile FILE belong together: the profile says what was slow")
+		return s, errors.New("--slowest and --profile FILE need each other: the profile has the times")
 	case f.slowest > 0 && (f.line != "" || f.kernel != "" || f.hash != "" || f.launch != 0):
-		return s, errors.New("--slowest says already which launch; leave out --line, --kernel, --hash and --launch-id")
+		return s, errors.New("--slowest already selects a launch; leave out --line, --kernel, --hash and --launch-id")
 	case f.slowest == 0 && (f.include != "" || f.exclude != ""):
-		return s, errors.New("-i and -e choose call paths of a profile: give --slowest and --profile FILE too")
+		return s, errors.New("-i and -e select call paths of a profile: give --slowest and --profile FILE too")
 	case f.slowest > 0 && f.compare != "":
-		return s, errors.New("--compare takes one launch of each side: give --kernel or --line in place of --slowest")
+		return s, errors.New("--compare takes one launch of each side: give --kernel or --line instead of --slowest")
 	case f.rounds < 1:
 		return s, fmt.Errorf("read --rounds %d: give 5 or more for a verdict", f.rounds)
 	}
@@ -278,7 +278,7 @@ func (f *reproduceFlags) complete() error {
 	o.Import, o.Version, o.Stamp = reproduce.Import(f.kernelImport), version, f.stamp
 	if f.benchmark || f.compare != "" {
 		if o.Template != "" && o.Template != "benchmark" {
-			return errors.New("--benchmark and --compare have a template of their own; leave out --template")
+			return errors.New("--benchmark and --compare use their own template; leave out --template")
 		}
 		o.Template = "benchmark"
 	}
@@ -294,7 +294,7 @@ func (f *reproduceFlags) complete() error {
 		a, errA := strconv.ParseInt(least, 10, 64)
 		b, errB := strconv.ParseInt(limit, 10, 64)
 		if !ok || errA != nil || errB != nil || a >= b {
-			return fmt.Errorf("read --int-range %q: write LEAST:LIMIT, such as 0:128", f.intRange)
+			return fmt.Errorf("read --int-range %q: give LEAST:LIMIT, such as 0:128", f.intRange)
 		}
 		o.IntRange = [2]int64{a, b}
 	}

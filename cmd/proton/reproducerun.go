@@ -73,7 +73,7 @@ func (f *reproduceFlags) runBenchmark(r *reproduce.Result, stdout, stderr io.Wri
 		}
 	}
 	if slices.ContainsFunc(m.Check.Recorded, func(c reproduce.Check) bool { return !c.OK }) {
-		err = errors.New("the launch does not compute what the recorded one did")
+		err = errors.New("the launch computes other values than the recorded one")
 	}
 	return document, err
 }
@@ -124,7 +124,7 @@ func output(program string, args ...string) (string, error) {
 // runComparison runs the scripts of two sides in turns.
 func (f *reproduceFlags) runComparison(source string, selection reproduce.Selection, stdout, stderr io.Writer) error {
 	if isScript(source) && (selection.Line >= 0 || selection.Kernel != "" || selection.Hash != "" || selection.Launch > 0) {
-		return &exitError{code: 2, err: fmt.Errorf("%s is a script, of one launch: leave out --line, --kernel, --hash and --launch-id", source)}
+		return &exitError{code: 2, err: fmt.Errorf("%s is a script of one launch: leave out --line, --kernel, --hash and --launch-id", source)}
 	}
 	a := &reproduce.Side{Name: "A", Interpreter: f.interpreter(f.options.Python)}
 	b := &reproduce.Side{Name: "B", Interpreter: f.interpreter(cmp.Or(f.python2, f.options.Python))}

@@ -149,7 +149,7 @@ func checkRun(o *run.Options) error {
 		if choice.reason != "" {
 			known += " (" + choice.reason + ")"
 		}
-		return fmt.Errorf("%s %q is not known: use %s", choice.flag, *choice.value, known)
+		return fmt.Errorf("read %s %q: use %s", choice.flag, *choice.value, known)
 	}
 	if o.Hook == "none" {
 		o.Hook = ""
@@ -162,7 +162,7 @@ func checkRun(o *run.Options) error {
 	}
 	for _, kind := range strings.Split(o.Activities, ",") {
 		if !slices.Contains([]string{"", "kernel", "memcpy", "memset", "sync"}, strings.ToLower(strings.TrimSpace(kind))) {
-			return fmt.Errorf("--activities %q is not known: use kernel, memcpy, memset or sync, with commas between", kind)
+			return fmt.Errorf("read --activities %q: use kernel, memcpy, memset or sync, separated by commas", kind)
 		}
 	}
 	return outname.Check(o.Name)
@@ -185,7 +185,7 @@ func checkMode(o run.Options) error {
 		return nil
 	case "pcsampling":
 		if strings.EqualFold(o.Data, "trace") {
-			return errors.New("--mode pcsampling adds up samples: use --data tree")
+			return errors.New("--mode pcsampling needs --data tree, because samples are added up")
 		}
 		if _, err := vendor.NVIDIA.Modes["pcsampling"](option); err != nil {
 			return fmt.Errorf("--mode pcsampling: %w", err)
@@ -200,8 +200,8 @@ func checkMode(o run.Options) error {
 	}
 	for _, mode := range []string{"pcsampling", "periodic_flushing"} {
 		if len(head) >= 3 && strings.HasPrefix(mode, strings.ToLower(head[:3])) {
-			return fmt.Errorf("--mode %q is not known; did you mean --mode %s?", o.Mode, mode)
+			return fmt.Errorf("read --mode %q: did you mean --mode %s?", o.Mode, mode)
 		}
 	}
-	return fmt.Errorf("--mode %q is not known: to run a Python module, write: proton run -- -m %s", o.Mode, strings.Join(append([]string{o.Mode}, o.Target...), " "))
+	return fmt.Errorf("read --mode %q: to run a Python module, write: proton run -- -m %s", o.Mode, strings.Join(append([]string{o.Mode}, o.Target...), " "))
 }

@@ -49,7 +49,7 @@ func (t *traceFlags) apply(options *run.Options) error {
 	if t.Folder == "" {
 		for _, f := range t.others {
 			if f.Changed {
-				return fmt.Errorf("--%s without --trace: give the trace's folder too", f.Name)
+				return fmt.Errorf("--%s needs --trace DIR", f.Name)
 			}
 		}
 		return nil
@@ -62,7 +62,7 @@ func (t *traceFlags) apply(options *run.Options) error {
 		{"--trace-compression", t.Compression, []string{"zstd", "gzip", "none"}},
 	} {
 		if !slices.Contains(choice.known, choice.value) {
-			return fmt.Errorf("%s %q is not known: use %s", choice.flag, choice.value, strings.Join(choice.known, ", "))
+			return fmt.Errorf("read %s %q: use %s", choice.flag, choice.value, strings.Join(choice.known, ", "))
 		}
 	}
 	var err error
@@ -76,7 +76,7 @@ func (t *traceFlags) apply(options *run.Options) error {
 		return errors.New("--trace-tensor-skip and --trace-tensor-max are numbers of launches: give 0 or more")
 	}
 	if info, err := os.Stat(t.Folder); err == nil && !info.IsDir() {
-		return fmt.Errorf("--trace %s: it is a file; give the folder that traces go to", t.Folder)
+		return fmt.Errorf("--trace %s: this is a file; give a folder for traces", t.Folder)
 	}
 	shown := t.Folder
 	if t.Folder, err = filepath.Abs(shown); err != nil {
@@ -99,7 +99,7 @@ func parseSize(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 || n > (1<<62)/unit {
-		return 0, fmt.Errorf("%q is not a size: write a number of bytes, such as 512M or 10G", text)
+		return 0, fmt.Errorf("%q is not a size: give a number of bytes, such as 512M or 10G", text)
 	}
 	return n * unit, nil
 }

@@ -135,7 +135,7 @@ func (f *traceCatFlags) run(source string, stdout, stderr io.Writer) error {
 		case result.Read == 0:
 			return tritonparse.NoTrace(source, result.Damages)
 		case len(result.Records) == 0:
-			return fmt.Errorf("no record of %s fulfils all conditions; proton trace info lists what there is", source)
+			return fmt.Errorf("no record of %s matches all conditions; proton trace info lists the kernels and launches", source)
 		}
 		return buffered.Flush()
 	}

@@ -44,7 +44,7 @@ with its arguments. Raw traces may be plain text, gzip members or zstd frames.`,
 // oneTrace is the argument of commands that read one trace.
 func oneTrace(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return &exitError{code: 2, err: errors.New("must specify one trace; see --help")}
+		return &exitError{code: 2, err: errors.New("must specify one trace; see proton trace --help")}
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ arguments; addresses and contents of tensors are ignored.`,
 
 func (f *traceInfoFlags) run(path string, stdout, stderr io.Writer) error {
 	if f.compilations && f.kinds {
-		return &exitError{code: 2, err: errors.New("--compilations and --kinds are two lists; give one of them")}
+		return &exitError{code: 2, err: errors.New("--compilations and --kinds print different lists; give one of them")}
 	}
 	if f.kernel == "" && !f.kinds && (f.filter != "" || f.args) {
 		return &exitError{code: 2, err: errors.New("--args-list and --args need --kernel NAME")}
@@ -134,7 +134,7 @@ func warnDamages(stderr io.Writer, command string, damages []tritonparse.Damage,
 
 // warnNoLaunch says that what was written has no launches, by the filter that it was asked for with.
 func warnNoLaunch(stderr io.Writer, command, filter string) {
-	fmt.Fprintf(stderr, "%s: no launch fulfils --args-list %s; proton trace info --kernel NAME --args shows what they have\n", command, term.Printable(filter))
+	fmt.Fprintf(stderr, "%s: no launch matches --args-list %s; proton trace info --kernel NAME --args shows their arguments\n", command, term.Printable(filter))
 }
 
 func printKernels(w io.Writer, info *tritonparse.Info) error {

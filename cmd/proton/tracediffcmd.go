@@ -93,25 +93,25 @@ func (f *traceDiffFlags) check(traces int) error {
 	}
 	switch {
 	case asked > 1:
-		return errors.New("--kernel, --hash, --events and --trace are four ways to say what is compared; give one of them")
+		return errors.New("--kernel, --hash, --events and --trace exclude each other; give one of them")
 	case f.whole && traces == 1:
 		return errors.New("--trace compares two traces; give a second one")
 	case len(f.events) != 0 && len(f.events) != 2:
-		return errors.New("--events takes two places: --events 0,1")
+		return errors.New("--events takes two numbers: --events 0,1")
 	case len(f.hashes) > 2 || len(f.hashes) == 1 && traces == 1 && f.launches == nil:
 		return errors.New("--hash takes the beginnings of two hashes: --hash 72d6,e648")
 	case f.profiles[1] != "" && f.profiles[0] == "":
-		return errors.New("--profile-b is B's; give A's with --profile")
+		return errors.New("--profile-b needs the profile of A: give --profile")
 	case f.every && (traces == 1 || len(f.hashes)+len(f.events)+len(f.launches) > 0 || f.output != ""):
-		return errors.New("--every-launch compares the tensors of two traces, of all kernels or of --kernel's, and prints them")
+		return errors.New("--every-launch compares the tensors of two traces; give a second trace, and no --hash, --events, --launches or -o")
 	case len(f.launches) > 2:
 		return errors.New("--launches takes two numbers: --launches 0,3")
 	case len(f.launches) > 0 && f.kernel == "" && len(f.hashes) == 0:
-		return errors.New("--launches are those of a kernel; say which with --kernel or --hash")
+		return errors.New("--launches needs a kernel: give --kernel or --hash")
 	case len(f.launches) > 0 && slices.Min(f.launches) < 0:
 		return errors.New("--launches are counted from 0")
 	case !(f.tensors.Tolerance.Absolute >= 0) || !(f.tensors.Tolerance.Relative >= 0):
-		return errors.New("--atol and --rtol are by how much elements may differ: 0 or more")
+		return errors.New("--atol and --rtol are allowed differences: give 0 or more")
 	case f.text.Most < 0:
 		return fmt.Errorf("--lines %d: give a number of lines, or 0 for all", f.text.Most)
 	}
@@ -145,7 +145,7 @@ func (f *traceDiffFlags) run(sources []string, stdin io.Reader, stdout, stderr i
 	}
 	if len(traces) == 2 && f.kernel == "" && f.hashes == nil && f.events == nil {
 		if f.text.Stages != nil {
-			return &exitError{code: 2, err: errors.New("--ir prints lines of two compilations; say which with --kernel, --hash or --events")}
+			return &exitError{code: 2, err: errors.New("--ir prints lines of two compilations; select them with --kernel, --hash or --events")}
 		}
 		return f.runTraces(a, b, profiles, stdout)
 	}
@@ -237,7 +237,7 @@ func (f *traceDiffFlags) twoOfOne(t *tritonparse.Trace) (i, j int, err error) {
 			return places[0], places[1], nil
 		}
 	}
-	return 0, 0, fmt.Errorf("no kernel of %s was compiled twice; give a second trace, or say which with --events I,J", t.Source)
+	return 0, 0, fmt.Errorf("no kernel of %s was compiled twice; give a second trace, or select compilations with --events I,J", t.Source)
 }
 
 // runPair compares two compilations, and whatever tensors says of two of their launches.

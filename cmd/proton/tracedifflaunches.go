@@ -22,7 +22,7 @@ func (f *traceDiffFlags) chooseLaunches(a, b *tritonparse.Trace) (x, y *tritonpa
 		}
 		l, err := reproduce.Pick(t, s)
 		if err == nil && t.Compilation(l.Hash) == nil {
-			err = fmt.Errorf("launch %d of %s in %s does not say which compilation it launched", s.Launch, l.Name, t.Source)
+			err = fmt.Errorf("launch %d of %s in %s does not name its compilation", s.Launch, l.Name, t.Source)
 		}
 		return l, err
 	}

@@ -86,9 +86,9 @@ func (p *tracePick) check(cmd *cobra.Command) error {
 	p.byLine = cmd.Flags().Changed("line")
 	switch {
 	case p.byLine && (p.kernels != "" || p.hash != ""):
-		return errors.New("--line says already which compilation; leave out --kernel and --hash")
+		return errors.New("--line already selects a compilation; leave out --kernel and --hash")
 	case !p.byLine && p.file != "":
-		return errors.New("--file says which file --line is of; give --line N too")
+		return errors.New("--file needs --line N: it names the file of that line")
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (p *tracePick) nothing(t *tritonparse.Trace) error {
 
 func (f *traceExtractFlags) run(source string, stdout, stderr io.Writer) error {
 	if f.out == "" {
-		return &exitError{code: 2, err: errors.New("must specify where to write: proton trace extract TRACE -o DIR")}
+		return &exitError{code: 2, err: errors.New("must specify an output folder: proton trace extract TRACE -o DIR")}
 	}
 	if err := nearby.CheckSources(f.from); err != nil {
 		return &exitError{code: 2, err: err}
@@ -176,7 +176,7 @@ func (f *traceExtractFlags) run(source string, stdout, stderr io.Writer) error {
 	}
 	for _, c := range picked {
 		if c.Inferred {
-			o.Warn(fmt.Sprintf("%s %s was not traced when it was compiled: there are only its launches", c.Name, c.Hash[:min(8, len(c.Hash))]))
+			o.Warn(fmt.Sprintf("%s %s was not traced when it was compiled: the trace has only its launches", c.Name, c.Hash[:min(8, len(c.Hash))]))
 		}
 	}
 	files, err := extract.Write(t, o)

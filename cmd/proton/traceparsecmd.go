@@ -82,7 +82,7 @@ func (f *traceParseFlags) options(stderr io.Writer) (parse.Options, error) {
 	o := parse.Options{Compat: f.compat == "tritonparse", NoPreInit: f.noPreInit}
 	o.Warn = func(s string) { fmt.Fprintf(stderr, "proton trace parse: %s\n", s) }
 	if f.out == "" {
-		return o, errors.New("must specify where to write: proton trace parse SRC -o DIR")
+		return o, errors.New("must specify an output folder: proton trace parse SRC -o DIR")
 	}
 	if f.compat != "" && !o.Compat {
 		return o, fmt.Errorf("--compat %q: only tritonparse is known", f.compat)
@@ -192,10 +192,10 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if f.strict && result.Damaged > 0 {
-		return fmt.Errorf("damaged: %s, and --strict is given: nothing is written", counted(result.Damaged, "piece"))
+		return fmt.Errorf("%s damaged, and --strict is given: nothing was written", counted(result.Damaged, "piece"))
 	}
 	if result.Dropped > 0 {
-		fmt.Fprintf(stderr, "proton trace parse: %d launches do not say which compilation they launched, and are left out\n", result.Dropped)
+		fmt.Fprintf(stderr, "proton trace parse: %d launches do not name their compilation and are left out\n", result.Dropped)
 	}
 	if len(options.Launches) > 0 && result.Launches == 0 {
 		warnNoLaunch(stderr, "proton trace parse", f.launches)
@@ -231,7 +231,7 @@ func mayReplace(source, out string) error {
 		return err
 	}
 	if rel, err := filepath.Rel(to, from); err == nil && (rel == "." || filepath.IsLocal(rel)) {
-		return fmt.Errorf("%s holds the trace that is read; give another name", out)
+		return fmt.Errorf("%s contains the input trace; give another name", out)
 	}
 	if entries, err := os.ReadDir(out); err != nil || len(entries) == 0 {
 		return err

@@ -188,7 +188,7 @@ func (f *viewerFlags) check(flags *pflag.FlagSet) error {
 			}
 		})
 		if len(foreign) > 0 {
-			return fmt.Errorf("%s: proton-viewer has no such flag, and --compat prints what it does; leave out --compat (as proton-viewer: say --compat=false)", strings.Join(foreign, ", "))
+			return fmt.Errorf("%s: proton-viewer has no such flag, and --compat prints its output; leave out --compat (under the name proton-viewer: give --compat=false)", strings.Join(foreign, ", "))
 		}
 		return nil
 	}
@@ -206,7 +206,7 @@ func (f *viewerFlags) chooseView(flags *pflag.FlagSet) error {
 	}{{f.flat, "flat", viewer.ByName}, {flags.Changed("top"), "top", viewer.ByName}, {f.bottomUp, "bottom-up", viewer.ByCaller}}
 	if f.samples.json {
 		if f.view != "" && f.view != "json" {
-			return fmt.Errorf("--json is --view json, and not --view %s: ask for one", f.view)
+			return fmt.Errorf("--json means --view json, which excludes --view %s: give one of them", f.view)
 		}
 		f.view = "json"
 	}
@@ -216,7 +216,7 @@ func (f *viewerFlags) chooseView(flags *pflag.FlagSet) error {
 			continue
 		}
 		if f.o.Group != viewer.ByPath && f.o.Group != s.group {
-			return fmt.Errorf("--bottom-up and --flat or --top: rows are either; ask for one")
+			return fmt.Errorf("--bottom-up excludes --flat and --top: give one of them")
 		}
 		f.o.Group = s.group
 		if asked == "" {
@@ -231,7 +231,7 @@ func (f *viewerFlags) chooseView(flags *pflag.FlagSet) error {
 			continue
 		}
 		if f.format != "" && f.format != string(s.form) {
-			return fmt.Errorf("names are either %s or %s: ask for one", f.format, s.form)
+			return fmt.Errorf("names have one format, %s or %s: give one of them", f.format, s.form)
 		}
 		f.format = string(s.form)
 	}

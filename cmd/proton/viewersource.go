@@ -85,30 +85,30 @@ func (f *sourceFlags) asked() bool { return f.source.asked || f.sass.asked }
 // check refuses flags that mean nothing together.
 func (f *sourceFlags) check(flags *pflag.FlagSet, view string) error {
 	if f.source.asked && f.sass.asked {
-		return errors.New("--source and --sass show the same samples in two ways: ask for one")
+		return errors.New("--source and --sass exclude each other: give one of them")
 	}
 	if f.context < 0 {
-		return fmt.Errorf("read --context %d: lines around a line are 0 or more", f.context)
+		return fmt.Errorf("read --context %d: give 0 or more lines", f.context)
 	}
 	var foreign string
 	flags.Visit(func(flag *pflag.Flag) {
 		own := slices.Contains(onlyOfSamples, flag.Name)
 		switch {
 		case !f.asked() && own:
-			foreign = fmt.Sprintf("--%s: it is for --source and --sass", flag.Name)
+			foreign = fmt.Sprintf("--%s needs --source or --sass", flag.Name)
 		case f.asked() && !own && !slices.Contains(alsoOfSamples, flag.Name):
-			foreign = fmt.Sprintf("--%s: it means nothing with --source and --sass, which have -i, -e, --by-path and --all", flag.Name)
+			foreign = fmt.Sprintf("--%s has no effect with --source and --sass; use -i, -e, --by-path or --all", flag.Name)
 		}
 	})
 	switch {
 	case foreign != "":
 		return errors.New(foreign)
 	case f.trace != "" && !f.asked() && !f.launches:
-		return errors.New("--trace: say what to show of it, --source, --sass or --launches; proton trace has commands for traces alone")
+		return errors.New("--trace needs --source, --sass or --launches; proton trace has commands for traces alone")
 	case len(f.ir) > 0 && f.trace == "":
-		return errors.New("--ir: the lines of a compiler's stages are in the trace; say --trace DIR")
+		return errors.New("--ir needs --trace DIR, which has the lines of the compiler's stages")
 	case f.asked() && view != "" && view != "json":
-		return fmt.Errorf("--view %s: --source and --sass print text, or with --json a document", view)
+		return fmt.Errorf("--view %s has no effect with --source and --sass, which print text, or with --json a document", view)
 	}
 	return f.files("", nil).CheckMoves()
 }

@@ -44,9 +44,9 @@ func TestDriverOfFiles(t *testing.T) {
 		{"container without devices", map[string]string{"proc/driver/nvidia/version": closedModule},
 			"problem: driver 535.183.01 is loaded, but there is no /dev/nvidiactl here"},
 		{"not asked", map[string]string{"proc/driver/nvidia/version": closedModule, "dev/nvidiactl": ""},
-			"warning: driver 535.183.01; libcuda was not asked: there is no proton-probe next to the proton command"},
+			"warning: driver 535.183.01; libcuda was not examined: proton-probe is not next to the proton command"},
 		{"WSL", map[string]string{"dev/dxg": ""},
-			"warning: driver of unknown version; libcuda was not asked: there is no proton-probe next to the proton command"},
+			"warning: driver of unknown version; libcuda was not examined: proton-probe is not next to the proton command"},
 	}
 	for _, c := range cases {
 		if got := machine(t, nil, c.files).finding("driver"); got != c.want {

@@ -32,7 +32,7 @@ type probeAnswer struct {
 // probe asks the driver, and one libcupti if a path is given, in a process of their own.
 func (m Machine) probe(library string) (probeAnswer, error) {
 	if m.Probe == "" {
-		return probeAnswer{}, errors.New("there is no proton-probe next to the proton command")
+		return probeAnswer{}, errors.New("proton-probe is not next to the proton command")
 	}
 	var args []string
 	if library != "" {

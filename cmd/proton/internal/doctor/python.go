@@ -77,7 +77,7 @@ func (r *Report) examineTriton() {
 	case triton == "":
 		r.found("Triton", Note, fmt.Sprintf("this Python has no Triton; torch: %s; CUDA kernels of any origin can be profiled", torch), "")
 	case major < 3:
-		r.found("Triton", Warning, fmt.Sprintf("Triton %s, torch %s: launch hooks are known from 3.0 on", triton, torch), "upgrade Triton, or run with --hook none")
+		r.found("Triton", Warning, fmt.Sprintf("Triton %s, torch %s: launch hooks are supported from Triton 3.0", triton, torch), "upgrade Triton, or run with --hook none")
 	default:
 		r.found("Triton", OK, fmt.Sprintf("Triton %s, torch %s", triton, torch), "")
 	}

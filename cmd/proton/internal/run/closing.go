@@ -131,7 +131,7 @@ func (s summary) whyEmpty(root, status string, replay bool, signal int) string {
 		return fmt.Sprintf("signal %d (%s) ended the target before its first checkpoint: give a shorter --checkpoint", signal, syscall.Signal(signal))
 	}
 	if err := canWrite(status); err != nil {
-		return fmt.Sprintf("processes could not report: %v; set TMPDIR to a folder that can be written", err)
+		return fmt.Sprintf("processes could not report: %v; set TMPDIR to a writable folder", err)
 	}
 	used := 0
 	for _, p := range s.Processes {
@@ -143,19 +143,19 @@ func (s summary) whyEmpty(root, status string, replay bool, signal int) string {
 	old, _ := os.ReadFile(filepath.Join(status, "old-python")) //nolint:errcheck // written by the bootstrap of such a Python only
 	switch n := s.processes(); {
 	case len(silent) > 0:
-		return fmt.Sprintf("process %d (%s) reported its beginning and nothing after it. What it may have done: executed another program, changed its root or its user, used up its descriptors, or left without its exit handlers. What it wrote to standard error may say more", silent[0].PID, shorten(silent[0].Command, 60))
+		return fmt.Sprintf("process %d (%s) reported its beginning and nothing after it. It may have executed another program, changed its root or its user, used up its descriptors, or ended without its exit handlers. Its standard error may say more", silent[0].PID, shorten(silent[0].Command, 60))
 	case n == 0 && len(old) > 0:
 		return fmt.Sprintf("the target ran in Python %s, and GoProton needs Python 3.9 or newer", shorten(string(old), 10))
 	case n == 0 && !driver:
 		return "no process of the target loaded the profiler, and this machine shows no NVIDIA driver (no /dev/nvidiactl): run proton doctor for details"
 	case n == 0:
-		return "no process of the target loaded the profiler: is this the program that launches kernels, and does it not start Python with -I or -E?"
+		return "no process of the target loaded the profiler: check that the target launches kernels, and that it does not start Python with -I or -E"
 	case used == 0 && !driver:
 		return "no process used CUDA, and this machine shows no NVIDIA driver (no /dev/nvidiactl): run proton doctor for details"
 	case used == 0:
-		return fmt.Sprintf("%s watched and none used CUDA: is this the program that launches kernels?", were(n))
+		return fmt.Sprintf("%s watched and none used CUDA: check that the target launches kernels", were(n))
 	default:
-		return fmt.Sprintf("%s watched, %d used CUDA and launched no kernel while the profile was active", were(n), used)
+		return fmt.Sprintf("%s watched; %d used CUDA and launched no kernel while the profile was active", were(n), used)
 	}
 }
 

@@ -113,15 +113,15 @@ func TestWhyEmpty(t *testing.T) {
 		{"and with one", of(begun), driver, status, 0, "process 7 (x) reported its beginning and nothing after it"},
 		{"one of two", of(finished, begun), none, status, 0, "process 7 (x) reported its beginning and nothing after it"},
 		{"no process, without a driver", of(), none, status, 0, "no process of the target loaded the profiler, and this machine shows no NVIDIA driver"},
-		{"no process, with a driver", of(), driver, status, 0, "no process of the target loaded the profiler: is this"},
+		{"no process, with a driver", of(), driver, status, 0, "no process of the target loaded the profiler: check that"},
 		{"an old Python", of(), none, old, 0, "the target ran in Python 3.8, and GoProton needs Python 3.9 or newer"},
 		{"a process without CUDA and an old Python", of(finished), driver, old, 0, "1 process was watched"},
 		{"no process could write", of(), none, filepath.Join(status, "gone"), 0, "processes could not report: open "},
 		{"a process without CUDA and without a driver", of(finished), none, status, 0, "no process used CUDA, and this machine shows no NVIDIA driver"},
 		{"a process without CUDA", of(finished), driver, status, 0, "1 process was watched and none used CUDA"},
-		{"a process that used CUDA, whatever the device is called", of(used), none, status, 0, "1 process was watched, 1 used CUDA and launched no kernel"},
+		{"a process that used CUDA, whatever the device is called", of(used), none, status, 0, "1 process was watched; 1 used CUDA and launched no kernel"},
 		{"a signal", of(begun), none, status, 9, "signal 9 (killed) ended the target before its first checkpoint"},
-		{"a signal after the profile was finished", of(used), none, status, 9, "1 process was watched, 1 used CUDA"},
+		{"a signal after the profile was finished", of(used), none, status, 9, "1 process was watched; 1 used CUDA"},
 		{"a problem", of(runinfo.Status{Problems: []string{"p"}}), none, status, 9, "p"},
 	} {
 		if got := c.of.whyEmpty(c.root, c.status, false, c.signal); !strings.HasPrefix(got, c.want) {

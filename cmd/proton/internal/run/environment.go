@@ -71,7 +71,7 @@ func environment(base []string, config runinfo.Config, layout Layout) (list, war
 	case layout.Library == "":
 		return nil, nil, fmt.Errorf("find libproton.so: it is not next to the proton command: run make build, or set PROTON_LIB to its path")
 	case layout.Python == "":
-		return nil, nil, fmt.Errorf("find the goproton package: there is no python folder next to the proton command: run make build, or set PROTON_HOME to the folder that has it")
+		return nil, nil, fmt.Errorf("find the goproton package: there is no python folder next to the proton command: run make build, or set PROTON_HOME to the folder that contains it")
 	}
 	library, err := filepath.Abs(layout.Library)
 	if err != nil {
@@ -90,7 +90,7 @@ func environment(base []string, config runinfo.Config, layout Layout) (list, war
 	vars.prepend("PYTHONPATH", filepath.Join(layout.Python, "bootstrap"), layout.Python)
 	for _, v := range vendor.All {
 		if other := vars.get(v.Injection); other != "" && other != library {
-			warnings = append(warnings, fmt.Sprintf("%s is set to %s and stays so: programs that are not Python will not be profiled; unset it to profile them", v.Injection, other))
+			warnings = append(warnings, fmt.Sprintf("%s is already set to %s and is kept: programs other than Python are not profiled; unset it to profile them", v.Injection, other))
 		} else if v.Injection != "" {
 			vars.set(v.Injection, library)
 		}

@@ -36,7 +36,7 @@ func outputName(given, target string, env func(string) string) (string, error) {
 	// A folder that depends on the process is made by its runtime.
 	if folder := filepath.Dir(name); !strings.Contains(strings.ReplaceAll(folder, "%%", ""), "%") {
 		if err := os.MkdirAll(strings.ReplaceAll(folder, "%%", "%"), 0o777); err != nil {
-			return "", fmt.Errorf("make the folder of the profiles: %w; give another --name", err)
+			return "", fmt.Errorf("create the folder for profiles: %w; give another --name", err)
 		}
 	}
 	return name, nil
@@ -55,7 +55,7 @@ func differsByProcess(template string) bool {
 // no error, because a launcher may set the variable for the processes that matter.
 func unsetVariable(template string, env func(string) string) string {
 	if _, err := outname.Expand(template, env, 1, "host"); err != nil {
-		return fmt.Sprintf("%v; a process in which it is missing is not profiled", err)
+		return fmt.Sprintf("%v; a process without this variable is not profiled", err)
 	}
 	return ""
 }

@@ -17,7 +17,7 @@ func resolveTarget(options Options, layout Layout) (Command, *replay.Replay, err
 		return command, nil, err
 	}
 	if len(options.Target) != 1 {
-		return Command{}, nil, fmt.Errorf("replay %s: one capture at a time: proton run --backend replay CAPTURE", strings.Join(options.Target, " "))
+		return Command{}, nil, fmt.Errorf("replay %s: give one capture: proton run --backend replay CAPTURE", strings.Join(options.Target, " "))
 	}
 	play, err := replay.Prepare(options.Target[0], replay.Parts{Host: layout.Replay, Library: layout.Library, Stub: layout.Stub})
 	if err != nil {

@@ -111,7 +111,7 @@ func statusFolder() (string, error) {
 			first = err
 		}
 	}
-	return "", fmt.Errorf("make a folder for status files: %w; set TMPDIR to a folder that can be written", first)
+	return "", fmt.Errorf("create a folder for status files: %w; set TMPDIR to a writable folder", first)
 }
 
 // removeLeft removes what processes were writing when they were killed.

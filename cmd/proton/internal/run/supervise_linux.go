@@ -54,7 +54,7 @@ func supervise(command Command, environment []string) (Result, error) {
 func startError(command Command, err error) error {
 	var path *os.PathError
 	if errors.As(err, &path) && errors.Is(path.Err, syscall.ENOEXEC) {
-		return &NotStartedError{ExitNotExecutable, fmt.Errorf("start %s: it is neither a binary of this machine nor has a #! line: give the interpreter before it", command.Path)}
+		return &NotStartedError{ExitNotExecutable, fmt.Errorf("start %s: it is neither a binary for this machine nor a script with a #! line: give the interpreter before it", command.Path)}
 	}
 	return notStarted("program", command.Path, err)
 }

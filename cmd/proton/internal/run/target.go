@@ -127,7 +127,7 @@ func notStarted(kind, name string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return &NotStartedError{ExitNotExecutable, fmt.Errorf("start %s %s: it is not executable: chmod +x it, or give the interpreter before it", kind, name)}
 	case errors.Is(err, exec.ErrNotFound) && !strings.Contains(name, "/"):
-		return &NotStartedError{ExitNotFound, fmt.Errorf("find %s %s: there is none in PATH: check the spelling, or give its path", kind, name)}
+		return &NotStartedError{ExitNotFound, fmt.Errorf("find %s %s: not in PATH: check the spelling, or give its path", kind, name)}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound):
 		return &NotStartedError{ExitNotFound, fmt.Errorf("find %s %s: there is no such file: check the spelling", kind, name)}
 	}

@@ -207,13 +207,12 @@ func TestSamplesOfWhatNobodyLaunched(t *testing.T) {
 	}
 }
 
-// A launch hook's name replaces the kernel's, and a graph replays what was captured: samples go where times go.
-func TestSamplesFollowOpsAndGraphs(t *testing.T) {
-	m, f := samplingStage(t)
-	id := startSampling(t, m, "p", "")
-	add, mul := f.function(7, 1, "add_kernel"), f.function(8, 1, "mul")
+// launchGraph captures a launch of function 7, of an op if it has a name, and one of function 8; a graph of both is launched.
+func launchGraph(op string) {
 	drive.Capture(+1)
-	drive.Op("add_4096", 7)
+	if op != "" {
+		drive.Op(op, 7)
+	}
 	drive.Launch(1, 7)
 	drive.NodeCreated(5, 50)
 	drive.Launched()
@@ -224,6 +223,14 @@ func TestSamplesFollowOpsAndGraphs(t *testing.T) {
 	drive.NodeCloned(6, 60, 50)
 	drive.NodeCloned(6, 61, 51)
 	drive.GraphLaunch(10)
+}
+
+// A launch hook's name replaces the kernel's, and a graph replays what was captured: samples go where times go.
+func TestSamplesFollowOpsAndGraphs(t *testing.T) {
+	m, f := samplingStage(t)
+	id := startSampling(t, m, "p", "")
+	add, mul := f.function(7, 1, "add_kernel"), f.function(8, 1, "mul")
+	launchGraph("add_4096")
 	f.ends(
 		record.Activity{Correlation: 10, Name: "add_kernel", Start: 1, End: 3, GraphID: 6, GraphNode: 60},
 		record.Activity{Correlation: 10, Name: "mul", Start: 1, End: 2, GraphID: 6, GraphNode: 61},
@@ -464,17 +471,7 @@ func TestSerializedSamplesOfGraphsGoByFunction(t *testing.T) {
 	f.facts.Mode = record.Serialized
 	id := startSampling(t, m, "p", ":collection=serialized")
 	add, mul := f.function(7, 1, "add"), f.function(8, 1, "mul")
-	drive.Capture(+1)
-	drive.Launch(1, 7)
-	drive.NodeCreated(5, 50)
-	drive.Launched()
-	drive.Launch(2, 8)
-	drive.NodeCreated(5, 51)
-	drive.Launched()
-	drive.Capture(-1)
-	drive.NodeCloned(6, 60, 50)
-	drive.NodeCloned(6, 61, 51)
-	drive.GraphLaunch(10)
+	launchGraph("")
 	f.ends(
 		record.Activity{Correlation: 10, Name: "add", Start: 1, End: 3, GraphID: 6, GraphNode: 60},
 		record.Activity{Correlation: 10, Name: "mul", Start: 1, End: 2, GraphID: 6, GraphNode: 61})

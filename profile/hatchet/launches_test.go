@@ -13,38 +13,7 @@ import (
 func TestLaunchesRoundTrip(t *testing.T) { roundTrips(t, profiletest.Launch) }
 
 // A file that is read in pieces has launches in all of them, and their kinds in the last.
-func TestLaunchesInPieces(t *testing.T) {
-	p := profiletest.Random(2)
-	for range 200 {
-		c := profiletest.Random(2).Root
-		c.Name = "part"
-		p.Root.Children = append(p.Root.Children, c)
-	}
-	profiletest.Launch(p, 3)
-	var out bytes.Buffer
-	if err := Write(&out, p); err != nil {
-		t.Fatal(err)
-	}
-	whole, err := Read(bytes.NewReader(out.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := bytes.NewReader(out.Bytes())
-	for pieces := int64(2); pieces < 9; pieces++ {
-		var at []int64
-		for i := int64(1); i < pieces; i++ {
-			from := r.Size() / pieces * i
-			at = append(at, from+int64(nodeStart(out.Bytes()[from:])))
-		}
-		got, err := readAndJoin(r, r.Size(), at)
-		if err != nil {
-			t.Fatalf("%d pieces: %v", pieces, err)
-		}
-		if profiletest.Text(got) != profiletest.Text(whole) {
-			t.Errorf("%d pieces read otherwise", pieces)
-		}
-	}
-}
+func TestLaunchesInPieces(t *testing.T) { readInPieces(t, profiletest.Launch) }
 
 func launchedProfile() *profile.Profile {
 	times := &profile.Sketch{}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/profiletest"
 )
 
 // compareWithRead reads a file in pieces that begin at the cuts, and as a whole.
@@ -26,6 +27,41 @@ func compareWithRead(t *testing.T, file []byte, cuts []int64) {
 	}
 	if dump(got) != dump(want) || !reflect.DeepEqual(got.Kinds, want.Kinds) || !reflect.DeepEqual(got.Info, want.Info) || !reflect.DeepEqual(got.Devices, want.Devices) {
 		t.Fatalf("cut at %v: read\n%s%v\nas a whole:\n%s%v", cuts, dump(got), got, dump(want), want)
+	}
+}
+
+// readInPieces cuts a file with many nodes, to which something is added, into 2 to 8 pieces.
+func readInPieces(t *testing.T, add func(*profile.Profile, uint64)) {
+	t.Helper()
+	p := profiletest.Random(2)
+	for range 200 {
+		c := profiletest.Random(2).Root
+		c.Name = "part"
+		p.Root.Children = append(p.Root.Children, c)
+	}
+	add(p, 3)
+	var out bytes.Buffer
+	if err := Write(&out, p); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := Read(bytes.NewReader(out.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := bytes.NewReader(out.Bytes())
+	for pieces := int64(2); pieces < 9; pieces++ {
+		var at []int64
+		for i := int64(1); i < pieces; i++ {
+			from := r.Size() / pieces * i
+			at = append(at, from+int64(nodeStart(out.Bytes()[from:])))
+		}
+		got, err := readAndJoin(r, r.Size(), at)
+		if err != nil {
+			t.Fatalf("%d pieces: %v", pieces, err)
+		}
+		if profiletest.Text(got) != profiletest.Text(whole) {
+			t.Errorf("%d pieces read otherwise", pieces)
+		}
 	}
 }
 

@@ -42,38 +42,7 @@ func roundTrips(t *testing.T, add func(*profile.Profile, uint64)) {
 }
 
 // A file that is read in pieces has samples in all of them, and the table in the last.
-func TestSamplesInPieces(t *testing.T) {
-	p := profiletest.Random(2)
-	for range 200 {
-		c := profiletest.Random(2).Root
-		c.Name = "part"
-		p.Root.Children = append(p.Root.Children, c)
-	}
-	profiletest.Sample(p, 3)
-	var out bytes.Buffer
-	if err := Write(&out, p); err != nil {
-		t.Fatal(err)
-	}
-	whole, err := Read(bytes.NewReader(out.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for pieces := int64(2); pieces < 9; pieces++ {
-		r := bytes.NewReader(out.Bytes())
-		var at []int64
-		for i := int64(1); i < pieces; i++ {
-			from := r.Size() / pieces * i
-			at = append(at, from+int64(nodeStart(out.Bytes()[from:])))
-		}
-		got, err := readAndJoin(r, r.Size(), at)
-		if err != nil {
-			t.Fatalf("%d pieces: %v", pieces, err)
-		}
-		if profiletest.Text(got) != profiletest.Text(whole) {
-			t.Errorf("%d pieces read otherwise", pieces)
-		}
-	}
-}
+func TestSamplesInPieces(t *testing.T) { readInPieces(t, profiletest.Sample) }
 
 func sampledProfile() *profile.Profile {
 	line := func(n int, name string) profile.SourceFrame {

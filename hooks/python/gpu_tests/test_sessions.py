@@ -100,6 +100,7 @@ def spun(folder, kernels, seconds, patience):
     return Tree.read(f"{name}.hatchet").total(), said
 
 
+@pytest.mark.only("cupti")  # spin_kernel reads the clock of NVIDIA's GPUs
 def test_a_gpu_that_makes_progress_is_waited_for_at_exit(tmp_path):
     """24 s of queued kernels of 1.5 s, with 6 s of patience: each that ends must give the patience back."""
     found, said = spun(tmp_path, 16, 1.5, 6)
@@ -107,6 +108,7 @@ def test_a_gpu_that_makes_progress_is_waited_for_at_exit(tmp_path):
     assert "waiting for the GPU to finish what the program launched" in said and "finished nothing" not in said, said
 
 
+@pytest.mark.only("cupti")
 def test_a_long_kernel_at_exit_needs_patience(tmp_path):
     found, said = spun(tmp_path, 1, 12, 3)
     assert found == 0 and "the GPU finished nothing within 3s at exit" in said and "PROTON_EXIT_PATIENCE" in said, (found, said)

@@ -208,6 +208,7 @@ def test_odd_arguments_change_nothing(traced, tmp_path, monkeypatch):
 # ---- samples ----
 
 @pytest.mark.alone
+@pytest.mark.only("cupti")
 def test_noinline_callees(traced):
     run = traced("noinline", flags=["-m", "pcsampling"])
     tree, file = run.tree(), PROGRAMS.with_name("kernels.py")
@@ -232,6 +233,7 @@ def test_noinline_callees(traced):
 
 
 @pytest.mark.alone
+@pytest.mark.only("cupti")
 def test_samples_of_specialisations(traced):
     run = traced("matmul", flags=["-m", "pcsampling", "--trace-statistics"])
     joined = run.viewed("--source", "matmul_kernel", "--json")

@@ -28,6 +28,7 @@ import (
 	"github.com/goproton/goproton/internal/cuptipath"
 	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/profiler/record"
 )
 
@@ -55,7 +56,7 @@ type Collector struct {
 // New returns a collector. PROTON_GRAPH=graph asks for whole graphs where the caller's interface, upstream's,
 // has no word for it.
 func New(opts Options) *Collector {
-	opts.WholeGraphs = opts.WholeGraphs || environ.Get("PROTON_GRAPH") == "graph"
+	opts.WholeGraphs = opts.WholeGraphs || settings.Graph.Get(environ.Get) == "graph"
 	if resident != nil {
 		return resident
 	}
@@ -64,11 +65,7 @@ func New(opts Options) *Collector {
 
 // NVTXWanted reports whether Triton's knob leaves NVTX ranges on, as they are by default.
 func NVTXWanted() bool {
-	switch strings.ToLower(environ.Get("TRITON_ENABLE_NVTX")) {
-	case "0", "false", "off", "no", "n":
-		return false
-	}
-	return true
+	return settings.NVTX.On(environ.Get)
 }
 
 // Attached reports whether CUPTI is subscribed to.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/settings"
 )
 
 // Timing whole graphs (GRAPH_TRACE) is nearly free, and dangerous to switch. Seen on an H200 with CUPTI 12.8
@@ -28,7 +29,7 @@ var ErrLateGraphs = errors.New("graphs are timed node by node: whole graphs can 
 	"or set PROTON_GRAPH_LATE=1 if no graph from before the start is launched again")
 
 func (c *Collector) refuseLateGraphs(early bool) error {
-	if !c.opts.WholeGraphs || early || environ.Get("PROTON_GRAPH_LATE") == "1" {
+	if !c.opts.WholeGraphs || early || settings.GraphLate.On(environ.Get) {
 		return nil
 	}
 	c.opts.WholeGraphs = false

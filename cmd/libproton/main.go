@@ -29,6 +29,7 @@ import (
 	"github.com/goproton/goproton/internal/capture/recorder"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/ownfile"
+	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/tracelog"
 	"github.com/goproton/goproton/profiler/control"
 	"github.com/goproton/goproton/profiler/launchkinds"
@@ -77,7 +78,7 @@ func reserveThreads() {
 func say(what any) { fmt.Fprintf(ownfile.Stderr, "proton: %v\n", what) }
 
 func startRecording() {
-	path := os.Getenv("PROTON_RECORD")
+	path := settings.Record.Get(os.Getenv)
 	if path == "" {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goproton/goproton/cmd/proton/internal/doctor"
 	"github.com/goproton/goproton/cmd/proton/internal/run"
+	"github.com/goproton/goproton/internal/settings"
 )
 
 const doctorLong = `doctor examines this machine: the driver, the GPUs, every libcupti and which one would be used, other profilers,
@@ -49,7 +50,7 @@ func examine(cmd *cobra.Command, python string, asJSON bool) error {
 		return err
 	}
 	report := doctor.Examine(doctor.Machine{
-		Root: os.Getenv("PROTON_ROOT"), Env: os.Getenv,
+		Root: settings.Root.Get(os.Getenv), Env: os.Getenv,
 		Probe: layout.Probe, Library: layout.Library, Python: interpreter,
 	})
 	if asJSON {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/vendor"
 	"github.com/spf13/cobra"
 
@@ -103,7 +104,7 @@ func profile(options run.Options) error {
 	if err != nil {
 		return fmt.Errorf("find the parts of proton: %w", err)
 	}
-	result, err := run.Run(options, run.FindLayout(executable, os.Getenv), os.Getenv("PROTON_ROOT"), toUser())
+	result, err := run.Run(options, run.FindLayout(executable, os.Getenv), settings.Root.Get(os.Getenv), toUser())
 	var notStarted *run.NotStartedError
 	switch {
 	case errors.As(err, &notStarted):

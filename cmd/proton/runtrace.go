@@ -7,13 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/tracelog"
 )
 
@@ -88,20 +88,12 @@ func (t *traceFlags) apply(options *run.Options) error {
 	return nil
 }
 
-// parseSize reads a number of bytes, with K, M, G or T for powers of 1,024.
 func parseSize(text string) (int64, error) {
-	number, unit := strings.TrimSuffix(strings.ToUpper(text), "B"), int64(1)
-	for i, suffix := range []string{"K", "M", "G", "T"} {
-		if before, found := strings.CutSuffix(strings.TrimSuffix(number, "I"), suffix); found {
-			number, unit = before, int64(1)<<(10*(i+1))
-			break
-		}
-	}
-	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || n < 0 || n > (1<<62)/unit {
+	n, ok := settings.Size(text)
+	if !ok {
 		return 0, fmt.Errorf("%q is not a size: give a number of bytes, such as 512M or 10G", text)
 	}
-	return n * unit, nil
+	return n, nil
 }
 
 // reportTrace completes what processes of the target left unwritten, and says what was traced.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/backend"
@@ -118,7 +119,7 @@ func (f *traceParseFlags) options(stderr io.Writer) (parse.Options, error) {
 func (f *traceParseFlags) chooseAnalyses(o *parse.Options) error {
 	names, set := f.analyses, f.analyses != ""
 	if !set {
-		names, set = os.LookupEnv("TRITONPARSE_ANALYSIS")
+		names, set = os.LookupEnv(settings.Analysis.Name)
 	}
 	if set {
 		known := backend.AnalysisNames()

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+
+	"github.com/goproton/goproton/internal/settings"
 )
 
 // Origin says how a candidate was found. The order of the constants is the order of the search.
@@ -27,9 +29,9 @@ const (
 )
 
 var originNames = [...]string{
-	FromProtonEnv: "PROTON_CUPTI_PATH",
+	FromProtonEnv: settings.CUPTIPath.Name,
 	FromProcess:   "already loaded",
-	FromTritonEnv: "TRITON_CUPTI_LIB_PATH",
+	FromTritonEnv: settings.TritonCUPTI.Name,
 	FromWheel:     "Python wheel",
 	FromTriton:    "bundled with Triton",
 	FromSystem:    "system",

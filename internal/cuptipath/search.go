@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+
+	"github.com/goproton/goproton/internal/settings"
 )
 
 // Search describes the process that a libcupti is wanted for.
@@ -33,11 +35,11 @@ var systemFolders = []string{
 // Candidates returns every libcupti that can be found, in the order of the search and each file once.
 func (s Search) Candidates() []Candidate {
 	var found collection
-	s.addEnv(&found, "PROTON_CUPTI_PATH", FromProtonEnv)
+	s.addEnv(&found, settings.CUPTIPath.Name, FromProtonEnv)
 	for _, path := range mapped(s.Maps) {
 		found.add(Candidate{Path: path, Origin: FromProcess, Major: majorOf(path)})
 	}
-	s.addEnv(&found, "TRITON_CUPTI_LIB_PATH", FromTritonEnv)
+	s.addEnv(&found, settings.TritonCUPTI.Name, FromTritonEnv)
 	for _, site := range s.SitePackages {
 		// Wheels for CUDA 13 share one folder per major version, those before have one per library.
 		s.addGlob(&found, filepath.Join(site, "nvidia/cu[0-9]*/lib"), FromWheel)

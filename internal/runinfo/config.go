@@ -5,9 +5,6 @@
 // second moves the first's aside.
 package runinfo
 
-// ConfigVariable is the environment variable with the Config as JSON.
-const ConfigVariable = "PROTON_RUN_CONFIG"
-
 // Config is what the profiled processes of a run are asked for.
 type Config struct {
 	Name       string  `json:"name"` // template without suffix, absolute; "-" = standard output

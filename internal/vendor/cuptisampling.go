@@ -1,12 +1,12 @@
 package vendor
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/profiler/record"
 )
 
@@ -96,21 +96,15 @@ func interval(value string) (uint64, error) {
 	return n, nil
 }
 
-var errSize = errors.New("want a number of bytes, or one with K, M or G behind it")
-
 // bytes reads a size: "64M". Below 1 MiB no sampler works, above 64 GiB it is a slip.
 func bytes(key, value string) (uint64, error) {
 	const least, most = 1 << 20, 1 << 36
-	digits, shift := value, 0
-	if i := strings.IndexAny(strings.ToUpper(value), "KMG"); i >= 0 && i == len(value)-1 {
-		digits, shift = value[:i], 10*(1+strings.Index("KMG", strings.ToUpper(value[i:])))
-	}
-	n, err := strconv.ParseUint(digits, 10, 64)
-	if err != nil || n == 0 {
-		return 0, fmt.Errorf("%s=%s: %w", key, value, errSize)
-	}
-	if n > most>>shift || n<<shift < least {
+	n, ok := settings.Size(value)
+	switch {
+	case !ok || n == 0:
+		return 0, fmt.Errorf("%s=%s: want a number of bytes, or one with K, M or G behind it", key, value)
+	case n < least || n > most:
 		return 0, fmt.Errorf("%s=%s: it must be from 1M to 64G", key, value)
 	}
-	return n << shift, nil
+	return uint64(n), nil
 }

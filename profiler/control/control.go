@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"strings"
 
+	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/profiler"
 	"github.com/goproton/goproton/profiler/launchkinds"
 )
@@ -164,11 +164,7 @@ func noStats(asked *bool) bool {
 	if asked != nil {
 		return !*asked
 	}
-	switch strings.ToLower(os.Getenv("PROTON_STATS")) {
-	case "0", "false", "off", "no":
-		return true
-	}
-	return false
+	return !settings.Stats.On(os.Getenv)
 }
 
 func wholeGraphs(graph string) (bool, error) {

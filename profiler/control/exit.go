@@ -3,36 +3,20 @@ package control
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"os/signal"
-	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/awake"
+	"github.com/goproton/goproton/internal/settings"
 )
 
-// How long the end of a process waits for a GPU that gets no further with what the program launched. One that does is
+// Patience is how long the end of a process waits for a GPU that gets no further with what the program launched. One that does is
 // waited for as long as it takes: what it has yet to run is in the program, and belongs into the profile. A kernel gives no
 // sign before its end, so that a long one looks like one that hangs. The user, who knows, can set the patience.
-const (
-	patienceVariable = "PROTON_EXIT_PATIENCE"
-	defaultPatience  = 30 * time.Second
-)
-
-// Patience is what the environment says, in seconds, else the default.
-func Patience() time.Duration {
-	seconds, err := strconv.ParseFloat(os.Getenv(patienceVariable), 64)
-	switch {
-	case err != nil || seconds < 0 || seconds != seconds:
-		return defaultPatience
-	case seconds > math.MaxInt64/float64(time.Second): // "inf", too
-		return math.MaxInt64
-	}
-	return time.Duration(seconds * float64(time.Second))
-}
+func Patience() time.Duration { return settings.ExitPatience.Seconds(os.Getenv) }
 
 // AtExit writes what unfinished sessions have when the process ends. A GPU library that hangs must not hang the
 // exit: when patience is at its end, what has been drained is written instead, and the error says so. sourceGone
@@ -101,7 +85,7 @@ func (s *Service) whyLeft(err error, onGPU bool, patience time.Duration) string 
 	case err == errInterrupted:
 		return "writing the profile at exit was interrupted"
 	case onGPU:
-		return fmt.Sprintf("the GPU finished nothing within %v at exit: if a kernel takes longer than that, set %s to more seconds", patience, patienceVariable)
+		return fmt.Sprintf("the GPU finished nothing within %v at exit: if a kernel takes longer than that, set %s to more seconds", patience, settings.ExitPatience.Name)
 	case s.Manager.InLibrary():
 		return fmt.Sprintf("the GPU library did not answer within %v at exit", patience)
 	case writing:

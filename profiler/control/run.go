@@ -11,6 +11,7 @@ import (
 
 	"github.com/goproton/goproton/internal/outname"
 	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/profiler"
 )
 
@@ -39,14 +40,14 @@ func (r *run) written() []string {
 }
 
 // RunConfigured reports whether this process was started by `proton run`.
-func RunConfigured() bool { return os.Getenv(runinfo.ConfigVariable) != "" }
+func RunConfigured() bool { return settings.RunConfig.Get(os.Getenv) != "" }
 
 func (s *Service) runBegin(p *params) (any, error) {
 	if s.run != nil {
 		return map[string]int{"session": s.run.session}, nil
 	}
 	var c runinfo.Config
-	if err := json.Unmarshal([]byte(os.Getenv(runinfo.ConfigVariable)), &c); err != nil {
+	if err := json.Unmarshal([]byte(settings.RunConfig.Get(os.Getenv)), &c); err != nil {
 		return nil, fmt.Errorf("read PROTON_RUN_CONFIG: %w; it is set by `proton run`", err)
 	}
 	whole, err := wholeGraphs(c.Graph)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/goproton/goproton/internal/awake"
 	"github.com/goproton/goproton/internal/pythonpath"
+	"github.com/goproton/goproton/internal/settings"
 )
 
 // check is one directive of a list of checks.
@@ -194,7 +195,7 @@ func FindFileCheck() string {
 	if f := pythonpath.InPackages("triton", "FileCheck"); f != "" {
 		return f
 	}
-	if f := os.Getenv("FILECHECK_PATH"); f != "" && pythonpath.Executable(f) {
+	if f := settings.FileCheck.Get(os.Getenv); f != "" && pythonpath.Executable(f) {
 		return f
 	}
 	path, err := exec.LookPath("FileCheck")

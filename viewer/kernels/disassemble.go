@@ -16,6 +16,7 @@ import (
 
 	"github.com/goproton/goproton/internal/awake"
 	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/internal/settings"
 )
 
 // Code is the text of a function's instructions.
@@ -45,7 +46,7 @@ func (m *Modules) Code(module *Module) (*Code, error) {
 
 // disassembler finds nvdisasm: the PROTON_NVDISASM variable, PATH, Triton's copy, then CUDA's installation.
 func (m *Modules) disassembler() (string, error) {
-	if tool, set := m.Env("PROTON_NVDISASM"); set {
+	if tool, set := m.Env(settings.Disassembler.Name); set {
 		if tool == "" {
 			return "", errors.New("PROTON_NVDISASM is empty, so nvdisasm is not used")
 		}
@@ -61,7 +62,7 @@ func (m *Modules) disassembler() (string, error) {
 			}
 		}
 	}
-	if tool, set := m.Env("TRITON_NVDISASM_PATH"); set && executable(tool) {
+	if tool, set := m.Env(settings.TritonDisasm.Name); set && executable(tool) {
 		return tool, nil
 	}
 	cuda, _ := m.Env("CUDA_HOME")

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -106,7 +107,7 @@ func (m *Modules) triton(f *profile.SampledFunction) []string {
 	if strings.ContainsAny(f.Name, `/*?[\`) || len(f.Name) > 200 {
 		return nil
 	}
-	folder, set := m.Env("TRITON_CACHE_DIR")
+	folder, set := m.Env(settings.TritonCache.Name)
 	if !set {
 		home, _ := m.Env("HOME")
 		if folder = filepath.Join(home, ".triton", "cache"); home == "" {

@@ -26,6 +26,7 @@ import (
 
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/environ"
+	"github.com/goproton/goproton/internal/settings"
 )
 
 // Recording is a capture being written: what a vendor's library tells the profiler and what the program does, in the
@@ -35,18 +36,15 @@ type Recording struct {
 	close sync.Once
 }
 
-// recordOwner names the process that a file belongs to, for its children: they inherit PROTON_RECORD, and
-// would otherwise write over what their parent is writing.
-const recordOwner = "PROTON_RECORD_OWNER"
-
 // Record begins a recording into a file; in a child of a process that records, into FILE.pid<P>. Call it
-// before any source is attached, and give the program's side the table that HotPath returns.
+// before any source is attached, and give the program's side the table that HotPath returns. A variable names the process
+// that the file belongs to: its children inherit the path, and would otherwise write over what their parent is writing.
 func Record(path string) (*Recording, error) {
 	pid := strconv.Itoa(os.Getpid())
-	if owner := environ.Get(recordOwner); owner != "" && owner != pid {
+	if owner := settings.RecordOwner.Get(environ.Get); owner != "" && owner != pid {
 		path += ".pid" + pid
 	} else {
-		environ.SetDefault(recordOwner, pid)
+		environ.SetDefault(settings.RecordOwner.Name, pid)
 	}
 	if absolute, err := filepath.Abs(path); err == nil { // the program may change its folder
 		path = absolute

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/goproton/goproton/internal/settings"
 )
 
 // State says how bad a finding is.
@@ -94,9 +96,8 @@ func (r *Report) examineRuntime(m Machine) {
 			r.found("runtime", OK, m.Library, "")
 		}
 	}
-	const off = "TRITON_PROTON_DISABLE"
-	if v := strings.ToLower(m.Env(off)); v != "" && v != "0" && v != "false" && v != "off" {
-		r.found("runtime", Problem, off+"="+v+" makes every start of a session do nothing", "unset "+off)
+	if off := settings.Disable; off.On(m.Env) {
+		r.found("runtime", Problem, off.Name+"="+strings.ToLower(off.Get(m.Env))+" makes every start of a session do nothing", "unset "+off.Name)
 	}
 }
 

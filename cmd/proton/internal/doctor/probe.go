@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/awake"
+	"github.com/goproton/goproton/internal/settings"
 )
 
 // probeAnswer is what proton-probe prints.
@@ -46,7 +47,7 @@ func (m Machine) probe(library string) (probeAnswer, error) {
 // withoutOurselves drops an injection that "proton run" has put into the environment: the doctor under
 // "proton run" is to find other subscribers, not us.
 func withoutOurselves(environment []string) []string {
-	if os.Getenv("PROTON_RUN_CONFIG") == "" {
+	if settings.RunConfig.Get(os.Getenv) == "" {
 		return environment
 	}
 	var kept []string

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/vendor"
 )
 
@@ -29,7 +30,7 @@ func FindLayout(executable string, env func(string) string) Layout {
 	}
 	folder := filepath.Dir(executable)
 	folders := []string{folder, filepath.Join(folder, "../lib/goproton")}
-	if home := env("PROTON_HOME"); home != "" {
+	if home := settings.Home.Get(env); home != "" {
 		folders = []string{home}
 	}
 	part := func(name string) string {
@@ -45,7 +46,7 @@ func FindLayout(executable string, env func(string) string) Layout {
 		return ""
 	}
 	layout := Layout{Library: part("libproton.so"), Python: part("python"), Probe: part("proton-probe"), Replay: part("proton-replay"), Stub: part("stub")}
-	if library := env("PROTON_LIB"); library != "" {
+	if library := settings.Library.Get(env); library != "" {
 		layout.Library = library
 	}
 	return layout
@@ -59,7 +60,7 @@ func (l Layout) Environment(base []string) []string {
 		vars.prepend("PYTHONPATH", l.Python)
 	}
 	if l.Library != "" {
-		vars.set("PROTON_LIB", l.Library)
+		vars.set(settings.Library.Name, l.Library)
 	}
 	return vars.list
 }
@@ -85,8 +86,8 @@ func environment(base []string, config runinfo.Config, layout Layout) (list, war
 		return nil, nil, fmt.Errorf("write PROTON_RUN_CONFIG: %w", err)
 	}
 	vars := variables{list: append([]string(nil), base...)}
-	vars.set(runinfo.ConfigVariable, string(text))
-	vars.set("PROTON_LIB", library)
+	vars.set(settings.RunConfig.Name, string(text))
+	vars.set(settings.Library.Name, library)
 	vars.prepend("PYTHONPATH", filepath.Join(layout.Python, "bootstrap"), layout.Python)
 	for _, v := range vendor.All {
 		if other := vars.get(v.Injection); other != "" && other != library {

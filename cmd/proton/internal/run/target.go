@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/goproton/goproton/internal/settings"
 )
 
 // Command is what to execute for a target.
@@ -99,7 +101,7 @@ func pythonCommand(python string, args []string, name string) (Command, error) {
 // shell would find, which in an activated virtual environment is its own.
 func FindPython(asked string) (string, error) {
 	if asked == "" {
-		asked = os.Getenv("PYTHON")
+		asked = settings.Python.Get(os.Getenv)
 	}
 	if asked != "" {
 		path, err := exec.LookPath(asked)

@@ -161,6 +161,17 @@ func TestCommandNeedsNoCgo(t *testing.T) {
 	}
 }
 
+// TestLibraryHasNoConverters: a workload's process writes three formats and reads none.
+func TestLibraryHasNoConverters(t *testing.T) {
+	for _, p := range list(t, nil, "./cmd/libproton") {
+		for _, dep := range p.Deps {
+			if below(room(dep), "profile/formats") || below(room(dep), "profile/pprofile") || dep == "github.com/google/pprof/profile" {
+				t.Errorf("libproton.so links %s: the codecs of all formats are 2.3 MB in every process that is profiled", dep)
+			}
+		}
+	}
+}
+
 func TestPackageComments(t *testing.T) {
 	for _, p := range list(t, nil, "./...") {
 		var commented []string

@@ -2,9 +2,14 @@ package profiler
 
 import (
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profile/msgpack"
 )
 
 // Output formats, in upstream's words, which are also the suffixes of files.
@@ -15,8 +20,17 @@ const (
 	traceSuffix   = "." + traceFormat
 )
 
-// treeFormats are what a tree can be written as, the usual one first. Package formats has their codecs.
+// treeFormats are what a tree can be written as, the usual one first.
 var treeFormats = []string{treeFormat, msgpackFormat}
+
+// writeTree writes a tree in one of treeFormats. Package formats knows all formats, but it would bring the codecs of the others
+// into every process that is profiled: 2.3 MB of libproton.so.
+func writeTree(w io.Writer, p *profile.Profile, format string) error {
+	if format == msgpackFormat {
+		return msgpack.Write(w, p)
+	}
+	return hatchet.Write(w, p)
+}
 
 // formatFor is the format to write a session in; "" is what its kind of data is usually written in.
 func (s *session) formatFor(wanted string) (string, error) {

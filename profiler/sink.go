@@ -11,7 +11,6 @@ import (
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/formats"
 )
 
 // Sink takes the windows of a session: phases that are over. Each sink has a goroutine and a queue of its own, so a sink
@@ -39,12 +38,8 @@ type Window struct {
 type fileSink struct{}
 
 func (fileSink) Write(_ context.Context, w Window, p *profile.Profile) error {
-	format, err := formats.ByName(w.format)
-	if err != nil {
-		return err
-	}
 	if w.path == "" {
-		if err := format.Write(ownfile.Stdout, p); err != nil {
+		if err := writeTree(ownfile.Stdout, p, w.format); err != nil {
 			return fmt.Errorf("write the profile to standard output: %w", err)
 		}
 		return nil
@@ -52,5 +47,5 @@ func (fileSink) Write(_ context.Context, w Window, p *profile.Profile) error {
 	if err := os.MkdirAll(filepath.Dir(w.path), 0o777); err != nil {
 		return fmt.Errorf("make the folder of %s: %w; give a name in a folder that can be written", w.path, err)
 	}
-	return atomicfile.Write(w.path, func(out io.Writer) error { return format.Write(out, p) })
+	return atomicfile.Write(w.path, func(out io.Writer) error { return writeTree(out, p, w.format) })
 }

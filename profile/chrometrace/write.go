@@ -11,7 +11,7 @@ import (
 // Write writes a profile's timeline. Its first moment is the file's base.
 func Write(w io.Writer, p *profile.Profile) error {
 	if p.Timeline == nil {
-		return lanes.ErrNoTimeline
+		return profile.ErrNoTimeline
 	}
 	t := NewWriter(w, p.Timeline.First(), &Options{Process: p.Info[profile.InfoName], Info: p.Info})
 	t.Facts(p.Devices, lanes.KindsOf(p))

@@ -17,7 +17,6 @@ import (
 
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/lanes"
 	"github.com/goproton/goproton/profile/internal/tracetest"
 )
 
@@ -130,7 +129,7 @@ func TestWriterSaysWhatIsWrong(t *testing.T) {
 	if err := w.Lane(profile.Lane{ID: 1, Name: "b"}); err == nil {
 		t.Error("a lane was described twice")
 	}
-	if err := Write(io.Discard, &profile.Profile{Root: &profile.Node{}}); !errors.Is(err, lanes.ErrNoTimeline) {
+	if err := Write(io.Discard, &profile.Profile{Root: &profile.Node{}}); !errors.Is(err, profile.ErrNoTimeline) {
 		t.Errorf("a profile of sums was written: %v", err)
 	}
 }

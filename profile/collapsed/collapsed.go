@@ -170,12 +170,7 @@ func unescape(frame string) string {
 }
 
 // FormatError says where and why a file holds no folded stacks.
-type FormatError struct {
-	Offset int64 // of the line that could not be understood, from 0
-	Reason string
-}
-
-func (e *FormatError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
+type FormatError = profile.FormatError
 
 // Read reads folded stacks of any tool. Their numbers are read as the metric "samples".
 func Read(r io.Reader) (*profile.Profile, error) {
@@ -189,10 +184,10 @@ func Read(r io.Reader) (*profile.Profile, error) {
 		}
 		if text := strings.TrimRight(line, "\r\n"); text != "" {
 			if reason := add(t, names, text); reason != "" {
-				return nil, &FormatError{offset, reason}
+				return nil, &FormatError{Offset: offset, Reason: reason}
 			}
 			if err := t.Check(offset + int64(len(line))); err != nil {
-				return nil, &FormatError{offset, err.Error()}
+				return nil, &FormatError{Offset: offset, Reason: err.Error()}
 			}
 		}
 		offset += int64(len(line))
@@ -201,7 +196,7 @@ func Read(r io.Reader) (*profile.Profile, error) {
 		}
 	}
 	if len(t.Root.Children) == 0 {
-		return nil, &FormatError{0, "the file holds no stacks; it is cut off or empty"}
+		return nil, &FormatError{Offset: 0, Reason: "the file holds no stacks; it is cut off or empty"}
 	}
 	return t.Profile(false), nil
 }

@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -91,6 +92,51 @@ func TestTreesGrowLinearly(t *testing.T) {
 		once, twice := size(4000), size(8000)
 		if twice > 2*once+once/10 || once > 4000*200 {
 			t.Errorf("%s: %d bytes for 4000 frames, %d for 8000", name, once, twice)
+		}
+	}
+}
+
+// TestManyMetricsAreCut writes a frame with more metrics than a reader takes, and a tree whose frames have more names of metrics
+// together than one frame may have. Each format's own reader reads the file.
+func TestManyMetricsAreCut(t *testing.T) {
+	wide := &profile.Node{Name: "wide"}
+	spread := &profile.Node{Name: "spread"}
+	for i := range profile.MaxMetrics + 500 {
+		name := fmt.Sprintf("m%05d", i)
+		wide.Metrics = append(wide.Metrics, profile.Metric{Name: name, Value: profile.IntValue(1)})
+		spread.Children = append(spread.Children, &profile.Node{Name: name, Metrics: []profile.Metric{{Name: name, Value: profile.IntValue(1)}}})
+	}
+	for _, f := range []string{"hatchet", "hatchet_msgpack", "literal"} {
+		for _, n := range []*profile.Node{wide, spread} {
+			t.Run(f+"/"+n.Name, func(t *testing.T) {
+				p := &profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{n}}, Kinds: profile.Kinds{}}
+				for i := range wide.Metrics {
+					p.Kinds[wide.Metrics[i].Name] = profile.Inclusive
+				}
+				format, err := ByName(f)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var file bytes.Buffer
+				if err := format.Write(&file, p); err != nil {
+					t.Fatal(err)
+				}
+				back, err := Read(&file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				cut := n == wide
+				if said := strings.Join(format.Drops(p), "\n"); strings.Contains(said, "500 metrics of frames with more than 4096") != cut {
+					t.Errorf("dropped: %s", said)
+				}
+				if said := back.Info[profile.InfoIncomplete]; strings.Contains(said, "500 more are left out") != cut {
+					t.Errorf("incomplete: %s", said)
+				}
+				last := fmt.Sprintf("m%05d", profile.MaxMetrics+499)
+				if !cut && back.Kinds[last] != profile.Inclusive {
+					t.Errorf("%s is %s", last, back.Kinds[last])
+				}
+			})
 		}
 	}
 }

@@ -10,12 +10,6 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// The metrics that say where a node ran.
-const (
-	deviceIDMetric   = "device_id"
-	deviceTypeMetric = "device_type"
-)
-
 // deviceTable knows the devices of all sources. Ordinals are those of a process, so a device is one (host, rank,
 // type, ordinal); files that say neither host nor rank, such as repeated runs on one machine, share theirs as long
 // as the facts agree.

@@ -218,7 +218,10 @@ func (m *Merger) Profile() *profile.Profile {
 		}
 	}
 	names := m.devices.names()
-	m.root.finish(names, m.columns)
+	if widest := m.root.finish(names, m.columns); len(widest.Metrics) > profile.MaxMetrics {
+		m.options.Note(fmt.Sprintf("frame %.100q has %d metrics, and files hold the first %d of a frame: keep columns of fewer metrics (--columns) or of larger sources (--by host)",
+			widest.Name, len(widest.Metrics), profile.MaxMetrics))
+	}
 	p.Root, p.Devices, p.Sampling = m.root.out, names.listed, m.samples.Result()
 	p.Launches = m.launches.Result()
 	if m.timeline != nil {

@@ -136,8 +136,8 @@ func (a *adder) metric(into *node, from *profile.Node, v *profile.Metric, guess 
 	at, added := into.slot(known.name, guess)
 	have := &into.out.Metrics[at].Value
 	switch {
-	case known.name == deviceIDMetric:
-		typ, _ := from.Metric(deviceTypeMetric)
+	case known.name == profile.DeviceIDMetric:
+		typ, _ := from.Metric(profile.DeviceTypeMetric)
 		for _, id := range a.devices.find(typ.Str(), text(v.Value)) {
 			into.devices = a.Merger.devices.with(into.devices, id)
 		}
@@ -227,13 +227,14 @@ func (n *node) differ(at int, v profile.Value) {
 	s.addText(text(v))
 }
 
-// finish gives a tree its final form: children, names of devices, columns.
-func (n *node) finish(names *deviceNames, columns []string) {
+// finish gives a tree its final form: children, names of devices, columns. It returns the frame with the most metrics.
+func (n *node) finish(names *deviceNames, columns []string) (widest *profile.Node) {
+	widest = n.out
 	for pending := []*node{n}; len(pending) > 0; {
 		n := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
 		for i := range n.out.Metrics {
-			if m := &n.out.Metrics[i]; m.Name == deviceIDMetric {
+			if m := &n.out.Metrics[i]; m.Name == profile.DeviceIDMetric {
 				m.Value = profile.StringValue(names.set(n.devices))
 			}
 		}
@@ -243,6 +244,9 @@ func (n *node) finish(names *deviceNames, columns []string) {
 		n.out.Samples = n.samples.All(sampleunion.Join)
 		n.out.Launches = n.launches.All(launchunion.Join)
 		n.finishColumns(columns)
+		if len(n.out.Metrics) > len(widest.Metrics) {
+			widest = n.out
+		}
 		n.out.Children = make([]*profile.Node, len(n.children))
 		for i, c := range n.children {
 			n.out.Children[i] = c.out
@@ -250,6 +254,7 @@ func (n *node) finish(names *deviceNames, columns []string) {
 		}
 		n.children, n.index, n.columns = nil, nil, nil
 	}
+	return widest
 }
 
 // finishColumns appends the columns. Two files of one label may lie apart, and a file that was merged before

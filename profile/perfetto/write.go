@@ -36,7 +36,7 @@ const (
 // Write writes a profile's timeline. It is in memory as a whole, since begin and end of slices must come in order.
 func Write(w io.Writer, p *profile.Profile) error {
 	if p.Timeline == nil {
-		return lanes.ErrNoTimeline
+		return profile.ErrNoTimeline
 	}
 	t := &writer{
 		encoder: encoder{w: w, buf: make([]byte, 0, bufferSize+4096)}, p: p, layout: newLayout(p),

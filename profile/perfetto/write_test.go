@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
 func contents(t *testing.T, file string) []byte {
@@ -37,7 +36,7 @@ func dump(root *profile.Node) string {
 }
 
 func TestSumsAreRefused(t *testing.T) {
-	if err := Write(io.Discard, &profile.Profile{Root: &profile.Node{}}); !errors.Is(err, lanes.ErrNoTimeline) {
+	if err := Write(io.Discard, &profile.Profile{Root: &profile.Node{}}); !errors.Is(err, profile.ErrNoTimeline) {
 		t.Errorf("a profile of sums was written: %v", err)
 	}
 }

@@ -15,7 +15,7 @@ const zeroLabel = "zero"
 const zeroSeparator = "\x00"
 
 // labelNames are the labels that are called otherwise than their metrics: what users type after -tagroot.
-var labelNames = map[string]string{"device_id": "device", "stream_id": "stream"}
+var labelNames = map[string]string{profile.DeviceIDMetric: "device", "stream_id": "stream"}
 
 // idUnit is the unit of labels that number something. pprof shows no unit that it does not know, but it drops a
 // 0 that has none.

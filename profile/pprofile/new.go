@@ -68,7 +68,7 @@ func newWriter(p *profile.Profile) *writer {
 	for i, c := range w.columns.list {
 		st := w.out.SampleType[i]
 		w.facts.Samples[st.Type] = c.facts()
-		if c.metric == timeMetric {
+		if c.metric == profile.TimeMetric {
 			w.out.DefaultSampleType = st.Type
 		}
 	}
@@ -134,7 +134,7 @@ func (w *writer) sample(stack []*pprof.Location, row []int64, labels *labelSet) 
 
 // isKernel tells kernels from scopes: what ran on a device.
 func isKernel(n *profile.Node) bool {
-	_, is := n.Metric("device_id")
+	_, is := n.Metric(profile.DeviceIDMetric)
 	return is
 }
 

@@ -14,13 +14,6 @@ import (
 	"github.com/goproton/goproton/profile/merge"
 )
 
-// Names that have a meaning of their own here.
-const (
-	countMetric   = "count"
-	timeMetric    = "time (ns)"
-	cpuTimeMetric = "cpu_time (ns)"
-)
-
 // units are pprof's words for the units in the names of metrics. pprof scales those of time and bytes.
 var units = map[string]string{
 	"ns": "nanoseconds", "us": "microseconds", "ms": "milliseconds", "s": "seconds",
@@ -37,7 +30,7 @@ func sampleType(metric string) (name, unit string) {
 		return name, unit
 	}
 	switch {
-	case metric == "bytes":
+	case metric == profile.BytesMetric:
 		return metric, "bytes"
 	case strings.HasPrefix(metric, "flops"):
 		return metric, "flop"
@@ -146,7 +139,7 @@ func sortedColumns(seen map[string]*column, labels map[string]bool) *columns {
 		}
 	}
 	rank := func(name string) int {
-		if i := slices.Index([]string{countMetric, timeMetric, cpuTimeMetric}, name); i >= 0 {
+		if i := slices.Index([]string{profile.CountMetric, profile.TimeMetric, profile.CPUTimeMetric}, name); i >= 0 {
 			return i
 		}
 		return 3
@@ -288,7 +281,7 @@ func (c *columns) of(m *profile.Metric) int {
 // a sample type by its name alone. A profile without any number gets a count: pprof refuses one without types.
 func (c *columns) types() []*pprof.ValueType {
 	if len(c.list) == 0 {
-		return []*pprof.ValueType{{Type: countMetric, Unit: "count"}}
+		return []*pprof.ValueType{{Type: profile.CountMetric, Unit: "count"}}
 	}
 	taken := map[string]int{}
 	for i := range c.list {

@@ -100,13 +100,13 @@ func (d *decoder) explain(err error) error {
 	case errors.As(err, &bad):
 		return err
 	case errors.As(err, &syntax):
-		return &FormatError{max(syntax.Offset-1, 0), syntax.Error()}
+		return &FormatError{Offset: max(syntax.Offset-1, 0), Reason: syntax.Error()}
 	case errors.As(err, &typ):
-		return &FormatError{d.at, fmt.Sprintf("expected %s for %q, found %s", typ.Type, typ.Field, typ.Value)}
+		return &FormatError{Offset: d.at, Reason: fmt.Sprintf("expected %s for %q, found %s", typ.Type, typ.Field, typ.Value)}
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return &FormatError{d.json.InputOffset(), "the file ends inside the document; it is cut off or empty"}
+		return &FormatError{Offset: d.json.InputOffset(), Reason: "the file ends inside the document; it is cut off or empty"}
 	case d.at > 0 && strings.HasPrefix(err.Error(), "expected"):
-		return &FormatError{d.at, err.Error()}
+		return &FormatError{Offset: d.at, Reason: err.Error()}
 	}
 	return err
 }
@@ -131,7 +131,7 @@ func (d *decoder) file() (f *file, err error) {
 				var p recorded
 				p.offset = d.json.InputOffset()
 				if err := d.memory.Keep(recordedSize, p.offset); err != nil {
-					return &FormatError{p.offset, err.Error()}
+					return &FormatError{Offset: p.offset, Reason: err.Error()}
 				}
 				if err := d.value(&p); err != nil {
 					return err
@@ -144,7 +144,7 @@ func (d *decoder) file() (f *file, err error) {
 	})
 	f.size = d.json.InputOffset()
 	if err == nil && d.more() {
-		err = &FormatError{d.json.InputOffset(), "text behind the end of the document"}
+		err = &FormatError{Offset: d.json.InputOffset(), Reason: "text behind the end of the document"}
 	}
 	return f, err
 }
@@ -195,7 +195,7 @@ func (d *decoder) inside(open json.Delim, what string, item func() error) error 
 		return err
 	}
 	if token != open {
-		return &FormatError{d.at, fmt.Sprintf("expected '%s' at the start of %s", open, what)}
+		return &FormatError{Offset: d.at, Reason: fmt.Sprintf("expected '%s' at the start of %s", open, what)}
 	}
 	for d.json.More() {
 		if err := item(); err != nil {
@@ -210,7 +210,7 @@ func (d *decoder) inside(open json.Delim, what string, item func() error) error 
 // the tree too if there is nothing else.
 func (f *file) profile() (*profile.Profile, error) {
 	if len(f.profiles) == 0 {
-		return nil, &FormatError{0, "the file holds no profiles"}
+		return nil, &FormatError{Offset: 0, Reason: "the file holds no profiles"}
 	}
 	ours := strings.HasPrefix(f.exporter, exporter)
 	sampled := slices.ContainsFunc(f.profiles, func(r recorded) bool { return r.Type == "sampled" })
@@ -218,7 +218,7 @@ func (f *file) profile() (*profile.Profile, error) {
 	b.byName = !ours && len(f.profiles) > 1
 	for i := range f.profiles {
 		if reason := b.add(&f.profiles[i]); reason != "" {
-			return nil, &FormatError{f.profiles[i].offset, fmt.Sprintf("profile %d (%.60q): %s", i, f.profiles[i].Name, reason)}
+			return nil, &FormatError{Offset: f.profiles[i].offset, Reason: fmt.Sprintf("profile %d (%.60q): %s", i, f.profiles[i].Name, reason)}
 		}
 	}
 	// Stacks begin with the root if they are ours, or if all of them begin with one frame; events never do.
@@ -327,7 +327,7 @@ type openFrame struct {
 // evented plays the events. What a frame has taken without those within it is its own.
 func (b *builder) evented(r *recorded, top *profile.Node, metric string, factor float64) (reason string) {
 	lane := -1
-	if metric == "time (ns)" {
+	if metric == profile.TimeMetric {
 		lane = b.lane(r.Name)
 	}
 	open := []openFrame{{node: top}}

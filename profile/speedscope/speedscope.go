@@ -20,12 +20,7 @@ const schema = "https://www.speedscope.app/file-format-schema.json"
 const exporter = "goproton"
 
 // FormatError says where and why a file is not one of speedscope's.
-type FormatError struct {
-	Offset int64 // of the value that could not be understood, from 0
-	Reason string
-}
-
-func (e *FormatError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
+type FormatError = profile.FormatError
 
 // frame is how a file names a frame.
 type frame struct {
@@ -69,7 +64,7 @@ var units = []struct {
 
 // unitOf returns the unit in a file of a metric.
 func unitOf(metric string) string {
-	if metric == "bytes" {
+	if metric == profile.BytesMetric {
 		return "bytes"
 	}
 	_, unit, _ := strings.Cut(strings.TrimSuffix(metric, ")"), "(")
@@ -85,12 +80,12 @@ func unitOf(metric string) string {
 func metricOf(unit string) (metric string, factor float64, ok bool) {
 	for _, u := range units {
 		if unit == u.inFile {
-			return "time (ns)", u.nanos, true
+			return profile.TimeMetric, u.nanos, true
 		}
 	}
 	switch unit {
 	case "bytes":
-		return "bytes", 1, true
+		return profile.BytesMetric, 1, true
 	case "none":
 		return "samples", 1, true
 	}

@@ -26,7 +26,7 @@ func outline(n *profile.Node) string {
 	for _, m := range n.Metrics {
 		if n, ok := m.Value.Float(); ok {
 			metrics = append(metrics, fmt.Sprintf("%s=%v", m.Name, n))
-		} else if m.Name == DeviceIDMetric {
+		} else if m.Name == profile.DeviceIDMetric {
 			metrics = append(metrics, fmt.Sprintf("%s=%v", m.Name, m.Value.Str()))
 		}
 	}
@@ -108,7 +108,7 @@ func TestManyChildren(t *testing.T) {
 		t.Fatalf("%d children, want 40", len(p.Root.Children))
 	}
 	for i, c := range p.Root.Children {
-		if n, _ := c.Metric(CountMetric); c.Name != fmt.Sprintf("k%02d", i) || n.Int() != 3 {
+		if n, _ := c.Metric(profile.CountMetric); c.Name != fmt.Sprintf("k%02d", i) || n.Int() != 3 {
 			t.Errorf("child %d is %s", i, outline(c))
 		}
 	}

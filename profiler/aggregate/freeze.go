@@ -13,17 +13,6 @@ func (e *VectorSizeError) Error() string {
 	return fmt.Sprintf("Vector metric size mismatch for %s: current=%d, new=%d", e.Name, e.Old, e.New)
 }
 
-// Metric names that every reader of profiles knows.
-const (
-	TimeMetric       = "time (ns)"
-	CountMetric      = "count"
-	DeviceIDMetric   = "device_id"
-	DeviceTypeMetric = "device_type"
-	BytesMetric      = "bytes"          // moved by copies, as by kernels that say so
-	SyncTimeMetric   = "sync_time (ns)" // the program waited: no GPU time
-	SyncCountMetric  = "sync_count"
-)
-
 // Freeze copies a tree, with all metrics recorded so far, into a profile. deviceType is "CUDA" or "HIP".
 // The devices that appear are returned so that the caller can describe them. While instructions are sampled nodes have their
 // samples, and Profile.Sampling has the functions and counts: the sampler's facts are for the caller to add.
@@ -117,17 +106,17 @@ func (f *freezer) totals(out *profile.Node, totals []*total) {
 		}
 	}
 	if main != nil {
-		f.set(out, CountMetric, profile.IntValue(int64(gpu.count)), profile.Inclusive)
-		f.set(out, DeviceIDMetric, profile.StringValue(strconv.Itoa(int(main.device))), profile.Property)
-		f.set(out, DeviceTypeMetric, profile.StringValue(f.deviceType), profile.Property)
-		f.set(out, TimeMetric, profile.IntValue(int64(gpu.nanos)), profile.Inclusive)
+		f.set(out, profile.CountMetric, profile.IntValue(int64(gpu.count)), profile.Inclusive)
+		f.set(out, profile.DeviceIDMetric, profile.StringValue(strconv.Itoa(int(main.device))), profile.Property)
+		f.set(out, profile.DeviceTypeMetric, profile.StringValue(f.deviceType), profile.Property)
+		f.set(out, profile.TimeMetric, profile.IntValue(int64(gpu.nanos)), profile.Inclusive)
 	}
 	if gpu.bytes > 0 {
-		f.set(out, BytesMetric, profile.IntValue(int64(gpu.bytes)), profile.Inclusive)
+		f.set(out, profile.BytesMetric, profile.IntValue(int64(gpu.bytes)), profile.Inclusive)
 	}
 	if waits.count > 0 {
-		f.set(out, SyncCountMetric, profile.IntValue(int64(waits.count)), profile.Inclusive)
-		f.set(out, SyncTimeMetric, profile.IntValue(int64(waits.nanos)), profile.Inclusive)
+		f.set(out, profile.SyncCountMetric, profile.IntValue(int64(waits.count)), profile.Inclusive)
+		f.set(out, profile.SyncTimeMetric, profile.IntValue(int64(waits.nanos)), profile.Inclusive)
 	}
 }
 

@@ -77,7 +77,7 @@ func (t *Timeline) kind(tag uint16) *profile.LaunchKind {
 
 func metricsOf(k *record.Activity, at *callpath.Attribution) (list []profile.Metric) {
 	if k.Bytes > 0 {
-		list = append(list, profile.Metric{Name: BytesMetric, Value: profile.IntValue(int64(k.Bytes))})
+		list = append(list, profile.Metric{Name: profile.BytesMetric, Value: profile.IntValue(int64(k.Bytes))})
 	}
 	for _, m := range at.Metrics {
 		list = withMetric(list, m)

@@ -41,9 +41,9 @@ func TimeOf(p *profile.Profile, c *tritonparse.Compilation) *Time {
 		}
 		for _, m := range n.Metrics {
 			switch v, _ := m.Value.Float(); m.Name {
-			case "time (ns)":
+			case profile.TimeMetric:
 				byName.Nanos += v
-			case "count":
+			case profile.CountMetric:
 				byName.Launches += uint64(v)
 			}
 		}

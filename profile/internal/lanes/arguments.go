@@ -1,7 +1,6 @@
 package lanes
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/goproton/goproton/profile"
@@ -18,9 +17,6 @@ const (
 	Rate        = "GB/s"
 	Metrics     = "metrics"
 )
-
-// ErrNoTimeline says that a profile has sums only. Times cannot be made up from them.
-var ErrNoTimeline = errors.New("this profile has no timeline; record one with proton run -d trace")
 
 // Loses says what a trace does not hold of a profile: what the tree has beyond the timeline.
 func Loses(p *profile.Profile) []string {

@@ -58,7 +58,7 @@ func Additive(p *profile.Profile) []string {
 		names = append(names, name)
 	}
 	place := func(name string) int {
-		if at := slices.Index([]string{"time (ns)", "count"}, name); at >= 0 {
+		if at := slices.Index([]string{profile.TimeMetric, profile.CountMetric}, name); at >= 0 {
 			return at
 		}
 		return 2

@@ -103,6 +103,6 @@ if [ "$(cat .venv/oracles/npm/.lock 2>/dev/null)" != "$want" ]; then
     echo "$want" >.venv/oracles/npm/.lock
   else
     rm -rf .venv/oracles/npm
-    warn "cannot install tools/npm (is npm there?): comparisons with speedscope's importer will be skipped"
+    warn "cannot install tools/npm (is npm there?): comparisons with speedscope's importer and the check of types in the report's scripts will be skipped"
   fi
 fi

@@ -117,7 +117,7 @@ func TestFlameGraphZoomsAndFinds(t *testing.T) {
 	p.keys("Enter")
 	p.reads(name, "flash_fwd_kernel")
 	p.shoot("wide-flame-search")
-	p.eval(`document.querySelector("#panel-flame .bar select").value = "1"; document.querySelector("#panel-flame .bar select").dispatchEvent(new Event("change"))`)
+	p.pick("#panel-flame", "Width", "1")
 	p.wait(`document.querySelector("#panel-flame .details dl dt").textContent === "share of launches"`)
 }
 
@@ -305,7 +305,7 @@ func TestComparisonShowsWhatChanged(t *testing.T) {
 }
 
 func shotName(s screen) string {
-	name := map[int]string{1280: "wide", 390: "narrow"}[s.width]
+	name := map[int]string{1280: "wide", 800: "half", 390: "narrow"}[s.width]
 	if s.dark {
 		name += "-dark"
 	}

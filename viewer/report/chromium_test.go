@@ -435,6 +435,20 @@ func (p *page) clickAt(at spot) {
 	p.mouse("mouseReleased", at, left)
 }
 
+// pick chooses a value of the labelled list.
+func (p *page) pick(panel, label, value string) {
+	p.t.Helper()
+	if p.eval(fmt.Sprintf(`(() => {
+		const list = [...document.querySelectorAll("%s .bar label")].find((l) => l.firstChild.textContent === %q)?.querySelector("select");
+		if (![...list?.options ?? []].some((o) => o.value === %q)) return false;
+		list.value = %[3]q;
+		list.dispatchEvent(new Event("change"));
+		return true;
+	})()`, panel, label, value)) != true {
+		p.t.Fatalf("there is no %s with a value %q", label, value)
+	}
+}
+
 // drag moves the mouse from one point to another with its button held.
 func (p *page) drag(from, to spot) {
 	p.t.Helper()

@@ -123,3 +123,12 @@ func TestModulesInNode(t *testing.T) {
 	}
 	node(t, append([]string{"--test"}, tests...)...)
 }
+
+// TestTypesOfModules has TypeScript check the modules, which say their types in comments, against page.d.ts.
+func TestTypesOfModules(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
+	compiler := testkit.Fetched(t, "oracles/npm/node_modules/typescript/bin/tsc")
+	node(t, compiler, "--project", ".")
+}

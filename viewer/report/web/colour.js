@@ -11,7 +11,9 @@ export const sliceKinds = ["scope", "launch", "kernel", "graph", "copy", "fill",
 export const sliceHues = [0, 4, 2, 2, 5, 6, 7, 3]; // which of the hues above
 export const cividis = [[0, 34, 78], [67, 78, 108], [125, 124, 120], [188, 174, 108], [254, 232, 56]];
 let dark = false;
+/** @type {Record<string, string>} the variables of the style sheet */
 export let css = {};
+/** @type {Map<number, Fill>} */
 let shades = new Map();
 
 /** readColours takes over the variables of the style sheet, after the theme has changed. */
@@ -25,7 +27,11 @@ export function readColours() {
   shades = new Map();
 }
 
-/** kindColour gives a frame its kind's hue, and neighbours of different names different shades. */
+/**
+ * kindColour gives a frame its kind's hue, and neighbours of different names different shades.
+ * @param {number} kind
+ * @param {number} name
+ */
 export function kindColour(kind, name) {
   const key = kind * 64 + (Math.imul(name + 1, 0x9e3779b1) >>> 26);
   let shade = shades.get(key);
@@ -40,7 +46,10 @@ export function kindColour(kind, name) {
   return shade;
 }
 
-/** fill is a colour with the ink, dark or light, that reads better on it. */
+/**
+ * fill is a colour with the ink, dark or light, that reads better on it.
+ * @param {RGB} rgb
+ */
 function fill(rgb) {
   const [r, g, b] = rgb.map((c) => {
     c /= 255;
@@ -50,6 +59,11 @@ function fill(rgb) {
   return {colour: `rgb(${rgb.map(Math.round).join(" ")})`, ink: luminance > 0.19 ? "#151618" : "#f7f7f4"};
 }
 
+/**
+ * @param {number} hue
+ * @param {number} saturation
+ * @param {number} lightness
+ */
 function hslToRGB(hue, saturation, lightness) {
   const s = saturation / 100, l = lightness / 100;
   return [0, 8, 4].map((n) => {
@@ -58,18 +72,30 @@ function hslToRGB(hue, saturation, lightness) {
   });
 }
 
+/**
+ * @param {RGB} a
+ * @param {RGB} b
+ * @param {number} share
+ */
 function mix(a, b, share) {
   return a.map((v, i) => v + (b[i] - v) * share);
 }
 
-/** rampColour runs from dark blue at 0 to yellow at 1, in steps that colour-blind readers can distinguish too. */
+/**
+ * rampColour runs from dark blue at 0 to yellow at 1, in steps that colour-blind readers can distinguish too.
+ * @param {number} v
+ */
 export function rampColour(v) {
   if (Number.isNaN(v)) return fill(dark ? [50, 52, 56] : [226, 226, 221]);
   const at = Math.max(0, Math.min(1, v)) * (cividis.length - 1), i = Math.min(Math.floor(at), cividis.length - 2);
   return fill(mix(cividis[i], cividis[i + 1], at - i));
 }
 
-/** changeColour is orange for more, blue for less, full at a change of a half. */
+/**
+ * changeColour is orange for more, blue for less, full at a change of a half.
+ * @param {number} ratio
+ * @param {number} side
+ */
 export function changeColour(ratio, side) {
   const neutral = dark ? [52, 54, 58] : [228, 228, 223];
   const more = dark ? [214, 92, 38] : [239, 125, 72], less = dark ? [42, 120, 196] : [96, 165, 224];
@@ -80,6 +106,7 @@ export function changeColour(ratio, side) {
   return fill(mix(neutral, ratio > 0 ? more : less, Math.abs(ratio) < 0.005 ? 0 : 0.15 + 0.85 * strength));
 }
 
+/** @param {number} kind */
 export function dotColour(kind) {
   const [hue, , saturation] = kindHues[kind];
   return `hsl(${hue} ${Math.min(saturation, 70)}% ${dark ? 62 : 48}%)`;

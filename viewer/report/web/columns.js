@@ -3,7 +3,11 @@
 
 import {scaleFor} from "./format.js";
 
-/** prepareColumn gives a column the unit and width that suit its largest value. */
+/**
+ * prepareColumn gives a column the unit and width that suit its largest value.
+ * @param {Column} column
+ * @param {PageData} report
+ */
 export function prepareColumn(column, {tree, flat}) {
   let largest = 0, whole = true;
   for (const values of [tree.values[column.index], flat.values[column.index]]) {
@@ -20,6 +24,7 @@ export function prepareColumn(column, {tree, flat}) {
   column.width = Math.max(column.role === "share" ? 110 : 78, Math.min(170, heading(column).length * 6.8 + 26));
 }
 
+/** @param {Column} column */
 export function heading(column) {
   const unit = column.scale?.[1] ?? "";
   if (unit.endsWith(column.label.replace("byte/s", "B/s"))) return unit; // "Tflop/s" says what it is

@@ -4,37 +4,52 @@
 import {inflateHere} from "./inflate.js";
 import {numberFrames} from "./tree.js";
 
-/** readReport unpacks the report in a <script> element into strings and flat arrays. */
+/**
+ * readReport unpacks the data in a <script> element into strings and flat arrays.
+ * @param {Pick<HTMLElement, "textContent" | "dataset">} element
+ * @returns {Promise<PageData>}
+ */
 export async function readReport(element) {
-  const bytes = await inflate(fromBase64(element.textContent), Number(element.dataset.size));
+  const bytes = await inflate(fromBase64(element.textContent ?? ""), Number(element.dataset.size));
   const headLength = new DataView(bytes.buffer).getUint32(0, true);
+  /** @type {Head} */
   const head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + headLength)));
-  const section = (s) => decode(s, bytes.subarray(4 + headLength + s.at, 4 + headLength + s.at + s.size));
+  const section = (/** @type {Section} */ s) => decode(s, bytes.subarray(4 + headLength + s.at, 4 + headLength + s.at + s.size));
   return {
     ...head,
     shown: [], // labels as they were needed
     columns: head.columns.map((c, index) => ({...c, index})),
     tree: readTree(head, section),
     flat: readFlat(head, section),
-    timeline: head.timeline && readTimeline(head.timeline, section),
+    timeline: /** @type {TimelineData} */ (head.timeline && readTimeline(head.timeline, section)),
   };
 }
 
+/** @param {string} text */
 function fromBase64(text) {
-  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const builtIn = /** @type {any} */ (Uint8Array).fromBase64; // of browsers from 2025 on
+  if (builtIn) return builtIn.call(Uint8Array, text);
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
   for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
   return bytes;
 }
 
+/**
+ * @param {Uint8Array<ArrayBuffer>} packed
+ * @param {number} size
+ */
 async function inflate(packed, size) {
   if (typeof DecompressionStream === "undefined") return inflateHere(packed, size);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** decode reads one section; a missing number is NaN. */
+/**
+ * decode reads one section; a missing number is NaN.
+ * @param {Section} s
+ * @param {Uint8Array} bytes
+ */
 function decode(s, bytes) {
   switch (s.as) {
     case "whole": return wholeNumbers(bytes, s.count);
@@ -45,7 +60,11 @@ function decode(s, bytes) {
   throw new Error(`this report has a section of an unknown kind, ${s.as}`);
 }
 
-/** wholeNumbers reads numbers of seven bits a byte, the lowest first. */
+/**
+ * wholeNumbers reads numbers of seven bits a byte, the lowest first.
+ * @param {Uint8Array} bytes
+ * @param {number} count
+ */
 function wholeNumbers(bytes, count) {
   const all = new Float64Array(count);
   for (let i = 0, at = 0; i < count; i++) {
@@ -61,7 +80,10 @@ function wholeNumbers(bytes, count) {
   return all;
 }
 
-/** optionalNumbers undoes: 0 is missing, 1 is 0, 2 is -1, 3 is 1, 4 is -2 … */
+/**
+ * optionalNumbers undoes: 0 is missing, 1 is 0, 2 is -1, 3 is 1, 4 is -2 …
+ * @param {Float64Array<ArrayBuffer>} all
+ */
 function optionalNumbers(all) {
   for (let i = 0; i < all.length; i++) {
     const v = all[i] - 1;
@@ -70,7 +92,11 @@ function optionalNumbers(all) {
   return all;
 }
 
-/** unshuffle undoes: all first bytes of the values, then all second bytes, … which packs better. */
+/**
+ * unshuffle undoes: all first bytes of the values, then all second bytes, … which packs better.
+ * @param {Uint8Array} bytes
+ * @param {number} width
+ */
 function unshuffle(bytes, width) {
   const count = bytes.length / width;
   const all = new Uint8Array(bytes.length);
@@ -80,7 +106,11 @@ function unshuffle(bytes, width) {
   return all.buffer;
 }
 
-/** readTree gives every frame, in preorder: where it stands, name (an index of strings), kind, side (of a comparison), and values by column. */
+/**
+ * readTree gives every frame, in preorder: where it stands, name (an index of strings), kind, side (of a comparison), and values by column.
+ * @param {Head} head
+ * @param {ReadSection} section
+ */
 function readTree(head, section) {
   return {
     ...numberFrames(section(head.tree.depth)),
@@ -91,7 +121,11 @@ function readTree(head, section) {
   };
 }
 
-/** readFlat gives one row for each kernel name. */
+/**
+ * readFlat gives one row for each kernel name.
+ * @param {Head} head
+ * @param {ReadSection} section
+ */
 function readFlat(head, section) {
   return {
     count: head.flat.count,
@@ -101,7 +135,11 @@ function readFlat(head, section) {
   };
 }
 
-/** readTimeline gives rows of slices in order of start, in ns since the first, and call paths as a trie. */
+/**
+ * readTimeline gives rows of slices in order of start, in ns since the first, and call paths as a trie.
+ * @param {TimelineHead} t
+ * @param {ReadSection} section
+ */
 function readTimeline(t, section) {
   const rows = t.rows.map((r) => readSlices(r, section));
   return {
@@ -111,6 +149,10 @@ function readTimeline(t, section) {
   };
 }
 
+/**
+ * @param {SlicesHead} row
+ * @param {ReadSection} section
+ */
 function readSlices(row, section) {
   const start = section(row.start), duration = section(row.duration);
   const busy = new Float64Array(row.count + 1); // time covered by the slices before this one

@@ -3,6 +3,7 @@
 
 const si = ["", "k", "M", "G", "T", "P", "E"];
 
+/** @type {Record<string, Unit[]>} */
 const scales = {
   ns: [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]],
   B: si.map((p, i) => [10 ** (3 * i), p + "B"]),
@@ -14,7 +15,11 @@ const scales = {
   "": [[1, ""]],
 };
 
-/** scaleFor picks the unit in which a number of that size reads best. */
+/**
+ * scaleFor picks the unit in which a number of that size reads best.
+ * @param {string} unit
+ * @param {number} size
+ */
 export function scaleFor(unit, size) {
   const all = scales[unit] ?? [[1, unit]];
   let best = all[0];
@@ -22,7 +27,11 @@ export function scaleFor(unit, size) {
   return best;
 }
 
-/** digits prints four significant digits, and counts as they are. */
+/**
+ * digits prints four significant digits, and counts as they are.
+ * @param {number} v
+ * @param {boolean} [count]
+ */
 export function digits(v, count = true) {
   const size = Math.abs(v);
   if (!Number.isFinite(v)) return Number.isNaN(v) ? "–" : v > 0 ? "∞" : "−∞";
@@ -34,7 +43,12 @@ export function digits(v, count = true) {
   return fraction === undefined ? grouped : `${grouped}.${fraction}`;
 }
 
-/** quantity prints a value of a column with its unit. */
+/**
+ * quantity prints a value of a column with its unit.
+ * @param {number} v
+ * @param {string} unit
+ * @param {boolean} [signed]
+ */
 export function quantity(v, unit, signed = false) {
   if (Number.isNaN(v)) return "–";
   const [factor, label] = scaleFor(unit, v);
@@ -42,13 +56,21 @@ export function quantity(v, unit, signed = false) {
   return sign + digits(v / factor, factor === 1) + (label === "%" ? " %" : label ? " " + label : "");
 }
 
-/** valueText prints a value of a column: words, a share, or a number with its unit. */
+/**
+ * valueText prints a value of a column: words, a share, or a number with its unit.
+ * @param {number} v
+ * @param {Pick<Column, "texts" | "unit" | "signed">} column
+ */
 export function valueText(v, column) {
   if (column.texts) return column.texts[v] ?? "–";
   return column.unit === "%" ? percent(v / 100, column.signed) : quantity(v, column.unit, column.signed);
 }
 
-/** percent prints a share, "<0.1 %" for what would look like nothing. */
+/**
+ * percent prints a share, "<0.1 %" for what would look like nothing.
+ * @param {number} share
+ * @param {boolean} [signed]
+ */
 export function percent(share, signed = false) {
   if (Number.isNaN(share)) return "–";
   if (!Number.isFinite(share)) return share > 0 ? "+∞ %" : "−∞ %";
@@ -57,10 +79,14 @@ export function percent(share, signed = false) {
   return (v < 0 ? "−" : signed && v > 0 ? "+" : "") + size.toFixed(size >= 1000 ? 0 : 1) + " %";
 }
 
-/** cellText prints a value in the unit of its column; what is too small for it brings its own. */
+/**
+ * cellText prints a value in the unit of its column; what is too small for it brings its own.
+ * @param {number} v
+ * @param {Pick<Column, "unit" | "signed" | "scale" | "decimals">} column
+ */
 export function cellText(v, column) {
   if (Number.isNaN(v)) return ["–", ""];
-  const [factor, label] = column.scale;
+  const [factor] = column.scale;
   const scaled = v / factor;
   const sign = column.signed && v > 0 ? "+" : "";
   if (v !== 0 && Math.abs(scaled) < 0.001 && factor > 1) {
@@ -74,7 +100,11 @@ export function cellText(v, column) {
   return [sign + scaled.toFixed(decimals).replace(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, ",").replace("-", "−"), ""];
 }
 
-/** fitMiddle shortens a text in its middle: kernels of one name differ in the launch parameters at its end. */
+/**
+ * fitMiddle shortens a text in its middle: kernels of one name differ in the launch parameters at its end.
+ * @param {string} text
+ * @param {number} letters
+ */
 export function fitMiddle(text, letters) {
   if (text.length <= letters) return text;
   if (letters < 3) return "";

@@ -2,6 +2,8 @@
 // Raw deflate (RFC 1951), for browsers that have no DecompressionStream. Canonical Huffman codes are decoded bit
 // by bit from counts per length: 30 MB/s, which is enough for what is a fallback.
 
+/** @typedef {{counts: Uint16Array, symbols: Uint16Array}} Code of canonical Huffman codes */
+
 const lengthBase = [3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258];
 const lengthExtra = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0];
 
@@ -11,11 +13,16 @@ const distanceBase = [1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193,
 const distanceExtra = [0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13];
 const codeLengthOrder = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 
-/** inflateHere unpacks raw deflate data into size bytes. */
+/**
+ * inflateHere unpacks raw deflate data into size bytes.
+ * @param {Uint8Array} input
+ * @param {number} size
+ */
 export function inflateHere(input, size) {
   const output = new Uint8Array(size);
   let at = 0, held = 0, buffer = 0, written = 0;
 
+  /** @param {number} count */
   function bits(count) {
     while (held < count) {
       buffer |= input[at++] << held;
@@ -27,6 +34,7 @@ export function inflateHere(input, size) {
     return value;
   }
 
+  /** @param {Code} code */
   function symbol(code) {
     for (let length = 1, value = 0, first = 0, index = 0; length <= 15; length++) {
       value |= bits(1);
@@ -47,6 +55,10 @@ export function inflateHere(input, size) {
     written += length;
   }
 
+  /**
+   * @param {Code} literals
+   * @param {Code} distances
+   */
   function compressed(literals, distances) {
     for (;;) {
       const s = symbol(literals);
@@ -81,17 +93,29 @@ export function inflateHere(input, size) {
     last = bits(1) === 1;
     const kind = bits(2);
     if (kind === 0) stored();
-    else compressed(...(kind === 1 ? fixedCodes() : dynamicCodes()));
+    else {
+      const [literals, distances] = kind === 1 ? fixedCodes() : dynamicCodes();
+      compressed(literals, distances);
+    }
   }
   return output;
 }
 
+/**
+ * @param {Uint8Array} array
+ * @param {number} from
+ * @param {number} value
+ * @param {number} count
+ */
 function repeat(array, from, value, count) {
   array.fill(value, from, from + count);
   return from + count;
 }
 
-/** huffman turns code lengths per symbol into counts per length and symbols in order of their codes. */
+/**
+ * huffman turns code lengths per symbol into counts per length and symbols in order of their codes.
+ * @param {Uint8Array} lengths
+ */
 function huffman(lengths) {
   const counts = new Uint16Array(16), symbols = new Uint16Array(lengths.length), next = new Uint16Array(16);
   for (const l of lengths) counts[l]++;

@@ -5,7 +5,15 @@ import {make, td, th} from "./elements.js";
 import {digits, percent, quantity} from "./format.js";
 import {change, frameOfKernel, state} from "./state.js";
 
+/** @typedef {[name: string, text: (r: LaunchRow) => string, tone?: (r: LaunchRow) => string]} LaunchColumn a heading, and what each row has */
+
+/** @param {(LaunchColumn | false)[]} columns */
+function present(columns) {
+  return columns.filter((c) => c !== false);
+}
+
 export class Launches {
+  /** @param {HTMLElement} panel */
   constructor(panel) {
     const {kernels, more} = state.report.launches;
     const page = make("div", {class: "page launches"}, make("h2", {class: "unseen"}, "Launches"), ...kernels.map((k) => this.card(k)));
@@ -15,6 +23,7 @@ export class Launches {
 
   show() {}
 
+  /** @param {LaunchKernel} kernel */
   card(kernel) {
     const {rows} = kernel, columns = state.report.diff ? this.comparedColumns(rows) : this.columns(kernel);
     const head = make("tr", {}, make("th", {class: "wide", scope: "col", text: state.report.diff ? "Arguments" : "Compiled for, arguments"}), ...columns.map(([name]) => th(name)));
@@ -26,10 +35,11 @@ export class Launches {
       make("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": `Launches of ${kernel.name}`}, make("table", {class: "plain"}, make("thead", {}, head), body)));
   }
 
+  /** @param {LaunchKernel} kernel */
   columns(kernel) {
     const {rows} = kernel, timed = kernel.ns > 0;
-    const has = (name) => rows.some((r) => r[name]);
-    return [
+    const has = (/** @type {keyof LaunchRow} */ name) => rows.some((r) => r[name]);
+    return present([
       ["launches", (r) => digits(r.count) + (timed && !r.ns ? " traced" : "")],
       timed && ["time", (r) => this.time(r.ns)],
       timed && ["of the kernel", (r) => (r.ns ? percent(r.ns / kernel.ns) : "")],
@@ -39,13 +49,16 @@ export class Launches {
       has("bytes") && ["bytes", (r) => this.rate(r, "bytes", "B/s")],
       has("flops") && ["operations", (r) => this.rate(r, "flops", "flop/s")],
       has("roof") && ["roof", (r) => (r.roof ? `${percent(r.roof)} ${r.bound}` : "")],
-    ].filter(Boolean);
+    ]);
   }
 
-  /** comparedColumns are those of A and of B, and by how much a launch takes longer or shorter. */
+  /**
+   * comparedColumns are those of A and of B, and by how much a launch takes longer or shorter.
+   * @param {LaunchRow[]} rows
+   */
   comparedColumns(rows) {
-    const timed = rows.some((r) => r.ns || r.old.ns), count = (n) => (n ? digits(n) : "");
-    return [
+    const timed = rows.some((r) => r.ns || r.old.ns), count = (/** @type {number} */ n) => (n ? digits(n) : "");
+    return present([
       ["launches A", (r) => count(r.old.count)],
       ["launches B", (r) => count(r.count)],
       timed && ["time A", (r) => this.time(r.old.ns)],
@@ -53,28 +66,37 @@ export class Launches {
       timed && ["per launch A", (r) => this.time(r.old.avg)],
       timed && ["per launch B", (r) => this.time(r.avg)],
       timed && ["Δ per launch", (r) => this.change(r), (r) => (r.avg && r.old.avg ? (r.avg > r.old.avg ? "more" : "less") : "muted")],
-    ].filter(Boolean);
+    ]);
   }
 
+  /** @param {LaunchRow} row */
   change(row) {
     if (row.avg && row.old.avg) return percent(row.avg / row.old.avg - 1, true);
     return !row.count ? "only in A" : !row.old.count ? "only in B" : "";
   }
 
+  /** @param {LaunchKernel} kernel */
   comparedSummary({count, ns, old}) {
-    const side = (n, time) => (time ? `${digits(n)} launches in ${quantity(time, "ns")}` : n ? `${digits(n)} launches in the trace` : "none");
+    const side = (/** @type {number} */ n, /** @type {number} */ time) => (time ? `${digits(n)} launches in ${quantity(time, "ns")}` : n ? `${digits(n)} launches in the trace` : "none");
     return `${side(old.count, old.ns)} → ${side(count, ns)}`;
   }
 
+  /** @param {number | undefined} ns */
   time(ns) {
     return ns ? quantity(ns, "ns") : "";
   }
 
-  /** rate is marked where the trace was counted, for what a kernel really moves may be less. */
+  /**
+   * rate is marked where the trace was counted, for what a kernel really moves may be less.
+   * @param {LaunchRow} row
+   * @param {"bytes" | "flops"} name
+   * @param {string} unit
+   */
   rate(row, name, unit) {
     return row[name] ? quantity(row[name], unit) + (row.counted ? " *" : "") : "";
   }
 
+  /** @param {LaunchKernel} kernel */
   summary({count, ns, rows}) {
     const all = state.report.columns.find((c) => c.name === "time" && !c.role), total = all ? state.report.tree.values[all.index][0] : 0;
     return [
@@ -83,7 +105,10 @@ export class Launches {
     ].filter(Boolean).join(" · ");
   }
 
-  /** link leads to the kernel's largest frame, where it has one. */
+  /**
+   * link leads to the kernel's largest frame, where it has one.
+   * @param {string} name
+   */
   link(name) {
     const at = state.report.strings.indexOf(name), node = at < 0 ? -1 : frameOfKernel(at);
     if (node < 0) return make("span", {class: "name", text: name});

@@ -3,13 +3,13 @@
 
 import {prepareColumn} from "./columns.js";
 import {readReport} from "./data.js";
-import {byID, make} from "./elements.js";
+import {byID, make, within} from "./elements.js";
 import {Flame} from "./flame.js";
 import {digits, percent} from "./format.js";
 import {openHelp} from "./help.js";
 import {Launches} from "./launches.js";
 import {Roofline} from "./roofline.js";
-import {countMatches, findNames} from "./search.js";
+import {countMatches, find} from "./search.js";
 import {Source} from "./source.js";
 import {change, state, watch} from "./state.js";
 import {deviceNames, startText, Summary} from "./summary.js";
@@ -18,6 +18,7 @@ import {applyTheme, nextTheme, storedTheme} from "./theme.js";
 import {Timeline} from "./timeline.js";
 import {hideTip} from "./tip.js";
 
+/** @type {{id: string, name: string, make: (panel: HTMLElement) => View, there: (report: PageData) => boolean}[]} */
 const views = [
   {id: "summary", name: "Summary", make: (panel) => new Summary(panel), there: () => true},
   {id: "flame", name: "Flame graph", make: (panel) => new Flame(panel), there: () => true},
@@ -28,6 +29,7 @@ const views = [
   {id: "source", name: "Source", make: (panel) => new Source(panel), there: (report) => report.source?.kernels.length > 0},
 ];
 
+/** @type {Record<string, View>} */
 const made = {};
 
 async function main() {
@@ -54,10 +56,11 @@ async function main() {
   requestAnimationFrame(() => requestAnimationFrame(() => performance.mark("ready")));
 }
 
+/** @param {PageData} report */
 function subtitle(report) {
   const parts = [];
   if (report.diff) parts.push(`A: ${report.files[0].name}`, `B: ${report.files[1].name}`);
-  const {info = {}, devices} = report.files.at(-1);
+  const {info, devices} = report.files[report.files.length - 1];
   if (devices?.length) parts.push(deviceNames(devices));
   if (info.host) parts.push(info.host);
   if (info.rank) parts.push(`rank ${info.rank}${info.world ? ` of ${info.world}` : ""}`);
@@ -73,7 +76,7 @@ function buildTabs() {
     main.append(make("section", {role: "tabpanel", id: "panel-" + view.id, "aria-labelledby": "tab-" + view.id, hidden: true}));
   }
   bar.addEventListener("keydown", (e) => {
-    const all = [...bar.children], at = all.indexOf(document.activeElement);
+    const all = within(bar, "button"), at = all.findIndex((tab) => tab === document.activeElement);
     const to = {ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: all.length - 1}[e.key];
     if (to === undefined) return;
     const tab = all[(to + all.length) % all.length];
@@ -83,15 +86,18 @@ function buildTabs() {
   });
 }
 
-/** showTab shows a view and makes it when it is shown for the first time. */
+/**
+ * showTab shows a view and makes it when it is shown for the first time.
+ * @param {string} id
+ */
 function showTab(id) {
   const view = views.find((v) => v.id === id && v.there(state.report)) ?? views[0];
-  for (const tab of byID("tabs").children) {
+  for (const tab of within(byID("tabs"), "button")) {
     const chosen = tab.id === "tab-" + view.id;
     tab.setAttribute("aria-selected", String(chosen));
     tab.tabIndex = chosen ? 0 : -1;
     if (chosen) tab.scrollIntoView({block: "nearest", inline: "nearest"});
-    byID(tab.getAttribute("aria-controls")).hidden = !chosen;
+    byID(tab.id.replace("tab-", "panel-")).hidden = !chosen;
   }
   hideTip();
   state.tab = view.id;
@@ -101,7 +107,7 @@ function showTab(id) {
 }
 
 function listenToSearch() {
-  const input = byID("search");
+  const input = /** @type {HTMLInputElement} */ (byID("search"));
   let timer = 0;
   input.addEventListener("input", () => {
     clearTimeout(timer);
@@ -121,9 +127,10 @@ function listenToSearch() {
   });
 }
 
+/** @param {string} query */
 function search(query) {
   if (query === state.query) return;
-  change({query, matches: findNames(state.report.strings, query)});
+  change({query, matches: find(state.report, query)});
   showFound();
 }
 
@@ -131,35 +138,38 @@ function showFound() {
   const {report, matches, metric} = state;
   const box = byID("found");
   if (!matches) return (box.textContent = "");
-  const {frames, share: part} = countMatches(report.tree, matches, report.tree.values[metric.column]);
-  box.textContent = frames ? `${digits(frames)} ${frames === 1 ? "frame" : "frames"}, ${percent(part)}` : "nothing found";
+  const {count, share} = countMatches(report.tree, matches.frames, report.tree.values[metric.column]);
+  box.textContent = count ? `${digits(count)} ${count === 1 ? "frame" : "frames"}, ${percent(share)}` : "nothing found";
 }
 
 /** nextMatch goes to the next frame that the search has found, in the view that is shown. */
 function nextMatch() {
   if (!state.matches) return;
-  if (made[state.tab].nextMatch) return made[state.tab].nextMatch();
+  const view = made[state.tab];
+  if (view.nextMatch) return view.nextMatch();
   const {tree} = state.report;
   for (let step = 1; step <= tree.count; step++) {
     const node = (state.node + step) % tree.count;
-    if (!state.matches[tree.name[node]]) continue;
+    if (!state.matches.frames[node]) continue;
     if (["summary", "roofline", "launches"].includes(state.tab)) change({tab: "flame"});
-    if (made[state.tab].choose && state.tab === "flame") made.flame.choose(node);
+    if (state.tab === "flame") made.flame.choose?.(node);
     else change({node});
     return;
   }
 }
 
+/** @param {KeyboardEvent} event */
 function globalKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || byID("help").open) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || /** @type {HTMLDialogElement} */ (byID("help")).open) return;
   if (event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement) return;
-  const tabs = [...byID("tabs").children];
+  const tabs = within(byID("tabs"), "button");
   if (event.key === "/") byID("search").focus();
   else if (event.key === "?") openHelp();
   else if (event.key === "t") nextTheme();
   else if (event.key >= "1" && event.key <= String(tabs.length)) {
-    tabs[event.key - 1].click();
-    tabs[event.key - 1].focus();
+    const tab = tabs[Number(event.key) - 1];
+    tab.click();
+    tab.focus();
   } else return;
   event.preventDefault();
 }

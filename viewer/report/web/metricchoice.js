@@ -4,13 +4,16 @@
 import {choice} from "./elements.js";
 import {change, state, watch} from "./state.js";
 
-/** metricChoice is the list of metrics that can rule widths and shares. */
+/**
+ * metricChoice is the list of metrics that can rule widths and shares.
+ * @param {string} text
+ */
 export function metricChoice(text) {
   const {report} = state;
   const box = choice(text, report.metrics.map((m, i) => [String(i), m.label]), String(report.metrics.indexOf(state.metric)),
-    (i) => change({metric: report.metrics[i]}));
+    (i) => change({metric: report.metrics[Number(i)]}));
   watch((changed) => {
-    if (changed.has("metric")) box.querySelector("select").value = String(report.metrics.indexOf(state.metric));
+    if (changed.has("metric")) /** @type {HTMLSelectElement} */ (box.querySelector("select")).value = String(report.metrics.indexOf(state.metric));
   });
   return box;
 }

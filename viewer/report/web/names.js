@@ -2,9 +2,13 @@
 // Names as they are shown: shortened, highlighted, with the profile that has them.
 
 import {make} from "./elements.js";
+import {partsOf} from "./search.js";
 import {state} from "./state.js";
 
-/** label is a frame's name as short as it is known; file:line@function leads with the function. */
+/**
+ * label is a frame's name as short as it is known; file:line@function leads with the function.
+ * @param {number} name
+ */
 export function label(name) {
   const {labels, strings, shown} = state.report;
   if (shown[name] === undefined) {
@@ -15,17 +19,25 @@ export function label(name) {
   return shown[name];
 }
 
-/** nameParts shows a name of which only the first part gives way where there is too little room. */
+/**
+ * nameParts shows a name of which only the first part gives way where there is too little room.
+ * @param {string} text
+ * @param {(part: string) => Node | string} [show]
+ */
 export function nameParts(text, show = (part) => part) {
   const tail = text.length > 32 ? 22 : 0;
   if (!tail) return [show(text)];
   return [make("span", {class: "head"}, show(text.slice(0, -tail))), make("span", {class: "tail"}, show(text.slice(-tail)))];
 }
 
-/** marked shows a name with the words of the query highlighted. */
+/**
+ * marked shows a name with the words of the query highlighted.
+ * @param {string} name
+ * @param {string} query
+ */
 export function marked(name, query) {
   const span = make("span", {class: "name"});
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = partsOf(query).flat();
   const lower = name.toLowerCase();
   let at = 0;
   while (at < name.length && words.length && lower.length === name.length) {
@@ -42,11 +54,19 @@ export function marked(name, query) {
   return span;
 }
 
-/** sideName says in words which of two profiles has a frame. */
+/**
+ * sideName says in words which of two profiles has a frame.
+ * @param {number} side
+ */
 export function sideName(side) {
   return ["", `only in A`, `only in B`][side];
 }
 
-export function sideWord(side) {
-  return ["", "gone", "new"][side];
+/**
+ * sideWord is that in one word, "" for one profile or a row that both have.
+ * @param {Pick<Rows, "side">} rows
+ * @param {number} i
+ */
+export function sideWord({side}, i) {
+  return side ? ["", "gone", "new"][side[i]] : "";
 }

@@ -6,16 +6,28 @@ import {digits, fitMiddle, scaleFor} from "./format.js";
 import {label} from "./names.js";
 import {state} from "./state.js";
 
-/** placeable says whether a value has a place on a logarithmic axis; what no machine reaches is an error of the profile's. */
+/**
+ * placeable says whether a value has a place on a logarithmic axis; what no machine reaches is an error of the profile's.
+ * @param {number} v
+ */
 export function placeable(v) {
   return v > 1e-12 && v < 1e30;
 }
 
+/** @param {number} share */
 export function dotRadius(share) {
   return 4 + 22 * Math.sqrt(Math.max(0, Math.min(1, share)));
 }
 
-/** plotScale spans all dots and the ridge, rounded to whole powers of ten or a half of one. */
+/**
+ * plotScale spans all dots and the ridge, rounded to whole powers of ten or a half of one.
+ * @param {Dot[]} dots
+ * @param {Roof} roof
+ * @param {Ceiling} main
+ * @param {number} width
+ * @param {number} height
+ * @returns {PlotScale}
+ */
 export function plotScale(dots, roof, main, width, height) {
   const xs = [main.rate / roof.bytes], ys = [main.rate];
   for (const d of dots) {
@@ -32,6 +44,11 @@ export function plotScale(dots, roof, main, width, height) {
   return {x0, x1, y0, y1, x: (v) => plotMargin.left + (Math.log(v / x0) / lx) * w, y: (v) => plotMargin.top + h - (Math.log(v / y0) / ly) * h};
 }
 
+/**
+ * @param {PlotScale} scale
+ * @param {number} width
+ * @param {number} height
+ */
 export function plotGrid(scale, width, height) {
   const parts = [];
   const bottom = height - plotMargin.bottom;
@@ -47,14 +64,22 @@ export function plotGrid(scale, width, height) {
   return parts;
 }
 
+/** @param {number} v */
 function shortRate(v) {
   const [factor, unit] = scaleFor("flop/s", v);
   return digits(v / factor) + " " + unit.replace("flop/s", "");
 }
 
-/** logTicks lists 1 to 9 times the powers of ten; 2 and 5 have numbers too where there are few powers. */
+/**
+ * logTicks lists 1 to 9 times the powers of ten; 2 and 5 have numbers too where there are few powers.
+ * @param {number} from
+ * @param {number} to
+ * @returns {[v: number, numbered: boolean][]}
+ */
 function logTicks(from, to) {
-  const ticks = [], numbered = to / from > 1000 ? [1] : [1, 2, 5];
+  /** @type {[number, boolean][]} */
+  const ticks = [];
+  const numbered = to / from > 1000 ? [1] : [1, 2, 5];
   for (let power = Math.floor(Math.log10(from)); power <= Math.log10(to); power++) {
     for (let i = 1; i < 10; i++) {
       const v = i * 10 ** power;
@@ -64,7 +89,13 @@ function logTicks(from, to) {
   return ticks;
 }
 
-/** plotLabels names the largest dots, where a name does not run into another one or out of the plot. */
+/**
+ * plotLabels names the largest dots, where a name does not run into another one or out of the plot.
+ * @param {Dot[]} dots
+ * @param {PlotScale} scale
+ * @param {number} width
+ * @param {Box[]} ceilings
+ */
 export function plotLabels(dots, scale, width, ceilings) {
   const parts = [], taken = dots.slice(0, 200).map((d) => {
     const x = scale.x(d.x), y = scale.y(d.y), r = dotRadius(d.share) * 0.8;
@@ -85,7 +116,12 @@ export function plotLabels(dots, scale, width, ceilings) {
   return parts;
 }
 
-/** ceilingPlaces are the boxes along the ceilings that names keep off, those of the ceilings' own names included. */
+/**
+ * ceilingPlaces are the boxes along the ceilings that names keep off, those of the ceilings' own names included.
+ * @param {Roof} roof
+ * @param {Ceiling} main
+ * @param {PlotScale} scale
+ */
 export function ceilingPlaces(roof, main, scale) {
   const ridge = Math.min(main.rate / roof.bytes, scale.x1), top = scale.y(main.rate);
   const places = [{left: scale.x(ridge), right: scale.x(scale.x1), top: top - 2, bottom: top + 2}, {left: scale.x(scale.x1) - 170, right: scale.x(scale.x1), top: top - 22, bottom: top}];

@@ -8,12 +8,16 @@ import {choice, draw, empty, make} from "./elements.js";
 import {digits, percent, quantity} from "./format.js";
 import {label} from "./names.js";
 import {arrowHead, ceilingPlaces, dotRadius, placeable, plotGrid, plotLabels, plotScale} from "./plot.js";
-import {frameOfKernel, openFrame, state, watch} from "./state.js";
+import {frameOfKernel, openFrame, state, touches, watch} from "./state.js";
 import {hideTip, showTip} from "./tip.js";
 
 const mostDots = 1500; // further dots would be too small to distinguish
 
 export class Roofline {
+  /** @type {Dot[]} kernels without a place on the plot */
+  left;
+
+  /** @param {HTMLElement} panel */
   constructor(panel) {
     const {roofs} = state.report.roofline;
     this.roof = 0;
@@ -23,7 +27,7 @@ export class Roofline {
     this.bar = make("div", {class: "bar"});
     this.stage = make("div", {class: "stage plot"});
     this.details = make("aside", {class: "details", "aria-label": "Kernels outside of the plot and the chosen kernel", tabindex: "0"});
-    if (roofs.length > 1) this.bar.append(choice("Device", roofs.map((r, i) => [String(i), r.device]), "0", (i) => this.set({roof: Number(i), dtype: roofs[i].ceilings[0].dtype})));
+    if (roofs.length > 1) this.bar.append(choice("Device", roofs.map((r, i) => [String(i), r.device]), "0", (i) => this.set({roof: Number(i), dtype: roofs[Number(i)].ceilings[0].dtype})));
     this.typeChoice = make("span");
     this.bar.append(this.typeChoice, make("div", {class: "legend"}, legendDot("compute", "bound by compute"), legendDot("memory", "bound by memory"),
       make("span", {text: "area: share of " + state.metric.label}), state.report.diff && make("span", {text: "dashed: in A"})));
@@ -31,7 +35,7 @@ export class Roofline {
     new ResizeObserver(() => this.draw()).observe(this.stage);
     this.set({});
     watch((changed) => {
-      if (["matches", "theme", "tab", "metric"].some((k) => changed.has(k)) && state.tab === "roofline") this.draw();
+      if (touches(changed, "matches", "theme", "tab", "metric") && state.tab === "roofline") this.draw();
     });
   }
 
@@ -42,7 +46,7 @@ export class Roofline {
   /** commonType is the type that the profile counts the most operations of. */
   commonType() {
     const {columns, tree, roofline} = state.report;
-    const counted = (dtype) => {
+    const counted = (/** @type {string} */ dtype) => {
       const width = dtype.match(/\d+/)?.[0];
       const c = columns.find((o) => !o.role && (o.name === "flops_" + dtype || o.name === "flops" + width));
       return c ? tree.values[c.index][0] || 0 : 0;
@@ -51,6 +55,7 @@ export class Roofline {
     return recorded.sort((a, b) => counted(b) - counted(a))[0] ?? roofline.roofs[0].ceilings[0].dtype;
   }
 
+  /** @param {{roof?: number, dtype?: string}} parts */
   set(parts) {
     Object.assign(this, parts);
     const {ceilings} = state.report.roofline.roofs[this.roof];
@@ -59,17 +64,21 @@ export class Roofline {
     this.draw();
   }
 
-  /** dots lists the kernels that have a place, the largest first, so that small ones lie on top. */
+  /**
+   * dots lists the kernels that have a place, the largest first, so that small ones lie on top.
+   * @param {Roof} roof
+   * @param {Ceiling} main
+   */
   dots(roof, main) {
     const {report, metric} = state, {flat, columns} = report;
-    const index = (name, role) => columns.findIndex((c) => c.name === name && (c.role ?? "") === role);
-    const of = (role) => ({x: flat.values[index("intensity", role)], y: flat.values[index("flop/s", role)]});
+    const index = (/** @type {string} */ name, /** @type {string} */ role) => columns.findIndex((c) => c.name === name && (c.role ?? "") === role);
+    const of = (/** @type {string} */ role) => ({x: flat.values[index("intensity", role)], y: flat.values[index("flop/s", role)]});
     const now = of(""), before = report.diff ? of("old") : null, bound = columns.find((c) => c.name === "bound" && !c.role);
     const time = flat.values[metric.column], total = report.tree.values[metric.column][0];
     const all = [], ridge = main.rate / roof.bytes;
     for (let i = 0; i < flat.count; i++) {
       all.push({i, x: now.x[i], y: now.y[i], share: time[i] / total || 0, bound: bound ? bound.texts[flat.values[bound.index][i]] ?? "" : now.x[i] < ridge ? "memory" : "compute",
-        x0: before?.x[i], y0: before?.y[i]});
+        x0: before ? before.x[i] : NaN, y0: before ? before.y[i] : NaN});
     }
     const placed = all.filter((d) => placeable(d.x) && placeable(d.y)).sort((a, b) => b.share - a.share);
     this.left = all.filter((d) => !placed.includes(d));
@@ -80,21 +89,26 @@ export class Roofline {
     const width = this.stage.clientWidth, height = this.stage.clientHeight;
     if (state.tab !== "roofline" || width < 50 || height < 50) return;
     const roof = state.report.roofline.roofs[this.roof];
-    const main = roof.ceilings.find((c) => c.dtype === this.dtype);
+    const main = roof.ceilings.find((c) => c.dtype === this.dtype) ?? roof.ceilings[0];
     const dots = this.dots(roof, main);
     const scale = plotScale(dots, roof, main, width, height);
     const svg = draw("svg", {viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Roofline of ${roof.device}: ${dots.length} kernels`});
     svg.append(arrowHead(), ...plotGrid(scale, width, height), ...this.ceilings(roof, main, scale));
     const marks = dots.map((d) => this.dot(d, scale));
     svg.append(...marks.flat(), ...plotLabels(dots, scale, width, ceilingPlaces(roof, main, scale)));
-    const focused = document.activeElement?.dataset?.kernel;
+    const focused = document.activeElement?.getAttribute("data-kernel");
     this.stage.replaceChildren(svg);
-    if (focused) svg.querySelector(`[data-kernel="${focused}"]`)?.focus();
+    if (focused) /** @type {SVGElement | null} */ (svg.querySelector(`[data-kernel="${focused}"]`))?.focus();
     if (!dots.length) this.stage.replaceChildren(empty("No kernel to place", "A kernel needs flops, bytes and time. Give it a launch_metadata function that returns them."));
     this.describe(this.chosen);
   }
 
-  /** ceilings draws the slope of the memory, and the flat tops: of the chosen type, and faintly of those recorded. */
+  /**
+   * ceilings draws the slope of the memory, and the flat tops: of the chosen type, and faintly of those recorded.
+   * @param {Roof} roof
+   * @param {Ceiling} main
+   * @param {PlotScale} scale
+   */
   ceilings(roof, main, scale) {
     const parts = [];
     const right = scale.x1, left = scale.x0;
@@ -113,9 +127,13 @@ export class Roofline {
     return parts;
   }
 
+  /**
+   * @param {Dot} d
+   * @param {PlotScale} scale
+   */
   dot(d, scale) {
     const {report} = state, name = report.strings[report.flat.name[d.i]];
-    const faint = state.matches && !state.matches[report.flat.name[d.i]];
+    const faint = state.matches && !state.matches.names[report.flat.name[d.i]];
     const radius = dotRadius(d.share);
     const parts = [];
     if (placeable(d.x0) && placeable(d.y0)) {
@@ -136,11 +154,14 @@ export class Roofline {
     return parts;
   }
 
-  /** describe fills the panel: the chosen kernel, or what is not on the plot. */
+  /**
+   * describe fills the panel: the chosen kernel, or what is not on the plot.
+   * @param {number} i
+   */
   describe(i) {
     const {report, metric} = state, {flat, strings} = report;
     this.chosen = i;
-    for (const c of this.stage.querySelectorAll("[data-kernel]")) c.classList.toggle("chosen", c.dataset.kernel === String(i));
+    for (const c of this.stage.querySelectorAll("[data-kernel]")) c.classList.toggle("chosen", c.getAttribute("data-kernel") === String(i));
     if (i >= 0) {
       this.details.classList.remove("idle");
       this.details.replaceChildren(make("span", {class: "kind", text: "kernel"}), make("h2", {class: "name", text: strings[flat.name[i]]}),
@@ -149,6 +170,7 @@ export class Roofline {
       return;
     }
     const left = (this.left ?? []).sort((a, b) => b.share - a.share);
+    /** @type {HTMLElement[]} */
     const box = [make("h2", {text: "Not on the plot"})];
     if (!left.length) box.push(make("p", {class: "muted", text: "Nothing: every kernel says its flops and bytes. Click a dot for its numbers."}));
     else {
@@ -162,14 +184,20 @@ export class Roofline {
   }
 }
 
+/** @param {Dot} d */
 function dotPairs(d) {
   const {report, metric} = state, util = report.util >= 0 ? report.flat.values[report.util][d.i] : NaN;
+  /** @type {Pair[]} */
   const pairs = [["intensity", quantity(d.x, "flop/B")], ["reached", quantity(d.y, "flop/s")], ["utilisation", percent(util / 100)], ["bound by", d.bound],
     [metric.label, quantity(report.flat.values[metric.column][d.i], metric.unit)], ["share of all", percent(d.share)]];
   if (placeable(d.y0)) pairs.splice(2, 0, ["reached in A", quantity(d.y0, "flop/s")]);
   return pairs;
 }
 
+/**
+ * @param {string} kind
+ * @param {string} text
+ */
 function legendDot(kind, text) {
   const dot = make("i");
   dot.style.background = `var(--${kind})`;

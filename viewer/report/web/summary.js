@@ -8,6 +8,7 @@ import {laneBusy} from "./slices.js";
 import {change, frameOfKernel, state, watch} from "./state.js";
 
 export class Summary {
+  /** @param {HTMLElement} panel */
   constructor(panel) {
     this.page = make("div", {class: "page"});
     panel.append(this.page);
@@ -30,11 +31,17 @@ export class Summary {
   }
 }
 
+/**
+ * @param {string} name
+ * @param {string} value
+ * @param {string} [text]
+ */
 function tile(name, value, text = "") {
   const [number, ...unit] = value.split(" ");
   return make("div", {class: "tile"}, make("dt", {text: name}), make("dd", {}, number, " ", make("small", {text: unit.join(" ")})), text && make("p", {text}));
 }
 
+/** @param {string} name */
 function rootValue(name) {
   const {report} = state;
   const c = report.columns.find((o) => o.name === name && !o.role);
@@ -60,6 +67,7 @@ function utilTile() {
   return tile("Utilisation", percent(util / 100), Number.isNaN(util) ? "not known" : "of the roofline");
 }
 
+/** @param {TimelineData} timeline */
 function timelineTiles(timeline) {
   const streams = timeline.lanes.filter((l) => l.kind === 2);
   const all = [tile("Wall time", quantity(timeline.span, "ns"), `${digits(timeline.rows.reduce((n, r) => n + r.count, 0))} slices`)];
@@ -70,6 +78,7 @@ function timelineTiles(timeline) {
   return all;
 }
 
+/** @param {Device[]} devices */
 export function deviceNames(devices) {
   const names = devices.map((d) => d.name || (d.type === "CUDA" ? "sm_" + d.arch : d.arch) || d.type);
   return [...new Set(names)].join(", ");
@@ -94,13 +103,17 @@ function kernelsCard() {
     make("div", {class: "scroll"}, make("table", {class: "plain"}, make("thead", {}, head), body)));
 }
 
+/** @param {number} part */
 function share(part) {
   const bar = make("i");
   bar.style.width = Math.max(0, Math.min(1, part || 0)) * 100 + "%";
   return make("span", {class: "share", "aria-hidden": "true"}, bar);
 }
 
-/** kernelLink leads to the largest frame of a kernel. */
+/**
+ * kernelLink leads to the largest frame of a kernel.
+ * @param {number} i
+ */
 function kernelLink(i) {
   const {report} = state, name = report.strings[report.flat.name[i]];
   return make("button", {type: "button", class: "link name", title: name, onclick: () => {
@@ -119,8 +132,8 @@ function diffTiles() {
   box.append(changed);
   let gone = 0, added = 0;
   for (let i = 0; i < count; i++) {
-    gone += side[i] === 1;
-    added += side[i] === 2;
+    if (side?.[i] === 1) gone++;
+    if (side?.[i] === 2) added++;
   }
   box.append(tile("Frames only in A", digits(gone)), tile("Frames only in B", digits(added)));
   return box;
@@ -130,27 +143,37 @@ function diffTiles() {
 function changesCard() {
   const {report, metric} = state, {flat} = report;
   const delta = flat.values[metric.delta];
-  const by = (sign) => Array.from({length: flat.count}, (_, i) => i).filter((i) => delta[i] * sign > 0).sort((a, b) => sign * (delta[b] - delta[a])).slice(0, 8);
+  const by = (/** @type {number} */ sign) => Array.from({length: flat.count}, (_, i) => i).filter((i) => delta[i] * sign > 0).sort((a, b) => sign * (delta[b] - delta[a])).slice(0, 8);
   const largest = Math.max(...[...by(1), ...by(-1)].map((i) => Math.abs(delta[i])), 0);
   return make("div", {class: "columns"},
     changesTable("More in B", by(1), largest, "No kernel has more."), changesTable("Less in B", by(-1), largest, "No kernel has less."));
 }
 
+/**
+ * @param {string} title
+ * @param {number[]} order
+ * @param {number} largest
+ * @param {string} none
+ */
 function changesTable(title, order, largest, none) {
   const {report, metric} = state, {flat} = report;
   if (!order.length) return make("section", {class: "card"}, make("header", {}, make("h2", {text: title})), make("p", {text: none}));
   const rows = order.map((i) => {
     const d = flat.values[metric.delta][i], kind = d > 0 ? "more" : "less";
     return make("tr", {}, make("td", {class: "wide"}, kernelLink(i), share(Math.abs(d) / largest)),
-      td(quantity(d, metric.unit, true), kind), td(sideWord(flat.side[i]) || percent(flat.values[metric.ratio][i] / 100, true), kind));
+      td(quantity(d, metric.unit, true), kind), td(sideWord(flat, i) || percent(flat.values[metric.ratio][i] / 100, true), kind));
   });
   return make("section", {class: "card"}, make("header", {}, make("h2", {text: title})), make("div", {class: "scroll"},
     make("table", {class: "plain"}, make("thead", {}, make("tr", {}, make("th", {class: "wide", scope: "col", text: "Kernel"}), th(metric.label), th("change"))), make("tbody", {}, ...rows))));
 }
 
+/**
+ * @param {ProfileFile} file
+ * @param {number} i
+ */
 function fileCard(file, i) {
   const list = make("dl", {class: "facts"});
-  const add = (key, value) => value && list.append(make("dt", {text: key}), make("dd", {text: value}));
+  const add = (/** @type {string} */ key, /** @type {string} */ value) => value && list.append(make("dt", {text: key}), make("dd", {text: value}));
   add("file", file.name);
   for (const d of file.devices ?? []) {
     add(`device ${d.id}`, [d.type, d.type === "CUDA" ? "sm_" + d.arch : d.arch, d.sms && `${d.sms} multiprocessors`, d.clock && `${digits(d.clock / 1e6)} GHz`,
@@ -161,7 +184,10 @@ function fileCard(file, i) {
   return make("section", {class: "card"}, make("header", {}, make("h2", {text: state.report.diff ? `Run ${"AB"[i]}` : "Run"})), list);
 }
 
-/** startText writes ns since 1970 as a time, in UTC, so that a report reads the same everywhere. */
+/**
+ * startText writes ns since 1970 as a time, in UTC, so that a report reads the same everywhere.
+ * @param {string} ns
+ */
 export function startText(ns) {
   const date = new Date(Number(ns) / 1e6);
   return Number.isNaN(date.getTime()) ? ns : date.toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");

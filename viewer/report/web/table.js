@@ -15,13 +15,33 @@ import {childrenOf, pathOf} from "./tree.js";
 const tableRow = 28, tableHead = 34;
 
 export class Table {
+  /** @type {HTMLDetailsElement} */
+  menu;
+  /** @type {HTMLElement} */
+  note;
+  /** @type {HTMLElement} */
+  treeButtons;
+  /** @type {HTMLElement} */
+  head;
+  /** @type {HTMLElement} */
+  inner;
+  /** @type {HTMLElement} */
+  grid;
+  /** @type {number[]} those to show, from the top */
+  rows;
+  /** @type {number} of rows */
+  chosen = 0;
+
+  /** @param {HTMLElement} panel */
   constructor(panel) {
     const {report} = state;
-    this.mode = "tree";
+    this.mode = /** @type {"tree" | "flat"} */ ("tree");
     this.shown = report.columns.filter((c) => c.shown);
+    /** @type {Record<string, Sort>} */
     this.sort = {tree: {column: null, down: true}, flat: {column: report.columns[state.metric.column], down: true}};
     this.open = new Uint8Array(report.tree.count);
-    this.children = new Map(); // by frame: its children in order, as long as the order stands
+    /** @type {Map<number, number[]>} children of frames in order, as long as the order stands */
+    this.children = new Map();
     this.draw = animationFrame(() => this.paint());
     this.build(panel);
     this.openHotPath();
@@ -29,6 +49,7 @@ export class Table {
     watch((changed) => this.changed(changed));
   }
 
+  /** @param {HTMLElement} panel */
   build(panel) {
     this.menu = make("details", {class: "menu"}, make("summary", {class: "button"}, "Columns"), this.menuList());
     this.note = make("span", {class: "muted", "aria-live": "polite"});
@@ -36,7 +57,7 @@ export class Table {
       make("button", {type: "button", class: "button", onclick: () => this.openAll(1)}, "Expand all"),
       make("button", {type: "button", class: "button", onclick: () => this.openAll(0)}, "Collapse all"));
     panel.append(make("div", {class: "bar"},
-      segments("Rows", [["tree", "Call tree"], ["flat", "Kernels"]], this.mode, (mode) => this.setMode(mode)),
+      segments("Rows", [["tree", "Call tree"], ["flat", "Kernels"]], this.mode, (mode) => this.setMode(/** @type {"tree" | "flat"} */ (mode))),
       metricChoice("Share of"), this.treeButtons, this.note, make("span", {class: "end"}, this.menu)));
     this.head = make("div", {class: "row head", role: "row", "aria-rowindex": "1"});
     this.inner = make("div", {class: "inner", role: "presentation"}, this.head);
@@ -46,7 +67,7 @@ export class Table {
     this.grid.addEventListener("keydown", (e) => this.key(e));
     new ResizeObserver(() => this.draw()).observe(this.grid);
     document.addEventListener("click", (e) => {
-      if (!this.menu.contains(e.target)) this.menu.open = false;
+      if (!this.menu.contains(/** @type {Node} */ (e.target))) this.menu.open = false;
     });
   }
 
@@ -62,13 +83,14 @@ export class Table {
     return list;
   }
 
+  /** @param {Changed} changed */
   changed(changed) {
     if (changed.has("metric")) {
       this.children.clear();
       this.list();
     }
     if (changed.has("matches")) {
-      if (state.matches) this.openMatches();
+      if (state.matches) this.openMatches(state.matches.frames);
       this.list();
     }
     if (changed.has("node") || (changed.has("tab") && state.tab === "table")) this.reveal(state.node);
@@ -80,6 +102,7 @@ export class Table {
     this.draw();
   }
 
+  /** @param {"tree" | "flat"} mode */
   setMode(mode) {
     this.mode = mode;
     this.treeButtons.hidden = mode !== "tree";
@@ -87,8 +110,9 @@ export class Table {
     this.list();
   }
 
+  /** @returns {Tree} the list of kernels has no places and no kinds */
   get data() {
-    return this.mode === "tree" ? state.report.tree : state.report.flat;
+    return this.mode === "tree" ? state.report.tree : /** @type {Tree} */ (state.report.flat);
   }
 
   /** openHotPath opens what leads to large parts of the time, as long as all of it fits a screen. */
@@ -106,6 +130,7 @@ export class Table {
     }
   }
 
+  /** @param {number} open */
   openAll(open) {
     this.open.fill(open);
     this.open[0] = 1;
@@ -119,17 +144,15 @@ export class Table {
     this.fillHead();
     const all = this.data.count;
     this.note.textContent = this.rows.length === all ? `${digits(all)} rows` : `${digits(this.rows.length)} of ${digits(all)} rows`;
-    this.grid.setAttribute("aria-rowcount", this.rows.length + 1);
-    this.grid.setAttribute("aria-colcount", this.shown.length + 1);
+    this.grid.setAttribute("aria-rowcount", String(this.rows.length + 1));
+    this.grid.setAttribute("aria-colcount", String(this.shown.length + 1));
     this.draw();
   }
 
   treeRows() {
-    const {tree} = state.report, keep = state.matches && this.keepMatches();
-    const rows = [];
-    const pending = [0];
-    while (pending.length) {
-      const node = pending.pop();
+    const keep = state.matches && this.keepMatches(state.matches.frames);
+    const rows = [], pending = [0];
+    for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
       if (keep && !keep[node]) continue;
       rows.push(node);
       if (!this.open[node]) continue;
@@ -139,63 +162,77 @@ export class Table {
     return rows;
   }
 
-  /** keepMatches says which frames match, lead to one that does, or lie below one. */
-  keepMatches() {
-    const {tree} = state.report, {matches} = state;
-    const keep = new Uint8Array(tree.count), leads = leadsToMatch(tree, matches);
+  /**
+   * keepMatches says which frames match, lead to one that does, or lie below one.
+   * @param {Uint8Array} frames those that match
+   */
+  keepMatches(frames) {
+    const {tree} = state.report;
+    const keep = new Uint8Array(tree.count), leads = leadsToMatch(tree, frames);
     for (let i = 0; i < tree.count; i++) {
       const below = i > 0 && keep[tree.parent[i]] === 1;
-      keep[i] = below || matches[tree.name[i]] ? 1 : leads[i] ? 2 : 0;
+      keep[i] = below || frames[i] ? 1 : leads[i] ? 2 : 0;
     }
     return keep;
   }
 
-  /** openMatches opens what leads to a match. */
-  openMatches() {
+  /**
+   * openMatches opens what leads to a match.
+   * @param {Uint8Array} frames those that match
+   */
+  openMatches(frames) {
     const {tree} = state.report;
-    leadsToMatch(tree, state.matches).forEach((leads, i) => {
+    leadsToMatch(tree, frames).forEach((leads, i) => {
       if (leads) this.open[i] = 1;
     });
   }
 
+  /** @param {number} node */
   ordered(node) {
-    let children = this.children.get(node);
-    if (!children) {
-      children = [];
-      childrenOf(state.report.tree, node, (c) => children.push(c));
-      this.order(children, state.report.tree, this.sort.tree);
-      this.children.set(node, children);
-    }
+    const known = this.children.get(node);
+    if (known) return known;
+    /** @type {number[]} */
+    const children = [];
+    childrenOf(state.report.tree, node, (c) => children.push(c));
+    this.order(children, state.report.tree, this.sort.tree);
+    this.children.set(node, children);
     return children;
   }
 
   flatRows() {
     const {flat} = state.report;
     const rows = [];
-    for (let i = 0; i < flat.count; i++) if (!state.matches || state.matches[flat.name[i]]) rows.push(i);
+    for (let i = 0; i < flat.count; i++) if (!state.matches || state.matches.names[flat.name[i]]) rows.push(i);
     this.order(rows, flat, this.sort.flat);
     return rows;
   }
 
-  /** order sorts rows by a column, or by name; without a value they come last. */
+  /**
+   * order sorts rows by a column, or by name; without a value they come last.
+   * @param {number[]} rows
+   * @param {Rows} data
+   * @param {Sort} sort
+   */
   order(rows, data, {column, down}) {
     if (column === null) return;
     const sign = down ? -1 : 1;
     if (column === "name" || column.texts) {
-      const text = column === "name" ? (i) => state.report.strings[data.name[i]] : (i) => column.texts[data.values[column.index][i]] ?? "";
+      const text = (/** @type {number} */ i) => (column === "name" ? state.report.strings[data.name[i]] : column.texts[data.values[column.index][i]] ?? "");
       rows.sort((a, b) => -sign * text(a).localeCompare(text(b)));
       return;
     }
     const values = data.values[column.index];
-    rows.sort((a, b) => (Number.isNaN(values[a]) - Number.isNaN(values[b])) || sign * (values[a] - values[b]) || a - b);
+    rows.sort((a, b) => Number(Number.isNaN(values[a])) - Number(Number.isNaN(values[b])) || sign * (values[a] - values[b]) || a - b);
   }
 
   fillHead() {
     const {column, down} = this.sort[this.mode];
-    const cells = [["name", this.mode === "tree" ? "Frame" : "Kernel", "first"], ...this.shown.map((c) => [c, heading(c), c.texts ? "value words" : "value"])];
+    /** @type {[Column | "name", string, string][]} */
+    const cells = [["name", this.mode === "tree" ? "Frame" : "Kernel", "first"]];
+    for (const c of this.shown) cells.push([c, heading(c), c.texts ? "value words" : "value"]);
     this.head.replaceChildren(...cells.map(([c, text, kind], i) => {
       const sorted = column === c;
-      return make("div", {class: kind, role: "columnheader", "aria-colindex": i + 1, title: c.about ?? "", "aria-sort": sorted ? (down ? "descending" : "ascending") : "none"},
+      return make("div", {class: kind, role: "columnheader", "aria-colindex": i + 1, title: c === "name" ? "" : c.about ?? "", "aria-sort": sorted ? (down ? "descending" : "ascending") : "none"},
         make("button", {type: "button", onclick: () => this.sortBy(c)}, text, sorted ? (down ? " ▾" : " ▴") : ""));
     }));
     const first = innerWidth < 700 ? "170px" : "minmax(300px, 1fr)";
@@ -203,7 +240,10 @@ export class Table {
     this.inner.style.minWidth = (innerWidth < 700 ? 170 : 300) + this.shown.reduce((sum, c) => sum + c.width, 0) + "px";
   }
 
-  /** sortBy sorts down, then up, and a tree then as it ran. */
+  /**
+   * sortBy sorts down, then up, and a tree then as it ran.
+   * @param {Column | "name"} column
+   */
   sortBy(column) {
     const now = this.sort[this.mode];
     if (now.column !== column) this.sort[this.mode] = {column, down: true};
@@ -213,7 +253,7 @@ export class Table {
     this.list();
     const s = this.sort[this.mode];
     say(s.column ? `sorted by ${s.column === "name" ? "name" : s.column.label}, ${s.down ? "descending" : "ascending"}` : "in the order in which it ran");
-    this.head.querySelectorAll("button")[s.column === "name" ? 0 : this.shown.indexOf(column) + 1]?.focus();
+    this.head.querySelectorAll("button")[column === "name" ? 0 : this.shown.indexOf(column) + 1]?.focus();
   }
 
   paint() {
@@ -224,15 +264,19 @@ export class Table {
     const elements = [this.head];
     for (let i = from; i < to; i++) elements.push(this.rowElement(rows[i], i));
     inner.replaceChildren(...elements);
-    if (!rows.length) inner.append(empty("Nothing found", state.matches ? "No frame has all words of the search in its name." : "The profile has no kernels."));
+    if (!rows.length) inner.append(empty("Nothing found", state.matches ? "No frame has all words of the search in its name. a/b finds b below a." : "The profile has no kernels."));
   }
 
+  /**
+   * @param {number} at
+   * @param {number} index
+   */
   rowElement(at, index) {
     const {data} = this, isTree = this.mode === "tree";
     const row = make("div", {class: "row", role: "row", id: `row-${index}`, "aria-rowindex": index + 2, "aria-selected": String(at === this.chosen)});
     row.style.top = tableHead + index * tableRow + "px";
     if (isTree) {
-      row.setAttribute("aria-level", data.depth[at] + 1);
+      row.setAttribute("aria-level", String(data.depth[at] + 1));
       if (data.end[at] > at + 1) row.setAttribute("aria-expanded", String(this.isOpen(index)));
     }
     row.append(this.nameCell(at, index), ...this.shown.map((c, i) => valueCell(data, at, c, i + 2)));
@@ -241,6 +285,10 @@ export class Table {
     return row;
   }
 
+  /**
+   * @param {number} at
+   * @param {number} index
+   */
   nameCell(at, index) {
     const {data} = this, isTree = this.mode === "tree", name = state.report.strings[data.name[at]];
     const cell = make("div", {class: "first", role: "rowheader", "aria-colindex": "1", title: name});
@@ -252,29 +300,35 @@ export class Table {
     dot.style.background = dotColour(isTree ? data.kind[at] : 2);
     const side = data.side ? sideName(data.side[at]) : "";
     cell.append(dot, make("span", {class: "name"}, ...nameParts(label(data.name[at]), (part) => marked(part, state.query))));
-    if (side) cell.append(make("span", {class: "tag " + (data.side[at] === 2 ? "more" : "less"), text: side}));
+    if (side) cell.append(make("span", {class: "tag " + (data.side?.[at] === 2 ? "more" : "less"), text: side}));
     return cell;
   }
 
+  /** @param {number} index */
   twist(index) {
-    return make("button", {type: "button", class: "twist", tabindex: "-1", "aria-label": this.isOpen(index) ? "Collapse" : "Expand", onclick: (e) => {
+    return make("button", {type: "button", class: "twist", tabindex: "-1", "aria-label": this.isOpen(index) ? "Collapse" : "Expand", onclick: (/** @type {Event} */ e) => {
       e.stopPropagation();
       this.toggle(index);
     }}, icon("m5 3 6 5-6 5"));
   }
 
-  /** isOpen says whether the rows below a row are shown. */
+  /**
+   * isOpen says whether the rows below a row are shown.
+   * @param {number} index
+   */
   isOpen(index) {
     const {tree} = state.report;
     return index + 1 < this.rows.length && tree.parent[this.rows[index + 1]] === this.rows[index];
   }
 
+  /** @param {number} index */
   toggle(index) {
     const node = this.rows[index];
     this.open[node] = this.isOpen(index) ? 0 : 1;
     this.list();
   }
 
+  /** @param {number} index */
   choose(index) {
     const at = this.rows[index];
     this.chosen = at;
@@ -283,7 +337,10 @@ export class Table {
     this.draw();
   }
 
-  /** reveal opens what leads to a frame and scrolls to it. */
+  /**
+   * reveal opens what leads to a frame and scrolls to it.
+   * @param {number} node
+   */
   reveal(node) {
     if (this.mode !== "tree") return;
     const {tree} = state.report;
@@ -297,6 +354,7 @@ export class Table {
     if (index >= 0) this.scrollTo(index);
   }
 
+  /** @param {number} index */
   scrollTo(index) {
     const y = index * tableRow, {grid} = this;
     if (y < grid.scrollTop) grid.scrollTop = y;
@@ -304,6 +362,7 @@ export class Table {
     this.grid.setAttribute("aria-activedescendant", `row-${index}`);
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     if (event.target !== this.grid) return;
     const at = this.rows.indexOf(this.chosen), page = Math.max(1, Math.floor(this.grid.clientHeight / tableRow) - 2);
@@ -315,6 +374,10 @@ export class Table {
     event.stopPropagation();
   }
 
+  /**
+   * @param {string} key
+   * @param {number} at
+   */
   treeKey(key, at) {
     const {tree} = state.report, node = this.rows[at], open = this.isOpen(at), inner = tree.end[node] > node + 1;
     if (key === "ArrowRight" && inner && !open) this.toggle(at);
@@ -326,6 +389,7 @@ export class Table {
     return true;
   }
 
+  /** @param {number} index */
   go(index) {
     if (index < 0 || !this.rows.length) return;
     this.choose(index);
@@ -333,17 +397,27 @@ export class Table {
   }
 }
 
+/**
+ * @param {Rows} data
+ * @param {number} at
+ * @param {Column} column
+ * @param {number} index
+ */
 function valueCell(data, at, column, index) {
   const v = data.values[column.index][at];
   if (column.texts) return make("div", {class: "value words", role: "gridcell", "aria-colindex": index, text: column.texts[v] ?? ""});
-  const [text, unit] = column.role === "ratio" && !Number.isFinite(v) && data.side[at] ? [sideWord(data.side[at]), ""] : cellText(v, column);
+  const [text, unit] = column.role === "ratio" && !Number.isFinite(v) && sideWord(data, at) ? [sideWord(data, at), ""] : cellText(v, column);
   const cell = make("div", {class: "value", role: "gridcell", "aria-colindex": index});
   if (column.role === "share" || column.index === state.metric.delta) cell.append(...shareBar(v, column));
   cell.append(make("span", {}, text, unit ? make("small", {text: " " + unit}) : ""));
   return cell;
 }
 
-/** shareBar is a bar behind a number; of changes it says more or less by the sign of the number and its colour. */
+/**
+ * shareBar is a bar behind a number; of changes it says more or less by the sign of the number and its colour.
+ * @param {number} v
+ * @param {Column} column
+ */
 function shareBar(v, column) {
   const whole = column.role === "share" ? 100 : column.largest;
   if (!(Math.abs(v) > 0) || !whole) return [];

@@ -5,6 +5,7 @@ import {readColours} from "./colour.js";
 import {byID, icon, say} from "./elements.js";
 import {change, state} from "./state.js";
 
+/** @type {Record<string, string>} */
 const themeIcons = {
   system: "M2.5 3h11v8h-11zM6 13.5h4M8 11v2.5",
   light: "M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6M8 1.5v1.2M8 13.3v1.2M1.5 8h1.2M13.3 8h1.2M3.4 3.4l.9.9M11.7 11.7l.9.9M12.6 3.4l-.9.9M4.3 11.7l-.9.9",
@@ -19,6 +20,7 @@ export function storedTheme() {
   }
 }
 
+/** @param {string} theme */
 export function applyTheme(theme) {
   if (!themeIcons[theme]) theme = "system";
   const isDark = theme === "dark" || (theme === "system" && matchMedia("(prefers-color-scheme: dark)").matches);
@@ -27,7 +29,7 @@ export function applyTheme(theme) {
   const button = byID("theme");
   button.replaceChildren(icon(themeIcons[theme]));
   button.setAttribute("aria-label", `Theme: ${theme === "system" ? "as the system" : theme}`);
-  state.theme = null; // the theme of the system may have changed
+  state.theme = ""; // the theme of the system may have changed
   change({theme});
 }
 
@@ -40,5 +42,5 @@ export function nextTheme() {
   } catch {
     // then it lasts as long as the page
   }
-  say(byID("theme").getAttribute("aria-label"));
+  say(byID("theme").getAttribute("aria-label") ?? "");
 }

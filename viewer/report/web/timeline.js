@@ -10,13 +10,57 @@ import {empty, make, say} from "./elements.js";
 import {fitMiddle, percent, quantity} from "./format.js";
 import {label} from "./names.js";
 import {busiestPart, firstAfter, laneBusy, overallBusy, timeTicks} from "./slices.js";
-import {openFrame, state, watch} from "./state.js";
+import {openFrame, state, touches, watch} from "./state.js";
 import {hideTip, showTip} from "./tip.js";
 import {findFrame} from "./tree.js";
 
 const axisHeight = 24, laneTitle = 22, sliceRow = 18, laneGap = 8;
 
+/**
+ * isFound says whether the search matches a slice: its name, or where the search is along the call path, its path.
+ * @param {Slices} row
+ * @param {number} i
+ */
+function isFound(row, i) {
+  const {matches} = state;
+  if (!matches) return false;
+  if (!matches.paths) return matches.names[row.name[i]] === 1;
+  return row.path[i] > 0 && matches.paths[row.path[i] - 1] === 1;
+}
+
 export class Timeline {
+  /** @type {HTMLElement} */
+  range;
+  /** @type {HTMLCanvasElement} */
+  over;
+  /** @type {HTMLElement} */
+  overview;
+  /** @type {HTMLCanvasElement} */
+  canvas;
+  /** @type {HTMLElement} */
+  spacer;
+  /** @type {HTMLElement} */
+  stage;
+  /** @type {HTMLElement} */
+  details;
+  /** @type {number[]} by row */
+  rowTop;
+  /** @type {number} */
+  height;
+  /** @type {number} CSS pixels in a nanosecond */
+  scale;
+  /** @type {Map<number, PointerEvent>} those that are down */
+  pointers;
+  /** @type {boolean} since a pointer came down */
+  moved;
+  /** @type {Map<number, number[]> | undefined} flows by the slice at either end */
+  flowIndex;
+  /** @type {Float64Array[]} for the overview, by pixel */
+  busy;
+  /** @type {number} of the overview when busy was computed */
+  busyWidth;
+
+  /** @param {HTMLElement} panel */
   constructor(panel) {
     const {timeline} = state.report;
     this.full = {from: 0, to: Math.max(1, timeline.span)};
@@ -27,7 +71,7 @@ export class Timeline {
     this.build(panel);
     this.describe();
     watch((changed) => {
-      if (["matches", "theme", "tab"].some((k) => changed.has(k))) this.draw();
+      if (touches(changed, "matches", "theme", "tab")) this.draw();
     });
   }
 
@@ -46,8 +90,9 @@ export class Timeline {
     this.height = y;
   }
 
+  /** @param {HTMLElement} panel */
   build(panel) {
-    const zoom = (by, text, sign) => make("button", {type: "button", class: "button", "aria-label": text, title: text, onclick: () => this.zoom(by)}, sign);
+    const zoom = (/** @type {number} */ by, /** @type {string} */ text, /** @type {string} */ sign) => make("button", {type: "button", class: "button", "aria-label": text, title: text, onclick: () => this.zoom(by)}, sign);
     this.range = make("span", {class: "muted number", "aria-live": "polite"});
     panel.append(make("div", {class: "bar"}, make("span", {class: "choice"}, zoom(0.5, "Zoom in (w)", "+"), zoom(2, "Zoom out (s)", "−"),
       make("button", {type: "button", class: "button", onclick: () => this.setView(this.full)}, "Show all")),
@@ -88,10 +133,11 @@ export class Timeline {
   /** listenToOverview has a drag select the range to show, and a click move what is shown to there. */
   listenToOverview() {
     const {overview} = this;
-    const timeAt = (e) => {
+    const timeAt = (/** @type {PointerEvent} */ e) => {
       const box = overview.getBoundingClientRect();
       return Math.max(0, Math.min(1, (e.clientX - box.left) / box.width)) * this.full.to;
     };
+    /** @type {{x: number, time: number, dragged: boolean} | null} */
     let begin = null;
     overview.addEventListener("pointerdown", (e) => {
       overview.setPointerCapture?.(e.pointerId);
@@ -113,7 +159,10 @@ export class Timeline {
     overview.addEventListener("pointercancel", () => (begin = null));
   }
 
-  /** setView shows a range of time, kept within what there is and to no less than 20 ns. */
+  /**
+   * setView shows a range of time, kept within what there is and to no less than 20 ns.
+   * @param {Span} span
+   */
   setView({from, to}) {
     const span = Math.min(this.full.to, Math.max(20, to - from));
     const start = Math.max(0, Math.min(this.full.to - span, from));
@@ -121,21 +170,28 @@ export class Timeline {
     this.draw();
   }
 
+  /**
+   * @param {number} by
+   * @param {number} [at]
+   */
   zoom(by, at = (this.view.from + this.view.to) / 2) {
     const {from, to} = this.view;
     this.setView({from: at - (at - from) * by, to: at + (to - at) * by});
   }
 
+  /** @param {number} share */
   pan(share) {
     const by = (this.view.to - this.view.from) * share;
     this.setView({from: this.view.from + by, to: this.view.to + by});
   }
 
+  /** @param {number} clientX */
   timeAt(clientX) {
     const box = this.canvas.getBoundingClientRect();
     return this.view.from + ((clientX - box.left) / box.width) * (this.view.to - this.view.from);
   }
 
+  /** @param {WheelEvent} event */
   wheel(event) {
     const scrolls = this.stage.scrollHeight > this.stage.clientHeight + 1;
     const sideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
@@ -145,6 +201,7 @@ export class Timeline {
     event.preventDefault();
   }
 
+  /** @param {PointerEvent} event */
   down(event) {
     this.canvas.setPointerCapture(event.pointerId);
     this.pointers.set(event.pointerId, event);
@@ -152,6 +209,7 @@ export class Timeline {
     hideTip();
   }
 
+  /** @param {PointerEvent} event */
   move(event) {
     const before = this.pointers.get(event.pointerId);
     if (!before) return this.hover(event);
@@ -160,7 +218,7 @@ export class Timeline {
       this.canvas.classList.add("panning");
       this.pan((before.clientX - event.clientX) / this.canvas.clientWidth);
     } else {
-      const other = [...this.pointers.values()].find((p) => p.pointerId !== event.pointerId);
+      const other = [...this.pointers.values()].find((p) => p.pointerId !== event.pointerId) ?? before;
       const apart = Math.abs(before.clientX - other.clientX), now = Math.abs(event.clientX - other.clientX);
       if (apart > 8 && now > 8) this.zoom(apart / now, this.timeAt(other.clientX));
     }
@@ -168,6 +226,7 @@ export class Timeline {
     this.pointers.set(event.pointerId, event);
   }
 
+  /** @param {PointerEvent} event */
   up(event) {
     this.pointers.delete(event.pointerId);
     this.canvas.classList.remove("panning");
@@ -194,11 +253,21 @@ export class Timeline {
     this.range.textContent = `${quantity(this.view.from, "ns")} to ${quantity(this.view.to, "ns")}, ${quantity(this.view.to - this.view.from, "ns")} in sight`;
   }
 
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {{at: number[], text: (t: number) => string}} ticks
+   * @param {number} height
+   */
   paintLines(context, ticks, height) {
     context.fillStyle = css.line;
     for (const t of ticks.at) context.fillRect(Math.round((t - this.view.from) * this.scale), axisHeight, 1, height);
   }
 
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {{at: number[], text: (t: number) => string}} ticks
+   * @param {number} width
+   */
   paintAxis(context, ticks, width) {
     context.fillStyle = css.panel;
     context.fillRect(0, 0, width, axisHeight);
@@ -212,6 +281,13 @@ export class Timeline {
     }
   }
 
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {Lane} lane
+   * @param {number} top
+   * @param {number} width
+   * @param {number} height
+   */
   paintLane(context, lane, top, width, height) {
     const y = lane.top - top;
     if (y > height || y + laneTitle + lane.rows * sliceRow < 0) return;
@@ -230,6 +306,12 @@ export class Timeline {
     }
   }
 
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {number} number
+   * @param {number} y
+   * @param {number} width
+   */
   paintRow(context, number, y, width) {
     const row = state.report.timeline.rows[number];
     const {from, to} = this.view, perPixel = 1 / this.scale;
@@ -249,9 +331,19 @@ export class Timeline {
     }
   }
 
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {Slices} row
+   * @param {number} number
+   * @param {number} i
+   * @param {number} x
+   * @param {number} y
+   * @param {number} w
+   * @param {number} width
+   */
   paintSlice(context, row, number, i, x, y, w, width) {
     const left = Math.max(-2, x), right = Math.min(width + 2, x + w);
-    const faint = state.matches && !state.matches[row.name[i]];
+    const faint = state.matches && !isFound(row, i);
     const {colour, ink} = kindColour(sliceHues[row.kind[i]], row.name[i]);
     context.globalAlpha = faint ? 0.25 : 1;
     context.fillStyle = colour;
@@ -264,7 +356,14 @@ export class Timeline {
     if (this.chosen?.row === number && this.chosen.index === i) this.outline(context, left, y, right - left);
   }
 
-  /** clippedText draws as much of a text as there is room for. */
+  /**
+   * clippedText draws as much of a text as there is room for.
+   * @param {CanvasRenderingContext2D} context
+   * @param {string} text
+   * @param {number} x
+   * @param {number} y
+   * @param {number} room
+   */
   clippedText(context, text, x, y, room) {
     if (room < 12) return;
     const letters = Math.floor(room / 6.8);
@@ -272,18 +371,33 @@ export class Timeline {
     context.fillText(fitMiddle(text, letters), x, y);
   }
 
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {number} x
+   * @param {number} y
+   * @param {number} w
+   */
   outline(context, x, y, w) {
     context.strokeStyle = css.text;
     context.lineWidth = 2;
     context.strokeRect(x + 1, y, Math.max(2, w - 2), sliceRow - 1);
   }
 
-  /** paintColumn draws the slices from i up to next as one column of a pixel. */
+  /**
+   * paintColumn draws the slices from i up to next as one column of a pixel.
+   * @param {CanvasRenderingContext2D} context
+   * @param {Slices} row
+   * @param {number} i
+   * @param {number} next
+   * @param {number} column
+   * @param {number} y
+   * @param {number} perPixel
+   */
   paintColumn(context, row, i, next, column, y, perPixel) {
     let found = true;
     if (state.matches) {
       found = false;
-      for (let k = i; k < next && !found; k++) found = state.matches[row.name[k]] === 1;
+      for (let k = i; k < next && !found; k++) found = isFound(row, k);
     }
     context.globalAlpha = found ? Math.min(1, 0.55 + 0.45 * ((row.busy[next] - row.busy[i]) / perPixel)) : 0.15;
     context.fillStyle = kindColour(sliceHues[row.kind[i]], row.name[i]).colour;
@@ -291,7 +405,11 @@ export class Timeline {
     context.globalAlpha = 1;
   }
 
-  /** paintArrows draws the arrows from and to the chosen slice. */
+  /**
+   * paintArrows draws the arrows from and to the chosen slice.
+   * @param {CanvasRenderingContext2D} context
+   * @param {number} top
+   */
   paintArrows(context, top) {
     if (!this.chosen) return;
     context.strokeStyle = context.fillStyle = css.accent;
@@ -310,11 +428,18 @@ export class Timeline {
     }
   }
 
+  /**
+   * @param {SliceAt} slice
+   * @param {number} top
+   */
   pointOf({row, index}, top) {
     return [(state.report.timeline.rows[row].start[index] - this.view.from) * this.scale, this.rowTop[row] - top + sliceRow / 2];
   }
 
-  /** flowsOf lists the arrows that leave or reach a slice. */
+  /**
+   * flowsOf lists the arrows that leave or reach a slice.
+   * @param {SliceAt} slice
+   */
   flowsOf({row, index}) {
     const {flows} = state.report.timeline;
     if (!this.flowIndex) {
@@ -359,7 +484,10 @@ export class Timeline {
     context.strokeRect(from + 1, 1, Math.max(2, to - from - 2), height - 2);
   }
 
-  /** at finds the slice under the pointer, null for none; one pixel next to it counts. */
+  /**
+   * at finds the slice under the pointer, null for none; one pixel next to it counts.
+   * @param {PointerEvent} event
+   */
   at(event) {
     const box = this.canvas.getBoundingClientRect();
     const y = event.clientY - box.top + this.stage.scrollTop;
@@ -369,6 +497,11 @@ export class Timeline {
     return this.sliceNear(number, this.timeAt(event.clientX), 1.5 / this.scale);
   }
 
+  /**
+   * @param {number} number
+   * @param {number} time
+   * @param {number} slack
+   */
   sliceNear(number, time, slack) {
     const row = state.report.timeline.rows[number];
     const i = firstAfter(row.start, time);
@@ -378,6 +511,7 @@ export class Timeline {
     return null;
   }
 
+  /** @param {PointerEvent} event */
   hover(event) {
     const found = this.at(event);
     this.canvas.style.cursor = found ? "pointer" : "";
@@ -387,6 +521,7 @@ export class Timeline {
     showTip(event.clientX, event.clientY, state.report.strings[row.name[found.index]], sliceValues(found), path.slice(0, -1).map(label).join(" › "));
   }
 
+  /** @param {number} path */
   pathNames(path) {
     const {timeline} = state.report;
     const names = [];
@@ -394,6 +529,7 @@ export class Timeline {
     return names;
   }
 
+  /** @param {SliceAt | null} found */
   choose(found) {
     this.chosen = found;
     this.describe();
@@ -419,8 +555,12 @@ export class Timeline {
     this.details.replaceChildren(...parts);
   }
 
+  /**
+   * @param {SliceAt} from
+   * @param {SliceAt} to
+   */
   flowButton(from, to) {
-    const launched = from.row === this.chosen.row && from.index === this.chosen.index;
+    const launched = from.row === this.chosen?.row && from.index === this.chosen.index;
     const other = launched ? to : from, row = state.report.timeline.rows[other.row];
     const start = state.report.timeline.rows[from.row].start[from.index], end = state.report.timeline.rows[to.row].start[to.index];
     return [make("h3", {text: `${launched ? "Started" : "Started by"}, ${quantity(end - start, "ns")} ${launched ? "later" : "earlier"}`}),
@@ -436,6 +576,7 @@ export class Timeline {
     this.setView({from: start - d * 0.4, to: start + d * 1.4});
   }
 
+  /** @param {SliceAt} slice */
   bringIntoView({row, index}) {
     const r = state.report.timeline.rows[row], start = r.start[index], end = start + r.duration[index];
     const span = this.view.to - this.view.from;
@@ -445,6 +586,7 @@ export class Timeline {
     if (y + sliceRow > this.stage.scrollTop + this.stage.clientHeight) this.stage.scrollTop = y + sliceRow - this.stage.clientHeight;
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const act = {
@@ -458,20 +600,27 @@ export class Timeline {
     event.stopPropagation();
   }
 
-  /** step chooses the next slice of the row, the first in sight when none is chosen. */
+  /**
+   * step chooses the next slice of the row, the first in sight when none is chosen.
+   * @param {number} by
+   */
   step(by) {
     if (!this.chosen) return this.chooseAndShow(this.nearest(0));
     const row = state.report.timeline.rows[this.chosen.row], index = this.chosen.index + by;
     if (index >= 0 && index < row.count) this.chooseAndShow({row: this.chosen.row, index});
   }
 
+  /** @param {number} by */
   stepRow(by) {
     if (!this.chosen) return this.step(1);
     const next = this.chosen.row + by;
     if (next >= 0 && next < this.rowTop.length) this.chooseAndShow(this.nearest(next));
   }
 
-  /** nearest finds the slice of a row that starts closest to the chosen one, or to what is in sight. */
+  /**
+   * nearest finds the slice of a row that starts closest to the chosen one, or to what is in sight.
+   * @param {number} number
+   */
   nearest(number) {
     const {rows} = state.report.timeline, row = rows[number];
     const time = this.chosen ? rows[this.chosen.row].start[this.chosen.index] : this.view.from;
@@ -480,6 +629,7 @@ export class Timeline {
     return {row: number, index: before <= after ? i - 1 : i};
   }
 
+  /** @param {SliceAt} slice */
   chooseAndShow(slice) {
     this.choose(slice);
     this.bringIntoView(slice);
@@ -493,7 +643,7 @@ export class Timeline {
     rows.forEach((row, number) => {
       for (let i = firstAfter(row.start, after - 1); i < row.count && row.start[i] < bestTime; i++) {
         const later = row.start[i] > after || (row.start[i] === after && number > afterRow);
-        if (later && state.matches[row.name[i]]) [best, bestTime] = [{row: number, index: i}, row.start[i]];
+        if (later && isFound(row, i)) [best, bestTime] = [{row: number, index: i}, row.start[i]];
       }
     });
     if (best) this.chooseAndShow(best);
@@ -504,8 +654,10 @@ export class Timeline {
   }
 }
 
+/** @param {SliceAt} slice */
 function sliceValues({row, index}) {
   const r = state.report.timeline.rows[row], bytes = r.bytes[index], duration = r.duration[index];
+  /** @type {Pair[]} */
   const pairs = [["duration", quantity(duration, "ns")], ["start", quantity(r.start[index], "ns")], ["lane", r.lane.process ? `${r.lane.process} · ${r.lane.name}` : r.lane.name]];
   if (!Number.isNaN(bytes)) pairs.splice(1, 0, ["bytes", quantity(bytes, "B")], ["rate", duration > 0 ? quantity(bytes / (duration * 1e-9), "B/s") : "–"]);
   return pairs;

@@ -3,7 +3,14 @@
 
 import {byID, make} from "./elements.js";
 
-/** showTip puts lines at the pointer: a name, pairs, a sentence. */
+/**
+ * showTip puts lines at the pointer: a name, pairs, a sentence.
+ * @param {number} x
+ * @param {number} y
+ * @param {string} name
+ * @param {Pair[]} pairs
+ * @param {string} [sentence]
+ */
 export function showTip(x, y, name, pairs, sentence = "") {
   const tip = byID("tip");
   const list = make("dl", {}, ...pairs.flatMap(([k, v]) => [make("dt", {text: k}), make("dd", {text: v})]));

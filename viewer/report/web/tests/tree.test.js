@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {countMatches, findNames, leadsToMatch} from "../search.js";
 import {childrenOf, findFrame, largestFrame, pathOf} from "../tree.js";
 import {treeOf} from "./trees.js";
 
@@ -29,20 +28,4 @@ test("findFrame follows a call path", () => {
 test("largestFrame takes the frame of a name that has most", () => {
   assert.equal(largestFrame(tree, values, strings.indexOf("matmul")), 2);
   assert.equal(largestFrame(tree, values, 99), -1);
-});
-
-test("a search finds names with every word, in any order and case", () => {
-  const names = ["flash_fwd_kernel", "flash_bwd_kernel", "FWD pass"];
-  assert.deepEqual([...findNames(names, "Kernel fwd")], [1, 0, 0]);
-  assert.deepEqual([...findNames(names, "fwd")], [1, 0, 1]);
-  assert.equal(findNames(names, "  "), null);
-});
-
-test("countMatches adds up the outermost matches only", () => {
-  assert.deepEqual(countMatches(tree, findNames(strings, "ma"), values), {frames: 2, share: 0.9});
-  assert.deepEqual(countMatches(tree, findNames(strings, "o"), values), {frames: 3, share: 1}); // ROOT, forward, copy
-});
-
-test("leadsToMatch marks the callers of a match", () => {
-  assert.deepEqual([...leadsToMatch(tree, findNames(strings, "copy"))], [1, 1, 1, 0, 0, 0]);
 });

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/goproton/goproton/internal/ownfile"
 )
@@ -38,7 +39,7 @@ func Write(path string, fill func(w io.Writer) error) error {
 		if errors.As(err, &at) { // the name of the temporary file means nothing to a user
 			err = at.Err
 		}
-		return fmt.Errorf("write %s: %w", path, err)
+		return failed(path, err)
 	}
 	defer unfinished.remove(tmp)
 	err = fill(tmp)
@@ -50,9 +51,22 @@ func Write(path string, fill func(w io.Writer) error) error {
 	}
 	if err != nil {
 		os.Remove(tmp.file.Name())
-		return fmt.Errorf("write %s: %w", path, err)
+		return failed(path, err)
 	}
 	return nil
+}
+
+// failed is the error of a Write. It says what to do where that does not follow from the error.
+func failed(path string, err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("write %s: %w; make room there, or give a place on another disk", path, err)
+	case errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("write %s: %w; delete files of yours there, or give a place on another disk", path, err)
+	case errors.Is(err, syscall.EFBIG):
+		return fmt.Errorf("write %s: %w; raise the limit with ulimit -f", path, err)
+	}
+	return fmt.Errorf("write %s: %w", path, err)
 }
 
 // temporary is a file that is being written.
@@ -191,7 +205,7 @@ func inPlace(path string, fill func(w io.Writer) error) error {
 		err = closeErr
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return failed(path, err)
 	}
 	return nil
 }

@@ -244,6 +244,21 @@ func TestPprofSourcePageHasFramesWithFiles(t *testing.T) {
 		t.Errorf("a name that does not exist has status %d: %s", status, body)
 	}
 	interrupt()
+	for _, function := range []string{".", "forward"} {
+		page := filepath.Join(folder, "list.html")
+		if out, err := exec.Command("proton", "pprof", "-weblist="+function, "-output="+page, write("again.hatchet")).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		body, err := os.ReadFile(page)
+		found := files.FindAllStringSubmatch(string(body), -1)
+		if err != nil || len(found) != 1 || strings.Join(found[0][1:], " ") != "forward "+source+" 0 700ns 70.00%" || !strings.Contains(string(body), "Total: 1us") {
+			t.Errorf("-weblist=%s: %v and %q", function, err, found)
+		}
+	}
+	out, err := exec.Command("proton", "pprof", "-weblist=gemm", "-output="+filepath.Join(folder, "none.html"), write("again.hatchet")).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "no matches found for regexp: gemm among the frames with a source file") {
+		t.Errorf("-weblist of a kernel without a file: %v: %s", err, out)
+	}
 }
 
 // Views that are saved in the pages live as long as the pages.

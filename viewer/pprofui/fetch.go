@@ -75,6 +75,9 @@ func (r *run) load(files []string) error {
 		dropUnseen(p)
 		spellOut(p)
 		hideFiles(p)
+		if r.flags.given("weblist") != "" {
+			dropWithoutFile(p)
+		}
 	}
 	r.nameTagFrames(profiles)
 	align(profiles)

@@ -46,6 +46,9 @@ func Run(args []string, stdin io.Reader, stderr io.Writer) error {
 	if r.flags.err != nil {
 		return r.flags.err
 	}
+	if err != nil && r.flags.given("weblist") != "" && strings.HasPrefix(err.Error(), "no matches found") {
+		return fmt.Errorf("%w among the frames with a source file; -peek shows the others", err)
+	}
 	return explained(err)
 }
 

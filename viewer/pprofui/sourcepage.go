@@ -4,8 +4,21 @@ import (
 	"bytes"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
+
+	pprof "github.com/google/pprof/profile"
 )
+
+// dropWithoutFile takes the lines without a source file from locations that have no address either. -weblist adds such lines
+// up as the driver's Source page does, and its text goes straight to a browser.
+func dropWithoutFile(p *pprof.Profile) {
+	for _, l := range p.Location {
+		if l.Address == 0 {
+			l.Line = slices.DeleteFunc(l.Line, func(line pprof.Line) bool { return line.Function != nil && line.Function.Filename == "" })
+		}
+	}
+}
 
 // withoutFile matches what the driver's Source page says of the frames that have no source file. The driver takes them for one file
 // with one line, gives that line the name of the first of them, and adds all up: a scope, the scopes within it and their kernels are

@@ -2,24 +2,20 @@ package speedscope
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/number"
+	"github.com/goproton/goproton/profile/internal/jsonscan"
 	"github.com/goproton/goproton/profile/internal/stacks"
 )
 
-// file is a file as it was decoded, before its parts are put together: what they share may come last.
-type file struct {
-	size     int64 // of the whole file
+// decoder holds the parts of a file until all are read: what they share may come last.
+type decoder struct {
+	*jsonscan.Scanner
 	exporter string
 	base     int64
 	frames   []string
@@ -28,48 +24,32 @@ type file struct {
 
 // recorded is one profile of a file.
 type recorded struct {
-	Type    string
-	Name    string
-	Unit    string
-	Samples [][]int
-	Weights []amount
-	Events  []event
+	kind    string
+	name    string
+	unit    string
+	samples [][]int
+	weights []profile.Value
+	events  []event
 	offset  int64
 }
 
 type event struct {
-	Type  string
-	Frame int
-	At    amount
-}
-
-// amount is a number; whole ones stay whole.
-type amount struct {
-	profile.Value
-	rounded bool // it was an integer that the value does not hold
-}
-
-func (n *amount) UnmarshalJSON(text []byte) error {
-	if i, err := strconv.ParseInt(string(text), 10, 64); err == nil {
-		n.Value = profile.IntValue(i)
-		return nil
-	}
-	f, err := strconv.ParseFloat(string(text), 64)
-	if err != nil {
-		return fmt.Errorf("expected a number, found %.20q", text)
-	}
-	n.Value, n.rounded = profile.FloatValue(f), number.Rounded(string(text), f)
-	return nil
+	kind  string
+	frame int
+	at    profile.Value
 }
 
 // Read reads a file of any program that writes for speedscope. What it cannot understand is a *FormatError.
 func Read(r io.Reader) (*profile.Profile, error) {
-	d := decoder{json: json.NewDecoder(r)}
-	f, err := d.file()
-	if err != nil {
-		return nil, d.explain(err)
+	d := decoder{Scanner: jsonscan.New(r)}
+	d.file()
+	if d.Peek() != 0 {
+		d.Fail(d.Offset(), "text behind the end of the document")
 	}
-	return f.profile()
+	if d.Err != nil {
+		return nil, d.Err
+	}
+	return d.profile()
 }
 
 // Sniff says by its first bytes whether a file is speedscope's: an object that names its schema, or has its keys.
@@ -81,154 +61,151 @@ func Sniff(head []byte) bool {
 	return bytes.Contains(text, []byte(schema)) || bytes.Contains(text, []byte(`"shared"`)) && bytes.Contains(text, []byte(`"frames"`))
 }
 
-// decoder goes through the document key by key, so that errors have a place.
-type decoder struct {
-	json   *json.Decoder
-	at     int64 // of the value that is being read
-	memory inflate.Memory
-}
-
 // recordedSize is about what a profile of a file takes; there it may be {}.
 const recordedSize = 300
 
-// explain gives an error its place. Errors of the stream pass as they are.
-func (d *decoder) explain(err error) error {
-	var bad *FormatError
-	var syntax *json.SyntaxError
-	var typ *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &bad):
-		return err
-	case errors.As(err, &syntax):
-		return &FormatError{Offset: max(syntax.Offset-1, 0), Reason: syntax.Error()}
-	case errors.As(err, &typ):
-		return &FormatError{Offset: d.at, Reason: fmt.Sprintf("expected %s for %q, found %s", typ.Type, typ.Field, typ.Value)}
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return &FormatError{Offset: d.json.InputOffset(), Reason: "the file ends inside the document; it is cut off or empty"}
-	case d.at > 0 && strings.HasPrefix(err.Error(), "expected"):
-		return &FormatError{Offset: d.at, Reason: err.Error()}
-	}
-	return err
-}
-
-func (d *decoder) file() (f *file, err error) {
-	f = &file{}
-	err = d.object("a speedscope file", func(key string) error {
+func (d *decoder) file() {
+	d.Object("at the start of a speedscope file", func(key string) {
 		switch key {
 		case "exporter":
-			return d.value(&f.exporter)
+			d.exporter = d.text()
 		case "startTimeNanoseconds":
-			return d.value(&f.base)
+			d.base = d.number().Int()
 		case "shared":
-			return d.object("shared", func(key string) error {
+			d.Object("at the start of shared", func(key string) {
 				if key != "frames" {
-					return d.skip()
+					d.Skip(0)
+					return
 				}
-				return d.frames(f)
+				d.Array("at the start of frames", func() { d.frames = append(d.frames, d.sharedFrame()) })
 			})
 		case "profiles":
-			return d.array("profiles", func() error {
-				var p recorded
-				p.offset = d.json.InputOffset()
-				if err := d.memory.Keep(recordedSize, p.offset); err != nil {
-					return &FormatError{Offset: p.offset, Reason: err.Error()}
-				}
-				if err := d.value(&p); err != nil {
-					return err
-				}
-				f.profiles = append(f.profiles, p)
-				return nil
+			d.Array("at the start of profiles", func() {
+				d.Keep(recordedSize)
+				d.profiles = append(d.profiles, d.recorded())
 			})
+		default:
+			d.Skip(0)
 		}
-		return d.skip()
-	})
-	f.size = d.json.InputOffset()
-	if err == nil && d.more() {
-		err = &FormatError{Offset: d.json.InputOffset(), Reason: "text behind the end of the document"}
-	}
-	return f, err
-}
-
-// more says whether anything but space follows the document.
-func (d *decoder) more() bool {
-	_, err := d.json.Token()
-	return !errors.Is(err, io.EOF)
-}
-
-func (d *decoder) frames(f *file) error {
-	return d.array("frames", func() error {
-		var fr frame
-		if err := d.value(&fr); err != nil {
-			return err
-		}
-		f.frames = append(f.frames, joinFrame(fr))
-		return nil
 	})
 }
 
-func (d *decoder) value(into any) error {
-	d.at = d.json.InputOffset()
-	return d.json.Decode(into)
-}
-
-func (d *decoder) skip() error {
-	var any json.RawMessage
-	return d.value(&any)
-}
-
-func (d *decoder) object(what string, member func(key string) error) error {
-	return d.inside('{', what, func() error {
-		key, err := d.json.Token()
-		if err != nil {
-			return err
+func (d *decoder) sharedFrame() string {
+	var f frame
+	d.Object("at the start of a frame", func(key string) {
+		switch key {
+		case "name":
+			f.Name = d.text()
+		case "file":
+			f.File = d.text()
+		case "line":
+			f.Line = d.index()
+		default:
+			d.Skip(0)
 		}
-		return member(key.(string)) // the decoder takes nothing else here
 	})
+	return d.Intern([]byte(joinFrame(f)))
 }
 
-func (d *decoder) array(what string, element func() error) error { return d.inside('[', what, element) }
-
-func (d *decoder) inside(open json.Delim, what string, item func() error) error {
-	d.at = d.json.InputOffset()
-	token, err := d.json.Token()
-	if err != nil {
-		return err
-	}
-	if token != open {
-		return &FormatError{Offset: d.at, Reason: fmt.Sprintf("expected '%s' at the start of %s", open, what)}
-	}
-	for d.json.More() {
-		if err := item(); err != nil {
-			return err
+func (d *decoder) recorded() (r recorded) {
+	d.Peek()
+	r.offset = d.Offset()
+	d.Object("at the start of a profile", func(key string) {
+		switch key {
+		case "type":
+			r.kind = d.text()
+		case "name":
+			r.name = d.text()
+		case "unit":
+			r.unit = d.text()
+		case "samples":
+			d.Array("at the start of samples", func() {
+				stack := []int{}
+				d.Array("at the start of a stack", func() { stack = append(stack, d.index()) })
+				r.samples = append(r.samples, stack)
+			})
+		case "weights":
+			d.Array("at the start of weights", func() { r.weights = append(r.weights, d.number()) })
+		case "events":
+			d.Array("at the start of events", func() { r.events = append(r.events, d.event()) })
+		default:
+			d.Skip(0)
 		}
+	})
+	return r
+}
+
+func (d *decoder) event() (e event) {
+	d.Object("at the start of an event", func(key string) {
+		switch key {
+		case "type":
+			e.kind = d.text()
+		case "frame":
+			e.frame = d.index()
+		case "at":
+			e.at = d.number()
+		default:
+			d.Skip(0)
+		}
+	})
+	return e
+}
+
+// text reads a string; null is the empty one.
+func (d *decoder) text() string {
+	if d.Peek() == 'n' {
+		d.Scalar()
+		return ""
 	}
-	_, err = d.json.Token()
-	return err
+	return d.Intern(d.Str("a text"))
+}
+
+// number reads a number; whole ones stay whole. null is 0.
+func (d *decoder) number() profile.Value {
+	switch c := d.Peek(); {
+	case c == 'n':
+		d.Scalar()
+		return profile.IntValue(0)
+	case c != '-' && (c < '0' || c > '9'):
+		d.Unexpected("a number")
+	}
+	return d.Scalar()
+}
+
+// index reads the number of a frame or of a line.
+func (d *decoder) index() int {
+	at := d.Offset()
+	v := d.number()
+	if v.Type() != profile.Int || int64(int(v.Int())) != v.Int() {
+		d.Fail(at, "expected a whole number")
+	}
+	return int(v.Int())
 }
 
 // profile puts a file's profiles together: the sampled ones are the tree, the evented ones the timeline, and
 // the tree too if there is nothing else.
-func (f *file) profile() (*profile.Profile, error) {
+func (f *decoder) profile() (*profile.Profile, error) {
 	if len(f.profiles) == 0 {
-		return nil, &FormatError{Offset: 0, Reason: "the file holds no profiles"}
+		return nil, &FormatError{Reason: "the file holds no profiles"}
 	}
 	ours := strings.HasPrefix(f.exporter, exporter)
-	sampled := slices.ContainsFunc(f.profiles, func(r recorded) bool { return r.Type == "sampled" })
+	sampled := slices.ContainsFunc(f.profiles, func(r recorded) bool { return r.kind == "sampled" })
 	b := builder{file: f, tree: stacks.NewTree(), ours: ours, summed: !ours || !sampled}
 	b.byName = !ours && len(f.profiles) > 1
 	for i := range f.profiles {
 		if reason := b.add(&f.profiles[i]); reason != "" {
-			return nil, &FormatError{Offset: f.profiles[i].offset, Reason: fmt.Sprintf("profile %d (%.60q): %s", i, f.profiles[i].Name, reason)}
+			return nil, &FormatError{Offset: f.profiles[i].offset, Reason: fmt.Sprintf("profile %d (%.60q): %s", i, f.profiles[i].name, reason)}
 		}
 	}
 	// Stacks begin with the root if they are ours, or if all of them begin with one frame; events never do.
 	p := b.tree.Profile(b.byName || !sampled)
 	p.Timeline = b.timeline
+	p.Rounded += f.Rounded
 	return p, nil
 }
 
 type builder struct {
-	file     *file
+	file     *decoder
 	tree     *stacks.Tree
 	timeline *profile.Timeline
 	ours     bool
@@ -238,24 +215,24 @@ type builder struct {
 
 // add takes in one profile; what is wrong with it comes back.
 func (b *builder) add(r *recorded) (reason string) {
-	metric, factor, ok := metricOf(r.Unit)
+	metric, factor, ok := metricOf(r.unit)
 	if !ok {
-		return fmt.Sprintf("the unit %.40q is none of speedscope's", r.Unit)
+		return fmt.Sprintf("the unit %.40q is none of speedscope's", r.unit)
 	}
 	top := b.tree.Root
 	if b.byName {
-		top = b.tree.Child(top, r.Name)
+		top = b.tree.Child(top, r.name)
 	}
-	switch r.Type {
+	switch r.kind {
 	case "sampled":
 		if b.ours {
-			metric, factor = r.Name, 1
+			metric, factor = r.name, 1
 		}
 		return b.sampled(r, top, metric, factor)
 	case "evented":
 		return b.evented(r, top, metric, factor)
 	}
-	return fmt.Sprintf("the type %.40q is neither sampled nor evented", r.Type)
+	return fmt.Sprintf("the type %.40q is neither sampled nor evented", r.kind)
 }
 
 // frame returns the name of a frame by its number.
@@ -267,10 +244,10 @@ func (b *builder) frame(number int) (name string, ok bool) {
 }
 
 func (b *builder) sampled(r *recorded, top *profile.Node, metric string, factor float64) (reason string) {
-	if len(r.Samples) != len(r.Weights) {
-		return fmt.Sprintf("%d samples and %d weights", len(r.Samples), len(r.Weights))
+	if len(r.samples) != len(r.weights) {
+		return fmt.Sprintf("%d samples and %d weights", len(r.samples), len(r.weights))
 	}
-	for i, stack := range r.Samples {
+	for i, stack := range r.samples {
 		if len(stack) > profile.MaxDepth {
 			return fmt.Sprintf("sample %d has %d frames; %d are the most", i, len(stack), profile.MaxDepth)
 		}
@@ -282,11 +259,11 @@ func (b *builder) sampled(r *recorded, top *profile.Node, metric string, factor 
 			}
 			n = b.tree.Child(n, name)
 		}
-		if w := r.Weights[i]; w.rounded || scalesBadly(w.Value, factor) {
+		if scalesBadly(r.weights[i], factor) {
 			b.tree.Rounded++
 		}
-		stacks.Add(n, metric, scale(r.Weights[i].Value, factor))
-		if err := b.tree.Check(b.file.size); err != nil {
+		stacks.Add(n, metric, scale(r.weights[i], factor))
+		if err := b.tree.Check(b.file.Offset()); err != nil {
 			return err.Error()
 		}
 	}
@@ -328,30 +305,30 @@ type openFrame struct {
 func (b *builder) evented(r *recorded, top *profile.Node, metric string, factor float64) (reason string) {
 	lane := -1
 	if metric == profile.TimeMetric {
-		lane = b.lane(r.Name)
+		lane = b.lane(r.name)
 	}
 	open := []openFrame{{node: top}}
 	last := math.Inf(-1)
-	for i, e := range r.Events {
-		at, _ := e.At.Float()
+	for i, e := range r.events {
+		at, _ := e.at.Float()
 		if !(at >= last) || math.Abs(at*factor) > 1<<62 {
 			return fmt.Sprintf("event %d is at %v, after one at %v", i, at, last)
 		}
 		last = at
 		inner := &open[len(open)-1]
-		switch e.Type {
+		switch e.kind {
 		case "O":
-			name, ok := b.frame(e.Frame)
+			name, ok := b.frame(e.frame)
 			if !ok {
-				return fmt.Sprintf("event %d names frame %d of %d", i, e.Frame, len(b.file.frames))
+				return fmt.Sprintf("event %d names frame %d of %d", i, e.frame, len(b.file.frames))
 			}
 			if len(open) > profile.MaxDepth {
 				return fmt.Sprintf("event %d opens more than %d frames", i, profile.MaxDepth)
 			}
-			o := openFrame{number: e.Frame, at: at}
+			o := openFrame{number: e.frame, at: at}
 			if b.summed {
 				o.node = b.tree.Child(inner.node, name)
-				if err := b.tree.Check(b.file.size); err != nil {
+				if err := b.tree.Check(b.file.Offset()); err != nil {
 					return err.Error()
 				}
 			}
@@ -361,14 +338,14 @@ func (b *builder) evented(r *recorded, top *profile.Node, metric string, factor 
 			}
 			open = append(open, o)
 		case "C":
-			if len(open) == 1 || inner.number != e.Frame {
-				return fmt.Sprintf("event %d closes frame %d, which is not the innermost one open", i, e.Frame)
+			if len(open) == 1 || inner.number != e.frame {
+				return fmt.Sprintf("event %d closes frame %d, which is not the innermost one open", i, e.frame)
 			}
 			b.close(inner, at, lane, metric, factor)
 			open = open[:len(open)-1]
 			open[len(open)-1].children += at - inner.at
 		default:
-			return fmt.Sprintf("event %d is a %.20q, neither O nor C", i, e.Type)
+			return fmt.Sprintf("event %d is a %.20q, neither O nor C", i, e.kind)
 		}
 	}
 	if len(open) > 1 {

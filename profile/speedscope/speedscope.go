@@ -24,9 +24,9 @@ type FormatError = profile.FormatError
 
 // frame is how a file names a frame.
 type frame struct {
-	Name string `json:"name"`
-	File string `json:"file"`
-	Line int    `json:"line"`
+	Name string
+	File string
+	Line int
 }
 
 // splitFrame takes "dir/file.py:7@func" apart, as far as joinFrame makes the same of it.

@@ -164,15 +164,15 @@ func TestReadRefuses(t *testing.T) {
 		return profiles(`{"type":"evented","name":"n","unit":"none","events":[` + s + `]}`)
 	}
 	for name, test := range map[string]struct{ in, want string }{
-		"empty":         {"", "byte 0: the file ends inside the document"},
-		"cut off":       {`{"shared":{`, "byte 11: the file ends inside"},
+		"empty":         {"", "byte 0: the file ends where '{' at the start of a speedscope file should be; it is cut off or empty"},
+		"cut off":       {`{"shared":{`, "byte 11: the file ends where a key in quotes should be"},
 		"no object":     {`[1]`, "byte 0: expected '{' at the start of a speedscope file"},
 		"no profiles":   {`{"shared":{"frames":[]}}`, "holds no profiles"},
-		"syntax":        {`{"shared":x}`, "invalid character 'x'"},
+		"syntax":        {`{"shared":x}`, "byte 10: expected '{' at the start of shared, found 'x'"},
 		"two documents": {profiles(`{"type":"sampled","unit":"none"}`) + "{}", "text behind"},
-		"deep":          {`{"x":` + strings.Repeat("[", 1_000_000), "max depth"},
+		"deep":          {`{"x":` + strings.Repeat("[", 1_000_000), "nested more than 10000 levels deep"},
 		"frames":        {`{"shared":{"frames":{}}}`, "expected '[' at the start of frames"},
-		"frame":         {`{"shared":{"frames":[{"name":7}]}}`, `byte 21: expected string for "name", found number`},
+		"frame":         {`{"shared":{"frames":[{"name":7}]}}`, `byte 29: expected a text, found '7'`},
 		"unit":          {profiles(`{"type":"sampled","name":"n","unit":"parsec"}`), `byte 48: profile 0 ("n"): the unit "parsec" is none`},
 		"type":          {profiles(`{"type":"x","unit":"none"}`), `neither sampled nor evented`},
 		"weights":       {profiles(`{"type":"sampled","unit":"none","samples":[[0]],"weights":[]}`), "1 samples and 0 weights"},

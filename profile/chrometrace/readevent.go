@@ -31,14 +31,22 @@ type ident struct {
 // readEvent reads one event into d.e.
 func (d *reader) readEvent() {
 	d.e = event{Event: lanes.Event{Metrics: d.e.Metrics[:0]}}
-	d.Expect('{', "at the start of an event")
+	d.members((*reader).eventKey)
+}
+
+// members reads an object; read returns what reads the value of a key. Anything but an object is skipped.
+func (d *reader) members(read func(*reader, []byte) func(*reader)) {
+	if d.Peek() != '{' {
+		d.Skip(0)
+		return
+	}
+	d.Expect('{', "")
 	for more := d.Begin('}'); more; more = d.More('}') {
-		read := d.eventKey(d.Str(jsonscan.AKey))
-		d.Colon()
-		if d.Err != nil {
+		value := read(d, d.Str(jsonscan.AKey))
+		if d.Colon(); d.Err != nil {
 			return
 		}
-		read(d)
+		value(d)
 	}
 }
 
@@ -62,7 +70,7 @@ func (d *reader) eventKey(key []byte) func(*reader) {
 	case "id":
 		return func(d *reader) { d.e.id = d.flowID() }
 	case "args":
-		return (*reader).args
+		return func(d *reader) { d.members((*reader).argKey) }
 	}
 	return (*reader).skipValue
 }
@@ -72,22 +80,6 @@ func (d *reader) skipValue() { d.Skip(0) }
 func (d *reader) phase() {
 	if text := d.text(); len(text) > 0 {
 		d.e.phase = text[0]
-	}
-}
-
-func (d *reader) args() {
-	if d.Peek() != '{' {
-		d.Skip(0)
-		return
-	}
-	d.Expect('{', "")
-	for more := d.Begin('}'); more; more = d.More('}') {
-		read := d.argKey(d.Str(jsonscan.AKey))
-		d.Colon()
-		if d.Err != nil {
-			return
-		}
-		read(d)
 	}
 }
 
@@ -243,18 +235,8 @@ func parseMicrosFloat(token []byte) (int64, bool) {
 
 // metrics reads the metrics of a scope or kernel.
 func (d *reader) metrics() {
-	if d.Peek() != '{' {
-		d.Skip(0)
-		return
-	}
-	d.Expect('{', "")
-	for more := d.Begin('}'); more; more = d.More('}') {
-		at := d.Offset()
-		name := d.Intern(d.Str("a metric's name in quotes"))
-		d.Colon()
-		if d.Err != nil {
-			return
-		}
+	at := d.Offset()
+	d.objects(func(name string) {
 		v, ok := d.value()
 		if !d.ours {
 			name = d.metricKind(name)
@@ -265,7 +247,7 @@ func (d *reader) metrics() {
 		if ok {
 			d.e.Set(name, v)
 		}
-	}
+	})
 }
 
 // callStack reads a call path.

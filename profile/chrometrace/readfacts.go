@@ -9,11 +9,7 @@ import (
 
 // facts reads otherData: of our files, the facts of the run. Others keep there what they like.
 func (d *reader) facts() {
-	if d.Peek() != '{' {
-		d.Skip(0)
-		return
-	}
-	d.Object("", func(key string) {
+	d.objects(func(key string) {
 		if d.Peek() != '"' {
 			d.Skip(0)
 			return
@@ -30,11 +26,7 @@ func (d *reader) facts() {
 
 // kindTable reads the kinds of metrics.
 func (d *reader) kindTable() {
-	if d.Peek() != '{' {
-		d.Skip(0)
-		return
-	}
-	d.Object("", func(name string) {
+	d.objects(func(name string) {
 		if kind, ok := profile.ParseKind(d.text()); ok {
 			d.b.Profile.Kinds[name] = kind
 		}

@@ -5,6 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/combin"
 )
 
 // A family is the set of hypotheses that one gate tests together: a row of values per call path and rule, with the runs
@@ -78,9 +81,7 @@ func (f *family) measure() {
 	f.squares = make([]float64, len(f.rows))
 	deviations := make([]float64, len(f.rows))
 	for i, row := range f.rows {
-		for _, v := range row {
-			f.squares[i] += v * v
-		}
+		f.squares[i] = floats.Dot(row, row)
 		deviations[i] = math.Sqrt(f.squares[i] / float64(f.before+f.after-1))
 	}
 	byRule := map[int][]float64{}
@@ -131,14 +132,13 @@ func centred(values []float64) []float64 {
 		distances[i] = math.Abs(v - middle)
 	}
 	reach := farOff * median(distances)
-	all, mean := make([]float64, len(values)), 0.0
-	for i, v := range values {
+	all := slices.Clone(values)
+	for i, v := range all {
 		if reach > 0 {
-			v = min(max(v, middle-reach), middle+reach)
+			all[i] = min(max(v, middle-reach), middle+reach)
 		}
-		all[i] = v
-		mean += v / float64(len(values))
 	}
+	mean := floats.Sum(all) / float64(len(all))
 	scale := max(math.Abs(middle), math.Abs(mean))
 	for i, v := range all {
 		if all[i] = (v - mean) / scale; math.Abs(all[i]) < tiny || scale == 0 {
@@ -164,30 +164,10 @@ func deal(n, k int, visit func(chosen []int)) {
 		return
 	}
 	chosen := make([]int, k)
-	for i := range chosen {
-		chosen[i] = i
-	}
-	for {
-		visit(chosen)
-		i := k - 1
-		for i >= 0 && chosen[i] == n-k+i {
-			i--
-		}
-		if i < 0 {
-			return
-		}
-		chosen[i]++
-		for j := i + 1; j < k; j++ {
-			chosen[j] = chosen[j-1] + 1
-		}
+	for every := combin.NewCombinationGenerator(n, k); every.Next(); {
+		visit(every.Combination(chosen))
 	}
 }
 
-// choices is the number of ways to choose k of n.
-func choices(n, k int) float64 {
-	c := 1.0
-	for i := range k {
-		c = c * float64(n-i) / float64(i+1)
-	}
-	return math.Round(c)
-}
+// choices is the number of ways to choose k of n. It is a float, since 34 runs a side are more than an integer holds.
+func choices(n, k int) float64 { return math.Round(combin.GeneralizedBinomial(float64(n), float64(k))) }

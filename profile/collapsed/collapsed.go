@@ -17,7 +17,6 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/fold"
 	"github.com/goproton/goproton/profile/internal/number"
 	"github.com/goproton/goproton/profile/internal/stacks"
 )
@@ -30,14 +29,12 @@ func Write(w io.Writer, p *profile.Profile) error { return WriteMetric(w, p, "")
 
 // WriteMetric writes one metric, by its name with or without the unit: "time (ns)" or "time".
 func WriteMetric(w io.Writer, p *profile.Profile, metric string) error {
-	p, err := fold.Fit(p)
+	p, err := stacks.Writable(p)
 	if err != nil {
 		return err
 	}
-	if err := stacks.Check(p.Root); err != nil {
-		return err
-	}
-	if metric, err = choose(p, metric); err != nil {
+	metric, err = choose(p, metric)
+	if err != nil {
 		return err
 	}
 	b := bufio.NewWriterSize(w, 64<<10)
@@ -104,18 +101,7 @@ func Loses(p *profile.Profile, metric string) []string {
 	}
 	lost = stacks.Clause(lost, stacks.Sizeless(p, []string{metric}), "value", "values", " of "+metric+" below zero or no number")
 	lost = stacks.Clause(lost, stacks.Duplicates(p.Root), "frame", "frames", " with the name of a sibling, merged into it")
-	return stacks.Clause(lost, bare(p.Root, metric), "leaf", "leaves", " without a value of "+metric)
-}
-
-// bare counts the leaves that have no line.
-func bare(root *profile.Node, metric string) (count int) {
-	root.Walk(func(n *profile.Node, _ int) bool {
-		if _, ok := whole(n, metric); !ok && len(n.Children) == 0 {
-			count++
-		}
-		return true
-	})
-	return count
+	return stacks.Clause(lost, stacks.Bare(p.Root, func(n *profile.Node) bool { _, ok := whole(n, metric); return ok }), "leaf", "leaves", " without a value of "+metric)
 }
 
 // escape writes a frame so that it stays one frame of one line.

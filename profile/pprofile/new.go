@@ -8,18 +8,14 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/fold"
 	"github.com/goproton/goproton/profile/internal/stacks"
 )
 
 // New turns a tree into a pprof profile: a sample for every node that has metrics of its own, and for every leaf.
 // Samples are in the order of the tree, parents first, so that reading them back finds children in their order.
 func New(p *profile.Profile) (*pprof.Profile, error) {
-	p, err := fold.Fit(p)
+	p, err := stacks.Writable(p)
 	if err != nil {
-		return nil, err
-	}
-	if err := stacks.Check(p.Root); err != nil {
 		return nil, err
 	}
 	w := newWriter(p)

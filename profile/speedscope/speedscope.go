@@ -98,7 +98,7 @@ func Loses(p *profile.Profile) (lost []string) {
 	metrics := stacks.Additive(p)
 	lost = stacks.Clause(lost, stacks.Sizeless(p, metrics), "value", "values", " below zero or no number")
 	lost = stacks.Clause(lost, stacks.Duplicates(p.Root), "frame", "frames", " with the name of a sibling, merged into it")
-	lost = stacks.Clause(lost, bare(p.Root, metrics), "leaf", "leaves", " without a number")
+	lost = stacks.Clause(lost, stacks.Bare(p.Root, func(n *profile.Node) bool { return sized(n, metrics) }), "leaf", "leaves", " without a number")
 	t := p.Timeline
 	if t == nil {
 		return lost
@@ -109,14 +109,7 @@ func Loses(p *profile.Profile) (lost []string) {
 	return stacks.Clause(lost, len(t.Flows), "arrow", "arrows", " of the timeline")
 }
 
-// bare counts the leaves that no stack ends in.
-func bare(root *profile.Node, metrics []string) (count int) {
-	root.Walk(func(n *profile.Node, _ int) bool {
-		sized := slices.ContainsFunc(metrics, func(m string) bool { _, ok := stacks.Size(n, m); return ok })
-		if !sized && len(n.Children) == 0 {
-			count++
-		}
-		return true
-	})
-	return count
+// sized says whether a stack ends in a node.
+func sized(n *profile.Node, metrics []string) bool {
+	return slices.ContainsFunc(metrics, func(m string) bool { _, ok := stacks.Size(n, m); return ok })
 }

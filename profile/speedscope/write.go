@@ -14,18 +14,14 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/fold"
 	"github.com/goproton/goproton/profile/internal/lanes"
 	"github.com/goproton/goproton/profile/internal/stacks"
 )
 
 // Write writes p.
 func Write(w io.Writer, p *profile.Profile) error {
-	p, err := fold.Fit(p)
+	p, err := stacks.Writable(p)
 	if err != nil {
-		return err
-	}
-	if err := stacks.Check(p.Root); err != nil {
 		return err
 	}
 	metrics := stacks.Additive(p)
@@ -130,7 +126,7 @@ func (e *encoder) shared(p *profile.Profile, metrics []string, rows []row) {
 		e.raw("}")
 	}
 	stacks.Each(p.Root, func(path []string, n *profile.Node) {
-		if slices.ContainsFunc(metrics, func(m string) bool { _, ok := stacks.Size(n, m); return ok }) {
+		if sized(n, metrics) {
 			for _, name := range path {
 				number(name)
 			}

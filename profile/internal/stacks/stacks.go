@@ -10,6 +10,7 @@ import (
 
 	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/fold"
 )
 
 // Each calls visit for every node, with its call path from the root on, both included. The path is only valid
@@ -27,17 +28,22 @@ func Each(root *profile.Node, visit func(path []string, n *profile.Node)) {
 // could ask for any amount.
 const mostFrames = 1 << 27
 
-// Check returns an error for a tree whose stacks together are too long to be written one by one.
-func Check(root *profile.Node) error {
+// Writable returns a profile whose call paths are not too deep for a file, or an error for one without a tree or whose stacks
+// together are too long to be written one by one.
+func Writable(p *profile.Profile) (*profile.Profile, error) {
+	p, err := fold.Fit(p)
+	if err != nil {
+		return nil, err
+	}
 	frames := 0
-	root.Walk(func(_ *profile.Node, depth int) bool {
+	p.Root.Walk(func(_ *profile.Node, depth int) bool {
 		frames += depth
 		return frames <= mostFrames
 	})
 	if frames > mostFrames {
-		return fmt.Errorf("encode profile: its stacks have more than %d frames together; write a format that holds trees, .hatchet for example", mostFrames)
+		return nil, fmt.Errorf("encode profile: its stacks have more than %d frames together; write a format that holds trees, .hatchet for example", mostFrames)
 	}
-	return nil
+	return p, nil
 }
 
 // Additive returns the names of the metrics that can be shown as sizes of stacks: numbers that add up. Those
@@ -90,6 +96,17 @@ func Sizeless(p *profile.Profile, metrics []string) (count int) {
 					count++
 				}
 			}
+		}
+		return true
+	})
+	return count
+}
+
+// Bare counts the leaves that no stack ends in, because they have no size.
+func Bare(root *profile.Node, sized func(*profile.Node) bool) (count int) {
+	root.Walk(func(n *profile.Node, _ int) bool {
+		if len(n.Children) == 0 && !sized(n) {
+			count++
 		}
 		return true
 	})

@@ -13,12 +13,12 @@ const (
 	Correlation = "correlation"
 	LaunchID    = "launch"
 	CompileHash = "compile_hash"
-	Bytes       = "bytes" // of a copy or memset; also the metric's name
+	Bytes       = profile.BytesMetric // of a copy or memset
 	Rate        = "GB/s"
 	Metrics     = "metrics"
 )
 
-// Loses says what a trace does not hold of a profile: what the tree has beyond the timeline.
+// Loses says what a timeline does not hold of a profile: values of the tree that do not follow from the timeline.
 func Loses(p *profile.Profile) []string {
 	if p.Timeline == nil {
 		return nil // writers refuse it

@@ -1,7 +1,9 @@
-// Package lanes is what the formats of timelines share. Its Builder makes a profile of the events of a file, in whatever
-// order they come: it knows what their categories mean, keeps call paths once, and closes what the file leaves open. Of a
-// profile that is to be written, Rows says where slices go that overlap, and Arguments what is written of each. The
-// packages chrometrace, perfetto and speedscope are the syntax around it.
+// Package lanes is what the formats of timelines have in common: chrometrace, perfetto and speedscope contain only the
+// syntax of their files.
+//
+// For reading, a Builder makes a profile from the events of a file, in any order. It knows the categories of events, keeps
+// each call path once, and ends the slices that the file leaves open. For writing, Rows distributes slices that overlap, and
+// Arguments lists what is written about a slice.
 package lanes
 
 import (
@@ -13,7 +15,7 @@ import (
 
 // Builder collects the events of one file.
 type Builder struct {
-	Profile *profile.Profile // what a reader knows of it other than slices, lanes and arrows it sets itself
+	Profile *profile.Profile // the reader sets its Info, Kinds and Rounded; the rest is the builder's
 	Paths   Paths
 
 	lanes    []*Lane
@@ -30,13 +32,13 @@ func NewBuilder() *Builder {
 	return &Builder{Profile: p, Paths: newPaths(), unknown: map[string]int64{}}
 }
 
-// Lane is a lane while events are read: its name and facts may come before or after what lies on it.
+// Lane is a lane while events are read. A file may describe it before or after the slices on it.
 type Lane struct {
-	profile.Lane       // what it stands for, as far as it is known; its ID is the place among the builder's lanes
-	Described    bool  // by us: it is a lane even if nothing lies on it
-	Used         bool  // something lies on it
-	GPU          bool  // and only a GPU does that
-	Continues    *Lane // what lies here lies there, if that lane is described
+	profile.Lane       // as far as it is known; its ID counts the builder's lanes and is replaced at the end
+	Described    bool  // the file is ours and says what the lane is; then it is kept even without slices
+	Used         bool  // it has slices
+	GPU          bool  // it has slices of kinds that only a GPU executes
+	Continues    *Lane // the lane that its slices belong to, if that one is described; else nil
 
 	open []int // slices, the innermost last
 	last int64 // when something was last seen on it
@@ -46,7 +48,7 @@ type Lane struct {
 type Event struct {
 	Category, Name string
 	Start          int64 // ns since 1970
-	Path           int32 // its number among the builder's call paths
+	Path           int32 // number of the call path in Builder.Paths
 	ID             uint64
 	Launch         profile.LaunchKind // without the kernel
 	Metrics        []profile.Metric   // copied
@@ -107,7 +109,7 @@ func (b *Builder) Begin(l *Lane, e *Event) bool {
 	return true
 }
 
-// End ends the innermost open slice of a lane; one that began before the file has none.
+// End ends the innermost open slice of a lane. It does nothing if the slice began before the file.
 func (b *Builder) End(l *Lane, at int64) {
 	l.last = max(l.last, at)
 	if len(l.open) == 0 {
@@ -133,8 +135,8 @@ func (b *Builder) Device(d profile.Device) {
 	}
 }
 
-// EndDocument ends the slices that a document leaves open where their lane ends, and adds the time from which the document
-// counts to what came since the last one.
+// EndDocument ends the slices that a document leaves open, at the last time seen on their lane. It then adds base, the time
+// in ns from which the document counts, to all times since the previous document.
 func (b *Builder) EndDocument(base int64) {
 	for _, l := range b.lanes {
 		for len(l.open) > 0 {
@@ -152,7 +154,7 @@ func (b *Builder) EndDocument(base int64) {
 	}
 }
 
-// number gives the profile its lanes: those that are described or used and do not continue another one.
+// number writes the lanes of the profile: those that are described or used and do not continue another lane.
 func (b *Builder) number() {
 	t := b.Profile.Timeline
 	places := make([]int, len(b.lanes))
@@ -184,7 +186,7 @@ func (l *Lane) continues() bool {
 	return l.Continues != nil && l.Continues.Described && l.Continues.Continues == nil
 }
 
-// nameProcesses takes the names of processes from the lanes of other programs' files if all have the same one.
+// nameProcesses removes the name of the process from lanes that other programs wrote, unless there are several processes.
 func (b *Builder) nameProcesses() {
 	first, several := "", false
 	for _, l := range b.lanes {
@@ -200,7 +202,8 @@ func (b *Builder) nameProcesses() {
 	}
 }
 
-// Finish sums the timeline up. cutOff is the byte at which the file ends too early, or below 0.
+// Finish returns the profile, with the tree that its timeline amounts to. cutOff is the byte at which a truncated file ends;
+// -1 for a complete file.
 func (b *Builder) Finish(cutOff int64) *profile.Profile {
 	p := b.Profile
 	b.nameProcesses()

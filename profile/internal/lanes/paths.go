@@ -24,15 +24,15 @@ type frame struct {
 	step
 	depth    int32
 	path     []string // nil until it is asked for; equal beginnings share their memory
-	extended bool     // what lies behind path in its memory belongs to a longer one
+	extended bool     // the memory behind path is in use by a longer path
 }
 
 func newPaths() Paths {
 	return Paths{next: map[step]int32{}, tree: make([]frame, 1)}
 }
 
-// Same returns the path that is one frame longer than another one where the path that was followed last goes on with the
-// same frame. Neighbours in a file share most of their frames, and comparing a name is cheaper than looking it up.
+// Same returns the path one frame longer than parent if the previous path in the file continues with the same frame. The
+// paths of neighbouring events share most of their frames, and comparing a name is cheaper than looking it up.
 func (p *Paths) Same(parent int32, name []byte) (path int32, same bool) {
 	depth := int(p.tree[parent].depth)
 	if depth >= len(p.last) {
@@ -61,8 +61,8 @@ func (p *Paths) Child(parent int32, name string) (int32, error) {
 	return id, nil
 }
 
-// Of returns the frames of a path, the outermost first. A path that continues another one, or that another one continues,
-// lies in the same memory where it can: the paths of scopes that nest are together as long as the longest of them.
+// Of returns the frames of a path, the outermost first. A path shares its memory with one path that continues it, so that the
+// paths of N nested scopes take the memory of N frames, not of N².
 func (p *Paths) Of(id int32) []string {
 	f := &p.tree[id]
 	if f.path != nil || id == 0 {

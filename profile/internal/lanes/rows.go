@@ -28,10 +28,10 @@ func ByLane(t *profile.Timeline) map[int][]int32 {
 	return lists
 }
 
-// Rows puts each slice of a lane on the first row where it lies within what is open or after it: copies and kernels may
-// overlap without one being within the other. At most that many rows are made, which bounds the search; most lanes
-// need one or two. A slice that finds no place stays on the last row, where Play ends it with those around it.
-// overflow counts such slices.
+// Rows puts each slice of a lane on the first row where it nests within the open slices or follows them. Slices of one lane can
+// overlap without nesting, as copies and kernels do. There are at most most rows, which bounds the search; usual lanes need
+// one or two. A slice that fits on no row goes to the last one, where Play ends it together with the slice around it.
+// overflow counts these slices.
 func Rows(t *profile.Timeline, list []int32, most int) (rows []Row, overflow int) {
 	for _, i := range list {
 		start, end := span(&t.Slices[i])
@@ -55,8 +55,8 @@ func Rows(t *profile.Timeline, list []int32, most int) (rows []Row, overflow int
 
 func span(s *profile.Slice) (start, end int64) { return s.Start, s.Start + max(s.Duration, 0) }
 
-// takes says whether a slice lies behind or within those that the row has. Slices come in the order in which they begin, so
-// what has ended by then is forgotten.
+// takes says whether a slice follows the slices of the row or nests within them. Slices come in the order in which they begin,
+// so it forgets those that have ended before this one begins.
 func (r *Row) takes(start, end int64) bool {
 	for len(r.open) > 0 && r.open[len(r.open)-1] <= start {
 		r.open = r.open[:len(r.open)-1]

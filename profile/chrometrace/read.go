@@ -36,7 +36,7 @@ func Read(r io.Reader) (*profile.Profile, error) {
 	return d.b.Finish(cutOff), nil
 }
 
-// isCutOff says whether all that is wrong with a file is that it ends too early, and it holds something up to there.
+// isCutOff says whether the only error in a file is that it ends too early, and at least one slice was read.
 func (d *reader) isCutOff() bool {
 	var wrong *jsonscan.Error
 	cut := errors.Is(d.Err, io.ErrUnexpectedEOF) || errors.As(d.Err, &wrong) && wrong.Cut
@@ -60,8 +60,8 @@ func newReader(r io.Reader) *reader {
 	return &reader{Scanner: jsonscan.New(r), b: b, lanes: newLaneReader(b), flows: newFlowTable()}
 }
 
-// document reads one: an object with its events in traceEvents, or the events alone. 3.6.0's files have one after
-// the other.
+// document reads one document: an object with events in traceEvents, or a list of events. Files of Triton 3.6.0 consist of
+// several documents.
 func (d *reader) document() {
 	d.base = 0
 	switch d.Peek() {

@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
-// event is what we take of one.
+// event holds the members of one event that the reader uses.
 type event struct {
 	lanes.Event
 	phase     byte
@@ -18,11 +18,11 @@ type event struct {
 	id        flowID
 	shownName string // args.name of metadata
 
-	lane        profile.Lane // what it says of its lane: device, context, stream, thread and process
+	lane        profile.Lane // its arguments that describe the lane: device, context, stream, thread and process
 	sawLaneFact bool
 }
 
-// ident is a process or thread id, which some writers make a text.
+// ident is the id of a process or thread: a number, or a text in files of some writers.
 type ident struct {
 	number int64
 	text   string
@@ -34,7 +34,7 @@ func (d *reader) readEvent() {
 	d.members((*reader).eventKey)
 }
 
-// members reads an object; read returns what reads the value of a key. Anything but an object is skipped.
+// members reads an object. read returns the function that reads the value of a key. Any other value is skipped.
 func (d *reader) members(read func(*reader, []byte) func(*reader)) {
 	if d.Peek() != '{' {
 		d.Skip(0)
@@ -50,7 +50,7 @@ func (d *reader) members(read func(*reader, []byte) func(*reader)) {
 	}
 }
 
-// eventKey returns what reads the value of a key. A switch takes half the time of a map here.
+// eventKey returns the function that reads the value of a key. A switch takes half the time of a map here.
 func (d *reader) eventKey(key []byte) func(*reader) {
 	switch string(key) {
 	case "ph":
@@ -224,7 +224,7 @@ func parseMicros(token []byte) (ns int64, ok bool) {
 	return ns, true
 }
 
-// parseMicrosFloat reads the rare forms: exponents, more digits than a time has.
+// parseMicrosFloat reads the rare forms: exponents, and more digits than a time needs.
 func parseMicrosFloat(token []byte) (int64, bool) {
 	us, err := strconv.ParseFloat(string(token), 64)
 	if err != nil && !math.IsInf(us, 0) || math.IsNaN(us) {

@@ -7,7 +7,7 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// facts reads otherData: of our files, the facts of the run. Others keep there what they like.
+// facts reads otherData, which holds the facts of the run in our files and arbitrary data in others.
 func (d *reader) facts() {
 	d.objects(func(key string) {
 		if d.Peek() != '"' {
@@ -54,7 +54,7 @@ func (d *reader) deviceTable() {
 	})
 }
 
-// objects reads an object's members, and skips what is none.
+// objects reads the members of an object. Any other value is skipped.
 func (d *reader) objects(member func(key string)) {
 	if d.Peek() != '{' {
 		d.Skip(0)
@@ -63,8 +63,8 @@ func (d *reader) objects(member func(key string)) {
 	d.Object("", member)
 }
 
-// deviceProperties reads Kineto's devices. It says neither what drives their memory nor their clocks; specs knows
-// those of some boards by name.
+// deviceProperties reads the devices of a Kineto trace. They lack the clock rates and the memory bus; viewer/specs has these of
+// some boards by name.
 func (d *reader) deviceProperties() {
 	if d.Peek() != '[' {
 		d.Skip(0)

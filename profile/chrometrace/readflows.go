@@ -23,7 +23,7 @@ func (d *reader) flowID() flowID {
 	return flowID{text: text}
 }
 
-// flowTable holds the ends of arrows until the other end comes; which of them comes first is up to the writer.
+// flowTable holds each end of an arrow until the other end is read. Either end can come first.
 type flowTable struct {
 	starts, ends map[flowKey][]flowEnd
 }
@@ -42,8 +42,8 @@ func newFlowTable() flowTable {
 	return flowTable{map[flowKey][]flowEnd{}, map[flowKey][]flowEnd{}}
 }
 
-// flow takes one end of an arrow. Upstream uses an id again for every kernel of a launch, so ends are
-// matched in the order in which they come.
+// flow takes one end of an arrow. Upstream gives the arrows to all kernels of a launch the same id, so ends with one id are
+// matched in file order.
 func (d *reader) flow() {
 	e := &d.e
 	key := flowKey{e.Category, e.id}

@@ -11,7 +11,7 @@ import (
 	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
-// laneReader finds the lanes of threads of the trace: their names and facts come before or after what lies on them.
+// laneReader finds the lane of a thread of the trace. Names and facts of lanes come before or after their slices.
 type laneReader struct {
 	b         *lanes.Builder
 	lanes     map[[2]ident]*readLane
@@ -46,12 +46,12 @@ func (r *laneReader) at(pid, tid ident) *readLane {
 	return l
 }
 
-// describe sets what a lane stands for, all but its name.
+// describe sets all facts of a lane except its name.
 func (l *readLane) describe(as *profile.Lane) {
 	l.Device, l.Context, l.Stream, l.Thread, l.Process = as.Device, as.Context, as.Stream, as.Thread, as.Process
 }
 
-// complete finds out what a lane shows once all is read.
+// complete sets the kind, the name and the process of a lane after the whole file was read.
 func (l *readLane) complete(ours bool, r *laneReader) {
 	if ours && l.Described {
 		l.Kind = bandOf(l.tid.number)
@@ -71,8 +71,7 @@ func bandOf(tid int64) profile.LaneKind {
 	return profile.ThreadLane
 }
 
-// guess finds out what a lane shows that GoProton did not describe: from its name, as upstream writes it, or from the
-// slices on it.
+// guess sets the kind of a lane of another program's file: from its name, as upstream writes it, or from its slices.
 func (l *readLane) guess() {
 	for _, upstream := range []struct {
 		prefix string
@@ -100,10 +99,10 @@ func (l *readLane) guess() {
 	l.Name = cmp.Or(l.Name, l.tid.text, fmt.Sprintf("Thread %d", l.tid.number))
 }
 
-// warps is the process that upstream makes of a block of threads.
+// warps matches the process that upstream's traces of a kernel have for each block of threads.
 var warps = regexp.MustCompile(` Core[0-9]+ CTA[0-9]+$`)
 
-// guessStream completes a GPU's lane. 3.6.0 says nothing of it but the stream, in place of a thread id.
+// guessStream completes the lane of a stream. Triton 3.6.0 writes only the stream's id, in place of a thread id.
 func (l *readLane) guessStream() {
 	l.Kind = profile.StreamLane
 	if l.Device == "" && l.Stream == 0 && l.tid.number > 0 && l.tid.number < 1<<32 {

@@ -7,7 +7,7 @@ import (
 	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
-// take puts the event that was read where it belongs.
+// take adds the event that was read to the timeline.
 func (d *reader) take() {
 	e := &d.e
 	switch e.phase {
@@ -35,7 +35,7 @@ func (d *reader) slice(l *readLane) {
 	}
 }
 
-// callPath mends the name and the call path of a slice that upstream wrote.
+// callPath corrects the name and the call path of a slice that upstream wrote.
 func (d *reader) callPath() {
 	e := &d.e
 	if d.ours || e.Path == 0 {
@@ -45,8 +45,8 @@ func (d *reader) callPath() {
 	case lanes.ScopeWithMetrics:
 		e.Name = d.b.Paths.Name(e.Path) // upstream adds the metrics to the name
 	case "scope", "kernel":
-	default: // traces of warps leave the scope itself out
-		e.Path, _ = d.b.Paths.Child(e.Path, e.Name) // or, if that is one frame too many, to the frame above
+	default: // in traces of warps the path ends at the frame above the slice
+		e.Path, _ = d.b.Paths.Child(e.Path, e.Name) // if the path is too long for another frame, it stays
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/goproton/goproton/profile/internal/number"
 )
 
-// value reads the value of a metric; ok is false for one that is none. Upstream writes all of them as text: "3",
+// value reads the value of a metric; ok is false for an object, which is not a value. Upstream writes all of them as text: "3",
 // "0.500000", "[1,2,3]".
 func (d *reader) value() (v profile.Value, ok bool) {
 	switch d.Peek() {
@@ -27,7 +27,7 @@ func (d *reader) value() (v profile.Value, ok bool) {
 	return d.Scalar(), true
 }
 
-// vector reads a list of numbers; one float makes all of them floats. A list with something else in it is skipped.
+// vector reads a list of numbers; with one float among them, all are floats. A list with other values is skipped.
 func (d *reader) vector() (v profile.Value, ok bool) {
 	var list number.Vector
 	ok = true
@@ -79,7 +79,7 @@ func (d *reader) parseNumber(text string) (profile.Value, bool) {
 	return profile.FloatValue(f), err == nil
 }
 
-// metricKind takes the kind off a metric's name as upstream's traces have it.
+// metricKind removes the kind from the name of a metric, where upstream writes it: "loss (pty)".
 func (d *reader) metricKind(name string) string {
 	for _, suffix := range []struct {
 		text string

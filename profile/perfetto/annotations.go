@@ -7,7 +7,7 @@ import (
 	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
-// table numbers the strings of one kind; what is new is declared in the packet that uses it first.
+// table numbers the strings of one kind. A new string is declared in the packet that uses it first.
 type table struct {
 	field protowire.Number
 	ids   map[string]uint64
@@ -26,7 +26,7 @@ func (t *table) of(text string) uint64 {
 	return id
 }
 
-// declare writes what is new in any table.
+// declare writes the new strings of all tables.
 func (t *writer) declare() {
 	tables := [...]*table{&t.cats, &t.names, &t.keys, &t.texts}
 	if len(t.cats.fresh)+len(t.names.fresh)+len(t.keys.fresh)+len(t.texts.fresh) == 0 {

@@ -7,10 +7,10 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// A track's description says what it is, to people and to our reader: key="value" pairs. The first word says of what.
+// The description of a track contains key="value" pairs for people and for our reader. The first word names their subject.
 const (
 	laneFact    = "lane"
-	spillFact   = "overlap" // of a further track of a lane, for slices that overlap
+	spillFact   = "overlap" // an additional track of a lane, for slices that overlap
 	gpuFact     = "gpu"
 	processFact = "process"
 )

@@ -16,7 +16,7 @@ type encoder struct {
 	err error
 }
 
-// bufferSize is what is collected before a write.
+// bufferSize is how many bytes are collected before a write.
 const bufferSize = 256 << 10
 
 func (e *encoder) flush() error {

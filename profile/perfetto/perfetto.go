@@ -1,9 +1,9 @@
 // Package perfetto writes and reads Perfetto protobuf traces: timelines as the track events that ui.perfetto.dev and its
 // trace_processor are made for. docs/formats.md describes the file field by field.
 //
-// Compared with a .chrome_trace it takes a third to a fifth of the room, streams stand grouped under their GPU, and metrics
-// keep their types. A trace is a list of packets; the packet's text is protobuf, written and read field by field,
-// since a dozen of Perfetto's thousand message types are all that a timeline needs.
+// Compared with a .chrome_trace it takes a third to a fifth of the space, groups streams by GPU, and keeps the types of metrics.
+// A trace is a list of protobuf packets. They are written and read field by field, since a timeline needs only a dozen of
+// Perfetto's thousand message types.
 package perfetto
 
 import "google.golang.org/protobuf/encoding/protowire"
@@ -100,7 +100,7 @@ const (
 	mergeByKey    = 3
 )
 
-// firstFields are what packets begin with, and how it is written.
+// firstFields are the fields that packets begin with, and their wire types.
 var firstFields = map[protowire.Number]protowire.Type{
 	packetClockSnapshot: protowire.BytesType, packetTimestamp: protowire.VarintType, packetSequenceID: protowire.VarintType,
 	packetTrackEvent: protowire.BytesType, packetInternedData: protowire.BytesType, packetSequenceFlags: protowire.VarintType,

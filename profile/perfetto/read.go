@@ -14,8 +14,7 @@ import (
 	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
-// Read reads a trace: its timeline, and the tree that it amounts to. What is neither a track nor an event of one
-// (scheduling, counters, logs) is skipped. A file that was cut off is read as far as it goes; Info then has
+// Read reads a trace: its timeline, and the tree that it amounts to. Scheduling, counters and logs are skipped. A file that was cut off is read as far as it goes; Info then has
 // profile.InfoIncomplete. A file that is not a trace is an error that names the byte.
 func Read(r io.Reader) (*profile.Profile, error) {
 	d := newReader(r)

@@ -6,7 +6,7 @@ import (
 	"github.com/goproton/goproton/profile/internal/number"
 )
 
-// annotation reads one argument of an event; of others' we know no names.
+// annotation reads one argument of an event. Arguments that other programs invented are skipped.
 func (d *reader) annotation(state *sequenceState, e *event, message []byte) error {
 	var key string
 	err := fields(message, func(f field) error {
@@ -43,7 +43,7 @@ func (d *reader) annotation(state *sequenceState, e *event, message []byte) erro
 	return err
 }
 
-// annotatedText reads the value of an annotation that is a text; "" for another.
+// annotatedText reads the value of an annotation if it is a text; "" for other types.
 func (d *reader) annotatedText(state *sequenceState, message []byte) (string, error) {
 	v, _, err := d.value(state, message)
 	if v.Type() != profile.String {
@@ -52,7 +52,7 @@ func (d *reader) annotatedText(state *sequenceState, message []byte) (string, er
 	return v.Str(), err
 }
 
-// callStack reads a call path. Equal ones are the same bytes as long as their frames have the same numbers.
+// callStack reads a call path. Equal paths have equal bytes as long as the numbers of their frames stay the same.
 func (d *reader) callStack(state *sequenceState, message []byte) (path int32, err error) {
 	if known, found := state.stacks[string(message)]; found {
 		return known, nil
@@ -107,7 +107,7 @@ func (d *reader) metrics(state *sequenceState, e *event, message []byte) error {
 	})
 }
 
-// value reads the value of an annotation: a number, a text, or a list of numbers. One without a value is an empty list.
+// value reads the value of an annotation: a number, a text, or a list of numbers. An annotation without a value is an empty list.
 func (d *reader) value(state *sequenceState, message []byte) (v profile.Value, ok bool, err error) {
 	var list number.Vector
 	unsigned := func(n uint64) profile.Value {

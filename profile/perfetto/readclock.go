@@ -2,8 +2,8 @@ package perfetto
 
 import "math"
 
-// clockTable turns the times of packets into those of the wall clock. Snapshots say what several clocks showed at
-// one moment; some of a writer's own count from the packet before.
+// clockTable converts the times of packets into wall-clock times. A snapshot says what several clocks showed at one moment. A
+// clock that belongs to one writer may count from the previous packet.
 type clockTable struct {
 	offsets map[uint64]int64 // of the shared clocks: what to add
 	local   map[[2]uint64]*localClock
@@ -21,7 +21,7 @@ func newClockTable() clockTable {
 	return clockTable{map[uint64]int64{}, map[[2]uint64]*localClock{}}
 }
 
-// reading is what one clock showed.
+// reading is what one clock showed in a snapshot.
 type reading struct {
 	id, time    uint64
 	incremental bool
@@ -74,8 +74,8 @@ func (t *clockTable) snapshot(sequence uint64, message []byte) error {
 	return nil
 }
 
-// wall returns the wall clock's time at a snapshot: from the clock itself or another that is known already. In a trace without
-// one, boot time stands for it.
+// wall returns the wall-clock time of a snapshot: from the wall clock itself or from a clock whose offset is known. In a trace
+// without either, it is the boot time.
 func (t *clockTable) wall(list []reading) (int64, bool) {
 	for _, r := range list {
 		if r.id == realtime {
@@ -95,7 +95,7 @@ func (t *clockTable) wall(list []reading) (int64, bool) {
 	return 0, false
 }
 
-// at returns the wall clock's time of a packet, kept within what can be added up.
+// at returns the wall-clock time of a packet, limited to times that can be added without overflow.
 func (t *clockTable) at(sequence, clock, time uint64) int64 {
 	if clock >= firstLocalClock {
 		if c := t.local[[2]uint64{sequence, clock}]; c != nil {

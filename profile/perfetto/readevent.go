@@ -8,7 +8,7 @@ import (
 	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
-// event is a track event as it is read; the next one uses its memory again.
+// event is a track event while it is read. The next event uses the same memory.
 type event struct {
 	lanes.Event
 	kind        uint64
@@ -75,8 +75,8 @@ type flowPoint struct {
 	ends bool
 }
 
-// joinFlows makes arrows of the points with one id: from the first in time to the next and so on. An arrow of two points,
-// one of which ends it, keeps its direction whatever the clocks of CPU and GPU say.
+// joinFlows makes arrows between the points with one id: from each to the next in time. Of two points, one of which ends the
+// arrow, that one is the end even if the clocks of CPU and GPU disagree.
 func (d *reader) joinFlows() {
 	slices.SortStableFunc(d.flows, func(a, b flowPoint) int { return cmp.Compare(a.id, b.id) })
 	for start := 0; start < len(d.flows); {

@@ -10,9 +10,9 @@ import (
 // sequenceState is what the packets of one writer refer to.
 type sequenceState struct {
 	names, categories, keys, texts map[uint64]string
-	stacks                         map[string]int32 // call paths by what they look like
-	track                          uint64           // of events that name none
-	clock                          uint64           // of packets that name none; 0: the trace's
+	stacks                         map[string]int32 // call paths by the bytes of their annotation
+	track                          uint64           // of events without a track
+	clock                          uint64           // of packets without a clock; 0: the trace's clock
 }
 
 func newSequenceState() *sequenceState {
@@ -22,7 +22,7 @@ func newSequenceState() *sequenceState {
 	}
 }
 
-// field is one of a message: v of a number, b of text or a message.
+// field is one field of a message: v is the value of a number, b that of a text or message.
 type field struct {
 	number protowire.Number
 	kind   protowire.Type
@@ -68,7 +68,7 @@ func fields(message []byte, each func(field) error) error {
 	return nil
 }
 
-// packetParts are the parts of a packet that matter here; they may come in any order.
+// packetParts are the parts of a packet that the reader uses, in any order.
 type packetParts struct {
 	timestamp, sequence, flags, clock             uint64
 	event, interned, defaults, snapshot, track    []byte

@@ -10,7 +10,7 @@ import (
 	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
-// trackTable collects tracks; they are described before or after the events on them.
+// trackTable collects tracks. A track is described before or after its events.
 type trackTable struct {
 	b       *lanes.Builder
 	byUUID  map[uint64]*track
@@ -18,7 +18,7 @@ type trackTable struct {
 	process map[int64]string // names, by id
 }
 
-// track is one of the file's. Several may make up a lane.
+// track is a track of the file. Several tracks can form one lane.
 type track struct {
 	*lanes.Lane
 	uuid, parent uint64
@@ -26,7 +26,7 @@ type track struct {
 	isProcess    bool
 	isThread     bool
 	pid, tid     int64
-	of           uint64 // UUID of the lane's first track, when this is a further one
+	of           uint64 // UUID of the lane's first track, if this is an additional one
 }
 
 func newTrackTable(b *lanes.Builder) trackTable {
@@ -129,7 +129,7 @@ func (t *trackTable) fact(key, value string) {
 	}
 }
 
-// complete finds out what the tracks show once all is read.
+// complete sets kinds, names and processes of tracks after the whole file was read.
 func (t *trackTable) complete() {
 	for _, tr := range t.order {
 		if first := t.byUUID[tr.of]; tr.of != 0 && first != nil {
@@ -143,7 +143,7 @@ func (t *trackTable) complete() {
 	}
 }
 
-// guess finds out what a lane shows that another program wrote.
+// guess sets the kind and the name of a track that another program wrote.
 func (tr *track) guess() {
 	switch {
 	case tr.GPU:

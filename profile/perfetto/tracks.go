@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
-// layout gives every process, GPU and lane its track, and every slice a place on one.
+// layout assigns tracks to processes, GPUs and lanes, and slices to tracks.
 type layout struct {
 	t         *profile.Timeline
 	processes []*processTrack
@@ -18,7 +18,7 @@ type layout struct {
 	nextUUID  uint64
 }
 
-// processTrack is a process; its threads stand below it, and its GPUs, with their streams.
+// processTrack is the track of a process. Tracks of its threads and GPUs are below it, and those of streams below their GPU.
 type processTrack struct {
 	uuid uint64
 	name string
@@ -26,7 +26,7 @@ type processTrack struct {
 	gpus map[string]uint64 // track of each GPU
 }
 
-// laneTracks are the tracks of a lane: one for each of its rows, since on one track slices nest or follow each other.
+// laneTracks are the tracks of a lane, one for each row, since slices of one track must nest or follow each other.
 type laneTracks struct {
 	lane    *profile.Lane
 	process *processTrack
@@ -74,12 +74,11 @@ func (l *layout) process(p *profile.Profile, name string) *processTrack {
 	return t
 }
 
-// mostTracks bounds the tracks of a lane, and so the search for a free one. On a stream kernels run one after the other; of
-// made-up slices that overlap by the thousand, the last are cut off where those around them end.
+// mostTracks bounds the tracks of a lane, and with them the search for a free track. Real streams need one or two.
 const mostTracks = 1024
 
-// at finds the slice of a lane that an arrow touches: the innermost around that time. It does not look far: arrows
-// begin and end where slices begin.
+// at finds the slice of a lane that an arrow touches: the innermost slice around that time. It looks at few slices, since arrows
+// start and end where slices start.
 func (lt *laneTracks) at(t *profile.Timeline, time int64) (slice int32, found bool) {
 	const far = 64
 	i, _ := slices.BinarySearchFunc(lt.slices, time, func(s int32, time int64) int {

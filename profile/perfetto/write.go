@@ -13,8 +13,8 @@ import (
 	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
-// Loses says what a trace does not hold of a profile: what the tree has beyond the timeline, and arrows that touch
-// no slice.
+// Loses says what a trace does not hold of a profile: values of the tree that do not follow from the timeline, and arrows
+// without a slice at both ends.
 func Loses(p *profile.Profile) []string {
 	list := lanes.Loses(p)
 	if p.Timeline == nil {
@@ -26,14 +26,15 @@ func Loses(p *profile.Profile) []string {
 	return list
 }
 
-// Packets come in two sequences: were the threads described among the events, every event of a stream would be
-// said to have come from the last of them.
+// Packets come in two sequences. If threads were described in the sequence of the events, the UI would attribute all events of
+// streams to the thread described last.
 const (
 	trackSequence = 1
 	eventSequence = 2
 )
 
-// Write writes a profile's timeline. It is in memory as a whole, since begin and end of slices must come in order.
+// Write writes the timeline of a profile. It needs the whole timeline in memory, since begins and ends of slices must be in
+// order of time.
 func Write(w io.Writer, p *profile.Profile) error {
 	if p.Timeline == nil {
 		return profile.ErrNoTimeline
@@ -74,8 +75,8 @@ type stackFrame struct {
 	id   uint64
 }
 
-// clocks says that times are those of the wall clock, and that the trace counts in it too. The other clock, which readers
-// take for granted, is made the same.
+// clocks declares that all times are wall-clock times. The boot clock, which readers assume by default, is declared equal to the
+// wall clock.
 func (t *writer) clocks() {
 	first := uint64(max(t.t.First(), 0))
 	packet := t.begin(tracePacket)
@@ -158,7 +159,7 @@ func (t *writer) packetEnd(packet int) {
 	}
 }
 
-// gpu makes the track that the streams of a GPU stand below.
+// gpu makes the track of a GPU, the parent of its streams' tracks.
 func (t *writer) gpu(process *processTrack, id, description string) uint64 {
 	uuid := t.uuid()
 	t.track(uuid, process.uuid, func() {
@@ -171,8 +172,8 @@ func (t *writer) gpu(process *processTrack, id, description string) uint64 {
 	return uuid
 }
 
-// laneDescriptors names the tracks of a lane. Further tracks have the name and the key of the first, so that the UI
-// shows all of them as one.
+// laneDescriptors names the tracks of a lane. Additional tracks have the name and the merge key of the first one, so that the
+// UI shows all of them as one.
 func (t *writer) laneDescriptors(lane *laneTracks, rank int) {
 	l, parent := lane.lane, lane.process.uuid
 	if l.Kind == profile.ThreadLane {
@@ -204,7 +205,7 @@ func (t *writer) laneDescriptors(lane *laneTracks, rank int) {
 	}
 }
 
-// madeUpThread is where the ids begin of threads whose own is not known: beyond those that Linux gives.
+// madeUpThread is the first id for threads whose id is not known. Linux gives no thread an id this large.
 const madeUpThread = 1 << 23
 
 func (t *writer) thread(lane *laneTracks, rank int) {
@@ -240,8 +241,7 @@ func (t *writer) event(track uint64, at int64, kind uint64, rest func()) {
 	t.packetEnd(packet)
 }
 
-// slice writes the beginning of a slice with all that is known of it. What is named for the first time is
-// declared in the same packet.
+// slice writes the beginning of a slice with its name and arguments.
 func (t *writer) slice(track uint64, at int32, start int64) {
 	s := &t.t.Slices[at]
 	t.event(track, start, sliceBegin, func() {

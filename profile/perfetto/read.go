@@ -14,8 +14,9 @@ import (
 	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
-// Read reads a trace: its timeline, and the tree that it amounts to. Scheduling, counters and logs are skipped. A file that was cut off is read as far as it goes; Info then has
-// profile.InfoIncomplete. A file that is not a trace is an error that names the byte.
+// Read reads a trace: its timeline, and the tree that it amounts to. Scheduling, counters and logs are skipped. A truncated
+// file is read as far as possible; Info then has profile.InfoIncomplete. The error for a file that is not a trace names the
+// byte.
 func Read(r io.Reader) (*profile.Profile, error) {
 	d := newReader(r)
 	err := d.packets()

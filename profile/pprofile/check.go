@@ -11,11 +11,11 @@ import (
 	"github.com/goproton/goproton/internal/inflate"
 )
 
-// message is as much of a message's description as is needed to tell a profile.proto from other bytes: which of
-// its fields hold messages, which numbers, alone or packed, and which text.
+// message describes a message as far as check needs it: which of its fields hold messages, which numbers (single or packed),
+// and which text.
 type message struct {
 	name    string
-	size    int64 // about what pprof's decoder makes of one, and our tree
+	size    int64 // estimate of the memory that pprof's decoder and our tree take for one
 	nested  map[protowire.Number]*message
 	numbers []protowire.Number
 	text    []protowire.Number
@@ -58,7 +58,7 @@ func check(data []byte, memory *inflate.Memory) error {
 	return nil
 }
 
-// outline counts what a profile's messages take.
+// outline counts the memory that the messages of a profile take.
 type outline struct {
 	memory *inflate.Memory
 	size   int64 // of the file

@@ -149,7 +149,7 @@ func (f *facts) merge(o *facts) {
 	}
 }
 
-// joined adds what is only in b to a.
+// joined adds the entries to a that only b has.
 func joined[V any](a, b map[string]V) map[string]V {
 	all := maps.Clone(b)
 	if all == nil {

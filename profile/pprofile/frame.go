@@ -10,12 +10,12 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// gpuMapping is the mapping that kernels lie in. pprof's -show, -hide and -focus look at the names of mappings too,
+// gpuMapping is the mapping of kernels. pprof's -show, -hide and -focus look at the names of mappings too,
 // so that -show='\[gpu\]' leaves kernels only and -hide='\[gpu\]' scopes only.
 const gpuMapping = "[gpu]"
 
-// splitFrame takes a frame of Python apart: file:line@function. A name that would not come back as it was (a line 007)
-// is none.
+// splitFrame takes a frame of Python apart: file:line@function. A name that joining would
+// change, such as one with line 007, is not a Python frame.
 func splitFrame(name string) (file string, line int64, function string, ok bool) {
 	for end := max(len(name)-1, 0); ; {
 		at := strings.LastIndexByte(name[:end], '@')
@@ -34,7 +34,7 @@ func splitFrame(name string) (file string, line int64, function string, ok bool)
 	}
 }
 
-// frames makes functions and locations out of frame names, each once.
+// frames makes one function and one location for each frame name.
 type frames struct {
 	p         *pprof.Profile
 	gpu       *pprof.Mapping
@@ -85,7 +85,7 @@ func (f *frames) function(name, file string) *pprof.Function {
 	return fn
 }
 
-// gpuMapping is made when there is a kernel. It comes after the mapping that names the profile: pprof's first one.
+// gpuMapping makes the mapping at the first kernel. It is second, since pprof takes the first one for the profile's name.
 func (f *frames) gpuMapping() *pprof.Mapping {
 	if f.gpu == nil {
 		f.gpu = &pprof.Mapping{ID: uint64(len(f.p.Mapping) + 1), File: gpuMapping, HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}
@@ -129,7 +129,7 @@ func lineName(l *pprof.Location, line *pprof.Line) string {
 	return fmt.Sprintf("%s:%d@%s", fn.Filename, line.Line, name)
 }
 
-// addressName names code that nothing is known of but where it was.
+// addressName names code of which only the address is known.
 func addressName(l *pprof.Location) string {
 	if l.Mapping == nil || l.Mapping.File == "" {
 		return fmt.Sprintf("%#x", l.Address)

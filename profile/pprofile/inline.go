@@ -33,7 +33,7 @@ const (
 	isSampled = -1
 )
 
-// mostInlined bounds the lines of a location: each has all those around it.
+// mostInlined bounds the lines of a location, since each location repeats the lines around it.
 const mostInlined = 64
 
 func isSourceLine(name string) bool {
@@ -41,7 +41,7 @@ func isSourceLine(name string) bool {
 	return ok
 }
 
-// within is the number of lines, right above the node that is visited, which it was inlined in.
+// within is the number of lines directly above the visited node that it was inlined in.
 func (l *inlines) within(depth int) int {
 	if depth >= len(l.depths) {
 		return 0
@@ -52,7 +52,7 @@ func (l *inlines) within(depth int) int {
 // isLine says whether the visited node is a source line of GPU code.
 func (l *inlines) isLine(depth int) bool { return depth < len(l.depths) && l.depths[depth] >= 0 }
 
-// inlined returns the location of a line that was inlined in another: that one's with one line more, the innermost.
+// inlined returns the location of a line that was inlined in another: the lines of the other location, and this one as the innermost.
 func (f *frames) inlined(name string, outer *pprof.Location) *pprof.Location {
 	key := locationKey{frame: name, outer: outer}
 	if l := f.locations[key]; l != nil {

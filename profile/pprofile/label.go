@@ -11,10 +11,10 @@ import (
 // zeroLabel names the metrics that a node has a zero of, where pprof cannot tell a zero from nothing.
 const zeroLabel = "zero"
 
-// zeroSeparator stands between these names while they are one text: no name has it.
+// zeroSeparator separates these names within one text. No name contains it.
 const zeroSeparator = "\x00"
 
-// labelNames are the labels that are called otherwise than their metrics: what users type after -tagroot.
+// labelNames are the labels whose names differ from their metrics'. Users type them after -tagroot.
 var labelNames = map[string]string{profile.DeviceIDMetric: "device", "stream_id": "stream"}
 
 // idUnit is the unit of labels that number something. pprof shows no unit that it does not know, but it drops a
@@ -63,7 +63,7 @@ var kindOfType = map[profile.Type]labelKind{
 	profile.Int: intLabel, profile.Float: floatLabel, profile.String: textLabel, profile.Ints: intsLabel, profile.Floats: floatsLabel,
 }
 
-// labelName is what a metric's label is called.
+// labelName returns the name of a metric's label.
 func labelName(metric string, kinds profile.Kinds) string {
 	short, renamed := labelNames[metric]
 	if _, taken := kinds[short]; renamed && !taken {
@@ -100,7 +100,7 @@ func (l *labelSet) clone() *labelSet {
 	return &labelSet{maps.Clone(l.text), maps.Clone(l.numbers), maps.Clone(l.units)}
 }
 
-// wholeNumber accepts text only in the form that the number is written in, so that it comes back the same.
+// wholeNumber accepts a text only if the number, written again, is the same text.
 func wholeNumber(v profile.Value) (n int64, ok bool) {
 	switch v.Type() {
 	case profile.Int:
@@ -144,7 +144,7 @@ func labelTextAs(v profile.Value, kind labelKind) string {
 	return labelText(v)
 }
 
-// pointedText is a float that no reader takes for an integer.
+// pointedText writes a float with a point or an exponent, so that readers do not take it for an integer.
 func pointedText(f float64) string {
 	text := floatText(f)
 	if strings.Trim(text, "-0123456789") == "" {
@@ -163,7 +163,7 @@ func listText[T any](list []T, text func(T) string) string {
 	return "[" + strings.Join(parts, " ") + "]"
 }
 
-// labelValue reads a label's text back. Text that is not what the kind says stays text.
+// labelValue reads the text of a label. A text that does not fit the kind stays a text.
 func labelValue(text string, kind labelKind) profile.Value {
 	switch kind {
 	case mixedLabel:
@@ -188,7 +188,7 @@ func labelValue(text string, kind labelKind) profile.Value {
 	return profile.StringValue(text)
 }
 
-// mixedValue reads back what labelTextAs writes of a mixedLabel.
+// mixedValue reads the text that labelTextAs writes for a mixedLabel.
 func mixedValue(text string) profile.Value {
 	if quoted, err := strconv.Unquote(text); err == nil {
 		return profile.StringValue(quoted)

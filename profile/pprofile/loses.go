@@ -29,7 +29,7 @@ type losses struct {
 	empty      int
 }
 
-// rounding is what became of the numbers of one metric.
+// rounding counts the numbers of one metric that a file rounds.
 type rounding struct {
 	values int
 	most   float64

@@ -128,13 +128,13 @@ func (w *writer) sample(stack []*pprof.Location, row []int64, labels *labelSet) 
 	})
 }
 
-// isKernel tells kernels from scopes: what ran on a device.
+// isKernel says whether a node ran on a device: a kernel, not a scope.
 func isKernel(n *profile.Node) bool {
 	_, is := n.Metric(profile.DeviceIDMetric)
 	return is
 }
 
-// tells says whether the root has more than the zeros that .hatchet files tell the kinds of metrics by.
+// tells says whether the root has other values than the zeros by which .hatchet files mark the kinds of metrics.
 func tells(root *profile.Node, kinds profile.Kinds) bool {
 	return slices.ContainsFunc(root.Metrics, func(m profile.Metric) bool { return !isKindZero(&m, kinds) })
 }
@@ -238,7 +238,7 @@ func (w *writer) labelSet(n *profile.Node) *labelSet {
 	}
 	for _, m := range w.exact {
 		key := exactPrefix + m.Name
-		for w.columns.kinds[key] != "" { // a metric is called so
+		for w.columns.kinds[key] != "" { // a metric has this name
 			key += "'"
 		}
 		w.facts.label(key, m.Name, exactLabel)

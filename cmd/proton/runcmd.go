@@ -68,7 +68,7 @@ func newRunCommand() *cobra.Command {
 	flags.SetInterspersed(false)
 	flags.SortFlags = false
 	flags.StringVarP(&options.Name, "name", "n", "", "write the profile to `NAME` plus suffix (default: named after the target; - is standard output)")
-	flags.StringVarP(&options.Backend, "backend", "b", "", "collect with `BACKEND`: cupti (default: the one for this machine), or replay, for which TARGET is a capture")
+	flags.StringVarP(&options.Backend, "backend", "b", "", "collect with `BACKEND`: "+strings.Join(vendor.Backends(), ", ")+" (default: the one for this machine), or replay, for which TARGET is a capture")
 	flags.StringVarP(&options.Context, "context", "c", "shadow", "attribute kernels to scopes or to Python call paths, `CONTEXT`: shadow or python")
 	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` of proton.start: pcsampling[:interval=CYCLES][:collection=serialized][:kernels=REGEX] samples instructions, periodic_flushing[:format=FORMAT] writes each phase when it ends")
 	flags.StringVarP(&options.Data, "data", "d", "tree", "collect `DATA`: tree, a call-path tree, or trace, a timeline")
@@ -86,7 +86,7 @@ func newRunCommand() *cobra.Command {
 	heading(flags, "activities", "What is recorded")
 	heading(flags, "allow-empty", "The program")
 	heading(flags, "trace", "TritonParse traces")
-	choices(cmd, "backend", "cupti", "replay")
+	choices(cmd, "backend", append(vendor.Backends(), "replay")...)
 	choices(cmd, "context", "shadow", "python")
 	choices(cmd, "mode", "pcsampling", "periodic_flushing")
 	choices(cmd, "data", "tree", "trace")
@@ -140,7 +140,7 @@ func checkRun(o *run.Options) error {
 		{"--format", &o.Format, formatsOf(o.Data), "of --data " + o.Data},
 		{"--hook", &o.Hook, []string{"triton", "none", ""}, ""},
 		{"--graph", &o.Graph, []string{"node", "graph"}, ""},
-		{"--backend", &o.Backend, []string{"", "cupti", "replay"}, "other backends are not there yet"},
+		{"--backend", &o.Backend, append(vendor.Backends(), "replay", ""), "other backends are not there yet"},
 	} {
 		*choice.value = strings.ToLower(*choice.value)
 		if slices.Contains(choice.known, *choice.value) {
@@ -188,7 +188,7 @@ func checkMode(o run.Options) error {
 		if strings.EqualFold(o.Data, "trace") {
 			return errors.New("--mode pcsampling needs --data tree, because samples are added up")
 		}
-		if _, err := vendor.NVIDIA.Modes["pcsampling"](option); err != nil {
+		if err := vendor.CheckMode(o.Backend, "pcsampling", option); err != nil {
 			return fmt.Errorf("--mode pcsampling: %w", err)
 		}
 		return nil

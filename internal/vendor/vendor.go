@@ -4,8 +4,10 @@
 package vendor
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/goproton/goproton/profiler/record"
 )
@@ -51,6 +53,47 @@ func ByBackend(name string) *Vendor {
 		}
 	}
 	return nil
+}
+
+// Backends are the names of the vendors' backends.
+func Backends() (names []string) {
+	for _, v := range All {
+		names = append(names, v.Backend)
+	}
+	return names
+}
+
+// APIs names what programs use to reach a GPU: "CUDA", with more vendors "CUDA or HIP".
+func APIs() string {
+	var names []string
+	for _, v := range All {
+		names = append(names, v.API)
+	}
+	return strings.Join(names, " or ")
+}
+
+// NoDriver says which drivers a machine does not have: "no NVIDIA driver (no /dev/nvidiactl)"; "" if it has one.
+func NoDriver(root string) string {
+	var missing []string
+	for _, v := range All {
+		if v.Present(root) {
+			return ""
+		}
+		missing = append(missing, fmt.Sprintf("no %s driver (no /%s)", v.Name, v.Driver[0]))
+	}
+	return strings.Join(missing, " and ")
+}
+
+// CheckMode checks the options of a mode for the vendor of a backend, or, where the backend is none of theirs, for the first vendor
+// that has the mode.
+func CheckMode(backend, mode, options string) error {
+	for _, v := range All {
+		if parse := v.Modes[mode]; parse != nil && (backend == v.Backend || ByBackend(backend) == nil) {
+			_, err := parse(options)
+			return err
+		}
+	}
+	return fmt.Errorf("backend %q has no mode %q", backend, mode)
 }
 
 // Present reports whether a machine, whose files are below root, has a driver of the vendor that could run a kernel.

@@ -139,23 +139,23 @@ func (s summary) whyEmpty(root, status string, replay bool, signal int) string {
 			used++
 		}
 	}
-	driver := vendor.NVIDIA.Present(root)
+	noDriver := vendor.NoDriver(root)
 	old, _ := os.ReadFile(filepath.Join(status, "old-python")) //nolint:errcheck // written by the bootstrap of such a Python only
 	switch n := s.processes(); {
 	case len(silent) > 0:
 		return fmt.Sprintf("process %d (%s) reported its beginning and nothing after it. It may have executed another program, changed its root or its user, used up its descriptors, or ended without its exit handlers. Its standard error may say more", silent[0].PID, shorten(silent[0].Command, 60))
 	case n == 0 && len(old) > 0:
 		return fmt.Sprintf("the target ran in Python %s, and GoProton needs Python 3.9 or newer", shorten(string(old), 10))
-	case n == 0 && !driver:
-		return "no process of the target loaded the profiler, and this machine shows no NVIDIA driver (no /dev/nvidiactl): run proton doctor for details"
+	case n == 0 && noDriver != "":
+		return "no process of the target loaded the profiler, and this machine shows " + noDriver + ": run proton doctor for details"
 	case n == 0:
 		return "no process of the target loaded the profiler: check that the target launches kernels, and that it does not start Python with -I or -E"
-	case used == 0 && !driver:
-		return "no process used CUDA, and this machine shows no NVIDIA driver (no /dev/nvidiactl): run proton doctor for details"
+	case used == 0 && noDriver != "":
+		return fmt.Sprintf("no process used %s, and this machine shows %s: run proton doctor for details", vendor.APIs(), noDriver)
 	case used == 0:
-		return fmt.Sprintf("%s watched and none used CUDA: check that the target launches kernels", were(n))
+		return fmt.Sprintf("%s watched and none used %s: check that the target launches kernels", were(n), vendor.APIs())
 	default:
-		return fmt.Sprintf("%s watched; %d used CUDA and launched no kernel while the profile was active", were(n), used)
+		return fmt.Sprintf("%s watched; %d used %s and launched no kernel while the profile was active", were(n), used, vendor.APIs())
 	}
 }
 

@@ -192,7 +192,7 @@ ABI_SIZE(cupti_sync_prefix, 40);
 
 enum cupti_sync_type {
   SYNC_EVENT = 1,
-  SYNC_STREAM_WAITS = 2, // the stream waits for an event, nobody else does
+  SYNC_STREAM_WAITS = 2, // the stream waits for an event, and no thread does
   SYNC_STREAM = 3,
   SYNC_CONTEXT = 4,
 };

@@ -77,7 +77,7 @@ static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
 
 // ---- resources ----
 
-// Copies in graphs are looked up only where somebody wants them.
+// Copies in graphs are looked up only where a session wants them.
 static int node_wanted(uint32_t type) {
   return type == NODE_KERNEL || ((type == NODE_MEMCPY || type == NODE_MEMSET) && atomic_load_explicit(&copies_wanted, memory_order_relaxed));
 }
@@ -103,7 +103,7 @@ static void graph_resource(uint32_t cbid, const struct cupti_graph_data *g) {
     atomic_fetch_add_explicit(&graphs_seen, 1, memory_order_relaxed);
     return;
   case RES_GRAPHEXEC_DESTROY_STARTING:
-    // Before 12.3 nobody tells an executable graph's id; its nodes then stay until the session ends.
+    // Before 12.3 CUPTI does not report an executable graph's id; its nodes then stay until the session ends.
     if (cupti.GetGraphExecId && !cupti.GetGraphExecId(g->graph_exec, &graph)) hp->exec_destroyed(graph);
     return;
   }
@@ -146,7 +146,7 @@ uint32_t cupti_subscribe(cupti_callback_fn callback, char *holder, size_t holder
 uint32_t cupti_unsubscribe(void) {
   uint32_t rc = subscriber ? cupti.Unsubscribe(subscriber) : 0;
   subscriber = NULL;
-  while (hp->capturing()) hp->capture(-1); // nobody will report their end
+  while (hp->capturing()) hp->capture(-1); // CUPTI will not report their end
   return rc;
 }
 
@@ -214,7 +214,7 @@ uint32_t cupti_listen_work(int copies, int waits) {
   return rc;
 }
 
-// And the ends of contexts. From the beginning to the end: a module that is loaded while nobody listens may be sampled later.
+// And the ends of contexts. From the beginning to the end: a module that is loaded while no session is active may be sampled later.
 uint32_t cupti_listen_code(void) {
   static const uint32_t ids[] = {
       CBID_cuModuleLoad, CBID_cuModuleLoadData, CBID_cuModuleLoadDataEx, CBID_cuModuleLoadFatBinary, CBID_cuModuleUnload,

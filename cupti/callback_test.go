@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestCapturesAndContextsWhileNobodyListens: a capture that ends, or a context that goes, while all sessions
+// TestCapturesAndContextsWithoutAListener: a capture that ends, or a context that goes, while all sessions
 // are deactivated is known about afterwards. A capture taken to last for ever would keep every later flush from
 // waiting for the GPU; a context that is gone would be synchronised.
-func TestCapturesAndContextsWhileNobodyListens(t *testing.T) {
+func TestCapturesAndContextsWithoutAListener(t *testing.T) {
 	cc := os.Getenv("CC")
 	if cc == "" {
 		cc = "cc"

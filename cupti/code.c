@@ -1,6 +1,6 @@
 // Which function a launch runs, and the image it comes from. Samples name a function by its module's hash and its place
 // in the symbol table; launches have a handle. In between stand the calls that made the handle: they show the module
-// and the name. Of kernels whose making nobody shows, the CUDA runtime's, the launch tells the name.
+// and the name. No call shows how the kernels of the CUDA runtime are made: their launches carry their names.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>

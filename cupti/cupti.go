@@ -35,20 +35,20 @@ import (
 // Options say what to collect and where libcupti may be found.
 type Options struct {
 	WholeGraphs  bool                   // time each graph launch as one unit instead of node by node
-	NVTX         bool                   // NVTX push/pop ranges become scopes
+	NVTX         bool                   // NVTX push/pop ranges are scopes
 	SitePackages []string               // Python's package folders, to find the libcupti that torch or Triton brought
 	Sampling     record.SamplingRequest // with vendor.CUPTISampling
 }
 
 // Collector is the process's one connection to CUPTI. It is either attached (subscribed, with buffers
-// registered) or not; while attached it may be told to record.
+// registered) or not; while attached it may be set to record.
 type Collector struct {
 	opts         Options
 	library      cuptipath.Candidate
 	version      uint32
 	attached     bool
 	kinds, calls record.Kinds      // what Listen asked for
-	enabled      record.Kinds      // what CUPTI was told to record; graphs stay
+	enabled      record.Kinds      // what CUPTI was set to record; graphs stay
 	sampler      *sampler          // nil: instructions are not sampled
 	callNames    map[uint32]string // of driver functions
 }
@@ -136,7 +136,7 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 		c.sampler.run(false)
 		c.setKinds(0)
 		C.cupti_listen_work(0, 0)
-		if !c.opts.WholeGraphs { // graph records go on, and must find that nobody asked for them
+		if !c.opts.WholeGraphs { // graph records go on, and must find that no session asked for them
 			C.cupti_listen(0, nvtx)
 		}
 		return nil
@@ -258,7 +258,7 @@ const finalizeSafe = C.CUPTI_12_6
 // Detach leaves CUPTI to others. Without cuptiFinalize about 0.3 µs per launch would stay behind, so it is
 // called wherever it is safe. It is not safe while another thread is inside the driver: CUPTI removes its callbacks and
 // buffers without waiting for that thread, which then crashes. At the end of a process daemon threads launch on, and
-// nobody needs the 0.3 µs any more.
+// the 0.3 µs no longer matter.
 func (c *Collector) Detach(ending bool) {
 	if !c.attached {
 		return

@@ -359,7 +359,7 @@ static uint32_t size_of_kind(const struct walk *w, uint32_t kind, uint32_t *stri
   return 0;
 }
 
-// Puts string numbers where the records have pointers, and clears pointers that nobody could follow.
+// Puts string numbers where the records have pointers, and clears pointers that no reader could follow.
 static void relocate(const struct walk *w, uint8_t *records) {
   enum { ACCESS_POLICY_WINDOW = 160 }; // of kernel records from 11.2 on
   for (size_t at = 0; at < w->valid;) {

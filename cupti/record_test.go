@@ -67,9 +67,9 @@ func play(t *testing.T, program string, args ...string) string {
 	return string(out)
 }
 
-// TestReplayTellsWhatWasRecorded: a program with threads, graphs, ops, metrics and lost buffers, recorded on
-// the fake driver, tells a profiler the same when it is replayed; under each sanitizer.
-func TestReplayTellsWhatWasRecorded(t *testing.T) {
+// TestReplayReportsWhatWasRecorded: a program with threads, graphs, ops, metrics and lost buffers, recorded on
+// the fake driver, reports the same to a profiler when it is replayed; under each sanitizer.
+func TestReplayReportsWhatWasRecorded(t *testing.T) {
 	for _, sanitizers := range sanitized() {
 		t.Run(sanitizers, func(t *testing.T) {
 			program := buildRoundtrip(t, sanitizers)
@@ -94,7 +94,7 @@ func sanitized() []string {
 	return []string{"address,undefined"}
 }
 
-// TestValgrind finds what the sanitizers do not: bytes in the file that nobody wrote.
+// TestValgrind finds what the sanitizers do not: bytes in the file that were never written.
 func TestValgrind(t *testing.T) {
 	testkit.OnlyInCheck(t, "valgrind is slow")
 	valgrind, err := exec.LookPath("valgrind")

@@ -132,7 +132,7 @@ static struct context *context_of(void *handle) {
   return vacant;
 }
 
-// Registered at a launch, after all handlers of the CUDA libraries, this runs before theirs: then nobody calls them any
+// Registered at a launch, after all handlers of the CUDA libraries, this runs before theirs: then no code calls them any
 // more. The session's own handler, which reads what there is, has run by then.
 static void at_exit(void) {
   struct timespec limit;

@@ -312,7 +312,7 @@ func (c *Collector) SamplingFacts() record.SamplingFacts {
 			"have the checksum that CUPTI reports for it; begin before the first launch, as `proton run -m pcsampling` does", f.same_crc))
 	}
 	if f.lost > 0 {
-		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples were lost: nobody took them in time", f.lost))
+		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples were lost: they were not taken in time", f.lost))
 	}
 	if n := C.code_not_kept(); n > 0 {
 		facts.Problems = append(facts.Problems, fmt.Sprintf("the code of %d modules was not kept: more than 512 MiB were loaded", n))

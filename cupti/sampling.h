@@ -25,7 +25,7 @@ void code_call_enters(void);
 void code_call_exits(uint32_t cbid, const struct cupti_callback_data *d);
 void code_unloading(void);
 void code_launched(uint64_t function, const char *name);
-// A function that was loaded when nobody looked, and its image.
+// A function that was loaded before the collector listened, and its image.
 void code_known(uint64_t function, const char *name, const void *image, size_t size);
 
 // What is known of a handle: the module, 0 if only the name is. NULL name: nothing.

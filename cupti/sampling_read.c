@@ -11,7 +11,7 @@
 enum {
   PCS = 8192, // instructions per call of GetData
   BATCH = 256 << 10,
-  BATCHES_MAX = 1024, // 256 MiB: half a minute in which nobody takes them
+  BATCHES_MAX = 1024, // 256 MiB: half a minute without a reader
   FAILURES = 20,      // so many reads that fail one after another are reported
 };
 

@@ -1,4 +1,4 @@
-// What the files of sampling share, and nobody else includes: sampling.c, sampling_config.c, sampling_read.c and
+// What the files of sampling share, and no other file includes: sampling.c, sampling_config.c, sampling_read.c and
 // sampling_thread.c.
 #ifndef GOPROTON_CUPTI_SAMPLING_STATE_H
 #define GOPROTON_CUPTI_SAMPLING_STATE_H

@@ -234,7 +234,7 @@ void *sampler_thread(void *unused) {
       sampler_wait_until(&sampler.wake, next);
     }
   }
-  pthread_cond_broadcast(&sampler.done); // nobody is answered any more
+  pthread_cond_broadcast(&sampler.done); // no request is answered any more
   pthread_mutex_unlock(&sampler.lock);
   return NULL;
 }

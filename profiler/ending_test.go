@@ -15,7 +15,7 @@ func TestProgressOfAProgramThatEnds(t *testing.T) {
 		m.Collect()
 		n, onGPU := m.Progress()
 		if onGPU {
-			t.Error("nobody waits for the GPU yet")
+			t.Error("nothing waits for the GPU yet")
 		}
 		return n
 	}
@@ -42,7 +42,7 @@ func TestProgressOfAProgramThatEnds(t *testing.T) {
 }
 
 // CUPTI hands back a buffer only when all of its records are complete. Of 16 queued kernels of 1.5 s each the first 15 to end
-// are seen in the buffer that it holds, which is how a GPU that works is told from one that hangs.
+// are seen in the buffer that it holds, which distinguishes a GPU that works from one that hangs.
 func TestProgressInABufferThatIsNotHandedBack(t *testing.T) {
 	m, _ := stage(t)
 	start(t, m, "p", StartOptions{})

@@ -64,7 +64,7 @@ func TestWhatCameTooLateForASessionIsNotTheNextOnes(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	drive.Leave(s)
-	drive.Launch(3, 1) // of a thread that had passed the last look at whether anybody listens
+	drive.Launch(3, 1) // of a thread that had passed the last look at whether a session listens
 	drive.Deliver([]hotpath.Activity{{Correlation: 2, Start: 1, End: 2}})
 	second := start(t, m, "second", StartOptions{})
 	if _, full := hotpath.TakeBuffer(); full {
@@ -178,7 +178,7 @@ func TestManySessionsOneAfterAnother(t *testing.T) {
 }
 
 // While one session stays, others and their phases come and go. Their memory must be freed.
-func TestManySessionsAndPhasesBesideOneThatStays(t *testing.T) {
+func TestManySessionsAndPhasesDuringOneThatStays(t *testing.T) {
 	m, _ := stage(t)
 	stays := start(t, m, "stays", StartOptions{})
 	keep := filepath.Join(t.TempDir(), "p")

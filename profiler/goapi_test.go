@@ -60,7 +60,7 @@ func TestScopesNestAndCarryMetrics(t *testing.T) {
 				t.Error(err)
 			}
 			if err := Add("bytes", 1.5); err == nil {
-				t.Error("a metric changed its type and nobody minded")
+				t.Error("a metric changed its type without an error")
 			}
 			drive.Launch(1, 1)
 		}()

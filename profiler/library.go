@@ -83,7 +83,7 @@ func (d *drainer) flushed(mark uint32, waited bool, dropped uint64) {
 		d.resolver.Forget(mark)
 	}
 	if waited && d.sampler != nil {
-		d.agg.Settle()
+		d.agg.Apportion()
 	}
 	for _, s := range d.list {
 		s.flushed = s.phase

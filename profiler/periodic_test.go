@@ -106,7 +106,7 @@ func TestCompletePhasesOfATraceAreClosed(t *testing.T) {
 }
 
 // One phase that cannot be written does not take the others with it.
-func TestPhasesBesideOneThatCannotBeWritten(t *testing.T) {
+func TestPhasesNextToOneThatCannotBeWritten(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{Data: "trace"})
 	drive.Launch(1, 1) // holds the phase open
@@ -127,7 +127,7 @@ func TestPhasesBesideOneThatCannotBeWritten(t *testing.T) {
 }
 
 // A checkpoint writes what it can.
-func TestCheckpointBesideATraceThatCannotBeWritten(t *testing.T) {
+func TestCheckpointNextToATraceThatCannotBeWritten(t *testing.T) {
 	m, f := stage(t)
 	startThenBlock(t, m, StartOptions{Data: "trace"})
 	start(t, m, "tree", StartOptions{})
@@ -201,7 +201,7 @@ func TestMetricsThatComeAfterTheirPhase(t *testing.T) {
 }
 
 // Phases of one session end while those of another go on: the other one's metrics move out of the slots with them.
-func TestPhasesOfOneSessionBesideThePhaseOfAnother(t *testing.T) {
+func TestPhasesOfOneSessionDuringThePhaseOfAnother(t *testing.T) {
 	m, _ := stage(t)
 	stays := start(t, m, "stays", StartOptions{})
 	id := start(t, m, "p", StartOptions{})

@@ -469,7 +469,7 @@ func TestFirstCheckpointComesSoonAfterTheFirstLaunch(t *testing.T) {
 	}
 }
 
-func TestEndOfTheProcessIsToldToTheSource(t *testing.T) {
+func TestSourceLearnsOfTheEndOfTheProcess(t *testing.T) {
 	m, f := stage(t)
 	if _, err := m.Start(StartOptions{Name: filepath.Join(t.TempDir(), "p"), Backend: "fake"}); err != nil {
 		t.Fatal(err)

@@ -190,20 +190,20 @@ func TestPhasesShareThePeriodsSamples(t *testing.T) {
 	}
 }
 
-func TestSamplesOfWhatNobodyLaunched(t *testing.T) {
+func TestSamplesOfWhatWasNeverLaunched(t *testing.T) {
 	m, f := samplingStage(t)
 	id := startSampling(t, m, "p", "")
 	f.function(3, 7, "gemm")
 	f.launch("s", 1, 3, 300)
-	f.sample(record.Function{Module: 9, Index: 1, Name: "stranger"}, 0, 2, 0)
+	f.sample(record.Function{Module: 9, Index: 1, Name: "unknown"}, 0, 2, 0)
 	same(t, m.outline(t, id, 0), `ROOT
   s
     gemm count=1 time (ns)=300
   <unattributed>
-    stranger num_samples=2 num_stalled_samples=0 stalled_selected=2
+    unknown num_samples=2 num_stalled_samples=0 stalled_selected=2
 `)
 	if got := m.Status().Sampling.Unlaunched; got != 2 {
-		t.Errorf("%d samples of functions that nobody launched, want 2", got)
+		t.Errorf("%d samples of functions that were never launched, want 2", got)
 	}
 }
 
@@ -465,7 +465,7 @@ func TestSerializedSamplesOfCalledFunctions(t *testing.T) {
 	}
 }
 
-// Kernels of a graph share a correlation id, so that no launch can be told by it: samples go by function.
+// Kernels of a graph share a correlation id, so that it names no launch: samples go by function.
 func TestSerializedSamplesOfGraphsGoByFunction(t *testing.T) {
 	m, f := samplingStage(t)
 	f.facts.Mode = record.Serialized

@@ -95,7 +95,7 @@ func TestASinkGetsEveryPhaseInOrder(t *testing.T) {
 
 // While a sink blocks, launches are drained, phases come and go, files are written and other sinks get theirs. Of what waits
 // for the sink the oldest is dropped, and counted.
-func TestASinkThatBlocksDelaysNobody(t *testing.T) {
+func TestASinkThatBlocksDelaysNothing(t *testing.T) {
 	m, f := stage(t)
 	begun, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once

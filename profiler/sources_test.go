@@ -55,7 +55,7 @@ func TestSourcesOfSampledLines(t *testing.T) {
 	}
 }
 
-// What was written after the session began is not what was compiled, and what is not a source is nobody's business.
+// What was written after the session began is not what was compiled, and what is not a source is not read.
 func TestSourcesThatAreNotKept(t *testing.T) {
 	later, earlier := time.Now().Add(time.Hour).UnixNano(), time.Now().Add(-time.Hour).UnixNano()
 	for what, p := range map[string]*profile.Profile{

@@ -151,7 +151,7 @@ func TestTraceShowsWhatHappened(t *testing.T) {
 	drive.Work(4)
 	drive.Returned(4, 126)
 	f.ran(4, record.Sync, "<sync stream>", 7)
-	f.ran(99, record.Kernel, "stranger", 7)
+	f.ran(99, record.Kernel, "unknown", 7)
 	drive.Enter("open at the end")
 	files := finalize(t, m, id, "")
 	drive.Leave(drive.Token{})
@@ -160,7 +160,7 @@ func TestTraceShowsWhatHappened(t *testing.T) {
 		t.Fatalf("wrote %q", files)
 	}
 	if text, _ := os.ReadFile(files[0]); !strings.Contains(string(text), `"arch":"90"`) || !strings.Contains(string(text), `"tokens":"inclusive"`) {
-		t.Error("the file tells nothing of the GPU, or of the metrics")
+		t.Error("the file says nothing of the GPU, or of the metrics")
 	}
 	same(t, lanes(t, readTrace(t, files[0])), `CPU Thread 0
   outer [ROOT outer]
@@ -175,7 +175,7 @@ func TestTraceShowsWhatHappened(t *testing.T) {
 GPU 0 Stream 7
   plain [ROOT outer inner plain]
   <memcpy HtoD> [ROOT outer <memcpy HtoD>] 4096 bytes
-  stranger [ROOT <unattributed> stranger]
+  unknown [ROOT <unattributed> unknown]
 GPU 0 Stream 8
   named [ROOT outer state named] map[flops:2]
 arrow 1 leaves CPU Thread 0

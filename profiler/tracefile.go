@@ -21,15 +21,15 @@ import (
 type traceFile struct {
 	file   *ownfile.File // nil until something is written
 	writer *chrometrace.Writer
-	beside func() string // where it will be: asked when the file is made
+	target func() string // where it will be: asked when the file is made
 	placed string        // where it has been put, and is to stay
 	closed bool
 }
 
 // newTraceFile makes a trace that begins now. Its file comes with its first flush: most processes below `proton run`
 // have none to write.
-func newTraceFile(beside func() string, now uint64, info profile.Info) *traceFile {
-	f := &traceFile{beside: beside}
+func newTraceFile(target func() string, now uint64, info profile.Info) *traceFile {
+	f := &traceFile{target: target}
 	f.writer = chrometrace.NewWriter(f, int64(now), &chrometrace.Options{Process: info[profile.InfoName], Info: info, Sealed: true})
 	return f
 }
@@ -54,7 +54,7 @@ func (f *traceFile) Seek(offset int64, whence int) (int64, error) { return f.fil
 func (f *traceFile) Truncate(size int64) error { return f.file.Truncate(size) }
 
 func (f *traceFile) create() (err error) {
-	path := f.beside()
+	path := f.target()
 	if path == "" { // standard output, at the end
 		path = filepath.Join(os.TempDir(), fmt.Sprintf("proton-%08x%s", rand.Uint32(), traceSuffix))
 		f.file, err = ownfile.Open(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)

@@ -12,7 +12,7 @@ import (
 // versions are the oldest CUPTI that we support, one of the middle (Triton 3.6 brings it) and the newest.
 var versions = []struct {
 	folder     string
-	driverless string // what a profiler gets on a machine without a driver
+	driverless string // what a profiler finds on a machine without a driver
 }{
 	{"cupti-11.8", `
 without: cuptiGetErrorMessage

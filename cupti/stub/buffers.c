@@ -8,7 +8,7 @@
 #include "sizes.h"
 #include "tracer.h"
 
-// Held for reading while a record is written, so that nobody forgets the callbacks in between.
+// Held for reading while a record is written, so that the callbacks are not forgotten in between.
 static pthread_rwlock_t callbacks_lock = PTHREAD_RWLOCK_INITIALIZER;
 static cupti_request_fn request;   // guarded by callbacks_lock
 static cupti_complete_fn complete; // the same

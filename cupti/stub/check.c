@@ -1,5 +1,5 @@
-// Checks a capture before it is played. A capture may come from anybody, and the profiler trusts what CUPTI tells it:
-// it follows the pointers of records and callbacks. So everything here that becomes a pointer, or says how long
+// Checks a capture before it is played. A capture may come from anywhere, and the profiler trusts what CUPTI reports:
+// it follows the pointers of records and callbacks. So everything here that is used as a pointer, or says how long
 // something is, must be what the recorder writes. Strings are numbers into the capture's own table.
 #include "check.h"
 

@@ -1,4 +1,4 @@
-// Whether a capture can be played: it may come from anybody.
+// Whether a capture can be played: it may come from anywhere.
 #ifndef GOPROTON_STUB_CHECK_H
 #define GOPROTON_STUB_CHECK_H
 

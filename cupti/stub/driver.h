@@ -14,7 +14,7 @@ struct exec { uint32_t id; struct node *first; };
 
 extern const struct stub_tracer *tracer; // never NULL
 
-// Handles that are alive, so that a stranger's pointer is never followed.
+// Handles that are alive, so that a foreign pointer is never followed.
 void *object_new(size_t size, uint64_t id); // id 0: no id to be asked for
 void object_free(void *object);
 uint32_t next_id(void);
@@ -35,7 +35,7 @@ uint32_t call_exit(struct call *c, uint32_t result);
 void resource(uint32_t cbid, void *descriptor);
 void run_kernel(const struct function *f, uint32_t correlation, uint32_t stream, uint32_t graph, uint64_t node);
 
-// graph.c: a kernel launched into a stream under capture becomes a node.
+// graph.c: a kernel launched into a stream under capture is made a node.
 void capture_kernel(struct graph *g, struct function *f);
 
 #endif

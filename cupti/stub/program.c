@@ -8,8 +8,8 @@
 // destroyed.
 //
 // A scenario comes before that and needs the fake libcupti (PROTON_CUPTI_PATH):
-//   unknown-graph   two records of a graph that was captured before anybody listened, and one of a launch
-//                   that nobody saw
+//   unknown-graph   two records of a graph that was captured before the profiler listened, and one of a launch
+//                   that was never seen
 //   lost            CUPTI says that it lost five records
 //   copies          two copies to the GPU and one back, a fill, and a wait, after "alpha"; without libcupti too
 //   overflow        LAUNCHES on each of four threads with nothing in between, faster than any GPU
@@ -78,7 +78,7 @@ static void *of_cupti(const char *name) {
 static void scenario(const char *name) {
   if (!strcmp(name, "unknown-graph")) {
     void (*emit)(const struct stub_kernel *);
-    struct stub_kernel k = {.name = "stranger", .start = 5000, .end = 6000, .correlation = 900001, .graph = 4711, .graph_node = 1ull << 40};
+    struct stub_kernel k = {.name = "unknown", .start = 5000, .end = 6000, .correlation = 900001, .graph = 4711, .graph_node = 1ull << 40};
     *(void **)&emit = of_cupti("stub_emit");
     emit(&k), k.graph_node++, emit(&k);
     k.graph_node = 0, k.graph = 0, k.correlation = 900002, k.name = "orphan";

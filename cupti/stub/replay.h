@@ -14,7 +14,7 @@ void play_answer(const struct cap_event *e);
 void play_cubin(const struct cap_event *e);
 void move_gpu_times(int64_t by); // what is added to the times of records
 void forget_answers(void);
-// sampling.c: samples, for whoever asks next.
+// sampling.c: samples, for the next that asks.
 void play_samples(const struct capture *c, const struct cap_event *e);
 
 #endif

@@ -63,7 +63,7 @@ static struct arguments *arguments_of(uint32_t site) {
   return a;
 }
 
-// Pointers of the recorded process mean nothing here, and nobody is to follow one from a file.
+// Pointers of the recorded process mean nothing here, and none from a file may be followed.
 static void copy_arguments(struct arguments *a, const struct params_shape *shape, const uint8_t *bytes, size_t size) {
   memcpy(a->words, bytes, size);
   for (uint32_t i = 0; i < 32; i++)

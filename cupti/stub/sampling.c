@@ -1,4 +1,4 @@
-// The fake libcupti's sampling of instructions: it hands over what a capture has. Whoever does not play one gets no
+// The fake libcupti's sampling of instructions: it hands over what a capture has. A program that does not play one gets no
 // samples, and the reasons of an H200.
 #include <pthread.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static void read_pc(const struct capture *c, struct cap_cursor *at) {
 
 void play_samples(const struct capture *c, const struct cap_event *e) {
   struct cap_cursor at = cap_open(e);
-  cap_number(&at); // context: all data go to whoever asks first
+  cap_number(&at); // context: all data go to the first that asks
   pthread_mutex_lock(&sampling.lock);
   sampling.result = (uint32_t)cap_number(&at);
   sampling.sums.total_samples += cap_number(&at);

@@ -6,7 +6,7 @@
 //
 // Environment:
 //   PROTON_STUB_CAPTURE    a capture (not compressed): versions and devices come from it
-//   PROTON_STUB_VERSION    what cuptiGetVersion tells, PROTON_STUB_DRIVER what cuDriverGetVersion tells
+//   PROTON_STUB_VERSION    what cuptiGetVersion returns, PROTON_STUB_DRIVER what cuDriverGetVersion returns
 //   PROTON_STUB_DEVICES    number of devices (1)
 //   PROTON_STUB_RESULTS    results to return: "Subscribe=39,ActivityEnable=35,cuInit=100"
 //   PROTON_STUB_HOLDER     another subscriber's name: Subscribe says 39
@@ -51,7 +51,7 @@ struct stub_tracer {
   void (*call)(uint32_t domain, uint32_t cbid, const void *data);
   void (*kernel)(const struct stub_kernel *kernel);
   void (*work)(const struct stub_work *work);
-  // A whole graph launch; 1 when it is recorded as one, and its kernels are not to be told.
+  // A whole graph launch; 1 when it is recorded as one, and its kernels are not to be reported.
   int (*graph)(const struct stub_kernel *graph);
 };
 
@@ -68,7 +68,7 @@ STUB_EXPORT void stub_cuda_set_current(void *context);
 // ---- libcupti: for tests ----
 // n launches on each of some threads through the fake driver. 0 when every launch went well.
 STUB_EXPORT int stub_synthetic(uint64_t n, unsigned threads);
-// One kernel record out of nowhere, as from a graph that was captured before anybody listened.
+// One kernel record out of nowhere, as from a graph that was captured before the profiler listened.
 STUB_EXPORT void stub_emit(const struct stub_kernel *kernel);
 // Pretends that CUPTI itself lost records.
 STUB_EXPORT void stub_lose(uint64_t records);

@@ -35,7 +35,7 @@ void hp_context_gone(void *ctx) {
 }
 
 void hp_contexts_forget(void) {
-  atomic_fetch_add(&destroyed, 1); // every thread tells anew what it launches in
+  atomic_fetch_add(&destroyed, 1); // every thread reports anew what it launches in
   for (int i = 0; i < HP_CONTEXTS; i++) atomic_store(&known[i], NULL);
 }
 

@@ -7,7 +7,7 @@
 
 // hp_init reserves memory and registers the fork guard. 0 when the system refuses.
 int hp_init(void);
-// hp_session_begins tells the threads that a session starts; the calling thread's scopes are the ones that
+// hp_session_begins informs the threads that a session starts; the calling thread's scopes are the ones that
 // threads without scopes inherit. fresh: no session exists, so forget all call paths.
 void hp_session_begins(int fresh);
 // hp_inherit_nothing ends that: threads without scopes stay without.

@@ -1,4 +1,4 @@
-// Reclaiming call paths that nobody uses any more, so that a program that runs for weeks with ever new ones does not fill
+// Reclaiming call paths that are no longer used, so that a program that runs for weeks with ever new ones does not fill
 // the arena. Go does it, in steps, while the program runs:
 //
 //   1. hp_nodes_unindex replaces the index by an empty one. What threads look up from now on they make anew, so no thread

@@ -19,7 +19,7 @@ const (
 // Aggregator routes activities to the trees of the sessions that listened when they were asked for.
 type Aggregator struct {
 	Sets     *Sets
-	Sampling *Sampling // nil while nobody samples
+	Sampling *Sampling // nil while nothing is sampled
 	cache    map[cacheKey]route
 
 	Kernels      uint64 // kernels and whole graphs added
@@ -143,7 +143,7 @@ func (a *Aggregator) AddUnattributed(k *record.Activity, set uint32) {
 		a.Unattributed++
 	}
 	if a.Sampling != nil && k.Kind == record.Kernel {
-		a.stranger(k, set).add(k)
+		a.unattributed(k, set).add(k)
 	}
 	for _, t := range a.Sets.trees(set) {
 		if !t.wants(k.Kind) {
@@ -160,7 +160,7 @@ func (a *Aggregator) AddUnattributed(k *record.Activity, set uint32) {
 
 func isKernel(k record.Kind) bool { return k == record.Kernel || k == record.Graph }
 
-// count keeps the totals that a run's closing line tells.
+// count keeps the totals of a run's closing line.
 func (a *Aggregator) count(k *record.Activity) {
 	if !isKernel(k.Kind) {
 		return

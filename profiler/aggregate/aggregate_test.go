@@ -67,7 +67,7 @@ func TestKernelsOfOneNameMerge(t *testing.T) {
 	a.Add(kernel("b", 0, 5), launched(set, 2)) // it ended first, but was launched second
 	a.Add(kernel("a", 0, 1), launched(set, 1))
 	a.Add(kernel("a", 0, 2), launched(set, 3))
-	a.Add(kernel("nobody listened", 0, 2), launched(0, 4))
+	a.Add(kernel("no listener", 0, 2), launched(0, 4))
 	frozen(t, tree, "ROOT(a{count=2 device_id=0 time (ns)=3} b{count=1 device_id=0 time (ns)=5})")
 	if a.Kernels != 3 || a.Nanos != 8 {
 		t.Errorf("%d kernels of %d ns, want 3 of 8", a.Kernels, a.Nanos)

@@ -7,8 +7,8 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// Samples can fall in functions that are not kernels: those that the compiler did not inline. Nobody launches them, but
-// the module says which of its kernels call them, so their samples belong to whoever launched those.
+// Samples can fall in functions that are not kernels: those that the compiler did not inline. They are never launched, but
+// the module says which of its kernels call them, so their samples belong to the launchers of those.
 
 // callersOf returns the kernels of its module that call a function; nil for a kernel, and if that is not known.
 func (s *Sampling) callersOf(f *function) []string {

@@ -69,7 +69,7 @@ func (f *freezer) node(n *node) *profile.Node {
 	return out
 }
 
-// metric adds one metric to a node; two raw names may have become the same shown name.
+// metric adds one metric to a node; two raw names may have the same shown name.
 func (f *freezer) metric(out *profile.Node, m *metric) {
 	if _, known := f.kinds[m.name]; !known {
 		f.kinds[m.name] = m.kind

@@ -12,14 +12,14 @@ import (
 // sampleFreezer copies samples into a profile.
 type sampleFreezer struct {
 	of       *Sampling
-	settled  *shares
+	over     *shares // of the periods that are over
 	sofar    *shares // of the period that has not ended
 	out      profile.Sampling
 	position map[uint32]int // of functions, by number, in out.Functions
 }
 
 func (a *Aggregator) newSampleFreezer(t *Tree) *sampleFreezer {
-	return &sampleFreezer{of: a.Sampling, settled: t.shares(), sofar: a.sofar(t), position: map[uint32]int{}}
+	return &sampleFreezer{of: a.Sampling, over: t.shares(), sofar: a.sofar(t), position: map[uint32]int{}}
 }
 
 // node gives a node's samples to its copy. Functions that its kernel calls have a frame below it.
@@ -94,15 +94,15 @@ func (f *sampleFreezer) pcs(cells []cell) (out []profile.PCSamples) {
 
 // finish adds what belongs to no launch, and the sums.
 func (f *sampleFreezer) finish(p *profile.Profile) {
-	loose := maps.Clone(f.settled.loose)
-	for number, cells := range f.sofar.loose {
-		loose[number] = joinCells(loose[number], cells)
+	unlaunched := maps.Clone(f.over.unlaunched)
+	for number, cells := range f.sofar.unlaunched {
+		unlaunched[number] = joinCells(unlaunched[number], cells)
 	}
-	for _, number := range slices.SortedFunc(maps.Keys(loose), f.of.byIdentity) {
+	for _, number := range slices.SortedFunc(maps.Keys(unlaunched), f.of.byIdentity) {
 		under := child(child(p.Root, UnattributedFrame), f.of.function(number).Name)
-		f.addTo(under, number, loose[number])
+		f.addTo(under, number, unlaunched[number])
 	}
-	f.out.Apportioned = f.settled.apportioned + f.sofar.apportioned
+	f.out.Apportioned = f.over.apportioned + f.sofar.apportioned
 	p.Sampling = &f.out
 }
 

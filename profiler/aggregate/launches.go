@@ -12,13 +12,13 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// launchKey tells the sums of tagged launches of one node apart.
+// launchKey identifies one of the sums of tagged launches at a node.
 type launchKey struct {
 	tag    uint16
 	device uint32
 }
 
-// launchTotal sums the launches of one kind, at one node and on one device. Beside it the node's total has them too.
+// launchTotal sums the launches of one kind, at one node and on one device. The node's total has them too.
 type launchTotal struct {
 	count, nanos, least, most uint64 // times are those of the launches that could be timed
 

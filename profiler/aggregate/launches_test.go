@@ -93,7 +93,7 @@ func TestKindsDoNotApportionSamples(t *testing.T) {
 		a.Add(kernel("matmul", 0, 5), at)
 	}
 	a.AddSample(&record.Sample{Module: 5, Function: "matmul", Stalls: []record.Stall{{Samples: 7}}}, set, nil)
-	a.Settle()
+	a.Apportion()
 	p, _ := a.Freeze(tree, "CUDA")
 	if p.Sampling.Apportioned != 0 || a.Sampling.Apportioned != 0 {
 		t.Errorf("%d of 7 samples were apportioned, of a function with one place", p.Sampling.Apportioned)
@@ -104,8 +104,8 @@ func TestKindsDoNotApportionSamples(t *testing.T) {
 }
 
 // A timeline says of each kernel of which kind its launch was, as a tree sums them up by it: replays are of the captured
-// launch's, and what nobody registered is of none.
-func TestTimelineTellsKinds(t *testing.T) {
+// launch's, and a tag that was never registered has none.
+func TestTimelineNamesKinds(t *testing.T) {
 	if err := hotpath.Init(); err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func value(double bool, bits uint64) profile.Value {
 	return profile.IntValue(int64(bits))
 }
 
-// sum adds b to a, or replaces a; a mix of integer and float becomes float.
+// sum adds b to a, or replaces a; the sum of an integer and a float is a float.
 func sum(a, b profile.Value, replace bool) profile.Value {
 	if replace {
 		return b

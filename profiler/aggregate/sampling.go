@@ -6,19 +6,19 @@ import (
 )
 
 // Sampling brings samples to the call paths that launched what was sampled. A sample of a continuous sampler names a
-// function and nothing else, and it comes late: so samples are kept by function, and beside them who launched the
+// function and nothing else, and it comes late: so samples are kept by function, together with the launchers of the
 // function and how long it then ran, until everything that was launched is known to have run and to have been sampled.
-// Then Settle gives each launcher its share. A function with one launcher, the usual case, is shared with nobody.
+// Then Apportion gives each launcher its share. A function with one launcher, the usual case, keeps all its samples.
 type Sampling struct {
 	Serialized bool // samples name their launches
 
-	// Callers tells, for a module's functions that are not kernels, which of its kernels call them; false if its code is
+	// Callers returns, for a module's functions that are not kernels, which of its kernels call them; false if its code is
 	// not known. It may be nil, and is asked once for each module.
 	Callers func(module uint64) (map[string][]string, bool)
 
 	Taken       uint64 // samples so far
-	Apportioned uint64 // of them, those that Settle shared out among several places
-	Unlaunched  uint64 // and those of functions that nobody was seen to launch
+	Apportioned uint64 // of them, those that Apportion shared out among several places
+	Unlaunched  uint64 // and those of functions without a known launch
 
 	functions []*function // by number - 1
 	numbers   map[code]uint32
@@ -33,14 +33,14 @@ type code struct {
 	name   string
 }
 
-// function is one function of the GPU in the current period: since the last Settle.
+// function is one function of the GPU in the current period: since the last Apportion.
 type function struct {
 	record.Function
 	launchers []*launcher
 	before    []*launcher // those of the period before
-	samples   tallies     // that nobody has yet
+	samples   tallies     // that no launcher has yet
 	set       uint32      // who listened when the last of them came
-	launched  bool        // it is a kernel: somebody launched it at some time
+	launched  bool        // it is a kernel: it was launched at some time
 }
 
 // launcher is a place that launches a function.
@@ -109,8 +109,8 @@ func (s *Sampling) take(key cacheKey, l *launcher) {
 	f.launchers, f.launched = append(f.launchers, l), true
 }
 
-// stranger returns the launcher of kernels whose launch was lost.
-func (a *Aggregator) stranger(k *record.Activity, set uint32) *launcher {
+// unattributed returns the launcher of kernels whose launch was lost.
+func (a *Aggregator) unattributed(k *record.Activity, set uint32) *launcher {
 	s := a.Sampling
 	key := cacheKey{launch: callpath.Place{Set: set}, name: k.Name, function: s.Number(record.Function{Name: k.Name}), kind: record.Graph} // no kernel has such a key
 	if l := s.launchers[key]; l != nil {
@@ -196,7 +196,7 @@ func (a *Aggregator) launcherOf(r *record.Sample, number uint32, waiting func(ui
 
 // nodeSamples are the samples of one function at one node.
 type nodeSamples struct {
-	shared []cell  // by Settle
+	shared []cell  // by Apportion
 	exact  tallies // of launches that they name
 }
 
@@ -229,7 +229,7 @@ func (a *Aggregator) Drop(t *Tree) {
 	}
 }
 
-// drop forgets a tree. What ran for nobody else any more still counts when samples are shared out, but one launcher
+// drop forgets a tree. What ran for no other tree still counts when samples are shared out, but one launcher
 // per function is enough for it.
 func (s *Sampling) drop(t *Tree) {
 	for _, f := range s.functions {

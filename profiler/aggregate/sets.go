@@ -54,7 +54,7 @@ func (s *Sets) Launch(trees []*Tree) uint32 {
 }
 
 // Scope returns the number of a combination of sessions; 0 means everyone, so that it is never returned
-// for an empty combination either: with nobody listening no scope is recorded.
+// for an empty combination either: without a listener no scope is recorded.
 func (s *Sets) Scope(sessions []int) uint32 {
 	key := fmt.Sprint("scope", sessions)
 	id, fresh := s.id(key)

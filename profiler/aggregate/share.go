@@ -8,14 +8,14 @@ import (
 
 // shares is what one tree gets of the samples of a period.
 type shares struct {
-	apportioned uint64                      // samples of functions that not only one node of it launched
-	loose       map[uint32][]cell           // of functions that nobody was seen to launch, by number
+	apportioned uint64                      // samples of functions that several nodes of it launched
+	unlaunched  map[uint32][]cell           // of functions without a known launch, by number
 	nodes       map[*node]map[uint32][]cell // nil: nodes get theirs at once
 }
 
-// Settle gives the samples of the period that ends to those who launched the sampled functions. Call it when
+// Apportion gives the samples of the period that ends to those who launched the sampled functions. Call it when
 // everything that was launched has run, its kernels were added, and its samples too.
-func (a *Aggregator) Settle() {
+func (a *Aggregator) Apportion() {
 	s := a.Sampling
 	s.count()
 	a.share((*Tree).shares)
@@ -30,7 +30,7 @@ func (a *Aggregator) Settle() {
 	a.Reset() // routes hold launchers
 }
 
-// count keeps the totals that a run's closing line tells.
+// count keeps the totals of a run's closing line.
 func (s *Sampling) count() {
 	by := s.launchersByName()
 	for _, f := range s.functions {
@@ -48,15 +48,15 @@ func (s *Sampling) count() {
 
 // shares returns what the tree has for good.
 func (t *Tree) shares() *shares {
-	if t.settled == nil {
-		t.settled = &shares{loose: map[uint32][]cell{}}
+	if t.shared == nil {
+		t.shared = &shares{unlaunched: map[uint32][]cell{}}
 	}
-	return t.settled
+	return t.shared
 }
 
 // sofar returns what a tree would get if the period ended now.
 func (a *Aggregator) sofar(t *Tree) *shares {
-	out := &shares{loose: map[uint32][]cell{}, nodes: map[*node]map[uint32][]cell{}}
+	out := &shares{unlaunched: map[uint32][]cell{}, nodes: map[*node]map[uint32][]cell{}}
 	a.share(func(x *Tree) *shares {
 		if x == t {
 			return out
@@ -80,7 +80,7 @@ func (a *Aggregator) share(of func(*Tree) *shares) {
 		}
 		for _, t := range a.Sets.trees(f.set) {
 			if out := of(t); out != nil {
-				out.loose[uint32(i+1)] = joinCells(out.loose[uint32(i+1)], cells)
+				out.unlaunched[uint32(i+1)] = joinCells(out.unlaunched[uint32(i+1)], cells)
 			}
 		}
 	}

@@ -78,12 +78,12 @@ func sampled(t *testing.T, serialized bool) (*Aggregator, *Tree, uint32) {
 	return a, tree, set
 }
 
-func nobodyWaits(uint64) (callpath.Attribution, bool) { return callpath.Attribution{}, false }
+func nothingWaits(uint64) (callpath.Attribution, bool) { return callpath.Attribution{}, false }
 
 // take adds n samples of a function, half of them of each of two reasons.
 func take(a *Aggregator, set, n uint32, f record.Function) {
 	a.AddSample(&record.Sample{Module: f.Module, Index: f.Index, Function: f.Name, Offset: 16,
-		Stalls: []record.Stall{{Reason: 0, Samples: n / 2}, {Reason: 1, Samples: n - n/2, NotIssued: n / 4}}}, set, nobodyWaits)
+		Stalls: []record.Stall{{Reason: 0, Samples: n / 2}, {Reason: 1, Samples: n - n/2, NotIssued: n / 4}}}, set, nothingWaits)
 }
 
 // A sample that names its launch is of the function that was launched, also where the vendor library does not know its module.
@@ -94,7 +94,7 @@ func TestALaunchNamesTheModuleOfItsSamples(t *testing.T) {
 	k := kernel("k", 0, 100)
 	k.Correlation = 5
 	a.Add(k, at)
-	a.AddSample(&record.Sample{Module: 0xcc, Function: "k", Offset: 16, Correlation: 5, Stalls: []record.Stall{{Samples: 20}}}, set, nobodyWaits)
+	a.AddSample(&record.Sample{Module: 0xcc, Function: "k", Offset: 16, Correlation: 5, Stalls: []record.Stall{{Samples: 20}}}, set, nothingWaits)
 	p, _ := a.Freeze(tree, "CUDA")
 	if len(p.Sampling.Functions) != 1 || p.Sampling.Functions[0].Module != ModuleName(7) || p.Sampling.Total != 20 {
 		t.Errorf("%+v", p.Sampling)
@@ -110,7 +110,7 @@ func TestSamplesOfAnUnknownModuleAreUnattributed(t *testing.T) {
 		a.Add(kernel("k", 0, 100), at)
 	}
 	take(a, set, 10, record.Function{Module: 0xcc, Name: "k"})
-	a.Settle()
+	a.Apportion()
 	p, _ := a.Freeze(tree, "CUDA")
 	if under := p.Root.Child(UnattributedFrame); under == nil || p.Sampling.Total != 10 || a.Sampling.Unlaunched != 10 {
 		t.Errorf("%+v, %d unlaunched", p.Sampling, a.Sampling.Unlaunched)
@@ -124,7 +124,7 @@ func samplesOf(n *node) (samples uint64) {
 	return samples
 }
 
-func TestSamplesAreNotSettledTwice(t *testing.T) {
+func TestSamplesAreNotApportionedTwice(t *testing.T) {
 	a, tree, set := sampled(t, false)
 	f := record.Function{Module: 7, Index: 3, Name: "k"}
 	at := launched(set, 1)
@@ -136,8 +136,8 @@ func TestSamplesAreNotSettledTwice(t *testing.T) {
 			t.Fatalf("%+v", p.Sampling)
 		}
 	}
-	a.Settle()
-	a.Settle()
+	a.Apportion()
+	a.Apportion()
 	a.Add(kernel("k", 0, 100), at)
 	take(a, set, 5, f)
 	if p, _ := a.Freeze(tree, "CUDA"); p.Sampling.Total != 15 || len(p.Root.Child("k").Samples) != 1 {
@@ -153,14 +153,14 @@ func TestLateSamplesFindTheirLaunch(t *testing.T) {
 	at := launched(set, 1)
 	at.Function = a.Sampling.Number(f)
 	a.Add(kernel("k", 0, 100), at)
-	a.Settle()
-	a.Settle() // a period in which it was not launched
+	a.Apportion()
+	a.Apportion() // a period in which it was not launched
 	take(a, set, 10, f)
 	if p, _ := a.Freeze(tree, "CUDA"); len(p.Root.Child("k").Samples) != 1 || p.Root.Child(UnattributedFrame) != nil {
 		t.Error("late samples were not given to the last launch")
 	}
 	a.Drop(tree)
-	a.Settle()
+	a.Apportion()
 	if a.Sampling.Unlaunched != 0 || a.Sampling.Taken != 10 {
 		t.Errorf("%d unlaunched, %d taken", a.Sampling.Unlaunched, a.Sampling.Taken)
 	}
@@ -192,7 +192,7 @@ func TestRecentLaunchersStay(t *testing.T) {
 }
 
 // Two functions of one name are two: each sample finds its own launches.
-func TestFunctionsOfOneNameAreToldApart(t *testing.T) {
+func TestFunctionsOfOneNameAreDistinguished(t *testing.T) {
 	a, tree, set := sampled(t, false)
 	scopes := []*node{tree.root.child("a", 1), tree.root.child("b", 2)}
 	for i, n := range []uint32{10, 30} {
@@ -201,7 +201,7 @@ func TestFunctionsOfOneNameAreToldApart(t *testing.T) {
 		a.Sampling.take(cacheKey{function: a.Sampling.Number(f), launch: callpath.Place{Node: uint32(i)}}, l)
 		take(a, set, n, f)
 	}
-	a.Settle()
+	a.Apportion()
 	for i, want := range []uint64{10, 30} {
 		if got := samplesOf(scopes[i].child("k", 1)); got != want {
 			t.Errorf("scope %d has %d samples, want %d", i, got, want)
@@ -222,7 +222,7 @@ func TestNamesDoWhereModulesAreUnknown(t *testing.T) {
 		}
 		a.Add(kernel("k", 0, 100), at)
 		take(a, set, 10, record.Function{Module: c.sampled, Index: 4, Name: "k"})
-		a.Settle()
+		a.Apportion()
 		if p, _ := a.Freeze(tree, "CUDA"); len(p.Root.Child("k").Samples) != 1 || a.Sampling.Apportioned+a.Sampling.Unlaunched != 0 {
 			t.Errorf("launched in module %d, sampled in %d: %+v", c.launched, c.sampled, a.Sampling)
 		}
@@ -242,7 +242,7 @@ func TestADroppedTreeKeepsItsShare(t *testing.T) {
 	}
 	a.Drop(first)
 	take(a, later, 40, f)
-	a.Settle()
+	a.Apportion()
 	p, _ := a.Freeze(second, "CUDA")
 	if p.Sampling.Total != 30 || p.Sampling.Apportioned != 30 {
 		t.Errorf("%d samples, %d apportioned, want 30 of 40 for 300 of 400 ns", p.Sampling.Total, p.Sampling.Apportioned)
@@ -250,7 +250,7 @@ func TestADroppedTreeKeepsItsShare(t *testing.T) {
 }
 
 // A function of 64 KiB, sampled at each instruction for 20 reasons, launched from 1 and from 100 call paths.
-func BenchmarkSettle(b *testing.B) {
+func BenchmarkApportion(b *testing.B) {
 	for _, paths := range []int{1, 100} {
 		b.Run(fmt.Sprintf("paths=%d", paths), func(b *testing.B) {
 			if err := hotpath.Init(); err != nil {
@@ -273,9 +273,9 @@ func BenchmarkSettle(b *testing.B) {
 					a.Add(kernel(fmt.Sprint("k", i), 0, uint64(100+i)), at)
 				}
 				for r.Offset = 0; r.Offset < 64<<10; r.Offset += 16 {
-					a.AddSample(&r, set, nobodyWaits)
+					a.AddSample(&r, set, nothingWaits)
 				}
-				a.Settle()
+				a.Apportion()
 			}
 		})
 	}

@@ -50,7 +50,7 @@ func apportionedSamplesAddUp(t *testing.T, r *rand.Rand) {
 			f.take(a, set, r)
 		}
 	}
-	a.Settle()
+	a.Apportion()
 	for _, f := range functions {
 		f.check(t)
 	}
@@ -67,7 +67,7 @@ func (f *dealt) take(a *Aggregator, set uint32, r *rand.Rand) {
 		f.samples[key] = tally{f.samples[key].samples + uint64(n), f.samples[key].notIssued + uint64(stall.NotIssued)}
 		f.total += uint64(n)
 	}
-	a.AddSample(&s, set, nobodyWaits)
+	a.AddSample(&s, set, nothingWaits)
 }
 
 func (f *dealt) check(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// streamKey tells streams apart: two GPUs, or two contexts of one, have streams of the same number.
+// streamKey identifies a stream: two GPUs, or two contexts of one, have streams of the same number.
 type streamKey struct{ device, context, stream uint32 }
 
 // streamLane is one stream, and above it the lane of the graph scopes that its kernels were captured in.
@@ -60,7 +60,7 @@ func (t *Timeline) activity(k *record.Activity, at *callpath.Attribution, n *nod
 	}
 }
 
-// kind is what a tag stands for; nil if nobody registered it.
+// kind is what a tag stands for; nil if it was never registered.
 func (t *Timeline) kind(tag uint16) *profile.LaunchKind {
 	if tag == 0 {
 		return nil

@@ -49,7 +49,7 @@ func (a *Aggregator) Event(ring uintptr, rec *hotpath.Record) {
 				t.Timeline.begin(ring, rec)
 			}
 		}
-	default: // of what was begun: whoever saw that
+	default: // of what was begun: those that saw its beginning
 		for _, t := range a.Sets.timelines {
 			t.Timeline.end(ring, rec)
 		}
@@ -80,7 +80,7 @@ func (t *Timeline) end(ring uintptr, rec *hotpath.Record) {
 	th := t.thread(ring)
 	switch rec.Type {
 	case hotpath.ThreadID:
-		t.becomes(th, rec.Thread())
+		t.writtenBy(th, rec.Thread())
 	case hotpath.End:
 		th.last = rec.Time()
 		t.closeFrame(th, rec.Node, rec.Time())
@@ -101,8 +101,8 @@ func (t *Timeline) thread(ring uintptr) *threadLane {
 	return th
 }
 
-// becomes says which thread writes to a ring: rings are used again.
-func (t *Timeline) becomes(th *threadLane, tid int64) {
+// writtenBy notes which thread writes to a ring: rings are used again.
+func (t *Timeline) writtenBy(th *threadLane, tid int64) {
 	if th.tid == tid {
 		return
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// Call tells the name of a vendor's function, and whether it waits for the GPU instead of giving it work.
+// Call returns the name of a vendor's function, and whether it waits for the GPU instead of giving it work.
 type Call func(function uint32) (name string, waits bool)
 
 // Timeline turns what one session's phase hears into slices, lanes and arrows, and hands each on as soon as it is
 // complete. What it keeps is bounded by what is open: the scopes and calls of each thread, and for each stream
-// the graph scopes around its last kernel; besides that a lane per thread and stream, and the names of call paths.
+// the graph scopes around its last kernel; in addition a lane per thread and stream, and the names of call paths.
 type Timeline struct {
 	tree *Tree
 	out  profile.TraceWriter
@@ -28,7 +28,7 @@ type Timeline struct {
 	flows       uint64
 	slice       profile.Slice                  // reused: a writer does not keep it
 	nodes       []hotpath.Node                 // the arena as far as it was filled when last looked at; asking is a call into C
-	kinds       map[uint16]*profile.LaunchKind // of launches, by tag; nil for what nobody can name
+	kinds       map[uint16]*profile.LaunchKind // of launches, by tag; nil for a tag without a kind
 }
 
 // NewTimeline returns a timeline that streams to a writer.

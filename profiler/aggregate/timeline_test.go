@@ -87,7 +87,7 @@ func TestTimelineKeepsOnlyWhatIsOpen(t *testing.T) {
 	if after := heap(); after > before+64<<10 {
 		t.Errorf("a million launches later the heap has %d bytes more", after-before)
 	}
-	// Scopes of the root node are seen by nobody's name but count: a scope, a call and a kernel each.
+	// Scopes of the root node have no name that a session sees, but count: a scope, a call and a kernel each.
 	if out.lanes != 3 || out.slices != 3e6 || out.flows != 1e6 {
 		t.Errorf("%+v, want 3 lanes, 3e6 slices, 1e6 arrows", out)
 	}

@@ -24,7 +24,7 @@ type TreeOptions struct {
 	Phase    int
 	Python   bool         // call paths are python frames instead of scopes
 	Times    bool         // keep how long the kernels of a node ran, as a distribution
-	Also     record.Kinds // what the session asked for besides kernels
+	Also     record.Kinds // what the session asked for in addition to kernels
 	Timeline *Timeline    // where every activity is shown; nil: they are summed in the tree
 }
 
@@ -33,12 +33,12 @@ type Tree struct {
 	TreeOptions
 
 	sets   *Sets
-	serial uint32 // tells trees of one phase apart: a cleared phase starts over with a new tree
+	serial uint32 // a cleared phase starts over with a new tree, of another number
 	root   *node
 	index  []*node // by hotpath node id
 
-	kinds   profile.Kinds // of the metrics on a timeline, as far as they are out of the slots
-	settled *shares       // of samples, nil while there are none
+	kinds  profile.Kinds // of the metrics on a timeline, as far as they are out of the slots
+	shared *shares       // samples of periods that are over; nil while there are none
 }
 
 type node struct {

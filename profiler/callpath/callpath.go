@@ -352,24 +352,24 @@ func (r *Resolver) Newest() (newest uint64) {
 
 // Nodes hands every call path that the resolver still needs to f.
 func (r *Resolver) Nodes(f func(node uint32)) {
-	hand := func(p Place) {
+	pass := func(p Place) {
 		f(p.Node)
 		f(p.PyNode)
 	}
 	for _, l := range r.launches {
-		hand(l.Place)
+		pass(l.Place)
 	}
 	for _, t := range r.threads {
-		hand(t.place)
+		pass(t.place)
 	}
-	r.graphs.each(func(c *Captured) { hand(c.Place) })
+	r.graphs.each(func(c *Captured) { pass(c.Place) })
 }
 
 // Waiting returns the number of launches that wait for their kernels.
 func (r *Resolver) Waiting() int { return len(r.launches) }
 
 // Waits reports whether some launch of the given sets waits for its kernel, or for more of them: a graph's have all
-// come when none came between two marks. Buffers of other threads tell nothing about them.
+// come when none came between two marks. Buffers of other threads say nothing about them.
 func (r *Resolver) Waits(of func(set uint32) bool) bool {
 	answers := make(map[uint32]bool)
 	for _, l := range r.launches {

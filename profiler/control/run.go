@@ -81,7 +81,7 @@ func (s *Service) runBegin(p *params) (any, error) {
 	return map[string]int{"session": id}, nil
 }
 
-// image tells this program from others that the same process has executed before it, or will.
+// image distinguishes this program from others that the same process has executed before it, or will.
 var image = fmt.Sprintf("%016x", rand.Uint64())
 
 // runName is the session's name: the template's, made absolute because the program may change its folder.

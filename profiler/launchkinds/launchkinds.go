@@ -73,7 +73,7 @@ func Register(k Kind) uint32 {
 	return numbers[key]
 }
 
-// Of describes the launches that carry a tag, as profiles do. Those that share a number, and those whose number nobody
+// Of describes the launches that carry a tag, as profiles do. Those that share a number, and those whose number was never
 // registered, have no ID.
 func Of(tag uint16) profile.LaunchKind {
 	mu.RLock()

@@ -1,5 +1,5 @@
 // Compares cupti/abi*.h with the vendor's own headers, number by number. Compiled by abicheck_test.go, once for
-// every version of the headers that is at hand; says what differs and returns 1, or prints how much it compared.
+// every version of the headers that was found; says what differs and returns 1, or prints how much it compared.
 #include <cuda.h>
 #include <cupti.h>
 #include <cupti_pcsampling.h>

@@ -57,7 +57,7 @@ func Prepare(path string, parts Parts) (*Replay, error) {
 		"PROTON_LIB=" + parts.Library,
 		"PROTON_CUPTI_PATH=" + filepath.Join(parts.Stub, "libcupti.so"),
 		"PROTON_STUB_CAPTURE=" + plain,
-		"PROTON_RECORD=", // a replay of a replay tells nothing new
+		"PROTON_RECORD=", // a replay of a replay shows nothing new
 	}
 	return r, nil
 }

@@ -191,7 +191,7 @@ func TestPrepareRefuses(t *testing.T) {
 func TestLosses(t *testing.T) {
 	t.Run("unknown graph", func(t *testing.T) {
 		r := fakeProgram(t, "node", "libcupti.so", nil, "10", "unknown-graph")
-		want := "<unattributed> > orphan: 1\n<unattributed> > stranger: 2\n"
+		want := "<unattributed> > orphan: 1\n<unattributed> > unknown: 2\n"
 		if !strings.Contains(r.tree+"\n", want) || r.status.Kernels != 47 || r.status.Unattributed != 3 {
 			t.Errorf("%+v\n%s\nwant 47 kernels, 3 of them unattributed:\n%s", r.status, r.tree, want)
 		}

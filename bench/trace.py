@@ -42,7 +42,7 @@ unified_parse(sys.argv[2], out=sys.argv[3], overwrite=True)
 
 
 def write(path, copies, vary):
-    """Writes the sample that many times."""
+    """Writes copies of the sample."""
     with gzip.open(SAMPLE) as f:
         text = f.read()
     launch = 0
@@ -66,14 +66,14 @@ def write(path, copies, vary):
 
 
 def write_kernels(path, kernels, compiled, rounds, vary):
-    """Writes a trace in which each of many kernels is launched once in each round."""
+    """Writes a trace of many kernels, each launched once per round."""
     with gzip.open(SAMPLE) as f:
         lines = f.read().splitlines(keepends=True)
     compilations = [next(x for x in lines if b'"compilation"' in x[:40] and h in x) for h in HASHES]
     launches = [next(x for x in lines if b'"launch"' in x[:40] and h in x and b'"_bench"' not in x) for h in HASHES]
 
     def own(record, kernel, moved):
-        """A record of the sample as one of that kernel."""
+        """A record of the sample with the kernel's names."""
         h = HASHES[kernel % len(HASHES)]
         record = record.replace(h, b"%08x" % (kernel * 2654435761 % 2**32)).replace(SCRIPT, b"model_%05d.py" % (kernel // 50))
         for name in NAMES:
@@ -95,7 +95,7 @@ def write_kernels(path, kernels, compiled, rounds, vary):
 
 
 def write_numbers(path, launches):
-    """Writes a trace in which each launch has a number of its own."""
+    """Writes a trace in which each launch has a different number as an argument."""
     with gzip.open(SAMPLE) as f:
         lines = f.read().splitlines(keepends=True)
     first = {h: next(x for x in lines if b'"launch"' in x[:40] and h in x and b'"_bench"' not in x) for h in HASHES}
@@ -112,7 +112,7 @@ def write_numbers(path, launches):
 
 
 def repeat(rounds, command, environment):
-    """Runs a command that writes a folder, its last argument; medians of wall and processor time, most memory."""
+    """Runs a command whose last argument is its output folder; returns medians of wall and processor time, and peak memory."""
     runs = []
     for _ in range(rounds):
         shutil.rmtree(command[-1], ignore_errors=True)
@@ -131,7 +131,7 @@ def events(folder):
             for line in f:
                 event = json.loads(line)
                 if event["event_type"] == "ir_analysis":
-                    event["ir_analysis"].pop("procedure_checks", None)  # FileCheck's complaints, with names of temporary files
+                    event["ir_analysis"].pop("procedure_checks", None)  # FileCheck's messages, with names of temporary files
                 yield event
 
 
@@ -154,17 +154,17 @@ def main():
     parser.add_argument("--proton", default=os.path.join(ROOT, "build/proton"))
     parser.add_argument("--peer", default=os.path.join(ROOT, ".venv/bin/python"), help="interpreter for tritonparse")
     parser.add_argument("--oracle", default=os.path.join(ROOT, ".venv/oracles/tritonparse-0.6.0"))
-    parser.add_argument("--triton", default=os.path.join(ROOT, ".venv/oracles/triton-3.6.0"), help="wheel whose FileCheck tritonparse finds")
-    parser.add_argument("--peer-limit", type=int, default=50, help="copies up to which tritonparse is run")
+    parser.add_argument("--triton", default=os.path.join(ROOT, ".venv/oracles/triton-3.6.0"), help="wheel with the FileCheck for tritonparse")
+    parser.add_argument("--peer-limit", type=int, default=50, help="run tritonparse for at most this many copies")
     parser.add_argument("--peer-rounds", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--cores", default="0,1")
     parser.add_argument("--vary", action="store_true")
-    parser.add_argument("--kernels", type=int, help="a trace of so many kernels, each launched COPIES times")
-    parser.add_argument("--compiled", type=int, help="how many of them have a compilation record")
-    parser.add_argument("--numbers", type=int, metavar="LAUNCHES", help="a trace of so many launches, each with another number")
-    parser.add_argument("--check", action="store_true", help="compare what both write")
-    parser.add_argument("--keep", metavar="FOLDER", help="leave the traces there, and use those that are there")
+    parser.add_argument("--kernels", type=int, help="write a trace of this many kernels, each launched COPIES times")
+    parser.add_argument("--compiled", type=int, help="number of these kernels that have a compilation record")
+    parser.add_argument("--numbers", type=int, metavar="LAUNCHES", help="write a trace of this many launches, each with a different number")
+    parser.add_argument("--check", action="store_true", help="compare both outputs")
+    parser.add_argument("--keep", metavar="FOLDER", help="keep the traces in this folder, and reuse existing ones")
     o = parser.parse_args()
     os.sched_setaffinity(0, {int(c) for c in o.cores.split(",")})
     folder = o.keep or tempfile.mkdtemp(prefix="bench-trace-")

@@ -1,4 +1,4 @@
-"""What tracing launches costs the program, this package compared with TritonParse, per launch and as ratios taken side by side.
+"""Overhead of tracing a launch with GoProton and with TritonParse, per launch and as ratios measured in alternation.
 
     python3 trace_overhead.py [--modes bare,floor,hook,trace,tritonparse] [--rounds 3] [--launches 2000] [--json F]
 
@@ -46,7 +46,7 @@ def workloads():
 
 
 def begin(mode, folder):
-    """Starts what the mode is about, and returns what ends it."""
+    """Starts the mode's profiler, and returns the function that ends it."""
     if mode == "bare": return lambda: None
     if mode == "floor":
         from triton import knobs

@@ -26,7 +26,7 @@ KERNELS = [
 ]
 MODULES = ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.core", "self_attn.o_proj",
            "input_layernorm", "post_attention_layernorm", "mlp.gate_proj", "mlp.up_proj", "mlp.act", "mlp.down_proj", "residual"]
-VIEW = ["--top", "20", "-m", "time/ms"]  # what is asked of large profiles
+VIEW = ["--top", "20", "-m", "time/ms"]  # the view of large profiles
 OPERATORS = ["aten::linear", "aten::add_", "/opt/train/model.py:412@forward"]
 
 
@@ -50,7 +50,7 @@ def metrics(dice, matmul, median):
 
 
 def write(path, frames):
-    """Writes a .hatchet file with that many frames, laid out as Triton and proton lay theirs out."""
+    """Writes a .hatchet file with this many frames, in the layout of Triton's and proton's files."""
     with open(path, "w", buffering=1 << 20) as out:
         put, stack, kids = out.write, [], [0]
 
@@ -128,11 +128,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sizes", metavar="SIZE", nargs="*", type=int, default=[13_000, 20_000, 1_000_000])
     parser.add_argument("--proton", default=os.path.join(ROOT, "build/proton"))
-    parser.add_argument("--peer", default=os.path.join(ROOT, ".venv/bin/python"), help="interpreter that has pandas and llnl-hatchet")
-    parser.add_argument("--wheel", default=os.path.join(ROOT, ".venv/oracles/triton-3.6.0"), help="folder with the triton package; its viewer is run")
-    parser.add_argument("--peer-limit", type=int, default=50_000, help="frames up to which proton-viewer is run")
+    parser.add_argument("--peer", default=os.path.join(ROOT, ".venv/bin/python"), help="interpreter with pandas and llnl-hatchet")
+    parser.add_argument("--wheel", default=os.path.join(ROOT, ".venv/oracles/triton-3.6.0"), help="folder with the triton package whose viewer is run")
+    parser.add_argument("--peer-limit", type=int, default=50_000, help="run proton-viewer for at most this many frames")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--keep", metavar="FOLDER", help="leave the profiles there, and use those that are there")
+    parser.add_argument("--keep", metavar="FOLDER", help="keep the profiles in this folder, and reuse existing ones")
     o = parser.parse_args()
     folder = o.keep or tempfile.mkdtemp(prefix="bench-viewer-")
     os.makedirs(folder, exist_ok=True)
@@ -159,7 +159,7 @@ def main():
                     with tempfile.TemporaryFile() as tree:
                         their_wall, their_memory = measure(theirs, environment, tree)
                         tree.seek(0)
-                        # A fast answer has to be the right one.
+                        # The fast result must also be correct.
                         if subprocess.run([*ours, "--compat"], stdout=subprocess.PIPE).stdout != tree.read():
                             sys.exit(f"{file}: the two print different trees")
                     row[4:] = [f"{their_wall:.1f} s, {megabytes(their_memory)}", f"1 : {their_wall / wall:.0f}", f"1 : {their_memory / memory:.1f}"]

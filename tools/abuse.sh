@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What programs may do to the process that they share with the profiler: the whole list, on the fake driver. Needs
+# Runs every test of programs that abuse the process that they share with the profiler, on the fake driver. Needs
 # "make build" and .venv (tools/oracles.sh). As root it also changes the root, the user and file systems.
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds everything for arm64 without a warning, tests the hot path there and replays every capture, all in an
-# emulator, and compares the trees with those of this machine. Needs "make build" and the Debian packages
+# Builds everything for arm64 without a warning. In an emulator it tests the hot path, replays every capture, and
+# compares the trees with those of this machine. Needs "make build" and the Debian packages
 # gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and qemu-user.
 #
-# An emulator on x86 orders memory as x86 does: what only goes wrong in ARM's weaker order is not seen here.
+# An emulator on x86 has x86's memory order, so errors that need ARM's weaker order are not found.
 set -eu
 cd "$(dirname "$0")/.."
 root=${ARM64_ROOT:-/usr/aarch64-linux-gnu}

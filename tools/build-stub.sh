@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the fake libcuda and libcupti, and the program that replays a capture through them, into DIR (build):
 #   stub/libcuda.so.1, stub/libcupti.so       CUDA 13.0
-#   stub/cupti-12/libcupti.so, stub/cupti-11/  12.8 and 11.8: without the functions those lack
-#   stub/fake-program                        a program of the fake driver, to record and to profile
+#   stub/cupti-12/libcupti.so, stub/cupti-11/  12.8 and 11.8, without the functions that these lack
+#   stub/fake-program                        a program for the fake driver, to record and to profile
 #   proton-replay
 set -eu
 cd "$(dirname "$0")/.."
@@ -13,7 +13,7 @@ s=cupti/stub
 p=internal/capture/player
 mkdir -p "$out/cupti-12" "$out/cupti-11"
 
-# Linked under another name and renamed, because a running test may have the old file mapped.
+# The file is linked under another name and renamed, because a running test may have the old file mapped.
 library() { # OUTPUT FLAGS AND SOURCES...
   local target=$1
   shift

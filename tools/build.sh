@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Builds everything into build/:
-#   proton, proton-viewer    the command, one static file, and its other name
+#   proton, proton-viewer    the command as one static file, and its other name
 #   libproton.so             the runtime: injection library and Python extension module in one
 #   python/                  the goproton package, and bootstrap/ with the sitecustomize of "proton run"
 #   stub/                    libcupti and libcuda that replay a capture
 #   proton-replay            the host program that replays a capture
-#   proton-probe             what "proton doctor" asks the driver through
+#   proton-probe             the program through which "proton doctor" examines the driver
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p build
@@ -22,7 +22,7 @@ if [ -d hooks/python/goproton ]; then
   mkdir -p build/python.new
   cp -R hooks/python/goproton hooks/python/bootstrap build/python.new/
   find build/python.new -name __pycache__ -prune -exec rm -rf {} +
-  # Out of the way first, removed last: a program that is being profiled finds either the old or the new.
+  # The old folder is renamed first and removed last, so that a running program finds either the old or the new one.
   rm -rf build/python.old
   if [ -d build/python ]; then mv build/python build/python.old; fi
   mv build/python.new build/python

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# make check: what make test leaves out since it takes long. FUZZ_SECONDS is the time of all fuzz targets together. In CI
-# the fuzz targets do not run, since building them takes longer than the time that is left to them (their seeds run in make
-# test), and steps that would begin after CHECK_SECONDS are skipped by name, for CI has a time limit of its own.
+# make check: the tests that take too long for make test. FUZZ_SECONDS is the time of all fuzz targets together. In CI the
+# fuzz targets do not run, because building them takes longer than the time left for them (make test runs their seeds).
+# Steps that would begin after CHECK_SECONDS are skipped by name, because CI has its own time limit.
 cd "$(dirname "$0")/.." || exit
 . tools/steps.sh
 begin build/check
@@ -9,23 +9,23 @@ FUZZ_SECONDS=${FUZZ_SECONDS:-$([ -n "${CI-}" ] && echo 60 || echo 600)}
 BUDGET=${CHECK_SECONDS:-$([ -n "${CI-}" ] && echo 600 || true)}
 export GOPROTON_TESTS=all
 
-warnings() { # of another compiler than the one that builds
+warnings() { # of a compiler other than the one that builds
   if ! command -v clang >/dev/null; then skip "warnings of clang: there is no clang"; return; fi
   CC=clang go build ./...
 }
 
-# The race detector sees something where a package has tests; C of ours runs in those with cgo, and the address sanitizer
-# finds, for example, a buffer that is a Go slice allocated by its capacity.
+# The race detector runs in packages with tests, and the address sanitizer in those with cgo. The sanitizer
+# also finds errors in buffers that Go has allocated.
 race() { gotest -race -short $(packages "$tested"); }
 asan() {
   if ! echo 'int main(void){return 0;}' | ${CC:-cc} -fsanitize=address -x c - -o build/asan-works 2>/dev/null; then
     skip "-asan: ${CC:-cc} has no address sanitizer (install libasan)"
     return
   fi
-  # The host's C runtime leaks by design at exit; leaks of ours are counted by the tests themselves.
+  # The host's C runtime leaks by design at exit; the tests count the leaks of our code themselves.
   ASAN_OPTIONS=detect_leaks=0 gotest -asan -short $(packages '{{if and .CgoFiles (or .TestGoFiles .XTestGoFiles)}}{{.ImportPath}}{{end}}')
 }
-# Profiles are read on these, too; collecting commands say that they need Linux.
+# The commands that read profiles also run on these systems; the others report that they need Linux.
 other_systems() {
   for system in darwin windows; do GOOS=$system CGO_ENABLED=0 go build -trimpath -o /dev/null ./cmd/proton; done
 }

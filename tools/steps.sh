@@ -1,21 +1,21 @@
-# steps.sh is read by tools/test.sh and tools/check.sh: the steps that both have, and how their results are kept and
-# summed up. A step that fails does not keep the next ones from running, since a log from another machine may be all that
-# one sees of it. The last lines name everything that failed, with its output; $logs has all of it.
+# tools/test.sh and tools/check.sh source steps.sh: it has their common steps, and stores and summarises results. All steps
+# run even if one fails, because a log from another machine may be the only source of information. The last lines name
+# every failure with its output; $logs has all output.
 set -uo pipefail
 # Variables that a user set for profiling other programs would change what is tested.
 unset "${!PROTON_@}" "${!TRITON_@}" CUDA_INJECTION64_PATH NO_COLOR
-# One set of flags for everything, so that Go builds it once. With -trimpath a clone elsewhere finds it in the cache, too.
+# All steps use the same flags, so that Go builds each package once. With -trimpath, clones elsewhere share the cache.
 export CGO_ENABLED=1 GOFLAGS="${GOFLAGS-} -trimpath" CGO_CFLAGS="${CGO_CFLAGS:--O2 -g} -Werror"
 root=$PWD
-trap 'exit 130' INT # otherwise an interrupt is the failure of one step, and the next one starts
+trap 'exit 130' INT # without this, an interrupt is the failure of one step, and the next one starts
 
-# begin FOLDER: where this run keeps what its steps print.
+# begin FOLDER: stores the output of this run's steps in FOLDER.
 begin() {
   logs=$1 failed=() steps=0
   rm -rf "$logs" && mkdir -p "$logs" || exit
 }
 
-# step NAME COMMAND...: runs it in a shell of its own, which ends at the first error. $log is where it may keep files.
+# step NAME COMMAND...: runs the command in its own shell, which ends at the first error. Its files are named $log.*
 # A step that would begin after $BUDGET seconds is skipped.
 step() {
   local name=$1 began=$SECONDS
@@ -35,7 +35,7 @@ skip() { printf 'skipped: %s\n' "$*"; }
 # install_tools: gotestsum and staticcheck, in the versions of tools/go.mod.
 install_tools() { CGO_ENABLED=0 GOBIN=$root/build/tools go -C tools install tool; }
 
-# packages TEMPLATE: those for which the template prints anything.
+# packages TEMPLATE: the packages for which the template prints something.
 packages() { go list -f "$1" ./...; }
 tested='{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}'
 
@@ -51,7 +51,7 @@ gotest() {
   return "${code-0}"
 }
 
-# pytests ARGS...: in parallel, since most of these tests wait for programs that they start.
+# pytests ARGS...: runs tests in parallel, because most of them wait for programs that they start.
 pytests() {
   if ! .venv/bin/python -c 'import pytest, xdist' 2>/dev/null; then
     skip "Python tests: no pytest in .venv (tools/oracles.sh says why)"

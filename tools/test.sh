@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make test: at least one test of every feature, and every comparison with other programs. make check has what takes long.
+# make test: at least one test of every feature, and every comparison with other programs. make check has the long tests.
 cd "$(dirname "$0")/.." || exit
 . tools/steps.sh
 begin build/test
@@ -11,7 +11,7 @@ demo() {
 fetched() { wait_for_oracles; cat "$logs/fetch.txt"; }
 wait_for_oracles() { while [ ! -e "$logs/fetched" ]; do sleep 0.2; done; }
 
-# Downloads go on while everything is built.
+# Downloads continue while everything is built.
 (tools/oracles.sh >"$logs/fetch.txt" 2>&1; touch "$logs/fetched") &
 step "build" tools/build.sh
 step "tools" install_tools

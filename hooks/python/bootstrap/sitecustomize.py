@@ -1,12 +1,12 @@
 # `proton run` puts this folder first on PYTHONPATH, so Python imports this file before the program's first line.
-# It hands over to the sitecustomize that it hides, if there is one, then begins the profile. It is read by
-# whatever Python the program starts: old ones too, so the syntax is plain, and nothing here may print or raise.
+# It runs the sitecustomize that it hides, if there is one, then begins the profile. Every Python that the program starts
+# reads it, including old ones, so the syntax is plain, and it must neither print nor raise.
 import os
 import sys
 
 
 def _hidden_sitecustomize(here):
-    """Runs the sitecustomize that would have run without us; its errors are its own."""
+    """Runs the sitecustomize that would have run without GoProton; its errors are its own."""
     try:
         from importlib.machinery import PathFinder
         from importlib.util import module_from_spec
@@ -21,7 +21,7 @@ def _hidden_sitecustomize(here):
 
 
 def _too_old(config):
-    """Leaves this Python's version for the closing line of `proton run`. Nothing is printed: it may be a tool that the program calls."""
+    """Stores this Python's version for the closing line of `proton run`. It prints nothing, because this may be a tool of the program."""
     try:
         import json
         with open(os.path.join(json.loads(config)["status"], "old-python"), "w") as note:
@@ -39,7 +39,7 @@ def _begin(root):
         return
     try:
         import json
-        # This run's package, whatever else is installed; loaded by path, so that the folder stays off sys.path.
+        # This run's package, even if another is installed; loaded by path, so that the folder is not in sys.path.
         from importlib.util import module_from_spec, spec_from_file_location
         spec = spec_from_file_location("goproton", os.path.join(root, "goproton", "__init__.py"),
                                        submodule_search_locations=[os.path.join(root, "goproton")])
@@ -53,7 +53,7 @@ def _begin(root):
 
 
 _here = os.path.dirname(os.path.realpath(__file__))
-# The program sees the sys.path it would have without us; its children inherit PYTHONPATH all the same.
+# The program has the same sys.path as without GoProton; its children still inherit PYTHONPATH.
 sys.path[:] = [folder for folder in sys.path if os.path.realpath(folder or ".") not in (_here, os.path.dirname(_here))]
 try:
     _hidden_sitecustomize(_here)

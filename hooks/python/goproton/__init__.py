@@ -7,12 +7,12 @@
         matmul(a, b)
     proton.finalize()                      # writes matmul.hatchet
 
-Importing this package loads nothing and starts nothing: libproton.so, and with it the Go runtime, comes in at the
-first ``start``. Names imported before that (``from goproton import scope``) switch over to the native
-implementation when it arrives, so nothing has to be imported late.
+Importing this package loads nothing and starts nothing: the first ``start`` loads libproton.so, and with it the Go
+runtime. Names imported before that (``from goproton import scope``) switch to the native implementation when it is
+loaded, so the order of imports does not matter.
 
-If libproton.so is missing or does not fit this interpreter, everything here still works as a no-op and
-``start`` says so once on standard error.
+If libproton.so is missing or does not fit this interpreter, all functions do nothing, and ``start`` says so once on
+standard error.
 """
 
 from . import flags as flags
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from . import context as context, data as data, hooks as hooks, language as language, metric as metric
     from . import mode as mode, proton as proton, specs as specs, trace as trace, viewer as viewer
 
-# Submodules that a plain profiling script never touches are imported when first asked for: together they
-# cost more than the rest of the package.
+# Submodules that most profiling scripts never use are imported at their first use: together they cost more than the
+# rest of the package.
 _LAZY = frozenset(("context", "data", "hooks", "language", "metric", "mode", "proton", "specs", "trace", "viewer"))
 
 
@@ -55,18 +55,17 @@ def __dir__():
 
 
 def install() -> None:
-    """Makes ``import triton.profiler`` give this package, now and from here on.
+    """Makes ``import triton.profiler`` return this package from now on.
 
     Covers ``import triton.profiler as proton``, ``from triton.profiler import scope``, every submodule
     (``triton.profiler.language``, ``triton.profiler.hooks.launch``, ...) and ``triton._C.libproton.proton``. Triton
-    itself is not imported. References to Triton's own profiler taken before this call keep pointing to it.
-    Calling it again does nothing.
+    itself is not imported. Earlier references to Triton's own profiler still point to it. A second call has no effect.
     """
     from . import _dropin
     _dropin.install()
 
 
 def uninstall() -> None:
-    """Undoes :func:`install`: ``import triton.profiler`` gives Triton's own profiler again."""
+    """Reverts :func:`install`: ``import triton.profiler`` returns Triton's own profiler again."""
     from . import _dropin
     _dropin.uninstall()

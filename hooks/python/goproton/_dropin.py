@@ -1,8 +1,7 @@
-"""Stands in for ``triton.profiler`` and ``triton._C.libproton``, without importing Triton.
+"""Replaces ``triton.profiler`` and ``triton._C.libproton`` without importing Triton.
 
-A finder at the front of ``sys.meta_path`` answers for those names with the modules of this package: the same module
-objects, under a second name in ``sys.modules``. What was imported under those names before is set aside and comes
-back on uninstall.
+A finder at the front of ``sys.meta_path`` returns the modules of this package for these names: the same module objects,
+under a second name in ``sys.modules``. Modules that were imported under these names before are restored on uninstall.
 """
 
 from __future__ import annotations
@@ -24,26 +23,26 @@ _set_aside: dict[str, ModuleType] = {}
 
 
 def installed() -> bool:
-    """Whether the names are ours at the moment."""
+    """Whether the names are replaced at the moment."""
     return _Finder in sys.meta_path
 
 
 def install() -> None:
-    """Takes the names over; see :func:`goproton.install`."""
+    """Replaces the names; see :func:`goproton.install`."""
     if installed():
         return
     sys.meta_path.insert(0, _Finder)
     for name in list(sys.modules):
         if _covers(name):
             _set_aside[name] = sys.modules.pop(name)
-    # Only where Triton's own was there: attributes of packages that were imported before us.
+    # Only if Triton's own modules were imported: attributes of packages that were imported earlier.
     for name in (_PROFILER, _LIBPROTON):
         if name in _set_aside:
             importlib.import_module(name)
 
 
 def uninstall() -> None:
-    """Gives the names back."""
+    """Restores the names."""
     if not installed():
         return
     sys.meta_path.remove(_Finder)
@@ -80,7 +79,7 @@ class _Finder:
 
 
 def _ours(name: str) -> str | None:
-    """The module of this package that goes by one of the covered names, None if there is no such module."""
+    """The module of this package for one of the covered names, None if there is no such module."""
     if name == _LIBPROTON or name == _LIBPROTON + ".proton":
         return f"{_OURS}._libproton"
     if name.startswith(_LIBPROTON):

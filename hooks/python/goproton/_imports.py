@@ -12,7 +12,7 @@ _waiting: dict[str, list[Callable[[], None]]] = {}
 
 
 def when_imported(name: str, callback: Callable[[], None]) -> None:
-    """Calls ``callback()`` once module ``name`` is there: now, or when it has been executed."""
+    """Calls ``callback()`` when module ``name`` has been executed, or now if it has."""
     if name in sys.modules:
         callback()
         return
@@ -24,7 +24,7 @@ def when_imported(name: str, callback: Callable[[], None]) -> None:
 
 
 class _Watcher:
-    """A finder that finds nothing itself: it lets the others find the module and runs the callbacks after it is executed."""
+    """A finder that uses the other finders and runs the callbacks after the module is executed."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -72,5 +72,5 @@ def _run(name: str) -> None:
     for callback in callbacks:
         try:
             callback()
-        except Exception as error:  # the import that the program asked for has gone well
+        except Exception as error:  # the program's import itself has succeeded
             print(f"goproton: after the import of {name}: {error!r}; please report this", file=sys.stderr)

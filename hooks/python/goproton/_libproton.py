@@ -29,8 +29,8 @@ metric_type_vector_double_index = VECTOR_DOUBLE
 proton = sys.modules[__name__]
 __path__: list[str] = []
 
-# scope id -> the call path that was current inside it. Ids are only good while their scope is open, but a caller
-# may be late; the last few thousand are kept.
+# scope id -> the call path inside the scope. Ids are valid while their scope is open, but a caller may be late; the last
+# few thousand are kept.
 _leaves: dict[int, tuple] = {}
 _KEPT = 4096
 
@@ -114,7 +114,7 @@ def add_metrics(scopeId: int, metrics: Mapping[str, Any], tensorMetrics: Mapping
 def set_metric_kernels(tensorMetricKernel: int, scalarMetricKernel: int, stream: int,
                        tensorMetricKernelNumThreads: int = 1, tensorMetricKernelSharedMemBytes: int = 0,
                        scalarMetricKernelNumThreads: int = 1, scalarMetricKernelSharedMemBytes: int = 0) -> None:
-    """Accepted and not needed: tensor metrics are copied, not written by a kernel."""
+    """Has no effect: tensor metrics are copied, not written by a kernel."""
 
 
 def get_context_depth(session: int, /) -> int:

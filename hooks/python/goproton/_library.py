@@ -1,8 +1,8 @@
 """Finds libproton.so and loads it as the extension module ``goproton._native``.
 
 One file is both the CUDA injection library and the extension module. Loading it starts the Go runtime, so that
-happens at the first ``start`` and never at import. Modules that gain from the native side arriving (scope, state) leave
-a callback with :func:`when_loaded`.
+happens at the first ``start`` and never at import. Modules that use the native side (scope, state) register a callback
+with :func:`when_loaded`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NAME = "goproton._native"
 
-# What this package calls. A library without one of these is another version of ours.
+# The functions that this package calls. A library without one of them is another version.
 REQUIRED = ("scope", "cpu_timed_scope", "enter_scope", "exit_scope", "enter_state", "exit_state", "enter_op", "exit_op",
             "record_scope", "active", "leaf", "add_metrics", "add_metrics_at", "launch_enter", "launch_exit", "last_op",
             "set_tensor_handler", "set_launch_filter", "call", "trace_open", "trace_close", "trace_launch", "trace_rank",
@@ -34,7 +34,7 @@ _forgetful: list[Callable[[], None]] = []
 
 
 def candidates() -> list[str]:
-    """The files that are tried, in order. PROTON_LIB, when set, is the only one: an explicit wish is not guessed around."""
+    """The files to try, in order. If PROTON_LIB is set, it is the only one: an explicit choice has no fallback."""
     explicit = os.environ.get("PROTON_LIB")
     if explicit:
         return [explicit]
@@ -44,7 +44,7 @@ def candidates() -> list[str]:
 
 
 def load() -> ModuleType | None:
-    """The native module, loading it if need be; None when that is not possible, with the reason in ``problem``.
+    """The native module, loaded if needed; None if that is impossible, with the reason in ``problem``.
 
     A failure is remembered: the second call does not search again.
     """
@@ -57,7 +57,7 @@ def load() -> ModuleType | None:
 def _load() -> None:
     global problem
     if native is not None or problem is not None:
-        return  # another thread was quicker
+        return  # another thread has loaded it
     try:
         module = _import()
     except Exception as error:
@@ -72,7 +72,7 @@ def _load() -> None:
 
 
 def when_loaded(callback: Callable[[ModuleType], None]) -> None:
-    """Calls ``callback(native)`` once the library is there: now, or when it gets loaded."""
+    """Calls ``callback(native)`` when the library is loaded, or now if it is."""
     if native is not None:
         callback(native)
     else:
@@ -80,17 +80,17 @@ def when_loaded(callback: Callable[[ModuleType], None]) -> None:
 
 
 def after_fork(callback: Callable[[], None]) -> None:
-    """Calls ``callback()`` in forked children. The native side is silent there; Python has to follow."""
+    """Calls ``callback()`` in forked children, in which the native side records nothing."""
     _forgetful.append(callback)
 
 
 def forked() -> bool:
-    """Whether this process is a forked child of one that the native side is in: it is silent here."""
+    """Whether this process is a forked child of one with the native side, which records nothing here."""
     return _is_child
 
 
 def call(method: str, **params: Any) -> Any:
-    """One control call into Go: a method and its JSON parameters, the JSON answer. Errors come as the exception Go names."""
+    """One control call into Go: a method with JSON parameters and a JSON result. Errors raise the exception that Go names."""
     import json
     return json.loads(native.call(method, json.dumps(params)))
 
@@ -129,7 +129,7 @@ def _adopt(module: ModuleType) -> None:
 
 
 def _take_tensor(name: str, tensor: Any, leaf: tuple) -> None:
-    # The first tensor replaces this by the real thing: most programs have no tensor metrics.
+    # The first tensor replaces this with the real handler: most programs have no tensor metrics.
     from . import _tensors
     native.set_tensor_handler(_tensors.take)
     _tensors.take(name, tensor, leaf)

@@ -1,4 +1,4 @@
-"""Kernels that Triton loaded before a session begins to sample instructions.
+"""Kernels that Triton loaded before a session samples instructions.
 
 CUPTI passes the code of a module to the profiler once, when the module is loaded. For modules that were loaded before
 the session, the code comes from Triton, which keeps it. Samples can then be attributed to source lines as well.
@@ -26,7 +26,7 @@ def _loaded() -> Iterator[tuple[int, str, bytes]]:
     if kind is None:
         return
     import gc
-    # By type(), since isinstance() asks objects for their __class__, and proxies answer with whatever they stand for.
+    # By type(), because isinstance() uses __class__, which proxies replace.
     for kernel in [o for o in gc.get_objects() if type(o) is kind]:
         handle, name, image = (getattr(kernel, what, None) for what in ("function", "name", "kernel"))
         if isinstance(handle, int) and handle and isinstance(name, str) and isinstance(image, bytes):

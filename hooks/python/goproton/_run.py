@@ -1,7 +1,7 @@
-"""What ``proton run`` does inside every Python process of the program it runs.
+"""The part of ``proton run`` inside every Python process of the target.
 
-The bootstrap's sitecustomize calls :func:`begin` before the program's first line. Nothing here may stop the program or
-write into its output: what goes wrong is left in the process's status file, which ``proton run`` reads.
+The bootstrap's sitecustomize calls :func:`begin` before the program's first line. This code must neither stop the
+program nor write to its output: errors go to the process's status file, which ``proton run`` reads.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _RESOURCE_TRACKER = "from multiprocessing.resource_tracker import main"
 _FORK_SERVER = "from multiprocessing.forkserver import main"
 
-_PATIENCE = 5.0  # seconds that compilations may take to be completed at the end of a process
+_PATIENCE = 5.0  # seconds to wait for compilations to be completed at the end of a process
 
 
 def begin(config: dict[str, Any]) -> None:
-    """Starts the session that ``proton run`` asked for, in this process.
+    """Starts the session of ``proton run`` in this process.
 
     Args:
         config: PROTON_RUN_CONFIG, decoded.
@@ -41,7 +41,7 @@ def begin(config: dict[str, Any]) -> None:
         _report(config, command, "profiling Python code is off: TRITON_PROTON_DISABLE is set: unset it")
         return
     if any(_FORK_SERVER in word for word in command):
-        # A session begun here would be silent in the forked workers, where the work is.
+        # A session begun here would record nothing in the forked workers, which do the work.
         os.register_at_fork(after_in_child=lambda: _begin_session(config, command))
         return
     _begin_session(config, command)
@@ -72,19 +72,19 @@ def _begin_session(config: dict[str, Any], command: list[str]) -> None:
         return
     if config.get("trace"):
         flags.command_line_trace = True
-        # Not before Triton is there: most processes of a program have nothing to trace.
+        # Only after the import of Triton: most processes of a program have nothing to trace.
         _imports.when_imported("triton", lambda: _begin_trace(config, command))
     flags.profiling_on = True
     if config.get("hook") == "triton":
         _imports.when_imported("triton", lambda: _hook(config, command, session))
-    import atexit  # handlers run last in, first out: tensor metrics are in before _end
+    import atexit  # handlers run last in, first out: tensor metrics are read before _end
     atexit.register(_end, config, command, os.getpid())
     _end_before_exit(config, command, os.getpid())
     _checkpoint_before_exec(os.getpid())
 
 
 def _checkpoint_before_exec(pid: int) -> None:
-    """Writes the profile of a process that executes another program: that one is a new profile. Should it not start, this one goes on."""
+    """Writes the profile before the process executes another program, which has its own. If it does not start, this one continues."""
     from functools import wraps
     for name in "execv", "execve":
         replace = getattr(os, name)
@@ -126,7 +126,7 @@ def _begin_trace(config: dict[str, Any], command: list[str]) -> None:
 
 
 def _report_trace(config: dict[str, Any], problem: str) -> None:
-    """Reports to `proton run` why nothing is traced, in the place where the trace writer would report what was."""
+    """Reports to `proton run` why nothing is traced, in the file in which the trace writer would report its counts."""
     import json
     folder = config.get("status")
     try:
@@ -143,7 +143,7 @@ def _end_trace(config: dict[str, Any]) -> None:
     try:
         if module is not None:
             module.end_for_run(_PATIENCE)
-    except BaseException as error:  # the profile is yet to be written, also if the user does not want to wait any longer
+    except BaseException as error:  # the profile must still be written, even after Ctrl-C
         _report_trace(config, f"the trace was not ended: {error!r}; what is left of it was completed afterwards")
 
 
@@ -180,7 +180,7 @@ def _command() -> list[str]:
 
 
 def _report(config: dict[str, Any], command: list[str], problem: str) -> None:
-    """Leaves a sentence in this process's status file, or on standard error when there is none."""
+    """Writes a message to this process's status file, or to standard error if there is none."""
     folder = config.get("status")
     try:
         if not folder:

@@ -1,14 +1,15 @@
 """Metrics whose values are still on a GPU.
 
-The launching thread must not wait for the GPU, and the value is usually not computed yet when it hands us the tensor. So:
+The launching thread must not wait for the GPU, and the value is usually not computed yet when a metric is added. This
+module therefore
 
-1. copy the tensor into a slot of pinned host memory, asynchronously, on the stream that computes it;
-2. when a chunk of slots is full, record an event behind it on that stream;
-3. read a chunk, and add its values to the call paths they came from, once its event has passed: looked at when later
-   chunks fill up, and waited for when a session is flushed or finalized.
+1. copies the tensor to a slot of pinned host memory, asynchronously, on the stream that computes it;
+2. records an event after a chunk on that stream when the chunk's slots are full;
+3. reads a chunk and adds its values to their call paths after its event: it checks events when later chunks are full,
+   and waits for them when a session is flushed or finalized.
 
-Chunks are reused, so a million launches take a few hundred slots. A tensor that is handed over during a stream capture
-has no value yet and a different one at every replay: it is left out, and said once per metric name.
+Chunks are reused, so a million launches take a few hundred slots. A tensor that is added during a stream capture
+has no value yet and a different one at every replay: it is left out, with one message per metric name.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-# Slots per chunk: large enough that the event behind it (about 2 us) costs nothing per value, small enough that the
-# memory of one chunk is a page.
+# Slots per chunk: enough that the event after it (about 2 us) costs little per value, few enough that a chunk fits in a
+# page.
 _SLOTS = 256
-# Full chunks that may wait for their event, per process. A GPU queue holds about a thousand launches, so this many
-# values behind means the stream is blocked; waiting then is the bound on memory.
+# The largest number of full chunks that wait for their event, per process. A GPU queue holds about a thousand launches, so
+# the stream is blocked if more are waiting; the thread then waits too, which limits the memory.
 _WAITING = 64
 
-_lock = RLock()  # guards everything below; a destructor that runs inside may come back here
+_lock = RLock()  # guards everything below; reentrant, since a destructor may run while it is held
 _open: dict[tuple, _Chunk] = {}  # (device, stream, dtype) -> the chunk being filled
 _full: list[_Chunk] = []  # in the order they filled up
 _free: dict[tuple, list[_Chunk]] = {}  # (device, dtype) -> chunks to use again
@@ -41,15 +42,15 @@ _left_out: set[str] = set()
 
 
 class _Chunk:
-    """A row of pinned slots of one dtype, filled by one stream at a time. Its event belongs to one device for good."""
+    """Pinned slots of one dtype, filled by one stream at a time. The event always belongs to the same device."""
 
     __slots__ = ("device", "values", "slots", "owners", "event")
 
     def __init__(self, torch: Any, device: int, dtype: Any) -> None:
         self.device = device
-        with torch.inference_mode(False):  # else slots made inside it could not be written outside
+        with torch.inference_mode(False):  # slots made in inference mode could not be written outside of it
             self.values = torch.empty(_SLOTS, dtype=dtype, device="cpu", pin_memory=True)
-            self.slots = list(self.values.split(1))  # made once: making a view costs as much as the copy
+            self.slots = list(self.values.split(1))  # made once, because making a view costs as much as the copy
         self.owners: list[tuple] = []
         self.event = torch.cuda.Event()
 
@@ -59,9 +60,9 @@ def take(name: str, tensor: Any, leaf: tuple) -> None:
 
     Args:
         name: the metric.
-        tensor: anything with data_ptr. On a host, its value is added at once. One element is a number, more are a
+        tensor: an object with data_ptr. A host tensor's value is added at once. One element is a number, more are a
             vector.
-        leaf: what ``_native.leaf()`` gave when the metric belonged to the current call path.
+        leaf: the result of ``_native.leaf()`` at the call path of the metric.
     """
     if not getattr(tensor, "is_cuda", False):
         _library.native.add_metrics_at(leaf, {name: plain(name, tensor)})
@@ -76,10 +77,10 @@ def take(name: str, tensor: Any, leaf: tuple) -> None:
 
 
 def flush(wait: Callable[[Any], None] | None = None) -> None:
-    """Waits for the values that are still on their way and adds them.
+    """Waits for the values that are still being copied and adds them.
 
     Args:
-        wait: waits for an event; None for as long as it takes.
+        wait: waits for an event; None waits without limit.
     """
     wait = wait or (lambda event: event.synchronize())
     with _lock:
@@ -98,28 +99,28 @@ def flush(wait: Callable[[Any], None] | None = None) -> None:
             _hand_over(leaf, name, _numbers(copy))
 
 
-_PART = 0.001  # seconds between two looks at an event
+_PART = 0.001  # seconds between two checks of an event
 
 
 def _wait_at_exit(event: Any) -> None:
     if event.query():
         return
-    left = patience = _library.call("exit.patience")["seconds"]  # PROTON_EXIT_PATIENCE, as all else at the exit waits
+    left = patience = _library.call("exit.patience")["seconds"]  # PROTON_EXIT_PATIENCE, the limit of all waits at the exit
     while not event.query():
         if left <= 0:
             raise TimeoutError(f"the GPU finished nothing within {patience:g} s; if a kernel takes longer than that, set "
                                "PROTON_EXIT_PATIENCE to more seconds")
         time.sleep(_PART)
-        left -= _PART  # not time in which the process was stopped
+        left -= _PART  # excludes time in which the process was stopped
 
 
 def flush_at_exit() -> None:
-    """flush() in a process that ends, which a GPU that hangs must not keep it from."""
-    # The library writes unfinished sessions after Python is gone; the values have to be in by then.
+    """flush() with a limit: a hanging GPU must not prevent the process from ending."""
+    # The library writes unfinished sessions after Python has ended, so the values must be added before.
     try:
         flush(_wait_at_exit)
     except Exception as error:
-        print(f"goproton: tensor metrics that were not read yet are missing: {error!r}", file=sys.stderr)
+        print(f"goproton: unread tensor metrics are missing: {error!r}", file=sys.stderr)
 
 
 atexit.register(flush_at_exit)

@@ -1,4 +1,4 @@
-"""Compilations and autotuning results, as Triton's listeners report them."""
+"""Compilations and autotuning results that Triton's listeners report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SOME = 5
 
 
 class Carrier:
-    """The launch_metadata function of kernels that have none: Triton only hands over arguments where there is one."""
+    """The launch_metadata function of kernels that have none: Triton passes arguments only to such a function."""
 
     def __init__(self, inductor: str | None = None) -> None:
         self.inductor = inductor
@@ -37,7 +37,7 @@ class Carrier:
 
 
 class Allowed:
-    """Which kernels are traced: patterns as of a shell, with commas between; None for all."""
+    """The kernels to trace: shell patterns, separated by commas; None for all."""
 
     def __init__(self, patterns: str | None) -> None:
         self._patterns = [one.strip() for one in (patterns or "").split(",") if one.strip()]
@@ -51,14 +51,14 @@ class Allowed:
         return False
 
     def why_nothing(self) -> str | None:
-        """What to say of a trace that has nothing; None if it is not for the patterns."""
+        """The message for an empty trace; None if the patterns are not the reason."""
         if not self._others:
             return None
         return f"nothing was traced: no kernel matches {','.join(self._patterns)}; there were {', '.join(self._others)}"
 
 
 class Events:
-    """Hands compilations and autotune results to the writer.
+    """Passes compilations and autotune results to the writer.
 
     Args:
         allowed: which kernels.
@@ -68,13 +68,13 @@ class Events:
 
     def __init__(self, allowed: Allowed, whole_file: bool, launches: bool) -> None:
         self._allowed, self._whole_file, self._launches = allowed, whole_file, launches
-        self.over = False  # may be called still: knobs that tests set back have us in them again
+        self.over = False  # the listeners may still be called: tests that restore knobs install them again
         self._carrier = Carrier()
         self._carrying: dict[int, ref] = {}
         self._uses: dict[int, tuple[ref, dict[str, Any]]] = {}
         self.seen: set[str] = set()  # hashes of compilations that have a record
 
-    # ---- what Triton calls; an error of ours must not break a compilation, nor what another release passes or leaves out ----
+    # ---- Triton calls these; neither an error here nor other arguments of another release may break a compilation ----
 
     def compiled(self, src: Any = None, metadata: Any = None, metadata_group: Any = None, times: Any = None, cache_hit: bool = False,
                  **_: Any) -> None:
@@ -117,7 +117,7 @@ class Events:
     # ---- launches ----
 
     def carry(self, fn: Any, inductor_args: Any = None) -> None:
-        """Makes Triton hand over the arguments of a function's launches. A function of the user's own does that already."""
+        """Makes Triton pass the arguments of a function's launches. With the user's own launch_metadata it already does."""
         if not hasattr(fn, "launch_metadata"):
             return
         present = fn.launch_metadata
@@ -135,7 +135,7 @@ class Events:
             self._carrying[id(fn)] = _until_gone(fn, self._carrying)
 
     def put_back(self) -> None:
-        """Leaves the functions as they were."""
+        """Restores the functions."""
         for one in list(self._carrying.values()):
             fn = one()
             if fn is not None and isinstance(fn.launch_metadata, Carrier):
@@ -143,7 +143,7 @@ class Events:
         self._carrying.clear()
 
     def look_back(self) -> None:
-        """Traces what was there before: functions, and kernels that have been compiled."""
+        """Traces functions and compiled kernels from before the trace."""
         import gc
         functions, kernels = _classes()
         for one in gc.get_objects():
@@ -198,7 +198,7 @@ class Events:
         try:
             return _trace_source.python_source(src, self._whole_file)
         except (OSError, TypeError):
-            return None  # made by exec: Python has no source of it
+            return None  # made by exec: Python has no source for it
 
     def _extension(self, src: Any, fn: Any) -> dict[str, Any]:
         if fn is None:
@@ -213,7 +213,7 @@ class Events:
 
 
 def _until_gone(fn: Any, among: dict[int, Any]) -> ref:
-    """A reference for a dict by id that loses its entry with the function: programs make functions without end."""
+    """A reference for a dict by id that drops its entry with the function: programs may create functions without limit."""
     return ref(fn, lambda _, at=id(fn): among.pop(at, None))
 
 
@@ -239,11 +239,11 @@ def _classes() -> tuple[tuple, Any]:
     return tuple(functions - {None}), compiled
 
 
-_NEAR = 8  # frames between the hook and who holds the kernel: this package's, and Triton's driver's
+_NEAR = 8  # frames between the hook and the one that has the kernel: this package's, and Triton's driver's
 
 
 def _launched(metadata: Any, kernels: type) -> Any:
-    """The kernel that is being launched, None if no frame near has it."""
+    """The kernel that is being launched, None if no nearby frame has it."""
     frame = sys._getframe(1)
     for _ in range(_NEAR):
         if frame is None:
@@ -269,7 +269,7 @@ def _environment() -> dict[str, Any]:
 
 
 def _pt_info() -> dict[str, Any]:
-    """Which frame torch.compile is at."""
+    """The frame that torch.compile compiles."""
     context = getattr(sys.modules.get("torch._guards"), "CompileContext", None)
     trace_id = context.current_trace_id() if context is not None else None
     if trace_id is None:

@@ -1,5 +1,5 @@
-"""The text of objects that hold tensors, without what is in those: printing that copies it from the GPU and waits, at each
-launch, and makes each launch one of a kind."""
+"""The text of objects that contain tensors, without the contents of those: printing these would copy them from the GPU and
+wait at each launch, and would give each launch its own kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DEEPEST = 8
 
 
 def is_tensor(type_: type) -> bool:
-    """Whether it is torch's, without importing torch."""
+    """Whether a value is torch's, without importing torch."""
     tensor = getattr(sys.modules.get("torch"), "Tensor", None)
     return tensor is not None and issubclass(type_, tensor)
 
@@ -26,7 +26,7 @@ def holds_tensors(value: Any, depth: int = 0) -> bool:
 
 
 def outline(value: Any, depth: int = 0) -> str:
-    """repr() of a value, with the form of tensors in their place."""
+    """repr() of a value, with the shapes of tensors in place of their contents."""
     type_ = type(value)
     if is_tensor(type_):
         return f"Tensor(shape={tuple(value.shape)}, dtype={value.dtype}, device={str(value.device)!r}{_strides(value)})"
@@ -46,10 +46,10 @@ def outline(value: Any, depth: int = 0) -> str:
 
 
 def _strides(value: Any) -> str:
-    """Those of a tensor that has gaps, or another order than its shape's: without them it cannot be made again."""
+    """The strides of a tensor that has gaps or another order than its shape: without them it cannot be rebuilt."""
     try:
         return "" if value.is_contiguous() else f", stride={tuple(value.stride())}"
-    except Exception:  # sparse ones have none
+    except Exception:  # sparse tensors have no strides
         return ""
 
 

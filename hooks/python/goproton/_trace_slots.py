@@ -1,4 +1,4 @@
-"""Triton's slots for listeners. Each slot holds one listener; this module lets ours share it with another tool's."""
+"""Triton's slots for listeners. Each slot holds one listener; this module shares it between ours and another tool's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Slot:
-    """A function of ours in ``holder.name``. What was there is called too, after ours, and is put back."""
+    """Our function in ``holder.name``. The previous one is called too, after ours, and is restored later."""
 
     def __init__(self, holder: Any, name: str, ours: Callable) -> None:
         self._holder, self.name, self._ours = holder, name, ours
@@ -19,8 +19,8 @@ class Slot:
         self._before = present
         self._put: Any = None
         if self._chain is not None:
-            # In front: the arguments of a launch are there until the first hook evaluates the metadata. A new list, as another
-            # thread may be going through this one.
+            # In front, because the arguments of a launch are available until the first hook evaluates the metadata. A new
+            # list, because another thread may be iterating over this one.
             self._chain.calls = [ours, *self._chain.calls]
         else:
             self._put = ours if present is None else _Both(ours, present)
@@ -32,13 +32,13 @@ class Slot:
         return present is self._chain and self._ours in present.calls if self._chain is not None else present is self._put
 
     def leave(self) -> None:
-        """Takes ours out, leaving what others did."""
+        """Removes our function and keeps those of others."""
         if self._chain is not None:
             self._chain.calls = [one for one in self._chain.calls if one is not self._ours]
         elif self.alive():
             setattr(self._holder, self.name, self._before)
         elif isinstance(self._put, _Both):
-            self._put.first = None  # someone wrapped us: stay as a passage to what was there before
+            self._put.first = None  # another tool wrapped our function: only pass calls on to the previous one
 
 
 class _Both:

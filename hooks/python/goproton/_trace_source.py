@@ -1,4 +1,4 @@
-"""Where a kernel comes from: its source, the helpers that it calls and the constants that it reads."""
+"""The source of a kernel, the helpers that it calls and the constants that it reads."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Iterable, Iterator
 
-_LARGEST = 10 << 20  # of a file that is stored whole
+_LARGEST = 10 << 20  # bytes of the largest file that is stored whole
 
 
 def python_source(src: Any, whole_file: bool) -> dict[str, Any] | None:
-    """TritonParse's python_source of what was compiled; None for kernels that are not from Python."""
+    """TritonParse's python_source of a compilation; None for kernels that are not from Python."""
     fn = getattr(src, "fn", None)
     if fn is None:
         return None
@@ -61,12 +61,12 @@ def params(fn: Any) -> list[dict[str, Any]]:
 
 
 def functions_among(constants: Any) -> list[Any]:
-    """The functions that a kernel was compiled for: arguments may be such."""
+    """The functions among the arguments that a kernel was compiled for."""
     return [value for value in constants.values() if _is_callable(value)] if hasattr(constants, "values") else []
 
 
 class Uses:
-    """What a kernel uses that is not its own, transitively: the functions it calls and the globals they read.
+    """The external names of a kernel, transitively: the functions that it calls and the globals that they read.
 
     Args:
         fn: the kernel.
@@ -138,7 +138,7 @@ def _is_constant(value: Any) -> bool:
 
 
 def _references(tree: ast.AST, function: Any) -> Iterator[tuple[str, Any]]:
-    """The global names and the attributes of modules that a function's source reads, with what they stand for."""
+    """The global names and the attributes of modules that a function's source reads, with their values."""
     known = dict(getattr(function, "__globals__", {}))
     known.update(inspect.getclosurevars(function).nonlocals if function.__closure__ else {})
     local = set(function.__code__.co_varnames)
@@ -159,8 +159,8 @@ def _tree(fn: Any) -> ast.AST:
 
 
 def _without_tuning(tree: ast.AST) -> ast.AST:
-    """A kernel's source without what chooses its configurations and names its launches: those read half of a program (lists of
-    configurations, a benchmark's loop), and are not needed to compile it for one configuration."""
+    """A kernel's source without the decorators that choose configurations and name launches: they read much of the program
+    (lists of configurations, a benchmark's loop) and are not needed to compile the kernel for one configuration."""
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef):
             function.decorator_list = function.decorator_list[-1:]
@@ -180,7 +180,7 @@ def _dotted(node: ast.AST) -> list[str]:
 
 
 def _resolve(value: Any, names: list[str]) -> Any:
-    """What ``module.name`` is, for modules outside of Triton; a class's or an object's attributes are its own business."""
+    """The value of ``module.name``, for modules outside of Triton; attributes of classes and objects are ignored."""
     for name in names:
         if not inspect.ismodule(value) or value.__name__.split(".")[0] == "triton":
             return None

@@ -1,4 +1,4 @@
-"""What tensors hold: statistics, and their data as files, in TritonParse's form."""
+"""Contents of tensors: statistics, and the data as files, in TritonParse's form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORTH_IT = 0.75  # gzip takes 25 times as long as the hash, and leaves 93 % of 
 
 
 class Tensors:
-    """Answers what a launch's record says of its tensors beyond their form.
+    """The part of a launch's record that describes its tensors beyond their shapes.
 
     Args:
         statistics: least, greatest, mean and standard deviation.
@@ -37,7 +37,7 @@ class Tensors:
         self._launch = _Launch()
 
     def prepare(self, metadata: Any) -> None:
-        """A launch begins. Those by which the autotuner times configurations are left alone: it would time us."""
+        """A launch begins. Launches that the autotuner times are skipped, because it would time this code too."""
         launch = self._launch
         launch.described = not _benchmarking()
         launch.stored = self._blobs is not None and launch.described and self._blobs.wanted(metadata)
@@ -54,7 +54,7 @@ class Tensors:
 
 
 class _Launch(_local):
-    """What is wanted of the launch that this thread makes."""
+    """What to record of the launch that this thread makes."""
 
     described = stored = False
 
@@ -65,15 +65,15 @@ def _statistics(tensor: Any) -> dict[str, Any]:
         with _aside():
             values = tensor.detach().float()
             mean = values.mean()
-            deviation = values.std() if values.numel() > 1 else mean * math.nan  # which torch says too, with a warning
-            four = torch.stack([values.min(), values.max(), mean, deviation]).tolist()  # one wait, not four
+            deviation = values.std() if values.numel() > 1 else mean * math.nan  # torch returns nan too, with a warning
+            four = torch.stack([values.min(), values.max(), mean, deviation]).tolist()  # one wait instead of four
     except Exception as error:
         return {"tensor_capture_error": str(error)}
     return dict(zip(("min", "max", "mean", "std"), map(plain, four)))
 
 
 class Blobs:
-    """Data of tensors, each stored once under the hash of what torch.save makes of it.
+    """Data of tensors, each stored once under the hash of its torch.save bytes.
 
     Args:
         folder: of the trace.
@@ -91,7 +91,7 @@ class Blobs:
         self._off: str | None = None
 
     def wanted(self, metadata: Any) -> bool:
-        """Whether this launch is one of those that store; it is counted."""
+        """Whether this launch stores its tensors; it is counted."""
         if not self._skip and not self._most:
             return True
         key = str(getattr(metadata, "hash", ""))
@@ -140,7 +140,7 @@ class Blobs:
                 file.write(data)
             os.replace(part, path)
         except BaseException:
-            _remove(part)  # of a disk that is full, or of a program that was interrupted
+            _remove(part)  # left by a full disk or an interrupted program
             raise
         return path
 
@@ -162,7 +162,7 @@ def _failed(reason: str) -> dict[str, Any]:
 
 
 def _compresses(data: bytes) -> bool:
-    """Whether data are worth the time that packing takes, by a piece from their middle."""
+    """Whether compression saves enough, judged by a sample from the middle of the data."""
     if len(data) < _COMPRESS_FROM:
         return False
     sample = data[len(data) // 2:][:_SAMPLE]
@@ -172,7 +172,7 @@ def _compresses(data: bytes) -> bool:
 def _saved(tensor: Any) -> bytes:
     import torch
     with _aside():
-        # A copy from the GPU has just the elements of a view. A view in the host's memory would bring all of its storage.
+        # A copy from the GPU has only the elements of a view. A view in host memory would include its whole storage.
         copy = tensor.detach().cpu()
         if copy.device == tensor.device and copy.untyped_storage().nbytes() > copy.numel() * copy.element_size():
             copy = copy.clone()
@@ -182,19 +182,19 @@ def _saved(tensor: Any) -> bytes:
 
 
 def _aside() -> ExitStack:
-    """Keeps our own operators out of what a program has put around its own: gradients, and modes that count or replace them."""
+    """Runs our operators outside of gradients and of modes that the program has set to count or replace its own operators."""
     torch = sys.modules["torch"]
     dispatch = sys.modules.get("torch.utils._python_dispatch")
     stack = ExitStack()
     for holder, name in (torch, "no_grad"), (torch._C, "DisableTorchFunction"), (dispatch, "_disable_current_modes"):
-        enter = getattr(holder, name, None)  # the last two are torch's own, and have not always been there
+        enter = getattr(holder, name, None)  # the last two are internal to torch and missing in older versions
         if enter is not None:
             stack.enter_context(enter())
     return stack
 
 
 def _benchmarking() -> bool:
-    """Whether this launch is one of the autotuner's, which repeats them to time them."""
+    """Whether this launch is one that the autotuner repeats to time it."""
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name == "_bench" and frame.f_code.co_filename.endswith("autotuner.py"):

@@ -13,11 +13,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# What the native side does with arguments of a type (enum value_class in hooks/trace.h).
+# How the native side handles arguments of a type (enum value_class in hooks/trace.h).
 _TENSOR, _DESCRIPTOR, _CONSTANT, _TEXT = 1, 2, 3, 4
 
-_LONGEST = 200  # of the text of an object that has no description of its own
-_LONGEST_OUTLINE = 4000  # of one that holds tensors: a list of some dozen
+_LONGEST = 200  # characters of the text of an object without its own description
+_LONGEST_OUTLINE = 4000  # characters for an object that contains tensors: a list of several dozen
 _LONGEST_HANDLE = 256
 
 
@@ -48,7 +48,7 @@ def say(what: str) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A value made of what JSON has; what has no counterpart is its text."""
+    """A value in JSON's types; a value without a counterpart is replaced by its text."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -100,7 +100,7 @@ def _is_kernels_wrapper(type_: type) -> bool:
 
 
 def classify(type_: type) -> int:
-    """What the native side does with arguments of this type."""
+    """How the native side handles arguments of this type."""
     if is_tensor(type_):
         return _TENSOR
     if _is_descriptor(type_):
@@ -111,7 +111,7 @@ def classify(type_: type) -> int:
 
 
 def _without_contents(value: Any) -> Any:
-    """A list of sizes, of which some may be computed on the GPU: to print those would be to wait for it."""
+    """A list of sizes, of which some may be computed on the GPU: printing these would wait for the GPU."""
     return [outline(one) if is_tensor(type(one)) else one for one in value] if isinstance(value, list) else value
 
 
@@ -154,7 +154,7 @@ class Describer:
         return self._define(json.dumps({"name": str(value), "size": value.itemsize}))
 
     def description(self, value: Any) -> dict[str, Any]:
-        """What TritonParse writes of an argument."""
+        """TritonParse's description of an argument."""
         type_ = type(value)
         if is_tensor(type_):
             return self._tensor(value)

@@ -1,4 +1,4 @@
-"""Where Triton keeps its launch hooks, from Triton 3.0 to 3.9, found by looking and not by version.
+"""The slots of Triton's launch hooks, from Triton 3.0 to 3.9, found by inspection instead of by version.
 
     3.0 - 3.3   one callable or None, class attributes of triton.compiler.CompiledKernel
     3.4         one callable or None, attributes of triton.knobs.runtime
@@ -22,7 +22,7 @@ UNLOAD = "kernel_unload_hook"
 
 
 def imported() -> bool:
-    """Whether Triton is there to be hooked."""
+    """Whether Triton is imported and has hooks."""
     return _holder(ENTER) is not None
 
 
@@ -39,7 +39,7 @@ def attach(slot: str, ours: Callable) -> Attachment | None:
 
 
 class Attachment:
-    """A hook of ours in a slot of Triton's."""
+    """Our hook in one of Triton's slots."""
 
     ours: Callable
 
@@ -48,7 +48,7 @@ class Attachment:
         raise NotImplementedError
 
     def detach(self) -> None:
-        """Takes it out again, leaving what others did."""
+        """Removes it and keeps the hooks of others."""
         raise NotImplementedError
 
 
@@ -62,12 +62,12 @@ class _InChain(Attachment):
         return in_place and self.ours in getattr(self.chain, "calls", (self.ours,))
 
     def detach(self) -> None:
-        # From the chain we were added to, wherever it is now: knobs are copied and replaced as a whole in tests.
+        # From the chain that it was added to, wherever that is now: tests copy and replace knobs as a whole.
         self.chain.remove(self.ours)
 
 
 class _Alone(Attachment):
-    """The only occupant of a slot, or one of two together with what was there before."""
+    """The only hook in a slot, or one of two together with the previous one."""
 
     def __init__(self, holder: Any, slot: str, before: Callable | None, ours: Callable) -> None:
         self.holder, self.slot, self.before, self.ours = holder, slot, before, ours
@@ -81,8 +81,8 @@ class _Alone(Attachment):
         if self.alive():
             setattr(self.holder, self.slot, self.before)
         elif isinstance(self.put, _Both):
-            self.put.second = None  # someone wrapped us: stay as a passage to what was there before
-        # else someone replaced or wrapped our bare function, which does nothing while no session is active
+            self.put.second = None  # another tool wrapped our hook: only pass calls on to the previous one
+        # else another tool replaced or wrapped our bare function, which does nothing while no session is active
 
 
 class _Both:
@@ -101,7 +101,7 @@ class _Both:
 
 
 def _holder(slot: str) -> Any:
-    """The object whose attribute the slot is, None when Triton is not imported or has no such slot."""
+    """The object whose attribute the slot is, None if Triton is not imported or has no such slot."""
     runtime = getattr(sys.modules.get("triton.knobs"), "runtime", None)
     if runtime is not None:
         return runtime
@@ -109,7 +109,7 @@ def _holder(slot: str) -> Any:
 
 
 def compiled_kernel() -> Any:
-    """Triton's class of kernels that were compiled; None when Triton is not imported."""
+    """Triton's class of compiled kernels; None if Triton is not imported."""
     for name in ("triton.compiler.compiler", "triton.compiler"):
         found = getattr(sys.modules.get(name), "CompiledKernel", None)
         if found is not None:

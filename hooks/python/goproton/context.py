@@ -1,4 +1,4 @@
-"""Asks how deep the current call path is."""
+"""The depth of the current call path."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .flags import flags
 
 
 def depth(session: int | None = 0) -> int | None:
-    """Length of this thread's call path as a session sees it.
+    """Length of this thread's call path in a session.
 
     Args:
         session: from :func:`goproton.start`.

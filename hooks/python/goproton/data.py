@@ -1,7 +1,7 @@
-"""Reads a session's data while it lives, phase by phase.
+"""Reads the data of a running session, phase by phase.
 
-A session's data are cut into phases, numbered from 0. Nothing here waits for the GPU: call
-``deactivate(session, flushing=True)`` first to see everything that was launched.
+A session's data are divided into phases, numbered from 0. These functions do not wait for the GPU: call
+``deactivate(session, flushing=True)`` first to get everything that was launched.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ def get(session: int | None = 0, phase: int = 0) -> list[dict[str, Any]] | None:
     """The call-path tree of one phase, as the list that a .hatchet file holds: the root node and the devices.
 
     Args:
-        session: from :func:`goproton.start`; None gives None.
-        phase: which phase.
+        session: from :func:`goproton.start`; None returns None.
+        phase: the number of the phase.
 
     Raises:
         IndexError: no such session, or the phase has no data.
-        RuntimeError: the session keeps a trace, which is only in its file.
+        RuntimeError: the session records a trace, which is only in its file.
         ValueError: under ``proton run``, for any session but 0.
     """
     if not _wanted(session, "Only one session can be retrieved when running from the command line."):
@@ -43,10 +43,10 @@ def get_msgpack(session: int | None = 0, phase: int = 0) -> bytes | None:
 
 
 def advance_phase(session: int | None = 0) -> int | None:
-    """Begins the next phase; everything from here on belongs to it.
+    """Begins the next phase; all work from now on belongs to it.
 
     Returns:
-        The new phase's number, None for session None.
+        The number of the new phase, None for session None.
     """
     if not _wanted(session, "Only one session can advance phase when running from the command line."):
         return None
@@ -54,7 +54,7 @@ def advance_phase(session: int | None = 0) -> int | None:
 
 
 def is_phase_complete(session: int | None = 0, phase: int = 0) -> bool:
-    """Whether a phase is over and all its GPU work has been taken in. False for session None."""
+    """Whether a phase has ended and all its GPU work has been processed. False for session None."""
     if not _wanted(session, "Only one session can check phase completion status when running from the command line."):
         return False
     return _library.call("data.is_phase_complete", session=session, phase=phase)["complete"]
@@ -65,7 +65,7 @@ def clear(session: int | None = 0, phase: int = 0, clear_up_to_phase: bool = Fal
 
     Args:
         session: from :func:`goproton.start`; None does nothing.
-        phase: which phase; one without data is fine.
+        phase: the number of the phase, which may be without data.
         clear_up_to_phase: drop all earlier phases too.
     """
     if _wanted(session, "Only one session can be cleared when running from the command line."):

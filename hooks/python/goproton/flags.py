@@ -1,8 +1,8 @@
-"""Process-wide switches: the three that ``triton.profiler.flags`` has, and one of ours."""
+"""Process-wide switches: the three of ``triton.profiler.flags``, and one more."""
 
 
 class Flags:
-    """What this process is doing. ``start`` and ``finalize`` write these; scripts may read them.
+    """The state of profiling in this process. ``start`` and ``finalize`` write these; scripts may read them.
 
     Attributes:
         profiling_on: a session was started and not all were finalized.
@@ -24,5 +24,5 @@ class Flags:
                 f"command_line={self.command_line})")
 
 
-# Not a dataclass: importing dataclasses costs more than the whole of this package.
+# Not a dataclass, because importing dataclasses takes longer than importing this package.
 flags = Flags()

@@ -7,7 +7,7 @@ that uses them compiles to the same code as without them. Needs Triton.
 from triton.language import core as _core
 from triton.language.core import builtin
 
-# Triton accepts foreign functions in a kernel only if it takes them for its own, by their module.
+# Triton accepts other functions in a kernel only if their module makes them look like its own.
 _MODULE = "triton.profiler.language"
 
 _semantics = {"gluon"}

@@ -1,4 +1,4 @@
-"""Metric values: what counts as one, and which type it has in the profile.
+"""Metric values: the accepted types, and the type in the profile.
 
 A metric is an int (summed as int64), a float (summed as double), a sequence of them (summed element by element), or a
 tensor. Roofline metrics have a fixed type for every caller: ``flops``, ``flops8`` .. ``flops64`` are doubles (FLOP),
@@ -20,7 +20,7 @@ ROOFLINE_TYPES = {"bytes": int, "flops": float, **{f"flops{width}": float for wi
 
 
 class TensorMetric:
-    """A tensor in device memory whose value will be a metric.
+    """A tensor in device memory whose value is a metric.
 
     Attributes:
         ptr: device address of the first element.
@@ -47,7 +47,7 @@ def is_tensor(value: Any) -> bool:
 def plain(name: str, value: Any) -> Any:
     """A host value as the int, float or list of them that the profile stores.
 
-    numpy scalars and arrays, Fractions, Decimals, ranges and CPU tensors are understood.
+    numpy scalars and arrays, Fractions, Decimals, ranges and CPU tensors are accepted.
 
     Raises:
         TypeError: the value is not a number or a flat sequence of numbers.
@@ -107,4 +107,4 @@ def _tensor_metric(name: str, tensor: Any) -> TensorMetric:
 
 
 def set_metric_kernels() -> None:
-    """Does nothing: no device kernel is needed to read tensor metrics. Present because scripts call it."""
+    """Does nothing, since tensor metrics are read without a device kernel. It exists because scripts call it."""

@@ -1,7 +1,7 @@
 """Profiling modes as objects; each prints as the mode string that :func:`goproton.start` takes.
 
-:class:`PCSampling` is there; "periodic_flushing" is a plain string. The modes of intra-kernel profiling are here so that
-scripts which build them import and validate as usual; ``start`` then says what is missing.
+:class:`PCSampling` is supported; "periodic_flushing" is a plain string. The modes of intra-kernel profiling exist so that
+scripts which use them can be imported and validated; ``start`` then raises NotImplementedError.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ _FIELDS = {
 
 @dataclass(frozen=True)
 class BaseMode:
-    """A mode with nothing but a name."""
+    """A mode that has only a name."""
     name: str
 
     def __str__(self) -> str:
@@ -91,21 +91,21 @@ class BaseMode:
 
 @dataclass(frozen=True)
 class PCSampling(BaseMode):
-    """Samples instructions: where in a kernel the time goes, and what warps wait for there.
+    """Samples instructions: where in a kernel the time goes, and why warps wait there.
 
     Args:
         interval: cycles between two samples of a multiprocessor, rounded to a power of two; None (the default) leaves
-            it to the profiler, which takes what the GPU can deliver without loss. Upstream's default is 1000.
-        collection: "continuous" lets kernels run as they would; "serialized" runs one at a time, which is slow and
-            knows for every sample its launch.
+            it to the profiler, which uses what the GPU can deliver without loss. Upstream's default is 1000.
+        collection: "continuous" lets kernels run as without sampling; "serialized" runs one at a time, which is slow but
+            identifies the launch of every sample.
         kernels: regular expression; only functions with a match anywhere in their name are sampled.
         buffer: bytes on the GPU for samples, None for the default.
         scratch: bytes on the host for CUPTI to decode them, None for the default.
-        cubins: "keep" writes the binaries of sampled functions into the folder <name>.cubins, for the viewer; "drop" does not.
+        cubins: "keep" writes the binaries of sampled functions to the folder <name>.cubins, for the viewer; "drop" does not.
         sources: "keep" writes the text of the sampled lines into the profile; "drop" does not.
 
     Raises:
-        ValueError: a value that cannot be had.
+        ValueError: an invalid value.
     """
     name: str = field(default="pcsampling", init=False)
     interval: int | None = None
@@ -135,7 +135,7 @@ class PCSampling(BaseMode):
 
 @dataclass(frozen=True)
 class InstrumentationMode(BaseMode):
-    """Options of intra-kernel profiling. Every choice may be given as the enum or as its word.
+    """Options of intra-kernel profiling. Every choice may be given as the enum or as its value.
 
     Args:
         metric_type: "cycle".
@@ -148,7 +148,7 @@ class InstrumentationMode(BaseMode):
         optimizations: list of :class:`Optimize`, or their words separated by commas.
 
     Raises:
-        ValueError: a word that is not known.
+        ValueError: an unknown value.
     """
     metric_type: METRIC_TYPE = METRIC_TYPE.CYCLE
     sampling_strategy: SAMPLING_STRATEGY = SAMPLING_STRATEGY.NONE

@@ -1,4 +1,4 @@
-"""Sessions: start, activate, deactivate, finalize, and the decorator that wraps the three."""
+"""Sessions: start, activate, deactivate, finalize, and the decorator ``profile``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_PROFILE_NAME = "proton"
 
 _PROFILERS = {"cuda": "cupti", "hip": "rocprofiler"}
 
-_said: set[str] = set()  # sentences that were printed on standard error
+_said: set[str] = set()  # messages that were printed on standard error
 
 
 def start(name: str | None = None, *, context: str | None = "shadow", data: str | None = "tree",
@@ -30,25 +30,25 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     Args:
         name: output path without suffix, relative to the current directory; "proton" by default. "" or "-" writes
             to standard output.
-        context: "shadow" names work by the scopes around it, "python" by the Python call stack.
-        data: "tree" adds up what runs at the same place; "trace" keeps what happened when, as a timeline that is
-            written while the program runs.
-        backend: "cupti" (NVIDIA). By default what the installed torch was built for.
+        context: "shadow" attributes work to the scopes around it, "python" to the Python call stack.
+        data: "tree" adds up the work at each call path; "trace" records events in time, as a timeline that is written
+            while the program runs.
+        backend: "cupti" (NVIDIA). By default the backend that the installed torch was built for.
         mode: a mode string or an object from :mod:`goproton.mode`. "periodic_flushing[:format=hatchet]" writes a phase
-            as soon as it is over and all its work has arrived, and frees its memory.
+            as soon as it has ended and all its work has arrived, and frees its memory.
         hook: "triton" takes names and metrics from ``launch_metadata`` of Triton kernels; a
             :class:`goproton.hooks.Hook` object is called around every Triton launch.
-        stats: keep the distribution of kernel times at each place of a tree, for median and percentiles; by default
-            yes, unless PROTON_STATS=0. Triton's profiler has no such argument, nor the next.
-        activities: what to record in addition to kernels, of "memcpy", "memset" and "sync"; by default all in a trace and none
-            in a tree.
+        stats: record the distribution of kernel times at each call path of a tree, for median and percentiles; by
+            default yes, unless PROTON_STATS=0. Triton's profiler has neither this argument nor the next.
+        activities: what to record in addition to kernels: "memcpy", "memset", "sync"; by default all in a trace and
+            none in a tree.
 
     Returns:
-        The session's number. None when profiling is off: under ``proton run``, with TRITON_PROTON_DISABLE=1
-        (``triton.knobs.proton.disable``), or when libproton.so cannot be loaded, which is said once on standard error.
+        The session's id. None if profiling is off: under ``proton run``, with TRITON_PROTON_DISABLE=1
+        (``triton.knobs.proton.disable``), or if libproton.so cannot be loaded, which is reported once on standard error.
 
     Raises:
-        ValueError: an unknown context, data, backend, mode or hook, or another mode than an existing session has.
+        ValueError: unknown context, data, backend, mode or hook, or a mode that differs from an existing session's.
         RuntimeError: the GPU's profiling library cannot be used; the text says what to do.
         NotImplementedError: a feature that this version does not have.
     """
@@ -74,7 +74,7 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
 
 
 def activate(session: int | None = None) -> None:
-    """Lets a session collect again. Activating an active session does nothing.
+    """Resumes a session. Activating an active session has no effect.
 
     Args:
         session: from :func:`start`; None means all.
@@ -94,11 +94,11 @@ def activate(session: int | None = None) -> None:
 
 
 def deactivate(session: int | None = None, flushing: bool = False) -> None:
-    """Pauses a session; its data stay. While no session is active the profiler has no callbacks and costs nothing.
+    """Pauses a session and keeps its data. While no session is active, no callbacks are enabled and there is no overhead.
 
     Args:
         session: from :func:`start`; None means all.
-        flushing: wait for the GPU and take in everything launched so far, so that :mod:`goproton.data` sees it.
+        flushing: wait for the GPU and process everything launched so far, so that :mod:`goproton.data` returns it.
 
     Raises:
         ValueError: under ``proton run``, for any session but 0.
@@ -119,16 +119,16 @@ def deactivate(session: int | None = None, flushing: bool = False) -> None:
 def finalize(session: int | None = None, output_format: str | None = "") -> None:
     """Ends a session and writes its file. An unknown session is ignored.
 
-    Under ``proton run`` nothing happens: the profile is written when the program ends.
+    Under ``proton run`` this has no effect: the profile is written when the program ends.
 
     Args:
         session: from :func:`start`; None means all.
-        output_format: "hatchet" or "hatchet_msgpack" for a tree, "chrome_trace" for a trace; "" is what the data are
-            usually written in.
+        output_format: "hatchet" or "hatchet_msgpack" for a tree, "chrome_trace" for a trace; "" is the default format of
+            the data.
 
     Raises:
-        ValueError: under ``proton run``, for any session but 0; or a format that is unknown or of the other kind of data,
-            in which case all sessions live on.
+        ValueError: under ``proton run``, for any session but 0; or the format is unknown or for the other kind of data,
+            in which case all sessions continue.
     """
     if flags.command_line:
         if session is not None and session != 0:
@@ -185,7 +185,7 @@ def _comma_separated(words: str | Sequence[str] | None) -> str:
 
 
 def select_profiler(triton_backend: str) -> str:
-    """The profiler for one of Triton's backends: cuda -> cupti, hip -> rocprofiler. ValueError for others."""
+    """The profiler of a Triton backend: cuda -> cupti, hip -> rocprofiler. Raises ValueError for others."""
     try:
         return _PROFILERS[triton_backend]
     except KeyError:
@@ -193,7 +193,7 @@ def select_profiler(triton_backend: str) -> str:
 
 
 def _select_backend() -> str:
-    # torch says what it was built for without touching the GPU; asking Triton's driver would initialise CUDA.
+    # torch names its backend without using the GPU; Triton's driver would initialise CUDA.
     torch_version = getattr(sys.modules.get("torch"), "version", None)
     return select_profiler("hip" if getattr(torch_version, "hip", None) else "cuda")
 
@@ -228,7 +228,7 @@ def flush_tensors(at_exit: bool = False) -> None:
     """Waits for tensor metrics whose values are still being copied from the GPU, and adds them.
 
     Args:
-        at_exit: the process ends, which a GPU that hangs must not keep it from.
+        at_exit: the process is ending, which a hanging GPU must not prevent.
     """
     tensors = sys.modules.get(f"{__package__}._tensors")
     if tensors:
@@ -236,7 +236,7 @@ def flush_tensors(at_exit: bool = False) -> None:
 
 
 def site_packages() -> list[str]:
-    """Where installed packages are: torch and Triton bring the CUPTI that fits them."""
+    """Folders of installed packages: torch and Triton install the CUPTI that fits them."""
     return [folder for folder in sys.path if folder.rstrip("/").endswith(("site-packages", "dist-packages"))]
 
 
@@ -249,7 +249,7 @@ def _hand_over() -> None:
 
 
 def _say_problems(answer: dict[str, Any]) -> None:
-    """Says why a session records less than was asked for (no GPU, another profiler, ...), each sentence once."""
+    """Reports why a session records less than requested (no GPU, another profiler, ...), each message once."""
     for problem in answer.get("problems") or ():
         _say(problem)
 

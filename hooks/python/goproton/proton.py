@@ -1,4 +1,4 @@
-"""``python -m goproton.proton [flags] script.py``: the command-line form that ``triton.profiler.proton`` has.
+"""``python -m goproton.proton [flags] script.py``: the command-line form of ``triton.profiler.proton``.
 
 Runs a script or pytest in this process, inside one session; ``import triton.profiler`` gives this package meanwhile. ``proton run`` does more: any executable, child
 processes, and a profile of programs that are killed.
@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = _parse(argv)
     _dropin.install()
     try:
-        # Under `proton run` the session exists already, and start returns None.
+        # Under `proton run` the session already exists, and start returns None.
         start(options.name, context=options.context, data=options.data, backend=options.backend, mode=options.mode,
               hook=options.hook)
     except (ValueError, RuntimeError) as error:  # NotImplementedError is one of the latter

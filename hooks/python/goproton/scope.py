@@ -1,8 +1,8 @@
 """Scopes: named frames that a program puts around the work it launches.
 
-A scope that was made before the library was loaded is a small Python object; once the library is there, calling
-``scope`` makes the native object, with no Python frame in between. The switch is the metaclass's ``__call__``: it is
-found on the type of ``scope``, so names that were imported before ``start`` take part.
+A scope that was made before the library was loaded is a small Python object. After that, calling ``scope`` makes the
+native object without a Python frame in between. The switch is the metaclass's ``__call__``: Python looks it up on the
+type of ``scope``, so names that were imported before ``start`` switch too.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 class _ScopeType(type):
-    """Type of ``scope``. Gets ``__call__ = <native scope>`` when the library arrives."""
+    """Type of ``scope``. Its ``__call__`` is set to the native scope when the library is loaded."""
 
     def __instancecheck__(cls, thing: Any) -> bool:
         return type.__instancecheck__(cls, thing) or isinstance(thing, cls.__dict__.get("_native", ()))
 
 
 class _TimedScopeType(_ScopeType):
-    """Type of ``cpu_timed_scope``: another metaclass, because ``__call__`` is one per metaclass."""
+    """Type of ``cpu_timed_scope``: a separate metaclass, because each metaclass has one ``__call__``."""
 
 
 class _DerivedScopeType(_ScopeType):
-    """Type of classes that users derive from ours: they keep Python's way of making objects."""
+    """Type of classes that users derive from ``scope``: they keep Python's object creation."""
 
     __call__ = type.__call__
 
@@ -44,21 +44,21 @@ class scope(metaclass=_ScopeType):
         @proton.scope("step")
         def step(): ...
 
-    Kernels launched by this thread inside the block appear below a frame of this name. Costs next to nothing while no
-    session is active.
+    Kernels launched by this thread inside the block appear below a frame of this name. While no session is active, a
+    scope costs almost nothing.
 
     Args:
         name: the frame's text.
         metrics: values added to the frame at entry: numbers, flat lists of numbers, or tensors (those on a GPU are
-            read without waiting for the GPU). A name ending in "(exc)" is not summed up the tree, one ending in
-            "(pty)" is set and not summed. A unit is part of the name: "latency (ns)".
+            read without waiting for the GPU). A metric whose name ends in "(exc)" is exclusive, one in "(pty)" is a
+            property and is set instead of added. A unit is part of the name: "latency (ns)".
 
     Attributes:
-        id: number of the most recent entry, None before it or while nothing is profiled.
+        id: number of the most recent entry; None before the first entry and while nothing is profiled.
 
     Raises:
-        ValueError: at entry, when a metric that was an integer on this frame is now a float, or the reverse.
-        RuntimeError: at exit, when an inner scope is still open.
+        ValueError: at entry, if a metric that was an integer on this frame is now a float, or the reverse.
+        RuntimeError: at exit, if an inner scope is still open.
     """
 
     _made_by = "scope"
@@ -106,7 +106,7 @@ class scope(metaclass=_ScopeType):
 
 
 class cpu_timed_scope(scope, metaclass=_TimedScopeType):
-    """A scope that also measures how long the CPU spent in it, as the metric ``cpu_time (ns)``, exclusive.
+    """A scope that also measures the wall time spent in it, as the exclusive metric ``cpu_time (ns)``.
 
     Args:
         name: the frame's text.
@@ -132,7 +132,7 @@ class _Names(list):
 
 
 class _OpenScopes(_local):
-    """What enter_scope opened on this thread."""
+    """The scopes that enter_scope opened on this thread."""
 
     def __init__(self) -> None:
         self.names = _Names()
@@ -143,7 +143,7 @@ _run = 0  # counts finalize() calls: scopes left open by an earlier run are forg
 
 
 def forget_open_scopes() -> None:
-    """Called when all sessions are finalized: what is still open belongs to no later session."""
+    """Called when all sessions are finalized: scopes that are still open do not belong to later sessions."""
     global _run
     _run += 1
 
@@ -156,7 +156,7 @@ def enter_scope(name: str, *, metrics: Mapping[str, Any] | None = None) -> int |
         metrics: as for :class:`scope`.
 
     Returns:
-        The number of this entry (from 1, counting through the process), or None when nothing is profiled.
+        The number of this entry, counted from 1 in the process, or None if nothing is profiled.
     """
     if not flags.profiling_on:
         return None
@@ -177,11 +177,11 @@ def exit_scope(name: str | None = None, *, metrics: Mapping[str, Any] | None = N
     """Closes the scope that :func:`enter_scope` opened last on this thread.
 
     Args:
-        name: when given, must be that scope's name.
+        name: if given, must be that scope's name.
         metrics: added to the scope before it closes.
 
     Returns:
-        What enter_scope returned for it, or None when nothing is profiled.
+        The number that enter_scope returned for the scope, or None if nothing is profiled.
 
     Raises:
         ValueError: the innermost scope has another name; it stays open.

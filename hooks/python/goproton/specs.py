@@ -1,4 +1,4 @@
-"""How fast a GPU can be: peak arithmetic per operand width, and peak memory bandwidth.
+"""Peaks of GPUs: arithmetic per operand width, and memory bandwidth.
 
 Dense rates, without structured sparsity. Where Triton's own profiler knows a GPU, these are exactly its numbers; there
 the 32 and 64 bit peaks are fixed fractions of the 8 bit peak. The figures and their sources are those of
@@ -7,7 +7,7 @@ viewer/specs in GoProton's Go code.
 
 from __future__ import annotations
 
-# flop per clock and SM for 8, 16, 32 and 64 bit operands (TF32 for 32 bit where tensor cores do it).
+# flop per clock and SM for 8, 16, 32 and 64 bit operands (TF32 for 32 bit if tensor cores support it).
 _PER_CLOCK = {
     "70": (1024, 1024, 128, 64),
     "72": (2048, 1024, 128, 64),
@@ -22,7 +22,7 @@ _PER_CLOCK = {
 }
 _WIDTHS = {8: 0, 16: 1, 32: 2, 64: 3}
 
-# byte/s of chips that share the host's memory, where a driver may report neither bus nor clock.
+# byte/s of chips that share the host's memory, for which a driver may report neither bus nor clock.
 _SHARED_MEMORY = {"72": 136.5e9, "87": 204.8e9, "101": 273e9, "110": 273e9, "121": 273e9}
 
 # 8 bit flop per clock and compute unit; INT8 on gfx90a, which has no FP8.

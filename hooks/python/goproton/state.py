@@ -18,12 +18,12 @@ COMPUTE_METADATA_SCOPE_PREFIX = COMPUTE_METADATA_SCOPE_NAME + ":"
 
 
 class state:
-    """Puts one frame below all open scopes and above the kernels; a context manager and a decorator.
+    """Adds one frame below all open scopes and above the kernels; a context manager and a decorator.
 
         with proton.state("backward"):
             loss.backward()
 
-    Metrics added meanwhile land on the state's frame.
+    Metrics added while the state is entered belong to the state's frame.
 
     Args:
         name: the frame's text.
@@ -61,7 +61,7 @@ class metadata_state(state):
     """The state for work that only computes metrics: the viewer hides it and does not count its time.
 
     Args:
-        kernel_name: the kernel whose metrics are computed, if it is for one.
+        kernel_name: the kernel whose metrics are computed, if there is one.
     """
 
     def __init__(self, kernel_name: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""TritonParse traces: what Triton compiled and launched, with arguments, written with a profile or without one.
+"""TritonParse traces: compilations and launches of Triton with their arguments, written with or without a profile.
 
     from goproton import trace
 
@@ -7,8 +7,8 @@
 
     $ proton trace info logs
 
-A traced launch costs microseconds: the launching thread writes a few bytes into a ring, and a thread of the library makes
-the record from them.
+A traced launch costs microseconds: the launching thread writes a few bytes to a ring, and a thread of the library
+formats the record.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Trace", "finalize", "init"]
 
 _LAUNCHES = {False: 0, "none": 0, True: 1, "all": 1, "profiled": 2}
-_PATIENCE = 30.0  # seconds that compilations may take to be completed; what takes longer, `proton trace` completes
+_PATIENCE = 30.0  # seconds to wait for compilations to be completed; `proton trace` completes the others
 
 _INDUCTOR = "TORCHINDUCTOR_RUN_JIT_POST_COMPILE_HOOK"
 
@@ -54,28 +54,28 @@ def init(
     """Begins the trace of this process.
 
     Args:
-        folder: where traces go, one file per process; made if need be. None means the variable PROTON_TRACE.
+        folder: the folder for traces, one file per process; created if needed. None means the variable PROTON_TRACE.
         launches: True or ``"all"``, ``"profiled"`` (while a session of this package or torch.profiler records), or False
             for compilations alone.
         compression: ``"zstd"``, ``"gzip"`` or ``"none"``.
-        kernels: names of the kernels that are traced: patterns as of a shell, with commas between.
-        sass: disassemble compiled kernels with nvdisasm, in a process of its own while the program runs.
-        full_source: store the whole file that a kernel is in, not the function alone.
-        statistics: least, greatest, mean and deviation of each tensor at each launch. Waits for the GPU; launches that the
-            autotuner times are left alone.
+        kernels: names of the kernels to trace: shell patterns, separated by commas.
+        sass: disassemble compiled kernels with nvdisasm, in a separate process while the program runs.
+        full_source: store the whole source file of a kernel, not the function alone.
+        statistics: record minimum, maximum, mean and deviation of each tensor at each launch. Waits for the GPU, except at
+            launches that the autotuner times.
         tensors: store the data of tensors. Waits for the GPU, copies and writes.
-        tensor_limit: bytes of the largest tensor that is stored.
-        tensor_quota: bytes of all stored tensors of this process, packed.
-        tensor_skip: launches of each compilation whose tensors are not stored, from the first on.
-        tensor_max: launches of each compilation whose tensors are stored; 0 for all.
+        tensor_limit: bytes of the largest tensor to store.
+        tensor_quota: compressed bytes of all stored tensors of this process.
+        tensor_skip: number of first launches of each compilation whose tensors are not stored.
+        tensor_max: number of launches of each compilation whose tensors are stored; 0 for all.
 
     Returns:
-        The trace, which is a context manager and ends with :func:`finalize`. Below ``proton run --trace`` this and
-        :func:`finalize` do nothing: the process is traced to its end, as the command line says.
+        The trace, which is a context manager and ends with :func:`finalize`. Under ``proton run --trace`` this and
+        :func:`finalize` have no effect: the process is traced to its end, as the command line says.
 
     Raises:
-        ValueError: for an argument that makes no sense.
-        RuntimeError: libproton.so is not there, another trace is being written, or this Triton has no listeners (before 3.4).
+        ValueError: an invalid argument.
+        RuntimeError: libproton.so is missing, another trace is being written, or this Triton has no listeners (before 3.4).
         OSError: the folder cannot be written.
     """
     folder = folder or os.environ.get("PROTON_TRACE")
@@ -110,42 +110,42 @@ def _begin(folder: str, options: dict[str, Any], compression: str, sass: bool, s
 
 
 def begin_for_run(folder: str, name: str, compression: str, sass: bool, status: str, **options: Any) -> None:
-    """What ``proton run --trace`` does in each process, which ends with :func:`end_for_run`, after all that the program
-    itself does at its exit.
+    """Begins the trace of ``proton run --trace`` in each process. :func:`end_for_run` ends it, after the program's own exit
+    handlers.
 
     Args:
-        name: the folder as it was given: folders move together with profiles.
-        status: folder of the files through which ``proton run`` learns how the trace ended.
+        name: the folder as it was given, because folders are moved together with profiles.
+        status: folder of the files that report the end of the trace to ``proton run``.
     """
     _begin(folder, options, compression, sass, status)
     _library.call("trace_folder", name=name)
 
 
 def end_for_run(patience: float) -> None:
-    """Ends what :func:`begin_for_run` began, if it did."""
+    """Ends the trace of :func:`begin_for_run`, if there is one."""
     if _current is not None:
         _current.finalize(patience)
 
 
 def finalize(patience: float = _PATIENCE) -> dict[str, int]:
-    """Ends the trace of this process and writes what is left; without one it does nothing.
+    """Ends the trace of this process and writes the remaining records. Without a trace it has no effect.
 
     Args:
-        patience: seconds that compilations may still take to be disassembled and written. What takes longer is left for
-            the next ``proton trace`` of the folder, or for the end of ``proton run``.
+        patience: seconds to wait for compilations to be disassembled and written. The next ``proton trace`` of the folder,
+            or the end of ``proton run``, completes the others.
 
     Returns:
-        How many compilations, launches and autotunes there are, and how many launches were lost.
+        The numbers of compilations, launches and autotunes, and of lost launches.
     """
     trace = _current
     return trace.finalize(patience) if trace is not None and not flags.command_line_trace else {}
 
 
 class Trace:
-    """A trace that is being written. :func:`init` makes it.
+    """A trace that is being written. :func:`init` returns it.
 
     Attributes:
-        folder: where it is written.
+        folder: the folder that it is written to.
     """
 
     def __init__(self, folder: str, options: dict[str, Any]) -> None:
@@ -240,13 +240,13 @@ class Trace:
             self._template, self._look_at_rank, tensors.more if tensors else None, tensors.prepare if tensors else None)
 
     def _template(self, metadata: Any, name: str, arguments: dict[str, Any], carrier: Any) -> int:
-        """The number of what the launches of a kernel share, 0 for kernels that are not traced."""
+        """The number under which the launches of a kernel are recorded, 0 for kernels that are not traced."""
         if not self._allowed(name):
             return 0
         try:
             return self._describe_kernel(metadata, name, arguments, carrier)
         except Exception as error:
-            if not self._over:  # by another thread, meanwhile
+            if not self._over:  # another thread may have ended the trace
                 from ._trace_events import complain
                 complain(f"launches of {name} are missing: {error!r}")
             return 0
@@ -263,7 +263,7 @@ class Trace:
         return _define(compact(shared))
 
     def _attach(self) -> None:
-        # Called by `import triton` and by functions of TritonParse's: what goes wrong here must not break those.
+        # `import triton` and TritonParse's functions call this: an error here must not break them.
         try:
             self._take_slots()
         except Exception as error:
@@ -347,7 +347,7 @@ class Trace:
 
 
 class _Ignored(Trace):
-    """What a script gets below ``proton run --trace``."""
+    """The trace that a script gets under ``proton run --trace``."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -368,7 +368,7 @@ def _check_triton() -> None:
 
 
 def _nvdisasm() -> str:
-    """Where nvdisasm is: Triton brings one."""
+    """The path of nvdisasm, which Triton includes."""
     try:
         from triton import knobs
         path = knobs.nvidia.nvdisasm.path
@@ -378,7 +378,7 @@ def _nvdisasm() -> str:
 
 
 def _share_with_tritonparse() -> None:
-    """TritonParse sets Triton's slots instead of joining who is there. After it did, ours go in front again."""
+    """TritonParse overwrites Triton's slots instead of calling their contents. This puts our functions in front again."""
     module = sys.modules["tritonparse.structured_logging"]
     for name in ("init_basic", "enable_launch_tracing", "disable_launch_tracing", "clear_logging_config"):
         function = getattr(module, name, None)

@@ -126,7 +126,7 @@ def _load(filename: str) -> list[dict[str, Any]]:
 
 def match_available_metrics(metrics: str | list[str], inclusive_metrics: list[str],
                             exclusive_metrics: list[str]) -> list[str]:
-    """The columns that requested names stand for, in any case and with or without their unit.
+    """The columns of the requested names, in any case and with or without their unit.
 
     Raises:
         RuntimeError: none of them is there.
@@ -197,13 +197,13 @@ def derive_metrics(gf: hatchet.GraphFrame, metrics: list[str], inclusive_metrics
 
 
 class _Source:
-    """A data frame with what is needed to compute further columns of it."""
+    """A data frame with the data for computing further columns of it."""
 
     def __init__(self, df: pandas.DataFrame, inclusive: list[str], exclusive: list[str], devices: dict[str, Any]) -> None:
         self.df, self.inclusive, self.exclusive, self.devices = df, inclusive, exclusive, devices
 
     def derive(self, metric: str) -> str:
-        """Makes the column of one metric and returns its name."""
+        """Adds the column of one metric and returns its name."""
         if metric == "util":
             return self._put("util", self._utilisation())
         if metric in _RATES:
@@ -235,7 +235,7 @@ class _Source:
     def _utilisation(self) -> pandas.Series:
         flops = get_min_time_flops(self.df, self.devices)["min_time"]
         traffic = get_min_time_bytes(self.df, self.devices)["min_time"]
-        # Only rows of one device have a peak to compare with.
+        # Only rows of a single device have a peak.
         return (flops.combine(traffic, max) / self.seconds("time")).mask(self.df["device_id"].isna())
 
     def _put(self, column: str, values: pandas.Series) -> str:
@@ -248,7 +248,7 @@ class _Source:
 
 def filter_frames(gf: hatchet.GraphFrame, include: str | None = None, exclude: str | None = None,
                   threshold: float | None = None, metric: str | None = None) -> hatchet.GraphFrame:
-    """A frame with fewer nodes; what is left of each path is joined up and summed again.
+    """A frame with fewer nodes; the rest of each path is joined and summed again.
 
     Args:
         include: keep the paths through nodes whose whole name matches this regular expression.
@@ -290,7 +290,7 @@ def format_frames(gf: hatchet.GraphFrame, format: str | None) -> hatchet.GraphFr
 
 
 def emit_warnings(gf: hatchet.GraphFrame, metrics: list[str]) -> None:
-    """Prints a warning when byte counts are negative, which is what an overflow looks like."""
+    """Prints a warning if byte counts are negative, which indicates an overflow."""
     if "bytes (inc)" in metrics and gf.dataframe["bytes (inc)"].min() < 0:
         print("Warning: Negative byte values detected, this is usually the result of a datatype overflow\n")
 
@@ -309,7 +309,7 @@ def print_tree(gf: hatchet.GraphFrame, metrics: list[str], depth: int = 100, for
 
 
 def show_metrics(file_name: str) -> None:
-    """Prints which metrics a file has."""
+    """Prints the metrics of a file."""
     _, inclusive, exclusive, _ = get_raw_metrics(_load(file_name))
     for title, names in (("inclusive", inclusive), ("exclusive", exclusive)):
         print(f"Available {title} metrics:")
@@ -319,7 +319,7 @@ def show_metrics(file_name: str) -> None:
 
 def apply_diff_profile(gf: hatchet.GraphFrame, derived_metrics: list[str], diff_file: str, metrics: list[str],
                        include: str | None, exclude: str | None, threshold: float | None) -> hatchet.GraphFrame:
-    """``gf`` minus another profile, path by path; that one is derived and filtered the same way."""
+    """``gf`` minus another profile, path by path; both are derived and filtered the same way."""
     other, _ = parse(metrics, diff_file, include, exclude, threshold)
     for frame in (gf, other):
         frame.inc_metrics = [name for name in derived_metrics if name.endswith("(inc)")]

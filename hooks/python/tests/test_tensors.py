@@ -145,5 +145,5 @@ with proton.scope("s", {"x": Tensor(1.0), "m": 2}):
     pass
 """, env={"PROTON_LIB": library, "PROTON_EXIT_PATIENCE": "5"}, cwd=tmp_path)
     (line,) = done.stderr.splitlines()
-    assert "tensor metrics that were not read yet are missing" in line and "set PROTON_EXIT_PATIENCE to more" in line
+    assert "unread tensor metrics are missing" in line and "set PROTON_EXIT_PATIENCE to more" in line
     assert at(load(tmp_path / "p.hatchet"), "s")["metrics"] == {"m": 2}

@@ -1,4 +1,4 @@
-"""What a hook is, and who calls which hook for which session."""
+"""The interface of hooks, and the manager that calls them for sessions."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ class Hook:
         raise NotImplementedError
 
     def activate(self) -> None:
-        """Some session wants this hook, and none did before."""
+        """Called when the first session uses this hook."""
         raise NotImplementedError
 
     def deactivate(self) -> None:
-        """No session wants this hook any more."""
+        """Called when no session uses this hook any longer."""
         raise NotImplementedError
 
     def native_heads(self) -> dict[str, Callable] | None:
-        """Functions that Triton may call in place of HookManager's while this is the only hook, by slot; None for none."""
+        """Functions that Triton may call instead of HookManager's while this is the only hook, by slot; None for none."""
         return None
 
 
 class HookManager:
-    """Which hooks are active, for which sessions, and how Triton calls them.
+    """The active hooks of each session, and the functions through which Triton calls them.
 
     Attributes:
         active_hooks: highest priority first.
@@ -65,24 +65,24 @@ class HookManager:
 
     @staticmethod
     def register(hook: Hook, session: int) -> None:
-        """Gives a session a hook, active at once."""
+        """Adds a hook to a session and activates it."""
         with HookManager._lock:
             HookManager.session_hooks[session][hook] = True
             HookManager._update()
 
     @staticmethod
     def activate(session: int | None = None) -> None:
-        """Turns the hooks of a session on; None means all sessions."""
+        """Activates the hooks of a session; None means all sessions."""
         HookManager._set(session, True)
 
     @staticmethod
     def deactivate(session: int | None = None) -> None:
-        """Turns the hooks of a session off, except for other sessions that want them; None means all sessions."""
+        """Deactivates the hooks of a session, unless other sessions use them; None means all sessions."""
         HookManager._set(session, False)
 
     @staticmethod
     def unregister(session: int | None = None) -> None:
-        """Takes a session's hooks away; None means all sessions."""
+        """Removes the hooks of a session; None means all sessions."""
         with HookManager._lock:
             if session is None:
                 HookManager.session_hooks.clear()
@@ -92,7 +92,7 @@ class HookManager:
 
     @staticmethod
     def refresh() -> None:
-        """Looks again at how Triton has to call us: after Triton was imported, or when another tool took a slot over."""
+        """Updates Triton's slots: after Triton was imported, or when another tool has replaced a slot's value."""
         with HookManager._lock:
             HookManager._update()
 
@@ -100,7 +100,7 @@ class HookManager:
 
     @staticmethod
     def enter(metadata: Any) -> None:
-        """A launch begins: enters hooks by priority. If one raises, those entered before it are left again."""
+        """A launch begins: enters hooks by priority. If one raises, those entered before it are exited."""
         hooks = list(HookManager.active_hooks)
         for position, hook in enumerate(hooks):
             try:
@@ -113,7 +113,7 @@ class HookManager:
 
     @staticmethod
     def exit(metadata: Any) -> None:
-        """A launch was made: leaves hooks in the reverse order."""
+        """A launch was made: exits hooks in the reverse order."""
         for hook in reversed(list(HookManager.active_hooks)):
             hook.exit(metadata)
 
@@ -167,7 +167,7 @@ class HookManager:
 
 
 def _heads(hooks: list[Hook]) -> dict[str, Callable]:
-    """The functions that Triton is to call, by slot."""
+    """The functions that Triton calls, by slot."""
     if not hooks:
         return {}
     native = hooks[0].native_heads() if len(hooks) == 1 else None
@@ -180,7 +180,7 @@ def _heads(hooks: list[Hook]) -> dict[str, Callable]:
 
 
 def _forget_in_child() -> None:
-    # The lock may have been held by a thread that the child does not have.
+    # A thread that does not exist in the child may have held the lock.
     HookManager._lock = RLock()
     for attachment in HookManager._attached.values():
         attachment.detach()

@@ -1,4 +1,4 @@
-"""The hook of backend "instrumentation", which this version does not have."""
+"""The hook of backend "instrumentation", which this version does not support."""
 
 from __future__ import annotations
 
@@ -21,4 +21,4 @@ class InstrumentationHook(Hook):
     host_buffer = None
 
     def __init__(self, mode: Any = None) -> None:
-        raise NotImplementedError("intra-kernel profiling (backend 'instrumentation') is not there yet; use backend 'cupti'")
+        raise NotImplementedError("intra-kernel profiling (backend 'instrumentation') is not supported yet; use backend 'cupti'")

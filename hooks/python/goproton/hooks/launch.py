@@ -37,7 +37,7 @@ class LaunchHook(Hook):
         return cls._instance
 
     def configure(self, *, include: str | None = None, exclude: str | None = None) -> None:
-        """Chooses kernels by name, for all sessions. The others keep being timed, under their compiled name.
+        """Selects kernels by name, for all sessions. The others are still timed, under their compiled name.
 
         Args:
             include: regular expression that must match at the start of the name; None means every kernel.
@@ -51,7 +51,7 @@ class LaunchHook(Hook):
             _library.native.set_launch_filter(self._filter)
 
     def activate(self) -> None:
-        _library.native.set_launch_filter(self._filter)  # it may have been chosen before the library was loaded
+        _library.native.set_launch_filter(self._filter)  # it may have been set before the library was loaded
 
     def deactivate(self) -> None:
         pass
@@ -63,7 +63,7 @@ class LaunchHook(Hook):
         _library.native.launch_exit(metadata)
 
     def native_heads(self) -> dict[str, Callable] | None:
-        # A class derived from this one wants its own enter and exit called.
+        # A derived class needs its own enter and exit called.
         if type(self) is not LaunchHook:
             return None
         # An op ends with the launch of its function, which Triton names from 3.6 on. The exit hook (50 ns) is for older
@@ -81,7 +81,7 @@ def _name_filter(include: str | None, exclude: str | None) -> Callable[[str], bo
 
 
 class _Thread(_local):
-    """Numbers this thread, to tell its launches from those of other threads."""
+    """A number for this thread, which distinguishes its launches from those of other threads."""
 
     _numbers = count(1)
 
@@ -102,7 +102,7 @@ class _LastOp:
         self.name = name
 
     def get(self, default: Any = None) -> Any:
-        """The value, or ``default`` when this thread has not launched a named kernel yet."""
+        """The value, or ``default`` if this thread has not launched a named kernel yet."""
         if _library.native is None:
             return default
         number, name = _library.native.last_op()

@@ -93,7 +93,7 @@ export function cellText(v, column) {
     const [small, smallLabel] = scaleFor(column.unit, v);
     return [sign + digits(v / small), smallLabel];
   }
-  if (Number.isInteger(v) && factor === 1) return [sign + digits(v), ""];
+  if (Number.isInteger(v) && factor === 1 && column.unit !== "%") return [sign + digits(v), ""];
   if (!Number.isFinite(v) || Math.abs(scaled) >= 1e6) return [sign + digits(scaled), ""];
   const decimals = column.unit === "%" ? 1 : column.decimals;
   if (Math.abs(scaled) < 0.5 * 10 ** -decimals) return [v > 0 && column.unit === "%" && !column.signed ? "<0.1" : "0", ""];

@@ -85,8 +85,9 @@ export class Source {
    * @param {SourceKernel} k
    */
   ownFacts(k) {
-    const others = this.data.kernels.filter((o) => o !== k && o.name === k.name);
-    return others.length ? k.facts.filter((fact) => others.some((o) => !o.facts.includes(fact))) : [];
+    const parts = (/** @type {SourceKernel} */ o) => o.facts.flatMap((fact) => fact.split(/[,;] /));
+    const others = this.data.kernels.filter((o) => o !== k && o.name === k.name).map(parts);
+    return others.length ? parts(k).filter((part) => others.some((o) => !o.includes(part))) : [];
   }
 
   /**
@@ -125,12 +126,22 @@ export class Source {
     this.head = make("div", {class: "source-head"},
       make("h2", {class: "name", text: k.name}),
       make("p", {text: [`${this.compared ? digits(k.old.n) + " → " : ""}${digits(k.n)} samples, ${this.ofAll(k)} of all`, ...k.facts].join(" · ")}),
-      ...k.paths.map((p) => make("p", {class: "muted name", text: (k.paths.length > 1 ? percent(p.n / k.n) + " " : "") + p.name})),
+      ...this.paths(k),
       ...(this.compared ? [this.mix(k.old, "A"), this.mix(k, "B")] : [this.mix(k)]), k.advice ? make("p", {}, make("b", {text: "Hint: "}), k.advice + ".") : null,
       this.notes([...k.notes, this.data.about].filter(Boolean)));
     this.lines = make("div", {class: "lines"});
     this.page.replaceChildren(this.head, this.lines);
     this.body();
+  }
+
+  /**
+   * paths are the call paths of a kernel, the one with most samples first. Further ones are folded away for the same reason as notes.
+   * @param {SourceKernel} k
+   */
+  paths(k) {
+    const [first, ...more] = k.paths.map((p) => make("p", {class: "muted name", text: (k.paths.length > 1 ? percent(p.n / k.n) + " " : "") + p.name}));
+    if (more.length < 2) return [first, ...more];
+    return [first, make("details", {class: "muted"}, make("summary", {text: `${more.length} more call paths`}), ...more)];
   }
 
   /**

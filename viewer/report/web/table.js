@@ -235,9 +235,9 @@ export class Table {
       return make("div", {class: kind, role: "columnheader", "aria-colindex": i + 1, title: c === "name" ? "" : c.about ?? "", "aria-sort": sorted ? (down ? "descending" : "ascending") : "none"},
         make("button", {type: "button", onclick: () => this.sortBy(c)}, text, sorted ? (down ? " ▾" : " ▴") : ""));
     }));
-    const first = innerWidth < 700 ? "170px" : "minmax(300px, 1fr)";
+    const first = innerWidth < 700 ? "170px" : "minmax(340px, 1fr)";
     this.grid.style.setProperty("--grid-columns", [first, ...this.shown.map((c) => c.width + "px")].join(" "));
-    this.inner.style.minWidth = (innerWidth < 700 ? 170 : 300) + this.shown.reduce((sum, c) => sum + c.width, 0) + "px";
+    this.inner.style.minWidth = (innerWidth < 700 ? 170 : 340) + this.shown.reduce((sum, c) => sum + c.width, 0) + "px";
   }
 
   /**

@@ -40,6 +40,7 @@ test("cellText keeps the unit of the column where the number allows that", () =>
   assert.deepEqual(cellText(0, column), ["0", ""]);
   assert.deepEqual(cellText(NaN, column), ["–", ""]);
   assert.deepEqual(cellText(0.01, {unit: "%", scale: [1, "%"], decimals: 1}), ["<0.1", ""]);
+  assert.deepEqual(cellText(100, {unit: "%", scale: [1, "%"], decimals: 1}), ["100.0", ""]);
 });
 
 test("fitMiddle keeps both ends of a name", () => {

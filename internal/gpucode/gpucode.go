@@ -31,3 +31,18 @@ type Frame struct {
 	Line int
 	Func string // the function that the place is in; "" if the compiler did not say
 }
+
+// Code is the text of a function's instructions, by offset in bytes within the function.
+type Code struct {
+	Tool   string // where the text is from: path of the disassembler; "" if there is none, and Text has operations without operands
+	Text   map[uint64]string
+	Labels map[uint64]string // of the instructions that are targets of branches
+}
+
+// Add adds an instruction; label is "" for most.
+func (c *Code) Add(offset uint64, text, label string) {
+	c.Text[offset] = text
+	if label != "" {
+		c.Labels[offset] = label
+	}
+}

@@ -22,6 +22,8 @@ type Vendor struct {
 	Driver     []string // paths below the root; where a driver is, one of them is there
 	Injection  string   // the environment variable that has the driver load a library into programs that use it
 
+	Stalls *Stalls // what its GPUs report of sampled warps
+
 	// Modes read the options of the collector's own modes, by name: what comes after the colon in "pcsampling:…".
 	Modes map[string]func(options string) (record.SamplingRequest, error)
 }
@@ -31,6 +33,7 @@ var NVIDIA = &Vendor{
 	Name: "NVIDIA", API: "CUDA", Backend: "cupti", Class: "CuptiProfiler", DeviceType: "CUDA",
 	Driver:    []string{"dev/nvidiactl", "dev/dxg", "proc/driver/nvidia/version"}, // dxg is the device under WSL
 	Injection: "CUDA_INJECTION64_PATH",
+	Stalls:    &nvidiaStalls,
 	Modes:     map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseCUPTISampling},
 }
 
@@ -94,6 +97,16 @@ func CheckMode(backend, mode, options string) error {
 		}
 	}
 	return fmt.Errorf("backend %q has no mode %q", backend, mode)
+}
+
+// ByDevice returns the vendor of a type of device that a profile has, and of an unknown one the first of All.
+func ByDevice(deviceType string) *Vendor {
+	for _, v := range All {
+		if v.DeviceType == deviceType {
+			return v
+		}
+	}
+	return All[0]
 }
 
 // Present reports whether a machine, whose files are below root, has a driver of the vendor that could run a kernel.

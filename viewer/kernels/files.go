@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/sourcefile"
 	"github.com/goproton/goproton/profile"
 )
@@ -250,8 +251,8 @@ func (f *Files) read(file string) (*Text, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || !sourcefile.Is(info.Name()) {
-		return nil, fmt.Errorf("%s is not a regular file", file)
+	if !info.Mode().IsRegular() || !foreign.MayShow(file) {
+		return nil, fmt.Errorf("%s is not a source file", file)
 	}
 	if info.Size() > sourcefile.Largest {
 		return nil, fmt.Errorf("%s has %d MB; sources of up to %d MB are shown", file, info.Size()>>20, sourcefile.Largest>>20)

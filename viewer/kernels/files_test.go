@@ -84,6 +84,11 @@ func TestFiles(t *testing.T) {
 	write("src/k.py", "a\r\nb\n\nc")
 	write("k.py", "other")
 	write("id_rsa", "secret")
+	for link, to := range map[string]string{"link.py": "k.py", "key.py": "id_rsa"} {
+		if err := os.Symlink(to, filepath.Join(folder, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, test := range []struct {
 		files    Files
 		recorded string
@@ -97,6 +102,8 @@ func TestFiles(t *testing.T) {
 		{Files{Near: []string{folder}}, "../k.py", ""},
 		{Files{}, filepath.Join(folder, "k.py"), "k.py"},
 		{Files{}, filepath.Join(folder, "id_rsa"), ""},
+		{Files{}, filepath.Join(folder, "link.py"), "link.py"},
+		{Files{}, filepath.Join(folder, "key.py"), ""}, // a link to another kind of file
 		{Files{}, folder, ""},
 	} {
 		got := test.files.Text(test.recorded)

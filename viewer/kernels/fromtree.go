@@ -47,7 +47,7 @@ func fromTree(p *profile.Profile) *profile.Profile {
 	if len(b.facts.Functions) == 0 {
 		return nil
 	}
-	return &profile.Profile{Root: root, Info: p.Info, Sampling: b.facts}
+	return &profile.Profile{Root: root, Info: p.Info, Devices: p.Devices, Sampling: b.facts}
 }
 
 // countsTwice reports whether num_samples counts as Triton does. Triton adds the samples in which nothing was issued to the

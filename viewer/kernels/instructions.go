@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/internal/gpucode"
+	"github.com/goproton/goproton/internal/nvdisasm"
+	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/sourcemap"
@@ -15,7 +18,7 @@ import (
 
 // Instructions are the machine code of a function: text and origin of its instructions, by offset in bytes.
 type Instructions struct {
-	*Code
+	*gpucode.Code
 
 	of       *Function
 	function *cubin.Function // nil if its module was not found
@@ -31,8 +34,8 @@ type made struct {
 // Instructions finds the text of a function's instructions. Without a module or a disassembler it is the listing that the trace
 // recorded. What it returns can be used also with an error, which says what is missing.
 func (r *Run) Instructions(f *Function) (*Instructions, error) {
-	i := &Instructions{of: f, Code: &Code{}}
-	var recorded *Code
+	i := &Instructions{of: f, Code: &gpucode.Code{}}
+	var recorded *gpucode.Code
 	if m := f.Compiled(); m != nil && m.Compilation != nil {
 		recorded, i.made = m.instructions()
 	}
@@ -84,9 +87,9 @@ func (i *Instructions) IR(offset uint64) []IRLine { return i.made[offset].lines 
 // instructions are what the trace has of the function's machine code: the listing, if one was recorded, and the origin of every
 // instruction. The binary, or the listing, has the line of PTX of an instruction. The lines of the stages before are those of the
 // same origin.
-func (m *Compiled) instructions() (listing *Code, origins map[uint64]made) {
+func (m *Compiled) instructions() (listing *gpucode.Code, origins map[uint64]made) {
 	x := m.Compilation
-	listing, at := recordedCode(x.Texts[sass], m.function.Symbol.Name)
+	listing, at := nvdisasm.Recorded(x.Texts[sass], m.function.Symbol.Name)
 	origins = map[uint64]made{}
 	stages := newStageLines(x)
 	if module := m.machineCode(); module != nil {
@@ -202,7 +205,7 @@ func recordedPTX(listing string) map[int]int {
 
 // Bare are Samples without samples, for functions whose lines or instructions are listed all the same.
 func Bare(functions ...*Function) *Samples {
-	return &Samples{Facts: &profile.Sampling{}, Functions: functions, Label: func(name string) string { return name }}
+	return &Samples{Facts: &profile.Sampling{}, Stalls: vendor.ByDevice("").Stalls, Functions: functions, Label: func(name string) string { return name }}
 }
 
 // bare is a function of a compilation, without samples.
@@ -241,7 +244,7 @@ func (r *Run) UnsampledCode(k *Kernel, s *Specialisation) *Function {
 	f := r.bare(k, x)
 	if f.compiled.machineCode() != nil {
 		f.Symbol.Module = r.code.binary(x).image
-	} else if listing, _ := recordedCode(x.Texts[sass], k.Name); listing == nil {
+	} else if listing, _ := nvdisasm.Recorded(x.Texts[sass], k.Name); listing == nil {
 		return nil
 	}
 	return f

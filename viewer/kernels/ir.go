@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/internal/gpucode"
+	"github.com/goproton/goproton/internal/nvdisasm"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/sourcemap"
 )
@@ -134,13 +136,13 @@ func (l *listing) nameBases() {
 
 // text is a function's disassembly. Without a disassembler it is the listing that the trace recorded, and without that the names
 // of the operations.
-func (m *Compiled) text(module *Module) *Code {
-	code, err := &Code{}, os.ErrNotExist
+func (m *Compiled) text(module *Module) *gpucode.Code {
+	code, err := &gpucode.Code{}, os.ErrNotExist
 	if modules := m.code.run.Modules; modules != nil {
 		code, err = modules.Code(module)
 	}
 	if err != nil {
-		if recorded, _ := recordedCode(m.Compilation.Texts[sass], m.function.Symbol.Name); recorded != nil {
+		if recorded, _ := nvdisasm.Recorded(m.Compilation.Texts[sass], m.function.Symbol.Name); recorded != nil {
 			return recorded
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/internal/gpucode"
+	"github.com/goproton/goproton/internal/nvdisasm"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/profile"
 )
@@ -19,7 +21,7 @@ import (
 type Modules struct {
 	Profile string                                             // its file; modules are looked for in NAME.cubins next to it
 	Env     func(string) (string, bool)                        // the environment
-	Run     func(tool, file string, index int) ([]byte, error) // the disassembler; nil runs it
+	Run     func(tool, file string, index int) ([]byte, error) // the disassembler; nil runs the program
 
 	traced func(*profile.SampledFunction) string // the file that a trace has, "" if it has none; nil without a trace
 }
@@ -30,6 +32,11 @@ type Module struct {
 	Function *cubin.Function
 	PTX      []string // that the module was assembled from, by line
 	Offset   uint64   // of the function within its section
+}
+
+// Code disassembles a function. If that fails, the error comes with the operations without operands.
+func (m *Modules) Code(module *Module) (*gpucode.Code, error) {
+	return nvdisasm.Tool{Env: m.Env, Run: m.Run}.Code(module.File, module.Function)
 }
 
 // largestModule that is read. The largest of cuBLAS have some hundred MB.

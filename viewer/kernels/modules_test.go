@@ -1,7 +1,6 @@
 package kernels
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -48,38 +47,6 @@ func TestModuleOfTritonsCache(t *testing.T) {
 	}
 }
 
-// TestDisassembly: the offsets of a function that lies in a kernel's section begin at its own start.
-func TestDisassembly(t *testing.T) {
-	text, err := os.ReadFile("testdata/two.sm90.second.nvdisasm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	image, err := os.ReadFile(cubins + "two.sm90.cubin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	module, err := cubin.Read(image)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"second", "$second$_Z4slowfi"} {
-		f := module.Function(name)
-		code := parseDisassembly(text, name, f.Size)
-		if len(code.Text) == 0 {
-			t.Fatalf("%s: no instructions", name)
-		}
-		for offset, text := range code.Text {
-			operation := cubin.Operation(f.Code[offset:])
-			if _, bare, found := strings.Cut(text, " "); strings.HasPrefix(text, "@") && found {
-				text = bare
-			}
-			if !strings.HasPrefix(text, operation) {
-				t.Errorf("%s+%#x is %q, and its code says %s", name, offset, text, operation)
-			}
-		}
-	}
-}
-
 // TestDisassemblerThatFails: it costs the operands and nothing else.
 func TestDisassemblerThatFails(t *testing.T) {
 	p := model(t)
@@ -96,38 +63,5 @@ func TestDisassemblerThatFails(t *testing.T) {
 	code, err := m.Code(found)
 	if err == nil || !strings.Contains(err.Error(), "exit status 3: cannot") || code.Text[0] != "IMAD" {
 		t.Errorf("%q, %v", code.Text[0], err)
-	}
-}
-
-func FuzzDisassembly(f *testing.F) {
-	text, err := os.ReadFile("testdata/two.sm90.second.nvdisasm")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(text[:4096], "second", uint64(512))
-	f.Add([]byte("second:\n /*ffffffffffffffff*/ NOP ;\n/*10*/ X"), "second", uint64(1<<63))
-	f.Fuzz(func(t *testing.T, text []byte, function string, size uint64) {
-		for offset, text := range parseDisassembly(text, function, size).Text {
-			if offset >= size || strings.Contains(text, "\n") {
-				t.Errorf("%#x of %#x: %q", offset, size, text)
-			}
-		}
-	})
-}
-
-func TestEveryReasonIsExplained(t *testing.T) {
-	for _, name := range reasons {
-		if _, known := About(name); !known {
-			t.Errorf("%s is not explained", name)
-		}
-	}
-	page, err := os.ReadFile("../../docs/sampling.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range Reasons {
-		if row := fmt.Sprintf("| `%s` | %s | %s |\n", r.Name, r.Means, r.Hint); !bytes.Contains(page, []byte(row)) {
-			t.Errorf("docs/sampling.md lacks the row\n%s", row)
-		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 )
@@ -20,6 +21,7 @@ type Samples struct {
 	Functions []*Function              // the requested ones, most samples first
 	Others    []*Function              // the others that have samples
 	Reasons   []string                 // names of the stall reasons; Counts.Reasons has their samples
+	Stalls    *vendor.Stalls           // explains them
 	Label     func(name string) string // shortens the name of a function for a reader
 }
 
@@ -88,7 +90,7 @@ func collectSamples(o Options) (*Samples, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Samples{Facts: p.Sampling, Reasons: append(slices.Clone(p.Sampling.Reasons), "unknown"), Label: label, All: total(p)}
+	s := &Samples{Facts: p.Sampling, Reasons: append(slices.Clone(p.Sampling.Reasons), "unknown"), Label: label, All: total(p), Stalls: stallsOf(p)}
 	g := gatherer{s: s, byPath: o.ByPath, functions: map[functionKey]*gathered{}}
 	filter.Walk(p.Root, g.add)
 	g.finish()
@@ -102,6 +104,15 @@ func collectSamples(o Options) (*Samples, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// stallsOf is the vocabulary of the vendor whose devices a profile has.
+func stallsOf(p *profile.Profile) *vendor.Stalls {
+	deviceType := ""
+	if len(p.Devices) > 0 {
+		deviceType = p.Devices[0].Type
+	}
+	return vendor.ByDevice(deviceType).Stalls
 }
 
 // total counts all samples of known functions.
@@ -227,7 +238,7 @@ func (g *gatherer) add(n *profile.Node, path []string) {
 		}
 		before := f.Samples
 		for j := range fs.PCs {
-			f.add(&fs.PCs[j], g.s.Reasons)
+			f.add(&fs.PCs[j], g.s.Reasons, g.s.Stalls.Issued)
 		}
 		if f.Samples > before {
 			to := len(path)
@@ -240,7 +251,7 @@ func (g *gatherer) add(n *profile.Node, path []string) {
 }
 
 // add takes over the samples of one instruction.
-func (f *gathered) add(pc *profile.PCSamples, reasons []string) {
+func (f *gathered) add(pc *profile.PCSamples, reasons []string, issued string) {
 	at, known := f.at[pc.Offset]
 	if !known {
 		at = len(f.PCs)
@@ -253,7 +264,7 @@ func (f *gathered) add(pc *profile.PCSamples, reasons []string) {
 		r := min(int(stall.Reason), len(reasons)-1)
 		c.Reasons[r] += stall.Samples
 		c.Samples += stall.Samples
-		if reasons[r] != Selected {
+		if reasons[r] != issued {
 			c.Stalled += stall.Samples
 			c.NotIssued += stall.NotIssued
 		}
@@ -325,21 +336,21 @@ func (c Counts) Share(of uint64) float64 {
 	return float64(c.Samples) / float64(of)
 }
 
-// Stall is one reason with its samples.
-type Stall struct {
+// Wait is one reason with its samples.
+type Wait struct {
 	Name    string
 	Samples uint64
 }
 
-// Stalls are the reasons for which warps waited, most samples first, without the samples in which they did not wait.
-func (s *Samples) Stalls(c Counts) []Stall {
-	var all []Stall
+// Waits are the reasons for which warps waited, most samples first, without the samples in which they did not wait.
+func (s *Samples) Waits(c Counts) []Wait {
+	var all []Wait
 	for i, n := range c.Reasons {
-		if n > 0 && s.Reasons[i] != Selected {
-			all = append(all, Stall{s.Reasons[i], n})
+		if n > 0 && s.Reasons[i] != s.Stalls.Issued {
+			all = append(all, Wait{s.Reasons[i], n})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Stall) int { return cmp.Compare(b.Samples, a.Samples) })
+	slices.SortStableFunc(all, func(a, b Wait) int { return cmp.Compare(b.Samples, a.Samples) })
 	return all
 }
 

@@ -88,3 +88,13 @@ func TestWhatIsNotThere(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryReasonIsExplained: those of an H200.
+func TestEveryReasonIsExplained(t *testing.T) {
+	s := collect(t, Options{Profile: model(t)}).Samples
+	for _, name := range reasons {
+		if _, known := s.Stalls.Explain(name); !known {
+			t.Errorf("%s is not explained", name)
+		}
+	}
+}

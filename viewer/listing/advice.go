@@ -24,24 +24,24 @@ func advice(s *kernels.Samples, f *kernels.Function) string {
 		}
 		return few + " too few to say where the time goes; run longer, or sample more often (interval=)"
 	}
-	went := float64(s.Of(f.Counts, kernels.Selected)) / float64(f.Samples)
-	ready := float64(s.Of(f.Counts, "not_selected")) / float64(f.Samples)
-	stalls := s.Stalls(f.Counts)
+	went := float64(s.Of(f.Counts, s.Stalls.Issued)) / float64(f.Samples)
+	ready := float64(s.Of(f.Counts, s.Stalls.Ready)) / float64(f.Samples)
+	stalls := s.Waits(f.Counts)
 	if len(stalls) == 0 || stalls[0].Name == "unknown" {
 		return ""
 	}
 	if went+ready >= 0.5 {
-		return fmt.Sprintf("in %s of the samples the warp was ready or at work (selected, not_selected): the kernel is limited by how many instructions it issues; fewer instructions make it faster, more warps do not",
-			percent(went+ready))
+		return fmt.Sprintf("in %s of the samples the warp was ready or at work (%s, %s): the kernel is limited by how many instructions it issues; fewer instructions make it faster, more warps do not",
+			percent(went+ready), s.Stalls.Issued, s.Stalls.Ready)
 	}
 	top := stalls[0]
-	if top.Name == "not_selected" { // it is not a stall that a programmer can remove
+	if top.Name == s.Stalls.Ready { // it is not a stall that a programmer can remove
 		if len(stalls) == 1 {
 			return ""
 		}
 		top = stalls[1]
 	}
-	r, _ := kernels.About(top.Name)
+	r, _ := s.Stalls.Explain(top.Name)
 	where := ""
 	if l := mostOf(s, f, top.Name); l != nil {
 		where = fmt.Sprintf(", most at %s:%d", path.Base(l.File), l.Number)

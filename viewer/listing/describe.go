@@ -230,7 +230,7 @@ func codeFacts(f *kernels.Function) []string {
 // mix lists the most frequent stall reasons with their shares of the samples.
 func mix(s *kernels.Samples, c kernels.Counts, most int) string {
 	var parts []string
-	for i, stall := range s.Stalls(c) {
+	for i, stall := range s.Waits(c) {
 		share := float64(stall.Samples) / float64(c.Samples)
 		if i >= most || i > 0 && share < 0.05 && most < math.MaxInt || share < 0.01 {
 			break

@@ -110,8 +110,8 @@ func NewComparePage(c *kernels.Comparison) *Page {
 
 func pageReasons(s *kernels.Samples) (all []PageReason) {
 	for _, name := range s.Reasons {
-		r, _ := kernels.About(name)
-		all = append(all, PageReason{term.Printable(name), r.Means, r.Hint, name != kernels.Selected})
+		r, _ := s.Stalls.Explain(name)
+		all = append(all, PageReason{term.Printable(name), r.Means, r.Hint, name != s.Stalls.Issued})
 	}
 	return all
 }

@@ -1,17 +1,21 @@
-package kernels
+package vendor
 
-// Selected is the reason of samples in which the warp issued its instruction.
-const Selected = "selected"
+// Stalls is the vocabulary of a vendor for what sampled warps wait for.
+type Stalls struct {
+	Issued  string // the reason of samples in which the warp issued its instruction
+	Ready   string // the reason of samples in which it could have, and another warp was chosen
+	Reasons []Stall
+}
 
-// Reason explains a stall reason: why a sampled warp did not issue its instruction.
-type Reason struct {
+// Stall explains a reason why a sampled warp did not issue its instruction.
+type Stall struct {
 	Name  string // as in the profile: "long_scoreboard"
 	Means string // ends a sentence that begins with "the warp"
 	Hint  string // the usual cause, and what to look at
 }
 
-// Reasons are the stall reasons of NVIDIA's GPUs in alphabetical order. docs/sampling.md has them as a table.
-var Reasons = []Reason{
+// nvidiaStalls are the stall reasons of NVIDIA's GPUs in alphabetical order. docs/sampling.md has them as a table.
+var nvidiaStalls = Stalls{Issued: "selected", Ready: "not_selected", Reasons: []Stall{
 	{"barrier", "waits at a barrier for the other warps of its block",
 		"warps arrive at different times: look for work that only some warps do before it, and for more blocks per multiprocessor to fill the gap"},
 	{"branch_resolving", "waits for the target of a branch",
@@ -50,14 +54,14 @@ var Reasons = []Reason{
 		"dependent arithmetic in a row: more independent work per thread, or more warps, fills these cycles"},
 	{"warpgroup_arrive", "waits for the other warps of its warpgroup, or for their multiplication (wgmma) to be ordered or done",
 		"multiplications are issued one at a time: let several be in flight, and separate warps that load from warps that multiply"},
-}
+}}
 
-// About returns the explanation of a stall reason, and whether it is known.
-func About(name string) (Reason, bool) {
-	for _, r := range Reasons {
+// Explain returns the explanation of a reason, and whether it is known.
+func (s *Stalls) Explain(name string) (Stall, bool) {
+	for _, r := range s.Reasons {
 		if r.Name == name {
 			return r, true
 		}
 	}
-	return Reason{Name: name, Means: "waits for a reason that this program does not know", Hint: "see the vendor's list of warp stall reasons"}, false
+	return Stall{Name: name, Means: "waits for a reason that this program does not know", Hint: "see the vendor's list of warp stall reasons"}, false
 }

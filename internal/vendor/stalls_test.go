@@ -1,0 +1,37 @@
+package vendor
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestStallsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/sampling.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range NVIDIA.Stalls.Reasons {
+		if row := fmt.Sprintf("| `%s` | %s | %s |\n", r.Name, r.Means, r.Hint); !strings.Contains(string(page), row) {
+			t.Errorf("docs/sampling.md lacks the row\n%s", row)
+		}
+	}
+}
+
+// TestStallsOfEveryVendor: advice needs the words for samples in which a warp did not wait.
+func TestStallsOfEveryVendor(t *testing.T) {
+	for _, v := range All {
+		for _, name := range []string{v.Stalls.Issued, v.Stalls.Ready} {
+			if _, known := v.Stalls.Explain(name); !known {
+				t.Errorf("%s: %q is not explained", v.Name, name)
+			}
+		}
+		if ByDevice(v.DeviceType) != v {
+			t.Errorf("devices of type %s are not found to be %s's", v.DeviceType, v.Name)
+		}
+	}
+	if ByDevice("") == nil {
+		t.Error("profiles that name no device have no vendor")
+	}
+}

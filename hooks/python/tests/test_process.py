@@ -175,6 +175,40 @@ for number in range(3, 303): os.fstat(number)
     assert not [name for name in os.listdir(tmp_path / "out") if name.startswith(".goproton")]
 
 
+# On a full disk records are lost, with a message, and what the program opened stays open and empty.
+@pytest.mark.parametrize("compression", ["zstd", "gzip", "none"])
+def test_all_descriptors_reused_on_a_full_disk(library, tmp_path, compression):
+    if not ROOT or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
+        pytest.skip("needs to mount a file system")
+    (tmp_path / "out").mkdir()
+    done = run_python("""
+import ctypes, os
+libc = ctypes.CDLL(None)
+assert libc.unshare(0x20000) == 0 and libc.mount(b"none", b"/", None, 0x44000, None) == 0  # private mounts
+assert libc.mount(b"none", b"out", b"tmpfs", 0, b"size=16m") == 0
+""" + HOOK + f"""
+import os, time
+t = trace.init("out", compression={compression!r})
+for misdeed in range(2):
+    for n in range(100): launch(n)
+    while not any(os.path.getsize("out/" + name) for name in os.listdir("out") if name.startswith("dedicated")):
+        time.sleep(0.01)
+    os.closerange(3, 65536)
+    for number in range(300): os.open(f"mine-{{number}}", os.O_RDWR | os.O_CREAT)
+    with open("out/full", "ab", buffering=0) as file:
+        try:
+            while True: file.write(bytes(4096))
+        except OSError: pass
+    launch(0, metadata=Metadata(), name="another")
+for n in range(20_000): launch(n, metadata=Metadata(), name=f"name {{n}}")
+trace.finalize()
+for number in range(3, 303): os.fstat(number)
+print("done")
+""", env={"PROTON_LIB": library, "USER": "me"}, cwd=tmp_path)
+    assert done.stdout == "done\n" and "no space left" in done.stderr, done.stderr
+    assert [path.name for path in tmp_path.glob("mine-*") if path.stat().st_size] == []
+
+
 LAUNCHES = """
 import os, sys
 sys.path.insert(0, {tests!r})

@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/goproton/goproton/internal/outfolder"
 )
 
 // whenInterrupted has a signal that ends the process remove what is half written first, until done is called. The process
@@ -29,3 +31,6 @@ func whenInterrupted(remove func()) (done func()) {
 		close(signals)
 	}
 }
+
+// fillsFolder is whenInterrupted for commands that write to an outfolder.
+func fillsFolder() (done func()) { return whenInterrupted(func() { outfolder.Abandon() }) }

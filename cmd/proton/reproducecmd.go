@@ -216,7 +216,9 @@ func (f *reproduceFlags) reproduce(trace *tritonparse.Trace, s reproduce.Selecti
 	if err != nil {
 		return nil, err
 	}
+	written := fillsFolder()
 	result, err := reproduce.Generate(trace, launch, f.options)
+	written()
 	if err != nil {
 		return nil, err
 	}

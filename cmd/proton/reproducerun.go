@@ -168,7 +168,9 @@ func (f *reproduceFlags) side(s *reproduce.Side, source string, selection reprod
 	options := f.options
 	options.OutDir = filepath.Join(f.options.OutDir, s.Name)
 	options.Force = true
+	written := fillsFolder()
 	result, err := reproduce.Generate(trace, launch, options)
+	written()
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/internal/tracetools/nearby"
 )
@@ -19,7 +18,7 @@ type takenAlong struct {
 
 // takeAlong copies files into the folder of a copy. A file that cannot be copied does not stop the copy of the records.
 func takeAlong(files []nearby.File, folder string, tensors, replace bool) (t takenAlong) {
-	defer whenInterrupted(atomicfile.Abandon)()
+	defer fillsFolder()()
 	for _, f := range files {
 		switch {
 		case f.From == "":

@@ -179,7 +179,9 @@ func (f *traceExtractFlags) run(source string, stdout, stderr io.Writer) error {
 			o.Warn(fmt.Sprintf("%s %s was not traced when it was compiled: the trace has only its launches", c.Name, c.Hash[:min(8, len(c.Hash))]))
 		}
 	}
+	written := fillsFolder()
 	files, err := extract.Write(t, o)
+	written()
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
 )
 
 // Folder is one that is written to. Close it.
@@ -51,8 +52,8 @@ func (f *Folder) write(name string, perm fs.FileMode, fill func(io.Writer) error
 	if err := f.root.MkdirAll(path.Dir(name), 0o777); err != nil {
 		return err
 	}
-	passing := path.Join(path.Dir(name), fmt.Sprintf(".%016x.tmp", rand.Uint64()))
-	file, err := f.root.OpenFile(passing, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	half := unfinished{f.root, path.Join(path.Dir(name), fmt.Sprintf(".%016x.tmp", rand.Uint64()))}
+	file, err := half.create(perm)
 	if err != nil {
 		return err
 	}
@@ -60,13 +61,53 @@ func (f *Folder) write(name string, perm fs.FileMode, fill func(io.Writer) error
 	if closed := file.Close(); err == nil {
 		err = closed
 	}
+	return half.end(name, err)
+}
+
+// unfinished is a file that is being written.
+type unfinished struct {
+	root *os.Root
+	name string // a passing one
+}
+
+// writing are the files that Abandon removes.
+var writing = struct {
+	sync.Mutex
+	files map[unfinished]bool
+}{files: map[unfinished]bool{}}
+
+func (u unfinished) create(perm fs.FileMode) (*os.File, error) {
+	writing.Lock()
+	defer writing.Unlock()
+	file, err := u.root.OpenFile(u.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err == nil {
-		err = f.root.Rename(passing, name)
+		writing.files[u] = true
+	}
+	return file, err
+}
+
+// end gives the file its name, or removes it if writing it has failed.
+func (u unfinished) end(name string, err error) error {
+	writing.Lock()
+	defer writing.Unlock()
+	delete(writing.files, u)
+	if err == nil {
+		err = u.root.Rename(u.name, name)
 	}
 	if err != nil {
-		return errors.Join(err, f.root.Remove(passing))
+		return errors.Join(err, u.root.Remove(u.name))
 	}
 	return nil
+}
+
+// Abandon removes what is half written, because the process is about to end. From then on nothing is written any more:
+// whoever begins or ends a file waits until continued is called, which tests do.
+func Abandon() (continued func()) {
+	writing.Lock()
+	for u := range writing.files {
+		_ = u.root.Remove(u.name)
+	}
+	return writing.Unlock
 }
 
 // WriteText is Write for contents in memory.

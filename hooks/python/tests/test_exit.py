@@ -10,8 +10,8 @@ import pytest
 from conftest import LIBRARY, PACKAGE, PATIENCE
 from trees import at, load
 
-PROGRAM = """
-import atexit, os, sys
+HEAD = """
+import os, sys, threading, time
 sys.path.append(os.environ["GOPROTON_TESTS"])
 import fake_gpu as gpu
 import goproton as proton
@@ -20,10 +20,13 @@ if sys.argv[1] == "start":
 gpu.init()
 with proton.scope("work", {"m": 1}):
     gpu.launch(gpu.function("kernel"))
+"""
+END = """
 if "os._exit" in sys.argv:
     os._exit(7)
 sys.exit(7)
 """
+PROGRAM = HEAD + END
 
 
 @pytest.fixture
@@ -107,26 +110,14 @@ def test_ctrl_c_ends_the_wait(program, how):
     assert "the wait for the GPU at exit was interrupted; the profile holds what had arrived by then" in what
 
 
-LAUNCHING = """
-import os, sys, threading, time
-sys.path.append(os.environ["GOPROTON_TESTS"])
-import fake_gpu as gpu
-import goproton as proton
-if sys.argv[1] == "start":
-    proton.start("out")
-gpu.init()
-with proton.scope("work", {"m": 1}):
-    gpu.launch(gpu.function("kernel"))
+LAUNCHING = HEAD + """
 open(os.environ["PROTON_STUB_FULL"], "w").close()
 def work():
     gpu.use()
     gpu.launch(gpu.function("late"))
 threading.Thread(target=work, daemon=True).start()
 while gpu.cuda.stub_cuda_calls() == 0: time.sleep(0.001)
-if "os._exit" in sys.argv:
-    os._exit(7)
-sys.exit(7)
-"""
+""" + END
 
 
 @pytest.mark.parametrize("how, leave", [("run", "sys.exit"), ("run", "os._exit"), ("start", "sys.exit")])

@@ -5,11 +5,13 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/goproton/goproton/internal/inflate"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // file writes captures for tests.
@@ -174,14 +176,8 @@ func FuzzRead(f *testing.F) {
 
 // A capture that unpacks to hundreds of times its size is refused before it fills the memory or the disk.
 func TestBomb(t *testing.T) {
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	z.Write([]byte(magic))
-	for range 32 {
-		z.Write(make([]byte, 1<<20))
-	}
-	z.Close()
-	if _, err := Read(&packed); !errors.Is(err, inflate.ErrRatio) {
+	packed := testkit.Packed(t, io.MultiReader(strings.NewReader(magic), testkit.Zeros(32<<20)), "g")
+	if _, err := Read(bytes.NewReader(packed)); !errors.Is(err, inflate.ErrRatio) {
 		t.Errorf("a small file of zeros: %v, want %v", err, inflate.ErrRatio)
 	}
 }

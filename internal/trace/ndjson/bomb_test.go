@@ -7,10 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/goproton/goproton/internal/inflate"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // TestRecordBombs: a record that a small file unpacks to is not read as a whole, and the records around it are. In plain files,
@@ -18,21 +16,8 @@ import (
 func TestRecordBombs(t *testing.T) {
 	const size = 40 << 20
 	text := []byte("{\"a\":1}\n[" + strings.Repeat("1,", size/2) + "1]\n{\"b\":2}\n")
-	pack := func(w io.WriteCloser, out *bytes.Buffer) []byte {
-		if _, err := w.Write(text); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return out.Bytes()
-	}
-	var g, z bytes.Buffer
-	zw, err := zstd.NewWriter(&z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, file := range map[string][]byte{"gzip": pack(gzip.NewWriter(&g), &g), "zstd": pack(zw, &z), "plain": text} {
+	packed := func(layers string) []byte { return testkit.Packed(t, bytes.NewReader(text), layers) }
+	for name, file := range map[string][]byte{"gzip": packed("g"), "zstd": packed("z"), "plain": text} {
 		r := NewReader(bytes.NewReader(file), int64(len(file)), name)
 		longest, n := 0, 0
 		for {

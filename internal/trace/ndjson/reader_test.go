@@ -9,32 +9,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 func packGzip(t testing.TB, text string) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	if _, err := io.WriteString(w, text); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
+	return testkit.Packed(t, strings.NewReader(text), "g")
 }
-
 func packZstd(t testing.TB, text string) []byte {
-	t.Helper()
-	w, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w.EncodeAll([]byte(text), nil)
+	return testkit.Packed(t, strings.NewReader(text), "z")
 }
 
 func record(i int) string { return fmt.Sprintf(`{"event_type":"launch","n":%d}`, i) }

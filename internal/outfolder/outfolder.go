@@ -100,8 +100,8 @@ func (u unfinished) end(name string, err error) error {
 	return nil
 }
 
-// Abandon removes what is half written, because the process is about to end. From then on nothing is written any more:
-// whoever begins or ends a file waits until continued is called, which tests do.
+// Abandon removes half-written files, because the process is about to end. From then on no file is written: a goroutine that
+// begins or ends one waits until continued is called, which only tests do.
 func Abandon() (continued func()) {
 	writing.Lock()
 	for u := range writing.files {

@@ -115,6 +115,7 @@ func stage(t testing.TB) (*Manager, *fakeSource) {
 	register("fake", func(SourceOptions) Source { return f })
 	runtime.LockOSThread()
 	m := NewManager()
+	t.TempDir() // cleanups run last to first: the folder of the test is removed after the sessions in it have ended
 	t.Cleanup(func() { m.Finalize(nil, ""); runtime.UnlockOSThread() })
 	return m, f
 }

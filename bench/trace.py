@@ -1,26 +1,25 @@
-"""How long `proton trace parse` takes compared with tritonparse 0.6.0, on the same trace, in one run.
+"""Time of `proton trace parse` compared with tritonparse 0.6.0, on the same trace, in one run.
 
     python3 bench/trace.py [--proton build/proton] [--peer .venv/bin/python] [--rounds 3] [--cores 0,1] [--keep FOLDER] [COPIES ...]
     python3 bench/trace.py --kernels 20000 --compiled 2000 [COPIES ...]
     python3 bench/trace.py --numbers 2000000
 
-The trace is the complex sample of tritonparse's own tests, repeated COPIES times, each copy with hashes, times and a script
-name of its own; 25 copies, the default, are 191 MB, 125 compilations and 38,925 launches. --vary gives every launch other
-addresses in addition, as a program has that allocates.
+The trace is the complex sample of tritonparse's own tests, repeated COPIES times, each copy with its own hashes, times and
+script name; 25 copies, the default, are 191 MB, 125 compilations and 38,925 launches. --vary also gives every launch
+different addresses, like a program that allocates.
 
-With --kernels the trace is that of a program with so many compilations that launches each of them COPIES times, 5 by
-default, one after the other, as training steps do: the same kernel comes again only when all others have. Each has a hash,
-a name, a function handle, a script and addresses of its own; --compiled says how many have a compilation record, all if it
-is not given. 20,000 kernels, 2,000 of them with a record, are 590 MB.
+With --kernels the trace is that of a program with this many compilations, which launches all of them in turn COPIES times,
+5 by default, as training steps do. Each has its own hash, name, function handle, script and addresses. --compiled limits
+the number of kernels with a compilation record. 20,000 kernels, 2,000 of them with a record, are 590 MB.
 
-With --numbers the trace has so many launches, each with a number that no other launch has, as a seed is or a step: in turns
-of a kernel whose work does not depend on it, of one whose loops do, and of one that is launched by an autotuner.
+With --numbers the trace has this many launches, each with a different number, such as a seed or a step. They alternate
+between a kernel whose work does not depend on the number, one whose loops do, and one that an autotuner launches.
 
-Each cell is the median over rounds of a process's wall time and of
-its processor time, and its peak resident memory as the system counts it (wait4). Both sides run with their defaults on
-the same cores; tritonparse runs --peer-rounds times, and not at all above --peer-limit copies. With --check the events of
-both are compared: hashes, sessions, differences and, by --compat, maps. tools/oracles.sh fetches tritonparse and Triton,
-whose FileCheck tritonparse uses. Nothing else should run on the machine meanwhile.
+Each cell is the median over rounds of a process's wall time and of its processor time, and its peak resident memory as the
+system counts it (wait4). Both sides run with their defaults on the same cores; tritonparse runs --peer-rounds times, and
+not at all above --peer-limit copies. With --check the events of both are compared: hashes, sessions, differences and, with
+--compat, maps. tools/oracles.sh downloads tritonparse and Triton, whose FileCheck tritonparse uses. The machine should be
+otherwise idle.
 """
 import argparse, glob, gzip, json, os, re, shutil, statistics, subprocess, sys, tempfile
 

@@ -2,11 +2,12 @@
 
     python3 trace_overhead.py [--modes bare,floor,hook,trace,tritonparse] [--rounds 3] [--launches 2000] [--json F]
 
-Each mode and round runs in a process of its own, rounds alternate. A process first runs the launches bare, then in its mode, so
-that a machine which is slow for a while, or a slow process, does not count as a mode's cost. A number is the median over rounds of
-(median pass - the same process's median bare pass) per launch, `+-` half of what rounds differ by. `floor` is a hook of Triton's that does nothing (a builtin): what Triton itself charges for having one.
-`hook` is the launch hook of a profile, `trace` a goproton trace alone, `hook+trace` both, `tritonparse` its launch tracing
-(`tritonparse-zstd` with compressed files). After each pass the GPU is waited for. Needs an NVIDIA GPU, torch and triton.
+Each mode and round runs in its own process, and rounds alternate. A process first runs the launches bare, then in its mode,
+so that a slow period of the machine or a slow process does not count as overhead. A number is the median over rounds of
+(median pass - the same process's median bare pass) per launch, `+-` half the spread of the rounds. `floor` is a launch hook
+that does nothing (a builtin), which is Triton's own cost of having one. `hook` is the launch hook of a profile, `trace` a
+goproton trace alone, `hook+trace` both, `tritonparse` its launch tracing (`tritonparse-zstd` with compressed files). Each
+pass ends with a wait for the GPU. Needs an NVIDIA GPU, torch and triton.
 """
 import argparse, json, os, statistics, subprocess, sys, tempfile, time
 

@@ -1,12 +1,12 @@
-"""How long `proton viewer` takes compared with Triton's proton-viewer, on the same files, in one run.
+"""Time of `proton viewer` compared with Triton's proton-viewer, on the same files, in one run.
 
     python3 bench/viewer.py [--proton build/proton] [--peer .venv/bin/python] [--rounds 5] [--keep FOLDER] [SIZE ...]
 
-SIZE is a number of frames; 20000, 13000 and 1000000 by default. Each profile is that of a training run: steps, phases,
-layers, modules and operators above kernels with the names, metrics and depths of real ones, and the same on every machine.
+SIZE is a number of frames; 20000, 13000 and 1000000 by default. Each profile resembles a training run: steps, phases,
+layers, modules and operators above kernels with realistic names, metrics and depths. It is the same on every machine.
 Each cell is the median over rounds of a process's wall time, and its peak resident memory as the system counts it (wait4).
-proton-viewer needs pandas, llnl-hatchet and a Triton wheel: tools/oracles.sh fetches them. It takes over a millisecond a
-frame, so it runs once, and not at all above --peer-limit frames. Nothing else should run on the machine meanwhile.
+proton-viewer needs pandas, llnl-hatchet and a Triton wheel, which tools/oracles.sh downloads. It takes over a millisecond
+per frame, so it runs once, and not at all above --peer-limit frames. The machine should be otherwise idle.
 """
 import argparse, itertools, os, platform, random, shutil, statistics, subprocess, sys, tempfile, time
 

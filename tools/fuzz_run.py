@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs the fuzz targets that tools/fuzz.sh has built, in rotation: run.py [--out FOLDER] [--keep FOLDER] SECONDS JOBS
 
-Each target runs for a slice of time with one worker and goes on in a later slice where it ended. The last thing printed is
-a table. OUT/crashes gets the inputs that failed, each with the output of its run; OUT/cache.tar.gz, the inputs that the
-search found worth keeping, for tools/fuzz.sh's SEEDS.
+Each target runs for a slice of time with one worker and continues in a later slice. The output ends with a table.
+OUT/crashes has the failing inputs, each with the output of its run. OUT/cache.tar.gz has the inputs that the search kept,
+for tools/fuzz.sh's SEEDS.
 """
 
 import argparse

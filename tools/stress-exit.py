@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Ends many programs whose daemon threads are inside goproton._native: tools/stress-exit.py [--runs N] [--jobs N] [python…]
 
-Each run must end with the program's own exit code and without a word on standard error. All entries run in one program,
-each in its thread; after a signal Python's fault handler says in which entry it came, and gdb, where there is one, reads the
-core. Builds the library of the tests unless --library names one. The interpreters are those given, or python3 of PATH.
+Each run must end with the program's own exit code and without output on standard error. All entries run in one program,
+each in its own thread. After a signal, Python's fault handler names the entry, and gdb, if installed, reads the core.
+The script builds the library of the tests unless --library names one. The interpreters are the arguments, or python3 of
+PATH.
 
 CPython 3.10 has a fault of its own: a daemon thread that waits for the GIL while the interpreter is freed reads it afterwards
 (take_gil, RESET_GIL_DROP_REQUEST). --alone shows it: a program without goproton, whose C exit handlers take 20 ms, ends by

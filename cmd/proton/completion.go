@@ -9,14 +9,14 @@ import (
 	"github.com/goproton/goproton/viewer"
 )
 
-// choices completes a flag with words, as shells ask for by "proton completion".
+// choices completes a flag with words, for the shell completion of "proton completion".
 func choices(cmd *cobra.Command, flag string, words ...string) {
 	complete(cmd, flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return words, cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
-// metricChoices completes the last of several metrics with those of the profile that the command line names already.
+// metricChoices completes the last of several metrics with those of the profile on the command line.
 func metricChoices(cmd *cobra.Command, flag string) {
 	complete(cmd, flag, func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		before := typed[:strings.LastIndex(typed, ",")+1]
@@ -34,7 +34,7 @@ func complete(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
 	}
 }
 
-// metricsOf lists what the first profile among args can be asked for, or the usual metrics while there is none.
+// metricsOf lists the metrics of the first profile among args, or the usual metrics if there is none.
 func metricsOf(args []string) []string {
 	for _, file := range args {
 		p, err := formats.ReadFile(file)

@@ -102,7 +102,7 @@ func (f *convertFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wr
 	return f.explain(writeProfile(target, f.out, p, stdout))
 }
 
-// explain says of what an error is; those of files say it already.
+// explain adds the name of the file to an error that does not have it.
 func (f *convertFlags) explain(err error) error {
 	var file *fs.PathError
 	if err == nil || f.out != "-" || errors.As(err, &file) {
@@ -111,7 +111,7 @@ func (f *convertFlags) explain(err error) error {
 	return fmt.Errorf("write to standard output: %w", err)
 }
 
-// target is what is to be written, by --to or else by the name of the file.
+// target is the output format: by --to, or else by the name of the file.
 func (f *convertFlags) target() (formats.Target, error) {
 	var target formats.Target
 	var err error
@@ -153,7 +153,7 @@ func (f *convertFlags) read(files []string, stdin io.Reader) (*tree.Profile, err
 	return formats.ReadParts(parts, from)
 }
 
-// listFormats prints what each format is called and what it holds.
+// listFormats prints the name of each format and what it holds.
 func listFormats(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "FORMAT\tFILES\tHOLDS\tWHAT IT IS")

@@ -141,7 +141,7 @@ func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Write
 	return f.publish(d, stdout)
 }
 
-// publish writes to the file that -o names, or for people: coloured, cut and paged as their terminal wants it.
+// publish writes to the file that -o names, or to standard output: coloured, cut and paged for a terminal.
 func (f *diffFlags) publish(d *compare.Diff, stdout io.Writer) (err error) {
 	terminal := compare.Terminal{ASCII: f.ascii || term.ASCIILocale(os.Getenv), Width: f.width}
 	write := func(w io.Writer) error { return f.write(w, d, terminal) }
@@ -194,7 +194,7 @@ func (f *diffFlags) check() (o compare.Options, c compare.Cut, err error) {
 	return o, c, nil
 }
 
-// viewOf is the view that a file's name asks for, so that diff.pb.gz is never a text.
+// viewOf is the view that a file's name selects, so that diff.pb.gz is never a text.
 func viewOf(output string) string {
 	switch path.Ext(strings.TrimSuffix(output, ".gz")) {
 	case ".json":
@@ -233,7 +233,7 @@ func parseRenames(texts []string) ([]compare.Rename, error) {
 	return all, nil
 }
 
-// readInputs reads the profiles that are to be compared.
+// readInputs reads the profiles to compare.
 func readInputs(files []string, stdin io.Reader) ([]compare.Input, error) {
 	var all []compare.Input
 	fromStdin := false

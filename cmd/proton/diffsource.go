@@ -18,16 +18,16 @@ import (
 
 // registerSource adds the flags of `proton diff` that compare instruction samples.
 func (f *diffFlags) registerSource(flags *pflag.FlagSet) {
-	flags.Var(&f.samples.source, "source", "instruction samples by line of the source, of the kernels that match the regular expression `KERNEL`")
+	flags.Var(&f.samples.source, "source", "compare instruction samples by source line, for kernels that match the regular expression `KERNEL`")
 	flags.Lookup("source").NoOptDefVal = hottest
 	flags.StringArrayVar(&f.samples.paths, "source-path", nil, "replace `OLD=NEW` in paths of sources, or search a folder")
-	flags.BoolVar(&f.allLines, "all", false, "with --source: also lines that have few samples")
+	flags.BoolVar(&f.allLines, "all", false, "with --source: also show lines with few samples")
 }
 
-// ofSourceDiff are the flags that mean something with --source.
+// ofSourceDiff are the flags that have an effect with --source.
 var ofSourceDiff = []string{"source", "source-path", "all", "rename", "include", "exclude", "output", "force", "ascii", "color", "width", "no-pager"}
 
-// checkSource refuses flags that mean nothing together.
+// checkSource refuses flags that have no effect together.
 func (f *diffFlags) checkSource(flags *pflag.FlagSet, files int) error {
 	var foreign error
 	flags.Visit(func(flag *pflag.Flag) {

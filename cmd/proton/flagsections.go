@@ -14,7 +14,7 @@ import (
 // headingKey is the annotation of a flag that begins a section of the help text.
 const headingKey = "proton_heading"
 
-// heading begins a section of the help text at a flag: it and all flags that were registered after it, up to the next heading.
+// heading begins a section of the help text at a flag. The section has this flag and all later ones up to the next heading.
 func heading(flags *pflag.FlagSet, flag, title string) {
 	if err := flags.SetAnnotation(flag, headingKey, []string{title}); err != nil {
 		panic("BUG: " + err.Error())
@@ -22,7 +22,7 @@ func heading(flags *pflag.FlagSet, flag, title string) {
 }
 
 // flagSections prints flags below their headings, in lines of at most width columns (0: of any length). Flags before the first
-// heading, and --help, stand below "Flags".
+// heading, and --help, are listed below "Flags".
 func flagSections(flags *pflag.FlagSet, width int) string {
 	type section struct {
 		title string
@@ -55,7 +55,7 @@ func flagSections(flags *pflag.FlagSet, width int) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// useFlagSections has the help of a command and of its subcommands show flags below their headings.
+// useFlagSections makes the help of a command and of its subcommands list flags below their headings.
 func useFlagSections(root *cobra.Command) {
 	cobra.AddTemplateFunc("flagSections", func(flags *pflag.FlagSet) string { return flagSections(flags, term.Width(os.Stdout)) })
 	const plain = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}"

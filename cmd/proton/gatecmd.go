@@ -107,7 +107,7 @@ func (f *gateFlags) register(cmd *cobra.Command) {
 	choices(cmd, "color", term.ColorWords...)
 }
 
-// sides tells baseline from new runs: "--baseline A B -- C D", or "--baseline A C" and "--baseline A --baseline B C D".
+// sides separates the baseline from the new runs: "--baseline A B -- C D", or "--baseline A C" and "--baseline A --baseline B C D".
 func (f *gateFlags) sides(args []string, dash int) (before, after []string, err error) {
 	before, after = f.baseline, args
 	if dash >= 0 {
@@ -186,7 +186,7 @@ func (f *gateFlags) options() (o gate.Options, err error) {
 	return o, err
 }
 
-// readLeast reads a time or a share of the whole program's.
+// readLeast reads a time, or a share of the whole program's time.
 func readLeast(text string) (gate.Least, error) {
 	if strings.HasSuffix(text, "%") {
 		share, err := readShare(text)

@@ -31,7 +31,7 @@ func readProfileAs(file string, stdin io.Reader, f *formats.Format) (*tree.Profi
 	return p, nil
 }
 
-// warnIncomplete says on standard error that what is shown is not all there was.
+// warnIncomplete reports on standard error that the profile is incomplete.
 func warnIncomplete(file string, p *tree.Profile) {
 	if p != nil && p.Info[tree.InfoNote] != "" {
 		fmt.Fprintf(toUser(), "proton: %s: %s\n", file, p.Info[tree.InfoNote])

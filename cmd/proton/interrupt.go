@@ -8,8 +8,8 @@ import (
 	"github.com/goproton/goproton/internal/outfolder"
 )
 
-// whenInterrupted has a signal that ends the process remove what is half written first, until done is called. The process
-// still ends by the signal, as its caller expects.
+// whenInterrupted removes incomplete output when a signal ends the process, until done is called. The process still ends by
+// the signal, as its caller expects.
 func whenInterrupted(remove func()) (done func()) {
 	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {

@@ -1,7 +1,7 @@
 // Command proton profiles GPU programs and reads the profiles.
 //
-// It only wires: every subcommand is one file here, turns flags into values, calls a package that does the
-// work, and maps its error to an exit code. It is built without cgo, so that one static file runs anywhere.
+// This package has only wiring: every subcommand is one file, which turns flags into values, calls a package that does
+// the work, and maps its error to an exit code. It is built without cgo, so that one static file runs anywhere.
 package main
 
 import (
@@ -29,10 +29,10 @@ func main() {
 	os.Exit(execute(os.Args, os.Stderr))
 }
 
-// collectLess makes the garbage collector wait for the heap to be five times what is alive, unless GOGC says otherwise.
-// A command reads a file, prints and ends: nearly all that it allocates stays alive. The tree of a million frames comes
-// in 2.1 instead of 2.9 s (two busy cores), that of 20,000 in 47 instead of 61 ms, and neither takes more memory. From
-// largeHeap on, garbage is collected as in any Go program: a file that takes a gigabyte must not take five.
+// collectLess lets the heap grow to five times the live data before the garbage collector runs, unless GOGC is set. A
+// command reads a file, prints and ends, so nearly all that it allocates stays alive. The tree of a million frames takes 2.1
+// instead of 2.9 s (two busy cores), that of 20,000 takes 47 instead of 61 ms, and neither takes more memory. Above largeHeap
+// the collector runs as in any Go program: a file that takes a gigabyte must not take five.
 func collectLess() {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -120,7 +120,7 @@ func help(standard func(*cobra.Command, []string)) func(*cobra.Command, []string
 	}
 }
 
-// helpCommand is cobra's "help COMMAND", which refuses what is not a command.
+// helpCommand is cobra's "help COMMAND", and refuses unknown commands.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",
@@ -144,8 +144,8 @@ func allowHighCompression(given string) error {
 	return err
 }
 
-// execute runs one command line and returns the exit code: 0, what the command asked for with an exitError,
-// 2 for a command line that makes no sense, 1 for everything else.
+// execute runs one command line and returns the exit code: 0, the code of an exitError, 2 for an invalid command line, 1 for
+// every other error.
 func execute(argv []string, stderr io.Writer) int {
 	root := newRoot()
 	stderr = term.NewOutput(stderr)
@@ -167,7 +167,7 @@ func execute(argv []string, stderr io.Writer) int {
 	return 1
 }
 
-// flagError says what kind of value a flag takes that was given another.
+// flagError names the kind of value that a flag takes if it was given another.
 func flagError(err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
@@ -201,7 +201,7 @@ func unknownCommand(parent *cobra.Command, word string) error {
 	return fmt.Errorf("there is no %s %q; see %s --help", what, word, parent.CommandPath())
 }
 
-// exitError asks for an exit code. Without err nothing is printed: the command has said it already.
+// exitError sets the exit code. Without err nothing is printed, because the command has printed its message.
 type exitError struct {
 	code int
 	err  error
@@ -216,8 +216,8 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// expandShortForms spells out the two short ways to call this program: by the name of the viewer, as users
-// of Proton have it in their fingers, and with a script where a subcommand would be.
+// expandShortForms expands the two short forms: this program under the name proton-viewer, to which users of Proton are
+// accustomed, and a script in the place of a subcommand.
 func expandShortForms(root *cobra.Command, argv []string) []string {
 	args := argv[1:]
 	if filepath.Base(argv[0]) == "proton-viewer" {
@@ -230,8 +230,8 @@ func expandShortForms(root *cobra.Command, argv []string) []string {
 }
 
 // isUpstreamForm says whether args are "[flags of run] target…" rather than "subcommand …". A first word
-// that is neither a subcommand nor anything that could be run is left to cobra, which suggests the
-// subcommand that was meant.
+// that is neither a subcommand nor a possible target is left to cobra, which suggests the intended
+// subcommand.
 func isUpstreamForm(root *cobra.Command, args []string) bool {
 	run, _, err := root.Find([]string{"run"})
 	if err != nil || run == root || len(args) == 0 {

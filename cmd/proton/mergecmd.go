@@ -130,7 +130,7 @@ func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writ
 	return nil
 }
 
-// check makes sense of the flags before anything is read: a thousand files take a while.
+// check checks the flags before anything is read, because reading a thousand files takes long.
 func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o imbalance.Options, err error) {
 	if f.output == "" && !f.imbalance {
 		return t, o, fmt.Errorf("no output: -o OUT writes the merged profile, --imbalance prints how evenly time is spread")
@@ -168,7 +168,7 @@ func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o imbalance.Opti
 	return t, o, err
 }
 
-// merge reads and adds up one file after another. It returns how many were left out.
+// merge reads and adds up one file after another. It returns the number of files left out.
 func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (p *tree.Profile, broken int) {
 	merged := merge.New(merge.Options{Columns: f.columns, Timeline: f.timeline, Note: note})
 	who := merge.Identifier{By: merge.By(f.by), Note: note}
@@ -181,7 +181,7 @@ func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (
 	return merged.Profile(), broken
 }
 
-// noteRepeated says which files are given more than once, by whatever name: each counts as often as it is given.
+// noteRepeated reports files that are given more than once, under any name: each counts every time.
 func noteRepeated(files []string, note func(string)) {
 	var seen []os.FileInfo
 	var names []string
@@ -198,7 +198,7 @@ func noteRepeated(files []string, note func(string)) {
 	}
 }
 
-// missing says which of the metrics that columns were asked of no file has.
+// missing reports the metrics of --columns that no file has.
 func (f *mergeFlags) missing(p *tree.Profile, note func(string)) {
 	if f.by == "" || f.imbalance { // which says so itself
 		return

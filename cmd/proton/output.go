@@ -19,21 +19,21 @@ import (
 	"github.com/goproton/goproton/viewer"
 )
 
-// What the flags of commands that print for people say of themselves.
+// Usage texts of flags that several commands have.
 const (
 	widthUsage   = "cut names so that lines have `N` columns (default: the terminal's width; without a terminal, names are not cut)"
 	peakUsage    = "set `PEAKS` of the GPU for the roofline: flops16=990T,bytes=4.8T; or the type of flops: flops32=fp32"
 	noPagerUsage = "do not use $PAGER or less on a terminal"
 )
 
-// registerForce is the flag without which a file that is there stays there. It has no short form: -f is the format of
-// names in viewer and diff.
+// registerForce adds the flag that permits replacing a file. It has no short form, because -f is the format of names in
+// viewer and diff.
 func registerForce(cmd *cobra.Command, force *bool) {
 	cmd.Flags().BoolVar(force, "force", false, "replace OUT if it exists")
 }
 
-// mayWrite refuses to replace a file without --force: `proton merge *.hatchet -o all.hatchet` a second
-// time would count everything twice, and a swapped -o would cost a profile. Devices and pipes are written to as they are.
+// mayWrite refuses to replace a file without --force: a second `proton merge *.hatchet -o all.hatchet` would count
+// everything twice, and a swapped -o would destroy a profile. Devices and pipes may be written to.
 func mayWrite(path string, force bool) error {
 	if path == "" || path == "-" || force {
 		return nil
@@ -52,22 +52,22 @@ func writeOutput(path string, stdout io.Writer, write func(w io.Writer) error) e
 	return writeFile(path, write)
 }
 
-// writeFile replaces a file in one step. Nothing is left of it where write fails, the disk is full or a signal ends the
+// writeFile replaces a file in one step. It leaves no incomplete file if write fails, the disk is full or a signal ends the
 // process.
 func writeFile(path string, write func(w io.Writer) error) error {
 	defer whenInterrupted(atomicfile.Abandon)()
 	return atomicfile.Write(path, write)
 }
 
-// writeProfile writes a profile, which is data and not for the terminal, as writeFile does, or to standard output for "-".
+// writeProfile writes a profile as writeFile does, or to standard output for "-", without escaping, because it is data.
 func writeProfile(target formats.Target, path string, p *tree.Profile, stdout io.Writer) error {
 	return writeOutput(path, term.Raw(stdout), func(w io.Writer) error { return target.Write(w, p) })
 }
 
-// toUser is standard error for code that is not given a writer.
+// toUser is standard error for code that has no writer.
 func toUser() io.Writer { return term.NewOutput(os.Stderr) }
 
-// cannotWrite is the error for an output that cannot be begun, without the passing name that it is written under at first.
+// cannotWrite is the error for an output that cannot be created, without the name of its temporary file.
 func cannotWrite(path string, err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {

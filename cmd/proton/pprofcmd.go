@@ -69,7 +69,7 @@ The manual of pprof's own flags is at github.com/google/pprof/blob/main/doc/READ
 	}
 }
 
-// pprofFlags are the flags of pprof that the shell completes. Those that end in = want a value.
+// pprofFlags are the flags of pprof that the shell completes. Those that end in = take a value.
 var pprofFlags = []string{
 	"-http=", "--no-open",
 	"-top", "-tree", "-traces", "-peek=", "-list=", "-weblist=", "-tags", "-comments", "-svg", "-png", "-dot", "-callgrind", "-proto", "-raw", "-output=",
@@ -78,7 +78,7 @@ var pprofFlags = []string{
 	"-functions", "-lines", "-files", "-filefunctions", "-addresses", "-nodecount=", "-nodefraction=", "-edgefraction=", "-source_path=", "-trim_path=", "-symbolize=",
 }
 
-// completePprof stands for cobra's completion, which does not know pprof's flags. Other words are files.
+// completePprof replaces cobra's completion, which does not know pprof's flags. Other words are files.
 func completePprof(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	if !strings.HasPrefix(word, "-") {
 		return nil, cobra.ShellCompDirectiveDefault

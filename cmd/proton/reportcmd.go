@@ -146,7 +146,7 @@ func (f *reportFlags) texts(file string, p *tree.Profile) *report.Texts {
 	return &report.Texts{Files: sources.files(file, p), Modules: &kernels.Modules{Profile: file, Env: os.LookupEnv}}
 }
 
-// check makes sense of the flags before anything is read.
+// check checks the flags before anything is read.
 func (f *reportFlags) check(files []string) (renames []compare.Rename, err error) {
 	if err := (&kernels.Files{Moves: f.paths}).CheckMoves(); err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func (f *reportFlags) write(w io.Writer, sources []report.Source, o report.Optio
 	return report.Write(w, sources, o)
 }
 
-// reportName is what a page calls a file.
+// reportName is the name of a file on a page.
 func reportName(file string) string {
 	if file == "-" {
 		return "standard input"
@@ -194,7 +194,7 @@ func reportName(file string) string {
 	return filepath.Base(file)
 }
 
-// defaultName is where a page goes without -o: the current folder.
+// defaultName is the path of a page without -o, in the current folder.
 func (f *reportFlags) defaultName(files []string) string {
 	var stems []string
 	for _, file := range files {
@@ -210,7 +210,7 @@ func (f *reportFlags) defaultName(files []string) string {
 	return strings.Join(stems, "-vs-") + ".html"
 }
 
-// save writes a page, unless that would destroy something else.
+// save writes a page, unless that would replace a file that is not a report.
 func (f *reportFlags) save(path string, page []byte) error {
 	if !f.force {
 		if err := ours(path); err != nil {
@@ -220,7 +220,7 @@ func (f *reportFlags) save(path string, page []byte) error {
 	return writeFile(path, func(w io.Writer) error { _, err := w.Write(page); return err })
 }
 
-// ours returns an error if there is a file that report did not write. What is not a file, such as /dev/null, loses nothing.
+// ours returns an error if the path is a file that report did not write. Devices such as /dev/null are allowed.
 func ours(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
@@ -253,7 +253,7 @@ func size(n int) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-// openBrowser asks the system to show a file, and does not wait for it.
+// openBrowser opens a file with the system's viewer, and does not wait for it.
 func openBrowser(path string) error {
 	absolute, err := filepath.Abs(path)
 	if err != nil {

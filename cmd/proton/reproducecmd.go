@@ -161,8 +161,8 @@ func (f *reproduceFlags) run(source string, stdout, stderr io.Writer) error {
 	return err
 }
 
-// printDocuments prints one document of all, also when the work ended early: what it names was written. Its form depends on
-// what was asked for, not on how many launches there turned out to be.
+// printDocuments prints one document of all launches, even if the work ended early: the files that it names were written.
+// Its form depends on the flags, not on the number of launches found.
 func (f *reproduceFlags) printDocuments(stdout io.Writer, documents []any) error {
 	switch {
 	case len(documents) == 0:
@@ -184,7 +184,7 @@ func (f *reproduceFlags) open(source string, stderr io.Writer) (*tritonparse.Tra
 	return trace, nil
 }
 
-// places are the launches to reproduce, and why it is those.
+// places are the launches to reproduce, and the reason for their selection.
 func (f *reproduceFlags) places(trace *tritonparse.Trace, selection reproduce.Selection) ([]reproduce.Selection, []string, error) {
 	if f.profile == "" {
 		return []reproduce.Selection{selection}, []string{""}, nil
@@ -210,7 +210,7 @@ func (f *reproduceFlags) places(trace *tritonparse.Trace, selection reproduce.Se
 	return places, whys, nil
 }
 
-// reproduce writes the script of a launch, runs it if asked to, and says what there is, or returns it for --json.
+// reproduce writes the script of a launch, runs it if requested, and prints the result, or returns it for --json.
 func (f *reproduceFlags) reproduce(trace *tritonparse.Trace, s reproduce.Selection, why string, stdout, stderr io.Writer) (document any, err error) {
 	launch, err := reproduce.Pick(trace, s)
 	if err != nil {
@@ -274,7 +274,7 @@ func (f *reproduceFlags) selection() (s reproduce.Selection, err error) {
 	return s, nil
 }
 
-// complete makes sense of the flags that are not plain values.
+// complete parses the flags that are not plain values.
 func (f *reproduceFlags) complete() error {
 	o := &f.options
 	o.Import, o.Version, o.Stamp = reproduce.Import(f.kernelImport), version, f.stamp

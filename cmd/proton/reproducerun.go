@@ -32,7 +32,7 @@ func (f *reproduceFlags) interpreter(python string) reproduce.Interpreter {
 	return in
 }
 
-// runScript runs what was written. What it prints is the answer, unless that is to be JSON.
+// runScript runs the script. Its output goes to standard output, unless that is for JSON.
 func (f *reproduceFlags) runScript(r *reproduce.Result, stdout, stderr io.Writer) error {
 	if f.json {
 		stdout = stderr
@@ -48,8 +48,8 @@ func (f *reproduceFlags) runScript(r *reproduce.Result, stdout, stderr io.Writer
 	return nil
 }
 
-// runBenchmark runs what was written alone first, then under proton run: sampling would disturb its times. For --json it
-// returns what was measured, also of a launch that computes something else than it should.
+// runBenchmark runs the script alone first and then under proton run, because sampling would disturb its times. For --json it
+// returns the measurements, also of a launch with wrong results.
 func (f *reproduceFlags) runBenchmark(r *reproduce.Result, stdout, stderr io.Writer) (document any, err error) {
 	done := map[string]any{"reproduced": r}
 	if f.json {
@@ -78,8 +78,8 @@ func (f *reproduceFlags) runBenchmark(r *reproduce.Result, stdout, stderr io.Wri
 	return document, err
 }
 
-// profileScript has this program profile the script, and returns what its viewer shows: the kernel's time and rates, and its
-// hot lines.
+// profileScript profiles the script with this program, and returns the output of its viewer: the kernel's time and rates, and
+// its hot lines.
 func (f *reproduceFlags) profileScript(r *reproduce.Result) (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -109,7 +109,7 @@ func (f *reproduceFlags) profileScript(r *reproduce.Result) (string, error) {
 	return text.String(), nil
 }
 
-// output runs a program. What it says last is the error if it fails.
+// output runs a program. If it fails, the error has its last line.
 func output(program string, args ...string) (string, error) {
 	cmd := exec.Command(program, args...)
 	var stdout, stderr bytes.Buffer
@@ -121,7 +121,7 @@ func output(program string, args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-// runComparison runs the scripts of two sides in turns.
+// runComparison runs the scripts of two sides in alternation.
 func (f *reproduceFlags) runComparison(source string, selection reproduce.Selection, stdout, stderr io.Writer) error {
 	if isScript(source) && (selection.Line >= 0 || selection.Kernel != "" || selection.Hash != "" || selection.Launch > 0) {
 		return &exitError{code: 2, err: fmt.Errorf("%s is a script of one launch: leave out --line, --kernel, --hash and --launch-id", source)}
@@ -145,7 +145,7 @@ func (f *reproduceFlags) runComparison(source string, selection reproduce.Select
 	return printComparison(stdout, c)
 }
 
-// side makes the script of a side, unless it is one. Of the second trace it takes the launch that is most like the first's.
+// side writes the script of a side, unless it is one. Of the second trace it uses the launch most similar to the first's.
 func (f *reproduceFlags) side(s *reproduce.Side, source string, selection reproduce.Selection, like *tritonparse.LaunchRecord, stderr io.Writer) (*tritonparse.LaunchRecord, error) {
 	if isScript(source) {
 		s.Script = source

@@ -98,7 +98,7 @@ func newRunCommand() *cobra.Command {
 	return cmd
 }
 
-// profile runs the target and turns its end into ours.
+// profile runs the target and ends as the target did.
 func profile(options run.Options) error {
 	executable, err := os.Executable()
 	if err != nil {
@@ -120,8 +120,7 @@ func profile(options run.Options) error {
 	return nil
 }
 
-// checkRun refuses what cannot work before the target spends an hour, and spells values as the runtime knows
-// them.
+// checkRun refuses invalid options before the target runs, and converts values to the runtime's spelling.
 func checkRun(o *run.Options) error {
 	if len(o.Target) == 0 {
 		if err := checkMode(*o); err != nil {
@@ -169,7 +168,7 @@ func checkRun(o *run.Options) error {
 	return outname.Check(o.Name)
 }
 
-// formatsOf lists what a kind of data can be written as.
+// formatsOf lists the formats in which a kind of data can be written.
 func formatsOf(data string) []string {
 	if strings.EqualFold(data, "trace") {
 		return []string{"", "chrome_trace"}
@@ -178,7 +177,7 @@ func formatsOf(data string) []string {
 }
 
 // checkMode catches "proton run -m module", in which -m is upstream's --mode and not Python's, and modes that
-// the runtime would refuse only when the target has started.
+// the runtime would refuse only after the start of the target.
 func checkMode(o run.Options) error {
 	head, option, _ := strings.Cut(o.Mode, ":")
 	switch strings.ToLower(head) {

@@ -45,7 +45,7 @@ func (t *traceFlags) add(flags *pflag.FlagSet) {
 	})
 }
 
-// apply checks the flags and asks for the trace.
+// apply checks the flags and adds the trace to the options.
 func (t *traceFlags) apply(options *run.Options) error {
 	if t.Folder == "" {
 		for _, f := range t.others {
@@ -97,7 +97,7 @@ func parseSize(text string) (int64, error) {
 	return n, nil
 }
 
-// reportTrace completes what processes of the target left unwritten, and says what was traced.
+// reportTrace completes the traces of processes that could not, and reports what was traced.
 func reportTrace(w io.Writer, folder, shown, status string) {
 	found, err := tracelog.Recover(folder)
 	if err != nil {
@@ -118,7 +118,7 @@ func reportTrace(w io.Writer, folder, shown, status string) {
 	fmt.Fprintf(w, "proton: %s\n", line)
 }
 
-// completeTraces writes out what processes that died while they traced have left in a folder, before it is read.
+// completeTraces completes the traces of killed processes in a folder before it is read.
 func completeTraces(w io.Writer, source string) {
 	info, err := os.Stat(source)
 	if err != nil {

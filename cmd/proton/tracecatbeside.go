@@ -45,7 +45,7 @@ func takeAlong(files []nearby.File, folder string, tensors, replace bool) (t tak
 	return t
 }
 
-// count goes on after the counts of records.
+// count follows the counts of records.
 func (t *takenAlong) count() (text string) {
 	if t.cubins > 0 {
 		text += ", " + counted(t.cubins, "cubin")
@@ -56,7 +56,7 @@ func (t *takenAlong) count() (text string) {
 	return text
 }
 
-// warn says what the copy lacks, a line for each reason.
+// warn reports what the copy lacks, with one line for each reason.
 func (t *takenAlong) warn(stderr io.Writer, output string) {
 	say := func(text string) { fmt.Fprintf(stderr, "proton trace cat: %s\n", term.Printable(text)) }
 	if len(t.gone) > 0 {

@@ -151,7 +151,7 @@ func (f *traceCatFlags) run(source string, stdout, stderr io.Writer) error {
 	return err
 }
 
-// countRecords says how many records there are: 2 compilations, 31 launches, 3 others.
+// countRecords counts records: 2 compilations, 31 launches, 3 others.
 func countRecords(records map[string]int) string {
 	others := 0
 	for kind, n := range records {
@@ -166,7 +166,7 @@ func countRecords(records map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// writeTrace writes a file, packed as its name says. It appears when all is written; what was there stays until then.
+// writeTrace writes a file, compressed according to its name. An existing file is replaced when all is written.
 func writeTrace(path string, write func(w io.Writer) error) error {
 	defer whenInterrupted(atomicfile.Abandon)()
 	var inside error

@@ -121,7 +121,7 @@ func (f *traceInfoFlags) run(path string, stdout, stderr io.Writer) error {
 	return printKernels(stdout, info)
 }
 
-// warnDamages names the first damages, each in a line of standard error, and counts all.
+// warnDamages reports the first damages on standard error, one per line, and counts all.
 func warnDamages(stderr io.Writer, command string, damages []tritonparse.Damage, count int) {
 	const most = 10
 	for _, d := range damages[:min(most, len(damages))] {
@@ -132,7 +132,7 @@ func warnDamages(stderr io.Writer, command string, damages []tritonparse.Damage,
 	}
 }
 
-// warnNoLaunch says that what was written has no launches, by the filter that it was asked for with.
+// warnNoLaunch reports that no launch matches the filter.
 func warnNoLaunch(stderr io.Writer, command, filter string) {
 	fmt.Fprintf(stderr, "%s: no launch matches --args-list %s; proton trace info --kernel NAME --args shows their arguments\n", command, term.Printable(filter))
 }

@@ -166,7 +166,7 @@ func (f *traceDiffFlags) run(sources []string, stdin io.Reader, stdout, stderr i
 	return f.runPair(a, b, i, j, func(d *compare.Diff) error { return d.FindTensors(a, b, &f.tensors) }, profiles, stdout)
 }
 
-// readProfiles reads A's and B's; B's is A's if there is only one.
+// readProfiles reads the profiles of A and B; a single one is for both.
 func (f *traceDiffFlags) readProfiles(stdin io.Reader) (p [2]*tree.Profile, err error) {
 	for i, file := range f.profiles {
 		if file == "" {
@@ -209,7 +209,7 @@ func (f *traceDiffFlags) choose(a, b *tritonparse.Trace) (i, j int, err error) {
 	return f.twoOfOne(a)
 }
 
-// named are the places of a kernel's compilations.
+// named are the indices of a kernel's compilations.
 func named(t *tritonparse.Trace, kernel string) []int {
 	var places []int
 	for i, c := range t.Compilations() {
@@ -220,7 +220,7 @@ func named(t *tritonparse.Trace, kernel string) []int {
 	return places
 }
 
-// twoOfOne are the first two compilations of the kernel that is asked for, or of the first that has two.
+// twoOfOne are the first two compilations of the requested kernel, or of the first kernel that has two.
 func (f *traceDiffFlags) twoOfOne(t *tritonparse.Trace) (i, j int, err error) {
 	if f.kernel != "" {
 		places := named(t, f.kernel)
@@ -277,7 +277,7 @@ func (f *traceDiffFlags) runPair(a, b *tritonparse.Trace, i, j int, tensors func
 	return d.WriteText(stdout, f.text)
 }
 
-// chooseStages makes sense of --ir: none, or representations that are compared.
+// chooseStages parses --ir: none, or the representations to compare.
 func (f *traceDiffFlags) chooseStages(d *compare.Diff) error {
 	if slices.Equal(f.text.Stages, []string{"none"}) {
 		f.text.Stages = []string{}

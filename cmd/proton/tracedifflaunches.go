@@ -33,7 +33,7 @@ func (f *traceDiffFlags) chooseLaunches(a, b *tritonparse.Trace) (x, y *tritonpa
 	return x, y, err
 }
 
-// placeOf is that of a launch's compilation.
+// placeOf is the index of a launch's compilation.
 func placeOf(t *tritonparse.Trace, l *tritonparse.LaunchRecord) int {
 	return slices.Index(t.Compilations(), t.Compilation(l.Hash))
 }

@@ -81,7 +81,7 @@ func (p *tracePick) register(cmd *cobra.Command) {
 	flags.StringVar(&p.file, "file", "", "if there are several files: --line belongs to the file `NAME` of the trace")
 }
 
-// check makes sense of the flags together.
+// check refuses flags that exclude each other.
 func (p *tracePick) check(cmd *cobra.Command) error {
 	p.byLine = cmd.Flags().Changed("line")
 	switch {
@@ -93,7 +93,7 @@ func (p *tracePick) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// open reads a trace and finds what is picked; launch is nil unless --line is that of a launch.
+// open reads a trace and finds the selected compilations; launch is nil unless --line is that of a launch.
 func (p *tracePick) open(source, command string, o tritonparse.OpenOptions, stderr io.Writer) (t *tritonparse.Trace, picked []*tritonparse.Compilation, launch *tritonparse.LaunchRecord, err error) {
 	names, err := tritonparse.ParseNames(p.kernels)
 	if err != nil {
@@ -121,7 +121,7 @@ func (p *tracePick) open(source, command string, o tritonparse.OpenOptions, stde
 	return t, picked, launch, nil
 }
 
-// nothing says that nothing is picked, and what could be.
+// nothing is the error for an empty selection. It names what could be selected.
 func (p *tracePick) nothing(t *tritonparse.Trace) error {
 	var names []string
 	for _, c := range t.Compilations() {

@@ -14,7 +14,7 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 )
 
-// kindRow is a kind of launches as `proton trace info --kinds --json` has it.
+// kindRow is a launch kind in the output of `proton trace info --kinds --json`.
 type kindRow struct {
 	Kind     string          `json:"kind"`
 	Kernel   string          `json:"kernel"`
@@ -50,7 +50,7 @@ func (f *traceInfoFlags) listKinds(t *tritonparse.Trace, filter tritonparse.Filt
 	return err
 }
 
-// kindRows are the kinds of launches, and how many launches they have together, of the kernel and by the filter asked for.
+// kindRows are the launch kinds of the selected kernel that match the filter, and the number of their launches.
 func (f *traceInfoFlags) kindRows(t *tritonparse.Trace, filter tritonparse.Filter) ([]*kindRow, int, error) {
 	if len(filter) > 0 {
 		return f.filteredKinds(t, filter)
@@ -71,7 +71,7 @@ func (f *traceInfoFlags) kindRows(t *tritonparse.Trace, filter tritonparse.Filte
 	return rows, total, err
 }
 
-// filteredKinds looks at all launches: a filter may ask for what those of a kind differ in.
+// filteredKinds reads all launches, because launches of one kind may differ in what the filter tests.
 func (f *traceInfoFlags) filteredKinds(t *tritonparse.Trace, filter tritonparse.Filter) ([]*kindRow, int, error) {
 	rows, total := []*kindRow{}, 0
 	byKind := map[string]*kindRow{}

@@ -14,7 +14,7 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 )
 
-// runLists prints what is compiled, or the kinds of launches.
+// runLists prints the compilations or the launch kinds.
 func (f *traceInfoFlags) runLists(path string, filter tritonparse.Filter, stdout, stderr io.Writer) error {
 	t, err := tritonparse.Open(path, tritonparse.OpenOptions{NoTexts: true, Kinds: !f.compilations && len(filter) == 0})
 	if err != nil {
@@ -31,7 +31,7 @@ func (f *traceInfoFlags) runLists(path string, filter tritonparse.Filter, stdout
 	return f.listKinds(t, filter, stdout)
 }
 
-// compilationRow is a compilation as `proton trace info --compilations --json` has it.
+// compilationRow is a compilation in the output of `proton trace info --compilations --json`.
 type compilationRow struct {
 	Kernel    string   `json:"kernel"`
 	Hash      string   `json:"hash"`
@@ -95,7 +95,7 @@ func number(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// shortHash is what commands show of a hash, and take for it.
+// shortHash is the part of a hash that commands print and accept.
 func shortHash(hash string) string {
 	if hash == "" {
 		return "-"

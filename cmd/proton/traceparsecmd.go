@@ -115,7 +115,7 @@ func (f *traceParseFlags) options(stderr io.Writer) (parse.Options, error) {
 	return o, nil
 }
 
-// chooseAnalyses reads what --analysis and the environment say, and what procedures to look for.
+// chooseAnalyses reads --analysis, its environment variable and the procedures to check.
 func (f *traceParseFlags) chooseAnalyses(o *parse.Options) error {
 	names, set := f.analyses, f.analyses != ""
 	if !set {
@@ -166,7 +166,7 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 		}
 		replaced = true
 	}
-	// What was there stays until all is written.
+	// An existing folder is kept until all is written.
 	parent := filepath.Dir(filepath.Clean(f.out))
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return cannotWrite(f.out, err)
@@ -212,8 +212,8 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 	return f.print(stdout, result)
 }
 
-// collectMore takes back collectLess: a trace of any size goes through a fixed part of memory, about 60 MB, and what is
-// deleted together with it must not be much more.
+// collectMore reverts collectLess: a trace of any size needs a fixed amount of memory, about 60 MB, and garbage must not add
+// much to it.
 func collectMore() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(200)
@@ -221,7 +221,7 @@ func collectMore() {
 	}
 }
 
-// mayReplace refuses to remove what is read, and folders that hold other things than a parsed trace.
+// mayReplace refuses to remove the input, and folders that contain anything other than a parsed trace.
 func mayReplace(source, out string) error {
 	from, err := filepath.Abs(source)
 	if err != nil {

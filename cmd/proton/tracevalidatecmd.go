@@ -53,7 +53,7 @@ Warnings mark facts that may be correct, such as launches of kernels that were c
 	return cmd
 }
 
-// validated is what --json says of a trace.
+// validated is the result of a trace for --json.
 type validated struct {
 	Trace string `json:"trace"`
 	*schema.Result
@@ -89,8 +89,8 @@ func (f *traceValidateFlags) run(sources []string, stdout, stderr io.Writer) err
 	return nil
 }
 
-// validate looks at one trace, and prints what it finds unless that is to be JSON. It returns nil for a trace that cannot be
-// read, else the error of printing.
+// validate checks one trace and prints its findings unless --json is given. It returns nil for a trace that cannot be read,
+// otherwise the error of printing.
 func (f *traceValidateFlags) validate(source string, stdout io.Writer) (*validated, error) {
 	v := &validated{Trace: source, Findings: []schema.Finding{}}
 	var printErr error

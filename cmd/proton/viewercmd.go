@@ -166,7 +166,7 @@ func formatNames() (names []string) {
 	return names
 }
 
-// check refuses flags that mean nothing together, and spells out the short ones.
+// check refuses flags that exclude each other, and expands the short ones.
 func (f *viewerFlags) check(flags *pflag.FlagSet) error {
 	if flags.Changed("depth") && f.o.Depth < 1 {
 		return fmt.Errorf("read --depth %d: a tree has at least 1 level", f.o.Depth)
@@ -314,7 +314,7 @@ func (f *viewerFlags) printCompat(p *tree.Profile, stdin io.Reader, out io.Write
 	return notes, err
 }
 
-// splitNames takes apart lists at their commas, and at nothing else: names may hold spaces and quotes.
+// splitNames splits lists only at their commas: names may contain spaces and quotes.
 func splitNames(lists []string) []string {
 	var names []string
 	for _, list := range lists {

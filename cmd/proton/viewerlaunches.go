@@ -8,7 +8,7 @@ import (
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
-// splitLaunches gives kernels a frame for each kind of their launches.
+// splitLaunches adds a frame below each kernel for every kind of its launches.
 func (f *viewerFlags) splitLaunches(p *tree.Profile) ([]string, error) {
 	var trace *tritonparse.Trace
 	if f.samples.trace != "" {
@@ -20,7 +20,7 @@ func (f *viewerFlags) splitLaunches(p *tree.Profile) ([]string, error) {
 	return kernels.Split(p, trace)
 }
 
-// openTrace reads a trace, after it was completed for processes that died.
+// openTrace reads a trace after completing it for killed processes.
 func openTrace(source string) (*tritonparse.Trace, error) {
 	completeTraces(toUser(), source)
 	t, err := tritonparse.Open(source, tritonparse.OpenOptions{Kinds: true})

@@ -38,7 +38,7 @@ type kernelFlag struct {
 	pattern string
 }
 
-// hottest is what the flag says where no kernel is named.
+// hottest is the value of the flag without a kernel.
 const hottest = "the hottest"
 
 func (k *kernelFlag) String() string { return k.pattern }
@@ -57,23 +57,23 @@ func (f *sourceFlags) register(flags *pflag.FlagSet) {
 		name, about string
 		value       *kernelFlag
 	}{
-		{"source", "samples by line of the source, of the kernels that match the regular expression `KERNEL`", &f.source},
-		{"sass", "samples by instruction, of the kernels that match `KERNEL`", &f.sass},
+		{"source", "show samples by source line, for kernels that match the regular expression `KERNEL`", &f.source},
+		{"sass", "show samples by instruction, for kernels that match `KERNEL`", &f.sass},
 	} {
 		flags.Var(k.value, k.name, k.about)
 		flags.Lookup(k.name).NoOptDefVal = hottest
 	}
 	flags.StringArrayVar(&f.paths, "source-path", nil, "replace `OLD=NEW` in paths of sources, or search a folder")
-	flags.IntVar(&f.context, "context", 2, "show `N` lines around those with samples")
-	flags.BoolVar(&f.unfold, "unfold", false, "show the lines of functions that were inlined")
-	flags.BoolVar(&f.byPath, "by-path", false, "show a kernel once for each call path that it was launched from")
-	flags.StringVar(&f.trace, "trace", "", "`TRACE` of the same run, a folder or a file: with --source and --sass what lines became and what launches took, for --launches their arguments")
+	flags.IntVar(&f.context, "context", 2, "show `N` lines around lines with samples")
+	flags.BoolVar(&f.unfold, "unfold", false, "show the lines of inlined functions")
+	flags.BoolVar(&f.byPath, "by-path", false, "show a kernel separately for each call path that launched it")
+	flags.StringVar(&f.trace, "trace", "", "read the `TRACE` of the same run, a folder or a file: with --source and --sass for IR and launch times, with --launches for arguments")
 	flags.StringSliceVar(&f.ir, "ir", nil, "with --trace, show all lines of these `STAGES`: ttir, ttgir, llir, ptx, sass (default a few of each; with --sass none)")
-	flags.BoolVar(&f.launches, "launches", false, "a frame below each kernel for every specialisation and arguments that it was launched with")
-	flags.BoolVar(&f.json, "json", false, "for programs: --view json; of samples, with --source and --sass")
+	flags.BoolVar(&f.launches, "launches", false, "add a frame below each kernel for every specialisation and set of arguments that it was launched with")
+	flags.BoolVar(&f.json, "json", false, "print JSON: --view json, or with --source and --sass the samples")
 }
 
-// without are the flags that mean nothing without instruction samples; with, the other ones that mean something with
+// onlyOfSamples are the flags that need instruction samples; alsoOfSamples are the other flags that have an effect with
 // them.
 var (
 	onlyOfSamples = []string{"source-path", "context", "unfold", "by-path", "ir"}
@@ -82,7 +82,7 @@ var (
 
 func (f *sourceFlags) asked() bool { return f.source.asked || f.sass.asked }
 
-// check refuses flags that mean nothing together.
+// check refuses flags that exclude each other.
 func (f *sourceFlags) check(flags *pflag.FlagSet, view string) error {
 	if f.source.asked && f.sass.asked {
 		return errors.New("--source and --sass exclude each other: give one of them")
@@ -167,7 +167,7 @@ func (f *sourceFlags) files(file string, p *tree.Profile) *kernels.Files {
 	return files
 }
 
-// printKernels prints what --source and --sass ask for. p is nil if there is only a trace.
+// printKernels prints the output of --source and --sass. p is nil if there is only a trace.
 func (f *viewerFlags) printKernels(file string, p *tree.Profile, out io.Writer) (notes []string, err error) {
 	sf := &f.samples
 	o := kernels.Options{

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
 	"github.com/goproton/goproton/profile/msgpack"
@@ -20,10 +21,7 @@ const (
 	traceSuffix   = "." + traceFormat
 )
 
-// treeFormats are what a tree can be written as, the usual one first.
-var treeFormats = []string{treeFormat, msgpackFormat}
-
-// writeTree writes a tree in one of treeFormats. Package formats knows all formats, but it would bring the codecs of the others
+// writeTree writes a tree in one of its formats. Package formats knows all formats, but it would bring the codecs of the others
 // into every process that is profiled: 2.3 MB of libproton.so.
 func writeTree(w io.Writer, p *profile.Profile, format string) error {
 	if format == msgpackFormat {
@@ -35,9 +33,9 @@ func writeTree(w io.Writer, p *profile.Profile, format string) error {
 // formatFor is the format to write a session in; "" is what its kind of data is usually written in.
 func (s *session) formatFor(wanted string) (string, error) {
 	format := strings.ToLower(wanted)
-	own := treeFormats
+	own := runinfo.Formats("tree")
 	if s.trace {
-		own = []string{traceFormat}
+		own = runinfo.Formats("trace")
 	}
 	switch {
 	case format == "" && s.format != "":
@@ -48,10 +46,14 @@ func (s *session) formatFor(wanted string) (string, error) {
 		return own[0], nil
 	case slices.Contains(own, format):
 		return format, nil
-	case format == traceFormat || slices.Contains(treeFormats, format):
+	case isFormat(format):
 		return "", &ArgumentError{"Output format not supported"}
 	}
 	return "", &ArgumentError{"Unknown output format: " + wanted}
+}
+
+func isFormat(word string) bool {
+	return slices.Contains(runinfo.Formats("tree"), word) || slices.Contains(runinfo.Formats("trace"), word)
 }
 
 // path is where a phase goes: the plain name unless the session ever advanced. "" is standard output.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/record"
 )
@@ -128,21 +129,14 @@ func (o *StartOptions) session(b *Backend) (*session, error) {
 		name: o.Name, backend: b, times: !o.NoStats, trees: map[int]*aggregate.Tree{}, traces: map[int]*traceFile{},
 		over: map[int]time.Time{},
 	}
-	switch strings.ToLower(o.Context) {
-	case "", "shadow":
-	case "python":
-		s.python = true
-	default:
-		return nil, &ArgumentError{"Unknown context source: " + o.Context}
-	}
-	switch strings.ToLower(o.Data) {
-	case "", "tree":
-	case "trace":
-		s.trace, s.times = true, false
-	default:
-		return nil, &ArgumentError{"Unknown data: " + o.Data}
-	}
 	var err error
+	if s.python, err = second(runinfo.Contexts, o.Context, "Unknown context source: "); err != nil {
+		return nil, err
+	}
+	if s.trace, err = second(runinfo.DataForms, o.Data, "Unknown data: "); err != nil {
+		return nil, err
+	}
+	s.times = s.times && !s.trace
 	if s.also, err = o.activities(s.trace); err != nil {
 		return nil, err
 	}
@@ -164,6 +158,15 @@ func (o *StartOptions) session(b *Backend) (*session, error) {
 	return s, err
 }
 
+// second reports whether a word is the second of two; the first, which may be left out, is the default.
+func second(of []string, word, unknown string) (bool, error) {
+	n := slices.Index(of, strings.ToLower(word))
+	if n < 0 && word != "" {
+		return false, &ArgumentError{unknown + word}
+	}
+	return n == 1, nil
+}
+
 // makeFolder makes the folder of a session's files, so that a name that cannot be written fails before the program works for it.
 // A relative name is left for later: the program may go to another folder.
 func makeFolder(name string) error {
@@ -176,13 +179,8 @@ func makeFolder(name string) error {
 	return nil
 }
 
-// activityKinds are the words for what can be recorded.
-var activityKinds = map[string]record.Kinds{
-	"kernel": 0, // always
-	"memcpy": record.KindsOf(record.Memcpy),
-	"memset": record.KindsOf(record.Memset),
-	"sync":   record.KindsOf(record.Sync),
-}
+// activityKinds are what the words of runinfo.Activities stand for.
+var activityKinds = []record.Kinds{0, record.KindsOf(record.Memcpy), record.KindsOf(record.Memset), record.KindsOf(record.Sync)}
 
 func (o *StartOptions) activities(trace bool) (kinds record.Kinds, err error) {
 	if o.Activities == "" {
@@ -192,11 +190,11 @@ func (o *StartOptions) activities(trace bool) (kinds record.Kinds, err error) {
 		return kinds, nil
 	}
 	for _, word := range strings.Split(o.Activities, ",") {
-		kind, known := activityKinds[strings.ToLower(strings.TrimSpace(word))]
-		if !known {
+		n := slices.Index(runinfo.Activities, strings.ToLower(strings.TrimSpace(word)))
+		if n < 0 {
 			return 0, &ArgumentError{fmt.Sprintf("Unknown activity: %s (kernel, memcpy, memset and sync are known)", word)}
 		}
-		kinds |= kind
+		kinds |= activityKinds[n]
 	}
 	return kinds, nil
 }
@@ -220,7 +218,7 @@ func (s *session) flushPeriodically(b *Backend, options string) (err error) {
 		if key != "format" {
 			return b.refusal("unsupported option key: %s", key)
 		}
-		if value != traceFormat && !slices.Contains(treeFormats, value) {
+		if !isFormat(value) {
 			return b.refusal("unsupported format: %s", value)
 		}
 		format = value

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/vendor"
 	"github.com/spf13/cobra"
@@ -87,12 +88,12 @@ func newRunCommand() *cobra.Command {
 	heading(flags, "allow-empty", "The program")
 	heading(flags, "trace", "TritonParse traces")
 	choices(cmd, "backend", append(vendor.Backends(), "replay")...)
-	choices(cmd, "context", "shadow", "python")
+	choices(cmd, "context", runinfo.Contexts...)
 	choices(cmd, "mode", "pcsampling", "periodic_flushing")
-	choices(cmd, "data", "tree", "trace")
-	choices(cmd, "format", "hatchet", "hatchet_msgpack", "chrome_trace")
+	choices(cmd, "data", runinfo.DataForms...)
+	choices(cmd, "format", append(runinfo.Formats("tree"), runinfo.Formats("trace")...)...)
 	choices(cmd, "hook", "triton", "none")
-	choices(cmd, "graph", "node", "graph")
+	choices(cmd, "graph", runinfo.GraphLevels...)
 	choices(cmd, "trace-launches", "all", "profiled", "none")
 	choices(cmd, "trace-compression", "zstd", "gzip", "none")
 	return cmd
@@ -134,11 +135,11 @@ func checkRun(o *run.Options) error {
 		known  []string
 		reason string // what to add when the value is not known
 	}{
-		{"--context", &o.Context, []string{"shadow", "python"}, ""},
-		{"--data", &o.Data, []string{"tree", "trace"}, ""},
-		{"--format", &o.Format, formatsOf(o.Data), "of --data " + o.Data},
+		{"--context", &o.Context, runinfo.Contexts, ""},
+		{"--data", &o.Data, runinfo.DataForms, ""},
+		{"--format", &o.Format, append(runinfo.Formats(o.Data), ""), "of --data " + o.Data},
 		{"--hook", &o.Hook, []string{"triton", "none", ""}, ""},
-		{"--graph", &o.Graph, []string{"node", "graph"}, ""},
+		{"--graph", &o.Graph, runinfo.GraphLevels, ""},
 		{"--backend", &o.Backend, append(vendor.Backends(), "replay", ""), "other backends are not there yet"},
 	} {
 		*choice.value = strings.ToLower(*choice.value)
@@ -161,19 +162,11 @@ func checkRun(o *run.Options) error {
 		return err
 	}
 	for _, kind := range strings.Split(o.Activities, ",") {
-		if !slices.Contains([]string{"", "kernel", "memcpy", "memset", "sync"}, strings.ToLower(strings.TrimSpace(kind))) {
+		if !slices.Contains(append([]string{""}, runinfo.Activities...), strings.ToLower(strings.TrimSpace(kind))) {
 			return fmt.Errorf("read --activities %q: use kernel, memcpy, memset or sync, separated by commas", kind)
 		}
 	}
 	return outname.Check(o.Name)
-}
-
-// formatsOf lists the formats in which a kind of data can be written.
-func formatsOf(data string) []string {
-	if strings.EqualFold(data, "trace") {
-		return []string{"", "chrome_trace"}
-	}
-	return []string{"", "hatchet", "hatchet_msgpack"}
 }
 
 // checkMode catches "proton run -m module", in which -m is upstream's --mode and not Python's, and modes that
@@ -192,9 +185,9 @@ func checkMode(o run.Options) error {
 		}
 		return nil
 	case "periodic_flushing":
-		formats := formatsOf(o.Data)
-		if format := strings.TrimPrefix(strings.ToLower(option), "format="); option != "" && !slices.Contains(formats[1:], format) {
-			return fmt.Errorf("--mode %s: the format of --data %s is %s", o.Mode, o.Data, strings.Join(formats[1:], " or "))
+		formats := runinfo.Formats(o.Data)
+		if format := strings.TrimPrefix(strings.ToLower(option), "format="); option != "" && !slices.Contains(formats, format) {
+			return fmt.Errorf("--mode %s: the format of --data %s is %s", o.Mode, o.Data, strings.Join(formats, " or "))
 		}
 		return nil
 	}

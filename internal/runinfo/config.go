@@ -7,21 +7,12 @@ package runinfo
 
 // Config is what the profiled processes of a run are asked for.
 type Config struct {
+	Session
 	Name       string  `json:"name"` // template without suffix, absolute; "-" = standard output
-	Context    string  `json:"context"`
-	Backend    string  `json:"backend"`
-	Mode       string  `json:"mode"`
-	Data       string  `json:"data"`
 	Hook       string  `json:"hook"`
-	Graph      string  `json:"graph"`
-	Stats      *bool   `json:"stats,omitempty"` // nil = as PROTON_STATS says
-	Activities string  `json:"activities"`
-	Format     string  `json:"format"`
-	Status     string  `json:"status"`     // folder for status files and claims, "" = no reader
-	Checkpoint float64 `json:"checkpoint"` // seconds, 0 = none
-
-	SitePackages []string `json:"site_packages,omitempty"` // where wheels with a libcupti may be
-	Trace        *Trace   `json:"trace,omitempty"`
+	Status     string  `json:"status"`          // folder for status files and claims, "" = no reader
+	Checkpoint float64 `json:"checkpoint"`      // seconds, 0 = none
+	Trace      *Trace  `json:"trace,omitempty"` // nil = none
 }
 
 // Trace is what goproton.trace.init is asked for, its arguments by their names there.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 
+	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/profiler"
 	"github.com/goproton/goproton/profiler/launchkinds"
@@ -27,23 +28,16 @@ type Service struct {
 func New() *Service { return &Service{Manager: profiler.NewManager(), Say: func(string) {}} }
 
 type params struct {
+	runinfo.Session
 	Name         string     `json:"name"`
-	Context      string     `json:"context"`
-	Data         string     `json:"data"`
-	Backend      string     `json:"backend"`
-	Mode         string     `json:"mode"`
-	Graph        string     `json:"graph"`
-	SitePackages []string   `json:"site_packages"`
-	Stats        *bool      `json:"stats"`
-	Activities   string     `json:"activities"`
-	Session      *int       `json:"session"`
+	ID           *int       `json:"session"`
 	Flushing     bool       `json:"flushing"`
 	OutputFormat string     `json:"output_format"`
 	Node         uint32     `json:"node"`
 	PyNode       uint32     `json:"pynode"`
 	Set          uint32     `json:"set"`
 	Phase        int        `json:"phase"`
-	ID           string     `json:"id"`
+	Kind         string     `json:"id"`
 	Kernel       string     `json:"kernel"`
 	Hash         string     `json:"hash"`
 	Function     uint64     `json:"function"`
@@ -55,17 +49,17 @@ type params struct {
 }
 
 func (p *params) id() int {
-	if p.Session == nil {
+	if p.ID == nil {
 		return 0
 	}
-	return *p.Session
+	return *p.ID
 }
 
 // methods maps each control call to what does it.
 var methods = map[string]func(*Service, *params) (any, error){
 	"start":                  (*Service).start,
-	"activate":               func(s *Service, p *params) (any, error) { return nil, s.Manager.Activate(p.Session) },
-	"deactivate":             func(s *Service, p *params) (any, error) { return nil, s.Manager.Deactivate(p.Session, p.Flushing) },
+	"activate":               func(s *Service, p *params) (any, error) { return nil, s.Manager.Activate(p.ID) },
+	"deactivate":             func(s *Service, p *params) (any, error) { return nil, s.Manager.Deactivate(p.ID, p.Flushing) },
 	"finalize":               (*Service).finalize,
 	"depth":                  (*Service).depth,
 	"status":                 func(s *Service, _ *params) (any, error) { return s.status(), nil },
@@ -147,16 +141,21 @@ func pythonKind(err error) string {
 }
 
 func (s *Service) start(p *params) (any, error) {
-	whole, err := wholeGraphs(p.Graph)
-	if err != nil {
-		return nil, err
-	}
-	id, err := s.Manager.Start(profiler.StartOptions{
-		Name: p.Name, Context: p.Context, Data: p.Data, Backend: p.Backend, Mode: p.Mode,
-		Activities: p.Activities, NoStats: noStats(p.Stats),
-		Source: profiler.SourceOptions{WholeGraphs: whole, SitePackages: p.SitePackages},
-	})
+	id, err := s.startSession(p.Name, p.Session)
 	return map[string]any{"session": id, "problems": s.Manager.Problems()}, err
+}
+
+// startSession starts a session that a control call or "proton run" asks for.
+func (s *Service) startSession(name string, o runinfo.Session) (int, error) {
+	whole, err := wholeGraphs(o.Graph)
+	if err != nil {
+		return 0, err
+	}
+	return s.Manager.Start(profiler.StartOptions{
+		Name: name, Context: o.Context, Data: o.Data, Backend: o.Backend, Mode: o.Mode,
+		Activities: o.Activities, NoStats: noStats(o.Stats), Format: o.Format,
+		Source: profiler.SourceOptions{WholeGraphs: whole, SitePackages: o.SitePackages},
+	})
 }
 
 // noStats decides on distributions of kernel times: what is asked for, else what PROTON_STATS says, else yes.
@@ -179,7 +178,7 @@ func wholeGraphs(graph string) (bool, error) {
 
 func (s *Service) finalize(p *params) (any, error) {
 	before := s.Manager.Status()
-	files, err := s.Manager.Finalize(p.Session, p.OutputFormat)
+	files, err := s.Manager.Finalize(p.ID, p.OutputFormat)
 	problems := s.Manager.Problems()
 	if before.Waiting && before.Sessions > 0 && len(problems) == 0 {
 		problems = append(problems, "no GPU work was recorded: the program did not initialise a GPU while the session ran; see `proton doctor`")
@@ -194,7 +193,7 @@ func (s *Service) depth(p *params) (any, error) {
 
 // launchKind answers with the number that launches of a kind are tagged with.
 func launchKind(p *params) map[string]uint32 {
-	n := launchkinds.Register(launchkinds.Kind{ID: p.ID, Kernel: p.Kernel, Hash: p.Hash, Function: p.Function})
+	n := launchkinds.Register(launchkinds.Kind{ID: p.Kind, Kernel: p.Kernel, Hash: p.Hash, Function: p.Function})
 	return map[string]uint32{"tag": n &^ launchkinds.Rest}
 }
 

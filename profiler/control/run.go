@@ -50,19 +50,12 @@ func (s *Service) runBegin(p *params) (any, error) {
 	if err := json.Unmarshal([]byte(settings.RunConfig.Get(os.Getenv)), &c); err != nil {
 		return nil, fmt.Errorf("read PROTON_RUN_CONFIG: %w; it is set by `proton run`", err)
 	}
-	whole, err := wholeGraphs(c.Graph)
-	if err != nil {
-		return nil, err
-	}
 	name, err := runName(c)
 	if err != nil {
 		return nil, err
 	}
-	id, err := s.Manager.Start(profiler.StartOptions{
-		Name: name, Context: c.Context, Data: c.Data, Backend: c.Backend, Mode: c.Mode,
-		Activities: c.Activities, NoStats: noStats(c.Stats), Format: c.Format,
-		Source: profiler.SourceOptions{WholeGraphs: whole, SitePackages: append(p.SitePackages, c.SitePackages...)},
-	})
+	c.SitePackages = append(p.SitePackages, c.SitePackages...)
+	id, err := s.startSession(name, c.Session)
 	if err != nil {
 		return nil, err
 	}

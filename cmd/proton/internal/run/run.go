@@ -26,20 +26,10 @@ const (
 
 // Options is a command line, parsed.
 type Options struct {
-	Name       string // template of the output path without suffix; "" = named after the target
-	Backend    string
-	Context    string
-	Data       string
-	Mode       string
-	Hook       string
-	Graph      string
-	NoStats    bool    // no distributions of kernel times
-	Activities string  // what to record in addition to kernels; "" = as the data want it
-	Format     string  // of the files; "" = as the data want it
-	Checkpoint float64 // seconds between checkpoints, 0 = none
-	AllowEmpty bool
-	Python     string         // interpreter; "" = as the shell would find it
-	Trace      *runinfo.Trace // nil = none
+	runinfo.Config        // as far as the command line says it; Name "" = named after the target
+	NoStats        bool   // no distributions of kernel times
+	AllowEmpty     bool   // nothing recorded is not an error
+	Python         string // interpreter; "" = as the shell would find it
 	// AfterTarget is called when the target has ended, with the folder of its processes' status files; nil = nothing.
 	AfterTarget func(status string)
 	Target      []string
@@ -149,24 +139,21 @@ func finish(options Options, result Result, status, root string, stderr io.Write
 
 // newConfig fills in what a command line leaves open.
 func newConfig(options Options, command Command, status string) (runinfo.Config, error) {
+	config := options.Config
 	name, err := outputName(options.Name, command.Name, os.Getenv)
 	if err != nil {
-		return runinfo.Config{}, err
-	}
-	backend := options.Backend
-	if options.isReplay() {
-		backend = "" // what collects is the backend that made the recording
+		return config, err
 	}
 	stats := !options.NoStats
-	return runinfo.Config{
-		Name: name, Context: options.Context, Backend: backend, Mode: options.Mode, Data: options.Data,
-		Hook: options.Hook, Graph: options.Graph, Stats: &stats, Activities: options.Activities, Format: options.Format, Status: status, Checkpoint: options.Checkpoint, SitePackages: sitePackages(),
-		Trace: options.Trace,
-	}, nil
+	config.Name, config.Stats, config.Status, config.SitePackages = name, &stats, status, sitePackages()
+	if options.isReplay() {
+		config.Backend = "" // what collects is the backend that made the recording
+	}
+	return config, nil
 }
 
 // sitePackages are the folders in which a program that is not Python may find the libcupti of a wheel: those
-// of the active environment and of the user. A Python process tells its own, which are more.
+// of the active environment and of the user. A Python process reports its own, which are more.
 func sitePackages() []string {
 	var prefixes []string
 	for _, variable := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {

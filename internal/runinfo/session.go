@@ -1,0 +1,33 @@
+package runinfo
+
+import "strings"
+
+// Session is what a session is asked for, by "proton run", Python or C, in upstream's words. The keys are those of the control
+// call "start" and of Config.
+type Session struct {
+	Context      string   `json:"context"`
+	Backend      string   `json:"backend"`
+	Mode         string   `json:"mode"`
+	Data         string   `json:"data"`
+	Graph        string   `json:"graph"`
+	Stats        *bool    `json:"stats,omitempty"` // nil = as PROTON_STATS says
+	Activities   string   `json:"activities"`
+	Format       string   `json:"format"`
+	SitePackages []string `json:"site_packages,omitempty"` // where wheels with a libcupti may be
+}
+
+// The words that a session may be asked for in, the default first.
+var (
+	Contexts    = []string{"shadow", "python"}
+	DataForms   = []string{"tree", "trace"}
+	GraphLevels = []string{"node", "graph"}
+	Activities  = []string{"kernel", "memcpy", "memset", "sync"} // the first always
+)
+
+// Formats lists what a form of data can be written as.
+func Formats(data string) []string {
+	if strings.EqualFold(data, "trace") {
+		return []string{"chrome_trace"}
+	}
+	return []string{"hatchet", "hatchet_msgpack"}
+}

@@ -13,7 +13,12 @@ func Quote(s string) []byte { return AppendString(nil, s) }
 // AppendString appends a string as JSON: what need not be escaped stands as it is. Bytes that are not valid UTF-8, such as
 // those of a symbol's name that was cut in the middle, are written as U+FFFD: one bad byte would make the whole file unreadable
 // for Python.
-func AppendString(out []byte, s string) []byte { return Form{}.AppendText(out, s) }
+func AppendString(out []byte, s string) []byte {
+	if PlainASCII(bytesOf(s)) == len(s) { // nearly all strings
+		return append(append(append(out, '"'), s...), '"')
+	}
+	return Form{}.AppendText(out, s)
+}
 
 const hexDigits = "0123456789abcdef"
 

@@ -118,3 +118,23 @@ func TestManyMembers(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryByteIsWritten writes strings with every byte at every place, and has encoding/json read them.
+func TestEveryByteIsWritten(t *testing.T) {
+	for n := 1; n <= 20; n++ {
+		for at := range n {
+			for c := range 256 {
+				text := []byte(strings.Repeat("~", n))
+				text[at] = byte(c)
+				var back string
+				out := AppendString(nil, string(text))
+				if err := json.Unmarshal(out, &back); err != nil || back != strings.ToValidUTF8(string(text), "\uFFFD") {
+					t.Fatalf("%q is written as %s, error %v", text, out, err)
+				}
+				if ascii := (Form{ASCII: true}).AppendText(nil, string(text)); strings.IndexFunc(string(ascii), func(r rune) bool { return r >= 0x7f }) >= 0 {
+					t.Fatalf("%q is written as %q", text, ascii)
+				}
+			}
+		}
+	}
+}

@@ -14,7 +14,12 @@ const ones, tops = 0x0101010101010101, 0x8080808080808080
 func Plain(text []byte) int {
 	n := 0
 	for ; len(text)-n >= 8; n += 8 {
-		if found := special(binary.LittleEndian.Uint64(text[n:])); found != 0 {
+		// A byte's top bit is set in found if the byte is one to stop at. What lies behind the first such byte may be wrong,
+		// because of the borrow of the subtractions, but only the first one is asked for.
+		eight := binary.LittleEndian.Uint64(text[n:])
+		quote, backslash := eight^('"'*ones), eight^('\\'*ones)
+		found := ((quote-ones)&^quote | (backslash-ones)&^backslash | (eight-' '*ones)&^eight) & tops
+		if found != 0 {
 			return n + bits.TrailingZeros64(found)/8
 		}
 	}
@@ -28,10 +33,12 @@ func Plain(text []byte) int {
 func PlainASCII(text []byte) int {
 	n := 0
 	for ; len(text)-n >= 8; n += 8 {
-		eight := binary.LittleEndian.Uint64(text[n:])
-		if found := special(eight) | eight&tops; found != 0 {
+		if found := notPlain(text[n:]); found != 0 {
 			return n + bits.TrailingZeros64(found)/8
 		}
+	}
+	if len(text) >= 8 && notPlain(text[len(text)-8:]) == 0 {
+		return len(text) // the last bytes together with some that were looked at
 	}
 	for n < len(text) && text[n] != '"' && text[n] != '\\' && text[n] >= ' ' && text[n] < utf8.RuneSelf {
 		n++
@@ -39,11 +46,10 @@ func PlainASCII(text []byte) int {
 	return n
 }
 
-// special sets the top bit of each of eight bytes that is a quote, a backslash or a control character. Bits behind the first one
-// may be wrong, because of the borrow of the subtractions; only the first one is asked for.
-func special(eight uint64) uint64 {
-	quote, backslash := eight^('"'*ones), eight^('\\'*ones)
-	return ((quote-ones)&^quote | (backslash-ones)&^backslash | (eight-' '*ones)&^eight) & tops
+// notPlain is found of Plain for eight bytes, with fewer operations: a top bit that a byte has itself is one to stop at, too.
+func notPlain(text []byte) uint64 {
+	eight := binary.LittleEndian.Uint64(text)
+	return (eight | (eight - ' '*ones) | (eight ^ ('"' * ones) - ones) | (eight ^ ('\\' * ones) - ones)) & tops
 }
 
 // bytesOf is a string as bytes, which must not be changed.

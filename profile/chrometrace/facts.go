@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -33,18 +34,18 @@ func (t *Writer) deviceTable() {
 			if i > 0 {
 				t.buf = append(t.buf, "},"...)
 			}
-			t.buf = append(appendString(t.buf, d.Type), ":{"...)
+			t.buf = append(jsontext.AppendString(t.buf, d.Type), ":{"...)
 		} else {
 			t.buf = append(t.buf, ',')
 		}
-		t.buf = append(appendString(t.buf, d.ID), `:{"arch":`...)
-		t.buf = appendString(t.buf, d.Arch)
+		t.buf = append(jsontext.AppendString(t.buf, d.ID), `:{"arch":`...)
+		t.buf = jsontext.AppendString(t.buf, d.Arch)
 		t.fact(`,"bus_width":`, d.BusWidth)
 		t.fact(`,"clock_rate":`, d.ClockRate)
 		t.fact(`,"memory_clock_rate":`, d.MemoryClockRate)
 		t.fact(`,"num_sms":`, d.NumSMs)
 		if d.Name != "" {
-			t.buf = appendString(append(t.buf, `,"name":`...), d.Name)
+			t.buf = jsontext.AppendString(append(t.buf, `,"name":`...), d.Name)
 		}
 		t.buf = append(t.buf, '}')
 	}
@@ -70,7 +71,7 @@ func (t *Writer) kindTable() {
 	slices.Sort(names)
 	t.buf = append(t.buf, `,"metricKinds":{`...)
 	for _, name := range names {
-		t.buf = append(appendString(t.buf, name), `:"`...)
+		t.buf = append(jsontext.AppendString(t.buf, name), `:"`...)
 		t.buf = append(t.buf, t.kinds[name].String()...)
 		t.buf = append(t.buf, `",`...)
 	}

@@ -38,7 +38,7 @@ func Read(r io.Reader) (*profile.Profile, error) {
 
 // isCutOff says whether the only error in a file is that it ends too early, and at least one slice was read.
 func (d *reader) isCutOff() bool {
-	var wrong *jsonscan.Error
+	var wrong *profile.FormatError
 	cut := errors.Is(d.Err, io.ErrUnexpectedEOF) || errors.As(d.Err, &wrong) && wrong.Cut
 	return cut && len(d.b.Profile.Timeline.Slices) > 0
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/jsonscan"
 	"github.com/goproton/goproton/profile/internal/lanes"
 	"github.com/goproton/goproton/profile/internal/tracetest"
 )
@@ -153,7 +152,7 @@ func TestCutOffAtAnyByte(t *testing.T) {
 		for n := range end {
 			p, err := Read(strings.NewReader(text[:n]))
 			if err != nil {
-				var wrong *jsonscan.Error
+				var wrong *profile.FormatError
 				if most > 0 || n > 0 && errors.As(err, &wrong) && !wrong.Cut {
 					t.Fatalf("cut to %d of %d bytes: %v", n, len(text), err)
 				}

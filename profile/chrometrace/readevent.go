@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/jsonscan"
 	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
@@ -42,8 +41,8 @@ func (d *reader) members(read func(*reader, []byte) func(*reader)) {
 	}
 	d.Expect('{', "")
 	for more := d.Begin('}'); more; more = d.More('}') {
-		value := read(d, d.Str(jsonscan.AKey))
-		if d.Colon(); d.Err != nil {
+		value := read(d, d.Key())
+		if d.Err != nil {
 			return
 		}
 		value(d)

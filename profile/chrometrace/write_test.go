@@ -15,6 +15,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/tracetest"
@@ -104,7 +105,7 @@ func TestStringsAreJSON(t *testing.T) {
 				text = s[at:] + s[:at]
 			}
 			var back string
-			got := appendString(nil, text)
+			got := jsontext.AppendString(nil, text)
 			if err := json.Unmarshal(got, &back); err != nil || back != strings.ToValidUTF8(text, "\uFFFD") && utf8.ValidString(text) {
 				t.Errorf("%q became %s: %v", text, got, err)
 			}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/lanes"
 )
@@ -85,9 +86,9 @@ func (t *Writer) header(info profile.Info) {
 			continue
 		}
 		t.buf = append(t.buf, ',')
-		t.buf = appendString(t.buf, k)
+		t.buf = jsontext.AppendString(t.buf, k)
 		t.buf = append(t.buf, ':')
-		t.buf = appendString(t.buf, info[k])
+		t.buf = jsontext.AppendString(t.buf, info[k])
 	}
 	t.buf = append(t.buf, `},"traceEvents":[`...)
 }
@@ -141,7 +142,7 @@ func (t *Writer) Lane(l profile.Lane) error {
 		}
 		t.meta("process_name", w)
 		t.buf = append(t.buf, `"name":`...)
-		t.buf = append(appendString(t.buf, name), "}}"...)
+		t.buf = append(jsontext.AppendString(t.buf, name), "}}"...)
 		t.meta("process_sort_index", w)
 		t.buf = append(t.buf, `"sort_index":`...)
 		t.buf = append(strconv.AppendInt(t.buf, int64(w.pid), 10), "}}"...)
@@ -164,10 +165,10 @@ func (t *Writer) meta(name string, w *writtenLane) {
 // laneFacts writes the name that viewers show and, where they do not look, what it stands for.
 func (t *Writer) laneFacts(l *profile.Lane, w *writtenLane) {
 	t.buf = append(t.buf, `"name":`...)
-	t.buf = appendString(t.buf, laneName(l, w.tid))
+	t.buf = jsontext.AppendString(t.buf, laneName(l, w.tid))
 	if l.Process != "" {
 		t.buf = append(t.buf, `,"process":`...)
-		t.buf = appendString(t.buf, l.Process)
+		t.buf = jsontext.AppendString(t.buf, l.Process)
 	}
 	if l.Kind == profile.ThreadLane {
 		if l.Thread != 0 {
@@ -177,7 +178,7 @@ func (t *Writer) laneFacts(l *profile.Lane, w *writtenLane) {
 		return
 	}
 	t.buf = append(t.buf, `,"device":`...)
-	t.buf = appendString(t.buf, l.Device)
+	t.buf = jsontext.AppendString(t.buf, l.Device)
 	t.buf = append(t.buf, `,"context":`...)
 	t.buf = strconv.AppendUint(t.buf, uint64(l.Context), 10)
 	t.buf = append(t.buf, `,"stream":`...)
@@ -208,7 +209,7 @@ func (t *Writer) Slice(s *profile.Slice) error {
 		head = `{"ph":"X","cat":"` + lanes.ScopeWithMetrics + `","name":`
 	}
 	t.event(head)
-	t.buf = appendString(t.buf, s.Name)
+	t.buf = jsontext.AppendString(t.buf, s.Name)
 	t.buf = append(t.buf, lane.place...)
 	t.buf = appendMicros(t.buf, start)
 	t.buf = append(t.buf, `,"dur":`...)
@@ -234,7 +235,7 @@ func (t *Writer) args(a *lanes.Arguments) {
 	if len(a.Path) > 0 {
 		t.buf = append(t.buf, `"`+lanes.CallStack+`":[`...)
 		for _, frame := range a.Path {
-			t.buf = append(appendString(t.buf, frame), ',')
+			t.buf = append(jsontext.AppendString(t.buf, frame), ',')
 		}
 		t.buf[len(t.buf)-1] = ']'
 		t.buf = append(t.buf, ',')
@@ -247,9 +248,9 @@ func (t *Writer) args(a *lanes.Arguments) {
 	}
 	if a.Launch != nil {
 		t.buf = append(t.buf, `"`+lanes.LaunchID+`":`...)
-		t.buf = append(appendString(t.buf, a.Launch.ID), ',')
+		t.buf = append(jsontext.AppendString(t.buf, a.Launch.ID), ',')
 		t.buf = append(t.buf, `"`+lanes.CompileHash+`":`...)
-		t.buf = append(appendString(t.buf, a.Launch.Hash), ',')
+		t.buf = append(jsontext.AppendString(t.buf, a.Launch.Hash), ',')
 	}
 	if a.HasBytes {
 		t.buf = append(t.buf, `"`+lanes.Bytes+`":`...)
@@ -273,7 +274,7 @@ func (t *Writer) metrics(list []profile.Metric) {
 	}
 	t.buf = append(t.buf, `"`+lanes.Metrics+`":{`...)
 	for i := range list {
-		t.buf = append(appendString(t.buf, list[i].Name), ':')
+		t.buf = append(jsontext.AppendString(t.buf, list[i].Name), ':')
 		t.buf = append(appendValue(t.buf, list[i].Value), ',')
 	}
 	t.buf[len(t.buf)-1] = '}'

@@ -2,9 +2,7 @@ package speedscope
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/lanes"
 	"github.com/goproton/goproton/profile/internal/stacks"
@@ -66,7 +65,7 @@ func drawable(root *profile.Node, metric string) bool {
 type encoder struct {
 	*bufio.Writer
 	frames map[string]int // position in shared.frames
-	text   bytes.Buffer   // scratch of str
+	text   []byte         // scratch of str
 }
 
 func (e *encoder) raw(s string) { e.WriteString(s) }
@@ -80,13 +79,8 @@ func (e *encoder) separate(i int) {
 
 // str writes a string. Bytes that are not valid UTF-8 are written as U+FFFD.
 func (e *encoder) str(s string) {
-	e.text.Reset()
-	j := json.NewEncoder(&e.text)
-	j.SetEscapeHTML(false) // C++ is full of < and >
-	if err := j.Encode(s); err != nil {
-		panic("BUG: a string cannot be written as JSON: " + err.Error())
-	}
-	e.Write(bytes.TrimSuffix(e.text.Bytes(), []byte("\n")))
+	e.text = jsontext.AppendString(e.text[:0], s)
+	e.Write(e.text)
 }
 
 func (e *encoder) integer(v int) { e.raw(strconv.Itoa(v)) }

@@ -15,9 +15,6 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// Error is the error of a Scanner.
-type Error = profile.FormatError
-
 // Scanner reads JSON text piece by piece from a stream. The first error sticks; after it every method returns
 // a zero value, so callers check err only where they loop or decide.
 type Scanner struct {
@@ -185,21 +182,15 @@ func (s *Scanner) Begin(closing byte) bool {
 	return s.Err == nil
 }
 
-// AKey is the argument of Str for a key of an object. The error says that this was expected.
-const AKey = "a key in quotes"
-
-// Colon consumes the colon after a key.
-func (s *Scanner) Colon() { s.Expect(':', "after a key") }
-
 // Key reads a key and the colon behind it. The result is valid until the next call that scans.
 func (s *Scanner) Key() []byte {
-	key := s.Str(AKey)
+	key := s.Str("a key in quotes")
 	if s.pos < s.end && s.buf[s.pos] == ':' {
 		s.pos++
 		return key
 	}
 	s.key = append(s.key[:0], key...) // it may be gone when the next buffer is read
-	s.Colon()
+	s.Expect(':', "after a key")
 	return s.key
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/goproton/goproton/profile"
 )
 
 // value reads any JSON value with nothing but the scanner.
@@ -55,7 +57,7 @@ func TestCutAndWrongDiffer(t *testing.T) {
 	for n := 1; n < len(sample); n++ {
 		s := New(strings.NewReader(sample[:n]))
 		value(s)
-		var wrong *Error
+		var wrong *profile.FormatError
 		if !errors.As(s.Err, &wrong) || !wrong.Cut {
 			t.Errorf("cut to %d bytes: %v", n, s.Err)
 		}
@@ -63,7 +65,7 @@ func TestCutAndWrongDiffer(t *testing.T) {
 	for _, text := range []string{`{"a" 1}`, `[1 2]`, `{"a":truth }`, `["\x" ]`, "[\"a\nb\"]"} {
 		s := New(strings.NewReader(text))
 		value(s)
-		var wrong *Error
+		var wrong *profile.FormatError
 		if !errors.As(s.Err, &wrong) || wrong.Cut {
 			t.Errorf("%s: %v, want an error without Cut", text, s.Err)
 		}

@@ -55,27 +55,49 @@ func Open(name string, flag int, perm fs.FileMode) (*File, error) {
 const lowest = 200
 
 func open(name string, flag int, mode uint32) (int, error) {
-	for {
+	for left := 4; left > 0; left-- {
 		fd, err := unix.Open(name, flag|unix.O_CLOEXEC, mode)
 		if err == unix.EINTR {
+			left++
 			continue
 		}
 		if err != nil {
 			return -1, err
 		}
-		return raise(fd)
+		high, err := raise(fd, name)
+		if err == nil && leadsTo(high, name) {
+			return high, nil
+		}
+		if high != fd && high >= 0 {
+			unix.Close(high)
+		}
+		if err != nil {
+			return -1, err
+		}
+		flag &^= unix.O_CREAT | unix.O_EXCL // the file is there
 	}
+	return -1, ErrTaken
 }
 
 // raise moves a descriptor out of the program's way. It keeps the number that it has if there is no better one, unless
-// that is one of the three with a meaning.
-func raise(fd int) (int, error) {
-	high, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, lowest)
+// that is one of the three with a meaning. The program may close the number and take it for a file of its own at any time:
+// then fd stays open, and high may lead to that file.
+func raise(fd int, name string) (high int, err error) {
+	high, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, lowest)
 	if err != nil && fd > 2 {
 		return fd, nil
 	}
-	unix.Close(fd)
+	if leadsTo(fd, name) {
+		unix.Close(fd)
+	}
 	return high, err
+}
+
+// leadsTo says whether a descriptor is that of the file with this name.
+func leadsTo(fd int, name string) bool {
+	file, err := status(fd)
+	var named unix.Stat_t
+	return err == nil && unix.Stat(name, &named) == nil && file.Dev == named.Dev && file.Ino == named.Ino
 }
 
 func status(fd int) (info unix.Stat_t, err error) {

@@ -182,3 +182,35 @@ func TestStandardOutputWithoutAReader(t *testing.T) {
 		t.Errorf("got %v, want EPIPE", err)
 	}
 }
+
+// A program that takes the number before it is raised keeps it, and its file is not taken for ours.
+func TestANumberThatIsTakenAtOnce(t *testing.T) {
+	folder := t.TempDir()
+	ours, theirs := filepath.Join(folder, "ours"), filepath.Join(folder, "theirs")
+	for _, name := range []string{ours, theirs} {
+		if err := os.WriteFile(name, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fd, err := unix.Open(theirs, unix.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	high, err := raise(fd, ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(high)
+	if leadsTo(high, ours) || !leadsTo(fd, theirs) {
+		t.Error("the program's descriptor is closed, or its file is ours")
+	}
+	if fd, err = unix.Open(ours, unix.O_RDWR, 0); err != nil {
+		t.Fatal(err)
+	}
+	raised, err := raise(fd, ours)
+	if err != nil || !leadsTo(raised, ours) || leadsTo(fd, ours) {
+		t.Errorf("error %v", err)
+	}
+	unix.Close(raised)
+}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"

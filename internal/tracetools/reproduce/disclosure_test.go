@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // TestFilesOfOthers has a trace name files outside of its folder, in the ways that a trace can. What is in them must not get into

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // renderCase is a kernel whose name, as its repr gives it, fits into no file's name and no Python text as it stands.

@@ -2,12 +2,12 @@ package kernels
 
 import "github.com/goproton/goproton/profile"
 
-// Rates are what launches reached, by their measured time.
+// Rates are what launches reached, by their measured time. What is not known is 0 or "".
 type Rates struct {
-	BytesPerSecond float64 // 0 without a time
-	FlopsPerSecond float64
-	Roof           float64 // least time that the work needs at the GPU's peaks, divided by its measured time; 0 if that is not known
-	Bound          string  // "memory" or "compute": the peak that sets the least time
+	BytesPerSecond float64 `json:"bytes_per_s,omitempty"`
+	FlopsPerSecond float64 `json:"flops_per_s,omitempty"`
+	Roof           float64 `json:"share_of_roof,omitempty"` // least time that the work needs at the GPU's peaks, divided by its measured time
+	Bound          string  `json:"bound,omitempty"`         // "memory" or "compute": the peak that sets the least time
 }
 
 // together returns the rates of the launches of several kinds: the sum of their work, or of their least times, divided by the sum

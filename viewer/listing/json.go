@@ -95,9 +95,11 @@ type (
 // PrintJSON prints the same as Print as a JSON document, which also has the notes.
 func PrintJSON(w io.Writer, r *kernels.Run, o Options) error {
 	v := newView(r, r.Samples, o)
-	var doc any = v.document()
+	var doc any
 	if r.Traced() {
 		doc = v.joinedDocument()
+	} else {
+		doc = v.document()
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

@@ -26,7 +26,7 @@ type (
 	jsonTable struct {
 		Name string `json:"name"`
 		jsonTimes
-		jsonRates
+		kernels.Rates
 		Specialisations []jsonSpecialisation `json:"specialisations"`
 		Unattributed    *jsonTimes           `json:"not_told_apart,omitempty"` // measured launches that are in none of these
 	}
@@ -39,7 +39,7 @@ type (
 		Registers  int               `json:"registers,omitempty"`
 		Shared     *int              `json:"shared_bytes,omitempty"`
 		jsonTimes
-		jsonRates
+		kernels.Rates
 		Groups       []jsonGroup `json:"launch_groups"`
 		Unlisted     int         `json:"more_launch_groups,omitempty"` // how many are not listed
 		Unattributed *jsonTimes  `json:"not_told_apart,omitempty"`     // measured launches that are in none of these
@@ -58,13 +58,7 @@ type (
 		FlopsFrom string  `json:"flops_from,omitempty"`
 		Type      string  `json:"operands,omitempty"`
 		Passes    int     `json:"passes,omitempty"` // multiplications of them for each flop, where that is not one
-		jsonRates
-	}
-	jsonRates struct { // by the average time
-		BytesPerSecond float64 `json:"bytes_per_s,omitempty"`
-		FlopsPerSecond float64 `json:"flops_per_s,omitempty"`
-		Roof           float64 `json:"share_of_roof,omitempty"`
-		Bound          string  `json:"bound,omitempty"`
+		kernels.Rates
 	}
 )
 
@@ -73,10 +67,13 @@ func (v *view) joinedDocument() *joinedDocument {
 	r := v.run
 	doc := &joinedDocument{Schema: "goproton.joined/1", GPUTime: r.Nanos, Kernels: []jsonTable{}, Notes: r.Notes}
 	for _, k := range r.Kernels {
-		out := jsonTable{Name: k.Name, jsonTimes: timesJSON(&k.Times, k.Traced), jsonRates: jsonRates(k.Rates), Specialisations: []jsonSpecialisation{}, Unattributed: unattributedJSON(k.Unattributed())}
+		out := jsonTable{Name: k.Name, jsonTimes: timesJSON(&k.Times, k.Traced), Rates: k.Rates, Specialisations: []jsonSpecialisation{}, Unattributed: unattributedJSON(k.Unattributed())}
 		for _, s := range k.Specialisations {
 			out.Specialisations = append(out.Specialisations, specialisationJSON(s))
-			if f := v.bareFor(k, s); f != nil {
+			if r.Samples != nil {
+				continue
+			}
+			if f := v.bare(k, s); f != nil {
 				v.s.Functions = append(v.s.Functions, f)
 			}
 		}
@@ -86,14 +83,6 @@ func (v *view) joinedDocument() *joinedDocument {
 		doc.Source = v.document()
 	}
 	return doc
-}
-
-// bareFor is a specialisation as a function of the document; nil if the document has sampled functions instead.
-func (v *view) bareFor(k *kernels.Kernel, s *kernels.Specialisation) *kernels.Function {
-	if v.run.Samples != nil {
-		return nil
-	}
-	return v.bare(k, s)
 }
 
 func unattributedJSON(left profile.Durations) *jsonTimes {
@@ -116,7 +105,7 @@ func timesJSON(t *profile.Durations, traced int) jsonTimes {
 func specialisationJSON(s *kernels.Specialisation) jsonSpecialisation {
 	out := jsonSpecialisation{
 		Hash: s.Hash, Label: s.Label, InTrace: s.Compilation != nil, Constexprs: settingsJSON(s.Constexprs), Options: settingsJSON(s.Options),
-		Registers: s.Registers, jsonTimes: timesJSON(&s.Times, s.Traced), jsonRates: jsonRates(s.Rates), Groups: []jsonGroup{}, Unlisted: s.Unlisted, Unattributed: unattributedJSON(s.Unattributed()),
+		Registers: s.Registers, jsonTimes: timesJSON(&s.Times, s.Traced), Rates: s.Rates, Groups: []jsonGroup{}, Unlisted: s.Unlisted, Unattributed: unattributedJSON(s.Unattributed()),
 	}
 	if s.Shared >= 0 {
 		out.Shared = &s.Shared
@@ -125,7 +114,7 @@ func specialisationJSON(s *kernels.Specialisation) jsonSpecialisation {
 		one := jsonGroup{
 			ID: g.ID, Label: g.Label, Grid: g.Grid, Arguments: g.Arguments, File: g.File, jsonTimes: timesJSON(&g.Times, g.Traced),
 			Bytes: g.Work.Bytes, BytesFrom: g.Work.BytesFrom, Flops: g.Work.Flops, FlopsFrom: g.Work.FlopsFrom, Type: g.Work.Type,
-			jsonRates: jsonRates(g.Work.Rates),
+			Rates: g.Work.Rates,
 		}
 		if g.File != "" {
 			one.Line = &g.Line

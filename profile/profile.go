@@ -1,10 +1,25 @@
-// Package profile is the noun everyone shares: a frozen profile as a tree of call paths with metrics.
+// Package profile defines a profile: a tree of call paths with metrics, the devices that it was recorded on, facts of the run,
+// and, where they were recorded, a timeline, instruction samples and traced launches.
 //
-// Collectors build one, codecs write and read one (a folder per format below this package), the viewer
-// derives and prints from one. It imports nothing of ours and knows no format and no vendor.
+// The profiler builds profiles, the packages below this one read and write them, one per file format, and package viewer shows
+// them. Package profile/formats reads a file of any format:
+//
+//	p, err := formats.ReadFile("run.hatchet")
+//	if err != nil {
+//		return err
+//	}
+//	p.Root.Walk(func(n *profile.Node, depth int) bool {
+//		if v, ok := n.Metric(profile.TimeMetric); ok {
+//			fmt.Println(n.Name, v.Int())
+//		}
+//		return true
+//	})
+//
+// This package imports none of GoProton's others and knows no format and no vendor.
 package profile
 
-// Limits that all formats share. Readers refuse what is beyond them; writers fold what is deeper than MaxDepth.
+// Limits that all formats share. Readers refuse what is beyond them. Writers add up frames that are deeper than MaxDepth in the
+// last one above them, and of a frame with more than MaxMetrics metrics they write the first; the file's InfoIncomplete says so.
 const (
 	// MaxDepth is how many frames a call path in a file has at most, the root included. The deepest real ones are Python's
 	// recursion limit of 1000 and some scopes. Codecs recurse, and ten thousand levels are far from the end of the stack.

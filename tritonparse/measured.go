@@ -21,7 +21,7 @@ type Measured struct {
 // from before the trace began, have the name of the kernel only.
 func EachMeasured(p *profile.Profile, filter profile.Filter, visit func(Measured)) {
 	filter.Walk(p.Root, func(n *profile.Node, _ []string) {
-		rest := Measured{Kernel: KernelOfFrame(n.Name), Node: n, Durations: profile.Durations{Count: Amount(n, "count"), Nanos: Amount(n, "time (ns)")}}
+		rest := Measured{Kernel: KernelOfFrame(n.Name), Node: n, Durations: profile.Durations{Count: Amount(n, profile.CountMetric), Nanos: Amount(n, profile.TimeMetric)}}
 		if len(n.Launches) == 0 {
 			if rest.Times = n.Times; n.Times != nil {
 				rest.Least, rest.Most = n.Times.Min, n.Times.Max

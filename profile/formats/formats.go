@@ -1,8 +1,19 @@
-// Package formats opens any profile and writes any format: the one door to the codecs below package profile.
+// Package formats reads profiles of any format and writes them in any format.
 //
-// Reading goes by what a file holds, never by its name: compression first (gzip, zstd), then the format's own
-// first bytes. Writing goes by name: "hatchet", or the end of the path that is asked for. Codecs know nothing
-// of compression, files and parts; they read a stream and write one.
+// ReadFile finds the format by what a file holds, not by its name: first compression (gzip, zstd), then the first bytes of the
+// format. TargetOf and TargetNamed find the format to write by its name or by the suffix of a path:
+//
+//	p, err := formats.ReadFile("run.hatchet.gz")
+//	…
+//	target, err := formats.TargetOf("run.pb.gz", nil)
+//	…
+//	for _, lost := range target.Drops(p) {
+//		log.Println("pprof has no place for", lost)
+//	}
+//	err = target.WriteFile("run.pb.gz", p)
+//
+// The packages next to this one, such as hatchet and perfetto, have one format each. They read a stream and write one, and know
+// nothing of compression, files and parts.
 package formats
 
 import (

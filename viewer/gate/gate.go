@@ -195,7 +195,7 @@ func hasTime(inputs []compare.Input) bool {
 	return !slices.ContainsFunc(inputs, func(in compare.Input) bool {
 		found := false
 		in.Profile.Root.Walk(func(n *profile.Node, _ int) bool {
-			if _, ok := n.Metric("time (ns)"); ok {
+			if _, ok := n.Metric(profile.TimeMetric); ok {
 				found = true
 			}
 			return !found

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	timeMetric  = "time (ns)"
-	countMetric = "count"
+	timeMetric  = profile.TimeMetric
+	countMetric = profile.CountMetric
 )
 
 // readProfile adds what was measured. Launches that were traced are known by their kind; of others only the kernel is.

@@ -62,9 +62,9 @@ func init() {
 	hooks.Control = call
 }
 
-// threads is how many goroutines can be in C or in the system at once without a new thread: the drainer, the two of a
-// trace, an exit and what it waits for.
-const threads = 6
+// threads is how many goroutines can be in C or in the system at once without a new thread: the drainer, its rounds,
+// the two of a trace, an exit and what it waits for.
+const threads = 7
 
 // reserveThreads has Go make threads now that it would otherwise make when the program may have none left.
 func reserveThreads() {

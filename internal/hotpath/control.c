@@ -78,4 +78,3 @@ uint64_t hp_lost_records(void) {
   return n;
 }
 
-int hp_is_dead(void) { return (int)atomic_load(&hp_g.dead); }

@@ -26,6 +26,5 @@ void hp_ring_taken(struct hp_thread *t, uint32_t n);
 // hp_thread_retire frees the state of an exited thread once its ring is drained.
 void hp_thread_retire(struct hp_thread *t);
 uint64_t hp_lost_records(void);
-int hp_is_dead(void);
 
 #endif

@@ -224,9 +224,6 @@ func Lost() uint64 { return uint64(C.hp_lost_records()) }
 // BuffersRefused returns how often an activity buffer could not be provided.
 func BuffersRefused() uint64 { return uint64(C.hp_buffers_refused()) }
 
-// Dead reports whether this process is a forked child, in which nothing of ours may run.
-func Dead() bool { return C.hp_is_dead() != 0 }
-
 // Capturing reports whether some stream is being captured.
 func Capturing() bool { return C.hp_capturing() != 0 }
 

@@ -57,17 +57,26 @@ func (p *params) id() int {
 
 // methods maps each control call to what does it.
 var methods = map[string]func(*Service, *params) (any, error){
-	"start":                  (*Service).start,
-	"activate":               func(s *Service, p *params) (any, error) { return nil, s.Manager.Activate(p.ID) },
-	"deactivate":             func(s *Service, p *params) (any, error) { return nil, s.Manager.Deactivate(p.ID, p.Flushing) },
-	"finalize":               (*Service).finalize,
-	"depth":                  (*Service).depth,
-	"status":                 func(s *Service, _ *params) (any, error) { return s.status(), nil },
-	"metric_vector":          (*Service).metricVector,
-	"data.get":               (*Service).dataGet,
-	"data.get_msgpack":       (*Service).dataGetMsgpack,
-	"data.advance_phase":     (*Service).advancePhase,
-	"data.is_phase_complete": (*Service).phaseComplete,
+	"start":            (*Service).start,
+	"activate":         func(s *Service, p *params) (any, error) { return nil, s.Manager.Activate(p.ID) },
+	"deactivate":       func(s *Service, p *params) (any, error) { return nil, s.Manager.Deactivate(p.ID, p.Flushing) },
+	"finalize":         (*Service).finalize,
+	"status":           func(s *Service, _ *params) (any, error) { return s.status(), nil },
+	"metric_vector":    (*Service).metricVector,
+	"data.get":         func(s *Service, p *params) (any, error) { return s.Manager.Data(p.id(), p.Phase) },
+	"data.get_msgpack": (*Service).dataGetMsgpack,
+	"depth": func(s *Service, p *params) (any, error) {
+		n, err := s.Manager.Depth(p.id(), p.Node, p.PyNode)
+		return map[string]int{"depth": n}, err
+	},
+	"data.advance_phase": func(s *Service, p *params) (any, error) {
+		n, err := s.Manager.AdvancePhase(p.id())
+		return map[string]int{"phase": n}, err
+	},
+	"data.is_phase_complete": func(s *Service, p *params) (any, error) {
+		done, err := s.Manager.PhaseComplete(p.id(), p.Phase)
+		return map[string]bool{"complete": done}, err
+	},
 	"data.clear": func(s *Service, p *params) (any, error) {
 		return nil, s.Manager.ClearPhase(p.id(), p.Phase, p.UpToPhase)
 	},
@@ -186,11 +195,6 @@ func (s *Service) finalize(p *params) (any, error) {
 	return map[string]any{"files": files, "problems": problems}, err
 }
 
-func (s *Service) depth(p *params) (any, error) {
-	n, err := s.Manager.Depth(p.id(), p.Node, p.PyNode)
-	return map[string]int{"depth": n}, err
-}
-
 // launchKind answers with the number that launches of a kind are tagged with.
 func launchKind(p *params) map[string]uint32 {
 	n := launchkinds.Register(launchkinds.Kind{ID: p.Kind, Kernel: p.Kernel, Hash: p.Hash, Function: p.Function})
@@ -211,23 +215,8 @@ func (s *Service) metricVector(p *params) (any, error) {
 	return nil, s.Manager.AddVector(p.Node, p.PyNode, p.Set, p.Name, values, false)
 }
 
-func (s *Service) dataGet(p *params) (any, error) {
-	raw, err := s.Manager.Data(p.id(), p.Phase)
-	return raw, err
-}
-
 // dataGetMsgpack answers with bytes, which JSON has in base64.
 func (s *Service) dataGetMsgpack(p *params) (any, error) {
 	raw, err := s.Manager.DataMsgpack(p.id(), p.Phase)
 	return map[string][]byte{"msgpack": raw}, err
-}
-
-func (s *Service) advancePhase(p *params) (any, error) {
-	n, err := s.Manager.AdvancePhase(p.id())
-	return map[string]int{"phase": n}, err
-}
-
-func (s *Service) phaseComplete(p *params) (any, error) {
-	done, err := s.Manager.PhaseComplete(p.id(), p.Phase)
-	return map[string]bool{"complete": done}, err
 }

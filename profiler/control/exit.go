@@ -71,9 +71,9 @@ func (s *Service) leave(patience time.Duration, end func() error) error {
 
 // briefly runs f, which takes long only if something hangs, or if much is to be written.
 func briefly(f func() error) (err error, ok bool) {
-	done := make(chan error, 1)
+	done, progress := make(chan error, 1), writingMoves()
 	go guarded(f, done)
-	return receive(done, 5*time.Second, writingMoves())
+	return receive(done, 5*time.Second, progress)
 }
 
 // whyLeft says what was not waited for, and what to do where that was too early.
@@ -131,9 +131,10 @@ var receive = awake.ReceiveWhile[error]
 func (s *Service) patiently(patience time.Duration, f func() error) error {
 	done, over := make(chan error, 2), make(chan struct{})
 	defer close(over)
+	progress := s.progress() // from before f begins
 	go guarded(f, done)
 	go s.untilInterrupted(done, over)
-	if err, ok := receive(done, patience, s.progress()); ok {
+	if err, ok := receive(done, patience, progress); ok {
 		return err
 	}
 	return errImpatient

@@ -29,12 +29,6 @@ static void tag(uint32_t n, uint64_t f) { hp->tag_launch(n, f); }
 static void launched(void) { vendor->launched(0, 0); }
 static void returned(uint64_t c, uint32_t f) { vendor->launched(c, f); }
 static void copies(uint64_t c) { vendor->work(c); }
-static void calls(uint32_t first, uint32_t n) {
-	for (uint32_t i = 0; i < n; i++) {
-		vendor->launch(first + i, 1);
-		if (*vendor->exits_matter) vendor->launched(first + i, 307);
-	}
-}
 static void graph_launch(uint64_t c) { vendor->graph_launch(c, 1); }
 static void node_created(uint32_t g, uint64_t n) { vendor->node_created(g, n); }
 static void node_cloned(uint64_t e, uint64_t n, uint64_t o) { vendor->node_cloned(e, n, o); }
@@ -240,9 +234,6 @@ func Returned(corr uint64, call uint32) { C.returned(C.uint64_t(corr), C.uint32_
 
 // Work is described with Returned.
 func Work(corr uint64) { C.copies(C.uint64_t(corr)) }
-
-// Calls is Launches with the EXIT of each.
-func Calls(first, n uint32) { C.calls(C.uint32_t(first), C.uint32_t(n)) }
 
 // GraphLaunch, NodeCreated, NodeCloned and Capture are the graph callbacks.
 func GraphLaunch(corr uint64) { C.graph_launch(C.uint64_t(corr)) }

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Puts the outputs that run_all.sh recorded into the README files of the tutorials.
+"""Copies the outputs that run_all.sh recorded to the README files of the tutorials.
 
     tutorials/fill.py OUTDIR
 
-Replaces what stands between <!-- output --> and <!-- /output --> in tutorials/NAME/README.md by OUTDIR/NAME.txt, with
-a line that names the machine. Nothing is made up: a README whose tutorial has no output stays as it is, and is named
-on standard error with exit code 1.
+Replaces the text between <!-- output --> and <!-- /output --> in tutorials/NAME/README.md with OUTDIR/NAME.txt and a line
+that names the machine. A README whose tutorial has no output is unchanged; standard error names it, and the exit code is 1.
 """
 
 import pathlib
@@ -24,7 +23,7 @@ def machine(folder):
 
 
 def caption(name, facts):
-    """One line: the GPU, the versions that matter to this tutorial, the date."""
+    """One line with the GPU, the versions that this tutorial depends on, and the date."""
     shown = [facts["GPU"]]
     shown += [f"{key} {facts[key]}" for key in ALSO.get(name, SHOWN) if key != "GPU"]
     return f"Recorded on {', '.join(shown)}; {facts['date']}. Lines are cut at {WIDTH} characters."
@@ -37,7 +36,7 @@ def cut(line):
 
 def block(name, folder, facts):
     text = (folder / f"{name}.txt").read_text()
-    # Files are named as seen from the tutorial's folder.
+    # File names are relative to the tutorial's folder.
     text = text.replace(f"{folder}/{name}/", "")
     lines = "\n".join(cut(line) for line in text.strip().splitlines())
     return f"<!-- output -->\n{caption(name, facts)}\n\n```console\n{lines}\n```\n<!-- /output -->"

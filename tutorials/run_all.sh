@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Runs every tutorial on a machine with a GPU, torch and Triton, and views what it recorded:
+# Runs every tutorial on a machine with a GPU, torch and Triton, and views its profile:
 #
 #   tutorials/run_all.sh OUTDIR [NAME…]
 #
-# With names, only those. OUTDIR gets, for each tutorial, NAME.txt (the commands and what they printed) and its profiles, and
-# machine.txt. tutorials/fill.py OUTDIR then puts the outputs into the README files. A tutorial that fails leaves
-# NAME.failed.txt instead, does not stop the others and makes the exit code 1.
+# NAME… selects tutorials. The script writes machine.txt to OUTDIR, and for each tutorial NAME.txt (the commands and their
+# output) and its profiles. tutorials/fill.py OUTDIR then copies the outputs to the README files. A tutorial that fails
+# writes NAME.failed.txt instead; the others still run, and the exit code is 1.
 #
-# PROTON is the proton command (default: build/proton), PYTHON the interpreter. Parts that a machine may lack are
-# skipped with a word: nvcc for cpp, and for go both Go and a prebuilt build/tutorial-go.
+# PROTON is the proton command (default: build/proton), PYTHON the interpreter. A tutorial is skipped with a message if the
+# machine lacks a part: nvcc for cpp; Go and a prebuilt build/tutorial-go for go.
 set -u -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
@@ -21,14 +21,14 @@ PROTON=$(realpath "${PROTON:-$root/build/proton}")
 export PYTHON=${PYTHON:-python3}
 [ -x "$PROTON" ] || { echo "run_all: there is no $PROTON: run make build, or set PROTON" >&2; exit 1; }
 parts=$(dirname "$PROTON")
-PATH=$PATH:/usr/local/cuda/bin # where nvcc is when it is not in PATH
+PATH=$PATH:/usr/local/cuda/bin # the usual place of nvcc
 status=0
 
-# The words that a README has in its commands.
+# The commands in the README files.
 proton() { "$PROTON" "$@"; }
 python() { PYTHONPATH="$parts/python${PYTHONPATH:+:$PYTHONPATH}" PROTON_LIB="${PROTON_LIB:-$parts/libproton.so}" "$PYTHON" "$@"; }
 
-# step COMMAND ARGS… prints a command as a person would type it, then runs it.
+# step COMMAND ARGS… prints a command as a user types it, then runs it.
 step() {
   local word line='$'
   for word in "$@"; do

@@ -49,7 +49,7 @@ func TestEachTutorialIsListedAndRun(t *testing.T) {
 	}
 }
 
-// TestPagesGiveTheCommandsThatRun: what a page tells to type is what run_all.sh has tried.
+// TestPagesGiveTheCommandsThatRun checks that run_all.sh runs the commands of every page.
 func TestPagesGiveTheCommandsThatRun(t *testing.T) {
 	script := testkit.Read(t, "run_all.sh")
 	tried := strings.NewReplacer("'", "", `"`, "").Replace(script)

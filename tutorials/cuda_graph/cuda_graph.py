@@ -1,4 +1,4 @@
-"""A CUDA graph: captured once, replayed many times, attributed to both places.
+"""A CUDA graph that is captured once and replayed many times, attributed to both call paths.
 
     proton run cuda_graph.py                                            one time per kernel
     proton run --graph graph -n cuda_graph.whole cuda_graph.py          one time per replay
@@ -42,11 +42,11 @@ class Net:
 
 
 def capture(net, x):
-    """Records the launches of one call. Nothing runs yet, so nothing is counted yet."""
+    """Captures the launches of one call. They do not run, so they are not counted."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side), proton.scope("warm-up"):
-        net(x)  # compiles and allocates, which a capture must not
+        net(x)  # compiles and allocates, which is not allowed in a capture
     torch.cuda.current_stream().wait_stream(side)
 
     graph = torch.cuda.CUDAGraph()
@@ -57,14 +57,14 @@ def capture(net, x):
 
 def main():
     torch.manual_seed(0)
-    proton.start("cuda_graph", hook="triton")  # before the capture: call paths are taken there
+    proton.start("cuda_graph", hook="triton")  # before the capture, which records call paths
 
     with proton.scope("inputs"):
         net = Net()
         x = torch.randn(BATCH, WIDTH, device="cuda", dtype=torch.float16)
     graph = capture(net, x)
 
-    # The same graph from two places: each replay counts where it was launched.
+    # The same graph from two call paths: each replay counts at the one that launched it.
     for _ in range(REPLAYS):
         with proton.scope("replay"):
             graph.replay()

@@ -1,4 +1,4 @@
-"""A small network that is another one at every step: the shape of its computation follows a random number.
+"""A small network whose computation changes at every step with a random number.
 
     proton run -c shadow -n dynamic_net.shadow dynamic_net.py     by scope
     proton run -c python -n dynamic_net.python dynamic_net.py     by Python call path
@@ -18,7 +18,7 @@ STEPS = 200
 
 
 class DynamicNet(torch.nn.Module):
-    """y = a + b x + c x² + d x³, plus x⁴ and x⁵ terms whenever the dice say so."""
+    """y = a + b x + c x² + d x³, plus x⁴ and x⁵ terms at random steps."""
 
     def __init__(self):
         super().__init__()
@@ -48,8 +48,8 @@ def train(model, x, y):
     for _ in range(STEPS):
         with proton.scope("forward"):
             loss = (model(x) - y).square().sum()
-        # Autograd launches from a thread of its own, which takes over the scopes of the main thread when it
-        # first launches something: "backward", as this is where that happens.
+        # Autograd launches from a separate thread, which copies the scopes of the main thread at its first
+        # launch: "backward", since that launch is here.
         with proton.scope("backward"):
             loss.backward()
         with proton.scope("update"):

@@ -52,7 +52,7 @@ func run() (err error) {
 	return manyGoroutines(device)
 }
 
-// oneGoroutine runs y = a·x + y again and again: scopes nest, and carry metrics.
+// oneGoroutine runs y = a·x + y repeatedly: scopes nest, and have metrics.
 func oneGoroutine(device *gpu.Device) error {
 	defer profiler.Scope("one goroutine")()
 	x, y, err := vectors(device)
@@ -79,7 +79,7 @@ func step(x, y gpu.Vector) error {
 	return y.AddScaled(1, x)
 }
 
-// manyGoroutines gives each worker a scope of its own: a scope belongs to the goroutine that opened it.
+// manyGoroutines opens a scope in each worker: a scope belongs to the goroutine that opened it.
 func manyGoroutines(device *gpu.Device) error {
 	var wait sync.WaitGroup
 	failures := make([]error, workers)

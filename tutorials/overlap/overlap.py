@@ -1,4 +1,4 @@
-"""Copies to the GPU, first in the way of the work and then behind it.
+"""Copies to the GPU, first before the work and then during it.
 
     proton run -d trace overlap.py      writes overlap.chrome_trace
 
@@ -34,7 +34,7 @@ def behind(batches, weights, total):
     for i in range(len(batches)):
         torch.cuda.current_stream().wait_stream(copies)
         batch = following
-        batch.record_stream(torch.cuda.current_stream())  # its memory is not for the next copy while this stream reads it
+        batch.record_stream(torch.cuda.current_stream())  # the next copy must not reuse its memory while this stream reads it
         if i + 1 < len(batches):
             with torch.cuda.stream(copies), proton.scope("copy"):
                 following = batches[i + 1].to("cuda", non_blocking=True)

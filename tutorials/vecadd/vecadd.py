@@ -1,4 +1,4 @@
-"""Vector addition in Triton, and what a program can tell the profiler about it.
+"""Vector addition in Triton, and how a program describes it to the profiler.
 
     python vecadd.py            writes vecadd.hatchet
 """
@@ -23,7 +23,7 @@ def add_kernel(a_ptr, b_ptr, c_ptr, n, BLOCK: tl.constexpr):
 
 def run(n):
     """One addition of two random vectors. Returns them with their sum."""
-    # Each of the three kernels in here writes one vector.
+    # Each of the three kernels in this scope writes one vector.
     with proton.scope("initialization", metrics={"bytes": 3 * n * ELEMENT}):
         a = torch.randn(n, device="cuda")
         b = torch.randn(n, device="cuda")
@@ -37,7 +37,7 @@ def run(n):
 def main():
     session = proton.start("vecadd")
 
-    # Compiling the kernel takes a second of processor time and almost none of the GPU's.
+    # Compiling the kernel takes a second of CPU time and almost no GPU time.
     with proton.cpu_timed_scope("compile and first run"):
         run(1 << 20)
         torch.cuda.synchronize()
@@ -51,7 +51,7 @@ def main():
             with proton.state(f"n={n}"):
                 a, b, c = run(n)
 
-    # Checking the result is not of interest: these kernels are not recorded.
+    # The kernels that check the result are not recorded.
     proton.deactivate(session)
     torch.testing.assert_close(c, a + b)
     proton.activate(session)

@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,4 +162,21 @@ func longestCommon(a, b []string) int {
 		return 1 + longestCommon(a[1:], b[1:])
 	}
 	return max(longestCommon(a[1:], b), longestCommon(a, b[1:]))
+}
+
+// TestReasonsOfVariants: functions of one kernel, and lines of one function, need not have the same stall reasons.
+func TestReasonsOfVariants(t *testing.T) {
+	p := &profile.Profile{
+		Root:     &profile.Node{Name: "ROOT"},
+		Sampling: &profile.Sampling{Reasons: []string{"wait", "barrier", "drain"}, Functions: []profile.SampledFunction{{Name: "k", Module: "a"}, {Name: "k", Module: "b"}}},
+	}
+	for i, samples := range []uint64{9, 5} { // the larger function has the first reason only
+		p.Root.Samples = append(p.Root.Samples, profile.FunctionSamples{
+			Function: i, PCs: []profile.PCSamples{{Stalls: []profile.Stall{{Reason: uint16(2 * i), Samples: samples}}}},
+		})
+	}
+	k := comparison(t, p, p, CompareOptions{}).Kernels[0]
+	if want := []uint64{9, 0, 5, 0}; !slices.Equal(k.Reasons, want) || !slices.Equal(k.Old.Reasons, want) {
+		t.Errorf("the reasons have %v and %v samples, want %v", k.Old.Reasons, k.Reasons, want)
+	}
 }

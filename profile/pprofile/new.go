@@ -2,6 +2,7 @@ package pprofile
 
 import (
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -19,6 +20,9 @@ func New(p *profile.Profile) (*pprof.Profile, error) {
 		return nil, err
 	}
 	w := newWriter(p)
+	if n := len(w.columns.list); n > profile.MaxMetrics {
+		return nil, fmt.Errorf("encode pprof profile: it has %d metrics, and a file for pprof has at most %d; write .hatchet, which holds them all", n, profile.MaxMetrics)
+	}
 	p.Root.Walk(func(n *profile.Node, depth int) bool {
 		w.inlines.enter(p, n, depth)
 		w.node(n, depth)

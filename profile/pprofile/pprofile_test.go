@@ -732,3 +732,27 @@ func BenchmarkPprofParse(b *testing.B) {
 		}
 	}
 }
+
+// A file that the reader would refuse is not written.
+func TestMoreMetricsThanAFileHolds(t *testing.T) {
+	for _, metrics := range []int{profile.MaxMetrics, profile.MaxMetrics + 1} {
+		p := &profile.Profile{Root: &profile.Node{Name: "ROOT"}, Kinds: profile.Kinds{}}
+		for i := range metrics {
+			n := &profile.Node{Name: "k"}
+			n.Set(fmt.Sprintf("m%d", i), profile.IntValue(1))
+			p.Root.Children = append(p.Root.Children, n)
+			p.Kinds[n.Metrics[0].Name] = profile.Inclusive
+		}
+		var file bytes.Buffer
+		err := Write(&file, p)
+		if metrics > profile.MaxMetrics {
+			if err == nil || !strings.Contains(err.Error(), "4097 metrics, and a file for pprof has at most 4096") {
+				t.Errorf("%d metrics: error %v", metrics, err)
+			}
+			continue
+		}
+		if _, readErr := Read(&file); err != nil || readErr != nil {
+			t.Errorf("%d metrics: error %v, reading it %v", metrics, err, readErr)
+		}
+	}
+}

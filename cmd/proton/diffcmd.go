@@ -97,7 +97,7 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.StringVarP(&f.output, "output", "o", "", "write to `OUT` instead of standard output")
 	registerForce(cmd, &f.force)
 	flags.BoolVar(&f.ascii, "ascii", false, "draw the tree with ASCII characters")
-	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
+	flags.StringVar(&f.color, "color", "auto", colorUsage)
 	flags.IntVar(&f.width, "width", 0, widthUsage)
 	flags.BoolVar(&f.noPager, "no-pager", false, noPagerUsage)
 	f.registerSource(flags)

@@ -103,7 +103,7 @@ func (f *gateFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.markdown, "markdown", "", "write the report as Markdown to `FILE`, or without one to standard output instead of the text")
 	flags.Lookup("json").NoOptDefVal = "-"
 	flags.Lookup("markdown").NoOptDefVal = "-"
-	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
+	flags.StringVar(&f.color, "color", "auto", colorUsage)
 	choices(cmd, "color", term.ColorWords...)
 }
 

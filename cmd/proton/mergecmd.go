@@ -87,7 +87,7 @@ func (f *mergeFlags) register(cmd *cobra.Command) {
 	flags.StringVarP(&f.threshold, "threshold", "t", "1%", "with --imbalance: leave out call paths with less than `SHARE` of the largest source's total")
 	flags.IntVarP(&f.depth, "depth", "d", 0, "with --imbalance: print `N` levels of the tree")
 	flags.BoolVar(&f.ascii, "ascii", false, "with --imbalance: draw the tree with ASCII characters")
-	flags.StringVar(&f.color, "color", "auto", "colour, `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
+	flags.StringVar(&f.color, "color", "auto", colorUsage)
 	choices(cmd, "to", formatChoices()...)
 	choices(cmd, "color", term.ColorWords...)
 	flags.IntVar(&f.width, "width", 0, "with --imbalance: "+widthUsage)

@@ -24,6 +24,7 @@ const (
 	widthUsage   = "cut names so that lines have `N` columns (default: the terminal's width; without a terminal, names are not cut)"
 	peakUsage    = "set `PEAKS` of the GPU for the roofline: flops16=990T,bytes=4.8T; or the type of flops: flops32=fp32"
 	noPagerUsage = "do not use $PAGER or less on a terminal"
+	colorUsage   = "use colours `WHEN`: " + term.ColorModes + "; auto respects NO_COLOR"
 )
 
 // registerForce adds the flag that permits replacing a file. It has no short form, because -f is the format of names in

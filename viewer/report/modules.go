@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io/fs"
+	"iter"
 	"regexp"
 	"strings"
 	"sync"
@@ -13,13 +14,7 @@ import (
 // module after those that it imports, without the import statements and the word export. That works as long as no two modules
 // declare the same name and none imports under another name; modules_test.go checks both.
 
-var (
-	imports = regexp.MustCompile(`(?m)^import \{[^}]*\} from "\./(\w+)\.js";\n`)
-	exports = regexp.MustCompile(`(?m)^export `)
-	// Comments with a line of their own, and indentation, are a third of the modules and would be a third of each page.
-	comments = regexp.MustCompile(`(?m)^\s*(?:/\*\*(?s:.*?)\*/\s*|//.*\n)`)
-	indents  = regexp.MustCompile(`(?m)^\s+`)
-)
+var imports = regexp.MustCompile(`^import \{[^}]*\} from "\./(\w+)\.js";\n$`)
 
 // script is the page's script, the same for every page.
 var script = sync.OnceValues(func() (string, error) {
@@ -68,13 +63,38 @@ func (j *joiner) add(name string) error {
 	if err != nil {
 		return fmt.Errorf("join the page's scripts: %w", err)
 	}
-	for _, found := range imports.FindAllSubmatch(text, -1) {
-		if err := j.add(string(found[1])); err != nil {
+	var body strings.Builder
+	for line := range code(string(text)) {
+		if !strings.HasPrefix(line, "import ") {
+			body.WriteString(strings.TrimPrefix(line, "export "))
+		} else if found := imports.FindStringSubmatch(line); found == nil {
+			return fmt.Errorf("join the page's scripts: %s.js has an import of another form: %s", name, line)
+		} else if err := j.add(found[1]); err != nil {
 			return err
 		}
 	}
-	text = exports.ReplaceAll(imports.ReplaceAll(text, nil), nil)
-	j.out.Write(indents.ReplaceAll(comments.ReplaceAll(text, nil), nil))
+	j.out.WriteString(body.String())
 	j.state[name] = added
 	return nil
+}
+
+// code yields the lines of a module without indentation. It leaves out comments that begin a line: they and the indentation are
+// a third of the modules and would be a third of each page.
+func code(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		within := false // a comment that began in an earlier line
+		for line := range strings.Lines(text) {
+			line = strings.TrimLeft(line, " \t")
+			if within || strings.HasPrefix(line, "/**") {
+				_, after, ends := strings.Cut(line, "*/")
+				if within = !ends; within {
+					continue
+				}
+				line = strings.TrimLeft(after, " \t")
+			}
+			if line != "" && line != "\n" && !strings.HasPrefix(line, "//") && !yield(line) {
+				return
+			}
+		}
+	}
 }

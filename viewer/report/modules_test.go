@@ -72,7 +72,7 @@ func TestModulesCanBeJoined(t *testing.T) {
 				t.Errorf("%s of %s is not on the page: nothing imports the module", d[2], module)
 			}
 		}
-		for _, line := range moduleWords.FindAllString(imports.ReplaceAllString(text, ""), -1) {
+		for _, line := range moduleWords.FindAllString(imported.ReplaceAllString(text, ""), -1) {
 			if !declaration.MatchString(line) {
 				t.Errorf("%s: join does not know this form: %s", module, line)
 			}

@@ -16,7 +16,7 @@ import (
 
 func TestModulesAreJoinedInOrder(t *testing.T) {
 	modules := fstest.MapFS{
-		"main.js": {Data: []byte("// @ts-check\nimport {b} from \"./b.js\";\nimport {\n  a,\n} from \"./a.js\";\n\n/** run\n * @param {number} x */\nfunction run(x) {\n  return a(x) + b; // both\n}\nrun(1);\n")},
+		"main.js": {Data: []byte("// @ts-check\nimport {b} from \"./b.js\";\nimport {a} from \"./a.js\";\n\n/** run\n * @param {number} x */\nfunction run(x) {\n  return a(x) + b; // both\n}\nrun(1);\n")},
 		"a.js":    {Data: []byte("import {b} from \"./b.js\";\nexport function a(x) {\n  // half\n  return x / b;\n}\n")},
 		"b.js":    {Data: []byte("export const b = /** @type {number} */ (2);\n")},
 	}
@@ -31,6 +31,10 @@ func TestModulesAreJoinedInOrder(t *testing.T) {
 	modules["b.js"] = &fstest.MapFile{Data: []byte("import {a} from \"./a.js\";\nexport const b = a;\n")}
 	if _, err := join(modules, "main"); err == nil {
 		t.Error("modules that import each other were joined")
+	}
+	modules["b.js"] = &fstest.MapFile{Data: []byte("import {\n  a,\n} from \"./a.js\";\n")}
+	if _, err := join(modules, "main"); err == nil {
+		t.Error("an import of several lines was accepted")
 	}
 	if _, err := join(modules, "c"); err == nil {
 		t.Error("a module that does not exist was joined")

@@ -23,11 +23,14 @@ func (l *lines) heat(share float64) string {
 	return ""
 }
 
-func (l *lines) painted(text, color string) string {
-	if !l.terminal.Color {
+// Paint gives a text a colour of package grid if the terminal has colours.
+func (p *Terminal) Paint(text, color string) string {
+	if !p.Color {
 		return text
 	}
 	return grid.Paint(text, color)
 }
 
-func (l *lines) faint(text string) string { return l.painted(text, grid.Faint) }
+// Faint and Bold paint a text so.
+func (p *Terminal) Faint(text string) string { return p.Paint(text, grid.Faint) }
+func (p *Terminal) Bold(text string) string  { return p.Paint(text, grid.Bold) }

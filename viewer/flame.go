@@ -6,8 +6,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/mattn/go-runewidth"
-
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
@@ -206,7 +204,7 @@ func (f *flame) box(b *box) {
 
 // label says as much as there is room for: name, value and share, name and share, a cut name.
 func (f *flame) label(b *box, room int) string {
-	share := fmt.Sprintf("%.1f%%", 100*b.weight/f.whole)
+	share := grid.Share(b.weight / f.whole)
 	if b.mixed {
 		n := fmt.Sprint(f.dots, len(b.rows))
 		frames := n + " frames"
@@ -221,16 +219,9 @@ func (f *flame) label(b *box, room int) string {
 		return full
 	}
 	if left := room - len(share) - 1; left >= 8 || left >= grid.Columns(name) {
-		return f.cut(name, left) + " " + share
+		return grid.Fit(name, left, f.dots) + " " + share
 	}
-	return f.cut(name, room)
-}
-
-func (f *flame) cut(name string, room int) string {
-	if room < 1 {
-		return "" // Truncate would return the dots
-	}
-	return runewidth.Truncate(name, room, f.dots)
+	return grid.Fit(name, room, f.dots)
 }
 
 func firstThatFits(room int, texts ...string) string {

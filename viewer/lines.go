@@ -145,9 +145,9 @@ func (l *lines) header() {
 		names.WriteString(" share")
 		below.WriteString(of)
 	}
-	l.line(l.faint(strings.TrimRight(names.String(), " ")))
+	l.line(l.terminal.Faint(strings.TrimRight(names.String(), " ")))
 	if units {
-		l.line(l.faint(strings.TrimRight(below.String(), " ")))
+		l.line(l.terminal.Faint(strings.TrimRight(below.String(), " ")))
 	}
 }
 
@@ -237,7 +237,7 @@ func (l *lines) shareCell(share float64, bar bool, heat string) {
 		return
 	}
 	if l.percent {
-		l.cell(percent(share), percentWidth, true, "")
+		l.cell(grid.Share(share), percentWidth, true, "")
 		l.blanks(1)
 	}
 	drawn := ""
@@ -297,7 +297,7 @@ func (l *lines) footer() {
 		notes = append(notes, fmt.Sprintf("%d frames have other metrics only and are not shown; --all shows them", n))
 	}
 	if whole := l.table.Root.Share; l.share != nil && l.bars && whole < 0.9995 {
-		notes = append(notes, fmt.Sprintf("the filters leave %s of the program's %s; shares are of all of it", percent(whole), l.table.ShareOf))
+		notes = append(notes, fmt.Sprintf("the filters leave %s of the program's %s; shares are of all of it", grid.Share(whole), l.table.ShareOf))
 	}
 	if l.terminal.Color && l.bars {
 		var b strings.Builder
@@ -305,7 +305,7 @@ func (l *lines) footer() {
 			if i > 0 {
 				b.WriteString("  ")
 			}
-			fmt.Fprintf(&b, "%s %s%.0f%%", l.painted(l.glyphs.Full, s.color), ">", 100*s.from)
+			fmt.Fprintf(&b, "%s %s%.0f%%", l.terminal.Paint(l.glyphs.Full, s.color), ">", 100*s.from)
 		}
 		notes = append(notes, b.String())
 	}
@@ -313,7 +313,7 @@ func (l *lines) footer() {
 		l.line("")
 	}
 	for _, n := range notes {
-		l.line(l.faint(n))
+		l.line(l.terminal.Faint(n))
 	}
 }
 
@@ -323,5 +323,5 @@ func (l *lines) elision() string {
 	if l.share == nil {
 		return most
 	}
-	return fmt.Sprintf("rows with less than %s of what is shown, and %s", percent(l.table.tail), most)
+	return fmt.Sprintf("rows with less than %s of what is shown, and %s", grid.Share(l.table.tail), most)
 }

@@ -3,10 +3,9 @@ package viewer
 import (
 	"math"
 	"strconv"
-)
 
-// nothing is printed where a row has no value, and where a value is not finite: no time, no rate.
-const nothing = "-"
+	"github.com/goproton/goproton/viewer/internal/grid"
+)
 
 // form is how the numbers of one column are printed: all with the same decimals, so that they align.
 type form struct {
@@ -50,7 +49,7 @@ func (f form) text(v float64) string { return string(f.append(nil, v)) }
 func (f form) append(b []byte, v float64) []byte {
 	switch {
 	case !finite(v):
-		return append(b, nothing...)
+		return append(b, grid.Missing...)
 	case f.own != nil:
 		return f.own.append(b, v*f.factor)
 	case f.exponent:
@@ -59,12 +58,4 @@ func (f form) append(b []byte, v float64) []byte {
 		v = 0 // not -0.00
 	}
 	return strconv.AppendFloat(b, v, 'f', f.decimals, 64)
-}
-
-// percent prints a share.
-func percent(share float64) string {
-	if !finite(share) {
-		return nothing
-	}
-	return form{decimals: 1}.text(100*share) + "%"
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer/internal/grid"
 	"github.com/goproton/goproton/viewer/specs"
 )
 
@@ -231,9 +232,9 @@ func (b *builder) sayCoverage() {
 	switch part := b.roof.coverage(b.sums.of(b.sums.sum, 0)); {
 	case part >= 0.99 || math.IsNaN(part) || part == 0 && len(b.notes) > 0: // nothing is left out, or another note says why all is
 	case part >= leastCoverage:
-		b.note(fmt.Sprintf("util is of the %s of the time that says its flops or bytes; -m coverage shows it for each row", percent(part)))
+		b.note(fmt.Sprintf("util is of the %s of the time that says its flops or bytes; -m coverage shows it for each row", grid.Share(part)))
 	default:
-		b.note(fmt.Sprintf("only %s of the time says its flops or bytes: util and bound are shown where at least half of a row's time does; -m coverage shows it for each row", percent(part)))
+		b.note(fmt.Sprintf("only %s of the time says its flops or bytes: util and bound are shown where at least half of a row's time does; -m coverage shows it for each row", grid.Share(part)))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
 // tree makes a profile from lines of "path/of/frames time flops16"; times are in ns.
@@ -265,7 +266,7 @@ func TestColours(t *testing.T) {
 	if err := d.WriteTree(&out, Terminal{Color: true}); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string][]string{"slow": {worse + "+100.0%", worse + "-50.0%"}, "fast": {better + "-50.0%", better + "+100.0%"}, "even": nil} {
+	for name, want := range map[string][]string{"slow": {grid.Worse + "+100.0%", grid.Worse + "-50.0%"}, "fast": {grid.Better + "-50.0%", grid.Better + "+100.0%"}, "even": nil} {
 		line := regexp.MustCompile(`(?m)^.* ` + name + `$`).FindString(out.String())
 		for _, w := range want {
 			if !strings.Contains(line, w) {

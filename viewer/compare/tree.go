@@ -17,12 +17,6 @@ type Terminal struct {
 	Width int  // columns; longer lines have their names cut; 0 cuts nothing
 }
 
-// The colours of changes for the worse and for the better.
-const (
-	worse  = "\x1b[31m"
-	better = "\x1b[32m"
-)
-
 // WriteTree prints the comparison as a tree, a line per call path.
 func (d *Diff) WriteTree(w io.Writer, p Terminal) error {
 	t := text{Diff: d, Terminal: p, glyphs: grid.For(p.ASCII)}
@@ -127,11 +121,6 @@ func (t *text) line(r *Row, branches, name string) {
 			cells = append(cells, grid.Cell{Text: grid.Percent(t.Relative(r, c, i)), Color: color})
 		}
 	}
-	if t.ASCII {
-		for i := range cells {
-			cells[i].Text = strings.ReplaceAll(cells[i].Text, grid.Missing, "-")
-		}
-	}
 	t.lines = append(t.lines, grid.Line{Cells: cells, Indent: branches, Name: name, Mark: t.mark(r)})
 }
 
@@ -144,9 +133,9 @@ func (t *text) color(r *Row, column, profile int) string {
 		return ""
 	}
 	if (v > 0) == (t.Columns[column].Better == Higher) {
-		return better
+		return grid.Better
 	}
-	return worse
+	return grid.Worse
 }
 
 // mark names the profiles that have a row, "" if all have it.
@@ -160,12 +149,9 @@ func (t *text) mark(r *Row) string {
 	if len(have) == len(r.In) {
 		return ""
 	}
-	arrow := "▶"
+	arrow := t.glyphs.Right
 	if r.In[0] {
-		arrow = "◀"
-	}
-	if t.ASCII {
-		arrow = map[string]string{"▶": ">", "◀": "<"}[arrow]
+		arrow = t.glyphs.Left
 	}
 	return "  " + arrow + " only in " + strings.Join(have, ", ")
 }

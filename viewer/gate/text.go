@@ -18,11 +18,6 @@ type TextOptions struct {
 	All   bool // print every call path, not only those that fail
 }
 
-const (
-	red   = "\x1b[31m"
-	green = "\x1b[32m"
-)
-
 // WriteText prints a report as text.
 func (r *Report) WriteText(w io.Writer, p TextOptions) error {
 	out := bufio.NewWriter(w)
@@ -54,14 +49,14 @@ func (r *Report) WriteText(w io.Writer, p TextOptions) error {
 }
 
 func (p TextOptions) word(failed bool) string {
-	word, color := "pass", green
+	word, color := "pass", grid.Better
 	if failed {
-		word, color = "FAIL", red
+		word, color = "FAIL", grid.Worse
 	}
 	if !p.Color {
 		return word
 	}
-	return color + word + grid.End
+	return grid.Paint(word, color)
 }
 
 // headline says how many rules failed, how many runs were compared, and whether they were tested.
@@ -142,7 +137,7 @@ func (r *Report) lines(rule *RuleReport, rows []*Verdict, p TextOptions) []grid.
 			change(v.Change, rule.Unit), grid.Percent(v.Relative), v.noise(), probability(v.Adjusted))
 		switch {
 		case v.Outcome == Fail && p.Color:
-			cells[0].Color = red
+			cells[0].Color = grid.Worse
 		case v.Outcome != Fail && !p.All:
 			cells[0].Text = ""
 		}

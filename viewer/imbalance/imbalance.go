@@ -214,21 +214,15 @@ type view struct {
 	hidden int
 }
 
-// The colours of imbalance: yellow from a factor of 1.1, red from 1.5.
-const (
-	yellow = "\x1b[33m"
-	red    = "\x1b[31m"
-)
-
 func (v *view) row(s *Stat, before, below string, depth int) {
 	amount := func(x float64) string { return grid.Places(x/v.size, v.places) }
 	cells := grid.Plain(amount(s.Min), s.MinSource, amount(s.Median), amount(s.Max), s.MaxSource,
 		grid.Places(s.Factor(), 2), amount(s.Lost()), fmt.Sprintf("%d/%d", s.Present, len(v.Labels)))
 	switch f := s.Factor(); {
 	case v.Color && f >= 1.5:
-		cells[5].Color = red
+		cells[5].Color = grid.Worse
 	case v.Color && f >= 1.1:
-		cells[5].Color = yellow
+		cells[5].Color = grid.Noticed
 	}
 	v.lines = append(v.lines, grid.Line{Cells: cells, Indent: before, Name: term.Printable(v.label(s.Name))})
 	if depth == v.Depth {

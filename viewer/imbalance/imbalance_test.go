@@ -10,6 +10,7 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/merge"
+	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
 // ranks is a merged profile: one frame below the root with one time per rank; a negative one for none.
@@ -94,8 +95,8 @@ func TestViewWithThresholdDepthAndColour(t *testing.T) {
 	want := `time in ms, 3 sources: rank0 to rank2
 
 min  by     median    max  by     max/mean   lost  sources  call path
-0.0  rank2   100.0  200.0  rank1      ` + red + "2.00" + reset + `  100.0      3/3  ROOT
-0.0  rank2   100.0  200.0  rank1      ` + red + "2.00" + reset + "  100.0      2/3  `- kernel" + `
+0.0  rank2   100.0  200.0  rank1      ` + grid.Worse + "2.00" + reset + `  100.0      3/3  ROOT
+0.0  rank2   100.0  200.0  rank1      ` + grid.Worse + "2.00" + reset + "  100.0      2/3  `- kernel" + `
 
 lost: max - mean, what an even spread of the same work would save
 not shown: 1 below 1 % of the largest source's total

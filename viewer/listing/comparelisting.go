@@ -7,10 +7,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mattn/go-runewidth"
-
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/viewer"
+	"github.com/goproton/goproton/viewer/internal/grid"
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
@@ -42,7 +41,7 @@ type comparedListing struct {
 }
 
 func (l *comparedListing) kernel(k *kernels.ComparedFunction) {
-	l.line(l.bold(term.Printable(k.Name)) + fmt.Sprintf(": %d %s %d samples, %s of all", k.Old.Samples, l.arrow(), k.Samples, l.ofAll(k)))
+	l.line(l.Bold(term.Printable(k.Name)) + fmt.Sprintf(": %d %s %d samples, %s of all", k.Old.Samples, l.glyphs.Arrow, k.Samples, l.ofAll(k)))
 	for _, fact := range comparedFacts(k) {
 		l.line("  " + l.fit(fact, 2))
 	}
@@ -61,7 +60,7 @@ func (l *comparedListing) kernel(k *kernels.ComparedFunction) {
 	}
 	if a, b := k.Shares(k.OldUnplaced, k.Unplaced); a+b > 0 {
 		l.line("")
-		l.line(fmt.Sprintf("%s %s %s of the samples are of instructions without line information", percent(a), l.arrow(), percent(b)))
+		l.line(fmt.Sprintf("%s %s %s of the samples are of instructions without line information", grid.Share(a), l.glyphs.Arrow, grid.Share(b)))
 	}
 }
 
@@ -88,16 +87,9 @@ func comparedFacts(k *kernels.ComparedFunction) []string {
 	return all
 }
 
-func (l *comparedListing) arrow() string {
-	if l.ASCII {
-		return "->"
-	}
-	return "→"
-}
-
 func (l *comparedListing) ofAll(k *kernels.ComparedFunction) string {
 	a, b := l.c.Parts(k)
-	return fmt.Sprintf("%s %s %s", percent(a), l.arrow(), percent(b))
+	return fmt.Sprintf("%s %s %s", grid.Share(a), l.glyphs.Arrow, grid.Share(b))
 }
 
 const comparedHeader = "      A   share        B   share   change  "
@@ -113,20 +105,20 @@ func (l *comparedListing) file(k *kernels.ComparedFunction, lines []*kernels.Lin
 		}
 	}
 	l.line("")
-	l.line(l.faint(name))
+	l.line(l.Faint(name))
 	stalls, number := len("stalls in B"), len("line")
 	for _, one := range shown {
-		stalls = max(stalls, runewidth.StringWidth(l.stalls(one)))
+		stalls = max(stalls, grid.Columns(l.stalls(one)))
 		number = max(number, len(lineNumber(one)))
 	}
 	if len(shown) > 0 {
-		l.line(l.faint(comparedHeader + pad("stalls in B", stalls) + "    " + padLeft("line", number)))
+		l.line(l.Faint(comparedHeader + grid.Pad("stalls in B", stalls, false) + "    " + grid.Pad("line", number, true)))
 	}
 	for _, one := range shown {
 		l.row(k, one, text, stalls, number)
 	}
 	if left := len(lines) - len(shown); left > 0 {
-		l.line(l.faint(fmt.Sprintf("%s lines with less than 1%% in both: %d", l.marks.gap, left)))
+		l.line(l.Faint(fmt.Sprintf("%s lines with less than 1%% in both: %d", l.glyphs.Gap, left)))
 	}
 }
 
@@ -149,14 +141,14 @@ func (l *comparedListing) row(k *kernels.ComparedFunction, one *kernels.Line, te
 	a, b := k.Shares(one.Old, one.Counts)
 	change, color, mark := fmt.Sprintf("%+.1f%%", 100*(b-a)), "", " "
 	if math.Abs(b-a) >= muchMoved {
-		color, mark = orange, l.marks.hot
+		color, mark = grid.Orange, l.glyphs.Right
 	}
 	line := l.text(one)
 	if !one.Gone && text.Err != nil {
 		line = printable(l.s.Label(one.Func))
 	}
 	left := fmt.Sprintf("%7s %7s  %7s %7s  %s  %s  %s %s  ", count0(one.Old), share0(one.Old, a), count0(one.Counts), share0(one.Counts, b),
-		l.painted(padLeft(change, 7), color), pad(l.stalls(one), stalls), l.painted(mark, color), l.faint(padLeft(lineNumber(one), number)))
+		l.Paint(grid.Pad(change, 7, true), color), grid.Pad(l.stalls(one), stalls, false), l.Paint(mark, color), l.Faint(grid.Pad(lineNumber(one), number, true)))
 	body := line
 	if l.Width > 0 {
 		body = l.fit(body, min(len(comparedHeader)+stalls+number+6, l.Width-20))
@@ -175,5 +167,5 @@ func share0(c kernels.Counts, share float64) string {
 	if c.Samples == 0 {
 		return ""
 	}
-	return percent(share)
+	return grid.Share(share)
 }

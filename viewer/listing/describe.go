@@ -11,34 +11,22 @@ import (
 	"github.com/goproton/goproton/internal/cubin"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer/internal/grid"
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
 // view is what every printer needs of a run: its samples, how to show them, and the notes that were made meanwhile.
 type view struct {
 	Options
-	run   *kernels.Run
-	s     *kernels.Samples // those of run; of a run without samples a stand-in
-	old   *kernels.Files   // source texts of A, where two runs are compared; run is then B
-	marks marks
-	notes []string // each once
+	run    *kernels.Run
+	s      *kernels.Samples // those of run; of a run without samples a stand-in
+	old    *kernels.Files   // source texts of A, where two runs are compared; run is then B
+	glyphs *grid.Glyphs
+	notes  []string // each once
 }
-
-type marks struct {
-	hot, gap, inlined, full, cut string
-	parts                        []string
-}
-
-var (
-	unicodeMarks = marks{"▶", "⋮", "↳", "█", "…", []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"}}
-	asciiMarks   = marks{">", ":", "`-", "#", "...", nil}
-)
 
 func newView(r *kernels.Run, s *kernels.Samples, o Options) *view {
-	v := &view{Options: o, run: r, s: s, marks: unicodeMarks}
-	if o.ASCII {
-		v.marks = asciiMarks
-	}
+	v := &view{Options: o, run: r, s: s, glyphs: grid.For(o.ASCII)}
 	if s == nil {
 		v.s = kernels.Bare()
 	}
@@ -175,7 +163,7 @@ func (v *view) where(frames []profile.SourceFrame) string {
 	var parts []string
 	for _, f := range slices.Backward(frames) {
 		if len(parts) == 4 && len(frames) > 5 {
-			parts = append(parts, v.marks.gap)
+			parts = append(parts, v.glyphs.Gap)
 			f = frames[0]
 		}
 		parts = append(parts, fileLine(f.File, f.Line))
@@ -239,8 +227,6 @@ func mix(s *kernels.Samples, c kernels.Counts, most int) string {
 	}
 	return strings.Join(parts, ", ")
 }
-
-func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
 // printable is a line of source without control characters, with blanks for tabs.
 func printable(line string) string {

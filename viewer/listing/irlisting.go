@@ -5,8 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mattn/go-runewidth"
-
+	"github.com/goproton/goproton/viewer/internal/grid"
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
@@ -45,7 +44,7 @@ func (p *printer) ir(rows []row, f *kernels.Function, l *kernels.Line, indent st
 		}
 	}
 	if len(rest) > 0 {
-		rows = append(rows, row{text: indent + p.marks.gap + " " + strings.Join(rest, ", "), color: faint})
+		rows = append(rows, row{text: indent + p.glyphs.Gap + " " + strings.Join(rest, ", "), color: grid.Faint})
 	}
 	return rows
 }
@@ -57,10 +56,10 @@ const mostIR = 120
 func (p *printer) irRow(i kernels.IRLine, indent string, width int) row {
 	text := printable(strings.TrimSpace(i.Text))
 	if len(p.Stages) == 0 && !p.All {
-		text = runewidth.Truncate(text, mostIR, p.marks.cut)
+		text = grid.Fit(text, mostIR, p.glyphs.Dots)
 	}
-	text = fmt.Sprintf("%s%s %s %s  %s", indent, p.marks.inlined, i.Stage, padLeft(i.Number, width), text)
-	return row{counts: i.Counts, text: text, color: faint}
+	text = fmt.Sprintf("%s%s %s %s  %s", indent, p.glyphs.Inlined, i.Stage, grid.Pad(i.Number, width, true), text)
+	return row{counts: i.Counts, text: text, color: grid.Faint}
 }
 
 // few chooses the lines with the most samples. Without samples it chooses one line: the last significant one, or the last,

@@ -17,10 +17,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mattn/go-runewidth"
-
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/viewer"
+	"github.com/goproton/goproton/viewer/internal/grid"
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
@@ -139,19 +138,19 @@ func (p *printer) otherKernels() {
 
 // head says what a function is, where it was launched, and where its time goes.
 func (p *printer) head(f *kernels.Function) {
-	share := kernels.Counted(f.Samples, "sample") + ", " + percent(f.Share(p.s.All)) + " of all"
-	p.line(p.bold(term.Printable(f.Name)) + ": " + share)
+	share := kernels.Counted(f.Samples, "sample") + ", " + grid.Share(f.Share(p.s.All)) + " of all"
+	p.line(p.Bold(term.Printable(f.Name)) + ": " + share)
 	for _, fact := range facts(f) {
 		p.line("  " + p.fit(fact, 2))
 	}
 	for i, launched := range f.Paths {
 		if i == 3 {
-			p.line(fmt.Sprintf("  %s %d more call paths", p.marks.gap, len(f.Paths)-i))
+			p.line(fmt.Sprintf("  %s %d more call paths", p.glyphs.Gap, len(f.Paths)-i))
 			break
 		}
 		text := pathText(launched)
 		if len(f.Paths) > 1 {
-			text = percent(float64(launched.Samples)/float64(f.Samples)) + " " + text
+			text = grid.Share(float64(launched.Samples)/float64(f.Samples)) + " " + text
 		}
 		p.line("  " + p.fit(text, 2))
 	}
@@ -167,7 +166,7 @@ func (p *printer) head(f *kernels.Function) {
 func (p *printer) others() {
 	var parts []string
 	for _, f := range p.s.Others {
-		parts = append(parts, term.Printable(f.Name)+" "+percent(f.Share(p.s.All)))
+		parts = append(parts, term.Printable(f.Name)+" "+grid.Share(f.Share(p.s.All)))
 	}
 	p.notShown(parts)
 }
@@ -194,7 +193,7 @@ func (p *printer) fit(text string, before int) string {
 	if p.Width <= 0 {
 		return text
 	}
-	return runewidth.Truncate(text, max(p.Width-before, 20), p.marks.cut)
+	return grid.Fit(text, max(p.Width-before, 20), p.glyphs.Dots)
 }
 
 // wrapped prints a text over several lines if it is too long for one.
@@ -205,7 +204,7 @@ func (p *printer) wrapped(text, indent string) {
 	}
 	current := indent
 	for _, word := range strings.Fields(text) {
-		if current != indent && runewidth.StringWidth(current)+1+runewidth.StringWidth(word) > width {
+		if current != indent && grid.Columns(current)+1+grid.Columns(word) > width {
 			p.line(current)
 			current = indent
 		}
@@ -217,61 +216,15 @@ func (p *printer) wrapped(text, indent string) {
 	p.line(current)
 }
 
-const (
-	bold     = "\x1b[1m"
-	faint    = "\x1b[2m"
-	red      = "\x1b[38;5;196m"
-	orange   = "\x1b[38;5;208m"
-	yellow   = "\x1b[38;5;220m"
-	endColor = "\x1b[0m"
-)
-
-func (p *printer) painted(text, color string) string {
-	if !p.Color || color == "" || text == "" {
-		return text
-	}
-	return color + text + endColor
-}
-
-func (p *printer) bold(text string) string  { return p.painted(text, bold) }
-func (p *printer) faint(text string) string { return p.painted(text, faint) }
-
 // heat is the colour of a line by its share of the kernel.
 func heat(share float64) string {
 	switch {
 	case share >= 0.3:
-		return red
+		return grid.Red
 	case share >= hot:
-		return orange
+		return grid.Orange
 	case share >= 0.03:
-		return yellow
+		return grid.Yellow
 	}
 	return ""
-}
-
-const barCells = 10
-
-// bar draws a part of barCells.
-func (p *printer) bar(part float64) string {
-	if !(part > 0) {
-		return ""
-	}
-	eighths := int(math.Round(min(part, 1) * barCells * 8))
-	text := strings.Repeat(p.marks.full, eighths/8)
-	switch rest := eighths % 8; {
-	case p.marks.parts == nil && rest >= 4:
-		text += p.marks.full
-	case p.marks.parts != nil && rest > 0:
-		text += p.marks.parts[rest-1]
-	}
-	return text
-}
-
-// pad appends blanks to a text up to a width; padLeft puts them before it.
-func pad(text string, width int) string {
-	return text + strings.Repeat(" ", max(width-runewidth.StringWidth(text), 0))
-}
-
-func padLeft(text string, width int) string {
-	return strings.Repeat(" ", max(width-runewidth.StringWidth(text), 0)) + text
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer/internal/grid"
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
@@ -33,7 +34,7 @@ func (p *printer) instructions(f *kernels.Function) {
 			hidden, gap, place, ir = kernels.Counts{}, false, "", nil
 		}
 		if label := code.Labels[offset]; label != "" {
-			rows = append(rows, row{text: term.Printable(label) + ":", color: faint})
+			rows = append(rows, row{text: term.Printable(label) + ":", color: grid.Faint})
 		}
 		rows, ir = p.madeOf(rows, code.IR(offset), ir)
 		r := row{counts: c, number: fmt.Sprintf("%04x", offset), text: "  " + term.Printable(code.Text[offset]), mark: c.Share(f.Samples) >= hot/2}

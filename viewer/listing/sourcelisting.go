@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mattn/go-runewidth"
-
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/viewer/internal/grid"
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
@@ -36,21 +35,21 @@ func (p *printer) source(f *kernels.Function) {
 		}
 		if !p.All && f.Samples > 0 && sum.Share(f.Samples) < cold {
 			p.line("")
-			p.line(fmt.Sprintf("%d samples (%s) are of %s", sum.Samples, percent(sum.Share(f.Samples)), term.Printable(lines[0].File)))
+			p.line(fmt.Sprintf("%d samples (%s) are of %s", sum.Samples, grid.Share(sum.Share(f.Samples)), term.Printable(lines[0].File)))
 			continue
 		}
 		p.file(f, lines)
 	}
 	if f.Unplaced.Samples > 0 {
 		p.line("")
-		p.line(fmt.Sprintf("%d samples (%s) are of instructions without line information", f.Unplaced.Samples, percent(f.Unplaced.Share(f.Samples))))
+		p.line(fmt.Sprintf("%d samples (%s) are of instructions without line information", f.Unplaced.Samples, grid.Share(f.Unplaced.Share(f.Samples))))
 	}
 }
 
 // file prints the lines of a kernel that are in one file.
 func (p *printer) file(f *kernels.Function, lines []*kernels.Line) {
 	p.line("")
-	p.line(p.faint(p.found(lines[0].File, lastNumber(lines))))
+	p.line(p.Faint(p.found(lines[0].File, lastNumber(lines))))
 	p.rows(f.Samples, "line", p.sourceRows(f, p.run.Files.Text(lines[0].File), lines))
 }
 
@@ -119,7 +118,7 @@ func isBlank(text *kernels.Text, number int) bool {
 
 // gap stands for what is left out.
 func (p *printer) gap(hidden kernels.Counts) row {
-	return row{counts: hidden, gap: true, number: p.marks.gap}
+	return row{counts: hidden, gap: true, number: p.glyphs.Gap}
 }
 
 // sourceRow is a line of the file, and what was inlined there.
@@ -128,7 +127,7 @@ func (p *printer) sourceRow(f *kernels.Function, text *kernels.Text, lines []*ke
 	r := row{number: fmt.Sprint(number), text: printable(shown)}
 	i, sampled := slices.BinarySearchFunc(lines, number, func(l *kernels.Line, n int) int { return l.Number - n })
 	if !sampled {
-		r.color = faint
+		r.color = grid.Faint
 		return []row{r}
 	}
 	l := lines[i]
@@ -164,7 +163,7 @@ func (p *printer) folded(rows []row, f *kernels.Function, l *kernels.Line, inden
 	}
 	for _, c := range callees {
 		if c.counts.Share(f.Samples) >= cold/2 || p.All {
-			rows = append(rows, row{counts: c.counts, text: indent + p.marks.inlined + " " + c.name, color: faint})
+			rows = append(rows, row{counts: c.counts, text: indent + p.glyphs.Inlined + " " + c.name, color: grid.Faint})
 		}
 	}
 	return rows
@@ -177,7 +176,7 @@ func (p *printer) unfolded(rows []row, inlined []*kernels.Line, indent string) [
 		if text = strings.TrimSpace(printable(text)); !found || text == "" {
 			text = term.Printable(l.Func)
 		}
-		rows = append(rows, row{counts: l.Counts, text: indent + p.marks.inlined + " " + fileLine(l.File, l.Number) + "  " + text, color: faint})
+		rows = append(rows, row{counts: l.Counts, text: indent + p.glyphs.Inlined + " " + fileLine(l.File, l.Number) + "  " + text, color: grid.Faint})
 		rows = p.unfolded(rows, l.Inlined, indent+"  ")
 	}
 	return rows
@@ -193,31 +192,31 @@ func (p *printer) rows(of uint64, what string, rows []row) {
 		if !r.gap {
 			widest = max(widest, r.counts.Samples)
 		}
-		number = max(number, runewidth.StringWidth(r.number))
+		number = max(number, grid.Columns(r.number))
 		if r.number != "" { // what stands between has nothing behind it
-			text = max(text, runewidth.StringWidth(r.text))
+			text = max(text, grid.Columns(r.text))
 		}
 	}
 	if of == 0 {
 		p.bareRows(number, text, rows)
 		return
 	}
-	most, stalls := p.stallColumn(rows, count+8+barCells+2+2+number+4)
-	before := count + 8 + barCells + 2 + stalls + 2 + number + 4
-	p.line(p.faint(padLeft("samples", count) + "   share" + strings.Repeat(" ", barCells+2) + pad("stalls"[:min(stalls, len("stalls"))], stalls) + "  " + padLeft(what, number+2)))
+	most, stalls := p.stallColumn(rows, count+8+grid.BarCells+2+2+number+4)
+	before := count + 8 + grid.BarCells + 2 + stalls + 2 + number + 4
+	p.line(p.Faint(grid.Pad("samples", count, true) + "   share" + strings.Repeat(" ", grid.BarCells+2) + grid.Pad("stalls"[:min(stalls, len("stalls"))], stalls, false) + "  " + grid.Pad(what, number+2, true)))
 	for i := range rows {
 		r := &rows[i]
 		line := p.numbers(r, of, widest, count, most, stalls)
 		mark := " "
 		if r.mark {
-			mark = p.painted(p.marks.hot, red)
+			mark = p.Paint(p.glyphs.Right, grid.Red)
 		}
-		line += mark + " " + p.faint(padLeft(r.number, number)) + "  "
+		line += mark + " " + p.Faint(grid.Pad(r.number, number, true)) + "  "
 		body := r.body(text)
 		if p.Width > 0 {
 			body = p.fit(body, min(before, p.Width-20))
 		}
-		p.line(line + p.painted(body, r.color))
+		p.line(line + p.Paint(body, r.color))
 	}
 }
 
@@ -225,7 +224,7 @@ func (p *printer) rows(of uint64, what string, rows []row) {
 func (p *printer) bareRows(number, text int, rows []row) {
 	for i := range rows {
 		r := &rows[i]
-		p.line("  " + p.faint(padLeft(r.number, number)) + "  " + p.painted(p.fit(r.body(text), number+4), r.color))
+		p.line("  " + p.Faint(grid.Pad(r.number, number, true)) + "  " + p.Paint(p.fit(r.body(text), number+4), r.color))
 	}
 }
 
@@ -234,7 +233,7 @@ func (r *row) body(column int) string {
 	if r.after == "" {
 		return r.text
 	}
-	return pad(r.text, column) + "  " + r.after
+	return grid.Pad(r.text, column, false) + "  " + r.after
 }
 
 // leastText is how many columns of text a number of stall reasons must leave on a narrow terminal. The first reason may cut
@@ -247,7 +246,7 @@ func (p *printer) stallColumn(rows []row, others int) (most, width int) {
 		width = len("stalls")
 		for i := range rows {
 			if rows[i].counts.Samples > 0 {
-				width = max(width, runewidth.StringWidth(mix(p.s, rows[i].counts, most)))
+				width = max(width, grid.Columns(mix(p.s, rows[i].counts, most)))
 			}
 		}
 		if p.Width <= 0 || p.Width-others-width >= leastText[most] {
@@ -260,14 +259,14 @@ func (p *printer) stallColumn(rows []row, others int) (most, width int) {
 // numbers are the cells of a row on the left.
 func (p *printer) numbers(r *row, of, widest uint64, count, most, stalls int) string {
 	if r.counts.Samples == 0 {
-		return strings.Repeat(" ", count+8+barCells+2+stalls+2)
+		return strings.Repeat(" ", count+8+grid.BarCells+2+stalls+2)
 	}
 	share := r.counts.Share(of)
 	bar := ""
 	if !r.gap {
-		bar = p.bar(float64(r.counts.Samples) / float64(widest))
+		bar = p.glyphs.Bar(float64(r.counts.Samples) / float64(widest))
 	}
 	color := heat(share)
-	return p.painted(padLeft(fmt.Sprint(r.counts.Samples), count), color) + "  " + padLeft(percent(share), 6) + " " +
-		p.painted(pad(bar, barCells), color) + " " + pad(mix(p.s, r.counts, most), stalls) + "  "
+	return p.Paint(grid.Pad(fmt.Sprint(r.counts.Samples), count, true), color) + "  " + grid.Pad(grid.Share(share), 6, true) + " " +
+		p.Paint(grid.Pad(bar, grid.BarCells, false), color) + " " + grid.Pad(mix(p.s, r.counts, most), stalls, false) + "  "
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mattn/go-runewidth"
-
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/internal/grid"
@@ -27,7 +25,7 @@ func (p *printer) tables() (dropped []string, err error) {
 		if i > 0 {
 			p.line("")
 		}
-		p.out.WriteString(p.bold(term.Printable(k.Name)) + ": " + p.summary(k) + "\n\n")
+		p.out.WriteString(p.Bold(term.Printable(k.Name)) + ": " + p.summary(k) + "\n\n")
 		t := newTable(p.run, k, p.All)
 		dots := ""
 		if p.ASCII {
@@ -52,7 +50,7 @@ func (v *view) summary(k *kernels.Kernel) string {
 		unit, scale := grid.TimeUnit(float64(k.Times.Nanos))
 		parts = append(parts, fmt.Sprintf("%s in %s %s", launches(k.Times.Count), grid.Fixed(float64(k.Times.Nanos)/scale), unit))
 		if v.run.Nanos > 0 {
-			parts[0] += fmt.Sprintf(", %s of the GPU time", percent(float64(k.Times.Nanos)/float64(v.run.Nanos)))
+			parts[0] += fmt.Sprintf(", %s of the GPU time", grid.Share(float64(k.Times.Nanos)/float64(v.run.Nanos)))
 			if v.run.Filtered() {
 				parts[0] += " that the filters leave"
 			}
@@ -171,7 +169,7 @@ func (t *table) launches(r *tableRow) string {
 
 func (t *table) share(r *tableRow) string {
 	if all := t.kernel.Times.Nanos; all > 0 && r.Times.Count > 0 {
-		return percent(float64(r.Times.Nanos) / float64(all))
+		return grid.Share(float64(r.Times.Nanos) / float64(all))
 	}
 	return grid.Missing
 }
@@ -207,7 +205,7 @@ func roof(r *tableRow) string {
 	if r.Rates == nil || r.Rates.Roof == 0 {
 		return ""
 	}
-	return percent(r.Rates.Roof) + " " + r.Rates.Bound
+	return grid.Share(r.Rates.Roof) + " " + r.Rates.Bound
 }
 
 func compiled(fact func(*kernels.Specialisation) (int, bool)) func(*tableRow) string {
@@ -231,7 +229,7 @@ func (t *table) lines(width int) []grid.Line {
 	const heading = "specialisation, arguments"
 	names := len(heading)
 	for i := range t.rows {
-		names = max(names, runewidth.StringWidth(t.rows[i].name))
+		names = max(names, grid.Columns(t.rows[i].name))
 	}
 	columns, all := t.columns(), t.columns()
 	for width > 0 && t.width(columns)+min(names, nameRoom) > width && len(columns) > 1 {

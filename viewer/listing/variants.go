@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/viewer/internal/grid"
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
@@ -42,10 +43,10 @@ func (p *printer) variants(variants []*kernels.Function) {
 			for _, f := range variants[i:] {
 				rest.Add(f.Counts)
 			}
-			p.line(fmt.Sprintf("  %6s  %s %d more", percent(rest.Share(p.s.All)), p.marks.gap, len(variants)-i))
+			p.line(fmt.Sprintf("  %6s  %s %d more", grid.Share(rest.Share(p.s.All)), p.glyphs.Gap, len(variants)-i))
 			return
 		}
-		p.line("  " + p.fit(fmt.Sprintf("%6s  %s: %s", percent(f.Share(p.s.All)), term.Printable(f.Name), identity(f)), 2))
+		p.line("  " + p.fit(fmt.Sprintf("%6s  %s: %s", grid.Share(f.Share(p.s.All)), term.Printable(f.Name), identity(f)), 2))
 	}
 }
 

@@ -7,13 +7,18 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// Glyphs are the characters that trees and bars are drawn with.
+// Glyphs are the characters that trees, bars and marks are drawn with.
 type Glyphs struct {
 	Child, Last, Through, Below string // branches, each step columns wide
 
 	Dots  string   // replaces what was cut off
 	Full  string   // a cell of a bar
 	Parts []string // a cell that is filled by one to seven eighths; none where there are whole cells only
+
+	Right, Left string // point at a line, or name the side of a comparison
+	Gap         string // stands for lines that are left out
+	Inlined     string // stands before code inlined into the line above
+	Arrow       string // between an old and a new value
 }
 
 // step is the width of a branch in columns.
@@ -21,8 +26,8 @@ const step = 3
 
 // Lines and ASCII are the two ways to draw.
 var (
-	Lines = Glyphs{"├─ ", "└─ ", "│  ", "   ", "…", "█", []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"}}
-	ASCII = Glyphs{"|- ", "`- ", "|  ", "   ", "...", "#", nil}
+	Lines = Glyphs{"├─ ", "└─ ", "│  ", "   ", "…", "█", []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"}, "▶", "◀", "⋮", "↳", "→"}
+	ASCII = Glyphs{"|- ", "`- ", "|  ", "   ", "...", "#", nil, ">", "<", ":", "`-", "->"}
 )
 
 // For returns ASCII or Lines.
@@ -67,10 +72,18 @@ func Cut(indent, name string, room, least int, dots string) (string, string) {
 	if Columns(indent) > room-least {
 		indent = dots + LastSteps(indent, room-least-Columns(dots))
 	}
-	if left := room - Columns(indent); Columns(name) > left {
-		name = runewidth.Truncate(name, left, dots)
+	return indent, Fit(name, room-Columns(indent), dots)
+}
+
+// Fit shortens a text to room columns. Where there is no room, nothing is left, not even the dots.
+func Fit(text string, room int, dots string) string {
+	switch {
+	case Columns(text) <= room:
+		return text
+	case room < 1:
+		return ""
 	}
-	return indent, name
+	return runewidth.Truncate(text, room, dots)
 }
 
 // LastSteps is the end of an indentation: as many whole branches as fit, at least one.

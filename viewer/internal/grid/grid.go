@@ -8,8 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"github.com/mattn/go-runewidth"
 )
 
 // Cell is one cell: its text, and the terminal escape sequence of its colour, "" for none.
@@ -55,7 +53,7 @@ func (p Layout) Write(w io.Writer, lines []Line, left ...int) error {
 
 func (p Layout) line(l Line, widths, left []int) string {
 	var b strings.Builder
-	room := p.Width - runewidth.StringWidth(l.Mark)
+	room := p.Width - Columns(l.Mark)
 	for i, width := range widths {
 		var c Cell
 		if i < len(l.Cells) {

@@ -51,6 +51,8 @@ func TestNumbers(t *testing.T) {
 		{Fixed(math.NaN()), Missing}, {Fixed(1000), "1000"}, {Fixed(999.96), "1000.0"},
 		{Signed(0.004, 2), "0.00"}, {Signed(-0.004, 2), "0.00"}, {Signed(1.5, 1), "+1.5"}, {Signed(-1.5, 1), "-1.5"}, {Signed(math.NaN(), 1), Missing},
 		{Percent(0.05), "+5.0%"}, {Percent(-1), "-100.0%"}, {Percent(math.Inf(1)), "new"}, {Percent(math.NaN()), Missing},
+		{Places(-0.004, 2), "0.00"}, {Places(-0.006, 2), "-0.01"},
+		{Share(0.1234), "12.3%"}, {Share(-1e-9), "0.0%"}, {Share(math.NaN()), Missing}, {Share(math.Inf(1)), Missing},
 	} {
 		if test.got != test.want {
 			t.Errorf("%q, want %q", test.got, test.want)
@@ -70,6 +72,18 @@ func TestBars(t *testing.T) {
 	} {
 		if got := [2]string{Lines.Bar(part), ASCII.Bar(part)}; got != want {
 			t.Errorf("bar of %g: got %q, want %q", part, got, want)
+		}
+	}
+}
+
+func TestFit(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		room int
+		want string
+	}{{"kernel", 6, "kernel"}, {"kernel", 5, "kern…"}, {"kernel", 1, "…"}, {"kernel", 0, ""}, {"kernel", -3, ""}, {"内核", 3, "内…"}} {
+		if got := Fit(test.text, test.room, Lines.Dots); got != test.want {
+			t.Errorf("%q in %d columns: got %q, want %q", test.text, test.room, got, test.want)
 		}
 	}
 }

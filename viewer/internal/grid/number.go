@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Missing is printed where there is no value.
-const Missing = "·"
+// Missing is printed where there is no value, and where it is not finite: no time, no rate.
+const Missing = "-"
 
 // Fixed prints a number with four significant digits, at most six decimals and no exponent: 0.1234, 12.34, 12345.
 func Fixed(v float64) string {
@@ -24,10 +24,13 @@ func decimals(v float64) int {
 	return min(max(3-int(math.Floor(math.Log10(size)+1e-9)), 0), 6)
 }
 
-// Places prints a number with n decimals.
+// Places prints a number with n decimals; one that rounds to 0 has no sign.
 func Places(v float64, n int) string {
-	if math.IsNaN(v) {
+	switch {
+	case math.IsNaN(v):
 		return Missing
+	case v < 0 && v > -math.Pow10(-n)/2:
+		v = 0 // not -0.00
 	}
 	return strconv.FormatFloat(v, 'f', n, 64)
 }
@@ -38,13 +41,18 @@ func PlacesFor(largest float64) int { return decimals(largest) }
 // Signed prints a change with its sign. A change that rounds to 0 has no sign.
 func Signed(v float64, places int) string {
 	s := Places(v, places)
-	if zero, err := strconv.ParseFloat(s, 64); err == nil && zero == 0 {
-		return Places(0, places)
-	}
-	if v > 0 {
+	if v > 0 && s != Places(0, places) {
 		return "+" + s
 	}
 	return s
+}
+
+// Share prints a part of a whole as a percentage.
+func Share(part float64) string {
+	if math.IsNaN(part) || math.IsInf(part, 0) {
+		return Missing
+	}
+	return Places(part*100, 1) + "%"
 }
 
 // Percent prints a change, given as a share, as a percentage. An infinite one, of a value that was 0, is "new".

@@ -17,6 +17,13 @@ const (
 	End    = "\x1b[0m"
 )
 
+// Colours of verdicts and changes. They are the terminal's own red, yellow and green, which its user chose.
+const (
+	Worse   = "\x1b[31m"
+	Noticed = "\x1b[33m"
+	Better  = "\x1b[32m"
+)
+
 // Paint gives a text a colour; "" is none.
 func Paint(text, color string) string {
 	if color == "" || text == "" {

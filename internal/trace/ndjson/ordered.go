@@ -34,6 +34,48 @@ func Ordered[T any](r *Reader, parse func(rec Record, members []jsontext.Member)
 // error says that the record is none.
 type Parse[T any] func(rec Record, room []jsontext.Member) (T, []jsontext.Member, error)
 
+// OrderedRecords is Ordered for callers that do not need the members of most records.
+func OrderedRecords[T any](r *Reader, parse Parse[T], take func(*T) error) error {
+	workers := runtime.GOMAXPROCS(0)
+	p := &pipeline[T]{
+		reader: r, parse: parse,
+		todo: make(chan *work[T], workers), ordered: make(chan *work[T], 2*workers), free: make(chan *work[T], 4*workers),
+	}
+	go p.read()
+	var running sync.WaitGroup
+	for range workers {
+		running.Go(p.work)
+	}
+	err := p.deliver(take)
+	running.Wait()
+	for _, b := range p.bad { // the other goroutines have ended: the reader belongs to this one again
+		r.Report(b.rec, "not a record: "+b.err.Error())
+	}
+	r.count += p.more
+	if err != nil && !errors.Is(err, ErrStop) {
+		return err
+	}
+	return p.readErr
+}
+
+// pipeline is one reading goroutine, workers, and the goroutine of the caller, which gets the results in order.
+type pipeline[T any] struct {
+	reader        *Reader
+	parse         Parse[T]
+	todo, ordered chan *work[T] // the same batches: for any worker, and in the order of the file
+	free          chan *work[T] // batches to use again
+	stop          atomic.Bool
+	readErr       error // valid after ordered was closed
+
+	bad  []badRecord
+	more int // bad records that are only counted
+}
+
+type badRecord struct {
+	rec Record
+	err error
+}
+
 // work is some records of one file on their way through a worker.
 type work[T any] struct {
 	batch   Batch
@@ -42,82 +84,67 @@ type work[T any] struct {
 	done    chan struct{}
 }
 
-// OrderedRecords is Ordered for callers that do not need the members of most records.
-func OrderedRecords[T any](r *Reader, parse Parse[T], take func(*T) error) error {
-	workers := runtime.GOMAXPROCS(0)
-	todo, ordered := make(chan *work[T], workers), make(chan *work[T], 2*workers)
-	free := make(chan *work[T], 4*workers)
-	var stop atomic.Bool
-	var readErr error
-	go func() {
-		defer close(ordered)
-		defer close(todo)
-		for !stop.Load() {
-			w := next(free)
-			err := r.Fill(&w.batch, batchBytes)
-			if len(w.batch.Records) > 0 {
-				ordered <- w
-				todo <- w
-			}
-			if err != nil {
-				if err != io.EOF {
-					readErr = err
-				}
-				return
-			}
+// read fills batches until the file ends, or until stop.
+func (p *pipeline[T]) read() {
+	defer close(p.ordered)
+	defer close(p.todo)
+	for !p.stop.Load() {
+		w := p.next()
+		err := p.reader.Fill(&w.batch, batchBytes)
+		if len(w.batch.Records) > 0 {
+			p.ordered <- w
+			p.todo <- w
 		}
-	}()
-	var running sync.WaitGroup
-	for range workers {
-		running.Go(func() {
-			for w := range todo {
-				w.parse(parse)
-				close(w.done)
-			}
-		})
-	}
-	type bad struct {
-		rec Record
-		err error
-	}
-	var wrong []bad
-	more := 0 // that are only counted
-	var taken error
-	for w := range ordered {
-		<-w.done
-		for i := range w.results {
-			if taken != nil {
-				break
-			}
-			switch err := w.errs[i]; {
-			case err != nil && len(wrong) >= MaxDamages: // the file is probably not a trace at all
-				more++
-				continue
-			case err != nil:
-				wrong = append(wrong, bad{w.batch.Records[i], err})
-				wrong[len(wrong)-1].rec.Text = nil
-				continue
-			}
-			if taken = take(&w.results[i]); taken != nil {
-				stop.Store(true)
-			}
+		if err == io.EOF {
+			return
 		}
-		w.recycle(free)
+		if err != nil {
+			p.readErr = err
+			return
+		}
 	}
-	running.Wait()
-	for _, b := range wrong { // the reader is ours again
-		r.Report(b.rec, "not a record: "+b.err.Error())
-	}
-	r.count += more
-	if taken != nil && !errors.Is(taken, ErrStop) {
-		return taken
-	}
-	return readErr
 }
 
-func next[T any](free chan *work[T]) *work[T] {
+// work parses batches until there are no more.
+func (p *pipeline[T]) work() {
+	for w := range p.todo {
+		w.parse(p.parse)
+		close(w.done)
+	}
+}
+
+// deliver passes the results to take, in order, until take returns an error. It empties the pipeline in any case.
+func (p *pipeline[T]) deliver(take func(*T) error) (err error) {
+	for w := range p.ordered {
+		<-w.done
+		for i := range w.results {
+			if err != nil {
+				break
+			}
+			if w.errs[i] != nil {
+				p.note(w.batch.Records[i], w.errs[i])
+			} else if err = take(&w.results[i]); err != nil {
+				p.stop.Store(true)
+			}
+		}
+		p.recycle(w)
+	}
+	return err
+}
+
+// note keeps a bad record for the report. If there are very many, the file is probably not a trace, and they are counted only.
+func (p *pipeline[T]) note(rec Record, err error) {
+	if len(p.bad) >= MaxDamages {
+		p.more++
+		return
+	}
+	rec.Text = nil
+	p.bad = append(p.bad, badRecord{rec, err})
+}
+
+func (p *pipeline[T]) next() *work[T] {
 	select {
-	case w := <-free:
+	case w := <-p.free:
 		w.done = make(chan struct{})
 		return w
 	default:
@@ -125,14 +152,14 @@ func next[T any](free chan *work[T]) *work[T] {
 	}
 }
 
-// recycle gives back what has been taken, except for the memory of a long record.
-func (w *work[T]) recycle(free chan *work[T]) {
+// recycle returns a batch for reuse, except for the memory of a long record.
+func (p *pipeline[T]) recycle(w *work[T]) {
 	if w.batch.Size() > 4*batchBytes {
 		return
 	}
 	clear(w.results)
 	select {
-	case free <- w:
+	case p.free <- w:
 	default:
 	}
 }

@@ -23,7 +23,7 @@ type SampledFunction struct {
 	Module string // hash of the module that it is in, in hexadecimal; "" when it is not known
 	Index  int    // in the module's symbol table
 
-	SM          int    // compute capability, 90 for 9.0; 0, and so all below, when the module was not seen
+	Arch        string // as of a Device: "90", "gfx942"; "" and zeros below when the module was not seen
 	Size        uint64 // of the code in bytes
 	Registers   int    // per thread
 	Shared      uint64 // bytes of static shared memory per block

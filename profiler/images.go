@@ -63,7 +63,7 @@ func (m *images) describeFunction(f *profile.SampledFunction, offsets []uint64) 
 	if !found {
 		return
 	}
-	f.SM, f.Size, f.Registers, f.Shared = module.Arch(), from.Size, from.Registers, from.Shared
+	f.Arch, f.Size, f.Registers, f.Shared = module.Arch(), from.Size, from.Registers, from.Shared
 	f.Frame, f.LocalLoads, f.LocalStores = from.Frame, from.LocalLoads, from.LocalStores
 	for _, offset := range offsets {
 		var frames []profile.SourceFrame

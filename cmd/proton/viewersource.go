@@ -210,7 +210,7 @@ func (f *viewerFlags) printKernels(file string, p *tree.Profile, out io.Writer) 
 func checkStages(r *kernels.Run, l listing.Options) error {
 	known := r.Stages()
 	if l.Instructions { // instructions are what is listed
-		known = slices.DeleteFunc(known, func(stage string) bool { return stage == "sass" })
+		known = slices.DeleteFunc(known, func(stage string) bool { return slices.Contains(r.MachineStages(), stage) })
 	}
 	for _, stage := range l.Stages {
 		if !slices.Contains(known, stage) {

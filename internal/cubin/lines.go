@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"sort"
+
+	"github.com/goproton/goproton/internal/gpucode"
 )
 
 // Row says that from an address on, up to the next row's, instructions come from a place in the source.
@@ -22,11 +24,7 @@ type Row struct {
 }
 
 // Frame is one place of a chain of inlined calls.
-type Frame struct {
-	File string
-	Line int
-	Func string // the function that the place is in; "" if the compiler did not say
-}
+type Frame = gpucode.Frame
 
 // Frames returns where the instruction at an address comes from: the innermost place first, then the calls that it
 // was inlined through, the function's own line last. It is empty where there is no line information.
@@ -37,7 +35,7 @@ func (f *Function) Frames(pc uint64) []Frame {
 		if r.Call == nil {
 			name = f.nameAt(pc)
 		}
-		chain = append(chain, Frame{r.File, r.Line, name})
+		chain = append(chain, Frame{File: r.File, Line: r.Line, Func: name})
 		if len(chain) == mostInlined {
 			break
 		}

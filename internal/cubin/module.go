@@ -1,12 +1,14 @@
 package cubin
 
 import (
+	"debug/elf"
+	"strconv"
 	"sync"
 
 	"github.com/goproton/goproton/internal/gpucode"
 )
 
-// module answers about a  Reading all of one takes milliseconds, which only those pay for that ask about functions.
+// module answers about a cubin. Reading all of one takes milliseconds, which only those pay for that ask about functions.
 type module struct {
 	image []byte
 	read  func() *File // empty where the image is damaged
@@ -23,8 +25,29 @@ func NewModule(image []byte) gpucode.Module {
 	})}
 }
 
-// Arch is the compute capability: 90 for 9.0.
-func (m *module) Arch() int { return m.read().SM }
+// Open reads a cubin as a module to ask.
+func Open(image []byte) (gpucode.Module, error) {
+	file, err := Read(image)
+	if err != nil {
+		return nil, err
+	}
+	return &module{image: image, read: func() *File { return file }}, nil
+}
+
+// Is reports whether an image is a cubin, by its first bytes: an ELF file of NVIDIA's machine.
+func Is(image []byte) bool {
+	const machineAt = 18
+	return len(image) > machineAt+1 && string(image[:len(elf.ELFMAG)]) == elf.ELFMAG &&
+		int(image[machineAt])|int(image[machineAt+1])<<8 == machineCUDA
+}
+
+// Arch is the compute capability: "90" for 9.0.
+func (m *module) Arch() string {
+	if sm := m.read().SM; sm > 0 {
+		return strconv.Itoa(sm)
+	}
+	return ""
+}
 
 // Function is described with gpucode.Module.
 func (m *module) Function(index uint32, name string) (gpucode.Function, bool) {
@@ -33,13 +56,9 @@ func (m *module) Function(index uint32, name string) (gpucode.Function, bool) {
 		return gpucode.Function{}, false
 	}
 	return gpucode.Function{
-		Size: f.Size, Registers: f.Registers, Shared: f.Shared, Frame: f.Frame, LocalLoads: f.LocalLoads, LocalStores: f.LocalStores,
-		Frames: func(offset uint64) (frames []gpucode.Frame) {
-			for _, frame := range f.Frames(offset) {
-				frames = append(frames, gpucode.Frame(frame))
-			}
-			return frames
-		},
+		Name: f.Name, Index: f.Index, Size: f.Size, Code: f.Code,
+		Registers: f.Registers, Shared: f.Shared, Frame: f.Frame, LocalLoads: f.LocalLoads, LocalStores: f.LocalStores,
+		Offsets: f.offsets, Frames: f.Frames, Assembly: m.read().PTX, AssemblyLine: f.PTXLine,
 	}, true
 }
 
@@ -51,6 +70,22 @@ func (m *module) find(index int, name string) *Function {
 		}
 	}
 	return file.Function(name)
+}
+
+// offsets are those of the instructions.
+func (f *Function) offsets(yield func(uint64) bool) {
+	for pc := uint64(0); pc < f.Size && yield(pc); pc += InstructionSize {
+	}
+}
+
+// Kernels is described with gpucode.Module.
+func (m *module) Kernels() (names []string) {
+	for _, f := range m.read().Functions {
+		if f.Entry {
+			names = append(names, f.Name)
+		}
+	}
+	return names
 }
 
 // Callers is described with gpucode.Module.

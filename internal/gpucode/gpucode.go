@@ -1,28 +1,63 @@
-// Package gpucode is what the profiler asks of a binary for the GPU, whatever its vendor's format: which functions are in
-// it, which source lines their instructions come from, and who calls whom. A vendor's room reads the format.
+// Package gpucode is what the profiler and its viewers ask of a binary for the GPU, whatever its vendor's format: which functions
+// are in it, which source lines their instructions come from, who calls whom, and the text of instructions. A Format reads the
+// binaries of one vendor; internal/vendor has the list.
 package gpucode
 
-// Module is a binary that was loaded. What cannot be read of it is answered as if it were not there.
+import "iter"
+
+// Format is a file format of binaries, with the vendor's tools for it.
+type Format struct {
+	Suffix      string // of names of files, without a dot: "cubin". The folder next to a profile is NAME.cubins
+	Instruction uint64 // size of every instruction in bytes; 0 if they differ
+
+	Is         func(image []byte) bool // whether an image is of this format, by its first bytes
+	Open       func(image []byte) (Module, error)
+	SourceName func(symbol string) string // what the source calls a function
+
+	// Disassemble gets the text of a function's instructions. If the vendor's disassembler is missing or fails, what is known
+	// without it comes with the error.
+	Disassemble func(d Disassembler, file string, f *Function) (*Code, error)
+	// Recorded reads a function of the listing that a TritonParse trace has as the text of the machine code; nil if it is not there.
+	Recorded func(listing, function string) *Recorded
+}
+
+// Disassembler says how to find and run the program that a vendor has for that.
+type Disassembler struct {
+	Env func(string) (string, bool)                        // the environment
+	Run func(tool, file string, index int) ([]byte, error) // nil runs the program
+}
+
+// Module is a binary. What cannot be read of it is answered as if it were not there.
 type Module interface {
-	// Arch is the architecture that it was made for, as a number: 90 for compute capability 9.0; 0 if it does not say.
-	Arch() int
+	// Arch is the architecture that it was made for, as a profile's devices have it: "90" for compute capability 9.0; "" if it
+	// does not say.
+	Arch() string
 	// Function finds a function by its place in the symbol table, or, should another be there, by its name.
 	Function(index uint32, name string) (Function, bool)
+	// Kernels are the names of the functions that programs launch.
+	Kernels() []string
 	// Callers returns, for the functions that are not kernels, the names of the kernels that call them.
 	Callers() map[string][]string
 }
 
 // Function is one function of a module.
 type Function struct {
+	Name        string
+	Index       int    // in the symbol table
 	Size        uint64 // of the code in bytes
+	Code        []byte // the instructions
 	Registers   int    // per thread
 	Shared      uint64 // bytes of static shared memory per block
 	Frame       uint64 // bytes of private memory per thread
 	LocalLoads  int    // instructions that read private memory
 	LocalStores int    // instructions that write it
 
+	Offsets iter.Seq[uint64] // of the instructions
 	// Frames returns the places in the source of the instruction at an offset, innermost first; nil if they are not known.
 	Frames func(offset uint64) []Frame
+
+	Assembly     []string                // text that the module was assembled from, by line; nil if the module does not have it
+	AssemblyLine func(offset uint64) int // of an instruction, counted from 1; 0 if it is not known
 }
 
 // Frame is a place in the source.
@@ -45,4 +80,11 @@ func (c *Code) Add(offset uint64, text, label string) {
 	if label != "" {
 		c.Labels[offset] = label
 	}
+}
+
+// Recorded is a function's code in a listing of a trace.
+type Recorded struct {
+	*Code
+	Lines    map[uint64]int     // numbers of the lines of instructions in the listing, counted from 1, by offset
+	Assembly func() map[int]int // the line of assembly that each line of the listing was made of; 0 if it is not known
 }

@@ -21,18 +21,12 @@ import (
 	"github.com/goproton/goproton/internal/settings"
 )
 
-// Tool finds and runs the disassembler.
-type Tool struct {
-	Env func(string) (string, bool)                        // the environment
-	Run func(tool, file string, index int) ([]byte, error) // nil runs the program
-}
-
 // Code disassembles a function of the binary in a file. If the disassembler is missing or fails, Code returns the operations
 // without operands together with the error.
-func (t Tool) Code(file string, f *cubin.Function) (*gpucode.Code, error) {
-	tool, err := t.find()
+func Code(d gpucode.Disassembler, file string, f *gpucode.Function) (*gpucode.Code, error) {
+	tool, err := find(d.Env)
 	if err == nil {
-		run := t.Run
+		run := d.Run
 		if run == nil {
 			run = runTool
 		}
@@ -50,8 +44,8 @@ func (t Tool) Code(file string, f *cubin.Function) (*gpucode.Code, error) {
 }
 
 // find looks for the program: the PROTON_NVDISASM variable, PATH, Triton's copy, then CUDA's installation.
-func (t Tool) find() (string, error) {
-	if tool, set := t.Env(settings.Disassembler.Name); set {
+func find(env func(string) (string, bool)) (string, error) {
+	if tool, set := env(settings.Disassembler.Name); set {
 		if tool == "" {
 			return "", errors.New("PROTON_NVDISASM is empty, so nvdisasm is not used")
 		}
@@ -60,18 +54,18 @@ func (t Tool) find() (string, error) {
 		}
 		return tool, nil
 	}
-	if path, set := t.Env("PATH"); set {
+	if path, set := env("PATH"); set {
 		for _, folder := range filepath.SplitList(path) {
 			if tool := filepath.Join(folder, "nvdisasm"); filepath.IsAbs(tool) && executable(tool) {
 				return tool, nil
 			}
 		}
 	}
-	if tool, set := t.Env(settings.TritonDisasm.Name); set && executable(tool) {
+	if tool, set := env(settings.TritonDisasm.Name); set && executable(tool) {
 		return tool, nil
 	}
-	cuda, _ := t.Env("CUDA_HOME")
-	path, _ := t.Env("CUDA_PATH")
+	cuda, _ := env("CUDA_HOME")
+	path, _ := env("CUDA_PATH")
 	for _, folder := range []string{cuda, path, "/usr/local/cuda"} {
 		if tool := filepath.Join(folder, "bin", "nvdisasm"); folder != "" && executable(tool) {
 			return tool, nil
@@ -185,10 +179,9 @@ func parse(text []byte, function string, size uint64) *gpucode.Code {
 }
 
 // Recorded reads a function of the SASS listing in a TritonParse trace, which is the program's output with a heading per
-// function. It returns the code, and the number of each instruction's line in the listing by offset. Both are nil if the listing
-// lacks the function.
-func Recorded(listing, function string) (code *gpucode.Code, at map[uint64]int) {
-	code, at = &gpucode.Code{Tool: "the trace", Text: map[uint64]string{}, Labels: map[uint64]string{}}, map[uint64]int{}
+// function; nil if the listing lacks the function.
+func Recorded(listing, function string) *gpucode.Recorded {
+	code, at := &gpucode.Code{Tool: "the trace", Text: map[uint64]string{}, Labels: map[uint64]string{}}, map[uint64]int{}
 	heading := func(line string) (string, bool) {
 		name, is := strings.CutPrefix(line, "Function:")
 		return strings.TrimSpace(name), is
@@ -199,13 +192,29 @@ func Recorded(listing, function string) (code *gpucode.Code, at map[uint64]int) 
 		return true
 	})
 	if len(code.Text) == 0 {
-		return nil, nil
+		return nil
 	}
-	return code, at
+	return &gpucode.Recorded{Code: code, Lines: at, Assembly: func() map[int]int { return recordedPTX(listing) }}
+}
+
+var ptxLine = regexp.MustCompile(`^\s*//## File "\.nv_debug_ptx_txt[^"]*", line (\d+)`)
+
+// recordedPTX is the line of PTX that each line of a recorded listing was assembled from.
+func recordedPTX(listing string) map[int]int {
+	lines, now := map[int]int{}, 0
+	for i, line := range strings.Split(listing, "\n") {
+		if m := ptxLine.FindStringSubmatch(line); m != nil {
+			now, _ = strconv.Atoi(m[1]) //nolint:errcheck // digits only; a number that is too large is not a line
+		} else if strings.HasPrefix(line, "Function:") {
+			now = 0
+		}
+		lines[i+1] = now
+	}
+	return lines
 }
 
 // operations decodes the names of the instructions, without operands, from the machine code.
-func operations(f *cubin.Function) *gpucode.Code {
+func operations(f *gpucode.Function) *gpucode.Code {
 	code := &gpucode.Code{Text: map[uint64]string{}}
 	for pc := uint64(0); pc+cubin.InstructionSize <= uint64(len(f.Code)); pc += cubin.InstructionSize {
 		code.Text[pc] = cubin.Operation(f.Code[pc:])

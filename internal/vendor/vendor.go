@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/gpucode"
 	"github.com/goproton/goproton/profiler/record"
 )
 
@@ -22,7 +24,11 @@ type Vendor struct {
 	Driver     []string // paths below the root; where a driver is, one of them is there
 	Injection  string   // the environment variable that has the driver load a library into programs that use it
 
-	Stalls *Stalls // what its GPUs report of sampled warps
+	Target     string // Triton's name of the backend that compiles for its GPUs
+	ArchPrefix string // in front of an architecture where people read it: "sm_"
+
+	Code   *gpucode.Format // of its binaries
+	Stalls *Stalls         // what its GPUs report of sampled warps
 
 	// Modes read the options of the collector's own modes, by name: what comes after the colon in "pcsampling:…".
 	Modes map[string]func(options string) (record.SamplingRequest, error)
@@ -33,8 +39,10 @@ var NVIDIA = &Vendor{
 	Name: "NVIDIA", API: "CUDA", Backend: "cupti", Class: "CuptiProfiler", DeviceType: "CUDA",
 	Driver:    []string{"dev/nvidiactl", "dev/dxg", "proc/driver/nvidia/version"}, // dxg is the device under WSL
 	Injection: "CUDA_INJECTION64_PATH",
-	Stalls:    &nvidiaStalls,
-	Modes:     map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseCUPTISampling},
+	Target:    "cuda", ArchPrefix: "sm_",
+	Code:   &cubins,
+	Stalls: &nvidiaStalls,
+	Modes:  map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseCUPTISampling},
 }
 
 // All are the vendors that can be collected on.
@@ -101,10 +109,17 @@ func CheckMode(backend, mode, options string) error {
 
 // ByDevice returns the vendor of a type of device that a profile has, and of an unknown one the first of All.
 func ByDevice(deviceType string) *Vendor {
-	for _, v := range All {
-		if v.DeviceType == deviceType {
-			return v
-		}
+	return firstWith(func(v *Vendor) bool { return v.DeviceType == deviceType })
+}
+
+// ByTarget returns the vendor of a backend of Triton's compiler, and of an unknown one the first of All.
+func ByTarget(backend string) *Vendor {
+	return firstWith(func(v *Vendor) bool { return v.Target == backend })
+}
+
+func firstWith(is func(*Vendor) bool) *Vendor {
+	if i := slices.IndexFunc(All, is); i >= 0 {
+		return All[i]
 	}
 	return All[0]
 }

@@ -56,7 +56,7 @@ func sampledProfile() *profile.Profile {
 		Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{k}}, Kinds: profile.Kinds{},
 		Sampling: &profile.Sampling{
 			Mode: "continuous", Period: 65536, Reasons: []string{"long_scoreboard", "selected"}, Total: 13, Apportioned: 2,
-			Functions: []profile.SampledFunction{{Name: "matmul", Module: "00c0ffee00000000", Index: 7, SM: 90, Size: 640, Registers: 64,
+			Functions: []profile.SampledFunction{{Name: "matmul", Module: "00c0ffee00000000", Index: 7, Arch: "90", Size: 640, Registers: 64,
 				Places: []profile.Place{
 					{Offset: 16, Frames: []profile.SourceFrame{line(12, "matmul")}},
 					{Offset: 48, Frames: []profile.SourceFrame{line(3, "cdiv"), line(12, "matmul")}},

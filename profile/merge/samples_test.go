@@ -19,7 +19,7 @@ func sampledRun(seed uint64) *profile.Profile {
 	for _, at := range r.Perm(4)[:1+r.IntN(4)] {
 		f := profile.SampledFunction{Name: []string{"f", "f", "g", "h"}[at], Module: []string{"01", "02", "01", ""}[at], Index: at}
 		if r.IntN(2) == 0 {
-			f.SM, f.Size = 90, 64
+			f.Arch, f.Size = "90", 64
 			for pc := range uint64(4) {
 				f.Places = append(f.Places, profile.Place{Offset: 16 * pc, Frames: []profile.SourceFrame{{File: "a.py", Line: int(pc), Func: f.Name}}})
 			}

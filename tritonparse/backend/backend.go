@@ -24,6 +24,8 @@ type Stage struct {
 type Backend struct {
 	Name     string // metadata.backend_name
 	Stages   []Stage
+	Assembly string     // the stage of the text that binaries are assembled from
+	Machine  string     // the stage of the text of their instructions, which viewers make if a trace lacks it
 	Analyses []Analysis // in addition to those of every backend
 }
 
@@ -50,20 +52,20 @@ func For(name string) (b Backend, known bool) {
 	backends.RLock()
 	defer backends.RUnlock()
 	if b, known = backends.byName[strings.ToLower(name)]; !known {
-		b = unknownBackend
+		b = Unknown
 	}
 	return b, known
 }
 
-// unknownBackend stands for a backend that is not registered. It maps the stages that can be mapped, as tritonparse does.
-var unknownBackend = Backend{Stages: []Stage{
+// Unknown stands for a backend that is not registered. It maps the stages that can be mapped, as tritonparse does.
+var Unknown = Backend{Assembly: "ptx", Machine: "sass", Stages: []Stage{
 	{Name: "ttir", Parser: "mlir"}, {Name: "ttgir", Parser: "mlir"}, {Name: "ptx", Parser: "ptx"}, {Name: "amdgcn", Parser: "amdgcn"}, {Name: "sass", Parser: "sass"},
 }, Analyses: []Analysis{amdAnalysis}}
 
 var amdAnalysis = Analysis{"amd_buffer_ops", []string{"ttgir", "amdgcn"}, amdBufferOps}
 
 func init() {
-	Register(Backend{Name: "cuda", Stages: []Stage{
+	Register(Backend{Name: "cuda", Assembly: "ptx", Machine: "sass", Stages: []Stage{
 		{"ttir", "", 10, true, "mlir", "mlir"},
 		{"ttgir", "", 20, true, "mlir", "mlir"},
 		{"llir", "", 30, true, "llvm", "llvm_dbg"},
@@ -72,7 +74,7 @@ func init() {
 		{"sass", "", 60, true, "asm", "sass"},
 		{"json", "", 100, true, "json", ""},
 	}})
-	Register(Backend{Name: "hip", Stages: []Stage{
+	Register(Backend{Name: "hip", Assembly: "amdgcn", Machine: "isa", Stages: []Stage{
 		{"ttir", "", 10, true, "mlir", "mlir"},
 		{"ttgir", "", 20, true, "mlir", "mlir"},
 		{"llir", "", 30, true, "llvm", "llvm_dbg"},

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/internal/gpucode"
+	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/sourcemap"
@@ -17,7 +18,7 @@ type code struct {
 	run       *Run
 	byName    map[string][]*tritonparse.Compilation
 	binaries  map[*tritonparse.Compilation]*binary
-	misplaced map[*tritonparse.Compilation]sourcemap.Misplaced // by line of PTX
+	misplaced map[*tritonparse.Compilation]sourcemap.Misplaced // by line of assembly
 }
 
 // Compiled is what the trace has of a function's compilation.
@@ -34,8 +35,8 @@ type Compiled struct {
 // binary is the machine code of a compilation, as far as it is on this machine.
 type binary struct {
 	file  string
-	image string // hash in 16 hexadecimal digits, as samples name modules
-	code  *cubin.File
+	image string         // hash in 16 hexadecimal digits, as samples name modules
+	code  gpucode.Module // nil if it cannot be read
 }
 
 // newCode gives the sampled functions of a run access to the compilations of its trace.
@@ -81,9 +82,9 @@ func (c *code) binary(x *tritonparse.Compilation) *binary {
 		return b
 	}
 	if b.image == "" {
-		b.image = fmt.Sprintf("%016x", cubin.Hash(image))
+		b.image = vendor.ImageName(image)
 	}
-	b.code, _ = cubin.Read(image) //nolint:errcheck // a binary that cannot be read has no machine code to show; nothing else needs it
+	b.code, _ = vendor.OpenModule(image) //nolint:errcheck // a binary that cannot be read has no machine code to show; nothing else needs it
 	return b
 }
 
@@ -91,7 +92,7 @@ func (c *code) binary(x *tritonparse.Compilation) *binary {
 func (c *code) registers(s *Specialisation) int {
 	if x := s.Compilation; x != nil {
 		if b := c.binary(x); b.code != nil {
-			if f := b.code.Function(x.Name); f != nil {
+			if f, found := b.code.Function(0, x.Name); found {
 				return f.Registers
 			}
 		}
@@ -115,7 +116,7 @@ func (f *Function) Compiled() *Compiled {
 	return f.compiled
 }
 
-// find finds the compilation of a function: by the hash of its binary, by the PTX in its binary, or by its name.
+// find finds the compilation of a function: by the hash of its binary, by the assembly in its binary, or by its name.
 func (m *Compiled) find() {
 	c, symbol := m.code, m.function.Symbol
 	candidates := c.byName[symbol.Name]
@@ -136,10 +137,11 @@ func (m *Compiled) find() {
 		if m.Compilation != nil {
 			return
 		}
-		if module, err := c.module(symbol); err == nil && len(module.PTX) > 0 {
+		if module, err := c.module(m.function); err == nil && len(module.Function.Assembly) > 0 {
 			for _, x := range candidates {
-				if samePTX(module.PTX, x.Texts["ptx"]) {
-					m.Compilation, m.how = x, "by its PTX"
+				assembly, _ := lastStages(x)
+				if sameAssembly(module.Function.Assembly, x.Texts[assembly]) {
+					m.Compilation, m.how = x, "by its "+strings.ToUpper(assembly)
 					return
 				}
 			}
@@ -214,7 +216,7 @@ func (c *code) traced(f *profile.SampledFunction) string {
 }
 
 // module is the binary of a function.
-func (c *code) module(f *profile.SampledFunction) (*Module, error) {
+func (c *code) module(f *Function) (*Module, error) {
 	if c.run.Modules == nil {
 		return nil, os.ErrNotExist
 	}
@@ -223,20 +225,19 @@ func (c *code) module(f *profile.SampledFunction) (*Module, error) {
 
 // machineCode is the binary that was sampled, else that of its compilation; nil if neither is on this machine.
 func (m *Compiled) machineCode() *Module {
-	symbol := m.function.Symbol
-	if module, err := m.code.module(symbol); err == nil {
+	if module, err := m.code.module(m.function); err == nil {
 		return module
 	}
 	if b := m.code.binary(m.Compilation); b.code != nil {
-		if f := b.code.Function(symbol.Name); f != nil {
-			return &Module{File: b.file, Function: f, PTX: b.code.PTX}
+		if f, found := b.code.Function(0, m.function.Symbol.Name); found {
+			return &Module{File: b.file, Function: &f, format: m.function.Vendor.Code}
 		}
 	}
 	return nil
 }
 
-// samePTX compares the PTX in a binary with a text. The binary has the same lines, without comments and debug sections.
-func samePTX(lines []string, text string) bool {
+// sameAssembly compares the assembly in a binary with a text. The binary has the same lines, without comments and debug sections.
+func sameAssembly(lines []string, text string) bool {
 	if text == "" {
 		return false
 	}
@@ -254,13 +255,13 @@ func samePTX(lines []string, text string) bool {
 	return all > 0 && 20*same >= 19*all
 }
 
-// bareLine is a line of PTX without blanks and comments.
+// bareLine is a line of assembly without blanks and comments.
 func bareLine(line string) string {
 	line, _, _ = strings.Cut(line, "//")
 	return strings.Join(strings.Fields(line), " ")
 }
 
-// correctLines moves the samples of a function to the right lines, where the trace's PTX shows that the binary has wrong ones.
+// correctLines moves the samples of a function to the right lines, where the trace's assembly shows that the binary has wrong ones.
 func (c *code) correctLines(f *Function) {
 	if !slices.ContainsFunc(c.byName[f.Symbol.Name], func(x *tritonparse.Compilation) bool { return len(c.misplacedLines(x)) > 0 }) {
 		return // only Triton 3.9 makes such lines, and to find the compilation of a function binaries must be read
@@ -271,15 +272,17 @@ func (c *code) correctLines(f *Function) {
 	}
 	if module := m.machineCode(); module != nil {
 		if wrong := c.misplacedIn(module, m.Compilation); wrong != nil {
-			f.correctLines(func(offset uint64, recorded int) int { return wrong.Right(module.Function.PTXLine(offset), recorded) })
+			f.correctLines(func(offset uint64, recorded int) int {
+				return wrong.Right(module.Function.AssemblyLine(offset), recorded)
+			})
 		}
 	}
 }
 
-// misplacedIn are the wrong lines of a compilation, nil if the binary was assembled from other PTX.
+// misplacedIn are the wrong lines of a compilation, nil if the binary was assembled from another text.
 func (c *code) misplacedIn(module *Module, x *tritonparse.Compilation) sourcemap.Misplaced {
 	wrong := c.misplacedLines(x)
-	if len(wrong) == 0 || !samePTX(module.PTX, x.Texts["ptx"]) {
+	if assembly, _ := lastStages(x); len(wrong) == 0 || !sameAssembly(module.Function.Assembly, x.Texts[assembly]) {
 		return nil
 	}
 	return wrong
@@ -288,7 +291,8 @@ func (c *code) misplacedIn(module *Module, x *tritonparse.Compilation) sourcemap
 func (c *code) misplacedLines(x *tritonparse.Compilation) sourcemap.Misplaced {
 	wrong, known := c.misplaced[x]
 	if !known {
-		wrong = sourcemap.FindMisplaced(x.Texts["ptx"])
+		assembly, _ := lastStages(x)
+		wrong = sourcemap.FindMisplaced(x.Texts[assembly])
 		c.misplaced[x] = wrong
 	}
 	return wrong

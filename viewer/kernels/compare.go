@@ -82,7 +82,7 @@ func (c *Comparison) match(rename func(string) string) []*ComparedFunction {
 			}
 			k := known[name]
 			if k == nil {
-				k = &ComparedFunction{Function: Function{Name: name, Symbol: f.Symbol}}
+				k = &ComparedFunction{Function: Function{Name: name, Symbol: f.Symbol, Vendor: f.Vendor}}
 				known[name] = k
 				all = append(all, k)
 			}

@@ -103,7 +103,7 @@ func TestSamplesOfLinesAddUp(t *testing.T) {
 			var instructions uint64
 			for _, l := range k.Compiled().Lines(line.File, line.Number) {
 				sums[l.Stage] += l.Samples
-				if l.Stage == sass {
+				if l.Stage == "sass" {
 					instructions += l.Samples
 				}
 			}

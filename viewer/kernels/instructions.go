@@ -2,14 +2,10 @@ package kernels
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/goproton/goproton/internal/cubin"
 	"github.com/goproton/goproton/internal/gpucode"
-	"github.com/goproton/goproton/internal/nvdisasm"
 	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
@@ -21,7 +17,7 @@ type Instructions struct {
 	*gpucode.Code
 
 	of       *Function
-	function *cubin.Function // nil if its module was not found
+	function *gpucode.Function // nil if its module was not found
 	made     map[uint64]made
 }
 
@@ -39,7 +35,7 @@ func (r *Run) Instructions(f *Function) (*Instructions, error) {
 	if m := f.Compiled(); m != nil && m.Compilation != nil {
 		recorded, i.made = m.instructions()
 	}
-	module, err := r.Modules.Find(f.Symbol)
+	module, err := r.Modules.Find(f)
 	if err != nil {
 		err = fmt.Errorf("%s: no text of its instructions: %w", f.Name, err)
 	} else {
@@ -85,35 +81,42 @@ func (i *Instructions) Frames(offset uint64) []profile.SourceFrame {
 func (i *Instructions) IR(offset uint64) []IRLine { return i.made[offset].lines }
 
 // instructions are what the trace has of the function's machine code: the listing, if one was recorded, and the origin of every
-// instruction. The binary, or the listing, has the line of PTX of an instruction. The lines of the stages before are those of the
+// instruction. The binary, or the listing, has the line of assembly of an instruction. The lines of the stages before are those of the
 // same origin.
 func (m *Compiled) instructions() (listing *gpucode.Code, origins map[uint64]made) {
 	x := m.Compilation
-	listing, at := nvdisasm.Recorded(x.Texts[sass], m.function.Symbol.Name)
 	origins = map[uint64]made{}
+	assembly, machine := lastStages(x)
+	recorded := m.recorded()
+	if recorded != nil {
+		listing = recorded.Code
+	}
 	stages := newStageLines(x)
 	if module := m.machineCode(); module != nil {
-		same := samePTX(module.PTX, x.Texts["ptx"])
-		for pc := uint64(0); pc < module.Function.Size; pc += cubin.InstructionSize {
-			if line := module.Function.PTXLine(pc); same && line > 0 {
+		same := sameAssembly(module.Function.Assembly, x.Texts[assembly])
+		for pc := range module.Function.Offsets {
+			if line := module.Function.AssemblyLine(pc); same && line > 0 {
 				origins[pc] = made{stages.frames(line), stages.of(line)}
 			}
 		}
 		return listing, origins
 	}
-	places := recordedPlaces(x)
-	ptx := recordedPTX(x.Texts[sass])
-	for pc, line := range at {
-		origins[pc] = made{moreCallers(places[line], stages.frames(ptx[line])), stages.of(ptx[line])}
+	if recorded == nil {
+		return nil, origins
+	}
+	places, lines := recordedPlaces(x, machine), recorded.Assembly()
+	for pc, at := range recorded.Lines {
+		origins[pc] = made{moreCallers(places[at], stages.frames(lines[at])), stages.of(lines[at])}
 	}
 	return listing, origins
 }
 
-// stageLines finds the lines of all stages that have the origin of a line of PTX.
+// stageLines finds the lines of all stages that have the origin of a line of assembly.
 type stageLines struct {
-	ptx    []string
-	byLine map[int]*sourcemap.Entry // of lines of PTX
-	stages []stageLine
+	assembly string                   // the stage's name
+	lines    []string                 // of assembly
+	byLine   map[int]*sourcemap.Entry // of lines of assembly
+	stages   []stageLine
 }
 
 type stageLine struct {
@@ -123,14 +126,15 @@ type stageLine struct {
 }
 
 func newStageLines(x *tritonparse.Compilation) *stageLines {
-	s := &stageLines{ptx: strings.Split(x.Texts["ptx"], "\n"), byLine: map[int]*sourcemap.Entry{}}
+	assembly, machine := lastStages(x)
+	s := &stageLines{assembly: assembly, lines: strings.Split(x.Texts[assembly], "\n"), byLine: map[int]*sourcemap.Entry{}}
 	maps := x.Maps()
-	entries := maps.Entries("ptx")
+	entries := maps.Entries(assembly)
 	for i := range entries {
 		s.byLine[entries[i].Own] = &entries[i]
 	}
 	for _, name := range x.Stages() {
-		if name == "ptx" || name == sass {
+		if name == assembly || name == machine {
 			continue
 		}
 		one := stageLine{name, strings.Split(x.Texts[name], "\n"), map[origin]int{}}
@@ -144,9 +148,9 @@ func newStageLines(x *tritonparse.Compilation) *stageLines {
 	return s
 }
 
-// of are the lines that a line of PTX was compiled from; it is the last of them.
+// of are the lines that a line of assembly was compiled from; it is the last of them.
 func (s *stageLines) of(line int) (lines []IRLine) {
-	if line < 1 || line > len(s.ptx) {
+	if line < 1 || line > len(s.lines) {
 		return nil
 	}
 	if e := s.byLine[line]; e != nil {
@@ -158,10 +162,10 @@ func (s *stageLines) of(line int) (lines []IRLine) {
 			}
 		}
 	}
-	return append(lines, IRLine{Stage: "ptx", Number: fmt.Sprint(line), Text: withoutLocation(s.ptx[line-1])})
+	return append(lines, IRLine{Stage: s.assembly, Number: fmt.Sprint(line), Text: withoutLocation(s.lines[line-1])})
 }
 
-// frames are the places of a line of PTX.
+// frames are the places of a line of assembly.
 func (s *stageLines) frames(line int) []profile.SourceFrame {
 	if e := s.byLine[line]; e != nil {
 		return framesOf(e)
@@ -178,29 +182,13 @@ func framesOf(e *sourcemap.Entry) []profile.SourceFrame {
 }
 
 // recordedPlaces are those of the lines of a recorded listing.
-func recordedPlaces(x *tritonparse.Compilation) map[int][]profile.SourceFrame {
+func recordedPlaces(x *tritonparse.Compilation, machine string) map[int][]profile.SourceFrame {
 	places := map[int][]profile.SourceFrame{}
-	entries := x.Maps().Entries(sass)
+	entries := x.Maps().Entries(machine)
 	for i := range entries {
 		places[entries[i].Own] = framesOf(&entries[i])
 	}
 	return places
-}
-
-var ptxLine = regexp.MustCompile(`^\s*//## File "\.nv_debug_ptx_txt[^"]*", line (\d+)`)
-
-// recordedPTX is the line of PTX that each line of a recorded listing was assembled from.
-func recordedPTX(listing string) map[int]int {
-	lines, now := map[int]int{}, 0
-	for i, line := range strings.Split(listing, "\n") {
-		if m := ptxLine.FindStringSubmatch(line); m != nil {
-			now, _ = strconv.Atoi(m[1]) //nolint:errcheck // digits only; a number that is too large is not a line
-		} else if strings.HasPrefix(line, "Function:") {
-			now = 0
-		}
-		lines[i+1] = now
-	}
-	return lines
 }
 
 // Bare are Samples without samples, for functions whose lines or instructions are listed all the same.
@@ -210,7 +198,7 @@ func Bare(functions ...*Function) *Samples {
 
 // bare is a function of a compilation, without samples.
 func (r *Run) bare(k *Kernel, x *tritonparse.Compilation) *Function {
-	f := &Function{Name: k.Name, Symbol: &profile.SampledFunction{Name: k.Name}, code: r.code}
+	f := &Function{Name: k.Name, Symbol: &profile.SampledFunction{Name: k.Name}, Vendor: vendor.ByTarget(x.Backend), code: r.code}
 	f.compiled = &Compiled{Compilation: x, code: r.code, function: f, how: "by its hash"}
 	return f
 }
@@ -244,7 +232,7 @@ func (r *Run) UnsampledCode(k *Kernel, s *Specialisation) *Function {
 	f := r.bare(k, x)
 	if f.compiled.machineCode() != nil {
 		f.Symbol.Module = r.code.binary(x).image
-	} else if listing, _ := nvdisasm.Recorded(x.Texts[sass], k.Name); listing == nil {
+	} else if f.compiled.recorded() == nil {
 		return nil
 	}
 	return f

@@ -9,10 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/internal/cubin"
 	"github.com/goproton/goproton/internal/gpucode"
-	"github.com/goproton/goproton/internal/nvdisasm"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/backend"
 	"github.com/goproton/goproton/tritonparse/sourcemap"
 )
 
@@ -25,8 +24,12 @@ type IRLine struct {
 	Shared int // number of lines of the stage that share these samples, since their origin is the same; below 2 for none
 }
 
-// sass is the stage of instructions.
-const sass = "sass"
+// lastStages are the names of a compilation's last two representations: the text that its binary was assembled from, and the
+// text of its instructions.
+func lastStages(x *tritonparse.Compilation) (assembly, machine string) {
+	b, _ := backend.For(x.Backend)
+	return cmp.Or(b.Assembly, backend.Unknown.Assembly), cmp.Or(b.Machine, backend.Unknown.Machine)
+}
 
 // place is a line of the source in the kernel function itself, not in inlined code.
 type place struct {
@@ -89,14 +92,34 @@ func (r *Run) Stages() (stages []string) {
 			}
 		}
 	}
-	if !slices.Contains(stages, sass) {
-		stages = append(stages, sass)
+	for _, stage := range r.MachineStages() {
+		if !slices.Contains(stages, stage) {
+			stages = append(stages, stage)
+		}
+	}
+	return stages
+}
+
+// MachineStages are the stages of instructions that compilations of the trace can have.
+func (r *Run) MachineStages() (stages []string) {
+	for _, k := range r.Kernels {
+		for _, s := range k.Specialisations {
+			if s.Compilation == nil {
+				continue
+			}
+			if _, machine := lastStages(s.Compilation); !slices.Contains(stages, machine) {
+				stages = append(stages, machine)
+			}
+		}
+	}
+	if stages == nil { // no compilation says whose it is
+		stages = []string{backend.Unknown.Machine}
 	}
 	return stages
 }
 
 // lines makes the listing of a function from the stages' texts, and adds the samples. A sample is of an instruction. The binary
-// says from which line of PTX that was assembled, and lines of the stages before have the samples of all PTX of the same origin.
+// says from which line of assembly that was made, and lines of the stages before have the samples of all assembly of the same origin.
 func (m *Compiled) lines() *listing {
 	if m.listing != nil {
 		return m.listing
@@ -109,8 +132,9 @@ func (m *Compiled) lines() *listing {
 	module := m.machineCode()
 	maps := m.Compilation.Maps()
 	counts := newIRCounts(m.function, m.Compilation, module, maps)
+	_, machine := lastStages(m.Compilation)
 	for _, stage := range m.Compilation.Stages() {
-		if stage == sass && module != nil {
+		if stage == machine && module != nil {
 			continue // the binary has more than the recorded text
 		}
 		l.addStage(stage, m.Compilation.Texts[stage], maps.Entries(stage), counts)
@@ -142,32 +166,40 @@ func (m *Compiled) text(module *Module) *gpucode.Code {
 		code, err = modules.Code(module)
 	}
 	if err != nil {
-		if recorded, _ := nvdisasm.Recorded(m.Compilation.Texts[sass], m.function.Symbol.Name); recorded != nil {
-			return recorded
+		if recorded := m.recorded(); recorded != nil {
+			return recorded.Code
 		}
 	}
 	return code
 }
 
-// irCounts are samples by line of PTX and by its origin.
+// recorded is the function in the listing that the trace has; nil if it is not there.
+func (m *Compiled) recorded() *gpucode.Recorded {
+	_, machine := lastStages(m.Compilation)
+	return m.function.Vendor.Code.Recorded(m.Compilation.Texts[machine], m.function.Symbol.Name)
+}
+
+// irCounts are samples by line of assembly and by its origin.
 type irCounts struct {
-	ptx    map[int]Counts
+	stage  string // of assembly
+	lines  map[int]Counts
 	origin map[origin]Counts
 }
 
 func newIRCounts(f *Function, x *tritonparse.Compilation, module *Module, maps *sourcemap.Map) irCounts {
-	c := irCounts{map[int]Counts{}, map[origin]Counts{}}
-	if module == nil || !samePTX(module.PTX, x.Texts["ptx"]) {
+	assembly, _ := lastStages(x)
+	c := irCounts{assembly, map[int]Counts{}, map[origin]Counts{}}
+	if module == nil || !sameAssembly(module.Function.Assembly, x.Texts[assembly]) {
 		return c
 	}
 	for i := range f.PCs {
-		if line := module.Function.PTXLine(f.PCs[i].Offset); line > 0 {
-			addCounts(c.ptx, line, f.PCs[i].Counts)
+		if line := module.Function.AssemblyLine(f.PCs[i].Offset); line > 0 {
+			addCounts(c.lines, line, f.PCs[i].Counts)
 		}
 	}
-	entries := maps.Entries("ptx")
+	entries := maps.Entries(assembly)
 	for i := range entries {
-		if n, sampled := c.ptx[entries[i].Own]; sampled {
+		if n, sampled := c.lines[entries[i].Own]; sampled {
 			addCounts(c.origin, originOf(&entries[i]), n)
 		}
 	}
@@ -196,8 +228,8 @@ func (l *listing) addStage(stage, text string, entries []sourcemap.Entry, counts
 		from := originOf(e)
 		line := IRLine{Stage: stage, Number: fmt.Sprint(e.Own), Text: withoutLocation(lines[e.Own-1])}
 		switch {
-		case stage == "ptx":
-			line.Counts = counts.ptx[e.Own]
+		case stage == counts.stage:
+			line.Counts = counts.lines[e.Own]
 		case shows[from] == i:
 			line.Counts, line.Shared = counts.origin[from], shared[from]
 		default:
@@ -223,17 +255,18 @@ func byOrigin(lines []string, entries []sourcemap.Entry) (shared, shows map[orig
 
 // addInstructions adds the machine code.
 func (l *listing) addInstructions(m *Compiled, module *Module) {
-	l.stages = append(l.stages, sass)
+	_, machine := lastStages(m.Compilation)
+	l.stages = append(l.stages, machine)
 	code, wrong := m.text(module), m.code.misplacedIn(module, m.Compilation)
-	for pc := uint64(0); pc < module.Function.Size; pc += cubin.InstructionSize {
+	for pc := range module.Function.Offsets {
 		from := module.Function.Frames(pc)
 		if len(from) == 0 {
 			continue
 		}
-		from[0].Line = wrong.Right(module.Function.PTXLine(pc), from[0].Line)
+		from[0].Line = wrong.Right(module.Function.AssemblyLine(pc), from[0].Line)
 		outer := from[len(from)-1]
 		at := place{outer.File, outer.Line}
-		l.lines[at] = append(l.lines[at], IRLine{Stage: sass, Number: fmt.Sprintf("%04x", pc), Text: code.Text[pc], Counts: m.function.At(pc)})
+		l.lines[at] = append(l.lines[at], IRLine{Stage: machine, Number: fmt.Sprintf("%04x", pc), Text: code.Text[pc], Counts: m.function.At(pc)})
 	}
 }
 

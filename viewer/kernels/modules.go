@@ -9,17 +9,16 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/goproton/goproton/internal/cubin"
 	"github.com/goproton/goproton/internal/gpucode"
-	"github.com/goproton/goproton/internal/nvdisasm"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 )
 
-// Modules finds the binary modules (cubins) of functions: next to the profile, where the collector stores them, in a trace, or
-// in Triton's cache.
+// Modules finds the binary modules of functions: next to the profile, where the collector stores them, in a trace, or in Triton's
+// cache.
 type Modules struct {
-	Profile string                                             // its file; modules are looked for in NAME.cubins next to it
+	Profile string                                             // its file; modules are looked for in a folder next to it
 	Env     func(string) (string, bool)                        // the environment
 	Run     func(tool, file string, index int) ([]byte, error) // the disassembler; nil runs the program
 
@@ -29,25 +28,27 @@ type Modules struct {
 // Module is a module file with the requested function.
 type Module struct {
 	File     string
-	Function *cubin.Function
-	PTX      []string // that the module was assembled from, by line
-	Offset   uint64   // of the function within its section
+	Function *gpucode.Function
+
+	format *gpucode.Format
 }
 
 // Code disassembles a function. If that fails, the error comes with the operations without operands.
 func (m *Modules) Code(module *Module) (*gpucode.Code, error) {
-	return nvdisasm.Tool{Env: m.Env, Run: m.Run}.Code(module.File, module.Function)
+	return module.format.Disassemble(gpucode.Disassembler{Env: m.Env, Run: m.Run}, module.File, module.Function)
 }
 
 // largestModule that is read. The largest of cuBLAS have some hundred MB.
 const largestModule = 1 << 30
 
 // Find returns the module of a function.
-func (m *Modules) Find(f *profile.SampledFunction) (*Module, error) {
-	if f.Module == "" || filepath.Base(f.Module) != f.Module {
+func (m *Modules) Find(f *Function) (*Module, error) {
+	format := f.Vendor.Code
+	s := f.Symbol
+	if s.Module == "" || filepath.Base(s.Module) != s.Module {
 		return nil, errors.New("the profile does not say which module the function was in")
 	}
-	for _, file := range m.placesOf(f.Module + ".cubin") {
+	for _, file := range m.placesOf(s.Module, format.Suffix) {
 		image, err := readModule(file)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
@@ -58,7 +59,7 @@ func (m *Modules) Find(f *profile.SampledFunction) (*Module, error) {
 		return in(file, image, f)
 	}
 	if m.traced != nil {
-		if file := m.traced(f); file != "" {
+		if file := m.traced(s); file != "" {
 			image, err := readModule(file)
 			if err != nil {
 				return nil, err
@@ -66,34 +67,29 @@ func (m *Modules) Find(f *profile.SampledFunction) (*Module, error) {
 			return in(file, image, f)
 		}
 	}
-	for _, file := range m.triton(f) {
-		if image, err := readModule(file); err == nil && fmt.Sprintf("%016x", cubin.Hash(image)) == f.Module {
+	for _, file := range m.triton(s.Name, format.Suffix) {
+		if image, err := readModule(file); err == nil && vendor.ImageName(image) == s.Module {
 			return in(file, image, f)
 		}
 	}
-	return nil, fmt.Errorf("%s.cubin is neither next to the profile nor in Triton's cache; keep the folder NAME.cubins with NAME.hatchet", f.Module)
+	return nil, fmt.Errorf("%s.%[2]s is neither next to the profile nor in Triton's cache; keep the folder NAME.%[2]ss with NAME.hatchet", s.Module, format.Suffix)
 }
 
-func in(file string, image []byte, f *profile.SampledFunction) (*Module, error) {
-	module, err := cubin.Read(image)
+func in(file string, image []byte, f *Function) (*Module, error) {
+	module, err := f.Vendor.Code.Open(image)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	function := module.Function(f.Name)
-	for i := range module.Functions {
-		if x := &module.Functions[i]; x.Index == f.Index && x.Name == f.Name {
-			function = x
-		}
+	function, found := module.Function(uint32(f.Symbol.Index), f.Symbol.Name)
+	if !found {
+		return nil, fmt.Errorf("%s has no function %q: it is not the module that was sampled", file, f.Symbol.Name)
 	}
-	if function == nil {
-		return nil, fmt.Errorf("%s has no function %q: it is not the module that was sampled", file, f.Name)
-	}
-	return &Module{File: file, Function: function, PTX: module.PTX}, nil
+	return &Module{File: file, Function: &function, format: f.Vendor.Code}, nil
 }
 
 // placesOf returns the paths next to the profile where a module may be. The files of phases and ranks have longer names than
-// the session, so shorter names are tried too: for run.part_1.hatchet these are run.part_1.cubins and run.cubins.
-func (m *Modules) placesOf(name string) []string {
+// the session, so shorter names are tried too: for run.part_1.hatchet and the suffix co these are run.part_1.cos and run.cos.
+func (m *Modules) placesOf(name, suffix string) []string {
 	var files []string
 	if m.Profile == "" || m.Profile == "-" {
 		return nil
@@ -105,13 +101,13 @@ func (m *Modules) placesOf(name string) []string {
 			return files
 		}
 		base = base[:dot]
-		files = append(files, filepath.Join(folder, base+".cubins", name))
+		files = append(files, filepath.Join(folder, base+"."+suffix+"s", name+"."+suffix))
 	}
 }
 
 // triton lists the files of Triton's cache that have a function's name.
-func (m *Modules) triton(f *profile.SampledFunction) []string {
-	if strings.ContainsAny(f.Name, `/*?[\`) || len(f.Name) > 200 {
+func (m *Modules) triton(function, suffix string) []string {
+	if strings.ContainsAny(function, `/*?[\`) || len(function) > 200 {
 		return nil
 	}
 	folder, set := m.Env(settings.TritonCache.Name)
@@ -121,7 +117,7 @@ func (m *Modules) triton(f *profile.SampledFunction) []string {
 			return nil
 		}
 	}
-	files, _ := filepath.Glob(filepath.Join(folder, "*", f.Name+".cubin")) //nolint:errcheck // a folder with brackets in its name costs the cache
+	files, _ := filepath.Glob(filepath.Join(folder, "*", function+"."+suffix)) //nolint:errcheck // a folder with brackets in its name costs the cache
 	return files
 }
 

@@ -3,6 +3,7 @@ package kernels
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -82,7 +83,7 @@ func (s sampled) function(module *cubin.File, f *cubin.Function, file string) in
 		}
 	}
 	sf := profile.SampledFunction{
-		Name: f.Name, Module: file, Index: f.Index, SM: module.SM, Size: f.Size, Registers: f.Registers, Shared: f.Shared, Frame: f.Frame,
+		Name: f.Name, Module: file, Index: f.Index, Arch: strconv.Itoa(module.SM), Size: f.Size, Registers: f.Registers, Shared: f.Shared, Frame: f.Frame,
 		LocalLoads: f.LocalLoads, LocalStores: f.LocalStores,
 	}
 	for pc := uint64(0); pc < f.Size; pc += cubin.InstructionSize {

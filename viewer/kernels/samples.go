@@ -29,6 +29,7 @@ type Samples struct {
 // kernel, compiled for different arguments.
 type Function struct {
 	Symbol *profile.SampledFunction // owned by the profile
+	Vendor *vendor.Vendor           // of the GPU that it is for
 	Name   string                   // as Samples.Label has it
 	Counts
 	Paths    []Path        // call paths that it was launched from, most samples first
@@ -90,8 +91,8 @@ func collectSamples(o Options) (*Samples, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Samples{Facts: p.Sampling, Reasons: append(slices.Clone(p.Sampling.Reasons), "unknown"), Label: label, All: total(p), Stalls: stallsOf(p)}
-	g := gatherer{s: s, byPath: o.ByPath, functions: map[functionKey]*gathered{}}
+	s := &Samples{Facts: p.Sampling, Reasons: append(slices.Clone(p.Sampling.Reasons), "unknown"), Label: label, All: total(p), Stalls: vendorOf(p).Stalls}
+	g := gatherer{s: s, vendor: vendorOf(p), byPath: o.ByPath, functions: map[functionKey]*gathered{}}
 	filter.Walk(p.Root, g.add)
 	g.finish()
 	if s.Total == 0 {
@@ -106,13 +107,13 @@ func collectSamples(o Options) (*Samples, error) {
 	return s, nil
 }
 
-// stallsOf is the vocabulary of the vendor whose devices a profile has.
-func stallsOf(p *profile.Profile) *vendor.Stalls {
+// vendorOf is the vendor whose devices a profile has.
+func vendorOf(p *profile.Profile) *vendor.Vendor {
 	deviceType := ""
 	if len(p.Devices) > 0 {
 		deviceType = p.Devices[0].Type
 	}
-	return vendor.ByDevice(deviceType).Stalls
+	return vendor.ByDevice(deviceType)
 }
 
 // total counts all samples of known functions.
@@ -215,6 +216,7 @@ type gathered struct {
 
 type gatherer struct {
 	s         *Samples
+	vendor    *vendor.Vendor
 	byPath    bool
 	functions map[functionKey]*gathered
 }
@@ -233,7 +235,7 @@ func (g *gatherer) add(n *profile.Node, path []string) {
 		}
 		f := g.functions[key]
 		if f == nil {
-			f = &gathered{Function: &Function{Symbol: &g.s.Facts.Functions[fs.Function]}, at: map[uint64]int{}, first: len(g.functions)}
+			f = &gathered{Function: &Function{Symbol: &g.s.Facts.Functions[fs.Function], Vendor: g.vendor}, at: map[uint64]int{}, first: len(g.functions)}
 			g.functions[key] = f
 		}
 		before := f.Samples

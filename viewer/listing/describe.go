@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/internal/cubin"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/internal/grid"
@@ -100,6 +99,9 @@ func (v *view) instructionsOf(f *kernels.Function) *kernels.Instructions {
 // mostContext bounds the lines around a line, which a reader may ask for without limit.
 const mostContext = 1 << 20
 
+// shortestInstruction is the size in bytes by which neighbours are counted where instructions differ in size.
+const shortestInstruction = 4
+
 // nearHot returns a function that reports whether an instruction is shown: it, or one within v.Context instructions, has at
 // least the share cold of all samples or half the samples of the hottest instruction. A function without samples shows all.
 func (v *view) nearHot(f *kernels.Function) func(offset uint64) bool {
@@ -107,7 +109,7 @@ func (v *view) nearHot(f *kernels.Function) func(offset uint64) bool {
 	for i := range f.PCs {
 		hottest = max(hottest, f.PCs[i].Samples)
 	}
-	reach := uint64(min(v.Context, mostContext)) * cubin.InstructionSize
+	reach := uint64(min(v.Context, mostContext)) * max(f.Vendor.Code.Instruction, shortestInstruction)
 	return func(offset uint64) bool {
 		if v.All || f.Samples == 0 {
 			return true
@@ -131,7 +133,7 @@ func (v *view) nearHot(f *kernels.Function) func(offset uint64) bool {
 func (v *view) callee(f *kernels.Function, l *kernels.Line) string {
 	file := term.Printable(path.Base(l.File))
 	name := l.Func
-	if name == "" || name == cubin.SourceName(f.Symbol.Name) { // Triton's compiler gives what it inlines the kernel's name
+	if name == "" || name == f.Vendor.Code.SourceName(f.Symbol.Name) { // Triton's compiler gives what it inlines the kernel's name
 		name = enclosing(v.textOf(l), l.Number)
 	}
 	if name == "" {
@@ -197,8 +199,12 @@ func facts(f *kernels.Function) []string { return append(codeFacts(f), f.Compile
 func codeFacts(f *kernels.Function) []string {
 	var facts []string
 	s := f.Symbol
-	if s.SM > 0 {
-		parts := []string{fmt.Sprintf("sm_%d", s.SM), fmt.Sprintf("%d instructions", s.Size/cubin.InstructionSize), fmt.Sprintf("%d registers", s.Registers)}
+	if s.Arch != "" {
+		size := fmt.Sprintf("%d bytes", s.Size)
+		if each := f.Vendor.Code.Instruction; each > 0 {
+			size = fmt.Sprintf("%d instructions", s.Size/each)
+		}
+		parts := []string{term.Printable(f.Vendor.ArchPrefix + s.Arch), size, fmt.Sprintf("%d registers", s.Registers)}
 		if s.Shared > 0 {
 			parts = append(parts, fmt.Sprintf("%d bytes of static shared memory", s.Shared))
 		}

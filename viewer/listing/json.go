@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/viewer/kernels"
@@ -42,7 +43,8 @@ type (
 		Hash     string `json:"compile_hash,omitempty"` // from a trace
 		jsonCounts
 		Advice      string         `json:"advice,omitempty"`
-		SM          int            `json:"sm,omitempty"`
+		SM          int            `json:"sm,omitempty"`   // compute capability
+		Arch        string         `json:"arch,omitempty"` // an architecture that has no compute capability
 		Size        uint64         `json:"size,omitempty"`
 		Registers   int            `json:"registers,omitempty"`
 		Shared      uint64         `json:"shared,omitempty"`
@@ -133,11 +135,17 @@ func (v *view) document() *jsonDocument {
 
 func (v *view) jsonKernel(f *kernels.Function) jsonKernel {
 	s := f.Symbol
-	return jsonKernel{
-		Name: f.Name, Function: s.Name, Module: s.Module, Hash: f.Compiled().Hash(), jsonCounts: v.jsonCounts(f.Counts, v.s.All), Advice: advice(v.s, f), SM: s.SM, Size: s.Size,
+	j := jsonKernel{
+		Name: f.Name, Function: s.Name, Module: s.Module, Hash: f.Compiled().Hash(), jsonCounts: v.jsonCounts(f.Counts, v.s.All), Advice: advice(v.s, f), Size: s.Size,
 		Registers: s.Registers, Shared: s.Shared, Frame: s.Frame, LocalLoads: s.LocalLoads, LocalStores: s.LocalStores, Unplaced: f.Unplaced.Samples,
 		Paths: append([]kernels.Path{}, f.Paths...),
 	}
+	if sm, err := strconv.Atoi(s.Arch); err == nil {
+		j.SM = sm
+	} else {
+		j.Arch = s.Arch
+	}
+	return j
 }
 
 func (v *view) jsonFiles(f *kernels.Function) (files []jsonFile) {

@@ -3,6 +3,7 @@ package report
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,7 +37,7 @@ func withSamples(t testing.TB, p *profile.Profile) (*profile.Profile, *Texts) {
 			t.Fatal(err)
 		}
 		f := module.Function(k.name)
-		sf := profile.SampledFunction{Name: k.name, Module: k.name, Index: f.Index, SM: module.SM, Size: f.Size, Registers: f.Registers}
+		sf := profile.SampledFunction{Name: k.name, Module: k.name, Index: f.Index, Arch: strconv.Itoa(module.SM), Size: f.Size, Registers: f.Registers}
 		fs := profile.FunctionSamples{Function: i}
 		for pc := uint64(0); pc < f.Size; pc += cubin.InstructionSize {
 			var frames []profile.SourceFrame

@@ -8,9 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/internal/gpucode"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/occupancy"
+	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/tritonparse"
 )
 
@@ -64,16 +65,17 @@ func (r *Resources) machineCode(c *tritonparse.Compilation, path string) error {
 	if err != nil {
 		return err
 	}
-	file, err := cubin.Read(image)
+	module, err := vendor.OpenModule(image)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	f := entry(file, c.Name)
-	if f == nil {
+	f, found := entry(module, c.Name)
+	if !found {
 		return fmt.Errorf("%s has no kernel %s", path, c.Name)
 	}
 	frame, size := int(f.Frame), int(f.Size)
-	r.SM, r.Registers, r.Frame, r.LocalLoads, r.LocalStores, r.CodeBytes = file.SM, &f.Registers, &frame, &f.LocalLoads, &f.LocalStores, &size
+	r.SM, _ = strconv.Atoi(module.Arch()) //nolint:errcheck // an architecture of another vendor has no compute capability
+	r.Registers, r.Frame, r.LocalLoads, r.LocalStores, r.CodeBytes = &f.Registers, &frame, &f.LocalLoads, &f.LocalStores, &size
 	if shared := int(f.Shared); r.Shared == nil {
 		r.Shared = &shared
 	}
@@ -81,20 +83,12 @@ func (r *Resources) machineCode(c *tritonparse.Compilation, path string) error {
 }
 
 // entry is the kernel: the function of that name, or the only one there is.
-func entry(file *cubin.File, name string) *cubin.Function {
-	if f := file.Function(name); f != nil {
-		return f
+func entry(module gpucode.Module, name string) (gpucode.Function, bool) {
+	f, found := module.Function(0, name)
+	if kernels := module.Kernels(); !found && len(kernels) == 1 {
+		return module.Function(0, kernels[0])
 	}
-	var only *cubin.Function
-	for i := range file.Functions {
-		if file.Functions[i].Entry {
-			if only != nil {
-				return nil
-			}
-			only = &file.Functions[i]
-		}
-	}
-	return only
+	return f, found
 }
 
 // architecture is what the trace says of the target: 90, or sm90.

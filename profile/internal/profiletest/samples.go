@@ -34,7 +34,7 @@ func sampledFunction(r *rand.Rand, i int) profile.SampledFunction {
 	if r.IntN(3) == 0 {
 		return f
 	}
-	f.SM, f.Size, f.Registers, f.Shared, f.Frame, f.LocalLoads, f.LocalStores = 90, r.Uint64N(1e6), r.IntN(256), r.Uint64N(1e6), r.Uint64N(99), r.IntN(9), r.IntN(9)
+	f.Arch, f.Size, f.Registers, f.Shared, f.Frame, f.LocalLoads, f.LocalStores = []string{"90", "gfx942", "090", "100"}[i%4], r.Uint64N(1e6), r.IntN(256), r.Uint64N(1e6), r.Uint64N(99), r.IntN(9), r.IntN(9)
 	for offset := uint64(0); r.IntN(5) > 0; offset += 16 * (1 + r.Uint64N(3)) {
 		var frames []profile.SourceFrame
 		for range 1 + r.IntN(3) {

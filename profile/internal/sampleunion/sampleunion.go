@@ -104,7 +104,7 @@ func (u *Union) function(f *profile.SampledFunction) int {
 		return at
 	}
 	have := &u.out.Functions[at]
-	if have.SM == 0 { // its module was not seen there
+	if have.Arch == "" { // its module was not seen there
 		places := have.Places
 		*have = *f
 		have.Places = places

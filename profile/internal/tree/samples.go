@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/goproton/goproton/profile"
 )
@@ -70,7 +71,7 @@ func function(w Writer, f *profile.SampledFunction, places []uint64) {
 	text(w, "name", f.Name)
 	text(w, "module", f.Module)
 	number(w, "index", uint64(f.Index))
-	number(w, "sm", uint64(f.SM))
+	architecture(w, f.Arch)
 	number(w, "size", f.Size)
 	number(w, "registers", uint64(f.Registers))
 	number(w, "shared", f.Shared)
@@ -79,6 +80,16 @@ func function(w Writer, f *profile.SampledFunction, places []uint64) {
 	number(w, "local_stores", uint64(f.LocalStores))
 	line(w, "places", places, w.Unsigned)
 	w.EndObject()
+}
+
+// architecture writes a compute capability as the number "sm", 0 if it is not known, and any other architecture as the text "arch".
+func architecture(w Writer, arch string) {
+	n, err := strconv.ParseUint(arch, 10, 31)
+	if arch != "" && (err != nil || n == 0 || strconv.FormatUint(n, 10) != arch) {
+		text(w, "arch", arch)
+		return
+	}
+	number(w, "sm", n)
 }
 
 func sources(w Writer, files []profile.SourceText) {
@@ -275,7 +286,11 @@ func readFunctions(r Reader) (functions []profile.SampledFunction, places [][]ui
 			case "index":
 				f.Index = clamped(r)
 			case "sm":
-				f.SM = clamped(r)
+				if n := clamped(r); n > 0 {
+					f.Arch = strconv.Itoa(n)
+				}
+			case "arch":
+				f.Arch = str(r)
 			case "size":
 				f.Size = unsigned(r)
 			case "registers":

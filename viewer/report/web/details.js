@@ -4,6 +4,7 @@
 import {kinds} from "./colour.js";
 import {make, td, th} from "./elements.js";
 import {percent, quantity, valueText} from "./format.js";
+import {isCut, mostCallers} from "./graph.js";
 import {label, sideName} from "./names.js";
 import {change, state} from "./state.js";
 import {childrenOf, pathOf} from "./tree.js";
@@ -164,6 +165,7 @@ export function chainDetails(graph, i, ...buttons) {
     box.append(make("h3", {text: `own ${state.metric.label} of the first, called by the next`}));
     box.append(make("ol", {class: "chain"}, ...chain.map((n) => make("li", {class: "name", text: state.report.strings[graph.name[n]]}))));
   }
+  if (isCut(graph, i)) box.append(make("p", {class: "muted", text: `Only the nearest ${mostCallers} callers of each frame are followed: some have more.`}));
   box.append(make("div", {class: "actions"}, ...buttons));
   return box;
 }

@@ -5,7 +5,7 @@
 import {numberFrames} from "./tree.js";
 
 // A chain of 10,000 frames that all take time would have 50 million callers: bottomUp follows this many of each frame, which is more than call paths have in practice.
-const mostCallers = 64;
+export const mostCallers = 64;
 
 /**
  * topDown is the call tree itself: node i is frame i.
@@ -35,9 +35,20 @@ export function bottomUp(tree, metric) {
     if (!(a > 0) && !(b > 0)) continue;
     merged.count(0, i, a, b);
     let node = merged.add(0, i, a, b), levels = mostCallers;
-    for (let f = tree.parent[i]; f > 0 && levels > 0; f = tree.parent[f], levels--) node = merged.add(node, f, a, b);
+    let f = tree.parent[i];
+    for (; f > 0 && levels > 0; f = tree.parent[f], levels--) node = merged.add(node, f, a, b);
+    if (f > 0) merged.nodes[node].cut = 1;
   }
   return merged.graph(old !== null);
+}
+
+/**
+ * isCut says whether callers are missing below a node of bottomUp.
+ * @param {Graph} graph
+ * @param {number} node
+ */
+export function isCut(graph, node) {
+  return graph.cut !== undefined && graph.cut.subarray(node, graph.end[node]).includes(1);
 }
 
 /**
@@ -119,8 +130,8 @@ class Merged {
     this.tree = tree;
     /** @type {Map<number, number>} nodes by parent and name */
     this.index = new Map();
-    /** @type {{frame: number, most: number, now: number, old: number, side: number, below: number[]}[]} */
-    this.nodes = [{frame: root, most: 0, now: 0, old: 0, side: -1, below: []}];
+    /** @type {{frame: number, most: number, now: number, old: number, side: number, cut: number, below: number[]}[]} */
+    this.nodes = [{frame: root, most: 0, now: 0, old: 0, side: -1, cut: 0, below: []}];
   }
 
   /**
@@ -136,7 +147,7 @@ class Merged {
     if (node === undefined) {
       node = this.nodes.length;
       this.index.set(key, node);
-      this.nodes.push({frame, most: 0, now: 0, old: 0, side: -1, below: []});
+      this.nodes.push({frame, most: 0, now: 0, old: 0, side: -1, cut: 0, below: []});
       this.nodes[parent].below.push(node);
     }
     this.count(node, frame, now, old);
@@ -165,7 +176,7 @@ class Merged {
    */
   graph(compared) {
     const {tree, nodes} = this, count = nodes.length;
-    const depth = new Int32Array(count), name = new Int32Array(count), kind = new Int32Array(count), side = new Int32Array(count), frame = new Int32Array(count);
+    const depth = new Int32Array(count), name = new Int32Array(count), kind = new Int32Array(count), side = new Int32Array(count), frame = new Int32Array(count), cut = new Uint8Array(count);
     const now = new Float64Array(count), old = new Float64Array(count);
     const size = (/** @type {number} */ n) => Math.max(nodes[n].now, nodes[n].old);
     const pending = [{n: 0, level: 0}];
@@ -178,9 +189,10 @@ class Merged {
       side[i] = Math.max(0, node.side);
       now[i] = node.now;
       old[i] = node.old;
+      cut[i] = node.cut;
       const below = node.below.sort((a, b) => size(b) - size(a));
       for (let k = below.length - 1; k >= 0; k--) pending.push({n: below[k], level: level + 1}); // the last is the next
     }
-    return {...numberFrames(depth), name, kind, frame, merged: true, side: compared ? side : null, now, old: compared ? old : null};
+    return {...numberFrames(depth), name, kind, frame, cut, merged: true, side: compared ? side : null, now, old: compared ? old : null};
   }
 }

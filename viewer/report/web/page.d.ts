@@ -304,6 +304,7 @@ interface Graph extends Frames {
   side: ArrayLike<number> | null; // null for one profile
   now: ArrayLike<number>; // of the metric
   old: ArrayLike<number> | null; // in A
+  cut?: Uint8Array; // 1 for a node whose further callers were not followed; absent from the call tree
 }
 
 /** Matches are what a search finds: frames of the tree, names that such frames have, and call paths of the timeline. */

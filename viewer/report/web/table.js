@@ -29,8 +29,8 @@ export class Table {
   grid;
   /** @type {number[]} those to show, from the top */
   rows;
-  /** @type {number} of rows */
-  chosen = 0;
+  /** @type {Record<string, number>} the chosen row of each mode: a frame, and a kernel of the list; -1 for none */
+  chosen = {tree: 0, flat: -1};
 
   /** @param {HTMLElement} panel */
   constructor(panel) {
@@ -108,6 +108,9 @@ export class Table {
     this.treeButtons.hidden = mode !== "tree";
     this.grid.scrollTop = 0;
     this.list();
+    const index = this.rows.indexOf(this.chosen[mode]);
+    if (index >= 0) this.scrollTo(index);
+    else this.grid.removeAttribute("aria-activedescendant");
   }
 
   /** @returns {Tree} the list of kernels has no places and no kinds */
@@ -273,7 +276,7 @@ export class Table {
    */
   rowElement(at, index) {
     const {data} = this, isTree = this.mode === "tree";
-    const row = make("div", {class: "row", role: "row", id: `row-${index}`, "aria-rowindex": index + 2, "aria-selected": String(at === this.chosen)});
+    const row = make("div", {class: "row", role: "row", id: `row-${index}`, "aria-rowindex": index + 2, "aria-selected": String(at === this.chosen[this.mode])});
     row.style.top = tableHead + index * tableRow + "px";
     if (isTree) {
       row.setAttribute("aria-level", String(data.depth[at] + 1));
@@ -331,7 +334,7 @@ export class Table {
   /** @param {number} index */
   choose(index) {
     const at = this.rows[index];
-    this.chosen = at;
+    this.chosen[this.mode] = at;
     this.grid.setAttribute("aria-activedescendant", `row-${index}`);
     if (this.mode === "tree") change({node: at});
     this.draw();
@@ -344,7 +347,7 @@ export class Table {
   reveal(node) {
     if (this.mode !== "tree") return;
     const {tree} = state.report;
-    this.chosen = node;
+    this.chosen.tree = node;
     const path = pathOf(tree, node).slice(0, -1);
     if (path.some((n) => !this.open[n])) {
       for (const n of path) this.open[n] = 1;
@@ -365,9 +368,9 @@ export class Table {
   /** @param {KeyboardEvent} event */
   key(event) {
     if (event.target !== this.grid) return;
-    const at = this.rows.indexOf(this.chosen), page = Math.max(1, Math.floor(this.grid.clientHeight / tableRow) - 2);
+    const at = this.rows.indexOf(this.chosen[this.mode]), page = Math.max(1, Math.floor(this.grid.clientHeight / tableRow) - 2);
     const step = {ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity}[event.key];
-    if (step !== undefined) this.go(Math.max(0, Math.min(this.rows.length - 1, (at < 0 ? 0 : at) + step)));
+    if (step !== undefined) this.go(Math.max(0, Math.min(this.rows.length - 1, at + step)));
     else if (this.mode === "tree" && at >= 0 && this.treeKey(event.key, at)) this.draw();
     else return;
     event.preventDefault();

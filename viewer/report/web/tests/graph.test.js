@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {bottomUp, callees, callers, topDown} from "../graph.js";
+import {bottomUp, callees, callers, isCut, mostCallers, topDown} from "../graph.js";
 import {layout} from "../layout.js";
 import {treeOf} from "./trees.js";
 
@@ -55,6 +55,20 @@ test("a very deep chain has no endless callers, and does not exhaust the stack",
   const graph = bottomUp({count, depth, parent, end, name: depth, kind: depth.map(() => 0), side: null, values}, metric);
   assert.equal(graph.now[0], count);
   assert.ok(graph.count < count * 66);
+});
+
+test("bottomUp says where it does not follow all callers", () => {
+  const chain = (callers) => {
+    let tree = ["leaf", 1];
+    for (let i = 0; i < callers; i++) tree = ["f" + i, 1, tree];
+    return bottomUp(treeOf(["ROOT", 1, tree]).tree, metric);
+  };
+  const all = chain(mostCallers), some = chain(mostCallers + 1);
+  assert.equal(all.count, some.count);
+  assert.equal(isCut(all, 0), false);
+  assert.equal(isCut(some, 0), true);
+  assert.equal(isCut(some, some.count - 1), true);
+  assert.equal(isCut(topDown(tree, metric), 0), false);
 });
 
 test("layout places children next to each other, in the order asked for", () => {

@@ -55,7 +55,7 @@ func (c *Collector) startSampler() {
 	}
 	C.record_wrap_sampling(&C.cupti_sampling)
 	if s.mode == record.Serialized && c.version < C.CUPTI_12_4 {
-		s.problem("sample instructions of one kernel at a time: %s (%s) does not tell launches apart; use a libcupti of CUDA 12.4 or newer, or collection=continuous", c.library.Path, versionText(c.version))
+		s.problem("sample instructions of one kernel at a time: %s (%s) does not report the launch of a sample; use a libcupti of CUDA 12.4 or newer, or collection=continuous", c.library.Path, versionText(c.version))
 		return
 	}
 	if rc := C.code_register(); rc != 0 {
@@ -304,7 +304,7 @@ func (c *Collector) SamplingFacts() record.SamplingFacts {
 			"and the first to launch was; their kernels have times, and samples only as far as the first ran the same code", f.waiting))
 	}
 	if f.unseen > 0 {
-		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples fell in code that was loaded before sampling began, and is none of Triton's: "+
+		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples fell in code that was loaded before sampling beganand not compiled by Triton: "+
 			"its source lines are not known; begin before the first launch, as `proton run -m pcsampling` does", f.unseen))
 	}
 	if f.same_crc > 0 {
@@ -312,7 +312,7 @@ func (c *Collector) SamplingFacts() record.SamplingFacts {
 			"have the checksum that CUPTI reports for it; begin before the first launch, as `proton run -m pcsampling` does", f.same_crc))
 	}
 	if f.lost > 0 {
-		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples were lost: they were not taken in time", f.lost))
+		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples were lost: they were not read in time", f.lost))
 	}
 	if n := C.code_not_kept(); n > 0 {
 		facts.Problems = append(facts.Problems, fmt.Sprintf("the code of %d modules was not kept: more than 512 MiB were loaded", n))

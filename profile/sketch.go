@@ -121,7 +121,7 @@ func (s *Sketch) Check() error {
 	case sum != s.Count:
 		return fmt.Errorf("the buckets count %d values and count says %d", sum, s.Count)
 	case s.Count == 0 && (s.Min != 0 || s.Max != 0 || s.Mean != 0 || s.M2 != 0):
-		return errors.New("it has no values, but facts about them")
+		return errors.New("count is 0, and min, max, mean or m2 is not")
 	case s.Count > 0 && (BucketOf(s.Min) != s.Buckets[0].Index || BucketOf(s.Max) != s.Buckets[len(s.Buckets)-1].Index || s.Min > s.Max):
 		return errors.New("min and max do not lie in the first and the last bucket")
 	case !(s.Mean >= 0) || !(s.M2 >= 0) || math.IsInf(s.Mean, 0) || math.IsInf(s.M2, 0):

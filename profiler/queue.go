@@ -213,7 +213,7 @@ func (q *queue) problem() string {
 	case q.dropped == 0:
 		return fmt.Sprintf("%s: %v", q.what, q.waiting[0].err)
 	case q.failure == nil:
-		return fmt.Sprintf("%s: %d phases were dropped, because they were not taken in time", q.what, q.dropped)
+		return fmt.Sprintf("%s: %d phases were dropped, because the sink did not take them in time", q.what, q.dropped)
 	}
 	return fmt.Sprintf("%s: %d phases were dropped: %v", q.what, q.dropped, q.failure)
 }

@@ -128,7 +128,7 @@ func TestASinkThatBlocksDelaysNothing(t *testing.T) {
 	if got := blocks.windows(); len(got) != 0 {
 		t.Errorf("the sink that blocks has %q", got)
 	}
-	want := fmt.Sprintf("sink 1 of %s: %d phases were dropped, because they were not taken in time", name, phases-queueLimit)
+	want := fmt.Sprintf("sink 1 of %s: %d phases were dropped, because the sink did not take them in time", name, phases-queueLimit)
 	if got := m.Status().Problems; !slices.Contains(got, want) {
 		t.Errorf("problems: %q, want %q", got, want)
 	}

@@ -42,7 +42,7 @@ func (d *drainer) allProblems() []string {
 	_, sampling := d.samplingStatus()
 	sentences := slices.Concat(d.problems, sampling)
 	if n := d.agg.Late; n > 0 {
-		sentences = append(sentences, fmt.Sprintf("%d metric values came after their phase was written or cleared, and are in no file", n))
+		sentences = append(sentences, fmt.Sprintf("%d metric values arrived after their phase was written or cleared, and are in no file", n))
 	}
 	return append(sentences, d.undelivered()...)
 }

@@ -20,7 +20,7 @@ func Files(source string) ([]string, error) {
 	case err != nil:
 		return nil, err
 	case !isFolder && filepath.Ext(source) == ".clp":
-		return nil, fmt.Errorf("%s is a CLP archive; proton trace parse %s -o DIR unpacks it, and DIR can be read then", source, source)
+		return nil, fmt.Errorf("%s is a CLP archive; unpack it with proton trace parse %s -o DIR and read DIR", source, source)
 	case !isFolder:
 		return []string{source}, nil
 	}
@@ -56,7 +56,7 @@ func RawFiles(source string) ([]string, error) {
 		return files, err
 	}
 	if parsed, err := parsedFiles(source); err == nil && len(parsed) > 0 {
-		return nil, fmt.Errorf("%s holds no raw trace but what was parsed before; proton trace info %s reads it as it is", source, source)
+		return nil, fmt.Errorf("%s holds parsed traces and no raw one; proton trace info %s reads them", source, source)
 	}
 	return nil, fmt.Errorf("no raw trace in %s; their names begin with %s and end with .ndjson, .bin.ndjson, or one of these and .gz or .zst%s", source, Prefix, elsewhere(source))
 }
@@ -66,7 +66,7 @@ func lookAt(source string) (isFolder bool, err error) {
 	info, err := os.Stat(source)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && source == "-":
-		return false, errors.New("a trace is read more than once, so not from standard input: write it to a file first")
+		return false, errors.New("a trace cannot be read from standard input, because it is read more than once: write it to a file first")
 	case errors.Is(err, fs.ErrNotExist):
 		return false, fmt.Errorf("%w; give a trace, a file or the folder that proton run --trace or tritonparse wrote", err)
 	case err != nil:

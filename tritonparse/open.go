@@ -198,7 +198,7 @@ func (t *Trace) HashAt(file string, line int) (hash string, launch *LaunchRecord
 	case r.kind != "compilation" && r.launch == nil:
 		return "", nil, fmt.Errorf("record %d of %s is neither a compilation nor a launch but of type %q; proton trace info --compilations lists compilations with their lines", line, r.path, r.kind)
 	case r.hash == "":
-		return "", nil, fmt.Errorf("record %d of %s does not say which compilation it is of", line, r.path)
+		return "", nil, fmt.Errorf("record %d of %s does not name its compilation; give the line of the compilation: proton trace info --compilations", line, r.path)
 	}
 	return r.hash, r.launch, nil
 }
@@ -282,7 +282,7 @@ func (t *Trace) file(name string) (string, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1 && name == "":
-		return "", fmt.Errorf("%s has %d files; say which one the line is of: %s", t.Source, len(found), strings.Join(baseNames(found), ", "))
+		return "", fmt.Errorf("%s has %d files; name the file of the line: %s", t.Source, len(found), strings.Join(baseNames(found), ", "))
 	case len(found) > 1:
 		return "", fmt.Errorf("%s has %d files %s; give more of the path", t.Source, len(found), name)
 	}

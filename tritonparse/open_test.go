@@ -147,7 +147,7 @@ func TestFolder(t *testing.T) {
 	if l, err := trace.LaunchAt(second, 2); err != nil || l.Function != 4 || l.ID != 1 {
 		t.Error(l, err)
 	}
-	for file, want := range map[string]string{"": "has 2 files; say which", "x": "has no file x"} {
+	for file, want := range map[string]string{"": "has 2 files; name the file", "x": "has no file x"} {
 		if _, err := trace.LaunchAt(file, 2); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", file, err)
 		}

@@ -119,7 +119,7 @@ func Buckets(files []string, preInit bool, warn func(string)) []Bucket {
 		if r, ok := ranks[p]; !ok {
 			ranks[p] = n.Rank
 		} else if r != n.Rank {
-			warn(fmt.Sprintf("%s: process %d on host %q has rank %d by its first file; files without a rank go there", f, n.PID, n.Host, r))
+			warn(fmt.Sprintf("%s: process %d on host %q has rank %d by its first file; its files without a rank are added to that rank", f, n.PID, n.Host, r))
 		}
 	}
 	buckets := map[int]*Bucket{}

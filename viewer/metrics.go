@@ -309,7 +309,7 @@ func (b *builder) seconds(name string) (span, error) {
 	}
 	u, known := times.byName(recordedUnit(r.name))
 	if !known {
-		return span{}, fmt.Errorf("read %q as a time: its name ends in no unit; record it as \"%s (ns)\"", r.name, name)
+		return span{}, fmt.Errorf("read %q as a time: its name has no unit; record it as \"%s (ns)\"", r.name, name)
 	}
 	return span{r.name, b.amount(r), u.factor}, nil
 }
@@ -413,7 +413,7 @@ func (b *builder) shareColumn(of string) (column, error) {
 		return column{}, err
 	}
 	if c.Text || !c.Additive {
-		return column{}, fmt.Errorf("%s/%%: a share needs an amount that adds up, such as time, count or bytes; %s is none", of, of)
+		return column{}, fmt.Errorf("%s/%%: a share needs an amount that adds up, such as time, count or bytes; %s does not add up", of, of)
 	}
 	c.open, c.unit, c.Unit, c.share = nil, percentUnit, "%", true
 	c.Exact = "" // not that of the amount: the name that was asked for

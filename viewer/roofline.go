@@ -188,7 +188,7 @@ func (b *builder) needRoofline(asked string) error {
 		r.bytes = &bytes
 	}
 	if len(r.flops) == 0 && r.bytes == nil {
-		return fmt.Errorf("%s: the profile has neither flops nor bytes; give kernels a launch_metadata function and profile with the triton hook, or say flops16 and bytes in a scope's metrics", asked)
+		return fmt.Errorf("%s: the profile has neither flops nor bytes; give kernels a launch_metadata function and profile with the triton hook, or add the metrics flops16 and bytes to a scope", asked)
 	}
 	elapsed, err := b.seconds("time") // a profile of cycles has none, and its work still has an intensity
 	if err != nil && (asked == "util" || asked == "coverage") {
@@ -232,9 +232,9 @@ func (b *builder) sayCoverage() {
 	switch part := b.roof.coverage(b.sums.of(b.sums.sum, 0)); {
 	case part >= 0.99 || math.IsNaN(part) || part == 0 && len(b.notes) > 0: // nothing is left out, or another note says why all is
 	case part >= leastCoverage:
-		b.note(fmt.Sprintf("util is of the %s of the time that says its flops or bytes; -m coverage shows it for each row", grid.Share(part)))
+		b.note(fmt.Sprintf("util covers the %s of the time whose flops or bytes are known; -m coverage shows it for each row", grid.Share(part)))
 	default:
-		b.note(fmt.Sprintf("only %s of the time says its flops or bytes: util and bound are shown where at least half of a row's time does; -m coverage shows it for each row", grid.Share(part)))
+		b.note(fmt.Sprintf("the flops or bytes of only %s of the time are known: util and bound are shown for rows with at least half; -m coverage shows it for each row", grid.Share(part)))
 	}
 }
 
@@ -353,7 +353,7 @@ func (b *builder) peakFlops(d *profile.Device, key deviceKey, f flopsOf) float64
 	}
 	if dtype == "" {
 		if len(b.roof.flops) == 1 && b.counts(f.metric) {
-			b.note("flops do not say the type of their operands, so they have no peak: record flops16 or flops_bf16 instead, or say --peak flops=bf16")
+			b.note("flops do not name the type of their operands, so they have no peak: record flops16 or flops_bf16 instead, or give --peak flops=bf16")
 		}
 		return missing
 	}

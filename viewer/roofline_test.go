@@ -33,7 +33,7 @@ func TestUnknownWorkIsNotIdle(t *testing.T) {
 			t.Errorf("%s: util, coverage and bound are %q, want %q", r.Name, got, w)
 		}
 	}
-	if notes := strings.Join(table.Notes, "\n"); seen != len(want) || !strings.Contains(notes, "only 0.4% of the time says its flops or bytes") {
+	if notes := strings.Join(table.Notes, "\n"); seen != len(want) || !strings.Contains(notes, "of only 0.4% of the time are known") {
 		t.Errorf("%d rows, notes %q", seen, notes)
 	}
 }

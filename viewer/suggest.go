@@ -20,7 +20,7 @@ func (b *builder) unknown(name string) error {
 	}
 	base, unit, divided := strings.Cut(name, "/")
 	if _, ok := b.find(base); ok && divided {
-		return fmt.Errorf("%s: unknown unit %q of %s; times have s, ms, us and ns, amounts a prefix (flops16/gflop, bytes/mb), and what adds up has %%", name, unit, base)
+		return fmt.Errorf("%s: unknown unit %q of %s; write s, ms, us or ns for times, a prefix for amounts (flops16/gflop, bytes/mb), %% for metrics that add up", name, unit, base)
 	}
 	var recorded, computed, near []string
 	for _, m := range b.metrics() {
@@ -66,11 +66,11 @@ func (b *builder) noAmount(name, label string) error {
 	}
 	switch {
 	case of == "byte":
-		return fmt.Errorf("%s: nothing in the profile says its bytes; give kernels a launch_metadata function that returns bytes, and profile with the triton hook", name)
+		return fmt.Errorf("%s: the profile has no bytes; give kernels a launch_metadata function that returns bytes, and profile with the triton hook", name)
 	case len(have) > 0:
 		return fmt.Errorf("%s: the profile has no flops%s, it has %s; flop/s takes all of them", name, strings.TrimPrefix(of, "flop"), strings.Join(have, ", "))
 	}
-	return fmt.Errorf("%s: nothing in the profile says its flops; give kernels a launch_metadata function that returns flops16 or the like, and profile with the triton hook", name)
+	return fmt.Errorf("%s: the profile has no flops; give kernels a launch_metadata function that returns flops16 or the like, and profile with the triton hook", name)
 }
 
 // alike says whether one name may have been meant by the other: few letters differ, or one begins the other.

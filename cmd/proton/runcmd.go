@@ -140,7 +140,7 @@ func checkRun(o *run.Options) error {
 		{"--format", &o.Format, append(runinfo.Formats(o.Data), ""), "of --data " + o.Data},
 		{"--hook", &o.Hook, []string{"triton", "none", ""}, ""},
 		{"--graph", &o.Graph, runinfo.GraphLevels, ""},
-		{"--backend", &o.Backend, append(vendor.Backends(), "replay", ""), "other backends are not there yet"},
+		{"--backend", &o.Backend, append(vendor.Backends(), "replay", ""), "other backends are not supported yet"},
 	} {
 		*choice.value = strings.ToLower(*choice.value)
 		if slices.Contains(choice.known, *choice.value) {

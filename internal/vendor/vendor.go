@@ -50,7 +50,7 @@ var All = []*Vendor{NVIDIA}
 
 // Planned are upstream's other backends, with the reason why they are not there.
 var Planned = map[string]string{
-	"instrumentation": "instrumentation inside kernels is not there yet; use the cupti backend for kernel times",
+	"instrumentation": "instrumentation inside kernels is not supported yet; use the cupti backend for kernel times",
 	"rocprofiler":     "AMD GPUs are not supported yet",
 	"roctracer":       "AMD GPUs are not supported yet",
 	"xpupti":          "Intel GPUs are not supported yet",

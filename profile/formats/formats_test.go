@@ -127,7 +127,7 @@ func TestBombs(t *testing.T) {
 
 func TestUnknownFiles(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                 "nothing in it",
+		"":                 "the file is cut off or empty",
 		"PK\x03\x04":       "a zip archive",
 		"not a profile":    "none of the formats that proton reads",
 		"\x1f\x8b":         "unpack gzip",

@@ -16,7 +16,7 @@ import (
 // TestNotProfiles reads files that users open by mistake. The error says what each is and what to do instead.
 func TestNotProfiles(t *testing.T) {
 	for name, test := range map[string]struct{ in, want string }{
-		"nothing":            {"", "byte 0: there is nothing in it"},
+		"nothing":            {"", "byte 0: the file is cut off or empty"},
 		"a library":          {"\x7fELF\x02\x01\x01\x00", "run it under proton run"},
 		"a screenshot":       {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "a picture (PNG)"},
 		"a login page":       {"\n<!DOCTYPE html><html><title>Sign in</title>", "it may be an error page"},

@@ -64,7 +64,7 @@ func plainFile(r io.Reader) (io.ReaderAt, int64) {
 // unknown says what was found instead of a profile.
 func unknown(head []byte) error {
 	if len(head) == 0 {
-		return errors.New("byte 0: there is nothing in it; it is cut off or empty")
+		return errors.New("byte 0: the file is cut off or empty")
 	}
 	if is := notProfile(head); is != "" {
 		return errors.New("byte 0: " + is)

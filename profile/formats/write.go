@@ -22,7 +22,7 @@ func TargetOf(path string, f *Format) (Target, error) {
 		f = byPath
 	}
 	if f == nil {
-		return Target{}, fmt.Errorf("the name %s ends in no format's suffix (%s); say which format", path, suffixes())
+		return Target{}, fmt.Errorf("the name %s has none of the formats' suffixes (%s); name the format", path, suffixes())
 	}
 	return Target{Format: f, Compression: max(c, f.Packed)}, nil
 }
@@ -54,7 +54,7 @@ func (t Target) Write(w io.Writer, p *profile.Profile) error {
 		return fmt.Errorf("%s is read only; formats that are written: %s", t.Format.Name, written())
 	}
 	if t.Metric != "" && t.Format.WriteMetric == nil {
-		return fmt.Errorf("%s holds all metrics; leave out which one", t.Format.Name)
+		return fmt.Errorf("%s holds all metrics; leave out the metric", t.Format.Name)
 	}
 	packed, err := pack(w, t.Compression)
 	if err != nil {

@@ -109,7 +109,7 @@ func TestExtraKeysThatAreWrong(t *testing.T) {
 		"kinds is text":      {`"kinds":"x"}]`, 31, "expected '{' at the start of kinds"},
 		"no kind":            {`"kinds":{"a":"b"}}]`, 36, `"b" is not a kind of metric`},
 		"times is a number":  {`"times":3}]`, 31, "expected '{' at the start of times"},
-		"times are empty":    {`"times":{"min":1}}]`, 31, "no values, but facts"},
+		"times are empty":    {`"times":{"min":1}}]`, 31, "count is 0, and"},
 		"negative count":     {`"times":{"count":-1}}]`, 40, "whole number of at least 0"},
 		"fraction":           {`"times":{"count":1.5}}]`, 40, "whole number of at least 0"},
 		"mean is null":       {`"times":{"mean":null}}]`, 39, "expected a number"},

@@ -85,12 +85,12 @@ func TestBrokenSamples(t *testing.T) {
 		{`"samples":[[0,16,2,0,9,4,1`, `"samples":[[0,16,2,0,9,4,2`, `have reason 2, and the root's key "sampling" has 2`},
 		{`"samples":[[0,16,2`, `"samples":[[0,16,9`, "samples of a function: it ends within an instruction"},
 		{`"samples":[[0,16,2,0,9,4`, `"samples":[[0,16,2,0,9,10`, "0, 9, 10 are not the number of a stall reason, its samples and those of them not issued"},
-		{`48,1,0,1,0]]`, `16,1,0,1,0]]`, "offset 16 is not behind offset 16"},
+		{`48,1,0,1,0]]`, `16,1,0,1,0]]`, "offset 16 does not follow offset 16"},
 		{`"samples":[[0`, `"samples":[[-1`, "expected a whole number of at least 0"},
 		{`"samples":[[0`, `"samples":[[`, "expected"},
 		{`"places":[16,1,48`, `"places":[16,0,48`, `places of function "matmul": there is no frame 0`},
-		{`"frames":[0,12,1,0`, `"frames":[0,12,1,1`, "sampling: frame 1 names what is not there"},
-		{`"frames":[0,12,1,0`, `"frames":[9,12,1,0`, "sampling: frame 1 names what is not there"},
+		{`"frames":[0,12,1,0`, `"frames":[0,12,1,1`, "sampling: frame 1 names a missing text or caller"},
+		{`"frames":[0,12,1,0`, `"frames":[9,12,1,0`, "sampling: frame 1 names a missing text or caller"},
 		{`"sampling":{`, `"was":{`, `and the root's key "sampling" has 0`},
 	} {
 		if !strings.Contains(good.String(), c.from) {

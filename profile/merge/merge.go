@@ -111,7 +111,7 @@ func (m *Merger) Add(p *profile.Profile, s Source) error {
 		m.learn(name, found[name], s)
 	}
 	if first, used := m.labels[s.Label]; used && s.Label != "" {
-		m.options.Note(fmt.Sprintf("%s and %s are both %s: their columns are added up; --by file keeps them apart", first, s.File, s.Label))
+		m.options.Note(fmt.Sprintf("%s and %s are both %s: their columns are added up; --by file separates them", first, s.File, s.Label))
 	} else {
 		m.labels[s.Label] = s.File
 	}

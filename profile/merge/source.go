@@ -55,13 +55,13 @@ func (i *Identifier) Identify(file string, p *profile.Profile) (Source, error) {
 	case ByRank:
 		if s.Rank == "" {
 			s.Rank = strconv.Itoa(order)
-			i.note(fmt.Sprintf("%s says no rank, neither inside nor in its name: taken as rank %d from its place on the command line", file, order))
+			i.note(fmt.Sprintf("%s names no rank, neither inside nor in its file name: taken as rank %d, its place on the command line", file, order))
 		}
 		s.Label = "rank" + label(s.Rank)
 	case ByHost:
 		if s.Host == "" {
 			s.Host = "host" + strconv.Itoa(order)
-			i.note(fmt.Sprintf("%s does not say its host: taken as %s", file, s.Host))
+			i.note(fmt.Sprintf("%s does not name its host: taken as %s", file, s.Host))
 		}
 		s.Label = label(s.Host)
 	case ByRun:

@@ -25,7 +25,7 @@ func Read(r io.Reader) (*profile.Profile, error) {
 	case errors.Is(err, io.ErrUnexpectedEOF) && held:
 		cutOff = d.offset
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, fmt.Errorf("byte %d: the file ends within its first packets; it is cut off or no Perfetto trace", d.offset)
+		return nil, fmt.Errorf("byte %d: the file ends within its first packets; it is cut off or not a Perfetto trace", d.offset)
 	case err != nil:
 		return nil, fmt.Errorf("byte %d: %w", d.offset, err)
 	case !held && len(d.tracks.order) == 0:

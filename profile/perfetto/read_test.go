@@ -123,7 +123,7 @@ func TestBadTraces(t *testing.T) {
 		"":                             "byte 0: there are no track events in it; give a trace that proton or Perfetto's SDK wrote",
 		"{}":                           "byte 0: field 15 has an unexpected wire type; this is not a Perfetto trace",
 		"\x0a\x03\x40\x01\x5a":         "byte 0: a message within the packet is damaged",
-		"\x0a\x05ab":                   "byte 0: the file ends within its first packets; it is cut off or no Perfetto trace",
+		"\x0a\x05ab":                   "byte 0: the file ends within its first packets; it is cut off or not a Perfetto trace",
 		"\x0a\xff\xff\xff\xff\xff\x7f": "byte 0: a packet of 4398046511103 bytes, and at most 67108864 are read; this is not a Perfetto trace",
 	} {
 		if _, err := Read(bytes.NewReader([]byte(data))); err == nil || err.Error() != want {

@@ -84,7 +84,7 @@ func checkMessage(data []byte, m *message, o *outline) *FormatError {
 		}
 		size := protowire.ConsumeFieldValue(number, wire, data[at+n:])
 		if size < 0 {
-			return &FormatError{at, fmt.Sprintf("field %d of a %s goes past its end; the file is cut off or no pprof profile", number, m.name)}
+			return &FormatError{at, fmt.Sprintf("field %d of a %s goes past its end; the file is cut off or not a pprof profile", number, m.name)}
 		}
 		if wire == protowire.BytesType {
 			content, _ := protowire.ConsumeBytes(data[at+n:])

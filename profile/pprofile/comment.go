@@ -120,7 +120,7 @@ func readFacts(pp *pprof.Profile) (*facts, error) {
 			return nil, fmt.Errorf("decode pprof profile: comment %q: %w", commentPrefix, err)
 		}
 		if f.Version > factsVersion {
-			return nil, fmt.Errorf("decode pprof profile: it is of a newer GoProton (version %d of the comment, this one knows %d); update", f.Version, factsVersion)
+			return nil, fmt.Errorf("decode pprof profile: it was written by a newer GoProton (version %d of the comment, this one knows %d); update", f.Version, factsVersion)
 		}
 		if all == nil {
 			all = f

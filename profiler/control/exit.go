@@ -64,7 +64,7 @@ func (s *Service) leave(patience time.Duration, end func() error) error {
 	}
 	unsaid, ok := briefly(func() error { return s.writeDrained(why) })
 	if !ok { // what hangs may hold the lock that this needs
-		return fmt.Errorf("%s; the profile is what the last checkpoint left, if anything", why)
+		return fmt.Errorf("%s; the profile is that of the last checkpoint, if there is one", why)
 	}
 	return unsaid
 }

@@ -36,7 +36,7 @@ func ReadChecks(lines []string) (checks, error) {
 	for _, l := range lines {
 		m := checkDirective.FindStringSubmatch(l)
 		if m == nil {
-			return nil, fmt.Errorf("%q is known to FileCheck only", l)
+			return nil, fmt.Errorf("%q is supported by FileCheck only", l)
 		}
 		p, err := checkPattern(strings.TrimSpace(m[3]))
 		if err != nil {
@@ -67,7 +67,7 @@ func checkPattern(text string) (*regexp.Regexp, error) {
 		return nil, errors.New("an empty check")
 	}
 	if strings.Contains(text, "[[") {
-		return nil, errors.New("variables are known to FileCheck only")
+		return nil, errors.New("variables are supported by FileCheck only")
 	}
 	var b strings.Builder
 	for {
@@ -82,7 +82,7 @@ func checkPattern(text string) (*regexp.Regexp, error) {
 		}
 		inside, after, closed := strings.Cut(rest, "}}")
 		if !closed {
-			return nil, errors.New("{{ without }}")
+			return nil, errors.New("{{ has no }}")
 		}
 		b.WriteString("(?:" + inside + ")")
 		text = after
@@ -111,15 +111,15 @@ func (c checks) Match(text string) (bool, string) {
 		}
 		m := c[i].find(text, at)
 		if m == nil {
-			return false, fmt.Sprintf("%s: nothing from line %d on", c[i].text, lineAt(text, at))
+			return false, fmt.Sprintf("%s: no match from line %d", c[i].text, lineAt(text, at))
 		}
 		if ok, which, where := absent(at + m[0]); !ok {
-			return false, fmt.Sprintf("%s: is there in line %d", which, lineAt(text, where))
+			return false, fmt.Sprintf("%s: matches line %d", which, lineAt(text, where))
 		}
 		at, from = at+m[1], -1
 	}
 	if ok, which, where := absent(len(text)); !ok {
-		return false, fmt.Sprintf("%s: is there in line %d", which, lineAt(text, where))
+		return false, fmt.Sprintf("%s: matches line %d", which, lineAt(text, where))
 	}
 	return true, ""
 }

@@ -97,7 +97,7 @@ func ParseProcedures(text []byte) ([]Procedure, error) {
 		checks = append(checks, c)
 	}
 	if len(checks) == 0 {
-		return nil, errors.New("no procedures in it")
+		return nil, errors.New("the file has no procedures")
 	}
 	return checks, nil
 }

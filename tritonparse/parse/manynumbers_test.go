@@ -79,7 +79,7 @@ func TestManyNumbers(t *testing.T) {
 	if fmt.Sprint(seen) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", seen, want)
 	}
-	if len(warned) != 1 || !strings.Contains(warned[0], fmt.Sprintf("has %d distinct launches: its analysis is of the last 100", launches/3)) {
+	if len(warned) != 1 || !strings.Contains(warned[0], fmt.Sprintf("has %d distinct launches: its analysis covers the last 100", launches/3)) {
 		t.Errorf("warned %q", warned)
 	}
 }

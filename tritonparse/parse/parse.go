@@ -195,11 +195,11 @@ func chooseRank(buckets []tritonparse.Bucket, rank *int, warn func(string)) ([]t
 	}
 	for _, b := range buckets {
 		if !b.HasRank {
-			warn(fmt.Sprintf("no trace of rank %d; taking those without a rank", *rank))
+			warn(fmt.Sprintf("no trace has rank %d: those without a rank are parsed", *rank))
 			return []tritonparse.Bucket{b}, nil
 		}
 	}
-	return nil, fmt.Errorf("no trace of that rank; there are %s", strings.Join(names, ", "))
+	return nil, fmt.Errorf("no trace has that rank; there are %s", strings.Join(names, ", "))
 }
 
 // rankSuffix is where log_file_list.json says that the files of a bucket are. tritonparse says where they would be of the rank

@@ -100,7 +100,7 @@ func (p *parser) analyses(events *extsort.Sorter) ([]string, error) {
 			return nil, err
 		}
 		if n := u.groups.total.count(); n > 0 {
-			p.notes = append(p.notes, fmt.Sprintf("the autotuner's session %s has %d distinct launches: its analysis is of the last %d of them; with --compat tritonparse it is of all", u.id, n, len(u.groups.all)))
+			p.notes = append(p.notes, fmt.Sprintf("the autotuner's session %s has %d distinct launches: its analysis covers the last %d of them; with --compat tritonparse it covers all", u.id, n, len(u.groups.all)))
 		}
 		if name, ok := p.sessionOutput(u); ok {
 			files[i] = name

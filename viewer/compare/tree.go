@@ -172,22 +172,21 @@ func (t *text) write(w io.Writer) error {
 
 // hidden says how many call paths Cut hid, why, and how to show them.
 func (t *text) hidden() string {
-	why, small := "", t.shown.Threshold.Amount > 0
+	which, small := "", t.shown.Threshold.Amount > 0
 	switch {
 	case t.Root.Hidden == 0:
 		return ""
 	case small && t.shown.Depth > 0:
-		why = fmt.Sprintf("they changed by less than %v, or lie deeper than %d levels", t.shown.Threshold, t.shown.Depth)
+		which = fmt.Sprintf("with a change below %v, or deeper than %d levels,", t.shown.Threshold, t.shown.Depth)
 	case small:
-		why = fmt.Sprintf("they changed by less than %v", t.shown.Threshold)
+		which = fmt.Sprintf("with a change below %v", t.shown.Threshold)
 	default:
-		why = fmt.Sprintf("they lie deeper than %d levels", t.shown.Depth)
+		which = fmt.Sprintf("deeper than %d levels", t.shown.Depth)
 	}
-	count := "1 call path is"
+	note := fmt.Sprintf("1 call path %s is hidden", which)
 	if t.Root.Hidden > 1 {
-		count = fmt.Sprintf("%d call paths are", t.Root.Hidden)
+		note = fmt.Sprintf("%d call paths %s are hidden", t.Root.Hidden, which)
 	}
-	note := fmt.Sprintf("%s not shown: %s", count, why)
 	if t.shown.Threshold == SmallChange {
 		note += "; -t 0 shows all"
 	}

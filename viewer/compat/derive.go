@@ -142,7 +142,7 @@ func (t *table) inSeconds(recorded string) (func(r *row) float64, error) {
 	}
 	unit, ok := seconds[src.unit()]
 	if !ok {
-		return nil, fmt.Errorf("read %q as a time: its name ends in no unit; record it as \"%s (ns)\"", src.name, recorded)
+		return nil, fmt.Errorf("read %q as a time: its name has no unit; record it as \"%s (ns)\"", src.name, recorded)
 	}
 	return func(r *row) float64 { return src.of(r) * unit }, nil
 }

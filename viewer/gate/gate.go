@@ -319,7 +319,7 @@ func (g *gate) whyNothing(rule *Rule, report *RuleReport, rows []row) string {
 	case rule.Scope != nil:
 		return fmt.Sprintf("no call path that both sides have matches '%s'; see proton viewer for those of a profile", rule.Scope)
 	}
-	return fmt.Sprintf("it is about none of %d call paths", len(rows))
+	return fmt.Sprintf("it applies to none of %d call paths", len(rows))
 }
 
 func (g *gate) sample(values []float64) Sample {

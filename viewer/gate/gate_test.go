@@ -275,8 +275,8 @@ func TestNothingIsDecidedSilently(t *testing.T) {
 		want          string
 	}{
 		{steady("x", one), steady("y", one), Options{Rules: rules(t, "time > 5% @ 'gemm'")}, "could never fail: no call path that both sides have matches 'gemm'"},
-		{steady("x", one), steady("y", one), Options{Rules: rules(t, "tflop/s < -5%")}, "nothing in the profile says its flops"},
-		{steady("x", one), steady("y", one), Options{Rules: rules(t, "time > +5")}, "say the unit of the amount, such as 5ms"},
+		{steady("x", one), steady("y", one), Options{Rules: rules(t, "tflop/s < -5%")}, "the profile has no flops"},
+		{steady("x", one), steady("y", one), Options{Rules: rules(t, "time > +5")}, "the amount has no unit; write for example 5ms"},
 		{steady("x", one), steady("y", map[string]int64{"c": 5}), Options{Rules: rules(t, "time > 5%")}, "no call path of the baseline is in the new runs"},
 		{steady("x", one, one), steady("y", one, one), Options{Rules: rules(t, "time > 5%"), Strict: true}, "2 + 2 runs are too few"},
 		{steady("x", one), nil, Options{Rules: rules(t, "time > 5%")}, "a run to compare with"},

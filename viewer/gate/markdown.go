@@ -44,7 +44,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	markdownOneSided(out, "New", r.New)
 	markdownOneSided(out, "Vanished", r.Vanished)
 	if r.Small > 0 {
-		fmt.Fprintf(out, "\nNot looked at: %s too short to matter.\n", paths(r.Small))
+		fmt.Fprintf(out, "\nNot compared: %s below --min-time.\n", paths(r.Small))
 	}
 	for _, c := range r.Caveats {
 		fmt.Fprintf(out, "\n> %s\n", html(c))

@@ -260,7 +260,7 @@ func (r *Rule) amountIn(unit string) (float64, error) {
 	case r.Unit != "":
 		return r.Amount * timeUnits[r.Unit] / size, nil
 	case isTime && r.Amount != 0 && !strings.HasSuffix(r.Metric, "/"+unit):
-		return 0, fmt.Errorf("rule %q: say the unit of the amount, such as %gms", r.Text, r.Amount)
+		return 0, fmt.Errorf("rule %q: the amount has no unit; write for example %gms", r.Text, r.Amount)
 	}
 	return r.Amount, nil
 }

@@ -40,7 +40,7 @@ func (r *Report) WriteText(w io.Writer, p TextOptions) error {
 		out.WriteByte('\n')
 	}
 	if r.Small > 0 {
-		fmt.Fprintf(out, "not looked at: %s too short to matter\n", paths(r.Small))
+		fmt.Fprintf(out, "not compared: %s below --min-time\n", paths(r.Small))
 	}
 	for _, c := range r.Caveats {
 		fmt.Fprintf(out, "note: %s\n", c)

@@ -28,9 +28,9 @@ func binaries(args []string) driver.ObjTool {
 type noBinaries struct{}
 
 func (noBinaries) Open(file string, _, _, _ uint64, _ string) (driver.ObjFile, error) {
-	return nil, fmt.Errorf("open %s: machine code is not looked at; for that of a program give it before the profile: proton pprof PROGRAM FILE", file)
+	return nil, fmt.Errorf("open %s: machine code is read only of a program given before the profile: proton pprof PROGRAM FILE", file)
 }
 
 func (noBinaries) Disasm(file string, _, _ uint64, _ bool) ([]driver.Inst, error) {
-	return nil, errors.New("disassemble " + file + ": no program was given")
+	return nil, errors.New("disassemble " + file + ": no program is given; write proton pprof PROGRAM FILE")
 }

@@ -35,7 +35,7 @@ func (r *run) Fetch(file string, _, _ time.Duration) (*pprof.Profile, string, er
 	defer r.inputs.mu.Unlock()
 	left := r.inputs.read[file]
 	if len(left) == 0 {
-		return nil, "", fmt.Errorf("read profile %s: it was not asked for on the command line", file)
+		return nil, "", fmt.Errorf("read profile %s: the command line does not name it", file)
 	}
 	r.inputs.read[file] = left[1:]
 	return left[0], "", nil

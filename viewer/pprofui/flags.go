@@ -77,7 +77,7 @@ func (f *flags) Parse(func()) []string {
 	case err != nil:
 		f.err = fmt.Errorf("%w; %w", err, ErrUsage)
 	case len(files) == 0:
-		f.err = fmt.Errorf("which profile? proton pprof [-top|-http=:0|…] FILE…; %w", ErrUsage)
+		f.err = fmt.Errorf("no profile is given: proton pprof [-top|-http=:0|…] FILE…; %w", ErrUsage)
 	default:
 		f.err = f.ready(files)
 	}

@@ -34,7 +34,7 @@ func (r *run) prepare() error {
 	saved := pprofSettings()
 	folder, err := os.MkdirTemp("", "proton-pprof-")
 	if err != nil {
-		return fmt.Errorf("make room for the web pages' settings: %w", err)
+		return fmt.Errorf("make a folder for the web pages' settings: %w", err)
 	}
 	r.config = folder
 	variable := "XDG_CONFIG_HOME"
@@ -81,7 +81,7 @@ func writeSettings(saved []byte) error {
 func (r *run) serve(args *driver.HTTPServerArgs) error {
 	listener, err := net.Listen("tcp", args.Hostport)
 	if err != nil {
-		return fmt.Errorf("serve the web pages: %w; with -http=:0 a free port is found", err)
+		return fmt.Errorf("serve the web pages: %w; -http=:0 takes a free port", err)
 	}
 	port := listener.Addr().(*net.TCPAddr).Port
 	address := fmt.Sprintf("http://%s", net.JoinHostPort(args.Host, fmt.Sprint(port)))

@@ -49,7 +49,7 @@ func Is(start []byte) bool {
 
 var missing = math.NaN()
 
-var errNothingAdds = errors.New("no metric adds up over frames, such as time or count, so there is nothing to draw them by")
+var errNothingAdds = errors.New("the profile has no metric that adds up over frames, such as time or count, to draw them by")
 
 // Write writes the page of one profile, or of the comparison of two.
 func Write(w io.Writer, sources []Source, o Options) error {
@@ -72,7 +72,7 @@ func build(sources []Source, o Options) (*builder, error) {
 	case 2:
 		err = b.compare(sources[0], sources[1], o)
 	default:
-		err = fmt.Errorf("a report is of one profile or of two, not of %d", len(sources))
+		err = fmt.Errorf("a report shows one profile or two, not %d", len(sources))
 	}
 	return b, err
 }

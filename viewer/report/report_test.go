@@ -263,7 +263,7 @@ func TestProfilesWithoutAnythingToDraw(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	loss := &profile.Profile{Root: &profile.Node{Name: "ROOT", Metrics: []profile.Metric{{Name: "loss", Value: profile.FloatValue(1)}}}, Kinds: profile.Kinds{"loss": profile.Property}}
-	if err := Write(io.Discard, []Source{{"a", loss}}, Options{}); err == nil || !strings.Contains(err.Error(), "nothing to draw") {
+	if err := Write(io.Discard, []Source{{"a", loss}}, Options{}); err == nil || !strings.Contains(err.Error(), "no metric that adds up") {
 		t.Errorf("error %v", err)
 	}
 	if err := Write(io.Discard, nil, Options{}); err == nil {

@@ -74,7 +74,7 @@ func (b *builder) compareSources(sources [2]Source, o Options) error {
 		if runs[0] == nil || runs[0].Samples == nil {
 			name = sources[1].Name
 		}
-		b.note(name + " has instruction samples, and what it is compared with has none: there is no Source tab")
+		b.note(name + " has instruction samples and the other profile has none: the page has no Source tab")
 	}
 	if !sampled {
 		return nil

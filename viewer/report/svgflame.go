@@ -31,7 +31,7 @@ func Flame(w io.Writer, s Source, o Options) error {
 	}
 	f := &flame{table: t, noDevices: namesNoDevice(s.Profile), unit: unitOf(&t.Columns[0]), widths: weigh(t)}
 	if f.total = f.widths[t.Root]; !(f.total > 0) {
-		return fmt.Errorf("draw a flame graph of %s: no frame has any", main.Name)
+		return fmt.Errorf("draw a flame graph of %s: no frame has more than 0 of it; choose another metric", main.Name)
 	}
 	if f.full, err = viewer.Labels(viewer.FullName); err != nil {
 		return err

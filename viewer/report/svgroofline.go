@@ -32,7 +32,7 @@ func Roofline(w io.Writer, s Source, o Options) error {
 	}
 	p.dots(t, kernelNames(s.Profile))
 	if len(p.points) == 0 {
-		return errors.New("draw a roofline: no kernel says both its flops and its bytes; give kernels a launch_metadata function that returns them, and profile with the triton hook")
+		return errors.New("draw a roofline: no kernel has both flops and bytes; give kernels a launch_metadata function that returns them, and profile with the triton hook")
 	}
 	p.scale()
 	p.svg = newSVG(w, roofWidth, roofHeight, "Roofline of "+clean(s.Name))
@@ -49,7 +49,7 @@ func Roofline(w io.Writer, s Source, o Options) error {
 		if p.left == 1 {
 			kernels = "kernel that does"
 		}
-		p.svg.text(roofLeft, roofHeight-10, fmt.Sprintf("not drawn: %d %s not say both flops and bytes, %s of the time", p.left, kernels, quantity(p.leftShare*100, "%")), "class", "quiet")
+		p.svg.text(roofLeft, roofHeight-10, fmt.Sprintf("not drawn: %d %s not have both flops and bytes, %s of the time", p.left, kernels, quantity(p.leftShare*100, "%")), "class", "quiet")
 	}
 	return p.svg.close()
 }

@@ -22,7 +22,7 @@ type (
 )
 
 // errPickle is what is wrong with a pickle that is none, or that does more than those of tensors.
-var errPickle = errors.New("what torch.save wrote about it cannot be read")
+var errPickle = errors.New("the pickle of torch.save in it cannot be read")
 
 // unpickle runs a pickle of protocol 2 without calling anything: calls are left in the result.
 func unpickle(text []byte) (any, error) {
@@ -75,7 +75,7 @@ func (m *machine) popMark() []any {
 			return list
 		}
 	}
-	m.fail("it has no mark")
+	m.fail("a mark is missing")
 	return nil
 }
 
@@ -174,7 +174,7 @@ func (m *machine) remember(op byte) {
 	}
 	v, ok := m.memo[key]
 	if !ok {
-		m.fail("it refers to what is not there")
+		m.fail("it refers to a missing entry of the memo")
 	}
 	m.push(v)
 }
@@ -201,7 +201,7 @@ func (m *machine) build(op byte) {
 	case 'b': // the state of an object: a tensor's says nothing of its elements
 		m.pop()
 	default:
-		m.fail("instruction %#02x", op)
+		m.fail("unknown instruction %#02x", op)
 	}
 }
 

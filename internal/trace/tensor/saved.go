@@ -20,7 +20,7 @@ func read(file *os.File) (*Tensor, error) {
 	}
 	archive, err := zip.NewReader(file, info.Size())
 	if err != nil {
-		return nil, fmt.Errorf("it is not as torch.save writes it: %w", err)
+		return nil, fmt.Errorf("it is not a file of torch.save: %w", err)
 	}
 	folder := ""
 	members := map[string]*zip.File{}
@@ -35,7 +35,7 @@ func read(file *os.File) (*Tensor, error) {
 		return nil, err
 	}
 	if order, err := member(members[folder+"/byteorder"]); err == nil && string(order) != "little" {
-		return nil, fmt.Errorf("its numbers are %s-endian, which are not read", order)
+		return nil, fmt.Errorf("its numbers are %s-endian, and only little-endian ones are read", order)
 	}
 	value, err := unpickle(text)
 	if err != nil {
@@ -50,7 +50,7 @@ func read(file *os.File) (*Tensor, error) {
 
 func member(f *zip.File) ([]byte, error) {
 	if f == nil {
-		return nil, fmt.Errorf("it is an archive, but not as torch.save writes it")
+		return nil, fmt.Errorf("it is an archive, but not one of torch.save")
 	}
 	r, err := f.Open()
 	if err != nil {
@@ -63,7 +63,7 @@ func member(f *zip.File) ([]byte, error) {
 // find sets the storage, which lies in the archive as it is.
 func (t *Tensor) find(file *os.File, f *zip.File) error {
 	if f == nil || f.Method != zip.Store {
-		return fmt.Errorf("it is an archive, but not as torch.save writes it")
+		return fmt.Errorf("it is an archive, but not one of torch.save")
 	}
 	from, err := f.DataOffset()
 	if err != nil {
@@ -101,7 +101,7 @@ func describe(value any) (t *Tensor, key string, err error) {
 	case "_rebuild_tensor_v2", "_rebuild_tensor_v3":
 		return dense(c.arguments, name.name == "_rebuild_tensor_v3")
 	}
-	return nil, "", fmt.Errorf("it holds what %s.%s makes; only dense tensors are read", name.module, name.name)
+	return nil, "", fmt.Errorf("it holds an object of %s.%s; only dense tensors are read", name.module, name.name)
 }
 
 // dense takes the arguments: storage, offset, sizes, strides, whether it has a gradient, hooks, then, in version 3, the type,
@@ -131,7 +131,7 @@ func dense(arguments []any, typed bool) (*Tensor, string, error) {
 	}
 	if len(arguments) > last {
 		if more, _ := arguments[last].(dict); more["conj"] == true || more["neg"] == true {
-			return nil, "", fmt.Errorf("it is to be conjugated or negated when it is read, which is not done; save a copy that is resolved")
+			return nil, "", fmt.Errorf("it is a conjugated or negated view, which is not supported; save a copy that is resolved")
 		}
 	}
 	if t.size = sizes[t.Dtype]; t.size == 0 {

@@ -119,7 +119,7 @@ func (r *run) block(b *block, known values) (Work, bool) {
 
 func (r *run) operation(op *operation, known values) (Work, bool) {
 	if op.unsized != "" {
-		r.note("line %d: the size of %s is not known, it is not counted", op.line, op.unsized)
+		r.note("line %d: the size of %s is not known, so it is not counted", op.line, op.unsized)
 	}
 	switch {
 	case op.name == "scf.for":
@@ -151,7 +151,7 @@ const maxDepthCalls = 64
 func (r *run) call(op *operation, known values) (Work, bool) {
 	f := r.module.functions[op.word]
 	if f == nil || r.depth >= maxDepthCalls || r.steps > 2*maxSteps { // functions that each call the next one twice take exponential time
-		r.note("line %d: %s is called and not known", op.line, op.word)
+		r.note("line %d: the called function %s is not known", op.line, op.word)
 		return op.cost, false
 	}
 	inner := values{}

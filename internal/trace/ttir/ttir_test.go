@@ -36,7 +36,7 @@ func TestCount(t *testing.T) {
 		{"a branch by data", kernel("%z = tt.load %q : !tt.ptr<i1>", "scf.if %z {", load, "} else {", load, load, "}"), "9 0 0 0 line 7: it is not known which branch is taken; the larger is counted"},
 		{"a loop by data", kernel("%e = tt.load %q : !tt.ptr<i32>", "scf.for %i = %c0 to %e step %c1  : i32 {", load, "}"), "8 0 0 0 line 7: how often the loop runs is not known before the launch; it is counted once"},
 		{"a while loop", kernel("scf.while (%a = %c0) : (i32) -> i32 {", "scf.condition(%t) %a : i32", "} do {", "^bb0(%b: i32):", load, "scf.yield %b : i32", "}"), "4 0 0 0 line 6: how often the while loop runs is not known; it is counted once"},
-		{"a size that is not known", kernel("%0 = tt.load %q : !tt.ptr<!x.y>"), "0 0 0 0 exact line 6: the size of !tt.ptr<!x.y> is not known, it is not counted"},
+		{"a size that is not known", kernel("%0 = tt.load %q : !tt.ptr<!x.y>"), "0 0 0 0 exact line 6: the size of !tt.ptr<!x.y> is not known, so it is not counted"},
 	} {
 		m := Parse(c.text)
 		got := Parse(c.text).Count(Launch{Arguments: map[string]int64{"n": 9, "m": 5}, Grid: [3]int64{1, 1, 1}})

@@ -63,7 +63,7 @@ func Write(t *tritonparse.Trace, o Options) ([]File, error) {
 		err = w.launches(t)
 	}
 	if err == nil && len(w.files) == 0 {
-		err = errors.New("nothing to extract: no compilation that is asked for was traced")
+		err = errors.New("nothing to extract: the trace has none of the compilations that are asked for")
 		if len(there) > 0 {
 			slices.Sort(there)
 			err = fmt.Errorf("nothing to extract: none of the compilations has %s; they have %s", strings.Join(o.Stages, ", "), strings.Join(slices.Compact(there), ", "))
@@ -240,7 +240,7 @@ func (w *writer) blobs(l *tritonparse.LaunchRecord, done map[string]bool) error 
 		}
 		done[t.Blob.Path] = true
 		if file.From == "" {
-			w.options.Warn(fmt.Sprintf("the tensor %s of launch %d of %s is not here: %s", l.Args[i].Name, l.ID, l.Name, cmp.Or(file.Why, t.Blob.Path)))
+			w.options.Warn(fmt.Sprintf("the tensor %s of launch %d of %s is not copied: %s", l.Args[i].Name, l.ID, l.Name, cmp.Or(file.Why, t.Blob.Path)))
 			continue
 		}
 		size, err := file.CopyTo(w.options.Folder, true)

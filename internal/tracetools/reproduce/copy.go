@@ -35,7 +35,7 @@ func (w *work) copyKernel(asked bool) error {
 		return err
 	}
 	if len(s.Missing) > 0 {
-		problem := fmt.Errorf("%s uses %s: neither the trace nor %s on this machine has what a script needs of that", w.source.name, strings.Join(s.Missing, ", "), w.built.Python.File)
+		problem := fmt.Errorf("%s uses %s: neither the trace nor %s on this machine has the definitions that a script needs", w.source.name, strings.Join(s.Missing, ", "), w.built.Python.File)
 		if _, refused := w.sourceFile(); refused != "" {
 			return fmt.Errorf("%w; %s", problem, refused)
 		}

@@ -44,7 +44,7 @@ func (w *work) getKernel() error {
 		w.result.Why = "asked for"
 		return w.overrideKernel()
 	}
-	return fmt.Errorf("there is no way %q to get a kernel; the ways are %s", w.Import, joinImports())
+	return fmt.Errorf("unknown way %q to get a kernel; use %s", w.Import, joinImports())
 }
 
 func joinImports() string {

@@ -109,7 +109,7 @@ func Measure(in Interpreter, script string, flags ...string) (*Measurement, stri
 	// Python writes NaN and Infinity, which JSON has not.
 	text = []byte(strings.NewReplacer(": NaN", ": null", ": Infinity", ": 1e308", ": -Infinity", ": -1e308").Replace(string(text)))
 	if err := json.Unmarshal(text, m); err != nil {
-		return nil, stdout.String(), fmt.Errorf("run %s: what it measured: %w", script, err)
+		return nil, stdout.String(), fmt.Errorf("run %s: read its measurements: %w", script, err)
 	}
 	return m, stdout.String(), nil
 }
@@ -197,7 +197,7 @@ func (c *Comparison) Verdict() string {
 	case n < 4:
 		return fmt.Sprintf("undecided: %d runs a side are too few for a test; --rounds 5 is enough", n)
 	case c.P > Alpha:
-		return fmt.Sprintf("no difference that %d runs a side could tell (%+.1f%%, p=%.3f)", n, 100*(c.Ratio-1), c.P)
+		return fmt.Sprintf("no difference that is significant in %d runs a side (%+.1f%%, p=%.3f)", n, 100*(c.Ratio-1), c.P)
 	case c.Ratio > 1:
 		return fmt.Sprintf("%s is slower by %.1f%% (p=%.3f, %d runs a side)", c.B.Name, change, c.P, n)
 	}

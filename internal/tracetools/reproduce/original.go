@@ -106,7 +106,7 @@ func (w *work) importKernel() error {
 	}
 	p := w.built.Python
 	if problem != nil && !strings.HasSuffix(p.File, ".py") { // <ipython-input-3-…>, <string>
-		return fmt.Errorf("import the kernel: %w, and no module: notebooks and strings have none; --kernel-import copy or override-ttir needs none", problem)
+		return fmt.Errorf("import the kernel: %wand is not a module, as in notebooks and strings; --kernel-import copy or override-ttir needs no module", problem)
 	}
 	if problem != nil {
 		w.note("the script imports %s, which works only where the original is: %v", p.File, problem)

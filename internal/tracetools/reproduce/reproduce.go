@@ -111,7 +111,7 @@ func (w *work) findCompilation() error {
 		if w.built = w.trace.Compilation(l.Hash); w.built != nil && !w.built.Inferred {
 			return nil
 		}
-		return fmt.Errorf("%s has no compilation of %s with the hash %s; trace from the program's start, so that compilations come along", w.trace.Source, l.Name, l.Hash)
+		return fmt.Errorf("%s has no compilation of %s with the hash %s; trace from the program's start, so that compilations are recorded", w.trace.Source, l.Name, l.Hash)
 	}
 	for _, c := range w.trace.Compilations() {
 		if c.Name == l.Name && !c.Inferred {
@@ -120,7 +120,7 @@ func (w *work) findCompilation() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s has no compilation of %s, and the launch does not say its hash; trace from the program's start, so that compilations come along", w.trace.Source, l.Name)
+	return fmt.Errorf("%s has no compilation of %s, and the launch does not say its hash; trace from the program's start, so that compilations are recorded", w.trace.Source, l.Name)
 }
 
 // checkLaunch refuses launches that say too little to be run again.

@@ -16,7 +16,7 @@ import (
 func (v *validator) blob(trace string, b *tritonparse.Blob) string {
 	path := b.Find(trace)
 	if path == "" {
-		return fmt.Sprintf("was kept in %s, which is not there, nor in saved_tensors next to the trace", b.Path)
+		return fmt.Sprintf("was kept in %s, which does not exist, nor in saved_tensors next to the trace", b.Path)
 	}
 	what, known := v.checked[path]
 	if !known {
@@ -69,7 +69,7 @@ func (v *validator) cubin(trace, name, image string, parsed bool) string {
 
 func (v *validator) code(path, name, image string) string {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return fmt.Sprintf("is %s, which is not there", name)
+		return fmt.Sprintf("is %s, which does not exist", name)
 	}
 	if v.options.Quick || image == "" {
 		return ""

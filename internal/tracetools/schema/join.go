@@ -44,13 +44,13 @@ func (j *joiner) take(path string, r *record) {
 	if r.occurrence >= 0 && r.kind != "autotune_summary" {
 		j.parsed = true
 		if !j.ids.add(r.occurrence) {
-			wrong("occurrence_id", fmt.Sprintf("is %d, as that of a record before", r.occurrence), false)
+			wrong("occurrence_id", fmt.Sprintf("is %d, which an earlier record has too", r.occurrence), false)
 		}
 	}
 	switch r.kind {
 	case "compilation":
 		if r.hash != "" && j.compiled[r.hash] && r.occurrence >= 0 {
-			wrong("payload.metadata.hash", fmt.Sprintf("is that of a compilation before: %s", short(r.hash)), true)
+			wrong("payload.metadata.hash", fmt.Sprintf("is that of an earlier compilation: %s", short(r.hash)), true)
 		}
 		j.compiled[r.hash] = true
 	case "launch":
@@ -90,7 +90,7 @@ func (j *joiner) end() {
 		p := j.launched[hash]
 		j.v.report(Finding{
 			File: p.file, Line: p.line, Type: "launch", Member: "compilation_metadata.hash",
-			What: fmt.Sprintf("names %s, which no record compiles", short(hash)), Rule: Joins,
+			What: fmt.Sprintf("names %s, which no compilation has", short(hash)), Rule: Joins,
 			// Kernels that were compiled before the trace began are so in raw traces; parsing infers their compilation.
 			Warning: !j.parsed,
 		})

@@ -136,7 +136,7 @@ func (v *validator) file(path string) error {
 		v.report(Finding{File: path, Line: d.Line, What: fmt.Sprintf("cannot be read from byte %d on: %s", d.Offset, d.What), Rule: Damage})
 	}
 	if n > len(damages) {
-		v.report(Finding{File: path, What: fmt.Sprintf("has %d more damages", n-len(damages)), Rule: Damage})
+		v.report(Finding{File: path, What: fmt.Sprintf("has %d more errors", n-len(damages)), Rule: Damage})
 	}
 	return err
 }
@@ -212,7 +212,7 @@ func (r *record) launch(rec ndjson.Record, members []jsontext.Member, wrong func
 		}
 	}
 	if name := jsontext.Text(jsontext.Get(metadata, "name")); name != "" && r.name != "" && name != r.name {
-		wrong(Joins)("name", fmt.Sprintf("is %q, but that of what it launches is %q", brief(r.name), brief(name)))
+		wrong(Joins)("name", fmt.Sprintf("is %q, but the compilation that it launches has %q", brief(r.name), brief(name)))
 	}
 	args := tritonparse.ReadArguments(arguments)
 	for i := range args {
@@ -249,7 +249,7 @@ func (v *validator) fileList(folder string) {
 				rank = ""
 			}
 			if _, err := os.Stat(filepath.Join(folder, rank, name)); err != nil {
-				v.report(Finding{File: path, Member: m.Name, What: fmt.Sprintf("names %s, which is not there", name), Rule: Files})
+				v.report(Finding{File: path, Member: m.Name, What: fmt.Sprintf("names %s, which does not exist", name), Rule: Files})
 			}
 		}
 	}

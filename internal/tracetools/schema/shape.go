@@ -138,7 +138,7 @@ func (s *shape) checkMembers(value []byte, path string, wrong report) {
 		case s.rest != nil:
 			s.rest.check(m.Value, join(path, m.Name), wrong)
 		case s.closed:
-			wrong(join(path, m.Name), "may not be there: readers of tritonparse know no such member")
+			wrong(join(path, m.Name), "is not allowed: readers of tritonparse know no such member")
 		}
 	}
 }

@@ -24,7 +24,7 @@ func Loses(p *profile.Profile) []string {
 		return nil // writers refuse it
 	}
 	if n := p.BeyondTimeline(); n > 0 {
-		return []string{fmt.Sprintf("%d values of the tree that its timeline does not tell", n)}
+		return []string{fmt.Sprintf("%d values of the tree that its timeline does not have", n)}
 	}
 	return nil
 }

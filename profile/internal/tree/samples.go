@@ -215,7 +215,7 @@ func readSamples(r Reader) (all []profile.FunctionSamples) {
 // behind checks that numbers of a list rise.
 func behind(what string, n, before uint64) error {
 	if n <= before {
-		return fmt.Errorf("%s %d is not behind %s %d", what, n, what, before)
+		return fmt.Errorf("%s %d does not follow %s %d", what, n, what, before)
 	}
 	return nil
 }
@@ -371,14 +371,14 @@ type chains struct {
 // link makes the chains. A frame's caller comes before it, so there are no circles.
 func (c *chains) link() error {
 	if len(c.frames)%frameSize != 0 {
-		return errors.New("frames are a file, a line, a function and a caller each")
+		return errors.New("a frame is not a file, a line, a function and a caller")
 	}
 	c.list = make([][]profile.SourceFrame, 1, 1+len(c.frames)/frameSize)
 	total := 0
 	for list := c.frames; len(list) > 0; list = list[frameSize:] {
 		f := frame{list[0], list[1], list[2], list[3]}
 		if f.file >= uint64(len(c.strings)) || f.name >= uint64(len(c.strings)) || f.line > math.MaxInt32 || f.caller >= uint64(len(c.list)) {
-			return fmt.Errorf("frame %d names what is not there", len(c.list))
+			return fmt.Errorf("frame %d names a missing text or caller", len(c.list))
 		}
 		outer := c.list[f.caller]
 		if total += 1 + len(outer); len(outer) >= mostInlined || total > mostFrames {
@@ -393,7 +393,7 @@ func (c *chains) link() error {
 
 func (c *chains) places(list []uint64) (places []profile.Place, err error) {
 	if len(list)%2 != 0 {
-		return nil, errors.New("they are an offset and a frame each")
+		return nil, errors.New("a place is not an offset and a frame")
 	}
 	for ; len(list) > 0; list = list[2:] {
 		if list[1] == 0 || list[1] >= uint64(len(c.list)) {

@@ -297,7 +297,7 @@ func (l *lines) footer() {
 		notes = append(notes, fmt.Sprintf("%d frames have other metrics only and are not shown; --all shows them", n))
 	}
 	if whole := l.table.Root.Share; l.share != nil && l.bars && whole < 0.9995 {
-		notes = append(notes, fmt.Sprintf("the filters leave %s of the program's %s; shares are of the whole program", grid.Share(whole), l.table.ShareOf))
+		notes = append(notes, fmt.Sprintf("the filters leave %s of the program's %s; shares are of all of it", grid.Share(whole), l.table.ShareOf))
 	}
 	if l.terminal.Color && l.bars {
 		var b strings.Builder

@@ -1,6 +1,7 @@
 // Package doctor examines a machine and says what profiling on it needs: each finding with its state and,
 // where something is missing, the fix. It reads files below /proc and /dev, asks the driver through
-// proton-probe and Python through one short command, and changes nothing. No cgo.
+// proton-probe and Python through one short command, and changes nothing. What it looks at for one vendor is
+// in the files that begin with the vendor's name. No cgo.
 package doctor
 
 import (
@@ -60,12 +61,18 @@ func Examine(m Machine) Report {
 		m.Timeout = 30 * time.Second // the first cuInit of a machine with many GPUs takes seconds
 	}
 	r := Report{GPUs: []GPU{}, CUPTI: []Library{}} // written as [] and not as null
-	r.examineDriver(m)
-	r.examineGPUs(m)
+	vendors := present(m)
+	for _, c := range vendors {
+		for _, examine := range c.driver {
+			examine(&r, m)
+		}
+	}
 	r.examinePython(m)
-	r.examineCUPTI(m)
-	r.examineConflicts(m)
-	r.examineSampling(m)
+	for _, c := range vendors {
+		for _, examine := range c.collector {
+			examine(&r, m)
+		}
+	}
 	r.examineRuntime(m)
 	return r
 }

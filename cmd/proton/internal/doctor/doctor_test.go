@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/vendor"
 )
 
 // machine lays out files below a root and examines it without probe and Python.
@@ -111,5 +113,37 @@ func TestSmallFacts(t *testing.T) {
 	gpus := []GPU{{Name: "A", Arch: "90", SMs: 132}, {Name: "B"}, {Name: "A", Arch: "90", SMs: 132}}
 	if got, want := gpuText(gpus), "2 × A (sm_90, 132 SMs), 1 × B"; got != want {
 		t.Errorf("gpuText: got %s, want %s", got, want)
+	}
+}
+
+// TestSecondVendor: a vendor adds its checks as an entry of the list, and only vendors whose driver shows are examined.
+func TestSecondVendor(t *testing.T) {
+	before := all
+	t.Cleanup(func() { all = before })
+	all = append(all[:1:1], checks{
+		Vendor:    &vendor.Vendor{Name: "Other", Driver: []string{"dev/other"}},
+		driver:    []func(*Report, Machine){func(r *Report, _ Machine) { r.found("other driver", OK, "1.0", "") }},
+		collector: []func(*Report, Machine){func(r *Report, _ Machine) { r.found("other library", OK, "2.0", "") }},
+		text:      func(_ *Report, out *lines) { out.printf("\nother libraries\n") },
+	})
+	for _, c := range []struct {
+		file, want string
+	}{
+		{"dev/other", "other driver, Python, other library, runtime"},
+		{"proc/driver/nvidia/version", "driver, Python, libcupti, subscriber, runtime"},
+		{"etc/none", "driver, other driver, Python, libcupti, subscriber, other library, runtime"},
+	} {
+		r := machine(t, nil, map[string]string{c.file: ""})
+		var names []string
+		for _, f := range r.Findings {
+			names = append(names, f.Name)
+		}
+		if got := strings.Join(names, ", "); got != c.want {
+			t.Errorf("with %s: got %s, want %s", c.file, got, c.want)
+		}
+		var text strings.Builder
+		if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "\nother libraries\n") {
+			t.Errorf("with %s: %v, %s", c.file, err, text.String())
+		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/goproton/goproton/internal/vendor"
 )
 
 // Python is the interpreter that "proton run script.py" would use.
@@ -14,18 +16,17 @@ type Python struct {
 	SitePackages []string          `json:"-"`
 }
 
-// ask is run by the interpreter. It imports neither torch nor Triton: that would take seconds and may
-// initialise CUDA.
+// ask is run by the interpreter, with the names of packages as arguments. It imports neither torch nor Triton: that would take
+// seconds and may initialise the GPU.
 const ask = `
 import importlib.metadata as m, json, os, platform, sys
 def version(name):
     try: return m.version(name)
     except m.PackageNotFoundError: return None
-names = ["triton", "pytorch-triton", "torch", "nvidia-cuda-cupti", "nvidia-cuda-cupti-cu13", "nvidia-cuda-cupti-cu12", "nvidia-cuda-cupti-cu11"]
 print(json.dumps({
     "version": platform.python_version(), "implementation": platform.python_implementation(),
     "executable": sys.executable,
-    "packages": {n: v for n in names for v in [version(n)] if v},
+    "packages": {n: v for n in sys.argv[1:] for v in [version(n)] if v},
     "path": [p for p in sys.path if os.path.isdir(p)],
 }))
 `
@@ -44,7 +45,7 @@ func (r *Report) examinePython(m Machine) {
 		Packages       map[string]string `json:"packages"`
 		Path           []string          `json:"path"`
 	}
-	if err := m.askJSON(&answer, os.Environ(), m.Python, "-c", ask); err != nil {
+	if err := m.askJSON(&answer, os.Environ(), m.Python, append([]string{"-c", ask}, packages()...)...); err != nil {
 		r.found("Python", Warning, err.Error(), "give another interpreter in PYTHON")
 		return
 	}
@@ -64,6 +65,15 @@ func (r *Report) examinePython(m Machine) {
 	r.examineTriton()
 }
 
+// packages are those that matter to profiling.
+func packages() []string {
+	names := []string{"triton", "pytorch-triton", "torch"}
+	for _, c := range all {
+		names = append(names, c.packages...)
+	}
+	return names
+}
+
 func (r *Report) examineTriton() {
 	triton := r.Python.Packages["triton"]
 	if triton == "" {
@@ -75,7 +85,7 @@ func (r *Report) examineTriton() {
 	}
 	switch major, _ := majorMinor(triton); {
 	case triton == "":
-		r.found("Triton", Note, fmt.Sprintf("this Python has no Triton; torch: %s; CUDA kernels of any origin can be profiled", torch), "")
+		r.found("Triton", Note, fmt.Sprintf("this Python has no Triton; torch: %s; %s kernels of any origin can be profiled", torch, vendor.APIs()), "")
 	case major < 3:
 		r.found("Triton", Warning, fmt.Sprintf("Triton %s, torch %s: launch hooks are supported from Triton 3.0", triton, torch), "upgrade Triton, or run with --hook none")
 	default:

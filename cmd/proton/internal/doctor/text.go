@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// WriteText writes the findings for people: state, name, text, and the fix below; then every libcupti.
+// WriteText writes the findings for people: state, name, text, and the fix below; then what each vendor adds.
 func (r Report) WriteText(w io.Writer) error {
 	out := &lines{w: w}
 	for _, f := range r.Findings {
@@ -14,22 +14,8 @@ func (r Report) WriteText(w io.Writer) error {
 			out.printf("%-8s %-11s fix: %s\n", "", "", f.Fix)
 		}
 	}
-	if len(r.CUPTI) > 0 {
-		out.printf("\nlibcupti, in the order of the search:\n")
-	}
-	for _, l := range r.CUPTI {
-		mark := " "
-		if l.Chosen {
-			mark = "*"
-		}
-		out.printf("%s %-21s %s", mark, l.Origin, l.Path)
-		if l.API != 0 {
-			out.printf(" (API %d)", l.API)
-		}
-		if l.Reason != "" {
-			out.printf(": %s", l.Reason)
-		}
-		out.printf("\n")
+	for _, c := range all {
+		c.text(&r, out)
 	}
 	if r.Healthy() {
 		out.printf("\nKernels can be timed on this machine.\n")

@@ -3,46 +3,16 @@ package doctor
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/internal/awake"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/internal/vendor"
 )
-
-// probeAnswer is what proton-probe prints.
-type probeAnswer struct {
-	Driver struct {
-		Loaded      bool   `json:"loaded"`
-		Error       string `json:"error"`
-		CUDAVersion int    `json:"cuda_version"`
-		Init        int    `json:"init"`
-		Devices     []GPU  `json:"devices"`
-	} `json:"driver"`
-	CUPTI struct {
-		Loaded    bool   `json:"loaded"`
-		Error     string `json:"error"`
-		Version   int    `json:"version"`
-		Subscribe int    `json:"subscribe"`
-	} `json:"cupti"`
-}
-
-// probe asks the driver, and one libcupti if a path is given, in a process of their own.
-func (m Machine) probe(library string) (probeAnswer, error) {
-	if m.Probe == "" {
-		return probeAnswer{}, errors.New("proton-probe is not next to the proton command")
-	}
-	var args []string
-	if library != "" {
-		args = []string{library}
-	}
-	var answer probeAnswer
-	err := m.askJSON(&answer, withoutOurselves(os.Environ()), m.Probe, args...)
-	return answer, err
-}
 
 // withoutOurselves drops an injection that "proton run" has put into the environment: the doctor under
 // "proton run" is to find other subscribers, not us.
@@ -50,13 +20,9 @@ func withoutOurselves(environment []string) []string {
 	if settings.RunConfig.Get(os.Getenv) == "" {
 		return environment
 	}
-	var kept []string
-	for _, entry := range environment {
-		if !strings.HasPrefix(entry, "CUDA_INJECTION64_PATH=") {
-			kept = append(kept, entry)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(environment, func(entry string) bool {
+		return slices.ContainsFunc(vendor.All, func(v *vendor.Vendor) bool { return strings.HasPrefix(entry, v.Injection+"=") })
+	})
 }
 
 // askJSON runs a program that prints one JSON value.

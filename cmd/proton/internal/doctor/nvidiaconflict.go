@@ -3,6 +3,8 @@ package doctor
 import (
 	"path/filepath"
 	"strings"
+
+	"github.com/goproton/goproton/internal/vendor"
 )
 
 // otherTools are marks that other users of CUPTI leave in the environment of what they start.
@@ -38,8 +40,8 @@ func (r *Report) examineConflicts(m Machine) {
 			add(p.tool, "LD_PRELOAD")
 		}
 	}
-	if injected := m.Env("CUDA_INJECTION64_PATH"); injected != "" && filepath.Base(injected) != "libproton.so" {
-		add(injected, "CUDA_INJECTION64_PATH")
+	if injected := m.Env(vendor.NVIDIA.Injection); injected != "" && filepath.Base(injected) != "libproton.so" {
+		add(injected, vendor.NVIDIA.Injection)
 	}
 	if len(tools) == 0 {
 		r.found("subscriber", OK, "no other profiler in the environment; a torch.profiler that is active in the program would still be one", "")

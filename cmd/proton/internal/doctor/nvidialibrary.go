@@ -71,3 +71,24 @@ func (r *Report) judgeSubscription(answer probeAnswer, c cuptipath.Candidate) {
 		r.found("libcupti", Problem, fmt.Sprintf("%s: subscribing fails with error %d", text, answer.CUPTI.Subscribe), "try another one with PROTON_CUPTI_PATH")
 	}
 }
+
+// writeLibraries lists every libcupti.
+func (r *Report) writeLibraries(out *lines) {
+	if len(r.CUPTI) > 0 {
+		out.printf("\nlibcupti, in the order of the search:\n")
+	}
+	for _, l := range r.CUPTI {
+		mark := " "
+		if l.Chosen {
+			mark = "*"
+		}
+		out.printf("%s %-21s %s", mark, l.Origin, l.Path)
+		if l.API != 0 {
+			out.printf(" (API %d)", l.API)
+		}
+		if l.Reason != "" {
+			out.printf(": %s", l.Reason)
+		}
+		out.printf("\n")
+	}
+}

@@ -124,6 +124,14 @@ func firstWith(is func(*Vendor) bool) *Vendor {
 	return All[0]
 }
 
+// ArchName is an architecture as people read it: "sm_90" for "90" of a device of type CUDA.
+func ArchName(deviceType, arch string) string {
+	if v := ByDevice(deviceType); v.DeviceType == deviceType {
+		return v.ArchPrefix + arch
+	}
+	return arch
+}
+
 // Present reports whether a machine, whose files are below root, has a driver of the vendor that could run a kernel.
 func (v *Vendor) Present(root string) bool {
 	for _, path := range v.Driver {

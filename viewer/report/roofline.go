@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 )
@@ -62,10 +63,7 @@ func (h *rooflineHead) has(r roof) bool {
 
 // deviceName describes a kind of device.
 func deviceName(d profile.Device) string {
-	name := d.Arch
-	if d.Type == "CUDA" {
-		name = "sm_" + d.Arch
-	}
+	name := vendor.ArchName(d.Type, d.Arch)
 	if d.Name != "" {
 		name = d.Name + " (" + name + ")"
 	}

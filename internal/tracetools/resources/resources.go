@@ -17,7 +17,7 @@ import (
 
 // Resources are those of one compilation. Members are nil where nothing is known.
 type Resources struct {
-	SM      int  `json:"sm,omitempty"`      // compute capability: 90 for 9.0; 0 for other GPUs than NVIDIA's
+	SM      int  `json:"sm,omitempty"`      // compute capability: 90 for 9.0; 0 for architectures without one
 	Threads int  `json:"threads,omitempty"` // per block
 	Shared  *int `json:"shared,omitempty"`  // bytes per block
 
@@ -44,7 +44,7 @@ func Of(c *tritonparse.Compilation) (Resources, error) {
 		r.Threads = warps * size
 	}
 	path := c.Cubin()
-	if path == "" || c.Backend != "cuda" {
+	if path == "" || vendor.ByTarget(c.Backend).Target != c.Backend {
 		return r, nil
 	}
 	if err := r.machineCode(c, path); err != nil {

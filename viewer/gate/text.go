@@ -54,7 +54,7 @@ func (p TextOptions) word(failed bool) string {
 		word, color = "FAIL", grid.Worse
 	}
 	if !p.Color {
-		return word
+		color = ""
 	}
 	return grid.Paint(word, color)
 }
@@ -169,8 +169,7 @@ func amount(v float64, unit string) string {
 	size, prefix := 1.0, ""
 	switch unit {
 	case "ns", "us", "ms", "s":
-		prefix, size = grid.TimeUnit(v * timeUnits[unit])
-		return grid.Fixed(v*timeUnits[unit]/size) + " " + prefix
+		return grid.Time(v * timeUnits[unit])
 	case "":
 		return grid.Fixed(v)
 	case "flop", "flop/s", "B", "B/s":

@@ -27,11 +27,7 @@ func (p *printer) tables() (dropped []string, err error) {
 		}
 		p.out.WriteString(p.Bold(term.Printable(k.Name)) + ": " + p.summary(k) + "\n\n")
 		t := newTable(p.run, k, p.All)
-		dots := ""
-		if p.ASCII {
-			dots = "~"
-		}
-		if err := (grid.Layout{Width: p.Width, Dots: dots}).Write(p.out, t.lines(p.Width)); err != nil {
+		if err := (grid.Layout{Width: p.Width, Dots: p.glyphs.Dots}).Write(p.out, t.lines(p.Width)); err != nil {
 			return nil, err
 		}
 		for _, column := range t.dropped {
@@ -47,10 +43,9 @@ func (p *printer) tables() (dropped []string, err error) {
 func (v *view) summary(k *kernels.Kernel) string {
 	var parts []string
 	if k.Times.Count > 0 {
-		unit, scale := grid.TimeUnit(float64(k.Times.Nanos))
-		parts = append(parts, fmt.Sprintf("%s in %s %s", launches(k.Times.Count), grid.Fixed(float64(k.Times.Nanos)/scale), unit))
+		parts = append(parts, launches(k.Times.Count)+" in "+grid.Time(float64(k.Times.Nanos)))
 		if v.run.Nanos > 0 {
-			parts[0] += fmt.Sprintf(", %s of the GPU time", grid.Share(float64(k.Times.Nanos)/float64(v.run.Nanos)))
+			parts[0] += ", " + grid.Share(float64(k.Times.Nanos)/float64(v.run.Nanos)) + " of the GPU time"
 			if v.run.Filtered() {
 				parts[0] += " that the filters leave"
 			}
@@ -264,9 +259,9 @@ func (t *table) lines(width int) []grid.Line {
 // width of columns, with the blanks behind them.
 func (t *table) width(columns []column) (sum int) {
 	for _, c := range columns {
-		widest := len(c.head)
+		widest := grid.Columns(c.head)
 		for i := range t.rows {
-			widest = max(widest, len(c.cell(&t.rows[i])))
+			widest = max(widest, grid.Columns(c.cell(&t.rows[i])))
 		}
 		sum += widest + 2
 	}

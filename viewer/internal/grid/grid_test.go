@@ -58,6 +58,11 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%q, want %q", test.got, test.want)
 		}
 	}
+	for ns, want := range map[float64]string{0: "0 ns", 12: "12.00 ns", 1236: "1.236 us", -3e6: "-3.000 ms", 12.3e9: "12.30 s"} {
+		if got := Time(ns); got != want {
+			t.Errorf("%g ns: got %q, want %q", ns, got, want)
+		}
+	}
 	for ns, want := range map[float64]string{12: "ns", 1200: "us", -3e6: "ms", 2e9: "s"} {
 		if unit, _ := TimeUnit(ns); unit != want {
 			t.Errorf("%g ns are printed in %s, want %s", ns, unit, want)

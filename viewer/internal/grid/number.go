@@ -66,6 +66,12 @@ func Percent(share float64) string {
 	return Signed(share*100, 1) + "%"
 }
 
+// Time prints a time in ns with four digits and the unit that suits it.
+func Time(ns float64) string {
+	unit, size := TimeUnit(ns)
+	return Fixed(ns/size) + " " + unit
+}
+
 // TimeUnit picks the largest unit of which a time in ns has at least one, and returns the unit's size in ns.
 func TimeUnit(ns float64) (name string, size float64) {
 	switch {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// What the views for people leave out unless told otherwise: rows with a small part of what is shown, and all but the
-// largest of many siblings. What fits a screen is shown whole; of larger trees, the first part of elideBelow is taken
+// elideBelow are shares of the shown total. By default the views for people leave out rows with a smaller share, and all
+// but the largest of many siblings. A tree that fits a screen is shown whole; for larger ones the first share is taken
 // that leaves a few screens, or else the last.
 var elideBelow = []float64{0.005, 0.01, 0.02}
 
@@ -59,8 +59,8 @@ func (t *Table) cut(o *Options) error {
 	return nil
 }
 
-// dropOthers takes rows out that have metrics, but none of those that are shown: lines of instruction samples, where times
-// are asked for. It returns the rows that stay, among them those that have nothing at all.
+// dropOthers removes rows that have metrics, but none of the shown ones, for example lines of instruction samples where
+// times are asked for. It returns the other rows; rows without any metric are among them.
 func (t *Table) dropOthers(rows []*Row) []*Row {
 	dropped := make([]bool, len(rows)) // by id
 	for _, r := range slices.Backward(rows) {
@@ -83,7 +83,7 @@ func (t *Table) isBlank(r *Row) bool {
 	return math.IsNaN(r.Share)
 }
 
-// smallest is the part of what is shown below which rows are left out.
+// smallest is the share of the shown total below which rows are left out.
 func (t *Table) smallest(rows []*Row) float64 {
 	for _, part := range elideBelow {
 		count := 0
@@ -99,7 +99,7 @@ func (t *Table) smallest(rows []*Row) float64 {
 	return elideBelow[len(elideBelow)-1]
 }
 
-// hideTail leaves the small ones of a row's children out, but never a single one: the line that says so is as long.
+// hideTail hides the small children of a row, but never a single one, because the line that reports it is as long.
 func (t *Table) hideTail(r *Row) {
 	least := t.tail * t.Root.Share
 	if len(r.Children) > elideBeyond {
@@ -124,7 +124,7 @@ func (t *Table) hideTail(r *Row) {
 	}
 }
 
-// top keeps the n rows below the root that have most of their own.
+// top keeps the n rows below the root with the largest own values.
 func (t *Table) top(n int) {
 	all := t.Root.Children
 	var largest []*Row

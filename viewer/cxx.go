@@ -2,8 +2,8 @@ package viewer
 
 import "strings"
 
-// shortCxx shortens a demangled C++ function to what tells it from its siblings: no return type, no parameters, no
-// namespaces; template arguments stay.
+// shortCxx shortens a demangled C++ function to the parts in which it differs from its siblings: it drops return type,
+// parameters and namespaces, and keeps template arguments.
 //
 //	void at::native::elementwise_kernel<4, at::native::AddFunctor<float>, std::array<char*, 3ul> >(int, …)
 //	elementwise_kernel<4, AddFunctor<float>, array<char*, 3>>
@@ -92,8 +92,8 @@ func name(done, part *strings.Builder) string {
 	return done.String() + strings.TrimSpace(number64(part.String()))
 }
 
-// qualifier decides what becomes of part, which stood before a "::". Namespaces and classes go. What a lambda or a
-// call operator is in stays, for neither means anything without it; lambdas between the two go.
+// qualifier keeps or drops part, the text before a "::". It drops namespaces and classes. It keeps the function around a
+// lambda or a call operator, because neither means anything without it, and drops lambdas between the two.
 func (c *cxx) qualifier(part *strings.Builder) {
 	text := part.String()
 	rest := c.in[c.at:]
@@ -119,7 +119,7 @@ func (c *cxx) qualifier(part *strings.Builder) {
 	}
 }
 
-// operator says whether the angle bracket at hand is part of operator<, operator>> and the like.
+// operator says whether the angle bracket at the current position is part of operator<, operator>> and the like.
 func (c *cxx) operator() bool {
 	return strings.HasSuffix(strings.TrimRight(c.in[:c.at], "<>=-"), "operator")
 }

@@ -13,8 +13,8 @@ import (
 const defaultWidth = 80
 
 // printFlame prints a flame graph that grows downwards: a line per level, each frame below its caller and as wide as
-// its share of the first metric. What is left of a caller's width is its own. Siblings too narrow to be drawn become one
-// block at the end, with the frames below them added up by name: that of thirty-two equal layers looks as each does.
+// its share of the first metric. What is left of a caller's width is its own. Siblings too narrow to be drawn share one
+// block at the end, with the frames below them added up by name: the block of 32 equal layers looks like one of them.
 func printFlame(out *bufio.Writer, t *Table, p *Terminal) error {
 	if c := &t.Columns[0]; c.Text || !c.Additive {
 		return fmt.Errorf("draw a flame graph of %s: widths must add up; put an amount first in -m, such as time, count or bytes", c.Name)

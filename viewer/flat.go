@@ -14,10 +14,10 @@ func wantFlat(o *Options) {
 	o.elide = true
 }
 
-// DefaultTop is how many rows the top view shows when nobody says.
+// DefaultTop is how many rows the top view shows if Options.Top is 0.
 const DefaultTop = 20
 
-// wantTop is the same, but for the largest few.
+// wantTop is wantFlat for the largest few rows only.
 func wantTop(o *Options) {
 	wantFlat(o)
 	if o.Top == 0 {
@@ -49,8 +49,8 @@ func printFlat(out *bufio.Writer, t *Table, p *Terminal) error {
 	if c := &t.Columns[0]; c.Additive && c.Inclusive {
 		own := l.columns[0]
 		own.label, own.sum, own.shared = "own", true, false
-		own.value, own.beside = func(r *Row) float64 { return r.Own[0] }, l.columns[0].value
-		l.columns[0].beside = own.value
+		own.value, own.sibling = func(r *Row) float64 { return r.Own[0] }, l.columns[0].value
+		l.columns[0].sibling = own.value
 		l.columns = slices.Insert(l.columns, 0, own)
 	}
 	l.measure()

@@ -7,8 +7,8 @@ type Grouping uint8
 
 const (
 	ByPath   Grouping = iota // a call path
-	ByName                   // a frame's name, whoever called it; the rows are children of the root
-	ByCaller                 // a frame's name, if it has something of its own, and below it whoever called it
+	ByName                   // a frame's name, with all its callers; the rows are children of the root
+	ByCaller                 // a frame's name, if it has values of its own, and below it its callers
 )
 
 // group puts rows together that have something in common.

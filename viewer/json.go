@@ -74,7 +74,7 @@ func (j *jsonText) whole(v int) *jsonText { *j = strconv.AppendInt(*j, int64(v),
 
 func (j *jsonText) truth(v bool) *jsonText { *j = strconv.AppendBool(*j, v); return j }
 
-// number prints null for what JSON has no number for.
+// number prints null for NaN and infinite values, which JSON lacks.
 func (j *jsonText) number(v float64) *jsonText {
 	if !finite(v) {
 		return j.raw("null")
@@ -98,7 +98,7 @@ func (j *jsonText) values(t *Table, r *Row, values []float64, own bool) *jsonTex
 	return j
 }
 
-// text prints a string. Besides what JSON demands it escapes what must not reach a terminal, see printable.
+// text prints a string. It escapes what JSON demands and what must not reach a terminal, see printable.
 func (j *jsonText) text(s string) *jsonText {
 	b := append(*j, '"')
 	plain := 0 // where what needs no escape begins

@@ -30,7 +30,7 @@ type printed struct {
 	label, unit string
 	form        form
 	value       func(r *Row) float64
-	beside      func(r *Row) float64 // of a column that is to have the same form; may be nil
+	sibling     func(r *Row) float64 // value of a column that gets the same form; may be nil
 	word        func(r *Row) string
 	sum         bool // values of hidden rows may be added up
 	ratio       bool // 1 is the best that there is
@@ -82,7 +82,7 @@ func (l *lines) measure() {
 		}
 		values := func(yield func(v float64) bool) {
 			for r := range l.table.All() {
-				if !yield(c.value(r)) || c.beside != nil && !yield(c.beside(r)) {
+				if !yield(c.value(r)) || c.sibling != nil && !yield(c.sibling(r)) {
 					return
 				}
 			}

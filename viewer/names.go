@@ -118,8 +118,8 @@ func sourceName(name string) string {
 	return name
 }
 
-// looksLikeCxx says whether a name is a C++ function that somebody else has demangled already. Names of scopes such
-// as aten::add are none.
+// looksLikeCxx says whether a name is a C++ function that is already demangled. The name of a scope such as aten::add
+// is not a function.
 func looksLikeCxx(name string) bool {
 	return strings.HasPrefix(name, "void ") && strings.ContainsAny(name, "(<") ||
 		strings.HasSuffix(name, ")") && strings.Contains(name, "::") && strings.Contains(name, "(") && !strings.Contains(name, " (")

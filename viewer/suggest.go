@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// errNotHere is enough for who only tries whether a metric can be computed.
+// errNotHere is the error where a caller only tries whether a metric can be computed, and does not print why not.
 var errNotHere = errors.New("not in this profile")
 
 // ErrUnknownMetric is wrapped by the error for a name that is neither a metric of the profile nor computed from its metrics.
 var ErrUnknownMetric = errors.New("there is no metric")
 
-// unknown is the error for a name that means nothing here: what was meant, perhaps, and what there is.
+// unknown is the error for an unknown name: it suggests similar names and lists the profile's metrics.
 func (b *builder) unknown(name string) error {
 	if b.trying {
 		return errNotHere
@@ -29,7 +29,7 @@ func (b *builder) unknown(name string) error {
 		} else {
 			recorded = append(recorded, m.Name)
 		}
-		if alike(name, m.Name) || divided && alike(base, m.Name) {
+		if similar(name, m.Name) || divided && similar(base, m.Name) {
 			near = append(near, m.Name)
 		}
 	}
@@ -73,8 +73,8 @@ func (b *builder) noAmount(name, label string) error {
 	return fmt.Errorf("%s: the profile has no flops; give kernels a launch_metadata function that returns flops16 or the like, and profile with the triton hook", name)
 }
 
-// alike says whether one name may have been meant by the other: few letters differ, or one begins the other.
-func alike(typed, name string) bool {
+// similar says whether one name may have been meant by the other: few letters differ, or one begins the other.
+func similar(typed, name string) bool {
 	if len(typed) >= 3 && (strings.HasPrefix(name, typed) || strings.HasPrefix(typed, name) || strings.HasSuffix(name, typed)) {
 		return true
 	}

@@ -22,9 +22,9 @@ type Table struct {
 	sums     *sums // what the rows were made of
 	names    *namer
 	roofs    []Roof
-	cutAsked bool    // a threshold or a depth hides rows: who asked for that need not be told
+	cutAsked bool    // a threshold or a depth hides rows as asked for, so no note reports them
 	others   int     // rows that were left out, since they have other metrics only
-	elided   int     // rows that were left out though nobody asked for it
+	elided   int     // rows that were left out by default
 	tail     float64 // those with less than this part of what is shown
 }
 
@@ -39,7 +39,7 @@ type Column struct {
 	Text      bool   // values are text: see Table.Text
 	Ratio     bool   // 1 is the best that there is, as of util
 
-	quantity *quantity // of a column whose unit nobody asked for
+	quantity *quantity // of a column without a requested unit
 	factor   float64   // of Unit to the quantity's base unit
 }
 

@@ -39,7 +39,7 @@ func (q *quantity) names() string {
 	return strings.Join(all, ", ")
 }
 
-// comfortable is the largest number that a unit which nobody asked for may lead to: four digits before the point
+// comfortable is the largest number in a unit that was chosen automatically: four digits before the point
 // leave room for the small values of the same column behind it.
 const comfortable = 10_000
 

@@ -1,14 +1,14 @@
-// Package viewer turns a profile into what people read: rows and columns with the metrics they asked for, and views
-// of those. It is given a profile and a writer by `proton viewer` and knows neither flags nor files nor terminals.
+// Package viewer turns a profile into tables for people: rows and columns with the metrics they asked for, and views
+// of those. `proton viewer` passes it a profile and a writer; it uses neither flags nor files nor terminals.
 //
 // The passes, in order:
 //
-//  1. collect  frames of the profile in a flat list, without what is not work of the program's (frames.go)
-//  2. resolve  the names that were asked for become columns over recorded amounts (metrics.go, stats.go, roofline.go)
+//  1. collect  frames of the profile are listed, except those that are not work of the program (frames.go)
+//  2. resolve  the names that were asked for are turned into columns over recorded amounts (metrics.go, stats.go, roofline.go)
 //  3. filter   include, exclude, focus, trim and hide say which row each frame's values go to (filter.go)
 //  4. sum      amounts are added up per row and over subtrees (sums.go)
-//  5. group    rows of one name, or call paths turned around, become one row (group.go)
-//  6. derive   every column is computed from the sums of its row; units that nobody chose are chosen (metrics.go, units.go)
+//  5. group    rows of one name, or call paths turned around, are joined to one row (group.go)
+//  6. derive   every column is computed from the sums of its row; missing units are chosen (metrics.go, units.go)
 //  7. cut      rows below the threshold, too deep or in the long tail are hidden, siblings sorted (cut.go)
 //  8. print    one file per view (views.go lists them)
 //

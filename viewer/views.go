@@ -19,7 +19,7 @@ type View struct {
 	print   func(out *bufio.Writer, t *Table, p *Terminal) error // whole lines; the writer's errors are looked at once, after it
 }
 
-// views in the order in which they are listed; the first is what is shown when nobody says.
+// views in the order in which they are listed; the first is the default.
 var views = []View{
 	{"tree", "call paths from the program's start down to its kernels", wantTail, printTree},
 	{"flat", "frames by name, what each has of its own and with all below it; what calls itself counts once", wantFlat, printFlat},
@@ -49,7 +49,7 @@ type Terminal struct {
 	Human bool // each value in the unit that suits it, where no unit was asked for: 9.90 ms, 930 ns
 }
 
-// Render prints a view of a profile and returns what the reader should know besides, a line each.
+// Render prints a view of a profile and returns notes for the reader, a line each.
 func Render(w io.Writer, p *profile.Profile, view string, o Options, terminal Terminal) (notes []string, err error) {
 	v, err := viewByName(view)
 	if err != nil {

@@ -31,21 +31,21 @@ var (
 	instruction = regexp.MustCompile(`^\s*/\*([0-9a-f]+)\*/\s+(?:\{\s+)?(?:@!?U?P(?:\d|T)\s+)?([A-Z][A-Z0-9_]*)`)
 )
 
-// told is what nvdisasm says of an instruction.
-type told struct {
+// reading is what nvdisasm or this package reports of an instruction.
+type reading struct {
 	chain     string // places, innermost first
 	operation string
 }
 
 // theirs is what nvdisasm says of every instruction: section+address → what. The option -gi asks for lines of the source
 // with their calls, -g for lines of the source, -gp for lines of the PTX.
-func theirs(t *testing.T, file, option string) map[string]told {
+func theirs(t *testing.T, file, option string) map[string]reading {
 	t.Helper()
 	out, err := exec.Command(nvdisasm(t), option, "-c", file).Output()
 	if err != nil {
 		t.Fatalf("nvdisasm %s %s: %v", option, file, err)
 	}
-	all := map[string]told{}
+	all := map[string]reading{}
 	section, chain, fresh := "", "", true
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	lines.Buffer(nil, 1<<20)
@@ -60,7 +60,7 @@ func theirs(t *testing.T, file, option string) map[string]told {
 			chain, fresh = chain+m[1]+":"+m[2]+" ", false
 		} else if m := instruction.FindStringSubmatch(text); m != nil {
 			pc, _ := strconv.ParseUint(m[1], 16, 64)
-			all[at(section, pc)] = told{chain, m[2]}
+			all[at(section, pc)] = reading{chain, m[2]}
 			fresh = true
 		}
 	}
@@ -86,9 +86,9 @@ func section(f *File, fn *Function) string {
 // and once for themselves: if the two differed, it would show. nvdisasm says nothing where the innermost place stays
 // and only the calls around it change, so its reader would see the calls from before; we know better, but compare what
 // it shows.
-func ours(t *testing.T, f *File, chainOf func(*Function, uint64) string) map[string]told {
+func ours(t *testing.T, f *File, chainOf func(*Function, uint64) string) map[string]reading {
 	t.Helper()
-	all := map[string]told{}
+	all := map[string]reading{}
 	functions := slices.Clone(f.Functions)
 	slices.SortStableFunc(functions, func(a, b Function) int { return int(b.Size) - int(a.Size) }) // kernels before what they hold
 	for i := range functions {
@@ -101,7 +101,7 @@ func ours(t *testing.T, f *File, chainOf func(*Function, uint64) string) map[str
 			if place != innermost || place == "" {
 				shown, innermost = chain, place
 			}
-			mine := told{shown, Operation(fn.Code[pc:])}
+			mine := reading{shown, Operation(fn.Code[pc:])}
 			if kernel, twice := all[key]; twice {
 				if by, _, _ := strings.Cut(kernel.chain, " "); by != place || kernel.operation != mine.operation {
 					t.Errorf("%s: %v as a part of its kernel, and %v of %s", key, kernel, mine, fn.Name)
@@ -162,7 +162,7 @@ func zooName(file string) string {
 	return filepath.Join(filepath.Base(filepath.Dir(file)), filepath.Base(file))
 }
 
-func comparePlaces(t *testing.T, option string, want, have map[string]told) {
+func comparePlaces(t *testing.T, option string, want, have map[string]reading) {
 	t.Helper()
 	wrong, placed, inlined := 0, 0, 0
 	for _, at := range slices.Sorted(maps.Keys(want)) {
@@ -187,7 +187,7 @@ func comparePlaces(t *testing.T, option string, want, have map[string]told) {
 }
 
 // compareOperations lists the names that we lack, or that are not NVIDIA's.
-func compareOperations(t *testing.T, want, have map[string]told) {
+func compareOperations(t *testing.T, want, have map[string]reading) {
 	t.Helper()
 	wrong := map[string]bool{}
 	for at, theirs := range want {

@@ -10,7 +10,7 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// Backend is a way to collect, as the profiler knows it before a session asks for it: nothing of it loads the vendor's
+// Backend is a way to collect, described before a session asks for it: nothing in the description loads the vendor's
 // library.
 type Backend struct {
 	Name       string // in start(backend=…) and --backend

@@ -58,8 +58,8 @@ func newDrainer(e *ending) *drainer {
 	return d
 }
 
-// reset forgets everything of former sessions, but for the numbers of their sets: a record that is still on its
-// way must reach no session.
+// reset forgets former sessions, except the numbers of their launch sets: a late record of such a set must reach no
+// session.
 func (d *drainer) reset(sets *aggregate.Sets) {
 	d.resolver, d.agg = callpath.New(), aggregate.New(sets)
 	d.resolver.Metric, d.resolver.Event, d.resolver.Alone = d.agg.AddMetric, d.agg.Event, d.alone
@@ -164,7 +164,7 @@ func (d *drainer) activity(k *record.Activity) {
 	d.agg.AddUnattributed(k, d.lastSet)
 }
 
-// clockNoise is what two readings of one clock may differ by.
+// clockNoise is the difference, in ns, that two readings of one clock may have.
 const clockNoise = 1000
 
 // onOurClock moves an activity from the source's clock to the one that the program's threads read, should they differ.

@@ -17,12 +17,12 @@ const (
 	graphsEvery = time.Second
 	// phasesEvery is how often complete phases are looked for, and traces flushed.
 	phasesEvery = time.Second
-	// firstCheckpoint after the first work: a program that is killed early has been short.
+	// firstCheckpoint is the time from the first work to the first checkpoint, for programs that are killed early.
 	firstCheckpoint = 250 * time.Millisecond
 )
 
-// rounds is a goroutine that has the drainer drain again and again while there are sessions. It also does what may take long or
-// hang, and which the drainer therefore must not do: it asks the vendor library for buffers and writes checkpoints.
+// rounds is a goroutine that has the drainer drain at intervals while there are sessions. It also makes the calls that may
+// take long or hang, which the drainer must not make: it asks the vendor library for buffers and writes checkpoints.
 type rounds struct {
 	m             *Manager
 	stop, stopped chan struct{}
@@ -56,8 +56,8 @@ func (m *Manager) stopRounds() {
 	m.rounds = nil
 }
 
-// Checkpoint calls f every so often while sessions run, from a goroutine that holds no lock: Collect and
-// WriteDrained leave behind what survives a program that is killed.
+// Checkpoint calls f at intervals while sessions run, from a goroutine that holds no lock: with Collect and
+// WriteDrained it writes a profile that remains if the program is killed.
 func (m *Manager) Checkpoint(seconds float64, f func()) {
 	m.withRounds(func(r *rounds) { r.checkpoint, r.every = f, time.Duration(seconds*float64(time.Second)) })
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// Source is a vendor's collector: it makes launches reach the hot path, and fills its buffers with what the GPU did. An
+// Source is a vendor's collector: it reports launches to the hot path, and fills its buffers with activity records. An
 // error is one sentence that says what to do. cupti.Collector is one, and so is the synthetic one of the tests.
 type Source interface {
 	Attach(early bool) error // take the vendor library; early: the program has not used its GPU yet
@@ -27,9 +27,9 @@ type Source interface {
 // Sampler is a Source that can sample instructions, if SourceOptions.Sampling asked for it. Samples begin and end with
 // Listen; Synchronize and then Flush make Samples complete. None of its methods is called on a thread of the program.
 type Sampler interface {
-	// Samples hands over what was collected since the last call.
+	// Samples passes on the samples since the last call.
 	Samples(func(*record.Sample))
-	// Function says which function a launch named by its handle; false if it is not known, or not for sure.
+	// Function returns the function behind the handle of a launch; false if it is not known for sure.
 	Function(handle uint64) (record.Function, bool)
 	// Loaded reports a function that was loaded before the source could see it, and of the binary that it is in.
 	Loaded(handle uint64, name string, image []byte)

@@ -1,12 +1,12 @@
-// The C that runs on the application's threads, as the program's side of the process sees it: hooks, and programs
-// with scopes of their own. vendor.h is what the rooms of GPU vendors see.
+// The interface of the C that runs on the application's threads, for hooks and for programs with scopes of their own.
+// vendor.h is the interface for the rooms of GPU vendors.
 //
 // Everything here is called on a thread that belongs to the workload, so nothing takes a lock, nothing calls malloc
 // and nothing enters Go. Memory is reserved up front with mmap and touched as it is needed.
 //
 // Other rooms do not link against these functions: cgo links each package on its own, so they get a table of function
-// pointers (struct hp_api, struct hp_vendor_api) at start-up. A recorder or a test can stand between a room and the
-// hot path by giving out a table of its own.
+// pointers (struct hp_api, struct hp_vendor_api) at start-up. A recorder or a test comes between a room and the hot path
+// by passing on a table of its own.
 #ifndef GOPROTON_HOTPATH_H
 #define GOPROTON_HOTPATH_H
 
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// ---- the record: what one event on an application thread leaves in its ring ----------------------------
+// ---- the record: one event of an application thread, as written to its ring ----------------------------
 
 enum hp_type {
   HP_LAUNCH = 1,          // a kernel launch, a copy or a wait: correlation, function, node, pynode, op, tag
@@ -31,7 +31,7 @@ enum hp_type {
   HP_BEGIN = 9,           // a scope, state or op opens: time, node
   HP_END = 10,            // it closes: time, node
   HP_CALL_END = 11,       // the call that made a launch returns: correlation, time, call
-  HP_THREAD = 12,         // whose ring this is until the next such record: thread
+  HP_THREAD = 12,         // the thread that owns the ring until the next such record: thread
   HP_METRIC = 13,         // a metric was added: metric, value, node, op
 };
 
@@ -39,14 +39,14 @@ enum hp_flags {
   HP_F_OP = 1,        // node (and pynode) is an op's leaf: kernel time goes onto it, without a child of the kernel's name
   HP_F_DOUBLE = 2,    // HP_OP_METRIC, HP_LATE_METRIC, HP_METRIC: value holds a double, else an int64
   HP_F_PROPERTY = 4,  // the same: replaces instead of adding
-  HP_F_CAPTURED = 8,  // HP_NODE_CREATED: made by the launch this thread is in, which will bring no kernel itself
-  HP_F_TIMED = 16,    // HP_LAUNCH, HP_GRAPH_LAUNCH: time stands where function does
+  HP_F_CAPTURED = 8,  // HP_NODE_CREATED: made by the thread's launch in progress, which runs no kernel itself
+  HP_F_TIMED = 16,    // HP_LAUNCH, HP_GRAPH_LAUNCH: the record holds time in place of function
 };
 
 // 40 bytes: correlation ids of some vendors have 64 bits.
 struct hp_record {
   union {
-    uint64_t correlation; // the id that joins a call to its activities, as the vendor's room gave it
+    uint64_t correlation; // the id that joins a call to its activity records, as the vendor's room passed it
     uint64_t graph;       // the vendor's id of a graph
     uint64_t metric;      // the metric's interned raw name
   };
@@ -68,7 +68,7 @@ struct hp_record {
   };
   uint8_t type;           // enum hp_type
   uint8_t flags;          // enum hp_flags
-  uint16_t tag;           // what kind of launch it is, see tag_launch; 0 = not known
+  uint16_t tag;           // the number of the launch kind, see tag_launch; 0 = not known
   uint32_t reserved;
 };
 _Static_assert(sizeof(struct hp_record) == 40, "Go reads rings as 40-byte records");
@@ -110,7 +110,7 @@ enum hp_status {
   HP_CLOSED = 6,       // within the hot path: no thread may add to these slots any more
 };
 
-// What scope_enter gives and scope_exit wants back. node 0 = nothing was entered (off), exit is a no-op.
+// The result of scope_enter, to be passed to scope_exit. node 0 = nothing was entered (off), exit is a no-op.
 struct hp_token { uint32_t node, generation; };
 
 // What programs call.
@@ -131,7 +131,7 @@ struct hp_api {
   // Scopes of the calling thread. exit with a zeroed token pops whatever is innermost.
   struct hp_token (*scope_enter)(uint32_t name);
   int (*scope_exit)(struct hp_token);
-  // Number of open scopes as session set `set` sees them is Go's business; this is the raw leaf.
+  // The innermost scope of the calling thread, in whichever sessions it was entered; Go counts depth per session.
   uint32_t (*scope_node)(void);
 
   // States: a stack; the innermost is one extra frame below all scopes. exit of an empty stack: HP_EMPTY.
@@ -139,15 +139,15 @@ struct hp_api {
   int (*state_enter)(uint32_t name);
   int (*state_exit)(void);
 
-  // An op: the leaf frame that a launch hook names. Until op_exit, kernels launched by this thread land on
-  // it. If function is not 0 the op closes itself with the launch of the function of that handle, and op_exit may be
-  // left out; its metrics wait for that launch and land where the kernel does. Ops do not nest: entering replaces.
+  // An op: the leaf frame that a launch hook names. Until op_exit, kernels launched by this thread are attributed to
+  // it. If function is not 0, the launch of the function with that handle closes the op, and op_exit may be left out;
+  // the op's metrics wait for that launch and go to the kernel's call path. Ops do not nest: entering replaces.
   // Returns the op's sequence number, 0 when off.
   uint32_t (*op_enter)(uint32_t name, uint64_t function);
   void (*op_exit)(void);
 
-  // Adds to the current leaf (scopes, state, op). `name` is the metric's interned raw name: "(exc)" and
-  // "(pty)" marks are understood. Both call paths get it where both kinds of session are active.
+  // Adds to the current leaf (scopes, state, op). `name` is the metric's interned raw name, which may have the mark
+  // "(exc)" or "(pty)". Where shadow and python sessions are active, both call paths get the value.
   int (*metric_int)(uint32_t name, int64_t value);
   int (*metric_double)(uint32_t name, double value);
   // The same onto a node remembered earlier with leaf().
@@ -158,21 +158,21 @@ struct hp_api {
   // The python room registers its stack walker here: returns the call path of the calling thread's Python
   // frames, 0 if it has none. Called on application threads, with or without the GIL.
   void (*set_python_walker)(uint32_t (*walk)(void));
-  // Changes whenever call paths are forgotten or reclaimed: node ids kept from before mean nothing afterwards, but for
-  // those of open scopes and of leaf().
+  // Changes whenever call paths are forgotten or reclaimed: node ids from before are invalid afterwards, except those of
+  // open scopes and of leaf().
   uint32_t (*generation)(void);
 
   // How many stream captures are in progress. *watch is not 0 while there are some, or while some session wants a timeline.
   int (*capturing)(void);
   const _Atomic uint32_t *watch;
-  // What the GPU's driver says, by way of the vendor rooms: whether a stream is being captured, and the ordinal of the
-  // thread's current device, -1 where there is none. Both answer without initialising a driver.
+  // Queries of the GPU's driver, through the vendor rooms: whether a stream is being captured, and the ordinal of the
+  // thread's current device, -1 where there is none. Neither initialises a driver.
   int (*stream_capturing)(void *stream);
   int (*current_device)(void);
 
-  // The calling thread's next launch of that function carries that tag, and so do the graph nodes that it makes;
-  // launches of other functions in between carry none. Tags are 1 to 65534, HP_OTHERS stands for all that found no
-  // number, and 0 takes an earlier tag back.
+  // The calling thread's next launch of that function carries the tag, and so do the graph nodes that it makes;
+  // launches of other functions in between carry none. Tags are 1 to 65534; HP_OTHERS stands for launch kinds beyond
+  // that limit, and 0 cancels an earlier tag.
   void (*tag_launch)(uint32_t tag, uint64_t function);
 
   // For replays: timelines are stamped with this time, in ns of CLOCK_REALTIME, until the next call. 0 is the system's clock.

@@ -1,24 +1,24 @@
-// What the room of a GPU vendor sees of the hot path. Its callbacks run on the application's threads: they call
-// struct hp_vendor_api, and a launch costs one call and one store into a ring. What the GPU did comes back in buffers
-// of a shared pool, which Go reads as struct hp_activity.
+// The interface of the hot path for the room of a GPU vendor. The vendor's callbacks run on the application's threads:
+// they call struct hp_vendor_api, and a launch costs one call and one store into a ring. Activity records come back in
+// buffers of a shared pool, which Go reads as struct hp_activity.
 #ifndef GOPROTON_VENDOR_H
 #define GOPROTON_VENDOR_H
 
 #include "hotpath.h"
 
-// ---- the activity: what took time on the GPU, in words that no vendor owns -------------------------------
+// ---- the activity record: a span of work on the GPU, in terms that are the same for every vendor ----------
 
 // In the order of record.Kind.
 enum hp_activity_kind { HP_KERNEL, HP_GRAPH, HP_MEMCPY, HP_MEMSET, HP_SYNC };
 
 struct hp_activity {
-  uint64_t correlation;  // what the room gave to launch, work or graph_launch
+  uint64_t correlation;  // the id that the room passed to launch, work or graph_launch
   uint64_t start, end;   // ns of the vendor's clock; 0 and 0 where no time could be taken
   uint64_t graph_node;   // the vendor's id of the node, 0 outside graphs
   uint64_t bytes;        // of a memcpy or memset
   uint64_t graph;        // the vendor's id of the executable graph, 0 outside graphs
   uint32_t context, stream;
-  uint32_t name;         // interned: of a kernel as the compiler mangled it, of others "<memcpy DtoD>" and the like, which the viewer reads; 0 of a graph
+  uint32_t name;         // interned: a kernel's mangled name, else "<memcpy DtoD>" and the like, which the viewer reads; 0 of a graph
   uint16_t device;       // ordinal within the process
   uint8_t kind;          // enum hp_activity_kind
   uint8_t reserved;
@@ -34,12 +34,12 @@ typedef int (*hp_activity_reader)(uint8_t *buffer, size_t valid, void **cursor, 
 struct hp_vendor_api {
   uint32_t size; // sizeof(struct hp_vendor_api), checked by users of the table
 
-  // Calls of the program, at ENTER. A library whose ids have 64 bits and are not its callbacks' to choose gets ids of
-  // the room's own as external ones, which its records carry. Ids count up: their order is that of the launches.
+  // Calls of the program, at ENTER. If a library's ids have 64 bits and its callbacks cannot choose them, the room pushes
+  // ids of its own as external correlation ids, which the records carry. Ids count up in the order of the launches.
   void (*launch)(uint64_t correlation, uint64_t function);
   void (*graph_launch)(uint64_t correlation, uint64_t exec);
-  void (*work)(uint64_t correlation); // makes the GPU work without a kernel (a copy, a fill), or waits for it
-  // EXIT of those: needed while *exits_matter is not 0. call is the vendor's number of the function.
+  void (*work)(uint64_t correlation); // a call that starts a memcpy or memset, or waits for the GPU
+  // EXIT of the calls above; needed while *exits_matter is not 0. call is the vendor's number of the function.
   void (*launched)(uint64_t correlation, uint32_t call);
   const _Atomic uint32_t *exits_matter; // some stream is being captured, or some session wants a timeline
 
@@ -51,8 +51,8 @@ struct hp_vendor_api {
   void (*graph_destroyed)(uint64_t graph);
   void (*exec_destroyed)(uint64_t exec);
 
-  // Contexts in which something is launched; a flush synchronises each. The first one also has the exit handler registered, so a
-  // library without contexts reports something that stands for one, never NULL.
+  // Contexts in which the program launches; a flush synchronises each. The first one also registers the exit handler, so a
+  // library without contexts reports another pointer in its place, never NULL.
   void (*context_seen)(void *context);
   void (*context_gone)(void *context);
 
@@ -64,9 +64,9 @@ struct hp_vendor_api {
   uint32_t (*intern)(const char *text, size_t length);
   const char *(*text)(uint32_t id, size_t *length);
 
-  // Buffers for activities: pooled, pre-faulted, zeroed. get returns NULL when the pool is exhausted, which is counted.
-  // done hands one to Go. A vendor's library that fills it with records of its own form comes with a reader; without
-  // one (NULL) it holds struct hp_activity.
+  // Buffers for activity records: pooled, pre-faulted, zeroed. get returns NULL when the pool is exhausted, and counts that.
+  // done passes a buffer to Go. If the vendor's library filled it with records of its own form, reader decodes them; with a
+  // NULL reader the buffer holds struct hp_activity.
   uint8_t *(*buffer_get)(size_t *size);
   void (*buffer_done)(uint8_t *buffer, size_t valid, hp_activity_reader reader);
 };
@@ -74,17 +74,17 @@ struct hp_vendor_api {
 // The one table of this process. Never NULL; safe before any session and in forked children.
 const struct hp_vendor_api *hp_vendor_api(void);
 
-// ---- what vendor rooms answer ------------------------------------------------------------------------------
+// ---- what vendor rooms implement ---------------------------------------------------------------------------
 
-// Questions of the program's side to the driver, asked on threads of the program before the room was attached, too:
-// a room answers from the driver that the program has loaded, and loads none.
+// Queries of the driver, called on threads of the program, also before the room is attached. The room uses the driver that
+// the program has loaded, and loads none.
 struct hp_vendor {
-  int (*stream_capturing)(void *stream); // 1: it is being captured; -1: it is not this vendor's to say
+  int (*stream_capturing)(void *stream); // 1: it is being captured; -1: this vendor's driver is not loaded or does not know
   int (*current_device)(void);           // of the calling thread; -1: none
 };
 
 enum { HP_VENDORS = 4 };
-// Makes a vendor known, for good. 0 when there are too many.
+// Registers a vendor for the life of the process. Returns 0 if there are HP_VENDORS already.
 int hp_vendor_add(const struct hp_vendor *vendor);
 
 #endif

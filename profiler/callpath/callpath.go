@@ -1,7 +1,7 @@
-// Package callpath joins kernels to the call paths that launched them. In go the records of the
-// application's threads (launches, graph captures, ops with metrics) and, later, kernels with the
-// correlation ids of those launches; out comes, for each kernel, where in the program it belongs.
-// One drainer owns a Resolver; nothing here locks.
+// Package callpath joins kernels to the call paths that launched them. A Resolver takes the records of
+// the application's threads (launches, graph captures, ops with metrics) and, later, kernels with the
+// correlation ids of those launches; it returns the Attribution of each kernel. One drainer owns a
+// Resolver, so nothing here locks.
 package callpath
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// Place is where work was asked for: a shadow call path, a python call path (0 if no session wanted one), and
-// the set of sessions that were listening.
+// Place is where the program launched work: a shadow call path, a python call path (0 if no session wanted one), and
+// the launch set.
 type Place struct {
 	Set    uint32
 	Node   uint32
@@ -37,7 +37,7 @@ type OpMetric struct {
 	Bits     uint64
 }
 
-// Attribution says where a kernel belongs.
+// Attribution is the call path and launch set of a kernel.
 type Attribution struct {
 	Launch   Place
 	Captured *Captured // set when a graph replayed the kernel and its capture was seen
@@ -61,8 +61,8 @@ type launch struct {
 	seen  uint32 // drain cycle of the last kernel
 }
 
-// timed is what timelines want to know of a launch. It is kept apart from it, so that without a timeline the map of
-// launches, which can hold a million, has no pointer for the garbage collector to follow.
+// timed is the part of a launch that only timelines need. The map of launches can hold a million of them; without this
+// part it has no pointer for the garbage collector to follow.
 type timed struct {
 	thread  uintptr
 	tid     int64
@@ -81,7 +81,7 @@ type thread struct {
 	tid        int64 // the system's, where a timeline has asked
 }
 
-// Resolver holds launches that wait for their kernels, and the graphs that live.
+// Resolver holds launches that wait for their kernels, and graphs that are not destroyed.
 type Resolver struct {
 	launches  map[uint64]launch
 	functions map[uint64]uint32 // of those launches, where instructions are sampled
@@ -310,8 +310,8 @@ func (r *Resolver) NextCycle() {
 	}
 }
 
-// thinOut bounds the launches of a program that has no kernels to count cycles by: that polls, say, or fails on and
-// on. Each time it forgets those from before the last time.
+// thinOut bounds the launches of a program without kernels, which has no cycles to count: one that polls, or whose
+// launches all fail. Each call forgets the launches from before the previous call.
 func (r *Resolver) thinOut() {
 	r.Forget(r.crowded)
 	r.cycle++

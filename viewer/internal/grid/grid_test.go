@@ -48,7 +48,7 @@ func TestLinesFitTheWidth(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{Fixed(0), "0"}, {Fixed(1234.56), "1235"}, {Fixed(12.3456), "12.35"}, {Fixed(0.00012345), "0.000123"}, {Fixed(-1), "-1.000"},
-		{Fixed(math.NaN()), Missing}, {Fixed(1000), "1000"}, {Fixed(999.96), "1000.0"},
+		{Fixed(math.NaN()), Missing}, {Fixed(1000), "1000"}, {Fixed(999.96), "1000"}, {Time(999_960), "1.000 ms"}, {Time(999_940), "999.9 us"}, {Time(0), "0 ns"},
 		{Signed(0.004, 2), "0.00"}, {Signed(-0.004, 2), "0.00"}, {Signed(1.5, 1), "+1.5"}, {Signed(-1.5, 1), "-1.5"}, {Signed(math.NaN(), 1), Missing},
 		{Percent(0.05), "+5.0%"}, {Percent(-1), "-100.0%"}, {Percent(math.Inf(1)), "new"}, {Percent(math.NaN()), Missing},
 		{Places(-0.004, 2), "0.00"}, {Places(-0.006, 2), "-0.01"},

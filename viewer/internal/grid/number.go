@@ -21,7 +21,11 @@ func decimals(v float64) int {
 	if size == 0 || math.IsInf(v, 0) {
 		return 0
 	}
-	return min(max(3-int(math.Floor(math.Log10(size)+1e-9)), 0), 6)
+	digits := int(math.Floor(math.Log10(size) + 1e-9))
+	if size >= 9.9995*math.Pow10(digits) {
+		digits++ // 999.96 is rounded to 1000
+	}
+	return min(max(3-digits, 0), 6)
 }
 
 // Places prints a number with n decimals; one that rounds to 0 has no sign.
@@ -72,15 +76,15 @@ func Time(ns float64) string {
 	return Fixed(ns/size) + " " + unit
 }
 
-// TimeUnit picks the largest unit of which a time in ns has at least one, and returns the unit's size in ns.
+// TimeUnit picks the largest unit of which a time in ns, in four digits, has at least one, and returns the unit's size in ns.
 func TimeUnit(ns float64) (name string, size float64) {
-	switch {
-	case math.Abs(ns) >= 1e9:
-		return "s", 1e9
-	case math.Abs(ns) >= 1e6:
-		return "ms", 1e6
-	case math.Abs(ns) >= 1e3:
-		return "us", 1e3
+	for _, u := range []struct {
+		name string
+		size float64
+	}{{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}} {
+		if math.Abs(ns) >= 0.99995*u.size {
+			return u.name, u.size
+		}
 	}
 	return "ns", 1
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
-// lines is what tree, flat, top and bottom-up have in common: a header, and a line per row with its numbers in columns,
+// lines prints what the views tree, flat, top and bottom-up share: a header, and a line per row with its numbers in columns,
 // its share with a bar, and its name last, since names are long.
 type lines struct {
 	out      *bufio.Writer
@@ -317,7 +317,7 @@ func (l *lines) footer() {
 	}
 }
 
-// elision says which rows were left out.
+// elision describes the rows that were left out.
 func (l *lines) elision() string {
 	most := fmt.Sprintf("all but the %d largest of many siblings", elideBeyond)
 	if l.share == nil {

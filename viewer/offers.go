@@ -99,7 +99,7 @@ var derived = []struct{ name, about string }{
 	{"max_time", "longest kernel"},
 	{"stddev_time", "standard deviation of kernel times"},
 	{"util", "least time that the work needs at the GPU's peaks, over the time that says its work; 1 is the roof"},
-	{"coverage", "part of the time that says its flops or bytes: what util speaks of"},
+	{"coverage", "share of the time whose flops or bytes are known; util covers it"},
 	{"roof_time", "that least time"},
 	{"attainable", "arithmetic rate at the roof"},
 	{"intensity", "flop per byte"},

@@ -223,7 +223,7 @@ func (b *builder) needRoofline(asked string) error {
 	return nil
 }
 
-// sayCoverage notes how much of the time util speaks of, where that is not all.
+// sayCoverage adds a note on the share of the time that util covers, if that is not all.
 func (b *builder) sayCoverage() {
 	asked := slices.ContainsFunc(b.sums.columns, func(c column) bool { return c.Label == "util" || c.Label == "bound" })
 	if b.roof == nil || !asked {

@@ -9,8 +9,8 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// Table is a profile as rows and columns: what was asked for, computed and filtered. Views, reports and
-// comparisons start from one. It shares nodes with the profile and changes nothing in it.
+// Table is a profile as rows and columns, filtered and with its metrics computed. Views, reports and comparisons start
+// from one. It shares nodes with the profile and changes nothing in it.
 type Table struct {
 	Columns []Column
 	Root    *Row
@@ -43,7 +43,7 @@ type Column struct {
 	factor   float64   // of Unit to the quantity's base unit
 }
 
-// Row is one frame, or several of one name that a filter or a grouping made one.
+// Row is one frame, or several of one name that a filter or a grouping joined.
 type Row struct {
 	Name     string        // as recorded; see Table.Label for what people read
 	Node     *profile.Node // the first frame of the profile that became this row
@@ -60,7 +60,7 @@ type Row struct {
 
 var missing = math.NaN()
 
-// ErrNoMetrics says that a profile has nothing to show.
+// ErrNoMetrics is the error for a profile without metrics.
 var ErrNoMetrics = errors.New("no metrics found in the profile; check that the program launched GPU work while it was profiled")
 
 // NewTable computes the metrics that were asked for, for every frame that the filters leave.

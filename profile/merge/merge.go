@@ -100,8 +100,8 @@ func Fold(p *profile.Profile, rename func(name string) string) (*profile.Profile
 // Len returns how many profiles were added.
 func (m *Merger) Len() int { return m.count }
 
-// Add adds a profile up, which it does not keep. A profile that contradicts the others about what a metric is
-// gets an error, and nothing of it is added.
+// Add adds a profile to the sum and does not keep it. If the profile contradicts the others about the kind of a metric,
+// Add returns an error and adds nothing of it.
 func (m *Merger) Add(p *profile.Profile, s Source) error {
 	found, err := m.checkMetrics(p, s)
 	if err != nil {
@@ -205,7 +205,7 @@ func (m *Merger) hasColumns(name string) bool {
 	return slices.Contains(m.options.Columns, base) || slices.Contains(m.options.Columns, "*")
 }
 
-// Profile returns the merged profile; nil if nothing was added. The Merger is spent.
+// Profile returns the merged profile; nil if nothing was added. The Merger must not be used afterwards.
 func (m *Merger) Profile() *profile.Profile {
 	if m.root == nil {
 		return nil

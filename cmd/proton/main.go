@@ -190,15 +190,23 @@ func unknownCommand(parent *cobra.Command, word string) error {
 	}
 	parent.SuggestionsMinimumDistance = 2
 	if !parent.HasParent() && formats.ByPath(word) != nil {
-		if _, err := os.Stat(word); err != nil {
-			return fmt.Errorf("there is no file %s; to read a profile, write: proton viewer FILE", word)
+		if err := isProfile(word); err != nil {
+			return err
 		}
-		return fmt.Errorf("%s is a profile: to read it, write: proton viewer %s", word, word)
+		return fmt.Errorf("there is no file %s; to read a profile, write: proton viewer FILE", word)
 	}
 	if meant := parent.SuggestionsFor(word); len(meant) > 0 {
 		return fmt.Errorf("there is no %s %q; did you mean: %s %s", what, word, parent.CommandPath(), meant[0])
 	}
 	return fmt.Errorf("there is no %s %q; see %s --help", what, word, parent.CommandPath())
+}
+
+// isProfile is the error for a profile where something to run should be, nil for other files.
+func isProfile(path string) error {
+	if _, err := os.Stat(path); err != nil || formats.ByPath(path) == nil {
+		return nil
+	}
+	return fmt.Errorf("%s is a profile: to read it, write: proton viewer %s", path, path)
 }
 
 // exitError sets the exit code. Without err nothing is printed, because the command has printed its message.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/capture"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/vendor"
@@ -109,7 +110,15 @@ func profile(options run.Options) error {
 	var notStarted *run.NotStartedError
 	switch {
 	case errors.As(err, &notStarted):
+		if asked := isProfile(options.Target[0]); asked != nil {
+			err = asked
+		}
 		return &exitError{code: notStarted.Code, err: err}
+	case errors.Is(err, capture.ErrNotCapture):
+		if asked := isProfile(options.Target[0]); asked != nil {
+			err = fmt.Errorf("%w; a replay takes a capture, which a program leaves that runs with PROTON_RECORD=FILE", asked)
+		}
+		return err
 	case err != nil:
 		return err
 	case result.Signal != 0:

@@ -55,6 +55,9 @@ func (t *traceFlags) apply(options *run.Options) error {
 		}
 		return nil
 	}
+	if options.Backend == "replay" {
+		return errors.New("--trace needs a program: a replay runs no Triton; leave out --trace, or give the program that was recorded")
+	}
 	for _, choice := range []struct {
 		flag, value string
 		known       []string

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/internal/capture"
@@ -30,6 +31,7 @@ type Replay struct {
 	Env     []string // to be added to the environment, after what is there
 	Name    string   // what a profile of it is named after
 	Machine capture.Machine
+	Sampled bool // the capture has samples of instructions
 
 	folder string
 }
@@ -43,7 +45,7 @@ func Prepare(path string, parts Parts) (*Replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Replay{Path: parts.Host, Machine: c.Machine, Name: nameOf(path)}
+	r := &Replay{Path: parts.Host, Machine: c.Machine, Name: nameOf(path), Sampled: slices.ContainsFunc(c.Events, isSamples)}
 	if r.folder, err = os.MkdirTemp("", "proton-replay-"); err != nil {
 		return nil, fmt.Errorf("unpack capture: %w", err)
 	}
@@ -61,6 +63,8 @@ func Prepare(path string, parts Parts) (*Replay, error) {
 	}
 	return r, nil
 }
+
+func isSamples(e capture.Event) bool { return e.Type == capture.Samples }
 
 // nameOf is the file's name without its folder and suffixes.
 func nameOf(path string) string {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/cuptipath"
@@ -68,6 +69,9 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	}
 	if warning := unsetVariable(config.Name, os.Getenv); warning != "" {
 		warnings = append(warnings, warning)
+	}
+	if play != nil && play.Sampled && !strings.HasPrefix(strings.ToLower(config.Mode), "pcsampling") {
+		warnings = append(warnings, "the samples of instructions in the capture are left out: to replay them, add -m pcsampling")
 	}
 	for _, warning := range warnings {
 		fmt.Fprintf(stderr, "proton: warning: %s\n", warning)

@@ -187,7 +187,7 @@ func (t *Table) order(by string) (func(a, b *Row) int, error) {
 			return func(a, b *Row) int { return descending(a.Values[i], b.Values[i]) }, nil
 		}
 	}
-	return nil, fmt.Errorf("sort by %q: sort by chronological, name, own, or a metric that is shown: add it to -m", by)
+	return nil, badOption("sort by %q: sort by chronological, name, own, or a metric that is shown: add it to -m", by)
 }
 
 // descending puts the largest first and what has no value last.

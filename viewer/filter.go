@@ -124,7 +124,7 @@ func compile(flag, text string) (*pattern, error) {
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, fmt.Errorf("read --%s %q: %v; write a regular expression such as 'gemm|matmul' (Go syntax, no look-around)", flag, text, err)
+		return nil, badOption("read --%s %q: %v; write a regular expression such as 'gemm|matmul' (Go syntax, no look-around)", flag, text, err)
 	}
 	return &pattern{flag, re, map[string]bool{}}, nil
 }

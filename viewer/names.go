@@ -1,7 +1,6 @@
 package viewer
 
 import (
-	"fmt"
 	"path"
 	"regexp"
 	"strings"
@@ -46,7 +45,7 @@ func newNamer(f NameFormat) (*namer, error) {
 	for _, f := range NameFormats {
 		all = append(all, string(f))
 	}
-	return nil, fmt.Errorf("format names as %q: no such format; use %s", f, strings.Join(all, ", "))
+	return nil, badOption("format names as %q: no such format; use %s", f, strings.Join(all, ", "))
 }
 
 // Labels returns a function that shortens names as Table.Label does.

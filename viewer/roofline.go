@@ -425,7 +425,7 @@ func parsePeaks(list []string) (map[string]peak, error) {
 		what, value, ok := strings.Cut(strings.ToLower(strings.TrimSpace(text)), "=")
 		_, flops := specs.OfMetric(what)
 		if !ok || what != "bytes" && !flops && specs.Bits(what) == 0 {
-			return nil, fmt.Errorf("read --peak %s: write bytes=4.8T, flops16=990T or another flops metric or type (%s)", text, strings.Join(specs.DTypes, ", "))
+			return nil, badOption("read --peak %s: write bytes=4.8T, flops16=990T or another flops metric or type (%s)", text, strings.Join(specs.DTypes, ", "))
 		}
 		if specs.Bits(value) > 0 && what != "bytes" {
 			peaks[what] = peak{dtype: value}
@@ -433,7 +433,7 @@ func parsePeaks(list []string) (map[string]peak, error) {
 		}
 		v, err := parseRate(value)
 		if err != nil {
-			return nil, fmt.Errorf("read --peak %s: %w", text, err)
+			return nil, badOption("read --peak %s: %w", text, err)
 		}
 		peaks[what] = peak{value: v}
 	}

@@ -52,7 +52,7 @@ func (b *builder) statColumn(name string) (column, bool, error) {
 }
 
 // howToGetTimes is the way out for profiles without distributions.
-const howToGetTimes = "profile again with proton run and without --no-stats; avg_time needs only the sums"
+const howToGetTimes = "profile again with proton run and without --no-stats, or, if proton convert made this file, read the .hatchet file that it was made of: most formats hold only the sums; avg_time needs only the sums"
 
 // finite is false for NaN and infinities.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

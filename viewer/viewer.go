@@ -18,6 +18,8 @@
 // The text of Triton's proton-viewer is package compat, below this one.
 package viewer
 
+import "fmt"
+
 // Options say what to make of a profile. The zero value is everything, with its time.
 type Options struct {
 	// Metrics in the order of their columns, see docs/viewer.md; the first rules threshold, sorting and colour.
@@ -47,3 +49,13 @@ type Options struct {
 	// Otherwise such a column gets the unit in which its values are easy to read.
 	BaseUnits bool
 }
+
+// OptionError is the error for an option that no profile can satisfy, or that contradicts the others: a command that got it
+// from its command line exits with the code for an invalid one.
+type OptionError struct{ Err error }
+
+func (e *OptionError) Error() string { return e.Err.Error() }
+
+func (e *OptionError) Unwrap() error { return e.Err }
+
+func badOption(format string, args ...any) error { return &OptionError{fmt.Errorf(format, args...)} }

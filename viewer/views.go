@@ -2,7 +2,6 @@ package viewer
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -79,7 +78,7 @@ func (p *Terminal) suits(v *View, t *Table, o *Options) error {
 		return nil
 	}
 	if v.Name == "csv" || v.Name == "json" || v.Name == "flame" {
-		return fmt.Errorf("--human chooses units for people; the %s view does not take it", v.Name)
+		return badOption("--human chooses units for people; the %s view does not take it", v.Name)
 	}
 	if c := &t.Columns[0]; o.Threshold > 0 && c.quantity != nil {
 		return fmt.Errorf("--human gives each value of %s a unit of its own, so the threshold %g has none: name one, for example -m %s", c.Label, o.Threshold, c.Exact)
@@ -99,7 +98,7 @@ func viewByName(name string) (*View, error) {
 		names = append(names, views[i].Name)
 	}
 	if name == "source" {
-		return nil, errors.New("the source of a kernel is shown by proton viewer --source; views are of call paths")
+		return nil, badOption("the source of a kernel is shown by proton viewer --source; views are of call paths")
 	}
-	return nil, fmt.Errorf("there is no view %q; there are %s", name, strings.Join(names, ", "))
+	return nil, badOption("there is no view %q; there are %s", name, strings.Join(names, ", "))
 }

@@ -139,7 +139,8 @@ func (f *gateFlags) run(before, after []string, stdin io.Reader, stdout io.Write
 		return &exitError{code: gateUndecided, err: err}
 	}
 	report, err := gate.Run(inputs[:len(before)], inputs[len(before):], o)
-	if errors.Is(err, viewer.ErrUnknownMetric) {
+	var option *viewer.OptionError
+	if errors.Is(err, viewer.ErrUnknownMetric) || errors.As(err, &option) {
 		return &exitError{code: gateUsage, err: err}
 	}
 	if err != nil {

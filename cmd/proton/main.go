@@ -22,6 +22,7 @@ import (
 	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/viewer"
 )
 
 func main() {
@@ -164,6 +165,10 @@ func execute(argv []string, stderr io.Writer) int {
 		return exit.code
 	}
 	fmt.Fprintf(stderr, "proton: %v\n", err)
+	var option *viewer.OptionError
+	if errors.As(err, &option) {
+		return 2
+	}
 	return 1
 }
 

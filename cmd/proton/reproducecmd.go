@@ -62,7 +62,7 @@ reports whether one is slower.`,
   proton reproduce logs --slowest 3 --profile train.hatchet -e '<autotune>' -i '^backward$'
   proton reproduce before --kernel matmul_kernel --compare after
   proton reproduce old/repro.py --compare new/repro.py --rounds 10`,
-		Args: cobra.MinimumNArgs(1),
+		Args: cobra.ArbitraryArgs, // oneTrace checks them
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 2 && cmd.Flags().Changed("slowest") { // --slowest 3 TRACE
 				for i, a := range args {

@@ -42,9 +42,9 @@ with its arguments. Raw traces may be plain text, gzip members or zstd frames.`,
 }
 
 // oneTrace is the argument of commands that read one trace.
-func oneTrace(_ *cobra.Command, args []string) error {
+func oneTrace(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return &exitError{code: 2, err: errors.New("must specify one trace; see proton trace --help")}
+		return &exitError{code: 2, err: fmt.Errorf("must specify one trace; see %s --help", cmd.CommandPath())}
 	}
 	return nil
 }

@@ -235,6 +235,30 @@ func TestSmallChange(t *testing.T) {
 	}
 }
 
+// A metric that does not add up has no total to be a part of; the levels are counted in words.
+func TestNoteOnHiddenRows(t *testing.T) {
+	a, b := tree("s/gemm 10", "s/relu 5", "t 3"), tree("s/gemm 10", "s/relu 5", "t 3")
+	for _, test := range []struct {
+		metric string
+		cut    Cut
+		want   string
+	}{
+		{"time", Cut{Threshold: SmallChange}, "4 call paths with a change below 0.5% of the total are hidden; -t 0 shows all"},
+		{"avg_time", Cut{Threshold: SmallChange}, "4 call paths with a change below 0.5% of the whole program's avg_time are hidden; -t 0 shows all"},
+		{"time", Cut{Depth: 1}, "4 call paths deeper than 1 level are hidden"},
+		{"time", Cut{Depth: 2}, "2 call paths deeper than 2 levels are hidden"},
+	} {
+		d := diff(t, Options{Metrics: []string{test.metric}}, a, b)
+		if err := d.Cut(test.cut); err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := d.WriteTree(&out, Terminal{}); err != nil || !strings.HasSuffix(out.String(), "\n"+test.want+"\n") {
+			t.Errorf("%s %+v: %v\n%s\nwant %s", test.metric, test.cut, err, out.String(), test.want)
+		}
+	}
+}
+
 func TestFilters(t *testing.T) {
 	a, b := tree("s/gemm 10", "s/relu 5", "t 3"), tree("s/gemm 20", "s/other 50", "t 3")
 	for _, test := range []struct {

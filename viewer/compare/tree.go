@@ -173,15 +173,22 @@ func (t *text) write(w io.Writer) error {
 // hidden says how many call paths Cut hid, why, and how to show them.
 func (t *text) hidden() string {
 	which, small := "", t.shown.Threshold.Amount > 0
+	change, levels := "a change below "+t.shown.Threshold.String(), "deeper than 1 level"
+	if c := &t.Columns[0]; t.shown.Threshold.OfTotal && !c.Additive {
+		change = fmt.Sprintf("a change below %g%% of the whole program's %s", 100*t.shown.Threshold.Amount, c.Name)
+	}
+	if t.shown.Depth > 1 {
+		levels = fmt.Sprintf("deeper than %d levels", t.shown.Depth)
+	}
 	switch {
 	case t.Root.Hidden == 0:
 		return ""
 	case small && t.shown.Depth > 0:
-		which = fmt.Sprintf("with a change below %v, or deeper than %d levels,", t.shown.Threshold, t.shown.Depth)
+		which = fmt.Sprintf("with %s, or %s,", change, levels)
 	case small:
-		which = fmt.Sprintf("with a change below %v", t.shown.Threshold)
+		which = "with " + change
 	default:
-		which = fmt.Sprintf("deeper than %d levels", t.shown.Depth)
+		which = levels
 	}
 	note := fmt.Sprintf("1 call path %s is hidden", which)
 	if t.Root.Hidden > 1 {

@@ -89,6 +89,11 @@ type Verdict struct {
 	Outcome       Outcome
 }
 
+// measured says whether any run has a value other than 0.
+func (v Verdict) measured() bool {
+	return slices.ContainsFunc(slices.Concat(v.Before.Values, v.After.Values), func(value float64) bool { return value != 0 })
+}
+
 // Sample holds the values of one call path in the runs of one side.
 type Sample struct {
 	Values []float64 // in the order of the runs
@@ -282,7 +287,7 @@ func (g *gate) rule(rule *Rule, rows []row) (RuleReport, error) {
 	report := RuleReport{Rule: *rule, Metric: c.Exact, Unit: c.Unit}
 	amount, err := rule.amountIn(c.Unit)
 	if err != nil {
-		return report, notComparable("%v", err)
+		return report, fmt.Errorf("%w: %w", ErrNotComparable, err)
 	}
 	for _, r := range rows {
 		if !rule.In(r.path) && !rule.In(r.labels) {
@@ -306,14 +311,19 @@ func (g *gate) rule(rule *Rule, rows []row) (RuleReport, error) {
 		}
 		report.Verdicts = append(report.Verdicts, v)
 	}
-	if len(report.Verdicts) == 0 {
-		return report, notComparable("rule %q could never fail: %s", rule.Text, g.whyNothing(rule, &report, rows))
+	if why := g.whyNothing(rule, &report, rows); why != "" {
+		return report, notComparable("rule %q could never fail: %s", rule.Text, why)
 	}
 	return report, nil
 }
 
+// whyNothing says why a rule could never fail; "" where it could.
 func (g *gate) whyNothing(rule *Rule, report *RuleReport, rows []row) string {
 	switch {
+	case len(report.Verdicts) > 0 && (len(rows) == 1 || timeUnits[report.Unit] > 0) && !slices.ContainsFunc(report.Verdicts, Verdict.measured):
+		return fmt.Sprintf("%s is 0 in every run; check that the program launched GPU work while it was profiled", rule.Metric)
+	case len(report.Verdicts) > 0:
+		return ""
 	case report.Gaps > 0:
 		return fmt.Sprintf("none of %d call paths has %s in every run", report.Gaps, rule.Metric)
 	case rule.Scope != nil:

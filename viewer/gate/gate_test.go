@@ -279,6 +279,8 @@ func TestNothingIsDecidedSilently(t *testing.T) {
 		{steady("x", one), steady("y", one), Options{Rules: rules(t, "time > +5")}, "the amount has no unit; write for example 5ms"},
 		{steady("x", one), steady("y", map[string]int64{"c": 5}), Options{Rules: rules(t, "time > 5%")}, "no call path of the baseline is in the new runs"},
 		{steady("x", one, one), steady("y", one, one), Options{Rules: rules(t, "time > 5%"), Strict: true}, "2 + 2 runs are too few"},
+		{steady("x", map[string]int64{"a": 0}), steady("y", map[string]int64{"a": 0}), Options{Rules: rules(t, "time > 5%")}, "could never fail: time is 0 in every run"},
+		{steady("x", map[string]int64{"a": 0}), steady("y", map[string]int64{"a": 0}), Options{Rules: rules(t, "time > 5ms")}, "could never fail: time is 0 in every run"},
 		{steady("x", one), nil, Options{Rules: rules(t, "time > 5%")}, "a run to compare with"},
 	} {
 		report, err := Run(test.before, test.after, test.o)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/goproton/goproton/viewer"
 )
 
 // Rule says what fails a gate. Its text is one of
@@ -256,11 +258,11 @@ func (r *Rule) amountIn(unit string) (float64, error) {
 	case r.Kind == Relative:
 		return r.Amount, nil
 	case r.Unit != "" && !isTime:
-		return 0, fmt.Errorf("rule %q: %s is not a time; write the amount without %s", r.Text, r.Metric, r.Unit)
+		return 0, &viewer.OptionError{Err: fmt.Errorf("rule %q: %s is not a time; write the amount without %s", r.Text, r.Metric, r.Unit)}
 	case r.Unit != "":
 		return r.Amount * timeUnits[r.Unit] / size, nil
 	case isTime && r.Amount != 0 && !strings.HasSuffix(r.Metric, "/"+unit):
-		return 0, fmt.Errorf("rule %q: the amount has no unit; write for example %gms", r.Text, r.Amount)
+		return 0, &viewer.OptionError{Err: fmt.Errorf("rule %q: the amount has no unit; write for example %gms", r.Text, r.Amount)}
 	}
 	return r.Amount, nil
 }

@@ -37,6 +37,7 @@ type Options struct {
 	WholeGraphs  bool                   // time each graph launch as one unit instead of node by node
 	NVTX         bool                   // NVTX push/pop ranges are scopes
 	SitePackages []string               // Python's package folders, to find the libcupti that torch or Triton brought
+	Replay       bool                   // a capture is played, which changes the reasons of problems
 	Sampling     record.SamplingRequest // with vendor.CUPTISampling
 }
 

@@ -28,11 +28,16 @@ var ErrLateGraphs = errors.New("graphs are timed node by node: whole graphs can 
 	"the program uses its GPU, because CUPTI crashes programs that launch an older graph; use `proton run --graph graph`, " +
 	"or set PROTON_GRAPH_LATE=1 if no graph from before the start is launched again")
 
+var errReplayedGraphs = errors.New("graphs have the times that were recorded: --graph graph has no effect on a replay")
+
 func (c *Collector) refuseLateGraphs(early bool) error {
 	if !c.opts.WholeGraphs || early || settings.GraphLate.On(environ.Get) {
 		return nil
 	}
 	c.opts.WholeGraphs = false
+	if c.opts.Replay {
+		return errReplayedGraphs
+	}
 	return ErrLateGraphs
 }
 

@@ -32,6 +32,8 @@ type sampler struct {
 	seen      int                          // modules that named knows
 	ambiguous map[uint64]bool              // handles
 	mode      record.SamplingMode
+
+	kept, left uint64 // samples that the filter keeps, and that it leaves out
 }
 
 type name struct {
@@ -142,8 +144,10 @@ func (s *sampler) decode(b *C.struct_sampled_batch, out *record.Sample, f func(*
 		done += (C.sizeof_struct_sampled + uintptr(len(stalls))*C.sizeof_struct_sampled_stall + 7) &^ 7
 		n := s.nameAt(r.name)
 		if !n.wanted && !s.filter.calledFrom(uint64(r.module), n.text) {
+			s.left += samplesIn(stalls)
 			continue
 		}
+		s.kept += samplesIn(stalls)
 		*out = record.Sample{
 			Module: uint64(r.module), Function: n.text, Index: uint32(r.function), Offset: uint64(r.offset),
 			Correlation: uint64(r.correlation), Stalls: out.Stalls[:0],
@@ -156,6 +160,13 @@ func (s *sampler) decode(b *C.struct_sampled_batch, out *record.Sample, f func(*
 		f(out)
 	}
 	runtime.KeepAlive(b)
+}
+
+func samplesIn(stalls []C.struct_sampled_stall) (n uint64) {
+	for i := range stalls {
+		n += uint64(stalls[i].samples)
+	}
+	return n
 }
 
 func (s *sampler) nameAt(p *C.char) name {
@@ -303,8 +314,14 @@ func (c *Collector) SamplingFacts() record.SamplingFacts {
 		facts.Problems = append(facts.Problems, fmt.Sprintf("%d contexts were not sampled: of the contexts of one GPU CUPTI samples one at a time, "+
 			"and the first to launch was; their kernels have times, and samples only as far as the first ran the same code", f.waiting))
 	}
-	if f.unseen > 0 {
-		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples fell in code that was loaded before sampling beganand not compiled by Triton: "+
+	switch {
+	case s.left > 0 && s.kept == 0:
+		facts.Problems = append(facts.Problems, fmt.Sprintf("kernels= matches no sampled kernel: the %d samples taken are of others; "+
+			"give a regular expression that matches a kernel's name", s.left))
+	case f.unseen > 0 && c.opts.Replay:
+		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples fell in modules that the capture does not hold: their source lines are not known", f.unseen))
+	case f.unseen > 0:
+		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples fell in code that was loaded before sampling began and not compiled by Triton: "+
 			"its source lines are not known; begin before the first launch, as `proton run -m pcsampling` does", f.unseen))
 	}
 	if f.same_crc > 0 {

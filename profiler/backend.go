@@ -29,6 +29,7 @@ type Backend struct {
 type SourceOptions struct {
 	WholeGraphs  bool
 	SitePackages []string
+	Replay       string // file name of the capture that is played instead of a program
 	Sampling     record.SamplingRequest
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/record"
 )
@@ -112,6 +113,9 @@ func (d *drainer) prepare(s *session, o StartOptions) error {
 func (d *drainer) add(s *session) {
 	now := hotpath.Now()
 	s.id, s.info, s.active = d.nextID, infoOf(s.name, now), true
+	if d.options.Replay != "" {
+		s.info[profile.InfoReplay] = d.options.Replay
+	}
 	d.nextID++
 	d.newTree(s, now)
 	d.list = append(d.list, s)

@@ -14,6 +14,7 @@ type Session struct {
 	Activities   string   `json:"activities"`
 	Format       string   `json:"format"`
 	SitePackages []string `json:"site_packages,omitempty"` // where wheels with a libcupti may be
+	Replay       string   `json:"replay,omitempty"`        // file name of the capture that is played; "" = a program runs
 }
 
 // The words that a session may be asked for in, the default first.

@@ -16,6 +16,7 @@ func init() {
 			WholeGraphs:  o.WholeGraphs,
 			NVTX:         cupti.NVTXWanted(),
 			SitePackages: o.SitePackages,
+			Replay:       o.Replay != "",
 		})
 	}))
 }

@@ -44,6 +44,12 @@ func play(t *testing.T, capture, context string) *profile.Profile {
 // playMode does it in a mode of the profiler, and also returns the problems that the profiler reported.
 func playMode(t *testing.T, capture, context, mode string) (*profile.Profile, []string) {
 	t.Helper()
+	return playWith(t, capture, map[string]string{"context": context, "mode": mode, "replay": capture})
+}
+
+// playWith does it with keys of runinfo.Config.
+func playWith(t *testing.T, capture string, asked map[string]string) (*profile.Profile, []string) {
+	t.Helper()
 	dir := built(t)
 	r, err := Prepare(filepath.Join("../../../../testdata/captures", capture+".capture.gz"),
 		Parts{Host: dir + "/proton-replay", Library: dir + "/libproton.so", Stub: dir + "/stub"})
@@ -52,7 +58,8 @@ func playMode(t *testing.T, capture, context, mode string) (*profile.Profile, []
 	}
 	defer r.Close()
 	tmp := t.TempDir()
-	config, _ := json.Marshal(map[string]string{"name": tmp + "/out", "context": context, "mode": mode, "status": tmp})
+	asked["name"], asked["status"] = tmp+"/out", tmp
+	config, _ := json.Marshal(asked)
 	cmd := exec.Command(r.Path)
 	cmd.Args = r.Args
 	cmd.Env = append(append(os.Environ(), "PROTON_RUN_CONFIG="+string(config)), r.Env...)
@@ -93,5 +100,22 @@ func TestRecordedRuns(t *testing.T) {
 		t.Run(c.capture+"."+c.context, func(t *testing.T) {
 			testkit.Golden(t, "testdata/"+c.capture+"."+c.context+".txt", outline(play(t, c.capture, c.context)))
 		})
+	}
+}
+
+// TestProblemsOfReplays: the reasons are those of the capture, and no message asks for the command that was given.
+func TestProblemsOfReplays(t *testing.T) {
+	for _, c := range []struct{ capture, mode, graph, says string }{
+		{"cuda_graph", "", "graph", "graphs have the times that were recorded: --graph graph has no effect on a replay"},
+		{"hotline", "pcsampling", "", "4 samples fell in modules that the capture does not hold: their source lines are not known"},
+		{"hotline", "pcsampling:kernels=nomatch", "", "kernels= matches no sampled kernel: the 41883 samples taken are of others; give a regular expression that matches a kernel's name"},
+	} {
+		p, problems := playWith(t, c.capture, map[string]string{"mode": c.mode, "graph": c.graph, "replay": c.capture + ".capture.gz"})
+		if got := strings.Join(problems, "\n"); got != c.says {
+			t.Errorf("%s, mode %q, graph %q:\n%s\nwant:\n%s", c.capture, c.mode, c.graph, got, c.says)
+		}
+		if got := p.Info[profile.InfoReplay]; got != c.capture+".capture.gz" {
+			t.Errorf("%s: the profile calls its capture %q", c.capture, got)
+		}
 	}
 }

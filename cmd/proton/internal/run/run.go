@@ -151,6 +151,7 @@ func newConfig(options Options, command Command, status string) (runinfo.Config,
 	stats := !options.NoStats
 	config.Name, config.Stats, config.Status, config.SitePackages = name, &stats, status, sitePackages()
 	if options.isReplay() {
+		config.Replay = filepath.Base(options.Target[0])
 		config.Backend = "" // what collects is the backend that made the recording
 	}
 	return config, nil

@@ -231,6 +231,8 @@ func (b *builder) sayCoverage() {
 	}
 	switch part := b.roof.coverage(b.sums.of(b.sums.sum, 0)); {
 	case part >= 0.99 || math.IsNaN(part) || part == 0 && len(b.notes) > 0: // nothing is left out, or another note says why all is
+	case part == 0 && slices.ContainsFunc(b.frames, func(f frame) bool { return f.says }):
+		b.note("util is not known: no kernel is below a frame with flops or bytes; with --context python scopes and kernels are on different call paths, so profile with --context shadow")
 	case part >= leastCoverage:
 		b.note(fmt.Sprintf("util covers the %s of the time whose flops or bytes are known; -m coverage shows it for each row", grid.Share(part)))
 	default:

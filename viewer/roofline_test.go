@@ -214,3 +214,20 @@ func TestNoFlopsNoWarning(t *testing.T) {
 		}
 	}
 }
+
+// TestScopesBesideTheirKernels: with Python call paths, scopes with bytes and the kernels that they are of are different branches.
+func TestScopesBesideTheirKernels(t *testing.T) {
+	const says = "no kernel is below a frame with flops or bytes"
+	for text, want := range map[string]bool{
+		"a.py:1@main\n  gemm time=1000 count=1\n  scope bytes=1e6\n":   true,
+		"a.py:1@main\n  scope bytes=1e6\n    gemm time=1000 count=1\n": false,
+	} {
+		table, err := NewTable(tree(text), Options{Metrics: []string{"util"}, BaseUnits: true, Peaks: []string{"bytes=4T"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if notes := strings.Join(table.Notes, "\n"); strings.Contains(notes, says) != want {
+			t.Errorf("%s: notes %q", text, notes)
+		}
+	}
+}

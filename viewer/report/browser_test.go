@@ -60,6 +60,23 @@ func TestSummaryNamesWhatMatters(t *testing.T) {
 	}
 }
 
+// TestSummaryOfAReplayWithCopies: the host and the start of a replay are not those of the run, and copies are no kernels.
+func TestSummaryOfAReplayWithCopies(t *testing.T) {
+	p := model(100, 1)
+	p.Info[profile.InfoReplay] = "overlap.capture.gz"
+	lasts := func(ns int64) []profile.Metric {
+		return []profile.Metric{{Name: "time (ns)", Value: profile.IntValue(ns)}}
+	}
+	p.Root.Children = []*profile.Node{{Name: "add", Metrics: lasts(300)}, {Name: "<memcpy HtoD>", Metrics: lasts(100)}}
+	shown := browser(t).open(t, pageOf(t, "replay", p), desk)
+	if head := shown.text("header"); !strings.Contains(head, "replay of overlap.capture.gz") || strings.Contains(head, "node-17") || strings.Contains(head, "UTC") {
+		t.Errorf("the head of a replay: %s", head)
+	}
+	if summary := shown.text("#panel-summary"); !strings.Contains(summary, "of GPU time, other frames, such as memcpy, the rest") {
+		t.Errorf("the summary: %s", summary)
+	}
+}
+
 func TestKeysWorkEverywhere(t *testing.T) {
 	p := openModel(t, desk)
 	for key, tab := range map[string]string{"2": "flame", "3": "table", "4": "roofline", "5": "timeline", "1": "summary"} {

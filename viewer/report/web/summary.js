@@ -89,15 +89,16 @@ function kernelsCard() {
   const {report, metric} = state, {flat, tree} = report;
   if (!flat.count) return make("section", {class: "card"}, make("header", {}, make("h2", {text: "Kernels"})), make("p", {text: "The profile has no kernels."}));
   const values = flat.values[metric.column], total = tree.values[metric.column][0];
-  const order = Array.from({length: flat.count}, (_, i) => i).sort((a, b) => (values[b] || 0) - (values[a] || 0)).slice(0, 12);
+  const all = Array.from({length: flat.count}, (_, i) => i).sort((a, b) => (values[b] || 0) - (values[a] || 0)), order = all.slice(0, 12);
   const extra = report.columns.filter((c) => c.shown && !c.role && c.index !== metric.column && c.name !== "cpu_time");
   const head = make("tr", {}, make("th", {class: "wide", scope: "col", text: "Kernel"}), th(metric.label), th("share"), ...extra.map((c) => th(c.label)));
   const body = make("tbody", {}, ...order.map((i) => make("tr", {},
     make("td", {class: "wide"}, kernelLink(i), share(values[i] / total)),
     td(quantity(values[i], metric.unit)), td(percent(values[i] / total)),
     ...extra.map((c) => td(valueText(flat.values[c.index][i], c))))));
-  const shown = order.reduce((sum, i) => sum + (values[i] || 0), 0) / total;
-  const note = flat.count > order.length ? `${order.length} of ${digits(flat.count)}, ${percent(shown)} of ${metric.label}` : "";
+  const part = (/** @type {number[]} */ of) => of.reduce((sum, i) => sum + (values[i] || 0), 0) / total;
+  const note = [all.length > order.length && `${order.length} of ${digits(all.length)}, ${percent(part(order))} of ${metric.label}`,
+    part(all) < 0.995 && `all kernels have ${percent(part(all))} of ${metric.label}, other frames, such as memcpy, the rest`].filter(Boolean).join("; ");
   return make("section", {class: "card"},
     make("header", {}, make("h2", {text: "Top kernels"}), make("span", {class: "muted", text: note})),
     make("div", {class: "scroll"}, make("table", {class: "plain"}, make("thead", {}, head), body)));

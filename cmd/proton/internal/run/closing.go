@@ -46,14 +46,24 @@ func (s summary) report(w io.Writer, options Options, root, status string, signa
 		prefix = fmt.Sprintf("a replay of %s: ", s.GPU)
 	}
 	printed := options.Name == "-"
-	fmt.Fprintf(w, "proton: %s%s\n", prefix, s.line(printed))
+	fmt.Fprintf(w, "proton: %s%s\n", prefix, s.line(printed, options.recordsCopies()))
 	return len(s.Files) == 0 && !printed
 }
 
-// line is the closing line of a run that recorded something.
-func (s summary) line(printed bool) string {
+// recordsCopies says whether the profile has more GPU time than that of kernels.
+func (o Options) recordsCopies() bool {
+	asked := strings.ToLower(o.Activities)
+	return strings.Contains(asked, "mem") || asked == "" && o.Data == "trace"
+}
+
+// line is the closing line of a run that recorded something. copies says that the profile also has the time of copies.
+func (s summary) line(printed, copies bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s of GPU time, %s dropped", count(s.Kernels, "kernel"), duration(s.GPUTimeNanos), grouped(s.Lost))
+	in := ""
+	if copies {
+		in = " in kernels (memcpy and memset not counted)"
+	}
+	fmt.Fprintf(&b, "%s, %s of GPU time%s, %s dropped", count(s.Kernels, "kernel"), duration(s.GPUTimeNanos), in, grouped(s.Lost))
 	if s.Unattributed > 0 {
 		fmt.Fprintf(&b, ", %s without a call path", grouped(s.Unattributed))
 	}

@@ -32,11 +32,14 @@ func TestLine(t *testing.T) {
 			"5 kernels, 0 ns of GPU time, 0 dropped, 5 processes; wrote 5 files: 1, 2, 3, 4, …; view the first: proton viewer 1"},
 	}
 	for _, c := range cases {
-		if got := c.of.line(true); got != c.want {
+		if got := c.of.line(true, false); got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
 		}
 	}
-	if got, want := (summary{Kernels: 1}).line(false), "1 kernel, 0 ns of GPU time, 0 dropped; the profile was not written"; got != want {
+	if got, want := (summary{Kernels: 2, GPUTimeNanos: 500}).line(true, true), "2 kernels, 500 ns of GPU time in kernels (memcpy and memset not counted), 0 dropped; printed to standard output"; got != want {
+		t.Errorf("with copies:\ngot  %s\nwant %s", got, want)
+	}
+	if got, want := (summary{Kernels: 1}).line(false, false), "1 kernel, 0 ns of GPU time, 0 dropped; the profile was not written"; got != want {
 		t.Errorf("a disk that is full:\ngot  %s\nwant %s", got, want)
 	}
 }
@@ -126,6 +129,18 @@ func TestWhyEmpty(t *testing.T) {
 	} {
 		if got := c.of.whyEmpty(c.root, c.status, false, c.signal); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestWhetherCopiesAreRecorded(t *testing.T) {
+	for _, c := range []struct {
+		data, activities string
+		want             bool
+	}{{"tree", "", false}, {"trace", "", true}, {"trace", "kernel", false}, {"tree", "sync", false}, {"tree", "sync,Memcpy", true}, {"trace", "memset", true}} {
+		o := Options{Config: runinfo.Config{Session: runinfo.Session{Data: c.data, Activities: c.activities}}}
+		if got := o.recordsCopies(); got != c.want {
+			t.Errorf("--data %s --activities %q: %v", c.data, c.activities, got)
 		}
 	}
 }

@@ -215,8 +215,8 @@ func TestNoFlopsNoWarning(t *testing.T) {
 	}
 }
 
-// TestScopesBesideTheirKernels: with Python call paths, scopes with bytes and the kernels that they are of are different branches.
-func TestScopesBesideTheirKernels(t *testing.T) {
+// TestScopesNextToTheirKernels: with Python call paths, scopes with bytes and the kernels that they are of are different branches.
+func TestScopesNextToTheirKernels(t *testing.T) {
 	const says = "no kernel is below a frame with flops or bytes"
 	for text, want := range map[string]bool{
 		"a.py:1@main\n  gemm time=1000 count=1\n  scope bytes=1e6\n":   true,

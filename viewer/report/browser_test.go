@@ -60,7 +60,7 @@ func TestSummaryNamesWhatMatters(t *testing.T) {
 	}
 }
 
-// TestSummaryOfAReplayWithCopies: the host and the start of a replay are not those of the run, and the time of copies is told apart from that of kernels.
+// TestSummaryOfAReplayWithCopies: the host and the start of a replay are not those of the run, and kernels have a part of the GPU time only.
 func TestSummaryOfAReplayWithCopies(t *testing.T) {
 	p := model(100, 1)
 	p.Info[profile.InfoReplay] = "overlap.capture.gz"

@@ -72,7 +72,7 @@ func ReadInfo(path string, o InfoOptions) (*Info, error) {
 	}
 	slices.SortFunc(info.Kernels, func(a, b Kernel) int { return cmp.Compare(a.Name, b.Name) })
 	if len(info.Records) == 0 {
-		return info, NoTrace(path, nil)
+		return info, NoTrace(path, info.Damages)
 	}
 	if o.Kernel != "" && kernels[o.Kernel] == nil {
 		return info, fmt.Errorf("no kernel %q in %s%s", o.Kernel, path, suggestion(o.Kernel, info.Kernels))

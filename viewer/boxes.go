@@ -7,6 +7,8 @@ import (
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
+
+	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
 // printTable prints the rows as a table with borders, the name first and indented by depth. It is the only user of
@@ -18,6 +20,7 @@ func printTable(out *bufio.Writer, t *Table, p *Terminal) error {
 	l.measure()
 	header := []string{"name"}
 	align := []tw.Align{tw.AlignLeft}
+	room := p.Width - tableBorder - 1
 	for i := range l.columns {
 		c := &l.columns[i]
 		title := c.label
@@ -25,6 +28,7 @@ func printTable(out *bufio.Writer, t *Table, p *Terminal) error {
 			title += " (" + c.unit + ")"
 		}
 		header = append(header, title)
+		room -= max(c.width, grid.Columns(title)) + tableBorder
 		if c.word != nil {
 			align = append(align, tw.AlignLeft)
 		} else {
@@ -34,7 +38,11 @@ func printTable(out *bufio.Writer, t *Table, p *Terminal) error {
 	table := newBoxes(out, p.ASCII, align)
 	table.Header(header)
 	for r := range t.All() {
-		cells := []string{strings.Repeat("  ", r.Depth) + t.Label(r)}
+		name := strings.Repeat("  ", r.Depth) + t.Label(r)
+		if p.Width > 0 {
+			name = grid.Fit(name, max(room, leastName), l.glyphs.Dots)
+		}
+		cells := []string{name}
 		for i := range l.columns {
 			if c := &l.columns[i]; c.word != nil {
 				cells = append(cells, c.word(r))
@@ -48,6 +56,9 @@ func printTable(out *bufio.Writer, t *Table, p *Terminal) error {
 	}
 	return table.Render()
 }
+
+// tableBorder is how many columns a cell has in addition to its text: a blank on either side and a line.
+const tableBorder = 3
 
 func newBoxes(out *bufio.Writer, ascii bool, align []tw.Align) *tablewriter.Table {
 	style := tw.StyleLight

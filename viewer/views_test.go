@@ -13,6 +13,7 @@ import (
 
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
 // goldens are pictures of a profile, one file each, named VIEW.WHAT.txt.
@@ -147,6 +148,25 @@ func TestCSVIsWhatItPromises(t *testing.T) {
 	}
 	if want := []string{"4", "0", "1", `quote" comma, semicolon;`, `ROOT;quote" comma, semicolon,`, "1003", "0.5"}; !slices.Equal(lines[5], want) {
 		t.Errorf("row is %q, want %q", lines[5], want)
+	}
+}
+
+// The names of a table are cut to the width that was asked for; without one they are whole.
+func TestTableFitsTheWidth(t *testing.T) {
+	p := &profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{{Name: strings.Repeat("long_name_", 20)}}}, Kinds: profile.Kinds{"time (ns)": profile.Inclusive}}
+	p.Root.Children[0].Set("time (ns)", profile.IntValue(1000))
+	for width, widest := range map[int]int{0: 202, 60: 60, 80: 80} {
+		var out strings.Builder
+		if _, err := Render(&out, p, "table", Options{}, Terminal{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for line := range strings.Lines(out.String()) {
+			got = max(got, grid.Columns(strings.TrimSpace(line)))
+		}
+		if width == 0 && got < widest || width > 0 && got != widest {
+			t.Errorf("--width %d: %d columns\n%s", width, got, out.String())
+		}
 	}
 }
 

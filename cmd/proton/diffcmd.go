@@ -98,7 +98,7 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	registerForce(cmd, &f.force)
 	flags.BoolVar(&f.ascii, "ascii", false, "draw the tree with ASCII characters")
 	flags.StringVar(&f.color, "color", "auto", colorUsage)
-	flags.IntVar(&f.width, "width", 0, widthUsage)
+	registerWidth(flags, &f.width, widthUsage)
 	flags.BoolVar(&f.noPager, "no-pager", false, noPagerUsage)
 	f.registerSource(flags)
 

@@ -33,6 +33,7 @@ type gateFlags struct {
 	json       string
 	markdown   string
 	color      string
+	width      int
 }
 
 // The exit codes of a gate.
@@ -104,6 +105,7 @@ func (f *gateFlags) register(cmd *cobra.Command) {
 	flags.Lookup("json").NoOptDefVal = "-"
 	flags.Lookup("markdown").NoOptDefVal = "-"
 	flags.StringVar(&f.color, "color", "auto", colorUsage)
+	registerWidth(flags, &f.width, widthUsage)
 	choices(cmd, "color", term.ColorWords...)
 }
 
@@ -134,6 +136,9 @@ func (f *gateFlags) run(before, after []string, stdin io.Reader, stdout io.Write
 	if err != nil {
 		return &exitError{code: gateUsage, err: err}
 	}
+	if f.width == 0 {
+		f.width = term.Width(stdout)
+	}
 	inputs, err := readInputs(append(before[:len(before):len(before)], after...), stdin)
 	if err != nil {
 		return &exitError{code: gateUndecided, err: err}
@@ -148,7 +153,7 @@ func (f *gateFlags) run(before, after []string, stdin io.Reader, stdout io.Write
 	}
 	report.FailOnNew(f.onNew == "fail")
 	report.FailOnVanished(f.onVanished == "fail")
-	if err := f.write(report, stdout, gate.TextOptions{Color: color, All: f.all}); err != nil {
+	if err := f.write(report, stdout, gate.TextOptions{Color: color, All: f.all, Width: f.width}); err != nil {
 		return &exitError{code: gateUndecided, err: err}
 	}
 	if report.Failed {

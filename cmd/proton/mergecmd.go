@@ -90,7 +90,7 @@ func (f *mergeFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.color, "color", "auto", colorUsage)
 	choices(cmd, "to", formatChoices()...)
 	choices(cmd, "color", term.ColorWords...)
-	flags.IntVar(&f.width, "width", 0, "with --imbalance: "+widthUsage)
+	registerWidth(flags, &f.width, "with --imbalance: "+widthUsage)
 }
 
 func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writer) error {

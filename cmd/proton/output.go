@@ -8,9 +8,11 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/term"
@@ -26,6 +28,25 @@ const (
 	noPagerUsage = "do not use $PAGER or less on a terminal"
 	colorUsage   = "use colours `WHEN`: " + term.ColorModes + "; auto respects NO_COLOR"
 )
+
+// registerWidth adds the flag for the width of lines.
+func registerWidth(flags *pflag.FlagSet, width *int, usage string) {
+	flags.Var((*columns)(width), "width", usage)
+}
+
+// columns is a number of columns: a flag whose value is 0 or more.
+type columns int
+
+func (c *columns) String() string { return strconv.Itoa(int(*c)) }
+
+// Type is what flagError knows a value of 0 or more by.
+func (c *columns) Type() string { return "uint" }
+
+func (c *columns) Set(text string) error {
+	n, err := strconv.ParseUint(text, 10, 31)
+	*c = columns(n)
+	return err
+}
 
 // registerForce adds the flag that permits replacing a file. It has no short form, because -f is the format of names in
 // viewer and diff.

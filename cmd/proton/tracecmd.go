@@ -106,7 +106,7 @@ func (f *traceInfoFlags) run(path string, stdout, stderr io.Writer) error {
 		return f.runLists(path, filter, stdout, stderr)
 	}
 	info, err := tritonparse.ReadInfo(path, tritonparse.InfoOptions{Kernel: f.kernel, Filter: filter, Args: f.args})
-	if info != nil {
+	if info != nil && len(info.Records) > 0 { // else the error names the first
 		warnDamages(stderr, "proton trace info", info.Damages, info.Damaged)
 	}
 	if err != nil {

@@ -130,7 +130,7 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.o.Peaks, "peak", nil, peakUsage)
 
 	flags.BoolVar(&f.terminal.Human, "human", false, "print each value in its own unit if -m names none: 9.90 ms instead of 9899.08 in a column of us")
-	flags.IntVar(&f.terminal.Width, "width", 0, widthUsage)
+	registerWidth(flags, &f.terminal.Width, widthUsage)
 	flags.StringVar(&f.color, "color", "auto", colorUsage)
 	flags.BoolVar(&f.terminal.ASCII, "ascii", false, "draw with ASCII characters only")
 	flags.BoolVar(&f.noPager, "no-pager", false, noPagerUsage)

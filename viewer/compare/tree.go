@@ -121,7 +121,8 @@ func (t *text) line(r *Row, branches, name string) {
 			cells = append(cells, grid.Cell{Text: grid.Percent(t.Relative(r, c, i)), Color: color})
 		}
 	}
-	t.lines = append(t.lines, grid.Line{Cells: cells, Indent: branches, Name: name, Mark: t.mark(r)})
+	mark, brief := t.mark(r)
+	t.lines = append(t.lines, grid.Line{Cells: cells, Indent: branches, Name: name, Mark: mark, Brief: brief})
 }
 
 // noticed is the smallest relative change that is coloured.
@@ -138,8 +139,8 @@ func (t *text) color(r *Row, column, profile int) string {
 	return grid.Worse
 }
 
-// mark names the profiles that have a row, "" if all have it.
-func (t *text) mark(r *Row) string {
+// mark names the profiles that have a row, "" if all have it; brief is for narrow terminals.
+func (t *text) mark(r *Row) (mark, brief string) {
 	var have []string
 	for i, in := range r.In {
 		if in {
@@ -147,13 +148,14 @@ func (t *text) mark(r *Row) string {
 		}
 	}
 	if len(have) == len(r.In) {
-		return ""
+		return "", ""
 	}
 	arrow := t.glyphs.Right
 	if r.In[0] {
 		arrow = t.glyphs.Left
 	}
-	return "  " + arrow + " only in " + strings.Join(have, ", ")
+	names := strings.Join(have, ", ")
+	return "  " + arrow + " only in " + names, " " + arrow + " " + names
 }
 
 func (t *text) write(w io.Writer) error {

@@ -16,6 +16,7 @@ import (
 type TextOptions struct {
 	Color bool // use the terminal's colours
 	All   bool // print every call path, not only those that fail
+	Width int  // columns that a line may take: names are cut; 0 for any number
 }
 
 // WriteText prints a report as text.
@@ -29,7 +30,7 @@ func (r *Report) WriteText(w io.Writer, p TextOptions) error {
 			return err
 		}
 		if rows := rule.shown(p.All); len(rows) > 0 {
-			if err := (grid.Layout{}).Write(out, r.lines(rule, rows, p)); err != nil {
+			if err := (grid.Layout{Width: p.Width}).Write(out, r.lines(rule, rows, p)); err != nil {
 				return err
 			}
 		}
@@ -190,6 +191,9 @@ func change(v float64, unit string) string {
 	return amount(v, unit)
 }
 
+// leastName is how many columns of a name remain, however small the width is.
+const leastName = 12
+
 // fewNames is how many call paths of one side are listed by name.
 const fewNames = 10
 
@@ -211,6 +215,10 @@ func (p TextOptions) oneSided(out *bufio.Writer, what string, list []OneSided, f
 		if !math.IsNaN(at.Time) {
 			time = "  " + amount(at.Time, "ns")
 		}
-		fmt.Fprintf(out, "  %s%s\n", term.Printable(at.Label), time)
+		name := term.Printable(at.Label)
+		if p.Width > 0 {
+			name = grid.Fit(name, max(p.Width-len("  ")-grid.Columns(time), leastName), grid.Lines.Dots)
+		}
+		fmt.Fprintf(out, "  %s%s\n", name, time)
 	}
 }

@@ -47,7 +47,7 @@ func (l *comparedListing) kernel(k *kernels.ComparedFunction) {
 	}
 	for side, counts := range [2]kernels.Counts{k.Old, k.Counts} {
 		if mix := mix(&l.c.Joint, counts, math.MaxInt); mix != "" {
-			l.line("  " + l.fit(string("AB"[side])+" stalls: "+mix, 2))
+			l.uncut(string("AB"[side])+" stalls: "+mix, "  ")
 		}
 	}
 	if len(k.Lines) == 0 {
@@ -92,7 +92,7 @@ func (l *comparedListing) ofAll(k *kernels.ComparedFunction) string {
 	return fmt.Sprintf("%s %s %s", grid.Share(a), l.glyphs.Arrow, grid.Share(b))
 }
 
-const comparedHeader = "      A   share        B   share   change  "
+const comparedHeader = "      A   share        B   share     change  "
 
 // file prints the lines of one file that have at least 1 % of the kernel's samples in either profile.
 func (l *comparedListing) file(k *kernels.ComparedFunction, lines []*kernels.Line) {
@@ -106,16 +106,16 @@ func (l *comparedListing) file(k *kernels.ComparedFunction, lines []*kernels.Lin
 	}
 	l.line("")
 	l.line(l.Faint(name))
-	stalls, number := len("stalls in B"), len("line")
+	number := len("line")
 	for _, one := range shown {
-		stalls = max(stalls, grid.Columns(l.stalls(one)))
 		number = max(number, len(lineNumber(one)))
 	}
+	most, stalls := l.stallColumn(shown, len(comparedHeader)+number+6)
 	if len(shown) > 0 {
-		l.line(l.Faint(comparedHeader + grid.Pad("stalls in B", stalls, false) + "    " + grid.Pad("line", number, true)))
+		l.line(l.Faint(comparedHeader + grid.Pad(stallHeader[:min(stalls, len(stallHeader))], stalls, false) + "    " + grid.Pad("line", number, true)))
 	}
 	for _, one := range shown {
-		l.row(k, one, text, stalls, number)
+		l.row(k, one, text, most, stalls, number)
 	}
 	if left := len(lines) - len(shown); left > 0 {
 		l.line(l.Faint(fmt.Sprintf("%s lines with less than 1%% in both: %d", l.glyphs.Gap, left)))
@@ -130,16 +130,36 @@ func lineNumber(one *kernels.Line) string {
 	return fmt.Sprint(one.Number)
 }
 
-func (l *comparedListing) stalls(one *kernels.Line) string {
+const stallHeader = "stalls in B"
+
+// leastComparedText is how many columns of a line's text remain on a narrow terminal.
+const leastComparedText = 20
+
+// stallColumn says how many reasons of side B each line has room for, 2 at most, and how wide they are.
+func (l *comparedListing) stallColumn(lines []*kernels.Line, others int) (most, width int) {
+	for most = 2; most > 0; most-- {
+		width = len(stallHeader)
+		for _, one := range lines {
+			width = max(width, grid.Columns(l.stalls(one, most)))
+		}
+		if l.Width <= 0 || l.Width-others-width >= leastComparedText {
+			return most, width
+		}
+	}
+	return 0, 0
+}
+
+// stalls are the most frequent reasons of side B.
+func (l *comparedListing) stalls(one *kernels.Line, most int) string {
 	if one.Samples == 0 {
 		return ""
 	}
-	return mix(&l.c.Joint, one.Counts, 2)
+	return mix(&l.c.Joint, one.Counts, most)
 }
 
-func (l *comparedListing) row(k *kernels.ComparedFunction, one *kernels.Line, text *kernels.Text, stalls, number int) {
+func (l *comparedListing) row(k *kernels.ComparedFunction, one *kernels.Line, text *kernels.Text, most, stalls, number int) {
 	a, b := k.Shares(one.Old, one.Counts)
-	change, color, mark := fmt.Sprintf("%+.1f%%", 100*(b-a)), "", " "
+	change, color, mark := fmt.Sprintf("%+.1f pp", 100*(b-a)), "", " "
 	if math.Abs(b-a) >= muchMoved {
 		color, mark = grid.Orange, l.glyphs.Right
 	}
@@ -148,10 +168,10 @@ func (l *comparedListing) row(k *kernels.ComparedFunction, one *kernels.Line, te
 		line = printable(l.s.Label(one.Func))
 	}
 	left := fmt.Sprintf("%7s %7s  %7s %7s  %s  %s  %s %s  ", count0(one.Old), share0(one.Old, a), count0(one.Counts), share0(one.Counts, b),
-		l.Paint(grid.Pad(change, 7, true), color), grid.Pad(l.stalls(one), stalls, false), l.Paint(mark, color), l.Faint(grid.Pad(lineNumber(one), number, true)))
+		l.Paint(grid.Pad(change, 9, true), color), grid.Pad(l.stalls(one, most), stalls, false), l.Paint(mark, color), l.Faint(grid.Pad(lineNumber(one), number, true)))
 	body := line
 	if l.Width > 0 {
-		body = l.fit(body, min(len(comparedHeader)+stalls+number+6, l.Width-20))
+		body = l.fit(body, min(len(comparedHeader)+stalls+number+6, l.Width-leastComparedText))
 	}
 	l.line(left + body)
 }

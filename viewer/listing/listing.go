@@ -155,7 +155,7 @@ func (p *printer) head(f *kernels.Function) {
 		p.line("  " + p.fit(text, 2))
 	}
 	if mix := mix(p.s, f.Counts, math.MaxInt); mix != "" {
-		p.line("  " + p.fit("stalls: "+mix, 2))
+		p.uncut("stalls: "+mix, "  ")
 	}
 	if advice := advice(p.s, f); advice != "" {
 		p.wrapped("hint: "+advice, "  ")
@@ -194,6 +194,15 @@ func (p *printer) fit(text string, before int) string {
 		return text
 	}
 	return grid.Fit(text, max(p.Width-before, 20), p.glyphs.Dots)
+}
+
+// uncut prints a text whose end matters: in one line if it goes to a file, over several on a terminal.
+func (p *printer) uncut(text, indent string) {
+	if p.Width <= 0 {
+		p.line(indent + text)
+		return
+	}
+	p.wrapped(text, indent)
 }
 
 // wrapped prints a text over several lines if it is too long for one.

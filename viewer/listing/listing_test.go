@@ -12,6 +12,7 @@ import (
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
+	"github.com/goproton/goproton/viewer/internal/grid"
 	"github.com/goproton/goproton/viewer/internal/jsonfields"
 	"github.com/goproton/goproton/viewer/kernels"
 )
@@ -207,6 +208,19 @@ func TestComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.Golden(t, "testdata/compare.txt", b.Bytes())
+
+	var narrow bytes.Buffer
+	if _, err := PrintComparison(&narrow, c, viewer.Terminal{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(narrow.String()) {
+		if grid.Columns(strings.TrimSpace(line)) > 80 {
+			t.Errorf("of 80 columns: %s", line)
+		}
+	}
+	if text := strings.Join(strings.Fields(narrow.String()), " "); !strings.Contains(text, "lg_throttle 8%, math_pipe_throttle 7%, wait 4%") {
+		t.Errorf("the stalls are cut:\n%s", narrow.String())
+	}
 }
 
 func TestDocumentsAreDocumented(t *testing.T) {

@@ -19,6 +19,7 @@ type Cell struct {
 type Line struct {
 	Cells              []Cell
 	Indent, Name, Mark string
+	Brief              string // stands for Mark where the name has too little room next to it; "" for none
 }
 
 // Layout says how wide lines may be. The zero value cuts nothing.
@@ -29,6 +30,9 @@ type Layout struct {
 
 // leastName is how many columns of a name remain, however small the width is.
 const leastName = 12
+
+// leastRoom is how many columns a name and its branches get at least: dots and the last branch stand before the name.
+const leastRoom = leastName + 1 + step
 
 // Write prints lines with two spaces between columns. Columns are aligned to the right, except those whose index is in left.
 // Lines may have fewer cells than others.
@@ -53,7 +57,7 @@ func (p Layout) Write(w io.Writer, lines []Line, left ...int) error {
 
 func (p Layout) line(l Line, widths, left []int) string {
 	var b strings.Builder
-	room := p.Width - Columns(l.Mark)
+	room := p.Width
 	for i, width := range widths {
 		var c Cell
 		if i < len(l.Cells) {
@@ -68,7 +72,10 @@ func (p Layout) line(l Line, widths, left []int) string {
 		room -= width + len("  ")
 	}
 	if p.Width > 0 {
-		l.Indent, l.Name = p.cut(l.Indent, l.Name, room)
+		if l.Brief != "" && Columns(l.Indent+l.Name+l.Mark) > room && room-Columns(l.Mark) < leastRoom {
+			l.Mark = l.Brief
+		}
+		l.Indent, l.Name = p.cut(l.Indent, l.Name, room-Columns(l.Mark))
 	}
 	b.WriteString(l.Indent)
 	b.WriteString(l.Name)
@@ -78,7 +85,7 @@ func (p Layout) line(l Line, widths, left []int) string {
 
 func (p Layout) cut(indent, name string, room int) (string, string) {
 	dots := cmp.Or(p.Dots, Lines.Dots)
-	return Cut(indent, name, max(room, leastName+1+step), leastName, dots)
+	return Cut(indent, name, max(room, leastRoom), leastName, dots)
 }
 
 // Plain makes cells without colour.

@@ -45,6 +45,21 @@ func TestLinesFitTheWidth(t *testing.T) {
 	}
 }
 
+// A mark gives way to its brief form before a name loses what it is known by.
+func TestBriefMarks(t *testing.T) {
+	line := Line{Cells: Plain("1234567890"), Indent: "├─ ", Name: strings.Repeat("n", 40), Mark: "  > only in B", Brief: " > B"}
+	for width, want := range map[int]string{
+		0:  "1234567890  ├─ " + strings.Repeat("n", 40) + "  > only in B",
+		50: "1234567890  ├─ " + strings.Repeat("n", 21) + "…  > only in B",
+		36: "1234567890  ├─ " + strings.Repeat("n", 16) + "… > B",
+	} {
+		var out strings.Builder
+		if err := (Layout{Width: width}).Write(&out, []Line{line}); err != nil || out.String() != want+"\n" {
+			t.Errorf("width %d: %v\n%s%s", width, err, out.String(), want)
+		}
+	}
+}
+
 func TestNumbers(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{Fixed(0), "0"}, {Fixed(1234.56), "1235"}, {Fixed(12.3456), "12.35"}, {Fixed(0.00012345), "0.000123"}, {Fixed(-1), "-1.000"},

@@ -160,7 +160,7 @@ func (f *reproduceFlags) side(s *reproduce.Side, source string, selection reprod
 	if like != nil {
 		launch, err = reproduce.MostSimilar(trace, like)
 	} else {
-		launch, err = reproduce.Pick(trace, selection)
+		launch, err = reproduce.PickForComparison(trace, selection)
 	}
 	if err != nil {
 		return nil, err

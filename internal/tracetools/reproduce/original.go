@@ -106,7 +106,7 @@ func (w *work) importKernel() error {
 	}
 	p := w.built.Python
 	if problem != nil && !strings.HasSuffix(p.File, ".py") { // <ipython-input-3-…>, <string>
-		return fmt.Errorf("import the kernel: %wand is not a module, as in notebooks and strings; --kernel-import copy or override-ttir needs no module", problem)
+		return fmt.Errorf("import the kernel: %w, and it belongs to no module, as in notebooks and strings; --kernel-import copy or override-ttir needs none", problem)
 	}
 	if problem != nil {
 		w.note("the script imports %s, which works only where the original is: %v", p.File, problem)

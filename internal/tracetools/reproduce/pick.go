@@ -84,6 +84,16 @@ func (s Selection) nothing(t *tritonparse.Trace, count int, names []string) erro
 	return fmt.Errorf("%s has %d launches in %s, from 0 to %d: there is no launch %d", what, count, t.Source, count-1, s.Launch)
 }
 
+// PickForComparison finds a launch whose counterpart in another trace is found by MostSimilar. Unless the selection names one
+// launch, it applies the same rule: it takes the last launch with the tensors of the first.
+func PickForComparison(t *tritonparse.Trace, s Selection) (*tritonparse.LaunchRecord, error) {
+	first, err := Pick(t, s)
+	if err != nil || s.Line >= 0 || s.Launch > 0 || s.Hash != "" {
+		return first, err
+	}
+	return MostSimilar(t, first)
+}
+
 // MostSimilar finds the launch of a trace that is most similar to one of another trace: of the same kernel, with the same
 // tensors. Constants may differ, since the kernel may have been tuned again. Of several launches it takes the last, since
 // autotuners try configurations first.

@@ -117,6 +117,8 @@ func help(standard func(*cobra.Command, []string)) func(*cobra.Command, []string
 				os.Exit(2)
 			}
 		}
+		defer func(long string) { cmd.Long = long }(cmd.Long)
+		cmd.Long = fitted(cmd.Long, term.Width(os.Stdout))
 		standard(cmd, args)
 	}
 }

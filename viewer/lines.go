@@ -127,6 +127,9 @@ func (l *lines) measure() {
 
 // header prints what the columns are, and in which unit.
 func (l *lines) header() {
+	if least := l.before() + leastName + leastBranches; l.terminal.Width > 0 && least > l.terminal.Width {
+		l.table.Notes = append(l.table.Notes, fmt.Sprintf("lines have %d columns, more than the %d of the width: numbers are never cut; choose fewer metrics with -m", least, l.terminal.Width))
+	}
 	units, of := false, ""
 	for i := range l.columns {
 		units = units || l.columns[i].unit != ""

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"slices"
@@ -166,6 +167,18 @@ func TestTableFitsTheWidth(t *testing.T) {
 		}
 		if width == 0 && got < widest || width > 0 && got != widest {
 			t.Errorf("--width %d: %d columns\n%s", width, got, out.String())
+		}
+	}
+}
+
+// Numbers are never cut, and a note says so where they are wider than the terminal.
+func TestNoteOnNumbersThatAreTooWide(t *testing.T) {
+	p := &profile.Profile{Root: &profile.Node{Name: "ROOT"}, Kinds: profile.Kinds{"time (ns)": profile.Inclusive}}
+	p.Root.Set("time (ns)", profile.IntValue(1000))
+	for width, want := range map[int]string{0: "", 80: "", 20: "more than the 20 of the width: numbers are never cut"} {
+		notes, err := Render(io.Discard, p, "tree", Options{Metrics: []string{"time/ns"}}, Terminal{Width: width})
+		if err != nil || (len(notes) > 0) != (want != "") || !strings.Contains(strings.Join(notes, "\n"), want) {
+			t.Errorf("--width %d: %v %q, want %q", width, err, notes, want)
 		}
 	}
 }

@@ -210,7 +210,7 @@ func (b *Builder) Finish(cutOff int64) *profile.Profile {
 	b.number()
 	b.sayUnknown()
 	if cutOff >= 0 {
-		p.Info[profile.InfoIncomplete] = fmt.Sprintf("the file is cut off at byte %d; %d slices were read", cutOff, len(b.Profile.Timeline.Slices))
+		p.Info[profile.InfoIncomplete] = fmt.Sprintf("the file is cut off at byte %d; slices that were read: %d; all totals are of these only", cutOff, len(b.Profile.Timeline.Slices))
 	}
 	p.Summarize()
 	if len(p.Info) == 0 {

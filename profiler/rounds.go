@@ -8,8 +8,7 @@ import (
 	"github.com/goproton/goproton/internal/hotpath"
 )
 
-// How often the rings are emptied. A ring holds 32 k records; at 140 k launches a second, each with two scopes'
-// worth of records, 10 ms fill a tenth of it.
+// How often the rings are emptied. A ring holds 32 k records; at 140 k launches a second, 10 ms fill a twentieth of it.
 const (
 	drainEvery = 10 * time.Millisecond
 	idleEvery  = 50 * time.Millisecond

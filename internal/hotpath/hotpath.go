@@ -233,7 +233,7 @@ func Wait(d time.Duration) { C.hp_wait(C.uint(d / time.Millisecond)) }
 // Kick ends a Wait.
 func Kick() { C.hp_kick() }
 
-// Nodes returns the arena of call-path nodes; index 0 is the root. Nodes never change once returned.
+// Nodes returns the arena of call-path nodes; index 0 is the root. A node changes only when its id is reused after reclaiming.
 func Nodes() []Node {
 	var n C.uint32_t
 	p := C.hp_nodes(&n)

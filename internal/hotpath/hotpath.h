@@ -74,14 +74,14 @@ struct hp_record {
 _Static_assert(sizeof(struct hp_record) == 40, "Go reads rings as 40-byte records");
 
 // ---- call paths --------------------------------------------------------------------------------------
-// A call path is the id of its last node. Nodes are immutable and never move: {parent, name, set}. The
+// A call path is the id of its last node. Nodes never move, and change only when their id is reused after reclaiming (reclaim.h): {parent, name, set}. The
 // root is node 0. `set` names the sessions that saw the node being entered; 0 means every session.
 
 struct hp_node { uint32_t parent, name, set, depth; };
 _Static_assert(sizeof(struct hp_node) == 16, "Go reads the node arena as 16-byte nodes");
 
 // ---- metrics -----------------------------------------------------------------------------------------
-// One slot per (node, launch set, metric name): values are summed in place, so metrics cost no ring space.
+// One slot per (node, launch set, metric name): values are summed in place. Metrics take ring space only in captures, for timelines and when they are late.
 
 enum hp_metric_type { HP_INT = 1, HP_DOUBLE = 2 };
 enum hp_metric_flags {

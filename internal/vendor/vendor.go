@@ -27,8 +27,8 @@ type Vendor struct {
 	Target     string // Triton's name of the backend that compiles for its GPUs
 	ArchPrefix string // in front of an architecture where people read it: "sm_"
 
-	Code   *gpucode.Format // of its binaries
-	Stalls *Stalls         // what its GPUs report of sampled warps
+	Code   *gpucode.Format // of its binaries; required
+	Stalls *Stalls         // what its GPUs report of sampled warps; required
 
 	// Modes read the options of the collector's own modes, by name: what comes after the colon in "pcsampling:…".
 	Modes map[string]func(options string) (record.SamplingRequest, error)

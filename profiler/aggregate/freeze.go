@@ -13,7 +13,7 @@ func (e *VectorSizeError) Error() string {
 	return fmt.Sprintf("Vector metric size mismatch for %s: current=%d, new=%d", e.Name, e.Old, e.New)
 }
 
-// Freeze copies a tree, with all metrics recorded so far, into a profile. deviceType is "CUDA" or "HIP".
+// Freeze copies a tree, with all metrics recorded so far, into a profile. deviceType is that of the source's devices, such as "CUDA".
 // The devices that appear are returned so that the caller can describe them. While instructions are sampled nodes have their
 // samples, and Profile.Sampling has the functions and counts: the sampler's facts are for the caller to add.
 func (a *Aggregator) Freeze(t *Tree, deviceType string) (*profile.Profile, []uint32) {

@@ -2,8 +2,8 @@
 // the description of the devices in a profile. The viewer's roofline divides by these.
 //
 // All figures are for dense matrices: the doubled rates that vendors print for 2:4 sparse matrices are halved. For a GPU that
-// Triton's Proton supports, the formula gives exactly Proton's number, so that utilisations agree. The 32 and 64 bit peaks
-// of those GPUs are therefore fixed fractions of the 8 bit peak. For all other GPUs every width has its own figure.
+// Triton's Proton supports, the formulas by width give exactly Proton's numbers, which --compat divides by: the 32 and 64 bit
+// peaks of those GPUs are fixed fractions of the 8 bit peak. Peak gives the figure of a type, which util divides by.
 package specs
 
 import (

@@ -33,7 +33,7 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
         context: "shadow" attributes work to the scopes around it, "python" to the Python call stack.
         data: "tree" adds up the work at each call path; "trace" records events in time, as a timeline that is written
             while the program runs.
-        backend: "cupti" (NVIDIA). By default the backend that the installed torch was built for.
+        backend: "cupti" (NVIDIA). By default that of the imported torch; "cupti" if torch is not imported.
         mode: a mode string or an object from :mod:`goproton.mode`. "periodic_flushing[:format=hatchet]" writes a phase
             as soon as it has ended and all its work has arrived, and frees its memory.
         hook: "triton" takes names and metrics from ``launch_metadata`` of Triton kernels; a

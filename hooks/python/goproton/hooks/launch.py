@@ -22,7 +22,7 @@ class LaunchHook(Hook):
     """``hook="triton"``: one object per process.
 
     Every number and tensor in the metadata that a kernel's ``launch_metadata`` function returns is a metric of the kernel
-    (``flops8`` .. ``flops64`` and ``bytes`` feed the roofline). "name" replaces the kernel's name. An exception in a
+    (``flops8`` .. ``flops64``, those by type such as ``flops_bf16``, and ``bytes`` feed the roofline). "name" replaces the kernel's name. An exception in a
     metadata function does not break the launch.
     """
 

@@ -210,9 +210,9 @@ func TestTableSortsOpensAndFilters(t *testing.T) {
 	if rows() != 1+1+3+3 {
 		t.Errorf("with step 0 open, the table has %v rows", rows())
 	}
-	p.wait(`document.querySelector(".grid [aria-selected=true]").getAttribute("aria-expanded") === "true"`)
+	p.wait(`document.querySelector(".grid [aria-selected=true]")?.getAttribute("aria-expanded") === "true"`)
 	p.keys("ArrowRight")
-	p.wait(`document.querySelector(".grid [aria-selected=true] .name").textContent === "forward"`)
+	p.wait(`document.querySelector(".grid [aria-selected=true] .name")?.textContent === "forward"`)
 	p.keys("ArrowLeft", "ArrowLeft")
 	if rows() != 1+1+3 {
 		t.Errorf("closed again, the table has %v rows", rows())

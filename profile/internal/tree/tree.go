@@ -79,7 +79,7 @@ const (
 	MetricSize = 100 // with what is known of its name
 	TextSize   = 100 // in addition to the text, which is kept twice
 	NumberSize = 8
-	entrySize  = 256 // of a device, a kind of launches, a sampled function
+	entrySize  = 288 // of a device, a kind of launches, a sampled function
 )
 
 // Value writes the value of a metric.

@@ -38,10 +38,10 @@ if [ "${1-}" = build ]; then
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 OUT=$(realpath -m "${OUT:-$here/found}")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$here/fuzz.tar.xz" "$work"
-python3 "$work/run.py" --out "$OUT" "$1" "$2"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$here/fuzz.tar.xz" "$folder"
+python3 "$folder/run.py" --out "$OUT" "$1" "$2"
 RUN
   chmod +x "$2/run.sh"
   ls -l "$2"

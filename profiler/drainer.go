@@ -10,13 +10,11 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// drainer owns the sessions, their trees, and what fills them. All of it is used on one goroutine, which does one command
-// after another: functions with a drainer for receiver or argument run there, except do and hold. It asks the source about
-// records, but never calls the vendor's library for anything that may hang, so that draining, checkpoints and the end of the
-// process go on.
+// drainer owns the sessions, their trees, and what fills them. It carries out one command at a time (do): functions with a
+// drainer for receiver or argument are commands, or parts of one. They ask the source about records, but never call the
+// vendor's library for anything that may hang, so that draining, checkpoints and the end of the process go on.
 type drainer struct {
-	commands chan func()
-	begin    sync.Once
+	turn sync.Mutex // held by the command that runs
 
 	sessions
 	source      Source
@@ -53,7 +51,7 @@ type Loss struct {
 type lossBase struct{ records, refused uint64 }
 
 func newDrainer(e *ending) *drainer {
-	d := &drainer{commands: make(chan func()), ending: e}
+	d := &drainer{ending: e}
 	d.reset(aggregate.NewSets())
 	return d
 }
@@ -68,52 +66,16 @@ func (d *drainer) reset(sets *aggregate.Sets) {
 	d.paths, d.lastSet, d.measured = reclaimer{}, 0, false
 }
 
-// do has the drainer carry out a command, and waits for it. While there are sessions everything is drained first: a command sees
-// what was ready when it was given. A panic is the caller's.
+// do carries out a command. While there are sessions everything is drained first: a command sees what was ready when it was
+// given. A command runs on the goroutine of its caller. On a goroutine of the drainer's own, a command of a program's thread
+// would cost two switches of threads: 220,000 in 10,000 phases (BenchmarkPhasesForEver), 3 s of system time.
 func (d *drainer) do(f func(*drainer)) {
-	command, panicked := d.command(f)
-	d.commands <- command
-	rethrow(panicked)
-}
-
-// command makes a command of f. The channel closes when the command is done; a panic is sent before.
-func (d *drainer) command(f func(*drainer)) (command func(), panicked <-chan any) {
-	d.begin.Do(func() {
-		go func() {
-			for command := range d.commands {
-				command()
-			}
-		}()
-	})
-	done := make(chan any, 1)
-	return func() {
-		defer close(done)
-		defer func() {
-			if r := recover(); r != nil {
-				done <- r
-			}
-		}()
-		if len(d.list) > 0 {
-			d.drain()
-		}
-		f(d)
-	}, done
-}
-
-func rethrow(panicked <-chan any) {
-	if r := <-panicked; r != nil {
-		panic(r)
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	if len(d.list) > 0 {
+		d.drain()
 	}
-}
-
-// hold runs f on the goroutine of the caller while the drainer stands still: to attach the source, which the drainer uses, on the
-// thread that initialises the GPU.
-func (d *drainer) hold(f func()) {
-	held, over := make(chan struct{}), make(chan struct{})
-	go d.do(func(*drainer) { close(held); <-over })
-	<-held
-	defer close(over)
-	f()
+	f(d)
 }
 
 // drain empties rings and full buffers. A buffer is taken before the rings are read: the launches of all

@@ -8,8 +8,7 @@ import "time"
 // attach takes the source into use, if it is wanted and not in use. A source that came up with less than was asked for says so
 // and works. early says that the program is initialising its GPU, inside of which the call is made.
 func (m *Manager) attach(early bool) {
-	d := m.drainer
-	d.hold(func() {
+	m.drainer.do(func(d *drainer) {
 		if d.attached || d.waiting && !early {
 			return
 		}
@@ -31,18 +30,14 @@ func (m *Manager) attach(early bool) {
 // start a session. While the source is being attached there is nothing to do, and nothing to wait for either:
 // attaching may be what initialises the GPU, or be waiting for the thread that does.
 func (m *Manager) GPUStarts(begin func()) {
-	command, panicked := m.drainer.command(func(d *drainer) { d.gpuStarting = true })
-	for sent := false; !sent; {
-		select {
-		case m.drainer.commands <- command:
-			sent = true
-		case <-time.After(100 * time.Microsecond):
-			if m.attaching.Load() {
-				return
-			}
+	for !m.drainer.turn.TryLock() {
+		if m.attaching.Load() {
+			return
 		}
+		time.Sleep(100 * time.Microsecond)
 	}
-	rethrow(panicked)
+	m.drainer.gpuStarting = true
+	m.drainer.turn.Unlock()
 	defer m.drainer.do(func(d *drainer) { d.gpuStarting = false })
 	begin()
 	waiting := false

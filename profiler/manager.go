@@ -3,9 +3,9 @@
 // aggregate add it up, and freezes profile.Profiles that a codec writes.
 //
 // Three parts share the work. A Manager carries out control calls, on the threads of their callers: it alone calls the
-// vendor's library, which may hang. A drainer owns sessions, trees and what fills them, on a goroutine of its own, and gets
-// commands. Rounds of a second goroutine, while there are sessions, have the drainer drain every few milliseconds and do
-// what is due more rarely: checkpoints, complete phases.
+// vendor's library, which may hang. A drainer owns sessions, trees and what fills them, and carries out one command at a time.
+// Rounds are a goroutine that, while there are sessions, has the drainer drain every few milliseconds and does what is due
+// more rarely: checkpoints, complete phases.
 //
 // Go programs use Start, Scope and Session; libproton drives a Manager for Python and everything else.
 package profiler
@@ -22,7 +22,7 @@ import (
 type Manager struct {
 	control    sync.Mutex  // held by every public method that changes sessions: they come and go one at a time
 	publishing sync.Mutex  // held by publish
-	attaching  atomic.Bool // the source is being attached, and the drainer stands still
+	attaching  atomic.Bool // the source is being attached: that is the command of the drainer's that runs
 	ending     ending
 	drainer    *drainer
 	rounds     *rounds // nil while there is no session; guarded by control

@@ -225,8 +225,9 @@ func TestVendorNamesStayInTheirRooms(t *testing.T) {
 
 // sharedRooms serve every vendor. vendorSpelling is what a vendor's product, library or file format is called.
 var (
-	sharedRooms    = []string{"internal/hotpath", "internal/capture", "internal/tracelog", "profiler", "hooks", "profile", "viewer", "cmd/proton/internal/doctor"}
-	vendorSpelling = regexp.MustCompile(`CUpti|cupti_|cuda|nvidia|NVIDIA|cubin|\bsm_`)
+	sharedRooms = []string{"internal/hotpath", "internal/capture", "internal/gpucode", "internal/runinfo", "internal/tracelog", "internal/tracetools/resources",
+		"profiler", "hooks", "profile", "viewer", "cmd/proton/internal"}
+	vendorSpelling = regexp.MustCompile(`CUpti|cupti|cuda|CUDA|nvidia|NVIDIA|nvdisasm|cubin|\bsm_|hsaco|amdgcn|\bgfx|\bhip|HIP|AMD|\bamd|roctracer|rocprofiler`)
 )
 
 type spellingException struct {
@@ -244,16 +245,26 @@ func (e spellingException) covers(file string) bool {
 var vendorSpellingAllowed = []spellingException{
 	{"profiler/nvidia", "it is the vendor's package", nil},
 	{"hooks/tracevalue.c", "is_cuda is torch's attribute, which tensors on AMD GPUs have too", []string{`"is_cuda"`, "str_is_cuda", "cuda_devices"}},
-	{"internal/capture/dump.go", "the event's payload is a cubin; docs/formats.md calls it that", []string{`"cubin %016x, %d bytes"`}},
-	{"internal/tracelog/event.go", "tritonparse's files have a cubin field and a cubins folder, which readers look for", []string{`".cubin"`, `"cubins"`, "`\",\"cubin\":\"cubins/`", "cubin"}},
+	{"internal/capture/dump.go", "captures are of CUPTI only; docs/formats.md calls the event's payload a cubin",
+		[]string{`"cubin %016x, %d bytes"`, `"machine: CUPTI %d, CUDA %d.%d, %s, %s"`}},
+	{"internal/tracelog/event.go", "traces have a cubin field and a cubins folder for the binaries of every vendor, which readers look for", []string{`"cubins"`, "`\",\"cubin\":\"cubins/`"}},
+	{"internal/tracelog/launch.go", "TritonParse's note, for every vendor", []string{"`{\"_note\":\"argument extraction skipped during CUDA graph capture\"}`"}},
 	{"profiler/conformance/fakecuda.go", "it drives one backend's fake driver through the conformance suite", nil},
-	{"profile/internal/lanes/category.go", "categories of torch.profiler's traces, of every vendor", []string{`"cuda_sync"`, `"cuda_runtime"`, `"cuda_driver"`}},
-	{"profile/internal/tracetest", "samples of recorded devices, for tests", []string{`"NVIDIA H200"`}},
+	{"profile/internal/lanes/category.go", "categories of torch.profiler's traces, of every vendor",
+		[]string{`"cuda_sync"`, `"cuda_runtime"`, `"cuda_driver"`, `"hip_runtime"`, `"hip_driver"`}},
+	{"profile/chrometrace/readfacts.go", "torch.profiler's traces name a device's product, not its type", []string{`"CUDA"`, `"AMD"`, `"HIP"`}},
+	{"profile/internal/profiletest", "samples of recorded devices, for tests", nil},
+	{"profile/internal/tracetest", "samples of recorded devices, for tests", nil},
+	{"viewer/kernels", "torch calls the graphs of every vendor CUDA graphs, and so does TritonParse's note", []string{`"CUDA graph"`,
+		`"launches that a CUDA graph replays are distinguished by specialisation and grid alone: their arguments are not known while a graph is captured"`}},
 	{"viewer/specs", "figures of boards and architectures, by vendor", nil},
 	{"viewer/listing/listing.go", "the folder of a trace is called cubins, which readers look for",
 		[]string{`"the trace has no machine code of it: cubins lie in cubins/ next to the traces of proton run --trace, or where they were compiled"`}},
 	{"cmd/proton/internal/doctor/nvidia*.go", "they are the vendor's checks", nil},
 	{"cmd/proton/internal/doctor/vendors.go", "it lists the vendors", []string{"nvidia"}},
+	{"cmd/proton/internal/doctor/doctor.go", "a field of the report in JSON", []string{"`json:\"libcupti\"`"}},
+	{"cmd/proton/internal/replay/replay.go", "captures are of CUPTI only",
+		[]string{`"libcupti.so"`, `"replaying what %s did on %s (CUPTI %d, CUDA %d.%d); no GPU is used"`}},
 }
 
 // TestSharedRoomsNameNoVendor looks at identifiers, string literals and file names of what is not a test.

@@ -116,19 +116,27 @@ func (c *Compilation) Maps() *sourcemap.Map {
 	return c.maps
 }
 
-// Cubin is the file with the machine code, "" if it is not on this machine: next to the trace, or where it was compiled.
+// Cubin is the file with the machine code, "" if it is not on this machine.
 func (c *Compilation) Cubin() string {
-	var places []string
-	if c.Extra != nil && filepath.IsLocal(c.Extra.Cubin) {
-		places = append(places, filepath.Join(filepath.Dir(c.File), c.Extra.Cubin))
-	}
-	places = append(places, c.Paths["cubin"], c.Paths["hsaco"])
-	for _, p := range places {
-		if info, err := os.Stat(p); p != "" && err == nil && info.Mode().IsRegular() {
+	for _, p := range c.CubinPlaces() {
+		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() {
 			return p
 		}
 	}
 	return ""
+}
+
+// CubinPlaces are the paths at which the file with the machine code may be: next to the trace, or where it was compiled.
+func (c *Compilation) CubinPlaces() (places []string) {
+	if c.Extra != nil && filepath.IsLocal(c.Extra.Cubin) {
+		places = append(places, filepath.Join(filepath.Dir(c.File), c.Extra.Cubin))
+	}
+	for _, end := range backend.Binaries() {
+		if path := c.Paths[end]; path != "" {
+			places = append(places, path)
+		}
+	}
+	return places
 }
 
 // mappedStages are the texts whose lines can be mapped.

@@ -175,11 +175,3 @@ func TestMajorOfName(t *testing.T) {
 		}
 	}
 }
-
-func TestSitePackages(t *testing.T) {
-	root := machine(t, site+"/x", "/usr/lib/python3/dist-packages/x")
-	got := SitePackages(root, "/venv", "/usr")
-	if want := []string{site, "/usr/lib/python3/dist-packages"}; fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-}

@@ -167,21 +167,3 @@ func (c *collection) add(candidate Candidate) {
 	c.seen[key] = true
 	c.list = append(c.list, candidate)
 }
-
-// SitePackages returns the package folders below Python prefixes (sys.prefix, or a user's ~/.local), for
-// callers that have no interpreter to ask for sys.path.
-func SitePackages(root string, prefixes ...string) []string {
-	var folders []string
-	for _, prefix := range prefixes {
-		for _, pattern := range []string{"lib/python3*/site-packages", "lib64/python3*/site-packages", "lib/python3*/dist-packages"} {
-			found, err := filepath.Glob(filepath.Join(root+prefix, pattern))
-			if err != nil {
-				continue
-			}
-			for _, folder := range found {
-				folders = append(folders, strings.TrimPrefix(folder, root))
-			}
-		}
-	}
-	return folders
-}

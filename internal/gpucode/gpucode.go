@@ -17,9 +17,28 @@ type Format struct {
 	// Disassemble gets the text of a function's instructions. If the vendor's disassembler is missing or fails, what is known
 	// without it comes with the error.
 	Disassemble func(d Disassembler, file string, f *Function) (*Code, error)
-	// Recorded reads a function of the listing that a TritonParse trace has as the text of the machine code; nil if it is not there.
+	// List makes the listing of a whole binary that a TritonParse trace has as the text of its machine code, with the disassembler at
+	// the path tool. A failure is text in its place, as TritonParse writes it. nil if such traces have no listing.
+	List        func(tool, file string) string
+	ListingName string // the stage of TritonParse that the listing is: "sass"
+	// Recorded reads a function of such a listing; nil if it is not there.
 	Recorded func(listing, function string) *Recorded
+
+	// Occupancy is a function's on its module's architecture, for blocks of a number of threads with a number of bytes of shared memory,
+	// static and dynamic. ok is false if the limits of the architecture are not known, and the field nil if no architecture's are.
+	Occupancy func(m Module, f *Function, threads, shared int) (o Occupancy, ok bool)
 }
+
+// Occupancy is how many of a kernel's blocks are on one multiprocessor at a time.
+type Occupancy struct {
+	Blocks   int      `json:"blocks"`    // per multiprocessor
+	Warps    int      `json:"warps"`     // per multiprocessor
+	MaxWarps int      `json:"max_warps"` // that it can hold of any kernel
+	Limits   []string `json:"limits"`    // the resources that one more block would exceed: registers, shared memory, warps, blocks
+}
+
+// Share is the part of the warps that a multiprocessor can hold, from 0 to 1.
+func (o Occupancy) Share() float64 { return float64(o.Warps) / float64(o.MaxWarps) }
 
 // Disassembler says how to find and run the program that a vendor has for that.
 type Disassembler struct {
@@ -47,6 +66,7 @@ type Function struct {
 	Size        uint64 // of the code in bytes
 	Code        []byte // the instructions
 	Registers   int    // per thread
+	Scalars     int    // registers that the threads of a warp share; 0 on GPUs without
 	Shared      uint64 // bytes of static shared memory per block
 	Frame       uint64 // bytes of private memory per thread
 	LocalLoads  int    // instructions that read private memory

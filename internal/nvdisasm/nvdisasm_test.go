@@ -57,3 +57,12 @@ func FuzzDisassembly(f *testing.F) {
 		}
 	})
 }
+
+func TestFunctionsOfAListing(t *testing.T) {
+	listing := "\t.headerflags\t@\"x\"\n\t.section .text.one,\"ax\"\n\t.global one\n\t.type one\n.text.one:\n  a;  \n  b;\n\t.headerflags\t@\"x\"\n" +
+		"\t.global two\n.text.two:\n  c;\n"
+	want := "Function:one\n  a;\n  b;\n\nFunction:two\n  c;\n\n"
+	if got := functionsOf(listing); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

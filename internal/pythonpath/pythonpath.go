@@ -1,4 +1,4 @@
-// Package pythonpath finds programs that Python packages bring.
+// Package pythonpath finds the folders of Python packages, and programs that packages bring.
 package pythonpath
 
 import (
@@ -16,14 +16,9 @@ func InPackages(path ...string) string {
 	if python, err := exec.LookPath("python3"); err == nil {
 		prefixes = append(prefixes, filepath.Dir(filepath.Dir(python)))
 	}
-	for _, prefix := range prefixes {
-		for _, packages := range []string{"site-packages", "dist-packages"} {
-			found, _ := filepath.Glob(filepath.Join(append([]string{prefix, "lib", "python3*", packages}, path...)...))
-			for _, f := range found {
-				if Executable(f) {
-					return f
-				}
-			}
+	for _, folder := range SitePackages(prefixes...) {
+		if f := filepath.Join(append([]string{folder}, path...)...); Executable(f) {
+			return f
 		}
 	}
 	return ""
@@ -33,4 +28,16 @@ func InPackages(path ...string) string {
 func Executable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// SitePackages returns the package folders below Python prefixes (sys.prefix, or a user's ~/.local), for
+// callers that have no interpreter to ask for sys.path.
+func SitePackages(prefixes ...string) (folders []string) {
+	for _, prefix := range prefixes {
+		for _, pattern := range []string{"lib/python3*/site-packages", "lib64/python3*/site-packages", "lib/python3*/dist-packages"} {
+			found, _ := filepath.Glob(filepath.Join(prefix, pattern)) //nolint:errcheck // a prefix with a bracket in its name has none
+			folders = append(folders, found...)
+		}
+	}
+	return folders
 }

@@ -2,19 +2,15 @@ package tracelog
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/goproton/goproton/internal/awake"
-	"github.com/goproton/goproton/profiler/record"
+	"github.com/goproton/goproton/internal/vendor"
 )
 
 // event is a compilation or autotune record as Python hands it over: all that it knows without reading a file.
@@ -122,8 +118,10 @@ func (h header) appendPayload(out []byte, e event) ([]byte, error) {
 		}
 	}
 	binary := e.binaryPath()
-	if binary != "" && h.Options.Nvdisasm != "" && strings.HasSuffix(binary, ".cubin") {
-		content(strings.TrimSuffix(filepath.Base(binary), ".cubin")+".sass", disassemble(h.Options.Nvdisasm, binary))
+	if format := vendor.FormatOf(binary); format != nil && format.List != nil {
+		if tool := h.Options.Disassemblers[format.Suffix]; tool != "" {
+			content(strings.TrimSuffix(filepath.Base(binary), format.Suffix)+format.ListingName, format.List(tool, binary))
+		}
 	}
 	out = append(out, '}')
 	if len(e.PythonSource) > 2 {
@@ -180,7 +178,7 @@ func (h header) storeBinary(path string) (string, error) {
 	if err != nil || len(image) == 0 {
 		return "", nil // Triton's cache may be cleared at any time
 	}
-	name := fmt.Sprintf("%016x", record.HashImage(image))
+	name := vendor.ImageName(image)
 	folder := filepath.Join(h.Options.Folder, "cubins")
 	target := filepath.Join(folder, name+filepath.Ext(path))
 	if _, err := os.Stat(target); err == nil {
@@ -204,66 +202,4 @@ func (h header) storeBinary(path string) (string, error) {
 // binariesMissing is one sentence for all binaries of a run, and so said once.
 func binariesMissing(folder string, err error) error {
 	return fmt.Errorf("store binaries in %s: %s: kernels are traced without; lines of machine code need them", folder, why(err))
-}
-
-// patience is how long a disassembly may take: nvdisasm of a large kernel takes seconds.
-const patience = 2 * time.Minute
-
-func disassemble(nvdisasm, cubin string) string {
-	limit, cancel := awake.Context(context.Background(), patience)
-	defer cancel()
-	command := exec.CommandContext(limit, nvdisasm, "-c", "-gp", "-g", "-gi", cubin)
-	command.Env = without(os.Environ(), "CUDA_INJECTION64_PATH", "LD_PRELOAD")
-	var complaint strings.Builder
-	command.Stderr = &complaint
-	listing, err := command.Output()
-	if err != nil {
-		return fmt.Sprintf("<nvdisasm failed: %v %s>", err, strings.TrimSpace(complaint.String()))
-	}
-	return functionsOf(string(listing))
-}
-
-func without(environment []string, names ...string) []string {
-	kept := make([]string, 0, len(environment))
-next:
-	for _, entry := range environment {
-		for _, name := range names {
-			if strings.HasPrefix(entry, name+"=") {
-				continue next
-			}
-		}
-		kept = append(kept, entry)
-	}
-	return kept
-}
-
-var globalSymbol = regexp.MustCompile(`^\s*\.global\s+(\w+)`)
-
-// functionsOf keeps the code of a listing: of each function with a name of its own, "Function:" and the name, then its
-// lines up to the next section. TritonParse stops after the first.
-func functionsOf(listing string) string {
-	var out strings.Builder
-	lines := strings.Split(listing, "\n")
-	for i := 0; i < len(lines); {
-		m := globalSymbol.FindStringSubmatch(lines[i])
-		if i++; m == nil {
-			continue
-		}
-		at := i
-		for at < len(lines) && strings.TrimSpace(lines[at]) != ".text."+m[1]+":" {
-			at++
-		}
-		if at == len(lines) {
-			continue
-		}
-		out.WriteString("Function:" + m[1] + "\n")
-		for at++; at < len(lines) && !strings.HasPrefix(strings.TrimSpace(lines[at]), ".headerflags"); at++ {
-			if at == len(lines)-1 && lines[at] == "" {
-				continue // what follows the last line end is not a line
-			}
-			out.WriteString(strings.TrimRight(lines[at], " \t\r") + "\n")
-		}
-		out.WriteString("\n")
-	}
-	return out.String()
 }

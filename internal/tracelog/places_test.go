@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/internal/vendortest"
 )
 
 // Places that a trace cannot be written to, or not any more.
@@ -222,5 +224,31 @@ func TestAPanicOfTheWriter(t *testing.T) {
 	}
 	if counts := l.End(await.Patience); counts.Launches != 0 || counts.Lost != many {
 		t.Errorf("%+v", counts)
+	}
+}
+
+// TestBinariesOfASecondVendor: the vendor's format lists the machine code, where a disassembler for it was found.
+func TestBinariesOfASecondVendor(t *testing.T) {
+	vendortest.Add(t)
+	compiled := t.TempDir()
+	for _, name := range []string{"k.syn", "k.other"} {
+		if err := os.WriteFile(filepath.Join(compiled, name), []byte(vendortest.Binary), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name, tool, want string
+	}{
+		{"k.syn", "syndis", `"k.synasm":"listing of k.syn by syndis"`},
+		{"k.syn", "", `"file_content":{}`},
+		{"k.other", "syndis", `"file_content":{}`},
+	} {
+		h := header{Options: Options{Folder: t.TempDir(), Disassemblers: map[string]string{"syn": c.tool}}}
+		text := fmt.Appendf(nil, `{"event_type":"compilation","files":[{"name":%q,"path":%q}],"binary":%q}`, c.name, filepath.Join(compiled, c.name), c.name)
+		done := h.complete(text, nil)
+		stored := fmt.Sprintf(`"cubin":"cubins/%s%s"`, vendor.ImageName([]byte(vendortest.Binary)), filepath.Ext(c.name))
+		if line := string(done.line); done.err != nil || !strings.Contains(line, c.want) || !strings.Contains(line, stored) {
+			t.Errorf("%s with %q: %s %v, want %s and %s", c.name, c.tool, line, done.err, c.want, stored)
+		}
 	}
 }

@@ -22,10 +22,10 @@ import (
 
 // Options is what `goproton.trace.init` was asked for, as far as it concerns the writer.
 type Options struct {
-	Folder      string `json:"folder"`
-	Compression string `json:"compression"` // zstd, gzip or none
-	Nvdisasm    string `json:"nvdisasm"`    // path of the disassembler; "" = no SASS
-	Status      string `json:"status"`      // folder in which `proton run` looks for what was traced; "" = it does not
+	Folder        string            `json:"folder"`
+	Compression   string            `json:"compression"`   // zstd, gzip or none
+	Disassemblers map[string]string `json:"disassemblers"` // paths by suffix of the binaries; without one there is no text of machine code
+	Status        string            `json:"status"`        // folder in which `proton run` looks for what was traced; "" = it does not
 }
 
 // header begins the definitions of a process: what another process needs to go on where it died.

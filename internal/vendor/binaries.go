@@ -2,8 +2,11 @@ package vendor
 
 import (
 	"fmt"
+	"path/filepath"
+	"strconv"
 
 	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/internal/cudaoccupancy"
 	"github.com/goproton/goproton/internal/gpucode"
 	"github.com/goproton/goproton/internal/nvdisasm"
 	"github.com/goproton/goproton/profiler/record"
@@ -13,12 +16,29 @@ import (
 var cubins = gpucode.Format{
 	Suffix: "cubin", Instruction: cubin.InstructionSize,
 	Is: cubin.Is, Open: cubin.Open, SourceName: cubin.SourceName,
-	Disassemble: nvdisasm.Code, Recorded: nvdisasm.Recorded,
+	Disassemble: nvdisasm.Code, List: nvdisasm.List, ListingName: "sass", Recorded: nvdisasm.Recorded,
+	Occupancy: func(m gpucode.Module, f *gpucode.Function, threads, shared int) (gpucode.Occupancy, bool) {
+		capability, err := strconv.Atoi(m.Arch())
+		if err != nil {
+			return gpucode.Occupancy{}, false
+		}
+		return cudaoccupancy.Of(cudaoccupancy.Kernel{SM: capability, Threads: threads, Registers: f.Registers, Shared: shared})
+	},
 }
 
 // OpenModule reads a binary of any vendor. One of an unknown format is read as the first vendor's, whose error says what is wrong.
 func OpenModule(image []byte) (gpucode.Module, error) {
 	return firstWith(func(v *Vendor) bool { return v.Code != nil && v.Code.Is(image) }).Code.Open(image)
+}
+
+// FormatOf returns the format of a binary by the suffix of its file's name; nil if no vendor has it.
+func FormatOf(file string) *gpucode.Format {
+	for _, v := range All {
+		if v.Code != nil && filepath.Ext(file) == "."+v.Code.Suffix {
+			return v.Code
+		}
+	}
+	return nil
 }
 
 // ImageName is how profiles and traces name a binary: by the hash of its content.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/cudaoccupancy"
 	"github.com/goproton/goproton/internal/gpucode"
 	"github.com/goproton/goproton/profiler/record"
 )
@@ -22,10 +23,11 @@ type Vendor struct {
 	Class      string   // upstream's name of that collector, which begins messages that scripts match
 	DeviceType string   // what profiles call its GPUs
 	Driver     []string // paths below the root; where a driver is, one of them is there
-	Injection  string   // the environment variable that has the driver load a library into programs that use it
+	Injection  string   // the environment variable that has the driver load a library into programs that use it; "" without one
 
 	Target     string // Triton's name of the backend that compiles for its GPUs
 	ArchPrefix string // in front of an architecture where people read it: "sm_"
+	Warp       int    // threads of a warp; 0 if that depends on the GPU
 
 	Code   *gpucode.Format // of its binaries; required
 	Stalls *Stalls         // what its GPUs report of sampled warps; required
@@ -39,7 +41,7 @@ var NVIDIA = &Vendor{
 	Name: "NVIDIA", API: "CUDA", Backend: "cupti", Class: "CuptiProfiler", DeviceType: "CUDA",
 	Driver:    []string{"dev/nvidiactl", "dev/dxg", "proc/driver/nvidia/version"}, // dxg is the device under WSL
 	Injection: "CUDA_INJECTION64_PATH",
-	Target:    "cuda", ArchPrefix: "sm_",
+	Target:    "cuda", ArchPrefix: "sm_", Warp: cudaoccupancy.WarpSize,
 	Code:   &cubins,
 	Stalls: &nvidiaStalls,
 	Modes:  map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseCUPTISampling},
@@ -70,6 +72,16 @@ func ByBackend(name string) *Vendor {
 func Backends() (names []string) {
 	for _, v := range All {
 		names = append(names, v.Backend)
+	}
+	return names
+}
+
+// Injections are the environment variables that have drivers load a library.
+func Injections() (names []string) {
+	for _, v := range All {
+		if v.Injection != "" {
+			names = append(names, v.Injection)
+		}
 	}
 	return names
 }

@@ -19,6 +19,9 @@ func TestTwoVendors(t *testing.T) {
 	if got := strings.Join(Backends(), " ") + "; " + APIs(); got != "cupti other; CUDA or OTHER" {
 		t.Errorf("got %q", got)
 	}
+	if got := strings.Join(Injections(), " "); got != "CUDA_INJECTION64_PATH" {
+		t.Errorf("libraries are injected with %q, where the second vendor's driver injects none", got)
+	}
 	if err := os.MkdirAll(filepath.Join(root, "dev/other"), 0o777); err != nil || NoDriver(root) != "" {
 		t.Errorf("%q (%v) where one driver is", NoDriver(root), err)
 	}

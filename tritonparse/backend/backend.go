@@ -4,6 +4,7 @@ package backend
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,6 +25,7 @@ type Stage struct {
 type Backend struct {
 	Name     string // metadata.backend_name
 	Stages   []Stage
+	Binary   string     // the end of the name of a binary's file, without a dot: cubin; "" if it is not known
 	Assembly string     // the stage of the text that binaries are assembled from
 	Machine  string     // the stage of the text of their instructions, which viewers make if a trace lacks it
 	Analyses []Analysis // in addition to those of every backend
@@ -57,6 +59,19 @@ func For(name string) (b Backend, known bool) {
 	return b, known
 }
 
+// Binaries are the ends of the names of binaries' files, of all backends, in alphabetical order.
+func Binaries() (ends []string) {
+	backends.RLock()
+	defer backends.RUnlock()
+	for _, b := range backends.byName {
+		if b.Binary != "" && !slices.Contains(ends, b.Binary) {
+			ends = append(ends, b.Binary)
+		}
+	}
+	slices.Sort(ends)
+	return ends
+}
+
 // Unknown stands for a backend that is not registered. It maps the stages that can be mapped, as tritonparse does.
 var Unknown = Backend{Assembly: "ptx", Machine: "sass", Stages: []Stage{
 	{Name: "ttir", Parser: "mlir"}, {Name: "ttgir", Parser: "mlir"}, {Name: "ptx", Parser: "ptx"}, {Name: "amdgcn", Parser: "amdgcn"}, {Name: "sass", Parser: "sass"},
@@ -65,7 +80,7 @@ var Unknown = Backend{Assembly: "ptx", Machine: "sass", Stages: []Stage{
 var amdAnalysis = Analysis{"amd_buffer_ops", []string{"ttgir", "amdgcn"}, amdBufferOps}
 
 func init() {
-	Register(Backend{Name: "cuda", Assembly: "ptx", Machine: "sass", Stages: []Stage{
+	Register(Backend{Name: "cuda", Binary: "cubin", Assembly: "ptx", Machine: "sass", Stages: []Stage{
 		{"ttir", "", 10, true, "mlir", "mlir"},
 		{"ttgir", "", 20, true, "mlir", "mlir"},
 		{"llir", "", 30, true, "llvm", "llvm_dbg"},
@@ -74,7 +89,7 @@ func init() {
 		{"sass", "", 60, true, "asm", "sass"},
 		{"json", "", 100, true, "json", ""},
 	}})
-	Register(Backend{Name: "hip", Assembly: "amdgcn", Machine: "isa", Stages: []Stage{
+	Register(Backend{Name: "hip", Binary: "hsaco", Assembly: "amdgcn", Machine: "isa", Stages: []Stage{
 		{"ttir", "", 10, true, "mlir", "mlir"},
 		{"ttgir", "", 20, true, "mlir", "mlir"},
 		{"llir", "", 30, true, "llvm", "llvm_dbg"},

@@ -201,7 +201,7 @@ class Trace:
         _check_triton()
         try:
             ring = _library.call("trace.begin", folder=self.folder, compression=compression,
-                                 nvdisasm=_nvdisasm() if sass else "", status=status)
+                                 disassemblers={"cubin": _nvdisasm()} if sass else {}, status=status)
         except OSError as error:
             raise OSError(f"{error}; choose another folder") from None
         try:

@@ -126,6 +126,7 @@ func (d *Diff) resourceRows() [][]string {
 		rows = append(rows, []string{name, number(x), number(y), change})
 	}
 	add("registers per thread", a.Registers, b.Registers)
+	add("scalar registers per warp", a.Scalars, b.Scalars)
 	add("shared memory, bytes", a.Shared, b.Shared)
 	add("local memory, bytes", a.Frame, b.Frame)
 	add("spill loads", a.LocalLoads, b.LocalLoads)

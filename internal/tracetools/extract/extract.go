@@ -143,7 +143,7 @@ func (w *writer) compilation(c *tritonparse.Compilation) error {
 		if why != "" {
 			w.options.Warn(fmt.Sprintf("%s has no cubin: %s", base, why))
 		} else if slices.Contains(w.options.Stages, "cubin") {
-			w.options.Warn(fmt.Sprintf("%s has no cubin: it is neither next to the trace nor at %s", base, c.Paths["cubin"]))
+			w.options.Warn(fmt.Sprintf("%s has no cubin: it is neither next to the trace nor at %s", base, strings.Join(c.CubinPlaces(), " or ")))
 		}
 		return nil
 	}

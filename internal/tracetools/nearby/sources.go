@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/backend"
 )
 
 // Sources are folders of this machine whose files may be read because a trace names them, in addition to the trace's own
@@ -30,7 +31,7 @@ type Kind struct{ names *regexp.Regexp }
 
 // The kinds of files that traces name.
 var (
-	MachineCode = Kind{regexp.MustCompile(`\.(cubin|hsaco)$`)}
+	MachineCode = Kind{regexp.MustCompile(`\.(` + strings.Join(backend.Binaries(), "|") + `)$`)}
 	Contents    = Kind{regexp.MustCompile(`^[0-9a-f]+\.bin(\.gz)?$`)} // of tensors
 	Python      = Kind{regexp.MustCompile(`\.py$`)}
 )
@@ -93,18 +94,9 @@ func (s Sources) has(trace, real string) bool {
 	return false
 }
 
-// codePlaces are where the machine code of a compilation may be: next to its trace, or where it was compiled.
-func codePlaces(c *tritonparse.Compilation) []string {
-	var places []string
-	if c.Extra != nil && filepath.IsLocal(c.Extra.Cubin) {
-		places = append(places, filepath.Join(filepath.Dir(c.File), c.Extra.Cubin))
-	}
-	return append(places, c.Paths["cubin"], c.Paths["hsaco"])
-}
-
 // Code returns the file with the machine code of a compilation, or "" and, if it is there, why it is not read.
 func (s Sources) Code(c *tritonparse.Compilation) (file, why string) {
-	places := codePlaces(c)
+	places := c.CubinPlaces()
 	if file = s.Find(c.File, MachineCode, places...); file != "" {
 		return file, ""
 	}

@@ -1,5 +1,6 @@
 // Package resources says what a compiled kernel takes of a GPU: registers, shared memory, what it spills, and how many of
 // its warps fit at a time. Shared memory and warps are in the trace; registers are in the machine code, if that is there.
+// internal/vendor knows how to read it, and the limits of the GPU.
 package resources
 
 import (
@@ -10,62 +11,63 @@ import (
 
 	"github.com/goproton/goproton/internal/gpucode"
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/occupancy"
 	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/tritonparse"
 )
 
 // Resources are those of one compilation. Members are nil where nothing is known.
 type Resources struct {
-	SM      int  `json:"sm,omitempty"`      // compute capability: 90 for 9.0; 0 for architectures without one
-	Threads int  `json:"threads,omitempty"` // per block
-	Shared  *int `json:"shared,omitempty"`  // bytes per block
+	SM      int    `json:"sm,omitempty"`      // compute capability: 90 for 9.0
+	Arch    string `json:"arch,omitempty"`    // architecture without a compute capability, as its vendor names it
+	Threads int    `json:"threads,omitempty"` // per block
+	Shared  *int   `json:"shared,omitempty"`  // bytes per block
 
 	Registers   *int `json:"registers,omitempty"`    // per thread
+	Scalars     *int `json:"scalars,omitempty"`      // registers that the threads of a warp share, on GPUs that allocate them
 	Frame       *int `json:"frame,omitempty"`        // bytes of local memory per thread
 	LocalLoads  *int `json:"local_loads,omitempty"`  // instructions that read local memory: spills, usually
 	LocalStores *int `json:"local_stores,omitempty"` // instructions that write it
 	CodeBytes   *int `json:"code_bytes,omitempty"`
 
-	Occupancy *occupancy.Occupancy `json:"occupancy,omitempty"`
+	Occupancy *gpucode.Occupancy `json:"occupancy,omitempty"`
 }
 
 // Of reads what can be known of a compilation. An error says why the machine code could not be read; the rest is filled in.
 func Of(c *tritonparse.Compilation) (Resources, error) {
-	r := Resources{SM: architecture(c)}
+	var r Resources
+	v := vendor.ByTarget(c.Backend)
+	r.setArchitecture(architecture(c, v))
 	if n, ok := c.Int("shared"); ok {
 		r.Shared = &n
 	}
 	if warps, ok := c.Int("num_warps"); ok {
 		size, ok := c.Int("warp_size")
 		if !ok {
-			size = occupancy.WarpSize
+			size = v.Warp
 		}
 		r.Threads = warps * size
 	}
 	path := c.Cubin()
-	if path == "" || vendor.ByTarget(c.Backend).Target != c.Backend {
+	if path == "" || v.Target != c.Backend {
 		return r, nil
 	}
-	if err := r.machineCode(c, path); err != nil {
-		return r, err
-	}
-	kernel := occupancy.Kernel{SM: r.SM, Threads: r.Threads, Registers: *r.Registers}
-	if r.Shared != nil {
-		kernel.Shared = *r.Shared
-	}
-	if o, ok := occupancy.Of(kernel); ok {
-		r.Occupancy = &o
-	}
-	return r, nil
+	return r, r.machineCode(c, v.Code, path)
 }
 
-func (r *Resources) machineCode(c *tritonparse.Compilation, path string) error {
+// setArchitecture takes an architecture as a profile's devices have it: "90" is compute capability 9.0.
+func (r *Resources) setArchitecture(arch string) {
+	var err error
+	if r.SM, err = strconv.Atoi(arch); err != nil {
+		r.SM, r.Arch = 0, arch
+	}
+}
+
+func (r *Resources) machineCode(c *tritonparse.Compilation, format *gpucode.Format, path string) error {
 	image, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	module, err := vendor.OpenModule(image)
+	module, err := format.Open(image)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -73,11 +75,19 @@ func (r *Resources) machineCode(c *tritonparse.Compilation, path string) error {
 	if !found {
 		return fmt.Errorf("%s has no kernel %s", path, c.Name)
 	}
-	frame, size := int(f.Frame), int(f.Size)
-	r.SM, _ = strconv.Atoi(module.Arch()) //nolint:errcheck // an architecture of another vendor has no compute capability
+	frame, size, shared := int(f.Frame), int(f.Size), int(f.Shared)
+	r.setArchitecture(module.Arch())
 	r.Registers, r.Frame, r.LocalLoads, r.LocalStores, r.CodeBytes = &f.Registers, &frame, &f.LocalLoads, &f.LocalStores, &size
-	if shared := int(f.Shared); r.Shared == nil {
+	if f.Scalars > 0 {
+		r.Scalars = &f.Scalars
+	}
+	if r.Shared == nil {
 		r.Shared = &shared
+	}
+	if format.Occupancy != nil {
+		if o, ok := format.Occupancy(module, &f, r.Threads, *r.Shared); ok {
+			r.Occupancy = &o
+		}
 	}
 	return nil
 }
@@ -91,13 +101,23 @@ func entry(module gpucode.Module, name string) (gpucode.Function, bool) {
 	return f, found
 }
 
-// architecture is what the trace says of the target: 90, or sm90.
-func architecture(c *tritonparse.Compilation) int {
+// architecture is what the trace says of the target: a number, or a text such as sm90.
+func architecture(c *tritonparse.Compilation, v *vendor.Vendor) string {
 	target := jsontext.Get(c.Metadata, "target", "arch")
-	if n, err := strconv.Atoi(string(target)); err == nil {
-		return n
+	if isNumber(string(target)) {
+		return string(target)
 	}
-	digits := strings.TrimRight(strings.TrimLeft(jsontext.Text(jsontext.Get(c.Metadata, "arch")), "sm_"), "abf")
-	n, _ := strconv.Atoi(digits)
-	return n
+	arch := jsontext.Text(jsontext.Get(c.Metadata, "arch"))
+	if arch == "" {
+		arch = jsontext.Text(target)
+	}
+	if digits := strings.TrimRight(strings.TrimLeft(arch, v.ArchPrefix), "abf"); isNumber(digits) {
+		return digits
+	}
+	return arch
+}
+
+func isNumber(s string) bool {
+	_, err := strconv.Atoi(s)
+	return err == nil
 }

@@ -7,25 +7,31 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/goproton/goproton/internal/vendortest"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/backend"
 )
 
 // compile writes a trace of one compilation whose cubin lies where it was compiled.
 func compile(t *testing.T, name, cubinPath string) *tritonparse.Compilation {
+	return compileWith(t, map[string]any{"hash": "aa", "name": name, "num_warps": 8, "shared": 49152, "warp_size": 32, "backend_name": "cuda", "target": map[string]any{"arch": 80}},
+		name+".cubin", cubinPath)
+}
+
+func compileWith(t *testing.T, metadata map[string]any, binary, path string) *tritonparse.Compilation {
 	t.Helper()
 	record := map[string]any{"event_type": "compilation", "pid": 1, "timestamp": "t", "payload": map[string]any{
-		"metadata":  map[string]any{"hash": "aa", "name": name, "num_warps": 8, "shared": 49152, "warp_size": 32, "backend_name": "cuda", "target": map[string]any{"arch": 80}},
-		"file_path": map[string]string{name + ".cubin": cubinPath},
+		"metadata": metadata, "file_path": map[string]string{binary: path},
 	}}
 	text, err := json.Marshal(record)
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "x.ndjson")
-	if err := os.WriteFile(path, text, 0o644); err != nil {
+	file := filepath.Join(t.TempDir(), "x.ndjson")
+	if err := os.WriteFile(file, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	trace, err := tritonparse.Open(path, tritonparse.OpenOptions{})
+	trace, err := tritonparse.Open(file, tritonparse.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,5 +62,30 @@ func TestOf(t *testing.T) {
 	}
 	if r, err := Of(compile(t, "matmul", broken)); err == nil || *r.Shared != 49152 {
 		t.Error(r, err)
+	}
+}
+
+func init() { backend.Register(backend.Backend{Name: "synthetic", Binary: "syn"}) }
+
+// TestOfASecondVendor: the vendor's format reads the binary, and knows the limits of the GPU.
+func TestOfASecondVendor(t *testing.T) {
+	vendortest.Add(t)
+	file := filepath.Join(t.TempDir(), "add.syn")
+	if err := os.WriteFile(file, []byte(vendortest.Binary), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	metadata := map[string]any{"hash": "aa", "name": "syn.add", "num_warps": 4, "shared": 64, "warp_size": 64, "backend_name": "synthetic", "target": map[string]any{"arch": "syn0"}}
+	for _, c := range []struct{ path, want string }{
+		{file, `{"arch":"syn1","threads":256,"shared":64,"registers":12,"scalars":5,"frame":0,"local_loads":0,"local_stores":0,"code_bytes":24,` +
+			`"occupancy":{"blocks":1,"warps":4,"max_warps":16,"limits":["warps"]}}`},
+		{"/nowhere.syn", `{"arch":"syn0","threads":256,"shared":64}`},
+	} {
+		r, err := Of(compileWith(t, metadata, "add.syn", c.path))
+		if err != nil {
+			t.Error(err)
+		}
+		if got, err := json.Marshal(r); string(got) != c.want || err != nil {
+			t.Errorf("%s:\ngot  %s (%v)\nwant %s", c.path, got, err, c.want)
+		}
 	}
 }

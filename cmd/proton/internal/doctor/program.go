@@ -21,7 +21,8 @@ func withoutOurselves(environment []string) []string {
 		return environment
 	}
 	return slices.DeleteFunc(environment, func(entry string) bool {
-		return slices.ContainsFunc(vendor.All, func(v *vendor.Vendor) bool { return strings.HasPrefix(entry, v.Injection+"=") })
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(vendor.Injections(), name)
 	})
 }
 

@@ -66,7 +66,7 @@ func (l Layout) Environment(base []string) []string {
 }
 
 // environment adds to a list of variables what makes the runtime load itself: Python processes find our
-// sitecustomize first, and the CUDA driver loads the library into every other process that initialises it.
+// sitecustomize first, and a driver that can loads the library into every other process that initialises it.
 func environment(base []string, config runinfo.Config, layout Layout) (list, warnings []string, err error) {
 	switch {
 	case layout.Library == "":
@@ -89,11 +89,11 @@ func environment(base []string, config runinfo.Config, layout Layout) (list, war
 	vars.set(settings.RunConfig.Name, string(text))
 	vars.set(settings.Library.Name, library)
 	vars.prepend("PYTHONPATH", filepath.Join(layout.Python, "bootstrap"), layout.Python)
-	for _, v := range vendor.All {
-		if other := vars.get(v.Injection); other != "" && other != library {
-			warnings = append(warnings, fmt.Sprintf("%s is already set to %s and is kept: programs other than Python are not profiled; unset it to profile them", v.Injection, other))
-		} else if v.Injection != "" {
-			vars.set(v.Injection, library)
+	for _, variable := range vendor.Injections() {
+		if other := vars.get(variable); other != "" && other != library {
+			warnings = append(warnings, fmt.Sprintf("%s is already set to %s and is kept: programs other than Python are not profiled; unset it to profile them", variable, other))
+		} else {
+			vars.set(variable, library)
 		}
 	}
 	return vars.list, warnings, nil

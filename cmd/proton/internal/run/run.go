@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/atomicfile"
-	"github.com/goproton/goproton/internal/cuptipath"
+	"github.com/goproton/goproton/internal/pythonpath"
 	"github.com/goproton/goproton/internal/runinfo"
 )
 
@@ -157,8 +157,8 @@ func newConfig(options Options, command Command, status string) (runinfo.Config,
 	return config, nil
 }
 
-// sitePackages are the folders in which a program that is not Python may find the libcupti of a wheel: those
-// of the active environment and of the user. A Python process reports its own, which are more.
+// sitePackages are the folders of Python packages, of the active environment and of the user: a program that is not Python may
+// find its vendor's library in a wheel there. A Python process reports its own, which are more.
 func sitePackages() []string {
 	var prefixes []string
 	for _, variable := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
@@ -175,5 +175,5 @@ func sitePackages() []string {
 	if home, err := os.UserHomeDir(); err == nil {
 		prefixes = append(prefixes, filepath.Join(home, ".local"))
 	}
-	return appendNew(nil, cuptipath.SitePackages("", prefixes...))
+	return appendNew(nil, pythonpath.SitePackages(prefixes...))
 }

@@ -1,4 +1,4 @@
-package occupancy
+package cudaoccupancy
 
 import (
 	"math/rand/v2"

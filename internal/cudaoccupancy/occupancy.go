@@ -1,7 +1,9 @@
-// Package occupancy computes how many blocks of a kernel fit on one multiprocessor of an NVIDIA GPU at a time, and which
+// Package cudaoccupancy computes how many blocks of a kernel fit on one multiprocessor of an NVIDIA GPU at a time, and which
 // resource limits their number: registers, shared memory, warps or blocks. The kernel's needs come from internal/cubin and
 // from its launch. The tests compare the result with what the CUDA driver says.
-package occupancy
+package cudaoccupancy
+
+import "github.com/goproton/goproton/internal/gpucode"
 
 // WarpSize is the number of threads in a warp, the same on every NVIDIA GPU.
 const WarpSize = 32
@@ -13,17 +15,6 @@ type Kernel struct {
 	Registers int // per thread; 0 if it is not known
 	Shared    int // bytes per block, static and dynamic
 }
-
-// Occupancy is how many of a kernel's blocks are on one multiprocessor at a time.
-type Occupancy struct {
-	Blocks   int      `json:"blocks"`    // per multiprocessor
-	Warps    int      `json:"warps"`     // per multiprocessor
-	MaxWarps int      `json:"max_warps"` // that it can hold of any kernel
-	Limits   []string `json:"limits"`    // the resources that one more block would exceed: registers, shared memory, warps, blocks
-}
-
-// Share is the part of the warps that a multiprocessor can hold, from 0 to 1.
-func (o Occupancy) Share() float64 { return float64(o.Warps) / float64(o.MaxWarps) }
 
 // multiprocessor holds the resources of one multiprocessor, from the table "technical specifications" of the CUDA C++
 // programming guide. All of those listed have 65,536 registers.
@@ -57,10 +48,10 @@ var multiprocessors = map[int]multiprocessor{
 
 // Of returns a kernel's largest possible occupancy: it assumes that all of the cache that can be shared memory is used as
 // such. ok is false for GPUs that the table does not list, and for kernels whose threads or registers are not known.
-func Of(k Kernel) (o Occupancy, ok bool) {
+func Of(k Kernel) (o gpucode.Occupancy, ok bool) {
 	m, known := multiprocessors[k.SM]
 	if !known || k.Threads <= 0 || k.Registers <= 0 {
-		return Occupancy{}, false
+		return gpucode.Occupancy{}, false
 	}
 	warps := roundUp(k.Threads, WarpSize) / WarpSize
 	shared := roundUp(k.Shared+m.reserved, sharedUnit(k.SM))
@@ -79,7 +70,7 @@ func Of(k Kernel) (o Occupancy, ok bool) {
 			limit  string
 		}{m.shared / shared, "shared memory"})
 	}
-	o = Occupancy{Blocks: m.blocks, MaxWarps: m.warps}
+	o = gpucode.Occupancy{Blocks: m.blocks, MaxWarps: m.warps}
 	for _, f := range fits {
 		o.Blocks = min(o.Blocks, f.blocks)
 	}

@@ -1,6 +1,6 @@
 """Asks the CUDA driver how many blocks of a kernel fit on a multiprocessor of the GPU that it runs on:
 
-    python3 internal/occupancy/testdata/ask_driver.py > internal/occupancy/testdata/driver.csv
+    python3 internal/cudaoccupancy/testdata/ask_driver.py > internal/cudaoccupancy/testdata/driver.csv
 
 The kernel is flash_attention of internal/trace/ttir/testdata/compiled, assembled by the driver for several numbers of registers."""
 import ctypes

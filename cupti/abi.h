@@ -1,12 +1,12 @@
 // What the headers named abi_*.h share: how they assert layouts, result codes and versions.
 //
 // These headers declare the binary interface of CUPTI and the CUDA driver by hand. The profiler is built without a CUDA
-// toolkit and works with every libcupti from 11.8 on, so nothing in them comes from the vendor's headers: only numbers,
-// offsets and the order of arguments. Names are ours, so that abicheck/ can include these headers and the real ones in
-// one file and compare them. They declare what we use and nothing else.
+// toolkit and works with every libcupti from 11.8 on, so these headers take only numbers, offsets and the order of arguments
+// from the vendor's. Names are ours, so that abicheck/ can include both in one file and compare them. They declare only
+// what we use.
 //
 //   abi_driver.h    the driver's functions, their callback ids and their arguments
-//   abi_callback.h  what CUPTI's callbacks are called with
+//   abi_callback.h  the arguments of CUPTI's callbacks
 //   abi_activity.h  activity records and the attributes of their buffers
 //   abi_sampling.h  sampling of instructions
 //   abi_library.h   CUPTI's other functions
@@ -58,7 +58,8 @@ enum cuda_result {
   CU_INVALID_CONTEXT = 201,
 };
 
-// Versions that matter, as GetVersion counts them: small integers before 13, then xxyyzz.
+// Versions that the code compares with, as GetVersion returns them: small integers before 13.0, then
+// 10000 * major + 100 * minor + patch.
 enum cupti_version {
   CUPTI_12_0 = 19,
   CUPTI_12_3 = 21, // per-thread buffers, GetGraphExecId

@@ -1,7 +1,7 @@
 // Activity records, and the attributes of the buffers that hold them.
 //
-// Records are read by prefix: a struct here says where fields are, never how long a record is. Later versions only append,
-// and the loaded library knows the length (ActivityGetNextRecord).
+// A struct here is the prefix of a record that all versions share. Later versions append fields, so that only the loaded
+// library knows how long a record is (ActivityGetNextRecord).
 #ifndef GOPROTON_CUPTI_ABI_ACTIVITY_H
 #define GOPROTON_CUPTI_ABI_ACTIVITY_H
 
@@ -17,7 +17,7 @@ enum cupti_activity_kind {
   ACT_GRAPH_TRACE = 51,
 };
 
-// size_t values, except those marked u8. All take the address of the value.
+// The values are size_t, except those marked u8.
 enum cupti_attribute {
   ATTR_DEVICE_BUFFER_SIZE = 0,
   ATTR_DEVICE_BUFFER_SIZE_CDP = 1,
@@ -33,7 +33,7 @@ enum cupti_flush_flag { FLUSH_COMPLETED = 0, FLUSH_FORCED = 1 };
 struct cupti_record { uint32_t kind; };
 ABI_SIZE(cupti_record, 4);
 
-// ACT_KERNEL and ACT_CONCURRENT_KERNEL: what 11.0 and every later version agree on.
+// ACT_KERNEL and ACT_CONCURRENT_KERNEL, as 11.0 and every later version have them.
 struct cupti_kernel_prefix {
   uint32_t kind;
   uint8_t cache_config;
@@ -173,7 +173,7 @@ ABI_AT(cupti_memset_prefix, graph_node_id, 64);
 ABI_AT(cupti_memset_prefix, graph_id, 72);
 ABI_SIZE(cupti_memset_prefix, 80);
 
-// ACT_SYNCHRONIZATION: times are of the waiting thread. It names no device.
+// ACT_SYNCHRONIZATION: start and end are those of the waiting thread. The record does not name the device.
 struct cupti_sync_prefix {
   uint32_t kind;
   uint32_t type; // enum cupti_sync_type
@@ -197,7 +197,7 @@ enum cupti_sync_type {
   SYNC_CONTEXT = 4,
 };
 
-// ACT_GRAPH_TRACE, as 11.8 has it; later versions append the device the graph ended on.
+// ACT_GRAPH_TRACE, as 11.8 has it; later versions append the device on which the graph ended.
 struct cupti_graph_trace {
   uint32_t kind;
   uint32_t correlation_id;

@@ -1,4 +1,4 @@
-// What CUPTI calls a subscriber with: domains, sites, ids of resource and NVTX callbacks, and the data of each domain.
+// The arguments of CUPTI's callbacks: domains, sites, ids of resource and NVTX callbacks, and the data of each domain.
 #ifndef GOPROTON_CUPTI_ABI_CALLBACK_H
 #define GOPROTON_CUPTI_ABI_CALLBACK_H
 
@@ -35,7 +35,7 @@ enum cupti_cbid_nvtx {
   NVTX_RangePop = 11,
 };
 
-// What a driver or runtime callback points at.
+// The data of a driver or runtime callback.
 struct cupti_callback_data {
   uint32_t site; // enum cupti_site
   uint32_t reserved0;
@@ -46,7 +46,7 @@ struct cupti_callback_data {
   void *context;
   uint32_t context_uid;
   uint32_t reserved1;
-  uint64_t *correlation_data; // one cell shared by ENTER and EXIT of the same call
+  uint64_t *correlation_data; // of the subscriber: ENTER and EXIT of one call get the same address
   uint32_t correlation_id;
   uint32_t reserved2;
 };
@@ -61,10 +61,10 @@ ABI_AT(cupti_callback_data, correlation_data, 56);
 ABI_AT(cupti_callback_data, correlation_id, 64);
 ABI_SIZE(cupti_callback_data, 72);
 
-// What a resource callback points at.
+// The data of a resource callback.
 struct cupti_resource_data {
   void *context;
-  void *handle; // the stream, when it is about a stream
+  void *handle; // the stream, if the callback is about one
   void *descriptor; // struct cupti_module_data or cupti_graph_data
 };
 ABI_AT(cupti_resource_data, context, 0);
@@ -104,7 +104,7 @@ ABI_AT(cupti_graph_data, dependency, 40);
 ABI_AT(cupti_graph_data, graph_exec, 48);
 ABI_SIZE(cupti_graph_data, 56);
 
-// What an NVTX callback points at.
+// The data of an NVTX callback.
 struct cupti_nvtx_data {
   const char *function_name;
   const void *params; // RangePushA, MarkA: struct { const char *message; }

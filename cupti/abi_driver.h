@@ -4,8 +4,8 @@
 
 #include "abi.h"
 
-// Functions that copy or fill memory, and those that wait for the GPU: F(name, number). Left out are forms from
-// before CUDA 3.2. The lists name the oldest version that abicheck/ has found their functions in.
+// Functions that copy or fill memory, and those that wait for the GPU: F(name, number). Forms from before CUDA 3.2 are left
+// out. The name of a list ends with the oldest version in which abicheck/ has found its functions.
 #define CUDA_COPY_CALLS_11_8(F) \
   F(cuMemsetD8Async, 216) F(cuMemsetD16Async, 218) F(cuMemsetD32Async, 220) F(cuMemsetD2D8Async, 222) \
   F(cuMemsetD2D16Async, 224) F(cuMemsetD2D32Async, 226) F(cuMemsetD8_v2, 249) F(cuMemsetD16_v2, 250) \
@@ -80,7 +80,7 @@ enum cupti_cbid_driver {
   CBID_cuDevicePrimaryCtxReset_v2 = 545,
   CBID_cuGraphInstantiate_v2 = 578,
   CBID_cuGraphInstantiateWithFlags = 643,
-  // From here on newer than 11.8.
+  // 11.8 does not have the following.
   CBID_cuLibraryLoadData = 678,
   CBID_cuLibraryLoadFromFile = 679,
   CBID_cuLibraryUnload = 680,
@@ -140,7 +140,7 @@ ABI_AT(cuda_params_launch_kernel_ex, kernel_params, 16);
 ABI_AT(cuda_params_launch_kernel_ex, extra, 24);
 ABI_SIZE(cuda_params_launch_kernel_ex, 32);
 
-// cuLaunch, cuLaunchGrid, cuLaunchGridAsync: the function comes first, the rest does not matter to us.
+// cuLaunch, cuLaunchGrid, cuLaunchGridAsync: only the first argument is used.
 struct cuda_params_launch_old { void *function; };
 ABI_SIZE(cuda_params_launch_old, 8);
 
@@ -166,7 +166,7 @@ ABI_AT(cuda_params_end_capture, stream, 0);
 ABI_AT(cuda_params_end_capture, graph, 8);
 ABI_SIZE(cuda_params_end_capture, 16);
 
-// cuGraphInstantiateWithFlags; cuGraphInstantiate(_v2) agree in the first two.
+// cuGraphInstantiateWithFlags; cuGraphInstantiate(_v2) have the same first two arguments.
 struct cuda_params_graph_instantiate {
   void **exec;
   void *graph;
@@ -207,12 +207,12 @@ ABI_AT(cuda_params_module_get_function, module, 8);
 ABI_AT(cuda_params_module_get_function, name, 16);
 ABI_SIZE(cuda_params_module_get_function, 24);
 
-// What makes a handle first shows where it puts it: cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx,
-// cuModuleLoadFatBinary, cuLibraryLoadData, cuLibraryLoadFromFile.
+// The first argument of a function that loads code points at the new handle: cuModuleLoad, cuModuleLoadData,
+// cuModuleLoadDataEx, cuModuleLoadFatBinary, cuLibraryLoadData, cuLibraryLoadFromFile.
 struct cuda_params_load { void **handle; };
 ABI_SIZE(cuda_params_load, 8);
 
-// cuLibraryGetKernel is like cuModuleGetFunction; cuKernelGetFunction and cuLibraryGetModule have no name.
+// cuKernelGetFunction and cuLibraryGetModule. cuLibraryGetKernel has the arguments of cuModuleGetFunction.
 struct cuda_params_get {
   void **handle;
   void *of;
@@ -232,21 +232,21 @@ enum cuda_device_attribute {
   DEV_CC_MINOR = 76,
 };
 
-// The driver's functions: the symbol is the name.
+// The driver's functions: F(symbol, arguments). Every supported driver has all of them.
 #define CUDA_FUNCTIONS(F) \
-  F(cuInit, 1, (uint32_t flags)) \
-  F(cuDriverGetVersion, 1, (int *version)) \
-  F(cuDeviceGetCount, 1, (int *count)) \
-  F(cuDeviceGet, 1, (int *device, int ordinal)) \
-  F(cuDeviceGetName, 1, (char *name, int length, int device)) \
-  F(cuDeviceGetAttribute, 1, (int *value, uint32_t attribute, int device)) \
-  F(cuCtxPushCurrent_v2, 1, (void *context)) \
-  F(cuCtxPopCurrent_v2, 1, (void **context)) \
-  F(cuCtxGetDevice, 1, (int *device)) \
-  F(cuCtxSynchronize, 1, (void))
+  F(cuInit, (uint32_t flags)) \
+  F(cuDriverGetVersion, (int *version)) \
+  F(cuDeviceGetCount, (int *count)) \
+  F(cuDeviceGet, (int *device, int ordinal)) \
+  F(cuDeviceGetName, (char *name, int length, int device)) \
+  F(cuDeviceGetAttribute, (int *value, uint32_t attribute, int device)) \
+  F(cuCtxPushCurrent_v2, (void *context)) \
+  F(cuCtxPopCurrent_v2, (void **context)) \
+  F(cuCtxGetDevice, (int *device)) \
+  F(cuCtxSynchronize, (void))
 
 struct cuda_table {
-#define F(name, required, arguments) uint32_t(*name) arguments;
+#define F(name, arguments) uint32_t(*name) arguments;
   CUDA_FUNCTIONS(F)
 #undef F
 };

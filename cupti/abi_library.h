@@ -21,8 +21,8 @@ typedef void (*cupti_callback_fn)(void *user, uint32_t domain, uint32_t cbid, co
 typedef void (*cupti_request_fn)(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void (*cupti_complete_fn)(void *context, uint32_t stream_id, uint8_t *buffer, size_t size, size_t valid);
 
-// The table, the loader and the tests share this list. F(name, required, arguments): the symbol is "cupti" + name.
-// Where required is 0, some supported version lacks the function, and its pointer may be NULL.
+// F(name, required, arguments): the symbol is "cupti" + name. Where required is 0, some supported version lacks the
+// function, and its pointer may be NULL.
 #define CUPTI_FUNCTIONS(F) \
   F(GetVersion, 1, (uint32_t *version)) \
   F(GetResultString, 1, (uint32_t result, const char **text)) \

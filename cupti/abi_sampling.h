@@ -4,7 +4,7 @@
 
 #include "abi.h"
 
-// Parameters begin with their size, which is the offset behind the last field that the caller knows, and a NULL.
+// Each struct of parameters begins with a size, which ends behind the last field that the caller knows, and a NULL.
 
 struct cupti_sampling_params { // Enable, Disable, Start, Stop
   size_t size;
@@ -80,16 +80,16 @@ struct cupti_sampling_stall {
 };
 ABI_SIZE(cupti_sampling_stall, 8);
 
-// An instruction. Before 12.4 the last field is not there, and an array has its elements 56 bytes apart.
+// An instruction. Before 12.4 correlation_id does not exist, and the elements of an array are 56 bytes apart.
 struct cupti_sampling_pc {
   size_t size;
-  uint64_t module; // its CRC, or what the registered callback said
+  uint64_t module; // its CRC, or the result of the function that was passed to RegisterComputeCrcCallback
   uint64_t offset; // in the function
   uint32_t function; // symbol index
   uint32_t padding;
   char *name; // of the function
   size_t stall_count;
-  struct cupti_sampling_stall *stalls; // the caller's
+  struct cupti_sampling_stall *stalls; // allocated by the caller
   uint32_t correlation_id; // in serialized mode
   uint32_t padding2;
 };
@@ -108,8 +108,8 @@ struct cupti_sampling_data {
   size_t capacity; // of pcs
   uint64_t total_samples;
   uint64_t dropped_samples;
-  size_t count;     // of pcs that were filled in
-  size_t remaining; // that await the next call
+  size_t count;     // of pcs that CUPTI has filled in
+  size_t remaining; // pcs that the next call returns
   uint64_t range_id;
   void *pcs; // struct cupti_sampling_pc, or its 56 byte form
   uint64_t non_user_samples;
@@ -149,7 +149,7 @@ ABI_SIZE(cupti_crc_params, 32);
 
 typedef void (*cupti_crc_fn)(const void *image, size_t size, uint64_t *crc);
 
-// Looked up when sampling is asked for, and only then. All are required.
+// Looked up only when a session asks for sampling. All are required.
 #define CUPTI_SAMPLING_FUNCTIONS(F) \
   F(PCSamplingEnable, (struct cupti_sampling_params *)) \
   F(PCSamplingDisable, (struct cupti_sampling_params *)) \

@@ -1,5 +1,5 @@
-// Callbacks: they run on the application's threads, inside its driver calls. Per launch one comparison, one
-// or two loads and a ring store; no lock, no allocation, no Go.
+// Callbacks run on the program's threads, inside its driver calls. A launch costs a comparison, one or two loads and a store
+// into a ring: no lock, no allocation, no Go.
 #include "runtime.h"
 #include <stdatomic.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static uint64_t handle(const void *p) { return (uint64_t)(uintptr_t)p; }
 
 // ---- driver API ----
 
-// What a driver function is to us, by its callback id.
+// The kinds of driver functions, by callback id.
 enum call { OTHER, LAUNCH, LAUNCH_EX, GRAPH, BEGIN_CAPTURE, END_CAPTURE, WORK };
 static const uint8_t call_of[1024] = {
 #define F(name, number) [number] = LAUNCH,
@@ -60,7 +60,7 @@ static void call_enters(enum call call, const struct cupti_callback_data *d) {
   }
 }
 
-// Out of line, as all that is rare: what a launch goes through is then short and saves no registers for the rest.
+// Rare cases are functions of their own: the code of a launch is then short, and saves no registers for them.
 #define RARE __attribute__((noinline))
 
 RARE static void call_exits(enum call call, uint32_t cbid, const struct cupti_callback_data *d) {
@@ -77,7 +77,7 @@ static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
 
 // ---- resources ----
 
-// Copies in graphs are looked up only where a session wants them.
+// Looking up the id of a node takes time, so nodes that copy or fill are looked up only where a session wants copies.
 static int node_wanted(uint32_t type) {
   return type == NODE_KERNEL || ((type == NODE_MEMCPY || type == NODE_MEMSET) && atomic_load_explicit(&copies_wanted, memory_order_relaxed));
 }
@@ -114,7 +114,7 @@ RARE static void resource(uint32_t cbid, const struct cupti_resource_data *r) {
   else graph_resource(cbid, r->descriptor);
 }
 
-// ---- NVTX ranges are scopes ----
+// ---- NVTX: ranges are scopes ----
 
 RARE static void nvtx(uint32_t cbid, const struct cupti_nvtx_data *n) {
   if (cbid == NVTX_RangePushA) {
@@ -133,8 +133,8 @@ void cupti_on_callback(void *user, uint32_t domain, uint32_t cbid, const void *d
 
 // ---- subscription ----
 
-// The first form of the call is the one that every version has. The second, of 13.0, is only asked who holds
-// the place when we are refused; should the holder have left in between, it subscribes.
+// Every version has Subscribe. After a refusal, Subscribe_v2 of 13.0 reports the name of the other subscriber; if that one has
+// unsubscribed in the meantime, it subscribes.
 uint32_t cupti_subscribe(cupti_callback_fn callback, char *holder, size_t holder_size) {
   holder[0] = 0;
   uint32_t rc = cupti.Subscribe(&subscriber, callback, NULL);
@@ -146,7 +146,7 @@ uint32_t cupti_subscribe(cupti_callback_fn callback, char *holder, size_t holder
 uint32_t cupti_unsubscribe(void) {
   uint32_t rc = subscriber ? cupti.Unsubscribe(subscriber) : 0;
   subscriber = NULL;
-  while (hp->capturing()) hp->capture(-1); // CUPTI will not report their end
+  while (hp->capturing()) hp->capture(-1); // CUPTI does not report their ends any more
   return rc;
 }
 
@@ -157,7 +157,7 @@ static const uint32_t capture_ids[] = {
     CBID_cuStreamBeginCapture, CBID_cuStreamBeginCapture_ptsz, CBID_cuStreamBeginCapture_v2,
     CBID_cuStreamBeginCapture_v2_ptsz, CBID_cuStreamEndCapture, CBID_cuStreamEndCapture_ptsz,
 };
-// Unknown to older libraries: a refusal is not an error.
+// Older libraries refuse these ids: that is not an error.
 static const uint32_t newer_capture_ids[] = {CBID_cuStreamBeginCaptureToGraph, CBID_cuStreamBeginCaptureToGraph_ptsz};
 static const uint32_t resource_ids[] = {
     RES_GRAPH_DESTROY_STARTING, RES_GRAPHNODE_CREATED,
@@ -179,17 +179,25 @@ static uint32_t enable_all(int on, uint32_t domain, const uint32_t *ids, size_t 
 uint32_t cupti_listen(int on, int with_nvtx) {
   static const uint32_t context_ids[] = {RES_CONTEXT_DESTROY_STARTING};
   uint32_t rc = ENABLE(on, DOMAIN_DRIVER, driver_ids);
-  // A capture in progress must be seen to end: as long as one is, nothing waits for the GPU.
+  // Nothing waits for the GPU during a capture, so the end of one in progress must be reported.
   if (on || !hp->capturing()) {
     uint32_t capture_rc = ENABLE(on, DOMAIN_DRIVER, capture_ids);
     ENABLE(on, DOMAIN_DRIVER, newer_capture_ids);
     if (!rc) rc = capture_rc;
   }
   if (!rc) rc = ENABLE(on, DOMAIN_RESOURCE, resource_ids);
-  // Contexts may go at any time, and a later flush must not touch them: this one stays until we leave.
+  // A later flush must not touch a context that is destroyed while no session is active: this callback stays enabled.
   if (on && !rc) rc = ENABLE(1, DOMAIN_RESOURCE, context_ids);
   if (with_nvtx) ENABLE(on, DOMAIN_NVTX, nvtx_ids);
   return rc;
+}
+
+// An older library refuses the ids that it does not know. All know the first of a list: its result counts.
+static uint32_t switch_work(int on, int *was_on, const uint32_t *ids, size_t n) {
+  if (on == *was_on) return RC_OK;
+  *was_on = on;
+  enable_all(on, DOMAIN_DRIVER, ids + 1, n - 1);
+  return enable_all(on, DOMAIN_DRIVER, ids, 1);
 }
 
 uint32_t cupti_listen_work(int copies, int waits) {
@@ -198,29 +206,18 @@ uint32_t cupti_listen_work(int copies, int waits) {
 #undef F
   static int copies_on, waits_on;
   atomic_store(&copies_wanted, copies);
-  // Of a list, an older library refuses what it does not know; the first is known to all.
-  uint32_t rc = 0;
-  if (copies != copies_on) {
-    rc = cupti.EnableCallback((uint32_t)copies, subscriber, DOMAIN_DRIVER, copy_ids[0]);
-    ENABLE(copies, DOMAIN_DRIVER, copy_ids);
-    copies_on = copies;
-  }
-  if (waits != waits_on) {
-    uint32_t wait_rc = cupti.EnableCallback((uint32_t)waits, subscriber, DOMAIN_DRIVER, wait_ids[0]);
-    ENABLE(waits, DOMAIN_DRIVER, wait_ids);
-    waits_on = waits;
-    if (!rc) rc = wait_rc;
-  }
-  return rc;
+  uint32_t copy_rc = switch_work(copies, &copies_on, copy_ids, sizeof copy_ids / sizeof *copy_ids);
+  uint32_t wait_rc = switch_work(waits, &waits_on, wait_ids, sizeof wait_ids / sizeof *wait_ids);
+  return copy_rc ? copy_rc : wait_rc;
 }
 
-// And the ends of contexts. From the beginning to the end: a module that is loaded while no session is active may be sampled later.
+// These callbacks are never disabled: a module that is loaded while no session is active may be sampled later.
 uint32_t cupti_listen_code(void) {
   static const uint32_t ids[] = {
       CBID_cuModuleLoad, CBID_cuModuleLoadData, CBID_cuModuleLoadDataEx, CBID_cuModuleLoadFatBinary, CBID_cuModuleUnload,
       CBID_cuModuleGetFunction, CBID_cuCtxDestroy, CBID_cuCtxDestroy_v2, CBID_cuDevicePrimaryCtxReset, CBID_cuDevicePrimaryCtxReset_v2,
   };
-  static const uint32_t newer[] = { // than 11.8
+  static const uint32_t newer[] = { // 11.8 refuses these
       CBID_cuLibraryLoadData, CBID_cuLibraryLoadFromFile, CBID_cuLibraryUnload, CBID_cuLibraryGetKernel,
       CBID_cuLibraryGetModule, CBID_cuKernelGetFunction,
   };

@@ -1,5 +1,5 @@
-// What callbacks do in addition while instructions are sampled: code is watched as it comes and goes, and contexts
-// get a sampler before their first launch. Other sessions subscribe without it, and pay nothing.
+// The callback that is subscribed if instructions are to be sampled. In addition to cupti_on_callback it follows the loading
+// and unloading of code, and has sampling enabled in a context before its first launch.
 #include "sampling.h"
 
 static uint64_t function_of(uint32_t cbid, const struct cupti_callback_data *d) {
@@ -25,15 +25,15 @@ static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
     if (enters) sampling_context_used(d->context);
     return;
   case CBID_cuModuleUnload: case CBID_cuLibraryUnload:
-    // Here and not in the resource's callback: the driver holds no lock yet.
+    // Not in the resource callback, because the driver holds a lock there.
     if (enters) sampling_before_unload();
     else code_unloading();
     return;
   case CBID_cuCtxDestroy: case CBID_cuCtxDestroy_v2:
-    if (enters) sampling_before_context_goes(((const struct cuda_params_context_destroy *)d->params)->context, -1);
+    if (enters) sampling_before_destroy(((const struct cuda_params_context_destroy *)d->params)->context, -1);
     return;
   case CBID_cuDevicePrimaryCtxReset: case CBID_cuDevicePrimaryCtxReset_v2:
-    if (enters) sampling_before_context_goes(NULL, ((const struct cuda_params_primary_reset *)d->params)->device);
+    if (enters) sampling_before_destroy(NULL, ((const struct cuda_params_primary_reset *)d->params)->device);
     return;
   case CBID_cuModuleLoad: case CBID_cuModuleLoadData: case CBID_cuModuleLoadDataEx: case CBID_cuModuleLoadFatBinary:
   case CBID_cuModuleGetFunction: case CBID_cuLibraryLoadData: case CBID_cuLibraryLoadFromFile: case CBID_cuLibraryGetKernel:
@@ -49,7 +49,7 @@ void cupti_on_sampled_callback(void *user, uint32_t domain, uint32_t cbid, const
     driver_call(cbid, data);
   } else if (domain == DOMAIN_RESOURCE) {
     const struct cupti_resource_data *r = data;
-    if (cbid == RES_CONTEXT_DESTROY_STARTING) sampling_context_gone(r->context);
+    if (cbid == RES_CONTEXT_DESTROY_STARTING) sampling_destroying(r->context);
     if (cbid == RES_MODULE_LOADED) {
       if (r->descriptor) code_module_loaded(r->descriptor);
       return;

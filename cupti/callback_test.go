@@ -7,10 +7,9 @@ import (
 	"testing"
 )
 
-// TestCapturesAndContextsWithoutAListener: a capture that ends, or a context that goes, while all sessions
-// are deactivated is known about afterwards. A capture taken to last for ever would keep every later flush from
-// waiting for the GPU; a context that is gone would be synchronised.
-func TestCapturesAndContextsWithoutAListener(t *testing.T) {
+// TestCapturesAndContextsWhileDeactivated: the end of a capture and the destruction of a context are noticed while all sessions
+// are deactivated. Otherwise no later flush would wait for the GPU, or one would synchronise a destroyed context.
+func TestCapturesAndContextsWhileDeactivated(t *testing.T) {
 	cc := os.Getenv("CC")
 	if cc == "" {
 		cc = "cc"

@@ -1,4 +1,4 @@
-// The payloads of CUPTI's events in a capture, as their writer (record*.c) and their player (stub/) share them.
+// The payloads of CUPTI's events in a capture. Their writer (record*.c) and their player (stub/) share this file.
 #ifndef GOPROTON_CUPTI_CAPTURE_H
 #define GOPROTON_CUPTI_CAPTURE_H
 
@@ -15,18 +15,17 @@ enum capture_answer {
   ANS_EXEC_ID = 3,
   ANS_CONTEXT_ID = 4,
   ANS_DEVICE_ID = 5,
-  ANS_DROPPED = 6, // handle 0; adds up
+  ANS_DROPPED = 6, // the handle is 0; the player adds the values up
 };
 
-// How the arguments of a driver function look in memory: how many bytes to keep, where a pointer to an
-// output stands (its target is worth keeping, the pointer is not) and which words are pointers that mean
-// nothing in another process.
+// What a capture keeps of the arguments of a driver function. Pointers mean nothing in another process: they are cleared, and
+// the target of a pointer to an output is written instead.
 struct params_shape {
   uint32_t cbid;
-  uint8_t size;
+  uint8_t size;    // bytes of arguments
   int8_t out;      // offset of a pointer to an 8-byte output, -1: none
   int8_t config;   // offset of a pointer to a cuda_launch_config, -1: none
-  uint32_t clear;  // bit i: the 4 bytes at 4*i are padding or half of a pointer, and to be cleared
+  uint32_t clear;  // bit i: the 4 bytes at 4*i are padding or half of a pointer, and are cleared
 };
 
 #define POINTER(offset) (3u << (offset) / 4)
@@ -80,13 +79,13 @@ static inline const struct params_shape *params_shape_of(uint32_t domain, uint32
   return NULL;
 }
 
-// Where the arguments of a function hold a pointer to a name, which the event has as its symbol; 0 is nowhere.
+// The offset of the pointer to a name in the arguments of a function, 0 for none. The event holds the name as its symbol.
 static inline uint32_t params_name_field(uint32_t domain, uint32_t cbid) {
   if (domain != DOMAIN_DRIVER || (cbid != CBID_cuModuleGetFunction && cbid != CBID_cuLibraryGetKernel)) return 0;
   return offsetof(struct cuda_params_module_get_function, name);
 }
 
-// Where the records of a kind hold a pointer to a string; 0 is nowhere. The capture has the string's number there.
+// The offset of the pointer to a string in the records of a kind, 0 for none. In a capture the string's number stands there.
 static inline uint32_t kind_string_field(uint32_t kind) {
   switch (kind) {
   case ACT_KERNEL:
@@ -95,7 +94,7 @@ static inline uint32_t kind_string_field(uint32_t kind) {
   }
 }
 
-// What a resource callback shows, which depends on the callback alone.
+// The form of the descriptor of a resource callback.
 static inline enum capture_shape resource_shape(uint32_t cbid) {
   if (cbid >= RES_MODULE_LOADED && cbid <= RES_MODULE_PROFILED) return SHAPE_MODULE;
   if (cbid >= RES_GRAPH_CREATED && cbid <= RES_GRAPHNODE_CLONED) return SHAPE_GRAPH;

@@ -1,5 +1,5 @@
-// One process of ours samples a GPU at a time; see sampling.c for what CUPTI does otherwise. A claim is a name in Linux's
-// abstract namespace of sockets: that needs no rights and no file, and goes with the process.
+// Of the processes that GoProton profiles, one samples a GPU at a time; sampling_thread.c says why. A claim is a name in
+// Linux's abstract namespace of sockets: it needs neither rights nor a file, and ends with the process.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,8 @@ static int name_of(int device, struct sockaddr_un *name, socklen_t *size) {
   return 1;
 }
 
-// Out of the way of programs that close the three standard files and expect the next to get their numbers.
+// above_standard moves a file to a number above 2: a program may close a standard file and expect the next one that it opens
+// to get its number.
 static int above_standard(int fd) {
   enum { FIRST = 3 };
   if (fd < 0 || fd >= FIRST) return fd;
@@ -44,8 +45,8 @@ int claim_gpu(int device, struct claim *claim) {
   return refused != EADDRINUSE;
 }
 
-// A program that closes all files, as daemons do, has closed this one too, and its number may be that of another by now.
-void claim_back(struct claim *claim) {
+// A program that closes all its files, as daemons do, has closed this one too, and the number may belong to another file.
+void claim_release(struct claim *claim) {
   struct stat is;
   if (claim->fd && !fstat(claim->fd, &is) && S_ISSOCK(is.st_mode) && is.st_ino == claim->inode) close(claim->fd);
   *claim = (struct claim){0};

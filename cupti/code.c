@@ -1,6 +1,7 @@
-// Which function a launch runs, and the image it comes from. Samples name a function by its module's hash and its place
-// in the symbol table; launches have a handle. In between stand the calls that made the handle: they show the module
-// and the name. No call shows how the kernels of the CUDA runtime are made: their launches carry their names.
+// The functions that launches run, and the images that these come from. A sample names a function by the hash of its module
+// and its index in the symbol table; a launch names it by a handle. The driver calls that made the handle connect the two:
+// their arguments are the module and the name. No such call is reported for kernels of the CUDA runtime: only the name in
+// their launches is known.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,19 +12,19 @@
 
 // ---- images ----
 
-enum { IMAGES_MAX = 512 << 20 }; // bytes that are kept
+enum { IMAGES_MAX = 512 << 20 }; // bytes that are kept in all
 
 struct image {
   uint64_t hash;
-  uint64_t crc; // CUPTI's; 0: not asked for yet
+  uint64_t crc; // CUPTI's; 0: not computed yet
   void *bytes;
   size_t size;
-  uint32_t registration; // under which it was loaded: its samples then carry its hash. 0: none
+  uint32_t registration; // the value of `registration` when it was loaded; 0: before code_register
 };
 
 struct handle {
   uint64_t key; // 0: free
-  struct code_function is;
+  struct code_function function; // name: NULL for handles of modules
 };
 
 struct handles {
@@ -42,8 +43,8 @@ static struct {
 } code = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Atomic uint64_t events, not_kept;
-static _Atomic uint32_t registration; // of our hash with CUPTI, counted; 0: never
-static __thread uint64_t loaded_here; // the last module that was loaded by the call that this thread is in
+static _Atomic uint32_t registration; // how often code_register has succeeded
+static __thread uint64_t loaded_here; // the hash of the last module that this thread's current call has loaded; 0: none
 
 static uint64_t mix(uint64_t h, uint64_t word) {
   h = (h ^ word) * 1099511628211u;
@@ -83,11 +84,11 @@ static struct handle *cell(struct handles *t, uint64_t key) {
   return &t->entries[at];
 }
 
-static void put(struct handles *t, uint64_t key, struct code_function is) {
+static void put(struct handles *t, uint64_t key, struct code_function function) {
   if ((t->used + 1) * 2 > t->capacity) {
     struct handles bigger = {.capacity = t->capacity ? t->capacity * 2 : 256};
     bigger.entries = calloc(bigger.capacity, sizeof *bigger.entries);
-    if (!bigger.entries) return; // the function is then known by its name alone
+    if (!bigger.entries) return; // its samples are then known by the function's name alone
     for (size_t i = 0; i < t->capacity; i++)
       if (t->entries[i].key) *cell(&bigger, t->entries[i].key) = t->entries[i];
     bigger.used = t->used;
@@ -96,11 +97,11 @@ static void put(struct handles *t, uint64_t key, struct code_function is) {
   }
   struct handle *h = cell(t, key);
   t->used += !h->key;
-  *h = (struct handle){key, is};
+  *h = (struct handle){key, function};
 }
 
 static struct code_function get(struct handles *t, uint64_t key) {
-  return t->capacity && key ? cell(t, key)->is : (struct code_function){0};
+  return t->capacity && key ? cell(t, key)->function : (struct code_function){0};
 }
 
 static size_t text_hash(const char *text) {
@@ -167,7 +168,7 @@ void code_module_loaded(const struct cupti_module_data *m) {
 
 void code_known(uint64_t function, const char *name, const void *image, size_t size) {
   uint64_t hash = code_hash(image, size);
-  atomic_fetch_add(&events, 1); // samples of it may have been seen by now
+  atomic_fetch_add(&events, 1); // its samples may have been read before: sampling_read.c looks it up again
   pthread_mutex_lock(&code.lock);
   keep(hash, image, size);
   put(&code.functions, function, (struct code_function){hash, intern(name)});
@@ -184,26 +185,26 @@ static void call_exits(uint32_t cbid, const void *params) {
   const struct cuda_params_get *of = params;
   const struct cuda_params_module_get_function *named = params;
   uint64_t made = target(load->handle);
-  struct code_function is = {loaded_here, NULL};
+  struct code_function function = {loaded_here, NULL};
   if (!made) return;
   switch (cbid) {
   case CBID_cuModuleGetFunction:
   case CBID_cuLibraryGetKernel:
-    is.module = get(&code.modules, key(named->module)).module;
-    if (!is.module) is.module = loaded_here; // a library's code may be loaded as late as that
-    is.name = intern(named->name);
-    put(&code.functions, made, is);
+    function.module = get(&code.modules, key(named->module)).module;
+    if (!function.module) function.module = loaded_here; // the driver may load a library's code only now
+    function.name = intern(named->name);
+    put(&code.functions, made, function);
     return;
   case CBID_cuKernelGetFunction:
-    is = get(&code.functions, key(of->of));
-    if (!is.module) is.module = loaded_here;
-    if (is.name) put(&code.functions, made, is);
+    function = get(&code.functions, key(of->of));
+    if (!function.module) function.module = loaded_here;
+    if (function.name) put(&code.functions, made, function);
     return;
   case CBID_cuLibraryGetModule:
-    if (!is.module) is = get(&code.modules, key(of->of));
+    if (!function.module) function = get(&code.modules, key(of->of));
     // fall through
   default: // a load
-    put(&code.modules, made, is);
+    put(&code.modules, made, function);
   }
 }
 
@@ -214,8 +215,8 @@ void code_call_exits(uint32_t cbid, const struct cupti_callback_data *d) {
   pthread_mutex_unlock(&code.lock);
 }
 
-// A handle is looked at when it is first seen, and again after modules were unloaded: it may be another function's then.
-// Not per thread: memory for that is scarce in a library that is loaded late.
+// The name in a launch is compared at the first launch of a handle, and again after modules were unloaded: the handle may then
+// be another function's. The table is shared, because a library that is loaded late gets little memory per thread.
 enum { SEEN = 1024 };
 static _Atomic uint64_t seen[SEEN];
 
@@ -244,9 +245,9 @@ void code_unloading(void) {
 
 struct code_function code_function(uint64_t handle) {
   pthread_mutex_lock(&code.lock);
-  struct code_function is = get(&code.functions, handle);
+  struct code_function function = get(&code.functions, handle);
   pthread_mutex_unlock(&code.lock);
-  return is;
+  return function;
 }
 
 const void *code_image(uint64_t hash, size_t *size) {
@@ -264,9 +265,9 @@ static uint64_t crc_of(struct image *i) {
   return i->crc;
 }
 
-// CUPTI's CRC is weak: on an H200 a kernel with the constant 1.0 and one with 4.0 had the same. An image that was loaded
-// under the current registration is not meant: its samples carry our hash. It is meant only where no earlier one has the CRC:
-// then it was loaded before as well.
+// CUPTI's CRC is weak: on an H200 a kernel with the constant 1.0 and one with 4.0 had the same. Samples of images that were
+// loaded under the current registration carry our hash, so a CRC belongs to an earlier image. If no earlier image has it, it
+// belongs to one that was loaded both before and after.
 uint64_t code_by_crc(uint64_t crc, uint32_t *images) {
   uint64_t earlier = 0, any = 0;
   *images = 0;

@@ -1,7 +1,6 @@
-// Package cupti collects on NVIDIA GPUs. It opens libcupti at run time, subscribes to the driver's launch
-// and graph callbacks (C, on the application's threads, see callback.c), has CUPTI fill pooled buffers with
-// its records, and turns those into activities when they are drained (decode.c). Nothing of CUPTI's spelling leaves
-// this room.
+// Package cupti collects on NVIDIA GPUs. It opens libcupti at run time, subscribes to callbacks of the driver's launches and
+// graphs (C on the program's threads, see callback.c), has CUPTI fill pooled buffers with records, and turns these into
+// activities when they are drained (decode.c). CUPTI's identifiers do not leave this package.
 package cupti
 
 /*
@@ -37,25 +36,25 @@ type Options struct {
 	WholeGraphs  bool                   // time each graph launch as one unit instead of node by node
 	NVTX         bool                   // NVTX push/pop ranges are scopes
 	SitePackages []string               // Python's package folders, to find the libcupti that torch or Triton brought
-	Replay       bool                   // a capture is played, which changes the reasons of problems
+	Replay       bool                   // a capture is played: some problems have other reasons then
 	Sampling     record.SamplingRequest // with vendor.CUPTISampling
 }
 
-// Collector is the process's one connection to CUPTI. It is either attached (subscribed, with buffers
-// registered) or not; while attached it may be set to record.
+// Collector is the process's connection to CUPTI. Attached means subscribed, with buffers registered; an attached collector
+// records what Listen asks for.
 type Collector struct {
 	opts         Options
 	library      cuptipath.Candidate
 	version      uint32
 	attached     bool
-	kinds, calls record.Kinds      // what Listen asked for
-	enabled      record.Kinds      // what CUPTI was set to record; graphs stay
+	kinds, calls record.Kinds      // as passed to Listen
+	enabled      record.Kinds      // the records that CUPTI has enabled; record.Graph is never disabled
 	sampler      *sampler          // nil: instructions are not sampled
 	callNames    map[uint32]string // of driver functions
 }
 
-// New returns a collector. PROTON_GRAPH=graph asks for whole graphs where the caller's interface, upstream's,
-// has no word for it.
+// New returns a collector. PROTON_GRAPH=graph asks for whole graphs, because Python's interface, which is upstream's, has no
+// parameter for them.
 func New(opts Options) *Collector {
 	opts.WholeGraphs = opts.WholeGraphs || settings.Graph.Get(environ.Get) == "graph"
 	if resident != nil {
@@ -69,14 +68,13 @@ func NVTXWanted() bool {
 	return settings.NVTX.On(environ.Get)
 }
 
-// Attached reports whether CUPTI is subscribed to.
+// Attached reports whether the collector is attached.
 func (c *Collector) Attached() bool { return c.attached }
 
 // Attach opens the driver and libcupti and subscribes. early says that the program has not used its GPU yet.
-// An error is one sentence with the way out.
 func (c *Collector) Attach(early bool) error {
 	if c.attached {
-		c.stay()
+		c.resume()
 		return nil
 	}
 	late := c.refuseLateGraphs(early)
@@ -113,19 +111,19 @@ func (c *Collector) attach() error {
 	}
 	c.attached = true
 	if c.opts.NVTX {
-		routeNVTX(c.library.Path)
+		environ.SetDefault("NVTX_INJECTION64_PATH", c.library.Path) // NVTX's header code reads it at the program's first range
 	}
 	return nil
 }
 
-// tune sets what makes collection cheap. A library too old for a setting refuses it; that is not an error.
+// tune makes collection cheap. A library that is too old for a setting refuses it; that is not an error.
 func (c *Collector) tune() {
-	C.cupti_set_u8(C.ATTR_PER_THREAD_BUFFER, 1) // no lock of CUPTI's between launching threads
-	C.cupti_set_u8(C.ATTR_ZEROED_OUT_BUFFER, 1) // our buffers come zeroed: no memset on the launching thread
+	C.cupti_set_u8(C.ATTR_PER_THREAD_BUFFER, 1) // launching threads do not wait for a lock of CUPTI's
+	C.cupti_set_u8(C.ATTR_ZEROED_OUT_BUFFER, 1) // our buffers are zeroed already: CUPTI does not clear them on the launching thread
 }
 
-// Listen says what to record: kernels and, if wanted, copies, fills and waits, and the calls that ask for these; with
-// an empty set of kinds nothing. Callbacks come first and go last, so that a record without a launch always means a loss.
+// Listen sets what is recorded: kinds are those of records (none: nothing is recorded), calls those whose driver calls are
+// recorded too. Callbacks are enabled before records and disabled after them, so that a record without a launch is a loss.
 func (c *Collector) Listen(kinds, calls record.Kinds) error {
 	if !c.attached || c.kinds == kinds && c.calls == calls {
 		return nil
@@ -137,7 +135,7 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 		c.sampler.run(false)
 		c.setKinds(0)
 		C.cupti_listen_work(0, 0)
-		if !c.opts.WholeGraphs { // graph records go on, and must find that no session asked for them
+		if !c.opts.WholeGraphs { // graph records stay enabled: their launches must be known as those of no session
 			C.cupti_listen(0, nvtx)
 		}
 		return nil
@@ -155,7 +153,7 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 		C.cupti_listen_work(0, 0)
 		C.cupti_listen(0, nvtx)
 		c.kinds = 0
-		c.setKinds(0) // what came before the refusal
+		c.setKinds(0)
 		return c.refused("enable kernel records", rc, "", 0)
 	}
 	if rc == 0 && work != 0 {
@@ -180,8 +178,8 @@ var activities = []struct {
 	{record.Sync, C.ACT_SYNCHRONIZATION, "synchronization"},
 }
 
-// setKinds enables and disables records until those of the given kinds are on. It returns the first that was
-// refused, and CUPTI's code.
+// setKinds enables the records of these kinds and disables all others. It returns the name of the first that was refused, and
+// CUPTI's code.
 func (c *Collector) setKinds(kinds record.Kinds) (refused string, rc uint32) {
 	for _, a := range activities {
 		on := kinds.Has(a.kind)
@@ -215,8 +213,8 @@ func boolint(b bool) C.int {
 	return 0
 }
 
-// Synchronize waits for every context that launched something, and reports each. It does nothing, and says so, while a
-// stream is being captured: synchronising would invalidate the user's capture.
+// Synchronize waits for every context that launched something, and calls done after each. While a stream is being captured it
+// does nothing and returns false: synchronising would invalidate the capture.
 func (c *Collector) Synchronize(done func()) bool {
 	if !c.attached || hotpath.Capturing() {
 		return false
@@ -231,7 +229,7 @@ func (c *Collector) Synchronize(done func()) bool {
 	return true
 }
 
-// Flush asks CUPTI for the buffers it still holds: those whose records are all complete, or, forced, all.
+// Flush has CUPTI return its buffers: those with only complete records or, if forced, all.
 func (c *Collector) Flush(forced bool) {
 	if !c.attached {
 		return
@@ -244,7 +242,7 @@ func (c *Collector) Flush(forced bool) {
 	C.flush(flag)
 }
 
-// Dropped returns how many records CUPTI itself has dropped since the last call.
+// Dropped returns how many records CUPTI has dropped since the last call.
 func (c *Collector) Dropped() uint64 {
 	var n C.size_t
 	if !c.attached || C.dropped(&n) != 0 {
@@ -253,13 +251,12 @@ func (c *Collector) Dropped() uint64 {
 	return uint64(n)
 }
 
-// finalizeSafe is the first version whose cuptiFinalize survives processes that used CUDA graphs.
+// finalizeSafe is the first version whose cuptiFinalize does not crash processes that have used CUDA graphs.
 const finalizeSafe = C.CUPTI_12_6
 
-// Detach leaves CUPTI to others. Without cuptiFinalize about 0.3 µs per launch would stay behind, so it is
-// called wherever it is safe. It is not safe while another thread is inside the driver: CUPTI removes its callbacks and
-// buffers without waiting for that thread, which then crashes. At the end of a process daemon threads launch on, and
-// the 0.3 µs no longer matter.
+// Detach unsubscribes, so that others can use CUPTI. A launch stays 0.3 µs slower until cuptiFinalize, so that is called where it
+// is safe. It is not safe while another thread is inside the driver: CUPTI removes its callbacks and buffers without waiting for
+// that thread, which then crashes. At the end of a process, daemon threads may still launch, so it is not called there.
 func (c *Collector) Detach(ending bool) {
 	if !c.attached {
 		return
@@ -267,7 +264,7 @@ func (c *Collector) Detach(ending bool) {
 	c.Listen(0, 0)
 	c.endSampler()
 	if c.opts.WholeGraphs {
-		c.leave()
+		c.pause()
 		return
 	}
 	C.cupti_unsubscribe()
@@ -282,7 +279,7 @@ func init() { hotpath.AddVendor(unsafe.Pointer(&C.cupti_vendor)) }
 
 func vendorAPI() *C.struct_hp_vendor_api { return (*C.struct_hp_vendor_api)(hotpath.VendorAPI()) }
 
-// APIName names the driver function that the hot path knows by that number, and reports whether it waits for the GPU.
+// APIName returns the name of a driver function by its callback id, and whether it waits for the GPU.
 func (c *Collector) APIName(function uint32) (name string, waits bool) {
 	name, known := c.callNames[function]
 	if !known {
@@ -295,14 +292,10 @@ func (c *Collector) APIName(function uint32) (name string, waits bool) {
 	return name, strings.Contains(name, "Synchronize")
 }
 
-// ClockAhead measures how far the clock that records are in is ahead of the hot path's, in ns.
+// ClockAhead measures how far the clock of CUPTI's records is ahead of the hot path's, in ns.
 func (c *Collector) ClockAhead() int64 {
 	if !c.attached {
 		return 0
 	}
 	return int64(C.cupti_clock_ahead())
-}
-
-func routeNVTX(library string) {
-	environ.SetDefault("NVTX_INJECTION64_PATH", library) // read by NVTX's header code at the program's first range
 }

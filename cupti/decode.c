@@ -1,4 +1,4 @@
-// From CUPTI's records to activities. Only Go's drainer runs this.
+// Turns CUPTI's records into activities. Only the drainer's goroutine runs this.
 #include "runtime.h"
 
 #include <stdlib.h>
@@ -9,10 +9,10 @@ static const struct hp_vendor_api *hp;
 void cupti_decode_with(const struct hp_vendor_api *api) { hp = api; }
 
 // ---- names ----
-// All records of a kernel share one pointer for as long as its module lives; afterwards the address may hold another
-// name. So a hit is compared with what stands there now: some dozen bytes, where interning would hash them.
+// All records of a kernel have the same pointer to its name until its module is unloaded; then another name may stand at that
+// address. So the name found by its pointer is compared with the text there: that is cheaper than the hash of interning.
 
-enum { NAMES = 4096 }; // kernels that are looked up by their pointer alone; of two in one place the last stays
+enum { NAMES = 4096 }; // elements of a direct-mapped cache
 static struct { const char *at; uint32_t id; } names[NAMES];
 
 static int same(uint32_t id, const char *name) {
@@ -58,53 +58,35 @@ static uint32_t sync_name(uint32_t type) {
 
 // ---- records ----
 
+#define TIMES(r) \
+  .start = (r)->start, .end = (r)->end, .correlation = (r)->correlation_id, .context = (r)->context_id, .stream = (r)->stream_id
+#define WORK(r) TIMES(r), .device = (uint16_t)(r)->device_id, .graph = (r)->graph_id
+
 static void kernel(struct hp_activity *out, const struct cupti_kernel_prefix *r) {
-  *out = (struct hp_activity){
-      .start = r->start, .end = r->end, .name = name_of(r->name), .graph_node = r->graph_node_id,
-      .correlation = r->correlation_id, .device = (uint16_t)r->device_id, .context = r->context_id,
-      .stream = r->stream_id, .graph = r->graph_id, .kind = HP_KERNEL,
-  };
+  *out = (struct hp_activity){WORK(r), .kind = HP_KERNEL, .name = name_of(r->name), .graph_node = r->graph_node_id};
 }
 
 static void graph(struct hp_activity *out, const struct cupti_graph_trace *r) {
-  *out = (struct hp_activity){
-      .start = r->start, .end = r->end, .correlation = r->correlation_id, .device = (uint16_t)r->device_id,
-      .context = r->context_id, .stream = r->stream_id, .graph = r->graph_id, .kind = HP_GRAPH,
-  };
+  *out = (struct hp_activity){WORK(r), .kind = HP_GRAPH};
 }
 
 static void copy(struct hp_activity *out, const struct cupti_memcpy_prefix *r) {
-  *out = (struct hp_activity){
-      .start = r->start, .end = r->end, .bytes = r->bytes, .graph_node = r->graph_node_id,
-      .correlation = r->correlation_id, .device = (uint16_t)r->device_id, .context = r->context_id,
-      .stream = r->stream_id, .graph = r->graph_id, .kind = HP_MEMCPY, .name = copy_name(r->copy_kind),
-  };
+  *out = (struct hp_activity){WORK(r), .kind = HP_MEMCPY, .name = copy_name(r->copy_kind), .bytes = r->bytes, .graph_node = r->graph_node_id};
 }
 
 static void peer_copy(struct hp_activity *out, const struct cupti_memcpy_peer_prefix *r) {
-  *out = (struct hp_activity){
-      .start = r->start, .end = r->end, .bytes = r->bytes, .graph_node = r->graph_node_id,
-      .correlation = r->correlation_id, .device = (uint16_t)r->device_id, .context = r->context_id,
-      .stream = r->stream_id, .graph = r->graph_id, .kind = HP_MEMCPY, .name = copy_name(COPY_PTOP),
-  };
+  *out = (struct hp_activity){WORK(r), .kind = HP_MEMCPY, .name = copy_name(COPY_PTOP), .bytes = r->bytes, .graph_node = r->graph_node_id};
 }
 
 static void fill(struct hp_activity *out, const struct cupti_memset_prefix *r) {
-  *out = (struct hp_activity){
-      .start = r->start, .end = r->end, .bytes = r->bytes, .graph_node = r->graph_node_id,
-      .correlation = r->correlation_id, .device = (uint16_t)r->device_id, .context = r->context_id,
-      .stream = r->stream_id, .graph = r->graph_id, .kind = HP_MEMSET, .name = fill_name(),
-  };
+  *out = (struct hp_activity){WORK(r), .kind = HP_MEMSET, .name = fill_name(), .bytes = r->bytes, .graph_node = r->graph_node_id};
 }
 
 static void wait(struct hp_activity *out, const struct cupti_sync_prefix *r) {
-  *out = (struct hp_activity){
-      .start = r->start, .end = r->end, .correlation = r->correlation_id, .context = r->context_id,
-      .stream = r->stream_id, .kind = HP_SYNC, .name = sync_name(r->type),
-  };
+  *out = (struct hp_activity){TIMES(r), .kind = HP_SYNC, .name = sync_name(r->type)};
 }
 
-// The library itself steps from record to record: only it knows how long its version's records are.
+// CUPTI makes the step from record to record: only the loaded library knows how long its records are.
 int cupti_read(uint8_t *buffer, size_t valid, void **cursor, struct hp_activity *out, int max) {
   int n = 0;
   while (n < max && cupti.ActivityGetNextRecord(buffer, valid, cursor) == RC_OK) {

@@ -26,7 +26,7 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// Device describes a GPU by its ordinal in this process. Unknown figures are 0.
+// Device describes a GPU by its ordinal in this process. Unknown fields are 0 or empty.
 func (c *Collector) Device(ordinal uint32) profile.Device {
 	d := profile.Device{Type: "CUDA", ID: strconv.Itoa(int(ordinal))}
 	h := C.handle(C.int(ordinal))

@@ -5,7 +5,7 @@ package cupti
 #include <dlfcn.h>
 #include <stdlib.h>
 
-// The file this code was loaded from, NULL when it is the program itself.
+// The library that this code is in, NULL if it has no InitializeInjection, as when it is the program itself.
 static const char *own_library(void) {
 	Dl_info info;
 	if (!dladdr((void *)own_library, &info) || !info.dli_fname) return NULL;
@@ -24,22 +24,22 @@ import (
 	"github.com/goproton/goproton/internal/environ"
 )
 
-// injectionVariable names the library that the CUDA driver loads and calls when a program initialises it.
+// injectionVariable names the library whose InitializeInjection the CUDA driver calls when a program initialises it.
 const injectionVariable = "CUDA_INJECTION64_PATH"
 
-// Ready reports whether the program has loaded the CUDA driver. Attaching earlier would load a libcupti of
-// our choice before torch brings its own, and two of them in one process get in each other's way.
+// Ready reports whether the program has loaded the CUDA driver. Attaching earlier could load another libcupti than torch does
+// later, and two of them in one process disturb each other.
 func (c *Collector) Ready() bool { return DriverLoaded() }
 
-// AttachLater has the driver call us back (InitializeInjection) when the program initialises it. It fails
-// in a program that is not injectable, or when another tool holds that place.
+// AttachLater has the driver call InitializeInjection when the program initialises it. It fails if this code is not in a library
+// with that function, or if another tool has set the variable.
 func (c *Collector) AttachLater() error {
 	own := C.own_library()
 	if own == nil {
-		return errors.New("this program was not built with an injection entry point")
+		return errors.New("this program has no function InitializeInjection for the driver to call")
 	}
 	if set := environ.Get(injectionVariable); set != "" && set != C.GoString(own) {
-		return errors.New(injectionVariable + " is in use by " + set)
+		return errors.New(injectionVariable + " already names the library of another tool, " + set)
 	}
 	environ.SetDefault(injectionVariable, C.GoString(own))
 	return nil

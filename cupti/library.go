@@ -19,13 +19,13 @@ import (
 	"github.com/goproton/goproton/internal/environ"
 )
 
-// ErrNoDriver is matched by the error of a machine without an NVIDIA driver.
+// ErrNoDriver is wrapped by Attach's error on a machine without an NVIDIA driver.
 var ErrNoDriver = errors.New("no NVIDIA driver")
 
-// DriverLoaded reports whether the workload has loaded the CUDA driver, which means it may use a GPU.
+// DriverLoaded reports whether the program has loaded the CUDA driver.
 func DriverLoaded() bool { return C.cuda_is_loaded() != 0 }
 
-// loadDriver opens libcuda and returns the CUDA version it supports, as in 13000 for 13.0.
+// loadDriver opens libcuda and returns the CUDA version that it supports; 13000 is 13.0.
 func loadDriver() (int, error) {
 	var missing C.int
 	if text := C.cuda_load(&missing); text != nil {
@@ -39,7 +39,7 @@ func loadDriver() (int, error) {
 	return int(v), nil
 }
 
-// loadLibrary finds the libcupti to use and fills the table of functions.
+// loadLibrary chooses a libcupti and fills the table of its functions.
 func (c *Collector) loadLibrary(driver int) error {
 	search := cuptipath.Search{Env: environ.Get, SitePackages: c.opts.SitePackages}
 	if maps, err := os.Open("/proc/self/maps"); err == nil {

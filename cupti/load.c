@@ -1,7 +1,7 @@
+// Opens libcupti and libcuda, and wraps functions of theirs for Go.
 #define _GNU_SOURCE
 #include "sampling.h"
 #include <dlfcn.h>
-#include <string.h>
 #include <time.h>
 
 struct cupti_table cupti;
@@ -10,10 +10,9 @@ __thread int cupti_own_call;
 struct cupti_sampling_table cupti_sampling;
 static void *library; // libcupti
 
-// RTLD_LOCAL: a process can hold two libcuptis (torch's and Triton's), and neither may see the other's symbols.
+// RTLD_LOCAL: a process can have two libcuptis (torch's and Triton's), and neither may see the other's symbols.
 const char *cupti_load(const char *path, int *missing_symbol) {
   struct cupti_table t;
-  memset(&t, 0, sizeof t);
   *missing_symbol = 0;
   void *lib = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   if (!lib) return dlerror();
@@ -43,15 +42,14 @@ const char *cupti_sampling_load(void) {
 
 const char *cuda_load(int *missing_symbol) {
   struct cuda_table t;
-  memset(&t, 0, sizeof t);
   *missing_symbol = 0;
   void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (!lib) return dlerror();
-#define F(name, required, arguments)         \
-  *(void **)&t.name = dlsym(lib, #name);     \
-  if (required && !t.name) {                 \
-    *missing_symbol = 1;                     \
-    return #name;                            \
+#define F(name, arguments)               \
+  *(void **)&t.name = dlsym(lib, #name); \
+  if (!t.name) {                         \
+    *missing_symbol = 1;                 \
+    return #name;                        \
   }
   CUDA_FUNCTIONS(F)
 #undef F
@@ -81,7 +79,7 @@ static int64_t realtime(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-// Of some readings the one that was done most quickly is the most exact.
+// Of these readings the one that took the least time is the most exact.
 int64_t cupti_clock_ahead(void) {
   int64_t narrowest = INT64_MAX, ahead = 0;
   for (int i = 0; i < 32; i++) {

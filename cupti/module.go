@@ -5,7 +5,7 @@ import (
 	"github.com/goproton/goproton/internal/gpucode"
 )
 
-// Module is a module to ask about its functions, nil as long as its image was not seen.
+// Module returns a module by the hash of its image, nil if the image is not known.
 func (c *Collector) Module(hash uint64) gpucode.Module {
 	image := c.Image(hash)
 	if image == nil {
@@ -14,5 +14,5 @@ func (c *Collector) Module(hash uint64) gpucode.Module {
 	return cubin.NewModule(image)
 }
 
-// ImageSuffix is what files of images end in.
+// ImageSuffix is the suffix of files with images.
 func (c *Collector) ImageSuffix() string { return "cubin" }

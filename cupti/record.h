@@ -1,5 +1,5 @@
-// Recording what CUPTI says (PROTON_RECORD): functions that stand between us and CUPTI by replacing entries of the function
-// table. They write through the recorder's table.
+// Records what CUPTI reports (PROTON_RECORD): functions that replace entries of CUPTI's table, write events with the
+// recorder's functions and call the originals.
 #ifndef GOPROTON_CUPTI_RECORD_H
 #define GOPROTON_CUPTI_RECORD_H
 
@@ -10,7 +10,7 @@
 #include "capture.h"
 #include "recorder.h"
 
-// The recorder's table; NULL: nothing is recorded.
+// The recorder's functions; NULL: nothing is recorded.
 extern const struct recorder_api *recorder;
 void record_use(const struct recorder_api *api);
 
@@ -22,8 +22,8 @@ static inline uint64_t record_cstring(const char *text) { return text ? recorder
 static inline int record_is_new(uint64_t key, uint64_t value) { return recorder->is_new(key, value); }
 static inline void record_python_path(void) { recorder->python_path(); }
 
-// Replaces the functions of the table whose use is worth recording by ones that record and then call the
-// originals. Call it once, after the table is complete and before anything subscribes. cuda may be NULL.
+// record_wrap_cupti replaces the functions of the table that are recorded. Call it once, after the table is complete and
+// before cupti_subscribe. cuda may be NULL.
 void record_wrap_cupti(struct cupti_table *table, const struct cuda_table *cuda, const char *library);
 
 #endif

@@ -1,6 +1,6 @@
+// Records what CUPTI reports to the profiler: callbacks, buffers, and the answers to questions about handles.
 #include "record.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -12,15 +12,15 @@ const struct recorder_api *recorder;
 
 void record_use(const struct recorder_api *api) { recorder = api; }
 
-// The originals, and what the profiler registered. Written at start-up and by Subscribe and
-// ActivityRegisterCallbacks, before CUPTI can call anything.
+// The original functions, and the callbacks of the profiler. They are written by record_wrap_cupti, Subscribe and
+// ActivityRegisterCallbacks, before CUPTI can call a callback.
 static struct cupti_table real;
 static struct cuda_table driver;
 static cupti_callback_fn callback;
 static void *callback_user;
 static cupti_complete_fn complete;
 
-// ---- what the machine is ------------------------------------------------------------------------------
+// ---- the machine ----
 
 static void write_info(const char *library) {
   struct event e = {0};
@@ -56,8 +56,8 @@ static void write_device(int ordinal) {
   event_write(&e, EV_DEVICE);
 }
 
-// Asked at every flush until the driver answers: a flush is on a thread of ours, while attaching may happen
-// inside cuInit and callbacks are not the place to call the driver.
+// The driver is asked for the GPUs at each flush until it answers. A flush runs on a thread of ours; attaching may run inside
+// cuInit, and a callback must not call the driver.
 static void write_devices(void) {
   static int done;
   int count = 0;
@@ -66,7 +66,7 @@ static void write_devices(void) {
   for (int i = 0; i < count; i++) write_device(i);
 }
 
-// ---- answers -----------------------------------------------------------------------------------------
+// ---- answers ----
 
 static uint32_t answer(enum capture_answer function, const void *handle, uint32_t result, uint64_t value) {
   if (!record_on()) return result;
@@ -112,7 +112,7 @@ static uint32_t get_dropped(void *context, uint32_t stream_id, size_t *dropped) 
   return result;
 }
 
-// A capture outlives the profiler that made it, so it holds what a later one may ask, asked now or not.
+// A later version of the profiler may ask more when it replays the capture, so ids are asked for and written in any case.
 static void ask_context(void *context) {
   static _Thread_local void *last;
   uint32_t id;
@@ -122,7 +122,7 @@ static void ask_context(void *context) {
   get_device_id(context, &id);
 }
 
-// Only what an event is about: CUPTI leaves the other handles of the descriptor as they happen to be.
+// Only the handles that the event is about: CUPTI does not set the others.
 static void ask_graph(uint32_t cbid, const struct cupti_graph_data *g) {
   uint32_t id;
   uint64_t node;
@@ -144,7 +144,7 @@ static void ask_graph(uint32_t cbid, const struct cupti_graph_data *g) {
   }
 }
 
-// ---- callbacks ---------------------------------------------------------------------------------------
+// ---- callbacks ----
 
 static void write_params(struct event *e, const struct params_shape *shape, const struct cupti_callback_data *d) {
   uint32_t words[16] = {0};
@@ -161,7 +161,7 @@ static void write_params(struct event *e, const struct params_shape *shape, cons
   for (int i = 0; i < 16; i++)
     if (shape->clear >> i & 1) words[i] = 0;
   event_number(e, out);
-  if (d->site == SITE_EXIT) { // the same as at enter, for one call in two
+  if (d->site == SITE_EXIT) { // the parameters are those of ENTER
     event_number(e, 0);
     event_number(e, 0);
     return;
@@ -213,7 +213,8 @@ static uint64_t hash_image(const void *bytes, size_t length) {
   return h;
 }
 
-// Most captures need no code, and code is large. Samples need what they fell in: of that what is small, as Triton's is.
+// A capture has no binaries by default, because they are large and most replays do not need them. One with samples has the
+// small ones, such as Triton's, because samples are attributed to lines of the binary.
 static int cubin_wanted(size_t size) {
   enum { SMALL = 256 << 10 };
   const char *wanted = getenv("PROTON_RECORD_CUBINS");
@@ -286,7 +287,7 @@ static void before_driver_call(uint32_t cbid, const struct cupti_callback_data *
 }
 
 static void before_resource(uint32_t cbid, const struct cupti_resource_data *d) {
-  if (cbid == RES_GRAPHNODE_CREATED) record_python_path(); // it is attributed to the moment it is made
+  if (cbid == RES_GRAPHNODE_CREATED) record_python_path(); // the node is attributed to the call path at its creation
   if (cbid != RES_CONTEXT_DESTROY_STARTING) ask_context(d->context);
   if (d->descriptor) ask_graph(cbid, d->descriptor);
 }
@@ -316,16 +317,18 @@ static uint32_t subscribe_v2(void **subscriber, cupti_callback_fn f, void *user,
   return real.Subscribe_v2(subscriber, on_callback, NULL, params);
 }
 
-// ---- buffers -----------------------------------------------------------------------------------------
+// ---- buffers ----
 
 enum { KINDS = 64 };
 
+// The layout of a buffer, as found by walking over its records.
 struct walk {
   struct { uint32_t kind, size, string_field; } kinds[KINDS];
-  size_t count, valid;
+  size_t count; // of kinds
+  size_t valid; // bytes whose layout is known
 };
 
-// Notes a record's size, 0 when it contradicts what an earlier record of its kind said.
+// Stores the size of a record's kind. Returns 0 if an earlier record of this kind had another size.
 static int note_size(struct walk *w, uint32_t kind, size_t size) {
   for (size_t i = 0; i < w->count; i++)
     if (w->kinds[i].kind == kind) return w->kinds[i].size == size;
@@ -337,7 +340,7 @@ static int note_size(struct walk *w, uint32_t kind, size_t size) {
   return 1;
 }
 
-// Only the library knows how long its records are: their starts tell.
+// Only the library knows how long its records are: a record ends where the next one begins.
 static void measure(struct walk *w, uint8_t *buffer, size_t valid) {
   uint8_t *at = NULL;
   void *next = NULL;
@@ -359,7 +362,7 @@ static uint32_t size_of_kind(const struct walk *w, uint32_t kind, uint32_t *stri
   return 0;
 }
 
-// Puts string numbers where the records have pointers, and clears pointers that no reader could follow.
+// Replaces pointers to strings by the strings' numbers, and clears other pointers, which mean nothing in another process.
 static void relocate(const struct walk *w, uint8_t *records) {
   enum { ACCESS_POLICY_WINDOW = 160 }; // of kernel records from 11.2 on
   for (size_t at = 0; at < w->valid;) {

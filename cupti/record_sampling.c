@@ -1,4 +1,4 @@
-// Recording instruction samples: what CUPTI says of its reasons, and what it hands over.
+// Records CUPTI's stall reasons and instruction samples.
 #include "record_sampling.h"
 
 #include <stdatomic.h>
@@ -50,7 +50,7 @@ static uint32_t get_data(struct cupti_sampling_data_params *p) {
   event_number(&e, d->size > SAMPLING_DATA_BEFORE_12_0 && d->hardware_buffer_full);
   event_number(&e, d->count);
   for (size_t i = 0; i < d->count; i++) {
-    size_t size = ((const struct cupti_sampling_pc *)d->pcs)->size; // as the caller set it: how far apart they are
+    size_t size = ((const struct cupti_sampling_pc *)d->pcs)->size; // the distance between elements, as set by the caller
     write_pc(&e, (const void *)((const uint8_t *)d->pcs + i * size), size > SAMPLING_PC_BEFORE_12_4);
   }
   event_write(&e, EV_SAMPLES);

@@ -3,9 +3,10 @@
 
 #include "abi_sampling.h"
 
-// Has the recorder, if there is one, stand between us and CUPTI's sampling. Call it once the table is complete.
+// record_wrap_sampling replaces the functions of the table that are recorded, if there is a recording. Call it once the
+// table is complete.
 void record_wrap_sampling(struct cupti_sampling_table *table);
-// Whether instruction samples are recorded: what they point at is then wanted too.
+// record_samples reports whether instruction samples are recorded.
 int record_samples(void);
 
 #endif

@@ -13,25 +13,25 @@ import (
 	"github.com/goproton/goproton/internal/testkit"
 )
 
-// roundtrip is what the recorder and the player are made of, with a program around them.
+// roundtrip are the files of the recorder and the player, and a program that uses both.
 var roundtrip = []string{
 	"../internal/capture/recorder/file.c", "../internal/capture/recorder/program.c", "../internal/capture/recorder/recorder.c",
 	"../internal/capture/player/reader.c", "../internal/capture/player/map.c", "../internal/capture/player/player.c",
 	"../internal/capture/player/program.c", "record_cupti.c", "record_sampling.c", "stub/cuda.c", "stub/graph.c", "stub/cupti.c",
-	"stub/buffers.c", "stub/sampling.c", "stub/check.c", "stub/replay.c", "stub/replay_clock.c", "stub/replay_gpu.c", "stub/common.c",
+	"stub/buffers.c", "stub/sampling.c", "stub/check.c", "stub/replay.c", "stub/replay_clock.c", "stub/replay_gpu.c", "stub/replay_records.c", "stub/common.c",
 	"testdata/roundtrip.c",
 }
 
-// buildRoundtrip compiles it with sanitizers, "" for none, or skips.
+// buildRoundtrip compiles these files with sanitizers, "" for none.
 func buildRoundtrip(t *testing.T, sanitizers string) string {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("slow, and sanitizers of Go tests do not reach it")
+		t.Skip("too slow for -short: it compiles C with sanitizers")
 	}
 	return buildWith(t, sanitizers, roundtrip...)
 }
 
-// buildWith compiles some files to a program, with sanitizers, or skips where there are none.
+// buildWith compiles files to a program with sanitizers, and skips the test if the compiler does not have them.
 func buildWith(t *testing.T, sanitizers string, files ...string) string {
 	t.Helper()
 	cc := os.Getenv("CC")
@@ -67,8 +67,8 @@ func play(t *testing.T, program string, args ...string) string {
 	return string(out)
 }
 
-// TestReplayReportsWhatWasRecorded: a program with threads, graphs, ops, metrics and lost buffers, recorded on
-// the fake driver, reports the same to a profiler when it is replayed; under each sanitizer.
+// TestReplayReportsWhatWasRecorded: a program with threads, graphs, ops, metrics and lost buffers is recorded on the fake driver.
+// Its replay reports the same to a profiler, under each sanitizer.
 func TestReplayReportsWhatWasRecorded(t *testing.T) {
 	for _, sanitizers := range sanitized() {
 		t.Run(sanitizers, func(t *testing.T) {
@@ -94,7 +94,7 @@ func sanitized() []string {
 	return []string{"address,undefined"}
 }
 
-// TestValgrind finds what the sanitizers do not: bytes in the file that were never written.
+// TestValgrind finds bytes in the file that were never initialised, which the sanitizers do not find.
 func TestValgrind(t *testing.T) {
 	testkit.OnlyInCheck(t, "valgrind is slow")
 	valgrind, err := exec.LookPath("valgrind")
@@ -110,7 +110,7 @@ func TestValgrind(t *testing.T) {
 	}
 }
 
-// TestDamagedCapture: the player survives files that lie.
+// TestDamagedCapture: the player reads damaged files without an error of memory.
 func TestDamagedCapture(t *testing.T) {
 	program := buildRoundtrip(t, "address,undefined")
 	dir := t.TempDir()
@@ -120,7 +120,7 @@ func TestDamagedCapture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const head, rounds = 9, 300 // the magic stays: it is what makes a file one of ours
+	const head, rounds = 9, 300 // bytes of the magic, which stay: without them a file is not a capture
 	random := rand.New(rand.NewSource(1))
 	for i := range rounds {
 		bad := bytes.Clone(good[:len(good)-random.Intn(len(good)/2)])

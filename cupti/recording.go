@@ -13,7 +13,7 @@ import (
 	"github.com/goproton/goproton/internal/capture/recorder"
 )
 
-// wrapForRecording puts the recorder between CUPTI and us while there is a recording.
+// wrapForRecording has what CUPTI reports recorded, if there is a recording.
 func wrapForRecording(library string) {
 	api := recorder.API()
 	if api == nil {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Error is a refusal by CUPTI: what was being done, its code, and what to do about it.
+// Error is a refusal by CUPTI.
 type Error struct {
-	Doing  string
+	Doing  string // the operation
 	Code   uint32
-	Text   string // CUPTI's own words
-	Remedy string
+	Text   string // CUPTI's
+	Remedy string // what to do about it
 }
 
 func (e *Error) Error() string {
@@ -42,7 +42,7 @@ func (c *Collector) remedy(code uint32, holder string, driver int) string {
 	case C.RC_NOT_INITIALIZED:
 		return fmt.Sprintf("%s (%s) may be newer than the driver (CUDA %s); set PROTON_CUPTI_PATH to an older libcupti, or update the driver",
 			c.library.Path, versionText(c.version), cudaVersion(driver))
-	case C.RC_UNKNOWN: // what every function of CUPTI 13 says without a working driver
+	case C.RC_UNKNOWN: // what every function of CUPTI 13 returns without a working driver
 		return "the NVIDIA driver does not work here, or is too old for " + c.library.Path + "; check nvidia-smi, and see `proton doctor`"
 	case C.RC_INSUFFICIENT_PRIVILEGES, C.RC_VIRTUALIZED_PRIVILEGES:
 		return "this user may not profile (ERR_NVGPUCTRPERM); run as root, add CAP_SYS_ADMIN, or load the driver with NVreg_RestrictProfilingToAdminUsers=0"
@@ -59,7 +59,7 @@ func (c *Collector) remedy(code uint32, holder string, driver int) string {
 	case C.RC_CMP_DEVICE, C.RC_SLI_DEVICE, C.RC_WSL_DEVICE:
 		return "this kind of GPU or system (CMP, SLI or WSL) has no sampling"
 	case C.RC_INVALID_OPERATION:
-		return "the context may be sampled already, by us or another tool, or CUPTI does not take these settings; try without interval= and buffer="
+		return "the context may be sampled already, by GoProton or another tool, or CUPTI does not take these settings; try without interval= and buffer="
 	}
 	return "see `proton doctor`"
 }
@@ -71,7 +71,7 @@ func cudaVersion(v int) string {
 	return fmt.Sprintf("%d.%d", v/1000, v%1000/10)
 }
 
-// versionText says a CUPTI version the way people know it. Before 13 CUPTI counts in small integers.
+// versionText prints a CUPTI version, see enum cupti_version in abi.h.
 func versionText(v uint32) string {
 	if v >= C.CUPTI_13_0 {
 		return fmt.Sprintf("CUPTI %d.%d", v/10000, v/100%100)

@@ -15,12 +15,12 @@ import (
 	"github.com/goproton/goproton/internal/settings"
 )
 
-// Timing whole graphs (GRAPH_TRACE) is nearly free, and dangerous to switch. Seen on an H200 with CUPTI 12.8
-// and 13.0, also without us: a graph instantiated while these records were off crashes the program when it
-// is launched while they are on; one instantiated while they were on, after cuptiFinalize. So they are only
-// switched on before the program can have a graph, and then stay until the process ends.
+// Timing whole graphs (GRAPH_TRACE) is nearly free, but switching it on or off is dangerous. On an H200 with CUPTI 12.8 and 13.0,
+// also without GoProton, a program crashes when it launches a graph that was instantiated before these records were enabled, or
+// one that was instantiated afterwards if cuptiFinalize has been called. So they are enabled only before the program can have
+// a graph, and stay enabled until the process ends.
 
-// resident is the collector that can't let go of CUPTI any more.
+// resident is the collector that stays subscribed until the process ends, nil for none.
 var resident *Collector
 
 // ErrLateGraphs is returned by an Attach that fell back from whole graphs to timing node by node.
@@ -41,16 +41,15 @@ func (c *Collector) refuseLateGraphs(early bool) error {
 	return ErrLateGraphs
 }
 
-// leave is Detach for a collector that times whole graphs: it stays subscribed, and what CUPTI goes on
-// delivering is thrown away.
-func (c *Collector) leave() {
+// pause is Detach for a collector that times whole graphs: it stays subscribed, and records that arrive are discarded.
+func (c *Collector) pause() {
 	C.cupti_listen(0, boolint(c.opts.NVTX))
 	hotpath.DiscardBuffers(true)
 	resident = c
 }
 
-// stay takes a resident collector into use again.
-func (c *Collector) stay() {
-	C.flush_all() // graphs that ran in between
+// resume ends a pause.
+func (c *Collector) resume() {
+	C.flush_all() // records of graphs that ran during the pause are still discarded
 	hotpath.DiscardBuffers(false)
 }

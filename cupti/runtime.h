@@ -12,26 +12,27 @@
 extern struct cupti_table cupti;
 extern struct cuda_table cuda;
 
-// ---- load.c: both return NULL on success, else dlerror's text or the missing symbol's name ----
+// ---- load.c: cupti_load and cuda_load return NULL on success, else dlerror's text or the missing symbol's name ----
 const char *cupti_load(const char *path, int *missing_symbol);
 const char *cuda_load(int *missing_symbol);
-// cuda_is_loaded reports whether the process itself has mapped the driver's library.
+// cuda_is_loaded reports whether the program has loaded the driver's library.
 int cuda_is_loaded(void);
 
 // ---- callback.c ----
 void cupti_use_hotpath(const struct hp_vendor_api *api);
 void cupti_on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data);
-// cupti_subscribe has CUPTI call cupti_on_callback, or what stands before it, and returns the result code; on refusal
-// the holder's name, if it is known, too.
+// cupti_subscribe subscribes a callback and returns CUPTI's result code. If another subscriber exists, holder receives its
+// name, or "" where CUPTI does not report it.
 uint32_t cupti_subscribe(cupti_callback_fn callback, char *holder, size_t holder_size);
 uint32_t cupti_register_buffers(void);
-// cupti_listen enables the callbacks we need, or disables what costs anything; returns the first error.
+// cupti_listen enables the callbacks of a session, or disables those that cost time; it returns the first error.
 uint32_t cupti_listen(int on, int nvtx);
 // cupti_listen_work does the same for calls that copy or fill memory, and for those that wait.
 uint32_t cupti_listen_work(int copies, int waits);
-// cupti_listen_code enables what shows modules and functions, for good.
+// cupti_listen_code enables the callbacks that report modules, functions and the ends of contexts. They stay enabled.
 uint32_t cupti_listen_code(void);
-// The name of a driver function by its callback id, "" if it is none of ours.
+// cupti_call_name names a driver function by its callback id, "" for functions that cupti_listen and cupti_listen_work do
+// not enable.
 const char *cupti_call_name(uint32_t cbid);
 uint32_t cupti_unsubscribe(void);
 uint64_t cupti_graphs_seen(void);
@@ -49,9 +50,9 @@ extern const struct hp_vendor cupti_vendor;
 uint32_t cupti_set_u8(uint32_t attribute, uint8_t value);
 uint32_t cupti_set_size(uint32_t attribute, size_t value);
 uint32_t cuda_synchronize(void *context);
-// Set while this thread waits for the GPU on our own account: no part of the program.
+// Set while this thread calls the driver for the profiler: the program has no part in the call.
 extern __thread int cupti_own_call __attribute__((tls_model("initial-exec")));
-// How far CUPTI's clock, which records are in, is ahead of the hot path's, in ns.
+// cupti_clock_ahead measures how far CUPTI's clock, from which records have their times, is ahead of the hot path's, in ns.
 int64_t cupti_clock_ahead(void);
 
 #endif

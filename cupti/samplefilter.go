@@ -2,17 +2,17 @@ package cupti
 
 import "github.com/goproton/goproton/internal/cubin"
 
-// sampleFilter keeps the samples of some kernels, and of the functions that those call.
+// sampleFilter selects the samples of some kernels, and of the functions that these call.
 type sampleFilter struct {
 	matches func(kernel string) bool // nil keeps all
 	image   func(module uint64) []byte
-	called  map[uint64]map[string]bool // by module: functions that a kernel calls which matches
+	called  map[uint64]map[string]bool // by module: functions that a matching kernel calls
 }
 
-// kernel says whether a function is wanted for its own name.
+// kernel reports whether a function's name matches.
 func (f *sampleFilter) kernel(name string) bool { return f.matches == nil || f.matches(name) }
 
-// calledFrom says whether a function is wanted because a kernel calls it.
+// calledFrom reports whether a matching kernel calls a function.
 func (f *sampleFilter) calledFrom(module uint64, name string) bool {
 	called, known := f.called[module]
 	if !known {
@@ -23,7 +23,7 @@ func (f *sampleFilter) calledFrom(module uint64, name string) bool {
 	return called[name]
 }
 
-// learn reads a module; nil if it is not there yet.
+// learn finds the functions that matching kernels of a module call, nil if its image is not known yet.
 func (f *sampleFilter) learn(module uint64) map[string]bool {
 	image := f.image(module)
 	if len(image) == 0 {
@@ -31,7 +31,7 @@ func (f *sampleFilter) learn(module uint64) map[string]bool {
 	}
 	called := map[string]bool{}
 	callers, err := cubin.Callers(image)
-	if err != nil { // only names that match by themselves are left then
+	if err != nil { // only names that match are kept then
 		return called
 	}
 	for name, kernels := range callers {

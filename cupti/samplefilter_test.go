@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A filter of kernels keeps the functions that they call, in this module and not in another that has one of the name.
+// A filter of kernels keeps the functions that they call, but not a function of the same name in another module.
 func TestFilterKeepsWhatKernelsCall(t *testing.T) {
 	image, err := os.ReadFile("../internal/cubin/testdata/shared.sm90.cubin")
 	if err != nil {
@@ -31,12 +31,12 @@ func TestFilterKeepsWhatKernelsCall(t *testing.T) {
 			t.Errorf("%s of module %d: %v, want %v", c.name, c.module, got, c.want)
 		}
 	}
-	images[3] = image // it came late
+	images[3] = image // loaded late
 	if !f.calledFrom(3, "_Z4leaff") {
-		t.Error("a module that came late is not read")
+		t.Error("a module that is loaded late is not read")
 	}
 	all := sampleFilter{}
 	if !all.kernel("anything") {
-		t.Error("no filter drops samples")
+		t.Error("a filter without a pattern drops samples")
 	}
 }

@@ -1,6 +1,6 @@
-// Sampling as the rest of the room sees it: sessions begin and end it, and callbacks say what the program is about to do. The
-// work is done by the thread of sampling_thread.c. The program waits for that thread in four places, never longer than a
-// limit: at its first launch in a context, before it unloads code or destroys a context, and when a session ends.
+// What the rest of the package calls to sample: sessions begin and end it, and callbacks report what the program is about to
+// do. The thread of sampling_thread.c does the work. The program waits for that thread, each time up to a limit, at its first
+// launch in a context, before it unloads code or destroys a context, and when a session ends.
 #define _GNU_SOURCE
 #include "sampling_state.h"
 
@@ -22,10 +22,10 @@ static _Atomic uint32_t generation; // of contexts
 
 static void in_child(void) {
   atomic_store(&sampler_began, 0);
-  for (int i = 0; i < CONTEXTS; i++) claim_back(&sampler.contexts[i].claim);
+  for (int i = 0; i < CONTEXTS; i++) claim_release(&sampler.contexts[i].claim);
 }
 
-static void once_only(void) {
+static void initialise(void) {
   pthread_condattr_t monotonic;
   pthread_condattr_init(&monotonic);
   pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -37,7 +37,7 @@ static void once_only(void) {
 static int start_thread(void) {
   sigset_t all, before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before); // signals are the program's
+  pthread_sigmask(SIG_SETMASK, &all, &before); // the program's threads handle its signals
   int rc = pthread_create(&sampler.thread, NULL, sampler_thread, NULL);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (!rc) pthread_setname_np(sampler.thread, "proton-sampling");
@@ -46,8 +46,8 @@ static int start_thread(void) {
 
 int sampling_begin(const struct sampling_options *o) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, once_only);
-  pthread_mutex_lock(&sampler.lock); // a callback of the session before may be at its end
+  pthread_once(&once, initialise);
+  pthread_mutex_lock(&sampler.lock); // a callback may still hold it from the previous session
   memset(sampler.contexts, 0, sizeof sampler.contexts);
   sampler.options = *o, sampler.quit = 0, sampler.wanted = 0, sampler.facts = (struct sampling_facts){0};
   pthread_mutex_unlock(&sampler.lock);
@@ -58,15 +58,17 @@ int sampling_begin(const struct sampling_options *o) {
   return RC_OK;
 }
 
-// Has the thread do something, and waits; lock held.
+// Asks the sampling thread for something and waits until it is done, or until the limit; lock held.
 static void ask(struct request *r, unsigned limit_ms) {
   uint64_t mine = ++r->asked, limit = sampler_now_ms() + limit_ms;
   pthread_cond_signal(&sampler.wake);
-  while (r->answered < mine && sampler_now_ms() < limit && !sampler.quit && atomic_load(&sampler_began)) sampler_wait_until(&sampler.done, limit);
+  while (r->answered < mine && sampler_now_ms() < limit && !sampler.quit && atomic_load(&sampler_began))
+    sampler_wait_until(&sampler.done, limit);
 }
 
-// Takes the lock, unless the session is over.
+// Takes the lock and returns 1, unless sampling has ended or has not begun.
 static int enter(void) {
+  if (!atomic_load(&sampler_began)) return 0;
   pthread_mutex_lock(&sampler.lock);
   if (atomic_load(&sampler_began)) return 1;
   pthread_mutex_unlock(&sampler.lock);
@@ -75,32 +77,32 @@ static int enter(void) {
 
 static int any_context(void) {
   for (int i = 0; i < CONTEXTS; i++)
-    if (sampler.contexts[i].state > GONE) return 1;
+    if (sampler.contexts[i].state > DESTROYED) return 1;
   return 0;
 }
 
 void sampling_run(int on) {
-  if (!atomic_load(&sampler_began) || !enter()) return;
+  if (!enter()) return;
   sampler.wanted = on;
   if (any_context()) ask(&sampler.updates, CONFIGURE_LIMIT_MS);
   pthread_mutex_unlock(&sampler.lock);
 }
 
 void sampling_finish(void) {
-  if (!atomic_load(&sampler_began) || !enter()) return;
-  if (any_context()) ask(&sampler.rests, 2 * FINISH_LIMIT_MS);
+  if (!enter()) return;
+  if (any_context()) ask(&sampler.finishes, 2 * FINISH_LIMIT_MS);
   pthread_mutex_unlock(&sampler.lock);
 }
 
-static void leave_contexts(void) {
+static void disable_all(void) {
   for (int i = 0; i < CONTEXTS; i++) {
     struct context *c = &sampler.contexts[i];
-    if (sampler_in_use(c)) {
+    if (sampler_enabled(c)) {
       sampler_call(cupti_sampling.PCSamplingDisable, c->handle);
       sampler_take(c, &c->configured);
     }
     sampler_free_data(&c->configured);
-    claim_back(&c->claim);
+    claim_release(&c->claim);
     c->state = FREE;
   }
 }
@@ -112,7 +114,7 @@ void sampling_end(void) {
   pthread_cond_signal(&sampler.wake);
   pthread_mutex_unlock(&sampler.lock);
   pthread_join(sampler.thread, NULL);
-  leave_contexts();
+  disable_all();
   atomic_fetch_add(&generation, 1);
 }
 
@@ -122,8 +124,8 @@ static struct context *context_of(void *handle) {
   struct context *vacant = NULL;
   for (int i = 0; i < CONTEXTS; i++) {
     struct context *c = &sampler.contexts[i];
-    if (c->state > GONE && c->handle == handle) return c;
-    if (c->state <= GONE && (!vacant || c->state < vacant->state)) vacant = c;
+    if (c->state > DESTROYED && c->handle == handle) return c;
+    if (c->state <= DESTROYED && (!vacant || c->state < vacant->state)) vacant = c;
   }
   if (vacant) {
     sampler_free_data(&vacant->configured);
@@ -132,14 +134,14 @@ static struct context *context_of(void *handle) {
   return vacant;
 }
 
-// Registered at a launch, after all handlers of the CUDA libraries, this runs before theirs: then no code calls them any
-// more. The session's own handler, which reads what there is, has run by then.
+// at_exit ends the sampling thread before the CUDA libraries end: it is registered at a launch, after their handlers, and so
+// runs before them. The session's handler, which reads the remaining samples, runs still earlier.
 static void at_exit(void) {
   struct timespec limit;
   if (!atomic_exchange(&sampler_began, 0)) return;
   clock_gettime(CLOCK_REALTIME, &limit);
   limit.tv_sec++;
-  if (pthread_mutex_timedlock(&sampler.lock, &limit)) return; // a handler of a signal, which interrupted who has it, calls exit
+  if (pthread_mutex_timedlock(&sampler.lock, &limit)) return; // this thread may hold it: exit was called in a signal handler
   sampler.quit = 1;
   pthread_cond_signal(&sampler.wake);
   pthread_mutex_unlock(&sampler.lock);
@@ -158,36 +160,39 @@ void sampling_context_used(void *handle) {
   pthread_once(&once, watch_exit);
   if (!enter()) return;
   struct context *c = context_of(handle);
-  if (c && c->state == WAITING && !sampler_taken(c)) c->state = NEW, sampler.facts.waiting--;
+  if (c && c->state == WAITING && !sampler_gpu_taken(c)) c->state = NEW, sampler.facts.waiting--;
   if (c && c->state == NEW) ask(&sampler.updates, CONFIGURE_LIMIT_MS);
   pthread_mutex_unlock(&sampler.lock);
 }
 
-void sampling_before_context_goes(void *handle, int device) {
+void sampling_before_destroy(void *handle, int device) {
   int found = 0;
-  if (!atomic_load(&sampler_began) || cupti_own_call || !enter()) return;
+  if (cupti_own_call || !enter()) return;
   for (int i = 0; i < CONTEXTS; i++) {
     struct context *c = &sampler.contexts[i];
-    if (sampler_in_use(c) && (handle ? c->handle == handle : c->device == device)) found = c->leaving = 1;
+    if (sampler_enabled(c) && (handle ? c->handle == handle : c->device == device)) found = c->destroying = 1;
   }
-  if (found) ask(&sampler.leaves, 2 * FINISH_LIMIT_MS);
+  if (found) ask(&sampler.destroys, 2 * FINISH_LIMIT_MS);
   pthread_mutex_unlock(&sampler.lock);
-  atomic_fetch_add(&generation, 1); // a launch in another context of the GPU finds its turn come
+  atomic_fetch_add(&generation, 1); // the next launch in another context of the GPU looks whether that can be sampled now
 }
 
-void sampling_context_gone(void *handle) {
+void sampling_destroying(void *handle) {
   if (!atomic_load(&sampler_began) || cupti_own_call) return;
   uint64_t limit = sampler_now_ms() + FINISH_LIMIT_MS;
   atomic_fetch_add(&generation, 1);
   if (!enter()) return;
   for (int i = 0; i < CONTEXTS; i++)
-    if (sampler.contexts[i].state > GONE && sampler.contexts[i].handle == handle) sampler.contexts[i].state = GONE, claim_back(&sampler.contexts[i].claim);
-  while (sampler.calling && sampler_now_ms() < limit) sampler_wait_until(&sampler.done, limit); // CUPTI may be at its data
+    if (sampler.contexts[i].state > DESTROYED && sampler.contexts[i].handle == handle) {
+      sampler.contexts[i].state = DESTROYED;
+      claim_release(&sampler.contexts[i].claim);
+    }
+  while (sampler.calling && sampler_now_ms() < limit) sampler_wait_until(&sampler.done, limit); // CUPTI may read its samples
   pthread_mutex_unlock(&sampler.lock);
 }
 
 void sampling_before_unload(void) {
-  if (!atomic_load(&sampler_began) || cupti_own_call || !atomic_load(&sampler_busy) || !enter()) return;
+  if (cupti_own_call || !atomic_load(&sampler_busy) || !enter()) return;
   if (any_context()) ask(&sampler.unloads, UNLOAD_LIMIT_MS);
   pthread_mutex_unlock(&sampler.lock);
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/bits"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -19,29 +20,29 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// sampler is the Go face of sampling.c and code.c. All its methods may be called on nil, which does nothing.
+// sampler wraps sampling.c and code.c. Methods that a Collector without sampling calls do nothing on nil.
 type sampler struct {
 	filter   sampleFilter
-	synced   atomic.Bool // the GPU was waited for, and nothing collected since
-	problems []string
+	synced   atomic.Bool // the GPU was waited for, and samples have not been flushed since
+	problems []string    // of startSampler
 
-	names     map[*C.char]name             // strings of code.c stay where they are
-	functions map[uint64]record.Function   // by handle, those that are known for sure
-	modules   map[uint64]map[string]uint32 // symbols, by hash of the image
-	named     map[string][]record.Function // all functions that were loaded, by name
-	seen      int                          // modules that named knows
-	ambiguous map[uint64]bool              // handles
+	names     map[*C.char]name             // by interned string of code.c
+	functions map[uint64]record.Function   // by handle: functions whose module is known
+	modules   map[uint64]map[string]uint32 // by hash of the image: indices of symbols
+	named     map[string][]record.Function // all functions of the first seen modules, by name
+	seen      int
+	ambiguous map[uint64]bool // handles whose name several modules have
 	mode      record.SamplingMode
 
-	kept, left uint64 // samples that the filter keeps, and that it leaves out
+	kept, filtered uint64 // samples: that passed the filter, that did not
 }
 
 type name struct {
 	text   string
-	wanted bool // for itself; it may also be called by a kernel that is
+	wanted bool // the filter matches the name
 }
 
-// startSampler readies sampling. That it fails is a problem to report, and no reason not to time kernels.
+// startSampler begins to sample. A failure is reported as a problem: kernels are timed all the same.
 func (c *Collector) startSampler() {
 	options, _ := c.opts.Sampling.Options.(vendor.CUPTISampling)
 	s := &sampler{
@@ -78,14 +79,14 @@ func (c *Collector) startSampler() {
 	}
 }
 
-// endSampler takes samplers off, and keeps what they collected.
+// endSampler ends sampling. Samples that have not been taken remain.
 func (c *Collector) endSampler() {
 	if c.sampler != nil {
 		C.sampling_end()
 	}
 }
 
-// exponent is the nearest power of two that CUPTI takes, 0 for the default.
+// exponent returns the exponent of the nearest power of two that CUPTI accepts as a period, 0 for the default.
 func exponent(cycles uint64) int {
 	if cycles == 0 {
 		return 0
@@ -113,20 +114,20 @@ func (s *sampler) synchronized() {
 	}
 }
 
-// flush makes samples complete, if the GPU was waited for: that takes some periods of CUPTI's worker.
+// flush waits for the remaining samples if the GPU was waited for. That takes some periods of CUPTI's worker.
 func (s *sampler) flush() {
 	if s != nil && s.synced.Swap(false) {
 		C.sampling_finish()
 	}
 }
 
-// Samples hands over what was collected since the last call.
+// Samples passes the samples since the last call to f.
 func (c *Collector) Samples(f func(*record.Sample)) {
 	s := c.sampler
 	if s == nil {
 		return
 	}
-	var out record.Sample // one for all: f keeps none
+	var out record.Sample // f does not keep it
 	for b := C.sampling_take(); b != nil; {
 		s.decode(b, &out, f)
 		next := b.next
@@ -136,15 +137,14 @@ func (c *Collector) Samples(f func(*record.Sample)) {
 }
 
 func (s *sampler) decode(b *C.struct_sampled_batch, out *record.Sample, f func(*record.Sample)) {
-	at, end := unsafe.Pointer(b), uintptr(b.used)
-	at = unsafe.Add(at, C.sizeof_struct_sampled_batch)
+	at, end := unsafe.Add(unsafe.Pointer(b), C.sizeof_struct_sampled_batch), uintptr(b.used)
 	for done := uintptr(0); done < end; {
 		r := (*C.struct_sampled)(unsafe.Add(at, done))
 		stalls := unsafe.Slice((*C.struct_sampled_stall)(unsafe.Add(unsafe.Pointer(r), C.sizeof_struct_sampled)), r.stall_count)
 		done += (C.sizeof_struct_sampled + uintptr(len(stalls))*C.sizeof_struct_sampled_stall + 7) &^ 7
 		n := s.nameAt(r.name)
 		if !n.wanted && !s.filter.calledFrom(uint64(r.module), n.text) {
-			s.left += samplesIn(stalls)
+			s.filtered += samplesIn(stalls)
 			continue
 		}
 		s.kept += samplesIn(stalls)
@@ -182,7 +182,7 @@ func (s *sampler) nameAt(p *C.char) name {
 	return n
 }
 
-// Loaded reports a function that was loaded before CUPTI was subscribed to.
+// Loaded adds a function that was loaded before CUPTI was subscribed to.
 func (c *Collector) Loaded(handle uint64, name string, image []byte) {
 	if c.sampler == nil || len(image) == 0 {
 		return
@@ -192,7 +192,7 @@ func (c *Collector) Loaded(handle uint64, name string, image []byte) {
 	C.code_known(C.uint64_t(handle), text, unsafe.Pointer(unsafe.SliceData(image)), C.size_t(len(image)))
 }
 
-// Function says which function a launch named by its handle.
+// Function returns the function of a handle, as it is in launches.
 func (c *Collector) Function(handle uint64) (record.Function, bool) {
 	s := c.sampler
 	if s == nil {
@@ -213,7 +213,7 @@ func (c *Collector) Function(handle uint64) (record.Function, bool) {
 	return f, ok
 }
 
-// find completes what is known of a function: by its module, or else by its name if only one module has it.
+// find completes a function: by its module, or else by its name if only one module has it.
 func (s *sampler) find(handle uint64, f record.Function) (record.Function, bool) {
 	s.learnModules()
 	if f.Module != 0 {
@@ -231,7 +231,7 @@ func (s *sampler) find(handle uint64, f record.Function) (record.Function, bool)
 	return f, false
 }
 
-// learnModules reads the symbols of what was loaded since the last time.
+// learnModules reads the symbols of the modules that were loaded since the last call.
 func (s *sampler) learnModules() {
 	var hashes [64]C.uint64_t
 	for {
@@ -248,7 +248,7 @@ func (s *sampler) learnModules() {
 
 func (s *sampler) learnModule(hash uint64) {
 	symbols, err := cubin.Symbols(imageOf(hash))
-	if err != nil { // its samples still carry names
+	if err != nil { // its samples still have names
 		return
 	}
 	s.modules[hash] = symbols
@@ -257,7 +257,8 @@ func (s *sampler) learnModule(hash uint64) {
 	}
 }
 
-// consequence says what a refusal to sample leaves. After that of a busy GPU the library gives no records either.
+// consequence describes what a refusal to sample means for the profile. After HARDWARE_BUSY CUPTI may not return kernel records
+// either.
 func consequence(rc uint32) string {
 	if rc == C.RC_HARDWARE_BUSY {
 		return "kernel times may be missing too: run again when the GPU is free, or without mode=pcsampling"
@@ -265,19 +266,19 @@ func consequence(rc uint32) string {
 	return "kernels are timed without samples"
 }
 
-// hashInC is record.HashImage as CUPTI gets it.
+// hashInC is code_hash, for a test.
 func hashInC(image []byte) uint64 {
 	return uint64(C.code_hash(unsafe.Pointer(unsafe.SliceData(image)), C.size_t(len(image))))
 }
 
-// imageOf is the image in C's memory, which stays.
+// imageOf returns an image in C's memory, which is never freed, nil if it is not known.
 func imageOf(hash uint64) []byte {
 	var size C.size_t
 	p := C.code_image(C.uint64_t(hash), &size)
 	return unsafe.Slice((*byte)(p), int(size))
 }
 
-// Image is the binary that a module was loaded from, nil if it was not seen or not kept.
+// Image returns the binary that a module was loaded from, nil if it was not seen or not kept.
 func (c *Collector) Image(module uint64) []byte {
 	if c.sampler == nil {
 		return nil
@@ -285,7 +286,7 @@ func (c *Collector) Image(module uint64) []byte {
 	return imageOf(module)
 }
 
-// SamplingFacts is what is known of all samples so far.
+// SamplingFacts describes all samples so far.
 func (c *Collector) SamplingFacts() record.SamplingFacts {
 	s := c.sampler
 	if s == nil {
@@ -295,7 +296,7 @@ func (c *Collector) SamplingFacts() record.SamplingFacts {
 	C.sampling_facts(&f)
 	facts := record.SamplingFacts{
 		Mode: s.mode, Total: uint64(f.total), Dropped: uint64(f.dropped), NonUser: uint64(f.non_user), BufferFull: f.buffer_full != 0,
-		Ambiguous: uint64(len(s.ambiguous)), Problems: s.problems[:len(s.problems):len(s.problems)],
+		Ambiguous: uint64(len(s.ambiguous)), Problems: append(slices.Clone(s.problems), c.samplingProblems(&f)...),
 	}
 	if f.exponent > 0 {
 		facts.Period = 1 << f.exponent
@@ -303,36 +304,42 @@ func (c *Collector) SamplingFacts() record.SamplingFacts {
 	for _, reason := range f.reasons[:f.reason_count] {
 		facts.Reasons = append(facts.Reasons, C.GoString(reason))
 	}
+	return facts
+}
+
+// samplingProblems says which samples are missing or incomplete, and why.
+func (c *Collector) samplingProblems(f *C.struct_sampling_facts) (problems []string) {
+	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	if f.refused != 0 {
-		facts.Problems = append(facts.Problems, c.refused(C.GoString(f.refused_doing), uint32(f.refused), "", 0).Error()+"; "+consequence(uint32(f.refused)))
+		add("%v; %s", c.refused(C.GoString(f.refused_doing), uint32(f.refused), "", 0), consequence(uint32(f.refused)))
 	}
 	if f.claimed != 0 {
-		facts.Problems = append(facts.Problems, "sample instructions: another process that is profiled samples this GPU, and only one can at a time; "+
+		add("sample instructions: another process that is profiled samples this GPU, and only one can at a time; " +
 			"kernels are timed without samples")
 	}
 	if f.waiting > 0 {
-		facts.Problems = append(facts.Problems, fmt.Sprintf("%d contexts were not sampled: of the contexts of one GPU CUPTI samples one at a time, "+
-			"and the first to launch was; their kernels have times, and samples only as far as the first ran the same code", f.waiting))
+		add("%d contexts were not sampled: of the contexts of one GPU CUPTI samples one at a time, "+
+			"and the first to launch was; their kernels have times, and samples only as far as the first ran the same code", f.waiting)
 	}
 	switch {
-	case s.left > 0 && s.kept == 0:
-		facts.Problems = append(facts.Problems, fmt.Sprintf("kernels= matches no sampled kernel: the %d samples taken are of others; "+
-			"give a regular expression that matches a kernel's name", s.left))
+	case c.sampler.filtered > 0 && c.sampler.kept == 0:
+		add("kernels= matches no sampled kernel: the %d samples taken are of others; "+
+			"give a regular expression that matches a kernel's name", c.sampler.filtered)
 	case f.unseen > 0 && c.opts.Replay:
-		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples fell in modules that the capture does not hold: their source lines are not known", f.unseen))
+		add("%d samples fell in modules that the capture does not hold: their source lines are not known", f.unseen)
 	case f.unseen > 0:
-		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples fell in code that was loaded before sampling began and not compiled by Triton: "+
-			"its source lines are not known; begin before the first launch, as `proton run -m pcsampling` does", f.unseen))
+		add("%d samples fell in code that was loaded before sampling began and not compiled by Triton: "+
+			"its source lines are not known; begin before the first launch, as `proton run -m pcsampling` does", f.unseen)
 	}
 	if f.same_crc > 0 {
-		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples are unattributed: they fell in code that was loaded before sampling began, and several modules "+
-			"have the checksum that CUPTI reports for it; begin before the first launch, as `proton run -m pcsampling` does", f.same_crc))
+		add("%d samples are unattributed: they fell in code that was loaded before sampling began, and several modules "+
+			"have the checksum that CUPTI reports for it; begin before the first launch, as `proton run -m pcsampling` does", f.same_crc)
 	}
 	if f.lost > 0 {
-		facts.Problems = append(facts.Problems, fmt.Sprintf("%d samples were lost: they were not read in time", f.lost))
+		add("%d samples were lost: they were not read in time", f.lost)
 	}
 	if n := C.code_not_kept(); n > 0 {
-		facts.Problems = append(facts.Problems, fmt.Sprintf("the code of %d modules was not kept: more than 512 MiB were loaded", n))
+		add("the code of %d modules was not kept: more than 512 MiB were loaded", n)
 	}
-	return facts
+	return problems
 }

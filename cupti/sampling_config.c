@@ -1,4 +1,4 @@
-// Configuring CUPTI's sampling in a context: which reasons of stalls are collected, how often, and into which memory.
+// Configures CUPTI's sampling in a context: which stall reasons are collected, how often, and into which memory.
 #include "sampling_state.h"
 
 #include <stdlib.h>
@@ -9,10 +9,11 @@ enum {
   SERIALIZED_PCS = 65536,
 };
 
-// ---- reasons: from CUPTI's names and numbers to ours ----
+// ---- stall reasons: from CUPTI's names and numbers to ours ----
 
-// "smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued" is the part of "long_scoreboard" in which nothing was
-// issued. Two others are counts of samples and no reasons.
+// short_reason shortens CUPTI's name of a stall reason, and returns -1 for the two names that are counts of samples. It returns
+// 1 for a name like "smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued": the samples of "long_scoreboard" in whose
+// cycle no warp issued an instruction.
 static int short_reason(const char *name, char out[REASON_NAME]) {
   static const char prefix[] = "smsp__pcsamp_", stalled[] = "warps_issue_stalled_", suffix[] = "_not_issued";
   if (!strncmp(name, prefix, sizeof prefix - 1)) name += sizeof prefix - 1;
@@ -33,7 +34,7 @@ static int reason_number(const char *name) {
   return (int)i;
 }
 
-// Fills in what the context's reasons are to us, and which of them to collect.
+// Fills in the context's reason_of and the list of CUPTI's numbers to collect; returns the length of the list.
 static size_t learn_reasons(struct context *c, uint32_t *indices, char **names, size_t count, uint32_t *wanted) {
   size_t n = 0;
   char name[REASON_NAME];
@@ -56,7 +57,7 @@ size_t sampler_pc_size(void) { return sampler.options.version < CUPTI_12_4 ? (si
 
 int sampler_make_data(struct cupti_sampling_data *d, size_t pcs) {
   enum { STALLS = 2 * SAMPLING_REASONS_MAX };
-  uint8_t *array = calloc(pcs, sampler_pc_size()); // of this size untouched pages, which most stay
+  uint8_t *array = calloc(pcs, sampler_pc_size()); // of this size calloc returns untouched pages; most stay untouched
   struct cupti_sampling_stall *stalls = calloc(pcs * STALLS, sizeof *stalls);
   *d = (struct cupti_sampling_data){.size = sizeof *d, .capacity = pcs, .pcs = array};
   if (sampler.options.version < CUPTI_12_0) d->size = SAMPLING_DATA_BEFORE_12_0;
@@ -75,8 +76,9 @@ void sampler_free_data(struct cupti_sampling_data *d) {
   d->pcs = NULL;
 }
 
-// Line by line statistics need some thousand samples of a kernel: 2^15 cycles on 132 multiprocessors at 2 GHz are
-// 8 million a second. Smaller GPUs sample more often for the same. All do it as the first, so that samples add up.
+// Statistics by line need some thousand samples of a kernel. A period of 2^15 cycles on 132 multiprocessors at 2 GHz gives
+// 8 million a second; smaller GPUs get about as many by a shorter period. All GPUs have the period of the first, so that
+// samples of different GPUs can be added up.
 static uint32_t exponent_for(int device) {
   int sms = 0;
   if (sampler.options.exponent) return sampler.options.exponent;
@@ -102,13 +104,13 @@ static struct attempt set_reasons(struct context *c, uint32_t wanted[], size_t *
   size_t count = 0;
   struct cupti_sampling_reasons_params p = {.size = REASONS_NUMBER_PARAMS, .context = c->handle, .count = &count};
   uint32_t rc = cupti_sampling.PCSamplingGetNumStallReasons(&p);
-  if (rc) return (struct attempt){"count the reasons of stalls", rc};
+  if (rc) return (struct attempt){"count the stall reasons", rc};
   if (count > 2 * SAMPLING_REASONS_MAX) count = 2 * SAMPLING_REASONS_MAX;
   for (size_t i = 0; i < count; i++) pointers[i] = names[i];
   p = (struct cupti_sampling_reasons_params){.size = sizeof p, .context = c->handle, .number = count, .indices = indices, .names = pointers};
   rc = cupti_sampling.PCSamplingGetStallReasons(&p);
   *n = rc ? 0 : learn_reasons(c, indices, pointers, count, wanted);
-  return (struct attempt){"list the reasons of stalls", rc};
+  return (struct attempt){"list the stall reasons", rc};
 }
 
 static struct attempt set_options(struct context *c) {
@@ -137,7 +139,7 @@ static struct attempt set_up(struct context *c) {
   uint32_t rc = sampler_call(cupti_sampling.PCSamplingEnable, c->handle);
   if (rc) return (struct attempt){"sample instructions", rc};
   struct attempt a = set_options(c);
-  if (a.rc) sampler_call(cupti_sampling.PCSamplingDisable, c->handle); // it may know our memory by now
+  if (a.rc) sampler_call(cupti_sampling.PCSamplingDisable, c->handle); // it may have been given our memory
   return a;
 }
 
@@ -150,7 +152,6 @@ int sampler_device_of(void *context) {
   return device;
 }
 
-// Keeps the first refusal; lock held. A success is none.
 void sampler_refused(uint32_t rc, const char *doing) {
   if (rc && !sampler.facts.refused) sampler.facts.refused = rc, sampler.facts.refused_doing = doing;
 }

@@ -1,8 +1,8 @@
-// Reading samples: from what CUPTI's GetData fills in to batches of struct sampled, which sampling_take gives to Go.
+// Reads samples with CUPTI's GetData into batches of struct sampled, which sampling_take returns to Go.
 //
-// The GPU writes samples into a buffer of its own. A worker of CUPTI's wakes every WORKER_MS and adds them up by instruction,
-// and GetData returns the sums so far. A round therefore reads what was sampled up to two periods before, and everything
-// has been read only when rounds stay empty for that long.
+// The GPU writes samples into its own buffer. A thread of CUPTI's, the worker, wakes every WORKER_MS and adds them up by
+// instruction; GetData returns the sums so far. A sample can therefore take two periods of the worker to arrive, and all samples
+// have been read only after GetData has returned none for that long.
 #include "sampling_state.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ enum {
   PCS = 8192, // instructions per call of GetData
   BATCH = 256 << 10,
   BATCHES_MAX = 1024, // 256 MiB: half a minute without a reader
-  FAILURES = 20,      // so many reads that fail one after another are reported
+  FAILURES = 20,      // so many failures in succession are reported
 };
 
 static struct cupti_sampling_data data; // only the sampling thread uses it
@@ -50,7 +50,7 @@ static struct sampled *room_for(struct sampled_batch **b, size_t stalls) {
   return out;
 }
 
-// Names belong to the library's user, says its guide, yet every call hands out the same pointers again: they are not freed.
+// CUPTI's guide says that the caller frees the names; but each call returns the same pointers again, so they are not freed.
 static const char *name_of(const struct cupti_sampling_pc *pc) {
   static const char *known;
   if (!pc->name) return NULL;
@@ -58,18 +58,18 @@ static const char *name_of(const struct cupti_sampling_pc *pc) {
   return known = code_intern(pc->name);
 }
 
-// A module that was loaded before our hash was registered has CUPTI's CRC for a number. `hash` is our number of it, 0 if its
-// image is not known or if several images have that CRC. Samples of the latter keep the CRC, so that they belong to no launch:
-// nothing shows which of the images they are of.
-struct named { uint64_t hash; uint32_t images; };
+// The module of a sample. CUPTI identifies a module that was loaded before code_register by a CRC. `hash` is ours; 0 if the
+// image is not known, or if several images have that CRC. Samples of the latter keep the CRC, which matches no launch, because
+// nothing shows to which of the images they belong.
+struct module { uint64_t hash; uint32_t images; };
 
-static struct named module_of(const struct cupti_sampling_pc *pc) {
+static struct module module_of(const struct cupti_sampling_pc *pc) {
   static uint64_t module, at_events;
-  static struct named answer;
+  static struct module answer;
   size_t size;
   if (module == pc->module && at_events == code_events()) return answer;
   module = pc->module, at_events = code_events();
-  if (code_image(module, &size)) answer = (struct named){module, 1};
+  if (code_image(module, &size)) answer = (struct module){module, 1};
   else answer.hash = code_by_crc(module, &answer.images);
   return answer;
 }
@@ -79,11 +79,10 @@ struct taking {
   uint64_t lost, unseen, same_crc;
 };
 
-static void take_pc(const struct context *c, const struct cupti_sampling_pc *pc, struct taking *t) {
-  struct sampled_stall stalls[SAMPLING_REASONS_MAX];
-  uint8_t place[SAMPLING_REASONS_MAX];
-  uint32_t n = 0, all = 0;
-  struct named in = module_of(pc);
+// Adds up an instruction's stalls by our reasons; returns how many reasons there are. *all is the number of its samples.
+static uint32_t add_up(const struct context *c, const struct cupti_sampling_pc *pc, struct sampled_stall stalls[SAMPLING_REASONS_MAX], uint32_t *all) {
+  uint8_t place[SAMPLING_REASONS_MAX]; // in stalls, by reason
+  uint32_t n = 0;
   memset(place, 0xff, sizeof place);
   for (size_t i = 0; i < pc->stall_count; i++) {
     const struct cupti_sampling_stall *from = &pc->stalls[i];
@@ -95,8 +94,15 @@ static void take_pc(const struct context *c, const struct cupti_sampling_pc *pc,
       stalls[n++] = (struct sampled_stall){reason, 0, 0};
     }
     if ((known - 1) & 1) stalls[place[reason]].not_issued += from->samples;
-    else stalls[place[reason]].samples += from->samples, all += from->samples;
+    else stalls[place[reason]].samples += from->samples, *all += from->samples;
   }
+  return n;
+}
+
+static void take_pc(const struct context *c, const struct cupti_sampling_pc *pc, struct taking *t) {
+  struct sampled_stall stalls[SAMPLING_REASONS_MAX];
+  uint32_t all = 0, n = add_up(c, pc, stalls, &all);
+  struct module in = module_of(pc);
   if (!n) return;
   struct sampled *out = room_for(&t->batch, n);
   if (in.images > 1) t->same_crc += all;
@@ -129,7 +135,6 @@ void sampler_take(const struct context *c, struct cupti_sampling_data *d) {
   pthread_mutex_unlock(&sampler.lock);
 }
 
-// Reads what a context has, and reports whether that was anything.
 int sampler_read(struct context *c) {
   enum { ROUNDS = 64 };
   int any = 0;

@@ -1,5 +1,4 @@
-// What the files of sampling share, and no other file includes: sampling.c, sampling_config.c, sampling_read.c and
-// sampling_thread.c.
+// What sampling.c, sampling_config.c, sampling_read.c and sampling_thread.c share. No other file includes this one.
 #ifndef GOPROTON_CUPTI_SAMPLING_STATE_H
 #define GOPROTON_CUPTI_SAMPLING_STATE_H
 
@@ -11,15 +10,15 @@
 enum {
   CONTEXTS = 32,
   WORKER_MS = 20,
-  FINISH_LIMIT_MS = 2000, // for reading everything while other threads go on launching
-  INDICES = 1024,         // of reasons, as CUPTI numbers them
+  FINISH_LIMIT_MS = 2000, // for reading all samples while other threads continue to launch
+  INDICES = 1024,         // CUPTI's numbers of stall reasons are less
 };
 
 enum state {
   FREE,
-  GONE, // destroyed; its memory may be in use until that is over
+  DESTROYED, // CUPTI may use `configured` until the destruction has ended: such an element is reused last
   NEW,
-  WAITING, // for the context of the same GPU that is sampled
+  WAITING, // another context of the same GPU is sampled
   READY,
   RUNNING,
   REFUSED,
@@ -29,56 +28,59 @@ struct context {
   void *handle;
   enum state state;
   int device;
-  int leaving; // is about to be destroyed
+  int destroying;     // the program is about to destroy it
   struct claim claim; // of its GPU
-  uint16_t reason_of[INDICES]; // 0: none, else 1 + 2 * its number, and one more for the part "not issued"
+  uint16_t reason_of[INDICES]; // by CUPTI's number: 0: unknown, 1 + 2 * ours, one more for the part "not issued"
   struct cupti_sampling_data configured; // filled by CUPTI's worker, and by Disable
-  int full, restarts;                    // the hardware's buffer was full
-  int failures;                          // to read, one after another
+  int full;     // the hardware's buffer was full since the last restart
+  int restarts; // because of that
+  int failures; // to read, in succession
 };
 
-// The state that the files of sampling share.
 extern struct sampler {
-  pthread_mutex_t lock;      // guards what follows, but never held while CUPTI is called
-  pthread_cond_t wake, done; // for the thread; for those who wait for it
+  pthread_mutex_t lock;      // guards what follows; not held during a call of CUPTI's
+  pthread_cond_t wake, done; // wakes the sampling thread; the program's threads that wait for it
   pthread_t thread;
   int quit;
   struct sampling_options options;
   struct context contexts[CONTEXTS];
-  int wanted;                     // whether samplers are to run
+  int wanted;                // whether contexts are to be sampled
   struct request {
     uint64_t asked, answered;
-  } updates, rests, unloads, leaves; // of samplers' states; to read everything; what is about to be unloaded; contexts
-  int calling; // CUPTI is being called about a context, which must not go away meanwhile
+  } updates, // bring contexts to the state that is wanted
+      finishes, // read all samples
+      unloads,  // read the samples of code that is about to be unloaded
+      destroys; // disable sampling in contexts that are about to be destroyed
+  int calling; // CUPTI is being called about a context: its destruction waits
   struct sampling_facts facts;
   struct sampled_batch *first, **last;
   size_t batches;
 } sampler;
 
 extern atomic_int sampler_began; // 0 before and after sessions, and in a forked child
-extern atomic_int sampler_busy;  // something was launched since the last round
+extern atomic_int sampler_busy;  // kernels were launched since unloads or finishes were last answered
 
 // ---- sampling_config.c: on the sampling thread ----
 
-// The distance between two instructions in an array that CUPTI fills.
+// The size of an instruction in an array that CUPTI fills.
 size_t sampler_pc_size(void);
-// sampler_make_data allocates room for so many instructions and returns whether there was memory for it.
+// sampler_make_data allocates memory for a number of instructions and returns whether there was enough.
 int sampler_make_data(struct cupti_sampling_data *d, size_t pcs);
 void sampler_free_data(struct cupti_sampling_data *d);
-// sampler_call makes one of the calls that take a context and nothing else.
+// sampler_call calls a function whose only argument is a context.
 uint32_t sampler_call(uint32_t (*call)(struct cupti_sampling_params *), void *context);
-// The ordinal of the context's GPU, -1 if the driver does not answer.
+// sampler_device_of returns the ordinal of the context's GPU, -1 if the driver fails.
 int sampler_device_of(void *context);
 // sampler_configure brings a NEW context to READY, or to REFUSED.
 void sampler_configure(struct context *c);
-// sampler_refused keeps the first refusal, and ignores RC_OK; lock held.
+// sampler_refused keeps the first result code that is not RC_OK; lock held.
 void sampler_refused(uint32_t rc, const char *doing);
 
 // ---- sampling_read.c ----
 
 // sampler_prepare_reading allocates what GetData fills. Call it before the thread starts.
 uint32_t sampler_prepare_reading(void);
-// sampler_read reads what a context has, and returns whether there was anything.
+// sampler_read reads the samples of a context, and returns whether there were any.
 int sampler_read(struct context *c);
 // sampler_take keeps the samples that CUPTI has filled in.
 void sampler_take(const struct context *c, struct cupti_sampling_data *d);
@@ -87,9 +89,10 @@ void sampler_take(const struct context *c, struct cupti_sampling_data *d);
 
 // The thread's function.
 void *sampler_thread(void *unused);
-int sampler_in_use(const struct context *c);
-// Whether another context of the same GPU is sampled; lock held.
-int sampler_taken(const struct context *c);
+// Whether sampling is enabled in the context; lock held.
+int sampler_enabled(const struct context *c);
+// Whether sampling is enabled in another context of the same GPU; lock held.
+int sampler_gpu_taken(const struct context *c);
 // Milliseconds of the clock that the conditions use.
 uint64_t sampler_now_ms(void);
 // sampler_wait_until waits for a condition until that time; lock held.

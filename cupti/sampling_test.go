@@ -10,7 +10,7 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// TestHashesAgree: C, which hashes images for CUPTI, and Go call the same image the same, whatever its length.
+// TestHashesAgree: code_hash in C and record.HashImage in Go give an image the same hash, whatever its length.
 func TestHashesAgree(t *testing.T) {
 	image := make([]byte, 100)
 	for i := range image {
@@ -37,7 +37,7 @@ func TestIntervalIsRoundedToAPowerOfTwo(t *testing.T) {
 	}
 }
 
-// TestSymbols: the cheap reader finds what the thorough one finds.
+// TestSymbols: cubin.Symbols finds the functions that cubin.Read finds.
 func TestSymbols(t *testing.T) {
 	files, err := filepath.Glob("../internal/cubin/testdata/*.cubin*")
 	if err != nil || len(files) == 0 {
@@ -72,11 +72,11 @@ func TestSymbols(t *testing.T) {
 	}
 }
 
-// TestSamplesOfABusyProgram: threads launch, load, unload and destroy contexts while samples are collected; none is lost
-// or doubled, under each sanitizer.
+// TestSamplesOfABusyProgram: threads launch, load and unload code, and destroy contexts while samples are collected. No sample is
+// lost or counted twice, under each sanitizer.
 func TestSamplesOfABusyProgram(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow, and sanitizers of Go tests do not reach it")
+		t.Skip("too slow for -short: it compiles C with sanitizers")
 	}
 	for _, sanitizers := range sanitized() {
 		t.Run(sanitizers, func(t *testing.T) {

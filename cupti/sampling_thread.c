@@ -1,21 +1,21 @@
-// The sampling thread. It makes every call that CUPTI's sampling has: CUPTI refuses to be configured in a callback, and
-// reading takes milliseconds, so no thread of the program does either.
+// The sampling thread makes all calls of CUPTI's sampling API: CUPTI refuses to be configured in a callback, and reading takes
+// milliseconds, so the program's threads do neither.
 //
-// CUPTI samples one context of a GPU at a time, over all processes. Starting a second one is refused (HARDWARE_BUSY), and
-// then every call of CUPTI fails, reading kernel records included, or crashes (seen on an H200, CUPTI 13.0). So the first
-// context that launches is sampled until it is destroyed, and the others wait; a process claims a GPU before it samples.
+// CUPTI samples one context of a GPU at a time, over all processes. It refuses to start a second one (HARDWARE_BUSY); after
+// that every call of CUPTI's, also for kernel records, fails or crashes (seen on an H200, CUPTI 13.0). So the first context
+// that launches is sampled until it is destroyed, and the others wait; a process claims a GPU before it samples.
 #include "sampling_state.h"
 
 #include <time.h>
 
 enum {
   ROUND_MS = 100,
-  // In serialized mode the worker puts the instructions of each kernel into the configured buffer. Once that is full, it
-  // goes on to add up, and what a sample belongs to is lost (seen on an H200, CUPTI 13.0): it is large, and read often.
+  // In serialized mode the worker writes the instructions of each kernel into the configured buffer. Once that is full, the
+  // worker adds samples of different launches together (seen on an H200, CUPTI 13.0): the buffer is large, and read often.
   SERIALIZED_ROUND_MS = 10,
-  COOL_MS = 300,        // rounds keep this far from loads and unloads of code: CUPTI reads names of code that may be going away
-  COOL_LIMIT_MS = 2000, // after which a round is made, even though code keeps being loaded
-  RESTARTS = 8,
+  COOL_MS = 300,        // from a load or unload of code to a round: CUPTI reads names in code that may be about to be unloaded
+  COOL_LIMIT_MS = 2000, // after this time a round is made although code is still being loaded
+  RESTARTS = 8,         // of a context, at most
 };
 
 uint64_t sampler_now_ms(void) {
@@ -24,7 +24,7 @@ uint64_t sampler_now_ms(void) {
   return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-// The thread of the program that waits cannot be cancelled here: it would keep the lock.
+// Cancellation is disabled, because a thread that is cancelled here would keep the lock.
 void sampler_wait_until(pthread_cond_t *cond, uint64_t ms) {
   struct timespec t = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
   int before;
@@ -38,35 +38,37 @@ static void pause_ms(unsigned ms) {
   nanosleep(&t, NULL);
 }
 
-int sampler_in_use(const struct context *c) { return c->state == READY || c->state == RUNNING; }
+int sampler_enabled(const struct context *c) { return c->state == READY || c->state == RUNNING; }
 
-// Releases the lock for calls of CUPTI, and takes it again.
-static void calls(int begin) {
-  if (begin) {
-    sampler.calling = 1;
-    pthread_mutex_unlock(&sampler.lock);
-    return;
-  }
+// begin_calls releases the lock for calls of CUPTI's, and end_calls takes it again. In between the program may destroy a context.
+static void begin_calls(void) {
+  sampler.calling = 1;
+  pthread_mutex_unlock(&sampler.lock);
+}
+
+static void end_calls(void) {
   pthread_mutex_lock(&sampler.lock);
   sampler.calling = 0;
   pthread_cond_broadcast(&sampler.done);
 }
 
-int sampler_taken(const struct context *c) {
+int sampler_gpu_taken(const struct context *c) {
   for (int i = 0; i < CONTEXTS; i++)
-    if (&sampler.contexts[i] != c && sampler_in_use(&sampler.contexts[i]) && sampler.contexts[i].device == c->device) return 1;
+    if (&sampler.contexts[i] != c && sampler_enabled(&sampler.contexts[i]) && sampler.contexts[i].device == c->device) return 1;
   return 0;
 }
 
-// Gives a context its sampler, unless it has to wait for that; lock held at both ends.
-static void ready(struct context *c) {
+// The lock is held at the start and at the end of each static function below.
+
+// enable sets sampling up in a context, unless another context of its GPU is sampled.
+static void enable(struct context *c) {
   void *handle = c->handle;
-  calls(1);
+  begin_calls();
   int device = sampler_device_of(handle);
-  calls(0);
+  end_calls();
   if (c->state != NEW) return;
   c->device = device;
-  if (sampler_taken(c)) {
+  if (sampler_gpu_taken(c)) {
     c->state = WAITING;
     sampler.facts.waiting++;
     return;
@@ -76,63 +78,63 @@ static void ready(struct context *c) {
     sampler.facts.claimed = 1;
     return;
   }
-  calls(1);
+  begin_calls();
   sampler_configure(c);
-  calls(0);
-  if (c->state == REFUSED) claim_back(&c->claim);
+  end_calls();
+  if (c->state == REFUSED) claim_release(&c->claim);
 }
 
-// Takes a context's sampler off, with what it still has; lock held at both ends.
-static void leave(struct context *c) {
-  calls(1);
+// disable ends sampling in a context, and keeps the samples that CUPTI still has.
+static void disable(struct context *c) {
+  begin_calls();
   sampler_call(cupti_sampling.PCSamplingDisable, c->handle);
   sampler_take(c, &c->configured);
   sampler_free_data(&c->configured);
-  calls(0);
-  claim_back(&c->claim);
+  end_calls();
+  claim_release(&c->claim);
 }
 
-// Brings one context to the state that is wanted; lock held at both ends.
+// update brings one context to the state that is wanted.
 static void update(struct context *c) {
-  if (c->state == NEW) ready(c);
+  if (c->state == NEW) enable(c);
   int start = sampler.wanted && c->state == READY, stop = !sampler.wanted && c->state == RUNNING;
   if (!start && !stop) return;
   void *handle = c->handle;
-  calls(1);
+  begin_calls();
   uint32_t rc = sampler_call(start ? cupti_sampling.PCSamplingStart : cupti_sampling.PCSamplingStop, handle);
-  calls(0);
-  if (!sampler_in_use(c)) return;
+  end_calls();
+  if (!sampler_enabled(c)) return;
   c->state = start ? RUNNING : READY;
   sampler_refused(rc, start ? "start sampling" : "stop sampling");
-  if (rc && start) c->state = REFUSED, c->configured.pcs = NULL; // CUPTI is asked nothing more, and may know the memory
+  if (rc && start) c->state = REFUSED, c->configured.pcs = NULL; // not freed: CUPTI is not called any more, and may write to it
 }
 
-// Once the hardware's buffer was full, nothing more is sampled until the context is set up anew; lock held at both ends.
+// restart sets a context up anew: once the hardware's buffer was full, nothing more is sampled until then.
 static void restart(struct context *c) {
   c->full = 0;
-  if (!sampler_in_use(c) || c->restarts++ == RESTARTS) return;
-  leave(c);
-  if (!sampler_in_use(c)) return;
+  if (!sampler_enabled(c) || c->restarts++ == RESTARTS) return;
+  disable(c);
+  if (!sampler_enabled(c)) return;
   c->state = NEW;
   sampler.updates.asked++;
 }
 
-// Reads all contexts; lock held at both ends.
+// read_all reads all contexts, and returns whether there were samples.
 static int read_all(void) {
   int any = 0;
   for (int i = 0; i < CONTEXTS; i++) {
     struct context *c = &sampler.contexts[i];
-    if (!sampler_in_use(c)) continue;
-    calls(1);
+    if (!sampler_enabled(c)) continue;
+    begin_calls();
     any |= sampler_read(c);
-    calls(0);
+    end_calls();
     if (c->full) restart(c);
   }
   return any;
 }
 
-// Reads what has been executed: rounds over two periods of CUPTI's worker, and then until nothing comes, or until the
-// limit where the GPU has not come to rest; reports whether it has. Lock held at both ends.
+// read_rest reads the samples of all code that has been executed: for at least two periods of CUPTI's worker and, if to_rest,
+// until none arrive, or until the limit while the GPU is still working. It returns whether samples have stopped arriving.
 static int read_rest(int to_rest) {
   enum { EMPTY = 3 };
   uint64_t limit = sampler_now_ms() + (to_rest ? FINISH_LIMIT_MS : 0);
@@ -146,46 +148,44 @@ static int read_rest(int to_rest) {
   return empty >= EMPTY;
 }
 
-// Has CUPTI decode what the GPU has sampled, and reads it. Stopping waits for that, where rounds may find nothing and be
-// too early: at 56 million samples a second, every 4096 cycles of an H200, the worker handed over nothing for 100 ms and then
-// 3 million. Only where the GPU has come to rest: what stopping does while others go on launching was not seen. lock held at
-// both ends.
-static void read_all_there_is(void) {
+// read_undecoded stops sampling, which has CUPTI decode all that the GPU has sampled, reads that, and starts it again. Rounds
+// alone can find nothing too early: at 56 million samples a second (a period of 4096 cycles on an H200) the worker delivered
+// nothing for 100 ms and then 3 million. It is called only when the GPU is idle: stopping during launches is untested.
+static void read_undecoded(void) {
   for (int i = 0; i < CONTEXTS; i++) {
     struct context *c = &sampler.contexts[i];
     if (c->state != RUNNING) continue;
-    calls(1);
+    begin_calls();
     uint32_t rc = sampler_call(cupti_sampling.PCSamplingStop, c->handle);
     sampler_read(c);
-    calls(0);
+    end_calls();
     if (rc || c->state != RUNNING) continue;
     c->state = READY;
-    update(c); // starts it again
+    update(c);
   }
 }
 
-// Takes off the samplers of contexts that are about to be destroyed: what CUPTI has of them would go with them. lock held
-// at both ends.
-static void leave_leaving(void) {
+// disable_destroying ends sampling in contexts that are about to be destroyed: CUPTI would free their samples with them.
+static void disable_destroying(void) {
   read_rest(0);
   for (int i = 0; i < CONTEXTS; i++) {
     struct context *c = &sampler.contexts[i];
-    if (!c->leaving) continue;
-    c->leaving = 0;
-    if (!sampler_in_use(c)) continue;
-    calls(1);
+    if (!c->destroying) continue;
+    c->destroying = 0;
+    if (!sampler_enabled(c)) continue;
+    begin_calls();
     if (c->state == RUNNING) sampler_call(cupti_sampling.PCSamplingStop, c->handle);
     sampler_read(c);
-    calls(0);
-    if (!sampler_in_use(c)) continue;
-    leave(c);
-    c->state = GONE;
+    end_calls();
+    if (!sampler_enabled(c)) continue;
+    disable(c);
+    c->state = DESTROYED;
   }
 }
 
 static unsigned round_ms(void) { return sampler.options.mode == SAMPLING_SERIALIZED ? SERIALIZED_ROUND_MS : ROUND_MS; }
 
-// A round, unless code was loaded or unloaded just now; lock held at both ends.
+// read_round reads all contexts, unless code was loaded or unloaded a short time ago.
 static void read_round(uint64_t *next) {
   static uint64_t events, cooling_since;
   uint64_t now = sampler_now_ms();
@@ -213,28 +213,28 @@ void *sampler_thread(void *unused) {
   uint64_t next = sampler_now_ms() + ROUND_MS;
   pthread_mutex_lock(&sampler.lock);
   while (!sampler.quit) {
-    uint64_t update_upto = sampler.updates.asked, rest_upto = sampler.rests.asked, unload_upto = sampler.unloads.asked;
+    uint64_t update_upto = sampler.updates.asked, finish_upto = sampler.finishes.asked, unload_upto = sampler.unloads.asked;
     if (update_upto != sampler.updates.answered) {
       for (int i = 0; i < CONTEXTS; i++) update(&sampler.contexts[i]);
       answer(&sampler.updates, update_upto);
-    } else if (sampler.leaves.asked != sampler.leaves.answered) {
-      uint64_t leave_upto = sampler.leaves.asked;
-      leave_leaving();
-      answer(&sampler.leaves, leave_upto);
-    } else if (unload_upto != sampler.unloads.answered || rest_upto != sampler.rests.answered) {
-      int to_rest = rest_upto != sampler.rests.answered;
+    } else if (sampler.destroys.asked != sampler.destroys.answered) {
+      uint64_t destroy_upto = sampler.destroys.asked;
+      disable_destroying();
+      answer(&sampler.destroys, destroy_upto);
+    } else if (unload_upto != sampler.unloads.answered || finish_upto != sampler.finishes.answered) {
+      int to_rest = finish_upto != sampler.finishes.answered;
       atomic_store(&sampler_busy, 0);
       int at_rest = read_rest(to_rest);
-      if (to_rest && at_rest && sampler.options.mode == SAMPLING_CONTINUOUS) read_all_there_is();
+      if (to_rest && at_rest && sampler.options.mode == SAMPLING_CONTINUOUS) read_undecoded();
       answer(&sampler.unloads, unload_upto);
-      if (to_rest) answer(&sampler.rests, rest_upto);
+      if (to_rest) answer(&sampler.finishes, finish_upto);
     } else if (sampler_now_ms() >= next) {
       read_round(&next);
     } else {
       sampler_wait_until(&sampler.wake, next);
     }
   }
-  pthread_cond_broadcast(&sampler.done); // no request is answered any more
+  pthread_cond_broadcast(&sampler.done); // requests are not answered any more
   pthread_mutex_unlock(&sampler.lock);
   return NULL;
 }

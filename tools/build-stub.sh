@@ -22,7 +22,7 @@ library() { # OUTPUT FLAGS AND SOURCES...
 }
 
 library "$out/libcuda.so.1" -Wl,-soname,libcuda.so.1 $s/{cuda,graph,common}.c $p/reader.c
-tracer=($s/{cupti,buffers,sampling,check,replay,replay_clock,replay_gpu,synthetic,common}.c $p/{reader,map,player,program}.c -L"$out" -l:libcuda.so.1)
+tracer=($s/{cupti,buffers,sampling,check,replay,replay_clock,replay_gpu,replay_records,synthetic,common}.c $p/{reader,map,player,program}.c -L"$out" -l:libcuda.so.1)
 library "$out/libcupti.so" -DSTUB_CUPTI=130000 -Wl,-rpath,'$ORIGIN' "${tracer[@]}"
 library "$out/cupti-12/libcupti.so" -DSTUB_CUPTI=26 -Wl,-rpath,'$ORIGIN/..' "${tracer[@]}"
 library "$out/cupti-11/libcupti.so" -DSTUB_CUPTI=18 -Wl,-rpath,'$ORIGIN/..' "${tracer[@]}"

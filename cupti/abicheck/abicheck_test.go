@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// versions are the oldest CUPTI that we support, one of the middle (Triton 3.6 brings it) and the newest.
+// versions are the oldest CUPTI that is supported, the one of Triton 3.6, and the newest.
 var versions = []struct {
 	folder     string
-	driverless string // what a profiler finds on a machine without a driver
+	driverless string // what testdata/load.c prints on a machine without a driver
 }{
 	{"cupti-11.8", `
 without: cuptiGetErrorMessage
@@ -40,7 +40,7 @@ ActivityEnable: 15 CUPTI_ERROR_NOT_INITIALIZED: CUPTI_ERROR_NOT_INITIALIZED
 FlushAll: 15 CUPTI_ERROR_NOT_INITIALIZED: CUPTI_ERROR_NOT_INITIALIZED
 Unsubscribe: 1 CUPTI_ERROR_INVALID_PARAMETER: CUPTI_ERROR_INVALID_PARAMETER
 `},
-	// From 13 on a library without a driver answers everything with 999: no version, no names of errors.
+	// Without a driver, every function of 13.0 and later returns 999: there is no version and no name of an error.
 	{"cupti-13.5", `
 GetVersion: 999 ?
 version: 0
@@ -83,7 +83,7 @@ func compile(t *testing.T, source string, flags ...string) string {
 	return program
 }
 
-// glob returns what matches a pattern in the parts of a folder of wheels: wheels put theirs at nvidia/<part>/<name>.
+// glob returns the files nvidia/*/pattern of a folder of wheels: a wheel has its files in nvidia/<name of the wheel>.
 func glob(t *testing.T, dir, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "nvidia", "*", pattern))
@@ -110,12 +110,12 @@ func TestABI(t *testing.T) {
 	}
 }
 
-// TestWithoutDriver loads real libraries where there is no driver: every function that the profiler needs is
-// there, none of them crashes, and what they answer is what the profiler's error texts are made for.
+// TestWithoutDriver loads real libraries on a machine without a driver: they have every function that the profiler needs, none
+// crashes, and their results are those that refusal.go has messages for.
 func TestWithoutDriver(t *testing.T) {
 	load := compile(t, "load.c")
 	driver := exec.Command(load, "libcuda.so.1")
-	if driver.Run(); driver.ProcessState.ExitCode() != 1 { // 1: there is no such library
+	if driver.Run(); driver.ProcessState.ExitCode() != 1 { // 1: it could not be opened
 		t.Skip("needs a machine without an NVIDIA driver, and this one has libcuda.so.1")
 	}
 	for _, v := range versions {

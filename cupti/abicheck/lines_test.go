@@ -11,8 +11,9 @@ import (
 	"github.com/goproton/goproton/internal/cubin"
 )
 
-// TestEveryInstructionAgainstCUPTI compares internal/cubin's source lines with CUPTI's own, for every instruction of the
-// cubins in its testdata, of those that its own tests have compiled, and of the folder that CUBINS names. CUPTI names another library than the pinned wheels' ones.
+// TestEveryInstructionAgainstCUPTI compares internal/cubin's source lines with CUPTI's, for every instruction of the cubins in
+// internal/cubin/testdata and of those that its tests have compiled. The variable CUBINS names another folder, CUPTI another
+// library than those of the pinned wheels.
 func TestEveryInstructionAgainstCUPTI(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "lines")
 	if out, err := exec.Command("cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, "testdata/lines.c", "-ldl").CombinedOutput(); err != nil {
@@ -39,7 +40,7 @@ func libraries(t *testing.T) []string {
 	}
 	found, _ := filepath.Glob("../../.venv/oracles/triton-*/triton/backends/nvidia/lib/cupti/libcupti.so.1?")
 	if len(found) == 0 {
-		t.Skip("no libcupti in .venv (tools/oracles.sh fetches it)")
+		t.Skip("needs a libcupti in .venv: run tools/oracles.sh where PyPI can be reached")
 	}
 	return found
 }
@@ -61,7 +62,7 @@ func cubinFiles(t *testing.T) []string {
 	return files
 }
 
-// compare returns the number of instructions that CUPTI has an answer for. It knows kernels, and no other functions.
+// compare returns the number of instructions that CUPTI has a line for. CUPTI knows only kernels, no other functions.
 func compare(t *testing.T, program, library, file string) int {
 	t.Helper()
 	image, err := os.ReadFile(file)
@@ -80,7 +81,7 @@ func compare(t *testing.T, program, library, file string) int {
 			continue
 		}
 		size := fn.Size
-		if len(fn.Lines) == 0 { // CUPTI's way through a library's module is long: whether it knows lines is enough
+		if len(fn.Lines) == 0 { // CUPTI is slow in the large modules of libraries: it is enough that it knows no lines either
 			size = cubin.InstructionSize
 		}
 		fmt.Fprintf(&questions, "%s\t%s\t%d\n", file, fn.Name, size)
@@ -97,7 +98,7 @@ func compare(t *testing.T, program, library, file string) int {
 	lined, wrong := 0, 0
 	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
 		at, theirs, _ := strings.Cut(line, "\t")
-		if theirs == "/:0" || theirs == "!1" { // no line here, none in the whole module
+		if theirs == "/:0" || theirs == "!1" { // no line for this instruction, none in the module
 			theirs = ""
 		} else {
 			lined++

@@ -8,13 +8,13 @@
 #include "sizes.h"
 #include "tracer.h"
 
-// Held for reading while a record is written, so that the callbacks are not forgotten in between.
+// Held for reading while a record is written, so that the callbacks stay registered meanwhile.
 static pthread_rwlock_t callbacks_lock = PTHREAD_RWLOCK_INITIALIZER;
 static cupti_request_fn request;   // guarded by callbacks_lock
 static cupti_complete_fn complete; // the same
 static _Atomic uint64_t dropped, delivered;
 
-// One per thread that ever emitted; they live as long as the process, as a late flush still wants them.
+// One for each thread that has written a record. They are not freed: a later flush may still need them.
 struct buffer {
   pthread_mutex_t lock; // guards the rest: the owner fills, a flush empties
   uint8_t *bytes;
@@ -25,10 +25,10 @@ static pthread_mutex_t buffers_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct buffer *buffers; // guarded by buffers_lock
 static _Thread_local struct buffer *mine;
 
-// ---- sizes -------------------------------------------------------------------------------------------
+// ---- sizes ----
 
 enum { KINDS = 64 };
-static _Atomic uint32_t learnt[KINDS]; // from a capture
+static _Atomic uint32_t learnt[KINDS]; // from a capture; 0: unknown
 
 uint32_t record_size(uint32_t kind) {
   uint32_t known = kind < KINDS ? atomic_load(&learnt[kind]) : 0, version = stub_version();
@@ -48,7 +48,7 @@ void learn_size(uint32_t kind, uint32_t size) {
   if (kind < KINDS) atomic_store(&learnt[kind], size);
 }
 
-// ---- filling and emptying ----------------------------------------------------------------------------
+// ---- filling and emptying ----
 
 static struct buffer *my_buffer(void) {
   if (mine) return mine;
@@ -62,7 +62,7 @@ static struct buffer *my_buffer(void) {
   return mine = b;
 }
 
-static void hand_over(struct buffer *b) {
+static void return_buffer(struct buffer *b) {
   if (!b->bytes) return;
   atomic_fetch_add(&delivered, b->records);
   complete(NULL, 0, b->bytes, b->size, b->used);
@@ -72,7 +72,7 @@ static void hand_over(struct buffer *b) {
 static int make_room(struct buffer *b, uint32_t size) {
   int full = b->used + size > b->size || (b->max_records && b->records == b->max_records);
   if (b->bytes && !full) return 1;
-  hand_over(b);
+  return_buffer(b);
   request(&b->bytes, &b->size, &b->max_records);
   if (b->bytes && b->size >= size) return 1;
   b->bytes = NULL, b->size = 0;
@@ -100,13 +100,13 @@ void flush_buffers(void) {
   pthread_mutex_lock(&buffers_lock);
   for (struct buffer *b = buffers; b; b = b->next) {
     pthread_mutex_lock(&b->lock);
-    hand_over(b);
+    return_buffer(b);
     pthread_mutex_unlock(&b->lock);
   }
   pthread_mutex_unlock(&buffers_lock);
 }
 
-// forget_callbacks hands over what is there, so that no thread keeps a buffer of callbacks that are gone.
+// forget_callbacks first returns all buffers to the profiler: none may be left that callbacks were called for.
 void forget_callbacks(void) {
   pthread_rwlock_wrlock(&callbacks_lock);
   flush_buffers();
@@ -114,7 +114,7 @@ void forget_callbacks(void) {
   pthread_rwlock_unlock(&callbacks_lock);
 }
 
-// ---- records of the fake driver ----------------------------------------------------------------------
+// ---- records of the fake driver ----
 
 static void emit_kind(uint32_t kind, const struct stub_kernel *k) {
   uint64_t bytes[32] = {0};
@@ -153,7 +153,7 @@ void emit_work(const struct stub_work *w) {
     struct cupti_memset_prefix r = {.kind = w->kind, .bytes = w->bytes, .start = w->start, .end = w->end,
                                     .context_id = w->context, .stream_id = w->stream, .correlation_id = w->correlation};
     memcpy(bytes, &r, sizeof r);
-  } else {
+  } else { // ACT_SYNCHRONIZATION
     struct cupti_sync_prefix r = {.kind = w->kind, .type = w->detail, .start = w->start, .end = w->end,
                                   .context_id = w->context, .stream_id = w->stream, .correlation_id = w->correlation};
     memcpy(bytes, &r, sizeof r);
@@ -165,7 +165,7 @@ void stub_emit(const struct stub_kernel *k) { emit_kernel(k); }
 void stub_lose(uint64_t records) { atomic_fetch_add(&dropped, records); }
 uint64_t stub_delivered(void) { return atomic_load(&delivered); }
 
-// ---- CUPTI's functions -------------------------------------------------------------------------------
+// ---- CUPTI's functions ----
 
 STUB_EXPORT uint32_t cuptiActivityRegisterCallbacks(cupti_request_fn r, cupti_complete_fn c) {
   uint32_t result = stub_result("ActivityRegisterCallbacks");
@@ -178,7 +178,7 @@ STUB_EXPORT uint32_t cuptiActivityRegisterCallbacks(cupti_request_fn r, cupti_co
 }
 
 STUB_EXPORT uint32_t cuptiActivityFlushAll(uint32_t flag) {
-  (void)flag; // nothing of ours is ever incomplete
+  (void)flag; // records are always complete
   flush_buffers();
   return stub_result("ActivityFlushAll");
 }

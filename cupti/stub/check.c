@@ -1,18 +1,16 @@
-// Checks a capture before it is played. A capture may come from anywhere, and the profiler trusts what CUPTI reports:
-// it follows the pointers of records and callbacks. So everything here that is used as a pointer, or says how long
-// something is, must be what the recorder writes. Strings are numbers into the capture's own table.
+// A capture may come from anywhere, but the profiler trusts CUPTI: it follows the pointers of records and callbacks. So all
+// that is replayed as a pointer or a length must be as the recorder writes it. A string is an index into the capture's table.
 #include "check.h"
 
 #include <stdio.h>
 #include <string.h>
 
-// What is wrong with the capture, with the number of the event. One capture is played in a process.
-static char text[256];
+static char text[256]; // the answer: a process plays one capture
 
 #define DAMAGED(...) (snprintf(text, sizeof text, __VA_ARGS__), text)
 #define AGAIN "the file is damaged: record it again"
 
-// How many bytes of a record the profiler reads; 0 for kinds that it skips.
+// How many bytes of a record are read.
 static uint32_t least_size(uint32_t kind) {
   switch (kind) {
   case ACT_KERNEL: case ACT_CONCURRENT_KERNEL: return sizeof(struct cupti_kernel_prefix);
@@ -25,7 +23,7 @@ static uint32_t least_size(uint32_t kind) {
   return 8;
 }
 
-// The sizes of records by kind, which one version of CUPTI does not change.
+// The sizes of records by kind. All buffers of a capture have the same, because they come from one version of CUPTI.
 struct sizes { uint32_t of[CHECK_KINDS]; };
 
 static const char *check_shape(struct sizes *sizes, size_t event, struct cap_cursor *at) {
@@ -64,7 +62,7 @@ static const char *check_buffer(const struct capture *c, struct sizes *sizes, si
   return NULL;
 }
 
-// What CUPTI shows with a resource depends on the callback alone: the profiler takes the one for the other's pointers.
+// The id of a resource callback decides which descriptor it has; with the wrong one the profiler would take numbers for pointers.
 static const char *check_resource(size_t event, struct cap_cursor *at) {
   uint64_t cbid = cap_number(at);
   cap_number(at); // context

@@ -1,4 +1,4 @@
-// Whether a capture can be played: it may come from anywhere.
+// Checks a capture before it is played.
 #ifndef GOPROTON_STUB_CHECK_H
 #define GOPROTON_STUB_CHECK_H
 
@@ -7,7 +7,7 @@
 
 enum { CHECK_KINDS = 64, CHECK_RECORD_MAX = 512 };
 
-// NULL, or what is wrong with the capture, in memory that the next call overwrites.
+// check_capture returns NULL, or what is wrong with the capture, in memory that the next call overwrites.
 const char *check_capture(const struct capture *c);
 
 #endif

@@ -1,3 +1,4 @@
+// The variables of the environment that both libraries read.
 #include "stub.h"
 
 #include <stdlib.h>

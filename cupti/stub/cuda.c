@@ -20,7 +20,7 @@ const struct stub_tracer *tracer = &untraced;
 
 void stub_cuda_trace(const struct stub_tracer *t) { tracer = t ? t : &untraced; }
 
-// ---- the capture, if any -----------------------------------------------------------------------------
+// ---- the capture, if any ----
 
 static struct capture loaded;
 static const struct capture *capture;
@@ -39,7 +39,7 @@ const struct capture *stub_cuda_capture(void) {
   return capture;
 }
 
-// ---- live objects ------------------------------------------------------------------------------------
+// ---- live objects ----
 
 struct object { struct object *next; uint64_t id; max_align_t body[]; };
 static pthread_mutex_t objects_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -82,7 +82,7 @@ uint32_t next_id(void) {
   return atomic_fetch_add(&ids, 1) + 1;
 }
 
-// ---- start-up and devices ----------------------------------------------------------------------------
+// ---- start-up and devices ----
 
 static void inject(void) {
   const char *path = getenv("CUDA_INJECTION64_PATH");
@@ -184,7 +184,7 @@ STUB_EXPORT uint32_t cuGetErrorString(uint32_t error, const char **text) {
   return CU_OK;
 }
 
-// ---- contexts ----------------------------------------------------------------------------------------
+// ---- contexts ----
 
 static _Thread_local void *stack[16];
 static _Thread_local int depth; // of the stack; its top is current
@@ -212,7 +212,7 @@ void stub_cuda_set_current(void *context) {
 STUB_EXPORT uint32_t cuCtxSetCurrent(void *context) { return stub_cuda_set_current(context), CU_OK; }
 STUB_EXPORT uint32_t cuCtxGetCurrent(void **context) { return *context = current_context(), CU_OK; }
 
-// wait_while waits for as long as the file exists that the variable names.
+// wait_while waits as long as the file that the variable names exists.
 static void wait_while(const char *variable) {
   const char *file = getenv(variable);
   while (file && !access(file, F_OK)) usleep(1000);
@@ -250,7 +250,7 @@ STUB_EXPORT uint32_t cuCtxDestroy_v2(void *context) {
   return CU_OK;
 }
 
-// ---- calls, as CUPTI shows them ----------------------------------------------------------------------
+// ---- calls ----
 
 static _Atomic uint32_t in_progress;
 uint32_t stub_cuda_calls(void) { return atomic_load(&in_progress); }
@@ -280,7 +280,7 @@ void resource(uint32_t cbid, void *descriptor) {
   tracer->call(DOMAIN_RESOURCE, cbid, &d);
 }
 
-// ---- modules -----------------------------------------------------------------------------------------
+// ---- modules ----
 
 STUB_EXPORT uint32_t cuModuleLoadData(void **module, const void *image) {
   uint32_t id = next_id();
@@ -309,7 +309,7 @@ STUB_EXPORT uint32_t cuModuleUnload(void *module) {
   return call_exit(&c, CU_OK);
 }
 
-// Names outlive their module: buffers that are still on their way point at them.
+// Names are never freed: records in buffers may point at them after their module was unloaded.
 static const char *keep_name(const char *name) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static struct kept { struct kept *next; char text[]; } *kept; // guarded by lock
@@ -333,7 +333,7 @@ STUB_EXPORT uint32_t cuModuleGetFunction(void **function, void *module, const ch
   return CU_OK;
 }
 
-// ---- launches ----------------------------------------------------------------------------------------
+// ---- launches ----
 
 STUB_EXPORT uint32_t cuStreamCreate(void **stream, uint32_t flags) {
   (void)flags;
@@ -344,7 +344,7 @@ STUB_EXPORT uint32_t cuStreamCreate(void **stream, uint32_t flags) {
   return CU_OK;
 }
 
-uint32_t stream_id(const struct stream *s) { return s ? s->id : 7; } // 7 is what CUPTI calls the default stream
+uint32_t stream_id(const struct stream *s) { return s ? s->id : 7; } // CUPTI's id of the default stream is 7
 
 uint64_t stub_cuda_now(void) {
   struct timespec t;
@@ -352,7 +352,7 @@ uint64_t stub_cuda_now(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-// The GPU runs one kernel after the other: each starts when the last has ended.
+// The GPU runs one kernel after the other: each starts when the one before it ends.
 static uint64_t next_start(uint64_t duration) {
   static _Atomic uint64_t free_at;
   if (!atomic_load(&free_at)) {
@@ -377,7 +377,7 @@ void run_kernel(const struct function *f, uint32_t correlation, uint32_t stream,
   tracer->kernel(&k);
 }
 
-// ---- copies, fills and waits: they take the time of a kernel -------------------------------------------
+// ---- copies, fills and waits: each takes the time of a kernel ----
 
 static uint32_t work(uint32_t cbid, const char *name, uint32_t kind, uint32_t detail, uint64_t bytes, void *stream) {
   void *params[4] = {stream};

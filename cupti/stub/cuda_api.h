@@ -1,4 +1,4 @@
-// What programs of the fake driver call of it. The driver itself is cuda.c.
+// The functions of the fake driver that programs call. They are in cuda.c and graph.c.
 #ifndef GOPROTON_STUB_CUDA_API_H
 #define GOPROTON_STUB_CUDA_API_H
 

@@ -8,7 +8,7 @@
 
 #include "tracer.h"
 
-// Which libcupti this is: built three times, so that missing symbols are really missing.
+// The version. The library is built three times, so that older ones lack the newer symbols.
 #ifndef STUB_CUPTI
 #define STUB_CUPTI 130000
 #endif
@@ -28,11 +28,11 @@ static atomic_uchar enabled[DOMAINS][CBIDS];
 static atomic_uchar kinds[KINDS], kinds_ever[KINDS];
 
 static void trace(uint32_t domain, uint32_t cbid, const void *data) {
-  if (!replaying()) deliver(domain, cbid, data); // the fake driver is silent while a capture plays
+  if (!replaying()) deliver(domain, cbid, data);
 }
-static const struct stub_tracer to_us = {trace, emit_kernel, emit_work, emit_graph};
+static const struct stub_tracer events = {trace, emit_kernel, emit_work, emit_graph};
 
-__attribute__((constructor)) static void attach(void) { stub_cuda_trace(&to_us); }
+__attribute__((constructor)) static void attach(void) { stub_cuda_trace(&events); }
 
 void deliver(uint32_t domain, uint32_t cbid, const void *data) {
   if (domain < DOMAINS && cbid < CBIDS && atomic_load_explicit(&enabled[domain][cbid], memory_order_acquire))
@@ -42,7 +42,7 @@ void deliver(uint32_t domain, uint32_t cbid, const void *data) {
 int kind_wanted(uint32_t kind) { return kind < KINDS && atomic_load(&kinds[kind]); }
 int kind_ever_wanted(uint32_t kind) { return kind < KINDS && atomic_load(&kinds_ever[kind]); }
 
-// ---- version and texts -------------------------------------------------------------------------------
+// ---- version and texts ----
 
 static uint32_t version; // 0 until first asked for
 
@@ -82,7 +82,7 @@ STUB_EXPORT uint32_t cuptiGetErrorMessage(uint32_t result, const char **text) {
 }
 #endif
 
-// ---- subscription ------------------------------------------------------------------------------------
+// ---- subscription ----
 
 static uint32_t subscribe(void **subscriber, cupti_callback_fn callback, void *user, const char *name, char *holder, size_t size) {
   uint32_t result = stub_result("Subscribe");
@@ -147,7 +147,7 @@ STUB_EXPORT uint32_t cuptiEnableDomain(uint32_t enable, void *subscriber, uint32
   return stub_result("EnableDomain");
 }
 
-// ---- kinds and attributes ----------------------------------------------------------------------------
+// ---- kinds and attributes ----
 
 STUB_EXPORT uint32_t cuptiActivityEnable(uint32_t kind) {
   uint32_t result = stub_result("ActivityEnable");
@@ -187,7 +187,7 @@ STUB_EXPORT uint32_t cuptiActivitySetAttribute(uint32_t which, size_t *size, voi
   return RC_OK;
 }
 
-// ---- ids ---------------------------------------------------------------------------------------------
+// ---- ids ----
 
 static uint32_t identify(enum capture_answer function, void *handle, uint64_t *value) {
   uint32_t result = RC_OK;
@@ -220,7 +220,7 @@ STUB_EXPORT uint32_t cuptiGetDeviceId(void *context, uint32_t *id) {
 
 STUB_EXPORT uint32_t cuptiGetTimestamp(uint64_t *nanoseconds) { return *nanoseconds = stub_cuda_now(), RC_OK; }
 
-// ---- the end -----------------------------------------------------------------------------------------
+// ---- the end ----
 
 STUB_EXPORT uint32_t cuptiFinalize(void) {
   uint32_t calls = getenv("PROTON_STUB_FULL") ? stub_cuda_calls() : 0;

@@ -1,4 +1,4 @@
-// The fake driver's own objects.
+// The fake driver's objects, and what cuda.c and graph.c share.
 #ifndef GOPROTON_STUB_DRIVER_H
 #define GOPROTON_STUB_DRIVER_H
 
@@ -12,17 +12,17 @@ struct node { uint64_t id; struct function *function; struct node *next; struct 
 struct graph { uint32_t id; struct node *first, **last; };
 struct exec { uint32_t id; struct node *first; };
 
-extern const struct stub_tracer *tracer; // never NULL
+extern const struct stub_tracer *tracer; // not NULL
 
-// Handles that are alive, so that a foreign pointer is never followed.
-void *object_new(size_t size, uint64_t id); // id 0: no id to be asked for
+// Live objects are listed, so that stub_cuda_object_id does not follow a foreign pointer.
+void *object_new(size_t size, uint64_t id); // id 0: the object has none
 void object_free(void *object);
 uint32_t next_id(void);
 
 struct context *current_context(void);
 uint32_t stream_id(const struct stream *s);
 
-// One driver call as CUPTI sees it: enter, then exit with the result.
+// One driver call, as CUPTI reports it: ENTER, then EXIT with the result.
 struct call {
   struct cupti_callback_data data;
   uint32_t cbid;
@@ -35,7 +35,7 @@ uint32_t call_exit(struct call *c, uint32_t result);
 void resource(uint32_t cbid, void *descriptor);
 void run_kernel(const struct function *f, uint32_t correlation, uint32_t stream, uint32_t graph, uint64_t node);
 
-// graph.c: a kernel launched into a stream under capture is made a node.
+// graph.c: adds a node for a kernel that was launched into a capturing stream.
 void capture_kernel(struct graph *g, struct function *f);
 
 #endif

@@ -2,7 +2,7 @@
 #include "driver.h"
 
 static struct node *add_node(struct node ***last, struct function *f, struct node *original) {
-  uint64_t id = (uint64_t)next_id() << 32 | 1; // does not fit 32 bits, as the real ones
+  uint64_t id = (uint64_t)next_id() << 32 | 1; // real ids do not fit into 32 bits either
   struct node *n = object_new(sizeof *n, id);
   *n = (struct node){.id = id, .function = f, .original = original};
   **last = n;
@@ -74,7 +74,7 @@ STUB_EXPORT uint32_t cuGraphInstantiateWithFlags(void **exec, void *graph, unsig
   call_enter(&c, CBID_cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", &p, NULL);
   uint32_t id = next_id();
   struct exec *x = object_new(sizeof *x, id);
-  // Nodes are cloned into a graph object of the executable's id, which is gone again afterwards.
+  // As with CUPTI, nodes are cloned into a temporary graph that has the executable's id.
   struct graph *clone = object_new(sizeof *clone, id);
   struct node **last = &x->first;
   x->id = id;

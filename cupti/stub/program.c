@@ -1,18 +1,17 @@
-// A small CUDA program for the fake driver: what the profiler must cope with, in an order that tests know.
+// A small CUDA program for the fake driver, with all that the profiler must handle, in a fixed order.
 //
 //   fake-program [LAUNCHES [SCENARIO]]
 //
-// LAUNCHES (10) of "alpha" on the main thread, as many of "beta" on each of two others, on streams of their
-// own; a graph of three nodes ("gamma", "delta", "gamma"), launched four times; "epsilon" through
-// cuLaunchKernelEx; a module that is unloaded and another of the same kernel name; at the end everything is
-// destroyed.
+// It launches "alpha" LAUNCHES times (10) on the main thread, and "beta" as often on each of two other threads, each on its
+// stream; a graph of three nodes ("gamma", "delta", "gamma") four times; "epsilon" through cuLaunchKernelEx. Then it unloads
+// the module, loads one with the same kernel name, launches that, and destroys everything.
 //
-// A scenario comes before that and needs the fake libcupti (PROTON_CUPTI_PATH):
-//   unknown-graph   two records of a graph that was captured before the profiler listened, and one of a launch
-//                   that was never seen
-//   lost            CUPTI says that it lost five records
-//   copies          two copies to the GPU and one back, a fill, and a wait, after "alpha"; without libcupti too
-//   overflow        LAUNCHES on each of four threads with nothing in between, faster than any GPU
+// A scenario runs first. All except copies need the fake libcupti (PROTON_CUPTI_PATH):
+//   unknown-graph   two records of a graph that was captured before the profiler subscribed, and one of a launch
+//                   that was not reported
+//   lost            CUPTI reports five dropped records
+//   copies          after "alpha": two copies to the GPU and one back, a fill, and a wait
+//   overflow        LAUNCHES on each of four threads without pause, faster than any GPU
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

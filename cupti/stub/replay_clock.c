@@ -4,38 +4,15 @@
 #include <string.h>
 
 #include "map.h"
+#include "replay_records.h"
 
 #define UNKNOWN UINT64_MAX // a time
 
 enum {
   AFTER_LAUNCH = 5000,        // ns from a launch to its kernel on an idle GPU: about what an H200 needs
-  BETWEEN_EVENTS = 200,       // ns between events of which nothing else is known
-  CLOCKS_AGREE = 1000000000,  // CPU and GPU clocks whose nearest launch and kernel are further apart are different clocks
+  BETWEEN_EVENTS = 200,       // ns between events whose times are not known
+  CLOCKS_AGREE = 1000000000,  // ns: if no launch and kernel are closer, the clocks of CPU and GPU are unrelated
 };
-
-size_t record_start(uint32_t kind) {
-  switch (kind) {
-  case ACT_KERNEL: case ACT_CONCURRENT_KERNEL: return offsetof(struct cupti_kernel_prefix, start);
-  case ACT_MEMCPY: return offsetof(struct cupti_memcpy_prefix, start);
-  case ACT_MEMCPY2: return offsetof(struct cupti_memcpy_peer_prefix, start);
-  case ACT_MEMSET: return offsetof(struct cupti_memset_prefix, start);
-  case ACT_GRAPH_TRACE: return offsetof(struct cupti_graph_trace, start);
-  case ACT_SYNCHRONIZATION: return offsetof(struct cupti_sync_prefix, start);
-  }
-  return 0;
-}
-
-size_t record_correlation(uint32_t kind) {
-  switch (kind) {
-  case ACT_KERNEL: case ACT_CONCURRENT_KERNEL: return offsetof(struct cupti_kernel_prefix, correlation_id);
-  case ACT_MEMCPY: return offsetof(struct cupti_memcpy_prefix, correlation_id);
-  case ACT_MEMCPY2: return offsetof(struct cupti_memcpy_peer_prefix, correlation_id);
-  case ACT_MEMSET: return offsetof(struct cupti_memset_prefix, correlation_id);
-  case ACT_GRAPH_TRACE: return offsetof(struct cupti_graph_trace, correlation_id);
-  case ACT_SYNCHRONIZATION: return offsetof(struct cupti_sync_prefix, correlation_id);
-  }
-  return 0;
-}
 
 // ---- what the GPU's records say ----
 
@@ -45,14 +22,11 @@ struct work {
   uint64_t first; // the first start of all; 0: no record is timed
 };
 
-static void note_record(struct work *w, uint32_t kind, const uint8_t *record, uint32_t size) {
-  size_t start = record_start(kind), correlation = record_correlation(kind);
+static void note_record(struct work *w, uint32_t kind, const uint8_t *record) {
   uint64_t times[2];
   uint32_t id;
-  if (!start || start + sizeof times > size || correlation + sizeof id > size) return;
-  memcpy(times, record + start, sizeof times);
-  memcpy(&id, record + correlation, sizeof id);
-  if (!times[0] || times[1] < times[0]) return; // it was not timed
+  if (!record_times(record, kind, times)) return;
+  memcpy(&id, record + record_fields(kind).correlation, sizeof id);
   if (!w->first || times[0] < w->first) w->first = times[0];
   if (kind == ACT_SYNCHRONIZATION) {
     map_put(&w->waits, id, 0, times[0], times[1]);
@@ -63,31 +37,15 @@ static void note_record(struct work *w, uint32_t kind, const uint8_t *record, ui
 }
 
 static void note_buffer(struct work *w, const struct cap_event *e) {
-  enum { KINDS = 64 };
-  struct { uint32_t kind, size; } shapes[KINDS];
-  struct cap_cursor in = cap_open(e);
-  cap_number(&in); // stream
-  cap_number(&in); // size of the buffer
-  uint64_t n = cap_number(&in);
-  if (n > KINDS) return;
-  for (uint64_t i = 0; i < n; i++) {
-    shapes[i].kind = (uint32_t)cap_number(&in), shapes[i].size = (uint32_t)cap_number(&in);
-    cap_number(&in); // string fields
-  }
-  uint32_t kind;
-  while (!in.short_ && (size_t)(in.end - in.at) >= sizeof kind) {
-    memcpy(&kind, in.at, sizeof kind);
-    uint64_t i = 0;
-    while (i < n && shapes[i].kind != kind) i++;
-    if (i == n || shapes[i].size < sizeof kind || shapes[i].size > (size_t)(in.end - in.at)) return;
-    note_record(w, kind, in.at, shapes[i].size);
-    in.at += shapes[i].size;
-  }
+  struct records records;
+  uint32_t kind, size;
+  records_open(&records, e);
+  for (const uint8_t *record; (record = records_next(&records, &kind, &size));) note_record(w, kind, record);
 }
 
 // ---- the events' times ----
 
-// What a callback says of itself. 0: the event is none.
+// Reads an event's site and correlation id; 0 if the event is not a callback.
 static int callback(const struct cap_event *e, uint32_t *site, uint32_t *correlation) {
   struct cap_cursor in = cap_open(e);
   if (e->type != EV_CALLBACK) return 0;
@@ -98,7 +56,7 @@ static int callback(const struct cap_event *e, uint32_t *site, uint32_t *correla
   return !in.short_;
 }
 
-// The latest time at which an event can have happened by the GPU's records; 0: they say nothing of it.
+// The latest time at which an event can have happened, according to the GPU's records; 0 for unknown.
 static uint64_t latest(const struct work *w, const struct cap_event *e) {
   uint32_t site, correlation;
   if (!callback(e, &site, &correlation)) return 0;
@@ -108,7 +66,8 @@ static uint64_t latest(const struct work *w, const struct cap_event *e) {
   return start && site == SITE_ENTER && start->value[0] > AFTER_LAUNCH ? start->value[0] - AFTER_LAUNCH : 0;
 }
 
-// Whether an event ends something: it follows what came before it, whereas others precede what comes after them.
+// Whether an event is the end of something. Its time is close to that of the event before it; any other event's is close to that
+// of the next one.
 static int ends_something(const struct cap_event *e) {
   uint32_t site, correlation;
   switch (e->type) {
@@ -117,8 +76,8 @@ static int ends_something(const struct cap_event *e) {
   return callback(e, &site, &correlation) && site != SITE_ENTER;
 }
 
-// Times of a capture without any: from the last event to the first, each as late as it can be, and then what ends
-// something as early as it can be. Both keep the order of the events.
+// Gives times to the events of a capture that has none: from the last event to the first, each as late as possible; then, from
+// the first to the last, each end of something as early as possible. Both keep the order of the events.
 static void derive_times(struct capture *c, const struct work *w) {
   uint64_t bound = UNKNOWN;
   for (size_t i = c->count; i-- > 0;) {
@@ -135,10 +94,10 @@ static void derive_times(struct capture *c, const struct work *w) {
   }
 }
 
-// What has to be added to GPU times to have them in the clock of the events: 0, unless a kernel would start before its
-// launch or the clocks have nothing to do with each other.
+// The difference to add to the GPU's times to have them in the clock of the events: 0, unless a kernel starts before its launch
+// or the clocks are unrelated.
 static uint64_t between_clocks(const struct capture *c, const struct work *w) {
-  uint64_t nearest = UNKNOWN; // a difference, negative ones as in two's complement
+  uint64_t nearest = UNKNOWN; // a difference, in two's complement
   for (size_t i = 0; i < c->count; i++) {
     uint32_t site, correlation;
     if (!callback(&c->events[i], &site, &correlation) || site != SITE_ENTER) continue;

@@ -1,22 +1,22 @@
+// Plays the callbacks and buffers of a capture.
 #include "replay.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
 #include "map.h"
-#include "replay_clock.h"
+#include "replay_records.h"
 
-// ---- answers -----------------------------------------------------------------------------------------
+// ---- answers ----
 
 static pthread_mutex_t answers_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct map answers; // (function, handle) to (result, value); guarded by answers_lock
-static struct map cubins;  // hash to (bytes, size); touched by the thread whose turn it is
+static struct map cubins;  // hash to (bytes, size); only the thread whose turn it is uses it
 
 void play_answer(const struct cap_event *e) {
   struct cap_cursor at = cap_open(e);
-  uint64_t function = cap_number(&at), handle = cap_number(&at); // declarators are evaluated in order
+  uint64_t function = cap_number(&at), handle = cap_number(&at); // in this order: the declarators are
   uint64_t result = cap_number(&at), value = cap_number(&at);
   if (at.short_) return;
   if (function == ANS_DROPPED) {
@@ -36,19 +36,18 @@ int replayed_answer(enum capture_answer function, const void *handle, uint32_t *
   return e != NULL;
 }
 
-// ---- callbacks ---------------------------------------------------------------------------------------
+// ---- callbacks ----
 
 static void *pointer(uint64_t value) { return (void *)(uintptr_t)value; }
 
-// Memory as the vendor would show it: the arguments, what they point at, and the scratch cell that the two
-// callbacks of one call share.
+// What the data of a callback points at: the arguments, what these point at, and correlation_data.
 struct arguments {
   uint64_t words[32];
   struct cuda_launch_config config;
   uint64_t out, cell;
 };
 
-// The calls that the thread is in: calls nest. Exit sees the arguments that enter saw.
+// The arguments of the calls in progress on this thread; calls nest. EXIT gets those of ENTER.
 static struct arguments *arguments_of(uint32_t site) {
   enum { NESTED = 16 };
   static _Thread_local struct arguments calls[NESTED];
@@ -63,7 +62,7 @@ static struct arguments *arguments_of(uint32_t site) {
   return a;
 }
 
-// Pointers of the recorded process mean nothing here, and none from a file may be followed.
+// Pointers are cleared: those of the recorded process mean nothing here, and none from a file may be followed.
 static void copy_arguments(struct arguments *a, const struct params_shape *shape, const uint8_t *bytes, size_t size) {
   memcpy(a->words, bytes, size);
   for (uint32_t i = 0; i < 32; i++)
@@ -123,7 +122,7 @@ static void read_module(struct cupti_module_data *m, struct cap_cursor *at) {
   m->cubin_size = cap_number(at);
   const struct map_entry *cubin = map_get(&cubins, cap_number(at), 0);
   if (cubin) m->cubin = pointer(cubin->value[0]);
-  else m->cubin_size = 0; // it was not recorded, and must not be read
+  else m->cubin_size = 0; // it was not recorded
 }
 
 void play_resource(const struct capture *c, const struct cap_event *e) {
@@ -157,65 +156,34 @@ void play_cubin(const struct cap_event *e) {
   if (!at.short_) map_put(&cubins, hash, 0, (uintptr_t)at.at, (uint64_t)(at.end - at.at));
 }
 
-// ---- buffers -----------------------------------------------------------------------------------------
+// ---- buffers ----
 
-struct shape { uint32_t kind, size; };
-
-static const struct shape *shape_of(const struct shape *shapes, size_t n, uint32_t kind) {
-  for (size_t i = 0; i < n; i++)
-    if (shapes[i].kind == kind) return &shapes[i];
-  return NULL;
-}
-
-// What is added to the recording's times, so that they keep their relation to the events as they are replayed.
-static int64_t shift; // touched by the thread whose turn it is
+// ns to add to the times of records, see set_event_times. Only the thread whose turn it is uses it.
+static int64_t shift;
 
 void move_gpu_times(int64_t by) { shift = by; }
 
-static void move_times(uint8_t *record, uint32_t kind, uint32_t size) {
-  size_t field = record_start(kind);
-  uint64_t times[2];
-  if (!field || field + sizeof times > size) return;
-  memcpy(times, record + field, sizeof times);
-  if (!times[0] || times[1] < times[0]) return; // it was not timed
-  times[0] += (uint64_t)shift, times[1] += (uint64_t)shift;
-  memcpy(record + field, times, sizeof times);
-}
-
-static void play_records(const struct capture *c, const struct shape *shapes, size_t n, const uint8_t *at, const uint8_t *end) {
-  uint64_t record[64];
-  uint32_t kind;
-  while ((size_t)(end - at) >= sizeof kind) {
-    memcpy(&kind, at, sizeof kind);
-    const struct shape *s = shape_of(shapes, n, kind);
-    if (!s || s->size < sizeof kind || s->size > sizeof record || s->size > (size_t)(end - at)) return;
-    memcpy(record, at, s->size);
-    if (kind_string_field(kind)) { // check_capture has made sure that the record has it
-      uint64_t *field = &record[kind_string_field(kind) / 8];
-      *field = *field <= c->string_count ? (uintptr_t)c->strings[*field] : 0;
-    }
-    move_times((uint8_t *)record, kind, s->size);
-    if (kind_ever_wanted(kind)) emit(record, s->size);
-    at += s->size;
+static void play_record(const struct capture *c, uint32_t kind, const uint8_t *bytes, uint32_t size) {
+  uint64_t record[CHECK_RECORD_MAX / 8], times[2];
+  memcpy(record, bytes, size);
+  if (kind_string_field(kind)) {
+    uint64_t *field = &record[kind_string_field(kind) / 8];
+    *field = (uintptr_t)c->strings[*field];
   }
+  if (record_times(bytes, kind, times)) {
+    times[0] += (uint64_t)shift, times[1] += (uint64_t)shift;
+    memcpy((uint8_t *)record + record_fields(kind).start, times, sizeof times);
+  }
+  if (kind_ever_wanted(kind)) emit(record, size);
 }
 
 void play_buffer(const struct capture *c, const struct cap_event *e) {
-  struct shape shapes[CHECK_KINDS];
-  struct cap_cursor at = cap_open(e);
-  cap_number(&at); // stream
-  cap_number(&at); // size of the recorded buffer: the profiler's may differ now
-  uint64_t n = cap_number(&at);
-  if (n > CHECK_KINDS) return;
-  for (uint64_t i = 0; i < n; i++) {
-    shapes[i].kind = (uint32_t)cap_number(&at);
-    shapes[i].size = (uint32_t)cap_number(&at);
-    cap_number(&at); // where the name is, which its kind says as well
-    learn_size(shapes[i].kind, shapes[i].size);
-  }
-  if (at.short_) return;
-  play_records(c, shapes, n, at.at, at.end);
-  flush_buffers(); // one buffer handed over then is one or more handed over now
+  struct records records;
+  uint32_t kind, size;
+  records_open(&records, e);
+  for (size_t i = 0; i < records.count; i++) learn_size(records.kinds[i].kind, records.kinds[i].size);
+  for (const uint8_t *record; (record = records_next(&records, &kind, &size));) play_record(c, kind, record, size);
+  flush_buffers(); // the profiler gets the records when it got them in the recording, in one or more buffers
 }
 
 void forget_answers(void) {

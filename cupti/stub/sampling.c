@@ -1,5 +1,5 @@
-// The fake libcupti's sampling of instructions: it hands over what a capture has. A program that does not play one gets no
-// samples, and the reasons of an H200.
+// The fake libcupti's sampling of instructions: it returns the samples of a capture. Without a capture there are no samples,
+// and the stall reasons are those of an H200.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +18,12 @@ static struct {
   int enabled;          // contexts
   int running;
   struct sampled_pc *first, **last;
-  struct cupti_sampling_data sums; // not handed over yet
+  struct cupti_sampling_data sums; // since the last call of GetData
   uint32_t result;                 // of the next call of GetData
-  size_t reasons;                  // that the profiler asked for: so many it has room for in each instruction
+  size_t reasons;                  // how many the profiler has configured, and allocated for each instruction
 } sampling = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-// ---- what a capture says -----------------------------------------------------------------------------
+// ---- samples of a capture ----
 
 static void read_pc(const struct capture *c, struct cap_cursor *at) {
   struct cupti_sampling_pc pc = {.module = cap_number(at)};
@@ -46,7 +46,7 @@ static void read_pc(const struct capture *c, struct cap_cursor *at) {
 
 void play_samples(const struct capture *c, const struct cap_event *e) {
   struct cap_cursor at = cap_open(e);
-  cap_number(&at); // context: all data go to the first that asks
+  cap_number(&at); // context: the first call of GetData gets the samples of all
   pthread_mutex_lock(&sampling.lock);
   sampling.result = (uint32_t)cap_number(&at);
   sampling.sums.total_samples += cap_number(&at);
@@ -57,7 +57,7 @@ void play_samples(const struct capture *c, const struct cap_event *e) {
   pthread_mutex_unlock(&sampling.lock);
 }
 
-// ---- reasons -----------------------------------------------------------------------------------------
+// ---- reasons ----
 
 static const char *const h200[] = {
     "barrier", "branch_resolving", "dispatch_stall", "drain", "imc_miss", "lg_throttle", "long_scoreboard", "math_pipe_throttle",
@@ -106,7 +106,7 @@ STUB_EXPORT uint32_t cuptiPCSamplingGetStallReasons(struct cupti_sampling_reason
   return stub_result("PCSamplingGetStallReasons");
 }
 
-// ---- control -----------------------------------------------------------------------------------------
+// ---- control ----
 
 static uint32_t change(const char *function, int *count, int by) {
   uint32_t result = stub_result(function);
@@ -146,9 +146,9 @@ STUB_EXPORT uint32_t cuptiRegisterComputeCrcCallback(cupti_crc_fn compute) {
 
 STUB_EXPORT uint32_t cuptiGetCubinCrc(struct cupti_crc_params *p) { return p->crc = 0, RC_NOT_SUPPORTED; }
 
-// ---- data --------------------------------------------------------------------------------------------
+// ---- data ----
 
-static void hand_over(struct cupti_sampling_data *d) {
+static void fill(struct cupti_sampling_data *d) {
   size_t stride = stub_version() < CUPTI_12_4 ? (size_t)SAMPLING_PC_BEFORE_12_4 : sizeof(struct cupti_sampling_pc);
   for (d->count = 0; d->count < d->capacity && sampling.first; d->count++) {
     struct sampled_pc *s = sampling.first;
@@ -176,7 +176,7 @@ STUB_EXPORT uint32_t cuptiPCSamplingGetData(struct cupti_sampling_data_params *p
     d->total_samples = sampling.sums.total_samples, d->dropped_samples = sampling.sums.dropped_samples;
     d->non_user_samples = sampling.sums.non_user_samples;
     if (d->size > SAMPLING_DATA_BEFORE_12_0) d->hardware_buffer_full = sampling.sums.hardware_buffer_full;
-    hand_over(d);
+    fill(d);
     sampling.sums = (struct cupti_sampling_data){0}, sampling.result = RC_OK;
   }
   pthread_mutex_unlock(&sampling.lock);

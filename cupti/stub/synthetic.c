@@ -1,16 +1,9 @@
-// A program of nothing but launches, through the fake driver: for instruction counts and overflow tests.
+// A program that only launches, through the fake driver: for instruction counts and overflow tests.
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "cuda_api.h"
 #include "stub.h"
-
-uint32_t cuInit(uint32_t flags);
-uint32_t cuCtxCreate_v2(void **context, uint32_t flags, int device);
-uint32_t cuCtxSetCurrent(void *context);
-uint32_t cuModuleLoadData(void **module, const void *image);
-uint32_t cuModuleGetFunction(void **function, void *module, const char *name);
-uint32_t cuLaunchKernel(void *f, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared,
-                        void *stream, void **params, void **extra);
 
 struct worker {
   void *context, *function;

@@ -1,4 +1,4 @@
-// What the parts of the fake libcupti know of each other.
+// What the files of the fake libcupti share.
 #ifndef GOPROTON_STUB_TRACER_H
 #define GOPROTON_STUB_TRACER_H
 
@@ -8,9 +8,9 @@
 
 // cupti.c
 uint32_t stub_version(void);
-void deliver(uint32_t domain, uint32_t cbid, const void *data); // to the subscriber, if it enabled that
-int kind_wanted(uint32_t kind);      // enabled now
-int kind_ever_wanted(uint32_t kind); // since the subscription: what was launched then still arrives
+void deliver(uint32_t domain, uint32_t cbid, const void *data); // calls the subscriber, if it has enabled the callback
+int kind_wanted(uint32_t kind);      // is enabled
+int kind_ever_wanted(uint32_t kind); // has been enabled since the last cuptiFinalize: work launched then may be reported later
 
 // buffers.c
 uint32_t record_size(uint32_t kind); // 0: unknown

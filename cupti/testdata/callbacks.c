@@ -1,5 +1,5 @@
-// What callback.c has CUPTI call while sessions come and go, and what it makes of captures and contexts: it is
-// compiled in here, between a CUPTI that only remembers what is enabled and a hot path that only counts.
+// Tests which callbacks callback.c enables while sessions begin and end, and what it reports of captures and contexts. It is
+// compiled with a CUPTI that only stores which callbacks are enabled, and a hot path that only counts.
 #include "../callback.c"
 #include <stdio.h>
 
@@ -13,7 +13,7 @@ static uint32_t unsubscribe(void *s) { (void)s; memset(enabled, 0, sizeof enable
 static uint32_t enable(uint32_t on, void *s, uint32_t domain, uint32_t cbid) { (void)s; enabled[domain][cbid] = (unsigned char)on; return 0; }
 
 static int capturing(void) { return captures; }
-static _Atomic uint32_t watch; // as the hot path has it: not 0 while something is captured
+static _Atomic uint32_t watch; // as in the hot path: not 0 during a capture
 static void capture(int delta) { captures += delta, watch = (uint32_t)captures; }
 static void context_gone(void *c) { (void)c; contexts_gone++; }
 static void returned(uint64_t corr, uint32_t function) { (void)corr, (void)function; }

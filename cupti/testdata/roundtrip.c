@@ -1,6 +1,6 @@
-// roundtrip record FILE, roundtrip replay FILE, roundtrip read FILE...: the recorder and the player without Go between them, for the
-// sanitizers. The first two print what a profiler was told, thread by thread; record_test.go wants the same text
-// twice. The third plays to nobody, for files that are damaged.
+// roundtrip record FILE | replay FILE | read FILE...: the recorder and the player in one program without Go, for sanitizers. The
+// first two print what was reported to a profiler, thread by thread; record_test.go compares the two texts. The third plays
+// damaged files without a profiler.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@ int record_close(void);
 #define F(name, required, arguments) uint32_t cupti##name arguments;
 CUPTI_FUNCTIONS(F)
 #undef F
-#define F(name, required, arguments) uint32_t name arguments;
+#define F(name, arguments) uint32_t name arguments;
 CUDA_FUNCTIONS(F)
 #undef F
 
@@ -28,17 +28,17 @@ static struct cupti_table cupti = {
 #undef F
 };
 static const struct cuda_table cuda = {
-#define F(name, required, arguments) .name = name,
+#define F(name, arguments) .name = name,
     CUDA_FUNCTIONS(F)
 #undef F
 };
 
-// ---- what was said, one text for each thread ----------------------------------------------------------
+// ---- the output, one text for each thread ----
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char *texts[8]; // guarded by lock, by the names below
+static char *texts[8]; // guarded by lock
 static size_t lengths[8];
-static _Thread_local int me; // 0 main, 1 and 2 the others, by what they launch
+static _Thread_local int me; // 0: main; 1 and 2: the thread that launches beta1 or beta2
 
 static void say(const char *format, ...) {
   char line[512];
@@ -54,7 +54,7 @@ static void say(const char *format, ...) {
   pthread_mutex_unlock(&lock);
 }
 
-// ---- a hot path that only says what it is asked -------------------------------------------------------
+// ---- a hot path that only prints its calls ----
 
 static char *names[64];
 static struct hp_node nodes[64];
@@ -92,7 +92,7 @@ static const char *where(void) { // the innermost python frame
 static struct hp_token scope_enter(uint32_t name) {
   static uint32_t tokens;
   struct hp_token t = {__atomic_add_fetch(&tokens, 1, __ATOMIC_RELAXED) + 100, 5};
-  if (!strncmp(names[name], "beta", 4)) me = names[name][4] - '0'; // the first that a thread of ours does
+  if (!strncmp(names[name], "beta", 4)) me = names[name][4] - '0'; // a thread enters this scope first
   say("scope %s\n", names[name]);
   return t;
 }
@@ -118,7 +118,7 @@ static const struct hp_api hot = {
     .metric_at = metric_at, .leaf = leaf, .set_python_walker = set_walker,
     .tag_launch = tag_launch};
 
-// ---- a profiler that only says what it is told --------------------------------------------------------
+// ---- a profiler that only prints what is reported to it ----
 
 static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
   const char *site = d->site == SITE_ENTER ? "enter" : "exit";
@@ -191,7 +191,7 @@ static void listen_to_all(void) {
   cupti.ActivityEnable(ACT_CONCURRENT_KERNEL);
 }
 
-// ---- the program --------------------------------------------------------------------------------------
+// ---- the program ----
 
 static void *context;
 static const struct hp_api *hp;
@@ -260,7 +260,7 @@ static void program(void) {
   cuCtxDestroy_v2(context);
 }
 
-// Control calls travel through the recorder, and the replay hands them back.
+// Control calls are recorded, and the replay makes them again.
 static void control(const char *method, const char *params) {
   if (strcmp(method, "start")) say("control %s %s\n", method, params);
 }
@@ -270,7 +270,7 @@ int main(int argc, char **argv) {
   int recording = !strcmp(argv[1], "record");
   if (!strcmp(argv[1], "read")) {
     for (int i = 2; i < argc; i++) {
-      fprintf(stderr, "%s\n", argv[i]); // the last one is the one that a sanitizer speaks of
+      fprintf(stderr, "%s\n", argv[i]); // so that a sanitizer's report names the file
       const char *wrong = stub_replay(argv[i], NULL, NULL);
       printf("%s\n", wrong ? wrong : "whole");
     }
@@ -296,7 +296,7 @@ int main(int argc, char **argv) {
   cupti.Finalize();
   if (record_close()) return 5;
   for (int i = 0; i < 3; i++) printf("== thread %d\n%s", i, texts[i] ? texts[i] : ""), free(texts[i]);
-  // 1 alpha, 200 beta, 12 of graphs and one more; what no buffer was given for is told as dropped.
+  // 1 alpha, 200 beta, 12 of graphs and one more. Records without a buffer are counted as dropped.
   printf("== kernels and dropped: %llu\n", kernels + dropped);
   if (nanoseconds != kernels * 1000) printf("%llu kernels took %llu ns\n", kernels, nanoseconds);
   for (uint32_t i = 1; i <= name_count; i++) free(names[i]);

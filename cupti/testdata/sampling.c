@@ -1,5 +1,5 @@
-// sampling*.c, code.c and callback_sampled.c between a CUPTI that makes up samples and threads that launch, load, unload
-// and destroy contexts: compiled with sanitizers by sampling_test.go. Every sample must come out once.
+// Tests sampling*.c, code.c and callback_sampled.c with a CUPTI that makes up samples, and threads that launch, load, unload and
+// destroy contexts. sampling_test.go compiles it with sanitizers. Every sample must be returned once.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ enum { THREADS = 4, ROUNDS = 60 };
 static _Atomic uint64_t made, pending;
 static atomic_int enabled;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static void *sampled[2]; // by device: of the contexts of one only one is sampled at a time
+static void *sampled[2]; // by device: CUPTI samples one context of a device at a time
 static __thread void *current;
 
 static int device_of(void *context) { return (uintptr_t)context % 4 == 3; }
@@ -36,12 +36,12 @@ static uint32_t disable(struct cupti_sampling_params *p) {
 static uint32_t start(struct cupti_sampling_params *p) {
   pthread_mutex_lock(&lock);
   void **here = &sampled[device_of(p->context)];
-  if (*here && *here != p->context) exit(4); // the real one crashes then
+  if (*here && *here != p->context) exit(4); // CUPTI crashes then
   *here = p->context;
   pthread_mutex_unlock(&lock);
   return 0;
 }
-static _Atomic uint64_t backlog; // samples that CUPTI has not decoded yet: it has when it has stopped
+static _Atomic uint64_t backlog; // samples that CUPTI decodes only when sampling is stopped
 static uint32_t stop(struct cupti_sampling_params *p) {
   if (p->context) atomic_fetch_add(&pending, atomic_exchange(&backlog, 0));
   return 0;
@@ -50,7 +50,7 @@ static uint32_t push(void *context) { return current = context, 0; }
 static uint32_t pop(void **context) { return *context = current, current = NULL, 0; }
 static uint32_t get_device(int *device) { return *device = device_of(current), 0; }
 static uint32_t attribute(int *value, uint32_t what, int device) {
-  *value = what == DEV_MULTIPROCESSORS ? 132 : what == DEV_PCI_DOMAIN ? getpid() : device; // no other process has this GPU
+  *value = what == DEV_MULTIPROCESSORS ? 132 : what == DEV_PCI_DOMAIN ? getpid() : device; // a PCI address that no other process claims
   return 0;
 }
 static uint32_t count_reasons(struct cupti_sampling_reasons_params *p) { return *p->count = 4, 0; }
@@ -63,9 +63,9 @@ static uint32_t reasons(struct cupti_sampling_reasons_params *p) {
 static uint32_t refusal; // of configurations
 static atomic_int slow;  // ms that one takes
 static uint32_t configure(struct cupti_sampling_settings_params *p) { return (void)p, usleep(1000 * (unsigned)atomic_load(&slow)), refusal; }
-static const uint64_t early[8] = {1, 2, 3}; // an image that was loaded before anybody looked: CUPTI has its own number for it
+static const uint64_t early[8] = {1, 2, 3}; // an image that was loaded before code_register: CUPTI identifies it by its CRC
 enum { EARLY = 0x1eebf38b };
-// Of the second word it makes nothing: images that differ there are alike to CUPTI.
+// The second word does not count: images that differ only there have the same CRC.
 static uint32_t crc(struct cupti_crc_params *p) {
   const uint64_t *image = p->image;
   return p->crc = p->image_size == sizeof early && image[0] == early[0] && image[2] == early[2] ? EARLY : 7, 0;
@@ -83,7 +83,7 @@ static uint32_t get(struct cupti_sampling_data_params *p) {
   pc->module = module, pc->offset = 16, pc->function = 9, pc->name = "kernel", pc->stall_count = 3;
   pc->stalls[0] = (struct cupti_sampling_stall){1, (uint32_t)n};
   pc->stalls[1] = (struct cupti_sampling_stall){2, (uint32_t)n / 2};
-  pc->stalls[2] = (struct cupti_sampling_stall){0, 1000}; // no reason, and not to be counted
+  pc->stalls[2] = (struct cupti_sampling_stall){0, 1000}; // not a stall reason: not counted
   return 0;
 }
 
@@ -187,7 +187,7 @@ static void early_function(void) {
   sampling_end();
 }
 
-// A GPU that another process samples: CUPTI must not be asked.
+// CUPTI's sampling is not called for a GPU that another process has claimed.
 static void claimed(void) {
   struct sampling_options o = {.mode = SAMPLING_CONTINUOUS, .version = CUPTI_13_0};
   struct cuda_params_launch_kernel launch = {.function = (void *)0x77};
@@ -216,14 +216,14 @@ static void *launch(void *context) {
   return NULL;
 }
 
-// Whoever waits for a sampler when the session ends goes on.
+// Threads that wait for sampling to be enabled continue when the session ends.
 static void ends_while_threads_wait(void) {
   pthread_t first, second;
   begin();
   atomic_store(&slow, 300);
   pthread_create(&first, NULL, launch, (void *)1);
   usleep(50000);
-  pthread_create(&second, NULL, launch, (void *)3); // on the other GPU: its turn would come after the first's
+  pthread_create(&second, NULL, launch, (void *)3); // on the other GPU: it would be enabled after the first
   usleep(50000);
   sampling_end();
   pthread_join(first, NULL), pthread_join(second, NULL);
@@ -231,7 +231,7 @@ static void ends_while_threads_wait(void) {
   launch((void *)5); // a callback that is late changes nothing
 }
 
-// A thread of the program that is cancelled while it waits takes no lock along.
+// A thread that is cancelled while it waits does not keep the lock.
 static void cancelled(void) {
   pthread_t thread;
   begin();
@@ -244,7 +244,7 @@ static void cancelled(void) {
   sampling_end();
 }
 
-// What was enabled is disabled again if it cannot be configured.
+// Sampling that was enabled and cannot be configured is disabled again.
 static void refused(void) {
   struct sampling_facts f;
   int before = atomic_load(&enabled);
@@ -257,7 +257,7 @@ static void refused(void) {
   sampling_end();
 }
 
-// Samples that can never be read are told.
+// Samples that cannot be read are reported.
 static void unread(void) {
   struct sampling_facts f = {0};
   begin();
@@ -269,7 +269,7 @@ static void unread(void) {
   if (f.refused != 7 || strcmp(f.refused_doing, "read samples")) exit(14);
 }
 
-// The claim's file is not one of the standard ones, and is not closed once its number is another file's.
+// The file of a claim is not a standard file, and is not closed after its number has gone to another file.
 static void claims(void) {
   struct claim claim, other;
   char name[] = "claimed-XXXXXX";
@@ -278,11 +278,11 @@ static void claims(void) {
   if (!claim_gpu(0, &claim) || claim.fd < 3 || claim_gpu(0, &other)) exit(15);
   if (dup2(standard, 0) || dup2(file = mkstemp(name), claim.fd) != claim.fd) exit(16);
   unlink(name), close(file), file = claim.fd;
-  claim_back(&claim);
+  claim_release(&claim);
   if (write(file, "mine", 4) != 4) exit(17);
   close(file);
   if (!claim_gpu(0, &claim) || !claim.fd) exit(18);
-  claim_back(&claim);
+  claim_release(&claim);
 }
 
 int main(void) {

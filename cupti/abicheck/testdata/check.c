@@ -1,5 +1,5 @@
-// Compares cupti/abi*.h with the vendor's own headers, number by number. Compiled by abicheck_test.go, once for
-// every version of the headers that was found; says what differs and returns 1, or prints how much it compared.
+// Compares cupti/abi*.h with the vendor's own headers, number by number. abicheck_test.go compiles it for
+// each version of the headers. It prints the differences and returns 1, or prints how many numbers it has compared.
 #include <cuda.h>
 #include <cupti.h>
 #include <cupti_pcsampling.h>
@@ -30,7 +30,7 @@ static void same(const char *what, long long ours, long long theirs) {
     same(#ours "." #field, offsetof(struct ours, field), offsetof(theirs, their_field));               \
     same("size of " #ours "." #field, sizeof(((struct ours *)0)->field), sizeof(((theirs *)0)->their_field)); \
   } while (0)
-// Where an array of ours stands for several fields of theirs, only the place is compared.
+// An array of ours that stands for several fields of theirs: only the offset is compared.
 #define PLACE(ours, field, theirs, their_field) \
   same(#ours "." #field, offsetof(struct ours, field), offsetof(theirs, their_field))
 
@@ -369,7 +369,7 @@ static void sampling(void) {
   same("size of cupti_sampling_data_params", sizeof(struct cupti_sampling_data_params), CUpti_PCSamplingGetDataParamsSize);
 }
 
-// The recorder copies as many bytes of each parameter block as capture.h says: never more than there are.
+// The recorder copies as many bytes of the arguments as capture.h says: no more than the vendor's struct has.
 static void fits(const char *what, uint32_t cbid, size_t theirs) {
   const struct params_shape *shape = params_shape_of(DOMAIN_DRIVER, cbid);
   compared++;
@@ -446,7 +446,7 @@ static void kinds(void) {
   VALUE(FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }
 
-// The newest record of each version is what its library writes.
+// The library of each version writes the newest form of a record that its headers declare.
 #if CUPTI_API_VERSION >= 130400
 typedef CUpti_ActivityKernel13 newest_kernel;
 #elif CUPTI_API_VERSION >= 130200

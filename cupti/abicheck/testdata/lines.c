@@ -1,6 +1,6 @@
-// lines LIBCUPTI: what CUPTI says of instructions. For each line "CUBIN<tab>FUNCTION<tab>BYTES" of standard input
-// it prints one line "FUNCTION+0xOFFSET<tab>FOLDER/FILE:LINE" an instruction, or with "!CODE" behind the tab what CUPTI
-// returned instead.
+// lines LIBCUPTI: prints CUPTI's source lines of instructions. For each line "CUBIN<tab>FUNCTION<tab>BYTES" of standard input
+// it prints a line "FUNCTION+0xOFFSET<tab>FOLDER/FILE:LINE" for each instruction, or "!CODE" after the tab if CUPTI returned
+// an error.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ struct params { // CUpti_GetSassToSourceCorrelationParams
   size_t cubin_size;
   uint32_t line;
   uint64_t offset;
-  char *file, *folder; // ours to free
+  char *file, *folder; // the caller frees them
 };
 
 static uint32_t (*correlate)(struct params *);

@@ -1,5 +1,5 @@
-// load LIBCUPTI: what a profiler gets out of a real libcupti on this machine, line by line. Run by
-// abicheck_test.go on machines without a driver, where it shows what a user there would see.
+// load LIBCUPTI: prints the results of a real libcupti on this machine, one per line. abicheck_test.go runs it on machines
+// without a driver.
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -2,6 +2,41 @@ package specs
 
 import "github.com/goproton/goproton/profile"
 
+const cuda = "CUDA" // the type of devices in a profile
+
+var nvidia = figures{
+	flops: nvidiaFlops, bandwidth: nvidiaBandwidth,
+	// Each figure is the datasheet's dense rate divided by units and boost clock. The documents are those that perClock names, and
+	// here those of the parts whose other figures are Proton's formulas.
+	rates: map[string]rates{
+		"70": {0, 128, 64, 64},
+		"72": {0, 128, 64, 64},
+		"75": {0, 128, 4, 4},
+		// NVIDIA A100 datasheet: 108 SMs, 1410 MHz, 19.5 TFLOPS FP32, 19.5 FP64 tensor, 9.7 FP64.
+		"80": {0, 128, 128, 64},
+		"86": {0, 256, 4, 4},
+		"87": {0, 256, 4, 4},
+		// NVIDIA Ada GPU Architecture whitepaper, RTX 4090: 128 SMs, 2520 MHz, 82.6 TFLOPS FP32; FP64 is 1/64 of it.
+		"89": {0, 256, 4, 4},
+		// NVIDIA H100 datasheet, SXM: 132 SMs, 67 TFLOPS FP32, 67 FP64 tensor, 34 FP64 at about 1980 MHz.
+		"90": {0, 256, 256, 128},
+		// NVIDIA HGX B200 datasheet, per GPU: 148 SMs, 9 PFLOPS FP4 dense, 75 TFLOPS FP32, 37 FP64 at about 1965 MHz.
+		"100": {32768, 256, 128, 128},
+		"101": {32768, 256, 4, 4},
+		"110": {32768, 256, 4, 4},
+		// NVIDIA HGX B300 datasheet, per GPU: 148 SMs, about 14 PFLOPS FP4 dense, 75 TFLOPS FP32, 1.2 FP64.
+		"103": {49152, 256, 4, 4},
+		"120": {4096, 256, 4, 4},
+		"121": {4096, 256, 4, 4},
+	},
+	as: map[string]map[string]string{
+		// The tensor cores do FP16, and neither BF16 nor TF32. The 32 bit figure of perClock is FP32.
+		"70": {"bf16": "fp32", "tf32": "fp32"},
+		"72": {"bf16": "fp32", "tf32": "fp32"},
+		"75": {"bf16": "fp32", "tf32": "fp32"},
+	},
+}
+
 // perClock holds flop per clock and SM for operands of 8, 16, 32 and 64 bits. The 32 bit figure is TF32 on the
 // tensor cores where there are any that do it, plain FP32 otherwise. A fused multiply-add counts as two.
 //
@@ -78,4 +113,16 @@ var sharedMemoryBandwidth = map[string]float64{
 	"101": 273e9,   // Jetson T5000 datasheet: 256 bit LPDDR5X
 	"110": 273e9,
 	"121": 273e9, // NVIDIA DGX Spark datasheet: 256 bit LPDDR5X
+}
+
+func nvidiaBandwidth(d profile.Device) (float64, error) {
+	// Two transfers per clock on every memory that CUDA GPUs have had; the driver reports the clock so
+	// that this holds for GDDR6X and HBM3e too (H200: 2 × 6016 bit × 3.201 GHz / 8 = 4.8 TB/s).
+	if peak := 2 * float64(d.BusWidth) * float64(d.MemoryClockRate) * 1e3 / 8; peak > 0 {
+		return peak, nil
+	}
+	if peak, ok := sharedMemoryBandwidth[d.Arch]; ok {
+		return peak, nil
+	}
+	return 0, &MissingError{d.Type, d.Arch, "bus_width or memory_clock_rate"}
 }

@@ -10,11 +10,31 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 )
 
 // Widths are the operand widths in bits for which peaks exist, in the order of the metrics flops8 to flops64.
 var Widths = [4]int{8, 16, 32, 64}
+
+// figures are those of one vendor's GPUs.
+type figures struct {
+	// flops is the peak in flop/s by width, 0 where the profile lacks a factor, and whether width and architecture are known.
+	flops     func(d profile.Device, width int) (float64, bool)
+	bandwidth func(d profile.Device) (float64, error) // in byte/s
+	rates     map[string]rates                        // by architecture
+	as        map[string]map[string]string            // the types, by architecture, that run as another one, with that type
+}
+
+// vendors are the figures by the type of a profile's devices.
+var vendors = map[string]*figures{cuda: &nvidia, hip: &amd}
+
+// architecture is an architecture as the tables have it: without the features of a full target name, such as
+// gfx942:sramecc+:xnack-.
+func architecture(d profile.Device) string {
+	name, _, _ := strings.Cut(d.Arch, ":")
+	return name
+}
 
 // UnknownError is returned for a device whose peaks are not in the tables.
 type UnknownError struct {
@@ -22,13 +42,10 @@ type UnknownError struct {
 }
 
 func (e *UnknownError) Error() string {
-	switch {
-	case e.Arch == "":
+	if e.Arch == "" {
 		return fmt.Sprintf("the profile does not name the architecture of a %s device", e.Type)
-	case e.Type == cuda:
-		return fmt.Sprintf("no peak figures for CUDA architecture sm_%s", e.Arch)
 	}
-	return fmt.Sprintf("no peak figures for %s architecture %s", e.Type, e.Arch)
+	return fmt.Sprintf("no peak figures for %s architecture %s", e.Type, vendor.ArchName(e.Type, e.Arch))
 }
 
 // MissingError is returned for a device whose peak per clock is known, if the profile lacks a factor such as the clock rate.
@@ -41,57 +58,26 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("the profile holds no %s for a %s device of architecture %s", e.Facts, e.Type, e.Arch)
 }
 
-// The device types of a profile.
-const (
-	cuda = "CUDA"
-	hip  = "HIP"
-)
-
 // Flops returns the dense peak in flop/s for operands of width bits: 8, 16, 32 or 64.
 func Flops(d profile.Device, width int) (float64, error) {
-	peak, known := 0.0, false
-	d = withBoard(d)
-	switch d.Type {
-	case cuda:
-		peak, known = nvidiaFlops(d, width)
-	case hip:
-		var perCU float64
-		perCU, known = amdFlops8[amdArch(d.Arch)]
-		peak = perCU * float64(d.NumSMs) * float64(d.ClockRate) * 1e3 / (float64(width) / 8)
+	v := vendors[d.Type]
+	if v == nil {
+		return 0, &UnknownError{d.Type, d.Arch}
 	}
-	switch {
+	switch peak, known := v.flops(withBoard(d), width); {
 	case !known:
 		return 0, &UnknownError{d.Type, d.Arch}
 	case peak <= 0:
 		return 0, &MissingError{d.Type, d.Arch, "num_sms or clock_rate"}
+	default:
+		return peak, nil
 	}
-	return peak, nil
 }
 
 // Bandwidth returns the peak of the device's memory in byte/s.
 func Bandwidth(d profile.Device) (float64, error) {
-	d = withBoard(d)
-	switch d.Type {
-	case cuda:
-		// Two transfers per clock on every memory that CUDA GPUs have had; the driver reports the clock so
-		// that this holds for GDDR6X and HBM3e too (H200: 2 × 6016 bit × 3.201 GHz / 8 = 4.8 TB/s).
-		if peak := 2 * float64(d.BusWidth) * float64(d.MemoryClockRate) * 1e3 / 8; peak > 0 {
-			return peak, nil
-		}
-		if peak, ok := sharedMemoryBandwidth[d.Arch]; ok {
-			return peak, nil
-		}
-		return 0, &MissingError{d.Type, d.Arch, "bus_width or memory_clock_rate"}
-	case hip:
-		if peak, ok := amdBandwidth[amdArch(d.Arch)]; ok {
-			return peak, nil
-		}
+	if v := vendors[d.Type]; v != nil {
+		return v.bandwidth(withBoard(d))
 	}
 	return 0, &UnknownError{d.Type, d.Arch}
-}
-
-// amdArch drops the feature flags of a full target name: gfx942:sramecc+:xnack- is gfx942.
-func amdArch(arch string) string {
-	name, _, _ := strings.Cut(arch, ":")
-	return name
 }

@@ -13,10 +13,11 @@ import (
 // Backend is a way to collect, described before a session asks for it: nothing in the description loads the vendor's
 // library.
 type Backend struct {
-	Name       string // in start(backend=…) and --backend
-	Class      string // upstream's name of the collector, which begins messages that scripts match
-	DeviceType string // what profiles call its GPUs
+	Names      []string // in start(backend=…) and --backend; messages use the first
+	Class      string   // upstream's name of the collector, which begins messages that scripts match
+	DeviceType string   // what profiles call its GPUs
 
+	WholeGraphs bool // it can time a launch of a graph as one unit
 	// Modes read the options of the backend's own modes, by name. A backend that samples instructions has "pcsampling".
 	Modes map[string]func(options string) (record.SamplingRequest, error)
 	// Detect reports whether this machine has such a GPU and its driver.
@@ -36,7 +37,7 @@ type SourceOptions struct {
 // VendorBackend is the backend of a vendor that package vendor describes.
 func VendorBackend(v *vendor.Vendor, make func(SourceOptions) Source) Backend {
 	return Backend{
-		Name: v.Backend, Class: v.Class, DeviceType: v.DeviceType, Modes: v.Modes, New: make,
+		Names: v.Backends, Class: v.Class, DeviceType: v.DeviceType, WholeGraphs: v.WholeGraphs, Modes: v.Modes, New: make,
 		Detect: func() bool { return v.Present("/") },
 	}
 }
@@ -46,12 +47,12 @@ var backends struct {
 	list []*Backend
 }
 
-// Register makes a backend known; it replaces an earlier one of the same name. Packages like profiler/nvidia call it
-// from init.
+// Register makes a backend known; it replaces an earlier one of the same first name. Packages like profiler/nvidia call
+// it from init.
 func Register(b Backend) {
 	backends.Lock()
 	defer backends.Unlock()
-	same := func(x *Backend) bool { return x.Name == b.Name }
+	same := func(x *Backend) bool { return x.name() == b.name() }
 	if i := slices.IndexFunc(backends.list, same); i >= 0 {
 		backends.list[i] = &b
 		return
@@ -66,7 +67,7 @@ func backendNamed(name string) (*Backend, error) {
 	defer backends.Unlock()
 	name = strings.ToLower(name)
 	for _, b := range backends.list {
-		if b.Name == name || name == "" && b.Detect != nil && b.Detect() {
+		if slices.Contains(b.Names, name) || name == "" && b.Detect != nil && b.Detect() {
 			return b, nil
 		}
 	}
@@ -77,13 +78,16 @@ func backendNamed(name string) (*Backend, error) {
 		if v == nil {
 			v = vendor.All[0]
 		}
-		return nil, &NotImplementedError{fmt.Sprintf("backend %q is not built into this program; import github.com/goproton/goproton/profiler/%s", v.Backend, strings.ToLower(v.Name))}
+		return nil, &NotImplementedError{fmt.Sprintf("backend %q is not built into this program; import github.com/goproton/goproton/profiler/%s", v.Backends[0], strings.ToLower(v.Name))}
 	}
 	if name != "" {
 		return nil, &ArgumentError{"Unknown profiler: " + name}
 	}
 	return backends.list[0], nil
 }
+
+// name is what messages call the backend.
+func (b *Backend) name() string { return b.Names[0] }
 
 // refusal is the error for a mode, or an option of one, that the backend does not have.
 func (b *Backend) refusal(format string, args ...any) error {

@@ -38,6 +38,8 @@ func TestWhichBackend(t *testing.T) {
 	before := backends.list
 	t.Cleanup(func() { backends.list = before })
 	never, always := func() bool { return false }, func() bool { return true }
+	a := func(detect func() bool) Backend { return Backend{Names: []string{"a"}, Detect: detect} }
+	b := func(detect func() bool) Backend { return Backend{Names: []string{"b", "bee"}, Detect: detect} }
 	for _, c := range []struct {
 		there []Backend
 		name  string
@@ -45,18 +47,19 @@ func TestWhichBackend(t *testing.T) {
 	}{
 		{nil, "", `backend "cupti" is not built into this program; import github.com/goproton/goproton/profiler/nvidia`},
 		{nil, "cupti", "is not built into this program"},
-		{[]Backend{{Name: "a", Detect: never}, {Name: "b", Detect: always}}, "", "b"},
-		{[]Backend{{Name: "a", Detect: never}, {Name: "b", Detect: never}}, "", "a"},
-		{[]Backend{{Name: "a", Detect: always}, {Name: "b", Detect: always}}, "B", "b"},
-		{[]Backend{{Name: "a", Detect: always}}, "roctracer", "AMD GPUs are not supported yet"},
-		{[]Backend{{Name: "a", Detect: always}}, "nonsense", "[PROTON] Unknown profiler: nonsense"},
+		{[]Backend{a(never), b(always)}, "", "b"},
+		{[]Backend{a(never), b(never)}, "", "a"},
+		{[]Backend{a(always), b(always)}, "B", "b"},
+		{[]Backend{a(always), b(always)}, "bee", "b"},
+		{[]Backend{a(always)}, "roctracer", "AMD GPUs are not supported yet"},
+		{[]Backend{a(always)}, "nonsense", "[PROTON] Unknown profiler: nonsense"},
 	} {
 		backends.list = nil
 		for _, b := range c.there {
 			Register(b)
 		}
 		b, err := backendNamed(c.name)
-		if err != nil && !strings.Contains(err.Error(), c.want) || err == nil && b.Name != c.want {
+		if err != nil && !strings.Contains(err.Error(), c.want) || err == nil && b.name() != c.want {
 			t.Errorf("%q of %d backends: %v, %v, want %s", c.name, len(c.there), b, err, c.want)
 		}
 	}

@@ -1,6 +1,7 @@
 package profiler
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -30,8 +31,12 @@ func (s *session) setOwnMode(b *Backend, mode, options string) (err error) {
 
 // beginSampling readies the attribution of samples, for the first session of a source.
 func (d *drainer) beginSampling(mode record.SamplingMode) {
+	if mode == record.NoSampling {
+		return
+	}
 	sampler, ok := d.source.(Sampler)
-	if mode == record.NoSampling || !ok {
+	if !ok {
+		d.problem(fmt.Sprintf("instructions are not sampled: the source of backend %q has no sampler; kernels are timed", d.backend.name()))
 		return
 	}
 	d.sampler, d.images = sampler, newImages(sampler)

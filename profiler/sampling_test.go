@@ -517,7 +517,7 @@ func TestCubinsCanBeLeftOut(t *testing.T) {
 
 func TestSamplingRefusals(t *testing.T) {
 	m, _ := samplingStage(t)
-	Register(Backend{Name: "timer", Class: "Timer", New: func(SourceOptions) Source { return &fakeSource{} }})
+	Register(Backend{Names: []string{"timer"}, Class: "Timer", New: func(SourceOptions) Source { return &fakeSource{} }})
 	for _, c := range []struct{ mode, data, backend, want string }{
 		{":interval=3", "", "fake", "[PROTON] CuptiProfiler: interval=3: want a number of cycles from 32 to 2147483648"},
 		{":speed=3", "", "fake", "[PROTON] CuptiProfiler: unsupported option key: speed; interval, collection, buffer, scratch, cubins, sources and kernels are known"},
@@ -534,5 +534,18 @@ func TestSamplingRefusals(t *testing.T) {
 	}
 	if got := m.Status().Sampling; got.Mode != "" {
 		t.Errorf("a status of sampling without any: %+v", got)
+	}
+}
+
+// A backend may have the mode while the source that it makes has no sampler, as on a GPU of an older kind.
+func TestSamplingWithoutSampler(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{Mode: "pcsampling"})
+	drive.Launch(1, 1)
+	f.kernel(1, "k", 5)
+	same(t, m.outline(t, id, 0), "ROOT\n  k count=1 time (ns)=5\n")
+	const want = `instructions are not sampled: the source of backend "fake" has no sampler; kernels are timed`
+	if got := m.Problems(); !slices.Equal(got, []string{want}) {
+		t.Errorf("problems: %q, want %q", got, want)
 	}
 }

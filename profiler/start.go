@@ -86,8 +86,8 @@ func (t *sessions) backendFor(name string) (*Backend, error) {
 		return t.backend, nil
 	}
 	b, err := backendNamed(name)
-	if err == nil && len(t.list) > 0 && b.Name != t.backend.Name {
-		return nil, &ArgumentError{fmt.Sprintf("Cannot add a session with backend %q to sessions with backend %q: a process profiles with one at a time; finalize them first", b.Name, t.backend.Name)}
+	if err == nil && len(t.list) > 0 && b.name() != t.backend.name() {
+		return nil, &ArgumentError{fmt.Sprintf("Cannot add a session with backend %q to sessions with backend %q: a process profiles with one at a time; finalize them first", b.name(), t.backend.name())}
 	}
 	return b, err
 }
@@ -103,6 +103,9 @@ func (d *drainer) prepare(s *session, o StartOptions) error {
 		d.reset(d.agg.Sets)
 		d.backend, d.source, d.options, d.mode = s.backend, s.backend.New(o.Source), o.Source, strings.ToLower(o.Mode)
 		d.beginSampling(s.sampling.Mode)
+		if o.Source.WholeGraphs && !d.backend.WholeGraphs {
+			d.problem(fmt.Sprintf("graphs are timed node by node: backend %q cannot time a graph as a whole", d.backend.name()))
+		}
 	} else if o.Source.WholeGraphs != d.options.WholeGraphs || strings.ToLower(o.Mode) != d.mode {
 		return &ArgumentError{"Cannot add a session with the same profiler but a different mode than existing sessions"}
 	}

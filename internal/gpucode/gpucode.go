@@ -7,7 +7,7 @@ import "iter"
 
 // Format is a file format of binaries, with the vendor's tools for it.
 type Format struct {
-	Suffix      string // of names of files, without a dot: "cubin". The folder next to a profile is NAME.cubins
+	Suffix      string // of names of files, without a dot: "cubin". The folder next to a profile is NAME.cubins. "" if none can be read
 	Instruction uint64 // size of every instruction in bytes; 0 if they differ
 
 	Is         func(image []byte) bool // whether an image is of this format, by its first bytes

@@ -26,15 +26,29 @@ var cubins = gpucode.Format{
 	},
 }
 
+// unreadable is the format of a vendor whose binaries cannot be read here. It has no suffix, and none is of it.
+func unreadable(vendor string) *gpucode.Format {
+	err := fmt.Errorf("binaries for GPUs of %s cannot be read", vendor)
+	return &gpucode.Format{
+		Is:         func([]byte) bool { return false },
+		Open:       func([]byte) (gpucode.Module, error) { return nil, err },
+		SourceName: func(symbol string) string { return symbol },
+		Disassemble: func(gpucode.Disassembler, string, *gpucode.Function) (*gpucode.Code, error) {
+			return &gpucode.Code{}, err
+		},
+		Recorded: func(string, string) *gpucode.Recorded { return nil },
+	}
+}
+
 // OpenModule reads a binary of any vendor. One of an unknown format is read as the first vendor's, whose error says what is wrong.
 func OpenModule(image []byte) (gpucode.Module, error) {
-	return firstWith(func(v *Vendor) bool { return v.Code != nil && v.Code.Is(image) }).Code.Open(image)
+	return firstWith(func(v *Vendor) bool { return v.Code.Is(image) }).Code.Open(image)
 }
 
 // FormatOf returns the format of a binary by the suffix of its file's name; nil if no vendor has it.
 func FormatOf(file string) *gpucode.Format {
 	for _, v := range All {
-		if v.Code != nil && filepath.Ext(file) == "."+v.Code.Suffix {
+		if v.Code.Suffix != "" && filepath.Ext(file) == "."+v.Code.Suffix {
 			return v.Code
 		}
 	}

@@ -19,7 +19,7 @@ import (
 type Vendor struct {
 	Name       string   // "NVIDIA"
 	API        string   // what programs use: "CUDA"
-	Backend    string   // its collector in start(backend=…) and --backend
+	Backends   []string // names of its collector in start(backend=…) and --backend; messages use the first
 	Class      string   // upstream's name of that collector, which begins messages that scripts match
 	DeviceType string   // what profiles call its GPUs
 	Driver     []string // paths below the root; where a driver is, one of them is there
@@ -29,26 +29,44 @@ type Vendor struct {
 	ArchPrefix string // in front of an architecture where people read it: "sm_"
 	Warp       int    // threads of a warp; 0 if that depends on the GPU
 
-	Code   *gpucode.Format // of its binaries; required
-	Stalls *Stalls         // what its GPUs report of sampled warps; required
-
-	// Modes read the options of the collector's own modes, by name: what comes after the colon in "pcsampling:…".
+	// WholeGraphs says that the collector can time a launch of a graph as one unit.
+	WholeGraphs bool
+	// Modes read the options of the collector's own modes, by name: what comes after the colon in "pcsampling:…". nil if it
+	// has none.
 	Modes map[string]func(options string) (record.SamplingRequest, error)
+
+	Code   *gpucode.Format // of its binaries; List replaces nil
+	Stalls *Stalls         // what its GPUs report of sampled warps; List replaces nil
 }
 
 // NVIDIA is collected on by package cupti.
 var NVIDIA = &Vendor{
-	Name: "NVIDIA", API: "CUDA", Backend: "cupti", Class: "CuptiProfiler", DeviceType: "CUDA",
+	Name: "NVIDIA", API: "CUDA", Backends: []string{"cupti"}, Class: "CuptiProfiler", DeviceType: "CUDA",
 	Driver:    []string{"dev/nvidiactl", "dev/dxg", "proc/driver/nvidia/version"}, // dxg is the device under WSL
 	Injection: "CUDA_INJECTION64_PATH",
 	Target:    "cuda", ArchPrefix: "sm_", Warp: cudaoccupancy.WarpSize,
-	Code:   &cubins,
-	Stalls: &nvidiaStalls,
-	Modes:  map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseCUPTISampling},
+	WholeGraphs: true,
+	Modes:       map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseCUPTISampling},
+	Code:        &cubins,
+	Stalls:      &nvidiaStalls,
 }
 
 // All are the vendors that can be collected on.
-var All = []*Vendor{NVIDIA}
+var All = List(NVIDIA)
+
+// List returns vendors after it has given those that lack Code or Stalls ones that know nothing, so that no reader of a
+// profile has to ask whether they are there.
+func List(vendors ...*Vendor) []*Vendor {
+	for _, v := range vendors {
+		if v.Code == nil {
+			v.Code = unreadable(v.Name)
+		}
+		if v.Stalls == nil {
+			v.Stalls = &Stalls{}
+		}
+	}
+	return vendors
+}
 
 // Planned are upstream's other backends, with the reason why they are not there.
 var Planned = map[string]string{
@@ -58,10 +76,10 @@ var Planned = map[string]string{
 	"xpupti":          "Intel GPUs are not supported yet",
 }
 
-// ByBackend returns the vendor of a backend, nil if there is none of that name.
+// ByBackend returns the vendor that has a backend of that name, nil if there is none.
 func ByBackend(name string) *Vendor {
 	for _, v := range All {
-		if v.Backend == name {
+		if slices.Contains(v.Backends, name) {
 			return v
 		}
 	}
@@ -71,7 +89,7 @@ func ByBackend(name string) *Vendor {
 // Backends are the names of the vendors' backends.
 func Backends() (names []string) {
 	for _, v := range All {
-		names = append(names, v.Backend)
+		names = append(names, v.Backends...)
 	}
 	return names
 }
@@ -111,7 +129,7 @@ func NoDriver(root string) string {
 // that has the mode.
 func CheckMode(backend, mode, options string) error {
 	for _, v := range All {
-		if parse := v.Modes[mode]; parse != nil && (backend == v.Backend || ByBackend(backend) == nil) {
+		if parse := v.Modes[mode]; parse != nil && (ByBackend(backend) == v || ByBackend(backend) == nil) {
 			_, err := parse(options)
 			return err
 		}

@@ -5,18 +5,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/gpucode"
 )
 
 // A second vendor needs no line outside of this package to be named in messages and choices.
 func TestTwoVendors(t *testing.T) {
 	before := All
 	t.Cleanup(func() { All = before })
-	All = append(All[:1:1], &Vendor{Name: "Other", API: "OTHER", Backend: "other", Driver: []string{"dev/other"}})
+	All = List(NVIDIA, &Vendor{Name: "Other", API: "OTHER", Backends: []string{"other", "another"}, Driver: []string{"dev/other"}})
 	root := t.TempDir()
 	if got, want := NoDriver(root), "no NVIDIA driver (no /dev/nvidiactl) and no Other driver (no /dev/other)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := strings.Join(Backends(), " ") + "; " + APIs(); got != "cupti other; CUDA or OTHER" {
+	if got := strings.Join(Backends(), " ") + "; " + APIs(); got != "cupti other another; CUDA or OTHER" {
 		t.Errorf("got %q", got)
 	}
 	if got := strings.Join(Injections(), " "); got != "CUDA_INJECTION64_PATH" {
@@ -25,12 +27,36 @@ func TestTwoVendors(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(root, "dev/other"), 0o777); err != nil || NoDriver(root) != "" {
 		t.Errorf("%q (%v) where one driver is", NoDriver(root), err)
 	}
-	for backend, want := range map[string]bool{"": true, "replay": true, "cupti": true, "other": false} {
+	for backend, want := range map[string]bool{"": true, "replay": true, "cupti": true, "other": false, "another": false} {
 		if err := CheckMode(backend, "pcsampling", "interval=64"); (err == nil) != want {
 			t.Errorf("pcsampling of %q: %v", backend, err)
 		}
 	}
 	if CheckMode("cupti", "pcsampling", "interval=x") == nil {
 		t.Error("an interval of x is taken")
+	}
+	if v := ByBackend("another"); v == nil || v.Name != "Other" {
+		t.Errorf("the second name of a backend is %v's", v)
+	}
+}
+
+// A vendor may lack modes, binaries that can be read, and stall reasons: what asks for them gets an answer.
+func TestVendorWithoutOptionalParts(t *testing.T) {
+	v := List(&Vendor{Name: "Bare", Backends: []string{"bare"}, Driver: []string{"dev/bare"}})[0]
+	const want = "binaries for GPUs of Bare cannot be read"
+	if _, err := v.Code.Open([]byte("image")); err == nil || err.Error() != want {
+		t.Errorf("opening a binary: %v, want %s", err, want)
+	}
+	if _, err := v.Code.Disassemble(gpucode.Disassembler{}, "file", &gpucode.Function{}); err == nil || err.Error() != want {
+		t.Errorf("disassembling a function: %v, want %s", err, want)
+	}
+	if v.Code.Is([]byte("image")) || v.Code.SourceName("_Z1f") != "_Z1f" || v.Code.Recorded("listing", "f") != nil {
+		t.Error("a format that is not known knows a binary, the source's name of a symbol or a listing")
+	}
+	if r, known := v.Stalls.Explain("memory"); known || r.Name != "memory" || r.Means == "" {
+		t.Errorf("a stall reason of a vendor without any: %+v, known %v", r, known)
+	}
+	if v.Modes["pcsampling"] != nil {
+		t.Error("it can sample")
 	}
 }

@@ -22,18 +22,25 @@ type backend struct {
 	open     func(t *testing.T) GPU
 	device   string
 	sampling string // what a session says that asks for samples, in its error or its problems
+	graphs   string // what it says that asks for whole graphs; the program has used its GPU already
+	noGraphs bool   // the room does not report graphs: their kernels are unattributed
 }
 
 var implementations = []backend{
-	{"cupti", fakeCUDA, "CUDA", "sample instructions"},
-	{"synthetic", synthetic, "SYNTHETIC", "this backend cannot sample instructions"},
+	{name: "cupti", open: fakeCUDA, device: "CUDA", sampling: "sample instructions", graphs: "graphs are timed node by node"},
+	{name: "synthetic", open: synthetic, device: "SYNTHETIC", sampling: "this backend cannot sample instructions",
+		graphs: `backend "synthetic" cannot time a graph as a whole`},
+	{name: "graphless", open: synthetic, device: "SYNTHETIC", sampling: "this backend cannot sample instructions",
+		graphs: `backend "graphless" cannot time a graph as a whole`, noGraphs: true},
 }
 
 func synthetic(*testing.T) GPU {
-	profiler.Register(profiler.Backend{
-		Name: "synthetic", Class: "SyntheticProfiler", DeviceType: "SYNTHETIC",
-		New: func(profiler.SourceOptions) profiler.Source { return &Source{} },
-	})
+	for _, name := range []string{"synthetic", "graphless"} {
+		profiler.Register(profiler.Backend{
+			Names: []string{name}, Class: "SyntheticProfiler", DeviceType: "SYNTHETIC",
+			New: func(profiler.SourceOptions) profiler.Source { return &Source{NoGraphs: name == "graphless"} },
+		})
+	}
 	return Synthetic{}
 }
 
@@ -164,10 +171,25 @@ add: count 1
 		var again func()
 		scope("capture", func() { again = s.Graph("add", "mul", "add") })
 		scope("replay", func() { again(); again() })
-		s.expect(s.finish(), `
-replay > <captured_at> > capture > add: count 4
-replay > <captured_at> > capture > mul: count 2
-`)
+		where := "replay > <captured_at> > capture"
+		if s.backend.noGraphs {
+			where = "<unattributed>"
+		}
+		s.expect(s.finish(), fmt.Sprintf("\n%[1]s > add: count 4\n%[1]s > mul: count 2\n", where))
+	}},
+	{"whole graphs that are refused are timed node by node", func(s *stage) {
+		s.options.Source.WholeGraphs = true
+		if _, err := s.m.Start(s.options); err != nil {
+			s.Fatal(err)
+		}
+		again := s.Graph("add", "mul")
+		again()
+		if said := strings.Join(s.m.Problems(), "\n"); !strings.Contains(said, s.backend.graphs) {
+			s.Errorf("it says %q, want %q", said, s.backend.graphs)
+		}
+		if text := outline(s.finish()); !strings.Contains(text, "add: count 1\n") || !strings.Contains(text, "mul: count 1\n") {
+			s.Errorf("got\n%swant a count for each kernel", text)
+		}
 	}},
 	{"metrics stand where they were added", func(s *stage) {
 		s.start()
@@ -273,7 +295,7 @@ func TestOneBackendAtATime(t *testing.T) {
 	if _, err := m.Start(profiler.StartOptions{Name: name, Backend: "synthetic"}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := m.Start(profiler.StartOptions{Name: name + "2", Backend: vendor.NVIDIA.Backend})
+	_, err := m.Start(profiler.StartOptions{Name: name + "2", Backend: vendor.NVIDIA.Backends[0]})
 	if err == nil || !strings.Contains(err.Error(), `"cupti"`) || !strings.Contains(err.Error(), `"synthetic"`) {
 		t.Errorf("a second session with another backend: %v", err)
 	}

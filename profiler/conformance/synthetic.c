@@ -18,6 +18,7 @@ static struct {
   pthread_mutex_t lock; // guards what follows
   const struct hp_vendor_api *hp;
   int listening;
+  int tells_graphs;  // whether the room reports graphs
   uint64_t ids;      // of calls
   uint64_t objects;  // ids of graphs and nodes
   uint8_t *buffer;
@@ -81,11 +82,11 @@ void synthetic_launch(const char *kernel) {
   pthread_mutex_lock(&gpu.lock);
   uint64_t id = ++gpu.ids;
   if (gpu.listening) gpu.hp->context_seen(&gpu), gpu.hp->launch(id, function_of(kernel));
-  if (gpu.captures) {
+  if (gpu.captures) { // without graphs the room takes it for a launch whose kernel never comes
     struct graph *g = &gpu.capturing;
     strncpy(g->names[g->count], kernel, NAME - 1);
     g->nodes[g->count] = ++gpu.objects;
-    if (gpu.listening) gpu.hp->node_created(g->id, g->nodes[g->count]);
+    if (gpu.listening && gpu.tells_graphs) gpu.hp->node_created(g->id, g->nodes[g->count]);
     g->count++;
   } else {
     write_record((struct written){.what = 'k', .id = id, .start = now(), .took = 1000}, kernel);
@@ -107,20 +108,20 @@ void synthetic_capture_begin(void) {
   pthread_mutex_lock(&gpu.lock);
   gpu.captures = 1;
   gpu.capturing = (struct graph){.id = ++gpu.objects};
-  if (gpu.hp) gpu.hp->capture(+1);
+  if (gpu.hp && gpu.tells_graphs) gpu.hp->capture(+1);
   pthread_mutex_unlock(&gpu.lock);
 }
 
 uint64_t synthetic_capture_end(void) {
   pthread_mutex_lock(&gpu.lock);
   gpu.captures = 0;
-  if (gpu.hp) gpu.hp->capture(-1);
+  if (gpu.hp && gpu.tells_graphs) gpu.hp->capture(-1);
   struct graph *exec = &gpu.graphs[gpu.graph_count++ % GRAPHS];
   *exec = gpu.capturing;
   exec->id = ++gpu.objects;
   for (int i = 0; i < exec->count; i++) {
     exec->nodes[i] = ++gpu.objects;
-    if (gpu.listening) gpu.hp->node_cloned(exec->id, exec->nodes[i], gpu.capturing.nodes[i]);
+    if (gpu.listening && gpu.tells_graphs) gpu.hp->node_cloned(exec->id, exec->nodes[i], gpu.capturing.nodes[i]);
   }
   uint64_t id = exec->id;
   pthread_mutex_unlock(&gpu.lock);
@@ -130,7 +131,7 @@ uint64_t synthetic_capture_end(void) {
 void synthetic_graph_launch(uint64_t exec) {
   pthread_mutex_lock(&gpu.lock);
   uint64_t id = ++gpu.ids;
-  if (gpu.listening) gpu.hp->graph_launch(id, exec);
+  if (gpu.listening && gpu.tells_graphs) gpu.hp->graph_launch(id, exec);
   for (int i = 0; i < GRAPHS; i++)
     for (int n = 0; gpu.graphs[i].id == exec && n < gpu.graphs[i].count; n++)
       write_record((struct written){.what = 'k', .id = id, .start = now(), .took = 1000, .exec = exec, .node = gpu.graphs[i].nodes[n]}, gpu.graphs[i].names[n]);
@@ -140,7 +141,7 @@ void synthetic_graph_launch(uint64_t exec) {
 
 // ---- the room ----
 
-void synthetic_use(const struct hp_vendor_api *api) { gpu.hp = api; }
+void synthetic_use(const struct hp_vendor_api *api, int graphs) { gpu.hp = api, gpu.tells_graphs = graphs; }
 
 void synthetic_listen(int on) {
   pthread_mutex_lock(&gpu.lock);

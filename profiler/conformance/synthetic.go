@@ -1,6 +1,7 @@
 // Package conformance has what the tests of every backend need: a GPU to program, and a table of how a profiler must
 // behave on it (conformance_test.go). Two backends go through the table: NVIDIA's on the fake driver and library of
-// cupti/stub, and a small synthetic one, which shows what a vendor's room has to bring.
+// cupti/stub, and a small synthetic one, which shows what a vendor's room has to bring. The synthetic one goes through it
+// twice: the second time its room reports no graphs.
 package conformance
 
 /*
@@ -76,11 +77,18 @@ func (Synthetic) Fork(kernel string) (status int) {
 
 // Source collects on the synthetic GPU: what a vendor's room has to do in Go, but for
 // hotpath.AddVendor, which only TritonParse traces need. It implements profiler.Source.
-type Source struct{ attached bool }
+type Source struct {
+	NoGraphs bool // it does not report graphs, as the room of a library that cannot
+	attached bool
+}
 
 // Attach takes the library.
 func (s *Source) Attach(bool) error {
-	C.synthetic_use((*C.struct_hp_vendor_api)(hotpath.VendorAPI()))
+	graphs := C.int(1)
+	if s.NoGraphs {
+		graphs = 0
+	}
+	C.synthetic_use((*C.struct_hp_vendor_api)(hotpath.VendorAPI()), graphs)
 	s.attached = true
 	return nil
 }

@@ -13,7 +13,7 @@ uint64_t synthetic_capture_end(void); // the executable graph
 void synthetic_graph_launch(uint64_t exec);
 
 // ---- the room ----
-void synthetic_use(const struct hp_vendor_api *api);
+void synthetic_use(const struct hp_vendor_api *api, int graphs);
 void synthetic_listen(int on);
 void synthetic_flush(void);
 

@@ -48,6 +48,10 @@ func (m *Modules) Find(f *Function) (*Module, error) {
 	if s.Module == "" || filepath.Base(s.Module) != s.Module {
 		return nil, errors.New("the profile does not say which module the function was in")
 	}
+	if format.Suffix == "" { // the vendor's binaries cannot be read
+		_, err := format.Open(nil)
+		return nil, err
+	}
 	for _, file := range m.placesOf(s.Module, format.Suffix) {
 		image, err := readModule(file)
 		if errors.Is(err, os.ErrNotExist) {

@@ -73,3 +73,17 @@ func TestSyntheticVendor(t *testing.T) {
 		t.Errorf("without its binary:\n%s", text)
 	}
 }
+
+// A vendor whose binaries cannot be read, and that says nothing of its stall reasons, has samples by line all the same.
+func TestVendorWithoutCodeAndStalls(t *testing.T) {
+	vendortest.Add(t)
+	p := syntheticProfile(t)
+	vendor.All = vendor.List(vendor.NVIDIA, &vendor.Vendor{Name: "Bare", DeviceType: "SYNTHETIC"})
+	o := kernels.Options{Profile: p, Files: &kernels.Files{}, Modules: &kernels.Modules{Profile: "run.hatchet", Env: func(string) (string, bool) { return "", false }}}
+	if text := string(withNotes(t, o, Options{Instructions: true})); !strings.Contains(text, "binaries for GPUs of Bare cannot be read") {
+		t.Errorf("instructions:\n%s", text)
+	}
+	if text := string(withNotes(t, o, Options{})); !strings.Contains(text, "add.py") || !strings.Contains(text, "memory") {
+		t.Errorf("lines:\n%s", text)
+	}
+}

@@ -1,4 +1,4 @@
-// Control calls: the one way from Python into Go.
+// Control calls, the only calls from Python into Go.
 #include "native.h"
 #include "control.h"
 #include <pthread.h>
@@ -8,7 +8,7 @@
 
 static _Atomic int in_child;
 static void child_begins(void) { atomic_store(&in_child, 1); }
-// When the library is loaded, not when the module is imported: the first import may be in the child.
+// Registered when the library is loaded, because the module may be imported first in the child.
 __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, child_begins); }
 
 int hooks_in_child(void) { return atomic_load_explicit(&in_child, memory_order_relaxed); }
@@ -47,7 +47,7 @@ PyObject *hooks_call(const char *method, size_t method_len, const char *params, 
   return result;
 }
 
-// Only a session start can make the stack walker needed, and the interpreter is best examined with the GIL held.
+// A session may need the stack walker. The GIL is held now, which the walker's examination of the interpreter needs.
 static int starts_something(const char *method, size_t n) {
   static const char *const starters[] = {"start", "activate", "run.begin"};
   for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)

@@ -1,4 +1,4 @@
-// The C face of hooks.Control.
+// The functions of hooks.go that C calls.
 #ifndef GOPROTON_CONTROL_H
 #define GOPROTON_CONTROL_H
 

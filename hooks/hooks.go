@@ -1,9 +1,9 @@
-// Package hooks is what runs inside the workload's Python: the extension module goproton._native (scopes,
-// the launch hook, Python call paths), written in C against CPython's C API, which it resolves at import, and
-// the one bridge over which Python controls sessions in Go.
+// Package hooks is the code inside the program's Python: the extension module goproton._native (scopes, the launch hook, Python
+// call paths), in C against CPython's C API, which it resolves at import; and the control calls, by which Python controls sessions
+// in Go.
 //
-// Scopes, launches and metrics go from C straight to the hot path and never enter Go. cmd/libproton hands
-// over the hot path's table with Init and answers control calls by setting Control.
+// Scopes, launches and metrics go from C to the hot path without entering Go. cmd/libproton passes the hot path's table to Init,
+// and sets Control.
 package hooks
 
 /*
@@ -20,17 +20,17 @@ import (
 	"fmt"
 	"unsafe"
 
-	// The C here includes hotpath.h, which Go's build cache does not know of a folder that is not this package's:
-	// without this import a change of the table would leave this package as it was compiled before.
+	// The C here includes hotpath.h from another folder, whose changes Go's build cache does not notice. With this import the
+	// package is compiled again when hotpath changes.
 	_ "github.com/goproton/goproton/internal/hotpath"
 )
 
 // Control answers one control call of goproton._native. It gets a method and its JSON parameters and returns a JSON
-// result, or what ErrorJSON returns. Threads of the workload call it, several at a time.
+// result, or what ErrorJSON returns. Several threads of the program may call it at once.
 var Control func(method string, params []byte) []byte
 
-// Init hands over the hot path's table of functions, hotpath.API(). It must be called before Python imports
-// the module: from an init function of the library.
+// Init sets the hot path's table of functions, hotpath.API(). The library calls it in an init function, before Python imports the
+// module.
 func Init(api unsafe.Pointer) { C.hooks_set_api(api) }
 
 type failure struct {

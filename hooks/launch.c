@@ -1,21 +1,20 @@
 // The launch hook: what Triton calls before and after each launch.
 //
-// A launch goes through four passes: 1 decide whether it is profiled (active, filter), 2 evaluate the launch metadata,
-// 3 convert all values, 4 open the op and add its metrics. All code of the user runs before the op is open. An exception
-// in it, or a kernel that the metadata function launches, can therefore not be attributed to the op.
+// The hook has four steps: 1 decide whether the launch is profiled (active, filter), 2 evaluate the launch metadata, 3 convert
+// all values, 4 open the op and add its metrics. All code of the user runs before the op is open, so that an exception in it,
+// or a kernel that the metadata function launches, is not attributed to the op.
 #include "native.h"
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 static PyObject *filter;        // callable(name) -> bool, or NULL
-static PyObject *complained;    // set of the names of kernels that a warning was printed for
+static PyObject *complained;    // set: the names of kernels that a message was printed for
 
-#define METADATA_FRAME "__proton_launch_metadata"
-enum { STATES = 256 }; // about as many as a program has kernels; a collision costs one interning, about 100 ns
+enum { STATES = 256 }; // about as many as a program has kernels; a collision costs an interning of 100 ns
 static _Atomic uint64_t states[STATES]; // name id << 32 | id of the state "__proton_launch_metadata:<name>"
 
-// Per thread: whether launch_enter is running, so that launches of a metadata function are not hooked; and the last op.
+// inside: launch_enter is running, so launches of a metadata function are not hooked. op, name: the last op.
 static __thread struct { uint32_t inside, op, name; } here __attribute__((tls_model("initial-exec")));
 
 // ---- complaints ----
@@ -49,8 +48,7 @@ static int complain(PyObject *kernel, const char *doing) {
     py.PySys_WriteStderr("goproton: %s of kernel %.200s: %.100s: %.300s; the launch is recorded without it, fix the kernel's launch_metadata function\n",
                          doing, utf8(name), utf8(kind), utf8(text));
   PyObject *all[] = {type, value, traceback, name, text, kind};
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    if (all[i]) py.Py_DecRef(all[i]);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) py.Py_DecRef(all[i]);
   return 1;
 }
 
@@ -83,7 +81,7 @@ static PyObject *raw_data(PyObject *lazy) {
   return NULL;
 }
 
-// nothing_queued reports whether this LazyDict has no metadata function left to call, so that its data are complete.
+// nothing_queued reports whether no metadata function of this LazyDict is left to call, so that its data are complete.
 static int nothing_queued(PyObject *lazy) {
   PyObject *extras = py.PyObject_GetAttr(lazy, hooks_str_extras);
   if (!extras) return py.PyErr_Clear(), 0;
@@ -92,8 +90,8 @@ static int nothing_queued(PyObject *lazy) {
   return none;
 }
 
-// metadata_state returns the state for work that a kernel's metadata function launches. The tree shows the state as two
-// frames, like Triton's own profiler: the marker by which viewers hide the work, and the kernel's name.
+// metadata_state returns the state for work that a kernel's metadata function launches. As in Triton's profiler, the state is
+// two frames in the tree: a mark by which viewers hide the work, and the kernel's name.
 static uint32_t metadata_state(PyObject *kernel) {
   static const char mark[] = METADATA_FRAME, prefix[] = METADATA_FRAME ":";
   char text[512];
@@ -112,8 +110,8 @@ static uint32_t metadata_state(PyObject *kernel) {
   return state;
 }
 
-// evaluated returns lazy.get(), or `data` when that fails. Kernels that the metadata function launches have the metadata
-// state as their frame. It returns NULL only for an exception that is not an error, such as KeyboardInterrupt.
+// evaluated returns lazy.get(), or `data` if that fails. Kernels that the metadata function launches stand below the metadata
+// state. It returns NULL only for an exception that is not an error, such as KeyboardInterrupt.
 static PyObject *evaluated(PyObject *lazy, PyObject *data, PyObject *kernel) {
   int entered = hooks_hp->state_enter(metadata_state(kernel)) == HP_OK;
   PyObject *all = py.PyObject_VectorcallMethod(hooks_str_get, &lazy, 1, NULL);
@@ -205,23 +203,18 @@ static void release(struct launch *l) {
 
 // ---- 4 open the op ----
 
-static int add_number(const struct leaf *at, uint32_t name, struct number v) {
-  if (at) return hooks_hp->metric_at(at->node, at->pynode, at->set, name, v.type, v.bits);
-  return v.type == HP_INT ? hooks_hp->metric_int(name, v.i) : hooks_hp->metric_double(name, v.d);
-}
-
 // A key that is an int on one launch and a float on the next keeps its first type.
 static void add_converted(const struct leaf *at, struct metric *m) {
-  if (add_number(at, m->name.id, m->value) != HP_TYPE_CHANGED) return;
+  if (hooks_add_number(at, m->name.id, m->value) != HP_TYPE_CHANGED) return;
   struct number other = m->value;
   hooks_number_for(other.type == HP_INT ? NAME_FLOPS : NAME_BYTES, &other);
-  add_number(at, m->name.id, other);
+  hooks_add_number(at, m->name.id, other);
 }
 
 static void add_numbers(struct launch *l) {
-  // With a function handle the op keeps the metrics until its launch, which has the exact call path. During a graph
-  // capture the hot path must also see that the metrics belong to an op. In all other cases the leaf is looked up once,
-  // because each look-up walks the Python stack when a session collects Python call paths.
+  // The op of a function handle keeps its metrics until the launch, where the call path is complete. During a graph capture the
+  // hot path must find out itself that the metrics belong to an op. In all other cases the leaf is looked up once, because each
+  // look-up walks the Python stack in a session in python context.
   struct leaf at, *once = NULL;
   if (l->n > 1 && !l->function && !hooks_hp->capturing()) at = hooks_leaf(), once = &at;
   for (py_ssize i = 0; i < l->n; i++)
@@ -229,18 +222,18 @@ static void add_numbers(struct launch *l) {
 }
 
 // The tensor handler may launch kernels. It therefore runs in the metadata state, while no op is open.
-static int hand_over_tensors(struct launch *l, uint32_t name, PyObject *kernel) {
+static int pass_tensors(struct launch *l, uint32_t name, PyObject *kernel) {
   hooks_hp->op_enter(name, 0);
   struct leaf at = hooks_leaf();
   hooks_hp->op_exit();
   int entered = hooks_hp->state_enter(metadata_state(kernel ? kernel : l->name)) == HP_OK, ok = 1;
   for (py_ssize i = 0; ok && i < l->n; i++)
-    if (l->all[i].tensor && hooks_tensor(l->all[i].key, l->all[i].tensor, at)) ok = complain(l->name, "handing over a tensor metric");
+    if (l->all[i].tensor && hooks_tensor(l->all[i].key, l->all[i].tensor, at)) ok = complain(l->name, "passing a tensor metric on");
   if (entered) hooks_hp->state_exit();
   return ok;
 }
 
-// name_of returns the name in the metadata, of any type, or else the compiled name.
+// name_of returns the name in the metadata, which may have any type, or else the compiled name.
 static uint32_t name_of(PyObject *name, PyObject *kernel) {
   if (!name || name == py._Py_NoneStruct) return kernel ? hooks_name(kernel).id : 0;
   uint32_t id = hooks_name(name).id;
@@ -254,7 +247,7 @@ static uint32_t name_of(PyObject *name, PyObject *kernel) {
 static int open_op(struct launch *l, PyObject *kernel) {
   uint32_t id = name_of(l->name, kernel);
   if (!id) return !py.PyErr_Occurred();
-  if (l->tensors && !hand_over_tensors(l, id, kernel)) return 0;
+  if (l->tensors && !pass_tensors(l, id, kernel)) return 0;
   uint32_t op = hooks_hp->op_enter(id, l->function);
   if (!op) return 1;
   here.op = op;
@@ -268,13 +261,13 @@ static int open_op(struct launch *l, PyObject *kernel) {
 static int enter_with(PyObject *dict, PyObject *kernel) {
   struct launch l;
   collect(&l, dict);
-  int yes = l.name == kernel ? 1 : chosen(l.name); // under the compiled name the filter was asked already
+  int yes = l.name == kernel ? 1 : chosen(l.name); // the filter was called with the compiled name before
   int ok = yes > 0 ? open_op(&l, kernel) : yes == 0;
   release(&l);
   return ok;
 }
 
-// enter_unevaluated asks the filter with the compiled name first. It evaluates the metadata only of a kernel that is profiled.
+// enter_unevaluated calls the filter with the compiled name first, and evaluates the metadata only of a kernel that is profiled.
 static int enter_unevaluated(PyObject *lazy, PyObject *data, int plain) {
   PyObject *kernel = data ? item(data, hooks_str_name) : NULL;
   int yes = chosen(kernel), ok = yes == 0;

@@ -1,4 +1,5 @@
 // Metric values: converts Python numbers, sequences and tensors to the types that the profile stores.
+#include "bytes.h"
 #include "native.h"
 #include <math.h>
 #include <stdio.h>
@@ -36,14 +37,14 @@ static enum value_kind through(PyObject *made, enum value_kind (*from)(PyObject 
 
 static int type_has(PyObject *v, const char *method) { return py.PyObject_HasAttrString(py_type(v), method); }
 
-// from_other converts numpy scalars, Fraction, Decimal and other types with conversions of their own. It tries __index__
-// first, so that a 64-bit integer does not pass through a double, then __float__. It never tries __int__, which truncates.
+// from_other converts numpy scalars, Fraction, Decimal and other types with methods for it. It tries __index__ first, so that a
+// 64-bit integer is not rounded to a double, then __float__. It does not try __int__, which truncates.
 static enum value_kind from_other(PyObject *v, struct number *out) {
   if (type_has(v, "__index__")) {
     PyObject *i = py.PyNumber_Index(v);
     if (i) return through(i, from_int, out);
     if (!type_has(v, "__float__")) return VALUE_ERROR;
-    py.PyErr_Clear(); // numpy's bool has an __index__ that refuses
+    py.PyErr_Clear(); // the __index__ of numpy's bool raises
   }
   return type_has(v, "__float__") ? through(py.PyNumber_Float(v), from_float, out) : VALUE_NONE;
 }
@@ -52,7 +53,7 @@ static int never_a_number(PyObject *v) {
   return py_is(v, py.PyUnicode_Type) || py_is(v, py.PyBytes_Type) || py_is(v, py.PyDict_Type) || py_is(v, py.PyComplex_Type);
 }
 
-// An array without dimensions has a __len__ that raises: it is a number.
+// The __len__ of an array without dimensions raises: such an array is a number.
 static int is_sequence(PyObject *v) {
   if (!type_has(v, "__len__") || !type_has(v, "__getitem__")) return 0;
   if (py.PyObject_Size(v) >= 0) return 1;
@@ -90,24 +91,9 @@ void hooks_number_for(enum name_kind kind, struct number *n) {
   if (kind == NAME_BYTES) as_int(n);
 }
 
-// ---- vectors: JSON for Go, which stores them apart from numbers ----
+// ---- vectors: Go stores them, and gets them as JSON ----
 
-struct text { char *at; size_t used, room; int failed; };
-
-static void put(struct text *t, const char *s, size_t n) {
-  if (t->used + n + 1 > t->room) {
-    size_t room = (t->room ? t->room : 256) * 2 + n;
-    char *bigger = realloc(t->at, room);
-    if (!bigger) t->failed = 1;
-    else t->at = bigger, t->room = room;
-  }
-  if (t->failed) return;
-  memcpy(t->at + t->used, s, n);
-  t->used += n;
-  t->at[t->used] = 0;
-}
-
-static void put_string(struct text *t, const char *s, size_t n) {
+static void put_string(struct bytes *t, const char *s, size_t n) {
   char escape[8];
   put(t, "\"", 1);
   for (size_t i = 0; i < n; i++) {
@@ -119,7 +105,7 @@ static void put_string(struct text *t, const char *s, size_t n) {
 }
 
 // JSON has no NaN and no infinity: null stands for both.
-static void put_number(struct text *t, struct number n) {
+static void put_number(struct bytes *t, struct number n) {
   char s[40];
   if (n.type == HP_INT) put(t, s, (size_t)snprintf(s, sizeof s, "%lld", (long long)n.i));
   else if (isfinite(n.d)) put(t, s, (size_t)snprintf(s, sizeof s, "%.17g", n.d));
@@ -152,9 +138,10 @@ static struct number *vector_numbers(PyObject *key, PyObject *items, py_ssize n,
 }
 
 static int send_vector(struct leaf at, struct name name, const struct number *numbers, py_ssize n, int doubles) {
-  struct text t = {0};
+  struct bytes t;
   char head[120];
   size_t len;
+  bytes_init(&t);
   put(&t, head, (size_t)snprintf(head, sizeof head, "{\"node\":%u,\"pynode\":%u,\"set\":%u,\"name\":", at.node, at.pynode, at.set));
   const char *s = hooks_hp->text(name.id, &len);
   put_string(&t, s, len);
@@ -166,12 +153,10 @@ static int send_vector(struct leaf at, struct name name, const struct number *nu
     put_number(&t, v);
   }
   put(&t, "]}", 2);
-  if (t.failed) return free(t.at), (void)py.PyErr_NoMemory(), -1;
-  PyObject *answer = hooks_call("metric_vector", 13, t.at, t.used);
-  free(t.at);
-  if (!answer) return -1;
+  PyObject *answer = t.incomplete ? py.PyErr_NoMemory() : hooks_call("metric_vector", 13, (const char *)t.at, t.n);
+  bytes_free(&t);
   py.Py_DecRef(answer);
-  return 0;
+  return answer ? 0 : -1;
 }
 
 static int add_vector(PyObject *key, struct name name, PyObject *v, struct leaf at) {
@@ -200,7 +185,7 @@ PyObject *native_set_tensor_handler(PyObject *self, PyObject *handler) {
   (void)self;
   PyObject *old = tensor_handler;
   tensor_handler = handler == py._Py_NoneStruct ? NULL : py_new_ref(handler);
-  if (old) py.Py_DecRef(old);
+  py.Py_DecRef(old);
   return py_none();
 }
 
@@ -212,9 +197,8 @@ int hooks_tensor(PyObject *key, PyObject *tensor, struct leaf at) {
   PyObject *result = py.PyObject_CallFunctionObjArgs(handler, key, tensor, tuple, NULL);
   py.Py_DecRef(handler);
   py.Py_DecRef(tuple);
-  if (!result) return -1;
   py.Py_DecRef(result);
-  return 0;
+  return result ? 0 : -1;
 }
 
 // ---- adding ----
@@ -236,8 +220,8 @@ PyObject *hooks_leaf_tuple(struct leaf at) {
 }
 
 static int status_error(int status, PyObject *key, struct number v) {
-  if (status != HP_TYPE_CHANGED) return 0; // off, or out of space: the hot path counts what it loses
-  // Programs compare the text with that of Triton's profiler, where a metric of a program has one value, number 0.
+  if (status != HP_TYPE_CHANGED) return 0; // nothing is recorded, or no memory: the hot path counts losses
+  // The text is that of Triton's profiler, because programs compare it. There the first value has number 0.
   py.PyErr_Format(py.PyExc_ValueError, "Metric value type mismatch for valueId 0 (%S): current=%s, new=%s", key,
                   v.type == HP_INT ? "double" : "int64_t", v.type == HP_INT ? "int64_t" : "double");
   return -1;
@@ -246,7 +230,7 @@ static int status_error(int status, PyObject *key, struct number v) {
 static int add_one(PyObject *key, PyObject *v, const struct leaf *at) {
   struct name name = hooks_name(key);
   if (!name.id) {
-    if (py_is(key, py.PyUnicode_Type)) return 0; // no space for names: counted as loss
+    if (py_is(key, py.PyUnicode_Type)) return 0; // no memory for names: the hot path counts the loss
     return py.PyErr_Format(py.PyExc_TypeError, "add metric %R: the name of a metric must be a str", key), -1;
   }
   struct number n;
@@ -258,17 +242,14 @@ static int add_one(PyObject *key, PyObject *v, const struct leaf *at) {
   case VALUE_NUMBER: break;
   }
   hooks_number_for(name.kind, &n);
-  int status = at                 ? hooks_hp->metric_at(at->node, at->pynode, at->set, name.id, n.type, n.bits)
-               : n.type == HP_INT ? hooks_hp->metric_int(name.id, n.i)
-                                  : hooks_hp->metric_double(name.id, n.d);
-  return status_error(status, key, n);
+  return status_error(hooks_add_number(at, name.id, n), key, n);
 }
 
 static int add_dict(PyObject *dict, const struct leaf *at) {
   PyObject *key, *value;
   struct leaf now;
-  // One look-up for all: with a python session each walks the stack. During a capture, and for a timeline, the hot
-  // path itself must see whether a metric belongs to an op.
+  // One look-up of the leaf for all metrics, because each walks the stack in a session in python context. During a capture, and
+  // for a timeline, the hot path must find out itself whether a metric belongs to an op.
   if (!at && py.PyDict_Size(dict) > 1 && !*hooks_hp->watch) now = hooks_leaf(), at = &now;
   py_ssize position = 0;
   int failed = 0;

@@ -30,13 +30,13 @@ static struct py_method methods[] = {
     {"enter_scope", (void *)native_enter_scope, PY_O, "enter_scope(name, /)\n--\n\nOpens a scope on this thread; returns its call path's node, 0 while nothing is recorded."},
     {"exit_scope", (void *)native_exit_scope, PY_NOARGS, "exit_scope()\n--\n\nLeaves this thread's innermost scope."},
     {"enter_state", (void *)native_enter_state, PY_O, "enter_state(name, /)\n--\n\nEnters a state: one frame below all scopes."},
-    {"exit_state", (void *)native_exit_state, PY_NOARGS, "exit_state()\n--\n\nLeaves the innermost state; the outer one comes back."},
+    {"exit_state", (void *)native_exit_state, PY_NOARGS, "exit_state()\n--\n\nLeaves the innermost state; the state around it is current again."},
     {"enter_op", (void *)native_enter_op, PY_FASTCALL, "enter_op(name, function=0, /)\n--\n\nThis thread's kernels land on a leaf of this name until exit_op or the launch of the function."},
     {"exit_op", (void *)native_exit_op, PY_NOARGS, "exit_op()\n--\n\nCloses the op of this thread."},
     {"last_op", (void *)native_last_op, PY_NOARGS, "last_op()\n--\n\n(number, name) of this thread's latest op, (0, None) before the first."},
-    {"record_scope", (void *)native_record_scope, PY_NOARGS, "record_scope()\n--\n\nThe next number of the counter that scopes draw from."},
+    {"record_scope", (void *)native_record_scope, PY_NOARGS, "record_scope()\n--\n\nThe next number of the counter from which scopes take theirs."},
     {"active", (void *)native_active, PY_NOARGS, "active()\n--\n\nWhether some session is active in this process."},
-    {"leaf", (void *)native_leaf, PY_NOARGS, "leaf()\n--\n\nWhere a launch at this moment would go, as add_metrics_at takes it."},
+    {"leaf", (void *)native_leaf, PY_NOARGS, "leaf()\n--\n\nThe leaf that a launch made now would have, as add_metrics_at takes it."},
     {"add_metrics", (void *)native_add_metrics, PY_O, "add_metrics(metrics, /)\n--\n\nAdds values to the current leaf."},
     {"add_metrics_at", (void *)native_add_metrics_at, PY_FASTCALL, "add_metrics_at(leaf, metrics, /)\n--\n\nAdds values to a leaf remembered earlier."},
     {"set_tensor_handler", (void *)native_set_tensor_handler, PY_O, "set_tensor_handler(handler, /)\n--\n\nhandler(key, tensor, leaf) gets every tensor among metrics."},
@@ -44,11 +44,11 @@ static struct py_method methods[] = {
     {"launch_exit", (void *)native_launch_exit, PY_O, "launch_exit(metadata, /)\n--\n\nCloses what launch_enter opened; not needed when the metadata carry the function's handle."},
     {"set_launch_filter", (void *)native_set_launch_filter, PY_O, "set_launch_filter(filter, /)\n--\n\nfilter(name) -> bool chooses which kernels get an op; None chooses all."},
     {"call", (void *)native_call, PY_FASTCALL, "call(method, params, /)\n--\n\nOne control call: JSON in, JSON out."},
-    {"trace_open", (void *)native_trace_open, PY_FASTCALL, "trace_open(ring, launches, *helpers, /)\n--\n\nLaunches are recorded from here on."},
-    {"trace_close", (void *)native_trace_close, PY_NOARGS, "trace_close()\n--\n\nNo launch is recorded any more."},
+    {"trace_open", (void *)native_trace_open, PY_FASTCALL, "trace_open(ring, launches, *helpers, /)\n--\n\nBegins to record launches."},
+    {"trace_close", (void *)native_trace_close, PY_NOARGS, "trace_close()\n--\n\nEnds the recording of launches."},
     {"trace_launch", (void *)native_trace_launch, PY_O, "trace_launch(metadata, /)\n--\n\nThe launch hook of traces."},
-    {"trace_rank", (void *)native_trace_rank, PY_O, "trace_rank(rank, /)\n--\n\nRecords after this belong to the rank, -1 for none."},
-    {"trace_watch", (void *)native_trace_watch, PY_FASTCALL, "trace_watch(what, object, attribute, /)\n--\n\nWhere the process group is, or whether torch profiles."},
+    {"trace_rank", (void *)native_trace_rank, PY_O, "trace_rank(rank, /)\n--\n\nSets the rank of the records that follow, -1 for none."},
+    {"trace_watch", (void *)native_trace_watch, PY_FASTCALL, "trace_watch(what, object, attribute, /)\n--\n\nSets the attribute that holds the process group ('group'), or says whether torch profiles ('profiler')."},
     {"python_walker", (void *)native_python_walker, PY_NOARGS, "python_walker()\n--\n\nHow Python stacks are read: 'internal', or 'public: ' and the reason."},
     {0},
 };
@@ -61,14 +61,15 @@ static struct py_module definition = {
     .methods = methods,
 };
 
-// Of libproton: why Go was not started in this process; any call into it would wait for ever. Missing in the tests' library.
+// A function of cmd/libproton, absent in the tests' library: why Go was not started in this process, NULL if it was. A call into
+// Go that was not started does not return.
 __attribute__((weak)) const char *proton_refusal(void);
 
 __attribute__((visibility("default"))) PyObject *PyInit__native(void) {
   if (!py_resolve(__builtin_return_address(0))) return NULL;
   const char *refusal = proton_refusal ? proton_refusal() : NULL;
   if (refusal) return py.PyErr_SetString(py.PyExc_ImportError, refusal), NULL;
-  // Go's init functions run on a thread of their own after dlopen has returned; any call into Go waits for them.
+  // Go's init functions run on another thread after dlopen has returned. A call into Go waits for them.
   if (!hooks_in_child()) goprotonReady();
   if (!hooks_hp || hooks_hp->size != sizeof *hooks_hp)
     return py.PyErr_SetString(py.PyExc_ImportError, "load goproton._native: the library's hot path is not set up; rebuild libproton.so from one source tree"), NULL;

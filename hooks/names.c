@@ -35,7 +35,7 @@ static enum name_kind kind_of(const char *s, size_t n) {
 
 static struct name intern(const char *s, size_t n) { return (struct name){hooks_hp->intern(s, n), kind_of(s, n)}; }
 
-// Lone surrogates have no UTF-8 form; they are written as escapes rather than refused.
+// Lone surrogates have no UTF-8 form: they are written as escapes.
 static struct name intern_escaped(PyObject *text) {
   struct name name = {0, NAME_METRIC};
   py.PyErr_Clear();

@@ -8,9 +8,9 @@
 // The table of the hot path, set by hooks.Init before Python can import the module.
 extern const struct hp_api *hooks_hp;
 
-// Scopes, launches and record_scope draw their numbers from one counter, from 1.
+// Scopes and record_scope take their numbers from one counter, which starts at 1.
 int64_t hooks_next_id(void);
-// 1 in a forked child: Go does not run there and must not be entered.
+// 1 in a forked child, where Go does not run and must not be called.
 int hooks_in_child(void);
 
 // ---- names.c: Python strings as interned ids ----
@@ -19,8 +19,8 @@ int hooks_in_child(void);
 enum name_kind { NAME_METRIC, NAME_FLOPS, NAME_BYTES, NAME_CPU_TIME, NAME_NAME, NAME_FUNCTION, NAME_STREAM };
 struct name { uint32_t id; enum name_kind kind; };
 
-// A cache of names by the address of their string. Names are nearly always literals, the same object every time, so that
-// one comparison replaces hashing the text. An entry holds a reference, so its address cannot be reused. The GIL guards it.
+// A cache of names by the address of their string. Names are nearly always literals, the same object every time, so comparing
+// addresses is enough. An entry holds a reference, so that its address is not reused. The GIL guards it.
 enum { NAME_CACHE_BITS = 10 };
 struct cached_name { PyObject *text; struct name name; };
 extern struct cached_name hooks_names[1 << NAME_CACHE_BITS];
@@ -29,7 +29,7 @@ static inline struct cached_name *hooks_name_cell(PyObject *text) {
 }
 
 struct name hooks_name_slowly(PyObject *text);
-// hooks_name returns {0} when text is not a str or space ran out; no Python error is set.
+// hooks_name returns {0} if text is not a str, or if the memory for names is full. It sets no Python error.
 static inline struct name hooks_name(PyObject *text) {
   struct cached_name *cell = hooks_name_cell(text);
   return __builtin_expect(cell->text == text, 1) ? cell->name : hooks_name_slowly(text);
@@ -43,17 +43,21 @@ int hooks_names_init(void);
 
 struct number { int type; /* enum hp_metric_type */ union { int64_t i; double d; uint64_t bits; }; };
 enum value_kind { VALUE_ERROR = -1, VALUE_NONE, VALUE_NUMBER, VALUE_VECTOR, VALUE_TENSOR };
-// hooks_value classifies and converts; VALUE_NONE is "not a metric value", VALUE_ERROR leaves a Python error.
+// hooks_value classifies a value and converts a number. VALUE_NONE: it is not a metric value; VALUE_ERROR: a Python error is set.
 enum value_kind hooks_value(PyObject *v, struct number *out);
-void hooks_number_for(enum name_kind kind, struct number *n); // gives roofline metrics their one type
+void hooks_number_for(enum name_kind kind, struct number *n); // flops are stored as doubles, bytes as integers
 
 struct leaf { uint32_t node, pynode, set; };
 struct leaf hooks_leaf(void);
 PyObject *hooks_leaf_tuple(struct leaf at);
-// hooks_add_metrics adds every item of a mapping at a leaf, or at the current one when `at` is NULL.
-// Returns 0, or -1 with a Python error.
+// hooks_add_number adds a number at a leaf, or at the current one if `at` is NULL. It returns an enum hp_status.
+static inline int hooks_add_number(const struct leaf *at, uint32_t name, struct number v) {
+  if (at) return hooks_hp->metric_at(at->node, at->pynode, at->set, name, v.type, v.bits);
+  return v.type == HP_INT ? hooks_hp->metric_int(name, v.i) : hooks_hp->metric_double(name, v.d);
+}
+// hooks_add_metrics adds every item of a mapping in the same way. It returns 0, or -1 with a Python error.
 int hooks_add_metrics(PyObject *metrics, const struct leaf *at);
-int hooks_tensor(PyObject *key, PyObject *tensor, struct leaf at); // to the registered handler
+int hooks_tensor(PyObject *key, PyObject *tensor, struct leaf at); // calls the registered handler
 PyObject *native_add_metrics(PyObject *, PyObject *metrics);
 PyObject *native_add_metrics_at(PyObject *, PyObject *const *args, py_ssize n);
 PyObject *native_set_tensor_handler(PyObject *, PyObject *handler);
@@ -68,6 +72,9 @@ PyObject *native_exit_state(PyObject *, PyObject *);
 
 // ---- launch.c ----
 
+// The state of work that is launched while the arguments or metadata of a launch are evaluated. Viewers hide it.
+#define METADATA_FRAME "__proton_launch_metadata"
+
 PyObject *native_launch_enter(PyObject *, PyObject *lazy);
 PyObject *native_launch_exit(PyObject *, PyObject *lazy);
 PyObject *native_set_launch_filter(PyObject *, PyObject *filter);
@@ -78,7 +85,7 @@ PyObject *native_last_op(PyObject *, PyObject *);
 // ---- call.c ----
 
 PyObject *native_call(PyObject *, PyObject *const *args, py_ssize n);
-// hooks_call sends one request to Go and returns its answer (a str), or NULL with a Python error.
+// hooks_call makes a control call and returns its answer (a str), or NULL with a Python error.
 PyObject *hooks_call(const char *method, size_t method_len, const char *params, size_t params_len);
 
 // ---- pyend.c ----

@@ -14,7 +14,7 @@ import (
 	"github.com/goproton/goproton/internal/testkit"
 )
 
-// pythons finds one interpreter for each CPython version: on PATH, and unpacked under .pythons.
+// pythons finds one interpreter for each CPython version, on PATH or below .pythons.
 func pythons(t *testing.T) map[string]string {
 	t.Helper()
 	var candidates []string
@@ -41,12 +41,12 @@ func pythons(t *testing.T) map[string]string {
 		byVersion[version] = path
 	}
 	if len(byVersion) == 0 {
-		t.Skip("no CPython found: install python3, or unpack one under .pythons/")
+		t.Skip("needs CPython: install python3, or unpack one under .pythons/")
 	}
 	return byVersion
 }
 
-// built are the libraries of testlib by their flags, in a folder that TestMain removes.
+// built has the libraries that testlib has built, by their flags. TestMain removes their folder.
 var built = struct {
 	folder string
 	paths  map[string]string
@@ -58,7 +58,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// testlib builds the library that the Python tests import, once for all of them.
+// testlib builds the library that the Python tests import, once for all tests.
 func testlib(t *testing.T, flags ...string) string {
 	t.Helper()
 	key := strings.Join(flags, " ")
@@ -110,29 +110,29 @@ func TestNativeModule(t *testing.T) {
 	}
 }
 
-// The walker through the public API stands in wherever the quick one does not know the interpreter.
+// The walker through the public API is used where the internal one does not know the interpreter.
 func TestNativeModulePublicWalker(t *testing.T) {
 	all := pythons(t)
 	lib := testlib(t)
 	for version, python := range all {
 		if path, err := exec.LookPath("python3"); err == nil && python != path && !testkit.All() {
-			continue // one interpreter of the machine's is enough
+			continue // the machine's own interpreter is enough
 		}
 		t.Run(version, func(t *testing.T) { runNative(t, python, lib, "PROTON_PYTHON_WALKER=public") })
 	}
 }
 
-// With every Python object from malloc, the address sanitizer also sees uses of freed objects.
+// With PYTHONMALLOC=malloc the address sanitizer also finds uses of freed Python objects.
 func TestNativeModuleWithAddressSanitizer(t *testing.T) {
 	testkit.OnlyInCheck(t, "builds everything a second time")
 	out, err := exec.Command("gcc", "-print-file-name=libasan.so").Output()
 	asan := strings.TrimSpace(string(out))
 	if err != nil || !filepath.IsAbs(asan) {
-		t.Skip("gcc has no libasan: install libgcc's sanitizer libraries")
+		t.Skip("needs gcc with libasan: install libgcc's sanitizer libraries")
 	}
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("no python3 on PATH")
+		t.Skip("needs python3 on PATH")
 	}
 	runNative(t, python, testlib(t, "-asan"), "LD_PRELOAD="+asan, "ASAN_OPTIONS=detect_leaks=0", "PYTHONMALLOC=malloc")
 }
@@ -150,11 +150,11 @@ assert '"Shadow":["a"]' in n.call("records", "{}")
 print(n.python_walker())
 `
 
-// The interpreter may be a library that its host loaded privately.
+// The interpreter may be a library whose host has loaded it with RTLD_LOCAL.
 func TestNativeModuleInPrivateLibpython(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("no python3 on PATH")
+		t.Skip("needs python3 on PATH")
 	}
 	out, err := exec.Command(python, "-c", "import sys, sysconfig as c; print(c.get_config_var('LIBDIR') + '/' + (c.get_config_var('INSTSONAME') or '')); print(sys.prefix)").Output()
 	if err != nil {
@@ -162,7 +162,7 @@ func TestNativeModuleInPrivateLibpython(t *testing.T) {
 	}
 	library, home, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	if _, err := os.Stat(library); err != nil || !strings.Contains(library, ".so") {
-		t.Skipf("python3 has no shared libpython (%s): use one that was built with --enable-shared", library)
+		t.Skipf("needs a python3 with a shared libpython (--enable-shared); there is no %s", library)
 	}
 	host := filepath.Join(t.TempDir(), "embed")
 	if out, err := exec.Command("gcc", "-o", host, "testdata/embed/embed.c", "-ldl").CombinedOutput(); err != nil {

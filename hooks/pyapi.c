@@ -11,8 +11,8 @@ int py_minor;
 
 static void *interpreter; // handle of the library that holds the interpreter, NULL when it is the executable
 
-// The library that called PyInit is the interpreter: a privately loaded libpython is not in the global scope,
-// and a process may hold two. dlopen of the executable itself is refused, but its symbols are global.
+// The interpreter is the library that calls PyInit: a libpython that was loaded privately is not in the global scope, and a
+// process may have two. dlopen does not open the executable, but its symbols are global.
 static void find_interpreter(void *caller) {
   Dl_info info;
   interpreter = NULL;
@@ -38,7 +38,7 @@ static int missing(const char *name) {
 
 static int resolve_all(void) {
   PyObject **e;
-  // These two first: they carry the message about any other.
+  // The message about any other symbol needs these two.
   if ((e = py_symbol("PyExc_ImportError"))) py.PyExc_ImportError = *e;
   *(void **)&py.PyErr_SetString = py_symbol("PyErr_SetString");
 #define X(result, name, parameters) if (!(*(void **)&py.name = py_symbol(#name))) return missing(#name);
@@ -63,8 +63,8 @@ static int check_version(void) {
   return refuse(text);
 }
 
-// A free-threaded build has a longer object head, and so has one that traces references; the fields that
-// follow would all be read from the wrong place.
+// The object head of a free-threaded build is longer, and so is that of a build that traces references: the fields after it have
+// other offsets.
 static int check_head(void) {
   PyObject *size = py.PyObject_GetAttrString(py.PyBaseObject_Type, "__basicsize__");
   if (!size) return 0;
@@ -73,6 +73,23 @@ static int check_head(void) {
   if (bytes == sizeof(PyObject)) return 1;
   return refuse("load goproton._native: this build of Python (free-threaded, or one that traces references) is not "
                 "supported yet; run the program with the ordinary build of the same version");
+}
+
+PyObject *py_item(PyObject *dict, const char *name) {
+  PyObject *key = py.PyUnicode_InternFromString(name), *v = key ? py.PyDict_GetItemWithError(dict, key) : NULL;
+  py.Py_DecRef(key);
+  return v;
+}
+
+PyObject *py_run(const char *source, const char *file, const char *name, PyObject *value) {
+  PyObject *code = py.Py_CompileString(source, file, 257 /* Py_file_input */), *globals = code ? py.PyDict_New() : NULL, *done = NULL;
+  if (globals && !py.PyDict_SetItemString(globals, "__builtins__", py.PyEval_GetBuiltins()) &&
+      (!value || !py.PyDict_SetItemString(globals, name, value)))
+    done = py.PyEval_EvalCode(code, globals, globals);
+  if (!done) py.Py_DecRef(globals), globals = NULL;
+  py.Py_DecRef(done);
+  py.Py_DecRef(code);
+  return globals;
 }
 
 int py_resolve(void *caller) {

@@ -1,8 +1,8 @@
 // The part of CPython's C API that this room uses, resolved with dlsym when the module is imported.
 //
 // One binary serves CPython 3.9 to 3.14, in processes where libpython is the executable itself, a shared
-// library, or a privately loaded one. So there are no Python headers here and nothing to link against: every
-// function is a pointer in `py`, every object an opaque struct whose two first words are all we assume.
+// library, or a privately loaded one. So there are no Python headers here and nothing is linked: every function is a
+// pointer in `py`, and of an object only the first two words are known. Py_DecRef does nothing with NULL.
 #ifndef GOPROTON_PYAPI_H
 #define GOPROTON_PYAPI_H
 
@@ -151,11 +151,16 @@ struct py_table {
 extern struct py_table py;
 extern int py_minor; // 9 for CPython 3.9
 
-// py_resolve fills the table from the interpreter that contains the code address `caller`. On failure it
-// sets an ImportError if that much is possible, and returns 0.
+// py_resolve fills the table from the interpreter that contains the code address `caller`. On failure it returns 0 and sets an
+// ImportError, or prints it if the interpreter lacks even that.
 int py_resolve(void *caller);
 // py_symbol finds an optional symbol of the same interpreter.
 void *py_symbol(const char *name);
+// py_item is a borrowed reference to an item of a dict, NULL if it does not have it.
+PyObject *py_item(PyObject *dict, const char *name);
+// py_run runs source text in a new namespace, in which `name` is `value` (NULL: none). It returns the namespace, or NULL with a
+// Python error.
+PyObject *py_run(const char *source, const char *file, const char *name, PyObject *value);
 
 static inline PyObject *py_type(PyObject *o) { return o->type; }
 static inline int py_is(PyObject *o, PyObject *type) { return o->type == type || py.PyType_IsSubtype(o->type, type); }

@@ -1,5 +1,5 @@
-// The end of the interpreter. Daemon threads keep running, and keep calling us, while Python ends. Python frees their
-// frames and ends each of these threads when it next requests the GIL.
+// The end of the interpreter. Daemon threads continue to run and to call this module while Python ends. Python frees their
+// frames, and ends each of these threads when it next requests the GIL.
 #define _GNU_SOURCE
 #include "pyframes.h"
 #include "pywalk.h"
@@ -16,7 +16,7 @@ enum { PATIENCE_MS = 10000 };
 static PyObject *python_ends(PyObject *self, PyObject *unused) {
   (void)self, (void)unused;
   atomic_store(&frames_last_thread, py.PyGILState_GetThisThreadState());
-  if (hooks_in_child()) return py_none(); // the threads that were walking stayed behind in the parent
+  if (hooks_in_child()) return py_none(); // the threads that were walking exist only in the parent
   for (int ms = 0; ms < PATIENCE_MS && pywalks() + public_walks(); ms++) {
     void *state = py.PyEval_SaveThread(); // public walks need the GIL
     nanosleep(&(struct timespec){0, 1000000}, NULL);
@@ -32,16 +32,15 @@ int frames_watch_the_end(void) {
   PyObject *function = add ? py.PyCFunction_NewEx(&ends_method, NULL, NULL) : NULL;
   PyObject *result = function ? py.PyObject_CallFunctionObjArgs(add, function, NULL) : NULL;
   PyObject *all[] = {module, add, function, result};
-  for (size_t i = 0; i < 4; i++)
-    if (all[i]) py.Py_DecRef(all[i]);
+  for (size_t i = 0; i < 4; i++) py.Py_DecRef(all[i]);
   return result != NULL;
 }
 
 // ---- the GIL ----
 
-// Up to 3.13 Python ends a daemon thread by pthread_exit, which unwinds its stack. That ends the process where C++ stands
-// above us whose destructors need the GIL (nanobind, in Triton 3.9) or that lets nothing through (noexcept). So such a
-// thread stays here, as Python itself keeps it from 3.14 on. The process ends without it.
+// Up to 3.13 Python ends a daemon thread by pthread_exit, which unwinds its stack. That ends the process if the stack has C++
+// frames whose destructors need the GIL (nanobind, in Triton 3.9) or that are noexcept. So such a thread waits here until the
+// process ends, as it does in Python itself from 3.14 on.
 static void stay(void *unused) {
   (void)unused;
   for (;;) pause();

@@ -25,31 +25,29 @@ static int ends_with(const char *s, size_t n, const char *end) {
 
 int frame_hidden(const char *file, size_t file_len, const char *name, size_t name_len) {
   if (package_len && file_len > package_len && !memcmp(file, package, package_len)) return 1;
-  // Triton calls the hooks of a launch from this method: it is on the stack while a launch's metrics are
-  // added, and gone at the launch itself, which must land on the same call path.
+  // Triton calls the hooks of a launch from this method: it is on the stack while a launch's metrics are added, but not at the
+  // launch, which must have the same call path.
   return name_len == 8 && !memcmp(name, "__call__", 8) && ends_with(file, file_len, "triton/knobs.py");
 }
 
 uint32_t frames_truncated(void) { return hooks_hp->intern("<truncated>", 11); }
 
 static void find_package(void) {
-  PyObject *module = NULL, *key = py.PyUnicode_InternFromString("goproton");
-  if (key) module = py.PyDict_GetItemWithError(py.PyImport_GetModuleDict(), key);
+  PyObject *module = py_item(py.PyImport_GetModuleDict(), "goproton");
   PyObject *file = module ? py.PyObject_GetAttrString(module, "__file__") : NULL;
   py_ssize n = 0;
   const char *s = file && py_is(file, py.PyUnicode_Type) ? py.PyUnicode_AsUTF8AndSize(file, &n) : NULL;
   while (n > 0 && s[n - 1] != '/') n--;
   if (n > 0 && (size_t)n < sizeof package) memcpy(package, s, (size_t)n), package_len = (size_t)n;
   py.PyErr_Clear();
-  if (file) py.Py_DecRef(file);
-  if (key) py.Py_DecRef(key);
+  py.Py_DecRef(file);
 }
 
 // ---- choosing a walker ----
 
-// Run once, under the GIL, before the first session. It yields code objects to find fields in, and calls
-// `agree` from the kinds of frames there are: nested, generator, coroutine, comprehension, callbacks from C,
-// names that are not ASCII, and another thread.
+// The examination runs once, under the GIL, before the first session. `samples` are code objects in which fields are searched
+// for. `examine` calls `agree` from all kinds of frames: nested, generator, coroutine, comprehension, callbacks from C, names
+// that are not ASCII, and another thread.
 static const char examination[] =
     "def plain(): pass\n"
     "\n"
@@ -77,7 +75,7 @@ static const char examination[] =
     "\n"
     "def local():\n"
     "    return [agree() for _ in range(2)]\n"
-    "# Not written as a name: reading such names loads unicodedata, which a private libpython cannot.\n"
+    "# Not written as a name: parsing such names loads unicodedata, which a private libpython cannot.\n"
     "foreign = type(plain)(local.__code__.replace(co_name='gr\u00fc\u00df_\u540d'), globals())\n"
     "\n"
     "def run(coroutine):\n"
@@ -113,7 +111,7 @@ static const char examination[] =
 
 static const char *reason;         // why the internal walker is not used
 enum { COMPARISONS = 13 };
-static int comparisons, differing; // of one examination
+static int comparisons, differing;
 
 static PyObject *agree(PyObject *self, PyObject *unused) {
   (void)self, (void)unused;
@@ -127,38 +125,24 @@ static PyObject *agree(PyObject *self, PyObject *unused) {
 
 static struct py_method agree_method = {"agree", (void *)agree, PY_NOARGS, NULL};
 
-static int run_function(PyObject *globals, const char *name) {
-  PyObject *key = py.PyUnicode_InternFromString(name), *f = key ? py.PyDict_GetItemWithError(globals, key) : NULL;
-  PyObject *result = f ? py.PyObject_CallFunctionObjArgs(f, NULL) : NULL;
-  if (key) py.Py_DecRef(key);
-  if (result) py.Py_DecRef(result);
-  return result != NULL;
-}
-
 static int examine(PyObject *globals) {
-  PyObject *key = py.PyUnicode_InternFromString("samples"), *samples = key ? py.PyDict_GetItemWithError(globals, key) : NULL;
-  if (key) py.Py_DecRef(key);
-  if (!samples || !layout_known(samples, &reason)) return 0;
+  PyObject *samples = py_item(globals, "samples"), *function = py_item(globals, "examine");
+  if (!samples || !function || !layout_known(samples, &reason)) return 0;
   comparisons = differing = 0;
-  if (!run_function(globals, "examine")) return reason = "the examination of the stack did not run", 0;
+  PyObject *done = py.PyObject_CallFunctionObjArgs(function, NULL);
+  py.Py_DecRef(done);
+  if (!done) return reason = "the examination of the stack did not run", 0;
   if (comparisons != COMPARISONS || differing) return reason = "the stack read directly differs from the one Python shows", 0;
   return 1;
 }
 
-// internal_works compiles and runs the examination in a namespace of its own.
 static int internal_works(void) {
-  int works = 0;
   reason = "the examination of the stack could not be set up";
-  PyObject *code = py.Py_CompileString(examination, "<goproton \xE2\x9C\x93 examination>", 257 /* Py_file_input */);
-  PyObject *globals = code ? py.PyDict_New() : NULL, *function = globals ? py.PyCFunction_NewEx(&agree_method, NULL, NULL) : NULL;
-  if (function && !py.PyDict_SetItemString(globals, "__builtins__", py.PyEval_GetBuiltins()) &&
-      !py.PyDict_SetItemString(globals, "agree", function)) {
-    PyObject *done = py.PyEval_EvalCode(code, globals, globals);
-    if (done) py.Py_DecRef(done), works = examine(globals);
-  }
-  PyObject *all[] = {code, globals, function};
-  for (size_t i = 0; i < 3; i++)
-    if (all[i]) py.Py_DecRef(all[i]);
+  PyObject *function = py.PyCFunction_NewEx(&agree_method, NULL, NULL);
+  PyObject *globals = function ? py_run(examination, "<goproton \xE2\x9C\x93 examination>", "agree", function) : NULL;
+  int works = globals && examine(globals);
+  py.Py_DecRef(globals);
+  py.Py_DecRef(function);
   return works;
 }
 

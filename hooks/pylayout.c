@@ -5,7 +5,7 @@ struct layout py_at;
 
 // ---- frames ----
 
-// No published offsets here: these versions are closed, their layout will not change any more.
+// These versions do not publish their offsets, but the layout will not change any more.
 static const struct layout by_version[] = {
     [9] = {.current = 24, .lasti_scale = 1, .shim = 255, .code = 32, .previous = 24, .instr = 104},
     [10] = {.current = 24, .lasti_scale = 2, .shim = 255, .code = 32, .previous = 24, .instr = 96},
@@ -13,8 +13,8 @@ static const struct layout by_version[] = {
     [12] = {.current = 56, .has_cframe = 1, .in_cframe = 0, .shim = 3, .code = 0, .previous = 8, .instr = 56, .owner = 70},
 };
 
-// published reads _Py_DebugOffsets, the table for debuggers at the start of _PyRuntime: words, whose
-// positions differ by version because fields were added before them.
+// published reads _Py_DebugOffsets, the table for debuggers at the start of _PyRuntime. It consists of words, whose indices differ
+// by version because fields were added.
 static int published(void) {
   const uint64_t *words = py_symbol("_PyRuntime");
   if (!words || memcmp(words, "xdebugpy", 8)) return 0;
@@ -26,7 +26,7 @@ static int published(void) {
   py_at.instr = (uint16_t)frame[3];
   py_at.owner = (uint16_t)frame[5];
   py_at.shim = 3;
-  // size, and the fields' order, as the structure's declaration has them
+  // The offsets must have the order of the structure's declaration, and lie within its size.
   return thread[1] == 0 && thread[2] == 8 && thread[3] == 16 && thread[4] < thread[0] && frame[5] < frame[0] && frame[3] < frame[0];
 }
 
@@ -37,29 +37,18 @@ static int frames_known(void) {
 
 // ---- code objects ----
 
-static uint16_t find_pointer(PyObject *samples, const char *attribute) {
+static int points_to(PyObject *code, uint16_t at, PyObject *v) { return pointer_at(code, at) == (char *)v; }
+static int equals(PyObject *code, uint16_t at, PyObject *v) { return int_at(code, at) == (int)py.PyLong_AsUnsignedLong(v); }
+
+// find returns the offset of the field in which all samples have the value of an attribute, 0 if there is none or several.
+static uint16_t find(PyObject *samples, const char *attribute, uint16_t size, int (*matches)(PyObject *, uint16_t, PyObject *)) {
   uint16_t found = 0;
-  for (uint16_t at = sizeof(PyObject); at + 8 <= py_at.code_size; at += 8) {
+  for (uint16_t at = sizeof(PyObject); at + size <= py_at.code_size; at += size) {
     int all = 1;
     for (int i = 0; i < 3 && all; i++) {
       PyObject *code = py.PyTuple_GetItem(samples, i), *v = py.PyObject_GetAttrString(code, attribute);
-      all = v && pointer_at(code, at) == (char *)v;
-      if (v) py.Py_DecRef(v);
-    }
-    if (all && found) return 0; // two candidates: ambiguous
-    if (all) found = at;
-  }
-  return found;
-}
-
-static uint16_t find_line(PyObject *samples) {
-  uint16_t found = 0;
-  for (uint16_t at = sizeof(PyObject); at + 4 <= py_at.code_size; at += 4) {
-    int all = 1;
-    for (int i = 0; i < 3 && all; i++) {
-      PyObject *code = py.PyTuple_GetItem(samples, i), *v = py.PyObject_GetAttrString(code, "co_firstlineno");
-      all = v && int_at(code, at) == (int)py.PyLong_AsUnsignedLong(v);
-      if (v) py.Py_DecRef(v);
+      all = v && matches(code, at, v);
+      py.Py_DecRef(v);
     }
     if (all && found) return 0;
     if (all) found = at;
@@ -67,8 +56,8 @@ static uint16_t find_line(PyObject *samples) {
   return found;
 }
 
-// find_version expects co_version six ints after co_firstlineno. It accepts the position when the values there look like
-// numbers that were assigned one after the other.
+// find_version expects co_version six ints after co_firstlineno. It accepts this offset if the samples' values there are close to
+// each other, as numbers are that were assigned in succession.
 static uint16_t find_version(PyObject *samples) {
   uint16_t at = py_at.line + 24;
   unsigned v[3];
@@ -85,10 +74,10 @@ static int code_known(PyObject *samples) {
   if (!size) return py.PyErr_Clear(), 0;
   py_at.code_size = (uint16_t)py.PyLong_AsUnsignedLong(size);
   py.Py_DecRef(size);
-  py_at.name = find_pointer(samples, "co_name");
-  py_at.file = find_pointer(samples, "co_filename");
-  py_at.table = find_pointer(samples, py_minor == 9 ? "co_lnotab" : "co_linetable");
-  py_at.line = find_line(samples);
+  py_at.name = find(samples, "co_name", sizeof(void *), points_to);
+  py_at.file = find(samples, "co_filename", sizeof(void *), points_to);
+  py_at.table = find(samples, py_minor == 9 ? "co_lnotab" : "co_linetable", sizeof(void *), points_to);
+  py_at.line = find(samples, "co_firstlineno", sizeof(int), equals);
   py_at.version = py_minor >= 12 && py_at.line ? find_version(samples) : 0;
   if (py.PyErr_Occurred()) py.PyErr_Clear();
   return py_at.name && py_at.file && py_at.table && py_at.line;
@@ -113,7 +102,7 @@ size_t layout_text(PyObject *str, char *room, size_t size) {
   enum { LONGEST = 8 }; // bytes one code point may need
   unsigned state = str_state(str), kind = state & STATE_KIND;
   size_t n = (size_t)word_at(str, STR_LENGTH), used = 0;
-  if (!(state & STATE_COMPACT)) return room[0] = '?', 1; // a form that no version makes for code objects
+  if (!(state & STATE_COMPACT)) return room[0] = '?', 1; // no version has such strings in code objects
   if (state & STATE_ASCII) {
     const char *data = (const char *)str + py_at.ascii_data;
     if (n > size) data += n - size, n = size;

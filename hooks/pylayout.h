@@ -1,4 +1,4 @@
-// Where this interpreter keeps what a stack walk reads.
+// The offsets of the fields that a stack walk reads in this interpreter.
 #ifndef GOPROTON_PYLAYOUT_H
 #define GOPROTON_PYLAYOUT_H
 
@@ -6,16 +6,16 @@
 #include <string.h>
 
 struct layout {
-  // Thread state, frames: by version; from 3.13 on the interpreter publishes them.
+  // Thread state, frames: known by version; from 3.13 on the interpreter publishes them.
   uint16_t current;      // in the thread state: the current frame, or the C frame that holds it
   uint16_t in_cframe;    // 3.11, 3.12: the current frame within the C frame
   uint8_t has_cframe;
   uint8_t lasti_scale;   // 3.9, 3.10: f_lasti is an int, in units of this many bytes; 0: an instruction pointer
   uint8_t shim;          // frames with an owner of this value or more run no Python code
   uint16_t code, previous, instr, owner;
-  // Code objects: found by looking for what the attributes return.
+  // Code objects: found by searching samples for the values of their attributes.
   uint16_t name, file, table, line, code_size;
-  uint16_t version;      // 3.12 on: a number that no other code object of the process has had; 0: not there
+  uint16_t version;      // 3.12 on: a number that no other code object of the process has had; 0: not found
   // Strings: found by trying known forms on known strings.
   uint8_t ascii_data, compact_data, kind_shift;
 };

@@ -1,4 +1,4 @@
-// The Python stack through the public API: slow (a frame object per frame, the GIL), but right on any version.
+// Reads the Python stack through the public API: slow (the GIL, and a frame object for each frame), but right on any version.
 #include "pyframes.h"
 
 struct utf8 { PyObject *owner; char *text; py_ssize len; };
@@ -6,7 +6,7 @@ struct utf8 { PyObject *owner; char *text; py_ssize len; };
 static int take_utf8(PyObject *owner, const char *attribute, struct utf8 *u) {
   PyObject *s = py.PyObject_GetAttrString(owner, attribute);
   u->owner = s ? py.PyUnicode_AsEncodedString(s, "utf-8", "backslashreplace") : NULL;
-  if (s) py.Py_DecRef(s);
+  py.Py_DecRef(s);
   return u->owner && !py.PyBytes_AsStringAndSize(u->owner, &u->text, &u->len);
 }
 
@@ -19,8 +19,8 @@ static uint32_t public_name(PyObject *frame) {
       !frame_hidden(file.text, (size_t)file.len, name.text, (size_t)name.len))
     id = hooks_hp->intern(room, frame_text(room, file.text, (size_t)file.len, py.PyFrame_GetLineNumber(frame), name.text, (size_t)name.len));
   if (py.PyErr_Occurred()) py.PyErr_Clear();
-  if (file.owner) py.Py_DecRef(file.owner);
-  if (name.owner) py.Py_DecRef(name.owner);
+  py.Py_DecRef(file.owner);
+  py.Py_DecRef(name.owner);
   py.Py_DecRef(code);
   return id;
 }
@@ -36,7 +36,7 @@ int public_stack(uint32_t *names, int room) {
   }
   if (!frame) return n;
   py.Py_DecRef(frame);
-  return n + 1; // there is more than fits
+  return n + 1; // there are more frames than room
 }
 
 static _Atomic int walks;
@@ -58,7 +58,7 @@ static uint32_t walk(void) {
 
 uint32_t public_walk(void) {
   atomic_fetch_add(&walks, 1);
-  // A thread without Python state has no frames, and must not be given a state just to find that out.
+  // A thread without Python state has no frames, and PyGILState_Ensure would give it a state.
   int gone = !py.Py_IsInitialized() || frames_gone(py.PyGILState_GetThisThreadState());
   uint32_t node = gone ? 0 : walk();
   atomic_fetch_sub(&walks, 1);

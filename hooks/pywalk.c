@@ -1,9 +1,9 @@
-// Passes of a walk: 1 collect (frame, code, instruction) from the leaf to the root; 2 compare with this
-// thread's previous stack from the root, and keep the call path of what is unchanged; 3 name the rest.
+// A walk has three steps: 1 collect (frame, code, instruction) from the leaf to the root; 2 compare with this thread's previous
+// stack from the root, and keep the call path of the part that is unchanged; 3 name the rest.
 //
-// The code here takes no reference, needs no GIL, and allocates nothing except one mmap per thread: a thread's own frames
-// change only while it runs Python code, and now it runs this code. Objects that an earlier walk saw may be freed. Their
-// addresses are compared and never dereferenced.
+// It takes no reference, needs no GIL, and allocates nothing except one mmap per thread: a thread's frames change only while it
+// runs Python code, and now it runs this code. Objects of an earlier walk may have been freed: their addresses are compared and
+// not dereferenced.
 #define _GNU_SOURCE
 #include "pywalk.h"
 #include <pthread.h>
@@ -82,13 +82,13 @@ static inline int collect_at(struct frame *now, const char *frame, size_t code, 
   int n = 0, shim = py_at.shim;
   for (; frame && n < FRAMES_MAX; frame = pointer_at(frame, previous)) {
     if (__builtin_expect((uint8_t)frame[owner] >= shim, 0)) continue;
-    // 3.14 keeps marks in the lowest bits of references.
+    // 3.14 has tags in the lowest bits of references.
     now[n++] = (struct frame){frame, (const char *)(uintptr_t)(word_at(frame, code) & ~(uint64_t)7), word_at(frame, instr)};
   }
   return n + (frame != NULL);
 }
 
-// collect returns the number of frames, and FRAMES_MAX + 1 when there are more than it stored.
+// collect returns the number of frames, FRAMES_MAX + 1 if there are more than it stored.
 static int collect(struct frame *now, const char *frame) {
   const struct layout *at = &py_at;
   if (at->lasti_scale) return collect_frame_objects(now, frame);
@@ -102,7 +102,7 @@ static int collect(struct frame *now, const char *frame) {
 // It is computed from contents, because the strings of a new object reuse old addresses too: the hash of the name, the
 // length, hash, middle and end of the file name, and the size and both ends of the line table.
 //
-// From 3.12 on code objects are numbered, and one number is quicker to compare: 22 frames in 65 instead of 120 ns.
+// From 3.12 on code objects have numbers, which are quicker to compare: 22 frames in 65 instead of 120 ns.
 struct file { const char *at; uint64_t print; }; // frames next to each other often share a file
 
 static inline uint64_t file_print(const char *file) {
@@ -160,14 +160,14 @@ static uint32_t step(struct thread *t, uint32_t parent, uint32_t name) {
   struct stepped *e = &t->steps[(parent * 0x9E3779B1u ^ name * 0x85EBCA6Bu) >> 9 & (STEPS - 1)];
   if (e->known && e->parent == parent && e->name == name) return e->node;
   uint32_t node = hooks_hp->child(parent, name, 0);
-  if (!node) return parent; // out of room: counted as loss there
+  if (!node) return parent; // the arena is full: the hot path counts the loss
   *e = (struct stepped){parent, name, node, 1};
   return node;
 }
 
 // ---- the walk ----
 
-// Call paths are forgotten when a first session starts: nodes kept from before mean nothing then.
+// The hot path forgets its call paths when a first session begins: the numbers of earlier nodes are invalid then.
 static void forget(struct thread *t, uint32_t generation) {
   t->generation = generation;
   t->depth = 0;
@@ -199,7 +199,7 @@ static uint32_t walk(struct thread *t, const void *state) {
 uint32_t pywalk(void) {
   struct thread *t = self;
   if (__builtin_expect(!t, 0) && !(t = attach())) return 0;
-  atomic_store(&t->walking, 1); // before the question whether the frames are gone, see frames_last_thread
+  atomic_store(&t->walking, 1); // before frames_gone, see frames_last_thread
   const void *state = py.PyGILState_GetThisThreadState();
   uint32_t node = __builtin_expect(frames_gone(state), 0) ? 0 : walk(t, state);
   atomic_store_explicit(&t->walking, 0, memory_order_release);

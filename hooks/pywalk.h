@@ -1,4 +1,4 @@
-// The Python stack read straight from the interpreter's own structures, without the GIL.
+// Reads the Python stack from the interpreter's structures, without the GIL.
 #ifndef GOPROTON_PYWALK_H
 #define GOPROTON_PYWALK_H
 
@@ -7,7 +7,7 @@
 // pywalk returns the call path of the calling thread's Python frames, 0 if it has none.
 uint32_t pywalk(void);
 int pywalks(void); // how many are under way, on other threads than this one
-// pywalk_stack is public_stack read the quick way, without any cache.
+// pywalk_stack is public_stack by this walker, without its caches.
 int pywalk_stack(uint32_t *names, int room);
 
 #endif

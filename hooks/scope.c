@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <time.h>
 
-// One object may be entered again inside itself and, as a decorator, on several threads at once. Each entry therefore
-// stores what its exit needs, and the thread that entered. The GIL guards it.
+// A scope object may be entered again inside itself and, as a decorator, on several threads at once. So each entry stores what
+// its exit needs, and the thread that entered. The GIL guards it.
 struct entry { struct hp_token token; const void *thread; int64_t start; };
 
 struct scope {
   PyObject head;
   PyObject *name, *metrics;
-  struct name text;       // of the name, when it is known already
-  int64_t id;             // 0 = None
+  struct name text;       // of the name, {0} before the first entry
+  int64_t id;             // 0: None
   uint32_t open, room;    // entries in use; room of `more`
   struct entry first;     // nearly always the only one
   struct entry *more;
@@ -21,7 +21,7 @@ struct scope {
 static PyObject *scope_type, *timed_type;
 static uint32_t cpu_time_name;
 
-// The address of a thread-local variable is a thread identity that costs one instruction.
+// Its address identifies the thread, and costs one instruction.
 static __thread char this_thread __attribute__((tls_model("initial-exec")));
 
 static int64_t nanos(void) {
@@ -45,7 +45,7 @@ static struct entry *push_entry(struct scope *s) {
   return e;
 }
 
-// pop_entry removes this thread's latest entry. It returns 0 when there is none.
+// pop_entry removes this thread's latest entry, and returns 0 if it has none.
 static int pop_entry(struct scope *s, struct entry *out) {
   for (uint32_t i = s->open; i-- > 0;) {
     struct entry *e = entry_at(s, i);
@@ -86,7 +86,7 @@ static int fill(struct scope *s, PyObject *name, PyObject *metrics) {
   return 0;
 }
 
-// argument stores one argument given by keyword; -1 when there is no such parameter or it was given before.
+// argument stores one argument given by keyword; -1 if there is no such parameter or it was given before.
 static int argument(PyObject *keyword, PyObject *value, PyObject **name, PyObject **metrics) {
   PyObject **where = !py.PyUnicode_CompareWithASCIIString(keyword, "name")      ? name
                      : !py.PyUnicode_CompareWithASCIIString(keyword, "metrics") ? metrics
@@ -112,7 +112,7 @@ static int scope_init(PyObject *self, PyObject *args, PyObject *kwargs) {
   return fill((struct scope *)self, name, metrics);
 }
 
-// Both of a heap type's constructors give zeroed memory and count the type's new reference.
+// PyType_GenericAlloc returns zeroed memory, and counts the object's reference to its type.
 static PyObject *scope_new(PyObject *type, PyObject *args, PyObject *kwargs) {
   (void)args, (void)kwargs;
   return py.PyType_GenericAlloc(type, 0);
@@ -147,7 +147,7 @@ static void scope_dealloc(PyObject *self) {
 static int enter_with_metrics(struct scope *s, struct entry *e) {
   PyObject *metrics = py_new_ref(s->metrics);
   struct hp_token token = e->token;
-  int failed = hooks_add_metrics(metrics, NULL); // may run Python code: e is not to be used afterwards
+  int failed = hooks_add_metrics(metrics, NULL); // may run Python code that moves the entries: e is invalid afterwards
   py.Py_DecRef(metrics);
   if (!failed) return 0;
   struct entry gone;
@@ -187,7 +187,7 @@ static int unwind(struct hp_token token) {
 
 static PyObject *unbalanced(struct scope *s, struct hp_token token, int exception) {
   int inside = unwind(token);
-  if (exception) return py_none(); // an exception that skipped an exit_scope() matters more than the skipping
+  if (exception) return py_none(); // it left the inner scope open, and must not be replaced by another
   return py.PyErr_Format(py.PyExc_RuntimeError,
                          inside ? "leave scope %R: a scope inside it was still open on this thread; leave scopes in reverse order"
                                 : "leave scope %R: it is no longer open on this thread; leave each scope once, in reverse order",
@@ -216,20 +216,9 @@ static const char decorator_source[] =
     "    return inside\n";
 
 static PyObject *decorator(void) {
-  static PyObject *made;
-  if (made) return made;
-  PyObject *code = py.Py_CompileString(decorator_source, "<goproton>", 257 /* Py_file_input */);
-  PyObject *globals = code ? py.PyDict_New() : NULL;
-  if (globals && !py.PyDict_SetItemString(globals, "__builtins__", py.PyEval_GetBuiltins())) {
-    PyObject *done = py.PyEval_EvalCode(code, globals, globals), *key = done ? py.PyUnicode_InternFromString("decorate") : NULL;
-    if (key) made = py.PyDict_GetItemWithError(globals, key);
-    if (made) py.Py_IncRef(made);
-    if (key) py.Py_DecRef(key);
-    if (done) py.Py_DecRef(done);
-  }
-  if (globals) py.Py_DecRef(globals);
-  if (code) py.Py_DecRef(code);
-  return made;
+  static PyObject *globals;
+  if (!globals) globals = py_run(decorator_source, "<goproton>", NULL, NULL);
+  return globals ? py_item(globals, "decorate") : NULL;
 }
 
 static PyObject *scope_call(PyObject *self, PyObject *args, PyObject *kwargs) {

@@ -1,4 +1,4 @@
-// The launch hook of traces: Triton calls it before each launch, with what it knows of the launch.
+// The launch hook of traces, which Triton calls before each launch.
 //
 // The record is in the ring before the kernel is enqueued, so that the trace has the arguments of a kernel that hangs.
 #define _GNU_SOURCE
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-// ---- as internal/tracelog/launch.go has them ----
+// ---- the same numbers as in internal/tracelog/launch.go ----
 
 enum { RECORD_LAUNCH = 1, RECORD_RANK = 2 };
 enum { HAS_ARGUMENTS = 1, NO_FUNCTION = 2, FUNCTION_IS_TEXT = 4, CAPTURING = 8 };
@@ -16,14 +16,13 @@ enum { HAS_ARGUMENTS = 1, NO_FUNCTION = 2, FUNCTION_IS_TEXT = 4, CAPTURING = 8 }
 enum launches { LAUNCHES_NONE, LAUNCHES_ALL, LAUNCHES_PROFILED };
 static enum launches wanted;
 static uint64_t sequence;
-static PyObject *carrier_type; // type of the launch_metadata functions that we add to kernels without one
+static PyObject *carrier_type; // type of the launch_metadata functions that goproton adds to kernels without one
 
 static __thread int inside __attribute__((tls_model("initial-exec"))); // kernels that a helper launches are not traced
 
 uint64_t trace_generation;
 
-// interrupted reports an exception that the program must see, such as KeyboardInterrupt. Errors of ours are cleared.
-static int interrupted(void) {
+int trace_interrupted(void) {
   if (!py.PyErr_Occurred()) return 0;
   if (!py.PyErr_ExceptionMatches(py.PyExc_Exception)) return 1;
   return py.PyErr_Clear(), 0;
@@ -42,7 +41,7 @@ struct kernel {
 enum { KERNELS = 1024, CHAIN = 64 };
 static struct kernel *kernels[KERNELS];
 
-struct call { PyObject *name, *function, *stream, *grid, *metadata, *arguments, *carrier; }; // borrowed, NULL if not there
+struct call { PyObject *name, *function, *stream, *grid, *metadata, *arguments, *carrier; }; // borrowed, NULL if absent
 
 static int same_names(const struct kernel *k, PyObject *arguments) {
   PyObject *key, *value;
@@ -90,8 +89,8 @@ static struct kernel *make_kernel(const struct call *c) {
     py_ssize position = 0;
     while (k->keys && py.PyDict_Next(arguments, &position, &key, &value)) k->keys[k->n++] = py_new_ref(key);
   }
-  if (number) py.Py_DecRef(number);
-  if (arguments) py.Py_DecRef(arguments);
+  py.Py_DecRef(number);
+  py.Py_DecRef(arguments);
   return k;
 }
 
@@ -100,8 +99,7 @@ static void forget_chain(struct kernel *k) {
     next = k->next;
     for (py_ssize j = 0; j < k->n; j++) py.Py_DecRef(k->keys[j]);
     PyObject *all[] = {k->metadata, k->name, k->carrier};
-    for (size_t j = 0; j < 3; j++)
-      if (all[j]) py.Py_DecRef(all[j]);
+    for (size_t j = 0; j < 3; j++) py.Py_DecRef(all[j]);
     free(k->keys), free(k);
   }
 }
@@ -116,12 +114,12 @@ static uint64_t kernel_number(const struct call *c) {
     if (k->metadata == c->metadata && (k->metadata || (k->hash == hash && same_text(k->name, c->name))) && k->carrier == c->carrier &&
         same_names(k, c->arguments))
       return k->number;
-  struct kernel *k = make_kernel(c); // other threads may have run: two of one kernel do no harm
+  struct kernel *k = make_kernel(c); // another thread may add the same kernel meanwhile, which does no harm
   if (!k) return 0;
   uint64_t number = k->number;
   k->hash = hash;
   if (trace_generation != before) return forget_chain(k), 0;
-  struct kernel *old = n < CHAIN ? NULL : *list; // programs that make kernels without end
+  struct kernel *old = n < CHAIN ? NULL : *list; // some programs make new kernels all the time
   k->next = old ? NULL : *list, *list = k;
   forget_chain(old);
   return number;
@@ -130,7 +128,7 @@ static uint64_t kernel_number(const struct call *c) {
 static void forget_kernels(void) {
   for (size_t i = 0; i < KERNELS; i++) {
     struct kernel *chain = kernels[i];
-    kernels[i] = NULL; // first: letting go of objects may run Python
+    kernels[i] = NULL; // first, because releasing objects may run Python code
     forget_chain(chain);
   }
 }
@@ -141,7 +139,7 @@ enum { PATHS = 4096 };
 static struct { uint32_t node; uint64_t number; } paths[PATHS];
 static uint32_t paths_generation;
 
-// path_text writes the frames of a call path, outermost first, with zeros between.
+// path_text writes the frames of a call path, outermost first, separated by zeros.
 static void path_text(struct bytes *b, uint32_t leaf) {
   uint32_t few[64], *all = few;
   struct hp_node node = hooks_hp->node(leaf);
@@ -162,7 +160,7 @@ static uint64_t define(const char *method, size_t method_len, const void *value,
   py_ssize len;
   const char *text = answer ? py.PyUnicode_AsUTF8AndSize(answer, &len) : NULL;
   uint64_t number = text ? strtoull(text, NULL, 10) : 0;
-  if (answer) py.Py_DecRef(answer);
+  py.Py_DecRef(answer);
   return number;
 }
 
@@ -181,13 +179,7 @@ static uint64_t path_number(void) {
   return number;
 }
 
-// ---- the driver ----
-
-static int64_t device(void) {
-  return hooks_hp->current_device();
-}
-
-// ---- what may change while the program runs: the process group, torch's profiler ----
+// ---- the process group and torch's profiler, which may change while the program runs ----
 
 static struct watched { PyObject *object, *name; const PyObject *last; } group, profiler;
 
@@ -196,7 +188,7 @@ static int changed(struct watched *w) {
   PyObject *now = py.PyObject_GetAttr(w->object, w->name);
   if (!now) return 0;
   int differs = now != w->last;
-  w->last = now; // only compared
+  w->last = now; // not a reference: it is only compared
   py.Py_DecRef(now);
   return differs;
 }
@@ -210,12 +202,11 @@ static int torch_profiles(void) {
 }
 
 static int check_rank(void) {
-  PyObject *result = changed(&group) ? trace_ask(trace_help.rank, NULL) : NULL;
-  if (result) py.Py_DecRef(result);
-  return !interrupted();
+  if (changed(&group)) py.Py_DecRef(trace_ask(trace_help.rank, NULL));
+  return !trace_interrupted();
 }
 
-// ---- what Triton hands over ----
+// ---- what Triton passes ----
 
 static PyObject *get(PyObject *dict, PyObject *key) {
   PyObject *v = py.PyDict_GetItemWithError(dict, key);
@@ -225,8 +216,8 @@ static PyObject *get(PyObject *dict, PyObject *key) {
 
 static PyObject *str_name, *str_function, *str_stream;
 
-// find_arguments looks for (grid, metadata, arguments) among the queued launch_metadata functions. It removes a carrier,
-// a function whose only purpose is to pass the arguments to us, so that later hooks do not evaluate it.
+// find_arguments looks for (grid, metadata, arguments) among the queued calls of launch_metadata functions. It removes the call of
+// a carrier, whose only purpose is to have these arguments, so that later hooks do not make it.
 static void find_arguments(struct call *c, PyObject *extras, PyObject **keep) {
   py_ssize n = py.PyList_Size(extras);
   for (py_ssize i = 0; i < n; i++) {
@@ -244,13 +235,10 @@ static void find_arguments(struct call *c, PyObject *extras, PyObject **keep) {
   }
 }
 
-#define METADATA "__proton_launch_metadata"
-
 static int put_each(struct bytes *kind, struct bytes *tensors, const struct call *c, int more) {
   if (more) {
-    PyObject *wanted_here = trace_ask(trace_help.prepare, c->metadata);
-    if (wanted_here) py.Py_DecRef(wanted_here);
-    else if (interrupted()) return 0;
+    py.Py_DecRef(trace_ask(trace_help.prepare, c->metadata));
+    if (trace_interrupted()) return 0;
   }
   PyObject *key, *value;
   py_ssize position = 0;
@@ -267,7 +255,7 @@ static int put_arguments(struct bytes *kind, struct bytes *tensors, const struct
   if (!trace_grid(kind, c->grid)) return 0;
   if (capturing) return 1;
   // Kernels that `more` launches to inspect a tensor do not belong to the program: they are not traced.
-  int more = trace_help.more != NULL, entered = more && hooks_hp->state_enter(hooks_hp->intern(METADATA, sizeof METADATA - 1)) == HP_OK;
+  int more = trace_help.more != NULL, entered = more && hooks_hp->state_enter(hooks_hp->intern(METADATA_FRAME, sizeof METADATA_FRAME - 1)) == HP_OK;
   int ok = put_each(kind, tensors, c, more);
   if (entered) hooks_hp->state_exit();
   return ok;
@@ -287,13 +275,13 @@ static uint64_t now(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-// ---- launch kinds: the profile sums times by the number that a launch is tagged with ----
+// ---- launch kinds: a launch is tagged with the number of its kind, by which the profile sums times ----
 
 enum { TAGS = 1 << 16, OTHERS = 65535 };
 static struct { uint64_t print; uint32_t tag; } tags[TAGS]; // by what the launches of a kind share
 static int tags_used_up;
 
-// A kernel with too many kinds, as one has that takes a seed, has one number for all further ones.
+// A kernel with too many kinds (one of its arguments is a seed, say) has one number for all further ones.
 enum { RESTS = 1 << 10, REST = 1 << 16 };
 static struct { uint64_t what; uint32_t tag; } rests[RESTS];
 
@@ -306,12 +294,12 @@ static uint64_t fingerprint(uint64_t h, const uint8_t *at, size_t n) {
   word = 0;
   memcpy(&word, at, n);
   h = (h ^ word ^ (uint64_t)n << 56) * 0xD6E8FEB86659FD93u, h ^= h >> 32;
-  h *= 0xD6E8FEB86659FD93u; // again: slots are chosen by the lowest bits, which the last bytes have not reached yet
+  h *= 0xD6E8FEB86659FD93u; // again, because slots are chosen by the lowest bits, on which the last bytes have had no effect yet
   return h ^ h >> 32;
 }
 
-// A kind may also use the slots after its own. If two kinds shared one slot, each launch would have to ask for its number
-// again, which takes longer than the rest of the launch.
+// A kind may also have one of the slots after its own. If two kinds shared one slot, their launches would ask for their numbers
+// again and again, which takes longer than the rest of a launch.
 enum { NEAR = 8 };
 
 static size_t tag_slot(uint64_t print) {
@@ -323,8 +311,8 @@ static size_t tag_slot(uint64_t print) {
   return own;
 }
 
-// tag_of returns the number of a launch kind. It asks the writer once per kind, which takes about 20 us. what is the
-// kernel, print the hash of the kind.
+// tag_of returns the number of a launch kind: `what` is the kernel, `print` the hash of the kind. The first launch of a kind asks
+// the writer, which takes about 20 us.
 static uint32_t tag_of(uint64_t what, uint64_t print, const struct bytes *head, const struct bytes *tensors) {
   size_t at = tag_slot(print), rest = what * 0x9E3779B97F4A7C15u >> 54;
   if (tags[at].print == print) return tags[at].tag;
@@ -350,8 +338,8 @@ static uint32_t tag_of(uint64_t what, uint64_t print, const struct bytes *head, 
 
 struct record { struct bytes head, kind, tensors; int flags; uint64_t function, kernel, generation; };
 
-// hand_over puts a record into the ring for the writer, and sets its kind for the launch that follows.
-static int hand_over(const struct record *r) {
+// push adds a record to the ring, and tags the launch that follows with its kind.
+static int push(const struct record *r) {
   uint32_t tag = 0;
   if (r->head.incomplete || r->kind.incomplete || r->tensors.incomplete) {
     if (trace_generation == r->generation) ring_lost();
@@ -361,7 +349,7 @@ static int hand_over(const struct record *r) {
     uint64_t what = r->function ^ r->kernel << 48 ^ (uint64_t)r->flags << 40;
     tag = tag_of(what, fingerprint(what, r->kind.at, r->kind.n), &r->head, &r->tensors);
   }
-  int ok = !interrupted();
+  int ok = !trace_interrupted();
   if (trace_generation == r->generation) ring_push(r->head.at, r->head.n, r->tensors.at, r->tensors.n);
   if (tag) hooks_hp->tag_launch(tag, r->function);
   return ok;
@@ -372,25 +360,25 @@ static void put_head(struct record *r, uint64_t path, int64_t stream) {
   put_byte(head, RECORD_LAUNCH);
   put_fixed(head, now()), put_fixed(head, r->function), put_byte(head, (uint8_t)r->flags);
   put_uint(head, path), put_uint(head, r->kernel), put_uint(head, ++sequence);
-  put_int(head, stream), put_int(head, device());
+  put_int(head, stream), put_int(head, hooks_hp->current_device());
   put_uint(head, r->kind.n), put(head, r->kind.at, r->kind.n);
 }
 
 // record makes the record of a launch. It returns 0 only for an exception that is not an error, such as KeyboardInterrupt.
 static int record(const struct call *c, uint64_t kernel) {
-  struct record r; // not cleared as a whole: that would take a measurable part of the launch
+  struct record r; // clearing it as a whole would take a measurable part of the launch
   r.flags = 0, r.kernel = kernel, r.generation = trace_generation;
   bytes_init(&r.head), bytes_init(&r.kind), bytes_init(&r.tensors);
   int64_t stream = c->stream && py_is(c->stream, py.PyLong_Type) ? (int64_t)py.PyLong_AsUnsignedLongLongMask(c->stream) : 0;
   r.function = handle(c->function, &r.flags);
-  int ok = !interrupted();
+  int ok = !trace_interrupted();
   uint64_t path = ok ? path_number() : 0;
-  ok = ok && !interrupted();
+  ok = ok && !trace_interrupted();
   if (ok && c->metadata) {
     r.flags |= HAS_ARGUMENTS | (hooks_hp->stream_capturing((void *)(uintptr_t)stream) ? CAPTURING : 0);
     ok = put_arguments(&r.kind, &r.tensors, c, r.flags & CAPTURING);
   }
-  if (ok) put_head(&r, path, stream), ok = hand_over(&r);
+  if (ok) put_head(&r, path, stream), ok = push(&r);
   bytes_free(&r.head), bytes_free(&r.kind), bytes_free(&r.tensors);
   return ok;
 }
@@ -398,17 +386,16 @@ static int record(const struct call *c, uint64_t kernel) {
 static int launch(PyObject *lazy) {
   PyObject *data = py_type(lazy) == py.PyDict_Type ? py_new_ref(lazy) : py.PyObject_GetAttr(lazy, hooks_str_data);
   PyObject *extras = data && data != lazy ? py.PyObject_GetAttr(lazy, hooks_str_extras) : NULL, *keep = NULL;
-  int ok = !interrupted();
+  int ok = !trace_interrupted();
   if (ok && data && py_is(data, py.PyDict_Type)) {
     struct call c = {.name = get(data, str_name), .function = get(data, str_function), .stream = get(data, str_stream)};
     if (extras && py_is(extras, py.PyList_Type)) find_arguments(&c, extras, &keep);
     uint64_t before = trace_generation, kernel = c.name && py_is(c.name, py.PyUnicode_Type) ? kernel_number(&c) : 0;
-    ok = !interrupted();
-    if (ok && kernel && trace_generation == before) ok = record(&c, kernel) && !interrupted();
+    ok = !trace_interrupted();
+    if (ok && kernel && trace_generation == before) ok = record(&c, kernel) && !trace_interrupted();
   }
   PyObject *all[] = {data, extras, keep};
-  for (size_t i = 0; i < 3; i++)
-    if (all[i]) py.Py_DecRef(all[i]);
+  for (size_t i = 0; i < 3; i++) py.Py_DecRef(all[i]);
   return ok;
 }
 
@@ -417,7 +404,7 @@ PyObject *native_trace_launch(PyObject *self, PyObject *lazy) {
   if (!wanted || inside || lazy == py._Py_NoneStruct || hooks_in_child()) return py_none();
   inside = 1;
   int ok = check_rank(), skip = ok && wanted == LAUNCHES_PROFILED && !hooks_hp->active() && !torch_profiles();
-  ok = ok && !interrupted();
+  ok = ok && !trace_interrupted();
   if (ok && !skip) ok = launch(lazy);
   inside = 0;
   return ok ? py_none() : NULL;

@@ -1,15 +1,14 @@
-// The ring in which launch records wait for the writer. It is a file mapped into memory, so that it outlives the process.
+// The trace ring, in which launch records wait for the writer. It is a file mapped into memory, so it outlives the process.
 #include "trace.h"
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 static uint8_t *ring, *data;
 static uint64_t capacity;
 
-// A writer that hangs (on a network file system) delays the program once and not at each launch. Launches wait again only
-// after half of the ring has been free.
+// If the writer hangs (on a network file system), the program waits once, not at each launch. It waits again only after half of
+// the ring has been free.
 enum { ALIGN = 8, SKIP = -1, PATIENCE_MS = 5000 };
 static int patience;
 
@@ -22,7 +21,7 @@ void ring_open(uint64_t address) {
   patience = PATIENCE_MS;
 }
 
-// reserve returns the position of the next record and the bytes to skip before it. It returns 0 when there is no room.
+// reserve finds the position of the next record and the bytes to skip before it. It returns 0 if there is no room.
 static int reserve(uint64_t need, uint64_t *position, uint64_t *skip) {
   *position = atomic_load_explicit(word(RING_WRITTEN), memory_order_relaxed);
   uint64_t at = *position % capacity, left = capacity - at;
@@ -41,7 +40,7 @@ static void wait_a_little(void) {
 int ring_push(const void *head, size_t head_len, const void *body, size_t body_len) {
   uint64_t need = (4 + head_len + body_len + ALIGN - 1) / ALIGN * ALIGN, position = 0, skip = 0;
   uint64_t before = trace_generation;
-  if (hooks_in_child()) return 0; // an argument that forks when it is looked at: the ring is the parent's
+  if (hooks_in_child()) return 0; // an argument's code has forked: the ring is the parent's
   // Another thread may have closed the ring while this one waited.
   while (ring && trace_generation == before && (need > capacity / 2 || !reserve(need, &position, &skip))) {
     if (need > capacity / 2 || patience <= 0) return atomic_fetch_add(word(RING_LOST), 1), 0;
@@ -63,34 +62,4 @@ int ring_push(const void *head, size_t head_len, const void *body, size_t body_l
 
 void ring_lost(void) {
   if (ring) atomic_fetch_add(word(RING_LOST), 1);
-}
-
-void bytes_free(struct bytes *b) {
-  if (b->at != b->few) free(b->at);
-}
-
-uint8_t *bytes_more(struct bytes *b, size_t n) {
-  if (b->n + n <= b->room) return b->at + b->n;
-  size_t room = (b->n + n) * 2;
-  uint8_t *at = b->at == b->few ? malloc(room) : realloc(b->at, room);
-  if (!at) {
-    b->incomplete = 1, b->n = 0;
-    return n <= b->room ? b->at : NULL;
-  }
-  if (b->at == b->few) memcpy(at, b->few, b->n);
-  b->at = at, b->room = room;
-  return b->at + b->n;
-}
-
-void put(struct bytes *b, const void *from, size_t n) {
-  uint8_t *to = bytes_more(b, n);
-  if (!to) return;
-  memcpy(to, from, n);
-  b->n += n;
-}
-
-void put_uint(struct bytes *b, uint64_t v) {
-  uint8_t *to = bytes_more(b, 10);
-  for (; v >= 0x80; v >>= 7) *to++ = (uint8_t)v | 0x80, b->n++;
-  *to = (uint8_t)v, b->n++;
 }

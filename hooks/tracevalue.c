@@ -1,4 +1,5 @@
-// Arguments of a launch, as compact bytes: torch is asked for what differs between launches, everything else is a number.
+// Writes the arguments of a launch as compact bytes. Torch is asked for what may differ between launches; everything else is the
+// number of a definition.
 #include "trace.h"
 #include <string.h>
 
@@ -18,11 +19,11 @@ int trace_values_init(void) {
   return 1;
 }
 
-// ---- types and constants, by identity; entries hold references, so an address cannot come to mean another object ----
+// ---- types and constants, by address; entries hold references, so that an address is not reused ----
 
 enum { TYPES = 256, CONSTANTS = 1024 };
 static struct { PyObject *type; long class; } types[TYPES];
-// The same text may be an argument, a handle and a padding: each is defined otherwise.
+// An object may be described (an argument) or defined as text (a handle, a padding): `how` is the helper that was called.
 static struct { PyObject *object; const PyObject *how; uint64_t number; } constants[CONSTANTS];
 
 enum { DEVICES = 64 };
@@ -31,8 +32,8 @@ static uint64_t cuda_devices[DEVICES];
 void trace_values_forget(void) {
   for (size_t i = 0; i < CONSTANTS; i++) {
     PyObject *object = constants[i].object;
-    constants[i].object = NULL; // first: letting go of it may run Python
-    if (object) py.Py_DecRef(object);
+    constants[i].object = NULL; // first, because releasing it may run Python code
+    py.Py_DecRef(object);
   }
   memset(cuda_devices, 0, sizeof cuda_devices);
 }
@@ -40,7 +41,7 @@ void trace_values_forget(void) {
 static size_t slot_of(const PyObject *o, size_t n) { return ((uintptr_t)o >> 4 ^ (uintptr_t)o >> 14) & (n - 1); }
 
 PyObject *trace_ask(PyObject *helper, PyObject *argument) {
-  py.Py_IncRef(helper); // another thread may begin the next trace, with helpers of its own
+  py.Py_IncRef(helper); // another thread may begin the next trace, which replaces the helpers
   PyObject *answer = py.PyObject_CallFunctionObjArgs(helper, argument, NULL);
   py.Py_DecRef(helper);
   return answer;
@@ -87,7 +88,7 @@ static int put_long(struct bytes *b, PyObject *value) {
   return 1;
 }
 
-enum { DIMENSIONS = 256 }; // more than the reader takes would cost the whole launch
+enum { DIMENSIONS = 256 }; // the reader would reject a launch with more
 
 static int put_tuple(struct bytes *b, PyObject *tuple) {
   py_ssize n = py.PyTuple_Size(tuple);
@@ -115,7 +116,7 @@ static int done(PyObject *o, int ok) {
   return o && ok;
 }
 
-// device_number: the text of a GPU's device is known by its index, that of others is looked up by Python.
+// device_number is the number of the text of a tensor's device. It is cached for GPUs, by their index.
 static uint64_t device_number(PyObject *tensor) {
   uint64_t before = trace_generation;
   PyObject *index = ask(tensor, str_get_device), *flag = index ? py.PyObject_GetAttr(tensor, str_is_cuda) : NULL;
@@ -133,7 +134,7 @@ static uint64_t device_number(PyObject *tensor) {
   return number;
 }
 
-// put_tensor writes the tensor but for its address.
+// put_tensor writes what launches of a kind share of a tensor: all except its address.
 static int put_tensor(struct bytes *kind, PyObject *tensor) {
   PyObject *dtype = py.PyObject_GetAttr(tensor, str_dtype);
   uint64_t number = dtype ? trace_definition(dtype, trace_help.dtype) : 0;
@@ -149,12 +150,13 @@ static int put_tensor(struct bytes *kind, PyObject *tensor) {
   return done(stride, put_sequence(kind, stride));
 }
 
+// put_own writes what only this launch has of a tensor.
 static int put_own(struct bytes *tensors, PyObject *tensor, int more) {
   PyObject *address = ask(tensor, str_data_ptr);
   if (!address) return 0;
   put_fixed(tensors, py.PyLong_AsUnsignedLongLongMask(address));
   py.Py_DecRef(address);
-  if (py.PyErr_Occurred()) return 0; // a subclass that answers something else
+  if (py.PyErr_Occurred()) return 0; // the data_ptr of a subclass did not return an integer
   if (!more || !trace_help.more) return put_byte(tensors, 0), 1;
   PyObject *text = trace_ask(trace_help.more, tensor);
   py_ssize n = 0;
@@ -172,7 +174,7 @@ static int put_descriptor(struct bytes *kind, struct bytes *tensors, PyObject *d
     if (!done(list, put_sequence(kind, list))) return 0;
   }
   PyObject *padding = py.PyObject_GetAttr(descriptor, str_padding);
-  if (!padding) { // releases before it had one
+  if (!padding) { // of an older Triton
     py.PyErr_Clear();
     padding = py.PyUnicode_InternFromString("zero");
   }
@@ -183,21 +185,13 @@ static int put_descriptor(struct bytes *kind, struct bytes *tensors, PyObject *d
 
 // ---- any value ----
 
-// put_text writes the JSON that Python makes of a value.
+// put_text writes the JSON that a helper makes of a value.
 static int put_text(struct bytes *kind, PyObject *how, PyObject *value) {
   PyObject *text = trace_ask(how, value);
   py_ssize n = 0;
   const char *s = text ? py.PyUnicode_AsUTF8AndSize(text, &n) : NULL;
   if (s) put_byte(kind, 'j'), put_uint(kind, (uint64_t)n), put(kind, s, (size_t)n);
   return done(text, s != NULL);
-}
-
-// swallowed clears an error of the value's own making; 0 for KeyboardInterrupt and the like.
-static int swallowed(void) {
-  if (!py.PyErr_Occurred()) return 1;
-  if (!py.PyErr_ExceptionMatches(py.PyExc_Exception)) return 0;
-  py.PyErr_Clear();
-  return 1;
 }
 
 static int put_object(struct bytes *kind, struct bytes *tensors, PyObject *value, int more) {
@@ -222,10 +216,10 @@ static int put_object(struct bytes *kind, struct bytes *tensors, PyObject *value
   case CLASS_UNKNOWN: break;
   }
   if (ok) return 1;
-  if (!swallowed()) return 0;
+  if (trace_interrupted()) return 0;
   kind->n = kind_before, tensors->n = tensors_before;
   if (put_text(kind, trace_help.inlined, value)) return 1;
-  if (!swallowed()) return 0;
+  if (trace_interrupted()) return 0;
   kind->n = kind_before;
   static const char unknown[] = "{\"type\":\"?\",\"repr\":\"\"}";
   put_byte(kind, 'j'), put_uint(kind, sizeof unknown - 1), put(kind, unknown, sizeof unknown - 1);
@@ -255,10 +249,10 @@ int trace_grid(struct bytes *kind, PyObject *grid) {
   put_byte(kind, 'G');
   if (put_sequence(kind, grid)) return 1;
   kind->n = before;
-  if (!swallowed()) return 0;
+  if (trace_interrupted()) return 0;
   if (put_text(kind, trace_help.grid, grid)) return 1;
   static const char unknown[] = "null";
   kind->n = before;
   put_byte(kind, 'j'), put_uint(kind, sizeof unknown - 1), put(kind, unknown, sizeof unknown - 1);
-  return swallowed();
+  return !trace_interrupted();
 }

@@ -7,14 +7,14 @@
 #include <unistd.h>
 
 static const struct hp_api *real;
-static struct hp_api api; // real's, where functions that a walk calls wait: the quick walker asks for the generation before it reads frames
+static struct hp_api api; // as real, except that the functions that a walk calls wait: the internal walker calls generation first
 
 static __thread int walk_is_held;
 static _Atomic int held, unwound, python_is_over;
 
 static void millisecond(void) { nanosleep(&(struct timespec){0, 1000000}, NULL); }
 
-// until_python_is_over waits for the end of the interpreter, or, where that waits for this thread, a second.
+// until_python_is_over waits for the end of the interpreter, or for a second if the interpreter waits for this thread.
 static void until_python_is_over(void) {
   atomic_fetch_add(&held, 1);
   for (int ms = 0; ms < 1000 && !atomic_load(&python_is_over); ms++) millisecond();
@@ -55,7 +55,7 @@ void hold_call(void) {
 
 int hold_held(void) { return atomic_load(&held); }
 
-// An exit handler runs after the interpreter has ended. It gives the threads time to do what they do then.
+// An exit handler runs after the interpreter has ended. It gives held threads time to run or to be unwound.
 static void at_exit(void) {
   atomic_store(&python_is_over, 1);
   if (!atomic_load(&held)) return;

@@ -1,5 +1,5 @@
 // Command testlib is a libproton.so without sessions: the extension module on the real hot path, and control
-// calls that let a Python test switch recording on, launch imaginary kernels and read back what was recorded.
+// calls with which a Python test begins a session, launches kernels that do not exist, and reads what was recorded.
 package main
 
 import "C"
@@ -35,7 +35,7 @@ type request struct {
 func control(method string, params []byte) []byte {
 	if strings.HasPrefix(method, "trace.") {
 		ask(method)
-		return []byte("9") // a number, for whatever is defined
+		return []byte("9") // the number of any definition
 	}
 	var r request
 	if err := json.Unmarshal(params, &r); err != nil {
@@ -80,7 +80,7 @@ func control(method string, params []byte) []byte {
 	return []byte("{}")
 }
 
-// Calls for traces. Threads ask at the same time: a call does not hold the GIL.
+// How often each trace call was made. Calls do not hold the GIL.
 var (
 	askedMu sync.Mutex
 	asked   = map[string]int{}

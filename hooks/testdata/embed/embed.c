@@ -1,4 +1,4 @@
-// A host that keeps libpython to itself: nothing of it is in the global scope. Usage: embed LIBPYTHON CODE ARGUMENT
+// embed LIBPYTHON CODE ARGUMENT: runs Python code with a libpython whose symbols are not in the global scope.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

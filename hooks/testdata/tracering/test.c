@@ -1,4 +1,5 @@
-// The ring, and the bytes of records, without Python and where memory ends: compiled with sanitizers by tracering_test.go.
+// Tests the ring and the bytes of records without Python, also when memory is exhausted. tracering_test.go compiles it with
+// sanitizers.
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@ static int nap(const struct timespec *t, struct timespec *rest) { return (void)t
 #define malloc some
 #define realloc more
 #define nanosleep nap
+#include "../../bytes.c"
 #include "../../tracering.c"
 
 struct py_table py;
@@ -53,10 +55,10 @@ static void a_ring_that_is_full(void) {
   int pushed = 0;
   while (ring_push(record, 50, record, 50)) pushed++;
   assert(pushed == CAPACITY / 104 && at(RING_LOST) == 1 && slept == 5000);
-  assert(!ring_push(record, 1, record, 99) && at(RING_LOST) == 2 && slept == 5000); // it waited once
-  atomic_store(word(RING_READ), at(RING_WRITTEN));                                  // the writer is back
+  assert(!ring_push(record, 1, record, 99) && at(RING_LOST) == 2 && slept == 5000); // it has waited once
+  atomic_store(word(RING_READ), at(RING_WRITTEN));                                  // the writer has read all
   assert(ring_push(record, 100, NULL, 0) && slept == 5000);
-  assert(!ring_push(memory, CAPACITY, NULL, 0) && at(RING_LOST) == 3); // one that never fits
+  assert(!ring_push(memory, CAPACITY, NULL, 0) && at(RING_LOST) == 3); // this one does not fit into the ring
   ring_lost();
   assert(at(RING_LOST) == 4);
 }

@@ -48,21 +48,21 @@ func eachBrief(file string, known *patterns, do func(*Brief) error) error {
 		rec    ndjson.Record
 		blobs  bool
 	}
-	_, _, err := scanFile(file, func(rec ndjson.Record, room []jsontext.Member) (g glance, _ []jsontext.Member, err error) {
-		g.rec = rec
+	_, _, err := ndjson.ReadFile(file, func(rec ndjson.Record, g *glance, room []jsontext.Member) (_ []jsontext.Member, err error) {
+		*g = glance{rec: rec}
 		similar := known.match(rec.Text, func(p *pattern, differences []difference) {
 			g.traits, err = p.traitsOf(&known.records, rec, differences)
 			g.blobs = p.marksOf(rec.Text, differences).blobs
 		})
 		if similar {
-			return g, room, err
+			return room, err
 		}
 		members, err := jsontext.AppendMembers(room[:0], rec.Text)
 		if err == nil && field.TextOf(members, "event_type") == "launch" {
 			p := known.add(rec, members)
 			g.traits, g.blobs = p.traits, p.marks.blobs
 		}
-		return g, members, err
+		return members, err
 	}, func(g *glance) error {
 		if g.traits == nil {
 			return nil

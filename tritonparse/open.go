@@ -113,20 +113,15 @@ func (t *Trace) EachLaunch(do func(*LaunchRecord) error) error {
 	return nil
 }
 
-// eachRecord reads a file of a trace and hands over what parse makes of its records, in their order, as ndjson.Ordered does;
-// what it makes nothing of is left out.
+// eachRecord passes what parse makes of the records of a file to do, in their order; records for which it returns nil are left out.
 func eachRecord[T any](file string, parse func(rec ndjson.Record, members []jsontext.Member) *T, do func(*T) error) error {
-	r, err := ndjson.Open(file)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	return ndjson.Ordered(r, parse, func(made **T) error {
+	_, _, err := ndjson.ReadFile(file, ndjson.WithMembers(parse), func(made **T) error {
 		if *made == nil {
 			return nil
 		}
 		return do(*made)
 	})
+	return err
 }
 
 // Unknown is the error for a kernel that is not in the trace, with what was perhaps meant.
@@ -317,19 +312,20 @@ type entry struct {
 
 func (x *indexer) readFile(file string) error {
 	x.file, x.ids = file, map[string]int{}
-	damages, n, err := scanFile(file, func(rec ndjson.Record, room []jsontext.Member) (entry, []jsontext.Member, error) {
-		if e, ok, err := x.another(rec); ok {
-			return e, room, err
+	damages, n, err := scanFile(file, func(rec ndjson.Record, into *entry, room []jsontext.Member) ([]jsontext.Member, error) {
+		e, ok, err := x.another(rec)
+		if ok {
+			*into = e
+			return room, err
 		}
 		members, err := jsontext.AppendMembers(room[:0], rec.Text)
 		if err != nil {
-			return entry{}, members, err
+			return members, err
 		}
-		e := x.parse(file, rec, members)
-		if e.kind == "" {
-			return entry{}, members, ErrNoType
+		if *into = x.parse(file, rec, members); into.kind == "" {
+			err = ErrNoType
 		}
-		return e, members, nil
+		return members, err
 	}, x.take)
 	x.trace.damages = append(x.trace.damages, damages...)
 	x.trace.damaged += n

@@ -42,15 +42,15 @@ func Scan(files []string, do func(Header, *Record) error) (damages []Damage, dam
 		record Record
 	}
 	for _, f := range files {
-		found, n, err := scanFile(f, func(rec ndjson.Record, room []jsontext.Member) (s scanned, _ []jsontext.Member, err error) {
+		found, n, err := scanFile(f, func(rec ndjson.Record, into *scanned, room []jsontext.Member) ([]jsontext.Member, error) {
 			members, err := jsontext.AppendMembers(room[:0], rec.Text)
 			if err == nil && field.Get(members, "event_type") == nil {
 				err = ErrNoType
 			}
 			if err == nil {
-				s = scanned{Header(field.ReadHeader(members)), Record{f, rec.Index, rec.Text}}
+				*into = scanned{Header(field.ReadHeader(members)), Record{f, rec.Index, rec.Text}}
 			}
-			return s, members, err
+			return members, err
 		}, func(s *scanned) error { return do(s.header, &s.record) })
 		damages, damaged = append(damages, found...), damaged+n
 		if err != nil {
@@ -60,20 +60,13 @@ func Scan(files []string, do func(Header, *Record) error) (damages []Damage, dam
 	return damages, damaged, nil
 }
 
-// scanFile is ndjson.OrderedRecords for a file by its name. It returns the damages too.
-func scanFile[T any](file string, parse ndjson.Parse[T], take func(*T) error) ([]Damage, int, error) {
-	r, err := ndjson.Open(file)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer r.Close()
-	err = ndjson.OrderedRecords(r, parse, take)
-	found, n := r.Damages()
-	var damages []Damage
+// scanFile is ndjson.ReadFile with damages as this package has them.
+func scanFile[T any](file string, parse ndjson.Parse[T], take func(*T) error) (damages []Damage, damaged int, err error) {
+	found, damaged, err := ndjson.ReadFile(file, parse, take)
 	for _, d := range found {
 		damages = append(damages, Damage(d))
 	}
-	return damages, n, err
+	return damages, damaged, err
 }
 
 // members takes the record apart.

@@ -2,10 +2,8 @@ package parse
 
 import (
 	"errors"
-	"io"
 	"os"
 	"runtime"
-	"sync"
 	"time"
 
 	"github.com/goproton/goproton/internal/jsontext"
@@ -14,215 +12,90 @@ import (
 	"github.com/goproton/goproton/internal/trace/ndjson"
 )
 
-// feed reads files, some at a time, and parses their records on all cores. Batches of one file come in its order.
+// feed reads files in their order, some of them ahead of their turn.
 type feed struct {
-	files   []*feedFile
-	at      int
-	ahead   chan struct{} // one for each file that is read before its turn
-	work    chan *batch
-	free    chan *batch
-	stopped chan struct{}
-	wg      sync.WaitGroup
+	paths   []string // of files that are not read yet
+	ahead   int      // how many are read at a time
+	depth   int      // batches of each that may wait
+	shared  *launchtext.Interner
+	options *Options
+	open    []*feedFile // in their order
 }
 
-// feedFile is one file of a feed.
+// feedFile is a file that is being read; err says why it could not be opened.
 type feedFile struct {
 	path    string
-	batches chan *batch
-	reader  *ndjson.Reader // once batches is closed
+	reader  *ndjson.Reader
+	records *ndjson.Pipeline[parsed]
 	err     error
-	bad     []badRecord
-	more    int // bad records that are only counted
 }
 
-type badRecord struct {
-	rec ndjson.Record
-	err error
-}
-
-// batch is some records of one file.
-type batch struct {
-	records ndjson.Batch
-	parsed  []parsed
-	changes []launchtext.Change
-	at      int64 // how far the file is read
-	done    chan struct{}
-}
-
-const (
-	batchBytes = 256 << 10 // handed to a worker at once
-	filesAhead = 4         // open at a time at most
-)
-
-func startFeed(paths []string, shared *launchtext.Interner, o *Options) *feed {
+func newFeed(paths []string, shared *launchtext.Interner, o *Options) *feed {
+	const filesAhead = 4
 	workers := runtime.GOMAXPROCS(0)
-	open := min(filesAhead, workers, len(paths))
-	depth := max(2, 2*workers/open)
-	f := &feed{
-		ahead: make(chan struct{}, open), work: make(chan *batch, workers), free: make(chan *batch, 2*workers), stopped: make(chan struct{}),
-	}
-	for _, path := range paths {
-		f.files = append(f.files, &feedFile{path: path, batches: make(chan *batch, depth)})
-	}
-	for range workers {
-		f.wg.Add(1)
-		go func() {
-			defer f.wg.Done()
-			reader := launchtext.LaunchReader{In: shared}
-			for {
-				select {
-				case b := <-f.work:
-					b.parse(&reader, o)
-					close(b.done)
-				case <-f.stopped:
-					return
-				}
-			}
-		}()
-	}
-	f.wg.Add(1)
-	go f.open()
-	return f
+	ahead := min(filesAhead, workers, len(paths))
+	return &feed{paths: paths, ahead: ahead, depth: max(2, 2*workers/ahead), shared: shared, options: o}
 }
 
-// open starts to read one file after the other.
-func (f *feed) open() {
-	defer f.wg.Done()
-	for _, file := range f.files {
-		select {
-		case f.ahead <- struct{}{}:
-		case <-f.stopped:
-			return
-		}
-		f.wg.Add(1)
-		go func() {
-			defer f.wg.Done()
-			defer close(file.batches)
-			f.read(file)
-		}()
-	}
-}
-
-func (f *feed) read(file *feedFile) {
-	r, err := ndjson.Open(file.path)
-	if err != nil {
-		file.err = err
-		return
-	}
-	file.reader = r
-	for err == nil {
-		b := f.batch()
-		err = r.Fill(&b.records, batchBytes)
-		b.at = r.Position()
-		if len(b.records.Records) == 0 {
-			f.recycle(b)
-			continue
-		}
-		select {
-		case file.batches <- b:
-		case <-f.stopped:
-			return
-		}
-		select {
-		case f.work <- b:
-		case <-f.stopped:
-			return
-		}
-	}
-	if !errors.Is(err, io.EOF) {
-		file.err = err
-	}
-}
-
-func (f *feed) batch() *batch {
-	select {
-	case b := <-f.free:
-		b.done = make(chan struct{})
-		return b
-	default:
-		return &batch{done: make(chan struct{})}
-	}
-}
-
-// recycle takes back a batch whose records have been taken.
-func (f *feed) recycle(b *batch) {
-	if b.records.Size() > 4*batchBytes {
-		return // of a long record
-	}
-	clear(b.parsed)
-	clear(b.changes)
-	b.parsed, b.changes = b.parsed[:0], b.changes[:0]
-	select {
-	case f.free <- b:
-	default:
-	}
-}
-
-// next is the next file, when the one before has been taken.
+// next is the next file. The caller closes it.
 func (f *feed) next() *feedFile {
-	if f.at > 0 {
-		<-f.ahead
+	for len(f.open) < f.ahead && len(f.paths) > 0 {
+		file := &feedFile{path: f.paths[0]}
+		f.paths = f.paths[1:]
+		if file.reader, file.err = ndjson.Open(file.path); file.err == nil {
+			file.records = ndjson.Start(file.reader, f.depth, f.newParse)
+		}
+		f.open = append(f.open, file)
 	}
-	file := f.files[f.at]
-	f.at++
+	file := f.open[0]
+	f.open = f.open[1:]
 	return file
 }
 
+// deliver passes the records to take, and calls after behind some of them with the place in the file that is read.
+func (f *feedFile) deliver(take func(*parsed) error, after func(position int64) error) error {
+	if f.err != nil {
+		return f.err
+	}
+	defer f.reader.Close()
+	return f.records.Deliver(take, after)
+}
+
+// stop ends the reading of files whose turn does not come any more.
 func (f *feed) stop() {
-	close(f.stopped)
-	f.wg.Wait()
-	for _, file := range f.files {
-		if file.reader != nil {
-			file.reader.Close()
-		}
+	enough := errors.New("enough")
+	for _, file := range f.open {
+		_ = file.deliver(func(*parsed) error { return enough }, nil) // nobody wants them
 	}
 }
 
-// wrong keeps a record that is none.
-func (f *feedFile) wrong(rec ndjson.Record, err error) {
-	if len(f.bad) >= ndjson.MaxDamages {
-		f.more++
-		return
-	}
-	rec.Text = nil
-	f.bad = append(f.bad, badRecord{rec, err})
-}
-
-func (f *feedFile) end() ([]ndjson.Damage, int, error) {
-	if f.reader == nil {
-		return nil, 0, f.err
-	}
-	for _, b := range f.bad {
-		f.reader.Report(b.rec, "not a record: "+b.err.Error())
-	}
-	damages, n := f.reader.Damages()
-	return damages, n + f.more, f.err
-}
-
-func (b *batch) parse(r *launchtext.LaunchReader, o *Options) {
-	var members []jsontext.Member
-	for _, rec := range b.records.Records {
-		b.parsed = append(b.parsed, parsed{})
-		into := &b.parsed[len(b.parsed)-1]
+// newParse returns what takes records apart, for one goroutine.
+func (f *feed) newParse() ndjson.Parse[parsed] {
+	r := launchtext.LaunchReader{In: f.shared}
+	return func(rec ndjson.Record, into *parsed, room []jsontext.Member) ([]jsontext.Member, error) {
+		changes := into.launch.Changes[:0]
+		*into = parsed{}
 		var ok bool
-		if into.launch, b.changes, ok = r.Reread(rec.Text, b.changes); ok {
-			into.filter(rec.Text, o.Launches)
-			continue
+		if into.launch, ok = r.Reread(rec.Text, changes); ok {
+			into.filter(rec.Text, f.options.Launches)
+			return room, nil
 		}
-		if members, into.err = jsontext.AppendMembers(members[:0], rec.Text); into.err != nil {
-			continue
+		members, err := jsontext.AppendMembers(room[:0], rec.Text)
+		if err != nil {
+			return members, err
 		}
 		switch field.TextOf(members, "event_type") {
 		case "compilation":
-			c := readCompilation(members, o)
+			c := readCompilation(members, f.options)
 			into.compilation = &c
 		case "launch":
 			into.launch = r.Read(rec.Text, members)
-			into.filter(rec.Text, o.Launches)
+			into.filter(rec.Text, f.options.Launches)
 		case "autotune":
-			t := readTuneResult(members, o.quirks)
+			t := readTuneResult(members, f.options.quirks)
 			into.tuned = &t
 		}
+		return members, nil
 	}
 }
 

@@ -82,9 +82,9 @@ func (p *parser) nextID() int {
 }
 
 // take numbers a record and gives it to its kernel.
-func (p *parser) take(r *parsed) {
+func (p *parser) take(r *parsed) error {
 	if !p.selection.keeps(r, p.options.quirks) {
-		return
+		return nil
 	}
 	switch {
 	case r.compilation != nil:
@@ -94,6 +94,7 @@ func (p *parser) take(r *parsed) {
 	case r.tuned != nil:
 		p.sessions.result(r.tuned)
 	}
+	return nil
 }
 
 func (p *parser) takeCompilation(c *compilation) {

@@ -63,13 +63,7 @@ func selectKernels(files []string, o *Options) (*selection, error) {
 		return nil
 	}
 	for _, f := range files {
-		r, err := ndjson.Open(f)
-		if err != nil {
-			return nil, err
-		}
-		err = ndjson.Ordered(r, read, take)
-		r.Close()
-		if err != nil {
+		if _, _, err := ndjson.ReadFile(f, ndjson.WithMembers(read), take); err != nil {
 			return nil, err
 		}
 	}

@@ -276,12 +276,11 @@ type rankOutput struct {
 	notes     []string
 }
 
-// parsed is one record, ready to be numbered: a launch, a compilation, what the autotuner says, an error, or none of them.
+// parsed is one record, ready to be numbered: a launch, a compilation, what the autotuner says, or none of them.
 type parsed struct {
 	launch      launchtext.Launch
 	compilation *compilation
 	tuned       *tuneResult
-	err         error
 }
 
 // parseAll numbers the records of all ranks in their order on this goroutine; they are read and parsed on others. While a
@@ -292,7 +291,7 @@ func parseAll(buckets []tritonparse.Bucket, folder string, o *Options, result *R
 		files = append(files, b.Files...)
 	}
 	shared := launchtext.Interner{Quirks: o.quirks}
-	in := startFeed(files, &shared, o)
+	in := newFeed(files, &shared, o)
 	defer in.stop()
 	progress := newMeter(files, o.Progress, result)
 	written := make([]rankOutput, len(buckets))
@@ -348,28 +347,17 @@ func (p *parser) read(in *feed, progress *meter) error {
 	p.sessions.room = p.options.room.waiting
 	for range p.bucket.Files {
 		f := in.next()
-		for b := range f.batches {
-			<-b.done
-			for i := range b.parsed {
-				if err := b.parsed[i].err; err != nil {
-					f.wrong(b.records.Records[i], err)
-					continue
-				}
-				p.take(&b.parsed[i])
-			}
-			progress.tell(f.path, b.at)
-			in.recycle(b)
-			if err := errors.Join(p.spill.Failed(), p.sorter.Err(), p.sessions.sorter.Err()); err != nil {
-				return err
-			}
+		err := f.deliver(p.take, func(position int64) error {
+			progress.tell(f.path, position)
+			return errors.Join(p.spill.Failed(), p.sorter.Err(), p.sessions.sorter.Err())
+		})
+		if err != nil {
+			return err
 		}
-		damages, n, err := f.end()
+		damages, n := f.reader.Damages()
 		p.result.Damaged += n
 		for _, d := range damages {
 			p.result.Damages = append(p.result.Damages, tritonparse.Damage(d))
-		}
-		if err != nil {
-			return err
 		}
 		progress.ended(f.path)
 	}

@@ -28,24 +28,25 @@ type LaunchReader struct {
 	leaves  []jsontext.Span
 }
 
-// Reread compares a record with one that it is like: the last one of the same kernel, or one of another kernel with the same
-// skeleton. changes is where what differs goes. It returns false if there is none, or if there should be a nearer one.
-func (r *LaunchReader) Reread(text []byte, changes []Change) (Launch, []Change, bool) {
+// Reread compares a record with a template: that of the same kernel's launches, or one of another kernel with the same skeleton.
+// What differs is written to the memory of changes. It returns false if there is no such template, or if the record should become
+// one.
+func (r *LaunchReader) Reread(text []byte, changes []Change) (Launch, bool) {
 	key := TemplateKey(text)
-	first := len(changes)
+	changes = changes[:0]
 	if p := r.In.program(key); p != nil {
 		if r.In.wantsOwn(p) {
-			return Launch{}, changes, false
+			return Launch{}, false
 		}
 		if all, ok := p.template.match(r.In, text, changes); ok {
-			return r.differs(p.template, text, all, first)
+			return r.differs(p.template, text, all)
 		}
 	}
 	if t, all := r.likeness(text, changes); t != nil {
 		r.In.borrow(key, t)
-		return r.differs(t, text, all, first)
+		return r.differs(t, text, all)
 	}
-	return Launch{}, changes, false
+	return Launch{}, false
 }
 
 // likeness finds a template that a record has the skeleton of, and what differs.
@@ -69,12 +70,12 @@ func (r *LaunchReader) likeness(text []byte, changes []Change) (*Template, []Cha
 	return nil, changes
 }
 
-// differs is a launch that differs from a template by all changes from first on.
-func (r *LaunchReader) differs(t *Template, text []byte, all []Change, first int) (Launch, []Change, bool) {
+// differs is the launch that differs from a template by these changes.
+func (r *LaunchReader) differs(t *Template, text []byte, changes []Change) (Launch, bool) {
 	l := t.launch(text)
-	l.Changes = all[first:len(all):len(all)]
-	if len(l.Changes) == 0 {
-		return l, all, true
+	l.Changes = changes
+	if len(changes) == 0 {
+		return l, true
 	}
 	for i := range l.Changes {
 		switch t.Spans[l.Changes[i].Leaf].Role {
@@ -85,17 +86,17 @@ func (r *LaunchReader) differs(t *Template, text []byte, all []Change, first int
 		}
 	}
 	if r.Known {
-		return l, all, true
+		return l, true
 	}
 	l.Group = r.groupOf(&l)
 	if l.rewritten != nil || slices.ContainsFunc(l.Changes, func(c Change) bool { return c.shrunk != nil }) {
 		members, err := jsontext.Members(text)
 		if err != nil {
-			return Launch{}, all[:first], false
+			return Launch{}, false
 		}
 		l.rewritten = rewrite(members)
 	}
-	return l, all, true
+	return l, true
 }
 
 // launch is the one that the template was made of, or one that differs from it only by what is set afterwards.

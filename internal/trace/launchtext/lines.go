@@ -43,9 +43,10 @@ func (r *LineReader) line(line []byte, f func(l *Launch, id int) bool) (more boo
 	line[at] = '}' // it is the end of the record for now
 	defer func() { line[at] = ',' }()
 	record := line[:at+1]
-	l, changes, ok := r.Reread(record, r.changes[:0])
-	r.changes = changes
-	if !ok {
+	l, ok := r.Reread(record, r.changes)
+	if ok {
+		r.changes = l.Changes
+	} else {
 		members, err := jsontext.Members(record)
 		if err != nil {
 			return false, err

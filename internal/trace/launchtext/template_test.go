@@ -78,7 +78,7 @@ func checkRereadAs(t *testing.T, key, first, second []byte) bool {
 		launches = append(launches, LaunchReader{In: r.In}.alone(text, members))
 	}
 	r.In.keep(key, launches[0].Template)
-	l, _, ok := r.Reread(second, nil)
+	l, ok := r.Reread(second, nil)
 	if ok {
 		launches = append(launches, l)
 	}

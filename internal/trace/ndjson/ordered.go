@@ -4,66 +4,51 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/goproton/goproton/internal/jsontext"
 )
 
-// ErrStop ends a reading early, without an error.
-var ErrStop = errors.New("enough")
-
 // batchBytes is how much is handed to a worker at once.
-const batchBytes = 512 << 10
+const batchBytes = 256 << 10
 
-// Ordered reads on one goroutine, has parse take records apart on one for each core, and hands the results over in
-// the order of the file on the caller's. A record is valid until take has returned, members only while parse runs. Records
-// that are not JSON are reported to the reader. It ends early, without an error, when take returns ErrStop.
-func Ordered[T any](r *Reader, parse func(rec Record, members []jsontext.Member) T, take func(*T) error) error {
-	return OrderedRecords(r, func(rec Record, room []jsontext.Member) (T, []jsontext.Member, error) {
-		var none T
+// Parse makes a T of a record. into may hold what an earlier record became: its memory can be used again. room is what the
+// previous call on the same goroutine returned. An error says that the record is none.
+type Parse[T any] func(rec Record, into *T, room []jsontext.Member) ([]jsontext.Member, error)
+
+// WithMembers is a Parse for callers that need the members of every record. They are valid while parse runs.
+func WithMembers[T any](parse func(rec Record, members []jsontext.Member) T) Parse[T] {
+	return func(rec Record, into *T, room []jsontext.Member) ([]jsontext.Member, error) {
 		members, err := jsontext.AppendMembers(room[:0], rec.Text)
-		if err != nil {
-			return none, members, err
+		if err == nil {
+			*into = parse(rec, members)
 		}
-		return parse(rec, members), members, nil
-	}, take)
+		return members, err
+	}
 }
 
-// Parse makes something of a record. room is what the call before returned, on the same goroutine: memory to use again. An
-// error says that the record is none.
-type Parse[T any] func(rec Record, room []jsontext.Member) (T, []jsontext.Member, error)
-
-// OrderedRecords is Ordered for callers that do not need the members of most records.
-func OrderedRecords[T any](r *Reader, parse Parse[T], take func(*T) error) error {
-	workers := runtime.GOMAXPROCS(0)
-	p := &pipeline[T]{
-		reader: r, parse: parse,
-		todo: make(chan *work[T], workers), ordered: make(chan *work[T], 2*workers), free: make(chan *work[T], 4*workers),
+// ReadFile parses the records of a file on all cores and hands the results to take on the caller's goroutine, in the order of the
+// file. It returns the damages, among them the records that parse rejects, and how many there are. An error of take ends it.
+func ReadFile[T any](path string, parse Parse[T], take func(*T) error) (damages []Damage, damaged int, err error) {
+	r, err := Open(path)
+	if err != nil {
+		return nil, 0, err
 	}
-	go p.read()
-	var running sync.WaitGroup
-	for range workers {
-		running.Go(p.work)
-	}
-	err := p.deliver(take)
-	running.Wait()
-	for _, b := range p.bad { // the other goroutines have ended: the reader belongs to this one again
-		r.Report(b.rec, "not a record: "+b.err.Error())
-	}
-	r.count += p.more
-	if err != nil && !errors.Is(err, ErrStop) {
-		return err
-	}
-	return p.readErr
+	defer r.Close()
+	err = Start(r, 2*runtime.GOMAXPROCS(0), func() Parse[T] { return parse }).Deliver(take, nil)
+	damages, damaged = r.Damages()
+	return damages, damaged, err
 }
 
-// pipeline is one reading goroutine, workers, and the goroutine of the caller, which gets the results in order.
-type pipeline[T any] struct {
-	reader        *Reader
-	parse         Parse[T]
+// Pipeline is a file that is being read: one goroutine reads it, one for each core parses its records, and that of the caller
+// gets the results in the order of the file.
+type Pipeline[T any] struct {
+	reader        *Reader       // the reading goroutine's until Deliver returns
 	todo, ordered chan *work[T] // the same batches: for any worker, and in the order of the file
 	free          chan *work[T] // batches to use again
+	workers       sync.WaitGroup
 	stop          atomic.Bool
 	readErr       error // valid after ordered was closed
 
@@ -76,73 +61,55 @@ type badRecord struct {
 	err error
 }
 
-// work is some records of one file on their way through a worker.
+// work is some records of the file on their way through a worker.
 type work[T any] struct {
-	batch   Batch
-	results []T
-	errs    []error
-	done    chan struct{}
+	batch    Batch
+	position int64 // how far the file is read
+	results  []T
+	errs     []error
+	done     chan struct{}
+}
+
+// Start begins to read and parse. At most depth batches wait for Deliver, which must be called. newParse is called once for each
+// worker.
+func Start[T any](r *Reader, depth int, newParse func() Parse[T]) *Pipeline[T] {
+	workers := runtime.GOMAXPROCS(0)
+	p := &Pipeline[T]{reader: r, todo: make(chan *work[T], workers), ordered: make(chan *work[T], depth), free: make(chan *work[T], depth+workers)}
+	go p.read()
+	for range workers {
+		parse := newParse()
+		p.workers.Go(func() {
+			for w := range p.todo {
+				w.parse(parse)
+				close(w.done)
+			}
+		})
+	}
+	return p
 }
 
 // read fills batches until the file ends, or until stop.
-func (p *pipeline[T]) read() {
+func (p *Pipeline[T]) read() {
 	defer close(p.ordered)
 	defer close(p.todo)
 	for !p.stop.Load() {
 		w := p.next()
 		err := p.reader.Fill(&w.batch, batchBytes)
+		w.position = p.reader.Position()
 		if len(w.batch.Records) > 0 {
 			p.ordered <- w
 			p.todo <- w
 		}
-		if err == io.EOF {
-			return
-		}
 		if err != nil {
-			p.readErr = err
+			if !errors.Is(err, io.EOF) {
+				p.readErr = err
+			}
 			return
 		}
 	}
 }
 
-// work parses batches until there are no more.
-func (p *pipeline[T]) work() {
-	for w := range p.todo {
-		w.parse(p.parse)
-		close(w.done)
-	}
-}
-
-// deliver passes the results to take, in order, until take returns an error. It empties the pipeline in any case.
-func (p *pipeline[T]) deliver(take func(*T) error) (err error) {
-	for w := range p.ordered {
-		<-w.done
-		for i := range w.results {
-			if err != nil {
-				break
-			}
-			if w.errs[i] != nil {
-				p.note(w.batch.Records[i], w.errs[i])
-			} else if err = take(&w.results[i]); err != nil {
-				p.stop.Store(true)
-			}
-		}
-		p.recycle(w)
-	}
-	return err
-}
-
-// note keeps a bad record for the report. If there are very many, the file is probably not a trace, and they are counted only.
-func (p *pipeline[T]) note(rec Record, err error) {
-	if len(p.bad) >= MaxDamages {
-		p.more++
-		return
-	}
-	rec.Text = nil
-	p.bad = append(p.bad, badRecord{rec, err})
-}
-
-func (p *pipeline[T]) next() *work[T] {
+func (p *Pipeline[T]) next() *work[T] {
 	select {
 	case w := <-p.free:
 		w.done = make(chan struct{})
@@ -152,12 +119,53 @@ func (p *pipeline[T]) next() *work[T] {
 	}
 }
 
+// Deliver passes the results to take. A result and its record are valid during the call. after, unless it is nil, is called behind
+// each batch with the place in the file that is read. An error of either ends it. Records that are none are reported to the reader.
+func (p *Pipeline[T]) Deliver(take func(*T) error, after func(position int64) error) (err error) {
+	for w := range p.ordered {
+		<-w.done
+		for i := range w.results {
+			if err != nil {
+				break
+			}
+			if w.errs[i] != nil {
+				p.note(w.batch.Records[i], w.errs[i])
+			} else {
+				err = take(&w.results[i])
+			}
+		}
+		if err == nil && after != nil {
+			err = after(w.position)
+		}
+		p.stop.Store(err != nil)
+		p.recycle(w)
+	}
+	p.workers.Wait()
+	for _, b := range p.bad { // the other goroutines have ended: the reader belongs to this one again
+		p.reader.Report(b.rec, "not a record: "+b.err.Error())
+	}
+	p.reader.count += p.more
+	if err != nil {
+		return err
+	}
+	return p.readErr
+}
+
+// note keeps a bad record for the report. If there are very many, the file is probably not a trace, and they are counted only.
+func (p *Pipeline[T]) note(rec Record, err error) {
+	if len(p.bad) >= MaxDamages {
+		p.more++
+		return
+	}
+	rec.Text = nil
+	p.bad = append(p.bad, badRecord{rec, err})
+}
+
 // recycle returns a batch for reuse, except for the memory of a long record.
-func (p *pipeline[T]) recycle(w *work[T]) {
+func (p *Pipeline[T]) recycle(w *work[T]) {
 	if w.batch.Size() > 4*batchBytes {
 		return
 	}
-	clear(w.results)
 	select {
 	case p.free <- w:
 	default:
@@ -165,12 +173,10 @@ func (p *pipeline[T]) recycle(w *work[T]) {
 }
 
 func (w *work[T]) parse(parse Parse[T]) {
-	w.results, w.errs = w.results[:0], w.errs[:0]
+	n := len(w.batch.Records)
+	w.results, w.errs = slices.Grow(w.results[:0], n)[:n], slices.Grow(w.errs[:0], n)[:n]
 	var members []jsontext.Member
-	for _, rec := range w.batch.Records {
-		var result T
-		var err error
-		result, members, err = parse(rec, members)
-		w.results, w.errs = append(w.results, result), append(w.errs, err)
+	for i, rec := range w.batch.Records {
+		members, w.errs[i] = parse(rec, &w.results[i], members)
 	}
 }

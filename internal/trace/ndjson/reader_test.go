@@ -252,7 +252,8 @@ func TestOffsets(t *testing.T) {
 		want int64
 	}{{plain, 3}, {packed.String(), second}} {
 		r := NewReader(strings.NewReader(test.file), int64(len(test.file)), "x")
-		err := Ordered(r, func(Record, []jsontext.Member) int { return 0 }, func(*int) error { return nil })
+		parse := WithMembers(func(Record, []jsontext.Member) int { return 0 })
+		err := Start(r, 1, func() Parse[int] { return parse }).Deliver(func(*int) error { return nil }, nil)
 		if damages, n := r.Damages(); err != nil || n != 1 || damages[0].Offset != test.want {
 			t.Errorf("%v, %v, want one at byte %d", damages, err, test.want)
 		}

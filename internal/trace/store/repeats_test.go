@@ -59,7 +59,7 @@ func FuzzRepeats(f *testing.F) {
 }
 
 func BenchmarkRepeats(b *testing.B) {
-	text, err := tracetest.Unpack("testdata/" + "dedicated_log_triton_trace_" + "complex_.ndjson.gz")
+	text, err := tracetest.Unpack(tracetest.Testdata(b) + "/dedicated_log_triton_trace_complex_.ndjson.gz")
 	if err != nil {
 		b.Fatal(err)
 	}

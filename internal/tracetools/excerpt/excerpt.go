@@ -93,23 +93,16 @@ func (c *cutter) read(files []string) error {
 }
 
 func (c *cutter) file(path string) error {
-	r, err := ndjson.Open(path)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	err = ndjson.OrderedRecords(r, func(rec ndjson.Record, room []jsontext.Member) (record, []jsontext.Member, error) {
+	damages, n, err := ndjson.ReadFile(path, func(rec ndjson.Record, into *record, room []jsontext.Member) ([]jsontext.Member, error) {
 		members, err := jsontext.AppendMembers(room[:0], rec.Text)
 		if err != nil {
-			return record{}, members, err
+			return members, err
 		}
-		parsed := c.parse(path, rec, members)
-		if parsed.kind == "" {
+		if *into = c.parse(path, rec, members); into.kind == "" {
 			err = tritonparse.ErrNoType
 		}
-		return parsed, members, err
+		return members, err
 	}, c.take)
-	damages, n := r.Damages()
 	for _, d := range damages {
 		c.result.Damages = append(c.result.Damages, tritonparse.Damage(d))
 	}

@@ -121,17 +121,12 @@ type blob struct {
 }
 
 func (v *validator) file(path string) error {
-	r, err := ndjson.Open(path)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
 	v.join.file(path)
-	err = ndjson.Ordered(r, func(rec ndjson.Record, members []jsontext.Member) *record { return inspect(path, rec, members) }, func(r **record) error {
+	parse := func(rec ndjson.Record, members []jsontext.Member) *record { return inspect(path, rec, members) }
+	damages, n, err := ndjson.ReadFile(path, ndjson.WithMembers(parse), func(r **record) error {
 		v.take(path, *r)
 		return nil
 	})
-	damages, n := r.Damages()
 	for _, d := range damages {
 		v.report(Finding{File: path, Line: d.Line, What: fmt.Sprintf("cannot be read from byte %d on: %s", d.Offset, d.What), Rule: Damage})
 	}

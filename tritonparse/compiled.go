@@ -176,7 +176,7 @@ func newCompilation(file string, rec ndjson.Record, members []jsontext.Member, t
 	}
 	c.setMetadata(field.Get(payload, "metadata"))
 	c.PTInfo = bytes.Clone(field.Get(payload, "pt_info"))
-	c.Paths = byStage(field.Get(payload, "file_path"))
+	c.Paths = field.Artifacts(field.Get(payload, "file_path"))
 	c.Python = readPython(field.Get(payload, "python_source"), texts)
 	c.readTexts(field.Get(payload, "file_content"), texts)
 	return c
@@ -198,7 +198,7 @@ func (c *Compilation) readTexts(content []byte, keep bool) {
 		return
 	}
 	for _, m := range members {
-		_, stage, ok := field.CutLast(m.Name, ".")
+		stage, ok := field.Stage(m.Name)
 		if !ok {
 			continue
 		}
@@ -214,21 +214,6 @@ func (c *Compilation) readTexts(content []byte, keep bool) {
 
 // maxPlaceholder is more than what tritonparse writes instead of a text.
 const maxPlaceholder = 4 << 10
-
-// byStage decodes an object of artifacts whose values are texts.
-func byStage(raw []byte) map[string]string {
-	members, err := jsontext.Members(raw)
-	if err != nil {
-		return nil
-	}
-	values := map[string]string{}
-	for _, m := range members {
-		if _, stage, ok := field.CutLast(m.Name, "."); ok {
-			values[stage] = jsontext.Text(m.Value)
-		}
-	}
-	return values
-}
 
 func readPython(raw []byte, code bool) *PythonSource {
 	members, err := jsontext.Members(raw)

@@ -38,7 +38,7 @@ func Members(text []byte) ([]Member, error) { return AppendMembers(nil, text) }
 
 // AppendMembers is Members that reuses a slice.
 func AppendMembers(members []Member, text []byte) ([]Member, error) {
-	at := space(text, 0)
+	at := Space(text, 0)
 	if at == len(text) || text[at] != '{' {
 		return members, wrong(at, "not an object")
 	}
@@ -51,17 +51,11 @@ func AppendMembers(members []Member, text []byte) ([]Member, error) {
 		}
 		members = append(members, Member{n, value, at})
 	})
-	if err != nil {
-		return members, err
-	}
-	if end = space(text, end); end != len(text) {
-		return members, wrong(end, "something after the object")
-	}
-	return members, nil
+	return members, ended(text, end, err)
 }
 
-// names finds members by name: objects of a few, which most are, by looking at each; maps of thousands of source lines by a
-// table, or they would take the square of the time.
+// names finds members by name: in small objects, which most are, by looking at each; in maps of thousands of source lines by a
+// table, since the time would grow with their square.
 type names struct {
 	first int // of the object's members
 	at    map[string]int
@@ -94,8 +88,8 @@ func (n *names) find(members []Member, name string) int {
 // Span is where a value stands in a text.
 type Span struct{ Start, End int32 }
 
-// AppendLeaves appends the places of all values in an object that are not objects, including those of objects within it, in
-// order. It checks the whole text; the error says what is not JSON.
+// AppendLeaves appends the places of all values in an object that are not objects, at any depth, in their order. It checks the
+// whole text; the error says what is not JSON.
 func AppendLeaves(leaves []Span, text []byte) ([]Span, error) {
 	var leaf valueReader
 	leaf = func(b []byte, i, depth int) (int, error) {
@@ -106,23 +100,17 @@ func AppendLeaves(leaves []Span, text []byte) ([]Span, error) {
 		leaves = append(leaves, Span{int32(i), int32(end)})
 		return end, err
 	}
-	at := space(text, 0)
+	at := Space(text, 0)
 	if at == len(text) || text[at] != '{' || len(text) > math.MaxInt32 {
 		return leaves, wrong(at, "not an object")
 	}
 	end, err := leaf(text, at, 0)
-	if err != nil {
-		return leaves, err
-	}
-	if end = space(text, end); end != len(text) {
-		return leaves, wrong(end, "something after the object")
-	}
-	return leaves, nil
+	return leaves, ended(text, end, err)
 }
 
 // Elements returns the elements of a list that is known to be valid.
 func Elements(text []byte) [][]byte {
-	at := space(text, 0)
+	at := Space(text, 0)
 	if at == len(text) || text[at] != '[' {
 		return nil
 	}
@@ -136,20 +124,26 @@ func Elements(text []byte) [][]byte {
 // Valid says whether text is one JSON value, as strict as orjson is: lone surrogates, numbers beyond a double and invalid
 // UTF-8 are not.
 func Valid(text []byte) error {
-	end, err := value(text, space(text, 0), 0)
+	end, err := value(text, Space(text, 0), 0)
+	return ended(text, end, err)
+}
+
+// ended returns the error of the value that ends at end, or one for text behind the value.
+func ended(text []byte, end int, err error) error {
 	if err != nil {
 		return err
 	}
-	if end = space(text, end); end != len(text) {
+	if end = Space(text, end); end != len(text) {
 		return wrong(end, "something after the value")
 	}
 	return nil
 }
 
-// End checks the value that begins at i, below so many objects and lists, and returns where it ends.
+// End checks the value that begins at i and returns where it ends. depth is how many objects and lists it lies in.
 func End(text []byte, i, depth int) (int, error) { return value(text, i, depth) }
 
-func space(b []byte, i int) int {
+// Space returns the place behind the white space that begins at i.
+func Space(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
 		i++
 	}
@@ -186,7 +180,7 @@ func object(b []byte, i, depth int, read valueReader, member func(name, value []
 	if depth > maxDepth {
 		return i, wrong(i, "nested too deep")
 	}
-	i = space(b, i+1)
+	i = Space(b, i+1)
 	if i < len(b) && b[i] == '}' {
 		return i + 1, nil
 	}
@@ -199,17 +193,17 @@ func object(b []byte, i, depth int, read valueReader, member func(name, value []
 			return end, err
 		}
 		name := b[i:end]
-		if i = space(b, end); i >= len(b) || b[i] != ':' {
+		if i = Space(b, end); i >= len(b) || b[i] != ':' {
 			return i, wrong(i, "no colon after a name")
 		}
-		i = space(b, i+1)
+		i = Space(b, i+1)
 		if end, err = read(b, i, depth+1); err != nil {
 			return end, err
 		}
 		if member != nil {
 			member(name, b[i:end], i)
 		}
-		i = space(b, end)
+		i = Space(b, end)
 		if i >= len(b) {
 			return i, wrong(i, "an object without an end")
 		}
@@ -219,7 +213,7 @@ func object(b []byte, i, depth int, read valueReader, member func(name, value []
 		if b[i] != ',' {
 			return i, wrong(i, "no comma between members")
 		}
-		i = space(b, i+1)
+		i = Space(b, i+1)
 	}
 }
 
@@ -227,7 +221,7 @@ func list(b []byte, i, depth int, element func(value []byte)) (int, error) {
 	if depth > maxDepth {
 		return i, wrong(i, "nested too deep")
 	}
-	i = space(b, i+1)
+	i = Space(b, i+1)
 	if i < len(b) && b[i] == ']' {
 		return i + 1, nil
 	}
@@ -239,7 +233,7 @@ func list(b []byte, i, depth int, element func(value []byte)) (int, error) {
 		if element != nil {
 			element(b[i:end])
 		}
-		i = space(b, end)
+		i = Space(b, end)
 		if i >= len(b) {
 			return i, wrong(i, "a list without an end")
 		}
@@ -249,7 +243,7 @@ func list(b []byte, i, depth int, element func(value []byte)) (int, error) {
 		if b[i] != ',' {
 			return i, wrong(i, "no comma between elements")
 		}
-		i = space(b, i+1)
+		i = Space(b, i+1)
 	}
 }
 

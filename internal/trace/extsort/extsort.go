@@ -42,7 +42,7 @@ type batch struct {
 // item is one text of a batch.
 type item struct{ number, at, size int }
 
-// Add copies a text. Those of one number come out in the order in which they were put.
+// Add copies a text. Texts with the same number are read in the order in which they were added.
 func (s *Sorter) Add(number int, text []byte) {
 	if b := s.held; len(b.texts)+len(text) > s.room && len(b.items) > 0 {
 		s.wait()
@@ -73,7 +73,7 @@ func (s *Sorter) wait() {
 	}
 }
 
-// Err is what went wrong with the files.
+// Err is the first error of the files.
 func (s *Sorter) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +119,7 @@ func (s *Sorter) store(b *batch) error {
 	}
 }
 
-// write makes a file of all that a reader has.
+// write writes all texts of a reader to a file.
 func (s *Sorter) write(from *Reader) (*run, error) {
 	f, err := tempfile.New(s.folder)
 	if err != nil {
@@ -134,7 +134,10 @@ func (s *Sorter) write(from *Reader) (*run, error) {
 		err = from.err
 	}
 	if err == nil {
-		err = w.close()
+		err = w.flush()
+	}
+	if err == nil {
+		err = w.out.Flush()
 	}
 	if err != nil {
 		r.remove()
@@ -143,7 +146,7 @@ func (s *Sorter) write(from *Reader) (*run, error) {
 	return r, nil
 }
 
-// Read begins to take out what was put. Nothing may be put any more.
+// Read returns a Reader of all texts. Nothing may be added after it.
 func (s *Sorter) Read() (*Reader, error) {
 	s.wait()
 	if err := s.Err(); err != nil {
@@ -176,9 +179,8 @@ func (b *batch) sort() {
 	slices.SortStableFunc(b.items, func(a, b item) int { return cmp.Compare(a.number, b.number) })
 }
 
-// source is what texts come from in the order of their numbers.
+// source has texts in the order of their numbers. next returns false at the end.
 type source interface {
-	// next returns false at the end.
 	next() (number int, text []byte, ok bool, err error)
 }
 
@@ -197,12 +199,12 @@ func (m *memory) next() (int, []byte, bool, error) {
 	return i.number, m.batch.texts[i.at : i.at+i.size], true, nil
 }
 
-// Reader takes texts out in the order of their numbers.
+// Reader returns texts in the order of their numbers.
 type Reader struct {
 	sources []source // the oldest first
-	heads   []head   // of those that are not at their end
+	heads   []head   // of the sources that are not at their end
 	begun   bool
-	waiting bool // number and text are still to be handed over
+	waiting bool // Each has read number and text and not passed them on
 
 	number int
 	text   []byte
@@ -218,7 +220,7 @@ type head struct {
 
 var errOrder = errors.New("BUG: a sorted file is read backwards")
 
-// Each calls f with every text of a number; f may use it until it returns. Numbers that were asked for before must be less.
+// Each calls f with every text of a number; f may use it until it returns. Numbers must rise from call to call.
 func (r *Reader) Each(number int, f func(text []byte) error) error {
 	for r.waiting || r.next() {
 		r.waiting = r.number > number
@@ -235,7 +237,7 @@ func (r *Reader) Each(number int, f func(text []byte) error) error {
 	return r.err
 }
 
-// next takes the first of the least number.
+// next reads the oldest text with the least number.
 func (r *Reader) next() bool {
 	switch {
 	case r.err != nil:
@@ -262,7 +264,7 @@ func (r *Reader) next() bool {
 	return r.err == nil
 }
 
-// least is the head with the least number, the oldest of them.
+// least is the place of the head with the least number, or of the oldest of several.
 func (r *Reader) least() int {
 	least := 0
 	for i := range r.heads {

@@ -12,9 +12,6 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 )
 
-// How records are read: what is not there, or is something else than it should be, is a zero value. Records come from many
-// versions of several writers.
-
 // Get is the value of a member as it is written, nil if there is none.
 func Get(members []jsontext.Member, name string) []byte {
 	for _, m := range members {
@@ -49,13 +46,13 @@ func Integer(raw []byte) int64 {
 	return n
 }
 
-// WholeNumber also says whether it is one.
+// WholeNumber is Integer that also says whether the value is a whole number.
 func WholeNumber(raw []byte) (int64, bool) {
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	return n, err == nil
 }
 
-// WholeNumbers are those of a list that has nothing else, which may be empty; nil for any other value.
+// WholeNumbers reads a list of whole numbers, which may be empty; nil for any other value.
 func WholeNumbers(raw []byte) []int64 {
 	if len(raw) == 0 || raw[0] != '[' {
 		return nil
@@ -76,7 +73,8 @@ func AppendMember(out []byte, name string, value []byte) []byte {
 	return append(AppendName(out, 0, name), value...)
 }
 
-// AppendName begins a member of an object that begins at start, and that object with its first.
+// AppendName writes the name of a member of the object that begins at start, with a comma before it, or the object's brace before
+// the first.
 func AppendName(out []byte, start int, name string) []byte {
 	if len(out) == start {
 		out = append(out, '{')
@@ -137,7 +135,7 @@ func Encode(v any) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// Artifacts are the texts by the end of their names. What stands there instead of a text that could not be had is none.
+// Artifacts are the texts of a compilation's artifacts (file_content, file_path) by stage. Placeholders are left out.
 func Artifacts(content []byte) map[string]string {
 	texts := map[string]string{}
 	members, err := jsontext.Members(content)
@@ -145,44 +143,39 @@ func Artifacts(content []byte) map[string]string {
 		return texts
 	}
 	for _, m := range members {
-		_, end, ok := CutLast(m.Name, ".")
-		text := jsontext.Text(m.Value)
-		if !ok || IsPlaceholder(text) {
-			continue
+		stage, ok := Stage(m.Name)
+		if text := jsontext.Text(m.Value); ok && !IsPlaceholder(text) {
+			texts[stage] = text
 		}
-		texts[end] = text
 	}
 	return texts
 }
 
-// CutLast cuts at the last dot, so that names of kernels may have some.
-func CutLast(s, sep string) (before, after string, ok bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
+// Stage is what follows the last dot of an artifact's name: the name of its kernel may have dots.
+func Stage(artifact string) (stage string, ok bool) {
+	i := strings.LastIndexByte(artifact, '.')
+	return artifact[i+1:], i >= 0
 }
 
-// IsPlaceholder says whether a text is the message that stands in the place of a missing one, because a tool failed.
+// IsPlaceholder says whether a text is the message that a writer puts in the place of a text which a tool could not make.
 func IsPlaceholder(text string) bool {
 	return strings.HasPrefix(text, "<") && placeholder.MatchString(text)
 }
 
 var placeholder = regexp.MustCompile(`^<(?:file too large|error|[\w./+-]+ failed\b)`)
 
-// HashAndName are those of a compilation's metadata.
+// HashAndName reads the metadata of a compilation: Triton's compile hash, and the kernel's name.
 func HashAndName(metadata []byte) (hash, name string) {
 	return jsontext.Text(jsontext.Get(metadata, "hash")), jsontext.Text(jsontext.Get(metadata, "name"))
 }
 
-// Header is what a record says of itself.
+// Header identifies a record.
 type Header struct {
 	Type, Hash, Name string // event_type; of the compilation that it is about; of the kernel
 	PID              int
 }
 
-// ReadHeader reads it. Each type of record has hash and name at a place of its own.
+// ReadHeader reads the header of a record. Each type of record has hash and name at another place.
 func ReadHeader(members []jsontext.Member) Header {
 	h := Header{Type: TextOf(members, "event_type"), PID: IntegerOf(members, "pid")}
 	switch h.Type {

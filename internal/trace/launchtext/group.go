@@ -8,9 +8,9 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 )
 
-// RecordGroup is the launch_group_hash that a launch record has when it is parsed: 16 hexadecimal digits of what launches
-// have in common, the stack among it. record is valid JSON, raw or parsed. ok is false for a parsed record that was
-// shortened: the hash was made of the whole.
+// RecordGroup is the launch_group_hash of a launch record, as parsing writes it: 16 hexadecimal digits over what the launches of a
+// group have in common, the stack included. record is valid JSON, raw or parsed. ok is false for a parsed record whose long texts
+// were cut: the hash is of the whole record.
 func RecordGroup(record []byte) (hash string, ok bool) {
 	if bytes.Contains(record, []byte(" chars omitted>\"")) {
 		return "", false
@@ -32,7 +32,8 @@ func (g Group) String() string {
 	return string(g[:])
 }
 
-// notHashed are left out of launch_group_hash wherever they are: they differ between launches of one group.
+// notHashed says whether members of this name, at any depth, are no part of launch_group_hash: they differ between the launches of
+// a group.
 func notHashed(name string) bool {
 	switch name {
 	case "timestamp", "pid", "launch_group_hash", "occurrence_id", "function":
@@ -41,9 +42,7 @@ func notHashed(name string) bool {
 	return false
 }
 
-var (
-	hashForm = jsontext.Form{ASCII: true, Drop: notHashed}
-)
+var hashForm = jsontext.Form{ASCII: true, Drop: notHashed}
 
 // GroupOf is the group of a launch whose members are in canonical form.
 func GroupOf(canonical []byte) (g Group) {

@@ -10,7 +10,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
-// Lasts says of the text of a value that it stays as it is when the record is gone: it is shared, or was made for the value.
+// Lasts says whether the text of a value is valid longer than its record: long texts are shared and not part of the record.
 func Lasts(text []byte) bool { return len(text) > InternFrom }
 
 // Interner shares templates, values and shapes between the workers.
@@ -29,27 +29,27 @@ type Interner struct {
 	borrowed atomic.Int64 // launches that were compared with templates of other kernels
 }
 
-// program is what is known of the launches that begin with the same bytes: those of one kernel in one process, mostly.
+// program is what is known of launches whose records begin with the same bytes (TemplateKey): mostly those of one kernel in one
+// process.
 type program struct {
 	template *Template
-	own      bool         // the template is one of these launches; else it only has their skeleton
-	last     atomic.Int64 // when one was met, among those that were compared with templates of other kernels
-	near     atomic.Int32 // how often it was soon after the one before
+	own      bool         // the template is one of these launches; otherwise it only has their skeleton
+	last     atomic.Int64 // number of the last of these launches, among all that were compared with templates of other programs
+	near     atomic.Int32 // how often a launch came less than nearby after the one before
 }
 
-// Where a program's launches come closer to each other than nearby, and do so often, it gets a template of its own: less
-// differs from it. A template takes as long to make as that saves in some fifty launches, so very many programs that come in
-// turns share a few.
+// A program whose launches often come less than nearby apart gets its own template, from which they differ less. Making one takes
+// as long as it saves in about fifty launches, so a great number of programs that launch in turns share a few templates.
 const nearby, often = 64, 50
 
-// program returns what is known of launches that begin so, nil if that is nothing.
+// program returns what is known of launches whose records begin with key, or nil.
 func (in *Interner) program(key []byte) *program {
 	in.RLock()
 	defer in.RUnlock()
 	return in.programs[string(key)]
 }
 
-// wantsOwn says whether a program is to get a template of its own. It is asked once for each launch.
+// wantsOwn counts a launch and says whether its program should get its own template.
 func (in *Interner) wantsOwn(p *program) bool {
 	if p.own {
 		return false
@@ -61,7 +61,7 @@ func (in *Interner) wantsOwn(p *program) bool {
 	return p.near.Load() >= often
 }
 
-// keep keeps a template that was made of a launch which begins so.
+// keep stores the template of a launch whose record begins with key.
 func (in *Interner) keep(key []byte, t *Template) {
 	if !t.Reusable {
 		return
@@ -82,7 +82,7 @@ func (in *Interner) keep(key []byte, t *Template) {
 	in.similar[like] = append(in.similar[like], t)
 }
 
-// borrow notes that launches which begin so are like a template of others.
+// borrow notes that launches whose records begin with key have the skeleton of another program's template.
 func (in *Interner) borrow(key []byte, t *Template) {
 	in.Lock()
 	defer in.Unlock()
@@ -102,14 +102,14 @@ func (in *Interner) learn(key []byte, p *program) {
 // programBytes is what a program takes in addition to its key.
 const programBytes = 150
 
-// like are templates that a record with such leaves may have the skeleton of.
+// like returns templates whose skeleton may be that of a record with this likeness.
 func (in *Interner) like(l likeness) []*Template {
 	in.RLock()
 	defer in.RUnlock()
 	return in.similar[l]
 }
 
-// known is a value that was shared before, nil if it was not.
+// known returns a shared value, or nil.
 func (in *Interner) known(raw []byte) *Value {
 	in.RLock()
 	defer in.RUnlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/field"
 )
 
-// Launch is a launch record: what it has in common with its template, and what not. It is valid until it has been taken.
+// Launch is a launch record: its template, and what differs from it. It is valid as long as the record's text.
 type Launch struct {
 	*Template
 	Hash, Name string   // of the kernel
@@ -22,7 +22,7 @@ type Launch struct {
 // LaunchReader takes launches apart, on one goroutine.
 type LaunchReader struct {
 	In      *Interner
-	Known   bool // groups and long texts are of no interest: launches were read before
+	Known   bool // the launches were read before: neither groups nor rewritten records are needed
 	scratch []byte
 	order   []int
 	leaves  []jsontext.Span
@@ -49,7 +49,7 @@ func (r *LaunchReader) Reread(text []byte, changes []Change) (Launch, bool) {
 	return Launch{}, false
 }
 
-// likeness finds a template that a record has the skeleton of, and what differs.
+// likeness finds a template with the record's skeleton, and what differs.
 func (r *LaunchReader) likeness(text []byte, changes []Change) (*Template, []Change) {
 	if !bytes.Contains(text[:min(len(text), 64)], []byte(`"launch"`)) {
 		return nil, changes // a compilation, mostly
@@ -99,12 +99,12 @@ func (r *LaunchReader) differs(t *Template, text []byte, changes []Change) (Laun
 	return l, true
 }
 
-// launch is the one that the template was made of, or one that differs from it only by what is set afterwards.
+// launch is the launch that the template was made of. For another one, the caller sets what differs.
 func (t *Template) launch(text []byte) Launch {
 	return Launch{Template: t, Hash: t.hash, Name: t.name, text: text, Group: t.group, rewritten: t.rewritten}
 }
 
-// Read takes a launch apart that is like no other.
+// Read takes a launch apart that Reread has no template for, and makes it one.
 func (r *LaunchReader) Read(text []byte, members []jsontext.Member) Launch {
 	t := newTemplate(r.In, text, members)
 	r.In.keep(TemplateKey(text), t)
@@ -137,7 +137,7 @@ func (r *LaunchReader) groupOf(l *Launch) Group {
 	return GroupOf(text)
 }
 
-// AppendLine writes the record without its end.
+// AppendLine writes the record up to its last member, with a comma behind it.
 func (l *Launch) AppendLine(out []byte) []byte {
 	if l.rewritten != nil {
 		return append(out, l.rewritten...)
@@ -145,7 +145,7 @@ func (l *Launch) AppendLine(out []byte) []byte {
 	return append(append(out, bytes.TrimRight(l.text[:len(l.text)-1], " \t")...), ',')
 }
 
-// rewrite writes a record without what parsing adds, and its long texts cut.
+// rewrite writes a record without the members that parsing adds, and with long texts cut.
 func rewrite(members []jsontext.Member) []byte {
 	var out []byte
 	for _, m := range members {
@@ -179,7 +179,7 @@ func (l *Launch) Each(f func(p *Place, text []byte)) {
 	}
 }
 
-// Value is the text of a leaf, nil if there is none. An argument's path begins with the argument's name.
+// Value is the text of a leaf, nil if there is none. Below extracted_args the path begins with the argument's name.
 func (l *Launch) Value(member string, path ...string) []byte {
 	if i := l.Shape.find(member, path...); i >= 0 {
 		return l.at(i)
@@ -197,7 +197,7 @@ func (l *Launch) at(i int) []byte {
 	return l.Leaves[i].Text
 }
 
-// Keep makes the launch a copy of another that stays valid, in the memory of what it was before.
+// Keep makes l a copy of another launch. The copy stays valid; it uses l's memory again.
 func (l *Launch) Keep(of *Launch) {
 	changes := l.Changes[:cap(l.Changes)]
 	l.Template, l.Hash, l.Name, l.Group = of.Template, of.Hash, of.Name, of.Group

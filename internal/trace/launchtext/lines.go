@@ -8,7 +8,7 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 )
 
-// LineReader takes launches apart that were written: each line is a record and what parsing added to it.
+// LineReader reads launches as parsing writes them: a line for each, with the members that parsing adds at its end.
 type LineReader struct {
 	LaunchReader
 	changes []Change
@@ -40,7 +40,7 @@ func (r *LineReader) line(line []byte, f func(l *Launch, id int) bool) (more boo
 	if !ok {
 		return false, errLine
 	}
-	line[at] = '}' // it is the end of the record for now
+	line[at] = '}' // the record ends here for now
 	defer func() { line[at] = ',' }()
 	record := line[:at+1]
 	l, ok := r.Reread(record, r.changes)

@@ -7,7 +7,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
-// flat is the name that tritonparse gives to a leaf.
+// flat is tritonparse's name of a leaf.
 func (p *Place) flat() string {
 	name := p.Member
 	if p.IsArg {
@@ -19,10 +19,10 @@ func (p *Place) flat() string {
 	return name
 }
 
-// ofEachLaunch are names of what differs so often that its values say nothing.
+// ofEachLaunch are members that nearly every launch has another value of, so that only the number of values is shown.
 var ofEachLaunch = []string{"pid", "timestamp", "stream", "function", "data_ptr"}
 
-// onlyCounted says whether a leaf is such. tritonparse also takes an argument stream_len for one.
+// onlyCounted says whether a leaf is one of ofEachLaunch. In tritonparse an argument named stream_len is, too.
 func (p *Place) onlyCounted(q quirks.Set) bool {
 	if q.Has(quirks.CountedByPart) {
 		return slices.ContainsFunc(ofEachLaunch, func(part string) bool { return strings.Contains(p.flat(), part) })
@@ -51,7 +51,7 @@ func (p *Place) DecidesKind() bool {
 	return false
 }
 
-// matters says whether the work of a launch may depend on what stands at a place.
+// matters says whether the work of a launch may depend on the value at a place.
 func (p *Place) matters() bool {
 	if !p.IsArg {
 		return p.isGrid()
@@ -61,7 +61,8 @@ func (p *Place) matters() bool {
 
 func (p *Place) isGrid() bool { return !p.IsArg && p.Member == "grid" && len(p.Path) == 0 }
 
-// OfOneLaunch are members of an argument that belong to one launch: where a tensor lies, and what is in it. LaunchKind leaves them out.
+// OfOneLaunch are members of an argument that belong to one launch, the address and contents of a tensor. They are no part of
+// LaunchKind.
 var OfOneLaunch = map[string]bool{
 	"data_ptr": true, "min": true, "max": true, "mean": true, "std": true, "tensor_capture_error": true,
 	"tensor_hash": true, "blob_path": true, "blob_size": true, "blob_size_uncompressed": true, "compression": true,

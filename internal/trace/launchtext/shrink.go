@@ -9,10 +9,10 @@ import (
 	"github.com/goproton/goproton/internal/trace/field"
 )
 
-// MaxText is how long a text of a launch may be; some backends put whole programs into the metadata of a launch.
+// MaxText is how long a text of a launch may be, in code points; some backends put whole programs into the metadata of a launch.
 const MaxText = 4096
 
-// long says whether there may be a text that is too long.
+// long says whether a value may hold a text that is too long.
 func long(raw []byte) bool {
 	for len(raw) > MaxText {
 		at := bytes.IndexByte(raw, '"')
@@ -37,7 +37,7 @@ func long(raw []byte) bool {
 	return false
 }
 
-// shrink writes a value with its long texts replaced by how long they were, in code points.
+// shrink writes a value, with the length of each long text in its place.
 func shrink(out, raw []byte) []byte {
 	switch raw[0] {
 	case '"':

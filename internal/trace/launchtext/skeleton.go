@@ -1,5 +1,5 @@
-// Package launchtext takes launch records apart by comparison with launches that were read before. Nearly all of a launch is
-// the same text as the launch before it, so that only the values that differ are looked at.
+// Package launchtext takes launch records apart by comparing them with earlier ones. Nearly all of a record is the same text as in
+// the record before it, so only the values that differ are parsed.
 package launchtext
 
 import (
@@ -31,20 +31,20 @@ type role uint8
 
 const (
 	ordinary role = iota
-	fixed         // no launch with another value is compared with this one
+	fixed         // a record with another value has another skeleton
 	TheName       // of the kernel
 	TheHash
 	TheStack
 )
 
-// Place says where a leaf stands, by names.
+// Place says where a leaf stands, by the names that lead to it.
 type Place struct {
 	Member   string
-	Argument string // if isArg
+	Argument string // if IsArg
 	IsArg    bool
 	Path     []string // below the member or argument
-	Route    []string // all names that lead there
-	Counted  bool     // it differs so often that only the number of its values is shown
+	Route    []string // all names
+	Counted  bool     // only the number of its values is shown, see onlyCounted
 	Work     bool     // the work of a launch may depend on it
 	Id       string
 }
@@ -72,8 +72,8 @@ type node struct {
 	leaf int32  // else
 }
 
-// Take takes a record apart and calls leaf with the place and the text of each, which it may keep; what place has it may
-// not change. It returns the record's members.
+// Take takes a record apart. It calls leaf, which may keep what it gets and must not change it, with each leaf's place and text. It
+// returns the record's members.
 func (s *Skeleton) Take(text []byte, members []jsontext.Member, leaf func(p Place, raw []byte)) []node {
 	s.Raw = bytes.Clone(text)
 	w := walker{s, leaf, nil}
@@ -132,9 +132,9 @@ func (w *walker) value(n *node, p Place) {
 	w.leaf(p, n.raw)
 }
 
-// Match compares a record with the skeleton, leaf by leaf where they differ: read says where the i-th leaf, which begins
-// at at, ends in the record, and whether it is valid. It returns false if the record has another skeleton. A record that agrees up to
-// a place is read there as the skeleton was, so only values that differ need be checked.
+// Match compares a record with the skeleton. Where they differ it calls read, which says where the i-th leaf, which begins at at,
+// ends in the record, and whether it is valid. Match returns false if the record has another skeleton. Text that is equal is valid
+// as it was in the skeleton.
 func (s *Skeleton) Match(text []byte, read func(i, at int) (end int, ok bool)) bool {
 	at, from, next := 0, 0, 0
 	for {
@@ -143,7 +143,7 @@ func (s *Skeleton) Match(text []byte, read func(i, at int) (end int, ok bool)) b
 		if from == len(s.Raw) {
 			return at == len(text)
 		}
-		// A number may go on where the skeleton's ends, so that the byte behind a leaf is looked at with it.
+		// A number may go on where the skeleton's ends: a difference at the byte behind a leaf is one of the leaf.
 		rest := s.Spans[next:]
 		i := next + sort.Search(len(rest), func(i int) bool { return int(rest[i].Start) > from }) - 1
 		if i < next || from > int(s.Spans[i].End) {
@@ -187,8 +187,8 @@ func (s *Skeleton) sameSkeleton(u *Skeleton) bool {
 	return bytes.Equal(s.Raw[at:], u.Raw[from:])
 }
 
-// ListEnd guesses where the list at at ends that stands in place of the i-th leaf: where the skeleton's text goes on; 0 if
-// it does not. A guess is right if what it delimits is a list.
+// ListEnd guesses where the list that begins at at, in place of the i-th leaf, ends: before the text that stands behind the leaf in
+// the skeleton. It is 0 if there is no such text. The caller checks that the text up to there is a list.
 func (s *Skeleton) ListEnd(text []byte, at, i int) int {
 	const enough = 16 // bytes behind a list to know it by: ],"timestamp":
 	from := s.Spans[i].End - 1
@@ -202,7 +202,7 @@ func (s *Skeleton) ListEnd(text []byte, at, i int) int {
 	return 0
 }
 
-// TemplateKey is the beginning of a record, up to the function's handle where there is one: what follows is mostly the same.
+// TemplateKey is the beginning of a record, with the handle of the function if there is one near: it tells programs apart.
 func TemplateKey(text []byte) []byte {
 	head := text[:min(len(text), 1024)]
 	name := []byte(`"function":`)
@@ -214,14 +214,14 @@ func TemplateKey(text []byte) []byte {
 	return head[:min(len(head), 128)]
 }
 
-// Values that are longer than internFrom are shared, stacks above all, and short lists, such as shapes and grids.
+// InternFrom is the length in bytes from which values are shared, stacks above all. Shorter lists, such as shapes, are shared too.
 const InternFrom = 64
 
 // ValueBytes is what a value takes in memory in addition to its texts.
 const ValueBytes = 200
 
-// InternBudget bounds the bytes of what is shared, of templates and of values each; a trace of one process has a few
-// hundred kilobytes.
+// InternBudget bounds the bytes of shared templates, and those of shared values; a trace of one process has a few hundred
+// kilobytes.
 const InternBudget = 8 << 20
 
 // likeness is equal for records with the same skeleton, and hardly ever for others.

@@ -13,15 +13,14 @@ import (
 type Frame struct {
 	number       uint32
 	Raw          string
-	hashed, text string // as a value has them, see there
+	hashed, text string // see Value
 
-	place     string // by which call sites differ
-	tunes     bool   // it is one of the autotuner's, from which on a session goes
-	inductor  bool   // it is Inductor's
+	place     string // file, line and function
+	tunes     bool   // a function of an autotuner: the frames before it identify the session
+	inductor  bool   // that autotuner is Inductor's
 	benchmark bool   // it times a configuration
 }
 
-// stack is a stack that was taken apart.
 type stack struct {
 	frames []*Frame
 	tuned  Tuning
@@ -35,7 +34,7 @@ func (s *stack) tuning() *Tuning {
 	return &s.tuned
 }
 
-// readFrame takes a frame apart, but for its texts.
+// readFrame takes a frame apart, without writing its texts.
 func readFrame(raw []byte, members []jsontext.Member) *Frame {
 	file, name := field.TextOf(members, "filename"), field.TextOf(members, "name")
 	f := &Frame{Raw: string(raw), place: file + ":" + string(field.Get(members, "line")) + ":" + name}
@@ -89,8 +88,8 @@ func (f *Frame) write(raw []byte, members []jsontext.Member) {
 	f.hashed = f.text
 }
 
-// stackAt reads the list that begins at at, below so many objects and lists, and returns where it ends; false if it is not
-// sound. It is probably like another one.
+// stackAt reads the list that begins at at, in depth objects and lists, and returns where it ends; false if it is not valid. Its
+// frames are compared with those of like first.
 func (in *Interner) stackAt(text []byte, at, depth int, like *stack) (v *Value, end int, ok bool) {
 	var room [64]*Frame
 	frames := room[:0]
@@ -98,7 +97,7 @@ func (in *Interner) stackAt(text []byte, at, depth int, like *stack) (v *Value, 
 	if like != nil {
 		probable = like.frames
 	}
-	at = skipSpace(text, at+1)
+	at = jsontext.Space(text, at+1)
 	for at < len(text) && text[at] != ']' {
 		var f *Frame
 		if n := len(frames); n < len(probable) && beginsWith(text[at:], probable[n].Raw) {
@@ -113,8 +112,8 @@ func (in *Interner) stackAt(text []byte, at, depth int, like *stack) (v *Value, 
 			at = end
 		}
 		frames = append(frames, f)
-		if at = skipSpace(text, at); at < len(text) && text[at] == ',' {
-			at = skipSpace(text, at+1)
+		if at = jsontext.Space(text, at); at < len(text) && text[at] == ',' {
+			at = jsontext.Space(text, at+1)
 			if at < len(text) && text[at] == ']' {
 				return nil, 0, false
 			}
@@ -128,14 +127,7 @@ func (in *Interner) stackAt(text []byte, at, depth int, like *stack) (v *Value, 
 	return in.stackOf(frames), at + 1, true
 }
 
-func skipSpace(text []byte, at int) int {
-	for at < len(text) && (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r') {
-		at++
-	}
-	return at
-}
-
-// beginsWith says whether a text begins with an element of a list, and not only with the beginning of one.
+// beginsWith says whether a text begins with a whole element of a list.
 func beginsWith(text []byte, element string) bool {
 	n := len(element)
 	if n >= len(text) || string(text[:n]) != element {
@@ -184,7 +176,7 @@ func newStack(frames []*Frame) *Value {
 	return v
 }
 
-// JoinFrames writes a stack.
+// JoinFrames writes a stack with this text of each frame.
 func JoinFrames(frames []*Frame, text func(*Frame) string) []byte {
 	size := 2
 	for _, f := range frames {

@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/field"
 )
 
-// Template is a launch that was taken apart, for others to be compared with.
+// Template is a launch that others are compared with.
 type Template struct {
 	Skeleton
 	hash, name string // of the kernel
@@ -18,7 +18,7 @@ type Template struct {
 	hashed     []byte // the canonical text that launch_group_hash is made of
 	group      Group
 	stack      *stack // nil if it has none
-	rewritten  []byte // the record as it is written, without its end, if that is another text
+	rewritten  []byte // see AppendLine; nil if the record is written as it is
 	works      templateWork
 }
 
@@ -28,18 +28,18 @@ type Leaf struct {
 	*Value
 }
 
-// Value is a leaf's value.
+// Value is the value of a leaf.
 type Value struct {
-	Text   []byte // as launch_diff compares and shows it
-	hashed []byte // as launch_group_hash has it; both may be the text of the record
-	shrunk []byte // as it is written if it has a text that is too long, else nil
-	stack  *stack // if it is one
+	Text   []byte // as launch_diff compares and shows it; may be the record's text
+	hashed []byte // as launch_group_hash contains it; may be the record's text
+	shrunk []byte // as it is written, if it has a text that is too long
+	stack  *stack // nil for other values
 }
 
 // Shape is the places of a launch's leaves in the record's order. Launches of one program have few shapes.
 type Shape struct{ Places []*Place }
 
-// find returns the place of a leaf, -1 if there is none. An argument's path begins with the argument's name.
+// find returns the index of a leaf, -1 if there is none. Below extracted_args the path begins with the argument's name.
 func (s *Shape) find(member string, path ...string) int {
 	return slices.IndexFunc(s.Places, func(p *Place) bool {
 		if p.Member != member {
@@ -80,12 +80,12 @@ func newTemplate(in *Interner, text []byte, members []jsontext.Member) *Template
 	return t
 }
 
-// isOurs says whether a member is one that parsing adds: the trace was parsed before.
+// isOurs says whether parsing adds a member: a record that has it was parsed before.
 func isOurs(name string) bool {
 	return name == "launch_group_hash" || name == "occurrence_id" || name == "autotune_launch_type"
 }
 
-// canonical writes an object as launch_group_hash has it and notes where its leaves are.
+// canonical writes an object as launch_group_hash contains it, and notes where its leaves are.
 func (t *Template) canonical(out []byte, members []node) []byte {
 	// The order of UTF-8's bytes is the order of code points, which is Python's.
 	sort.Slice(members, func(i, j int) bool { return members[i].name < members[j].name })
@@ -111,7 +111,7 @@ func (t *Template) canonical(out []byte, members []node) []byte {
 	return append(out, '}')
 }
 
-// newValue works out a leaf that is not a stack. What is canonical as it stands is not copied.
+// newValue is a leaf that is not a stack. Text that is canonical already is not copied.
 func newValue(raw []byte) *Value {
 	if jsontext.Canonical(raw) && len(raw) <= MaxText {
 		return &Value{Text: raw, hashed: raw}
@@ -145,7 +145,7 @@ func (t *Template) match(in *Interner, text []byte, changes []Change) ([]Change,
 	return changes, ok
 }
 
-// read works out the value at at, and where it ends, that stands in place of the i-th leaf.
+// read returns the value that begins at at, in place of the i-th leaf, and where it ends.
 func (t *Template) read(in *Interner, text []byte, at, i int) (v Value, end int, ok bool) {
 	s := &t.Spans[i]
 	if text[at] == '[' {
@@ -171,7 +171,7 @@ func (t *Template) read(in *Interner, text []byte, at, i int) (v Value, end int,
 	return in.value(text[at:end]), end, true
 }
 
-// value works out a value that is known to be sound, and no stack.
+// value is a valid value that is not a stack.
 func (in *Interner) value(raw []byte) Value {
 	switch {
 	case len(raw) > InternFrom, raw[0] == '[':
@@ -182,7 +182,7 @@ func (in *Interner) value(raw []byte) Value {
 	return *newValue(raw)
 }
 
-// fit compares a record whose leaves are known with the template, as match does: all between the leaves must be the same.
+// fit is match for a record whose leaves are known.
 func (t *Template) fit(in *Interner, text []byte, leaves []jsontext.Span, changes []Change) ([]Change, bool) {
 	at, from := int32(0), int32(0)
 	for i := range t.Spans {

@@ -8,12 +8,12 @@ import (
 	"github.com/goproton/goproton/internal/trace/work"
 )
 
-// templateWork is what the work of launches depends on, of a template: most launches differ from it in an argument or two.
+// templateWork is what the work of a template's launch depends on. Most launches differ from it in an argument or two.
 type templateWork struct {
 	once      sync.Once
 	arguments []templateArgument
-	of        []int32 // argument by leaf, -1 for leaves of no argument
-	grid      int     // leaf, -1 if there is none
+	of        []int32 // the argument of each leaf, -1 for none
+	grid      int     // the leaf of the grid, -1 if there is none
 }
 
 type templateArgument struct {
@@ -22,7 +22,7 @@ type templateArgument struct {
 	facts  work.Facts
 }
 
-// work finds it out at first use.
+// work is computed at its first use.
 func (t *Template) work() *templateWork {
 	w := &t.works
 	w.once.Do(func() {
@@ -61,13 +61,13 @@ func (l *Launch) facts(i int) work.Facts {
 	return work.ReadFacts(description.AppendJSON(nil))
 }
 
-// KindReader finds out the kinds of launches, on one goroutine.
+// KindReader makes the work.Kind of launches, on one goroutine.
 type KindReader struct {
 	kind    work.Kind
-	changed []bool // by argument: not as in the template
+	changed []bool // by argument: it differs from the template's
 }
 
-// Read returns the kind of a launch. It is valid until the next call.
+// Read returns the kind of a launch, which is valid until the next call.
 func (r *KindReader) Read(l *Launch, q quirks.Set) *work.Kind {
 	w := l.Template.work()
 	r.changed = append(r.changed[:0], make([]bool, len(w.arguments))...)

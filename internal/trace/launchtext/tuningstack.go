@@ -12,11 +12,10 @@ import (
 
 // Tuning is what a stack says about the autotuner.
 type Tuning struct {
-	known     bool
-	Session   string // "" outside of the autotuner
-	Benchmark bool
-	User      []*Frame // before the autotuner's
-	Inductor  bool     // it is Inductor's, which tritonparse does not know
+	Session   string   // "" outside of the autotuner
+	Benchmark bool     // a configuration is being timed
+	User      []*Frame // the frames before the autotuner's
+	Inductor  bool     // the autotuner is Inductor's, which tritonparse does not know
 }
 
 // autotuner is Triton's, inductorTuner torch.compile's.
@@ -28,7 +27,7 @@ const (
 // benchmarks are Inductor's functions that time configurations, some of which call the launcher through others.
 var benchmarks = []string{"bench", "benchmark_all_configs", "autotune_to_one_config", "coordinate_descent_tuning", "_coordinate_descent_tuning"}
 
-// TimesConfiguration says whether a function does what only autotuners do.
+// TimesConfiguration says whether a function is one by which an autotuner times a configuration.
 func TimesConfiguration(file, name string) bool {
 	return name == "_bench" && strings.Contains(file, autotuner) || strings.Contains(file, inductorTuner) && slices.Contains(benchmarks, name)
 }
@@ -44,9 +43,9 @@ func ReadTuning(stack []byte) Tuning {
 	return tuningOf(frames)
 }
 
-// tuningOf finds the autotuner in the frames of a stack. A session is a call site: the frames above the autotuner's.
+// tuningOf finds the autotuner in the frames of a stack. The frames before the autotuner's identify a session.
 func tuningOf(frames []*Frame) Tuning {
-	t := Tuning{known: true, Benchmark: slices.ContainsFunc(frames, func(f *Frame) bool { return f.benchmark })}
+	t := Tuning{Benchmark: slices.ContainsFunc(frames, func(f *Frame) bool { return f.benchmark })}
 	first := slices.IndexFunc(frames, func(f *Frame) bool { return f.tunes })
 	if first <= 0 {
 		return t
@@ -65,10 +64,10 @@ func tuningOf(frames []*Frame) Tuning {
 	return t
 }
 
-// SeenBy is the tuning as one of both readings has it.
+// SeenBy is the tuning without Inductor's autotuner where the quirks leave it out.
 func (t Tuning) SeenBy(q quirks.Set) Tuning {
 	if q.Has(quirks.TritonsTunerOnly) && (t.Inductor || t.Session == "") {
-		return Tuning{known: true}
+		return Tuning{}
 	}
 	return t
 }

@@ -5,16 +5,15 @@ import (
 	"errors"
 )
 
-// Cursor reads what encoding/binary wrote. What it returns once something was wrong is empty.
+// Cursor reads a log of numbers and texts. After an error it returns zero values.
 type Cursor struct {
 	In      []byte
 	Damaged bool
 }
 
-// ErrDamaged says that a log is not what was written: an error of ours, or of the disk.
+// ErrDamaged says that a log is not what was written, because of an error of ours or of the disk.
 var ErrDamaged = errors.New("BUG: a log read back while parsing is damaged")
 
-// Err is ErrDamaged if something was wrong so far.
 func (c *Cursor) Err() error {
 	if c.Damaged {
 		return ErrDamaged
@@ -22,7 +21,7 @@ func (c *Cursor) Err() error {
 	return nil
 }
 
-// Skip goes on by n bytes if there are so many.
+// Skip returns the next n bytes.
 func (c *Cursor) Skip(n int) []byte {
 	if n < 0 || n > len(c.In) {
 		c.Damaged, c.In = true, nil
@@ -33,7 +32,6 @@ func (c *Cursor) Skip(n int) []byte {
 	return skipped
 }
 
-// Uvarint reads a number.
 func (c *Cursor) Uvarint() int {
 	v, n := binary.Uvarint(c.In)
 	if n <= 0 {
@@ -43,7 +41,6 @@ func (c *Cursor) Uvarint() int {
 	return int(v)
 }
 
-// Varint reads a number that may be negative.
 func (c *Cursor) Varint() int64 {
 	v, n := binary.Varint(c.In)
 	if n <= 0 {
@@ -53,13 +50,13 @@ func (c *Cursor) Varint() int64 {
 	return v
 }
 
-// AppendCounted writes what text reads.
+// AppendCounted writes a text for Cursor.Text.
 func AppendCounted[T string | []byte](out []byte, text T) []byte {
 	out = binary.AppendUvarint(out, uint64(len(text)))
 	return append(out, text...)
 }
 
-// Text is a part of what is read.
+// Text reads a text, which is part of In.
 func (c *Cursor) Text() []byte { return c.Skip(c.Uvarint()) }
 
 // Flag reads a byte that is 0 or 1.
@@ -68,7 +65,7 @@ func (c *Cursor) Flag() bool {
 	return len(b) > 0 && b[0] != 0
 }
 
-// Numbers reads how many numbers there are, and the numbers.
+// Numbers reads a list of numbers with its length before it.
 func (c *Cursor) Numbers() []int64 {
 	var all []int64
 	for n := c.Uvarint(); n > 0 && !c.Damaged; n-- {

@@ -7,16 +7,14 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 )
 
-// Object is JSON that is put together in the order of first use.
+// Object is a JSON object, or another value, that is put together. Members stand in the order of their first use.
 type Object struct {
 	Name    string
 	Members []*Object
-	byName  map[string]*Object // of many
-	Text    []byte             // of a value that is not an object
-	Long    longText           // of one that is better written than held
+	byName  map[string]*Object         // of many members
+	Text    []byte                     // of a value that is not an object
+	Long    func(*Spill, Writer) error // writes a value that is too long for memory
 }
-
-type longText func(s *Spill, w Writer) error
 
 // At finds or makes the member that a path leads to.
 func (o *Object) At(path ...string) *Object {
@@ -56,7 +54,7 @@ func (o *Object) add(m *Object) {
 	}
 }
 
-// Write writes it piece by piece.
+// Write writes the object piece by piece.
 func (o *Object) Write(s *Spill, w Writer) error {
 	switch {
 	case o.Long != nil:
@@ -80,7 +78,7 @@ func (o *Object) Write(s *Spill, w Writer) error {
 	return nil
 }
 
-// AppendJSON writes one without members that are long.
+// AppendJSON writes an object without long members.
 func (o *Object) AppendJSON(out []byte) []byte {
 	if o.Text != nil {
 		return append(out, o.Text...)
@@ -97,7 +95,7 @@ func (o *Object) AppendJSON(out []byte) []byte {
 	return append(out, '}')
 }
 
-// Number is a value that was found.
+// Number is the whole number of a member.
 func (o *Object) Number(name string) (int, bool) {
 	v := o.Get(name)
 	if v == nil {

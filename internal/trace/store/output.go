@@ -1,5 +1,5 @@
-// Package store keeps what is too large for memory while a trace is parsed: compressed chunks of text in one temporary file,
-// from which gzip files are put together, and compact logs of numbers.
+// Package store holds what is too large for memory while a trace is parsed: compressed chunks of text in a temporary file, from which
+// gzip files are put together, and compact logs of numbers.
 package store
 
 import (
@@ -18,28 +18,28 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// ChunkSize is how much of one kernel is compressed in one go. Chunks end at a byte's boundary, so those of one kernel can
-// be put behind each other into one gzip member, in whatever order they were made: browsers read only the first member.
+// ChunkSize is how much of one kernel is compressed in one go. Chunks end at a byte's boundary, so the chunks of a kernel can follow
+// one another in one gzip member, in whatever order they were made: browsers read only the first member.
 const ChunkSize = 256 << 10
 
-// Spill is a file of compressed chunks, in the order in which they became full.
+// Spill is a temporary file of compressed chunks, in the order in which they became full.
 type Spill struct {
 	file *tempfile.File
 	mu   sync.Mutex
 	at   int64
 	err  error
-	free chan *packer // also bounds how many chunks are compressed at a time
-	open sync.Pool    // of io.ReadCloser, that unpack
-	used chan []byte  // buffers whose text has been compressed
-	Wg   sync.WaitGroup
+	free chan *packer   // also bounds how many chunks are compressed at a time
+	open sync.Pool      // of io.ReadCloser, which unpack
+	used chan []byte    // buffers whose text has been compressed
+	Wg   sync.WaitGroup // of chunks that are being compressed
 }
 
-// Chunk is one stretch of one kernel's records, in the spill once it is compressed.
+// Chunk is a piece of one kernel's records. It is in the spill once it is compressed.
 type Chunk struct {
 	at, packed int64
 	size       int64
 	sum        uint32
-	done       chan struct{} // closed once it is there
+	done       chan struct{} // closed when it is in the spill
 }
 
 // NewSpill makes a spill with a temporary file in a folder.
@@ -59,7 +59,7 @@ func NewSpill(folder string) (*Spill, error) {
 	return s, nil
 }
 
-// packer is what compresses: launches in one way, all else in another.
+// packer compresses: launches by repeats, everything else by a general compressor.
 type packer struct {
 	general *flate.Writer
 	repeats repeats
@@ -87,7 +87,7 @@ func (s *Spill) Fail(err error) {
 	}
 }
 
-// Text is Read for callers that look at Failed in the end.
+// Text is Read for callers that check Failed at the end.
 func (s *Spill) Text(c *Chunk) []byte {
 	text, err := s.Read(c)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *Spill) Read(c *Chunk) ([]byte, error) {
 	return text, err
 }
 
-// Stream is text that is written piece by piece, and that the spill takes where there is too much of it.
+// Stream is text that is written piece by piece. What is too much for memory moves to the spill.
 type Stream struct {
 	Buffer []byte
 	chunks []*Chunk
@@ -128,10 +128,10 @@ const LogBytes = 64 << 10
 // chunkBytes is what a chunk takes in memory.
 const chunkBytes = 160
 
-// Size is how many bytes of it are in memory.
+// Size is how many bytes of the stream are in memory.
 func (t *Stream) Size() int { return len(t.Buffer) + chunkBytes*len(t.chunks) }
 
-// Lighten packs it if so much of it is in memory.
+// Lighten packs the stream if most bytes of it are in memory.
 func (t *Stream) Lighten(s *Spill, most int) {
 	if len(t.Buffer) >= most {
 		t.Pack(s)
@@ -160,7 +160,7 @@ func (t *Stream) Each(s *Spill, f func([]byte) error) error {
 	return f(t.Buffer)
 }
 
-// Buffer is room for text that is to be added.
+// Buffer returns memory for text that will be added.
 func (s *Spill) Buffer() []byte {
 	select {
 	case b := <-s.used:
@@ -170,12 +170,12 @@ func (s *Spill) Buffer() []byte {
 	}
 }
 
-// Add compresses text, which belongs to the spill from now on, on another goroutine.
+// Add compresses text on another goroutine. The text's memory belongs to the spill from now on.
 func (s *Spill) Add(text []byte) *Chunk {
 	return s.compress(text, func(w *packer) ([]byte, error) { return deflate(w.general, text) })
 }
 
-// AddLaunches does the same with launches.
+// AddLaunches is Add for launches.
 func (s *Spill) AddLaunches(text []byte) *Chunk {
 	return s.compress(text, func(w *packer) ([]byte, error) { return w.repeats.pack(text), nil })
 }
@@ -228,28 +228,26 @@ func deflate(w *flate.Writer, text []byte) ([]byte, error) {
 	return out, err
 }
 
-// Part is a part of a file: chunks and text. Text is compressed on another goroutine, as chunks are.
+// Part is a part of a GzipFile: chunks, and text that becomes a chunk when there is enough of it.
 type Part struct {
 	Spill    *Spill
-	Held     []byte
-	launches int // bytes of held that are launches
+	Held     []byte // text that is in no chunk
+	launches int    // bytes of Held that are launches
 	chunks   []*Chunk
 }
 
-// Text adds text.
 func (p *Part) Text(text []byte) {
 	if p.Held = append(p.Held, text...); len(p.Held) >= ChunkSize {
 		p.Flush()
 	}
 }
 
-// LaunchLines adds launches.
 func (p *Part) LaunchLines(text []byte) {
 	p.launches += len(text)
 	p.Text(text)
 }
 
-// Flush compresses the text that is in memory.
+// Flush makes a chunk of the text that is held.
 func (p *Part) Flush() {
 	if len(p.Held) == 0 {
 		return
@@ -266,13 +264,12 @@ func (p *Part) Flush() {
 	p.launches = 0
 }
 
-// Chunk adds what is in the spill, or will be.
 func (p *Part) Chunk(c *Chunk) {
 	p.Flush()
 	p.chunks = append(p.chunks, c)
 }
 
-// Add adds another part, which is of no use any more.
+// Add moves the contents of q to the end of p.
 func (p *Part) Add(q *Part) {
 	if len(q.chunks) > 0 {
 		p.Flush()
@@ -282,13 +279,12 @@ func (p *Part) Add(q *Part) {
 	p.Text(q.Held)
 }
 
-// GzipFile is one gzip member, put together in the end.
+// GzipFile is a file of one gzip member. Close writes it.
 type GzipFile struct {
 	Path  string
 	Parts []*Part
 }
 
-// Close writes the file.
 func (g *GzipFile) Close(s *Spill) error {
 	for _, p := range g.Parts {
 		p.Flush()
@@ -333,8 +329,8 @@ func (g *GzipFile) write(f io.Writer, s *Spill) error {
 	return w.Flush()
 }
 
-// CombineCRC is the checksum of two texts behind each other, from theirs: the first is multiplied by x to the power of
-// the second's bits, modulo the polynomial.
+// CombineCRC is the checksum of two texts behind each other. a and b are their checksums and size is the second one's length: a is
+// multiplied by x to the power of the second one's bits, modulo the polynomial.
 func CombineCRC(a, b uint32, size int64) uint32 {
 	power := uint32(0x00800000) // x^8, its highest bit being x^0
 	for n := size; n > 0; n >>= 1 {

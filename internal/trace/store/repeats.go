@@ -31,24 +31,15 @@ const (
 var lengthCodes = func() (t [longest + 1]struct{ code, extra, base uint16 }) {
 	length := 3
 	for code := range 28 {
-		extra := max(0, code/4-1)
+		extra, first := max(0, code/4-1), length
 		for range 1 << extra {
 			if length < longest {
-				t[length].code, t[length].extra = uint16(257+code), uint16(extra)
-				t[length].base = uint16(length - (length-3)&(1<<extra-1))
+				t[length].code, t[length].extra, t[length].base = uint16(257+code), uint16(extra), uint16(first)
 			}
 			length++
 		}
 	}
 	t[longest].code, t[longest].base = 285, longest
-	// Lengths of one code begin where the code does.
-	for i := 3; i < longest; i++ {
-		if t[i].code == t[i-1].code {
-			t[i].base = t[i-1].base
-		} else {
-			t[i].base = uint16(i)
-		}
-	}
 	return t
 }()
 
@@ -149,7 +140,7 @@ func (z *repeats) align() {
 	z.acc = 0
 }
 
-// code is a Huffman code, its bits in the order in which they are written.
+// code is a Huffman code of n bits, in the order in which they are written.
 type code struct {
 	bits uint16
 	n    uint8
@@ -196,20 +187,19 @@ func (z *repeats) block() {
 	z.put(uint32(literals[endOfBlock].bits), uint(literals[endOfBlock].n))
 }
 
-// huffman gives each symbol that is used a code of at most so many bits. There are always two codes at least.
+// huffman gives each used symbol a code of at most limit bits. Of fewer than two used symbols it makes two.
 func huffman(used []int32, limit int) []code {
-	counts := append([]int32(nil), used...)
-	for n, i := 0, 0; i < len(counts); i++ {
-		if counts[i] > 0 {
-			n++
+	counts := slices.Clone(used)
+	unused := 0
+	for _, n := range counts {
+		if n == 0 {
+			unused++
 		}
-		if i == len(counts)-1 && n < 2 {
-			for j := 0; n < 2; j++ {
-				if counts[j] == 0 {
-					counts[j] = 1
-					n++
-				}
-			}
+	}
+	for i := 0; len(counts)-unused < 2; i++ {
+		if counts[i] == 0 {
+			counts[i] = 1
+			unused--
 		}
 	}
 	for {
@@ -227,7 +217,7 @@ func huffman(used []int32, limit int) []code {
 
 type tree struct {
 	count       int32
-	left, right int // of what is joined; a symbol has itself at the left
+	left, right int // trees; of a symbol, its number and -1
 }
 
 // codeLengths joins the two rarest trees until one is left (Huffman's algorithm). Joined trees are made in the order of

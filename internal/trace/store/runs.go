@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// Runs is numbers that ascend, in a few bytes for each stretch without a gap.
+// Runs is ascending numbers, in a few bytes for each stretch without a gap.
 type Runs struct {
-	Log        Stream // stretches before the last: how far each begins behind the one before, and how long it is
-	end        int    // of what is in log
+	Log        Stream // of each stretch but the last: its distance from the one before, and its length
+	end        int    // of the last stretch in Log
 	First      int    // the least number
 	start, len int    // the last stretch
 }
@@ -29,7 +29,7 @@ func (r *Runs) Add(start, end int) {
 	r.start, r.len = start, end-start
 }
 
-// each calls f with the ends of every stretch; both belong to it.
+// each calls f with the first and last number of every stretch.
 func (r *Runs) each(s *Spill, f func(first, last int)) error {
 	at := 0
 	err := r.Log.Each(s, func(log []byte) error {
@@ -50,7 +50,7 @@ func (r *Runs) each(s *Spill, f func(first, last int)) error {
 	return err
 }
 
-// list writes what add appends for every stretch, with the text between them.
+// list writes what add appends for each stretch, and between between them.
 func (r *Runs) list(s *Spill, w Writer, between string, add func(out []byte, first, last int) []byte) error {
 	p := Pieces{Put: w}
 	begun := false
@@ -65,7 +65,7 @@ func (r *Runs) list(s *Spill, w Writer, between string, add func(out []byte, fir
 	return err
 }
 
-// WriteJSON writes the stretches as launch_index_map has them.
+// WriteJSON writes the stretches as in launch_index_map.
 func (r *Runs) WriteJSON(s *Spill, w Writer) error {
 	w([]byte("["))
 	err := r.list(s, w, ",", func(out []byte, first, last int) []byte {
@@ -78,7 +78,7 @@ func (r *Runs) WriteJSON(s *Spill, w Writer) error {
 	return err
 }
 
-// WriteText writes the numbers as 1-3, 5.
+// WriteText writes the stretches as 1-3, 5.
 func (r *Runs) WriteText(s *Spill, w Writer) error {
 	return r.list(s, w, ", ", func(out []byte, first, last int) []byte {
 		out = strconv.AppendInt(out, int64(first), 10)
@@ -89,7 +89,7 @@ func (r *Runs) WriteText(s *Spill, w Writer) error {
 	})
 }
 
-// WriteNumbers writes them all as a list.
+// WriteNumbers writes a list of all numbers.
 func (r *Runs) WriteNumbers(s *Spill, w Writer) error {
 	p := Pieces{Put: w}
 	p.Write([]byte("["))

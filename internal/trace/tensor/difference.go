@@ -8,32 +8,32 @@ import (
 	"slices"
 )
 
-// Tolerance is by how much elements may differ and still be close: Absolute, and Relative of B's.
+// Tolerance is by how much elements may differ and still be close: by Absolute plus Relative times B's element.
 type Tolerance struct{ Absolute, Relative float64 }
 
-// Difference is by how much two tensors differ. NaN and NaN are equal here, and so are infinities of one sign; what one of
-// two elements makes infinite is counted, but is in no maximum and no mean.
+// Difference is by how much two tensors differ. NaN equals NaN here, and an infinity equals one of the same sign. A pair without a
+// finite difference is counted, and is part of no maximum and no mean.
 type Difference struct {
 	Elements  int64 `json:"elements"`
 	Differing int64 `json:"differing"` // are not equal
-	Beyond    int64 `json:"beyond"`    // differ by more than the tolerance, or by infinity or NaN
+	Beyond    int64 `json:"beyond"`    // differ by more than the tolerance, or have no finite difference
 
 	MaxAbsolute  float64  `json:"max_absolute"`
 	MeanAbsolute float64  `json:"mean_absolute"`
 	MaxRelative  float64  `json:"max_relative"` // to B's elements, where they are not 0
 	RMS          float64  `json:"rms"`
-	Cosine       *float64 `json:"cosine,omitempty"` // of the angle between the two; nil if one of them is 0
+	Cosine       *float64 `json:"cosine,omitempty"` // of the angle between the two; nil if one of them is zero
 
 	NaNA      int64 `json:"nan_a"`
 	NaNB      int64 `json:"nan_b"`
 	InfiniteA int64 `json:"infinite_a"`
 	InfiniteB int64 `json:"infinite_b"`
 
-	First *At `json:"first,omitempty"` // in memory that is beyond the tolerance, or else that differs
+	First *At `json:"first,omitempty"` // the first in memory beyond the tolerance, or if there is none the first that differs
 	Worst *At `json:"worst,omitempty"` // where MaxAbsolute is
 }
 
-// At is one place of two tensors.
+// At is an element of both tensors.
 type At struct {
 	Index []int64 `json:"index"`
 	A     string  `json:"a"`
@@ -76,14 +76,14 @@ func Compare(a, b *Tensor, tolerance Tolerance) (*Difference, error) {
 	return c.result(), nil
 }
 
-// comparison is where it has got to.
+// comparison is a comparison in progress.
 type comparison struct {
 	a, b      *Tensor
 	order     []int // of their dimensions
 	tolerance Tolerance
 
 	d                 Difference
-	done              int64 // elements
+	done              int64 // elements before the block
 	finite            int64 // pairs of numbers
 	sum, squares      float64
 	dot, normA, normB float64
@@ -95,8 +95,8 @@ type comparison struct {
 // block takes the next elements.
 func (c *comparison) block(p, q []byte, n int64) {
 	c.bytesA, c.bytesB = p, q
-	numbers[c.a.Dtype](c.x[:n], p)
-	numbers[c.b.Dtype](c.y[:n], q)
+	elements[c.a.Dtype].numbers(c.x[:n], p)
+	elements[c.b.Dtype].numbers(c.y[:n], q)
 	c.distances(n)
 	for i, apart := range c.apart[:n] {
 		x, y := c.x[i], c.y[i]
@@ -124,7 +124,7 @@ func (c *comparison) block(p, q []byte, n int64) {
 }
 
 func (c *comparison) distances(n int64) {
-	distance := distances[c.a.Dtype]
+	distance := elements[c.a.Dtype].distance
 	if distance == nil || c.a.Dtype != c.b.Dtype {
 		for i, x := range c.x[:n] {
 			c.apart[i] = math.Abs(x - c.y[i])
@@ -141,7 +141,7 @@ func (c *comparison) pair(i int64) (x, y []byte) {
 	return c.bytesA[i*c.a.size:][:c.a.size], c.bytesB[i*c.b.size:][:c.b.size]
 }
 
-// special counts a pair without a finite distance: at least one of the two is NaN or infinite.
+// special counts a pair without a finite distance: at least one of the two elements is NaN or infinite.
 func (c *comparison) special(i int64) {
 	count := func(v float64, nan, infinite *int64) {
 		if math.IsNaN(v) {

@@ -8,36 +8,36 @@ import (
 	"strings"
 )
 
-// sizes of elements in bytes, by torch's names of their types.
-var sizes = map[string]int64{
-	"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2,
-	"float8_e4m3fn": 1, "float8_e5m2": 1, "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1, "float8_e8m0fnu": 1, "float4_e2m1fn_x2": 1,
-	"int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint64": 8, "uint32": 4, "uint16": 2, "uint8": 1, "bool": 1,
-	"complex128": 16, "complex64": 8,
-}
-
 var little = binary.LittleEndian
 
-// several says that an element of a type is not one number.
+// several says whether an element of a type is more than one number.
 func several(dtype string) bool {
 	return dtype == "complex128" || dtype == "complex64" || dtype == "float4_e2m1fn_x2"
 }
 
-// numbers says what elements are worth, by their type. Of complex numbers it is how far they are from 0, of two numbers in
-// a byte the larger, without its sign.
-var numbers = map[string]func(to []float64, from []byte){
+// element is a type of elements.
+type element struct {
+	size    int64 // bytes
+	numbers func(to []float64, from []byte)
+	// distance is how much two elements differ; nil where that is the difference of their numbers.
+	distance func(a, b []byte) float64
+}
+
+// elements are the types by torch's names. The number of a complex element is its distance from 0; the number of two 4-bit
+// numbers in a byte is the larger one, without its sign.
+var elements = map[string]element{
 	"float64": each(8, func(b []byte) float64 { return math.Float64frombits(little.Uint64(b)) }),
-	"float32": func(to []float64, from []byte) { // common, and a third faster than by a call for each
+	"float32": {size: 4, numbers: func(to []float64, from []byte) { // common, and a third faster than one call for each element
 		for i := range to {
 			to[i] = float64(math.Float32frombits(little.Uint32(from[4*i:])))
 		}
-	},
+	}},
 	"float16": each(2, func(b []byte) float64 { return half(little.Uint16(b)) }),
-	"bfloat16": func(to []float64, from []byte) {
+	"bfloat16": {size: 2, numbers: func(to []float64, from []byte) {
 		for i := range to {
 			to[i] = float64(math.Float32frombits(uint32(little.Uint16(from[2*i:])) << 16))
 		}
-	},
+	}},
 	"float8_e4m3fn":   byTable(func(b byte) float64 { return eighth(b, 4, 7, finite) }),
 	"float8_e5m2":     byTable(func(b byte) float64 { return eighth(b, 5, 15, likeIEEE) }),
 	"float8_e4m3fnuz": byTable(func(b byte) float64 { return eighth(b, 4, 8, oneZero) }),
@@ -46,67 +46,65 @@ var numbers = map[string]func(to []float64, from []byte){
 	"float4_e2m1fn_x2": byTable(func(b byte) float64 {
 		low, high := quarters(b)
 		return max(math.Abs(low), math.Abs(high))
+	}).with(func(a, b []byte) float64 {
+		lowA, highA := quarters(a[0])
+		lowB, highB := quarters(b[0])
+		return max(math.Abs(lowA-lowB), math.Abs(highA-highB))
 	}),
-	"int64":      each(8, func(b []byte) float64 { return float64(int64(little.Uint64(b))) }),
-	"int32":      each(4, func(b []byte) float64 { return float64(int32(little.Uint32(b))) }),
-	"int16":      each(2, func(b []byte) float64 { return float64(int16(little.Uint16(b))) }),
-	"int8":       byTable(func(b byte) float64 { return float64(int8(b)) }),
-	"uint64":     each(8, func(b []byte) float64 { return float64(little.Uint64(b)) }),
+	"int64": each(8, func(b []byte) float64 { return float64(int64(little.Uint64(b))) }).with(func(a, b []byte) float64 {
+		x, y := int64(little.Uint64(a)), int64(little.Uint64(b))
+		return float64(uint64(max(x, y)) - uint64(min(x, y)))
+	}),
+	"int32": each(4, func(b []byte) float64 { return float64(int32(little.Uint32(b))) }),
+	"int16": each(2, func(b []byte) float64 { return float64(int16(little.Uint16(b))) }),
+	"int8":  byTable(func(b byte) float64 { return float64(int8(b)) }),
+	"uint64": each(8, func(b []byte) float64 { return float64(little.Uint64(b)) }).with(func(a, b []byte) float64 {
+		x, y := little.Uint64(a), little.Uint64(b)
+		return float64(max(x, y) - min(x, y))
+	}),
 	"uint32":     each(4, func(b []byte) float64 { return float64(little.Uint32(b)) }),
 	"uint16":     each(2, func(b []byte) float64 { return float64(little.Uint16(b)) }),
 	"uint8":      byTable(func(b byte) float64 { return float64(b) }),
 	"bool":       byTable(func(b byte) float64 { return float64(min(b, 1)) }),
-	"complex128": each(16, func(b []byte) float64 { return abs(complexOf(b)) }),
-	"complex64":  each(8, func(b []byte) float64 { return abs(complexOf(b)) }),
+	"complex128": each(16, func(b []byte) float64 { return abs(complexOf(b)) }).with(complexDistance),
+	"complex64":  each(8, func(b []byte) float64 { return abs(complexOf(b)) }).with(complexDistance),
 }
 
-// number is what one element is worth.
+func (e element) with(distance func(a, b []byte) float64) element {
+	e.distance = distance
+	return e
+}
+
+func complexDistance(a, b []byte) float64 { return abs(complexOf(a) - complexOf(b)) }
+
+// number is the number of one element.
 func number(dtype string, b []byte) float64 {
 	var one [1]float64
-	numbers[dtype](one[:], b)
+	elements[dtype].numbers(one[:], b)
 	return one[0]
 }
 
-// distances says by how much two elements of a type differ, where that is not the difference of their numbers.
-var distances = map[string]func(a, b []byte) float64{
-	"int64": func(a, b []byte) float64 {
-		x, y := int64(little.Uint64(a)), int64(little.Uint64(b))
-		return float64(uint64(max(x, y)) - uint64(min(x, y)))
-	},
-	"uint64": func(a, b []byte) float64 {
-		x, y := little.Uint64(a), little.Uint64(b)
-		return float64(max(x, y) - min(x, y))
-	},
-	"float4_e2m1fn_x2": func(a, b []byte) float64 {
-		lowA, highA := quarters(a[0])
-		lowB, highB := quarters(b[0])
-		return max(math.Abs(lowA-lowB), math.Abs(highA-highB))
-	},
-	"complex128": func(a, b []byte) float64 { return abs(complexOf(a) - complexOf(b)) },
-	"complex64":  func(a, b []byte) float64 { return abs(complexOf(a) - complexOf(b)) },
-}
-
-func each(size int, value func([]byte) float64) func([]float64, []byte) {
-	return func(to []float64, from []byte) {
+func each(size int, value func([]byte) float64) element {
+	return element{size: int64(size), numbers: func(to []float64, from []byte) {
 		for i := range to {
 			to[i] = value(from[i*size:][:size])
 		}
-	}
+	}}
 }
 
-func byTable(value func(byte) float64) func([]float64, []byte) {
+func byTable(value func(byte) float64) element {
 	var table [256]float64
 	for i := range table {
 		table[i] = value(byte(i))
 	}
-	return func(to []float64, from []byte) {
+	return element{size: 1, numbers: func(to []float64, from []byte) {
 		for i := range to {
 			to[i] = table[from[i]]
 		}
-	}
+	}}
 }
 
-// What the largest exponent of an eight-bit number is for.
+// eights is what the largest exponent of an 8-bit number means.
 type eights int
 
 const (
@@ -131,7 +129,7 @@ func eighth(b byte, exponentBits, bias int, form eights) float64 {
 	return math.Copysign(v, float64(1-2*int(b>>7)))
 }
 
-// powerOfTwo is the type of scales, which has an exponent and nothing else.
+// powerOfTwo is a scale: an exponent and nothing else.
 func powerOfTwo(b byte) float64 {
 	if b == 0xff {
 		return math.NaN()
@@ -139,7 +137,7 @@ func powerOfTwo(b byte) float64 {
 	return math.Ldexp(1, int(b)-127)
 }
 
-// quarters are the two numbers of four bits in a byte.
+// quarters are the two 4-bit numbers in a byte.
 func quarters(b byte) (low, high float64) {
 	values := [8]float64{0, 0.5, 1, 1.5, 2, 3, 4, 6}
 	one := func(bits byte) float64 { return math.Copysign(values[bits&7], float64(1-2*int(bits>>3))) }
@@ -175,7 +173,7 @@ func abs(c complex128) float64 {
 	return cmplx.Abs(c)
 }
 
-// show writes an element as Python does, with the fewest digits that no other value of its type has.
+// show writes an element as Python does, with the fewest digits that tell it from other values of its type.
 func show(dtype string, b []byte) string {
 	switch dtype {
 	case "int64":

@@ -5,21 +5,34 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
 	"golang.org/x/crypto/blake2b"
+
+	"github.com/goproton/goproton/internal/inflate"
 )
 
-// Open reads what a file says about the tensor in it. torch.save wrote it, and it may be packed by gzip. The hash of what
-// torch.save wrote (BLAKE2b-512, hexadecimal) is checked unless it is "".
-func Open(path, hash string) (*Tensor, error) {
+// Recorded is what a trace says of a file that torch.save wrote. Zero values stand for what it does not say.
+type Recorded struct {
+	Hash     string // BLAKE2b-512 of what torch.save wrote, hexadecimal
+	Size     int64  // bytes of what torch.save wrote
+	Elements int64  // bytes of the tensor's elements
+}
+
+// mostUnpacked bounds what a packed file unpacks to, unless its own size or the user vouches for more. Recorders store tensors of
+// up to 10 GiB by default.
+const mostUnpacked = 16 << 30
+
+// Open reads what a file says about the tensor in it. torch.save wrote the file, and gzip may have packed it. The hash is checked.
+func Open(path string, r Recorded) (*Tensor, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	if file, err = contents(file, hash); err != nil {
+	if file, err = contents(file, r); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	t, err := read(file)
@@ -30,21 +43,21 @@ func Open(path, hash string) (*Tensor, error) {
 	return t, nil
 }
 
-// Hash is that of what torch.save wrote.
-func Hash(path string) (string, error) {
+// Hash is the hash of what torch.save wrote.
+func Hash(path string, r Recorded) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	return unpack(io.Discard, f)
+	return unpack(io.Discard, f, r)
 }
 
-// contents is what torch.save wrote: the file itself, or one without a name that the packed file is unpacked to. If it
-// fails, no file stays open.
-func contents(file *os.File, hash string) (*os.File, error) {
+// contents is what torch.save wrote: the file itself, or a file without a name with what the packed file unpacks to. If it fails,
+// no file stays open.
+func contents(file *os.File, r Recorded) (*os.File, error) {
 	packed, err := isPacked(file)
-	if err != nil || !packed && hash == "" {
+	if err != nil || !packed && r.Hash == "" {
 		return file, err
 	}
 	unpacked, to := file, io.Discard
@@ -58,9 +71,9 @@ func contents(file *os.File, hash string) (*os.File, error) {
 		}
 		to = unpacked
 	}
-	got, err := unpack(to, file)
-	if err == nil && hash != "" && !strings.EqualFold(got, hash) {
-		err = fmt.Errorf("it is damaged: its hash is %.16s…, not %.16s… as was recorded", got, hash)
+	got, err := unpack(to, file, r)
+	if err == nil && r.Hash != "" && !strings.EqualFold(got, r.Hash) {
+		err = fmt.Errorf("it is damaged: its hash is %.16s…, not %.16s… as was recorded", got, r.Hash)
 	}
 	if err != nil {
 		return nil, errors.Join(err, unpacked.Close())
@@ -78,7 +91,7 @@ func isPacked(f *os.File) (bool, error) {
 }
 
 // unpack writes what torch.save wrote, and returns its hash.
-func unpack(to io.Writer, file *os.File) (string, error) {
+func unpack(to io.Writer, file *os.File, r Recorded) (string, error) {
 	packed, err := isPacked(file)
 	if err != nil {
 		return "", err
@@ -90,7 +103,9 @@ func unpack(to io.Writer, file *os.File) (string, error) {
 			return "", err
 		}
 		defer z.Close()
-		in = z
+		if in, err = r.bounded(z, file); err != nil {
+			return "", err
+		}
 	}
 	h, err := blake2b.New512(nil)
 	if err != nil {
@@ -100,4 +115,38 @@ func unpack(to io.Writer, file *os.File) (string, error) {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// bounded reads what a packed file unpacks to, with an error for more than it may have: the size that the trace says, or where it
+// says none that of the elements, with room for what torch.save adds. A tensor of zeros shrinks to a 1,032nd, and so does what
+// only fills the disk: a size beyond mostUnpacked needs a packed file that is in proportion, or the user's word.
+func (r Recorded) bounded(in io.Reader, file *os.File) (io.Reader, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	usual := max(inflate.Free, inflate.Ratio*info.Size())
+	most := r.Size
+	if most <= 0 {
+		most = max(usual, min(r.Elements, math.MaxInt64-inflate.Free)+inflate.Free)
+	}
+	if vouched := max(usual, mostUnpacked); most > vouched && !inflate.Lifted() {
+		return &bounded{in, vouched, fmt.Errorf("%w: more than %d bytes from %d; if you trust the file, give --%s", inflate.ErrRatio, vouched, info.Size(), inflate.Flag)}, nil
+	}
+	return &bounded{in, most, fmt.Errorf("it unpacks to more than the %d bytes that the trace promises; record it again", most)}, nil
+}
+
+// bounded reads left bytes, and returns err instead of more.
+type bounded struct {
+	in   io.Reader
+	left int64
+	err  error
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.in.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, b.err
+	}
+	return n, err
 }

@@ -8,8 +8,7 @@ import (
 	"slices"
 )
 
-// What stands in a pickle, as far as torch.save puts it there: numbers (int64), truth values, texts, nil, []any for tuples
-// and lists, dict, and the following.
+// The values of a pickle that torch.save wrote are int64, bool, string, nil, []any for tuples and lists, and these types.
 type (
 	global     struct{ module, name string }
 	persistent struct{ id any }
@@ -21,10 +20,10 @@ type (
 	mark struct{}
 )
 
-// errPickle is what is wrong with a pickle that is none, or that does more than those of tensors.
+// errPickle is wrapped by the errors for what is not a pickle, or does more than a tensor's pickle does.
 var errPickle = errors.New("the pickle of torch.save in it cannot be read")
 
-// unpickle runs a pickle of protocol 2 without calling anything: calls are left in the result.
+// unpickle reads a pickle of protocol 2. It calls nothing: calls are part of the result.
 func unpickle(text []byte) (any, error) {
 	m := machine{in: bytes.NewBuffer(text), memo: map[uint32]any{}}
 	for {
@@ -66,7 +65,7 @@ func (m *machine) pop() any {
 	return v
 }
 
-// popMark takes what was pushed since the last mark.
+// popMark pops what was pushed since the last mark.
 func (m *machine) popMark() []any {
 	for i := len(m.stack) - 1; i >= 0; i-- {
 		if _, ok := m.stack[i].(mark); ok {
@@ -87,7 +86,7 @@ func (m *machine) popN(n int) []any {
 	return list
 }
 
-// number reads an unsigned one of so many bytes.
+// number reads an unsigned number of so many bytes.
 func (m *machine) number(bytes int) uint64 {
 	b := m.in.Next(bytes)
 	if len(b) < bytes {
@@ -179,7 +178,7 @@ func (m *machine) remember(op byte) {
 	m.push(v)
 }
 
-// build makes one value of several.
+// build handles the instructions that make one value of several.
 func (m *machine) build(op byte) {
 	switch op {
 	case ')', ']':

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// mostPickle bounds what torch.save may say about a tensor, which is some hundred bytes.
+// mostPickle bounds the pickle that describes a tensor, which is some hundred bytes.
 const mostPickle = 1 << 20
 
 // read finds the tensor in a file that torch.save wrote: an archive of a pickle that describes it, and of its storage.
@@ -60,7 +60,7 @@ func member(f *zip.File) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, mostPickle))
 }
 
-// find sets the storage, which lies in the archive as it is.
+// find sets the storage, a member of the archive that is not compressed.
 func (t *Tensor) find(file *os.File, f *zip.File) error {
 	if f == nil || f.Method != zip.Store {
 		return fmt.Errorf("it is an archive, but not one of torch.save")
@@ -74,14 +74,14 @@ func (t *Tensor) find(file *os.File, f *zip.File) error {
 	return t.check(n)
 }
 
-// storages are the types of elements by the class of the storage; newer types have none of their own.
+// storages are the types of elements by the class of the storage. Newer types have no such class.
 var storages = map[string]string{
 	"DoubleStorage": "float64", "FloatStorage": "float32", "HalfStorage": "float16", "BFloat16Storage": "bfloat16",
 	"LongStorage": "int64", "IntStorage": "int32", "ShortStorage": "int16", "CharStorage": "int8", "ByteStorage": "uint8", "BoolStorage": "bool",
 	"ComplexDoubleStorage": "complex128", "ComplexFloatStorage": "complex64",
 }
 
-// describe takes the calls apart by which torch would make the tensor anew. key is the name of the storage.
+// describe reads the calls by which torch would rebuild the tensor. key is the name of the storage.
 func describe(value any) (t *Tensor, key string, err error) {
 	c, ok := value.(call)
 	if !ok {
@@ -104,8 +104,8 @@ func describe(value any) (t *Tensor, key string, err error) {
 	return nil, "", fmt.Errorf("it holds an object of %s.%s; only dense tensors are read", name.module, name.name)
 }
 
-// dense takes the arguments: storage, offset, sizes, strides, whether it has a gradient, hooks, then, in version 3, the type,
-// and what else the tensor is.
+// dense reads the arguments of the call that rebuilds a dense tensor: storage, offset, sizes, strides, whether it has a gradient,
+// hooks, in version 3 (typed) the type, and a dictionary of other properties.
 func dense(arguments []any, typed bool) (*Tensor, string, error) {
 	last := 6
 	if typed {
@@ -134,7 +134,7 @@ func dense(arguments []any, typed bool) (*Tensor, string, error) {
 			return nil, "", fmt.Errorf("it is a conjugated or negated view, which is not supported; save a copy that is resolved")
 		}
 	}
-	if t.size = sizes[t.Dtype]; t.size == 0 {
+	if t.size = elements[t.Dtype].size; t.size == 0 {
 		return nil, "", fmt.Errorf("its elements are of type %s, whose size is not known", strings.TrimPrefix(t.Dtype+class.name, "torch."))
 	}
 	return t, key, nil

@@ -1,6 +1,6 @@
-// Package tensor reads tensors as torch.save writes them, which is how traces keep the contents of arguments, and says by how
-// much two of them differ. Neither torch nor Python is needed. Elements are read some at a time, in the order of their
-// indices, so that tensors may be larger than memory; those that lie scattered in their storage are read whole.
+// Package tensor reads tensors that torch.save wrote, as traces keep the contents of arguments, and says by how much two of them
+// differ. It needs neither torch nor Python. Elements are read block by block in the order of their indices, so a tensor may be
+// larger than memory; a tensor whose elements are scattered in its storage is read whole.
 package tensor
 
 import (
@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// Tensor is one in a file. Shape, Stride and Offset are in elements.
+// Tensor is a tensor in a file. Shape, Stride and Offset are in elements.
 type Tensor struct {
 	Dtype  string // float32, as torch calls it
 	Shape  []int64
@@ -24,10 +24,8 @@ type Tensor struct {
 	file    *os.File
 }
 
-// Close gives the file back.
 func (t *Tensor) Close() error { return t.file.Close() }
 
-// Elements is how many there are.
 func (t *Tensor) Elements() int64 {
 	n := int64(1)
 	for _, d := range t.Shape {
@@ -36,10 +34,10 @@ func (t *Tensor) Elements() int64 {
 	return n
 }
 
-// mostElements bounds what a tensor may claim to have: expanded dimensions need no storage.
+// mostElements bounds the elements that a tensor may claim to have: expanded dimensions need no storage.
 const mostElements = 1 << 42
 
-// check says whether all elements lie within the storage, which has so many bytes.
+// check returns an error unless all elements lie within the storage, which has storage bytes.
 func (t *Tensor) check(storage int64) error {
 	if len(t.Shape) != len(t.Stride) || t.Offset < 0 {
 		return fmt.Errorf("it has the shape %v, the strides %v and the offset %d", t.Shape, t.Stride, t.Offset)
@@ -62,8 +60,8 @@ func (t *Tensor) check(storage int64) error {
 	return nil
 }
 
-// run is how many elements follow one another in the storage, at least: as many as the last dimensions have that lie
-// close together.
+// run is how many elements follow one another in the storage: those of the last dimensions that have no gaps. dimensions is how
+// many dimensions that are.
 func (t *Tensor) run() (elements int64, dimensions int) {
 	elements = 1
 	for d := len(t.Shape) - 1; d >= 0; d-- {
@@ -75,7 +73,7 @@ func (t *Tensor) run() (elements int64, dimensions int) {
 	return elements, len(t.Shape)
 }
 
-// order are the dimensions as they lie in memory, those that are expanded first.
+// order is the dimensions in the order of memory, the outermost first; expanded dimensions come before all others.
 func (t *Tensor) order() []int {
 	order := make([]int, len(t.Shape))
 	for d := range order {
@@ -101,7 +99,7 @@ func (t *Tensor) permuted(order []int) *Tensor {
 	return &p
 }
 
-// index is that of the nth element.
+// index is the index of the nth element.
 func (t *Tensor) index(n int64) []int64 {
 	at := make([]int64, len(t.Shape))
 	for d := len(at) - 1; d >= 0; d-- {
@@ -111,7 +109,7 @@ func (t *Tensor) index(n int64) []int64 {
 	return at
 }
 
-// reader hands out the elements in the order of their indices. Buffers hold whole elements.
+// reader reads the elements in the order of their indices. Its buffers must hold whole elements.
 func (t *Tensor) reader() (io.Reader, error) {
 	run, inner := t.run()
 	if inner == len(t.Shape) {
@@ -128,7 +126,7 @@ func (t *Tensor) reader() (io.Reader, error) {
 	}, nil
 }
 
-// scattered reads elements that lie in runs here and there.
+// scattered reads elements that lie in runs with gaps between them.
 type scattered struct {
 	extent        []byte
 	size          int64
@@ -136,7 +134,7 @@ type scattered struct {
 	left          int64 // runs
 	shape, stride []int64
 	at            []int64 // index of the run
-	start, done   int64   // where it begins, and what of it was read, in elements
+	start, done   int64   // where the run begins, and how much of it was read, in elements
 }
 
 func (s *scattered) Read(buffer []byte) (int, error) {
@@ -167,7 +165,7 @@ func (s *scattered) next() {
 	}
 }
 
-// extent is the storage from the first to the last element.
+// extent reads the storage from the first to the last element.
 func (t *Tensor) extent() ([]byte, error) {
 	if t.Elements() == 0 {
 		return nil, nil

@@ -44,7 +44,7 @@ func opened(t testing.TB, data []byte) (*Tensor, error) {
 	if err := os.WriteFile(path, data, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	x, err := Open(path, "")
+	x, err := Open(path, Recorded{})
 	if err == nil {
 		t.Cleanup(func() { x.Close() })
 	}
@@ -246,8 +246,8 @@ func TestFiles(t *testing.T) {
 		if err := os.WriteFile(path, data, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		got, err := Hash(path)
-		x, openErr := Open(path, got)
+		got, err := Hash(path, Recorded{})
+		x, openErr := Open(path, Recorded{Hash: got})
 		if name != "plain" && name != "packed" {
 			if openErr == nil {
 				t.Errorf("%s is a tensor", name)
@@ -264,14 +264,14 @@ func TestFiles(t *testing.T) {
 		if err := x.Close(); err != nil {
 			t.Error(err)
 		}
-		if _, err := Open(path, strings.Repeat("0", 128)); err == nil || !strings.Contains(err.Error(), "it is damaged: its hash is") {
+		if _, err := Open(path, Recorded{Hash: strings.Repeat("0", 128)}); err == nil || !strings.Contains(err.Error(), "it is damaged: its hash is") {
 			t.Errorf("%s with another hash: %v", name, err)
 		}
 	}
 	if left, _ := os.ReadDir(os.TempDir()); len(left) > 0 {
 		t.Errorf("%v stay", left)
 	}
-	if _, err := Open(filepath.Join(folder, "gone"), ""); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open(filepath.Join(folder, "gone"), Recorded{}); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 }

@@ -168,7 +168,7 @@ func (c *Comparer) compare(name string, a, b *tritonparse.Argument, fileA, fileB
 		details = append(details, briefStatistics(a.Stats, b.Stats))
 	}
 	var why string
-	t.Values, why = c.contents(a.Blob, b.Blob, fileA, fileB)
+	t.Values, why = c.contents(a, b, fileA, fileB)
 	details = append(details, why)
 	switch {
 	case a.Dtype != b.Dtype:
@@ -196,11 +196,11 @@ func verdict(d *tensor.Difference) Status {
 }
 
 // contents compares what is kept of two tensors, or says why it does not.
-func (c *Comparer) contents(a, b *tritonparse.Blob, fileA, fileB string) (*tensor.Difference, string) {
-	if a == nil && b == nil {
-		return nil, "" // there never were to be any
+func (c *Comparer) contents(a, b *tritonparse.Argument, fileA, fileB string) (*tensor.Difference, string) {
+	if a.Blob == nil && b.Blob == nil {
+		return nil, "" // contents were not asked for
 	}
-	for i, blob := range []*tritonparse.Blob{a, b} {
+	for i, blob := range []*tritonparse.Blob{a.Blob, b.Blob} {
 		if blob == nil || blob.Path == "" {
 			why := "the contents of " + "AB"[i:i+1] + " were not kept"
 			if blob != nil && blob.Error != "" {
@@ -209,9 +209,9 @@ func (c *Comparer) contents(a, b *tritonparse.Blob, fileA, fileB string) (*tenso
 			return nil, why
 		}
 	}
-	key := [2]string{a.Hash, b.Hash}
+	key := [2]string{a.Blob.Hash, b.Blob.Hash}
 	o, known := c.seen[key]
-	if !known || a.Hash == "" || b.Hash == "" {
+	if !known || key[0] == "" || key[1] == "" {
 		o.difference, o.err = c.read(a, b, fileA, fileB)
 		if c.seen == nil {
 			c.seen = map[[2]string]outcome{}
@@ -225,7 +225,7 @@ func (c *Comparer) contents(a, b *tritonparse.Blob, fileA, fileB string) (*tenso
 }
 
 // read opens both files at once: their hashes are checked, which takes as long as comparing.
-func (c *Comparer) read(a, b *tritonparse.Blob, fileA, fileB string) (*tensor.Difference, error) {
+func (c *Comparer) read(a, b *tritonparse.Argument, fileA, fileB string) (*tensor.Difference, error) {
 	var y *tensor.Tensor
 	var errB error
 	done := make(chan struct{})
@@ -249,13 +249,14 @@ func (c *Comparer) read(a, b *tritonparse.Blob, fileA, fileB string) (*tensor.Di
 	return tensor.Compare(x, y, c.Tolerance)
 }
 
-func openBlob(b *tritonparse.Blob, trace string) (*tensor.Tensor, error) {
+func openBlob(t *tritonparse.Argument, trace string) (*tensor.Tensor, error) {
+	b := t.Blob
 	path := b.Find(trace)
 	if path == "" {
 		folder, name := filepath.Split(b.Path)
 		return nil, fmt.Errorf("%.16s… is neither in %s nor in saved_tensors next to the trace", name, folder)
 	}
-	return tensor.Open(path, b.Hash)
+	return tensor.Open(path, tensor.Recorded{Hash: b.Hash, Size: b.Uncompressed, Elements: t.Bytes})
 }
 
 // statistics compares two tensors of which no more is known: none of the numbers may differ by more than the tolerance.

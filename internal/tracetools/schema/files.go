@@ -12,21 +12,27 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 )
 
-// blob says what is wrong with a recorded tensor, "" for nothing. Each file is looked at once.
-func (v *validator) blob(trace string, b *tritonparse.Blob) string {
-	path := b.Find(trace)
+// blob says what is wrong with a recorded tensor, "" for nothing.
+func (v *validator) blob(trace string, t *tritonparse.Argument) string {
+	path := t.Blob.Find(trace)
 	if path == "" {
-		return fmt.Sprintf("was kept in %s, which does not exist, nor in saved_tensors next to the trace", b.Path)
+		return fmt.Sprintf("was kept in %s, which does not exist, nor in saved_tensors next to the trace", t.Blob.Path)
 	}
+	return v.once(path, func() string { return v.tensor(path, t) })
+}
+
+// once checks each file one time.
+func (v *validator) once(path string, check func() string) string {
 	what, known := v.checked[path]
 	if !known {
-		what = v.tensor(path, b)
+		what = check()
 		v.checked[path] = what
 	}
 	return what
 }
 
-func (v *validator) tensor(path string, b *tritonparse.Blob) string {
+func (v *validator) tensor(path string, t *tritonparse.Argument) string {
+	b := t.Blob
 	info, err := os.Stat(path)
 	if err != nil {
 		return err.Error()
@@ -37,7 +43,7 @@ func (v *validator) tensor(path string, b *tritonparse.Blob) string {
 	if v.options.Quick || b.Hash == "" {
 		return ""
 	}
-	hash, err := tensor.Hash(path)
+	hash, err := tensor.Hash(path, tensor.Recorded{Size: b.Uncompressed, Elements: t.Bytes})
 	if err != nil {
 		return fmt.Sprintf("cannot be read: %s: %v", path, err)
 	}
@@ -59,12 +65,7 @@ func (v *validator) cubin(trace, name, image string, parsed bool) string {
 	if _, err := os.Stat(filepath.Dir(path)); parsed && errors.Is(err, os.ErrNotExist) {
 		return ""
 	}
-	what, known := v.checked[path]
-	if !known {
-		what = v.code(path, name, image)
-		v.checked[path] = what
-	}
-	return what
+	return v.once(path, func() string { return v.code(path, name, image) })
 }
 
 func (v *validator) code(path, name, image string) string {

@@ -115,9 +115,10 @@ type record struct {
 	cubin, image     string
 }
 
+// blob is a tensor whose contents were kept.
 type blob struct {
 	member string
-	tritonparse.Blob
+	tensor *tritonparse.Argument
 }
 
 func (v *validator) file(path string) error {
@@ -143,7 +144,7 @@ func (v *validator) take(path string, r *record) {
 	}
 	v.join.take(path, r)
 	for _, b := range r.blobs {
-		if what := v.blob(path, &b.Blob); what != "" {
+		if what := v.blob(path, b.tensor); what != "" {
 			v.report(Finding{File: path, Line: r.line, Type: r.kind, Member: b.member, What: what, Rule: Files})
 		}
 	}
@@ -212,7 +213,8 @@ func (r *record) launch(rec ndjson.Record, members []jsontext.Member, wrong func
 	args := tritonparse.ReadArguments(arguments)
 	for i := range args {
 		if t := args[i].Tensor(); t != nil && t.Blob != nil && t.Blob.Path != "" {
-			r.blobs = append(r.blobs, blob{join("extracted_args", args[i].Name), *t.Blob})
+			kept := &tritonparse.Argument{Bytes: t.Bytes, Blob: t.Blob} // without the record's memory
+			r.blobs = append(r.blobs, blob{join("extracted_args", args[i].Name), kept})
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"strings"
 
@@ -118,22 +117,24 @@ func unpack(to io.Writer, file *os.File, r Recorded) (string, error) {
 }
 
 // bounded reads what a packed file unpacks to, with an error for more than it may have: the size that the trace says, or where it
-// says none that of the elements, with room for what torch.save adds. A tensor of zeros shrinks to a 1,032nd, and so does what
-// only fills the disk: a size beyond mostUnpacked needs a packed file that is in proportion, or the user's word.
+// says none, that of the elements with room for what torch.save adds. A tensor of zeros shrinks to a 1,032nd, and so does what
+// only fills the disk: a size beyond mostUnpacked needs a packed file in proportion, or the user's word.
 func (r Recorded) bounded(in io.Reader, file *os.File) (io.Reader, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
 	}
 	usual := max(inflate.Free, inflate.Ratio*info.Size())
-	most := r.Size
-	if most <= 0 {
-		most = max(usual, min(r.Elements, math.MaxInt64-inflate.Free)+inflate.Free)
+	most := max(usual, mostUnpacked)
+	switch {
+	case r.Size > 0 && (r.Size <= most || inflate.Lifted()):
+		return &bounded{in, r.Size, fmt.Errorf("it unpacks to more than the %d bytes that the trace says; it is not the file that was recorded", r.Size)}, nil
+	case inflate.Lifted():
+		return in, nil
+	case r.Size <= 0:
+		most = min(most, max(usual, inflate.Free+min(r.Elements, most)))
 	}
-	if vouched := max(usual, mostUnpacked); most > vouched && !inflate.Lifted() {
-		return &bounded{in, vouched, fmt.Errorf("%w: more than %d bytes from %d; if you trust the file, give --%s", inflate.ErrRatio, vouched, info.Size(), inflate.Flag)}, nil
-	}
-	return &bounded{in, most, fmt.Errorf("it unpacks to more than the %d bytes that the trace promises; record it again", most)}, nil
+	return &bounded{in, most, fmt.Errorf("%w: more than %d bytes from %d; if you trust the file, give --%s", inflate.ErrRatio, most, info.Size(), inflate.Flag)}, nil
 }
 
 // bounded reads left bytes, and returns err instead of more.

@@ -65,7 +65,7 @@ func (f *feedFile) deliver(take func(*parsed) error, after func(position int64) 
 func (f *feed) stop() {
 	enough := errors.New("enough")
 	for _, file := range f.open {
-		_ = file.deliver(func(*parsed) error { return enough }, nil) // nobody wants them
+		_ = file.deliver(func(*parsed) error { return enough }, nil)
 	}
 }
 

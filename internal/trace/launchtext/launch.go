@@ -29,8 +29,8 @@ type LaunchReader struct {
 }
 
 // Reread compares a record with a template: that of the same kernel's launches, or one of another kernel with the same skeleton.
-// What differs is written to the memory of changes. It returns false if there is no such template, or if the record should become
-// one.
+// What differs is written to the memory of changes. It returns false if there is no such template, or if one should be made of
+// the record.
 func (r *LaunchReader) Reread(text []byte, changes []Change) (Launch, bool) {
 	key := TemplateKey(text)
 	changes = changes[:0]

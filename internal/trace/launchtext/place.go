@@ -61,8 +61,8 @@ func (p *Place) matters() bool {
 
 func (p *Place) isGrid() bool { return !p.IsArg && p.Member == "grid" && len(p.Path) == 0 }
 
-// OfOneLaunch are members of an argument that belong to one launch, the address and contents of a tensor. They are no part of
-// LaunchKind.
+// OfOneLaunch are members of an argument that belong to one launch, the address and contents of a tensor. LaunchKind leaves
+// them out.
 var OfOneLaunch = map[string]bool{
 	"data_ptr": true, "min": true, "max": true, "mean": true, "std": true, "tensor_capture_error": true,
 	"tensor_hash": true, "blob_path": true, "blob_size": true, "blob_size_uncompressed": true, "compression": true,

@@ -228,7 +228,7 @@ func deflate(w *flate.Writer, text []byte) ([]byte, error) {
 	return out, err
 }
 
-// Part is a part of a GzipFile: chunks, and text that becomes a chunk when there is enough of it.
+// Part is a part of a GzipFile: chunks, and text until there is enough of it for a chunk.
 type Part struct {
 	Spill    *Spill
 	Held     []byte // text that is in no chunk

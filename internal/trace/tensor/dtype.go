@@ -173,7 +173,7 @@ func abs(c complex128) float64 {
 	return cmplx.Abs(c)
 }
 
-// show writes an element as Python does, with the fewest digits that tell it from other values of its type.
+// show writes an element as Python does, with the fewest digits that distinguish it from other values of its type.
 func show(dtype string, b []byte) string {
 	switch dtype {
 	case "int64":

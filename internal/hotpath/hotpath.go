@@ -52,6 +52,7 @@ const (
 	FlagProperty = C.HP_F_PROPERTY
 	FlagCaptured = C.HP_F_CAPTURED
 	FlagTimed    = C.HP_F_TIMED
+	FlagSeveral  = C.HP_F_SEVERAL
 )
 
 // Record is one ring entry, laid out as struct hp_record, whose unions it reads through methods. What a type of record
@@ -66,7 +67,7 @@ type Record struct {
 	Type   uint8
 	Flags  uint8
 	Tag    uint16 // what kind of launch it is; 0 = not known
-	_      uint32
+	Stream uint32 // of a launch, for activities without one; 0 = not known
 }
 
 // Correlation joins a call to its activities.

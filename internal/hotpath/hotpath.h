@@ -17,7 +17,7 @@
 // ---- the record: one event of an application thread, as written to its ring ----------------------------
 
 enum hp_type {
-  HP_LAUNCH = 1,          // a kernel launch, a copy or a wait: correlation, function, node, pynode, op, tag
+  HP_LAUNCH = 1,          // a kernel launch, a copy or a wait: correlation, function, node, pynode, op, tag, stream
   HP_GRAPH_LAUNCH = 2,    // the launch of an executable graph: the same; function = the graph's handle
   HP_NODE_CREATED = 3,    // a graph node captured or added: graph, graph_node, node, pynode, op, tag
   HP_NODE_CLONED = 4,     // a node copied into an executable graph: graph, graph_node = the copy's, original_node
@@ -41,6 +41,7 @@ enum hp_flags {
   HP_F_PROPERTY = 4,  // the same: replaces instead of adding
   HP_F_CAPTURED = 8,  // HP_NODE_CREATED: made by the thread's launch in progress, which runs no kernel itself
   HP_F_TIMED = 16,    // HP_LAUNCH, HP_GRAPH_LAUNCH: the record holds time in place of function
+  HP_F_SEVERAL = 32,  // HP_LAUNCH: several activity records may carry its correlation id
 };
 
 // 40 bytes: correlation ids of some vendors have 64 bits.
@@ -69,7 +70,7 @@ struct hp_record {
   uint8_t type;           // enum hp_type
   uint8_t flags;          // enum hp_flags
   uint16_t tag;           // the number of the launch kind, see tag_launch; 0 = not known
-  uint32_t reserved;
+  uint32_t stream;        // for activity records without one; 0 = not known
 };
 _Static_assert(sizeof(struct hp_record) == 40, "Go reads rings as 40-byte records");
 

@@ -2,6 +2,7 @@
 #include "launch.h"
 #include "paths.h"
 #include "thread.h"
+#include "vendor.h"
 
 // foreign reports that the open op is about another kernel: its own launch failed, or its grid was empty. Only
 // once an op has been seen to close itself is the handle known to be comparable.
@@ -37,11 +38,15 @@ __attribute__((cold, noinline)) static void remember_call(struct hp_thread *t, s
   t->launching.tag = r.tag;
 }
 
+// more is what only hp_call says of a call.
+struct more { uint8_t flags; uint32_t stream; };
+static const struct more nothing;
+
 // record_launch is inlined where the tag is known to be 0, which spares launches that are not traced its handling.
-__attribute__((always_inline)) static inline void record_launch(struct hp_thread *t, uint8_t type, uint64_t correlation, uint64_t function, uint16_t tag) {
+__attribute__((always_inline)) static inline void record_launch(struct hp_thread *t, uint8_t type, uint64_t correlation, uint64_t function, uint16_t tag, struct more more) {
   if (__builtin_expect(foreign(t, function), 0)) hp_op_abandon(t);
-  struct hp_record r = {.correlation = correlation, .set = hp_load(&hp_g.launch_set), .function = function, .type = type, .tag = tag};
-  if (__builtin_expect(hp_tracing(), 0)) r.time = begin_call(t), r.flags = HP_F_TIMED;
+  struct hp_record r = {.correlation = correlation, .set = hp_load(&hp_g.launch_set), .function = function, .type = type, .tag = tag, .flags = more.flags, .stream = more.stream};
+  if (__builtin_expect(hp_tracing(), 0)) r.time = begin_call(t), r.flags |= HP_F_TIMED;
   if (r.set) {
     r.node = hp_leaf(t);
     if (hp_load(&hp_g.python)) r.pynode = hp_python_leaf(t);
@@ -58,27 +63,25 @@ __attribute__((always_inline)) static inline void record_launch(struct hp_thread
 }
 
 __attribute__((noinline)) static void record_tagged(struct hp_thread *t, uint64_t correlation, uint64_t function) {
-  record_launch(t, HP_LAUNCH, correlation, function, take_tag(t, function));
+  record_launch(t, HP_LAUNCH, correlation, function, take_tag(t, function), nothing);
 }
 
 void hp_launch(uint64_t correlation, uint64_t function) {
   struct hp_thread *t = hp_living();
   if (__builtin_expect(!t, 0)) return;
   if (__builtin_expect(t->tag, 0)) record_tagged(t, correlation, function);
-  else record_launch(t, HP_LAUNCH, correlation, function, 0);
+  else record_launch(t, HP_LAUNCH, correlation, function, 0, nothing);
 }
 
 void hp_graph_launch(uint64_t correlation, uint64_t exec) {
   struct hp_thread *t = hp_living();
-  if (t) record_launch(t, HP_GRAPH_LAUNCH, correlation, exec, 0);
+  if (t) record_launch(t, HP_GRAPH_LAUNCH, correlation, exec, 0, nothing);
 }
 
 // A copy or a wait belongs to no op: it closes none, and stands below the open one with a frame of its own.
-void hp_work(uint64_t correlation) {
-  struct hp_thread *t = hp_living();
-  if (!t) return;
-  struct hp_record r = {.correlation = correlation, .set = hp_load(&hp_g.launch_set), .type = HP_LAUNCH};
-  if (hp_tracing()) r.time = begin_call(t), r.flags = HP_F_TIMED;
+__attribute__((always_inline)) static inline void record_work(struct hp_thread *t, uint64_t correlation, struct more more) {
+  struct hp_record r = {.correlation = correlation, .set = hp_load(&hp_g.launch_set), .type = HP_LAUNCH, .flags = more.flags, .stream = more.stream};
+  if (hp_tracing()) r.time = begin_call(t), r.flags |= HP_F_TIMED;
   if (r.set) {
     r.node = hp_leaf(t);
     if (hp_load(&hp_g.python)) r.pynode = hp_python_leaf(t);
@@ -87,6 +90,20 @@ void hp_work(uint64_t correlation) {
   t->last_corr = correlation;
   hp_push(t, r);
   if (hp_captures()) remember_call(t, r);
+}
+
+void hp_work(uint64_t correlation) {
+  struct hp_thread *t = hp_living();
+  if (t) record_work(t, correlation, nothing);
+}
+
+void hp_call(const struct hp_call *c) {
+  struct hp_thread *t = hp_living();
+  if (!t) return;
+  struct more more = {c->several ? HP_F_SEVERAL : 0, c->stream};
+  if (c->work) record_work(t, c->correlation, more);
+  else if (c->graph) record_launch(t, HP_GRAPH_LAUNCH, c->correlation, c->function, 0, more);
+  else record_launch(t, HP_LAUNCH, c->correlation, c->function, take_tag(t, c->function), more);
 }
 
 void hp_launched(uint64_t correlation, uint32_t call) {

@@ -3,9 +3,12 @@
 
 #include <stdint.h>
 
+struct hp_call;
+
 void hp_launch(uint64_t correlation, uint64_t function);
 void hp_tag_launch(uint32_t tag, uint64_t function);
 void hp_work(uint64_t correlation);
+void hp_call(const struct hp_call *c);
 void hp_launched(uint64_t correlation, uint32_t call);
 void hp_graph_launch(uint64_t correlation, uint64_t exec);
 void hp_node_created(uint64_t graph, uint64_t node);

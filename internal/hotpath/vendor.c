@@ -48,6 +48,7 @@ static const struct hp_vendor_api table = {
     .launch = hp_launch,
     .graph_launch = hp_graph_launch,
     .work = hp_work,
+    .call = hp_call,
     .launched = hp_launched,
     .exits_matter = &hp_g.watch,
     .capture = hp_capture,

@@ -31,6 +31,16 @@ typedef int (*hp_activity_reader)(uint8_t *buffer, size_t valid, void **cursor, 
 
 // ---- what vendor rooms call --------------------------------------------------------------------------------
 
+// A call of the program, of which more is to be said than launch, graph_launch and work can.
+struct hp_call {
+  uint64_t correlation;
+  uint64_t function;  // of a kernel's launch; the executable graph of a graph's launch
+  uint32_t stream;    // the room's number of the stream, for activity records that have none; 0 = not known
+  uint8_t graph;      // it launches a graph
+  uint8_t work;       // it starts a memcpy or memset, or waits for the GPU
+  uint8_t several;    // several records may carry its id, such as those of a copy in parts; a graph's always may
+};
+
 struct hp_vendor_api {
   uint32_t size; // sizeof(struct hp_vendor_api), checked by users of the table
 
@@ -39,6 +49,7 @@ struct hp_vendor_api {
   void (*launch)(uint64_t correlation, uint64_t function);
   void (*graph_launch)(uint64_t correlation, uint64_t exec);
   void (*work)(uint64_t correlation); // a call that starts a memcpy or memset, or waits for the GPU
+  void (*call)(const struct hp_call *); // one of them with what the library's records lack
   // EXIT of the calls above; needed while *exits_matter is not 0. call is the vendor's number of the function.
   void (*launched)(uint64_t correlation, uint32_t call);
   const _Atomic uint32_t *exits_matter; // some stream is being captured, or some session wants a timeline

@@ -41,7 +41,7 @@ func (t *Timeline) activity(k *record.Activity, at *callpath.Attribution, n *nod
 	if k.Kind == record.Sync || !k.Timed() {
 		return
 	}
-	s := t.stream(k)
+	s := t.stream(k, at)
 	first := !s.launched || s.launch != k.Correlation
 	if first {
 		t.closeGraph(s, 0)
@@ -100,8 +100,11 @@ func (t *Timeline) arrow(s *streamLane, k *record.Activity, at *callpath.Attribu
 	t.err = t.out.Flow(profile.Flow{ID: t.flows, From: t.laneOf(th), To: s.id, Start: int64(at.Called), End: int64(k.Start)})
 }
 
-func (t *Timeline) stream(k *record.Activity) *streamLane {
+func (t *Timeline) stream(k *record.Activity, at *callpath.Attribution) *streamLane {
 	key := streamKey{k.Device, k.Context, k.Stream}
+	if key.stream == 0 {
+		key.stream = at.Stream
+	}
 	s := t.streams[key]
 	if s == nil {
 		s = &streamLane{key: key, graph: -1}

@@ -50,12 +50,14 @@ type Attribution struct {
 	Thread   uintptr    // which thread's ring the launch was in
 	ThreadID int64      // whose that was
 	Called   uint64     // when the call began, in ns since 1970; 0 when that is not known
+	Stream   uint32     // of the launch, for a record without one
 	Metrics  []OpMetric // of the op that the launch was the first of
 }
 
 type launch struct {
 	Place
 	graph bool
+	stays bool // until no more records have come for a while: a graph's kernels, or another call with several records
 	tag   uint16
 	hits  uint32
 	seen  uint32 // drain cycle of the last kernel
@@ -67,6 +69,7 @@ type timed struct {
 	thread  uintptr
 	tid     int64
 	called  uint64
+	stream  uint32
 	metrics []OpMetric
 }
 
@@ -88,7 +91,7 @@ type Resolver struct {
 	timed     map[uint64]timed  // of those launches, where a timeline wants it
 	graphs    graphs
 	threads   map[uintptr]*thread
-	replays   []uint64 // graph launches in order, oldest first
+	staying   []uint64 // launches that stay, oldest first
 	cycle     uint32
 	marks     [2]uint32 // cycles of the last two marks
 	crowded   uint32    // cycle when launches were last too many
@@ -130,11 +133,12 @@ func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 			r.countPending(t)
 		}
 		graph, corr := rec.Type == hotpath.GraphLaunch, rec.Correlation()
+		stays := graph || rec.Flags&hotpath.FlagSeveral != 0
 		if rec.Flags&hotpath.FlagTimed != 0 {
-			r.timed[corr] = timed{thread: id, tid: t.tid, called: rec.Time(), metrics: t.shownTo(rec)}
+			r.timed[corr] = timed{thread: id, tid: t.tid, called: rec.Time(), stream: rec.Stream, metrics: t.shownTo(rec)}
 			r.Event(id, rec)
 		}
-		r.launches[corr] = launch{Place: place(rec), graph: graph, tag: rec.Tag, seen: r.cycle}
+		r.launches[corr] = launch{Place: place(rec), graph: graph, stays: stays, tag: rec.Tag, seen: r.cycle}
 		if len(r.launches) > max(r.limit, maxWaiting+maxWaiting/2) {
 			r.thinOut()
 		}
@@ -142,8 +146,8 @@ func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 			r.functions[corr] = r.Function(rec.Function())
 		}
 		t.lastLaunch = corr
-		if graph {
-			r.replays = append(r.replays, corr)
+		if stays {
+			r.staying = append(r.staying, corr)
 		}
 	case hotpath.OpMetric:
 		if rec.Op != t.op {
@@ -252,16 +256,19 @@ func (r *Resolver) Resolve(k *record.Activity) (Attribution, bool) {
 	}
 	if len(r.timed) > 0 {
 		t := r.timed[k.Correlation]
-		a.Thread, a.ThreadID, a.Called, a.Metrics = t.thread, t.tid, t.called, t.metrics
+		a.Thread, a.ThreadID, a.Called, a.Stream, a.Metrics = t.thread, t.tid, t.called, t.stream, t.metrics
 	}
-	if !l.graph {
+	if !l.stays {
 		r.drop(k.Correlation)
 		return a, true
 	}
-	a.Tag = 0 // the graph's own launch is of no kind; its nodes are
 	l.hits++
 	l.seen = r.cycle
 	r.launches[k.Correlation] = l
+	if !l.graph {
+		return a, true
+	}
+	a.Tag = 0 // the graph's own launch is of no kind; its nodes are
 	if k.GraphNode != 0 {
 		if a.Captured = r.graphs.find(k.GraphID, k.GraphNode); a.Captured != nil {
 			a.Function, a.Tag = a.Captured.Function, a.Captured.Tag
@@ -282,29 +289,29 @@ func (r *Resolver) drop(corr uint64) {
 	delete(r.functions, corr)
 }
 
-// Limits on what waits: a graph launch keeps its entry until its kernels have long stopped coming, or, if
+// Limits on what waits: a launch that stays keeps its entry until its records have long stopped coming, or, if
 // none ever came (an empty graph, a failed launch), until so many newer ones were made. Launches that failed
 // never get a kernel; once very many wait, those from long ago (256 buffers are 2.5 million kernels) go.
 const (
 	quietCycles = 256
-	maxReplays  = 1 << 17
+	maxStaying  = 1 << 17
 	maxWaiting  = 1 << 20
 )
 
-// NextCycle is called once per drain of activity buffers and forgets graph launches that are done.
+// NextCycle is called once per drain of activity buffers and forgets launches that stayed and are done.
 func (r *Resolver) NextCycle() {
 	r.cycle++
 	n := 0
-	for _, corr := range r.replays {
+	for _, corr := range r.staying {
 		l, ok := r.launches[corr]
-		done := !ok || l.hits > 0 && r.cycle-l.seen > quietCycles || len(r.replays)-n > maxReplays
+		done := !ok || l.hits > 0 && r.cycle-l.seen > quietCycles || len(r.staying)-n > maxStaying
 		if !done {
 			break
 		}
 		r.drop(corr)
 		n++
 	}
-	r.replays = append(r.replays[:0], r.replays[n:]...)
+	r.staying = append(r.staying[:0], r.staying[n:]...)
 	if len(r.launches) > maxWaiting && r.cycle%quietCycles == 0 {
 		r.Forget(r.cycle - quietCycles)
 	}
@@ -333,7 +340,7 @@ func (r *Resolver) Forget(mark uint32) {
 			r.drop(corr)
 		}
 	}
-	r.replays = slices.DeleteFunc(r.replays, func(corr uint64) bool { _, ok := r.launches[corr]; return !ok })
+	r.staying = slices.DeleteFunc(r.staying, func(corr uint64) bool { _, ok := r.launches[corr]; return !ok })
 }
 
 // Later reports whether one correlation id was given after another. Ids count up, and those of some vendors start over
@@ -368,12 +375,12 @@ func (r *Resolver) Nodes(f func(node uint32)) {
 // Waiting returns the number of launches that wait for their kernels.
 func (r *Resolver) Waiting() int { return len(r.launches) }
 
-// Waits reports whether some launch of the given sets waits for its kernel, or for more of them: a graph's have all
+// Waits reports whether some launch of the given sets waits for its kernel, or for more of them: those of one that stays have all
 // come when none came between two marks. Buffers of other threads say nothing about them.
 func (r *Resolver) Waits(of func(set uint32) bool) bool {
 	answers := make(map[uint32]bool)
 	for _, l := range r.launches {
-		if l.graph && l.hits > 0 && int32(l.seen-r.marks[0]) < 0 {
+		if l.stays && l.hits > 0 && int32(l.seen-r.marks[0]) < 0 {
 			continue
 		}
 		wanted, known := answers[l.Set]

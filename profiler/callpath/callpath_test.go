@@ -41,6 +41,8 @@ func play(t *testing.T, r *Resolver, out *strings.Builder, line string) {
 	switch f[0] {
 	case "launch":
 		add(hotpath.Record{Type: hotpath.Launch, ID: uint64(n[0]), Node: n[1], Op: n[2], Flags: flags(n[2])})
+	case "several":
+		add(hotpath.Record{Type: hotpath.Launch, ID: uint64(n[0]), Node: n[1], Flags: hotpath.FlagSeveral})
 	case "tagged":
 		add(hotpath.Record{Type: hotpath.Launch, ID: uint64(n[0]), Node: n[1], Tag: uint16(n[2])})
 	case "node-of":
@@ -118,6 +120,22 @@ waiting`, `
 kernel of 2: at 12 op
 kernel of 1: at 11
 kernel of 1: unknown
+waiting: 0`},
+		{"a call with several records stays until no more come", `
+several 1 11
+launch 2 12 0
+kernel 1 0 0
+kernel 2 0 0
+cycles 200
+kernel 1 0 0
+cycles 200
+waiting
+cycles 57
+waiting`, `
+kernel of 1: at 11
+kernel of 2: at 12
+kernel of 1: at 11
+waiting: 1
 waiting: 0`},
 		{"correlation ids come round", `
 launch 4294967295 1 0

@@ -104,6 +104,26 @@ void synthetic_copy(uint64_t bytes) {
   pthread_mutex_unlock(&gpu.lock);
 }
 
+// Each part is a record, as in libraries that copy through a buffer of their own.
+void synthetic_copy_in_parts(uint64_t bytes, int parts, uint32_t stream) {
+  pthread_mutex_lock(&gpu.lock);
+  uint64_t id = ++gpu.ids;
+  if (gpu.listening) gpu.hp->call(&(struct hp_call){.correlation = id, .stream = stream, .work = 1, .several = 1});
+  for (int i = 0; i < parts; i++) write_record((struct written){.what = 'c', .id = id, .start = now(), .took = 1000, .bytes = bytes}, "<memcpy HtoD>");
+  returns(id, 2);
+  pthread_mutex_unlock(&gpu.lock);
+}
+
+// The library's records have no streams.
+void synthetic_launch_on(const char *kernel, uint32_t stream) {
+  pthread_mutex_lock(&gpu.lock);
+  uint64_t id = ++gpu.ids;
+  if (gpu.listening) gpu.hp->call(&(struct hp_call){.correlation = id, .function = function_of(kernel), .stream = stream});
+  write_record((struct written){.what = 'k', .id = id, .start = now(), .took = 1000}, kernel);
+  returns(id, 1);
+  pthread_mutex_unlock(&gpu.lock);
+}
+
 void synthetic_capture_begin(void) {
   pthread_mutex_lock(&gpu.lock);
   gpu.captures = 1;

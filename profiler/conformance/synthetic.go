@@ -59,6 +59,16 @@ func (Synthetic) Launch(kernel string) { with(kernel, func(c *C.char) { C.synthe
 // Copy copies from the host.
 func (Synthetic) Copy(bytes int) { C.synthetic_copy(C.uint64_t(bytes)) }
 
+// CopyInParts copies as many times as many bytes from the host, in one call on a stream.
+func (Synthetic) CopyInParts(bytes, parts, stream int) {
+	C.synthetic_copy_in_parts(C.uint64_t(bytes), C.int(parts), C.uint32_t(stream))
+}
+
+// LaunchOn launches a kernel on a stream.
+func (Synthetic) LaunchOn(kernel string, stream int) {
+	with(kernel, func(c *C.char) { C.synthetic_launch_on(c, C.uint32_t(stream)) })
+}
+
 // Graph is described with GPU.
 func (s Synthetic) Graph(kernels ...string) func() {
 	C.synthetic_capture_begin()

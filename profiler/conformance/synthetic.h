@@ -8,6 +8,8 @@
 // ---- the library: what a program calls ----
 void synthetic_launch(const char *kernel);
 void synthetic_copy(uint64_t bytes);
+void synthetic_copy_in_parts(uint64_t bytes, int parts, uint32_t stream);
+void synthetic_launch_on(const char *kernel, uint32_t stream);
 void synthetic_capture_begin(void);
 uint64_t synthetic_capture_end(void); // the executable graph
 void synthetic_graph_launch(uint64_t exec);

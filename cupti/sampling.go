@@ -16,6 +16,7 @@ import (
 	"unsafe"
 
 	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profiler/record"
 )
@@ -318,28 +319,28 @@ func (c *Collector) samplingProblems(f *C.struct_sampling_facts) (problems []str
 			"kernels are timed without samples")
 	}
 	if f.waiting > 0 {
-		add("%d contexts were not sampled: of the contexts of one GPU CUPTI samples one at a time, "+
-			"and the first to launch was; their kernels have times, and samples only as far as the first ran the same code", f.waiting)
+		add("%s not sampled: of the contexts of one GPU CUPTI samples one at a time, "+
+			"and the first to launch was; their kernels have times, and samples only as far as the first ran the same code", figures.Plural(uint64(f.waiting), "context was", "contexts were"))
 	}
 	switch {
 	case c.sampler.filtered > 0 && c.sampler.kept == 0:
-		add("kernels= matches no sampled kernel: the %d samples taken are of others; "+
-			"give a regular expression that matches a kernel's name", c.sampler.filtered)
+		add("kernels= matches no sampled kernel: the %s; "+
+			"give a regular expression that matches a kernel's name", figures.Plural(uint64(c.sampler.filtered), "sample taken is of another", "samples taken are of others"))
 	case f.unseen > 0 && c.opts.Replay:
-		add("%d samples fell in modules that the capture does not hold: their source lines are not known", f.unseen)
+		add("%s fell in modules that the capture does not hold: their source lines are not known", figures.Count(uint64(f.unseen), "sample"))
 	case f.unseen > 0:
-		add("%d samples fell in code that was loaded before sampling began and not compiled by Triton: "+
-			"its source lines are not known; begin before the first launch, as `proton run -m pcsampling` does", f.unseen)
+		add("%s fell in code that was loaded before sampling began and not compiled by Triton: "+
+			"its source lines are not known; begin before the first launch, as `proton run -m pcsampling` does", figures.Count(uint64(f.unseen), "sample"))
 	}
 	if f.same_crc > 0 {
-		add("%d samples are unattributed: they fell in code that was loaded before sampling began, and several modules "+
-			"have the checksum that CUPTI reports for it; begin before the first launch, as `proton run -m pcsampling` does", f.same_crc)
+		add("%s fell in code that was loaded before sampling began, and several modules "+
+			"have the checksum that CUPTI reports for it; begin before the first launch, as `proton run -m pcsampling` does", figures.Plural(uint64(f.same_crc), "sample is unattributed: it", "samples are unattributed: they"))
 	}
 	if f.lost > 0 {
-		add("%d samples were lost: they were not read in time", f.lost)
+		add("%s not read in time", figures.Plural(uint64(f.lost), "sample was lost: it was", "samples were lost: they were"))
 	}
 	if n := C.code_not_kept(); n > 0 {
-		add("the code of %d modules was not kept: more than 512 MiB were loaded", n)
+		add("the code of %s was not kept: more than 512 MiB were loaded", figures.Count(uint64(n), "module"))
 	}
 	return problems
 }

@@ -10,7 +10,7 @@ type Sampling struct {
 	Total       uint64 // samples taken in kernels of the program, whether they found a node or not
 	Dropped     uint64 // samples that the hardware lost
 	NonUser     uint64 // samples in kernels of the driver's own
-	Apportioned uint64 // samples of functions launched from several call paths, shared out by kernel time
+	Apportioned uint64 // samples of functions launched from several call paths, apportioned by kernel time
 	BufferFull  bool   // the hardware's buffer was full at times: an unknown number of samples is missing
 
 	Functions []SampledFunction

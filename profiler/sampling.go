@@ -107,7 +107,7 @@ type SamplingStatus struct {
 	Mode        string // "continuous", "serialized"; "" while nothing is sampled
 	Period      uint64 // cycles between two samples of one multiprocessor
 	Samples     uint64 // handed over by the sampler
-	Apportioned uint64 // shared out by kernel time, as several call paths launched the function
+	Apportioned uint64 // apportioned by kernel time, as several call paths launched the function
 	Unlaunched  uint64 // of functions that were not seen launching
 	Dropped     uint64 // lost by the hardware
 	NonUser     uint64 // in functions of the driver's own

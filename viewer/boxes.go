@@ -47,7 +47,7 @@ func printTable(out *bufio.Writer, t *Table, p *Terminal) error {
 			if c := &l.columns[i]; c.word != nil {
 				cells = append(cells, c.word(r))
 			} else {
-				cells = append(cells, c.form.text(c.value(r)))
+				cells = append(cells, c.form.Text(c.value(r)))
 			}
 		}
 		if err := table.Append(cells); err != nil {

@@ -5,6 +5,8 @@ import (
 	"encoding/csv"
 	"strconv"
 	"strings"
+
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // printCSV prints a line per row for spreadsheets and data frames. docs/viewer.md promises its columns.
@@ -23,13 +25,10 @@ func printCSV(out *bufio.Writer, t *Table, _ *Terminal) error {
 			line[1] = strconv.Itoa(at.parent)
 		}
 		for i := range t.Columns {
-			switch v := at.row.Values[i]; {
-			case t.Columns[i].Text:
+			if t.Columns[i].Text {
 				line = append(line, t.Text(at.row, i))
-			case finite(v):
-				line = append(line, decimal(v))
-			default:
-				line = append(line, "")
+			} else {
+				line = append(line, figures.Exact(at.row.Values[i]))
 			}
 		}
 		return w.Write(line)
@@ -40,10 +39,6 @@ func printCSV(out *bufio.Writer, t *Table, _ *Terminal) error {
 	w.Flush()
 	return w.Error()
 }
-
-// decimal prints a number with the fifteen digits that a float64 surely holds: a time that went through seconds and
-// back is 8064 again, not 8064.000000000001.
-func decimal(v float64) string { return strconv.FormatFloat(v, 'g', 15, 64) }
 
 // exactLabel is a column's name with its unit: "time (ns)".
 func exactLabel(c *Column) string {

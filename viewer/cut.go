@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // elideBelow are shares of the shown total. By default the views for people leave out rows with a smaller share, and all
@@ -54,7 +56,7 @@ func (t *Table) cut(o *Options) error {
 		keep[r.id] = !tooDeep && (o.Threshold == 0 || r.Values[0] >= o.Threshold || len(r.Children) > 0)
 	}
 	if o.Threshold != 0 && !keep[t.Root.id] {
-		return fmt.Errorf("no frame is left after --threshold %g; the largest has %.4g %s", o.Threshold, t.Root.Values[0], t.Columns[0].Unit)
+		return fmt.Errorf("no frame is left after --threshold %g; the largest has %s %s", o.Threshold, figures.Number(t.Root.Values[0]), t.Columns[0].Unit)
 	}
 	return nil
 }

@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"math"
-	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
@@ -29,7 +29,7 @@ func printFlame(out *bufio.Writer, t *Table, p *Terminal) error {
 	f.width = max(f.width, narrowestFlame)
 	f.weigh()
 	f.whole = f.weight(t.Root)
-	if !(f.whole > 0) || !finite(f.whole) {
+	if !(f.whole > 0) || !figures.Finite(f.whole) {
 		return fmt.Errorf("draw a flame graph of %s: the frames that are shown add up to %g", t.Columns[0].Name, f.whole)
 	}
 	level := []box{{block: block{rows: []*Row{t.Root}, weight: f.whole}, right: f.width - 1}}
@@ -204,17 +204,14 @@ func (f *flame) box(b *box) {
 
 // label says as much as there is room for: name, value and share, name and share, a cut name.
 func (f *flame) label(b *box, room int) string {
-	share := grid.Share(b.weight / f.whole)
+	share := figures.Share(b.weight / f.whole)
 	if b.mixed {
 		n := fmt.Sprint(f.dots, len(b.rows))
-		frames := n + " frames"
-		if len(b.rows) == 1 {
-			frames = n + " frame"
-		}
+		frames := f.dots + figures.Count(len(b.rows), "frame")
 		return firstThatFits(room, frames+" "+share, n+" "+share, n, f.dots)
 	}
 	name := f.table.Label(b.rows[0])
-	full := fmt.Sprintf("%s %s %s", name, strings.TrimSpace(fmt.Sprintf("%.4g %s", b.weight, f.table.Columns[0].Unit)), share)
+	full := name + " " + figures.Amount(b.weight, f.table.Columns[0].Unit) + " " + share
 	if grid.Columns(full) <= room {
 		return full
 	}

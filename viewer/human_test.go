@@ -4,52 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/figures"
 )
-
-// TestUnitsForPeople: three digits, in the largest unit of which there is at least one.
-func TestUnitsForPeople(t *testing.T) {
-	rates := flopRate("16")
-	for _, c := range []struct {
-		q    *quantity
-		v    float64
-		want string
-	}{
-		{&times, 9899.08e-6, "9.90 ms"}, {&times, 930e-9, "930 ns"}, {&times, 7e-9, "7 ns"}, {&times, 931.6e-9, "932 ns"}, {&times, 45.12e-9, "45.1 ns"},
-		{&times, 999.96e-6, "1.00 ms"}, {&times, 999.4e-6, "999 us"}, {&times, 9.996e-6, "10.0 us"}, {&times, 1, "1.00 s"}, {&times, 12345, "12345 s"},
-		{&times, 0, "0"}, {&times, -2.5e-3, "-2.50 ms"}, {&times, 0.25e-9, "0.25 ns"},
-		{&byteAmount, 512, "512 B"}, {&byteAmount, 1.5e9, "1.50 GB"}, {&rates, 70.44e12, "70.4 Tflop/s"}, {&flopAmount, 524288, "524 kflop"},
-	} {
-		if got := string(c.q.append(nil, c.v)); got != c.want {
-			t.Errorf("%g is %q, want %q", c.v, got, c.want)
-		}
-	}
-}
-
-// TestUnitsForPeopleSayTheNumber: what is printed, read back with its unit, is the number to three digits.
-func TestUnitsForPeopleSayTheNumber(t *testing.T) {
-	r := rand.New(rand.NewPCG(12, 13))
-	for range 10_000 {
-		for _, q := range []*quantity{&times, &byteAmount, &flopAmount, &byteRate} {
-			largest := q.units[len(q.units)-1].factor
-			v := q.units[0].factor * math.Exp(r.Float64()*math.Log(999*largest/q.units[0].factor))
-			text := string(q.append(nil, v))
-			digits, label, _ := strings.Cut(text, " ")
-			read, err := strconv.ParseFloat(digits, 64)
-			for _, u := range q.units {
-				if u.label == label {
-					read *= u.factor
-				}
-			}
-			if err != nil || math.Abs(read-v) > 0.0051*v || len(strings.Replace(digits, ".", "", 1)) != 3 {
-				t.Fatalf("%g is printed as %q, which is %g", v, text, read)
-			}
-		}
-	}
-}
 
 // TestHumanChangesOpenUnitsOnly: with --human, columns whose unit was asked for, counts and shares stay as they are, and every other
 // number is the same but for its unit and its digits.
@@ -81,8 +41,8 @@ func TestHumanChangesOpenUnitsOnly(t *testing.T) {
 			}
 			us, _ := strconv.ParseFloat(old[first], 64)
 			value, _ := strconv.ParseFloat(now[first+2], 64)
-			unit, known := times.byName(now[first+3])
-			if !known || math.Abs(value*unit.factor-us*1e-6) > (0.0051*us+0.0501)*1e-6 { // the column of us has one decimal
+			unit, known := figures.Times.Unit(now[first+3])
+			if !known || math.Abs(value*unit.Factor-us*1e-6) > (0.0051*us+0.0501)*1e-6 { // the column of us has one decimal
 				t.Errorf("%s: %s us is %s %s with --human", view, old[first], now[first+2], now[first+3])
 			}
 			checked++

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // Schema names the layout of the json view. Keys are added to it without notice; one that is renamed, goes away or
@@ -76,10 +78,10 @@ func (j *jsonText) truth(v bool) *jsonText { *j = strconv.AppendBool(*j, v); ret
 
 // number prints null for NaN and infinite values, which JSON lacks.
 func (j *jsonText) number(v float64) *jsonText {
-	if !finite(v) {
+	if !figures.Finite(v) {
 		return j.raw("null")
 	}
-	return j.raw(decimal(v))
+	return j.raw(figures.Exact(v))
 }
 
 func (j *jsonText) values(t *Table, r *Row, values []float64, own bool) *jsonText {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
@@ -28,7 +29,7 @@ type lines struct {
 // printed is one column of text, flushed right; left when it holds words.
 type printed struct {
 	label, unit string
-	form        form
+	form        figures.Form
 	value       func(r *Row) float64
 	sibling     func(r *Row) float64 // value of a column that gets the same form; may be nil
 	word        func(r *Row) string
@@ -37,8 +38,7 @@ type printed struct {
 	shared      bool // bars and colours are of this column
 	width       int
 
-	quantity *quantity // set: each value has a unit of its own
-	factor   float64   // of the column's unit to the quantity's base unit
+	own *figures.Form // set: each value has a unit of its own
 }
 
 func newLines(out *bufio.Writer, t *Table, p *Terminal) *lines {
@@ -57,7 +57,8 @@ func (l *lines) addColumns(values func(r *Row) []float64) {
 		shown := printed{label: c.Label, unit: c.Unit, ratio: c.Ratio, shared: c.Label == l.table.ShareOf && !shares}
 		shares = shares || shown.shared
 		if l.terminal.Human && c.quantity != nil {
-			shown.unit, shown.quantity, shown.factor = "", c.quantity, c.factor
+			own := figures.InOwnUnits(c.quantity, c.factor)
+			shown.unit, shown.own = "", &own
 		}
 		if c.Text {
 			shown.word = func(r *Row) string { return l.table.Text(r, i) }
@@ -87,27 +88,27 @@ func (l *lines) measure() {
 				}
 			}
 		}
-		c.form = formFor(values)
-		if c.unit == percentUnit.label {
-			c.form.decimals = min(c.form.decimals, 2)
-		}
-		if c.ratio {
-			c.form.decimals, c.form.exponent = min(c.form.decimals, 3), false
-		}
-		if c.quantity != nil {
-			c.form = form{own: c.quantity, factor: c.factor}
+		if c.own != nil {
+			c.form = *c.own
 			for v := range values {
-				c.width = max(c.width, len(c.form.text(v)))
+				c.width = max(c.width, len(c.form.Text(v)))
 			}
 			continue
 		}
+		c.form = figures.FormFor(values)
+		switch {
+		case c.unit == figures.Percent.Label:
+			c.form = c.form.AtMost(2)
+		case c.ratio:
+			c.form = c.form.AtMost(3)
+		}
 		lowest, highest := 0.0, 0.0
 		for v := range values {
-			if finite(v) {
+			if figures.Finite(v) {
 				lowest, highest = min(lowest, v), max(highest, v)
 			}
 		}
-		c.width = max(c.width, len(c.form.text(lowest)), len(c.form.text(highest)))
+		c.width = max(c.width, len(c.form.Text(lowest)), len(c.form.Text(highest)))
 	}
 	if l.share == nil {
 		return
@@ -118,7 +119,7 @@ func (l *lines) measure() {
 		l.percent = l.percent && !(c.Unit == "%" && c.Label == l.table.ShareOf)
 	}
 	for r := range l.table.All() {
-		if s := l.share(r); finite(s) {
+		if s := l.share(r); figures.Finite(s) {
 			l.widest = max(l.widest, s)
 		}
 	}
@@ -175,7 +176,7 @@ func (l *lines) row(r *Row, indent string) {
 		if c.word != nil {
 			l.cell(c.word(r), c.width, false, color)
 		} else {
-			l.number = c.form.append(l.number[:0], c.value(r))
+			l.number = c.form.Append(l.number[:0], c.value(r))
 			l.cell(string(l.number), c.width, true, color)
 		}
 		l.text = append(l.text, "  "...)
@@ -194,7 +195,7 @@ func (l *lines) rest(hidden []*Row, indent string) {
 			for _, r := range hidden {
 				sum = add(sum, c.value(r))
 			}
-			text = c.form.text(sum)
+			text = c.form.Text(sum)
 		}
 		l.cell(text, c.width, true, "")
 		l.text = append(l.text, "  "...)
@@ -240,7 +241,7 @@ func (l *lines) shareCell(share float64, bar bool, heat string) {
 		return
 	}
 	if l.percent {
-		l.cell(grid.Share(share), percentWidth, true, "")
+		l.cell(figures.Share(share), percentWidth, true, "")
 		l.blanks(1)
 	}
 	drawn := ""
@@ -293,14 +294,11 @@ func (l *lines) footer() {
 	if l.table.elided > 0 {
 		notes = append(notes, l.glyphs.Dots+": "+l.elision()+"; --all shows them")
 	}
-	switch n := l.table.others; {
-	case n == 1:
-		notes = append(notes, "1 frame has other metrics only and is not shown; --all shows it")
-	case n > 1:
-		notes = append(notes, fmt.Sprintf("%d frames have other metrics only and are not shown; --all shows them", n))
+	if n := l.table.others; n > 0 {
+		notes = append(notes, figures.Plural(n, "frame has other metrics only and is not shown; --all shows it", "frames have other metrics only and are not shown; --all shows them"))
 	}
 	if whole := l.table.Root.Share; l.share != nil && l.bars && whole < 0.9995 {
-		notes = append(notes, fmt.Sprintf("the filters leave %s of the program's %s; shares are of all of it", grid.Share(whole), l.table.ShareOf))
+		notes = append(notes, fmt.Sprintf("the filters leave %s of the program's %s; shares are of all of it", figures.Share(whole), l.table.ShareOf))
 	}
 	if l.terminal.Color && l.bars {
 		var b strings.Builder
@@ -308,7 +306,7 @@ func (l *lines) footer() {
 			if i > 0 {
 				b.WriteString("  ")
 			}
-			fmt.Fprintf(&b, "%s %s%.0f%%", l.terminal.Paint(l.glyphs.Full, s.color), ">", 100*s.from)
+			b.WriteString(l.terminal.Paint(l.glyphs.Full, s.color) + " >" + figures.BriefShare(s.from))
 		}
 		notes = append(notes, b.String())
 	}
@@ -326,5 +324,5 @@ func (l *lines) elision() string {
 	if l.share == nil {
 		return most
 	}
-	return fmt.Sprintf("rows with less than %s of what is shown, and %s", grid.Share(l.table.tail), most)
+	return fmt.Sprintf("rows with less than %s of what is shown, and %s", figures.Share(l.table.tail), most)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/specs"
 )
@@ -43,9 +44,9 @@ type column struct {
 	stat  func(s *profile.Sketch) float64
 	word  func(a []float64) string
 
-	recorded string    // the metric's name in the profile, of recorded text
-	open     *quantity // of which a unit is still to be chosen; nil when it is fixed
-	unit     unit
+	recorded string            // the metric's name in the profile, of recorded text
+	open     *figures.Quantity // of which a unit is still to be chosen; nil when it is fixed
+	unit     figures.Unit
 	share    bool // of the total
 }
 
@@ -234,7 +235,7 @@ func (b *builder) recordedColumn(name string) (column, bool, error) {
 
 // plain is a recorded metric as it is.
 func (b *builder) plain(r recorded) column {
-	c := column{Column: Column{Label: baseName(r.name), Exact: r.name, Unit: recordedUnit(r.name), Inclusive: r.inclusive, Additive: true}, unit: unit{factor: 1}}
+	c := column{Column: Column{Label: baseName(r.name), Exact: r.name, Unit: recordedUnit(r.name), Inclusive: r.inclusive, Additive: true}, unit: figures.Unit{Factor: 1}}
 	if r.text {
 		c.Text, c.Additive, c.recorded = true, false, r.name
 		return c
@@ -249,7 +250,7 @@ func (b *builder) plain(r recorded) column {
 func (b *builder) timeColumn(name string) (column, bool, error) {
 	base, wanted, fixed := strings.Cut(name, "/")
 	of, averaged := strings.CutPrefix(base, "avg_")
-	u, known := times.byName(wanted)
+	u, known := figures.Times.Unit(wanted)
 	kind, source, split := strings.Cut(of, "@") // time@rank3: of one source of a merged profile
 	if kind != "time" && kind != "cpu_time" || fixed && !known {
 		return column{}, false, nil
@@ -271,17 +272,17 @@ func (b *builder) timeColumn(name string) (column, bool, error) {
 		n := b.amount(count)
 		c.value = func(a []float64) float64 { return elapsed.of(a) / a[n] }
 	}
-	c.in(&times, u, fixed)
+	c.in(&figures.Times, u, fixed)
 	return c, true, nil
 }
 
 // in sets a column's unit, or leaves it open.
-func (c *column) in(q *quantity, u unit, fixed bool) {
+func (c *column) in(q *figures.Quantity, u figures.Unit, fixed bool) {
 	if !fixed {
 		c.open = q
 		return
 	}
-	c.unit, c.Unit = u, u.label
+	c.unit, c.Unit = u, u.Label
 }
 
 // span is a recorded time in seconds.
@@ -307,11 +308,11 @@ func (b *builder) seconds(name string) (span, error) {
 	if !ok {
 		return span{}, b.unknown(name)
 	}
-	u, known := times.byName(recordedUnit(r.name))
+	u, known := figures.Times.Unit(recordedUnit(r.name))
 	if !known {
 		return span{}, fmt.Errorf("read %q as a time: its name has no unit; record it as \"%s (ns)\"", r.name, name)
 	}
-	return span{r.name, b.amount(r), u.factor}, nil
+	return span{r.name, b.amount(r), u.Factor}, nil
 }
 
 // rateColumn reads flop/s, flop8/s … flop64/s and byte/s with any prefix. Without one the unit is open.
@@ -320,7 +321,7 @@ func (b *builder) rateColumn(name string) (column, bool, error) {
 	if !ok {
 		return column{}, false, nil
 	}
-	u, _ := q.byName(name)
+	u, _ := q.Unit(name)
 	found := slices.DeleteFunc(slices.Clone(b.recorded), func(r recorded) bool { return r.text || !of(baseName(r.name)) })
 	if len(found) == 0 {
 		return column{}, true, b.noAmount(name, label)
@@ -337,7 +338,7 @@ func (b *builder) rateColumn(name string) (column, bool, error) {
 	}
 	c := column{Column: Column{Label: label, Inclusive: true}}
 	c.value = func(a []float64) float64 { return amount(a) / elapsed.of(a) }
-	c.in(&q, u, u.factor != 1)
+	c.in(&q, u, u.Factor != 1)
 	return c, true, nil
 }
 
@@ -358,13 +359,13 @@ func (b *builder) sumOf(list []recorded) func(a []float64) float64 {
 
 // rateOf takes the name of a rate apart: its quantity, its label, and which metrics add up to it. flop/s is of
 // operands of any type, flop16/s of any that are 16 bits wide.
-func rateOf(name string) (q quantity, label string, of func(metric string) bool, ok bool) {
-	if _, ok := byteRate.byName(name); ok {
-		return byteRate, "byte/s", func(metric string) bool { return metric == "bytes" }, true
+func rateOf(name string) (q figures.Quantity, label string, of func(metric string) bool, ok bool) {
+	if _, ok := figures.ByteRate.Unit(name); ok {
+		return figures.ByteRate, "byte/s", func(metric string) bool { return metric == "bytes" }, true
 	}
 	for _, width := range append([]string{""}, widths...) {
-		q = flopRate(width)
-		if _, ok := q.byName(name); !ok {
+		q = figures.FlopRate(width)
+		if _, ok := q.Unit(name); !ok {
 			continue
 		}
 		of = func(metric string) bool {
@@ -373,7 +374,7 @@ func rateOf(name string) (q quantity, label string, of func(metric string) bool,
 		}
 		return q, "flop" + width + "/s", of, true
 	}
-	return quantity{}, "", nil, false
+	return figures.Quantity{}, "", nil, false
 }
 
 // scaled says whether a metric is an amount that is shown in units of its own.
@@ -392,13 +393,13 @@ func (b *builder) amountColumn(name string) (column, bool, error) {
 	if !ok || r.text {
 		return column{}, false, nil
 	}
-	q := &flopAmount
+	q := &figures.Flops
 	if base == "bytes" {
-		q = &byteAmount
+		q = &figures.Bytes
 	}
-	u, known := q.byName(wanted)
+	u, known := q.Unit(wanted)
 	if fixed && !known {
-		return column{}, true, fmt.Errorf("%s: unknown unit; use %s", name, q.names())
+		return column{}, true, fmt.Errorf("%s: unknown unit; use %s", name, q.Names())
 	}
 	c := b.plain(r)
 	c.Exact = ""
@@ -415,7 +416,7 @@ func (b *builder) shareColumn(of string) (column, error) {
 	if c.Text || !c.Additive {
 		return column{}, fmt.Errorf("%s/%%: a share needs an amount that adds up, such as time, count or bytes; %s does not add up", of, of)
 	}
-	c.open, c.unit, c.Unit, c.share = nil, percentUnit, "%", true
+	c.open, c.unit, c.Unit, c.share = nil, figures.Percent, "%", true
 	c.Exact = "" // not that of the amount: the name that was asked for
 	return c, nil
 }
@@ -449,12 +450,12 @@ func (b *builder) derive(t *Table, baseUnits bool) {
 	for i := range s.columns {
 		c := &s.columns[i]
 		if c.open != nil {
-			c.unit = c.open.base
+			c.unit = c.open.Exact
 			if !baseUnits {
-				c.unit = c.open.fit(s.largest(c))
+				c.unit = c.open.Fit(s.largest(c))
 			}
-			c.Unit, c.Exact = c.unit.label, b.exact(c)
-			c.quantity, c.factor = c.open, c.unit.factor
+			c.Unit, c.Exact = c.unit.Label, b.exact(c)
+			c.quantity, c.factor = c.open, c.unit.Factor
 		}
 		if c.Exact == "" {
 			c.Exact = c.Name
@@ -464,9 +465,9 @@ func (b *builder) derive(t *Table, baseUnits bool) {
 			total = c.value(s.whole)
 		}
 		if c.share {
-			c.unit.factor *= total
+			c.unit.Factor *= total
 		}
-		t.Total = append(t.Total, total/c.unit.factor)
+		t.Total = append(t.Total, total/c.unit.Factor)
 		t.Columns = append(t.Columns, c.Column)
 	}
 	t.ShareOf = s.weight.label
@@ -475,7 +476,7 @@ func (b *builder) derive(t *Table, baseUnits bool) {
 // exact is the name of a column with its unit.
 func (b *builder) exact(c *column) string {
 	if strings.HasSuffix(c.Name, "/s") {
-		return c.unit.name
+		return c.unit.Name
 	}
-	return c.Name + "/" + c.unit.name
+	return c.Name + "/" + c.unit.Name
 }

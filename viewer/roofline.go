@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/viewer/internal/grid"
 	"github.com/goproton/goproton/viewer/specs"
 )
 
@@ -86,14 +86,14 @@ func (b *builder) roofColumn(name string) (column, bool, error) {
 		return column{}, true, err
 	}
 	c.Label, c.Inclusive = base, true
-	var units quantity
+	var units figures.Quantity
 	switch base {
 	case "attainable":
-		units = flopRate("")
+		units = figures.FlopRate("")
 	case "roof_time":
-		units = times
+		units = figures.Times
 	case "util", "coverage":
-		units = quantity{units: []unit{percentUnit}}
+		units = figures.Quantity{Units: []figures.Unit{figures.Percent}}
 		if !fixed {
 			return c, true, nil
 		}
@@ -103,9 +103,9 @@ func (b *builder) roofColumn(name string) (column, bool, error) {
 		}
 		return c, true, nil
 	}
-	u, known := units.byName(wanted)
+	u, known := units.Unit(wanted)
 	if fixed && !known {
-		return column{}, true, fmt.Errorf("%s: unknown unit; use %s", name, units.names())
+		return column{}, true, fmt.Errorf("%s: unknown unit; use %s", name, units.Names())
 	}
 	c.in(&units, u, fixed)
 	return c, true, nil
@@ -115,9 +115,9 @@ func (b *builder) roofValue(name string) (column, error) {
 	r := b.roof
 	switch name {
 	case "util":
-		return column{Column: Column{Ratio: true}, value: r.util, unit: unit{factor: 1}}, nil
+		return column{Column: Column{Ratio: true}, value: r.util, unit: figures.Unit{Factor: 1}}, nil
 	case "coverage":
-		return column{Column: Column{Ratio: true}, value: r.coverage, unit: unit{factor: 1}}, nil
+		return column{Column: Column{Ratio: true}, value: r.coverage, unit: figures.Unit{Factor: 1}}, nil
 	case "attainable":
 		flops := b.allFlops()
 		return column{value: func(a []float64) float64 { return flops(a) / a[r.least] }}, nil
@@ -126,7 +126,7 @@ func (b *builder) roofValue(name string) (column, error) {
 			return column{}, errors.New("intensity: needs both flops and bytes, and the profile has only one of them; let launch_metadata return both")
 		}
 		flops := b.allFlops()
-		c := column{value: func(a []float64) float64 { return flops(a) / a[r.traffic] }, unit: unit{factor: 1}}
+		c := column{value: func(a []float64) float64 { return flops(a) / a[r.traffic] }, unit: figures.Unit{Factor: 1}}
 		c.Unit = "flop/B"
 		return c, nil
 	case "roof_time":
@@ -234,9 +234,9 @@ func (b *builder) sayCoverage() {
 	case part == 0 && slices.ContainsFunc(b.frames, func(f frame) bool { return f.says }):
 		b.note("util is not known: no kernel is below a frame with flops or bytes; with --context python scopes and kernels are on different call paths, so profile with --context shadow")
 	case part >= leastCoverage:
-		b.note(fmt.Sprintf("util covers the %s of the time whose flops or bytes are known; -m coverage shows it for each row", grid.Share(part)))
+		b.note(fmt.Sprintf("util covers the %s of the time whose flops or bytes are known; -m coverage shows it for each row", figures.Share(part)))
 	default:
-		b.note(fmt.Sprintf("the flops or bytes of only %s of the time are known: util and bound are shown for rows with at least half; -m coverage shows it for each row", grid.Share(part)))
+		b.note(fmt.Sprintf("the flops or bytes of only %s of the time are known: util and bound are shown for rows with at least half; -m coverage shows it for each row", figures.Share(part)))
 	}
 }
 
@@ -450,7 +450,7 @@ func parseRate(text string) (float64, error) {
 		text = text[:len(text)-1]
 	}
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(v > 0) || !finite(v) {
+	if err != nil || !(v > 0) || !figures.Finite(v) {
 		return 0, errors.New("write the rate per second as a number with k, M, G, T or P behind it: 990T")
 	}
 	return v * factor, nil

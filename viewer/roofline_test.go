@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -28,7 +29,7 @@ func TestUnknownWorkIsNotIdle(t *testing.T) {
 	seen := 0
 	for r := range table.All() {
 		seen++
-		got := []string{form{decimals: 3}.text(r.Values[0]), form{decimals: 3}.text(r.Values[1]), table.Text(r, 2)}
+		got := []string{figures.Places(r.Values[0], 3), figures.Places(r.Values[1], 3), table.Text(r, 2)}
 		if w := want[r.Name]; fmt.Sprint(got) != fmt.Sprint(w) {
 			t.Errorf("%s: util, coverage and bound are %q, want %q", r.Name, got, w)
 		}

@@ -2,11 +2,11 @@ package viewer
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -37,7 +37,7 @@ func (b *builder) statColumn(name string) (column, bool, error) {
 	base, wanted, fixed := strings.Cut(name, "/")
 	which, ok := strings.CutSuffix(base, "_time")
 	of, known := statistic(which)
-	u, unitKnown := times.byName(wanted)
+	u, unitKnown := figures.Times.Unit(wanted)
 	if !ok || !known || fixed && !unitKnown {
 		return column{}, false, nil
 	}
@@ -47,12 +47,9 @@ func (b *builder) statColumn(name string) (column, bool, error) {
 	b.sums.wantTimes = true
 	c := column{Column: Column{Label: base, Inclusive: true}}
 	c.stat = func(s *profile.Sketch) float64 { return of(s) * 1e-9 }
-	c.in(&times, u, fixed)
+	c.in(&figures.Times, u, fixed)
 	return c, true, nil
 }
 
 // howToGetTimes is the way out for profiles without distributions.
 const howToGetTimes = "profile again with proton run and without --no-stats, or, if proton convert made this file, read the .hatchet file that it was made of: most formats hold only the sums; avg_time needs only the sums"
-
-// finite is false for NaN and infinities.
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

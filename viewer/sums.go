@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -157,9 +158,9 @@ func (s *sums) evaluate(slab []float64, times []*profile.Sketch) []float64 {
 			v := missing
 			switch {
 			case c.value != nil:
-				v = c.value(s.of(slab, r)) / c.unit.factor
+				v = c.value(s.of(slab, r)) / c.unit.Factor
 			case c.stat != nil && times[r] != nil:
-				v = c.stat(times[r]) / c.unit.factor
+				v = c.stat(times[r]) / c.unit.Factor
 			}
 			values[r*n+i] = v
 		}
@@ -178,7 +179,7 @@ func (s *sums) largest(c *column) float64 {
 		case c.stat != nil && s.sumTimes[r] != nil:
 			v = c.stat(s.sumTimes[r])
 		}
-		if v = math.Abs(v); v > largest && finite(v) {
+		if v = math.Abs(v); v > largest && figures.Finite(v) {
 			largest = v
 		}
 	}

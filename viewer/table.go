@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -39,8 +40,8 @@ type Column struct {
 	Text      bool   // values are text: see Table.Text
 	Ratio     bool   // 1 is the best that there is, as of util
 
-	quantity *quantity // of a column without a requested unit
-	factor   float64   // of Unit to the quantity's base unit
+	quantity *figures.Quantity // of a column without a requested unit
+	factor   float64           // of Unit to the quantity's base unit
 }
 
 // Row is one frame, or several of one name that a filter or a grouping joined.

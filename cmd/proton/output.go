@@ -98,18 +98,6 @@ func cannotWrite(path string, err error) error {
 	return fmt.Errorf("write %s: %w; give another place with -o", path, err)
 }
 
-// counted writes a number and a noun.
-func counted[N int | int64](n N, noun string) string {
-	switch {
-	case n == 1:
-	case strings.HasSuffix(noun, "ch"), strings.HasSuffix(noun, "ss"):
-		noun += "es"
-	default:
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
-}
-
 // checkFrames checks the flags about frames that several commands share, before anything is read.
 func checkFrames(include, exclude, format string) error {
 	for _, f := range []struct{ flag, pattern string }{{"include", include}, {"exclude", exclude}} {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goproton/goproton/internal/figures"
 	tree "github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/viewer/compare"
@@ -116,7 +117,7 @@ func (f *reportFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wri
 	if err := f.save(output, page.Bytes()); err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "proton report: wrote %s (%s)\n", output, size(page.Len()))
+	fmt.Fprintf(stderr, "proton report: wrote %s (%s)\n", output, figures.Bytes.Text(float64(page.Len())))
 	if f.open {
 		return openBrowser(output)
 	}
@@ -158,7 +159,7 @@ func (f *reportFlags) check(files []string) (renames []compare.Rename, err error
 	case n > 0 && f.svg != "":
 		return nil, errors.New("--trace has no effect on a picture (--svg); leave it out")
 	case n > 0 && n != len(files):
-		return nil, fmt.Errorf("%s, but --trace is given %s: give one trace per profile, in the same order", counted(len(files), "profile"), times(n))
+		return nil, fmt.Errorf("%s, but --trace is given %s: give one trace per profile, in the same order", figures.Count(len(files), "profile"), times(n))
 	}
 	if f.svg != "" && len(files) > 1 {
 		return nil, errors.New("--svg draws one profile; leave it out for a page that compares two")
@@ -243,14 +244,6 @@ func ours(path string) error {
 		return fmt.Errorf("%s exists and is not a report that proton wrote; choose another name with -o, or replace it with --force", path)
 	}
 	return nil
-}
-
-// size writes a number of bytes for people.
-func size(n int) string {
-	if n < 1_000_000 {
-		return fmt.Sprintf("%d kB", (n+500)/1000)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
 // openBrowser opens a file with the system's viewer, and does not wait for it.

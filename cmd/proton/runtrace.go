@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/goproton/goproton/cmd/proton/internal/run"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/tracelog"
@@ -142,8 +143,8 @@ func completeTraces(w io.Writer, source string) {
 		if found.Lost > 0 {
 			lost = fmt.Sprintf(", %d lost", found.Lost)
 		}
-		fmt.Fprintf(w, "proton: completed the traces of %s in %s that ended without it: %s, %s%s\n", counted(found.Processes, "process"),
-			source, counted(found.Compilations, "compilation"), counted(found.Launches, "launch"), lost)
+		fmt.Fprintf(w, "proton: completed the traces of %s in %s that ended without it: %s, %s%s\n", figures.Count(found.Processes, "process"),
+			source, figures.Count(found.Compilations, "compilation"), figures.Count(found.Launches, "launch"), lost)
 	}
 }
 
@@ -154,9 +155,9 @@ func traceLine(sum tracelog.Summary, shown string) string {
 	case sum.Empty():
 		return "nothing was traced: Triton was imported, and compiled and launched nothing that was asked for"
 	}
-	parts := []string{counted(sum.Compilations, "compilation"), counted(sum.Launches, "launch")}
+	parts := []string{figures.Count(sum.Compilations, "compilation"), figures.Count(sum.Launches, "launch")}
 	if sum.Autotunes > 0 {
-		parts = append(parts, counted(sum.Autotunes, "autotune result"))
+		parts = append(parts, figures.Count(sum.Autotunes, "autotune result"))
 	}
 	if sum.Lost > 0 {
 		parts = append(parts, strconv.FormatInt(sum.Lost, 10)+" lost")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/internal/tracetools/nearby"
 )
@@ -48,10 +49,10 @@ func takeAlong(files []nearby.File, folder string, tensors, replace bool) (t tak
 // count follows the counts of records.
 func (t *takenAlong) count() (text string) {
 	if t.cubins > 0 {
-		text += ", " + counted(t.cubins, "cubin")
+		text += ", " + figures.Count(t.cubins, "cubin")
 	}
 	if t.tensors > 0 {
-		text += ", " + counted(t.tensors, "tensor")
+		text += ", " + figures.Count(t.tensors, "tensor")
 	}
 	return text
 }
@@ -66,7 +67,7 @@ func (t *takenAlong) warn(stderr io.Writer, output string) {
 		say("copy " + firstOf(t.failed))
 	}
 	if t.left > 0 {
-		say(fmt.Sprintf("%s not copied; give --blobs to have them next to %s", counted(t.left, "recorded tensor"), output))
+		say(fmt.Sprintf("%s not copied; give --blobs to have them next to %s", figures.Count(t.left, "recorded tensor"), output))
 	}
 }
 

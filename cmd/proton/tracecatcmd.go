@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/internal/tracetools/excerpt"
 	"github.com/goproton/goproton/internal/tracetools/nearby"
@@ -159,9 +160,9 @@ func countRecords(records map[string]int) string {
 			others += n
 		}
 	}
-	parts := []string{counted(records["compilation"], "compilation"), counted(records["launch"], "launch")}
+	parts := []string{figures.Count(records["compilation"], "compilation"), figures.Count(records["launch"], "launch")}
 	if others > 0 {
-		parts = append(parts, counted(others, "other record"))
+		parts = append(parts, figures.Count(others, "other record"))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
@@ -182,7 +183,7 @@ func (f *traceInfoFlags) printLaunches(w io.Writer, info *tritonparse.Info) erro
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d of %d launches of %s\n", len(info.Launches), info.Total, term.Printable(f.kernel))
+	_, err := fmt.Fprintf(w, "%s of %s of %s\n", figures.Grouped(len(info.Launches)), figures.Count(info.Total, "launch"), term.Printable(f.kernel))
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -46,7 +47,7 @@ func (f *traceInfoFlags) listKinds(t *tritonparse.Trace, filter tritonparse.Filt
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "%s of %s\n", counted(len(rows), "kind"), counted(total, "launch"))
+	_, err = fmt.Fprintf(stdout, "%s of %s\n", figures.Count(len(rows), "kind"), figures.Count(total, "launch"))
 	return err
 }
 

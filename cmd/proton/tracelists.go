@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/internal/tracetools/resources"
 	"github.com/goproton/goproton/tritonparse"
@@ -77,7 +78,7 @@ func (f *traceInfoFlags) listCompilations(t *tritonparse.Trace, stdout, stderr i
 			spills = strconv.Itoa(*r.LocalLoads + *r.LocalStores)
 		}
 		if r.Occupancy != nil {
-			occupancy = fmt.Sprintf("%.0f%%", 100*r.Occupancy.Share())
+			occupancy = figures.BriefShare(r.Occupancy.Share())
 		}
 		if r.Inferred {
 			texts = "(inferred from a launch)"

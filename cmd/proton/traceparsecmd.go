@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
@@ -193,10 +194,10 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if f.strict && result.Damaged > 0 {
-		return fmt.Errorf("%s damaged, and --strict is given: nothing was written", counted(result.Damaged, "piece"))
+		return fmt.Errorf("%s damaged, and --strict is given: nothing was written", figures.Count(result.Damaged, "piece"))
 	}
 	if result.Dropped > 0 {
-		fmt.Fprintf(stderr, "proton trace parse: %d launches do not name their compilation and are left out\n", result.Dropped)
+		fmt.Fprintf(stderr, "proton trace parse: %s left out\n", figures.Plural(result.Dropped, "launch does not name its compilation and is", "launches do not name their compilation and are"))
 	}
 	if len(options.Launches) > 0 && result.Launches == 0 {
 		warnNoLaunch(stderr, "proton trace parse", f.launches)
@@ -249,6 +250,6 @@ func (f *traceParseFlags) print(w io.Writer, result *parse.Result) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "%s, %s\n", counted(result.Compilations, "compilation"), counted(result.Launches, "launch"))
+	_, err := fmt.Fprintf(w, "%s, %s\n", figures.Count(result.Compilations, "compilation"), figures.Count(result.Launches, "launch"))
 	return err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/internal/tracetools/schema"
 )
@@ -119,7 +120,7 @@ func verdict(r *schema.Result) string {
 	case r.Errors == 0 && r.Warnings == 0:
 		return "nothing wrong"
 	case r.Warnings == 0:
-		return counted(r.Errors, "error")
+		return figures.Count(r.Errors, "error")
 	}
-	return fmt.Sprintf("%s, %s", counted(r.Errors, "error"), counted(r.Warnings, "warning"))
+	return fmt.Sprintf("%s, %s", figures.Count(r.Errors, "error"), figures.Count(r.Warnings, "warning"))
 }

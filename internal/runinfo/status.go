@@ -32,7 +32,7 @@ type Status struct {
 type Sampling struct {
 	Period      int64 `json:"period"` // cycles between two of them; 0 when nothing was sampled
 	Samples     int64 `json:"samples"`
-	Apportioned int64 `json:"apportioned"` // shared out by kernel time: several call paths launched their function
+	Apportioned int64 `json:"apportioned"` // by kernel time: several call paths launched their function
 	Unlaunched  int64 `json:"unlaunched"`  // of functions that were not seen launching
 	Dropped     int64 `json:"dropped"`     // lost by the hardware
 	NonUser     int64 `json:"non_user"`    // of code that is not the program's

@@ -65,7 +65,7 @@ func TestDeepTreesAreFolded(t *testing.T) {
 			if f.Holds&Info != 0 && !strings.Contains(back.Info[profile.InfoIncomplete], "2500 deeper ones are added up") {
 				t.Errorf("the profile says %q of that", back.Info[profile.InfoIncomplete])
 			}
-			if said := strings.Join(f.Drops(p), "\n"); !strings.Contains(said, "2500 frames deeper than 10000") {
+			if said := strings.Join(f.Drops(p), "\n"); !strings.Contains(said, "2,500 frames deeper than 10,000") {
 				t.Errorf("Drops says %q", said)
 			}
 			if said := strings.Join(f.Drops(deep(profile.MaxDepth)), "\n"); strings.Contains(said, "deeper") {
@@ -126,7 +126,7 @@ func TestManyMetricsAreCut(t *testing.T) {
 					t.Fatal(err)
 				}
 				cut := n == wide
-				if said := strings.Join(format.Drops(p), "\n"); strings.Contains(said, "500 metrics of frames with more than 4096") != cut {
+				if said := strings.Join(format.Drops(p), "\n"); strings.Contains(said, "500 metrics of frames with more than 4,096") != cut {
 					t.Errorf("dropped: %s", said)
 				}
 				if said := back.Info[profile.InfoIncomplete]; strings.Contains(said, "500 more are left out") != cut {

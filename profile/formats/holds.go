@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/fold"
 )
@@ -101,15 +102,14 @@ func (t Target) Drops(p *profile.Profile) []string {
 	note(Bytes, u.broken, "name that is not valid UTF-8, repaired", "names that are not valid UTF-8, repaired")
 	if f.Holds&Tree != 0 {
 		excess := fold.Of(p.Root)
-		list = clause(list, excess.Frames, fmt.Sprintf("frame deeper than %d, added up in the one above", profile.MaxDepth),
-			fmt.Sprintf("frames deeper than %d, added up in those above", profile.MaxDepth))
-		list = clause(list, excess.Metrics, fmt.Sprintf("metric of a frame with more than %d", profile.MaxMetrics),
-			fmt.Sprintf("metrics of frames with more than %d", profile.MaxMetrics))
+		depth, metrics := figures.Grouped(profile.MaxDepth), figures.Grouped(profile.MaxMetrics)
+		list = clause(list, excess.Frames, "frame deeper than "+depth+", added up in the one above", "frames deeper than "+depth+", added up in those above")
+		list = clause(list, excess.Metrics, "metric of a frame with more than "+metrics, "metrics of frames with more than "+metrics)
 	}
 	list = clause(list, p.Rounded, "integer of the file that was read, beyond 63 bits or in a list with fractions: it is the nearest float",
 		"integers of the file that was read, beyond 63 bits or in a list with fractions: they are the nearest floats")
 	if p.Timeline != nil {
-		note(Timeline, 1, fmt.Sprintf("timeline of %d slices", len(p.Timeline.Slices)), "")
+		note(Timeline, 1, "timeline of "+figures.Count(len(p.Timeline.Slices), "slice"), "")
 	}
 	switch {
 	case f.LosesMetric != nil:
@@ -177,11 +177,7 @@ func clause(list []string, n int, one, many string) []string {
 
 // counted writes "3 vector metrics (a, b, …)".
 func counted(n int, one, many string, names []string) string {
-	what := one
-	if n != 1 {
-		what = many
-	}
-	text := fmt.Sprintf("%d %s", n, what)
+	text := figures.Plural(n, one, many)
 	const most = 4
 	if len(names) > most {
 		names = append(slices.Clone(names[:most]), "…")

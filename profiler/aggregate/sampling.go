@@ -17,7 +17,7 @@ type Sampling struct {
 	Callers func(module uint64) (map[string][]string, bool)
 
 	Taken       uint64 // samples so far
-	Apportioned uint64 // of them, those that Apportion shared out among several places
+	Apportioned uint64 // of them, those that Apportion divided among several places
 	Unlaunched  uint64 // and those of functions without a known launch
 
 	functions []*function // by number - 1
@@ -229,7 +229,7 @@ func (a *Aggregator) Drop(t *Tree) {
 	}
 }
 
-// drop forgets a tree. What ran for no other tree still counts when samples are shared out, but one launcher
+// drop forgets a tree. What ran for no other tree still counts when samples are apportioned, but one launcher
 // per function is enough for it.
 func (s *Sampling) drop(t *Tree) {
 	for _, f := range s.functions {

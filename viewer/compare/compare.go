@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 )
@@ -86,7 +87,7 @@ func New(inputs []Input, o Options) (*Diff, error) {
 	if len(inputs) < 2 {
 		return nil, errors.New("compare profiles: two are needed")
 	}
-	filter, err := newFilter(o.Include, o.Exclude)
+	filter, err := profile.NewFilter(o.Include, o.Exclude)
 	if err != nil {
 		return nil, err
 	}
@@ -160,8 +161,7 @@ func (d *Diff) tables(o *Options) ([]*viewer.Table, error) {
 
 // direction derives from name and unit which values are better: low times and cycles, high rates and utilisation.
 func direction(c *viewer.Column) Direction {
-	switch c.Unit {
-	case "ns", "us", "ms", "s":
+	if figures.Nanos(c.Unit) > 0 {
 		return Lower
 	}
 	switch label := strings.ToLower(c.Label); {

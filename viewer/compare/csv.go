@@ -4,10 +4,10 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 )
 
@@ -28,9 +28,9 @@ func (d *Diff) WriteCSV(w io.Writer) error {
 		}
 		line = append(line[:0], csvPath(r), term.Printable(r.Name), strconv.Itoa(depth), in(r))
 		for c := range d.Columns {
-			line = append(line, decimal(r.Values[c][0]))
+			line = append(line, figures.Exact(r.Values[c][0]))
 			for i := 1; i < len(d.Names); i++ {
-				line = append(line, decimal(r.Values[c][i]), decimal(d.Change(r, c, i)), decimal(d.Relative(r, c, i)))
+				line = append(line, figures.Exact(r.Values[c][i]), figures.Exact(d.Change(r, c, i)), figures.Exact(d.Relative(r, c, i)))
 			}
 		}
 		err = out.Write(line)
@@ -63,12 +63,4 @@ func in(r *Row) string {
 		}
 	}
 	return b.String()
-}
-
-// decimal prints a number with 15 significant digits, which every float64 holds, and nothing for NaN and infinities.
-func decimal(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return ""
-	}
-	return strconv.FormatFloat(v, 'g', 15, 64)
 }

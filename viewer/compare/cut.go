@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // Cut says which rows are shown, and in which order. The zero value shows all rows in the order of the profiles.
@@ -48,9 +50,6 @@ func (t Threshold) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%g %s", t.Amount, t.Unit)) // no unit means that of the first metric
 }
 
-// timeUnits are the sizes of units of time in ns.
-var timeUnits = map[string]float64{"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
-
 // ParseThreshold reads "5%", "2ms", or a number in the unit of the first column.
 func ParseThreshold(text string) (Threshold, error) {
 	var t Threshold
@@ -62,7 +61,7 @@ func ParseThreshold(text string) (Threshold, error) {
 		t.Unit, number = number[len(end):], end
 	}
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if _, known := timeUnits[t.Unit]; err != nil || v < 0 || v != v || t.Unit != "" && !known {
+	if err != nil || v < 0 || v != v || t.Unit != "" && figures.Nanos(t.Unit) == 0 {
 		return t, fmt.Errorf("read --threshold %q: write a change such as 5%%, 2ms or 0.5 (in the unit of the first metric)", text)
 	}
 	if t.Amount = v; t.Relative {
@@ -79,11 +78,11 @@ func (d *Diff) Cut(c Cut) error {
 	}
 	scale := 1.0
 	if unit := c.Threshold.Unit; unit != "" {
-		own, isTime := timeUnits[d.Columns[0].Unit]
-		if !isTime {
+		own := figures.Nanos(d.Columns[0].Unit)
+		if own == 0 {
 			return fmt.Errorf("read --threshold in %s: the first metric, %s, is not a time; give a number or a percentage", unit, d.Columns[0].Name)
 		}
-		scale = timeUnits[unit] / own
+		scale = figures.Nanos(unit) / own
 	}
 	if c.Threshold.OfTotal {
 		scale = d.total()

@@ -33,12 +33,9 @@ func ParseRename(text string) (Rename, error) {
 	return Rename{re, text[at+1:]}, nil
 }
 
-// Renamed returns a function that applies all renames to a name; nil if there are no renames.
-func Renamed(all []Rename) func(string) string { return rename(all) }
-
-// rename returns a function that applies all renames, in order, to a name, and caches the results. A rename that would leave an
-// empty name is not applied.
-func rename(all []Rename) func(string) string {
+// Renamed returns a function that applies all renames, in order, to a name, and caches the results; nil if there are no renames. A
+// rename that would leave an empty name is not applied.
+func Renamed(all []Rename) func(string) string {
 	if len(all) == 0 {
 		return nil
 	}
@@ -58,46 +55,26 @@ func rename(all []Rename) func(string) string {
 	}
 }
 
-// filter chooses frames by their name after renaming.
-type filter struct{ include, exclude *regexp.Regexp }
-
-func newFilter(include, exclude string) (f filter, err error) {
-	for _, each := range []struct {
-		flag, pattern string
-		to            **regexp.Regexp
-	}{{"include", include, &f.include}, {"exclude", exclude, &f.exclude}} {
-		if each.pattern == "" {
-			continue
-		}
-		if *each.to, err = regexp.Compile(each.pattern); err != nil {
-			return f, fmt.Errorf("read --%s %q: %w; write a regular expression such as 'gemm|matmul' (Go syntax, no look-around)", each.flag, each.pattern, err)
-		}
-	}
-	return f, nil
-}
-
 // fold returns a renamed and filtered copy of a profile in which siblings have different names.
-func fold(p *profile.Profile, renames []Rename, f filter) (*profile.Profile, error) {
-	folded, err := merge.Fold(p, rename(renames))
+func fold(p *profile.Profile, renames []Rename, f profile.Filter) (*profile.Profile, error) {
+	folded, err := merge.Fold(p, Renamed(renames))
 	if err != nil {
 		return nil, err
 	}
-	if f.include != nil || f.exclude != nil {
-		if !f.keep(folded.Root, false) {
-			folded.Root.Metrics, folded.Root.Times, folded.Root.Children = nil, nil, nil
-		}
+	if !f.All() && !keep(folded.Root, f, false) {
+		folded.Root.Metrics, folded.Root.Times, folded.Root.Children = nil, nil, nil
 	}
 	return folded, nil
 }
 
 // keep removes the frames that the filter excludes and reports whether any frame is left. Frames above a match lose their own
 // metrics.
-func (f filter) keep(n *profile.Node, below bool) bool {
-	if f.exclude != nil && f.exclude.MatchString(n.Name) {
+func keep(n *profile.Node, f profile.Filter, below bool) bool {
+	if f.Exclude != nil && f.Exclude.MatchString(n.Name) {
 		return false
 	}
-	below = below || f.include == nil || f.include.MatchString(n.Name)
-	n.Children = slices.DeleteFunc(n.Children, func(c *profile.Node) bool { return !f.keep(c, below) })
+	below = below || f.Include == nil || f.Include.MatchString(n.Name)
+	n.Children = slices.DeleteFunc(n.Children, func(c *profile.Node) bool { return !keep(c, f, below) })
 	if !below {
 		n.Metrics, n.Times = nil, nil
 	}

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // Document is the layout of the JSON output. docs/compare.md promises it: fields are added, not renamed. It streams
@@ -28,25 +30,11 @@ type JSONColumn struct {
 
 // JSONRow is a call path; parents come before their children.
 type JSONRow struct {
-	Path   []string    `json:"path"`
-	In     []bool      `json:"in"`      // by profile
-	Values [][]*number `json:"values"`  // by column and profile; null where there is none
-	Change [][]*number `json:"change"`  // by column, of the second profile and those after it
-	Ratio  [][]*number `json:"percent"` // the same in percent; null where the first has nothing
-}
-
-// number is a float64 that is written with 15 significant digits, which every float64 holds.
-type number float64
-
-// MarshalJSON writes 8064 rather than 8064.000000000001.
-func (n number) MarshalJSON() ([]byte, error) { return []byte(decimal(float64(n))), nil }
-
-func nullable(v float64) *number {
-	if v-v != 0 {
-		return nil
-	}
-	n := number(v)
-	return &n
+	Path   []string         `json:"path"`
+	In     []bool           `json:"in"`      // by profile
+	Values [][]figures.JSON `json:"values"`  // by column and profile; null where there is none
+	Change [][]figures.JSON `json:"change"`  // by column, of the second profile and those after it
+	Ratio  [][]figures.JSON `json:"percent"` // the same in percent; null where the first has nothing
 }
 
 // WriteJSON prints the comparison as one document, a row to a line.
@@ -96,12 +84,12 @@ func marshal(v any) ([]byte, error) {
 func (d *Diff) jsonRow(r *Row) JSONRow {
 	row := JSONRow{Path: r.Path(), In: r.In}
 	for c := range d.Columns {
-		var values, change, percent []*number
+		var values, change, percent []figures.JSON
 		for i := range d.Names {
-			values = append(values, nullable(r.Values[c][i]))
+			values = append(values, figures.JSON(r.Values[c][i]))
 			if i > 0 {
-				change = append(change, nullable(d.Change(r, c, i)))
-				percent = append(percent, nullable(100*d.Relative(r, c, i)))
+				change = append(change, figures.JSON(d.Change(r, c, i)))
+				percent = append(percent, figures.JSON(100*d.Relative(r, c, i)))
 			}
 		}
 		row.Values, row.Change, row.Ratio = append(row.Values, values), append(row.Change, change), append(row.Ratio, percent)

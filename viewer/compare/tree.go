@@ -3,9 +3,11 @@ package compare
 import (
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
@@ -48,7 +50,7 @@ type text struct {
 	*Diff
 	Terminal
 	glyphs *grid.Glyphs
-	places []int // decimals by column
+	forms  []figures.Form // by column
 	lines  []grid.Line
 }
 
@@ -79,25 +81,21 @@ func (t *text) head(last string) {
 		}
 		metrics = append(append(metrics, name), make([]string, len(group)-1)...)
 		columns = append(columns, group...)
-		t.places = append(t.places, t.placesOf(c))
+		t.forms = append(t.forms, figures.FormFor(t.values(c)))
 	}
 	t.lines = append(t.lines, grid.Line{Cells: grid.Plain(metrics...)}, grid.Line{Cells: grid.Plain(columns...), Name: last})
 }
 
-// placesOf is the number of decimals of a column: none if all its values are whole numbers.
-func (t *text) placesOf(column int) int {
-	largest, whole := 0.0, true
-	t.Root.Walk(func(r *Row, _ int) {
-		for _, v := range r.Values[column] {
-			if v-v == 0 {
-				largest, whole = max(largest, math.Abs(v)), whole && v == math.Trunc(v)
+// values yields the values of a column in all shown rows and profiles.
+func (t *text) values(column int) iter.Seq[float64] {
+	return func(yield func(float64) bool) {
+		more := true
+		t.Root.Walk(func(r *Row, _ int) {
+			for _, v := range r.Values[column] {
+				more = more && yield(v)
 			}
-		}
-	})
-	if whole {
-		return 0
+		})
 	}
-	return grid.PlacesFor(largest)
 }
 
 func (t *text) tree(r *Row, before, below string) {
@@ -111,14 +109,15 @@ func (t *text) tree(r *Row, before, below string) {
 func (t *text) line(r *Row, branches, name string) {
 	var cells []grid.Cell
 	for c := range t.Columns {
-		cells = append(cells, grid.Cell{Text: grid.Places(r.Values[c][0], t.places[c])})
+		form := t.forms[c]
+		cells = append(cells, grid.Cell{Text: form.Text(r.Values[c][0])})
 		for i := 1; i < len(t.Names); i++ {
-			cells = append(cells, grid.Cell{Text: grid.Places(r.Values[c][i], t.places[c])})
+			cells = append(cells, grid.Cell{Text: form.Text(r.Values[c][i])})
 			color := t.color(r, c, i)
 			if len(t.Names) == 2 {
-				cells = append(cells, grid.Cell{Text: grid.Signed(t.Change(r, c, i), t.places[c]), Color: color})
+				cells = append(cells, grid.Cell{Text: figures.Signed(form.Text(t.Change(r, c, i))), Color: color})
 			}
-			cells = append(cells, grid.Cell{Text: grid.Percent(t.Relative(r, c, i)), Color: color})
+			cells = append(cells, grid.Cell{Text: figures.Change(t.Relative(r, c, i)), Color: color})
 		}
 	}
 	mark, brief := t.mark(r)
@@ -175,12 +174,9 @@ func (t *text) write(w io.Writer) error {
 // hidden says how many call paths Cut hid, why, and how to show them.
 func (t *text) hidden() string {
 	which, small := "", t.shown.Threshold.Amount > 0
-	change, levels := "a change below "+t.shown.Threshold.String(), "deeper than 1 level"
+	change, levels := "a change below "+t.shown.Threshold.String(), "deeper than "+figures.Count(t.shown.Depth, "level")
 	if c := &t.Columns[0]; t.shown.Threshold.OfTotal && !c.Additive {
 		change = fmt.Sprintf("a change below %g%% of the whole program's %s", 100*t.shown.Threshold.Amount, c.Name)
-	}
-	if t.shown.Depth > 1 {
-		levels = fmt.Sprintf("deeper than %d levels", t.shown.Depth)
 	}
 	switch {
 	case t.Root.Hidden == 0:
@@ -192,10 +188,7 @@ func (t *text) hidden() string {
 	default:
 		which = levels
 	}
-	note := fmt.Sprintf("1 call path %s is hidden", which)
-	if t.Root.Hidden > 1 {
-		note = fmt.Sprintf("%d call paths %s are hidden", t.Root.Hidden, which)
-	}
+	note := figures.Plural(t.Root.Hidden, "call path "+which+" is hidden", "call paths "+which+" are hidden")
 	if t.shown.Threshold == SmallChange {
 		note += "; -t 0 shows all"
 	}

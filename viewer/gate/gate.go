@@ -24,6 +24,7 @@ import (
 
 	"golang.org/x/perf/benchmath"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/compare"
 )
@@ -320,16 +321,16 @@ func (g *gate) rule(rule *Rule, rows []row) (RuleReport, error) {
 // whyNothing says why a rule could never fail; "" where it could.
 func (g *gate) whyNothing(rule *Rule, report *RuleReport, rows []row) string {
 	switch {
-	case len(report.Verdicts) > 0 && (len(rows) == 1 || timeUnits[report.Unit] > 0) && !slices.ContainsFunc(report.Verdicts, Verdict.measured):
+	case len(report.Verdicts) > 0 && (len(rows) == 1 || figures.Nanos(report.Unit) > 0) && !slices.ContainsFunc(report.Verdicts, Verdict.measured):
 		return fmt.Sprintf("%s is 0 in every run; check that the program launched GPU work while it was profiled", rule.Metric)
 	case len(report.Verdicts) > 0:
 		return ""
 	case report.Gaps > 0:
-		return fmt.Sprintf("none of %d call paths has %s in every run", report.Gaps, rule.Metric)
+		return fmt.Sprintf("none of %s has %s in every run", paths(report.Gaps), rule.Metric)
 	case rule.Scope != nil:
 		return fmt.Sprintf("no call path that both sides have matches '%s'; see proton viewer for those of a profile", rule.Scope)
 	}
-	return fmt.Sprintf("it applies to none of %d call paths", len(rows))
+	return fmt.Sprintf("it applies to none of %s", paths(len(rows)))
 }
 
 func (g *gate) sample(values []float64) Sample {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"strconv"
+
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // Document is the layout of the JSON report. docs/compare.md promises it: fields are added, not renamed.
@@ -33,29 +35,29 @@ type JSONRule struct {
 
 // JSONPath is the result of a rule for a call path.
 type JSONPath struct {
-	Path     []string   `json:"path"` // without the root; empty for the whole program
-	Outcome  Outcome    `json:"outcome"`
-	Before   JSONSample `json:"before"`
-	After    JSONSample `json:"after"`
-	Change   float64    `json:"change"`
-	Percent  *float64   `json:"percent"` // null where the median before is 0
-	Noise    *float64   `json:"noise"`   // null for a single run, as are the p-values
-	P        *float64   `json:"p"`
-	Adjusted *float64   `json:"p_adjusted"`
+	Path     []string     `json:"path"` // without the root; empty for the whole program
+	Outcome  Outcome      `json:"outcome"`
+	Before   JSONSample   `json:"before"`
+	After    JSONSample   `json:"after"`
+	Change   figures.JSON `json:"change"`
+	Percent  figures.JSON `json:"percent"` // null where the median before is 0
+	Noise    figures.JSON `json:"noise"`   // null for a single run, as are the p-values
+	P        figures.JSON `json:"p"`
+	Adjusted figures.JSON `json:"p_adjusted"`
 }
 
 // JSONSample is one side.
 type JSONSample struct {
-	Values []float64 `json:"values"`
-	Median float64   `json:"median"`
-	Low    *float64  `json:"low"` // of the median's confidence interval; null where it has no end
-	High   *float64  `json:"high"`
+	Values []float64    `json:"values"`
+	Median figures.JSON `json:"median"`
+	Low    figures.JSON `json:"low"` // of the median's confidence interval; null where it has no end
+	High   figures.JSON `json:"high"`
 }
 
 // JSONOneSided is a call path of one side.
 type JSONOneSided struct {
-	Path []string `json:"path"`
-	Time *float64 `json:"time_ns"`
+	Path []string     `json:"path"`
+	Time figures.JSON `json:"time_ns"`
 }
 
 // WriteJSON prints a report for programs.
@@ -68,7 +70,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 		for k := range rule.Verdicts {
 			v := &rule.Verdicts[k]
 			j.Paths = append(j.Paths, JSONPath{Path: append([]string{}, v.Path...), Outcome: v.Outcome, Before: sampleOf(v.Before), After: sampleOf(v.After),
-				Change: digits(v.Change), Percent: number(100 * v.Relative), Noise: number(v.Noise), P: number(v.P), Adjusted: number(v.Adjusted)})
+				Change: digits(v.Change), Percent: digits(100 * v.Relative), Noise: digits(v.Noise), P: digits(v.P), Adjusted: digits(v.Adjusted)})
 		}
 		d.Rules = append(d.Rules, j)
 	}
@@ -86,32 +88,23 @@ func word(failed bool) string {
 }
 
 func sampleOf(s Sample) JSONSample {
-	return JSONSample{s.Values, digits(s.Median), number(s.Lo), number(s.Hi)}
+	return JSONSample{s.Values, digits(s.Median), digits(s.Lo), digits(s.Hi)}
 }
 
 func oneSided(list []OneSided) []JSONOneSided {
 	all := []JSONOneSided{}
 	for _, at := range list {
-		all = append(all, JSONOneSided{append([]string{}, at.Path...), number(at.Time)})
+		all = append(all, JSONOneSided{append([]string{}, at.Path...), digits(at.Time)})
 	}
 	return all
 }
 
-// number returns nil, which JSON writes as null, for NaN and infinities.
-func number(v float64) *float64 {
-	if v-v != 0 {
-		return nil
-	}
-	v = digits(v)
-	return &v
-}
-
 // digits rounds to twelve significant digits. Further digits differ between processors, since those with a fused multiply-add
 // round a sum of products once and others twice.
-func digits(v float64) float64 {
+func digits(v float64) figures.JSON {
 	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 12, 64), 64)
 	if err != nil {
-		return v
+		return figures.JSON(v)
 	}
-	return short
+	return figures.JSON(short)
 }

@@ -7,8 +7,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
-	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
 // manyRows bounds the table of all call paths: a comment on a pull request holds 64 KiB.
@@ -63,8 +63,8 @@ func writeRows(out *bufio.Writer, rule *RuleReport, rows []*Verdict) {
 		if len(v.Path) > 0 {
 			name = code(v.Label)
 		}
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", icons[v.Outcome], name, amount(v.Before.Median, rule.Unit),
-			amount(v.After.Median, rule.Unit), change(v.Change, rule.Unit), grid.Percent(v.Relative), v.noise(), probability(v.Adjusted))
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", icons[v.Outcome], name, figures.Amount(v.Before.Median, rule.Unit),
+			figures.Amount(v.After.Median, rule.Unit), figures.Signed(figures.Amount(v.Change, rule.Unit)), figures.Change(v.Relative), v.noise(), probability(v.Adjusted))
 	}
 }
 
@@ -76,7 +76,7 @@ func markdownOneSided(out *bufio.Writer, what string, list []OneSided) {
 	for _, at := range list[:min(len(list), manyRows)] {
 		time := ""
 		if !math.IsNaN(at.Time) {
-			time = ", " + amount(at.Time, "ns")
+			time = ", " + figures.Amount(at.Time, "ns")
 		}
 		fmt.Fprintf(out, "- %s%s\n", code(at.Label), time)
 	}

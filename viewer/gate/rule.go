@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/viewer"
 )
 
@@ -132,11 +133,8 @@ func (p *parser) isExponent(at int) bool {
 	return strings.IndexByte("+-0123456789", p.text[at+1]) >= 0
 }
 
-// The units of amounts, each with its size in the base unit: ns for times, 1 for all else.
-var (
-	timeUnits = map[string]float64{"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
-	prefixes  = map[string]float64{"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-)
+// prefixes of amounts that are not times.
+var prefixes = map[string]float64{"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 
 func (p *parser) unit(r *Rule) error {
 	p.skipSpace()
@@ -147,7 +145,7 @@ func (p *parser) unit(r *Rule) error {
 	case unit == "%":
 		r.Kind = Relative
 		r.Amount /= 100
-	case timeUnits[unit] != 0:
+	case figures.Nanos(unit) > 0:
 		r.Unit = strings.ReplaceAll(unit, "µ", "u")
 	case prefixes[prefix] != 0:
 		r.Amount *= prefixes[prefix]
@@ -253,15 +251,15 @@ func relative(before, after float64) float64 {
 
 // amountIn converts a rule's amount to the unit of a column.
 func (r *Rule) amountIn(unit string) (float64, error) {
-	size, isTime := timeUnits[unit]
+	size := figures.Nanos(unit) // 0 for what is not a time
 	switch {
 	case r.Kind == Relative:
 		return r.Amount, nil
-	case r.Unit != "" && !isTime:
+	case r.Unit != "" && size == 0:
 		return 0, &viewer.OptionError{Err: fmt.Errorf("rule %q: %s is not a time; write the amount without %s", r.Text, r.Metric, r.Unit)}
 	case r.Unit != "":
-		return r.Amount * timeUnits[r.Unit] / size, nil
-	case isTime && r.Amount != 0 && !strings.HasSuffix(r.Metric, "/"+unit):
+		return r.Amount * figures.Nanos(r.Unit) / size, nil
+	case size > 0 && r.Amount != 0 && !strings.HasSuffix(r.Metric, "/"+unit):
 		return 0, &viewer.OptionError{Err: fmt.Errorf("rule %q: the amount has no unit; write for example %gms", r.Text, r.Amount)}
 	}
 	return r.Amount, nil

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
@@ -72,10 +73,11 @@ func (r *Report) headline() string {
 	if !r.Tested {
 		how = "not tested"
 	}
-	what := fmt.Sprintf("%s before, %s after, %s", runs(len(r.Before)), runs(len(r.After)), how)
-	verdict := fmt.Sprintf("%s kept", count(len(r.Rules), "rule"))
+	what := fmt.Sprintf("%s before, %s after, %s", figures.Count(len(r.Before), "run"), figures.Count(len(r.After), "run"), how)
+	rules := figures.Count(len(r.Rules), "rule")
+	verdict := rules + " kept"
 	if failed > 0 {
-		verdict = fmt.Sprintf("%d of %s broken", failed, count(len(r.Rules), "rule"))
+		verdict = fmt.Sprintf("%d of %s broken", failed, rules)
 	}
 	if r.NewFail && len(r.New) > 0 {
 		verdict += ", new call paths"
@@ -86,15 +88,7 @@ func (r *Report) headline() string {
 	return verdict + "; " + what
 }
 
-func runs(n int) string  { return count(n, "run") }
-func paths(n int) string { return count(n, "call path") }
-
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
-}
+func paths(n int) string { return figures.Count(n, "call path") }
 
 // summary counts the outcomes of a rule.
 func (r *RuleReport) summary() string {
@@ -134,8 +128,8 @@ func (r *RuleReport) shown(all bool) []*Verdict {
 func (r *Report) lines(rule *RuleReport, rows []*Verdict, p TextOptions) []grid.Line {
 	lines := []grid.Line{{Cells: grid.Plain("", "before", "after", "change", "", "noise", "p"), Name: "call path"}}
 	for _, v := range rows {
-		cells := grid.Plain(string(v.Outcome), amount(v.Before.Median, rule.Unit), amount(v.After.Median, rule.Unit),
-			change(v.Change, rule.Unit), grid.Percent(v.Relative), v.noise(), probability(v.Adjusted))
+		cells := grid.Plain(string(v.Outcome), figures.Amount(v.Before.Median, rule.Unit), figures.Amount(v.After.Median, rule.Unit),
+			figures.Signed(figures.Amount(v.Change, rule.Unit)), figures.Change(v.Relative), v.noise(), probability(v.Adjusted))
 		switch {
 		case v.Outcome == Fail && p.Color:
 			cells[0].Color = grid.Worse
@@ -150,45 +144,19 @@ func (r *Report) lines(rule *RuleReport, rows []*Verdict, p TextOptions) []grid.
 // noise prints the noise as a percentage of the baseline's median.
 func (v *Verdict) noise() string {
 	if math.IsNaN(v.Noise) || v.Before.Median == 0 {
-		return grid.Missing
+		return figures.Missing
 	}
-	return fmt.Sprintf("±%.1f%%", 100*v.Noise/math.Abs(v.Before.Median))
+	return "±" + figures.Places(100*v.Noise/math.Abs(v.Before.Median), 1) + "%"
 }
 
 func probability(p float64) string {
 	switch {
 	case math.IsNaN(p):
-		return grid.Missing
+		return figures.Missing
 	case p < 0.001:
 		return "<0.001"
 	}
 	return fmt.Sprintf("%.3f", p)
-}
-
-// amount prints a value with its unit. Times, work and bytes get the prefix that suits the value.
-func amount(v float64, unit string) string {
-	size, prefix := 1.0, ""
-	switch unit {
-	case "ns", "us", "ms", "s":
-		return grid.Time(v * timeUnits[unit])
-	case "":
-		return grid.Fixed(v)
-	case "flop", "flop/s", "B", "B/s":
-		for _, p := range []string{"P", "T", "G", "M", "k"} {
-			if math.Abs(v) >= prefixes[p] {
-				size, prefix = prefixes[p], p
-				break
-			}
-		}
-	}
-	return grid.Fixed(v/size) + " " + prefix + unit
-}
-
-func change(v float64, unit string) string {
-	if v > 0 {
-		return "+" + amount(v, unit)
-	}
-	return amount(v, unit)
 }
 
 // leastName is how many columns of a name remain, however small the width is.
@@ -213,7 +181,7 @@ func (p TextOptions) oneSided(out *bufio.Writer, what string, list []OneSided, f
 		}
 		time := ""
 		if !math.IsNaN(at.Time) {
-			time = "  " + amount(at.Time, "ns")
+			time = "  " + figures.Amount(at.Time, "ns")
 		}
 		name := term.Printable(at.Label)
 		if p.Width > 0 {

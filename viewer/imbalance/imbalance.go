@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/merge"
@@ -173,12 +174,13 @@ func Write(w io.Writer, p *profile.Profile, o Options) error {
 	base, rest, _ := strings.Cut(t.Metric, " (")
 	unit := strings.TrimSuffix(rest, ")")
 	if unit == "ns" {
-		unit, v.size = grid.TimeUnit(t.Root.Max)
+		unit = figures.Times.Fit(t.Root.Max * 1e-9).Label
+		v.size = figures.Nanos(unit)
 	}
 	if v.label, err = viewer.Labels(o.Names); err != nil {
 		return err
 	}
-	v.places = grid.PlacesFor(t.Root.Max / v.size)
+	v.form = figures.FormFor(slices.Values(t.Root.amounts(nil, v.size)))
 	head := base
 	if unit != "" {
 		head += " in " + unit
@@ -191,16 +193,18 @@ func Write(w io.Writer, p *profile.Profile, o Options) error {
 	}
 	fmt.Fprintf(w, "\nlost: max - mean, what an even spread of the same work would save\n")
 	if v.hidden > 0 {
-		fmt.Fprintf(w, "not shown: %d below %g %% of the largest source's total\n", v.hidden, o.Threshold*100)
+		fmt.Fprintf(w, "not shown: %d below %g%% of the largest source's total\n", v.hidden, o.Threshold*100)
 	}
 	return nil
 }
 
+// count says how many sources there are, and which.
 func count(labels []string) string {
-	if len(labels) == 1 {
-		return "1 source: " + labels[0]
+	text := figures.Count(len(labels), "source") + ": " + labels[0]
+	if len(labels) > 1 {
+		text += " to " + labels[len(labels)-1]
 	}
-	return fmt.Sprintf("%d sources: %s to %s", len(labels), labels[0], labels[len(labels)-1])
+	return text
 }
 
 type view struct {
@@ -208,16 +212,16 @@ type view struct {
 	Options
 	glyphs *grid.Glyphs
 	size   float64
-	places int
+	form   figures.Form // of amounts
 	label  func(name string) string
 	lines  []grid.Line
 	hidden int
 }
 
 func (v *view) row(s *Stat, before, below string, depth int) {
-	amount := func(x float64) string { return grid.Places(x/v.size, v.places) }
+	amount := func(x float64) string { return v.form.Text(x / v.size) }
 	cells := grid.Plain(amount(s.Min), s.MinSource, amount(s.Median), amount(s.Max), s.MaxSource,
-		grid.Places(s.Factor(), 2), amount(s.Lost()), fmt.Sprintf("%d/%d", s.Present, len(v.Labels)))
+		figures.Places(s.Factor(), 2), amount(s.Lost()), fmt.Sprintf("%d/%d", s.Present, len(v.Labels)))
 	switch f := s.Factor(); {
 	case v.Color && f >= 1.5:
 		cells[5].Color = grid.Worse
@@ -240,6 +244,15 @@ func (v *view) row(s *Stat, before, below string, depth int) {
 		first, rest := v.glyphs.Of(below, i, len(shown))
 		v.row(c, first, rest, depth+1)
 	}
+}
+
+// amounts adds the amounts of a path and of those below it to a list, divided by the size of a unit.
+func (s *Stat) amounts(list []float64, size float64) []float64 {
+	list = append(list, s.Min/size, s.Median/size, s.Max/size, s.Lost()/size)
+	for _, c := range s.Children {
+		list = c.amounts(list, size)
+	}
+	return list
 }
 
 func (s *Stat) size() int {

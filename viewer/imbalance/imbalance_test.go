@@ -94,12 +94,12 @@ func TestViewWithThresholdDepthAndColour(t *testing.T) {
 	}
 	want := `time in ms, 3 sources: rank0 to rank2
 
-min  by     median    max  by     max/mean   lost  sources  call path
-0.0  rank2   100.0  200.0  rank1      ` + grid.Worse + "2.00" + reset + `  100.0      3/3  ROOT
-0.0  rank2   100.0  200.0  rank1      ` + grid.Worse + "2.00" + reset + "  100.0      2/3  `- kernel" + `
+  min  by      median      max  by     max/mean     lost  sources  call path
+0.001  rank2  100.000  200.000  rank1      ` + grid.Worse + "2.00" + reset + `  100.000      3/3  ROOT
+0.000  rank2  100.000  200.000  rank1      ` + grid.Worse + "2.00" + reset + "  100.000      2/3  `- kernel" + `
 
 lost: max - mean, what an even spread of the same work would save
-not shown: 1 below 1 % of the largest source's total
+not shown: 1 below 1% of the largest source's total
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/gpucode"
 	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
@@ -148,7 +149,7 @@ func (m *Compiled) find() {
 		}
 	}
 	if len(candidates) > 1 {
-		m.how = fmt.Sprintf("the trace has %d compilations of that name, and the profile's binary is known to be none of them; record profile and trace in one run", len(candidates))
+		m.how = fmt.Sprintf("the trace has %s of that name, and the profile's binary is known to be none of them; record profile and trace in one run", figures.Count(len(candidates), "compilation"))
 		return
 	}
 	m.Compilation, m.how = candidates[0], "by its name, of which the trace has one compilation"

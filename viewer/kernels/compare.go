@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path"
 	"slices"
+
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // Comparison joins the samples of two runs by line: A is the old run, B the new one. What is compared is a line's share of its
@@ -66,7 +68,7 @@ func (c *Comparison) notes() {
 	}
 	a, b := c.Sides[0].Samples.Facts, c.Sides[1].Samples.Facts
 	if a.Period != b.Period && a.Period > 0 && b.Period > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("A was sampled every %d cycles and B every %d: compare shares, not numbers of samples", a.Period, b.Period))
+		c.Notes = append(c.Notes, fmt.Sprintf("A was sampled every %s and B every %s: compare shares, not numbers of samples", figures.Count(a.Period, "cycle"), figures.Grouped(b.Period)))
 	}
 }
 
@@ -167,7 +169,10 @@ func (k *ComparedFunction) Shares(old, new Counts) (a, b float64) {
 
 // Files groups the lines by file. The file with the largest share comes first.
 func (k *ComparedFunction) Files() [][]*Line {
-	return byFile(k.Lines, func(l *Line) float64 { return larger(k.Shares(l.Old, l.Counts)) })
+	return byFile(k.Lines, func(l *Line) float64 {
+		a, b := k.Shares(l.Old, l.Counts)
+		return max(a, b)
+	})
 }
 
 // Parts are the shares that a kernel has of all samples of A and of B.
@@ -176,8 +181,12 @@ func (c *Comparison) Parts(k *ComparedFunction) (a, b float64) {
 }
 
 func (c *Comparison) choose(all []*ComparedFunction, pattern string) (err error) {
+	largest := func(k *ComparedFunction) float64 {
+		a, b := c.Parts(k)
+		return max(a, b)
+	}
 	slices.SortStableFunc(all, func(x, y *ComparedFunction) int {
-		return cmp.Or(cmp.Compare(larger(c.Parts(y)), larger(c.Parts(x))), cmp.Compare(x.Name, y.Name))
+		return cmp.Or(cmp.Compare(largest(y), largest(x)), cmp.Compare(x.Name, y.Name))
 	})
 	if pattern == "" {
 		c.Kernels, c.Others = all[:1], all[1:]
@@ -195,8 +204,6 @@ func (c *Comparison) choose(all []*ComparedFunction, pattern string) (err error)
 	}
 	return err
 }
-
-func larger(a, b float64) float64 { return max(a, b) }
 
 // fileNames returns the files of a kernel's lines on one side, including those of inlined functions.
 func (k *ComparedFunction) fileNames(side int) []string {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -35,7 +36,7 @@ func (j *joiner) noteUnlisted() {
 	for _, k := range j.Kernels {
 		for _, s := range k.Specialisations {
 			if s.Unlisted > 0 {
-				j.note("%s has %d kinds of launches, as kernels have that take a seed; %d of them are distinguished", k.Name, len(s.Groups)+s.Unlisted, len(s.Groups))
+				j.note("%s has %s of launches, as kernels have that take a seed; %s of them are distinguished", k.Name, figures.Count(len(s.Groups)+s.Unlisted, "kind"), figures.Grouped(len(s.Groups)))
 			}
 		}
 	}
@@ -131,22 +132,11 @@ func (j *joiner) noteWork() {
 	}
 }
 
-// Counted is a number of things: 1 launch, 2 launches.
-func Counted[N int | uint64](n N, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // TraceNotes reports whether a trace is damaged, and whether it is of the same run as the profile; p is nil if there is none.
 func TraceNotes(t *tritonparse.Trace, p *profile.Profile) (notes []string) {
 	note := func(format string, values ...any) { notes = append(notes, fmt.Sprintf(format, values...)) }
-	switch _, n := t.Damages(); {
-	case n == 1:
-		note("1 damaged record of the trace was left out; proton trace validate names it")
-	case n > 1:
-		note("%d damaged records of the trace were left out; proton trace validate names them", n)
+	if _, n := t.Damages(); n > 0 {
+		note("%s", figures.Plural(n, "damaged record of the trace was left out; proton trace validate names it", "damaged records of the trace were left out; proton trace validate names them"))
 	}
 	if p == nil || len(p.Launches) == 0 {
 		return notes
@@ -162,10 +152,9 @@ func TraceNotes(t *tritonparse.Trace, p *profile.Profile) (notes []string) {
 	switch n := len(missing); {
 	case n > 0 && n == len(all):
 		note("the trace has none of the profile's specialisations: it is of another run; record both in one: %s", howTo)
-	case n == 1:
-		note("1 of the profile's %s is not in the trace: was it recorded in the same run?", Counted(len(all), "specialisation"))
-	case n > 1:
-		note("%d of the profile's %s are not in the trace: was it recorded in the same run?", n, Counted(len(all), "specialisation"))
+	case n > 0:
+		of := "of the profile's " + figures.Count(len(all), "specialisation")
+		note("%s not in the trace: was it recorded in the same run?", figures.Plural(n, of+" is", of+" are"))
 	case t.Records["launch"] == 0:
 		note("the trace has no launches, so there are numbers instead of arguments; record with --trace-launches all")
 	default:

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
@@ -371,14 +372,13 @@ func (s *Samples) Notes() []string {
 	var notes []string
 	f := s.Facts
 	if f.Dropped > 0 {
-		notes = append(notes, fmt.Sprintf("the hardware lost %d samples in addition to the %d it took", f.Dropped, f.Total))
+		notes = append(notes, fmt.Sprintf("the hardware lost %s in addition to the %s it took", figures.Count(f.Dropped, "sample"), figures.Grouped(f.Total)))
 	}
 	if f.BufferFull {
 		notes = append(notes, "the hardware's buffer was full at times, so an unknown number of samples is missing; sample less often (interval=) or give it a larger buffer")
 	}
 	if f.Apportioned > 0 && f.Total > 0 {
-		notes = append(notes, fmt.Sprintf("%.1f%% of the samples are of functions launched from several call paths, and were shared out by kernel time; collection=serialized attributes them exactly",
-			100*float64(f.Apportioned)/float64(f.Total)))
+		notes = append(notes, figures.Share(float64(f.Apportioned)/float64(f.Total))+" of the samples are of functions launched from several call paths, and were apportioned by kernel time; collection=serialized attributes them exactly")
 	}
 	return notes
 }

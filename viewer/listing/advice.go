@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"path"
 
-	"github.com/goproton/goproton/viewer/internal/grid"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
@@ -19,11 +19,7 @@ func advice(s *kernels.Samples, f *kernels.Function) string {
 		return ""
 	}
 	if f.Samples < fewest {
-		few := fmt.Sprintf("%d samples are", f.Samples)
-		if f.Samples == 1 {
-			few = "1 sample is"
-		}
-		return few + " too few to say where the time goes; run longer, or sample more often (interval=)"
+		return figures.Plural(f.Samples, "sample is", "samples are") + " too few to say where the time goes; run longer, or sample more often (interval=)"
 	}
 	went := float64(s.Of(f.Counts, s.Stalls.Issued)) / float64(f.Samples)
 	ready := float64(s.Of(f.Counts, s.Stalls.Ready)) / float64(f.Samples)
@@ -33,7 +29,7 @@ func advice(s *kernels.Samples, f *kernels.Function) string {
 	}
 	if went+ready >= 0.5 {
 		return fmt.Sprintf("in %s of the samples the warp was ready or at work (%s, %s): the kernel is limited by how many instructions it issues; fewer instructions make it faster, more warps do not",
-			grid.Share(went+ready), s.Stalls.Issued, s.Stalls.Ready)
+			figures.Share(went+ready), s.Stalls.Issued, s.Stalls.Ready)
 	}
 	top := stalls[0]
 	if top.Name == s.Stalls.Ready { // it is not a stall that a programmer can remove
@@ -47,7 +43,7 @@ func advice(s *kernels.Samples, f *kernels.Function) string {
 	if l := mostOf(s, f, top.Name); l != nil {
 		where = fmt.Sprintf(", most at %s:%d", path.Base(l.File), l.Number)
 	}
-	return fmt.Sprintf("in %s of the samples the warp %s (%s%s); often: %s", grid.Share(float64(top.Samples)/float64(f.Samples)), r.Means, top.Name, where, r.Hint)
+	return fmt.Sprintf("in %s of the samples the warp %s (%s%s); often: %s", figures.Share(float64(top.Samples)/float64(f.Samples)), r.Means, top.Name, where, r.Hint)
 }
 
 // mostOf is the line of the function with the most samples of a stall reason; nil without any.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/internal/grid"
@@ -41,7 +42,7 @@ type comparedListing struct {
 }
 
 func (l *comparedListing) kernel(k *kernels.ComparedFunction) {
-	l.line(l.Bold(term.Printable(k.Name)) + fmt.Sprintf(": %d %s %d samples, %s of all", k.Old.Samples, l.glyphs.Arrow, k.Samples, l.ofAll(k)))
+	l.line(l.Bold(term.Printable(k.Name)) + fmt.Sprintf(": %s %s %s, %s of all", figures.Grouped(k.Old.Samples), l.glyphs.Arrow, figures.Count(k.Samples, "sample"), l.ofAll(k)))
 	for _, fact := range comparedFacts(k) {
 		l.line("  " + l.fit(fact, 2))
 	}
@@ -60,7 +61,7 @@ func (l *comparedListing) kernel(k *kernels.ComparedFunction) {
 	}
 	if a, b := k.Shares(k.OldUnplaced, k.Unplaced); a+b > 0 {
 		l.line("")
-		l.line(fmt.Sprintf("%s %s %s of the samples are of instructions without line information", grid.Share(a), l.glyphs.Arrow, grid.Share(b)))
+		l.line(fmt.Sprintf("%s %s %s of the samples are of instructions without line information", figures.Share(a), l.glyphs.Arrow, figures.Share(b)))
 	}
 }
 
@@ -89,7 +90,7 @@ func comparedFacts(k *kernels.ComparedFunction) []string {
 
 func (l *comparedListing) ofAll(k *kernels.ComparedFunction) string {
 	a, b := l.c.Parts(k)
-	return fmt.Sprintf("%s %s %s", grid.Share(a), l.glyphs.Arrow, grid.Share(b))
+	return fmt.Sprintf("%s %s %s", figures.Share(a), l.glyphs.Arrow, figures.Share(b))
 }
 
 const comparedHeader = "      A   share        B   share     change  "
@@ -187,5 +188,5 @@ func share0(c kernels.Counts, share float64) string {
 	if c.Samples == 0 {
 		return ""
 	}
-	return grid.Share(share)
+	return figures.Share(share)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/internal/grid"
@@ -62,7 +63,7 @@ func (v *view) found(file string, last int) string {
 	case text.Changed:
 		v.note(fmt.Sprintf("%s is newer than the profile: its lines may have moved since", term.Printable(text.Path)))
 	case last > text.Lines():
-		v.note(fmt.Sprintf("%s has %d lines, and the profile has samples in line %d: it is not the file that was compiled", term.Printable(text.Path), text.Lines(), last))
+		v.note(fmt.Sprintf("%s has %s, and the profile has samples in line %d: it is not the file that was compiled", term.Printable(text.Path), figures.Count(text.Lines(), "line"), last))
 	}
 	if text.Path != file {
 		return shown + " (found at " + term.Printable(text.Path) + ")"
@@ -200,23 +201,24 @@ func codeFacts(f *kernels.Function) []string {
 	var facts []string
 	s := f.Symbol
 	if s.Arch != "" {
-		size := fmt.Sprintf("%d bytes", s.Size)
+		size := figures.Count(s.Size, "byte")
 		if each := f.Vendor.Code.Instruction; each > 0 {
-			size = fmt.Sprintf("%d instructions", s.Size/each)
+			size = figures.Count(s.Size/each, "instruction")
 		}
-		parts := []string{term.Printable(f.Vendor.ArchPrefix + s.Arch), size, fmt.Sprintf("%d registers", s.Registers)}
+		parts := []string{term.Printable(f.Vendor.ArchPrefix + s.Arch), size, figures.Count(s.Registers, "register")}
 		if s.Shared > 0 {
-			parts = append(parts, fmt.Sprintf("%d bytes of static shared memory", s.Shared))
+			parts = append(parts, figures.Count(s.Shared, "byte")+" of static shared memory")
 		}
 		if s.Frame > 0 || s.LocalLoads+s.LocalStores > 0 {
-			parts = append(parts, fmt.Sprintf("%d bytes of local memory per thread (%d loads, %d stores: register spills are the usual cause)", s.Frame, s.LocalLoads, s.LocalStores))
+			parts = append(parts, fmt.Sprintf("%s of local memory per thread (%s, %s: register spills are the usual cause)",
+				figures.Count(s.Frame, "byte"), figures.Count(s.LocalLoads, "load"), figures.Count(s.LocalStores, "store")))
 		} else {
 			parts = append(parts, "no local memory")
 		}
 		facts = append(facts, strings.Join(parts, ", "))
 	}
 	if f.Variants > 0 && s.Module != "" {
-		facts = append(facts, fmt.Sprintf("module %s; compiled %d times, for different arguments", term.Printable(s.Module), f.Variants+1))
+		facts = append(facts, fmt.Sprintf("module %s; compiled %s, for different arguments", term.Printable(s.Module), figures.Count(f.Variants+1, "time")))
 	}
 	return facts
 }
@@ -229,7 +231,7 @@ func mix(s *kernels.Samples, c kernels.Counts, most int) string {
 		if i >= most || i > 0 && share < 0.05 && most < math.MaxInt || share < 0.01 {
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s %.0f%%", term.Printable(stall.Name), 100*share))
+		parts = append(parts, term.Printable(stall.Name)+" "+figures.BriefShare(share))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/internal/grid"
@@ -108,7 +109,7 @@ func (p *printer) unsampled() {
 		for i, s := range k.Specialisations {
 			if shown > 0 && !p.All {
 				p.line("")
-				p.line(fmt.Sprintf("%s more; --all shows the %s of each", kernels.Counted(len(k.Specialisations)-i, "specialisation"), what))
+				p.line(fmt.Sprintf("%s more; --all shows the %s of each", figures.Count(len(k.Specialisations)-i, "specialisation"), what))
 				break
 			}
 			f := p.bare(k, s)
@@ -138,7 +139,7 @@ func (p *printer) otherKernels() {
 
 // head says what a function is, where it was launched, and where its time goes.
 func (p *printer) head(f *kernels.Function) {
-	share := kernels.Counted(f.Samples, "sample") + ", " + grid.Share(f.Share(p.s.All)) + " of all"
+	share := figures.Count(f.Samples, "sample") + ", " + figures.Share(f.Share(p.s.All)) + " of all"
 	p.line(p.Bold(term.Printable(f.Name)) + ": " + share)
 	for _, fact := range facts(f) {
 		p.line("  " + p.fit(fact, 2))
@@ -150,7 +151,7 @@ func (p *printer) head(f *kernels.Function) {
 		}
 		text := pathText(launched)
 		if len(f.Paths) > 1 {
-			text = grid.Share(float64(launched.Samples)/float64(f.Samples)) + " " + text
+			text = figures.Share(float64(launched.Samples)/float64(f.Samples)) + " " + text
 		}
 		p.line("  " + p.fit(text, 2))
 	}
@@ -166,7 +167,7 @@ func (p *printer) head(f *kernels.Function) {
 func (p *printer) others() {
 	var parts []string
 	for _, f := range p.s.Others {
-		parts = append(parts, term.Printable(f.Name)+" "+grid.Share(f.Share(p.s.All)))
+		parts = append(parts, term.Printable(f.Name)+" "+figures.Share(f.Share(p.s.All)))
 	}
 	p.notShown(parts)
 }

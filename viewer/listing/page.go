@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/viewer/kernels"
 )
@@ -123,7 +124,7 @@ func about(s *kernels.Samples) string {
 		text = term.Printable(s.Facts.Mode) + " sampling"
 	}
 	if s.Facts.Period > 0 {
-		text += fmt.Sprintf(", every %d cycles of each multiprocessor", s.Facts.Period)
+		text += ", every " + figures.Count(s.Facts.Period, "cycle") + " of each multiprocessor"
 	}
 	for _, n := range s.Notes() {
 		text += "; " + n
@@ -263,7 +264,7 @@ func (p *pager) ir(f *kernels.Function, l *kernels.Line) []PageRow {
 		for _, i := range kernels.MostSampled(worthwhile, mostPageIR) {
 			shown = append(shown, PageRow{Number: i.Number, Text: printable(i.Text), Place: stage + " " + i.Number, PageCounts: pageCounts(i.Counts)})
 		}
-		about := kernels.Counted(len(own), "line")
+		about := figures.Count(len(own), "line")
 		if len(shown) < len(own) {
 			about += fmt.Sprintf(", of which %d are here", len(shown))
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/viewer/internal/grid"
 	"github.com/goproton/goproton/viewer/kernels"
@@ -35,15 +36,20 @@ func (p *printer) source(f *kernels.Function) {
 		}
 		if !p.All && f.Samples > 0 && sum.Share(f.Samples) < cold {
 			p.line("")
-			p.line(fmt.Sprintf("%d samples (%s) are of %s", sum.Samples, grid.Share(sum.Share(f.Samples)), term.Printable(lines[0].File)))
+			p.line(samplesOf(sum, f) + term.Printable(lines[0].File))
 			continue
 		}
 		p.file(f, lines)
 	}
 	if f.Unplaced.Samples > 0 {
 		p.line("")
-		p.line(fmt.Sprintf("%d samples (%s) are of instructions without line information", f.Unplaced.Samples, grid.Share(f.Unplaced.Share(f.Samples))))
+		p.line(samplesOf(f.Unplaced, f) + "instructions without line information")
 	}
+}
+
+// samplesOf begins a sentence on some of a function's samples: 12 samples (1.2%) are of …
+func samplesOf(c kernels.Counts, f *kernels.Function) string {
+	return figures.Plural(c.Samples, "sample ("+figures.Share(c.Share(f.Samples))+") is of ", "samples ("+figures.Share(c.Share(f.Samples))+") are of ")
 }
 
 // file prints the lines of a kernel that are in one file.
@@ -267,6 +273,6 @@ func (p *printer) numbers(r *row, of, widest uint64, count, most, stalls int) st
 		bar = p.glyphs.Bar(float64(r.counts.Samples) / float64(widest))
 	}
 	color := heat(share)
-	return p.Paint(grid.Pad(fmt.Sprint(r.counts.Samples), count, true), color) + "  " + grid.Pad(grid.Share(share), 6, true) + " " +
+	return p.Paint(grid.Pad(fmt.Sprint(r.counts.Samples), count, true), color) + "  " + grid.Pad(figures.Share(share), 6, true) + " " +
 		p.Paint(grid.Pad(bar, grid.BarCells, false), color) + " " + grid.Pad(mix(p.s, r.counts, most), stalls, false) + "  "
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/internal/grid"
@@ -43,29 +44,22 @@ func (p *printer) tables() (dropped []string, err error) {
 func (v *view) summary(k *kernels.Kernel) string {
 	var parts []string
 	if k.Times.Count > 0 {
-		parts = append(parts, launches(k.Times.Count)+" in "+grid.Time(float64(k.Times.Nanos)))
+		parts = append(parts, figures.Count(k.Times.Count, "launch")+" in "+figures.Time(k.Times.Nanos))
 		if v.run.Nanos > 0 {
-			parts[0] += ", " + grid.Share(float64(k.Times.Nanos)/float64(v.run.Nanos)) + " of the GPU time"
+			parts[0] += ", " + figures.Share(float64(k.Times.Nanos)/float64(v.run.Nanos)) + " of the GPU time"
 			if v.run.Filtered() {
 				parts[0] += " that the filters leave"
 			}
 		}
 	} else if k.Traced > 0 {
-		parts = append(parts, launches(k.Traced)+" in the trace")
+		parts = append(parts, figures.Count(k.Traced, "launch")+" in the trace")
 	}
 	groups := 0
 	for _, s := range k.Specialisations {
 		groups += len(s.Groups) + s.Unlisted
 	}
-	parts = append(parts, kernels.Counted(len(k.Specialisations), "specialisation"), kernels.Counted(groups, "kind")+" of launches")
+	parts = append(parts, figures.Count(len(k.Specialisations), "specialisation"), figures.Count(groups, "kind")+" of launches")
 	return strings.Join(parts, "; ")
-}
-
-func launches[N int | uint64](n N) string {
-	if n == 1 {
-		return "1 launch"
-	}
-	return fmt.Sprintf("%d launches", n)
 }
 
 // table is how long the launches of a kernel took: a row for each specialisation, below it one for each kind of its launches.
@@ -128,8 +122,9 @@ type column struct {
 
 // columns are those that any row has a figure for.
 func (t *table) columns() []column {
-	unit, scale := grid.TimeUnit(t.kernel.Times.Average())
-	totalUnit, totalScale := grid.TimeUnit(float64(t.kernel.Times.Nanos))
+	unit := figures.Times.Largest(t.kernel.Times.Average() * 1e-9).Label
+	totalUnit := figures.Times.Largest(float64(t.kernel.Times.Nanos) * 1e-9).Label
+	scale, totalScale := figures.Nanos(unit), figures.Nanos(totalUnit)
 	all := []column{
 		{"launches", 9, t.launches},
 		{"total " + totalUnit, 6, timed(func(d *profile.Durations) float64 { return float64(d.Nanos) / totalScale })},
@@ -146,7 +141,7 @@ func (t *table) columns() []column {
 	return slices.DeleteFunc(all, func(c column) bool {
 		return !slices.ContainsFunc(t.rows, func(r tableRow) bool {
 			text := c.cell(&r)
-			return text != "" && text != grid.Missing
+			return text != "" && text != figures.Missing
 		})
 	})
 }
@@ -164,26 +159,26 @@ func (t *table) launches(r *tableRow) string {
 
 func (t *table) share(r *tableRow) string {
 	if all := t.kernel.Times.Nanos; all > 0 && r.Times.Count > 0 {
-		return grid.Share(float64(r.Times.Nanos) / float64(all))
+		return figures.Share(float64(r.Times.Nanos) / float64(all))
 	}
-	return grid.Missing
+	return figures.Missing
 }
 
 func timed(figure func(*profile.Durations) float64) func(*tableRow) string {
 	return func(r *tableRow) string {
 		if r.Times.Count == 0 {
-			return grid.Missing
+			return figures.Missing
 		}
-		return grid.Fixed(figure(r.Times))
+		return figures.Number(figure(r.Times))
 	}
 }
 
 func bound(ns func(*profile.Durations) uint64, scale float64) func(*tableRow) string {
 	return func(r *tableRow) string {
 		if ns(r.Times) == 0 {
-			return grid.Missing
+			return figures.Missing
 		}
-		return grid.Fixed(float64(ns(r.Times)) / scale)
+		return figures.Number(float64(ns(r.Times)) / scale)
 	}
 }
 
@@ -192,7 +187,7 @@ func worked(figure func(*kernels.Rates) float64) func(*tableRow) string {
 		if r.Rates == nil || figure(r.Rates) == 0 {
 			return ""
 		}
-		return grid.Fixed(figure(r.Rates))
+		return figures.Number(figure(r.Rates))
 	}
 }
 
@@ -200,7 +195,7 @@ func roof(r *tableRow) string {
 	if r.Rates == nil || r.Rates.Roof == 0 {
 		return ""
 	}
-	return grid.Share(r.Rates.Roof) + " " + r.Rates.Bound
+	return figures.Share(r.Rates.Roof) + " " + r.Rates.Bound
 }
 
 func compiled(fact func(*kernels.Specialisation) (int, bool)) func(*tableRow) string {
@@ -210,7 +205,7 @@ func compiled(fact func(*kernels.Specialisation) (int, bool)) func(*tableRow) st
 		}
 		n, known := fact(r.Specialisation)
 		if !known {
-			return grid.Missing
+			return figures.Missing
 		}
 		return fmt.Sprint(n)
 	}
@@ -226,7 +221,7 @@ func (t *table) lines(width int) []grid.Line {
 	for i := range t.rows {
 		names = max(names, grid.Columns(t.rows[i].name))
 	}
-	columns, all := t.columns(), t.columns()
+	columns := t.columns()
 	for width > 0 && t.width(columns)+min(names, nameRoom) > width && len(columns) > 1 {
 		least := 0
 		for i := range columns {
@@ -234,12 +229,8 @@ func (t *table) lines(width int) []grid.Line {
 				least = i
 			}
 		}
+		t.dropped = append(t.dropped, columns[least].head)
 		columns = slices.Delete(columns, least, least+1)
-	}
-	for _, c := range all {
-		if !slices.ContainsFunc(columns, func(o column) bool { return o.head == c.head }) {
-			t.dropped = append(t.dropped, c.head)
-		}
 	}
 	head := grid.Line{Name: heading}
 	for _, c := range columns {

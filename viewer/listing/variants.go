@@ -3,8 +3,8 @@ package listing
 import (
 	"fmt"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
-	"github.com/goproton/goproton/viewer/internal/grid"
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
@@ -43,10 +43,10 @@ func (p *printer) variants(variants []*kernels.Function) {
 			for _, f := range variants[i:] {
 				rest.Add(f.Counts)
 			}
-			p.line(fmt.Sprintf("  %6s  %s %d more", grid.Share(rest.Share(p.s.All)), p.glyphs.Gap, len(variants)-i))
+			p.line(fmt.Sprintf("  %6s  %s %d more", figures.Share(rest.Share(p.s.All)), p.glyphs.Gap, len(variants)-i))
 			return
 		}
-		p.line("  " + p.fit(fmt.Sprintf("%6s  %s: %s", grid.Share(f.Share(p.s.All)), term.Printable(f.Name), identity(f)), 2))
+		p.line("  " + p.fit(fmt.Sprintf("%6s  %s: %s", figures.Share(f.Share(p.s.All)), term.Printable(f.Name), identity(f)), 2))
 	}
 }
 
@@ -58,5 +58,5 @@ func identity(f *kernels.Function) string {
 	if f.Symbol.Module == "" {
 		return "of an unknown module"
 	}
-	return fmt.Sprintf("module %s, %d registers", term.Printable(f.Symbol.Module), f.Symbol.Registers)
+	return "module " + term.Printable(f.Symbol.Module) + ", " + figures.Count(f.Symbol.Registers, "register")
 }

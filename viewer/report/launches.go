@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/kernels"
 )
@@ -114,10 +115,10 @@ func isCounted(g *kernels.Group) bool {
 func aboutSpecialisation(s *kernels.Specialisation) string {
 	var parts []string
 	if s.Registers > 0 {
-		parts = append(parts, fmt.Sprintf("%d registers", s.Registers))
+		parts = append(parts, figures.Count(s.Registers, "register"))
 	}
 	if s.Shared >= 0 {
-		parts = append(parts, fmt.Sprintf("%d bytes of shared memory", s.Shared))
+		parts = append(parts, figures.Count(s.Shared, "byte")+" of shared memory")
 	}
 	if s.Hash != "" {
 		parts = append(parts, "compilation "+kernels.ShortHash(s.Hash))
@@ -138,7 +139,7 @@ func aboutKind(g *kernels.Group) string {
 		parts = append(parts, a.Name+"="+a.Value)
 	}
 	if len(g.Grid) > 0 {
-		parts = append(parts, "grid="+strings.Trim(strings.ReplaceAll(fmt.Sprint(g.Grid), " ", "×"), "[]"))
+		parts = append(parts, "grid="+kernels.GridText(g.Grid))
 	}
 	if g.File != "" {
 		parts = append(parts, "· of "+filepath.Base(g.File))

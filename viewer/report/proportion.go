@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 )
@@ -26,6 +27,6 @@ func (b *builder) inProportion(metrics []viewer.Metric, profiles ...*profile.Pro
 	if len(metrics) <= most {
 		return metrics
 	}
-	b.note(fmt.Sprintf("the page has %d of %d metrics: more would make it too large for %d frames; proton viewer -m NAME shows any of them", most, len(metrics), frames))
+	b.note(fmt.Sprintf("the page has %s of %s: more would make it too large for %s; proton viewer -m NAME shows any of them", figures.Grouped(most), figures.Count(len(metrics), "metric"), figures.Count(frames, "frame")))
 	return metrics[:most]
 }

@@ -1,10 +1,10 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
@@ -68,7 +68,7 @@ func deviceName(d profile.Device) string {
 		name = d.Name + " (" + name + ")"
 	}
 	if d.NumSMs > 0 {
-		name += fmt.Sprintf(", %d multiprocessors", d.NumSMs)
+		name += ", " + figures.Count(d.NumSMs, "multiprocessor")
 	}
 	return strings.TrimSpace(name)
 }

@@ -112,33 +112,3 @@ func fit(text string, width, size float64) string {
 		return string(runes[:letters-1]) + "…"
 	}
 }
-
-// quantity writes a value in base units with four digits and a prefix.
-func quantity(v float64, unit string) string {
-	if v != v {
-		return "–"
-	}
-	if unit == "%" {
-		return fmt.Sprintf("%.1f %%", v)
-	}
-	if unit == "ns" {
-		v, unit = v*1e-9, "s"
-		for _, prefix := range []string{"", "m", "µ", "n"} {
-			if math.Abs(v) >= 0.9995 || prefix == "n" {
-				return digits(v) + " " + prefix + unit
-			}
-			v *= 1000
-		}
-	}
-	for _, prefix := range []string{"", "k", "M", "G", "T", "P"} {
-		if math.Abs(v) < 999.95 || prefix == "P" {
-			return strings.TrimSpace(digits(v) + " " + prefix + unit)
-		}
-		v /= 1000
-	}
-	return ""
-}
-
-func digits(v float64) string {
-	return strconv.FormatFloat(v, 'f', max(0, min(3, 3-int(math.Floor(math.Log10(max(math.Abs(v), 1e-3)))))), 64)
-}

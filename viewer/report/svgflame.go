@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 )
@@ -38,10 +39,10 @@ func Flame(w io.Writer, s Source, o Options) error {
 	}
 	f.place()
 	f.svg = newSVG(w, flameWidth, flameTop+float64(f.levels)*flameRow+flameEdge, "Flame graph of "+clean(s.Name))
-	title := fmt.Sprintf("%s · %s %s", clean(s.Name), labelOf(&t.Columns[0]), quantity(f.total, f.unit))
+	title := fmt.Sprintf("%s · %s %s", clean(s.Name), labelOf(&t.Columns[0]), figures.Amount(f.total, f.unit))
 	f.svg.text(flameEdge, 22, fit(title, flameWidth*0.7, 14), "class", "title")
 	if f.left > 0 {
-		f.svg.text(flameWidth-flameEdge, 22, fmt.Sprintf("%d frames are too narrow to draw", f.left), "class", "quiet", "text-anchor", "end")
+		f.svg.text(flameWidth-flameEdge, 22, figures.Plural(f.left, "frame is too narrow to draw", "frames are too narrow to draw"), "class", "quiet", "text-anchor", "end")
 	}
 	for _, b := range f.boxes {
 		f.box(b)
@@ -127,7 +128,7 @@ func (f *flame) box(b flameBox) {
 	y := flameTop + float64(b.depth)*flameRow
 	name := clean(f.full(b.row.Name))
 	value := f.widths[b.row]
-	title := fmt.Sprintf("%s\n%s, %s", name, quantity(value, f.unit), quantity(value/f.total*100, "%"))
+	title := fmt.Sprintf("%s\n%s, %s", name, figures.Amount(value, f.unit), figures.Share(value/f.total))
 	class := fmt.Sprintf("k%d", kindOf(b.row.Node, f.noDevices))
 	f.svg.titled(title, "rect", "class", class, "x", short(b.x), "y", short(y), "width", short(max(b.w-0.6, 0.4)), "height", short(flameRow-1), "rx", "1.5")
 	if text := fit(clean(f.table.Label(b.row)), b.w-8, 12); text != "" {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/viewer"
 )
 
@@ -45,11 +46,8 @@ func Roofline(w io.Writer, s Source, o Options) error {
 	}
 	p.names()
 	if p.left > 0 {
-		kernels := "kernels that do"
-		if p.left == 1 {
-			kernels = "kernel that does"
-		}
-		p.svg.text(roofLeft, roofHeight-10, fmt.Sprintf("not drawn: %d %s not have both flops and bytes, %s of the time", p.left, kernels, quantity(p.leftShare*100, "%")), "class", "quiet")
+		left := figures.Plural(p.left, "kernel that does", "kernels that do") + " not have both flops and bytes, " + figures.Share(p.leftShare) + " of the time"
+		p.svg.text(roofLeft, roofHeight-10, "not drawn: "+left, "class", "quiet")
 	}
 	return p.svg.close()
 }
@@ -130,7 +128,7 @@ func (p *plot) dots(t *viewer.Table, names map[string]bool) {
 			continue
 		}
 		d := point{name: clean(t.Label(r.new)), bound: t.Text(r.new, boundColumn), intensity: v[intensityColumn], rate: v[rateColumn], share: positive(share)}
-		d.title = fmt.Sprintf("%s\n%s at %s flop/B, %s of the time", clean(r.name), quantity(d.rate, "flop/s"), digits(d.intensity), quantity(share*100, "%"))
+		d.title = fmt.Sprintf("%s\n%s at %s flop/B, %s of the time", clean(r.name), figures.Amount(d.rate, "flop/s"), figures.Number(d.intensity), figures.Share(share))
 		d.r = roofSmallest + roofLargestRadius*math.Sqrt(min(d.share, 1))
 		p.points = append(p.points, d)
 	}
@@ -226,14 +224,14 @@ func (p *plot) ceilings() {
 			continue
 		}
 		p.svg.element("path", "class", "other", "d", fmt.Sprintf("M%s %sH%s", short(p.atX(ridge)), short(p.atY(c.Rate)), short(p.atX(p.x1))))
-		p.label(roofWidth-roofRight-4-widthOf(c.DType+" "+quantity(c.Rate, "flop/s"), 12), p.atY(c.Rate)-6, c.DType+" "+quantity(c.Rate, "flop/s"), "quiet halo")
+		p.label(roofWidth-roofRight-4-widthOf(c.DType+" "+figures.Amount(c.Rate, "flop/s"), 12), p.atY(c.Rate)-6, c.DType+" "+figures.Amount(c.Rate, "flop/s"), "quiet halo")
 	}
 	start, ridge := max(p.x0, p.y0/bytes), min(p.main.Rate/bytes, p.x1)
 	p.svg.element("path", "class", "ceiling", "d", fmt.Sprintf("M%s %sL%s %sH%s", short(p.atX(start)), short(p.atY(start*bytes)),
 		short(p.atX(ridge)), short(p.atY(ridge*bytes)), short(p.atX(p.x1))))
 	p.svg.out.WriteString("\n")
 	p.slope(start, ridge)
-	top := p.main.DType + " " + quantity(p.main.Rate, "flop/s")
+	top := p.main.DType + " " + figures.Amount(p.main.Rate, "flop/s")
 	p.label(roofWidth-roofRight-4-widthOf(top, 12), p.atY(p.main.Rate)-8, top, "halo")
 	p.taken = append(p.taken, area{p.atX(ridge), p.atY(p.main.Rate) - 2, roofWidth, p.atY(p.main.Rate) + 2})
 }
@@ -245,7 +243,7 @@ func (p *plot) slope(start, ridge float64) {
 		x, y := x0+(x1-x0)*float64(i)/60, y0+(y1-y0)*float64(i)/60
 		p.taken = append(p.taken, area{x - 3, y - 5, x + (x1-x0)/60 + 3, y + 5})
 	}
-	text := "memory " + quantity(p.device.Bytes, "B/s")
+	text := "memory " + figures.Amount(p.device.Bytes, "B/s")
 	if length := math.Hypot(x1-x0, y1-y0); length > widthOf(text, 12)+20 {
 		angle := math.Atan2(y1-y0, x1-x0) * 180 / math.Pi
 		x, y := (x0+x1)/2, (y0+y1)/2

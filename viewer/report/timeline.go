@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -92,7 +93,7 @@ func (b *builder) sortSlices(t *profile.Timeline) (byLane map[int][]*profile.Sli
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Duration, a.Duration))
 	})
 	if len(all) > maxSlices {
-		b.note(fmt.Sprintf("the timeline shows the first %d of %d slices; convert the profile to Perfetto's format to see all of them", maxSlices, len(all)))
+		b.note(fmt.Sprintf("the timeline shows the first %s of %s; convert the profile to Perfetto's format to see all of them", figures.Grouped(maxSlices), figures.Count(len(all), "slice")))
 		all = all[:maxSlices]
 	}
 	byLane = map[int][]*profile.Slice{}

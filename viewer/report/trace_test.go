@@ -60,7 +60,7 @@ func TestLaunchesTab(t *testing.T) {
 		got = append(got, fmt.Sprintf("%v %s | %s | %d %.1f %d %d %.1f %.1f %.3f %s %v", r.Kind, r.Name, r.About, r.Count, r.Average/1e3, r.Least, r.Most, r.Bytes/1e9, r.Flops/1e12, r.Roof, r.Bound, r.Counted))
 	}
 	for i, want := range []string{
-		"false BLOCK_M=64 BLOCK_N=64 BLOCK_K=32 num_warps=4 num_stages=2 | 62 registers · 16384 bytes of shared memory · compilation 55378e69 | 2260 40.9 6784 103839 474.3 294.5 0.298 compute true",
+		"false BLOCK_M=64 BLOCK_N=64 BLOCK_K=32 num_warps=4 num_stages=2 | 62 registers · 16,384 bytes of shared memory · compilation 55378e69 | 2260 40.9 6784 103839 474.3 294.5 0.298 compute true",
 		"true M=4096 N=4096 K=1024 | record 2556 · a_ptr=float16[4096,1024] b_ptr=float16[1024,4096] c_ptr=float16[4096,4096]",
 	} {
 		if !strings.HasPrefix(got[i], want) {
@@ -140,7 +140,7 @@ func TestPageOfATracedRun(t *testing.T) {
 	card := page.text("#panel-launches .card")
 	for _, want := range []string{
 		"matmul_kernel 3,319 launches in 155.4 ms, 50.2 % of all · * counted in the trace",
-		"BLOCK_M=128 BLOCK_N=128 BLOCK_K=64 num_warps=8 num_stages=3 107 registers · 98304 bytes of shared memory",
+		"BLOCK_M=128 BLOCK_N=128 BLOCK_K=64 num_warps=8 num_stages=3 107 registers · 98,304 bytes of shared memory",
 		"1,001 62.50 ms 40.2 % 62.43 µs 60.45 µs 66.34 µs 806.1 GB/s * 550.3 Tflop/s * 55.7 % compute",
 	} {
 		if !strings.Contains(card, want) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -53,15 +54,15 @@ func Slowest(t *tritonparse.Trace, p *profile.Profile, filter profile.Filter, mo
 			continue
 		}
 		s.Share = float64(s.Nanos) / float64(max(total, 1))
-		each := "launches of these arguments"
+		each := " of these arguments"
 		if s.Kind == "" {
-			each = "launches of the kernel (the profile does not tell them apart: it was recorded without --trace)"
+			each = " of the kernel (the profile does not tell them apart: it was recorded without --trace)"
 		}
 		of := "all traced"
 		if !filter.All() {
 			of = "those that the filters leave"
 		}
-		s.Why = fmt.Sprintf("number %d by time: %.3f ms in %d %s, %.1f%% of "+of, i+1, float64(s.Nanos)/1e6, s.Count, each, 100*s.Share)
+		s.Why = fmt.Sprintf("number %d by time: %s in %s, %s of "+of, i+1, figures.Time(s.Nanos), figures.Count(s.Count, "launch")+each, figures.Share(s.Share))
 		found = append(found, s)
 	}
 	if len(found) == 0 {

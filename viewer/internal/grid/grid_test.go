@@ -60,31 +60,6 @@ func TestBriefMarks(t *testing.T) {
 	}
 }
 
-func TestNumbers(t *testing.T) {
-	for _, test := range []struct{ got, want string }{
-		{Fixed(0), "0"}, {Fixed(1234.56), "1235"}, {Fixed(12.3456), "12.35"}, {Fixed(0.00012345), "0.000123"}, {Fixed(-1), "-1.000"},
-		{Fixed(math.NaN()), Missing}, {Fixed(1000), "1000"}, {Fixed(999.96), "1000"}, {Time(999_960), "1.000 ms"}, {Time(999_940), "999.9 us"}, {Time(0), "0 ns"},
-		{Signed(0.004, 2), "0.00"}, {Signed(-0.004, 2), "0.00"}, {Signed(1.5, 1), "+1.5"}, {Signed(-1.5, 1), "-1.5"}, {Signed(math.NaN(), 1), Missing},
-		{Percent(0.05), "+5.0%"}, {Percent(-1), "-100.0%"}, {Percent(math.Inf(1)), "new"}, {Percent(math.NaN()), Missing},
-		{Places(-0.004, 2), "0.00"}, {Places(-0.006, 2), "-0.01"},
-		{Share(0.1234), "12.3%"}, {Share(-1e-9), "0.0%"}, {Share(math.NaN()), Missing}, {Share(math.Inf(1)), Missing},
-	} {
-		if test.got != test.want {
-			t.Errorf("%q, want %q", test.got, test.want)
-		}
-	}
-	for ns, want := range map[float64]string{0: "0 ns", 12: "12.00 ns", 1236: "1.236 us", -3e6: "-3.000 ms", 12.3e9: "12.30 s"} {
-		if got := Time(ns); got != want {
-			t.Errorf("%g ns: got %q, want %q", ns, got, want)
-		}
-	}
-	for ns, want := range map[float64]string{12: "ns", 1200: "us", -3e6: "ms", 2e9: "s"} {
-		if unit, _ := TimeUnit(ns); unit != want {
-			t.Errorf("%g ns are printed in %s, want %s", ns, unit, want)
-		}
-	}
-}
-
 func TestBars(t *testing.T) {
 	for part, want := range map[float64][2]string{
 		0: {}, -1: {}, math.NaN(): {}, math.Inf(1): {},

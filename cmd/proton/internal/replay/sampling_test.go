@@ -36,7 +36,7 @@ func sampled(p *profile.Profile) string {
 }
 
 // TestSampledRuns plays instruction samples of an H200 through the real profiler: modules, functions, lines and inlined
-// helpers, shared out by kernel time in continuous mode, joined to launches in serialized mode.
+// helpers, apportioned by kernel time in continuous mode, joined to launches in serialized mode.
 func TestSampledRuns(t *testing.T) {
 	for _, c := range []struct{ capture, mode string }{
 		{"hotline", "pcsampling"}, {"hotline_serialized", "pcsampling:collection=serialized"}, {"matmul_sampled", "pcsampling"},

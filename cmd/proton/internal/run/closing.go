@@ -5,10 +5,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/vendor"
 )
@@ -63,13 +63,13 @@ func (s summary) line(printed, copies bool) string {
 	if copies {
 		in = " in kernels (memcpy and memset not counted)"
 	}
-	fmt.Fprintf(&b, "%s, %s of GPU time%s, %s dropped", count(s.Kernels, "kernel"), duration(s.GPUTimeNanos), in, grouped(s.Lost))
+	fmt.Fprintf(&b, "%s, %s of GPU time%s, %s dropped", figures.Count(s.Kernels, "kernel"), figures.Time(s.GPUTimeNanos), in, figures.Grouped(s.Lost))
 	if s.Unattributed > 0 {
-		fmt.Fprintf(&b, ", %s without a call path", grouped(s.Unattributed))
+		fmt.Fprintf(&b, ", %s without a call path", figures.Grouped(s.Unattributed))
 	}
 	b.WriteString(samplesClause(s.Sampling))
 	if n := s.processes(); n > 1 {
-		fmt.Fprintf(&b, ", %s processes", grouped(int64(n)))
+		b.WriteString(", " + figures.Count(n, "process"))
 	}
 	switch n := len(s.Files); {
 	case n == 0 && printed:
@@ -79,7 +79,7 @@ func (s summary) line(printed, copies bool) string {
 	case n == 1:
 		fmt.Fprintf(&b, "; wrote %s; view: %s", shown(s.Files[0]), viewCommand(s.Files[0]))
 	default:
-		fmt.Fprintf(&b, "; wrote %s files: %s; view the first: %s", grouped(int64(len(s.Files))), someFiles(s.Files), viewCommand(s.Files[0]))
+		fmt.Fprintf(&b, "; wrote %s: %s; view the first: %s", figures.Count(len(s.Files), "file"), someFiles(s.Files), viewCommand(s.Files[0]))
 	}
 	return b.String()
 }
@@ -94,31 +94,22 @@ func samplesClause(s runinfo.Sampling) string {
 		samples int64
 		what    string
 	}{
-		{s.Apportioned, "shared among call paths by kernel time"},
+		{s.Apportioned, "apportioned by kernel time"},
 		{s.Unlaunched, "of functions not seen launching"},
 		{s.Dropped, "lost by the GPU"},
 	} {
 		if doubt.samples > 0 {
-			doubts = append(doubts, share(doubt.samples, s.Samples+s.Dropped)+" "+doubt.what)
+			doubts = append(doubts, figures.Share(float64(doubt.samples)/float64(max(s.Samples+s.Dropped, doubt.samples)))+" "+doubt.what)
 		}
 	}
 	if s.BufferFull {
 		doubts = append(doubts, "more missing as the GPU's buffer was full: use a longer interval or a larger buffer")
 	}
-	text := ", " + count(s.Samples, "sample")
+	text := ", " + figures.Count(s.Samples, "sample")
 	if len(doubts) > 0 {
 		text += " (" + strings.Join(doubts, ", ") + ")"
 	}
 	return text
-}
-
-// share is a part in percent; a small one is not called 0 %.
-func share(part, whole int64) string {
-	percent := 100 * float64(part) / float64(max(whole, part))
-	if percent < 0.1 {
-		return "< 0.1 %"
-	}
-	return fmt.Sprintf("%.1f %%", percent)
 }
 
 func viewCommand(file string) string {
@@ -163,9 +154,9 @@ func (s summary) whyEmpty(root, status string, replay bool, signal int) string {
 	case used == 0 && noDriver != "":
 		return fmt.Sprintf("no process used %s, and this machine shows %s: run proton doctor for details", vendor.APIs(), noDriver)
 	case used == 0:
-		return fmt.Sprintf("%s watched and none used %s: check that the target launches kernels", were(n), vendor.APIs())
+		return fmt.Sprintf("%s watched and none used %s: check that the target launches kernels", figures.Plural(n, "process was", "processes were"), vendor.APIs())
 	default:
-		return fmt.Sprintf("%s watched; %d used %s and launched no kernel while the profile was active", were(n), used, vendor.APIs())
+		return fmt.Sprintf("%s watched; %d used %s and launched no kernel while the profile was active", figures.Plural(n, "process was", "processes were"), used, vendor.APIs())
 	}
 }
 
@@ -194,13 +185,6 @@ func canWrite(folder string) error {
 	path := filepath.Join(folder, "probe")
 	defer os.Remove(path)
 	return os.WriteFile(path, make([]byte, 4096), 0o600)
-}
-
-func were(processes int) string {
-	if processes == 1 {
-		return "1 process was"
-	}
-	return grouped(int64(processes)) + " processes were"
 }
 
 func someFiles(files []string) string {
@@ -242,32 +226,4 @@ func shorten(text string, width int) string {
 		return string(runes[:width-1]) + "…"
 	}
 	return text
-}
-
-func count(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return grouped(n) + " " + noun + "s"
-}
-
-// grouped writes a number with commas between thousands.
-func grouped(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
-// duration writes nanoseconds with four digits, in the unit that fits.
-func duration(nanos int64) string {
-	value := float64(nanos)
-	for _, unit := range []string{"ns", "us", "ms"} {
-		if value < 1000 {
-			return strconv.FormatFloat(value, 'g', 4, 64) + " " + unit
-		}
-		value /= 1000
-	}
-	return strconv.FormatFloat(value, 'f', 3, 64) + " s"
 }

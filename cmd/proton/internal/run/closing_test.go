@@ -25,7 +25,7 @@ func TestLine(t *testing.T) {
 		{"losses, a path with a space elsewhere", summary{Kernels: 1000, GPUTimeNanos: 2_500_000_000, Lost: 12, Unattributed: 3, Files: []string{"/else where/a.hatchet"}, Processes: make([]runinfo.Status, 1)},
 			"1,000 kernels, 2.500 s of GPU time, 12 dropped, 3 without a call path; wrote /else where/a.hatchet; view: proton viewer '/else where/a.hatchet'"},
 		{"samples", summary{Kernels: 2, Sampling: runinfo.Sampling{Period: 65536, Samples: 200000, Apportioned: 50000, Unlaunched: 1, BufferFull: true}},
-			"2 kernels, 0 ns of GPU time, 0 dropped, 200,000 samples (25.0 % shared among call paths by kernel time, < 0.1 % of functions not seen launching, more missing as the GPU's buffer was full: use a longer interval or a larger buffer); printed to standard output"},
+			"2 kernels, 0 ns of GPU time, 0 dropped, 200,000 samples (25.0% apportioned by kernel time, <0.1% of functions not seen launching, more missing as the GPU's buffer was full: use a longer interval or a larger buffer); printed to standard output"},
 		{"exact samples", summary{Kernels: 2, Sampling: runinfo.Sampling{Period: 65536, Samples: 1}}, "2 kernels, 0 ns of GPU time, 0 dropped, 1 sample; printed to standard output"},
 		{"standard output", summary{Kernels: 2, GPUTimeNanos: 1_234_567}, "2 kernels, 1.235 ms of GPU time, 0 dropped; printed to standard output"},
 		{"many files", summary{Kernels: 5, Files: []string{file("1"), file("2"), file("3"), file("4"), file("5")}, Processes: make([]runinfo.Status, 5)},
@@ -44,17 +44,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-func TestNumbers(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -100: "-100"} {
-		if got := grouped(n); got != want {
-			t.Errorf("grouped(%d): got %s, want %s", n, got, want)
-		}
-	}
-	for n, want := range map[int64]string{0: "0 ns", 1000: "1 us", 1234: "1.234 us", 999_999: "1000 us", 12_345_678: "12.35 ms", 3_600_000_000_000: "3600.000 s"} {
-		if got := duration(n); got != want {
-			t.Errorf("duration(%d): got %s, want %s", n, got, want)
-		}
-	}
+func TestQuoted(t *testing.T) {
 	if got, want := quoted("it's"), `'it'\''s'`; got != want {
 		t.Errorf("quoted: got %s, want %s", got, want)
 	}

@@ -1,0 +1,123 @@
+// Package figures says how numbers are written: for people a number, a value with its unit, a share, a change and a count of things,
+// and for programs all digits of a number. Every command, view and message takes them from here, so that the same value reads the
+// same everywhere.
+//
+// A value that stands alone has four significant digits, and the unit in which it has one to three digits before the point:
+// 9.899 ms. The values of a column have one unit and the same decimals, so that they can be compared at a glance: see FormFor and
+// Quantity.Fit.
+package figures
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Missing is printed where there is no value, and where it is not finite: no time, no rate.
+const Missing = "-"
+
+// Finite is false for NaN and infinities.
+func Finite(v float64) bool { return v-v == 0 }
+
+// Number prints a number with four significant digits, at most six decimals and no exponent: 0.1234, 12.34, 12345.
+func Number(v float64) string { return string(appendNumber(nil, v)) }
+
+func appendNumber(b []byte, v float64) []byte {
+	if !Finite(v) {
+		return append(b, Missing...)
+	}
+	return strconv.AppendFloat(b, v, 'f', decimals(v), 64)
+}
+
+func decimals(v float64) int {
+	size := math.Abs(v)
+	if size == 0 {
+		return 0
+	}
+	digits := int(math.Floor(math.Log10(size) + 1e-9))
+	if size >= 9.9995*math.Pow10(digits) {
+		digits++ // 999.96 is rounded to 1000
+	}
+	return min(max(3-digits, 0), 6)
+}
+
+// Places prints a number with n decimals. A number that rounds to 0 has no sign.
+func Places(v float64, n int) string {
+	if !Finite(v) {
+		return Missing
+	}
+	return string(appendPlaces(nil, v, n))
+}
+
+func appendPlaces(b []byte, v float64, n int) []byte {
+	if v < 0 && v > -math.Pow10(-n)/2 {
+		v = 0 // not -0.00
+	}
+	return strconv.AppendFloat(b, v, 'f', n, 64)
+}
+
+// Share prints a part of a whole as a percentage. A small part is not written as 0.
+func Share(part float64) string {
+	if part > 0 && part < 0.0005 {
+		return "<0.1%"
+	}
+	return percent(Places(part*100, 1))
+}
+
+// BriefShare prints a part of a whole as a percentage without decimals, where there is no room for one.
+func BriefShare(part float64) string { return percent(Places(part*100, 0)) }
+
+// Change prints a change, given as a part of the value before it, as a percentage with a sign. An infinite one, of a value that was
+// 0, is "new".
+func Change(part float64) string {
+	if math.IsInf(part, 0) {
+		return "new"
+	}
+	return percent(Signed(Places(part*100, 1)))
+}
+
+func percent(number string) string {
+	if number == Missing {
+		return number
+	}
+	return number + "%"
+}
+
+// Signed puts a plus before a number, which may have a unit, if it is above 0 as it is printed.
+func Signed(text string) string {
+	if number, _, _ := strings.Cut(text, " "); number[0] != '-' && strings.ContainsAny(number, "123456789") {
+		return "+" + text
+	}
+	return text
+}
+
+// Exact prints a number for programs, with the 15 digits that a float64 surely holds: a time that went through seconds and back is
+// 8064 again, not 8064.000000000001. It is "" for NaN and infinities.
+func Exact(v float64) string {
+	if !Finite(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', 15, 64)
+}
+
+// JSON is a number of a document for programs: exact, and null for NaN and infinities, which JSON lacks.
+type JSON float64
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (v *JSON) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		*v = JSON(math.NaN())
+		return nil
+	}
+	number, err := strconv.ParseFloat(string(text), 64)
+	*v = JSON(number)
+	return err
+}
+
+// MarshalJSON writes the number.
+func (v JSON) MarshalJSON() ([]byte, error) {
+	if !Finite(float64(v)) {
+		return []byte("null"), nil
+	}
+	return []byte(Exact(float64(v))), nil
+}

@@ -1,0 +1,66 @@
+package figures
+
+import (
+	"iter"
+	"math"
+	"strconv"
+)
+
+// Form is how the numbers of one column are printed: all with the same decimals, so that they align.
+type Form struct {
+	decimals int
+	exponent bool // some are too large or too small to be written out
+
+	own    *Quantity // set: each number in the unit of it that suits it
+	factor float64   // of the column's unit to the quantity's base unit
+}
+
+// FormFor chooses a column's form by its values: whole numbers have no decimals, others enough for a thousandth of the largest to
+// be seen.
+func FormFor(values iter.Seq[float64]) Form {
+	largest, all := 0.0, true
+	for v := range values {
+		if Finite(v) {
+			largest = max(largest, math.Abs(v))
+			all = all && v == math.Trunc(v)
+		}
+	}
+	switch {
+	case largest >= 1e15:
+		return Form{exponent: true}
+	case all:
+		return Form{}
+	case largest >= 10_000:
+		return Form{decimals: 1}
+	case largest >= 1000:
+		return Form{decimals: 2}
+	case largest >= 0.1:
+		return Form{decimals: 3}
+	case largest < 1e-12:
+		return Form{exponent: true}
+	}
+	return Form{decimals: 2 - int(math.Floor(math.Log10(largest)))}
+}
+
+// InOwnUnits is the form of a column in which each number is in the unit that suits it. factor is what one of the column's unit is
+// in the quantity's base unit.
+func InOwnUnits(q *Quantity, factor float64) Form { return Form{own: q, factor: factor} }
+
+// AtMost limits the decimals.
+func (f Form) AtMost(decimals int) Form { return Form{decimals: min(f.decimals, decimals)} }
+
+// Text writes a number of the column.
+func (f Form) Text(v float64) string { return string(f.Append(nil, v)) }
+
+// Append adds a number of the column to a text.
+func (f Form) Append(b []byte, v float64) []byte {
+	switch {
+	case !Finite(v):
+		return append(b, Missing...)
+	case f.own != nil:
+		return f.own.append(b, v*f.factor)
+	case f.exponent:
+		return strconv.AppendFloat(b, v, 'g', 5, 64)
+	}
+	return appendPlaces(b, v, f.decimals)
+}

@@ -30,8 +30,8 @@ func (s *session) setOwnMode(b *Backend, mode, options string) (err error) {
 }
 
 // beginSampling readies the attribution of samples, for the first session of a source.
-func (d *drainer) beginSampling(mode record.SamplingMode) {
-	if mode == record.NoSampling {
+func (d *drainer) beginSampling(request record.SamplingRequest) {
+	if request.Mode == record.NoSampling {
 		return
 	}
 	sampler, ok := d.source.(Sampler)
@@ -40,7 +40,7 @@ func (d *drainer) beginSampling(mode record.SamplingMode) {
 		return
 	}
 	d.sampler, d.images = sampler, newImages(sampler)
-	d.agg.Sampling = aggregate.NewSampling(mode == record.Serialized)
+	d.agg.Sampling = aggregate.NewSampling(request.OfLaunches)
 	d.agg.Sampling.Callers = func(module uint64) (map[string][]string, bool) {
 		code := sampler.Module(module)
 		if code == nil {
@@ -67,7 +67,7 @@ func (d *drainer) drainSamples() {
 
 func (d *drainer) takeSample(s *record.Sample) { d.agg.AddSample(s, d.lastSet, d.launched) }
 
-// launched finds the launch of a serialized sample. It was recorded before it, but maybe after the rings were drained.
+// launched finds the launch of a sample that names it. It was recorded before it, but maybe after the rings were drained.
 func (d *drainer) launched(correlation uint64) (callpath.Attribution, bool) {
 	if at, ok := d.resolver.Launched(correlation); ok {
 		return at, true

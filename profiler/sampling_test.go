@@ -288,12 +288,27 @@ func TestClearingForgetsSamplesOfThePast(t *testing.T) {
 	same(t, m.outline(t, id, 0), "ROOT\n  s\n    gemm count=1 time (ns)=100 num_samples=1 num_stalled_samples=1 stalled_long_scoreboard=1\n")
 }
 
-// Serialized samples name their launch: no sharing, whichever of the two records comes first.
-func TestSerializedSamplesAreExact(t *testing.T) {
+// Samples may name their launch: no sharing, whichever of the two records comes first. CUPTI's do where kernels are serialized, another
+// vendor's where kernels run as they would.
+func TestSamplesOfLaunchesAreExact(t *testing.T) {
+	for _, mode := range []record.SamplingMode{record.Serialized, record.Continuous} {
+		t.Run(mode.String(), func(t *testing.T) { samplesOfLaunches(t, mode) })
+	}
+}
+
+func samplesOfLaunches(t *testing.T, mode record.SamplingMode) {
 	m, f := samplingStage(t)
-	f.facts.Mode = record.Serialized
-	id := startSampling(t, m, "p", ":collection=serialized")
-	if f.asked.Mode != record.Serialized {
+	f.facts.Mode = mode
+	options := ":collection=serialized"
+	if mode == record.Continuous {
+		options = ""
+		Register(Backend{Names: []string{"fake"}, New: func(o SourceOptions) Source { f.asked = o.Sampling; return f },
+			Modes: map[string]func(string) (record.SamplingRequest, error){"pcsampling": func(string) (record.SamplingRequest, error) {
+				return record.SamplingRequest{Mode: record.Continuous, OfLaunches: true}, nil
+			}}})
+	}
+	id := startSampling(t, m, "p", options)
+	if f.asked.Mode != mode {
 		t.Fatalf("asked the source for %v", f.asked.Mode)
 	}
 	gemm := f.function(3, 7, "gemm")

@@ -51,9 +51,9 @@ func (o *CUPTISampling) set(key, value string, request *record.SamplingRequest) 
 	case "collection":
 		switch strings.ToLower(value) {
 		case "continuous":
-			request.Mode = record.Continuous
+			request.Mode, request.OfLaunches = record.Continuous, false
 		case "serialized":
-			request.Mode = record.Serialized
+			request.Mode, request.OfLaunches = record.Serialized, true
 		default:
 			return fmt.Errorf("unsupported collection: %s; continuous and serialized are known", value)
 		}

@@ -10,7 +10,7 @@ import (
 // function and how long it then ran, until everything that was launched is known to have run and to have been sampled.
 // Then Apportion gives each launcher its share. A function with one launcher, the usual case, keeps all its samples.
 type Sampling struct {
-	Serialized bool // samples name their launches
+	OfLaunches bool // samples name their launches
 
 	// Callers returns, for a module's functions that are not kernels, which of its kernels call them; false if its code is
 	// not known. It may be nil, and is asked once for each module.
@@ -57,8 +57,8 @@ type target struct {
 }
 
 // NewSampling returns what brings samples to the trees of one aggregator.
-func NewSampling(serialized bool) *Sampling {
-	return &Sampling{Serialized: serialized, numbers: map[code]uint32{}, callers: map[uint64]map[string][]string{}, launchers: map[cacheKey]*launcher{}, recent: newRecent()}
+func NewSampling(ofLaunches bool) *Sampling {
+	return &Sampling{OfLaunches: ofLaunches, numbers: map[code]uint32{}, callers: map[uint64]map[string][]string{}, launchers: map[cacheKey]*launcher{}, recent: newRecent()}
 }
 
 // Number returns the number of a function, from 1. One whose module is not known has module 0.
@@ -131,7 +131,7 @@ func (l *launcher) add(k *record.Activity) {
 	}
 }
 
-// AddSample takes a sample. waiting finds the launch of a serialized sample when its kernel has not been seen yet; set
+// AddSample takes a sample. waiting finds the launch that a sample names when its kernel has not been seen yet; set
 // is who gets samples of functions that were never seen launching.
 func (a *Aggregator) AddSample(r *record.Sample, set uint32, waiting func(correlation uint64) (callpath.Attribution, bool)) {
 	s := a.Sampling
@@ -166,14 +166,14 @@ func (s *Sampling) launches(l *launcher, name string) bool {
 	return f.Module != 0 && f.Name == name
 }
 
-// remember keeps who launched a kernel for serialized samples, which may come after it.
+// remember keeps who launched a kernel for samples that name their launch, which may come after it.
 func (s *Sampling) remember(k *record.Activity, l *launcher) {
-	if s.Serialized {
+	if s.OfLaunches {
 		s.recent.add(k.Correlation, l)
 	}
 }
 
-// launcherOf finds the launch that a serialized sample names. Its kernel's record may come before or after it.
+// launcherOf finds the launch that a sample names. Its kernel's record may come before or after it.
 func (a *Aggregator) launcherOf(r *record.Sample, number uint32, waiting func(uint64) (callpath.Attribution, bool)) *launcher {
 	if r.Correlation == 0 {
 		return nil

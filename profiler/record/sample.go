@@ -9,7 +9,7 @@ type Sample struct {
 	Function    string // as the linker knows it
 	Index       uint32 // in the module's symbol table
 	Offset      uint64 // of the instruction in the function, in bytes
-	Correlation uint64 // joins it to its launch where kernels are sampled one at a time, else 0
+	Correlation uint64 // joins it to its launch where samples know theirs, else 0
 	Stalls      []Stall
 }
 
@@ -32,8 +32,8 @@ type SamplingMode uint8
 
 const (
 	NoSampling SamplingMode = iota
-	Continuous              // kernels run as they would; a sample does not know its launch
-	Serialized              // one kernel at a time; a sample knows its launch
+	Continuous              // kernels run as they would
+	Serialized              // one kernel at a time
 )
 
 func (m SamplingMode) String() string {
@@ -44,6 +44,7 @@ func (m SamplingMode) String() string {
 // which only its source reads.
 type SamplingRequest struct {
 	Mode        SamplingMode
+	OfLaunches  bool // samples know their launch
 	KeepImages  bool // the binaries of sampled functions are to lie next to the profile
 	KeepSources bool // the profile is to hold the text of the sampled lines
 	Options     any

@@ -60,7 +60,7 @@ func newDrainer(e *ending) *drainer {
 // session.
 func (d *drainer) reset(sets *aggregate.Sets) {
 	d.resolver, d.agg = callpath.New(), aggregate.New(sets)
-	d.resolver.Metric, d.resolver.Event, d.resolver.Alone = d.agg.AddMetric, d.agg.Event, d.alone
+	d.resolver.Metric, d.resolver.Event, d.resolver.Alone, d.resolver.Wait = d.agg.AddMetric, d.agg.Event, d.alone, d.waited
 	d.sampler, d.images, d.problems = nil, nil, nil
 	d.loss, d.base = Loss{}, lossBase{hotpath.Lost(), hotpath.BuffersRefused()}
 	d.paths, d.lastSet, d.measured = reclaimer{}, 0, false
@@ -124,6 +124,17 @@ func (d *drainer) activity(k *record.Activity) {
 		return
 	}
 	d.agg.AddUnattributed(k, d.lastSet)
+}
+
+// waited takes a wait that a thread of the program reports itself. Its launch is in the same ring, before it.
+func (d *drainer) waited(rec *hotpath.Record) {
+	name, device, nanos := rec.Wait()
+	k := record.Activity{
+		Kind: record.Sync, Name: d.decoder.name(name), Start: rec.Time(), End: rec.Time() + nanos, Correlation: rec.Correlation(), Device: uint32(device),
+	}
+	if at, ok := d.resolver.Resolve(&k); ok {
+		d.agg.Add(&k, &at)
+	}
 }
 
 // clockNoise is the difference, in ns, that two readings of one clock may have.

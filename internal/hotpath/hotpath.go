@@ -47,6 +47,8 @@ const (
 	ThreadID    = C.HP_THREAD
 	MetricAdded = C.HP_METRIC
 
+	Waited = C.HP_WAITED
+
 	FlagOp       = C.HP_F_OP
 	FlagDouble   = C.HP_F_DOUBLE
 	FlagProperty = C.HP_F_PROPERTY
@@ -104,6 +106,11 @@ func (r *Record) Thread() int64 { return int64(r.Word) }
 
 // Call is the vendor's number of the function that returned.
 func (r *Record) Call() uint32 { return r.Op }
+
+// Wait is of a record of type Waited: the interned name of the activity, the ordinal of the device, and the time in ns.
+func (r *Record) Wait() (name uint32, device uint16, nanos uint64) {
+	return r.Op, r.Tag, r.OriginalNode()
+}
 
 // Node is one call-path node: its parent, its frame's name, and the scope set that sees it (0 = everyone).
 type Node struct{ Parent, Name, Set, Depth uint32 }

@@ -33,6 +33,8 @@ enum hp_type {
   HP_CALL_END = 11,       // the call that made a launch returns: correlation, time, call
   HP_THREAD = 12,         // the thread that owns the ring until the next such record: thread
   HP_METRIC = 13,         // a metric was added: metric, value, node, op
+
+  HP_WAITED = 14,         // a wait of which no activity record tells: correlation, time = its start, waited, name, tag = the device
 };
 
 enum hp_flags {
@@ -61,11 +63,13 @@ struct hp_record {
   union {
     struct { uint32_t node, pynode; };
     uint64_t original_node;
+    uint64_t waited;      // in ns
   };
   uint32_t set;           // launch set: which sessions, in which phase, were active (Go's table)
   union {
     uint32_t op;          // sequence number of the op on this thread, 0 = none
     uint32_t call;        // the vendor's number of the function that returns
+    uint32_t name;        // interned, of an activity
   };
   uint8_t type;           // enum hp_type
   uint8_t flags;          // enum hp_flags

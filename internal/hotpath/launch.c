@@ -118,6 +118,11 @@ void hp_launched(uint64_t correlation, uint32_t call) {
   t->seen.op_over = 0;
 }
 
+void hp_waited(uint64_t correlation, uint32_t name, uint16_t device, uint64_t start, uint64_t nanos) {
+  struct hp_thread *t = hp_living();
+  if (t) hp_push(t, (struct hp_record){.correlation = correlation, .time = start, .waited = nanos, .name = name, .tag = device, .set = hp_load(&hp_g.launch_set), .type = HP_WAITED});
+}
+
 // captured_now reports whether the launch that this thread is in is being captured. Its end is not reported when all
 // captures, of other threads then, end before it.
 static int captured_now(const struct hp_thread *t) {

@@ -10,6 +10,7 @@ void hp_tag_launch(uint32_t tag, uint64_t function);
 void hp_work(uint64_t correlation);
 void hp_call(const struct hp_call *c);
 void hp_launched(uint64_t correlation, uint32_t call);
+void hp_waited(uint64_t correlation, uint32_t name, uint16_t device, uint64_t start, uint64_t nanos);
 void hp_graph_launch(uint64_t correlation, uint64_t exec);
 void hp_node_created(uint64_t graph, uint64_t node);
 void hp_node_cloned(uint64_t exec, uint64_t node, uint64_t original);

@@ -50,6 +50,7 @@ static const struct hp_vendor_api table = {
     .work = hp_work,
     .call = hp_call,
     .launched = hp_launched,
+    .waited = hp_waited,
     .exits_matter = &hp_g.watch,
     .capture = hp_capture,
     .capturing = hp_capturing,

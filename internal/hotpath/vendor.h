@@ -52,6 +52,9 @@ struct hp_vendor_api {
   void (*call)(const struct hp_call *); // one of them with what the library's records lack
   // EXIT of the calls above; needed while *exits_matter is not 0. call is the vendor's number of the function.
   void (*launched)(uint64_t correlation, uint32_t call);
+  // At EXIT of a call that waited for the GPU, if the library has no records of waits and Listen was asked for them: the name of
+  // the activity, the ordinal of the device, and when the wait began, in ns of CLOCK_REALTIME.
+  void (*waited)(uint64_t correlation, uint32_t name, uint16_t device, uint64_t start, uint64_t nanos);
   const _Atomic uint32_t *exits_matter; // some stream is being captured, or some session wants a timeline
 
   // Graphs. capture: +1 when the capture of a stream begins, -1 when it ended.

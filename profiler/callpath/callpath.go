@@ -102,6 +102,8 @@ type Resolver struct {
 	Metric func(p Place, order uint64, m OpMetric)
 	// Event receives what only timelines need: what opens and closes on a thread, and metrics. Set it before use.
 	Event func(thread uintptr, rec *hotpath.Record)
+	// Wait receives the waits of which no activity record tells. Set it before use.
+	Wait func(rec *hotpath.Record)
 	// Function numbers the function that a launch names by its handle, 0 if it is not known; nil unless instructions
 	// are sampled. Set it before use.
 	Function func(handle uint64) uint32
@@ -175,6 +177,8 @@ func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 	case hotpath.ThreadID:
 		t.tid = rec.Thread()
 		r.Event(id, rec)
+	case hotpath.Waited:
+		r.Wait(rec)
 	case hotpath.Begin, hotpath.End:
 		r.Event(id, rec)
 	case hotpath.CallEnd:

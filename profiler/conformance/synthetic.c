@@ -114,6 +114,15 @@ void synthetic_copy_in_parts(uint64_t bytes, int parts, uint32_t stream) {
   pthread_mutex_unlock(&gpu.lock);
 }
 
+// The library has no records of waits.
+void synthetic_wait(uint64_t nanos) {
+  pthread_mutex_lock(&gpu.lock);
+  uint64_t id = ++gpu.ids, start = now();
+  if (gpu.listening) gpu.hp->work(id), gpu.hp->waited(id, gpu.hp->intern("<wait>", 6), 0, start, nanos);
+  returns(id, 4);
+  pthread_mutex_unlock(&gpu.lock);
+}
+
 // The library's records have no streams.
 void synthetic_launch_on(const char *kernel, uint32_t stream) {
   pthread_mutex_lock(&gpu.lock);

@@ -64,6 +64,9 @@ func (Synthetic) CopyInParts(bytes, parts, stream int) {
 	C.synthetic_copy_in_parts(C.uint64_t(bytes), C.int(parts), C.uint32_t(stream))
 }
 
+// Wait waits for the GPU.
+func (Synthetic) Wait(nanos int) { C.synthetic_wait(C.uint64_t(nanos)) }
+
 // LaunchOn launches a kernel on a stream.
 func (Synthetic) LaunchOn(kernel string, stream int) {
 	with(kernel, func(c *C.char) { C.synthetic_launch_on(c, C.uint32_t(stream)) })
@@ -148,7 +151,7 @@ func (s *Source) AttachLater() error {
 
 // APIName names a call by its number.
 func (s *Source) APIName(call uint32) (string, bool) {
-	return [...]string{"", "launch", "copy", "graph launch"}[call%4], false
+	return [...]string{"", "launch", "copy", "graph launch", "wait"}[call%5], call == 4
 }
 
 // ClockAhead is how far the GPU's clock is ahead: it is the host's.

@@ -9,6 +9,7 @@
 void synthetic_launch(const char *kernel);
 void synthetic_copy(uint64_t bytes);
 void synthetic_copy_in_parts(uint64_t bytes, int parts, uint32_t stream);
+void synthetic_wait(uint64_t nanos);
 void synthetic_launch_on(const char *kernel, uint32_t stream);
 void synthetic_capture_begin(void);
 uint64_t synthetic_capture_end(void); // the executable graph

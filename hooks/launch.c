@@ -14,7 +14,8 @@ static PyObject *complained;    // set: the names of kernels that a message was 
 enum { STATES = 256 }; // about as many as a program has kernels; a collision costs an interning of 100 ns
 static _Atomic uint64_t states[STATES]; // name id << 32 | id of the state "__proton_launch_metadata:<name>"
 
-// inside: launch_enter is running, so launches of a metadata function are not hooked. op, name: the last op.
+// inside: launch_enter is running, so launches of a metadata function are not hooked. op, name: the last op, whose name the
+// hot path keeps until the thread enters another.
 static __thread struct { uint32_t inside, op, name; } here __attribute__((tls_model("initial-exec")));
 
 // ---- complaints ----
@@ -233,21 +234,25 @@ static int pass_tensors(struct launch *l, uint32_t name, PyObject *kernel) {
   return ok;
 }
 
-// name_of returns the name in the metadata, which may have any type, or else the compiled name.
+// name_of returns the name in the metadata, which may have any type, or else the compiled name. Like every frame name it is
+// to be used before any Python code can run.
 static uint32_t name_of(PyObject *name, PyObject *kernel) {
-  if (!name || name == py._Py_NoneStruct) return kernel ? hooks_name(kernel).id : 0;
-  uint32_t id = hooks_name(name).id;
+  if (!name || name == py._Py_NoneStruct) return kernel ? hooks_frame_name(kernel) : 0;
+  uint32_t id = hooks_frame_name(name);
   if (id || py_is(name, py.PyUnicode_Type)) return id;
   PyObject *text = py.PyObject_Str(name);
   if (!text) complain(kernel, "reading the name");
-  else id = hooks_name(text).id, py.Py_DecRef(text);
-  return id ? id : kernel ? hooks_name(kernel).id : 0;
+  else id = hooks_frame_name(text), py.Py_DecRef(text);
+  return id ? id : kernel ? hooks_frame_name(kernel) : 0;
 }
 
 static int open_op(struct launch *l, PyObject *kernel) {
   uint32_t id = name_of(l->name, kernel);
+  if (id && l->tensors) {
+    if (!pass_tensors(l, id, kernel)) return 0;
+    id = name_of(l->name, kernel); // the handler is Python code
+  }
   if (!id) return !py.PyErr_Occurred();
-  if (l->tensors && !pass_tensors(l, id, kernel)) return 0;
   uint32_t op = hooks_hp->op_enter(id, l->function);
   if (!op) return 1;
   here.op = op;
@@ -320,11 +325,11 @@ PyObject *native_enter_op(PyObject *self, PyObject *const *args, py_ssize n) {
   if (n < 1 || n > 2) return py.PyErr_SetString(py.PyExc_TypeError, "enter_op takes a name and a function handle"), NULL;
   uint64_t function = n > 1 ? py.PyLong_AsUnsignedLongLongMask(args[1]) : 0;
   if (py.PyErr_Occurred()) return NULL;
-  struct name name = hooks_name(args[0]);
-  if (!name.id && !py_is(args[0], py.PyUnicode_Type))
+  uint32_t name = hooks_frame_name(args[0]);
+  if (!name && !py_is(args[0], py.PyUnicode_Type))
     return py.PyErr_Format(py.PyExc_TypeError, "enter op %R: the name must be a str", args[0]);
-  uint32_t op = hooks_hp->op_enter(name.id, function);
-  if (op) here.op = op, here.name = name.id;
+  uint32_t op = hooks_hp->op_enter(name, function);
+  if (op) here.op = op, here.name = name;
   return py.PyLong_FromUnsignedLong(op);
 }
 

@@ -4,11 +4,13 @@
 PyObject *hooks_str_get, *hooks_str_data, *hooks_str_extras, *hooks_str_name;
 
 int hooks_names_init(void) {
-  return (hooks_str_get = py.PyUnicode_InternFromString("get")) && (hooks_str_data = py.PyUnicode_InternFromString("data")) &&
+  return hooks_hp->hold_names(&hooks_frame_names[0].name.id, sizeof *hooks_frame_names, sizeof hooks_frame_names / sizeof *hooks_frame_names) &&
+         (hooks_str_get = py.PyUnicode_InternFromString("get")) && (hooks_str_data = py.PyUnicode_InternFromString("data")) &&
          (hooks_str_extras = py.PyUnicode_InternFromString("extras")) && (hooks_str_name = py.PyUnicode_InternFromString("name"));
 }
 
 struct cached_name hooks_names[1 << NAME_CACHE_BITS];
+struct cached_name hooks_frame_names[(1 << NAME_CACHE_BITS) + 1]; // the last one is for names that are not cached
 enum { LONGEST_CACHED = 200 };
 
 static size_t trimmed(const char *s, size_t n, const char **from) {
@@ -35,33 +37,51 @@ static enum name_kind kind_of(const char *s, size_t n) {
 
 static struct name intern(const char *s, size_t n) { return (struct name){hooks_hp->intern(s, n), kind_of(s, n)}; }
 
-// Lone surrogates have no UTF-8 form: they are written as escapes.
-static struct name intern_escaped(PyObject *text) {
-  struct name name = {0, NAME_METRIC};
+// escaped returns bytes for a text with lone surrogates, which have no UTF-8 form: they are written as escapes. It returns
+// NULL, without a Python error, when memory ran out.
+static PyObject *escaped(PyObject *text, const char **s, py_ssize *n) {
+  char *at = NULL;
   py.PyErr_Clear();
   PyObject *bytes = py.PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
-  char *s;
-  py_ssize n;
-  if (bytes && !py.PyBytes_AsStringAndSize(bytes, &s, &n)) name = intern(s, (size_t)n);
-  else py.PyErr_Clear();
+  if (bytes && !py.PyBytes_AsStringAndSize(bytes, &at, n)) return *s = at, bytes;
+  py.PyErr_Clear();
   if (bytes) py.Py_DecRef(bytes);
-  return name;
+  return NULL;
 }
 
 struct name hooks_name_slowly(PyObject *text) {
   if (!py_is(text, py.PyUnicode_Type)) return (struct name){0, NAME_METRIC};
   py_ssize n;
   const char *s = py.PyUnicode_AsUTF8AndSize(text, &n);
-  if (!s) return intern_escaped(text);
-  struct name name = intern(s, (size_t)n);
-  if (name.id && n <= LONGEST_CACHED) {
-    struct cached_name *cell = hooks_name_cell(text);
+  PyObject *bytes = s ? NULL : escaped(text, &s, &n);
+  struct name name = s ? intern(s, (size_t)n) : (struct name){0, NAME_METRIC};
+  if (bytes) py.Py_DecRef(bytes);
+  if (name.id && !bytes && n <= LONGEST_CACHED) {
+    struct cached_name *cell = &hooks_names[hooks_name_place(text)];
     PyObject *old = cell->text;
     py.Py_IncRef(text);
     *cell = (struct cached_name){text, name};
     if (old) py.Py_DecRef(old);
   }
   return name;
+}
+
+// A name that is not cached has the last cell until the next such name. Of subclasses of str none is cached: to release
+// one may run Python code.
+uint32_t hooks_frame_name_slowly(PyObject *text) {
+  if (!py_is(text, py.PyUnicode_Type)) return 0;
+  py_ssize n;
+  const char *s = py.PyUnicode_AsUTF8AndSize(text, &n);
+  PyObject *bytes = s ? NULL : escaped(text, &s, &n);
+  if (!s) return 0;
+  int cached = !bytes && n <= LONGEST_CACHED && py_type(text) == py.PyUnicode_Type;
+  struct cached_name *cell = &hooks_frame_names[cached ? hooks_name_place(text) : 1 << NAME_CACHE_BITS];
+  PyObject *old = cell->text;
+  uint32_t id = hooks_hp->frame_name_in(&cell->name.id, s, (size_t)n);
+  cell->text = id && cached ? py_new_ref(text) : NULL;
+  if (old) py.Py_DecRef(old);
+  if (bytes) py.Py_DecRef(bytes);
+  return id;
 }
 
 PyObject *hooks_text(uint32_t id) {

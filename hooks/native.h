@@ -19,20 +19,28 @@ int hooks_in_child(void);
 enum name_kind { NAME_METRIC, NAME_FLOPS, NAME_BYTES, NAME_CPU_TIME, NAME_NAME, NAME_FUNCTION, NAME_STREAM };
 struct name { uint32_t id; enum name_kind kind; };
 
-// A cache of names by the address of their string. Names are nearly always literals, the same object every time, so comparing
-// addresses is enough. An entry holds a reference, so that its address is not reused. The GIL guards it.
+// Caches of names by the address of their string. Names are nearly always literals, the same object every time, so comparing
+// addresses is enough. An entry holds a reference, so that its address is not reused. The GIL guards them.
 enum { NAME_CACHE_BITS = 10 };
 struct cached_name { PyObject *text; struct name name; };
-extern struct cached_name hooks_names[1 << NAME_CACHE_BITS];
-static inline struct cached_name *hooks_name_cell(PyObject *text) {
-  return &hooks_names[((uintptr_t)text >> 4 ^ (uintptr_t)text >> (4 + NAME_CACHE_BITS)) & ((1 << NAME_CACHE_BITS) - 1)];
+extern struct cached_name hooks_names[1 << NAME_CACHE_BITS], hooks_frame_names[(1 << NAME_CACHE_BITS) + 1];
+static inline uintptr_t hooks_name_place(PyObject *text) {
+  return ((uintptr_t)text >> 4 ^ (uintptr_t)text >> (4 + NAME_CACHE_BITS)) & ((1 << NAME_CACHE_BITS) - 1);
 }
 
 struct name hooks_name_slowly(PyObject *text);
 // hooks_name returns {0} if text is not a str, or if the memory for names is full. It sets no Python error.
 static inline struct name hooks_name(PyObject *text) {
-  struct cached_name *cell = hooks_name_cell(text);
+  struct cached_name *cell = &hooks_names[hooks_name_place(text)];
   return __builtin_expect(cell->text == text, 1) ? cell->name : hooks_name_slowly(text);
+}
+
+uint32_t hooks_frame_name_slowly(PyObject *text);
+// hooks_frame_name is hooks_name for scopes, states and ops, whose names are reclaimed. The id is to be passed to the hot path
+// before any Python code can run: after that it may be the id of another name.
+static inline uint32_t hooks_frame_name(PyObject *text) {
+  struct cached_name *cell = &hooks_frame_names[hooks_name_place(text)];
+  return __builtin_expect(cell->text == text, 1) ? cell->name.id : hooks_frame_name_slowly(text);
 }
 PyObject *hooks_text(uint32_t id); // new reference
 // Interned attribute names.

@@ -11,7 +11,6 @@ struct entry { struct hp_token token; const void *thread; int64_t start; };
 struct scope {
   PyObject head;
   PyObject *name, *metrics;
-  struct name text;       // of the name, {0} before the first entry
   int64_t id;             // 0: None
   uint32_t open, room;    // entries in use; room of `more`
   struct entry first;     // nearly always the only one
@@ -82,7 +81,6 @@ static int fill(struct scope *s, PyObject *name, PyObject *metrics) {
     return py.PyErr_SetString(py.PyExc_ValueError, "The metric name 'cpu_time' is reserved."), -1;
   set_object(&s->name, name);
   set_object(&s->metrics, metrics ? metrics : py._Py_NoneStruct);
-  s->text = (struct name){0};
   return 0;
 }
 
@@ -162,13 +160,13 @@ static PyObject *scope_enter(PyObject *self, PyObject *unused) {
   struct entry *e = push_entry(s);
   if (!e) return NULL;
   if (hooks_hp->active()) {
-    if (!s->text.id) s->text = s->name ? hooks_name(s->name) : (struct name){0};
-    if (!s->text.id && !(s->name && py_is(s->name, py.PyUnicode_Type))) {
+    uint32_t name = s->name ? hooks_frame_name(s->name) : 0;
+    if (!name && !(s->name && py_is(s->name, py.PyUnicode_Type))) {
       s->open--;
       return py.PyErr_Format(py.PyExc_TypeError, "enter scope %R: the name must be a str", s->name ? s->name : py._Py_NoneStruct);
     }
     s->id = hooks_next_id();
-    e->token = hooks_hp->scope_enter(s->text.id);
+    e->token = hooks_hp->scope_enter(name);
     if (py_type(self) == timed_type || (py_type(self) != scope_type && py_is(self, timed_type))) e->start = nanos();
     if (s->metrics && s->metrics != py._Py_NoneStruct && e->token.node && enter_with_metrics(s, e)) return NULL;
   }
@@ -253,7 +251,6 @@ static int set_name(PyObject *self, PyObject *value, void *closure) {
   struct scope *s = (struct scope *)self;
   if (!value) return py.PyErr_SetString(py.PyExc_AttributeError, "a scope's name cannot be deleted"), -1;
   set_object(&s->name, value);
-  s->text = (struct name){0};
   return 0;
 }
 
@@ -329,9 +326,9 @@ int hooks_scope_types(PyObject *module) {
 // ---- function forms ----
 
 static uint32_t name_or_error(PyObject *name, const char *what) {
-  struct name text = hooks_name(name);
-  if (!text.id && !py_is(name, py.PyUnicode_Type)) py.PyErr_Format(py.PyExc_TypeError, "%s %R: the name must be a str", what, name);
-  return text.id;
+  uint32_t id = hooks_frame_name(name);
+  if (!id && !py_is(name, py.PyUnicode_Type)) py.PyErr_Format(py.PyExc_TypeError, "%s %R: the name must be a str", what, name);
+  return id;
 }
 
 PyObject *native_enter_scope(PyObject *self, PyObject *name) {

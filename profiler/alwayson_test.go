@@ -14,8 +14,8 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// alwaysOn is a program that is profiled for ever: phases with 100 call paths that it never had before and 10 metrics on
-// each, and a launch in every one.
+// alwaysOn is a program that is profiled for ever: phases with 100 call paths that it never had before, named after their
+// numbers, and 10 metrics on each, and a launch in every one.
 type alwaysOn struct {
 	m      *Manager
 	f      *fakeSource
@@ -26,6 +26,7 @@ type alwaysOn struct {
 	mu    sync.Mutex
 	wrong []string
 	seen  int
+	lost  uint64
 }
 
 const (
@@ -34,7 +35,7 @@ const (
 	metricsPerPhase = pathsOfAPhase * metricsOfAPath
 )
 
-// Write looks at a finished phase: every call path has its own launch, and every metric has been added to once.
+// Write looks at a finished phase: every call path has its name and its own launch, and every metric has been added to once.
 func (p *alwaysOn) Write(_ context.Context, w Window, got *profile.Profile) error {
 	paths, metrics, kernels := 0, 0, int64(0)
 	got.Root.Walk(func(n *profile.Node, _ int) bool {
@@ -49,6 +50,9 @@ func (p *alwaysOn) Write(_ context.Context, w Window, got *profile.Profile) erro
 			}
 		}
 		if len(n.Children) == 1 && n.Children[0].Name == "k" {
+			if want := scopesOf(uint64(w.Phase*pathsOfAPhase + paths)); n.Name != want[len(want)-1] {
+				p.complain("phase %d has a scope %q where %q is expected", w.Phase, n.Name, want)
+			}
 			paths++
 		}
 		return true
@@ -69,7 +73,7 @@ func (p *alwaysOn) complain(format string, args ...any) {
 }
 
 func beginAlwaysOn(t testing.TB) *alwaysOn {
-	p := &alwaysOn{}
+	p := &alwaysOn{lost: hotpath.Lost()}
 	p.m, p.f = stage(t)
 	id, err := p.m.Start(StartOptions{Name: t.TempDir() + "/p", Backend: "fake", Mode: "periodic_flushing", NoStats: true, Sinks: []Sink{p}})
 	if err != nil {
@@ -104,12 +108,17 @@ func (p *alwaysOn) run(t testing.TB, n int) {
 	}
 }
 
-// work is in 100 call paths that are numbered from a number on; the three frames of each are its digits.
+// scopesOf names the scopes of a call path after its number.
+func scopesOf(n uint64) []string {
+	return []string{fmt.Sprint("epoch ", n/10_000), fmt.Sprint("part ", n/100%100), fmt.Sprint("step ", n)}
+}
+
+// work is in 100 call paths that are numbered from a number on.
 func (p *alwaysOn) work(from uint64) {
 	for n := from; n < from+pathsOfAPhase; n++ {
 		var open []drive.Token
-		for _, digit := range []uint64{n / 10_000, n / 100 % 100, n % 100} {
-			open = append(open, drive.Enter(fmt.Sprint("step ", digit)))
+		for _, name := range scopesOf(n) {
+			open = append(open, drive.Enter(name))
 		}
 		for _, name := range metricNames {
 			drive.Int(name, int64(p.phase))
@@ -135,10 +144,19 @@ func (p *alwaysOn) check(t testing.TB) {
 	if got := p.m.Problems(); len(got) != 0 {
 		t.Errorf("problems: %q", got)
 	}
+	if n := hotpath.Lost() - p.lost; n != 0 {
+		t.Errorf("%d scopes or metrics were left out", n)
+	}
 }
 
-// What only finished phases used is used again: call paths, metric slots and what Go knows of them.
+// limitNames leaves room for far fewer names than the call paths of some hundred phases have.
+func limitNames(t testing.TB) {
+	t.Cleanup(hotpath.LimitNames(hotpath.NameSpace{Names: reclaimNamesAt, Text: 1 << 20}))
+}
+
+// What only finished phases used is used again: call paths, their names, metric slots and what Go knows of them.
 func TestPhasesForEver(t *testing.T) {
+	limitNames(t)
 	p := beginAlwaysOn(t)
 	p.run(t, 400) // more call paths than reclaimAt, so that some were reclaimed
 	heap, paths := heapInUse(), len(hotpath.Nodes())
@@ -171,14 +189,15 @@ func residentKiB(t testing.TB) int {
 //
 //	go test ./profiler -run - -bench PhasesForEver -benchtime 1x
 func BenchmarkPhasesForEver(b *testing.B) {
+	limitNames(b)
 	p := beginAlwaysOn(b)
 	const tenth = 1000
 	for i := range 10 {
 		began := time.Now()
 		p.run(b, tenth)
 		heapInUse()
-		b.Logf("after %6d phases: %d KiB resident, %.2f ms for each phase with its work, room for %d call paths",
-			(i+1)*tenth, residentKiB(b), time.Since(began).Seconds()*1e3/tenth, len(hotpath.Nodes()))
+		b.Logf("after %6d phases: %d KiB resident, %.2f ms for each phase with its work, room for %d call paths, %+v in names",
+			(i+1)*tenth, residentKiB(b), time.Since(began).Seconds()*1e3/tenth, len(hotpath.Nodes()), hotpath.NamesUsed())
 	}
 	began := time.Now()
 	if _, err := p.m.Finalize(&p.id, ""); err != nil {

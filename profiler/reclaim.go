@@ -1,29 +1,50 @@
 package profiler
 
-import (
-	"github.com/goproton/goproton/internal/hotpath"
+import "github.com/goproton/goproton/internal/hotpath"
+
+// Call paths and names are reclaimed when there are many of either, or of bytes of text: 16 k call paths take half a megabyte.
+const (
+	reclaimAt      = 1 << 14
+	reclaimNamesAt = 2 * reclaimAt
+	reclaimTextAt  = 4 << 20
 )
 
-// reclaimAt is how many call paths there must be before unused ones are reclaimed: 16 k of them take
-// half a megabyte.
-const reclaimAt = 1 << 14
-
-// reclaimer frees call paths, in one round of the drainer if all threads allow it. hotpath/reclaim.h says how and why.
+// reclaimer frees call paths and names, in one round of the drainer if all threads allow it. hotpath/reclaim.h says how
+// and why.
 type reclaimer struct {
-	due     int  // how many call paths there may be until the next time
-	waiting bool // for threads to leave what they were doing when the index was replaced
+	left    spaces // after the last time
+	waiting bool   // for threads to leave what they were doing when the indexes were replaced
 }
 
-// reclaim frees call paths when there are many.
+// spaces are numbers of call paths, of names, and of bytes of text.
+type spaces [3]int
+
+func inUse() spaces {
+	names := hotpath.NamesUsed()
+	return spaces{hotpath.NodesUsed(), names.Names, names.Text}
+}
+
+// due reports whether there is more of something than twice what was left, or half of the room that was free is gone.
+func (r *reclaimer) due() bool {
+	room := hotpath.NamesRoom()
+	used, least, all := inUse(), spaces{reclaimAt, reclaimNamesAt, reclaimTextAt}, spaces{hotpath.NodesRoom, room.Names, room.Text}
+	for i, left := range r.left {
+		if used[i] > min(max(least[i], 2*left), (left+all[i])/2) {
+			return true
+		}
+	}
+	return false
+}
+
+// reclaim frees call paths and names when there are many.
 func (d *drainer) reclaim() {
-	r := &d.paths
-	if !r.waiting {
-		if hotpath.NodesUsed() <= max(r.due, reclaimAt) || d.keepsCallPaths() {
+	if !d.paths.waiting {
+		if !d.paths.due() || d.keepsCallPaths() {
 			return
 		}
 		hotpath.UnindexNodes()
 	}
-	r.waiting = !d.freeCallPaths()
+	d.paths.waiting = !d.freeCallPaths()
 }
 
 // keepsCallPaths reports whether something keeps the numbers of call paths for longer than a record is on its way:
@@ -62,6 +83,6 @@ func (d *drainer) freeCallPaths() bool {
 	})
 	d.agg.ForgetNumbers()
 	hotpath.FreeNodes(func(id uint32) bool { return int(id) < len(live) && live[id] })
-	d.paths.due = 2 * hotpath.NodesUsed()
+	d.paths.left = inUse()
 	return true
 }

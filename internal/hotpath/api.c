@@ -1,5 +1,6 @@
 #include "hotpath.h"
 #include "launch.h"
+#include "names.h"
 #include "paths.h"
 #include "questions.h"
 #include "scope.h"
@@ -12,6 +13,8 @@ static uint32_t generation(void) { return atomic_load_explicit(&hp_g.generation,
 static const struct hp_api table = {
     .size = sizeof table,
     .intern = hp_intern,
+    .frame_name_in = hp_frame_name_in,
+    .hold_names = hp_hold_names,
     .text = hp_text,
     .child = hp_child,
     .node = hp_node_get,

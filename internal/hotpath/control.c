@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "control.h"
+#include "names.h"
 #include "paths.h"
 #include "slots.h"
 #include <pthread.h>
@@ -15,7 +16,7 @@ static int initialised;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void init(void) {
-  initialised = hp_paths_init() && hp_slots_init();
+  initialised = hp_names_init() && hp_paths_init() && hp_slots_init();
   pthread_atfork(NULL, NULL, child_goes_silent);
 }
 
@@ -27,6 +28,7 @@ int hp_init(void) {
 void hp_session_begins(int fresh) {
   if (fresh) {
     hp_paths_reset();
+    hp_names_reset();
     atomic_fetch_add(&hp_g.generation, 1);
   }
   atomic_fetch_add(&hp_g.epoch, 1);
@@ -73,7 +75,7 @@ void hp_thread_retire(struct hp_thread *t) {
 }
 
 uint64_t hp_lost_records(void) {
-  uint64_t n = hp_paths_lost() + hp_slots_lost();
+  uint64_t n = hp_names_lost() + hp_paths_lost() + hp_slots_lost();
   for (struct hp_thread *t = hp_first_thread(); t; t = t->next) n += atomic_load_explicit(&t->lost, memory_order_relaxed);
   return n;
 }

@@ -3,13 +3,18 @@ package hotpath
 // #include "scope.h"
 import "C"
 
-import "errors"
+import (
+	"errors"
+	"unsafe"
+)
 
 // Token is what EnterScope gives and ExitScope wants back.
 type Token C.struct_hp_token
 
 // EnterScope opens a scope on the calling thread; the goroutine must stay on it until the scope is closed.
-func EnterScope(name string) Token { return Token(C.hp_scope_enter(C.uint32_t(Intern(name)))) }
+func EnterScope(name string) Token {
+	return Token(C.hp_scope_open((*C.char)(unsafe.Pointer(unsafe.StringData(name))), C.size_t(len(name))))
+}
 
 // ExitScope closes the scope that the token names. Outside of sessions it does nothing.
 func ExitScope(t Token) {

@@ -14,6 +14,7 @@ package hotpath
 #include "control.h"
 #include "hotpath.h"
 #include "launch.h"
+#include "names.h"
 #include "paths.h"
 #include "reclaim.h"
 #include "slots.h"

@@ -124,7 +124,13 @@ struct hp_api {
 
   // Text to id, the same id for the same text within the process; 0 only when space ran out.
   uint32_t (*intern)(const char *text, size_t len);
-  // The text of an id, not NUL-terminated. Lives as long as the process.
+  // The same for the name of a scope, state or op, which is reclaimed when nothing uses it any more, and may have another id
+  // later. The id stays valid while it is in the cell, which belongs to a table that hold_names announced, and while
+  // the scope, state or op is open. Nothing may change the cell between reading the id from it and entering with the id.
+  uint32_t (*frame_name_in)(uint32_t *cell, const char *text, size_t len);
+  // Announces count cells, stride bytes apart, for the life of the process. Returns 0 when there are too many tables.
+  int (*hold_names)(const uint32_t *first, size_t stride, size_t count);
+  // The text of an id, not NUL-terminated. It lives as long as the id is valid.
   const char *(*text)(uint32_t id, size_t *len);
   // The child of a call path; 0 when space ran out. set 0 = seen by every session.
   uint32_t (*child)(uint32_t parent, uint32_t name, uint32_t set);

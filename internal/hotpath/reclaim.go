@@ -1,14 +1,38 @@
 package hotpath
 
 // #include "control.h"
+// #include "names.h"
+// #include "paths.h"
 // #include "reclaim.h"
 import "C"
 
 // NodesUsed is the number of call paths that are not free.
 func NodesUsed() int { return int(C.hp_nodes_used()) }
 
-// UnindexNodes begins to reclaim call paths: threads find none of the old ones any more, except those that they hold.
-// Like all of this file it is for one caller at a time, and not while a timeline or a trace keeps numbers of call paths.
+// NodesRoom is how many call paths there is room for.
+const NodesRoom = C.HP_NODES
+
+// NameSpace is a number of names and of bytes of their texts.
+type NameSpace struct{ Names, Text int }
+
+func nameSpace(s C.struct_hp_name_space) NameSpace { return NameSpace{int(s.names), int(s.text)} }
+
+// NamesUsed is what the names take that are not free, NamesRoom what there is room for.
+func NamesUsed() NameSpace { return nameSpace(C.hp_names_used()) }
+
+// NamesRoom is described with NamesUsed.
+func NamesRoom() NameSpace { return nameSpace(C.hp_names_room()) }
+
+// LimitNames leaves room for so much more than was ever in use, for a test, at whose end the function that it returns gives
+// all room back.
+func LimitNames(more NameSpace) (unlimit func()) {
+	C.hp_names_limit(C.struct_hp_name_space{names: C.uint32_t(more.Names), text: C.uint64_t(more.Text)})
+	return func() { C.hp_names_limit(C.struct_hp_name_space{names: 1 << 30, text: 1 << 40}) }
+}
+
+// UnindexNodes begins to reclaim call paths and the names of scopes, states and ops: threads find none of the old ones any
+// more, except those that they hold. Like all of this file it is for one caller at a time, and not while a timeline or a
+// trace keeps numbers of call paths.
 func UnindexNodes() { C.hp_nodes_unindex() }
 
 // HeldNodes hands the call paths that threads hold to f. It returns false, and is to be called again, while a thread may
@@ -30,7 +54,8 @@ func HeldNodes(f func(node uint32)) bool {
 	return true
 }
 
-// FreeNodes frees the old call paths that are not live and not pinned, and ends what UnindexNodes began.
+// FreeNodes frees the old call paths that are not live and not pinned, and the old names that nothing has any more. It ends
+// what UnindexNodes began.
 func FreeNodes(live func(node uint32) bool) (freed int) {
 	C.hp_nodes_begin_free()
 	for id := C.uint32_t(1); id < C.hp_nodes_old(); id++ {
@@ -38,6 +63,6 @@ func FreeNodes(live func(node uint32) bool) (freed int) {
 			freed += int(C.hp_node_free(id))
 		}
 	}
-	C.hp_nodes_indexed()
+	C.hp_nodes_end_free()
 	return freed
 }

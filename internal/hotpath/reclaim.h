@@ -36,8 +36,8 @@ uint32_t hp_nodes_old(void);
 void hp_nodes_begin_free(void);
 // hp_node_free frees one call path. It returns 0 if the call path is free already, or pinned.
 int hp_node_free(uint32_t id);
-// hp_nodes_indexed ends what hp_nodes_unindex began.
-void hp_nodes_indexed(void);
+// hp_nodes_end_free frees the frame names that no call path has any more, and ends what hp_nodes_unindex began.
+void hp_nodes_end_free(void);
 // hp_node_pin keeps a call path for good: its number is given to the program.
 void hp_node_pin(uint32_t id);
 // hp_nodes_used is the number of call paths that are not free.

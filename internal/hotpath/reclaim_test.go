@@ -2,6 +2,7 @@ package hotpath_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/goproton/goproton/internal/hotpath"
@@ -62,8 +63,104 @@ func TestCallPathsAreReclaimed(t *testing.T) {
 	}
 }
 
-// Threads enter scopes of ever new call paths and launch in them, while call paths are reclaimed. Every launch is found
-// where its thread was.
+// memo is how many call paths a thread remembers, and so keeps.
+const memo = 512
+
+// limitNames leaves room for so many more names, and bytes of their texts, than there ever were.
+func limitNames(t *testing.T, names, text int) {
+	t.Helper()
+	t.Cleanup(hotpath.LimitNames(hotpath.NameSpace{Names: names, Text: text}))
+}
+
+// Names of scopes, states and ops go with their call paths. What is open keeps its name, also when nothing was launched in
+// it yet.
+func TestFrameNamesAreReclaimed(t *testing.T) {
+	begin(t, false)
+	reclaim() // what tests before left
+	const each = 500
+	limitNames(t, 8*each, 8*each*32)
+	outer := drive.Enter("outer scope")
+	drive.State("outer state")
+	lost := hotpath.Lost()
+	for round := range 100 {
+		drive.Op("outer op", 1)
+		for i := range each {
+			n := round*each + i
+			scope := drive.Enter(fmt.Sprint("scope ", n))
+			drive.State(fmt.Sprint("state ", n))
+			drive.State("")
+			drive.Leave(scope)
+		}
+		reclaim()
+		scope := drive.Enter(fmt.Sprint("at the end of round ", round))
+		drive.Launch(uint64(round), 1)
+		drive.Leave(scope)
+		if got, want := drained(), fmt.Sprintf("launch %d at %q op\n", round, fmt.Sprintf("outer scope > at the end of round %d > outer state > outer op", round)); got != want {
+			t.Fatalf("round %d: %q, want %q", round, got, want)
+		}
+	}
+	if n := hotpath.Lost() - lost; n != 0 {
+		t.Errorf("%d names found no room", n)
+	}
+	drive.State("")
+	drive.Leave(outer)
+}
+
+// A freed name leaves its room to names of its length. Kept names stay, whatever there was with the same text.
+func TestRoomOfNamesIsUsedAgain(t *testing.T) {
+	begin(t, false)
+	reclaim()
+	kept, lost := hotpath.Intern("kept"), hotpath.Lost()
+	for round := range 300 {
+		for length := 1; length < 5000; length += 1 + length/7 {
+			drive.Leave(drive.Enter(fmt.Sprintf("%0*d", length, round*5000+length)))
+		}
+		drive.Leave(drive.Enter("kept"))
+		reclaim()
+		if round == 1 {
+			limitNames(t, 2*memo, 4<<20)
+		}
+	}
+	if got := hotpath.Text(kept); got != "kept" || hotpath.Intern("kept") != kept {
+		t.Errorf("the kept name is %q now", got)
+	}
+	if n := hotpath.Lost() - lost; n != 0 {
+		t.Errorf("%d names found no room", n)
+	}
+}
+
+// Scopes that find no room for their names are left out and counted. Reclaiming makes room.
+func TestFullNameTable(t *testing.T) {
+	begin(t, false)
+	reclaim()
+	limitNames(t, 1<<20, 24<<20)
+	long := strings.Repeat("long ", 2500)
+	fits := func(round int) (n int) { // no earlier test has names of this length
+		for lost := hotpath.Lost(); hotpath.Lost() == lost && n < 10_000; n++ {
+			scope := drive.Enter(fmt.Sprint(long, round, n))
+			drive.Launch(1, 1)
+			drive.Leave(scope)
+		}
+		return n - 1
+	}
+	first := fits(0)
+	if first < 1000 || first == 9999 {
+		t.Fatalf("%d names of 16 KiB found room in 24 MiB", first)
+	}
+	if got := strings.Split(drained(), "\n"); got[first] != `launch 1 at ""` || got[first-1] == got[first] {
+		t.Errorf("the scope that is left out: %.80q", got[first])
+	}
+	for round := range 3 {
+		reclaim()
+		if again := fits(1 + round); again < first-memo {
+			t.Errorf("%d names found room, and %d after some were reclaimed", first, again)
+		}
+		drained()
+	}
+}
+
+// Threads enter scopes, states and ops of ever new names and launch in them, while call paths and names are reclaimed. Every
+// launch is found where its thread was.
 func TestCallPathsAreReclaimedUnderThreadsThatMakeNew(t *testing.T) {
 	begin(t, false)
 	done := make(chan struct{})
@@ -72,7 +169,7 @@ func TestCallPathsAreReclaimedUnderThreadsThatMakeNew(t *testing.T) {
 		defer close(done)
 		drive.Wanderers(threads, each)
 	}()
-	seen, reclaimed, lost := 0, 0, hotpath.Lost()
+	seen, reclaimed, lost, names := 0, 0, hotpath.Lost(), hotpath.NamesUsed()
 	look := func(mark func(uint32)) {
 		hotpath.Drain(func(_ uintptr, records []hotpath.Record) {
 			for _, r := range records {
@@ -115,6 +212,10 @@ func TestCallPathsAreReclaimedUnderThreadsThatMakeNew(t *testing.T) {
 		return
 	}
 	look(func(uint32) {})
+	reclaim()
+	if left := hotpath.NamesUsed(); left.Names > names.Names+10*1024 {
+		t.Errorf("%d names are left, of which %d were there at the beginning", left.Names, names.Names)
+	}
 	if all := threads * each; uint64(seen)+hotpath.Lost()-lost != uint64(all) {
 		t.Errorf("%d launches were seen and %d lost, of %d", seen, hotpath.Lost()-lost, all)
 	}

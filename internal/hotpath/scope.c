@@ -1,5 +1,6 @@
 // What the program says about itself: scopes, states, ops and metrics.
 #include "scope.h"
+#include "names.h"
 #include "paths.h"
 #include "reclaim.h"
 #include "slots.h"
@@ -12,10 +13,8 @@ static struct hp_thread *on(void) { return hp_active() ? hp_self() : NULL; }
 
 // ---- scopes ----
 
-struct hp_token hp_scope_enter(uint32_t name) {
-  struct hp_thread *t = on();
-  if (!t || !name) return (struct hp_token){0, 0};
-  hp_paths_begin(t);
+// enter opens a scope and ends the section that the caller has begun.
+static inline struct hp_token enter(struct hp_thread *t, uint32_t name) {
   uint32_t before = hp_load(&t->scope), node = hp_step(t, before, name, hp_load(&hp_g.scope_set));
   atomic_store_explicit(&t->scope, node, memory_order_release);
   hp_paths_end(t);
@@ -24,6 +23,23 @@ struct hp_token hp_scope_enter(uint32_t name) {
   t->leaf_valid = 0;
   if (__builtin_expect(hp_tracing(), 0)) hp_push_frame(t, HP_BEGIN, node);
   return (struct hp_token){node, t->generation};
+}
+
+struct hp_token hp_scope_enter(uint32_t name) {
+  struct hp_thread *t = on();
+  if (!t || !name) return (struct hp_token){0, 0};
+  hp_paths_begin(t);
+  return enter(t, name);
+}
+
+struct hp_token hp_scope_open(const char *text, size_t len) {
+  struct hp_thread *t = on();
+  if (!t) return (struct hp_token){0, 0};
+  hp_paths_begin(t);
+  uint32_t name = hp_frame_name(text, len);
+  if (name) return enter(t, name);
+  hp_paths_end(t);
+  return (struct hp_token){0, 0};
 }
 
 int hp_scope_exit(struct hp_token token) {

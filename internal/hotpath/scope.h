@@ -5,6 +5,7 @@
 
 int hp_active(void);
 struct hp_token hp_scope_enter(uint32_t name);
+struct hp_token hp_scope_open(const char *text, size_t len);
 int hp_scope_exit(struct hp_token token);
 uint32_t hp_scope_node(void);
 int hp_state_enter(uint32_t name);

@@ -1,6 +1,6 @@
 #include "slots.h"
 #include "memory.h"
-#include "paths.h"
+#include "names.h"
 #include "table.h"
 #include <string.h>
 
@@ -30,6 +30,14 @@ int hp_slots_init(void) {
 }
 
 // ---- on threads of the program ----
+
+int hp_metric_is_property(uint32_t name) {
+  size_t n;
+  const char *s = hp_text(name, &n);
+  for (size_t i = 0; i + 5 <= n; i++)
+    if (!memcmp(s + i, "(pty)", 5)) return 1;
+  return 0;
+}
 
 static uint32_t slot_of(struct arena *a, struct hp_slot k) {
   uint64_t hash = hp_mix((((uint64_t)k.node << 32 | k.name) * 0xD6E8FEB86659FD93u) ^ (k.flags & HP_M_PYTHON));

@@ -20,6 +20,9 @@ void hp_slots_publish(uint32_t set);
 // HP_OK, HP_FULL, HP_TYPE_CHANGED, or HP_CLOSED: then nothing was added.
 int hp_slots_add(struct hp_thread *t, const struct hp_slot *keys, int n, uint64_t bits);
 
+// hp_metric_is_property reports whether a metric's raw name has the mark "(pty)".
+int hp_metric_is_property(uint32_t name);
+
 enum { HP_ARENAS = 4 };
 // hp_slots returns the slots of one arena and its launch set; index 0 is unused. A free arena has set 0.
 const struct hp_slot *hp_slots(int arena, uint32_t *set, uint32_t *count);

@@ -2,7 +2,7 @@
 #include "buffer.h"
 #include "context.h"
 #include "launch.h"
-#include "paths.h"
+#include "names.h"
 #include "questions.h"
 #include "scope.h"
 #include "thread.h"
@@ -38,7 +38,7 @@ int hp_current_device(void) {
 
 static void range_push(const char *text) {
   if (!text) text = "";
-  hp_scope_enter(hp_intern(text, strlen(text)));
+  hp_scope_open(text, strlen(text));
 }
 
 static void range_pop(void) { hp_scope_exit((struct hp_token){0, 0}); }

@@ -7,6 +7,7 @@ package drive
 #cgo LDFLAGS: -lpthread
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -15,12 +16,21 @@ package drive
 
 static const struct hp_api *hp;
 static const struct hp_vendor_api *vendor;
-static void use(const void *api, const void *vendor_api) { hp = api, vendor = vendor_api; }
 static uint32_t name(const char *s) { return hp->intern(s, strlen(s)); }
-static struct hp_token enter(const char *s) { return hp->scope_enter(name(s)); }
+
+// Every thread has a cell for its frame names, as Python's hooks have for each string.
+enum { CELLS = 1024 };
+static uint32_t cells[CELLS];
+static uint32_t *cell(void) {
+	static _Atomic uint32_t threads;
+	static __thread uint32_t *mine;
+	return mine ? mine : (mine = &cells[atomic_fetch_add(&threads, 1) % CELLS]);
+}
+static uint32_t frame(const char *s) { return hp->frame_name_in(cell(), s, strlen(s)); }
+static struct hp_token enter(const char *s) { return hp->scope_enter(frame(s)); }
 static int leave(struct hp_token t) { return hp->scope_exit(t); }
-static int state(const char *s) { return s ? hp->state_enter(name(s)) : hp->state_exit(); }
-static uint32_t op(const char *s, uint64_t f) { return hp->op_enter(name(s), f); }
+static int state(const char *s) { return s ? hp->state_enter(frame(s)) : hp->state_exit(); }
+static uint32_t op(const char *s, uint64_t f) { return hp->op_enter(frame(s), f); }
 static void op_exit(void) { hp->op_exit(); }
 static int metric_int(const char *s, int64_t v) { return hp->metric_int(name(s), v); }
 static int metric_double(const char *s, double v) { return hp->metric_double(name(s), v); }
@@ -59,25 +69,53 @@ static void adders(int n, uint32_t each) {
 }
 
 struct job { uint32_t first, count; const char *scope; };
-enum { WIDE = 97 };
+enum { WIDE = 97, SHARED = 32 };
 
-// The number of a launch says where it is: in scopes that are named after three parts of it.
+// A cache of frame names that threads share, as they share that of Python's hooks under the GIL. It has room for a third of
+// the names.
+static pthread_mutex_t gil = PTHREAD_MUTEX_INITIALIZER;
+static struct shared { uint32_t id, number; } shared[SHARED];
+
+static struct hp_token enter_shared(uint32_t number) {
+	char text[16];
+	pthread_mutex_lock(&gil);
+	struct shared *s = &shared[number % SHARED];
+	if (!s->id || s->number != number) {
+		s->number = number;
+		hp->frame_name_in(&s->id, text, (size_t)sprintf(text, "shared %02u", number));
+	}
+	struct hp_token t = hp->scope_enter(s->id);
+	pthread_mutex_unlock(&gil);
+	return t;
+}
+
+// The number of a launch says where it is: in two scopes that are named after parts of it, and in a scope, a state and an op
+// that nothing else is named after.
 static void *wander(void *p) {
 	uint32_t names[WIDE];
-	for (int i = 0; i < WIDE; i++) {
-		char text[8] = {'w', (char)('0' + i / 10), (char)('0' + i % 10), 0};
-		names[i] = name(text);
-	}
+	char text[32];
+	for (uint32_t i = 0; i < WIDE; i++) sprintf(text, "kept %02u", i), names[i] = name(text);
 	struct job *j = p;
 	for (uint32_t i = j->first; i < j->first + j->count; i++) {
-		struct hp_token a = hp->scope_enter(names[i / WIDE / WIDE % WIDE]);
-		struct hp_token b = hp->scope_enter(names[i / WIDE % WIDE]);
-		struct hp_token c = hp->scope_enter(names[i % WIDE]);
+		struct hp_token a = hp->scope_enter(names[i / WIDE % WIDE]);
+		struct hp_token b = enter_shared(i % WIDE);
+		sprintf(text, "scope %u", i);
+		struct hp_token c = enter(text);
+		sprintf(text, "state %u", i), state(text);
+		sprintf(text, "op %u", i), op(text, 1);
+		if (i % 16 == 0) sched_yield();
 		vendor->launch(i, 1);
+		state(NULL);
 		hp->scope_exit(c), hp->scope_exit(b), hp->scope_exit(a);
 		if (i % 64 == 0) sched_yield();
 	}
 	return NULL;
+}
+
+static void use(const void *api, const void *vendor_api) {
+	hp = api, vendor = vendor_api;
+	hp->hold_names(cells, sizeof *cells, CELLS);
+	hp->hold_names(&shared[0].id, sizeof *shared, SHARED);
 }
 
 static void wanderers(int n, uint32_t each) {
@@ -313,13 +351,13 @@ func Adders(threads, each int) { C.adders(C.int(threads), C.uint32_t(each)) }
 // NodeOf is the call path of a leaf in scopes.
 func NodeOf(at Leaf) uint32 { return uint32(at.node) }
 
-// Wanderers has threads launch each times, every launch in scopes of its own. Wandered is the path of a launch.
+// Wanderers has threads launch each times, every launch in a scope, a state and an op of its own. Wandered is the path of a launch.
 func Wanderers(threads, each int) { C.wanderers(C.int(threads), C.uint32_t(each)) }
 
 // Wandered is described with Wanderers.
 func Wandered(launch uint64) string {
 	const wide = C.WIDE
-	return fmt.Sprintf("w%02d > w%02d > w%02d", launch/wide/wide%wide, launch/wide%wide, launch%wide)
+	return fmt.Sprintf("kept %02d > shared %02d > scope %d > state %d > op %d", launch/wide%wide, launch%wide, launch, launch, launch)
 }
 
 // Deliver fills an activity buffer of the pool and hands it over. It reports whether there was one with enough room.

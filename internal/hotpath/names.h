@@ -1,6 +1,6 @@
 // Names: texts with numbers. There are two kinds, with indexes of their own, so a text may have a number of each kind.
 //
-// Kept names stay for the life of the process, because their numbers lie where nobody can look for them: in the vendor's
+// Kept names stay for the life of the process, because their numbers are stored where Go does not find them: in the vendor's
 // decoder, in records and slots, in the cache of the Python walker.
 //
 // Frame names are those of scopes, states and ops. They are reclaimed together with call paths (reclaim.h), so that a
@@ -25,8 +25,9 @@ uint32_t hp_intern(const char *text, size_t len);
 uint32_t hp_frame_name(const char *text, size_t len);
 // hp_frame_name_in is hp_frame_name for a cell of an announced table, from anywhere.
 uint32_t hp_frame_name_in(uint32_t *cell, const char *text, size_t len);
-// hp_hold_names announces count cells, stride bytes apart, for the life of the process. Whoever uses the number in a cell
-// lets nobody change the cell until a call path, a state or an op has the number. Returns 0 if there are HP_HOLDERS tables.
+// hp_hold_names announces count cells, stride bytes apart, for the life of the process. A thread that uses the number in a
+// cell has no other thread change the cell before a call path, a state or an op has the number (Python's hooks keep the GIL).
+// It returns 0 if there are HP_HOLDERS tables already.
 enum { HP_HOLDERS = 4 };
 int hp_hold_names(const uint32_t *first, size_t stride, size_t count);
 // hp_text returns the text of a name, which is not NUL-terminated.

@@ -1,3 +1,4 @@
+// The C entry points of every vendor.
 #define _GNU_SOURCE
 #include "entry.h"
 #include "_cgo_export.h"
@@ -13,20 +14,20 @@ static _Atomic int forked;
 
 static void child(void) { atomic_store(&forked, 1); }
 
-// Where Go is gone, or was never there, no function of its is called.
+// Go is not called in a forked child, where it does not run, nor where it was not started.
 static int without_go(void) { return atomic_load(&forked) || refusal(); }
 
-// Python's faulthandler takes the main thread's signal stack along when the interpreter ends, and Go, which sends itself
-// signals whenever something takes longer than 10 ms, aborts without one.
+// Python's faulthandler removes the main thread's signal stack when the interpreter ends. Go aborts if it gets a signal on a thread
+// without one, and sends itself signals when something takes longer than 10 ms.
 static void signal_stack(void) {
   static char memory[64 << 10];
   stack_t now, ours = {.ss_sp = memory, .ss_size = sizeof memory};
   if (!sigaltstack(NULL, &now) && now.ss_flags & SS_DISABLE) sigaltstack(&ours, NULL);
 }
 
-// Exit handlers run in reverse order of registration, and the GPU libraries must still be alive in ours: so
-// it is registered at the first launch, after all of theirs. The one registered at load time only serves
-// processes that never launched anything; by its turn the GPU libraries may be gone.
+// Exit handlers run in reverse order of registration. at_exit is registered at the first launch, after those of the GPU libraries,
+// so that these still work when it runs. at_exit_without_gpu is registered when the library is loaded, for processes that launch
+// nothing; when it runs, the GPU libraries may have ended.
 static void at_exit(void) {
   signal_stack();
   if (!without_go()) protonAtExit(1);

@@ -1,9 +1,8 @@
-// Go's runtime would keep two files of the cgroup open, to follow its processor limit, which init fixes.
+// By default Go's runtime keeps two files of the cgroup open, to follow its processor limit. init sets a fixed number.
 //go:debug containermaxprocs=0
 
-// Command libproton is the shared library that runs inside the workload: an injection library for the CUDA
-// driver, a Python extension module, and a few C entry points. Everything here is an entry: recover, look
-// up, call. The work is in the packages below.
+// Command libproton is the shared library that runs inside the program: an injection library for the CUDA driver, a Python
+// extension module, and a few C entry points. This package has only the entry points, which call other packages.
 package main
 
 /*
@@ -40,15 +39,15 @@ var (
 	service   = control.New()
 	tracing   = tracelog.Service{Complain: func(what string) { say(what) }, Register: register}
 	recording *recorder.Recording
-	table     = hotpath.API() // what the program's side calls; a recorder may stand in front
+	table     = hotpath.API() // for the program and its hooks; a recorder replaces it
 )
 
 func main() {}
 
 func init() {
-	// A guest's manners: two processors are plenty for one drainer, and the host's GOMAXPROCS is not ours.
+	// Two processors are enough for one drainer; the variable GOMAXPROCS is meant for the program.
 	runtime.GOMAXPROCS(2)
-	debug.SetGCPercent(400) // the heap is a few MB of call-path tree
+	debug.SetGCPercent(400) // the heap is small: a few MB of trees
 	reserveThreads()
 	if err := hotpath.Init(); err != nil {
 		say(err)
@@ -62,11 +61,11 @@ func init() {
 	hooks.Control = call
 }
 
-// threads is how many goroutines can be in C or in the system at once without a new thread: the drainer, its rounds,
-// the two of a trace, an exit and what it waits for.
+// threads is how many goroutines are in C or in system calls at once, each of which needs a thread: the drainer, the rounds, two
+// of a trace, an exit and those that it waits for.
 const threads = 7
 
-// reserveThreads has Go make threads now that it would otherwise make when the program may have none left.
+// reserveThreads has Go start these threads now. Later the program may have used up all that the system allows; see threads.c.
 func reserveThreads() {
 	for range threads {
 		go C.thread_waits()
@@ -74,7 +73,7 @@ func reserveThreads() {
 	C.threads_release(threads)
 }
 
-// say is our one line on standard error. Where that is closed or full, nothing is said.
+// say prints a line on standard error. Errors are ignored.
 func say(what any) { fmt.Fprintf(ownfile.Stderr, "proton: %v\n", what) }
 
 func startRecording() {
@@ -92,7 +91,7 @@ func startRecording() {
 	table = r.HotPath(table)
 }
 
-// call does one control call, for Python or C.
+// call answers a control call of Python or C.
 func call(method string, params []byte) []byte {
 	if tracelog.Ours(method) {
 		return traceCall(method, params)
@@ -104,7 +103,7 @@ func call(method string, params []byte) []byte {
 	return answer
 }
 
-// register gives a kind of launch its number, and keeps it in a recording, so that a replay knows it too.
+// register gives a launch kind its number, and writes it to a recording, for the replay.
 func register(k tracelog.Kind) uint32 {
 	if recording != nil {
 		text, _ := json.Marshal(map[string]any{"id": k.ID, "kernel": k.Kernel, "hash": k.Hash, "function": k.Function})
@@ -113,7 +112,7 @@ func register(k tracelog.Kind) uint32 {
 	return launchkinds.Register(launchkinds.Kind(k))
 }
 
-// traceCall does the control calls of traces, of which some carry a launch: they are kept out of recordings.
+// traceCall answers the control calls of traces. They are not recorded, because some have the data of a launch.
 func traceCall(method string, params []byte) []byte {
 	answer, err := tracing.Call(method, params)
 	switch {
@@ -138,7 +137,7 @@ func protonAtExit(gpuAlive C.int) {
 		say(err)
 	}
 	if !service.GaveUp() {
-		closeRecording() // takes as long as it takes: it is our own disk, not the GPU
+		closeRecording() // without a limit: this waits for the disk, not for the GPU
 	}
 }
 
@@ -160,7 +159,7 @@ func protonCall(method, params *C.char) *C.char {
 //export protonHotpath
 func protonHotpath() unsafe.Pointer { return table }
 
-// quietly keeps a bug of ours out of the workload.
+// quietly recovers from a panic and reports it, so that the program continues.
 func quietly() {
 	if r := recover(); r != nil {
 		say(fmt.Sprintf("BUG: %v; please report this", r))

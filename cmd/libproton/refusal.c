@@ -1,5 +1,5 @@
-// Whether Go's runtime may start in this process, decided in plain C before it does. What it lacks it takes by ending
-// the process, at once or later, so where something is lacking it is not started at all.
+// Decides, before Go's runtime starts, whether it may. If Go lacks memory or a thread, at once or later, it ends the process; so it
+// is not started in a process that has too little.
 #define _GNU_SOURCE
 #include "refusal.h"
 #include <pthread.h>
@@ -11,10 +11,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-// Go's heap tables and our call paths, metrics and rings reserve 2.7 GB of addresses, of which 1.1 GB count as data, and
-// use a few dozen MB of them. The rest is for stacks, malloc's arenas and a profile that grows.
+// Go's heap tables and the hot path's call paths, metrics and rings reserve 2.7 GB of addresses, of which 1.1 GB count as data and
+// a few dozen MB are used. The rest is for stacks, malloc's arenas and a growing profile.
 static const unsigned long long addresses = 4ull << 30, data = 2ull << 30;
-enum { THREADS = 10 }; // that Go's runtime starts, with those that main.go reserves
+enum { THREADS = 10 }; // those that Go's runtime starts, including those that main.go reserves
 
 static char reason[200];
 static _Atomic int said;
@@ -28,7 +28,7 @@ const char *proton_refusal(void) {
   return refusal();
 }
 
-// The process's memory in bytes by /proc/self/statm: addresses in field 1, data in field 6. 0 where /proc is missing.
+// The process's address space and data in bytes: fields 1 and 6 of /proc/self/statm; 0 if /proc is missing.
 static void used(unsigned long long *all, unsigned long long *writable) {
   unsigned long long pages[6] = {0}, page = (unsigned long long)sysconf(_SC_PAGESIZE);
   FILE *f = fopen("/proc/self/statm", "re");
@@ -53,19 +53,19 @@ static int memory(void) {
   return limited(RLIMIT_AS, all, addresses + stacks, "address space", "v") || limited(RLIMIT_DATA, writable, data + stacks, "data", "d");
 }
 
-// Addresses held in reserve: a program that lowers its limit to what it has would leave Go none for its next collection.
+// Reserved addresses, which are released when the program lowers its limit to what it uses: Go needs some for its next collection.
 enum { RESERVE = 64 << 20 };
 static void *reserve = MAP_FAILED;
-static struct rlimit limit_then;
+static struct rlimit limit_at_start;
 
 static void hold_addresses(void) {
-  getrlimit(RLIMIT_AS, &limit_then);
+  getrlimit(RLIMIT_AS, &limit_at_start);
   reserve = mmap(NULL, RESERVE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
 void addresses_if_limited(void) {
   struct rlimit now;
-  if (reserve == MAP_FAILED || getrlimit(RLIMIT_AS, &now) || now.rlim_cur >= limit_then.rlim_cur) return;
+  if (reserve == MAP_FAILED || getrlimit(RLIMIT_AS, &now) || now.rlim_cur >= limit_at_start.rlim_cur) return;
   munmap(reserve, RESERVE);
   reserve = MAP_FAILED;
 }
@@ -76,7 +76,7 @@ static void *wait_for(void *barrier) {
   return NULL;
 }
 
-// Starts as many threads as will be needed, all at once, and ends them.
+// Finds out whether the process can have so many more threads, by starting and ending them.
 static int threads(void) {
   pthread_mutex_t barrier = PTHREAD_MUTEX_INITIALIZER;
   pthread_t started[THREADS];
@@ -89,10 +89,9 @@ static int threads(void) {
   return error;
 }
 
-// The linker puts this in place of the function of runtime/cgo that starts Go's first thread, from a constructor of the
-// library (-Wl,--wrap). Signals are the program's: with all of them blocked, no thread of Go's ever runs one of its
-// handlers, which may be too large for Go's stacks, or takes a signal from a sigwait of its own. Go unblocks for itself
-// what it needs.
+// The linker replaces the function of runtime/cgo that starts Go's first thread, in a constructor of the library, by this one
+// (-Wl,--wrap). All signals are blocked in Go's threads, except those that Go unblocks for itself: these threads must not run the
+// program's handlers, which may be too large for Go's stacks, nor take a signal that the program waits for in sigwait.
 void __real_x_cgo_sys_thread_create(void *(*f)(void *), void *argument);
 
 void __wrap_x_cgo_sys_thread_create(void *(*f)(void *), void *argument) {

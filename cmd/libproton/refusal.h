@@ -1,17 +1,18 @@
+// Whether Go's runtime was started in this process.
 #ifndef GOPROTON_REFUSAL_H
 #define GOPROTON_REFUSAL_H
 
-// Why Go's runtime was not started in this process, NULL if it was. No function that Go exports may be called where it
-// was not: the call would wait for ever.
+// The reason why Go's runtime was not started, NULL if it was. If it was not, no function that Go exports may be called: the call
+// would not return.
 const char *refusal(void);
 
-// The same for Python's side, which then says it.
+// The same for the extension module, which reports the reason; refusal_is_said returns 1 from then on.
 const char *proton_refusal(void);
 
-// Whether it has been said, from the second call on.
+// Whether the reason has been reported: 0 at the first call, which is expected to report it, then 1.
 int refusal_is_said(void);
 
-// Gives addresses back that are held in reserve, once the program has lowered its limit. For one thread, every so often.
+// Releases the reserved addresses if the program has lowered its limit. One thread calls it regularly.
 void addresses_if_limited(void);
 
 #endif

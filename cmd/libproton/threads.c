@@ -1,6 +1,5 @@
-// Threads in reserve. Go's runtime starts a thread when all of its own are busy, and ends the process when the system
-// refuses one: a program that has used up its threads would die of the profiler. Go keeps the threads that it has, so
-// a few are made while there are some.
+// Go's runtime starts a thread when all of its threads are busy, and ends the process if the system refuses it: the profiler would
+// end a program that has used up its threads. Go keeps the threads that it has, so some are started early.
 #include "entry.h"
 #include <pthread.h>
 

@@ -1,9 +1,9 @@
-// Package cuptipath finds the libcupti to profile with: where to look, in which order, and which one to take.
+// Package cuptipath finds the libcuptis of a machine and chooses one to profile with.
 //
-// Users have several: torch's wheels bring one, Triton bundles another, a CUDA toolkit has a third, and taking
-// a second one into a process that has one already is what makes half of CUPTI's functions return nothing.
-// In goes a description of the process (environment, memory map, Python's folders), out come candidates in
-// order of preference and a choice with its reason. The runtime opens the choice, the doctor prints both.
+// Users have several: torch's wheels bring one, Triton bundles another, a CUDA toolkit has a third. In a process with two of them
+// half of CUPTI's functions return nothing. The input is a description of the process (environment, memory map, Python's folders);
+// the result are candidates in order of preference, and a choice with its reason. Package cupti opens the choice, and
+// `proton doctor` prints all.
 package cuptipath
 
 import (
@@ -43,8 +43,8 @@ func (o Origin) String() string { return originNames[o] }
 type Candidate struct {
 	Path   string // absolute, as found; symbolic links are not resolved
 	Origin Origin
-	Major  int    // CUDA major version, read off the file name; 0 when the name does not tell
-	Reason string // why it cannot be used; "" when nothing speaks against it yet
+	Major  int    // CUDA's major version, from the file's name; 0 if the name does not have it
+	Reason string // why it cannot be used; "" for no reason
 }
 
 var (
@@ -52,8 +52,8 @@ var (
 	releaseVersion = regexp.MustCompile(`^libcupti\.so\.(20\d\d)\.(\d+)(\.\d+)*$`)
 )
 
-// majorOf reads the CUDA major version off a file name: libcupti.so.12 says it, libcupti.so.2025.1.0 says the
-// release of CUPTI, and a plain libcupti.so is a link to one of them.
+// majorOf finds CUDA's major version by a file's name: libcupti.so.12 has it, libcupti.so.2025.1.0 has the release of CUPTI, and
+// libcupti.so is a link to one of these.
 func majorOf(path string) int {
 	if m := nameMajor(filepath.Base(path)); m != 0 {
 		return m
@@ -85,8 +85,8 @@ func nameMajor(name string) int {
 	}
 }
 
-// isLibrary says whether a file name is one that libcupti goes by. Files such as libcupti_static.a and the
-// libraries of samples in the same folders are not.
+// isLibrary reports whether a file's name is one of libcupti. The same folders have files such as libcupti_static.a, and libraries
+// of samples.
 func isLibrary(name string) bool {
 	return name == "libcupti.so" || nameMajor(name) != 0
 }

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// ErrNone is matched by the error of Choose when there is no libcupti at all.
+// ErrNone is wrapped by the error of Choose if there are no candidates.
 var ErrNone = errors.New("no libcupti found")
 
-// Choose picks the candidate to open and says why. driverCUDA is the CUDA version of the driver as
-// cuDriverGetVersion gives it (13000), or 0 when it is not known.
+// Choose returns the candidate to open, and why. driverCUDA is the CUDA version of the driver as cuDriverGetVersion returns it
+// (13000 for 13.0), 0 if it is not known.
 //
-// A library that the user names, or that is in the process already, is taken whatever its version: two of
-// them in one process disturb each other. Of the others the first with the driver's own major version is
-// taken, then the first that is not newer than the driver, which would not initialise.
+// A library that the user names, or that the process has loaded, is chosen whatever its version: two of them in one process disturb
+// each other. Of the others, the first with the driver's major version is chosen, else the first that is not newer than the
+// driver: a newer one does not initialise.
 func Choose(candidates []Candidate, driverCUDA int) (chosen Candidate, why string, err error) {
 	driver := driverCUDA / 1000
 	if len(candidates) == 0 {
@@ -58,7 +58,7 @@ func searched() string {
 	return strings.Join(originNames[:], ", ")
 }
 
-// Remedy is the sentence that says how to get a libcupti that fits a driver's CUDA major version.
+// Remedy says how to get a libcupti that fits a driver's CUDA major version.
 func Remedy(driver int) string {
 	wheel := "nvidia-cuda-cupti"
 	if driver == 11 || driver == 12 {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// machine lays out a file system: "path" is a file, "path -> target" a link.
+// machine makes a file system: "path" is a file, "path -> target" a link.
 func machine(t *testing.T, files ...string) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())

@@ -10,16 +10,16 @@ import (
 	"github.com/goproton/goproton/internal/settings"
 )
 
-// Search describes the process that a libcupti is wanted for.
+// Search describes the process for which a libcupti is searched.
 type Search struct {
 	Env          func(string) string // nil: no variable is set
 	Maps         io.Reader           // /proc/<pid>/maps of the process, or nil
-	SitePackages []string            // Python's package folders, in the order of sys.path; see SitePackages
-	Root         string              // put before every path that is looked at; tests give a folder, else ""
+	SitePackages []string            // Python's package folders, in the order of sys.path
+	Root         string              // put before every path; "" except in tests
 }
 
-// systemFolders are searched last. A toolkit's own folder comes before the distribution's: the links in
-// /usr/local/cuda are what the administrator keeps up to date.
+// systemFolders are searched last. A toolkit's folder comes before the distribution's, because administrators keep the links in
+// /usr/local/cuda up to date.
 var systemFolders = []string{
 	"/usr/local/cuda/extras/CUPTI/lib64",
 	"/usr/local/cuda/lib64",
@@ -32,7 +32,7 @@ var systemFolders = []string{
 	"/usr/lib",
 }
 
-// Candidates returns every libcupti that can be found, in the order of the search and each file once.
+// Candidates returns every libcupti that it finds, in the order of the search and each file once.
 func (s Search) Candidates() []Candidate {
 	var found collection
 	s.addEnv(&found, settings.CUPTIPath.Name, FromProtonEnv)
@@ -41,7 +41,7 @@ func (s Search) Candidates() []Candidate {
 	}
 	s.addEnv(&found, settings.TritonCUPTI.Name, FromTritonEnv)
 	for _, site := range s.SitePackages {
-		// Wheels for CUDA 13 share one folder per major version, those before have one per library.
+		// Wheels for CUDA 13 share one folder per major version; earlier ones have one folder per library.
 		s.addGlob(&found, filepath.Join(site, "nvidia/cu[0-9]*/lib"), FromWheel)
 		s.addGlob(&found, filepath.Join(site, "nvidia/cuda_cupti/lib"), FromWheel)
 	}
@@ -65,8 +65,8 @@ func (s Search) env(name string) string {
 	return s.Env(name)
 }
 
-// addEnv follows a variable that names a file or a folder. What is named and not there stays in the list
-// with the reason, because the user who set the variable wants to know.
+// addEnv adds the file or folder that a variable names. If PROTON_CUPTI_PATH names none, it adds a candidate with the reason, so
+// that the user learns of it.
 func (s Search) addEnv(found *collection, variable string, origin Origin) {
 	value := s.env(variable)
 	if value == "" {
@@ -86,9 +86,9 @@ func (s Search) addEnv(found *collection, variable string, origin Origin) {
 func (s Search) addGlob(found *collection, pattern string, origin Origin) {
 	folders, err := filepath.Glob(s.Root + pattern)
 	if err != nil {
-		return // a package folder with a bracket in its name: nothing matches
+		return // a package folder has a bracket in its name: the pattern is invalid
 	}
-	if origin != FromTriton { // newer versions first; but cupti before cupti-blackwell, which is the exception
+	if origin != FromTriton { // newer versions first, but cupti before cupti-blackwell
 		sort.Sort(sort.Reverse(sort.StringSlice(folders)))
 	}
 	for _, folder := range folders {
@@ -96,8 +96,8 @@ func (s Search) addGlob(found *collection, pattern string, origin Origin) {
 	}
 }
 
-// addFolder adds the libraries of one folder, the highest version first and one of each: what looks like two
-// is a library and its links, or, in wheels, which cannot hold links, its copies.
+// addFolder adds the libraries of one folder, the highest version first and each version once: several names of a version are a
+// library and its links or, in wheels, which cannot have links, its copies.
 func (s Search) addFolder(found *collection, folder string, origin Origin) {
 	if folder == "" {
 		return
@@ -118,8 +118,8 @@ func (s Search) addFolder(found *collection, folder string, origin Origin) {
 	}
 }
 
-// better orders the names of one folder: higher CUDA version first, then the shorter name, which is the
-// soname that everything else in the process would ask for.
+// better orders the names of one folder: higher CUDA version first, then the shorter name, which is the soname that other
+// libraries ask the loader for.
 func better(a, b string) bool {
 	if x, y := nameMajor(filepath.Base(a)), nameMajor(filepath.Base(b)); x != y {
 		return x > y
@@ -127,7 +127,7 @@ func better(a, b string) bool {
 	return len(a) < len(b)
 }
 
-// mapped reads the paths of libraries out of a memory map.
+// mapped returns the paths of libcuptis in a memory map.
 func mapped(maps io.Reader) []string {
 	if maps == nil {
 		return nil
@@ -147,7 +147,7 @@ func mapped(maps io.Reader) []string {
 	return paths
 }
 
-// collection keeps the first candidate of each file.
+// collection is a list of candidates with the first one of each file.
 type collection struct {
 	list []Candidate
 	seen map[string]bool

@@ -1,11 +1,10 @@
-// Package ownfile writes files from a library in a process of another program. A descriptor is a number in a
-// table that belongs to the program: it may close all of them at any time, and get the same numbers for files of its
-// own. So a File knows which file it is, and every operation first makes sure that its number still leads there. Where
-// it does not, the file is opened again by its name; where that is another file by now, the operation fails with
-// ErrTaken. Nothing is ever written to, or closed for, the program.
+// Package ownfile writes files from a library in the process of another program. The program may close all descriptors at any
+// time, and get the same numbers for its own files. So a File knows its device and inode, and every operation first checks that
+// the descriptor still leads there. If it does not, the file is opened again by its name; if the name leads to another file, the
+// operation fails with ErrTaken. No file of the program is written to or closed.
 //
-// Between the check and the write another thread of the program can still close and open: a window of less than a
-// microsecond, which only the kernel could close.
+// Between the check and the write another thread of the program can still close the descriptor and open a file. That takes less
+// than a microsecond, and only the kernel could prevent it.
 package ownfile
 
 import (
@@ -18,14 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrTaken is matched by the error of a file whose descriptor the program closed and whose name leads elsewhere.
-var ErrTaken = errors.New("the program closed our descriptor, and the file is no longer under its name")
+// ErrTaken is wrapped by the error for a file whose descriptor the program has closed and whose name leads elsewhere.
+var ErrTaken = errors.New("the program closed the file's descriptor, and the file is no longer under its name")
 
-// File is a regular file that is written, and perhaps read, at positions that the File keeps itself. It is not for
-// concurrent use.
+// File is a regular file with its own position for writing and reading. It is not safe for concurrent use.
 type File struct {
 	name   string
-	flag   int // to open it again with
+	flag   int // for opening it again
 	fd     int
 	device uint64
 	inode  uint64
@@ -50,8 +48,8 @@ func Open(name string, flag int, perm fs.FileMode) (*File, error) {
 	return f, nil
 }
 
-// lowest is where our descriptors begin, if the process may have that many: a program that closes its standard input
-// and opens another must get the number 0.
+// lowest is the least descriptor of a File, if the process may have that many. Low numbers are left to the program: if it closes
+// its standard input and opens another file, that must get the number 0.
 const lowest = 200
 
 func open(name string, flag int, mode uint32) (int, error) {
@@ -74,14 +72,14 @@ func open(name string, flag int, mode uint32) (int, error) {
 		if err != nil {
 			return -1, err
 		}
-		flag &^= unix.O_CREAT | unix.O_EXCL // the file is there
+		flag &^= unix.O_CREAT | unix.O_EXCL // the file exists now
 	}
 	return -1, ErrTaken
 }
 
-// raise moves a descriptor out of the program's way. It keeps the number that it has if there is no better one, unless
-// that is one of the three with a meaning. The program may close the number and take it for a file of its own at any time:
-// then fd stays open, and high may lead to that file.
+// raise moves a descriptor to a number of at least lowest, and closes fd. If there is no such number, it returns fd, unless that is
+// one of the three standard descriptors. If the program has meanwhile taken fd for a file of its own, fd stays open, and high may
+// lead to that file.
 func raise(fd int, name string) (high int, err error) {
 	high, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, lowest)
 	if err != nil && fd > 2 {
@@ -93,7 +91,7 @@ func raise(fd int, name string) (high int, err error) {
 	return high, err
 }
 
-// leadsTo says whether a descriptor is that of the file with this name.
+// leadsTo reports whether a descriptor is that of the file with this name.
 func leadsTo(fd int, name string) bool {
 	file, err := status(fd)
 	var named unix.Stat_t
@@ -111,13 +109,13 @@ func status(fd int) (info unix.Stat_t, err error) {
 // Name is the path that the file was opened with, or renamed to.
 func (f *File) Name() string { return f.name }
 
-// ours says whether the descriptor leads to the file.
+// ours reports whether the descriptor leads to the file.
 func (f *File) ours() bool {
 	info, err := status(f.fd)
 	return err == nil && uint64(info.Dev) == f.device && info.Ino == f.inode
 }
 
-// ready makes sure that the descriptor leads to the file, by a new one if need be.
+// ready checks that the descriptor leads to the file, and opens the file again if it does not.
 func (f *File) ready(op string) error {
 	if f.fd < 0 {
 		return &fs.PathError{Op: op, Path: f.name, Err: fs.ErrClosed}
@@ -129,7 +127,7 @@ func (f *File) ready(op string) error {
 	if err != nil {
 		return &fs.PathError{Op: op, Path: f.name, Err: fmt.Errorf("%w: %w", ErrTaken, err)}
 	}
-	before := f.fd // not ours to close
+	before := f.fd // the program's, if it is open
 	if f.fd = fd; !f.ours() {
 		unix.Close(fd)
 		f.fd = before
@@ -138,7 +136,7 @@ func (f *File) ready(op string) error {
 	return nil
 }
 
-// Write writes at the current position. It does not run into RLIMIT_FSIZE, whose signal would end the program.
+// Write writes at the current position. Beyond RLIMIT_FSIZE it fails before the kernel sends the signal that would end the program.
 func (f *File) Write(b []byte) (written int, err error) {
 	if err := f.ready("write"); err != nil {
 		return 0, err
@@ -159,7 +157,7 @@ func (f *File) Write(b []byte) (written int, err error) {
 	return written, nil
 }
 
-// largest is the maximum length of a file in bytes.
+// largest is the process's limit for the size of a file in bytes.
 func largest() int64 {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_FSIZE, &limit) != nil || limit.Cur > 1<<63-1 {
@@ -219,7 +217,7 @@ func (f *File) Size() (int64, error) {
 	return info.Size, nil
 }
 
-// Truncate sets the length of the file, and not the position.
+// Truncate sets the length of the file; the position stays.
 func (f *File) Truncate(size int64) error {
 	if err := f.ready("truncate"); err != nil {
 		return err
@@ -251,11 +249,10 @@ func (f *File) IsAt(path string) bool {
 	return unix.Stat(path, &info) == nil && uint64(info.Dev) == f.device && info.Ino == f.inode
 }
 
-// Descriptor returns the number, made sure of, for calls that the package does not have. It is good for one call.
+// Descriptor returns the checked descriptor, for one call that this package does not have.
 func (f *File) Descriptor() (int, error) { return f.fd, f.ready("use") }
 
-// Close closes the descriptor if it is ours. What a file system reports only then, as some over a network do, is an
-// error.
+// Close closes the descriptor if it still leads to the file. Network file systems may report a failed write only then.
 func (f *File) Close() error {
 	fd := f.fd
 	if fd < 0 || !f.ours() {

@@ -1,6 +1,7 @@
 //go:build !linux
 
-// Package ownfile writes files. Profiles are only collected on Linux: elsewhere no program closes our descriptors.
+// Package ownfile writes files. Profiles are collected only on Linux: on other systems there is no program that could close a
+// descriptor.
 package ownfile
 
 import (

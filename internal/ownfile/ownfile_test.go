@@ -14,7 +14,7 @@ import (
 	"github.com/goproton/goproton/internal/testkit"
 )
 
-// taken puts a file of the program's where ours was.
+// taken gives the descriptor of f to a file of the program.
 func taken(t *testing.T, f *File) *os.File {
 	t.Helper()
 	program, err := os.Create(filepath.Join(t.TempDir(), "program's"))
@@ -75,7 +75,7 @@ func TestAFileWhoseDescriptorTheProgramUses(t *testing.T) {
 	}
 }
 
-// Where the name leads elsewhere, nothing is written and nothing closed.
+// If the name leads elsewhere, nothing is written and nothing is closed.
 func TestAFileThatIsGone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ours")
 	f, err := Open(path, os.O_WRONLY|os.O_CREATE, 0o600)
@@ -107,7 +107,7 @@ func TestAFileThatIsGone(t *testing.T) {
 	}
 }
 
-// The program's standard input is closed and its next file gets that number: never one of ours.
+// A program that closes its standard input and opens a file gets that number: a File does not take it.
 func TestNumbersWithAMeaning(t *testing.T) {
 	f, err := Open(filepath.Join(t.TempDir(), "ours"), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
@@ -142,7 +142,7 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 }
 
-// A pipe that does not block takes what fits, and the rest once it is read.
+// A non-blocking pipe takes as much as it has room for, and the rest once it is read.
 func TestStandardOutputThatDoesNotBlock(t *testing.T) {
 	var pipe [2]int
 	if err := unix.Pipe2(pipe[:], unix.O_NONBLOCK|unix.O_CLOEXEC); err != nil {
@@ -170,7 +170,7 @@ func TestStandardOutputThatDoesNotBlock(t *testing.T) {
 	}
 }
 
-// Without a reader the write fails: os.Stdout's would end the process.
+// Without a reader the write fails. With os.Stdout it would end the process.
 func TestStandardOutputWithoutAReader(t *testing.T) {
 	var pipe [2]int
 	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
@@ -183,7 +183,7 @@ func TestStandardOutputWithoutAReader(t *testing.T) {
 	}
 }
 
-// A program that takes the number before it is raised keeps it, and its file is not taken for ours.
+// A program that takes the number before raise does keeps it, and its file is not mistaken for the File's.
 func TestANumberThatIsTakenAtOnce(t *testing.T) {
 	folder := t.TempDir()
 	ours, theirs := filepath.Join(folder, "ours"), filepath.Join(folder, "theirs")

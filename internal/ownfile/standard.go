@@ -4,7 +4,7 @@ package ownfile
 
 import "golang.org/x/sys/unix"
 
-// Standard is one of the descriptors whose numbers have a meaning. They are the program's, whatever it put there.
+// Standard is a standard descriptor. It is the program's, and leads to whatever the program has opened under that number.
 type Standard int
 
 // Standard output and standard error.
@@ -13,9 +13,8 @@ const (
 	Stderr Standard = 2
 )
 
-// Write writes all of b, also where the descriptor does not block and its reader is slow. Unlike os.Stdout's, it does
-// not end the process when there is no reader: SIGPIPE goes to the thread that writes, which is one of Go's, where it is
-// blocked, and not the program's that called us.
+// Write writes all of b, also if the descriptor is non-blocking and its reader is slow. Unlike os.Stdout's Write, it does not end
+// the process if there is no reader: SIGPIPE goes to the thread that writes, which is one of Go's, where the signal is blocked.
 func (s Standard) Write(b []byte) (written int, err error) {
 	done := make(chan struct{})
 	go func() {
@@ -45,8 +44,7 @@ func (s Standard) write(b []byte) (written int, err error) {
 	return written, nil
 }
 
-// await waits until a descriptor that does not block can be written to, a second at most: a pipe that then still has no
-// room for a line has no reader.
+// await waits until a non-blocking descriptor can be written to, a second at most: a pipe that is still full then has no reader.
 func (s Standard) await() error {
 	ready := []unix.PollFd{{Fd: int32(s), Events: unix.POLLOUT}}
 	n, err := unix.Poll(ready, 1000)

@@ -15,17 +15,17 @@ type Setting struct {
 	Name    string
 	Type    string // as the page has it: "switch", "seconds", "file" and so on; switches and seconds are parsed here
 	Default string // "0" or "1" of a switch, a number of seconds, else words for the page; "" is none
-	Readers string // any of "Go C Python"; "" for what only tests or other programs set for them
-	Text    string // one sentence, or two
+	Readers string // any of "C Go Python"
+	Text    string // one or two sentences
 }
 
-// Env looks a variable up: os.Getenv, or environ.Get for what other libraries may have set in C.
+// Env looks up a variable: os.Getenv, or environ.Get for variables that other libraries may set in C.
 type Env func(name string) string
 
 // Get returns the variable's text, "" if it is not set.
 func (s *Setting) Get(env Env) string { return env(s.Name) }
 
-// On reads a switch. A word that is neither leaves the default.
+// On reads a switch. Any other word means the default.
 func (s *Setting) On(env Env) bool {
 	text := strings.ToLower(env(s.Name))
 	switch {
@@ -37,7 +37,7 @@ func (s *Setting) On(env Env) bool {
 	return s.Default == "1"
 }
 
-// Seconds reads a time, which may be "inf". What is not a time that one can wait for leaves the default.
+// Seconds reads a time, which may be "inf". A text that is not a time, or a negative one, means the default.
 func (s *Setting) Seconds(env Env) time.Duration {
 	seconds, err := strconv.ParseFloat(env(s.Name), 64)
 	if err != nil || seconds < 0 || seconds != seconds {

@@ -69,14 +69,14 @@ func TestPage(t *testing.T) {
 	testkit.Golden(t, "../../docs/environment.md", b.String())
 }
 
-// reads finds what reads a variable: in Go the variable of this package, elsewhere its name.
+// reads matches the code that reads a variable, by extension: in Go the variable of this package, in C and Python its name.
 var reads = map[string]*regexp.Regexp{
 	".go": regexp.MustCompile(`"((?:PROTON|TRITON_PROTON)_[A-Z_]+)"|settings\.([A-Z]\w+)`),
 	".c":  regexp.MustCompile(`(?:getenv|stub_number|wait_while)\("(PROTON_[A-Z_]+)"`),
 	".py": regexp.MustCompile(`environ(?:\.get\(|\[)"((?:PROTON|TRITON_PROTON)_[A-Z_]+)"`),
 }
 
-// goNames are the names of the variables of this package.
+// goNames has the names in the environment of this package's variables.
 func goNames(t *testing.T) map[string]string {
 	text, err := os.ReadFile("table.go")
 	if err != nil {
@@ -89,25 +89,18 @@ func goNames(t *testing.T) map[string]string {
 	return names
 }
 
-// Every reader is in the table, and every reader of the table is there.
-func TestReaders(t *testing.T) {
+// readers returns the languages that read each variable.
+func readers(t *testing.T) map[string]map[string]bool {
 	names, languages := goNames(t), map[string]string{".go": "Go", ".c": "C", ".py": "Python"}
-	found := map[string]map[string]bool{} // by variable: languages
+	found := map[string]map[string]bool{}
 	for _, room := range []string{"cmd", "cupti", "internal", "profiler", "hooks", "viewer", "tritonparse"} {
-		err := filepath.WalkDir("../../"+room, func(path string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() && slices.Contains([]string{"testdata", "tests", "gpu_tests", "settings"}, e.Name()) {
-				return cmp(err)
-			}
-			pattern := reads[filepath.Ext(path)]
-			if e.IsDir() || pattern == nil || strings.HasSuffix(path, "_test.go") {
-				return nil
-			}
-			text, err := os.ReadFile(path)
-			for _, m := range pattern.FindAllStringSubmatch(string(text), -1) {
+		for _, path := range sources(t, "../../"+room) {
+			extension := filepath.Ext(path)
+			for _, m := range reads[extension].FindAllStringSubmatch(testkit.Read(t, path), -1) {
 				name := m[1]
 				if len(m) == 3 && m[2] != "" {
 					name = names[m[2]]
-				} else if filepath.Ext(path) == ".go" {
+				} else if extension == ".go" {
 					t.Errorf("%s names %s: use the variable of internal/settings", path, name)
 				}
 				if strings.HasPrefix(name, "PROTON_STUB_") {
@@ -116,14 +109,35 @@ func TestReaders(t *testing.T) {
 				if found[name] == nil {
 					found[name] = map[string]bool{}
 				}
-				found[name][languages[filepath.Ext(path)]] = true
+				found[name][languages[extension]] = true
 			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
 		}
 	}
+	return found
+}
+
+// sources lists the files below a folder that may read variables.
+func sources(t *testing.T, folder string) (files []string) {
+	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && slices.Contains([]string{"testdata", "tests", "gpu_tests", "settings"}, e.Name()):
+			return fs.SkipDir
+		case !e.IsDir() && reads[filepath.Ext(path)] != nil && !strings.HasSuffix(path, "_test.go"):
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// The table has every reader, and every reader that it has exists.
+func TestReaders(t *testing.T) {
+	found := readers(t)
 	for _, s := range All {
 		if !strings.HasPrefix(s.Name, "PROTON_") && !strings.HasPrefix(s.Name, "TRITON_PROTON_") {
 			continue
@@ -139,12 +153,4 @@ func TestReaders(t *testing.T) {
 			t.Errorf("%s is read by %v and is not in the table", name, slices.Sorted(maps.Keys(by)))
 		}
 	}
-}
-
-// cmp skips a folder if walking it did not fail.
-func cmp(err error) error {
-	if err != nil {
-		return err
-	}
-	return fs.SkipDir
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Size reads a number of bytes, with K, M, G or T for powers of 1,024: "512M", "10GiB". false if it is none.
+// Size parses a number of bytes, with K, M, G or T for powers of 1,024: "512M", "10GiB". ok is false for other texts.
 func Size(text string) (bytes int64, ok bool) {
 	number, unit := strings.TrimSuffix(strings.ToUpper(text), "B"), int64(1)
 	for i, suffix := range []string{"K", "M", "G", "T"} {

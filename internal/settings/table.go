@@ -24,7 +24,7 @@ var (
 	Root         = &Setting{"PROTON_ROOT", "folder", "/", "Go", "For tests: a folder that stands for `/`."}
 )
 
-// All are all variables, in the order of the page.
+// All are the variables in the order of docs/environment.md.
 var All = []*Setting{
 	CUPTIPath, TritonCUPTI, Home, Library, Python, Graph, GraphLate, Stats, ExitPatience,
 	{"PROTON_TRACE", "folder", "", "Python", "The folder of TritonParse traces where `goproton.trace.init` is given none."},

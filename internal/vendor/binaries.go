@@ -12,7 +12,7 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// cubins are NVIDIA's binaries.
+// cubins is the format of NVIDIA's binaries.
 var cubins = gpucode.Format{
 	Suffix: "cubin", Instruction: cubin.InstructionSize,
 	Is: cubin.Is, Open: cubin.Open, SourceName: cubin.SourceName,
@@ -26,7 +26,7 @@ var cubins = gpucode.Format{
 	},
 }
 
-// unreadable is the format of a vendor whose binaries cannot be read here. It has no suffix, and none is of it.
+// unreadable is the format of a vendor whose binaries cannot be read. It has no suffix, and no file is in it.
 func unreadable(vendor string) *gpucode.Format {
 	err := fmt.Errorf("binaries for GPUs of %s cannot be read", vendor)
 	return &gpucode.Format{
@@ -40,12 +40,12 @@ func unreadable(vendor string) *gpucode.Format {
 	}
 }
 
-// OpenModule reads a binary of any vendor. One of an unknown format is read as the first vendor's, whose error says what is wrong.
+// OpenModule reads a binary of any vendor. A binary of unknown format is read as the first vendor's, for its error.
 func OpenModule(image []byte) (gpucode.Module, error) {
 	return firstWith(func(v *Vendor) bool { return v.Code.Is(image) }).Code.Open(image)
 }
 
-// FormatOf returns the format of a binary by the suffix of its file's name; nil if no vendor has it.
+// FormatOf returns the format that the suffix of a file's name indicates, nil for none.
 func FormatOf(file string) *gpucode.Format {
 	for _, v := range All {
 		if v.Code.Suffix != "" && filepath.Ext(file) == "."+v.Code.Suffix {
@@ -55,5 +55,5 @@ func FormatOf(file string) *gpucode.Format {
 	return nil
 }
 
-// ImageName is how profiles and traces name a binary: by the hash of its content.
+// ImageName is the name of a binary in profiles and traces: the hash of its content.
 func ImageName(image []byte) string { return fmt.Sprintf("%016x", record.HashImage(image)) }

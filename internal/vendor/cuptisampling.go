@@ -10,22 +10,22 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// Intervals between samples in cycles: powers of two between these can be had, others are rounded.
+// Limits of the interval between samples in cycles. Intervals are rounded to powers of two.
 const (
 	leastInterval = 1 << 5
 	mostInterval  = 1 << 31
 )
 
-// CUPTISampling is what to sample. Zero values leave the choice to the collector.
+// CUPTISampling has the options of CUPTI's sampling. Zero values leave the choice to the collector.
 type CUPTISampling struct {
 	Interval       uint64            // cycles between two samples of a multiprocessor; rounded to a power of two
-	Kernels        func(string) bool // of a kernel's linker name: whether to keep samples of it and of what it calls; nil keeps all
+	Kernels        func(string) bool // whether to keep samples of a kernel, by its linker name, and of what it calls; nil: all
 	HardwareBuffer uint64            // bytes on the GPU
 	ScratchBuffer  uint64            // bytes on the host, of CUPTI
 }
 
 // parseCUPTISampling reads the options of the mode "pcsampling": "interval=65536:collection=serialized:kernels=matmul.*",
-// in any order but for kernels, which may hold colons and so comes last. "" is all defaults.
+// in any order, except that kernels comes last because it may contain colons. "" means all defaults.
 func parseCUPTISampling(text string) (record.SamplingRequest, error) {
 	request, o := record.SamplingRequest{Mode: record.Continuous, KeepImages: true, KeepSources: true}, CUPTISampling{}
 	for rest := text; rest != ""; {
@@ -77,7 +77,7 @@ func (o *CUPTISampling) set(key, value string, request *record.SamplingRequest) 
 	return err
 }
 
-// keep reads whether something is kept.
+// keep parses "keep" or "drop".
 func keep(key, value string) (bool, error) {
 	switch strings.ToLower(value) {
 	case "keep":
@@ -96,7 +96,7 @@ func interval(value string) (uint64, error) {
 	return n, nil
 }
 
-// bytes reads a size: "64M". Below 1 MiB no sampler works, above 64 GiB it is a slip.
+// bytes parses a size such as "64M". CUPTI does not work with less than 1 MiB; more than 64 GiB is a typing error.
 func bytes(key, value string) (uint64, error) {
 	const least, most = 1 << 20, 1 << 36
 	n, ok := settings.Size(value)

@@ -1,13 +1,13 @@
 package vendor
 
-// Stalls is the vocabulary of a vendor for what sampled warps wait for.
+// Stalls are the stall reasons of a vendor's GPUs.
 type Stalls struct {
-	Issued  string // the reason of samples in which the warp issued its instruction
-	Ready   string // the reason of samples in which it could have, and another warp was chosen
+	Issued  string // the reason in samples whose warp issued its instruction
+	Ready   string // the reason in samples whose warp could have issued it, but another warp was chosen
 	Reasons []Stall
 }
 
-// Stall explains a reason why a sampled warp did not issue its instruction.
+// Stall explains a stall reason: why a sampled warp did not issue its instruction.
 type Stall struct {
 	Name  string // as in the profile: "long_scoreboard"
 	Means string // ends a sentence that begins with "the warp"

@@ -19,7 +19,7 @@ func TestStallsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestStallsOfEveryVendor: advice needs the words for samples in which a warp did not wait.
+// TestStallsOfEveryVendor: the reasons of samples in which a warp did not wait are explained, because advice names them.
 func TestStallsOfEveryVendor(t *testing.T) {
 	for _, v := range All {
 		for _, name := range []string{v.Stalls.Issued, v.Stalls.Ready} {

@@ -1,6 +1,6 @@
-// Package vendor describes the makers of GPUs as far as that goes without their libraries: what their collectors are
-// called, where a driver shows, which options their modes take. The command uses it without cgo; profiler's backends
-// are made from it. What needs a library is in the vendor's room (cupti).
+// Package vendor has the facts about the makers of GPUs that need none of their libraries: names of backends, files by which a
+// driver is detected, options of modes. It has no cgo, so that the command can use it; profiler makes backends from it. What
+// needs a vendor's library is in the vendor's room (cupti).
 package vendor
 
 import (
@@ -15,31 +15,31 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
-// Vendor is what is known of one maker.
+// Vendor describes one maker.
 type Vendor struct {
 	Name       string   // "NVIDIA"
-	API        string   // what programs use: "CUDA"
-	Backends   []string // names of its collector in start(backend=…) and --backend; messages use the first
-	Class      string   // upstream's name of that collector, which begins messages that scripts match
-	DeviceType string   // what profiles call its GPUs
-	Driver     []string // paths below the root; where a driver is, one of them is there
-	Injection  string   // the environment variable that has the driver load a library into programs that use it; "" without one
+	API        string   // the interface that programs use: "CUDA"
+	Backends   []string // names of its backend in start(backend=…) and --backend; messages use the first
+	Class      string   // upstream's name of that backend, with which messages that scripts match begin
+	DeviceType string   // the type of its devices in profiles
+	Driver     []string // paths below the root; a machine with a driver has at least one of them
+	Injection  string   // the environment variable with the library that the driver loads into programs; "" for none
 
 	Target     string // Triton's name of the backend that compiles for its GPUs
-	ArchPrefix string // in front of an architecture where people read it: "sm_"
+	ArchPrefix string // put before an architecture in texts: "sm_"
 	Warp       int    // threads of a warp; 0 if that depends on the GPU
 
-	// WholeGraphs says that the collector can time a launch of a graph as one unit.
+	// WholeGraphs says that the backend can time a launch of a graph as a whole.
 	WholeGraphs bool
-	// Modes read the options of the collector's own modes, by name: what comes after the colon in "pcsampling:…". nil if it
-	// has none.
+	// Modes has, by the name of a mode that only this backend has, the function that reads its options: the text after the colon in
+	// "pcsampling:…". nil for no modes.
 	Modes map[string]func(options string) (record.SamplingRequest, error)
 
-	Code   *gpucode.Format // of its binaries; List replaces nil
-	Stalls *Stalls         // what its GPUs report of sampled warps; List replaces nil
+	Code   *gpucode.Format // the format of its binaries; List replaces nil
+	Stalls *Stalls         // the stall reasons of its GPUs; List replaces nil
 }
 
-// NVIDIA is collected on by package cupti.
+// NVIDIA's backend is package cupti.
 var NVIDIA = &Vendor{
 	Name: "NVIDIA", API: "CUDA", Backends: []string{"cupti"}, Class: "CuptiProfiler", DeviceType: "CUDA",
 	Driver:    []string{"dev/nvidiactl", "dev/dxg", "proc/driver/nvidia/version"}, // dxg is the device under WSL
@@ -51,11 +51,11 @@ var NVIDIA = &Vendor{
 	Stalls:      &nvidiaStalls,
 }
 
-// All are the vendors that can be collected on.
+// All are the vendors that have a backend.
 var All = List(NVIDIA)
 
-// List returns vendors after it has given those that lack Code or Stalls ones that know nothing, so that no reader of a
-// profile has to ask whether they are there.
+// List returns the vendors. It sets Code and Stalls of those that lack them to empty ones, so that readers of profiles need not
+// check for nil.
 func List(vendors ...*Vendor) []*Vendor {
 	for _, v := range vendors {
 		if v.Code == nil {
@@ -68,15 +68,15 @@ func List(vendors ...*Vendor) []*Vendor {
 	return vendors
 }
 
-// Planned are upstream's other backends, with the reason why they are not there.
+// Planned are upstream's other backends, with the reason why they are missing.
 var Planned = map[string]string{
 	"instrumentation": "instrumentation inside kernels is not supported yet; use the cupti backend for kernel times",
-	"rocprofiler":     "AMD GPUs are not supported yet",
-	"roctracer":       "AMD GPUs are not supported yet",
-	"xpupti":          "Intel GPUs are not supported yet",
+	"rocprofiler":     "AMD GPUs are not supported yet; on an NVIDIA GPU use the cupti backend",
+	"roctracer":       "AMD GPUs are not supported yet; on an NVIDIA GPU use the cupti backend",
+	"xpupti":          "Intel GPUs are not supported yet; on an NVIDIA GPU use the cupti backend",
 }
 
-// ByBackend returns the vendor that has a backend of that name, nil if there is none.
+// ByBackend returns the vendor whose backend has that name, nil if none does.
 func ByBackend(name string) *Vendor {
 	for _, v := range All {
 		if slices.Contains(v.Backends, name) {
@@ -104,7 +104,7 @@ func Injections() (names []string) {
 	return names
 }
 
-// APIs names what programs use to reach a GPU: "CUDA", with more vendors "CUDA or HIP".
+// APIs lists the vendors' interfaces for a message: "CUDA", or "CUDA or HIP".
 func APIs() string {
 	var names []string
 	for _, v := range All {
@@ -125,8 +125,8 @@ func NoDriver(root string) string {
 	return strings.Join(missing, " and ")
 }
 
-// CheckMode checks the options of a mode for the vendor of a backend, or, where the backend is none of theirs, for the first vendor
-// that has the mode.
+// CheckMode checks the options of a mode for the vendor of a backend, or for the first vendor that has the mode if the backend is
+// not a vendor's.
 func CheckMode(backend, mode, options string) error {
 	for _, v := range All {
 		if parse := v.Modes[mode]; parse != nil && (ByBackend(backend) == v || ByBackend(backend) == nil) {
@@ -137,12 +137,12 @@ func CheckMode(backend, mode, options string) error {
 	return fmt.Errorf("backend %q has no mode %q", backend, mode)
 }
 
-// ByDevice returns the vendor of a type of device that a profile has, and of an unknown one the first of All.
+// ByDevice returns the vendor of a type of device in a profile, the first of All for an unknown type.
 func ByDevice(deviceType string) *Vendor {
 	return firstWith(func(v *Vendor) bool { return v.DeviceType == deviceType })
 }
 
-// ByTarget returns the vendor of a backend of Triton's compiler, and of an unknown one the first of All.
+// ByTarget returns the vendor of a backend of Triton's compiler, the first of All for an unknown one.
 func ByTarget(backend string) *Vendor {
 	return firstWith(func(v *Vendor) bool { return v.Target == backend })
 }
@@ -154,7 +154,7 @@ func firstWith(is func(*Vendor) bool) *Vendor {
 	return All[0]
 }
 
-// ArchName is an architecture as people read it: "sm_90" for "90" of a device of type CUDA.
+// ArchName is the name of an architecture in texts: "sm_90" for "90" of a device of type CUDA.
 func ArchName(deviceType, arch string) string {
 	if v := ByDevice(deviceType); v.DeviceType == deviceType {
 		return v.ArchPrefix + arch
@@ -162,7 +162,7 @@ func ArchName(deviceType, arch string) string {
 	return arch
 }
 
-// Present reports whether a machine, whose files are below root, has a driver of the vendor that could run a kernel.
+// Present reports whether the machine whose files are below root has a driver of the vendor.
 func (v *Vendor) Present(root string) bool {
 	for _, path := range v.Driver {
 		if _, err := os.Stat(filepath.Join("/", root, path)); err == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/internal/gpucode"
 )
 
-// A second vendor needs no line outside of this package to be named in messages and choices.
+// The texts of messages include a second vendor without a change outside of this package.
 func TestTwoVendors(t *testing.T) {
 	before := All
 	t.Cleanup(func() { All = before })
@@ -40,7 +40,7 @@ func TestTwoVendors(t *testing.T) {
 	}
 }
 
-// A vendor may lack modes, binaries that can be read, and stall reasons: what asks for them gets an answer.
+// A vendor may lack modes, a format of binaries, and stall reasons: functions that need them return errors or empty values.
 func TestVendorWithoutOptionalParts(t *testing.T) {
 	v := List(&Vendor{Name: "Bare", Backends: []string{"bare"}, Driver: []string{"dev/bare"}})[0]
 	const want = "binaries for GPUs of Bare cannot be read"

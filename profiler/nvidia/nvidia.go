@@ -1,4 +1,4 @@
-// Package nvidia makes the cupti backend known to package profiler. Import it for its effect:
+// Package nvidia registers the cupti backend with package profiler. Import it for this effect:
 //
 //	import _ "github.com/goproton/goproton/profiler/nvidia"
 package nvidia

@@ -1,7 +1,7 @@
 """The functions of ``triton._C.libproton.proton``, over ``goproton._native``.
 
 Scripts and tests that talk to Triton's native module directly find its names, argument names and error classes here.
-Before a session was started everything is accepted and hits nothing.
+Before a session is started, calls are accepted and have no effect.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ metric_type_double_index = DOUBLE
 metric_type_vector_int64_index = VECTOR_INT64
 metric_type_vector_double_index = VECTOR_DOUBLE
 
-# This module is both triton._C.libproton and triton._C.libproton.proton: as the first it needs the second as an
-# attribute and a package's __path__.
+# This module is both triton._C.libproton and triton._C.libproton.proton. As the first it needs the second as an attribute,
+# and the __path__ of a package.
 proton = sys.modules[__name__]
 __path__: list[str] = []
 
-# scope id -> the call path inside the scope. Ids are valid while their scope is open, but a caller may be late; the last
-# few thousand are kept.
+# scope id -> the call path inside the scope. The last few thousand are kept, because a caller may add metrics to a scope
+# after it was closed.
 _leaves: dict[int, tuple] = {}
 _KEPT = 4096
 

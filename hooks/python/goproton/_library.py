@@ -30,7 +30,7 @@ problem: str | None = None
 _is_child = False
 _lock = allocate_lock()  # held while loading
 _waiting: list[Callable[[ModuleType], None]] = []
-_forgetful: list[Callable[[], None]] = []
+_fork_callbacks: list[Callable[[], None]] = []
 
 
 def candidates() -> list[str]:
@@ -81,7 +81,7 @@ def when_loaded(callback: Callable[[ModuleType], None]) -> None:
 
 def after_fork(callback: Callable[[], None]) -> None:
     """Calls ``callback()`` in forked children, in which the native side records nothing."""
-    _forgetful.append(callback)
+    _fork_callbacks.append(callback)
 
 
 def forked() -> bool:
@@ -138,5 +138,5 @@ def _take_tensor(name: str, tensor: Any, leaf: tuple) -> None:
 def _in_child() -> None:
     global _is_child
     _is_child = True
-    for callback in _forgetful:
+    for callback in _fork_callbacks:
         callback()

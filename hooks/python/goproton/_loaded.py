@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Iterator
 
 
-def hand_over() -> None:
+def report() -> None:
     """Passes the loaded functions and their code to the native side."""
     from base64 import b64encode
     for handle, name, image in _loaded():

@@ -35,10 +35,10 @@ _WAITING = 64
 
 _lock = RLock()  # guards everything below; reentrant, since a destructor may run while it is held
 _open: dict[tuple, _Chunk] = {}  # (device, stream, dtype) -> the chunk being filled
-_full: list[_Chunk] = []  # in the order they filled up
+_full: list[_Chunk] = []  # in the order in which they were filled
 _free: dict[tuple, list[_Chunk]] = {}  # (device, dtype) -> chunks to use again
 _vectors: list[tuple] = []  # (leaf, name, pinned copy, event)
-_left_out: set[str] = set()
+_left_out: set[str] = set()  # metrics that a message was printed for
 
 
 class _Chunk:
@@ -96,7 +96,7 @@ def flush(wait: Callable[[Any], None] | None = None) -> None:
             _read(chunk)
         for leaf, name, copy, event in vectors:
             wait(event)
-            _hand_over(leaf, name, _numbers(copy))
+            _add(leaf, name, _numbers(copy))
 
 
 _PART = 0.001  # seconds between two checks of an event
@@ -156,7 +156,7 @@ def _add_vector(torch: Any, leaf: tuple, name: str, tensor: Any) -> None:
         if len(_vectors) > _WAITING:
             leaf, name, copy, event = _vectors.pop(0)
             event.synchronize()
-            _hand_over(leaf, name, _numbers(copy))
+            _add(leaf, name, _numbers(copy))
 
 
 def _chunk(torch: Any, device: int, dtype: Any) -> _Chunk:
@@ -179,7 +179,7 @@ def _collect(wait: bool) -> None:
 
 def _read(chunk: _Chunk) -> None:
     for (leaf, name), value in zip(chunk.owners, _numbers(chunk.values)):
-        _hand_over(leaf, name, value)
+        _add(leaf, name, value)
     chunk.owners.clear()
     _free.setdefault((chunk.device, chunk.values.dtype), []).append(chunk)
 
@@ -188,10 +188,10 @@ def _numbers(copy: Any) -> list:
     try:
         return copy.tolist()
     except (RuntimeError, NotImplementedError, TypeError):
-        return copy.double().tolist()  # 8 bit floats have no Python form of their own
+        return copy.double().tolist()  # tolist does not convert 8 bit floats
 
 
-def _hand_over(leaf: tuple, name: str, value: Any) -> None:
+def _add(leaf: tuple, name: str, value: Any) -> None:
     try:
         _library.native.add_metrics_at(leaf, {name: plain(name, value)})
     except (TypeError, ValueError) as error:

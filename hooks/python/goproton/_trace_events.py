@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 _TEXTS = (".ttir", ".ttgir", ".llir", ".ptx", ".amdgcn", ".json", ".ttadapter", ".bcmlir")
 _BINARIES = (".cubin", ".hsaco")
 
-
-_SOME = 5
+_EXAMPLES = 5  # names of kernels in a message
 
 
 class Carrier:
@@ -33,7 +32,7 @@ class Carrier:
         return {}
 
     def __reduce__(self) -> Any:
-        return type(None), ()  # a function that is copied, or sent to another process, is the user's, without us
+        return type(None), ()  # a copy of the function, or one in another process, has no launch_metadata
 
 
 class Allowed:
@@ -41,12 +40,12 @@ class Allowed:
 
     def __init__(self, patterns: str | None) -> None:
         self._patterns = [one.strip() for one in (patterns or "").split(",") if one.strip()]
-        self._others: dict[str, None] = {}  # some kernels that were there and did not match, in their order
+        self._others: dict[str, None] = {}  # the first kernels that did not match, in their order
 
     def __call__(self, name: str | None) -> bool:
         if not self._patterns or (name is not None and any(fnmatchcase(name, one) for one in self._patterns)):
             return True
-        if name is not None and len(self._others) < _SOME:
+        if name is not None and len(self._others) < _EXAMPLES:
             self._others[name] = None
         return False
 
@@ -68,13 +67,13 @@ class Events:
 
     def __init__(self, allowed: Allowed, whole_file: bool, launches: bool) -> None:
         self._allowed, self._whole_file, self._launches = allowed, whole_file, launches
-        self.over = False  # the listeners may still be called: tests that restore knobs install them again
+        self.over = False  # the listeners may be called after the end, by tests that restore earlier knobs
         self._carrier = Carrier()
         self._carrying: dict[int, ref] = {}
         self._uses: dict[int, tuple[ref, dict[str, Any]]] = {}
         self.seen: set[str] = set()  # hashes of compilations that have a record
 
-    # ---- Triton calls these; neither an error here nor other arguments of another release may break a compilation ----
+    # ---- Triton calls these. Neither an error here nor the arguments of another release may break a compilation ----
 
     def compiled(self, src: Any = None, metadata: Any = None, metadata_group: Any = None, times: Any = None, cache_hit: bool = False,
                  **_: Any) -> None:
@@ -198,7 +197,7 @@ class Events:
         try:
             return _trace_source.python_source(src, self._whole_file)
         except (OSError, TypeError):
-            return None  # made by exec: Python has no source for it
+            return None  # made by exec: it has no source
 
     def _extension(self, src: Any, fn: Any) -> dict[str, Any]:
         if fn is None:

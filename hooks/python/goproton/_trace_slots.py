@@ -1,4 +1,4 @@
-"""Triton's slots for listeners. Each slot holds one listener; this module shares it between ours and another tool's."""
+"""Triton's slots for listeners. A slot has room for one listener; this module lets it call ours and another tool's."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Both:
 
     def __init__(self, first: Callable | None, second: Callable) -> None:
         self.first, self.second = first, second
-        # Inductor looks whether a hook takes inductor_args.
+        # Inductor inspects whether a hook takes inductor_args.
         try:
             self.__signature__ = inspect.signature(first)
         except (TypeError, ValueError):

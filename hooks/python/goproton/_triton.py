@@ -4,7 +4,7 @@
     3.4         one callable or None, attributes of triton.knobs.runtime
     3.5 -       a chain with add and remove, attributes of triton.knobs.runtime
 
-Another tool may have put anything there, before or after us. What was there is called too and is put back.
+Another tool may set these slots, before or after this module. Its hook is called too, and stays when ours is removed.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _InChain(Attachment):
         return in_place and self.ours in getattr(self.chain, "calls", (self.ours,))
 
     def detach(self) -> None:
-        # From the chain that it was added to, wherever that is now: tests copy and replace knobs as a whole.
+        # From the chain that it was added to, even if the slot has another one now: tests copy and replace all knobs.
         self.chain.remove(self.ours)
 
 
@@ -82,7 +82,7 @@ class _Alone(Attachment):
             setattr(self.holder, self.slot, self.before)
         elif isinstance(self.put, _Both):
             self.put.second = None  # another tool wrapped our hook: only pass calls on to the previous one
-        # else another tool replaced or wrapped our bare function, which does nothing while no session is active
+        # else another tool replaced or wrapped our function itself, which does nothing while no session is active
 
 
 class _Both:

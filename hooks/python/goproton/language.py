@@ -1,7 +1,7 @@
 """``triton.profiler.language``: marks inside kernels, for intra-kernel profiling.
 
-This version has no intra-kernel profiling, and then the marks do nothing, as they always do while it is off: a kernel
-that uses them compiles to the same code as without them. Needs Triton.
+This version has no intra-kernel profiling, so the marks do nothing: a kernel that uses them compiles to the same code as
+without them. Needs Triton.
 """
 
 from triton.language import core as _core

@@ -65,7 +65,7 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     _say_problems(answer)
     session = answer["session"]
     if mode is not None and str(mode).startswith("pcsampling"):
-        _hand_over()
+        _report_loaded()
     flags.profiling_on = True
     if hook is not None:
         from .hooks.hook import HookManager
@@ -137,7 +137,7 @@ def finalize(session: int | None = None, output_format: str | None = "") -> None
     if _library.native is None:
         return
     flush_tensors()
-    # The hooks go last: a refused format must leave the session as it was.
+    # The hooks are removed last, because a refused format must leave the session as it was.
     _say_problems(_library.call("finalize", session=session, output_format=output_format or ""))
     manager = _hook_manager()
     if manager:
@@ -240,12 +240,12 @@ def site_packages() -> list[str]:
     return [folder for folder in sys.path if folder.rstrip("/").endswith(("site-packages", "dist-packages"))]
 
 
-def _hand_over() -> None:
+def _report_loaded() -> None:
     from . import _loaded
     try:
-        _loaded.hand_over()
+        _loaded.report()
     except Exception as error:
-        _say(f"kernels that were loaded before are sampled without their lines: {error}")
+        _say(f"kernels that were loaded before the session are sampled without their lines: {error}")
 
 
 def _say_problems(answer: dict[str, Any]) -> None:

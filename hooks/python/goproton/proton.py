@@ -1,7 +1,7 @@
 """``python -m goproton.proton [flags] script.py``: the command-line form of ``triton.profiler.proton``.
 
-Runs a script or pytest in this process, inside one session; ``import triton.profiler`` gives this package meanwhile. ``proton run`` does more: any executable, child
-processes, and a profile of programs that are killed.
+Runs a script or pytest in this process, inside one session; ``import triton.profiler`` returns this package meanwhile.
+``proton run`` does more: any executable, child processes, and a profile of programs that are killed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """States: one frame between the scopes and the kernels, naming a phase of the work.
 
-States nest: leaving one brings the outer one back. (Triton's own profiler has a single slot, which leaving clears.)
+States nest: after one is left, the state around it is current again. (Triton's own profiler has one state at a time.)
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ class Trace:
         self._allowed = _trace_events.Allowed(options["kernels"])
         self._events = _trace_events.Events(self._allowed, options["full_source"], self._launches != 0)
         self._rank = -1
-        self._inductor: Any = None  # its configuration, and what we have changed of it
+        self._inductor: Any = None  # its configuration, and the earlier values of the option and the variable
 
     def __enter__(self) -> Trace:
         return self
@@ -213,7 +213,7 @@ class Trace:
                 self._leave()
             finally:
                 _library.native.trace_close()
-                _library.call("trace.end", patience=0)  # or no other could begin
+                _library.call("trace.end", patience=0)  # otherwise no other trace could begin
             raise
 
     def _listen(self) -> None:
@@ -300,7 +300,7 @@ class Trace:
         self._events.over = True
         self._events.put_back()
         self._leave_inductor()
-        self._detach()  # last: what others have put there may be odd
+        self._detach()  # last, because the values that other tools have set may raise
 
     def _detach(self) -> None:
         for slot in reversed(self._slots):
@@ -378,7 +378,7 @@ def _nvdisasm() -> str:
 
 
 def _share_with_tritonparse() -> None:
-    """TritonParse overwrites Triton's slots instead of calling their contents. This puts our functions in front again."""
+    """TritonParse overwrites Triton's slots without calling the previous value. This sets our functions again."""
     module = sys.modules["tritonparse.structured_logging"]
     for name in ("init_basic", "enable_launch_tracing", "disable_launch_tracing", "clear_logging_config"):
         function = getattr(module, name, None)

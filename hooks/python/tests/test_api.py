@@ -3,7 +3,9 @@
 The cases are those of upstream's own test suite, by the names it gives them.
 """
 
+import sys
 import threading
+import types
 
 import pytest
 from trees import at, load, names, root_of
@@ -295,6 +297,14 @@ def test_throw(proton):
 def test_start_refuses(proton, arguments, error, text):
     with pytest.raises(error, match=text):
         proton.start("test", **arguments)
+    assert not proton.flags.flags.profiling_on
+
+
+def test_start_with_torch_for_amd(proton, monkeypatch):
+    "The backend is that of the imported torch, also where GoProton does not have it: the error says so."
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(version=types.SimpleNamespace(hip="6.4")))
+    with pytest.raises(NotImplementedError, match='^backend "rocprofiler": AMD GPUs are not supported yet; on an NVIDIA GPU use the cupti backend$'):
+        proton.start("test")
     assert not proton.flags.flags.profiling_on
 
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class LaunchHook(Hook):
     """``hook="triton"``: one object per process.
 
-    Every number and tensor in the metadata that a kernel's ``launch_metadata`` function returns is a metric of the kernel
-    (``flops8`` .. ``flops64``, those by type such as ``flops_bf16``, and ``bytes`` feed the roofline). "name" replaces the kernel's name. An exception in a
-    metadata function does not break the launch.
+    Every number and tensor in the metadata that a kernel's ``launch_metadata`` function returns is a metric of the kernel.
+    ``flops8`` .. ``flops64``, those by type such as ``flops_bf16``, and ``bytes`` are used for the roofline. "name" replaces
+    the kernel's name. An exception in a metadata function does not break the launch.
     """
 
     priority = 100
@@ -43,8 +43,8 @@ class LaunchHook(Hook):
             include: regular expression that must match at the start of the name; None means every kernel.
             exclude: regular expression that must not match at the start of the name.
 
-        The compiled name is looked at first, so the metadata of a kernel that it rules out are never evaluated; then
-        the name that the metadata give.
+        The compiled name is tested first, so that the metadata of a kernel that it excludes are not evaluated; then the
+        name in the metadata.
         """
         self._filter = _name_filter(include, exclude)
         if _library.native is not None:
@@ -95,7 +95,7 @@ _thread = _Thread()
 class _LastOp:
     """Reads like a ContextVar: the last launch of this thread that the hook named.
 
-    The value is made when it is read, so a launch pays nothing for it.
+    The value is made when it is read, so it does not slow down launches.
     """
 
     def __init__(self, name: str) -> None:

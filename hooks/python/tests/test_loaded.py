@@ -54,5 +54,5 @@ import io, contextlib
 said = io.StringIO()
 with contextlib.redirect_stderr(said):
     assert proton.start("p", mode="pcsampling") == 0
-assert said.getvalue() == "goproton: kernels that were loaded before are sampled without their lines: unknown control call code.loaded\\n", said.getvalue()
+assert said.getvalue() == "goproton: kernels that were loaded before the session are sampled without their lines: unknown control call code.loaded\\n", said.getvalue()
 """)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
@@ -300,6 +301,14 @@ func (l *lines) footer() {
 	if whole := l.table.Root.Share; l.share != nil && l.bars && whole < 0.9995 {
 		notes = append(notes, fmt.Sprintf("the filters leave %s of the program's %s; shares are of all of it", figures.Share(whole), l.table.ShareOf))
 	}
+	if len(notes) > 0 || l.terminal.Color && l.bars {
+		l.line("")
+	}
+	for _, n := range notes {
+		for _, part := range term.Break(n, 2, l.terminal.Width) {
+			l.line(l.terminal.Faint(part))
+		}
+	}
 	if l.terminal.Color && l.bars {
 		var b strings.Builder
 		for i, s := range heats {
@@ -308,13 +317,7 @@ func (l *lines) footer() {
 			}
 			b.WriteString(l.terminal.Paint(l.glyphs.Full, s.color) + " >" + figures.BriefShare(s.from))
 		}
-		notes = append(notes, b.String())
-	}
-	if len(notes) > 0 {
-		l.line("")
-	}
-	for _, n := range notes {
-		l.line(l.terminal.Faint(n))
+		l.line(l.terminal.Faint(b.String()))
 	}
 }
 

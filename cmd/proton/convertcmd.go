@@ -94,7 +94,7 @@ func (f *convertFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wr
 	}
 	drops := target.Drops(p)
 	for _, d := range drops {
-		fmt.Fprintf(stderr, "proton convert: drops: %s\n", d)
+		tell(stderr, "drops: %s", d)
 	}
 	if f.strict && len(drops) > 0 {
 		return fmt.Errorf("%s cannot hold all of the profile, and --strict is given; see proton convert --list", target.Format.Name)

@@ -133,7 +133,7 @@ func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Write
 		return err
 	}
 	for _, note := range d.Notes {
-		fmt.Fprintf(stderr, "proton diff: %s\n", note)
+		tell(stderr, "%s", note)
 	}
 	if err := d.Cut(cut); err != nil {
 		return &exitError{code: 2, err: err}

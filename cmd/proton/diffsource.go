@@ -89,7 +89,7 @@ func (f *diffFlags) diffSource(files []string, stdin io.Reader, stdout, stderr i
 		err = term.Paged(stdout, !f.noPager, os.LookupEnv, write)
 	}
 	for _, note := range notes {
-		fmt.Fprintf(stderr, "proton diff: %s\n", note)
+		tell(stderr, "%s", note)
 	}
 	return err
 }

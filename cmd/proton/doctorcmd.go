@@ -10,6 +10,7 @@ import (
 	"github.com/goproton/goproton/cmd/proton/internal/doctor"
 	"github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/internal/term"
 )
 
 const doctorLong = `doctor examines this machine: the driver, the GPUs, every libcupti and which one would be used, other profilers,
@@ -58,7 +59,7 @@ func examine(cmd *cobra.Command, python string, asJSON bool) error {
 		out.SetIndent("", "  ")
 		err = out.Encode(report)
 	} else {
-		err = report.WriteText(cmd.OutOrStdout())
+		err = report.WriteText(cmd.OutOrStdout(), term.Width(cmd.OutOrStdout()))
 	}
 	if err != nil {
 		return fmt.Errorf("print the report: %w", err)

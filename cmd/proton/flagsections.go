@@ -2,13 +2,10 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/goproton/goproton/internal/term"
 )
 
 // headingKey is the annotation of a flag that begins a section of the help text.
@@ -21,9 +18,8 @@ func heading(flags *pflag.FlagSet, flag, title string) {
 	}
 }
 
-// flagSections prints flags below their headings, in lines of at most width columns (0: of any length). Flags before the first
-// heading, and --help, are listed below "Flags".
-func flagSections(flags *pflag.FlagSet, width int) string {
+// flagSections prints flags below their headings. Flags before the first heading, and --help, are listed below "Flags".
+func flagSections(flags *pflag.FlagSet) string {
 	type section struct {
 		title string
 		flags *pflag.FlagSet
@@ -48,7 +44,7 @@ func flagSections(flags *pflag.FlagSet, width int) string {
 	})
 	var b strings.Builder
 	for _, s := range sections {
-		if usages := s.flags.FlagUsagesWrapped(width); usages != "" {
+		if usages := s.flags.FlagUsages(); usages != "" {
 			fmt.Fprintf(&b, "%s:\n%s\n", s.title, usages)
 		}
 	}
@@ -57,7 +53,7 @@ func flagSections(flags *pflag.FlagSet, width int) string {
 
 // useFlagSections makes the help of a command and of its subcommands list flags below their headings.
 func useFlagSections(root *cobra.Command) {
-	cobra.AddTemplateFunc("flagSections", func(flags *pflag.FlagSet) string { return flagSections(flags, term.Width(os.Stdout)) })
+	cobra.AddTemplateFunc("flagSections", flagSections)
 	const plain = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}"
 	template := root.UsageTemplate()
 	if !strings.Contains(template, plain) {

@@ -34,9 +34,9 @@ func readProfileAs(file string, stdin io.Reader, f *formats.Format) (*tree.Profi
 // warnIncomplete reports on standard error that the profile is incomplete.
 func warnIncomplete(file string, p *tree.Profile) {
 	if p != nil && p.Info[tree.InfoNote] != "" {
-		fmt.Fprintf(toUser(), "proton: %s: %s\n", file, p.Info[tree.InfoNote])
+		tell(toUser(), "%s: %s", file, p.Info[tree.InfoNote])
 	}
 	if p != nil && p.Info[tree.InfoIncomplete] != "" {
-		fmt.Fprintf(toUser(), "proton: %s: %s\n", file, p.Info[tree.InfoIncomplete])
+		tell(toUser(), "%s: %s", file, p.Info[tree.InfoIncomplete])
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"runtime/metrics"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -113,13 +114,15 @@ func help(standard func(*cobra.Command, []string)) func(*cobra.Command, []string
 	return func(cmd *cobra.Command, args []string) {
 		for _, word := range args {
 			if word != "" && word[0] != '-' && !cmd.HasParent() {
-				fmt.Fprintf(cmd.ErrOrStderr(), "proton: %v\n", unknownCommand(cmd, word))
+				tell(cmd.ErrOrStderr(), "%v", unknownCommand(cmd, word))
 				os.Exit(2)
 			}
 		}
-		defer func(long string) { cmd.Long = long }(cmd.Long)
-		cmd.Long = fitted(cmd.Long, term.Width(os.Stdout))
+		out := cmd.OutOrStdout()
+		var text strings.Builder
+		cmd.SetOut(&text)
 		standard(cmd, args)
+		fmt.Fprint(out, term.Fit(text.String(), term.Width(out)))
 	}
 }
 
@@ -151,7 +154,7 @@ func allowHighCompression(given string) error {
 // every other error.
 func execute(argv []string, stderr io.Writer) int {
 	root := newRoot()
-	stderr = term.NewOutput(stderr)
+	stderr = term.NewMessages(stderr)
 	root.SetOut(term.NewOutput(os.Stdout))
 	root.SetErr(stderr)
 	root.SetArgs(spellOutDiff(expandShortForms(root, argv)))
@@ -162,11 +165,11 @@ func execute(argv []string, stderr io.Writer) int {
 	var exit *exitError
 	if errors.As(err, &exit) {
 		if exit.err != nil {
-			fmt.Fprintf(stderr, "proton: %v\n", exit.err)
+			tell(stderr, "%v", exit.err)
 		}
 		return exit.code
 	}
-	fmt.Fprintf(stderr, "proton: %v\n", err)
+	tell(stderr, "%v", err)
 	var option *viewer.OptionError
 	if errors.As(err, &option) {
 		return 2

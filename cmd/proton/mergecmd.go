@@ -101,7 +101,7 @@ func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writ
 	if err := mayWrite(f.output, f.force); err != nil {
 		return err
 	}
-	note := func(text string) { fmt.Fprintf(stderr, "proton merge: %s\n", text) }
+	note := func(text string) { tell(stderr, "%s", text) }
 	noteRepeated(files, note)
 	p, broken := f.merge(files, stdin, note)
 	if p == nil {

@@ -87,7 +87,12 @@ func writeProfile(target formats.Target, path string, p *tree.Profile, stdout io
 }
 
 // toUser is standard error for code that has no writer.
-func toUser() io.Writer { return term.NewOutput(os.Stderr) }
+func toUser() io.Writer { return term.NewMessages(os.Stderr) }
+
+// tell prints a message. All begin in the same way, whatever the subcommand.
+func tell(stderr io.Writer, format string, args ...any) {
+	fmt.Fprintf(stderr, "proton: "+format+"\n", args...)
+}
 
 // cannotWrite is the error for an output that cannot be created, without the name of its temporary file.
 func cannotWrite(path string, err error) error {

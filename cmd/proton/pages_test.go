@@ -58,7 +58,7 @@ func page(cmd *cobra.Command) string {
 	if cmd.Example != "" {
 		fmt.Fprintf(&b, "\n## Examples\n\n```\n%s\n```\n", strings.Trim(cmd.Example, "\n"))
 	}
-	if usages := flagSections(cmd.LocalFlags(), 0); usages != "" {
+	if usages := flagSections(cmd.LocalFlags()); usages != "" {
 		fmt.Fprintf(&b, "\n## Flags\n\n```\n%s\n```\n", usages)
 	}
 	var list []string

@@ -117,7 +117,7 @@ func (f *reportFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wri
 	if err := f.save(output, page.Bytes()); err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "proton report: wrote %s (%s)\n", output, figures.Bytes.Text(float64(page.Len())))
+	tell(stderr, "wrote %s (%s)", output, figures.Bytes.Text(float64(page.Len())))
 	if f.open {
 		return openBrowser(output)
 	}
@@ -133,7 +133,7 @@ func (f *reportFlags) allTexts(files []string, sources []report.Source, stderr i
 				return nil, err
 			}
 			for _, note := range kernels.TraceNotes(texts.Trace, sources[i].Profile) {
-				fmt.Fprintf(stderr, "proton report: %s: %s\n", sources[i].Name, note)
+				tell(stderr, "%s: %s", sources[i].Name, note)
 			}
 		}
 		all = append(all, texts)

@@ -180,7 +180,7 @@ func (f *reproduceFlags) open(source string, stderr io.Writer) (*tritonparse.Tra
 		return nil, err
 	}
 	damages, damaged := trace.Damages()
-	warnDamages(stderr, "proton reproduce", damages, damaged)
+	warnDamages(stderr, damages, damaged)
 	return trace, nil
 }
 

@@ -62,7 +62,7 @@ func (f *reproduceFlags) runBenchmark(r *reproduce.Result, stdout, stderr io.Wri
 	done["measured"] = m
 	profiled, problem := f.profileScript(r)
 	if problem != nil {
-		fmt.Fprintf(stderr, "proton reproduce: no profile of the launch: %v\n", problem)
+		tell(stderr, "no profile of the launch: %v", problem)
 	}
 	if !f.json {
 		if err := printReproduced(stdout, r); err != nil {
@@ -135,7 +135,7 @@ func (f *reproduceFlags) runComparison(source string, selection reproduce.Select
 	if _, err := f.side(b, f.compare, selection, launch, stderr); err != nil {
 		return fmt.Errorf("side B: %w", err)
 	}
-	c, err := reproduce.Compare(a, b, f.rounds, func(s string) { fmt.Fprintf(stderr, "proton reproduce: %s\n", s) })
+	c, err := reproduce.Compare(a, b, f.rounds, func(s string) { tell(stderr, "%s", s) })
 	if err != nil {
 		return err
 	}

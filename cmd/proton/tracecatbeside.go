@@ -59,7 +59,7 @@ func (t *takenAlong) count() (text string) {
 
 // warn reports what the copy lacks, with one line for each reason.
 func (t *takenAlong) warn(stderr io.Writer, output string) {
-	say := func(text string) { fmt.Fprintf(stderr, "proton trace cat: %s\n", term.Printable(text)) }
+	say := func(text string) { tell(stderr, "%s", term.Printable(text)) }
 	if len(t.gone) > 0 {
 		say(firstOf(t.gone) + ": neither next to the trace nor where it was recorded; the records still name it")
 	}

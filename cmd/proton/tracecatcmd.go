@@ -128,9 +128,9 @@ func (f *traceCatFlags) run(source string, stdout, stderr io.Writer) error {
 		if result, err = excerpt.Write(buffered, files, f.options); err != nil {
 			return err
 		}
-		warnDamages(stderr, "proton trace cat", result.Damages, result.Damaged)
+		warnDamages(stderr, result.Damages, result.Damaged)
 		if f.filter != "" && result.Records["launch"] == 0 {
-			warnNoLaunch(stderr, "proton trace cat", f.filter)
+			warnNoLaunch(stderr, f.filter)
 		}
 		switch {
 		case result.Read == 0:

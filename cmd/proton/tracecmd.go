@@ -108,7 +108,7 @@ func (f *traceInfoFlags) run(path string, stdout, stderr io.Writer) error {
 	}
 	info, err := tritonparse.ReadInfo(path, tritonparse.InfoOptions{Kernel: f.kernel, Filter: filter, Args: f.args})
 	if info != nil && len(info.Records) > 0 { // else the error names the first
-		warnDamages(stderr, "proton trace info", info.Damages, info.Damaged)
+		warnDamages(stderr, info.Damages, info.Damaged)
 	}
 	if err != nil {
 		return err
@@ -123,19 +123,19 @@ func (f *traceInfoFlags) run(path string, stdout, stderr io.Writer) error {
 }
 
 // warnDamages reports the first damages on standard error, one per line, and counts all.
-func warnDamages(stderr io.Writer, command string, damages []tritonparse.Damage, count int) {
+func warnDamages(stderr io.Writer, damages []tritonparse.Damage, count int) {
 	const most = 10
 	for _, d := range damages[:min(most, len(damages))] {
-		fmt.Fprintf(stderr, "%s: skipped: %s\n", command, d)
+		tell(stderr, "skipped: %s", d)
 	}
 	if count > most {
-		fmt.Fprintf(stderr, "%s: skipped %d damaged pieces in all\n", command, count)
+		tell(stderr, "skipped %d damaged pieces in all", count)
 	}
 }
 
 // warnNoLaunch reports that no launch matches the filter.
-func warnNoLaunch(stderr io.Writer, command, filter string) {
-	fmt.Fprintf(stderr, "%s: no launch matches --args-list %s; proton trace info --kernel NAME --args shows their arguments\n", command, term.Printable(filter))
+func warnNoLaunch(stderr io.Writer, filter string) {
+	tell(stderr, "no launch matches --args-list %s; proton trace info --kernel NAME --args shows their arguments", term.Printable(filter))
 }
 
 func printKernels(w io.Writer, info *tritonparse.Info) error {

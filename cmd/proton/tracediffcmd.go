@@ -132,7 +132,7 @@ func (f *traceDiffFlags) run(sources []string, stdin io.Reader, stdout, stderr i
 			return err
 		}
 		damages, n := t.Damages()
-		warnDamages(stderr, "proton trace diff", damages, n)
+		warnDamages(stderr, damages, n)
 		traces = append(traces, t)
 	}
 	profiles, err := f.readProfiles(stdin)

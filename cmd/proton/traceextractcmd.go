@@ -94,7 +94,7 @@ func (p *tracePick) check(cmd *cobra.Command) error {
 }
 
 // open reads a trace and finds the selected compilations; launch is nil unless --line is that of a launch.
-func (p *tracePick) open(source, command string, o tritonparse.OpenOptions, stderr io.Writer) (t *tritonparse.Trace, picked []*tritonparse.Compilation, launch *tritonparse.LaunchRecord, err error) {
+func (p *tracePick) open(source string, o tritonparse.OpenOptions, stderr io.Writer) (t *tritonparse.Trace, picked []*tritonparse.Compilation, launch *tritonparse.LaunchRecord, err error) {
 	names, err := tritonparse.ParseNames(p.kernels)
 	if err != nil {
 		return nil, nil, nil, &exitError{code: 2, err: err}
@@ -103,7 +103,7 @@ func (p *tracePick) open(source, command string, o tritonparse.OpenOptions, stde
 		return nil, nil, nil, err
 	}
 	damages, n := t.Damages()
-	warnDamages(stderr, command, damages, n)
+	warnDamages(stderr, damages, n)
 	hash := p.hash
 	if p.byLine {
 		if hash, launch, err = t.HashAt(p.file, int(min(p.line, math.MaxInt))); err != nil {
@@ -154,7 +154,7 @@ func (f *traceExtractFlags) run(source string, stdout, stderr io.Writer) error {
 	if err := nearby.CheckSources(f.from); err != nil {
 		return &exitError{code: 2, err: err}
 	}
-	t, picked, launch, err := f.pick.open(source, "proton trace extract", tritonparse.OpenOptions{NoTexts: true}, stderr)
+	t, picked, launch, err := f.pick.open(source, tritonparse.OpenOptions{NoTexts: true}, stderr)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (f *traceExtractFlags) run(source string, stdout, stderr io.Writer) error {
 	}
 	o := extract.Options{
 		Folder: f.out, Stages: f.stages, Args: f.args, Blobs: f.blobs, FilesFrom: f.from,
-		Warn: func(s string) { fmt.Fprintf(stderr, "proton trace extract: %s\n", term.Printable(s)) },
+		Warn: func(s string) { tell(stderr, "%s", term.Printable(s)) },
 		Keep: func(c *tritonparse.Compilation) bool {
 			return slices.ContainsFunc(picked, func(p *tritonparse.Compilation) bool { return p.Hash == c.Hash })
 		},

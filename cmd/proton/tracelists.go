@@ -22,7 +22,7 @@ func (f *traceInfoFlags) runLists(path string, filter tritonparse.Filter, stdout
 		return err
 	}
 	damages, n := t.Damages()
-	warnDamages(stderr, "proton trace info", damages, n)
+	warnDamages(stderr, damages, n)
 	if f.kernel != "" && !slices.ContainsFunc(t.Compilations(), func(c *tritonparse.Compilation) bool { return c.Name == f.kernel }) {
 		return t.Unknown(f.kernel)
 	}
@@ -62,7 +62,7 @@ func (f *traceInfoFlags) listCompilations(t *tritonparse.Trace, stdout, stderr i
 		}
 		var err error
 		if r.Resources, err = resources.Of(c); err != nil {
-			fmt.Fprintf(stderr, "proton trace info: %s\n", term.Printable(err.Error()))
+			tell(stderr, "%s", term.Printable(err.Error()))
 		}
 		rows = append(rows, r)
 	}

@@ -82,7 +82,7 @@ written, because of --strict or because no kernel matches --kernel-allowlist for
 
 func (f *traceParseFlags) options(stderr io.Writer) (parse.Options, error) {
 	o := parse.Options{Compat: f.compat == "tritonparse", NoPreInit: f.noPreInit}
-	o.Warn = func(s string) { fmt.Fprintf(stderr, "proton trace parse: %s\n", s) }
+	o.Warn = func(s string) { tell(stderr, "%s", s) }
 	if f.out == "" {
 		return o, errors.New("must specify an output folder: proton trace parse SRC -o DIR")
 	}
@@ -183,12 +183,12 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 		return err
 	}
 	collectMore()
-	progress := term.NewProgress(stderr, "proton trace parse")
+	progress := term.NewProgress(stderr, "proton")
 	options.Progress = func(p parse.Progress) { progress.Report(p.Read, p.Size) }
 	result, err := parse.Parse(source, part, options)
 	progress.Stop()
 	if result != nil {
-		warnDamages(stderr, "proton trace parse", result.Damages, result.Damaged)
+		warnDamages(stderr, result.Damages, result.Damaged)
 	}
 	if err != nil {
 		return err
@@ -197,10 +197,10 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 		return fmt.Errorf("%s damaged, and --strict is given: nothing was written", figures.Count(result.Damaged, "piece"))
 	}
 	if result.Dropped > 0 {
-		fmt.Fprintf(stderr, "proton trace parse: %s left out\n", figures.Plural(result.Dropped, "launch does not name its compilation and is", "launches do not name their compilation and are"))
+		tell(stderr, "%s left out", figures.Plural(result.Dropped, "launch does not name its compilation and is", "launches do not name their compilation and are"))
 	}
 	if len(options.Launches) > 0 && result.Launches == 0 {
-		warnNoLaunch(stderr, "proton trace parse", f.launches)
+		warnNoLaunch(stderr, f.launches)
 	}
 	if replaced {
 		if err := os.RemoveAll(f.out); err != nil {

@@ -67,7 +67,7 @@ func (f *traceValidateFlags) run(sources []string, stdout, stderr io.Writer) err
 	for _, source := range sources {
 		v, err := f.validate(source, stdout)
 		if v == nil { // the other traces are looked at
-			fmt.Fprintf(stderr, "proton: %v\n", err)
+			tell(stderr, "%v", err)
 			wrong++
 			continue
 		}

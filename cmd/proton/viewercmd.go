@@ -269,14 +269,17 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 		return err
 	})
 	for _, n := range notes {
-		fmt.Fprintf(stderr, "proton viewer: %s\n", n)
+		tell(stderr, "%s", n)
 	}
 	return err
 }
 
 func (f *viewerFlags) print(p *tree.Profile, out io.Writer) ([]string, error) {
 	if f.list {
-		return nil, viewer.List(out, p)
+		var text strings.Builder
+		err := viewer.List(&text, p)
+		fmt.Fprint(out, term.Fit(text.String(), f.terminal.Width))
+		return nil, err
 	}
 	var split []string
 	if f.samples.launches {

@@ -1,8 +1,10 @@
 package term
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf16"
@@ -18,7 +20,8 @@ import (
 //
 // Data for programs (profiles, traces) are not for an Output: see Raw.
 type Output struct {
-	out io.Writer
+	out   io.Writer
+	width int // of lines, 0 for any
 
 	mu      sync.Mutex // guards what follows
 	pending []byte     // the beginning of a character or of a colour, whose rest comes with the next Write
@@ -27,6 +30,9 @@ type Output struct {
 
 // NewOutput returns an Output in front of a writer.
 func NewOutput(out io.Writer) *Output { return &Output{out: out} }
+
+// NewMessages returns an Output for messages: on a terminal their lines are broken between words.
+func NewMessages(out io.Writer) *Output { return &Output{out: out, width: Width(out)} }
 
 // Raw returns the writer behind an Output, for data, for other programs and for what our own code draws; others as they are.
 func Raw(w io.Writer) io.Writer {
@@ -47,10 +53,26 @@ func (o *Output) Write(p []byte) (int, error) {
 	}
 	text, rest := o.clean(text)
 	o.pending = append(o.pending, rest...)
+	if o.width > 0 {
+		text = broken(text, o.width)
+	}
 	if _, err := o.out.Write(text); err != nil {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// broken breaks the long lines of messages.
+func broken(text []byte, width int) []byte {
+	var out []byte
+	for line := range bytes.Lines(text) {
+		body, ended := bytes.CutSuffix(line, []byte("\n"))
+		out = append(out, strings.Join(Break(string(body), 2, width), "\n")...)
+		if ended {
+			out = append(out, '\n')
+		}
+	}
+	return out
 }
 
 // clean returns a text as it may be seen, and its end that cannot be decided yet. A text that needs no change is not copied.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/goproton/goproton/internal/vendor"
 )
@@ -124,7 +125,7 @@ func TestSecondVendor(t *testing.T) {
 		Vendor:    &vendor.Vendor{Name: "Other", Driver: []string{"dev/other"}},
 		driver:    []func(*Report, Machine){func(r *Report, _ Machine) { r.found("other driver", OK, "1.0", "") }},
 		collector: []func(*Report, Machine){func(r *Report, _ Machine) { r.found("other library", OK, "2.0", "") }},
-		text:      func(_ *Report, out *lines) { out.printf("\nother libraries\n") },
+		text:      func(_ *Report, out *strings.Builder) { out.WriteString("\nother libraries\n") },
 	})
 	for _, c := range []struct {
 		file, want string
@@ -142,8 +143,13 @@ func TestSecondVendor(t *testing.T) {
 			t.Errorf("with %s: got %s, want %s", c.file, got, c.want)
 		}
 		var text strings.Builder
-		if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "\nother libraries\n") {
+		if err := r.WriteText(&text, 60); err != nil || !strings.Contains(text.String(), "\nother libraries\n") {
 			t.Errorf("with %s: %v, %s", c.file, err, text.String())
+		}
+		for line := range strings.Lines(text.String()) {
+			if utf8.RuneCountInString(line) > 61 {
+				t.Errorf("with %s: more than 60 columns: %s", c.file, line)
+			}
 		}
 	}
 }

@@ -73,22 +73,22 @@ func (r *Report) judgeSubscription(answer probeAnswer, c cuptipath.Candidate) {
 }
 
 // writeLibraries lists every libcupti.
-func (r *Report) writeLibraries(out *lines) {
+func (r *Report) writeLibraries(out *strings.Builder) {
 	if len(r.CUPTI) > 0 {
-		out.printf("\nlibcupti, in the order of the search:\n")
+		out.WriteString("\nlibcupti, in the order of the search:\n")
 	}
 	for _, l := range r.CUPTI {
 		mark := " "
 		if l.Chosen {
 			mark = "*"
 		}
-		out.printf("%s %-21s %s", mark, l.Origin, l.Path)
+		fmt.Fprintf(out, "%s %-21s %s", mark, l.Origin, l.Path)
 		if l.API != 0 {
-			out.printf(" (API %d)", l.API)
+			fmt.Fprintf(out, " (API %d)", l.API)
 		}
 		if l.Reason != "" {
-			out.printf(": %s", l.Reason)
+			fmt.Fprintf(out, ": %s", l.Reason)
 		}
-		out.printf("\n")
+		out.WriteByte('\n')
 	}
 }

@@ -3,36 +3,38 @@ package doctor
 import (
 	"fmt"
 	"io"
+	"strings"
+
+	"github.com/goproton/goproton/internal/term"
 )
 
-// WriteText writes the findings for people: state, name, text, and the fix below; then what each vendor adds.
-func (r Report) WriteText(w io.Writer) error {
-	out := &lines{w: w}
+// textColumn is where the text of a finding begins; the rest of a long line continues there.
+const textColumn = 21
+
+// WriteText writes the findings for people, in lines of at most width columns (0: any number): state, name, text, and the fix
+// below; then what each vendor adds.
+func (r Report) WriteText(w io.Writer, width int) error {
+	var text strings.Builder
 	for _, f := range r.Findings {
-		out.printf("%-8s %-11s %s\n", f.State, f.Name, f.Text)
+		fmt.Fprintf(&text, "%-8s %-11s %s\n", f.State, f.Name, f.Text)
 		if f.Fix != "" {
-			out.printf("%-8s %-11s fix: %s\n", "", "", f.Fix)
+			fmt.Fprintf(&text, "%-8s %-11s fix: %s\n", "", "", f.Fix)
 		}
 	}
 	for _, c := range all {
-		c.text(&r, out)
+		c.text(&r, &text)
 	}
 	if r.Healthy() {
-		out.printf("\nKernels can be timed on this machine.\n")
+		text.WriteString("\nKernels can be timed on this machine.\n")
 	} else {
-		out.printf("\nKernels cannot be timed on this machine until the problems above are solved.\n")
+		text.WriteString("\nKernels cannot be timed on this machine until the problems above are solved.\n")
 	}
-	return out.err
-}
-
-// lines keeps the first error of many prints.
-type lines struct {
-	w   io.Writer
-	err error
-}
-
-func (l *lines) printf(format string, args ...any) {
-	if l.err == nil {
-		_, l.err = fmt.Fprintf(l.w, format, args...)
+	var fitting strings.Builder
+	for line := range strings.Lines(text.String()) {
+		for _, part := range term.Break(strings.TrimSuffix(line, "\n"), textColumn, width) {
+			fitting.WriteString(part + "\n")
+		}
 	}
+	_, err := io.WriteString(w, fitting.String())
+	return err
 }

@@ -1,14 +1,18 @@
 package doctor
 
-import "github.com/goproton/goproton/internal/vendor"
+import (
+	"strings"
+
+	"github.com/goproton/goproton/internal/vendor"
+)
 
 // checks are what is examined for one vendor.
 type checks struct {
 	*vendor.Vendor
-	packages  []string                     // of Python, that have the vendor's library
-	driver    []func(r *Report, m Machine) // what the vendor's driver and GPUs need, before Python is examined
-	collector []func(r *Report, m Machine) // what collecting needs: libraries, which Python may have, other users of them, permissions
-	text      func(r *Report, out *lines)  // prints what the report has in addition to its findings
+	packages  []string                              // of Python, that have the vendor's library
+	driver    []func(r *Report, m Machine)          // what the vendor's driver and GPUs need, before Python is examined
+	collector []func(r *Report, m Machine)          // what collecting needs: libraries, which Python may have, other users of them, permissions
+	text      func(r *Report, out *strings.Builder) // writes what the report has in addition to its findings
 }
 
 // all are the checks of every vendor.

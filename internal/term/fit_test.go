@@ -1,0 +1,29 @@
+package term
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestFit(t *testing.T) {
+	const text = "one two three four\nfive\n\nshort lines\nstay\n  a, b    what these are\n  averylongword-of-its-own and more\n  proton viewer a-command stays"
+	const want = "one two three\nfour five\n\nshort lines\nstay\n  a, b    what\n          these\n          are\n  averylongword-of-its-own\n  and more\n  proton viewer a-command stays"
+	if got := Fit(text, 15); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got := Fit(text, 0); got != text {
+		t.Errorf("without a width:\n%s", got)
+	}
+}
+
+// TestMessagesFit breaks the lines of messages on a terminal, and nowhere else.
+func TestMessagesFit(t *testing.T) {
+	const message = "proton: a message of several words\nproton: two\n"
+	for width, want := range map[int]string{20: "proton: a message of\n  several words\nproton: two\n", 0: message} {
+		var out strings.Builder
+		o := &Output{out: &out, width: width}
+		if n, err := o.Write([]byte(message)); n != len(message) || err != nil || out.String() != want {
+			t.Errorf("width %d: %d, %v, %q", width, n, err, out.String())
+		}
+	}
+}

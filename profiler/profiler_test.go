@@ -465,7 +465,7 @@ func TestFirstCheckpointComesSoonAfterTheFirstLaunch(t *testing.T) {
 	f.kernel(1, "k", 5)
 	select {
 	case <-left:
-	case <-time.After(await.Patience):
+	case <-time.After(await.Patience()):
 		t.Error("a program that is killed within the hour leaves nothing")
 	}
 }

@@ -81,9 +81,9 @@ func waitFor(t *testing.T, cmd *exec.Cmd) (err error) {
 	select {
 	case <-ended:
 		return err
-	case <-time.After(await.Patience):
+	case <-time.After(await.Patience()):
 		_ = cmd.Process.Kill()
-		t.Fatalf("%s, or what it started, is still there after %s", cmd, await.Patience)
+		t.Fatalf("%s, or what it started, does not end", cmd)
 		return nil
 	}
 }

@@ -53,7 +53,7 @@ func TestALivingProcessThatLostItsLock(t *testing.T) {
 		t.Errorf("another process took it for dead: %s", out)
 	}
 	p.launch(t, 2)
-	if counts := l.End(await.Patience); counts.Launches != 2 || len(records(t, folder)) != 2 {
+	if counts := l.End(await.Patience()); counts.Launches != 2 || len(records(t, folder)) != 2 {
 		t.Errorf("%+v, %d records", counts, len(records(t, folder)))
 	}
 }
@@ -131,7 +131,7 @@ func TestAnotherProcessWithOurNames(t *testing.T) {
 	if err := command.Wait(); err != nil || !still {
 		t.Errorf("the other process: %v", err)
 	}
-	counts := l.End(await.Patience)
+	counts := l.End(await.Patience())
 	if name := l.header.outputName(noRank); counts.Launches != 1 || len(complaints.all) != 0 || !strings.Contains(name, "_host_"+hostLabel()+"-2_") {
 		t.Errorf("%+v, %q, %s", counts, complaints.all, name)
 	}

@@ -215,8 +215,8 @@ func (c *chromium) call(session, method string, arguments any) (json.RawMessage,
 			return nil, fmt.Errorf("%s: %s", method, m.Error.Message)
 		}
 		return m.Result, nil
-	case <-time.After(await.Patience):
-		return nil, fmt.Errorf("%s: no answer within %s", method, await.Patience)
+	case <-time.After(await.Patience()):
+		return nil, fmt.Errorf("%s: no answer in time", method)
 	}
 }
 
@@ -361,13 +361,13 @@ func (p *page) eval(expression string) any {
 // wait waits until an expression is true.
 func (p *page) wait(expression string) {
 	p.t.Helper()
-	for end := time.Now().Add(await.Patience); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(await.Patience()); ; time.Sleep(20 * time.Millisecond) {
 		if p.eval(expression) == true {
 			return
 		}
 		if time.Now().After(end) {
 			p.shoot("failed")
-			p.t.Fatalf("not true within %s: %s\non the page: %.600s", await.Patience, expression, p.eval("document.body.innerText"))
+			p.t.Fatalf("not true in time: %s\non the page: %.600s", expression, p.eval("document.body.innerText"))
 		}
 	}
 }

@@ -270,7 +270,7 @@ var vendorSpellingAllowed = []spellingException{
 // TestSharedRoomsNameNoVendor looks at identifiers, string literals and file names of what is not a test.
 func TestSharedRoomsNameNoVendor(t *testing.T) {
 	used := map[string]bool{}
-	for _, path := range sources(t, ".go", ".c", ".h") {
+	for _, path := range sources(t, ".go", ".c", ".h", ".js") {
 		slashed := filepath.ToSlash(path)
 		if strings.HasSuffix(path, "_test.go") || strings.Contains(slashed, "/testdata/") ||
 			!slices.ContainsFunc(sharedRooms, func(r string) bool { return below(slashed, r) }) {

@@ -31,6 +31,11 @@ func TestStallsOfEveryVendor(t *testing.T) {
 			t.Errorf("devices of type %s are not found to be %s's", v.DeviceType, v.Name)
 		}
 	}
+	for _, c := range [][3]string{{"CUDA", "90", "sm_90"}, {"CUDA", "", ""}, {"SYNTHETIC", "syn1", "syn1"}} {
+		if got := ArchName(c[0], c[1]); got != c[2] {
+			t.Errorf("architecture %q of %s is called %q, want %q", c[1], c[0], got, c[2])
+		}
+	}
 	if ByDevice("") == nil {
 		t.Error("profiles that name no device have no vendor")
 	}

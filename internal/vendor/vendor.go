@@ -154,9 +154,9 @@ func firstWith(is func(*Vendor) bool) *Vendor {
 	return All[0]
 }
 
-// ArchName is the name of an architecture in texts: "sm_90" for "90" of a device of type CUDA.
+// ArchName is the name of an architecture in texts: "sm_90" for "90" of a device of type CUDA; "" for an unknown one.
 func ArchName(deviceType, arch string) string {
-	if v := ByDevice(deviceType); v.DeviceType == deviceType {
+	if v := ByDevice(deviceType); v.DeviceType == deviceType && arch != "" {
 		return v.ArchPrefix + arch
 	}
 	return arch

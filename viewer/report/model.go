@@ -42,7 +42,7 @@ type file struct {
 type device struct {
 	Type   string `json:"type"`
 	ID     string `json:"id"`
-	Arch   string `json:"arch"`
+	Arch   string `json:"arch"` // as people read it
 	SMs    int64  `json:"sms"`
 	Clock  int64  `json:"clock"`  // kHz
 	Memory int64  `json:"memory"` // kHz

@@ -15,6 +15,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compare"
@@ -136,7 +137,7 @@ func (b *builder) addFile(s Source) {
 		f.Info[clean(key)] = clean(value)
 	}
 	for _, d := range s.Profile.Devices {
-		f.Devices = append(f.Devices, device{clean(d.Type), clean(d.ID), clean(d.Arch), d.NumSMs, d.ClockRate, d.MemoryClockRate, d.BusWidth, clean(d.Name)})
+		f.Devices = append(f.Devices, device{clean(d.Type), clean(d.ID), clean(vendor.ArchName(d.Type, d.Arch)), d.NumSMs, d.ClockRate, d.MemoryClockRate, d.BusWidth, clean(d.Name)})
 	}
 	b.Files = append(b.Files, f)
 }

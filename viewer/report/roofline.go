@@ -64,7 +64,10 @@ func (h *rooflineHead) has(r roof) bool {
 // deviceName describes a kind of device.
 func deviceName(d profile.Device) string {
 	name := vendor.ArchName(d.Type, d.Arch)
-	if d.Name != "" {
+	switch {
+	case name == "":
+		name = d.Name
+	case d.Name != "":
 		name = d.Name + " (" + name + ")"
 	}
 	if d.NumSMs > 0 {

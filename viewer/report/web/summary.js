@@ -80,7 +80,7 @@ function timelineTiles(timeline) {
 
 /** @param {Device[]} devices */
 export function deviceNames(devices) {
-  const names = devices.map((d) => d.name || (d.type === "CUDA" ? "sm_" + d.arch : d.arch) || d.type);
+  const names = devices.map((d) => d.name || d.arch || d.type);
   return [...new Set(names)].join(", ");
 }
 
@@ -177,7 +177,7 @@ function fileCard(file, i) {
   const add = (/** @type {string} */ key, /** @type {string} */ value) => value && list.append(make("dt", {text: key}), make("dd", {text: value}));
   add("file", file.name);
   for (const d of file.devices ?? []) {
-    add(`device ${d.id}`, [d.type, d.type === "CUDA" ? "sm_" + d.arch : d.arch, d.sms && `${d.sms} multiprocessors`, d.clock && `${digits(d.clock / 1e6)} GHz`,
+    add(`device ${d.id}`, [d.type, d.arch, d.sms && `${d.sms} multiprocessors`, d.clock && `${digits(d.clock / 1e6)} GHz`,
       d.memory && `memory ${digits(d.memory / 1e6)} GHz × ${d.bus} bit`].filter(Boolean).join(" · "));
   }
   for (const key of Object.keys(file.info ?? {}).sort()) add(key, key === "start" ? startText(file.info[key]) : file.info[key]);

@@ -2,7 +2,6 @@ package tritonparse
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -63,12 +62,7 @@ func (b *Blob) Find(trace string) string {
 	if name := filepath.Base(b.Path); len(b.Hash) >= 2 {
 		places = append(places, filepath.Join(filepath.Dir(trace), "saved_tensors", b.Hash[:2], name))
 	}
-	for _, p := range places {
-		if info, err := os.Stat(p); p != "" && err == nil && info.Mode().IsRegular() {
-			return p
-		}
-	}
-	return ""
+	return firstFile(places)
 }
 
 // Storage is what a tensor of triton_kernels is kept in.

@@ -111,20 +111,14 @@ func (c *Compilation) Maps() *sourcemap.Map {
 		if c.Python != nil {
 			python.File = c.Python.File
 		}
-		c.maps = sourcemap.New(mappedStages(c.Backend, c.Texts), python)
+		chip, _ := backend.For(c.Backend)
+		c.maps = sourcemap.New(chip.Mapped(c.Texts), python)
 	})
 	return c.maps
 }
 
 // Cubin is the file with the machine code, "" if it is not on this machine.
-func (c *Compilation) Cubin() string {
-	for _, p := range c.CubinPlaces() {
-		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() {
-			return p
-		}
-	}
-	return ""
-}
+func (c *Compilation) Cubin() string { return firstFile(c.CubinPlaces()) }
 
 // CubinPlaces are the paths at which the file with the machine code may be: next to the trace, or where it was compiled.
 func (c *Compilation) CubinPlaces() (places []string) {
@@ -139,16 +133,14 @@ func (c *Compilation) CubinPlaces() (places []string) {
 	return places
 }
 
-// mappedStages are the texts whose lines can be mapped.
-func mappedStages(backendName string, texts map[string]string) []sourcemap.Stage {
-	chip, _ := backend.For(backendName)
-	var stages []sourcemap.Stage
-	for _, s := range chip.Stages {
-		if text := texts[s.Name]; s.Parser != "" && text != "" {
-			stages = append(stages, sourcemap.Stage{Name: s.Name, Parser: s.Parser, Text: text})
+// firstFile is the first path of a regular file, "" if there is none.
+func firstFile(places []string) string {
+	for _, p := range places {
+		if info, err := os.Stat(p); p != "" && err == nil && info.Mode().IsRegular() {
+			return p
 		}
 	}
-	return stages
+	return ""
 }
 
 // ReadCompilation takes the record of a compilation apart, except for its texts. It keeps nothing of the record's memory. A

@@ -136,12 +136,9 @@ func (t *Trace) Unknown(kernel string) error {
 // EachCompilation reads the real compilations again, with texts and records, and hands them over one by one: the way to those
 // of a trace that was opened without texts. do may keep what it gets. An error of do ends it and is returned.
 func (t *Trace) EachCompilation(do func(*Compilation) error) error {
-	wanted := map[string]map[int]*Compilation{}
+	wanted := records{}
 	for _, c := range t.compilations {
-		if wanted[c.File] == nil {
-			wanted[c.File] = map[int]*Compilation{}
-		}
-		wanted[c.File][c.Line] = c
+		wanted.add(c.File, c.Line, c)
 	}
 	for _, f := range t.Files {
 		in := wanted[f]
@@ -162,6 +159,16 @@ func (t *Trace) EachCompilation(do func(*Compilation) error) error {
 		}
 	}
 	return nil
+}
+
+// records are compilations by the file and the line of a record.
+type records map[string]map[int]*Compilation
+
+func (r records) add(file string, line int, c *Compilation) {
+	if r[file] == nil {
+		r[file] = map[int]*Compilation{}
+	}
+	r[file][line] = c
 }
 
 // Recorded is the first launch of a compilation that says what is in a tensor, by its statistics or by where its contents
@@ -348,7 +355,7 @@ func (x *indexer) parse(file string, rec ndjson.Record, members []jsontext.Membe
 	e := entry{kind: field.TextOf(members, "event_type")}
 	switch e.kind {
 	case "compilation":
-		if x.keepsCompilation(members) {
+		if h := field.ReadHeader(members); x.keeps(h.Hash, h.Name) {
 			e.compilation = newCompilation(file, rec, members, !x.options.NoTexts)
 		}
 	case "launch":
@@ -356,14 +363,6 @@ func (x *indexer) parse(file string, rec ndjson.Record, members []jsontext.Membe
 		e.traits, e.launch, e.marks = p.traits, rec, p.marks
 	}
 	return e
-}
-
-func (x *indexer) keepsCompilation(members []jsontext.Member) bool {
-	if x.options.Keep == nil {
-		return true
-	}
-	h := field.ReadHeader(members)
-	return x.options.Keep(h.Hash, h.Name)
 }
 
 func (x *indexer) keeps(hash, name string) bool {

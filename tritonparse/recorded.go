@@ -10,13 +10,10 @@ import (
 // EachRecorded hands over what Recorded finds, for each compilation that has it, in the order of the files. do may keep what
 // it gets; launches have no ID. An error of do ends it and is returned.
 func (t *Trace) EachRecorded(do func(*Compilation, *LaunchRecord) error) error {
-	wanted := map[string]map[int]*Compilation{}
+	wanted := records{}
 	for _, c := range t.compilations {
 		if f := c.recorded.file; f != "" {
-			if wanted[f] == nil {
-				wanted[f] = map[int]*Compilation{}
-			}
-			wanted[f][c.recorded.line] = c
+			wanted.add(f, c.recorded.line, c)
 		}
 	}
 	for _, f := range t.Files {

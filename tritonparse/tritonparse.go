@@ -18,6 +18,8 @@ package tritonparse
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -30,9 +32,9 @@ import (
 // Prefix begins the name of every raw trace.
 const Prefix = "dedicated_log_triton_trace_"
 
-// FileName is what the name of a raw trace says. Its parts may be missing in every combination: names have grown over time.
+// FileName is what the name of a raw trace says. Any of the parts may be missing, since older writers write fewer of them.
 type FileName struct {
-	Rank, PID       int // valid if HasRank, HasPID
+	Rank, PID       int // 0 without HasRank, HasPID
 	HasRank, HasPID bool
 	Host            string
 }
@@ -45,14 +47,14 @@ var (
 	noRank   = regexp.MustCompile(`(?s)^(.*)_rank_none_$`)
 )
 
-// IsRaw says whether a file of this name is a raw trace. Stores by source put something before the prefix.
+// IsRaw says whether a file of this name is a raw trace. The prefix need not begin the name.
 func IsRaw(name string) bool {
 	name = filepath.Base(name)
 	_, trace := tracefile.TrimExtension(name)
 	return trace && strings.Contains(name, Prefix) && !strings.Contains(name, "_mapped.ndjson")
 }
 
-// ParseName takes a file's name apart.
+// ParseName reads the name of a file.
 func ParseName(path string) FileName {
 	var f FileName
 	name, _ := tracefile.TrimExtension(filepath.Base(path))
@@ -76,7 +78,7 @@ func ParseName(path string) FileName {
 	return f
 }
 
-// Bucket is the files of one rank, in the order in which they are read.
+// Bucket is the files of one rank, or without a rank, in the order in which they are read.
 type Bucket struct {
 	HasRank bool
 	Rank    int
@@ -99,8 +101,9 @@ func (b Bucket) Folder() string {
 	return ""
 }
 
-// Buckets sorts raw traces by rank. A process writes its first records before it knows its rank, into a file without one:
-// unless preInit is false such a file joins the rank that the same process on the same host has later. warn gets what is odd.
+// Buckets sorts raw traces by rank; the bucket without a rank is the last. A process that does not know its rank yet writes into a
+// file without one: with preInit that file joins the rank that the same process on the same host has later. warn is called for a
+// process with two ranks.
 func Buckets(files []string, preInit bool, warn func(string)) []Bucket {
 	type process struct {
 		host string
@@ -129,7 +132,7 @@ func Buckets(files []string, preInit bool, warn func(string)) []Bucket {
 		if !has && preInit && n.HasPID {
 			rank, has = ranks[process{n.Host, n.PID}]
 		}
-		key := -1
+		key := math.MaxInt
 		if has {
 			key = rank
 		}
@@ -139,29 +142,13 @@ func Buckets(files []string, preInit bool, warn func(string)) []Bucket {
 		buckets[key].Files = append(buckets[key].Files, f)
 	}
 	var all []Bucket
-	for _, b := range buckets {
+	for _, key := range slices.Sorted(maps.Keys(buckets)) {
+		b := buckets[key]
 		slices.SortStableFunc(b.Files, func(x, y string) int {
 			nx, ny := names[x], names[y]
-			return cmp.Or(cmp.Compare(nx.Host, ny.Host), cmp.Compare(pidOf(nx), pidOf(ny)), cmp.Compare(x, y))
+			return cmp.Or(cmp.Compare(nx.Host, ny.Host), cmp.Compare(nx.PID, ny.PID), cmp.Compare(x, y))
 		})
 		all = append(all, *b)
 	}
-	slices.SortFunc(all, func(a, b Bucket) int {
-		switch {
-		case a.HasRank != b.HasRank:
-			if a.HasRank {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.Rank, b.Rank)
-	})
 	return all
-}
-
-func pidOf(n FileName) int {
-	if n.HasPID {
-		return n.PID
-	}
-	return -1
 }

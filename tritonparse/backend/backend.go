@@ -1,14 +1,17 @@
-// Package backend describes the compilers of Triton's backends: the stages of code that each one makes, and the analyses of
-// that code. NVIDIA's, AMD's and Ascend's are built in; Register adds another one.
+// Package backend describes the compilers of Triton's backends: the stages of each compiler, and the analyses of their texts.
+// NVIDIA's, AMD's and Ascend's are built in; Register adds another one.
 package backend
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/tritonparse/sourcemap"
 )
 
 // Stage is one artifact of a backend's compiler.
@@ -70,6 +73,33 @@ func Binaries() (ends []string) {
 	}
 	slices.Sort(ends)
 	return ends
+}
+
+// Mapped are the stages of the backend that have a text and whose lines can be mapped.
+func (b Backend) Mapped(texts map[string]string) []sourcemap.Stage {
+	var stages []sourcemap.Stage
+	for _, s := range b.Stages {
+		if text := texts[s.Name]; s.Parser != "" && text != "" {
+			stages = append(stages, sourcemap.Stage{Name: s.Name, Parser: s.Parser, Text: text})
+		}
+	}
+	return stages
+}
+
+// MappedStages are the stages of all backends whose lines can be mapped, each name once, in the order of the compilers.
+func MappedStages() []Stage {
+	backends.RLock()
+	defer backends.RUnlock()
+	var stages []Stage
+	for _, name := range slices.Sorted(maps.Keys(backends.byName)) {
+		for _, s := range backends.byName[name].Stages {
+			if s.Parser != "" && !slices.ContainsFunc(stages, func(t Stage) bool { return t.Name == s.Name }) {
+				stages = append(stages, s)
+			}
+		}
+	}
+	slices.SortStableFunc(stages, func(a, b Stage) int { return cmp.Or(a.Order-b.Order, strings.Compare(a.Name, b.Name)) })
+	return stages
 }
 
 // Unknown stands for a backend that is not registered. It maps the stages that can be mapped, as tritonparse does.

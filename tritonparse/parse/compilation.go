@@ -44,15 +44,9 @@ func readCompilation(members []jsontext.Member, o *Options) compilation {
 	}
 	chip, known := backend.For(jsontext.Text(jsontext.Get(metadata, "backend_name")))
 	texts := field.Artifacts(field.Get(parts, "file_content"))
-	stages := make([]sourcemap.Stage, 0, len(chip.Stages))
-	for _, s := range chip.Stages {
-		if text := texts[s.Name]; s.Parser != "" && text != "" {
-			stages = append(stages, sourcemap.Stage{Name: s.Name, Parser: s.Parser, Text: text})
-		}
-	}
 	source := field.Get(parts, "python_source")
 	python := sourcemap.Python{File: jsontext.Text(jsontext.Get(source, "file_path")), Has: len(source) > 0 && source[0] == '{'}
-	maps := sourcemap.NewQuirky(stages, python, o.quirks)
+	maps := sourcemap.NewQuirky(chip.Mapped(texts), python, o.quirks)
 
 	c.tune(field.Get(members, "stack"), metadata, source, o.quirks)
 

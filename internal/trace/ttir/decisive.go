@@ -1,7 +1,7 @@
 package ttir
 
-// Decisive are the names of the kernel's parameters that may decide how often its loops run and which branches are taken.
-// The work of two launches that differ in no other is the same. Functions may share names, so it may be some too many.
+// Decisive are the names of the kernel's parameters that may decide how often loops run and which branches are taken. Launches that
+// differ only in other parameters do the same work. Since functions may share names of values, there may be some too many.
 func (m *Module) Decisive() map[string]bool {
 	d := decisive{module: m, names: map[string]bool{}}
 	for before := -1; before != len(d.names); {

@@ -2,6 +2,7 @@ package ttir
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -21,10 +22,11 @@ type Total struct {
 	Notes    []string // what is not known, each once
 }
 
-// maxPrograms is how many programs of a launch are counted one by one where they differ; of more, as many at even distances.
+// maxPrograms is how many programs of a launch are counted one by one if they differ. Of more programs, as many at even distances
+// are counted.
 const maxPrograms = 512
 
-// maxSteps bounds the operations that are gone through for one launch.
+// maxSteps bounds the operations that are counted for one launch.
 const maxSteps = 1 << 20
 
 // Count adds up what all programs of a launch do. Masks are not looked at: what is masked counts.
@@ -76,7 +78,7 @@ func (w Work) scaled(by, of int64) Work {
 type run struct {
 	module *Module
 	launch Launch
-	id     *[3]int64 // of the program; nil where it is not looked at
+	id     *[3]int64 // of the program; nil while all programs are taken for equal
 	asked  bool      // something depends on the program's id
 	notes  []string
 	steps  int
@@ -85,6 +87,21 @@ type run struct {
 
 // values are the whole numbers that are known, by name.
 type values map[string]int64
+
+// set gives a name the value of another name, or none if that is not known.
+func (v values) set(name string, from values, other string) {
+	if n, ok := from[other]; ok {
+		v[name] = n
+	} else {
+		delete(v, name)
+	}
+}
+
+func (v values) forget(names []string) {
+	for _, n := range names {
+		delete(v, n)
+	}
+}
 
 func (r *run) program(id *[3]int64) (Work, bool) {
 	r.id = id
@@ -157,9 +174,7 @@ func (r *run) call(op *operation, known values) (Work, bool) {
 	inner := values{}
 	for i, p := range f.parameters {
 		if i < len(op.operands) {
-			if v, ok := known[op.operands[i]]; ok {
-				inner["%"+p.Name] = v
-			}
+			inner.set("%"+p.Name, known, op.operands[i])
 		}
 	}
 	r.depth++
@@ -169,19 +184,15 @@ func (r *run) call(op *operation, known values) (Work, bool) {
 	return w, exact
 }
 
-// pass gives what a region ends with to the results of its operation.
+// pass gives the results of an operation the values that its region ends with.
 func (r *run) pass(results, ends []string, inner, known values) {
-	for i, name := range results {
-		delete(known, name)
-		if i < len(ends) {
-			if v, ok := inner[ends[i]]; ok {
-				known[name] = v
-			}
-		}
+	for i, name := range results[:min(len(results), len(ends))] {
+		known.set(name, inner, ends[i])
 	}
+	known.forget(results[min(len(results), len(ends)):])
 }
 
-// branch counts the arm that is taken, and the larger of both where that is not known.
+// branch counts the arm that is taken, or the larger of both if that is not known.
 func (r *run) branch(op *operation, known values) (Work, bool) {
 	taken := -1
 	if len(op.operands) > 0 {
@@ -204,9 +215,7 @@ func (r *run) branch(op *operation, known values) (Work, bool) {
 		exact = exact && ok
 		most = most.most(w)
 	}
-	for _, name := range op.results {
-		delete(known, name)
-	}
+	known.forget(op.results)
 	if most != (Work{}) {
 		exact = false
 		if r.id != nil || !r.asked {
@@ -222,9 +231,7 @@ func (r *run) while(op *operation, known values) (Work, bool) {
 		w, _ := r.block(b, known)
 		total.Add(w)
 	}
-	for _, name := range op.results {
-		delete(known, name)
-	}
+	known.forget(op.results)
 	if total == (Work{}) {
 		return total, true
 	}
@@ -232,8 +239,7 @@ func (r *run) while(op *operation, known values) (Work, bool) {
 	return total, false
 }
 
-// loop multiplies what the body does by how often it runs. Where that differs from turn to turn, as the inner loop of a
-// triangle does, the turns are gone through.
+// loop multiplies what the body does by how often it runs. If the turns differ, as in the inner loop over a triangle, it counts each.
 func (r *run) loop(op *operation, known values) (Work, bool) {
 	if len(op.regions) == 0 {
 		return Work{}, true
@@ -249,18 +255,11 @@ func (r *run) loop(op *operation, known values) (Work, bool) {
 			turns = (to-from-1)/step + 1
 		}
 	}
-	outside := values{}
-	for k, v := range known {
-		outside[k] = v
-	}
-	for _, name := range body.arguments {
-		delete(outside, name)
-	}
+	outside := maps.Clone(known)
+	outside.forget(body.arguments)
 	before := len(r.notes)
 	once, exact := r.block(body, outside)
-	for _, name := range op.results {
-		delete(known, name)
-	}
+	known.forget(op.results)
 	switch {
 	case once == (Work{}) && exact:
 		r.notes = r.notes[:before]
@@ -278,19 +277,9 @@ func (r *run) loop(op *operation, known values) (Work, bool) {
 }
 
 func (r *run) turns(op *operation, body *block, known values, from, step, turns int64) (Work, bool) {
-	inner := values{}
-	for k, v := range known {
-		inner[k] = v
-	}
+	inner := maps.Clone(known)
 	carried := body.arguments[min(1, len(body.arguments)):]
-	for i, name := range carried {
-		delete(inner, name)
-		if i < len(op.operands) {
-			if v, ok := known[op.operands[i]]; ok {
-				inner[name] = v
-			}
-		}
-	}
+	r.pass(carried, op.operands, known, inner)
 	var total Work
 	exact := true
 	for i := range turns {
@@ -302,19 +291,8 @@ func (r *run) turns(op *operation, body *block, known values, from, step, turns 
 		exact = exact && ok
 		next := values{}
 		r.pass(carried, body.ends, inner, next)
-		for _, name := range carried {
-			delete(inner, name)
-			if v, ok := next[name]; ok {
-				inner[name] = v
-			}
-		}
+		r.pass(carried, carried, next, inner)
 	}
-	for i, name := range op.results {
-		if i < len(carried) {
-			if v, ok := inner[carried[i]]; ok {
-				known[name] = v
-			}
-		}
-	}
+	r.pass(op.results, carried, inner, known)
 	return total, exact
 }

@@ -1,5 +1,5 @@
-// Package ttir reads Triton's first representation of a kernel as far as its work goes: which loops run how often, what is
-// loaded, stored and multiplied in them. Package tritonparse counts with it what a launch moves and computes.
+// Package ttir reads Triton's first representation of a kernel, to count its work: how often loops run, and what is loaded, stored
+// and multiplied in them. Package tritonparse uses it to count what a launch moves and computes.
 package ttir
 
 import (
@@ -15,11 +15,11 @@ type Module struct {
 	masked    bool // a load or store has a mask
 }
 
-// Parameter is one of a kernel's, as it is compiled: arguments that are constants are none, a tensor descriptor is several.
+// Parameter is a parameter of the compiled kernel: a constant argument has none, and a tensor descriptor several.
 type Parameter struct {
 	Name    string // in the text, without %
-	Label   string // as the source has it; "" if the text does not say
-	Integer bool   // a whole number
+	Label   string // its name in the source; "" if the text does not say
+	Integer bool
 }
 
 type function struct {
@@ -27,11 +27,11 @@ type function struct {
 	body       *block
 }
 
-// block is a region's operations, of which only those are kept that work or that say how often others do.
+// block is a region. Only operations that do work, or decide how often others run, are kept.
 type block struct {
 	arguments []string
 	ops       []*operation
-	ends      []string // what it yields
+	ends      []string // the values that it yields
 }
 
 // operation is one line of the text.
@@ -40,18 +40,21 @@ type operation struct {
 	name     string
 	results  []string
 	operands []string
-	word     string // what stands behind the name: the predicate of a comparison, the axis of a program id
+	word     string // behind the name: the predicate of a comparison, the axis of a program id, the called function
 	number   int64  // of a constant
 	constant bool
-	cost     Work // of one execution
-	unsized  string
+	cost     Work   // of one execution
+	unsized  string // the type of what is moved, if its size is not known
 	regions  []*block
-	loop     bounds
-	arms     bool // scf.if
-	idle     bool // it computes a tensor: that work is not counted, and no loop bound depends on it
+	loop     bounds // of scf.for
+	arms     bool   // scf.if
+	idle     bool   // it computes a tensor: that work is not counted, and no loop bound depends on it
 }
 
-type bounds struct{ from, to, step string }
+type bounds struct {
+	from, to, step string
+	names          []string // in the body: of the counter, and of the values that go from turn to turn
+}
 
 // Work is what is done: bytes of global memory, and operations on floating-point numbers.
 type Work struct {
@@ -148,7 +151,7 @@ func isEnd(name string) bool {
 func (p *parser) open(op *operation) {
 	b := &block{}
 	if op.name == "scf.for" {
-		b.arguments = op.results0()
+		b.arguments = op.loop.names
 	}
 	op.regions = append(op.regions, b)
 	if len(p.stack) < maxDepth {
@@ -276,20 +279,15 @@ func (op *operation) readFor(code string) {
 	if m == nil {
 		return
 	}
-	op.loop = bounds{m[2], m[3], m[4]}
-	names := []string{m[1]}
+	op.loop = bounds{m[2], m[3], m[4], []string{m[1]}}
 	if _, args, ok := strings.Cut(code, "iter_args("); ok {
 		args, _, _ = strings.Cut(args, ")")
 		for _, a := range iterArg.FindAllStringSubmatch(args, -1) {
-			names = append(names, a[1])
+			op.loop.names = append(op.loop.names, a[1])
 			op.operands = append(op.operands, a[2])
 		}
 	}
-	op.word = strings.Join(names, " ")
 }
-
-// results0 are the names that a loop's body has for the counter and what goes round.
-func (op *operation) results0() []string { return strings.Fields(op.word) }
 
 func (op *operation) readConstant(word string) {
 	switch word {

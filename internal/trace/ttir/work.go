@@ -141,7 +141,7 @@ func (w Work) most(o Work) Work {
 	return Work{max(w.Loaded, o.Loaded), max(w.Stored, o.Stored), max(w.Dots, o.Dots), max(w.Flops, o.Flops)}
 }
 
-// floatOps are the operations of one floating-point operation for each element of the result.
+// floatOps is how many floating-point operations an operation does for each element of its result.
 var floatOps = map[string]int64{
 	"arith.addf": 1, "arith.subf": 1, "arith.mulf": 1, "arith.divf": 1, "arith.remf": 1, "arith.negf": 1,
 	"arith.maximumf": 1, "arith.minimumf": 1, "arith.maxnumf": 1, "arith.minnumf": 1,
@@ -149,7 +149,7 @@ var floatOps = map[string]int64{
 	"math.tanh": 1, "math.erf": 1, "math.absf": 1, "math.floor": 1, "math.ceil": 1, "tt.precise_sqrt": 1, "tt.precise_divf": 1, "tt.extern_elementwise": 1,
 }
 
-// measure sets what one execution of an operation costs, by its types.
+// measure sets the cost of one execution of an operation, by its types.
 func (op *operation) measure(operands, types string) {
 	access := func(text string) int64 {
 		n, ok := readType(text).pointee().bytes()
@@ -185,7 +185,7 @@ func (op *operation) measure(operands, types string) {
 	}
 }
 
-// resultType is what stands behind the arrow, or all where there is none.
+// resultType is the text behind the arrow, or all of it if there is no arrow.
 func resultType(types string) string {
 	if i := strings.LastIndex(types, "-> "); i >= 0 {
 		return types[i+len("-> "):]
@@ -236,7 +236,7 @@ func splitTypes(types string) []string {
 
 func isFold(name string) bool { return name == "tt.reduce" || name == "tt.scan" }
 
-// foldWork is that of combining the elements of a reduction or scan: as often as there are elements to combine.
+// foldWork is the work of a reduction or scan: that of its region, as often as there are elements to combine.
 func foldWork(op *operation, types string) int64 {
 	in, out, _ := strings.Cut(types, "-> ")
 	n := readType(firstType(strings.TrimPrefix(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(in), ")")), "("))).elements()

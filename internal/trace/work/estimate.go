@@ -12,7 +12,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/ttir"
 )
 
-// Source is what a compilation says of its work. It is analysed when all launches are known.
+// Source is what a compilation says of its work. NewModel analyses it when all launches are known.
 type Source struct {
 	Text      string // TTIR
 	Constants []byte // src_constants of its metadata: the arguments that are compiled in
@@ -42,15 +42,15 @@ func NewModel(s *Source, q quirks.Set) *Model {
 	return t
 }
 
-// Estimate is what one kind of launch does; numbers that are not known are negative.
+// Estimate is what one kind of launch does. Numbers that are not known are negative.
 type Estimate struct {
-	grid                              []byte // as it was given, empty if it was not
+	grid                              []byte // as in the record, empty if it has none
 	programs, FromIR, FromArgs, Flops int64
 	work                              ttir.Work // of all programs
 	Notes                             []string
 }
 
-// newEstimate is one of which only what the launch says is known.
+// newEstimate is an estimate from the launch alone.
 func newEstimate(k *Kind) Estimate {
 	e := Estimate{grid: k.Grid, programs: -1, FromIR: -1, FromArgs: -1, Flops: -1}
 	if k.HasArgs {
@@ -99,7 +99,7 @@ func (t *Model) Estimate(k *Kind) Estimate {
 	return e
 }
 
-// bound is the value of a parameter, and the argument that it is of by its place among the kind's.
+// bound is the value of a parameter, and the index of its argument in the kind.
 type bound struct {
 	value    int64
 	argument int
@@ -165,7 +165,7 @@ func (t *Model) Idle(k *Kind) []bool {
 	return idle
 }
 
-// SourceMark begins a Source in a sorter, where launches begin with a brace.
+// SourceMark begins a Source in a sorter. Launches begin with a brace there.
 const SourceMark = 'W'
 
 // Append writes what ReadSource reads.

@@ -8,7 +8,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/field"
 )
 
-// Facts are what the work of a launch depends on, of one argument.
+// Facts are what the work of a launch depends on in one argument.
 type Facts struct {
 	IsTensor bool // tritonparse's view: numel and element_size are whole numbers
 	Bytes    int64

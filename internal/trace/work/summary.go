@@ -9,13 +9,13 @@ import (
 	"github.com/goproton/goproton/internal/trace/field"
 )
 
-// Summary is what stands before the launches.
+// Summary is what a roofline event says of all launches of a kernel.
 type Summary struct {
 	Gemm                      bool
-	Bytes, load, store, Flops int64 // of one program; negative where not known
+	Bytes, load, store, Flops int64 // of one program; negative if not known
 	notes                     []string
 
-	differ bool // programs of some launches do other work
+	differ bool // the programs of some launches do other work
 }
 
 // maxNotes is how many notes there are to a kernel.
@@ -45,7 +45,7 @@ func (e *Estimate) AppendLaunch(out []byte, index, id int) []byte {
 	return append(out, '}')
 }
 
-// Take takes the next kind of launch. The figures of one program are those of the first launch.
+// Take adds the next kind of launch. The figures of one program are those of the first launch.
 func (s *Summary) Take(e *Estimate) {
 	for _, n := range e.Notes {
 		if len(s.notes) <= maxNotes && !slices.Contains(s.notes, n) {
@@ -65,7 +65,7 @@ func (s *Summary) Take(e *Estimate) {
 	s.load, s.store, s.Bytes, s.Flops = load, store, load+store, e.Flops/e.programs
 }
 
-// AppendEnd writes what stands behind the launches.
+// AppendEnd writes the members behind the launches.
 func (s *Summary) AppendEnd(out []byte) []byte {
 	if s.Bytes >= 0 {
 		out = fmt.Appendf(out, `,"bytes_breakdown_per_cta":{"load":%d,"store":%d}`, s.load, s.store)

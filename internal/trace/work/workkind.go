@@ -15,12 +15,12 @@ import (
 
 // Kind is what decides the work of a launch: its grid and its arguments. Launches of one kind do the same work.
 type Kind struct {
-	Grid      []byte // as it was given
+	Grid      []byte // as in the record
 	Dims      []int64
 	Arguments []boundArgument // numbers and descriptors
-	Positions int             // arguments in all
+	Positions int             // how many arguments there are
 	FromArgs  int64           // bytes of tensors
-	HasArgs   bool
+	HasArgs   bool            // FromArgs is known
 }
 
 // boundArgument is an argument that loops may depend on.
@@ -33,7 +33,7 @@ type boundArgument struct {
 	Strides  []int64
 }
 
-// Add takes the next argument.
+// Add adds the next argument.
 func (k *Kind) Add(name string, f *Facts, q quirks.Set) {
 	bytes, ok := f.Bytes, f.IsTensor
 	if !q.Has(quirks.StaticWork) {
@@ -53,7 +53,7 @@ func (k *Kind) Add(name string, f *Facts, q quirks.Set) {
 	k.FromArgs += bytes
 }
 
-// programs is how many there are.
+// programs is how many programs the launch has; false if the grid is not known.
 func (k *Kind) programs() (int64, bool) {
 	if len(k.Dims) == 0 {
 		return 0, false
@@ -68,7 +68,8 @@ func (k *Kind) programs() (int64, bool) {
 	return n, true
 }
 
-// AppendKind writes a kind for a log; equal kinds give equal bytes. Numbers that are idle are left out: nil if none are.
+// AppendKind writes a kind for a log. Kinds with the same work have the same bytes: idle says which arguments' numbers do not count,
+// nil that all count.
 func AppendKind(out []byte, k *Kind, idle []bool) []byte {
 	numbers := func(list []int64) {
 		out = binary.AppendUvarint(out, uint64(len(list)))
@@ -104,7 +105,7 @@ func OneIf(b bool) byte {
 	return 0
 }
 
-// ReadKind reads what appendKind wrote.
+// ReadKind reads what AppendKind wrote.
 func ReadKind(in []byte) (*Kind, error) {
 	r := store.Cursor{In: in}
 	k := &Kind{Grid: bytes.Clone(r.Text())}

@@ -13,6 +13,16 @@ func align(a, b []uint64) []pair {
 	return x.pairs
 }
 
+func equalPairs(pairs []pair) int {
+	n := 0
+	for _, p := range pairs {
+		if p.a >= 0 && p.b >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
 type aligner struct {
 	a, b  []uint64
 	pairs []pair

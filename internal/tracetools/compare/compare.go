@@ -28,7 +28,7 @@ type Side struct {
 	Line   int    `json:"line"`  // of the record in its file, from 0
 
 	Launches  int                 `json:"launches"`
-	Launch    *Launch             `json:"launch,omitempty"` // whose arguments are compared; nil if none's are
+	Launch    *tritonparse.Place  `json:"launch,omitempty"` // whose arguments are compared; nil if none are
 	Resources resources.Resources `json:"resources"`
 	Time      *Time               `json:"time,omitempty"` // nil without a profile, or if it has none of this kernel
 

@@ -24,9 +24,9 @@ type LaunchDiff struct {
 
 // LaunchPair is a launch of each run.
 type LaunchPair struct {
-	Kernel string `json:"kernel"`
-	A      Launch `json:"a"`
-	B      Launch `json:"b"`
+	Kernel string            `json:"kernel"`
+	A      tritonparse.Place `json:"a"`
+	B      tritonparse.Place `json:"b"`
 	TensorDiff
 }
 
@@ -101,7 +101,7 @@ func (d *LaunchDiff) add(a, b *tritonparse.LaunchRecord, c *Comparer) {
 	for _, t := range all.Tensors {
 		d.Tensors[t.Status]++
 	}
-	pair := LaunchPair{Kernel: a.Name, A: *launchOf(a), B: *launchOf(b)}
+	pair := LaunchPair{Kernel: a.Name, A: a.Place(), B: b.Place()}
 	for _, t := range all.differing() {
 		pair.Tensors = append(pair.Tensors, *t)
 	}

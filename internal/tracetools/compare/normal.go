@@ -4,17 +4,18 @@ import (
 	"hash/maphash"
 	"regexp"
 	"strings"
+
+	"github.com/goproton/goproton/tritonparse/backend"
 )
 
-// line is a line of a representation, ready to be compared: what is renamed, renumbered or moved without a meaning is out
-// of it.
+// line is a line of a representation, ready to be compared: names, numbers and locations without a meaning are removed.
 type line struct {
 	own   int      // in the text, from 1
 	text  string   // as it is shown
-	key   string   // what must be equal for two lines to stand for each other: names of values are replaced by one placeholder
-	names []string // the names of values in it, in order; nil where they mean nothing (registers of machine code)
-	defs  int      // how many of them come into being here
-	op    string   // what it does, for counts; "" for what does nothing: braces, labels
+	key   string   // equal for lines that may stand for each other: a placeholder replaces names of values
+	names []string // of the values in the line, in order; nil if names mean nothing (registers of machine code)
+	defs  int      // how many of the first names the line defines
+	op    string   // the operation, for counts; "" for braces and labels
 }
 
 func (l *line) hash() uint64 { return maphash.String(hashSeed, l.key) }
@@ -80,8 +81,18 @@ var sass = &language{
 	op:    re(`^\s*(?:@!?U?P[T\d]+ )?([A-Z]\w*(?:\.[A-Z]\w*)?)`),
 }
 
-// languages by stage. What is not here, such as json, is metadata or not compared.
-var languages = map[string]*language{"ttir": mlir, "ttgir": mlir, "llir": llvm, "ptx": ptx, "amdgcn": amdgcn, "sass": sass}
+// languages by the parser of a stage, see backend.Stage.
+var languages = map[string]*language{"mlir": mlir, "llvm_dbg": llvm, "ptx": ptx, "amdgcn": amdgcn, "sass": sass}
+
+// languageOf is the language of a stage, nil for those that are not compared, such as json.
+func languageOf(stage string) *language {
+	for _, s := range backend.MappedStages() {
+		if s.Name == stage {
+			return languages[s.Parser]
+		}
+	}
+	return nil
+}
 
 // read takes a text apart into lines that are code. The kernel's own name, which is also in those of its parameters, does
 // not count.

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/backend"
 	"github.com/goproton/goproton/tritonparse/parse"
 )
 
@@ -57,20 +59,16 @@ type member struct {
 type object []member
 
 func (o object) MarshalJSON() ([]byte, error) {
-	out := []byte{'{'}
-	for i, m := range o {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		name, err := json.Marshal(m.name)
-		if err != nil {
-			return nil, err
-		}
+	var out []byte
+	for _, m := range o {
 		value, err := json.Marshal(m.value)
 		if err != nil {
 			return nil, err
 		}
-		out = append(append(append(out, name...), ':'), value...)
+		out = field.AppendMember(out, m.name, value)
+	}
+	if out == nil {
+		return []byte("{}"), nil
 	}
 	return append(out, '}'), nil
 }
@@ -273,7 +271,8 @@ func (d *TraceDiff) record(a, b *tritonparse.Trace) object {
 		method := map[string]string{"hash": "hash", "name": "name", "source": "source", "similar name": "fuzzy_name"}[m.How]
 		how[method]++
 		stats, operations, highlights := object{}, object{}, []string{}
-		for _, stage := range stageOrder {
+		for _, s := range backend.MappedStages() {
+			stage := s.Name
 			l, ok := m.Lines[stage]
 			if !ok {
 				continue

@@ -44,12 +44,15 @@ type HunkLine struct {
 	Text string `json:"text"`
 }
 
-// Similarity is the part of the lines that both have, from 0 to 1.
-func (s *Stage) Similarity() float64 {
-	if s.LinesA+s.LinesB == 0 {
+// Similarity is the share of the lines that both have, from 0 to 1.
+func (s *Stage) Similarity() float64 { return share(s.Equal, s.LinesA+s.LinesB) }
+
+// share is how much of two texts pairs of equal lines make up, from 0 to 1.
+func share(pairs, lines int) float64 {
+	if lines == 0 {
 		return 1
 	}
-	return 2 * float64(s.Equal) / float64(s.LinesA+s.LinesB)
+	return 2 * float64(pairs) / float64(lines)
 }
 
 // Same says whether nothing but names differs.
@@ -60,18 +63,14 @@ const around = 2
 
 // compareStage compares the texts of one representation of two kernels.
 func compareStage(name, a, b, kernelA, kernelB string) Stage {
-	g := languages[name]
+	g := languageOf(name)
 	x, y := g.read(a, kernelA), g.read(b, kernelB)
 	s := Stage{Name: name, LinesA: len(x), LinesB: len(y), opsA: operations(x), opsB: operations(y)}
 	pairs := align(hashes(x), hashes(y))
 	if g.named {
 		pairs, s.Renamed = checkNames(pairs, x, y)
 	}
-	for _, p := range pairs {
-		if p.a >= 0 && p.b >= 0 {
-			s.Equal++
-		}
-	}
+	s.Equal = equalPairs(pairs)
 	s.Renamed = s.Renamed && s.Same()
 	s.Operations = changes(s.opsA, s.opsB)
 	s.Hunks = hunks(pairs, func(i int) (int, string) { return x[i].own, x[i].text }, func(i int) (int, string) { return y[i].own, y[i].text })
@@ -220,7 +219,7 @@ func stages(a, b *tritonparse.Compilation) []Stage {
 	}
 	list := []Stage{}
 	for _, n := range names {
-		if languages[n] == nil {
+		if languageOf(n) == nil {
 			continue
 		}
 		s := compareStage(n, a.Texts[n], b.Texts[n], a.Name, b.Name)
@@ -249,12 +248,7 @@ func python(a, b *tritonparse.PythonSource) (*Stage, []pair) {
 		return h
 	}
 	pairs := align(key(x), key(y))
-	s := &Stage{Name: "python", LinesA: len(x), LinesB: len(y), Operations: []Count{}}
-	for _, p := range pairs {
-		if p.a >= 0 && p.b >= 0 {
-			s.Equal++
-		}
-	}
+	s := &Stage{Name: "python", LinesA: len(x), LinesB: len(y), Equal: equalPairs(pairs), Operations: []Count{}}
 	s.Hunks = hunks(pairs, func(i int) (int, string) { return a.FunctionStart + i, x[i] }, func(i int) (int, string) { return b.FunctionStart + i, y[i] })
 	return s, pairs
 }

@@ -85,10 +85,7 @@ func (d *TensorDiff) valueMetrics(v *tensor.Difference) object {
 
 func (d *TensorDiff) statisticMetrics(a, b *tritonparse.Statistics) object {
 	o := object{}
-	for _, s := range []struct {
-		name string
-		a, b float64
-	}{{"min", a.Min, b.Min}, {"max", a.Max, b.Max}, {"mean", a.Mean, b.Mean}, {"std", a.Std, b.Std}} {
+	for _, s := range statistics(a, b) {
 		o = append(o, member{s.name + "_a", jsonNumber(s.a)}, member{s.name + "_b", jsonNumber(s.b)}, member{s.name + "_diff", jsonNumber(math.Abs(s.a - s.b))})
 	}
 	return append(o, member{"atol", d.tolerance.Absolute}, member{"comparison_mode", "stats"})

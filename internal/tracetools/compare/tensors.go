@@ -54,14 +54,7 @@ func (s Status) differs() bool {
 	return s == OtherContents || s == OtherStatistics || s == OtherType || s == OtherShape
 }
 
-// Launch is the launch whose arguments are compared.
-type Launch struct {
-	File string `json:"file"`
-	Line int    `json:"line"` // of the record in its file, from 0
-	ID   int    `json:"id"`   // among the launches of the kernel in that file, from 0
-}
-
-// Comparer compares tensors. It remembers whose contents it has seen: launches share them.
+// Comparer compares tensors. It remembers comparisons by the hashes of the contents, which launches share.
 type Comparer struct {
 	Tolerance tensor.Tolerance
 
@@ -103,14 +96,13 @@ func oneSided(has, lacks string) string {
 
 // CompareTensors compares the arguments of two launches, one of each side.
 func (d *Diff) CompareTensors(a, b *tritonparse.LaunchRecord, c *Comparer) {
-	d.A.Launch, d.B.Launch = launchOf(a), launchOf(b)
+	x, y := a.Place(), b.Place()
+	d.A.Launch, d.B.Launch = &x, &y
 	d.TensorDiff = c.Launches(a, b)
 	if len(d.Tensors) == 0 {
 		d.Notes = append(d.Notes, "tensors are not compared: the launches have none of one name")
 	}
 }
-
-func launchOf(l *tritonparse.LaunchRecord) *Launch { return &Launch{l.File, l.Line, l.ID} }
 
 // Launches compares the tensors of two launches.
 func (c *Comparer) Launches(a, b *tritonparse.LaunchRecord) TensorDiff {
@@ -262,11 +254,10 @@ func openBlob(t *tritonparse.Argument, trace string) (*tensor.Tensor, error) {
 // statistics compares two tensors of which no more is known: none of the numbers may differ by more than the tolerance.
 func (c *Comparer) statistics(a, b *tritonparse.Statistics) Status {
 	status := SameStatistics
-	for _, pair := range [][2]float64{{a.Min, b.Min}, {a.Max, b.Max}, {a.Mean, b.Mean}, {a.Std, b.Std}} {
-		x, y := pair[0], pair[1]
+	for _, s := range statistics(a, b) {
 		switch {
-		case x == y || math.IsNaN(x) && math.IsNaN(y):
-		case !math.IsInf(y, 0) && math.Abs(x-y) <= c.Tolerance.Absolute+c.Tolerance.Relative*math.Abs(y):
+		case s.same():
+		case !math.IsInf(s.b, 0) && math.Abs(s.a-s.b) <= c.Tolerance.Absolute+c.Tolerance.Relative*math.Abs(s.b):
 			status = CloseStatistics
 		default:
 			return OtherStatistics
@@ -275,14 +266,23 @@ func (c *Comparer) statistics(a, b *tritonparse.Statistics) Status {
 	return status
 }
 
-// briefStatistics says which of them differ.
+// statistic is one number of the statistics of two tensors.
+type statistic struct {
+	name string
+	a, b float64
+}
+
+func (s statistic) same() bool { return s.a == s.b || math.IsNaN(s.a) && math.IsNaN(s.b) }
+
+func statistics(a, b *tritonparse.Statistics) []statistic {
+	return []statistic{{"min", a.Min, b.Min}, {"max", a.Max, b.Max}, {"mean", a.Mean, b.Mean}, {"std", a.Std, b.Std}}
+}
+
+// briefStatistics says which statistics differ.
 func briefStatistics(a, b *tritonparse.Statistics) string {
 	var parts []string
-	for _, s := range []struct {
-		name string
-		a, b float64
-	}{{"min", a.Min, b.Min}, {"max", a.Max, b.Max}, {"mean", a.Mean, b.Mean}, {"std", a.Std, b.Std}} {
-		if s.a != s.b && !(math.IsNaN(s.a) && math.IsNaN(s.b)) {
+	for _, s := range statistics(a, b) {
+		if !s.same() {
 			parts = append(parts, fmt.Sprintf("%s %.7g → %.7g", s.name, s.a, s.b))
 		}
 	}

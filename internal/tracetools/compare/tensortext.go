@@ -14,7 +14,8 @@ func (p *printer) tensors(d *Diff) {
 	if len(d.Tensors) == 0 {
 		return
 	}
-	p.printf("\nTensors as they were before launch %s of A and %s of B\n", d.A.Launch.brief(), d.B.Launch.brief())
+	a, b := d.A.Launch, d.B.Launch
+	p.printf("\nTensors as they were before launch %d (record %d) of A and %d (record %d) of B\n", a.ID, a.Line, b.ID, b.Line)
 	rows := [][]string{{"TENSOR", "A", "B", ""}}
 	var values valueTable
 	for i := range d.Tensors {
@@ -94,8 +95,6 @@ func (d *TensorDiff) briefStatuses() string {
 	}
 	return text
 }
-
-func (l *Launch) brief() string { return fmt.Sprintf("%d (record %d)", l.ID, l.Line) }
 
 func valueRow(v *tensor.Difference) []string {
 	most, relative := "-", "-" // only NaN or infinity differs, or B is 0 wherever it does

@@ -12,10 +12,8 @@ import (
 
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/tritonparse/backend"
 )
-
-// stageOrder is how representations are listed where no compilation says it.
-var stageOrder = []string{"ttir", "ttgir", "llir", "ptx", "amdgcn", "sass"}
 
 func splitLines(text string) []string { return strings.Split(text, "\n") }
 
@@ -346,10 +344,10 @@ func (m *Match) row(timed, recorded bool) []string {
 	}
 	least := "-"
 	worst := 2.0
-	for _, stage := range stageOrder {
-		if s, ok := m.Stages[stage]; ok && s < worst {
+	for _, stage := range backend.MappedStages() {
+		if s, ok := m.Stages[stage.Name]; ok && s < worst {
 			worst = s
-			least = fmt.Sprintf("%s %.0f%%", stage, math.Floor(100*s))
+			least = fmt.Sprintf("%s %.0f%%", stage.Name, math.Floor(100*s))
 		}
 	}
 	if worst == 1 {

@@ -22,47 +22,26 @@ func (t *Time) Mean() float64 {
 	return t.Nanos / float64(t.Launches)
 }
 
-// TimeOf finds a compilation in a profile: by its hash if the run was traced, else by the kernel's name. nil if it is not there.
+// TimeOf finds the time of a compilation in a profile: by its hash if the run was traced, otherwise by the kernel's name. It is nil
+// if the profile has none.
 func TimeOf(p *profile.Profile, c *tritonparse.Compilation) *Time {
 	if p == nil {
 		return nil
 	}
-	var byHash profile.Durations
-	byName := &Time{ByName: true}
-	eachNode(p.Root, func(n *profile.Node) {
-		for i := range n.Launches {
-			l := &n.Launches[i]
-			if l.Kind >= 0 && l.Kind < len(p.Launches) && p.Launches[l.Kind].Hash == c.Hash {
-				byHash.Add(&l.Durations)
-			}
-		}
-		if n.Name != c.Name {
-			return
-		}
-		for _, m := range n.Metrics {
-			switch v, _ := m.Value.Float(); m.Name {
-			case profile.TimeMetric:
-				byName.Nanos += v
-			case profile.CountMetric:
-				byName.Launches += uint64(v)
-			}
+	var byHash, byName profile.Durations
+	tritonparse.EachMeasured(p, profile.Filter{}, func(m tritonparse.Measured) {
+		switch {
+		case m.Launch != nil && m.Hash == c.Hash:
+			byHash.Add(&m.Durations)
+		case m.Launch == nil && m.Kernel == c.Name:
+			byName.Add(&m.Durations)
 		}
 	})
 	switch {
 	case byHash.Count > 0:
 		return &Time{Launches: byHash.Count, Nanos: float64(byHash.Nanos), Least: byHash.Least, Most: byHash.Most}
-	case byName.Launches > 0 && len(p.Launches) == 0:
-		return byName
+	case byName.Count > 0 && len(p.Launches) == 0:
+		return &Time{Launches: byName.Count, Nanos: float64(byName.Nanos), ByName: true}
 	}
 	return nil
-}
-
-func eachNode(n *profile.Node, do func(*profile.Node)) {
-	if n == nil {
-		return
-	}
-	do(n)
-	for _, c := range n.Children {
-		eachNode(c, do)
-	}
 }

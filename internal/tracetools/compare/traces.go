@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -122,7 +123,7 @@ func digests(t *tritonparse.Trace, times *profile.Profile) ([]*digest, error) {
 		g := byHash[c.Hash]
 		g.options = flatOptions(c) // now that there is a source, which knows the parameters' names
 		for _, stage := range c.Stages() {
-			if l := languages[stage]; l != nil {
+			if l := languageOf(stage); l != nil {
 				lines := l.read(c.Texts[stage], c.Name)
 				g.stages = append(g.stages, stage)
 				g.lines[stage], g.ops[stage] = hashes(lines), operations(lines)
@@ -163,7 +164,7 @@ func (m *matcher) run() {
 			byName[g.side.Kernel] = append(byName[g.side.Kernel], j)
 		}
 	}
-	m.best("name", func(i int) []int { return byName[m.a[i].side.Kernel] }, func(a, b *digest) float64 { return optionScore(a, b) }, 0)
+	m.best("name", func(i int) []int { return byName[m.a[i].side.Kernel] }, optionScore, 0)
 	all := func(int) []int {
 		var left []int
 		for j, taken := range m.takenB {
@@ -180,15 +181,15 @@ func (m *matcher) run() {
 		return similarity(a.python, b.python)
 	}, sourceThreshold)
 	m.best("similar name", all, func(a, b *digest) float64 {
-		x, y := []uint64{}, []uint64{}
-		for _, c := range a.side.Kernel {
-			x = append(x, uint64(c))
-		}
-		for _, c := range b.side.Kernel {
-			y = append(y, uint64(c))
-		}
-		return similarity(x, y)
+		return similarity(letters(a.side.Kernel), letters(b.side.Kernel))
 	}, nameThreshold)
+}
+
+func letters(name string) (list []uint64) {
+	for _, c := range name {
+		list = append(list, uint64(c))
+	}
+	return list
 }
 
 // best takes pairs by falling score, as long as it is above the least. Equal scores go by order in the traces.
@@ -208,15 +209,7 @@ func (m *matcher) best(how string, candidates func(i int) []int, score func(a, b
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(p, q scored) int {
-		switch {
-		case p.score > q.score:
-			return -1
-		case p.score < q.score:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(p, q scored) int { return cmp.Compare(q.score, p.score) })
 	for _, s := range all {
 		if !m.takenA[s.i] && !m.takenB[s.j] {
 			m.take(s.i, s.j, how, s.score)
@@ -243,18 +236,7 @@ func optionScore(a, b *digest) float64 {
 	return score
 }
 
-func similarity(a, b []uint64) float64 {
-	if len(a)+len(b) == 0 {
-		return 1
-	}
-	n := 0
-	for _, p := range align(a, b) {
-		if p.a >= 0 && p.b >= 0 {
-			n++
-		}
-	}
-	return 2 * float64(n) / float64(len(a)+len(b))
-}
+func similarity(a, b []uint64) float64 { return share(equalPairs(align(a, b)), len(a)+len(b)) }
 
 func compareDigests(a, b *digest) Match {
 	m := Match{A: a.side, B: b.side, Python: similarity(a.python, b.python), Stages: map[string]float64{}, Operations: map[string][]Count{}, Lines: map[string]Count{}, opsA: a.ops, opsB: b.ops}

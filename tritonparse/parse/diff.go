@@ -93,16 +93,13 @@ func (d *launchDiff) set(i int32, text []byte, stays bool) {
 
 // reshape prepares for launches with other members than the last one.
 func (d *launchDiff) reshape(s *launchtext.Shape) {
-	if len(d.leaves) == 0 {
-		d.begin(s)
-		return
-	}
 	known := map[string]int32{}
 	for i := range d.leaves {
 		known[d.leaves[i].place.Id] = int32(i)
 	}
 	present := make([]bool, len(d.leaves)+len(s.Places))
-	d.places = make([]int32, len(s.Places))
+	d.leaves = slices.Grow(d.leaves, len(s.Places))
+	d.places = slices.Grow(d.places[:0], len(s.Places))[:len(s.Places)]
 	for i, p := range s.Places {
 		at, ok := known[p.Id]
 		if !ok {
@@ -118,16 +115,6 @@ func (d *launchDiff) reshape(s *launchtext.Shape) {
 		}
 	}
 	d.shape, d.base, d.dirty = s, nil, d.dirty[:0]
-}
-
-// begin prepares for the first launches.
-func (d *launchDiff) begin(s *launchtext.Shape) {
-	d.leaves, d.places = slices.Grow(d.leaves, len(s.Places)), slices.Grow(d.places, len(s.Places))
-	for i, p := range s.Places {
-		d.leaves = append(d.leaves, leafRuns{place: p, from: -1})
-		d.places = append(d.places, int32(i))
-	}
-	d.shape = s
 }
 
 // close ends the run that goes on before the launch until. It returns how many bytes more there are to keep.

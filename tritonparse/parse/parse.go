@@ -12,6 +12,7 @@ import (
 
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/trace/extsort"
+	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/trace/launchtext"
 	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/store"
@@ -224,19 +225,16 @@ func (o *Options) rankSuffix(b tritonparse.Bucket) string {
 
 // listFiles writes a bucket's entry of log_file_list.json.
 func listFiles(o *store.Object, names []string, suffix string) {
-	regular := []byte{'['}
+	var regular []string
 	mapped := ""
 	for _, n := range names {
 		if strings.Contains(strings.ToLower(n), "mapped") {
 			mapped = n
-			continue
+		} else {
+			regular = append(regular, n)
 		}
-		if len(regular) > 1 {
-			regular = append(regular, ',')
-		}
-		regular = append(regular, jsontext.Quote(n)...)
 	}
-	o.At("regular_files").Text = append(regular, ']')
+	o.At("regular_files").Text = field.AppendTexts(nil, regular)
 	if mapped != "" {
 		o.At("mapped_file").Text = jsontext.Quote(mapped)
 	}

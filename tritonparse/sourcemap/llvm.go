@@ -1,9 +1,7 @@
 package sourcemap
 
 import (
-	"cmp"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -191,9 +189,4 @@ func (n llvmNodes) outer(l llvmPlace) Frame {
 		return Frame{}
 	}
 	return Frame{f, l.line, l.column}
-}
-
-func sortedByLine(entries []Entry) []Entry {
-	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Own, b.Own) })
-	return entries
 }

@@ -1,5 +1,7 @@
 package sourcemap
 
+import "slices"
+
 // Stages are the names of the stages that have a map, in the order of the compiler.
 func (m *Map) Stages() []string {
 	var names []string
@@ -11,15 +13,9 @@ func (m *Map) Stages() []string {
 
 // At is the entry of a line of a stage, counted from 1; nil if nothing is known of it.
 func (m *Map) At(stage string, line int) *Entry {
-	for i, s := range m.stages {
-		if s.Name != stage {
-			continue
-		}
-		for k := range m.entries[i] {
-			if m.entries[i][k].Own == line {
-				return &m.entries[i][k]
-			}
-		}
+	entries := m.Entries(stage)
+	if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Own == line }); i >= 0 {
+		return &entries[i]
 	}
 	return nil
 }

@@ -1,7 +1,9 @@
 package sourcemap
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -220,7 +222,8 @@ func mlirCorrect(lines []string) []Entry {
 			entries = append(entries, e)
 		}
 	}
-	return sortedByLine(entries)
+	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Own, b.Own) })
+	return entries
 }
 
 // inlined makes an entry of a chain of frames, innermost first.

@@ -63,7 +63,7 @@ func (r *LaunchReader) likeness(text []byte, changes []Change) (*Template, []Cha
 		between -= int(l.End - l.Start)
 	}
 	for _, t := range r.In.like(likeness{len(r.leaves), between}) {
-		if all, ok := t.fit(r.In, text, r.leaves, changes); ok {
+		if all, ok := t.match(r.In, text, changes); ok {
 			return t, all
 		}
 	}

@@ -181,29 +181,3 @@ func (in *Interner) value(raw []byte) Value {
 	}
 	return *newValue(raw)
 }
-
-// fit is match for a record whose leaves are known.
-func (t *Template) fit(in *Interner, text []byte, leaves []jsontext.Span, changes []Change) ([]Change, bool) {
-	at, from := int32(0), int32(0)
-	for i := range t.Spans {
-		s, l := &t.Spans[i], leaves[i]
-		if !bytes.Equal(text[at:l.Start], t.Raw[from:s.Start]) {
-			return changes, false
-		}
-		if raw := text[l.Start:l.End]; !bytes.Equal(raw, t.Raw[s.Start:s.End]) {
-			if s.Role == fixed {
-				return changes, false
-			}
-			v := Value{}
-			if s.Role == TheStack && raw[0] == '[' {
-				stack, _, _ := in.stackAt(raw, 0, int(s.Depth), t.Leaves[i].stack)
-				v = *stack
-			} else {
-				v = in.value(raw)
-			}
-			changes = append(changes, Change{Leaf: int32(i), Value: v})
-		}
-		at, from = l.End, s.End
-	}
-	return changes, bytes.Equal(text[at:], t.Raw[from:])
-}

@@ -1,5 +1,5 @@
-// Package excerpt takes records out of a trace, raw or parsed, and writes them as a trace again: some kernels, some lines,
-// some launches of each compilation. It streams; `proton trace cat` is its face.
+// Package excerpt writes some records of a trace, raw or parsed, as a smaller trace: some kernels, some lines, some launches of each
+// compilation. It holds no more than a few records at a time. `proton trace cat` is its command.
 package excerpt
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 )
 
-// Options says which records are taken, and how they are written. All conditions must hold.
+// Options says which records are written, and how. All conditions must hold.
 type Options struct {
 	Kernels *tritonparse.Names
 	Hashes  []string // beginnings of compile hashes; none for all
@@ -27,9 +27,9 @@ type Options struct {
 	Filter  tritonparse.Filter
 	Most    int // launches of each compilation; 0 for all
 
-	Compilations bool // also those that the launches name
+	Compilations bool // also write the compilations that the launches name
 	NoIR         bool // without texts of representations, sources and source maps
-	Pretty       bool // over several lines
+	Pretty       bool // each record over several lines
 	Nearby       bool // also return the files next to the trace that the records name
 
 	FilesFrom nearby.Sources // folders where those may be, in addition to the trace's
@@ -70,13 +70,13 @@ type cutter struct {
 	path    string // of the file that is read
 }
 
-// record is what a worker makes of one.
+// record is a record as a worker reads it.
 type record struct {
 	kind, hash, name string
 	index            int
-	chosen           bool // by all that the record says itself
+	chosen           bool // the record meets all conditions that it alone decides
 	text             []byte
-	named            named // if it is asked for
+	named            named // with Options.Nearby
 }
 
 func (c *cutter) read(files []string) error {
@@ -133,7 +133,7 @@ func (o *Options) hash(hash string) bool {
 // cutsLaunches says whether some launches of a compilation may be left out while others stay.
 func (o *Options) cutsLaunches() bool { return o.Filter != nil || o.Most > 0 }
 
-// aboutLaunches are records of parsed traces that sum launches up: they would be wrong of fewer.
+// aboutLaunches says whether records of a type in parsed traces sum up launches: with fewer launches they would be wrong.
 func aboutLaunches(kind string) bool {
 	switch kind {
 	case "launch_diff", "roofline", "autotune_analysis", "autotune_summary":
@@ -142,8 +142,8 @@ func aboutLaunches(kind string) bool {
 	return false
 }
 
-// kernel says whether the kernel is asked for. Some records of parsed traces only have the hash; those of the kernel that
-// name it come before them.
+// kernel says whether the record's kernel is asked for. Some records of parsed traces have the hash only; records that name the
+// kernel come before them.
 func (c *cutter) kernel(r *record) bool {
 	if c.options.Kernels == nil {
 		return true
@@ -183,7 +183,7 @@ func (c *cutter) take(r *record) error {
 	return err
 }
 
-// form is the text that is written.
+// form is the text of a record as it is written.
 func (o *Options) form(kind string, text []byte, members []jsontext.Member) []byte {
 	if o.NoIR && kind == "compilation" {
 		text = withoutTexts(members)
@@ -220,18 +220,16 @@ func withoutTexts(members []jsontext.Member) []byte {
 	})
 }
 
+// object is an object with other values of its members. A member without a value is left out.
 func object(members []jsontext.Member, value func(jsontext.Member) []byte) []byte {
-	out := []byte{'{'}
+	var out []byte
 	for _, m := range members {
-		v := value(m)
-		if v == nil {
-			continue
+		if v := value(m); v != nil {
+			out = field.AppendMember(out, m.Name, v)
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(out, jsontext.Quote(m.Name)...), ':')
-		out = append(out, v...)
+	}
+	if out == nil {
+		return []byte("{}")
 	}
 	return append(out, '}')
 }

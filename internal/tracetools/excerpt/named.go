@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/trace/ndjson"
 	"github.com/goproton/goproton/internal/tracetools/nearby"
 	"github.com/goproton/goproton/tritonparse"
@@ -16,28 +17,19 @@ type named struct {
 	blobs       []*tritonparse.Blob
 }
 
-// namedBy reads it. Few launches name a file, and searching the text finds that faster than parsing the arguments.
+// namedBy reads which files a record names. Few launches name any, and searching their text is faster than parsing arguments.
 func namedBy(path, kind string, rec ndjson.Record, members []jsontext.Member) (n named) {
 	switch {
 	case kind == "compilation":
 		n.compilation = tritonparse.ReadCompilation(&tritonparse.Record{File: path, Line: rec.Index, Text: rec.Text})
 	case kind == "launch" && bytes.Contains(rec.Text, []byte(`"blob_path"`)):
-		for _, m := range members {
-			if m.Name == "extracted_args" {
-				n.blobs = blobsOf(m.Value)
+		for _, a := range tritonparse.ReadArguments(field.Get(members, "extracted_args")) {
+			if t := a.Tensor(); t != nil && t.Blob != nil && t.Blob.Path != "" {
+				n.blobs = append(n.blobs, t.Blob)
 			}
 		}
 	}
 	return n
-}
-
-func blobsOf(arguments []byte) (blobs []*tritonparse.Blob) {
-	for _, a := range tritonparse.ReadArguments(arguments) {
-		if t := a.Tensor(); t != nil && t.Blob != nil && t.Blob.Path != "" {
-			blobs = append(blobs, t.Blob)
-		}
-	}
-	return blobs
 }
 
 // nearbyFiles are the files next to a trace that its records name, each once.
@@ -45,7 +37,7 @@ type nearbyFiles struct {
 	sources nearby.Sources
 	all     []nearby.File
 	byName  map[string]int  // in all
-	tried   map[string]bool // what was looked for, by the folder of its trace and as its record has it
+	tried   map[string]bool // names that were looked for, each behind the folder of its trace
 }
 
 // add looks for what a record in a file names. Launches name the same contents again and again; they are looked for once.

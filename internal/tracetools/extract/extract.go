@@ -14,6 +14,7 @@ import (
 
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/outfolder"
+	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/tracetools/nearby"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -216,13 +217,12 @@ func (w *writer) launches(t *tritonparse.Trace) error {
 }
 
 func rawArguments(l *tritonparse.LaunchRecord) json.RawMessage {
-	raw := []byte("{")
-	for i, a := range l.Args {
-		if i > 0 {
-			raw = append(raw, ',')
-		}
-		name, _ := json.Marshal(a.Name)
-		raw = append(append(append(raw, name...), ':'), a.Raw...)
+	if len(l.Args) == 0 {
+		return json.RawMessage("{}")
+	}
+	var raw []byte
+	for _, a := range l.Args {
+		raw = field.AppendMember(raw, a.Name, a.Raw)
 	}
 	return append(raw, '}')
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/tritonparse"
 )
 
@@ -95,7 +96,7 @@ func (w *work) onlyText(i int, p param, raw []byte) string {
 
 // readArgument parses the recorded JSON of an argument.
 func readArgument(name string, raw []byte) tritonparse.Argument {
-	return tritonparse.ReadArguments(append(appendMember(nil, name, raw), '}'))[0]
+	return tritonparse.ReadArguments(append(field.AppendMember(nil, name, raw), '}'))[0]
 }
 
 func (w *work) has(name string) bool {
@@ -216,6 +217,20 @@ func layoutOf(t *tritonparse.Argument) string {
 	return ""
 }
 
+// endOf is the address behind the last byte of a tensor.
+func endOf(t *tritonparse.Argument) uint64 {
+	extent := int64(1)
+	for d, n := range t.Shape {
+		if n == 0 {
+			return t.DataPtr
+		}
+		if d < len(t.Stride) {
+			extent += (n - 1) * t.Stride[d]
+		}
+	}
+	return t.DataPtr + uint64(max(extent, 0)*t.ElementSize)
+}
+
 // noteSharing adds a comment to the script for tensors whose memory overlaps.
 func (w *work) noteSharing() {
 	type span struct {
@@ -226,17 +241,7 @@ func (w *work) noteSharing() {
 	for i, m := range w.plan.args {
 		a := readArgument(m.Name, m.Value)
 		if t := a.Tensor(); t != nil && t.DataPtr != 0 {
-			extent := int64(1)
-			for d, n := range t.Shape {
-				if n == 0 {
-					extent = 0
-					break
-				}
-				if d < len(t.Stride) {
-					extent += (n - 1) * t.Stride[d]
-				}
-			}
-			spans = append(spans, span{t.DataPtr, t.DataPtr + uint64(max(extent, 0)*t.ElementSize), i})
+			spans = append(spans, span{t.DataPtr, endOf(t), i})
 		}
 	}
 	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })

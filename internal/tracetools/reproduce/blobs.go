@@ -13,6 +13,7 @@ import (
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/outfolder"
+	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/tracetools/nearby"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -48,7 +49,7 @@ func (w *work) withBlobs(name string, raw []byte) []byte {
 		case len(value) > 0 && value[0] == '{':
 			value = w.withBlobs(name, value)
 		}
-		out = appendMember(out, m.Name, value)
+		out = field.AppendMember(out, m.Name, value)
 	}
 	if out == nil {
 		return []byte("{}")
@@ -203,16 +204,7 @@ func (w *work) contentsNow(before, now *tritonparse.Argument) (blob, bool) {
 	return w.findBlob(now.Blob.Path)
 }
 
-// overlap is on the safe side: from the first to the last byte that a tensor may have.
+// overlap says whether the memory of two tensors, gaps between their elements included, has a byte in common.
 func overlap(a, b *tritonparse.Argument) bool {
-	end := func(t *tritonparse.Argument) uint64 {
-		extent := int64(1)
-		for d, n := range t.Shape {
-			if d < len(t.Stride) {
-				extent += max(n-1, 0) * t.Stride[d]
-			}
-		}
-		return t.DataPtr + uint64(extent*t.ElementSize)
-	}
-	return a.DataPtr < end(b) && b.DataPtr < end(a)
+	return a.DataPtr < endOf(b) && b.DataPtr < endOf(a)
 }

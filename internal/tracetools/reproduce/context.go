@@ -5,30 +5,14 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
 )
-
-// appendMember adds a member to an object that is being written.
-func appendMember(out []byte, name string, value []byte) []byte {
-	if out == nil {
-		out = append(out, '{')
-	} else {
-		out = append(out, ',')
-	}
-	return append(append(append(out, jsontext.Quote(name)...), ':'), value...)
-}
 
 // makeContext writes the launch record with its arguments as the script needs them, and what it needs in addition: an object
 // whose members, and those of its larger members, have a line each. In a script there is no more than that.
 func (w *work) makeContext() {
 	var out []byte
-	line := func(name string, value []byte) {
-		if out == nil {
-			out = append(out, "{\n  "...)
-		} else {
-			out = append(out, ",\n  "...)
-		}
-		out = append(append(append(out, jsontext.Quote(name)...), ": "...), value...)
-	}
+	line := func(name string, value []byte) { out = appendLine(out, "  ", name, value) }
 	members, _ := jsontext.Members(w.launch.Raw)
 	seen := false
 	for _, m := range members {
@@ -52,14 +36,20 @@ func (w *work) makeContext() {
 	w.context = append(out, "\n}\n"...)
 }
 
-// lines is an object whose members have a line each, two levels deep.
+// appendLine adds a member on its own line to an object that is being written.
+func appendLine(out []byte, indent, name string, value []byte) []byte {
+	out = append(append(out, "{,"[min(len(out), 1)], '\n'), indent...)
+	return append(append(append(out, jsontext.Quote(name)...), ": "...), value...)
+}
+
+// lines is an object within the context, whose members have a line each.
 func lines(members []jsontext.Member) []byte {
-	out := []byte("{")
-	for i, m := range members {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(append(append(append(out, "\n    "...), jsontext.Quote(m.Name)...), ": "...), m.Value...)
+	if len(members) == 0 {
+		return []byte("{\n  }")
+	}
+	var out []byte
+	for _, m := range members {
+		out = appendLine(out, "    ", m.Name, m.Value)
 	}
 	return append(out, "\n  }"...)
 }
@@ -73,7 +63,7 @@ func (w *work) planMembers() []jsontext.Member {
 	var compile []byte
 	for _, name := range []string{"hash", "num_warps", "num_stages", "num_ctas", "shared", "backend_name", "arch", "triton_version"} {
 		if v := jsontext.Get(w.built.Metadata, name); v != nil {
-			compile = appendMember(compile, name, v)
+			compile = field.AppendMember(compile, name, v)
 		}
 	}
 	if compile == nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/goproton/goproton/internal/foreign"
 )
 
-// copyKernel puts the source of the kernel, and of all that it uses, into the script.
+// copyKernel puts the source of the kernel, and of all that it uses, into the script. asked says that the user wants this way: then
+// a script with unknown helpers is better than none.
 func (w *work) copyKernel(asked bool) error {
 	if w.source == nil {
 		return fmt.Errorf("the trace has no Python source of %s", w.built.Name)
@@ -28,7 +29,7 @@ func (w *work) copyKernel(asked bool) error {
 	}
 	if errors.Is(err, errNoPython) && (asked || !w.importable()) {
 		why = "its source is in the trace"
-		w.note("helpers and constants that the kernel uses were not looked for: there is no %s (--python names another)", w.python())
+		w.note("helpers and constants that the kernel uses were not looked for, because there is no %s; name a Python interpreter with --python", w.python())
 		s, err = &surroundings{Imports: guessImports(w.source.def)}, nil
 	}
 	if err != nil {
@@ -42,13 +43,13 @@ func (w *work) copyKernel(asked bool) error {
 		return problem
 	}
 	if clash := w.clash(s); clash != "" {
-		return fmt.Errorf("%s uses something called %s, and so does the script around it; --kernel-import default or override-ttir keeps them apart", w.source.name, clash)
+		return fmt.Errorf("%s uses the name %s, which the script uses for something else; use --kernel-import default or override-ttir", w.source.name, clash)
 	}
 	if w.result.Why == "" {
 		w.result.Why = why
 	}
 	for _, name := range s.Changed {
-		w.note("%s is no longer in %s as it was recorded; what it uses was taken as it is there now", name, w.built.Python.File)
+		w.note("%s has changed in %s since it was recorded; the script has the helpers and constants of the file as it is now", name, w.built.Python.File)
 	}
 	if len(s.Packages) > 0 {
 		w.note("the kernel's source needs installed packages in addition to torch and triton: %s", strings.Join(s.Packages, ", "))
@@ -57,7 +58,7 @@ func (w *work) copyKernel(asked bool) error {
 	return nil
 }
 
-// copied puts the pieces in an order in which they can be executed.
+// copied is the script's part for the kernel: imports, constants, helpers, aliases, and then the kernel.
 func (w *work) copied(s *surroundings) string {
 	imports := append([]string{"import triton\n", "import triton.language as tl\n"}, s.Imports...)
 	decorators := []string{w.source.jitDecorator(func(o string) bool { return !namesLaunches(o) })}
@@ -67,7 +68,7 @@ func (w *work) copied(s *surroundings) string {
 			decorators = append(tuners, decorators...)
 		}
 	}
-	// The last makes the kernel; it is called as the script has it, however the original file imported it.
+	// The last decorator makes the kernel. It gets the name under which the script imports it.
 	last := &decorators[len(decorators)-1]
 	callee := "@triton.jit"
 	if strings.Contains(*last, "gluon") {
@@ -102,7 +103,7 @@ func (w *work) copied(s *surroundings) string {
 	return b.String()
 }
 
-// ofClass says whether a decorator has a meaning only within a class, which the copied kernel is not in.
+// ofClass says whether a decorator has a meaning only within a class. The copied kernel is in none.
 func ofClass(decorator string) bool { return strings.HasPrefix(decorator, "@staticmethod") }
 
 func unique(list []string) []string {
@@ -115,7 +116,7 @@ func unique(list []string) []string {
 	return out
 }
 
-// aliases are modules of the program that the kernel reads its helpers through: module.helper.
+// aliases is Python for modules of the program through which the kernel uses helpers, as in module.helper.
 func aliases(modules map[string][]string) string {
 	var b strings.Builder
 	for i, name := range sortedKeys(modules) {
@@ -133,7 +134,7 @@ func aliases(modules map[string][]string) string {
 	return b.String()
 }
 
-// clash is a name that both the script and what was copied into it bind.
+// clash is a name that both the script and the code copied into it bind, "" if there is none.
 func (w *work) clash(s *surroundings) string {
 	script, own := w.scriptCode(), w.scriptNames()
 	taken := func(name string) bool { return own[name] || foreign.IsBuiltin(name) }

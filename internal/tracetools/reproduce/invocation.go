@@ -2,16 +2,14 @@ package reproduce
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
+	tracework "github.com/goproton/goproton/internal/trace/work"
 )
-
-var ttgirWarps = regexp.MustCompile(`"ttg\.num-warps"\s*=\s*(\d+)`)
 
 // compileOptions are those that the compilation had and that a launch must ask for again.
 func (w *work) compileOptions() []option {
@@ -31,7 +29,7 @@ func (w *work) compileOptions() []option {
 	warps := value("num_warps")
 	if base := value("num_warps_base"); base != "" && base != "null" {
 		warps = base
-	} else if m := ttgirWarps.FindStringSubmatch(w.built.Texts["ttgir"]); m != nil {
+	} else if m := tracework.TTGIRWarps.FindStringSubmatch(w.built.Texts["ttgir"]); m != nil {
 		warps = m[1] // of the groups that the user asked for; the compiler may have added others
 	}
 	add("num_warps", warps)

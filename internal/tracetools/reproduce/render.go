@@ -14,6 +14,7 @@ import (
 
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
 )
 
 //go:embed templates python/arguments.py python/autotune.py python/blobs.py python/descriptors.py python/tritonkernels.py python/benchmark.py python/original.py
@@ -203,8 +204,8 @@ func (w *work) texts() (map[string]string, error) {
 		texts["CONTEXT_JSON_PLACEHOLDER"] = "CONTEXT_JSON = " + rawText(bytes.TrimSpace(w.context)) + "\n"
 		texts["JSON_FILE_NAME_PLACEHOLDER"] = ""
 		if w.result.Import == ImportOverride {
-			content := appendMember(nil, w.built.TextNames["ttir"], jsontext.Quote(w.built.Texts["ttir"]))
-			compilation := appendMember(appendMember(nil, "metadata", w.built.Metadata), "file_content", append(content, '}'))
+			content := field.AppendMember(nil, w.built.TextNames["ttir"], jsontext.Quote(w.built.Texts["ttir"]))
+			compilation := field.AppendMember(field.AppendMember(nil, "metadata", w.built.Metadata), "file_content", append(content, '}'))
 			texts["COMPILATION_JSON_PLACEHOLDER"] = "COMPILATION_JSON = " + rawText(append(compilation, '}')) + "\n"
 		}
 	}

@@ -10,29 +10,29 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 )
 
-// Slow is a launch that took much of a profile's time, together with those like it.
+// Slow is a kind of launches that took much of a profile's time, with one launch of the trace.
 type Slow struct {
 	Kernel string            `json:"kernel"`
-	Kind   string            `json:"kind,omitempty"` // of launch, see tritonparse.LaunchKind; "" if only the kernel's name is known
+	Kind   string            `json:"kind,omitempty"` // see tritonparse.LaunchKind; "" if the profile only has the kernel's name
 	Count  uint64            `json:"count"`
 	Nanos  uint64            `json:"nanos"`
-	Share  float64           `json:"share"` // of the time of all of the profile's kernels that the trace has
+	Share  float64           `json:"share"` // of the time of all kernels that the profile and the trace have
 	Why    string            `json:"why"`
 	Place  tritonparse.Place `json:"place"`
 
 	hash string
 }
 
-// Slowest are the kinds of launches that a profile's time went to, most first, each with one launch of the trace to
-// reproduce: one whose tensors were recorded, if there is such a one. Where the profile does not tell launches apart, they
-// are whole kernels, by name. Only what the call paths took that the filter leaves counts.
+// Slowest are the kinds of launches that most of a profile's time went to, the slowest first. Each has one launch of the trace to
+// reproduce, with recorded tensors if there is one. If the profile does not distinguish launches, a kind is all launches of a
+// kernel. Only time below the call paths that the filter leaves counts.
 func Slowest(t *tritonparse.Trace, p *profile.Profile, filter profile.Filter, most int) ([]Slow, error) {
 	if t.Records["launch"] == 0 {
 		return nil, Selection{}.nothing(t, 0, nil)
 	}
 	slow := measured(t, p, filter)
 	if len(slow) == 0 && !filter.All() {
-		return nil, fmt.Errorf("the filters leave no kernel of %s; leave out -i and -e to see which have time", t.Source)
+		return nil, fmt.Errorf("the filters leave no kernel of %s; try again without -i and -e", t.Source)
 	}
 	if len(slow) == 0 {
 		return nil, fmt.Errorf("the profile has no kernel of %s; give the profile of the same run: proton run --trace DIR", t.Source)
@@ -66,13 +66,12 @@ func Slowest(t *tritonparse.Trace, p *profile.Profile, filter profile.Filter, mo
 		found = append(found, s)
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s has none of the profile's slowest launches with their arguments; is it of the same run?", t.Source)
+		return nil, fmt.Errorf("%s has no launch, with its grid and arguments, of the profile's slowest kernels; give the trace of the same run", t.Source)
 	}
 	return found, nil
 }
 
-// measured sums the times of the trace's kernels: of launches of the same compilation with the same arguments, or where the
-// profile does not distinguish launches, of all launches of a kernel.
+// measured adds up the time of each kind of launches, or of each kernel if the profile does not distinguish launches.
 func measured(t *tritonparse.Trace, p *profile.Profile, filter profile.Filter) []Slow {
 	launched := map[string]bool{}
 	for _, c := range t.Compilations() {
@@ -104,7 +103,7 @@ func measured(t *tritonparse.Trace, p *profile.Profile, filter profile.Filter) [
 	return slow
 }
 
-// findPlaces finds one launch of each in the trace.
+// findPlaces finds a launch of each kind in the trace.
 func findPlaces(t *tritonparse.Trace, slow []Slow) error {
 	kinds, err := t.Kinds()
 	if err != nil {

@@ -6,21 +6,22 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
 )
 
 func (r *record) compilation(members []jsontext.Member, wrong func(string) report) {
-	payload, err := jsontext.Members(get(members, "payload"))
+	payload, err := jsontext.Members(field.Get(members, "payload"))
 	if err != nil {
 		return
 	}
-	metadata := get(payload, "metadata")
-	r.inferred = string(get(members, "is_fake")) == "true"
-	extra := get(members, "goproton")
+	metadata := field.Get(payload, "metadata")
+	r.inferred = string(field.Get(members, "is_fake")) == "true"
+	extra := field.Get(members, "goproton")
 	r.cubin, r.image = jsontext.Text(jsontext.Get(extra, "cubin")), jsontext.Text(jsontext.Get(extra, "image"))
 	if r.hash == "" && jsontext.Get(metadata, "hash") != nil {
 		wrong(Joins)("payload.metadata.hash", "is empty: launches cannot name this compilation")
 	}
-	checkMaps(get(payload, "source_mappings"), get(payload, "file_content"), wrong(Maps))
+	checkMaps(field.Get(payload, "source_mappings"), field.Get(payload, "file_content"), wrong(Maps))
 }
 
 // checkMaps sees whether maps lead to lines that there are.

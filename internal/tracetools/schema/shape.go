@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
 )
 
 //go:embed shapes.txt
@@ -126,7 +127,7 @@ func (s *shape) checkMembers(value []byte, path string, wrong report) {
 		return
 	}
 	for _, m := range s.members {
-		if m.required && get(members, m.name) == nil {
+		if m.required && field.Get(members, m.name) == nil {
 			wrong(join(path, m.name), "is missing")
 		}
 	}
@@ -198,15 +199,6 @@ func join(path, name string) string {
 		return name
 	}
 	return path + "." + name
-}
-
-func get(members []jsontext.Member, name string) []byte {
-	for _, m := range members {
-		if m.Name == name {
-			return m.Value
-		}
-	}
-	return nil
 }
 
 func brief(s string) string {

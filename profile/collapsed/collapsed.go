@@ -155,10 +155,8 @@ func unescape(frame string) string {
 	return b.String()
 }
 
-// FormatError says where and why a file holds no folded stacks.
-type FormatError = profile.FormatError
-
-// Read reads folded stacks of any tool. Their numbers are read as the metric "samples".
+// Read reads folded stacks of any tool. Their numbers are read as the metric "samples". What it cannot understand is a
+// *profile.FormatError.
 func Read(r io.Reader) (*profile.Profile, error) {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	t, names := stacks.NewTree(), map[string]string{}
@@ -170,10 +168,10 @@ func Read(r io.Reader) (*profile.Profile, error) {
 		}
 		if text := strings.TrimRight(line, "\r\n"); text != "" {
 			if reason := add(t, names, text); reason != "" {
-				return nil, &FormatError{Offset: offset, Reason: reason}
+				return nil, &profile.FormatError{Offset: offset, Reason: reason}
 			}
 			if err := t.Check(offset + int64(len(line))); err != nil {
-				return nil, &FormatError{Offset: offset, Reason: err.Error()}
+				return nil, &profile.FormatError{Offset: offset, Reason: err.Error()}
 			}
 		}
 		offset += int64(len(line))
@@ -182,7 +180,7 @@ func Read(r io.Reader) (*profile.Profile, error) {
 		}
 	}
 	if len(t.Root.Children) == 0 {
-		return nil, &FormatError{Offset: 0, Reason: "the file holds no stacks; it is cut off or empty"}
+		return nil, &profile.FormatError{Offset: 0, Reason: "the file holds no stacks; it is cut off or empty"}
 	}
 	return t.Profile(false), nil
 }

@@ -95,7 +95,7 @@ func TestReadRefuses(t *testing.T) {
 		"a 1.2.3":      `found "1.2.3"`,
 		strings.Repeat(";", profile.MaxDepth) + " 1": "frames; 10000 are the most",
 	} {
-		var bad *FormatError
+		var bad *profile.FormatError
 		if _, err := Read(strings.NewReader(in)); !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: error %v, want …%s…", in, err, want)
 		}

@@ -125,7 +125,7 @@ func TestExtraKeysThatAreWrong(t *testing.T) {
 		"counts overflow":    {`"times":{"count":1,"buckets":[[1,18446744073709549568],[2,18446744073709549568]]}}]`, 31, "64 bits"},
 	} {
 		p, err := Read(strings.NewReader(frame + test.in))
-		var bad *FormatError
+		var bad *profile.FormatError
 		if !errors.As(err, &bad) {
 			t.Errorf("%s: read %+v, error %v", name, p, err)
 		} else if bad.Offset != test.at || !strings.Contains(bad.Reason, test.want) {

@@ -8,8 +8,3 @@
 // The format has no place for a metric's kind. Inclusive metrics are recognised by a zero at the root, so the
 // writer puts the zeros there and the reader takes every number at the root as inclusive.
 package hatchet
-
-import "github.com/goproton/goproton/profile"
-
-// FormatError says where and why a file is not a .hatchet file.
-type FormatError = profile.FormatError

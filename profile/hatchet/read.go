@@ -11,7 +11,7 @@ import (
 	"github.com/goproton/goproton/profile/internal/tree"
 )
 
-// Read reads one profile. What it cannot understand is a *FormatError with the place in the file.
+// Read reads one profile. What it cannot understand is a *profile.FormatError with the place in the file.
 func Read(r io.Reader) (*profile.Profile, error) {
 	d := newDecoder(r)
 	p := &profile.Profile{}
@@ -55,7 +55,7 @@ func ReadFile(path string) (*profile.Profile, error) {
 	}
 	defer f.Close()
 	p, err := readFile(f)
-	var bad *FormatError
+	var bad *profile.FormatError
 	if errors.As(err, &bad) {
 		return nil, fmt.Errorf("read profile %s: %w; give a .hatchet file that proton or Triton wrote", path, err)
 	}

@@ -128,7 +128,7 @@ func TestReadRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, r := range []io.Reader{strings.NewReader(test.in), iotest.OneByteReader(strings.NewReader(test.in))} {
 				p, err := Read(r)
-				var bad *FormatError
+				var bad *profile.FormatError
 				if !errors.As(err, &bad) {
 					t.Fatalf("read %+v, error %v, want a FormatError", p, err)
 				}

@@ -97,7 +97,7 @@ func TestBrokenSamples(t *testing.T) {
 			t.Fatalf("%s is not in %s", c.from, good.String())
 		}
 		_, err := Read(strings.NewReader(strings.Replace(good.String(), c.from, c.to, 1)))
-		var bad *FormatError
+		var bad *profile.FormatError
 		if !errors.As(err, &bad) || !strings.Contains(bad.Reason, c.want) {
 			t.Errorf("%s: got %v, want %s", c.to, err, c.want)
 		}

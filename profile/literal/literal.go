@@ -6,11 +6,6 @@
 // roots, and what hatchet's own to_literal gives.
 package literal
 
-import "github.com/goproton/goproton/profile"
-
-// FormatError says where and why a file is not a hatchet literal.
-type FormatError = profile.FormatError
-
 // pythonDepth is how many frames Python can read below each other: its parser takes 200 open brackets, and a frame
 // needs two ("too many nested parentheses", CPython 3.11 and 3.13).
 const pythonDepth = 98

@@ -119,7 +119,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 	for name, test := range tests {
 		p, err := Read(strings.NewReader(test.in))
-		var bad *FormatError
+		var bad *profile.FormatError
 		if !errors.As(err, &bad) {
 			t.Errorf("%s: read %+v, error %v", name, p, err)
 		} else if bad.Offset != test.at || !strings.Contains(bad.Reason, test.want) {
@@ -294,7 +294,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		p, err := Read(bytes.NewReader(in))
 		if err != nil {
-			var bad *FormatError
+			var bad *profile.FormatError
 			if !errors.As(err, &bad) || bad.Offset > int64(len(in)) {
 				t.Fatalf("error %v", err)
 			}

@@ -31,7 +31,7 @@ func (p *python) fail(at int, format string, args ...any) { p.Fail(int64(at), fo
 
 func (p *python) Fail(at int64, format string, args ...any) {
 	if p.err == nil {
-		p.err = &FormatError{Offset: at, Reason: fmt.Sprintf(format, args...)}
+		p.err = &profile.FormatError{Offset: at, Reason: fmt.Sprintf(format, args...)}
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/profile/internal/tree"
 )
 
-// Read reads one literal. What it cannot understand is a *FormatError with the place in the file.
+// Read reads one literal. What it cannot understand is a *profile.FormatError with the place in the file.
 func Read(r io.Reader) (*profile.Profile, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {

@@ -5,8 +5,3 @@
 // their shortest form, floats always in eight bytes. The tree is the one of our JSON; upstream leaves out
 // leaves without metrics here, and only here. docs/formats.md describes the file field by field.
 package msgpack
-
-import "github.com/goproton/goproton/profile"
-
-// FormatError says where and why a file is not a .hatchet_msgpack file.
-type FormatError = profile.FormatError

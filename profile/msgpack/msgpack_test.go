@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -111,7 +109,7 @@ func TestReadRefuses(t *testing.T) {
 		"metrics: 5000":      {"\x91\x81\xa7metrics\xde\x13\x88" + different.String(), 13 + 4096*4 + 3, "more than 4096 metrics on one node"},
 	} {
 		p, err := Decode([]byte(test.in))
-		var bad *FormatError
+		var bad *profile.FormatError
 		if !errors.As(err, &bad) {
 			t.Errorf("%s: read %+v, error %v", name, p, err)
 		} else if bad.Offset != test.at || !strings.Contains(bad.Reason, test.want) {
@@ -183,16 +181,16 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
 func TestFiles(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "p.hatchet_msgpack")
-	if err := WriteFile(path, scope(t)); err != nil {
+	var file bytes.Buffer
+	if err := Write(&file, scope(t)); err != nil {
 		t.Fatal(err)
 	}
-	p, err := ReadFile(path)
+	p, err := Read(bytes.NewReader(file.Bytes()))
 	if err != nil || profiletest.Text(p) != profiletest.Text(scope(t)) {
 		t.Errorf("read back %v, %v", p, err)
 	}
-	head, err := os.ReadFile(path)
-	if err != nil || !Sniff(head) {
+	head := file.Bytes()
+	if !Sniff(head) {
 		t.Errorf("a file of ours is not known by its head %x", head[:8])
 	}
 	for _, other := range []string{"", "\x92", "\x92\x80", "\x90\x81\xa5frame", "\x92\x81\xa4fram", "[{", "\x92\x81\x05\x00"} {
@@ -260,7 +258,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		p, err := Decode(in)
 		if err != nil {
-			var bad *FormatError
+			var bad *profile.FormatError
 			if !errors.As(err, &bad) || bad.Offset > int64(len(in)) {
 				t.Fatalf("error %v", err)
 			}

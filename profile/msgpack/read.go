@@ -1,34 +1,19 @@
 package msgpack
 
 import (
-	"fmt"
 	"io"
-	"os"
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/tree"
 )
 
-// Read reads one profile. What it cannot understand is a *FormatError with the place in the file.
+// Read reads one profile. What it cannot understand is a *profile.FormatError with the place in the file.
 func Read(r io.Reader) (*profile.Profile, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
 		return nil, err
 	}
 	return Decode(data)
-}
-
-// ReadFile reads the profile in a file.
-func ReadFile(path string) (*profile.Profile, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read profile: %w", err)
-	}
-	p, err := Decode(data)
-	if err != nil {
-		return nil, fmt.Errorf("read profile %s: %w", path, err)
-	}
-	return p, nil
 }
 
 // Decode reads the profile in data.

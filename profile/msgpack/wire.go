@@ -35,7 +35,7 @@ func (w *wire) fail(at int, format string, args ...any) { w.Fail(int64(at), form
 
 func (w *wire) Fail(at int64, format string, args ...any) {
 	if w.err == nil {
-		w.err = &FormatError{Offset: at, Reason: fmt.Sprintf(format, args...)}
+		w.err = &profile.FormatError{Offset: at, Reason: fmt.Sprintf(format, args...)}
 	}
 }
 

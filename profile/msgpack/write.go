@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/fold"
 	"github.com/goproton/goproton/profile/internal/tree"
@@ -19,11 +18,6 @@ func Write(w io.Writer, p *profile.Profile) error {
 		return err
 	}
 	return e.flush()
-}
-
-// WriteFile writes p to a file and replaces an older one in one step.
-func WriteFile(path string, p *profile.Profile) error {
-	return atomicfile.Write(path, func(w io.Writer) error { return Write(w, p) })
 }
 
 // Encode returns p as bytes; nil for a profile without a root.

@@ -39,7 +39,7 @@ type event struct {
 	at    profile.Value
 }
 
-// Read reads a file of any program that writes for speedscope. What it cannot understand is a *FormatError.
+// Read reads a file of any program that writes for speedscope. What it cannot understand is a *profile.FormatError.
 func Read(r io.Reader) (*profile.Profile, error) {
 	d := decoder{Scanner: jsonscan.New(r)}
 	d.file()
@@ -186,7 +186,7 @@ func (d *decoder) index() int {
 // the tree too if there is nothing else.
 func (f *decoder) profile() (*profile.Profile, error) {
 	if len(f.profiles) == 0 {
-		return nil, &FormatError{Reason: "the file holds no profiles"}
+		return nil, &profile.FormatError{Reason: "the file holds no profiles"}
 	}
 	ours := strings.HasPrefix(f.exporter, exporter)
 	sampled := slices.ContainsFunc(f.profiles, func(r recorded) bool { return r.kind == "sampled" })
@@ -194,7 +194,7 @@ func (f *decoder) profile() (*profile.Profile, error) {
 	b.byName = !ours && len(f.profiles) > 1
 	for i := range f.profiles {
 		if reason := b.add(&f.profiles[i]); reason != "" {
-			return nil, &FormatError{Offset: f.profiles[i].offset, Reason: fmt.Sprintf("profile %d (%.60q): %s", i, f.profiles[i].name, reason)}
+			return nil, &profile.FormatError{Offset: f.profiles[i].offset, Reason: fmt.Sprintf("profile %d (%.60q): %s", i, f.profiles[i].name, reason)}
 		}
 	}
 	// Stacks begin with the root if they are ours, or if all of them begin with one frame; events never do.

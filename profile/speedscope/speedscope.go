@@ -19,9 +19,6 @@ const schema = "https://www.speedscope.app/file-format-schema.json"
 // exporter is how a file says that it is ours: then the name of a sampled profile is the name of a metric.
 const exporter = "goproton"
 
-// FormatError says where and why a file is not one of speedscope's.
-type FormatError = profile.FormatError
-
 // frame is how a file names a frame.
 type frame struct {
 	Name string

@@ -188,7 +188,7 @@ func TestReadRefuses(t *testing.T) {
 		"deep events":   {events(strings.Repeat(`{"type":"O","frame":0,"at":0},`, profile.MaxDepth) + `{"type":"O","frame":0,"at":0}`), "opens more than 10000"},
 	} {
 		p, err := Read(strings.NewReader(test.in))
-		var bad *FormatError
+		var bad *profile.FormatError
 		if !errors.As(err, &bad) {
 			t.Errorf("%s: read %+v, error %v", name, p, err)
 		} else if !strings.Contains(err.Error(), test.want) {
@@ -428,7 +428,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		p, err := Read(bytes.NewReader(in))
 		if err != nil {
-			var bad *FormatError
+			var bad *profile.FormatError
 			if !errors.As(err, &bad) || bad.Offset > int64(len(in)) {
 				t.Fatalf("error %v", err)
 			}

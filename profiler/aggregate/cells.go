@@ -37,10 +37,7 @@ type cell struct {
 }
 
 func (k pcReason) compare(other pcReason) int {
-	if c := cmp.Compare(k.offset, other.offset); c != 0 {
-		return c
-	}
-	return cmp.Compare(k.reason, other.reason)
+	return cmp.Or(cmp.Compare(k.offset, other.offset), cmp.Compare(k.reason, other.reason))
 }
 
 // cells are in order of offset and reason.

@@ -1,8 +1,10 @@
 package aggregate
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/goproton/goproton/profile"
@@ -26,16 +28,7 @@ func (a *Aggregator) Freeze(t *Tree, deviceType string) (*profile.Profile, []uin
 	if f.samples != nil {
 		f.samples.finish(p)
 	}
-	return p, f.seen()
-}
-
-func (f *freezer) seen() []uint32 {
-	var devices []uint32
-	for d := range f.devices {
-		devices = append(devices, d)
-	}
-	sort.Slice(devices, func(i, j int) bool { return devices[i] < devices[j] })
-	return devices
+	return p, slices.Sorted(maps.Keys(f.devices))
 }
 
 type freezer struct {
@@ -58,8 +51,8 @@ func (f *freezer) node(n *node) *profile.Node {
 		f.metric(out, &f.slots[n][i])
 	}
 	// Chronological: by the first launch below each child. Kernels arrive in order of completion.
-	sorted := append([]*node(nil), n.children...)
-	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].order < sorted[j].order })
+	sorted := slices.Clone(n.children)
+	slices.SortStableFunc(sorted, func(a, b *node) int { return cmp.Compare(a.order, b.order) })
 	for _, c := range sorted {
 		out.Children = append(out.Children, f.node(c))
 	}

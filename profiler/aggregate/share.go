@@ -289,8 +289,5 @@ func (d *divider) mostOwed(n int) []int {
 }
 
 func (d *divider) compare(a, b int) int {
-	if c := cmp.Compare(d.owed[b], d.owed[a]); c != 0 {
-		return c
-	}
-	return cmp.Compare(a, b)
+	return cmp.Or(cmp.Compare(d.owed[b], d.owed[a]), cmp.Compare(a, b))
 }

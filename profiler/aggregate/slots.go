@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"maps"
 	"sync/atomic"
 
 	"github.com/goproton/goproton/internal/hotpath"
@@ -74,9 +75,7 @@ func (t *Tree) add(p callpath.Place, order uint64, m callpath.OpMetric) {
 // Kinds returns the kinds of the metrics that the program has added so far.
 func (t *Tree) Kinds() profile.Kinds {
 	kinds := profile.Kinds{}
-	for name, kind := range t.kinds {
-		kinds[name] = kind
-	}
+	maps.Copy(kinds, t.kinds)
 	for _, list := range t.slotMetrics() {
 		for _, m := range list {
 			kinds[m.name] = m.kind

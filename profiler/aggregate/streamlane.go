@@ -3,6 +3,7 @@ package aggregate
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -163,10 +164,5 @@ func (t *Timeline) closeGraph(s *streamLane, i int) {
 }
 
 func (t *Timeline) sortedStreams() []*streamLane {
-	list := make([]*streamLane, 0, len(t.streams))
-	for _, s := range t.streams {
-		list = append(list, s)
-	}
-	slices.SortFunc(list, func(a, b *streamLane) int { return cmp.Compare(a.id, b.id) })
-	return list
+	return slices.SortedFunc(maps.Values(t.streams), func(a, b *streamLane) int { return cmp.Compare(a.id, b.id) })
 }

@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -120,12 +121,7 @@ func (t *Timeline) laneOf(th *threadLane) int {
 }
 
 func (t *Timeline) sortedThreads() []*threadLane {
-	list := make([]*threadLane, 0, len(t.threads))
-	for _, th := range t.threads {
-		list = append(list, th)
-	}
-	slices.SortFunc(list, func(a, b *threadLane) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.tid, b.tid)) })
-	return list
+	return slices.SortedFunc(maps.Values(t.threads), func(a, b *threadLane) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.tid, b.tid)) })
 }
 
 // closeFrame closes the innermost frame of that node. Scopes within it end with it; a scope that was opened

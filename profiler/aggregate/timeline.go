@@ -17,7 +17,7 @@ type Timeline struct {
 	tree *Tree
 	out  profile.TraceWriter
 	call Call
-	err  error // the first of the writer's
+	err  error // the first of the writer's; nothing is shown after it
 
 	lanes       int // described so far
 	threadLanes int
@@ -38,9 +38,6 @@ func NewTimeline(out profile.TraceWriter, call Call) *Timeline {
 
 // Slices returns how many slices there were.
 func (t *Timeline) Slices() uint64 { return t.slices }
-
-// Err returns the first error of the writer. Nothing is shown after it.
-func (t *Timeline) Err() error { return t.err }
 
 // Devices lists the GPUs that something was shown on.
 func (t *Timeline) Devices() []uint32 {

@@ -109,8 +109,8 @@ func TestTimelineOfARingThatOverflowed(t *testing.T) {
 		t.Errorf("%d frames and %d calls are open", len(th.open), len(th.calls))
 	}
 	tl.Finish(0)
-	if tl.Err() != nil || out.slices != maxOpen {
-		t.Errorf("%d slices, %v", out.slices, tl.Err())
+	if tl.err != nil || out.slices != maxOpen {
+		t.Errorf("%d slices, %v", out.slices, tl.err)
 	}
 }
 

@@ -2,7 +2,9 @@
 package stacks
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -59,23 +61,13 @@ func Additive(p *profile.Profile) []string {
 		}
 		return true
 	})
-	names := make([]string, 0, len(numbers))
-	for name := range numbers {
-		names = append(names, name)
-	}
 	place := func(name string) int {
 		if at := slices.Index([]string{profile.TimeMetric, profile.CountMetric}, name); at >= 0 {
 			return at
 		}
 		return 2
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		if d := place(a) - place(b); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
-	})
-	return names
+	return slices.SortedFunc(maps.Keys(numbers), func(a, b string) int { return cmp.Or(place(a)-place(b), strings.Compare(a, b)) })
 }
 
 // Size returns the value of a metric at a node as the size of a stack; ok is false where there is none, or none

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 func readme(t *testing.T) string {
@@ -81,25 +83,27 @@ func documented(table map[string]bool, name string) (entry string, found bool) {
 // where there is no GPU.
 func TestReadmeShowsWhatDemoPrints(t *testing.T) {
 	const profile, capture = "build/demo/matmul", "testdata/captures/matmul.capture.gz"
-	if _, err := os.Stat("build/proton-replay"); err != nil {
-		t.Skip("there is no build/: run make build")
+	env := testkit.Built(t)
+	shell := func(line string) string {
+		cmd := exec.Command("sh", "-c", line)
+		cmd.Env = env
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+		return string(out)
 	}
 	own := filepath.Join(t.TempDir(), "matmul")
-	if out, err := exec.Command("build/proton", "run", "--backend", "replay", "--name", own, capture).CombinedOutput(); err != nil {
-		t.Fatalf("replay %s: %v\n%s", capture, err, out)
-	}
+	shell("proton run --backend replay --name " + own + " " + capture)
 	shown := regexp.MustCompile("(?s)```console\n\\$ (build/proton viewer [^\n]*)\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
 	if len(shown) == 0 {
 		t.Fatal("README.md shows no output of build/proton viewer")
 	}
 	for _, m := range shown {
 		command, want := m[1], m[2]
-		out, err := exec.Command("sh", "-c", strings.ReplaceAll(command, profile, own)).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", command, err, out)
-		}
-		if got := strings.TrimRight(string(out), "\n") + "\n"; got != want {
-			t.Errorf("%s prints\n%s\nand README.md shows\n%s", command, got, want)
+		out := shell(strings.NewReplacer("build/proton", "proton", profile, own).Replace(command))
+		if got := strings.TrimRight(out, "\n") + "\n"; got != want {
+			t.Errorf("%s prints\n%s\nand README.md shows\n%s\nThe command is that of the sources, the replay that of the last make build.", command, got, want)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 )
@@ -20,9 +21,6 @@ import (
 // TestReadmeWaysWork goes the ways from a .hatchet file that README.md shows, command by command as they stand there,
 // with the profile that it tells readers without a GPU to make.
 func TestReadmeWaysWork(t *testing.T) {
-	if _, err := os.Stat("build/proton-replay"); err != nil {
-		t.Skip("there is no build/: run make build")
-	}
 	section := regexp.MustCompile("(?s)\n## Five ways to look at it\n\n```sh\n(.*?)```\n(.*?)\n## ").FindStringSubmatch(readme(t))
 	if section == nil {
 		t.Fatal("README.md has no section of ways to look at a profile")
@@ -63,7 +61,7 @@ type ways struct {
 
 func newWays(t *testing.T) *ways {
 	t.Helper()
-	w := &ways{folder: t.TempDir(), said: map[string]string{}}
+	w := &ways{folder: t.TempDir(), env: testkit.Built(t), said: map[string]string{}}
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +73,8 @@ func newWays(t *testing.T) *ways {
 	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte("#!/bin/sh\n"), 0o755); err != nil { // --open, without a browser
 		t.Fatal(err)
 	}
-	w.env = append(os.Environ(), "PATH="+filepath.Join(here, "build")+":"+bin+":"+os.Getenv("PATH"), "DISPLAY=", "WAYLAND_DISPLAY=", "BROWSER=")
+	path := w.env[len(w.env)-1]
+	w.env = append(w.env, path+":"+bin, "DISPLAY=", "WAYLAND_DISPLAY=", "BROWSER=")
 	return w
 }
 

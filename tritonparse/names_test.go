@@ -35,7 +35,7 @@ func TestNames(t *testing.T) {
 func TestNamesAgainstPython(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("no python3")
+		t.Skip("needs python3 on PATH")
 	}
 	for _, c := range nameCases {
 		if strings.Trim(c.list, " ,") == "" {

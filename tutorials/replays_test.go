@@ -1,7 +1,6 @@
 package tutorials
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -14,31 +13,26 @@ import (
 // TestReplaysOnPages runs the console block that begins with a replay: the page shows what this version prints. With -update it
 // rewrites the block.
 func TestReplaysOnPages(t *testing.T) {
-	build := filepath.Join(testkit.Root(t), "build")
-	for _, part := range []string{"proton", "proton-replay", "libproton.so"} {
-		if _, err := os.Stat(filepath.Join(build, part)); err != nil {
-			t.Skipf("needs build/%s: run make build", part)
-		}
-	}
+	env := testkit.Built(t)
 	block := regexp.MustCompile("(?s)```console\n\\$ proton run [^\n]*--backend replay .*?```")
 	page := filepath.Join("overlap", "README.md") // that of matmul is abridged by hand, and needs a disassembler
 	text := testkit.Read(t, page)
-	shown := block.ReplaceAllStringFunc(text, func(old string) string { return replayed(t, build, old) })
+	shown := block.ReplaceAllStringFunc(text, func(old string) string { return replayed(t, env, old) })
 	if shown != text {
 		testkit.Golden(t, page, shown)
 	}
 }
 
 // replayed is a console block as its commands print it now, with lines cut as fill.py cuts them.
-func replayed(t *testing.T, build, block string) string {
+func replayed(t *testing.T, env []string, block string) string {
 	t.Helper()
 	const width = 150
 	folder := t.TempDir()
 	var parts []string
 	for _, m := range regexp.MustCompile(`(?m)^\$ (proton .*)$`).FindAllStringSubmatch(block, -1) {
-		line := strings.ReplaceAll(m[1], "../../testdata/", filepath.Join(build, "../testdata")+"/")
+		line := strings.ReplaceAll(m[1], "../../testdata/", filepath.Join(testkit.Root(t), "testdata")+"/")
 		cmd := exec.Command("sh", "-c", line+" 2>&1")
-		cmd.Dir, cmd.Env = folder, append(os.Environ(), "NO_COLOR=1", "PATH="+build+":"+os.Getenv("PATH"))
+		cmd.Dir, cmd.Env = folder, env
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, out)

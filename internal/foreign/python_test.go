@@ -42,7 +42,7 @@ for line in sys.stdin:
 func TestLiteralsInPython(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("no python3")
+		t.Skip("needs python3 on PATH")
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{"'", `"`, `\`, "\n", "\r", "{", "}", "a", "nan", "inf", "-inf", "\x00", "\u2028", "é", "😀", "#", "\\N{", "\t", " ", "1", "__import__", "()", "\u202e"}

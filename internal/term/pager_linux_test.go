@@ -17,7 +17,7 @@ func terminal(t *testing.T, columns uint16) (user, screen *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skip("no terminals here:", err)
+		t.Skip("needs pseudo terminals:", err)
 	}
 	t.Cleanup(func() { screen.Close() })
 	number, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
@@ -29,7 +29,7 @@ func terminal(t *testing.T, columns uint16) (user, screen *os.File) {
 	}
 	user, err = os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skip("no terminals here:", err)
+		t.Skip("needs pseudo terminals:", err)
 	}
 	t.Cleanup(func() { user.Close() })
 	if err := unix.IoctlSetWinsize(int(user.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}); err != nil {

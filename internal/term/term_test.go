@@ -32,7 +32,7 @@ func TestColorOffATerminal(t *testing.T) {
 func TestColorOnATerminal(t *testing.T) {
 	tty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
-		t.Skip("pseudo terminals are missing here:", err)
+		t.Skip("needs pseudo terminals:", err)
 	}
 	defer tty.Close()
 	tests := []struct {

@@ -27,7 +27,7 @@ func help(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("TRACELOG_HELP")
 	if path == "" {
-		t.Skip("only run by other tests, in a process of its own")
+		t.Skip("needs TRACELOG_HELP: TestLock… runs it in a process of its own")
 	}
 	return path
 }
@@ -47,7 +47,7 @@ func TestALivingProcessThatLostItsLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out := another(t, "TestLockHelper", l.ring.file.Name()); strings.Contains(out, "locked") {
-		t.Skip("this system keeps the lock")
+		t.Skip("needs a system that releases a lock with its process: this one keeps it")
 	}
 	if out := another(t, "TestRecoverHelper", folder); !strings.Contains(out, "recovered 0 processes, <nil>") {
 		t.Errorf("another process took it for dead: %s", out)
@@ -61,7 +61,7 @@ func TestALivingProcessThatLostItsLock(t *testing.T) {
 func TestProcessesThatAreGone(t *testing.T) {
 	command := exec.Command("true")
 	if err := command.Start(); err != nil {
-		t.Skip(err)
+		t.Skipf("needs the program true: %v", err)
 	}
 	pid := command.Process.Pid
 	await.That(t, "a process ends", func() bool { return started(pid) == 0 }) // a zombie from then on

@@ -53,7 +53,7 @@ func beginIn(t *testing.T, o Options) (*Log, *sayings) {
 func pipe(t *testing.T, path string) string {
 	t.Helper()
 	if err := syscall.Mkfifo(path, 0o666); err != nil {
-		t.Skip(err)
+		t.Skipf("needs named pipes: %v", err)
 	}
 	return path
 }
@@ -215,7 +215,7 @@ func TestAPanicOfTheWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink("/dev/full", filepath.Join(folder, l.header.outputName(noRank))); err != nil {
-		t.Skip(err)
+		t.Skipf("needs symbolic links: %v", err)
 	}
 	p := producer{log: l}
 	const many = 100_000 // more than the ring has room for

@@ -351,7 +351,7 @@ func BenchmarkStandardLibrary(b *testing.B) {
 // A million events are half a million slices and a quarter of a million arrows.
 func TestMemoryOfAMillionEvents(t *testing.T) {
 	if testing.Short() {
-		t.Skip("reads 160 MB")
+		t.Skip("too large for -short: it reads 160 MB")
 	}
 	text := bigTrace(t, 250_000)
 	var before, after runtime.MemStats

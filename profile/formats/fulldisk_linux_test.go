@@ -33,7 +33,7 @@ func TestFullDisk(t *testing.T) {
 	case err != nil && !errors.As(err, &ran):
 		t.Skipf("no mount namespace: %v", err)
 	case strings.Contains(text, cannotMount):
-		t.Skip(text)
+		t.Skip("needs to mount a file system: " + text)
 	case err != nil || !strings.Contains(text, "PASS"):
 		t.Errorf("%v\n%s", err, text)
 	}

@@ -86,7 +86,7 @@ func stackSums(t *testing.T, p *profile.Profile) (own, inclusive, called map[str
 func TestSumsOfTheFlameGraphAreThoseOfPprof(t *testing.T) {
 	path, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("no node here")
+		t.Skip("needs node: install nodejs")
 	}
 	for what, p := range map[string]*profile.Profile{"recursive": recursive(), "model": model(2000, 1)} {
 		cmd := exec.Command(path, "tests/sums.js", pageOf(t, what, p))

@@ -110,7 +110,7 @@ func node(t *testing.T, arguments ...string) {
 	t.Helper()
 	path, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("no node here")
+		t.Skip("needs node: install nodejs")
 	}
 	cmd := exec.Command(path, arguments...)
 	cmd.Dir = "web"
@@ -131,7 +131,7 @@ func TestModulesInNode(t *testing.T) {
 // TestTypesOfModules has TypeScript check the modules, which say their types in comments, against page.d.ts.
 func TestTypesOfModules(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes seconds")
+		t.Skip("too slow for -short: TypeScript takes seconds")
 	}
 	compiler := testkit.Fetched(t, "oracles/npm/node_modules/typescript/bin/tsc")
 	node(t, compiler, "--project", ".")

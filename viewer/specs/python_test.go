@@ -29,7 +29,7 @@ json.dump([peaks(device) for device in json.load(sys.stdin)], sys.stdout)
 func TestPython(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("no python3")
+		t.Skip("needs python3 on PATH")
 	}
 	var devices []profile.Device
 	cudas := append(slices.Collect(maps.Keys(perClock)), "80", "89", "90", "100")

@@ -26,7 +26,7 @@ def pytest_runtest_setup(item):
     wanted = item.config.getoption("--backend") or "cupti"
     for mark in item.iter_markers("only"):
         if wanted not in mark.args:
-            pytest.skip(f"is about {', '.join(mark.args)}")
+            pytest.skip(f"needs --backend {' or '.join(mark.args)}: it is about that backend alone")
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def any_libcupti(request, monkeypatch, backend):
     """The libcupti that is found, and Triton's own (CUDA 12.8) while torch's is installed, chosen by PROTON_CUPTI_PATH."""
     if request.param:
         if backend not in (None, "cupti"):
-            pytest.skip("is about cupti")
+            pytest.skip("needs --backend cupti: it chooses a libcupti")
         monkeypatch.setenv("PROTON_CUPTI_PATH", str(request.param))
 
 

@@ -136,7 +136,7 @@ def test_unloaded_modules_and_new_names(profiled, work):
 def test_several_gpus(profiled):
     n = torch.cuda.device_count()
     if n < 2:
-        pytest.skip("one GPU here: nothing to compare")
+        pytest.skip("needs two GPUs")
 
     def body():
         for d in range(n):

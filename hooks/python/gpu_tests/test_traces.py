@@ -83,7 +83,7 @@ def test_a_killed_program(traced, tmp_path, below):
 def test_daemon_threads_launch_at_the_end(traced):
     bare = subprocess.run(list(map(str, program("daemons"))), capture_output=True, env=environment())
     if bare.returncode:
-        pytest.skip(f"without us it ends with {bare.returncode}")
+        pytest.skip(f"needs a Python that ends well with daemon threads: without GoProton this one ends with {bare.returncode}")
     run = traced("daemons")
     per_thread = numbers(run.trace)[1:]
     print(f"{len(per_thread)} launches; {run.closing[0]}; {is_clean(run.trace)}")
@@ -100,7 +100,7 @@ def small_disk(tmp_path):
     folder.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)], capture_output=True, text=True)
     if mounted.returncode:
-        pytest.skip(mounted.stderr.strip())
+        pytest.skip(f"needs to mount a file system: {mounted.stderr.strip()}")
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
 

@@ -113,7 +113,7 @@ def test_peaks_agree_with_the_go_table():
     from conftest import REPOSITORY
     source = REPOSITORY / "viewer" / "specs" / "nvidia.go"
     if not source.exists():
-        pytest.skip("not in a checkout")
+        pytest.skip("needs viewer/specs/nvidia.go of a checkout")
     rows = re.findall(r'"(\d+)": +\{(\d+), (\d+), (\d+), (\d+)\}', source.read_text())
     assert {arch: tuple(map(int, rates)) for arch, *rates in rows} == specs._PER_CLOCK
     shared = re.findall(r'"(\d+)": +([\d.]+e9)', source.read_text())

@@ -21,7 +21,7 @@ ALL = os.environ.get("GOPROTON_ABUSE") == "all"  # else some of each
 BUILD = REPOSITORY / "build"
 STUB = BUILD / "stub"
 
-pytestmark = pytest.mark.skipif(not (LIBRARY.exists() and (BUILD / "proton").exists() and STUB.exists()), reason="make build")
+pytestmark = pytest.mark.skipif(not (LIBRARY.exists() and (BUILD / "proton").exists() and STUB.exists()), reason="needs build/: run make build")
 
 # A program with 300 launches, which misbehaves in one of five phases.
 PROGRAM = """
@@ -180,7 +180,7 @@ for number, descriptor in enumerate(mine):  # a file that the library had open f
 @pytest.mark.parametrize("compression", ["zstd", "gzip", "none"])
 def test_all_descriptors_reused_on_a_full_disk(library, tmp_path, compression):
     if not ROOT or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
-        pytest.skip("needs to mount a file system")
+        pytest.skip("needs root and unshare -m, to mount a file system")
     (tmp_path / "out").mkdir()
     done = run_python("""
 import ctypes, os
@@ -432,7 +432,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def full_disk(run, before):
     """A program whose TMPDIR, which has a megabyte, is full from some time on."""
     if not ROOT or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
-        pytest.skip("needs to mount a file system")
+        pytest.skip("needs root and unshare -m, to mount a file system")
     (run.folder / "tmp").mkdir()
     fill = """
 with open(os.environ["TMPDIR"] + "/full", "wb", buffering=0) as file:

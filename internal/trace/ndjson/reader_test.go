@@ -161,7 +161,7 @@ func checkOthers(t *testing.T, name string, file []byte) {
 
 func TestLongLine(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs 256 MiB")
+		t.Skip("too large for -short: it reads 256 MiB")
 	}
 	file := append([]byte(record(0)+"\n"), bytes.Repeat([]byte("x"), MaxRecord+1)...)
 	file = append(file, "\n"+record(1)+"\n"...)

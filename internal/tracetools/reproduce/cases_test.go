@@ -65,7 +65,7 @@ var randomFolder = regexp.MustCompile(`\$WORK/reproduce-\w+`)
 func findPython(t *testing.T) string {
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("no python3")
+		t.Skip("needs python3 on PATH")
 	}
 	return python
 }

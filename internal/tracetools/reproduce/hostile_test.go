@@ -187,7 +187,7 @@ type parser struct {
 func newParser(t testing.TB) *parser {
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("no python3")
+		t.Skip("needs python3 on PATH")
 	}
 	cmd := exec.Command(python, "-I", "testdata/shape.py")
 	in, err := cmd.StdinPipe()

@@ -36,9 +36,20 @@ type readWriter struct {
 	io.Writer
 }
 
-// ReadLine reads a command. The terminal is raw only for as long as one is typed, so that an interrupt stops a
-// report that takes long.
+// ReadLine reads a command that the shell can carry out. weblist is not one: the shell's profile has frames without a source
+// file, whose values weblist would add up (dropWithoutFile).
 func (s *shell) ReadLine(prompt string) (string, error) {
+	for {
+		line, err := s.readLine(prompt)
+		if words := strings.Fields(line); len(words) == 0 || words[0] != "weblist" {
+			return line, err
+		}
+		s.Print("proton: weblist is not known here: leave the shell and write proton pprof -weblist=REGEXP FILE; list REGEXP prints the lines here")
+	}
+}
+
+// readLine reads a line. The terminal is raw only for as long as one is typed, so that an interrupt stops a report that takes long.
+func (s *shell) readLine(prompt string) (string, error) {
 	if s.terminal == nil {
 		return s.lines.ReadString('\n')
 	}

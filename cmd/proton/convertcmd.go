@@ -34,7 +34,7 @@ func newConvertCommand() *cobra.Command {
 contents of the file, including gzip and zstd. The output format is chosen by the end of OUT, which may add
 .gz or .zst, or by --to. FILE and OUT may be - for standard input and output.
 
-Data that the output format cannot hold is dropped, with one line on standard error for each kind of data.
+Data that the output format cannot hold is left out, with one line on standard error for each kind of data.
 With --strict, nothing is written in this case.
 
 A profile in parts (run.part_0.hatchet, run.part_1.hatchet …) is read as one profile: give either the name of
@@ -64,7 +64,7 @@ the whole, run.hatchet, or all its parts. To combine several runs, use proton me
 	choices(cmd, "to", formatChoices()...)
 	choices(cmd, "from", formatChoices()...)
 	flags.StringVar(&f.metric, "metric", "", "write the metric `NAME` if the format holds only one")
-	flags.BoolVar(&f.strict, "strict", false, "fail instead of dropping anything")
+	flags.BoolVar(&f.strict, "strict", false, "fail instead of leaving anything out")
 	registerForce(cmd, &f.force)
 	flags.BoolVarP(&f.list, "list", "l", false, "list the formats and what each holds")
 	return cmd
@@ -94,7 +94,7 @@ func (f *convertFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wr
 	}
 	drops := target.Drops(p)
 	for _, d := range drops {
-		tell(stderr, "drops: %s", d)
+		tell(stderr, "%s cannot hold %s", target.Format.Name, d)
 	}
 	if f.strict && len(drops) > 0 {
 		return fmt.Errorf("%s cannot hold all of the profile, and --strict is given; see proton convert --list", target.Format.Name)

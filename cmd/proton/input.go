@@ -33,10 +33,9 @@ func readProfileAs(file string, stdin io.Reader, f *formats.Format) (*tree.Profi
 
 // warnIncomplete reports on standard error that the profile is incomplete.
 func warnIncomplete(file string, p *tree.Profile) {
-	if p != nil && p.Info[tree.InfoNote] != "" {
-		tell(toUser(), "%s: %s", file, p.Info[tree.InfoNote])
-	}
-	if p != nil && p.Info[tree.InfoIncomplete] != "" {
-		tell(toUser(), "%s: %s", file, p.Info[tree.InfoIncomplete])
+	for _, about := range []string{tree.InfoNote, tree.InfoIncomplete} {
+		if p != nil && p.Info[about] != "" {
+			tell(toUser(), "%s: %s", file, p.Info[about])
+		}
 	}
 }

@@ -44,8 +44,8 @@ struct hp_call {
 struct hp_vendor_api {
   uint32_t size; // sizeof(struct hp_vendor_api), checked by users of the table
 
-  // Calls of the program, at ENTER. If a library's ids have 64 bits and its callbacks cannot choose them, the room pushes
-  // ids of its own as external correlation ids, which the records carry. Ids count up in the order of the launches.
+  // Calls of the program, at ENTER. correlation is the id that the activity records of the call carry: the library's, or one that
+  // the room gave the library as an external id. It has up to 64 bits, and ids count up in the order of the calls.
   void (*launch)(uint64_t correlation, uint64_t function);
   void (*graph_launch)(uint64_t correlation, uint64_t exec);
   void (*work)(uint64_t correlation); // a call that starts a memcpy or memset, or waits for the GPU
@@ -57,7 +57,8 @@ struct hp_vendor_api {
   void (*waited)(uint64_t correlation, uint32_t name, uint16_t device, uint64_t start, uint64_t nanos);
   const _Atomic uint32_t *exits_matter; // some stream is being captured, or some session wants a timeline
 
-  // Graphs. capture: +1 when the capture of a stream begins, -1 when it ended.
+  // Graphs. capture: +1 when the capture of a stream begins, -1 when it ended. Ids of nodes are unique in the process. If a library
+  // has none, the room numbers the nodes when they are captured, and the records of a graph's launch in the same order.
   void (*capture)(int delta);
   int (*capturing)(void);
   void (*node_created)(uint64_t graph, uint64_t node);
@@ -74,11 +75,11 @@ struct hp_vendor_api {
   void (*range_push)(const char *text);
   void (*range_pop)(void);
 
-  // Text to id, for names of activities; the text of an id, which is not NUL-terminated.
+  // Text to id, for names of activities, on any thread; the text of an id, which is not NUL-terminated.
   uint32_t (*intern)(const char *text, size_t length);
   const char *(*text)(uint32_t id, size_t *length);
 
-  // Buffers for activity records: pooled, pre-faulted, zeroed. get returns NULL when the pool is exhausted, and counts that.
+  // Buffers for activity records: pooled, pre-faulted, zeroed; on any thread. get returns NULL when the pool is exhausted, and counts that.
   // done passes a buffer to Go. If the vendor's library filled it with records of its own form, reader decodes them; with a
   // NULL reader the buffer holds struct hp_activity.
   uint8_t *(*buffer_get)(size_t *size);

@@ -1,7 +1,6 @@
 package viewer
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -28,10 +27,7 @@ func (t *Table) cut(o *Options) error {
 	if err != nil {
 		return err
 	}
-	var rows []*Row
-	for r := range t.All() {
-		rows = append(rows, r)
-	}
+	rows := slices.Collect(t.All())
 	keep := make([]bool, len(rows)) // by id
 	if o.elide {
 		rows = t.dropOthers(rows)
@@ -132,7 +128,7 @@ func (t *Table) top(n int) {
 	var largest []*Row
 	if t.ShareOf != "" {
 		largest, _ = divide(slices.Clone(all), func(r *Row) bool { return t.ownShare(r) > 0 })
-		slices.SortStableFunc(largest, func(a, b *Row) int { return descending(t.ownShare(a), t.ownShare(b)) })
+		slices.SortStableFunc(largest, func(a, b *Row) int { return figures.Descending(t.ownShare(a), t.ownShare(b)) })
 	} else {
 		largest = slices.Clone(all)
 	}
@@ -177,30 +173,17 @@ func (t *Table) order(by string) (func(a, b *Row) int, error) {
 		}
 		return func(a, b *Row) int {
 			if by == "own" {
-				if own := descending(t.ownShare(a), t.ownShare(b)); own != 0 {
+				if own := figures.Descending(t.ownShare(a), t.ownShare(b)); own != 0 {
 					return own
 				}
 			}
-			return descending(a.Share, b.Share)
+			return figures.Descending(a.Share, b.Share)
 		}, nil
 	}
 	for i := range t.Columns {
 		if c := &t.Columns[i]; !c.Text && (c.Name == by || c.Label == by || c.Exact == by) {
-			return func(a, b *Row) int { return descending(a.Values[i], b.Values[i]) }, nil
+			return func(a, b *Row) int { return figures.Descending(a.Values[i], b.Values[i]) }, nil
 		}
 	}
 	return nil, badOption("sort by %q: sort by chronological, name, own, or a metric that is shown: add it to -m", by)
-}
-
-// descending puts the largest first and what has no value last.
-func descending(a, b float64) int {
-	switch {
-	case a != a && b != b:
-		return 0
-	case a != a:
-		return 1
-	case b != b:
-		return -1
-	}
-	return cmp.Compare(b, a)
 }

@@ -8,7 +8,7 @@ import "strings"
 //	void at::native::elementwise_kernel<4, at::native::AddFunctor<float>, std::array<char*, 3ul> >(int, …)
 //	elementwise_kernel<4, AddFunctor<float>, array<char*, 3>>
 //
-// Templates within templates are left out from the depth on at which that makes the name readable.
+// Templates that are nested too deep for a readable name are written as "...".
 func shortCxx(name string) string {
 	short := ""
 	for nesting := maxNesting; nesting > 0; nesting-- {
@@ -119,13 +119,13 @@ func (c *cxx) qualifier(part *strings.Builder) {
 	}
 }
 
-// operator says whether the angle bracket at the current position is part of operator<, operator>> and the like.
+// operator reports whether the angle bracket at the current position is part of operator<, operator>> and the like.
 func (c *cxx) operator() bool {
 	return strings.HasSuffix(strings.TrimRight(c.in[:c.at], "<>=-"), "operator")
 }
 
-// brackets reads parameters, a cast, an anonymous namespace, or a lambda. It says whether the name ends here: at the
-// parameters of the function itself.
+// brackets reads parameters, a cast, an anonymous namespace, or a lambda. It reports whether the name ends here, at the parameters
+// of the function itself.
 func (c *cxx) brackets(part *strings.Builder, depth int) (ended bool) {
 	rest := c.in[c.at:]
 	switch {

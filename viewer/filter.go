@@ -5,8 +5,8 @@ import (
 	"regexp"
 )
 
-// filter gives every frame its row. The frames that match are found first; then one loop from the root down decides
-// for each frame, since its parent's fate is known by then.
+// filter gives every frame its row. It finds the frames that match first. One loop from the root down then decides for each frame,
+// since the decision for its parent comes before.
 func (b *builder) filter(o *Options) error {
 	var patterns []*pattern
 	for _, f := range []struct{ flag, text string }{
@@ -84,7 +84,7 @@ func (b *builder) rowFor(f *frame, parent int32, merged bool, rowOf map[sibling]
 	return int32(len(b.sums.rows) - 1)
 }
 
-// through says which frames lie on or below one that include matches, and not on or below one that exclude does.
+// through reports which frames lie on or below one that include matches, and not on or below one that exclude matches.
 func (b *builder) through(include, exclude *pattern) []bool {
 	through := make([]bool, len(b.frames))
 	dropped := make([]bool, len(b.frames))

@@ -3,7 +3,10 @@ package viewer
 import (
 	"bufio"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"math"
+	"slices"
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/viewer/internal/grid"
@@ -77,16 +80,11 @@ type box struct {
 	left, right int
 }
 
-// weigh finds the rows that must be drawn wider than their value, so that no child sticks out: of exclusive metrics,
-// and where sums of floating point numbers went astray.
+// weigh finds the rows whose children weigh more than they do, and which are drawn as wide as their children: those of exclusive
+// metrics, and those whose sum was rounded.
 func (f *flame) weigh() {
 	f.wider = map[*Row]float64{}
-	rows := make([]*Row, 0, 1024)
-	for r := range f.table.All() {
-		rows = append(rows, r)
-	}
-	for i := len(rows) - 1; i >= 0; i-- { // children come after their parents
-		r := rows[i]
+	for _, r := range slices.Backward(slices.Collect(f.table.All())) { // children come after their parents
 		below := 0.0
 		for _, list := range [][]*Row{r.Children, r.Hidden} {
 			for _, c := range list {
@@ -202,7 +200,7 @@ func (f *flame) box(b *box) {
 	}
 }
 
-// label says as much as there is room for: name, value and share, name and share, a cut name.
+// label is the longest text that there is room for: name, value and share; name and share; a cut name.
 func (f *flame) label(b *box, room int) string {
 	share := figures.Share(b.weight / f.whole)
 	if b.mixed {
@@ -233,9 +231,7 @@ func firstThatFits(room int, texts ...string) string {
 // flameColor picks one of the warm backgrounds by name, so that a kernel looks the same wherever it stands.
 func flameColor(name string) string {
 	backgrounds := [...]int{180, 215, 222, 216, 179, 223, 186, 209}
-	hash := uint32(2166136261) // FNV-1a
-	for i := range len(name) {
-		hash = (hash ^ uint32(name[i])) * 16777619
-	}
-	return fmt.Sprintf("\x1b[48;5;%d;38;5;16m", backgrounds[hash%uint32(len(backgrounds))])
+	hash := fnv.New32a()
+	io.WriteString(hash, name)
+	return fmt.Sprintf("\x1b[48;5;%d;38;5;16m", backgrounds[hash.Sum32()%uint32(len(backgrounds))])
 }

@@ -12,7 +12,7 @@ type frame struct {
 	parent int32 // -1 for the root
 	row    int32 // that it belongs to; -1 when it is left out
 	counts bool  // its amounts count for the row; otherwise it is there for what is below it
-	says   bool  // its work is known, in the roofline if there is one
+	worked bool  // its work is known, in the roofline if there is one
 	device int32 // in the roofline, if there is one; -1 for none
 	itself bool  // the row is this frame's, not that of a caller it was folded into
 }

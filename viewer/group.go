@@ -11,7 +11,7 @@ const (
 	ByCaller                 // a frame's name, if it has values of its own, and below it its callers
 )
 
-// group puts rows together that have something in common.
+// group joins rows of one name to one row, or turns call paths around.
 func (s *sums) group(by Grouping) {
 	switch by {
 	case ByName:
@@ -31,22 +31,15 @@ func (s *sums) byName() {
 	outermost := s.outermost(rowOf, len(g.rows))
 	g.allocate()
 	for i := 1; i < len(s.rows); i++ {
-		to := int(rowOf[i])
-		s.addTo(s.of(g.own, to), s.of(s.own, i))
+		g.addOwn(int(rowOf[i]), i)
 		if outermost[i] {
-			s.addTo(s.of(g.sum, to), s.of(s.sum, i))
-		}
-		if s.wantTimes {
-			g.ownPile.put(to, s.ownTimes[i])
-			if outermost[i] {
-				g.sumPile.put(to, s.sumTimes[i])
-			}
+			g.addSum(int(rowOf[i]), i)
 		}
 	}
 	g.done()
 }
 
-// outermost says which rows are not below another one of the same group.
+// outermost reports which rows are not below another one of the same group.
 func (s *sums) outermost(groupOf []int32, groups int) []bool {
 	first, next := make([]int32, len(s.rows)), make([]int32, len(s.rows)) // children as lists; 0 ends one
 	for i := len(s.rows) - 1; i > 0; i-- {
@@ -94,19 +87,15 @@ func (s *sums) byCaller() {
 	}
 	g.allocate()
 	for i := 1; i < len(s.rows); i++ {
-		if ends[i] == 0 {
-			continue
-		}
-		s.addTo(s.of(g.own, int(ends[i])), s.of(s.own, i))
-		if s.wantTimes {
-			g.ownPile.put(int(ends[i]), s.ownTimes[i])
+		if ends[i] != 0 {
+			g.addOwn(int(ends[i]), i)
 		}
 	}
 	g.done()
 	s.total()
 }
 
-// hasOwn says whether a row has a part of what shares are of; without shares, whether it has anything.
+// hasOwn reports whether a row has a part of the metric that shares are of, or without shares any value.
 func (s *sums) hasOwn(row int) bool {
 	own := s.of(s.own, row)
 	if s.weight.value != nil {
@@ -156,12 +145,26 @@ func (g *regrouping) child(parent int32, n *profile.Node) int32 {
 // allocate makes room for the amounts of all rows. The root keeps what it has.
 func (g *regrouping) allocate() {
 	g.own, g.sum = none(len(g.from.amounts)*len(g.rows)), none(len(g.from.amounts)*len(g.rows))
-	g.from.addTo(g.from.of(g.own, 0), g.from.of(g.from.own, 0))
-	g.from.addTo(g.from.of(g.sum, 0), g.from.of(g.from.sum, 0))
 	if g.from.wantTimes {
 		g.ownPile, g.sumPile = newPile(len(g.rows)), newPile(len(g.rows))
-		g.ownPile.put(0, g.from.ownTimes[0])
-		g.sumPile.put(0, g.from.sumTimes[0])
+	}
+	g.addOwn(0, 0)
+	g.addSum(0, 0)
+}
+
+// addOwn adds what an old row has of its own to a new row.
+func (g *regrouping) addOwn(to, old int) {
+	g.from.addTo(g.from.of(g.own, to), g.from.of(g.from.own, old))
+	if g.from.wantTimes {
+		g.ownPile.put(to, g.from.ownTimes[old])
+	}
+}
+
+// addSum adds what an old row has with all below it to a new row.
+func (g *regrouping) addSum(to, old int) {
+	g.from.addTo(g.from.of(g.sum, to), g.from.of(g.from.sum, old))
+	if g.from.wantTimes {
+		g.sumPile.put(to, g.from.sumTimes[old])
 	}
 }
 

@@ -5,14 +5,13 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
-// Schema names the layout of the json view. Keys are added to it without notice; one that is renamed, goes away or
-// changes its meaning makes the number grow.
+// Schema names the layout of the json view. Keys may be added. If a key is renamed or removed, or changes its meaning, the number
+// grows.
 const Schema = "goproton.table/1"
 
 // printJSON prints a document that docs/viewer.md promises: a line per column and a line per row, so that it can also
@@ -100,45 +99,5 @@ func (j *jsonText) values(t *Table, r *Row, values []float64, own bool) *jsonTex
 	return j
 }
 
-// text prints a string. It escapes what JSON demands and what must not reach a terminal, see printable.
-func (j *jsonText) text(s string) *jsonText {
-	b := append(*j, '"')
-	plain := 0 // where what needs no escape begins
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if r >= 0x80 && unicode.IsPrint(r) && (r != utf8.RuneError || size > 1) {
-			i += size
-			continue
-		}
-		b = append(b, s[plain:i]...)
-		switch r {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\n':
-			b = append(b, `\n`...)
-		case '\t':
-			b = append(b, `\t`...)
-		default:
-			b = appendEscape(b, r)
-		}
-		i += size
-		plain = i
-	}
-	*j = append(append(b, s[plain:]...), '"')
-	return j
-}
-
-// appendEscape writes \uXXXX, and two of them for what lies beyond sixteen bits.
-func appendEscape(b []byte, r rune) []byte {
-	if r > 0xffff {
-		r -= 0x10000
-		return appendEscape(appendEscape(b, 0xd800+r>>10), 0xdc00+r&0x3ff)
-	}
-	const hex = "0123456789abcdef"
-	return append(b, '\\', 'u', hex[r>>12], hex[r>>8&15], hex[r>>4&15], hex[r&15])
-}
+// text prints a string.
+func (j *jsonText) text(s string) *jsonText { *j = jsontext.AppendString(*j, s); return j }

@@ -82,7 +82,7 @@ func alwaysInclusive(name string) bool {
 	return flops || spans(name) || slices.Contains([]string{"time", "count", "bytes", "cycles"}, base)
 }
 
-// spans says whether a metric is the time from a scope's begin to its end: scopes within it are part of that time.
+// spans reports whether a metric is the time from a scope's begin to its end, which has that of the scopes within it.
 func spans(name string) bool {
 	base, _, _ := strings.Cut(baseName(name), "@") // cpu_time@rank3: of one source of a merged profile
 	return base == "cpu_time"
@@ -204,7 +204,7 @@ func (b *builder) column(name string) (column, error) {
 	return column{}, b.unknown(name)
 }
 
-// defaultMetric is what is shown when nothing was asked for.
+// defaultMetric is the metric of a profile that is shown if the user names none.
 func (b *builder) defaultMetric() string {
 	for _, name := range []string{"time", "cycles", "cpu_time"} {
 		if _, ok := b.find(name); ok {
@@ -357,7 +357,7 @@ func (b *builder) sumOf(list []recorded) func(a []float64) float64 {
 	}
 }
 
-// rateOf takes the name of a rate apart: its quantity, its label, and which metrics add up to it. flop/s is of
+// rateOf parses the name of a rate into its quantity, its label, and which metrics add up to it. flop/s is of
 // operands of any type, flop16/s of any that are 16 bits wide.
 func rateOf(name string) (q figures.Quantity, label string, of func(metric string) bool, ok bool) {
 	if _, ok := figures.ByteRate.Unit(name); ok {
@@ -377,13 +377,13 @@ func rateOf(name string) (q figures.Quantity, label string, of func(metric strin
 	return figures.Quantity{}, "", nil, false
 }
 
-// scaled says whether a metric is an amount that is shown in units of its own.
+// scaled reports whether a metric is an amount that is shown in units of its own.
 func scaled(metric string) bool {
 	_, flops := specs.OfMetric(metric)
 	return flops || metric == "bytes"
 }
 
-// amountColumn reads bytes and flops, whose units are easier on the eye than twelve digits.
+// amountColumn reads bytes and flops, which are easier to read in units of their own than with twelve digits.
 func (b *builder) amountColumn(name string) (column, bool, error) {
 	base, wanted, fixed := strings.Cut(name, "/")
 	if !scaled(base) || wanted == "%" {

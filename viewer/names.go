@@ -3,13 +3,16 @@ package viewer
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
+
+	"github.com/goproton/goproton/internal/term"
 )
 
-// NameFormat is how names of frames are shortened. The forms with file, function and line mean something for names
-// such as /path/file.py:12@function and leave others alone.
+// NameFormat is how names of frames are shortened. The forms with file, function and line change names such as
+// /path/file.py:12@function and no others.
 type NameFormat string
 
 // The formats. The empty one is ShortName.
@@ -25,8 +28,8 @@ const (
 // NameFormats are all formats, for help texts.
 var NameFormats = []NameFormat{ShortName, FullName, MangledName, FileFunctionLine, FunctionLine, FileFunction}
 
-// namer turns recorded names into what people read. It remembers: demangling takes microseconds, and trees repeat
-// few names many times.
+// namer shortens recorded names for people. It caches the results, since demangling takes microseconds and trees repeat few names
+// many times.
 type namer struct {
 	format NameFormat
 	known  map[string]string
@@ -36,10 +39,8 @@ func newNamer(f NameFormat) (*namer, error) {
 	if f == "" {
 		f = ShortName
 	}
-	for _, known := range NameFormats {
-		if f == known {
-			return &namer{f, map[string]string{}}, nil
-		}
+	if slices.Contains(NameFormats, f) {
+		return &namer{f, map[string]string{}}, nil
 	}
 	var all []string
 	for _, f := range NameFormats {
@@ -60,7 +61,7 @@ func Labels(f NameFormat) (func(name string) string, error) {
 func (n *namer) label(name string) string {
 	label, known := n.known[name]
 	if !known {
-		label = printable(n.shorten(name))
+		label = term.Printable(n.shorten(name))
 		n.known[name] = label
 	}
 	return label
@@ -117,7 +118,7 @@ func sourceName(name string) string {
 	return name
 }
 
-// looksLikeCxx says whether a name is a C++ function that is already demangled. The name of a scope such as aten::add
+// looksLikeCxx reports whether a name is a C++ function that is already demangled. The name of a scope such as aten::add
 // is not a function.
 func looksLikeCxx(name string) bool {
 	return strings.HasPrefix(name, "void ") && strings.ContainsAny(name, "(<") ||

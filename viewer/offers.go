@@ -6,20 +6,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
-// Metric is something that a profile can be asked for.
+// Metric is a metric that a user can request of a profile.
 type Metric struct {
-	Name      string // to ask for it by, without a unit: "time", "flop16/s", "loss"
+	Name      string // in a request, without a unit: "time", "flop16/s", "loss"
 	About     string // half a line
 	Inclusive bool
 	Text      bool
 	Derived   bool // computed from what was recorded
 }
 
-// Metrics lists what a profile can be asked for: what was recorded, in the order of the file, then what derives from it.
+// Metrics lists the metrics of a profile: first those that were recorded, in the order of the file, then those computed from them.
 func Metrics(p *profile.Profile) []Metric {
 	b := &builder{profile: p, frames: collect(p.Root)}
 	b.survey()
@@ -56,7 +57,7 @@ func aboutRecorded(r recorded) string {
 	return about
 }
 
-// List prints what a profile can be asked for.
+// List prints the metrics of a profile.
 func List(w io.Writer, p *profile.Profile) error {
 	all := Metrics(p)
 	if len(all) == 0 {
@@ -64,7 +65,7 @@ func List(w io.Writer, p *profile.Profile) error {
 	}
 	width := 0
 	for _, m := range all {
-		width = max(width, grid.Columns(printable(m.Name)))
+		width = max(width, grid.Columns(term.Printable(m.Name)))
 	}
 	var b strings.Builder
 	b.WriteString("recorded\n")
@@ -74,7 +75,7 @@ func List(w io.Writer, p *profile.Profile) error {
 			wasDerived = true
 			b.WriteString("derived\n")
 		}
-		fmt.Fprintf(&b, "  %s  %s\n", grid.Pad(printable(m.Name), width, false), m.About)
+		fmt.Fprintf(&b, "  %s  %s\n", grid.Pad(term.Printable(m.Name), width, false), m.About)
 	}
 	b.WriteString("any of them with /% for the share of the whole program, times with /s /ms /us /ns, rates with a prefix: gflop/s, tbyte/s\n")
 	_, err := io.WriteString(w, b.String())

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -9,24 +10,25 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/specs"
 )
 
-// The roofline model: a frame that does F flops on B bytes cannot take less than max(F/peak flop/s, B/peak byte/s).
-// That least time is an amount like any other: it adds up over kernels. So for a subtree, with T the time of those of its
-// frames that say their work,
+// roofline is the roofline model: a frame that does F flops on B bytes cannot take less than max(F/peak flop/s, B/peak byte/s).
+// That least time adds up over kernels, as all amounts do. For a subtree, with T the time of those of its frames whose work is
+// known,
 //
-//	util        Σ least time / T         how much of that time the work needs at least
-//	coverage    T / time of the subtree  how much of the time util speaks of
+//	util        Σ least time / T         the part of T that the work needs at least
+//	coverage    T / time of the subtree  the part of the time that util covers
 //	attainable  Σ F / Σ least time       the rate that the work could reach: the roof at its intensity
 //	intensity   Σ F / Σ B
 //	bound       compute if Σ F/peak ≥ Σ B/peak, else memory
 //
-// For a single kernel these are the textbook's. A frame says its work if it, or a scope around it, has flops or bytes whose
-// peaks are known. What says nothing has no least time, and its time is left out of T: unknown work is not idle. Where T is
-// less than half of the time, util and bound are left out too, since a fill of 3 µs says nothing of the matmuls around it.
-// Copies over a link say nothing here: they are not limited by the memory of the GPU.
+// For a single kernel these are the textbook's definitions. The work of a frame is known if the frame, or a scope around it, has
+// flops or bytes whose peaks are known. Other frames have no least time, and their time is left out of T, since unknown work is not
+// idle time. Where T is less than half of the time, util and bound are left out, since the util of a fill of 3 µs is not that of
+// the matmuls around it. The work of copies over a link is unknown here: the memory of the GPU does not limit them.
 type roofline struct {
 	flops   []flopsOf // recorded metrics that count flops
 	bytes   *recorded // nil when none was recorded
@@ -36,11 +38,11 @@ type roofline struct {
 
 	compute, memory, least int // amounts, in seconds
 	elapsed                int // time, in seconds
-	covered                int // that of frames that say their work
+	covered                int // that of frames whose work is known
 	traffic                int // bytes of the GPU's memory
 }
 
-// leastCoverage is the part of a row's time that must say its work for util and bound to be shown.
+// leastCoverage is the part of a row's time whose work must be known for util and bound to be shown.
 const leastCoverage = 0.5
 
 // coverage is the part of a row's time whose work is known: 0 to 1, NaN where there is no time.
@@ -61,7 +63,7 @@ func (r *roofline) util(a []float64) float64 {
 // flopsOf is a recorded metric and the type of operands it counts.
 type flopsOf struct {
 	metric recorded
-	dtype  string // "" when its name does not say
+	dtype  string // "" if its name has none
 }
 
 type deviceKey struct{ typ, id string }
@@ -135,7 +137,7 @@ func (b *builder) roofValue(name string) (column, error) {
 	return column{Column: Column{Text: true}, word: r.bound}, nil
 }
 
-// bound says what a row's work is limited by.
+// bound is "compute" or "memory": what limits a row's work; "" if that is not known.
 func (r *roofline) bound(a []float64) string {
 	if math.IsNaN(a[r.least]) || a[r.least] == 0 || r.coverage(a) < leastCoverage {
 		return ""
@@ -143,8 +145,8 @@ func (r *roofline) bound(a []float64) string {
 	return specs.Bound(add(0, a[r.compute]), add(0, a[r.memory]))
 }
 
-// allFlops is the amount that counts flops of all types. A frame that says both, flops and flops16, means the same
-// work: the first is the total, the second says of what.
+// allFlops is the amount that counts flops of all types. Where a frame has both flops and flops16, they are the same work: flops
+// is the total, flops16 its part of one type.
 func (b *builder) allFlops() func(a []float64) float64 {
 	list := b.flops()
 	at := b.computed(ours+"flops of all types", true, func(f *frame) float64 {
@@ -164,7 +166,7 @@ func (b *builder) allFlops() func(a []float64) float64 {
 	return func(a []float64) float64 { return a[at] }
 }
 
-// plain is the metric that does not say the type of its operands.
+// plain reports whether the metric's name has no type of operands.
 func (f *flopsOf) plain() bool { return f.dtype == "" }
 
 // flops lists the recorded metrics that count flops: flops, flops8 … flops64, flops_bf16 and so on.
@@ -199,7 +201,7 @@ func (b *builder) needRoofline(asked string) error {
 	b.findWork()
 	r.elapsed = b.computed(ours+"time", true, func(f *frame) float64 { return elapsed.own(f) })
 	r.covered = b.computed(ours+"time of known work", true, func(f *frame) float64 {
-		if !f.says {
+		if !f.worked {
 			return missing
 		}
 		return elapsed.own(f)
@@ -223,15 +225,15 @@ func (b *builder) needRoofline(asked string) error {
 	return nil
 }
 
-// sayCoverage adds a note on the share of the time that util covers, if that is not all.
-func (b *builder) sayCoverage() {
+// noteCoverage adds a note on the share of the time that util covers, if that is not all.
+func (b *builder) noteCoverage() {
 	asked := slices.ContainsFunc(b.sums.columns, func(c column) bool { return c.Label == "util" || c.Label == "bound" })
 	if b.roof == nil || !asked {
 		return
 	}
 	switch part := b.roof.coverage(b.sums.of(b.sums.sum, 0)); {
-	case part >= 0.99 || math.IsNaN(part) || part == 0 && len(b.notes) > 0: // nothing is left out, or another note says why all is
-	case part == 0 && slices.ContainsFunc(b.frames, func(f frame) bool { return f.says }):
+	case part >= 0.99 || math.IsNaN(part) || part == 0 && len(b.notes) > 0: // nothing is left out, or another note explains why all is
+	case part == 0 && slices.ContainsFunc(b.frames, func(f frame) bool { return f.worked }):
 		b.note("util is not known: no kernel is below a frame with flops or bytes; with --context python scopes and kernels are on different call paths, so profile with --context shadow")
 	case part >= leastCoverage:
 		b.note(fmt.Sprintf("util covers the %s of the time whose flops or bytes are known; -m coverage shows it for each row", figures.Share(part)))
@@ -240,17 +242,16 @@ func (b *builder) sayCoverage() {
 	}
 }
 
-// findWork marks the frames that say their work, or that are part of a scope that does.
+// findWork marks the frames whose work is known, and those below them.
 func (b *builder) findWork() {
 	for i := range b.frames {
 		f := &b.frames[i]
 		work := b.roof.work(f)
-		f.says = !math.IsNaN(work.Least()) || f.parent >= 0 && b.frames[f.parent].says
+		f.worked = !math.IsNaN(work.Least()) || f.parent >= 0 && b.frames[f.parent].worked
 	}
 }
 
-// work is what a frame itself says that it does. A metric that does not say the type of its operands counts only where none
-// does that.
+// work is that of a frame itself, by its metrics. The metric without a type of operands counts only if none with a type does.
 func (r *roofline) work(f *frame) specs.Roof {
 	var work specs.Roof
 	peaks := &r.devices[f.device]
@@ -264,7 +265,7 @@ func (r *roofline) work(f *frame) specs.Roof {
 	return work
 }
 
-// bytesOf are those that a frame reads from the memory of its GPU, or writes there. A copy within it does both.
+// bytesOf are the bytes that a frame reads from the memory of its GPU or writes there. A copy within that memory does both.
 func (r *roofline) bytesOf(f *frame) float64 {
 	if r.bytes == nil {
 		return missing
@@ -279,8 +280,8 @@ func (r *roofline) bytesOf(f *frame) float64 {
 	return bytes
 }
 
-// findDevices gives every frame its device: its own, or else the one of the work below it, since scopes say how many
-// flops they are and not where; or else its caller's.
+// findDevices gives every frame its device: its own, or else that of the work below it, since scopes have flops but no device, or
+// else its caller's.
 func (b *builder) findDevices() {
 	for i := range b.frames {
 		f := &b.frames[i]
@@ -327,21 +328,15 @@ func (b *builder) ceilings(key deviceKey) int32 {
 	return at
 }
 
-// device finds a device. Metrics of the intra-kernel profiler name the type by number, so a type that the profile
-// does not have falls back to the ordinal alone; where nothing names a device, the only one there is must be meant.
+// device finds a device. If no frame names one, it is the profile's only one.
 func (b *builder) device(key deviceKey) *profile.Device {
-	if d := b.profile.Device(key.typ, key.id); d != nil {
-		return d
+	if key.id == "" && len(b.profile.Devices) == 1 {
+		return &b.profile.Devices[0]
 	}
-	for i := range b.profile.Devices {
-		if d := &b.profile.Devices[i]; d.ID == key.id || key.id == "" && len(b.profile.Devices) == 1 {
-			return d
-		}
-	}
-	return nil
+	return specs.Device(b.profile, key.typ, key.id)
 }
 
-// peakFlops is the peak for what a metric counts: what the user says, or what is known of the part.
+// peakFlops is the peak for the type that a metric counts: the user's (--peak), or the GPU's.
 func (b *builder) peakFlops(d *profile.Device, key deviceKey, f flopsOf) float64 {
 	dtype := f.dtype
 	if given, ok := b.overrides[strings.ToLower(f.metric.name)]; ok {
@@ -371,7 +366,7 @@ func (b *builder) peakFlops(d *profile.Device, key deviceKey, f flopsOf) float64
 	return peak
 }
 
-// counts says whether any frame has some of a metric: a profile of copies alone may name flops and have none.
+// counts reports whether any frame has a positive value of a metric: a profile of copies alone may name flops and have none.
 func (b *builder) counts(r recorded) bool {
 	return slices.ContainsFunc(b.frames, func(f frame) bool { return number(f.node, r.name) > 0 })
 }
@@ -393,28 +388,23 @@ func (b *builder) peakBytes(d *profile.Device, key deviceKey) float64 {
 }
 
 func (b *builder) noDevice(key deviceKey) {
-	b.note(fmt.Sprintf("no roofline for device %s: the profile does not describe it; give its peaks with --peak flops16=990T,bytes=4.8T", orUnknown(key.id)))
+	b.noRoofline(key, "the profile does not describe it; give its peaks")
 }
 
-func (b *builder) unknownPeak(key deviceKey, err error) {
-	b.note(fmt.Sprintf("no roofline for device %s: %v; give them with --peak flops16=990T,bytes=4.8T", orUnknown(key.id), err))
+func (b *builder) unknownPeak(key deviceKey, err error) { b.noRoofline(key, err.Error()+"; give them") }
+
+func (b *builder) noRoofline(key deviceKey, why string) {
+	b.note(fmt.Sprintf("no roofline for device %s: %s with --peak flops16=990T,bytes=4.8T", cmp.Or(term.Printable(key.id), "(unnamed)"), why))
 }
 
-func orUnknown(id string) string {
-	if id == "" {
-		return "(unnamed)"
-	}
-	return printable(id)
-}
-
-// note tells the reader something, once.
+// note adds a note for the reader, once.
 func (b *builder) note(text string) {
 	if !slices.Contains(b.notes, text) {
 		b.notes = append(b.notes, text)
 	}
 }
 
-// peak is what --peak says of one metric: a rate, or a type of operands whose rate is known.
+// peak is the value of --peak for one metric: a rate, or a type of operands whose rate is known.
 type peak struct {
 	value float64
 	dtype string
@@ -445,20 +435,15 @@ func parsePeaks(list []string) (map[string]peak, error) {
 // parseRate reads 990T, 4.8t, 1e15.
 func parseRate(text string) (float64, error) {
 	factor := 1.0
-	if at := strings.IndexByte("kmgtpe", lastByte(text)); at >= 0 && text != "" {
-		factor = math.Pow(1000, float64(at+1))
-		text = text[:len(text)-1]
+	for i, prefix := range []string{"k", "m", "g", "t", "p", "e"} {
+		if number, has := strings.CutSuffix(text, prefix); has {
+			text, factor = number, math.Pow(1000, float64(i+1))
+			break
+		}
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(v > 0) || !figures.Finite(v) {
 		return 0, errors.New("write the rate per second as a number with k, M, G, T or P behind it: 990T")
 	}
 	return v * factor, nil
-}
-
-func lastByte(s string) byte {
-	if s == "" {
-		return 0
-	}
-	return s[len(s)-1]
 }

@@ -39,7 +39,7 @@ func (b *builder) unknown(name string) error {
 	if prefix, ok := strings.CutSuffix(name, "flops"); ok && len(prefix) == 1 && slices.Contains(computed, "flop/s") {
 		near = []string{prefix + "flop/s"} // TFLOPS is what people write
 	}
-	meant := ""
+	meant := ":"
 	if len(near) > 0 {
 		meant = "; did you mean " + or(near) + "?"
 	}
@@ -47,14 +47,7 @@ func (b *builder) unknown(name string) error {
 	if len(computed) > 0 {
 		has += "; computed are " + strings.Join(computed, ", ")
 	}
-	return fmt.Errorf("%w %s in this profile%s %s (proton viewer --list shows them all)", ErrUnknownMetric, name, punctuated(meant), has)
-}
-
-func punctuated(meant string) string {
-	if meant == "" {
-		return ":"
-	}
-	return meant
+	return fmt.Errorf("%w %s in this profile%s %s (proton viewer --list shows them all)", ErrUnknownMetric, name, meant, has)
 }
 
 // noAmount is the error for a rate of something that was not recorded.

@@ -16,7 +16,7 @@ type sums struct {
 	own, sum []float64 // by row and amount: of the row itself, and with all below it; NaN where there is none
 	whole    []float64 // by amount: of all frames, before filters
 	weight   weight
-	alone    bool // what rows themselves have is without what is below them, also of amounts that span it
+	alone    bool // see leaveAlone: own is without the rows below also for amounts that span them
 
 	// How long kernels took, by row; nil unless a column asks. A sketch may be the profile's own: never changed.
 	wantTimes          bool
@@ -75,7 +75,7 @@ func (b *builder) addUp() {
 	}
 }
 
-// belongs says whether what a frame has of an amount counts for its row.
+// belongs reports whether a frame's value of an amount counts for its row.
 func (b *builder) belongs(a *amount, f *frame) bool {
 	switch {
 	case !a.inclusive:
@@ -86,7 +86,7 @@ func (b *builder) belongs(a *amount, f *frame) bool {
 	return f.counts
 }
 
-// spanOfAll is the amount of the whole program, of one that spans what is below it.
+// spanOfAll is the whole program's value of an amount that spans the frames below.
 func (b *builder) spanOfAll(a *amount) float64 {
 	below := none(len(b.frames))
 	for i := len(b.frames) - 1; i >= 0; i-- {
@@ -130,8 +130,8 @@ func (s *sums) total() {
 	s.sumTimes = all.sketches
 }
 
-// leaveAlone takes what is below a row out of what the row itself has of amounts that span it. From then on these add up
-// like all others.
+// leaveAlone subtracts the rows below from a row's own value of amounts that span them. After that these amounts add up like all
+// others.
 func (s *sums) leaveAlone() {
 	spans := slices.ContainsFunc(s.amounts, func(a amount) bool { return a.spans })
 	if s.alone || !spans {
@@ -155,31 +155,28 @@ func (s *sums) evaluate(slab []float64, times []*profile.Sketch) []float64 {
 	for i := range s.columns {
 		c := &s.columns[i]
 		for r := range s.rows {
-			v := missing
-			switch {
-			case c.value != nil:
-				v = c.value(s.of(slab, r)) / c.unit.Factor
-			case c.stat != nil && times[r] != nil:
-				v = c.stat(times[r]) / c.unit.Factor
-			}
-			values[r*n+i] = v
+			values[r*n+i] = s.base(c, slab, times, r) / c.unit.Factor
 		}
 	}
 	return values
+}
+
+// base is the value of a column for a row, in the column's base unit.
+func (s *sums) base(c *column, slab []float64, times []*profile.Sketch, row int) float64 {
+	switch {
+	case c.value != nil:
+		return c.value(s.of(slab, row))
+	case c.stat != nil && times[row] != nil:
+		return c.stat(times[row])
+	}
+	return missing
 }
 
 // largest is the largest value of a column whatever its sign, in its base unit.
 func (s *sums) largest(c *column) float64 {
 	largest := 0.0
 	for r := range s.rows {
-		v := missing
-		switch {
-		case c.value != nil:
-			v = c.value(s.of(s.sum, r))
-		case c.stat != nil && s.sumTimes[r] != nil:
-			v = c.stat(s.sumTimes[r])
-		}
-		if v = math.Abs(v); v > largest && figures.Finite(v) {
+		if v := math.Abs(s.base(c, s.sum, s.sumTimes, r)); v > largest && figures.Finite(v) {
 			largest = v
 		}
 	}

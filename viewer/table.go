@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -86,7 +87,7 @@ func NewTable(p *profile.Profile, o Options) (*Table, error) {
 	}
 	b.addUp()
 	b.sums.total()
-	b.sayCoverage()
+	b.noteCoverage()
 	b.sums.group(o.Group)
 	t := &Table{Profile: p, sums: &b.sums, names: names, roofs: b.roofs()}
 	b.derive(t, o.BaseUnits)
@@ -136,10 +137,10 @@ func (t *Table) Share(r *Row, column int) float64 {
 	return r.Values[column] / t.Total[column]
 }
 
-// Text returns a row's value of a column that holds text, as it may be printed; "" where there is none.
-func (t *Table) Text(r *Row, column int) string { return printable(t.rawText(r, column)) }
+// Text returns a row's value of a column that holds text, without control characters; "" where there is none.
+func (t *Table) Text(r *Row, column int) string { return term.Printable(t.rawText(r, column)) }
 
-// rawText is Text for output that has an escape for everything.
+// rawText is Text as it was recorded, for output that escapes control characters itself.
 func (t *Table) rawText(r *Row, column int) string {
 	c := &t.sums.columns[column]
 	switch {
@@ -151,8 +152,7 @@ func (t *Table) rawText(r *Row, column int) string {
 	return ""
 }
 
-// Label returns a row's name as people read it, and as it may be printed: C++ names demangled and short, and so on,
-// as Options.Names says.
+// Label returns a row's name for people, in the form of Options.Names and without control characters.
 func (t *Table) Label(r *Row) string { return t.names.label(r.Name) }
 
 // builder is a table in the making. Frames and rows are flat lists in which parents come before their children, so
@@ -166,7 +166,7 @@ type builder struct {
 	overrides map[string]peak
 	sums      sums
 	notes     []string
-	trying    bool // metrics are tried, not asked for: no need for long errors
+	trying    bool // only whether metrics can be computed is of interest: errors need no suggestions
 }
 
 // weight is what shares are of.

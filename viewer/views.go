@@ -14,7 +14,7 @@ type View struct {
 	Name  string
 	About string // half a line for --help
 
-	prepare func(o *Options)                                     // what the view wants of the table; may be nil
+	prepare func(o *Options)                                     // sets the options that the view needs; may be nil
 	print   func(out *bufio.Writer, t *Table, p *Terminal) error // whole lines; the writer's errors are looked at once, after it
 }
 

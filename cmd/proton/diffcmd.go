@@ -143,7 +143,7 @@ func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Write
 
 // publish writes to the file that -o names, or to standard output: coloured, cut and paged for a terminal.
 func (f *diffFlags) publish(d *compare.Diff, stdout io.Writer) (err error) {
-	terminal := compare.Terminal{ASCII: f.ascii || term.ASCIILocale(os.Getenv), Width: f.width}
+	terminal := viewer.Terminal{ASCII: f.ascii || term.ASCIILocale(os.Getenv), Width: f.width}
 	write := func(w io.Writer) error { return f.write(w, d, terminal) }
 	if f.output != "" && f.output != "-" {
 		if terminal.Color, err = term.Color(f.color, nil, os.Getenv); err != nil {
@@ -207,7 +207,7 @@ func viewOf(output string) string {
 	return "tree"
 }
 
-func (f *diffFlags) write(w io.Writer, d *compare.Diff, terminal compare.Terminal) error {
+func (f *diffFlags) write(w io.Writer, d *compare.Diff, terminal viewer.Terminal) error {
 	switch f.view {
 	case "table":
 		return d.WriteTable(w, terminal)

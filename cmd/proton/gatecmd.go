@@ -153,7 +153,7 @@ func (f *gateFlags) run(before, after []string, stdin io.Reader, stdout io.Write
 	}
 	report.FailOnNew(f.onNew == "fail")
 	report.FailOnVanished(f.onVanished == "fail")
-	if err := f.write(report, stdout, gate.TextOptions{Color: color, All: f.all, Width: f.width}); err != nil {
+	if err := f.write(report, stdout, viewer.Terminal{Color: color, All: f.all, Width: f.width}); err != nil {
 		return &exitError{code: gateUndecided, err: err}
 	}
 	if report.Failed {
@@ -208,7 +208,7 @@ func readLeast(text string) (gate.Least, error) {
 	return gate.Least{Nanos: float64(d)}, nil
 }
 
-func (f *gateFlags) write(report *gate.Report, stdout io.Writer, p gate.TextOptions) error {
+func (f *gateFlags) write(report *gate.Report, stdout io.Writer, p viewer.Terminal) error {
 	for _, each := range []struct {
 		to    string
 		write func(io.Writer) error

@@ -8,6 +8,7 @@
 package figures
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -18,6 +19,9 @@ const Missing = "-"
 
 // Finite is false for NaN and infinities.
 func Finite(v float64) bool { return v-v == 0 }
+
+// Descending orders numbers: the largest first, and NaN last.
+func Descending(a, b float64) int { return cmp.Compare(b, a) } // cmp.Compare has NaN below all numbers
 
 // Number prints a number with four significant digits, at most six decimals and no exponent: 0.1234, 12.34, 12345.
 func Number(v float64) string { return string(appendNumber(nil, v)) }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
@@ -253,7 +254,7 @@ func TestNoteOnHiddenRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		if err := d.WriteTree(&out, Terminal{}); err != nil || !strings.HasSuffix(out.String(), "\n"+test.want+"\n") {
+		if err := d.WriteTree(&out, viewer.Terminal{}); err != nil || !strings.HasSuffix(out.String(), "\n"+test.want+"\n") {
 			t.Errorf("%s %+v: %v\n%s\nwant %s", test.metric, test.cut, err, out.String(), test.want)
 		}
 	}
@@ -287,7 +288,7 @@ func TestColours(t *testing.T) {
 	a, b := tree("slow 100 1e6", "fast 100 1e6", "even 1000 1e6"), tree("slow 200 1e6", "fast 50 1e6", "even 1001 1e6")
 	d := diff(t, Options{Metrics: []string{"time", "tflop16/s"}}, a, b)
 	var out bytes.Buffer
-	if err := d.WriteTree(&out, Terminal{Color: true}); err != nil {
+	if err := d.WriteTree(&out, viewer.Terminal{Color: true}); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string][]string{"slow": {grid.Worse + "+100.0%", grid.Worse + "-50.0%"}, "fast": {grid.Better + "-50.0%", grid.Better + "+100.0%"}, "even": nil} {
@@ -306,8 +307,8 @@ func TestColours(t *testing.T) {
 func TestNamesCannotMoveTheCursor(t *testing.T) {
 	d := diff(t, Options{}, tree("evil\x1b[2J 1"), tree("evil\x1b[2J 2"))
 	for _, write := range []func(*bytes.Buffer) error{
-		func(b *bytes.Buffer) error { return d.WriteTree(b, Terminal{}) },
-		func(b *bytes.Buffer) error { return d.WriteTable(b, Terminal{}) },
+		func(b *bytes.Buffer) error { return d.WriteTree(b, viewer.Terminal{}) },
+		func(b *bytes.Buffer) error { return d.WriteTable(b, viewer.Terminal{}) },
 	} {
 		var out bytes.Buffer
 		if err := write(&out); err != nil || strings.Contains(out.String(), "\x1b") {
@@ -349,7 +350,7 @@ func TestProgramsCanReadIt(t *testing.T) {
 func TestSeveralProfiles(t *testing.T) {
 	d := diff(t, Options{Metrics: []string{"time/ns"}}, tree("a 100", "b 50"), tree("a 110"), tree("a 90", "c 5"))
 	var out bytes.Buffer
-	if err := d.WriteTree(&out, Terminal{ASCII: true}); err != nil {
+	if err := d.WriteTree(&out, viewer.Terminal{ASCII: true}); err != nil {
 		t.Fatal(err)
 	}
 	want := `A  a.hatchet

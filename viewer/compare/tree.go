@@ -9,18 +9,12 @@ import (
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
-// Terminal describes the terminal that a comparison is printed on. The zero value is a file: no colour, no limit of width.
-type Terminal struct {
-	Color bool // changes for the worse are red, changes for the better green
-	ASCII bool // draw with ASCII characters only
-	Width int  // columns; longer lines have their names cut; 0 cuts nothing
-}
-
 // WriteTree prints the comparison as a tree, a line per call path.
-func (d *Diff) WriteTree(w io.Writer, p Terminal) error {
+func (d *Diff) WriteTree(w io.Writer, p viewer.Terminal) error {
 	t := text{Diff: d, Terminal: p, glyphs: grid.For(p.ASCII)}
 	t.head("call path")
 	t.tree(d.Root, "", "")
@@ -28,7 +22,7 @@ func (d *Diff) WriteTree(w io.Writer, p Terminal) error {
 }
 
 // WriteTable prints a line per leaf of the tree, with the largest change first.
-func (d *Diff) WriteTable(w io.Writer, p Terminal) error {
+func (d *Diff) WriteTable(w io.Writer, p viewer.Terminal) error {
 	t := text{Diff: d, Terminal: p, glyphs: grid.For(p.ASCII)}
 	t.head("call path")
 	var rows []*Row
@@ -48,7 +42,7 @@ func (d *Diff) WriteTable(w io.Writer, p Terminal) error {
 // text collects the lines of a comparison that is being printed.
 type text struct {
 	*Diff
-	Terminal
+	viewer.Terminal
 	glyphs *grid.Glyphs
 	forms  []figures.Form // by column
 	lines  []grid.Line

@@ -14,8 +14,6 @@ type paint struct {
 	lowest, span float64
 }
 
-var noPaint = paint{}
-
 // shares are the lower bounds of the ramp's steps, as parts of the range of values.
 var shares = [6]float64{0.9, 0.7, 0.5, 0.3, 0.1, 0}
 

@@ -2,12 +2,11 @@ package compat
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"unicode/utf8"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 )
 
@@ -26,7 +25,7 @@ func (t *table) printSorted(out *bufio.Writer) {
 			rows = append(rows, r)
 		}
 	})
-	slices.SortStableFunc(rows, func(a, b *row) int { return descending(a.cells[0], b.cells[0]) })
+	slices.SortStableFunc(rows, func(a, b *row) int { return figures.Descending(a.cells[0], b.cells[0]) })
 	print := treePrinter{table: t}
 	for _, r := range rows {
 		value := short(r.cells[0])
@@ -36,18 +35,6 @@ func (t *table) printSorted(out *bufio.Writer) {
 		name := clipName(term.Printable(r.name))
 		fmt.Fprintf(out, "%s%*s %s\n", name, max(nameColumn-utf8.RuneCountInString(name), 0), "", value)
 	}
-}
-
-func descending(a, b float64) int {
-	switch {
-	case math.IsNaN(a) && math.IsNaN(b):
-		return 0
-	case math.IsNaN(a):
-		return 1
-	case math.IsNaN(b):
-		return -1
-	}
-	return cmp.Compare(b, a)
 }
 
 // clipName cuts a name after a hundred characters.

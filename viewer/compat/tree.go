@@ -9,7 +9,7 @@ import (
 
 // printTree prints a line per frame down to a depth, then an empty line. With colour a legend follows.
 func (t *table) printTree(out *bufio.Writer, depth int, color bool) {
-	p := treePrinter{out: out, table: t, depth: depth, paint: noPaint}
+	p := treePrinter{out: out, table: t, depth: depth}
 	if color {
 		p.paint = newPaint(t)
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/specs"
 )
 
@@ -101,7 +100,7 @@ func (t *table) peaks(key deviceKey, widths []width, note func(string)) *peaks {
 	for _, w := range widths {
 		p.flops[w.bits] = missing
 	}
-	d := t.device(key)
+	d := specs.Device(t.profile, key.typ, key.id)
 	if d == nil {
 		note(fmt.Sprintf("util is nan on device %s: the profile does not describe it; profile again with proton run", key.id))
 		return p
@@ -123,18 +122,4 @@ func (t *table) peaks(key deviceKey, widths []width, note func(string)) *peaks {
 
 func unknownPeak(id string, err error) string {
 	return fmt.Sprintf("util is nan on device %s: %v; use tflop/s and gbyte/s instead", id, err)
-}
-
-// device finds a row's device. The intra-kernel profiler writes the type as a number, so a device whose type the profile does
-// not have is looked up by its ordinal alone.
-func (t *table) device(key deviceKey) *profile.Device {
-	if d := t.profile.Device(key.typ, key.id); d != nil {
-		return d
-	}
-	for i := range t.profile.Devices {
-		if d := &t.profile.Devices[i]; d.ID == key.id {
-			return d
-		}
-	}
-	return nil
 }

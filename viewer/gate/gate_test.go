@@ -13,6 +13,7 @@ import (
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compare"
 )
 
@@ -317,7 +318,7 @@ func TestReportsEscapeNames(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if err := report.WriteText(&out, TextOptions{All: true}); err != nil || strings.Contains(out.String(), "\x1b") {
+	if err := report.WriteText(&out, viewer.Terminal{All: true}); err != nil || strings.Contains(out.String(), "\x1b") {
 		t.Errorf("%q %v", out.String(), err)
 	}
 	out.Reset()

@@ -63,8 +63,7 @@ func writeRows(out *bufio.Writer, rule *RuleReport, rows []*Verdict) {
 		if len(v.Path) > 0 {
 			name = code(v.Label)
 		}
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", icons[v.Outcome], name, figures.Amount(v.Before.Median, rule.Unit),
-			figures.Amount(v.After.Median, rule.Unit), figures.Signed(figures.Amount(v.Change, rule.Unit)), figures.Change(v.Relative), v.noise(), probability(v.Adjusted))
+		fmt.Fprintf(out, "| %s | %s | %s |\n", icons[v.Outcome], name, strings.Join(v.cells(rule.Unit), " | "))
 	}
 }
 

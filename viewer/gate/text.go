@@ -10,34 +10,28 @@ import (
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
-// TextOptions say how WriteText prints a report.
-type TextOptions struct {
-	Color bool // use the terminal's colours
-	All   bool // print every call path, not only those that fail
-	Width int  // columns that a line may take: names are cut; 0 for any number
-}
-
 // WriteText prints a report as text.
-func (r *Report) WriteText(w io.Writer, p TextOptions) error {
+func (r *Report) WriteText(w io.Writer, p viewer.Terminal) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s: %s\n", p.word(r.Failed), r.headline())
+	fmt.Fprintf(out, "%s: %s\n", verdict(&p, r.Failed), r.headline())
 	for i := range r.Rules {
 		rule := &r.Rules[i]
-		fmt.Fprintf(out, "\n%s: %s (%s)\n", p.word(rule.Failed), rule.Rule.Text, rule.summary())
+		fmt.Fprintf(out, "\n%s: %s (%s)\n", verdict(&p, rule.Failed), rule.Rule.Text, rule.summary())
 		if err := out.Flush(); err != nil {
 			return err
 		}
 		if rows := rule.shown(p.All); len(rows) > 0 {
-			if err := (grid.Layout{Width: p.Width}).Write(out, r.lines(rule, rows, p)); err != nil {
+			if err := (grid.Layout{Width: p.Width}).Write(out, lines(rule, rows, &p)); err != nil {
 				return err
 			}
 		}
 	}
-	p.oneSided(out, "new", r.New, r.NewFail)
-	p.oneSided(out, "vanished", r.Vanished, r.VanishedFail)
+	oneSidedText(out, &p, "new", r.New, r.NewFail)
+	oneSidedText(out, &p, "vanished", r.Vanished, r.VanishedFail)
 	if r.Small > 0 || len(r.Caveats) > 0 {
 		out.WriteByte('\n')
 	}
@@ -50,15 +44,11 @@ func (r *Report) WriteText(w io.Writer, p TextOptions) error {
 	return out.Flush()
 }
 
-func (p TextOptions) word(failed bool) string {
-	word, color := "pass", grid.Better
+func verdict(p *viewer.Terminal, failed bool) string {
 	if failed {
-		word, color = "FAIL", grid.Worse
+		return p.Paint("FAIL", grid.Worse)
 	}
-	if !p.Color {
-		color = ""
-	}
-	return grid.Paint(word, color)
+	return p.Paint("pass", grid.Better)
 }
 
 // headline says how many rules failed, how many runs were compared, and whether they were tested.
@@ -125,11 +115,10 @@ func (r *RuleReport) shown(all bool) []*Verdict {
 	return rows
 }
 
-func (r *Report) lines(rule *RuleReport, rows []*Verdict, p TextOptions) []grid.Line {
+func lines(rule *RuleReport, rows []*Verdict, p *viewer.Terminal) []grid.Line {
 	lines := []grid.Line{{Cells: grid.Plain("", "before", "after", "change", "", "noise", "p"), Name: "call path"}}
 	for _, v := range rows {
-		cells := grid.Plain(string(v.Outcome), figures.Amount(v.Before.Median, rule.Unit), figures.Amount(v.After.Median, rule.Unit),
-			figures.Signed(figures.Amount(v.Change, rule.Unit)), figures.Change(v.Relative), v.noise(), probability(v.Adjusted))
+		cells := grid.Plain(append([]string{string(v.Outcome)}, v.cells(rule.Unit)...)...)
 		switch {
 		case v.Outcome == Fail && p.Color:
 			cells[0].Color = grid.Worse
@@ -139,6 +128,12 @@ func (r *Report) lines(rule *RuleReport, rows []*Verdict, p TextOptions) []grid.
 		lines = append(lines, grid.Line{Cells: cells, Name: term.Printable(v.Label)})
 	}
 	return lines
+}
+
+// cells are the numbers of a verdict as text: before, after, change, change in percent, noise, p-value.
+func (v *Verdict) cells(unit string) []string {
+	return []string{figures.Amount(v.Before.Median, unit), figures.Amount(v.After.Median, unit), figures.Signed(figures.Amount(v.Change, unit)),
+		figures.Change(v.Relative), v.noise(), probability(v.Adjusted)}
 }
 
 // noise prints the noise as a percentage of the baseline's median.
@@ -165,15 +160,14 @@ const leastName = 12
 // fewNames is how many call paths of one side are listed by name.
 const fewNames = 10
 
-func (p TextOptions) oneSided(out *bufio.Writer, what string, list []OneSided, fails bool) {
+func oneSidedText(out *bufio.Writer, p *viewer.Terminal, what string, list []OneSided, fails bool) {
 	if len(list) == 0 {
 		return
 	}
-	verdict := ""
 	if fails {
-		verdict = p.word(true) + ": "
+		what = verdict(p, true) + ": " + what
 	}
-	fmt.Fprintf(out, "\n%s%s: %s\n", verdict, what, paths(len(list)))
+	fmt.Fprintf(out, "\n%s: %s\n", what, paths(len(list)))
 	for i, at := range list {
 		if i == fewNames && !p.All {
 			fmt.Fprintf(out, "  … and %d more\n", len(list)-i)

@@ -203,7 +203,7 @@ func (m *Compiled) Facts() []string {
 	return []string{text}
 }
 
-// ShortHash is the beginning of a hash, by which people tell compilations apart.
+// ShortHash is the beginning of a hash, by which people distinguish compilations.
 func ShortHash(hash string) string { return hash[:min(8, len(hash))] }
 
 // traced is the file of the trace with the binary of a function, "" if the trace does not have it.

@@ -36,7 +36,7 @@ const (
 // fromTree makes instruction samples from frames that stand for source lines. Other tools write such frames, and so do file
 // formats without instructions. Each line is represented by one instruction of its kernel. It returns nil if there are none.
 func fromTree(p *profile.Profile) *profile.Profile {
-	if !sampled(p.Root) {
+	if !countsSamples(p.Root) {
 		return nil // most profiles, and copying their trees took a sixth of the time of a report
 	}
 	b := lineReader{
@@ -54,8 +54,8 @@ func fromTree(p *profile.Profile) *profile.Profile {
 	return &profile.Profile{Root: root, Info: p.Info, Devices: p.Devices, Sampling: b.facts}
 }
 
-// sampled reports whether any frame counts samples.
-func sampled(root *profile.Node) (found bool) {
+// countsSamples reports whether any frame counts samples.
+func countsSamples(root *profile.Node) (found bool) {
 	root.Walk(func(n *profile.Node, _ int) bool {
 		found = found || slices.ContainsFunc(n.Metrics, func(m profile.Metric) bool { return m.Name == anySum || m.Name == stalledSum })
 		return !found

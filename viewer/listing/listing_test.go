@@ -13,7 +13,6 @@ import (
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/internal/grid"
-	"github.com/goproton/goproton/viewer/internal/jsonfields"
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
@@ -220,17 +219,5 @@ func TestComparison(t *testing.T) {
 	}
 	if text := strings.Join(strings.Fields(narrow.String()), " "); !strings.Contains(text, "lg_throttle 8%, math_pipe_throttle 7%, wait 4%") {
 		t.Errorf("the stalls are cut:\n%s", narrow.String())
-	}
-}
-
-func TestDocumentsAreDocumented(t *testing.T) {
-	for page, document := range map[string]any{"../../docs/sampling.md": jsonDocument{}, "../../docs/tritonparse.md": joinedDocument{}} {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if missing := jsonfields.Missing(document, string(text)); len(missing) > 0 {
-			t.Errorf("%s does not say what these are: %q", page, missing)
-		}
 	}
 }

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// openBrowser opens a page where there is a screen to show it on. That it could not is not an error: the address
-// has been printed.
+// openBrowser opens a page if there is a screen to show it on. A failure is not reported, since the address has been printed.
 func openBrowser(address string, environment []string) {
 	for _, command := range browsers(runtime.GOOS, environment) {
 		words := strings.Fields(command)

@@ -22,14 +22,14 @@ import (
 	"github.com/goproton/goproton/profile/pprofile"
 )
 
-// inputs are the profiles of a command line. They are read before the driver asks for them, because the driver reports a
-// file that it cannot read as one that it could not fetch, and goes on without it.
+// inputs are the profiles of a command line. They are read before the driver asks for them, because the driver reports a file that
+// it cannot read as one that it could not fetch, and continues without it.
 type inputs struct {
 	mu   sync.Mutex
 	read map[string][]*pprof.Profile // by file, one for each time that it is named: the driver changes them
 }
 
-// Fetch hands out a profile. It names no source, so that the driver takes it for a local one and saves no copy.
+// Fetch returns a profile to the driver. It names no source, so that the driver takes the profile for a local one and saves no copy.
 func (r *run) Fetch(file string, _, _ time.Duration) (*pprof.Profile, string, error) {
 	r.inputs.mu.Lock()
 	defer r.inputs.mu.Unlock()
@@ -117,7 +117,7 @@ func (r *run) checkNames(files []string) error {
 	return nil
 }
 
-// readFile reads any format. What is pprof's already is left as it is, with all that a tree would not keep.
+// readFile reads any format. A file of pprof's is used as it is, since a tree would not keep all of it.
 func readFile(file string, stdin io.Reader) (*pprof.Profile, error) {
 	var direct *pprof.Profile
 	either := &formats.Format{Read: func(in io.Reader) (p *profile.Profile, err error) {

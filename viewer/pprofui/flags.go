@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// flags is a driver.FlagSet that says what is wrong with a command line instead of printing 120 lines, takes flags
-// after files too, and knows --no-open.
+// flags is a driver.FlagSet that reports what is wrong with a command line instead of printing 120 lines, takes flags after files
+// too, and has --no-open.
 type flags struct {
 	set    *flag.FlagSet
 	args   []string
@@ -36,8 +36,8 @@ func (f *flags) Float64(name string, def float64, usage string) *float64 {
 	return f.set.Float64(name, def, usage)
 }
 
-// String is described with Bool. The driver's symbolizer looks for binaries and complains when there are none;
-// our frames have their names.
+// String adds a flag. The driver's symbolizer looks for binaries and reports an error if there are none, so it is off by default: our
+// frames have names already.
 func (f *flags) String(name, def, usage string) *string {
 	if name == "symbolize" {
 		def = "none"
@@ -64,13 +64,13 @@ func (f *flags) StringList(name, def, usage string) *[]*string {
 	return list
 }
 
-// ExtraUsage and AddExtraUsage are for texts that we do not print.
+// ExtraUsage and AddExtraUsage are for help texts, which this package does not print.
 func (f *flags) ExtraUsage() string { return "" }
 
-// AddExtraUsage is described with ExtraUsage.
+// AddExtraUsage does nothing; see ExtraUsage.
 func (f *flags) AddExtraUsage(string) {}
 
-// Parse returns the files. Without any the driver gives up, and f.err says why.
+// Parse returns the files. If it returns none the driver ends, and f.err has the reason.
 func (f *flags) Parse(func()) []string {
 	files, err := f.parse()
 	switch {
@@ -110,8 +110,8 @@ func (f *flags) given(name string) string {
 	return ""
 }
 
-// report says whether a flag asks for a report, so that neither shell nor pages are wanted. The driver describes
-// exactly those flags with these words.
+// report reports whether a flag asks for a report, so that neither shell nor pages are wanted. The driver's descriptions of those
+// flags, and of no others, begin with these words.
 func (f *flags) report() bool {
 	asked := false
 	f.set.Visit(func(g *flag.Flag) {
@@ -120,5 +120,5 @@ func (f *flags) report() bool {
 	return asked
 }
 
-// WantsHelp says whether an error of Run is that the command line asks for help.
+// WantsHelp reports whether an error of Run is that the command line asks for help.
 func WantsHelp(err error) bool { return errors.Is(err, flag.ErrHelp) }

@@ -23,8 +23,7 @@ import (
 // ErrUsage is wrapped by errors about the command line.
 var ErrUsage = errors.New("see proton pprof --help")
 
-// Run does what a command line of pprof asks for. Reports go to os.Stdout, which is the driver's choice; what is
-// said in addition to goes to stderr.
+// Run runs a command line of pprof. Reports go to os.Stdout, which is the driver's choice; messages go to stderr.
 func Run(args []string, stdin io.Reader, stderr io.Writer) error {
 	r := &run{stdin: stdin, stderr: stderr}
 	r.flags = newFlags(args)
@@ -65,7 +64,7 @@ type run struct {
 	config      string // that folder, instead of the user's configuration; "" without web pages
 }
 
-// explained adds to the driver's errors what to do about them.
+// explained adds the next step to the driver's errors.
 func explained(err error) error {
 	switch {
 	case err == nil:

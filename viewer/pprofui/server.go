@@ -29,7 +29,7 @@ func (r *run) prepare() error {
 	if r.flags.given("http") == "" {
 		return nil
 	}
-	r.interrupted, r.stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // the folder goes in any case
+	r.interrupted, r.stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // the folder is removed in any case
 	r.environment = os.Environ()
 	saved := pprofSettings()
 	folder, err := os.MkdirTemp("", "proton-pprof-")
@@ -160,9 +160,10 @@ func pages(args *driver.HTTPServerArgs, binaries bool) http.Handler {
 // changing are the paths whose requests change the saved views. The driver takes GET for them.
 var changing = map[string]bool{"/saveconfig": true, "/deleteconfig": true}
 
-// fromElsewhere says whether a page of another site had the browser make this request, and it may not: a link may lead to
-// our pages, but nothing else may load or change them. Browsers say where a request is from to addresses of this machine
-// (Sec-Fetch-Site); to others, a changing one must have a Referer of ours. Programs that are not browsers say neither.
+// fromElsewhere reports whether a page of another site had the browser make a request that it may not make. A link may lead to our
+// pages, but nothing else may load or change them. In requests to addresses of this machine browsers name the origin
+// (Sec-Fetch-Site); in requests to other addresses, one that changes something must have a Referer of ours. Programs that are not
+// browsers send neither header.
 func fromElsewhere(r *http.Request, changes, local bool) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin", "none":
@@ -200,7 +201,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// graphPage says what to do where the driver would only say that it could not execute dot.
+// graphPage explains how to get Graphviz where the driver would only report that it could not execute dot.
 func graphPage(graph http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := exec.LookPath("dot"); err == nil {
@@ -213,14 +214,14 @@ func graphPage(graph http.Handler) http.Handler {
 	})
 }
 
-// disasmPage stands for the driver's when no program was given: that one would print to the terminal.
+// disasmPage replaces the driver's page if no program is given, since the driver's would print to the terminal.
 func disasmPage(w http.ResponseWriter, r *http.Request) {
 	note(w, r, `<h1>There is no machine code here</h1>
 <p>Profiles of GPU programs do not hold any. For that of a compiled program give the program before its profile:
 <code>proton pprof -http=:0 PROGRAM FILE</code></p>`)
 }
 
-// note answers with a page that leads back to what there is, with the same filters.
+// note answers with a page that links to the other pages, with the same filters.
 func note(w http.ResponseWriter, r *http.Request, text string) {
 	query := html.EscapeString("?" + r.URL.Query().Encode())
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

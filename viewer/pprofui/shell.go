@@ -78,18 +78,18 @@ func (s *shell) onKey(line string, pos int, key rune) (newLine string, newPos in
 func (s *shell) Print(args ...interface{}) {
 	text := fmt.Sprint(args...)
 	if strings.HasPrefix(text, "Serving web UI on ") {
-		return // it may name port 0; the server says where it really is
+		return // it may name port 0; the server prints the real address
 	}
 	fmt.Fprintln(s.stderr, strings.TrimSuffix(text, "\n"))
 }
 
-// PrintErr is described with Print.
+// PrintErr is Print.
 func (s *shell) PrintErr(args ...interface{}) { s.Print(args...) }
 
-// IsTerminal says whether a report on stdout would be seen: then the driver puts binary ones into files.
+// IsTerminal reports whether stdout is a terminal: the driver then writes binary reports to files.
 func (s *shell) IsTerminal() bool { return term.IsTerminal(os.Stdout) }
 
-// WantBrowser says no: the server opens one itself, when it listens.
+// WantBrowser is false: the server opens a browser itself, when it listens.
 func (s *shell) WantBrowser() bool { return false }
 
 // SetAutoComplete takes the driver's completer.

@@ -2,6 +2,7 @@ package pprofui
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,19 +45,13 @@ func nameNumbers(p *pprof.Profile, key string) {
 // with and without copy a map: samples with equal labels share theirs.
 func with[V any](m map[string]V, key string, v V) map[string]V {
 	c := make(map[string]V, len(m)+1)
-	for k, have := range m {
-		c[k] = have
-	}
+	maps.Copy(c, m)
 	c[key] = v
 	return c
 }
 
 func without[V any](m map[string]V, key string) map[string]V {
-	c := make(map[string]V, len(m))
-	for k, have := range m {
-		if k != key {
-			c[k] = have
-		}
-	}
+	c := maps.Clone(m)
+	delete(c, key)
 	return c
 }

@@ -123,8 +123,8 @@ const (
 	copyKind   // a copy, a fill or a wait: not a kernel
 )
 
-// kindOf looks at a frame's name and metrics. Profiles of other tools do not say which device a kernel ran on; there
-// it is a frame without any below it.
+// kindOf derives the kind of a frame from its name and metrics. Profiles of other tools do not name the device that a kernel ran on;
+// there kernels are the frames without any below them.
 func kindOf(n *profile.Node, noDevices bool) kind {
 	_, onDevice := n.Metric("device_id")
 	switch {
@@ -140,7 +140,7 @@ func kindOf(n *profile.Node, noDevices bool) kind {
 	return scopeKind
 }
 
-// namesNoDevice says whether no frame of a profile says which device it ran on.
+// namesNoDevice reports whether no frame of a profile names the device that it ran on.
 func namesNoDevice(p *profile.Profile) bool {
 	found := false
 	p.Root.Walk(func(n *profile.Node, _ int) bool {
@@ -206,7 +206,7 @@ func rank(name string) int {
 // wanted lists the metrics of a page. What names a device is not a number to compare.
 func wanted(p *profile.Profile) []viewer.Metric {
 	all := viewer.Metrics(p)
-	rates := 0 // with a width of their own: where there is one, it says the same as flop/s
+	rates := 0 // of one width of operands; if there is only one such rate, it equals flop/s
 	for _, m := range all {
 		if isWidthRate(m.Name) {
 			rates++
@@ -299,7 +299,7 @@ func (b *builder) columnsOf(t *viewer.Table, metrics []viewer.Metric, has func(c
 	return columns, rules
 }
 
-// hasAny says whether any row has a value of a column: the utilisation of an unknown GPU has none.
+// hasAny reports whether any row has a value of a column: the utilisation of an unknown GPU has none.
 func hasAny(t *viewer.Table, column int) bool {
 	for r := range t.All() {
 		if v := r.Values[column]; v == v || t.Columns[column].Text && t.Text(r, column) != "" {

@@ -95,7 +95,7 @@ func clean(name string) string {
 	return b.String()
 }
 
-// unseen says whether a character has no shape of its own but changes how others look.
+// unseen reports whether a character has no shape of its own but changes how others look.
 func unseen(r rune) bool {
 	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
 }

@@ -16,7 +16,7 @@ const (
 	mostValues = 1 << 20
 )
 
-// inProportion leaves out the least important metrics if there are too many for profiles of that many frames, and says so.
+// inProportion leaves out the least important metrics if there are too many for profiles of that many frames, and adds a note.
 // metrics are in order of importance.
 func (b *builder) inProportion(metrics []viewer.Metric, profiles ...*profile.Profile) []viewer.Metric {
 	frames := 0

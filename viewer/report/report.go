@@ -15,6 +15,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
@@ -211,23 +212,10 @@ func kernelsOf(all []row, names map[string]bool) []row {
 // addKernels packs one row for each kernel, the largest first.
 func (b *builder) addKernels(all []row, columns []column) {
 	main := columns[b.Metrics[0].Column]
-	slices.SortStableFunc(all, func(x, y row) int { return descending(main.of(&x), main.of(&y)) })
+	slices.SortStableFunc(all, func(x, y row) int { return figures.Descending(main.of(&x), main.of(&y)) })
 	name := make([]uint64, len(all))
 	for i := range all {
 		name[i] = b.names.of(all[i].name)
 	}
 	b.Flat = rows{Count: len(all), Name: b.whole(name), Side: b.sides(all), Values: b.values(columns, all)}
-}
-
-// descending puts the largest first and what has no value last.
-func descending(a, b float64) int {
-	switch {
-	case a != a && b != b:
-		return 0
-	case a != a || a < b:
-		return 1
-	case b != b || a > b:
-		return -1
-	}
-	return 0
 }

@@ -51,7 +51,7 @@ func (b *builder) addRoofline(t *viewer.Table) {
 	}
 }
 
-// has says whether an equal device is there already: the eight GPUs of a machine share one roof.
+// has reports whether an equal device is in the list already: the eight GPUs of a machine share one roof.
 func (h *rooflineHead) has(r roof) bool {
 	for _, o := range h.Roofs {
 		if o.Device == r.Device && o.Bytes == r.Bytes {

@@ -93,7 +93,7 @@ func (a area) meets(b area) bool {
 	return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom
 }
 
-// fitMiddle cuts a name in its middle: what tells the variants of a kernel apart stands at both ends.
+// fitMiddle cuts a name in its middle, since variants of a kernel differ at both ends.
 func fitMiddle(name string, letters int) string {
 	runes := []rune(name)
 	if len(runes) <= letters {
@@ -132,14 +132,13 @@ func (p *plot) dots(t *viewer.Table, names map[string]bool) {
 		d.r = roofSmallest + roofLargestRadius*math.Sqrt(min(d.share, 1))
 		p.points = append(p.points, d)
 	}
-	slices.SortStableFunc(p.points, func(a, b point) int { return descending(a.share, b.share) })
+	slices.SortStableFunc(p.points, func(a, b point) int { return figures.Descending(a.share, b.share) })
 }
 
-// placeable says whether a value has a place on a logarithmic axis; what is larger or smaller than any machine's is
-// an error of the profile's.
+// placeable reports whether a value has a place on a logarithmic axis. A value that no machine reaches is an error of the profile.
 func placeable(v float64) bool { return v > 1e-12 && v < 1e30 }
 
-// scale spans the dots and the ridge with some air, and places the dots.
+// scale chooses the range of the axes, with a margin around the dots and the ridge, and places the dots.
 func (p *plot) scale() {
 	ridge := p.main.Rate / p.device.Bytes
 	p.x0, p.x1, p.y0, p.y1 = ridge, ridge, p.main.Rate, p.main.Rate

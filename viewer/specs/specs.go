@@ -58,6 +58,20 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("the profile holds no %s for a %s device of architecture %s", e.Facts, e.Type, e.Arch)
 }
 
+// Device finds a device of a profile. Metrics of the intra-kernel profiler name the type by number, so a device whose type the
+// profile does not have is looked up by its ordinal alone. It returns nil if there is none.
+func Device(p *profile.Profile, typ, id string) *profile.Device {
+	if d := p.Device(typ, id); d != nil {
+		return d
+	}
+	for i := range p.Devices {
+		if p.Devices[i].ID == id {
+			return &p.Devices[i]
+		}
+	}
+	return nil
+}
+
 // Flops returns the dense peak in flop/s for operands of width bits: 8, 16, 32 or 64.
 func Flops(d profile.Device, width int) (float64, error) {
 	v := vendors[d.Type]

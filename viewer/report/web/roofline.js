@@ -172,9 +172,9 @@ export class Roofline {
     const left = (this.left ?? []).sort((a, b) => b.share - a.share);
     /** @type {HTMLElement[]} */
     const box = [make("h2", {text: "Not on the plot"})];
-    if (!left.length) box.push(make("p", {class: "muted", text: "Nothing: every kernel says its flops and bytes. Click a dot for its numbers."}));
+    if (!left.length) box.push(make("p", {class: "muted", text: "Every kernel has flops and bytes, so all are on the plot. Click a dot for its numbers."}));
     else {
-      box.push(make("p", {class: "muted", text: `${digits(left.length)} ${left.length === 1 ? "kernel does" : "kernels do"} not say both flops and bytes: ${percent(left.reduce((sum, d) => sum + d.share, 0))} of ${metric.label}.`}));
+      box.push(make("p", {class: "muted", text: `${digits(left.length)} ${left.length === 1 ? "kernel does" : "kernels do"} not have both flops and bytes: ${percent(left.reduce((sum, d) => sum + d.share, 0))} of ${metric.label}.`}));
       const list = make("dl");
       for (const d of left.slice(0, 12)) list.append(make("dt", {class: "name", title: strings[flat.name[d.i]], text: label(flat.name[d.i])}), make("dd", {text: percent(d.share)}));
       box.push(list);

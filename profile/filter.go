@@ -8,7 +8,7 @@ import (
 // Filter says which call paths count: those through a frame that Include matches, and through none that Exclude does. The zero
 // Filter counts all.
 type Filter struct {
-	Include, Exclude *regexp.Regexp // nil: not asked for
+	Include, Exclude *regexp.Regexp // nil matches every frame for Include, and none for Exclude
 }
 
 // NewFilter compiles two regular expressions (Go's, found anywhere in a frame's name); "" asks for nothing.

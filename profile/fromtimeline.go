@@ -12,8 +12,8 @@ const rootName = "ROOT"
 
 // Summarize makes the profile's tree from its timeline: at its call path, each kernel, copy and fill with its time and count
 // and with the distribution of its times, each scope with its metrics and the time it took on the CPU, and each wait.
-// Kinds that are known already stay. A launch does not get a frame; the kernel, copy or memset that it started does. Kernels that say of which kind their launch
-// was are also summed up by it.
+// Kinds of metrics that are known already stay. A launch does not get a frame; the kernel, copy or memset that it started does.
+// Kernels whose launch has a kind are also summed up by kind.
 //
 // Slices without a call path, as torch.profiler writes them, get one: a thread's slices from those around them, a
 // GPU's from the launch of the same ID or from the one an arrow comes from.

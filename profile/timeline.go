@@ -1,15 +1,15 @@
 package profile
 
 // Timeline is what happened when: lanes, and on them slices, with arrows between them. All times are in ns since
-// 1970, on one clock. Readers build one; Collectors stream to a TraceWriter instead, since a trace outgrows memory.
+// 1970, on one clock. Readers build a Timeline; collectors write to a TraceWriter, since a trace outgrows memory.
 type Timeline struct {
 	Lanes  []Lane
 	Slices []Slice // in any order
 	Flows  []Flow
 }
 
-// TraceWriter takes a timeline piece by piece; every format that can hold one has one. A lane comes before
-// what lies on it. The first error sticks and is returned by every later call.
+// TraceWriter takes a timeline piece by piece. A lane comes before what lies on it. The first error sticks and is returned by
+// every later call.
 type TraceWriter interface {
 	Lane(Lane) error
 	Slice(*Slice) error // must not be kept after the call
@@ -122,8 +122,8 @@ func (t *Timeline) First() int64 {
 	return first
 }
 
-// FlowIDs returns an id for every flow that no other one has and that is not 0: its own, if it is such. Triton gives
-// one id to all arrows of a launch, which Perfetto takes for a mistake.
+// FlowIDs returns an id for every flow, which is not 0 and which no other flow has: the flow's own if that is possible. Triton
+// gives one id to all arrows of a launch, which Perfetto takes for a mistake.
 func (t *Timeline) FlowIDs() []uint64 {
 	used := map[uint64]bool{0: true}
 	largest := uint64(0)

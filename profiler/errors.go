@@ -2,8 +2,8 @@ package profiler
 
 import "fmt"
 
-// ArgumentError reports an argument that no version of the profiler would take. Texts are upstream's where
-// upstream has one, because scripts match on them.
+// ArgumentError reports an argument that is not valid. Where upstream has a text for it, the text is upstream's, because
+// scripts match it.
 type ArgumentError struct{ Text string }
 
 func (e *ArgumentError) Error() string { return "[PROTON] " + e.Text }

@@ -11,9 +11,9 @@ import (
 	"github.com/goproton/goproton/profiler/aggregate"
 )
 
-// Finalize flushes, writes and ends a session, or all of them, and returns the files written. An unknown
-// id does nothing. When a file can't be written the session stays, so that a retry can succeed; not so a trace, whose
-// file has been open all along: what is in it is all there will be.
+// Finalize flushes, writes and ends a session, or all of them, and returns the files written. An unknown id does nothing. A
+// session whose file cannot be written stays, so that a second call may succeed. A session with a timeline ends all the same:
+// its file was written all along, and a second call would not add to it.
 func (m *Manager) Finalize(id *int, format string) (files []string, err error) {
 	m.control.Lock()
 	defer m.control.Unlock()
@@ -39,8 +39,8 @@ func (m *Manager) Finalize(id *int, format string) (files []string, err error) {
 	return files, failed
 }
 
-// formatsFor finds the format of each session. Where one cannot be written as asked none is, so that all can be tried
-// again; where there is no session the word is still checked.
+// formatsFor finds the format of each session. If one session cannot be written as asked, none is, so that all can be tried
+// again. Without any session the word is checked all the same.
 func formatsFor(sessions []*session, wanted string) ([]string, error) {
 	if len(sessions) == 0 {
 		sessions = []*session{{trace: strings.ToLower(wanted) == traceFormat}}
@@ -108,8 +108,7 @@ func (m *Manager) writePhase(s *session, phase int, format string, last bool) (p
 	return w.path, nil
 }
 
-// frozen is the part of writePhase that is the drainer's. It copies a tree; a trace it finishes, which is written but
-// for its end.
+// frozen is the part of writePhase that is the drainer's: it copies a tree into a profile, or writes the end of a trace.
 func (m *Manager) frozen(s *session, phase int, format string, last bool) (w Window, p *profile.Profile, err error) {
 	m.drainer.do(func(d *drainer) {
 		t := s.trees[phase]

@@ -81,7 +81,7 @@ func moduleHash(name string) uint64 {
 	return hash
 }
 
-// keep writes the sampled modules into a folder next to a session's profiles, those that are not there yet.
+// keep writes the sampled modules that are not there yet into a folder next to a session's profiles.
 func (m *images) keep(session string, p *profile.Profile) error {
 	suffix := m.sampler.ImageSuffix()
 	folder := session + "." + suffix + "s"

@@ -5,8 +5,8 @@ import "time"
 // The vendor's library is called on threads of the callers: the thread that initialises the GPU holds locks of the driver, and
 // any call may hang.
 
-// attach takes the source into use, if it is wanted and not in use. A source that came up with less than was asked for says so
-// and works. early says that the program is initialising its GPU, inside of which the call is made.
+// attach attaches the source unless it is attached already. A source that collects less than was asked for is attached, and its
+// error is a problem to report. early says that the program is initialising its GPU and that the call is made from inside that.
 func (m *Manager) attach(early bool) {
 	m.drainer.do(func(d *drainer) {
 		if d.attached || d.waiting && !early {
@@ -117,7 +117,7 @@ func (m *Manager) SourceGone() {
 	m.drainer.do(func(d *drainer) { d.attached, d.waiting = false, false })
 }
 
-// detach leaves the source, with control held and without rounds.
+// detach detaches the source. Its caller holds control and has stopped the rounds.
 func (m *Manager) detach() {
 	attached := false
 	m.drainer.do(func(d *drainer) {
@@ -140,5 +140,5 @@ func (m *Manager) CodeLoaded(handle uint64, name string, image []byte) {
 	})
 }
 
-// spareBuffers are kept ready for the vendor library. Two of 2 MiB are 19 k kernels.
+// spareBuffers is how many buffers are kept ready for the vendor library. One of 2 MiB holds 9,500 kernels.
 const spareBuffers = 3

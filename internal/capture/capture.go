@@ -2,8 +2,8 @@
 // the program did, in the order in which it happened. docs/formats.md has the format field by field;
 // recorder writes it, and player and cupti/stub play it.
 //
-// In goes a file, compressed or not; out comes the machine it was made on and a list of events. The replay
-// uses it to check and unpack a file, people to look into one.
+// It reads a file, compressed or not, into the machine that the recording was made on and a list of events. The replay checks and
+// unpacks files with it; Dump prints one as text.
 package capture
 
 import (

@@ -8,8 +8,8 @@ import (
 )
 
 // Callers returns, for the functions of a module that are not kernels, the names of the kernels that call them: directly,
-// through others, or, as far as the compiler wrote down which functions that may be, through pointers. It is a part of
-// what Read knows, and much cheaper.
+// through others, or, as far as the compiler wrote down which functions that may be, through pointers. It reads less than Read and
+// is much cheaper.
 func Callers(image []byte) (map[string][]string, error) {
 	e, err := elf.NewFile(patched(image))
 	if err != nil {

@@ -1,9 +1,9 @@
 // Package cubin reads NVIDIA's GPU binaries without any library of NVIDIA's: which functions a module holds, what they need,
 // and which source line, through which inlined calls, each instruction came from.
 //
-// In goes the image that the driver was given, or a file of Triton's cache. Samples of a kernel are addresses within a
-// function; Function.Frames turns one into source lines. What is broken in a file costs what depends on it: a
-// bad line table leaves Lines empty and an error in LineError, and the functions stay known.
+// It reads the image that the driver was given, or a file of Triton's cache. Samples of a kernel are addresses within a function;
+// Function.Frames turns one into source lines. Of a damaged file, what does not depend on the damage is read: with a damaged line
+// table the functions are known, Lines is empty, and LineError says why.
 package cubin
 
 import (
@@ -94,7 +94,7 @@ func architecture(image []byte) int {
 	return int(image[flags])
 }
 
-// reader is a file in the making.
+// reader reads one file.
 type reader struct {
 	image []byte
 	elf   *elf.File
@@ -102,7 +102,7 @@ type reader struct {
 	names []string // of the symbols, by index
 }
 
-// functions finds them in the symbol table.
+// functions finds the functions in the symbol table.
 func (r *reader) functions() error {
 	symbols, err := r.elf.Symbols()
 	if err != nil {

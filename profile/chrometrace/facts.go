@@ -1,6 +1,7 @@
 package chrometrace
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,10 +23,7 @@ func (t *Writer) deviceTable() {
 	}
 	sorted := slices.Clone(t.devices)
 	slices.SortStableFunc(sorted, func(a, b profile.Device) int {
-		if c := strings.Compare(a.Type, b.Type); c != 0 {
-			return c
-		}
-		return strings.Compare(a.ID, b.ID)
+		return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(a.ID, b.ID))
 	})
 	t.buf = append(t.buf, `,"devices":{`...)
 	for i := range sorted {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -66,8 +67,8 @@ func NewWriter(w io.Writer, base int64, o *Options) *Writer {
 	return t
 }
 
-// header writes what comes before the events. The name of the tool comes first of all: by it a reader knows our
-// files, even cut off.
+// header writes what comes before the events. The key of the format is the first of otherData, so that a reader recognises our
+// files, also those that are cut off.
 func (t *Writer) header(info profile.Info) {
 	t.buf = append(t.buf, '{')
 	if t.base != 0 {
@@ -76,12 +77,7 @@ func (t *Writer) header(info profile.Info) {
 		t.buf = append(t.buf, ',')
 	}
 	t.buf = append(t.buf, `"displayTimeUnit":"us","otherData":{"`+formatKey+`":"`+formatVersion+`"`...)
-	keys := make([]string, 0, len(info))
-	for k := range info {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(info)) {
 		if k == formatKey {
 			continue
 		}
@@ -162,7 +158,7 @@ func (t *Writer) meta(name string, w *writtenLane) {
 	t.buf = fmt.Appendf(t.buf, `","pid":%d,"tid":%d,"args":{`, w.pid, w.tid)
 }
 
-// laneFacts writes the name that viewers show and, where they do not look, what it stands for.
+// laneFacts writes the lane's name, which viewers show, and the facts of the lane, which only our reader reads.
 func (t *Writer) laneFacts(l *profile.Lane, w *writtenLane) {
 	t.buf = append(t.buf, `"name":`...)
 	t.buf = jsontext.AppendString(t.buf, laneName(l, w.tid))
@@ -340,8 +336,8 @@ func (t *Writer) Flush() error {
 	return nil
 }
 
-// sealAt ends the document after what was written before a write that failed, most often on a full disk: bytes
-// that were written before can be overwritten even then. The rest of the failed write is cut off where the file allows it.
+// sealAt ends the document after the last write that succeeded. Most writes fail because the disk is full; bytes that the file
+// has already can be overwritten even then. The rest of the failed write is cut off where the file allows it.
 func (t *Writer) sealAt(end int64) {
 	t.buf = append(t.buf, "\n]}\n"...) // the shortest end there is
 	if _, err := t.seeker.Seek(end, io.SeekStart); err != nil {

@@ -1,7 +1,6 @@
 package formats
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -50,28 +49,6 @@ func (h Holds) String() string {
 		}
 	}
 	return strings.Join(list, ", ")
-}
-
-// Table is what every format holds as a table of Markdown, for docs/formats.md.
-func Table() string {
-	var b strings.Builder
-	b.WriteString("| format | files |")
-	for _, each := range holdings {
-		fmt.Fprintf(&b, " %s |", each.name)
-	}
-	b.WriteString("\n|---|---|" + strings.Repeat(":-:|", len(holdings)) + "\n")
-	for _, f := range all {
-		fmt.Fprintf(&b, "| %s | `%s` |", f.Name, strings.Join(f.Suffixes, "`, `"))
-		for _, each := range holdings {
-			if f.Holds&each.bit != 0 {
-				b.WriteString(" ● |")
-			} else {
-				b.WriteString("  |")
-			}
-		}
-		b.WriteString("\n")
-	}
-	return b.String()
 }
 
 // Drops says what is lost of p when it is written in this format, one clause each: first what the format has no place

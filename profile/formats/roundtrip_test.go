@@ -199,7 +199,29 @@ func TestNamesAndSuffixesDiffer(t *testing.T) {
 // TestTableOfFormats compares docs/formats.md with the registry, so that the page does not promise what is not so.
 func TestTableOfFormats(t *testing.T) {
 	const head = "| format | files |"
-	testkit.Between(t, "../../docs/formats.md", head, "\n\n", strings.TrimSuffix(strings.TrimPrefix(Table(), head), "\n"))
+	testkit.Between(t, "../../docs/formats.md", head, "\n\n", strings.TrimSuffix(strings.TrimPrefix(holdingsTable(), head), "\n"))
+}
+
+// holdingsTable is what every format holds as a table of Markdown, for docs/formats.md.
+func holdingsTable() string {
+	var b strings.Builder
+	b.WriteString("| format | files |")
+	for _, each := range holdings {
+		fmt.Fprintf(&b, " %s |", each.name)
+	}
+	b.WriteString("\n|---|---|" + strings.Repeat(":-:|", len(holdings)) + "\n")
+	for _, f := range all {
+		fmt.Fprintf(&b, "| %s | `%s` |", f.Name, strings.Join(f.Suffixes, "`, `"))
+		for _, each := range holdings {
+			if f.Holds&each.bit != 0 {
+				b.WriteString(" ● |")
+			} else {
+				b.WriteString("  |")
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
 }
 
 // FuzzRead reads files of any format, packed or not, as every command does.

@@ -65,16 +65,13 @@ func encode(w io.Writer, p *profile.Profile, indent bool) error {
 	t.Next()
 	t.node(p.Root)
 	t.Next()
-	tree.Devices(&t.jsonWriter, p.Devices, false, deviceFacts[:])
+	tree.Devices(&t.jsonWriter, p.Devices, false, tree.DeviceFacts)
 	t.close(']')
 	if indent {
 		t.raw("\n")
 	}
 	return t.flush()
 }
-
-var deviceFacts = [...]string{profile.DeviceArch, profile.DeviceBusWidth, profile.DeviceClockRate, profile.DeviceMemoryClockRate,
-	profile.DeviceNumSMs, profile.DeviceName}
 
 // treeWriter writes nodes as it walks; nothing but the buffer and the set of names it has met is kept.
 // That the root's metrics and the kinds come after its children ("metrics" and "kinds" sort after "children") is

@@ -64,10 +64,6 @@ func (e *encoder) flush() error {
 	return e.err
 }
 
-// deviceFacts are in alphabetical order.
-var deviceFacts = [...]string{profile.DeviceArch, profile.DeviceBusWidth, profile.DeviceClockRate, profile.DeviceMemoryClockRate,
-	profile.DeviceNumSMs, profile.DeviceName}
-
 // node writes a node and what is below it.
 func (e *encoder) node(p *profile.Profile, n *profile.Node, depth int) {
 	if len(e.buf) >= spillAt {
@@ -83,7 +79,7 @@ func (e *encoder) node(p *profile.Profile, n *profile.Node, depth int) {
 	e.metrics(metrics)
 	if n == p.Root && len(p.Devices) > 0 {
 		e.Key("devices")
-		tree.Devices(e, p.Devices, false, deviceFacts[:])
+		tree.Devices(e, p.Devices, false, tree.DeviceFacts)
 	}
 	e.extra.Write(n, e.extra.Keys(n)&(tree.Info|tree.Kinds|tree.Times))
 	e.raw(", 'children': [")

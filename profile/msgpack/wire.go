@@ -12,8 +12,8 @@ import (
 	"github.com/goproton/goproton/profile/internal/tree"
 )
 
-// wire reads the values of MessagePack one by one. It is the tree.Reader of the format. The first error sticks; after it every method returns a zero
-// value and no containers have members, so callers check err only where they loop over something else or decide.
+// wire reads the values of MessagePack one by one. It is the tree.Reader of the format. The first error sticks; after it every
+// method returns a zero value and no container has members, so callers check err only where they decide by a value.
 type wire struct {
 	data  []byte
 	pos   int

@@ -1,7 +1,6 @@
-// Package aggregate puts activities where they belong. In go kernels, copies and waits with the place that
-// asked for them (from callpath), and metric slots (from hotpath); out comes, per session and phase, one frozen
-// profile.Profile, in which activities under the same call path merge, or one timeline, in which each is shown.
-// The drainer owns everything here.
+// Package aggregate adds activities to the trees and timelines of sessions. It takes kernels, copies and waits with their
+// attribution (from callpath), and metric slots (from hotpath). For each session and phase it makes one frozen profile.Profile,
+// which sums the activities of a call path, or one timeline, which shows each activity. The drainer owns everything here.
 package aggregate
 
 import (
@@ -16,7 +15,7 @@ const (
 	GraphFrame        = "<graph>"        // a whole graph timed as one
 )
 
-// Aggregator routes activities to the trees of the sessions that listened when they were asked for.
+// Aggregator routes activities to the trees of the sessions that were active when the program launched them.
 type Aggregator struct {
 	Sets     *Sets
 	Sampling *Sampling // nil while nothing is sampled

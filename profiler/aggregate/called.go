@@ -37,7 +37,7 @@ func (s *Sampling) launchersOf(f *function, by byName) []*launcher {
 	return s.launchedBefore(f)
 }
 
-// launching returns those of this period.
+// launching returns who launched a function, or the kernels that call it, in this period.
 func (s *Sampling) launching(f *function, by byName) []*launcher {
 	if f.Module == 0 {
 		return by.all[f.Name]
@@ -55,7 +55,7 @@ func (s *Sampling) launching(f *function, by byName) []*launcher {
 	return from
 }
 
-// launchedBefore returns those of the period before.
+// launchedBefore returns who did in the period before.
 func (s *Sampling) launchedBefore(f *function) []*launcher {
 	if len(f.before) > 0 {
 		return f.before

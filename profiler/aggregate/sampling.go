@@ -56,7 +56,7 @@ type target struct {
 	node *node
 }
 
-// NewSampling returns what brings samples to the trees of one aggregator.
+// NewSampling returns the sampling of one aggregator.
 func NewSampling(ofLaunches bool) *Sampling {
 	return &Sampling{OfLaunches: ofLaunches, numbers: map[code]uint32{}, callers: map[uint64]map[string][]string{}, launchers: map[cacheKey]*launcher{}, recent: newRecent()}
 }
@@ -89,7 +89,7 @@ func (s *Sampling) functionOf(k *record.Activity, at *callpath.Attribution) uint
 	return s.Number(record.Function{Name: k.Name})
 }
 
-// launcher returns the one of a key, whose function is known.
+// launcher finds or makes the launcher of a key that names a function.
 func (a *Aggregator) launcher(key cacheKey, order uint64) *launcher {
 	s := a.Sampling
 	if l := s.launchers[key]; l != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/goproton/goproton/internal/settings"
 )
 
-// Patience is how long the end of a process waits for a GPU that gets no further with what the program launched. One that does is
-// waited for as long as it takes: what it has yet to run is in the program, and belongs into the profile. A kernel gives no
-// sign before its end, so that a long one looks like one that hangs. The user, who knows, can set the patience.
+// Patience is how long the end of a process waits for a GPU that makes no progress. A GPU that makes progress is waited for as
+// long as it takes, since what the program launched belongs into the profile. A long kernel cannot be distinguished from one
+// that hangs, so users can set the patience.
 func Patience() time.Duration { return settings.ExitPatience.Seconds(os.Getenv) }
 
-// AtExit writes what unfinished sessions have when the process ends. A GPU library that hangs must not hang the
-// exit: when patience is at its end, what has been drained is written instead, and the error says so. sourceGone
-// says that the GPU library may have been torn down already. What cannot be written is an error, once.
+// AtExit writes what unfinished sessions have when the process ends. A GPU library that hangs must not hang the exit: after patience
+// without progress, what has been drained is written instead, and the error says so. sourceGone says that the GPU library may
+// have been torn down already. What cannot be written is an error of the first call only.
 func (s *Service) AtExit(sourceGone bool, patience time.Duration) error {
 	if s.gaveUp {
 		return nil // a process has two exit handlers, and Python one of its own

@@ -1,5 +1,5 @@
 // Package launchkinds numbers the kinds of launches that a trace distinguishes: the launches of one compiled kernel with
-// the same arguments. Who traces asks for a number once per kind, off the hot path, and tags launches with it
+// the same arguments. The recorder of the trace asks for a number once per kind, off the hot path, and tags launches with it
 // (tag_launch of struct hp_api); package aggregate sums kernel times by number, and profiles name the kinds again.
 package launchkinds
 

@@ -1,5 +1,5 @@
-// Package record holds the nouns of collection: what a vendor room hands up after decoding, in units and
-// names that no vendor owns. It imports nothing of ours.
+// Package record has the data types of collection: what a vendor's room reports, in units and names that belong to no vendor. It
+// imports no other package of this repository.
 package record
 
 // Kind says what an Activity was.

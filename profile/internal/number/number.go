@@ -75,7 +75,7 @@ func (l *Vector) float(n int64) float64 {
 	return float64(n)
 }
 
-// Value is the list.
+// Value returns the list as the value of a metric.
 func (l *Vector) Value() profile.Value {
 	if l.floats != nil {
 		return profile.FloatsValue(l.floats)

@@ -1,4 +1,4 @@
-// Package pile adds up many sorted lists without copying a growing sum for each.
+// Package pile adds up many sorted lists without copying the growing sum for each of them.
 package pile
 
 // Pile adds up many sorted lists in the order in which they come. Lists of similar length are joined first, as in a merge

@@ -10,6 +10,10 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
+// DeviceFacts are the facts of a device in alphabetical order, with the name, which upstream does not have, at the end.
+var DeviceFacts = []string{profile.DeviceArch, profile.DeviceBusWidth, profile.DeviceClockRate, profile.DeviceMemoryClockRate,
+	profile.DeviceNumSMs, profile.DeviceName}
+
 // Devices writes the device table: type → ordinal → facts. byOrdinal puts device 2 before device 10. Facts are written in the
 // given order; the name only where it is known.
 func Devices(w Writer, devices []profile.Device, byOrdinal bool, facts []string) {

@@ -108,13 +108,14 @@ def test_peaks():
 
 
 def test_peaks_agree_with_the_go_table():
-    # One truth: the table in viewer/specs, whose figures carry their sources.
+    # The figures and their sources are in viewer/specs.
     import re
     from conftest import REPOSITORY
     source = REPOSITORY / "viewer" / "specs" / "nvidia.go"
     if not source.exists():
         pytest.skip("needs viewer/specs/nvidia.go of a checkout")
-    rows = re.findall(r'"(\d+)": +\{(\d+), (\d+), (\d+), (\d+)\}', source.read_text())
+    _, _, table = source.read_text().partition("var perClock = ")
+    rows = re.findall(r'"(\d+)": +\{(\d+), (\d+), (\d+), (\d+)\}', table.partition("\n}")[0])
     assert {arch: tuple(map(int, rates)) for arch, *rates in rows} == specs._PER_CLOCK
     shared = re.findall(r'"(\d+)": +([\d.]+e9)', source.read_text())
     assert {arch: float(rate) for arch, rate in shared} == specs._SHARED_MEMORY

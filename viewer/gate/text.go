@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
@@ -39,7 +40,7 @@ func (r *Report) WriteText(w io.Writer, p viewer.Terminal) error {
 		fmt.Fprintf(out, "not compared: %s below --min-time\n", paths(r.Small))
 	}
 	for _, c := range r.Caveats {
-		fmt.Fprintf(out, "note: %s\n", c)
+		fmt.Fprintln(out, strings.Join(term.Break("note: "+c, 2, p.Width), "\n"))
 	}
 	return out.Flush()
 }

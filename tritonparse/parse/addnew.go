@@ -9,7 +9,7 @@ func addNew(list []string, s string) []string {
 	return append(list, s)
 }
 
-// names are texts, each once, in the order of their first use.
+// names are different texts, in the order of their first use.
 type names struct {
 	list []string
 	has  map[string]bool // of long lists

@@ -16,19 +16,19 @@ import (
 	"github.com/goproton/goproton/tritonparse/sourcemap"
 )
 
-// compilation is what is made of one compilation record; it holds no reference to the record.
+// compilation is a compilation record, ready to be numbered. It holds no memory of the record.
 type compilation struct {
 	hash, name string
-	file       string // of output, for a compilation of Inductor's; "" for the common one
+	file       string // output file of a compilation of Inductor's; "" for the rank's own
 	tuned      launchtext.Tuning
 	// What the analysis of a session shows; common is nil if the autotuner did not compile it.
 	parameters, common []byte
-	line               []byte // the record with maps and stages, without its end: the occurrence id follows
-	analysis           []byte // the event that follows the launches; nil if there is none
+	line               []byte // the record with maps and stages, up to its occurrence id
+	analysis           []byte // the ir_analysis event, which follows the launches; nil if there is none
 	work               *work.Source
 }
 
-// readCompilation maps the lines of all that was compiled.
+// readCompilation maps the lines of all texts and makes the analyses.
 func readCompilation(members []jsontext.Member, o *Options) compilation {
 	payload := field.Get(members, "payload")
 	parts, err := jsontext.Members(payload)
@@ -92,7 +92,7 @@ func appendPayload(out []byte, parts []jsontext.Member, ttgir string, b backend.
 	return maps.AppendJSON(field.AppendName(out, start, "source_mappings"))
 }
 
-// tune finds out whether the autotuner compiled it, and keeps what it chose between.
+// tune finds out whether the autotuner compiled the kernel, and keeps the options that it varies.
 func (c *compilation) tune(stack, metadata, source []byte, q quirks.Set) {
 	c.parameters = tunedParameters(func(name string) []byte { return jsontext.Get(metadata, name) })
 	if stack == nil {
@@ -104,7 +104,7 @@ func (c *compilation) tune(stack, metadata, source []byte, q quirks.Set) {
 	c.common = commonInfo(stack, source)
 }
 
-// tunedParameters is an object of the options that configurations may differ in, without those that have no value.
+// tunedParameters is an object of the options by which configurations may differ. Options without a value are left out.
 func tunedParameters(get func(string) []byte) []byte {
 	var out []byte
 	for _, name := range []string{"num_warps", "num_stages", "num_ctas", "maxnreg"} {
@@ -141,7 +141,7 @@ func inductorFile(info []byte, q quirks.Set) string {
 	return fmt.Sprintf("f%s_fc%s_a%s_cai%s.ndjson.gz", frame, compilation, part("attempt", "0"), part("compiled_autograd_id", "-"))
 }
 
-// fileSafe makes a text of a trace safe as a part of a file name: it cannot lead to another folder.
+// fileSafe makes a text of a trace a part of a file name that cannot lead to another folder.
 func fileSafe(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' || r < ' ' {
@@ -173,7 +173,7 @@ func withBaseWarps(metadata []byte, ttgir string) []byte {
 	return append(field.AppendMember(out, "num_warps_base", strconv.AppendInt(nil, int64(base), 10)), '}')
 }
 
-// Mapped is a compilation record as Parse writes it, with source maps and stages, but for its occurrence id.
+// Mapped is a compilation record as Parse writes it, with source maps and stages and without occurrence id.
 func Mapped(record []byte) ([]byte, error) {
 	members, err := jsontext.Members(record)
 	if err != nil {

@@ -9,18 +9,17 @@ import (
 	"github.com/goproton/goproton/internal/trace/store"
 )
 
-// launchDiff finds what is the same in all launches of a kernel and what is not. It holds one record per distinct value,
-// not per launch; a value that stays as it was costs nothing, not even a look. Values of which there are too many to hold or
-// to read are only counted.
+// launchDiff finds which values are the same in all launches of a kernel. It holds an entry for each distinct value, not for each
+// launch, and does not look at values that stay as they were. Of too many distinct values only the number is kept.
 type launchDiff struct {
-	n      int
+	n      int                  // launches so far
 	leaves []leafRuns           // in the order of their first launch
 	shape  *launchtext.Shape    // of the last launch
-	places []int32              // of its leaves among ours
+	places []int32              // in leaves, of the last launch's leaves
 	base   *launchtext.Template // of the last launch
-	dirty  []int32              // its leaves that differed from the template's
+	dirty  []int32              // the last launch's leaves that differed from the template's
 	size   int                  // bytes of what grows with the launches, about
-	limit  int                  // of size, before it is lightened; 0 before the first time
+	limit  int                  // size at which lighten acts again; 0 before the first time
 }
 
 // leafRuns are the runs of equal values of one leaf.
@@ -71,7 +70,7 @@ func (d *launchDiff) add(l *launchtext.Launch) {
 	d.n++
 }
 
-// set says what the i-th leaf of the shape is in the launch that is being added. A text that stays need not be copied.
+// set sets the value of the shape's i-th leaf in the launch that is being added. stays says that the text need not be copied.
 func (d *launchDiff) set(i int32, text []byte, stays bool) {
 	r := &d.leaves[d.places[i]]
 	if r.from >= 0 {
@@ -117,7 +116,7 @@ func (d *launchDiff) reshape(s *launchtext.Shape) {
 	d.shape, d.base, d.dirty = s, nil, d.dirty[:0]
 }
 
-// close ends the run that goes on before the launch until. It returns how many bytes more there are to keep.
+// close ends the current run before the launch until. It returns by how many bytes the values grow.
 func (r *leafRuns) close(until int) int {
 	if r.from < 0 {
 		return 0
@@ -130,8 +129,8 @@ func (r *leafRuns) close(until int) int {
 	return r.values.add(r.current, from, until)
 }
 
-// lighten makes it hold less than the room that there is for it: what launches have which value leaves memory, and the values
-// of the leaf that has most are only counted from then on. tritonparse lists them all.
+// lighten shrinks what is held below room: the lists of launches of each value move to the spill, and values of the leaves with the
+// most are only counted from then on. tritonparse lists all values.
 func (d *launchDiff) lighten(s *store.Spill, room int, q quirks.Set) {
 	if d.size <= max(d.limit, room) {
 		return
@@ -155,7 +154,7 @@ func (d *launchDiff) lighten(s *store.Spill, room int, q quirks.Set) {
 	d.limit = 2 * d.size
 }
 
-// largest are the values of the leaf that could do without most, nil if none can.
+// largest are the values of the leaf that would free the most memory if they were counted, nil if none would.
 func (d *launchDiff) largest() *leafValues {
 	var most *leafValues
 	for i := range d.leaves {

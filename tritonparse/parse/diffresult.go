@@ -61,7 +61,7 @@ func (d *launchDiff) members() [][]*leafRuns {
 	return groups
 }
 
-// same says whether all launches have one value. One that all have from the first on has no values.
+// same says whether all launches have the same value. values is nil for a leaf that never changed.
 func (r *leafRuns) same(total int, q quirks.Set) bool {
 	return r.values == nil || r.values.same(total, q)
 }
@@ -74,8 +74,8 @@ func (r *leafRuns) only() []byte {
 	return []byte(r.values.list[0].text)
 }
 
-// parts keeps what differs in an argument together with what does not; likewise in another member that is an object, which
-// for tritonparse is against its own schema.
+// parts writes what differs in an argument or another object, and what is the same in it, as one difference. tritonparse does so for
+// arguments only, against its own schema.
 func (d *launchDiff) parts(group []*leafRuns, q quirks.Set, diffs, sames *store.Object) {
 	p := group[0].place
 	differs := slices.ContainsFunc(group, func(r *leafRuns) bool { return !r.same(d.n, q) })

@@ -9,38 +9,38 @@ import (
 	"github.com/goproton/goproton/internal/trace/work"
 )
 
-// kernel is all that is known of one compilation, and its launches, which name its hash. What grows with a kernel is in memory
-// only while the kernel is resident, and else in the files of the spill or the sorter, so that memory does not grow with kernels.
+// kernel is one compilation with its launches, which name its hash. Launches and what is computed of them are in memory only while
+// the kernel is resident, and otherwise in the files of the spill or the sorter: memory does not grow with the number of kernels.
 type kernel struct {
 	hash, name string
 	file       string // of output
-	number     int    // among all, by the first record
+	number     int    // among all kernels, by the first record
 	total      int    // launches
-	firstID    int    // of the events that are made of it, once all is read
+	firstID    int    // occurrence id of its first event, once all records are read
 
 	compiled, analysis, common *store.Chunk
 	hasWork                    bool // its TTIR is known
 	parameters                 []byte
-	inferredIn                 *session // that its first launch was in, of a kernel that is only launched
+	inferredIn                 *session // of its first launch, if the trace has no compilation of it
 	shown                      bool     // an analysis shows its stack and source
 
 	chunks []*store.Chunk // of launches while it was resident
-	state  *residentState // nil if it is not resident; once it was launched and evicted it never is again
+	state  *residentState // nil if it is not resident; a kernel that was launched and evicted stays evicted
 }
 
-// residentState is the in-memory state of a kernel that was not evicted. That of an evicted kernel is made again from its launches
-// when they are written, see kernelWriter.read.
+// residentState is the state of a resident kernel. For an evicted kernel it is computed again from the launches when they are
+// written, see kernelWriter.read.
 type residentState struct {
-	used   int // the last id that was given to one of its records
+	used   int // the last occurrence id of one of its records
 	source *work.Source
 	buffer []byte     // launches that are in no chunk
-	places store.Runs // among all launches
+	places store.Runs // of its launches among all launches
 	diff   launchDiff
 	work   roofline
 	size   int // bytes of the last three, as the parser counts them
 }
 
-// add takes a launch with its place among all launches and its occurrence id. With works, it is counted by its work too.
+// add adds a launch with its place among all launches and its occurrence id. works says whether its work is counted too.
 func (h *residentState) add(p *parser, l *launchtext.Launch, index, id int, works bool) {
 	q := p.options.quirks
 	h.places.Add(index, index+1)
@@ -55,9 +55,9 @@ func (h *residentState) add(p *parser, l *launchtext.Launch, index, id int, work
 
 // room is how much is held in memory while a rank is read.
 type room struct {
-	kernels  int // resident ones; each has some 30 kB, of which the template of its last launch is most
+	kernels  int // resident kernels; each has about 30 kB, mostly the template of its last launch
 	launches int // bytes of launches that resident kernels hold until a chunk is full
-	state    int // bytes of what else they have and grows with the launches
+	state    int // bytes of the resident kernels' other state that grows with the launches
 	sorter   int // bytes of each sorter
 	values   int // bytes of what differs between the launches of each kernel
 	groups   int // distinct launches of each session of the autotuner
@@ -164,7 +164,7 @@ func appendParsed(out []byte, l *launchtext.Launch, id int, use string) []byte {
 	return append(out, "}\n"...)
 }
 
-// keep takes a launch of a resident kernel.
+// keep adds a launch to a resident kernel.
 func (p *parser) keep(k *kernel, h *residentState, l *launchtext.Launch, index, id int, use string) {
 	h.add(p, l, index, id, k.compiled == nil || k.hasWork)
 	if h.buffer == nil && len(k.chunks) > 0 {
@@ -187,7 +187,7 @@ func (p *parser) keep(k *kernel, h *residentState, l *launchtext.Launch, index, 
 	}
 }
 
-// resident is the state of a kernel, nil if it was evicted. The record with that id is one of the kernel's.
+// resident is the state of a kernel, nil if it was evicted. id is the occurrence id of a record of the kernel.
 func (p *parser) resident(k *kernel, id int) *residentState {
 	if k.state == nil && k.total == 0 {
 		if len(p.residents) >= p.options.room.kernels {
@@ -203,7 +203,7 @@ func (p *parser) resident(k *kernel, id int) *residentState {
 	return k.state
 }
 
-// clear makes it an empty one in the same memory, but for launches.
+// clear empties the state and keeps its memory, except for that of the launches.
 func (h *residentState) clear() {
 	clear(h.diff.leaves)
 	*h = residentState{diff: launchDiff{leaves: h.diff.leaves[:0], places: h.diff.places[:0], dirty: h.diff.dirty[:0]}}
@@ -242,7 +242,7 @@ func (p *parser) evict(n int) {
 	clear(p.residents[len(p.residents):cap(p.residents)])
 }
 
-// worthChunk is how many bytes of launches are compressed by themselves.
+// worthChunk is how many bytes of launches are worth a chunk.
 const worthChunk = 32 << 10
 
 // pack moves a kernel's launches out of memory.
@@ -252,7 +252,7 @@ func (p *parser) pack(k *kernel) {
 	k.state.buffer = nil
 }
 
-// packLarge packs the largest, until no more than so much is held.
+// packLarge packs the launches of the kernels with the most, until no more than hold bytes are held.
 func (p *parser) packLarge(hold int) {
 	held := slices.Clone(p.residents)
 	slices.SortStableFunc(held, func(a, b *kernel) int { return len(b.state.buffer) - len(a.state.buffer) })
@@ -264,7 +264,7 @@ func (p *parser) packLarge(hold int) {
 	}
 }
 
-// split is the output of a compilation of torch.compile's, unless there is to be one output.
+// split is the output file of a compilation of torch.compile's, "" with Options.NoSplit.
 func (p *parser) split(file string) string {
 	if p.options.NoSplit {
 		return ""

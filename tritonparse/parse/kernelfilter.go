@@ -15,15 +15,15 @@ import (
 	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
-// selection is what a filter by name keeps: kernels, and the sessions of the autotuner that they were in with all their
-// kernels, so that a session stays whole.
+// selection is what a filter by name keeps: kernels, and all kernels of the autotuner's sessions that they are in, so that sessions
+// stay whole.
 type selection struct {
 	hashes, sessions map[string]bool
-	names            map[string]bool // all there are
+	names            map[string]bool // of all kernels
 	unnamed          int             // records without a name
 }
 
-// selected is one record for the selection.
+// selected is what the selection reads of a record.
 type selected struct {
 	kind          string
 	hash, session string
@@ -71,7 +71,7 @@ func selectKernels(files []string, o *Options) (*selection, error) {
 	return s, nil
 }
 
-// close adds the sessions of selected kernels and the kernels of selected sessions, until there are no more.
+// close adds the sessions of selected kernels, and the kernels of selected sessions, until nothing is added.
 func (s *selection) close(sessionsOf, hashesOf map[string][]string) {
 	for before := -1; before != len(s.hashes)+len(s.sessions); {
 		before = len(s.hashes) + len(s.sessions)

@@ -12,7 +12,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/work"
 )
 
-// writeKernels takes kernel by kernel from the sorter, and writes some at a time.
+// writeKernels reads the sorter kernel by kernel and writes several kernels at a time.
 func (p *parser) writeKernels(o *outputs) error {
 	r, err := p.sorter.Read()
 	if err != nil {
@@ -61,12 +61,12 @@ type kernelWriter struct {
 	done  chan error
 
 	k      *kernel
-	infers bool           // it is only launched, and no launch was read yet
-	state  *residentState // the state of the kernel
-	own    residentState  // of an evicted kernel: made again from its launches
-	texts  []byte         // from the sorter, that wait until others are written
-	ends   []int          // of each
-	begun  bool           // they are written as they come
+	infers bool           // the compilation is missing, and no launch was read yet
+	state  *residentState // of the kernel
+	own    residentState  // for an evicted kernel: computed again from its launches
+	texts  []byte         // from the sorter, waiting to be written
+	ends   []int          // of each of texts
+	begun  bool           // texts are written as they come
 	out    store.Part
 }
 
@@ -85,7 +85,7 @@ func newKernelWriter(p *parser) *kernelWriter {
 	return w
 }
 
-// begin begins with a kernel, in the memory that the last one took.
+// begin prepares for a kernel, in the memory of the last one.
 func (w *kernelWriter) begin(k *kernel) {
 	w.own.clear()
 	if w.k, w.state, w.infers = k, k.state, k.compiled == nil; w.state == nil {
@@ -95,7 +95,7 @@ func (w *kernelWriter) begin(k *kernel) {
 	w.out = store.Part{Spill: w.p.spill, Held: w.out.Held[:0]}
 }
 
-// gather takes the kernel's texts from the sorter. Unless they are very many they are written later, while other kernels are read.
+// gather reads the kernel's texts from the sorter. Up to 1 MiB of them is written later, while other kernels are read.
 func (w *kernelWriter) gather(r *extsort.Reader) error {
 	const most = 1 << 20
 	return r.Each(w.k.number, func(text []byte) error {
@@ -121,7 +121,7 @@ func (w *kernelWriter) write() error {
 	return w.rest()
 }
 
-// first writes what comes first: the compilation, launches that are in chunks, and texts that waited.
+// first writes the compilation, the launches in chunks, and the texts that waited.
 func (w *kernelWriter) first() error {
 	w.begun = true
 	if w.k.compiled != nil {
@@ -160,10 +160,10 @@ func (w *kernelWriter) take(text []byte) error {
 	return err
 }
 
-// reads says whether launches have something to tell.
+// reads says whether launches must be read before they are written.
 func (w *kernelWriter) reads() bool { return w.state == &w.own || w.infers }
 
-// read finds out from launches what there is to know of the kernel, before they are written.
+// read infers the kernel's compilation, or computes its state, from launches.
 func (w *kernelWriter) read(text []byte) error {
 	if !w.reads() {
 		return nil
@@ -182,7 +182,7 @@ func (w *kernelWriter) read(text []byte) error {
 	})
 }
 
-// inferred writes the compilation of a kernel that is only launched.
+// inferred writes the compilation of a kernel without a compilation record.
 func (w *kernelWriter) inferred(i *inference) {
 	w.out.Text(fmt.Appendf(i.line, "\"occurrence_id\":%d}\n", w.nextID()))
 	w.k.parameters = i.parameters

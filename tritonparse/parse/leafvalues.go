@@ -12,28 +12,28 @@ import (
 
 // leafValues are the distinct values of one leaf.
 type leafValues struct {
-	total   int          // launches that have one
-	list    []*leafValue // only the first if they are counted
+	total   int          // launches that have a value
+	list    []*leafValue // with counted only the first
 	byText  map[string]*leafValue
-	counted bool // not listed, when there are several
-	seen    distinct
-	bytes   int // of list without the launches, about
+	counted bool     // only the number of distinct values is kept
+	seen    distinct // with counted
+	bytes   int      // of list without the launches, about
 }
 
 type leafValue struct {
 	text     string
 	count    int
-	launches store.Runs // nothing if they are counted
+	launches store.Runs // empty with counted
 }
 
-// What there is to keep of a value that is only counted, and of one more stretch of launches with the same value.
+// Bytes for a value that is only counted, and for one more stretch of launches with the same value.
 const hashBytes, rangeBytes = 12, 4
 
-// add takes a stretch of launches with the same value. It returns how many bytes more there are to keep.
+// add adds a stretch of launches with the same value. It returns by how many bytes the values grow.
 func (v *leafValues) add(text []byte, from, until int) int {
 	v.total += until - from
 	if v.counted && len(v.list) > 0 && v.list[0].text != string(text) {
-		// Addresses may be new in every launch: 64 bits of each are enough to count them.
+		// Every launch may have a new address: 64 bits of each are enough to count them.
 		if v.seen.hashes == nil {
 			v.seen.add(hash64(v.list[0].text))
 		}
@@ -95,7 +95,7 @@ func (v *leafValues) lighten(s *store.Spill) {
 	}
 }
 
-// spare is how many bytes countOnly could do without, about.
+// spare is how many bytes countOnly would free, about.
 func (v *leafValues) spare() int {
 	switch {
 	case v.counted:
@@ -106,7 +106,7 @@ func (v *leafValues) spare() int {
 	return 0
 }
 
-// countOnly forgets which launches have which value, and of values that are only counted every second.
+// countOnly forgets which launches have which value. If values are only counted already, it forgets half of their hashes.
 func (v *leafValues) countOnly() {
 	if v.counted {
 		v.seen.thin()
@@ -156,11 +156,11 @@ func (v *leafValues) writeJSON(s *store.Spill, w store.Writer) error {
 	return nil
 }
 
-// distinct counts hashes. It keeps eight bytes of each, or of those that are left after it was thinned.
+// distinct counts different hashes, of eight bytes each. After thin it keeps a share of them and estimates.
 type distinct struct {
 	hashes  []uint64
-	sorted  int // so many are sorted, each once
-	thinned int // only hashes that end with so many zeros are kept
+	sorted  int // how many of hashes are sorted and different
+	thinned int // only hashes that end with so many zero bits are kept
 }
 
 func (d *distinct) add(h uint64) {
@@ -184,8 +184,8 @@ func (d *distinct) sort() {
 	}
 }
 
-// count is exact as long as it was not thinned, then an estimate: of n hashes that were kept it is off by a share of
-// 1/√n, which is a percent of 10,000.
+// count is exact before the first thin. Then it is an estimate, whose error with n hashes kept is a share of 1/√n: one percent with
+// 10,000.
 func (d *distinct) count() int {
 	d.sort()
 	return len(d.hashes) << d.thinned
@@ -194,7 +194,7 @@ func (d *distinct) count() int {
 // enough is how many hashes are kept at least.
 const enough = 1 << 12
 
-// spare is how many hashes it could do without.
+// spare is how many hashes thin would free.
 func (d *distinct) spare() int {
 	if d.sort(); len(d.hashes) < 2*enough {
 		return 0
@@ -210,8 +210,8 @@ func (d *distinct) thin() {
 	d.sorted = len(d.hashes)
 }
 
-// hash64 is FNV-1a, mixed as MurmurHash3 does in the end, for thin needs low bits that are as good as the others. It is the
-// same in every process, and so are counts.
+// hash64 is FNV-1a, mixed as at the end of MurmurHash3, because thin needs low bits as good as the others. It is the same in every
+// process, so estimates are too.
 func hash64[T string | []byte](text T) uint64 {
 	h := uint64(0xcbf29ce484222325)
 	for i := range len(text) {

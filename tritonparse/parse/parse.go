@@ -23,14 +23,14 @@ import (
 
 // Options says how traces are parsed.
 type Options struct {
-	Compat     bool               // maps, differences and analyses as tritonparse 0.6.0 has them
-	NoPreInit  bool               // files without a rank stay without one
-	Rank       *int               // only this rank; nil for all. -1 is the files without a rank
+	Compat     bool               // maps, differences and analyses are those of tritonparse 0.6.0
+	NoPreInit  bool               // a file without a rank does not join the rank of its process
+	Rank       *int               // only this rank; nil for all, -1 for the files without a rank
 	Kernels    *tritonparse.Names // only kernels of such names, and the autotuner's sessions that they are in; nil for all
 	Launches   tritonparse.Filter // only launches that fulfil it
 	NoSplit    bool               // one output for each rank, also for what torch.compile compiled
 	TorchTrace string             // folder with torch's own traces, in addition to those next to the source; "" for none
-	Analyses   []string           // which to make, see AnalysisNames; nil for all
+	Analyses   []string           // see backend.AnalysisNames; nil for all
 
 	Procedures    []backend.Procedure // to look for; the built-in ones if nil
 	OwnProcedures bool                // these are the user's, to be looked for on every backend
@@ -46,7 +46,7 @@ type Options struct {
 
 // Progress says how far parsing is.
 type Progress struct {
-	File       string // that is read
+	File       string // that is being read
 	Read, Size int64  // bytes of all files, as they are on disk
 	Launches   int
 }
@@ -121,7 +121,7 @@ func Parse(source, folder string, o Options) (*Result, error) {
 	return result, os.WriteFile(filepath.Join(folder, "log_file_list.json"), []byte(indented.String()), 0o644)
 }
 
-// complete fills in what was not said.
+// complete sets defaults, and reads torch's traces.
 func (o *Options) complete(source string) error {
 	if o.Compat {
 		o.quirks = quirks.TritonParse060
@@ -182,7 +182,7 @@ func sourceFiles(source, into string) ([]string, error) {
 	return append(files, plain...), nil
 }
 
-// chooseRank takes the rank that was asked for. A job of one process has none, and is taken for any.
+// chooseRank leaves the bucket of the rank that was asked for. A job of one process has no rank, and its bucket serves for any.
 func chooseRank(buckets []tritonparse.Bucket, rank *int, warn func(string)) ([]tritonparse.Bucket, error) {
 	if rank == nil {
 		return buckets, nil
@@ -203,8 +203,8 @@ func chooseRank(buckets []tritonparse.Bucket, rank *int, warn func(string)) ([]t
 	return nil, fmt.Errorf("no trace has that rank; there are %s", strings.Join(names, ", "))
 }
 
-// rankSuffix is where log_file_list.json says that the files of a bucket are. tritonparse says where they would be of the rank
-// that was asked for, which is nowhere if all were.
+// rankSuffix is the folder of a bucket's files in log_file_list.json. tritonparse names the folder of the rank that was asked for, and
+// none if all ranks were.
 func (o *Options) rankSuffix(b tritonparse.Bucket) string {
 	folder := b.Folder()
 	if o.quirks.Has(quirks.AskedRank) {
@@ -281,8 +281,8 @@ type parsed struct {
 	tuned       *tuneResult
 }
 
-// parseAll numbers the records of all ranks in their order on this goroutine; they are read and parsed on others. While a
-// rank is written, the next one is read.
+// parseAll numbers the records of all ranks in their order on this goroutine. Other goroutines read and parse them. While a rank is
+// written, the next one is read.
 func parseAll(buckets []tritonparse.Bucket, folder string, o *Options, result *Result) ([]rankOutput, error) {
 	var files []string
 	for _, b := range buckets {
@@ -331,7 +331,7 @@ func parseAll(buckets []tritonparse.Bucket, folder string, o *Options, result *R
 	return written, wait()
 }
 
-// read takes what the files of the rank hold.
+// read takes the records of the rank's files.
 func (p *parser) read(in *feed, progress *meter) error {
 	if err := os.MkdirAll(p.folder, 0o755); err != nil {
 		return err
@@ -362,7 +362,7 @@ func (p *parser) read(in *feed, progress *meter) error {
 	return nil
 }
 
-// close removes the files that were for the time of parsing.
+// close removes the temporary files.
 func (p *parser) close() {
 	if p.spill != nil {
 		p.spill.Close()

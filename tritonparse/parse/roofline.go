@@ -10,22 +10,21 @@ import (
 	"github.com/goproton/goproton/internal/trace/work"
 )
 
-// roofline is how much one kernel moves and computes, launch by launch. Launches of one grid with the same arguments are
-// one kind; which launch is of which kind is kept in a few bytes each. The log of it says what it defines, so of the kinds
-// only the last are in memory.
+// roofline is how much a kernel moves and computes, launch by launch. Launches with the same grid and arguments are one kind. A log
+// says which launches are of which kind, in a few bytes each, and defines the kinds, so that only the last kinds are in memory.
 type roofline struct {
 	known  map[string]int // kinds of the log's last part
 	held   int            // bytes of known and of template
 	log    store.Stream
 	run    workRun
-	last   workRun // the last of log
+	last   workRun // the last in log
 	base   *launchtext.Template
-	key    []byte // what the last launch did not share with base, of what matters
+	key    []byte // changes of the last launch against base, of values that work depends on
 	reader launchtext.KindReader
 	coded  []byte
 
 	template *work.Model // once there are many kinds
-	form     []byte      // of the kind that idle is of
+	form     []byte      // of the kind for which idle was computed
 	idle     []bool
 }
 
@@ -34,17 +33,17 @@ type workRun struct{ kind, index, id, count int }
 
 const (
 	mostKinds    = 1 << 10 // in memory
-	severalKinds = 1 << 6  // from which on it is worth to know which arguments are idle
+	severalKinds = 1 << 6  // from this number on it pays to know which arguments are idle
 )
 
-// What an entry of the log begins with: that numbers of kinds begin again, a definition, or the number of a kind.
+// The first number of an entry of the log.
 const (
-	logAnew = iota
-	logKind
-	logRuns
+	logAnew = iota // kinds are numbered from 0 again
+	logKind        // a kind follows
+	logRuns        // plus the number of a kind: launches of that kind follow
 )
 
-// add takes a launch with its place among all launches and its occurrence id. source may be nil.
+// add adds a launch with its place among all launches and its occurrence id. source may be nil.
 func (r *roofline) add(l *launchtext.Launch, index, id int, source *work.Source, q quirks.Set) {
 	kind := r.kind(l, source, q)
 	if n := &r.run; n.count > 0 && n.kind == kind && n.index+n.count == index && n.id+n.count == id {
@@ -55,7 +54,7 @@ func (r *roofline) add(l *launchtext.Launch, index, id int, source *work.Source,
 	r.run = workRun{kind, index, id, 1}
 }
 
-// size is how many bytes of it grow with the launches, about.
+// size is how many bytes grow with the launches, about.
 func (r *roofline) size() int { return r.held + r.log.Size() }
 
 func (r *roofline) flush() {
@@ -69,7 +68,7 @@ func (r *roofline) flush() {
 	r.last, r.run = r.run, workRun{}
 }
 
-// kind finds the number of a launch's kind. Most launches are like the one before in all that matters here.
+// kind is the number of a launch's kind. Most launches are of the same kind as the one before.
 func (r *roofline) kind(l *launchtext.Launch, source *work.Source, q quirks.Set) int {
 	var room [128]byte
 	key := room[:0]
@@ -95,7 +94,7 @@ func (r *roofline) kind(l *launchtext.Launch, source *work.Source, q quirks.Set)
 	return r.define()
 }
 
-// define gives a number to the kind that was coded last.
+// define numbers the kind in coded.
 func (r *roofline) define() int {
 	if len(r.known) >= mostKinds {
 		r.flush()
@@ -116,8 +115,8 @@ func (r *roofline) define() int {
 	return n
 }
 
-// idleOf says which of a kind's arguments are idle, nil if that is not known. It depends on how arguments and parameters go
-// together, which does not differ between most kinds.
+// idleOf says which of a kind's arguments are idle, nil if that is not known. That depends on which argument belongs to which
+// parameter, which is the same for most kinds.
 func (r *roofline) idleOf(k *work.Kind) []bool {
 	if r.template == nil {
 		return nil
@@ -138,7 +137,7 @@ func (r *roofline) idleOf(k *work.Kind) []bool {
 	return r.idle
 }
 
-// workLog is called with what a log says.
+// workLog are the functions that each calls with the entries of a log.
 type workLog struct {
 	anew     func()
 	kind     func(*work.Kind)

@@ -9,18 +9,18 @@ import (
 	"github.com/goproton/goproton/internal/trace/work"
 )
 
-// estimates are those of the kinds of one part of the log.
+// estimates are the estimates of the kinds in one part of the log, by number.
 type estimates struct {
 	of   func(*work.Kind) work.Estimate
 	list []work.Estimate
-	anew bool // there was a part before
+	anew bool // the log has several parts
 }
 
 func (e *estimates) begin()               { e.list, e.anew = e.list[:0], true }
 func (e *estimates) add(k *work.Kind)     { e.list = append(e.list, e.of(k)) }
 func (e *estimates) last() *work.Estimate { return &e.list[len(e.list)-1] }
 
-// write writes the event of a kernel, without its end.
+// write writes the roofline event of a kernel, up to its occurrence id.
 func (r *roofline) write(sp *store.Spill, w store.Writer, k *kernel, source *work.Source, q quirks.Set) error {
 	t := r.template
 	if t == nil {
@@ -45,7 +45,7 @@ func (r *roofline) write(sp *store.Spill, w store.Writer, k *kernel, source *wor
 	return nil
 }
 
-// writeLaunches goes through the log once more. The estimates are those of its last part, which mostly is the only one.
+// writeLaunches reads the log a second time. all has the estimates of its last part, which mostly is the only one.
 func (r *roofline) writeLaunches(sp *store.Spill, w store.Writer, all *estimates) error {
 	to := workLog{anew: all.begin, kind: all.add}
 	if all.anew {

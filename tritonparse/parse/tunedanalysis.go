@@ -14,7 +14,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/store"
 )
 
-// showKernels notes of which kernels an analysis shows the stack and the source.
+// showKernels notes which kernels' stack and source an analysis shows.
 func (s *sessions) showKernels(p *parser) {
 	for _, u := range s.order {
 		if hashes := u.configurations(p.options.quirks); len(hashes) > 0 && u.chose(p.options.quirks) {
@@ -23,8 +23,8 @@ func (s *sessions) showKernels(p *parser) {
 	}
 }
 
-// writeAnalyses adds autotune_analysis for each session in which something was chosen, to the output that its kernels are
-// in, and to each of these outputs how often each kernel was.
+// writeAnalyses adds an autotune_analysis for each session that chose a configuration, to the output of its kernels, and to each of
+// these outputs a summary of how often each kernel was chosen.
 func (p *parser) writeAnalyses(o *outputs) error {
 	events := extsort.New(p.folder, p.options.room.sorter)
 	defer events.Close()
@@ -57,7 +57,7 @@ func (p *parser) writeAnalyses(o *outputs) error {
 	return nil
 }
 
-// numberAnalyses gives ids to analyses, file by file, and to what ends each file if there is something.
+// numberAnalyses gives ids to analyses, file by file, and with end to the summary of each file.
 func (p *parser) numberAnalyses(files []string, end bool) (ids []int, ends map[string]int) {
 	var inOrder names
 	of := map[string][]int{}
@@ -79,8 +79,8 @@ func (p *parser) numberAnalyses(files []string, end bool) (ids []int, ends map[s
 	return ids, ends
 }
 
-// analyses puts the analysis of each session into a sorter, by its place among the sessions, without its end. It returns the
-// files that they belong into; "" for sessions in which nothing was chosen.
+// analyses adds the analysis of each session, up to its occurrence id, to a sorter, by the session's place among all. It returns the
+// output file of each; "" for sessions that chose nothing.
 func (p *parser) analyses(events *extsort.Sorter) ([]string, error) {
 	r, err := p.sessions.sorter.Read()
 	if err != nil {
@@ -123,7 +123,7 @@ func (p *parser) mostGroups() int {
 	return p.options.room.groups
 }
 
-// winnerCounts is in how many sessions each kernel was chosen; nil if in none.
+// winnerCounts is the summary of how many sessions chose each kernel, up to its occurrence id; nil if none chose any.
 func (p *parser) winnerCounts() []byte {
 	counts := &store.Object{}
 	runs := map[string]int{}
@@ -140,7 +140,7 @@ func (p *parser) winnerCounts() []byte {
 	return append([]byte(`{"event_type":"autotune_summary","winner_run_counts":`), counts.AppendJSON(nil)...)
 }
 
-// sessionOutput is where the session's first kernel is written; there may be none that is.
+// sessionOutput is the output of the session's first kernel; false if no kernel of it is written.
 func (p *parser) sessionOutput(u *session) (string, bool) {
 	if hashes := u.configurations(p.options.quirks); len(hashes) > 0 && p.kernels[hashes[0]] != nil {
 		return p.output(p.kernels[hashes[0]]), true
@@ -155,7 +155,7 @@ func (p *parser) sessionOutput(u *session) (string, bool) {
 	return "", false
 }
 
-// analysis writes the event of a session, without its end.
+// analysis writes the event of a session, up to its occurrence id.
 func (p *parser) analysis(u *session, w store.Writer) error {
 	q := p.options.quirks
 	hashes := u.configurations(q)
@@ -195,7 +195,7 @@ func (p *parser) analysis(u *session, w store.Writer) error {
 	return nil
 }
 
-// writeLaunches writes what the session launched, as members of its event.
+// writeLaunches writes the launches of the session, as members of its event.
 func (u *session) writeLaunches(s *store.Spill, w store.Writer, diffs, sames *store.Object) error {
 	w([]byte(`,"launch_analysis":`))
 	if err := u.launchAnalysis(s, w, diffs, sames); err != nil {
@@ -219,8 +219,8 @@ func (u *session) writeLaunches(s *store.Spill, w store.Writer, diffs, sames *st
 	return nil
 }
 
-// possibleGroups are the sets of configurations that the winner was chosen from: the session's own, or where it only
-// launched what was chosen before, those of the sessions that had it among theirs.
+// possibleGroups are the sets of configurations that the winner was chosen from: the session's own, or if it only launched an earlier
+// choice, the sets of the sessions that have this kernel among their configurations.
 func (p *parser) possibleGroups(u *session) []byte {
 	out := []byte{'['}
 	if own := u.configurations(p.options.quirks); len(own) > 0 {
@@ -255,7 +255,7 @@ func (s *sessions) findSets(q quirks.Set) {
 	}
 }
 
-// compilationAnalysis is null where all was compiled before.
+// compilationAnalysis is null if the session compiled nothing.
 func (p *parser) compilationAnalysis(u *session, hashes []string) []byte {
 	if len(hashes) == 0 {
 		return field.Null
@@ -292,7 +292,7 @@ func commonInfo(stack, source []byte) []byte {
 	return append(field.AppendMember(field.AppendMember(nil, "stack", stack), "python_source", source), '}')
 }
 
-// differences compares the launches that differ.
+// differences compares the distinct launches of a session.
 func (p *parser) differences(u *session) (diffs, sames *store.Object) {
 	var diff launchDiff
 	if err := u.groups.each(p.spill, diff.add); err != nil {
@@ -301,7 +301,7 @@ func (p *parser) differences(u *session) (diffs, sames *store.Object) {
 	return diff.result(p.options.quirks)
 }
 
-// launchAnalysis is null where there were no launches.
+// launchAnalysis is null without launches.
 func (u *session) launchAnalysis(s *store.Spill, w store.Writer, diffs, sames *store.Object) error {
 	if len(u.groups.all) == 0 {
 		w(field.Null)

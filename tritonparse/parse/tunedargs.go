@@ -62,7 +62,7 @@ type configArguments struct {
 	parameters []byte // nil if not known
 }
 
-// argumentsSummary says of each argument, and of each option of the compiler, in which configurations it had which values.
+// argumentsSummary says which values each argument, and each option of the compiler, had in which configurations.
 func (p *parser) argumentsSummary(u *session, hashes []string, sames *store.Object) []byte {
 	configs, order := p.argumentsByConfig(u)
 	chosenFrom := map[string]bool{}
@@ -106,7 +106,7 @@ func (p *parser) argumentsSummary(u *session, hashes []string, sames *store.Obje
 	return append(field.AppendMember(out, "autotune_configs", both), '}')
 }
 
-// argumentsByConfig goes through the distinct launches; order is that of the arguments' first use.
+// argumentsByConfig collects the arguments of the distinct launches. order has their names in the order of first use.
 func (p *parser) argumentsByConfig(u *session) (configs []*configArguments, order []string) {
 	byHash := map[string]*configArguments{}
 	err := u.groups.each(p.spill, func(l *launchtext.Launch) {
@@ -148,7 +148,7 @@ func (p *parser) argumentsByConfig(u *session) (configs []*configArguments, orde
 	return configs, order
 }
 
-// compareParameters sorts the compiler's options into those that all configurations share and the others.
+// compareParameters separates the compiler's options that are the same in all configurations from the others.
 func compareParameters(configs []*configArguments, same, varies *store.Object) {
 	names := map[string]bool{}
 	get := func(c *configArguments, name string) []byte {
@@ -184,7 +184,7 @@ func compareParameters(configs []*configArguments, same, varies *store.Object) {
 	}
 }
 
-// compareArguments does the same with arguments; tensors are left out.
+// compareArguments does the same with arguments, except for tensors.
 func compareArguments(configs []*configArguments, same, varies *store.Object) {
 	names := map[string]bool{}
 	for _, c := range configs {

@@ -11,8 +11,8 @@ import (
 	"github.com/goproton/goproton/internal/trace/store"
 )
 
-// tunedGroups are the distinct launches of a session; of equal launches the last one counts. Some wait in memory, in case
-// that they come again; the others are in a log, which goes to the sorter.
+// tunedGroups are the distinct launches of a session; of equal launches the last one counts. The latest wait in memory for an equal
+// one; the others are in a log, which goes to the sorter.
 type tunedGroups struct {
 	waiting map[launchtext.Group]*tunedGroup
 	shapes  []*launchtext.Shape
@@ -34,7 +34,7 @@ type tunedLast struct {
 	last  int
 }
 
-// keep takes a launch of a session.
+// keep adds a launch to a session.
 func (s *sessions) keep(u *session, l *launchtext.Launch, id int) {
 	t := &u.groups
 	g := t.waiting[l.Group]
@@ -58,7 +58,7 @@ func (s *sessions) keep(u *session, l *launchtext.Launch, id int) {
 	}
 }
 
-// flushWaiting moves what waits to the sorter.
+// flushWaiting moves the waiting launches to the sorter.
 func (s *sessions) flushWaiting() {
 	for _, u := range s.waiters {
 		for _, g := range u.groups.waiting {
@@ -74,7 +74,7 @@ func (s *sessions) flushWaiting() {
 	s.waiters, s.waiting = s.waiters[:0], 0
 }
 
-// flush writes what waited to a log.
+// flush writes the waiting launches to a log.
 func (t *tunedGroups) flush(out []byte) []byte {
 	groups := make([]*tunedGroup, 0, len(t.waiting))
 	for _, g := range t.waiting {
@@ -90,12 +90,11 @@ func (t *tunedGroups) flush(out []byte) []byte {
 	return out
 }
 
-// How an entry of the log begins: with sameKernel if template and hash are those of the entry before, with sameTemplate and a
-// hash, or with the number of a shape behind these two, the template's texts, and a hash. Then comes what differs.
+// The first number of an entry of the log. What differs from the template stands at the end of each entry.
 const (
-	sameKernel = iota
-	sameTemplate
-	newShapes
+	sameKernel   = iota // template and hash are those of the entry before
+	sameTemplate        // a hash follows
+	newShapes           // plus the number of a shape: the template's texts and a hash follow
 )
 
 // append writes a launch to the log.
@@ -128,7 +127,7 @@ func (t *tunedGroups) append(out []byte, l *launchtext.Launch, id int, before *l
 	return out
 }
 
-// end gathers the log from the sorter, where it has that number, and finds the last launch of each group.
+// end gathers the log of the session with this number from the sorter, and finds the last launch of each group.
 func (t *tunedGroups) end(number, most int, r *extsort.Reader, sp *store.Spill) error {
 	err := r.Each(number, func(text []byte) error {
 		t.log.Buffer = append(t.log.Buffer, text...)
@@ -150,13 +149,13 @@ func (t *tunedGroups) end(number, most int, r *extsort.Reader, sp *store.Spill) 
 	return nil
 }
 
-// lastGroups are the groups of launches that come by, in the order of the last launch of each. Of more than so many, those are
-// forgotten whose last launch is the longest ago.
+// lastGroups are groups of launches in the order of the last launch of each. Of more than most groups, those whose last launch is the
+// longest ago are forgotten.
 type lastGroups struct {
 	most  int
 	last  map[launchtext.Group]int
-	order []tunedLast // with launches that are not the last of their groups any more
-	total distinct    // if some were forgotten
+	order []tunedLast // also launches that are not the last of their group any more, until compact
+	total distinct    // all groups, once some were forgotten
 }
 
 func (s *lastGroups) add(g launchtext.Group, id int) {
@@ -172,7 +171,7 @@ func (s *lastGroups) add(g launchtext.Group, id int) {
 	}
 }
 
-// keep forgets all but so many groups.
+// keep forgets all but the last groups.
 func (s *lastGroups) keep(most int) {
 	s.compact()
 	n := len(s.order) - most
@@ -198,7 +197,7 @@ func (s *lastGroups) compact() {
 	s.order = slices.DeleteFunc(s.order, func(l tunedLast) bool { return s.last[l.group] != l.last })
 }
 
-// first is the hash and the name of the first of the distinct launches' kernel.
+// first is the hash and the name of the kernel of the first distinct launch.
 func (t *tunedGroups) first(sp *store.Spill) (hash, name string, err error) {
 	begun := false
 	err = t.each(sp, func(l *launchtext.Launch) {
@@ -210,7 +209,7 @@ func (t *tunedGroups) first(sp *store.Spill) (hash, name string, err error) {
 	return hash, name, err
 }
 
-// each calls f with the last launch of each group, by id: so the log is.
+// each calls f with the last launch of each group, in the order of ids, which is the log's.
 func (t *tunedGroups) each(sp *store.Spill, f func(*launchtext.Launch)) error {
 	next := 0
 	return t.replay(sp, func(l *launchtext.Launch, id int) {
@@ -237,7 +236,7 @@ func (t *tunedGroups) replay(sp *store.Spill, f func(l *launchtext.Launch, id in
 	})
 }
 
-// logReader reads launches as append writes them. Pieces of a log are read one after the other, and each is left as it is.
+// logReader reads launches as append writes them.
 type logReader struct {
 	store.Cursor
 	shapes []*launchtext.Shape
@@ -270,7 +269,7 @@ func (r *logReader) launch() (*launchtext.Launch, error) {
 	return &r.l, nil
 }
 
-// template reads a template, unless it is the one before once more: kernels share some.
+// template reads a template, or keeps the last one if the text is the same: kernels share templates.
 func (r *logReader) template(from []byte, shape int) {
 	if n := len(r.head); n > 0 && bytes.HasPrefix(from, r.head) {
 		r.In = from[n:]

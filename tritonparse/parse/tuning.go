@@ -33,18 +33,18 @@ func readTuneResult(members []jsontext.Member, q quirks.Set) tuneResult {
 	return r
 }
 
-// sessions are the autotuner's, by call site, in the order of their first record.
+// sessions are the autotuner's sessions in the order of their first record. A session is known by its call site.
 type sessions struct {
 	byID    map[string]*session
 	order   []*session
 	spill   *store.Spill
 	sorter  *extsort.Sorter // launches that do not wait any more, by the sessions' numbers
 	room    int             // bytes of launches that may wait
-	waiting int             // and that do
-	waiters []*session      // that have some
-	log     []byte          // of the last that went to the sorter
+	waiting int             // bytes of launches that wait
+	waiters []*session      // sessions with waiting launches
+	log     []byte          // memory for flushWaiting
 
-	groups store.Spares[tunedGroup] // that wait no more
+	groups store.Spares[tunedGroup] // memory of launches that do not wait any more
 
 	sets map[string][][]string // see findSets
 }
@@ -56,8 +56,8 @@ type session struct {
 	inductor   bool
 	stack      *store.Chunk
 	compiled   names        // hashes, in the order of their compilations
-	common     *store.Chunk // of the first compilation: its stack and source
-	hashes     names        // the same, and those of launches
+	common     *store.Chunk // stack and source of the first compilation
+	hashes     names        // of compilations and launches
 	benchmarks int
 	benchmark  store.Runs // occurrence ids
 	winner     store.Runs
@@ -84,7 +84,7 @@ func (s *sessions) get(t launchtext.Tuning) *session {
 	return u
 }
 
-// compilation counts a compilation into its session, also one that another process had made before.
+// compilation adds a compilation to its session, also one that another process had made before.
 func (s *sessions) compilation(c *compilation) {
 	if c.tuned.Session == "" {
 		return
@@ -97,8 +97,7 @@ func (s *sessions) compilation(c *compilation) {
 	u.hashes.add(c.hash)
 }
 
-// inferred counts kernels that are only launched as compiled in the session of their first launch, before all others, as
-// tritonparse does.
+// inferred adds kernels without a compilation record to the session of their first launch, before all others, as tritonparse does.
 func (s *sessions) inferred(kernels []*kernel) {
 	var first []*session
 	of := map[*session]*names{}
@@ -130,7 +129,7 @@ func (s *sessions) result(r *tuneResult) {
 	}
 }
 
-// launch counts a launch into its session and says what the autotuner used it for; "" and nil outside of it.
+// launch adds a launch to its session and says what the autotuner used it for; "" and nil outside of the autotuner.
 func (s *sessions) launch(l *launchtext.Launch, id int, q quirks.Set) (use string, u *session) {
 	tuned := l.Tuning()
 	if tuned == nil {
@@ -168,8 +167,8 @@ func (s *sessions) launch(l *launchtext.Launch, id int, q quirks.Set) (use strin
 	return "cached_winner", u
 }
 
-// configurations are the compilations that a session chose from. tritonparse takes those that it compiled; one that was
-// compiled elsewhere, as Inductor's are, was timed no less.
+// configurations are the compilations that a session chose from, by hash. tritonparse takes those that the session compiled; here one
+// that was compiled elsewhere, as Inductor's are, counts if the session timed it.
 func (u *session) configurations(q quirks.Set) []string {
 	if q.Has(quirks.CompiledOnly) {
 		return u.compiled.list

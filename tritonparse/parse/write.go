@@ -35,7 +35,7 @@ func (o *outputs) part(name string, i int) *store.Part {
 	return f.Parts[i]
 }
 
-// add adds to a part of a file. Text waits there for more of it, for it packs better then, but not too much over all files.
+// add adds to a part of a file. Text waits there for more, since it packs better then, up to 8 MiB over all files.
 func (o *outputs) add(name string, i int, q *store.Part) {
 	const most = 8 << 20
 	p := o.part(name, i)
@@ -65,7 +65,7 @@ func (o *outputs) close() ([]string, error) {
 	return names, nil
 }
 
-// mappedName is the output of all that has no file of its own.
+// mappedName is the output file of a rank.
 func (p *parser) mappedName() string {
 	stem, _ := tracefile.TrimExtension(filepath.Base(p.bucket.Files[0]))
 	return stem + "_mapped.ndjson.gz"
@@ -79,7 +79,7 @@ func (p *parser) output(k *kernel) string {
 	return k.file
 }
 
-// writeAll writes kernel by kernel, then what the autotuner did.
+// writeAll writes the kernels, then the autotuner's sessions.
 func (p *parser) writeAll() ([]string, error) {
 	p.spareStates, p.sessions.groups, p.line = nil, nil, nil // all is read
 	p.sessions.inferred(p.order)
@@ -100,7 +100,7 @@ func (p *parser) writeAll() ([]string, error) {
 	return o.close()
 }
 
-// numberEvents gives ids to what is made of kernels: those that are only launched come first, as in tritonparse.
+// numberEvents gives ids to the events of kernels. As in tritonparse, kernels without a compilation record come first.
 func (p *parser) numberEvents() {
 	for _, part := range []int{launchedOnly, compiledToo} {
 		for _, k := range p.order {
@@ -119,7 +119,7 @@ func (k *kernel) part() int {
 	return compiledToo
 }
 
-// events is how many are made of the kernel.
+// events is how many events parsing makes for the kernel.
 func (k *kernel) events() int {
 	n := 0
 	if k.compiled == nil {

@@ -31,7 +31,6 @@ type leafRuns struct {
 	values  *leafValues
 }
 
-// add takes the next launch.
 func (d *launchDiff) add(l *launchtext.Launch) {
 	if l.Shape != d.shape {
 		d.reshape(l.Shape)

@@ -144,7 +144,6 @@ type workLog struct {
 	launches func(workRun)
 }
 
-// each reads the log.
 func (r *roofline) each(s *store.Spill, to workLog) error {
 	r.flush()
 	var at workRun

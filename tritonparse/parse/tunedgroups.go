@@ -34,7 +34,6 @@ type tunedLast struct {
 	last  int
 }
 
-// keep adds a launch to a session.
 func (s *sessions) keep(u *session, l *launchtext.Launch, id int) {
 	t := &u.groups
 	g := t.waiting[l.Group]
@@ -97,7 +96,6 @@ const (
 	newShapes           // plus the number of a shape: the template's texts and a hash follow
 )
 
-// append writes a launch to the log.
 func (t *tunedGroups) append(out []byte, l *launchtext.Launch, id int, before *launchtext.Launch) []byte {
 	switch {
 	case before != nil && before.Template == l.Template && before.Hash == l.Hash:

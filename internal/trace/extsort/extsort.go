@@ -33,13 +33,11 @@ type Sorter struct {
 // New makes a sorter that holds room bytes, twice that while it writes files. The files are in folder.
 func New(folder string, room int) *Sorter { return &Sorter{folder: folder, room: room, held: &batch{}} }
 
-// batch is what is held in memory.
 type batch struct {
 	texts []byte
 	items []item
 }
 
-// item is one text of a batch.
 type item struct{ number, at, size int }
 
 // Add copies a text. Texts with the same number are read in the order in which they were added.

@@ -22,7 +22,6 @@ func (r *run) remove() {
 	r.file.Close()
 }
 
-// open reads the file from its beginning.
 func (r *run) open() *blocks {
 	const all = 1<<63 - 1
 	return &blocks{in: bufio.NewReaderSize(io.NewSectionReader(r.file, 0, all), 16<<10)}

@@ -101,7 +101,6 @@ func AppendWith(out []byte, members []jsontext.Member, name string, value func([
 	return out
 }
 
-// Null is JSON's null.
 var Null = []byte("null")
 
 // TextOrNull writes a text, and null for an empty one.

@@ -88,7 +88,6 @@ func (s *Skeleton) Take(text []byte, members []jsontext.Member, leaf func(p Plac
 	return nodes
 }
 
-// walker goes through a record.
 type walker struct {
 	*Skeleton
 	leaf func(p Place, raw []byte)

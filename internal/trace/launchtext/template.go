@@ -28,7 +28,6 @@ type Leaf struct {
 	*Value
 }
 
-// Value is the value of a leaf.
 type Value struct {
 	Text   []byte // as launch_diff compares and shows it; may be the record's text
 	hashed []byte // as launch_group_hash contains it; may be the record's text

@@ -89,7 +89,6 @@ type piece struct {
 	offset int64 // of the next line, in plain text
 }
 
-// Open opens a file for reading.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -113,7 +112,6 @@ func NewReader(file io.ReaderAt, size int64, name string) *Reader {
 	return &Reader{name: name, file: file, size: size, lines: bufio.NewReaderSize(nil, 256<<10)}
 }
 
-// Close closes the file.
 func (r *Reader) Close() error {
 	if r.zstd != nil {
 		r.zstd.Close()

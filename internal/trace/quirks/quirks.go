@@ -12,7 +12,6 @@ const (
 	TritonParse060     = end - 1
 )
 
-// The quirks.
 const (
 	StaticWork Set = 1 << iota
 	FirstLoop

@@ -175,7 +175,6 @@ func (s *Spill) Add(text []byte) *Chunk {
 	return s.compress(text, func(w *packer) ([]byte, error) { return deflate(w.general, text) })
 }
 
-// AddLaunches is Add for launches.
 func (s *Spill) AddLaunches(text []byte) *Chunk {
 	return s.compress(text, func(w *packer) ([]byte, error) { return w.repeats.pack(text), nil })
 }
@@ -210,7 +209,6 @@ func (s *Spill) compress(text []byte, pack func(*packer) ([]byte, error)) *Chunk
 	return c
 }
 
-// sink is a slice to write to.
 type sink []byte
 
 func (s *sink) Write(p []byte) (int, error) {

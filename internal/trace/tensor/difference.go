@@ -76,7 +76,6 @@ func Compare(a, b *Tensor, tolerance Tolerance) (*Difference, error) {
 	return c.result(), nil
 }
 
-// comparison is a comparison in progress.
 type comparison struct {
 	a, b      *Tensor
 	order     []int // of their dimensions

@@ -207,7 +207,6 @@ func (p *parser) function(l string, m []int) {
 	}
 }
 
-// Parameters of the kernel.
 func (m *Module) Parameters() []Parameter {
 	if m.kernel == nil {
 		return nil

@@ -122,7 +122,6 @@ func plus(a, b int64) int64 {
 	return a + b
 }
 
-// Add adds other work.
 func (w *Work) Add(o Work) {
 	w.Loaded, w.Stored = plus(w.Loaded, o.Loaded), plus(w.Stored, o.Stored)
 	w.Dots, w.Flops = plus(w.Dots, o.Dots), plus(w.Flops, o.Flops)

@@ -73,7 +73,6 @@ func (e *Estimate) Moved() int64 {
 // NoteMasked is said of every kernel that loads or stores with a mask.
 const NoteMasked = "masked elements count as moved"
 
-// Estimate counts one kind of launch.
 func (t *Model) Estimate(k *Kind) Estimate {
 	e := newEstimate(k)
 	n, ok := k.programs()

@@ -33,7 +33,6 @@ type boundArgument struct {
 	Strides  []int64
 }
 
-// Add adds the next argument.
 func (k *Kind) Add(name string, f *Facts, q quirks.Set) {
 	bytes, ok := f.Bytes, f.IsTensor
 	if !q.Has(quirks.StaticWork) {

@@ -101,7 +101,6 @@ func Compilation(t *tritonparse.Trace, event int) Side {
 // ofOneCompilation are members of the metadata that say nothing about the code.
 var ofOneCompilation = map[string]bool{"hash": true, "name": true, "times": true, "cache_hit": true, "src_cache_key": true, "num_warps_base": true, "env": true}
 
-// compareOptions compares the metadata of two compilations.
 func compareOptions(a, b *flat) (changed, equal []Change) {
 	changed = []Change{}
 	add := func(name string) {

@@ -22,7 +22,6 @@ type LaunchDiff struct {
 	Differing []LaunchPair   `json:"differing"` // in the order of A's records
 }
 
-// LaunchPair is a launch of each run.
 type LaunchPair struct {
 	Kernel string            `json:"kernel"`
 	A      tritonparse.Place `json:"a"`

@@ -22,7 +22,6 @@ type Stage struct {
 	opsA, opsB map[string]int
 }
 
-// Count is how often something is there.
 type Count struct {
 	Name string `json:"name"`
 	A    int    `json:"a"`
@@ -36,7 +35,6 @@ type Hunk struct {
 	Lines []HunkLine `json:"lines"`
 }
 
-// HunkLine is a line of a hunk.
 type HunkLine struct {
 	Mark string `json:"mark"` // " " for both, "-" for A only, "+" for B only
 	A    int    `json:"a,omitempty"`
@@ -234,7 +232,6 @@ func stages(a, b *tritonparse.Compilation) []Stage {
 	return list
 }
 
-// python compares the sources of two kernels.
 func python(a, b *tritonparse.PythonSource) (*Stage, []pair) {
 	if a == nil && b == nil || a != nil && a.Code == "" && b != nil && b.Code == "" {
 		return nil, nil

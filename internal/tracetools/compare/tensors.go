@@ -104,7 +104,6 @@ func (d *Diff) CompareTensors(a, b *tritonparse.LaunchRecord, c *Comparer) {
 	}
 }
 
-// Launches compares the tensors of two launches.
 func (c *Comparer) Launches(a, b *tritonparse.LaunchRecord) TensorDiff {
 	d := TensorDiff{typesA: types(a), typesB: types(b), tolerance: c.Tolerance}
 	for i := range a.Args {
@@ -278,7 +277,6 @@ func statistics(a, b *tritonparse.Statistics) []statistic {
 	return []statistic{{"min", a.Min, b.Min}, {"max", a.Max, b.Max}, {"mean", a.Mean, b.Mean}, {"std", a.Std, b.Std}}
 }
 
-// briefStatistics says which statistics differ.
 func briefStatistics(a, b *tritonparse.Statistics) string {
 	var parts []string
 	for _, s := range statistics(a, b) {

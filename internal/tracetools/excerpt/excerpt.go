@@ -234,7 +234,6 @@ func object(members []jsontext.Member, value func(jsontext.Member) []byte) []byt
 	return append(out, '}')
 }
 
-// Lines are ranges of lines.
 type Lines []span
 
 type span struct{ from, to int }

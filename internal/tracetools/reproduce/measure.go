@@ -55,7 +55,6 @@ type Checks struct {
 	Against  []Check `json:"against,omitempty"`
 }
 
-// Check is a comparison of one tensor.
 type Check struct {
 	Argument string  `json:"argument"`
 	Diff     float64 `json:"max_abs_diff"`
@@ -70,7 +69,6 @@ type Interpreter struct {
 	Env    []string `json:"-"` // nil: this process's
 }
 
-// Command runs a script.
 func (in Interpreter) Command(script string, flags ...string) *exec.Cmd {
 	cmd := exec.Command(in.Python, append([]string{script}, flags...)...)
 	cmd.Env = in.Env

@@ -18,7 +18,6 @@ type Selection struct {
 	Hash   string // or its beginning
 }
 
-// Pick finds a launch.
 func Pick(t *tritonparse.Trace, s Selection) (*tritonparse.LaunchRecord, error) {
 	if s.Line >= 0 {
 		return t.LaunchAt(s.File, s.Line)

@@ -62,7 +62,6 @@ type Request struct {
 // Program is a Replacer in any language: it gets the request as JSON on standard input and answers with an object of texts.
 type Program []string
 
-// Replace runs the program.
 func (p Program) Replace(r Request) (map[string]string, error) {
 	input, err := json.Marshal(r)
 	if err != nil {
@@ -84,7 +83,6 @@ func (p Program) Replace(r Request) (map[string]string, error) {
 
 var placeholder = regexp.MustCompile(`\{\{(\w+)\}\}`)
 
-// render fills the template.
 func (w *work) render() ([]byte, error) {
 	text, err := w.template()
 	if err != nil {

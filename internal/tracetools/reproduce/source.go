@@ -14,7 +14,6 @@ type function struct {
 	def        string // from def to the end, dedented
 }
 
-// param is a parameter of a kernel.
 type param struct {
 	name, annotation, defaults string // as they are written; "" for none
 	constexpr                  bool

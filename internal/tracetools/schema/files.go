@@ -21,7 +21,6 @@ func (v *validator) blob(trace string, t *tritonparse.Argument) string {
 	return v.once(path, func() string { return v.tensor(path, t) })
 }
 
-// once checks each file one time.
 func (v *validator) once(path string, check func() string) string {
 	what, known := v.checked[path]
 	if !known {

@@ -55,7 +55,6 @@ type Options struct {
 	Report func(Finding) // gets findings, record by record; must be set
 }
 
-// Result counts.
 type Result struct {
 	Records  map[string]int `json:"records"` // by type
 	Errors   int            `json:"errors"`

@@ -55,8 +55,8 @@ type Blob struct {
 	Error        string // why it was not kept; nothing else is set then
 }
 
-// Find is the blob's file on this machine, "" if it is not there: where it was written, or below the folder that the trace
-// is in, where a trace that was moved has it.
+// Find is the blob's file on this machine, "" if it is not there: where it was written, or below the folder of the trace, which may
+// have been moved.
 func (b *Blob) Find(trace string) string {
 	places := []string{b.Path}
 	if name := filepath.Base(b.Path); len(b.Hash) >= 2 {
@@ -239,7 +239,7 @@ func readTensor(raw []byte, depth int) Argument {
 	return a
 }
 
-// set takes a number, also one that JSON has no way to write and that stands there as text.
+// set sets a number, which is a text if JSON cannot write it.
 func (s *Statistics) set(name string, raw []byte) bool {
 	f, err := strconv.ParseFloat(field.Bare(raw), 64)
 	switch name {

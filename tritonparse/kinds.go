@@ -61,13 +61,13 @@ func (t *Trace) Kinds() ([]*Kind, error) {
 	return t.kinds.list, t.kindsErr
 }
 
-// kinds are those that were found so far.
+// kinds are the kinds that were found so far.
 type kinds struct {
 	list []*Kind
 	at   map[kindKey]*Kind
 }
 
-// kindKey tells them apart; a launch that does not say its hash is known by its kernel's name.
+// kindKey distinguishes kinds. A launch without a hash is known by its kernel's name.
 type kindKey struct{ name, id string }
 
 // add counts a launch.
@@ -99,7 +99,7 @@ func (k *kinds) add(known *patterns, tr *traits, rec ndjson.Record, place Place,
 	return nil
 }
 
-// copied is a text as another that it is much like, and what differs.
+// copied is a text: another text, and what differs from it.
 type copied struct {
 	base    []byte
 	changes []changed

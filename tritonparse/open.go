@@ -19,7 +19,7 @@ import (
 // for. Its methods may be called from several goroutines.
 type Trace struct {
 	Source  string         // as it was given
-	Files   []string       // that it consists of, in the order in which they are read
+	Files   []string       // in the order in which they are read
 	Records map[string]int // by type
 
 	compilations []*Compilation
@@ -34,7 +34,7 @@ type Trace struct {
 
 // OpenOptions says how much is kept of a trace.
 type OpenOptions struct {
-	NoTexts bool                         // neither texts and sources nor records of compilations; Stages are known
+	NoTexts bool                         // leaves out texts, sources and records of compilations; Stages are known
 	Keep    func(hash, name string) bool // compilations that are kept; nil for all
 	Kinds   bool                         // Trace.Kinds will be asked for: they are collected at once
 }
@@ -369,7 +369,7 @@ func (x *indexer) keeps(hash, name string) bool {
 	return x.options.Keep == nil || x.options.Keep(hash, name)
 }
 
-// inferred returns the compilation of a launch, with the facts that the launch holds.
+// inferred is the compilation of a launch, as far as the launch describes it.
 func inferred(file string, rec ndjson.Record, members []jsontext.Member, metadata []byte, raw bool) *Compilation {
 	c := &Compilation{File: file, Line: rec.Index, PID: field.IntegerOf(members, "pid"), Inferred: true}
 	c.Stack = readStack(field.Get(members, "stack"))
@@ -414,7 +414,7 @@ func (x *indexer) takeLaunch(e *entry) error {
 	return t.kinds.add(t.known, e.traits, e.launch, place, e.marks.blobs)
 }
 
-// firstLaunch returns the compilation with the facts that the first launch of its hash holds.
+// firstLaunch infers the compilation of the first launch of each hash; nil for others.
 func (x *indexer) firstLaunch(e *entry) *Compilation {
 	hash := e.traits.hash
 	if hash == "" || x.seen[hash] {
@@ -431,7 +431,7 @@ func (x *indexer) firstLaunch(e *entry) *Compilation {
 	return inferred(x.file, e.launch, members, field.Get(members, "compilation_metadata"), !x.options.NoTexts)
 }
 
-// keep adds a compilation, unless one of its hash is there that says as much.
+// keep adds a compilation, or puts it in place of an inferred one, unless there is one of its hash already.
 func (t *Trace) keep(c *Compilation) {
 	was := t.byHash[c.Hash]
 	switch {

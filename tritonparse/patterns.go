@@ -11,7 +11,7 @@ import (
 	"github.com/goproton/goproton/internal/trace/ndjson"
 )
 
-// patterns are the last launches of each program, for others to be compared with. Workers share them.
+// patterns has the last launch of each program, to compare others with. Workers share it.
 type patterns struct {
 	records recordReader
 	lists   knownLists
@@ -22,7 +22,7 @@ type patterns struct {
 	size int                 // bytes of their records
 }
 
-// pattern is a launch that others are compared with, so that few launches need to be taken apart.
+// pattern is a launch that others are compared with, so that few launches are taken apart.
 type pattern struct {
 	launchtext.Skeleton
 	leaves []patternLeaf
@@ -34,7 +34,7 @@ type pattern struct {
 	size int
 }
 
-// patternLeaf is what another value means.
+// patternLeaf says what another value of a leaf means.
 type patternLeaf struct {
 	decides bool // the launch may be of another kind
 	blob    bool // it is the hash of a tensor's contents
@@ -72,7 +72,7 @@ func (k *patterns) match(text []byte, f func(p *pattern, differences []differenc
 	return ok
 }
 
-// add takes a launch apart for others to be compared with.
+// add makes a pattern of a launch.
 func (k *patterns) add(rec ndjson.Record, members []jsontext.Member) *pattern {
 	p := &pattern{traits: k.records.traits(rec, members), marks: marksOf(rec.Text)}
 	p.Take(rec.Text, members, func(place launchtext.Place, _ []byte) {
@@ -90,7 +90,7 @@ func (k *patterns) add(rec ndjson.Record, members []jsontext.Member) *pattern {
 	return p
 }
 
-// launched is the kernel that a record launches; false if it is none of a launch.
+// launched is the kernel that a record launches; false if the record is not a launch.
 func (k *patterns) launched(rec ndjson.Record) (kernel string, ok bool) {
 	if k.match(rec.Text, func(p *pattern, _ []difference) { kernel = p.traits.name }) {
 		return kernel, true
@@ -102,7 +102,7 @@ func (k *patterns) launched(rec ndjson.Record) (kernel string, ok bool) {
 	return k.add(rec, members).traits.name, true
 }
 
-// end is where the value at at ends that stands in place of the i-th leaf, and whether it is sound.
+// end is where the value that begins at at, in place of the i-th leaf, ends, and whether it is valid.
 func (p *pattern) end(lists *knownLists, text []byte, at, i int) (int, bool) {
 	s := &p.Spans[i]
 	long := text[at] == '[' && s.End-s.Start > launchtext.InternFrom
@@ -121,7 +121,7 @@ func (p *pattern) end(lists *knownLists, text []byte, at, i int) (int, bool) {
 	return end, true
 }
 
-// knownLists are long lists that were found to be sound, stacks above all, so that they need not be checked again.
+// knownLists are long lists that are known to be valid, stacks above all, so that they are not checked again.
 type knownLists struct {
 	mu   sync.RWMutex
 	seen map[string]bool
@@ -155,7 +155,7 @@ func (r *recordReader) traits(rec ndjson.Record, members []jsontext.Member) *tra
 	return &traits{name: l.Name, hash: l.Hash, id: l.Kind, whole: len(l.Args) > 0 && len(l.Grid) > 0}
 }
 
-// traitsOf are those of a launch that differs from the pattern.
+// traitsOf are the traits of a launch that differs from the pattern.
 func (p *pattern) traitsOf(r *recordReader, rec ndjson.Record, differences []difference) (*traits, error) {
 	var room [128]byte
 	key := room[:0]

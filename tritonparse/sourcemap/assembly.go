@@ -70,8 +70,8 @@ func match(e *regexp.Regexp, word, line string) []string {
 	return e.FindStringSubmatch(line)
 }
 
-// note remembers what a .loc was inlined at. Code that is inlined at several places has several callers: LLVM names the
-// caller before what is inlined into it, so the correct reading knows those up to its line, and tritonparse the last of all.
+// note stores where a .loc was inlined. Code that is inlined at several places has several callers. LLVM names a caller before what is
+// inlined into it, so a line's caller is the last one above it; tritonparse takes the last one of the whole text.
 func (r *assemblyReader) note(m []string) {
 	key := [3]string{m[1], m[2], m[3]}
 	if at := asmInlined.FindStringSubmatch(m[4]); at != nil {
@@ -152,8 +152,8 @@ func firstWord(s string) string {
 	return s
 }
 
-// correctLines gives places to instructions only: labels, braces, declarations and comments are not code. All lines of
-// inline assembly get the place of the call that inserted it: see FindMisplaced.
+// correctLines gives places to instructions only, not to labels, braces, declarations and comments. Inline assembly has the place of
+// the call that inserted it: see FindMisplaced.
 func (r *assemblyReader) correctLines(lines []string) []Entry {
 	for _, name := range r.table {
 		r.files.Add(name)
@@ -322,7 +322,7 @@ func sassEntry(stack []Frame, q quirks.Set) (Entry, bool) {
 	return e, true
 }
 
-// appendNew leaves out the caller that the next comment would say again.
+// appendNew appends a frame, unless it repeats the last one, as the comment for a caller does.
 func appendNew(stack []Frame, f Frame) []Frame {
 	if len(stack) > 0 && stack[len(stack)-1] == f {
 		return stack

@@ -11,8 +11,8 @@ const (
 	leastNear = 64
 )
 
-// crowd is the lines of a stage from one place, where they and those of another stage are too many to be named all. The stages
-// have them in about the same order, so that an entry names those that are as far from the first as itself.
+// crowd is the lines of a stage from one place, if they are too many for each to name all lines of another stage. Both stages have
+// them in about the same order, so an entry names lines that are as far from the first one as itself.
 type crowd struct {
 	lines int             // of the stage whose entries name others
 	seen  int             // entries so far
@@ -44,7 +44,7 @@ func crowdsOf(entries []Entry, at map[place]*others, key func(*Entry) place) map
 	return all
 }
 
-// next is what the next entry of the crowd names of the lines of another stage.
+// next is the lines of another stage that the next entry of the crowd names.
 func (c *crowd) next(all *others) *others {
 	room := max(leastNear, mostPairs/c.lines)
 	middle := c.seen * len(all.lines) / c.lines

@@ -1,9 +1,9 @@
-// Package sourcemap finds the Python line that each line of a compiler's intermediate representations came from, and by
-// these the lines of the other representations.
+// Package sourcemap finds the Python line of each line of a compiler's representations, and so the lines of other representations
+// with the same Python line.
 //
-// There are two readings. Compat gives what tritonparse 0.6.0 gives, mistakes included, for tools that compare with it.
-// The correct one follows inlined code to its caller in every representation, knows fused, ranged and aliased locations,
-// and has no entries for lines that are not code.
+// There are two readings. With all quirks it gives what tritonparse 0.6.0 gives, mistakes included, for tools that compare with it.
+// Without quirks it follows inlined code to its caller in every representation, resolves fused, ranged and aliased locations, and has
+// no entries for lines that are not code.
 package sourcemap
 
 import (
@@ -27,8 +27,8 @@ type Entry struct {
 	Own     int  // the line itself, from 1
 	Inlined bool // the code was inlined: Frame is in the callee
 	Outer   Frame
-	Callers []Frame // where it was inlined, the innermost call first, Outer last; not in the compat reading
-	// What the representation calls it; all for readers of tritonparse's files.
+	Callers []Frame // the calls that it was inlined at, the innermost first, Outer last; nil with quirks
+	// Names of the location in the representation, for readers of tritonparse's files.
 	HasIDs         bool
 	Callee, Caller string
 	Alias, ID      string
@@ -38,14 +38,13 @@ type Entry struct {
 	others []*others
 }
 
-// others are the lines of another stage that came from the same place; all entries of that place share them, unless they are
-// a crowd.
+// others are the lines of another stage with the same place. All entries of the place share them, unless they are a crowd.
 type others struct {
 	stage string
 	lines []int
 }
 
-// Parser reads the text of one representation. Files are those seen in the stages before, for base names.
+// Parser reads the text of one representation. files has the paths of earlier stages: some representations have base names only.
 type Parser func(text string, files *Files) []Entry
 
 // builtin are the parsers of the representations of the built-in backends.
@@ -74,7 +73,7 @@ func (s *Stage) parse(files *Files, q quirks.Set) []Entry {
 
 // Stage is one representation to be mapped.
 type Stage struct {
-	Name   string // also the end of the artifact's file name, and of the members of the map
+	Name   string // also the end of the artifact's file name, and the beginning of the map's members
 	Parser string
 	Text   string
 	sass   bool
@@ -132,7 +131,7 @@ func NewQuirky(stages []Stage, python Python, q quirks.Set) *Map {
 	return m
 }
 
-// Entries are those of a stage, by its name.
+// Entries are the entries of a stage.
 func (m *Map) Entries(stage string) []Entry {
 	for i, s := range m.stages {
 		if s.Name == stage {
@@ -142,14 +141,14 @@ func (m *Map) Entries(stage string) []Entry {
 	return nil
 }
 
-// place is what must be equal for two lines to have come from the same code.
+// place is equal for two lines that came from the same code.
 type place struct {
 	Frame
 	outer Frame
 }
 
-// join gives every line of stage i the lines of stage j of the same place, of a crowd those near it. Listings of machine code
-// know no columns, and often no callers: then only file and line count.
+// join gives every line of stage i the lines of stage j with the same place, or those near it in a crowd. Listings of machine code
+// have no columns, and often no callers: then only file and line count.
 func (m *Map) join(i, j int, q quirks.Set) {
 	columns := !m.stages[i].sass && !m.stages[j].sass
 	callers := !q.Has(quirks.MapByLine) && hasCallers(m.entries[i]) && hasCallers(m.entries[j])
@@ -202,8 +201,8 @@ func hasCallers(entries []Entry) bool {
 	return slices.ContainsFunc(entries, func(e Entry) bool { return e.Inlined })
 }
 
-// byPython turns the maps around. In tritonparse's reading a line is only a number, whatever its file; the correct one
-// takes lines of the kernel's own file.
+// byPython makes the map from Python lines to lines of the stages. It has lines of the kernel's own file only; tritonparse takes line
+// numbers of any file.
 func (m *Map) byPython(python Python, q quirks.Set) {
 	at := map[int]int{}
 	for i, s := range m.stages {
@@ -234,7 +233,7 @@ func (m *Map) byPython(python Python, q quirks.Set) {
 	}
 }
 
-// Files finds whole paths for base names, which is all that the comments of assembly have.
+// Files finds paths by base names: comments of assembly have no more.
 type Files struct {
 	seen map[string]bool
 	byID map[string]string // base name to the first path that has it

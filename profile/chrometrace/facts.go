@@ -38,21 +38,24 @@ func (t *Writer) deviceTable() {
 		}
 		t.buf = append(jsontext.AppendString(t.buf, d.ID), `:{"arch":`...)
 		t.buf = jsontext.AppendString(t.buf, d.Arch)
-		t.fact(`,"bus_width":`, d.BusWidth)
-		t.fact(`,"clock_rate":`, d.ClockRate)
-		t.fact(`,"memory_clock_rate":`, d.MemoryClockRate)
-		t.fact(`,"num_sms":`, d.NumSMs)
+		t.number(`,"bus_width":`, d.BusWidth)
+		t.number(`,"clock_rate":`, d.ClockRate)
+		t.number(`,"memory_clock_rate":`, d.MemoryClockRate)
+		t.number(`,"num_sms":`, d.NumSMs)
 		if d.Name != "" {
-			t.buf = jsontext.AppendString(append(t.buf, `,"name":`...), d.Name)
+			t.text(`,"name":`, d.Name)
 		}
 		t.buf = append(t.buf, '}')
 	}
 	t.buf = append(t.buf, "}}"...)
 }
 
-func (t *Writer) fact(key string, v int64) {
-	t.buf = append(t.buf, key...)
-	t.buf = strconv.AppendInt(t.buf, v, 10)
+func (t *Writer) number(key string, v int64) {
+	t.buf = strconv.AppendInt(append(t.buf, key...), v, 10)
+}
+
+func (t *Writer) text(key, text string) {
+	t.buf = jsontext.AppendString(append(t.buf, key...), text)
 }
 
 // kindTable writes the kinds of the metrics.

@@ -1,6 +1,7 @@
 package chrometrace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -53,10 +54,7 @@ func NewWriter(w io.Writer, base int64, o *Options) *Writer {
 	if o == nil {
 		o = &Options{}
 	}
-	t := &Writer{w: w, base: base, process: o.Process, lanes: newLaneTable(), buf: make([]byte, 0, bufferSize+4096)}
-	if t.process == "" {
-		t.process = "Trace"
-	}
+	t := &Writer{w: w, base: base, process: cmp.Or(o.Process, "Trace"), lanes: newLaneTable(), buf: make([]byte, 0, bufferSize+4096)}
 	if o.Sealed {
 		var ok bool
 		if t.seeker, ok = w.(io.Seeker); !ok {
@@ -132,23 +130,20 @@ func (t *Writer) Lane(l profile.Lane) error {
 		return t.fail(err)
 	}
 	if newProcess {
-		name := l.Process
-		if name == "" {
-			name = t.process
-		}
+		name := cmp.Or(l.Process, t.process)
 		t.meta("process_name", w)
-		t.buf = append(t.buf, `"name":`...)
-		t.buf = append(jsontext.AppendString(t.buf, name), "}}"...)
+		t.text(`"name":`, name)
+		t.buf = append(t.buf, "}}"...)
 		t.meta("process_sort_index", w)
-		t.buf = append(t.buf, `"sort_index":`...)
-		t.buf = append(strconv.AppendInt(t.buf, int64(w.pid), 10), "}}"...)
+		t.number(`"sort_index":`, int64(w.pid))
+		t.buf = append(t.buf, "}}"...)
 	}
 	t.meta("thread_name", w)
 	t.laneFacts(&l, w)
 	t.buf = append(t.buf, "}}"...)
 	t.meta("thread_sort_index", w)
-	t.buf = append(t.buf, `"sort_index":`...)
-	t.buf = append(strconv.AppendInt(t.buf, int64(w.tid), 10), "}}"...)
+	t.number(`"sort_index":`, int64(w.tid))
+	t.buf = append(t.buf, "}}"...)
 	return t.done()
 }
 
@@ -160,25 +155,19 @@ func (t *Writer) meta(name string, w *writtenLane) {
 
 // laneFacts writes the lane's name, which viewers show, and the facts of the lane, which only our reader reads.
 func (t *Writer) laneFacts(l *profile.Lane, w *writtenLane) {
-	t.buf = append(t.buf, `"name":`...)
-	t.buf = jsontext.AppendString(t.buf, laneName(l, w.tid))
+	t.text(`"name":`, laneName(l, w.tid))
 	if l.Process != "" {
-		t.buf = append(t.buf, `,"process":`...)
-		t.buf = jsontext.AppendString(t.buf, l.Process)
+		t.text(`,"process":`, l.Process)
 	}
 	if l.Kind == profile.ThreadLane {
 		if l.Thread != 0 {
-			t.buf = append(t.buf, `,"thread":`...)
-			t.buf = strconv.AppendInt(t.buf, l.Thread, 10)
+			t.number(`,"thread":`, l.Thread)
 		}
 		return
 	}
-	t.buf = append(t.buf, `,"device":`...)
-	t.buf = jsontext.AppendString(t.buf, l.Device)
-	t.buf = append(t.buf, `,"context":`...)
-	t.buf = strconv.AppendUint(t.buf, uint64(l.Context), 10)
-	t.buf = append(t.buf, `,"stream":`...)
-	t.buf = strconv.AppendUint(t.buf, uint64(l.Stream), 10)
+	t.text(`,"device":`, l.Device)
+	t.number(`,"context":`, int64(l.Context))
+	t.number(`,"stream":`, int64(l.Stream))
 }
 
 // sliceHeads are the constant starts of slices.

@@ -131,7 +131,7 @@ func (l *launcher) add(k *record.Activity) {
 	}
 }
 
-// AddSample takes a sample. waiting finds the launch that a sample names when its kernel has not been seen yet; set
+// AddSample adds a sample. waiting finds the launch that a sample names when its kernel has not been seen yet; set
 // is who gets samples of functions that were never seen launching.
 func (a *Aggregator) AddSample(r *record.Sample, set uint32, waiting func(correlation uint64) (callpath.Attribution, bool)) {
 	s := a.Sampling

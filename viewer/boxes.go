@@ -78,11 +78,6 @@ func newBoxes(out *bufio.Writer, ascii bool, align []tw.Align) *tablewriter.Tabl
 		tablewriter.WithTrimSpace(tw.Off),
 		tablewriter.WithTrimTab(tw.Off),
 		tablewriter.WithTrimLine(tw.Off),
-		tablewriter.WithHeaderAutoFormat(tw.Off),
-		tablewriter.WithRowAutoFormat(tw.Off),
-		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
-		tablewriter.WithRowAutoWrap(tw.WrapNone),
-		tablewriter.WithSymbols(tw.NewSymbols(style)),
 		tablewriter.WithRendition(tw.Rendition{
 			Borders: tw.Border{Left: tw.On, Right: tw.On, Top: tw.On, Bottom: tw.On},
 			Symbols: tw.NewSymbols(style),

@@ -2,7 +2,7 @@ package viewer
 
 import "github.com/goproton/goproton/viewer/internal/grid"
 
-// heats colour by share of what is shown. Colour repeats what the bar says, for eyes that look for the hot spot.
+// heats are colours by share of what is shown. Colour repeats the bar, for readers who look for the hot spot.
 var heats = []struct {
 	from  float64
 	color string

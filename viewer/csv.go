@@ -56,7 +56,7 @@ type step struct {
 	path   []string // from the root to the row, valid during the visit
 }
 
-// walk visits all shown rows, parents first. The path is made of what name says of each row.
+// walk visits all shown rows, parents first. The path has the names that name returns.
 func walk(t *Table, visit func(at step) error, name func(r *Row) string) error {
 	var path []string
 	var ids []int // of the rows on the path

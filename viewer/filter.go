@@ -114,7 +114,7 @@ func (b *builder) above(given []bool) []bool {
 // pattern is a filter's regular expression. Trees repeat few names many times, so answers are kept.
 type pattern struct {
 	flag   string
-	re     *regexp.Regexp // nil when the filter was not asked for
+	re     *regexp.Regexp // nil when the filter was not requested
 	answer map[string]bool
 }
 

@@ -57,7 +57,7 @@ type flame struct {
 	color bool
 	width int
 	whole float64          // weight of the root
-	wider map[*Row]float64 // rows whose children weigh more than their own value says
+	wider map[*Row]float64 // rows whose children weigh more than they do, with that weight
 }
 
 // block is what is drawn as one: a frame, frames of one name, or frames that are too narrow to be drawn alone.

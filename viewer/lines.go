@@ -50,7 +50,7 @@ func newLines(out *bufio.Writer, t *Table, p *Terminal) *lines {
 	return l
 }
 
-// addColumns takes over the columns of the table, by the values that a function picks.
+// addColumns adds the columns of the table. values returns the values of a row that are printed.
 func (l *lines) addColumns(values func(r *Row) []float64) {
 	shares := false
 	for i := range l.table.Columns {

@@ -18,13 +18,13 @@ type Roof struct {
 
 // Ceiling is a peak arithmetic rate.
 type Ceiling struct {
-	DType    string
-	Rate     float64 // per second
-	Recorded bool    // the profile has a metric that counts these
+	DType    string  `json:"dtype"`
+	Rate     float64 `json:"rate"`     // per second
+	Recorded bool    `json:"recorded"` // the profile has a metric that counts these
 }
 
 // Roofs returns the roofs of all devices that did any work, by type and ordinal; none unless a metric of the roofline
-// was asked for.
+// was requested.
 func (t *Table) Roofs() []Roof { return t.roofs }
 
 func (b *builder) roofs() []Roof {

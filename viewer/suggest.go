@@ -66,7 +66,7 @@ func (b *builder) noAmount(name, label string) error {
 	return fmt.Errorf("%s: the profile has no flops; give kernels a launch_metadata function that returns flops16 or the like, and profile with the triton hook", name)
 }
 
-// similar says whether one name may have been meant by the other: few letters differ, or one begins the other.
+// similar reports whether one name may have been meant by the other: few letters differ, or one begins the other.
 func similar(typed, name string) bool {
 	if len(typed) >= 3 && (strings.HasPrefix(name, typed) || strings.HasPrefix(typed, name) || strings.HasSuffix(name, typed)) {
 		return true

@@ -30,9 +30,9 @@ type Table struct {
 	tail     float64 // those with less than this part of what is shown
 }
 
-// Column is one metric that was asked for.
+// Column is one metric that was requested.
 type Column struct {
-	Name      string // as it was asked for, in lower case: "time", "tflop16/s", "loss"
+	Name      string // as it was requested, in lower case: "time", "tflop16/s", "loss"
 	Exact     string // with the unit spelled out: "time/ms" for "time"; gives the same column for another profile
 	Label     string // for people: "time", "flop16/s"
 	Unit      string // of the values: "ms", "Tflop/s", "%"; "" for counts and ratios
@@ -65,7 +65,7 @@ var missing = math.NaN()
 // ErrNoMetrics is the error for a profile without metrics.
 var ErrNoMetrics = errors.New("no metrics found in the profile; check that the program launched GPU work while it was profiled")
 
-// NewTable computes the metrics that were asked for, for every frame that the filters leave.
+// NewTable computes the metrics that were requested, for every frame that the filters leave.
 func NewTable(p *profile.Profile, o Options) (*Table, error) {
 	names, err := newNamer(o.Names)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package viewer turns a profile into tables for people: rows and columns with the metrics they asked for, and views
+// Package viewer turns a profile into tables for people: rows and columns with the requested metrics, and views
 // of those. `proton viewer` passes it a profile and a writer; it uses neither flags nor files nor terminals.
 //
 // The passes, in order:
 //
 //  1. collect  frames of the profile are listed, except those that are not work of the program (frames.go)
-//  2. resolve  the names that were asked for are turned into columns over recorded amounts (metrics.go, stats.go, roofline.go)
-//  3. filter   include, exclude, focus, trim and hide say which row each frame's values go to (filter.go)
+//  2. resolve  the names that were requested are turned into columns over recorded amounts (metrics.go, stats.go, roofline.go)
+//  3. filter   include, exclude, focus, trim and hide choose the row that gets each frame's values (filter.go)
 //  4. sum      amounts are added up per row and over subtrees (sums.go)
 //  5. group    rows of one name, or call paths turned around, are joined to one row (group.go)
 //  6. derive   every column is computed from the sums of its row; missing units are chosen (metrics.go, units.go)
@@ -20,7 +20,7 @@ package viewer
 
 import "fmt"
 
-// Options say what to make of a profile. The zero value is everything, with its time.
+// Options choose what of a profile is shown. The zero value shows all call paths with their time.
 type Options struct {
 	// Metrics in the order of their columns, see docs/viewer.md; the first rules threshold, sorting and colour.
 	// None means the first that the profile has of time, cycles, cpu_time and any other.

@@ -45,7 +45,7 @@ type Terminal struct {
 	Color bool // terminal colours
 	ASCII bool // no characters outside ASCII but those of names
 	All   bool // print every row, however small
-	Human bool // each value in the unit that suits it, where no unit was asked for: 9.90 ms, 930 ns
+	Human bool // each value in the unit that suits it, where no unit was requested: 9.899 ms, 930 ns
 }
 
 // Render prints a view of a profile and returns notes for the reader, a line each.

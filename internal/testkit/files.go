@@ -35,6 +35,26 @@ func Read(t testing.TB, path string) string {
 	return string(text)
 }
 
+// Linked returns a new folder with links to files. files has their paths by the path in the folder.
+func Linked(t testing.TB, files map[string]string) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name, file := range files {
+		link := filepath.Join(folder, name)
+		absolute, err := filepath.Abs(file)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(link), 0o777)
+		}
+		if err == nil {
+			err = os.Symlink(absolute, link)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
 // Gunzip is what a gzip file holds.
 func Gunzip(t testing.TB, path string) []byte {
 	t.Helper()

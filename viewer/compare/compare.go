@@ -60,7 +60,7 @@ type Column struct {
 	Better Direction
 }
 
-// Direction says whether a smaller or a larger value of a metric is better.
+// Direction reports whether a smaller or a larger value of a metric is better.
 type Direction int8
 
 // The directions. Amounts of work are neither good nor bad.

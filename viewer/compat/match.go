@@ -58,13 +58,13 @@ func (t *table) find(wanted string) (source, error) {
 
 func (c *column) inclusive() bool { return c.kind == profile.Inclusive && !c.text }
 
-// have says whether a metric was recorded, under exactly that name.
+// have reports whether a metric was recorded, under exactly that name.
 func (t *table) have(name string) bool {
 	_, ok := t.index[name]
 	return ok
 }
 
-// defaultMetric is what is shown when nothing was asked for.
+// defaultMetric is what is shown when no metric was requested.
 func (t *table) defaultMetric() string {
 	for _, c := range []struct{ recorded, shown string }{{"time", "time/ms"}, {"cycles", "cycles"}, {"cpu_time", "cpu_time/ms"}} {
 		if _, err := t.find(c.recorded); err == nil {

@@ -10,7 +10,7 @@
 //   - the p-value, adjusted for the number of call paths and rules tested, is at most alpha: see family.
 //
 // The probability that a gate fails identical code is therefore at most alpha. With too few runs for a test the first
-// two conditions decide, and the report has a caveat that says so. A rule with a limit ("time > 120ms") compares only the
+// two conditions decide, and a caveat of the report says that no test was made. A rule with a limit ("time > 120ms") compares only the
 // median after the change.
 package gate
 
@@ -90,7 +90,7 @@ type Verdict struct {
 	Outcome       Outcome
 }
 
-// measured says whether any run has a value other than 0.
+// measured reports whether any run has a value other than 0.
 func (v Verdict) measured() bool {
 	return slices.ContainsFunc(slices.Concat(v.Before.Values, v.After.Values), func(value float64) bool { return value != 0 })
 }
@@ -196,7 +196,7 @@ func (g *gate) compare(inputs []compare.Input) error {
 	return nil
 }
 
-// hasTime says whether every profile has GPU time.
+// hasTime reports whether every profile has GPU time.
 func hasTime(inputs []compare.Input) bool {
 	return !slices.ContainsFunc(inputs, func(in compare.Input) bool {
 		found := false

@@ -30,7 +30,7 @@ type Compiled struct {
 	function *Function
 	how      string                     // how the compilation was found; without one, why not
 	same     []*tritonparse.Compilation // others with the same binary: the samples may be theirs as well
-	listing  *listing                   // see lines; nil until it is asked for
+	listing  *listing                   // see lines; nil until it is requested
 }
 
 // binary is the machine code of a compilation, as far as it is on this machine.

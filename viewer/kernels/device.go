@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer/specs"
 )
 
 // deviceOf is the device that launches at a node ran on. In merged profiles the names of devices are not the ordinals that
@@ -13,24 +14,15 @@ func (w *worker) deviceOf(n *profile.Node, l *profile.LaunchTimes) *profile.Devi
 	if w.profile == nil {
 		return nil
 	}
-	if d := w.called(strconv.Itoa(l.Device)); d != nil {
+	if d := specs.Device(w.profile, "", strconv.Itoa(l.Device)); d != nil {
 		return d
 	}
 	if id, has := n.Metric("device_id"); has {
-		if d := w.called(id.Str()); d != nil {
+		if d := specs.Device(w.profile, "", id.Str()); d != nil {
 			return d
 		}
 	}
 	return w.anyDevice()
-}
-
-func (w *worker) called(id string) *profile.Device {
-	for i := range w.profile.Devices {
-		if d := &w.profile.Devices[i]; d.ID == id {
-			return d
-		}
-	}
-	return nil
 }
 
 // anyDevice is one of the devices if all have the same peaks.

@@ -112,7 +112,7 @@ func (r *Run) MachineStages() (stages []string) {
 			}
 		}
 	}
-	if stages == nil { // no compilation says whose it is
+	if stages == nil { // no compilation names its backend
 		stages = []string{backend.Unknown.Machine}
 	}
 	return stages

@@ -30,19 +30,19 @@ func TestSplitKeepsSums(t *testing.T) {
 	trace := complexOne(t)
 	p := profileOf(t, trace)
 	kernel := p.Root.Child("matmul_kernel")
-	kernel.Set(timeMetric, profile.IntValue(int64(tritonparse.Amount(kernel, timeMetric)+500))) // of a launch that was not traced
-	kernel.Set(countMetric, profile.IntValue(int64(tritonparse.Amount(kernel, countMetric)+1)))
-	time, count := tritonparse.Amount(kernel, timeMetric), tritonparse.Amount(kernel, countMetric)
+	kernel.Set(profile.TimeMetric, profile.IntValue(int64(tritonparse.Amount(kernel, profile.TimeMetric)+500))) // of a launch that was not traced
+	kernel.Set(profile.CountMetric, profile.IntValue(int64(tritonparse.Amount(kernel, profile.CountMetric)+1)))
+	time, count := tritonparse.Amount(kernel, profile.TimeMetric), tritonparse.Amount(kernel, profile.CountMetric)
 	if notes, err := Split(p, trace); err != nil || len(notes) > 0 {
 		t.Fatal(notes, err)
 	}
-	if tritonparse.Amount(kernel, timeMetric) != 500 || tritonparse.Amount(kernel, countMetric) != 1 {
-		t.Errorf("the kernel keeps %d ns of %d launches, want 500 of 1", tritonparse.Amount(kernel, timeMetric), tritonparse.Amount(kernel, countMetric))
+	if tritonparse.Amount(kernel, profile.TimeMetric) != 500 || tritonparse.Amount(kernel, profile.CountMetric) != 1 {
+		t.Errorf("the kernel keeps %d ns of %d launches, want 500 of 1", tritonparse.Amount(kernel, profile.TimeMetric), tritonparse.Amount(kernel, profile.CountMetric))
 	}
 	var sum, launches uint64
 	kernel.Walk(func(n *profile.Node, _ int) bool {
-		sum += tritonparse.Amount(n, timeMetric)
-		launches += tritonparse.Amount(n, countMetric)
+		sum += tritonparse.Amount(n, profile.TimeMetric)
+		launches += tritonparse.Amount(n, profile.CountMetric)
 		return true
 	})
 	if sum != time || launches != count {
@@ -78,9 +78,9 @@ func TestLaunchesBeforeTheTrace(t *testing.T) {
 	trace := complexOne(t)
 	p := profileOf(t, trace)
 	node := p.Root.Child("matmul_kernel")
-	traced := tritonparse.Amount(node, countMetric)
-	node.Set(timeMetric, profile.IntValue(int64(tritonparse.Amount(node, timeMetric)+9000)))
-	node.Set(countMetric, profile.IntValue(int64(traced+3)))
+	traced := tritonparse.Amount(node, profile.CountMetric)
+	node.Set(profile.TimeMetric, profile.IntValue(int64(tritonparse.Amount(node, profile.TimeMetric)+9000)))
+	node.Set(profile.CountMetric, profile.IntValue(int64(traced+3)))
 	k := collect(t, Options{Trace: trace, Profile: p, Kernel: "matmul"}).Kernels[0]
 	if left := k.Unattributed(); k.Times.Count != traced+3 || left.Count != 3 || left.Nanos != 9000 {
 		t.Errorf("%d launches, %d in %d ns of them unattributed; want %d, 3 in 9000", k.Times.Count, left.Count, left.Nanos, traced+3)

@@ -1,9 +1,9 @@
-// Package kernels collects what a profile, and the TritonParse trace of the same run, say of kernels: how long each
+// Package kernels collects the facts about kernels in a profile and in the TritonParse trace of the same run: how long each
 // specialisation took for which arguments and what it reached of the GPU's roof, on which lines and instructions the samples
 // are, and what the compiler made of each line.
 //
 // Collect returns data and prints nothing. Package viewer/listing prints it as text, as JSON and as rows of a page;
-// viewer/report puts it on a page. What one input lacks costs only what it alone knows, and a note says so. The passes:
+// viewer/report puts it on a page. If an input is missing, only the facts that it alone has are missing, and a note names them. The passes:
 //
 //  1. samples  the samples of each function are added up over the call paths that pass the filters (samples.go); profiles
 //     such as Triton's, which have frames for lines instead of instruction samples, are converted first (fromtree.go)
@@ -11,7 +11,7 @@
 //  3. kinds    launches of the trace by specialisation and arguments (trace.go)
 //  4. times    the launches that the profile measured, by the same keys (times.go)
 //  5. work     bytes and operations of each kind of launch, and the device's peaks (work.go)
-//  6. code     which function of the profile is which compilation (code.go); when they are asked for, its lines in each
+//  6. code     which function of the profile is which compilation (code.go); when they are requested, its lines in each
 //     representation (ir.go) and what its instructions were compiled from (instructions.go)
 //
 // Kernels of one run have exact keys: launches their kind, functions the hash of their binary. CompareSamples pairs two runs by

@@ -42,7 +42,7 @@ func open(t *testing.T, path string) *tritonparse.Trace {
 func profileOf(t testing.TB, trace *tritonparse.Trace) *profile.Profile {
 	t.Helper()
 	p := &profile.Profile{
-		Root: &profile.Node{Name: "ROOT"}, Kinds: profile.Kinds{timeMetric: profile.Inclusive, countMetric: profile.Inclusive},
+		Root: &profile.Node{Name: "ROOT"}, Kinds: profile.Kinds{profile.TimeMetric: profile.Inclusive, profile.CountMetric: profile.Inclusive},
 		Devices: []profile.Device{{Type: "CUDA", ID: "0", Arch: "90", BusWidth: 6016, ClockRate: 1980000, MemoryClockRate: 3201000, NumSMs: 132}},
 	}
 	kinds := map[key]int{}
@@ -68,15 +68,15 @@ func profileOf(t testing.TB, trace *tritonparse.Trace) *profile.Profile {
 				node.Launches[i].Add(&profile.Durations{Count: 1, Nanos: ns, Least: ns, Most: ns})
 			}
 		}
-		node.Set(timeMetric, profile.IntValue(int64(tritonparse.Amount(node, timeMetric)+ns)))
-		node.Set(countMetric, profile.IntValue(int64(tritonparse.Amount(node, countMetric)+1)))
+		node.Set(profile.TimeMetric, profile.IntValue(int64(tritonparse.Amount(node, profile.TimeMetric)+ns)))
+		node.Set(profile.CountMetric, profile.IntValue(int64(tritonparse.Amount(node, profile.CountMetric)+1)))
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := &profile.Node{Name: "of another library"}
-	other.Set(timeMetric, profile.IntValue(1_000_000))
+	other.Set(profile.TimeMetric, profile.IntValue(1_000_000))
 	p.Root.Children = append(p.Root.Children, other)
 	return p
 }

@@ -75,7 +75,7 @@ type raw struct {
 func measure(t *testing.T, trace *tritonparse.Trace, r *rand.Rand) *raw {
 	m := &raw{kernels: map[string]*summed{}, hashes: map[string]*summed{}, kinds: map[key]*summed{}}
 	m.profile = &profile.Profile{
-		Root: &profile.Node{Name: "ROOT"}, Kinds: profile.Kinds{timeMetric: profile.Inclusive, countMetric: profile.Inclusive},
+		Root: &profile.Node{Name: "ROOT"}, Kinds: profile.Kinds{profile.TimeMetric: profile.Inclusive, profile.CountMetric: profile.Inclusive},
 		Devices: []profile.Device{{Type: "CUDA", ID: "0", Arch: "90", BusWidth: 6016, ClockRate: 1980000, MemoryClockRate: 3201000, NumSMs: 132}},
 	}
 	for _, scope := range []string{"a", "b", "c"} {
@@ -134,8 +134,8 @@ func record1(scope *profile.Node, kernel string, kind int, nanos uint64) {
 	one.Add(nanos)
 	n.Launches[at].Add(&profile.Durations{Count: 1, Nanos: nanos, Least: nanos, Most: nanos, Times: one})
 	n.Times.Add(nanos)
-	n.Set(timeMetric, profile.IntValue(int64(tritonparse.Amount(n, timeMetric)+nanos)))
-	n.Set(countMetric, profile.IntValue(int64(tritonparse.Amount(n, countMetric)+1)))
+	n.Set(profile.TimeMetric, profile.IntValue(int64(tritonparse.Amount(n, profile.TimeMetric)+nanos)))
+	n.Set(profile.CountMetric, profile.IntValue(int64(tritonparse.Amount(n, profile.CountMetric)+1)))
 }
 
 var rawTraces = []string{complexTrace, "../../testdata/traces/matmul_autotuned/goproton", "testdata/h200/traces", "../../testdata/traces/vector_add/goproton"}

@@ -40,7 +40,7 @@ type Function struct {
 	Variants int           // number of other functions of the same name
 
 	code     *code     // of the trace; nil without one
-	compiled *Compiled // see Compiled; nil until it is asked for
+	compiled *Compiled // see Compiled; nil until it is requested
 }
 
 // Path is a call path that kernels were launched from.
@@ -222,7 +222,7 @@ type gatherer struct {
 	functions map[functionKey]*gathered
 }
 
-// add takes over the samples of a node.
+// add adds the samples of a node.
 func (g *gatherer) add(n *profile.Node, path []string) {
 	from := min(1, len(path))
 	for i := range n.Samples {
@@ -253,7 +253,7 @@ func (g *gatherer) add(n *profile.Node, path []string) {
 	}
 }
 
-// add takes over the samples of one instruction.
+// add adds the samples of one instruction.
 func (f *gathered) add(pc *profile.PCSamples, reasons []string, issued string) {
 	at, known := f.at[pc.Offset]
 	if !known {

@@ -195,8 +195,8 @@ func (j *joiner) order() {
 	})
 }
 
-// prune removes what no call path has that passes the filters: the trace does not know call paths. Labels are given before,
-// so that filters change no names.
+// prune removes specialisations and kinds of launches that no call path has that passes the filters, since the trace has no call
+// paths. Labels are computed before, so that filters change no names.
 func (j *joiner) prune(k *Kernel) {
 	if !j.Filtered() || !j.knowsKinds() || k.Times.Count == 0 {
 		return

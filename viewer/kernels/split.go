@@ -46,12 +46,11 @@ func (r *Run) labels() map[key]string {
 	for _, k := range r.Kernels {
 		for _, s := range k.Specialisations {
 			for _, g := range s.Groups {
-				switch {
-				case len(k.Specialisations) == 1 && s.Label != "":
-					labels[key{s.Hash, g.ID}] = g.Label
-				default:
-					labels[key{s.Hash, g.ID}] = g.Label + " | " + s.Label
+				label := g.Label
+				if len(k.Specialisations) > 1 || s.Label == "" {
+					label += " | " + s.Label
 				}
+				labels[key{s.Hash, g.ID}] = label
 			}
 		}
 	}
@@ -62,7 +61,7 @@ func (r *Run) labels() map[key]string {
 func splitNode(p *profile.Profile, n *profile.Node, labels map[key]string) {
 	var made []*profile.Node
 	byName := map[string]*profile.Node{}
-	count, nanos := tritonparse.Amount(n, countMetric), tritonparse.Amount(n, timeMetric)
+	count, nanos := tritonparse.Amount(n, profile.CountMetric), tritonparse.Amount(n, profile.TimeMetric)
 	for i := range n.Launches {
 		l := &n.Launches[i]
 		kind := &p.Launches[l.Kind]
@@ -77,8 +76,8 @@ func splitNode(p *profile.Profile, n *profile.Node, labels map[key]string) {
 			byName[name] = child
 			made = append(made, child)
 		}
-		child.Set(timeMetric, profile.IntValue(int64(tritonparse.Amount(child, timeMetric)+l.Nanos)))
-		child.Set(countMetric, profile.IntValue(int64(tritonparse.Amount(child, countMetric)+l.Count)))
+		child.Set(profile.TimeMetric, profile.IntValue(int64(tritonparse.Amount(child, profile.TimeMetric)+l.Nanos)))
+		child.Set(profile.CountMetric, profile.IntValue(int64(tritonparse.Amount(child, profile.CountMetric)+l.Count)))
 		if l.Times != nil {
 			if child.Times == nil {
 				child.Times = &profile.Sketch{}
@@ -97,11 +96,11 @@ func splitNode(p *profile.Profile, n *profile.Node, labels map[key]string) {
 			}
 		}
 	}
-	n.Set(timeMetric, profile.IntValue(int64(nanos)))
-	n.Set(countMetric, profile.IntValue(int64(count)))
+	n.Set(profile.TimeMetric, profile.IntValue(int64(nanos)))
+	n.Set(profile.CountMetric, profile.IntValue(int64(count)))
 	n.Times, n.Launches = nil, nil
 	slices.SortStableFunc(made, func(a, b *profile.Node) int {
-		return cmp.Compare(tritonparse.Amount(b, timeMetric), tritonparse.Amount(a, timeMetric))
+		return cmp.Compare(tritonparse.Amount(b, profile.TimeMetric), tritonparse.Amount(a, profile.TimeMetric))
 	})
 	n.Children = append(made, n.Children...)
 }

@@ -5,11 +5,6 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 )
 
-const (
-	timeMetric  = profile.TimeMetric
-	countMetric = profile.CountMetric
-)
-
 // readProfile adds what was measured. Launches that were traced are known by their kind; of others only the kernel is.
 func (j *joiner) readProfile() error {
 	p := j.options.Profile
@@ -20,7 +15,7 @@ func (j *joiner) readProfile() error {
 	if err != nil {
 		return err
 	}
-	filter.Walk(p.Root, func(n *profile.Node, _ []string) { j.Nanos += tritonparse.Amount(n, timeMetric) })
+	filter.Walk(p.Root, func(n *profile.Node, _ []string) { j.Nanos += tritonparse.Amount(n, profile.TimeMetric) })
 	byName := map[*Kernel]*profile.Durations{}
 	tritonparse.EachMeasured(p, filter, func(m tritonparse.Measured) {
 		k := j.kernels[m.Kernel]

@@ -42,7 +42,7 @@ type worker struct {
 // measured takes bytes and flops from a node's metrics, if its launches are all of one kind.
 func (w *worker) measured(g *Group, n *profile.Node, l *profile.LaunchTimes) {
 	w.ran(g, w.deviceOf(n, l))
-	if len(n.Launches) != 1 || l.Count == 0 || tritonparse.Amount(n, countMetric) != l.Count {
+	if len(n.Launches) != 1 || l.Count == 0 || tritonparse.Amount(n, profile.CountMetric) != l.Count {
 		return
 	}
 	per := float64(l.Count)
@@ -97,7 +97,7 @@ func staticWork(c *tritonparse.Compilation, l *tritonparse.LaunchRecord) (w Work
 	return w
 }
 
-// complete takes over what was not measured. Metrics have the width of operands, the code has their type.
+// complete sets what was not measured to what the code shows. Metrics have the width of operands, the code has their type.
 func (w *Work) complete(counted Work) {
 	if w.BytesFrom == "" {
 		w.Bytes, w.BytesFrom = counted.Bytes, counted.BytesFrom

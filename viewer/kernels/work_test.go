@@ -57,7 +57,7 @@ func TestHookAndCodeTellTheType(t *testing.T) {
 func TestTypedFlops(t *testing.T) {
 	for metrics, want := range map[[2]string]string{{"flops_bf16", "flops8"}: "bf16", {"flops8", "flops_bf16"}: "fp8", {"flops_fp32", "flops"}: "fp32"} {
 		n := &profile.Node{Name: "k", Launches: []profile.LaunchTimes{{Durations: profile.Durations{Count: 2, Nanos: 10}}}}
-		n.Set(countMetric, profile.IntValue(2))
+		n.Set(profile.CountMetric, profile.IntValue(2))
 		n.Set(metrics[0], profile.IntValue(3000))
 		n.Set(metrics[1], profile.IntValue(1000))
 		total := 2000.0
@@ -79,7 +79,7 @@ func TestOneRoof(t *testing.T) {
 	for _, c := range []struct{ flops8, flops16, bytes int64 }{{9e12, 3e12, 1e9}, {3e12, 9e12, 0}, {1e9, 2e9, 4e10}, {0, 5e12, 0}} {
 		const nanos = 50_000_000
 		n := &profile.Node{Name: "k", Launches: []profile.LaunchTimes{{Durations: profile.Durations{Count: 1, Nanos: nanos}}}}
-		for name, v := range map[string]int64{countMetric: 1, timeMetric: nanos, "flops8": c.flops8, "flops16": c.flops16, "bytes": c.bytes} {
+		for name, v := range map[string]int64{profile.CountMetric: 1, profile.TimeMetric: nanos, "flops8": c.flops8, "flops16": c.flops16, "bytes": c.bytes} {
 			n.Set(name, profile.IntValue(v))
 		}
 		n.Set("device_id", profile.StringValue("0"))

@@ -6,7 +6,7 @@
 //   - JSON: json.go, and tablesjson.go with a trace
 //   - page: page.go
 //
-// What all of them say in words, and the notes about missing texts, comes from describe.go and advice.go.
+// The sentences that they share, and the notes about missing texts, are in describe.go and advice.go.
 package listing
 
 import (

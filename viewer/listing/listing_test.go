@@ -32,19 +32,11 @@ func sources() *kernels.Files {
 // modules are the cubins; the disassembler is nvdisasm's recorded output, if a test wants one.
 func modules(t testing.TB, p *profile.Profile, disassembly string) *kernels.Modules {
 	t.Helper()
-	folder := t.TempDir()
-	if err := os.Mkdir(filepath.Join(folder, "run.cubins"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	files := map[string]string{}
 	for _, f := range p.Sampling.Functions {
-		image, err := os.ReadFile(cubins + f.Module)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, "run.cubins", f.Module+".cubin"), image, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		files["run.cubins/"+f.Module+".cubin"] = cubins + f.Module
 	}
+	folder := testkit.Linked(t, files)
 	env := map[string]string{"PROTON_NVDISASM": ""}
 	m := &kernels.Modules{Profile: filepath.Join(folder, "run.part_0.hatchet"), Env: func(name string) (string, bool) { v, set := env[name]; return v, set }}
 	if disassembly != "" {

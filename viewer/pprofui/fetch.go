@@ -152,7 +152,7 @@ func readFile(file string, stdin io.Reader) (*pprof.Profile, error) {
 	return convert(p, file)
 }
 
-// convert turns a tree into samples. A profile that does not know its name is called by its file's.
+// convert turns a tree into samples. A profile without a name gets that of its file.
 func convert(p *profile.Profile, file string) (*pprof.Profile, error) {
 	if p.Info[profile.InfoName] == "" && file != "-" {
 		if p.Info == nil {
@@ -293,7 +293,7 @@ func extend(p *pprof.Profile, all []*pprof.ValueType) {
 	p.SampleType = types
 }
 
-// isProgram knows executables by their first bytes, as the driver does.
+// isProgram reports whether a file is an executable, by its first bytes as the driver does.
 func isProgram(file string) bool {
 	f, err := os.Open(file)
 	if err != nil {

@@ -20,7 +20,7 @@ func dropWithoutFile(p *pprof.Profile) {
 	}
 }
 
-// withoutFile matches what the driver's Source page says of the frames that have no source file. The driver takes them for one file
+// withoutFile matches what the driver's Source page has of the frames that have no source file. The driver takes them for one file
 // with one line, gives that line the name of the first of them, and adds all up: a scope, the scopes within it and their kernels are
 // then shown as one kernel with several times the program's time.
 var withoutFile = regexp.MustCompile(`(?s)<h2>[^<]*</h2><p class="filename">\.?</p>\n.*?</pre>\n`)

@@ -54,7 +54,7 @@ type device struct {
 type column struct {
 	Name     string   `json:"name"`
 	Label    string   `json:"label"`
-	Unit     string   `json:"unit"` // ns, B, flop, flop/s, B/s, %, flop/B, or what the profile says
+	Unit     string   `json:"unit"` // ns, B, flop, flop/s, B/s, %, flop/B, or the unit in the metric's name
 	Role     string   `json:"role,omitempty"`
 	About    string   `json:"about,omitempty"`
 	Shown    bool     `json:"shown,omitempty"`  // until the reader chooses
@@ -180,7 +180,7 @@ func kernelLaunches(p *profile.Profile) (launches uint64) {
 	return launches
 }
 
-// importance orders columns, and says which are there from the start. What is not named comes last, on request.
+// importance orders columns, and chooses those that are shown from the start. Columns that are not listed come last and are hidden.
 var importance = []standing{
 	{"time", true, false}, {"cpu_time", true, true}, {"cycles", true, false}, {"count", true, true}, {"avg_time", true, true},
 	{"avg_cpu_time", false, false}, {"min_time", false, false}, {"median_time", false, false}, {"p95_time", false, true},

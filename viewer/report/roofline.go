@@ -17,15 +17,9 @@ type rooflineHead struct {
 
 // roof is the two ceilings of one kind of device.
 type roof struct {
-	Device   string    `json:"device"`
-	Bytes    float64   `json:"bytes"` // per second
-	Ceilings []ceiling `json:"ceilings"`
-}
-
-type ceiling struct {
-	DType    string  `json:"dtype"`
-	Rate     float64 `json:"rate"`
-	Recorded bool    `json:"recorded"`
+	Device   string           `json:"device"`
+	Bytes    float64          `json:"bytes"` // per second
+	Ceilings []viewer.Ceiling `json:"ceilings"`
 }
 
 // addRoofline adds the plot when there is something to place on it: kernels with an intensity, and a roof.
@@ -38,10 +32,7 @@ func (b *builder) addRoofline(t *viewer.Table) {
 		if math.IsNaN(r.Bytes) || len(r.Ceilings) == 0 {
 			continue
 		}
-		next := roof{Device: clean(deviceName(r.Device)), Bytes: r.Bytes}
-		for _, c := range r.Ceilings {
-			next.Ceilings = append(next.Ceilings, ceiling{clean(c.DType), c.Rate, c.Recorded})
-		}
+		next := roof{clean(deviceName(r.Device)), r.Bytes, r.Ceilings}
 		if !h.has(next) {
 			h.Roofs = append(h.Roofs, next)
 		}

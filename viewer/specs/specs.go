@@ -58,8 +58,8 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("the profile holds no %s for a %s device of architecture %s", e.Facts, e.Type, e.Arch)
 }
 
-// Device finds a device of a profile. Metrics of the intra-kernel profiler name the type by number, so a device whose type the
-// profile does not have is looked up by its ordinal alone. It returns nil if there is none.
+// Device finds a device of a profile; nil if there is none. Metrics of the intra-kernel profiler name the type by number, and
+// launches have none, so a device whose type the profile does not have is looked up by its ordinal alone.
 func Device(p *profile.Profile, typ, id string) *profile.Device {
 	if d := p.Device(typ, id); d != nil {
 		return d

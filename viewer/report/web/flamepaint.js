@@ -105,7 +105,7 @@ export class Icicle {
   }
 
   /**
-   * isFound says whether the search matches a node. Of a node that merges frames the name decides.
+   * isFound reports whether the search matches a node. Of a node that merges frames the name decides.
    * @param {number} node
    */
   isFound(node) {

@@ -43,7 +43,7 @@ export function bottomUp(tree, metric) {
 }
 
 /**
- * isCut says whether callers are missing below a node of bottomUp.
+ * isCut reports whether callers are missing below a node of bottomUp.
  * @param {Graph} graph
  * @param {number} node
  */

@@ -7,7 +7,7 @@ import {label} from "./names.js";
 import {state} from "./state.js";
 
 /**
- * placeable says whether a value has a place on a logarithmic axis; what no machine reaches is an error of the profile's.
+ * placeable reports whether a value has a place on a logarithmic axis; what no machine reaches is an error of the profile's.
  * @param {number} v
  */
 export function placeable(v) {

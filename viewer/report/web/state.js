@@ -40,7 +40,7 @@ export function change(parts) {
 }
 
 /**
- * touches says whether any of some parts of the state has changed.
+ * touches reports whether any of some parts of the state has changed.
  * @param {Changed} changed
  * @param {(keyof State)[]} parts
  */

@@ -316,7 +316,7 @@ export class Table {
   }
 
   /**
-   * isOpen says whether the rows below a row are shown.
+   * isOpen reports whether the rows below a row are shown.
    * @param {number} index
    */
   isOpen(index) {

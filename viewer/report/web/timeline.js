@@ -17,7 +17,7 @@ import {findFrame} from "./tree.js";
 const axisHeight = 24, laneTitle = 22, sliceRow = 18, laneGap = 8;
 
 /**
- * isFound says whether the search matches a slice: its name, or where the search is along the call path, its path.
+ * isFound reports whether the search matches a slice: its name, or where the search is along the call path, its path.
  * @param {Slices} row
  * @param {number} i
  */

@@ -45,6 +45,7 @@ func (r *Report) WriteText(w io.Writer, p viewer.Terminal) error {
 	return out.Flush()
 }
 
+// verdict is a result in the colours of the terminal.
 func verdict(p *viewer.Terminal, failed bool) string {
 	if failed {
 		return p.Paint("FAIL", grid.Worse)

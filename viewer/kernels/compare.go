@@ -141,8 +141,8 @@ func (c *Comparison) translation(side int) func(Counts) Counts {
 	}
 }
 
-// take adds the lines of one side: with own the kernel's own, which match whatever the name of their function, since it may
-// have been renamed; otherwise those of inlined functions.
+// take adds the lines of one side. With own these are the kernel's own lines, which match whatever the name of their function,
+// since it may have been renamed. Otherwise they are lines of inlined functions.
 func (l *Line) take(lines []*Line, side int, joint func(Counts) Counts, moved *moves, own bool) {
 	for _, from := range lines {
 		c := l.below(moved.place(side, from), own)

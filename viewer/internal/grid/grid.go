@@ -1,5 +1,5 @@
 // Package grid prints lines of aligned cells that end in a name: the numbers are in columns on the left, and the tree is on
-// the right. It also has what all texts of the viewer are drawn with: glyphs, bars, colours, widths and formats of numbers.
+// the right. It also has what all texts of the viewer are drawn with: glyphs, bars, colours and widths.
 package grid
 
 import (

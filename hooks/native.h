@@ -38,8 +38,9 @@ static inline struct name hooks_name(PyObject *text) {
 uint32_t hooks_frame_name_slowly(PyObject *text);
 // hooks_frame_name is hooks_name for scopes, states and ops, whose names are reclaimed. The id is to be passed to the hot path
 // before any Python code can run: after that it may be the id of another name.
+static inline struct cached_name *hooks_frame_name_cell(PyObject *text) { return &hooks_frame_names[hooks_name_place(text)]; }
 static inline uint32_t hooks_frame_name(PyObject *text) {
-  struct cached_name *cell = &hooks_frame_names[hooks_name_place(text)];
+  struct cached_name *cell = hooks_frame_name_cell(text);
   return __builtin_expect(cell->text == text, 1) ? cell->name.id : hooks_frame_name_slowly(text);
 }
 PyObject *hooks_text(uint32_t id); // new reference

@@ -10,7 +10,8 @@ struct entry { struct hp_token token; const void *thread; int64_t start; };
 
 struct scope {
   PyObject head;
-  PyObject *name, *metrics;
+  PyObject *name, *metrics; // NULL: no metrics
+  struct cached_name *cell; // where the name was at the last entry
   int64_t id;             // 0: None
   uint32_t open, room;    // entries in use; room of `more`
   struct entry first;     // nearly always the only one
@@ -61,7 +62,7 @@ static int pop_entry(struct scope *s, struct entry *out) {
 
 static void set_object(PyObject **where, PyObject *what) {
   PyObject *old = *where;
-  py.Py_IncRef(what);
+  if (what) py.Py_IncRef(what);
   *where = what;
   if (old) py.Py_DecRef(old);
 }
@@ -80,7 +81,7 @@ static int fill(struct scope *s, PyObject *name, PyObject *metrics) {
   if (metrics && py_is(&s->head, timed_type) && reserved(metrics))
     return py.PyErr_SetString(py.PyExc_ValueError, "The metric name 'cpu_time' is reserved."), -1;
   set_object(&s->name, name);
-  set_object(&s->metrics, metrics ? metrics : py._Py_NoneStruct);
+  set_object(&s->metrics, metrics == py._Py_NoneStruct ? NULL : metrics);
   return 0;
 }
 
@@ -154,21 +155,27 @@ static int enter_with_metrics(struct scope *s, struct entry *e) {
   return -1;
 }
 
+static uint32_t name_of(struct scope *s) {
+  if (!s->name) return 0;
+  s->cell = hooks_frame_name_cell(s->name);
+  return hooks_frame_name(s->name);
+}
+
 static PyObject *scope_enter(PyObject *self, PyObject *unused) {
   (void)unused;
   struct scope *s = (struct scope *)self;
   struct entry *e = push_entry(s);
   if (!e) return NULL;
   if (hooks_hp->active()) {
-    uint32_t name = s->name ? hooks_frame_name(s->name) : 0;
+    uint32_t name = s->cell && s->cell->text == s->name ? s->cell->name.id : name_of(s);
     if (!name && !(s->name && py_is(s->name, py.PyUnicode_Type))) {
       s->open--;
       return py.PyErr_Format(py.PyExc_TypeError, "enter scope %R: the name must be a str", s->name ? s->name : py._Py_NoneStruct);
     }
     s->id = hooks_next_id();
     e->token = hooks_hp->scope_enter(name);
-    if (py_type(self) == timed_type || (py_type(self) != scope_type && py_is(self, timed_type))) e->start = nanos();
-    if (s->metrics && s->metrics != py._Py_NoneStruct && e->token.node && enter_with_metrics(s, e)) return NULL;
+    if (py_type(self) != scope_type && py_is(self, timed_type)) e->start = nanos();
+    if (s->metrics && e->token.node && enter_with_metrics(s, e)) return NULL;
   }
   return py_new_ref(self);
 }
@@ -256,7 +263,7 @@ static int set_name(PyObject *self, PyObject *value, void *closure) {
 
 static int set_metrics(PyObject *self, PyObject *value, void *closure) {
   (void)closure;
-  set_object(&((struct scope *)self)->metrics, value ? value : py._Py_NoneStruct);
+  set_object(&((struct scope *)self)->metrics, value == py._Py_NoneStruct ? NULL : value);
   return 0;
 }
 

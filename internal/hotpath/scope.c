@@ -13,8 +13,10 @@ static struct hp_thread *on(void) { return hp_active() ? hp_self() : NULL; }
 
 // ---- scopes ----
 
-// enter opens a scope and ends the section that the caller has begun.
-static inline struct hp_token enter(struct hp_thread *t, uint32_t name) {
+struct hp_token hp_scope_enter(uint32_t name) {
+  struct hp_thread *t = on();
+  if (!t || !name) return (struct hp_token){0, 0};
+  hp_paths_begin(t);
   uint32_t before = hp_load(&t->scope), node = hp_step(t, before, name, hp_load(&hp_g.scope_set));
   atomic_store_explicit(&t->scope, node, memory_order_release);
   hp_paths_end(t);
@@ -25,21 +27,13 @@ static inline struct hp_token enter(struct hp_thread *t, uint32_t name) {
   return (struct hp_token){node, t->generation};
 }
 
-struct hp_token hp_scope_enter(uint32_t name) {
-  struct hp_thread *t = on();
-  if (!t || !name) return (struct hp_token){0, 0};
-  hp_paths_begin(t);
-  return enter(t, name);
-}
-
 struct hp_token hp_scope_open(const char *text, size_t len) {
   struct hp_thread *t = on();
   if (!t) return (struct hp_token){0, 0};
-  hp_paths_begin(t);
-  uint32_t name = hp_frame_name(text, len);
-  if (name) return enter(t, name);
+  hp_paths_begin(t); // until a call path has the name
+  struct hp_token token = hp_scope_enter(hp_frame_name(text, len));
   hp_paths_end(t);
-  return (struct hp_token){0, 0};
+  return token;
 }
 
 int hp_scope_exit(struct hp_token token) {

@@ -217,9 +217,10 @@ static void add_numbers(struct launch *l) {
   // hot path must find out itself that the metrics belong to an op. In all other cases the leaf is looked up once, because each
   // look-up walks the Python stack in a session in python context.
   struct leaf at, *once = NULL;
-  if (l->n > 1 && !l->function && !hooks_hp->capturing()) at = hooks_leaf(), once = &at;
+  if (l->n > 1 && !l->function && !hooks_hp->capturing()) at = hooks_leaf_begin(), once = &at;
   for (py_ssize i = 0; i < l->n; i++)
     if (!l->all[i].tensor) add_converted(once, &l->all[i]);
+  if (once) hooks_hp->leaf_end();
 }
 
 // The tensor handler may launch kernels. It therefore runs in the metadata state, while no op is open.

@@ -227,7 +227,22 @@ static int status_error(int status, PyObject *key, struct number v) {
   return -1;
 }
 
-static int add_one(PyObject *key, PyObject *v, const struct leaf *at) {
+// hooks_leaf_begin is hooks_leaf for a leaf that is used until hooks_hp->leaf_end.
+struct leaf hooks_leaf_begin(void) {
+  struct leaf at;
+  hooks_hp->leaf_begin(&at.node, &at.pynode, &at.set);
+  return at;
+}
+
+static int add_vector_here(PyObject *key, struct name name, PyObject *v) {
+  int status = add_vector(key, name, v, hooks_leaf_begin());
+  hooks_hp->leaf_end();
+  return status;
+}
+
+// add_one adds a metric at a leaf or, with NULL, at the current one. The leaf of a tensor metric is passed to Python code, which
+// keeps it: where the given leaf is not to be kept, it is the current one, which is looked up again.
+static int add_one(PyObject *key, PyObject *v, const struct leaf *at, int keeps) {
   struct name name = hooks_name(key);
   if (!name.id) {
     if (py_is(key, py.PyUnicode_Type)) return 0; // no memory for names: the hot path counts the loss
@@ -237,8 +252,8 @@ static int add_one(PyObject *key, PyObject *v, const struct leaf *at) {
   switch (hooks_value(v, &n)) {
   case VALUE_ERROR: return -1;
   case VALUE_NONE: return refuse_value(key, v);
-  case VALUE_VECTOR: return add_vector(key, name, v, at ? *at : hooks_leaf());
-  case VALUE_TENSOR: return hooks_tensor(key, v, at ? *at : hooks_leaf());
+  case VALUE_VECTOR: return at ? add_vector(key, name, v, *at) : add_vector_here(key, name, v);
+  case VALUE_TENSOR: return hooks_tensor(key, v, at && keeps ? *at : hooks_leaf());
   case VALUE_NUMBER: break;
   }
   hooks_number_for(name.kind, &n);
@@ -250,16 +265,18 @@ static int add_dict(PyObject *dict, const struct leaf *at) {
   struct leaf now;
   // One look-up of the leaf for all metrics, because each walks the stack in a session in python context. During a capture, and
   // for a timeline, the hot path must find out itself whether a metric belongs to an op.
-  if (!at && py.PyDict_Size(dict) > 1 && !*hooks_hp->watch) now = hooks_leaf(), at = &now;
+  int once = !at && py.PyDict_Size(dict) > 1 && !*hooks_hp->watch;
+  if (once) now = hooks_leaf_begin(), at = &now;
   py_ssize position = 0;
   int failed = 0;
   while (!failed && py.PyDict_Next(dict, &position, &key, &value)) {
     py.Py_IncRef(key); // a value's conversion may run Python code, which may change the dict
     py.Py_IncRef(value);
-    failed = add_one(key, value, at);
+    failed = add_one(key, value, at, !once);
     py.Py_DecRef(key);
     py.Py_DecRef(value);
   }
+  if (once) hooks_hp->leaf_end();
   return failed;
 }
 

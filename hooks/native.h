@@ -58,6 +58,7 @@ void hooks_number_for(enum name_kind kind, struct number *n); // flops are store
 
 struct leaf { uint32_t node, pynode, set; };
 struct leaf hooks_leaf(void);
+struct leaf hooks_leaf_begin(void);
 PyObject *hooks_leaf_tuple(struct leaf at);
 // hooks_add_number adds a number at a leaf, or at the current one if `at` is NULL. It returns an enum hp_status.
 static inline int hooks_add_number(const struct leaf *at, uint32_t name, struct number v) {

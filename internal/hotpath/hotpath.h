@@ -165,6 +165,9 @@ struct hp_api {
   int (*metric_at)(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, int type, uint64_t bits);
   // The current leaf: what a launch at this moment would be attributed to.
   void (*leaf)(uint32_t *node, uint32_t *pynode, uint32_t *set);
+  // The same, but the leaf is only valid until leaf_end on the same thread. A leaf from `leaf` is never reclaimed.
+  void (*leaf_begin)(uint32_t *node, uint32_t *pynode, uint32_t *set);
+  void (*leaf_end)(void);
 
   // The python room registers its stack walker here: returns the call path of the calling thread's Python
   // frames, 0 if it has none. Called on application threads, with or without the GIL.

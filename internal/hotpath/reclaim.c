@@ -24,6 +24,8 @@ static int held(struct hp_thread *t, uint32_t *out) {
   out[n++] = peek(&t->python.leaf);
   out[n++] = peek(&t->launching.node);
   out[n++] = peek(&t->launching.pynode);
+  out[n++] = peek(&t->lent.node);
+  out[n++] = peek(&t->lent.pynode);
   out[n++] = peek(&t->seen.op);
   out[n++] = peek(&t->seen.op_over);
   for (int i = 0; i < HP_STATES; i++) out[n++] = peek(&t->seen.state[i]);

@@ -102,17 +102,38 @@ static uint32_t python_metric_leaf(struct hp_thread *t) {
   return node;
 }
 
+// look_up_leaf finds the current leaf. The caller pins it, or has the thread hold it, in the section that it has begun.
+static void look_up_leaf(struct hp_thread *t, uint32_t *node, uint32_t *pynode, uint32_t *set) {
+  *set = hp_load(&hp_g.launch_set);
+  *node = hp_leaf(t);
+  if (hp_load(&hp_g.python)) *pynode = python_metric_leaf(t);
+}
+
 void hp_leaf_now(uint32_t *node, uint32_t *pynode, uint32_t *set) {
   *node = *pynode = *set = 0;
   struct hp_thread *t = on();
   if (!t) return;
-  *set = hp_load(&hp_g.launch_set);
   hp_paths_begin(t);
-  *node = hp_leaf(t);
-  if (hp_load(&hp_g.python)) *pynode = python_metric_leaf(t);
+  look_up_leaf(t, node, pynode, set);
   hp_node_pin(*node); // the program keeps them for as long as it likes
   hp_node_pin(*pynode);
   hp_paths_end(t);
+}
+
+void hp_leaf_begin(uint32_t *node, uint32_t *pynode, uint32_t *set) {
+  *node = *pynode = *set = 0;
+  struct hp_thread *t = hp_living();
+  if (!t || t->lent.depth++) return hp_leaf_now(node, pynode, set); // inside another the leaf is pinned: the thread holds one only
+  if (!hp_active()) return;
+  hp_paths_begin(t);
+  look_up_leaf(t, node, pynode, set);
+  t->lent.node = *node, t->lent.pynode = *pynode;
+  hp_paths_end(t);
+}
+
+void hp_leaf_end(void) {
+  struct hp_thread *t = hp_living();
+  if (t && t->lent.depth) t->lent.depth--;
 }
 
 static uint8_t metric_flags(uint32_t name, int type) {

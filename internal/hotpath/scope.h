@@ -15,6 +15,8 @@ void hp_op_exit(void);
 int hp_metric_int(uint32_t name, int64_t value);
 int hp_metric_double(uint32_t name, double value);
 int hp_metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, int type, uint64_t bits);
+void hp_leaf_begin(uint32_t *node, uint32_t *pynode, uint32_t *set);
+void hp_leaf_end(void);
 void hp_leaf_now(uint32_t *node, uint32_t *pynode, uint32_t *set);
 
 #endif

@@ -19,7 +19,7 @@ static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
 void hp_thread_free(struct hp_thread *t) {
-  t->own = t->state_depth = t->op_open = t->held_count = t->leaf_valid = t->tag = 0;
+  t->own = t->state_depth = t->op_open = t->held_count = t->leaf_valid = t->tag = t->lent.depth = 0;
   t->seen.op = t->seen.op_over = 0;
   atomic_store(&t->adding, 0); // a thread that was cancelled in the middle of something has left it
   if (t->making_depth) t->making_depth = 1, hp_paths_end(t);
@@ -86,7 +86,7 @@ static void catch_up(struct hp_thread *t) {
     t->generation = generation;
     atomic_store_explicit(&t->scope, 0, memory_order_relaxed);
     t->own = t->op_open = t->held_count = t->last_corr = t->launching.inside = t->tag = 0;
-    t->leaf = t->launching.node = t->launching.pynode = 0;
+    t->leaf = t->launching.node = t->launching.pynode = t->lent.node = t->lent.pynode = 0;
     memset(&t->python, 0, sizeof t->python);
     memset(&t->seen.state, 0, sizeof t->seen.state);
     t->seen.op = t->seen.op_over = 0;

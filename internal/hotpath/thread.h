@@ -42,6 +42,7 @@ struct hp_thread {
   // closed itself and ends with the call that its launch is in.
   struct { uint32_t state[HP_STATES], op, op_over, announced; } seen;
   _Atomic uint64_t lost;
+  struct { uint32_t node, pynode, depth; } lent; // the leaf between leaf_begin and leaf_end
   // While the thread looks up or makes call paths, see reclaim.h: making is odd, and depth counts nested sections.
   _Atomic uint32_t making;
   uint32_t making_depth;

@@ -159,15 +159,25 @@ static void tag_launch(uint32_t tag, uint64_t func) {
   event_write(&e, EV_TAG);
 }
 
-static void leaf(uint32_t *node, uint32_t *pynode, uint32_t *set) {
-  record_python_path();
-  real->leaf(node, pynode, set);
+static void write_leaf(const uint32_t *node, const uint32_t *pynode, const uint32_t *set) {
   if (!recording()) return;
   struct event e = {0};
   event_number(&e, *node);
   event_number(&e, *pynode);
   event_number(&e, *set);
   event_write(&e, EV_LEAF);
+}
+
+static void leaf(uint32_t *node, uint32_t *pynode, uint32_t *set) {
+  record_python_path();
+  real->leaf(node, pynode, set);
+  write_leaf(node, pynode, set);
+}
+
+static void leaf_begin(uint32_t *node, uint32_t *pynode, uint32_t *set) {
+  record_python_path();
+  real->leaf_begin(node, pynode, set);
+  write_leaf(node, pynode, set);
 }
 
 void record_control(const char *method, const char *params_json) {
@@ -191,6 +201,7 @@ const struct hp_api *record_wrap_hotpath(const struct hp_api *api) {
   wrapped.metric_double = metric_double;
   wrapped.metric_at = metric_at;
   wrapped.leaf = leaf;
+  wrapped.leaf_begin = leaf_begin;
   wrapped.tag_launch = tag_launch;
   wrapped.set_python_walker = set_python_walker;
   return &wrapped;

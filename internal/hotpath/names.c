@@ -1,4 +1,5 @@
 #include "names.h"
+#include "freelist.h"
 #include "memory.h"
 #include "reclaim.h"
 #include "table.h"
@@ -10,23 +11,22 @@ static const struct hp_name_space reserved = {(1u << NAME_BITS) - 1, (uint64_t)5
 static struct hp_name_space room = {(1u << NAME_BITS) - 1, (uint64_t)512 << 20};
 
 struct name { uint64_t hash; uint32_t at, len; }; // `at` counts 8-byte units of text
-enum standing { KEPT, FRAME, IN_USE, FREED };     // IN_USE: a frame name, while names are reclaimed
+// IN_USE and YOUNG are frame names while names are reclaimed: found in use, and taken from a list.
+enum standing { KEPT, FRAME, IN_USE, YOUNG, FREED };
 
 static struct name *names;
 static char *text;
-static uint8_t *standing;          // by number: enum standing
+static _Atomic uint8_t *standing;  // by number: enum standing
 static _Atomic uint32_t name_count;
 static _Atomic uint64_t text_used, lost;
 static struct hp_table kept_index, frame_indexes[2];
 static _Atomic(struct hp_table *) frame_index = frame_indexes;
 
-// Freed numbers, in a list for each class of lengths: class c has room for 8 << c bytes. Threads take from the lists while
-// `closed` is 0, and Go adds to them while it is 1 and no thread is in a section that began before; so a number that was
-// taken cannot come back while another thread still looks at it.
+// Freed numbers, in a list for each class of lengths: class c has room for 8 << c bytes.
 enum { CLASSES = LONGEST_BITS - 3 + 1 };
-static _Atomic uint32_t free_list[CLASSES];
+static _Atomic uint64_t free_list[CLASSES];
 static _Atomic uint32_t *free_after; // by number: the next one in the list
-static _Atomic uint32_t closed;
+static _Atomic uint32_t reclaiming;
 static _Atomic uint32_t free_names;
 static _Atomic uint64_t free_text;
 static uint32_t old_names;           // Go's: the first number that was made after hp_names_unindex
@@ -107,25 +107,22 @@ static unsigned class_of(size_t len) {
 }
 
 static uint32_t take_freed(unsigned class) {
-  uint32_t id = atomic_load(&free_list[class]);
-  while (id && !atomic_load(&closed)) {
-    if (!atomic_compare_exchange_weak(&free_list[class], &id, atomic_load_explicit(&free_after[id], memory_order_relaxed))) continue;
-    atomic_fetch_sub_explicit(&free_names, 1, memory_order_relaxed);
-    atomic_fetch_sub_explicit(&free_text, (uint64_t)8 << class, memory_order_relaxed);
-    return id;
-  }
-  return 0;
+  uint32_t id = hp_free_take(&free_list[class], free_after);
+  if (!id) return 0;
+  atomic_fetch_sub_explicit(&free_names, 1, memory_order_relaxed);
+  atomic_fetch_sub_explicit(&free_text, (uint64_t)8 << class, memory_order_relaxed);
+  return id;
 }
 
 uint32_t hp_frame_name(const char *s, size_t len) {
   if (!storable(len)) return 0;
-  struct hp_table *index = atomic_load(&frame_index); // before take_freed: what is taken before the index changes goes into the old one
+  struct hp_table *index = atomic_load(&frame_index); // before `reclaiming`: what is not YOUNG and has an old number is in the old index
   uint64_t hash = hash_text(s, len);
   uint32_t id = find(index, hash, s, len);
   if (id) return id;
   unsigned class = class_of(len);
   if (!(id = take_freed(class)) && !(id = claim((uint64_t)8 << class))) return 0;
-  standing[id] = FRAME;
+  atomic_store(&standing[id], atomic_load(&reclaiming) ? YOUNG : FRAME); // a number from a list does not say its age
   return put(index, hash, id, s, len);
 }
 
@@ -167,7 +164,7 @@ static struct hp_table *other_index(void) { return atomic_load(&frame_index) == 
 
 void hp_names_unindex(void) {
   struct hp_table *empty = other_index();
-  atomic_store(&closed, 1);
+  atomic_store(&reclaiming, 1);
   old_names = claimed(); // before the indexes change: what is in the new one has a higher number
   atomic_store(&frame_index, empty);
 }
@@ -190,23 +187,22 @@ void hp_names_keep_held(void) {
 static void free_name(uint32_t id) {
   unsigned class = class_of(names[id].len);
   standing[id] = FREED;
-  atomic_store_explicit(&free_after[id], atomic_load(&free_list[class]), memory_order_relaxed);
-  atomic_store(&free_list[class], id);
   atomic_fetch_add(&free_names, 1);
   atomic_fetch_add(&free_text, (uint64_t)8 << class);
+  hp_free_put(&free_list[class], free_after, id);
 }
 
 void hp_names_free(void) {
-  for (uint32_t id = 1; id < old_names; id++) {
-    if (standing[id] == FRAME) free_name(id);
-    else if (standing[id] == IN_USE) standing[id] = FRAME;
+  for (uint32_t id = 1, n = claimed(); id < n; id++) {
+    if (standing[id] == IN_USE || standing[id] == YOUNG) standing[id] = FRAME;
+    else if (standing[id] == FRAME && id < old_names) free_name(id);
   }
   hp_names_reset();
 }
 
 void hp_names_reset(void) {
   hp_table_clear(other_index());
-  atomic_store(&closed, 0);
+  atomic_store(&reclaiming, 0);
 }
 
 // ---- how much there is ----

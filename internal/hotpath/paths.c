@@ -1,4 +1,5 @@
 #include "paths.h"
+#include "freelist.h"
 #include "memory.h"
 #include "names.h"
 #include "reclaim.h"
@@ -13,20 +14,20 @@ static _Atomic uint64_t lost;
 static struct hp_table node_indexes[2];
 static _Atomic(struct hp_table *) node_index = node_indexes;
 
-// Freed call paths are given out again in the order in which they were freed.
-static uint32_t *free_ids;
-static _Atomic uint64_t free_next, free_end; // positions in it; threads only move the first
-static _Atomic uint32_t free_closed;         // while call paths are reclaimed
-static _Atomic uint8_t *node_state;          // by id
-enum { USED, PINNED, FREED };
+static _Atomic uint64_t free_list;   // of call paths
+static _Atomic uint32_t *free_after; // by id
+static _Atomic uint32_t free_count;
+static _Atomic uint32_t reclaiming;
+static _Atomic uint8_t *node_state;  // by id
+enum { USED, PINNED, FREED, YOUNG }; // YOUNG: taken from the list while call paths were reclaimed; such a number does not say its age
 static uint32_t old_nodes;                   // Go's
 
 int hp_paths_init(void) {
   nodes = hp_reserve(sizeof *nodes * HP_NODES);
-  free_ids = hp_reserve(sizeof *free_ids * HP_NODES);
+  free_after = hp_reserve(sizeof *free_after * HP_NODES);
   node_state = hp_reserve(HP_NODES);
   atomic_store(&node_count, 1); // 0 is the root
-  return nodes && free_ids && node_state && hp_table_init(&node_indexes[0], 14) && hp_table_init(&node_indexes[1], 14);
+  return nodes && free_after && node_state && hp_table_init(&node_indexes[0], 14) && hp_table_init(&node_indexes[1], 14);
 }
 
 // filled is how far the arena is filled. A thread that finds it full raises the count and lowers it again, so the count
@@ -41,10 +42,9 @@ void hp_paths_reset(void) {
   hp_table_clear(&node_indexes[1]);
   hp_release(nodes, sizeof *nodes * filled());
   hp_release((void *)node_state, filled());
-  hp_release(free_ids, sizeof *free_ids * HP_NODES);
-  atomic_store(&free_next, 0);
-  atomic_store(&free_end, 0);
-  atomic_store(&free_closed, 0);
+  atomic_store(&free_list, ((atomic_load(&free_list) >> 32) + 1) << 32);
+  atomic_store(&free_count, 0);
+  atomic_store(&reclaiming, 0);
   atomic_store(&node_count, 1);
 }
 
@@ -52,14 +52,13 @@ void hp_paths_reset(void) {
 
 // take_node claims the number of a call path: one that was freed, if there is one. It returns 0 when the arena is full.
 static uint32_t take_node(void) {
-  uint64_t at = atomic_load_explicit(&free_next, memory_order_relaxed);
-  while (!atomic_load(&free_closed) && at < atomic_load_explicit(&free_end, memory_order_acquire)) {
-    uint32_t id = __atomic_load_n(&free_ids[at], __ATOMIC_RELAXED);
-    if (!atomic_compare_exchange_weak(&free_next, &at, at + 1)) continue;
-    atomic_store_explicit(&node_state[id], USED, memory_order_relaxed);
+  uint32_t id = hp_free_take(&free_list, free_after);
+  if (id) {
+    atomic_store(&node_state[id], atomic_load(&reclaiming) ? YOUNG : USED);
+    atomic_fetch_sub_explicit(&free_count, 1, memory_order_relaxed);
     return id;
   }
-  uint32_t id = atomic_fetch_add_explicit(&node_count, 1, memory_order_relaxed);
+  id = atomic_fetch_add_explicit(&node_count, 1, memory_order_relaxed);
   if (id <= last_node) return id;
   atomic_fetch_sub_explicit(&node_count, 1, memory_order_relaxed);
   atomic_fetch_add_explicit(&lost, 1, memory_order_relaxed);
@@ -94,7 +93,7 @@ const struct hp_node *hp_nodes(uint32_t *count) {
 void hp_nodes_unindex(void) {
   struct hp_table *now = atomic_load(&node_index);
   hp_names_unindex();
-  atomic_store(&free_closed, 1);
+  atomic_store(&reclaiming, 1);
   old_nodes = filled(); // before the indexes change: what is in the new one has a higher id
   atomic_store(&node_index, now == node_indexes ? node_indexes + 1 : node_indexes);
   atomic_fetch_add(&hp_g.reclaims, 1); // the Python walker forgets what it holds
@@ -102,30 +101,25 @@ void hp_nodes_unindex(void) {
 
 uint32_t hp_nodes_old(void) { return old_nodes; }
 
-void hp_nodes_begin_free(void) {
-  uint64_t next = atomic_load(&free_next), left = atomic_load(&free_end) - next;
-  memmove(free_ids, free_ids + next, sizeof *free_ids * left);
-  atomic_store(&free_next, 0);
-  atomic_store(&free_end, left);
-}
-
 int hp_node_free(uint32_t id) {
   if (atomic_load(&node_state[id]) != USED) return 0;
   atomic_store(&node_state[id], FREED);
-  uint64_t end = atomic_load(&free_end);
-  __atomic_store_n(&free_ids[end], id, __ATOMIC_RELAXED);
-  atomic_store_explicit(&free_end, end + 1, memory_order_release);
+  atomic_fetch_add(&free_count, 1);
+  hp_free_put(&free_list, free_after, id);
   return 1;
 }
 
 void hp_nodes_end_free(void) {
   hp_names_keep_held();
-  for (uint32_t id = 1, n = filled(); id < n; id++) // after those in cells: who took one from a cell has made a call path
+  for (uint32_t id = 1, n = filled(); id < n; id++) { // after those in cells: who took one from a cell has made a call path
+    uint8_t young = YOUNG;
     if (atomic_load_explicit(&node_state[id], memory_order_relaxed) != FREED) hp_name_keep(nodes[id].name);
+    atomic_compare_exchange_strong(&node_state[id], &young, USED);
+  }
   hp_names_free();
   struct hp_table *now = atomic_load(&node_index);
   hp_table_clear(now == node_indexes ? node_indexes + 1 : node_indexes);
-  atomic_store(&free_closed, 0);
+  atomic_store(&reclaiming, 0);
 }
 
 void hp_node_pin(uint32_t id) {
@@ -133,7 +127,7 @@ void hp_node_pin(uint32_t id) {
 }
 
 uint32_t hp_nodes_used(void) {
-  return filled() - (uint32_t)(atomic_load(&free_end) - atomic_load(&free_next));
+  return filled() - atomic_load(&free_count);
 }
 
 uint64_t hp_paths_lost(void) { return atomic_load_explicit(&lost, memory_order_relaxed); }

@@ -57,7 +57,6 @@ func HeldNodes(f func(node uint32)) bool {
 // FreeNodes frees the old call paths that are not live and not pinned, and the old names that nothing has any more. It ends
 // what UnindexNodes began.
 func FreeNodes(live func(node uint32) bool) (freed int) {
-	C.hp_nodes_begin_free()
 	for id := C.uint32_t(1); id < C.hp_nodes_old(); id++ {
 		if !live(uint32(id)) {
 			freed += int(C.hp_node_free(id))

@@ -32,8 +32,6 @@ enum { HP_HELD = HP_MEMO + HP_STATES + 10 };
 int hp_thread_nodes(struct hp_thread *t, uint32_t out[HP_HELD]);
 // hp_nodes_old is the number of the first call path that was made after hp_nodes_unindex: older ones can be freed.
 uint32_t hp_nodes_old(void);
-// hp_nodes_begin_free comes before the first hp_node_free, when no thread takes freed call paths.
-void hp_nodes_begin_free(void);
 // hp_node_free frees one call path. It returns 0 if the call path is free already, or pinned.
 int hp_node_free(uint32_t id);
 // hp_nodes_end_free frees the frame names that no call path has any more, and ends what hp_nodes_unindex began.

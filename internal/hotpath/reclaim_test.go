@@ -159,6 +159,35 @@ func TestFullNameTable(t *testing.T) {
 	}
 }
 
+// A leaf is not reclaimed between LeafBegin and LeafEnd, nor is one inside another. Later the first one is.
+func TestLeafIsHeldUntilItsEnd(t *testing.T) {
+	begin(t, false)
+	outer := drive.Enter("outer leaf")
+	first := drive.LeafBegin()
+	drive.Leave(outer)
+	inner := drive.Enter("inner leaf")
+	second := drive.LeafBegin()
+	drive.Leave(inner)
+	fresh(3_000_000, 4*memo) // so that the thread's memory of call paths holds neither
+	reclaim()
+	fresh(3_100_000, 4*memo)
+	if got := path(drive.NodeOf(first)) + ", " + path(drive.NodeOf(second)); got != "outer leaf, inner leaf" {
+		t.Errorf("the leaves are %q", got)
+	}
+	drive.LeafEnd()
+	drive.LeafEnd()
+	for n := range 8 * memo {
+		scope := drive.Enter(fmt.Sprint("leaf ", n))
+		drive.LeafBegin()
+		drive.LeafEnd()
+		drive.Leave(scope)
+	}
+	reclaim()
+	if left := hotpath.NodesUsed(); left > 4*memo {
+		t.Errorf("%d call paths are left after as many leaves as %d", left, 8*memo)
+	}
+}
+
 // Threads enter scopes, states and ops of ever new names and launch in them, while call paths and names are reclaimed. Every
 // launch is found where its thread was.
 func TestCallPathsAreReclaimedUnderThreadsThatMakeNew(t *testing.T) {

@@ -48,6 +48,8 @@ static void capture(int d) { vendor->capture(d); }
 
 struct leaf { uint32_t node, pynode, set; };
 static struct leaf leaf_now(void) { struct leaf at; hp->leaf(&at.node, &at.pynode, &at.set); return at; }
+static struct leaf leaf_begin(void) { struct leaf at; hp->leaf_begin(&at.node, &at.pynode, &at.set); return at; }
+static void leaf_end(void) { hp->leaf_end(); }
 static int int_at(struct leaf at, const char *s, int64_t v) { return hp->metric_at(at.node, at.pynode, at.set, name(s), HP_INT, (uint64_t)v); }
 
 static void *add(void *p) {
@@ -343,6 +345,12 @@ func IntAt(at Leaf, s string, v int64) (rc int) {
 	cstr(s, func(c *C.char) { rc = int(C.int_at(C.struct_leaf(at), c, C.int64_t(v))) })
 	return rc
 }
+
+// LeafBegin is LeafNow for a leaf that is used until LeafEnd.
+func LeafBegin() Leaf { return Leaf(C.leaf_begin()) }
+
+// LeafEnd is described with LeafBegin.
+func LeafEnd() { C.leaf_end() }
 
 // Adders has threads of their own add, each times, the number of the launch set to the metric "number" and 1 to the metric
 // "additions".

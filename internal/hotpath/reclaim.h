@@ -7,6 +7,9 @@
 //   3. hp_thread_nodes lists the call paths that a thread holds. With those that Go's own tables hold, and their parents,
 //      they stay; hp_node_free gives the others to the threads for new call paths.
 //
+// The names of scopes, states and ops go through the same steps (names.h): hp_nodes_end_free frees those that no call path has
+// any more. What a thread makes between the steps stays until the next time.
+//
 // A thread looks up call paths, and changes which ones it holds, only between hp_paths_begin and hp_paths_end. Leaving a
 // scope needs no section: the parent of a call path that is held stays too. Neither does a launch whose leaf is known.
 #ifndef GOPROTON_RECLAIM_H

@@ -131,7 +131,7 @@ func TestFlameGraphZoomsAndFinds(t *testing.T) {
 	p.shoot("wide-flame")
 	p.keys("/")
 	p.keys(strings.Split("flash fwd", "")...)
-	p.wait(`/^\d+ frames, \d+\.\d %$/.test(document.getElementById("found").textContent)`)
+	p.wait(`/^\d+ frames, \d+\.\d%$/.test(document.getElementById("found").textContent)`)
 	p.keys("Enter")
 	p.reads(name, "flash_fwd_kernel")
 	p.shoot("wide-flame-search")
@@ -184,7 +184,7 @@ func TestTableSortsOpensAndFilters(t *testing.T) {
 	p.click("#tab-table")
 	cells := func(column int) string { // of the rows in sight, from the top
 		return fmt.Sprintf(`[...document.querySelectorAll(".grid .row:not(.head)")].sort((a, b) => a.getAttribute("aria-rowindex") - b.getAttribute("aria-rowindex"))
-			.map((r) => parseFloat(r.children[%d].textContent.replace(",", "").replace("−", "-"))).filter((v) => !Number.isNaN(v))`, column)
+			.map((r) => parseFloat(r.children[%d].textContent.replace(",", ""))).filter((v) => !Number.isNaN(v))`, column)
 	}
 	p.shoot("wide-table")
 	p.eval(`[...document.querySelectorAll("#panel-table .segments button")].find((b) => b.textContent === "Kernels").click()`)

@@ -44,7 +44,7 @@ func pairRow(name string, a, z *kernels.ComparedSide) launchRow {
 	return launchRow{Kind: true, Name: clean(name), times: timesOf(&z.Times, z.Traced), Old: oldTimes(&a.Times, a.Traced)}
 }
 
-// otherPairs sums up those that are not on the page.
+// otherPairs sums up the kinds of launches that are not on the page.
 func otherPairs(kinds []*kernels.ComparedKind) launchRow {
 	var sum [2]kernels.ComparedSide
 	for _, k := range kinds {
@@ -75,7 +75,7 @@ func aboutPair(k *kernels.ComparedKind) string {
 	return strings.Join([]string{ofEach(compiled), ofEach(records)}, " · ")
 }
 
-// ofEach writes what is in A and in B, once if that is the same.
+// ofEach writes the texts of A and B, once if they are the same.
 func ofEach(of [2]string) string {
 	var parts []string
 	for side, name := range []string{"A: ", "B: "} {

@@ -68,7 +68,7 @@ func TestPageOfTwoTracedRuns(t *testing.T) {
 		page := browser(t).open(t, path+"#launches", s)
 		page.wait(`document.querySelectorAll("#panel-launches .card").length === 2`)
 		card := page.text("#panel-launches .card")
-		for _, want := range []string{"matmul_kernel 3,319 launches in 155.4 ms → 3,319 launches in", "M=4096 N=4096 K=1024", "78.85 µs 39.43 µs −50.0 %"} {
+		for _, want := range []string{"matmul_kernel 3,319 launches in 155.4 ms → 3,319 launches in", "M=4096 N=4096 K=1024", "78.85 us 39.43 us -50.0%"} {
 			if !strings.Contains(card, want) {
 				t.Errorf("the card of matmul_kernel does not say %q: %s", want, card)
 			}

@@ -157,7 +157,7 @@ func TestSearchAlongThePath(t *testing.T) {
 	p.click("#tab-table")
 	p.keys("/")
 	p.keys(strings.Split("backward/mlp/flash", "")...)
-	p.wait(`/^\d+ frames, \d+\.\d %$/.test(document.getElementById("found").textContent)`)
+	p.wait(`/^\d+ frames, \d+\.\d%$/.test(document.getElementById("found").textContent)`)
 	p.wait(`document.querySelector(".grid mark")?.textContent === "backward"`)
 	p.wait(`![...document.querySelectorAll(".grid .row .name")].some((e) => e.textContent === "forward" || e.textContent === "optimizer")`)
 	p.click("#tab-flame")

@@ -74,7 +74,7 @@ const (
 	roleRatio = "ratio" // (B - A) / A, in percent
 )
 
-// metric can rule widths and shares: it adds up over subtrees. The numbers are columns, -1 where there is none.
+// metric is one that adds up over subtrees, so that widths and shares can show it. The numbers are columns, -1 where there is none.
 type metric struct {
 	Label  string `json:"label"`
 	Unit   string `json:"unit"`

@@ -105,8 +105,8 @@ func TestModulesCanBeJoined(t *testing.T) {
 	}
 }
 
-// node runs a program in the folder of the modules, if node is there.
-func node(t *testing.T, arguments ...string) {
+// node runs a program in the folder of the modules, if node is there, and returns its output.
+func node(t *testing.T, arguments ...string) []byte {
 	t.Helper()
 	path, err := exec.LookPath("node")
 	if err != nil {
@@ -114,9 +114,11 @@ func node(t *testing.T, arguments ...string) {
 	}
 	cmd := exec.Command(path, arguments...)
 	cmd.Dir = "web"
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("node %s: %v\n%s", strings.Join(arguments, " "), err, bytes.TrimSpace(out))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("node %s: %v\n%s", strings.Join(arguments, " "), err, bytes.TrimSpace(out))
 	}
+	return out
 }
 
 // TestModulesInNode runs the unit tests of the modules that need no page.

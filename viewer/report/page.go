@@ -12,7 +12,13 @@ import (
 	"strings"
 )
 
-//go:embed web/page.html web/style.css web/*.js
+//go:embed web/page.html
+var pageText string
+
+//go:embed web/style.css
+var style string
+
+//go:embed web/*.js
 var web embed.FS
 
 // policy allows the one script and the one style sheet by their checksums, the icon in the head, and nothing else:
@@ -43,19 +49,11 @@ func (b *builder) write(w io.Writer, o Options) error {
 	if err != nil {
 		return err
 	}
-	page, err := web.ReadFile("web/page.html")
-	if err != nil {
-		return err
-	}
-	style, err := web.ReadFile("web/style.css")
-	if err != nil {
-		return err
-	}
 	fields := map[string]string{
-		"{{.Generator}}": Marker, "{{.Policy}}": policy(code, string(style)), "{{.Title}}": html.EscapeString(b.Title),
-		"{{.Style}}": string(style), "{{.Script}}": code, "{{.Size}}": fmt.Sprint(size), "{{.Data}}": data,
+		"{{.Generator}}": Marker, "{{.Policy}}": policy(code, style), "{{.Title}}": html.EscapeString(b.Title),
+		"{{.Style}}": style, "{{.Script}}": code, "{{.Size}}": fmt.Sprint(size), "{{.Data}}": data,
 	}
-	return fill(w, string(page), fields)
+	return fill(w, pageText, fields)
 }
 
 // fill writes a page with its fields. It does not use html/template, which would have to parse megabytes of data

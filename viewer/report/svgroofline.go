@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/viewer"
@@ -188,14 +189,10 @@ func (p *plot) grid() {
 	p.svg.text(8, roofTop-8, "flop/s", "class", "quiet")
 }
 
+// tickRate writes a round rate with the prefix of its unit; the axis names the unit.
 func tickRate(v float64) string {
-	for _, prefix := range []string{"", "k", "M", "G", "T", "P"} {
-		if v < 1000 {
-			return fmt.Sprintf("%.3g %s", v, prefix)
-		}
-		v /= 1000
-	}
-	return fmt.Sprintf("%.3g E", v)
+	unit := figures.Flops.Largest(v)
+	return fmt.Sprintf("%.3g %s", v/unit.Factor, strings.TrimSuffix(unit.Label, "flop"))
 }
 
 func logTicks(from, to float64) []float64 {

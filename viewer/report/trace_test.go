@@ -139,9 +139,9 @@ func TestPageOfATracedRun(t *testing.T) {
 	page.wait(`location.hash === "#launches" && document.querySelectorAll("#panel-launches .card").length === 2`)
 	card := page.text("#panel-launches .card")
 	for _, want := range []string{
-		"matmul_kernel 3,319 launches in 155.4 ms, 50.2 % of all · * counted in the trace",
+		"matmul_kernel 3,319 launches in 155.4 ms, 50.2% of all · * counted in the trace",
 		"BLOCK_M=128 BLOCK_N=128 BLOCK_K=64 num_warps=8 num_stages=3 107 registers · 98,304 bytes of shared memory",
-		"1,001 62.50 ms 40.2 % 62.43 µs 60.45 µs 66.34 µs 806.1 GB/s * 550.3 Tflop/s * 55.7 % compute",
+		"1,001 62.50 ms 40.2% 62.43 us 60.45 us 66.34 us 806.1 GB/s * 550.3 Tflop/s * 55.7% compute",
 	} {
 		if !strings.Contains(card, want) {
 			t.Errorf("the card of matmul_kernel does not say %q: %s", want, card)
@@ -153,7 +153,7 @@ func TestPageOfATracedRun(t *testing.T) {
 	page.click("#tab-source")
 	page.eval(`(() => {
 		const s = document.querySelector("#panel-source select");
-		s.value = [...s.options].find((o) => o.textContent === "matmul_kernel – 28.6 % · BLOCK_M=64 BLOCK_N=64 BLOCK_K=32 num_warps=4 num_stages=2").value;
+		s.value = [...s.options].find((o) => o.textContent === "matmul_kernel – 28.6% · BLOCK_M=64 BLOCK_N=64 BLOCK_K=32 num_warps=4 num_stages=2").value;
 		s.dispatchEvent(new Event("change"));
 	})()`)
 	page.click("#panel-source .bar > button")

@@ -3,7 +3,7 @@
 
 import {kinds} from "./colour.js";
 import {make, td, th} from "./elements.js";
-import {percent, quantity, valueText} from "./format.js";
+import {missing, percent, quantity, valueText} from "./format.js";
 import {isCut, mostCallers} from "./graph.js";
 import {label, sideName} from "./names.js";
 import {change, state} from "./state.js";
@@ -36,7 +36,7 @@ export function frameDetails(node, elsewhere, ...more) {
 }
 
 /**
- * valuesOf lists all values of a row of either table: its share of the whole, then what it has.
+ * valuesOf lists the share of a row of either table, then all its values.
  * @param {Rows} data
  * @param {number} at
  */
@@ -47,14 +47,14 @@ export function valuesOf(data, at) {
   const list = make("dl", {}, make("dt", {text: `share of ${metric.label}`}), make("dd", {text: percent(share)}));
   for (const column of report.columns.filter((c) => c.role !== "share")) {
     const text = valueText(data.values[column.index][at], column);
-    if (text !== "–") list.append(make("dt", {text: column.label}), make("dd", {text}));
+    if (text !== missing) list.append(make("dt", {text: column.label}), make("dd", {text}));
   }
   return list;
 }
 
 /**
- * changesOf lists, of two profiles, what each has and by how much that changed. Three numbers are all that fits side by side, so
- * the name of the metric has a row of its own.
+ * changesOf lists the values of a row in A and B, and their changes. Only three numbers fit side by side, so the name of a metric
+ * has a row of its own.
  * @param {Rows} data
  * @param {number} at
  */
@@ -64,9 +64,8 @@ function changesOf(data, at) {
   for (const old of columns.filter((c) => c.role === "old")) { // followed by the columns of B, the change, and the change in percent
     const [a, b, , ratio] = [0, 1, 2, 3].map((i) => ({v: data.values[old.index + i][at], column: columns[old.index + i]}));
     if (Number.isNaN(a.v) && Number.isNaN(b.v)) continue;
-    const change = Number.isFinite(ratio.v) ? valueText(ratio.v, ratio.column) : "–";
     body.append(make("tr", {}, make("th", {scope: "rowgroup", colspan: "3", text: old.label.replace(/ A$/, "")})),
-      make("tr", {}, td(valueText(a.v, a.column)), td(valueText(b.v, b.column)), td(change)));
+      make("tr", {}, td(valueText(a.v, a.column)), td(valueText(b.v, b.column)), td(valueText(ratio.v, ratio.column))));
   }
   return make("table", {class: "changes"}, make("thead", {}, make("tr", {}, th("A"), th("B"), th("Δ"))), body);
 }
@@ -103,7 +102,7 @@ export function sideText(node) {
 }
 
 /**
- * tipPairs are the values worth a look at first: what rules the picture, then times, rates and utilisation.
+ * tipPairs lists the values for the tip: the metric of the picture, then times, rates and utilisation.
  * @param {number} node
  */
 export function tipPairs(node) {

@@ -53,7 +53,7 @@ export function flameLegend() {
   if (colour === "util") {
     const ramp = make("i", {class: "ramp"});
     ramp.style.background = `linear-gradient(90deg, ${cividis.map((c) => `rgb(${c.join(" ")})`).join(", ")})`;
-    return [make("span", {}, "0 ", ramp, "100 % of the roof"), entry(rampColour(NaN).colour, "not known")];
+    return [make("span", {}, "0 ", ramp, "100% of the roof"), entry(rampColour(NaN).colour, "not known")];
   }
   const present = kinds.map((_, k) => k).filter((k) => report.tree.kind.includes(k));
   return present.map((k) => entry(kindColour(k, 20).colour, kinds[k]));

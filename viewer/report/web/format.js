@@ -1,103 +1,138 @@
 // @ts-check
-// Numbers as people read them: four significant digits and a unit.
+// Numbers as people read them. They are written as package internal/figures writes them; figures_test.go compares the two. The
+// page adds commas to whole numbers, and an exponent to numbers that four digits and six decimals would show as 0.
 
-const si = ["", "k", "M", "G", "T", "P", "E"];
+export const missing = "-"; // where there is no value, and where it is not finite
+
+/**
+ * prefixed lists the units of a quantity with decimal prefixes.
+ * @param {string} unit
+ * @param {string} prefixes from the smallest unit to the largest, " " for none
+ */
+function prefixed(unit, prefixes) {
+  return [...prefixes].map((p, i) => /** @type {Unit} */ ([1000 ** i, p.trim() + unit]));
+}
 
 /** @type {Record<string, Unit[]>} */
 const scales = {
-  ns: [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]],
-  B: si.map((p, i) => [10 ** (3 * i), p + "B"]),
-  "B/s": si.map((p, i) => [10 ** (3 * i), p + "B/s"]),
-  flop: si.map((p, i) => [10 ** (3 * i), p + "flop"]),
-  "flop/s": si.map((p, i) => [10 ** (3 * i), p + "flop/s"]),
-  "flop/B": [[1, "flop/B"]],
-  "%": [[1, "%"]],
-  "": [[1, ""]],
+  ns: [[1, "ns"], [1e3, "us"], [1e6, "ms"], [1e9, "s"]],
+  B: prefixed("B", " kMGTP"),
+  "B/s": prefixed("B/s", " kMGT"),
+  flop: prefixed("flop", " kMGTPE"),
+  "flop/s": prefixed("flop/s", " kMGTP"),
 };
 
 /**
- * scaleFor picks the unit in which a number of that size reads best.
+ * scaleFor finds the largest unit of which a number has at least one.
  * @param {string} unit
  * @param {number} size
  */
 export function scaleFor(unit, size) {
   const all = scales[unit] ?? [[1, unit]];
   let best = all[0];
-  for (const s of all) if (Math.abs(size) >= s[0] * 0.9995) best = s;
+  for (const u of all) if (Math.abs(size) / u[0] >= 0.99995) best = u; // 999.996 us are written as 1.000 ms
   return best;
 }
 
 /**
- * digits prints four significant digits, and counts as they are.
+ * number writes a number with four significant digits and at most six decimals.
  * @param {number} v
- * @param {boolean} [count]
  */
-export function digits(v, count = true) {
+export function number(v) {
+  if (!Number.isFinite(v)) return missing;
   const size = Math.abs(v);
-  if (!Number.isFinite(v)) return Number.isNaN(v) ? "–" : v > 0 ? "∞" : "−∞";
-  if (size === 0) return "0";
-  if (size >= 1e15 || size < 1e-4) return v.toExponential(2).replace("-", "−");
-  const text = count && Number.isInteger(v) ? v.toFixed(0) : size >= 1000 ? v.toFixed(0) : v.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : size >= 0.1 ? 3 : 5);
-  const [whole, fraction] = text.split(".");
-  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",").replace("-", "−");
-  return fraction === undefined ? grouped : `${grouped}.${fraction}`;
+  if (size >= 1e15 || (size > 0 && size < 1e-6)) return v.toExponential(3);
+  let power = size > 0 ? Math.floor(Math.log10(size) + 1e-9) : 3;
+  if (size >= 9.9995 * 10 ** power) power++; // 999.96 is rounded to 1000
+  return v.toFixed(Math.min(Math.max(3 - power, 0), 6));
 }
 
 /**
- * quantity prints a value of a column with its unit.
+ * grouped writes a number with commas between thousands: a count of things, or one that has been rounded.
+ * @param {number | string} v
+ */
+export function grouped(v) {
+  const [whole, ...fraction] = String(v).split(".");
+  return [whole.replace(/\B(?=(\d{3})+$)/g, ","), ...fraction].join(".");
+}
+
+/**
+ * counted writes a number of things: 1 launch, 12,000 launches.
+ * @param {number} n
+ * @param {string} one
+ * @param {string} [many]
+ */
+export function counted(n, one, many = one + "s") {
+  return n === 1 ? `1 ${one}` : `${grouped(n)} ${many}`;
+}
+
+/**
+ * sign puts a plus before a number that is above 0 as it is written.
+ * @param {string} text
+ */
+function sign(text) {
+  return text[0] !== "-" && /[1-9]/.test(text.split(" ")[0]) ? "+" + text : text;
+}
+
+/**
+ * quantity writes a value with the unit that suits it. Whole numbers of the smallest unit have no decimals.
  * @param {number} v
  * @param {string} unit
  * @param {boolean} [signed]
  */
 export function quantity(v, unit, signed = false) {
-  if (Number.isNaN(v)) return "–";
+  if (!Number.isFinite(v)) return missing;
   const [factor, label] = scaleFor(unit, v);
-  const sign = signed && v > 0 ? "+" : "";
-  return sign + digits(v / factor, factor === 1) + (label === "%" ? " %" : label ? " " + label : "");
+  const text = `${factor === 1 && Number.isInteger(v) ? grouped(v) : number(v / factor)} ${label}`.trimEnd();
+  return signed ? sign(text) : text;
 }
 
 /**
- * valueText prints a value of a column: words, a share, or a number with its unit.
+ * valueText writes a value of a column: words, a share, or a number with its unit.
  * @param {number} v
  * @param {Pick<Column, "texts" | "unit" | "signed">} column
  */
 export function valueText(v, column) {
-  if (column.texts) return column.texts[v] ?? "–";
+  if (column.texts) return column.texts[v] ?? missing;
   return column.unit === "%" ? percent(v / 100, column.signed) : quantity(v, column.unit, column.signed);
 }
 
 /**
- * percent prints a share, "<0.1 %" for what would look like nothing.
+ * percent writes a share, or a change with its sign. A small share is not written as 0, and a change from 0 is "new".
  * @param {number} share
  * @param {boolean} [signed]
  */
 export function percent(share, signed = false) {
-  if (Number.isNaN(share)) return "–";
-  if (!Number.isFinite(share)) return share > 0 ? "+∞ %" : "−∞ %";
-  const v = share * 100, size = Math.abs(v);
-  if (v !== 0 && size < 0.05) return (v < 0 ? "−" : signed ? "+" : "") + "<0.1 %";
-  return (v < 0 ? "−" : signed && v > 0 ? "+" : "") + size.toFixed(size >= 1000 ? 0 : 1) + " %";
+  if (signed && Math.abs(share) === Infinity) return "new";
+  if (!Number.isFinite(share)) return missing;
+  if (!signed && share > 0 && share < 0.0005) return "<0.1%";
+  const text = places(share * 100, 1) + "%";
+  return signed ? sign(text) : text;
 }
 
 /**
- * cellText prints a value in the unit of its column; what is too small for it brings its own.
+ * places writes a number with some decimals. One that rounds to 0 has no sign.
  * @param {number} v
- * @param {Pick<Column, "unit" | "signed" | "scale" | "decimals">} column
+ * @param {number} decimals
+ */
+function places(v, decimals) {
+  return v.toFixed(decimals).replace(/^-(0\.?0*)$/, "$1");
+}
+
+/**
+ * cellText writes a value in the unit of its column, and a value that is too small for that in a unit of its own.
+ * @param {number} v
+ * @param {Pick<Column, "unit" | "role" | "signed" | "scale" | "decimals">} column
  */
 export function cellText(v, column) {
-  if (Number.isNaN(v)) return ["–", ""];
-  const [factor] = column.scale;
-  const scaled = v / factor;
-  const sign = column.signed && v > 0 ? "+" : "";
-  if (v !== 0 && Math.abs(scaled) < 0.001 && factor > 1) {
-    const [small, smallLabel] = scaleFor(column.unit, v);
-    return [sign + digits(v / small), smallLabel];
-  }
-  if (Number.isInteger(v) && factor === 1 && column.unit !== "%") return [sign + digits(v), ""];
-  if (!Number.isFinite(v) || Math.abs(scaled) >= 1e6) return [sign + digits(scaled), ""];
-  const decimals = column.unit === "%" ? 1 : column.decimals;
-  if (Math.abs(scaled) < 0.5 * 10 ** -decimals) return [v > 0 && column.unit === "%" && !column.signed ? "<0.1" : "0", ""];
-  return [sign + scaled.toFixed(decimals).replace(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, ",").replace("-", "−"), ""];
+  if (column.unit === "%") return [percent(v / 100, column.signed).replace("%", ""), ""];
+  if (!Number.isFinite(v)) return [missing, ""];
+  const plus = column.signed ? sign : String;
+  const [factor, label] = column.scale, scaled = v / factor;
+  if (v === 0 || (factor === 1 && Number.isInteger(v))) return [plus(grouped(v)), ""];
+  if (Math.abs(scaled) >= Math.max(0.001, 0.5 * 10 ** -column.decimals)) return [plus(grouped(places(scaled, column.decimals))), ""];
+  const own = quantity(v, column.unit, column.signed).split(" ");
+  return [own[0], own[1] === label ? "" : own[1] ?? ""];
 }
 
 /**

@@ -2,7 +2,7 @@
 // The launches of a traced run: how long each took, by what its kernel was compiled for and by its arguments.
 
 import {make, td, th} from "./elements.js";
-import {digits, percent, quantity} from "./format.js";
+import {counted, grouped, missing, percent, quantity} from "./format.js";
 import {change, frameOfKernel, state} from "./state.js";
 
 /** @typedef {[name: string, text: (r: LaunchRow) => string, tone?: (r: LaunchRow) => string]} LaunchColumn a heading, and what each row has */
@@ -12,12 +12,17 @@ function present(columns) {
   return columns.filter((c) => c !== false);
 }
 
+/** @param {number} n */
+function launches(n) {
+  return counted(n, "launch", "launches");
+}
+
 export class Launches {
   /** @param {HTMLElement} panel */
   constructor(panel) {
     const {kernels, more} = state.report.launches;
     const page = make("div", {class: "page launches"}, make("h2", {class: "unseen"}, "Launches"), ...kernels.map((k) => this.card(k)));
-    if (more) page.append(make("p", {class: "muted", text: `${digits(more)} more kernels took less time`}));
+    if (more) page.append(make("p", {class: "muted", text: `${counted(more, "more kernel")} took less time`}));
     panel.append(page);
   }
 
@@ -28,7 +33,7 @@ export class Launches {
     const {rows} = kernel, columns = state.report.diff ? this.comparedColumns(rows) : this.columns(kernel);
     const head = make("tr", {}, make("th", {class: "wide", scope: "col", text: state.report.diff ? "Arguments" : "Compiled for, arguments"}), ...columns.map(([name]) => th(name)));
     const body = make("tbody", {}, ...rows.map((r) => make("tr", {class: r.kind ? "kind-row" : "group-row"},
-      make("td", {class: "wide"}, make("span", {class: "name", text: r.name || "–"}), r.about ? make("span", {class: "about", title: r.about, text: r.about}) : null),
+      make("td", {class: "wide"}, make("span", {class: "name", text: r.name || missing}), r.about ? make("span", {class: "about", title: r.about, text: r.about}) : null),
       ...columns.map(([, text, tone]) => td(text(r), tone?.(r))))));
     return make("section", {class: "card"},
       make("header", {}, make("h2", {}, this.link(kernel.name)), make("span", {class: "muted", text: state.report.diff ? this.comparedSummary(kernel) : this.summary(kernel)})),
@@ -40,7 +45,7 @@ export class Launches {
     const {rows} = kernel, timed = kernel.ns > 0;
     const has = (/** @type {keyof LaunchRow} */ name) => rows.some((r) => r[name]);
     return present([
-      ["launches", (r) => digits(r.count) + (timed && !r.ns ? " traced" : "")],
+      ["launches", (r) => grouped(r.count) + (timed && !r.ns ? " traced" : "")],
       timed && ["time", (r) => this.time(r.ns)],
       timed && ["of the kernel", (r) => (r.ns ? percent(r.ns / kernel.ns) : "")],
       timed && ["per launch", (r) => this.time(r.avg)],
@@ -53,11 +58,11 @@ export class Launches {
   }
 
   /**
-   * comparedColumns are those of A and of B, and by how much a launch takes longer or shorter.
+   * comparedColumns are the columns of A and of B, and the change of the time per launch.
    * @param {LaunchRow[]} rows
    */
   comparedColumns(rows) {
-    const timed = rows.some((r) => r.ns || r.old.ns), count = (/** @type {number} */ n) => (n ? digits(n) : "");
+    const timed = rows.some((r) => r.ns || r.old.ns), count = (/** @type {number} */ n) => (n ? grouped(n) : "");
     return present([
       ["launches A", (r) => count(r.old.count)],
       ["launches B", (r) => count(r.count)],
@@ -77,7 +82,7 @@ export class Launches {
 
   /** @param {LaunchKernel} kernel */
   comparedSummary({count, ns, old}) {
-    const side = (/** @type {number} */ n, /** @type {number} */ time) => (time ? `${digits(n)} launches in ${quantity(time, "ns")}` : n ? `${digits(n)} launches in the trace` : "none");
+    const side = (/** @type {number} */ n, /** @type {number} */ time) => (time ? `${launches(n)} in ${quantity(time, "ns")}` : n ? `${launches(n)} in the trace` : "none");
     return `${side(old.count, old.ns)} → ${side(count, ns)}`;
   }
 
@@ -87,7 +92,7 @@ export class Launches {
   }
 
   /**
-   * rate is marked where the trace was counted, for what a kernel really moves may be less.
+   * rate marks a rate that is computed from the counts of the trace: what the kernel really moves may be less.
    * @param {LaunchRow} row
    * @param {"bytes" | "flops"} name
    * @param {string} unit
@@ -100,7 +105,7 @@ export class Launches {
   summary({count, ns, rows}) {
     const all = state.report.columns.find((c) => c.name === "time" && !c.role), total = all ? state.report.tree.values[all.index][0] : 0;
     return [
-      ns ? `${digits(count)} launches in ${quantity(ns, "ns")}${total ? `, ${percent(ns / total)} of all` : ""}` : `${digits(count)} launches in the trace`,
+      ns ? `${launches(count)} in ${quantity(ns, "ns")}${total ? `, ${percent(ns / total)} of all` : ""}` : `${launches(count)} in the trace`,
       rows.some((r) => r.counted) ? "* counted in the trace" : "",
     ].filter(Boolean).join(" · ");
   }

@@ -5,7 +5,7 @@ import {prepareColumn} from "./columns.js";
 import {readReport} from "./data.js";
 import {byID, make, within} from "./elements.js";
 import {Flame} from "./flame.js";
-import {digits, percent} from "./format.js";
+import {counted, percent} from "./format.js";
 import {openHelp} from "./help.js";
 import {Launches} from "./launches.js";
 import {Roofline} from "./roofline.js";
@@ -140,7 +140,7 @@ function showFound() {
   const box = byID("found");
   if (!matches) return (box.textContent = "");
   const {count, share} = countMatches(report.tree, matches.frames, report.tree.values[metric.column]);
-  box.textContent = count ? `${digits(count)} ${count === 1 ? "frame" : "frames"}, ${percent(share)}` : "nothing found";
+  box.textContent = count ? `${counted(count, "frame")}, ${percent(share)}` : "nothing found";
 }
 
 /** nextMatch goes to the next frame that the search has found, in the view that is shown. */

@@ -5,7 +5,7 @@ import {choice} from "./elements.js";
 import {change, state, watch} from "./state.js";
 
 /**
- * metricChoice is the list of metrics that can rule widths and shares.
+ * metricChoice is the list of metrics that widths and shares can show.
  * @param {string} text
  */
 export function metricChoice(text) {

@@ -1,5 +1,5 @@
 // What a page carries, as data.js unpacks it, and what the modules pass to each other. model.go, timeline.go, roofline.go and
-// launches.go of this folder's parent, and page.go of viewer/source, write the same on the other side.
+// launches.go of this folder's parent, and page.go of viewer/listing, write the same on the other side.
 
 type Numbers = Float64Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
 
@@ -41,14 +41,14 @@ interface Column {
   tip?: boolean;
   signed?: boolean;
   texts: string[]; // values number these; undefined in a column of numbers
-  // Of columns.js, when the page has been read:
+  // columns.js adds these:
   largest: number;
   scale: Unit;
   decimals: number;
   width: number;
 }
 
-/** Metric can rule widths and shares. Its numbers are columns, -1 for none. */
+/** Metric is one that adds up over subtrees, so that widths and shares can show it. Its numbers are columns, -1 for none. */
 interface Metric {
   label: string;
   unit: string;
@@ -167,7 +167,7 @@ interface PlotScale {
 
 interface Times {
   count: number;
-  ns: number; // 0, as all below, is undefined
+  ns: number; // undefined, not 0, as are all below
   avg: number;
   min: number;
   max: number;
@@ -284,7 +284,7 @@ interface PageData extends Facts {
 interface State {
   report: PageData;
   tab: string;
-  metric: Metric; // rules widths, shares and bars
+  metric: Metric; // of widths, shares and bars
   node: number; // chosen frame
   zoom: number; // frame at the width of the flame graph
   query: string;
@@ -328,6 +328,7 @@ interface Fill {
 }
 
 type RGB = number[];
+
 /** Sort is how the table is sorted: null is as the program ran. */
 interface Sort {
   column: Column | "name" | null;

@@ -2,12 +2,12 @@
 // The parts of the roofline's plot: scales, grid, names of dots. Nothing here depends on which kernel is chosen.
 
 import {draw} from "./elements.js";
-import {digits, fitMiddle, scaleFor} from "./format.js";
+import {fitMiddle, scaleFor} from "./format.js";
 import {label} from "./names.js";
 import {state} from "./state.js";
 
 /**
- * placeable reports whether a value has a place on a logarithmic axis; what no machine reaches is an error of the profile's.
+ * placeable reports whether a value has a place on a logarithmic axis. A value that no machine reaches is an error of the profile.
  * @param {number} v
  */
 export function placeable(v) {
@@ -20,7 +20,7 @@ export function dotRadius(share) {
 }
 
 /**
- * plotScale spans all dots and the ridge, rounded to whole powers of ten or a half of one.
+ * plotScale spans all dots and the ridge, with a margin.
  * @param {Dot[]} dots
  * @param {Roof} roof
  * @param {Ceiling} main
@@ -67,7 +67,7 @@ export function plotGrid(scale, width, height) {
 /** @param {number} v */
 function shortRate(v) {
   const [factor, unit] = scaleFor("flop/s", v);
-  return digits(v / factor) + " " + unit.replace("flop/s", "");
+  return `${Number((v / factor).toPrecision(3))} ${unit.replace("flop/s", "")}`;
 }
 
 /**
@@ -117,7 +117,7 @@ export function plotLabels(dots, scale, width, ceilings) {
 }
 
 /**
- * ceilingPlaces are the boxes along the ceilings that names keep off, those of the ceilings' own names included.
+ * ceilingPlaces lists the boxes in which plotLabels writes nothing: along the ceilings, and around their own names.
  * @param {Roof} roof
  * @param {Ceiling} main
  * @param {PlotScale} scale

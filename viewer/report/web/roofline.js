@@ -5,7 +5,7 @@
 import {animationFrame} from "./canvas.js";
 import {valuesOf} from "./details.js";
 import {choice, draw, empty, make} from "./elements.js";
-import {digits, percent, quantity} from "./format.js";
+import {counted, percent, quantity} from "./format.js";
 import {label} from "./names.js";
 import {arrowHead, ceilingPlaces, dotRadius, placeable, plotGrid, plotLabels, plotScale} from "./plot.js";
 import {frameOfKernel, openFrame, state, touches, watch} from "./state.js";
@@ -174,7 +174,7 @@ export class Roofline {
     const box = [make("h2", {text: "Not on the plot"})];
     if (!left.length) box.push(make("p", {class: "muted", text: "Every kernel has flops and bytes, so all are on the plot. Click a dot for its numbers."}));
     else {
-      box.push(make("p", {class: "muted", text: `${digits(left.length)} ${left.length === 1 ? "kernel does" : "kernels do"} not have both flops and bytes: ${percent(left.reduce((sum, d) => sum + d.share, 0))} of ${metric.label}.`}));
+      box.push(make("p", {class: "muted", text: `${counted(left.length, "kernel does", "kernels do")} not have both flops and bytes: ${percent(left.reduce((sum, d) => sum + d.share, 0))} of ${metric.label}.`}));
       const list = make("dl");
       for (const d of left.slice(0, 12)) list.append(make("dt", {class: "name", title: strings[flat.name[d.i]], text: label(flat.name[d.i])}), make("dd", {text: percent(d.share)}));
       box.push(list);

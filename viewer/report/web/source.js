@@ -2,13 +2,13 @@
 // The source: where inside a kernel warps spend their time, by line and by instruction; of two profiles, by line.
 
 import {choice, icon, make, segments, within} from "./elements.js";
-import {digits, percent} from "./format.js";
+import {counted, grouped, percent} from "./format.js";
 import {wordsOf} from "./search.js";
 import {state} from "./state.js";
 import {hideTip, showTip} from "./tip.js";
 
 /**
- * part is a share of samples; none of nothing.
+ * part is a share of samples, 0 of none.
  * @param {number} n
  * @param {number} of
  */
@@ -58,7 +58,7 @@ export class Source {
       }),
       this.modes,
       this.best = make("button", {type: "button", class: "button", onclick: () => this.hottest()}, this.compared ? "Largest change" : "Hottest line"),
-      this.data.more ? make("span", {class: "muted", text: `${digits(this.data.more)} more kernels have few samples`}) : null));
+      this.data.more ? make("span", {class: "muted", text: `${counted(this.data.more, "more kernel has", "more kernels have")} few samples`}) : null));
     this.page = make("div", {class: "source" + (this.compared ? " compared" : ""), tabindex: "0", role: "region", "aria-label": "Source with samples"});
     panel.append(this.page);
     this.page.addEventListener("pointerover", (e) => this.tip(lineOf(e), e.clientX, e.clientY));
@@ -125,7 +125,7 @@ export class Source {
     })] : []));
     this.head = make("div", {class: "source-head"},
       make("h2", {class: "name", text: k.name}),
-      make("p", {text: [`${this.compared ? digits(k.old.n) + " → " : ""}${digits(k.n)} samples, ${this.ofAll(k)} of all`, ...k.facts].join(" · ")}),
+      make("p", {text: [`${this.compared ? grouped(k.old.n) + " → " : ""}${counted(k.n, "sample")}, ${this.ofAll(k)} of all`, ...k.facts].join(" · ")}),
       ...this.paths(k),
       ...(this.compared ? [this.mix(k.old, "A"), this.mix(k, "B")] : [this.mix(k)]), k.advice ? make("p", {}, make("b", {text: "Hint: "}), k.advice + ".") : null,
       this.notes([...k.notes, this.data.about].filter(Boolean)));
@@ -135,7 +135,7 @@ export class Source {
   }
 
   /**
-   * paths are the call paths of a kernel, the one with most samples first. Further ones are folded away for the same reason as notes.
+   * paths lists the call paths of a kernel, the one with most samples first. Further ones are folded away, as notes are.
    * @param {SourceKernel} k
    */
   paths(k) {
@@ -145,7 +145,7 @@ export class Source {
   }
 
   /**
-   * notes folds sentences away that would push the source below the edge of the window; one of them stands as it is.
+   * notes folds several sentences away, which would push the source below the edge of the window.
    * @param {string[]} all
    */
   notes(all) {
@@ -154,7 +154,7 @@ export class Source {
   }
 
   /**
-   * mix is a bar of the reasons, with a legend that says the same in words.
+   * mix is a bar of the stall reasons with a legend.
    * @param {Counts} k
    * @param {string} [side]
    */
@@ -210,7 +210,7 @@ export class Source {
       for (const row of rows) this.add(block, row, 0);
       this.lines.append(block);
     }
-    if (this.mode === "lines" && k.noLine) this.lines.append(make("p", {class: "muted", text: `${digits(k.noLine)} samples are of instructions without line information`}));
+    if (this.mode === "lines" && k.noLine) this.lines.append(make("p", {class: "muted", text: `${counted(k.noLine, "sample is of an instruction", "samples are of instructions")} without line information`}));
   }
 
   /**
@@ -234,10 +234,10 @@ export class Source {
     const hot = Math.max(before, share) >= 0.1 && !depth;
     const line = Object.assign(make("div", {class: "line" + (hot ? " hot" : "") + (sampled ? "" : " idle") + (depth ? " inlined" : ""), tabindex: sampled ? "-1" : false},
       ...(this.compared ? [
-        make("span", {class: "count", text: row.old?.n ? digits(row.old.n) : ""}),
+        make("span", {class: "count", text: row.old?.n ? grouped(row.old.n) : ""}),
         make("span", {class: "part", text: row.old?.n ? percent(before) : ""}),
       ] : []),
-      make("span", {class: "count", text: row.n ? digits(row.n) : ""}),
+      make("span", {class: "count", text: row.n ? grouped(row.n) : ""}),
       make("span", {class: "part", text: row.n ? percent(share) : ""}),
       this.compared ? make("span", {class: "part change", text: sampled ? percent(share - before, true) : ""}) : null,
       make("span", {class: "heat", "aria-hidden": "true"}, bar),
@@ -265,15 +265,15 @@ export class Source {
     if (!row?.n && !row?.old?.n) return hideTip();
     const all = this.sorted(row.n ? row : row.old), [top] = all.filter(([reason]) => this.data.reasons[reason].stall);
     /** @type {Pair[]} */
-    const pairs = [["samples", `${digits(row.n)} (${percent(row.n / this.kernel.n)})`]];
-    for (const [reason, n] of all.slice(0, 10)) pairs.push([this.data.reasons[reason].name, `${digits(n)} (${percent(n / row.n)})`]);
+    const pairs = [["samples", `${grouped(row.n)} (${percent(row.n / this.kernel.n)})`]];
+    for (const [reason, n] of all.slice(0, 10)) pairs.push([this.data.reasons[reason].name, `${grouped(n)} (${percent(n / row.n)})`]);
     const why = top && this.data.reasons[top[0]];
     this.tipAt = {top: this.page.scrollTop, left: this.page.scrollLeft};
     showTip(x, y, row.place || `line ${row.at}`, this.compared ? this.comparedPairs(row, all) : pairs, why ? `${why.name}: the warp ${why.means}; often: ${why.hint}.` : "");
   }
 
   /**
-   * comparedPairs says what a row has in A and in B: shares of the kernel's samples there.
+   * comparedPairs lists the samples of a row in A and in B, and their shares of the kernel's samples.
    * @param {SourceRow} row
    * @param {[number, number][]} all
    */
@@ -282,7 +282,7 @@ export class Source {
     const old = new Map(row.old?.r ?? []), now = new Map(row.r ?? []);
     const reasons = [...new Set([...all.map(([reason]) => reason), ...old.keys()])].slice(0, 10);
     /** @type {Pair[]} */
-    const pairs = [["samples", `${digits(row.old?.n ?? 0)} → ${digits(row.n)}`], ["share", `${percent(before)} → ${percent(after)}`]];
+    const pairs = [["samples", `${grouped(row.old?.n ?? 0)} → ${grouped(row.n)}`], ["share", `${percent(before)} → ${percent(after)}`]];
     for (const r of reasons) {
       pairs.push([this.data.reasons[r].name, `${percent(part(old.get(r) ?? 0, this.kernel.old.n))} → ${percent(part(now.get(r) ?? 0, this.kernel.n))}`]);
     }

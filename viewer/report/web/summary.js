@@ -2,7 +2,7 @@
 // The summary: what there is, what is large, and where it ran.
 
 import {make, td, th} from "./elements.js";
-import {digits, percent, quantity, valueText} from "./format.js";
+import {counted, grouped, number, percent, quantity, valueText} from "./format.js";
 import {label, nameParts, sideWord} from "./names.js";
 import {laneBusy} from "./slices.js";
 import {change, frameOfKernel, state, watch} from "./state.js";
@@ -51,13 +51,13 @@ function rootValue(name) {
 function tiles() {
   const {report, metric} = state, {tree, flat} = report;
   const box = make("dl", {class: "tiles"});
-  box.append(tile(metric.label, quantity(tree.values[metric.column][0], metric.unit), `over ${digits(tree.count)} frames`));
+  box.append(tile(metric.label, quantity(tree.values[metric.column][0], metric.unit), `over ${counted(tree.count, "frame")}`));
   const launches = report.launched;
-  if (launches > 0) box.append(tile("Kernel launches", digits(launches), `${digits(flat.count)} different kernels`));
-  else box.append(tile("Kernels", digits(flat.count)));
+  if (launches > 0) box.append(tile("Kernel launches", grouped(launches), counted(flat.count, "different kernel")));
+  else box.append(tile("Kernels", grouped(flat.count)));
   if (report.util >= 0) box.append(utilTile());
   const devices = report.files[0].devices ?? [];
-  if (devices.length) box.append(tile("Devices", digits(devices.length), deviceNames(devices)));
+  if (devices.length) box.append(tile("Devices", grouped(devices.length), deviceNames(devices)));
   if (report.timeline) box.append(...timelineTiles(report.timeline));
   return box;
 }
@@ -70,7 +70,7 @@ function utilTile() {
 /** @param {TimelineData} timeline */
 function timelineTiles(timeline) {
   const streams = timeline.lanes.filter((l) => l.kind === 2);
-  const all = [tile("Wall time", quantity(timeline.span, "ns"), `${digits(timeline.rows.reduce((n, r) => n + r.count, 0))} slices`)];
+  const all = [tile("Wall time", quantity(timeline.span, "ns"), counted(timeline.rows.reduce((n, r) => n + r.count, 0), "slice"))];
   if (streams.length) {
     const busy = Math.max(...streams.map((l) => laneBusy(timeline.rows, l, 0, timeline.span)));
     all.push(tile("Busiest stream", percent(busy), "of the wall time"));
@@ -97,7 +97,7 @@ function kernelsCard() {
     td(quantity(values[i], metric.unit)), td(percent(values[i] / total)),
     ...extra.map((c) => td(valueText(flat.values[c.index][i], c))))));
   const part = (/** @type {number[]} */ of) => of.reduce((sum, i) => sum + (values[i] || 0), 0) / total;
-  const note = [all.length > order.length && `${order.length} of ${digits(all.length)}, ${percent(part(order))} of ${metric.label}`,
+  const note = [all.length > order.length && `${order.length} of ${grouped(all.length)}, ${percent(part(order))} of ${metric.label}`,
     part(all) < 0.995 && `all kernels have ${percent(part(all))} of ${metric.label}, other frames, such as memcpy, the rest`].filter(Boolean).join("; ");
   return make("section", {class: "card"},
     make("header", {}, make("h2", {text: "Top kernels"}), make("span", {class: "muted", text: note})),
@@ -136,7 +136,7 @@ function diffTiles() {
     if (side?.[i] === 1) gone++;
     if (side?.[i] === 2) added++;
   }
-  box.append(tile("Frames only in A", digits(gone)), tile("Frames only in B", digits(added)));
+  box.append(tile("Frames only in A", grouped(gone)), tile("Frames only in B", grouped(added)));
   return box;
 }
 
@@ -177,8 +177,8 @@ function fileCard(file, i) {
   const add = (/** @type {string} */ key, /** @type {string} */ value) => value && list.append(make("dt", {text: key}), make("dd", {text: value}));
   add("file", file.name);
   for (const d of file.devices ?? []) {
-    add(`device ${d.id}`, [d.type, d.arch, d.sms && `${d.sms} multiprocessors`, d.clock && `${digits(d.clock / 1e6)} GHz`,
-      d.memory && `memory ${digits(d.memory / 1e6)} GHz × ${d.bus} bit`].filter(Boolean).join(" · "));
+    add(`device ${d.id}`, [d.type, d.arch, d.sms && counted(d.sms, "multiprocessor"), d.clock && `${number(d.clock / 1e6)} GHz`,
+      d.memory && `memory ${number(d.memory / 1e6)} GHz × ${d.bus} bit`].filter(Boolean).join(" · "));
   }
   for (const key of Object.keys(file.info ?? {}).sort()) add(key, key === "start" ? startText(file.info[key]) : file.info[key]);
   add("report by", state.report.made);

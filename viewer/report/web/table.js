@@ -5,7 +5,7 @@ import {animationFrame} from "./canvas.js";
 import {dotColour, kinds} from "./colour.js";
 import {heading} from "./columns.js";
 import {empty, icon, make, say, segments} from "./elements.js";
-import {cellText, digits} from "./format.js";
+import {cellText, counted, grouped} from "./format.js";
 import {metricChoice} from "./metricchoice.js";
 import {label, marked, nameParts, sideName, sideWord} from "./names.js";
 import {leadsToMatch} from "./search.js";
@@ -146,7 +146,7 @@ export class Table {
     this.inner.style.height = tableHead + this.rows.length * tableRow + "px"; // now: a caller may scroll before the next frame
     this.fillHead();
     const all = this.data.count;
-    this.note.textContent = this.rows.length === all ? `${digits(all)} rows` : `${digits(this.rows.length)} of ${digits(all)} rows`;
+    this.note.textContent = this.rows.length === all ? counted(all, "row") : `${grouped(this.rows.length)} of ${counted(all, "row")}`;
     this.grid.setAttribute("aria-rowcount", String(this.rows.length + 1));
     this.grid.setAttribute("aria-colcount", String(this.shown.length + 1));
     this.draw();

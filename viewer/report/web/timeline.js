@@ -457,7 +457,7 @@ export class Timeline {
     }));
   }
 
-  /** paintOverview draws how busy the GPU and, in a band below it, the threads are over the whole time, and what part is in sight. */
+  /** paintOverview draws how busy the GPU is over the whole time, below it in a band how busy the threads are, and which part is in sight. */
   paintOverview() {
     const width = this.overview.clientWidth, height = this.overview.clientHeight;
     const context = prepareCanvas(this.over, width, height);
@@ -659,7 +659,7 @@ function sliceValues({row, index}) {
   const r = state.report.timeline.rows[row], bytes = r.bytes[index], duration = r.duration[index];
   /** @type {Pair[]} */
   const pairs = [["duration", quantity(duration, "ns")], ["start", quantity(r.start[index], "ns")], ["lane", r.lane.process ? `${r.lane.process} · ${r.lane.name}` : r.lane.name]];
-  if (!Number.isNaN(bytes)) pairs.splice(1, 0, ["bytes", quantity(bytes, "B")], ["rate", duration > 0 ? quantity(bytes / (duration * 1e-9), "B/s") : "–"]);
+  if (!Number.isNaN(bytes)) pairs.splice(1, 0, ["bytes", quantity(bytes, "B")], ["rate", quantity(bytes / (duration * 1e-9), "B/s")]);
   return pairs;
 }
 

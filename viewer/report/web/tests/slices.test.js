@@ -38,5 +38,5 @@ test("busiestPart leaves out what is far away, and nothing where slices are ever
 test("timeTicks are round numbers with their unit", () => {
   const ticks = timeTicks({from: 0, to: 1000}, 1100);
   assert.deepEqual(ticks.at.slice(0, 3), [0, 100, 200]);
-  assert.equal(ticks.text(200), "0.2 µs");
+  assert.equal(ticks.text(200), "0.2 us");
 });

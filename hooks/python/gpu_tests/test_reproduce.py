@@ -117,7 +117,7 @@ def keeps_the_autotuner(trace, folder, recording):
 def compares_two_traces(trace, folder):
     """The same launch of two traces: a copy stands for the other."""
     shutil.copytree(trace, folder / "again")
-    said = ended([PROTON, "reproduce", trace, "--kernel", "matmul_kernel", "--compare", folder / "again", "--rounds", "3", "-o", folder / "compared"],
+    said = ended([PROTON, "reproduce", trace, "--kernel", "matmul_kernel", "--compare", folder / "again", "--rounds", "5", "-o", folder / "compared"],
                  TRITON_CACHE_DIR=str(folder / "cache4")).stdout
     verdict = [each for each in said.splitlines() if each.startswith(("verdict", "output"))]
     print("two traces: " + "; ".join(verdict))

@@ -216,7 +216,17 @@ sys.path.insert(0, {tests!r})
 import fake_gpu
 fake_gpu.init()
 work = fake_gpu.function("work")
-for _ in range({count}): fake_gpu.launch(work)
+count = {count}
+for _ in range(count): fake_gpu.launch(work)
+"""
+
+# Waits for a checkpoint that has all these launches. An earlier one may come between two launches, and the status that
+# `proton run` reads is written after the profile.
+CHECKPOINT = """
+import json, time, trees
+status = os.path.join(json.loads(os.environ["PROTON_RUN_CONFIG"])["status"], f"{os.getpid()}.json")
+def kernels(node): return node["metrics"].get("count", 0) + sum(map(kernels, node["children"]))
+while not os.path.exists("out.hatchet") or kernels(trees.load("out.hatchet")) < count or json.load(open(status))["kernels"] < count: time.sleep(0.01)
 """
 
 
@@ -251,11 +261,10 @@ except OSError:
     assert done.kernels() == 1010 and len(done.said) == 1
 
 
-# A program that is not Python's os.exec: what its last checkpoint left is kept.
+# An exec that is not Python's: what the last checkpoint left is kept.
 def test_exec_from_c(run):
-    done = run(LAUNCHES.format(tests=str(TESTS), count=1000) + """
-import ctypes, time
-while not os.path.exists("out.hatchet"): time.sleep(0.01)
+    done = run(LAUNCHES.format(tests=str(TESTS), count=1000) + CHECKPOINT + """
+import ctypes
 text = lambda *words: (ctypes.c_char_p * (len(words) + 1))(*words, None)
 os.write(1, b"done\\n")
 ctypes.CDLL(None).execv(sys.executable.encode(), text(sys.executable.encode(), b"-c", b"pass"))
@@ -420,9 +429,8 @@ os.chdir("/")
 
 
 def test_what_a_killed_process_was_writing(run):
-    done = run(LAUNCHES.format(tests=str(TESTS), count=10) + """
-import signal, time
-while not os.path.exists("out.hatchet"): time.sleep(0.01)
+    done = run(LAUNCHES.format(tests=str(TESTS), count=10) + CHECKPOINT + """
+import signal
 open(f".out.hatchet.{os.getpid()}-0123abcd.tmp", "w").close()
 os.kill(os.getpid(), signal.SIGKILL)
 """)

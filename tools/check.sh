@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# make check: the tests that take too long for make test. FUZZ_SECONDS is the time of all fuzz targets together. In CI the
-# fuzz targets do not run, because building them takes longer than the time left for them (make test runs their seeds).
+# make check: the tests that take too long for make test. FUZZ_SECONDS is the time of all fuzz targets together, and of the
+# test that reads mutated files. In CI the fuzz targets do not run, because building them takes longer than the time left
+# for them (make test runs their seeds).
 # Steps that would begin after CHECK_SECONDS are skipped by name, because CI has its own time limit.
 cd "$(dirname "$0")/.." || exit
 . tools/steps.sh

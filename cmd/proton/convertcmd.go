@@ -6,10 +6,10 @@ import (
 	"io"
 	"io/fs"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/goproton/goproton/internal/term"
 	tree "github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 )
@@ -155,14 +155,13 @@ func (f *convertFlags) read(files []string, stdin io.Reader) (*tree.Profile, err
 
 // listFormats prints the name of each format and what it holds.
 func listFormats(w io.Writer) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "FORMAT\tFILES\tHOLDS\tWHAT IT IS")
+	table := term.NewTable(w, "FORMAT", "FILES", "HOLDS", "WHAT IT IS")
 	for _, f := range formats.All() {
 		about := f.About
 		if f.Write == nil {
 			about += " (read only)"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", f.Name, strings.Join(f.Suffixes, " "), f.Holds, about)
+		table.Row(f.Name, strings.Join(f.Suffixes, " "), f.Holds, about)
 	}
 	return table.Flush()
 }

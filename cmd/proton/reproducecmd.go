@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -331,10 +330,8 @@ func shellWords(args []string) string {
 }
 
 func printReproduced(w io.Writer, r *reproduce.Result) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(t, "%s\t%s\n", name, term.Printable(fmt.Sprintf(format, args...)))
-	}
+	t := term.NewTable(w)
+	row := func(name, format string, args ...any) { t.Row(name, fmt.Sprintf(format, args...)) }
 	if r.Chosen != "" {
 		row("chosen", "%s", r.Chosen)
 	}

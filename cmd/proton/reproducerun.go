@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/internal/term"
@@ -179,8 +178,7 @@ func (f *reproduceFlags) side(s *reproduce.Side, source string, selection reprod
 }
 
 func printComparison(w io.Writer, c *reproduce.Comparison) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SIDE\tMEDIAN us\tRUNS\tGB/s\tTflop/s\tREGISTERS\tTRITON\tSCRIPT")
+	t := term.NewTable(w, "SIDE", "MEDIAN us", "RUNS", "GB/s", "Tflop/s", "REGISTERS", "TRITON", "SCRIPT")
 	for _, s := range []*reproduce.Side{c.A, c.B} {
 		least, most := s.Spread()
 		m := s.Runs[0]
@@ -191,8 +189,8 @@ func printComparison(w io.Writer, c *reproduce.Comparison) error {
 		if m.Flops > 0 {
 			rate = fmt.Sprintf("%.1f", m.Flops/s.Median()/1e9)
 		}
-		fmt.Fprintf(t, "%s\t%.2f\t%.2f-%.2f (%d)\t%.1f\t%s\t%s\t%s\t%s\n", s.Name, s.Median()*1e3, least*1e3, most*1e3, len(s.Runs),
-			m.Bytes/s.Median()/1e6, rate, registers, term.Printable(m.Triton), term.Printable(s.Script))
+		t.Row(s.Name, fmt.Sprintf("%.2f", s.Median()*1e3), fmt.Sprintf("%.2f-%.2f (%d)", least*1e3, most*1e3, len(s.Runs)),
+			fmt.Sprintf("%.1f", m.Bytes/s.Median()/1e6), rate, registers, m.Triton, s.Script)
 	}
 	if err := t.Flush(); err != nil {
 		return err

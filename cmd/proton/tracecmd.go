@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -139,8 +139,7 @@ func warnNoLaunch(stderr io.Writer, filter string) {
 }
 
 func printKernels(w io.Writer, info *tritonparse.Info) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "KERNEL\tCOMPILATIONS\tLAUNCHES\tIDS")
+	t := term.NewTable(w, "KERNEL", "COMPILATIONS", "LAUNCHES", "IDS")
 	for _, k := range info.Kernels {
 		ids := "-"
 		if k.Launches > 0 && info.Files > 1 {
@@ -148,37 +147,33 @@ func printKernels(w io.Writer, info *tritonparse.Info) error {
 		} else if k.Launches > 0 {
 			ids = fmt.Sprintf("0-%d", k.Launches-1)
 		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", term.Printable(k.Name), k.Compilations, k.Launches, ids)
+		t.Row(k.Name, k.Compilations, k.Launches, ids)
 	}
 	return t.Flush()
 }
 
 func (f *traceInfoFlags) printLaunches(w io.Writer, info *tritonparse.Info) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if info.Files > 1 {
-		fmt.Fprint(t, "FILE\t")
+	t := term.NewTable(w)
+	row := func(file, id, line, grid, hash, arguments any) {
+		cells := []any{id, line, grid, hash}
+		if info.Files > 1 {
+			cells = slices.Insert(cells, 0, file)
+		}
+		if f.args {
+			cells = append(cells, arguments)
+		}
+		t.Row(cells...)
 	}
-	fmt.Fprint(t, "ID\tLINE\tGRID\tHASH")
-	if f.args {
-		fmt.Fprint(t, "\tARGUMENTS")
-	}
-	fmt.Fprintln(t)
+	row("FILE", "ID", "LINE", "GRID", "HASH", "ARGUMENTS")
 	for _, l := range info.Launches {
 		grid, hash := "-", "-"
 		if len(l.Grid) > 0 {
 			grid = string(jsontext.Form{}.Append(nil, l.Grid))
 		}
 		if l.Hash != "" {
-			hash = term.Printable(l.Hash[:min(12, len(l.Hash))])
+			hash = shortHash(l.Hash)
 		}
-		if info.Files > 1 {
-			fmt.Fprintf(t, "%s\t", term.Printable(l.File))
-		}
-		fmt.Fprintf(t, "%d\t%d\t%s\t%s", l.ID, l.Line, term.Printable(grid), hash)
-		if f.args {
-			fmt.Fprintf(t, "\t%s", term.Printable(briefArguments(tritonparse.ReadArguments(l.Args))))
-		}
-		fmt.Fprintln(t)
+		row(l.File, l.ID, l.Line, grid, hash, briefArguments(tritonparse.ReadArguments(l.Args)))
 	}
 	if err := t.Flush(); err != nil {
 		return err

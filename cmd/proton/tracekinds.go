@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
@@ -39,10 +38,9 @@ func (f *traceInfoFlags) listKinds(t *tritonparse.Trace, filter tritonparse.Filt
 	if f.json {
 		return printJSON(stdout, rows)
 	}
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "KERNEL\tKIND\tHASH\tLAUNCHES\tFIRST\tGRID\tARGUMENTS")
+	w := term.NewTable(stdout, "KERNEL", "KIND", "HASH", "LAUNCHES", "FIRST", "GRID", "ARGUMENTS")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", term.Printable(r.Kernel), r.Kind, shortHash(r.Hash), r.Launches, r.ID, strings.ReplaceAll(string(r.Grid), "null", "-"), term.Printable(r.Args))
+		w.Row(r.Kernel, r.Kind, shortHash(r.Hash), r.Launches, r.ID, strings.ReplaceAll(string(r.Grid), "null", "-"), r.Args)
 	}
 	if err := w.Flush(); err != nil {
 		return err

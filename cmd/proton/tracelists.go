@@ -1,13 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
@@ -69,8 +67,7 @@ func (f *traceInfoFlags) listCompilations(t *tritonparse.Trace, stdout, stderr i
 	if f.json {
 		return printJSON(stdout, rows)
 	}
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "KERNEL\tHASH\tLINE\tWARPS\tSTAGES\tREGISTERS\tSPILLS\tSHARED\tOCCUPANCY\tLAUNCHES\tTEXTS")
+	w := term.NewTable(stdout, "KERNEL", "HASH", "LINE", "WARPS", "STAGES", "REGISTERS", "SPILLS", "SHARED", "OCCUPANCY", "LAUNCHES", "TEXTS")
 	for i := range rows {
 		r := &rows[i]
 		spills, occupancy, texts := "-", "-", strings.Join(r.Stages, " ")
@@ -83,8 +80,8 @@ func (f *traceInfoFlags) listCompilations(t *tritonparse.Trace, stdout, stderr i
 		if r.Inferred {
 			texts = "(inferred from a launch)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\n", term.Printable(r.Kernel), shortHash(r.Hash), r.Line,
-			number(r.NumWarps), number(r.NumStages), number(r.Registers), spills, number(r.Shared), occupancy, r.Launches, term.Printable(texts))
+		w.Row(r.Kernel, shortHash(r.Hash), r.Line, number(r.NumWarps), number(r.NumStages), number(r.Registers), spills, number(r.Shared),
+			occupancy, r.Launches, texts)
 	}
 	return w.Flush()
 }

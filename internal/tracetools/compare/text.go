@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/goproton/goproton/internal/jsontext"
@@ -393,12 +392,9 @@ func (p *printer) table(rows [][]string) {
 	}
 	p.printf("\n")
 	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	t := term.NewTable(&b)
 	for _, r := range rows {
-		for i := range r {
-			r[i] = term.Printable(r[i])
-		}
-		fmt.Fprintln(t, strings.Join(r, "\t"))
+		t.Texts(r)
 	}
 	if err := t.Flush(); err != nil {
 		p.err = err

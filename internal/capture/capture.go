@@ -3,7 +3,7 @@
 // recorder writes it, and player and cupti/stub play it.
 //
 // It reads a file, compressed or not, into the machine that the recording was made on and a list of events. The replay checks and
-// unpacks files with it; Dump prints one as text.
+// unpacks files with it.
 package capture
 
 import (

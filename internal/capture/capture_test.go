@@ -86,12 +86,8 @@ func TestReadAndDump(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		var got strings.Builder
-		if err := c.Dump(&got); err != nil {
-			t.Fatal(err)
-		}
-		if got.String() != want || !c.Whole {
-			t.Errorf("%s: whole %v, got\n%s\nwant\n%s", name, c.Whole, got.String(), want)
+		if got := c.dump(); got != want || !c.Whole {
+			t.Errorf("%s: whole %v, got\n%s\nwant\n%s", name, c.Whole, got, want)
 		}
 		if d := c.Machine.Devices; len(d) != 1 || d[0].Name != "NVIDIA H200" || d[0].BusBits != 6144 {
 			t.Errorf("%s: devices %+v", name, d)
@@ -114,16 +110,13 @@ func TestRealCaptures(t *testing.T) {
 		if m := c.Machine; !c.Whole || len(m.Devices) == 0 || !strings.HasPrefix(m.Devices[0].Name, "NVIDIA") || m.CUPTI < 18 || m.Driver < 11000 {
 			t.Errorf("%s: whole %v, %+v", file, c.Whole, m)
 		}
-		var text strings.Builder
-		if err := c.Dump(&text); err != nil {
-			t.Fatal(err)
-		}
+		text := c.dump()
 		for _, bad := range []string{"(cut short)", "unknown event"} {
-			if at := strings.Index(text.String(), bad); at >= 0 {
-				t.Errorf("%s: %s: …%s", file, bad, text.String()[max(0, at-200):at])
+			if at := strings.Index(text, bad); at >= 0 {
+				t.Errorf("%s: %s: …%s", file, bad, text[max(0, at-200):at])
 			}
 		}
-		if kernels := strings.Count(text.String(), "\n    kernel "); kernels < 20 {
+		if kernels := strings.Count(text, "\n    kernel "); kernels < 20 {
 			t.Errorf("%s: %d kernels", file, kernels)
 		}
 	}
@@ -168,9 +161,7 @@ func FuzzRead(f *testing.F) {
 		if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) && total > len(data) {
 			t.Fatalf("%d bytes of events in a file of %d", total, len(data))
 		}
-		if err := c.Dump(new(bytes.Buffer)); err != nil {
-			t.Fatal(err)
-		}
+		c.dump()
 	})
 }
 

@@ -1,31 +1,29 @@
 package capture
 
 import (
-	"bufio"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 )
 
-// Dump writes a capture as text, one line an event. Handles are shown as small numbers in order of their
-// appearance, so that the dumps of two recordings of one program can be compared.
-func (c *Capture) Dump(w io.Writer) error {
-	d := dumper{capture: c, handles: map[uint64]int{0: 0}, out: bufio.NewWriter(w)}
+// dump returns a capture as text, one line per event. Handles are small numbers in the order of their appearance, so that the
+// dumps of two recordings of one program can be compared.
+func (c *Capture) dump() string {
+	d := dumper{capture: c, handles: map[uint64]int{0: 0}}
 	for _, e := range c.Events {
 		d.event(e)
 	}
 	if !c.Whole {
-		fmt.Fprintln(d.out, "the capture ends early")
+		fmt.Fprintln(&d.out, "the capture ends early")
 	}
-	return d.out.Flush()
+	return d.out.String()
 }
 
 type dumper struct {
 	capture *Capture
 	handles map[uint64]int
-	out     *bufio.Writer
+	out     strings.Builder
 }
 
 // handle names a pointer: #1, #2, …
@@ -44,7 +42,7 @@ func (d *dumper) event(e Event) {
 	if in.short {
 		text += " (cut short)"
 	}
-	fmt.Fprintf(d.out, "%d %s\n", e.Thread, text)
+	fmt.Fprintf(&d.out, "%d %s\n", e.Thread, text)
 }
 
 func (d *dumper) describe(t Type, in *cursor) string {
@@ -69,7 +67,7 @@ func (d *dumper) describe(t Type, in *cursor) string {
 	case Cubin:
 		return fmt.Sprintf("cubin %016x, %d bytes", in.number(), len(in.rest))
 	case Reasons:
-		return fmt.Sprintf("reasons of stalls, context %s: %d", d.handle(in.number()), in.number())
+		return fmt.Sprintf("stall reasons, context %s: %d", d.handle(in.number()), in.number())
 	case Samples:
 		return d.samples(in)
 	case ScopeEnter:

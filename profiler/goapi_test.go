@@ -7,7 +7,7 @@ import (
 
 	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profile/formats"
 )
 
 // goSession starts a session of the Go API over a fake source, on this thread.
@@ -31,7 +31,7 @@ func written(t *testing.T, s *Session) *profile.Profile {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("finalize: %v, %v", files, err)
 	}
-	p, err := hatchet.ReadFile(files[0])
+	p, err := formats.ReadFile(files[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profiler/launchkinds"
 )
 
@@ -28,7 +28,7 @@ func TestTracedLaunchesReachTheFile(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
-	p, err := hatchet.ReadFile(files[0])
+	p, err := formats.ReadFile(files[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profile/formats"
 )
 
 // there reports whether there is such a file.
@@ -31,7 +31,7 @@ func aRound(m *Manager) {
 
 func readTree(t *testing.T, path string) *profile.Profile {
 	t.Helper()
-	p, err := hatchet.ReadFile(path)
+	p, err := formats.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/record"
 )
@@ -374,7 +374,7 @@ func TestLinesOfARealBinary(t *testing.T) {
 	if err != nil || !bytes.Equal(kept, image) {
 		t.Errorf("the sampled module was not kept: %v", err)
 	}
-	p, err := hatchet.ReadFile(files[0])
+	p, err := formats.ReadFile(files[0])
 	if err != nil {
 		t.Fatal(err)
 	}

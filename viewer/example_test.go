@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/viewer"
 )
 
 func ExampleRender() {
-	p, err := hatchet.ReadFile("testdata/profiles/scope.hatchet")
+	p, err := formats.ReadFile("testdata/profiles/scope.hatchet")
 	if err != nil {
 		panic(err)
 	}
@@ -30,7 +30,7 @@ func ExampleRender() {
 
 // The kernels of a program by their share, each with where it stands under the roof.
 func ExampleNewTable() {
-	p, err := hatchet.ReadFile("testdata/recorded/matmul.hatchet")
+	p, err := formats.ReadFile("testdata/recorded/matmul.hatchet")
 	if err != nil {
 		panic(err)
 	}

@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profile/formats"
 )
 
 func load(t testing.TB, name string) *profile.Profile {
 	t.Helper()
-	p, err := hatchet.ReadFile(filepath.Join("testdata/profiles", name+".hatchet"))
+	p, err := formats.ReadFile(filepath.Join("testdata/profiles", name+".hatchet"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/testkit"
 	tree "github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
@@ -202,7 +204,7 @@ func randomProfiles(t *testing.T, count int) []string {
 		}
 		p.Root.Children = randomNodes(r, 0)
 		file := filepath.Join(dir, fmt.Sprintf("random%d.hatchet", i))
-		if err := hatchet.WriteFile(file, p); err != nil {
+		if err := atomicfile.Write(file, func(w io.Writer) error { return hatchet.Write(w, p) }); err != nil {
 			t.Fatal(err)
 		}
 		files = append(files, file)

@@ -198,14 +198,14 @@ func small(name string, v profile.Value) (profile.Value, bool) {
 
 func writeTo(t *testing.T, path string, p *profile.Profile) []byte {
 	t.Helper()
-	if err := WriteFile(path, p); err != nil {
+	var data bytes.Buffer
+	if err := Write(&data, p); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
+	if err := os.WriteFile(path, data.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	return data
+	return data.Bytes()
 }
 
 // bare takes our keys out of a file, without any code of ours.

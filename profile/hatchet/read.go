@@ -1,10 +1,7 @@
 package hatchet
 
 import (
-	"errors"
-	"fmt"
 	"io"
-	"os"
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/jsonscan"
@@ -45,32 +42,6 @@ func Read(r io.Reader) (*profile.Profile, error) {
 func (d *decoder) finish(p *profile.Profile) error {
 	p.Rounded = d.Rounded
 	return d.tree.Finish(p, d.Offset())
-}
-
-// ReadFile reads the profile in a file.
-func ReadFile(path string) (*profile.Profile, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read profile: %w", err)
-	}
-	defer f.Close()
-	p, err := readFile(f)
-	var bad *profile.FormatError
-	if errors.As(err, &bad) {
-		return nil, fmt.Errorf("read profile %s: %w; give a .hatchet file that proton or Triton wrote", path, err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read profile %s: %w", path, err)
-	}
-	return p, nil
-}
-
-// readFile reads plain files in pieces and whatever else can be opened as a stream.
-func readFile(f *os.File) (*profile.Profile, error) {
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > 0 { // those of /proc say 0
-		return ReadAt(f, info.Size())
-	}
-	return Read(f)
 }
 
 // decoder turns text into nodes. Nodes, their metrics and their lists of children are cut from slabs.

@@ -14,12 +14,13 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/tree"
 )
 
 func TestReadUpstreamFile(t *testing.T) {
-	p, err := ReadFile("testdata/scope.hatchet")
+	p, err := Read(strings.NewReader(testkit.Read(t, "testdata/scope.hatchet")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,20 +179,6 @@ func TestReadErrorsOfTheStreamPass(t *testing.T) {
 	r := io.MultiReader(strings.NewReader(`[{"frame":`), iotest.ErrReader(boom))
 	if _, err := Read(r); !errors.Is(err, boom) {
 		t.Errorf("error %v, want the stream's own", err)
-	}
-}
-
-func TestReadFileSaysWhatToDo(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.hatchet")
-	if err := os.WriteFile(path, []byte("not a profile"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	_, err := ReadFile(path)
-	if err == nil || !strings.Contains(err.Error(), "byte 0") || !strings.Contains(err.Error(), "give a .hatchet file") {
-		t.Errorf("error %v", err)
-	}
-	if _, err := ReadFile(filepath.Join(t.TempDir(), "absent")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("error %v, want not found", err)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/fold"
 	"github.com/goproton/goproton/profile/internal/tree"
@@ -22,11 +21,6 @@ func Write(w io.Writer, p *profile.Profile) error {
 // Compact writes p on a single line without a newline, the form of data.get.
 func Compact(w io.Writer, p *profile.Profile) error {
 	return encode(w, p, false)
-}
-
-// WriteFile writes p to a file and replaces an older one in one step.
-func WriteFile(path string, p *profile.Profile) error {
-	return atomicfile.Write(path, func(w io.Writer) error { return Write(w, p) })
 }
 
 // Loses says what a file cannot hold of p: JSON has no infinity.

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -166,20 +168,6 @@ func TestWriteReportsAFullDisk(t *testing.T) {
 	}
 }
 
-func TestWriteFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "p.hatchet")
-	if err := WriteFile(path, scopeProfile()); err != nil {
-		t.Fatal(err)
-	}
-	p, err := ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p.Root.Name != "ROOT" || p.Root.Child("outer") == nil {
-		t.Errorf("read back %+v", p.Root)
-	}
-}
-
 // bigProfile has n kernels in scopes of ten, as a training step has.
 func bigProfile(n int) *profile.Profile {
 	p := scopeProfile()
@@ -218,7 +206,7 @@ func BenchmarkWriteFile30k(b *testing.B) {
 	p := bigProfile(30_000)
 	path := filepath.Join(b.TempDir(), "p.hatchet")
 	for b.Loop() {
-		if err := WriteFile(path, p); err != nil {
+		if err := atomicfile.Write(path, func(w io.Writer) error { return Write(w, p) }); err != nil {
 			b.Fatal(err)
 		}
 	}

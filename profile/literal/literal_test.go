@@ -49,7 +49,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestWrite(t *testing.T) {
-	p, err := hatchet.ReadFile("../hatchet/testdata/scope.hatchet")
+	p, err := hatchet.Read(strings.NewReader(testkit.Read(t, "../hatchet/testdata/scope.hatchet")))
 	if err != nil {
 		t.Fatal(err)
 	}

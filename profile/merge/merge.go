@@ -58,7 +58,6 @@ type Merger struct {
 	samples  sampleunion.Union
 	launches launchunion.Union
 	labels   map[string]string // label → first file
-	count    int
 }
 
 // metric is what is known of one metric name.
@@ -97,9 +96,6 @@ func Fold(p *profile.Profile, rename func(name string) string) (*profile.Profile
 	return folded, nil
 }
 
-// Len returns how many profiles were added.
-func (m *Merger) Len() int { return m.count }
-
 // Add adds a profile to the sum and does not keep it. If the profile contradicts the others about the kind of a metric,
 // Add returns an error and adds nothing of it.
 func (m *Merger) Add(p *profile.Profile, s Source) error {
@@ -129,7 +125,6 @@ func (m *Merger) Add(p *profile.Profile, s Source) error {
 	if m.timeline != nil && p.Timeline != nil {
 		m.timeline.add(p.Timeline, s)
 	}
-	m.count++
 	return nil
 }
 

@@ -41,7 +41,7 @@ func TestRoundTrip(t *testing.T) {
 // scope is the tree of hatchet/testdata/scope.hatchet: two kernels in a scope with metrics.
 func scope(t testing.TB) *profile.Profile {
 	t.Helper()
-	p, err := hatchet.ReadFile("../hatchet/testdata/scope.hatchet")
+	p, err := hatchet.Read(strings.NewReader(testkit.Read(t, "../hatchet/testdata/scope.hatchet")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
@@ -73,7 +74,7 @@ func examples(t testing.TB) map[string]*profile.Profile {
 			t.Fatalf("%s: %v", pattern, err)
 		}
 		for _, path := range paths {
-			p, err := hatchet.ReadFile(path)
+			p, err := hatchet.Read(strings.NewReader(testkit.Read(t, path)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -184,7 +185,7 @@ func TestComesBackFromAMerge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := Tree(twice)
+	back, err := tree(twice, &inflate.Memory{}, mostBytes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +228,7 @@ func TestMergedRanks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := Tree(merged)
+	back, err := tree(merged, &inflate.Memory{}, mostBytes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +335,7 @@ func TestInlinedFramesAreWalkedOnce(t *testing.T) {
 	for i := range 200_000 {
 		pp.Sample = append(pp.Sample, &pprof.Sample{Location: pp.Location[i%2 : i%2+1], Value: []int64{1}})
 	}
-	p, err := Tree(pp)
+	p, err := tree(pp, &inflate.Memory{}, mostBytes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -606,7 +607,7 @@ func TestReadRefuses(t *testing.T) {
 		SampleType: []*pprof.ValueType{{Type: "count", Unit: "count"}}, Location: []*pprof.Location{location}, Function: []*pprof.Function{location.Line[0].Function},
 		Sample: []*pprof.Sample{{Value: []int64{1}, Location: slices.Repeat([]*pprof.Location{location}, profile.MaxDepth+1)}},
 	}
-	if _, err := Tree(deep); err == nil || !strings.Contains(err.Error(), "more than 10000 frames") {
+	if _, err := tree(deep, &inflate.Memory{}, mostBytes); err == nil || !strings.Contains(err.Error(), "more than 10000 frames") {
 		t.Errorf("a very deep profile: error %v", err)
 	}
 	var bad *FormatError

@@ -15,16 +15,11 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// Tree turns a valid pprof profile into a tree. Frames that the profile itself wants dropped are dropped, as
-// pprof does.
+// tree turns a valid pprof profile into a tree; memory counts what it makes of a file of that size. Frames that the profile
+// itself wants dropped are dropped, as pprof does.
 //
 // In a profile of ours every sample was a node, so samples at one path that differ in labels are read as nodes of
 // their own. In a profile of another tool they are added up, and keep the labels that they agree on.
-func Tree(pp *pprof.Profile) (*profile.Profile, error) {
-	return tree(pp, &inflate.Memory{}, mostBytes)
-}
-
-// tree is Tree of a file of that size, which counts what it makes.
 func tree(pp *pprof.Profile, memory *inflate.Memory, size int64) (*profile.Profile, error) {
 	f, err := readFacts(pp)
 	if err != nil {

@@ -399,9 +399,6 @@ func (r *Resolver) Waits(of func(set uint32) bool) bool {
 	return false
 }
 
-// GraphNodes returns the number of graph nodes remembered.
-func (r *Resolver) GraphNodes() int { return r.graphs.size() }
-
 // FreeDestroyed frees graphs whose destruction was seen before the previous call: between two calls every
 // record of theirs has been delivered. It reports whether any destroyed graph still waits.
 func (r *Resolver) FreeDestroyed() (waiting bool) { return r.graphs.free() }

@@ -78,10 +78,22 @@ func play(t *testing.T, r *Resolver, out *strings.Builder, line string) {
 	case "waiting":
 		fmt.Fprintf(out, "waiting: %d\n", r.Waiting())
 	case "nodes":
-		fmt.Fprintf(out, "nodes: %d\n", r.GraphNodes())
+		fmt.Fprintf(out, "nodes: %d\n", r.graphs.size())
 	default:
 		t.Fatalf("unknown line %q", line)
 	}
+}
+
+// size is the number of graph nodes that are remembered.
+func (g *graphs) size() int {
+	n := 0
+	for _, m := range g.graph {
+		n += len(m)
+	}
+	for _, m := range g.exec {
+		n += len(m)
+	}
+	return n
 }
 
 func resolved(r *Resolver, k *record.Activity) string {

@@ -84,14 +84,3 @@ func (g *graphs) each(f func(*Captured)) {
 		}
 	}
 }
-
-func (g *graphs) size() int {
-	n := 0
-	for _, m := range g.graph {
-		n += len(m)
-	}
-	for _, m := range g.exec {
-		n += len(m)
-	}
-	return n
-}

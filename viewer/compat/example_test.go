@@ -3,12 +3,12 @@ package compat_test
 import (
 	"os"
 
-	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/viewer/compat"
 )
 
 func ExampleRender() {
-	p, err := hatchet.ReadFile("../testdata/profiles/scope.hatchet")
+	p, err := formats.ReadFile("../testdata/profiles/scope.hatchet")
 	if err != nil {
 		panic(err)
 	}

@@ -1,6 +1,7 @@
 package listing
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -41,11 +42,11 @@ func syntheticProfile(t *testing.T) *profile.Profile {
 		Devices:  []profile.Device{{Type: "SYNTHETIC", ID: "0", Arch: "syn1"}},
 		Sampling: &profile.Sampling{Mode: "continuous", Period: 1 << 16, Reasons: []string{"issue", "memory"}, Functions: []profile.SampledFunction{f}},
 	}
-	file := filepath.Join(t.TempDir(), "run.hatchet")
-	if err := hatchet.WriteFile(file, p); err != nil {
+	var file bytes.Buffer
+	if err := hatchet.Write(&file, p); err != nil {
 		t.Fatal(err)
 	}
-	if p, err = hatchet.ReadFile(file); err != nil {
+	if p, err = hatchet.Read(&file); err != nil {
 		t.Fatal(err)
 	}
 	return p

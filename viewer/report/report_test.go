@@ -19,6 +19,7 @@ import (
 
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profile/hatchet"
 	"github.com/goproton/goproton/viewer"
 )
@@ -208,7 +209,7 @@ func TestComparisonHasTheDifferences(t *testing.T) {
 func load(t testing.TB, name string) *profile.Profile {
 	t.Helper()
 	for _, folder := range []string{"../testdata/profiles", "../compat/testdata/profiles"} {
-		if p, err := hatchet.ReadFile(filepath.Join(folder, name+".hatchet")); err == nil {
+		if p, err := formats.ReadFile(filepath.Join(folder, name+".hatchet")); err == nil {
 			return p
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profile/formats"
 )
 
 // outline is a profile as a person would sketch it: indentation, a count, nanoseconds, the program's metrics.
@@ -66,7 +66,7 @@ func playWith(t *testing.T, capture string, asked map[string]string) (*profile.P
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	p, err := hatchet.ReadFile(tmp + "/out.hatchet")
+	p, err := formats.ReadFile(tmp + "/out.hatchet")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestProblemsOfReplays(t *testing.T) {
 	for _, c := range []struct{ capture, mode, graph, says string }{
 		{"cuda_graph", "", "graph", "graphs have the times that were recorded: --graph graph has no effect on a replay"},
 		{"hotline", "pcsampling", "", "4 samples fell in modules that the capture does not hold: their source lines are not known"},
-		{"hotline", "pcsampling:kernels=nomatch", "", "kernels= matches no sampled kernel: the 41883 samples taken are of others; give a regular expression that matches a kernel's name"},
+		{"hotline", "pcsampling:kernels=nomatch", "", "kernels= matches no sampled kernel: the 41,883 samples taken are of others; give a regular expression that matches a kernel's name"},
 	} {
 		p, problems := playWith(t, c.capture, map[string]string{"mode": c.mode, "graph": c.graph, "replay": c.capture + ".capture.gz"})
 		if got := strings.Join(problems, "\n"); got != c.says {

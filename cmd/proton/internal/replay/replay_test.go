@@ -15,7 +15,7 @@ import (
 
 	"github.com/goproton/goproton/internal/capture"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profile/formats"
 )
 
 // The tests of the whole pipeline: programs of the fake driver (cupti/stub/program.c) under the real
@@ -63,7 +63,7 @@ func profiled(t *testing.T, graph string, env []string, path string, args ...str
 	if err := json.Unmarshal(text, &r.status); err != nil {
 		t.Fatal(err)
 	}
-	p, err := hatchet.ReadFile(dir + "/out.hatchet")
+	p, err := formats.ReadFile(dir + "/out.hatchet")
 	if errors.Is(err, fs.ErrNotExist) { // nothing was recorded
 		return r
 	}

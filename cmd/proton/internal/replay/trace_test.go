@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/testkit"
-	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profile/formats"
 )
 
 // traceEvent is one of a trace file's.
@@ -192,7 +192,7 @@ func TestCopiesAreRecordedAndReplayed(t *testing.T) {
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			p, err := hatchet.ReadFile(dir + "/out.hatchet")
+			p, err := formats.ReadFile(dir + "/out.hatchet")
 			if err != nil {
 				t.Fatal(err)
 			}

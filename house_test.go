@@ -245,8 +245,6 @@ func (e spellingException) covers(file string) bool {
 var vendorSpellingAllowed = []spellingException{
 	{"profiler/nvidia", "it is the vendor's package", nil},
 	{"hooks/tracevalue.c", "is_cuda is torch's attribute, which tensors on AMD GPUs have too", []string{`"is_cuda"`, "str_is_cuda", "cuda_devices"}},
-	{"internal/capture/dump.go", "captures are of CUPTI only; docs/formats.md calls the event's payload a cubin",
-		[]string{`"cubin %016x, %d bytes"`, `"machine: CUPTI %d, CUDA %d.%d, %s, %s"`}},
 	{"internal/tracelog/event.go", "traces have a cubin field and a cubins folder for the binaries of every vendor, which readers look for", []string{`"cubins"`, "`\",\"cubin\":\"cubins/`"}},
 	{"internal/tracelog/launch.go", "TritonParse's note, for every vendor", []string{"`{\"_note\":\"argument extraction skipped during CUDA graph capture\"}`"}},
 	{"profiler/conformance/fakecuda.go", "it drives one backend's fake driver through the conformance suite", nil},

@@ -1,0 +1,22 @@
+// Graphs. HIP's records of a graph launch carry the launch's correlation id and a kernel's name, and no node: which kernel
+// of which capture a record is follows from the names, and among equal names from their order.
+#ifndef GOPROTON_ROCTRACER_GRAPHS_H
+#define GOPROTON_ROCTRACER_GRAPHS_H
+
+#include "room.h"
+
+// On threads of the program. Captures, instantiations and ends are rare: they take a lock and allocate. A graph launch does not.
+void graph_captured(uint64_t capture, uint32_t name);         // a kernel was launched into a capture
+void graph_ended(uint64_t capture, const void *graph);        // the capture became a graph
+void graph_instantiated(const void *graph, const void *exec);
+void graph_destroyed(const void *graph);
+void graph_exec_destroyed(const void *exec);
+uint64_t graph_launched(const void *exec, uint64_t correlation); // our number of the executable graph; 0: it is not known
+
+// With records: sets graph and graph_node of a kernel whose correlation is a graph launch's.
+void graph_resolve(struct hp_activity *kernel);
+// Forgets everything; no callback may run.
+void graphs_forget(void);
+void graphs_use_hotpath(const struct hp_vendor_api *api);
+
+#endif

@@ -1,0 +1,83 @@
+// The C of the roctracer room: what both providers share. A provider (legacy.c for libroctracer64, sdk.c for
+// librocprofiler-sdk) translates its library's callbacks and records into these calls; calls.c, graphs.c, waits.c and
+// names.c turn them into what the hot path takes.
+#ifndef GOPROTON_ROCTRACER_ROOM_H
+#define GOPROTON_ROCTRACER_ROOM_H
+
+#include "../internal/hotpath/vendor.h"
+
+// ---- calls of HIP ------------------------------------------------------------------------------------------------------
+
+// What a function of HIP is to us.
+enum hip_what {
+  HIP_OTHER, HIP_LAUNCH, HIP_GRAPH_LAUNCH, HIP_BEGIN_CAPTURE, HIP_END_CAPTURE, HIP_INSTANTIATE, HIP_GRAPH_DESTROY, HIP_EXEC_DESTROY,
+  HIP_COPY, HIP_FILL, HIP_WAIT, HIP_SET_DEVICE,
+};
+
+// One function of HIP: how it is called by name, and where a provider's arguments of it are. Offsets are from the start of what
+// the provider passes (hip_api_data_t of roctracer; the payload of rocprofiler-sdk). Numbers of functions differ between the
+// providers and between versions: they are looked up by name when the library is taken.
+struct hip_call {
+  const char *name;
+  uint8_t what;        // enum hip_what
+  uint8_t host;        // the function is a host function's address, not a hipFunction_t
+  uint8_t list;        // first points to a list of launches, whose first element begins with the function
+  uint8_t in_config;   // stream points to a launch configuration that has the stream at 32
+  struct { uint8_t first, second, stream; } legacy, sdk; // offsets; 0: the provider does not have it
+  // first: the function of a launch, the executable graph of a graph launch, an instantiation (a pointer to it) or its end, the
+  // graph of the end of a graph; second: the graph of an instantiation, or of the end of a capture (a pointer to it).
+};
+
+extern const struct hip_call hip_calls[];
+extern const unsigned hip_call_count;
+
+// The arguments of one call.
+struct hip_arguments {
+  const void *first, *second, *stream;
+};
+
+// A call begins and ends, on the thread that makes it. correlation is the number that the records of what it starts will carry,
+// and counts up. result is the hipError_t, or -1 where the provider does not say.
+void room_enter(const struct hip_call *call, uint64_t correlation, const struct hip_arguments *a);
+void room_exit(const struct hip_call *call, uint64_t correlation, const struct hip_arguments *a, int result);
+// The correlation of the call that this thread is in, 0 outside of one. Calls inside of calls belong to the outer one.
+uint64_t room_inside(void);
+// The number by which Go asks for the name of a call: its position in hip_calls.
+static inline uint32_t room_call_number(const struct hip_call *call) { return (uint32_t)(call - hip_calls); }
+
+// ---- records -----------------------------------------------------------------------------------------------------------
+
+// Adds an activity to the buffer that is being filled. Called on the library's own thread, or on the drainer's, but never on a
+// thread of the program; takes a lock. Times are those of the library (CLOCK_BOOTTIME or HSA's), which become CLOCK_REALTIME here.
+// A kernel of a graph launch (its correlation is one) gets the node that it is: by its name and by the order of the capture.
+void room_record(struct hp_activity activity);
+// Hands over what is there, waits (HP_SYNC) included.
+void room_flush(void);
+// Records that had to be left out since the last call.
+uint64_t room_dropped(void);
+
+// ---- names -------------------------------------------------------------------------------------------------------------
+
+// The interned name of a kernel without the ".kd" of its descriptor.
+uint32_t room_kernel_name(const char *name);
+
+// ---- the driver --------------------------------------------------------------------------------------------------------
+
+// Functions of the libamdhip64 that the program has loaded; NULL: that version does not have it.
+struct hip_driver {
+  int (*GetDevice)(int *), (*SetDevice)(int), (*GetDeviceCount)(int *), (*DeviceSynchronize)(void);
+  int (*DriverGetVersion)(int *), (*RuntimeGetVersion)(int *);
+  int (*StreamIsCapturing)(void *, int *), (*StreamGetCaptureInfo)(void *, int *, unsigned long long *);
+  int (*GetDevicePropertiesR0600)(void *, int), (*DeviceGetAttribute)(int *, int, int);
+  const char *(*KernelNameRef)(const void *), *(*KernelNameRefByPtr)(const void *, const void *);
+};
+extern struct hip_driver hip;
+// 1 when the program has loaded libamdhip64 and the table is filled.
+int hip_find(void);
+
+// ---- set-up (Go) -------------------------------------------------------------------------------------------------------
+void room_use_hotpath(const struct hp_vendor_api *api);
+void room_listen(int launches, int copies, int waits); // which calls are reported; all 0: none
+extern const struct hp_vendor room_vendor;
+
+#endif

@@ -1,5 +1,5 @@
 // The C of the roctracer room: what both providers share. A provider (legacy.c for libroctracer64, sdk.c for
-// librocprofiler-sdk) translates its library's callbacks and records into these calls; calls.c, graphs.c, waits.c and
+// librocprofiler-sdk) translates its library's callbacks and records into these calls; calls.c, graphs.c and
 // names.c turn them into what the hot path takes.
 #ifndef GOPROTON_ROCTRACER_ROOM_H
 #define GOPROTON_ROCTRACER_ROOM_H
@@ -51,7 +51,7 @@ static inline uint32_t room_call_number(const struct hip_call *call) { return (u
 // thread of the program; takes a lock. Times are those of the library (CLOCK_BOOTTIME or HSA's), which become CLOCK_REALTIME here.
 // A kernel of a graph launch (its correlation is one) gets the node that it is: by its name and by the order of the capture.
 void room_record(struct hp_activity activity);
-// Hands over what is there, waits (HP_SYNC) included.
+// Hands over what is there.
 void room_flush(void);
 // Records that had to be left out since the last call.
 uint64_t room_dropped(void);

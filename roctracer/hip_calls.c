@@ -4,16 +4,17 @@
 
 #define LEGACY(...) .legacy = {__VA_ARGS__}
 #define SDK(...) .sdk = {__VA_ARGS__}
+#define SDK_ONLY(...) .legacy = {.absent = 1}, SDK(__VA_ARGS__)
 // A kernel by its host function, and by its hipFunction_t.
 #define HOST_LAUNCH LEGACY(16, 0, 72), SDK(8, 0, 56)
 #define MODULE_LAUNCH LEGACY(16, 0, 56), SDK(8, 0, 48)
 
 const struct hip_call hip_calls[] = {
     {"hipLaunchKernel", HIP_LAUNCH, .host = 1, HOST_LAUNCH},
-    {"hipLaunchKernel_spt", HIP_LAUNCH, .host = 1, SDK(8, 0, 56)},
+    {"hipLaunchKernel_spt", HIP_LAUNCH, .host = 1, SDK_ONLY(8, 0, 56)},
     {"hipExtLaunchKernel", HIP_LAUNCH, .host = 1, HOST_LAUNCH},
     {"hipLaunchCooperativeKernel", HIP_LAUNCH, .host = 1, HOST_LAUNCH},
-    {"hipLaunchCooperativeKernel_spt", HIP_LAUNCH, .host = 1, SDK(8, 0, 56)},
+    {"hipLaunchCooperativeKernel_spt", HIP_LAUNCH, .host = 1, SDK_ONLY(8, 0, 56)},
     {"hipLaunchByPtr", HIP_LAUNCH, .host = 1, LEGACY(16), SDK(8)},
     {"hipModuleLaunchKernel", HIP_LAUNCH, MODULE_LAUNCH},
     {"hipExtModuleLaunchKernel", HIP_LAUNCH, MODULE_LAUNCH},
@@ -26,31 +27,36 @@ const struct hip_call hip_calls[] = {
     {"hipDrvLaunchKernelEx", HIP_LAUNCH, .in_config = 1, LEGACY(80, 0, 16), SDK(16, 0, 8)},
 
     {"hipGraphLaunch", HIP_GRAPH_LAUNCH, LEGACY(16, 0, 24), SDK(8, 0, 16)},
-    {"hipGraphLaunch_spt", HIP_GRAPH_LAUNCH, SDK(8, 0, 16)},
+    {"hipGraphLaunch_spt", HIP_GRAPH_LAUNCH, SDK_ONLY(8, 0, 16)},
     {"hipStreamBeginCapture", HIP_BEGIN_CAPTURE, LEGACY(0, 0, 16), SDK(0, 0, 8)},
-    {"hipStreamBeginCapture_spt", HIP_BEGIN_CAPTURE, SDK(0, 0, 8)},
+    {"hipStreamBeginCapture_spt", HIP_BEGIN_CAPTURE, SDK_ONLY(0, 0, 8)},
     {"hipStreamBeginCaptureToGraph", HIP_BEGIN_CAPTURE, LEGACY(0, 0, 16), SDK(0, 0, 8)},
     {"hipStreamEndCapture", HIP_END_CAPTURE, LEGACY(0, 24, 16), SDK(0, 16, 8)},
-    {"hipStreamEndCapture_spt", HIP_END_CAPTURE, SDK(0, 16, 8)},
+    {"hipStreamEndCapture_spt", HIP_END_CAPTURE, SDK_ONLY(0, 16, 8)},
     {"hipGraphInstantiate", HIP_INSTANTIATE, LEGACY(16, 32), SDK(8, 16)},
     {"hipGraphInstantiateWithFlags", HIP_INSTANTIATE, LEGACY(16, 32), SDK(8, 16)},
     {"hipGraphInstantiateWithParams", HIP_INSTANTIATE, LEGACY(16, 32), SDK(8, 16)},
     {"hipGraphDestroy", HIP_GRAPH_DESTROY, LEGACY(16), SDK(8)},
     {"hipGraphExecDestroy", HIP_EXEC_DESTROY, LEGACY(16), SDK(8)},
 
+// Copies and fills that do not say their stream run on the NULL stream, or on a stream that their last arguments name at another place.
 #define WORK(name, what) {name, what, LEGACY(0), SDK(0)}
-    WORK("hipMemcpy", HIP_COPY), WORK("hipMemcpy_spt", HIP_COPY), WORK("hipMemcpyAsync", HIP_COPY), WORK("hipMemcpyAsync_spt", HIP_COPY),
-    WORK("hipMemcpyWithStream", HIP_COPY), WORK("hipMemcpyHtoD", HIP_COPY), WORK("hipMemcpyHtoDAsync", HIP_COPY),
-    WORK("hipMemcpyDtoH", HIP_COPY), WORK("hipMemcpyDtoHAsync", HIP_COPY), WORK("hipMemcpyDtoD", HIP_COPY),
-    WORK("hipMemcpyDtoDAsync", HIP_COPY), WORK("hipMemcpyPeer", HIP_COPY), WORK("hipMemcpyPeerAsync", HIP_COPY),
+#define WORK_SPT(name, what) {name, what, SDK_ONLY(0)}
+#define WORK_ON(name, what, stream) {name, what, LEGACY(0, 0, stream), SDK(0, 0, stream - 8)}
+    WORK("hipMemcpy", HIP_COPY), WORK_SPT("hipMemcpy_spt", HIP_COPY), WORK_ON("hipMemcpyAsync", HIP_COPY, 48), WORK_SPT("hipMemcpyAsync_spt", HIP_COPY),
+    WORK_ON("hipMemcpyWithStream", HIP_COPY, 48), WORK("hipMemcpyHtoD", HIP_COPY), WORK_ON("hipMemcpyHtoDAsync", HIP_COPY, 40),
+    WORK("hipMemcpyDtoH", HIP_COPY), WORK_ON("hipMemcpyDtoHAsync", HIP_COPY, 40), WORK("hipMemcpyDtoD", HIP_COPY),
+    WORK_ON("hipMemcpyDtoDAsync", HIP_COPY, 40), WORK("hipMemcpyPeer", HIP_COPY), WORK("hipMemcpyPeerAsync", HIP_COPY),
     WORK("hipMemcpy2D", HIP_COPY), WORK("hipMemcpy2DAsync", HIP_COPY), WORK("hipMemcpy3D", HIP_COPY), WORK("hipMemcpy3DAsync", HIP_COPY),
     WORK("hipMemcpyToSymbol", HIP_COPY), WORK("hipMemcpyFromSymbol", HIP_COPY), WORK("hipMemcpyToSymbolAsync", HIP_COPY),
     WORK("hipMemcpyFromSymbolAsync", HIP_COPY),
-    WORK("hipMemset", HIP_FILL), WORK("hipMemset_spt", HIP_FILL), WORK("hipMemsetAsync", HIP_FILL), WORK("hipMemsetAsync_spt", HIP_FILL),
-    WORK("hipMemsetD8", HIP_FILL), WORK("hipMemsetD8Async", HIP_FILL), WORK("hipMemsetD16", HIP_FILL), WORK("hipMemsetD16Async", HIP_FILL),
-    WORK("hipMemsetD32", HIP_FILL), WORK("hipMemsetD32Async", HIP_FILL), WORK("hipMemset2D", HIP_FILL), WORK("hipMemset2DAsync", HIP_FILL),
-    WORK("hipDeviceSynchronize", HIP_WAIT), WORK("hipStreamSynchronize", HIP_WAIT), WORK("hipStreamSynchronize_spt", HIP_WAIT),
-    WORK("hipEventSynchronize", HIP_WAIT),
-    {"hipSetDevice", HIP_SET_DEVICE, LEGACY(0), SDK(0)},
+    WORK("hipMemset", HIP_FILL), WORK_SPT("hipMemset_spt", HIP_FILL), WORK_ON("hipMemsetAsync", HIP_FILL, 40), WORK_SPT("hipMemsetAsync_spt", HIP_FILL),
+    WORK("hipMemsetD8", HIP_FILL), WORK_ON("hipMemsetD8Async", HIP_FILL, 40), WORK("hipMemsetD16", HIP_FILL), WORK_ON("hipMemsetD16Async", HIP_FILL, 40),
+    WORK("hipMemsetD32", HIP_FILL), WORK_ON("hipMemsetD32Async", HIP_FILL, 40), WORK("hipMemset2D", HIP_FILL), WORK("hipMemset2DAsync", HIP_FILL),
+
+    WORK("hipDeviceSynchronize", HIP_WAIT), WORK("hipStreamSynchronize", HIP_WAIT), WORK_SPT("hipStreamSynchronize_spt", HIP_WAIT),
+    WORK("hipEventSynchronize", HIP_WAIT), WORK("hipCtxSynchronize", HIP_WAIT),
+    WORK("hipSetDevice", HIP_SET_DEVICE), WORK("hipCtxSetCurrent", HIP_SET_DEVICE), WORK("hipCtxPushCurrent", HIP_SET_DEVICE),
+    WORK("hipCtxPopCurrent", HIP_SET_DEVICE),
 };
 const unsigned hip_call_count = sizeof hip_calls / sizeof *hip_calls;

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Builds the fake libcuda and libcupti, and the program that replays a capture through them, into DIR (build):
+# Builds the fake driver libraries, and the program that replays a capture through them, into DIR (build):
 #   stub/libcuda.so.1, stub/libcupti.so       CUDA 13.0
 #   stub/cupti-12/libcupti.so, stub/cupti-11/  12.8 and 11.8, without the functions that these lack
 #   stub/fake-program                        a program for the fake driver, to record and to profile
 #   proton-replay
+#   stub/hip/libamdhip64.so.6, libroctracer64.so.4   HIP 6 and roctracer 4.1
 set -eu
 cd "$(dirname "$0")/.."
 out=${1:-build}/stub
@@ -28,3 +29,7 @@ library "$out/cupti-12/libcupti.so" -DSTUB_CUPTI=26 -Wl,-rpath,'$ORIGIN/..' "${t
 library "$out/cupti-11/libcupti.so" -DSTUB_CUPTI=18 -Wl,-rpath,'$ORIGIN/..' "${tracer[@]}"
 "$cc" "${flags[@]}" -o "$out/../proton-replay" cmd/proton-replay/replay.c -ldl
 "$cc" "${flags[@]}" -o "$out/fake-program" $s/program.c -L"$out" -l:libcuda.so.1 -Wl,-rpath,'$ORIGIN' -pthread -ldl
+
+r=roctracer/stub
+mkdir -p "$out/hip"
+library "$out/hip/libamdhip64.so.6" -Wl,-soname,libamdhip64.so.6 $r/{hip,common}.c

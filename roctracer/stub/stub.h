@@ -6,14 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// A call of HIP, as the fake libamdhip64 reports it. arguments are in the order of the function's declaration, as 64-bit words.
+// A call of HIP, as the fake libamdhip64 reports it. arguments are in the order of the function's declaration, as 64-bit words;
+// a dim3 is three of them. result is valid in exit.
 struct stub_call {
   const char *name;
   uint64_t arguments[12];
   int count, result;
 };
 
-// What ran on the GPU because of a call.
+// What ran on the GPU because of a call. Copy kinds are those of hipMemcpyKind: 0 HtoH, 1 HtoD, 2 DtoH, 3 DtoD.
 struct stub_work {
   enum { STUB_KERNEL, STUB_COPY, STUB_FILL } kind;
   const char *name;     // of a kernel: its mangled name
@@ -25,7 +26,8 @@ struct stub_work {
   int in_graph;         // it is part of a graph launch
 };
 
-// A listener: a tracing library. The call's number of a listener's own choice comes back with its exit and its work.
+// A listener: a tracing library. Each member may be NULL. The call's number of a listener's own choice comes back with its exit
+// and its work, which is reported between enter and exit.
 struct stub_listener {
   uint64_t (*enter)(const struct stub_call *call);
   void (*exit)(const struct stub_call *call, uint64_t number);
@@ -35,7 +37,23 @@ struct stub_listener {
   void (*code_unloaded)(uint64_t module);
   void (*initialised)(void);                                               // HIP starts: API tables are handed out
 };
-// Of the fake libamdhip64. A second listener replaces none: both hear everything.
-void stub_listen(const struct stub_listener *listener);
+
+// Of the fake libamdhip64. A second listener replaces none: all hear everything. Returns whether HIP has started already.
+int stub_listen(const struct stub_listener *listener);
+typedef int stub_listen_fn(const struct stub_listener *);
+// Of the fake librocprofiler-sdk: the fake libamdhip64 calls it when it starts, as the real one hands out its API tables.
+void stub_hip_starts(stub_listen_fn *listen);
+// Of the fake libamdhip64: the name of the kernel behind a host function, as hipcc's code registers it.
+void stub_register_host_function(const void *function, const char *name);
+
+// common.c: PROTON_STUB_RESULTS has the results of functions ("hipGraphLaunch=1,roctracer_open_pool=-5").
+int stub_result(const char *function);
+uint64_t stub_number(const char *variable, uint64_t otherwise);
+// STUB_SCRIPT has orders for the tracing libraries, one per line or separated by semicolons. stub_order finds the order that begins
+// with a verb and returns what follows it, NULL if there is none; stub_named says whether the words of an order have that name.
+const char *stub_order(const char *verb);
+int stub_named(const char *words, const char *name);
+
+#define STUB_EXPORT __attribute__((visibility("default")))
 
 #endif

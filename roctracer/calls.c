@@ -1,0 +1,210 @@
+// Calls of HIP, on the threads of the program: a launch costs a few comparisons and one call of the hot path. No lock, no
+// allocation, no Go, except while a stream is being captured.
+#include "graphs.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+const struct hp_vendor_api *room_hp;
+static _Atomic uint32_t wanted;     // a bit for each enum hip_what that is reported
+static _Atomic uint32_t generation; // how often wanted has changed
+
+// The call that a thread is in. A call whose exit was not reported, because listening ended meanwhile, is of an older generation.
+static __thread struct {
+  uint64_t correlation; // 0: none
+  uint64_t since;       // of a wait, in ns of CLOCK_REALTIME
+  uint64_t capture;     // of the stream whose capture ends, and whether it is captured
+  enum hip_capture captured;
+  uint32_t generation;
+  int device;           // -1: to be asked for
+} self __attribute__((tls_model("initial-exec")));
+__thread int room_own_call __attribute__((tls_model("initial-exec")));
+
+// Rare cases are functions of their own: the code of a launch is then short, and saves no registers for them.
+#define RARE __attribute__((noinline))
+
+static uint64_t handle(const void *p) { return (uint64_t)(uintptr_t)p; }
+static uint32_t bit(enum hip_what what) { return 1u << what; }
+static int says(uint32_t set, enum hip_what what) { return (set >> what) & 1; }
+static int exits_matter(void) { return __builtin_expect(atomic_load_explicit(room_hp->exits_matter, memory_order_relaxed) != 0, 0); }
+
+uint64_t room_inside(void) { return self.correlation; }
+int room_wants(const struct hip_call *call) { return says(atomic_load_explicit(&wanted, memory_order_relaxed), (enum hip_what)call->what); }
+
+static uint64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+// ---- the device and the stream of a call ----
+
+RARE static void ask_device(void) {
+  int device = 0;
+  room_own_call++;
+  self.device = hip.GetDevice && !hip.GetDevice(&device) ? device : 0;
+  room_own_call--;
+}
+
+// HIP has no contexts that a program must know of: a device stands for its own.
+static void seen(void) {
+  if (self.device < 0) ask_device();
+  room_hp->context_seen((void *)(uintptr_t)(self.device + 1));
+}
+
+// Streams have numbers in the order of their first use while a timeline is recorded. The number of a destroyed stream goes to the
+// next one at its address.
+enum { STREAMS = 4096 };
+static struct { _Atomic(const void *) handle; _Atomic uint32_t number; } streams[STREAMS];
+static _Atomic uint32_t stream_numbers;
+
+RARE static uint32_t stream_number(const void *stream) {
+  if (handle(stream) <= 1) return 0; // NULL and hipStreamLegacy
+  unsigned at = (unsigned)(handle(stream) * 0x9E3779B97F4A7C15u >> 52);
+  for (unsigned i = 0; i < 16; i++) {
+    const void *here = atomic_load_explicit(&streams[(at + i) % STREAMS].handle, memory_order_acquire);
+    if (!here && atomic_compare_exchange_strong(&streams[(at + i) % STREAMS].handle, &here, stream)) {
+      uint32_t number = atomic_fetch_add(&stream_numbers, 1) + 1;
+      atomic_store_explicit(&streams[(at + i) % STREAMS].number, number, memory_order_release);
+      return number;
+    }
+    if (here == stream) return atomic_load_explicit(&streams[(at + i) % STREAMS].number, memory_order_acquire);
+  }
+  return 0;
+}
+
+static const void *stream_of(const struct hip_call *call, const struct hip_arguments *a) {
+  if (!call->in_config || !a->stream) return a->stream;
+  return *(const void *const *)((const char *)a->stream + HIP_CONFIG_STREAM);
+}
+
+static const void *function_of(const struct hip_call *call, const struct hip_arguments *a) {
+  return call->list && a->first ? *(const void *const *)a->first : a->first;
+}
+
+// ---- calls begin ----
+
+static void launch_enters(const struct hip_call *call, uint64_t correlation, const struct hip_arguments *a) {
+  uint64_t function = handle(function_of(call, a));
+  seen();
+  if (!exits_matter() && !call->list) room_hp->launch(correlation, function);
+  else room_hp->call(&(struct hp_call){.correlation = correlation, .function = function, .stream = stream_number(stream_of(call, a)), .several = call->list});
+}
+
+RARE static void other_enters(const struct hip_call *call, uint64_t correlation, const struct hip_arguments *a) {
+  switch (call->what) {
+  case HIP_GRAPH_LAUNCH:
+    seen();
+    room_hp->call(&(struct hp_call){.correlation = correlation, .function = graph_launched(a->first, correlation), .graph = 1,
+                               .stream = exits_matter() ? stream_number(a->stream) : 0});
+    return;
+  case HIP_COPY: case HIP_FILL: // the runtime makes several commands of a large copy, or of a fill with odd ends
+    seen();
+    room_hp->call(&(struct hp_call){.correlation = correlation, .work = 1, .several = 1, .stream = exits_matter() ? stream_number(a->stream) : 0});
+    return;
+  case HIP_WAIT:
+    seen();
+    room_hp->work(correlation);
+    self.since = now();
+    return;
+  case HIP_END_CAPTURE: self.captured = hip_capture_of(a->stream, &self.capture); return;
+  case HIP_GRAPH_DESTROY: graph_destroyed(a->first); return; // before another graph can have the handle
+  case HIP_EXEC_DESTROY: graph_exec_destroyed(a->first); return;
+  }
+}
+
+void room_enter(const struct hip_call *call, uint64_t correlation, const struct hip_arguments *a) {
+  if (!room_wants(call) || room_own_call) return;
+  uint32_t current = atomic_load_explicit(&generation, memory_order_relaxed);
+  if (__builtin_expect(self.generation != current, 0)) self.generation = current, self.device = -1;
+  else if (self.correlation) return;
+  self.correlation = correlation;
+  if (__builtin_expect(call->what == HIP_LAUNCH, 1)) launch_enters(call, correlation, a);
+  else other_enters(call, correlation, a);
+}
+
+// ---- calls end ----
+
+// A launch that was captured is a node of the graph that the capture becomes.
+RARE static void launch_captured(const struct hip_call *call, const struct hip_arguments *a) {
+  const void *stream = stream_of(call, a), *function = function_of(call, a);
+  uint64_t capture;
+  if (hip_capture_of(stream, &capture) != HIP_CAPTURING) return;
+  const char *name = NULL;
+  room_own_call++;
+  if (call->host && hip.KernelNameRefByPtr) name = hip.KernelNameRefByPtr(function, stream);
+  if (!call->host && hip.KernelNameRef && function) name = hip.KernelNameRef(function);
+  room_own_call--;
+  graph_captured(capture, room_kernel_name(name));
+}
+
+RARE static void capture_begins(const struct hip_arguments *a, int result) {
+  uint64_t capture;
+  enum hip_capture state = hip_capture_of(a->stream, &capture);
+  if (state == HIP_CAPTURING) graph_began(capture);
+  if (state == HIP_CAPTURING || (state == HIP_CAPTURE_UNKNOWN && result <= 0)) room_hp->capture(+1);
+}
+
+RARE static void other_exits(const struct hip_call *call, uint64_t correlation, const struct hip_arguments *a, int result) {
+  switch (call->what) {
+  case HIP_BEGIN_CAPTURE: capture_begins(a, result); return;
+  case HIP_END_CAPTURE:
+    if (self.captured != HIP_NO_CAPTURE) room_hp->capture(-1);
+    if (self.capture) graph_ended(self.capture, result <= 0 && a->second ? *(const void *const *)a->second : NULL);
+    return;
+  case HIP_INSTANTIATE:
+    if (result <= 0 && a->first) graph_instantiated(a->second, *(const void *const *)a->first);
+    return;
+  case HIP_SET_DEVICE: self.device = -1; return;
+  case HIP_WAIT: {
+    uint64_t end = now();
+    room_hp->waited(correlation, room_wait_name(call), (uint16_t)self.device, self.since, end > self.since ? end - self.since : 0);
+    break;
+  }
+  case HIP_LAUNCH:
+    if (room_hp->capturing() && result <= 0) launch_captured(call, a);
+    break;
+  case HIP_GRAPH_DESTROY: case HIP_EXEC_DESTROY: return;
+  }
+  if (exits_matter()) room_hp->launched(correlation, room_call_number(call));
+}
+
+void room_exit(const struct hip_call *call, uint64_t correlation, const struct hip_arguments *a, int result) {
+  if (self.correlation != correlation) return;
+  self.correlation = 0;
+  if (__builtin_expect(call->what != HIP_LAUNCH, 0) || exits_matter()) other_exits(call, correlation, a, result);
+}
+
+// ---- set-up ----
+
+static void forked(void) { atomic_store(&wanted, 0); }
+
+void room_use_hotpath(const struct hp_vendor_api *api) {
+  static int once;
+  room_hp = api;
+  if (!once++) pthread_atfork(NULL, NULL, forked);
+}
+
+static void want(uint32_t set) {
+  if (atomic_exchange(&wanted, set) != set) atomic_fetch_add(&generation, 1);
+}
+
+#define GRAPH_CALLS (bit(HIP_BEGIN_CAPTURE) | bit(HIP_END_CAPTURE) | bit(HIP_INSTANTIATE) | bit(HIP_GRAPH_DESTROY) | bit(HIP_EXEC_DESTROY))
+
+void room_start(void) { want(GRAPH_CALLS); }
+
+void room_listen(int launches, int copies, int waits) {
+  uint32_t set = GRAPH_CALLS;
+  if (launches) set |= bit(HIP_LAUNCH) | bit(HIP_GRAPH_LAUNCH) | bit(HIP_SET_DEVICE);
+  if (copies) set |= bit(HIP_COPY) | bit(HIP_FILL);
+  if (waits) set |= bit(HIP_WAIT);
+  if (says(atomic_load(&wanted), HIP_LAUNCH) != !!launches) graphs_interrupted();
+  want(set);
+}
+
+void room_stop(void) {
+  want(0);
+  while (room_hp->capturing()) room_hp->capture(-1); // their ends are not reported any more
+  graphs_forget();
+}

@@ -1,0 +1,148 @@
+// The libamdhip64 that the program has loaded. Nothing here loads one: it would be another than the program's.
+#define _GNU_SOURCE
+#include "room.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+struct hip_driver hip;
+static char path[4096];
+static atomic_int found;
+
+static int is_hip(struct dl_phdr_info *info, size_t size, void *out) {
+  (void)size;
+  const char *name = strrchr(info->dlpi_name, '/');
+  name = name ? name + 1 : info->dlpi_name;
+  if (strncmp(name, "libamdhip64.so", 14) || strlen(info->dlpi_name) >= sizeof path) return 0;
+  strcpy(out, info->dlpi_name);
+  return 1;
+}
+
+static void fill(void *library) {
+  struct { void *to; const char *name; } const functions[] = {
+      {&hip.GetDevice, "hipGetDevice"}, {&hip.SetDevice, "hipSetDevice"}, {&hip.GetDeviceCount, "hipGetDeviceCount"},
+      {&hip.DeviceSynchronize, "hipDeviceSynchronize"}, {&hip.DriverGetVersion, "hipDriverGetVersion"},
+      {&hip.RuntimeGetVersion, "hipRuntimeGetVersion"}, {&hip.StreamIsCapturing, "hipStreamIsCapturing"},
+      {&hip.StreamGetCaptureInfo, "hipStreamGetCaptureInfo"}, {&hip.GetDevicePropertiesR0600, "hipGetDevicePropertiesR0600"},
+      {&hip.DeviceGetAttribute, "hipDeviceGetAttribute"}, {&hip.DeviceGetName, "hipDeviceGetName"},
+      {&hip.KernelNameRef, "hipKernelNameRef"}, {&hip.KernelNameRefByPtr, "hipKernelNameRefByPtr"},
+  };
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    void *f = dlsym(library, functions[i].name);
+    memcpy(functions[i].to, &f, sizeof f);
+  }
+}
+
+int hip_find(void) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  char name[sizeof path];
+  if (atomic_load_explicit(&found, memory_order_acquire)) return 1;
+  if (!dl_iterate_phdr(is_hip, name)) return 0;
+  void *library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+  if (!library) return 0;
+  pthread_mutex_lock(&lock);
+  if (!atomic_load(&found)) {
+    strcpy(path, name);
+    fill(library);
+    atomic_store_explicit(&found, 1, memory_order_release);
+  }
+  pthread_mutex_unlock(&lock);
+  return 1;
+}
+
+const char *hip_path(void) { return hip_find() ? path : ""; }
+
+// ---- what the hooks ask ----
+
+static int stream_capturing(void *stream) {
+  int status = 0;
+  if (!hip_find() || !hip.StreamIsCapturing) return -1;
+  room_own_call++;
+  int result = hip.StreamIsCapturing(stream, &status);
+  room_own_call--;
+  return result ? -1 : status != 0;
+}
+
+static int current_device(void) {
+  int device = -1;
+  if (!hip_find() || !hip.GetDevice) return -1;
+  room_own_call++;
+  if (hip.GetDevice(&device)) device = -1;
+  room_own_call--;
+  return device;
+}
+
+const struct hp_vendor room_vendor = {stream_capturing, current_device};
+
+enum hip_capture hip_capture_of(const void *stream, uint64_t *capture) {
+  int status = 0;
+  unsigned long long number = 0;
+  *capture = 0;
+  if (!stream) return HIP_NO_CAPTURE; // HIP refuses to capture this one, and asking about it would end another capture
+  if (!hip.StreamGetCaptureInfo) return HIP_CAPTURE_UNKNOWN;
+  room_own_call++;
+  int result = hip.StreamGetCaptureInfo((void *)(uintptr_t)stream, &status, &number);
+  room_own_call--;
+  if (result) return HIP_CAPTURE_UNKNOWN;
+  if (status == HIP_CAPTURING) *capture = number;
+  return (enum hip_capture)status;
+}
+
+int hip_synchronize(int device) {
+  int before = 0;
+  if (!hip.GetDevice || !hip.SetDevice || !hip.DeviceSynchronize) return -1;
+  room_own_call++;
+  int result = hip.GetDevice(&before);
+  if (!result) result = hip.SetDevice(device);
+  if (!result) result = hip.DeviceSynchronize();
+  hip.SetDevice(before);
+  room_own_call--;
+  return result;
+}
+
+// ---- devices ----
+
+// hipDeviceProp_tR0600, as of HIP 6.0: where its members are, and room for those that later versions append.
+enum { PROPERTIES = 16384, PROP_NAME = 0, PROP_WARP = 308, PROP_CLOCK = 348, PROP_UNITS = 388, PROP_MEMORY_CLOCK = 608, PROP_BUS = 612, PROP_ARCH = 1160 };
+enum { ATTRIBUTE_CLOCK = 5, ATTRIBUTE_BUS = 59, ATTRIBUTE_MEMORY_CLOCK = 60, ATTRIBUTE_UNITS = 63, ATTRIBUTE_WARP = 87 };
+
+static int number_at(const char *properties, int at) {
+  int value;
+  memcpy(&value, properties + at, sizeof value);
+  return value;
+}
+
+static int attribute(int device, int which) {
+  int value = 0;
+  return hip.DeviceGetAttribute && !hip.DeviceGetAttribute(&value, which, device) ? value : 0;
+}
+
+// HIP before 6.0 has attributes only, and no architecture.
+static int describe_old(int device, struct hip_device *out) {
+  if (!hip.DeviceGetName || hip.DeviceGetName(out->name, sizeof out->name, device)) return 0;
+  out->clock_khz = attribute(device, ATTRIBUTE_CLOCK), out->memory_clock_khz = attribute(device, ATTRIBUTE_MEMORY_CLOCK);
+  out->bus_width = attribute(device, ATTRIBUTE_BUS), out->units = attribute(device, ATTRIBUTE_UNITS), out->warp = attribute(device, ATTRIBUTE_WARP);
+  return 1;
+}
+
+int hip_describe(int device, struct hip_device *out) {
+  static char properties[PROPERTIES]; // Go asks on one thread at a time, and the program's stacks may be small
+  memset(out, 0, sizeof *out);
+  if (!hip_find()) return 0;
+  room_own_call++;
+  int known = hip.GetDevicePropertiesR0600 && !hip.GetDevicePropertiesR0600(properties, device);
+  if (known) {
+    snprintf(out->name, sizeof out->name, "%.255s", properties + PROP_NAME);
+    snprintf(out->arch, sizeof out->arch, "%.255s", properties + PROP_ARCH);
+    out->clock_khz = number_at(properties, PROP_CLOCK), out->memory_clock_khz = number_at(properties, PROP_MEMORY_CLOCK);
+    out->bus_width = number_at(properties, PROP_BUS), out->units = number_at(properties, PROP_UNITS), out->warp = number_at(properties, PROP_WARP);
+  } else {
+    known = describe_old(device, out);
+  }
+  room_own_call--;
+  return known;
+}

@@ -28,7 +28,7 @@ static void fill(void *library) {
       {&hip.DeviceSynchronize, "hipDeviceSynchronize"}, {&hip.DriverGetVersion, "hipDriverGetVersion"},
       {&hip.RuntimeGetVersion, "hipRuntimeGetVersion"}, {&hip.StreamIsCapturing, "hipStreamIsCapturing"},
       {&hip.StreamGetCaptureInfo, "hipStreamGetCaptureInfo"}, {&hip.GetDevicePropertiesR0600, "hipGetDevicePropertiesR0600"},
-      {&hip.DeviceGetAttribute, "hipDeviceGetAttribute"}, {&hip.DeviceGetName, "hipDeviceGetName"},
+      {&hip.DeviceGetAttribute, "hipDeviceGetAttribute"}, {&hip.DeviceGetName, "hipDeviceGetName"}, {&hip.DeviceGetPCIBusId, "hipDeviceGetPCIBusId"},
       {&hip.KernelNameRef, "hipKernelNameRef"}, {&hip.KernelNameRefByPtr, "hipKernelNameRefByPtr"},
   };
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {

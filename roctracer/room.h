@@ -90,7 +90,7 @@ struct hip_driver {
   int (*GetDevice)(int *), (*SetDevice)(int), (*GetDeviceCount)(int *), (*DeviceSynchronize)(void);
   int (*DriverGetVersion)(int *), (*RuntimeGetVersion)(int *);
   int (*StreamIsCapturing)(void *, int *), (*StreamGetCaptureInfo)(void *, int *, unsigned long long *);
-  int (*GetDevicePropertiesR0600)(void *, int), (*DeviceGetAttribute)(int *, int, int), (*DeviceGetName)(char *, int, int);
+  int (*GetDevicePropertiesR0600)(void *, int), (*DeviceGetAttribute)(int *, int, int), (*DeviceGetName)(char *, int, int), (*DeviceGetPCIBusId)(char *, int, int);
   const char *(*KernelNameRef)(const void *), *(*KernelNameRefByPtr)(const void *, const void *);
 };
 extern struct hip_driver hip;

@@ -33,3 +33,4 @@ library "$out/cupti-11/libcupti.so" -DSTUB_CUPTI=18 -Wl,-rpath,'$ORIGIN/..' "${t
 r=roctracer/stub
 mkdir -p "$out/hip"
 library "$out/hip/libamdhip64.so.6" -Wl,-soname,libamdhip64.so.6 $r/{hip,common}.c
+library "$out/hip/libroctracer64.so.4" -Wl,-soname,libroctracer64.so.4 $r/{roctracer,common}.c

@@ -2,31 +2,32 @@ package settings
 
 // The variables that Go reads.
 var (
-	CUPTIPath    = &Setting{"PROTON_CUPTI_PATH", "file or folder", "", "C Go", "The libcupti to use; nothing else is tried."}
-	TritonCUPTI  = &Setting{"TRITON_CUPTI_LIB_PATH", "file or folder", "", "Go", "The same as Triton reads it. It is tried after what the program has loaded by itself."}
-	Home         = &Setting{"PROTON_HOME", "folder", "the one that `proton` is in", "Go", "The folder with what `make build` made."}
-	Library      = &Setting{"PROTON_LIB", "file", "next to `proton`", "C Go Python", "`libproton.so` alone, for `proton` and for the Python package."}
-	Python       = &Setting{"PYTHON", "program", "`python3` or `python` in `PATH`", "Go", "The interpreter of `proton run script.py` and of `proton doctor`."}
-	Graph        = &Setting{"PROTON_GRAPH", "`node` or `graph`", "node", "Go", "`graph` times whole CUDA graphs in programs that call `start` themselves, as `--graph graph` does."}
-	GraphLate    = &Setting{"PROTON_GRAPH_LATE", "switch", "0", "Go", "`1` does so even if the GPU is in use at `start`. CUPTI then crashes a program that launches an older graph."}
-	Stats        = &Setting{"PROTON_STATS", "switch", "1", "Go", "`0` leaves the distribution of kernel times out of trees, as `--no-stats` does."}
-	ExitPatience = &Setting{"PROTON_EXIT_PATIENCE", "seconds", "30", "Go", "How long the end of a program waits for a GPU that finishes nothing: more for kernels that run longer, or `inf`."}
-	Disassembler = &Setting{"PROTON_NVDISASM", "program", "searched", "Go", "The nvdisasm that `proton viewer --sass` asks for the text of instructions; empty means none. `PATH` and `CUDA_HOME` are searched too."}
-	TritonDisasm = &Setting{"TRITON_NVDISASM_PATH", "program", "", "Go", "The same as Triton reads it."}
-	TritonCache  = &Setting{"TRITON_CACHE_DIR", "folder", "~/.triton/cache", "Go", "Triton's cache, where `--sass` looks for modules that are not next to the profile."}
-	Analysis     = &Setting{"TRITONPARSE_ANALYSIS", "names", "all", "Go", "Analyses that `proton trace parse` makes, if `--analysis` does not say."}
-	FileCheck    = &Setting{"FILECHECK_PATH", "program", "searched", "Go", "LLVM's FileCheck, for `proton trace parse`; Triton's own, and `PATH`, are searched too."}
-	Record       = &Setting{"PROTON_RECORD", "file", "", "Go", "The file to record everything into that CUPTI reports, for `proton run --backend replay` and bug reports."}
-	Disable      = &Setting{"TRITON_PROTON_DISABLE", "switch", "0", "Go Python", "`1` has `start` do nothing."}
-	NVTX         = &Setting{"TRITON_ENABLE_NVTX", "switch", "1", "Go", "NVTX ranges are scopes; `0` leaves them alone."}
-	RunConfig    = &Setting{"PROTON_RUN_CONFIG", "JSON", "", "Go Python", "Set by `proton run` for the processes of its target."}
-	RecordOwner  = &Setting{"PROTON_RECORD_OWNER", "process id", "", "Go", "Set by GoProton for child processes, which record into files of their own."}
-	Root         = &Setting{"PROTON_ROOT", "folder", "/", "Go", "For tests: a folder that stands for `/`."}
+	CUPTIPath       = &Setting{"PROTON_CUPTI_PATH", "file or folder", "", "C Go", "The libcupti to use; nothing else is tried."}
+	TritonCUPTI     = &Setting{"TRITON_CUPTI_LIB_PATH", "file or folder", "", "Go", "The same as Triton reads it. It is tried after what the program has loaded by itself."}
+	TritonROCtracer = &Setting{"TRITON_ROCTRACER_LIB_PATH", "folder", "", "Go", "The folder of libroctracer64, as Triton reads it. What the program has loaded comes first."}
+	Home            = &Setting{"PROTON_HOME", "folder", "the one that `proton` is in", "Go", "The folder with what `make build` made."}
+	Library         = &Setting{"PROTON_LIB", "file", "next to `proton`", "C Go Python", "`libproton.so` alone, for `proton` and for the Python package."}
+	Python          = &Setting{"PYTHON", "program", "`python3` or `python` in `PATH`", "Go", "The interpreter of `proton run script.py` and of `proton doctor`."}
+	Graph           = &Setting{"PROTON_GRAPH", "`node` or `graph`", "node", "Go", "`graph` times whole CUDA graphs in programs that call `start` themselves, as `--graph graph` does."}
+	GraphLate       = &Setting{"PROTON_GRAPH_LATE", "switch", "0", "Go", "`1` does so even if the GPU is in use at `start`. CUPTI then crashes a program that launches an older graph."}
+	Stats           = &Setting{"PROTON_STATS", "switch", "1", "Go", "`0` leaves the distribution of kernel times out of trees, as `--no-stats` does."}
+	ExitPatience    = &Setting{"PROTON_EXIT_PATIENCE", "seconds", "30", "Go", "How long the end of a program waits for a GPU that finishes nothing: more for kernels that run longer, or `inf`."}
+	Disassembler    = &Setting{"PROTON_NVDISASM", "program", "searched", "Go", "The nvdisasm that `proton viewer --sass` asks for the text of instructions; empty means none. `PATH` and `CUDA_HOME` are searched too."}
+	TritonDisasm    = &Setting{"TRITON_NVDISASM_PATH", "program", "", "Go", "The same as Triton reads it."}
+	TritonCache     = &Setting{"TRITON_CACHE_DIR", "folder", "~/.triton/cache", "Go", "Triton's cache, where `--sass` looks for modules that are not next to the profile."}
+	Analysis        = &Setting{"TRITONPARSE_ANALYSIS", "names", "all", "Go", "Analyses that `proton trace parse` makes, if `--analysis` does not say."}
+	FileCheck       = &Setting{"FILECHECK_PATH", "program", "searched", "Go", "LLVM's FileCheck, for `proton trace parse`; Triton's own, and `PATH`, are searched too."}
+	Record          = &Setting{"PROTON_RECORD", "file", "", "Go", "The file to record everything into that CUPTI reports, for `proton run --backend replay` and bug reports."}
+	Disable         = &Setting{"TRITON_PROTON_DISABLE", "switch", "0", "Go Python", "`1` has `start` do nothing."}
+	NVTX            = &Setting{"TRITON_ENABLE_NVTX", "switch", "1", "Go", "NVTX ranges are scopes; `0` leaves them alone."}
+	RunConfig       = &Setting{"PROTON_RUN_CONFIG", "JSON", "", "Go Python", "Set by `proton run` for the processes of its target."}
+	RecordOwner     = &Setting{"PROTON_RECORD_OWNER", "process id", "", "Go", "Set by GoProton for child processes, which record into files of their own."}
+	Root            = &Setting{"PROTON_ROOT", "folder", "/", "Go", "For tests: a folder that stands for `/`."}
 )
 
 // All are the variables in the order of docs/environment.md.
 var All = []*Setting{
-	CUPTIPath, TritonCUPTI, Home, Library, Python, Graph, GraphLate, Stats, ExitPatience,
+	CUPTIPath, TritonCUPTI, TritonROCtracer, Home, Library, Python, Graph, GraphLate, Stats, ExitPatience,
 	{"PROTON_TRACE", "folder", "", "Python", "The folder of TritonParse traces where `goproton.trace.init` is given none."},
 	{"PROTON_PYTHON_WALKER", "`public`", "chosen by an examination", "C", "`public` reads Python's frames through its public API only: slower, and under the GIL."},
 	Disassembler, TritonDisasm, TritonCache, Analysis, FileCheck, Record,

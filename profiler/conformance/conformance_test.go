@@ -13,6 +13,7 @@ import (
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profiler"
+	_ "github.com/goproton/goproton/profiler/amd"
 	_ "github.com/goproton/goproton/profiler/nvidia"
 )
 
@@ -28,6 +29,8 @@ type backend struct {
 
 var implementations = []backend{
 	{name: "cupti", open: fakeCUDA, device: "CUDA", sampling: "sample instructions", graphs: "graphs are timed node by node"},
+	{name: "roctracer", open: fakeHIP, device: "HIP", sampling: "cannot sample instructions",
+		graphs: `backend "roctracer" cannot time a graph as a whole`},
 	{name: "synthetic", open: synthetic, device: "SYNTHETIC", sampling: "this backend cannot sample instructions",
 		graphs: `backend "synthetic" cannot time a graph as a whole`},
 	{name: "graphless", open: synthetic, device: "SYNTHETIC", sampling: "this backend cannot sample instructions",
@@ -64,6 +67,27 @@ func fakeCUDA(t *testing.T) GPU {
 		t.Fatal(err)
 	}
 	opened = gpu
+	return gpu
+}
+
+var openedHIP GPU // the fake HIP, of which a process has one
+
+func fakeHIP(t *testing.T) GPU {
+	if openedHIP != nil {
+		return openedHIP
+	}
+	stub, err := filepath.Abs("../../build/stub/hip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(stub + "/libamdhip64.so.6"); err != nil {
+		t.Skip("needs build/stub/hip: run make build")
+	}
+	gpu, err := OpenFakeHIP(stub + "/libamdhip64.so.6")
+	if err != nil {
+		t.Fatal(err)
+	}
+	openedHIP = gpu
 	return gpu
 }
 

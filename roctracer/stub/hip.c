@@ -130,6 +130,11 @@ STUB_EXPORT int hipDeviceGetName(char *name, int length, int device) {
   return device < 0 || device >= devices() ? INVALID_DEVICE : (snprintf(name, (size_t)length, "AMD Instinct MI300X"), OK);
 }
 
+// Device i is on bus 0xc0 + i.
+STUB_EXPORT int hipDeviceGetPCIBusId(char *text, int length, int device) {
+  return device < 0 || device >= devices() ? INVALID_DEVICE : (snprintf(text, (size_t)length, "0000:%02x:00.0", 0xc0 + device), OK);
+}
+
 STUB_EXPORT int hipDeviceGetAttribute(int *value, int attribute, int device) {
   if (device < 0 || device >= devices()) return INVALID_DEVICE;
   switch (attribute) {

@@ -1,0 +1,117 @@
+package roctracer
+
+/*
+#include <stdlib.h>
+#include "legacy.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"path/filepath"
+	"unsafe"
+
+	"github.com/goproton/goproton/internal/environ"
+	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// legacy is the provider on libroctracer64. That finds HIP once, at its first use, and among the loaded libraries only.
+type legacy struct {
+	opts Options
+	path string // of the library
+}
+
+// NewLegacy returns a collector on libroctracer64.
+func NewLegacy(opts Options) *Collector { return &Collector{provider: &legacy{opts: opts}} }
+
+// HIPLoaded reports whether the program has loaded HIP.
+func HIPLoaded() bool { return C.hip_find() != 0 }
+
+func (l *legacy) ready() bool { return HIPLoaded() }
+
+func (l *legacy) later() error { return attachWhenLoaded() }
+
+func (l *legacy) attach(bool) error {
+	if !HIPLoaded() {
+		return errNoHIP
+	}
+	if err := l.load(); err != nil {
+		return err
+	}
+	root := C.CString(settings.Root.Get(environ.Get))
+	defer C.free(unsafe.Pointer(root))
+	C.nodes_use_root(root)
+	var what *C.char
+	if rc := C.legacy_attach(&what); rc != 0 {
+		return l.refused(C.GoString(what), int(rc))
+	}
+	return nil
+}
+
+// candidates are the files to try, best first. roctracer and HIP must be of the same generation, so the folder of the HIP that the
+// program uses comes before those of the system.
+func (l *legacy) candidates() (paths []string) {
+	const name = "libroctracer64.so"
+	if path := C.GoString(C.legacy_loaded()); path != "" {
+		return []string{path} // a second copy would not hear HIP
+	}
+	folders := []string{settings.TritonROCtracer.Get(environ.Get), filepath.Dir(C.GoString(C.hip_path()))}
+	for _, site := range l.opts.SitePackages {
+		folders = append(folders, filepath.Join(site, "torch", "lib"), filepath.Join(site, "_rocm_sdk_core", "lib"))
+	}
+	for _, folder := range append(folders, "", "/opt/rocm/lib") {
+		if folder == "" {
+			paths = append(paths, name+".4", name)
+			continue
+		}
+		paths = append(paths, filepath.Join(folder, name+".4"), filepath.Join(folder, name))
+	}
+	return paths
+}
+
+func (l *legacy) load() error {
+	var first error
+	for _, path := range l.candidates() {
+		err := open(path)
+		if err == nil {
+			l.path = path
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return fmt.Errorf("%w; install roctracer of the ROCm that the program uses, or set %s to its folder", first, settings.TritonROCtracer.Name)
+}
+
+func open(path string) error {
+	c := C.CString(path)
+	defer C.free(unsafe.Pointer(c))
+	var missing C.int
+	text := C.legacy_load(c, &missing)
+	switch {
+	case text == nil:
+		return nil
+	case missing != 0:
+		return fmt.Errorf("open %s: it has no %s", path, C.GoString(text))
+	}
+	return fmt.Errorf("open libroctracer64: %s", C.GoString(text))
+}
+
+func (l *legacy) listen(records, calls record.Kinds) error {
+	var what *C.char
+	launches, copies, waits := wants(records, calls)
+	rc := C.legacy_listen(launches, copies, waits, &what)
+	if rc == 0 {
+		return nil
+	}
+	err := l.refused(C.GoString(what), int(rc))
+	C.legacy_listen(0, 0, 0, &what)
+	return err
+}
+
+func (l *legacy) flush(bool) { C.legacy_flush() }
+
+// detach leaves the pool open at the end of a process: threads may still launch, and the library frees what they write into.
+func (l *legacy) detach(ending bool) { C.legacy_detach(boolint(!ending)) }

@@ -1,0 +1,141 @@
+// Package roctracer collects on AMD GPUs, through one of two libraries that it opens at run time: librocprofiler-sdk or
+// libroctracer64. Each has a provider, which translates the library's callbacks and records for the part that both share: calls of
+// HIP (calls.c, on the program's threads), graphs, names, records and the driver. The identifiers of the libraries do not leave
+// this package.
+package roctracer
+
+/*
+#cgo CFLAGS: -I${SRCDIR}/../internal/hotpath -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
+#cgo LDFLAGS: -ldl -lpthread
+#include "room.h"
+
+static const char *call_name(uint32_t number) { return number < hip_call_count ? hip_calls[number].name : ""; }
+static int call_waits(uint32_t number) { return number < hip_call_count && hip_calls[number].what == HIP_WAIT; }
+*/
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// Options say what to collect and where the libraries may be found.
+type Options struct {
+	SitePackages []string               // Python's package folders, to find the libraries that torch brought
+	Sampling     record.SamplingRequest // of the rocprofiler backend
+}
+
+// provider is one of the two libraries. Its methods are called on one goroutine at a time, never on a thread of the program.
+type provider interface {
+	ready() bool                              // see profiler.Source.Ready
+	later() error                             // see profiler.Source.AttachLater
+	attach(early bool) error                  // open the library and prepare callbacks; nothing is recorded yet
+	listen(records, calls record.Kinds) error // report these; no records: none, and no calls
+	flush(forced bool)                        // have the library deliver its records to room_record
+	detach(ending bool)                       // leave the library; ending: threads may still use the GPU
+}
+
+// Collector is the process's connection to one of the libraries. It implements profiler.Source.
+type Collector struct {
+	provider
+	attached       bool
+	records, calls record.Kinds // as passed to Listen
+}
+
+// Attached reports whether the collector is attached.
+func (c *Collector) Attached() bool { return c.attached }
+
+// Attach opens the library. early says that the program has not used its GPU yet.
+func (c *Collector) Attach(early bool) error {
+	if c.attached {
+		return nil
+	}
+	C.room_use_hotpath((*C.struct_hp_vendor_api)(hotpath.VendorAPI()))
+	if err := c.attach(early); err != nil {
+		return err
+	}
+	c.attached = true
+	return nil
+}
+
+// Ready reports whether attaching now finds the library that the program uses.
+func (c *Collector) Ready() bool { return c.ready() }
+
+// AttachLater arranges for the program's use of HIP to call Manager.GPUStarts.
+func (c *Collector) AttachLater() error { return c.later() }
+
+// Listen sets what is recorded: records of these kinds (none: nothing is recorded), and calls that ask for those.
+func (c *Collector) Listen(records, calls record.Kinds) error {
+	if !c.attached || c.records == records && c.calls == calls {
+		return nil
+	}
+	c.records, c.calls = records, calls
+	err := c.listen(records, calls)
+	if err != nil {
+		c.records = 0
+	}
+	return err
+}
+
+// Synchronize waits for every device that the program launched on, and calls done after each. While a stream is being captured it
+// does nothing and returns false: synchronising would invalidate the capture.
+func (c *Collector) Synchronize(done func()) bool {
+	if !c.attached || hotpath.Capturing() {
+		return false
+	}
+	runtime.LockOSThread() // the current device is the thread's
+	defer runtime.UnlockOSThread()
+	for _, device := range hotpath.Contexts() {
+		C.hip_synchronize(C.int(uintptr(device)) - 1)
+		done()
+	}
+	return true
+}
+
+// Flush has the library deliver its records.
+func (c *Collector) Flush(forced bool) {
+	if c.attached {
+		c.flush(forced)
+	}
+}
+
+// Dropped is how many records were lost since the last call: those that the library dropped, and those of a form that is not known.
+func (c *Collector) Dropped() uint64 { return uint64(C.room_dropped()) }
+
+// Detach leaves the library to others.
+func (c *Collector) Detach(ending bool) {
+	if !c.attached {
+		return
+	}
+	c.detach(ending)
+	hotpath.ForgetContexts()
+	c.attached, c.records, c.calls = false, 0, 0
+}
+
+// APIName returns the name of a function of HIP by its number, and whether it waits for the GPU.
+func (c *Collector) APIName(call uint32) (name string, waits bool) {
+	return C.GoString(C.call_name(C.uint32_t(call))), C.call_waits(C.uint32_t(call)) != 0
+}
+
+// ClockAhead is 0: times of records are converted when they are copied.
+func (c *Collector) ClockAhead() int64 { return 0 }
+
+func init() { hotpath.AddVendor(unsafe.Pointer(&C.room_vendor)) }
+
+func boolint(b bool) C.int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// wants splits the kinds of calls that a session asks for, for room_listen.
+func wants(records, calls record.Kinds) (launches, copies, waits C.int) {
+	if records == 0 {
+		return 0, 0, 0
+	}
+	return 1, boolint(calls.Has(record.Memcpy) || calls.Has(record.Memset)), boolint(calls.Has(record.Sync))
+}

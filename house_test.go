@@ -40,6 +40,7 @@ var arrows = map[string][]string{
 	"hooks":                {"internal"},
 	"profiler":             {"profile", "internal"},
 	"profiler/nvidia":      {"profiler", "cupti", "internal"},
+	"profiler/amd":         {"profiler", "roctracer", "internal"},
 	"internal/tracelog":    {"profiler/record", "tritonparse", "internal"},
 	"tritonparse":          {"profile", "internal"},
 	"viewer":               {"profile", "tritonparse", "internal"},
@@ -244,10 +245,12 @@ func (e spellingException) covers(file string) bool {
 // vendorSpellingAllowed are the exceptions, by folder, file or pattern, each with its reason. Where words are given, only these are allowed.
 var vendorSpellingAllowed = []spellingException{
 	{"profiler/nvidia", "it is the vendor's package", nil},
+	{"profiler/amd", "it is the vendor's package", nil},
 	{"hooks/tracevalue.c", "is_cuda is torch's attribute, which tensors on AMD GPUs have too", []string{`"is_cuda"`, "str_is_cuda", "cuda_devices"}},
 	{"internal/tracelog/event.go", "traces have a cubin field and a cubins folder for the binaries of every vendor, which readers look for", []string{`"cubins"`, "`\",\"cubin\":\"cubins/`"}},
 	{"internal/tracelog/launch.go", "TritonParse's note, for every vendor", []string{"`{\"_note\":\"argument extraction skipped during CUDA graph capture\"}`"}},
 	{"profiler/conformance/fakecuda.go", "it drives one backend's fake driver through the conformance suite", nil},
+	{"profiler/conformance/fakehip.go", "the same of another", nil},
 	{"profile/internal/lanes/category.go", "categories of torch.profiler's traces, of every vendor",
 		[]string{`"cuda_sync"`, `"cuda_runtime"`, `"cuda_driver"`, `"hip_runtime"`, `"hip_driver"`}},
 	{"profile/chrometrace/readfacts.go", "torch.profiler's traces name a device's product, not its type", []string{`"CUDA"`, `"AMD"`, `"HIP"`}},

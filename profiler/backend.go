@@ -1,6 +1,7 @@
 package profiler
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,7 +49,7 @@ var backends struct {
 }
 
 // Register makes a backend known; it replaces an earlier one of the same first name. Packages like profiler/nvidia call
-// it from init.
+// it from init, in the order of their paths; backends of vendors are kept in the order of vendor.All.
 func Register(b Backend) {
 	backends.Lock()
 	defer backends.Unlock()
@@ -58,6 +59,16 @@ func Register(b Backend) {
 		return
 	}
 	backends.list = append(backends.list, &b)
+	slices.SortStableFunc(backends.list, func(a, b *Backend) int { return cmp.Compare(a.turn(), b.turn()) })
+}
+
+// turn is smaller for backends that are tried earlier.
+func (b *Backend) turn() int {
+	names := vendor.Backends()
+	if i := slices.Index(names, b.name()); i >= 0 {
+		return i
+	}
+	return len(names)
 }
 
 // backendNamed finds a backend. Without a name it is the first whose GPU this machine has, or, on a machine without any,

@@ -49,6 +49,7 @@ func TestWhichBackend(t *testing.T) {
 		{nil, "cupti", "is not built into this program"},
 		{[]Backend{a(never), b(always)}, "", "b"},
 		{[]Backend{a(never), b(never)}, "", "a"},
+		{[]Backend{b(always), {Names: []string{"cupti"}, Detect: always}}, "", "cupti"}, // a vendor's, wherever it was registered
 		{[]Backend{a(always), b(always)}, "B", "b"},
 		{[]Backend{a(always), b(always)}, "bee", "b"},
 		{[]Backend{a(always)}, "roctracer", "AMD GPUs are not supported yet"},

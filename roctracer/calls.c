@@ -126,7 +126,7 @@ void room_enter(const struct hip_call *call, uint64_t correlation, const struct 
 
 // ---- calls end ----
 
-// A launch that was captured is a node of the graph that the capture becomes.
+// A launch that was captured is a node of the graph that the capture is made into.
 RARE static void launch_captured(const struct hip_call *call, const struct hip_arguments *a) {
   const void *stream = stream_of(call, a), *function = function_of(call, a);
   uint64_t capture;

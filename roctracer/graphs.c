@@ -10,12 +10,12 @@ static _Atomic uint64_t ids;                             // of nodes and graphs
 
 // ---- lists of kernels ----
 
-// The kernels of a capture, then of the graph that it became, then of each executable graph made of that.
+// The kernels of a capture, then of the graph made of it, then of each executable graph made of that.
 struct graph {
   struct graph *next;
   uint64_t id;        // ours
   uint64_t capture;   // HIP's number of the capture in progress
-  const void *handle; // of the graph that the capture became
+  const void *handle; // of the graph that was made of the capture
   struct node { uint64_t number; uint32_t name, nth; } *nodes; // nth: how many nodes of that name come before
   unsigned count, capacity;
   unsigned launches;  // of an executable graph, of which records are to come
@@ -262,7 +262,7 @@ static void take_launches(void) {
   }
 }
 
-void graphs_settle(void) {
+void graphs_tidy(void) {
   pthread_mutex_lock(&lock);
   take_launches();
   for (struct graph *g = execs, *next; g; g = next) {

@@ -51,7 +51,7 @@ void room_record(struct hp_activity a) {
 }
 
 void room_flush(void) {
-  graphs_settle();
+  graphs_tidy();
   pthread_mutex_lock(&lock);
   hand_over();
   pthread_mutex_unlock(&lock);

@@ -63,7 +63,7 @@ static inline uint32_t room_call_number(const struct hip_call *call) { return (u
 // ---- records (records.c) -------------------------------------------------------------------------------------------------
 
 // Adds an activity to the buffer that is being filled. Called on the library's own thread, or on the drainer's, but never on a
-// thread of the program; takes a lock. Times are those of the library (CLOCK_BOOTTIME or HSA's), which become CLOCK_REALTIME here.
+// thread of the program; takes a lock. Times are those of the library (CLOCK_BOOTTIME or HSA's), which are converted to CLOCK_REALTIME here.
 // A kernel of a graph launch (its correlation is one) gets the node that it is: by its name and by the order of the capture.
 void room_record(struct hp_activity activity);
 // Hands over what is there. A provider calls it at the end of each of its library's buffers.

@@ -30,6 +30,7 @@ import (
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/tracelog"
+	_ "github.com/goproton/goproton/profiler/amd"
 	"github.com/goproton/goproton/profiler/control"
 	"github.com/goproton/goproton/profiler/launchkinds"
 	_ "github.com/goproton/goproton/profiler/nvidia"

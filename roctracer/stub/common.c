@@ -22,7 +22,7 @@ int stub_result(const char *function) {
 }
 
 const char *stub_order(const char *verb) {
-  const char *at = getenv("STUB_SCRIPT");
+  const char *at = getenv("PROTON_STUB_SCRIPT");
   size_t length = strlen(verb);
   while (at && *at) {
     at += strspn(at, " \t\n;");

@@ -188,7 +188,7 @@ STUB_EXPORT int hipModuleUnload(void *module) {
     struct function *f = *at;
     if (f->module != W(module)) { at = &f->next; continue; }
     *at = f->next;
-    memset(f->name, '?', strlen(f->name)); // whoever kept the name instead of copying it shows it
+    memset(f->name, '?', strlen(f->name)); // a profiler that kept the name instead of copying it shows this
     free(f);
   }
   pthread_mutex_unlock(&lock);
@@ -260,7 +260,7 @@ STUB_EXPORT int hipGetStreamDeviceId(void *stream) { return stream ? stream_at(s
 STUB_EXPORT int hipEventCreate(void **event) { return *event = made(sizeof(struct event)), OK; }
 STUB_EXPORT int hipEventRecord(void *event, void *stream) { return ((struct event *)event)->of = stream_at(stream), OK; }
 
-// A stream that waits for an event of a captured stream becomes part of the capture.
+// A stream that waits for an event of a captured stream is part of the capture from then on.
 STUB_EXPORT int hipStreamWaitEvent(void *stream, void *event, unsigned flags) {
   (void)flags;
   struct stream *of = ((struct event *)event)->of;

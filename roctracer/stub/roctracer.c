@@ -1,8 +1,8 @@
 // The fake libroctracer64, version 4.1. It keeps what roctracer's source and measurements show: HIP is looked for once in a process,
-// an operation has one callback, there is one default pool, a call that nobody asked for has no correlation id, and a kernel's name
+// an operation has one callback, there is one default pool, a call without a callback has no correlation id, and a kernel's name
 // dies with the buffer that its record was in. Numbers and offsets are its own, so that a wrong one of the room is seen.
 //
-// STUB_SCRIPT:
+// PROTON_STUB_SCRIPT:
 //   ids from N             correlation ids begin after N
 //   uncorrelated KERNEL..  their records have the correlation id 0
 //   lost KERNEL..          they have none
@@ -154,7 +154,7 @@ static uint64_t next_id(void) {
   return (from ? strtoull(from, NULL, 10) : 0) + atomic_fetch_add(&drawn, 1) + 1;
 }
 
-// A call that nobody asked for draws no id.
+// A call without a callback draws no id.
 static uint64_t on_enter(const struct stub_call *call) {
   const struct known *k = named(call->name);
   call_fn *f = k ? atomic_load(&callbacks[k->op].function) : NULL;

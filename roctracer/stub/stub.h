@@ -41,7 +41,7 @@ struct stub_listener {
 // Of the fake libamdhip64. A second listener replaces none: all hear everything. Returns whether HIP has started already.
 int stub_listen(const struct stub_listener *listener);
 typedef int stub_listen_fn(const struct stub_listener *);
-// Of the fake librocprofiler-sdk: the fake libamdhip64 calls it when it starts, as the real one hands out its API tables.
+// Of the fake librocprofiler-sdk: the fake libamdhip64 calls it when it starts, as the real one passes on its API tables.
 void stub_hip_starts(stub_listen_fn *listen);
 // Of the fake libamdhip64: the name of the kernel behind a host function, as hipcc's code registers it.
 void stub_register_host_function(const void *function, const char *name);
@@ -49,7 +49,7 @@ void stub_register_host_function(const void *function, const char *name);
 // common.c: PROTON_STUB_RESULTS has the results of functions ("hipGraphLaunch=1,roctracer_open_pool=-5").
 int stub_result(const char *function);
 uint64_t stub_number(const char *variable, uint64_t otherwise);
-// STUB_SCRIPT has orders for the tracing libraries, one per line or separated by semicolons. stub_order finds the order that begins
+// PROTON_STUB_SCRIPT has orders for the tracing libraries, one per line or separated by semicolons. stub_order finds the order that begins
 // with a verb and returns what follows it, NULL if there is none; stub_named says whether the words of an order have that name.
 const char *stub_order(const char *verb);
 int stub_named(const char *words, const char *name);

@@ -16,6 +16,7 @@ import (
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/pythonpath"
 	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/internal/vendor"
 )
 
 // Exit codes of "proton run" beyond those of the target itself.
@@ -152,7 +153,7 @@ func newConfig(options Options, command Command, status string) (runinfo.Config,
 	config.Name, config.Stats, config.Status, config.SitePackages = name, &stats, status, sitePackages()
 	if options.isReplay() {
 		config.Replay = filepath.Base(options.Target[0])
-		config.Backend = "" // what collects is the backend that made the recording
+		config.Backend = vendor.All[0].Backends[0] // captures are of its library only
 	}
 	return config, nil
 }

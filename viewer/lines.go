@@ -23,6 +23,7 @@ type lines struct {
 	bars     bool
 	percent  bool // at the bars; not when a column already is that share
 	widest   float64
+	narrow   bool // branches take one column each
 
 	text, number []byte // of the line that is being made
 }
@@ -127,8 +128,18 @@ func (l *lines) measure() {
 	l.bars = l.widest > 0
 }
 
+// branchWidth finds out whether the branches of the deepest row have room.
+func (l *lines) branchWidth() {
+	deepest := 0
+	for r := range l.table.All() {
+		deepest = max(deepest, r.Depth+min(len(r.Hidden), 1))
+	}
+	l.narrow = l.terminal.Width > 0 && grid.Narrow(deepest, l.room(), leastName)
+}
+
 // header prints what the columns are, and in which unit.
 func (l *lines) header() {
+	l.branchWidth()
 	if least := l.before() + leastName + leastBranches; l.terminal.Width > 0 && least > l.terminal.Width {
 		l.table.Notes = append(l.table.Notes, fmt.Sprintf("lines have %d columns, more than the %d of the width: numbers are never cut; choose fewer metrics with -m", least, l.terminal.Width))
 	}
@@ -259,7 +270,10 @@ const percentWidth = len("100.0%")
 // some letters: of the branches of a deep tree only the last ones are drawn.
 func (l *lines) finish(indent, name, color string) {
 	if l.terminal.Width > 0 {
-		room := max(l.terminal.Width-l.before(), leastName+leastBranches)
+		room := l.room()
+		if l.narrow {
+			indent = grid.NarrowBranches(indent)
+		}
 		indent, name = grid.Cut(indent, name, room, leastName, l.glyphs.Dots)
 	}
 	l.cell(indent, 0, false, grid.Faint)
@@ -268,6 +282,9 @@ func (l *lines) finish(indent, name, color string) {
 	l.out.WriteByte('\n')
 	l.text = l.text[:0]
 }
+
+// room is how many columns branches and names have.
+func (l *lines) room() int { return max(l.terminal.Width-l.before(), leastName+leastBranches) }
 
 // before is how many columns stand before the names.
 func (l *lines) before() int {

@@ -21,8 +21,11 @@ type Glyphs struct {
 	Arrow       string // between an old and a new value
 }
 
-// step is the width of a branch in columns.
-const step = 3
+// step is the width of a branch in columns, and leastBranch that of the last of narrow branches, with a blank.
+const (
+	step        = 3
+	leastBranch = 2
+)
 
 // Lines and ASCII are the two ways to draw.
 var (
@@ -66,11 +69,30 @@ func (g *Glyphs) Bar(part float64) string {
 	return text
 }
 
-// Cut shortens branches and name to room columns. It removes the branches nearest to the root first, until least columns
-// are left for the name, and then the end of the name.
+// Narrow says whether a tree of this depth, with least columns for names, needs narrow branches to fit room columns.
+func Narrow(depth, room, least int) bool { return depth*step > room-least }
+
+// NarrowBranches is an indentation whose branches take one column each, with a blank before the name.
+func NarrowBranches(indent string) string {
+	if indent == "" {
+		return ""
+	}
+	var b strings.Builder
+	runes := []rune(indent)
+	for i, r := range runes {
+		if dots := len(runes) % step; i < dots || (i-dots)%step == 0 {
+			b.WriteRune(r)
+		}
+	}
+	return b.String() + " "
+}
+
+// Cut shortens narrow branches and a name to room columns. It removes the branches nearest to the root first, until least
+// columns are left for the name, and then the end of the name.
 func Cut(indent, name string, room, least int, dots string) (string, string) {
 	if Columns(indent) > room-least {
-		indent = dots + LastSteps(indent, room-least-Columns(dots))
+		runes := []rune(indent)
+		indent = dots + string(runes[max(0, len(runes)-max(room-least-Columns(dots), leastBranch)):])
 	}
 	return indent, Fit(name, room-Columns(indent), dots)
 }
@@ -86,8 +108,8 @@ func Fit(text string, room int, dots string) string {
 	return runewidth.Truncate(text, room, dots)
 }
 
-// LastSteps is the end of an indentation: as many whole branches as fit, at least one.
+// LastSteps is the end of an indentation: as many whole branches as fit.
 func LastSteps(indent string, columns int) string {
 	runes := []rune(indent)
-	return string(runes[max(len(runes)-max(columns, step)/step*step, 0):])
+	return string(runes[max(len(runes)-columns/step*step, 0):])
 }

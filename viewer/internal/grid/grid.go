@@ -46,18 +46,28 @@ func (p Layout) Write(w io.Writer, lines []Line, left ...int) error {
 			widths[i] = max(widths[i], Columns(c.Text))
 		}
 	}
+	room := p.Width
+	for _, width := range widths {
+		room -= width + len("  ")
+	}
+	narrow := p.Width > 0 && slices.ContainsFunc(lines, func(l Line) bool {
+		return Narrow(Columns(l.Indent)/step, max(room-Columns(cmp.Or(l.Brief, l.Mark)), leastRoom), leastName)
+	})
 	out := bufio.NewWriterSize(w, 64<<10)
 	for _, l := range lines {
-		text := p.line(l, widths, left)
+		if narrow {
+			l.Indent = NarrowBranches(l.Indent)
+		}
+		text := p.line(l, widths, left, room)
 		out.WriteString(strings.TrimRight(text, " "))
 		out.WriteByte('\n')
 	}
 	return out.Flush()
 }
 
-func (p Layout) line(l Line, widths, left []int) string {
+// line is the text of a line; room columns are left for what stands behind its cells.
+func (p Layout) line(l Line, widths, left []int, room int) string {
 	var b strings.Builder
-	room := p.Width
 	for i, width := range widths {
 		var c Cell
 		if i < len(l.Cells) {
@@ -69,7 +79,6 @@ func (p Layout) line(l Line, widths, left []int) string {
 			padding = ""
 		}
 		b.WriteString(Paint(c.Text, c.Color) + padding + "  ")
-		room -= width + len("  ")
 	}
 	if p.Width > 0 {
 		if l.Brief != "" && Columns(l.Indent+l.Name+l.Mark) > room && room-Columns(l.Mark) < leastRoom {

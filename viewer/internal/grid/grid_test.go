@@ -31,8 +31,9 @@ func TestLinesFitTheWidth(t *testing.T) {
 		{Cells: Plain("1.0"), Name: "short"},
 	}
 	for width, want := range map[int]string{
-		40: "1.0  ├─ vectorized_element…  ▶ only in B\n1.0  …│  │  │  │  │  │  └─ vectorized_e…\n1.0  short\n",
-		7:  "1.0  ├─ vectorized_e…  ▶ only in B\n1.0  …└─ vectorized_…\n1.0  short\n",
+		40: "1.0  ├ vectorized_elementw…  ▶ only in B\n1.0  ││││││││││││││││││││└ vectorized_e…\n1.0  short\n",
+		30: "1.0  ├ vectorized_el…  ▶ only in B\n1.0  …││││││││││└ vectorized_…\n1.0  short\n",
+		7:  "1.0  ├ vectorized_el…  ▶ only in B\n1.0  …│└ vectorized_…\n1.0  short\n",
 		0:  "1.0  ├─ vectorized_elementwise_kernel  ▶ only in B\n1.0  " + deep + "vectorized_elementwise_kernel\n1.0  short\n",
 	} {
 		var b bytes.Buffer

@@ -3,7 +3,10 @@
 // binaries of one vendor; internal/vendor has the list.
 package gpucode
 
-import "iter"
+import (
+	"iter"
+	"strings"
+)
 
 // Format is a file format of binaries, with the vendor's tools for it.
 type Format struct {
@@ -23,6 +26,11 @@ type Format struct {
 	ListingName string // the stage of TritonParse that the listing is: "sass"
 	// Recorded reads a function of such a listing; nil if it is not there.
 	Recorded func(listing, function string) *Recorded
+
+	// Assembled finds a function in the text that its module was assembled from, which a trace may have where a binary has not: the number
+	// of the line of each instruction, counted from 1, by offset. nil if it is not there or has other instructions. The field is nil if an
+	// instruction is not a line of such a text.
+	Assembled func(text string, f *Function) map[uint64]int
 
 	// Occupancy is a function's on its module's architecture, for blocks of a number of threads with a number of bytes of shared memory,
 	// static and dynamic. ok is false if the limits of the architecture are not known, and the field nil if no architecture's are.
@@ -78,6 +86,16 @@ type Function struct {
 
 	Assembly     []string                // text that the module was assembled from, by line; nil if the module does not have it
 	AssemblyLine func(offset uint64) int // of an instruction, counted from 1; 0 if it is not known
+}
+
+// AssembledFrom takes the text that a function's module was assembled from, if the module lacks it and the text has the function.
+func (f *Function) AssembledFrom(text string, format *Format) {
+	if f.Assembly != nil || format.Assembled == nil {
+		return
+	}
+	if lines := format.Assembled(text, f); lines != nil {
+		f.Assembly, f.AssemblyLine = strings.Split(text, "\n"), func(offset uint64) int { return lines[offset] }
+	}
 }
 
 // Frame is a place in the source.

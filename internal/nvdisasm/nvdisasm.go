@@ -4,18 +4,13 @@ package nvdisasm
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/goproton/goproton/internal/awake"
 	"github.com/goproton/goproton/internal/cubin"
 	"github.com/goproton/goproton/internal/gpucode"
 	"github.com/goproton/goproton/internal/settings"
@@ -24,14 +19,10 @@ import (
 // Code disassembles a function of the binary in a file. If the disassembler is missing or fails, Code returns the operations
 // without operands together with the error.
 func Code(d gpucode.Disassembler, file string, f *gpucode.Function) (*gpucode.Code, error) {
-	tool, err := find(d.Env)
+	tool, err := find(d)
 	if err == nil {
-		run := d.Run
-		if run == nil {
-			run = runTool
-		}
 		var out []byte
-		if out, err = run(tool, file, f.Index); err == nil {
+		if out, err = d.Output(tool, file, f.Index, "-c", "-fun", strconv.Itoa(f.Index)); err == nil {
 			code := parse(out, f.Name, f.Size)
 			if len(code.Text) > 0 {
 				code.Tool = tool
@@ -43,81 +34,18 @@ func Code(d gpucode.Disassembler, file string, f *gpucode.Function) (*gpucode.Co
 	return operations(f), err
 }
 
+var errMissing = errors.New("no nvdisasm in PATH, CUDA_HOME or PROTON_NVDISASM, so instructions have no operands; CUDA's toolkit has it, and Triton: triton/backends/nvidia/bin")
+
 // find looks for the program: the PROTON_NVDISASM variable, PATH, Triton's copy, then CUDA's installation.
-func find(env func(string) (string, bool)) (string, error) {
-	if tool, set := env(settings.Disassembler.Name); set {
-		if tool == "" {
-			return "", errors.New("PROTON_NVDISASM is empty, so nvdisasm is not used")
-		}
-		if !executable(tool) {
-			return "", fmt.Errorf("PROTON_NVDISASM names %s, which is not a program", tool)
-		}
-		return tool, nil
-	}
-	if path, set := env("PATH"); set {
-		for _, folder := range filepath.SplitList(path) {
-			if tool := filepath.Join(folder, "nvdisasm"); filepath.IsAbs(tool) && executable(tool) {
-				return tool, nil
-			}
+func find(d gpucode.Disassembler) (string, error) {
+	triton, _ := d.Env(settings.TritonDisasm.Name)
+	others := []string{triton}
+	for _, variable := range []string{"CUDA_HOME", "CUDA_PATH"} {
+		if cuda, _ := d.Env(variable); cuda != "" {
+			others = append(others, filepath.Join(cuda, "bin", "nvdisasm"))
 		}
 	}
-	if tool, set := env(settings.TritonDisasm.Name); set && executable(tool) {
-		return tool, nil
-	}
-	cuda, _ := env("CUDA_HOME")
-	path, _ := env("CUDA_PATH")
-	for _, folder := range []string{cuda, path, "/usr/local/cuda"} {
-		if tool := filepath.Join(folder, "bin", "nvdisasm"); folder != "" && executable(tool) {
-			return tool, nil
-		}
-	}
-	return "", errors.New("no nvdisasm in PATH, CUDA_HOME or PROTON_NVDISASM, so instructions have no operands; CUDA's toolkit has it, and Triton: triton/backends/nvidia/bin")
-}
-
-func executable(file string) bool {
-	info, err := os.Stat(file)
-	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
-}
-
-const (
-	patience      = 20 * time.Second // time limit of nvdisasm, which takes a second for a kernel of 2 MB
-	longestOutput = 128 << 20
-)
-
-func runTool(tool, file string, index int) ([]byte, error) {
-	absolute, err := filepath.Abs(file) // an absolute path cannot be read as an option
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := awake.Context(context.Background(), patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, tool, "-c", "-fun", strconv.Itoa(index), absolute)
-	cmd.WaitDelay = patience // a child of nvdisasm may keep its output open after it has ended
-	var out, complaints limited
-	out.left, complaints.left = longestOutput, 1<<10
-	cmd.Stdout, cmd.Stderr = &out, &complaints
-	err = cmd.Run()
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, fmt.Errorf("%s took longer than %s", tool, patience)
-	case err != nil:
-		said, _, _ := strings.Cut(strings.TrimSpace(complaints.String()), "\n")
-		return nil, fmt.Errorf("%s: %w: %s", tool, err, said)
-	}
-	return out.Bytes(), nil
-}
-
-// limited keeps the first bytes that are written to it, up to a limit, and drops the rest.
-type limited struct {
-	bytes.Buffer
-	left int
-}
-
-func (l *limited) Write(b []byte) (int, error) {
-	kept := b[:min(len(b), l.left)]
-	l.left -= len(kept)
-	l.Buffer.Write(kept)
-	return len(b), nil
+	return d.Find(settings.Disassembler.Name, "nvdisasm", errMissing, append(others, "/usr/local/cuda/bin/nvdisasm")...)
 }
 
 var instruction = regexp.MustCompile(`^\s*/\*([0-9a-f]{1,16})\*/\s+(.*?)\s*;?\s*(?:/\*.*)?$`)

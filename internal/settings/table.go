@@ -13,6 +13,7 @@ var (
 	Stats           = &Setting{"PROTON_STATS", "switch", "1", "Go", "`0` leaves the distribution of kernel times out of trees, as `--no-stats` does."}
 	ExitPatience    = &Setting{"PROTON_EXIT_PATIENCE", "seconds", "30", "Go", "How long the end of a program waits for a GPU that finishes nothing: more for kernels that run longer, or `inf`."}
 	Disassembler    = &Setting{"PROTON_NVDISASM", "program", "searched", "Go", "The nvdisasm that `proton viewer --sass` asks for the text of instructions; empty means none. `PATH` and `CUDA_HOME` are searched too."}
+	Objdump         = &Setting{"PROTON_OBJDUMP", "program", "searched", "Go", "The llvm-objdump that is asked for the instructions of AMD's GPUs in the same way. `PATH`, `ROCM_PATH` and `/opt/rocm` are searched too."}
 	TritonDisasm    = &Setting{"TRITON_NVDISASM_PATH", "program", "", "Go", "The same as Triton reads it."}
 	TritonCache     = &Setting{"TRITON_CACHE_DIR", "folder", "~/.triton/cache", "Go", "Triton's cache, where `--sass` looks for modules that are not next to the profile."}
 	Analysis        = &Setting{"TRITONPARSE_ANALYSIS", "names", "all", "Go", "Analyses that `proton trace parse` makes, if `--analysis` does not say."}
@@ -30,7 +31,7 @@ var All = []*Setting{
 	CUPTIPath, TritonCUPTI, TritonROCtracer, Home, Library, Python, Graph, GraphLate, Stats, ExitPatience,
 	{"PROTON_TRACE", "folder", "", "Python", "The folder of TritonParse traces where `goproton.trace.init` is given none."},
 	{"PROTON_PYTHON_WALKER", "`public`", "chosen by an examination", "C", "`public` reads Python's frames through its public API only: slower, and under the GIL."},
-	Disassembler, TritonDisasm, TritonCache, Analysis, FileCheck, Record,
+	Disassembler, Objdump, TritonDisasm, TritonCache, Analysis, FileCheck, Record,
 	{"PROTON_RECORD_CUBINS", "switch", "small ones while sampling", "C", "`1` puts the kernels' machine code into that recording."},
 	NVTX,
 	Disable,

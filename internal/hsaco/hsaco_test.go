@@ -207,7 +207,7 @@ func TestWithoutSections(t *testing.T) {
 // TestDamage reads code objects with some bytes changed: an error or a module, and never a panic.
 func TestDamage(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, name := range []string{"inlined.gfx942", "calls.gfx1201"} {
+	for _, name := range []string{"inlined.gfx942", "calls.gfx1201", "dwarf5.gfx942"} {
 		whole := image(t, name)
 		for range 1500 {
 			damaged := bytes.Clone(whole)
@@ -242,7 +242,7 @@ func ask(image []byte) {
 }
 
 func FuzzOpen(f *testing.F) {
-	for _, name := range []string{"inlined.gfx942", "calls.gfx942", "calls.gfx1201"} {
+	for _, name := range []string{"inlined.gfx942", "calls.gfx942", "calls.gfx1201", "dwarf5.gfx942"} {
 		f.Add(image(f, name))
 	}
 	f.Fuzz(func(t *testing.T, image []byte) { ask(image) })
@@ -282,5 +282,22 @@ func BenchmarkOpen(b *testing.B) {
 	b.SetBytes(int64(len(whole)))
 	for range b.N {
 		ask(whole)
+	}
+}
+
+// TestHeadersOfLineTables: a damaged number of folders would have debug/dwarf take more memory than there is.
+func TestHeadersOfLineTables(t *testing.T) {
+	m := open(t, "testdata/dwarf5.gfx942.hsaco")
+	lines, err := m.elf.Section(".debug_line").Data()
+	if err != nil || !believable(lines) {
+		t.Fatalf("the header of a line table is not believed (%v)", err)
+	}
+	const foldersAt = 33 // the number of folders, behind lengths of operations and one pair of what a folder has
+	if lines[foldersAt-3] != 1 || lines[foldersAt] == 0 {
+		t.Fatalf("header % x", lines[:40])
+	}
+	lines[foldersAt] = 0x7f
+	if believable(lines) || believable(lines[:20]) {
+		t.Error("the header of a damaged line table is believed")
 	}
 }

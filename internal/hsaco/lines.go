@@ -72,10 +72,10 @@ func (m *module) frames(f *function, offset uint64) (all []gpucode.Frame) {
 	return all
 }
 
-// debugData are the debug sections. Those of an object that is not linked have no addresses yet.
-func (m *module) debugData() (*dwarf.Data, error) {
+// debugData are the debug sections, and the most entries that they can have. Those of an object that is not linked have no addresses yet.
+func (m *module) debugData() (r tableReader, entries int, err error) {
 	if m.elf.Type != elf.ET_DYN && m.elf.Type != elf.ET_EXEC {
-		return nil, errors.New("it is not linked")
+		return r, 0, errors.New("it is not linked")
 	}
 	section := func(name string) []byte {
 		s := m.elf.Section(name)
@@ -88,23 +88,23 @@ func (m *module) debugData() (*dwarf.Data, error) {
 		}
 		return b
 	}
-	data, err := dwarf.New(section(".debug_abbrev"), nil, nil, section(".debug_info"), section(".debug_line"), nil, section(".debug_ranges"), section(".debug_str"))
-	if err != nil {
-		return nil, err
+	info := section(".debug_info")
+	r = tableReader{lines: section(".debug_line"), seen: map[int64]bool{}}
+	if r.data, err = dwarf.New(section(".debug_abbrev"), nil, nil, info, r.lines, nil, section(".debug_ranges"), section(".debug_str")); err != nil {
+		return r, 0, err
 	}
 	for _, name := range []string{".debug_addr", ".debug_line_str", ".debug_rnglists", ".debug_str_offsets"} {
-		if b := section(name); b != nil {
-			if err := data.AddSection(name, b); err != nil {
-				return nil, err
-			}
+		if err := r.data.AddSection(name, section(name)); err != nil {
+			return r, 0, err
 		}
 	}
-	return data, nil
+	return r, len(info), nil
 }
 
 // tableReader reads the tables of a module.
 type tableReader struct {
 	data      *dwarf.Data
+	lines     []byte // section .debug_line
 	sequences [][]row
 	rows      int
 	seen      map[int64]bool    // line tables by their offset: units may share one
@@ -113,12 +113,12 @@ type tableReader struct {
 }
 
 func (m *module) places() (table, error) {
-	data, err := m.debugData()
+	r, most, err := m.debugData()
 	if err != nil {
 		return table{}, err
 	}
-	r := tableReader{data: data, seen: map[int64]bool{}}
-	for entries := data.Reader(); ; {
+	entries := r.data.Reader()
+	for range most { // of a damaged file the reader returns empty entries without end
 		e, err := entries.Next()
 		if err != nil {
 			return table{}, err
@@ -131,8 +131,6 @@ func (m *module) places() (table, error) {
 			err = r.unit(e)
 		case dwarf.TagInlinedSubroutine:
 			err = r.inlined(e)
-		case dwarf.TagClassType, dwarf.TagStructType, dwarf.TagUnionType, dwarf.TagEnumerationType:
-			entries.SkipChildren()
 		}
 		if err != nil {
 			return table{}, err
@@ -145,11 +143,14 @@ func (m *module) places() (table, error) {
 // unit reads the line table of a unit.
 func (r *tableReader) unit(e *dwarf.Entry) error {
 	r.files = nil
+	offset, _ := e.Val(dwarf.AttrStmtList).(int64)
+	if offset < 0 || offset > int64(len(r.lines)) || !believable(r.lines[offset:]) {
+		return errors.New("the header of a line table is damaged")
+	}
 	lines, err := r.data.LineReader(e)
 	if err != nil || lines == nil {
 		return err
 	}
-	offset, _ := e.Val(dwarf.AttrStmtList).(int64)
 	var sequence []row
 	for line := (dwarf.LineEntry{}); !r.seen[offset]; {
 		if err := lines.Next(&line); errors.Is(err, io.EOF) {

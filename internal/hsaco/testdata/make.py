@@ -1,13 +1,28 @@
-"""Compiles code objects for the tests; no GPU is needed. Usage: make.py FOLDER KERNELS.PY ARCH…
+"""Compiles code objects for the tests; no GPU is needed. Usage: [DWARF=5] make.py FOLDER KERNELS.PY ARCH…
 
 It needs triton in PYTHONPATH. KERNELS.PY has a list KERNELS of (name, kernel, signature, constants, options). FOLDER gets
-NAME.ARCH.hsaco and the assembly that it was made of, NAME.ARCH.amdgcn. What an architecture does not take is a line on stderr."""
+NAME.ARCH.hsaco and the assembly that it was made of, NAME.ARCH.amdgcn. DWARF is the version of the line tables; Triton's is 4. What an architecture does not take is a line on stderr."""
 import os
+import re
 import sys
 
 from triton import compile
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
+
+
+def with_dwarf(version):
+    """Has LLVM write line tables of another version, by a flag of the module."""
+    from triton.backends.amd.compiler import HIPBackend
+
+    made = HIPBackend.make_amdgcn
+
+    def make_amdgcn(src, *arguments):
+        flags = re.search(r"(?m)^!llvm.module.flags = !\{(.*)\}$", src)
+        src = src.replace(flags[0], f"!llvm.module.flags = !{{{flags[1]}, !99999}}\n!99999 = !{{i32 7, !\"Dwarf Version\", i32 {version}}}")
+        return made(src, *arguments)
+
+    HIPBackend.make_amdgcn = staticmethod(make_amdgcn)
 
 
 def make(folder, script, architectures):
@@ -28,4 +43,6 @@ def make(folder, script, architectures):
 
 
 if __name__ == "__main__":
+    if "DWARF" in os.environ:
+        with_dwarf(int(os.environ["DWARF"]))
     make(sys.argv[1], sys.argv[2], sys.argv[3:])

@@ -11,8 +11,9 @@ import (
 	"github.com/goproton/goproton/internal/trace/quirks"
 )
 
-// What AMD's compiler may do to an access of global memory: a buffer instruction checks bounds in hardware and needs fewer
-// registers for addresses, so a kernel wants all of its accesses to be such. TTGIR's dialect is amdg; older traces have amdgpu.
+// The accesses of global memory that are counted, in TTGIR and in machine code. A buffer instruction checks bounds in hardware and
+// needs fewer registers for addresses, so a kernel is best if all of its accesses are buffer instructions. TTGIR's dialect is amdg,
+// and amdgpu in older traces.
 var (
 	ttgirAccesses = []access{
 		counted("tt.load_count", `\btt\.load\b`), counted("tt.store_count", `\btt\.store\b`),
@@ -38,8 +39,8 @@ type access struct {
 
 func counted(name, pattern string) access { return access{name, regexp.MustCompile(pattern)} }
 
-// amdBufferOps counts accesses of global memory. Counts are of instructions; tritonparse counts every line in which the
-// name of one stands, such as those that name a kernel called global_load_kernel.
+// amdBufferOps counts accesses of global memory. It counts instructions; tritonparse counts every line that contains the name
+// of one, such as the lines that name a kernel called global_load_kernel.
 func amdBufferOps(a *Artifacts) []Finding {
 	var ttgir, gcn []byte
 	counts := map[string]int{}

@@ -44,12 +44,12 @@ type Source struct {
 	Code  string
 }
 
-// Settings says which analyses are made, and how.
+// Settings select the analyses, and say how they are made.
 type Settings struct {
 	Quirks        quirks.Set
 	Analyses      []string // names, see AnalysisNames; nil for all
 	Procedures    []Procedure
-	OwnProcedures bool   // these are the user's own, to be looked for on every backend
+	OwnProcedures bool   // Procedures are the user's and apply to every backend
 	FileCheck     string // path of the program; "" for none
 }
 
@@ -92,12 +92,12 @@ func AnalysisNames() []string {
 	return slices.Compact(names)
 }
 
-// Wants says whether an analysis was asked for.
+// Wants reports whether an analysis was asked for.
 func (s *Settings) Wants(name string) bool {
 	return s.Analyses == nil || slices.Contains(s.Analyses, name)
 }
 
-// Run makes the analyses of a compilation. It returns the event of a compilation, without its end; nil if there is nothing to say.
+// Run makes the analyses of a compilation. It returns their findings as a line of a trace, and nil if there are none.
 func Run(hash string, b Backend, a *Artifacts, s *Settings) []byte {
 	a.settings, a.backend = s, strings.ToLower(b.Name)
 	var findings []byte

@@ -29,8 +29,8 @@ type checks []check
 
 var checkDirective = regexp.MustCompile(`^CHECK(-NOT|-NEXT|-SAME|-COUNT-(\d+))?:(.*)$`)
 
-// ReadChecks reads the part of FileCheck's language that needs no variables. What is beyond it is an error, so that
-// FileCheck itself is asked.
+// ReadChecks reads the part of FileCheck's language that needs no variables. It returns an error for checks beyond that, which
+// only FileCheck itself can make.
 func ReadChecks(lines []string) (checks, error) {
 	var all checks
 	for _, l := range lines {
@@ -61,7 +61,7 @@ func ReadChecks(lines []string) (checks, error) {
 
 var blanks = regexp.MustCompile(`[ \t]+`)
 
-// checkPattern turns text with {{regular expressions}} into an expression. Blanks match as many blanks.
+// checkPattern turns text with {{regular expressions}} into one expression. A run of blanks matches any run of blanks.
 func checkPattern(text string) (*regexp.Regexp, error) {
 	if text == "" {
 		return nil, errors.New("an empty check")
@@ -90,7 +90,7 @@ func checkPattern(text string) (*regexp.Regexp, error) {
 	return regexp.Compile("(?m)" + b.String()) // a line is what ^ and $ are about
 }
 
-// Match goes through the text once, and says which check is not fulfilled.
+// Match reports whether the text has all matches, in order, and otherwise which check fails and at which line.
 func (c checks) Match(text string) (bool, string) {
 	at := 0
 	from := -1 // the first CHECK-NOT that waits for the next match
@@ -124,7 +124,7 @@ func (c checks) Match(text string) (bool, string) {
 	return true, ""
 }
 
-// find is the first match behind at, in the same or in the next line if that is asked for.
+// find returns the first match after at: of CHECK-SAME in the rest of the line, of CHECK-NEXT in the next line.
 func (c *check) find(text string, at int) []int {
 	rest := text[at:]
 	switch c.kind {
@@ -150,13 +150,13 @@ func lineAt(text string, at int) int { return strings.Count(text[:at], "\n") + 1
 // fileCheckTime is how long FileCheck may take.
 const fileCheckTime = 30 * time.Second
 
-// maxFileCheckText is how much of what FileCheck says is kept.
+// maxFileCheckText is how many characters of FileCheck's output are kept.
 const maxFileCheckText = 500
 
-// RunFileCheck asks LLVM's FileCheck.
+// RunFileCheck runs LLVM's FileCheck on a text. It reports whether the checks hold, and otherwise returns FileCheck's output.
 func RunFileCheck(program, checks, text string) (bool, string) {
 	fail := func(err error) (bool, string) { return false, "FileCheck error: " + err.Error() }
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("tmp%08x", rand.Uint32())) // as long as tritonparse's: it is in what FileCheck says
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("tmp%08x", rand.Uint32())) // as long as tritonparse's, because FileCheck's output contains the name and is cut
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return fail(err)
 	}
@@ -189,8 +189,8 @@ func RunFileCheck(program, checks, text string) (bool, string) {
 	return false, string(said[:min(len(said), maxFileCheckText)]) + "... [truncated]"
 }
 
-// FindFileCheck looks for LLVM's FileCheck: the one of an installed Triton, what FILECHECK_PATH names, and then in PATH. It
-// returns "" if there is none.
+// FindFileCheck returns the path of LLVM's FileCheck: that of an installed Triton, else the one that FILECHECK_PATH names, else
+// the one in PATH, else "".
 func FindFileCheck() string {
 	if f := pythonpath.InPackages("triton", "FileCheck"); f != "" {
 		return f

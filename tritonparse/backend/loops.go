@@ -9,8 +9,8 @@ import (
 	"github.com/goproton/goproton/tritonparse/sourcemap"
 )
 
-// LoopSchedule is the Python lines of the operations that software pipelining moves: those that it put before a loop, in
-// it and behind it, in the order of the program.
+// LoopSchedule has the Python lines of the operations that software pipelining moves: those before the loop, in it and after it,
+// in the order of TTGIR.
 type LoopSchedule struct {
 	Prologue []string `json:"prologue"`
 	Body     []string `json:"loop_body"`
@@ -37,7 +37,7 @@ func containsAny(line string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(line, p) })
 }
 
-// lineRange is lines of a representation, from 1, both included.
+// lineRange is a range of lines of a representation, counted from 1; it includes both ends.
 type lineRange struct{ first, last int }
 
 func (r lineRange) has(line int) bool { return r.first <= line && line <= r.last }
@@ -70,8 +70,8 @@ func innerLoops(lines []string) []lineRange {
 	return loops
 }
 
-// loopSchedules says where the pipeliner put what each innermost loop loads and multiplies. tritonparse knows the first
-// loop of TTIR and takes it to be the first of TTGIR; here each loop is found by what came from its lines.
+// loopSchedules finds where the pipeliner put the loads and multiplications of each innermost loop of TTIR. tritonparse pairs
+// the first loop of TTIR with the first of TTGIR; here the source map leads from the lines of each loop to those of TTGIR.
 func loopSchedules(a *Artifacts) []Finding {
 	ttir, ttgir := strings.Split(a.Texts["ttir"], "\n"), strings.Split(a.Texts["ttgir"], "\n")
 	from, to := innerLoops(ttir), innerLoops(ttgir)
@@ -111,7 +111,7 @@ func loopSchedules(a *Artifacts) []Finding {
 	return []Finding{{"loop_schedules", schedules}}
 }
 
-// pythonText is the line of the kernel that an entry belongs to, or what it is itself.
+// pythonText returns the line of the kernel's source that an entry came from, or own if that line is not known.
 func (a *Artifacts) pythonText(e sourcemap.Entry, own string) string {
 	where := e.Frame
 	if !a.settings.Quirks.Has(quirks.FirstLoop) {
@@ -128,7 +128,7 @@ func (a *Artifacts) pythonText(e sourcemap.Entry, own string) string {
 	return own
 }
 
-// schedule sorts lines by where they are to the loops that any of them is in.
+// schedule divides lines into those before, in and after the loops that contain any of them.
 func schedule(lines []int, loops []lineRange, text func(int) string) LoopSchedule {
 	s := LoopSchedule{[]string{}, []string{}, []string{}}
 	if len(loops) == 0 {

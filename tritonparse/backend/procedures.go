@@ -1,11 +1,6 @@
 package backend
 
 import (
-	"github.com/goproton/goproton/internal/trace/field"
-	"github.com/goproton/goproton/internal/trace/quirks"
-	"github.com/goproton/goproton/internal/trace/store"
-	"github.com/goproton/goproton/internal/trace/work"
-
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -16,15 +11,19 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/trace/field"
+	"github.com/goproton/goproton/internal/trace/quirks"
+	"github.com/goproton/goproton/internal/trace/store"
+	"github.com/goproton/goproton/internal/trace/work"
 )
 
-// defaultProcedures are tritonparse's own, as it ships them (LICENSE in the same folder): ways in which AMD's compiler schedules
+// defaultProcedures are those that tritonparse ships (LICENSE is in the same folder): the ways in which AMD's compiler schedules
 // the warps of a matrix multiplication against each other.
 //
 //go:embed procedures/default_procedure_checks.json
 var defaultProcedures []byte
 
-// Procedure is a pattern in TTGIR that says that the compiler did something to a kernel.
+// Procedure is a pattern in TTGIR by which an optimisation of the compiler is recognised.
 type Procedure struct {
 	Name       string
 	Message    string
@@ -118,8 +117,8 @@ func (a *procedureAttribute) compile() (err error) {
 	return err
 }
 
-// procedureChecks looks for procedures in TTGIR. Without a file of checks the built-in ones are looked for in AMD's kernels
-// only, as they are about these. quirks.FileCheckOnly looks for them in all kernels, by FileCheck.
+// procedureChecks looks for procedures in TTGIR. The built-in ones apply to AMD's kernels only. With quirks.FileCheckOnly,
+// FileCheck looks for them in all kernels.
 func procedureChecks(a *Artifacts) []Finding {
 	o := a.settings
 	if !o.Quirks.Has(quirks.FileCheckOnly) && !o.OwnProcedures && a.backend != "hip" || len(o.Procedures) == 0 {
@@ -218,7 +217,7 @@ func compact(raw json.RawMessage) []byte {
 
 var moduleAttributes = regexp.MustCompile(`module\s+attributes\s*\{([^}]+)\}`)
 
-// attributes finds what is shown with a procedure: first what stands in the text, then what is computed from that.
+// attributes finds what is shown with a procedure: first what the text has, then what is computed from that.
 func (p *Procedure) attributes(ttgir string) (module []byte, found *store.Object) {
 	module, found = field.Null, &store.Object{}
 	if m := moduleAttributes.FindStringSubmatch(ttgir); m != nil {

@@ -31,7 +31,7 @@ func (m *Map) AppendJSON(out []byte) []byte {
 	return append(w.out, "}}"...)
 }
 
-// Room is about how many bytes AppendJSON will write, rather too many.
+// Room estimates how many bytes AppendJSON writes; it is rather too high.
 func (m *Map) Room() int {
 	const member, number = 200, 5
 	n := 0
@@ -52,13 +52,13 @@ func (m *Map) Room() int {
 	return n
 }
 
-// writer copies what it has written before: many lines of a kernel come from one place, and each has the same long lists of
-// lines. Formatted anew they were a seventh of the time that a trace takes.
+// writer writes maps. Many lines of a kernel come from one location, and all of them have the same long lists of lines, so the
+// writer copies a list that it has written before. Formatting each list anew took a seventh of the time of parsing a trace.
 type writer struct {
 	out     []byte
 	written map[*others]span
-	file    string // the last one
-	quoted  []byte
+	file    string // the path that was written last
+	quoted  []byte // file in JSON
 }
 
 // span is a part of out.

@@ -35,7 +35,7 @@ type llvmPlace struct {
 	scope, at    string
 }
 
-// readLLVM reads LLVM IR: every instruction names its place with !dbg, and a place the place that it was inlined at.
+// readLLVM reads LLVM IR. An instruction names its location by !dbg, and the location of inlined code names that of the call.
 func readLLVM(text string, _ *Files, q quirks.Set) []Entry {
 	lines := strings.Split(text, "\n")
 	n := readLLVMNodes(lines, q)
@@ -112,7 +112,7 @@ func joinPath(directory, name string) string {
 	return strings.TrimSuffix(directory, "/") + "/" + name
 }
 
-// file of a scope; blocks without one have that of what is around them.
+// file returns the file of a scope, which is that of the nearest scope around it that names one.
 func (n llvmNodes) file(scope string) string {
 	for range maxFrames {
 		s, ok := n.scopes[scope]
@@ -127,7 +127,7 @@ func (n llvmNodes) file(scope string) string {
 	return ""
 }
 
-// compatClimb is how far tritonparse follows inlined code.
+// compatClimb is how many calls tritonparse follows from inlined code to its callers.
 const compatClimb = 32
 
 func (n llvmNodes) entry(id string, define bool, q quirks.Set) (Entry, bool) {
@@ -155,8 +155,8 @@ func (n llvmNodes) entry(id string, define bool, q quirks.Set) (Entry, bool) {
 	return e, true
 }
 
-// callers are the places that a place was inlined at, the innermost call first; none if one of them, or the file of the
-// last, is missing.
+// callers returns the calls through which a location was inlined, the innermost first. It returns none if one of them, or the
+// file of the outermost, is missing.
 func (n llvmNodes) callers(l llvmPlace) []Frame {
 	var frames []Frame
 	for l.at != "" && len(frames) < maxFrames {
@@ -174,8 +174,7 @@ func (n llvmNodes) callers(l llvmPlace) []Frame {
 	return frames
 }
 
-// outer climbs to the place where no more is inlined, as tritonparse does: where a place on the way is missing it stays
-// where it is.
+// outer returns the outermost call as tritonparse finds it: where a location is missing, the last one that is known.
 func (n llvmNodes) outer(l llvmPlace) Frame {
 	for range compatClimb {
 		next, ok := n.locations[l.at]

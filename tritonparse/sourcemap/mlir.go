@@ -18,7 +18,7 @@ func readMLIR(text string, _ *Files, q quirks.Set) []Entry {
 	return mlirCorrect(strings.Split(text, "\n"))
 }
 
-// The shapes that tritonparse knows.
+// The forms of locations that tritonparse knows.
 var (
 	compatDirect   = regexp.MustCompile(`loc\("([^"]+)":(\d+):(\d+)\)`)
 	compatDef      = regexp.MustCompile(`^\s*#loc(\d*) = loc\("([^"]+)":(\d+):(\d+)\)`)
@@ -45,8 +45,8 @@ func frameOf(file, line, column string) (Frame, bool) {
 	return Frame{file, l, c}, errLine == nil && errColumn == nil
 }
 
-// mlirCompat reads definitions in three rounds: places, then aliases, then call sites. So an alias of a call site has
-// no place, as it has none in tritonparse.
+// mlirCompat reads definitions in three rounds: files with lines, then aliases, then call sites. An alias of a call site
+// therefore has no location, as in tritonparse.
 func mlirCompat(lines []string) []Entry {
 	locs := map[string]*mlirLoc{}
 	for i, l := range lines {
@@ -159,7 +159,7 @@ func compatLine(line string, locs map[string]*mlirLoc) (Entry, bool) {
 	return Entry{Frame: f}, ok
 }
 
-// compatOuter climbs to the outermost caller; a chain that is broken or a circle has none.
+// compatOuter returns the outermost caller; a broken or circular chain has none.
 func compatOuter(l *mlirLoc, locs map[string]*mlirLoc) Frame {
 	seen := map[*mlirLoc]bool{}
 	for l.callsite {
@@ -177,7 +177,7 @@ func compatOuter(l *mlirLoc, locs map[string]*mlirLoc) Frame {
 // maxFrames bounds how deep code may be inlined, and how deep locations may be nested.
 const maxFrames = 256
 
-// mlirTable is all numbered locations as text, resolved when they are asked for.
+// mlirTable has all numbered locations as text, and resolves them on demand.
 type mlirTable struct {
 	text map[string]string
 	done map[string][]Frame
@@ -186,8 +186,8 @@ type mlirTable struct {
 
 var mlirDef = regexp.MustCompile(`^\s*(#[A-Za-z_][\w.$-]*) = loc\((.*)\)\s*$`)
 
-// mlirCorrect maps the lines of operations. A region's location stands behind its closing brace and belongs to the line
-// that opened it.
+// mlirCorrect maps the lines of operations. A region's location follows its closing brace and belongs to the line that opened
+// the region.
 func mlirCorrect(lines []string) []Entry {
 	t := &mlirTable{map[string]string{}, map[string][]Frame{}, map[string]bool{}}
 	for _, l := range lines {
@@ -254,7 +254,7 @@ func (t *mlirTable) trailing(line string) []Frame {
 	return p.location(0)
 }
 
-// resolve is the chain of a numbered location; circles have none.
+// resolve returns the frames of a numbered location; one that refers to itself has none.
 func (t *mlirTable) resolve(id string, depth int) []Frame {
 	if frames, ok := t.done[id]; ok {
 		return frames
@@ -317,7 +317,7 @@ func (p *locParser) location(depth int) []Frame {
 		}
 		caller := p.location(depth + 1)
 		p.take(")")
-		// A callee that is unknown, as Triton's is for code of its own, is the caller's.
+		// An unknown callee, as of code that Triton itself adds, has no frame, and the location is the caller's.
 		if len(callee)+len(caller) > maxFrames {
 			return callee
 		}
@@ -328,7 +328,7 @@ func (p *locParser) location(depth int) []Frame {
 	return nil
 }
 
-// fused takes the first location that is known.
+// fused returns the frames of the first location that has any.
 func (p *locParser) fused(depth int) []Frame {
 	if p.take("<") {
 		for open := 1; open > 0 && p.text != ""; p.text = p.text[1:] {

@@ -1,5 +1,5 @@
-// Package extract writes what a trace holds of its kernels into files that editors, compilers and diff tools read: a file
-// for each representation and one for the Python source, machine code and tensors where they are to be had.
+// Package extract writes the kernels of a trace as files for editors, compilers and diff tools: one for each representation, one
+// for the Python source, and machine code and tensors if they are available.
 package extract
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 )
 
-// Options says what is written.
+// Options select what is written.
 type Options struct {
 	Folder string                                      // must exist
 	Stages []string                                    // representations, python and cubin; none for all
@@ -27,7 +27,7 @@ type Options struct {
 	Launch func(*tritonparse.LaunchRecord) (keep bool) // launches whose arguments and tensors are written; nil for all
 	Args   bool                                        // arguments, one file per compilation
 	Blobs  bool                                        // recorded tensors
-	Warn   func(string)                                // gets what is not there
+	Warn   func(string)                                // called for each file that is asked for and not available
 
 	FilesFrom nearby.Sources // folders whose files may be read, in addition to the trace's
 }
@@ -81,8 +81,8 @@ type place struct {
 
 func placeOf(c *tritonparse.Compilation) place { return place{c.File, c.Line} }
 
-// names are unique beginnings of file names: the kernel's, and as many digits of the hash as distinguish it from others; where
-// a hash is missing, the number of the record.
+// names returns unique beginnings of file names: the kernel's name with as many digits of the hash as distinguish it from others,
+// or with the number of the record if it has no hash.
 func names(compilations []*tritonparse.Compilation) map[place]string {
 	names := map[place]string{}
 	for digits := 8; ; digits *= 2 {
@@ -93,7 +93,7 @@ func names(compilations []*tritonparse.Compilation) map[place]string {
 			if c.Hash != "" {
 				name = foreign.FileName(c.Name) + "." + foreign.FileName(c.Hash[:min(digits, len(c.Hash))])
 			}
-			// File systems of some machines do not tell capitals.
+			// Some file systems ignore case.
 			unique = unique && !used[strings.ToLower(name)]
 			used[strings.ToLower(name)] = true
 			names[placeOf(c)] = name
@@ -227,7 +227,7 @@ func rawArguments(l *tritonparse.LaunchRecord) json.RawMessage {
 	return append(raw, '}')
 }
 
-// blobs copies the tensors of a launch, each once. Where the folder is the trace's own, they are in their places already.
+// blobs copies the tensors of a launch, each once. In the trace's own folder they are in their places already.
 func (w *writer) blobs(l *tritonparse.LaunchRecord, done map[string]bool) error {
 	for i := range l.Args {
 		t := l.Args[i].Tensor()

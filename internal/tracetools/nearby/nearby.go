@@ -1,5 +1,5 @@
-// Package nearby knows the files next to a trace, machine code and contents of tensors, and copies them to where
-// another trace has them. What cuts traces (excerpt) and takes them apart (extract) uses it.
+// Package nearby finds the files that a trace names, machine code and contents of tensors, and copies them to the places where
+// another trace looks for them.
 package nearby
 
 import (
@@ -25,12 +25,12 @@ const (
 type File struct {
 	Name   string // where a trace looks for it, from its own folder, with slashes
 	From   string // where it is now; "" if it is neither next to the trace nor in a folder that may be read
-	Why    string // it is there and may not be read; "" otherwise
+	Why    string // why a file that exists may not be read; "" otherwise
 	Tensor bool   // contents of a tensor; else machine code
 }
 
-// Cubin is the machine code of a compilation; false if the record does not name a file next to the trace, as TritonParse's
-// never do. A name that leads elsewhere is of a file that is not there.
+// Cubin returns the file with the machine code of a compilation, and false if the record names none, as in TritonParse's traces.
+// If the name leads out of the trace's folder, the file counts as missing.
 func (s Sources) Cubin(c *tritonparse.Compilation) (File, bool) {
 	if c.Extra == nil || c.Extra.Cubin == "" {
 		return File{}, false
@@ -42,8 +42,8 @@ func (s Sources) Cubin(c *tritonparse.Compilation) (File, bool) {
 	return f, true
 }
 
-// Tensor is the contents of a tensor, of a launch in the file trace; false if they were not kept. Of names that lead
-// elsewhere it is as of a cubin's.
+// Tensor returns the file with the contents of a tensor of a launch in the file trace, and false if they were not recorded. If the
+// name leads out of the trace's folder, the file counts as missing.
 func (s Sources) Tensor(trace string, b *tritonparse.Blob) (File, bool) {
 	if b == nil || b.Path == "" {
 		return File{}, false
@@ -60,7 +60,7 @@ func (s Sources) Tensor(trace string, b *tritonparse.Blob) (File, bool) {
 	return f, true
 }
 
-// IsIn says whether a folder has the file already. Files are named after what is in them, so the size tells.
+// IsIn reports whether a folder has the file already. Files are named after their contents, so it compares sizes only.
 func (f File) IsIn(folder string) bool {
 	there, err := os.Stat(filepath.Join(folder, f.Name))
 	if err != nil || !there.Mode().IsRegular() {
@@ -70,8 +70,8 @@ func (f File) IsIn(folder string) bool {
 	return err == nil && was.Size() == there.Size()
 }
 
-// CopyTo copies the file into a folder, unless it IsIn there, and returns its size. Another file of its name is replaced only
-// if replace says so.
+// CopyTo copies the file into a folder, unless it IsIn there, and returns its size. It replaces another file of that name only
+// if replace is set.
 func (f File) CopyTo(folder string, replace bool) (size int64, err error) {
 	to := filepath.Join(folder, f.Name)
 	if f.IsIn(folder) {

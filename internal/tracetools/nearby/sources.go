@@ -36,8 +36,8 @@ var (
 	Python      = Kind{regexp.MustCompile(`\.py$`)}
 )
 
-// Find returns the first of several places that has such a file which may be read: a regular one that lies, all links
-// followed, below the folder of the trace's file or below one of the sources. It is "" if there is none.
+// Find returns the first of several places that has a file of that kind which may be read, and "" if there is none. The file is
+// a regular one that lies, with all links followed, below the folder of the trace's file or below one of the sources.
 func (s Sources) Find(trace string, kind Kind, places ...string) string {
 	for _, place := range places {
 		if real := regular(place); real != "" && kind.names.MatchString(filepath.Base(real)) && s.has(trace, real) {
@@ -75,7 +75,7 @@ func regular(path string) string {
 	return real
 }
 
-// has says whether a path without links is below one of the folders.
+// has reports whether a path without links is below one of the folders.
 func (s Sources) has(trace, real string) bool {
 	own := filepath.Dir(trace)
 	// A parsed trace may lie in a folder of its own below the raw one's.
@@ -94,7 +94,7 @@ func (s Sources) has(trace, real string) bool {
 	return false
 }
 
-// Code returns the file with the machine code of a compilation, or "" and, if it is there, why it is not read.
+// Code returns the file with the machine code of a compilation, or "" and, for a file that exists, why it may not be read.
 func (s Sources) Code(c *tritonparse.Compilation) (file, why string) {
 	places := c.CubinPlaces()
 	if file = s.Find(c.File, MachineCode, places...); file != "" {
@@ -106,13 +106,13 @@ func (s Sources) Code(c *tritonparse.Compilation) (file, why string) {
 	return "", ""
 }
 
-// outsideText says what to do about a file that may not be read.
+// outsideText says why a file may not be read, and what to do.
 func outsideText(file string) string {
 	return fmt.Sprintf("%s lies outside of the trace's folder; give --files-from %s to have it read", file, filepath.Dir(file))
 }
 
-// TensorPlaces are where the contents of a tensor may be: where a trace has them that may have been moved, and where they were
-// recorded. trace is the file of the launch.
+// TensorPlaces returns where the contents of a tensor may be: the places next to the trace, which may have been moved, and the one
+// where they were recorded. trace is the file of the launch.
 func TensorPlaces(trace, recorded string) []string {
 	base := recorded[strings.LastIndexAny(recorded, `/\`)+1:]
 	folder := filepath.Dir(trace)

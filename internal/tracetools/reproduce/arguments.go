@@ -14,7 +14,7 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 )
 
-// Rebuilt says how an argument comes about again.
+// Rebuilt says how the script makes an argument.
 type Rebuilt struct {
 	Name  string `json:"name"`
 	Brief string `json:"value"` // float16[64,64], 64, "relu"
@@ -29,8 +29,8 @@ type plan struct {
 	args     []jsontext.Member // extracted_args of the context
 }
 
-// rebuildArguments makes the arguments of the context from those of the launch: every parameter has one, and contents of
-// tensors are found from where the script is.
+// rebuildArguments makes the arguments of the context from those of the launch: one for each parameter, with the contents of
+// tensors at paths relative to the script.
 func (w *work) rebuildArguments() error {
 	w.plan.seed = w.Seed
 	w.plan.intRange = w.IntRange
@@ -64,8 +64,8 @@ func (w *work) rebuildArguments() error {
 	return nil
 }
 
-// recorded finds what the trace holds of a parameter, as JSON, and where: among the launch's arguments, those of Inductor's hook, or the constants
-// that the kernel was compiled with.
+// recorded returns the argument that the trace has for a parameter, as JSON, and where it is from if it is not the launch's: among
+// the arguments of the launch, those of Inductor's hook, or the constants that the kernel was compiled with.
 func (w *work) recorded(i int, p param) (raw []byte, from string) {
 	for _, list := range [][]tritonparse.Argument{w.launch.Args, w.launch.InductorArgs} {
 		for _, a := range list {
@@ -80,8 +80,8 @@ func (w *work) recorded(i int, p param) (raw []byte, from string) {
 	return nil, ""
 }
 
-// onlyText is what there is of a constant that cannot be made again and need not be, "" of any other: recorded TTIR is of it
-// already, whatever the launch is given.
+// onlyText returns the text of a constant that cannot be rebuilt from it and need not be, because the script compiles recorded
+// TTIR, which has its value already. It returns "" for any other argument.
 func (w *work) onlyText(i int, p param, raw []byte) string {
 	_, constant := constantsOf(w.built)[i]
 	if w.result.Import != ImportOverride || !p.constexpr && !constant {
@@ -105,7 +105,7 @@ func (w *work) has(name string) bool {
 
 var position = regexp.MustCompile(`^\((\d+),\)$`)
 
-// constantsOf are the arguments, by their place, that the compiler knew the values of: constexprs, and numbers that are 1.
+// constantsOf returns the arguments whose values the compiler knew, by position: constexprs, and numbers that are 1.
 func constantsOf(c *tritonparse.Compilation) map[int][]byte {
 	constants := map[int][]byte{}
 	members, _ := jsontext.Members(jsontext.Get(c.Metadata, "src_constants"))
@@ -139,7 +139,7 @@ func constantArgument(v []byte) []byte {
 	return fmt.Appendf(nil, `{"type":"int","value":%s}`, v)
 }
 
-// smallestSize is the shortest side of all tensors that is longer than one: what is used as an index is hardly beyond it.
+// smallestSize is the shortest side, longer than one, of all tensors. Integers below it are safe as indices.
 func smallestSize(args []tritonparse.Argument) int64 {
 	least := int64(0)
 	for _, a := range args {
@@ -154,7 +154,7 @@ func smallestSize(args []tritonparse.Argument) int64 {
 	return max(least, 2)
 }
 
-// addArgument writes an argument into the context and says how it comes about.
+// addArgument adds an argument to the context, and to the result how the script makes it.
 func (w *work) addArgument(name string, raw []byte, from string) {
 	raw = w.withBlobs(name, raw)
 	w.plan.args = append(w.plan.args, jsontext.Member{Name: name, Value: raw})
@@ -197,7 +197,7 @@ func (w *work) contents(t *tritonparse.Argument) string {
 	return "random normal"
 }
 
-// likeRecorded says whether statistics are enough to make values like them. Those of one element have no deviation.
+// likeRecorded reports whether random values can be made from statistics. Those of one element have no deviation.
 func likeRecorded(s *tritonparse.Statistics) bool {
 	return s != nil && finite(s.Min, s.Max, s.Mean) && (finite(s.Std) || s.Min == s.Max)
 }
@@ -217,7 +217,7 @@ func layoutOf(t *tritonparse.Argument) string {
 	return ""
 }
 
-// endOf is the address behind the last byte of a tensor.
+// endOf is the address after the last byte of a tensor.
 func endOf(t *tritonparse.Argument) uint64 {
 	extent := int64(1)
 	for d, n := range t.Shape {
@@ -231,7 +231,7 @@ func endOf(t *tritonparse.Argument) uint64 {
 	return t.DataPtr + uint64(max(extent, 0)*t.ElementSize)
 }
 
-// noteSharing adds a comment to the script for tensors whose memory overlaps.
+// noteSharing notes at tensors whose memory overlaps that they share it.
 func (w *work) noteSharing() {
 	type span struct {
 		from, to uint64

@@ -25,11 +25,11 @@ type blob struct {
 	size int64
 }
 
-// mostEmbedded is how large the contents of tensors may be, in bytes, that are put into a script.
+// mostEmbedded is how many bytes of tensors a script may contain.
 const mostEmbedded = 1 << 20
 
-// withBlobs rewrites the recorded JSON of an argument. Paths of contents are made relative to the script. Contents that are
-// missing are not named any more, so that the script makes up values like them.
+// withBlobs rewrites the recorded JSON of an argument: paths of contents become relative to the script, and those of missing
+// contents are removed, so that the script uses random values.
 func (w *work) withBlobs(name string, raw []byte) []byte {
 	members, err := jsontext.Members(raw)
 	if err != nil {
@@ -57,7 +57,7 @@ func (w *work) withBlobs(name string, raw []byte) []byte {
 	return append(out, '}')
 }
 
-// findBlob looks where the program wrote it, and next to the trace, which may have been moved.
+// findBlob looks for contents where the program wrote them, and next to the trace, which may have been moved.
 func (w *work) findBlob(recorded string) (blob, bool) {
 	places := append(nearby.TensorPlaces(w.launch.File, recorded), nearby.TensorPlaces(filepath.Join(w.trace.Source, "trace"), recorded)...)
 	base := filepath.Base(places[0])
@@ -83,7 +83,7 @@ func (w *work) sources() nearby.Sources {
 	return s
 }
 
-// noteGone says why the contents of a tensor are made up.
+// noteGone notes why the contents of a tensor are random.
 func (w *work) noteGone(name, recorded string) {
 	if outside := w.sources().Outside(w.launch.File, nearby.Contents, recorded); outside != "" {
 		w.note("the contents of %s were not read: %s lies outside of the trace's folder; --files-from %s has them read", name, outside, filepath.Dir(outside))
@@ -92,7 +92,7 @@ func (w *work) noteGone(name, recorded string) {
 	w.note("the contents of %s are gone: neither %s nor saved_tensors next to the trace has them", name, recorded)
 }
 
-// embedsBlobs says whether the contents of tensors are put into the script.
+// embedsBlobs reports whether the script contains the contents of tensors.
 func (w *work) embedsBlobs() bool {
 	total := int64(0)
 	for _, b := range w.blobs {
@@ -144,8 +144,8 @@ type Expected struct {
 	From     string `json:"from"`
 }
 
-// findExpected looks for what the launch wrote: the first later launch of the process that was given the same tensor has
-// its contents, if those were recorded. They tell something only if all that the launch read was recorded too.
+// findExpected looks for what the launch wrote: the contents that the first later launch of the process recorded of the same
+// tensor. They can be compared only if all tensors of this launch were recorded too.
 func (w *work) findExpected() error {
 	type wanted struct {
 		name   string
@@ -195,7 +195,7 @@ func (w *work) findExpected() error {
 	return err
 }
 
-// contentsNow are those of a tensor as a later launch was given it, if they are known and other than before.
+// contentsNow returns the contents of a tensor at a later launch, if they were recorded and have changed.
 func (w *work) contentsNow(before, now *tritonparse.Argument) (blob, bool) {
 	same := before.DataPtr == now.DataPtr && before.Dtype == now.Dtype && slices.Equal(before.Shape, now.Shape) && slices.Equal(before.Stride, now.Stride)
 	if !same || now.Blob == nil || now.Blob.Path == "" || now.Blob.Hash == before.Blob.Hash {
@@ -204,7 +204,7 @@ func (w *work) contentsNow(before, now *tritonparse.Argument) (blob, bool) {
 	return w.findBlob(now.Blob.Path)
 }
 
-// overlap says whether the memory of two tensors, gaps between their elements included, has a byte in common.
+// overlap reports whether the memory of two tensors, with the gaps between their elements, has a byte in common.
 func overlap(a, b *tritonparse.Argument) bool {
 	return a.DataPtr < endOf(b) && b.DataPtr < endOf(a)
 }

@@ -16,7 +16,7 @@ import (
 //go:embed python/collect.py
 var collectScript string
 
-// surroundings are what a kernel's source needs of the files around it.
+// surroundings are the imports, constants and functions that a kernel's source uses.
 type surroundings struct {
 	Imports, Constants, Functions []string
 	Aliases                       map[string][]string // module as the kernel calls it -> what it uses of it
@@ -27,7 +27,7 @@ type surroundings struct {
 
 var errNoPython = errors.New("no Python interpreter")
 
-// collect has Python read the original source files, as far as they are there: only it parses its language rightly.
+// collect has Python parse the original source files that exist, because only Python knows the syntax of its version.
 func (w *work) collect() (*surroundings, error) {
 	p := w.built.Python
 	whole, code := p.FunctionStart != p.Start || p.FunctionEnd != p.End, p.Code
@@ -73,7 +73,7 @@ func (w *work) python() string {
 	return "python3"
 }
 
-// guessImports are those of the names that everyone uses, for when there is no Python to look closer.
+// guessImports returns the imports of common names that the code uses, for machines without Python.
 func guessImports(code string) []string {
 	imports := []string{"import triton\n", "import triton.language as tl\n"}
 	for _, each := range []struct{ name, line string }{

@@ -8,8 +8,8 @@ import (
 	"github.com/goproton/goproton/internal/trace/field"
 )
 
-// makeContext writes the launch record with its arguments as the script needs them, and what it needs in addition: an object
-// whose members, and those of its larger members, have a line each. In a script there is no more than that.
+// makeContext makes the context: the launch record, with the arguments as the script needs them and a member "reproduce" with the
+// rest. Each member, and each argument, has a line. A context within a script leaves out members that the script does not need.
 func (w *work) makeContext() {
 	var out []byte
 	line := func(name string, value []byte) { out = appendLine(out, "  ", name, value) }
@@ -97,7 +97,7 @@ func (w *work) planMembers() []jsontext.Member {
 	return members
 }
 
-// widthOf an element type, in bits, as metrics of flops are named.
+// widthOf returns the width of an element type in bits, as the names of flops metrics have it.
 func widthOf(dtype string) string {
 	switch digits := strings.TrimLeft(dtype, "abcdefghijklmnopqrstuvwxyz"); {
 	case strings.HasPrefix(digits, "4"), strings.HasPrefix(digits, "6"), strings.HasPrefix(digits, "8"): // no metric is narrower

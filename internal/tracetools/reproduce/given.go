@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// givenFunction is a kernel that was the argument of another: an activation, a way to combine.
+// givenFunction is a JIT function that is an argument of the kernel, such as an activation or a combine function.
 type givenFunction struct {
 	module, name string // of Python; a name in a class or a function has dots
 }
@@ -25,8 +25,7 @@ func (w *work) given() (functions []givenFunction) {
 	return functions
 }
 
-// lacksGiven says whether a trace tells nothing of a function that the kernel was given, as those do not that tritonparse
-// recorded.
+// lacksGiven reports whether the trace lacks the source of a function that is an argument, as traces of tritonparse do.
 func (w *work) lacksGiven() bool {
 	for _, g := range w.given() {
 		known := false

@@ -11,7 +11,7 @@ import (
 	tracework "github.com/goproton/goproton/internal/trace/work"
 )
 
-// compileOptions are those that the compilation had and that a launch must ask for again.
+// compileOptions returns the compiler's options that the launch must repeat.
 func (w *work) compileOptions() []option {
 	if w.PreserveAutotune {
 		return nil
@@ -30,7 +30,7 @@ func (w *work) compileOptions() []option {
 	if base := value("num_warps_base"); base != "" && base != "null" {
 		warps = base
 	} else if m := tracework.TTGIRWarps.FindStringSubmatch(w.built.Texts["ttgir"]); m != nil {
-		warps = m[1] // of the groups that the user asked for; the compiler may have added others
+		warps = m[1] // as the user gave it; the compiler may have added warps
 	}
 	add("num_warps", warps)
 	add("num_stages", value("num_stages"))

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// kernelCode is the part of a script that has the kernel. It binds imported_kernel_function, and needs nothing that a template
-// may have behind it: in that of TritonParse's guide it comes before the functions that build arguments.
+// kernelCode is the part of a script that has the kernel. It binds imported_kernel_function, and uses nothing that follows it in
+// a template: in TritonParse's it comes before the functions that build arguments.
 type kernelCode struct {
 	sysPath string // for the modules that the kernel's one imports
 	code    string
@@ -17,7 +17,7 @@ type kernelCode struct {
 // option is one of the compiler's, by its name for a launch.
 type option struct{ name, value string }
 
-// findKernel gets the kernel, with its tuner if that is wanted.
+// findKernel finds the kernel, with its autotuner if that is to be kept.
 func (w *work) findKernel() error {
 	w.kernel.options = w.compileOptions()
 	if err := w.getKernel(); err != nil || !w.PreserveAutotune {
@@ -28,7 +28,7 @@ func (w *work) findKernel() error {
 	return err
 }
 
-// getKernel goes the way that was asked for, else the way that works.
+// getKernel uses the selected way to get the kernel, or the first that works.
 func (w *work) getKernel() error {
 	w.result.Import = w.Import
 	switch w.Import {
@@ -55,7 +55,7 @@ func joinImports() string {
 	return strings.Join(names, ", ")
 }
 
-// findWhateverWorks prefers a script that stands alone and that can be edited.
+// findWhateverWorks prefers a copy, with which the script is complete and can be edited.
 func (w *work) findWhateverWorks() error {
 	copied := w.copyKernel(false)
 	if copied == nil {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// Measurement is what the script of template benchmark found out.
+// Measurement is what a script of template benchmark measured.
 type Measurement struct {
 	Kernel   string            `json:"kernel"`
 	Grid     []int             `json:"grid"`
@@ -77,7 +77,7 @@ func (in Interpreter) Command(script string, flags ...string) *exec.Cmd {
 
 var missingModule = regexp.MustCompile(`No module named '(torch|triton)'`)
 
-// lacks says what to do about a Python that has no torch or triton, "" if it is not that.
+// lacks returns what to do if a script failed for lack of torch or triton, else "".
 func (in Interpreter) lacks(said string) string {
 	if m := missingModule.FindStringSubmatch(said); m != nil {
 		return fmt.Sprintf("; %s has no %s: --python names one that has torch and triton", in.Python, m[1])
@@ -104,7 +104,7 @@ func Measure(in Interpreter, script string, flags ...string) (*Measurement, stri
 		return nil, stdout.String(), fmt.Errorf("run %s: %v: %s%s", script, ran, strings.Join(lines[max(0, len(lines)-4):], "\n"), in.lacks(said))
 	}
 	m := &Measurement{}
-	// Python writes NaN and Infinity, which JSON has not.
+	// Python writes NaN and Infinity, which JSON lacks.
 	text = []byte(strings.NewReplacer(": NaN", ": null", ": Infinity", ": 1e308", ": -Infinity", ": -1e308").Replace(string(text)))
 	if err := json.Unmarshal(text, m); err != nil {
 		return nil, stdout.String(), fmt.Errorf("run %s: read its measurements: %w", script, err)
@@ -120,7 +120,7 @@ type Side struct {
 	Runs   []*Measurement
 }
 
-// Medians are those of its runs, in milliseconds.
+// Medians returns the medians of its runs, in milliseconds.
 func (s *Side) Medians() []float64 {
 	var all []float64
 	for _, m := range s.Runs {
@@ -129,7 +129,7 @@ func (s *Side) Medians() []float64 {
 	return all
 }
 
-// Alpha is the chance with which a comparison may call equal sides different.
+// Alpha is the probability with which a comparison may call equal sides different.
 const Alpha = 0.05
 
 // Comparison is two sides, run in turns.
@@ -140,8 +140,8 @@ type Comparison struct {
 	Against []Check // B's outputs compared with A's, from the same inputs
 }
 
-// Compare runs each side that often, in processes of its own: A B, B A, A B …, so that what drifts meets both. progress is
-// called before each run.
+// Compare runs each side in as many processes as there are rounds, in the order A B, B A, A B …, so that drifts of the machine
+// affect both. It calls progress after each run.
 func Compare(a, b *Side, rounds int, progress func(string)) (*Comparison, error) {
 	folder, err := os.MkdirTemp("", "reproduce-")
 	if err != nil {
@@ -185,12 +185,12 @@ func (c *Comparison) decide() {
 	c.Ratio = median(c.B.Medians()) / median(c.A.Medians())
 }
 
-// Verdict says it in a sentence.
+// Verdict is the result as a sentence.
 func (c *Comparison) Verdict() string {
 	n := min(len(c.A.Runs), len(c.B.Runs))
 	change := 100 * math.Abs(c.Ratio-1)
 	switch a, b := c.A.Runs[0].Method, c.B.Runs[0].Method; {
-	case a != b: // events that are not in a graph take in what the CPU does
+	case a != b: // outside of a graph, times between events include work of the CPU
 		return fmt.Sprintf("undecided: %s was timed by %s, %s by %s, which measure different things", c.A.Name, a, c.B.Name, b)
 	case n < 4:
 		return fmt.Sprintf("undecided: %d runs a side are too few for a test; --rounds 5 is enough", n)

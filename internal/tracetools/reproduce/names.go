@@ -8,9 +8,9 @@ import (
 	"github.com/goproton/goproton/internal/foreign"
 )
 
-// checkNames refuses a launch whose names could not stand in a script as what they are. The script has the names of
-// parameters, of the kernel's function and of functions that it was given in its code; all else from a trace stands there in
-// quotes. Names of globals and helpers are checked where they are taken (recorded.go).
+// checkNames refuses a launch with names that cannot be code of a script. The names of parameters, of the kernel's function and
+// of functions among its arguments are code there; all other text of a trace is in quotes. recorded.go checks the names of
+// globals and helpers.
 func (w *work) checkNames() error {
 	wrong := func(what, name, why string) error {
 		return fmt.Errorf("%s of %q %s: no script can be written for record %d of %s; take another launch: %s",
@@ -49,7 +49,7 @@ func (w *work) checkNames() error {
 	return nil
 }
 
-// functionName is how the kernel is called in its source, or can be called in a script without it.
+// functionName is the name of the kernel's function in its source, or one for a script without source.
 func (w *work) functionName() string {
 	if w.source != nil {
 		return w.source.name
@@ -68,7 +68,7 @@ func (w *work) scriptNames() map[string]bool {
 	return w.own
 }
 
-// scriptCode is all that a script may have around its kernel. Which parts the arguments need is not known yet.
+// scriptCode is all code that a script may have around its kernel. Which parts the arguments need is not known yet.
 func (w *work) scriptCode() string {
 	parts := []string{w.loader(), overrideSetup}
 	for _, name := range []string{"arguments", "autotune", "blobs", "descriptors", "original", "tritonkernels"} {

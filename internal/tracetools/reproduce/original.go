@@ -12,8 +12,8 @@ import (
 	"github.com/goproton/goproton/internal/tracetools/nearby"
 )
 
-// original is the file that the kernel was in: what the kernel is called there from outside, such as Ops.kernel of a class's,
-// and why it cannot be imported.
+// original returns the name of the kernel in the module of its file, such as Ops.kernel for that of a class, and an error if it
+// cannot be imported from there.
 func (w *work) original() (name string, err error) {
 	p := w.built.Python
 	if p == nil || p.File == "" || w.source == nil {
@@ -33,8 +33,8 @@ func (w *work) original() (name string, err error) {
 	return name, nil
 }
 
-// sourceFile is the file that the kernel was in, "" if it is not on this machine. A file outside of the trace's folder is
-// refused unless the user names a folder that it is in: a script would have parts of it, or run it.
+// sourceFile returns the kernel's original file, "" if it is not on this machine. A file outside of the trace's folder and of the
+// folders that the user names is refused, because the script would contain parts of it, or run it.
 func (w *work) sourceFile() (file, refused string) {
 	p := w.built.Python
 	if p == nil {
@@ -53,8 +53,8 @@ func (w *work) importable() bool {
 
 var classLine = regexp.MustCompile(`^class\s+(\w+)`)
 
-// qualified is the name under which a module has a function that may stand in classes, and in the branches of an if; "" if
-// it stands only in other functions. Of several the one at that line is meant, else the first.
+// qualified returns the name under which a module has a function, which may be in classes and in branches of an if; "" if it is
+// only within other functions. Of several it takes the one at that line, else the first.
 func qualified(code, name string, at int) (found string) {
 	type block struct {
 		margin   int
@@ -134,8 +134,8 @@ func (w *work) importKernel() error {
 	return nil
 }
 
-// moduleOf is Python for the module that has a function which the kernel was given. The file that the program began with
-// is the kernel's: no other is known.
+// moduleOf is Python for the module of a function that is an argument. __main__ is taken for the kernel's file, because no other
+// is known.
 func (w *work) moduleOf(g givenFunction, kernels string) string {
 	own := kernels
 	if x := w.built.Extra; x != nil && x.Module != "" {
@@ -147,7 +147,7 @@ func (w *work) moduleOf(g givenFunction, kernels string) string {
 	return "importlib.import_module(" + foreign.Quote(g.module) + ")"
 }
 
-// packageOf is the folder that a file is imported from and its name there, with dots if it is in a package.
+// packageOf returns the folder that a file is imported from, and the name of its module, with dots if it is in a package.
 func packageOf(file string) (root, module string) {
 	root, module = filepath.Dir(file), strings.TrimSuffix(filepath.Base(file), ".py")
 	if !foreign.IsIdentifier(module) {

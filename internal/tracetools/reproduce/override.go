@@ -9,14 +9,17 @@ import (
 	"github.com/goproton/goproton/internal/foreign"
 )
 
-// overrideKernel has the compiler take the recorded TTIR in place of any source.
+// overrideKernel has the compiler use the recorded TTIR instead of any source.
 func (w *work) overrideKernel() error {
 	if w.PreserveAutotune {
 		return errors.New("--preserve-autotune and --kernel-import override-ttir exclude each other: the recorded TTIR is of one configuration")
 	}
 	name, text := w.built.TextNames["ttir"], w.built.Texts["ttir"]
 	if text == "" {
-		return fmt.Errorf("the trace has no TTIR of %s%s", w.built.Name, w.built.Placeholders["ttir"])
+		if why := w.built.Placeholders["ttir"]; why != "" {
+			return fmt.Errorf("the trace has no TTIR of %s: it says %s", w.built.Name, why)
+		}
+		return fmt.Errorf("the trace has no TTIR of %s", w.built.Name)
 	}
 	w.kernel.options = append(w.kernel.options, option{"ir_override", "IR_OVERRIDE"})
 	var b strings.Builder

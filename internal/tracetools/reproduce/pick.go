@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 )
 
-// Selection says which launch of a trace. Without any of it, it is the first that can be run again.
+// Selection says which launch of a trace to take: without any member set, the first that can be reproduced.
 type Selection struct {
 	File   string // of the trace, for Line; "" if it has only one
 	Line   int    // of the record; -1 for none
@@ -18,6 +18,7 @@ type Selection struct {
 	Hash   string // or its beginning
 }
 
+// Pick returns the selected launch, or an error that says what the trace has instead.
 func Pick(t *tritonparse.Trace, s Selection) (*tritonparse.LaunchRecord, error) {
 	if s.Line >= 0 {
 		return t.LaunchAt(s.File, s.Line)
@@ -60,13 +61,13 @@ func Pick(t *tritonparse.Trace, s Selection) (*tritonparse.LaunchRecord, error) 
 	return t.LaunchAt(at.File, at.Line)
 }
 
-// compiled says whether the trace has what a launch launched. Parsing puts kernels that were only launched first.
+// compiled reports whether the trace has the compilation of a launch. Parsing puts kernels without one first.
 func compiled(t *tritonparse.Trace, l *tritonparse.Brief) bool {
 	c := t.Compilation(l.Hash)
 	return l.Hash == "" || c != nil && !c.Inferred
 }
 
-// nothing says why there is no such launch.
+// nothing is the error for a selection without a launch.
 func (s Selection) nothing(t *tritonparse.Trace, count int, names []string) error {
 	what := "kernel " + s.Kernel
 	if s.Hash != "" {

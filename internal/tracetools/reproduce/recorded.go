@@ -38,8 +38,8 @@ func (w *work) recordedSurroundings() (*surroundings, error) {
 	return c.surroundings, nil
 }
 
-// spreadOut says whether a module, and those that it is in, are put together in the script. One that is imported has all of
-// its members.
+// spreadOut reports whether the script defines a module's members itself, and those of the packages that it is in. An imported
+// module has all of its members.
 func (c *recordedCode) spreadOut(module string) bool {
 	for i := 0; i <= len(module); i++ {
 		if (i == len(module) || module[i] == '.') && !slices.Contains(c.modules, module[:i]) {
@@ -49,7 +49,7 @@ func (c *recordedCode) spreadOut(module string) bool {
 	return true
 }
 
-// recordedCode is surroundings that are being put together from what a trace tells.
+// recordedCode collects surroundings from what a trace has of them.
 type recordedCode struct {
 	*surroundings
 	extra    *tritonparse.Extension
@@ -58,8 +58,8 @@ type recordedCode struct {
 	meanings map[string]string // what each name stands for
 }
 
-// means notes what a name stands for. Helpers from several files may use one name for different things. A script is
-// one file and can hold only one of them, so that means returns false where they differ.
+// means notes what a name stands for, and reports whether it is free or stands for the same already. Helpers from several files
+// may use one name for different things, of which a script, which is one file, can have only one.
 func (c *recordedCode) means(name, what string) bool {
 	if other, ok := c.meanings[name]; ok && other != what {
 		c.Missing = append(c.Missing, fmt.Sprintf("%s (one is %s, another %s)", name, strings.TrimSpace(other), strings.TrimSpace(what)))
@@ -99,12 +99,12 @@ func (c *recordedCode) addGlobal(g tritonparse.Global) {
 	}
 }
 
-// refuse notes a text that stands where a trace should have a name that a script can write down.
+// refuse notes a text that is no name in Python where a name is needed.
 func (s *surroundings) refuse(name string) {
 	s.Missing = append(s.Missing, fmt.Sprintf("%q (no script can use that name)", name))
 }
 
-// addDependency takes a helper into the script, unless it comes with torch or triton.
+// addDependency adds a helper to the script, or an import if it comes with torch or triton.
 func (c *recordedCode) addDependency(d tritonparse.Dependency) {
 	switch {
 	case !foreign.IsDotted(d.Module):
@@ -129,7 +129,7 @@ func (c *recordedCode) addDependency(d tritonparse.Dependency) {
 	}
 }
 
-// addModule imports a module that comes with torch or triton. What is used of others is put into the script, if it is known.
+// addModule imports a module, unless it is the program's own and the trace has all that the kernel uses of it.
 func (c *recordedCode) addModule(name, module string) {
 	if !foreign.IsDotted(module) {
 		c.refuse(module)
@@ -172,7 +172,7 @@ func importOf(name, module string) string {
 	return fmt.Sprintf("import %s as %s\n", module, name)
 }
 
-// preinstalled says whether a module comes with torch, triton or Python.
+// preinstalled reports whether a module comes with torch, triton or Python.
 func preinstalled(module string) bool {
 	root, _, _ := strings.Cut(module, ".")
 	return slices.Contains([]string{"torch", "triton", "math", "builtins", "typing", "functools", "operator", "itertools", "copy", "enum", "dataclasses"}, root)
@@ -181,7 +181,7 @@ func preinstalled(module string) bool {
 // dtypeName is what is within triton.language.core.dtype('fp32').
 var dtypeName = regexp.MustCompile(`^.*dtype\('(.*)'\)$`)
 
-// addConstant writes a constant as Triton lets kernels read it.
+// addConstant adds a constant in a form that Triton lets kernels read.
 func (s *surroundings) addConstant(g tritonparse.Global) {
 	value, ok := constantValue(g)
 	if !ok {
@@ -222,7 +222,7 @@ func constantValue(g tritonparse.Global) (value string, ok bool) {
 	return "tl.constexpr(" + value + ")", ok
 }
 
-// numericValue is a number, which may stand there as text.
+// numericValue returns a number as Python, recorded as a number or as text.
 func numericValue(raw []byte) (string, bool) {
 	text := jsontext.Text(raw)
 	if text == "" {
@@ -241,7 +241,7 @@ func numericValue(raw []byte) (string, bool) {
 	return strconv.FormatFloat(f, 'g', -1, 64), true
 }
 
-// dependencyCode is a helper with a decorator that needs no import but triton.
+// dependencyCode is a helper's source with a decorator that needs triton alone.
 func dependencyCode(d tritonparse.Dependency) string {
 	f := findFunction(d.Code, d.Name, 1)
 	if f == nil {

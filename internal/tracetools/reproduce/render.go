@@ -39,27 +39,27 @@ func (w *work) template() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the template: %w; the built-in ones are %s", err, strings.Join(Templates, ", "))
 	}
-	// A placeholder that takes its line with it ends where the line does.
+	// A placeholder that is a line of its own needs the end of that line.
 	return strings.TrimRight(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n") + "\n", nil
 }
 
-// Replacer gives texts for placeholders: those that GoProton does not know, and others in place of its own.
+// Replacer gives texts for placeholders: for those that GoProton does not know, and instead of its own.
 type Replacer interface {
 	// Replace returns texts by the names of placeholders, without braces.
 	Replace(Request) (map[string]string, error)
 }
 
-// Request is what a Replacer is asked with.
+// Request is the input of a Replacer.
 type Request struct {
 	Placeholders []string          `json:"placeholders"` // of the template, without braces
-	Texts        map[string]string `json:"texts"`        // what GoProton puts in for those that it knows
+	Texts        map[string]string `json:"texts"`        // that GoProton has for those that it knows
 	Kernel       string            `json:"kernel"`
 	Template     string            `json:"template"`
 	Context      json.RawMessage   `json:"context"`     // the launch, as in the context file
 	Compilation  json.RawMessage   `json:"compilation"` // its metadata
 }
 
-// Program is a Replacer in any language: it gets the request as JSON on standard input and answers with an object of texts.
+// Program is a Replacer in any language: it reads the request as JSON from standard input and prints an object of texts.
 type Program []string
 
 func (p Program) Replace(r Request) (map[string]string, error) {
@@ -131,11 +131,11 @@ func (w *work) render() ([]byte, error) {
 	return []byte(text), checkCoding(w.Template, text)
 }
 
-// A placeholder that is a comment of its own takes its line with it.
+// place matches a placeholder, with the whole line if it is a comment of its own.
 var place = regexp.MustCompile(`(?m)^([ \t]*)# *\{\{(\w+)\}\}[ \t]*\n(\n?)|\{\{(\w+)\}\}`)
 
-// fill puts the texts in, once: they may hold braces themselves. One in place of a comment is indented as that was; an
-// empty one takes the blank line behind it away too.
+// fill replaces placeholders, once, because texts may contain braces. A text in place of a comment gets its indentation; an empty
+// one also removes the blank line after it.
 func fill(text string, texts map[string]string) string {
 	var b strings.Builder
 	end := 0
@@ -168,11 +168,11 @@ func indented(text, indent string) string {
 	return strings.Join(lines, "\n")
 }
 
-// texts are those of the placeholders that TritonParse's templates have, and of ours.
+// texts returns the texts of the placeholders of TritonParse's templates and of GoProton's.
 func (w *work) texts() (map[string]string, error) {
 	utilities := strings.Join(w.utilities(), "\n\n")
 	if w.Template == "benchmark" {
-		// Its functions stand in their own place; what both import comes first.
+		// The benchmark's functions have a placeholder of their own; the imports of both come first.
 		utilities = imports(append(w.utilityFiles(), embedded("python/benchmark.py"))) + "\n\n" + strings.Join(w.utilities()[1:], "\n\n")
 	}
 	blobs, err := w.embeddedBlobs()
@@ -221,7 +221,7 @@ const verbose = `if os.environ.get("TRITONPARSE_REPRODUCE_VERBOSE") == "1":
     for _name, _value in args_dict.items():
         print(_name, (tuple(_value.shape), _value.dtype, _value.stride()) if torch.is_tensor(_value) else _value)`
 
-// loader is Python that gets the launch.
+// loader is Python that loads the context.
 func (w *work) loader() string {
 	if w.Embed {
 		return "def load_context():\n    return json.loads(CONTEXT_JSON)\n"
@@ -253,7 +253,7 @@ func (w *work) metadata() string {
 	return docText(b.String())
 }
 
-// runs says what of the trace is code that this script runs.
+// runs says which code of the trace the script runs.
 func (w *work) runs() string {
 	switch w.result.Import {
 	case ImportCopy:
@@ -266,7 +266,7 @@ func (w *work) runs() string {
 	return "This script runs nothing of the trace but the recorded TTIR, which is compiled for the GPU and launched there."
 }
 
-// docText makes a text of several lines fit between three quotes of either kind.
+// docText escapes a text of several lines for a docstring, between three quotes of either kind.
 func docText(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
@@ -276,7 +276,7 @@ func docText(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// utilityFiles are those that this launch needs.
+// utilityFiles returns the Python files with the functions that this launch needs.
 func (w *work) utilityFiles() []string {
 	list := []string{embedded("python/arguments.py")}
 	if len(w.blobs) > 0 || !slices.Contains(Templates, w.Template) || w.Template == "benchmark" {
@@ -297,7 +297,7 @@ func (w *work) utilityFiles() []string {
 	return list
 }
 
-// utilities are the imports of the functions that build the arguments, and then those functions.
+// utilities returns the imports of the functions that build the arguments, and then the functions.
 func (w *work) utilities() []string {
 	list := []string{imports(w.utilityFiles())}
 	for _, f := range w.utilityFiles() {
@@ -312,7 +312,7 @@ func withoutImports(code string) string {
 	return strings.TrimLeft(importLine.ReplaceAllString(code, ""), "\n")
 }
 
-// imports are those of several pieces of code, each once: first Python's own.
+// imports returns the imports of several pieces of code, each once, Python's own first.
 func imports(code []string) string {
 	var own, others []string
 	for _, c := range code {

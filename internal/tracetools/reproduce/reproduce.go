@@ -1,6 +1,5 @@
-// Package reproduce writes Python programs that run one launch of a TritonParse trace again: the kernel as it was compiled,
-// with the arguments that it had. What goes in is a trace and which launch; what comes out is a folder with a script that
-// needs only torch and triton, and what belongs to it. Command proton calls it.
+// Package reproduce writes Python scripts that repeat one launch of a TritonParse trace: the kernel as it was compiled, with the
+// recorded arguments. Generate writes a folder with the script, which needs only torch and triton, and with its files.
 package reproduce
 
 import (
@@ -24,18 +23,18 @@ type Options struct {
 	Embed            bool // everything in one file
 	PreserveAutotune bool
 	Stamp            string // ends the files' names; "" for none
-	Force            bool   // replace what is there
+	Force            bool   // replace files that exist
 	Seed             int64
-	IntRange         [2]int64 // of integers that nothing is known of; both 0 for a guess
-	Flops            float64  // that the launch does; 0 for what its TTIR says
+	IntRange         [2]int64 // of random integers; both 0 for a guess
+	Flops            float64  // of the launch; 0 for those counted in its TTIR
 	Python           string   // interpreter that reads the original source files
-	Command          string   // that makes the script again, for its first lines
+	Command          string   // that writes the script, for its first lines
 	Version          string   // of GoProton
 	Replacers        []Replacer
 	FilesFrom        []string // folders whose files may be read because the trace names them, in addition to the trace's
 }
 
-// Import says where the script has the kernel from.
+// Import is the way in which a script gets the kernel.
 type Import string
 
 // The ways to get the kernel.
@@ -46,10 +45,10 @@ const (
 	ImportOverride Import = "override-ttir" // compiles the recorded TTIR instead of any source
 )
 
-// Imports are the names of those that can be asked for.
+// Imports are the ways that a user can select.
 var Imports = []Import{ImportDefault, ImportCopy, ImportOverride}
 
-// Result says what was written and how the launch will come about again.
+// Result says what was written, and how the script gets kernel and arguments.
 type Result struct {
 	Kernel    string            `json:"kernel"`
 	Script    string            `json:"repro_script"`
@@ -61,7 +60,7 @@ type Result struct {
 	Grid      []int             `json:"grid"`
 	Template  string            `json:"template"`
 	Import    Import            `json:"kernel_import"`
-	Why       string            `json:"why"` // that way to get the kernel
+	Why       string            `json:"why"` // the kernel is got in that way
 	Arguments []Rebuilt         `json:"arguments"`
 	Expected  []Expected        `json:"expected,omitempty"`
 	Notes     []string          `json:"notes,omitempty"`
@@ -88,7 +87,7 @@ func (w *work) note(format string, args ...any) {
 	w.result.Notes = append(w.result.Notes, fmt.Sprintf(format, args...))
 }
 
-// Generate writes the reproducer of a launch. l must stay valid: Pick returns such a one.
+// Generate writes the reproducer of a launch. l must stay valid, as that of Pick does.
 func Generate(t *tritonparse.Trace, l *tritonparse.LaunchRecord, o Options) (*Result, error) {
 	w := &work{Options: o, trace: t, launch: l, result: &Result{Launch: l.Place(), Hash: l.Hash, Grid: l.Grid}}
 	if w.Template == "" {
@@ -103,7 +102,7 @@ func Generate(t *tritonparse.Trace, l *tritonparse.LaunchRecord, o Options) (*Re
 	return w.result, nil
 }
 
-// findCompilation looks the compilation up by hash, or by name where launches do not say more.
+// findCompilation looks the compilation up by the launch's hash, or by the kernel's name if the launch has no hash.
 func (w *work) findCompilation() error {
 	l := w.launch
 	w.result.Kernel = l.Name
@@ -123,7 +122,7 @@ func (w *work) findCompilation() error {
 	return fmt.Errorf("%s has no compilation of %s, and the launch does not say its hash; trace from the program's start, so that compilations are recorded", w.trace.Source, l.Name)
 }
 
-// checkLaunch refuses launches that say too little to be run again.
+// checkLaunch refuses launches whose arguments or grid were not recorded.
 func (w *work) checkLaunch() error {
 	l := w.launch
 	where := fmt.Sprintf("record %d of %s", l.Line, l.File)
@@ -138,14 +137,14 @@ func (w *work) checkLaunch() error {
 	return nil
 }
 
-// others names the launches of the kernel to try instead.
+// others is the command that lists other launches of the kernel.
 func (w *work) others() string {
 	return fmt.Sprintf("proton trace info %s --kernel %s --args", w.launch.File, w.launch.Name)
 }
 
 func short(hash string) string { return hash[:min(12, len(hash))] }
 
-// readSource takes the kernel's Python source apart.
+// readSource finds the kernel's function and parameters in its Python source.
 func (w *work) readSource() error {
 	if p := w.built.Python; p != nil && p.Code != "" {
 		name := w.built.Name
@@ -161,7 +160,7 @@ func (w *work) readSource() error {
 		}
 		return nil
 	}
-	// Without source its parameters are what it was called with; the compiler knew some of them as constants.
+	// Without source the arguments of the launch are the parameters. The compiler knew some of them as constants.
 	constants := constantsOf(w.built)
 	for i, a := range w.arguments() {
 		_, constant := constants[i]
@@ -170,7 +169,7 @@ func (w *work) readSource() error {
 	return nil
 }
 
-// arguments of the launch; Inductor's, where Triton's were not recorded.
+// arguments returns those of the launch, or those that Inductor's hook recorded if Triton's did not.
 func (w *work) arguments() []tritonparse.Argument {
 	if len(w.launch.Args) > 0 {
 		return w.launch.Args
@@ -226,10 +225,10 @@ func (w *work) writeContext(out *outfolder.Folder) error {
 	return out.WriteText(w.below(w.result.Context), 0o666, w.context)
 }
 
-// irFolder of a compilation: two of one kernel have texts of the same names.
+// irFolder is named after the hash, because the texts of two compilations of one kernel have the same names.
 func (w *work) irFolder() string { return "captured_irs/" + short(foreign.FileName(w.built.Hash)) }
 
-// writeIRs writes what the compiler made of the kernel.
+// writeIRs writes the representations of the kernel.
 func (w *work) writeIRs(out *outfolder.Folder) error {
 	if w.Embed || len(w.built.Texts) == 0 {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// function is a Python function, as far as it must be known to call it.
+// function is a Python function: what is needed to call it, and its source.
 type function struct {
 	name       string
 	decorators []string // each whole, with its @, outermost first
@@ -19,7 +19,7 @@ type param struct {
 	constexpr                  bool
 }
 
-// jit is the place of the decorator that makes a kernel of a function, -1 if there is none.
+// jit is the index of the decorator triton.jit, -1 if there is none.
 func (f *function) jit() int {
 	for i := len(f.decorators) - 1; i >= 0; i-- {
 		callee, _, _ := strings.Cut(strings.TrimPrefix(withoutComments(f.decorators[i]), "@"), "(")
@@ -33,9 +33,9 @@ func (f *function) jit() int {
 
 var defLine = regexp.MustCompile(`^(?:async\s+)?def\s+(\w+)\s*[(\[]`)
 
-// findFunction finds the function of that name in a source; at is the line, from 1, at which it or its decorators begin,
-// for sources that have several. A kernel's name need not be its function's: then it is the one at that line, or the
-// first. It is nil if there is no function.
+// findFunction returns the function of that name in a source; of several, the one that begins, with its decorators, at line at,
+// counted from 1. A kernel may have another name than its function: without a function of that name it returns the one at that
+// line, else the first, else nil.
 func findFunction(code, name string, at int) *function {
 	var byName, byLine, first *function
 	var decorators []string
@@ -77,7 +77,7 @@ func findFunction(code, name string, at int) *function {
 	return nil
 }
 
-// logicalLine is a line in Python's sense: it goes on within brackets, texts and behind a backslash.
+// logicalLine is a logical line of Python: it continues within brackets and texts, and after a backslash.
 type logicalLine struct{ start, end, number int }
 
 func logicalLines(code string) []logicalLine {
@@ -146,7 +146,7 @@ func skip(code string, i int) int {
 	return i + 1
 }
 
-// readDef reads the parameters, and cuts out the function.
+// readDef reads the parameters and the source of the function.
 func (f *function) readDef(code string, line logicalLine) {
 	text := code[line.start:line.end]
 	open := strings.IndexByte(text, '(')
@@ -174,7 +174,7 @@ func (f *function) addParam(text string) {
 	f.params = append(f.params, p)
 }
 
-// bracketed is what stands between the bracket at open and its partner, and where that is.
+// bracketed returns the text between the bracket at open and the one that closes it, and the place of that.
 func bracketed(text string, open int) (inner string, end int) {
 	depth := 0
 	for i := open; i < len(text); i = skip(text, i) {
@@ -190,7 +190,7 @@ func bracketed(text string, open int) (inner string, end int) {
 	return text[open+1:], len(text)
 }
 
-// splitTop splits where sep stands outside of brackets, texts and comments.
+// splitTop splits a text at each sep outside of brackets, texts and comments.
 func splitTop(text string, sep byte) []string {
 	var parts []string
 	depth, from := 0, 0
@@ -220,8 +220,7 @@ func withoutComments(text string) string {
 	return b.String()
 }
 
-// cutBlock cuts a statement with the block below it from what follows: it ends before the next line that is
-// indented no deeper.
+// cutBlock returns the first statement of some code with its block, which ends before the next line that is indented no deeper.
 func cutBlock(code string) string {
 	lines := logicalLines(code)
 	margin := indentation(code)
@@ -264,7 +263,7 @@ func indentation(line string) int {
 	return n
 }
 
-// dedent moves a piece of code to the left margin, by what its first line has. Texts over several lines stay as they are.
+// dedent removes the indentation of the first line from all lines, except within texts of several lines.
 func dedent(code string) string {
 	margin := code[:len(code)-len(strings.TrimLeft(code, " \t"))]
 	if margin == "" {
@@ -287,8 +286,8 @@ func dedent(code string) string {
 	return b.String()
 }
 
-// jitDecorator is the decorator of the kernel without what only names launches for other tools, and which may need
-// functions that are not there.
+// jitDecorator is the decorator triton.jit of the kernel, with the options that keep selects: others may need functions that the
+// script lacks.
 func (f *function) jitDecorator(keep func(option string) bool) string {
 	i := f.jit()
 	if i < 0 {
@@ -315,7 +314,7 @@ func (f *function) jitDecorator(keep func(option string) bool) string {
 
 var optionName = regexp.MustCompile(`^\w+\s*=`)
 
-// options are the arguments of a call, which all have names. A comma within a lambda's parameters ends none.
+// options splits the arguments of a call, which all have names. A comma between a lambda's parameters ends none.
 func options(inner string) []string {
 	var list []string
 	for _, part := range splitTop(inner, ',') {

@@ -8,8 +8,8 @@ import (
 	"github.com/goproton/goproton/internal/foreign"
 )
 
-// fillCode fills those placeholders of a template that are texts, and for which the template has no quotes: a name in code
-// must be one in Python, and lines about the launch are written as comments.
+// fillCode fills the placeholders for texts that the template has outside of quotes: a name there must be a name in Python, and
+// lines about the launch become comments.
 func (w *work) fillCode(template string, quoted map[string]bool, texts map[string]string) (string, error) {
 	var b strings.Builder
 	end := 0
@@ -36,7 +36,7 @@ func (w *work) fillCode(template string, quoted map[string]bool, texts map[strin
 	return b.String() + template[end:], nil
 }
 
-// submatch is a part of what a regular expression found, "" for one that it has not.
+// submatch returns the i-th group of a match, "" if the group did not match.
 func submatch(text string, m []int, i int) string {
 	if m[2*i] < 0 {
 		return ""
@@ -44,7 +44,7 @@ func submatch(text string, m []int, i int) string {
 	return text[m[2*i]:m[2*i+1]]
 }
 
-// inText says whether a place of a template is in a Python text or a comment. Texts with an f before them are code in part.
+// inText reports whether a place of a template is in a Python text or a comment. Texts with an f before them are code in part.
 func inText(template string, at int) bool {
 	for i := 0; i <= at; {
 		next := skip(template, i)
@@ -61,8 +61,8 @@ func inText(template string, at int) bool {
 // coding is how a Python file says which encoding it has, in one of its first two lines.
 var coding = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*([-_.a-zA-Z0-9]+)`)
 
-// checkCoding refuses scripts in another encoding than UTF-8: bytes of a text could be a quote there. It is the kernel's name
-// that says so if the template has it in a comment at its beginning.
+// checkCoding refuses scripts in another encoding than UTF-8, in which bytes of a text could be a quote. A kernel's name can declare
+// one if the template has it in a comment in its first lines.
 func checkCoding(template, script string) error {
 	for _, line := range strings.SplitN(script, "\n", 3)[:min(2, strings.Count(script, "\n"))] {
 		if m := coding.FindStringSubmatch(line); m != nil && !strings.EqualFold(m[1], "utf-8") && !strings.EqualFold(m[1], "utf8") {

@@ -10,8 +10,8 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 )
 
-// tunedGrids binds _grid, for a kernel that is launched through its autotuner: the grids of all configurations that the trace
-// has a launch of, with the tensors and numbers of this one. How a program computes grids no trace tells.
+// tunedGrids is Python that binds _grid for a kernel that is launched through its autotuner: the grids of all configurations of
+// which the trace has a launch with the tensors and numbers of this one. A trace does not record how a program computes grids.
 func (w *work) tunedGrids() (string, error) {
 	own := w.configuration(w.launch)
 	var known []string
@@ -47,7 +47,7 @@ func (w *work) tunedGrids() (string, error) {
 	return "_grid = _tuned_grid(imported_kernel_function, [\n" + strings.Join(known, "") + "])\n", nil
 }
 
-// configuration is what a tuner may have chosen for a launch, and what it may not.
+// configuration divides a launch's arguments into constants, which an autotuner may choose, and all others.
 type configuration struct {
 	constants []string // in Python
 	others    string

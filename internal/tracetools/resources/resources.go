@@ -1,6 +1,6 @@
-// Package resources says what a compiled kernel takes of a GPU: registers, shared memory, what it spills, and how many of
-// its warps fit at a time. Shared memory and warps are in the trace; registers are in the machine code, if that is there.
-// internal/vendor knows how to read it, and the limits of the GPU.
+// Package resources finds what a compiled kernel needs of a GPU: registers, shared memory, spills, and how many of its warps
+// are resident at a time. Shared memory and warps are in the trace, registers in the machine code, if that is available.
+// internal/vendor has the reader of machine code and the limits of the GPU.
 package resources
 
 import (
@@ -32,7 +32,7 @@ type Resources struct {
 	Occupancy *gpucode.Occupancy `json:"occupancy,omitempty"`
 }
 
-// Of reads what can be known of a compilation. An error says why the machine code could not be read; the rest is filled in.
+// Of returns what is known of a compilation. With an error, which says why the machine code could not be read, the rest is set.
 func Of(c *tritonparse.Compilation) (Resources, error) {
 	var r Resources
 	v := vendor.ByTarget(c.Backend)
@@ -92,7 +92,7 @@ func (r *Resources) machineCode(c *tritonparse.Compilation, format *gpucode.Form
 	return nil
 }
 
-// entry is the kernel: the function of that name, or the only one there is.
+// entry returns the kernel: the function of that name, or the only kernel of the module.
 func entry(module gpucode.Module, name string) (gpucode.Function, bool) {
 	f, found := module.Function(0, name)
 	if kernels := module.Kernels(); !found && len(kernels) == 1 {

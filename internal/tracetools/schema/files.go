@@ -12,7 +12,7 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 )
 
-// blob says what is wrong with a recorded tensor, "" for nothing.
+// blob returns what is wrong with the contents of a recorded tensor, "" if nothing is.
 func (v *validator) blob(trace string, t *tritonparse.Argument) string {
 	path := t.Blob.Find(trace)
 	if path == "" {
@@ -52,7 +52,7 @@ func (v *validator) tensor(path string, t *tritonparse.Argument) string {
 	return ""
 }
 
-// cubin says what is wrong with the machine code next to a trace of ours. Parsing leaves it next to the raw trace.
+// cubin returns what is wrong with the machine code next to a trace of GoProton's. Parsing leaves it next to the raw trace.
 func (v *validator) cubin(trace, name, image string, parsed bool) string {
 	if name == "" {
 		return ""

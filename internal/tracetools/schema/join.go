@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// joiner remembers what records say of one another.
+// joiner compares records with one another, in the order of the trace.
 type joiner struct {
 	v         *validator
 	compiled  map[string]bool  // hashes
@@ -28,7 +28,7 @@ func (j *joiner) init(v *validator) {
 	*j = joiner{v: v, compiled: map[string]bool{}, launched: map[string]place{}, functions: map[[2]string]string{}}
 }
 
-// file begins with a file. Occurrence ids are given rank by rank, and each rank of a parsed trace has its folder.
+// file begins a file. Occurrence ids are given rank by rank, and each rank of a parsed trace has its folder.
 func (j *joiner) file(path string) {
 	j.counted = map[string]int64{}
 	if rank := filepath.Dir(path); rank != j.rank {
@@ -81,7 +81,7 @@ func (j *joiner) launch(path string, r *record, wrong func(member, what string, 
 	j.functions[key] = r.hash
 }
 
-// end reports what only the whole trace tells.
+// end reports launches whose compilation no record has.
 func (j *joiner) end() {
 	for _, hash := range j.order {
 		if j.compiled[hash] {
@@ -91,7 +91,7 @@ func (j *joiner) end() {
 		j.v.report(Finding{
 			File: p.file, Line: p.line, Type: "launch", Member: "compilation_metadata.hash",
 			What: fmt.Sprintf("names %s, which no compilation has", short(hash)), Rule: Joins,
-			// Kernels that were compiled before the trace began are so in raw traces; parsing infers their compilation.
+			// In raw traces these are kernels compiled before the trace began; parsing infers their compilation.
 			Warning: !j.parsed,
 		})
 	}
@@ -99,13 +99,13 @@ func (j *joiner) end() {
 
 func short(hash string) string { return strings.ToValidUTF8(hash[:min(12, len(hash))], "") }
 
-// bitset holds ids, which begin at 0 and have few gaps; ids far beyond are held one by one.
+// bitset holds ids, which begin at 0 and have few gaps. Ids far beyond the others are in a map.
 type bitset struct {
 	words []uint64
 	far   map[int64]bool
 }
 
-// add says whether the id is new.
+// add adds an id and reports whether it is new.
 func (b *bitset) add(id int64) bool {
 	const dense = 1 << 32
 	if word := id / 64; word < int64(len(b.words))*2+1<<16 && id < dense {

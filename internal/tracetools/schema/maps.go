@@ -24,7 +24,7 @@ func (r *record) compilation(members []jsontext.Member, wrong func(string) repor
 	checkMaps(field.Get(payload, "source_mappings"), field.Get(payload, "file_content"), wrong(Maps))
 }
 
-// checkMaps sees whether maps lead to lines that there are.
+// checkMaps checks that source maps point to existing lines.
 func checkMaps(maps, content []byte, wrong report) {
 	stages, err := jsontext.Members(maps)
 	if err != nil {
@@ -62,7 +62,7 @@ func checkMaps(maps, content []byte, wrong report) {
 	}
 }
 
-// checkEntry looks at the lists of lines of an entry; numbers and texts are both in use.
+// checkEntry checks the lists of lines of an entry, which are numbers or texts.
 func checkEntry(entry []byte, path string, lengths map[string]int, wrong report) {
 	members, err := jsontext.Members(entry)
 	if err != nil {

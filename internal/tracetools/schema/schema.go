@@ -1,5 +1,5 @@
-// Package schema says what is wrong with a trace, raw or parsed: records that do not have the shape that TritonParse's
-// readers know, and records that contradict one another or the files next to the trace.
+// Package schema finds the errors of a trace, raw or parsed: records without the shape that TritonParse's readers expect, and
+// records that contradict one another or the files next to the trace.
 package schema
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 )
 
-// Finding is one thing that is wrong.
+// Finding is an error or a warning.
 type Finding struct {
 	File    string `json:"file"`
 	Line    int    `json:"line,omitempty"` // from 1, as editors count; 0 for what is wrong with the trace as a whole
@@ -22,7 +22,7 @@ type Finding struct {
 	Member  string `json:"member,omitempty"`
 	What    string `json:"what"`
 	Rule    string `json:"rule"`              // see the constants
-	Warning bool   `json:"warning,omitempty"` // it may well be so; nothing that reads the trace fails
+	Warning bool   `json:"warning,omitempty"` // it may be intended, and readers of the trace do not fail
 }
 
 // Rules.
@@ -30,8 +30,8 @@ const (
 	Damage = "damage" // it cannot be read
 	Shape  = "shape"  // TritonParse's schemas forbid it
 	Joins  = "joins"  // records contradict one another
-	Hashes = "hashes" // what is computed from a record is not what it says
-	Maps   = "maps"   // source maps lead nowhere
+	Hashes = "hashes" // a hash in a record is not the one computed from the record
+	Maps   = "maps"   // source maps point to lines that do not exist
 	Files  = "files"  // files next to the trace are missing, or are not those that were recorded
 )
 
@@ -49,12 +49,13 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s: %s", s, f.What)
 }
 
-// Options says what is looked at.
+// Options select what is checked.
 type Options struct {
-	Quick  bool          // do not read tensors and machine code, only see whether they are there
+	Quick  bool          // check only that files of tensors and machine code exist, do not read them
 	Report func(Finding) // gets findings, record by record; must be set
 }
 
+// Result counts the records and findings of a trace.
 type Result struct {
 	Records  map[string]int `json:"records"` // by type
 	Errors   int            `json:"errors"`
@@ -100,7 +101,7 @@ func (v *validator) report(f Finding) {
 	v.options.Report(f)
 }
 
-// record is what a worker finds out about one record by itself.
+// record is what a worker finds in one record by itself.
 type record struct {
 	kind, hash, name string
 	line             int
@@ -152,14 +153,14 @@ func (v *validator) take(path string, r *record) {
 	}
 }
 
-// inspect finds out what can be said of one record alone.
+// inspect checks one record by itself.
 func inspect(path string, rec ndjson.Record, members []jsontext.Member) *record {
 	r := &record{line: rec.Line, occurrence: -1, pid: string(field.Get(members, "pid"))}
 	h := field.ReadHeader(members)
 	r.hash, r.name = h.Hash, h.Name
 	wrong := func(rule string) report {
 		return func(member, what string) {
-			// Tritonparse writes a note where arguments were not taken, and its schema forbids it.
+			// tritonparse writes a note in place of arguments that were not recorded, which its schema forbids.
 			note := member == "extracted_args._note"
 			r.findings = append(r.findings, Finding{File: path, Line: rec.Line, Type: r.kind, Member: member, What: what, Rule: rule, Warning: note})
 		}
@@ -218,7 +219,7 @@ func (r *record) launch(rec ndjson.Record, members []jsontext.Member, wrong func
 	}
 }
 
-// fileList checks that what log_file_list.json names is there.
+// fileList checks that the files that log_file_list.json names exist.
 func (v *validator) fileList(folder string) {
 	path := filepath.Join(folder, "log_file_list.json")
 	text, err := os.ReadFile(path)

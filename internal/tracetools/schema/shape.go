@@ -14,10 +14,10 @@ import (
 //go:embed shapes.txt
 var shapesText string
 
-// shapes are by event type, and by name with @ before it.
+// shapes has the shape of each event type, and each shared shape by its name with @ before it.
 var shapes = readShapes(shapesText)
 
-// shape is what may stand at one place of a record.
+// shape describes the values that are allowed at one place of a record.
 type shape struct {
 	name     string
 	required bool

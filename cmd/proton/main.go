@@ -1,7 +1,7 @@
 // Command proton profiles GPU programs and reads the profiles.
 //
-// This package has only wiring: every subcommand is one file, which turns flags into values, calls a package that does
-// the work, and maps its error to an exit code. It is built without cgo, so that one static file runs anywhere.
+// This package has only wiring: the file of a subcommand turns flags into values, calls a package that does the work, and maps
+// its error to an exit code. It is built without cgo, so that one static file runs anywhere.
 package main
 
 import (
@@ -234,8 +234,8 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// expandShortForms expands the two short forms: this program under the name proton-viewer, to which users of Proton are
-// accustomed, and a script in the place of a subcommand.
+// expandShortForms expands the two short forms: this program under the name proton-viewer, which is that of Triton's viewer, and
+// a script in the place of a subcommand.
 func expandShortForms(root *cobra.Command, argv []string) []string {
 	args := argv[1:]
 	if filepath.Base(argv[0]) == "proton-viewer" {

@@ -200,7 +200,7 @@ func noteRepeated(files []string, note func(string)) {
 
 // missing reports the metrics of --columns that no file has.
 func (f *mergeFlags) missing(p *tree.Profile, note func(string)) {
-	if f.by == "" || f.imbalance { // which says so itself
+	if f.by == "" || f.imbalance { // --imbalance reports them itself
 		return
 	}
 	kept := map[string]bool{"*": true}

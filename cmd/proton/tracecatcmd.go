@@ -101,7 +101,8 @@ func (f *traceCatFlags) check() (err error) {
 	return nil
 }
 
-// writesTrace says whether there will be a file that is a trace: the output of --pretty is not, and a pipe has no folder for files next to it.
+// writesTrace reports whether the output is the file of a trace: that of --pretty is not, and a pipe has no folder for the files
+// next to it.
 func (f *traceCatFlags) writesTrace() bool {
 	if f.output == "" || f.output == "-" || f.options.Pretty {
 		return false

@@ -240,7 +240,7 @@ func (f *traceDiffFlags) twoOfOne(t *tritonparse.Trace) (i, j int, err error) {
 	return 0, 0, fmt.Errorf("no kernel of %s was compiled twice; give a second trace, or select compilations with --events I,J", t.Source)
 }
 
-// runPair compares two compilations, and whatever tensors says of two of their launches.
+// runPair compares two compilations; tensors adds the comparison of two of their launches.
 func (f *traceDiffFlags) runPair(a, b *tritonparse.Trace, i, j int, tensors func(*compare.Diff) error, profiles [2]*tree.Profile, stdout io.Writer) error {
 	x, y := compare.Compilation(a, i), compare.Compilation(b, j)
 	x.SetTime(profiles[0])

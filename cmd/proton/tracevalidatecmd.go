@@ -29,7 +29,7 @@ the record, the member, and the error.
 
 shape: TritonParse 0.6.0's schemas forbid it. joins: records contradict one another, for example with equal occurrence
 ids. hashes: launch_group_hash or the launch kind does not match the record. maps: source maps point to lines that do
-not exist. besides: tensors and cubins next to the trace are missing or differ from the recorded ones. damage: it
+not exist. files: tensors and cubins next to the trace are missing or differ from the recorded ones. damage: it
 cannot be read.
 
 Warnings mark facts that may be correct, such as launches of kernels that were compiled before the trace began.`,

@@ -142,7 +142,7 @@ func (f *sourceFlags) kernelOf(args []string) []string {
 	return []string{file}
 }
 
-// traceAlone says whether a trace without a profile has something to show.
+// traceAlone reports whether a trace without a profile has something to show.
 func (f *sourceFlags) traceAlone() bool { return f.trace != "" && f.asked() }
 
 func exists(file string) bool {

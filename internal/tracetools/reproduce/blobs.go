@@ -28,8 +28,8 @@ type blob struct {
 // mostEmbedded is how many bytes of tensors a script may contain.
 const mostEmbedded = 1 << 20
 
-// withBlobs rewrites the recorded JSON of an argument: paths of contents become relative to the script, and those of missing
-// contents are removed, so that the script uses random values.
+// withBlobs rewrites the recorded JSON of an argument: it replaces paths of contents by paths relative to the script, and removes
+// those of missing contents, so that the script uses random values.
 func (w *work) withBlobs(name string, raw []byte) []byte {
 	members, err := jsontext.Members(raw)
 	if err != nil {

@@ -99,7 +99,7 @@ func (c *recordedCode) addGlobal(g tritonparse.Global) {
 	}
 }
 
-// refuse notes a text that is no name in Python where a name is needed.
+// refuse notes a text that is not a name in Python where a name is needed.
 func (s *surroundings) refuse(name string) {
 	s.Missing = append(s.Missing, fmt.Sprintf("%q (no script can use that name)", name))
 }

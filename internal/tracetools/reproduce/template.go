@@ -9,7 +9,7 @@ import (
 )
 
 // fillCode fills the placeholders for texts that the template has outside of quotes: a name there must be a name in Python, and
-// lines about the launch become comments.
+// lines about the launch are written as comments.
 func (w *work) fillCode(template string, quoted map[string]bool, texts map[string]string) (string, error) {
 	var b strings.Builder
 	end := 0

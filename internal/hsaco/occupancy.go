@@ -16,7 +16,7 @@ type computeUnit struct {
 	unit      int // a wave gets vector registers in multiples of this
 	shared    int // bytes of local data
 	sharedBy  int // a workgroup gets them in multiples of this
-	workgroup int // workgroups of more than one wave: each takes one of so many barriers
+	workgroup int // workgroups of more than one wave, of which each takes a barrier; one wave needs none
 }
 
 // Architectures of gfx11 and gfx12 with half as many vector registers again as others.
@@ -88,18 +88,20 @@ func occupancy(m gpucode.Module, f *gpucode.Function, threads, shared int) (o gp
 	}
 	waves := roundUp(threads, int(k.threads)) / int(k.threads)
 	vector, scalar := u.wavesOf(k, of.arch)
-	fits := []struct {
+	type fit struct {
 		limit  string
 		blocks int
-	}{
-		{"registers", vector * u.simds / waves},
-		{"scalar registers", scalar * u.simds / waves},
-		{"warps", u.waves * u.simds / waves},
-		{"blocks", u.workgroup},
-		{"shared memory", u.shared / roundUp(max(shared, 1), u.sharedBy)},
 	}
-	if waves == 1 {
-		fits[3].blocks = fits[2].blocks // a wave alone needs no barrier
+	fits := []fit{
+		{"registers", vector * u.simds / waves},
+		{"shared memory", u.shared / roundUp(max(shared, 1), u.sharedBy)},
+		{"warps", u.waves * u.simds / waves},
+	}
+	if scalar < u.waves {
+		fits = append(fits, fit{"scalar registers", scalar * u.simds / waves})
+	}
+	if waves > 1 {
+		fits = append(fits, fit{"blocks", u.workgroup})
 	}
 	o.Blocks = fits[0].blocks
 	for _, f := range fits {

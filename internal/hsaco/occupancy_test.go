@@ -2,6 +2,7 @@ package hsaco
 
 import (
 	"encoding/csv"
+	"fmt"
 	"os"
 	"strconv"
 	"testing"
@@ -31,6 +32,33 @@ func TestOccupancyAsLLVMComputesIt(t *testing.T) {
 		u, _ := unitOf(r[0], k)
 		if got := (o.Warps + u.simds - 1) / max(u.simds, 1); !ok || got != n[7] {
 			t.Errorf("%v: %d waves of a SIMD by %v", r, got, o)
+		}
+	}
+}
+
+// TestLimits names what one more workgroup would exceed.
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		arch            string
+		k               kernel
+		threads, shared int
+		want            string
+	}{
+		{"gfx942", kernel{threads: 64, vector: 128, scalar: 30}, 256, 0, "{4 16 32 [registers]}"},
+		{"gfx942", kernel{threads: 64, vector: 8, scalar: 30}, 256, 16 << 10, "{4 16 32 [shared memory]}"},
+		{"gfx942", kernel{threads: 64, vector: 8, scalar: 102}, 64, 0, "{28 28 32 [scalar registers]}"},
+		{"gfx1100", kernel{threads: 32, vector: 8, pair: true}, 64, 0, "{32 64 64 [warps blocks]}"},
+		{"gfx1100", kernel{threads: 32, vector: 8}, 1024, 0, "{1 32 32 [warps]}"},
+		{"gfx942", kernel{threads: 64, vector: 512}, 1024, 0, "{0 0 32 [registers]}"},
+	} {
+		m := &module{arch: c.arch, kernels: map[string]kernel{"k": c.k}}
+		if o, ok := occupancy(m, &gpucode.Function{Name: "k"}, c.threads, c.shared); !ok || fmt.Sprint(o) != c.want {
+			t.Errorf("%s %+v, %d threads, %d bytes: %v, want %s", c.arch, c.k, c.threads, c.shared, o, c.want)
+		}
+	}
+	for _, m := range []*module{{arch: "gfx1250", kernels: map[string]kernel{"k": {threads: 32, vector: 8}}}, {arch: "gfx942"}} {
+		if o, ok := occupancy(m, &gpucode.Function{Name: "k"}, 64, 0); ok {
+			t.Errorf("%s: %v", m.arch, o)
 		}
 	}
 }

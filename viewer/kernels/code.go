@@ -138,10 +138,10 @@ func (m *Compiled) find() {
 		if m.Compilation != nil {
 			return
 		}
-		if module, err := c.module(m.function); err == nil && len(module.Function.Assembly) > 0 {
+		if module, err := c.module(m.function); err == nil {
 			for _, x := range candidates {
 				assembly, _ := lastStages(x)
-				if sameAssembly(module.Function.Assembly, x.Texts[assembly]) {
+				if sameAssembly(module.assembledFrom(x).Function.Assembly, x.Texts[assembly]) {
 					m.Compilation, m.how = x, "by its "+strings.ToUpper(assembly)
 					return
 				}
@@ -227,14 +227,21 @@ func (c *code) module(f *Function) (*Module, error) {
 // machineCode is the binary that was sampled, else that of its compilation; nil if neither is on this machine.
 func (m *Compiled) machineCode() *Module {
 	if module, err := m.code.module(m.function); err == nil {
-		return module
+		return module.assembledFrom(m.Compilation)
 	}
 	if b := m.code.binary(m.Compilation); b.code != nil {
 		if f, found := b.code.Function(0, m.function.Symbol.Name); found {
-			return &Module{File: b.file, Function: &f, format: m.function.Vendor.Code}
+			return (&Module{File: b.file, Function: &f, format: m.function.Vendor.Code}).assembledFrom(m.Compilation)
 		}
 	}
 	return nil
+}
+
+// assembledFrom gives the module's function the assembly of a compilation, if the module has none and was made of it.
+func (m *Module) assembledFrom(x *tritonparse.Compilation) *Module {
+	assembly, _ := lastStages(x)
+	m.Function.AssembledFrom(x.Texts[assembly], m.format)
+	return m
 }
 
 // sameAssembly compares the assembly in a binary with a text. The binary has the same lines, without comments and debug sections.

@@ -32,13 +32,18 @@ type made struct {
 func (r *Run) Instructions(f *Function) (*Instructions, error) {
 	i := &Instructions{of: f, Code: &gpucode.Code{}}
 	var recorded *gpucode.Code
-	if m := f.Compiled(); m != nil && m.Compilation != nil {
+	m := f.Compiled()
+	known := m != nil && m.Compilation != nil
+	if known {
 		recorded, i.made = m.instructions()
 	}
 	module, err := r.Modules.Find(f)
 	if err != nil {
 		err = fmt.Errorf("%s: no text of its instructions: %w", f.Name, err)
 	} else {
+		if known {
+			module.assembledFrom(m.Compilation)
+		}
 		i.function = module.Function
 		i.Code, err = r.Modules.Code(module)
 	}

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/hsaco"
+	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/internal/vendortest"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/backend"
@@ -88,4 +91,40 @@ func TestOfASecondVendor(t *testing.T) {
 			t.Errorf("%s:\ngot  %s (%v)\nwant %s", c.path, got, err, c.want)
 		}
 	}
+}
+
+// TestOfACodeObject: a trace that Triton's compiler wrote for an AMD GPU, and its binary. LLVM's remarks in the assembly have the same
+// numbers of registers, and 8 waves of a SIMD, which is a quarter of a compute unit.
+func TestOfACodeObject(t *testing.T) {
+	before := vendor.All
+	t.Cleanup(func() { vendor.All = before })
+	amd := *vendor.AMD
+	amd.Code, amd.Stalls = &hsaco.Format, vendor.NVIDIA.Stalls
+	vendor.All = []*vendor.Vendor{vendor.NVIDIA, &amd}
+	trace, err := tritonparse.Open("../../../viewer/kernels/testdata/hip", tritonparse.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range trace.Compilations() {
+		if c.Name != "inlined" {
+			continue
+		}
+		r, err := Of(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(r)
+		want := `{"arch":"gfx942","threads":256,"shared":0,"registers":7,"scalars":19,"frame":0,"local_loads":0,"local_stores":0,"code_bytes":540,` +
+			`"occupancy":{"blocks":8,"warps":32,"max_warps":32,"limits":["warps"]}}`
+		if err != nil || string(got) != want {
+			t.Errorf("got  %s (%v)\nwant %s", got, err, want)
+		}
+		for _, remark := range []string{"; NumVGPRsForWavesPerEU: 7\n", "; NumSGPRsForWavesPerEU: 19\n", "; Occupancy: 8\n", "; codeLenInByte = 540\n"} {
+			if !strings.Contains(c.Texts["amdgcn"], remark) {
+				t.Errorf("the assembly does not have %q", remark)
+			}
+		}
+		return
+	}
+	t.Error("no compilation of inlined")
 }

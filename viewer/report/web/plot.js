@@ -97,14 +97,14 @@ function logTicks(from, to) {
  * @param {Box[]} ceilings
  */
 export function plotLabels(dots, scale, width, ceilings) {
-  const parts = [], taken = dots.slice(0, 200).map((d) => {
-    const x = scale.x(d.x), y = scale.y(d.y), r = dotRadius(d.share) * 0.8;
-    return {left: x - r, right: x + r, top: y - r, bottom: y + r};
-  });
-  taken.push(...ceilings);
+  const parts = [], taken = [...ceilings];
+  for (const d of dots.slice(0, 200)) {
+    const r = dotRadius(d.share) * 0.8;
+    for (const [x, y] of [[scale.x(d.x), scale.y(d.y)], [scale.x(d.x0), scale.y(d.y0)]]) taken.push({left: x - r, right: x + r, top: y - r, bottom: y + r}); // NaN meets nothing
+  }
   for (const d of dots.slice(0, 40)) {
     if (d.share < 0.01 || parts.length >= 12) break;
-    const text = fitMiddle(label(state.report.flat.name[d.i]), width < 600 ? 20 : 30), w = text.length * 6.6, r = dotRadius(d.share) + 5;
+    const text = fitMiddle(label(state.report.flat.name[d.i]), width < 600 ? 20 : 30), w = textWidth(text), r = dotRadius(d.share) + 5;
     const x = scale.x(d.x), y = scale.y(d.y);
     const spots = [[x + r, y + 4], [x - r - w, y + 4], [x - w / 2, y - r - 1], [x - w / 2, y + r + 11]];
     const spot = spots.find(([left, base]) => left > plotMargin.left && left + w < width - plotMargin.right &&
@@ -115,6 +115,19 @@ export function plotLabels(dots, scale, width, ceilings) {
   }
   return parts;
 }
+
+/**
+ * textWidth is the width of a text of the plot in CSS pixels.
+ * @param {string} text
+ */
+export function textWidth(text) {
+  ruler ??= /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+  ruler.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  return ruler.measureText(text).width;
+}
+
+/** @type {CanvasRenderingContext2D | undefined} */
+let ruler;
 
 /**
  * ceilingPlaces lists the boxes in which plotLabels writes nothing: along the ceilings, and around their own names.
@@ -139,4 +152,4 @@ export function arrowHead() {
   return draw("defs", {}, draw("marker", {id: "arrow", viewBox: "0 0 6 6", refX: 6, refY: 3, markerWidth: 6, markerHeight: 6, orient: "auto"}, path));
 }
 
-const plotMargin = {left: 64, right: 24, top: 20, bottom: 44};
+export const plotMargin = {left: 64, right: 24, top: 20, bottom: 44};

@@ -7,7 +7,7 @@ import {valuesOf} from "./details.js";
 import {choice, draw, empty, make} from "./elements.js";
 import {counted, percent, quantity} from "./format.js";
 import {label} from "./names.js";
-import {arrowHead, ceilingPlaces, dotRadius, placeable, plotGrid, plotLabels, plotScale} from "./plot.js";
+import {arrowHead, ceilingPlaces, dotRadius, placeable, plotGrid, plotLabels, plotMargin, plotScale, textWidth} from "./plot.js";
 import {frameOfKernel, openFrame, state, touches, watch} from "./state.js";
 import {hideTip, showTip} from "./tip.js";
 
@@ -121,9 +121,11 @@ export class Roofline {
     const ridge = main.rate / roof.bytes, start = Math.max(left, scale.y0 / roof.bytes);
     parts.push(draw("path", {class: "ceiling", d: `M${scale.x(start)} ${scale.y(start * roof.bytes)}L${scale.x(Math.min(ridge, right))} ${scale.y(Math.min(ridge, right) * roof.bytes)}H${scale.x(right)}`}));
     parts.push(draw("text", {class: "ceiling-label", x: scale.x(right) - 6, y: scale.y(main.rate) - 8, "text-anchor": "end"}, `${main.dtype} ${quantity(main.rate, "flop/s")}`));
-    const from = Math.sqrt(start * Math.min(ridge, right)), x = scale.x(from), y = scale.y(from * roof.bytes);
-    const angle = (Math.atan2(scale.y(2 * from * roof.bytes) - y, scale.x(2 * from) - x) * 180) / Math.PI;
-    parts.push(draw("text", {class: "ceiling-label", x, y: y - 8, "text-anchor": "middle", transform: `rotate(${angle} ${x} ${y})`}, `memory ${quantity(roof.bytes, "B/s")}`));
+    const middle = Math.sqrt(start * Math.min(ridge, right)), name = `memory ${quantity(roof.bytes, "B/s")}`;
+    const steepness = (scale.y(2 * roof.bytes) - scale.y(roof.bytes)) / (scale.x(2) - scale.x(1)), angle = Math.atan(steepness);
+    const x = Math.max(scale.x(middle), plotMargin.left + 8 + 0.55 * textWidth(name) * Math.cos(angle)); // bold, and not over the axis
+    const y = scale.y(middle * roof.bytes) + (x - scale.x(middle)) * steepness;
+    parts.push(draw("text", {class: "ceiling-label", x, y: y - 8, "text-anchor": "middle", transform: `rotate(${(angle * 180) / Math.PI} ${x} ${y})`}, name));
     return parts;
   }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -207,13 +208,14 @@ func (q *queue) state() (waiting []Window, err error) {
 func (q *queue) problem() string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	dropped := figures.Plural(q.dropped, "phase was", "phases were") + " dropped"
 	switch {
 	case q.dropped == 0 && (len(q.waiting) == 0 || q.waiting[0].err == nil):
 		return ""
 	case q.dropped == 0:
 		return fmt.Sprintf("%s: %v", q.what, q.waiting[0].err)
 	case q.failure == nil:
-		return fmt.Sprintf("%s: %d phases were dropped, because the sink did not take them in time", q.what, q.dropped)
+		return fmt.Sprintf("%s: %s, because the sink did not take them in time", q.what, dropped)
 	}
-	return fmt.Sprintf("%s: %d phases were dropped: %v", q.what, q.dropped, q.failure)
+	return fmt.Sprintf("%s: %s: %v", q.what, dropped, q.failure)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // Progress tells a person how far long work is: nothing in the first two seconds; then, on a terminal, one line that is
@@ -55,9 +57,9 @@ func (p *Progress) Report(done, total int64) {
 		return
 	}
 	p.last = now
-	line := fmt.Sprintf("%s: %s", p.what, mebibytes(done))
+	line := fmt.Sprintf("%s: %s", p.what, figures.Bytes.Text(float64(done)))
 	if total > 0 {
-		line = fmt.Sprintf("%s: %d%% of %s", p.what, min(100, done*100/total), mebibytes(total))
+		line = fmt.Sprintf("%s: %d%% of %s", p.what, min(100, done*100/total), figures.Bytes.Text(float64(total)))
 	}
 	if seconds := now.Sub(p.start).Seconds(); done > 0 && total > done {
 		line += fmt.Sprintf(", %s left", (time.Duration(seconds*float64(total-done)/float64(done)) * time.Second).String())
@@ -79,5 +81,3 @@ func (p *Progress) Stop() {
 	}
 	p.stopped = true
 }
-
-func mebibytes(n int64) string { return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20)) }

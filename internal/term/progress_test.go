@@ -12,8 +12,8 @@ func TestProgress(t *testing.T) {
 		terminal bool
 		want     string
 	}{
-		{"a terminal", true, "\rparse: 25% of 400 MiB, 6s left\rparse: 99% of 400 MiB, 0s left\r                              \r"},
-		{"a log", false, "parse: 99% of 400 MiB, 0s left\n"},
+		{"a terminal", true, "\rparse: 25% of 400.0 MB, 6s left\rparse: 99% of 400.0 MB, 0s left\r                               \r"},
+		{"a log", false, "parse: 99% of 400.0 MB, 0s left\n"},
 	} {
 		var out strings.Builder
 		now := time.Unix(0, 0)
@@ -23,12 +23,12 @@ func TestProgress(t *testing.T) {
 			done  int64
 		}{{time.Second, 40}, {2100 * time.Millisecond, 100}, {2200 * time.Millisecond, 110}, {11 * time.Second, 399}} {
 			now = time.Unix(0, 0).Add(step.after)
-			p.Report(step.done<<20, 400<<20)
+			p.Report(step.done*1e6, 400e6)
 		}
 		p.Stop()
 		p.Stop()
 		now = now.Add(time.Hour)
-		p.Report(400<<20, 400<<20)
+		p.Report(400e6, 400e6)
 		if out.String() != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, out.String(), c.want)
 		}

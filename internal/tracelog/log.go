@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/internal/awake"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/runinfo"
 )
@@ -245,12 +246,12 @@ func (l *Log) End(patience time.Duration) Counts {
 	e := &l.expander
 	left := l.accepted - e.events
 	if left > 0 && (l.definitions == nil || l.ring.file == nil) {
-		e.fail(fmt.Sprintf("%d compilations were not written in time", left))
+		e.fail(figures.Plural(left, "compilation was", "compilations were") + " not written in time")
 		left = 0
 	}
 	if lost := l.ring.lost(); lost > 0 {
 		e.counts.Lost += lost
-		e.problem(fmt.Sprintf("%d launches are lost: they found no room, since %s could not be written as fast", lost, e.out.path()))
+		e.problem(fmt.Sprintf("%s lost: there was no room, since %s could not be written as fast", figures.Plural(lost, "launch is", "launches are"), e.out.path()))
 	}
 	if left == 0 {
 		e.finish(l.ring)

@@ -356,10 +356,7 @@ func noise(values []float64) float64 {
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
-	if n%2 == 1 {
-		return sorted[n/2]
-	}
-	return (sorted[n/2-1] + sorted[n/2]) / 2
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // decide tests all call paths of all rules about a change together, and decides whether each rule and the gate fail.

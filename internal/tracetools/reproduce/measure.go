@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/perf/benchmath"
+
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // Measurement is what a script of template benchmark measured.
@@ -171,7 +173,7 @@ func Compare(a, b *Side, rounds int, progress func(string)) (*Comparison, error)
 				c.Against = m.Check.Against
 			}
 			s.Runs = append(s.Runs, m)
-			progress(fmt.Sprintf("round %d of %d: %s %.2f us", round+1, rounds, s.Name, m.Median*1e3))
+			progress(fmt.Sprintf("round %d of %d: %s %s", round+1, rounds, s.Name, figures.Time(m.Median*1e6)))
 		}
 	}
 	c.decide()
@@ -179,36 +181,25 @@ func Compare(a, b *Side, rounds int, progress func(string)) (*Comparison, error)
 }
 
 func (c *Comparison) decide() {
-	thresholds := &benchmath.Thresholds{CompareAlpha: Alpha}
-	x, y := benchmath.NewSample(c.A.Medians(), thresholds), benchmath.NewSample(c.B.Medians(), thresholds)
-	c.P = benchmath.AssumeNothing.Compare(x, y).P
-	c.Ratio = median(c.B.Medians()) / median(c.A.Medians())
+	c.P = benchmath.AssumeNothing.Compare(c.A.sample(), c.B.sample()).P
+	c.Ratio = c.B.Median() / c.A.Median()
 }
 
 // Verdict is the result as a sentence.
 func (c *Comparison) Verdict() string {
 	n := min(len(c.A.Runs), len(c.B.Runs))
-	change := 100 * math.Abs(c.Ratio-1)
+	change := figures.Share(math.Abs(c.Ratio - 1))
 	switch a, b := c.A.Runs[0].Method, c.B.Runs[0].Method; {
 	case a != b: // outside of a graph, times between events include work of the CPU
 		return fmt.Sprintf("undecided: %s was timed by %s, %s by %s, which measure different things", c.A.Name, a, c.B.Name, b)
 	case n < 4:
 		return fmt.Sprintf("undecided: %d runs a side are too few for a test; --rounds 5 is enough", n)
 	case c.P > Alpha:
-		return fmt.Sprintf("no difference that is significant in %d runs a side (%+.1f%%, p=%.3f)", n, 100*(c.Ratio-1), c.P)
+		return fmt.Sprintf("no difference that is significant in %d runs a side (%s, p=%.3f)", n, figures.Change(c.Ratio-1), c.P)
 	case c.Ratio > 1:
-		return fmt.Sprintf("%s is slower by %.1f%% (p=%.3f, %d runs a side)", c.B.Name, change, c.P, n)
+		return fmt.Sprintf("%s is slower by %s (p=%.3f, %d runs a side)", c.B.Name, change, c.P, n)
 	}
-	return fmt.Sprintf("%s is faster by %.1f%% (p=%.3f, %d runs a side)", c.B.Name, change, c.P, n)
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	if n == 0 {
-		return math.NaN()
-	}
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+	return fmt.Sprintf("%s is faster by %s (p=%.3f, %d runs a side)", c.B.Name, change, c.P, n)
 }
 
 // Spread is the least and the largest of a side's medians.
@@ -217,4 +208,8 @@ func (s *Side) Spread() (least, most float64) {
 }
 
 // Median of the side's medians, in milliseconds.
-func (s *Side) Median() float64 { return median(s.Medians()) }
+func (s *Side) Median() float64 { return benchmath.AssumeNothing.Summary(s.sample(), 1-Alpha).Center }
+
+func (s *Side) sample() *benchmath.Sample {
+	return benchmath.NewSample(s.Medians(), &benchmath.Thresholds{CompareAlpha: Alpha})
+}

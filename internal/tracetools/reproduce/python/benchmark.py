@@ -32,7 +32,7 @@ def benchmark(make_args, launch, context):
     compiled = launch(grid, args)
     runtime.synchronize()
     after = {name: t.clone() for name, t in tensors.items()}
-    written = [name for name in tensors if _difference(before[name], after[name])[0] != 0]
+    written = _written(launch, grid, args, tensors, before, after, runtime)
     result["compiled"] = _compiled(compiled, plan)
     result["outputs"] = {name: _digest(after[name]) for name in written}
     result["check"] = {"recorded": _against_recording(after, plan),
@@ -146,6 +146,23 @@ def _against_recording(after, plan):
     """Compares with what a later launch of the trace found in the same tensors."""
     return [dict(_verdict(name, load_tensor(described["blob_path"]), after[name]), source=described["from"])
             for name, described in (plan.get("expected") or {}).items() if name in after]
+
+
+def _written(launch, grid, args, tensors, before, after, runtime):
+    """Names of the tensors that the launch changed. Where the recorded tensors already held its results, nothing changes; then they
+    are the tensors of floats that are not nan any more after a launch that found them filled with nan."""
+    written = [name for name in tensors if _difference(before[name], after[name])[0] != 0]
+    if written:
+        return written
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point():
+            _restore(tensors, before)
+            filled = _distinct(tensor).fill_(float("nan")).clone()
+            launch(grid, args)
+            runtime.synchronize()
+            if _difference(filled, _distinct(tensor))[0] != 0:
+                written.append(name)
+    return written
 
 
 def _again(launch, grid, args, tensors, before, after, written, runtime):

@@ -98,7 +98,7 @@ class Tensor:
             if self.dtype.is_complex:
                 struct.pack_into("ff", self.storage, place, value.real, value.imag)
             elif self.dtype.name.startswith("float8"):
-                struct.pack_into("b", self.storage, place, max(-100, min(100, int(value * 16))))
+                struct.pack_into("b", self.storage, place, -128 if value != value else max(-100, min(100, int(value * 16))))
             else:
                 whole = not self.dtype.is_floating_point
                 struct.pack_into(self.dtype.code, self.storage, place, (value != 0 if self.dtype.name == "bool" else int(value)) if whole else value)
@@ -172,6 +172,9 @@ class Tensor:
 
     def map_(self, f):
         return self.put([f(v) for v in self.tolist()])
+
+    def fill_(self, x):
+        return self.map_(lambda v: x)
 
     def mul_(self, x):
         return self.map_(lambda v: v * x)

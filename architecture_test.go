@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // place is a function as docs/architecture.md names it: `profiler/drain.go:collect`, `cupti/callback.c:cupti_on_callback`.
@@ -73,6 +75,31 @@ func TestArchitectureNamesWhatIsThere(t *testing.T) {
 			t.Errorf("docs/architecture.md has no section %q", life)
 		} else if n := len(place.FindAllString(section, -1)); n < 5 {
 			t.Errorf("%s names %d functions in the form `file:function`; a reader cannot follow it", life, n)
+		}
+	}
+}
+
+// TestArchitectureListsControlMethods compares the table of control methods with those that profiler/control and internal/tracelog
+// have.
+func TestArchitectureListsControlMethods(t *testing.T) {
+	page := testkit.Read(t, "docs/architecture.md")
+	_, table, _ := strings.Cut(page, "\nControl methods, each")
+	table, _, _ = strings.Cut(table, "\n\nAn error is")
+	listed := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\|").FindAllStringSubmatch(table, -1) {
+		listed[m[1]] = false
+	}
+	for file, method := range map[string]string{"profiler/control/control.go": `(?m)^\t"([a-z_.]+)":`, "internal/tracelog/service.go": `"(trace\.[a-z]+)"`} {
+		for _, m := range regexp.MustCompile(method).FindAllStringSubmatch(testkit.Read(t, file), -1) {
+			if _, found := listed[m[1]]; !found {
+				t.Errorf("%s has the control method %s, which docs/architecture.md does not list: add a row", file, m[1])
+			}
+			listed[m[1]] = true
+		}
+	}
+	for name, found := range listed {
+		if !found {
+			t.Errorf("docs/architecture.md lists the control method %s, which nothing has", name)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 // Package replay turns a capture into a program to run: proton-replay, which plays it through the real
 // profiler on a fake driver and a fake libcupti. No GPU and no Python is needed.
 //
-// In goes the path of a capture and where the parts are, out comes a command with its environment; the
-// capture, which is usually compressed, is unpacked into a temporary file for as long as the command runs.
+// Prepare gets the path of a capture and the places of the parts, and returns a command with its environment. The capture, which is
+// usually compressed, is unpacked into a temporary file until the command has ended.
 package replay
 
 import (

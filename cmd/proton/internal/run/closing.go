@@ -15,8 +15,8 @@ import (
 
 const maxProblems = 5 // more than that scrolls the closing line away
 
-// report writes what the runtimes complained about and then the closing line. It says whether nothing was
-// recorded, or nothing of it written.
+// report writes the problems that processes reported, and then the closing line. It reports whether nothing was recorded, or
+// nothing of it written.
 func (s summary) report(w io.Writer, options Options, root, status string, signal int) (nothing bool) {
 	empty := s.Kernels == 0
 	problems := s.Problems
@@ -50,7 +50,7 @@ func (s summary) report(w io.Writer, options Options, root, status string, signa
 	return len(s.Files) == 0 && !printed
 }
 
-// recordsCopies says whether the profile has more GPU time than that of kernels.
+// recordsCopies reports whether the profile has more GPU time than that of kernels.
 func (o Options) recordsCopies() bool {
 	asked := strings.ToLower(o.Activities)
 	return strings.Contains(asked, "mem") || asked == "" && o.Data == "trace"
@@ -84,7 +84,7 @@ func (s summary) line(printed, copies bool) string {
 	return b.String()
 }
 
-// samplesClause is what the closing line says of instruction samples: how many, and how far to trust them.
+// samplesClause is the part of the closing line about instruction samples: their number, and what limits their accuracy.
 func samplesClause(s runinfo.Sampling) string {
 	if s.Period == 0 {
 		return ""
@@ -119,8 +119,8 @@ func viewCommand(file string) string {
 	return "proton viewer " + quoted(shown(file))
 }
 
-// whyEmpty says why no kernel was recorded, with what to do about it. It names a cause only where one is certain:
-// reported by a process, or seen here. signal is what ended the target, else 0.
+// whyEmpty says why no kernel was recorded, and what to do. It names a cause only if a process reported it, or if it is certain
+// here. signal is the one that ended the target, else 0.
 func (s summary) whyEmpty(root, status string, replay bool, signal int) string {
 	silent := s.silent()
 	switch {
@@ -180,7 +180,7 @@ func (s summary) processes() (n int) {
 	return n
 }
 
-// canWrite says whether anything can be written into a folder right now.
+// canWrite reports whether a file can be written into a folder now.
 func canWrite(folder string) error {
 	path := filepath.Join(folder, "probe")
 	defer os.Remove(path)
@@ -200,7 +200,7 @@ func someFiles(files []string) string {
 	return strings.Join(names, ", ")
 }
 
-// shown makes a path relative where that is shorter to read: to a file below the current folder.
+// shown returns the relative path of a file below the current folder, and any other path unchanged.
 func shown(path string) string {
 	here, err := os.Getwd()
 	if err != nil {
@@ -213,7 +213,7 @@ func shown(path string) string {
 	return relative
 }
 
-// quoted makes a path one word for a shell.
+// quoted returns a path as one word of a shell.
 func quoted(path string) string {
 	if strings.ContainsAny(path, " \t\n'\"\\$&|;<>()*?[]#~`!{}") {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"

@@ -22,8 +22,8 @@ type Layout struct {
 }
 
 // FindLayout looks for the parts in PROTON_HOME if that is set, else next to the executable, as "make build"
-// leaves them, and in ../lib/goproton, as packages install them. PROTON_LIB names the library alone. What is
-// not there is left empty.
+// leaves them, and in ../lib/goproton, as packages install them. PROTON_LIB names the library alone. Missing
+// parts are empty.
 func FindLayout(executable string, env func(string) string) Layout {
 	if real, err := filepath.EvalSymlinks(executable); err == nil {
 		executable = real
@@ -65,8 +65,8 @@ func (l Layout) Environment(base []string) []string {
 	return vars.list
 }
 
-// environment adds to a list of variables what makes the runtime load itself: Python processes find our
-// sitecustomize first, and a driver that can loads the library into every other process that initialises it.
+// environment adds to a list of variables those that have the library loaded: Python processes find GoProton's sitecustomize
+// first, and a driver that can inject a library loads it into every other process that initialises the driver.
 func environment(base []string, config runinfo.Config, layout Layout) (list, warnings []string, err error) {
 	switch {
 	case layout.Library == "":

@@ -17,7 +17,7 @@ func outputName(given, target string, env func(string) string) (string, error) {
 	}
 	name := given
 	for _, suffix := range []string{".hatchet", ".hatchet_msgpack", ".chrome_trace"} {
-		name = strings.TrimSuffix(name, suffix) // people type it, and it would be there twice
+		name = strings.TrimSuffix(name, suffix) // users type it, and the runtime adds it
 	}
 	if name == "" || strings.HasSuffix(name, "/") {
 		name += literal(target)
@@ -33,7 +33,7 @@ func outputName(given, target string, env func(string) string) (string, error) {
 		}
 		name = filepath.Join(literal(here), name)
 	}
-	// A folder that depends on the process is made by its runtime.
+	// The process makes a folder whose name depends on the process.
 	if folder := filepath.Dir(name); !strings.Contains(strings.ReplaceAll(folder, "%%", ""), "%") {
 		if err := os.MkdirAll(strings.ReplaceAll(folder, "%%", "%"), 0o777); err != nil {
 			return "", fmt.Errorf("create the folder for profiles: %w; give another --name", err)
@@ -42,17 +42,17 @@ func outputName(given, target string, env func(string) string) (string, error) {
 	return name, nil
 }
 
-// literal writes a text so that it stands for itself in a template.
+// literal escapes a text for a template.
 func literal(text string) string { return strings.ReplaceAll(text, "%", "%%") }
 
-// differsByProcess says whether a template has something in it that tells the processes of a host apart.
+// differsByProcess reports whether a template has a part that differs between the processes of a host.
 func differsByProcess(template string) bool {
 	fields := strings.ReplaceAll(template, "%%", "")
 	return strings.Contains(fields, "%p") || strings.Contains(fields, "%r") || strings.Contains(fields, "%q")
 }
 
-// unsetVariable is a warning about a name that cannot be expanded as things are: empty when all is well. It is
-// no error, because a launcher may set the variable for the processes that matter.
+// unsetVariable is a warning about a name with a variable that is not set, "" if all are. It is not an error, because a launcher
+// may set the variable for its processes.
 func unsetVariable(template string, env func(string) string) string {
 	if _, err := outname.Expand(template, env, 1, "host"); err != nil {
 		return fmt.Sprintf("%v; a process without this variable is not profiled", err)

@@ -7,7 +7,7 @@ import (
 	"github.com/goproton/goproton/cmd/proton/internal/replay"
 )
 
-// isReplay says whether the target is a capture and not a program.
+// isReplay reports whether the target is a capture instead of a program.
 func (o Options) isReplay() bool { return o.Backend == "replay" }
 
 // resolveTarget returns what to execute, and the replay to close afterwards if the target is a capture.
@@ -26,7 +26,7 @@ func resolveTarget(options Options, layout Layout) (Command, *replay.Replay, err
 	return Command{Path: play.Path, Args: play.Args, Name: play.Name}, play, nil
 }
 
-// withReplay makes the profiler find the recorded GPU instead of this machine's.
+// withReplay has the profiler find the recorded GPU instead of this machine's.
 func withReplay(environment []string, play *replay.Replay) []string {
 	vars := variables{list: environment}
 	for _, entry := range play.Env {

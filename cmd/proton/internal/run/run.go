@@ -1,6 +1,6 @@
-// Package run profiles a program from outside: it works out what to start, prepares the environment that
-// makes the runtime load itself into the program and its children, lets the program run as if it
-// had been started from the terminal directly, and reports at the end what was recorded and where.
+// Package run profiles a program from outside: it finds what to start, sets the environment variables that have the library
+// loaded into the program and its children, runs the program as if it had been started from the terminal directly, and
+// reports at the end what was recorded and where.
 //
 // It never touches a GPU and contains no cgo. The runtime answers through small status files, one for each
 // profiled process.
@@ -28,7 +28,7 @@ const (
 
 // Options is a command line, parsed.
 type Options struct {
-	runinfo.Config        // as far as the command line says it; Name "" = named after the target
+	runinfo.Config        // what the command line sets; Name "" = named after the target
 	NoStats        bool   // no distributions of kernel times
 	AllowEmpty     bool   // nothing recorded is not an error
 	Python         string // interpreter; "" = as the shell would find it
@@ -43,8 +43,8 @@ type Result struct {
 	Signal int // number of the signal that ended it, else 0
 }
 
-// Run profiles one target and writes the closing line to stderr. The error is about not having been able to
-// start it; what the target itself did is in the result.
+// Run profiles one target and writes the closing line to stderr. It returns an error if the target cannot be started; the result
+// says how the target ended.
 func Run(options Options, layout Layout, root string, stderr io.Writer) (Result, error) {
 	command, play, err := resolveTarget(options, layout)
 	if err != nil {
@@ -91,7 +91,7 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	return finish(options, result, status, root, stderr)
 }
 
-// statusFolder makes a folder through which processes can report: in TMPDIR, or if that is full in shared memory.
+// statusFolder makes the folder for the status files of processes: in TMPDIR, or if that is full in shared memory.
 func statusFolder() (string, error) {
 	var first error
 	for _, in := range []string{"", "/dev/shm"} {
@@ -109,14 +109,14 @@ func statusFolder() (string, error) {
 	return "", fmt.Errorf("create a folder for status files: %w; set TMPDIR to a writable folder", first)
 }
 
-// removeLeft removes what processes were writing when they were killed.
+// removeLeft removes the incomplete files of processes that were killed.
 func removeLeft(name, status string) {
 	list, err := runinfo.ReadStatuses(status)
 	if err != nil {
 		return // finish says so
 	}
 	for _, p := range list {
-		if p.Finished || lives(p.PID) { // the living may yet complete theirs
+		if p.Finished || lives(p.PID) { // a running process may complete its own
 			continue
 		}
 		folders := map[string]bool{filepath.Dir(name): true}

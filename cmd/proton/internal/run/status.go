@@ -6,7 +6,7 @@ import (
 	"github.com/goproton/goproton/internal/runinfo"
 )
 
-// summary is what all processes of a run said.
+// summary adds up the status files of all processes of a run.
 type summary struct {
 	Processes    []runinfo.Status // by process id
 	Kernels      int64

@@ -19,9 +19,9 @@ var fromTerminal = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP}
 // forOne are the signals that are sent to this process and meant for the target.
 var forOne = []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGCONT}
 
-// supervise runs a command with our own terminal, files, folder and process group and waits for its end. The
-// target is to behave as it would without us: it gets the signals that are meant for it, we stop when it
-// stops, and if we are killed, it is killed too.
+// supervise runs a command with the terminal, files, folder and process group of this process, and waits for its end. The target
+// behaves as it would alone: it gets the signals that are meant for it, this process stops when the target stops, and the target
+// is killed if this process is.
 func supervise(command Command, environment []string) (Result, error) {
 	// The kernel ties Pdeathsig to the thread that forked, not to the process.
 	runtime.LockOSThread()
@@ -83,7 +83,7 @@ func isFromTerminal(s os.Signal) bool {
 	return false
 }
 
-// inForeground says whether we are in the foreground process group of a terminal.
+// inForeground reports whether this process is in the foreground process group of a terminal.
 func inForeground() bool {
 	terminal, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {

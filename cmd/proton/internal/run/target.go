@@ -71,8 +71,8 @@ func Resolve(target []string, python string) (Command, error) {
 	return Command{Path: path, Args: target, Name: name}, nil
 }
 
-// pythonProgram is what the arguments of an interpreter make it run: a script or a module. It is otherwise
-// where that is neither, as with -c.
+// pythonProgram returns the script or module that the arguments of an interpreter run, and otherwise if they name neither, as
+// with -c.
 func pythonProgram(args []string, otherwise string) string {
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {

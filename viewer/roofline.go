@@ -417,7 +417,7 @@ func parsePeaks(list []string) (map[string]peak, error) {
 		what, value, ok := strings.Cut(strings.ToLower(strings.TrimSpace(text)), "=")
 		_, flops := specs.OfMetric(what)
 		if !ok || what != "bytes" && !flops && specs.Bits(what) == 0 {
-			return nil, badOption("read --peak %s: write bytes=4.8T, flops16=990T or another flops metric or type (%s)", text, strings.Join(specs.DTypes, ", "))
+			return nil, badOption("read --peak %s: write bytes=4.8T, flops16=990T or another flops metric or type (%s)", text, strings.Join(specs.Names(), ", "))
 		}
 		if specs.Bits(value) > 0 && what != "bytes" {
 			peaks[what] = peak{dtype: value}

@@ -63,7 +63,7 @@ func (d *reader) objects(member func(key string)) {
 	d.Object("", member)
 }
 
-// deviceProperties reads the devices of a Kineto trace. They lack the clock rates and the memory bus; viewer/specs has these of
+// deviceProperties reads the devices of a Kineto trace. They lack the clock rates and the memory bus; internal/peaks has these of
 // some boards by name.
 func (d *reader) deviceProperties() {
 	if d.Peek() != '[' {

@@ -106,13 +106,13 @@ func (t *table) peaks(key deviceKey, widths []width, note func(string)) *peaks {
 		return p
 	}
 	for _, w := range widths {
-		if peak, err := specs.Flops(*d, w.bits); err == nil {
+		if peak, err := specs.ProtonFlops(*d, w.bits); err == nil {
 			p.flops[w.bits], p.known = peak, true
 		} else {
 			note(unknownPeak(key.id, err))
 		}
 	}
-	if peak, err := specs.Bandwidth(*d); err == nil {
+	if peak, err := specs.ProtonBandwidth(*d); err == nil {
 		p.bandwidth, p.known = peak, true
 	} else {
 		note(unknownPeak(key.id, err))

@@ -15,7 +15,7 @@ type Work struct {
 	Bytes, Flops float64 // per launch; 0 if that is not known
 	BytesFrom    string  // "profile": metrics that the program reported; "code": counted in the TTIR; "arguments": each tensor once
 	FlopsFrom    string
-	Type         string // type of most operands, see specs.DTypes; "" if that is not known
+	Type         string // type of most operands, see specs.Names; "" if that is not known
 	Passes       int    // multiplications of that type per flop: 3 for tf32x3, which computes f32; 0 means 1
 	operations   []operations
 	Notes        []string // what could not be counted in the code
@@ -29,7 +29,7 @@ type Work struct {
 // operations are the flops on one type of operands.
 type operations struct {
 	count  float64
-	dtype  string // see specs.DTypes; "" if that is not known
+	dtype  string // see specs.Names; "" if that is not known
 	passes int
 }
 
@@ -118,7 +118,7 @@ func (w *Work) complete(counted Work) {
 	}
 }
 
-// operands is the type, of specs.DTypes, in which a kernel computes, and the number of its multiplications for each of the code's.
+// operands is the type, of specs.Names, in which a kernel computes, and the number of its multiplications for each of the code's.
 func operands(dot tritonparse.Dot) (dtype string, passes int) {
 	switch {
 	case dot.Type == "f16":
@@ -131,8 +131,10 @@ func operands(dot tritonparse.Dot) (dtype string, passes int) {
 		return "fp64", 1
 	case dot.Type == "i8":
 		return "int8", 1
-	case strings.HasPrefix(dot.Type, "f8"), strings.HasPrefix(dot.Type, "f6"): // both at the rate of eight bits
+	case strings.HasPrefix(dot.Type, "f8"):
 		return "fp8", 1
+	case strings.HasPrefix(dot.Type, "f6"):
+		return "fp6", 1
 	case strings.HasPrefix(dot.Type, "f4"):
 		return "fp4", 1
 	}

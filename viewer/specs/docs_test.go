@@ -11,9 +11,30 @@ import (
 // TestDocumentedPeaks compares the tables in docs/viewer.md with what the formulas say.
 func TestDocumentedPeaks(t *testing.T) {
 	const path = "../../docs/viewer.md"
-	for name, table := range map[string]string{"peaks": peakTable(t), "types": typeTable(t)} {
+	for name, table := range map[string]string{"peaks": peakTable(t), "types": typeTable(t), "peaks of AMD": amdTable()} {
 		testkit.Between(t, path, "<!-- "+name+": written by go test ./viewer/specs -update -->\n", "<!-- end of "+name+" -->", table)
 	}
+}
+
+// amdTable has the parts of AMD by type of operands; a type without a peak is a dash.
+func amdTable() string {
+	types := []string{"fp4", "fp6", "fp8", "int8", "fp16", "bf16", "xf32", "fp32", "fp32-vector", "fp64", "fp64-vector"}
+	var b strings.Builder
+	fmt.Fprintf(&b, "| part | architecture | %s | TB/s |\n|---|---%s|---|\n", strings.Join(types, " | "), strings.Repeat("|---", len(types)))
+	for _, board := range amdBoards {
+		arch, _, _ := strings.Cut(board.d.Arch, ":")
+		fmt.Fprintf(&b, "| %s | %s |", board.name, arch)
+		for _, dtype := range types {
+			if peak, err := Peak(board.d, dtype); err == nil {
+				fmt.Fprintf(&b, " %.4g |", peak/1e12)
+			} else {
+				b.WriteString(" - |")
+			}
+		}
+		bandwidth, _ := Bandwidth(board.d)
+		fmt.Fprintf(&b, " %.3g |\n", bandwidth/1e12)
+	}
+	return b.String()
 }
 
 // typeTable has the types whose peaks do not follow from the width.
@@ -39,13 +60,9 @@ func peakTable(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("| board | architecture | 8 bit | 16 bit | 32 bit | 64 bit | TB/s |\n|---|---|---|---|---|---|---|\n")
 	for _, board := range boards {
-		arch, _, _ := strings.Cut(board.d.Arch, ":")
-		if board.d.Type == cuda {
-			arch = "sm_" + arch
-		}
-		fmt.Fprintf(&b, "| %s | %s |", board.name, arch)
+		fmt.Fprintf(&b, "| %s | sm_%s |", board.name, board.d.Arch)
 		for _, w := range Widths {
-			peak, err := Flops(board.d, w)
+			peak, err := ProtonFlops(board.d, w)
 			if err != nil {
 				t.Fatal(err)
 			}

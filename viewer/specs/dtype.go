@@ -1,37 +1,35 @@
 package specs
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/peaks"
 	"github.com/goproton/goproton/profile"
 )
 
-// DTypes are the operand types that have peaks of their own. fp16 to tf32 are those of the tensor or matrix units
-// where there are any; fp32 is the vector units'; fp64 is the faster of the two, fp64-vector the vector units'.
+// DTypes are the operand types that have peaks of their own on most GPUs. fp16 to tf32 are those of the tensor or matrix units
+// where there are any; fp32 and fp64 are the faster of these and the vector units, fp64-vector is the vector units'.
 var DTypes = []string{"fp4", "fp8", "int8", "fp16", "bf16", "tf32", "fp32", "fp64", "fp64-vector"}
 
-// Bits is the width of a type's operands, 0 for one that is not in DTypes.
+// others are types that differ from those above on few GPUs; xf32 is AMD's name of tf32.
+var others = []string{"fp6", "xf32", "fp32-vector"}
+
+// Names are all types that may be named.
+func Names() []string { return slices.Concat(DTypes, others) }
+
+// Bits is the width of a type's operands, 0 for one that is not in Names. TF32 has 19 bits of a 32 bit word.
 func Bits(dtype string) int {
-	if !slices.Contains(DTypes, dtype) {
+	if !slices.Contains(Names(), dtype) {
 		return 0
 	}
 	name, _, _ := strings.Cut(dtype, "-")
-	switch {
-	case name == "tf32": // 19 bits of a 32 bit word
-		return 32
-	case strings.HasSuffix(name, "4") && name != "fp64":
-		return 4
-	case strings.HasSuffix(name, "8"):
-		return 8
-	case strings.HasSuffix(name, "16"):
-		return 16
-	case strings.HasSuffix(name, "32"):
-		return 32
-	}
-	return 64
+	bits, _ := strconv.Atoi(name[strings.IndexAny(name, "123468"):])
+	return bits
 }
 
 // OfWidth is the operand type that is assumed when a metric names only the width: the type that deep learning runs on the
@@ -58,43 +56,52 @@ func OfMetric(name string) (dtype string, ok bool) {
 	return "", false
 }
 
-// rates are those per clock and SM or CU that do not follow from the figures by width: FP4 on tensor cores, FP32 on
-// the vector units, FP64 on tensor cores (or matrix cores) and on the vector units. 0 means that the GPU lacks the type.
-type rates struct{ fp4, fp32, fp64, fp64Vector float64 }
-
-// of returns the rate of a type, and whether it is one of these.
-func (r rates) of(dtype string) (rate float64, found bool) {
-	rate, found = map[string]float64{"fp4": r.fp4, "fp32": r.fp32, "fp64": r.fp64, "fp64-vector": r.fp64Vector}[dtype]
-	return rate, found
-}
+// instead has, for types that a device's figures lack, the type as which its units take them: narrower floats are converted to 8 bits,
+// AMD's name of TF32 is a name only, and most GPUs have no faster FP32 than their vector units.
+var instead = map[string]string{"fp4": "fp8", "fp6": "fp8", "xf32": "tf32", "fp32-vector": "fp32"}
 
 // Peak returns the dense peak in flop/s (or op/s) for operands of a type.
 func Peak(d profile.Device, dtype string) (float64, error) {
 	if Bits(dtype) == 0 {
-		return 0, fmt.Errorf("no type %q of operands; there are %s", dtype, strings.Join(DTypes, ", "))
+		return 0, fmt.Errorf("no type %q of operands; there are %s", dtype, strings.Join(Names(), ", "))
 	}
-	v := vendors[d.Type]
+	v := peaks.ByType[d.Type]
 	if v == nil {
-		return 0, &UnknownError{d.Type, d.Arch}
+		return 0, unknown(d, "")
 	}
-	arch := architecture(d)
-	if as := v.as[arch][dtype]; as != "" {
-		dtype = as
+	d = completed(v, d)
+	rates, known := v.Rates[peaks.Architecture(d)]
+	if !known {
+		return byWidth(v, d, Bits(dtype))
 	}
-	r, known := v.rates[arch]
-	rate, found := r.of(dtype)
-	switch {
-	case !found:
-		return Flops(d, Bits(dtype))
-	case !known:
-		return 0, &UnknownError{d.Type, d.Arch}
-	case rate == 0:
-		return Flops(d, 8) // operands of a type that the GPU lacks are converted to 8 bits first
+	dtype = taken(v.As[peaks.Architecture(d)], rates, dtype)
+	rate, found := rates[dtype]
+	if !found {
+		peak, err := byWidth(v, d, Bits(dtype))
+		if errors.As(err, new(*UnknownError)) {
+			return 0, unknown(d, dtype)
+		}
+		return peak, err
 	}
-	d = withBoard(d)
-	peak := rate * float64(d.NumSMs) * float64(d.ClockRate) * 1e3
+	units := d.NumSMs
+	if v.Units != nil {
+		units = v.Units(d)
+	}
+	peak := rate * float64(units) * float64(d.ClockRate) * 1e3
 	if peak <= 0 {
-		return 0, &MissingError{d.Type, d.Arch, "num_sms or clock_rate"}
+		return 0, missing(d, "num_sms or clock_rate")
 	}
 	return peak, nil
+}
+
+// taken is the type as which the units take operands.
+func taken(as map[string]string, rates peaks.Rates, dtype string) string {
+	for rates[dtype] == 0 {
+		next := cmp.Or(as[dtype], instead[dtype])
+		if next == "" {
+			break
+		}
+		dtype = next
+	}
+	return dtype
 }

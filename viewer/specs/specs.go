@@ -2,14 +2,15 @@
 // the description of the devices in a profile. The viewer's roofline divides by these.
 //
 // All figures are for dense matrices: the doubled rates that vendors print for 2:4 sparse matrices are halved. For a GPU that
-// Triton's Proton supports, the formulas by width give exactly Proton's numbers, which --compat divides by: the 32 and 64 bit
-// peaks of those GPUs are fixed fractions of the 8 bit peak. Peak gives the figure of a type, which util divides by.
+// Triton's Proton supports, ProtonFlops and ProtonBandwidth give exactly Proton's numbers, which --compat divides by: the 32 and 64
+// bit peaks of those GPUs are fixed fractions of the 8 bit peak. Peak and Bandwidth are what util divides by. internal/peaks has
+// the figures.
 package specs
 
 import (
 	"fmt"
-	"strings"
 
+	"github.com/goproton/goproton/internal/peaks"
 	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 )
@@ -17,35 +18,21 @@ import (
 // Widths are the operand widths in bits for which peaks exist, in the order of the metrics flops8 to flops64.
 var Widths = [4]int{8, 16, 32, 64}
 
-// figures are those of one vendor's GPUs.
-type figures struct {
-	// flops is the peak in flop/s by width, 0 where the profile lacks a factor, and whether width and architecture are known.
-	flops     func(d profile.Device, width int) (float64, bool)
-	bandwidth func(d profile.Device) (float64, error) // in byte/s
-	rates     map[string]rates                        // by architecture
-	as        map[string]map[string]string            // the types, by architecture, that run as another one, with that type
-}
-
-// vendors are the figures by the type of a profile's devices.
-var vendors = map[string]*figures{cuda: &nvidia, hip: &amd}
-
-// architecture is an architecture as the tables have it: without the features of a full target name, such as
-// gfx942:sramecc+:xnack-.
-func architecture(d profile.Device) string {
-	name, _, _ := strings.Cut(d.Arch, ":")
-	return name
-}
-
 // UnknownError is returned for a device whose peaks are not in the tables.
 type UnknownError struct {
 	Type, Arch string
+	What       string // the type of operands, or the memory, if other peaks of the device are in the tables; else ""
 }
 
 func (e *UnknownError) Error() string {
 	if e.Arch == "" {
 		return fmt.Sprintf("the profile does not name the architecture of a %s device", e.Type)
 	}
-	return fmt.Sprintf("no peak figures for %s architecture %s", e.Type, vendor.ArchName(e.Type, e.Arch))
+	what := "figures"
+	if e.What != "" {
+		what = "of " + e.What
+	}
+	return fmt.Sprintf("no peak %s for %s architecture %s", what, e.Type, vendor.ArchName(e.Type, e.Arch))
 }
 
 // MissingError is returned for a device whose peak per clock is known, if the profile lacks a factor such as the clock rate.
@@ -72,17 +59,21 @@ func Device(p *profile.Profile, typ, id string) *profile.Device {
 	return nil
 }
 
-// Flops returns the dense peak in flop/s for operands of width bits: 8, 16, 32 or 64.
-func Flops(d profile.Device, width int) (float64, error) {
-	v := vendors[d.Type]
+// ProtonFlops returns the dense peak in flop/s by which --compat divides, for operands of width bits: 8, 16, 32 or 64.
+func ProtonFlops(d profile.Device, width int) (float64, error) {
+	v := peaks.ByType[d.Type]
 	if v == nil {
-		return 0, &UnknownError{d.Type, d.Arch}
+		return 0, unknown(d, "")
 	}
-	switch peak, known := v.flops(withBoard(d), width); {
+	return byWidth(v, completed(v, d), width)
+}
+
+func byWidth(v *peaks.Figures, d profile.Device, width int) (float64, error) {
+	switch peak, known := v.ProtonFlops(d, width); {
 	case !known:
-		return 0, &UnknownError{d.Type, d.Arch}
+		return 0, unknown(d, "")
 	case peak <= 0:
-		return 0, &MissingError{d.Type, d.Arch, "num_sms or clock_rate"}
+		return 0, missing(d, "num_sms or clock_rate")
 	default:
 		return peak, nil
 	}
@@ -90,8 +81,42 @@ func Flops(d profile.Device, width int) (float64, error) {
 
 // Bandwidth returns the peak of the device's memory in byte/s.
 func Bandwidth(d profile.Device) (float64, error) {
-	if v := vendors[d.Type]; v != nil {
-		return v.bandwidth(withBoard(d))
-	}
-	return 0, &UnknownError{d.Type, d.Arch}
+	return bandwidth(d, func(v *peaks.Figures) peakOf { return v.Bandwidth })
 }
+
+// ProtonBandwidth returns the bandwidth in byte/s by which --compat divides.
+func ProtonBandwidth(d profile.Device) (float64, error) {
+	return bandwidth(d, func(v *peaks.Figures) peakOf { return v.ProtonBandwidth })
+}
+
+type peakOf = func(profile.Device) (peak float64, known bool)
+
+func bandwidth(d profile.Device, of func(*peaks.Figures) peakOf) (float64, error) {
+	v := peaks.ByType[d.Type]
+	if v == nil {
+		return 0, unknown(d, "")
+	}
+	d = completed(v, d)
+	switch peak, known := of(v)(d); {
+	case !known && v.Rates[peaks.Architecture(d)] != nil:
+		return 0, unknown(d, "memory")
+	case !known:
+		return 0, unknown(d, "")
+	case peak <= 0:
+		return 0, missing(d, "bus_width or memory_clock_rate")
+	default:
+		return peak, nil
+	}
+}
+
+// completed is a device with the facts that the profile lacks and its board's name gives.
+func completed(v *peaks.Figures, d profile.Device) profile.Device {
+	if v.Complete != nil {
+		v.Complete(&d)
+	}
+	return d
+}
+
+func unknown(d profile.Device, what string) error { return &UnknownError{d.Type, d.Arch, what} }
+
+func missing(d profile.Device, facts string) error { return &MissingError{d.Type, d.Arch, facts} }

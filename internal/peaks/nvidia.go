@@ -1,40 +1,50 @@
-package specs
+package peaks
 
-import "github.com/goproton/goproton/profile"
+import (
+	"math/bits"
+
+	"github.com/goproton/goproton/profile"
+)
 
 const cuda = "CUDA" // the type of devices in a profile
 
-var nvidia = figures{
-	flops: nvidiaFlops, bandwidth: nvidiaBandwidth,
+var nvidia = Figures{
+	Complete: nvidiaComplete, ProtonFlops: nvidiaFlops, Bandwidth: nvidiaBandwidth, ProtonBandwidth: nvidiaBandwidth,
 	// Each figure is the datasheet's dense rate divided by units and boost clock. The documents are those that perClock names, and
 	// here those of the parts whose other figures are Proton's formulas.
-	rates: map[string]rates{
-		"70": {0, 128, 64, 64},
-		"72": {0, 128, 64, 64},
-		"75": {0, 128, 4, 4},
+	Rates: map[string]Rates{
+		"70": beyondWidth(0, 128, 64, 64),
+		"72": beyondWidth(0, 128, 64, 64),
+		"75": beyondWidth(0, 128, 4, 4),
 		// NVIDIA A100 datasheet: 108 SMs, 1410 MHz, 19.5 TFLOPS FP32, 19.5 FP64 tensor, 9.7 FP64.
-		"80": {0, 128, 128, 64},
-		"86": {0, 256, 4, 4},
-		"87": {0, 256, 4, 4},
+		"80": beyondWidth(0, 128, 128, 64),
+		"86": beyondWidth(0, 256, 4, 4),
+		"87": beyondWidth(0, 256, 4, 4),
 		// NVIDIA Ada GPU Architecture whitepaper, RTX 4090: 128 SMs, 2520 MHz, 82.6 TFLOPS FP32; FP64 is 1/64 of it.
-		"89": {0, 256, 4, 4},
+		"89": beyondWidth(0, 256, 4, 4),
 		// NVIDIA H100 datasheet, SXM: 132 SMs, 67 TFLOPS FP32, 67 FP64 tensor, 34 FP64 at about 1980 MHz.
-		"90": {0, 256, 256, 128},
+		"90": beyondWidth(0, 256, 256, 128),
 		// NVIDIA HGX B200 datasheet, per GPU: 148 SMs, 9 PFLOPS FP4 dense, 75 TFLOPS FP32, 37 FP64 at about 1965 MHz.
-		"100": {32768, 256, 128, 128},
-		"101": {32768, 256, 4, 4},
-		"110": {32768, 256, 4, 4},
+		"100": beyondWidth(32768, 256, 128, 128),
+		"101": beyondWidth(32768, 256, 4, 4),
+		"110": beyondWidth(32768, 256, 4, 4),
 		// NVIDIA HGX B300 datasheet, per GPU: 148 SMs, about 14 PFLOPS FP4 dense, 75 TFLOPS FP32, 1.2 FP64.
-		"103": {49152, 256, 4, 4},
-		"120": {4096, 256, 4, 4},
-		"121": {4096, 256, 4, 4},
+		"103": beyondWidth(49152, 256, 4, 4),
+		"120": beyondWidth(4096, 256, 4, 4),
+		"121": beyondWidth(4096, 256, 4, 4),
 	},
-	as: map[string]map[string]string{
+	As: map[string]map[string]string{
 		// The tensor cores do FP16, and neither BF16 nor TF32. The 32 bit figure of perClock is FP32.
 		"70": {"bf16": "fp32", "tf32": "fp32"},
 		"72": {"bf16": "fp32", "tf32": "fp32"},
 		"75": {"bf16": "fp32", "tf32": "fp32"},
 	},
+}
+
+// beyondWidth are the rates that do not follow from the figures by width: FP4 on tensor cores, FP32 on the vector units, FP64 on
+// tensor cores and on the vector units. 0 means that the GPU lacks the type.
+func beyondWidth(fp4, fp32, fp64, fp64Vector float64) Rates {
+	return Rates{"fp4": fp4, "fp32": fp32, "fp64": fp64, "fp64-vector": fp64Vector}
 }
 
 // perClock holds flop per clock and SM for operands of 8, 16, 32 and 64 bits. The 32 bit figure is TF32 on the
@@ -97,12 +107,7 @@ func nvidiaFlops(d profile.Device, width int) (float64, bool) {
 	if !ok {
 		return 0, false
 	}
-	for i, w := range Widths {
-		if w == width {
-			return rates[i] * sms * kHz * 1e3, true
-		}
-	}
-	return 0, false
+	return rates[bits.Len(uint(width))-4] * sms * kHz * 1e3, true
 }
 
 // sharedMemoryBandwidth has the bandwidth, in byte/s, of chips that share the host's memory. Their drivers may report neither
@@ -115,14 +120,11 @@ var sharedMemoryBandwidth = map[string]float64{
 	"121": 273e9, // NVIDIA DGX Spark datasheet: 256 bit LPDDR5X
 }
 
-func nvidiaBandwidth(d profile.Device) (float64, error) {
+func nvidiaBandwidth(d profile.Device) (float64, bool) {
 	// Two transfers per clock on every memory that CUDA GPUs have had; the driver reports the clock so
 	// that this holds for GDDR6X and HBM3e too (H200: 2 × 6016 bit × 3.201 GHz / 8 = 4.8 TB/s).
 	if peak := 2 * float64(d.BusWidth) * float64(d.MemoryClockRate) * 1e3 / 8; peak > 0 {
-		return peak, nil
+		return peak, true
 	}
-	if peak, ok := sharedMemoryBandwidth[d.Arch]; ok {
-		return peak, nil
-	}
-	return 0, &MissingError{d.Type, d.Arch, "bus_width or memory_clock_rate"}
+	return sharedMemoryBandwidth[d.Arch], true
 }

@@ -1,4 +1,4 @@
-package specs
+package peaks
 
 import "github.com/goproton/goproton/profile"
 
@@ -23,19 +23,11 @@ var knownBoards = map[string]board{
 	"Tesla V100-SXM2-32GB":  {1_530_000, 877_000, 4096},
 }
 
-// withBoard fills in the facts that a profile lacks of a board in knownBoards.
-func withBoard(d profile.Device) profile.Device {
-	b, known := knownBoards[d.Name]
-	if !known {
-		return d
+// nvidiaComplete fills in what a profile lacks of a board in knownBoards.
+func nvidiaComplete(d *profile.Device) {
+	if b, known := knownBoards[d.Name]; known {
+		fill(&d.ClockRate, b.clock)
+		fill(&d.MemoryClockRate, b.memory)
+		fill(&d.BusWidth, b.bus)
 	}
-	for _, fact := range []struct {
-		of    *int64
-		value int64
-	}{{&d.ClockRate, b.clock}, {&d.MemoryClockRate, b.memory}, {&d.BusWidth, b.bus}} {
-		if *fact.of == 0 {
-			*fact.of = fact.value
-		}
-	}
-	return d
 }

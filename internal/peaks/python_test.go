@@ -1,4 +1,4 @@
-package specs
+package peaks
 
 import (
 	"bytes"
@@ -39,18 +39,19 @@ func TestPython(t *testing.T) {
 			devices = append(devices, profile.Device{Type: cuda, Arch: arch, NumSMs: 48, ClockRate: 1_500_000})
 		}
 	}
-	for _, arch := range slices.Sorted(maps.Keys(amdFlops8)) {
+	for _, arch := range slices.Sorted(maps.Keys(amdProtonRates)) {
 		devices = append(devices, profile.Device{Type: hip, Arch: arch + ":xnack-", NumSMs: 304, ClockRate: 2_100_000})
 	}
 	theirs := pythonPeaks(t, python, devices)
 	for i, device := range devices {
-		for j, width := range Widths {
-			if want, err := Flops(device, width); err != nil || want != theirs[i][j] {
-				t.Errorf("%s %s, %d bit: Python has %g flop/s, Go %g %v", device.Type, device.Arch, width, theirs[i][j], want, err)
+		figures := ByType[device.Type]
+		for j, width := range []int{8, 16, 32, 64} {
+			if want, known := figures.ProtonFlops(device, width); !known || want != theirs[i][j] {
+				t.Errorf("%s %s, %d bit: Python has %g flop/s, Go %g (known: %v)", device.Type, device.Arch, width, theirs[i][j], want, known)
 			}
 		}
-		if want, err := Bandwidth(device); err != nil || want != theirs[i][4] {
-			t.Errorf("%s %s: Python has %g byte/s, Go %g %v", device.Type, device.Arch, theirs[i][4], want, err)
+		if want, known := figures.ProtonBandwidth(device); !known || want != theirs[i][4] {
+			t.Errorf("%s %s: Python has %g byte/s, Go %g (known: %v)", device.Type, device.Arch, theirs[i][4], want, known)
 		}
 	}
 }

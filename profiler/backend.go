@@ -35,10 +35,11 @@ type SourceOptions struct {
 	Sampling     record.SamplingRequest
 }
 
-// VendorBackend is the backend of a vendor that package vendor describes.
-func VendorBackend(v *vendor.Vendor, make func(SourceOptions) Source) Backend {
+// VendorBackend is a backend, by number, of a vendor that package vendor describes.
+func VendorBackend(v *vendor.Vendor, number int, make func(SourceOptions) Source) Backend {
+	b := &v.Backends[number]
 	return Backend{
-		Names: v.Backends, Class: v.Class, DeviceType: v.DeviceType, WholeGraphs: v.WholeGraphs, Modes: v.Modes, New: make,
+		Names: b.Names, Class: b.Class, DeviceType: v.DeviceType, WholeGraphs: b.WholeGraphs, Modes: b.Modes, New: make,
 		Detect: func() bool { return v.Present("/") },
 	}
 }
@@ -85,11 +86,12 @@ func backendNamed(name string) (*Backend, error) {
 	if why, planned := vendor.Planned[name]; planned {
 		return nil, &NotImplementedError{fmt.Sprintf("backend %q: %s", name, why)}
 	}
-	if v := vendor.ByBackend(name); v != nil || name == "" && len(backends.list) == 0 {
+	if v, b := vendor.ByBackend(name); v != nil || name == "" && len(backends.list) == 0 {
 		if v == nil {
 			v = vendor.All[0]
+			b = &v.Backends[0]
 		}
-		return nil, &NotImplementedError{fmt.Sprintf("backend %q is not built into this program; import github.com/goproton/goproton/profiler/%s", v.Backends[0], strings.ToLower(v.Name))}
+		return nil, &NotImplementedError{fmt.Sprintf("backend %q is not built into this program; import github.com/goproton/goproton/profiler/%s", b.Names[0], strings.ToLower(v.Name))}
 	}
 	if name != "" {
 		return nil, &ArgumentError{"Unknown profiler: " + name}

@@ -103,7 +103,7 @@ func (f *fakeSource) kernel(corr uint64, name string, nanos uint64) {
 
 // register makes a backend known that takes the modes of the first vendor.
 func register(name string, source func(SourceOptions) Source) {
-	b := VendorBackend(vendor.All[0], source)
+	b := VendorBackend(vendor.All[0], 0, source)
 	b.Names = []string{name}
 	Register(b)
 }

@@ -2,7 +2,6 @@ package vendor
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -24,21 +23,11 @@ type CUPTISampling struct {
 	ScratchBuffer  uint64            // bytes on the host, of CUPTI
 }
 
-// parseCUPTISampling reads the options of the mode "pcsampling": "interval=65536:collection=serialized:kernels=matmul.*",
-// in any order, except that kernels comes last because it may contain colons. "" means all defaults.
+// parseCUPTISampling reads the options of the mode "pcsampling": "interval=65536:collection=serialized:kernels=matmul.*".
 func parseCUPTISampling(text string) (record.SamplingRequest, error) {
-	request, o := record.SamplingRequest{Mode: record.Continuous, KeepImages: true, KeepSources: true}, CUPTISampling{}
-	for rest := text; rest != ""; {
-		var option string
-		if strings.HasPrefix(strings.ToLower(rest), "kernels=") {
-			option, rest = rest, ""
-		} else {
-			option, rest, _ = strings.Cut(rest, ":")
-		}
-		key, value, _ := strings.Cut(option, "=")
-		if err := o.set(strings.ToLower(key), value, &request); err != nil {
-			return record.SamplingRequest{}, err
-		}
+	request, o := record.SamplingRequest{}, CUPTISampling{}
+	if err := parseSampling(text, &request, &o.Kernels, func(key, value string) error { return o.set(key, value, &request) }); err != nil {
+		return record.SamplingRequest{}, err
 	}
 	request.Options = o
 	return request, nil
@@ -57,35 +46,14 @@ func (o *CUPTISampling) set(key, value string, request *record.SamplingRequest) 
 		default:
 			return fmt.Errorf("unsupported collection: %s; continuous and serialized are known", value)
 		}
-	case "kernels":
-		var pattern *regexp.Regexp
-		if pattern, err = regexp.Compile(value); err != nil {
-			return fmt.Errorf("kernels=%s: want a regular expression: %w", value, err)
-		}
-		o.Kernels = pattern.MatchString
 	case "buffer":
 		o.HardwareBuffer, err = bytes(key, value)
 	case "scratch":
 		o.ScratchBuffer, err = bytes(key, value)
-	case "cubins":
-		request.KeepImages, err = keep(key, value)
-	case "sources":
-		request.KeepSources, err = keep(key, value)
 	default:
 		return fmt.Errorf("unsupported option key: %s; interval, collection, buffer, scratch, cubins, sources and kernels are known", key)
 	}
 	return err
-}
-
-// keep parses "keep" or "drop".
-func keep(key, value string) (bool, error) {
-	switch strings.ToLower(value) {
-	case "keep":
-		return true, nil
-	case "drop":
-		return false, nil
-	}
-	return false, fmt.Errorf("unsupported %s: %s; keep and drop are known", key, value)
 }
 
 func interval(value string) (uint64, error) {

@@ -12,7 +12,7 @@ func TestStallsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range NVIDIA.Stalls.Reasons {
+	for _, r := range append(NVIDIA.Stalls.Reasons, AMD.Stalls.Reasons...) {
 		if row := fmt.Sprintf("| `%s` | %s | %s |\n", r.Name, r.Means, r.Hint); !strings.Contains(string(page), row) {
 			t.Errorf("docs/sampling.md lacks the row\n%s", row)
 		}

@@ -17,38 +17,42 @@ import (
 
 // Vendor describes one maker.
 type Vendor struct {
-	Name       string   // "NVIDIA"
-	API        string   // the interface that programs use: "CUDA"
-	Backends   []string // names of its backend in start(backend=…) and --backend; messages use the first
-	Class      string   // upstream's name of that backend, with which messages that scripts match begin
-	DeviceType string   // the type of its devices in profiles
-	Driver     []string // paths below the root; a machine with a driver has at least one of them
-	Injection  string   // the environment variable with the library that the driver loads into programs; "" for none
+	Name       string    // "NVIDIA"
+	API        string    // the interface that programs use: "CUDA"
+	Backends   []Backend // one for each of its libraries, the preferred one first
+	DeviceType string    // the type of its devices in profiles
+	Driver     []string  // paths below the root; a machine with a driver has at least one of them
+	Injection  string    // the environment variable with the library that the driver loads into programs; "" for none
 
 	Target     string // Triton's name of the backend that compiles for its GPUs
 	ArchPrefix string // put before an architecture in texts: "sm_"
 	Warp       int    // threads of a warp; 0 if that depends on the GPU
 
-	// WholeGraphs says that the backend can time a launch of a graph as a whole.
-	WholeGraphs bool
-	// Modes has, by the name of a mode that only this backend has, the function that reads its options: the text after the colon in
-	// "pcsampling:…". nil for no modes.
-	Modes map[string]func(options string) (record.SamplingRequest, error)
-
 	Code   *gpucode.Format // the format of its binaries; List replaces nil
 	Stalls *Stalls         // the stall reasons of its GPUs; List replaces nil
 }
 
+// Backend is a way to collect on a vendor's GPUs, through one library.
+type Backend struct {
+	Names []string // in start(backend=…) and --backend; messages use the first
+	Class string   // upstream's name of the collector, with which messages that scripts match begin
+	// WholeGraphs says that it can time a launch of a graph as a whole.
+	WholeGraphs bool
+	// Modes has, by the name of a mode that only this backend has, the function that reads its options: the text after the colon in
+	// "pcsampling:…". nil for no modes.
+	Modes map[string]func(options string) (record.SamplingRequest, error)
+}
+
 // NVIDIA's backend is package cupti.
 var NVIDIA = &Vendor{
-	Name: "NVIDIA", API: "CUDA", Backends: []string{"cupti"}, Class: "CuptiProfiler", DeviceType: "CUDA",
+	Name: "NVIDIA", API: "CUDA", DeviceType: "CUDA",
+	Backends: []Backend{{Names: []string{"cupti"}, Class: "CuptiProfiler", WholeGraphs: true,
+		Modes: map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseCUPTISampling}}},
 	Driver:    []string{"dev/nvidiactl", "dev/dxg", "proc/driver/nvidia/version"}, // dxg is the device under WSL
 	Injection: "CUDA_INJECTION64_PATH",
 	Target:    "cuda", ArchPrefix: "sm_", Warp: cudaoccupancy.WarpSize,
-	WholeGraphs: true,
-	Modes:       map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseCUPTISampling},
-	Code:        &cubins,
-	Stalls:      &nvidiaStalls,
+	Code:   &cubins,
+	Stalls: &nvidiaStalls,
 }
 
 // All are the vendors that have a backend.
@@ -76,20 +80,24 @@ var Planned = map[string]string{
 	"xpupti":          "Intel GPUs are not supported yet; on an NVIDIA GPU use the cupti backend",
 }
 
-// ByBackend returns the vendor whose backend has that name, nil if none does.
-func ByBackend(name string) *Vendor {
+// ByBackend returns the vendor whose backend has that name, and the backend; nil if none does.
+func ByBackend(name string) (*Vendor, *Backend) {
 	for _, v := range All {
-		if slices.Contains(v.Backends, name) {
-			return v
+		for i := range v.Backends {
+			if slices.Contains(v.Backends[i].Names, name) {
+				return v, &v.Backends[i]
+			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // Backends are the names of the vendors' backends.
 func Backends() (names []string) {
 	for _, v := range All {
-		names = append(names, v.Backends...)
+		for _, b := range v.Backends {
+			names = append(names, b.Names...)
+		}
 	}
 	return names
 }
@@ -125,13 +133,16 @@ func NoDriver(root string) string {
 	return strings.Join(missing, " and ")
 }
 
-// CheckMode checks the options of a mode for the vendor of a backend, or for the first vendor that has the mode if the backend is
-// not a vendor's.
+// CheckMode checks the options of a mode for a backend, or for the first one that has the mode if the name is not a vendor's.
 func CheckMode(backend, mode, options string) error {
+	_, named := ByBackend(backend)
 	for _, v := range All {
-		if parse := v.Modes[mode]; parse != nil && (ByBackend(backend) == v || ByBackend(backend) == nil) {
-			_, err := parse(options)
-			return err
+		for i := range v.Backends {
+			b := &v.Backends[i]
+			if parse := b.Modes[mode]; parse != nil && (named == b || named == nil) {
+				_, err := parse(options)
+				return err
+			}
 		}
 	}
 	return fmt.Errorf("backend %q has no mode %q", backend, mode)

@@ -13,7 +13,7 @@ import (
 func TestTwoVendors(t *testing.T) {
 	before := All
 	t.Cleanup(func() { All = before })
-	All = List(NVIDIA, &Vendor{Name: "Other", API: "OTHER", Backends: []string{"other", "another"}, Driver: []string{"dev/other"}})
+	All = List(NVIDIA, &Vendor{Name: "Other", API: "OTHER", Backends: []Backend{{Names: []string{"other"}}, {Names: []string{"another"}}}, Driver: []string{"dev/other"}})
 	root := t.TempDir()
 	if got, want := NoDriver(root), "no NVIDIA driver (no /dev/nvidiactl) and no Other driver (no /dev/other)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -35,14 +35,14 @@ func TestTwoVendors(t *testing.T) {
 	if CheckMode("cupti", "pcsampling", "interval=x") == nil {
 		t.Error("an interval of x is taken")
 	}
-	if v := ByBackend("another"); v == nil || v.Name != "Other" {
-		t.Errorf("the second name of a backend is %v's", v)
+	if v, b := ByBackend("another"); v == nil || v.Name != "Other" || b != &v.Backends[1] {
+		t.Errorf("the second backend is %v's: %v", v, b)
 	}
 }
 
 // A vendor may lack modes, a format of binaries, and stall reasons: functions that need them return errors or empty values.
 func TestVendorWithoutOptionalParts(t *testing.T) {
-	v := List(&Vendor{Name: "Bare", Backends: []string{"bare"}, Driver: []string{"dev/bare"}})[0]
+	v := List(&Vendor{Name: "Bare", Backends: []Backend{{Names: []string{"bare"}}}, Driver: []string{"dev/bare"}})[0]
 	const want = "binaries for GPUs of Bare cannot be read"
 	if _, err := v.Code.Open([]byte("image")); err == nil || err.Error() != want {
 		t.Errorf("opening a binary: %v, want %s", err, want)
@@ -56,7 +56,7 @@ func TestVendorWithoutOptionalParts(t *testing.T) {
 	if r, known := v.Stalls.Explain("memory"); known || r.Name != "memory" || r.Means == "" {
 		t.Errorf("a stall reason of a vendor without any: %+v, known %v", r, known)
 	}
-	if v.Modes["pcsampling"] != nil {
+	if v.Backends[0].Modes["pcsampling"] != nil {
 		t.Error("it can sample")
 	}
 }

@@ -18,7 +18,7 @@ import (
 // binary is a text with one line per instruction: size, line of the source, line that inlined it or 0. Its driver loads no library into
 // other programs, warps have 64 threads on some of its GPUs, and a multiprocessor holds 16 warps of any kernel.
 var Synthetic = &vendor.Vendor{
-	Name: "Synthetic", API: "SYN", Backends: []string{"synthetic"}, DeviceType: "SYNTHETIC", Target: "synthetic", Driver: []string{"dev/synthetic"},
+	Name: "Synthetic", API: "SYN", Backends: []vendor.Backend{{Names: []string{"synthetic"}}}, DeviceType: "SYNTHETIC", Target: "synthetic", Driver: []string{"dev/synthetic"},
 	Stalls: &vendor.Stalls{Issued: "issue", Ready: "ready", Reasons: []vendor.Stall{{Name: "memory", Means: "waits for memory", Hint: "load less"}}},
 	Code: &gpucode.Format{
 		Suffix:     "syn",

@@ -10,13 +10,12 @@ import (
 )
 
 func init() {
-	register("roctracer", roctracer.NewLegacy)
+	register(1, roctracer.NewLegacy)
 }
 
-func register(name string, open func(roctracer.Options) *roctracer.Collector) {
-	b := profiler.VendorBackend(vendor.AMD, func(o profiler.SourceOptions) profiler.Source {
+// register takes the number of a backend of vendor.AMD.
+func register(number int, open func(roctracer.Options) *roctracer.Collector) {
+	profiler.Register(profiler.VendorBackend(vendor.AMD, number, func(o profiler.SourceOptions) profiler.Source {
 		return open(roctracer.Options{SitePackages: o.SitePackages, Sampling: o.Sampling})
-	})
-	b.Names = []string{name}
-	profiler.Register(b)
+	}))
 }

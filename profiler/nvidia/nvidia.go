@@ -10,7 +10,7 @@ import (
 )
 
 func init() {
-	profiler.Register(profiler.VendorBackend(vendor.NVIDIA, func(o profiler.SourceOptions) profiler.Source {
+	profiler.Register(profiler.VendorBackend(vendor.NVIDIA, 0, func(o profiler.SourceOptions) profiler.Source {
 		return cupti.New(cupti.Options{
 			Sampling:     o.Sampling,
 			WholeGraphs:  o.WholeGraphs,

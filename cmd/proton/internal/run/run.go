@@ -153,7 +153,7 @@ func newConfig(options Options, command Command, status string) (runinfo.Config,
 	config.Name, config.Stats, config.Status, config.SitePackages = name, &stats, status, sitePackages()
 	if options.isReplay() {
 		config.Replay = filepath.Base(options.Target[0])
-		config.Backend = vendor.All[0].Backends[0] // captures are of its library only
+		config.Backend = vendor.All[0].Backends[0].Names[0] // captures are of its library only
 	}
 	return config, nil
 }

@@ -5,6 +5,7 @@ var (
 	CUPTIPath       = &Setting{"PROTON_CUPTI_PATH", "file or folder", "", "C Go", "The libcupti to use; nothing else is tried."}
 	TritonCUPTI     = &Setting{"TRITON_CUPTI_LIB_PATH", "file or folder", "", "Go", "The same as Triton reads it. It is tried after what the program has loaded by itself."}
 	TritonROCtracer = &Setting{"TRITON_ROCTRACER_LIB_PATH", "folder", "", "Go", "The folder of libroctracer64, as Triton reads it. What the program has loaded comes first."}
+	TritonROCSDK    = &Setting{"TRITON_ROCPROFILER_SDK_LIB_PATH", "folder", "", "Go", "The folder of librocprofiler-sdk, as Triton reads it. What the program has loaded comes first."}
 	Home            = &Setting{"PROTON_HOME", "folder", "the one that `proton` is in", "Go", "The folder with what `make build` made."}
 	Library         = &Setting{"PROTON_LIB", "file", "next to `proton`", "C Go Python", "`libproton.so` alone, for `proton` and for the Python package."}
 	Python          = &Setting{"PYTHON", "program", "`python3` or `python` in `PATH`", "Go", "The interpreter of `proton run script.py` and of `proton doctor`."}
@@ -28,7 +29,7 @@ var (
 
 // All are the variables in the order of docs/environment.md.
 var All = []*Setting{
-	CUPTIPath, TritonCUPTI, TritonROCtracer, Home, Library, Python, Graph, GraphLate, Stats, ExitPatience,
+	CUPTIPath, TritonCUPTI, TritonROCtracer, TritonROCSDK, Home, Library, Python, Graph, GraphLate, Stats, ExitPatience,
 	{"PROTON_TRACE", "folder", "", "Python", "The folder of TritonParse traces where `goproton.trace.init` is given none."},
 	{"PROTON_PYTHON_WALKER", "`public`", "chosen by an examination", "C", "`public` reads Python's frames through its public API only: slower, and under the GIL."},
 	Disassembler, Objdump, TritonDisasm, TritonCache, Analysis, FileCheck, Record,

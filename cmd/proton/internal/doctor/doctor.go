@@ -38,6 +38,7 @@ type Report struct {
 	Driver   Driver    `json:"driver"`
 	GPUs     []GPU     `json:"gpus"`
 	CUPTI    []Library `json:"libcupti"`
+	ROCm     *ROCm     `json:"rocm,omitempty"`
 	Python   Python    `json:"python"`
 	Findings []Finding `json:"findings"`
 }

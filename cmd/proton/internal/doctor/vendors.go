@@ -16,7 +16,7 @@ type checks struct {
 }
 
 // all are the checks of every vendor.
-var all = []checks{nvidia}
+var all = []checks{nvidia, amd}
 
 // present are the checks of the vendors whose driver shows. Where none does, each vendor says what is missing.
 func present(m Machine) []checks {

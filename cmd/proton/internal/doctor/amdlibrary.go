@@ -1,0 +1,103 @@
+package doctor
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/internal/settings"
+)
+
+// Provider is a library of ROCm that can be collected through.
+type Provider struct {
+	Backend string `json:"backend"`
+	Path    string `json:"path"`
+	Origin  string `json:"origin"`
+	Version string `json:"version,omitempty"` // from the file's name
+	Chosen  bool   `json:"chosen"`            // it is the first one of its backend
+}
+
+// providers are the backends with the names of their libraries, in the order in which they are tried.
+var providers = []struct {
+	backend   string
+	setting   *settings.Setting
+	names     []string
+	otherwise string // what is the matter without it, where the other backend is there
+}{
+	{"rocprofiler", settings.TritonROCSDK, []string{"librocprofiler-sdk.so.1", "librocprofiler-sdk.so.0", "librocprofiler-sdk.so"},
+		"there is no librocprofiler-sdk (ROCm 6.2 or newer has it): roctracer times kernels, and does not sample instructions"},
+	{"roctracer", settings.TritonROCtracer, []string{"libroctracer64.so.4", "libroctracer64.so"}, "there is no libroctracer64; rocprofiler does not need it"},
+}
+
+// examineProviders looks for both libraries where the runtime does. The runtime prefers one that the program has loaded by then.
+func (r *Report) examineProviders(m Machine) {
+	found := map[string]bool{}
+	for _, p := range providers {
+		for _, place := range r.folders(m, p.setting) {
+			if l, there := m.provider(place.folder, p.names); there {
+				l.Backend, l.Origin, l.Chosen = p.backend, place.origin, !found[p.backend]
+				if !slices.ContainsFunc(r.rocm().Libraries, func(o Provider) bool { return o.Path == l.Path }) {
+					r.ROCm.Libraries = append(r.ROCm.Libraries, l)
+				}
+				found[p.backend] = true
+			}
+		}
+	}
+	if len(found) == 0 {
+		r.found("rocprofiler", Problem, "there is neither librocprofiler-sdk nor libroctracer64",
+			fmt.Sprintf("install rocprofiler-sdk of ROCm 6.2 or newer, or roctracer of an older one; if it is elsewhere, set %s to its folder", settings.TritonROCSDK.Name))
+		return
+	}
+	for _, p := range providers {
+		i := slices.IndexFunc(r.ROCm.Libraries, func(l Provider) bool { return l.Backend == p.backend && l.Chosen })
+		if i < 0 {
+			r.found(p.backend, Note, p.otherwise, "")
+			continue
+		}
+		l := r.ROCm.Libraries[i]
+		r.found(p.backend, OK, fmt.Sprintf("%s (%s, version %s)", l.Path, l.Origin, orUnknown(l.Version)), "")
+	}
+}
+
+type place struct{ origin, folder string }
+
+// folders are where a library may be, in the order of the search.
+func (r *Report) folders(m Machine, setting *settings.Setting) (places []place) {
+	add := func(origin string, folders ...string) {
+		for _, folder := range folders {
+			if folder != "" {
+				places = append(places, place{origin, folder})
+			}
+		}
+	}
+	add(setting.Name, setting.Get(m.Env))
+	for _, site := range r.Python.SitePackages {
+		add("Python package", filepath.Join(site, "_rocm_sdk_core", "lib"), filepath.Join(site, "torch", "lib"))
+	}
+	add("LD_LIBRARY_PATH", filepath.SplitList(m.Env("LD_LIBRARY_PATH"))...)
+	add("system", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/opt/rocm/lib")
+	add("system", m.glob("/opt/rocm-*/lib")...)
+	return places
+}
+
+// provider finds a library in a folder by one of its names.
+func (m Machine) provider(folder string, names []string) (Provider, bool) {
+	for _, name := range names {
+		path := filepath.Join(folder, name)
+		if !m.exists(path) {
+			continue
+		}
+		return Provider{Path: path, Version: fileVersion(m.path(path))}, true
+	}
+	return Provider{}, false
+}
+
+// fileVersion is the version in the name of the file that a library's name leads to: libroctracer64.so.4.1.70200.
+func fileVersion(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	_, version, _ := strings.Cut(filepath.Base(path), ".so.")
+	return version
+}

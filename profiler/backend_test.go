@@ -47,12 +47,13 @@ func TestWhichBackend(t *testing.T) {
 	}{
 		{nil, "", `backend "cupti" is not built into this program; import github.com/goproton/goproton/profiler/nvidia`},
 		{nil, "cupti", "is not built into this program"},
+		{nil, "roctracer", `backend "roctracer" is not built into this program; import github.com/goproton/goproton/profiler/amd`},
 		{[]Backend{a(never), b(always)}, "", "b"},
 		{[]Backend{a(never), b(never)}, "", "a"},
 		{[]Backend{b(always), {Names: []string{"cupti"}, Detect: always}}, "", "cupti"}, // a vendor's, wherever it was registered
 		{[]Backend{a(always), b(always)}, "B", "b"},
 		{[]Backend{a(always), b(always)}, "bee", "b"},
-		{[]Backend{a(always)}, "roctracer", "AMD GPUs are not supported yet"},
+		{[]Backend{a(always)}, "rocprofiler", "use the roctracer backend"},
 		{[]Backend{a(always)}, "nonsense", "[PROTON] Unknown profiler: nonsense"},
 	} {
 		backends.list = nil

@@ -56,7 +56,7 @@ var NVIDIA = &Vendor{
 }
 
 // All are the vendors that have a backend.
-var All = List(NVIDIA)
+var All = List(NVIDIA, AMD)
 
 // List returns the vendors. It sets Code and Stalls of those that lack them to empty ones, so that readers of profiles need not
 // check for nil.
@@ -75,8 +75,7 @@ func List(vendors ...*Vendor) []*Vendor {
 // Planned are upstream's other backends, with the reason why they are missing.
 var Planned = map[string]string{
 	"instrumentation": "instrumentation inside kernels is not supported yet; use the cupti backend for kernel times",
-	"rocprofiler":     "AMD GPUs are not supported yet; on an NVIDIA GPU use the cupti backend",
-	"roctracer":       "AMD GPUs are not supported yet; on an NVIDIA GPU use the cupti backend",
+	"rocprofiler":     "collecting through rocprofiler-sdk is not supported yet; use the roctracer backend",
 	"xpupti":          "Intel GPUs are not supported yet; on an NVIDIA GPU use the cupti backend",
 }
 

@@ -18,6 +18,9 @@ var rocmPreloads = []string{"librocprofiler-sdk-tool", "librocprof-sys", "libomn
 
 // examineOtherClients looks for other users of ROCm's libraries, and for the switch that turns them off.
 func (r *Report) examineOtherClients(m Machine) {
+	if !m.hasKFD() {
+		return
+	}
 	clean := true
 	for _, t := range rocmTools {
 		if value := m.Env(t.variable); value != "" {

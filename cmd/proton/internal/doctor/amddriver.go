@@ -13,6 +13,9 @@ const (
 	joinGroups  = "add your user to the groups that own it (sudo usermod -aG render,video $USER, then log in again); in a container, add --group-add render --group-add video"
 )
 
+// hasKFD says whether the driver is loaded, here or, of a container, outside.
+func (m Machine) hasKFD() bool { return m.exists("/dev/kfd") || m.exists("/sys/class/kfd") }
+
 // examineKFD looks for the driver of computing, the half of amdgpu behind /dev/kfd.
 func (r *Report) examineKFD(m Machine) {
 	version, _ := m.read("/sys/module/amdgpu/version")

@@ -32,6 +32,9 @@ var providers = []struct {
 
 // examineProviders looks for both libraries where the runtime does. The runtime prefers one that the program has loaded by then.
 func (r *Report) examineProviders(m Machine) {
+	if !m.hasKFD() {
+		return // said already: there is no driver
+	}
 	found := map[string]bool{}
 	for _, p := range providers {
 		for _, place := range r.folders(m, p.setting) {

@@ -72,31 +72,36 @@ func (b *Backend) turn() int {
 	return len(names)
 }
 
-// backendNamed finds a backend. Without a name it is the first whose GPU this machine has, or, on a machine without any,
-// the first: its source says what is missing.
+// backendNamed finds a backend. The type of a device stands for the backends of its vendor. Without a name it is the first whose GPU
+// this machine has, or, on a machine without any, the first: its source says what is missing.
 func backendNamed(name string) (*Backend, error) {
 	backends.Lock()
 	defer backends.Unlock()
 	name = strings.ToLower(name)
+	var first *Backend
 	for _, b := range backends.list {
-		if slices.Contains(b.Names, name) || name == "" && b.Detect != nil && b.Detect() {
+		asked := name == "" || name == strings.ToLower(b.DeviceType)
+		if slices.Contains(b.Names, name) || asked && b.Detect != nil && b.Detect() {
 			return b, nil
 		}
+		if asked && first == nil {
+			first = b
+		}
+	}
+	if first != nil {
+		return first, nil
 	}
 	if why, planned := vendor.Planned[name]; planned {
 		return nil, &NotImplementedError{fmt.Sprintf("backend %q: %s", name, why)}
 	}
-	if v, b := vendor.ByBackend(name); v != nil || name == "" && len(backends.list) == 0 {
+	if v, b := vendor.ByBackend(name); v != nil || name == "" {
 		if v == nil {
 			v = vendor.All[0]
 			b = &v.Backends[0]
 		}
 		return nil, &NotImplementedError{fmt.Sprintf("backend %q is not built into this program; import github.com/goproton/goproton/profiler/%s", b.Names[0], strings.ToLower(v.Name))}
 	}
-	if name != "" {
-		return nil, &ArgumentError{"Unknown profiler: " + name}
-	}
-	return backends.list[0], nil
+	return nil, &ArgumentError{"Unknown profiler: " + name}
 }
 
 // name is what messages call the backend.

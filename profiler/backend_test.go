@@ -40,6 +40,9 @@ func TestWhichBackend(t *testing.T) {
 	never, always := func() bool { return false }, func() bool { return true }
 	a := func(detect func() bool) Backend { return Backend{Names: []string{"a"}, Detect: detect} }
 	b := func(detect func() bool) Backend { return Backend{Names: []string{"b", "bee"}, Detect: detect} }
+	hip := func(name string, detect func() bool) Backend {
+		return Backend{Names: []string{name}, DeviceType: "HIP", Detect: detect}
+	}
 	for _, c := range []struct {
 		there []Backend
 		name  string
@@ -54,6 +57,9 @@ func TestWhichBackend(t *testing.T) {
 		{[]Backend{a(always), b(always)}, "B", "b"},
 		{[]Backend{a(always), b(always)}, "bee", "b"},
 		{[]Backend{a(always)}, "rocprofiler", "use the roctracer backend"},
+		{[]Backend{a(always), hip("x", never), hip("y", always)}, "hip", "y"},
+		{[]Backend{a(always), hip("x", never), hip("y", never)}, "HIP", "x"},
+		{[]Backend{a(always)}, "hip", "[PROTON] Unknown profiler: hip"},
 		{[]Backend{a(always)}, "nonsense", "[PROTON] Unknown profiler: nonsense"},
 	} {
 		backends.list = nil

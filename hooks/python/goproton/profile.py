@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 DEFAULT_PROFILE_NAME = "proton"
 
 _PROFILERS = {"cuda": "cupti", "hip": "rocprofiler"}
+# Where several libraries collect on a kind of GPU, this name stands for the one that is installed.
+_ANY_OF = {"hip": "hip"}
+_OF_AMD = ("rocprofiler", "roctracer", "hip")
 
 _said: set[str] = set()  # messages that were printed on standard error
 
@@ -33,7 +36,8 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
         context: "shadow" attributes work to the scopes around it, "python" to the Python call stack.
         data: "tree" adds up the work at each call path; "trace" records events in time, as a timeline that is written
             while the program runs.
-        backend: "cupti" (NVIDIA). By default that of the imported torch; "cupti" if torch is not imported.
+        backend: "cupti" (NVIDIA), "rocprofiler" or "roctracer" (AMD). By default that of the imported torch, else of Triton's
+            active driver, else "cupti". Of AMD's, the default is the one whose library is installed, rocprofiler if both are.
         mode: a mode string or an object from :mod:`goproton.mode`. "periodic_flushing[:format=hatchet]" writes a phase
             as soon as it has ended and all its work has arrived, and frees its memory.
         hook: "triton" takes names and metrics from ``launch_metadata`` of Triton kernels; a
@@ -48,7 +52,8 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
         (``triton.knobs.proton.disable``), or if libproton.so cannot be loaded, which is reported once on standard error.
 
     Raises:
-        ValueError: unknown context, data, backend, mode or hook, or a mode that differs from an existing session's.
+        ValueError: unknown context, data, backend, mode or hook, or a mode that differs from an existing session's; or
+            HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES is set on AMD GPUs.
         RuntimeError: the GPU's profiling library cannot be used; the text says what to do.
         NotImplementedError: a feature that this version does not have.
     """
@@ -58,8 +63,10 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     if _library.load() is None:
         _say(f"profiling is off: {_library.problem}")
         return None
+    backend = _select_backend() if backend is None else backend
+    _check_devices(backend)
     answer = _library.call("start", name=DEFAULT_PROFILE_NAME if name is None else name, context=context or "",
-                           data=data or "", backend=_select_backend() if backend is None else backend,
+                           data=data or "", backend=backend,
                            mode="" if mode is None else str(mode), graph="", site_packages=site_packages(), stats=stats,
                            activities=_comma_separated(activities))
     _say_problems(answer)
@@ -193,9 +200,35 @@ def select_profiler(triton_backend: str) -> str:
 
 
 def _select_backend() -> str:
-    # torch names its backend without using the GPU; Triton's driver would initialise CUDA.
+    # torch names its backend without using the GPU. Triton's driver is asked only if the program has made it active: choosing
+    # one may initialise the GPU.
     torch_version = getattr(sys.modules.get("torch"), "version", None)
-    return select_profiler("hip" if getattr(torch_version, "hip", None) else "cuda")
+    if torch_version is not None:
+        kind = "hip" if getattr(torch_version, "hip", None) else "cuda"
+    else:
+        kind = _active_triton_backend() or "cuda"
+    return _ANY_OF.get(kind) or select_profiler(kind)
+
+
+def _active_triton_backend() -> str | None:
+    """The backend of Triton's driver, None if there is none yet."""
+    config = getattr(sys.modules.get("triton.runtime.driver"), "driver", None)
+    active = getattr(config, "_active", None)  # Triton 3.4 and later; the property would make one
+    try:
+        return active.get_current_target().backend if active is not None else None
+    except Exception:
+        return None
+
+
+def _check_devices(backend: str) -> None:
+    """Refuses variables that number AMD's devices anew, as Triton's profiler does."""
+    if backend.lower() not in _OF_AMD:
+        return
+    import os
+    for name in ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"):
+        if name in os.environ:
+            raise ValueError(f"Proton does not work when the environment variable {name} is set on AMD GPUs. Please unset it and "
+                             "use `ROCR_VISIBLE_DEVICES` instead")
 
 
 def disabled() -> bool:

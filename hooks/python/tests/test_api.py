@@ -286,8 +286,6 @@ def test_throw(proton):
     ({"mode": "nonesuch"}, ValueError, "unsupported mode: nonesuch"),
     ({"hook": "nonesuch"}, ValueError, "^Unsupported hook: 'nonesuch'$"),
     ({"backend": "instrumentation"}, NotImplementedError, "instrumentation"),
-    ({"backend": "rocprofiler"}, NotImplementedError, "AMD"),
-    ({"backend": "roctracer"}, NotImplementedError, "AMD"),
     ({"activities": ["memmove"]}, ValueError, r"\[PROTON\] Unknown activity: memmove"),
     ({"mode": "periodic_flushing:every=3"}, ValueError, "unsupported option key: every"),
     ({"mode": "periodic_flushing:format=csv"}, ValueError, "unsupported format: csv"),
@@ -300,12 +298,47 @@ def test_start_refuses(proton, arguments, error, text):
     assert not proton.flags.flags.profiling_on
 
 
-def test_start_with_torch_for_amd(proton, monkeypatch):
-    "The backend is that of the imported torch, also where GoProton does not have it: the error says so."
-    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(version=types.SimpleNamespace(hip="6.4")))
-    with pytest.raises(NotImplementedError, match='^backend "rocprofiler": AMD GPUs are not supported yet; on an NVIDIA GPU use the cupti backend$'):
+@pytest.fixture
+def selected(proton, monkeypatch):
+    "The backends that start() asks for."
+    asked = []
+
+    def call(method, **params):
+        if method == "start":
+            asked.append(params["backend"])
+        return {"session": 0}
+
+    monkeypatch.setattr("goproton._library.call", call)
+    for name in ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"):
+        monkeypatch.delenv(name, raising=False)
+    return asked
+
+
+def test_the_backend_is_that_of_the_imported_torch(proton, selected, monkeypatch):
+    for hip in ("6.4", None):
+        monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(version=types.SimpleNamespace(hip=hip)))
         proton.start("test")
-    assert not proton.flags.flags.profiling_on
+    assert selected == ["hip", "cupti"]  # "hip" stands for the backend of AMD's whose library is installed
+
+
+def test_the_backend_is_that_of_triton_s_active_driver(proton, selected, monkeypatch):
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    active = types.SimpleNamespace(get_current_target=lambda: types.SimpleNamespace(backend="hip"))
+    for driver in (types.SimpleNamespace(_active=active), types.SimpleNamespace(_active=None), types.SimpleNamespace()):
+        monkeypatch.setitem(sys.modules, "triton.runtime.driver", types.SimpleNamespace(driver=driver))
+        proton.start("test")
+    assert selected == ["hip", "cupti", "cupti"]
+
+
+@pytest.mark.parametrize("name", ["HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"])
+def test_start_refuses_devices_that_are_numbered_anew(proton, selected, monkeypatch, name):
+    "As Triton's profiler does, with its text."
+    monkeypatch.setenv(name, "0")
+    for backend in ("rocprofiler", "roctracer", "ROCprofiler"):
+        with pytest.raises(ValueError, match=f"environment variable {name} is set on AMD GPUs. Please unset it and use `ROCR_VISIBLE_DEVICES` instead"):
+            proton.start("test", backend=backend)
+    proton.start("test", backend="cupti")
+    assert selected == ["cupti"]
 
 
 def test_start_takes_names_in_any_case(proton):

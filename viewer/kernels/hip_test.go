@@ -2,11 +2,13 @@ package kernels
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/goproton/goproton/internal/hsaco"
 	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/profile"
 )
 
 // hip has AMD as a vendor until the test ends.
@@ -59,5 +61,60 @@ func TestInstructionsOfACodeObject(t *testing.T) {
 	}
 	if n := r.code.registers(k.Specialisations[0]); n != 7 {
 		t.Errorf("%d registers", n)
+	}
+}
+
+// TestSamplesOfACodeObject: samples of instructions are shown at the lines of assembly that these are, and at lines of earlier stages of the
+// same origin.
+func TestSamplesOfACodeObject(t *testing.T) {
+	hip(t)
+	const module = "15e41cd181672b7c"
+	image, err := os.ReadFile("testdata/hip/cubins/" + module + ".hsaco")
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := hsaco.Open(image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, _ := binary.Function(0, "inlined")
+	sampled := profile.SampledFunction{Name: f.Name, Module: module, Index: f.Index, Arch: binary.Arch(), Size: f.Size, Registers: f.Registers}
+	samples := profile.FunctionSamples{}
+	total, placed, assembly := uint64(0), uint64(0), uint64(0)
+	for at := range f.Offsets {
+		samples.PCs = append(samples.PCs, profile.PCSamples{Offset: at, Stalls: []profile.Stall{{Samples: 1 + at}}})
+		total += 1 + at
+		var frames []profile.SourceFrame
+		for _, frame := range f.Frames(at) {
+			frames = append(frames, profile.SourceFrame(frame))
+		}
+		if frames == nil {
+			continue
+		}
+		sampled.Places = append(sampled.Places, profile.Place{Offset: at, Frames: frames})
+		if placed += 1 + at; at < 0x18 || at >= 0x100 { // what is between fills the gap in front of an aligned instruction
+			assembly += 1 + at
+		}
+	}
+	p := &profile.Profile{
+		Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{{Name: "inlined", Samples: []profile.FunctionSamples{samples}}}}, Kinds: profile.Kinds{},
+		Devices:  []profile.Device{{Type: "HIP", ID: "0", Arch: "gfx942"}},
+		Sampling: &profile.Sampling{Mode: "continuous", Reasons: []string{"waitcnt"}, Total: total, Functions: []profile.SampledFunction{sampled}},
+	}
+	r := collect(t, Options{Trace: open(t, "testdata/hip"), Profile: p, Kernel: "inlined"})
+	function := r.Samples.Functions[0]
+	if how := function.Compiled().Facts()[0]; !strings.Contains(how, "known by its binary") {
+		t.Error(how)
+	}
+	sums := map[string]uint64{}
+	for _, l := range function.Lines {
+		for _, line := range function.Compiled().Lines(l.File, l.Number) {
+			if line.Shared < 2 {
+				sums[line.Stage] += line.Samples
+			}
+		}
+	}
+	if sums["isa"] != placed || sums["amdgcn"] != assembly || sums["ttgir"] == 0 || sums["llir"] == 0 {
+		t.Errorf("%d samples with places, of which %d are at lines of assembly; stages show %v", placed, assembly, sums)
 	}
 }

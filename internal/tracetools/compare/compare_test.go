@@ -165,6 +165,7 @@ func TestNames(t *testing.T) {
 		{sass, "        /*0010*/                   IADD3 R1, R2, R3 ;", "        /*0090*/                   IADD3 R7, R7, R3 ;", true},
 		{sass, "/*0010*/ IADD3 R1, R2, R3 ;", "/*0010*/ IADD3 R1, R2, 0x1 ;", false},
 		{amdgcn, "v_add_f32 v1, v2, v3 ; x", "v_add_f32 v5, v2, v3", true},
+		{amdgcn, "f.one__fp32:         ; @f.one__fp32\nv_add_f32 v1, v2, v3", ".LBB0_1:\nv_add_f32 v5, v2, v3", true},
 	} {
 		if got := same(c.g, c.a, c.b); got != c.want {
 			t.Errorf("%q and %q: equal %v", c.a, c.b, got)

@@ -69,7 +69,7 @@ var ptx = &language{
 
 var amdgcn = &language{
 	clean: []rewrite{{re(`\s*;.*$`), ""}, {re(`\.L\w+`), ".L"}, {re(`\b(s|v|a)\[\d+:\d+\]`), "$1[]"}},
-	skip:  re(`^\s*([;.]|\.L\w+:|$)`),
+	skip:  re(`^\s*([;.]|\S+:(\s|$)|$)`), // labels are names of functions, too: kernels.helper__fp32:
 	value: re(`\b[sva]\d+\b`),
 	op:    re(`^\s*([a-z]\w+)`),
 }

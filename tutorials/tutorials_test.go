@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,20 +50,22 @@ func TestEachTutorialIsListedAndRun(t *testing.T) {
 	}
 }
 
-// TestPagesGiveTheCommandsThatRun checks that run_all.sh runs the commands of every page.
+// TestPagesGiveTheCommandsThatRun checks that run_all.sh runs the commands of every page, except those without an output to show.
 func TestPagesGiveTheCommandsThatRun(t *testing.T) {
 	script := testkit.Read(t, "run_all.sh")
-	tried := strings.NewReplacer("'", "", `"`, "").Replace(script)
+	unquoted := strings.NewReplacer("'", "", `"`, "")
+	tried := unquoted.Replace(script)
 	block := regexp.MustCompile("(?s)```sh\n(.*?)```")
 	for _, name := range names(t) {
 		for _, m := range block.FindAllStringSubmatch(testkit.Read(t, filepath.Join(name, "README.md")), -1) {
 			for line := range strings.Lines(m[1]) {
 				command, _, _ := strings.Cut(line, " #")
 				command = strings.TrimSpace(command)
-				if !strings.HasPrefix(command, "proton run") && !strings.HasPrefix(command, "python ") {
+				if untried := []string{"make", "cp ", "go run", "proton viewer --sass", "proton report"}; command == "" ||
+					slices.ContainsFunc(untried, func(u string) bool { return strings.HasPrefix(command, u) }) {
 					continue
 				}
-				if !strings.Contains(tried, "step "+command) {
+				if !strings.Contains(tried, "step "+unquoted.Replace(command)) {
 					t.Errorf("%s/README.md says %q, which run_all.sh never runs", name, command)
 				}
 			}

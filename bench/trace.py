@@ -10,7 +10,7 @@ different addresses, like a program that allocates.
 
 With --kernels the trace is that of a program with this many compilations, which launches all of them in turn COPIES times,
 5 by default, as training steps do. Each has its own hash, name, function handle, script and addresses. --compiled limits
-the number of kernels with a compilation record. 20,000 kernels, 2,000 of them with a record, are 590 MB.
+the number of kernels with a compilation record. 20,000 kernels, 2,000 of them with a record, are 521 MB.
 
 With --numbers the trace has this many launches, each with a different number, such as a seed or a step. They alternate
 between a kernel whose work does not depend on the number, one whose loops do, and one that an autotuner launches.

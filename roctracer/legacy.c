@@ -4,9 +4,9 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <stdatomic.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct roctracer_table roctracer;
 
@@ -88,6 +88,36 @@ static int switch_calls(const char **refused) {
     if (rc && !first) first = rc, *refused = hip_calls[i].name;
   }
   return first;
+}
+
+// ---- whether HIP is heard ----
+
+// HIP has started when the process has the kernel's driver open.
+static int hip_started(void) {
+  char driver[4096], link[64], target[4096];
+  snprintf(driver, sizeof driver, "%s/dev/kfd", nodes_root());
+  for (int fd = 0; fd < 1024; fd++) {
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, target, sizeof target - 1);
+    if (n > 0 && (target[n] = 0, !strcmp(target, driver))) return 1;
+  }
+  return 0;
+}
+
+static void on_probe(uint32_t domain, uint32_t op, const void *data, void *heard) {
+  (void)domain, (void)op, (void)data;
+  *(int *)heard = 1;
+}
+
+int legacy_is_deaf(void) {
+  static int heard;
+  uint32_t op;
+  int version;
+  if (!hip_started() || !hip.RuntimeGetVersion || roctracer.op_code(ROCTRACER_HIP_API, "hipRuntimeGetVersion", &op, NULL)) return 0;
+  if (roctracer.enable_op_callback(ROCTRACER_HIP_API, op, on_probe, &heard)) return 0;
+  hip.RuntimeGetVersion(&version);
+  roctracer.disable_op_callback(ROCTRACER_HIP_API, op);
+  return !heard;
 }
 
 // ---- records ----

@@ -36,12 +36,15 @@ func (l *legacy) attach(bool) error {
 	if !HIPLoaded() {
 		return errNoHIP
 	}
-	if err := l.load(); err != nil {
-		return err
-	}
 	root := C.CString(settings.Root.Get(environ.Get))
 	defer C.free(unsafe.Pointer(root))
 	C.nodes_use_root(root)
+	if err := l.load(); err != nil {
+		return err
+	}
+	if C.legacy_is_deaf() != 0 {
+		return errDeaf
+	}
 	var what *C.char
 	if rc := C.legacy_attach(&what); rc != 0 {
 		return l.refused(C.GoString(what), int(rc))

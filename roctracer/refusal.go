@@ -11,6 +11,9 @@ import (
 // errNoHIP is Attach's error in a program that has not loaded HIP.
 var errNoHIP = errors.New("the program has not loaded libamdhip64, which roctracer looks for only once; load HIP (import torch) before the session starts")
 
+// errDeaf is Attach's error where roctracer has looked for HIP in vain.
+var errDeaf = errors.New("another profiler used roctracer before the program loaded libamdhip64, so that roctracer does not report its calls; load HIP (import torch) first")
+
 // Error is a refusal by one of the libraries.
 type Error struct {
 	Library string // "roctracer" or "rocprofiler-sdk"

@@ -2,10 +2,13 @@ package conformance
 
 /*
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+struct dim3 { uint32_t x, y, z; };
 
 static struct {
 	int (*hipModuleLoadData)(void **, const void *);
@@ -18,7 +21,16 @@ static struct {
 	int (*hipGraphInstantiate)(void **, void *, void **, char *, size_t);
 	int (*hipGraphDestroy)(void *);
 	int (*hipGraphLaunch)(void *, void *);
-	void *module, *stream;
+	int (*hipLaunchKernel)(const void *, struct dim3, struct dim3, void **, size_t, void *);
+	int (*hipSetDevice)(int);
+	int (*hipDeviceSynchronize)(void);
+	int (*hipEventCreate)(void **);
+	int (*hipEventRecord)(void *, void *);
+	int (*hipStreamWaitEvent)(void *, void *, unsigned);
+	int (*hipMemsetAsync)(void *, int, size_t, void *);
+	int (*hipGraphExecDestroy)(void *);
+	void (*stub_register_host_function)(const void *, const char *);
+	void *module, *stream, *second, *event;
 } hip;
 
 // Loads the fake HIP before the profiler looks for it. NULL, or what is missing.
@@ -28,14 +40,53 @@ static const char *open_hip(const char *path) {
 #define F(name) if (!(*(void **)&hip.name = dlsym(lib, #name))) return #name;
 	F(hipModuleLoadData) F(hipModuleGetFunction) F(hipStreamCreate) F(hipModuleLaunchKernel) F(hipMemcpyAsync)
 	F(hipStreamBeginCapture) F(hipStreamEndCapture) F(hipGraphInstantiate) F(hipGraphDestroy) F(hipGraphLaunch)
+	F(hipLaunchKernel) F(hipSetDevice) F(hipDeviceSynchronize) F(hipEventCreate) F(hipEventRecord) F(hipStreamWaitEvent) F(hipMemsetAsync)
+	F(hipGraphExecDestroy) F(stub_register_host_function)
 #undef F
-	return hip.hipModuleLoadData(&hip.module, "image") || hip.hipStreamCreate(&hip.stream) ? "hipModuleLoadData or hipStreamCreate fails" : NULL;
+	if (hip.hipModuleLoadData(&hip.module, "image") || hip.hipStreamCreate(&hip.stream) || hip.hipStreamCreate(&hip.second) || hip.hipEventCreate(&hip.event))
+		return "hipModuleLoadData, hipStreamCreate or hipEventCreate fails";
+	return NULL;
 }
 
-static void hip_launch(const char *kernel) {
+static void launch_on(const char *kernel, void *stream) {
 	void *f;
 	hip.hipModuleGetFunction(&f, hip.module, kernel);
-	hip.hipModuleLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, hip.stream, NULL, NULL);
+	hip.hipModuleLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL);
+}
+static void hip_launch(const char *kernel) { launch_on(kernel, hip.stream); }
+static void hip_launch_second(const char *kernel) { launch_on(kernel, hip.second); }
+static void hip_launch_host(const char *kernel) {
+	static const char function;
+	struct dim3 one = {1, 1, 1};
+	hip.stub_register_host_function(&function, kernel);
+	hip.hipLaunchKernel(&function, one, one, NULL, 0, hip.stream);
+}
+static void hip_set_device(int device) {
+	hip.hipSetDevice(device);
+	hip.hipStreamCreate(&hip.stream);
+}
+static void hip_wait(void) { hip.hipDeviceSynchronize(); }
+static void hip_fill(size_t bytes) { hip.hipMemsetAsync((void *)1, 0, bytes, hip.stream); }
+static void hip_end_graph(void *exec) { hip.hipGraphExecDestroy(exec); }
+
+static void join(void *to, void *from) {
+	hip.hipEventRecord(hip.event, from);
+	hip.hipStreamWaitEvent(to, hip.event, 0);
+}
+static void hip_fork_capture(void) { join(hip.second, hip.stream); }
+static void hip_join_capture(void) { join(hip.stream, hip.second); }
+
+struct many { const char *kernel; int launches; };
+static void *launch_many(void *argument) {
+	struct many *m = argument;
+	for (int i = 0; i < m->launches; i++) launch_on(m->kernel, hip.stream);
+	return NULL;
+}
+static void hip_launch_in_threads(const char *kernel, int threads, int launches) {
+	pthread_t started[64];
+	struct many m = {kernel, launches};
+	for (int i = 0; i < threads && i < 64; i++) pthread_create(&started[i], NULL, launch_many, &m);
+	for (int i = 0; i < threads && i < 64; i++) pthread_join(started[i], NULL);
 }
 static void hip_copy(size_t bytes) { hip.hipMemcpyAsync((void *)1, NULL, bytes, 1, hip.stream); }
 static void hip_begin_capture(void) { hip.hipStreamBeginCapture(hip.stream, 0); }
@@ -47,6 +98,17 @@ static void *hip_end_capture(void) {
 	return exec;
 }
 static void hip_launch_graph(void *exec) { hip.hipGraphLaunch(exec, hip.stream); }
+// Another tool's first use of roctracer; with a pool, it goes on.
+static void buffer(const char *begin, const char *end, void *argument) {}
+static const char *another_tool(const char *path, int pool) {
+	struct { uint32_t mode; size_t size; void *allocate, *argument; void (*buffer)(const char *, const char *, void *); void *buffer_argument; } p = {.size = 4096, .buffer = buffer};
+	void *lib = dlopen(path, RTLD_NOW);
+	int (*open_pool)(const void *), (*op_code)(uint32_t, const char *, uint32_t *, uint32_t *);
+	uint32_t op;
+	if (!lib) return dlerror();
+	*(void **)&open_pool = dlsym(lib, "roctracer_open_pool"), *(void **)&op_code = dlsym(lib, "roctracer_op_code");
+	return (pool ? open_pool(&p) : op_code(3, "hipModuleLaunchKernel", &op, NULL)) ? "it fails" : NULL;
+}
 static int fork_hip(const char *kernel) {
 	pid_t pid = fork();
 	if (pid == 0) {
@@ -89,6 +151,53 @@ func (g FakeHIP) Graph(kernels ...string) func() {
 	}
 	exec := C.hip_end_capture()
 	return func() { C.hip_launch_graph(exec) }
+}
+
+// LaunchHost launches a kernel by its host function.
+func (FakeHIP) LaunchHost(kernel string) { with(kernel, func(c *C.char) { C.hip_launch_host(c) }) }
+
+// LaunchInThreads launches a kernel so many times in each of so many threads.
+func (FakeHIP) LaunchInThreads(kernel string, threads, launches int) {
+	with(kernel, func(c *C.char) { C.hip_launch_in_threads(c, C.int(threads), C.int(launches)) })
+}
+
+// Fill fills memory.
+func (FakeHIP) Fill(bytes int) { C.hip_fill(C.size_t(bytes)) }
+
+// SetDevice makes a device the thread's current one; launches go to a new stream of it.
+func (FakeHIP) SetDevice(device int) { C.hip_set_device(C.int(device)) }
+
+// Wait waits for the device.
+func (FakeHIP) Wait() { C.hip_wait() }
+
+// Branches captures kernels in turns on two streams, of which the second joins the first, and returns what launches them again.
+func (g FakeHIP) Branches(kernels ...string) (launch, destroy func()) {
+	C.hip_begin_capture()
+	C.hip_fork_capture()
+	for i, kernel := range kernels {
+		if i%2 == 0 {
+			g.Launch(kernel)
+		} else {
+			with(kernel, func(c *C.char) { C.hip_launch_second(c) })
+		}
+	}
+	C.hip_join_capture()
+	exec := C.hip_end_capture()
+	return func() { C.hip_launch_graph(exec) }, func() { C.hip_end_graph(exec) }
+}
+
+// AnotherTool uses the fake libroctracer64 as another profiler does; with a pool of records, or as one that has none.
+func AnotherTool(path string, pool bool) (err error) {
+	with(path, func(c *C.char) {
+		n := C.int(0)
+		if pool {
+			n = 1
+		}
+		if problem := C.another_tool(c, n); problem != nil {
+			err = fmt.Errorf("use %s: %s", path, C.GoString(problem))
+		}
+	})
+	return err
 }
 
 // Fork is described with GPU.

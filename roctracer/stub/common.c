@@ -14,7 +14,8 @@ int stub_result(const char *function) {
   size_t length = strlen(function);
   while (at && *at) {
     if (!strncmp(at, function, length) && at[length] == '=') return (int)strtol(at + length + 1, NULL, 10);
-    if (at[0] == '*' && at[1] == '=') return (int)strtol(at + 2, NULL, 10); // every function
+    size_t prefix = strcspn(at, "*=");
+    if (at[prefix] == '*' && !strncmp(at, function, prefix)) return (int)strtol(at + prefix + 2, NULL, 10);
     at = strchr(at, ',');
     if (at) at++;
   }

@@ -4,6 +4,7 @@
 #include "stub.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -34,6 +35,10 @@ STUB_EXPORT int stub_listen(const struct stub_listener *listener) {
     if (listeners[i_]->what) listeners[i_]->what(__VA_ARGS__)
 
 static void start(void) {
+  const char *root = getenv("PROTON_ROOT");
+  char driver[4096];
+  snprintf(driver, sizeof driver, "%s/dev/kfd", root ? root : "");
+  open(driver, O_RDWR | O_CLOEXEC); // as the real one has it open from here on
   static const char *const names[] = {"librocprofiler-sdk.so.1", "librocprofiler-sdk.so.0"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     void *sdk = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
@@ -92,6 +97,12 @@ static uint64_t boot_time(void) {
 
 // ---- devices ----
 
+STUB_EXPORT int hipRuntimeGetVersion(int *version) {
+  BEGIN(W(version));
+  *version = 60342133;
+  END(OK);
+}
+
 static __thread int current;
 static int devices(void) { return (int)stub_number("PROTON_STUB_DEVICES", 1); }
 
@@ -102,7 +113,6 @@ STUB_EXPORT int hipInit(unsigned flags) {
 }
 STUB_EXPORT int hipGetDeviceCount(int *count) { return hip_starts(), *count = devices(), *count ? OK : NO_DEVICE; }
 STUB_EXPORT int hipDriverGetVersion(int *version) { return *version = 60342133, OK; }
-STUB_EXPORT int hipRuntimeGetVersion(int *version) { return *version = 60342133, OK; }
 STUB_EXPORT int hipGetDevice(int *device) { return hip_starts(), *device = current, devices() ? stub_result("hipGetDevice") : NO_DEVICE; }
 
 STUB_EXPORT int hipSetDevice(int device) {
@@ -409,7 +419,8 @@ STUB_EXPORT int hipLaunchKernel(const void *function, struct dim3 grid, struct d
 
 STUB_EXPORT int hipMemcpyAsync(void *to, const void *from, size_t bytes, int kind, void *stream) {
   BEGIN(W(to), W(from), bytes, W(kind), W(stream));
-  do_work(&call, stream, (struct stub_work){.kind = STUB_COPY, .bytes = bytes, .copy_kind = kind});
+  size_t parts = stub_number("PROTON_STUB_COPY_PARTS", 1); // a large copy is several commands
+  for (size_t i = 0; i < parts; i++) do_work(&call, stream, (struct stub_work){.kind = STUB_COPY, .bytes = bytes / parts, .copy_kind = kind});
   END(OK);
 }
 STUB_EXPORT int hipMemcpyHtoDAsync(void *to, const void *from, size_t bytes, void *stream) {

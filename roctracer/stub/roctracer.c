@@ -45,6 +45,7 @@ static const struct known {
     {"hipMemcpyAsync", 134, {P, {24, 8}, {32, 8}, {40, 4}, {48, 8}}},
     {"hipMemcpyHtoDAsync", 144, {P, {24, 8}, {32, 8}, {40, 8}}},
     {"hipMemsetAsync", 159, {P, {24, 4}, {32, 8}, {40, 8}}},
+    {"hipRuntimeGetVersion", 343, {P}},
     {"hipDeviceSynchronize", 48, {{0, 0}}},
     {"hipStreamSynchronize", 199, {P}},
     {"hipEventSynchronize", 60, {P}},
@@ -197,8 +198,9 @@ static void find_hip(void) {
 
 // ---- the interface ----
 
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
 #define START(name)                                \
-  static pthread_once_t once = PTHREAD_ONCE_INIT;  \
   pthread_once(&once, find_hip);                   \
   int result = stub_result("roctracer_" name);     \
   if (result) return result

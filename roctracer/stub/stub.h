@@ -46,7 +46,7 @@ void stub_hip_starts(stub_listen_fn *listen);
 // Of the fake libamdhip64: the name of the kernel behind a host function, as hipcc's code registers it.
 void stub_register_host_function(const void *function, const char *name);
 
-// common.c: PROTON_STUB_RESULTS has the results of functions ("hipGraphLaunch=1,roctracer_open_pool=-5").
+// common.c: PROTON_STUB_RESULTS has the results of functions ("hipGraphLaunch=1,roctracer_open_pool=-5,rocprofiler_*=16").
 int stub_result(const char *function);
 uint64_t stub_number(const char *variable, uint64_t otherwise);
 // PROTON_STUB_SCRIPT has orders for the tracing libraries, one per line or separated by semicolons. stub_order finds the order that begins

@@ -1,0 +1,395 @@
+package conformance
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/profiler"
+)
+
+// hipStories are programs for the fake HIP, each in a process of its own because the fake tracing library keeps its state, as the real
+// one does. The environment makes the libraries misbehave (roctracer/stub/roctracer.c). What a story prints is the outline of the
+// profile, what was lost, and the problems.
+var hipStories = []struct {
+	name, environment, program, want string
+}{
+	{"HIP is loaded after the session began", "", `
+start
+load
+launch add
+finish`, `
+problem: the program has not loaded libamdhip64, which roctracer looks for only once; load HIP (import torch) before the session starts
+`},
+	{"roctracer was used before HIP was loaded", "", `
+roctracer
+load
+start
+launch add
+finish`, `
+problem: another profiler used roctracer before the program loaded libamdhip64, so that roctracer does not report its calls; load HIP (import torch) first
+`},
+	{"another tool has a pool", "", `
+load
+pool
+start
+launch add
+finish`, `
+problem: open a pool of records: roctracer error -5 (a pool exists): another profiler (torch.profiler, rocprof) uses roctracer in this process, and roctracer serves one at a time; stop it, or run without it
+`},
+	{"every call of the library fails", "PROTON_STUB_RESULTS=roctracer_*=-1", `
+load
+start
+launch add
+finish`, `
+problem: set properties of HIP's calls: roctracer error -1 (generic error): the driver may not work here; check rocminfo, and see ` + "`proton doctor`" + `
+`},
+	{"the library knows no launches", "PROTON_STUB_RESULTS=roctracer_op_code=-3", `
+load
+start
+launch add
+finish`, `
+problem: find hipModuleLaunchKernel and hipLaunchKernel: roctracer error -8 (unimplemented function): STUB/libroctracer64.so.4 (version 4.1) may be of another ROCm than the program's libamdhip64; set TRITON_ROCTRACER_LIB_PATH to the folder of the right one
+`},
+	{"records are refused", "PROTON_STUB_RESULTS=roctracer_enable_op_activity=-4", `
+load
+start
+launch add
+finish`, `
+problem: enable records: roctracer error -4 (no pool of records): another profiler has closed it; stop that one (torch.profiler, rocprof), or run without it
+`},
+	{"a kernel by its host function", "", `
+load
+start
+enter train
+host _Z3addPf
+finish`, `
+train > _Z3addPf: count 1
+`},
+	{"waits, copies and fills that were asked for", "PROTON_STUB_COPY_PARTS=3", `
+load
+start memcpy,memset,sync
+enter load
+copy 96
+fill 64
+exit
+enter finish
+wait
+wait
+finish`, `
+load > <memcpy HtoD>: bytes 96
+load > <memcpy HtoD>: count 3
+load > <memset>: bytes 64
+load > <memset>: count 1
+finish > <sync context>: sync_count 2
+`},
+	{"waits, copies and fills that were not asked for", "", `
+load
+start
+copy 96
+fill 64
+wait
+launch add
+finish`, `
+add: count 1
+`},
+	{"ids beyond 32 bits", "PROTON_STUB_SCRIPT=ids from 8589934590", `
+load
+start
+enter train
+launch add
+launch mul
+again add mul
+exit
+replay
+finish`, `
+train > add: count 1
+train > mul: count 1
+<captured_at> > train > add: count 1
+<captured_at> > train > mul: count 1
+`},
+	{"records in reverse", "PROTON_STUB_SCRIPT=reversed", `
+load
+start
+enter train
+launch add
+enter inner
+launch mul
+exit
+exit
+launch add
+finish`, `
+train > add: count 1
+train > inner > mul: count 1
+add: count 1
+`},
+	{"records without an id", "PROTON_STUB_SCRIPT=uncorrelated mul", `
+load
+start
+enter train
+launch add
+launch mul
+finish`, `
+train > add: count 1
+<unattributed> > mul: count 1
+lost: {Records:0 Buffers:0 Unattributed:1 Untimed:0 Late:0}
+`},
+	{"records that never come", "PROTON_STUB_SCRIPT=lost mul", `
+load
+start
+launch add
+launch mul
+again mul add
+replay
+replay
+finish`, `
+add: count 1
+<captured_at> > add: count 2
+`},
+	{"records that end before they start", "PROTON_STUB_SCRIPT=backwards mul", `
+load
+start
+launch add
+launch mul
+finish`, `
+add: count 1
+mul: count 1
+lost: {Records:0 Buffers:0 Unattributed:0 Untimed:1 Late:0}
+`},
+	{"records of an unknown operation", "PROTON_STUB_SCRIPT=unknown mul", `
+load
+start
+launch add
+launch mul
+finish`, `
+add: count 1
+<unattributed>: dropped_activities 1
+<unattributed>: lost_records 0
+lost: {Records:0 Buffers:1 Unattributed:0 Untimed:0 Late:0}
+`},
+	{"a buffer that ends in the middle of a record", "PROTON_STUB_SCRIPT=torn", `
+load
+start
+launch add
+launch mul
+finish`, `
+add: count 1
+<unattributed>: dropped_activities 1
+<unattributed>: lost_records 0
+lost: {Records:0 Buffers:1 Unattributed:0 Untimed:0 Late:0}
+`},
+	{"two devices", "PROTON_STUB_DEVICES=2", `
+load
+start
+launch add
+device 1
+launch mul
+wait
+finish`, `
+add: count 1
+mul: count 1
+devices: 0 gfx942 304 CUs AMD Instinct MI300X
+devices: 1 gfx942 304 CUs AMD Instinct MI300X
+`},
+	{"kernels of parallel branches are found by name, and equal names by order", "PROTON_STUB_SCRIPT=reversed", `
+load
+start
+enter a
+branches add mul add add mul
+exit
+enter b
+replay
+replay
+finish`, `
+b > <captured_at> > a > mul: count 4
+b > <captured_at> > a > add: count 6
+`},
+	{"a graph that is destroyed before its records come", "", `
+load
+start
+enter a
+branches add mul
+exit
+replay
+destroy
+again add mul
+replay
+finish`, `
+<captured_at> > a > add: count 1
+<captured_at> > a > mul: count 1
+<captured_at> > add: count 1
+<captured_at> > mul: count 1
+`},
+	{"a graph that was captured while no session listened", "", `
+load
+start
+again add mul
+deactivate
+again mul mul mul
+activate
+enter now
+replay
+finish`, `
+now > mul: count 3
+`},
+	{"eight threads", "", `
+load
+start
+enter all
+threads 8 5000 add
+finish`, `
+all > add: count 40000
+`},
+}
+
+func TestHIPStories(t *testing.T) {
+	stub, _ := filepath.Abs("../../build/stub/hip")
+	if _, err := os.Stat(stub + "/libroctracer64.so.4"); err != nil {
+		t.Skip("needs build/stub/hip: run make build")
+	}
+	for _, story := range hipStories {
+		t.Run(story.name, func(t *testing.T) {
+			root := t.TempDir()
+			os.MkdirAll(root+"/dev", 0o755)
+			os.WriteFile(root+"/dev/kfd", nil, 0o644)
+			for n, properties := range []string{"simd_count 0\n", "simd_count 0\n", "simd_count 1216\nlocation_id 49152\ndomain 0\n", "simd_count 1216\nlocation_id 49408\n"} {
+				folder := fmt.Sprintf("%s/sys/class/kfd/kfd/topology/nodes/%d", root, n)
+				os.MkdirAll(folder, 0o755)
+				os.WriteFile(folder+"/properties", []byte(properties), 0o644)
+			}
+			cmd := exec.Command(os.Args[0], "-test.run=^TestHIPStory$")
+			name, value, _ := strings.Cut(story.environment, "=")
+			cmd.Env = append(os.Environ(), "GOPROTON_HIP_STORY="+story.program, "PROTON_ROOT="+root, "STUB="+stub, name+"="+value)
+			out, err := cmd.CombinedOutput()
+			_, got, _ := strings.Cut(string(out), "STORY\n")
+			got, _, ended := strings.Cut(got, "END\n")
+			got = strings.ReplaceAll(got, stub, "STUB")
+			if want := strings.TrimPrefix(story.want, "\n"); err != nil || !ended || got != want {
+				t.Errorf("%v, got\n%s\nwant\n%s", err, out, want)
+			}
+		})
+	}
+}
+
+// TestHIPStory is the process of a story.
+func TestHIPStory(t *testing.T) {
+	program := os.Getenv("GOPROTON_HIP_STORY")
+	if program == "" {
+		t.Skip("TestHIPStories runs it")
+	}
+	runtime.LockOSThread()
+	h := &hipStory{stage: &stage{T: t, m: profiler.NewManager()}, stub: os.Getenv("STUB")}
+	for line := range strings.Lines(strings.TrimSpace(program) + "\n") {
+		verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		h.do(verb, strings.Fields(rest))
+	}
+}
+
+type hipStory struct {
+	*stage
+	gpu             FakeHIP
+	stub            string
+	scopes          []func()
+	replay, destroy func()
+}
+
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+func (h *hipStory) do(verb string, words []string) {
+	switch verb {
+	case "load":
+		if _, err := OpenFakeHIP(h.stub + "/libamdhip64.so.6"); err != nil {
+			h.Fatal(err)
+		}
+	case "roctracer", "pool":
+		if err := AnotherTool(h.stub+"/libroctracer64.so.4", verb == "pool"); err != nil {
+			h.Fatal(err)
+		}
+	case "start":
+		h.options = profiler.StartOptions{Name: filepath.Join(h.TempDir(), "p"), Backend: "roctracer", NoStats: true, Activities: strings.Join(words, "")}
+		if _, err := h.m.Start(h.options); err != nil {
+			h.Fatal(err)
+		}
+	case "deactivate":
+		h.m.Deactivate(nil, true)
+	case "activate":
+		h.m.Activate(nil)
+	case "enter":
+		h.scopes = append(h.scopes, profiler.Scope(words[0]))
+	case "exit":
+		h.exit()
+	case "launch":
+		h.gpu.Launch(words[0])
+	case "host":
+		h.gpu.LaunchHost(words[0])
+	case "copy":
+		h.gpu.Copy(number(words[0]))
+	case "fill":
+		h.gpu.Fill(number(words[0]))
+	case "wait":
+		h.gpu.Wait()
+	case "device":
+		h.gpu.SetDevice(number(words[0]))
+	case "again":
+		h.replay = h.gpu.Graph(words...)
+	case "branches":
+		h.replay, h.destroy = h.gpu.Branches(words...)
+	case "replay":
+		h.replay()
+	case "destroy":
+		h.destroy()
+	case "threads":
+		h.gpu.LaunchInThreads(words[2], number(words[0]), number(words[1]))
+	case "finish":
+		h.report()
+	default:
+		h.Fatalf("no verb %q", verb)
+	}
+}
+
+func (h *hipStory) exit() {
+	last := len(h.scopes) - 1
+	h.scopes[last]()
+	h.scopes = h.scopes[:last]
+}
+
+func (h *hipStory) report() {
+	for len(h.scopes) > 0 {
+		h.exit()
+	}
+	h.m.Flush()
+	status := h.m.Status()
+	files, err := h.m.Finalize(nil, "")
+	if err != nil || len(files) != 1 {
+		h.Fatalf("wrote %q, %v", files, err)
+	}
+	p, err := formats.ReadFile(files[0])
+	if err != nil {
+		h.Fatal(err)
+	}
+	fmt.Print("STORY\n", outline(p))
+	if len(p.Devices) > 1 {
+		for _, d := range p.Devices {
+			fmt.Printf("devices: %s %s %d CUs %s\n", d.ID, d.Arch, d.NumSMs, d.Name)
+		}
+	}
+	if status.Loss != (profiler.Loss{}) {
+		fmt.Printf("lost: %+v\n", status.Loss)
+	}
+	for _, problem := range status.Problems {
+		fmt.Printf("problem: %s\n", problem)
+	}
+	fmt.Print("END\n")
+}

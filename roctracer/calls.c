@@ -132,8 +132,8 @@ RARE static void launch_captured(const struct hip_call *call, const struct hip_a
   uint64_t capture;
   if (hip_capture_of(stream, &capture) != HIP_CAPTURING) return;
   const char *name = NULL;
-  room_own_call++;
-  if (call->host && hip.KernelNameRefByPtr) name = hip.KernelNameRefByPtr(function, stream);
+  room_own_call++; // HIP 5.2 crashes when it is asked for the name of NULL
+  if (call->host && hip.KernelNameRefByPtr && function) name = hip.KernelNameRefByPtr(function, stream);
   if (!call->host && hip.KernelNameRef && function) name = hip.KernelNameRef(function);
   room_own_call--;
   graph_captured(capture, room_kernel_name(name));

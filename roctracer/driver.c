@@ -1,5 +1,6 @@
 // The libamdhip64 that the program has loaded. Nothing here loads one: it would be another than the program's.
 #define _GNU_SOURCE
+#include "abi_hip.h"
 #include "room.h"
 
 #include <dlfcn.h>
@@ -105,10 +106,6 @@ int hip_synchronize(int device) {
 }
 
 // ---- devices ----
-
-// hipDeviceProp_tR0600, as of HIP 6.0: where its members are, and room for those that later versions append.
-enum { PROPERTIES = 16384, PROP_NAME = 0, PROP_WARP = 308, PROP_CLOCK = 348, PROP_UNITS = 388, PROP_MEMORY_CLOCK = 608, PROP_BUS = 612, PROP_ARCH = 1160 };
-enum { ATTRIBUTE_CLOCK = 5, ATTRIBUTE_BUS = 59, ATTRIBUTE_MEMORY_CLOCK = 60, ATTRIBUTE_UNITS = 63, ATTRIBUTE_WARP = 87 };
 
 static int number_at(const char *properties, int at) {
   int value;

@@ -39,20 +39,20 @@ const struct hip_call hip_calls[] = {
     {"hipGraphDestroy", HIP_GRAPH_DESTROY, LEGACY(16), SDK(8)},
     {"hipGraphExecDestroy", HIP_EXEC_DESTROY, LEGACY(16), SDK(8)},
 
-// Copies and fills that do not say their stream run on the NULL stream, or on a stream that their last arguments name at another place.
+// A copy or fill without a stream runs on the NULL stream. WORK_ON has roctracer's place of the stream; rocprofiler-sdk's is 8 less.
 #define WORK(name, what) {name, what, LEGACY(0), SDK(0)}
 #define WORK_SPT(name, what) {name, what, SDK_ONLY(0)}
 #define WORK_ON(name, what, stream) {name, what, LEGACY(0, 0, stream), SDK(0, 0, stream - 8)}
     WORK("hipMemcpy", HIP_COPY), WORK_SPT("hipMemcpy_spt", HIP_COPY), WORK_ON("hipMemcpyAsync", HIP_COPY, 48), WORK_SPT("hipMemcpyAsync_spt", HIP_COPY),
     WORK_ON("hipMemcpyWithStream", HIP_COPY, 48), WORK("hipMemcpyHtoD", HIP_COPY), WORK_ON("hipMemcpyHtoDAsync", HIP_COPY, 40),
     WORK("hipMemcpyDtoH", HIP_COPY), WORK_ON("hipMemcpyDtoHAsync", HIP_COPY, 40), WORK("hipMemcpyDtoD", HIP_COPY),
-    WORK_ON("hipMemcpyDtoDAsync", HIP_COPY, 40), WORK("hipMemcpyPeer", HIP_COPY), WORK("hipMemcpyPeerAsync", HIP_COPY),
-    WORK("hipMemcpy2D", HIP_COPY), WORK("hipMemcpy2DAsync", HIP_COPY), WORK("hipMemcpy3D", HIP_COPY), WORK("hipMemcpy3DAsync", HIP_COPY),
-    WORK("hipMemcpyToSymbol", HIP_COPY), WORK("hipMemcpyFromSymbol", HIP_COPY), WORK("hipMemcpyToSymbolAsync", HIP_COPY),
-    WORK("hipMemcpyFromSymbolAsync", HIP_COPY),
+    WORK_ON("hipMemcpyDtoDAsync", HIP_COPY, 40), WORK("hipMemcpyPeer", HIP_COPY), WORK_ON("hipMemcpyPeerAsync", HIP_COPY, 56),
+    WORK("hipMemcpy2D", HIP_COPY), WORK_ON("hipMemcpy2DAsync", HIP_COPY, 72), WORK("hipMemcpy3D", HIP_COPY), {"hipMemcpy3DAsync", HIP_COPY, LEGACY(0, 0, 184), SDK(0, 0, 16)},
+    WORK("hipMemcpyToSymbol", HIP_COPY), WORK("hipMemcpyFromSymbol", HIP_COPY), WORK_ON("hipMemcpyToSymbolAsync", HIP_COPY, 56),
+    WORK_ON("hipMemcpyFromSymbolAsync", HIP_COPY, 56),
     WORK("hipMemset", HIP_FILL), WORK_SPT("hipMemset_spt", HIP_FILL), WORK_ON("hipMemsetAsync", HIP_FILL, 40), WORK_SPT("hipMemsetAsync_spt", HIP_FILL),
     WORK("hipMemsetD8", HIP_FILL), WORK_ON("hipMemsetD8Async", HIP_FILL, 40), WORK("hipMemsetD16", HIP_FILL), WORK_ON("hipMemsetD16Async", HIP_FILL, 40),
-    WORK("hipMemsetD32", HIP_FILL), WORK_ON("hipMemsetD32Async", HIP_FILL, 40), WORK("hipMemset2D", HIP_FILL), WORK("hipMemset2DAsync", HIP_FILL),
+    WORK("hipMemsetD32", HIP_FILL), WORK_ON("hipMemsetD32Async", HIP_FILL, 40), WORK("hipMemset2D", HIP_FILL), WORK_ON("hipMemset2DAsync", HIP_FILL, 56),
 
     WORK("hipDeviceSynchronize", HIP_WAIT), WORK("hipStreamSynchronize", HIP_WAIT), WORK_SPT("hipStreamSynchronize_spt", HIP_WAIT),
     WORK("hipEventSynchronize", HIP_WAIT), WORK("hipCtxSynchronize", HIP_WAIT),

@@ -1,0 +1,68 @@
+package abicheck
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
+)
+
+func compile(t *testing.T, source string, flags ...string) string {
+	t.Helper()
+	cc := os.Getenv("CC")
+	if cc == "" {
+		cc = "cc"
+	}
+	if _, err := exec.LookPath(cc); err != nil {
+		t.Skipf("needs a C compiler: %v", err)
+	}
+	program := filepath.Join(t.TempDir(), strings.TrimSuffix(source, ".c"))
+	args := append([]string{"-std=gnu11", "-w", "-I../../internal/hotpath", "-o", program, filepath.Join("testdata", source)}, flags...)
+	if out, err := exec.Command(cc, append(args, "-ldl", "-pthread")...).CombinedOutput(); err != nil {
+		t.Fatalf("%s does not compile: %v\n%.4000s", source, err, out)
+	}
+	return program
+}
+
+// TestLegacyABI compares every number of abi_legacy.h, abi_hip.h and hip_calls.c with the headers of HIP 7.1 and roctracer 4.1.
+func TestLegacyABI(t *testing.T) {
+	for _, wheel := range []string{"triton-3.6.0", "triton-3.9.0"} {
+		t.Run(wheel, func(t *testing.T) {
+			include := testkit.Fetched(t, "oracles/"+wheel+"/triton/backends/amd/include")
+			out, err := exec.Command(compile(t, "legacy.c", "-I"+include, "-I"+include+"/roctracer")).CombinedOutput()
+			if err != nil {
+				t.Errorf("the declarations do not say what the headers of %s say (%v):\n%s", wheel, err, out)
+			}
+			t.Logf("%s", out)
+		})
+	}
+}
+
+// withoutGPU is what load.c prints of HIP 5.2.3, which Debian 12 has.
+const withoutGPU = `found libamdhip64.so.5
+without hipGetDevicePropertiesR0600
+devices: result 100, 0
+current device: -1
+NULL stream is captured: 0
+device 0 is described: 0
+synchronize: 100
+`
+
+// TestRealHIP loads Debian's libamdhip64-5, which is the oldest that is supported, where the package is installed and the machine has no
+// AMD GPU.
+func TestRealHIP(t *testing.T) {
+	if _, err := os.Stat("/dev/kfd"); err == nil {
+		t.Skip("needs a machine without an AMD GPU, and this one has /dev/kfd")
+	}
+	load := compile(t, "load.c")
+	out, err := exec.Command(load, "libamdhip64.so.5").CombinedOutput()
+	if strings.Contains(string(out), "cannot open shared object file") {
+		t.Skip("needs libamdhip64.so.5: install Debian 12's package libamdhip64-5")
+	}
+	if err != nil || string(out) != withoutGPU {
+		t.Errorf("%v, got\n%s\nwant\n%s", err, out, withoutGPU)
+	}
+}

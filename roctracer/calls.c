@@ -43,7 +43,7 @@ static uint64_t now(void) {
 RARE static void ask_device(void) {
   int device = 0;
   room_own_call++;
-  self.device = hip.GetDevice && !hip.GetDevice(&device) ? device : 0;
+  self.device = hip.GetDevice && !hip.GetDevice(&device) && device > 0 ? device : 0;
   room_own_call--;
 }
 

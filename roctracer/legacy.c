@@ -48,7 +48,7 @@ int legacy_version(void) { return roctracer.version_major() * 100 + roctracer.ve
 
 // ---- calls ----
 
-static void on_call(uint32_t domain, uint32_t op, const void *data, void *argument) {
+static void legacy_on_call(uint32_t domain, uint32_t op, const void *data, void *argument) {
   (void)domain, (void)op;
   const struct hip_call *call = argument;
   const struct roctracer_call *d = data;
@@ -74,7 +74,7 @@ static int knows_launches(void) {
 
 static int switch_call(unsigned i, int on) {
   if (!ops[i].known || ops[i].on == on) return ROCTRACER_OK;
-  int rc = on ? roctracer.enable_op_callback(ROCTRACER_HIP_API, ops[i].op, on_call, (void *)(uintptr_t)&hip_calls[i])
+  int rc = on ? roctracer.enable_op_callback(ROCTRACER_HIP_API, ops[i].op, legacy_on_call, (void *)(uintptr_t)&hip_calls[i])
               : roctracer.disable_op_callback(ROCTRACER_HIP_API, ops[i].op);
   if (!rc) ops[i].on = (uint8_t)on;
   return rc;

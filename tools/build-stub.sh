@@ -5,6 +5,7 @@
 #   stub/fake-program                        a program for the fake driver, to record and to profile
 #   proton-replay
 #   stub/hip/libamdhip64.so.6, libroctracer64.so.4   HIP 6 and roctracer 4.1
+#   stub/hip/fake-program                    a program for the fake HIP
 set -eu
 cd "$(dirname "$0")/.."
 out=${1:-build}/stub
@@ -34,3 +35,4 @@ r=roctracer/stub
 mkdir -p "$out/hip"
 library "$out/hip/libamdhip64.so.6" -Wl,-soname,libamdhip64.so.6 $r/{hip,common}.c
 library "$out/hip/libroctracer64.so.4" -Wl,-soname,libroctracer64.so.4 $r/{roctracer,common}.c
+"$cc" "${flags[@]}" -o "$out/hip/fake-program" $r/program.c -L"$out/hip" -l:libamdhip64.so.6 -Wl,-rpath,'$ORIGIN' -pthread -ldl

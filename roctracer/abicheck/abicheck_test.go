@@ -48,7 +48,7 @@ devices: result 100, 0
 current device: -1
 NULL stream is captured: 0
 device 0 is described: 0
-synchronize: 100
+synchronize: 101
 `
 
 // TestRealHIP loads Debian's libamdhip64-5, which is the oldest that is supported, where the package is installed and the machine has no

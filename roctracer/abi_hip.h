@@ -1,4 +1,4 @@
-// The part of HIP's binary interface that is used beside the arguments of its calls (hip_calls.c), declared by hand.
+// The part of HIP's binary interface that is used in addition to the arguments of its calls (hip_calls.c), declared by hand.
 #ifndef GOPROTON_ROCTRACER_ABI_HIP_H
 #define GOPROTON_ROCTRACER_ABI_HIP_H
 

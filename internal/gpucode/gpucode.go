@@ -5,6 +5,7 @@ package gpucode
 
 import (
 	"iter"
+	"regexp"
 	"strings"
 )
 
@@ -31,6 +32,10 @@ type Format struct {
 	// of the line of each instruction, counted from 1, by offset. nil if it is not there or has other instructions. The field is nil if an
 	// instruction is not a line of such a text.
 	Assembled func(text string, f *Function) map[uint64]int
+
+	// Significant matches the instructions that explain a line of the source, in assembly and in machine code: accesses of memory and
+	// multiplications of matrices. nil if none are known.
+	Significant *regexp.Regexp
 
 	// Occupancy is a function's on its module's architecture, for blocks of a number of threads with a number of bytes of shared memory,
 	// static and dynamic. ok is false if the limits of the architecture are not known, and the field nil if no architecture's are.

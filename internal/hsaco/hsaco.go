@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/goproton/goproton/internal/gpucode"
@@ -21,8 +22,9 @@ var Format = gpucode.Format{
 	Suffix: "hsaco",
 	Is:     Is, Open: Open, SourceName: SourceName,
 	Disassemble: disassemble, Assembled: assembled,
-	Recorded:  func(string, string) *gpucode.Recorded { return nil },
-	Occupancy: occupancy,
+	Recorded:    func(string, string) *gpucode.Recorded { return nil },
+	Significant: regexp.MustCompile(`\b(?:(?:global|buffer)_(?:load|store|atomic)\w*|ds_(?:load|store|read|write)\w*|v_s?(?:mfma|wmma)c?_\w+)`),
+	Occupancy:   occupancy,
 }
 
 const machineAMDGPU = 224

@@ -301,3 +301,17 @@ func TestHeadersOfLineTables(t *testing.T) {
 		t.Error("the header of a damaged line table is believed")
 	}
 }
+
+// TestSignificantInstructions: those that say what a line of the source does.
+func TestSignificantInstructions(t *testing.T) {
+	for text, want := range map[string]bool{
+		"buffer_load_dwordx4 v[0:3], v1, s[4:7], 0 offen": true, "global_atomic_add_f32 v[0:1], v2, off": true, "ds_read_b128 v[0:3], v4": true,
+		"v_mfma_f32_32x32x16_f16 a[0:15], v[0:3], v[4:7], a[0:15]": true, "v_smfmac_f32_16x16x64_f16 v[0:3], v[4:7], v[8:15], v16": true,
+		"v_wmma_f32_16x16x16_f16 v[0:7], v[8:11], v[12:15], v[0:7]": true, "v_fma_f32 v0, v1, v2, v3": false, "s_load_dwordx2 s[0:1], s[2:3], 0x0": false,
+		"s_waitcnt lgkmcnt(0)": false,
+	} {
+		if got := Format.Significant.MatchString(text); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}

@@ -3,6 +3,8 @@ package vendor
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/goproton/goproton/internal/cubin"
@@ -17,6 +19,7 @@ var cubins = gpucode.Format{
 	Suffix: "cubin", Instruction: cubin.InstructionSize,
 	Is: cubin.Is, Open: cubin.Open, SourceName: cubin.SourceName,
 	Disassemble: nvdisasm.Code, List: nvdisasm.List, ListingName: "sass", Recorded: nvdisasm.Recorded,
+	Significant: regexp.MustCompile(`\b(?:(?:ld|st|red|atom)\.(?:global|shared)|cp\.async|w?g?mma|tcgen05|LDG|LDGSTS|STG|ATOMG?|RED|UTMA\w+|HMMA|HGMMA|IMMA|DMMA|UTC\w*MMA)\b`),
 	Occupancy: func(m gpucode.Module, f *gpucode.Function, threads, shared int) (gpucode.Occupancy, bool) {
 		capability, err := strconv.Atoi(m.Arch())
 		if err != nil {
@@ -43,6 +46,11 @@ func unreadable(vendor string) *gpucode.Format {
 // OpenModule reads a binary of any vendor. A binary of unknown format is read as the first vendor's, for its error.
 func OpenModule(image []byte) (gpucode.Module, error) {
 	return firstWith(func(v *Vendor) bool { return v.Code.Is(image) }).Code.Open(image)
+}
+
+// Significant reports whether a line of assembly or machine code of any vendor has an instruction that explains a line of the source.
+func Significant(text string) bool {
+	return slices.ContainsFunc(All, func(v *Vendor) bool { return v.Code.Significant != nil && v.Code.Significant.MatchString(text) })
 }
 
 // FormatOf returns the format that the suffix of a file's name indicates, nil for none.

@@ -7,24 +7,12 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/hsaco"
-	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 )
-
-// hip has AMD as a vendor until the test ends.
-func hip(t *testing.T) {
-	t.Helper()
-	before := vendor.All
-	t.Cleanup(func() { vendor.All = before })
-	amd := *vendor.AMD
-	amd.Code, amd.Stalls = &hsaco.Format, vendor.NVIDIA.Stalls
-	vendor.All = []*vendor.Vendor{vendor.NVIDIA, &amd}
-}
 
 // TestInstructionsOfACodeObject: a binary without its assembly gets that of the trace. Every instruction then has its text, its places and the
 // lines of all stages, without a disassembler; those that only fill a gap in front of an aligned one have none. The multiplication of act is inlined twice, in twice and that in the kernel.
 func TestInstructionsOfACodeObject(t *testing.T) {
-	hip(t)
 	trace := open(t, "testdata/hip")
 	modules := &Modules{Env: func(string) (string, bool) { return "", false }}
 	r := collect(t, Options{Trace: trace, Kernel: "^inlined$", Modules: modules})
@@ -67,7 +55,6 @@ func TestInstructionsOfACodeObject(t *testing.T) {
 // TestSamplesOfACodeObject: samples of instructions are shown at the lines of assembly that these are, and at lines of earlier stages of the
 // same origin.
 func TestSamplesOfACodeObject(t *testing.T) {
-	hip(t)
 	const module = "15e41cd181672b7c"
 	image, err := os.ReadFile("testdata/hip/cubins/" + module + ".hsaco")
 	if err != nil {

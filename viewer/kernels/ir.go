@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/gpucode"
+	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/backend"
 	"github.com/goproton/goproton/tritonparse/sourcemap"
@@ -281,12 +282,11 @@ func withoutLocation(line string) string {
 // multiplication, a reduction or a loop, rather than arithmetic on addresses. The end of a reduction, tt.reduce.return, does
 // not count.
 func Significant(text string) bool {
-	return significant.MatchString(text) && !strings.Contains(text, ".return")
+	return (significant.MatchString(text) || vendor.Significant(text)) && !strings.Contains(text, ".return")
 }
 
-// significant matches the operations of Significant.
-var significant = regexp.MustCompile(`\b(?:tt\.(?:load|store|dot|reduce|scan|gather|histogram|atomic\w*|descriptor_\w+)|ttn?g\.(?:async\w+|local_load|warp_group_dot|tc_gen5\w*)|` +
-	`(?:ld|st|red|atom)\.(?:global|shared)|asm sideeffect|scf\.for|cp\.async|w?g?mma|tcgen05|LDG|LDGSTS|STG|ATOMG?|RED|UTMA\w+|HMMA|HGMMA|IMMA|DMMA|UTC\w*MMA)\b`)
+// significant matches such operations of representations that are the same for every GPU.
+var significant = regexp.MustCompile(`\b(?:tt\.(?:load|store|dot|reduce|scan|gather|histogram|atomic\w*|descriptor_\w+)|ttn?g\.(?:async\w+|local_load|warp_group_dot|tc_gen5\w*)|asm sideeffect|scf\.for)\b`)
 
 // OfStage are the lines of one stage.
 func OfStage(lines []IRLine, stage string) (own []IRLine) {

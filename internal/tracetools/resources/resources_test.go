@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/hsaco"
-	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/internal/vendortest"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/backend"
@@ -96,11 +94,6 @@ func TestOfASecondVendor(t *testing.T) {
 // TestOfACodeObject: a trace that Triton's compiler wrote for an AMD GPU, and its binary. LLVM's remarks in the assembly have the same
 // numbers of registers, and 8 waves of a SIMD, which is a quarter of a compute unit.
 func TestOfACodeObject(t *testing.T) {
-	before := vendor.All
-	t.Cleanup(func() { vendor.All = before })
-	amd := *vendor.AMD
-	amd.Code, amd.Stalls = &hsaco.Format, vendor.NVIDIA.Stalls
-	vendor.All = []*vendor.Vendor{vendor.NVIDIA, &amd}
 	trace, err := tritonparse.Open("../../../viewer/kernels/testdata/hip", tritonparse.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)

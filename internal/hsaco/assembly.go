@@ -94,12 +94,16 @@ func fits(instruction string, size uint64) bool {
 	return true
 }
 
+// filler is what LLVM's assembler puts in front of an aligned instruction.
+const filler = "s_nop 0"
+
 // fromAssembly is the text of the instructions that the assembly has.
 func fromAssembly(f *gpucode.Function) *gpucode.Code {
 	code := &gpucode.Code{Tool: "the trace", Text: map[uint64]string{}, Labels: map[uint64]string{}}
 	for at := range f.Offsets {
 		line := f.AssemblyLine(at) - 1
 		if line < 0 || line >= len(f.Assembly) {
+			code.Text[at] = filler
 			continue
 		}
 		target := ""

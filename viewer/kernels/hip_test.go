@@ -11,7 +11,7 @@ import (
 )
 
 // TestInstructionsOfACodeObject: a binary without its assembly gets that of the trace. Every instruction then has its text, its places and the
-// lines of all stages, without a disassembler; those that only fill a gap in front of an aligned one have none. The multiplication of act is inlined twice, in twice and that in the kernel.
+// lines of all stages, without a disassembler. The multiplication of act is inlined twice, in twice and that in the kernel.
 func TestInstructionsOfACodeObject(t *testing.T) {
 	trace := open(t, "testdata/hip")
 	modules := &Modules{Env: func(string) (string, bool) { return "", false }}
@@ -37,7 +37,7 @@ func TestInstructionsOfACodeObject(t *testing.T) {
 			found += line.Stage + " "
 		}
 	}
-	if want := "8 14 21 ttir ttgir llir amdgcn "; len(offsets) != 59 || found != want {
+	if want := "8 14 21 ttir ttgir llir amdgcn "; len(offsets) != 117 || found != want {
 		t.Errorf("%d instructions, the first multiplication is of %q, want %q", len(offsets), found, want)
 	}
 	stages := map[string]int{}

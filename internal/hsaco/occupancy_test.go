@@ -4,10 +4,14 @@ import (
 	"encoding/csv"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/goproton/goproton/internal/gpucode"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // TestOccupancyAsLLVMComputesIt: testdata/occupancy.csv has what llc says of kernels, as waves of a SIMD.
@@ -59,6 +63,27 @@ func TestLimits(t *testing.T) {
 	for _, m := range []*module{{arch: "gfx1250", kernels: map[string]kernel{"k": {threads: 32, vector: 8}}}, {arch: "gfx942"}} {
 		if o, ok := occupancy(m, &gpucode.Function{Name: "k"}, 64, 0); ok {
 			t.Errorf("%s: %v", m.arch, o)
+		}
+	}
+}
+
+// TestOccupancyOfTheCompiler: the assembly of a kernel ends with what the compiler computed. HSACOS is described with TestAgainstLLVM.
+func TestOccupancyOfTheCompiler(t *testing.T) {
+	remark := regexp.MustCompile(`(?m)^; Occupancy: (\d+)$`)
+	files, err := filepath.Glob("testdata/*.amdgcn")
+	if folder := os.Getenv("HSACOS"); folder != "" && err == nil {
+		files, err = filepath.Glob(filepath.Join(folder, "*.amdgcn"))
+	}
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no assembly (%v)", err)
+	}
+	for _, file := range files {
+		m := open(t, strings.TrimSuffix(file, ".amdgcn")+".hsaco")
+		want, k := remark.FindStringSubmatch(testkit.Read(t, file)), m.kernels[m.Kernels()[0]]
+		u, known := unitOf(m.arch, k)
+		vector, scalar := u.wavesOf(k, m.arch)
+		if got := min(vector, scalar, u.waves); !known || want == nil || strconv.Itoa(got) != want[1] {
+			t.Errorf("%s: %d waves of a SIMD, the compiler has %v", file, got, want)
 		}
 	}
 }

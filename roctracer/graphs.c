@@ -1,6 +1,7 @@
 #include "graphs.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ struct graph {
   uint64_t id;        // ours
   uint64_t capture;   // HIP's number of the capture in progress
   const void *handle; // of the graph that was made of the capture
-  struct node { uint64_t number; uint32_t name, nth; } *nodes; // nth: how many nodes of that name come before
+  struct node { uint64_t number; uint32_t name; } *nodes;
   unsigned count, capacity;
   unsigned launches;  // of an executable graph, of which records are to come
   int destroyed;
@@ -83,7 +84,7 @@ void graph_captured(uint64_t capture, uint32_t name) {
   struct graph *g = capture_numbered(capture);
   if (g && grow(g)) {
     uint64_t number = atomic_fetch_add(&ids, 1) + 1;
-    g->nodes[g->count++] = (struct node){number, name, 0};
+    g->nodes[g->count++] = (struct node){number, name};
     room_hp->node_created(g->id, number);
   }
   pthread_mutex_unlock(&lock);
@@ -153,11 +154,9 @@ static void clone(struct graph *exec, const struct graph *from) {
   exec->count = from->count;
   qsort(exec->nodes, exec->count, sizeof *exec->nodes, by_name);
   for (unsigned i = 0; i < exec->count; i++) {
-    struct node *n = &exec->nodes[i];
-    n->nth = i && n[-1].name == n->name ? n[-1].nth + 1 : 0;
-    uint64_t original = n->number;
-    n->number = atomic_fetch_add(&ids, 1) + 1;
-    room_hp->node_cloned(exec->id, n->number, original);
+    uint64_t original = exec->nodes[i].number;
+    exec->nodes[i].number = atomic_fetch_add(&ids, 1) + 1;
+    room_hp->node_cloned(exec->id, exec->nodes[i].number, original);
   }
 }
 
@@ -252,11 +251,21 @@ static void add_launch(uint64_t correlation, uint64_t id) {
   waiting++;
 }
 
+// A thread that has taken a place needs a moment to fill it, and the launches behind it may be complete.
+static int filled(const struct launched *l, uint64_t turn) {
+  for (int patience = 10000; patience > 0; patience--) {
+    if (atomic_load_explicit(&l->turn, memory_order_acquire) == turn) return 1;
+    if (atomic_load(&written) == taken) return 0;
+    sched_yield();
+  }
+  return 0;
+}
+
 static void take_launches(void) {
   for (;; taken++) {
     struct launched *l = &ring[taken % RING];
-    uint64_t turn = atomic_load_explicit(&l->turn, memory_order_acquire);
-    if (turn != taken / RING * 2 + 1) return;
+    uint64_t turn = taken / RING * 2 + 1;
+    if (!filled(l, turn)) return;
     add_launch(l->correlation, l->exec);
     atomic_store_explicit(&l->turn, turn + 1, memory_order_release);
   }

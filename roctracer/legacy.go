@@ -18,8 +18,9 @@ import (
 
 // legacy is the provider on libroctracer64. That finds HIP once, at its first use, and among the loaded libraries only.
 type legacy struct {
-	opts Options
-	path string // of the library
+	opts    Options
+	path    string // of the library
+	version int    // of it, 401 is 4.1
 }
 
 // NewLegacy returns a collector on libroctracer64.
@@ -78,7 +79,7 @@ func (l *legacy) load() error {
 	for _, path := range l.candidates() {
 		err := open(path)
 		if err == nil {
-			l.path = path
+			l.path, l.version = path, int(C.legacy_version())
 			return nil
 		}
 		if first == nil {

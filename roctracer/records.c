@@ -36,14 +36,19 @@ static void hand_over(void) {
   buffer = NULL;
 }
 
+static void convert_times(struct hp_activity *a) {
+  int taken = a->start && a->start < a->end; // the library can fail to take them
+  a->start += (uint64_t)to_realtime, a->end += (uint64_t)to_realtime;
+  if (!taken || a->start >= a->end) a->start = a->end = 0; // also times that no clock shows
+}
+
 void room_record(struct hp_activity a) {
   if (a.kind == HP_KERNEL) graph_resolve(&a);
   pthread_mutex_lock(&lock);
   if (buffer && used + sizeof a > size) hand_over();
   if (!buffer && (buffer = room_hp->buffer_get(&size))) used = 0, to_realtime = measure(); // a pool without buffers counts the record
   if (buffer) {
-    if (!a.start || a.start >= a.end) a.start = a.end = 0; // the library could not take the time
-    else a.start += (uint64_t)to_realtime, a.end += (uint64_t)to_realtime;
+    convert_times(&a);
     memcpy(buffer + used, &a, sizeof a);
     used += sizeof a;
   }

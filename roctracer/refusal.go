@@ -58,5 +58,5 @@ func (l *legacy) refused(doing string, code int) error {
 }
 
 func (l *legacy) otherGeneration() string {
-	return fmt.Sprintf("%s (version %d.%d) may be of another ROCm than the program's libamdhip64; set TRITON_ROCTRACER_LIB_PATH to the folder of the right one", l.path, C.legacy_version()/100, C.legacy_version()%100)
+	return fmt.Sprintf("%s (version %d.%d) may be of another ROCm than the program's libamdhip64; set TRITON_ROCTRACER_LIB_PATH to the folder of the right one", l.path, l.version/100, l.version%100)
 }

@@ -67,7 +67,7 @@ func assembled(text string, f *gpucode.Function) map[uint64]int {
 // aligned is where the next instruction lies behind a directive such as ".p2align 6, , 20": at a multiple of 64 bytes, unless that is more
 // than 20 bytes away.
 func aligned(at uint64, directive string) uint64 {
-	operands := strings.Split(strings.TrimSpace(strings.TrimLeft(directive, ".p2alignlw")), ",")
+	operands := strings.Split(directive[max(strings.IndexAny(directive, " \t"), 0):], ",")
 	bits, err := strconv.ParseUint(strings.TrimSpace(operands[0]), 10, 4)
 	if err != nil {
 		return at

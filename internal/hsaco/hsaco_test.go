@@ -315,3 +315,11 @@ func TestSignificantInstructions(t *testing.T) {
 		}
 	}
 }
+
+func TestAlignment(t *testing.T) {
+	for directive, want := range map[string]uint64{".p2align\t8": 0x100, ".p2align 6, 0x0": 0x40, ".p2align 6, , 8": 0x34, ".p2align 6, , 12": 0x40, ".p2align 6,,16": 0x40, ".p2alignl 4, 3214868480": 0x40, ".p2align": 0x34, ".p2align x": 0x34} {
+		if got := aligned(0x34, directive); got != want {
+			t.Errorf("%q: %#x, want %#x", directive, got, want)
+		}
+	}
+}

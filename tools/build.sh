@@ -2,6 +2,7 @@
 # Builds everything into build/:
 #   proton, proton-viewer    the command as one static file, and its other name
 #   libproton.so             the runtime: injection library and Python extension module in one
+#   libproton-preload.so     what "proton run" puts into LD_PRELOAD for programs that use HIP
 #   python/                  the goproton package, and bootstrap/ with the sitecustomize of "proton run"
 #   stub/                    libcupti and libcuda that replay a capture
 #   proton-replay            the host program that replays a capture
@@ -15,6 +16,8 @@ CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$version" -o bu
 ln -sf proton build/proton-viewer
 if compgen -G 'cmd/libproton/*.go' >/dev/null; then
   tools/overlay.sh build/overlay.json
+  # Without libraries: it is loaded into programs of any libc, see its source.
+  ${CC:-cc} -std=gnu11 -O2 -Wall -Wextra -Werror -fPIC -shared -nostdlib -fvisibility=hidden -o build/libproton-preload.so cmd/libproton/preload/preload.c
   CGO_ENABLED=1 go build -trimpath -overlay build/overlay.json -ldflags "-X github.com/goproton/goproton/profiler.Version=$version" -buildmode=c-shared -o build/libproton.so ./cmd/libproton
 fi
 if [ -d hooks/python/goproton ]; then

@@ -23,6 +23,7 @@ type Vendor struct {
 	DeviceType string    // the type of its devices in profiles
 	Driver     []string  // paths below the root; a machine with a driver has at least one of them
 	Injection  string    // the environment variable with the library that the driver loads into programs; "" for none
+	Preload    string    // without Injection: the library, of ours, to put into LD_PRELOAD for programs other than Python; "" for none
 
 	Target     string // Triton's name of the backend that compiles for its GPUs
 	ArchPrefix string // put before an architecture in texts: "sm_"
@@ -89,6 +90,12 @@ func ByBackend(name string) (*Vendor, *Backend) {
 		}
 	}
 	return nil, nil
+}
+
+// Has reports whether one of the vendor's backends has that name.
+func (v *Vendor) Has(backend string) bool {
+	found, _ := ByBackend(backend)
+	return found == v
 }
 
 // Backends are the names of the vendors' backends.

@@ -11,7 +11,7 @@ import sys
 
 from . import _dropin, _imports, _library
 from .flags import flags
-from .profile import disabled, flush_tensors, site_packages
+from .profile import disabled, flush_tensors, of_amd, site_packages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +70,10 @@ def _begin_session(config: dict[str, Any], command: list[str]) -> None:
         return
     if session is None:
         return
+    backend = config.get("backend") or ""
+    if of_amd(backend) or not backend and os.path.exists("/dev/kfd"):  # the library chooses among the drivers that are there
+        from . import _hip
+        _hip.watch()
     if config.get("trace"):
         flags.command_line_trace = True
         # Only after the import of Triton: most processes of a program have nothing to trace.

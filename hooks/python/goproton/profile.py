@@ -20,7 +20,6 @@ DEFAULT_PROFILE_NAME = "proton"
 _PROFILERS = {"cuda": "cupti", "hip": "rocprofiler"}
 # Where several libraries collect on a kind of GPU, this name stands for the one that is installed.
 _ANY_OF = {"hip": "hip"}
-_OF_AMD = ("rocprofiler", "roctracer", "hip")
 
 _said: set[str] = set()  # messages that were printed on standard error
 
@@ -71,6 +70,9 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
                            activities=_comma_separated(activities))
     _say_problems(answer)
     session = answer["session"]
+    if of_amd(backend):
+        from . import _hip
+        _hip.watch()
     if mode is not None and str(mode).startswith("pcsampling"):
         _report_loaded()
     flags.profiling_on = True
@@ -220,9 +222,14 @@ def _active_triton_backend() -> str | None:
         return None
 
 
+def of_amd(backend: str) -> bool:
+    """Whether a backend is one of AMD's; "hip" stands for the one whose library is installed."""
+    return backend.lower() in ("rocprofiler", "roctracer", "hip")
+
+
 def _check_devices(backend: str) -> None:
     """Refuses variables that number AMD's devices anew, as Triton's profiler does."""
-    if backend.lower() not in _OF_AMD:
+    if not of_amd(backend):
         return
     import os
     for name in ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"):

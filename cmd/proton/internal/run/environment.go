@@ -14,11 +14,12 @@ import (
 
 // Layout is where the parts of an installation are.
 type Layout struct {
-	Library string // libproton.so
-	Python  string // folder of the goproton package; bootstrap/ with sitecustomize.py is in it
-	Probe   string // proton-probe, "" if there is none
-	Replay  string // proton-replay, "" if there is none
-	Stub    string // folder of the replaying libcupti and libcuda, "" if there is none
+	Library string                   // libproton.so
+	Python  string                   // folder of the goproton package; bootstrap/ with sitecustomize.py is in it
+	Probe   string                   // proton-probe, "" if there is none
+	Replay  string                   // proton-replay, "" if there is none
+	Stub    string                   // folder of the replaying libcupti and libcuda, "" if there is none
+	Preload func(name string) string // path of a library for LD_PRELOAD, "" if there is none
 }
 
 // FindLayout looks for the parts in PROTON_HOME if that is set, else next to the executable, as "make build"
@@ -45,7 +46,7 @@ func FindLayout(executable string, env func(string) string) Layout {
 		}
 		return ""
 	}
-	layout := Layout{Library: part("libproton.so"), Python: part("python"), Probe: part("proton-probe"), Replay: part("proton-replay"), Stub: part("stub")}
+	layout := Layout{Library: part("libproton.so"), Python: part("python"), Probe: part("proton-probe"), Replay: part("proton-replay"), Stub: part("stub"), Preload: part}
 	if library := settings.Library.Get(env); library != "" {
 		layout.Library = library
 	}
@@ -67,6 +68,7 @@ func (l Layout) Environment(base []string) []string {
 
 // environment adds to a list of variables those that have the library loaded: Python processes find GoProton's sitecustomize
 // first, and a driver that can inject a library loads it into every other process that initialises the driver.
+// Where a vendor's driver cannot, LD_PRELOAD gets a small library that loads it into programs that link that driver.
 func environment(base []string, config runinfo.Config, layout Layout) (list, warnings []string, err error) {
 	switch {
 	case layout.Library == "":
@@ -94,6 +96,16 @@ func environment(base []string, config runinfo.Config, layout Layout) (list, war
 			warnings = append(warnings, fmt.Sprintf("%s is already set to %s and is kept: programs other than Python are not profiled; unset it to profile them", variable, other))
 		} else {
 			vars.set(variable, library)
+		}
+	}
+	for _, v := range vendor.All {
+		if v.Preload == "" || !v.Present(settings.Root.Get(os.Getenv)) && !v.Has(config.Backend) {
+			continue
+		}
+		if path := layout.Preload(v.Preload); path != "" {
+			vars.prepend("LD_PRELOAD", path)
+		} else {
+			warnings = append(warnings, fmt.Sprintf("find %s: it is not next to the proton command, so programs other than Python are not profiled: run make build", v.Preload))
 		}
 	}
 	return vars.list, warnings, nil

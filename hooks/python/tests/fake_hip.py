@@ -1,0 +1,48 @@
+"""Kernel launches on the fake libamdhip64 of roctracer/stub, whose fake libroctracer64 reports them."""
+
+import ctypes
+import os
+
+hip = None
+
+
+def load():
+    """What importing torch does: the program has HIP from here on."""
+    global hip
+    hip = ctypes.CDLL(os.environ["FAKE_HIP"])
+
+
+def _check(name, *arguments):
+    result = getattr(hip, name)(*arguments)
+    assert result == 0, f"{name}: {result}"
+
+
+def function(name, image=b"image"):
+    """The handle of a kernel."""
+    module, handle = ctypes.c_void_p(), ctypes.c_void_p()
+    _check("hipModuleLoadData", ctypes.byref(module), ctypes.c_char_p(image))
+    _check("hipModuleGetFunction", ctypes.byref(handle), module, name.encode())
+    return handle.value
+
+
+def launch(handle, on=None):
+    zero = ctypes.c_void_p()
+    _check("hipModuleLaunchKernel", ctypes.c_void_p(handle), 4, 1, 1, 64, 1, 1, 0, ctypes.c_void_p(on), zero, zero)
+
+
+def stream():
+    made = ctypes.c_void_p()
+    _check("hipStreamCreate", ctypes.byref(made))
+    return made.value
+
+
+def launch_triton(handle, name, metadata=None, on=None):
+    """Launches a kernel the way Triton does: metadata, enter hook, launch, exit hook."""
+    from triton import knobs
+    from triton.compiler import LazyDict
+    lazy = LazyDict({"name": name, "function": handle, "stream": on or 0})
+    if metadata:
+        lazy.add(metadata, ())
+    knobs.runtime.launch_enter_hook(lazy)
+    launch(handle, on)
+    knobs.runtime.launch_exit_hook(lazy)

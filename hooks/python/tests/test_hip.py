@@ -1,0 +1,171 @@
+"""AMD's backend on the fake libraries of roctracer/stub: when HIP is loaded, launches with Triton's metadata, programs in C."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+from conftest import LIBRARY, PATIENCE, run_python
+from trees import at, load
+
+STUB = LIBRARY.parent / "stub" / "hip"
+HIP = STUB / "libamdhip64.so.6"
+
+pytestmark = pytest.mark.skipif(not HIP.exists(), reason="needs build/stub/hip: run make build")
+
+
+def run(code, library, tmp_path, path=()):
+    return run_python(code, path=path, cwd=tmp_path, env={"PROTON_LIB": library, "FAKE_HIP": str(HIP)})
+
+
+WORK = """
+import sys, fake_hip
+import goproton as proton
+def work():
+    with proton.scope("inside"):
+        fake_hip.launch(fake_hip.function("kernel_a"))
+"""
+
+
+def test_hip_before_the_session(library, tmp_path):
+    run(WORK + """
+fake_hip.load()
+proton.start("p", backend="roctracer")
+work()
+proton.finalize()
+""", library, tmp_path)
+    tree = load(tmp_path / "p.hatchet")
+    assert at(tree, "inside", "kernel_a")["metrics"]["count"] == 1
+
+
+def test_hip_with_the_import_of_torch(library, tmp_path):
+    (tmp_path / "torch.py").write_text("import fake_hip\nfake_hip.load()\n")
+    run(WORK + """
+sys.path.insert(0, ".")
+proton.start("p", backend="roctracer")
+import torch
+work()
+proton.finalize()
+""", library, tmp_path)
+    assert at(load(tmp_path / "p.hatchet"), "inside", "kernel_a")["metrics"]["count"] == 1
+
+
+def test_hip_with_triton_s_driver(library, tmp_path):
+    folder = tmp_path / "triton" / "backends" / "amd"
+    folder.mkdir(parents=True)
+    (folder / "driver.py").write_text("class HIPUtils:\n    def __init__(self):\n        import fake_hip\n        fake_hip.load()\n")
+    run(WORK + """
+sys.path.insert(0, ".")
+proton.start("p", backend="roctracer")
+from triton.backends.amd import driver
+assert fake_hip.hip is None
+driver.HIPUtils()
+work()
+proton.finalize()
+""", library, tmp_path)
+    assert at(load(tmp_path / "p.hatchet"), "inside", "kernel_a")["metrics"]["count"] == 1
+
+
+def test_launch_metadata(library, tmp_path, triton):
+    "The hook takes name and metrics of a launch, and its handle is HIP's."
+    run("""
+import fake_hip, goproton as proton
+fake_hip.load()
+proton.start("p", backend="roctracer", hook="triton")
+handle = fake_hip.function("matmul_kernel")
+for _ in range(3):
+    fake_hip.launch_triton(handle, "matmul_kernel", lambda *_: {"name": "matmul <M=16>", "flops16": 100, "bytes": 8})
+proton.finalize()
+""", library, tmp_path, path=[triton])
+    op = at(load(tmp_path / "p.hatchet"), "matmul <M=16>")
+    assert op["metrics"]["flops16"] == 300 and op["metrics"]["bytes"] == 24
+    assert at(load(tmp_path / "p.hatchet"), "matmul <M=16>", "matmul_kernel")["metrics"]["count"] == 3
+
+
+def test_devices_are_hip_s(library, tmp_path):
+    run(WORK + """
+fake_hip.load()
+proton.start("p", backend="roctracer")
+work()
+proton.finalize()
+""", library, tmp_path)
+    import json
+    devices = json.loads((tmp_path / "p.hatchet").read_text())[-1]
+    assert list(devices) == ["HIP"] and devices["HIP"]["0"]["arch"].startswith("gfx")
+
+
+PROGRAM = """
+#include <stddef.h>
+#include <stdio.h>
+int hipModuleLoadData(void **, const void *), hipModuleGetFunction(void **, void *, const char *);
+int hipModuleLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+int main(void) {
+  void *module, *function;
+  int failed = hipModuleLoadData(&module, "image") || hipModuleGetFunction(&function, module, "kernel_c");
+  for (int i = 0; i < 5; i++) failed |= hipModuleLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL);
+  puts(failed ? "failed" : "worked");
+  return failed;
+}
+"""
+
+
+@pytest.fixture
+def proton_run(tmp_path):
+    proton = LIBRARY.parent / "proton"
+    if not proton.exists() or not shutil.which("cc"):
+        pytest.skip("needs build/proton and cc")
+
+    def go(*command, **env):
+        inherited = {k: v for k, v in os.environ.items() if k not in ("PROTON_RUN_CONFIG", "LD_PRELOAD")}
+        return subprocess.run([proton, "run", "--backend", "roctracer", "--allow-empty", "-n", "out", *command], cwd=tmp_path, capture_output=True,
+                              text=True, timeout=PATIENCE, env={**inherited, **env})
+
+    return go
+
+
+def compiled(tmp_path, text, *flags):
+    (tmp_path / "program.c").write_text(text)
+    subprocess.run(["cc", "-o", tmp_path / "program", tmp_path / "program.c", *flags], check=True)
+    return str(tmp_path / "program")
+
+
+def test_a_program_that_links_hip(proton_run, tmp_path):
+    done = proton_run(compiled(tmp_path, PROGRAM, str(HIP), f"-Wl,-rpath,{STUB}"))
+    assert done.returncode == 0 and done.stdout == "worked\n", done.stderr
+    assert at(load(tmp_path / "out.hatchet"), "kernel_c")["metrics"]["count"] == 5
+
+
+OTHER = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(void) {
+  char line[4096];
+  FILE *maps = fopen("/proc/self/maps", "r");
+  int loaded = 0;
+  while (fgets(line, sizeof line, maps)) loaded |= strstr(line, "libproton.so") != NULL;
+  printf("%s %s\\n", loaded ? "loaded" : "untouched", getenv("LD_PRELOAD"));
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("flags", [[], ["-static"]])
+def test_a_program_without_hip_is_left_alone(proton_run, tmp_path, flags):
+    done = proton_run(compiled(tmp_path, OTHER, *flags))
+    assert done.returncode == 0 and done.stdout.startswith("untouched "), done.stdout + done.stderr
+    assert not (tmp_path / "out.hatchet").exists()
+
+
+def test_another_preload_is_kept(proton_run, tmp_path):
+    done = proton_run(compiled(tmp_path, OTHER), LD_PRELOAD="libm.so.6")
+    preload = done.stdout.split()[1]
+    assert preload == f"{LIBRARY.parent}/libproton-preload.so:libm.so.6", done.stderr
+
+
+def test_the_preloaded_library_needs_no_libc(tmp_path):
+    "It is loaded into programs of any libc: it needs no library and no version of a symbol."
+    if not shutil.which("readelf"):
+        pytest.skip("needs readelf")
+    text = subprocess.run(["readelf", "-d", "-V", LIBRARY.parent / "libproton-preload.so"], capture_output=True, text=True, check=True).stdout
+    assert "(NEEDED)" not in text and "GLIBC" not in text and "BIND_NOW" not in text, text

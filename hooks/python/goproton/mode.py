@@ -95,7 +95,8 @@ class PCSampling(BaseMode):
 
     Args:
         interval: cycles between two samples of a multiprocessor, rounded to a power of two; None (the default) leaves
-            it to the profiler, which uses what the GPU can deliver without loss. Upstream's default is 1000.
+            it to the profiler, which uses what the GPU can deliver without loss. Upstream's default is 1000. With
+            method="host_trap" it is a time.
         collection: "continuous" lets kernels run as without sampling; "serialized" runs one at a time, which is slow but
             identifies the launch of every sample.
         kernels: regular expression; only functions with a match anywhere in their name are sampled.
@@ -103,6 +104,8 @@ class PCSampling(BaseMode):
         scratch: bytes on the host for CUPTI to decode them, None for the default.
         cubins: "keep" writes the binaries of sampled functions to the folder <name>.cubins, for the viewer; "drop" does not.
         sources: "keep" writes the text of the sampled lines into the profile; "drop" does not.
+        method: only for AMD's GPUs: "stochastic" has the hardware take samples, "host_trap" the driver; None (the default)
+            leaves it to the profiler. AMD's GPUs have neither serialized collection nor buffer and scratch.
 
     Raises:
         ValueError: an invalid value.
@@ -115,17 +118,18 @@ class PCSampling(BaseMode):
     scratch: int | None = None
     cubins: str = "keep"
     sources: str = "keep"
+    method: str | None = None
 
     def __post_init__(self) -> None:
         if self.interval is not None and self.interval <= 0:
             raise ValueError("Interval must be a positive integer.")
         for option, words in (("collection", ("continuous", "serialized")), ("cubins", ("keep", "drop")),
-                              ("sources", ("keep", "drop"))):
+                              ("sources", ("keep", "drop")), ("method", (None, "stochastic", "host_trap"))):
             if getattr(self, option) not in words:
                 raise ValueError(f"Unknown {option}: {getattr(self, option)}")
 
     def __str__(self) -> str:
-        options = {"interval": self.interval, "collection": self.collection, "buffer": self.buffer,
+        options = {"method": self.method, "interval": self.interval, "collection": self.collection, "buffer": self.buffer,
                    "scratch": self.scratch, "cubins": self.cubins, "sources": self.sources, "kernels": self.kernels}  # kernels comes last
         defaults = {"collection": "continuous", "cubins": "keep", "sources": "keep"}
         given = (f"{option}={value}" for option, value in options.items()

@@ -65,7 +65,7 @@ func TestPage(t *testing.T) {
 	for _, s := range All {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", s.Name, s.Type, s.Default, strings.Join(strings.Fields(s.Readers), ", "), s.Text)
 	}
-	b.WriteString("\n`proton run` also adds to `PYTHONPATH` and sets `CUDA_INJECTION64_PATH`.\n")
+	b.WriteString("\n`proton run` also adds to `PYTHONPATH`, sets `CUDA_INJECTION64_PATH` and, for AMD GPUs, adds to `LD_PRELOAD`.\n")
 	testkit.Golden(t, "../../docs/environment.md", b.String())
 }
 

@@ -1,4 +1,4 @@
-"""Tells libproton when the program has loaded HIP, which has no variable for that as CUDA's driver has.
+"""Calls libproton when the program has loaded HIP, which has no variable for that as CUDA's driver has.
 
 roctracer looks for libamdhip64 once, and among the loaded libraries only, so it is opened after torch or Triton has loaded HIP and
 before the first launch.
@@ -11,27 +11,27 @@ import sys
 from . import _imports, _library
 
 _LIBRARY = "libamdhip64.so"
-_told = False
+_reported = False
 _watching = False
 
 
 def watch() -> None:
-    """Has libproton told once HIP is loaded: now, after the import of torch, or when Triton's driver is made."""
+    """Has libproton called once HIP is loaded: now, after the import of torch, or when Triton's driver is made."""
     global _watching
-    if _watching or tell():
+    if _watching or report():
         return
     _watching = True
-    _imports.when_imported("torch", tell)
+    _imports.when_imported("torch", report)
     _imports.when_imported("triton.backends.amd.driver", _watch_triton)
 
 
-def tell() -> bool:
+def report() -> bool:
     """Calls libproton if HIP is loaded; returns whether it has been called."""
-    global _told
-    if _told or not _loaded():
-        return _told
+    global _reported
+    if _reported or not _loaded():
+        return _reported
     import ctypes
-    _told = True
+    _reported = True
     ctypes.CDLL(_library.native.__file__).proton_hip_loaded()
     return True
 
@@ -55,6 +55,6 @@ def _watch_triton() -> None:
     @wraps(make)
     def __init__(self, *arguments, **named):
         make(self, *arguments, **named)
-        tell()
+        report()
 
     utils.__init__ = __init__

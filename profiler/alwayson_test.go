@@ -208,3 +208,25 @@ func BenchmarkPhasesForEver(b *testing.B) {
 	p.wrong = p.wrong[:max(len(p.wrong)-1, 0)]
 	p.check(b)
 }
+
+// What threads make while the drainer waits for them does not raise the limit at which it reclaims the next time.
+func TestLimitOfReclaimingIsWhatWasInUse(t *testing.T) {
+	p := beginAlwaysOn(t)
+	fresh := func(from, n int) {
+		for i := range n {
+			drive.Leave(drive.Enter(fmt.Sprint("fresh ", from+i)))
+		}
+	}
+	fresh(0, reclaimAt)
+	p.m.drainer.do(func(d *drainer) {
+		d.paths.unindex()
+		fresh(reclaimAt, 4*reclaimAt)
+		d.reclaim()
+		if left := d.paths.left; d.paths.waiting || left[0] > reclaimAt/2 || left[1] > reclaimAt/2 {
+			t.Errorf("the limit follows from %v in use of %v; are threads waited for: %v", left, d.paths.old, d.paths.waiting)
+		}
+		if used := inUse(); used[0] < 4*reclaimAt {
+			t.Errorf("%v are in use, want at least the %d call paths that were made meanwhile", used, 4*reclaimAt)
+		}
+	})
+}

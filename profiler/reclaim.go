@@ -12,7 +12,8 @@ const (
 // reclaimer frees call paths and names, in one round of the drainer if all threads allow it. hotpath/reclaim.h says how
 // and why.
 type reclaimer struct {
-	left    spaces // after the last time
+	old     spaces // in use when the indexes were last replaced
+	left    spaces // of old, after the last time; what threads make while they are waited for is not part of it
 	waiting bool   // for threads to leave what they were doing when the indexes were replaced
 }
 
@@ -36,13 +37,18 @@ func (r *reclaimer) due() bool {
 	return false
 }
 
+func (r *reclaimer) unindex() {
+	r.old, r.waiting = inUse(), true
+	hotpath.UnindexNodes()
+}
+
 // reclaim frees call paths and names when there are many.
 func (d *drainer) reclaim() {
 	if !d.paths.waiting {
 		if !d.paths.due() || d.keepsCallPaths() {
 			return
 		}
-		hotpath.UnindexNodes()
+		d.paths.unindex()
 	}
 	d.paths.waiting = !d.freeCallPaths()
 }
@@ -82,7 +88,9 @@ func (d *drainer) freeCallPaths() bool {
 		}
 	})
 	d.agg.ForgetNumbers()
-	hotpath.FreeNodes(func(id uint32) bool { return int(id) < len(live) && live[id] })
-	d.paths.left = inUse()
+	freed, names := hotpath.FreeNodes(func(id uint32) bool { return int(id) < len(live) && live[id] })
+	for i, n := range (spaces{freed, names.Names, names.Text}) {
+		d.paths.left[i] = d.paths.old[i] - n
+	}
 	return true
 }

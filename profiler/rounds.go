@@ -91,9 +91,9 @@ func (r *rounds) run() {
 	}
 }
 
-// round does everything that is due and reports whether there was work. A bug of ours in it must not end the
-// program, whose goroutine this is not.
-func (r *rounds) round() (busy bool) {
+// round does everything that is due and reports whether the next round is to come soon: there was work, or call paths wait to be
+// freed. A bug of ours in it must not end the program, whose goroutine this is not.
+func (r *rounds) round() (soon bool) {
 	defer func() {
 		if bug := recover(); bug != nil {
 			r.m.problem(fmt.Errorf("BUG: the drainer panicked: %v; please report this", bug))
@@ -102,8 +102,8 @@ func (r *rounds) round() (busy bool) {
 	if r.m.EachRound != nil {
 		r.m.EachRound()
 	}
-	busy, graphsWait := r.drain()
-	if busy {
+	worked, reclaiming, graphsWait := r.drain()
+	if worked {
 		r.atFirstWork()
 	}
 	if graphsWait {
@@ -111,19 +111,20 @@ func (r *rounds) round() (busy bool) {
 	}
 	r.writePhases()
 	r.leaveCheckpoint()
-	return busy
+	return worked || reclaiming
 }
 
-func (r *rounds) drain() (busy, graphsWait bool) {
+func (r *rounds) drain() (worked, reclaiming, graphsWait bool) {
 	r.m.drainer.do(func(d *drainer) {
-		busy, d.work = d.work > 0, 0
+		worked, d.work = d.work > 0, 0
 		d.reclaim()
+		reclaiming = d.paths.waiting
 		if time.Since(r.graphs) > graphsEvery {
 			graphsWait = d.resolver.FreeDestroyed() && d.attached
 			r.graphs = time.Now()
 		}
 	})
-	return busy, graphsWait
+	return worked, reclaiming, graphsWait
 }
 
 func (r *rounds) atFirstWork() {

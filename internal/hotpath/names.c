@@ -184,20 +184,25 @@ void hp_names_keep_held(void) {
   }
 }
 
-static void free_name(uint32_t id) {
+// free_name returns how many bytes of text it has freed.
+static uint64_t free_name(uint32_t id) {
   unsigned class = class_of(names[id].len);
+  uint64_t bytes = (uint64_t)8 << class;
   standing[id] = FREED;
   atomic_fetch_add(&free_names, 1);
-  atomic_fetch_add(&free_text, (uint64_t)8 << class);
+  atomic_fetch_add(&free_text, bytes);
   hp_free_put(&free_list[class], free_after, id);
+  return bytes;
 }
 
-void hp_names_free(void) {
+struct hp_name_space hp_names_free(void) {
+  struct hp_name_space freed = {0, 0};
   for (uint32_t id = 1, n = claimed(); id < n; id++) {
     if (standing[id] == IN_USE || standing[id] == YOUNG) standing[id] = FRAME;
-    else if (standing[id] == FRAME && id < old_names) free_name(id);
+    else if (standing[id] == FRAME && id < old_names) freed.names++, freed.text += free_name(id);
   }
   hp_names_reset();
+  return freed;
 }
 
 void hp_names_reset(void) {

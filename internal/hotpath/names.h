@@ -33,16 +33,17 @@ int hp_hold_names(const uint32_t *first, size_t stride, size_t count);
 // hp_text returns the text of a name, which is not NUL-terminated.
 const char *hp_text(uint32_t id, size_t *len);
 
+struct hp_name_space { uint32_t names; uint64_t text; }; // numbers, and bytes of text
+
 // What Go calls to reclaim frame names, in this order and together with call paths.
 void hp_names_unindex(void);
 void hp_names_keep_held(void);   // those in cells, then those of states and ops
 void hp_name_keep(uint32_t id);
-void hp_names_free(void);        // those from before hp_names_unindex that were not kept
+struct hp_name_space hp_names_free(void); // those from before hp_names_unindex that were not kept; returns how much that was
 // hp_names_reset ends what hp_names_unindex began, without freeing any.
 void hp_names_reset(void);
 
-// What is in use and what there is room for: numbers, and bytes of text.
-struct hp_name_space { uint32_t names; uint64_t text; };
+// What is in use, and what there is room for.
 struct hp_name_space hp_names_used(void);
 struct hp_name_space hp_names_room(void);
 // hp_names_limit leaves room for so much more than was ever in use, for tests. Without a limit it is what was reserved.

@@ -109,17 +109,18 @@ int hp_node_free(uint32_t id) {
   return 1;
 }
 
-void hp_nodes_end_free(void) {
+struct hp_name_space hp_nodes_end_free(void) {
   hp_names_keep_held();
   for (uint32_t id = 1, n = filled(); id < n; id++) { // after those in cells: who took one from a cell has made a call path
     uint8_t young = YOUNG;
     if (atomic_load_explicit(&node_state[id], memory_order_relaxed) != FREED) hp_name_keep(nodes[id].name);
     atomic_compare_exchange_strong(&node_state[id], &young, USED);
   }
-  hp_names_free();
+  struct hp_name_space freed = hp_names_free();
   struct hp_table *now = atomic_load(&node_index);
   hp_table_clear(now == node_indexes ? node_indexes + 1 : node_indexes);
   atomic_store(&reclaiming, 0);
+  return freed;
 }
 
 void hp_node_pin(uint32_t id) {

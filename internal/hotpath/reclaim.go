@@ -54,14 +54,13 @@ func HeldNodes(f func(node uint32)) bool {
 	return true
 }
 
-// FreeNodes frees the old call paths that are not live and not pinned, and the old names that nothing has any more. It ends
-// what UnindexNodes began.
-func FreeNodes(live func(node uint32) bool) (freed int) {
-	for id := C.uint32_t(1); id < C.hp_nodes_old(); id++ {
+// FreeNodes frees the old call paths that are neither live nor pinned, and the old names that are no longer used. It ends
+// what UnindexNodes began, and returns how much it freed.
+func FreeNodes(live func(node uint32) bool) (nodes int, names NameSpace) {
+	for id, old := C.uint32_t(1), C.hp_nodes_old(); id < old; id++ {
 		if !live(uint32(id)) {
-			freed += int(C.hp_node_free(id))
+			nodes += int(C.hp_node_free(id))
 		}
 	}
-	C.hp_nodes_end_free()
-	return freed
+	return nodes, nameSpace(C.hp_nodes_end_free())
 }

@@ -15,6 +15,7 @@
 #ifndef GOPROTON_RECLAIM_H
 #define GOPROTON_RECLAIM_H
 
+#include "names.h"
 #include "thread.h"
 
 static inline void hp_paths_begin(struct hp_thread *t) {
@@ -37,8 +38,9 @@ int hp_thread_nodes(struct hp_thread *t, uint32_t out[HP_HELD]);
 uint32_t hp_nodes_old(void);
 // hp_node_free frees one call path. It returns 0 if the call path is free already, or pinned.
 int hp_node_free(uint32_t id);
-// hp_nodes_end_free frees the frame names that no call path has any more, and ends what hp_nodes_unindex began.
-void hp_nodes_end_free(void);
+// hp_nodes_end_free frees the frame names that no call path has any more, and ends what hp_nodes_unindex began. It returns
+// how many names, and bytes of text, it freed.
+struct hp_name_space hp_nodes_end_free(void);
 // hp_node_pin keeps a call path for good: its number is given to the program.
 void hp_node_pin(uint32_t id);
 // hp_nodes_used is the number of call paths that are not free.

@@ -23,7 +23,8 @@ func reclaim(also ...uint32) (freed int) {
 	for _, id := range also {
 		mark(id)
 	}
-	return hotpath.FreeNodes(func(id uint32) bool { return live[id] })
+	freed, _ = hotpath.FreeNodes(func(id uint32) bool { return live[id] })
+	return freed
 }
 
 // fresh makes n call paths below the open scope that differ from all before.
@@ -233,7 +234,8 @@ func TestCallPathsAreReclaimedUnderThreadsThatMakeNew(t *testing.T) {
 		waiting = !hotpath.HeldNodes(mark)
 		look(mark)
 		if !waiting {
-			reclaimed += hotpath.FreeNodes(func(id uint32) bool { return live[id] })
+			freed, _ := hotpath.FreeNodes(func(id uint32) bool { return live[id] })
+			reclaimed += freed
 		}
 	}
 	<-done

@@ -8,6 +8,7 @@ import threading
 import types
 
 import pytest
+from conftest import run_python
 from trees import at, load, names, root_of
 
 
@@ -463,3 +464,26 @@ def test_forked_child_is_silent(proton, tmp_path):
         pass
     proton.finalize()
     assert names(load(tmp_path / "test.hatchet")) == ["parent"]
+
+
+FRESH_SCOPES = """
+import os
+import goproton
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+goproton.start("profile")
+before = resident()
+for step in range(1_000_000):
+    with goproton.scope(f"step {step:0100d}"):
+        pass
+print((resident() - before) >> 20)
+"""
+
+
+def test_memory_of_scopes_with_new_names(library, tmp_path):
+    """A million call paths with their names take 200 MB. The program makes them as fast as it can while others are reclaimed."""
+    done = run_python(FRESH_SCOPES, env={"PROTON_LIB": library}, cwd=tmp_path)
+    assert int(done.stdout) < 100, f"{done.stdout.strip()} MB are in use"

@@ -3,12 +3,14 @@
 #include "abi_hip.h"
 #include "room.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct hip_driver hip;
 static char path[4096];
@@ -53,6 +55,19 @@ int hip_find(void) {
   }
   pthread_mutex_unlock(&lock);
   return 1;
+}
+
+int hip_started(void) {
+  DIR *files = opendir("/proc/self/fd");
+  int started = 0;
+  for (struct dirent *f; files && !started && (f = readdir(files));) {
+    char target[512];
+    ssize_t length = readlinkat(dirfd(files), f->d_name, target, sizeof target - 1);
+    static const char kfd[] = "/dev/kfd";
+    started = length >= (ssize_t)strlen(kfd) && !memcmp(target + length - strlen(kfd), kfd, strlen(kfd));
+  }
+  if (files) closedir(files);
+  return started;
 }
 
 const char *hip_path(void) { return hip_find() ? path : ""; }

@@ -6,7 +6,6 @@
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct roctracer_table roctracer;
 
@@ -91,18 +90,6 @@ static int switch_calls(const char **refused) {
 }
 
 // ---- whether HIP is heard ----
-
-// HIP has started when the process has the kernel's driver open.
-static int hip_started(void) {
-  char driver[4096], link[64], target[4096];
-  snprintf(driver, sizeof driver, "%s/dev/kfd", nodes_root());
-  for (int fd = 0; fd < 1024; fd++) {
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t n = readlink(link, target, sizeof target - 1);
-    if (n > 0 && (target[n] = 0, !strcmp(target, driver))) return 1;
-  }
-  return 0;
-}
 
 static void on_probe(uint32_t domain, uint32_t op, const void *data, void *heard) {
   (void)domain, (void)op, (void)data;

@@ -25,7 +25,6 @@ void legacy_detach(int close);
 // The ordinal of the GPU at a node of the driver's topology, below a root folder (nodes.c).
 uint16_t nodes_ordinal(int node);
 void nodes_use_root(const char *folder);
-const char *nodes_root(void);
 
 // Decodes records; exported for tests.
 void legacy_records(const char *begin, const char *end, void *unused);

@@ -15,6 +15,7 @@ static int call_waits(uint32_t number) { return number < hip_call_count && hip_c
 import "C"
 
 import (
+	"errors"
 	"runtime"
 	"unsafe"
 
@@ -54,12 +55,14 @@ func (c *Collector) Attach(early bool) error {
 		return nil
 	}
 	C.room_use_hotpath((*C.struct_hp_vendor_api)(hotpath.VendorAPI()))
-	if err := c.attach(early); err != nil {
-		return err
-	}
-	c.attached = true
-	return nil
+	err := c.attach(early)
+	var part *incomplete
+	c.attached = err == nil || errors.As(err, &part)
+	return err
 }
+
+// incomplete is the error of a provider that is attached and does not report all.
+type incomplete struct{ error }
 
 // Ready reports whether attaching now finds the library that the program uses.
 func (c *Collector) Ready() bool { return c.ready() }

@@ -96,6 +96,8 @@ struct hip_driver {
 extern struct hip_driver hip;
 // 1 when the program has loaded libamdhip64 and the table is filled.
 int hip_find(void);
+// Whether the program has started HIP: it then has the kernel's driver open, /dev/kfd.
+int hip_started(void);
 const char *hip_path(void); // of that library; "" before
 // Whether a stream is being captured, and the number of the capture, 0 for none.
 enum hip_capture { HIP_CAPTURE_UNKNOWN = -1, HIP_NO_CAPTURE, HIP_CAPTURING, HIP_CAPTURE_INVALID };

@@ -4,8 +4,9 @@
 #   stub/cupti-12/libcupti.so, stub/cupti-11/  12.8 and 11.8, without the functions that these lack
 #   stub/fake-program                        a program for the fake driver, to record and to profile
 #   proton-replay
-#   stub/hip/libamdhip64.so.6, libroctracer64.so.4   HIP 6 and roctracer 4.1
+#   stub/hip/libamdhip64.so.6, libroctracer64.so.4, librocprofiler-sdk.so.1   HIP 6, roctracer 4.1 and rocprofiler-sdk 1.2.1
 #   stub/hip/fake-program                    a program for the fake HIP
+#   stub/hip-6.4/librocprofiler-sdk.so.0     0.6.0
 set -eu
 cd "$(dirname "$0")/.."
 out=${1:-build}/stub
@@ -36,3 +37,6 @@ mkdir -p "$out/hip"
 library "$out/hip/libamdhip64.so.6" -Wl,-soname,libamdhip64.so.6 $r/{hip,common}.c
 library "$out/hip/libroctracer64.so.4" -Wl,-soname,libroctracer64.so.4 $r/{roctracer,common}.c
 "$cc" "${flags[@]}" -o "$out/hip/fake-program" $r/program.c -L"$out/hip" -l:libamdhip64.so.6 -Wl,-rpath,'$ORIGIN' -pthread -ldl
+library "$out/hip/librocprofiler-sdk.so.1" -Wl,-soname,librocprofiler-sdk.so.1 $r/{sdk,common}.c
+mkdir -p "$out/hip-6.4"
+library "$out/hip-6.4/librocprofiler-sdk.so.0" -DSTUB_LAYOUT_A -Wl,-soname,librocprofiler-sdk.so.0 $r/{sdk,common}.c

@@ -31,3 +31,4 @@ per_launch() { # BACKEND CALLBACK PROGRAM
 
 per_launch cupti cupti_on_callback fake-program
 per_launch roctracer legacy_on_call hip/fake-program
+TRITON_ROCPROFILER_SDK_LIB_PATH=$build/stub/hip per_launch rocprofiler "sdk_on_*" hip/fake-program # with the request for the id of the dispatch

@@ -21,7 +21,7 @@ var (
 	FileCheck       = &Setting{"FILECHECK_PATH", "program", "searched", "Go", "LLVM's FileCheck, for `proton trace parse`; Triton's own, and `PATH`, are searched too."}
 	Record          = &Setting{"PROTON_RECORD", "file", "", "Go", "The file to record everything into that CUPTI reports, for `proton run --backend replay` and bug reports."}
 	Disable         = &Setting{"TRITON_PROTON_DISABLE", "switch", "0", "Go Python", "`1` has `start` do nothing."}
-	NVTX            = &Setting{"TRITON_ENABLE_NVTX", "switch", "1", "Go", "NVTX ranges are scopes; `0` leaves them alone."}
+	NVTX            = &Setting{"TRITON_ENABLE_NVTX", "switch", "1", "Go", "NVTX and ROCTX ranges are scopes; `0` leaves them alone."}
 	RunConfig       = &Setting{"PROTON_RUN_CONFIG", "JSON", "", "Go Python", "Set by `proton run` for the processes of its target."}
 	RecordOwner     = &Setting{"PROTON_RECORD_OWNER", "process id", "", "Go", "Set by GoProton for child processes, which record into files of their own."}
 	Root            = &Setting{"PROTON_ROOT", "folder", "/", "Go", "For tests: a folder that stands for `/`."}

@@ -10,6 +10,7 @@ import (
 )
 
 func init() {
+	register(0, roctracer.NewSDK)
 	register(1, roctracer.NewLegacy)
 }
 

@@ -29,6 +29,8 @@ type backend struct {
 
 var implementations = []backend{
 	{name: "cupti", open: fakeCUDA, device: "CUDA", sampling: "sample instructions", graphs: "graphs are timed node by node"},
+	{name: "rocprofiler", open: fakeHIP, device: "HIP", sampling: "instructions are not sampled",
+		graphs: `backend "rocprofiler" cannot time a graph as a whole`}, // before roctracer: HIP has not started
 	{name: "roctracer", open: fakeHIP, device: "HIP", sampling: "cannot sample instructions",
 		graphs: `backend "roctracer" cannot time a graph as a whole`},
 	{name: "synthetic", open: synthetic, device: "SYNTHETIC", sampling: "this backend cannot sample instructions",
@@ -83,6 +85,7 @@ func fakeHIP(t *testing.T) GPU {
 	if _, err := os.Stat(stub + "/libamdhip64.so.6"); err != nil {
 		t.Skip("needs build/stub/hip: run make build")
 	}
+	os.Setenv("TRITON_ROCPROFILER_SDK_LIB_PATH", stub)
 	gpu, err := OpenFakeHIP(stub + "/libamdhip64.so.6")
 	if err != nil {
 		t.Fatal(err)

@@ -43,30 +43,41 @@ static const char *open_hip(const char *path) {
 	F(hipLaunchKernel) F(hipSetDevice) F(hipDeviceSynchronize) F(hipEventCreate) F(hipEventRecord) F(hipStreamWaitEvent) F(hipMemsetAsync)
 	F(hipGraphExecDestroy) F(stub_register_host_function)
 #undef F
-	if (hip.hipModuleLoadData(&hip.module, "image") || hip.hipStreamCreate(&hip.stream) || hip.hipStreamCreate(&hip.second) || hip.hipEventCreate(&hip.event))
-		return "hipModuleLoadData, hipStreamCreate or hipEventCreate fails";
 	return NULL;
 }
+
+// HIP starts at the first use: rocprofiler-sdk has to be there before.
+static void start_once(void) {
+	if (hip.hipModuleLoadData(&hip.module, "image") || hip.hipStreamCreate(&hip.stream) || hip.hipStreamCreate(&hip.second) || hip.hipEventCreate(&hip.event)) abort();
+}
+static void *started(void **object) {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, start_once);
+	return *object;
+}
+static void start_hip(void) { started(&hip.stream); }
+#define STREAM started(&hip.stream)
 
 static void launch_on(const char *kernel, void *stream) {
 	void *f;
 	hip.hipModuleGetFunction(&f, hip.module, kernel);
 	hip.hipModuleLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL);
 }
-static void hip_launch(const char *kernel) { launch_on(kernel, hip.stream); }
-static void hip_launch_second(const char *kernel) { launch_on(kernel, hip.second); }
+static void hip_launch(const char *kernel) { launch_on(kernel, STREAM); }
+static void hip_launch_second(const char *kernel) { launch_on(kernel, started(&hip.second)); }
 static void hip_launch_host(const char *kernel) {
 	static const char function;
 	struct dim3 one = {1, 1, 1};
 	hip.stub_register_host_function(&function, kernel);
-	hip.hipLaunchKernel(&function, one, one, NULL, 0, hip.stream);
+	hip.hipLaunchKernel(&function, one, one, NULL, 0, STREAM);
 }
 static void hip_set_device(int device) {
+	STREAM;
 	hip.hipSetDevice(device);
 	hip.hipStreamCreate(&hip.stream);
 }
 static void hip_wait(void) { hip.hipDeviceSynchronize(); }
-static void hip_fill(size_t bytes) { hip.hipMemsetAsync((void *)1, 0, bytes, hip.stream); }
+static void hip_fill(size_t bytes) { hip.hipMemsetAsync((void *)1, 0, bytes, STREAM); }
 static void hip_end_graph(void *exec) { hip.hipGraphExecDestroy(exec); }
 
 static void join(void *to, void *from) {
@@ -79,7 +90,7 @@ static void hip_join_capture(void) { join(hip.stream, hip.second); }
 struct many { const char *kernel; int launches; };
 static void *launch_many(void *argument) {
 	struct many *m = argument;
-	for (int i = 0; i < m->launches; i++) launch_on(m->kernel, hip.stream);
+	for (int i = 0; i < m->launches; i++) launch_on(m->kernel, STREAM);
 	return NULL;
 }
 static void hip_launch_in_threads(const char *kernel, int threads, int launches) {
@@ -88,8 +99,8 @@ static void hip_launch_in_threads(const char *kernel, int threads, int launches)
 	for (int i = 0; i < threads && i < 64; i++) pthread_create(&started[i], NULL, launch_many, &m);
 	for (int i = 0; i < threads && i < 64; i++) pthread_join(started[i], NULL);
 }
-static void hip_copy(size_t bytes) { hip.hipMemcpyAsync((void *)1, NULL, bytes, 1, hip.stream); }
-static void hip_begin_capture(void) { hip.hipStreamBeginCapture(hip.stream, 0); }
+static void hip_copy(size_t bytes) { hip.hipMemcpyAsync((void *)1, NULL, bytes, 1, STREAM); }
+static void hip_begin_capture(void) { hip.hipStreamBeginCapture(STREAM, 0); }
 static void *hip_end_capture(void) {
 	void *graph, *exec;
 	hip.hipStreamEndCapture(hip.stream, &graph);
@@ -136,6 +147,9 @@ func OpenFakeHIP(path string) (gpu FakeHIP, err error) {
 	})
 	return gpu, err
 }
+
+// Start starts HIP, as the first use does.
+func (FakeHIP) Start() { C.start_hip() }
 
 // Launch launches a kernel.
 func (FakeHIP) Launch(kernel string) { with(kernel, func(c *C.char) { C.hip_launch(c) }) }

@@ -313,6 +313,7 @@ func (h *hipStory) do(verb string, words []string) {
 		if _, err := OpenFakeHIP(h.stub + "/libamdhip64.so.6"); err != nil {
 			h.Fatal(err)
 		}
+		h.gpu.Start()
 	case "roctracer", "pool":
 		if err := AnotherTool(h.stub+"/libroctracer64.so.4", verb == "pool"); err != nil {
 			h.Fatal(err)

@@ -1,0 +1,136 @@
+package roctracer
+
+/*
+#include <stdlib.h>
+#include "sdk.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"unsafe"
+
+	"github.com/goproton/goproton/internal/environ"
+	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// sdk is the provider on librocprofiler-sdk. A process registers with that once, before HIP starts, and stays registered.
+type sdk struct{ opts Options }
+
+// NewSDK returns a collector on librocprofiler-sdk.
+func NewSDK(opts Options) *Collector { return &Collector{provider: &sdk{opts: opts}} }
+
+// ready is always true: HIP hands out its functions when it starts, so the library must be there before.
+func (s *sdk) ready() bool { return true }
+
+func (s *sdk) later() error { return errors.New("rocprofiler-sdk has to be there before HIP starts") }
+
+func (s *sdk) attach(bool) error {
+	if err := s.load(); err != nil {
+		return err
+	}
+	started := C.sdk_registered() == 0 && C.hip_started() != 0
+	var refused *C.char
+	markers, images := boolint(settings.NVTX.On(environ.Get)), boolint(s.opts.Sampling.Mode != record.NoSampling)
+	if rc := C.sdk_register(markers, images, &refused); rc != 0 {
+		return s.refused(C.GoString(refused), uint32(rc))
+	}
+	if C.sdk_gpu_count() == 0 {
+		return fmt.Errorf("%s finds no GPU; check that /dev/kfd exists and that this user may open it (groups video and render)", libraryName())
+	}
+	C.room_start()
+	if started {
+		return &incomplete{fmt.Errorf("HIP had started before %s was there: kernels on the streams of that time are missing; start the session earlier", libraryName())}
+	}
+	return nil
+}
+
+// libraryNames are the file names of the library, newest first.
+var libraryNames = []string{"librocprofiler-sdk.so.1", "librocprofiler-sdk.so.0", "librocprofiler-sdk.so"}
+
+// SDKFound reports whether the process has librocprofiler-sdk, or a search finds it.
+func SDKFound(sitePackages []string) bool {
+	return C.sdk_loaded() != 0 || sdkFile(sitePackages) != ""
+}
+
+// sdkFile is the library in the folders of settings, of Python's packages and of ROCm, "" for none.
+func sdkFile(sitePackages []string) string {
+	folders := append([]string{settings.TritonROCSDK.Get(environ.Get)}, filepath.SplitList(environ.Get("LD_LIBRARY_PATH"))...)
+	for _, site := range sitePackages {
+		folders = append(folders, filepath.Join(site, "torch", "lib"), filepath.Join(site, "_rocm_sdk_core", "lib"))
+	}
+	for _, folder := range append(folders, "/opt/rocm/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64") {
+		for _, name := range libraryNames {
+			path := filepath.Join(folder, name)
+			if _, err := os.Stat(path); folder != "" && err == nil {
+				return path
+			}
+		}
+	}
+	return ""
+}
+
+// load opens the library. One that the process has loaded comes first, then the one in a folder, then what the loader finds.
+func (s *sdk) load() error {
+	if C.sdk_version() == 0 {
+		var path *C.char
+		if file := sdkFile(s.opts.SitePackages); file != "" {
+			path = C.CString(file)
+			defer C.free(unsafe.Pointer(path))
+		}
+		var missing C.int
+		if text := C.sdk_open(path, &missing); text != nil {
+			remedy := "install rocprofiler-sdk, which ROCm has since 6.2, or use the roctracer backend"
+			if missing != 0 {
+				return fmt.Errorf("open librocprofiler-sdk: it has no %s; %s", C.GoString(text), remedy)
+			}
+			return fmt.Errorf("open librocprofiler-sdk: %s; set %s to its folder, or %s", C.GoString(text), settings.TritonROCSDK.Name, remedy)
+		}
+	}
+	switch v := C.sdk_version(); {
+	case v < C.SDK_OLDEST:
+		return fmt.Errorf("%s is older than 0.4 of ROCm 6.2; update ROCm, or use the roctracer backend", libraryName())
+	case v >= C.SDK_NEXT:
+		return fmt.Errorf("%s is newer than this program knows; update GoProton", libraryName())
+	}
+	return nil
+}
+
+// libraryName is what messages call the library.
+func libraryName() string {
+	v := int(C.sdk_version())
+	return fmt.Sprintf("rocprofiler-sdk %d.%d.%d (%s)", v/10000, v/100%100, v%100, C.GoString(C.sdk_path()))
+}
+
+func (s *sdk) listen(records, calls record.Kinds) error {
+	launches, copies, waits := wants(records, calls)
+	var refused *C.char
+	if rc := C.sdk_listen(launches, copies, waits, &refused); rc != 0 && launches != 0 {
+		return s.refused(C.GoString(refused), uint32(rc))
+	}
+	return nil
+}
+
+func (s *sdk) flush(forced bool) { C.sdk_flush(boolint(forced)) }
+
+func (s *sdk) detach(bool) {
+	C.sdk_leave()
+	C.room_stop()
+}
+
+func (s *sdk) refused(doing string, code uint32) error {
+	e := &Error{Library: libraryName(), Doing: doing, Code: int(code), Text: C.GoString(C.sdk_status_text(C.uint32_t(code))), Remedy: "see `proton doctor`"}
+	switch code {
+	case C.SDK_LOCKED:
+		e.Text, e.Remedy = "locked", "HIP has started already, or another tool has taken the library; start the session before the program uses its GPU (import goproton first, or use `proton run`), and without another tool"
+	case C.SDK_FINALIZED:
+		e.Text, e.Remedy = "finalized", "the process ends, and the library takes no more calls"
+	case C.SDK_INCOMPATIBLE, C.SDK_INVALID_ARGUMENT, C.SDK_OPERATION_NOT_FOUND:
+		e.Remedy = "the library differs from what this program knows; use the roctracer backend, and report this"
+	}
+	return e
+}

@@ -1,0 +1,26 @@
+package roctracer
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestSDK has records of any content decoded, and tests what is kept of code objects and how GPUs are numbered.
+func TestSDK(t *testing.T) {
+	cc := os.Getenv("CC")
+	if cc == "" {
+		cc = "cc"
+	}
+	program := filepath.Join(t.TempDir(), "sdk")
+	build := exec.Command(cc, "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-fsanitize=address,undefined", "-I../internal/hotpath", "-o", program, "testdata/sdk.c", "-lpthread")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("testdata/sdk.c does not compile: %v\n%s", err, out)
+	}
+	run := exec.Command(program, t.TempDir())
+	run.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0")
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%.4000s", err, out)
+	}
+}

@@ -251,7 +251,7 @@ var vendorSpellingAllowed = []spellingException{
 	{"internal/tracelog/event.go", "traces have a cubin field and a cubins folder for the binaries of every vendor, which readers look for", []string{`"cubins"`, "`\",\"cubin\":\"cubins/`"}},
 	{"internal/tracelog/launch.go", "TritonParse's note, for every vendor", []string{"`{\"_note\":\"argument extraction skipped during CUDA graph capture\"}`"}},
 	{"profiler/conformance/fakecuda.go", "it drives one backend's fake driver through the conformance suite", nil},
-	{"profiler/conformance/fakehip.go", "the same of another", nil},
+	{"profiler/conformance/fakehip*.go", "the same of another", nil},
 	{"profile/internal/lanes/category.go", "categories of torch.profiler's traces, of every vendor",
 		[]string{`"cuda_sync"`, `"cuda_runtime"`, `"cuda_driver"`, `"hip_runtime"`, `"hip_driver"`}},
 	{"profile/chrometrace/readfacts.go", "torch.profiler's traces name a device's product, not its type", []string{`"CUDA"`, `"AMD"`, `"HIP"`}},

@@ -85,11 +85,14 @@ static const void *function_of(const struct hip_call *call, const struct hip_arg
 
 // ---- calls begin ----
 
+RARE static void launch_in_full(const struct hip_call *call, uint64_t correlation, const struct hip_arguments *a) {
+  room_hp->call(&(struct hp_call){.correlation = correlation, .function = handle(function_of(call, a)), .stream = stream_number(stream_of(call, a)), .several = call->list});
+}
+
 static void launch_enters(const struct hip_call *call, uint64_t correlation, const struct hip_arguments *a) {
-  uint64_t function = handle(function_of(call, a));
   seen();
-  if (!exits_matter() && !call->list) room_hp->launch(correlation, function);
-  else room_hp->call(&(struct hp_call){.correlation = correlation, .function = function, .stream = stream_number(stream_of(call, a)), .several = call->list});
+  if (exits_matter() || call->list) launch_in_full(call, correlation, a);
+  else room_hp->launch(correlation, handle(a->first));
 }
 
 RARE static void other_enters(const struct hip_call *call, uint64_t correlation, const struct hip_arguments *a) {

@@ -29,9 +29,8 @@ uint32_t sdk_listen(int launches, int copies, int waits, const char **refused);
 // Has the library hand over its records. With all, it waits until those of all dispatches have arrived, or none does for a while.
 void sdk_flush(int all);
 int sdk_registered(void);
-extern _Atomic int sdk_attached; // 0: what the library reports is ignored
-void sdk_leave(void);
-int sdk_usable(void);           // the library may be called: it is registered and not finalized, and this is no forked child
+void sdk_leave(void);           // what the library reports from now on is ignored
+int sdk_usable(void);           // the library may be called: it is registered and not finalized, and this process is not a forked child
 
 // ---- sdk_callback.c ------------------------------------------------------------------------------------------------------
 // Finds the library's numbers of HIP's functions; fills operations with those that are to be reported and returns how many.
@@ -40,7 +39,9 @@ void sdk_on_hip_a(struct sdk_callback_a record, uint64_t *user, void *data);
 void sdk_on_hip_b(struct sdk_callback_b record, uint64_t *user, void *data);
 void sdk_on_marker_a(struct sdk_callback_a record, uint64_t *user, void *data);
 void sdk_on_marker_b(struct sdk_callback_b record, uint64_t *user, void *data);
-int sdk_on_id_request(uint64_t thread, uint64_t context, uint32_t kind, int32_t operation, uint64_t internal, uint64_t *external, void *data);
+int sdk_on_dispatch_id(uint64_t thread, uint64_t context, uint32_t kind, int32_t operation, uint64_t internal, uint64_t *external, void *data);
+int sdk_on_copy_id(uint64_t thread, uint64_t context, uint32_t kind, int32_t operation, uint64_t internal, uint64_t *external, void *data);
+void sdk_hear(int on); // calls of HIP are passed on to the room
 void sdk_hip_seen(void); // on a thread of the program in which HIP has started
 extern _Atomic int sdk_listening;       // launches are recorded
 extern _Atomic uint64_t sdk_dispatched; // dispatches so far, on any thread
@@ -51,7 +52,7 @@ extern _Atomic uint64_t sdk_dispatched; // dispatches so far, on any thread
 void sdk_take_records(uint64_t context, uint64_t buffer, const struct sdk_header **records, size_t count, void *drops_so_far, uint64_t drops);
 extern _Atomic uint64_t sdk_arrived; // records of dispatches, and dropped ones
 // Hands over what there is. With all, also records of kernels whose names have not come, as kernels without a name.
-void sdk_settle(int all);
+void sdk_finish_records(int all);
 
 // ---- sdk_code.c ----------------------------------------------------------------------------------------------------------
 void sdk_on_code_a(struct sdk_callback_a record, uint64_t *user, void *data);

@@ -8,10 +8,14 @@ _Atomic int sdk_listening;
 _Atomic uint64_t sdk_dispatched;
 
 static const struct hip_call *calls[SDK_OPERATIONS]; // by the library's number; NULL: it is not reported
+static const struct hip_call *const silence[SDK_OPERATIONS];
+static _Atomic(const struct hip_call *const *) heard = silence; // calls, or silence: this saves launches a comparison
+
+void sdk_hear(int on) { atomic_store(&heard, on ? calls : silence); }
 
 // A call, other than a launch, that this thread is in and that is not recorded as work. HIP may carry it out with kernels of its own,
 // as copies, fills and uploads of graphs.
-static __thread struct { uint64_t correlation; int told; } other __attribute__((tls_model("initial-exec")));
+static __thread struct { uint64_t correlation; int reported; } other __attribute__((tls_model("initial-exec")));
 
 size_t sdk_find_calls(int32_t *operations, size_t room) {
   size_t found = 0;
@@ -37,19 +41,19 @@ void sdk_hip_seen(void) {
   atomic_store(&seen, 1);
 }
 
-// Calls that are no launches, or whose end matters. Not inlined: a launch then saves no registers for them.
+// Calls other than launches, and calls whose end matters. Not inlined: a launch then saves no registers for them.
 __attribute__((noinline)) static void enters(const struct hip_call *call, uint64_t internal, const void *payload) {
   int is_work = call->what == HIP_LAUNCH || call->what == HIP_GRAPH_LAUNCH || call->what == HIP_COPY || call->what == HIP_FILL;
   struct hip_arguments a = hip_arguments(&call->sdk, payload);
   sdk_hip_seen();
-  if (!is_work || (call->what != HIP_LAUNCH && !room_wants(call))) other.correlation = internal, other.told = 0;
+  if (!is_work || (call->what != HIP_LAUNCH && !room_wants(call))) other.correlation = internal, other.reported = 0;
   room_enter(call, internal, &a);
 }
 
 __attribute__((noinline)) static void exits(const struct hip_call *call, uint64_t internal, const void *payload) {
   struct hip_arguments a = hip_arguments(&call->sdk, payload);
   if (other.correlation == internal) {
-    if (other.told && atomic_load(room_hp->exits_matter)) room_hp->launched(internal, room_call_number(call));
+    if (other.reported && atomic_load(room_hp->exits_matter)) room_hp->launched(internal, room_call_number(call));
     other.correlation = 0;
   }
   room_exit(call, internal, &a, ((const struct sdk_hip_call *)payload)->result);
@@ -57,8 +61,8 @@ __attribute__((noinline)) static void exits(const struct hip_call *call, uint64_
 
 static inline __attribute__((always_inline)) void called(uint64_t internal, int32_t operation, uint32_t phase, const void *payload) {
   static const struct hip_arguments none;
-  const struct hip_call *call = (uint32_t)operation < SDK_OPERATIONS ? calls[operation] : NULL;
-  if (!call || !atomic_load_explicit(&sdk_attached, memory_order_relaxed)) return;
+  const struct hip_call *call = atomic_load_explicit(&heard, memory_order_relaxed)[(uint32_t)operation % SDK_OPERATIONS];
+  if (!call) return;
   if (__builtin_expect(call->what != HIP_LAUNCH || atomic_load_explicit(room_hp->exits_matter, memory_order_relaxed), 0)) {
     phase == SDK_ENTER ? enters(call, internal, payload) : exits(call, internal, payload);
   } else if (phase == SDK_ENTER) { // of a launch's arguments only its function is asked for
@@ -76,17 +80,25 @@ void sdk_on_hip_b(struct sdk_callback_b r, uint64_t *user, void *data) { called(
 // The id of a kernel that HIP starts in a call that no launch stands for: the first such kernel makes a launch of the call.
 __attribute__((noinline)) static uint64_t id_of_other(void) {
   if (!atomic_load_explicit(&sdk_listening, memory_order_relaxed)) return SDK_UNHEARD;
-  if (!other.told++) room_hp->call(&(struct hp_call){.correlation = other.correlation, .several = 1});
+  if (!other.reported++) room_hp->call(&(struct hp_call){.correlation = other.correlation, .several = 1});
   return other.correlation;
 }
 
-// The library asks on the thread that writes the packet for the GPU. That is the launching thread, unless HIP was told to dispatch
+static inline int answer(uint64_t id, uint64_t *external) {
+  if (!id && !atomic_load_explicit(&sdk_listening, memory_order_relaxed)) id = SDK_UNHEARD;
+  *external = id;
+  return !id; // 1: no id was set
+}
+
+// The library asks on the thread that writes the packet for the GPU. That is the launching thread, unless HIP was set to dispatch
 // from threads of its own: then the record's internal id is all there is.
-int sdk_on_id_request(uint64_t thread, uint64_t context, uint32_t kind, int32_t operation, uint64_t internal, uint64_t *external, void *data) {
-  if (kind == SDK_ID_OF_DISPATCH) atomic_fetch_add_explicit(&sdk_dispatched, 1, memory_order_relaxed);
-  if (other.correlation && kind == SDK_ID_OF_DISPATCH) *external = id_of_other();
-  else if (!(*external = room_inside()) && !atomic_load_explicit(&sdk_listening, memory_order_relaxed)) *external = SDK_UNHEARD;
-  return !*external; // 1: no id was set
+int sdk_on_dispatch_id(uint64_t thread, uint64_t context, uint32_t kind, int32_t operation, uint64_t internal, uint64_t *external, void *data) {
+  atomic_fetch_add_explicit(&sdk_dispatched, 1, memory_order_relaxed);
+  return answer(__builtin_expect(other.correlation != 0, 0) ? id_of_other() : room_inside(), external);
+}
+
+int sdk_on_copy_id(uint64_t thread, uint64_t context, uint32_t kind, int32_t operation, uint64_t internal, uint64_t *external, void *data) {
+  return answer(room_inside(), external);
 }
 
 // ---- ranges ----

@@ -32,7 +32,7 @@ static int hold(const struct hp_activity *a, uint64_t kernel) {
   return held;
 }
 
-void sdk_settle(int all) {
+void sdk_finish_records(int all) {
   name_waiting(all);
   room_flush();
 }

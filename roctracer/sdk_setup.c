@@ -7,7 +7,7 @@
 
 enum { BUFFER = 8 << 20, WATERMARK = BUFFER / 8 * 7 }; // 45,000 dispatches
 
-// A context with its buffer, which hands over records at WATERMARK and at each flush.
+// A context with its buffer. Records are delivered at WATERMARK and at each flush.
 struct service {
   uint64_t context, buffer;
   uint64_t drops; // so far, as the library counts them
@@ -17,10 +17,9 @@ static struct service code, work, copies;
 
 static struct { const char *what; uint32_t status; } failed; // the first call that was refused
 static int with_markers, registered;
-static _Atomic int configured, finalized, forked;
-_Atomic int sdk_attached;
+static _Atomic int configured, finalized, forked, attached;
 
-int sdk_usable(void) { return atomic_load(&configured) && !atomic_load(&finalized) && !atomic_load(&forked) && atomic_load(&sdk_attached); }
+int sdk_usable(void) { return atomic_load(&configured) && !atomic_load(&finalized) && !atomic_load(&forked) && atomic_load(&attached); }
 
 // From 0.5 on there is one more status before 13.
 static uint32_t status_of(uint32_t status) { return sdk_version() < SDK_0_5 && status >= SDK_CONTEXT_NOT_ZERO ? status + 1 : status; }
@@ -38,14 +37,14 @@ static int layout_b(void) { return sdk_version() >= SDK_LAYOUT_B; }
 
 // ---- inside the library's initialisation ----
 
-static int make(struct service *s, uint32_t kind, uint32_t request, uint64_t thread) {
+static int make(struct service *s, uint32_t kind, uint32_t request, sdk_on_request on_request, uint64_t thread) {
   TRY(create_context, &s->context);
   if (!kind) return 1;
   // Lossless: when both halves of a buffer are full, the thread of the library that completes kernels waits until one is copied.
   TRY(create_buffer, s->context, BUFFER, WATERMARK, SDK_LOSSLESS, sdk_take_records, &s->drops, &s->buffer);
   TRY(assign_callback_thread, s->buffer, thread);
   TRY(configure_buffer_tracing_service, s->context, kind, NULL, 0, s->buffer);
-  TRY(configure_external_correlation_id_request_service, s->context, &request, 1, sdk_on_id_request, NULL);
+  TRY(configure_external_correlation_id_request_service, s->context, &request, 1, on_request, NULL);
   return 1;
 }
 
@@ -57,14 +56,14 @@ static int set_up(void) {
   if (!n) return refused("rocprofiler_query_callback_tracing_kind_operation_name", SDK_OPERATION_NOT_FOUND), 0;
   TRY(create_callback_thread, &thread);
   // Kernels keep their names only if a context was on when their code was loaded: this one always is.
-  if (!make(&code, 0, 0, 0)) return 0;
+  if (!make(&code, 0, 0, NULL, 0)) return 0;
   TRY(configure_callback_tracing_service, code.context, SDK_ON_CODE, NULL, 0, CALLBACK(sdk_on_code), NULL);
   // A dispatch gets the id of the call that it belongs to only if its context has both.
-  if (!make(&work, SDK_DISPATCHES, SDK_ID_OF_DISPATCH, thread)) return 0;
+  if (!make(&work, SDK_DISPATCHES, SDK_ID_OF_DISPATCH, sdk_on_dispatch_id, thread)) return 0;
   TRY(configure_callback_tracing_service, work.context, SDK_ON_HIP, operations, n, CALLBACK(sdk_on_hip), NULL);
   if (with_markers) // a library without them has all else
     sdk.configure_callback_tracing_service(work.context, SDK_ON_MARKER, ranges, sizeof ranges / sizeof *ranges, CALLBACK(sdk_on_marker), NULL);
-  if (!make(&copies, SDK_COPIES, SDK_ID_OF_COPY, thread)) return 0;
+  if (!make(&copies, SDK_COPIES, SDK_ID_OF_COPY, sdk_on_copy_id, thread)) return 0;
   return 1;
 }
 
@@ -116,7 +115,8 @@ uint32_t sdk_register(int markers, int images, const char **what) {
     }
     if (!failed.status && !atomic_load(&configured)) failed.what = "rocprofiler_force_configure", failed.status = SDK_ERROR;
   }
-  atomic_store(&sdk_attached, !failed.status);
+  sdk_hear(!failed.status);
+  atomic_store(&attached, !failed.status);
   *what = failed.what;
   return failed.status;
 }
@@ -136,7 +136,8 @@ uint32_t sdk_listen(int launches, int copying, int waits, const char **what) {
 
 void sdk_leave(void) {
   atomic_store(&sdk_listening, 0);
-  atomic_store(&sdk_attached, 0);
+  sdk_hear(0);
+  atomic_store(&attached, 0);
 }
 
 enum { PATIENCE = 1000 }; // naps of 1 ms without a record
@@ -160,5 +161,5 @@ void sdk_flush(int all) {
     if (quiet == PATIENCE - 1) missing = until - arrived;
     nap();
   }
-  sdk_settle(all);
+  sdk_finish_records(all);
 }

@@ -16,7 +16,12 @@ func init() {
 
 // register takes the number of a backend of vendor.AMD.
 func register(number int, open func(roctracer.Options) *roctracer.Collector) {
-	profiler.Register(profiler.VendorBackend(vendor.AMD, number, func(o profiler.SourceOptions) profiler.Source {
+	b := profiler.VendorBackend(vendor.AMD, number, func(o profiler.SourceOptions) profiler.Source {
 		return open(roctracer.Options{SitePackages: o.SitePackages, Sampling: o.Sampling})
-	}))
+	})
+	if number == 0 { // without a name, a machine that has roctracer only gets that
+		driver := b.Detect
+		b.Detect = func() bool { return driver() && roctracer.SDKFound(nil) }
+	}
+	profiler.Register(b)
 }

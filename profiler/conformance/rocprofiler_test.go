@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -142,7 +141,7 @@ train > mul: count 1
 train > __amd_rocclr_copyBuffer: count 1
 add: count 1
 `},
-	{name: "copies by kernels that nobody asked for", orders: "blit", want: `
+	{name: "copies by kernels, not asked for", orders: "blit", want: `
 train > add: count 1
 train > mul: count 1
 train > __amd_rocclr_copyBuffer: count 1
@@ -203,7 +202,7 @@ add: count 1
 	}, want: "\nafter: count 1\n"},
 	{name: "a version to come", version: "20000", problem: "is newer than this program knows; update GoProton", program: refused},
 	{name: "a version too old", version: "300", problem: "is older than 0.4", program: refused},
-	{name: "no external ids", orders: "unheard", problem: "rocprofiler_configure_external_correlation_id_request_service", program: refused},
+	{name: "no external ids", orders: "unheard", problem: "configure_external_correlation_id_request_service", program: refused},
 	{name: "another copy of the library", program: func(s *stage, gpu FakeHIP) {
 		text, err := os.ReadFile(filepath.Join(os.Getenv("TRITON_ROCPROFILER_SDK_LIB_PATH"), "librocprofiler-sdk.so.1"))
 		copied := filepath.Join(s.TempDir(), "librocprofiler-sdk.so.1")
@@ -364,15 +363,17 @@ func (c *script) run(t *testing.T) {
 
 // failures are scripts in which one function of the library fails, each in turn: the session says so, and the program runs on.
 func failures() (all []script) {
+	fails := func(function, problem string, program func(*stage, FakeHIP)) {
+		all = append(all, script{name: function + " fails", results: "rocprofiler_" + function + "=1", problem: problem, program: program})
+	}
 	for _, function := range []string{
 		"force_configure", "create_context", "start_context", "create_buffer", "create_callback_thread", "assign_callback_thread", "configure_callback_tracing_service",
 		"configure_buffer_tracing_service", "configure_external_correlation_id_request_service", "query_callback_tracing_kind_operation_name", "query_available_agents",
 	} {
-		problem := "rocprofiler_" + function
-		all = append(all, script{name: problem + " fails", results: problem + "=1", problem: problem, program: refused})
+		fails(function, "rocprofiler_"+function, refused)
 	}
-	flush := "rocprofiler_flush_buffer"
-	return append(all, script{name: flush + " fails", results: flush + "=1", program: func(s *stage, gpu FakeHIP) { s.start(); gpu.Launch("add") }},
-		script{name: "rocprofiler_get_version fails", results: "rocprofiler_get_version=1", problem: "is older than 0.4", program: refused},
-		script{name: "everything fails", results: "*=1", problem: "rocprofiler-sdk", program: func(s *stage, gpu FakeHIP) { s.m.Start(s.options); fmt.Print() }})
+	fails("get_version", "is older than 0.4", refused)
+	fails("*", "rocprofiler-sdk", refused)
+	fails("flush_buffer", "", func(s *stage, gpu FakeHIP) { s.start(); gpu.Launch("add") })
+	return all
 }

@@ -311,7 +311,7 @@ static void *deliver(void *argument) {
   in_callback = 0;
   while (taken) {
     struct item *next = taken->next;
-    memset(taken->header.payload, 0xee, taken->size); // whoever kept a record shows it
+    memset(taken->header.payload, 0xee, taken->size); // a reader that kept a record shows it
     free(taken->header.payload), free(taken);
     taken = next;
   }
@@ -425,7 +425,7 @@ static void leave(const struct stub_call *call, uint64_t id) {
 
 // ---- code ----
 
-struct kernel { struct kernel *next; uint64_t id, function; int told; char name[]; };
+struct kernel { struct kernel *next; uint64_t id, function; int registered; char name[]; };
 static struct kernel *kernels;
 
 static void tell_kernel(struct kernel *k) {
@@ -434,7 +434,7 @@ static void tell_kernel(struct kernel *k) {
   char *name = made(length + 4); // the name is only valid in the callback
   memcpy(name, k->name, length), memcpy(name + length, ".kd", 4);
   put64(symbol, 0, sizeof symbol), put64(symbol, 8, k->id), put64(symbol, 16, 1), put64(symbol, 24, (uint64_t)(uintptr_t)name);
-  k->told = 1;
+  k->registered = 1;
   tell(ON_CODE, 2, 1, symbol, 0);
   memset(name, '?', length);
   free(name);
@@ -447,7 +447,7 @@ static struct kernel *kernel(uint64_t function, const char *name) {
   int fresh = !k;
   if (fresh) {
     k = made(sizeof *k + strlen(name) + 1);
-    *k = (struct kernel){kernels, atomic_fetch_add(&kernels_made, 1) + 1, function, 0};
+    *k = (struct kernel){.next = kernels, .id = atomic_fetch_add(&kernels_made, 1) + 1, .function = function};
     strcpy(k->name, name);
     kernels = k;
   }
@@ -459,7 +459,7 @@ static struct kernel *kernel(uint64_t function, const char *name) {
 static void register_late(void) {
   if (!stub_order("late")) return;
   for (struct kernel *k = kernels; k; k = k->next)
-    if (!k->told) tell_kernel(k);
+    if (!k->registered) tell_kernel(k);
 }
 
 static void kernel_loaded(uint64_t module, uint64_t function, const char *name) {

@@ -87,15 +87,15 @@ static void ids_and_drops(void) {
 // More records without names than are held are passed on without.
 static void nameless_records(void) {
   struct sdk_dispatch d = {.size = sizeof d, .info = {.kernel = 1000000}};
-  sdk_settle(1);
+  sdk_finish_records(1);
   recorded = 0;
   for (int i = 0; i < NAMELESS + 10; i++) deliver(&d, SDK_TRACING, SDK_DISPATCHES, 7);
   expect("records that are not held", recorded, 10);
-  sdk_settle(0);
+  sdk_finish_records(0);
   expect("records that are held", recorded, 10);
   struct sdk_code_kernel k = {sizeof k, 1000000, 1, "named.kd"};
   sdk_on_code_b((struct sdk_callback_b){.operation = SDK_CODE_KERNEL, .phase = SDK_ENTER, .payload = &k}, NULL, NULL);
-  sdk_settle(0);
+  sdk_finish_records(0);
   expect("records that got their name", recorded, NAMELESS + 10);
   expect("kernels beyond the table", sdk_kernel_name((uint64_t)1 << 60), 0);
 }

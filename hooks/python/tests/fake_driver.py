@@ -1,4 +1,4 @@
-"""Triton's driver on the fake GPU of fake_gpu.py: `kernel[grid](…)` compiles for real and launches what does nothing.
+"""Triton's driver on the fake GPU of fake_gpu.py, or of fake_hip.py: `kernel[grid](…)` compiles for real and launches what does nothing.
 
     import fake_driver; fake_driver.use()       # before the first launch
     fake_driver.stream = fake_gpu.stream()      # where launches go from here on
@@ -7,9 +7,8 @@
 import ctypes
 import types
 
-import fake_gpu
-
 stream = 0
+gpu = None  # fake_gpu or fake_hip
 
 
 class Launcher:
@@ -25,20 +24,21 @@ class Launcher:
             if hasattr(one, "data_ptr"):
                 one.data_ptr()
         if x * y * z:
-            fake_gpu.launch(function, stream)
+            gpu.launch(function, stream)
         if exit is not None:
             exit(lazy)
 
 
 def _load_binary(name, image, shared, device):
-    module = ctypes.c_void_p()
-    fake_gpu._check("cuModuleLoadData", ctypes.byref(module), ctypes.c_char_p(image))
-    handle = ctypes.c_void_p()
-    fake_gpu._check("cuModuleGetFunction", ctypes.byref(handle), module, name.encode())
-    return module.value, handle.value, 32, 0, 1024
+    handle = gpu.function(name, image)
+    return handle, handle, 32, 0, 1024
 
 
-def use(capability=90):
+def use(target=("cuda", 90, 32), on=None):
+    global gpu
+    if on is None:
+        import fake_gpu as on
+    gpu = on
     from triton.backends.compiler import GPUTarget
     from triton.backends.driver import DriverBase
     from triton.runtime.driver import driver
@@ -56,7 +56,7 @@ def use(capability=90):
             return name
 
         def get_current_target(self):
-            return GPUTarget("cuda", capability, 32)
+            return GPUTarget(*target)
 
         def get_current_device(self):
             return 0
@@ -70,5 +70,5 @@ def use(capability=90):
         def get_benchmarker(self):
             return lambda call, quantiles: [call() or float(n + 1) for n, _ in enumerate(quantiles)]
 
-    fake_gpu.init()
+    gpu.init()
     driver.set_active(Driver())

@@ -29,15 +29,11 @@ def synchronize():
     _check("cuCtxSynchronize")
 
 
-_module = ctypes.c_void_p()
-
-
-def function(name):
+def function(name, image=b"stub"):
     """The handle of a kernel."""
-    if not _module:
-        _check("cuModuleLoadData", ctypes.byref(_module), ctypes.c_char_p(b"stub"))
-    handle = ctypes.c_void_p()
-    _check("cuModuleGetFunction", ctypes.byref(handle), _module, name.encode())
+    module, handle = ctypes.c_void_p(), ctypes.c_void_p()
+    _check("cuModuleLoadData", ctypes.byref(module), ctypes.c_char_p(image))
+    _check("cuModuleGetFunction", ctypes.byref(handle), module, name.encode())
     return handle.value
 
 

@@ -12,6 +12,12 @@ def load():
     hip = ctypes.CDLL(os.environ["FAKE_HIP"])
 
 
+def init():
+    """A program's first use of the GPU."""
+    if hip is None:
+        load()
+
+
 def _check(name, *arguments):
     result = getattr(hip, name)(*arguments)
     assert result == 0, f"{name}: {result}"
@@ -46,3 +52,22 @@ def launch_triton(handle, name, metadata=None, on=None):
     knobs.runtime.launch_enter_hook(lazy)
     launch(handle, on)
     knobs.runtime.launch_exit_hook(lazy)
+
+
+class Graph:
+    """``with Graph(stream): ...`` captures; ``replay()`` launches what was captured."""
+
+    def __init__(self, on):
+        self.on, self.exec = ctypes.c_void_p(on), ctypes.c_void_p()
+
+    def __enter__(self):
+        _check("hipStreamBeginCapture", self.on, 0)
+        return self
+
+    def __exit__(self, *exc):
+        graph = ctypes.c_void_p()
+        _check("hipStreamEndCapture", self.on, ctypes.byref(graph))
+        _check("hipGraphInstantiate", ctypes.byref(self.exec), graph, None, None, ctypes.c_size_t(0))
+
+    def replay(self):
+        _check("hipGraphLaunch", self.exec, self.on)

@@ -3,9 +3,11 @@
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
-from conftest import LIBRARY, PATIENCE, run_python
+from conftest import LIBRARY, PATIENCE, TESTS, run_python
+from test_tritonparse import of, records
 from trees import at, load
 
 STUB = LIBRARY.parent / "stub" / "hip"
@@ -93,6 +95,64 @@ proton.finalize()
     assert list(devices) == ["HIP"] and devices["HIP"]["0"]["arch"].startswith("gfx")
 
 
+@pytest.fixture
+def proton_run(tmp_path):
+    proton = LIBRARY.parent / "proton"
+    if not proton.exists() or not shutil.which("cc"):
+        pytest.skip("needs build/proton and cc")
+
+    def go(*command, **env):
+        inherited = {k: v for k, v in os.environ.items() if k not in ("PROTON_RUN_CONFIG", "LD_PRELOAD")}
+        return subprocess.run([proton, "run", "--backend", "roctracer", "--allow-empty", "-n", "out", *command], cwd=tmp_path, capture_output=True,
+                              text=True, timeout=PATIENCE, env={**inherited, **env})
+
+    return go
+
+
+TRACED = """
+import sys
+sys.path.append({tests!r})
+import torch, fake_hip
+import fake_driver, triton, triton.language as tl
+
+@triton.jit(do_not_specialize=["n"])
+def add_kernel(x, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(x + i, tl.load(x + i, mask=i < n) + 1, mask=i < n)
+
+class Tensor:
+    dtype = "float32"
+    data_ptr = (4096).__int__
+
+fake_driver.use(("hip", "gfx942", 64), on=fake_hip)
+x = Tensor()
+add_kernel[(2,)](x, 7, B=64)
+fake_driver.stream = fake_hip.stream()
+with fake_hip.Graph(fake_driver.stream) as graph:
+    add_kernel[(3,)](x, 8, B=64)
+graph.replay()
+"""
+
+
+def test_a_trace_of_compiled_kernels(proton_run, tmp_path, triton):
+    "Compiled for gfx942 by Triton's own compiler: its texts, its binary, the launches, and one of them in a captured graph."
+    (tmp_path / "torch.py").write_text("import fake_hip\nfake_hip.load()\nclass Tensor: pass\n")
+    (tmp_path / "script.py").write_text(TRACED.format(tests=str(TESTS)))
+    done = proton_run("--trace", "out", "--trace-compression", "none", "script.py", PYTHONPATH=str(triton), FAKE_HIP=str(HIP), PYTHON=sys.executable, AMDGCN_USE_BUFFER_OPS="0", USER="me",
+                      TRITON_CACHE_DIR=str(tmp_path / "cache"), PROTON_LIB=str(LIBRARY))
+    assert done.returncode == 0, done.stderr
+    events = records(tmp_path / "out")
+    (compilation,) = of(events, "compilation")
+    assert any(name.endswith(".amdgcn") for name in compilation["payload"]["file_content"])
+    assert compilation["payload"]["metadata"]["target"] == {"backend": "hip", "arch": "gfx942", "warp_size": 64}
+    assert [file.suffix for file in (tmp_path / "out" / "cubins").iterdir()] == [".hsaco"]  # the folder is called so for every vendor
+    first, captured = of(events, "launch")
+    assert (first["grid"], captured["grid"]) == ([2], [3]) and first["extracted_args"]["n"]["value"] == 7
+    assert "_note" in captured["extracted_args"], "the driver was not asked whether the stream is being captured"
+    root = load(tmp_path / "out.hatchet")
+    assert at(root, "add_kernel")["metrics"]["count"] == 1
+
+
 PROGRAM = """
 #include <stddef.h>
 #include <stdio.h>
@@ -106,20 +166,6 @@ int main(void) {
   return failed;
 }
 """
-
-
-@pytest.fixture
-def proton_run(tmp_path):
-    proton = LIBRARY.parent / "proton"
-    if not proton.exists() or not shutil.which("cc"):
-        pytest.skip("needs build/proton and cc")
-
-    def go(*command, **env):
-        inherited = {k: v for k, v in os.environ.items() if k not in ("PROTON_RUN_CONFIG", "LD_PRELOAD")}
-        return subprocess.run([proton, "run", "--backend", "roctracer", "--allow-empty", "-n", "out", *command], cwd=tmp_path, capture_output=True,
-                              text=True, timeout=PATIENCE, env={**inherited, **env})
-
-    return go
 
 
 def compiled(tmp_path, text, *flags):
